@@ -1,0 +1,15 @@
+# Copyright 2026 The Ropewalk Authors
+# SPDX-License-Identifier: Apache-2.0
+
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /ropewalk ./cmd/ropewalk
+
+FROM scratch
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /ropewalk /ropewalk
+USER 65532:65532
+ENTRYPOINT ["/ropewalk"]

@@ -1,0 +1,74 @@
+# Copyright 2026 The Ropewalk Authors
+# SPDX-License-Identifier: Apache-2.0
+
+# Everything that a maintainer runs. `make run` and `make test` need Go and
+# nothing else; the tools of `lint` are built from test/tools.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+
+GO      ?= go
+BIN     := $(CURDIR)/.bin
+OUT     ?= out/shop
+LDFLAGS := -s -w
+SOURCES := $(shell find cmd cue plugin render source -name '*.go' -o -name '*.cue' -o -name '*.json' -o -name '*.yaml' 2>/dev/null) go.mod go.sum
+
+export CGO_ENABLED = 0
+
+.PHONY: help
+help: ## Show what can be made.
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: $(BIN)/ropewalk ## Build the command into .bin.
+
+$(BIN)/ropewalk: $(SOURCES)
+	@mkdir -p $(BIN)
+	$(GO) build -trimpath -buildvcs=auto -ldflags '$(LDFLAGS)' -o $@ ./cmd/ropewalk
+
+.PHONY: run
+run: build ## Render the example shop into out/shop and print its waves.
+	$(BIN)/ropewalk render cue/examples/shop --dialect argocd -o $(OUT)
+
+.PHONY: test
+test: ## Run every test of the main module.
+	$(GO) test ./...
+
+.PHONY: generate
+generate: ## Regenerate what is generated, goldens too.
+	ROPEWALK_UPDATE=1 $(GO) test ./cue/... ./cmd/... ./render/... >/dev/null
+	gofmt -w $$(git ls-files '*.go')
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint ## Run the linters.
+	$(BIN)/golangci-lint run ./...
+
+.PHONY: verify
+verify: lint ## Lint, regenerate, and want a clean tree.
+	$(GO) vet ./...
+	$(MAKE) generate
+	@git diff --exit-code || { echo 'generated files are stale: commit what make generate wrote' >&2; exit 1; }
+	@test -z "$$(git status --porcelain)" || { git status --short; echo 'the tree is not clean' >&2; exit 1; }
+
+.PHONY: bench
+bench: build $(BIN)/cue ## Run the benchmarks; ratios are against cue export.
+	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CUE=$(BIN)/cue $(GO) test -run '^$$' -bench . -benchmem -benchtime 1s -timeout 60m ./render/... ./plugin/... ./test/bench/...
+
+.PHONY: oracle
+oracle: ## Compare the check with the validation of Kubernetes itself (builds for minutes).
+	$(GO) -C test/oracle test ./...
+
+.PHONY: fuzz
+fuzz: ## Fuzz every trust edge for ten seconds each.
+	@for target in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$target/*_test.go | cut -d' ' -f2); do \
+	    echo "$$target $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 10s $$target; done; done
+
+$(BIN)/golangci-lint $(BIN)/cue: test/tools/go.mod test/tools/go.sum
+	@mkdir -p $(BIN)
+	$(GO) -C test/tools build -o $(BIN)/ $(if $(findstring cue,$(@F)),cuelang.org/go/cmd/cue,github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
+
+.PHONY: clean
+clean: ## Remove what was built and rendered.
+	rm -rf $(BIN) out

@@ -1,0 +1,123 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package arch
+
+import (
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// rule forbids an import to the packages below some folders.
+type rule struct {
+	in     []string // folders, "" is the whole project
+	except []string // folders inside them that are free
+	deny   []string // import path prefixes; ours without the module
+	reason string
+}
+
+func rules() []rule {
+	roots := []string{"source", "render", "artifact"}
+	return append(stageRules(),
+		rule{in: []string{"source"}, deny: []string{"render", "artifact"}, reason: "source, render and artifact meet as fs.FS and digests"},
+		rule{in: []string{"render"}, deny: []string{"source", "artifact"}, reason: "source, render and artifact meet as fs.FS and digests"},
+		rule{in: []string{"artifact"}, deny: []string{"source", "render"}, reason: "source, render and artifact meet as fs.FS and digests"},
+		rule{
+			in: roots, reason: "engines, servers and the command line are adapters of the core",
+			deny: []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go", "google.golang.org/grpc", "github.com/spf13/cobra"},
+		},
+		rule{
+			in: []string{""}, except: []string{"render/evaluate", "test"}, deny: []string{"cuelang.org/go/cue"},
+			reason: "evaluation has one room, so that its contexts, limits and errors have one",
+		},
+		rule{
+			in: []string{""}, except: []string{"render/evaluate", "source/modules", "test"}, deny: []string{"cuelang.org/go/mod"},
+			reason: "the registry protocol is source/modules, its type is what the loader wants",
+		},
+		rule{
+			in: []string{""}, except: []string{"render/check", "test"}, deny: []string{"k8s.io/apiextensions-apiserver"},
+			reason: "validation costs start-up time wherever it is linked",
+		},
+		rule{in: []string{"plugin/argocd"}, deny: []string{"plugin/flux", "plugin/krm", "plugin/pivot"}, reason: "adapters do not know each other"},
+		rule{in: []string{"plugin/flux"}, deny: []string{"plugin/argocd", "plugin/krm", "plugin/pivot"}, reason: "adapters do not know each other"},
+		rule{in: []string{"plugin/krm"}, deny: []string{"plugin/argocd", "plugin/flux", "plugin/pivot"}, reason: "adapters do not know each other"},
+		rule{in: []string{"plugin/host"}, deny: []string{"plugin/argocd", "plugin/flux", "plugin/krm", "plugin/pivot"}, reason: "the host is below the adapters"},
+		rule{in: []string{""}, except: []string{"cmd"}, deny: []string{"cmd"}, reason: "nothing imports a command"},
+	)
+}
+
+// stageRules keep the stages of a render in their order.
+func stageRules() []rule {
+	stages := []string{"object", "spec", "evaluate", "graph", "order", "check", "emit"}
+	var out []rule
+	for i, stage := range stages {
+		var after []string
+		for _, later := range stages[i+1:] {
+			after = append(after, "render/"+later)
+		}
+		out = append(out, rule{
+			in: []string{"render/" + stage}, deny: after,
+			reason: "a stage knows the stages before it, never one after it",
+		})
+	}
+	return out
+}
+
+func below(dir, folder string) bool {
+	return folder == "" || dir == folder || strings.HasPrefix(dir, folder+"/")
+}
+
+func (r rule) covers(dir string) bool {
+	for _, e := range r.except {
+		if below(dir, e) {
+			return false
+		}
+	}
+	for _, in := range r.in {
+		if below(dir, in) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r rule) denies(imported string) bool {
+	imported = strings.TrimPrefix(imported, module)
+	for _, d := range r.deny {
+		if below(imported, d) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestImportsKeepTheLayers(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if f.isTest() {
+			continue // tests may reach for oracles; the product may not
+		}
+		for _, r := range rules() {
+			if !r.covers(f.dir()) {
+				continue
+			}
+			for _, i := range f.imports() {
+				require.False(t, r.denies(i), "%s imports %s: %s", f.path, i, r.reason)
+			}
+		}
+	}
+}
+
+func TestStagesOfARenderAreAllNamed(t *testing.T) {
+	known := map[string]bool{"render": true}
+	for _, s := range []string{"object", "spec", "workload", "evaluate", "graph", "order", "check", "emit"} {
+		known["render/"+s] = true
+	}
+	for _, f := range goFiles(t) {
+		if dir := f.dir(); below(dir, "render") && !strings.Contains(dir, "/internal/") {
+			require.True(t, known[dir], "%s: a new stage needs a place in the design's tree and an import rule here", path.Clean(f.path))
+		}
+	}
+}
