@@ -1,0 +1,198 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Stage names the step of the pipeline that found an error.
+type Stage string
+
+// The stages, in the order in which they run.
+const (
+	StageSpec     Stage = "spec"
+	StageResolve  Stage = "resolve"
+	StageEvaluate Stage = "evaluate"
+	StageGraph    Stage = "graph"
+	StageOrder    Stage = "order"
+	StageCheck    Stage = "check"
+	StageEmit     Stage = "emit"
+)
+
+// Severity tells an error from a warning. The zero value is an error.
+type Severity int
+
+// The severities.
+const (
+	SeverityError Severity = iota
+	SeverityWarning
+)
+
+// String is error or warning.
+func (s Severity) String() string {
+	if s == SeverityWarning {
+		return "warning"
+	}
+	return "error"
+}
+
+// MarshalJSON writes the name.
+func (s Severity) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+
+// Note is a further place that has to do with an error, such as the line of
+// the module that demanded a value.
+type Note struct {
+	Pos  Pos    `json:"pos"`
+	Text string `json:"text"`
+}
+
+// Error is one mistake of one user at one place. Pos is always in the
+// user's own text where there is any that has to do with it: the spec, the
+// values, the command line; then in the module.
+type Error struct {
+	Stage    Stage
+	Severity Severity
+	Pos      Pos
+	// Path is the place inside the document at Pos or inside the object Node,
+	// such as spec.input.replicas; "" where it is the whole.
+	Path string
+	// Node is the node whose object is wrong, "" where it is none.
+	Node ID
+	// Policy is the policy that was violated, "" where it is none.
+	Policy string
+	// Err says what is wrong and what was expected: lower-case, one line.
+	Err error
+	// Hint says what to do, "" where the message says it already.
+	Hint string
+	// Notes are further places, nearest first.
+	Notes []Note
+}
+
+// Error is one line: position, path, message and hint.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Pos.IsValid() {
+		b.WriteString(e.Pos.String() + ": ")
+	}
+	b.WriteString(string(e.Stage) + ": ")
+	if e.Policy != "" {
+		b.WriteString("policy " + e.Policy + ": ")
+	}
+	if e.Node != "" {
+		b.WriteString(string(e.Node) + ": ")
+	}
+	if e.Path != "" {
+		b.WriteString(e.Path + ": ")
+	}
+	if e.Err != nil {
+		b.WriteString(e.Err.Error())
+	}
+	if e.Hint != "" {
+		b.WriteString(" (" + e.Hint + ")")
+	}
+	return b.String()
+}
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// MarshalJSON writes the error as data, for --format json.
+func (e *Error) MarshalJSON() ([]byte, error) {
+	message := ""
+	if e.Err != nil {
+		message = e.Err.Error()
+	}
+	return json.Marshal(struct {
+		Stage    Stage    `json:"stage"`
+		Severity Severity `json:"severity"`
+		Pos      Pos      `json:"pos,omitzero"`
+		Path     string   `json:"path,omitempty"`
+		Node     ID       `json:"node,omitempty"`
+		Policy   string   `json:"policy,omitempty"`
+		Message  string   `json:"message"`
+		Hint     string   `json:"hint,omitempty"`
+		Notes    []Note   `json:"notes,omitempty"`
+	}{e.Stage, e.Severity, e.Pos, e.Path, e.Node, e.Policy, message, e.Hint, e.Notes})
+}
+
+// Errors is all mistakes of one run.
+type Errors []*Error
+
+// Error is one line for each mistake.
+func (es Errors) Error() string {
+	lines := make([]string, len(es))
+	for i, e := range es {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap is the single mistakes, for errors.Is and errors.As.
+func (es Errors) Unwrap() []error {
+	out := make([]error, len(es))
+	for i, e := range es {
+		out[i] = e
+	}
+	return out
+}
+
+// Sorted is es by position, then path, node and message, each mistake once.
+func (es Errors) Sorted() Errors {
+	out := slices.Clone(es)
+	slices.SortStableFunc(out, func(a, b *Error) int {
+		return cmp.Or(
+			a.Pos.Compare(b.Pos),
+			strings.Compare(a.Path, b.Path),
+			strings.Compare(string(a.Node), string(b.Node)),
+			strings.Compare(a.Error(), b.Error()),
+		)
+	})
+	return slices.CompactFunc(out, func(a, b *Error) bool { return a.Error() == b.Error() })
+}
+
+// Err is es as an error: nil where it holds no mistake of severity error.
+func (es Errors) Err() error {
+	if len(es.Failures()) == 0 {
+		return nil
+	}
+	return es
+}
+
+// Failures is the mistakes that are not warnings.
+func (es Errors) Failures() Errors { return es.only(SeverityError) }
+
+// Warnings is the mistakes that are only warnings.
+func (es Errors) Warnings() Errors { return es.only(SeverityWarning) }
+
+func (es Errors) only(s Severity) Errors {
+	var out Errors
+	for _, e := range es {
+		if e.Severity == s {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// AsErrors is every mistake inside err, whatever wraps it; an error that is
+// no mistake of a user becomes one without a place, of the given stage.
+func AsErrors(err error, stage Stage) Errors {
+	if err == nil {
+		return nil
+	}
+	var many Errors
+	if errors.As(err, &many) {
+		return many
+	}
+	var one *Error
+	if errors.As(err, &one) {
+		return Errors{one}
+	}
+	return Errors{{Stage: stage, Err: err}}
+}

@@ -1,0 +1,164 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"slices"
+	"strings"
+)
+
+// ID names a node of a project: <spec>/<node>.
+type ID string
+
+// MakeID is the id of a node of a spec.
+func MakeID(spec, node string) ID { return ID(spec + "/" + node) }
+
+// Spec is the part before the slash.
+func (id ID) Spec() string {
+	spec, _, _ := strings.Cut(string(id), "/")
+	return spec
+}
+
+// Node is the part after the slash.
+func (id ID) Node() string {
+	_, node, _ := strings.Cut(string(id), "/")
+	return node
+}
+
+// Node is one object of a render, with what its author said of it.
+type Node struct {
+	ID     ID
+	Object Object
+
+	// DependsOn holds the explicit dependencies, as written.
+	DependsOn []Dependency
+	// ReadyWhen holds rules that must all hold; empty means what the engine
+	// knows of the kind.
+	ReadyWhen []Ready
+	// Apply holds the policies as written; see [Apply.WithDefaults].
+	Apply Apply
+
+	// Set is the number of the ordered apply set that the node belongs to,
+	// from 1, for modules that order by sets (Timoni); 0 means none. Every node
+	// of a set depends on every node of the set before it in the same spec.
+	Set int
+	// SetName is what the module calls that set.
+	SetName string
+
+	// Pos is the line of the module that made the node.
+	Pos Pos
+	// SpecPos is the line of the spec that used the module.
+	SpecPos Pos
+}
+
+// Dependency is a node that must come first. ID is always complete: a bare id
+// was resolved to the spec of the node that named it. A Dependency on a whole
+// spec has an ID without a node part and ends in a slash.
+type Dependency struct {
+	ID  ID
+	Pos Pos
+}
+
+// Readiness rules.
+const (
+	ReadyExists              = "Exists"
+	ReadyConditionMatch      = "ConditionMatch"
+	ReadyDeploymentAvailable = "DeploymentAvailable"
+	ReadyCEL                 = "CEL"
+)
+
+// Ready is one rule that says when an object is ready.
+type Ready struct {
+	// Type is one of the Ready constants.
+	Type string `json:"type"`
+	// Condition and Status are for ConditionMatch; Status defaults to True.
+	Condition string `json:"condition,omitempty"`
+	Status    string `json:"status,omitempty"`
+	// Expr is a CEL expression over object, for CEL. Flux calls the same value
+	// by its fields (status.phase); both spellings are accepted.
+	Expr string `json:"expr,omitempty"`
+	Pos  Pos    `json:"-"`
+}
+
+// Apply policies. "" means that the author said nothing.
+type Apply struct {
+	Mode     string `json:"mode,omitempty"`     // Apply, Create, Replace, Force
+	Conflict string `json:"conflict,omitempty"` // Engine, Error
+	Adopt    string `json:"adopt,omitempty"`    // Never, TakeOwnership, Mirror
+	Deletion string `json:"deletion,omitempty"` // Delete, Orphan
+	Prune    *bool  `json:"prune,omitempty"`
+}
+
+// Values of the apply policies.
+const (
+	ModeApply   = "Apply"
+	ModeCreate  = "Create"
+	ModeReplace = "Replace"
+	ModeForce   = "Force"
+
+	ConflictEngine = "Engine"
+	ConflictError  = "Error"
+
+	AdoptNever         = "Never"
+	AdoptTakeOwnership = "TakeOwnership"
+	AdoptMirror        = "Mirror"
+
+	DeletionDelete = "Delete"
+	DeletionOrphan = "Orphan"
+)
+
+// WithDefaults fills what the author left out. Kinds that hold data or that
+// other data hangs on (CustomResourceDefinition, Namespace, PersistentVolume,
+// PersistentVolumeClaim) are neither pruned nor deleted unless the author asks
+// for it.
+func (a Apply) WithDefaults(r Ref) Apply {
+	keep := HoldsData(r)
+	a.Mode = or(a.Mode, ModeApply)
+	a.Conflict = or(a.Conflict, ConflictEngine)
+	a.Adopt = or(a.Adopt, AdoptTakeOwnership)
+	if a.Deletion == "" {
+		a.Deletion = DeletionDelete
+		if keep {
+			a.Deletion = DeletionOrphan
+		}
+	}
+	if a.Prune == nil {
+		prune := !keep
+		a.Prune = &prune
+	}
+	return a
+}
+
+func or(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}
+
+// HoldsData reports whether losing an object of the kind loses data.
+func HoldsData(r Ref) bool {
+	switch r.GroupKind() {
+	case "CustomResourceDefinition.apiextensions.k8s.io", "Namespace",
+		"PersistentVolume", "PersistentVolumeClaim":
+		return true
+	}
+	return false
+}
+
+// SortNodes orders nodes by id, in place.
+func SortNodes(nodes []*Node) {
+	slices.SortFunc(nodes, func(a, b *Node) int { return strings.Compare(string(a.ID), string(b.ID)) })
+}
+
+// Context is what a module may know of its surroundings; it mirrors #Context
+// of the CUE schema.
+type Context struct {
+	Name          string `json:"name"`
+	Namespace     string `json:"namespace"`
+	Environment   string `json:"environment,omitempty"`
+	Engine        string `json:"engine"` // plain, argocd, flux
+	KubeVersion   string `json:"kubeVersion"`
+	ClusterDomain string `json:"clusterDomain"`
+}

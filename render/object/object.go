@@ -1,0 +1,244 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Object is one Kubernetes object as JSON-like data: map[string]any, []any,
+// string, bool, int64, float64 and nil, and nothing else.
+type Object map[string]any
+
+// Decode reads one JSON object. Integers that fit become int64, all other
+// numbers float64.
+func Decode(data []byte) (Object, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("text follows the JSON object")
+	}
+	if err := numbers(m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// numbers replaces every json.Number in v, in place.
+func numbers(v any) (err error) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			if v[k], err = number(e); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for i, e := range v {
+			if v[i], err = number(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func number(v any) (any, error) {
+	n, ok := v.(json.Number)
+	if !ok {
+		return v, numbers(v)
+	}
+	if i, err := n.Int64(); err == nil {
+		return i, nil
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return nil, fmt.Errorf("number %s is out of range", n)
+	}
+	return f, nil
+}
+
+// APIVersion is the apiVersion field, "" where there is none.
+func (o Object) APIVersion() string { return o.text("apiVersion") }
+
+// Kind is the kind field, "" where there is none.
+func (o Object) Kind() string { return o.text("kind") }
+
+// Name is metadata.name, "" where there is none.
+func (o Object) Name() string { return o.text("metadata", "name") }
+
+// Namespace is metadata.namespace, "" where there is none.
+func (o Object) Namespace() string { return o.text("metadata", "namespace") }
+
+// Group is the API group, "" for the core group.
+func (o Object) Group() string {
+	group, _, ok := strings.Cut(o.APIVersion(), "/")
+	if !ok {
+		return ""
+	}
+	return group
+}
+
+// Version is the API version without its group, such as v1.
+func (o Object) Version() string {
+	group, version, ok := strings.Cut(o.APIVersion(), "/")
+	if !ok {
+		return group
+	}
+	return version
+}
+
+// Ref is the identity of o.
+func (o Object) Ref() Ref {
+	return Ref{Group: o.Group(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
+}
+
+// Labels is metadata.labels; fields that are not text are left out.
+func (o Object) Labels() map[string]string { return o.texts("metadata", "labels") }
+
+// Annotations is metadata.annotations; fields that are not text are left out.
+func (o Object) Annotations() map[string]string { return o.texts("metadata", "annotations") }
+
+// Get follows field names from the root; nil where a step leads nowhere.
+func (o Object) Get(names ...string) any {
+	var v any = map[string]any(o)
+	for _, n := range names {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[n]
+	}
+	return v
+}
+
+// Map is [Object.Get] for an object; nil where there is none.
+func (o Object) Map(names ...string) map[string]any {
+	m, _ := o.Get(names...).(map[string]any)
+	return m
+}
+
+// List is [Object.Get] for a list; nil where there is none.
+func (o Object) List(names ...string) []any {
+	l, _ := o.Get(names...).([]any)
+	return l
+}
+
+// Text is [Object.Get] for text; "" where there is none.
+func (o Object) Text(names ...string) string { return o.text(names...) }
+
+// Annotate sets one annotation, in place.
+func (o Object) Annotate(key, value string) {
+	meta, ok := o["metadata"].(map[string]any)
+	if !ok {
+		meta = map[string]any{}
+		o["metadata"] = meta
+	}
+	notes, ok := meta["annotations"].(map[string]any)
+	if !ok {
+		notes = map[string]any{}
+		meta["annotations"] = notes
+	}
+	notes[key] = value
+}
+
+// Clone is a deep copy of o.
+func (o Object) Clone() Object {
+	m, _ := clone(map[string]any(o)).(map[string]any)
+	return m
+}
+
+func clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			m[k] = clone(e)
+		}
+		return m
+	case []any:
+		l := make([]any, len(v))
+		for i, e := range v {
+			l[i] = clone(e)
+		}
+		return l
+	default:
+		return v
+	}
+}
+
+func (o Object) text(names ...string) string {
+	s, _ := o.Get(names...).(string)
+	return s
+}
+
+func (o Object) texts(names ...string) map[string]string {
+	m := o.Map(names...)
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		if s, ok := v.(string); ok {
+			out[k] = s
+		}
+	}
+	return out
+}
+
+// Ref identifies an object in a cluster. The version is left out: two
+// versions of one kind show the same object.
+type Ref struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// String writes r as Kind.group namespace/name.
+func (r Ref) String() string {
+	s := r.Kind
+	if r.Group != "" {
+		s += "." + r.Group
+	}
+	s += " "
+	if r.Namespace != "" {
+		s += r.Namespace + "/"
+	}
+	return s + r.Name
+}
+
+// GroupKind is the kind with its group, such as Deployment.apps.
+func (r Ref) GroupKind() string {
+	if r.Group == "" {
+		return r.Kind
+	}
+	return r.Kind + "." + r.Group
+}
+
+// Compare orders references by group, kind, namespace and name.
+func (r Ref) Compare(s Ref) int {
+	for _, c := range [...]int{
+		strings.Compare(r.Group, s.Group),
+		strings.Compare(r.Kind, s.Kind),
+		strings.Compare(r.Namespace, s.Namespace),
+	} {
+		if c != 0 {
+			return c
+		}
+	}
+	return strings.Compare(r.Name, s.Name)
+}
+
+// SortedKeys is the keys of m in order: no map is ever ranged into output.
+func SortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,142 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// Pos is a place in a file of the user, of a module or on the command line.
+// Line and Column count from 1, columns in bytes; Line 0 means the file as a
+// whole, and the zero Pos means nowhere.
+type Pos struct {
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+}
+
+// IsValid reports whether p names a place.
+func (p Pos) IsValid() bool { return p.File != "" }
+
+// String writes p as file:line:column, the form that editors follow.
+func (p Pos) String() string {
+	if p.Line == 0 {
+		return p.File
+	}
+	s := p.File + ":" + strconv.Itoa(p.Line)
+	if p.Column > 0 {
+		s += ":" + strconv.Itoa(p.Column)
+	}
+	return s
+}
+
+// Compare orders positions by file, line and column; nowhere comes last, so
+// that errors a user can act on come first.
+func (p Pos) Compare(q Pos) int {
+	if p.IsValid() != q.IsValid() {
+		if p.IsValid() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(
+		strings.Compare(p.File, q.File),
+		cmp.Compare(p.Line, q.Line),
+		cmp.Compare(p.Column, q.Column),
+	)
+}
+
+// Step is one step of a [Path]: a field name, or an index of a list.
+type Step struct {
+	Name    string `json:"name,omitempty"`
+	Index   int    `json:"index,omitempty"`
+	IsIndex bool   `json:"isIndex,omitempty"`
+}
+
+// Path leads from the root of a document or an object to one of its parts.
+type Path []Step
+
+// Field is the step to the field called name.
+func Field(name string) Step { return Step{Name: name} }
+
+// Index is the step to item i of a list, counted from 0.
+func Index(i int) Step { return Step{Index: i, IsIndex: true} }
+
+// Fields is the path through the fields called names.
+func Fields(names ...string) Path {
+	p := make(Path, len(names))
+	for i, n := range names {
+		p[i] = Field(n)
+	}
+	return p
+}
+
+// Append returns p followed by steps; it never shares memory with p.
+func (p Path) Append(steps ...Step) Path {
+	return append(append(make(Path, 0, len(p)+len(steps)), p...), steps...)
+}
+
+// String writes p as Kubernetes does in its errors: spec.ports[0].name, with
+// field names that hold a dot or a bracket as metadata.annotations["a.b/c"].
+func (p Path) String() string {
+	var b strings.Builder
+	for _, s := range p {
+		switch {
+		case s.IsIndex:
+			b.WriteString("[" + strconv.Itoa(s.Index) + "]")
+		case s.Name == "" || strings.ContainsAny(s.Name, ".[]\" "):
+			b.WriteString("[" + strconv.Quote(s.Name) + "]")
+		default:
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(s.Name)
+		}
+	}
+	return b.String()
+}
+
+// ParsePath reads what [Path.String] writes. Text that is no path is taken
+// as one field name.
+func ParsePath(text string) Path {
+	var p Path
+	rest := text
+	for rest != "" {
+		switch rest[0] {
+		case '.':
+			rest = rest[1:]
+		case '[':
+			step, tail, ok := parseBracket(rest)
+			if !ok {
+				return Path{Field(text)}
+			}
+			p, rest = append(p, step), tail
+		default:
+			end := strings.IndexAny(rest, ".[")
+			if end < 0 {
+				end = len(rest)
+			}
+			p, rest = append(p, Field(rest[:end])), rest[end:]
+		}
+	}
+	return p
+}
+
+// parseBracket reads [3] or ["a.b"] at the start of text.
+func parseBracket(text string) (step Step, rest string, ok bool) {
+	if strings.HasPrefix(text, `["`) {
+		quoted, err := strconv.QuotedPrefix(text[1:])
+		if err != nil {
+			return Step{}, "", false
+		}
+		name, err := strconv.Unquote(quoted)
+		rest, closed := strings.CutPrefix(text[1+len(quoted):], "]")
+		return Field(name), rest, err == nil && closed
+	}
+	digits, rest, closed := strings.Cut(text[1:], "]")
+	i, err := strconv.Atoi(digits)
+	return Index(i), rest, closed && err == nil && i >= 0
+}

@@ -1,0 +1,211 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Kind is the type of a [Value].
+type Kind int
+
+// The kinds of a value. The zero kind means that there is no value at all.
+const (
+	KindNone Kind = iota
+	KindNull
+	KindBool
+	KindNumber
+	KindString
+	KindMap
+	KindList
+)
+
+// String names the kind as error messages do.
+func (k Kind) String() string {
+	return [...]string{"nothing", "null", "bool", "number", "string", "map", "list"}[k]
+}
+
+// Value is a JSON-like value in which every part knows where it was written.
+type Value struct {
+	Kind Kind
+	Pos  Pos
+	// Text is the content of a string, the JSON text of a number, and true or
+	// false.
+	Text string
+	// Members of a map, in the order of the document; names are unique.
+	Members []Member
+	// Items of a list.
+	Items []Value
+}
+
+// Member is one name of a map with its value.
+type Member struct {
+	Name string
+	// Pos is the place of the name.
+	Pos   Pos
+	Value Value
+}
+
+// Get is the member called name.
+func (v Value) Get(name string) (Value, bool) {
+	for _, m := range v.Members {
+		if m.Name == name {
+			return m.Value, true
+		}
+	}
+	return Value{}, false
+}
+
+// Lookup follows p as far as it leads; found is how many steps that is.
+func (v Value) Lookup(p Path) (at Value, found int) {
+	for i, s := range p {
+		var next Value
+		ok := false
+		if s.IsIndex {
+			if s.Index < len(v.Items) {
+				next, ok = v.Items[s.Index], true
+			}
+		} else {
+			next, ok = v.Get(s.Name)
+		}
+		if !ok {
+			return v, i
+		}
+		v = next
+	}
+	return v, len(p)
+}
+
+// NearestPos is the place of the part at p, or of its nearest ancestor that
+// was written somewhere.
+func (v Value) NearestPos(p Path) Pos {
+	pos := v.Pos
+	for i, s := range p {
+		key := Pos{}
+		for _, m := range v.Members {
+			if !s.IsIndex && m.Name == s.Name {
+				key = m.Pos
+			}
+		}
+		next, found := v.Lookup(p[i : i+1])
+		if found == 0 {
+			break
+		}
+		v = next
+		switch {
+		case v.Pos.IsValid():
+			pos = v.Pos
+		case key.IsValid():
+			pos = key
+		}
+	}
+	return pos
+}
+
+// Merge lays over on top of v: over wins leaf by leaf, maps are merged, lists
+// and scalars replace what was there. Neither value is changed.
+func (v Value) Merge(over Value) Value {
+	if over.Kind == KindNone {
+		return v
+	}
+	if v.Kind != KindMap || over.Kind != KindMap {
+		return over
+	}
+	out := v
+	out.Members = slices.Clone(v.Members)
+	for _, m := range over.Members {
+		i := slices.IndexFunc(out.Members, func(o Member) bool { return o.Name == m.Name })
+		if i < 0 {
+			out.Members = append(out.Members, m)
+			continue
+		}
+		merged := out.Members[i].Value.Merge(m.Value)
+		out.Members[i] = Member{Name: m.Name, Pos: m.Pos, Value: merged}
+	}
+	return out
+}
+
+// Without is v less the part at p; v is not changed. A path that leads
+// nowhere changes nothing.
+func (v Value) Without(p Path) Value {
+	if len(p) == 0 {
+		return Value{}
+	}
+	s, out := p[0], v
+	if s.IsIndex {
+		if s.Index >= len(v.Items) {
+			return v
+		}
+		out.Items = slices.Clone(v.Items)
+		if len(p) == 1 {
+			out.Items = slices.Delete(out.Items, s.Index, s.Index+1)
+		} else {
+			out.Items[s.Index] = v.Items[s.Index].Without(p[1:])
+		}
+		return out
+	}
+	i := slices.IndexFunc(v.Members, func(m Member) bool { return m.Name == s.Name })
+	if i < 0 {
+		return v
+	}
+	out.Members = slices.Clone(v.Members)
+	if len(p) == 1 {
+		out.Members = slices.Delete(out.Members, i, i+1)
+	} else {
+		out.Members[i].Value = v.Members[i].Value.Without(p[1:])
+	}
+	return out
+}
+
+// JSON is v as canonical JSON: names sorted, no spaces, no HTML escapes. The
+// same value gives the same bytes, wherever its parts were written.
+func (v Value) JSON() []byte {
+	var b bytes.Buffer
+	v.json(&b)
+	return b.Bytes()
+}
+
+func (v Value) json(b *bytes.Buffer) {
+	switch v.Kind {
+	case KindNone, KindNull:
+		b.WriteString("null")
+	case KindBool, KindNumber:
+		b.WriteString(v.Text)
+	case KindString:
+		quote(b, v.Text)
+	case KindList:
+		b.WriteByte('[')
+		for i, e := range v.Items {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			e.json(b)
+		}
+		b.WriteByte(']')
+	case KindMap:
+		members := slices.Clone(v.Members)
+		slices.SortFunc(members, func(a, c Member) int { return strings.Compare(a.Name, c.Name) })
+		b.WriteByte('{')
+		for i, m := range members {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			quote(b, m.Name)
+			b.WriteByte(':')
+			m.Value.json(b)
+		}
+		b.WriteByte('}')
+	}
+}
+
+func quote(b *bytes.Buffer, s string) {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	// A string always encodes; the encoder ends it with a newline.
+	_ = e.Encode(s)
+	b.Truncate(b.Len() - 1)
+}
