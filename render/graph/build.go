@@ -1,0 +1,151 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Build joins nodes into a graph. Neither nodes nor specs need any order, and
+// nodes are not changed; the graph holds them.
+//
+// A spec that has nodes but is not in specs is known all the same. Inferred
+// edges that would close a cycle are dropped: those of the least certain rules
+// first, in the order in which [Rule] constants follow each other, and custom
+// resource -> webhook before all others.
+//
+// The error is an [object.Errors] with every mistake: ids and objects that
+// occur twice, unknown or own ids among the dependencies, cycles of explicit
+// edges.
+func Build(nodes []*object.Node, specs []Spec) (*Graph, error) {
+	nodes = slices.Clone(nodes)
+	slices.SortStableFunc(nodes, compareNodes)
+	b := &builder{index: newIndex(nodes), specs: map[string]Spec{}}
+	for _, s := range specs {
+		b.specs[s.Name] = s
+	}
+	for name := range b.index.specs {
+		if _, ok := b.specs[name]; !ok {
+			b.specs[name] = Spec{Name: name}
+		}
+	}
+	b.duplicates()
+	b.nodeDependencies()
+	b.specDependencies()
+	b.sets()
+	b.sortExplicit()
+	b.cycles()
+	if len(b.errs) > 0 {
+		return nil, b.errs.Sorted()
+	}
+	inferred := infer(b.index)
+	kept, dropped := b.acyclic(inferred)
+	g := &Graph{Nodes: nodes, Joins: b.joins, Edges: append(b.edges, kept...), Dropped: dropped}
+	slices.SortFunc(g.Edges, compareEdges)
+	return g, nil
+}
+
+// compareNodes is a total order of any nodes: by id, then by what they are, so
+// that even wrong input gives the same errors in any order.
+func compareNodes(a, b *object.Node) int {
+	return cmp.Or(
+		strings.Compare(string(a.ID), string(b.ID)),
+		a.Object.Ref().Compare(b.Object.Ref()),
+		a.SpecPos.Compare(b.SpecPos),
+		a.Pos.Compare(b.Pos),
+	)
+}
+
+func compareEdges(a, b Edge) int {
+	return cmp.Or(
+		strings.Compare(string(a.From), string(b.From)),
+		strings.Compare(string(a.To), string(b.To)),
+		strings.Compare(string(a.Rule), string(b.Rule)),
+		a.Pos.Compare(b.Pos),
+	)
+}
+
+// builder gathers explicit edges and mistakes.
+type builder struct {
+	index *index
+	specs map[string]Spec
+	edges []Edge
+	joins []Join
+	errs  object.Errors
+}
+
+func (b *builder) fail(e *object.Error) {
+	e.Stage = object.StageGraph
+	b.errs = append(b.errs, e)
+}
+
+// place is where the user asked for n: the spec, or else the module.
+func place(n *object.Node) object.Pos {
+	if n.SpecPos.IsValid() {
+		return n.SpecPos
+	}
+	return n.Pos
+}
+
+// madeBy are the places that have to do with n: spec and module.
+func madeBy(n *object.Node) []object.Note {
+	var notes []object.Note
+	if n.SpecPos.IsValid() {
+		notes = append(notes, object.Note{Pos: n.SpecPos, Text: fmt.Sprintf("the spec of %s", n.ID)})
+	}
+	if n.Pos.IsValid() {
+		notes = append(notes, object.Note{Pos: n.Pos, Text: fmt.Sprintf("the module makes %s here", n.ID)})
+	}
+	return notes
+}
+
+// duplicates reports ids and objects that more than one node claims.
+func (b *builder) duplicates() {
+	for i, it := range b.index.items {
+		first := b.index.ids[it.node.ID]
+		if first != i {
+			b.fail(&object.Error{
+				Pos: place(it.node), Node: it.node.ID,
+				Err:   fmt.Errorf("two nodes have the id %q", it.node.ID),
+				Hint:  "give one of them another name",
+				Notes: append(madeBy(b.index.items[first].node), madeBy(it.node)...),
+			})
+			continue
+		}
+		other := b.index.items[b.index.refs[it.ref]].node
+		if other == it.node || it.ref.Name == "" || other.ID == it.node.ID {
+			continue
+		}
+		b.fail(&object.Error{
+			Pos: place(it.node), Node: it.node.ID,
+			Err:   fmt.Errorf("%s is rendered twice: by %s and by %s", it.ref, other.ID, it.node.ID),
+			Hint:  "an object belongs to one node: rename or remove one of them",
+			Notes: append(madeBy(other), madeBy(it.node)...),
+		})
+	}
+}
+
+// sortExplicit puts edges and joins in order and leaves out what is said twice.
+func (b *builder) sortExplicit() {
+	slices.SortStableFunc(b.edges, compareEdges)
+	b.edges = slices.CompactFunc(b.edges, sameEdge)
+	slices.SortStableFunc(b.joins, func(x, y Join) int {
+		return cmp.Or(
+			strings.Compare(x.FromName, y.FromName),
+			strings.Compare(x.ToName, y.ToName),
+			strings.Compare(string(x.Rule), string(y.Rule)),
+			x.Pos.Compare(y.Pos),
+		)
+	})
+	b.joins = slices.CompactFunc(b.joins, func(x, y Join) bool {
+		return x.FromName == y.FromName && x.ToName == y.ToName && x.Rule == y.Rule
+	})
+}
+
+func sameEdge(x, y Edge) bool { return x.From == y.From && x.To == y.To && x.Rule == y.Rule }

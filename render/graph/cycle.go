@@ -1,0 +1,320 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// CycleError is a circle of explicit edges: each leads to where the next one
+// starts, and the last one to where the first one starts.
+type CycleError struct {
+	// Names is what the edges join: ids of nodes, or names of specs where all
+	// edges are dependencies of specs. Names[i] depends on the next one.
+	Names []string
+	Edges []Edge
+}
+
+// Error prints the circle: cycle: a -> b -> a.
+func (e *CycleError) Error() string {
+	if len(e.Names) == 0 {
+		return "cycle"
+	}
+	return "cycle: " + strings.Join(e.Names, " -> ") + " -> " + e.Names[0]
+}
+
+// web is the vertices of a graph and what each depends on. Vertices below
+// nodes are places of nodes; above them every join has a vertex of its own, so
+// that a product of specs costs a sum.
+type web struct {
+	nodes int
+	next  [][]int
+}
+
+// web is the explicit edges.
+func (b *builder) web() web {
+	n := len(b.index.items)
+	w := web{n, make([][]int, n+len(b.joins))}
+	for _, e := range b.edges {
+		from := b.index.ids[e.From]
+		w.next[from] = append(w.next[from], b.index.ids[e.To])
+	}
+	for j, join := range b.joins {
+		for _, id := range join.From {
+			from := b.index.ids[id]
+			w.next[from] = append(w.next[from], n+j)
+		}
+		for _, id := range join.To {
+			w.next[n+j] = append(w.next[n+j], b.index.ids[id])
+		}
+	}
+	return w
+}
+
+// cycles reports the shortest cycle of each strongly connected component of
+// the explicit edges.
+func (b *builder) cycles() {
+	w := b.web()
+	for _, component := range Components(w.next) {
+		if len(component) < 2 {
+			continue
+		}
+		slices.Sort(component)
+		cycle := b.cycle(w, w.shortest(component))
+		e := &object.Error{Err: cycle, Hint: "remove one of these dependencies"}
+		for i, edge := range cycle.Edges {
+			e.Pos = posOr(e.Pos, edge.Pos)
+			to := cycle.Names[(i+1)%len(cycle.Names)]
+			e.Notes = append(e.Notes, object.Note{
+				Pos: edge.Pos, Text: fmt.Sprintf("%s depends on %s (%s)", cycle.Names[i], to, edge.Rule),
+			})
+		}
+		e.Pos = posOr(e.Pos, place(b.index.items[b.index.ids[cycle.Edges[0].From]].node))
+		b.fail(e)
+	}
+}
+
+// shortest is the vertices of a shortest cycle in a component, which is
+// sorted; it starts at its smallest vertex. Only steps to nodes count.
+func (w web) shortest(component []int) []int {
+	inside := make(map[int]bool, len(component))
+	for _, v := range component {
+		inside[v] = true
+	}
+	var best []int
+	length := len(component) + 1
+	for _, start := range component {
+		if start >= w.nodes {
+			break
+		}
+		if cycle, n := w.around(start, inside, length); n < length {
+			best, length = cycle, n
+		}
+	}
+	return best
+}
+
+// around is a shortest way from start back to itself in fewer than limit
+// steps, and its length; limit where there is none. Ways through a join cost
+// nothing for the join itself, so its vertices go to the front of the queue.
+func (w web) around(start int, inside map[int]bool, limit int) ([]int, int) {
+	before := map[int]int{start: -1}
+	level := []int{start}
+	for steps := 1; steps < limit && len(level) > 0; steps++ {
+		var after []int
+		for i := 0; i < len(level); i++ {
+			v := level[i]
+			for _, next := range w.next[v] {
+				if next == start {
+					return w.way(before, v), steps
+				}
+				if _, seen := before[next]; seen || !inside[next] {
+					continue
+				}
+				before[next] = v
+				if next >= w.nodes {
+					level = append(level, next)
+				} else {
+					after = append(after, next)
+				}
+			}
+		}
+		level = after
+	}
+	return nil, limit
+}
+
+func (w web) way(before map[int]int, last int) []int {
+	var way []int
+	for v := last; v >= 0; v = before[v] {
+		way = append(way, v)
+	}
+	slices.Reverse(way)
+	return way
+}
+
+// cycle names the edges between the vertices of a way.
+func (b *builder) cycle(w web, way []int) *CycleError {
+	c := &CycleError{}
+	specs := true
+	var names []string
+	for i := 0; i < len(way); i++ {
+		from := way[i]
+		via := -1
+		if i+1 < len(way) && way[i+1] >= w.nodes {
+			i++
+			via = way[i] - w.nodes
+		}
+		to := way[(i+1)%len(way)]
+		edge, name := b.step(from, to, via)
+		specs = specs && edge.Rule == RuleSpec
+		c.Edges = append(c.Edges, edge)
+		c.Names = append(c.Names, string(edge.From))
+		names = append(names, name)
+	}
+	if specs {
+		c.Names = names
+	}
+	return c
+}
+
+// step is the edge from one node to another, through a join where via is not
+// negative, and the name of the side of the join that it starts at.
+func (b *builder) step(from, to, via int) (Edge, string) {
+	e := Edge{From: b.index.items[from].node.ID, To: b.index.items[to].node.ID, Explicit: true}
+	if via >= 0 {
+		e.Rule, e.Pos = b.joins[via].Rule, b.joins[via].Pos
+		return e, b.joins[via].FromName
+	}
+	i, _ := slices.BinarySearchFunc(b.edges, e, compareEdges)
+	return b.edges[i], string(e.From)
+}
+
+// acyclic parts inferred edges, which are in the order of their certainty,
+// into those that close no cycle and the rest. Both are sorted.
+func (b *builder) acyclic(inferred []Edge) (kept, dropped []Edge) {
+	explicit := b.web()
+	whole := explicit.clone()
+	for _, e := range inferred {
+		from := b.index.ids[e.From]
+		whole.next[from] = append(whole.next[from], b.index.ids[e.To])
+	}
+	component := make([]int, len(whole.next))
+	for c, vertices := range Components(whole.next) {
+		for _, v := range vertices {
+			component[v] = c
+		}
+	}
+	var reach reached
+	for i, e := range inferred {
+		from, to := b.index.ids[e.From], b.index.ids[e.To]
+		if component[from] != component[to] {
+			kept = append(kept, e)
+			continue
+		}
+		// Edges onto one node follow each other, and keeping one of them adds
+		// nothing to what the node itself depends on: one search does for all.
+		if i == 0 || inferred[i-1].To != e.To || reach.from != to {
+			reach = explicit.reach(to)
+		}
+		if reach.seen[from] {
+			dropped = append(dropped, e)
+			continue
+		}
+		kept = append(kept, e)
+		explicit.next[from] = append(explicit.next[from], to)
+	}
+	slices.SortFunc(kept, compareEdges)
+	slices.SortFunc(dropped, compareEdges)
+	return kept, dropped
+}
+
+func (w web) clone() web {
+	next := make([][]int, len(w.next))
+	for v := range w.next {
+		next[v] = slices.Clip(w.next[v])
+	}
+	return web{w.nodes, next}
+}
+
+// reached is the vertices that a vertex depends on, itself included.
+type reached struct {
+	from int
+	seen map[int]bool
+}
+
+func (w web) reach(from int) reached {
+	r := reached{from, map[int]bool{from: true}}
+	todo := []int{from}
+	for len(todo) > 0 {
+		v := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, next := range w.next[v] {
+			if !r.seen[next] {
+				r.seen[next] = true
+				todo = append(todo, next)
+			}
+		}
+	}
+	return r
+}
+
+// Components is the strongly connected components of a graph given by the
+// successors of each vertex (Tarjan, 1972). Successors come in components
+// before or with those that lead to them. The result is the same for the same
+// input; it costs one visit of each edge.
+func Components(next [][]int) [][]int {
+	t := &tarjan{next: next, index: make([]int, len(next)), low: make([]int, len(next)), on: make([]bool, len(next))}
+	for v := range next {
+		if t.index[v] == 0 {
+			t.visit(v)
+		}
+	}
+	return t.out
+}
+
+type tarjan struct {
+	next       [][]int
+	index, low []int // from 1; 0 means not yet visited
+	on         []bool
+	stack      []int
+	count      int
+	out        [][]int
+}
+
+// frame is one vertex on the way of the search, with the number of successors
+// that were followed. A stack of frames bears chains of any depth.
+type frame struct{ vertex, done int }
+
+func (t *tarjan) visit(root int) {
+	way := []frame{{vertex: root}}
+	t.open(root)
+	for len(way) > 0 {
+		top := &way[len(way)-1]
+		v := top.vertex
+		if top.done < len(t.next[v]) {
+			n := t.next[v][top.done]
+			top.done++
+			switch {
+			case t.index[n] == 0:
+				t.open(n)
+				way = append(way, frame{vertex: n})
+			case t.on[n]:
+				t.low[v] = min(t.low[v], t.index[n])
+			}
+			continue
+		}
+		if t.low[v] == t.index[v] {
+			t.close(v)
+		}
+		way = way[:len(way)-1]
+		if len(way) > 0 {
+			up := way[len(way)-1].vertex
+			t.low[up] = min(t.low[up], t.low[v])
+		}
+	}
+}
+
+func (t *tarjan) open(v int) {
+	t.count++
+	t.index[v], t.low[v], t.on[v] = t.count, t.count, true
+	t.stack = append(t.stack, v)
+}
+
+func (t *tarjan) close(v int) {
+	at := len(t.stack) - 1
+	for t.stack[at] != v {
+		at--
+	}
+	component := slices.Clone(t.stack[at:])
+	for _, u := range component {
+		t.on[u] = false
+	}
+	t.stack = t.stack[:at]
+	t.out = append(t.out, component)
+}

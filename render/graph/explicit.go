@@ -1,0 +1,273 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// nodeDependencies makes edges of dependsOn and of the annotation of nodes.
+func (b *builder) nodeDependencies() {
+	for i, it := range b.index.items {
+		if b.index.ids[it.node.ID] != i {
+			continue
+		}
+		for _, d := range it.node.DependsOn {
+			b.nodeDependency(it.node, d)
+		}
+		b.annotation(it)
+	}
+}
+
+func (b *builder) nodeDependency(n *object.Node, d object.Dependency) {
+	if d.ID == n.ID || (d.ID.Node() == "" && d.ID.Spec() == n.ID.Spec()) {
+		b.fail(&object.Error{
+			Pos: posOr(d.Pos, place(n)), Node: n.ID,
+			Err:  fmt.Errorf("%s depends on itself", n.ID),
+			Hint: "remove the dependency",
+		})
+		return
+	}
+	if d.ID.Node() == "" {
+		b.nodeOnSpec(n, d)
+		return
+	}
+	if _, ok := b.index.ids[d.ID]; !ok {
+		b.unknownNode(n, d)
+		return
+	}
+	b.edges = append(b.edges, Edge{From: n.ID, To: d.ID, Rule: RuleDependsOn, Explicit: true, Pos: d.Pos})
+}
+
+func (b *builder) nodeOnSpec(n *object.Node, d object.Dependency) {
+	spec := d.ID.Spec()
+	if _, ok := b.specs[spec]; !ok {
+		b.unknownSpec(posOr(d.Pos, place(n)), string(n.ID), spec)
+		return
+	}
+	for _, name := range b.filled(spec, nil) {
+		if name == n.ID.Spec() {
+			continue
+		}
+		b.joins = append(b.joins, Join{
+			Rule: RuleDependsOn, FromName: string(n.ID), ToName: name,
+			From: []object.ID{n.ID}, To: b.index.specs[name], Pos: d.Pos,
+		})
+	}
+}
+
+// specDependencies makes joins of the dependsOn of specs.
+func (b *builder) specDependencies() {
+	for _, name := range object.SortedKeys(b.specs) {
+		s := b.specs[name]
+		for _, d := range s.DependsOn {
+			switch _, known := b.specs[d.Name]; {
+			case d.Name == name:
+				b.fail(&object.Error{
+					Pos:  posOr(d.Pos, s.Pos),
+					Err:  fmt.Errorf("spec %s depends on itself", name),
+					Hint: "remove the dependency",
+				})
+			case !known:
+				b.unknownSpec(posOr(d.Pos, s.Pos), "spec "+name, d.Name)
+			case len(b.index.specs[name]) > 0:
+				b.specOnSpec(name, d)
+			}
+		}
+	}
+}
+
+func (b *builder) specOnSpec(name string, d SpecDependency) {
+	for _, to := range b.filled(d.Name, nil) {
+		if to == name {
+			// A circle of specs that leads through one without nodes.
+			b.fail(&object.Error{
+				Pos:  posOr(d.Pos, b.specs[name].Pos),
+				Err:  fmt.Errorf("cycle: %s -> %s -> %s", name, d.Name, name),
+				Hint: "remove one of these dependencies",
+			})
+			continue
+		}
+		b.joins = append(b.joins, Join{
+			Rule: RuleSpec, FromName: name, ToName: to,
+			From: b.index.specs[name], To: b.index.specs[to], Pos: d.Pos,
+		})
+	}
+}
+
+// filled is spec itself where it has nodes; where it has none, the nearest
+// specs with nodes that it depends on.
+func (b *builder) filled(spec string, seen []string) []string {
+	if len(b.index.specs[spec]) > 0 {
+		return []string{spec}
+	}
+	if slices.Contains(seen, spec) {
+		return nil
+	}
+	seen = append(seen, spec)
+	var out []string
+	for _, d := range b.specs[spec].DependsOn {
+		out = append(out, b.filled(d.Name, seen)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// sets makes a join of each apply set with the one before it.
+func (b *builder) sets() {
+	for _, spec := range object.SortedKeys(b.index.specs) {
+		members := map[int][]object.ID{}
+		names := map[int]string{}
+		for _, id := range b.index.specs[spec] {
+			n := b.index.items[b.index.ids[id]].node
+			if n.Set > 0 {
+				members[n.Set] = append(members[n.Set], id)
+				names[n.Set] = or(n.SetName, strconv.Itoa(n.Set))
+			}
+		}
+		numbers := make([]int, 0, len(members))
+		for n := range members {
+			numbers = append(numbers, n)
+		}
+		slices.Sort(numbers)
+		for i := 1; i < len(numbers); i++ {
+			from, to := numbers[i], numbers[i-1]
+			b.joins = append(b.joins, Join{
+				Rule:     RuleSet,
+				FromName: spec + "[" + names[from] + "]", ToName: spec + "[" + names[to] + "]",
+				From: members[from], To: members[to],
+			})
+		}
+	}
+}
+
+func (b *builder) unknownNode(n *object.Node, d object.Dependency) {
+	if b.specs[d.ID.Spec()].Broken {
+		return
+	}
+	e := &object.Error{
+		Pos: posOr(d.Pos, place(n)), Node: n.ID,
+		Err: fmt.Errorf("depends on unknown node %q", d.ID),
+	}
+	spec := d.ID.Spec()
+	ids, known := b.index.specs[spec]
+	switch {
+	case !known && b.isSpec(d.ID.Node()) && spec == n.ID.Spec():
+		e.Hint = fmt.Sprintf("%s is a spec; write %q for all of its nodes", d.ID.Node(), d.ID.Node()+"/")
+	case !known && !b.isSpec(spec):
+		e.Err = fmt.Errorf("depends on %q, but there is no spec %q", d.ID, spec)
+		e.Hint = suggest(spec, object.SortedKeys(b.specs))
+	default:
+		names := make([]string, len(ids))
+		for i, id := range ids {
+			names[i] = id.Node()
+		}
+		e.Hint = suggest(d.ID.Node(), names)
+		if b.isSpec(d.ID.Node()) && spec == n.ID.Spec() {
+			e.Hint = fmt.Sprintf("%s is a spec; write %q for all of its nodes", d.ID.Node(), d.ID.Node()+"/")
+		}
+	}
+	b.fail(e)
+}
+
+func (b *builder) isSpec(name string) bool {
+	_, ok := b.specs[name]
+	return ok
+}
+
+func (b *builder) unknownSpec(pos object.Pos, who, name string) {
+	b.fail(&object.Error{
+		Pos:  pos,
+		Err:  fmt.Errorf("%s depends on unknown spec %q", who, name),
+		Hint: suggest(name, object.SortedKeys(b.specs)),
+	})
+}
+
+// DependsOnAnnotation holds objects that come first, as kpt and cli-utils read
+// it: group/namespaces/namespace/kind/name, or group/kind/name for cluster
+// scope, separated by commas; the core group is empty.
+const DependsOnAnnotation = "config.kubernetes.io/depends-on"
+
+func (b *builder) annotation(it item) {
+	text := it.node.Object.Text("metadata", "annotations", DependsOnAnnotation)
+	if text == "" {
+		return
+	}
+	path := object.Fields("metadata", "annotations", DependsOnAnnotation)
+	fail := func(err error, hint string) {
+		b.fail(&object.Error{
+			Pos: place(it.node), Node: it.node.ID, Path: path.String(), Err: err, Hint: hint, Notes: madeBy(it.node),
+		})
+	}
+	for _, entry := range strings.Split(text, ",") {
+		ref, ok := parseReference(strings.TrimSpace(entry))
+		if !ok {
+			fail(fmt.Errorf("%q names no object", strings.TrimSpace(entry)),
+				"write group/namespaces/namespace/kind/name or group/kind/name; the core group is empty")
+			continue
+		}
+		to, ok := b.index.refs[ref]
+		switch {
+		case !ok && b.anyBroken():
+			// The object may well be one of those that mistakes hide.
+		case !ok:
+			fail(fmt.Errorf("depends on %s, which is not in the render", ref), b.suggestObject(ref))
+		case ref == it.ref:
+			fail(fmt.Errorf("%s depends on itself", it.node.ID), "remove the dependency")
+		default:
+			b.edges = append(b.edges, Edge{
+				From: it.node.ID, To: b.index.items[to].node.ID,
+				Rule: RuleAnnotation, Explicit: true, Path: path, Pos: place(it.node),
+			})
+		}
+	}
+}
+
+func parseReference(text string) (object.Ref, bool) {
+	parts := strings.Split(text, "/")
+	var r object.Ref
+	switch {
+	case len(parts) == 5 && parts[1] == "namespaces" && parts[2] != "":
+		r = object.Ref{Group: parts[0], Namespace: parts[2], Kind: parts[3], Name: parts[4]}
+	case len(parts) == 3:
+		r = object.Ref{Group: parts[0], Kind: parts[1], Name: parts[2]}
+	}
+	return r, r.Kind != "" && r.Name != ""
+}
+
+// suggestObject names the objects of the kind that are there.
+func (b *builder) suggestObject(r object.Ref) string {
+	var there []string
+	for _, it := range b.index.items {
+		if it.ref.GroupKind() == r.GroupKind() {
+			there = append(there, strings.TrimPrefix(it.ref.Namespace+"/"+it.ref.Name, "/"))
+		}
+	}
+	if len(there) == 0 {
+		return fmt.Sprintf("the render has no %s", r.GroupKind())
+	}
+	return suggest(strings.TrimPrefix(r.Namespace+"/"+r.Name, "/"), there)
+}
+
+func posOr(p, fallback object.Pos) object.Pos {
+	if p.IsValid() {
+		return p
+	}
+	return fallback
+}
+
+// anyBroken reports whether mistakes hide some nodes.
+func (b *builder) anyBroken() bool {
+	for _, s := range b.specs {
+		if s.Broken {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,210 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// lead is an inferred edge between places of nodes, before those that say the
+// same are left out.
+type lead struct {
+	from, to  int
+	rule      Rule
+	certainty int
+	at        *link
+}
+
+// finder looks for edges from one node at a time.
+type finder struct {
+	*index
+	from  int
+	item  item
+	leads []lead
+}
+
+// infer is the edges that follow from the objects, the most certain rule
+// first; edges of one rule onto one node follow each other.
+func infer(x *index) []Edge {
+	f := &finder{index: x}
+	for i := range x.items {
+		f.from, f.item = i, x.items[i]
+		f.anything()
+		f.kind()
+		if f.item.pod.value != nil {
+			f.pod()
+		}
+	}
+	slices.SortStableFunc(f.leads, func(a, b lead) int {
+		if a.certainty != b.certainty {
+			return a.certainty - b.certainty
+		}
+		if a.to != b.to {
+			return a.to - b.to
+		}
+		return a.from - b.from
+	})
+	f.leads = slices.CompactFunc(f.leads, func(a, b lead) bool {
+		return a.from == b.from && a.to == b.to && a.certainty == b.certainty
+	})
+	edges := make([]Edge, 0, len(f.leads))
+	for _, l := range f.leads {
+		edges = append(edges, Edge{
+			From: x.items[l.from].node.ID, To: x.items[l.to].node.ID,
+			Rule: l.rule, Path: cursor{at: l.at}.path(),
+		})
+	}
+	return onePerRule(edges)
+}
+
+// onePerRule leaves out edges that a more certain one repeats with the same
+// rule.
+func onePerRule(edges []Edge) []Edge {
+	type key struct {
+		from, to object.ID
+		rule     Rule
+	}
+	seen := make(map[key]bool, len(edges))
+	return slices.DeleteFunc(edges, func(e Edge) bool {
+		k := key{e.From, e.To, e.Rule}
+		again := seen[k]
+		seen[k] = true
+		return again
+	})
+}
+
+// certainty orders rules for the case that inferred edges close a cycle: the
+// one with the higher number goes.
+func certainty(r Rule) int {
+	order := [...]Rule{
+		RuleNamespace, RuleCRD, RuleServiceAccount, RuleConfigMap, RuleSecret, RuleClaim, RuleVolume,
+		RuleClass, RuleRole, RuleService, RuleWebhook, RuleScaleTarget, RuleSelector, RuleReference,
+		RuleOwner, RuleQuota,
+	}
+	return slices.Index(order[:], r)
+}
+
+// uncertain is beyond every rule: custom resources wait for the webhook that
+// judges them unless anything speaks against it.
+const uncertain = 100
+
+func (f *finder) add(to int, rule Rule, at *link) {
+	f.addAs(to, rule, certainty(rule), at)
+}
+
+func (f *finder) addAs(to int, rule Rule, certainty int, at *link) {
+	if to == f.from || f.items[to].node.ID == f.item.node.ID {
+		return
+	}
+	f.leads = append(f.leads, lead{f.from, to, rule, certainty, at})
+}
+
+// on makes an edge onto an object where the render has it.
+func (f *finder) on(r object.Ref, rule Rule, at *link) {
+	if r.Name == "" {
+		return
+	}
+	if to, ok := f.refs[r]; ok {
+		f.add(to, rule, at)
+	}
+}
+
+// near is on for an object of the core group in the same namespace.
+func (f *finder) near(kind string, name cursor, rule Rule) {
+	f.on(object.Ref{Kind: kind, Namespace: f.item.ref.Namespace, Name: name.text()}, rule, name.at)
+}
+
+// secret makes an edge onto a Secret, or onto what produces it.
+func (f *finder) secret(name cursor) { f.secretIn(f.item.ref.Namespace, name) }
+
+func (f *finder) secretIn(namespace string, name cursor) {
+	if name.text() == "" {
+		return
+	}
+	r := object.Ref{Kind: "Secret", Namespace: namespace, Name: name.text()}
+	if to, ok := f.refs[r]; ok {
+		f.add(to, RuleSecret, name.at)
+		return
+	}
+	if to, ok := f.producers[secretKey{namespace, name.text()}]; ok {
+		f.add(to, RuleSecret, name.at)
+	}
+}
+
+// anything is what holds for objects of every kind.
+func (f *finder) anything() {
+	o := root(f.item.node.Object)
+	if f.item.ref.Namespace != "" {
+		f.on(object.Ref{Kind: "Namespace", Name: f.item.ref.Namespace}, RuleNamespace, o.get("metadata", "namespace").at)
+	}
+	if crd, ok := f.crds[crdKey{f.item.ref.Group, f.item.ref.Kind}]; ok {
+		f.add(crd, RuleCRD, o.get("kind").at)
+	}
+	for _, owner := range o.get("metadata", "ownerReferences").items() {
+		f.target(owner, RuleOwner, "", "")
+	}
+	if IsCustom(f.item.ref.Group) {
+		f.customReferences(o.get("spec"), 0)
+	}
+}
+
+// target makes an edge onto what an {apiVersion, kind, name} names, in the
+// same namespace or of cluster scope.
+func (f *finder) target(c cursor, rule Rule, apiVersion, kind string) {
+	version := or(c.get("apiVersion").text(), apiVersion)
+	group, _, found := strings.Cut(version, "/")
+	if !found {
+		group = ""
+	}
+	r := object.Ref{
+		Group: group, Kind: or(c.get("kind").text(), kind),
+		Namespace: f.item.ref.Namespace, Name: c.get("name").text(),
+	}
+	if _, ok := f.refs[r]; !ok {
+		r.Namespace = ""
+	}
+	f.on(r, rule, c.get("name").at)
+}
+
+// IsCustom reports whether objects of an API group are custom resources:
+// groups of Kubernetes itself have no dot, or end in .k8s.io. The few groups of
+// that form whose kinds come with a CustomResourceDefinition are custom too.
+func IsCustom(group string) bool {
+	switch group {
+	case gatewayGroup, "snapshot.storage.k8s.io", "autoscaling.k8s.io":
+		return true
+	}
+	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
+}
+
+// deepest is how deep references inside a custom resource are looked for; no
+// known kind nests them deeper.
+const deepest = 12
+
+// customReferences follows the field names by which custom resources name
+// Secrets and ConfigMaps nearly without exception: …secretRef, …secretKeyRef,
+// …configMapRef and …configMapKeyRef.
+func (f *finder) customReferences(c cursor, depth int) {
+	if depth > deepest {
+		return
+	}
+	for _, item := range c.items() {
+		f.customReferences(item, depth+1)
+	}
+	for _, name := range c.fields() {
+		field := c.get(name)
+		lower := strings.ToLower(name)
+		switch {
+		case strings.HasSuffix(lower, "secretref"), strings.HasSuffix(lower, "secretkeyref"):
+			f.secret(field.get("name"))
+		case strings.HasSuffix(lower, "configmapref"), strings.HasSuffix(lower, "configmapkeyref"):
+			f.near("ConfigMap", field.get("name"), RuleConfigMap)
+		default:
+			f.customReferences(field, depth+1)
+		}
+	}
+}

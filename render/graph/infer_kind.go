@@ -1,0 +1,231 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Groups that are named more than once.
+const (
+	rbacGroup    = "rbac.authorization.k8s.io"
+	gatewayGroup = "gateway.networking.k8s.io"
+)
+
+// kind finds what objects of single kinds need.
+func (f *finder) kind() {
+	o := root(f.item.node.Object)
+	spec := o.get("spec")
+	switch f.item.ref.GroupKind() {
+	case "Secret":
+		f.near("ServiceAccount", o.get("metadata", "annotations", "kubernetes.io/service-account.name"), RuleServiceAccount)
+	case "ServiceAccount":
+		for _, list := range [...]string{"secrets", "imagePullSecrets"} {
+			for _, s := range o.get(list).items() {
+				f.secret(s.get("name"))
+			}
+		}
+	case "PersistentVolumeClaim":
+		f.storageClass(spec.get("storageClassName"))
+		f.on(object.Ref{Kind: "PersistentVolume", Name: spec.get("volumeName").text()}, RuleVolume, spec.get("volumeName").at)
+	case "PersistentVolume":
+		f.storageClass(spec.get("storageClassName"))
+	case "StatefulSet.apps":
+		f.near("Service", spec.get("serviceName"), RuleService)
+		for _, t := range spec.get("volumeClaimTemplates").items() {
+			f.storageClass(t.get("spec", "storageClassName"))
+		}
+	case "RoleBinding." + rbacGroup, "ClusterRoleBinding." + rbacGroup:
+		f.binding(o)
+	case "HorizontalPodAutoscaler.autoscaling":
+		f.target(spec.get("scaleTargetRef"), RuleScaleTarget, "", "")
+	case "VerticalPodAutoscaler.autoscaling.k8s.io":
+		f.target(spec.get("targetRef"), RuleScaleTarget, "", "")
+	case "PodDisruptionBudget.policy":
+		f.selector(spec.get("selector", "matchLabels"))
+	case "Ingress.networking.k8s.io", "Ingress.extensions":
+		f.ingress(o)
+	case "ValidatingWebhookConfiguration.admissionregistration.k8s.io",
+		"MutatingWebhookConfiguration.admissionregistration.k8s.io":
+		for _, w := range o.get("webhooks").items() {
+			f.backend(w.get("clientConfig", "service"))
+			f.judged(w)
+		}
+	case "APIService.apiregistration.k8s.io":
+		f.backend(spec.get("service"))
+	default:
+		f.customKind(spec)
+	}
+}
+
+// customKind finds what single kinds of well-known operators need.
+func (f *finder) customKind(spec cursor) {
+	switch f.item.ref.GroupKind() {
+	case "ScaledObject.keda.sh", "ScaledJob.keda.sh":
+		f.target(spec.get("scaleTargetRef"), RuleScaleTarget, "apps/v1", "Deployment")
+		for _, t := range spec.get("triggers").items() {
+			f.target(t.get("authenticationRef"), RuleReference, "keda.sh/v1alpha1", "TriggerAuthentication")
+		}
+	case "TriggerAuthentication.keda.sh":
+		for _, s := range spec.get("secretTargetRef").items() {
+			f.secret(s.get("name"))
+		}
+	case "Canary.flagger.app":
+		f.target(spec.get("targetRef"), RuleScaleTarget, "apps/v1", "Deployment")
+		f.target(spec.get("autoscalerRef"), RuleReference, "autoscaling/v2", "HorizontalPodAutoscaler")
+	case "Certificate.cert-manager.io":
+		f.target(spec.get("issuerRef"), RuleReference, "cert-manager.io/v1", "Issuer")
+	case "Issuer.cert-manager.io":
+		f.secret(spec.get("ca", "secretName"))
+	case "ExternalSecret.external-secrets.io", "PushSecret.external-secrets.io":
+		f.target(spec.get("secretStoreRef"), RuleReference, "external-secrets.io/v1", "SecretStore")
+	case "Database.postgresql.cnpg.io", "Pooler.postgresql.cnpg.io", "ScheduledBackup.postgresql.cnpg.io":
+		f.target(spec.get("cluster"), RuleReference, "postgresql.cnpg.io/v1", "Cluster")
+	case "Cluster.postgresql.cnpg.io":
+		f.secret(spec.get("bootstrap", "initdb", "secret", "name"))
+		f.secret(spec.get("superuserSecret", "name"))
+	case "IngressRoute.traefik.io":
+		f.traefik(spec)
+	case "Gateway." + gatewayGroup:
+		f.gateway(spec)
+	default:
+		if f.item.ref.Group == gatewayGroup && strings.HasSuffix(f.item.ref.Kind, "Route") {
+			f.route(spec)
+		}
+	}
+}
+
+func (f *finder) binding(o cursor) {
+	role := object.Ref{Group: rbacGroup, Kind: o.get("roleRef", "kind").text(), Name: o.get("roleRef", "name").text()}
+	if role.Kind == "Role" {
+		role.Namespace = f.item.ref.Namespace
+	}
+	f.on(role, RuleRole, o.get("roleRef", "name").at)
+	for _, s := range o.get("subjects").items() {
+		if account, ok := subject(s, f.item.ref.Namespace); ok {
+			f.on(account, RuleRole, s.get("name").at)
+		}
+	}
+}
+
+func (f *finder) selector(labels cursor) {
+	for _, to := range f.selected(f.item.ref.Namespace, labels.labels()) {
+		f.add(to, RuleSelector, labels.at)
+	}
+}
+
+func (f *finder) ingress(o cursor) {
+	class := o.get("spec", "ingressClassName")
+	if class.text() == "" {
+		class = o.get("metadata", "annotations", "kubernetes.io/ingress.class")
+	}
+	f.on(object.Ref{Group: "networking.k8s.io", Kind: "IngressClass", Name: class.text()}, RuleClass, class.at)
+	for _, t := range o.get("spec", "tls").items() {
+		f.secret(t.get("secretName"))
+	}
+	f.near("Service", o.get("spec", "defaultBackend", "service", "name"), RuleService)
+	for _, r := range o.get("spec", "rules").items() {
+		for _, p := range r.get("http", "paths").items() {
+			f.near("Service", p.get("backend", "service", "name"), RuleService)
+		}
+	}
+}
+
+// backend finds the Service that the API server calls, and the workload that
+// answers for it: until that is ready, calls fail.
+func (f *finder) backend(service cursor) {
+	r := object.Ref{
+		Kind: "Service", Namespace: service.get("namespace").text(), Name: service.get("name").text(),
+	}
+	to, ok := f.refs[r]
+	if !ok {
+		return
+	}
+	at := service.get("name").at
+	f.add(to, RuleService, at)
+	labels := f.items[to].node.Object.Map("spec", "selector")
+	for _, workload := range f.selected(r.Namespace, labels) {
+		f.add(workload, RuleWebhook, at)
+	}
+}
+
+// judged makes edges from the custom resources that a webhook judges onto its
+// configuration, so that they follow the workload behind it. Webhooks that
+// ignore failures hold nobody up, and those without a Service in the render are
+// not ours to wait for. The plural of a kind is known from its CRD.
+func (f *finder) judged(webhook cursor) {
+	service := webhook.get("clientConfig", "service")
+	r := object.Ref{Kind: "Service", Namespace: service.get("namespace").text(), Name: service.get("name").text()}
+	if _, ok := f.refs[r]; !ok || webhook.get("failurePolicy").text() == "Ignore" {
+		return
+	}
+	for _, rule := range webhook.get("rules").items() {
+		resources := texts(rule.get("resources"))
+		for _, group := range texts(rule.get("apiGroups")) {
+			for _, custom := range f.customs[group] {
+				it := f.items[custom]
+				crd := f.items[f.crds[crdKey{it.ref.Group, it.ref.Kind}]].node.Object
+				if slices.Contains(resources, crd.Text("spec", "names", "plural")) || slices.Contains(resources, "*") {
+					at := root(it.node.Object).get("kind").at
+					f.leads = append(f.leads, lead{custom, f.from, RuleWebhook, uncertain, at})
+				}
+			}
+		}
+	}
+}
+
+func texts(c cursor) []string {
+	var out []string
+	for _, i := range c.items() {
+		out = append(out, i.text())
+	}
+	return out
+}
+
+func (f *finder) gateway(spec cursor) {
+	class := spec.get("gatewayClassName")
+	f.on(object.Ref{Group: gatewayGroup, Kind: "GatewayClass", Name: class.text()}, RuleClass, class.at)
+	for _, l := range spec.get("listeners").items() {
+		for _, s := range l.get("tls", "certificateRefs").items() {
+			f.secretIn(or(s.get("namespace").text(), f.item.ref.Namespace), s.get("name"))
+		}
+	}
+}
+
+func (f *finder) route(spec cursor) {
+	for _, p := range spec.get("parentRefs").items() {
+		f.reference(p, gatewayGroup, "Gateway", RuleReference)
+	}
+	for _, r := range spec.get("rules").items() {
+		for _, b := range r.get("backendRefs").items() {
+			f.reference(b, "", "Service", RuleService)
+		}
+	}
+}
+
+// reference makes an edge onto what a {group, kind, namespace, name} names.
+func (f *finder) reference(c cursor, group, kind string, rule Rule) {
+	if g := c.get("group"); g.value != nil {
+		group = g.text()
+	}
+	f.on(object.Ref{
+		Group: group, Kind: or(c.get("kind").text(), kind),
+		Namespace: or(c.get("namespace").text(), f.item.ref.Namespace), Name: c.get("name").text(),
+	}, rule, c.get("name").at)
+}
+
+func (f *finder) traefik(spec cursor) {
+	f.secret(spec.get("tls", "secretName"))
+	for _, r := range spec.get("routes").items() {
+		for _, s := range r.get("services").items() {
+			f.reference(s, "", "Service", RuleService)
+		}
+		for _, m := range r.get("middlewares").items() {
+			f.reference(m, "traefik.io", "Middleware", RuleReference)
+		}
+	}
+}
