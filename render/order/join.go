@@ -1,0 +1,90 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package order
+
+import (
+	"slices"
+	"sort"
+)
+
+// table answers for any node what a join asks of it, without looking at every
+// pair. The end of a join is in the order of the engine; a node finds its own
+// place there, and all that is before it costs no wave.
+type table struct {
+	// ready is the latest end that everybody must wait for; -1 where there is
+	// none.
+	ready int
+	// rest is the ends without readiness, in the order of the engine.
+	rest []int
+	// before is the latest of the ends up to each place of rest, and after the
+	// latest from there on.
+	before, after []int
+}
+
+// bound is the first wave that one node allows another.
+type bound struct {
+	wave, after int
+	gate        bool
+}
+
+// table makes the table of join j, whose ends have their waves already.
+func (p *planner) table(j int) table {
+	t := table{ready: -1}
+	for _, to := range p.sides[j].to {
+		switch n := p.natures[to]; {
+		case skips(n):
+		case n.ready:
+			t.ready = p.later(t.ready, to)
+		default:
+			t.rest = append(t.rest, to)
+		}
+	}
+	slices.SortFunc(t.rest, p.compare)
+	t.before, t.after = slices.Clone(t.rest), slices.Clone(t.rest)
+	for i := 1; i < len(t.rest); i++ {
+		t.before[i] = p.later(t.before[i-1], t.rest[i])
+	}
+	for i := len(t.rest) - 2; i >= 0; i-- {
+		t.after[i] = p.later(t.rest[i], t.after[i+1])
+	}
+	return t
+}
+
+// later is that of two nodes that is in the later wave. Where both are in one
+// it is a workload, which is what people think of, and else the first; -1 is
+// none.
+func (p *planner) later(a, b int) int {
+	switch {
+	case a < 0, p.levels[b] > p.levels[a]:
+		return b
+	case p.levels[b] == p.levels[a] && p.natures[b].works && !p.natures[a].works:
+		return b
+	}
+	return a
+}
+
+// bounds is what the join asks of v.
+func (t table) bounds(p *planner, v int) []bound {
+	var out []bound
+	if t.ready >= 0 {
+		out = append(out, bound{p.levels[t.ready] + 1, t.ready, true})
+	}
+	cut := t.cut(p, v)
+	if cut > 0 {
+		end := t.before[cut-1]
+		out = append(out, bound{p.levels[end], end, false})
+	}
+	if cut < len(t.rest) {
+		end := t.after[cut]
+		out = append(out, bound{p.levels[end] + 1, end, true})
+	}
+	return out
+}
+
+// cut is how many of rest the engine surely applies before v inside a wave.
+func (t table) cut(p *planner, v int) int {
+	return sort.Search(len(t.rest), func(i int) bool {
+		return !p.before(p.natures[t.rest[i]], p.natures[v])
+	})
+}
