@@ -1,0 +1,304 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package emit
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/parser"
+)
+
+// guarded rewrites CEL for Flux, which evaluates an expression over the fields
+// of the object as variables and takes an error for "not ready yet, look again".
+//
+// An expression that reads a field which is not there is an error in CEL; the
+// result here is false instead, as it is for Argo CD. A conjunction of has() at
+// the front would not do: in status.a == 1 || status.b == 2 the second half
+// may hold without the first. So the rewriting is three-valued: holds(e) is true
+// where e is true for certain, fails(e) where it is false for certain, and where
+// a field is missing neither is.
+type guarded struct {
+	ast.ExprFactory
+	// lost names what Flux cannot express.
+	lost []string
+	id   int64
+}
+
+// fluxExpr is the expression that is true where c is true, and false where
+// c is false or an error for want of a field.
+func fluxExpr(c celExpr) (text string, lost []string, err error) {
+	g := &guarded{ExprFactory: ast.NewExprFactory()}
+	e := g.holds(c.ast.Expr(), nil)
+	// One line: where to break one is the library's taste, and may change.
+	text, err = parser.Unparse(e, ast.NewSourceInfo(nil), parser.WrapOnColumn(math.MaxInt32))
+	return text, g.lost, err
+}
+
+func (g *guarded) call(function string, args ...ast.Expr) ast.Expr {
+	g.id++
+	return g.NewCall(g.id, function, args...)
+}
+
+func (g *guarded) truth(b bool) ast.Expr {
+	g.id++
+	return g.NewLiteral(g.id, types.Bool(b))
+}
+
+func (g *guarded) and(a, b ast.Expr) ast.Expr {
+	switch {
+	case isBool(a, true), isBool(b, false):
+		return b
+	case isBool(b, true), isBool(a, false):
+		return a
+	}
+	return g.call(operators.LogicalAnd, a, b)
+}
+
+func (g *guarded) or(a, b ast.Expr) ast.Expr {
+	switch {
+	case isBool(a, false), isBool(b, true):
+		return b
+	case isBool(b, false), isBool(a, true):
+		return a
+	}
+	return g.call(operators.LogicalOr, a, b)
+}
+
+func (g *guarded) holds(e ast.Expr, in scope) ast.Expr { return g.decide(e, in, true) }
+func (g *guarded) fails(e ast.Expr, in scope) ast.Expr { return g.decide(e, in, false) }
+
+// decide is holds where want is true, and fails where it is false.
+func (g *guarded) decide(e ast.Expr, in scope, want bool) ast.Expr {
+	both, either := g.and, g.or
+	if !want {
+		both, either = g.or, g.and
+	}
+	switch name, args := asOperator(e); name {
+	case operators.LogicalAnd:
+		return both(g.decide(args[0], in, want), g.decide(args[1], in, want))
+	case operators.LogicalOr:
+		return either(g.decide(args[0], in, want), g.decide(args[1], in, want))
+	case operators.LogicalNot:
+		return g.decide(args[0], in, !want)
+	case operators.Conditional:
+		return g.or(
+			g.and(g.holds(args[0], in), g.decide(args[1], in, want)),
+			g.and(g.fails(args[0], in), g.decide(args[2], in, want)),
+		)
+	}
+	if v, ok := literal(e); ok && v.Type() == types.BoolType {
+		return g.truth((v == types.True) == want)
+	}
+	if s, ok := asHas(e); ok && isRoot(s.Operand(), in) {
+		return g.top(s.FieldName(), want)
+	}
+	if m, ok := asMacro(e); ok && (m.name == operators.Exists || m.name == operators.All) {
+		return g.fold(m, in, want)
+	}
+	return g.atom(e, in, want)
+}
+
+// fold rewrites exists and all: that nothing exists is that all fail.
+func (g *guarded) fold(m macro, in scope, want bool) ast.Expr {
+	function := m.name
+	if !want {
+		function = map[string]string{operators.Exists: operators.All, operators.All: operators.Exists}[m.name]
+	}
+	body := g.decide(m.body, in.with(m.variable), want)
+	g.id++
+	call := g.NewMemberCall(g.id, function, g.copy(m.receiver, in), g.NewIdent(g.id, m.variable), body)
+	return g.and(g.guards(m.receiver, in), call)
+}
+
+// top decides has(object.field). Flux has no variable for a field that is not
+// there, so a use of the field is an error then, which Flux takes for "not
+// ready": right where the field is wanted, and lost where its absence is.
+func (g *guarded) top(field string, want bool) ast.Expr {
+	switch field {
+	case "apiVersion", "kind", "metadata":
+		return g.truth(want)
+	}
+	if !want {
+		g.lose(fmt.Sprintf("the absence of the top-level field %q", field))
+		return g.truth(false)
+	}
+	g.id++
+	return g.call(operators.GreaterEquals, g.call("size", g.NewIdent(g.id, field)), g.NewLiteral(g.id, types.Int(0)))
+}
+
+func (g *guarded) atom(e ast.Expr, in scope, want bool) ast.Expr {
+	value := g.copy(e, in)
+	if !want {
+		value = g.call(operators.LogicalNot, value)
+	}
+	return g.and(g.guards(e, in), value)
+}
+
+// guards is the conjunction of what must be there for e to have a value.
+func (g *guarded) guards(e ast.Expr, in scope) ast.Expr {
+	all, seen := g.truth(true), map[string]bool{}
+	add := func(guard ast.Expr) {
+		text, err := parser.Unparse(guard, ast.NewSourceInfo(nil))
+		if err == nil && !seen[text] {
+			seen[text] = true
+			all = g.and(all, guard)
+		}
+	}
+	g.collect(e, in, in, add)
+	return all
+}
+
+// collect calls add for each field that e reads, outermost first. Fields of a
+// variable that is bound inside e are skipped: it is not known out here.
+func (g *guarded) collect(e ast.Expr, in, inner scope, add func(ast.Expr)) {
+	if m, ok := asMacro(e); ok {
+		g.collect(m.receiver, in, inner, add)
+		g.collect(m.body, in, inner.with(m.variable), add)
+		return
+	}
+	if s, ok := asHas(e); ok {
+		g.collect(s.Operand(), in, inner, add)
+		return
+	}
+	switch e.Kind() {
+	case ast.SelectKind:
+		s := e.AsSelect()
+		g.collect(s.Operand(), in, inner, add)
+		if _, top := topField(e, inner); !top && known(e, in, inner) {
+			add(g.call(operators.Has, g.copy(e, in)))
+		}
+	case ast.CallKind:
+		call := e.AsCall()
+		switch call.FunctionName() {
+		case operators.OptSelect, operators.OptIndex:
+			g.collect(call.Args()[0], in, inner, func(ast.Expr) {})
+			return
+		case operators.Index:
+			g.collectIndex(call.Args(), in, inner, add)
+			return
+		}
+		if call.IsMemberFunction() {
+			g.collect(call.Target(), in, inner, add)
+		}
+		for _, a := range call.Args() {
+			g.collect(a, in, inner, add)
+		}
+	case ast.ListKind:
+		for _, a := range e.AsList().Elements() {
+			g.collect(a, in, inner, add)
+		}
+	default:
+		// Names, literals and maps read no field that may be missing.
+	}
+}
+
+func (g *guarded) collectIndex(args []ast.Expr, in, inner scope, add func(ast.Expr)) {
+	g.collect(args[0], in, inner, add)
+	g.collect(args[1], in, inner, add)
+	if !known(args[0], in, inner) {
+		return
+	}
+	v, ok := literal(args[1])
+	switch {
+	case ok && v.Type() == types.StringType:
+		add(g.call(operators.In, g.copy(args[1], in), g.copy(args[0], in)))
+	case ok && v.Type() == types.IntType:
+		add(g.call(operators.Greater, g.call("size", g.copy(args[0], in)), g.copy(args[1], in)))
+	}
+}
+
+// known reports whether e hangs on no variable that is bound only further in.
+func known(e ast.Expr, in, inner scope) bool {
+	for {
+		switch e.Kind() {
+		case ast.SelectKind:
+			e = e.AsSelect().Operand()
+		case ast.IdentKind:
+			for _, name := range inner[len(in):] {
+				if name == e.AsIdent() {
+					return false
+				}
+			}
+			return true
+		case ast.CallKind:
+			if name, args := asOperator(e); name == operators.Index {
+				e = args[0]
+				continue
+			}
+			return false
+		default:
+			return false
+		}
+	}
+}
+
+// copy is e with the object's fields called as Flux calls them.
+func (g *guarded) copy(e ast.Expr, in scope) ast.Expr {
+	g.id++
+	id := g.id
+	if isRoot(e, in) {
+		g.lose("object as a whole")
+	}
+	if name, ok := topField(e, in); ok {
+		return g.NewIdent(id, name)
+	}
+	if m, ok := asMacro(e); ok {
+		args := e.AsCall().Args()
+		copies := []ast.Expr{g.NewIdent(id, m.variable)}
+		for _, a := range args[1:] {
+			copies = append(copies, g.copy(a, in.with(m.variable)))
+		}
+		return g.NewMemberCall(id, m.name, g.copy(m.receiver, in), copies...)
+	}
+	switch e.Kind() {
+	case ast.SelectKind:
+		s := e.AsSelect()
+		return g.NewSelect(id, g.copy(s.Operand(), in), s.FieldName())
+	case ast.CallKind:
+		return g.copyCall(e.AsCall(), in)
+	case ast.ListKind:
+		l := e.AsList()
+		return g.NewList(id, g.copies(l.Elements(), in), l.OptionalIndices())
+	case ast.MapKind:
+		var entries []ast.EntryExpr
+		for _, entry := range e.AsMap().Entries() {
+			m := entry.AsMapEntry()
+			entries = append(entries, g.NewMapEntry(id, g.copy(m.Key(), in), g.copy(m.Value(), in), m.IsOptional()))
+		}
+		return g.NewMap(id, entries)
+	default:
+		return g.CopyExpr(e)
+	}
+}
+
+func (g *guarded) copyCall(call ast.CallExpr, in scope) ast.Expr {
+	id := g.id
+	args := g.copies(call.Args(), in)
+	if call.IsMemberFunction() {
+		return g.NewMemberCall(id, call.FunctionName(), g.copy(call.Target(), in), args...)
+	}
+	return g.NewCall(id, call.FunctionName(), args...)
+}
+
+func (g *guarded) copies(list []ast.Expr, in scope) []ast.Expr {
+	out := make([]ast.Expr, len(list))
+	for i, e := range list {
+		out[i] = g.copy(e, in)
+	}
+	return out
+}
+
+// lose notes, once, what Flux cannot express.
+func (g *guarded) lose(what string) {
+	for _, l := range g.lost {
+		if l == what {
+			return
+		}
+	}
+	g.lost = append(g.lost, what)
+}

@@ -1,0 +1,267 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package emit_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+const (
+	syncOptions = "argocd.argoproj.io/sync-options"
+	syncWave    = "argocd.argoproj.io/sync-wave"
+	fluxKey     = "kustomize.toolkit.fluxcd.io/"
+)
+
+// told is what one dialect makes of an intent: an annotation (key and value),
+// a warning, or nothing; gone means that the object is left out.
+type told struct {
+	key, value, warning string
+	gone                bool
+}
+
+// intent is one object with policies, and what each dialect makes of it.
+type intent struct {
+	kind                string
+	change              []func(*object.Node)
+	plain, argocd, flux told
+}
+
+func endings() map[string]intent {
+	no, yes := false, true
+	return map[string]intent{
+		"prune false": {
+			change: []func(*object.Node){apply(object.Apply{Prune: &no})},
+			argocd: told{key: syncOptions, value: "Prune=false"}, flux: told{key: fluxKey + "prune", value: "disabled"},
+		},
+		"prune false that shall be deleted": {
+			change: []func(*object.Node){apply(object.Apply{Prune: &no, Deletion: object.DeletionDelete})},
+			argocd: told{key: syncOptions, value: "Prune=false"}, flux: told{key: fluxKey + "prune", value: "disabled", warning: "apply.deletion: flux cannot keep"},
+		},
+		"deletion Orphan": {
+			change: []func(*object.Node){apply(object.Apply{Deletion: object.DeletionOrphan})},
+			argocd: told{key: syncOptions, value: "Delete=false"}, flux: told{key: fluxKey + "prune", value: "disabled"},
+		},
+		"deletion Orphan that shall be pruned": {
+			change: []func(*object.Node){apply(object.Apply{Deletion: object.DeletionOrphan, Prune: &yes})},
+			argocd: told{key: syncOptions, value: "Delete=false"}, flux: told{key: fluxKey + "prune", value: "disabled", warning: "apply.prune: flux cannot prune"},
+		},
+		"a kind that holds data": {
+			kind:   "PersistentVolumeClaim/v1",
+			argocd: told{key: syncOptions, value: "Prune=false,Delete=false"}, flux: told{key: fluxKey + "prune", value: "disabled"},
+		},
+		"a kind that holds data and may go": {
+			kind: "PersistentVolumeClaim/v1", change: []func(*object.Node){apply(object.Apply{Prune: &yes, Deletion: object.DeletionDelete})},
+			argocd: told{key: syncOptions}, flux: told{key: fluxKey + "prune"},
+		},
+	}
+}
+
+func modes() map[string]intent {
+	return map[string]intent{
+		"mode Create": {
+			change: []func(*object.Node){apply(object.Apply{Mode: object.ModeCreate})},
+			plain:  told{warning: "apply.mode: plain manifests cannot say Create"},
+			argocd: told{key: syncOptions, warning: "apply.mode: argocd cannot create ConfigMap shop/a once"}, flux: told{key: fluxKey + "ssa", value: "IfNotPresent"},
+		},
+		"mode Replace": {
+			change: []func(*object.Node){apply(object.Apply{Mode: object.ModeReplace})},
+			plain:  told{warning: "cannot say Replace"},
+			argocd: told{key: syncOptions, value: "Replace=true"}, flux: told{key: fluxKey + "force", warning: "apply.mode: flux cannot replace ConfigMap shop/a"},
+		},
+		"mode Force": {
+			change: []func(*object.Node){apply(object.Apply{Mode: object.ModeForce})},
+			plain:  told{warning: "cannot say Force"},
+			argocd: told{key: syncOptions, value: "Force=true"}, flux: told{key: fluxKey + "force", value: "enabled"},
+		},
+		"mode Apply": {change: []func(*object.Node){apply(object.Apply{Mode: object.ModeApply, Conflict: object.ConflictEngine})}, argocd: told{key: syncOptions}, flux: told{key: fluxKey + "ssa"}},
+		"conflict Error": {
+			change: []func(*object.Node){apply(object.Apply{Conflict: object.ConflictError})},
+			plain:  told{warning: "cannot say Error"},
+			argocd: told{key: syncOptions, warning: "apply.conflict: argocd cannot stop at a conflict"}, flux: told{key: fluxKey + "ssa", warning: "apply.conflict: flux cannot stop at a conflict"},
+		},
+		"adopt TakeOwnership": {change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptTakeOwnership})}, argocd: told{key: syncOptions}, flux: told{key: fluxKey + "ssa"}},
+		"adopt Never": {
+			change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptNever})},
+			plain:  told{warning: "cannot say Never"},
+			argocd: told{key: syncOptions, warning: "argocd cannot refuse an object"}, flux: told{key: fluxKey + "ssa", warning: "flux cannot refuse an object"},
+		},
+		"adopt Mirror": {
+			change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptMirror})},
+			plain:  told{gone: true, warning: "apply.adopt: plain manifests cannot watch"},
+			argocd: told{gone: true, warning: "apply.adopt: argocd cannot watch"}, flux: told{key: fluxKey + "ssa", value: "Ignore"},
+		},
+		"adopt Mirror and mode Create": {
+			change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptMirror, Mode: object.ModeCreate})},
+			plain:  told{gone: true, warning: "cannot watch"},
+			argocd: told{gone: true, warning: "cannot watch"}, flux: told{key: fluxKey + "ssa", value: "Ignore", warning: "it watches"},
+		},
+	}
+}
+
+func objects() map[string]intent {
+	large := field("data", map[string]any{"a": strings.Repeat("x", 201<<10)})
+	return map[string]intent{
+		"a custom resource without its definition": {
+			kind: "Certificate.cert-manager.io/v1", argocd: told{key: syncOptions, value: "SkipDryRunOnMissingResource=true"}, flux: told{key: fluxKey + "ssa"},
+		},
+		"a group of Kubernetes that looks like a custom one": {kind: "Role.rbac.authorization.k8s.io/v1", argocd: told{key: syncOptions}},
+		"a custom group that looks like Kubernetes":          {kind: "HTTPRoute.gateway.networking.k8s.io/v1", argocd: told{key: syncOptions, value: "SkipDryRunOnMissingResource=true"}},
+		"an object near 256 KiB":                             {change: []func(*object.Node){large}, argocd: told{key: syncOptions, value: "ServerSideApply=true"}, flux: told{key: fluxKey + "ssa"}},
+		"a large object that is replaced": {
+			change: []func(*object.Node){large, apply(object.Apply{Mode: object.ModeReplace})},
+			plain:  told{warning: "cannot say"}, argocd: told{key: syncOptions, value: "Replace=true"}, flux: told{warning: "cannot replace"},
+		},
+		"a large object that is forced": {
+			change: []func(*object.Node){large, apply(object.Apply{Mode: object.ModeForce})},
+			plain:  told{warning: "cannot say"}, argocd: told{key: syncOptions, value: "Force=true", warning: "argocd cannot force"}, flux: told{key: fluxKey + "force", value: "enabled"},
+		},
+		"a wave": {argocd: told{key: syncWave, value: "0"}, flux: told{key: syncWave}},
+	}
+}
+
+// TestEveryIntentIsWrittenOrNamed has the rows of the engine mapping of the
+// design.
+func TestEveryIntentIsWrittenOrNamed(t *testing.T) {
+	for _, table := range []map[string]intent{endings(), modes(), objects()} {
+		for name, row := range table {
+			t.Run(name, row.check)
+		}
+	}
+}
+
+func (row intent) check(t *testing.T) {
+	if row.kind == "" {
+		row.kind = "ConfigMap/v1"
+	}
+	for dialect, want := range map[emit.Dialect]told{emit.Plain: row.plain, emit.ArgoCD: row.argocd, emit.Flux: row.flux} {
+		n := node("a", row.kind, "shop", row.change...)
+		files, found := write(t, one(n), dialect)
+		require.Equal(t, want.gone, len(files) == 0, dialect)
+		if want.warning == "" {
+			require.Empty(t, found, dialect)
+		} else {
+			require.Len(t, found, 1, dialect)
+			require.Contains(t, found[0], want.warning)
+			require.Contains(t, found[0], "shop.yaml:2:1: emit: "+string(n.ID)+": ")
+		}
+		if !want.gone && want.key != "" {
+			require.Equal(t, want.value, only(t, files).Annotations()[want.key], dialect)
+		}
+		if dialect == emit.Plain && !want.gone {
+			require.Equal(t, n.Object, only(t, files), "plain is the object as it is")
+		}
+	}
+}
+
+func TestWhoWinsWhereTheAuthorHasAnnotatedTheObject(t *testing.T) {
+	no := false
+	for name, row := range map[string]struct {
+		dialect emit.Dialect
+		change  []func(*object.Node)
+		key     string
+		want    string
+		warning string
+	}{
+		"the wave is computed": {
+			emit.ArgoCD, []func(*object.Node){note(syncWave, "7")}, syncWave, "0", `"7" is written over with "0"`,
+		},
+		"the same wave is no news": {emit.ArgoCD, []func(*object.Node){note(syncWave, "0")}, syncWave, "0", ""},
+		"readyWhen of the node stands": {
+			emit.ArgoCD, []func(*object.Node){note(emit.ReadyWhenAnnotation, "x"), celRule("true")}, emit.ReadyWhenAnnotation, "true", "readyWhen of the node stands",
+		},
+		"options are merged": {
+			emit.ArgoCD, []func(*object.Node){note(syncOptions, "PruneLast=true, Validate=false,PruneLast=true"), apply(object.Apply{Prune: &no})},
+			syncOptions, "PruneLast=true,Validate=false,Prune=false", "",
+		},
+		"the same option stands once": {emit.ArgoCD, []func(*object.Node){note(syncOptions, "Prune=false"), apply(object.Apply{Prune: &no})}, syncOptions, "Prune=false", ""},
+		"an option of the author wins": {
+			emit.ArgoCD, []func(*object.Node){note(syncOptions, "Prune=confirm"), apply(object.Apply{Prune: &no})}, syncOptions, "Prune=confirm", "stands against Prune=false",
+		},
+		"Replace and Force never meet": {
+			emit.ArgoCD, []func(*object.Node){note(syncOptions, "Replace=true"), apply(object.Apply{Mode: object.ModeForce})}, syncOptions, "Replace=true", "stands against Force=true",
+		},
+		"an annotation for Flux wins": {
+			emit.Flux, []func(*object.Node){note(fluxKey+"ssa", "Merge"), apply(object.Apply{Mode: object.ModeCreate})}, fluxKey + "ssa", "Merge", `"Merge" of the author stands against "IfNotPresent"`,
+		},
+		"the same annotation for Flux is no news": {emit.Flux, []func(*object.Node){note(fluxKey+"prune", "disabled"), apply(object.Apply{Prune: &no})}, fluxKey + "prune", "disabled", ""},
+		"other annotations stay":                  {emit.Flux, []func(*object.Node){note("a", "b"), apply(object.Apply{Prune: &no})}, "a", "b", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files, found := write(t, one(node("a", "ConfigMap/v1", "shop", row.change...)), row.dialect)
+			require.Equal(t, row.want, only(t, files).Annotations()[row.key])
+			if row.warning == "" {
+				require.Empty(t, found)
+			} else {
+				require.Len(t, found, 1)
+				require.Contains(t, found[0], row.warning)
+			}
+		})
+	}
+}
+
+func TestAnAnnotatedObjectWithoutMetadataMapsIsStillWritten(t *testing.T) {
+	n := node("a", "ConfigMap/v1", "")
+	n.Object["metadata"] = map[string]any{"name": "a", "annotations": "oops"}
+	files, _ := write(t, one(n), emit.ArgoCD)
+	require.Equal(t, "0", only(t, files).Annotations()[syncWave])
+	require.Equal(t, "oops", n.Object.Get("metadata", "annotations"))
+}
+
+func TestWarningsAreSortedAndCarryBothPlaces(t *testing.T) {
+	a, b := node("a", "ConfigMap/v1", "shop", apply(object.Apply{Conflict: object.ConflictError})), node("b", "ConfigMap/v1", "shop", apply(object.Apply{Conflict: object.ConflictError}))
+	b.SpecPos.Line = 1
+	c := node("c", "ConfigMap/v1", "shop", apply(object.Apply{Conflict: object.ConflictError}))
+	c.SpecPos = object.Pos{}
+	out, err := emit.Write(planOf([]*object.Node{a, c}, []*object.Node{b}), emit.Options{Dialect: emit.ArgoCD})
+	require.NoError(t, err)
+	require.Equal(t, []object.ID{"shop/configmap-c", "shop/configmap-b", "shop/configmap-a"}, []object.ID{out.Warnings[0].Node, out.Warnings[1].Node, out.Warnings[2].Node})
+	require.Equal(t, object.Pos{File: "module.cue", Line: 7, Column: 3}, out.Warnings[0].Pos)
+	require.Empty(t, out.Warnings[0].Notes)
+	require.Equal(t, "module.cue:7:3", out.Warnings[1].Notes[0].Pos.String())
+	require.Equal(t, object.SeverityWarning, out.Warnings[0].Severity)
+	require.Equal(t, object.StageEmit, out.Warnings[0].Stage)
+}
+
+func TestACustomResourceWhoseDefinitionIsRenderedIsDryRun(t *testing.T) {
+	files, found := write(t, shop(), emit.ArgoCD)
+	require.Empty(t, found)
+	require.NotContains(t, files["01-widget-shop-big.yaml"].Annotations()[syncOptions], "SkipDryRun")
+	require.Contains(t, files["01-certificate-shop-cert.yaml"].Annotations()[syncOptions], "SkipDryRunOnMissingResource=true")
+}
+
+func TestARuleWithoutLuaLeavesTheOwnHealthOfTheKind(t *testing.T) {
+	n := node("a", "Deployment.apps/v1", "shop", ready(
+		object.Ready{Type: object.ReadyExists}, object.Ready{Type: object.ReadyCEL, Expr: `status.phase.startsWith("R")`}))
+	files, found := write(t, one(n), emit.ArgoCD)
+	require.NotContains(t, only(t, files).Annotations(), emit.ReadyWhenAnnotation)
+	require.Equal(t, []string{`shop.yaml:2:1: emit: shop/deployment-a: readyWhen[1]: argocd cannot express "status.phase.startsWith(\"R\")": column 24: a call of startsWith(); ` +
+		`its own health of the kind stands (fields, has(), comparisons, &&, ||, !, ?:, in, size(), exists() and all() become Lua)`}, found)
+	require.Nil(t, emit.HealthConfig(one(n)))
+	_, found = write(t, one(n), emit.Flux)
+	require.Empty(t, found, "Flux evaluates CEL itself")
+}
+
+func TestEveryKindWithARuleIsNamedUntilItsHealthCheckIsThere(t *testing.T) {
+	p := planOf([]*object.Node{
+		node("b", "Deployment.apps/v1", "shop", celRule("true")), node("a", "Deployment.apps/v1", "shop", celRule("true")),
+		node("w", "Widget.example.com/v1", "shop", celRule("true")), node("p", "Pod/v1", "shop", celRule("true"), apply(object.Apply{Adopt: object.AdoptMirror})),
+	})
+	out, err := emit.Write(p, emit.Options{Dialect: emit.ArgoCD})
+	require.NoError(t, err)
+	found := strings.Join(warnings(out), "\n")
+	require.Len(t, out.Warnings, 3)
+	require.Contains(t, found, `shop/deployment-a: readyWhen: argocd honours readyWhen of Deployment.apps only with "resource.customizations.health.apps_Deployment"`)
+	require.Contains(t, found, "the kind may gate nothing")
+	require.Contains(t, found, "Pod shop/p is left out")
+
+	config := decode(t, emit.HealthConfig(p))
+	require.Equal(t, []string{"resource.customizations.health.apps_Deployment", "resource.customizations.health.example.com_Widget"}, object.SortedKeys(config.Map("data")))
+	require.Nil(t, emit.HealthConfig(nil))
+}

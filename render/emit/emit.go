@@ -1,0 +1,72 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package emit
+
+import (
+	"time"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Dialect is how a render is written for an engine.
+type Dialect string
+
+// The dialects.
+const (
+	Plain  Dialect = "plain"
+	ArgoCD Dialect = "argocd"
+	Flux   Dialect = "flux"
+)
+
+// Options say how to write. The zero value writes the plain dialect.
+type Options struct {
+	Dialect Dialect
+	// Name is the name of the project; it names what is written for Flux.
+	Name string
+	// Repository is the OCI repository that a Flux cluster will pull the render
+	// from, such as oci://registry.example/team/shop; where it is "", the flux
+	// dialect writes the folders of its layers only.
+	Repository string
+	// Reference is the tag or the digest (sha256:…) in Repository; latest where
+	// it is "".
+	Reference string
+	// FluxNamespace is where the Flux objects go; flux-system where it is "".
+	FluxNamespace string
+	// Interval is that of the Flux objects; an hour where it is zero.
+	Interval time.Duration
+	// HealthConfigured says that the argocd-cm of the cluster holds the checks of
+	// [HealthConfig]. Where it is false, every kind whose readyWhen hangs on
+	// them is named in a warning.
+	HealthConfigured bool
+}
+
+// File is one file of a render. Paths are slash-separated and relative.
+type File struct {
+	Path string
+	Data []byte
+	// Node is the node that the file holds, "" where it holds none.
+	Node object.ID
+	// Wave is the wave of the node.
+	Wave int
+}
+
+// Output is a written render.
+type Output struct {
+	// Files are in the order of the stream: wave by wave.
+	Files []File
+	// Warnings name every intent that the engine cannot express.
+	Warnings object.Errors
+	// Layers are the barrier layers of the flux dialect, one for each wave.
+	Layers []Layer
+}
+
+// Layer is one barrier layer of the flux dialect.
+type Layer struct {
+	// Name is the name of its Kustomization.
+	Name string
+	// Dir is its folder.
+	Dir string
+	// Waves are the numbers of its waves.
+	Waves []int
+}

@@ -1,0 +1,149 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package emit
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// DeliveryDir is the folder of the Flux objects that deliver a render. It may
+// travel inside the artifact that they pull: each Kustomization applies the
+// folder of its own layer only, so that none applies this one.
+const DeliveryDir = "flux"
+
+// Times of the Kustomizations: how long a layer may take to get ready, and when
+// one that failed is tried again.
+const (
+	layerTimeout = 10 * time.Minute
+	layerRetry   = 2 * time.Minute
+)
+
+// deliver writes the OCIRepository and one Kustomization for each layer. All
+// layers share the one source: Flux then holds a layer back until the one that
+// it depends on has applied the same revision, so that the order holds on
+// updates as well.
+func (w *writer) deliver() {
+	health := w.healthChecks()
+	if w.opts.Repository == "" {
+		return
+	}
+	source := label(w.opts.Name, "")
+	w.delivery("ocirepository-"+source, w.ociRepository(source))
+	for i, layer := range w.out.Layers {
+		spec := map[string]any{
+			"interval":      w.interval(),
+			"retryInterval": duration(layerRetry),
+			"timeout":       duration(layerTimeout),
+			"path":          "./" + layer.Dir,
+			"prune":         true,
+			// Waiting for all would wait for what never gets ready by itself, such
+			// as a claim without its pod; what gates is in healthChecks.
+			"wait":      false,
+			"sourceRef": map[string]any{"kind": "OCIRepository", "name": source},
+		}
+		if i > 0 {
+			spec["dependsOn"] = []any{map[string]any{"name": w.out.Layers[i-1].Name}}
+		}
+		if len(health[i].checks) > 0 {
+			spec["healthChecks"] = health[i].checks
+		}
+		if len(health[i].exprs) > 0 {
+			spec["healthCheckExprs"] = health[i].exprs
+		}
+		w.delivery("kustomization-"+layer.Name, w.fluxDelivery("kustomize.toolkit.fluxcd.io/v1", "Kustomization", layer.Name, spec))
+	}
+}
+
+func (w *writer) delivery(name string, o object.Object) {
+	w.out.Files = append(w.out.Files, File{Path: DeliveryDir + "/" + name + ".yaml", Data: YAML(o), Wave: max(0, len(w.waves)-1)})
+}
+
+func (w *writer) fluxDelivery(apiVersion, kind, name string, spec map[string]any) object.Object {
+	return object.Object{
+		"apiVersion": apiVersion, "kind": kind,
+		"metadata": map[string]any{"name": name, "namespace": cmp.Or(w.opts.FluxNamespace, "flux-system")},
+		"spec":     spec,
+	}
+}
+
+func (w *writer) ociRepository(name string) object.Object {
+	by, reference := "tag", cmp.Or(w.opts.Reference, "latest")
+	if strings.Contains(reference, ":") {
+		by = "digest"
+	}
+	return w.fluxDelivery("source.toolkit.fluxcd.io/v1", "OCIRepository", name, map[string]any{
+		"interval": w.interval(),
+		"url":      w.opts.Repository,
+		"ref":      map[string]any{by: reference},
+	})
+}
+
+func (w *writer) interval() string {
+	return duration(cmp.Or(w.opts.Interval, time.Hour))
+}
+
+// duration drops the zero units that Go writes: 1h rather than 1h0m0s.
+func duration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// layerHealth is what a layer waits for.
+type layerHealth struct {
+	checks, exprs []any
+}
+
+// healthChecks is, for each layer, the objects that it waits for: those that
+// something in a later layer waits for, and those whose author said when they
+// are ready.
+func (w *writer) healthChecks() []layerHealth {
+	awaited := map[object.ID]bool{}
+	if w.plan.Graph != nil {
+		awaited = w.plan.Awaited()
+	}
+	out := make([]layerHealth, len(w.waves))
+	for i, nodes := range w.waves {
+		kinds := map[string][]waiting{}
+		var all []*object.Node
+		for _, n := range nodes {
+			exprs, problems := w.ready.of(n)
+			w.problems(n, problems)
+			if !awaited[n.ID] && len(n.ReadyWhen) == 0 {
+				continue
+			}
+			all = append(all, n)
+			kind := n.Object.Ref().GroupKind()
+			kinds[kind] = append(kinds[kind], waiting{n, w.fluxRule(n, exprs)})
+		}
+		slices.SortFunc(all, func(a, b *object.Node) int { return a.Object.Ref().Compare(b.Object.Ref()) })
+		for _, n := range all {
+			out[i].checks = append(out[i].checks, healthCheck(n.Object))
+		}
+		for _, kind := range object.SortedKeys(kinds) {
+			if e := w.healthExpr(kinds[kind]); e != nil {
+				out[i].exprs = append(out[i].exprs, e)
+			}
+		}
+	}
+	return out
+}
+
+func healthCheck(o object.Object) map[string]any {
+	check := map[string]any{"apiVersion": o.APIVersion(), "kind": o.Kind(), "name": o.Name()}
+	if o.Namespace() != "" {
+		check["namespace"] = o.Namespace()
+	}
+	return check
+}

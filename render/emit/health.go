@@ -1,0 +1,112 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package emit
+
+import (
+	"embed"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+)
+
+// ReadyWhenAnnotation carries the readyWhen of a node to Argo CD: an
+// expression tree as JSON, which the health check of the kind walks. See the
+// package doc for the reasons.
+const ReadyWhenAnnotation = "ropewalk.dev/ready-when"
+
+// maxRule is how much of the annotation the health check reads, in bytes, and
+// maxNesting how deep its operators may nest; lua/ready.lua holds the same
+// limits.
+const (
+	maxRule    = 2048
+	maxNesting = 30
+)
+
+//go:embed lua/*.lua
+var luaFiles embed.FS
+
+// HealthConfig is the ConfigMap argocd-cm with a health check for every kind
+// that needs one to honour readyWhen; nil where no kind does.
+//
+// It is meant to be merged into the argocd-cm of the cluster, with
+// `kubectl apply --server-side`, not to replace it. The check of a kind is the
+// same for every project, so that several may install it; objects without
+// readyWhen get what Argo CD itself would say of a kind that it knows natively.
+func HealthConfig(plan *order.Plan) []byte {
+	if plan == nil {
+		return nil
+	}
+	data, ready := map[string]any{}, newRules()
+	for _, wave := range plan.Waves {
+		for _, n := range wave.Nodes {
+			if n.Apply.Adopt == object.AdoptMirror || len(n.ReadyWhen) == 0 {
+				continue
+			}
+			if text, problems := ready.annotation(n); text != "" && len(problems) == 0 {
+				data[healthKey(n.Object)] = HealthLua(n.Object.Group(), n.Object.Kind())
+			}
+		}
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	return YAML(object.Object{
+		"apiVersion": "v1",
+		"kind":       "ConfigMap",
+		"metadata": map[string]any{
+			"name":      "argocd-cm",
+			"namespace": "argocd",
+			"labels": map[string]any{
+				"app.kubernetes.io/name":    "argocd-cm",
+				"app.kubernetes.io/part-of": "argocd",
+			},
+		},
+		"data": data,
+	})
+}
+
+// healthKey is the key of argocd-cm for the kind of o; the core group has
+// none in it (argo-cd, util/settings: convertToOverrideKey).
+func healthKey(o object.Object) string {
+	const prefix = "resource.customizations.health."
+	if o.Group() == "" {
+		return prefix + o.Kind()
+	}
+	return prefix + o.Group() + "_" + o.Kind()
+}
+
+// HealthLua is the health check of a kind for Argo CD: Lua that needs no
+// library beyond those that Argo CD opens for every script.
+func HealthLua(group, kind string) string {
+	var b strings.Builder
+	for _, name := range []string{"ready", nativeHealth(group, kind), "check"} {
+		text, err := luaFiles.ReadFile("lua/" + name + ".lua")
+		if err != nil {
+			// Every name here is a file that is compiled in; the test of each
+			// kind would show one that is not.
+			continue
+		}
+		if b.Len() > 0 {
+			// The licence stands at the top once.
+			_, rest, _ := strings.Cut(string(text), "\n\n")
+			text = []byte("\n" + rest)
+		}
+		b.Write(text)
+	}
+	return b.String()
+}
+
+// nativeHealth names the file with the health that Argo CD has built in for a
+// kind.
+func nativeHealth(group, kind string) string {
+	switch (object.Ref{Group: group, Kind: kind}).GroupKind() {
+	case "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "Job.batch",
+		"Pod", "PersistentVolumeClaim", "Service",
+		"Ingress.networking.k8s.io", "HorizontalPodAutoscaler.autoscaling",
+		"APIService.apiregistration.k8s.io", "CustomResourceDefinition.apiextensions.k8s.io":
+		return strings.ToLower(kind)
+	}
+	return "other"
+}

@@ -1,0 +1,10 @@
+-- Copyright 2026 The Ropewalk Authors
+-- SPDX-License-Identifier: Apache-2.0
+
+-- builtin is the health of an Ingress as Argo CD sees it on its own.
+local function builtin(object)
+  if field(object, "status", "loadBalancer", "ingress", 1) == nil then
+    return health("Progressing", "the ingress has no address yet")
+  end
+  return health("Healthy")
+end

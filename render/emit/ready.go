@@ -1,0 +1,172 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package emit
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// celOf is a readiness rule as CEL over the object: the four types of rules
+// are one from here on.
+func celOf(n *object.Node, r object.Ready) (string, error) {
+	switch r.Type {
+	case object.ReadyExists:
+		return "true", nil
+	case object.ReadyConditionMatch:
+		if r.Condition == "" {
+			return "", fmt.Errorf("ConditionMatch names no condition: expected one such as %q", "Ready")
+		}
+		status := r.Status
+		if status == "" {
+			status = "True"
+		}
+		// A condition may carry its own generation; a stale one says nothing of
+		// the object as it is now.
+		return "status.conditions.exists(c, c.type == " + strconv.Quote(r.Condition) +
+			" && c.status == " + strconv.Quote(status) +
+			" && (!has(c.observedGeneration) || !has(metadata.generation) || c.observedGeneration >= metadata.generation))", nil
+	case object.ReadyDeploymentAvailable:
+		if n.Object.Ref().GroupKind() != "Deployment.apps" {
+			return "", fmt.Errorf("DeploymentAvailable is for a Deployment, and this is a %s: use ConditionMatch or CEL", n.Object.Kind())
+		}
+		// The condition alone stays true during an update, for the old pods.
+		return `status.observedGeneration >= metadata.generation` +
+			` && (spec.replicas == 0 || status.updatedReplicas >= spec.replicas && status.availableReplicas >= spec.replicas)` +
+			` && status.conditions.exists(c, c.type == "Available" && c.status == "True")`, nil
+	case object.ReadyCEL:
+		if strings.TrimSpace(r.Expr) == "" {
+			return "", fmt.Errorf("CEL has no expr: expected an expression such as %q", `status.phase == "Ready"`)
+		}
+		return r.Expr, nil
+	}
+	return "", fmt.Errorf("unknown type %q of a readiness rule: expected Exists, ConditionMatch, DeploymentAvailable or CEL", r.Type)
+}
+
+// problem is one thing that is wrong with one readiness rule of a node.
+type problem struct {
+	rule int
+	// fatal means that the rule is wrong in itself, whatever the engine.
+	fatal bool
+	err   error
+	hint  string
+}
+
+// rules reads readiness rules, each text once: the same few stand on many
+// nodes, and reading and translating them is what they cost.
+type rules struct {
+	known map[string]*ruleText
+}
+
+// ruleText is one expression with its translations, made when they are asked
+// for.
+type ruleText struct {
+	celExpr
+	err error
+
+	lua    any
+	luaErr error
+
+	flux    string
+	lost    []string
+	fluxErr error
+}
+
+func newRules() rules { return rules{known: map[string]*ruleText{}} }
+
+func (r rules) parse(text string) *ruleText {
+	e, ok := r.known[text]
+	if !ok {
+		e = &ruleText{}
+		e.celExpr, e.err = parseCEL(text)
+		r.known[text] = e
+	}
+	return e
+}
+
+// toLua is the tree for Argo CD.
+func (e *ruleText) toLua() (any, error) {
+	if e.lua == nil && e.luaErr == nil {
+		e.lua, e.luaErr = luaTree(e.celExpr)
+	}
+	return e.lua, e.luaErr
+}
+
+// toFlux is the expression for Flux, and what it has no name for.
+func (e *ruleText) toFlux() (string, []string, error) {
+	if e.flux == "" && e.fluxErr == nil {
+		e.flux, e.lost, e.fluxErr = fluxExpr(e.celExpr)
+	}
+	return e.flux, e.lost, e.fluxErr
+}
+
+// of is the readiness rules of n.
+func (r rules) of(n *object.Node) ([]*ruleText, []problem) {
+	var exprs []*ruleText
+	var problems []problem
+	for i, ready := range n.ReadyWhen {
+		text, err := celOf(n, ready)
+		if err == nil {
+			e := r.parse(text)
+			if err = e.err; err == nil {
+				exprs = append(exprs, e)
+				continue
+			}
+		}
+		problems = append(problems, problem{rule: i, fatal: true, err: err})
+	}
+	return exprs, problems
+}
+
+// annotation is the annotation of n for Argo CD. Where one rule has no
+// Lua there is none at all: half of a conjunction may hold at once, and the
+// built-in health, which then stands, is the safer gate.
+func (r rules) annotation(n *object.Node) (string, []problem) {
+	exprs, problems := r.of(n)
+	if len(problems) > 0 || len(exprs) == 0 {
+		return "", problems
+	}
+	all := []any{"and"}
+	for i, e := range exprs {
+		tree, err := e.toLua()
+		if err != nil {
+			problems = append(problems, problem{rule: i, err: fmt.Errorf("argocd cannot express %q: %w; its own health of the kind stands", e.text, err),
+				hint: "fields, has(), comparisons, &&, ||, !, ?:, in, size(), exists() and all() become Lua"})
+			continue
+		}
+		all = append(all, tree)
+	}
+	var tree any = all
+	if len(all) == 2 {
+		tree = all[1]
+	}
+	text := string(JSON(tree))
+	switch {
+	case len(problems) > 0:
+		return "", problems
+	case len(text) > maxRule:
+		return "", []problem{{err: fmt.Errorf("argocd reads %d bytes of a rule and this one has %d; its own health of the kind stands", maxRule, len(text)),
+			hint: "shorten readyWhen"}}
+	case nesting(tree) > maxNesting:
+		return "", []problem{{err: fmt.Errorf("argocd follows operators %d deep and these nest %d deep; its own health of the kind stands", maxNesting, nesting(tree)),
+			hint: "flatten readyWhen"}}
+	}
+	return text, nil
+}
+
+// nesting is how deep the lists of a tree go.
+func nesting(tree any) int {
+	list, _ := tree.([]any)
+	deepest := 0
+	for _, e := range list {
+		deepest = max(deepest, nesting(e))
+	}
+	if list == nil {
+		return 0
+	}
+	return deepest + 1
+}
