@@ -1,0 +1,374 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package draw
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Sizes in pixels.
+const (
+	margin     = 24
+	titleH     = 64 // above the groups: the header of a wave
+	legendH    = 54
+	headH      = 26 // the header of a group
+	boxH       = 38
+	boxGap     = 8
+	groupPad   = 12
+	groupGap   = 18
+	passH      = 14
+	slotH      = 15
+	laneGap    = 7
+	channelW   = 96 // between columns, for curves
+	arrowW     = 10
+	maxBoxW    = 230
+	minBoxW    = 120
+	kindSize   = 10
+	nameSize   = 12
+	labelSize  = 10
+	headSize   = 12
+	waveSize   = 17
+	sweeps     = 12
+	labelInset = arrowW + 3
+)
+
+// layout gives everything its place: order in the columns first, which decides
+// what crosses, then heights, then widths.
+func (p *picture) layout() {
+	for range sweeps {
+		p.sweep(func(i int) int { return i - 1 })
+		p.sweep(func(i int) int { return i + 1 })
+	}
+	p.heights()
+	p.stack()
+	p.align()
+	p.slots()
+	p.lanes()
+	p.widths()
+}
+
+// sweep orders the items of each column by the mean place of their neighbours
+// in the next one on one side (Sugiyama's barycentre method). Items without
+// neighbours keep their place.
+func (p *picture) sweep(side func(int) int) {
+	places := map[any]float64{}
+	for _, col := range p.columns {
+		for i, it := range col.items {
+			places[it.key()] = (float64(i) + 0.5) / float64(len(col.items))
+		}
+	}
+	around := p.neighbours()
+	for i, col := range p.columns {
+		next := side(i)
+		if next < 0 || next >= len(p.columns) {
+			continue
+		}
+		for _, it := range col.items {
+			sum, n := 0.0, 0
+			for _, other := range around[it.key()] {
+				if other.column == next {
+					sum += places[other.key]
+					n++
+				}
+			}
+			it.weight = places[it.key()]
+			if n > 0 {
+				it.weight = sum / float64(n)
+			}
+		}
+		slices.SortStableFunc(col.items, func(a, b *item) int { return cmp.Compare(a.weight, b.weight) })
+		for j, it := range col.items {
+			places[it.key()] = (float64(j) + 0.5) / float64(len(col.items))
+		}
+	}
+}
+
+// key is the group or the pass of an item.
+func (it *item) key() any {
+	if it.group != nil {
+		return it.group
+	}
+	return it.pass
+}
+
+type neighbour struct {
+	key    any
+	column int
+}
+
+// neighbours are the items that curves join to each other.
+func (p *picture) neighbours() map[any][]neighbour {
+	out := map[any][]neighbour{}
+	for _, c := range p.curves {
+		if c.way != across && c.way != ahead {
+			continue
+		}
+		chain := []neighbour{{c.from, c.from.column}}
+		step := -1
+		if c.way == ahead {
+			step = 1
+		}
+		for i, w := range c.passes {
+			chain = append(chain, neighbour{w, c.from.column + step*(i+1)})
+		}
+		chain = append(chain, neighbour{c.to, c.to.column})
+		for i := 1; i < len(chain); i++ {
+			out[chain[i].key] = append(out[chain[i].key], chain[i-1])
+			out[chain[i-1].key] = append(out[chain[i-1].key], chain[i])
+		}
+	}
+	return out
+}
+
+func (p *picture) heights() {
+	for _, g := range p.groups {
+		g.header.h = max(headH, g.header.need())
+		g.h = g.header.h + groupPad
+		for i, b := range g.boxes {
+			b.h = max(boxH, b.need())
+			g.h += b.h
+			if i > 0 {
+				g.h += boxGap
+			}
+		}
+	}
+}
+
+// need is the height that the ends at a station need.
+func (s *station) need() int { return slotH*max(len(s.left), len(s.right)) + 6 }
+
+// stack puts the items of each column below each other.
+func (p *picture) stack() {
+	for _, col := range p.columns {
+		y := margin + titleH
+		for _, it := range col.items {
+			it.put(y)
+			y += it.height() + groupGap
+		}
+	}
+	p.measureHeight()
+}
+
+func (it *item) height() int {
+	if it.group != nil {
+		return it.group.h
+	}
+	return passH
+}
+
+func (it *item) top() int {
+	if it.group != nil {
+		return it.group.y
+	}
+	return it.pass.y - passH/2
+}
+
+// put moves an item to y, with all that is in it.
+func (it *item) put(y int) {
+	if it.pass != nil {
+		it.pass.y = y + passH/2
+		return
+	}
+	g := it.group
+	g.y = y
+	g.header.y = y
+	y += g.header.h
+	for _, b := range g.boxes {
+		b.y = y
+		y += b.h + boxGap
+	}
+}
+
+// align moves items down towards their neighbours where there is room below,
+// so that curves become straight. The highest column sets the limit.
+func (p *picture) align() {
+	around := p.neighbours()
+	middles := map[any]int{}
+	for _, col := range p.columns {
+		for _, it := range col.items {
+			middles[it.key()] = it.top() + it.height()/2
+		}
+	}
+	limit := p.height - margin - legendH
+	for _, col := range p.columns {
+		floor := limit
+		for i := len(col.items) - 1; i >= 0; i-- {
+			it := col.items[i]
+			sum, n := 0, 0
+			for _, other := range around[it.key()] {
+				sum += middles[other.key]
+				n++
+			}
+			y := it.top()
+			if n > 0 {
+				y = max(y, min(sum/n-it.height()/2, floor-it.height()))
+			}
+			it.put(y)
+			middles[it.key()] = y + it.height()/2
+			floor = y - groupGap
+		}
+	}
+	p.measureHeight()
+}
+
+func (p *picture) measureHeight() {
+	bottom := margin + titleH
+	for _, col := range p.columns {
+		for _, it := range col.items {
+			bottom = max(bottom, it.top()+it.height())
+		}
+	}
+	p.height = bottom + margin + legendH
+}
+
+// slots spreads the ends at each station over its side. Ends that turn up
+// inside the picture come first and the farthest of them last, ends that turn
+// down come after them in the same order: so upright lines nest.
+func (p *picture) slots() {
+	for _, g := range p.groups {
+		g.header.spread()
+		for _, b := range g.boxes {
+			b.spread()
+		}
+	}
+}
+
+func (s *station) spread() {
+	for _, side := range [][]*end{s.left, s.right} {
+		slices.SortStableFunc(side, func(a, b *end) int {
+			return cmp.Or(
+				cmp.Compare(s.turn(a), s.turn(b)),
+				s.turnOrder(a, b),
+			)
+		})
+		top := s.y + s.h/2 - slotH*(len(side)-1)/2
+		for i, e := range side {
+			e.y = top + i*slotH
+		}
+	}
+}
+
+// turn is 0 for an end whose curve goes up beside the station, 1 for one that
+// goes away, 2 for one that goes down.
+func (s *station) turn(e *end) int {
+	switch {
+	case e.other.group.column != s.group.column:
+		return 1
+	case e.other.y < s.y:
+		return 0
+	}
+	return 2
+}
+
+func (s *station) turnOrder(a, b *end) int {
+	if s.turn(a) == 1 {
+		return cmp.Compare(a.goal(), b.goal())
+	}
+	return cmp.Compare(b.other.y, a.other.y)
+}
+
+// lanes gives every curve that turns inside its column an upright lane of its
+// own, short ones nearer to the boxes.
+func (p *picture) lanes() {
+	for _, g := range p.groups {
+		g.lanes = assignLanes(g.inner)
+	}
+	byColumn := make([][]*curve, len(p.columns))
+	for _, c := range p.curves {
+		if c.way == beside {
+			byColumn[c.from.column] = append(byColumn[c.from.column], c)
+		}
+	}
+	for i, col := range p.columns {
+		col.outer = assignLanes(byColumn[i])
+	}
+}
+
+func (c *curve) span() (low, high int) {
+	low, high = c.target.y, c.target.y
+	for _, s := range c.sources {
+		low, high = min(low, s.y), max(high, s.y)
+	}
+	return low, high
+}
+
+func assignLanes(curves []*curve) int {
+	curves = slices.Clone(curves)
+	slices.SortStableFunc(curves, func(a, b *curve) int {
+		al, ah := a.span()
+		bl, bh := b.span()
+		return cmp.Or(cmp.Compare(ah-al, bh-bl), cmp.Compare(al, bl))
+	})
+	var lanes [][]*curve
+	for _, c := range curves {
+		low, high := c.span()
+		c.lane = slices.IndexFunc(lanes, func(lane []*curve) bool {
+			return !slices.ContainsFunc(lane, func(other *curve) bool {
+				l, h := other.span()
+				return low <= h+2 && l <= high+2
+			})
+		})
+		if c.lane < 0 {
+			c.lane = len(lanes)
+			lanes = append(lanes, nil)
+		}
+		lanes[c.lane] = append(lanes[c.lane], c)
+	}
+	return len(lanes)
+}
+
+// labelWidth is how wide the label is.
+func (c *curve) labelWidth() int {
+	if c.style == styleGate {
+		return boldWidth(c.label, labelSize)
+	}
+	return textWidth(c.label, labelSize)
+}
+
+// widths puts the columns beside each other.
+func (p *picture) widths() {
+	for _, col := range p.columns {
+		col.boxW = minBoxW
+	}
+	for _, g := range p.groups {
+		col := p.columns[g.column]
+		for _, b := range g.boxes {
+			name := min(boldWidth(b.node.Object.Name(), nameSize), maxBoxW-20)
+			kind := min(textWidth(b.node.Object.Kind(), kindSize), maxBoxW-20)
+			if b.note != "" {
+				col.labelW = max(col.labelW, textWidth(b.note, labelSize)+labelInset+4)
+			}
+			col.boxW = max(col.boxW, name+20, kind+20)
+		}
+		col.laneW = max(col.laneW, (g.lanes+1)*laneGap)
+	}
+	for _, c := range p.curves {
+		if c.way != ahead {
+			col := p.columns[c.to.column]
+			col.labelW = max(col.labelW, c.labelWidth()+labelInset+4)
+		}
+	}
+	x := margin
+	for i, col := range p.columns {
+		col.x = x
+		col.width = groupPad + col.boxW + col.labelW + col.laneW + groupPad/2
+		x += col.width + col.outer*laneGap
+		if i < len(p.columns)-1 {
+			x += channelW
+		}
+	}
+	for _, col := range p.columns {
+		col.width = max(col.width, textWidth("wave 00", waveSize)+60)
+	}
+	p.width = max(x+margin, 640)
+	for _, g := range p.groups {
+		col := p.columns[g.column]
+		g.x, g.w = col.x, col.width
+		g.header.x, g.header.w = g.x, g.w
+		for _, b := range g.boxes {
+			b.x, b.w = g.x+groupPad, col.boxW
+		}
+	}
+}

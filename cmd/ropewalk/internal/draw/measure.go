@@ -1,0 +1,58 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package draw
+
+import "unicode/utf8"
+
+// textWidth is the width of s in pixels at a font size. Widths are those of
+// DejaVu Sans, in hundredths of the size: of the common sans-serif fonts it is
+// the widest, so that what fits here fits anywhere.
+func textWidth(s string, size int) int {
+	sum := 0
+	for _, r := range s {
+		sum += charWidth(r)
+	}
+	return (sum*size + 99) / 100
+}
+
+// boldWidth is textWidth of bold letters, which are an eighth wider.
+func boldWidth(s string, size int) int { return textWidth(s, size) * 9 / 8 }
+
+func charWidth(r rune) int {
+	switch {
+	case r == 'i' || r == 'j' || r == 'l':
+		return 28
+	case r == 'f' || r == 't' || r == '.' || r == ',' || r == ':' || r == '/' || r == '-' || r == ' ' || r == 'I':
+		return 40
+	case r == 'r':
+		return 42
+	case r == 'm' || r == 'w' || r == 'M' || r == 'W' || r == '%' || r == '@' || r == '…' || r == '→':
+		return 100
+	case r == '×':
+		return 84
+	case r >= 'A' && r <= 'Z':
+		return 73
+	case r < utf8.RuneSelf:
+		return 64
+	}
+	// Letters of other scripts are up to as wide as they are high.
+	return 100
+}
+
+// fit shortens s in its middle until measure says that it is at most width
+// wide: names differ at their start and at their end.
+func fit(s string, measure func(string, int) int, size, width int) string {
+	if measure(s, size) <= width {
+		return s
+	}
+	runes := []rune(s)
+	for keep := len(runes) - 1; keep > 1; keep-- {
+		head := (keep + 1) / 2
+		short := string(runes[:head]) + "…" + string(runes[len(runes)-(keep-head):])
+		if measure(short, size) <= width {
+			return short
+		}
+	}
+	return "…"
+}

@@ -1,0 +1,119 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package draw
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+)
+
+// Text writes a plan as a tree for a terminal: waves, their nodes, and below
+// each node what it needs. Edges that cost a wave have a double arrow and say
+// why.
+func Text(w io.Writer, plan *order.Plan) error {
+	b := &bytes.Buffer{}
+	needs := map[object.ID][]line{}
+	joins := make([][]line, len(plan.Waves))
+	drawn, notes := split(lines(plan))
+	for _, l := range drawn {
+		if l.join {
+			wave := plan.Placements[l.from].Wave
+			joins[wave] = append(joins[wave], l)
+			continue
+		}
+		needs[l.from] = append(needs[l.from], l)
+	}
+	for i, wave := range plan.Waves {
+		if i > 0 {
+			fmt.Fprintln(b)
+		}
+		fmt.Fprintf(b, "wave %d, %s\n", i, count(len(wave.Nodes), "object"))
+		for _, l := range joins[i] {
+			fmt.Fprintf(b, "  %s %s %s  %s\n", sideName(l.fromName), arrow(l), sideName(l.toName), remark(l))
+		}
+		width := 0
+		for _, n := range wave.Nodes {
+			width = max(width, utf8.RuneCountInString(string(n.ID)))
+		}
+		for _, n := range wave.Nodes {
+			fmt.Fprintf(b, "  %s  %s", pad(string(n.ID), width), printable(n.Object.Ref().String()))
+			if notes[n.ID] != "" {
+				fmt.Fprintf(b, "  (%s)", notes[n.ID])
+			}
+			fmt.Fprintln(b)
+			textNeeds(b, needs[n.ID])
+		}
+	}
+	if len(plan.Waves) > 0 {
+		fmt.Fprint(b, "\n══▶ costs a wave   ──▶ comes first in the same wave or before   ┄┄▶ settles by itself\n")
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// printable is s without what a terminal would obey: names are checked only
+// later in a render.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, s)
+}
+
+// sideName says what a name of a join means.
+func sideName(name string) string {
+	if strings.Contains(name, "/") || strings.HasSuffix(name, "]") {
+		return name
+	}
+	return "spec " + name
+}
+
+func textNeeds(b *bytes.Buffer, needs []line) {
+	width := 0
+	for _, l := range needs {
+		width = max(width, utf8.RuneCountInString(string(l.to)))
+	}
+	for i, l := range needs {
+		branch := "├"
+		if i == len(needs)-1 {
+			branch = "└"
+		}
+		fmt.Fprintf(b, "    %s%s %s  %s\n", branch, arrow(l), pad(string(l.to), width), remark(l))
+	}
+}
+
+func arrow(l line) string {
+	switch {
+	case l.gate.Gating:
+		return "══▶"
+	case l.gate.Loose:
+		return "┄┄▶"
+	}
+	return "──▶"
+}
+
+// remark is the rule of an edge, its line, and why it costs a wave.
+func remark(l line) string {
+	text := l.label()
+	if l.pos.IsValid() {
+		text += " (" + printable(l.pos.String()) + ")"
+	}
+	if l.gate.Gating {
+		text += ": " + printable(l.gate.Reason)
+	}
+	return text
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
+}

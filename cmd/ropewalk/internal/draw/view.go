@@ -1,0 +1,133 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package draw
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/render/graph"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+)
+
+// line is an edge, or a join as one edge between representatives.
+type line struct {
+	from, to object.ID
+	rule     graph.Rule
+	// join is whether the line stands for two whole sides, which are called
+	// fromName and toName.
+	join             bool
+	fromName, toName string
+	explicit         bool
+	gate             order.Gate
+	pos              object.Pos
+}
+
+// label is what stands beside the line.
+func (l line) label() string {
+	if l.rule == graph.RuleSpec {
+		return string(graph.RuleDependsOn)
+	}
+	return string(l.rule)
+}
+
+// lines are the edges of a plan in their order, then its joins.
+func lines(p *order.Plan) []line {
+	out := make([]line, 0, len(p.Graph.Edges)+len(p.Graph.Joins))
+	for i, e := range p.Graph.Edges {
+		out = append(out, line{
+			from: e.From, to: e.To, rule: e.Rule, explicit: e.Explicit, gate: p.Gates[i], pos: e.Pos,
+		})
+	}
+	kinds := make(map[object.ID]string, len(p.Graph.Nodes))
+	for _, n := range p.Graph.Nodes {
+		kinds[n.ID] = n.Object.Kind()
+	}
+	for i, j := range p.Graph.Joins {
+		l := line{
+			rule: j.Rule, join: true, fromName: j.FromName, toName: j.ToName,
+			explicit: true, gate: p.JoinGates[i], pos: j.Pos,
+		}
+		l.from = representative(p, kinds, j.From, earliest)
+		l.to = representative(p, kinds, j.To, latest)
+		// What put the start into its wave says most, where it is the end.
+		if after := p.Placements[l.from].After; slices.Contains(j.To, after) {
+			l.to = after
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// Which end of a side stands for it: the first of what waits, the last of what
+// is waited for.
+const (
+	earliest = -1
+	latest   = 1
+)
+
+// split parts the edges onto Namespaces and quotas from the others. Nearly
+// every object has one, so they are told as a number beside their end.
+func split(all []line) (drawn []line, notes map[object.ID]string) {
+	counts := map[object.ID]int{}
+	notes = map[object.ID]string{}
+	for _, l := range all {
+		text := ""
+		switch l.rule {
+		case graph.RuleNamespace:
+			text = "namespace of "
+		case graph.RuleQuota:
+			text = "limits "
+		default:
+		}
+		if text == "" || l.gate.Gating {
+			drawn = append(drawn, l)
+			continue
+		}
+		counts[l.to]++
+		notes[l.to] = text + count(counts[l.to], "object")
+	}
+	return drawn, notes
+}
+
+// representative is the node that stands for ids: of the earliest or latest
+// wave, a workload before others.
+func representative(p *order.Plan, kinds map[object.ID]string, ids []object.ID, which int) object.ID {
+	best, score := object.ID(""), 0
+	for i, id := range ids {
+		s := which * p.Placements[id].Wave * 10
+		if isWorkload(kinds[id]) {
+			s++
+		}
+		if i == 0 || s > score {
+			best, score = id, s
+		}
+	}
+	return best
+}
+
+func isWorkload(kind string) bool {
+	switch kind {
+	case "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "Pod", "ReplicaSet":
+		return true
+	}
+	return false
+}
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// objectName is what an object is called beside its kind.
+func objectName(r object.Ref) string {
+	if r.Namespace == "" {
+		return r.Name
+	}
+	return r.Namespace + "/" + r.Name
+}
