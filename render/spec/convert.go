@@ -1,0 +1,241 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Bounds of one document. They keep a small file from becoming a large value.
+const (
+	// maxDepth is how deep maps and lists may nest.
+	maxDepth = 128
+	// maxSize is how many values a document may hold, aliases expanded; a long
+	// text counts as one for every textUnit bytes.
+	maxSize  = 1_000_000
+	textUnit = 64
+	// maxErrors is how many mistakes of a document are kept: nobody reads more.
+	maxErrors = 100
+)
+
+// Block is where the text of a block scalar stands.
+type Block struct {
+	// Pos is the place of the first character of the text.
+	Pos object.Pos
+	// Indent is how many columns every line is indented by.
+	Indent int
+}
+
+// converter turns the nodes of one document into a value.
+type converter struct {
+	text *text
+	// base is the line at which the library began to count.
+	base int
+	errs object.Errors
+	// blocks are the block scalars by the place of their indicator.
+	blocks map[object.Pos]Block
+	// done holds what the targets of aliases became, so that an alias costs
+	// nothing: values are never changed.
+	done map[*yaml.Node]sized
+	// open are the nodes above the present one that carry an anchor.
+	open map[*yaml.Node]bool
+	full bool
+}
+
+// sized is a value, how much it holds with aliases expanded, and how deep it
+// nests.
+type sized struct {
+	value  object.Value
+	size   int
+	height int
+}
+
+// add counts e as a part of s.
+func (s *sized) add(e sized) {
+	s.size = min(s.size+e.size, maxSize+1)
+	s.height = max(s.height, e.height+1)
+}
+
+func newConverter(t *text, base int) *converter {
+	return &converter{
+		text: t, base: base, blocks: map[object.Pos]Block{},
+		done: map[*yaml.Node]sized{}, open: map[*yaml.Node]bool{},
+	}
+}
+
+func (c *converter) fail(pos object.Pos, hint, format string, args ...any) {
+	if len(c.errs) >= maxErrors {
+		return
+	}
+	c.errs = append(c.errs, &object.Error{
+		Stage: object.StageSpec, Pos: pos, Err: fmt.Errorf(format, args...), Hint: hint,
+	})
+}
+
+func (c *converter) pos(n *yaml.Node) object.Pos { return c.text.pos(c.base+n.Line-1, n.Column) }
+
+// convert is the value of n, with how many values it holds.
+func (c *converter) convert(n *yaml.Node, depth int) sized {
+	if c.deep(n, depth) {
+		return sized{size: 1}
+	}
+	if n.Kind == yaml.AliasNode {
+		return c.alias(n, depth)
+	}
+	if n.Anchor != "" {
+		c.open[n] = true
+		defer delete(c.open, n)
+	}
+	v := sized{value: object.Value{Pos: c.pos(n)}, size: 1}
+	switch n.Kind {
+	case yaml.ScalarNode:
+		c.scalar(n, &v.value)
+		v.size += len(n.Value) / textUnit
+	case yaml.SequenceNode:
+		c.tag(n, "!!seq")
+		v.value.Kind = object.KindList
+		v.value.Items = make([]object.Value, 0, len(n.Content))
+		for _, item := range n.Content {
+			e := c.convert(item, depth+1)
+			v.value.Items = append(v.value.Items, e.value)
+			v.add(e)
+		}
+	case yaml.MappingNode:
+		c.tag(n, "!!map")
+		c.mapping(n, depth, &v)
+	default:
+		// Documents have one node below them, and aliases are done above.
+	}
+	if v.size > maxSize && !c.full {
+		c.full = true
+		c.fail(c.pos(n), "", "the document holds more than %d values; aliases count as often as they are used", maxSize)
+	}
+	if n.Anchor != "" {
+		c.done[n] = v
+	}
+	return v
+}
+
+// deep stops what nests too deep, and says so once.
+func (c *converter) deep(n *yaml.Node, depth int) bool {
+	if depth <= maxDepth {
+		return false
+	}
+	if !c.full {
+		c.full = true
+		c.fail(c.pos(n), "", "maps and lists are nested more than %d deep", maxDepth)
+	}
+	return true
+}
+
+func (c *converter) alias(n *yaml.Node, depth int) sized {
+	if c.open[n.Alias] {
+		c.fail(c.pos(n), "", "anchor %q contains itself", n.Value)
+		return sized{size: 1}
+	}
+	if v, ok := c.done[n.Alias]; ok {
+		if c.deep(n, depth+v.height) {
+			return sized{size: 1}
+		}
+		return v
+	}
+	return c.convert(n.Alias, depth)
+}
+
+// mapping fills v with the members of n: those written in place win over
+// those of merge keys, and earlier merged maps over later ones.
+func (c *converter) mapping(n *yaml.Node, depth int, v *sized) {
+	v.value.Kind = object.KindMap
+	v.value.Members = make([]object.Member, 0, len(n.Content)/2)
+	known := make(map[string]object.Pos, len(n.Content)/2)
+	var merges []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.ShortTag() == "!!merge" {
+			merges = append(merges, value)
+			continue
+		}
+		name, ok := c.key(key)
+		if !ok {
+			continue
+		}
+		pos := c.pos(key)
+		if first, twice := known[name]; twice {
+			c.fail(pos, "", "key %q is written twice, first at line %d", name, first.Line)
+			continue
+		}
+		known[name] = pos
+		e := c.convert(value, depth+1)
+		v.add(e)
+		v.value.Members = append(v.value.Members, object.Member{Name: name, Pos: pos, Value: e.value})
+	}
+	for _, m := range merges {
+		c.merge(m, depth, known, v)
+	}
+}
+
+// merge adds the members of a merge key that are not known yet.
+func (c *converter) merge(n *yaml.Node, depth int, known map[string]object.Pos, v *sized) {
+	from := c.convert(n, depth+1)
+	maps := []object.Value{from.value}
+	if from.value.Kind == object.KindList {
+		maps = from.value.Items
+	}
+	v.add(from)
+	for _, m := range maps {
+		if m.Kind != object.KindMap {
+			c.fail(c.pos(n), "", "<< wants a map or a list of maps, got a %s", m.Kind)
+			return
+		}
+		for _, member := range m.Members {
+			if _, have := known[member.Name]; have {
+				continue
+			}
+			known[member.Name] = member.Pos
+			v.value.Members = append(v.value.Members, member)
+		}
+	}
+}
+
+// key is the name of a member.
+func (c *converter) key(n *yaml.Node) (string, bool) {
+	target := n
+	if n.Kind == yaml.AliasNode {
+		target = n.Alias
+	}
+	if target.Kind != yaml.ScalarNode {
+		c.fail(c.pos(n), "", "a key must be text, not a map or a list")
+		return "", false
+	}
+	switch target.ShortTag() {
+	case "!!str", "!!timestamp", "!!merge":
+		return target.Value, true
+	}
+	c.fail(c.pos(n), fmt.Sprintf("write %q", target.Value),
+		"key %s is not text but %s", target.Value, tagName(target.ShortTag()))
+	return "", false
+}
+
+// tag refuses tags that are not of JSON.
+func (c *converter) tag(n *yaml.Node, want string) {
+	if tag := n.ShortTag(); tag != want {
+		c.fail(c.pos(n), "take the tag away", "tag %s is not supported here", tag)
+	}
+}
+
+func tagName(tag string) string {
+	switch tag {
+	case "!!int", "!!float":
+		return "a number"
+	case "!!bool":
+		return "a bool"
+	case "!!null":
+		return "null"
+	}
+	return tag
+}

@@ -1,0 +1,72 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"fmt"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Overlay is what a project says in an environment: its context with that of
+// the environment on top, and the inputs that the environment lays over those
+// of the specs. The environment "" is the project alone. specs are the names
+// of all specs of the project; an overlay for another is an error, in every
+// environment.
+func (p Project) Overlay(environment string, specs []string) (Context, map[string]Input, error) {
+	var errs object.Errors
+	for _, name := range object.SortedKeys(p.Environments) {
+		errs = append(errs, p.Environments[name].strangers(specs)...)
+	}
+	if environment == "" {
+		return p.Context, nil, errs.Sorted().Err()
+	}
+	env, ok := p.Environments[environment]
+	if !ok {
+		errs = append(errs, &object.Error{
+			Stage: object.StageSpec, Pos: object.Pos{File: "--env " + environment},
+			Err:  fmt.Errorf("environment %q is not known", environment),
+			Hint: Suggest(environment, object.SortedKeys(p.Environments)),
+		})
+	}
+	return p.Context.Merge(env.Context), env.Inputs, errs.Sorted().Err()
+}
+
+// strangers are the overlays for specs that do not exist.
+func (e Environment) strangers(specs []string) object.Errors {
+	known := make(map[string]bool, len(specs))
+	for _, s := range specs {
+		known[s] = true
+	}
+	var errs object.Errors
+	for _, name := range object.SortedKeys(e.Inputs) {
+		if known[name] {
+			continue
+		}
+		errs = append(errs, &object.Error{
+			Stage: object.StageSpec, Pos: e.Inputs[name].Pos,
+			Path: object.Fields("spec", "environments", e.Name, "inputs", name).String(),
+			Err:  fmt.Errorf("no spec is called %q", name),
+			Hint: Suggest(name, specs),
+		})
+	}
+	return errs
+}
+
+// Merge is c with what over says on top.
+func (c Context) Merge(over Context) Context {
+	set := func(to *string, from string) {
+		if from != "" {
+			*to = from
+		}
+	}
+	set(&c.Namespace, over.Namespace)
+	set(&c.ClusterDomain, over.ClusterDomain)
+	set(&c.KubeVersion, over.KubeVersion)
+	set(&c.Engine, over.Engine)
+	if over.Pos.IsValid() {
+		c.Pos = over.Pos
+	}
+	return c
+}

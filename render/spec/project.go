@@ -1,0 +1,141 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// project decodes a Project document.
+func (d *decoder) project(v object.Value) Project {
+	doc := d.fields(v, nil)
+	p := Project{Pos: v.Pos, Environments: map[string]Environment{}}
+	p.Name, _, _ = doc.metadata()
+	if spec, ok := doc.child("spec"); ok {
+		p.Specs = spec.patterns("specs")
+		p.Context = spec.context("context")
+		p.Policies = spec.policies("policies")
+		spec.environments(&p)
+		spec.done()
+	}
+	doc.done()
+	return p
+}
+
+// patterns decodes the list of specs of a project.
+func (f *fields) patterns(name string) []Pattern {
+	items, path := f.list(name)
+	var out []Pattern
+	for i, v := range items {
+		at := path.Append(object.Index(i))
+		if !f.kind(v, at, object.KindString) {
+			continue
+		}
+		if v.Text == "" || strings.HasPrefix(v.Text, "/") || strings.Contains(v.Text, `\`) {
+			f.fail(v.Pos, at, "", "%q is no path relative to the project's folder, with / between folders", v.Text)
+			continue
+		}
+		out = append(out, Pattern{Glob: v.Text, Pos: v.Pos})
+	}
+	return out
+}
+
+// Engines are the engines that a render can be written for.
+func Engines() []string { return []string{"plain", "argocd", "flux"} }
+
+// context decodes what a project or an environment says of its surroundings.
+func (f *fields) context(name string) Context {
+	c, ok := f.child(name)
+	if !ok {
+		return Context{}
+	}
+	out := Context{Pos: c.value.Pos}
+	out.Namespace = c.label("namespace")
+	out.Engine = c.enum("engine", Engines()...)
+	out.ClusterDomain = c.domain("clusterDomain")
+	out.KubeVersion = c.kubeVersion("kubeVersion")
+	c.done()
+	return out
+}
+
+// domain is an optional DNS name.
+func (f *fields) domain(name string) string {
+	text, pos := f.text(name)
+	for label := range strings.SplitSeq(text, ".") {
+		if bad := badLabel(label); text != "" && bad != "" {
+			f.fail(pos, f.path.Append(object.Field(name)), "", "%q is no domain: %q %s", text, label, bad)
+			break
+		}
+	}
+	return text
+}
+
+// kubeVersion is an optional version of Kubernetes. YAML reads 1.30 as the
+// number 1.3, so it must be quoted.
+func (f *fields) kubeVersion(name string) string {
+	v, path, ok := f.get(name)
+	if ok && v.Kind == object.KindNumber {
+		f.fail(v.Pos, path, `quote it: YAML reads 1.30 as 1.3`, "expected a string, got a number")
+		return ""
+	}
+	text, pos := f.text(name)
+	if text == "" {
+		return ""
+	}
+	version, good := ParseKubeVersion(text)
+	if !good {
+		f.fail(pos, path, "", "%q is no version of Kubernetes: expected one such as 1.36 or v1.36.2", text)
+	}
+	return version
+}
+
+// ParseKubeVersion is a version of Kubernetes without its v; ok is false
+// where text is none.
+func ParseKubeVersion(text string) (version string, ok bool) {
+	if !regexp.MustCompile(`^v?1\.[0-9]{1,3}(\.[0-9]{1,3})?$`).MatchString(text) {
+		return text, false
+	}
+	return strings.TrimPrefix(text, "v"), true
+}
+
+// environments decodes the environments of a project.
+func (f *fields) environments(p *Project) {
+	all, ok := f.child("environments")
+	if !ok {
+		return
+	}
+	for _, m := range all.value.Members {
+		path := all.path.Append(object.Field(m.Name))
+		if bad := badLabel(m.Name); bad != "" {
+			f.fail(m.Pos, path, "", "%q %s", m.Name, bad)
+		}
+		e := Environment{Name: m.Name, Pos: m.Pos, Inputs: map[string]Input{}}
+		// An environment may be empty: it still has a name.
+		if m.Value.Kind != object.KindNull {
+			env := f.fields(m.Value, path)
+			e.Context = env.context("context")
+			env.inputs(e.Inputs)
+			env.done()
+		}
+		p.Environments[m.Name] = e
+	}
+}
+
+// inputs decodes the overlays of an environment, by spec.
+func (f *fields) inputs(out map[string]Input) {
+	all, ok := f.child("inputs")
+	if !ok {
+		return
+	}
+	for _, m := range all.value.Members {
+		path := all.path.Append(object.Field(m.Name))
+		if m.Value.Kind == object.KindNull || !f.kind(m.Value, path, object.KindMap) {
+			continue
+		}
+		out[m.Name] = Input{Pos: m.Pos, Value: m.Value}
+	}
+}

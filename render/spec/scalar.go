@@ -1,0 +1,132 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// scalar fills v with the scalar n. What YAML 1.1 knew beyond JSON is text
+// here (yes, no, timestamps), and what JSON cannot say is refused.
+func (c *converter) scalar(n *yaml.Node, v *object.Value) {
+	tag, text := n.ShortTag(), n.Value
+	switch tag {
+	case "!!null":
+		v.Kind = object.KindNull
+	case "!!bool":
+		c.boolean(n, v)
+	case "!!int", "!!float":
+		c.number(n, v)
+	case "!!str", "!!timestamp", "!!merge":
+		v.Kind, v.Text = object.KindString, text
+		if plain(n) && outOfRange(text) {
+			c.fail(v.Pos, "quote it if it is text", "number %s is out of range", text)
+		}
+		if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+			c.blocks[v.Pos] = c.block(n)
+		}
+	default:
+		v.Kind, v.Text = object.KindString, text
+		c.tag(n, "!!str")
+	}
+}
+
+func (c *converter) boolean(n *yaml.Node, v *object.Value) {
+	v.Kind, v.Text = object.KindBool, strings.ToLower(n.Value)
+	if v.Text != "true" && v.Text != "false" {
+		c.fail(v.Pos, "", "%q is no bool: expected true or false", n.Value)
+		v.Text = "false"
+	}
+}
+
+// number fills v with the canonical JSON text of a number: integers in
+// decimal, others as encoding/json writes a float64, with ".0" where that
+// would read as an integer.
+func (c *converter) number(n *yaml.Node, v *object.Value) {
+	v.Kind, v.Text = object.KindNumber, "0"
+	digits := strings.ReplaceAll(n.Value, "_", "")
+	if n.ShortTag() == "!!int" {
+		i, err := parseInt(digits)
+		if err != nil {
+			c.fail(v.Pos, "quote it if it is text", "integer %s does not fit into 64 bits", n.Value)
+			return
+		}
+		v.Text = strconv.FormatInt(i, 10)
+		return
+	}
+	if plain(n) && strings.Trim(digits, "+-0123456789") == "" {
+		c.fail(v.Pos, "quote it if it is text", "integer %s does not fit into 64 bits", n.Value)
+		return
+	}
+	f, err := strconv.ParseFloat(digits, 64)
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		c.fail(v.Pos, "quote it if it is text", "%s is no number that JSON can hold", n.Value)
+		return
+	}
+	v.Text = formatFloat(f)
+}
+
+// parseInt reads the notations of the library: decimal, 0x, 0o, 0b, and a
+// leading 0 for octal.
+func parseInt(s string) (int64, error) {
+	i, err := strconv.ParseInt(s, 0, 64)
+	if err != nil && strings.HasPrefix(strings.TrimLeft(s, "+-"), "0b") {
+		return strconv.ParseInt(strings.Replace(s, "0b", "", 1), 2, 64)
+	}
+	return i, err
+}
+
+func formatFloat(f float64) string {
+	format := byte('f')
+	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	s := strconv.FormatFloat(f, format, -1, 64)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return s
+}
+
+// plain reports whether n is written without quotes and without a tag.
+func plain(n *yaml.Node) bool {
+	return n.Style&(yaml.TaggedStyle|yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle|
+		yaml.LiteralStyle|yaml.FoldedStyle) == 0
+}
+
+// outOfRange reports whether plain text that is no number to the library is
+// one to people: 1e999.
+func outOfRange(s string) bool {
+	if s == "" || !strings.ContainsAny(s[:1], "+-.0123456789") {
+		return false
+	}
+	f, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
+	return err != nil && math.IsInf(f, 0)
+}
+
+// block finds the text of a block scalar below its indicator. The indentation
+// is what the first line that is not blank has more in the file than in the
+// text, which holds for explicit indentation indicators too.
+func (c *converter) block(n *yaml.Node) Block {
+	first := c.pos(n).Line + 1
+	b := Block{Pos: object.Pos{File: c.text.name, Line: first, Column: 1}}
+	for i, line := range strings.Split(n.Value, "\n") {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		b.Indent = max(spaces(c.text.line(first+i))-spaces([]byte(line)), 0)
+		break
+	}
+	b.Pos.Column = b.Indent + 1
+	return b
+}
+
+func spaces(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }

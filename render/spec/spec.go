@@ -1,0 +1,180 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import "github.com/ropewalk/ropewalk/render/object"
+
+// APIVersion is that of every document of ours.
+const APIVersion = "ropewalk.dev/v1alpha1"
+
+// The kinds of documents.
+const (
+	KindTransform = "Transform"
+	KindProject   = "Project"
+)
+
+// ProjectFile is the name under which a directory's project is found.
+const ProjectFile = "ropewalk.yaml"
+
+// File is the content of one file of a user.
+type File struct {
+	// Name is the path as the user would write it, for messages.
+	Name string
+	Data []byte
+	// Found says that a search found the file and no user named it: where it
+	// holds no document of ours, it is left out without a word.
+	Found bool
+}
+
+// Documents is everything that a set of files holds.
+type Documents struct {
+	// Projects is every Project document; more than one is an error of
+	// whoever needs just one.
+	Projects []Project
+	// Transforms are in the order of the files and documents.
+	Transforms []Transform
+	// ConfigMaps are core v1 ConfigMap manifests, as they stand.
+	ConfigMaps []Manifest
+	// Incomplete says that a document of ours could not be read, so that a name
+	// that is not here may still exist.
+	Incomplete bool
+}
+
+// Manifest is a Kubernetes manifest that a project brings along.
+type Manifest struct {
+	Pos   object.Pos
+	Value object.Value
+	// Blocks tells for each block scalar, by its position, where its text is.
+	Blocks map[object.Pos]Block
+}
+
+// TextAt is where the text of a string of m is: below its indicator for a
+// block scalar, at its own place otherwise.
+func (m Manifest) TextAt(v object.Value) Block {
+	if b, ok := m.Blocks[v.Pos]; ok {
+		return b
+	}
+	return Block{Pos: v.Pos}
+}
+
+// Transform is a spec that sends an input through a CUE module.
+type Transform struct {
+	Name      string
+	Namespace string // "" means that of the project's context
+	Pos       object.Pos
+	NamePos   object.Pos
+	CueRef    CueRef
+	// Tags are the values of the module's @tag and @if attributes.
+	Tags      map[string]string
+	DependsOn []Dependency
+	Input     object.Value
+	// InputUnsure says that a mistake in the document may hide part of the
+	// input: what a module says of the input would repeat that mistake.
+	InputUnsure bool
+	Policies    []Policy
+	// Adopt is the default of the nodes' apply.adopt; "" where not given.
+	Adopt string
+	// AllowSecrets names the Secrets that may be rendered with data in them.
+	AllowSecrets []string
+}
+
+// InputPath leads to the input in a Transform document.
+func InputPath() object.Path { return object.Fields("spec", "input") }
+
+// Dependency is the name of another spec.
+type Dependency struct {
+	Name string
+	Pos  object.Pos
+}
+
+// RefType says where a module comes from.
+type RefType string
+
+// The types of references.
+const (
+	RefPath      RefType = "path"
+	RefEmbedded  RefType = "embedded"
+	RefInline    RefType = "inline"
+	RefConfigMap RefType = "configmap"
+	RefGit       RefType = "git"
+	RefOCI       RefType = "oci"
+	RefSource    RefType = "source"
+)
+
+// CueRef names a module.
+type CueRef struct {
+	Type    RefType
+	TypePos object.Pos
+	// Ref is a path relative to the file of the spec (path), a name (embedded,
+	// configmap), CUE text (inline) or a URL.
+	Ref string
+	// Path is a sub-path inside what Ref names, for every type.
+	Path    string
+	PathPos object.Pos
+	// PullSecretRef is the name of a Secret with credentials.
+	PullSecretRef string
+	Verify        *Verify
+	Pos           object.Pos
+	// RefPos is the place of Ref; for an inline module it is the place of the
+	// first line of the text, and RefIndent is how far later lines are indented.
+	RefPos    object.Pos
+	RefIndent int
+}
+
+// Verify asks for a signature.
+type Verify struct {
+	Provider  string // cosign, pgp, ssh
+	SecretRef string
+}
+
+// Policy asks for a policy module to judge a spec.
+type Policy struct {
+	Name   string
+	CueRef CueRef
+	Input  object.Value
+	Pos    object.Pos
+}
+
+// Project says which specs belong together and in which surroundings.
+type Project struct {
+	Name string
+	Pos  object.Pos
+	// Specs are paths or globs relative to the file of the project; where there
+	// are none, every spec below its folder belongs to it.
+	Specs    []Pattern
+	Context  Context
+	Policies []Policy
+	// Environments are by name.
+	Environments map[string]Environment
+}
+
+// Pattern is a path or a glob.
+type Pattern struct {
+	Glob string
+	Pos  object.Pos
+}
+
+// Context is what a project says of the surroundings; "" means not given.
+type Context struct {
+	Namespace     string
+	ClusterDomain string
+	KubeVersion   string
+	Engine        string
+	Pos           object.Pos
+}
+
+// Environment overlays a project.
+type Environment struct {
+	Name    string
+	Pos     object.Pos
+	Context Context
+	// Inputs overlays the input of the spec of that name, leaf by leaf.
+	Inputs map[string]Input
+}
+
+// Input is what an environment lays over the input of a spec.
+type Input struct {
+	Pos   object.Pos
+	Value object.Value
+}

@@ -1,0 +1,197 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"sort"
+	"strconv"
+	"unicode/utf16"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// MaxFile is how many bytes a file may have: 4 MiB.
+const MaxFile = 4 << 20
+
+// dense is how few bytes there may be for each character that can make a
+// value. The YAML library needs some 300 bytes for a value, so that a file of
+// nothing but commas would take a gigabyte; texts of people and of tools have
+// twenty bytes and more.
+const dense = 10
+
+// document is one document of a stream.
+type document struct {
+	value object.Value
+	// blocks are the block scalars by the place of their indicator.
+	blocks map[object.Pos]Block
+	// errs are mistakes inside the document that leave its structure whole.
+	errs object.Errors
+}
+
+// documents reads every document of f. Text that is no YAML ends only its own
+// document: reading goes on at the next "---".
+func (f File) documents(limit int) (docs []document, errs object.Errors) {
+	if len(f.Data) > limit {
+		return nil, object.Errors{{
+			Stage: object.StageSpec, Pos: object.Pos{File: f.Name},
+			Err:  fmt.Errorf("the file has %d bytes, more than the %d that are allowed", len(f.Data), limit),
+			Hint: "keep large data out of specs",
+		}}
+	}
+	data := bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf"))
+	if marks(data) > limit/dense {
+		return nil, object.Errors{{
+			Stage: object.StageSpec, Pos: object.Pos{File: f.Name},
+			Err:  fmt.Errorf("the file holds more than %d values", limit/dense),
+			Hint: "keep large data out of specs",
+		}}
+	}
+	t := newText(f.Name, yamlEscapes(data))
+	if e := t.check(); e != nil {
+		return nil, object.Errors{e}
+	}
+	for start := 0; start < len(t.data); {
+		more, last, err := t.stream(start)
+		docs = append(docs, more...)
+		if err == nil {
+			break
+		}
+		// The document at fault begins at start, or behind the last good one.
+		from := t.at(start).Line
+		if len(more) > 0 {
+			from = t.nextDocument(last)
+		}
+		next := t.nextDocument(from)
+		errs = append(errs, t.syntax(start, next, err))
+		start = t.lineStart(next)
+	}
+	return docs, errs
+}
+
+// marks is how many values a text can hold at most: each takes a comma, a
+// bracket, a colon or a dash.
+func marks(data []byte) int {
+	n := 0
+	for i, c := range data {
+		switch c {
+		case ',', '[', '{':
+			n++
+		case ':', '-', '?':
+			if i+1 < len(data) && data[i+1] <= ' ' {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// stream reads documents from the place start on until the text ends or is
+// no YAML; last is the line of the last document that it read.
+func (t *text) stream(start int) (docs []document, last int, err error) {
+	base := sort.SearchInts(t.starts, start) + 1
+	d := yaml.NewDecoder(bytes.NewReader(t.data[start:]))
+	for {
+		var n yaml.Node
+		err = decodeNode(d, &n)
+		if errors.Is(err, io.EOF) {
+			return docs, last, nil
+		}
+		if err != nil {
+			return docs, last, err
+		}
+		c := newConverter(t, base)
+		last = c.pos(&n).Line
+		for _, root := range n.Content {
+			v := c.convert(root, 0).value
+			if v.Kind == object.KindNull && len(c.errs) == 0 {
+				continue
+			}
+			docs = append(docs, document{value: v, blocks: c.blocks, errs: c.errs})
+		}
+	}
+}
+
+// nextDocument is the line of the first "---" below a line, and the one
+// behind the last where there is none: YAML allows it nowhere but between
+// documents.
+func (t *text) nextDocument(line int) int {
+	for n := line + 1; n <= len(t.real); n++ {
+		if rest, ok := bytes.CutPrefix(t.line(n), []byte("---")); ok &&
+			(len(rest) == 0 || rest[0] == ' ' || rest[0] == '\t') {
+			return n
+		}
+	}
+	return len(t.real) + 1
+}
+
+// lineStart is the place where a line begins.
+func (t *text) lineStart(line int) int {
+	if line > len(t.real) {
+		return len(t.data)
+	}
+	return t.real[line-1]
+}
+
+// yamlEscapes writes the two escapes of JSON that the YAML library does not
+// know, surrogate pairs and \/, as what they mean. Only JSON is touched.
+func yamlEscapes(data []byte) []byte {
+	start := bytes.TrimLeft(data, " \t\r\n")
+	if len(start) == 0 || start[0] != '{' && start[0] != '[' || !bytes.ContainsRune(start, '\\') || !json.Valid(start) {
+		return data
+	}
+	escape := regexp.MustCompile(`\\\\|\\/|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
+	return escape.ReplaceAllFunc(data, func(m []byte) []byte {
+		switch m[1] {
+		case '\\':
+			return m
+		case '/':
+			return m[1:]
+		}
+		high, _ := strconv.ParseUint(string(m[2:6]), 16, 16)
+		low, _ := strconv.ParseUint(string(m[8:12]), 16, 16)
+		return fmt.Appendf(nil, `\U%08X`, utf16.DecodeRune(rune(high), rune(low))) //nolint:gosec // 16 bits fit
+	})
+}
+
+// ParseValue reads a file that holds one value, such as a values file; an
+// empty file is KindNone. The error is an object.Errors with every mistake.
+func ParseValue(f File) (object.Value, error) {
+	docs, errs := f.documents(MaxFile)
+	for _, d := range docs {
+		errs = append(errs, d.errs...)
+	}
+	if len(docs) > 1 {
+		errs = append(errs, &object.Error{
+			Stage: object.StageSpec, Pos: docs[1].value.Pos,
+			Err: fmt.Errorf("a second document begins here; expected one value"),
+		})
+	}
+	if len(errs) > 0 || len(docs) == 0 {
+		return object.Value{}, errs.Sorted().Err()
+	}
+	return docs[0].value, nil
+}
+
+// ParseManifests reads every document of a file that may be far larger than a
+// spec, such as a bundle of CustomResourceDefinitions: up to limit bytes.
+func ParseManifests(f File, limit int) ([]Manifest, error) {
+	docs, errs := f.documents(limit)
+	out := make([]Manifest, 0, len(docs))
+	for _, d := range docs {
+		errs = append(errs, d.errs...)
+		out = append(out, Manifest{Pos: d.value.Pos, Value: d.value, Blocks: d.blocks})
+	}
+	if err := errs.Sorted().Err(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,126 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+	"unicode/utf8"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// text is a file with what it takes to turn the line and column of the YAML
+// library into a position that an editor follows. The library counts columns
+// in characters and starts a line at every Unicode line break; editors and
+// object.Pos count bytes and break at LF, CRLF and CR.
+type text struct {
+	name string
+	data []byte
+	// starts are the offsets of the lines as the library counts them.
+	starts []int
+	// real are the offsets of the lines as editors count them; the same slice
+	// where both agree.
+	real []int
+	// wide says that the text is not only ASCII.
+	wide bool
+}
+
+// newText indexes the text of f, which starts with no byte order mark.
+func newText(name string, data []byte) *text {
+	t := &text{name: name, data: data, starts: make([]int, 1, bytes.Count(data, []byte{'\n'})+2)}
+	t.real = t.starts
+	var odd []int
+	for i := 0; i < len(data); {
+		c := data[i]
+		if c >= utf8.RuneSelf {
+			t.wide = true
+			r, size := utf8.DecodeRune(data[i:])
+			i += size
+			if r == '\u0085' || r == '\u2028' || r == '\u2029' {
+				odd = append(odd, i)
+			}
+			continue
+		}
+		i++
+		if c == '\n' || c == '\r' && (i == len(data) || data[i] != '\n') {
+			t.starts = append(t.starts, i)
+		}
+	}
+	t.real = t.starts
+	if len(odd) > 0 {
+		t.starts = append(append([]int(nil), t.real...), odd...)
+		sort.Ints(t.starts)
+	}
+	return t
+}
+
+// pos is the position of a line and a column of the library, both from 1.
+func (t *text) pos(line, column int) object.Pos {
+	if !t.wide && line <= len(t.real) {
+		return object.Pos{File: t.name, Line: line, Column: column}
+	}
+	return t.at(t.offset(line, column))
+}
+
+// offset is the place in the text of a line and a column of the library.
+func (t *text) offset(line, column int) int {
+	if line < 1 || line > len(t.starts) {
+		return len(t.data)
+	}
+	at := t.starts[line-1]
+	for ; column > 1 && at < len(t.data); column-- {
+		_, size := utf8.DecodeRune(t.data[at:])
+		at += size
+	}
+	return at
+}
+
+// at is the position of a place in the text.
+func (t *text) at(offset int) object.Pos {
+	line := sort.SearchInts(t.real, offset+1)
+	return object.Pos{File: t.name, Line: line, Column: offset - t.real[line-1] + 1}
+}
+
+// line is the content of a line as editors count them, from 1, without its
+// break.
+func (t *text) line(n int) []byte {
+	if n < 1 || n > len(t.real) {
+		return nil
+	}
+	end := len(t.data)
+	if n < len(t.real) {
+		end = t.real[n]
+	}
+	return bytes.TrimRight(t.data[t.real[n-1]:end], "\r\n")
+}
+
+// check refuses what is no text at all: invalid UTF-8 and control characters.
+func (t *text) check() *object.Error {
+	for i := 0; i < len(t.data); {
+		c := t.data[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRune(t.data[i:])
+			if r == utf8.RuneError && size == 1 {
+				return &object.Error{
+					Stage: object.StageSpec, Pos: t.at(i),
+					Err:  fmt.Errorf("byte 0x%02x is no valid UTF-8", c),
+					Hint: "save the file as UTF-8",
+				}
+			}
+			i += size
+			continue
+		}
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
+			return &object.Error{
+				Stage: object.StageSpec, Pos: t.at(i),
+				Err:  fmt.Errorf("control character 0x%02x is not allowed", c),
+				Hint: `write it as an escape in a quoted string, such as "\x1b"`,
+			}
+		}
+		i++
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// transform decodes a Transform document.
+func (d *decoder) transform(v object.Value) Transform {
+	doc := d.fields(v, nil)
+	t := Transform{Pos: v.Pos}
+	t.Name, t.Namespace, t.NamePos = doc.metadata()
+	spec := doc.needChild("spec")
+	spec.inTransform(&t)
+	spec.done()
+	doc.done()
+	input, given := spec.value.Get("input")
+	t.InputUnsure = d.stray || given && input.Kind != object.KindNull && t.Input.Kind == object.KindNone
+	return t
+}
+
+// inTransform decodes the spec of a Transform.
+func (f *fields) inTransform(t *Transform) {
+	if ref, _, ok := f.need("cueRef"); ok {
+		t.CueRef = f.cueRef(ref, f.path.Append(object.Field("cueRef")))
+	}
+	t.Tags = f.texts("tags", true)
+	t.DependsOn = f.labels("dependsOn")
+	for _, dep := range t.DependsOn {
+		if dep.Name == t.Name {
+			f.fail(dep.Pos, f.path.Append(object.Field("dependsOn")), "", "%q depends on itself", dep.Name)
+		}
+	}
+	t.Input = f.input("input")
+	t.Policies = f.policies("policies")
+	t.Adopt = f.enum("adopt", object.AdoptNever, object.AdoptTakeOwnership, object.AdoptMirror)
+	items, path := f.list("allowSecrets")
+	for i, v := range items {
+		if f.kind(v, path.Append(object.Index(i)), object.KindString) {
+			t.AllowSecrets = append(t.AllowSecrets, v.Text)
+		}
+	}
+}
+
+// metadata decodes what every document begins with.
+func (f *fields) metadata() (name, namespace string, namePos object.Pos) {
+	f.get("apiVersion")
+	f.get("kind")
+	// A document that was read back from a cluster has a status.
+	f.get("status")
+	meta := f.needChild("metadata")
+	n := meta.needText("name")
+	if bad := badLabel(n.Text); n.Text != "" && bad != "" {
+		f.fail(n.Pos, meta.path.Append(object.Field("name")), "", "%q %s", n.Text, bad)
+	}
+	namespace = meta.label("namespace")
+	meta.texts("labels", false)
+	meta.texts("annotations", false)
+	meta.done()
+	return n.Text, namespace, n.Pos
+}
+
+// input is an optional value of free form; only a map can meet an #Input.
+func (f *fields) input(name string) object.Value {
+	v, path, ok := f.get(name)
+	if !ok || !f.kind(v, path, object.KindMap) {
+		return object.Value{}
+	}
+	return v
+}
+
+// policies decodes a list of policies; names are unique in it.
+func (f *fields) policies(name string) []Policy {
+	items, path := f.list(name)
+	var out []Policy
+	for i, v := range items {
+		at := path.Append(object.Index(i))
+		p := f.fields(v, at)
+		policy := Policy{Name: p.label("name"), Pos: v.Pos}
+		if ref, refPath, ok := p.need("cueRef"); ok {
+			policy.CueRef = f.cueRef(ref, refPath)
+		}
+		policy.Input = p.input("input")
+		if _, ok := v.Get("name"); !ok && v.Kind == object.KindMap {
+			f.fail(v.Pos, at.Append(object.Field("name")), "", "is missing")
+		}
+		if slices.ContainsFunc(out, func(o Policy) bool { return o.Name == policy.Name }) {
+			f.fail(v.Pos, at.Append(object.Field("name")), "", "a second policy is called %q", policy.Name)
+		}
+		p.done()
+		out = append(out, policy)
+	}
+	return out
+}
+
+// refTypes are the types of references that a document may name.
+func refTypes() []string {
+	return []string{
+		string(RefPath), string(RefEmbedded), string(RefInline), string(RefConfigMap),
+		string(RefGit), string(RefOCI), string(RefSource),
+	}
+}
+
+// cueRef decodes the reference of a module.
+func (d *decoder) cueRef(v object.Value, path object.Path) CueRef {
+	f := d.fields(v, path)
+	ref := CueRef{Pos: v.Pos}
+	if kind, _, ok := f.need("type"); ok {
+		ref.Type, ref.TypePos = RefType(f.enum("type", refTypes()...)), kind.Pos
+	}
+	text := f.needText("ref")
+	ref.Ref, ref.RefPos = text.Text, text.Pos
+	if block, ok := d.blocks[text.Pos]; ok {
+		ref.RefPos, ref.RefIndent = block.Pos, block.Indent
+	}
+	ref.Path, ref.PathPos = f.text("path")
+	if secret, ok := f.child("pullSecretRef"); ok {
+		ref.PullSecretRef = secret.needText("name").Text
+		secret.done()
+	}
+	ref.Verify = f.verify()
+	f.local(ref)
+	f.done()
+	return ref
+}
+
+// verify decodes what signature a module must have.
+func (f *fields) verify() *Verify {
+	v, ok := f.child("verify")
+	if !ok {
+		return nil
+	}
+	out := &Verify{Provider: v.enum("provider", "cosign", "pgp", "ssh")}
+	if _, ok := v.value.Get("provider"); !ok && v.value.Kind == object.KindMap {
+		v.fail(v.value.Pos, v.path.Append(object.Field("provider")), "", "is missing")
+	}
+	if secret, ok := v.child("secretRef"); ok {
+		out.SecretRef = secret.needText("name").Text
+		secret.done()
+	}
+	v.done()
+	return out
+}
+
+// local refuses what a module that is not fetched cannot have: credentials
+// and signatures would give a false sense of safety there.
+func (f *fields) local(ref CueRef) {
+	switch ref.Type {
+	case RefPath, RefEmbedded, RefInline, RefConfigMap:
+	default:
+		return
+	}
+	for _, name := range []string{"pullSecretRef", "verify"} {
+		if v, ok := f.value.Get(name); ok && v.Kind != object.KindNull {
+			f.fail(v.Pos, f.path.Append(object.Field(name)), "take it away", "has no meaning for type %q", ref.Type)
+		}
+	}
+	if ref.Type == RefEmbedded && strings.ContainsAny(ref.Ref, "/\\") {
+		f.fail(ref.RefPos, f.path.Append(object.Field("ref")), "", "%q is no name of an embedded module", ref.Ref)
+	}
+}

@@ -1,0 +1,212 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+func value(text string) (object.Value, error) {
+	return spec.ParseValue(spec.File{Name: "f", Data: []byte(text)})
+}
+
+func TestParseValueGivesCanonicalJSON(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"nothing":                           {"# no value\n", `null`},
+		"words of YAML 1.1 stay text":       {"[yes, no, on, off, y, n]", `["yes","no","on","off","y","n"]`},
+		"bools and nulls in any case":       {"[True, FALSE, ~, Null]", `[true,false,null,null]`},
+		"timestamps stay text":              {"[2026-11-20, 2026-11-20T10:00:00Z]", `["2026-11-20","2026-11-20T10:00:00Z"]`},
+		"integers in other bases":           {"[0x1F, 0o17, 017, 0b101, 1_000, +7, -0]", `[31,15,15,5,1000,7,0]`},
+		"the ends of 64 bits":               {"[9223372036854775807, -9223372036854775808]", `[9223372036854775807,-9223372036854775808]`},
+		"floats stay floats":                {"[1.0, 1e3, .5, 1.5e300, 1e-7]", `[1.0,1000.0,0.5,1.5e+300,1e-07]`},
+		"sexagesimal and versions are text": {"[12:30:45, 1.2.3, 1e]", `["12:30:45","1.2.3","1e"]`},
+		"a quoted number is text":           {`["3", '4', !!str 5]`, `["3","4","5"]`},
+		"a byte order mark":                 {"\xef\xbb\xbfa: 1\n", `{"a":1}`},
+		"lines that end in CRLF":            {"a: |\r\n  x\r\n  y\r\nb: 2\r\n", `{"a":"x\ny\n","b":2}`},
+		"JSON with tabs and surrogates":     {"{\n\t\"a\": \"\\ud83d\\ude00\\/\\\\/\"\n}", `{"a":"😀/\\/"}`},
+		"an alias":                          {"a: &x {b: 1}\nc: *x\n", `{"a":{"b":1},"c":{"b":1}}`},
+		"a merge key":                       {"a: &x {b: 1, c: 2}\nd: {<<: *x, c: 3}\n", `{"a":{"b":1,"c":2},"d":{"b":1,"c":3}}`},
+		"several merged maps, first wins":   {"a: {<<: [{b: 1}, {b: 2, c: 3}]}\n", `{"a":{"b":1,"c":3}}`},
+		"a quoted << is a name":             {`{"<<": 1}`, `{"<<":1}`},
+		"an aliased key":                    {"a: &k name\n*k : 1\n", `{"a":"name","name":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, err := value(c.text)
+			require.NoError(t, err)
+			require.Equal(t, c.want, string(v.JSON()))
+		})
+	}
+}
+
+func TestParseValueRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"a key that is written twice": {"a: 1\nb: 2\na: 3\n", `f:3:1: spec: key "a" is written twice, first at line 1`},
+		"a key that is a number":      {"80: x\n", `f:1:1: spec: key 80 is not text but a number (write "80")`},
+		"a key that is a bool":        {"true: x\n", `f:1:1: spec: key true is not text but a bool (write "true")`},
+		"a key that is a map":         {"{a: b}: x\n", `f:1:1: spec: a key must be text, not a map or a list`},
+		"an integer over 64 bits":     {"a: 9223372036854775808\n", `f:1:4: spec: integer 9223372036854775808 does not fit into 64 bits (quote it if it is text)`},
+		"an integer over any bits":    {"a: 99999999999999999999999\n", `f:1:4: spec: integer 99999999999999999999999 does not fit into 64 bits (quote it if it is text)`},
+		"infinity":                    {"a: .inf\n", `f:1:4: spec: .inf is no number that JSON can hold (quote it if it is text)`},
+		"not a number":                {"a: .NaN\n", `f:1:4: spec: .NaN is no number that JSON can hold (quote it if it is text)`},
+		"a float that is too large":   {"a: 1e999\n", `f:1:4: spec: number 1e999 is out of range (quote it if it is text)`},
+		"invalid UTF-8":               {"a: 1\nb: x\xff\n", `f:2:5: spec: byte 0xff is no valid UTF-8 (save the file as UTF-8)`},
+		"UTF-16":                      {"\xff\xfea\x00", `f:1:1: spec: byte 0xff is no valid UTF-8 (save the file as UTF-8)`},
+		"a control character":         {"a: 1\nb: \x00\n", `f:2:4: spec: control character 0x00 is not allowed (write it as an escape in a quoted string, such as "\x1b")`},
+		"a tab that indents":          {"a:\n\tb: 1\n", `f:2: spec: a tab indents the line (indent with spaces)`},
+		"a tab further down":          {"a:\n  b: 1\n\tc: 1\n", `f:3: spec: a tab indents the line (indent with spaces)`},
+		"a list that is not closed":   {"a: 1\nb: [1, 2\nc: 3\nd: 4\n", `f:2: spec: did not find expected ',' or ']'`},
+		"a comma that is missing":     {"{\"a\": 1\n \"b\": 2\n}\n", `f:1: spec: did not find expected ',' or '}'`},
+		"a text that is not closed":   {"a: 1\nb: \"x\nc: 2\n", `f:2: spec: found unexpected end of stream`},
+		"a line without a colon":      {"a: 1\nb: 2\nc 2\nd: 3\n", `f:3: spec: could not find expected ':'`},
+		"an indentation that drops":   {"a:\n  b: 1\n c: 2\nd: 1\n", `f:3: spec: did not find expected key`},
+		"an anchor that is unknown":   {"a: 1\nb: *nope\nc: 2\n", `f:2: spec: unknown anchor 'nope' referenced`},
+		"an anchor in itself":         {"x: 1\na: &a {b: *a}\n", `f:2:11: spec: anchor "a" contains itself`},
+		"a tag of one's own":          {"a: !mine x\n", `f:1:4: spec: tag !mine is not supported here (take the tag away)`},
+		"a merge of no map":           {"a: {<<: 3}\n", `f:1:9: spec: << wants a map or a list of maps, got a number`},
+		"a second document":           {"a: 1\n---\nb: 1\n", `f:3:1: spec: a second document begins here; expected one value`},
+		"a column in bytes":           {"ä: {é: 1, é: 2}\n", `f:1:13: spec: key "é" is written twice, first at line 1`},
+		"a line break of Unicode":     {"a: \"x\u2028y\"\nb: .inf\n", `f:2:4: spec: .inf is no number that JSON can hold (quote it if it is text)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := value(c.text)
+			require.Equal(t, []string{c.want}, lines(err))
+		})
+	}
+}
+
+func TestParseValueIsBounded(t *testing.T) {
+	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c <= 'z'; c++ {
+		laughs += fmt.Sprintf("%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c, c-1, c-1, c-1, c-1, c-1, c-1, c-1, c-1)
+	}
+	chain := "a0: &a0 [x]\n"
+	for i := 1; i < 1000; i++ {
+		chain += fmt.Sprintf("a%d: &a%d [*a%d]\n", i, i, i-1)
+	}
+	text := "a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a,", 1000) + "]\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"a billion laughs":          {laughs, "f:7:4: spec: the document holds more than 1000000 values; aliases count as often as they are used"},
+		"a long text over and over": {text, "f:2:4: spec: the document holds more than 1000000 values; aliases count as often as they are used"},
+		"a deep nest":               {strings.Repeat("[", 1000) + strings.Repeat("]", 1000), "f:1:130: spec: maps and lists are nested more than 128 deep"},
+		"a deep nest of aliases":    {chain, "f:128:14: spec: maps and lists are nested more than 128 deep"},
+		"a dense file":              {"[" + strings.Repeat("1,", 1<<19) + "]", "f: spec: the file holds more than 419430 values (keep large data out of specs)"},
+		"a large file":              {strings.Repeat("#\n", 5<<20), "f: spec: the file has 10485760 bytes, more than the 4194304 that are allowed (keep large data out of specs)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := value(c.text)
+			require.Equal(t, []string{c.want}, lines(err))
+		})
+	}
+}
+
+func TestNobodyReadsAMillionMistakes(t *testing.T) {
+	_, err := value(strings.Repeat("a: 1\n", 2_000))
+	require.Len(t, lines(err), 100)
+}
+
+func TestBlockScalarsKnowWhereTheirTextIs(t *testing.T) {
+	for name, c := range map[string]struct {
+		text   string
+		line   int
+		indent int
+	}{
+		"the usual":               {"  cueRef:\n    type: inline\n    ref: |\n      a: 1\n      b: 2\n", 8, 6},
+		"a blank first line":      {"  cueRef:\n    type: inline\n    ref: |\n\n      a: 1\n", 8, 6},
+		"an explicit indentation": {"  cueRef:\n    type: inline\n    ref: |2-\n        a: 1\n", 8, 6},
+		"a comment on the header": {"  cueRef: {type: inline, ref: \"a: 1\"}\n", 5, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			docs, errs := parse(t, strings.Replace(head, "  cueRef: {type: path, ref: ./modules/api}\n", c.text, 1))
+			require.Empty(t, errs)
+			ref := docs.Transforms[0].CueRef
+			require.Equal(t, c.line, ref.RefPos.Line)
+			require.Equal(t, c.indent, ref.RefIndent)
+			if c.indent > 0 {
+				require.Equal(t, c.indent+1, ref.RefPos.Column)
+			}
+		})
+	}
+}
+
+func TestParseSetReads(t *testing.T) {
+	base, err := value("replicas: 1\nports: [{port: 80}]\nlabels: {a: b}\n")
+	require.NoError(t, err)
+	for name, c := range map[string]struct{ text, spec, want string }{
+		"a number":                   {"replicas=3", "", `{"labels":{"a":"b"},"ports":[{"port":80}],"replicas":3}`},
+		"the spec first":             {"api:replicas=3", "api", `{"labels":{"a":"b"},"ports":[{"port":80}],"replicas":3}`},
+		"an item of a list":          {"ports[0].port=81", "", `{"labels":{"a":"b"},"ports":[{"port":81}],"replicas":1}`},
+		"the next item":              {"ports[1].port=81", "", `{"labels":{"a":"b"},"ports":[{"port":80},{"port":81}],"replicas":1}`},
+		"a name with dots":           {`labels["a.b/c"]=x=y`, "", `{"labels":{"a":"b","a.b/c":"x=y"},"ports":[{"port":80}],"replicas":1}`},
+		"a name with a colon":        {`labels["a:b"]=1`, "", `{"labels":{"a":"b","a:b":1},"ports":[{"port":80}],"replicas":1}`},
+		"text with a colon":          {"image=nginx:1.25", "", `{"image":"nginx:1.25","labels":{"a":"b"},"ports":[{"port":80}],"replicas":1}`},
+		"text that looks like a map": {"note=a: b # c", "", `{"labels":{"a":"b"},"note":"a: b # c","ports":[{"port":80}],"replicas":1}`},
+		"a flow map":                 {"labels={c: [1, x]}", "", `{"labels":{"c":[1,"x"]},"ports":[{"port":80}],"replicas":1}`},
+		"quotes make text":           {`replicas="3"`, "", `{"labels":{"a":"b"},"ports":[{"port":80}],"replicas":"3"}`},
+		"nothing is empty text":      {"replicas=", "", `{"labels":{"a":"b"},"ports":[{"port":80}],"replicas":""}`},
+		"null":                       {"labels=null", "", `{"labels":null,"ports":[{"port":80}],"replicas":1}`},
+		"maps on the way":            {"x.y[0]=true", "", `{"labels":{"a":"b"},"ports":[{"port":80}],"replicas":1,"x":{"y":[true]}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, err := spec.ParseSet(c.text)
+			require.NoError(t, err)
+			require.Equal(t, c.spec, set.Spec)
+			got, err := set.Over(base)
+			require.NoError(t, err)
+			require.Equal(t, c.want, string(got.JSON()))
+			require.Equal(t, object.Pos{File: "--set " + c.text}, got.NearestPos(set.Path))
+		})
+	}
+	require.Equal(t, `{"labels":{"a":"b"},"ports":[{"port":80}],"replicas":1}`, string(base.JSON()))
+}
+
+func TestParseSetRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"replicas":       `--set replicas: spec: no = in it (write PATH=VALUE, such as replicas=3)`,
+		"=3":             `--set =3: spec: "" is no path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a..b=1":         `--set a..b=1: spec: "a..b" is no path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a.=1":           `--set a.=1: spec: "a." is no path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a[x]=1":         `--set a[x]=1: spec: "a[x]" is no path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a[0=1":          `--set a[0=1: spec: no = in it (write PATH=VALUE, such as replicas=3)`,
+		"[0]=1":          `--set [0]=1: spec: "[0]" does not begin with a name (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a[99999]=1":     `--set a[99999]=1: spec: index 99999 is larger than 10000 (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"A_b:c=1":        `--set A_b:c=1: spec: the name of the spec "A_b" may hold only a-z, 0-9 and - (write SPEC:PATH=VALUE)`,
+		"a={b: 1":        `--set a={b: 1: spec: did not find expected ',' or '}'`,
+		"a=.inf":         `--set a=.inf: spec: .inf is no number that JSON can hold (quote it if it is text)`,
+		"a=\xff":         "--set a=\xff: spec: byte 0xff is no valid UTF-8 (save the file as UTF-8)",
+		`a={b: 1, b: 2}`: `--set a={b: 1, b: 2}: spec: key "b" is written twice, first at line 1`,
+	} {
+		t.Run(text, func(t *testing.T) {
+			_, err := spec.ParseSet(text)
+			require.Equal(t, []string{want}, lines(err))
+		})
+	}
+	base, err := value("a: 1\nb: [1]\n")
+	require.NoError(t, err)
+	for text, want := range map[string]string{
+		"a.b=1":  `--set a.b=1: spec: a is a number, not a map`,
+		"b[5]=1": `--set b[5]=1: spec: b has 1 items, so there is no item 5`,
+		"b.x=1":  `--set b.x=1: spec: b is a list, not a map`,
+	} {
+		set, err := spec.ParseSet(text)
+		require.NoError(t, err)
+		_, err = set.Over(base)
+		require.Equal(t, []string{want}, lines(err))
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for word, want := range map[string]string{
+		"dependOn": "dependsOn", "inptu": "input", "Input": "input", "xyz": "", "": "", "in": "",
+	} {
+		got, _ := spec.Nearest(word, []string{"input", "dependsOn"})
+		require.Equal(t, want, got, word)
+	}
+}
