@@ -1,0 +1,86 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+)
+
+// The types of references that need nothing outside the program.
+const (
+	TypePath      = "path"
+	TypeInline    = "inline"
+	TypeEmbedded  = "embedded"
+	TypeConfigMap = "configmap"
+)
+
+// InlineFile is the name of the only file of an inline module.
+const InlineFile = "module.cue"
+
+// Inline is the fetcher of modules that are written in the reference itself,
+// as CUE text; the tree has one file, [InlineFile]. The reference has no
+// sub-path.
+func Inline(limits Limits) Fetcher {
+	return FetcherFunc(func(_ context.Context, ref Ref) (Tree, error) {
+		if ref.Path != "" {
+			return Tree{}, Refuse(ErrPath, fmt.Sprintf("an inline module has no path %q", ref.Path))
+		}
+		b := Builder{Limits: limits}
+		if err := b.Add(InlineFile, []byte(ref.Ref)); err != nil {
+			return Tree{}, err
+		}
+		return b.Tree(TypeInline, "")
+	})
+}
+
+// Embedded is the fetcher of modules that are part of the program: lookup
+// finds them by name. The sub-path of a reference is the folder of the package.
+func Embedded(lookup func(name string) (fs.FS, bool), limits Limits) Fetcher {
+	return FetcherFunc(func(ctx context.Context, ref Ref) (Tree, error) {
+		fsys, ok := lookup(ref.Ref)
+		if !ok {
+			return Tree{}, Refuse(ErrNotFound, fmt.Sprintf("no embedded module is called %q", ref.Ref))
+		}
+		b := Builder{Limits: limits}
+		err := fs.WalkDir(fsys, ".", func(name string, e fs.DirEntry, err error) error {
+			if err := errors.Join(err, ctx.Err()); err != nil || e.IsDir() {
+				return err
+			}
+			data, err := fs.ReadFile(fsys, name)
+			if err != nil {
+				return err
+			}
+			return b.Add(name, data)
+		})
+		if err != nil {
+			return Tree{}, err
+		}
+		tree, err := b.Tree(TypeEmbedded+":"+ref.Ref, "")
+		if err != nil {
+			return Tree{}, err
+		}
+		return tree.At(ref.Path)
+	})
+}
+
+// At is t with the package in a folder of it; "" changes nothing.
+func (t Tree) At(dir string) (Tree, error) {
+	if dir == "" || dir == "." {
+		return t, nil
+	}
+	dir = path.Clean(dir)
+	if err := CheckPath(dir); err != nil {
+		return Tree{}, err
+	}
+	dir = path.Join(t.Dir, dir)
+	if info, err := fs.Stat(t.FS, dir); err != nil || !info.IsDir() {
+		return Tree{}, Refuse(ErrNotFound, fmt.Sprintf("%s has no folder %q", t.Origin, dir))
+	}
+	t.Dir = dir
+	return t, nil
+}

@@ -1,0 +1,20 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package local gets module trees from directories, and from nowhere else
+// below or above: everything is read through os.Root.
+//
+// A symlink, device, pipe or socket in a tree is refused by name, also where a
+// link would stay inside: what a tree holds must be the same wherever it is
+// fetched from. Hidden files and folders (.git, .terraform, …), node_modules
+// and __pycache__ are left out.
+//
+// # Which folder is the module
+//
+// Where the folder that is referred to has no cue.mod, the nearest folder
+// above it that has one, up to the root, is the module: its tree holds cue.mod,
+// every CUE file, everything in the folder that is referred to, and everything
+// in folders whose CUE files embed files; Dir says where the package is.
+// Folders with a cue.mod of their own are other modules and stay out. Where no
+// folder has one, the tree is the folder alone.
+package local

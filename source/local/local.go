@@ -1,0 +1,134 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Fetcher gets trees from folders below Root.
+type Fetcher struct {
+	// Root is the directory that nothing is read outside of.
+	Root string
+	// Limits bound each tree.
+	Limits source.Limits
+}
+
+var _ source.Fetcher = Fetcher{}
+
+// Fetch gets the module of the folder ref.Ref, a slash-separated path
+// relative to Root; the package is in its folder ref.Path.
+func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
+	dir, err := inside(ref)
+	if err != nil {
+		return source.Tree{}, err
+	}
+	root, err := os.OpenRoot(f.Root)
+	if err != nil {
+		return source.Tree{}, err
+	}
+	defer func() { _ = root.Close() }()
+	if err := folder(root, dir); err != nil {
+		return source.Tree{}, err
+	}
+	module := moduleRoot(root, dir, path.Clean(ref.Ref))
+	w := walk{root: root, module: module, tree: source.Builder{Limits: f.Limits}, read: map[string]bool{}}
+	if err := w.all(ctx, dir); err != nil {
+		return source.Tree{}, err
+	}
+	tree, err := w.tree.Tree(source.TypePath+":"+module, "")
+	if err != nil {
+		return source.Tree{}, err
+	}
+	tree.Dir = within(module, dir)
+	return tree, nil
+}
+
+// inside is the folder of the package, relative to the root.
+func inside(ref source.Ref) (string, error) {
+	leaves := func(p string) error {
+		return source.Refuse(source.ErrPath, fmt.Sprintf("%q leaves the root of the project", p))
+	}
+	if ref.Ref == "" || path.IsAbs(ref.Ref) || filepath.IsAbs(ref.Ref) || strings.Contains(ref.Ref, `\`) {
+		return "", source.Refuse(source.ErrPath, fmt.Sprintf("%q is no relative path with / between folders", ref.Ref))
+	}
+	if !filepath.IsLocal(path.Clean(ref.Ref)) {
+		return "", leaves(ref.Ref)
+	}
+	if ref.Path != "" && (!filepath.IsLocal(ref.Path) || strings.Contains(ref.Path, `\`)) {
+		return "", leaves(ref.Path)
+	}
+	return path.Join(ref.Ref, ref.Path), nil
+}
+
+// folder refuses what is no folder, or is reached through a link.
+func folder(root *os.Root, dir string) error {
+	for i, c := range dir + "/" {
+		if c != '/' {
+			continue
+		}
+		info, err := root.Lstat(dir[:i])
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return source.Refuse(source.ErrNotFound, fmt.Sprintf("there is no folder %q", dir[:i]))
+		case err != nil:
+			return err
+		case info.Mode().IsRegular():
+			return source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is a file; expected the folder of a CUE package", dir[:i]))
+		case !info.IsDir():
+			return notRegular(dir[:i], info.Mode())
+		}
+	}
+	return nil
+}
+
+// moduleRoot is the nearest folder at or above dir that has a cue.mod, and
+// fallback where none has.
+func moduleRoot(root *os.Root, dir, fallback string) string {
+	for {
+		if info, err := root.Lstat(path.Join(dir, "cue.mod")); err == nil && info.IsDir() {
+			return dir
+		}
+		if dir == "." {
+			return fallback
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+// within is the path of dir inside module.
+func within(module, dir string) string {
+	if module == dir {
+		return "."
+	}
+	if module == "." {
+		return dir
+	}
+	return strings.TrimPrefix(dir, module+"/")
+}
+
+func notRegular(name string, mode fs.FileMode) error {
+	what := "no regular file"
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		what = "a symlink"
+	case mode&fs.ModeDevice != 0:
+		what = "a device"
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a pipe"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket"
+	}
+	return source.Refuse(source.ErrNotRegular,
+		fmt.Sprintf("%q is %s; a module may hold only regular files and folders", name, what))
+}

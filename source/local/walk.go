@@ -1,0 +1,160 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package local
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// walk reads one module.
+type walk struct {
+	root *os.Root
+	// module is the folder of the module.
+	module string
+	tree   source.Builder
+	// read are the files that are in the tree.
+	read map[string]bool
+	// embeds are folders whose CUE files embed files.
+	embeds []string
+	// seen counts entries of folders, whether they are read or not.
+	seen int
+}
+
+// all reads the module for the package in the folder dir.
+func (w *walk) all(ctx context.Context, dir string) error {
+	if dir == w.module {
+		return w.folder(ctx, dir, true)
+	}
+	if err := w.folder(ctx, w.module, false); err != nil {
+		return err
+	}
+	whole := append([]string{dir}, w.embeds...)
+	if info, err := w.root.Lstat(path.Join(w.module, "cue.mod")); err == nil && info.IsDir() {
+		whole = append(whole, path.Join(w.module, "cue.mod"))
+	}
+	for _, name := range whole {
+		if err := w.folder(ctx, name, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folder reads a folder: whole, or its CUE files only.
+func (w *walk) folder(ctx context.Context, dir string, whole bool) error {
+	entries, err := w.list(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if dir != w.module && slices.ContainsFunc(entries, isModule) {
+		return nil
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		cue := strings.HasSuffix(e.Name(), ".cue")
+		switch {
+		case skipped(e):
+		case e.IsDir() && (whole || e.Name() != "cue.mod"):
+			err = w.folder(ctx, name, whole)
+		case e.IsDir():
+		case !whole && !cue:
+		case !e.Type().IsRegular():
+			err = notRegular(name, e.Type())
+		default:
+			err = w.file(name, cue && !whole)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list is the entries of a folder, sorted; it stops in time where there are
+// far too many.
+func (w *walk) list(ctx context.Context, dir string) ([]fs.DirEntry, error) {
+	const batch = 1024
+	limits := w.tree.Limits.WithDefaults()
+	if strings.Count(dir, "/") > limits.Depth+strings.Count(w.module, "/") {
+		return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("%q lies more than %d folders deep", dir, limits.Depth))
+	}
+	f, err := w.root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	var out []fs.DirEntry
+	for {
+		entries, err := f.ReadDir(batch)
+		out, w.seen = append(out, entries...), w.seen+len(entries)
+		if w.seen > 10*limits.Files {
+			return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("more than %d files and folders, at %q", 10*limits.Files, dir))
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(out, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return out, nil
+}
+
+// file reads a file into the tree. Where seek is true, it notes the folder of
+// a CUE file that embeds files.
+func (w *walk) file(name string, seek bool) error {
+	if w.read[name] {
+		return nil
+	}
+	inTree := within(w.module, name)
+	// What was a regular file a moment ago may be a pipe by now, which must not
+	// block.
+	f, err := w.root.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return notRegular(name, info.Mode())
+	}
+	if err := w.tree.Room(inTree, info.Size()); err != nil {
+		return err
+	}
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
+		return fmt.Errorf("%q became shorter while it was read: %w", name, err)
+	}
+	if seek && bytes.Contains(data, []byte("@embed(")) && !slices.Contains(w.embeds, path.Dir(name)) {
+		w.embeds = append(w.embeds, path.Dir(name))
+	}
+	w.read[name] = true
+	return w.tree.Add(inTree, data)
+}
+
+// skipped reports what no module needs.
+func skipped(e fs.DirEntry) bool {
+	name := e.Name()
+	return strings.HasPrefix(name, ".") || e.IsDir() && (name == "node_modules" || name == "__pycache__")
+}
+
+func isModule(e fs.DirEntry) bool { return e.IsDir() && e.Name() == "cue.mod" }

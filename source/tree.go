@@ -1,0 +1,180 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package source
+
+import (
+	"archive/tar"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Defaults of [Limits].
+const (
+	DefaultFiles = 10_000
+	DefaultBytes = 64 << 20
+	DefaultDepth = 64
+)
+
+// WithDefaults fills the limits that are zero.
+func (l Limits) WithDefaults() Limits {
+	if l.Files == 0 {
+		l.Files = DefaultFiles
+	}
+	if l.Bytes == 0 {
+		l.Bytes = DefaultBytes
+	}
+	if l.Depth == 0 {
+		l.Depth = DefaultDepth
+	}
+	return l
+}
+
+// Builder collects the files of a tree and refuses what a tree must not hold,
+// file by file, so that a backend stops reading in time. The zero value has
+// the default limits.
+type Builder struct {
+	Limits Limits
+	files  map[string][]byte
+	bytes  int64
+}
+
+// Room reports whether a file of that size fits at that path; a backend asks
+// before it reads the file.
+func (b *Builder) Room(name string, size int64) error {
+	limits := b.Limits.WithDefaults()
+	if err := CheckPath(name); err != nil {
+		return err
+	}
+	switch {
+	case strings.Count(name, "/") > limits.Depth:
+		return Refuse(ErrLimit, fmt.Sprintf("%q lies more than %d folders deep", name, limits.Depth))
+	case len(b.files) >= limits.Files:
+		return Refuse(ErrLimit, fmt.Sprintf("the tree holds more than %d files, at %q", limits.Files, name))
+	case size > limits.Bytes-b.bytes:
+		return Refuse(ErrLimit, fmt.Sprintf("the tree holds more than %d bytes, at %q", limits.Bytes, name))
+	}
+	return nil
+}
+
+// Add puts a file into the tree, which keeps data.
+func (b *Builder) Add(name string, data []byte) error {
+	if err := b.Room(name, int64(len(data))); err != nil {
+		return err
+	}
+	if _, twice := b.files[name]; twice {
+		return Refuse(ErrPath, fmt.Sprintf("%q is in the tree twice", name))
+	}
+	if b.files == nil {
+		b.files = map[string][]byte{}
+	}
+	b.files[name] = data
+	b.bytes += int64(len(data))
+	return nil
+}
+
+// Tree is the tree of what was added, with its digest. The package is at its
+// root; callers set Dir where it is not.
+func (b *Builder) Tree(origin, revision string) (Tree, error) {
+	fsys, err := newMemory(b.files)
+	if err != nil {
+		return Tree{}, err
+	}
+	digest, err := fsys.digest()
+	if err != nil {
+		return Tree{}, err
+	}
+	return Tree{FS: fsys, Origin: origin, Revision: revision, Digest: digest, Dir: "."}, nil
+}
+
+// NewTree is a tree of files by path, within the default limits. It keeps the
+// contents, which must not be changed any more.
+func NewTree(files map[string][]byte, origin, revision string) (Tree, error) {
+	var b Builder
+	for _, name := range sortedKeys(files) {
+		if err := b.Add(name, files[name]); err != nil {
+			return Tree{}, err
+		}
+	}
+	return b.Tree(origin, revision)
+}
+
+// CheckPath refuses what cannot be the path of a file of a tree: paths that
+// are empty, absolute, not clean, with ".." or backslashes, and those through
+// a folder of a version control system, where a file could become code.
+func CheckPath(name string) error {
+	bad := func(why string) error { return Refuse(ErrPath, fmt.Sprintf("path %q %s", name, why)) }
+	switch {
+	case name == "":
+		return bad("is empty")
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return bad("holds characters that are no text")
+	case strings.Contains(name, `\`):
+		return bad("holds a backslash")
+	case strings.HasPrefix(name, "/"):
+		return bad("is absolute")
+	case len(name) > 4096:
+		return bad("is longer than 4096 bytes")
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." {
+			return bad("leaves its root")
+		}
+		if isGit(part) {
+			return bad("goes through a folder of Git")
+		}
+	}
+	if path.Clean(name) != name || name == "." {
+		return bad("is not clean")
+	}
+	return nil
+}
+
+// isGit reports whether a file system could take a name for .git: case does
+// not count on some, trailing dots and spaces do not on Windows, and HFS+
+// ignores certain characters (CVE-2014-9390).
+func isGit(name string) bool {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
+			return -1
+		}
+		return r
+	}, name)
+	name = strings.ToLower(strings.TrimRight(name, ". "))
+	return name == ".git" || name == "git~1"
+}
+
+// digest is that of the canonical tar of the files: sorted, USTAR (PAX where a
+// name does not fit), times and owners zero, mode 0644. It is streamed into
+// the hash.
+func (m *memory) digest() (string, error) {
+	hash := sha256.New()
+	if err := m.tar(hash); err != nil {
+		return "", err
+	}
+	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+func (m *memory) tar(w io.Writer) error {
+	t := tar.NewWriter(w)
+	for _, name := range m.names {
+		data := m.files[name]
+		header := &tar.Header{
+			Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o644, ModTime: time.Unix(0, 0),
+		}
+		if err := t.WriteHeader(header); err != nil {
+			return err
+		}
+		if _, err := t.Write(data); err != nil {
+			return err
+		}
+	}
+	return t.Close()
+}
