@@ -1,0 +1,33 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package host is what every adapter shares: it finds the specs that a user
+// names, lays environments and values over them, fetches their modules and
+// builds the request that render takes; and it writes a finished render into
+// a directory.
+//
+// It reads files, and only below the root of the project, whatever links and
+// references say; it prints nothing and reads neither the environment, nor the
+// clock, nor the network (fetchers do that). All mistakes of all files are
+// reported at once.
+//
+// Callers: the command line, and the Argo CD, Flux and KRM adapters.
+//
+// # Decisions
+//
+// What is laid over an input comes in this order, the later wins: the spec,
+// the environment of the project, --values files in their order, --set in
+// their order. A values file for several specs is a map by spec, and a --set
+// names its spec (api:replicas=3), because api.replicas=3 could mean either a
+// spec or a field.
+//
+// A directory without ropewalk.yaml is searched for specs; folders that are
+// hidden, hold modules of others (cue.mod, node_modules), hold output of ours
+// or are a project of their own are left out. Searching further up for a
+// project was not chosen: what a render depends on should be visible in its
+// arguments.
+//
+// The output directory is replaced as a whole by one rename, not file by file:
+// a reader sees the old render or the new one, and an interrupted write leaves
+// the old.
+package host

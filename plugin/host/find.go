@@ -1,0 +1,316 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// stdinName is the name of standard input in positions.
+const stdinName = "stdin"
+
+// place is where a file of documents lies.
+type place struct {
+	area *area
+	// dir is the folder of the file in the area.
+	dir string
+}
+
+// finding collects the files of documents that the arguments name.
+type finding struct {
+	opts  Options
+	base  string
+	areas []*area
+	files []spec.File
+	// places are the places of files by their name in positions.
+	places map[string]place
+	errs   object.Errors
+	// name is that of the directory of the first argument.
+	name string
+}
+
+func newFinding(opts Options) (*finding, error) {
+	base, err := filepath.Abs(opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Root != "" {
+		if opts.Root, err = filepath.Abs(filepath.Join(opts.Dir, opts.Root)); err != nil {
+			return nil, err
+		}
+	}
+	return &finding{opts: opts, base: base, places: map[string]place{}}, nil
+}
+
+// close gives the directories back.
+func (f *finding) close() {
+	for _, a := range f.areas {
+		_ = a.root.Close()
+	}
+}
+
+func (f *finding) fail(pos object.Pos, hint string, err error) {
+	f.errs = append(f.errs, &object.Error{Stage: object.StageSpec, Pos: pos, Err: err, Hint: hint})
+}
+
+// all finds everything that the arguments name.
+func (f *finding) all() {
+	args := f.opts.Args
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	for _, arg := range args {
+		if arg == "-" {
+			f.stdin()
+			continue
+		}
+		f.argument(arg)
+	}
+}
+
+// absolute is a path of the user's as an absolute one.
+func (f *finding) absolute(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(f.base, name)
+}
+
+// stdin reads standard input; references in it are relative to the working
+// directory.
+func (f *finding) stdin() {
+	pos := object.Pos{File: stdinName}
+	if f.opts.Stdin == nil {
+		f.fail(pos, "", errors.New("there is no standard input"))
+		return
+	}
+	data, err := readAll(f.opts.Stdin, 0, spec.MaxFile)
+	if err != nil {
+		f.fail(pos, "", err)
+		return
+	}
+	a, rel, err := f.area(f.base, false)
+	if err != nil {
+		f.fail(pos, "", err)
+		return
+	}
+	file := spec.File{Name: stdinName, Data: data}
+	if !f.add(file, place{a, rel}) {
+		return
+	}
+	for _, p := range projects(file) {
+		f.patterns(a, rel, p)
+	}
+}
+
+// projects are the projects in a file. Its mistakes are found again when all
+// files are read together.
+func projects(file spec.File) []spec.Project {
+	if !bytes.Contains(file.Data, []byte(spec.KindProject)) {
+		return nil
+	}
+	docs, _ := spec.Parse([]spec.File{file})
+	return docs.Projects
+}
+
+// area opens the area of a directory, once.
+func (f *finding) area(dir string, absolute bool) (*area, string, error) {
+	a, rel, err := openArea(dir, f.opts.Root, f.base, absolute)
+	if err != nil {
+		return nil, "", err
+	}
+	if f.name == "" {
+		f.name = filepath.Base(dir)
+	}
+	for _, known := range f.areas {
+		if known.dir == a.dir && known.absolute == a.absolute {
+			_ = a.root.Close()
+			return known, rel, nil
+		}
+	}
+	f.areas = append(f.areas, a)
+	return a, rel, nil
+}
+
+// argument finds the files of one argument.
+func (f *finding) argument(arg string) {
+	full, pos := f.absolute(arg), object.Pos{File: filepath.ToSlash(filepath.Clean(arg))}
+	info, err := os.Stat(full)
+	if err != nil {
+		f.fail(pos, "", notThere(err))
+		return
+	}
+	dir := full
+	if !info.IsDir() {
+		dir = filepath.Dir(full)
+	}
+	a, rel, err := f.area(dir, filepath.IsAbs(arg))
+	if err != nil {
+		f.fail(pos, "", err)
+		return
+	}
+	if info.IsDir() {
+		f.directory(a, rel, pos)
+		return
+	}
+	f.named(a, path.Join(rel, filepath.Base(full)))
+}
+
+func notThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		// The cause stays: a caller tells a file that is not there from a mistake.
+		return fmt.Errorf("there is %w", plain(err))
+	}
+	return plain(err)
+}
+
+// directory takes the project of a directory, or searches it.
+func (f *finding) directory(a *area, rel string, pos object.Pos) {
+	if _, err := a.root.Lstat(path.Join(rel, spec.ProjectFile)); err == nil {
+		f.named(a, path.Join(rel, spec.ProjectFile))
+		return
+	}
+	s := f.search(a, rel, "", pos)
+	if s.failed || s.matched > 0 {
+		return
+	}
+	hint := "ropewalk init makes a project"
+	if len(s.projects) > 0 {
+		hint = "projects below: " + strings.Join(s.projects, ", ")
+	}
+	f.fail(pos, hint, errors.New("no spec is here"))
+}
+
+// searched is what a search came to.
+type searched struct {
+	// matched is how many files may hold documents of ours.
+	matched int
+	// projects are folders that were left out.
+	projects []string
+	failed   bool
+}
+
+// search adds every file with documents of ours below a folder, those that
+// match a pattern where there is one.
+func (f *finding) search(a *area, rel, pattern string, pos object.Pos) searched {
+	s := search{area: a}
+	if err := s.folder(rel, 0); err != nil {
+		f.fail(pos, "", err)
+		return searched{failed: true}
+	}
+	var out searched
+	for _, p := range s.projects {
+		out.projects = append(out.projects, a.display(p))
+	}
+	for _, name := range s.found {
+		if pattern != "" {
+			match, err := matches(pattern, name)
+			if err != nil {
+				f.fail(pos, "", fmt.Errorf("%q is no pattern: %w", pattern, err))
+				return searched{failed: true}
+			}
+			if !match {
+				continue
+			}
+		}
+		if f.found(a, name) {
+			out.matched++
+		}
+	}
+	return out
+}
+
+// found adds a file that a search found, where it may hold anything of ours,
+// and reports whether that is a spec.
+func (f *finding) found(a *area, name string) bool {
+	data, err := a.read(name)
+	if err != nil {
+		f.fail(object.Pos{File: a.display(name)}, "", err)
+		return false
+	}
+	ours := mentionsUs(data)
+	if ours || bytes.Contains(data, []byte("ConfigMap")) {
+		f.add(spec.File{Name: a.display(name), Data: data, Found: true}, place{a, path.Dir(name)})
+	}
+	return ours
+}
+
+// named adds a file that a user named, and what it names if it is a project.
+func (f *finding) named(a *area, name string) {
+	data, err := a.read(name)
+	if err != nil {
+		f.fail(object.Pos{File: a.display(name)}, "", err)
+		return
+	}
+	file := spec.File{Name: a.display(name), Data: data}
+	if !f.add(file, place{a, path.Dir(name)}) {
+		return
+	}
+	for _, p := range projects(file) {
+		if len(p.Specs) == 0 {
+			f.search(a, path.Dir(name), "", p.Pos)
+		}
+		f.patterns(a, path.Dir(name), p)
+	}
+}
+
+// add keeps a file, once.
+func (f *finding) add(file spec.File, at place) bool {
+	if _, known := f.places[file.Name]; known {
+		return false
+	}
+	f.places[file.Name] = at
+	f.files = append(f.files, file)
+	return true
+}
+
+// patterns finds the specs that a project names.
+func (f *finding) patterns(a *area, dir string, p spec.Project) {
+	for _, pattern := range p.Specs {
+		f.pattern(a, path.Join(dir, pattern.Glob), pattern)
+	}
+}
+
+// pattern finds what one pattern of a project names: a file, a folder, or
+// what matches.
+func (f *finding) pattern(a *area, full string, p spec.Pattern) {
+	if !filepath.IsLocal(full) {
+		f.fail(p.Pos, "", fmt.Errorf("%q leaves the root of the project", p.Glob))
+		return
+	}
+	if info, err := a.root.Stat(full); err == nil {
+		if !info.IsDir() {
+			f.named(a, full)
+			return
+		}
+		f.search(a, full, "", p.Pos)
+		return
+	}
+	meta := strings.IndexAny(full, "*?[")
+	if meta < 0 {
+		f.fail(p.Pos, "", fmt.Errorf("%q: there is no such file or folder", p.Glob))
+		return
+	}
+	// The search begins at the last folder that is named in full.
+	var s searched
+	start := path.Dir(full[:meta] + "x")
+	if _, err := a.root.Stat(start); err == nil {
+		if s = f.search(a, start, full, p.Pos); s.failed {
+			return
+		}
+	}
+	if s.matched == 0 {
+		f.fail(p.Pos, "", fmt.Errorf("%q matches no file with a spec", p.Glob))
+	}
+}

@@ -1,0 +1,91 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"io"
+	"io/fs"
+
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// What a context says where neither project, environment nor caller does.
+const (
+	DefaultNamespace     = "default"
+	DefaultKubeVersion   = "1.36"
+	DefaultClusterDomain = "cluster.local"
+)
+
+// Host turns what a user names into a request. The zero value resolves
+// modules of the types path, inline and configmap. It is safe for concurrent
+// use.
+type Host struct {
+	// Fetchers get modules by the type of their reference (git, oci, …); they
+	// stand beside the built-in types and win over them.
+	Fetchers map[string]source.Fetcher
+	// Embedded finds the modules that are part of the program, for the type
+	// embedded; nil knows none.
+	Embedded func(name string) (fs.FS, bool)
+	// EmbeddedNames are the names that Embedded knows, to suggest one.
+	EmbeddedNames []string
+	// Limits bound every module.
+	Limits source.Limits
+}
+
+// Options say what to load. The zero value loads the project in the working
+// directory.
+type Options struct {
+	// Args are files, directories and "-" for Stdin; "." where there are none.
+	Args []string
+	// Dir is the directory that Args, Values and CRDs are relative to, and that
+	// positions are relative to; "." where it is "".
+	Dir string
+	// Root is the directory that no spec and no module may leave. Where it is
+	// "", it is the nearest directory at or above an argument that holds .git,
+	// and the directory of the argument where none does.
+	Root string
+	// Stdin is read for the argument "-".
+	Stdin io.Reader
+	// Environment names the environment of the project that overlays it; "" is
+	// none.
+	Environment string
+	// Values are YAML or JSON files that are laid over the inputs, in order:
+	// FILE holds the input of the only spec, or a map of inputs by the name of
+	// the spec where there are several; SPEC:FILE holds that of one spec.
+	Values []string
+	// Set are single values that are laid over the inputs last, in order:
+	// [SPEC:]PATH=VALUE, see [spec.ParseSet]. SPEC may be left out where there
+	// is one spec.
+	Set []string
+	// Context wins over project and environment; "" means not given.
+	Context spec.Context
+	// CRDs are directories and files of CustomResourceDefinitions to check
+	// against.
+	CRDs []string
+	// Emit says how to write. Name defaults to that of the project, Dialect to
+	// Context.Engine, then to the engine of the project, then to plain.
+	Emit emit.Options
+	// Limits bound the evaluation of each spec.
+	Limits evaluate.Limits
+	// SkipSchemas leaves the schema check out.
+	SkipSchemas bool
+}
+
+// Loaded is a request that is ready to be rendered; its caller sets Strict,
+// Parallel and Progress.
+type Loaded struct {
+	Request render.Request
+	// Name is that of the project, or that of its directory where it has none.
+	Name string
+	// Project is the project with the environment laid over its context; the
+	// zero value where there is none.
+	Project spec.Project
+	// Texts is every file that was read as a document, by the name that
+	// positions give it, so that a caller can show the line.
+	Texts map[string][]byte
+}

@@ -1,0 +1,285 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/graph"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Load finds the specs that opts name, lays over them what is to be laid over,
+// and fetches their modules.
+//
+// Mistakes in some files do not hide those in others: while there is any spec
+// that is whole, all mistakes are in Loaded.Request.Mistakes, the render finds
+// more and fails with all of them. The error is an object.Errors with every
+// mistake where nothing is left to render, or wraps that of ctx; Texts is
+// there even then.
+func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
+	f, err := newFinding(opts)
+	if err != nil {
+		return Loaded{}, err
+	}
+	defer f.close()
+	f.all()
+	docs, err := spec.Parse(f.files)
+	f.errs = append(f.errs, object.AsErrors(err, object.StageSpec)...)
+	l := loading{
+		finding: f, docs: docs,
+		modules:  modules{host: h, finding: f, docs: docs, trees: map[module]source.Tree{}, errs: map[module]error{}},
+		overlays: overlays{finding: f, values: map[string][]object.Value{}, sets: map[string][]spec.Set{}, texts: map[string][]byte{}},
+	}
+	out := l.project()
+	l.overlays.read()
+	if err := l.specs(ctx, &out); err != nil {
+		return Loaded{}, err
+	}
+	out.Request.Check.CRDs = f.crds()
+	out.Texts = l.overlays.texts
+	for _, file := range f.files {
+		out.Texts[file.Name] = file.Data
+	}
+	l.dependencies(&out.Request)
+	if out.Request.Mistakes = f.errs.Sorted(); len(out.Request.Specs) == 0 {
+		return out, out.Request.Mistakes.Err()
+	}
+	return out, nil
+}
+
+// loading is what one Load works with.
+type loading struct {
+	*finding
+	docs     spec.Documents
+	modules  modules
+	overlays overlays
+	context  spec.Context
+	inputs   map[string]spec.Input
+	policies []spec.Policy
+}
+
+// project is the project with its environment, and the parts of the request
+// that are the same for all specs.
+func (l *loading) project() Loaded {
+	p, err := l.docs.OneProject()
+	l.errs = append(l.errs, object.AsErrors(err, object.StageSpec)...)
+	l.strayProject(p)
+	for _, t := range l.docs.Transforms {
+		if t.Name != "" && !slices.Contains(l.overlays.names, t.Name) {
+			l.overlays.names = append(l.overlays.names, t.Name)
+		}
+	}
+	l.overlays.unsure = l.docs.Incomplete || len(l.files) == 0
+	ctx, inputs, err := p.Overlay(l.opts.Environment, l.overlays.names)
+	for _, e := range object.AsErrors(err, object.StageSpec) {
+		// A spec that could not be read may be the one that is meant.
+		if !l.overlays.unsure || !strings.Contains(e.Path, ".inputs.") {
+			l.errs = append(l.errs, e)
+		}
+	}
+	_, known := p.Environments[l.opts.Environment]
+	l.overlays.lost = l.opts.Environment != "" && !known
+	l.checkContext(l.opts.Context)
+	p.Context = defaults(ctx.Merge(l.opts.Context), l.opts.Emit.Dialect)
+	l.context, l.inputs, l.policies = p.Context, inputs, p.Policies
+	out := Loaded{Name: p.Name, Project: p, Texts: map[string][]byte{}}
+	if out.Name == "" {
+		out.Name = nameOf(l.name)
+	}
+	out.Request.Emit = l.opts.Emit
+	if out.Request.Emit.Name == "" {
+		out.Request.Emit.Name = out.Name
+	}
+	out.Request.Emit.Dialect = emit.Dialect(p.Context.Engine)
+	out.Request.Check = check.Options{
+		KubeVersion: p.Context.KubeVersion, Engine: p.Context.Engine,
+		SkipSchemas: l.opts.SkipSchemas, AllowSecrets: map[string][]string{},
+	}
+	return out
+}
+
+// strayProject refuses a project that a search came upon under another name:
+// what it says of its specs would not be followed.
+func (l *loading) strayProject(p spec.Project) {
+	for _, file := range l.files {
+		if p.Pos.IsValid() && file.Name == p.Pos.File && file.Found {
+			l.fail(p.Pos, "call its file "+spec.ProjectFile, errors.New("a project that is not in "+spec.ProjectFile))
+		}
+	}
+}
+
+// checkContext checks what the caller says of the surroundings as a project is
+// checked.
+func (l *loading) checkContext(c spec.Context) {
+	if c.KubeVersion != "" {
+		if _, ok := spec.ParseKubeVersion(c.KubeVersion); !ok {
+			l.fail(object.Pos{File: "--kube-version " + c.KubeVersion}, "",
+				fmt.Errorf("%q is no version of Kubernetes: expected one such as 1.36 or v1.36.2", c.KubeVersion))
+		}
+	}
+	if c.Engine != "" && !slices.Contains(spec.Engines(), c.Engine) {
+		l.fail(object.Pos{File: "--dialect " + c.Engine}, spec.Suggest(c.Engine, spec.Engines()),
+			fmt.Errorf("dialect %q is not known", c.Engine))
+	}
+	if err := spec.CheckName(c.Namespace); c.Namespace != "" && err != nil {
+		l.fail(object.Pos{File: "--namespace " + c.Namespace}, "", err)
+	}
+}
+
+// defaults fills what nobody said.
+func defaults(c spec.Context, dialect emit.Dialect) spec.Context {
+	if dialect != "" {
+		c.Engine = string(dialect)
+	}
+	c.KubeVersion, _ = spec.ParseKubeVersion(c.KubeVersion)
+	return spec.Context{
+		Namespace: DefaultNamespace, KubeVersion: DefaultKubeVersion,
+		ClusterDomain: DefaultClusterDomain, Engine: string(emit.Plain),
+	}.Merge(c)
+}
+
+// dependencies names the specs that are not in the request, and refuses what
+// they say to depend on and is not there; the graph does so for the others.
+func (l *loading) dependencies(req *render.Request) {
+	whole := make(map[string]bool, len(req.Specs))
+	for _, s := range req.Specs {
+		whole[s.Evaluate.Spec] = true
+	}
+	broken := map[string]bool{}
+	for _, t := range l.docs.Transforms {
+		if !whole[t.Name] && t.Name != "" {
+			broken[t.Name] = true
+		}
+		for _, d := range t.DependsOn {
+			switch {
+			case slices.Contains(l.overlays.names, d.Name):
+			case l.overlays.unsure:
+				broken[d.Name] = true
+			case !whole[t.Name]:
+				l.errs = append(l.errs, &object.Error{
+					Stage: object.StageSpec, Pos: d.Pos, Path: "spec.dependsOn",
+					Err: fmt.Errorf("no spec is called %q", d.Name), Hint: spec.Suggest(d.Name, l.overlays.names),
+				})
+			}
+		}
+	}
+	req.Broken = object.SortedKeys(broken)
+}
+
+// specs adds every spec that is whole to the request, sorted by name.
+func (l *loading) specs(ctx context.Context, out *Loaded) error {
+	transforms := slices.Clone(l.docs.Transforms)
+	slices.SortStableFunc(transforms, func(a, b spec.Transform) int { return strings.Compare(a.Name, b.Name) })
+	uses := make([][]use, len(transforms))
+	project, whole := l.uses(l.policies)
+	var all []wanted
+	for _, u := range project {
+		all = append(all, u.wanted)
+	}
+	for i, t := range transforms {
+		own, ok := l.usesOf(t)
+		if !ok || !whole {
+			continue
+		}
+		uses[i] = own
+		for _, u := range own {
+			all = append(all, u.wanted)
+		}
+	}
+	if err := l.modules.fetch(ctx, all); err != nil {
+		return err
+	}
+	policies, ok := l.evaluatePolicies(project)
+	for i, t := range transforms {
+		if uses[i] == nil || !ok {
+			continue
+		}
+		if s, good := l.spec(t, uses[i], policies); good {
+			out.Request.Specs = append(out.Request.Specs, s)
+			out.Request.Check.AllowSecrets[t.Name] = t.AllowSecrets
+		}
+	}
+	return nil
+}
+
+// use is a module with what it is used for: that of the spec, or a policy.
+type use struct {
+	wanted
+	policy spec.Policy
+}
+
+// usesOf are the modules of a spec: its own first, then its policies.
+func (l *loading) usesOf(t spec.Transform) ([]use, bool) {
+	w, ok := l.modules.want(t.CueRef, object.Fields("spec", "cueRef"))
+	policies, more := l.uses(t.Policies)
+	return append([]use{{wanted: w}}, policies...), ok && more && t.Name != "" && !t.InputUnsure && !l.overlays.lost
+}
+
+func (l *loading) uses(policies []spec.Policy) ([]use, bool) {
+	var out []use
+	ok := true
+	for i, p := range policies {
+		w, good := l.modules.want(p.CueRef, object.Fields("spec", "policies").Append(object.Index(i), object.Field("cueRef")))
+		ok = ok && good
+		out = append(out, use{wanted: w, policy: p})
+	}
+	return out, ok
+}
+
+// spec is a spec as render takes it.
+func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy) (render.Spec, bool) {
+	tree, ok := l.modules.tree(uses[0].wanted)
+	own, good := l.evaluatePolicies(uses[1:])
+	if !ok || !good {
+		return render.Spec{}, false
+	}
+	input := t.Input.Merge(l.inputs[t.Name].Value)
+	c := l.context
+	if t.Namespace != "" {
+		c.Namespace = t.Namespace
+	}
+	out := render.Spec{
+		Evaluate: evaluate.Request{
+			Spec: t.Name, Pos: t.Pos, Module: l.modules.module(uses[0].wanted, tree, t.Tags),
+			Input: l.overlays.over(t.Name, input), InputPath: spec.InputPath(),
+			Context: object.Context{
+				Name: t.Name, Namespace: c.Namespace, Environment: l.opts.Environment,
+				Engine: c.Engine, KubeVersion: c.KubeVersion, ClusterDomain: c.ClusterDomain,
+			},
+			Policies: slices.Concat(policies, own),
+			Limits:   l.opts.Limits,
+		},
+		Adopt:  t.Adopt,
+		Source: render.Source{Spec: t.Name, Origin: tree.Origin, Revision: tree.Revision, Digest: tree.Digest},
+	}
+	for _, d := range t.DependsOn {
+		out.DependsOn = append(out.DependsOn, graph.SpecDependency{Name: d.Name, Pos: d.Pos})
+	}
+	return out, true
+}
+
+// evaluatePolicies are policies as evaluate takes them.
+func (l *loading) evaluatePolicies(uses []use) ([]evaluate.Policy, bool) {
+	var out []evaluate.Policy
+	ok := true
+	for _, u := range uses {
+		tree, good := l.modules.tree(u.wanted)
+		ok = ok && good
+		out = append(out, evaluate.Policy{
+			Name: u.policy.Name, Module: l.modules.module(u.wanted, tree, nil), Input: u.policy.Input, Pos: u.policy.Pos,
+		})
+	}
+	return out, ok
+}

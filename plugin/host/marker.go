@@ -1,0 +1,169 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// markerFile lists what a render wrote into a directory. It has no extension,
+// because Argo CD takes every file of a directory that ends in .yaml, .yml,
+// .json or .jsonnet for a manifest (argo-cd reposerver/repository,
+// manifestFile), hidden or not.
+const markerFile = ".ropewalk-output"
+
+// ErrNotOurs says that a directory holds something that a render did not
+// write, or not as it is now.
+var ErrNotOurs = errors.New("the directory holds files of others")
+
+// marker is the content of the marker file.
+type marker struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	// Files are the SHA-256 of every file by its path.
+	Files map[string]string `json:"files"`
+}
+
+// refused names the files that keep a directory from being replaced.
+type refused struct {
+	dir     string
+	foreign []string
+	edited  []string
+}
+
+// Error names the first few files.
+func (r *refused) Error() string {
+	var parts []string
+	if len(r.foreign) > 0 {
+		parts = append(parts, "files that no render wrote: "+some(r.foreign))
+	}
+	if len(r.edited) > 0 {
+		parts = append(parts, "files that were changed after the render: "+some(r.edited))
+	}
+	return fmt.Sprintf("directory %q holds %s; nothing was changed (move them away or choose another directory)",
+		r.dir, strings.Join(parts, "; "))
+}
+
+// Unwrap is ErrNotOurs.
+func (r *refused) Unwrap() error { return ErrNotOurs }
+
+// some is the first names of a list.
+func some(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// ours refuses a directory that holds anything but the output of an earlier
+// render; shown is how the user calls it. What that render wrote and someone took away is no matter.
+func ours(shown, dir string, force bool) error {
+	known, err := readMarker(dir)
+	if err != nil {
+		return err
+	}
+	bad := refused{dir: shown}
+	err = filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || name == dir {
+			return err
+		}
+		rel, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		switch {
+		case rel == markerFile:
+		case e.IsDir():
+			if !known.below(rel) {
+				bad.foreign = append(bad.foreign, rel+"/")
+				return filepath.SkipDir
+			}
+		case known.Files[rel] == "" || !e.Type().IsRegular():
+			bad.foreign = append(bad.foreign, rel)
+		default:
+			same, err := hasSum(name, known.Files[rel])
+			if err != nil {
+				return err
+			}
+			if !same && !force {
+				bad.edited = append(bad.edited, rel)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(bad.foreign)+len(bad.edited) > 0 {
+		return &bad
+	}
+	return nil
+}
+
+// readMarker is what the marker of a directory lists; nothing where it has
+// none.
+func readMarker(dir string) (marker, error) {
+	var m marker
+	data, err := os.ReadFile(filepath.Join(dir, markerFile)) //nolint:gosec // the user chose the directory
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal(data, &m); err != nil || m.Kind != "Output" {
+		return m, fmt.Errorf("%s in %q is none of ours: %w", markerFile, dir, ErrNotOurs)
+	}
+	return m, nil
+}
+
+// below reports whether a folder holds files that are listed.
+func (m marker) below(dir string) bool {
+	for name := range m.Files {
+		if strings.HasPrefix(name, dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func hasSum(name, want string) (bool, error) {
+	data, err := os.ReadFile(name) //nolint:gosec // the user chose the directory
+	if err != nil {
+		return false, err
+	}
+	return sum(data) == want, nil
+}
+
+func sum(data []byte) string {
+	s := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(s[:])
+}
+
+// bytes is the marker as it is written: the same files give the same bytes.
+func (m marker) bytes() ([]byte, error) {
+	data, err := json.MarshalIndent(m, "", "  ")
+	return append(data, '\n'), err
+}
+
+// newMarker lists files by path.
+func newMarker(files map[string][]byte) marker {
+	m := marker{APIVersion: "ropewalk.dev/v1alpha1", Kind: "Output", Files: make(map[string]string, len(files))}
+	for _, name := range object.SortedKeys(files) {
+		m.Files[name] = sum(files[name])
+	}
+	return m
+}

@@ -1,0 +1,268 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/configmap"
+	"github.com/ropewalk/ropewalk/source/local"
+)
+
+// fetchers is how many modules are fetched at once.
+const fetchers = 8
+
+// wanted is a module that a document asks for.
+type wanted struct {
+	ref spec.CueRef
+	// path leads to the reference in its document.
+	path object.Path
+	// key is the same for references that lead to the same module.
+	key module
+}
+
+// module identifies a module in one run.
+type module struct {
+	source.Ref
+	// area is where a path begins, nil for other types.
+	area *area
+}
+
+// modules fetches what documents ask for, each module once.
+type modules struct {
+	host    Host
+	finding *finding
+	docs    spec.Documents
+	// trees and errs are by module, once everything is fetched.
+	trees map[module]source.Tree
+	errs  map[module]error
+}
+
+// want is the module of a reference, and false where its document said
+// already that it names none.
+func (m *modules) want(ref spec.CueRef, p object.Path) (wanted, bool) {
+	w := wanted{ref: ref, path: p}
+	if ref.Type == "" || ref.Ref == "" {
+		return w, false
+	}
+	if !m.knows(ref.Type) {
+		m.finding.errs = append(m.finding.errs, &object.Error{
+			Stage: object.StageResolve, Pos: ref.TypePos, Path: p.Append(object.Field("type")).String(),
+			Err:  fmt.Errorf("cueRef.type %q is not available in this version", ref.Type),
+			Hint: "known types: " + strings.Join(m.types(), ", "),
+		})
+		return w, false
+	}
+	w.key.Ref = source.Ref{Type: string(ref.Type), Ref: ref.Ref, Path: ref.Path}
+	if ref.Type == spec.RefPath && m.host.Fetchers[string(spec.RefPath)] == nil {
+		at := m.finding.places[ref.Pos.File]
+		w.key.area = at.area
+		if !path.IsAbs(ref.Ref) {
+			w.key.Ref.Ref = path.Join(at.dir, ref.Ref)
+		}
+	}
+	return w, true
+}
+
+func (m *modules) knows(t spec.RefType) bool {
+	for _, known := range m.types() {
+		if known == string(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// types are the types of references that resolve.
+func (m *modules) types() []string {
+	all := map[string]bool{source.TypePath: true, source.TypeInline: true, source.TypeConfigMap: true, source.TypeEmbedded: true}
+	for name := range m.host.Fetchers {
+		all[name] = true
+	}
+	return object.SortedKeys(all)
+}
+
+// fetch fetches every module that is wanted, each once, several at a time.
+// What it gives does not depend on which comes first.
+func (m *modules) fetch(ctx context.Context, all []wanted) error {
+	var keys []module
+	known := map[module]int{}
+	for _, w := range all {
+		if _, twice := known[w.key]; !twice {
+			known[w.key] = len(keys)
+			keys = append(keys, w.key)
+		}
+	}
+	trees, errs := make([]source.Tree, len(keys)), make([]error, len(keys))
+	var group errgroup.Group
+	group.SetLimit(fetchers)
+	for i, key := range keys {
+		group.Go(func() error {
+			trees[i], errs[i] = m.fetcher(key).Fetch(ctx, key.Ref)
+			return nil
+		})
+	}
+	// No function of the group fails: errors are kept by module.
+	_ = group.Wait()
+	for i, key := range keys {
+		m.trees[key], m.errs[key] = trees[i], errs[i]
+	}
+	return ctx.Err()
+}
+
+// fetcher is what gets a module.
+func (m *modules) fetcher(key module) source.Fetcher {
+	if f := m.host.Fetchers[key.Type]; f != nil {
+		return f
+	}
+	switch key.Type {
+	case source.TypePath:
+		return local.Fetcher{Root: key.area.dir, Limits: m.host.Limits}
+	case source.TypeInline:
+		return source.Inline(m.host.Limits)
+	case source.TypeConfigMap:
+		return configmap.Fetcher{Getter: configmap.GetterFunc(m.configMap), Limits: m.host.Limits}
+	}
+	return source.Embedded(m.embedded, m.host.Limits)
+}
+
+func (m *modules) embedded(name string) (fs.FS, bool) {
+	if m.host.Embedded == nil {
+		return nil, false
+	}
+	return m.host.Embedded(name)
+}
+
+// tree is a module that was fetched, and false where it could not be, which
+// is said at the place that asked for it.
+func (m *modules) tree(w wanted) (source.Tree, bool) {
+	err := m.errs[w.key]
+	if err == nil {
+		return m.trees[w.key], true
+	}
+	e := &object.Error{
+		Stage: object.StageResolve, Pos: w.ref.RefPos, Path: w.path.Append(object.Field("ref")).String(), Err: err,
+	}
+	switch {
+	case w.ref.Type == spec.RefInline || w.ref.Type == spec.RefConfigMap:
+		e.Pos = w.ref.Pos
+	case w.ref.Type == spec.RefEmbedded && errors.Is(err, source.ErrNotFound) && w.ref.Path == "":
+		e.Hint = spec.Suggest(w.ref.Ref, m.host.EmbeddedNames)
+		if len(m.host.EmbeddedNames) == 0 {
+			e.Hint = ""
+		}
+	}
+	m.finding.errs = append(m.finding.errs, e)
+	return source.Tree{}, false
+}
+
+// module is the module of a reference as evaluate takes it.
+func (m *modules) module(w wanted, tree source.Tree, tags map[string]string) evaluate.Module {
+	out := evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: tree.Origin, Tags: tags}
+	switch {
+	case w.key.area != nil:
+		out.Label = w.key.area.display(above(path.Join(w.key.Ref.Ref, w.key.Path), tree.Dir))
+	case w.ref.Type == spec.RefInline:
+		out.Sources = map[string]evaluate.Source{source.InlineFile: {Pos: w.ref.RefPos, Indent: w.ref.RefIndent}}
+	case w.ref.Type == spec.RefConfigMap:
+		out.Sources = m.sources(w.ref.Ref)
+	}
+	return out
+}
+
+// above is the folder of which dir is the folder below.
+func above(full, dir string) string {
+	for ; dir != "." && dir != ""; dir = path.Dir(dir) {
+		full = path.Dir(full)
+	}
+	return full
+}
+
+// manifest is the ConfigMap of a name in the documents.
+func (m *modules) manifest(name string) (spec.Manifest, error) {
+	var found []spec.Manifest
+	var names []string
+	for _, doc := range m.docs.ConfigMaps {
+		meta, _ := doc.Value.Get("metadata")
+		is, _ := meta.Get("name")
+		names = append(names, is.Text)
+		if is.Text == name {
+			found = append(found, doc)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return spec.Manifest{}, source.Refuse(source.ErrNotFound,
+			fmt.Sprintf("no ConfigMap of the project is called %q (%s)", name, spec.Suggest(name, names)))
+	case 1:
+		return found[0], nil
+	}
+	return spec.Manifest{}, fmt.Errorf("two ConfigMaps are called %q: at %s and %s", name, found[0].Pos, found[1].Pos)
+}
+
+// configMap is a ConfigMap of the documents as its fetcher takes it.
+func (m *modules) configMap(_ context.Context, name string) (configmap.ConfigMap, error) {
+	doc, err := m.manifest(name)
+	if err != nil {
+		return configmap.ConfigMap{}, err
+	}
+	out := configmap.ConfigMap{Name: name, Data: map[string]string{}, BinaryData: map[string][]byte{}}
+	data, _ := doc.Value.Get("data")
+	for _, f := range data.Members {
+		if f.Value.Kind != object.KindString {
+			return out, fmt.Errorf("%s: data of a ConfigMap: expected a string, got a %s", f.Value.Pos, f.Value.Kind)
+		}
+		out.Data[f.Name] = f.Value.Text
+	}
+	binary, _ := doc.Value.Get("binaryData")
+	for _, f := range binary.Members {
+		text := strings.Join(strings.Fields(f.Value.Text), "")
+		if out.BinaryData[f.Name], err = base64.StdEncoding.DecodeString(text); err != nil {
+			return out, fmt.Errorf("%s: binaryData of a ConfigMap: no base64", f.Value.Pos)
+		}
+	}
+	return out, nil
+}
+
+// sources are the places of the files of a ConfigMap.
+func (m *modules) sources(name string) map[string]evaluate.Source {
+	doc, err := m.manifest(name)
+	if err != nil {
+		return nil
+	}
+	out := map[string]evaluate.Source{}
+	data, _ := doc.Value.Get("data")
+	for _, f := range data.Members {
+		block := doc.TextAt(f.Value)
+		out[f.Name] = evaluate.Source{Pos: block.Pos, Indent: block.Indent}
+	}
+	return out
+}
+
+// nameOf is a name for a project without one.
+func nameOf(dir string) string {
+	name := strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(filepath.Base(dir))), "-")
+	if name == "" {
+		return "ropewalk"
+	}
+	return name[:min(len(name), 63)]
+}

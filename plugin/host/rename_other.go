@@ -1,0 +1,17 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package host
+
+import "os"
+
+// syncsAll says that files are synced one by one.
+const syncsAll = false
+
+// syncAll has nothing left to do.
+func syncAll(*os.File) error { return nil }
+
+// exchange swaps two directories.
+func exchange(dir, target string) error { return swap(dir, target) }

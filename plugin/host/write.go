@@ -1,0 +1,250 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Output writes renders into directories. The zero value refuses whatever an
+// earlier render did not write.
+type Output struct {
+	// Force replaces files of an earlier render that were changed since; files
+	// of others are refused all the same.
+	Force bool
+}
+
+// WriteDir is [Output.WriteDir] of the zero value.
+func WriteDir(dir string, files []emit.File) error { return Output{}.WriteDir(dir, files) }
+
+// WriteDir makes files the content of dir, and nothing else: what an earlier
+// render wrote there is gone, and a directory with files of others is refused
+// with their names (ErrNotOurs).
+//
+// The files are written beside dir, synced and put in its place by one rename,
+// so that a write that fails or is killed leaves dir as it was. What a killed
+// write leaves beside dir is cleared by the next one.
+func (o Output) WriteDir(dir string, files []emit.File) error {
+	content, err := contents(files)
+	if err != nil {
+		return err
+	}
+	target, exists, err := resolve(dir)
+	if err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o755)
+	if exists {
+		info, err := os.Stat(target)
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%q is a file; expected a directory", dir)
+		}
+		if err := ours(dir, target, o.Force); err != nil {
+			return err
+		}
+		mode = info.Mode().Perm()
+	} else if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil { //nolint:gosec // the umask decides
+		return err
+	}
+	clearStale(target)
+	beside, err := newBeside(target, mode)
+	if err != nil {
+		return err
+	}
+	defer beside.remove()
+	if err := beside.fill(content); err != nil {
+		return fmt.Errorf("write %q: %w; nothing was changed", dir, err)
+	}
+	return beside.replace(exists)
+}
+
+// contents are the files by path, with the marker.
+func contents(files []emit.File) (map[string][]byte, error) {
+	out := make(map[string][]byte, len(files)+1)
+	for _, f := range files {
+		if err := source.CheckPath(f.Path); err != nil {
+			return nil, err
+		}
+		if _, twice := out[f.Path]; twice || f.Path == markerFile {
+			return nil, fmt.Errorf("two files are called %q", f.Path)
+		}
+		out[f.Path] = f.Data
+	}
+	data, err := newMarker(out).bytes()
+	out[markerFile] = data
+	return out, err
+}
+
+// resolve is the absolute path of a directory, behind its links.
+func resolve(dir string) (target string, exists bool, err error) {
+	target, err = filepath.Abs(dir)
+	if err != nil {
+		return "", false, err
+	}
+	behind, err := filepath.EvalSymlinks(target)
+	if err == nil {
+		return behind, true, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", false, err
+	}
+	if _, err := os.Lstat(target); err == nil {
+		return "", false, fmt.Errorf("%q is a link that leads nowhere", dir)
+	}
+	return target, false, nil
+}
+
+// beside is a new directory beside the one that it is to replace, locked as
+// long as it is being written.
+type beside struct {
+	dir, target string
+	lock        *os.File
+}
+
+// prefix begins the names of directories beside target.
+func prefix(target string) string { return ".ropewalk-" + filepath.Base(target) + "-" }
+
+// newBeside makes the directory. Another write may take it for one that was
+// left behind in the moment before it is locked; then there is a next one.
+func newBeside(target string, mode fs.FileMode) (*beside, error) {
+	const attempts = 10
+	for range attempts {
+		random := make([]byte, 8)
+		if _, err := rand.Read(random); err != nil {
+			return nil, err
+		}
+		b := &beside{target: target, dir: filepath.Join(filepath.Dir(target), prefix(target)+hex.EncodeToString(random))}
+		if err := os.Mkdir(b.dir, mode); err != nil {
+			return nil, err
+		}
+		var err error
+		if b.lock, err = os.Open(b.dir); err == nil && (tryLock(b.lock) || !canLock) && b.stands() {
+			return b, nil
+		}
+		b.remove()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("too many renders are written to %q at once", target)
+}
+
+// stands reports whether the directory is still there.
+func (b *beside) stands() bool {
+	_, err := os.Lstat(b.dir)
+	return err == nil
+}
+
+// remove takes away what is beside the target.
+func (b *beside) remove() {
+	if b.lock != nil {
+		_ = b.lock.Close()
+	}
+	_ = os.RemoveAll(b.dir)
+}
+
+// clearStale takes away what killed writes left beside target: directories of
+// ours that nobody holds.
+func clearStale(target string) {
+	entries, err := os.ReadDir(filepath.Dir(target))
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix(target)) {
+			continue
+		}
+		name := filepath.Join(filepath.Dir(target), e.Name())
+		held, err := os.Open(name) //nolint:gosec // a directory of ours
+		if err != nil {
+			continue
+		}
+		if tryLock(held) {
+			_ = os.RemoveAll(name)
+		}
+		_ = held.Close()
+	}
+}
+
+// fill writes the files and makes sure that they are on the disk.
+func (b *beside) fill(content map[string][]byte) error {
+	for _, name := range object.SortedKeys(content) {
+		full := filepath.Join(b.dir, filepath.FromSlash(name))
+		if path.Dir(name) != "." {
+			if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil { //nolint:gosec // the umask decides
+				return plain(err)
+			}
+		}
+		if err := b.file(full, content[name]); err != nil {
+			return fmt.Errorf("%s: %w", name, plain(err))
+		}
+	}
+	return syncAll(b.lock)
+}
+
+// file writes one file; the umask decides who may read it.
+func (b *beside) file(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // manifests hold no secrets
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && !syncsAll {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// replace puts the directory in the place of the target.
+func (b *beside) replace(exists bool) error {
+	if !exists {
+		if err := os.Rename(b.dir, b.target); err != nil {
+			return err
+		}
+		return syncDir(filepath.Dir(b.target))
+	}
+	if err := exchange(b.dir, b.target); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(b.target))
+}
+
+// swap is exchange for file systems that cannot: for a moment nothing is at
+// the target, and what fails is undone.
+func swap(dir, target string) error {
+	old := dir + "-old"
+	if err := os.Rename(target, old); err != nil {
+		return err
+	}
+	if err := os.Rename(dir, target); err != nil {
+		return errors.Join(err, os.Rename(old, target))
+	}
+	return os.Rename(old, dir)
+}
+
+// syncDir makes the names in a directory last.
+func syncDir(dir string) error {
+	f, err := os.Open(dir) //nolint:gosec // the directory of the target
+	if err != nil {
+		return err
+	}
+	// Some file systems cannot sync a directory; the rename is done all the same.
+	_ = f.Sync()
+	return f.Close()
+}

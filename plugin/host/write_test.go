@@ -1,0 +1,251 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/emit"
+)
+
+const marker = ".ropewalk-output"
+
+func output(names ...string) []emit.File {
+	out := make([]emit.File, len(names))
+	for i, n := range names {
+		out[i] = emit.File{Path: n, Data: []byte(n + "\n")}
+	}
+	return out
+}
+
+// listing is every file below dir with its content.
+func listing(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(name string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		rel, _ := filepath.Rel(dir, name)
+		out[filepath.ToSlash(rel)] = string(data)
+		return err
+	}))
+	return out
+}
+
+func TestWriteDirReplacesItsOwnOutput(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "deep", "out")
+	require.NoError(t, host.WriteDir(dir, output("a.yaml", "0/b.yaml")))
+	first := listing(t, dir)
+	require.Equal(t, "a.yaml\n", first["a.yaml"])
+	require.Contains(t, first, marker)
+
+	require.NoError(t, host.WriteDir(dir, output("c.yaml")))
+	require.Equal(t, "c.yaml\n", listing(t, dir)["c.yaml"])
+	require.Len(t, listing(t, dir), 2)
+
+	require.NoError(t, host.WriteDir(dir, output("0/b.yaml", "a.yaml")))
+	require.Equal(t, first, listing(t, dir), "the order of the files does not matter")
+
+	require.NoError(t, os.Remove(filepath.Join(dir, "a.yaml")))
+	require.NoError(t, host.WriteDir(dir, output("c.yaml")), "a file that was taken away is no matter")
+
+	empty := filepath.Join(parent, "empty")
+	require.NoError(t, os.Mkdir(empty, 0o700))
+	require.NoError(t, host.WriteDir(empty, output("a.yaml")))
+	info, err := os.Stat(empty)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "the mode of the directory stays")
+
+	link := filepath.Join(parent, "link")
+	require.NoError(t, os.Symlink(empty, link))
+	require.NoError(t, host.WriteDir(link, output("b.yaml")))
+	require.Contains(t, listing(t, empty), "b.yaml", "a link stays a link")
+	entries, err := os.ReadDir(parent)
+	require.NoError(t, err)
+	require.Len(t, entries, 3, "nothing stays beside")
+}
+
+func TestWriteDirRefusesFilesOfOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(dir string) error
+		want   string
+	}{
+		"a file": {
+			func(dir string) error { return os.WriteFile(filepath.Join(dir, "mine.txt"), nil, 0o600) },
+			`directory "%s" holds files that no render wrote: mine.txt; nothing was changed (move them away or choose another directory)`},
+		"a folder": {
+			func(dir string) error { return os.Mkdir(filepath.Join(dir, ".git"), 0o700) },
+			`directory "%s" holds files that no render wrote: .git/; nothing was changed (move them away or choose another directory)`},
+		"a file in a folder of ours": {
+			func(dir string) error { return os.WriteFile(filepath.Join(dir, "0", "x"), nil, 0o600) },
+			`directory "%s" holds files that no render wrote: 0/x; nothing was changed (move them away or choose another directory)`},
+		"a link in the place of a file of ours": {
+			func(dir string) error {
+				return os.Rename(filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml"))
+			},
+			`directory "%s" holds files that no render wrote: b.yaml; nothing was changed (move them away or choose another directory)`},
+		"a file that was edited": {
+			func(dir string) error { return os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("mine"), 0o600) },
+			`directory "%s" holds files that were changed after the render: a.yaml; nothing was changed (move them away or choose another directory)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "out")
+			require.NoError(t, host.WriteDir(dir, output("a.yaml", "0/b.yaml")))
+			require.NoError(t, c.change(dir))
+			before := listing(t, dir)
+			err := host.WriteDir(dir, output("c.yaml"))
+			require.EqualError(t, err, fmt.Sprintf(c.want, dir))
+			require.ErrorIs(t, err, host.ErrNotOurs)
+			require.Equal(t, before, listing(t, dir))
+			err = host.Output{Force: true}.WriteDir(dir, output("c.yaml"))
+			require.Equal(t, strings.Contains(name, "edited"), err == nil, "force is for what we wrote")
+		})
+	}
+	dir := t.TempDir()
+	for i := range 8 {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%d", i)), nil, 0o600))
+	}
+	require.ErrorContains(t, host.WriteDir(dir, output("a.yaml")), "f0, f1, f2, f3, f4 and 3 more")
+	require.EqualError(t, host.WriteDir(filepath.Join(dir, "f0"), nil), fmt.Sprintf("%q is a file; expected a directory", filepath.Join(dir, "f0")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, marker), []byte("{}"), 0o600))
+	require.ErrorIs(t, host.WriteDir(dir, nil), host.ErrNotOurs)
+}
+
+func TestWriteDirRefusesPaths(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	for _, name := range []string{"../a", "/a", "", "a//b", ".git/config"} {
+		require.Error(t, host.WriteDir(dir, output(name)), name)
+	}
+	require.EqualError(t, host.WriteDir(dir, output("a", "a")), `two files are called "a"`)
+	require.Error(t, host.WriteDir(dir, output(marker)))
+	require.NoDirExists(t, dir)
+}
+
+// The process of a test that is limited or killed is this test itself, run
+// once more with the directory in its environment.
+const childDir = "ROPEWALK_TEST_WRITE_DIR"
+
+func child(t *testing.T, test, dir string, before ...string) *exec.Cmd {
+	t.Helper()
+	args := append(before, os.Args[0], "-test.run=^"+test+"$")
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), childDir+"="+dir)
+	return cmd
+}
+
+func TestWriteDirOnAFullDiskLeavesTheOldOutput(t *testing.T) {
+	if dir := os.Getenv(childDir); dir != "" {
+		large := []emit.File{{Path: "a.yaml"}, {Path: "large.yaml", Data: make([]byte, 1<<20)}}
+		fmt.Println("child:", host.WriteDir(dir, large))
+		return
+	}
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "out")
+	require.NoError(t, host.WriteDir(dir, output("old.yaml")))
+	before := listing(t, dir)
+	// A limit on the size of files fails a write in its middle as a full disk
+	// does.
+	cmd := child(t, t.Name(), dir, "sh", "-c", `trap '' XFSZ; ulimit -f 64; exec "$0" "$@"`)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), fmt.Sprintf("child: write %q: large.yaml: file too large; nothing was changed", dir))
+	require.Equal(t, before, listing(t, dir))
+	entries, err := os.ReadDir(parent)
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "nothing stays beside")
+}
+
+func TestAKilledWriteLeavesTheOldOutputOrTheNew(t *testing.T) {
+	if dir := os.Getenv(childDir); dir != "" {
+		for i := 0; ; i++ {
+			files := output("version.yaml")
+			for j := range 200 {
+				files = append(files, emit.File{Path: fmt.Sprintf("%d.yaml", j), Data: []byte(fmt.Sprint(i))})
+			}
+			if err := host.WriteDir(dir, files); err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+		}
+	}
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "out")
+	for i := range 12 {
+		cmd := child(t, t.Name(), dir)
+		require.NoError(t, cmd.Start())
+		time.Sleep(time.Duration(30+7*i) * time.Millisecond)
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		if _, err := os.Stat(dir); os.IsNotExist(err) {
+			continue
+		}
+		got := listing(t, dir)
+		require.Len(t, got, 202)
+		for j := range 200 {
+			require.Equal(t, got["0.yaml"], got[fmt.Sprintf("%d.yaml", j)], "all files are of one render")
+		}
+	}
+	require.NoError(t, host.WriteDir(dir, output("new.yaml")))
+	entries, err := os.ReadDir(parent)
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "the next write clears what the killed ones left")
+}
+
+func TestWritesAtTheSameTimeDoNotMix(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "out")
+	require.NoError(t, host.WriteDir(dir, output("0/a.yaml")))
+	var group errgroup.Group
+	for i := range 4 {
+		group.Go(func() error {
+			for range 10 {
+				name := fmt.Sprint(i)
+				err := host.WriteDir(dir, output(name+"/a.yaml", name+"/b.yaml"))
+				// One that looks while another replaces what it looks at may fail;
+				// it must not leave a mixture.
+				if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, host.ErrNotOurs) {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, group.Wait())
+	require.NoError(t, host.WriteDir(dir, output("a.yaml")))
+	require.Len(t, listing(t, dir), 2)
+	entries, err := os.ReadDir(parent)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+}
+
+func ExampleWriteDir() {
+	parent, err := os.MkdirTemp("", "ropewalk")
+	if err != nil {
+		return
+	}
+	defer func() { _ = os.RemoveAll(parent) }()
+	dir := filepath.Join(parent, "out")
+	fmt.Println(host.WriteDir(dir, []emit.File{{Path: "00-Namespace--shop.yaml", Data: []byte("kind: Namespace\n")}}))
+	fmt.Println(os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600))
+	err = host.WriteDir(dir, nil)
+	fmt.Println(strings.Contains(err.Error(), "notes.txt"))
+	// Output:
+	// <nil>
+	// <nil>
+	// true
+}
