@@ -1,0 +1,78 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+)
+
+// Streams are what a run reads from and writes to.
+type Streams struct {
+	// In is read where a path is "-".
+	In io.Reader
+	// Out takes data.
+	Out io.Writer
+	// Err takes diagnostics.
+	Err io.Writer
+	// Width is the number of columns of the terminal that Err is; 0 means that
+	// it is none, and that no progress is shown.
+	Width int
+	// Color allows colours on Err.
+	Color bool
+}
+
+// Main runs the process: a worker where the first argument asks for one, and
+// otherwise the command line until it ends or the user interrupts it. It
+// returns the exit code.
+func Main() int {
+	// The worker is told from the command line by hand: building the tree of
+	// commands would cost it more than it needs to start.
+	if len(os.Args) > 1 && os.Args[1] == evaluate.WorkerArg {
+		return serveWorker()
+	}
+	tuneMemory()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The second signal ends the process at once, as the first one would have
+	// without us.
+	context.AfterFunc(ctx, stop)
+	return Run(ctx, os.Args[1:], processStreams())
+}
+
+// processStreams are those of the process.
+func processStreams() Streams {
+	s := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	fd := int(os.Stderr.Fd())
+	if term.IsTerminal(fd) && os.Getenv("TERM") != "dumb" {
+		s.Color = os.Getenv("NO_COLOR") == ""
+		s.Width = 80
+		if width, _, err := term.GetSize(fd); err == nil && width > 0 {
+			s.Width = width
+		}
+	}
+	return s
+}
+
+// serveWorker is the process of a worker: it evaluates what its parent sends
+// until that closes the pipe.
+func serveWorker() int {
+	// An interrupt on a terminal reaches the whole process group. The parent
+	// decides what becomes of its workers.
+	signal.Ignore(os.Interrupt)
+	err := evaluate.ServeWorker(context.Background(), os.Stdin, os.Stdout, evaluateOptions())
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "ropewalk: worker:", err)
+		return Environment
+	}
+	return Good
+}

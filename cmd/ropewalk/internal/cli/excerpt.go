@@ -1,0 +1,127 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"io/fs"
+	"maps"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Bounds of an excerpt: files and lines that are larger are no help to show.
+const (
+	excerptFile = 16 << 20
+	excerptLine = 160
+)
+
+// excerpt is the line at pos with a caret under the column, "" where there is
+// nothing to show. The lines are not indented and end in a newline.
+func excerpt(read func(name string) []byte, pos object.Pos) string {
+	if pos.Line < 1 || pos.Column < 1 {
+		return ""
+	}
+	line, ok := lineOf(read(pos.File), pos.Line)
+	if !ok || !utf8.Valid(line) || pos.Column > len(line)+1 {
+		return ""
+	}
+	text := string(line)
+	before, after := text[:pos.Column-1], text[pos.Column-1:]
+	if strings.TrimSpace(text) == "" || len(text) > excerptLine {
+		return ""
+	}
+	// The caret stands under its column whatever the width of a tab is.
+	var pad strings.Builder
+	for _, r := range before {
+		if r == '\t' {
+			pad.WriteByte('\t')
+		} else {
+			pad.WriteByte(' ')
+		}
+	}
+	return printable(before+after) + "\n" + pad.String() + "^\n"
+}
+
+// lineOf is line n of data, counted from 1, without its end: LF, CRLF or CR.
+func lineOf(data []byte, n int) ([]byte, bool) {
+	for ; n > 1; n-- {
+		i := bytes.IndexAny(data, "\r\n")
+		if i < 0 {
+			return nil, false
+		}
+		if bytes.HasPrefix(data[i:], []byte("\r\n")) {
+			i++
+		}
+		data = data[i+1:]
+	}
+	end := bytes.IndexAny(data, "\r\n")
+	if end < 0 {
+		end = len(data)
+	}
+	return data[:end], len(data) > 0
+}
+
+// printable is text without what would steer a terminal: messages and lines
+// can hold anything that an author of a module put there.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && (r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0)) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+}
+
+// fileReader reads files for excerpts, each once, beginning with texts that
+// were read before.
+func fileReader(texts map[string][]byte) func(name string) []byte {
+	seen := maps.Clone(texts)
+	if seen == nil {
+		seen = map[string][]byte{}
+	}
+	return func(name string) []byte {
+		data, ok := seen[name]
+		if !ok {
+			data = readText(name)
+			seen[name] = data
+		}
+		return data
+	}
+}
+
+// readText is the text of a regular file, or of a file of an embedded module;
+// nil where there is none. Nothing else is opened: a mistake may be positioned
+// in a pipe that would never end.
+func readText(name string) []byte {
+	if rest, ok := strings.CutPrefix(name, "embedded:"); ok {
+		return readEmbedded(rest)
+	}
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > excerptFile {
+		return nil
+	}
+	data, err := os.ReadFile(name) //nolint:gosec // The user or a module of the user named it.
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+func readEmbedded(name string) []byte {
+	module, file, _ := strings.Cut(name, "/")
+	tree, ok := cue.Module(module)
+	if !ok {
+		return nil
+	}
+	data, err := fs.ReadFile(tree, file)
+	if err != nil {
+		return nil
+	}
+	return data
+}

@@ -1,0 +1,107 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Exit codes.
+const (
+	// Good means that all was well.
+	Good = 0
+	// Findings means mistakes in specs, values, modules or objects.
+	Findings = 1
+	// Usage means a mistake on the command line.
+	Usage = 2
+	// Environment means that something could not be read or written.
+	Environment = 3
+	// Interrupted means that the user or the system ended the run.
+	Interrupted = 130
+)
+
+const exitCodes = `Exit codes:
+  0    good
+  1    findings: mistakes in specs, values, modules or rendered objects
+  2    usage: a mistake on the command line
+  3    environment: something cannot be read or written
+  130  interrupted`
+
+// usageError is a mistake on the command line.
+type usageError struct {
+	err  error
+	hint string
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(hint, format string, args ...any) error {
+	return &usageError{err: fmt.Errorf(format, args...), hint: hint}
+}
+
+// environmentError is a place that cannot be read or written.
+type environmentError struct {
+	err  error
+	hint string
+}
+
+func (e *environmentError) Error() string { return e.err.Error() }
+func (e *environmentError) Unwrap() error { return e.err }
+
+// exitCode is the code for an error of a run.
+func exitCode(err error) int {
+	var usage *usageError
+	var mistakes object.Errors
+	var mistake *object.Error
+	switch {
+	case err == nil:
+		return Good
+	case errors.Is(err, context.Canceled):
+		return Interrupted
+	case errors.As(err, &usage):
+		return Usage
+	case errors.As(err, &mistakes):
+		return mistakesCode(mistakes)
+	case errors.As(err, &mistake):
+		return mistakesCode(object.Errors{mistake})
+	}
+	return Environment
+}
+
+// mistakesCode is the code for mistakes: that of the command line where all
+// are there, that of the environment where the system refused all of them, as
+// files as a whole and not in a line that names them. A value of --set that a
+// module refuses is a finding like any other value.
+func mistakesCode(mistakes object.Errors) int {
+	usage, environment := true, true
+	for _, e := range mistakes.Failures() {
+		usage = usage && e.Stage == object.StageSpec && strings.HasPrefix(e.Pos.File, "--")
+		environment = environment && e.Pos.Line == 0 && isSystem(e.Err)
+	}
+	switch {
+	case usage:
+		return Usage
+	case environment:
+		return Environment
+	}
+	return Findings
+}
+
+// isSystem reports whether the operating system refused something.
+func isSystem(err error) bool {
+	var path *fs.PathError
+	var link *os.LinkError
+	var number syscall.Errno
+	return errors.As(err, &path) || errors.As(err, &link) || errors.As(err, &number) ||
+		errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+}

@@ -1,0 +1,130 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	var flags projectFlags
+	var format choice
+	var path string
+	cmd := &cobra.Command{
+		Use:   "explain OBJECT [PATH...|-]",
+		Short: "Say why an object is here, and why in that wave",
+		Long: `Say of one object which line of which spec and which line of which module made it, what
+it needs and what needs it, in which wave it is and which of its edges put it there.
+With --path, say where a value in it comes from.
+
+OBJECT is the id of a node (api/deployment), the part of it after the slash, or an
+object: Deployment/api, Deployment.apps/api or Deployment/shop/api with a namespace.
+` + projectHelp + `
+
+` + exitCodes,
+		Example: `  ropewalk explain api/deployment shop
+  ropewalk explain Deployment/api shop --dialect argocd
+  ropewalk explain Deployment/api shop --path spec.replicas
+  ropewalk explain api/deployment shop --format json | jq '.needs[].id'`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			flags.skipSchemas = true
+			return a.runExplain(ctx, &flags, explainFlags{format.value, path}, args)
+		}),
+	}
+	format = newChoice("text", "json")
+	format.add(cmd, "format", "how to print it")
+	cmd.Flags().StringVar(&path, "path", "", "field of the object to explain, such as spec.replicas")
+	flags.add(cmd)
+	return cmd
+}
+
+type explainFlags struct {
+	format, path string
+}
+
+func (a *app) runExplain(ctx context.Context, flags *projectFlags, own explainFlags, args []string) error {
+	r, err := a.render(ctx, flags, args[1:])
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	node, err := findNode(r.Plan.Graph.Nodes, args[0])
+	if err != nil {
+		return err
+	}
+	e := explain(r.Plan, node)
+	for _, s := range r.Sources {
+		if s.Spec == node.ID.Spec() {
+			e.Origin, e.Digest = s.Origin, s.Digest
+		}
+	}
+	if own.path != "" {
+		if e.Value, err = traceValue(ctx, r, node, own.path); err != nil {
+			return err
+		}
+	}
+	if own.format == "json" {
+		data, err := encode(e)
+		if err != nil {
+			return err
+		}
+		return a.write(data)
+	}
+	return a.print(e.text(paint{}))
+}
+
+// traceValue says where the part of n at path comes from.
+func traceValue(ctx context.Context, r rendered, n *object.Node, path string) (*valueOrigin, error) {
+	at := object.ParsePath(path)
+	value, ok := valueAt(n.Object, at)
+	if !ok {
+		return nil, usagef("", "--path %s: %s has no such field", path, n.ID)
+	}
+	out := &valueOrigin{Path: at.String(), Value: value}
+	for _, s := range r.Request.Specs {
+		if s.Evaluate.Spec != n.ID.Spec() {
+			continue
+		}
+		origins, err := r.evaluator.Trace(ctx, s.Evaluate, []evaluate.Query{{Node: n.ID, Path: at}})
+		if err != nil {
+			return nil, err
+		}
+		if len(origins) == 1 {
+			out.Input, out.Module = origins[0].Input, origins[0].Module
+			if out.Input.IsValid() {
+				out.InputPath = s.Evaluate.InputPath.Append(origins[0].InputPath...).String()
+			}
+		}
+	}
+	return out, nil
+}
+
+// valueAt follows path into an object.
+func valueAt(o object.Object, path object.Path) (any, bool) {
+	var v any = map[string]any(o)
+	for _, s := range path {
+		switch at := v.(type) {
+		case map[string]any:
+			next, ok := at[s.Name]
+			if !ok || s.IsIndex {
+				return nil, false
+			}
+			v = next
+		case []any:
+			if !s.IsIndex || s.Index >= len(at) {
+				return nil, false
+			}
+			v = at[s.Index]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}

@@ -1,0 +1,319 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/graph"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// findNode is the node that name means: its id, the part of an id after the
+// slash, or Kind/name, Kind.group/name and Kind/namespace/name of its object.
+func findNode(nodes []*object.Node, name string) (*object.Node, error) {
+	var found []*object.Node
+	for _, n := range nodes {
+		if string(n.ID) == name {
+			return n, nil
+		}
+		if n.ID.Node() == name || isCalled(n.Object.Ref(), name) {
+			found = append(found, n)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, usagef(nearest(nodes, name), "no object %q in this render", name)
+	}
+	ids := make([]string, len(found))
+	for i, n := range found {
+		ids[i] = string(n.ID)
+	}
+	return nil, usagef("name it by its id: "+strings.Join(ids, ", "), "%q means %d objects", name, len(found))
+}
+
+// isCalled reports whether name is one of the names of the object at ref.
+func isCalled(ref object.Ref, name string) bool {
+	parts := strings.Split(name, "/")
+	kind, last := parts[0], parts[len(parts)-1]
+	if !strings.EqualFold(kind, ref.Kind) && !strings.EqualFold(kind, ref.GroupKind()) {
+		return false
+	}
+	switch len(parts) {
+	case 2:
+		return last == ref.Name
+	case 3:
+		return parts[1] == ref.Namespace && last == ref.Name
+	}
+	return false
+}
+
+// nearest says which id name may have meant, and where all of them are.
+func nearest(nodes []*object.Node, name string) string {
+	var known []string
+	for _, n := range nodes {
+		known = append(known, string(n.ID), n.Object.Kind()+"/"+n.Object.Name())
+	}
+	best, ok := spec.Nearest(name, known)
+	if !ok {
+		return "\"ropewalk graph\" lists every object"
+	}
+	return fmt.Sprintf("did you mean %q? \"ropewalk graph\" lists every object", best)
+}
+
+// explanation says of one object why it is here and where it is.
+type explanation struct {
+	ID        object.ID      `json:"id"`
+	Object    object.Ref     `json:"object"`
+	Spec      object.Pos     `json:"spec,omitzero"`
+	Module    object.Pos     `json:"module,omitzero"`
+	Origin    string         `json:"origin,omitempty"`
+	Digest    string         `json:"digest,omitempty"`
+	Wave      int            `json:"wave"`
+	Waves     int            `json:"waves"`
+	Reason    string         `json:"reason"`
+	Needs     []edge         `json:"needs"`
+	NeededBy  []edge         `json:"neededBy"`
+	ReadyWhen []object.Ready `json:"readyWhen,omitempty"`
+	Apply     object.Apply   `json:"apply"`
+	Value     *valueOrigin   `json:"value,omitempty"`
+}
+
+// edge is one dependency, seen from the object that is explained.
+type edge struct {
+	// Name is the id of the other object, or what people call the other side
+	// of a join: spec cart, apply set cart[2].
+	Name string `json:"name"`
+	// Join marks a dependency on or of a whole spec or apply set.
+	Join     bool       `json:"join,omitempty"`
+	Rule     graph.Rule `json:"rule"`
+	Explicit bool       `json:"explicit"`
+	Path     string     `json:"path,omitempty"`
+	Pos      object.Pos `json:"pos,omitzero"`
+	Gating   bool       `json:"gating"`
+	// Loose edges do not bind the order: the cluster settles them by itself.
+	Loose  bool   `json:"loose,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// valueOrigin says where a part of an object comes from.
+type valueOrigin struct {
+	Path      string     `json:"path"`
+	Value     any        `json:"value"`
+	Input     object.Pos `json:"input,omitzero"`
+	InputPath string     `json:"inputPath,omitempty"`
+	Module    object.Pos `json:"module,omitzero"`
+}
+
+// explain gathers what plan knows of n.
+func explain(plan *order.Plan, n *object.Node) explanation {
+	placement := plan.Placements[n.ID]
+	e := explanation{
+		ID: n.ID, Object: n.Object.Ref(), Spec: n.SpecPos, Module: n.Pos,
+		Wave: placement.Wave, Waves: len(plan.Waves), Reason: placement.Reason,
+		Needs: []edge{}, NeededBy: []edge{},
+		ReadyWhen: n.ReadyWhen, Apply: n.Apply.WithDefaults(n.Object.Ref()),
+	}
+	for i, g := range plan.Graph.Edges {
+		seen := edge{Rule: g.Rule, Explicit: g.Explicit, Path: g.Path.String(), Pos: g.Pos}
+		seen.judge(plan.Gates[i])
+		switch n.ID {
+		case g.From:
+			seen.Name = string(g.To)
+			e.Needs = append(e.Needs, seen)
+		case g.To:
+			seen.Name = string(g.From)
+			e.NeededBy = append(e.NeededBy, seen)
+		}
+	}
+	for i, j := range plan.Graph.Joins {
+		seen := edge{Join: true, Rule: j.Rule, Explicit: true, Pos: j.Pos}
+		seen.judge(plan.JoinGates[i])
+		if slices.Contains(j.From, n.ID) {
+			seen.Name = sideName(j, j.ToName)
+			e.Needs = append(e.Needs, seen)
+		}
+		if slices.Contains(j.To, n.ID) {
+			seen.Name = sideName(j, j.FromName)
+			e.NeededBy = append(e.NeededBy, seen)
+		}
+	}
+	return e
+}
+
+// judge takes over what the order says of the edge.
+func (e *edge) judge(g order.Gate) { e.Gating, e.Loose, e.Reason = g.Gating, g.Loose, g.Reason }
+
+// sideName says what a name of a join means; one that holds a slash is that
+// of a node already.
+func sideName(j graph.Join, name string) string {
+	switch {
+	case strings.Contains(name, "/"):
+		return name
+	case j.Rule == graph.RuleSet:
+		return "apply set " + name
+	}
+	return "spec " + name
+}
+
+// text is e for people.
+func (e explanation) text(p paint) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n", p.bold(string(e.ID)), e.Object)
+	row := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-9s  %s\n", name, text)
+		}
+	}
+	row("spec", e.Spec.String())
+	row("module", e.module())
+	because := strings.TrimPrefix(e.Reason, fmt.Sprintf("wave %d ", e.Wave))
+	row("wave", fmt.Sprintf("%d of %s, %s", e.Wave, waveNumbers(e.Waves), because))
+	for _, r := range e.ReadyWhen {
+		row("ready", readiness(r))
+	}
+	row("apply", policies(e.Apply))
+	if e.Value != nil {
+		b.WriteString(e.Value.text(p))
+	}
+	writeEdges(&b, p, "needs", e.Needs)
+	writeEdges(&b, p, "needed by", e.NeededBy)
+	return b.String()
+}
+
+// waveNumbers is the range of n waves.
+func waveNumbers(n int) string {
+	if n <= 1 {
+		return "0"
+	}
+	return fmt.Sprintf("0-%d", n-1)
+}
+
+func (e explanation) module() string {
+	text := e.Module.String()
+	if e.Origin != "" {
+		text += " (" + e.Origin + ", " + shortDigest(e.Digest) + ")"
+	}
+	return text
+}
+
+// shortDigest is enough of a digest for people to tell two apart.
+func shortDigest(digest string) string {
+	if i := strings.IndexByte(digest, ':'); i >= 0 && len(digest) > i+13 {
+		return digest[:i+13]
+	}
+	return digest
+}
+
+func readiness(r object.Ready) string {
+	switch r.Type {
+	case object.ReadyConditionMatch:
+		status := r.Status
+		if status == "" {
+			status = "True"
+		}
+		return r.Type + " " + r.Condition + "=" + status
+	case object.ReadyCEL:
+		return r.Type + " " + r.Expr
+	}
+	return r.Type
+}
+
+func policies(a object.Apply) string {
+	parts := []string{"mode " + a.Mode, "conflict " + a.Conflict, "adopt " + a.Adopt, "deletion " + a.Deletion}
+	if a.Prune != nil {
+		parts = append(parts, fmt.Sprintf("prune %t", *a.Prune))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (v *valueOrigin) text(p paint) string {
+	var b strings.Builder
+	value, _ := encode(v.Value)
+	fmt.Fprintf(&b, "\n%s = %s\n", p.bold(v.Path), lines(string(value), "  "))
+	switch {
+	case v.Input.IsValid():
+		fmt.Fprintf(&b, "  comes from %s", v.Input)
+		if v.InputPath != "" {
+			fmt.Fprintf(&b, " (%s)", v.InputPath)
+		}
+		b.WriteByte('\n')
+	default:
+		b.WriteString("  comes from the module alone\n")
+	}
+	if v.Module.IsValid() {
+		fmt.Fprintf(&b, "  written by %s\n", v.Module)
+	}
+	return b.String()
+}
+
+// mostEdges is how many edges are written for people: half the objects of a
+// project may need its Namespace.
+const mostEdges = 20
+
+// writeEdges writes one line for each edge, gating ones first.
+func writeEdges(b *strings.Builder, p paint, title string, edges []edge) {
+	if len(edges) == 0 {
+		return
+	}
+	edges = slices.Clone(edges)
+	slices.SortStableFunc(edges, func(x, y edge) int { return y.weight() - x.weight() })
+	fmt.Fprintf(b, "\n%s\n", p.bold(title))
+	more := max(0, len(edges)-mostEdges)
+	edges = edges[:len(edges)-more]
+	width := 0
+	for _, e := range edges {
+		width = max(width, len(e.Name))
+	}
+	for _, e := range edges {
+		fmt.Fprintf(b, "  %-*s  %s: %s\n", width, e.Name, e.why(), e.effect())
+	}
+	if more > 0 {
+		fmt.Fprintf(b, "  and %d more; --format json has all of them\n", more)
+	}
+}
+
+// weight is how much the edge does to the order.
+func (e edge) weight() int {
+	switch {
+	case e.Gating:
+		return 2
+	case e.Loose:
+		return 0
+	}
+	return 1
+}
+
+// why is who asked for the edge.
+func (e edge) why() string {
+	text := string(e.Rule)
+	if e.Rule == graph.RuleSpec {
+		text = string(graph.RuleDependsOn)
+	}
+	if e.Path != "" {
+		text += " at " + e.Path
+	}
+	if e.Pos.IsValid() {
+		text += " (" + e.Pos.String() + ")"
+	}
+	return text
+}
+
+// effect is what the edge does to the order. Why an edge costs nothing is left
+// to the data: it is nearly always the same.
+func (e edge) effect() string {
+	switch {
+	case e.Gating:
+		return "costs a wave, " + e.Reason
+	case e.Loose:
+		return "in either order"
+	}
+	return "costs no wave"
+}

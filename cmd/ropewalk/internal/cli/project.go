@@ -1,0 +1,196 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// projectFlags are those of every command that renders.
+type projectFlags struct {
+	dialect       choice
+	environment   string
+	set           []string
+	values        []string
+	namespace     string
+	kubeVersion   string
+	clusterDomain string
+	crds          []string
+	strict        bool
+	argocdHealth  bool
+	skipSchemas   bool
+	timeout       time.Duration
+	memory        size
+	workers       int
+	// repository and fluxNamespace are added by the commands that write.
+	repository    string
+	fluxNamespace string
+}
+
+// leastMemory is what a worker needs to start at all.
+const leastMemory = 32 << 20
+
+// projectHelp is the part of the help that is the same for every command that
+// renders.
+const projectHelp = `
+PATH is a spec, a directory or "-" for standard input; the working directory where
+there is none. A directory with ropewalk.yaml is a project; any other is searched
+for specs.
+
+The input of a spec is laid over in this order, the later wins: the spec, the
+environment (--env), --values in their order, --set in their order.`
+
+func (p *projectFlags) add(cmd *cobra.Command) {
+	p.dialect = choice{words: []string{"plain", "argocd", "flux"}}
+	p.dialect.add(cmd, "dialect", "engine to order and write for (default that of the project, or plain)")
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&p.environment, "env", "e", "", "environment of the project to lay over it")
+	f.StringArrayVarP(&p.values, "values", "f", nil, "`[SPEC:]FILE` of YAML or JSON to lay over the input; may be repeated")
+	f.StringArrayVar(&p.set, "set", nil, "`[SPEC:]PATH=VALUE` to lay over the input; may be repeated")
+	f.StringVarP(&p.namespace, "namespace", "n", "", "namespace of objects that name none")
+	f.StringVar(&p.kubeVersion, "kube-version", "", "`VERSION` of the cluster, such as 1.36")
+	f.StringVar(&p.clusterDomain, "cluster-domain", "", "DNS domain of the cluster")
+	f.StringArrayVar(&p.crds, "crds", nil, "`DIR` or file of CustomResourceDefinitions to check against; may be repeated")
+	f.BoolVar(&p.strict, "strict", false, "take warnings as errors")
+	f.BoolVar(&p.argocdHealth, "argocd-health", false, "Argo CD has the health checks that --argocd-cm writes, so that readyWhen gates\nwithout a warning")
+	f.BoolVar(&p.skipSchemas, "skip-schemas", false, "do not check objects against the schemas of the API")
+	p.timeout, p.memory = evaluate.DefaultTimeout, evaluate.DefaultMemory
+	f.DurationVar(&p.timeout, "timeout", p.timeout, "limit of the evaluation of one spec")
+	f.Var(&p.memory, "memory", "limit of the memory of one evaluation")
+	f.IntVar(&p.workers, "workers", 0, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 evaluates in this process")
+}
+
+// options are what host is to load for the paths.
+func (p *projectFlags) options(a *app, paths []string) (host.Options, error) {
+	switch {
+	case p.workers < 0:
+		return host.Options{}, usagef("", "--workers %d: expected 0 or more", p.workers)
+	case p.timeout <= 0:
+		return host.Options{}, usagef("", "--timeout %s: expected more than 0", p.timeout)
+	case p.memory < leastMemory:
+		return host.Options{}, usagef("", "--memory %s: expected at least 32MiB", &p.memory)
+	}
+	repository, reference := splitRepository(p.repository)
+	return host.Options{
+		Args:        paths,
+		Stdin:       a.In,
+		Environment: p.environment,
+		Values:      p.values,
+		Set:         p.set,
+		Context: spec.Context{
+			Namespace: p.namespace, KubeVersion: p.kubeVersion,
+			ClusterDomain: p.clusterDomain, Engine: p.dialect.value,
+		},
+		CRDs: p.crds,
+		Emit: emit.Options{
+			Dialect:    emit.Dialect(p.dialect.value),
+			Repository: repository, Reference: reference, FluxNamespace: p.fluxNamespace, HealthConfigured: p.argocdHealth,
+		},
+		Limits:      evaluate.Limits{Timeout: p.timeout, Memory: int64(p.memory)},
+		SkipSchemas: p.skipSchemas,
+	}, nil
+}
+
+// splitRepository takes the tag or the digest off an OCI reference.
+func splitRepository(ref string) (repository, reference string) {
+	if repository, digest, ok := strings.Cut(ref, "@"); ok {
+		return repository, digest
+	}
+	slash, colon := strings.LastIndexByte(ref, '/'), strings.LastIndexByte(ref, ':')
+	// A colon before the last slash is that of a port or a scheme.
+	if colon > slash {
+		return ref[:colon], ref[colon+1:]
+	}
+	return ref, ""
+}
+
+// rendered is a render with what it was made of.
+type rendered struct {
+	host.Loaded
+	render.Result
+	evaluator evaluate.Evaluator
+	close     func()
+}
+
+// render loads and renders the project at paths. The caller closes what it
+// gets; an error needs no closing.
+func (a *app) render(ctx context.Context, p *projectFlags, paths []string) (rendered, error) {
+	opts, err := p.options(a, paths)
+	if err != nil {
+		return rendered{}, err
+	}
+	loaded, err := (host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}).Load(ctx, opts)
+	a.texts = loaded.Texts
+	if err != nil {
+		return rendered{}, err
+	}
+	evaluator, closer, err := p.evaluator()
+	if err != nil {
+		return rendered{}, err
+	}
+	bar := newProgress(a.Streams)
+	loaded.Request.Strict = p.strict
+	loaded.Request.Parallel = p.parallel()
+	if bar != nil {
+		loaded.Request.Progress = bar.update
+	}
+	result, err := render.Renderer{Evaluator: evaluator}.Render(ctx, loaded.Request)
+	bar.clear()
+	if err != nil {
+		closer()
+		return rendered{}, err
+	}
+	return rendered{Loaded: loaded, Result: result, evaluator: evaluator, close: closer}, nil
+}
+
+func (p *projectFlags) parallel() int {
+	if p.workers > 0 {
+		return p.workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// evaluator is in this process, or in workers where they were asked for.
+func (p *projectFlags) evaluator() (evaluate.Evaluator, func(), error) {
+	if p.workers == 0 {
+		return evaluate.NewInProcess(evaluateOptions()), func() {}, nil
+	}
+	pool, err := evaluate.NewPool(evaluate.PoolOptions{
+		Size: p.workers, Schemas: evaluateOptions().Schemas, Memory: int64(p.memory), Timeout: p.timeout,
+	})
+	if err != nil {
+		return nil, nil, &environmentError{err: err}
+	}
+	// What a worker says when it ends is of no use any more.
+	return pool, func() { _ = pool.Close() }, nil
+}
+
+// evaluateOptions are the same in this process and in a worker, so that both
+// give the same results.
+func evaluateOptions() evaluate.Options {
+	return evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}
+}
+
+// isFindings reports whether err is mistakes in files.
+func isFindings(err error) (object.Errors, bool) {
+	var mistakes object.Errors
+	ok := errors.As(err, &mistakes) && mistakesCode(mistakes) == Findings
+	return mistakes, ok
+}

@@ -1,0 +1,207 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/emit"
+)
+
+// renderFlags are those of render beside those of every project.
+type renderFlags struct {
+	projectFlags
+	output   string
+	format   choice
+	table    bool
+	argocdCM string
+}
+
+func (a *app) renderCommand() *cobra.Command {
+	var flags renderFlags
+	cmd := &cobra.Command{
+		Use:   "render [PATH...|-]",
+		Short: "Render specs into manifests",
+		Long: `Render specs into manifests, checked and in order, as one stream on standard output
+or as files in a directory.
+
+The directory of -o is replaced as a whole, or not at all: where it holds files that
+are not an earlier output of Ropewalk, nothing is changed.
+
+In the flux dialect there is one folder for each layer; with --repository also the
+OCIRepository and the Kustomizations that apply them one after another.
+` + projectHelp + `
+
+Warnings and errors go to standard error: as text, or with --format json as a list.
+
+` + exitCodes,
+		Example: `  ropewalk render                                 the project in this directory
+  ropewalk render shop --env prod                 one of its environments
+  ropewalk render shop -o out                     one file for each object, and the waves
+  ropewalk render api.yaml --set replicas=3       one spec, with another input
+  ropewalk render shop --set api:replicas=3       the same in a project of several specs
+  cat api.yaml | ropewalk render - --values prod.yaml
+  ropewalk render shop --dialect argocd -o out --argocd-cm argocd-cm.yaml
+  ropewalk render shop --dialect flux -o out --repository oci://ghcr.io/acme/shop:v1
+  ropewalk render shop --format json | jq '.items[].kind'`,
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			return a.runRender(ctx, &flags, args)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVarP(&flags.output, "output", "o", "", "`DIR` to write files to, and not standard output")
+	flags.format = newChoice("yaml", "json")
+	flags.format.add(cmd, "format", "format of the manifests; json writes one List, and errors as a list")
+	f.BoolVar(&flags.table, "table", false, "print the waves to standard error, as -o always does in yaml")
+	flags.add(cmd)
+	f.StringVar(&flags.repository, "repository", "", "OCI `REF` that the cluster will pull this render from, with a tag or a\ndigest; flux only")
+	f.StringVar(&flags.fluxNamespace, "flux-namespace", "", "namespace of the Flux objects (default flux-system)")
+	f.StringVar(&flags.argocdCM, "argocd-cm", "", "`FILE` to write the health checks for argocd-cm to; argocd only")
+	return cmd
+}
+
+func (a *app) runRender(ctx context.Context, flags *renderFlags, paths []string) error {
+	a.json = flags.format.value == "json"
+	r, err := a.render(ctx, &flags.projectFlags, paths)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	if err := flags.suit(r.Request.Emit.Dialect); err != nil {
+		return err
+	}
+	if err := a.writeRender(ctx, flags, r); err != nil {
+		return err
+	}
+	a.warn(r.Warnings)
+	if flags.output == "" && !flags.table {
+		return nil
+	}
+	a.summary(flags, r)
+	return nil
+}
+
+// suit refuses flags that say nothing in the dialect: silence would hide a
+// wrong call.
+func (f *renderFlags) suit(d emit.Dialect) error {
+	switch {
+	case f.argocdCM != "" && d != emit.ArgoCD:
+		return usagef("add --dialect argocd", "--argocd-cm says nothing in the dialect %s", d)
+	case f.argocdCM != "" && f.output != "" && inside(f.output, f.argocdCM):
+		return usagef("an engine would apply it with the manifests, and the next render would refuse the directory",
+			"--argocd-cm %s is inside the directory of -o", f.argocdCM)
+	case f.repository != "" && d != emit.Flux:
+		return usagef("add --dialect flux", "--repository says nothing in the dialect %s", d)
+	case f.fluxNamespace != "" && f.repository == "":
+		return usagef("add --repository", "--flux-namespace says nothing without --repository")
+	}
+	return nil
+}
+
+// inside reports whether the file called name is below dir.
+func inside(dir, name string) bool {
+	dir, errDir := filepath.Abs(dir)
+	name, errName := filepath.Abs(name)
+	rel, err := filepath.Rel(dir, name)
+	return errors.Join(errDir, errName, err) == nil && filepath.IsLocal(rel)
+}
+
+// writeRender writes the files of r. Everything is made before anything is
+// written.
+func (a *app) writeRender(ctx context.Context, flags *renderFlags, r rendered) error {
+	var data []byte
+	var err error
+	files := r.Files
+	switch {
+	case flags.output == "":
+		data, err = stream(files, flags.format.value)
+	case flags.format.value == "json":
+		files, err = jsonFiles(files)
+	}
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// The directory is the likeliest to be refused, so it goes first.
+	if flags.output != "" {
+		if err := host.WriteDir(flags.output, files); err != nil {
+			return &environmentError{err: err}
+		}
+	}
+	if flags.argocdCM != "" {
+		if err := writeFile(flags.argocdCM, emit.HealthConfig(r.Plan)); err != nil {
+			return err
+		}
+	}
+	if flags.output != "" {
+		return nil
+	}
+	return a.write(data)
+}
+
+// summary prints the waves, and with -o where everything is.
+func (a *app) summary(flags *renderFlags, r rendered) {
+	if a.json {
+		return
+	}
+	a.note("%s", waveTable(r.Plan))
+	if flags.output == "" {
+		return
+	}
+	a.note("\n%s of %s in %s, written to %s\n",
+		plural(len(r.Plan.Graph.Nodes), "object"), plural(len(r.Request.Specs), "spec"),
+		plural(len(r.Plan.Waves), "wave"), a.paint.bold(flags.output))
+	for _, line := range whereToLook(flags, r) {
+		a.note("  %s\n", line)
+	}
+}
+
+// whereToLook says what to do with the files.
+func whereToLook(flags *renderFlags, r rendered) []string {
+	out := []string{"the number that the name of a file begins with is its wave"}
+	switch {
+	case r.Request.Emit.Dialect == emit.ArgoCD:
+		out = append(out, "point the source of an Argo CD Application at this directory")
+	case r.Request.Emit.Dialect == emit.Flux && flags.repository != "":
+		out = append(out, "push this directory to "+flags.repository+", and apply "+filepath.Join(flags.output, "flux"))
+	case r.Request.Emit.Dialect == emit.Flux:
+		out = append(out, "each folder is a layer; --repository writes the objects that apply them in order")
+	}
+	return append(out, "\"ropewalk explain OBJECT\" says why an object is in its wave, \"ropewalk graph\" draws all of them")
+}
+
+// writeFile replaces the file called name as a whole, or not at all.
+func writeFile(name string, data []byte) error {
+	fail := func(err error) error { return &environmentError{err: err} }
+	temporary, err := os.CreateTemp(filepath.Dir(name), ".ropewalk-*")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.Remove(temporary.Name()) //nolint:errcheck // It is gone where all went well.
+	_, err = temporary.Write(data)
+	if err == nil {
+		err = temporary.Chmod(0o644)
+	}
+	if err == nil {
+		err = temporary.Sync()
+	}
+	if closeErr := temporary.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(temporary.Name(), name)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}

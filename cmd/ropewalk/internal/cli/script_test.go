@@ -1,0 +1,88 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+)
+
+// TestMain lets the test program be the command, and a worker of it.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == evaluate.WorkerArg {
+		os.Exit(Main())
+	}
+	testscript.Main(m, map[string]func(){"ropewalk": func() { os.Exit(Main()) }})
+}
+
+// TestScripts runs every script of testdata/script as a user would. With
+// ROPEWALK_UPDATE=1 what they compare with is written anew.
+func TestScripts(t *testing.T) {
+	examples, err := filepath.Abs("../../../../cue/examples")
+	require.NoError(t, err)
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata/script",
+		UpdateScripts:      os.Getenv("ROPEWALK_UPDATE") != "",
+		RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("EXAMPLES", examples)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":     exits,
+			"fill":      fill,
+			"interrupt": interrupt,
+		},
+	})
+}
+
+// exits runs a command and wants its exit code: exits CODE COMMAND ARG…
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND ARG...")
+	}
+	code := 0
+	err := ts.Exec(args[1], args[2:]...)
+	var failed *exec.ExitError
+	switch {
+	case errors.As(err, &failed):
+		code = failed.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("%s exits with %d, not with %s", strings.Join(args[1:], " "), code, args[0])
+	}
+}
+
+// fill writes a file of a size from a pattern: fill FILE BYTES HEAD BODY puts
+// BODY after HEAD until there are so many bytes. Escapes are those of Go.
+func fill(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: fill FILE BYTES HEAD BODY")
+	}
+	size, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	unquote := func(text string) string {
+		text, err := strconv.Unquote(`"` + strings.ReplaceAll(text, `"`, `\"`) + `"`)
+		ts.Check(err)
+		return text
+	}
+	head, body := unquote(args[2]), unquote(args[3])
+	text := head
+	if body != "" {
+		text += strings.Repeat(body, max(0, size-len(head))/len(body))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}

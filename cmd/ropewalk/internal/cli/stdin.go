@@ -1,0 +1,40 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"io"
+)
+
+// readerFunc is a function that is an io.Reader.
+type readerFunc func(p []byte) (int, error)
+
+// Read calls f.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// stoppable is a reader that ends when ctx does: a read of a terminal or of a
+// pipe cannot be interrupted otherwise. The read that ctx left behind goes on
+// in the background until the process ends, into a buffer of its own that
+// nobody looks at any more.
+func stoppable(ctx context.Context, from io.Reader) io.Reader {
+	type outcome struct {
+		n   int
+		err error
+	}
+	return readerFunc(func(p []byte) (int, error) {
+		own := make([]byte, len(p))
+		done := make(chan outcome, 1)
+		go func() {
+			n, err := from.Read(own)
+			done <- outcome{n, err}
+		}()
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case o := <-done:
+			return copy(p, own[:o.n]), o.err
+		}
+	})
+}

@@ -1,0 +1,83 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ropewalk/ropewalk/render/emit"
+)
+
+// stream is all files as one YAML stream, or as one List in JSON.
+func stream(files []emit.File, format string) ([]byte, error) {
+	if format == "json" {
+		return jsonList(files)
+	}
+	var b bytes.Buffer
+	for _, f := range files {
+		if !bytes.HasPrefix(f.Data, []byte("---\n")) {
+			b.WriteString("---\n")
+		}
+		b.Write(f.Data)
+	}
+	return b.Bytes(), nil
+}
+
+// jsonList is the objects of files as a v1 List, which kubectl applies and jq
+// takes apart.
+func jsonList(files []emit.File) ([]byte, error) {
+	items := make([]json.RawMessage, len(files))
+	for i, f := range files {
+		data, err := toJSON(f.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Path, err)
+		}
+		items[i] = data
+	}
+	return encode(struct {
+		APIVersion string            `json:"apiVersion"`
+		Kind       string            `json:"kind"`
+		Items      []json.RawMessage `json:"items"`
+	}{"v1", "List", items})
+}
+
+// jsonFiles is files with JSON in place of YAML.
+func jsonFiles(files []emit.File) ([]emit.File, error) {
+	out := make([]emit.File, len(files))
+	for i, f := range files {
+		data, err := toJSON(f.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Path, err)
+		}
+		f.Path = strings.TrimSuffix(f.Path, ".yaml") + ".json"
+		f.Data = data
+		out[i] = f
+	}
+	return out, nil
+}
+
+// toJSON converts one object. The names of an object sort alike in both
+// forms, so that the result is as canonical as what it comes from.
+func toJSON(data []byte) ([]byte, error) {
+	var v any
+	if err := yaml.Unmarshal(data, &v); err != nil {
+		return nil, err
+	}
+	return encode(v)
+}
+
+// encode is v as indented JSON, with text as people wrote it.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
+}

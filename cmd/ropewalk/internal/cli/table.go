@@ -1,0 +1,125 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+)
+
+// kindsWidth is how wide the column of the kinds may become.
+const kindsWidth = 44
+
+// waveTable says of each wave how many objects are in it, of which kinds, and
+// what it waits for.
+func waveTable(plan *order.Plan) string {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	// A builder takes everything: neither a row nor the end can fail.
+	_, _ = fmt.Fprintln(t, "WAVE\tOBJECTS\tWHAT\tWHY")
+	for i, wave := range plan.Waves {
+		number, objects := strconv.Itoa(i), strconv.Itoa(len(wave.Nodes))
+		what, why := wrap(kinds(wave.Nodes), kindsWidth), whyWave(plan, i)
+		for row := range max(len(what), len(why)) {
+			_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", number, objects, at(what, row), at(why, row))
+			number, objects = "", ""
+		}
+	}
+	_ = t.Flush()
+	var out strings.Builder
+	for line := range strings.Lines(b.String()) {
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return out.String()
+}
+
+// at is line i, "" past the end.
+func at(lines []string, i int) string {
+	if i >= len(lines) {
+		return ""
+	}
+	return lines[i]
+}
+
+// wrap joins words with commas into lines of at most width columns.
+func wrap(words []string, width int) []string {
+	var out []string
+	for i, w := range words {
+		if i < len(words)-1 {
+			w += ","
+		}
+		last := len(out) - 1
+		if last >= 0 && len(out[last])+1+len(w) <= width {
+			out[last] += " " + w
+		} else {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// kinds is the kinds of nodes with how many there are of each, in the order
+// in which they come.
+func kinds(nodes []*object.Node) []string {
+	var names []string
+	counts := map[string]int{}
+	for _, n := range nodes {
+		kind := n.Object.Kind()
+		if counts[kind]++; counts[kind] == 1 {
+			names = append(names, kind)
+		}
+	}
+	for i, name := range names {
+		if counts[name] > 1 {
+			names[i] = strconv.Itoa(counts[name]) + " " + name
+		}
+	}
+	return names
+}
+
+// mostReasons is how many of the edges that cost a wave stand beside it.
+const mostReasons = 5
+
+// whyWave is what the wave waits for: the edges and joins that lead into the
+// wave before and cost a wave.
+func whyWave(plan *order.Plan, wave int) []string {
+	if wave == 0 {
+		return []string{"depends on nothing that must be ready"}
+	}
+	var why []string
+	seen := map[string]bool{}
+	add := func(from, to string) {
+		text := from + " after " + to
+		if !seen[text] {
+			seen[text] = true
+			why = append(why, text)
+		}
+	}
+	between := func(from, to []object.ID) bool {
+		in := func(ids []object.ID, wave int) bool {
+			return slices.ContainsFunc(ids, func(id object.ID) bool { return plan.Placements[id].Wave == wave })
+		}
+		return in(from, wave) && in(to, wave-1)
+	}
+	for i, j := range plan.Graph.Joins {
+		if plan.JoinGates[i].Gating && between(j.From, j.To) {
+			add(sideName(j, j.FromName), sideName(j, j.ToName))
+		}
+	}
+	for i, e := range plan.Graph.Edges {
+		if plan.Gates[i].Gating && between([]object.ID{e.From}, []object.ID{e.To}) {
+			add(string(e.From), string(e.To))
+		}
+	}
+	if more := len(why) - mostReasons; more > 0 {
+		why = append(why[:mostReasons], fmt.Sprintf("and %d more", more))
+	}
+	return why
+}

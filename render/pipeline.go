@@ -1,0 +1,115 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/graph"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+)
+
+// Renderer runs the pipeline. It is safe for concurrent use.
+type Renderer struct {
+	// Evaluator evaluates modules: in process for a user's own, in workers for
+	// those of others.
+	Evaluator evaluate.Evaluator
+}
+
+// Render runs every stage. The error is an [Errors] with every mistake that
+// was found, sorted by position, or wraps context.Canceled.
+//
+// Mistakes that do not hide each other come in one run: a spec that cannot be
+// evaluated does not keep the others from being joined and checked.
+func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
+	rules, err := rulesFor(req.Emit.Dialect)
+	if err != nil {
+		return Result{}, err
+	}
+	nodes, broken, mistakes, err := r.evaluate(ctx, req)
+	if err != nil {
+		return Result{}, err
+	}
+	mistakes = append(mistakes, req.Mistakes...)
+
+	g, err := graph.Build(nodes, dependencies(req.Specs, append(broken, req.Broken...)))
+	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)
+
+	found, err := r.check(ctx, req, nodes)
+	if err != nil {
+		return Result{}, err
+	}
+	if mistakes = append(mistakes, found...).Sorted(); mistakes.Err() != nil {
+		return Result{}, mistakes
+	}
+
+	plan := order.New(g, rules)
+	mistakes = append(mistakes, plan.Warnings...)
+	written, err := emit.Write(plan, req.Emit)
+	mistakes = append(mistakes, object.AsErrors(err, object.StageEmit)...)
+	mistakes = append(mistakes, written.Warnings...).Sorted()
+	if req.Strict {
+		mistakes = strict(mistakes)
+	}
+	if mistakes.Err() != nil {
+		return Result{}, mistakes
+	}
+	return Result{
+		Files: written.Files, Plan: plan, Layers: written.Layers,
+		Warnings: mistakes, Sources: sources(req.Specs),
+	}, nil
+}
+
+// rulesFor gives the order's rules for a dialect; the zero dialect is plain.
+func rulesFor(d emit.Dialect) (order.Rules, error) {
+	rules, ok := order.RulesFor(string(cmp.Or(d, emit.Plain)))
+	if !ok {
+		return rules, Errors{{Stage: object.StageOrder, Err: unknownDialect(d)}}
+	}
+	return rules, nil
+}
+
+// strict turns warnings into errors.
+func strict(warnings Errors) Errors {
+	out := make(Errors, len(warnings))
+	for i, w := range warnings {
+		e := *w
+		e.Severity = object.SeverityError
+		out[i] = &e
+	}
+	return out
+}
+
+// dependencies is what the graph needs of the specs, by name.
+func dependencies(specs []Spec, broken []string) []graph.Spec {
+	var out []graph.Spec
+	for _, s := range specs {
+		out = append(out, graph.Spec{
+			Name: s.Evaluate.Spec, Pos: s.Evaluate.Pos, DependsOn: s.DependsOn,
+			Broken: slices.Contains(broken, s.Evaluate.Spec),
+		})
+	}
+	for _, name := range broken {
+		if !slices.ContainsFunc(out, func(s graph.Spec) bool { return s.Name == name }) {
+			out = append(out, graph.Spec{Name: name, Broken: true})
+		}
+	}
+	slices.SortFunc(out, func(a, b graph.Spec) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// sources is the provenance of a request, by spec.
+func sources(specs []Spec) []Source {
+	out := make([]Source, len(specs))
+	for i, s := range specs {
+		out[i] = s.Source
+	}
+	slices.SortFunc(out, func(a, b Source) int { return cmp.Compare(a.Spec, b.Spec) })
+	return out
+}

@@ -1,0 +1,70 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/graph"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+)
+
+// Error is one mistake of one user at one place.
+type Error = object.Error
+
+// Errors is all mistakes of one run.
+type Errors = object.Errors
+
+// Request is all that a render depends on.
+type Request struct {
+	// Specs are evaluated on their own, in any order.
+	Specs []Spec
+	Emit  emit.Options
+	Check check.Options
+	// Strict turns warnings of the order and of the dialect into errors.
+	Strict bool
+	// Parallel is how many specs are evaluated at once; 1 where zero.
+	Parallel int
+	// Mistakes were found before, in specs that are not in Specs or in the
+	// project. They fail the render, together with what it finds in the others.
+	Mistakes Errors
+	// Broken names the specs that mistakes hide, so that others may depend on
+	// them without a second message.
+	Broken []string
+	// Progress, where set, is called after each spec with how many are done. It
+	// may be called from several goroutines at once.
+	Progress func(done, all int)
+}
+
+// Spec is one spec of a request, with its module fetched.
+type Spec struct {
+	Evaluate  evaluate.Request
+	DependsOn []graph.SpecDependency
+	// Adopt is the default of the nodes' apply.adopt; "" where not given.
+	Adopt string
+	// Source says where the module came from, for provenance.
+	Source Source
+}
+
+// Source is the provenance of a module.
+type Source struct {
+	Spec     string `json:"spec"`
+	Origin   string `json:"origin"`
+	Revision string `json:"revision,omitempty"`
+	Digest   string `json:"digest"`
+}
+
+// Result is a finished render.
+type Result struct {
+	Files []emit.File
+	// Plan holds the graph and its waves.
+	Plan   *order.Plan
+	Layers []emit.Layer
+	// Warnings are in the order of their positions.
+	Warnings Errors
+	// Sources has one entry for each spec, sorted by name.
+	Sources []Source
+}

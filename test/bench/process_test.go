@@ -1,0 +1,84 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package bench
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// programs are the two that are compared.
+type programs struct{ ropewalk, cue string }
+
+// find skips a benchmark where the environment does not name the programs.
+func find(b *testing.B) programs {
+	b.Helper()
+	p := programs{ropewalk: os.Getenv("ROPEWALK_BIN"), cue: os.Getenv("ROPEWALK_CUE")}
+	if p.ropewalk == "" || p.cue == "" {
+		b.Skip("ROPEWALK_BIN and ROPEWALK_CUE name the programs to compare: run make bench")
+	}
+	return p
+}
+
+// cost is what one run of a program took.
+type cost struct {
+	cpu, wall time.Duration
+	peak      int64 // bytes resident
+	bytes     int   // written to standard output
+}
+
+// run runs a program in dir and fails the benchmark if it fails. Variables of
+// env are added to an environment that is empty but for a home folder.
+func run(b *testing.B, dir string, env []string, name string, args ...string) cost {
+	b.Helper()
+	var out, problems bytes.Buffer
+	cmd := exec.CommandContext(b.Context(), name, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &problems
+	cmd.Env = append([]string{"HOME=" + dir, "CUE_CACHE_DIR=" + dir + "/.cache"}, env...)
+	began := time.Now()
+	err := cmd.Run()
+	wall := time.Since(began)
+	if err != nil {
+		b.Fatalf("%s %v: %v\n%s", name, args, err, problems.String())
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		b.Fatal("the system does not tell what a process used")
+	}
+	return cost{
+		cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), wall: wall,
+		peak: usage.Maxrss * residentUnit, bytes: out.Len(),
+	}
+}
+
+// costs are those of several runs of one program.
+type costs []cost
+
+func (cs costs) median(of func(cost) float64) float64 {
+	values := make([]float64, len(cs))
+	for i, c := range cs {
+		values[i] = of(c)
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+func cpu(c cost) float64  { return c.cpu.Seconds() * 1000 }
+func wall(c cost) float64 { return c.wall.Seconds() * 1000 }
+func peak(c cost) float64 { return float64(c.peak) / (1 << 20) }
+
+// compare reports ours against theirs: a ratio below one is less than theirs.
+func compare(b *testing.B, ours, theirs costs, what string, of func(cost) float64, unit string) {
+	b.Helper()
+	a, c := ours.median(of), theirs.median(of)
+	b.ReportMetric(a/c, what+"/cue")
+	b.ReportMetric(a, unit)
+}
