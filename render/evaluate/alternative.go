@@ -1,0 +1,130 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package evaluate
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// maxNesting bounds how many disjunctions within disjunctions are looked into.
+const maxNesting = 4
+
+// nearest folds the errors of all alternatives at and below g into those of
+// the one that the user most probably meant. It is empty where there is none.
+func (sc scope) nearest(groups []*group, g *group, input object.Value) []mistake {
+	value, n := input.Lookup(g.path)
+	schema := schemaAt(sc.schema, g.path)
+	alts := alternatives(schema)
+	if n < len(g.path) || sc.depth >= maxNesting || time.Now().After(sc.deadline) {
+		return nil
+	}
+	if m, ok := tagged(groups, g, input, alts); ok {
+		return []mistake{m}
+	}
+	var best []mistake
+	least := -1
+	for _, alt := range alts {
+		if alt.IncompleteKind()&kindOf(value) == 0 {
+			continue
+		}
+		inner := scope{schema: alt, skip: len(alt.Path().Selectors()), deadline: sc.deadline, depth: sc.depth + 1, try: trial(alt)}
+		found := inner.mistakes(value)
+		if cost := costOf(found); len(found) > 0 && (least < 0 || cost < least) {
+			best, least = found, cost
+		}
+	}
+	for i := range best {
+		best[i].path = g.path.Append(best[i].path...)
+	}
+	return best
+}
+
+// trial validates a value against one alternative.
+func trial(alt cue.Value) func(object.Value) (*filling, error) {
+	return func(v object.Value) (*filling, error) {
+		with := fill(part{field: fieldInput, value: v})
+		return with, alt.Unify(with.value).Validate(cue.Concrete(true), cue.Final())
+	}
+}
+
+// costOf weighs how far a value is from an alternative. A field that must be
+// one certain value tells alternatives apart, so it weighs more than all else.
+func costOf(found []mistake) int {
+	cost := 0
+	for _, m := range found {
+		cost++
+		if !m.missing && !m.unknown && isLiteral(m.message) {
+			cost += 100
+		}
+	}
+	return cost
+}
+
+// isLiteral reports whether a message asks for one certain text.
+func isLiteral(message string) bool { return strings.HasPrefix(message, `expected "`) }
+
+// tagged is the one mistake of a value whose tag, the field that tells the
+// alternatives apart, is none of those that there are.
+func tagged(groups []*group, g *group, input object.Value, alts []cue.Value) (mistake, bool) {
+	for _, c := range groups {
+		if len(c.path) != len(g.path)+1 || !isPrefix(g.path, c.path) {
+			continue
+		}
+		value, n := input.Lookup(c.path)
+		if n < len(c.path) || value.Kind != object.KindString {
+			continue
+		}
+		var tags []string
+		for _, alt := range alts {
+			tag, ok := literalText(schemaStep(alt, c.path[len(g.path)]))
+			if !ok || tag == value.Text {
+				tags = nil
+				break
+			}
+			tags = append(tags, tag)
+		}
+		if len(tags) < 2 {
+			continue
+		}
+		slices.Sort(tags)
+		tags = slices.Compact(tags)
+		return mistake{path: c.path, message: "expected one of " + quoted(tags) + ", got " + got(value) + nearest(value.Text, tags)}, true
+	}
+	return mistake{}, false
+}
+
+// literalText is v where it is one certain text.
+func literalText(v cue.Value) (string, bool) {
+	if !v.Exists() {
+		return "", false
+	}
+	text, err := v.String()
+	return text, err == nil
+}
+
+// kindOf is the kind that CUE gives v.
+func kindOf(v object.Value) cue.Kind {
+	switch v.Kind {
+	case object.KindNull:
+		return cue.NullKind
+	case object.KindBool:
+		return cue.BoolKind
+	case object.KindNumber:
+		return cue.NumberKind
+	case object.KindString:
+		return cue.StringKind
+	case object.KindMap:
+		return cue.StructKind
+	case object.KindList:
+		return cue.ListKind
+	default:
+		return cue.TopKind
+	}
+}

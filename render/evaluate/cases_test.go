@@ -1,0 +1,239 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package evaluate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// TestCases renders the archives of testdata/cases and compares what comes
+// out with their file want. The comment of an archive may hold lines "dir: D",
+// "tag: K=V" and "trace: NODE PATH"; its files are input.yaml, module/… and
+// policies/NAME/….
+func TestCases(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("testdata/cases/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			archive, err := txtar.ParseFile(name)
+			require.NoError(t, err)
+			got := runCase(t, archive)
+			golden(t, name, archive, got)
+		})
+	}
+}
+
+// golden compares got with the file want of an archive, or writes it there.
+func golden(t *testing.T, name string, archive *txtar.Archive, got string) {
+	t.Helper()
+	for i, f := range archive.Files {
+		if f.Name != "want" {
+			continue
+		}
+		if os.Getenv("ROPEWALK_UPDATE") == "" {
+			require.Equal(t, string(f.Data), got)
+			return
+		}
+		archive.Files = append(archive.Files[:i], archive.Files[i+1:]...)
+		break
+	}
+	require.NotEmpty(t, os.Getenv("ROPEWALK_UPDATE"), "no file want; run with ROPEWALK_UPDATE=1")
+	archive.Files = append(archive.Files, txtar.File{Name: "want", Data: []byte(got)})
+	require.NoError(t, os.WriteFile(name, txtar.Format(archive), 0o600))
+}
+
+func runCase(t *testing.T, archive *txtar.Archive) string {
+	t.Helper()
+	req, queries := requestOf(t, archive)
+	p := NewInProcess(Options{Schemas: testSchemas()})
+	result, err := p.Evaluate(context.Background(), req)
+	again, errAgain := p.Evaluate(context.Background(), req)
+	require.Equal(t, err, errAgain, "a second render of the same request must give the same errors")
+	require.Equal(t, result, again, "a second render of the same request must give the same result")
+
+	var b strings.Builder
+	writeResult(&b, result)
+	if err != nil {
+		writeErrors(&b, err)
+	}
+	if len(queries) > 0 {
+		origins, err := p.Trace(context.Background(), req, queries)
+		require.NoError(t, err)
+		for i, q := range queries {
+			o := origins[i]
+			fmt.Fprintf(&b, "trace %s %s: %s %s, module %s\n", q.Node, q.Path, o.Input, o.InputPath, o.Module)
+		}
+	}
+	return b.String()
+}
+
+func writeErrors(b *strings.Builder, err error) {
+	errs, ok := err.(object.Errors) //nolint:errorlint // the interface promises this very type
+	if !ok {
+		fmt.Fprintf(b, "NOT object.Errors: %v\n", err)
+		return
+	}
+	for _, e := range errs {
+		fmt.Fprintf(b, "error %s\n", e)
+		for _, n := range e.Notes {
+			fmt.Fprintf(b, "  %s: %s\n", n.Pos, n.Text)
+		}
+	}
+}
+
+func writeResult(b *strings.Builder, r Result) {
+	if r.Flavour != "" {
+		fmt.Fprintf(b, "flavour %s\n", r.Flavour)
+	}
+	for _, n := range r.Nodes {
+		data, _ := json.Marshal(n.Object)
+		fmt.Fprintf(b, "node %s at %s, spec %s\n  %s\n", n.ID, n.Pos, n.SpecPos, data)
+		for _, d := range n.DependsOn {
+			fmt.Fprintf(b, "  depends on %s at %s\n", d.ID, d.Pos)
+		}
+		for _, r := range n.ReadyWhen {
+			data, _ := json.Marshal(r)
+			fmt.Fprintf(b, "  ready when %s at %s\n", data, r.Pos)
+		}
+		if apply, _ := json.Marshal(n.Apply); string(apply) != "{}" {
+			fmt.Fprintf(b, "  apply %s\n", apply)
+		}
+		if n.Set != 0 {
+			fmt.Fprintf(b, "  set %d %s\n", n.Set, n.SetName)
+		}
+	}
+	for _, v := range r.Violations {
+		fmt.Fprintf(b, "violation %s %s: %s: node %q path %q at %s\n", v.Severity, v.Policy, v.Message, v.Node, v.Path, v.PolicyPos)
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(b, "warning %s\n", w)
+	}
+}
+
+func requestOf(t *testing.T, archive *txtar.Archive) (Request, []Query) {
+	t.Helper()
+	req := Request{
+		Spec: "api", Pos: object.Pos{File: "spec.yaml", Line: 1, Column: 1},
+		Module:    Module{Label: "modules/m", Digest: "module", Tags: map[string]string{}},
+		InputPath: object.Fields("spec", "input"),
+		Context:   testContext(),
+	}
+	files := fstest.MapFS{}
+	policies := map[string]fstest.MapFS{}
+	var params object.Value
+	for _, f := range archive.Files {
+		switch {
+		case f.Name == "input.yaml":
+			req.Input = parseYAML(t, f.Name, string(f.Data))
+		case f.Name == "params.yaml":
+			params = parseYAML(t, f.Name, string(f.Data))
+		case strings.HasPrefix(f.Name, "module/"):
+			files[strings.TrimPrefix(f.Name, "module/")] = &fstest.MapFile{Data: f.Data}
+		case strings.HasPrefix(f.Name, "policies/"):
+			name, file, _ := strings.Cut(strings.TrimPrefix(f.Name, "policies/"), "/")
+			if policies[name] == nil {
+				policies[name] = fstest.MapFS{}
+			}
+			policies[name][file] = &fstest.MapFile{Data: f.Data}
+		}
+	}
+	req.Module.FS = files
+	for _, name := range object.SortedKeys(policies) {
+		input, _ := params.Get(name)
+		req.Policies = append(req.Policies, Policy{
+			Name: name, Input: input, Pos: object.Pos{File: "spec.yaml", Line: 9, Column: 3},
+			Module: Module{FS: policies[name], Digest: name, Label: "policies/" + name},
+		})
+	}
+	queries := directives(archive, &req)
+	return req, queries
+}
+
+// directives reads the comment of an archive.
+func directives(archive *txtar.Archive, req *Request) []Query {
+	var queries []Query
+	for line := range strings.Lines(string(archive.Comment)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch name {
+		case "dir":
+			req.Module.Dir = value
+		case "tag":
+			k, v, _ := strings.Cut(value, "=")
+			req.Module.Tags[k] = v
+		case "trace":
+			node, path, _ := strings.Cut(value, " ")
+			queries = append(queries, Query{Node: object.MakeID("api", node), Path: object.ParsePath(path)})
+		}
+	}
+	return queries
+}
+
+func testContext() object.Context {
+	return object.Context{
+		Name: "api", Namespace: "prod", Engine: "plain", KubeVersion: "1.36.0", ClusterDomain: "cluster.local",
+	}
+}
+
+// testSchemas is a schema like the one that Ropewalk ships.
+func testSchemas() map[string]fs.FS {
+	return map[string]fs.FS{"ropewalk.dev/schema": os.DirFS("testdata/schema")}
+}
+
+// parseYAML reads a document with the position of every part.
+func parseYAML(t testing.TB, file, text string) object.Value {
+	t.Helper()
+	var n yaml.Node
+	require.NoError(t, yaml.NewDecoder(bytes.NewReader([]byte(text))).Decode(&n))
+	return nodeValue(file, n.Content[0])
+}
+
+func nodeValue(file string, n *yaml.Node) object.Value {
+	v := object.Value{Pos: object.Pos{File: file, Line: n.Line, Column: n.Column}}
+	switch n.Kind {
+	case yaml.MappingNode:
+		v.Kind = object.KindMap
+		for i := 0; i < len(n.Content); i += 2 {
+			k := n.Content[i]
+			v.Members = append(v.Members, object.Member{
+				Name: k.Value, Pos: object.Pos{File: file, Line: k.Line, Column: k.Column}, Value: nodeValue(file, n.Content[i+1]),
+			})
+		}
+	case yaml.SequenceNode:
+		v.Kind = object.KindList
+		for _, c := range n.Content {
+			v.Items = append(v.Items, nodeValue(file, c))
+		}
+	default:
+		v.Text = n.Value
+		switch n.Tag {
+		case "!!null":
+			v.Kind, v.Text = object.KindNull, ""
+		case "!!bool":
+			v.Kind = object.KindBool
+		case "!!int", "!!float":
+			v.Kind = object.KindNumber
+		default:
+			v.Kind = object.KindString
+		}
+	}
+	return v
+}

@@ -1,0 +1,224 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package evaluate
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/inject/embed"
+	"cuelang.org/go/cue/load"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// apiVersion is the one version of the contract of native modules and
+// policies, and of Timoni's, that is understood.
+const apiVersion = "v1alpha1"
+
+// kindPolicy is ropewalk.kind of a policy module; a module of specs has none.
+const kindPolicy = "Policy"
+
+// compiled is a module that is ready to be filled. Nothing is ever compiled
+// in the context of its value again, so that it stays as large as it is. It is
+// safe for concurrent use.
+type compiled struct {
+	tree  *tree
+	value cue.Value
+	// instance holds the syntax trees, which are only read.
+	instance *build.Instance
+	files    []*ast.File
+	// timoni is set for Timoni modules only.
+	timoni  *timoniModule
+	flavour Flavour
+	kind    string
+}
+
+// compile loads and builds a module.
+func compile(m Module, schemas map[string]fs.FS) (*compiled, error) {
+	t, err := readTree(m, schemas)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := t.tags(m.Tags)
+	if err != nil {
+		return nil, err
+	}
+	timoni, err := prepareTimoni(m, t)
+	if err != nil {
+		return nil, err
+	}
+	inst, err := t.load(m, tags)
+	if err != nil {
+		return nil, err
+	}
+	if timoni != nil {
+		if err := injectRuntime(m, t, inst.Files); err != nil {
+			return nil, err
+		}
+	}
+	c := &compiled{timoni: timoni, tree: t, instance: inst, files: inst.Files}
+	c.value = cuecontext.New(cuecontext.WithInjection(embed.New())).BuildInstance(inst)
+	if inst.Err != nil {
+		return nil, t.moduleErrors(m, inst.Err)
+	}
+	if err := c.mark(m); err != nil {
+		return nil, err
+	}
+	// The syntax trees are kept by CUE; the bytes are no longer needed.
+	t.files = nil
+	return c, nil
+}
+
+// load reads the package with everything that it imports.
+func (t *tree) load(m Module, tags []string) (*build.Instance, error) {
+	instances := load.Instances([]string{"."}, &load.Config{
+		Dir:                 path.Join(virtualRoot, t.dir),
+		ModuleRoot:          path.Join(virtualRoot, t.root),
+		Overlay:             t.overlay(),
+		Registry:            offlineRegistry{t},
+		Env:                 []string{},
+		Tags:                tags,
+		Package:             t.packageName(),
+		AcceptLegacyModules: true,
+	})
+	if len(instances) != 1 {
+		return nil, fmt.Errorf("folder %q holds %d packages, expected one", t.dir, len(instances))
+	}
+	if instances[0].Err != nil {
+		return nil, t.moduleErrors(m, instances[0].Err)
+	}
+	return instances[0], nil
+}
+
+// tags are Module.Tags as the loader wants them: a name that is used in @if
+// is a switch, which is on unless its value is false; one that is used in @tag
+// has its value.
+func (t *tree) tags(values map[string]string) ([]string, error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
+	switches, fields := map[string]bool{}, map[string]bool{}
+	ifs := regexp.MustCompile(`@if\(([^)]*(?:\([^)]*\)[^)]*)*)\)`)
+	tag := regexp.MustCompile(`@tag\(\s*([\p{L}_$][\p{L}\p{N}_$]*)`)
+	word := regexp.MustCompile(`[\p{L}_$][\p{L}\p{N}_$]*`)
+	for name, data := range t.files {
+		if !strings.HasSuffix(name, ".cue") {
+			continue
+		}
+		for _, m := range ifs.FindAllSubmatch(data, -1) {
+			for _, w := range word.FindAll(m[1], -1) {
+				switches[string(w)] = true
+			}
+		}
+		for _, m := range tag.FindAllSubmatch(data, -1) {
+			fields[string(m[1])] = true
+		}
+	}
+	var out []string
+	runtime := t.runtimeNames()
+	for _, name := range object.SortedKeys(values) {
+		value := values[name]
+		if runtime[name] && !switches[name] && !fields[name] {
+			continue
+		}
+		if !switches[name] && !fields[name] {
+			known := append(object.SortedKeys(switches), object.SortedKeys(fields)...)
+			return nil, fmt.Errorf("tag %q is not declared by the module: no field has @tag(%s) and no file @if(%s)%s",
+				name, name, name, nearest(name, known))
+		}
+		if switches[name] && value != "false" {
+			out = append(out, name)
+		}
+		if fields[name] {
+			out = append(out, name+"="+value)
+		}
+	}
+	return out, nil
+}
+
+// mark tells the flavour and the kind of a module.
+func (c *compiled) mark(m Module) error {
+	native := c.value.LookupPath(cue.ParsePath("ropewalk.apiVersion"))
+	ours := c.value.LookupPath(cue.ParsePath("ropewalk"))
+	switch {
+	case ours.Exists() && c.timoni != nil:
+		e := fmt.Errorf("the module has both the mark ropewalk and the mark timoni: keep one")
+		return &object.Error{Stage: object.StageEvaluate, Pos: c.tree.at(m, ours), Path: "ropewalk", Err: e}
+	case c.timoni != nil:
+		c.flavour = FlavourTimoni
+		return nil
+	case !ours.Exists():
+		c.flavour = FlavourPlain
+		return nil
+	}
+	c.flavour = FlavourNative
+	version, err := native.String()
+	if err != nil || version != apiVersion {
+		return &object.Error{
+			Stage: object.StageEvaluate, Pos: c.tree.at(m, ours), Path: "ropewalk.apiVersion",
+			Err: fmt.Errorf("version %s is not supported, expected %q", given(native), apiVersion),
+		}
+	}
+	if kind := c.value.LookupPath(cue.ParsePath("ropewalk.kind")); kind.Exists() {
+		if c.kind, err = kind.String(); err != nil || c.kind != kindPolicy {
+			return &object.Error{
+				Stage: object.StageEvaluate, Pos: c.tree.at(m, kind), Path: "ropewalk.kind",
+				Err: fmt.Errorf("kind %s is not known, expected %q or none", given(kind), kindPolicy),
+			}
+		}
+	}
+	return nil
+}
+
+// given quotes a value for a message.
+func given(v cue.Value) string {
+	if !v.Exists() {
+		return "nothing"
+	}
+	if data, err := v.MarshalJSON(); err == nil {
+		return string(data)
+	}
+	return fmt.Sprint(v)
+}
+
+// at is the place in the module that v was written at.
+func (t *tree) at(m Module, v cue.Value) object.Pos { return t.position(m, v.Pos()) }
+
+// name is what messages call a module.
+func (m Module) name() string {
+	if m.Label != "" {
+		return m.Label
+	}
+	if m.Dir != "" && m.Dir != "." {
+		return m.Dir
+	}
+	return "inline"
+}
+
+// syntax is the files of the package and of all that it imports.
+func (c *compiled) syntax() []*ast.File {
+	var files []*ast.File
+	seen := map[*build.Instance]bool{}
+	var visit func(*build.Instance)
+	visit = func(inst *build.Instance) {
+		if seen[inst] {
+			return
+		}
+		seen[inst] = true
+		files = append(files, inst.Files...)
+		for _, i := range inst.Imports {
+			visit(i)
+		}
+	}
+	visit(c.instance)
+	return files
+}

@@ -1,0 +1,60 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package evaluate turns a CUE module and an input into nodes. It is the only
+// package that imports cuelang.org/go/cue.
+//
+// # Invariants
+//
+// A module tree is compiled once into a cached value in a context of its own;
+// that context never compiles anything again. A render is one FillPath at the
+// root, a validation, and one marshal for each object. Inputs are built in
+// throw-away contexts. That is ten times cheaper than cue export and flat in
+// memory.
+//
+// Trees are regular files in memory below a virtual root that exists on no
+// host. There is no network, no environment, no clock and no host name: tag
+// variables are not set.
+//
+// CUE can be neither cancelled nor limited from inside. [InProcess] is for a
+// user's own modules in a process of the user's own; [Pool] runs self-executed
+// worker processes that can be killed, for modules of others. Both are an
+// [Evaluator], and give the same results.
+//
+// Results depend on values, not on how they were written down: maps of the
+// input reach a module with their names in order.
+//
+// # Flavours
+//
+// A native module has the fields input, context and graph; they are validated
+// in this order, and the first that fails is reported. A plain module gets its
+// input at its root and may not be given names that it does not have. A Timoni
+// module gets the input as its values, laid over those of its own values.cue
+// leaf by leaf; its apply sets become ordered sets of nodes, its action
+// annotations policies of the node, and they stay on the object. What Timoni
+// decides that has no equivalent is in [Result].Warnings.
+//
+// # Errors
+//
+// CUE's errors say what clashes inside of CUE. What users read here is made
+// from them: CUE says where, the schema says what was expected, the table of
+// places says on which line of the user's own file. CUE hides errors behind
+// others, so a wrong part is taken out and the rest is validated again, until
+// nothing is left to say. A value that fits none of several alternatives is
+// held against the one that it is nearest to. Showing CUE's own texts would
+// have been less code; they repeat one mistake up to five times and speak of
+// empty disjunctions.
+//
+// # Decisions
+//
+// Building a module with its graph switched off until there is an input was
+// tried, because CUE evaluates a package when it is built. It saved nothing:
+// what the first evaluation finds is shared with all later ones.
+//
+// Schemas are laid over into cue.mod/pkg instead of being served by a registry:
+// a module that declares the dependency and one that only imports it then work
+// alike, and neither needs files outside of the overlay.
+//
+// Callers: render (the pipeline) and plugin/host, which chooses between the
+// two.
+package evaluate

@@ -1,0 +1,256 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package evaluate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// maxWalk bounds how deep objects are looked for.
+const maxWalk = 32
+
+// fillPlain unifies the input with the root of a module.
+func (s *session) fillPlain(input object.Value) filled {
+	if input.Kind == object.KindNone {
+		return s.fill()
+	}
+	return s.fill(part{field: fieldInput, value: input})
+}
+
+// plain gives the objects of a module without a mark: whatever has a concrete
+// apiVersion and kind.
+func (s *session) plain() ([]*object.Node, error) {
+	if err := s.plainInput(); err != nil {
+		return nil, err
+	}
+	f := s.fillPlain(s.input)
+	if err := f.root.Validate(); err != nil {
+		return nil, s.explainPlain(f, err)
+	}
+	w := walker{session: s, filled: f}
+	w.walk(f.root, 0)
+	if err := w.errs.Err(); err != nil {
+		return nil, err
+	}
+	if err := w.budget.err(); err != nil {
+		return nil, err
+	}
+	if len(w.nodes) == 0 {
+		return nil, fmt.Errorf("module %q makes no objects: no value has both a concrete apiVersion and a concrete kind", s.source.name())
+	}
+	return w.nodes, s.nameNodes(w.nodes)
+}
+
+// plainInput refuses what a root without a schema would take in silence: input
+// that is no map, and names that the module does not have.
+func (s *session) plainInput() error {
+	switch s.input.Kind {
+	case object.KindNone, object.KindNull:
+		s.input = object.Value{}
+		return nil
+	case object.KindMap:
+	default:
+		return s.report(mistake{message: "expected a map, got " + got(s.input)})
+	}
+	known := knownFields(s.module.value)
+	var errs object.Errors
+	for _, m := range s.input.Members {
+		path := object.Path{object.Field(m.Name)}
+		if !schemaStep(s.module.value, path[0]).Exists() {
+			errs = append(errs, s.report(mistake{path: path, key: true, message: unknownField(m.Name, known)}))
+		}
+	}
+	return errs.Err()
+}
+
+func (s *session) explainPlain(f filled, err error) error {
+	try := func(v object.Value) (*filling, error) {
+		f := s.fillPlain(v)
+		return f.with, f.root.Validate()
+	}
+	touched := false
+	for _, g := range (scope{}).groups(err, f.with, object.Value{}) {
+		touched = touched || len(g.places) > 0
+	}
+	if touched {
+		if errs := s.inputErrorsOf(s.module.value, nil, try); len(errs) > 0 {
+			return errs.Sorted()
+		}
+	}
+	return s.errorsOf(f, "", err)
+}
+
+// walker looks for objects.
+type walker struct {
+	session *session
+	filled  filled
+	nodes   []*object.Node
+	errs    object.Errors
+	budget  budget
+	// values, where set, keeps the values that the nodes were made of.
+	values map[*object.Node]cue.Value
+	// timoni is set for the objects of Timoni's apply sets.
+	timoni   bool
+	warnings object.Errors
+	// at is the line of the apply set.
+	at object.Pos
+}
+
+func (w *walker) walk(v cue.Value, depth int) {
+	if depth > maxWalk || w.budget.err() != nil {
+		return
+	}
+	switch v.IncompleteKind() {
+	case cue.ListKind:
+		items, err := v.List()
+		for err == nil && items.Next() {
+			w.walk(items.Value(), depth+1)
+		}
+	case cue.StructKind:
+		if isObject(v) {
+			w.take(v)
+			return
+		}
+		fields, err := v.Fields()
+		for err == nil && fields.Next() {
+			w.walk(fields.Value(), depth+1)
+		}
+	}
+}
+
+// pos is the line of the module that made the object v. Timoni's sets only
+// list objects that templates make, so the template's own line is wanted.
+func (w *walker) pos(v cue.Value) object.Pos {
+	if !w.timoni {
+		return w.session.nodePos(v)
+	}
+	kind := v.LookupPath(cue.MakePath(cue.Str("kind")))
+	return or(w.session.ownPos(kind, v), w.at)
+}
+
+// isObject reports whether v has a concrete apiVersion and a concrete kind.
+func isObject(v cue.Value) bool {
+	for _, name := range []string{"apiVersion", "kind"} {
+		if _, err := v.LookupPath(cue.MakePath(cue.Str(name))).String(); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// take makes a node of an object, or one of each of its items where it is a
+// List.
+func (w *walker) take(v cue.Value) {
+	s := w.session
+	if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
+		w.fail(s.errorsOf(w.filled, v.Path().String(), err))
+		return
+	}
+	data, err := v.MarshalJSON()
+	if err != nil {
+		w.errs = append(w.errs, s.moduleError(v, v.Path().String(), plain(err)))
+		return
+	}
+	o, err := object.Decode(data)
+	if err != nil {
+		w.errs = append(w.errs, s.moduleError(v, v.Path().String(), err.Error()))
+		return
+	}
+	pos, at := w.pos(v), v.Path().String()
+	for _, o := range expand(o) {
+		w.budget.add(len(data))
+		if w.timoni && isKustomize(o) {
+			e := s.moduleError(v, at, "configuration of kustomize is no object of a cluster and is left out")
+			e.Severity = object.SeverityWarning
+			w.warnings = append(w.warnings, e)
+			continue
+		}
+		if o.APIVersion() == "" || o.Kind() == "" || o.Name() == "" {
+			w.errs = append(w.errs, &object.Error{
+				Stage: object.StageEvaluate, Pos: pos, Path: at,
+				Err: fmt.Errorf("an object needs apiVersion, kind and metadata.name, got %q, %q and %q", o.APIVersion(), o.Kind(), o.Name()),
+			})
+			continue
+		}
+		n := &object.Node{Object: o, Pos: pos, SpecPos: s.req.Pos}
+		w.nodes = append(w.nodes, n)
+		if w.values != nil {
+			w.values[n] = v
+		}
+	}
+}
+
+func (w *walker) fail(err error) {
+	many, _ := w.session.req.fail(err).(object.Errors) //nolint:errorlint // fail gives no other type
+	w.errs = append(w.errs, many...)
+}
+
+// expand gives the items of a List, and of Lists in it; anything else is
+// itself.
+func expand(o object.Object) []object.Object {
+	if o.Kind() != "List" || o.APIVersion() != "v1" {
+		return []object.Object{o}
+	}
+	var out []object.Object
+	for _, item := range o.List("items") {
+		m, ok := item.(map[string]any)
+		if !ok {
+			out = append(out, object.Object{})
+			continue
+		}
+		out = append(out, expand(m)...)
+	}
+	return out
+}
+
+// nameNodes gives nodes ids made of their objects: kind and name, with the
+// namespace and then the group where that is not enough.
+func (s *session) nameNodes(nodes []*object.Node) error {
+	rest := nodes
+	for _, name := range []func(object.Ref) string{
+		func(r object.Ref) string { return nodeName(r.Kind, r.Name) },
+		func(r object.Ref) string { return nodeName(r.Kind, r.Namespace, r.Name) },
+		func(r object.Ref) string { return nodeName(r.Kind, r.Group, r.Namespace, r.Name) },
+	} {
+		count := map[string]int{}
+		for _, n := range rest {
+			count[name(n.Object.Ref())]++
+		}
+		var again []*object.Node
+		for _, n := range rest {
+			id := name(n.Object.Ref())
+			n.ID = object.MakeID(s.req.Spec, id)
+			if count[id] > 1 {
+				again = append(again, n)
+			}
+		}
+		rest = again
+	}
+	var errs object.Errors
+	first := map[object.ID]*object.Node{}
+	for _, n := range nodes {
+		if f, ok := first[n.ID]; ok {
+			errs = append(errs, &object.Error{
+				Stage: object.StageEvaluate, Pos: n.Pos, Node: n.ID,
+				Err:   fmt.Errorf("object %q is made twice", n.Object.Ref()),
+				Notes: []object.Note{{Pos: f.Pos, Text: "made here first"}},
+			})
+			continue
+		}
+		first[n.ID] = n
+	}
+	return errs.Err()
+}
+
+// nodeName joins what there is of parts to the second half of an id.
+func nodeName(parts ...string) string {
+	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+	return strings.ReplaceAll(strings.ToLower(strings.Join(parts, "-")), "/", "-")
+}
