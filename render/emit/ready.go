@@ -78,18 +78,29 @@ type ruleText struct {
 
 func newRules() rules { return rules{known: map[string]*ruleText{}} }
 
-func (r rules) parse(text string) *ruleText {
+// get is the rule with the text, which is not parsed yet.
+func (r rules) get(text string) *ruleText {
 	e, ok := r.known[text]
 	if !ok {
-		e = &ruleText{}
-		e.celExpr, e.err = parseCEL(text)
+		e = &ruleText{celExpr: celExpr{text: text}}
 		r.known[text] = e
 	}
 	return e
 }
 
+// parse reads the text, once.
+func (e *ruleText) parse() error {
+	if e.ast == nil && e.err == nil {
+		e.celExpr, e.err = parseCEL(e.text)
+	}
+	return e.err
+}
+
 // toLua is the tree for Argo CD.
 func (e *ruleText) toLua() (any, error) {
+	if err := e.parse(); err != nil {
+		return nil, err
+	}
 	if e.lua == nil && e.luaErr == nil {
 		e.lua, e.luaErr = luaTree(e.celExpr)
 	}
@@ -98,21 +109,29 @@ func (e *ruleText) toLua() (any, error) {
 
 // toFlux is the expression for Flux, and what it has no name for.
 func (e *ruleText) toFlux() (string, []string, error) {
+	if err := e.parse(); err != nil {
+		return "", nil, err
+	}
 	if e.flux == "" && e.fluxErr == nil {
 		e.flux, e.lost, e.fluxErr = fluxExpr(e.celExpr)
 	}
 	return e.flux, e.lost, e.fluxErr
 }
 
-// of is the readiness rules of n.
+// of is the readiness rules of n. Only what an author wrote is parsed to find
+// mistakes: our own texts have none, and the first parse of a process costs as
+// much as the rest of a small render.
 func (r rules) of(n *object.Node) ([]*ruleText, []problem) {
 	var exprs []*ruleText
 	var problems []problem
 	for i, ready := range n.ReadyWhen {
 		text, err := celOf(n, ready)
 		if err == nil {
-			e := r.parse(text)
-			if err = e.err; err == nil {
+			e := r.get(text)
+			if ready.Type == object.ReadyCEL {
+				err = e.parse()
+			}
+			if err == nil {
 				exprs = append(exprs, e)
 				continue
 			}

@@ -4,6 +4,7 @@
 package evaluate
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,6 +72,16 @@ func isTimoni(files []*ast.File) bool {
 	return false
 }
 
+// says reports whether a file of the package holds a word.
+func (t *tree) says(word string) bool {
+	for name, data := range t.files {
+		if path.Dir(name) == t.dir && strings.HasSuffix(name, ".cue") && bytes.Contains(data, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
 // hasVersion reports whether apiVersion is set somewhere in an expression, not
 // in a deeper field.
 func hasVersion(e ast.Expr) bool {
@@ -93,6 +104,11 @@ func hasVersion(e ast.Expr) bool {
 // because values are merged outside of CUE, and definitions that Timoni brings
 // along are laid over. It is nil for a tree that is not Timoni's.
 func prepareTimoni(m Module, t *tree) (*timoniModule, error) {
+	// To parse is dear, and the loader parses again: a module that never says
+	// the word is none of Timoni's.
+	if !t.says(fieldTimoni) {
+		return nil, nil
+	}
 	var files []*ast.File
 	for _, name := range object.SortedKeys(t.files) {
 		if path.Dir(name) != t.dir || !strings.HasSuffix(name, ".cue") {
