@@ -1,0 +1,38 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import "github.com/ropewalk/ropewalk/render/object"
+
+// Finding is one thing wrong with one rendered object.
+type Finding struct {
+	Node     object.ID
+	Path     object.Path
+	Severity object.Severity
+	// Message says what is wrong and what was expected.
+	Message string
+	// Hint says what to do, "" where the message says it already.
+	Hint string
+	// Rule names the check, for those who read findings as data; it is one of the
+	// Rule constants.
+	Rule string
+}
+
+// Options say what to check against. The zero value checks against the
+// built-in schemas.
+type Options struct {
+	// CRDs are CustomResourceDefinitions beside those of the render itself and
+	// the built-in set; they win over the built-in ones.
+	CRDs []object.Object
+	// KubeVersion is the version of the target cluster, such as 1.36.
+	KubeVersion string
+	// AllowSecrets names, for each spec, the Secrets that may hold data.
+	AllowSecrets map[string][]string
+	// Engine is plain, argocd or flux: an encrypted Secret suits Flux only.
+	Engine string
+	// Schemas is a cache to share between Checkers; nil makes one of its own.
+	Schemas *Schemas
+	// SkipSchemas leaves out the schema check; secrets are checked all the same.
+	SkipSchemas bool
+}

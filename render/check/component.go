@@ -1,0 +1,142 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	_ "embed" // the schemas are data in the binary
+	"strings"
+	"sync"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// kindsText has a line for each kind that a Kubernetes API server serves:
+// apiVersion, kind, scope, component.
+//
+//go:embed schemas/kinds.txt
+var kindsText string
+
+// componentsText has a line for each component, sorted by name: name, then a
+// schema as JSON. A line is found by binary search and parsed alone, so that
+// the first Deployment of a run pays for the dozen components that it uses.
+//
+//go:embed schemas/components.txt
+var componentsText string
+
+// schema describes a value of a built-in kind; [parseSchema] reads it. Its
+// text form is told in schemas/SOURCES.md.
+type schema struct {
+	Ref        string
+	Type       string
+	Format     string
+	Properties map[string]*schema
+	Items      *schema
+	Values     *schema
+	Required   []string
+	Enum       []string
+	List       string
+	Keys       []string
+	// Struct marks what the decoder of the server makes up where it is absent.
+	Struct bool
+
+	// name is that of the component, and rule is what its schema cannot say;
+	// both are empty for a schema inside a component.
+	name string
+	rule func(*at)
+
+	once        sync.Once
+	structNames []string
+}
+
+// components parses components when they are first asked for. It is safe for
+// concurrent use; the zero value is ready.
+type components struct {
+	parsed sync.Map // name -> *schema
+	empty  sync.Map // name -> whether an empty object of it is good
+}
+
+// get is the component called name. A name that the data does not hold gives
+// a schema that accepts everything, which a test excludes.
+func (c *components) get(name string) *schema {
+	if s, ok := c.parsed.Load(name); ok {
+		return s.(*schema)
+	}
+	s := &schema{}
+	if text, ok := findLine(componentsText, name); ok {
+		// The data is checked by a test; what cannot be read accepts all.
+		if read, err := parseSchema(text); err == nil {
+			s = read
+		}
+	}
+	s.name, s.rule = name, ruleFor(name)
+	first, _ := c.parsed.LoadOrStore(name, s)
+	return first.(*schema)
+}
+
+// structs is the names of the members that the server makes up where they are
+// absent, but for the status, which it fills in itself.
+func (s *schema) structs() []string {
+	s.once.Do(func() {
+		for _, name := range object.SortedKeys(s.Properties) {
+			if s.Properties[name].Struct && name != "status" {
+				s.structNames = append(s.structNames, name)
+			}
+		}
+	})
+	return s.structNames
+}
+
+// findLine is what follows name and a space on the line of text that begins
+// with them; the lines are sorted by name.
+func findLine(text, name string) (string, bool) {
+	for lo, hi := 0, len(text); lo < hi; {
+		mid := lo + (hi-lo)/2
+		start := lo + strings.LastIndexByte(text[lo:mid], '\n') + 1
+		end := len(text)
+		if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
+			end = start + i
+		}
+		key, rest, _ := strings.Cut(text[start:end], " ")
+		switch strings.Compare(name, key) {
+		case 0:
+			return rest, true
+		case -1:
+			hi = start
+		default:
+			lo = end + 1
+		}
+	}
+	return "", false
+}
+
+// kindInfo is what a line of kindsText says.
+type kindInfo struct {
+	namespaced bool
+	component  string
+}
+
+// builtInKind looks a kind up by its apiVersion.
+func builtInKind(apiVersion, kind string) (kindInfo, bool) {
+	key := apiVersion + " " + kind + " "
+	i := 0
+	if !strings.HasPrefix(kindsText, key) {
+		if i = strings.Index(kindsText, "\n"+key); i < 0 {
+			return kindInfo{}, false
+		}
+		i++
+	}
+	line, _, _ := strings.Cut(kindsText[i+len(key):], "\n")
+	scope, component, _ := strings.Cut(line, " ")
+	return kindInfo{namespaced: scope == "Namespaced", component: component}, true
+}
+
+// eachBuiltIn calls yield for each kind that the API server serves.
+func eachBuiltIn(yield func(apiVersion, kind string) bool) {
+	for line := range strings.Lines(kindsText) {
+		fields := strings.Fields(line)
+		if len(fields) == 4 && !yield(fields[0], fields[1]) {
+			return
+		}
+	}
+}

@@ -1,0 +1,185 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// custom judges a custom resource in the order of an API server: unknown
+// fields, nulls, defaults, schema, lists, and CEL where the rest is good.
+func (c *Checker) custom(a *at, d *definition) {
+	o := a.w.root
+	v := d.version(o.Version())
+	if v == nil || !v.Served {
+		c.notServed(a, d)
+		return
+	}
+	compiled, err := c.schemas.compile(d, v)
+	if err != nil {
+		// A definition of the render has findings of its own.
+		a.field("kind").fail(RuleDefinition, "cannot be checked: the schema of %s in its CustomResourceDefinition is no good: %s", o.APIVersion(), oneLine(err.Error()))
+		return
+	}
+	// The metadata has the same form in every kind.
+	a.w.value(a.field("metadata"), &schema{Ref: "meta.v1.ObjectMeta"})
+	content := o.Clone()
+	unknown := pruning.PruneWithOptions(map[string]any(content), compiled.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	for _, text := range unknown {
+		c.unknownField(a, compiled, text)
+	}
+	defaulting.PruneNonNullableNullsWithoutDefaults(map[string]any(content), compiled.schema)
+	defaulting.Default(map[string]any(content), compiled.schema)
+	// The server fills metadata in before it judges.
+	problems := validation.ValidateCustomResource(nil, map[string]any(content), compiled.validator)
+	problems = append(problems, listtype.ValidateListSetsAndMaps(nil, compiled.schema, content)...)
+	for _, p := range problems {
+		reword(a, compiled, content, p)
+	}
+	if len(problems) > 0 {
+		return
+	}
+	broken, _ := compiled.rules.judge(context.Background(), nil, map[string]any(content), celconfig.RuntimeCELCostBudget)
+	for _, p := range broken {
+		path, _ := locate(map[string]any(content), strings.TrimPrefix(p.Field, "<nil>"))
+		f := a.fail(RuleCEL, "%s", ruleMessage(p))
+		f.Path = path
+	}
+}
+
+// ruleMessage is what the author of a CEL rule says.
+func ruleMessage(p *field.Error) string {
+	detail := oneLine(p.Detail)
+	if rule, ok := strings.CutPrefix(detail, "failed rule: "); ok {
+		return "breaks the rule of its kind: " + rule
+	}
+	return detail
+}
+
+// notServed names the versions that there are.
+func (c *Checker) notServed(a *at, d *definition) {
+	served := d.served()
+	for i, v := range served {
+		served[i] = d.Group + "/" + v
+	}
+	f := a.field("apiVersion").fail(RuleAPIVersion, "%s %s is not served", a.w.root.APIVersion(), a.w.root.Kind())
+	switch len(served) {
+	case 0:
+		f.Hint = "no version of the kind is"
+	case 1:
+		f.Hint = "use " + served[0]
+	default:
+		f.Hint = "served: " + strings.Join(served, ", ")
+	}
+}
+
+// unknownField says that a field has no meaning, and which one was probably
+// meant.
+func (c *Checker) unknownField(a *at, compiled *compiled, text string) {
+	path, _ := locate(map[string]any(a.w.root), text)
+	f := a.fail(RuleUnknownField, "is not a known field")
+	f.Path = path
+	if len(path) == 0 {
+		return
+	}
+	parent, ok := schemaAt(compiled.schema, path[:len(path)-1])
+	if !ok {
+		return
+	}
+	known := object.SortedKeys(parent.Properties)
+	if best := nearest(path[len(path)-1].Name, known); best != "" {
+		f.Hint = "did you mean " + strconv.Quote(best) + "?"
+	} else if len(known) > 0 && len(known) <= 8 {
+		f.Hint = "known fields: " + strings.Join(known, ", ")
+	}
+}
+
+// schemaAt follows a path through a schema.
+func schemaAt(s *structural.Structural, path object.Path) (*structural.Structural, bool) {
+	for _, step := range path {
+		switch {
+		case step.IsIndex && s.Items != nil:
+			s = s.Items
+		case step.IsIndex:
+			return nil, false
+		default:
+			p, ok := s.Properties[step.Name]
+			if !ok && s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+				p, ok = *s.AdditionalProperties.Structural, true
+			}
+			if !ok {
+				return nil, false
+			}
+			s = &p
+		}
+	}
+	return s, true
+}
+
+// locate reads a path as the libraries write it, with names joined by dots
+// though names may hold dots themselves: what the object has decides. It
+// returns the value there, nil where there is none.
+func locate(v any, text string) (object.Path, any) {
+	var path object.Path
+	for text != "" && text != "<nil>" {
+		text = strings.TrimPrefix(text, ".")
+		if rest, ok := strings.CutPrefix(text, "["); ok {
+			inside, after, _ := strings.Cut(rest, "]")
+			text = after
+			if l, isList := v.([]any); isList {
+				if i, err := strconv.Atoi(inside); err == nil {
+					path, v = append(path, object.Index(i)), nil
+					if i >= 0 && i < len(l) {
+						v = l[i]
+					}
+					continue
+				}
+			}
+			path, v = append(path, object.Field(inside)), member(v, inside)
+			continue
+		}
+		name := longestMember(v, text)
+		if name == "" {
+			end := strings.IndexAny(text, ".[")
+			if end < 0 {
+				end = len(text)
+			}
+			name = text[:end]
+		}
+		if name == "" {
+			break
+		}
+		path, v, text = append(path, object.Field(name)), member(v, name), text[len(name):]
+	}
+	return path, v
+}
+
+func member(v any, name string) any {
+	m, _ := v.(map[string]any)
+	return m[name]
+}
+
+// longestMember is the longest member of v that text begins with as a whole.
+func longestMember(v any, text string) (best string) {
+	m, _ := v.(map[string]any)
+	for name := range m {
+		rest, ok := strings.CutPrefix(text, name)
+		if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && len(name) > len(best) {
+			best = name
+		}
+	}
+	return best
+}

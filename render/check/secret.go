@@ -1,0 +1,93 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// isSecret reports whether o holds secrets by its kind.
+func isSecret(o object.Object) bool { return o.Kind() == "Secret" && o.Group() == "" }
+
+// isEncrypted reports whether o carries the mark that SOPS leaves on what it
+// encrypted (github.com/getsops/sops, stores/stores.go).
+func isEncrypted(o object.Object) bool {
+	return o.Text("sops", "mac") != "" && o.Text("sops", "lastmodified") != ""
+}
+
+// secrets refuses Secrets that hold data. It names no value and no key: what
+// is written in the wrong place must not end up in a log.
+func (c *Checker) secrets(a *at) {
+	o := a.w.root
+	if o.Group() == "" && strings.HasSuffix(o.Kind(), "List") {
+		for _, item := range a.field("items").items() {
+			if m, ok := item.v.(map[string]any); ok && isSecret(m) && held(item, false) > 0 {
+				item.fail(RuleSecret, "is a Secret that holds data, which a render must not").Hint = "write each item of a List as an object of its own"
+			}
+		}
+		return
+	}
+	encrypted := isEncrypted(o)
+	if encrypted {
+		c.encrypted(a)
+	}
+	if !isSecret(o) || slices.Contains(c.options.AllowSecrets[a.w.node.Spec()], o.Name()) {
+		return
+	}
+	n := held(a, encrypted)
+	if n == 0 {
+		return
+	}
+	what := "values"
+	if n == 1 {
+		what = "value"
+	}
+	if encrypted {
+		a.fail(RuleSecret, "is marked as encrypted but holds %d %s in the clear", n, what).Hint = "encrypt the file again with SOPS"
+		return
+	}
+	a.fail(RuleSecret, "holds %d secret %s, which a render must not", n, what).Hint =
+		"use an ExternalSecret or a reference to a Secret of the cluster, encrypt it with SOPS for Flux, or allow this Secret by name"
+}
+
+// held is how many values data and stringData hold. With encrypted, only the
+// values in the clear count.
+func held(a *at, encrypted bool) (n int) {
+	for _, list := range [...]string{"data", "stringData"} {
+		m := a.field(list)
+		if _, ok := m.v.(map[string]any); !ok {
+			if !m.empty() {
+				n++
+			}
+			continue
+		}
+		for _, key := range m.names() {
+			v := m.field(key)
+			if !v.empty() && (!encrypted || !ciphertext(v.text())) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// ciphertext reports whether SOPS made the text.
+func ciphertext(text string) bool {
+	return strings.HasPrefix(text, "ENC[") && strings.HasSuffix(text, "]")
+}
+
+// encrypted judges an object that SOPS encrypted by what the engine can do.
+func (c *Checker) encrypted(a *at) {
+	switch c.options.Engine {
+	case "flux":
+	case "argocd":
+		a.field("sops").fail(RuleEncrypted, "is encrypted with SOPS, which Argo CD cannot decrypt").Hint =
+			"use an ExternalSecret"
+	default:
+		a.field("sops").warn(RuleEncrypted, "is encrypted with SOPS: decrypt it before it is applied")
+	}
+}
