@@ -8,6 +8,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ropewalk/ropewalk/render/check"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/graph"
@@ -20,6 +21,10 @@ type Renderer struct {
 	// Evaluator evaluates modules: in process for a user's own, in workers for
 	// those of others.
 	Evaluator evaluate.Evaluator
+	// Schemas keeps what the check has compiled from render to render. A process
+	// that renders more than once gives one to every Renderer; nil is fine where
+	// it does not.
+	Schemas *check.Schemas
 }
 
 // Render runs every stage. The error is an [Errors] with every mistake that

@@ -105,8 +105,12 @@ func (r Renderer) violations(ctx context.Context, s Spec, result evaluate.Result
 
 // check judges the nodes and gives every finding the user's line.
 func (r Renderer) check(ctx context.Context, req Request, nodes []*object.Node) (Errors, error) {
+	options := req.Check
+	if options.Schemas == nil {
+		options.Schemas = r.Schemas
+	}
 	bySpec := map[string][]check.Finding{}
-	for _, f := range check.New(req.Check).Check(nodes) {
+	for _, f := range check.New(options).Check(nodes) {
 		bySpec[f.Node.Spec()] = append(bySpec[f.Node.Spec()], f)
 	}
 	if len(bySpec) == 0 {
@@ -124,7 +128,19 @@ func (r Renderer) check(ctx context.Context, req Request, nodes []*object.Node) 
 		}
 		out = append(out, found...)
 	}
+	// What is wrong with the schemas themselves belongs to no spec.
+	for _, f := range bySpec[""] {
+		out = append(out, finding(f))
+	}
 	return out, nil
+}
+
+// finding is f as an error that has no place yet.
+func finding(f check.Finding) *Error {
+	return &Error{
+		Stage: object.StageCheck, Severity: f.Severity, Node: f.Node,
+		Path: f.Path.String(), Err: errors.New(f.Message), Hint: f.Hint,
+	}
 }
 
 // locate gives the findings of one spec the user's line; written holds the
@@ -142,10 +158,7 @@ func (r Renderer) locate(
 	}
 	var out Errors
 	for i, f := range findings {
-		e := &Error{
-			Stage: object.StageCheck, Severity: f.Severity, Node: f.Node,
-			Path: f.Path.String(), Err: errors.New(f.Message), Hint: f.Hint,
-		}
+		e := finding(f)
 		if !origins[i].Module.IsValid() {
 			origins[i].Module = written[f.Node]
 		}
