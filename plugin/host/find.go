@@ -36,8 +36,6 @@ type finding struct {
 	// places are the places of files by their name in positions.
 	places map[string]place
 	errs   object.Errors
-	// name is that of the directory of the first argument.
-	name string
 }
 
 func newFinding(opts Options) (*finding, error) {
@@ -129,9 +127,6 @@ func (f *finding) area(dir string, absolute bool) (*area, string, error) {
 	a, rel, err := openArea(dir, f.opts.Root, f.base, absolute)
 	if err != nil {
 		return nil, "", err
-	}
-	if f.name == "" {
-		f.name = filepath.Base(dir)
 	}
 	for _, known := range f.areas {
 		if known.dir == a.dir && known.absolute == a.absolute {

@@ -96,7 +96,7 @@ func (l *loading) project() Loaded {
 	l.context, l.inputs, l.policies = p.Context, inputs, p.Policies
 	out := Loaded{Name: p.Name, Project: p, Texts: map[string][]byte{}}
 	if out.Name == "" {
-		out.Name = nameOf(l.name)
+		out.Name = nameOf(l.overlays.names)
 	}
 	out.Request.Emit = l.opts.Emit
 	if out.Request.Emit.Name == "" {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -253,16 +252,12 @@ func (m *modules) sources(name string) map[string]evaluate.Source {
 	return out
 }
 
-// nameOf is a name for a project without one.
-func nameOf(dir string) string {
-	name := strings.Trim(strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(filepath.Base(dir))), "-")
-	if name == "" {
-		return "ropewalk"
+// nameOf is a name for a project without one: that of its only spec. The name
+// of its folder is none, because it differs from checkout to checkout and the
+// same request gives the same bytes everywhere.
+func nameOf(specs []string) string {
+	if len(specs) == 1 {
+		return specs[0]
 	}
-	return name[:min(len(name), 63)]
+	return "ropewalk"
 }
