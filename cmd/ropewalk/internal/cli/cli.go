@@ -41,12 +41,23 @@ func Main() int {
 		return serveWorker()
 	}
 	tuneMemory()
+	closeEnvironment()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// The second signal ends the process at once, as the first one would have
 	// without us.
 	context.AfterFunc(ctx, stop)
 	return Run(ctx, os.Args[1:], processStreams())
+}
+
+// closeEnvironment takes away the variables by which CUE can be told to think
+// otherwise: the same request gives the same result for every user. CUE reads
+// them when it first evaluates, not when it is linked.
+func closeEnvironment() {
+	for _, name := range []string{"CUE_DEBUG", "CUE_EXPERIMENT"} {
+		// It fails only for names that cannot be.
+		_ = os.Unsetenv(name)
+	}
 }
 
 // processStreams are those of the process.

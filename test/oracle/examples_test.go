@@ -1,0 +1,40 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTheServerTakesEveryObjectOfEveryExample renders the examples by the
+// command, as a user would, and hands every object to the server's validation.
+func TestTheServerTakesEveryObjectOfEveryExample(t *testing.T) {
+	command := filepath.Join(t.TempDir(), "ropewalk")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", command, "./cmd/ropewalk")
+	build.Dir = "../.."
+	build.Stderr = os.Stderr
+	require.NoError(t, build.Run())
+	for _, args := range [][]string{
+		{"shop"}, {"environments"}, {"environments", "--env", "staging"}, {"environments", "--env", "prod"},
+	} {
+		for _, dialect := range []string{"plain", "argocd", "flux"} {
+			render := exec.CommandContext(t.Context(), command, append([]string{"render", "--dialect", dialect}, args...)...)
+			render.Dir = "../../cue/examples"
+			render.Stderr = os.Stderr
+			manifests, err := render.Output()
+			require.NoError(t, err, args)
+			verdicts := NewJudge().Stream(args[0], manifests)
+			require.NotEmpty(t, verdicts)
+			for _, v := range verdicts {
+				require.False(t, v.Skipped, v.Object)
+				require.False(t, v.Refused, "%s: %v", v.Object, v.Causes)
+			}
+		}
+	}
+}
