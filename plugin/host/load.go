@@ -130,7 +130,7 @@ func (l *loading) checkContext(c spec.Context) {
 		}
 	}
 	if c.Engine != "" && !slices.Contains(spec.Engines(), c.Engine) {
-		l.fail(object.Pos{File: "--dialect " + c.Engine}, spec.Suggest(c.Engine, spec.Engines()),
+		l.fail(object.Pos{File: "--dialect " + c.Engine}, object.Suggest(c.Engine, spec.Engines()),
 			fmt.Errorf("dialect %q is not known", c.Engine))
 	}
 	if err := spec.CheckName(c.Namespace); c.Namespace != "" && err != nil {
@@ -170,7 +170,7 @@ func (l *loading) dependencies(req *render.Request) {
 			case !whole[t.Name]:
 				l.errs = append(l.errs, &object.Error{
 					Stage: object.StageSpec, Pos: d.Pos, Path: "spec.dependsOn",
-					Err: fmt.Errorf("no spec is called %q", d.Name), Hint: spec.Suggest(d.Name, l.overlays.names),
+					Err: fmt.Errorf("no spec is called %q", d.Name), Hint: object.Suggest(d.Name, l.overlays.names),
 				})
 			}
 		}

@@ -160,7 +160,7 @@ func (m *modules) tree(w wanted) (source.Tree, bool) {
 	case w.ref.Type == spec.RefInline || w.ref.Type == spec.RefConfigMap:
 		e.Pos = w.ref.Pos
 	case w.ref.Type == spec.RefEmbedded && errors.Is(err, source.ErrNotFound) && w.ref.Path == "":
-		e.Hint = spec.Suggest(w.ref.Ref, m.host.EmbeddedNames)
+		e.Hint = object.Suggest(w.ref.Ref, m.host.EmbeddedNames)
 		if len(m.host.EmbeddedNames) == 0 {
 			e.Hint = ""
 		}
@@ -206,7 +206,7 @@ func (m *modules) manifest(name string) (spec.Manifest, error) {
 	switch len(found) {
 	case 0:
 		return spec.Manifest{}, source.Refuse(source.ErrNotFound,
-			fmt.Sprintf("no ConfigMap of the project is called %q (%s)", name, spec.Suggest(name, names)))
+			fmt.Sprintf("no ConfigMap of the project is called %q (%s)", name, object.Suggest(name, names)))
 	case 1:
 		return found[0], nil
 	}

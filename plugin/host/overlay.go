@@ -72,7 +72,7 @@ func (o *overlays) known(name string, pos object.Pos) bool {
 		}
 	}
 	if !o.unsure {
-		o.fail(pos, spec.Suggest(name, o.names), fmt.Errorf("no spec is called %q", name))
+		o.fail(pos, object.Suggest(name, o.names), fmt.Errorf("no spec is called %q", name))
 	}
 	return false
 }

@@ -34,9 +34,12 @@ func (d *nodeDecoder) field(name string, data []byte, v cue.Value) {
 	case "apply":
 		d.apply(value, v)
 	default:
-		d.unknown(v, nil, name, []string{"object", "dependsOn", "readyWhen", "apply"})
+		d.unknown(v, nil, name, nodeFields())
 	}
 }
+
+// nodeFields are the fields of a node.
+func nodeFields() []string { return []string{"object", "dependsOn", "readyWhen", "apply"} }
 
 // finish checks the node as a whole.
 func (d *nodeDecoder) finish(v cue.Value) {

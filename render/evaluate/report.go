@@ -251,6 +251,10 @@ func words(e cueerrors.Error) string {
 	format, args := e.Msg()
 	switch format {
 	case formatUnknown:
+		// The schema closes a node before we decode it: the words are the same.
+		if p := e.Path(); len(p) == 4 && p[0] == fieldGraph && p[1] == fieldNodes {
+			return unknownField(p[3], nodeFields())
+		}
 		return "field is not known here"
 	case formatRequired:
 		return "is missing"

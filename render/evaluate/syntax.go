@@ -122,7 +122,7 @@ type reader struct {
 	hops   int
 }
 
-// value reads the expression of the innermost field.
+// value reads the expression of the innermost field or let.
 func (r *reader) value(around []ast.Node) (object.Path, bool) {
 	for i := len(around) - 1; i >= 0; i-- {
 		switch n := around[i].(type) {
@@ -131,6 +131,9 @@ func (r *reader) value(around []ast.Node) (object.Path, bool) {
 				return nil, false
 			}
 			return r.refs(n.Value)
+		case *ast.LetClause:
+			// CUE gives a value that was named by let the place of the let.
+			return r.refs(n.Expr)
 		case *ast.Comprehension, *ast.StructLit:
 			return nil, false
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // manyNames is how many known names a message lists at most.
@@ -24,42 +26,11 @@ func unknownField(name string, known []string) string {
 // nearest suggests the known name that name was probably meant to be: "" where
 // none is near.
 func nearest(name string, known []string) string {
-	best, least := "", 1+max(len(name), 3)/3
-	for _, k := range known {
-		if d := distance(strings.ToLower(name), strings.ToLower(k)); d < least || (d == least && best == "" && d <= 2) {
-			best, least = k, d
-		}
-	}
-	if best == "" {
+	best, ok := object.Nearest(name, known)
+	if !ok {
 		return ""
 	}
 	return fmt.Sprintf(", did you mean %q?", best)
-}
-
-// distance is how many letters must be inserted, left out, replaced or
-// swapped with their neighbour to make b of a.
-func distance(a, b string) int {
-	s, t := []rune(a), []rune(b)
-	before, last := make([]int, len(t)+1), make([]int, len(t)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range s {
-		row := make([]int, len(t)+1)
-		row[0] = i + 1
-		for j := range t {
-			cost := 1
-			if s[i] == t[j] {
-				cost = 0
-			}
-			row[j+1] = min(row[j]+1, last[j+1]+1, last[j]+cost)
-			if i > 0 && j > 0 && s[i] == t[j-1] && s[i-1] == t[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-		before, last = last, row
-	}
-	return last[len(t)]
 }
 
 // quoted lists words as "a", "b" or "c".

@@ -123,7 +123,7 @@ func (f *fields) enum(name string, values ...string) string {
 }
 
 func didYouMean(word string, known []string) string {
-	if name, ok := Nearest(word, known); ok {
+	if name, ok := object.Nearest(word, known); ok {
 		return fmt.Sprintf("did you mean %q?", name)
 	}
 	return ""
@@ -201,7 +201,7 @@ func (f *fields) done() {
 	for _, m := range f.value.Members {
 		if !slices.Contains(f.known, m.Name) {
 			f.stray = f.stray || len(f.path) <= 1
-			f.fail(m.Pos, f.path.Append(object.Field(m.Name)), Suggest(m.Name, f.known), "unknown field %q", m.Name)
+			f.fail(m.Pos, f.path.Append(object.Field(m.Name)), object.Suggest(m.Name, f.known), "unknown field %q", m.Name)
 		}
 	}
 }

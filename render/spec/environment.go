@@ -27,7 +27,7 @@ func (p Project) Overlay(environment string, specs []string) (Context, map[strin
 		errs = append(errs, &object.Error{
 			Stage: object.StageSpec, Pos: object.Pos{File: "--env " + environment},
 			Err:  fmt.Errorf("environment %q is not known", environment),
-			Hint: Suggest(environment, object.SortedKeys(p.Environments)),
+			Hint: object.Suggest(environment, object.SortedKeys(p.Environments)),
 		})
 	}
 	return p.Context.Merge(env.Context), env.Inputs, errs.Sorted().Err()
@@ -48,7 +48,7 @@ func (e Environment) strangers(specs []string) object.Errors {
 			Stage: object.StageSpec, Pos: e.Inputs[name].Pos,
 			Path: object.Fields("spec", "environments", e.Name, "inputs", name).String(),
 			Err:  fmt.Errorf("no spec is called %q", name),
-			Hint: Suggest(name, specs),
+			Hint: object.Suggest(name, specs),
 		})
 	}
 	return errs

@@ -137,7 +137,7 @@ func (p *parsing) unknown(v object.Value, kind string) {
 		p.fail(at.Pos, path, "known kinds: "+strings.Join(kinds(), ", "),
 			"%q is not available in this version", kind)
 	default:
-		p.fail(at.Pos, path, Suggest(kind, kinds()), "%q is not known", kind)
+		p.fail(at.Pos, path, object.Suggest(kind, kinds()), "%q is not known", kind)
 	}
 }
 

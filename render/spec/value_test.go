@@ -206,7 +206,7 @@ func TestNearest(t *testing.T) {
 	for word, want := range map[string]string{
 		"dependOn": "dependsOn", "inptu": "input", "Input": "input", "xyz": "", "": "", "in": "",
 	} {
-		got, _ := spec.Nearest(word, []string{"input", "dependsOn"})
+		got, _ := object.Nearest(word, []string{"input", "dependsOn"})
 		require.Equal(t, want, got, word)
 	}
 }

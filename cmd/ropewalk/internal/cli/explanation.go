@@ -11,7 +11,6 @@ import (
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
-	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // findNode is the node that name means: its id, the part of an id after the
@@ -61,7 +60,7 @@ func nearest(nodes []*object.Node, name string) string {
 	for _, n := range nodes {
 		known = append(known, string(n.ID), n.Object.Kind()+"/"+n.Object.Name())
 	}
-	best, ok := spec.Nearest(name, known)
+	best, ok := object.Nearest(name, known)
 	if !ok {
 		return "\"ropewalk graph\" lists every object"
 	}

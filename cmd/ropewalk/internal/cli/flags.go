@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // choice is a flag that takes one of a few words.
@@ -108,7 +108,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			known = append(known, f.Name)
 		}
 	})
-	best, ok := spec.Nearest(unknown.GetSpecifiedName(), known)
+	best, ok := object.Nearest(unknown.GetSpecifiedName(), known)
 	if !ok {
 		return err
 	}

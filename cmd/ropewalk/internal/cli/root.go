@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // app is one run of the command line.
@@ -136,7 +135,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 	for _, c := range root.Commands() {
 		known = append(known, c.Name())
 	}
-	if near, ok := spec.Nearest(name, known); ok {
+	if near, ok := object.Nearest(name, known); ok {
 		return fmt.Errorf("unknown command %q: did you mean %q?", name, near)
 	}
 	return fmt.Errorf("unknown command %q", name)

@@ -1,0 +1,70 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Nearest is the known name that word was most likely meant to be: at most a
+// third of its letters away, counting a swap of two neighbours as one, or one
+// that begins with it; ok is false where none is near.
+func Nearest(word string, known []string) (name string, ok bool) {
+	const letters = 3
+	best := len(word) / letters
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		d := distance(strings.ToLower(word), strings.ToLower(k))
+		if len(word) >= letters && strings.HasPrefix(k, word) {
+			d = min(d, 1)
+		}
+		if d <= best && (!ok || d < best) {
+			name, best, ok = k, d, true
+		}
+	}
+	return name, ok
+}
+
+// distance is how many letters must be added, dropped, changed or swapped with
+// their neighbour to make b of a (optimal string alignment).
+func distance(a, b string) int {
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
+
+// Suggest is the hint for an unknown word: the nearest known one, or all of
+// them.
+func Suggest(word string, known []string) string {
+	if name, ok := Nearest(word, known); ok {
+		return fmt.Sprintf("did you mean %q?", name)
+	}
+	if len(known) == 0 {
+		return "none is known"
+	}
+	const most = 12
+	sorted := slices.Sorted(slices.Values(known))
+	if len(sorted) > most {
+		return fmt.Sprintf("known: %s and %d more", strings.Join(sorted[:most], ", "), len(sorted)-most)
+	}
+	return "known: " + strings.Join(sorted, ", ")
+}

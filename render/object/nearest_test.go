@@ -1,0 +1,46 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestNearestGuessesOnlyWhatIsNear(t *testing.T) {
+	tests := map[string]struct {
+		word  string
+		known []string
+		want  string
+	}{
+		"a letter too few":               {"replica", []string{"image", "replicas"}, "replicas"},
+		"two letters swapped":            {"paht", []string{"git", "path"}, "path"},
+		"another case":                   {"DEPENDSON", []string{"dependsOn"}, "dependsOn"},
+		"the beginning":                  {"depend", []string{"dependsOn"}, "dependsOn"},
+		"the first in order of a draw":   {"cat", []string{"rat", "bat"}, "bat"},
+		"nothing where all letters go":   {"zzz", []string{"abc"}, ""},
+		"nothing for one letter":         {"x", []string{"y"}, ""},
+		"nothing where nothing is known": {"x", nil, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, ok := Nearest(tt.word, tt.known)
+			require.Equal(t, tt.want, got)
+			require.Equal(t, tt.want != "", ok)
+		})
+	}
+}
+
+func TestSuggestListsWhatIsKnown(t *testing.T) {
+	require.Equal(t, `did you mean "path"?`, Suggest("paht", []string{"path"}))
+	require.Equal(t, "known: a, b", Suggest("zzz", []string{"b", "a"}))
+	require.Equal(t, "none is known", Suggest("zzz", nil))
+	var many []string
+	for i := range 20 {
+		many = append(many, fmt.Sprintf("name-%02d", i))
+	}
+	require.Contains(t, Suggest("zzz", many), "name-11 and 8 more")
+}
