@@ -40,8 +40,8 @@ func Main() int {
 	if len(os.Args) > 1 && os.Args[1] == evaluate.WorkerArg {
 		return serveWorker()
 	}
-	tuneMemory()
 	closeEnvironment()
+	tuneMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// The second signal ends the process at once, as the first one would have
@@ -52,11 +52,19 @@ func Main() int {
 
 // closeEnvironment takes away the variables by which CUE can be told to think
 // otherwise: the same request gives the same result for every user. CUE reads
-// them when it first evaluates, not when it is linked.
+// them before main begins, so a process that has them starts again without.
 func closeEnvironment() {
+	open := false
 	for _, name := range []string{"CUE_DEBUG", "CUE_EXPERIMENT"} {
-		// It fails only for names that cannot be.
-		_ = os.Unsetenv(name)
+		if _, set := os.LookupEnv(name); set {
+			// It fails only for names that cannot be.
+			open, _ = true, os.Unsetenv(name)
+		}
+	}
+	if self, err := os.Executable(); open && err == nil {
+		// It returns only where it cannot start; the variables speak of
+		// debugging, which is no reason to fail.
+		_ = syscall.Exec(self, os.Args, os.Environ())
 	}
 }
 
