@@ -66,7 +66,7 @@ func compile(m Module, schemas map[string]fs.FS) (*compiled, error) {
 		}
 	}
 	c := &compiled{timoni: timoni, tree: t, instance: inst, files: inst.Files}
-	c.value = cuecontext.New(cuecontext.WithInjection(embed.New())).BuildInstance(inst)
+	c.value = cuecontext.New(cuecontext.WithInjection(embed.New()), cuecontext.CUE_DEBUG("")).BuildInstance(inst)
 	if inst.Err != nil {
 		return nil, t.moduleErrors(m, inst.Err)
 	}

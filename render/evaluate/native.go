@@ -19,6 +19,7 @@ const (
 	fieldContext = "context"
 	fieldGraph   = "graph"
 	fieldNodes   = "nodes"
+	fieldObject  = "object"
 )
 
 // filled is a module with an input in it.
@@ -184,7 +185,16 @@ func (b *budget) err() error {
 
 // nodePos is the line of the module that made the node v.
 func (s *session) nodePos(v cue.Value) object.Pos {
-	return s.ownPos(v, v.LookupPath(cue.ParsePath("object")), v.LookupPath(cue.ParsePath("object.kind")))
+	made := v.LookupPath(cue.MakePath(cue.Str(fieldObject)))
+	kind := made.LookupPath(cue.MakePath(cue.Str("kind")))
+	// Where a value was written first is cheap to ask; which of its parts the
+	// module itself wrote is not, and there is a node for every object.
+	for _, cheap := range []cue.Value{v, made} {
+		if p := cheap.Pos(); cheap.Exists() && s.module.tree.own(p) {
+			return s.module.tree.position(s.source, p)
+		}
+	}
+	return s.ownPos(v, made, kind)
 }
 
 // ownPos is the line of the module that made the first of values. A value may
