@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/mod/modfile"
@@ -121,7 +122,7 @@ func (t *tree) hasPackage() bool {
 }
 
 // findRoot takes the nearest folder with a module file; a tree without one
-// gets a file at its root.
+// gets a file at its root, where it needs one.
 func (t *tree) findRoot() {
 	for d := t.dir; ; d = path.Dir(d) {
 		if data, ok := t.files[path.Join(d, modFile)]; ok {
@@ -131,6 +132,9 @@ func (t *tree) findRoot() {
 		}
 		if d == "." {
 			t.root = "."
+			if !t.needsModule() {
+				break
+			}
 			t.files[modFile] = []byte(`module: "module.local@v0"` + "\n" + `language: version: "` + languageVersion + `"` + "\n")
 			break
 		}
@@ -140,9 +144,44 @@ func (t *tree) findRoot() {
 	delete(t.files, path.Join(t.root, localModFile))
 }
 
+// needsModule reports whether the tree means nothing without a module file: it
+// imports more than CUE's own library, or embeds files. To read a module file
+// costs the loader as much as a small module itself.
+func (t *tree) needsModule() bool {
+	for name, data := range t.files {
+		switch {
+		case !strings.HasSuffix(name, ".cue"):
+		case bytes.Contains(data, []byte("@extern")), bytes.Contains(data, []byte("@embed")):
+			return true
+		case bytes.Contains(data, []byte("import")):
+			f, err := parser.ParseFile(name, data, parser.ImportsOnly)
+			if err != nil || importsModules(f) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// importsModules reports whether a file imports more than CUE's own library,
+// whose paths have no dot in their first part.
+func importsModules(f *ast.File) bool {
+	for i := range f.ImportSpecs() {
+		if first, _, _ := strings.Cut(unquote(i.Path.Value), "/"); strings.Contains(first, ".") {
+			return true
+		}
+	}
+	return false
+}
+
 // withLanguage completes a module file from before language versions, which the
 // loader takes for the module but not for what lies in its cue.mod/pkg.
 func withLanguage(data []byte) []byte {
+	// A file that says the word is not from before; what is wrong with it is the
+	// loader's to say, and to read it twice costs as much as a small module.
+	if bytes.Contains(data, []byte("language")) {
+		return data
+	}
 	if _, err := modfile.ParseNonStrict(data, modFile); err == nil {
 		return data
 	}
