@@ -42,8 +42,9 @@ type compiled struct {
 	kind    string
 }
 
-// compile loads and builds a module.
-func compile(m Module, schemas map[string]fs.FS) (*compiled, error) {
+// compile loads and builds a module, past CUE's loader where quick allows it
+// and nothing needs the loader.
+func compile(m Module, schemas map[string]fs.FS, quick bool) (*compiled, error) {
 	t, err := readTree(m, schemas)
 	if err != nil {
 		return nil, err
@@ -56,26 +57,58 @@ func compile(m Module, schemas map[string]fs.FS) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	inst, err := t.load(m, tags)
-	if err != nil {
-		return nil, err
-	}
-	if timoni != nil {
-		if err := injectRuntime(m, t, inst.Files); err != nil {
+	c := &compiled{timoni: timoni, tree: t}
+	if !quick || timoni != nil || !c.buildQuick(m) {
+		if err := c.build(m, tags); err != nil {
 			return nil, err
 		}
 	}
-	c := &compiled{timoni: timoni, tree: t, instance: inst, files: inst.Files}
-	c.value = cuecontext.New(cuecontext.WithInjection(embed.New()), cuecontext.CUE_DEBUG("")).BuildInstance(inst)
-	if inst.Err != nil {
-		return nil, t.moduleErrors(m, inst.Err)
-	}
+	c.files = c.instance.Files
 	if err := c.mark(m); err != nil {
 		return nil, err
 	}
 	// The syntax trees are kept by CUE; the bytes are no longer needed.
 	t.files = nil
 	return c, nil
+}
+
+// build goes through CUE's loader, which knows everything and says what is
+// wrong.
+func (c *compiled) build(m Module, tags []string) error {
+	inst, err := c.tree.load(m, tags)
+	if err != nil {
+		return err
+	}
+	if c.timoni != nil {
+		if err := injectRuntime(m, c.tree, inst.Files); err != nil {
+			return err
+		}
+	}
+	c.instance, c.value = inst, newContext().BuildInstance(inst)
+	if inst.Err != nil {
+		return c.tree.moduleErrors(m, inst.Err)
+	}
+	return nil
+}
+
+// buildQuick goes past the loader where nothing needs it. A module with a
+// mistake is left to build.
+func (c *compiled) buildQuick(m Module) bool {
+	inst, ok := c.tree.quick(m)
+	if !ok {
+		return false
+	}
+	value := newContext().BuildInstance(inst)
+	if inst.Err != nil || value.Err() != nil {
+		return false
+	}
+	c.instance, c.value = inst, value
+	return true
+}
+
+// newContext is a context that no variable of the environment has a say in.
+func newContext() *cue.Context {
+	return cuecontext.New(cuecontext.WithInjection(embed.New()), cuecontext.CUE_DEBUG(""))
 }
 
 // load reads the package with everything that it imports.
