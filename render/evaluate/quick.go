@@ -75,6 +75,9 @@ func (t *tree) plainModule() (module, version string, ok bool) {
 			return "", "", false
 		}
 	}
+	if !strings.Contains(module, "@") {
+		module += "@v0" // as the loader reads it
+	}
 	good := regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9_-]+)*@v[0-9]+$`)
 	return module, version, good.MatchString(module) && knownLanguage(version)
 }
