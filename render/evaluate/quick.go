@@ -6,7 +6,6 @@ package evaluate
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -78,8 +77,28 @@ func (t *tree) plainModule() (module, version string, ok bool) {
 	if !strings.Contains(module, "@") {
 		module += "@v0" // as the loader reads it
 	}
-	good := regexp.MustCompile(`^[a-z0-9-]+(\.[a-z0-9-]+)+(/[a-z0-9_-]+)*@v[0-9]+$`)
-	return module, version, good.MatchString(module) && knownLanguage(version)
+	return module, version, plainPath(module) && knownLanguage(version)
+}
+
+// plainPath reports whether a module path is one that nobody would argue about:
+// a domain, then words, then a major version.
+func plainPath(module string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+	name, major, _ := strings.Cut(module, "@v")
+	if major == "" || strings.Trim(major, "0123456789") != "" {
+		return false
+	}
+	domain, rest, _ := strings.Cut(name, "/")
+	parts := strings.Split(domain, ".")
+	if rest != "" {
+		parts = append(parts, strings.Split(rest, "/")...)
+	}
+	for _, p := range parts {
+		if p == "" || strings.Trim(p, letters) != "" {
+			return false
+		}
+	}
+	return strings.Contains(domain, ".")
 }
 
 // languageOf is the version in {version: "v0.9.0"}, "" where it says more.

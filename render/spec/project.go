@@ -4,7 +4,6 @@
 package spec
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -96,10 +95,17 @@ func (f *fields) kubeVersion(name string) string {
 // ParseKubeVersion is a version of Kubernetes without its v; ok is false
 // where text is none.
 func ParseKubeVersion(text string) (version string, ok bool) {
-	if !regexp.MustCompile(`^v?1\.[0-9]{1,3}(\.[0-9]{1,3})?$`).MatchString(text) {
+	version = strings.TrimPrefix(text, "v")
+	parts := strings.Split(version, ".")
+	if len(parts) < 2 || len(parts) > 3 || parts[0] != "1" {
 		return text, false
 	}
-	return strings.TrimPrefix(text, "v"), true
+	for _, p := range parts[1:] {
+		if p == "" || len(p) > 3 || strings.Trim(p, "0123456789") != "" {
+			return text, false
+		}
+	}
+	return version, true
 }
 
 // environments decodes the environments of a project.

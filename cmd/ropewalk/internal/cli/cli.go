@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
@@ -42,12 +43,26 @@ func Main() int {
 	}
 	closeEnvironment()
 	tuneMemory()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	// The second signal ends the process at once, as the first one would have
-	// without us.
-	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer time.AfterFunc(quiet, func() { listen(cancel) }).Stop()
 	return Run(ctx, os.Args[1:], processStreams())
+}
+
+// quiet is how long a run goes on before it listens to signals and watches its
+// memory: most runs have ended by then, and to get ready costs a small one much
+// of its time. A signal before that ends the process as it would any other;
+// nothing is ever written by halves.
+const quiet = 20 * time.Millisecond
+
+// listen cancels the run at the first signal. The second one ends the process at
+// once, as the first would have without us.
+func listen(cancel context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, func() {
+		stop()
+		cancel()
+	})
 }
 
 // closeEnvironment takes away the variables by which CUE can be told to think

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"time"
 )
 
 // Settings of the garbage collector for a one-shot run. Most runs end before
@@ -32,8 +33,10 @@ func tuneMemory() {
 		return
 	}
 	debug.SetGCPercent(smallPercent)
-	debug.SetMemoryLimit(smallLimit)
-	watch(new(sentinel))
+	time.AfterFunc(quiet, func() {
+		debug.SetMemoryLimit(smallLimit)
+		watch(new(sentinel))
+	})
 }
 
 // sentinel is garbage: its finalizer tells that a collection has ended. It
