@@ -55,6 +55,9 @@ verify: lint ## Lint, regenerate, and want a clean tree.
 bench: build $(BIN)/cue ## Run the benchmarks; ratios are against cue export.
 	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CUE=$(BIN)/cue $(GO) test -run '^$$' -bench . -benchmem -benchtime 1s -timeout 60m ./render/... ./plugin/... ./test/bench/...
 
+.PHONY: e2e
+e2e: oracle ## Run what needs long builds: the check against Kubernetes itself.
+
 .PHONY: oracle
 oracle: ## Compare the check with the validation of Kubernetes itself (builds for minutes).
 	$(GO) -C test/oracle test ./...
