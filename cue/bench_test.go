@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,35 @@ func BenchmarkRenderWarm(b *testing.B) {
 		req.Policies = []evaluate.Policy{{Name: "baseline", Module: embedded(b, "policies")}}
 		renderWarm(b, req)
 	})
+}
+
+// BenchmarkColdAgainstWarm promises cold/warm of at least 2: the first render of
+// a module by a new evaluator against later ones, one after the
+// other so that the machine is the same for both.
+func BenchmarkColdAgainstWarm(b *testing.B) {
+	for _, name := range []string{"webservice/typical", "database/postgres"} {
+		b.Run(name, func(b *testing.B) {
+			req := goldenRequest(b, name)
+			warm := evaluator()
+			evaluateOnce(b, warm, req)
+			var coldTime, warmTime time.Duration
+			for b.Loop() {
+				start := time.Now()
+				evaluateOnce(b, evaluator(), req)
+				middle := time.Now()
+				evaluateOnce(b, warm, req)
+				coldTime += middle.Sub(start)
+				warmTime += time.Since(middle)
+			}
+			b.ReportMetric(float64(warmTime)/float64(coldTime), "warm/cold")
+		})
+	}
+}
+
+func evaluateOnce(b *testing.B, e evaluate.Evaluator, req evaluate.Request) {
+	if _, err := e.Evaluate(b.Context(), req); err != nil {
+		b.Fatal(err)
+	}
 }
 
 // goldenRequest asks for what a golden holds.

@@ -16,6 +16,7 @@ import (
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/inject/embed"
 	"cuelang.org/go/cue/load"
+	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -35,6 +36,8 @@ type compiled struct {
 	value cue.Value
 	// instance holds the syntax trees, which are only read.
 	instance *build.Instance
+	// declared is where the text declares nodes: see declared.
+	declared map[string]token.Pos
 	files    []*ast.File
 	// timoni is set for Timoni modules only.
 	timoni  *timoniModule
@@ -64,6 +67,7 @@ func compile(m Module, schemas map[string]fs.FS, quick bool) (*compiled, error) 
 		}
 	}
 	c.files = c.instance.Files
+	c.declared = declared(c.files)
 	if err := c.mark(m); err != nil {
 		return nil, err
 	}
@@ -84,7 +88,7 @@ func (c *compiled) build(m Module, tags []string) error {
 			return err
 		}
 	}
-	c.instance, c.value = inst, newContext().BuildInstance(inst)
+	c.instance, c.value = inst, newContext(c.timoni != nil).BuildInstance(inst)
 	if inst.Err != nil {
 		return c.tree.moduleErrors(m, inst.Err)
 	}
@@ -98,7 +102,7 @@ func (c *compiled) buildQuick(m Module) bool {
 	if !ok {
 		return false
 	}
-	value := newContext().BuildInstance(inst)
+	value := newContext(false).BuildInstance(inst)
 	if inst.Err != nil || value.Err() != nil {
 		return false
 	}
@@ -106,9 +110,15 @@ func (c *compiled) buildQuick(m Module) bool {
 	return true
 }
 
-// newContext is a context that no variable of the environment has a say in.
-func newContext() *cue.Context {
-	return cuecontext.New(cuecontext.WithInjection(embed.New()), cuecontext.CUE_DEBUG(""))
+// newContext is a context that no variable of the environment has a say in. Where
+// the order of fields means nothing it is by name, which CUE finds faster than
+// the order in which they were written; Timoni's apply sets are in that order.
+func newContext(asWritten bool) *cue.Context {
+	debug := "sortfields"
+	if asWritten {
+		debug = ""
+	}
+	return cuecontext.New(cuecontext.WithInjection(embed.New()), cuecontext.CUE_DEBUG(debug))
 }
 
 // load reads the package with everything that it imports.

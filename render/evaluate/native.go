@@ -132,7 +132,12 @@ func (s *session) nodes(v cue.Value) ([]*object.Node, error) {
 
 // node reads one node.
 func (s *session) node(name string, v cue.Value, b *budget) (*object.Node, object.Errors) {
-	n := &object.Node{ID: object.MakeID(s.req.Spec, name), Pos: s.nodePos(v), SpecPos: s.req.Pos}
+	n := &object.Node{ID: object.MakeID(s.req.Spec, name), SpecPos: s.req.Pos}
+	if p, ok := s.module.declared[name]; ok {
+		n.Pos = s.module.tree.position(s.source, p)
+	} else {
+		n.Pos = s.nodePos(v)
+	}
 	path := object.Fields(fieldGraph, fieldNodes, name)
 	if !validNodeName(name) {
 		return nil, object.Errors{{
@@ -147,18 +152,17 @@ func (s *session) node(name string, v cue.Value, b *budget) (*object.Node, objec
 	d := nodeDecoder{session: s, node: n, path: path}
 	for fields.Next() {
 		field := fields.Selector().Unquoted()
-		data, err := fields.Value().MarshalJSON()
+		if field == fieldObject {
+			var size int
+			if n.Object, size, err = export(fields.Value()); err == nil && n.Object == nil {
+				d.fail(fields.Value(), field, "must be an object")
+			}
+			b.add(size)
+		} else {
+			err = d.decode(field, fields.Value())
+		}
 		if err != nil {
 			return nil, object.Errors{s.moduleError(fields.Value(), path.Append(object.Field(field)).String(), plain(err))}
-		}
-		if field != "object" {
-			d.field(field, data, fields.Value())
-			continue
-		}
-		b.add(len(data))
-		n.Object, err = object.Decode(data)
-		if err != nil || n.Object == nil {
-			d.fail(fields.Value(), field, "must be an object")
 		}
 	}
 	d.finish(v)

@@ -23,6 +23,15 @@ type nodeDecoder struct {
 	errs    object.Errors
 }
 
+// decode reads one field other than object.
+func (d *nodeDecoder) decode(name string, v cue.Value) error {
+	data, err := v.MarshalJSON()
+	if err == nil {
+		d.field(name, data, v)
+	}
+	return err
+}
+
 // field reads one field other than object.
 func (d *nodeDecoder) field(name string, data []byte, v cue.Value) {
 	value := unmarshal(data)
