@@ -9,13 +9,12 @@ import (
 	"strings"
 
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
+	"github.com/ropewalk/ropewalk/render/check/internal/rule"
+	"github.com/ropewalk/ropewalk/render/check/internal/shape"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -41,23 +40,32 @@ func (c *Checker) custom(a *at, d *definition) {
 	for _, text := range unknown {
 		c.unknownField(a, compiled, text)
 	}
-	defaulting.PruneNonNullableNullsWithoutDefaults(map[string]any(content), compiled.schema)
-	defaulting.Default(map[string]any(content), compiled.schema)
+	complete(content, compiled.schema)
 	// The server fills metadata in before it judges.
-	problems := validation.ValidateCustomResource(nil, map[string]any(content), compiled.validator)
+	problems := compiled.shape.Validate(nil, map[string]any(content))
 	problems = append(problems, listtype.ValidateListSetsAndMaps(nil, compiled.schema, content)...)
 	for _, p := range problems {
 		reword(a, compiled, content, p)
 	}
-	if len(problems) > 0 {
+	good := len(a.w.findings)
+	if compiled.embeds {
+		embedded(&at{w: a.w, v: map[string]any(content)}, compiled.schema)
+	}
+	if len(problems) > 0 || len(a.w.findings) > good {
 		return
 	}
-	broken, _ := compiled.rules.judge(context.Background(), nil, map[string]any(content), celconfig.RuntimeCELCostBudget)
+	broken, _ := compiled.rules.judge(context.Background(), nil, map[string]any(content), rule.Budget)
 	for _, p := range broken {
 		path, _ := locate(map[string]any(content), strings.TrimPrefix(p.Field, "<nil>"))
 		f := a.fail(RuleCEL, "%s", ruleMessage(p))
 		f.Path = path
 	}
+}
+
+// complete fills the defaults in, as the server does before it judges.
+func complete(content map[string]any, s *structural.Structural) {
+	shape.PruneNulls(content, s)
+	shape.Default(content, s)
 }
 
 // ruleMessage is what the author of a CEL rule says.

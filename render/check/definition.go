@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/ropewalk/ropewalk/render/check/internal/crd"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -39,6 +40,8 @@ type definitionVersion struct {
 	Schema  struct {
 		OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema"`
 	} `json:"schema"`
+
+	builtIn string // the schema, in the built-in set
 }
 
 func (d *definition) key() string { return d.Group + "/" + d.Names.Kind }
@@ -78,6 +81,20 @@ func readDefinition(content []byte) (*definition, error) {
 	}
 	d := &file.Spec
 	d.digest = sha256.Sum256(content)
+	return d, nil
+}
+
+// readBuiltIn reads a CustomResourceDefinition of the built-in set.
+func readBuiltIn(content []byte) (*definition, error) {
+	read, err := crd.Read(string(content))
+	if err != nil {
+		return nil, err
+	}
+	d := &definition{Group: read.Group, Scope: read.Scope, digest: sha256.Sum256(content)}
+	d.Names.Kind = read.Kind
+	for _, v := range read.Versions {
+		d.Versions = append(d.Versions, &definitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage, builtIn: v.Schema})
+	}
 	return d, nil
 }
 
@@ -213,8 +230,8 @@ func (c *Checker) definitionSchemas(a *at) {
 // structuralProblem words a mistake in a schema.
 func structuralProblem(p *field.Error) string {
 	detail := strings.TrimSuffix(oneLine(p.Detail), ".")
-	if _, rest, ok := strings.Cut(detail, "in body "); ok {
-		detail, _, _ = strings.Cut(rest, ": ")
+	if p.Type == field.ErrorTypeTypeInvalid {
+		detail, _, _ = strings.Cut(detail, ": ")
 	}
 	switch {
 	case p.Type == field.ErrorTypeRequired && detail == "":
@@ -223,6 +240,8 @@ func structuralProblem(p *field.Error) string {
 		return "is required: " + detail
 	case p.Type == field.ErrorTypeForbidden:
 		return "is not allowed: " + detail
+	case p.Type == field.ErrorTypeNotSupported:
+		return "expected " + list(supported(p.Detail)) + ", found " + describe(p.BadValue, false)
 	case detail == "":
 		return "is not allowed here"
 	}

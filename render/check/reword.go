@@ -16,7 +16,7 @@ import (
 // reword turns what the libraries of Kubernetes say of a custom resource into
 // what this package would say.
 func reword(a *at, c *compiled, content object.Object, p *field.Error) {
-	path, value := locate(map[string]any(content), placeOf(p))
+	path, value := locate(map[string]any(content), p.Field)
 	add := func(rule, message string) *Finding {
 		f := a.fail(rule, "%s", message)
 		f.Path = path
@@ -51,16 +51,6 @@ func reword(a *at, c *compiled, content object.Object, p *field.Error) {
 		}
 		add(rule, message)
 	}
-}
-
-// placeOf is where a mistake is. Of alternatives the libraries write it into
-// the message: "spec.x" must validate one and only one schema (oneOf).
-func placeOf(p *field.Error) string {
-	quoted, _, found := strings.Cut(strings.TrimPrefix(p.Detail, "\""), "\" must ")
-	if found && strings.HasPrefix(p.Detail, "\"") && (p.Field == "" || p.Field == "<nil>") {
-		return quoted
-	}
-	return p.Field
 }
 
 func isMap(v any) bool {
@@ -152,10 +142,6 @@ func supported(detail string) []string {
 // another mistake says the same.
 func invalid(s *structural.Structural, p *field.Error) (rule, message string) {
 	detail := oneLine(p.Detail)
-	// The libraries write: <path> in body should be at least 1 chars long.
-	if _, rest, ok := strings.Cut(detail, " in body "); ok {
-		detail = rest
-	}
 	for _, marker := range [...]string{"must validate one and only one schema (oneOf)", "must validate at least one schema (anyOf)", "must validate all the schemas (allOf)", "must not validate the schema (not)"} {
 		if strings.Contains(detail, marker) {
 			return RuleExclusive, alternatives(s, marker)

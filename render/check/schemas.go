@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"embed"
 	"sync"
+
+	"github.com/ropewalk/ropewalk/render/check/internal/rule"
 )
 
 // definitionFiles holds the built-in CustomResourceDefinitions, one file for
@@ -20,10 +22,12 @@ var definitionFiles embed.FS
 const maxCompiled = 256
 
 // Schemas is a cache of parsed and compiled schemas. A process that makes many
-// Checkers gives them one: to compile a large custom resource takes up to half a
-// second. It is safe for concurrent use; the zero value is ready.
+// Checkers gives them one: to compile a large kind and the rules that an object
+// meets takes some milliseconds. It is safe for concurrent use; the zero value is
+// ready.
 type Schemas struct {
 	components components
+	rules      rule.Compiler
 
 	mu       sync.Mutex
 	builtIn  map[string]*definition // by group/Kind; nil where there is none
@@ -60,7 +64,7 @@ func (s *Schemas) builtInDefinition(group, kind string) *definition {
 	var d *definition
 	if content, err := definitionFiles.ReadFile("schemas/crds/" + key + ".json"); err == nil {
 		// The set is checked by a test: what cannot be read is as good as absent.
-		if read, err := readDefinition(content); err == nil {
+		if read, err := readBuiltIn(content); err == nil {
 			d = read
 			d.builtIn = true
 		}
@@ -86,6 +90,6 @@ func (s *Schemas) compile(d *definition, v *definitionVersion) (*compiled, error
 		}
 	}
 	s.mu.Unlock()
-	entry.once.Do(func() { entry.c, entry.err = compileVersion(v) })
+	entry.once.Do(func() { entry.c, entry.err = compileVersion(v, &s.rules) })
 	return entry.c, entry.err
 }
