@@ -33,6 +33,10 @@
 // Adding to a list of the type set leaves the list as it is here; there the
 // operand remembers what was added when it is compared later.
 //
+// A broken rule of the reason FieldValueDuplicate keeps its message, and a rule
+// whose messageExpression does not compile keeps its fieldPath. Errors of semver are
+// worded differently.
+//
 // The estimates of the cost of a rule, for which the server refuses a
 // CustomResourceDefinition, are not made. The limits at run time are.
 package rule

@@ -23,4 +23,14 @@
 // passes here has to pass there: a bound of an integer that is no integer refuses
 // every value; an integer fits the enum of strings that holds the letter with its
 // number; a time of day is read up to the second letter t.
+//
+// # Differences to the server
+//
+// A member that additionalProperties: false forbids is reported at its own path,
+// not at that of the map. Alternatives and numbers out of the range of their format
+// have paths, which the server writes into the detail alone.
+//
+// A default for the metadata of an embedded resource is judged by its schema, not
+// by the rules for names and labels too; and the metadata inside of a default is only
+// known to be a map. Objects themselves are judged in full, by render/check.
 package shape
