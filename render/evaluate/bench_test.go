@@ -49,6 +49,20 @@ func BenchmarkInProcessCold(b *testing.B) {
 	}
 }
 
+// BenchmarkInProcessLoader is the cold evaluation of a module that is not plain:
+// CUE's loader reads it.
+func BenchmarkInProcessLoader(b *testing.B) {
+	req := renderWeb(b, 1)
+	b.ReportAllocs()
+	reportCPU(b)
+	for b.Loop() {
+		p := NewInProcess(Options{Schemas: testSchemas()})
+		p.thorough = true
+		_, err := p.Evaluate(context.Background(), req)
+		require.NoError(b, err)
+	}
+}
+
 func BenchmarkInProcessWarm(b *testing.B) {
 	p := NewInProcess(Options{Schemas: testSchemas()})
 	req := renderWeb(b, 1)
