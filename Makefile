@@ -53,7 +53,7 @@ verify: lint ## Lint, regenerate, and want a clean tree.
 
 .PHONY: bench
 bench: build $(BIN)/cue ## Run the benchmarks; ratios are against cue export.
-	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CUE=$(BIN)/cue $(GO) test -run '^$$' -bench . -benchmem -benchtime 1s -timeout 60m ./render/... ./plugin/... ./test/bench/...
+	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CUE=$(BIN)/cue $(GO) test -run '^$$' -bench . -benchmem -benchtime 1s -timeout 60m ./cue/... ./render/... ./plugin/... ./test/bench/...
 
 .PHONY: e2e
 e2e: oracle ## Run what needs long builds: the check against Kubernetes itself.
