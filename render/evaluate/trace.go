@@ -103,6 +103,11 @@ func (t *tracer) origin(root cue.Value, path object.Path) Origin {
 	if !ok {
 		at, ok = t.fromSyntax(chain, path[:len(chain)-1])
 	}
+	// What is said of a struct as a whole is said of what is in it; where a part
+	// of the path is missing it is that part that is wrong.
+	if !ok && len(chain) == len(path)+1 {
+		at, ok = t.below(last, 0)
+	}
 	if ok {
 		o.InputPath = at
 		// What the module gives itself is not the user's.
@@ -114,6 +119,24 @@ func (t *tracer) origin(root cue.Value, path object.Path) Origin {
 		o.Module = t.session.ownPos(chain[i])
 	}
 	return o
+}
+
+// below is the path in the input that the first field of v comes from that
+// comes from there at all.
+func (t *tracer) below(v cue.Value, depth int) (object.Path, bool) {
+	const deepest = 2
+	fields, err := v.Fields()
+	for err == nil && fields.Next() {
+		if path, ok := t.follow(fields.Value()); ok {
+			return path, true
+		}
+		if depth < deepest {
+			if path, ok := t.below(fields.Value(), depth+1); ok {
+				return path, true
+			}
+		}
+	}
+	return nil, false
 }
 
 func child(v cue.Value, step object.Step) cue.Value {
