@@ -19,9 +19,9 @@ import (
 // firstVariable makes the test binary the process that BenchmarkFirst measures.
 const firstVariable = "ROPEWALK_FIRST"
 
-// BenchmarkFirst promises warm/cold of at most 0.5: the first evaluation of a
-// process, which has compiled nothing and touched no memory, against its later
-// ones.
+// BenchmarkFirst compares the first evaluation of a process, which has compiled
+// nothing and touched no memory, with its later ones. It is what a user of the
+// command feels; the bound is that of BenchmarkColdAgainstWarm, which is stricter.
 func BenchmarkFirst(b *testing.B) {
 	for _, name := range []string{"webservice/typical", "database/postgres"} {
 		b.Run(name, func(b *testing.B) {
