@@ -8,13 +8,17 @@
 //
 // A module tree is compiled once into a cached value in a context of its own;
 // that context never compiles anything again. A render is one FillPath at the
-// root, a validation, and one marshal for each object. Inputs are built in
+// root, a validation, and one export of each object. Inputs are built in
 // throw-away contexts. That is ten times cheaper than cue export and flat in
 // memory.
 //
 // Trees are regular files in memory below a virtual root that exists on no
 // host. There is no network, no environment, no clock and no host name: tag
 // variables are not set.
+//
+// A plain module, with one package and no attribute that means something to
+// CUE's loader, is read without it; everything else, and every mistake, goes
+// through the loader. Both ways give the same, and tests compare them.
 //
 // CUE can be neither cancelled nor limited from inside. [InProcess] is for a
 // user's own modules in a process of the user's own; [Pool] runs self-executed
