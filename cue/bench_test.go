@@ -36,7 +36,7 @@ func BenchmarkRenderWarm(b *testing.B) {
 // collection before each, so that neither pays for the garbage of the other.
 func BenchmarkColdAgainstWarm(b *testing.B) {
 	const block = 25
-	for _, name := range []string{"webservice/minimal", "webservice/typical", "database/postgres"} {
+	for _, name := range []string{"webservice/minimal", "webservice/typical", "webservice/everything", "database/postgres"} {
 		b.Run(name, func(b *testing.B) {
 			req := goldenRequest(b, name)
 			warm := evaluator()

@@ -29,11 +29,17 @@ func declared(files []*ast.File) map[string]token.Pos {
 	return out
 }
 
-// values are the values of the fields called name.
+// values are the values of the fields called name, those under conditions
+// included.
 func values(decls []ast.Decl, name string) (out []ast.Expr) {
 	for _, d := range decls {
-		if f, ok := d.(*ast.Field); ok && labelIs(f.Label, name) {
-			out = append(out, f.Value)
+		switch d := d.(type) {
+		case *ast.Field:
+			if labelIs(d.Label, name) {
+				out = append(out, d.Value)
+			}
+		case *ast.Comprehension:
+			out = append(out, values(elements(d.Value), name)...)
 		}
 	}
 	return out
