@@ -19,6 +19,13 @@ const (
 	TypeConfigMap = "configmap"
 )
 
+// The types of references that need a server.
+const (
+	TypeGit  = "git"
+	TypeOCI  = "oci"
+	TypeFlux = "source"
+)
+
 // InlineFile is the name of the only file of an inline module.
 const InlineFile = "module.cue"
 

@@ -17,6 +17,22 @@ var (
 	ErrNotRegular = errors.New("not a regular file")
 	// ErrLimit says that a tree is larger than its limits.
 	ErrLimit = errors.New("over the limit")
+	// ErrReference says that a reference is written wrongly.
+	ErrReference = errors.New("bad reference")
+	// ErrUnauthorized says that a server wants credentials, others, or fresher
+	// ones (HTTP 401 and 403, a wrong key).
+	ErrUnauthorized = errors.New("unauthorized")
+	// ErrUnavailable says that a server did not answer as it should, and may do
+	// so later: time-outs, refused connections, HTTP 429 and 5xx.
+	ErrUnavailable = errors.New("unavailable")
+	// ErrHostKey says that the key of a host is not the known one.
+	ErrHostKey = errors.New("unknown host key")
+	// ErrDigest says that content is not what its digest says.
+	ErrDigest = errors.New("wrong digest")
+	// ErrSignature says that a signature is missing or not by a known key.
+	ErrSignature = errors.New("not signed")
+	// ErrLocked says that a reference is not in the lock, or leads elsewhere now.
+	ErrLocked = errors.New("not as locked")
 )
 
 // refusal is a message that stands for a sentinel.

@@ -14,9 +14,12 @@ type Tree struct {
 	FS fs.FS
 	// Origin says where the tree comes from, for people and provenance.
 	Origin string
-	// Revision is the immutable revision that a mutable reference led to, ""
-	// where the origin has none.
+	// Revision is the immutable revision that a mutable reference led to, such
+	// as main@sha1:… or v1.2.0@sha256:…; "" where the origin has none.
 	Revision string
+	// Pinned is a reference of the same type that always leads to this revision,
+	// such as oci://host/repo@sha256:…; "" where the origin has none.
+	Pinned string
 	// Digest is sha256:<hex> of the canonical, uncompressed tar of the files.
 	Digest string
 	// Dir is the folder of the package inside FS; "." is the root.
@@ -31,6 +34,36 @@ type Ref struct {
 	Ref string
 	// Path is a sub-path inside what Ref names.
 	Path string
+	// Secret names the Secret with the credentials for Ref; "" takes those that
+	// the fetcher has by itself, or none.
+	Secret string
+	// Verify says which signature Ref must have; the zero value asks for none.
+	Verify Verify
+}
+
+// Verify asks for a signature.
+type Verify struct {
+	// Provider is cosign, pgp or ssh; "" asks for no signature.
+	Provider string
+	// Secret names the Secret that holds the public keys, one for each entry.
+	Secret string
+}
+
+// Secrets gets Secrets by name: the name of each entry with its value, as they
+// are in data of a Secret of Kubernetes, decoded. What the entries are called
+// is that of Flux: username and password, bearerToken, identity, identity.pub
+// and known_hosts, ca.crt, .dockerconfigjson, and *.pub or *.asc for keys to
+// verify with. An error is ErrNotFound where there is no such Secret.
+type Secrets interface {
+	Secret(ctx context.Context, name string) (map[string][]byte, error)
+}
+
+// SecretsFunc is a function that is Secrets.
+type SecretsFunc func(ctx context.Context, name string) (map[string][]byte, error)
+
+// Secret calls f.
+func (f SecretsFunc) Secret(ctx context.Context, name string) (map[string][]byte, error) {
+	return f(ctx, name)
 }
 
 // Fetcher gets trees of one type of reference.
@@ -43,6 +76,26 @@ type FetcherFunc func(ctx context.Context, ref Ref) (Tree, error)
 
 // Fetch calls f.
 func (f FetcherFunc) Fetch(ctx context.Context, ref Ref) (Tree, error) { return f(ctx, ref) }
+
+// Resolver is a fetcher that can say where a reference leads without getting
+// it. It is what a cache and a lock ask for.
+type Resolver interface {
+	Fetcher
+	// Resolve asks no server where ref is immutable by itself.
+	Resolve(ctx context.Context, ref Ref) (Resolved, error)
+}
+
+// Resolved is where a reference leads now.
+type Resolved struct {
+	// Ref is the reference with an immutable revision in it; Fetch of it gives
+	// the same tree always.
+	Ref Ref
+	// Revision is what Tree.Revision will be.
+	Revision string
+	// Immutable says that the reference that was asked for cannot lead elsewhere
+	// tomorrow.
+	Immutable bool
+}
 
 // Limits bound a tree. The zero value means the defaults.
 type Limits struct {

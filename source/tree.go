@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"strings"
 	"time"
@@ -149,6 +150,41 @@ func isGit(name string) bool {
 	}, name)
 	name = strings.ToLower(strings.TrimRight(name, ". "))
 	return name == ".git" || name == "git~1"
+}
+
+// WriteTar writes the canonical tar of a file system of regular files, whose
+// SHA-256 is the digest of a tree with these files: sorted by path, USTAR (PAX
+// where a name does not fit), times and owners zero, mode 0644, no folders.
+func WriteTar(w io.Writer, fsys fs.FS) error {
+	if m, ok := fsys.(*memory); ok {
+		return m.tar(w)
+	}
+	var b Builder
+	if err := b.AddFS(fsys); err != nil {
+		return err
+	}
+	m, err := newMemory(b.files)
+	if err != nil {
+		return err
+	}
+	return m.tar(w)
+}
+
+// AddFS adds every file of a file system.
+func (b *Builder) AddFS(fsys fs.FS) error {
+	return fs.WalkDir(fsys, ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || e.IsDir():
+			return err
+		case !e.Type().IsRegular():
+			return Refuse(ErrNotRegular, fmt.Sprintf("%q is not a regular file", name))
+		}
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return err
+		}
+		return b.Add(name, data)
+	})
 }
 
 // digest is that of the canonical tar of the files: sorted, USTAR (PAX where a
