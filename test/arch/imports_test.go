@@ -22,6 +22,10 @@ type rule struct {
 func rules() []rule {
 	roots := []string{"source", "render", "artifact"}
 	return append(stageRules(),
+		rule{
+			in: []string{"render/diff"}, deny: []string{"render/spec", "render/evaluate", "render/graph", "render/order", "render/check", "render/emit"},
+			reason: "a comparison takes objects, wherever they come from",
+		},
 		rule{in: []string{"source"}, deny: []string{"render", "artifact"}, reason: "source, render and artifact meet as fs.FS and digests"},
 		rule{in: []string{"render"}, deny: []string{"source", "artifact"}, reason: "source, render and artifact meet as fs.FS and digests"},
 		rule{in: []string{"artifact"}, deny: []string{"source", "render"}, reason: "source, render and artifact meet as fs.FS and digests"},
@@ -112,7 +116,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "spec", "workload", "evaluate", "graph", "order", "check", "emit"} {
+	for _, s := range []string{"object", "spec", "workload", "evaluate", "graph", "order", "check", "emit", "diff"} {
 		known["render/"+s] = true
 	}
 	for _, f := range goFiles(t) {

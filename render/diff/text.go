@@ -1,0 +1,150 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Style paints parts of a text for a terminal; the zero value paints nothing.
+type Style struct {
+	Bold, Dim, Added, Removed, Warn func(string) string
+}
+
+func (s Style) withDefaults() Style {
+	plain := func(text string) string { return text }
+	for _, f := range []*func(string) string{&s.Bold, &s.Dim, &s.Added, &s.Removed, &s.Warn} {
+		if *f == nil {
+			*f = plain
+		}
+	}
+	return s
+}
+
+// valueWidth is how much of a value a line shows, in bytes.
+const valueWidth = 100
+
+// sign is the character that a kind of change begins with.
+func (k Kind) sign() string {
+	switch k {
+	case Created:
+		return "+"
+	case Deleted:
+		return "-"
+	case Recreated:
+		return "!"
+	case Moved:
+		return ">"
+	default:
+		return "~"
+	}
+}
+
+// Text is the report for a terminal: a line for each object, a line for each
+// field, the dangers beneath, and a summary.
+func (r Report) Text(style Style) string {
+	s := style.withDefaults()
+	var b strings.Builder
+	for _, c := range r.Changes {
+		c.text(&b, s)
+	}
+	if !r.Empty() {
+		b.WriteString("\n")
+	}
+	b.WriteString(s.Bold(r.Summary()) + "\n")
+	return b.String()
+}
+
+func (c Change) text(b *strings.Builder, s Style) {
+	paint := s.Bold
+	switch c.Kind {
+	case Created:
+		paint = s.Added
+	case Deleted:
+		paint = s.Removed
+	case Recreated:
+		paint = s.Warn
+	default:
+	}
+	head := paint(c.Kind.sign() + " " + c.Ref.String())
+	var notes []string
+	if c.Kind != Changed {
+		notes = append(notes, string(c.Kind))
+	}
+	notes = append(notes, c.movement()...)
+	if len(notes) > 0 {
+		head += "  " + strings.Join(notes, ", ")
+	}
+	if c.At != "" {
+		head += "  " + s.Dim(c.At)
+	}
+	b.WriteString(head + "\n")
+	for _, f := range c.Fields {
+		for _, line := range f.lines(s) {
+			b.WriteString("    " + line + "\n")
+		}
+	}
+	for _, d := range c.Dangers {
+		b.WriteString("    " + s.Warn("danger:") + " " + d.Message + "\n")
+	}
+}
+
+// movement says where the object moves.
+func (c Change) movement() (out []string) {
+	if c.Wave != nil {
+		out = append(out, "wave "+c.Wave.Before+" -> "+c.Wave.After)
+	}
+	if c.Layer != nil {
+		out = append(out, "layer "+c.Layer.Before+" -> "+c.Layer.After)
+	}
+	return out
+}
+
+// lines are a field on one line, or on two where its values are long.
+func (f Field) lines(s Style) []string {
+	from := ""
+	if f.From != "" {
+		from = "  " + s.Dim("("+f.From+")")
+	}
+	switch {
+	case f.Before == nil:
+		return []string{s.Added("+ "+f.Path+": "+Show(f.After, valueWidth)) + from}
+	case f.After == nil:
+		return []string{s.Removed("- "+f.Path+": "+Show(f.Before, valueWidth)) + from}
+	}
+	before, after := Show(f.Before, valueWidth), Show(f.After, valueWidth)
+	if before == after {
+		before, after = Show(f.Before, 100*valueWidth), Show(f.After, 100*valueWidth)
+	}
+	if len(f.Path)+len(before)+len(after) <= valueWidth {
+		return []string{"~ " + f.Path + ": " + s.Removed(before) + " -> " + s.Added(after) + from}
+	}
+	return []string{"~ " + f.Path + ":" + from, "    " + s.Removed("- "+before), "    " + s.Added("+ "+after)}
+}
+
+// Summary is one line with the numbers.
+func (r Report) Summary() string {
+	if r.Empty() {
+		return fmt.Sprintf("no difference between %s and %s in %s", r.Before, r.After, plural(r.Unchanged, "object"))
+	}
+	var parts []string
+	for _, k := range []Kind{Created, Changed, Recreated, Moved, Deleted} {
+		if n := r.Count(k); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, k))
+		}
+	}
+	out := fmt.Sprintf("%s -> %s: %s, %d unchanged", r.Before, r.After, strings.Join(parts, ", "), r.Unchanged)
+	if n := r.Dangers(); n > 0 {
+		out += "; " + plural(n, "danger")
+	}
+	return out
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
