@@ -158,7 +158,7 @@ func TestJSONHoldsEveryEdge(t *testing.T) {
 	p := shop(t, "argocd")
 	var b bytes.Buffer
 	require.NoError(t, draw.JSON(&b, p))
-	var d draw.Document
+	var d order.Document
 	require.NoError(t, json.Unmarshal([]byte(strings.Replace(b.String(), `"warnings"`, `"-"`, 1)), &d))
 	require.Len(t, d.Nodes, len(p.Graph.Nodes))
 	require.Len(t, d.Edges, len(p.Graph.Edges))

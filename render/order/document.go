@@ -1,0 +1,124 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package order
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/ropewalk/ropewalk/render/graph"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Document is a plan as data, for other programs: the command line prints it,
+// and artifacts carry it. Nodes are in the order in which they are
+// written, wave by wave; edges, joins and dropped edges are in the order of the
+// graph. Arrays are never null.
+type Document struct {
+	// Engine is plain, argocd or flux.
+	Engine string `json:"engine"`
+	// Waves is how many there are.
+	Waves int            `json:"waves"`
+	Nodes []NodeDocument `json:"nodes"`
+	// Edges lead from a node to one that comes first.
+	Edges []EdgeDocument `json:"edges"`
+	// Joins stand for every pair of two sides: the dependencies of whole specs
+	// and apply sets.
+	Joins []JoinDocument `json:"joins"`
+	// Dropped are inferred edges that would have closed a cycle.
+	Dropped []EdgeDocument `json:"dropped"`
+	// Warnings are about waves that may hang or gate nothing.
+	Warnings object.Errors `json:"warnings"`
+}
+
+// NodeDocument is one object of a [Document].
+type NodeDocument struct {
+	ID     object.ID  `json:"id"`
+	Object object.Ref `json:"object"`
+	Wave   int        `json:"wave"`
+	// Reason says why the node is in its wave; After is the node that put it
+	// there, where one did.
+	Reason string     `json:"reason"`
+	After  object.ID  `json:"after,omitempty"`
+	Spec   object.Pos `json:"spec,omitzero"`
+	Module object.Pos `json:"module,omitzero"`
+}
+
+// EdgeDocument is one edge of a [Document].
+type EdgeDocument struct {
+	From     object.ID  `json:"from"`
+	To       object.ID  `json:"to"`
+	Rule     graph.Rule `json:"rule"`
+	Explicit bool       `json:"explicit"`
+	// Gating edges cost a wave; loose ones do not bind the order inside one.
+	Gating bool   `json:"gating"`
+	Loose  bool   `json:"loose,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Path is the field of the object of From that makes the edge.
+	Path string     `json:"path,omitempty"`
+	Pos  object.Pos `json:"pos,omitzero"`
+}
+
+// JoinDocument is one join of a [Document].
+type JoinDocument struct {
+	From   string     `json:"from"`
+	To     string     `json:"to"`
+	Rule   graph.Rule `json:"rule"`
+	Gating bool       `json:"gating"`
+	Reason string     `json:"reason"`
+	Pos    object.Pos `json:"pos,omitzero"`
+	// FromNodes and ToNodes are the two sides.
+	FromNodes []object.ID `json:"fromNodes"`
+	ToNodes   []object.ID `json:"toNodes"`
+}
+
+// Document is the plan as data.
+func (p *Plan) Document() Document {
+	d := Document{
+		Engine: p.Rules.Engine, Waves: len(p.Waves),
+		Nodes: []NodeDocument{}, Edges: []EdgeDocument{}, Joins: []JoinDocument{}, Dropped: []EdgeDocument{}, Warnings: object.Errors{},
+	}
+	for _, wave := range p.Waves {
+		for _, n := range wave.Nodes {
+			at := p.Placements[n.ID]
+			d.Nodes = append(d.Nodes, NodeDocument{
+				ID: n.ID, Object: n.Object.Ref(), Wave: at.Wave, Reason: at.Reason, After: at.After,
+				Spec: n.SpecPos, Module: n.Pos,
+			})
+		}
+	}
+	for i, e := range p.Graph.Edges {
+		d.Edges = append(d.Edges, document(e, p.Gates[i]))
+	}
+	for i, j := range p.Graph.Joins {
+		gate := p.JoinGates[i]
+		d.Joins = append(d.Joins, JoinDocument{
+			From: j.FromName, To: j.ToName, Rule: j.Rule, Gating: gate.Gating, Reason: gate.Reason, Pos: j.Pos,
+			FromNodes: j.From, ToNodes: j.To,
+		})
+	}
+	for _, e := range p.Graph.Dropped {
+		d.Dropped = append(d.Dropped, document(e, Gate{Reason: "it would close a cycle"}))
+	}
+	d.Warnings = append(d.Warnings, p.Warnings...)
+	return d
+}
+
+// JSON is the document as text, indented by two spaces. The same plan gives
+// the same bytes.
+func (d Document) JSON() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(d)
+	return b.Bytes(), err
+}
+
+func document(e graph.Edge, g Gate) EdgeDocument {
+	return EdgeDocument{
+		From: e.From, To: e.To, Rule: e.Rule, Explicit: e.Explicit,
+		Gating: g.Gating, Loose: g.Loose, Reason: g.Reason, Path: e.Path.String(), Pos: e.Pos,
+	}
+}
