@@ -1,0 +1,129 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rendercache
+
+import (
+	"context"
+
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+)
+
+// kind is what the entries are called in a store.
+const kind = "render"
+
+// Store keeps bytes by kind and key; source/cache has one on disk and one in
+// memory. What Get returns must not be changed.
+type Store interface {
+	Get(ctx context.Context, kind, key string) (data []byte, ok bool, err error)
+	Put(ctx context.Context, kind, key string, data []byte) error
+}
+
+// Renderer renders; render.Renderer does.
+type Renderer interface {
+	Render(ctx context.Context, req render.Request) (render.Result, error)
+}
+
+// Cache is a renderer that remembers. It is safe for concurrent use where its
+// parts are.
+type Cache struct {
+	Next Renderer
+	// Stores are asked in this order, and a hit is put into those before it;
+	// without any nothing is remembered.
+	Stores []Store
+	// Version identifies the program: another one may render otherwise. Where it
+	// is "", nothing is remembered.
+	Version string
+	// Scope is the credential scope of the tenant; "" is that of a single user.
+	Scope string
+	// Failed, where set, is told why a store could not be read or written.
+	Failed func(error)
+}
+
+// Outcome is what is kept of a render.
+type Outcome struct {
+	Files    []emit.File
+	Layers   []emit.Layer
+	Warnings object.Errors
+	Sources  []render.Source
+	// Graph is the document of the plan, as JSON: see order.Document.
+	Graph []byte
+	// Plan is nil where the outcome was remembered.
+	Plan *order.Plan
+}
+
+// Render is the outcome of a request, remembered or rendered. The errors are
+// those of the renderer.
+func (c *Cache) Render(ctx context.Context, req render.Request) (Outcome, error) {
+	if c.Version == "" || len(c.Stores) == 0 || len(req.Mistakes) > 0 || len(req.Broken) > 0 {
+		return c.render(ctx, req)
+	}
+	key := Key(req, c.Version, c.Scope)
+	if out, ok := c.remembered(ctx, key); ok {
+		return out, nil
+	}
+	out, err := c.render(ctx, req)
+	if err != nil || holdsSecrets(out.Plan) {
+		return out, err
+	}
+	c.remember(ctx, c.Stores, key, out.encode())
+	return out, nil
+}
+
+func (c *Cache) render(ctx context.Context, req render.Request) (Outcome, error) {
+	result, err := c.Next.Render(ctx, req)
+	if err != nil {
+		return Outcome{}, err
+	}
+	graph, err := result.Plan.Document().JSON()
+	return Outcome{
+		Files: result.Files, Layers: result.Layers, Warnings: result.Warnings, Sources: result.Sources,
+		Graph: graph, Plan: result.Plan,
+	}, err
+}
+
+// remembered is the outcome of an earlier render.
+func (c *Cache) remembered(ctx context.Context, key string) (Outcome, bool) {
+	for i, s := range c.Stores {
+		data, ok, err := s.Get(ctx, kind, key)
+		c.failed(err)
+		if !ok || err != nil {
+			continue
+		}
+		out, err := decode(data)
+		if err != nil {
+			c.failed(err)
+			continue
+		}
+		c.remember(ctx, c.Stores[:i], key, data)
+		return out, true
+	}
+	return Outcome{}, false
+}
+
+func (c *Cache) remember(ctx context.Context, stores []Store, key string, data []byte) {
+	for _, s := range stores {
+		c.failed(s.Put(ctx, kind, key, data))
+	}
+}
+
+func (c *Cache) failed(err error) {
+	if err != nil && c.Failed != nil {
+		c.Failed(err)
+	}
+}
+
+// holdsSecrets reports whether a render has a Secret with data in it, which a
+// project may allow by name.
+func holdsSecrets(plan *order.Plan) bool {
+	for _, n := range plan.Graph.Nodes {
+		o := n.Object
+		if o.Group() == "" && o.Kind() == "Secret" && (o.Get("data") != nil || o.Get("stringData") != nil) {
+			return true
+		}
+	}
+	return false
+}
