@@ -54,7 +54,11 @@ type Source struct {
 	Spec     string `json:"spec"`
 	Origin   string `json:"origin"`
 	Revision string `json:"revision,omitempty"`
-	Digest   string `json:"digest"`
+	// Pinned is a reference that always leads to this revision, "" where there
+	// is none.
+	Pinned string `json:"pinned,omitempty"`
+	// Digest is that of the tree, with the modules that it depends on.
+	Digest string `json:"digest"`
 }
 
 // Result is a finished render.

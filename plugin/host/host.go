@@ -4,6 +4,7 @@
 package host
 
 import (
+	"context"
 	"io"
 	"io/fs"
 
@@ -33,6 +34,9 @@ type Host struct {
 	Embedded func(name string) (fs.FS, bool)
 	// EmbeddedNames are the names that Embedded knows, to suggest one.
 	EmbeddedNames []string
+	// Complete adds to a module the modules that it depends on; nil leaves it as
+	// it is, so that only what is vendored resolves.
+	Complete func(ctx context.Context, tree source.Tree) (source.Tree, error)
 	// Limits bound every module.
 	Limits source.Limits
 }

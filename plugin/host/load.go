@@ -262,7 +262,7 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 			Limits:   l.opts.Limits,
 		},
 		Adopt:  t.Adopt,
-		Source: render.Source{Spec: t.Name, Origin: tree.Origin, Revision: tree.Revision, Digest: tree.Digest},
+		Source: render.Source{Spec: t.Name, Origin: tree.Origin, Revision: tree.Revision, Pinned: tree.Pinned, Digest: tree.Digest},
 	}
 	for _, d := range t.DependsOn {
 		out.DependsOn = append(out.DependsOn, graph.SpecDependency{Name: d.Name, Pos: d.Pos})

@@ -66,7 +66,10 @@ func (m *modules) want(ref spec.CueRef, p object.Path) (wanted, bool) {
 		})
 		return w, false
 	}
-	w.key.Ref = source.Ref{Type: string(ref.Type), Ref: ref.Ref, Path: ref.Path}
+	w.key.Ref = source.Ref{Type: string(ref.Type), Ref: ref.Ref, Path: ref.Path, Secret: ref.PullSecretRef}
+	if ref.Verify != nil {
+		w.key.Verify = source.Verify{Provider: ref.Verify.Provider, Secret: ref.Verify.SecretRef}
+	}
 	if ref.Type == spec.RefPath && m.host.Fetchers[string(spec.RefPath)] == nil {
 		at := m.finding.places[ref.Pos.File]
 		w.key.area = at.area
@@ -111,7 +114,7 @@ func (m *modules) fetch(ctx context.Context, all []wanted) error {
 	group.SetLimit(fetchers)
 	for i, key := range keys {
 		group.Go(func() error {
-			trees[i], errs[i] = m.fetcher(key).Fetch(ctx, key.Ref)
+			trees[i], errs[i] = m.whole(ctx, key)
 			return nil
 		})
 	}
@@ -121,6 +124,15 @@ func (m *modules) fetch(ctx context.Context, all []wanted) error {
 		m.trees[key], m.errs[key] = trees[i], errs[i]
 	}
 	return ctx.Err()
+}
+
+// whole is a module with the modules that it depends on.
+func (m *modules) whole(ctx context.Context, key module) (source.Tree, error) {
+	tree, err := m.fetcher(key).Fetch(ctx, key.Ref)
+	if err != nil || m.host.Complete == nil {
+		return tree, err
+	}
+	return m.host.Complete(ctx, tree)
 }
 
 // fetcher is what gets a module.

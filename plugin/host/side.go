@@ -1,0 +1,212 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// maxManifests is how large one file of manifests may be, in bytes.
+const maxManifests = 64 << 20
+
+// RenderSide is a render as one side of a comparison. Where an object has
+// a node, the objects of the files are compared and not those of the graph, so
+// that what the dialect adds is seen too.
+func RenderSide(name string, result render.Result) (diff.Side, error) {
+	side := diff.Side{Name: name}
+	layers, nodes := layersOf(result), map[object.ID]*object.Node{}
+	for _, n := range result.Plan.Graph.Nodes {
+		nodes[n.ID] = n
+	}
+	for _, f := range result.Files {
+		n := nodes[f.Node]
+		if n == nil {
+			continue // It is written for the engine itself.
+		}
+		objects, err := objectsOf(f.Path, f.Data)
+		if err != nil {
+			return diff.Side{}, err
+		}
+		apply := n.Apply.WithDefaults(n.Object.Ref())
+		for _, o := range objects {
+			side.Items = append(side.Items, diff.Item{
+				Object: o, Node: n.ID, Wave: f.Wave, Layer: layers[f.Wave], Pos: n.SpecPos,
+				Stays: apply.Prune != nil && !*apply.Prune, Forced: apply.Mode == object.ModeForce,
+			})
+		}
+	}
+	return side, nil
+}
+
+// layersOf are the names of the barrier layers by wave.
+func layersOf(result render.Result) map[int]string {
+	out := map[int]string{}
+	for _, l := range result.Layers {
+		for _, w := range l.Waves {
+			out[w] = l.Name
+		}
+	}
+	return out
+}
+
+// FilesSide is a directory of manifests, or the files of an artifact, as one
+// side of a comparison. Waves come from graph, the document of a plan, where
+// there is one, then from the annotations for Argo CD, then from names of files
+// as we write them; else nobody knows.
+func FilesSide(name string, fsys fs.FS, graph []byte) (diff.Side, error) {
+	side := diff.Side{Name: name}
+	known, err := documented(graph)
+	if err != nil {
+		return side, err
+	}
+	err = fs.WalkDir(fsys, ".", func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !isManifest(file) {
+			return err
+		}
+		data, err := fs.ReadFile(fsys, file)
+		if err != nil {
+			return err
+		}
+		objects, err := objectsOf(file, data)
+		for _, o := range objects {
+			i := diff.Item{Object: o, Wave: waveOf(o, file)}
+			if n, ok := known[o.Ref()]; ok {
+				i.Node, i.Wave = n.ID, n.Wave
+			}
+			side.Items = append(side.Items, i)
+		}
+		return err
+	})
+	return side, err
+}
+
+func isManifest(file string) bool {
+	switch path.Ext(file) {
+	case ".yaml", ".yml", ".json":
+		return !strings.HasPrefix(path.Base(file), ".")
+	}
+	return false
+}
+
+// documented are the nodes of the document of a plan, by object.
+func documented(graph []byte) (map[object.Ref]order.NodeDocument, error) {
+	var d struct {
+		Nodes []order.NodeDocument `json:"nodes"`
+	}
+	if len(graph) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(graph, &d); err != nil {
+		return nil, fmt.Errorf("the graph cannot be read: %w", err)
+	}
+	out := map[object.Ref]order.NodeDocument{}
+	for _, n := range d.Nodes {
+		out[n.Object] = n
+	}
+	return out, nil
+}
+
+// waveOf is the wave that an object says, or that its file is named after.
+func waveOf(o object.Object, file string) int {
+	text, ok := o.Annotations()["argocd.argoproj.io/sync-wave"]
+	if !ok {
+		text, _, _ = strings.Cut(path.Base(file), "-")
+	}
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
+		return n
+	}
+	return diff.NoWave
+}
+
+// objectsOf are the objects of a file of manifests; those of a List stand for
+// themselves.
+func objectsOf(name string, data []byte) ([]object.Object, error) {
+	manifests, err := spec.ParseManifests(spec.File{Name: name, Data: data}, maxManifests)
+	if err != nil {
+		return nil, err
+	}
+	var out []object.Object
+	for _, m := range manifests {
+		if m.Value.Kind == object.KindNone || m.Value.Kind == object.KindNull {
+			continue
+		}
+		o, err := object.Decode(m.Value.JSON())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Pos, err)
+		}
+		if items, ok := o["items"].([]any); ok && strings.HasSuffix(o.Kind(), "List") {
+			for _, i := range items {
+				if o, ok := i.(map[string]any); ok {
+					out = append(out, o)
+				}
+			}
+			continue
+		}
+		if o.Kind() == "" || o.APIVersion() == "" || o.Name() == "" {
+			return nil, fmt.Errorf("%s: no manifest: expected apiVersion, kind and metadata.name", m.Pos)
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// maxTraced is how many fields of one spec are traced: a trace costs about as
+// much as an evaluation.
+const maxTraced = 500
+
+// TraceChanges puts into a report the lines of the user's own text that the
+// fields of the later side come from, as far as the modules tell.
+func TraceChanges(ctx context.Context, evaluator evaluate.Evaluator, specs []render.Spec, report *diff.Report) error {
+	for _, s := range specs {
+		var queries []evaluate.Query
+		var fields []*diff.Field
+		for i := range report.Changes {
+			c := &report.Changes[i]
+			if c.Node.Spec() != s.Evaluate.Spec || c.Kind == diff.Deleted {
+				continue
+			}
+			for j := range c.Fields {
+				if f := &c.Fields[j]; f.After != nil && len(fields) < maxTraced {
+					fields = append(fields, f)
+					queries = append(queries, evaluate.Query{Node: c.Node, Path: f.At})
+				}
+			}
+		}
+		if len(queries) == 0 {
+			continue
+		}
+		origins, err := evaluator.Trace(ctx, s.Evaluate, queries)
+		if errors.Is(err, context.Canceled) {
+			return err
+		}
+		for i, o := range origins {
+			if err != nil {
+				break // Where a value comes from is an extra.
+			}
+			at := o.Input
+			if !at.IsValid() {
+				at = o.Module
+			}
+			fields[i].Pos = at
+			if at.IsValid() {
+				fields[i].From = at.String()
+			}
+		}
+	}
+	return nil
+}
