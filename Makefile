@@ -12,7 +12,7 @@ GO      ?= go
 BIN     := $(CURDIR)/.bin
 OUT     ?= out/shop
 LDFLAGS := -s -w
-SOURCES := $(shell find cmd cue plugin render source -name '*.go' -o -name '*.cue' -o -name '*.json' -o -name '*.yaml' 2>/dev/null) go.mod go.sum
+SOURCES := $(shell find artifact cmd cue plugin render source -name '*.go' -o -name '*.cue' -o -name '*.json' -o -name '*.yaml' 2>/dev/null) go.mod go.sum
 
 export CGO_ENABLED = 0
 
@@ -32,8 +32,19 @@ run: build ## Render the example shop into out/shop and print its waves.
 	$(BIN)/ropewalk render cue/examples/shop --dialect argocd -o $(OUT)
 
 .PHONY: test
-test: ## Run every test of the main module.
+test: servers ## Run every test of the main module.
 	$(GO) test ./...
+
+# Tests that need one of these are skipped where it is missing, unless
+# ROPEWALK_SERVERS=required is set.
+.PHONY: servers
+servers: ## Install the servers that tests run (Debian packages), where that is possible.
+	@missing=; for pair in docker-registry:docker-registry sshd:openssh-server git:git ssh:openssh-client gpg:gpg; do \
+	  PATH="$$PATH:/usr/sbin" command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair#*:}"; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	else echo "not installed, so that some tests are skipped:$$missing" >&2; fi
 
 .PHONY: generate
 generate: ## Regenerate what is generated, goldens too.
@@ -53,10 +64,16 @@ verify: lint ## Lint, regenerate, and want a clean tree.
 
 .PHONY: bench
 bench: build $(BIN)/cue ## Run the benchmarks; ratios are against cue export.
-	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CUE=$(BIN)/cue $(GO) test -run '^$$' -bench . -benchmem -benchtime 1s -timeout 60m ./cue/... ./render/... ./plugin/... ./test/bench/...
+	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CUE=$(BIN)/cue $(GO) test -run '^$$' -bench . -benchmem -benchtime 1s -timeout 60m \
+	  ./artifact/... ./cue/... ./plugin/... ./render/... ./source/... ./test/bench/...
+	$(GO) -C test/peers test -run '^$$' -bench . -benchtime 20x ./...
 
 .PHONY: e2e
-e2e: oracle ## Run what needs long builds: the check against Kubernetes itself.
+e2e: oracle peers ## Run what needs long builds: the check against Kubernetes itself, and peers.
+
+.PHONY: peers
+peers: ## Compare with the libraries of others: sigstore-go, oras, crane.
+	$(GO) -C test/peers test ./...
 
 .PHONY: oracle
 oracle: ## Compare the check with the validation of Kubernetes itself (builds for minutes).
