@@ -1,0 +1,176 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Credentials finds what to log in with at a host, with its port. The empty
+// credential, and no error, means that there is none.
+type Credentials interface {
+	Credential(ctx context.Context, host string) (auth.Credential, error)
+}
+
+// CredentialsFunc is a function that is Credentials.
+type CredentialsFunc func(ctx context.Context, host string) (auth.Credential, error)
+
+// Credential calls f.
+func (f CredentialsFunc) Credential(ctx context.Context, host string) (auth.Credential, error) {
+	return f(ctx, host)
+}
+
+var _ Credentials = CredentialsFunc(nil)
+
+// Password is a name and a password for one host.
+func Password(host, user, password string) Credentials {
+	return CredentialsFunc(auth.StaticCredential(host, auth.Credential{Username: user, Password: password}))
+}
+
+// DockerConfig is the file that docker login writes, with its credential
+// helpers. It is read each time that somebody logs in, so that a login while we
+// run counts; a file that is not there holds none.
+//
+// See https://docs.docker.com/reference/cli/docker/login/#credential-stores.
+func DockerConfig(path string) Credentials {
+	return CredentialsFunc(func(ctx context.Context, host string) (auth.Credential, error) {
+		store, err := credentials.NewStore(path, credentials.StoreOptions{})
+		if err != nil {
+			// The reason is left out: it may repeat what the file holds.
+			return auth.EmptyCredential, source.Refuse(source.ErrUnauthorized,
+				fmt.Sprintf("%q is no configuration of docker: correct it, or log in again", path))
+		}
+		credential, err := store.Get(ctx, credentials.ServerAddressFromHostname(host))
+		if err != nil {
+			return auth.EmptyCredential, source.Refuse(source.ErrUnauthorized,
+				fmt.Sprintf("%q, or a credential helper that it names, gives no credentials for %q: log in again", path, host))
+		}
+		return credential, nil
+	})
+}
+
+// PullSecret is what a .dockerconfigjson of Kubernetes holds. Its credential
+// helpers do not count.
+func PullSecret(config []byte) (Credentials, error) {
+	entries, err := parseConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return CredentialsFunc(func(_ context.Context, host string) (auth.Credential, error) {
+		return entries.find(host), nil
+	}), nil
+}
+
+// fromSecret is the credential of a secret for a repository.
+func fromSecret(secret map[string][]byte, name string) (auth.Credential, error) {
+	text := func(entry string) string { return strings.TrimRight(string(secret[entry]), "\r\n") }
+	_, docker := secret[".dockerconfigjson"]
+	_, ca := secret["ca.crt"]
+	user, password, token := text("username"), text("password"), text("bearerToken")
+	switch {
+	case docker:
+		entries, err := parseConfig(secret[".dockerconfigjson"])
+		if err != nil {
+			return auth.EmptyCredential, err
+		}
+		return entries.find(name), nil
+	case user != "" && password != "":
+		return auth.Credential{Username: user, Password: password}, nil
+	case user != "" || password != "":
+		return auth.EmptyCredential, source.Refuse(source.ErrUnauthorized,
+			fmt.Sprintf("the secret for %q has one of username and password: it needs both", name))
+	case token != "":
+		return auth.Credential{AccessToken: token}, nil
+	case ca:
+		return auth.EmptyCredential, nil
+	}
+	return auth.EmptyCredential, source.Refuse(source.ErrUnauthorized, fmt.Sprintf(
+		"the secret for %q has nothing to log in with: it needs .dockerconfigjson, or username and password, or bearerToken", name))
+}
+
+// entries are credentials by where they are for: a host, or a host and the
+// first folders of names.
+type entries map[string]auth.Credential
+
+// parseConfig reads the auths of a configuration of docker. Its errors say
+// nothing of what is in it.
+func parseConfig(data []byte) (entries, error) {
+	var config struct {
+		Auths map[string]struct {
+			Auth          string `json:"auth"`
+			Username      string `json:"username"`
+			Password      string `json:"password"`
+			IdentityToken string `json:"identitytoken"`
+			RegistryToken string `json:"registrytoken"`
+		} `json:"auths"`
+	}
+	if json.Unmarshal(data, &config) != nil {
+		return nil, source.Refuse(source.ErrUnauthorized, "the pull secret is no JSON as docker writes it: make it with kubectl create secret docker-registry")
+	}
+	out := entries{}
+	exact := map[string]string{} // which key an entry is from
+	for key, a := range config.Auths {
+		credential := auth.Credential{Username: a.Username, Password: a.Password, RefreshToken: a.IdentityToken, AccessToken: a.RegistryToken}
+		if a.Auth != "" {
+			pair, err := base64.StdEncoding.DecodeString(a.Auth)
+			user, password, ok := strings.Cut(string(pair), ":")
+			if err != nil || !ok {
+				return nil, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("the pull secret has no name and password for %q: auth is not base64 of name:password", scrub(key)))
+			}
+			credential.Username, credential.Password = user, strings.TrimRight(password, "\x00")
+		}
+		// Two keys may be one place: https://host/v1/ and host. The shorter counts,
+		// which is the newer way to write it.
+		where := place(key)
+		if old, twice := exact[where]; twice && (len(old) < len(key) || len(old) == len(key) && old < key) {
+			continue
+		}
+		out[where], exact[where] = credential, key
+	}
+	return out, nil
+}
+
+// place is where a key of a configuration of docker is for, without what old
+// versions put around it.
+func place(key string) string {
+	key = strings.TrimPrefix(strings.TrimPrefix(key, "https://"), "http://")
+	host, path, _ := strings.Cut(key, "/")
+	path = strings.Trim(path, "/")
+	if path == "v1" || path == "v2" {
+		path = ""
+	}
+	switch host {
+	case "index.docker.io", "registry-1.docker.io":
+		host = "docker.io"
+	}
+	if path == "" {
+		return host
+	}
+	return host + "/" + path
+}
+
+// find is the credential of the longest place that name, a host with or
+// without a repository, lies in.
+func (e entries) find(name string) auth.Credential {
+	name = place(name)
+	for {
+		if credential, ok := e[name]; ok {
+			return credential
+		}
+		i := strings.LastIndexByte(name, '/')
+		if i < 0 {
+			return auth.EmptyCredential
+		}
+		name = name[:i]
+	}
+}

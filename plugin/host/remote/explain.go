@@ -1,0 +1,270 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Explain is an error for people, of one that a repository gave, about a
+// reference. It names the reference, says what the server said, in one line of
+// bounded length, and what to do. Nothing of err but that is kept, so nothing
+// of its credentials can be found in it.
+//
+// It is source.ErrUnauthorized (401, 403, no or bad credentials), ErrNotFound
+// (404), ErrUnavailable (408, 429, 5xx, time-outs, connections that fail or
+// break), ErrHostKey (a certificate that is not trusted), ErrDigest (content
+// that is not as its digest says), ErrLimit or ErrReference, or
+// errdef.ErrUnsupported for what the server does not do (405). A context that
+// has ended can be matched too. Errors that are none of these stay nameless.
+func Explain(err error, reference string) error {
+	if err == nil {
+		return nil
+	}
+	why, is := explain(err)
+	message := why
+	if name := line(reference) + ": "; !strings.HasPrefix(why, name) {
+		message = name + why
+	}
+	switch {
+	case is == nil:
+		return errors.New(message)
+	case errors.Is(err, context.DeadlineExceeded):
+		is = errors.Join(is, context.DeadlineExceeded)
+	}
+	return source.Refuse(is, message)
+}
+
+// explain is why an error came, and what it is.
+func explain(err error) (why string, is error) {
+	for _, known := range []func(error) (string, error){ours, answered, credential, mismatch, connection} {
+		if why, is := known(err); why != "" {
+			return why, is
+		}
+	}
+	return line(withoutURL(err)), nil
+}
+
+// ours are errors that already say what they are.
+func ours(err error) (why string, is error) {
+	for _, sentinel := range []error{
+		source.ErrUnauthorized, source.ErrNotFound, source.ErrLimit, source.ErrReference,
+		source.ErrDigest, source.ErrSignature, source.ErrHostKey, source.ErrLocked, source.ErrUnavailable,
+	} {
+		if errors.Is(err, sentinel) {
+			return line(own(err, sentinel)), sentinel
+		}
+	}
+	return "", nil
+}
+
+// own is the text of the error right above a sentinel, without what others have
+// put around it on the way.
+func own(err, sentinel error) string {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if errors.Unwrap(e) == sentinel { //nolint:errorlint // the very error is looked for
+			return e.Error()
+		}
+	}
+	return withoutURL(err)
+}
+
+// answered are answers of servers.
+func answered(err error) (why string, is error) {
+	var r *refused
+	if errors.As(err, &r) && r.status != 0 {
+		return fmt.Sprintf("%sthe server answers %s: try again later", at(err), r), source.ErrUnavailable
+	}
+	var e *errcode.ErrorResponse
+	if !errors.As(err, &e) {
+		return "", nil
+	}
+	host := quoted(e.URL)
+	answer := fmt.Sprintf("%d %s", e.StatusCode, strings.ToLower(http.StatusText(e.StatusCode)))
+	if words := spoken(e.Errors); words != "" {
+		answer += ": " + words
+	}
+	switch code := e.StatusCode; {
+	case code == http.StatusUnauthorized:
+		return fmt.Sprintf("%s wants credentials, or others (%s): log in there, or correct the secret for it", host, answer), source.ErrUnauthorized
+	case code == http.StatusForbidden:
+		return fmt.Sprintf("%s does not allow this (%s): ask for access, or use other credentials", host, answer), source.ErrUnauthorized
+	case code == http.StatusNotFound:
+		return fmt.Sprintf("%s has nothing there (%s): correct the name, or log in: some servers hide what they do not allow", host, answer), source.ErrNotFound
+	case code == http.StatusMethodNotAllowed || has(e.Errors, errcode.ErrorCodeUnsupported):
+		return fmt.Sprintf("%s does not do this (%s)", host, answer), errdef.ErrUnsupported
+	case has(e.Errors, errcode.ErrorCodeDigestInvalid):
+		return fmt.Sprintf("%s got other content than the digest says (%s): try again", host, answer), source.ErrDigest
+	case code == http.StatusBadRequest && len(e.Errors) == 0 && e.URL != nil && e.URL.Scheme == "http":
+		return fmt.Sprintf("%s does not understand plain http (%s): it may want https, so do not allow plain http for it", host, answer), source.ErrUnavailable
+	case code == http.StatusRequestTimeout, code == http.StatusTooManyRequests, code >= 500:
+		return fmt.Sprintf("%s answers %s: try again later", host, answer), source.ErrUnavailable
+	}
+	return fmt.Sprintf("%s answers %s", host, answer), nil
+}
+
+// credential are errors of those who look for credentials.
+func credential(err error) (why string, is error) {
+	var helper *exec.Error
+	switch {
+	case errors.Is(err, auth.ErrBasicCredentialNotFound):
+		return at(err) + "the server wants credentials, and there are none for it: log in there, or name a secret with them", source.ErrUnauthorized
+	case errors.As(err, &helper):
+		return fmt.Sprintf("the credential helper %q cannot be run: install it, or log in again", helper.Name), source.ErrUnauthorized
+	case strings.Contains(err.Error(), "missing username or password"):
+		return at(err) + "the server wants a name and a password, and there is only a token for it", source.ErrUnauthorized
+	}
+	return "", nil
+}
+
+// mismatch are errors of content that is not what was asked for.
+func mismatch(err error) (why string, is error) {
+	text := err.Error()
+	switch {
+	case errors.Is(err, errIdle):
+		return at(err) + errIdle.Error() + ": try again later", source.ErrUnavailable
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return at(err) + "the answer was cut short" + tried(err) + ": try again", source.ErrUnavailable
+	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrTrailingData), errors.Is(err, content.ErrInvalidDescriptorSize),
+		errors.Is(err, errdef.ErrInvalidDigest),
+		// oras-go has no error of its own for headers that contradict a digest.
+		strings.Contains(text, "mismatch Content-Length"), strings.Contains(text, "digest mismatch"), strings.Contains(text, "mismatch digest"),
+		strings.Contains(text, "Docker-Content-Digest"):
+		return "the server sent other content than the digest says (" + line(withoutURL(err)) + "): the registry, or what stands before it, changes content", source.ErrDigest
+	case errors.Is(err, errdef.ErrSizeExceedsLimit):
+		return line(withoutURL(err)), source.ErrLimit
+	case errors.Is(err, errdef.ErrNotFound):
+		return "the registry has nothing there: correct the name, or log in: some servers hide what they do not allow", source.ErrNotFound
+	case errors.Is(err, errdef.ErrInvalidReference), errors.Is(err, errdef.ErrMissingReference):
+		return line(withoutURL(err)), source.ErrReference
+	case errors.Is(err, errdef.ErrUnsupported):
+		return line(withoutURL(err)), errdef.ErrUnsupported
+	}
+	return "", nil
+}
+
+// connection are errors of the way to a server.
+func connection(err error) (why string, is error) {
+	var (
+		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
+		record      tls.RecordHeaderError
+		name        *net.DNSError
+	)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "cancelled", context.Canceled
+	case errors.As(err, &authority):
+		return at(err) + "the certificate of the server is by an unknown authority: give that as ca.crt of the secret, or have the system trust it", source.ErrHostKey
+	case errors.As(err, &certificate):
+		return at(err) + "the certificate of the server is not good: " + line(certificate.Err.Error()), source.ErrHostKey
+	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return at(err) + "the server does not speak https: allow plain http for it if that is meant", source.ErrUnavailable
+	case errors.Is(err, errDowngrade):
+		return at(err) + errDowngrade.Error() + ", which is not followed", source.ErrUnavailable
+	case errors.As(err, &name):
+		return fmt.Sprintf("the host %q has no address: correct the name, or try again later", line(name.Name)), source.ErrUnavailable
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return at(err) + "nothing listens there (connection refused): correct host and port, or try again later", source.ErrUnavailable
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return at(err) + "the server closed the connection" + tried(err) + ": try again", source.ErrUnavailable
+	case errors.Is(err, context.DeadlineExceeded):
+		return at(err) + "no answer in the time that was left: try again later, or give it more", source.ErrUnavailable
+	case errors.Is(err, errSlow):
+		return at(err) + errSlow.Error() + ": try again later", source.ErrUnavailable
+	}
+	var network *net.OpError
+	if errors.As(err, &network) {
+		return at(err) + line(network.Err.Error()) + ": try again later", source.ErrUnavailable
+	}
+	return "", nil
+}
+
+// tried says how often was tried, where that was more than once.
+func tried(err error) string {
+	var r *refused
+	if errors.As(err, &r) && r.attempts > 1 {
+		return " (" + times(r.attempts) + ")"
+	}
+	return ""
+}
+
+// at names the host that a failed request was for, which need not be that of
+// the reference: tokens and blobs often come from others.
+func at(err error) string {
+	var u *url.Error
+	if !errors.As(err, &u) {
+		return ""
+	}
+	parsed, err := url.Parse(u.URL)
+	if err != nil || parsed.Host == "" {
+		return ""
+	}
+	return fmt.Sprintf("%q: ", line(parsed.Host))
+}
+
+// withoutURL is the text of an error without the URL that net/http puts before
+// it.
+func withoutURL(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err.Error()
+	}
+	return err.Error()
+}
+
+// quoted is the host of a URL.
+func quoted(u *url.URL) string {
+	if u == nil || u.Host == "" {
+		return "the server"
+	}
+	return fmt.Sprintf("%q", line(u.Host))
+}
+
+// spoken is what a server says, in one line, without details, which can be
+// anything; "" where it says nothing.
+func spoken(errs errcode.Errors) string {
+	var out []string
+	for _, e := range errs {
+		text := strings.ToLower(strings.ReplaceAll(e.Code, "_", " "))
+		switch {
+		case text == "":
+			text = e.Message
+		case e.Message != "":
+			text += ": " + e.Message
+		}
+		if text != "" && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return line(strings.Join(out, "; "))
+}
+
+func has(errs errcode.Errors, code string) bool {
+	for _, e := range errs {
+		if e.Code == code {
+			return true
+		}
+	}
+	return false
+}

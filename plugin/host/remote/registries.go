@@ -1,0 +1,259 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Defaults of [Registries].
+const (
+	DefaultUserAgent = "ropewalk"
+	DefaultAttempts  = 5
+	DefaultBackoff   = 250 * time.Millisecond
+	DefaultMaxWait   = 30 * time.Second
+	DefaultTimeout   = 30 * time.Second
+	DefaultManifest  = 4 << 20
+)
+
+// dialing is how long a connection may take to be there, TLS included.
+const dialing = 10 * time.Second
+
+// pages is how many pages a list of tags or referrers may have.
+const pages = 1000
+
+// remembered is how many sets of credentials, or of authorities, are remembered
+// before all are forgotten; secrets change, and a controller runs for months.
+const remembered = 256
+
+// Registries connects to registries. The zero value connects by https, without
+// credentials. Fields are not changed any more after the first call. It is safe
+// for concurrent use.
+type Registries struct {
+	// Credentials are for those who bring no secret; nil is none.
+	Credentials Credentials
+	// PlainHTTP says which hosts, with their ports, are spoken to without TLS;
+	// nil is none, not even on the loopback.
+	PlainHTTP func(host string) bool
+	// CA is PEM of certificate authorities by host with its port, beside those of
+	// the system; those at "" are for every host.
+	CA map[string][]byte
+	// Proxy is that of http.Transport; nil asks no proxy. Commands set
+	// http.ProxyFromEnvironment.
+	Proxy func(*http.Request) (*url.URL, error)
+	// UserAgent is what is said to servers; DefaultUserAgent where empty.
+	UserAgent string
+	// Attempts is how often a request is sent at most, the first time included;
+	// DefaultAttempts where zero.
+	Attempts int
+	// Backoff is how long to wait before the second attempt; each wait is twice
+	// the one before it. DefaultBackoff where zero.
+	Backoff time.Duration
+	// MaxWait is the longest wait between two attempts. A server that asks for
+	// more by Retry-After is not asked again. DefaultMaxWait where zero.
+	MaxWait time.Duration
+	// Timeout is how long a server may take to begin an answer, and how long it
+	// may pause in one; DefaultTimeout where zero.
+	Timeout time.Duration
+	// Manifest is how many bytes a manifest, or a page of a list, may have;
+	// DefaultManifest where zero.
+	Manifest int64
+
+	mu      sync.Mutex
+	clients map[login]*auth.Client
+	bases   map[string]*http.Transport
+}
+
+// login is what two repositories share when they may share tokens.
+type login struct {
+	host, ca   string
+	own        bool // the credentials are those of Registries
+	credential auth.Credential
+}
+
+// Repository is a connection to a repository, such as ghcr.io/org/repo. It asks
+// no server yet. The secret holds entries as in [source.Secrets]: a
+// .dockerconfigjson, or username and password, or bearerToken, and ca.crt; nil
+// takes Credentials. A secret that is for other hosts logs nobody in.
+//
+// Errors are source.ErrReference for a name that is none, and
+// source.ErrUnauthorized for a secret that cannot be read. Those of the
+// repository itself go through [Explain].
+func (r *Registries) Repository(ctx context.Context, name string, secret map[string][]byte) (*remote.Repository, error) {
+	ref, err := parse(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	host := ref.Host()
+	key := login{host: host, own: secret == nil, ca: string(r.CA[""]) + "\n" + string(r.CA[ref.Registry])}
+	if secret != nil {
+		if key.credential, err = fromSecret(secret, name); err != nil {
+			return nil, err
+		}
+		key.ca += "\n" + string(secret["ca.crt"])
+	}
+	client, err := r.client(key)
+	if err != nil {
+		return nil, err
+	}
+	return &remote.Repository{
+		Client:    client,
+		Reference: ref,
+		PlainHTTP: r.PlainHTTP != nil && r.PlainHTTP(ref.Registry),
+		// Many registries refuse DELETE, and a refused one would lose the tag that
+		// comes after it.
+		SkipReferrersGC: true,
+		// One byte more than transport lets through, so that a list that is too long
+		// is an error of its own and does not look like one that was cut.
+		MaxMetadataBytes:     cmp.Or(r.Manifest, DefaultManifest) + 1,
+		TagListMaxPages:      pages,
+		ReferrerListMaxPages: pages,
+	}, nil
+}
+
+// CloseIdleConnections closes the connections that nobody uses now.
+func (r *Registries) CloseIdleConnections() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, base := range r.bases {
+		base.CloseIdleConnections()
+	}
+}
+
+// parse is the reference of a repository, without a tag or a digest.
+func parse(name string) (registry.Reference, error) {
+	shown := fmt.Sprintf("%q", line(name))
+	if repo, _, _ := strings.Cut(name, "@sha256:"); strings.Contains(repo, "@") {
+		shown = "the name" // what is before the @ may be a password
+	}
+	bad := func(why string) (registry.Reference, error) {
+		return registry.Reference{}, source.Refuse(source.ErrReference,
+			fmt.Sprintf("%s is no repository (%s): write it as host/name, such as ghcr.io/org/repo", shown, why))
+	}
+	host, _, ok := strings.Cut(name, "/")
+	switch {
+	case !ok:
+		return bad("it has no host")
+	case strings.Contains(host, "@"):
+		return bad("credentials do not belong into it")
+	}
+	ref, err := registry.ParseReference(name)
+	switch {
+	case err != nil:
+		return bad("host or name holds characters that it must not")
+	case ref.Reference != "":
+		return bad("it has a tag or a digest")
+	}
+	return ref, nil
+}
+
+// client is the client of a login, with its cache of tokens.
+func (r *Registries) client(key login) (*auth.Client, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c, ok := r.clients[key]; ok {
+		return c, nil
+	}
+	base, err := r.base(key)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.clients) >= remembered || r.clients == nil {
+		r.clients = map[login]*auth.Client{}
+	}
+	c := &auth.Client{
+		Client: &http.Client{
+			Transport: &transport{
+				base: base, attempts: cmp.Or(r.Attempts, DefaultAttempts), backoff: cmp.Or(r.Backoff, DefaultBackoff),
+				maxWait: cmp.Or(r.MaxWait, DefaultMaxWait), idle: cmp.Or(r.Timeout, DefaultTimeout), manifest: cmp.Or(r.Manifest, DefaultManifest),
+			},
+			CheckRedirect: redirect,
+		},
+		Header:   http.Header{"User-Agent": {cmp.Or(r.UserAgent, DefaultUserAgent)}},
+		Cache:    auth.NewCache(),
+		ClientID: DefaultUserAgent,
+	}
+	switch {
+	case !key.own:
+		c.Credential = auth.StaticCredential(key.host, key.credential)
+	case r.Credentials != nil:
+		c.Credential = r.Credentials.Credential
+	}
+	r.clients[key] = c
+	return c, nil
+}
+
+// base is the pool of connections of those who trust the same authorities.
+func (r *Registries) base(key login) (*http.Transport, error) {
+	ca := strings.TrimSpace(key.ca)
+	if t, ok := r.bases[ca]; ok {
+		return t, nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if ca != "" {
+		pool, err := x509.SystemCertPool()
+		if err != nil {
+			pool = x509.NewCertPool() // a system without authorities
+		}
+		if !pool.AppendCertsFromPEM([]byte(ca)) {
+			return nil, source.Refuse(source.ErrUnauthorized,
+				fmt.Sprintf("the certificate authority for %q (ca.crt) is no certificate in PEM", key.host))
+		}
+		config.RootCAs = pool
+	}
+	if len(r.bases) >= remembered || r.bases == nil {
+		for _, old := range r.bases {
+			old.CloseIdleConnections()
+		}
+		r.bases = map[string]*http.Transport{}
+	}
+	t := &http.Transport{
+		Proxy:                 r.Proxy,
+		DialContext:           (&net.Dialer{Timeout: dialing}).DialContext,
+		TLSHandshakeTimeout:   dialing,
+		TLSClientConfig:       config,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   16,
+		IdleConnTimeout:       90 * time.Second,
+		ResponseHeaderTimeout: cmp.Or(r.Timeout, DefaultTimeout),
+		// What is fetched has a digest, so it is wanted as it lies there.
+		DisableCompression: true,
+	}
+	r.bases[ca] = t
+	return t, nil
+}
+
+// errDowngrade says that a server wants to be spoken to without TLS.
+var errDowngrade = errors.New("the server redirects from https to http")
+
+// redirect follows ten redirects, and none that leaves TLS.
+func redirect(r *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) >= 10:
+		return errors.New("the server redirects more than 10 times")
+	case r.URL.Scheme != "https" && via[0].URL.Scheme == "https":
+		return errDowngrade
+	}
+	return nil
+}

@@ -1,0 +1,324 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// said is how many bytes of an error a server may say.
+const said = 8 << 10
+
+var (
+	// errIdle says that a server began an answer and then fell silent.
+	errIdle = errors.New("the server paused for too long in its answer")
+	// errSlow says that a server did not begin an answer, or that there was no
+	// connection to it, while the caller had time left.
+	errSlow = errors.New("no answer in time")
+)
+
+// transport sends requests again where that may help, gives up on answers that
+// do not go on, and keeps credentials out of what servers say.
+type transport struct {
+	base     http.RoundTripper
+	attempts int
+	backoff  time.Duration
+	maxWait  time.Duration
+	idle     time.Duration
+	manifest int64
+}
+
+// RoundTrip is that of http.RoundTripper. Where a server still fails at the end
+// the error is a *refused.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	attempt := r
+	for n := 1; ; n++ {
+		response, err := t.once(attempt)
+		if !again(response, err) {
+			return response, err
+		}
+		wait, after := t.wait(n, response)
+		if n < t.attempts && t.worth(r, wait) {
+			// Both are asked before the answer is lost.
+			if next, ok := rewind(r); ok {
+				discard(response)
+				if !sleep(r.Context(), wait) {
+					closeBody(next)
+					return nil, r.Context().Err()
+				}
+				attempt = next
+				continue
+			}
+		}
+		if err != nil {
+			return nil, &refused{attempts: n, err: err}
+		}
+		return nil, &refused{attempts: n, status: response.StatusCode, said: message(response), after: after}
+	}
+}
+
+// refused is what a server answers when it cannot answer now.
+type refused struct {
+	attempts int
+	status   int           // 0 where there was no answer
+	said     string        // what the server said
+	after    time.Duration // what it asked to wait, 0 for nothing
+	err      error         // why there was no answer
+}
+
+// Error is for logs of others; Explain says it better.
+func (r *refused) Error() string {
+	if r.err != nil {
+		return fmt.Sprintf("%v, %s", r.err, times(r.attempts))
+	}
+	out := fmt.Sprintf("%d %s", r.status, strings.ToLower(http.StatusText(r.status)))
+	if r.said != "" {
+		out += ": " + r.said
+	}
+	out += ", " + times(r.attempts)
+	if r.after > 0 {
+		out += fmt.Sprintf(", and asks to wait %v", r.after)
+	}
+	return out
+}
+
+// Unwrap is why there was no answer.
+func (r *refused) Unwrap() error { return r.err }
+
+func times(n int) string {
+	if n == 1 {
+		return "asked once"
+	}
+	return fmt.Sprintf("asked %d times", n)
+}
+
+// again reports whether the same request may well succeed in a moment.
+func again(response *http.Response, err error) bool {
+	if err != nil {
+		return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	}
+	switch response.StatusCode {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// wait is how long to wait after attempt n, and what the server asks for.
+func (t *transport) wait(n int, response *http.Response) (wait, after time.Duration) {
+	wait = t.backoff
+	for range n - 1 {
+		wait = min(2*wait, t.maxWait)
+	}
+	if response != nil {
+		after = retryAfter(response.Header.Get("Retry-After"), time.Now())
+	}
+	return max(wait, after), after
+}
+
+// retryAfter is the wait of a Retry-After header, in seconds or as a date; 0
+// where it is neither.
+//
+// See https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3.
+func retryAfter(header string, now time.Time) time.Duration {
+	header = strings.TrimSpace(header)
+	if seconds, err := strconv.ParseInt(header, 10, 32); err == nil && seconds > 0 {
+		return time.Duration(seconds) * time.Second
+	}
+	if date, err := http.ParseTime(header); err == nil && date.After(now) {
+		return date.Sub(now).Round(time.Second)
+	}
+	return 0
+}
+
+// worth reports whether a wait is short enough, for us and for the caller.
+func (t *transport) worth(r *http.Request, wait time.Duration) bool {
+	deadline, ok := r.Context().Deadline()
+	return r.Context().Err() == nil && wait <= t.maxWait && (!ok || time.Until(deadline) > wait)
+}
+
+// rewind is the request with its body from the start again, where it can be.
+func rewind(r *http.Request) (*http.Request, bool) {
+	next := r.Clone(r.Context())
+	if r.Body == nil || r.Body == http.NoBody {
+		return next, true
+	}
+	if r.GetBody == nil {
+		return nil, false
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return nil, false
+	}
+	next.Body = body
+	return next, true
+}
+
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		_ = r.Body.Close() // nobody has read from it
+	}
+}
+
+// discard lets the connection of an answer be used again.
+func discard(response *http.Response) {
+	if response == nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, response.Body, said) // the connection is closed if there is more
+	_ = response.Body.Close()                        // nothing was wanted of it
+}
+
+func sleep(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// once sends a request once.
+func (t *transport) once(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	response, err := t.base.RoundTrip(r.WithContext(ctx))
+	if err != nil {
+		cancel(nil)
+		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() && r.Context().Err() == nil {
+			err = errSlow
+		}
+		return nil, err
+	}
+	response.Body = &patient{ReadCloser: response.Body, cause: func() error { return context.Cause(ctx) }, cancel: cancel, idle: t.idle}
+	if response.StatusCode >= 400 {
+		return response, quiet(response, r)
+	}
+	if r.Method == http.MethodGet && isDocument(r.URL.Path) {
+		if response.ContentLength > t.manifest {
+			_ = response.Body.Close() // nothing is wanted of it
+			return nil, tooLarge(t.manifest)
+		}
+		response.Body = &bounded{ReadCloser: response.Body, left: t.manifest, limit: t.manifest}
+	}
+	return response, nil
+}
+
+// isDocument reports whether what lies at a path is read as a whole: a manifest
+// or a list, and no blob.
+func isDocument(path string) bool {
+	return strings.Contains(path, "/manifests/") || strings.Contains(path, "/referrers/") || strings.HasSuffix(path, "/tags/list")
+}
+
+// patient is a body that may pause for a while and no longer. Only reads that
+// wait for the server count: callers may take their time.
+type patient struct {
+	io.ReadCloser
+	cause  func() error // why the request was ended, nil where it was not
+	cancel context.CancelCauseFunc
+	idle   time.Duration
+}
+
+// Read reads what there is.
+func (p *patient) Read(data []byte) (int, error) {
+	timer := time.AfterFunc(p.idle, func() { p.cancel(errIdle) })
+	n, err := p.ReadCloser.Read(data)
+	timer.Stop()
+	if err != nil && !errors.Is(err, io.EOF) && errors.Is(p.cause(), errIdle) {
+		err = errIdle
+	}
+	return n, err
+}
+
+// Close ends the request.
+func (p *patient) Close() error {
+	err := p.ReadCloser.Close()
+	p.cancel(nil)
+	return err
+}
+
+// bounded is a body that fails where it is larger than its limit.
+type bounded struct {
+	io.ReadCloser
+	left, limit int64
+}
+
+// Read reads what the limit leaves.
+func (b *bounded) Read(data []byte) (int, error) {
+	if int64(len(data)) > b.left+1 {
+		data = data[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(data)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, tooLarge(b.limit)
+	}
+	return n, err
+}
+
+func tooLarge(limit int64) error {
+	return source.Refuse(source.ErrLimit, fmt.Sprintf("the manifest or list has more than %d bytes", limit))
+}
+
+// quiet leaves nothing of an answer that is an error but the codes and messages
+// that a registry may give, and takes the credentials of the request out of
+// these, and out of the headers: some servers repeat them.
+//
+// See https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#error-codes.
+func quiet(response *http.Response, r *http.Request) error {
+	data, err := io.ReadAll(io.LimitReader(response.Body, said))
+	_ = response.Body.Close() // what counts was read
+	if err != nil && r.Context().Err() != nil {
+		return r.Context().Err()
+	}
+	secrets := sent(r)
+	body := document{Errors: []errcode.Error{}}
+	if json.Unmarshal(data, &body) == nil {
+		for i, e := range body.Errors {
+			body.Errors[i] = errcode.Error{Code: hide(e.Code, secrets), Message: hide(e.Message, secrets)}
+		}
+	}
+	if data, err = json.Marshal(body); err != nil {
+		return err
+	}
+	for _, values := range response.Header {
+		for i := range values {
+			values[i] = hide(values[i], secrets)
+		}
+	}
+	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(data)), int64(len(data))
+	return nil
+}
+
+// document is an error of a registry.
+type document struct {
+	Errors errcode.Errors `json:"errors"`
+}
+
+// message is what the server says in an answer that quiet has read.
+func message(response *http.Response) string {
+	defer response.Body.Close() //nolint:errcheck // it is in memory
+	var body document
+	if json.NewDecoder(response.Body).Decode(&body) != nil {
+		return ""
+	}
+	return spoken(body.Errors)
+}
