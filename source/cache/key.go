@@ -1,0 +1,81 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// KeysOf is a function for Keys of a [Fetcher]: it gives the SHA-256 of the
+// entries of a Secret with their names. Its errors are those of secrets.
+func KeysOf(secrets source.Secrets) func(ctx context.Context, name string) (string, error) {
+	return func(ctx context.Context, name string) (string, error) {
+		entries, err := secrets.Secret(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		sum := sha256.New()
+		for _, entry := range slices.Sorted(maps.Keys(entries)) {
+			_, _ = fmt.Fprintf(sum, "%q %q\n", entry, entries[entry])
+		}
+		return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil
+	}
+}
+
+// key is what a reference is kept under: everything that decides which tree it
+// is and who may have it. It is legible, for listings, and every part is
+// quoted, so that no two references have the same.
+func (f *Fetcher) key(ctx context.Context, ref source.Ref) (string, error) {
+	var b strings.Builder
+	_, _ = fmt.Fprintf(&b, "%q %q scope %q", ref.Type, ref.Ref, f.Scope)
+	if ref.Path != "" {
+		_, _ = fmt.Fprintf(&b, " path %q", ref.Path)
+	}
+	if ref.Secret != "" {
+		_, _ = fmt.Fprintf(&b, " secret %q", ref.Secret)
+	}
+	if ref.Verify == (source.Verify{}) {
+		return b.String(), nil
+	}
+	_, _ = fmt.Fprintf(&b, " verify %q %q", ref.Verify.Provider, ref.Verify.Secret)
+	if f.Keys == nil {
+		return b.String(), nil
+	}
+	keys, err := f.Keys(ctx, ref.Verify.Secret)
+	if err != nil {
+		return "", err
+	}
+	_, _ = fmt.Fprintf(&b, " keys %q", keys)
+	return b.String(), nil
+}
+
+// scrub hides credentials in a reference: whoever wrote them there gets an
+// error from the backend, and this package must not print them before. A lone
+// user name stays for ssh, where it is none.
+func scrub(ref string) string {
+	scheme, rest, ok := strings.Cut(ref, "://")
+	if !ok {
+		return ref
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
+	if at < 0 || scheme == "oci" && strings.HasPrefix(rest[at:], "@sha256:") {
+		return ref
+	}
+	if user := rest[:at]; scheme == "ssh" && !strings.Contains(user, ":") {
+		return ref
+	}
+	return scheme + "://***" + rest[at:]
+}

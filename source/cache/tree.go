@@ -1,0 +1,170 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cache
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// pointer leads from a reference to a tree. Nothing in it is a secret: a
+// reference with credentials in it is never fetched.
+type pointer struct {
+	Digest   string `json:"digest"`
+	Origin   string `json:"origin,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	Pinned   string `json:"pinned,omitempty"`
+	Dir      string `json:"dir,omitempty"`
+}
+
+// treeKey is that of the tar of a tree.
+func treeKey(scope, digest string) string {
+	return fmt.Sprintf("%s scope %q", digest, scope)
+}
+
+// idKey is that of the pointer of a Git tree.
+func idKey(scope, id string) string {
+	return fmt.Sprintf("git-tree %q scope %q", id, scope)
+}
+
+// pack is the canonical tar of a tree, whose digest is that of the tree.
+func pack(tree source.Tree) ([]byte, error) {
+	var buffer bytes.Buffer
+	if err := source.WriteTar(&buffer, tree.FS); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(buffer.Bytes())
+	if got := "sha256:" + hex.EncodeToString(sum[:]); got != tree.Digest {
+		return nil, source.Refuse(source.ErrDigest, fmt.Sprintf("the tree of %q is %s and says that it is %s", scrub(tree.Origin), got, tree.Digest))
+	}
+	return buffer.Bytes(), nil
+}
+
+// unpack is the tree of a canonical tar. Anything else, links and folders too,
+// is no such tar (ErrDigest); what is over the limits is ErrLimit.
+func unpack(data []byte, p pointer, limits source.Limits) (source.Tree, error) {
+	b := source.Builder{Limits: limits}
+	r := tar.NewReader(bytes.NewReader(data))
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil || h.Typeflag != tar.TypeReg {
+			return source.Tree{}, source.Refuse(source.ErrDigest, "not the canonical tar of a tree")
+		}
+		if err := b.Room(h.Name, h.Size); err != nil {
+			return source.Tree{}, err
+		}
+		// Room has bounded the size, but only the tar tells whether it is there.
+		content := make([]byte, min(h.Size, int64(len(data))))
+		if _, err := io.ReadFull(r, content); err != nil {
+			return source.Tree{}, source.Refuse(source.ErrDigest, "the tar of a tree is cut short")
+		}
+		if err := b.Add(h.Name, content); err != nil {
+			return source.Tree{}, err
+		}
+	}
+	tree, err := b.Tree(p.Origin, p.Revision)
+	if err != nil {
+		return source.Tree{}, err
+	}
+	if tree.Digest != p.Digest {
+		return source.Tree{}, source.Refuse(source.ErrDigest, fmt.Sprintf("a tree is %s and should be %s", tree.Digest, p.Digest))
+	}
+	tree.Pinned = p.Pinned
+	tree.Dir = p.Dir
+	if info, err := fs.Stat(tree.FS, tree.Dir); err != nil || !info.IsDir() {
+		return source.Tree{}, source.Refuse(source.ErrDigest, fmt.Sprintf("a tree has no folder %q", tree.Dir))
+	}
+	return tree, nil
+}
+
+// tree is the tree that a pointer leads to, with the size of its tar; false
+// where one of the two is missing or not what it should be. An error is one of
+// the file system, or says that the tree is over the limits (ErrLimit).
+func (s *Store) tree(ctx context.Context, scope, key string, limits source.Limits) (source.Tree, int64, bool, error) {
+	var p pointer
+	if ok, err := s.record(ctx, KindPointer, key, &p); !ok {
+		return source.Tree{}, 0, false, err
+	}
+	name := treeKey(scope, p.Digest)
+	data, ok, err := s.Get(ctx, KindTree, name)
+	if !ok {
+		return source.Tree{}, 0, false, err
+	}
+	tree, err := unpack(data, p, limits)
+	if err == nil || errors.Is(err, source.ErrLimit) {
+		return tree, int64(len(data)), err == nil, err
+	}
+	// The bytes are as they were put, and still no tree of ours: a version that
+	// had other rules put them. They go, so that the next tree takes their place.
+	s.count(KindTree).corrupt.Add(1)
+	s.remove(KindTree, name)
+	return source.Tree{}, 0, false, nil
+}
+
+// putTree keeps a tree, whose canonical tar is data, and the pointer to it. A
+// tar that is there already is not written again.
+func (s *Store) putTree(ctx context.Context, scope, key string, tree source.Tree, data []byte) error {
+	name := treeKey(scope, tree.Digest)
+	if !s.has(KindTree, name) {
+		if err := s.Put(ctx, KindTree, name, data); err != nil {
+			return err
+		}
+	}
+	return s.putRecord(ctx, KindPointer, key, pointer{
+		Digest: tree.Digest, Origin: tree.Origin, Revision: tree.Revision, Pinned: tree.Pinned, Dir: tree.Dir,
+	})
+}
+
+// record reads an entry that is JSON into v; false where there is none.
+func (s *Store) record(ctx context.Context, kind, key string, v any) (bool, error) {
+	data, ok, err := s.Get(ctx, kind, key)
+	if !ok {
+		return false, err
+	}
+	if ok = json.Unmarshal(data, v) == nil; !ok {
+		s.count(kind).corrupt.Add(1)
+	}
+	return ok, nil
+}
+
+// putRecord keeps v as JSON.
+func (s *Store) putRecord(ctx context.Context, kind, key string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return s.Put(ctx, kind, key, data)
+}
+
+// TreeByID is the tree that was remembered under the id of a Git tree; false
+// where there is none. Origin, Revision and Pinned are those of the time when
+// it was remembered: the same tree can be part of many commits.
+func (s *Store) TreeByID(ctx context.Context, scope, id string) (source.Tree, bool) {
+	tree, _, ok, err := s.tree(ctx, scope, idKey(scope, id), source.Limits{})
+	return tree, ok && err == nil
+}
+
+// RememberTreeID keeps a tree under the id of a Git tree, for [Store.TreeByID].
+// It is for trees that are nothing but what the id names: a tree with files
+// from outside, behind links or in submodules, must not be remembered.
+func (s *Store) RememberTreeID(ctx context.Context, scope, id string, tree source.Tree) error {
+	data, err := pack(tree)
+	if err != nil {
+		return err
+	}
+	return s.putTree(ctx, scope, idKey(scope, id), tree, data)
+}
