@@ -1,0 +1,174 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package modules_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/modules"
+	"github.com/ropewalk/ropewalk/test/servers"
+)
+
+// only is a fault for requests whose path holds part.
+func only(part string, h http.Handler) servers.Fault {
+	return func(r *http.Request) (http.Handler, bool) { return h, strings.Contains(r.URL.Path, part) }
+}
+
+func TestFaultsOfARegistry(t *testing.T) {
+	oci, files := shop(t)
+	tree := treeOf(t, files)
+	flip := func(body []byte) []byte { body[len(body)/2] ^= 1; return body }
+	for _, c := range []struct {
+		name  string
+		fault servers.Fault
+		is    error
+		says  string
+	}{
+		{"401", servers.Always(servers.Answer(401, "UNAUTHORIZED", "no")), source.ErrUnauthorized, "401 Unauthorized: give credentials that may read it"},
+		{"403", servers.Always(servers.Answer(403, "DENIED", "no")), source.ErrUnauthorized, "403 Forbidden"},
+		{"404", servers.Always(servers.Answer(404, "MANIFEST_UNKNOWN", "no")), source.ErrNotFound, "no such version"},
+		{"429", servers.Always(servers.Answer(429, "TOOMANYREQUESTS", "slow", "Retry-After", "1")), source.ErrUnavailable, "429 Too Many Requests: try again later"},
+		{"500", servers.Always(servers.Answer(500, "UNKNOWN", "oops")), source.ErrUnavailable, "500 Internal Server Error"},
+		{"418", servers.Always(servers.Answer(418, "UNKNOWN", "oops")), source.ErrReference, "418 I'm a teapot"},
+		{"a closed connection", servers.Always(servers.Reset()), source.ErrUnavailable, "EOF"},
+		{"a hang", servers.Always(servers.Hang()), source.ErrUnavailable, "no whole answer within 200ms: try again"},
+		{"a hang in the middle", only("/blobs/", servers.Hang()), source.ErrUnavailable, "no whole answer"},
+		{"a manifest cut short", only("/manifests/", servers.Cut(oci.Server(), 20)), source.ErrUnavailable, "its manifest broke off"},
+		{"a zip cut short", only("/blobs/", servers.Cut(oci.Server(), 20)), source.ErrUnavailable, "its zip broke off after 20 bytes"},
+		{"a zip with another bit", only("/blobs/", servers.Alter(oci.Server(), flip)), source.ErrDigest, "its zip is not what its digest says"},
+		{"an image that is no module", only("/manifests/", servers.Alter(oci.Server(), func(body []byte) []byte {
+			return bytes.ReplaceAll(body, []byte("vnd.cue.module.v1"), []byte("vnd.oci.something"))
+		})), nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			oci.Fault(c.fault)
+			dir := t.TempDir()
+			registry := func(fast bool) *modules.Registry {
+				r := &modules.Registry{Config: oci.Host, CacheDir: dir}
+				if fast {
+					r.Transport, r.Timeout = http.DefaultTransport, 200*time.Millisecond
+				}
+				return r
+			}
+			_, _, err := registry(true).Complete(t.Context(), tree, nil)
+			require.Error(t, err)
+			if c.is != nil {
+				require.ErrorIs(t, err, c.is)
+			}
+			require.ErrorContains(t, err, c.says)
+			require.ErrorContains(t, err, `module "example.com/base@v0.1.0" at oci://`+oci.Host+"/example.com/base:v0.1.0: ")
+			require.Empty(t, cached(t, dir), "nothing half-written")
+
+			oci.Fault(nil)
+			_, _, err = registry(false).Complete(t.Context(), tree, nil)
+			require.NoError(t, err, "the next attempt succeeds")
+		})
+	}
+}
+
+// cached is the files of a cache.
+func cached(t testing.TB, dir string) []string {
+	t.Helper()
+	var out []string
+	require.NoError(t, filepath.WalkDir(dir, func(name string, e os.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			rel, _ := filepath.Rel(dir, name)
+			out = append(out, filepath.ToSlash(rel))
+		}
+		return err
+	}))
+	return out
+}
+
+func TestWhatPassesByItselfIsTriedAgain(t *testing.T) {
+	oci, files := shop(t)
+	oci.Fault(servers.First(3, servers.Always(servers.Answer(500, "UNKNOWN", "oops"))))
+	_, _, err := (&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, files), nil)
+	require.NoError(t, err)
+	oci.Fault(servers.First(1, servers.Always(servers.Answer(429, "TOOMANYREQUESTS", "slow", "Retry-After", "1"))))
+	_, _, err = (&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, files), nil)
+	require.NoError(t, err)
+}
+
+func TestACallerWhoGivesUpIsObeyed(t *testing.T) {
+	oci, files := shop(t)
+	oci.Fault(servers.Always(servers.Hang()))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, _, err := (&modules.Registry{Config: oci.Host}).Complete(ctx, treeOf(t, files), nil)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, _, err = (&modules.Registry{Config: oci.Host}).Complete(ctx, treeOf(t, files), nil)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, source.ErrUnavailable)
+}
+
+func TestAddressesThatARedirectLeadsToAreNotPrinted(t *testing.T) {
+	oci, files := shop(t)
+	oci.Fault(only("/blobs/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://ann:s3cret@127.0.0.1:1/blob?X-Signature=abc", http.StatusTemporaryRedirect)
+	})))
+	_, _, err := (&modules.Registry{Config: oci.Host, Transport: http.DefaultTransport}).Complete(t.Context(), treeOf(t, files), nil)
+	require.ErrorIs(t, err, source.ErrUnavailable)
+	require.NotContains(t, err.Error(), "s3cret")
+	require.NotContains(t, err.Error(), "Signature")
+}
+
+func TestTLS(t *testing.T) {
+	oci := servers.InProcess(t, servers.WithTLS())
+	tree := treeOf(t, map[string]string{"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0")})
+
+	_, _, err := (&modules.Registry{Config: oci.Host + "+secure"}).Complete(t.Context(), tree, nil)
+	require.ErrorIs(t, err, source.ErrUnauthorized)
+	require.ErrorContains(t, err, "its certificate is not trusted")
+
+	pool := x509.NewCertPool()
+	require.True(t, pool.AppendCertsFromPEM(oci.CA))
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig.RootCAs = pool
+	_, _, err = (&modules.Registry{Config: oci.Host + "+secure", Transport: transport}).Complete(t.Context(), tree, nil)
+	require.ErrorIs(t, err, source.ErrNotFound)
+
+	plain := servers.InProcess(t)
+	_, _, err = (&modules.Registry{Config: plain.Host + "+secure"}).Complete(t.Context(), tree, nil)
+	require.ErrorIs(t, err, source.ErrReference)
+	require.ErrorContains(t, err, "write +insecure behind its name in CUE_REGISTRY")
+}
+
+func TestConfigurationsThatAreWrong(t *testing.T) {
+	tree := treeOf(t, map[string]string{"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0")})
+	secret := folder(t, map[string]string{"r.cue": `defaultRegistry: registry: "ann:s3cret@example.com"`})
+	for _, c := range []struct {
+		name     string
+		registry *modules.Registry
+		is       error
+		says     string
+	}{
+		{"a password in it", &modules.Registry{Config: "ann:s3cret@example.com"}, source.ErrReference, "write credentials into a docker config.json"},
+		{"no host", &modules.Registry{Config: "example.com=!"}, source.ErrReference, "expected host/repository"},
+		{"no registry for the module", &modules.Registry{Config: "none"}, source.ErrNotFound, `module "example.com/base@v0.1.0": no registry is configured for it`},
+		{"no such file", &modules.Registry{Config: "file:" + filepath.Join(t.TempDir(), "none")}, source.ErrReference, "no such file"},
+		{"a password in a file", &modules.Registry{Config: "file:" + filepath.Join(secret, "r.cue")}, source.ErrReference, "holds an @"},
+		{"a docker config that is no JSON", &modules.Registry{Docker: []byte(`{"auths": {"h": {"auth": "s3cret"`)}, source.ErrReference, "is no JSON"},
+		{"a docker config with nonsense", &modules.Registry{Docker: []byte(`{"auths": {"h": {"auth": "s3cret!"}}}`)}, source.ErrReference, "cannot decode auth field"},
+		{"a credential helper that is not there", &modules.Registry{Config: "127.0.0.1:1", Docker: []byte(`{"credHelpers": {"127.0.0.1:1": "ropewalk-has-no-such-helper"}}`)}, source.ErrUnavailable, "helper not found"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, _, err := c.registry.Complete(t.Context(), tree, nil)
+			require.ErrorIs(t, err, c.is)
+			require.ErrorContains(t, err, c.says)
+			require.NotContains(t, err.Error(), "s3cret")
+		})
+	}
+}

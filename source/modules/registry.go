@@ -1,0 +1,247 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package modules
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"cuelang.org/go/mod/module"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// DefaultTimeout is how long it may take to get one module.
+const DefaultTimeout = 2 * time.Minute
+
+// parallel is how many modules are fetched at the same time.
+const parallel = 4
+
+// Registry gets modules from registries. The zero value gets them from CUE's
+// central registry, with no credentials and no cache. It must not be copied or
+// changed after its first use, and is safe for concurrent use.
+type Registry struct {
+	// Config says which registry holds which modules, in the syntax of
+	// CUE_REGISTRY: host/repository, prefix=host/repository, several of them
+	// with commas between, +insecure for plain HTTP, file:PATH. "" is CUE's
+	// central registry.
+	Config string
+	// Transport makes the requests; nil is that of net/http with retries after
+	// answers 408, 429 (after the time that it asks for, three seconds at most)
+	// and 5xx. It gets no credentials to add: those below are added above it.
+	Transport http.RoundTripper
+	// Docker is the content of a docker config.json, whose credential helpers
+	// are run; nil has no credentials.
+	Docker []byte
+	// Credentials is asked for the credentials of a host (host or host:port), in
+	// place of Docker; nil is Docker.
+	Credentials func(host string) (Credential, error)
+	// CacheDir is the cache folder of CUE (CUE_CACHE_DIR); "" has no cache.
+	CacheDir string
+	// Offline takes modules from CacheDir only.
+	Offline bool
+	// RequireLock refuses modules that the lock does not name.
+	RequireLock bool
+	// Provided are paths of modules, without their major version, that
+	// evaluation has by itself; they are not fetched.
+	Provided []string
+	// Limits bound each module, and the tree with its dependencies.
+	Limits source.Limits
+	// Timeout is how long it may take to get one module; DefaultTimeout where
+	// zero.
+	Timeout time.Duration
+
+	once   sync.Once
+	remote *remote
+	broken error
+}
+
+// Credential opens a registry. The zero value is none.
+type Credential struct {
+	Username, Password string
+	// RefreshToken gets access tokens from the registry's token server.
+	RefreshToken string
+	// AccessToken is sent to the registry as it is.
+	AccessToken string
+}
+
+// Dependency is a module that was fetched.
+type Dependency struct {
+	// Path is the path of the module without its major version.
+	Path string
+	// Version is the version with its v: v1.2.3.
+	Version string
+	// Digest is sha256:<hex> of the zip of the module.
+	Digest string
+	// Origin is where the registry configuration says that the module is:
+	// oci://host/repository:tag.
+	Origin string
+}
+
+// String is the dependency as the key of a lock: path@version.
+func (d Dependency) String() string { return d.Path + "@" + d.Version }
+
+// Complete adds the dependencies of the module that holds the package of tree to
+// its cue.mod/pkg. It gives a new tree with a new digest and the same origin and
+// revision, and what it fetched, sorted; the tree itself where there is nothing
+// to add. What cue.mod holds already is part of the tree, and no lock is asked
+// about it. Locked maps path@version to the digest that the module must have; nil
+// has no lock.
+//
+// Errors are source.ErrNotFound, ErrUnauthorized, ErrUnavailable, ErrDigest,
+// ErrLimit, ErrLocked, and others without a sentinel for module files that
+// cannot be completed.
+func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[string]string) (source.Tree, []Dependency, error) {
+	m, err := readModule(tree.FS, tree.Dir, r.Provided)
+	if err != nil {
+		return source.Tree{}, nil, err
+	}
+	if m == nil {
+		return tree, nil, nil
+	}
+	held := filesOf(tree.FS, m.root)
+	missing, err := m.missing(held)
+	if err != nil {
+		return source.Tree{}, nil, err
+	}
+	if len(missing) == 0 {
+		return tree, nil, nil
+	}
+	got, err := r.all(ctx, missing, locked)
+	if err != nil {
+		return source.Tree{}, nil, err
+	}
+	if err := m.check(tree.FS, held, got); err != nil {
+		return source.Tree{}, nil, err
+	}
+	out, err := r.join(tree, m.root, got)
+	if err != nil {
+		return source.Tree{}, nil, err
+	}
+	return out, dependencies(got), nil
+}
+
+// join is tree with the archives in the cue.mod/pkg of the module at root.
+func (r *Registry) join(tree source.Tree, root string, got []*archive) (source.Tree, error) {
+	b := source.Builder{Limits: r.Limits}
+	if err := b.AddFS(tree.FS); err != nil {
+		return source.Tree{}, err
+	}
+	for _, a := range got {
+		for _, f := range a.files {
+			if err := b.Add(pkgPath(root, a.version.BasePath(), f.name), f.data); err != nil {
+				return source.Tree{}, about(a.version, err)
+			}
+		}
+	}
+	out, err := b.Tree(tree.Origin, tree.Revision)
+	if err != nil {
+		return source.Tree{}, err
+	}
+	out.Pinned, out.Dir = tree.Pinned, tree.Dir
+	return out, nil
+}
+
+// all gets the modules, in the order of versions. It reports every module that
+// cannot be had, not only the first.
+func (r *Registry) all(ctx context.Context, versions []module.Version, locked map[string]string) ([]*archive, error) {
+	got := make([]*archive, len(versions))
+	failed := make([]error, len(versions))
+	var g errgroup.Group
+	g.SetLimit(parallel)
+	for i, mv := range versions {
+		g.Go(func() error {
+			got[i], failed[i] = r.one(ctx, mv, locked)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return nil, err
+	}
+	return got, nil
+}
+
+// one gets a module from the cache or its registry.
+func (r *Registry) one(ctx context.Context, mv module.Version, locked map[string]string) (*archive, error) {
+	want := locked[mv.String()]
+	if want == "" && r.RequireLock {
+		return nil, notInLock(mv)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, about(mv, err)
+	}
+	store := cache{dir: r.CacheDir, limits: r.Limits}
+	a, err := store.get(mv)
+	switch {
+	case err == nil && (want == "" || want == a.digest):
+		a.origin = r.origin(mv)
+		return a, nil
+	case r.Offline && err == nil:
+		return nil, otherThanLocked(mv, want, a.digest, "the cache "+store.dir)
+	case r.Offline:
+		return nil, offline(mv, store.dir, err)
+	}
+	a, err = r.fetch(ctx, mv)
+	if err != nil {
+		return nil, err
+	}
+	if want != "" && want != a.digest {
+		return nil, otherThanLocked(mv, want, a.digest, a.origin)
+	}
+	return a, store.put(a)
+}
+
+// fetch gets a module from its registry, in bounded time.
+func (r *Registry) fetch(ctx context.Context, mv module.Version) (*archive, error) {
+	registries, err := r.registries()
+	if err != nil {
+		return nil, err
+	}
+	timeout := r.Timeout
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	data, origin, err := registries.zip(bounded, mv, r.Limits)
+	if err != nil {
+		return nil, classify(ctx, bounded, mv, origin, timeout, err)
+	}
+	a, err := unpack(mv, data, r.Limits)
+	if err != nil {
+		return nil, err
+	}
+	a.origin = origin
+	return a, nil
+}
+
+// origin is where the configuration has the module; "" where it has it nowhere.
+func (r *Registry) origin(mv module.Version) string {
+	registries, err := r.registries()
+	if err != nil {
+		return ""
+	}
+	return registries.origin(mv)
+}
+
+// registries are the registries of the configuration.
+func (r *Registry) registries() (*remote, error) {
+	r.once.Do(func() { r.remote, r.broken = newRemote(r) })
+	return r.remote, r.broken
+}
+
+func dependencies(got []*archive) []Dependency {
+	out := make([]Dependency, 0, len(got))
+	for _, a := range got {
+		out = append(out, Dependency{
+			Path: a.version.BasePath(), Version: a.version.Version(), Digest: a.digest, Origin: a.origin,
+		})
+	}
+	return out
+}

@@ -1,0 +1,290 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package modules_test
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/modules"
+	"github.com/ropewalk/ropewalk/test/servers"
+)
+
+// shop is a registry with base and web in it, and the app that needs them as
+// cue mod tidy leaves it.
+func shop(t testing.TB, opts ...servers.Option) (*servers.OCI, map[string]string) {
+	t.Helper()
+	oci := servers.InProcess(t, opts...)
+	cue := producer{registry: oci.Host}
+	cue.publishAll(t)
+	files := cue.tidied(t, app())
+	oci.Reset()
+	return oci, files
+}
+
+// team evaluates a tree without any network: the label of its one object that
+// comes from base.
+func team(t testing.TB, tree source.Tree) string {
+	t.Helper()
+	e := evaluate.NewInProcess(evaluate.Options{})
+	result, err := e.Evaluate(t.Context(), evaluate.Request{
+		Spec: "app", Module: evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: "app"},
+		Input: object.Value{Kind: object.KindMap, Members: []object.Member{
+			{Name: "name", Value: object.Value{Kind: object.KindString, Text: "api"}},
+		}},
+		InputPath: object.Fields("spec", "input"),
+	})
+	require.NoError(t, err)
+	require.Len(t, result.Nodes, 1)
+	return result.Nodes[0].Object.Get("metadata", "labels", "team").(string)
+}
+
+func TestCompletedTreesEvaluate(t *testing.T) {
+	for _, kind := range []struct {
+		name  string
+		start func(testing.TB, ...servers.Option) *servers.OCI
+	}{{"in process", servers.InProcess}, {"docker-registry", servers.Registry}} {
+		t.Run(kind.name, func(t *testing.T) {
+			oci := kind.start(t)
+			cue := producer{registry: oci.Host}
+			cue.publishAll(t)
+			tree := treeOf(t, cue.tidied(t, app()))
+			oci.Reset()
+
+			r := modules.Registry{Config: oci.Host}
+			out, deps, err := r.Complete(t.Context(), tree, nil)
+			require.NoError(t, err)
+			require.Equal(t, "blue", team(t, out))
+			require.Len(t, oci.Requests(), 4, "a manifest and a zip for each: %s", oci.Lines())
+
+			require.Equal(t, []string{"example.com/base@v0.1.0", "example.com/web@v0.2.0"}, []string{deps[0].String(), deps[1].String()})
+			require.Equal(t, "oci://"+oci.Host+"/example.com/web:v0.2.0", deps[1].Origin)
+			require.Regexp(t, `^sha256:[0-9a-f]{64}$`, deps[0].Digest)
+
+			require.NotEqual(t, tree.Digest, out.Digest)
+			out.FS, out.Digest, tree.FS, tree.Digest = nil, "", nil, ""
+			require.Equal(t, tree, out, "origin, revision and folder are kept")
+		})
+	}
+}
+
+func TestTheSameModuleFileGivesTheSameTree(t *testing.T) {
+	oci, files := shop(t)
+	var digests []string
+	for range 3 {
+		r := modules.Registry{Config: oci.Host}
+		out, _, err := r.Complete(t.Context(), treeOf(t, files), nil)
+		require.NoError(t, err)
+		digests = append(digests, out.Digest)
+	}
+	require.Len(t, slices.Compact(digests), 1)
+}
+
+func TestDependenciesHaveNoModuleFilesOfTheirOwn(t *testing.T) {
+	oci, files := shop(t)
+	r := modules.Registry{Config: oci.Host}
+	out, _, err := r.Complete(t.Context(), treeOf(t, files), nil)
+	require.NoError(t, err)
+	var names []string
+	require.NoError(t, fs.WalkDir(out.FS, "cue.mod", func(name string, e fs.DirEntry, err error) error {
+		if !e.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	}))
+	require.Equal(t, []string{
+		"cue.mod/module.cue",
+		"cue.mod/pkg/example.com/base/LICENSE", "cue.mod/pkg/example.com/base/base.cue",
+		"cue.mod/pkg/example.com/web/deep/down/deep.cue",
+		"cue.mod/pkg/example.com/web/unused/unused.cue", "cue.mod/pkg/example.com/web/web.cue",
+	}, names)
+}
+
+func TestAModuleMayLieInAFolderOfTheTree(t *testing.T) {
+	oci, files := shop(t)
+	inside := map[string]string{"README.md": "two modules"}
+	for name, text := range files {
+		inside["apps/one/"+name] = text
+	}
+	tree, err := treeOf(t, inside).At("apps/one")
+	require.NoError(t, err)
+	r := modules.Registry{Config: oci.Host}
+	out, _, err := r.Complete(t.Context(), tree, nil)
+	require.NoError(t, err)
+	require.Equal(t, "apps/one", out.Dir)
+	require.Equal(t, "blue", team(t, out))
+}
+
+func TestWhatIsThereAlreadyAsksNoRegistry(t *testing.T) {
+	nobody := func() *modules.Registry { return &modules.Registry{Config: "127.0.0.1:1"} }
+	for name, files := range map[string]map[string]string{
+		"no module file":         {"a.cue": "package a"},
+		"no dependencies":        {"cue.mod/module.cue": `module: "example.com/app@v0"` + language, "a.cue": "package a"},
+		"no language version":    {"cue.mod/module.cue": `module: "example.com/app"`, "a.cue": "package a"},
+		"legacy file with deps":  {"cue.mod/module.cue": "module: \"example.com/app\"\n// deps", "a.cue": "package a"},
+		"dependencies in pkg":    {"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0"), "cue.mod/pkg/example.com/base/b.cue": "package base"},
+		"dependencies in gen":    {"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0"), "cue.mod/gen/example.com/base/x/b.cue": "package x"},
+		"dependencies of no one": {"cue.mod/module.cue": `module: "example.com/app@v0"` + language + "deps: {}", "a.cue": "package a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree := treeOf(t, files)
+			out, got, err := nobody().Complete(t.Context(), tree, nil)
+			require.NoError(t, err)
+			require.Equal(t, tree, out)
+			require.Empty(t, got)
+		})
+	}
+	t.Run("provided by evaluation", func(t *testing.T) {
+		r := nobody()
+		r.Provided = []string{"example.com/base"}
+		tree := treeOf(t, map[string]string{"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0")})
+		out, _, err := r.Complete(t.Context(), tree, nil)
+		require.NoError(t, err)
+		require.Equal(t, tree, out)
+	})
+}
+
+// deps is a module file with dependencies, in pairs of module and version.
+func deps(pairs ...string) string {
+	text := `module: "example.com/app@v0"` + language + "deps: {\n"
+	for i := 0; i < len(pairs); i += 2 {
+		text += "\t\"" + pairs[i] + "\": v: \"" + pairs[i+1] + "\"\n"
+	}
+	return text + "}\n"
+}
+
+func TestAVendoredModuleInsideOfAnotherDoesNotStandForIt(t *testing.T) {
+	oci, _ := shop(t)
+	r := modules.Registry{Config: oci.Host}
+	tree := treeOf(t, map[string]string{
+		"cue.mod/module.cue":                         deps("example.com/base@v0", "v0.1.0", "example.com/base/inner@v0", "v0.1.0"),
+		"cue.mod/pkg/example.com/base/inner/one.cue": "package inner",
+	})
+	_, got, err := r.Complete(t.Context(), tree, nil)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	require.Equal(t, "example.com/base", got[0].Path)
+}
+
+func TestSeveralRegistriesEachWithItsCredentials(t *testing.T) {
+	first := servers.InProcess(t, servers.WithBasicAuth("ann", "s3cret"))
+	second := servers.InProcess(t, servers.WithTokenAuth("ann", "s3cret"))
+	cue := producer{
+		registry: "example.com/base=" + first.Host + "/of/base+insecure," + second.Host + "+insecure",
+		docker:   dockerConfig("ann", "s3cret", first.Host, second.Host),
+	}
+	cue.publishAll(t)
+	tree := treeOf(t, cue.tidied(t, app()))
+
+	t.Run("a docker config", func(t *testing.T) {
+		r := modules.Registry{Config: cue.registry, Docker: cue.docker}
+		out, deps, err := r.Complete(t.Context(), tree, nil)
+		require.NoError(t, err)
+		require.Equal(t, "blue", team(t, out))
+		require.Equal(t, "oci://"+first.Host+"/of/base/example.com/base:v0.1.0", deps[0].Origin)
+	})
+	t.Run("a file", func(t *testing.T) {
+		dir := folder(t, map[string]string{"registries.cue": `
+			moduleRegistries: "example.com/base": {registry: "` + first.Host + `/of/base"}
+			defaultRegistry: {registry: "` + second.Host + `"}
+		`})
+		r := modules.Registry{Config: "file:" + filepath.Join(dir, "registries.cue"), Docker: cue.docker}
+		_, _, err := r.Complete(t.Context(), tree, nil)
+		require.NoError(t, err)
+	})
+	t.Run("a function", func(t *testing.T) {
+		r := modules.Registry{Config: cue.registry, Credentials: func(host string) (modules.Credential, error) {
+			require.Contains(t, []string{first.Host, second.Host}, host)
+			return modules.Credential{Username: "ann", Password: "s3cret"}, nil
+		}}
+		_, _, err := r.Complete(t.Context(), tree, nil)
+		require.NoError(t, err)
+	})
+	t.Run("none", func(t *testing.T) {
+		t.Setenv("DOCKER_AUTH_CONFIG", string(cue.docker)) // nothing here reads it
+		r := modules.Registry{Config: cue.registry}
+		_, _, err := r.Complete(t.Context(), tree, nil)
+		require.ErrorIs(t, err, source.ErrUnauthorized)
+		require.ErrorContains(t, err, `module "example.com/base@v0.1.0" at oci://`+first.Host)
+		require.ErrorContains(t, err, `module "example.com/web@v0.2.0" at oci://`+second.Host, "both are reported")
+	})
+	t.Run("wrong ones", func(t *testing.T) {
+		r := modules.Registry{Config: cue.registry, Docker: dockerConfig("ann", "hunter2", first.Host, second.Host)}
+		_, _, err := r.Complete(t.Context(), tree, nil)
+		require.ErrorIs(t, err, source.ErrUnauthorized)
+		require.NotContains(t, err.Error(), "hunter2")
+	})
+}
+
+func TestLocks(t *testing.T) {
+	oci, files := shop(t)
+	tree := treeOf(t, files)
+	_, deps, err := (&modules.Registry{Config: oci.Host}).Complete(t.Context(), tree, nil)
+	require.NoError(t, err)
+	locked := map[string]string{}
+	for _, d := range deps {
+		locked[d.String()] = d.Digest
+	}
+	dir := t.TempDir()
+	_, _, err = (&modules.Registry{Config: oci.Host, RequireLock: true, CacheDir: dir}).Complete(t.Context(), tree, locked)
+	require.NoError(t, err)
+
+	producer{registry: oci.Host}.publish(t, "v0.1.0", base("red"))
+	_, _, err = (&modules.Registry{Config: oci.Host}).Complete(t.Context(), tree, locked)
+	require.ErrorIs(t, err, source.ErrLocked)
+	require.ErrorContains(t, err, locked["example.com/base@v0.1.0"])
+	require.ErrorContains(t, err, `if it is meant, run "ropewalk lock"`)
+	_, _, err = (&modules.Registry{Config: oci.Host, CacheDir: dir}).Complete(t.Context(), tree, locked)
+	require.NoError(t, err, "the cache holds what is locked")
+
+	locked["example.com/base@v0.1.0"] = "sha256:0"
+	_, _, err = (&modules.Registry{Config: oci.Host, CacheDir: dir, Offline: true}).Complete(t.Context(), tree, locked)
+	require.ErrorIs(t, err, source.ErrLocked)
+
+	delete(locked, "example.com/base@v0.1.0")
+	_, _, err = (&modules.Registry{Config: oci.Host, RequireLock: true}).Complete(t.Context(), tree, locked)
+	require.EqualError(t, err, `module "example.com/base@v0.1.0": not in ropewalk.lock: run "ropewalk lock"`)
+	require.ErrorIs(t, err, source.ErrLocked)
+	_, _, err = (&modules.Registry{Config: oci.Host}).Complete(t.Context(), tree, locked)
+	require.NoError(t, err)
+}
+
+func TestATreeAndItsDependenciesAreBoundedTogether(t *testing.T) {
+	oci, files := shop(t)
+	r := modules.Registry{Config: oci.Host, Limits: source.Limits{Files: 6}}
+	_, _, err := r.Complete(t.Context(), treeOf(t, files), nil)
+	require.ErrorIs(t, err, source.ErrLimit)
+	r = modules.Registry{Config: oci.Host, Limits: source.Limits{Bytes: 100}}
+	_, _, err = r.Complete(t.Context(), treeOf(t, files), nil)
+	require.ErrorIs(t, err, source.ErrLimit)
+	require.ErrorContains(t, err, `module "example.com/base@v0.1.0" at oci://`)
+}
+
+func BenchmarkCompleteWithNothingToDo(b *testing.B) {
+	tree := treeOf(b, map[string]string{"cue.mod/module.cue": `module: "example.com/app@v0"` + language, "a.cue": "package a"})
+	r := modules.Registry{}
+	for b.Loop() {
+		_, _, err := r.Complete(b.Context(), tree, nil)
+		require.NoError(b, err)
+	}
+}
+
+func BenchmarkCompleteFromTheCache(b *testing.B) {
+	oci, files := shop(b)
+	tree := treeOf(b, files)
+	dir := b.TempDir()
+	for b.Loop() {
+		r := modules.Registry{Config: oci.Host, CacheDir: dir, Timeout: time.Minute}
+		_, _, err := r.Complete(b.Context(), tree, nil)
+		require.NoError(b, err)
+	}
+}
