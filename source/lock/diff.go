@@ -1,0 +1,79 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lock
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// Change is what differs between two files in one entry.
+type Change struct {
+	// What names the reference or the module.
+	What string
+	// From and To are its revisions, or its digests where those are equal or
+	// there are none. From is "" for an entry that is new, To for one that is
+	// gone.
+	From, To string
+}
+
+// String is the change as a sentence without a full stop.
+func (c Change) String() string {
+	switch {
+	case c.From == "":
+		return fmt.Sprintf("%s is new, at %s", c.What, c.To)
+	case c.To == "":
+		return fmt.Sprintf("%s is gone, it was at %s", c.What, c.From)
+	}
+	return fmt.Sprintf("%s moved from %s to %s", c.What, c.From, c.To)
+}
+
+// Diff is what changes from f to other: the sources, then the modules, each in
+// the order of the file.
+func (f File) Diff(other File) []Change {
+	f, other = f.sorted(), other.sorted()
+	out := diff(f.Sources, other.Sources, Source.compare, func(from, to Source) Change {
+		c := Change{What: cmp.Or(from, to).name(), From: from.Revision, To: to.Revision}
+		if c.From == c.To || c.From == "" || c.To == "" {
+			c.From, c.To = cmp.Or(from.Revision, from.Digest), cmp.Or(to.Revision, to.Digest)
+		}
+		if c.From == c.To {
+			c.From, c.To = from.Digest, to.Digest
+		}
+		return c
+	})
+	return append(out, diff(f.Modules, other.Modules, Module.compare, func(from, to Module) Change {
+		m := cmp.Or(from, to)
+		return Change{What: fmt.Sprintf("module %q", m.Module+"@"+m.Version), From: from.Digest, To: to.Digest}
+	})...)
+}
+
+// diff walks two sorted lists; change gets the zero value for what is missing.
+func diff[E comparable](from, to []E, compare func(a, b E) int, change func(from, to E) Change) []Change {
+	var out []Change
+	var none E
+	for len(from) > 0 || len(to) > 0 {
+		order := 0
+		switch {
+		case len(from) == 0:
+			order = 1
+		case len(to) == 0:
+			order = -1
+		default:
+			order = compare(from[0], to[0])
+		}
+		switch {
+		case order < 0:
+			out, from = append(out, change(from[0], none)), from[1:]
+		case order > 0:
+			out, to = append(out, change(none, to[0])), to[1:]
+		default:
+			if from[0] != to[0] {
+				out = append(out, change(from[0], to[0]))
+			}
+			from, to = from[1:], to[1:]
+		}
+	}
+	return out
+}

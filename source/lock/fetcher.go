@@ -1,0 +1,151 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lock
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Mode is what a Fetcher makes of a lock.
+type Mode int
+
+const (
+	// Prefer takes the pinned revision of a reference that has an entry, and
+	// fetches others as usual.
+	Prefer Mode = iota
+	// Enforce wants an entry for each reference, which must still lead to the
+	// revision of the entry: render --locked.
+	Enforce
+	// Frozen takes pinned revisions only and asks no server where a reference
+	// leads.
+	Frozen
+	// Update ignores the entries: ropewalk lock.
+	Update
+)
+
+// Fetcher is a fetcher that holds references to a lock. It is safe for concurrent
+// use where Next is.
+type Fetcher struct {
+	// Next gets the trees. [Fixed] makes one of a fetcher that cannot resolve.
+	Next source.Resolver
+	// File is the lock.
+	File File
+	// Mode says what it means.
+	Mode Mode
+	// Record gets each reference that was fetched, with what it led to; nil
+	// records nothing.
+	Record *Recorder
+}
+
+var _ source.Resolver = Fetcher{}
+
+// Fetch gets a tree. Where the lock has an entry, the tree is that of the entry,
+// and says the entry's revision and pinned reference. Errors are
+// source.ErrLocked and those of Next.
+func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
+	if !Locks(ref.Type) {
+		return f.Next.Fetch(ctx, ref)
+	}
+	entry, ok, err := f.entry(ctx, ref)
+	if err != nil {
+		return source.Tree{}, err
+	}
+	tree, err := f.Next.Fetch(ctx, pinned(ref, entry))
+	if err != nil {
+		return source.Tree{}, err
+	}
+	if ok {
+		if tree.Digest != entry.Digest {
+			return source.Tree{}, other(entry, tree.Digest)
+		}
+		tree.Revision, tree.Pinned = cmp.Or(entry.Revision, tree.Revision), cmp.Or(entry.Pinned, tree.Pinned)
+	}
+	if f.Record != nil {
+		f.Record.Source(ref, tree)
+	}
+	return tree, nil
+}
+
+// Resolve says where a reference leads: to its entry, or to where Next says.
+func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
+	if !Locks(ref.Type) {
+		return f.Next.Resolve(ctx, ref)
+	}
+	entry, ok, err := f.entry(ctx, ref)
+	if err != nil {
+		return source.Resolved{}, err
+	}
+	if !ok || entry.Pinned == "" {
+		return f.Next.Resolve(ctx, ref)
+	}
+	return source.Resolved{Ref: pinned(ref, entry), Revision: entry.Revision, Immutable: true}, nil
+}
+
+// entry is the entry that a reference is held to; ok is false where it is free.
+func (f Fetcher) entry(ctx context.Context, ref source.Ref) (entry Source, ok bool, err error) {
+	// Prefer has no other version of an embedded module than that of the program.
+	if f.Mode == Update || f.Mode == Prefer && ref.Type == source.TypeEmbedded {
+		return Source{}, false, nil
+	}
+	entry, ok = f.File.Find(ref)
+	switch {
+	case !ok && f.Mode == Prefer:
+		return Source{}, false, nil
+	case !ok:
+		name := Source{Type: ref.Type, Ref: ref.Ref, Path: ref.Path}.name()
+		return Source{}, false, source.Refuse(source.ErrLocked, fmt.Sprintf("%s: not in %s: run %q", name, Name, "ropewalk lock"))
+	case f.Mode != Enforce || entry.Pinned == "":
+		return entry, true, nil
+	}
+	now, err := f.Next.Resolve(ctx, ref)
+	if err != nil {
+		return Source{}, false, err
+	}
+	// Revisions hold the digest or the commit. References are compared only where
+	// there are no revisions: backends may write one place in two ways.
+	if now.Revision != entry.Revision || now.Revision == "" && now.Ref.Ref != entry.Pinned {
+		return Source{}, false, moved(entry, now)
+	}
+	return entry, true, nil
+}
+
+// pinned is ref with the immutable reference of an entry in it.
+func pinned(ref source.Ref, entry Source) source.Ref {
+	ref.Ref = cmp.Or(entry.Pinned, ref.Ref)
+	return ref
+}
+
+func moved(entry Source, now source.Resolved) error {
+	from, to := entry.Revision, now.Revision
+	if from == to {
+		from, to = entry.Pinned, now.Ref.Ref
+	}
+	return source.Refuse(source.ErrLocked, fmt.Sprintf("%s: moved from %s to %s since it was locked: if that is meant, run %q",
+		entry.name(), from, to, "ropewalk lock"))
+}
+
+// other says that content is not that of an entry.
+func other(entry Source, got string) error {
+	why := "the same revision must not have other content, so find out who changed it; if it is meant"
+	if entry.Type == source.TypeEmbedded {
+		why = "another version of ropewalk wrote the lock; if this one is meant"
+	}
+	return source.Refuse(source.ErrLocked, fmt.Sprintf("%s: its digest is %s, and %s says %s: %s, run %q",
+		entry.name(), got, Name, entry.Digest, why, "ropewalk lock"))
+}
+
+// Fixed is a resolver of references that lead to the same place always, as far as
+// the fetcher can say: those to embedded modules.
+func Fixed(next source.Fetcher) source.Resolver { return fixed{next} }
+
+type fixed struct{ source.Fetcher }
+
+// Resolve is the reference itself.
+func (fixed) Resolve(_ context.Context, ref source.Ref) (source.Resolved, error) {
+	return source.Resolved{Ref: ref, Immutable: true}, nil
+}

@@ -1,0 +1,169 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lock
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Name is what the file is called, at the root of a project.
+const Name = "ropewalk.lock"
+
+// What the file says of itself.
+const (
+	APIVersion = "ropewalk.dev/v1alpha1"
+	Kind       = "Lock"
+)
+
+// header is the comment at its top.
+const header = "# Written by ropewalk lock: what each reference of this project leads to. Commit it, do not edit it.\n"
+
+// File is the content of a lock. The zero value is an empty one. Files that
+// Parse and Recorder give are sorted, with each entry once.
+type File struct {
+	Sources []Source
+	Modules []Module
+}
+
+// Source is a locked reference.
+type Source struct {
+	// Type, Ref and Path are those of the reference: source.Ref.
+	Type string `yaml:"type"`
+	Ref  string `yaml:"ref"`
+	Path string `yaml:"path,omitempty"`
+	// Revision is what it led to, such as v1.2.0@sha256:…; "" where the type has
+	// no revisions.
+	Revision string `yaml:"revision,omitempty"`
+	// Pinned is a reference of the same type that always leads there; "" where
+	// the type has none, and then the digest alone is checked.
+	Pinned string `yaml:"pinned,omitempty"`
+	// Digest is that of the tree: sha256:<hex>.
+	Digest string `yaml:"digest"`
+}
+
+// Module is a locked dependency of a CUE module.
+type Module struct {
+	// Module is the path without the major version.
+	Module string `yaml:"module"`
+	// Version is the version with its v.
+	Version string `yaml:"version"`
+	// Digest is sha256:<hex> of the zip of the module.
+	Digest string `yaml:"digest"`
+}
+
+// name is the reference of s for messages.
+func (s Source) name() string {
+	if s.Path == "" {
+		return fmt.Sprintf("%s %q", s.Type, s.Ref)
+	}
+	return fmt.Sprintf("%s %q, path %q", s.Type, s.Ref, s.Path)
+}
+
+func (s Source) compare(o Source) int {
+	return cmp.Or(strings.Compare(s.Type, o.Type), strings.Compare(s.Ref, o.Ref), strings.Compare(s.Path, o.Path))
+}
+
+func (m Module) compare(o Module) int {
+	return cmp.Or(strings.Compare(m.Module, o.Module), strings.Compare(m.Version, o.Version))
+}
+
+// Locks reports whether references of a type are locked: those that are not are
+// part of the project itself.
+func Locks(kind string) bool {
+	switch kind {
+	case source.TypeInline, source.TypePath, source.TypeConfigMap:
+		return false
+	}
+	return true
+}
+
+// Find is the entry of a reference.
+func (f File) Find(ref source.Ref) (Source, bool) {
+	for _, s := range f.Sources {
+		if s.Type == ref.Type && s.Ref == ref.Ref && s.Path == ref.Path {
+			return s, true
+		}
+	}
+	return Source{}, false
+}
+
+// Locked is the digests of the modules by path@version, as
+// modules.Registry.Complete takes them.
+func (f File) Locked() map[string]string {
+	out := make(map[string]string, len(f.Modules))
+	for _, m := range f.Modules {
+		out[m.Module+"@"+m.Version] = m.Digest
+	}
+	return out
+}
+
+// Add is f with an entry, in place of one for the same reference.
+func (f File) Add(s Source) File {
+	f.Sources = insert(f.Sources, s, Source.compare)
+	return f
+}
+
+// AddModule is f with an entry, in place of one for the same version.
+func (f File) AddModule(m Module) File {
+	f.Modules = insert(f.Modules, m, Module.compare)
+	return f
+}
+
+// insert is a sorted copy of entries with e in it.
+func insert[E any](entries []E, e E, compare func(a, b E) int) []E {
+	out := slices.DeleteFunc(slices.Clone(entries), func(o E) bool { return compare(o, e) == 0 })
+	out = append(out, e)
+	slices.SortFunc(out, compare)
+	return out
+}
+
+// sorted is f in the order of its text.
+func (f File) sorted() File {
+	f.Sources, f.Modules = slices.Clone(f.Sources), slices.Clone(f.Modules)
+	slices.SortFunc(f.Sources, Source.compare)
+	slices.SortFunc(f.Modules, Module.compare)
+	return f
+}
+
+// Equal reports whether both have the same entries.
+func (f File) Equal(other File) bool {
+	f, other = f.sorted(), other.sorted()
+	return slices.Equal(f.Sources, other.Sources) && slices.Equal(f.Modules, other.Modules)
+}
+
+// wire is the text of a file.
+type wire struct {
+	APIVersion string   `yaml:"apiVersion"`
+	Kind       string   `yaml:"kind"`
+	Sources    []Source `yaml:"sources,omitempty"`
+	Modules    []Module `yaml:"modules,omitempty"`
+}
+
+// Bytes is the canonical text: equal files give equal bytes, and Parse reads
+// them back. What Parse would refuse is an error.
+func (f File) Bytes() ([]byte, error) {
+	f = f.sorted()
+	var b bytes.Buffer
+	b.WriteString(header)
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(wire{APIVersion: APIVersion, Kind: Kind, Sources: f.Sources, Modules: f.Modules}); err != nil {
+		return nil, err
+	}
+	if err := e.Close(); err != nil {
+		return nil, err
+	}
+	if _, err := Parse(Name, b.Bytes()); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,45 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lock
+
+import (
+	"sync"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Recorder collects what was used. The zero value is empty. It is safe for
+// concurrent use.
+type Recorder struct {
+	mu   sync.Mutex
+	file File
+}
+
+// Source records that ref led to tree; references that are not locked are passed
+// over.
+func (r *Recorder) Source(ref source.Ref, tree source.Tree) {
+	if !Locks(ref.Type) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.file = r.file.Add(Source{
+		Type: ref.Type, Ref: ref.Ref, Path: ref.Path,
+		Revision: tree.Revision, Pinned: tree.Pinned, Digest: tree.Digest,
+	})
+}
+
+// Module records a dependency.
+func (r *Recorder) Module(m Module) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.file = r.file.AddModule(m)
+}
+
+// File is the lock of what was recorded so far.
+func (r *Recorder) File() File {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.file // Add copies, so nobody writes into what was given out
+}
