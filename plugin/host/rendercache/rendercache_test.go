@@ -20,6 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/source/cache"
 )
 
 // memory is a store of the test's own, which counts.
@@ -235,5 +236,21 @@ func BenchmarkKey(b *testing.B) {
 	req := shop(b, nil)
 	for b.Loop() {
 		rendercache.Key(req, "v1", "")
+	}
+}
+
+// BenchmarkRemembered is a render whose inputs are unchanged, from the disk: it
+// promises 5 ms at most.
+func BenchmarkRemembered(b *testing.B) {
+	store, err := cache.Open(b.TempDir(), cache.StoreOptions{})
+	require.NoError(b, err)
+	c := rendercache.Cache{Next: renderer(), Stores: []rendercache.Store{store}, Version: "v1"}
+	req := shop(b, nil)
+	_, err = c.Render(b.Context(), req)
+	require.NoError(b, err)
+	for b.Loop() {
+		out, err := c.Render(b.Context(), req)
+		require.NoError(b, err)
+		require.Nil(b, out.Plan)
 	}
 }
