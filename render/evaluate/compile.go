@@ -39,15 +39,31 @@ type compiled struct {
 	// declared is where the text declares nodes: see declared.
 	declared map[string]token.Pos
 	files    []*ast.File
+	// written is set where value is the linked form of the module; instance and
+	// files are not set then. It gives the module as it was written, which is
+	// compiled when it is first asked for.
+	written func() (*compiled, error)
 	// timoni is set for Timoni modules only.
 	timoni  *timoniModule
 	flavour Flavour
 	kind    string
 }
 
-// compile loads and builds a module, past CUE's loader where quick allows it
-// and nothing needs the loader.
-func compile(m Module, schemas map[string]fs.FS, quick bool) (*compiled, error) {
+// form is the quickest way in which a module may be compiled; a module for which
+// that way is not open takes the next. All give the same, and tests compare them.
+type form int
+
+const (
+	// formLinked is past CUE's loader, and linked: see link.
+	formLinked form = iota
+	// formWritten is past CUE's loader: see quick.
+	formWritten
+	// formLoaded is through CUE's loader.
+	formLoaded
+)
+
+// compile loads and builds a module.
+func compile(m Module, schemas map[string]fs.FS, f form) (*compiled, error) {
 	t, err := readTree(m, schemas)
 	if err != nil {
 		return nil, err
@@ -60,8 +76,23 @@ func compile(m Module, schemas map[string]fs.FS, quick bool) (*compiled, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &compiled{timoni: timoni, tree: t}
-	if !quick || timoni != nil || !c.buildQuick(m) {
+	var inst *build.Instance
+	if f != formLoaded && timoni == nil {
+		inst = t.quick(m)
+	}
+	if f == formLinked && inst != nil {
+		if c := compileLinked(m, t, inst); c != nil {
+			return c, nil
+		}
+	}
+	return compileWritten(m, t, tags, timoni, inst)
+}
+
+// compileWritten compiles a module as it was written, from what quick gave, or
+// through CUE's loader where it gave nothing.
+func compileWritten(m Module, t *tree, tags []string, timoni *timoniModule, inst *build.Instance) (*compiled, error) {
+	c := &compiled{tree: t, timoni: timoni}
+	if inst == nil || !c.buildQuick(inst) {
 		if err := c.build(m, tags); err != nil {
 			return nil, err
 		}
@@ -95,13 +126,8 @@ func (c *compiled) build(m Module, tags []string) error {
 	return nil
 }
 
-// buildQuick goes past the loader where nothing needs it. A module with a
-// mistake is left to build.
-func (c *compiled) buildQuick(m Module) bool {
-	inst, ok := c.tree.quick(m)
-	if !ok {
-		return false
-	}
+// buildQuick takes what quick gave. A module with a mistake is left to build.
+func (c *compiled) buildQuick(inst *build.Instance) bool {
 	value := newContext(false).BuildInstance(inst)
 	if inst.Err != nil || value.Err() != nil {
 		return false

@@ -18,7 +18,11 @@
 //
 // A plain module, with one package and no attribute that means something to
 // CUE's loader, is read without it; everything else, and every mistake, goes
-// through the loader. Both ways give the same, and tests compare them.
+// through the loader. Where such a module is native it is linked as well: what
+// depends on no input is evaluated once, not with every fill. Only results come
+// from the linked form; where it gives none, the module is compiled as it was
+// written, and that form has the errors, their positions and all traces. Every
+// form gives the same, and tests compare them.
 //
 // CUE can be neither cancelled nor limited from inside. [InProcess] is for a
 // user's own modules in a process of the user's own; [Pool] runs self-executed
@@ -58,6 +62,18 @@
 // Schemas are laid over into cue.mod/pkg instead of being served by a registry:
 // a module that declares the dependency and one that only imports it then work
 // alike, and neither needs files outside of the overlay.
+//
+// Linking moves the definitions that depend on no input, and the packages that
+// are vendored, out of the value that is filled. CUE evaluates both anew with
+// every fill of a root, imports because sharing them across evaluations used to
+// race; fields around the filled one are evaluated when the module is built, and
+// only read after that. It takes 6 to 11 % off a warm render of a module with few
+// definitions, and 15 to 35 % off one of webservice; a cold one gains 4 to 10 %,
+// because the second form is compiled for errors only. The price is that the first
+// mistake in an input compiles the module again. Moving text would have been
+// less code than moving syntax trees, but nodes, rules and violations carry
+// positions. Fields that depend on no input were left where they are: there are
+// few, and users may fill the same structs.
 //
 // Callers: render (the pipeline) and plugin/host, which chooses between the
 // two.

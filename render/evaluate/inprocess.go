@@ -29,8 +29,8 @@ type Options struct {
 type InProcess struct {
 	schemas map[string]fs.FS
 	modules *moduleCache
-	// thorough sends every module through CUE's loader; tests compare both ways.
-	thorough bool
+	// form is the quickest form that modules are compiled to.
+	form form
 }
 
 var _ Evaluator = (*InProcess)(nil)
@@ -58,6 +58,9 @@ func (p *InProcess) Trace(ctx context.Context, req Request, queries []Query) ([]
 	}
 	return guarded(ctx, req, func() ([]Origin, error) {
 		s, err := p.open(req, req.Module)
+		if err == nil {
+			err = s.toWritten()
+		}
 		if err != nil {
 			return nil, req.fail(err)
 		}
@@ -109,7 +112,7 @@ type session struct {
 
 // open compiles a module, or finds it compiled.
 func (p *InProcess) open(req Request, m Module) (*session, error) {
-	c, err := p.modules.get(m, func() (*compiled, error) { return compile(m, p.schemas, !p.thorough) })
+	c, err := p.modules.get(m, func() (*compiled, error) { return compile(m, p.schemas, p.form) })
 	if err != nil {
 		return nil, inModule(m, err)
 	}

@@ -52,6 +52,7 @@ func guarded[T any](ctx context.Context, req Request, work func() (T, error)) (T
 				done <- outcome{zero, req.fail(panicked(req, r))}
 			}
 		}()
+		deepen(0)
 		v, err := work()
 		done <- outcome{v, err}
 	}()
@@ -74,6 +75,16 @@ func guarded[T any](ctx context.Context, req Request, work func() (T, error)) (T
 			watch.Reset(watchEvery)
 		}
 	}
+}
+
+// deepen gives the stack of the goroutine the size that an evaluation needs
+// anyway. CUE recurses deeply, and a stack that doubles from its smallest size
+// is copied each time: one twentieth of a warm render.
+//
+//go:noinline
+func deepen(i int) byte {
+	var frame [64 << 10]byte
+	return frame[i]
 }
 
 // liveBytes is how many bytes of the heap the last collection found in use; what is

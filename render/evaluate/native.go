@@ -87,6 +87,10 @@ func contextValue(c object.Context) object.Value {
 
 // native gives the nodes of a native module.
 func (s *session) native() ([]*object.Node, error) {
+	return linkedFirst(s, s.nativeNodes)
+}
+
+func (s *session) nativeNodes() ([]*object.Node, error) {
 	f, err := s.fillNative(s.input)
 	if err != nil {
 		return nil, err

@@ -100,6 +100,11 @@ func (p *InProcess) judgeBy(req Request, policy Policy, subject object.Value) ([
 	}
 	s.input, s.written, s.pos = policy.Input, policy.Input, or(policy.Pos, req.Pos)
 	s.inputPath = object.Fields("policies", policy.Name, fieldInput)
+	return linkedFirst(s, func() ([]Violation, error) { return s.verdict(policy, subject) })
+}
+
+// verdict is what a policy has against the subject.
+func (s *session) verdict(policy Policy, subject object.Value) ([]Violation, error) {
 	fillWith := func(input object.Value) (filled, error) {
 		parts, err := s.parts(input)
 		if err != nil {
@@ -130,6 +135,9 @@ func (s *session) validatePolicy(f filled, fillWith func(object.Value) (filled, 
 		err := f.root.LookupPath(path).Validate(cue.Concrete(true), cue.Final())
 		if err == nil {
 			continue
+		}
+		if s.module.written != nil {
+			return err // nobody reads it: see linkedFirst
 		}
 		if field == fieldInput {
 			try := func(v object.Value) (*filling, error) {

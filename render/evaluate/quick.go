@@ -22,20 +22,24 @@ import (
 // cue.mod/pkg, and no attribute that means something to the loader. Most modules
 // are plain, and the loader costs them as much as their evaluation: it reads the
 // module file by evaluating CUE of its own. Whatever is not plain, or wrong, is
-// left to the loader, so that there is one voice for mistakes; ok is false then.
-func (t *tree) quick(m Module) (inst *build.Instance, ok bool) {
+// left to the loader, so that there is one voice for mistakes; nil stands for
+// that.
+func (t *tree) quick(m Module) *build.Instance {
 	module, version, ok := t.plainModule()
 	if !ok || t.dir != t.root || len(m.Tags) > 0 {
-		return nil, false
+		return nil
 	}
 	q := &quickLoad{tree: t, module: module, version: version}
 	q.context = build.NewContext(build.Loader(q.vendored))
-	inst = q.instance(t.dir)
-	if inst == nil || inst.PkgName == "" {
-		return nil, false
+	inst := q.instance(t.dir)
+	if inst == nil {
+		return nil
 	}
 	inst.ImportPath = module + ":" + inst.PkgName
-	return inst, q.complete(inst)
+	if !q.complete(inst) {
+		return nil
+	}
+	return inst
 }
 
 // quickLoad is one load.
@@ -159,11 +163,14 @@ func (q *quickLoad) instance(dir string) *build.Instance {
 			return nil
 		}
 		f, err := parser.ParseFile(path.Join(virtualRoot, name), data, parser.ParseComments, parser.Version(q.version))
-		if err != nil || f.PackageName() == "" || f.PackageName() == "_" || inst.AddSyntax(f) != nil {
+		pkg := f.PackageName()
+		if err != nil || pkg == "" || pkg == "_" || len(inst.Files) > 0 && pkg != inst.PkgName {
 			return nil
 		}
+		// AddSyntax would look up all names in the file, as the parser just did.
+		inst.Files, inst.PkgName = append(inst.Files, f), pkg
 	}
-	if inst.Err != nil || len(inst.Files) == 0 {
+	if len(inst.Files) == 0 {
 		return nil
 	}
 	return inst
