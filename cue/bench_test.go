@@ -31,7 +31,8 @@ func BenchmarkRenderWarm(b *testing.B) {
 	})
 }
 
-// BenchmarkColdAgainstWarm promises warm/cold of at most 0.5: the first render of
+// BenchmarkColdAgainstWarm promises warm/cold of at most 0.5, except for an input
+// that uses everything, of which the evaluation is nearly all: the first render of
 // a module by a new evaluator against later ones. They come in blocks, with a
 // collection before each, so that neither pays for the garbage of the other.
 func BenchmarkColdAgainstWarm(b *testing.B) {
