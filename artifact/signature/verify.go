@@ -1,0 +1,222 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package signature
+
+import (
+	"bytes"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	// simpleType is what a simple signing payload of cosign says of itself.
+	simpleType = "cosign container image signature"
+	// maxSimple bounds a signature in an annotation; those of the supported keys
+	// have less than 150 characters.
+	maxSimple = 4096
+)
+
+// Verifier checks signatures with public keys. It may be used by many at once.
+type Verifier struct {
+	keys []publicKey
+}
+
+// Statement is what a bundle says of its subject, and who says so.
+type Statement struct {
+	// PredicateType is the URI of what is said.
+	PredicateType string
+	// Predicate is what is said, as JSON; nil where the statement has none.
+	Predicate json.RawMessage
+	// Key is the hint of the key that signed, see [Signer.Hint].
+	Key string
+}
+
+// ParsePublicKeys reads public keys in PEM (PKIX), one or more in each argument.
+// A signature by any of them is good. An error is ErrKey.
+func ParsePublicKeys(keys ...[]byte) (*Verifier, error) {
+	v := &Verifier{}
+	for _, data := range keys {
+		if len(data) > maxKey {
+			return nil, refuse(ErrKey, fmt.Sprintf("public key: larger than %d bytes", maxKey))
+		}
+		before := len(v.keys)
+		for len(bytes.TrimSpace(data)) > 0 {
+			block, rest := pem.Decode(data)
+			if block == nil {
+				return nil, refuse(ErrKey, `public key: no PEM block "-----BEGIN PUBLIC KEY-----"`)
+			}
+			key, err := parsePublicKey(block)
+			if err != nil {
+				return nil, err
+			}
+			v.keys, data = append(v.keys, key), rest
+		}
+		if len(v.keys) == before {
+			return nil, refuse(ErrKey, "public key: it is empty")
+		}
+	}
+	if len(v.keys) == 0 {
+		return nil, refuse(ErrKey, "public key: none was given: nothing can be verified")
+	}
+	return v, nil
+}
+
+func parsePublicKey(block *pem.Block) (publicKey, error) {
+	switch {
+	case block.Type == pemPublic:
+	case strings.HasSuffix(block.Type, "PRIVATE KEY"):
+		return publicKey{}, refuse(ErrKey, "public key: this is a private key: give the other file of the pair, and keep this one secret")
+	default:
+		return publicKey{}, refuse(ErrKey, fmt.Sprintf("public key: a PEM block %q is not read: %q is wanted", block.Type, pemPublic))
+	}
+	key, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return publicKey{}, refuse(ErrKey, "public key: no PKIX in its PEM block: is the file whole?")
+	}
+	return newPublicKey(key)
+}
+
+// Signature checks that a bundle is a signature of subject, which is
+// sha256:<hex>: by a known key, of that digest, and of the predicate type of a
+// signature. An error is ErrMalformed or ErrSignature.
+func (v *Verifier) Signature(data []byte, subject string) error {
+	if len(data) > MaxSignature {
+		return refuse(ErrMalformed, fmt.Sprintf("signature of %s: larger than %d bytes", subject, MaxSignature))
+	}
+	s, err := v.Bundle(data, subject)
+	if err != nil {
+		return err
+	}
+	if s.PredicateType != PredicateSignature {
+		return refuse(ErrSignature, fmt.Sprintf("signature of %s: this is an attestation of type %q and no signature: sign the artifact too",
+			subject, s.PredicateType))
+	}
+	return nil
+}
+
+// Bundle checks that a bundle is by a known key and about subject, which is
+// sha256:<hex>, and gives what it states. Who wants a signature calls
+// [Verifier.Signature]. An error is ErrMalformed or ErrSignature.
+func (v *Verifier) Bundle(data []byte, subject string) (Statement, error) {
+	if err := v.ready(subject); err != nil {
+		return Statement{}, err
+	}
+	if len(data) > MaxBundle {
+		return Statement{}, refuse(ErrMalformed, fmt.Sprintf("bundle for %s: larger than %d bytes", subject, MaxBundle))
+	}
+	payload, signature, hint, err := parseBundle(data)
+	if err != nil {
+		return Statement{}, err
+	}
+	key, ok := v.signer(preAuthEncoding(payloadType, payload), signature)
+	if !ok {
+		return Statement{}, v.unknown(subject, hint)
+	}
+	s, err := parseStatement(payload)
+	if err != nil {
+		return Statement{}, err
+	}
+	if !slices.Contains(s.subjects, subject) {
+		return Statement{}, refuse(ErrSignature, fmt.Sprintf("bundle for %s: it is about %s: the artifact was altered or exchanged, or the bundle belongs to another",
+			subject, others(s.subjects)))
+	}
+	s.Key = key.hint
+	return s.Statement, nil
+}
+
+// Simple checks a signature of cosign v2 ("simple signing"): payload is the
+// layer, signature its annotation dev.cosignproject.cosign/signature, subject is
+// sha256:<hex>. The repository that the payload names is not looked at, so that
+// a signature survives a copy. An error is ErrMalformed or ErrSignature.
+func (v *Verifier) Simple(payload []byte, signature, subject string) error {
+	if err := v.ready(subject); err != nil {
+		return err
+	}
+	if len(payload) > MaxSignature || len(signature) > maxSimple {
+		return refuse(ErrMalformed, fmt.Sprintf("signature of %s: larger than %d bytes", subject, MaxSignature))
+	}
+	raw, ok := decodeBase64(signature)
+	if !ok {
+		return refuse(ErrMalformed, fmt.Sprintf("signature of %s: its annotation is not standard base64", subject))
+	}
+	if _, ok := v.signer(payload, raw); !ok {
+		return v.unknown(subject, "")
+	}
+	digest, err := parseSimple(payload)
+	if err != nil {
+		return malformed("signature of "+subject, err)
+	}
+	if digest != subject {
+		return refuse(ErrSignature, fmt.Sprintf("signature of %s: it is about %s: the artifact was altered or exchanged, or the signature belongs to another",
+			subject, others([]string{digest})))
+	}
+	return nil
+}
+
+// parseSimple is the digest that a simple signing payload is about.
+func parseSimple(payload []byte) (string, error) {
+	p, err := object(payload)
+	if err != nil {
+		return "", err
+	}
+	critical, err := object(p["critical"])
+	if err != nil {
+		return "", err
+	}
+	if t, err := text(critical, "type"); err != nil || t != simpleType {
+		return "", fmt.Errorf("critical.type is %s and not %q", short(critical["type"]), simpleType)
+	}
+	image, err := object(critical["image"])
+	if err != nil {
+		return "", err
+	}
+	return text(image, "docker-manifest-digest")
+}
+
+// ready refuses questions that have no answer.
+func (v *Verifier) ready(subject string) error {
+	if len(v.keys) == 0 {
+		return refuse(ErrKey, "public key: none was given: nothing can be verified")
+	}
+	if !isDigest(subject) {
+		return refuse(ErrMalformed, fmt.Sprintf("%.200q is not sha256: and 64 lower-case hexadecimal digits", subject))
+	}
+	return nil
+}
+
+// signer is the key that signed message. All are tried: a hint could name the
+// wrong one, and there are few.
+func (v *Verifier) signer(message, signature []byte) (publicKey, bool) {
+	i := slices.IndexFunc(v.keys, func(k publicKey) bool { return k.signed(message, signature) })
+	if i < 0 {
+		return publicKey{}, false
+	}
+	return v.keys[i], true
+}
+
+func (v *Verifier) unknown(subject, hint string) error {
+	who := ""
+	if hint != "" {
+		who = fmt.Sprintf(" (it names the key %.100q)", hint)
+	}
+	return refuse(ErrSignature, fmt.Sprintf("signature of %s: not by the given key, of which there are %d%s: give the public key of who signed, or sign it",
+		subject, len(v.keys), who))
+}
+
+// others names what something is about in an error.
+func others(digests []string) string {
+	if len(digests) == 0 {
+		return "nothing with a sha256 digest"
+	}
+	return fmt.Sprintf("%.80q", digests[0])
+}
+
+func isDigest(s string) bool {
+	hex, ok := strings.CutPrefix(s, "sha256:")
+	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
+}
