@@ -1,0 +1,25 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package statement
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What callers may match with errors.Is.
+var (
+	// ErrSubject says that a statement has no subject, or one without a digest.
+	ErrSubject = errors.New("bad subject")
+	// ErrSource says that a source cannot be in a provenance.
+	ErrSource = errors.New("bad source")
+	// ErrImage says that something is no reference to an image.
+	ErrImage = errors.New("bad image reference")
+	// ErrPredicate says that a predicate is missing something or is no JSON.
+	ErrPredicate = errors.New("bad predicate")
+)
+
+func errSubject(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrSubject, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,129 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package statement
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+const (
+	// BuildType is how the artifact was made: a render of a project, for an
+	// environment and an engine. Its external parameters are project, environment
+	// and dialect; its resolved dependencies are the sources of the modules.
+	BuildType = "https://ropewalk.dev/provenance/render/v1"
+	// Builder is who made it where [Build] names nobody.
+	Builder = "https://ropewalk.dev/builder/v1"
+)
+
+// Build is how an artifact was made.
+type Build struct {
+	// Project is what was rendered, as the user named it. It must not be "".
+	Project string
+	// Environment and Dialect are those of the render; "" is left out.
+	Environment, Dialect string
+	// Sources are all trees that went in, in any order.
+	Sources []Source
+	// Builder is the URI of who made it, such as a pipeline; Builder where "".
+	Builder string
+	// Version is that of Ropewalk.
+	Version string
+}
+
+// Source is a tree of files that went into a render.
+type Source struct {
+	// URI is where it comes from, as in source.Tree.Origin, with no password.
+	URI string
+	// Digest is sha256:<hex> of the tree, as in source.Tree.Digest; "" where there
+	// is none.
+	Digest string
+	// Revision is what a mutable reference led to, such as main@sha1:<hex>; "" where
+	// there is none. A commit in it becomes a digest of its own, gitCommit.
+	Revision string
+}
+
+// provenance is a predicate of SLSA 1.0 (slsa.dev/spec/v1.0/provenance).
+type provenance struct {
+	BuildDefinition buildDefinition `json:"buildDefinition"`
+	RunDetails      runDetails      `json:"runDetails"`
+}
+
+type buildDefinition struct {
+	BuildType            string            `json:"buildType"`
+	ExternalParameters   map[string]string `json:"externalParameters"`
+	ResolvedDependencies []descriptor      `json:"resolvedDependencies,omitempty"`
+}
+
+type runDetails struct {
+	Builder builder `json:"builder"`
+}
+
+type builder struct {
+	ID      string            `json:"id"`
+	Version map[string]string `json:"version,omitempty"`
+}
+
+// Provenance is a statement of where an artifact comes from. An error is
+// ErrPredicate, ErrSource or ErrSubject.
+func Provenance(build Build, subjects ...Subject) ([]byte, error) {
+	if build.Project == "" {
+		return nil, fmt.Errorf("%w: a provenance must name the project", ErrPredicate)
+	}
+	parameters := map[string]string{"project": build.Project}
+	if build.Environment != "" {
+		parameters["environment"] = build.Environment
+	}
+	if build.Dialect != "" {
+		parameters["dialect"] = build.Dialect
+	}
+	dependencies, err := dependencies(build.Sources)
+	if err != nil {
+		return nil, err
+	}
+	out := provenance{
+		BuildDefinition: buildDefinition{BuildType: BuildType, ExternalParameters: parameters, ResolvedDependencies: dependencies},
+		RunDetails:      runDetails{Builder: builder{ID: cmp.Or(build.Builder, Builder)}},
+	}
+	if build.Version != "" {
+		out.RunDetails.Builder.Version = map[string]string{"ropewalk": build.Version}
+	}
+	return state(PredicateProvenance, out, subjects)
+}
+
+// dependencies are sources, sorted, each once.
+func dependencies(sources []Source) ([]descriptor, error) {
+	sorted := slices.SortedFunc(slices.Values(sources), func(a, b Source) int {
+		return cmp.Or(cmp.Compare(a.URI, b.URI), cmp.Compare(a.Revision, b.Revision), cmp.Compare(a.Digest, b.Digest))
+	})
+	var out []descriptor
+	for _, s := range slices.Compact(sorted) {
+		if s.URI == "" {
+			return nil, fmt.Errorf("%w: one has no URI (its digest is %q)", ErrSource, s.Digest)
+		}
+		if u, err := url.Parse(s.URI); err == nil && u.User != nil {
+			if _, ok := u.User.Password(); ok {
+				return nil, fmt.Errorf("%w: %q holds a password, and provenance is public: take it out", ErrSource, u.Redacted())
+			}
+		}
+		d := descriptor{URI: s.URI, Digest: map[string]string{}}
+		if s.Digest != "" {
+			hex, ok := sha256Hex(s.Digest)
+			if !ok {
+				return nil, fmt.Errorf("%w: the tree of %q has the digest %q: sha256: and 64 lower-case hexadecimal digits are wanted", ErrSource, s.URI, s.Digest)
+			}
+			d.Digest["sha256"] = hex
+		}
+		if _, commit, ok := strings.Cut("@"+s.Revision, "@sha1:"); ok && isHex(commit, 40) {
+			d.Digest["gitCommit"] = commit
+		}
+		if s.Revision != "" {
+			d.Annotations = map[string]string{"revision": s.Revision}
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}

@@ -1,0 +1,180 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package statement
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MediaTypeCycloneDX is the media type of [CycloneDX] by itself.
+const MediaTypeCycloneDX = "application/vnd.cyclonedx+json"
+
+// bom is a CycloneDX 1.6 document (ECMA-424) as it is written.
+type bom struct {
+	Format      string      `json:"bomFormat"`
+	SpecVersion string      `json:"specVersion"`
+	Version     int         `json:"version"`
+	Components  []component `json:"components"`
+}
+
+type component struct {
+	Type    string `json:"type"`
+	Ref     string `json:"bom-ref"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	PURL    string `json:"purl"`
+}
+
+// CycloneDX is the list of container images as a CycloneDX 1.6 document in JSON:
+// sorted, each image once however it is written, with its package URL. images
+// are references as they are in manifests (nginx, ghcr.io/a/b:v1@sha256:…). An
+// error is ErrImage.
+func CycloneDX(images []string) ([]byte, error) {
+	out := bom{Format: "CycloneDX", SpecVersion: "1.6", Version: 1, Components: []component{}}
+	for _, reference := range images {
+		i, err := parseImage(reference)
+		if err != nil {
+			return nil, err
+		}
+		p := i.purl()
+		out.Components = append(out.Components, component{
+			Type: "container", Ref: p, Name: i.repository, Version: cmp.Or(i.tag, i.digest), PURL: p,
+		})
+	}
+	slices.SortFunc(out.Components, func(a, b component) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version), cmp.Compare(a.PURL, b.PURL))
+	})
+	out.Components = slices.Compact(out.Components)
+	return encode(out)
+}
+
+// image is a reference to an image, taken apart and completed.
+type image struct {
+	repository string // with the registry: docker.io/library/nginx
+	tag        string // "" where there is only a digest
+	digest     string // "" where there is only a tag
+}
+
+// purl is the package URL of type oci (ECMA-427 and the definition of the type):
+// the name is the last part of the repository, the version is the digest.
+func (i image) purl() string {
+	out := "pkg:oci/" + i.repository[strings.LastIndexByte(i.repository, '/')+1:]
+	if i.digest != "" {
+		out += "@" + i.digest
+	}
+	// Nothing but the slash can be in a repository and needs an escape.
+	out += "?repository_url=" + strings.ReplaceAll(i.repository, "/", "%2F")
+	if i.tag != "" {
+		out += "&tag=" + i.tag
+	}
+	return out
+}
+
+// parseImage reads a reference as the container runtimes do (the grammar of
+// github.com/distribution/reference): what names no registry is of Docker Hub,
+// what has neither tag nor digest is latest. Registries that are IPv6 addresses
+// are refused.
+func parseImage(reference string) (image, error) {
+	bad := func(why string) error {
+		return fmt.Errorf("%w: %.300q: %s", ErrImage, reference, why)
+	}
+	rest, digest, hasDigest := strings.Cut(reference, "@")
+	if hasDigest && !isImageDigest(digest) {
+		return image{}, bad("after @, sha256: and 64 lower-case hexadecimal digits are wanted")
+	}
+	out := image{digest: digest}
+	if i := strings.LastIndexByte(rest, ':'); i > strings.LastIndexByte(rest, '/') {
+		rest, out.tag = rest[:i], rest[i+1:]
+		if !isTag(out.tag) {
+			return image{}, bad("a tag is up to 128 letters, digits, _, . and -")
+		}
+	}
+	if out.tag == "" && !hasDigest {
+		out.tag = "latest"
+	}
+	registry, path, ok := strings.Cut(rest, "/")
+	if !ok || !strings.ContainsAny(registry, ".:") && registry != "localhost" && registry == strings.ToLower(registry) {
+		registry, path = "docker.io", rest
+	}
+	if registry == "index.docker.io" {
+		registry = "docker.io"
+	}
+	if registry == "docker.io" && !strings.Contains(path, "/") {
+		path = "library/" + path
+	}
+	if !isRegistry(registry) {
+		return image{}, bad("its registry is no host name")
+	}
+	if len(path) > maxRepository || isHex(reference, 64) {
+		return image{}, bad("a repository has at most 255 characters, and is no bare digest")
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if !isPathPart(part) {
+			return image{}, bad("the parts of a repository are lower-case letters and digits, with ., _, __ or - between them")
+		}
+	}
+	out.repository = registry + "/" + path
+	return out, nil
+}
+
+func isImageDigest(s string) bool {
+	algorithm, hex, _ := strings.Cut(s, ":")
+	length := map[string]int{"sha256": 64, "sha384": 96, "sha512": 128}[algorithm]
+	return length > 0 && isHex(hex, length)
+}
+
+func isTag(s string) bool {
+	return s != "" && len(s) <= 128 && s[0] != '.' && s[0] != '-' && consistsOf(s, lower+upper+digits+"_.-")
+}
+
+// isPathPart says whether s is one part of a repository: runs of letters and
+// digits, with one ., one or two _, or any number of - between them.
+func isPathPart(s string) bool {
+	const alphanumeric = lower + digits
+	if s == "" || !strings.ContainsRune(alphanumeric, rune(s[0])) {
+		return false
+	}
+	for {
+		s = strings.TrimLeft(s, alphanumeric)
+		if s == "" {
+			return true
+		}
+		after := strings.TrimLeft(s, "._-")
+		separator := s[:len(s)-len(after)]
+		if separator != "." && separator != "_" && separator != "__" && strings.Trim(separator, "-") != "" {
+			return false
+		}
+		if after == "" || !strings.ContainsRune(alphanumeric, rune(after[0])) {
+			return false
+		}
+		s = after
+	}
+}
+
+// isRegistry says whether s is a host name or address with an optional port.
+func isRegistry(s string) bool {
+	host, port, hasPort := strings.Cut(s, ":")
+	if hasPort && (port == "" || !consistsOf(port, digits)) {
+		return false
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if label == "" || label[0] == '-' || label[len(label)-1] == '-' || !consistsOf(label, lower+upper+digits+"-") {
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	maxRepository = 255
+
+	lower  = "abcdefghijklmnopqrstuvwxyz"
+	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits = "0123456789"
+)
+
+func consistsOf(s, alphabet string) bool { return strings.Trim(s, alphabet) == "" }
