@@ -1,0 +1,325 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// maxListing is how many bytes of references are read.
+const maxListing = 64 << 20
+
+// command is a repository by way of the git binary: a bare repository in a
+// temporary folder, without hooks, refs and worktree.
+type command struct {
+	binary string
+	// dir holds everything that is temporary; repo is the repository in it.
+	dir, repo string
+	at        location
+	with      credentials
+	env       []string
+	transfer  int64
+	// whole says that the server does not filter: all blobs are here.
+	whole bool
+	batch *batch
+}
+
+var (
+	_ remote  = (*command)(nil)
+	_ objects = (*command)(nil)
+)
+
+// newCommand makes the repository, and owns dir, also where it fails. Own says
+// that the configuration of the user is in force.
+func newCommand(f *Fetcher, dir string, at location, with credentials, own bool) (remote, error) {
+	c := &command{binary: f.Binary, dir: dir, repo: filepath.Join(dir, "repo"), at: at, with: with, transfer: f.transfer()}
+	protocols := at.scheme
+	if own {
+		c.env = userEnv(f.UserEnv)
+		if protocols = "https:ssh"; f.AllowHTTP {
+			protocols += ":http"
+		}
+	} else {
+		c.env = cleanEnv(dir)
+	}
+	c.env = append(c.env, "GIT_DIR="+c.repo, "GIT_ALLOW_PROTOCOL="+protocols)
+	err := errors.Join(os.MkdirAll(filepath.Join(c.repo, "objects", "pack"), 0o700), os.MkdirAll(filepath.Join(c.repo, "refs"), 0o700),
+		c.write(filepath.Join("repo", "HEAD"), "ref: refs/heads/main\n"), c.configure(false))
+	if err == nil && !own {
+		err = c.authenticate()
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// cleanEnv is an environment in which git reads no configuration, asks nobody
+// and gets nothing by itself. The path is for sh and ssh.
+func cleanEnv(home string) []string {
+	return []string{
+		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home, "LC_ALL=C", "TZ=UTC",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
+		"GIT_PROTOCOL_FROM_USER=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1",
+	}
+}
+
+// userEnv is the environment of the user without what would lead git to
+// another repository, as inside a hook.
+func userEnv(env []string) []string {
+	elsewhere := []string{
+		"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR",
+		"GIT_NAMESPACE", "GIT_PREFIX", "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE", "GIT_ALLOW_PROTOCOL", "LC_ALL",
+	}
+	env = slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.Contains(elsewhere, name) || strings.HasPrefix(name, "GIT_TRACE")
+	})
+	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_PROTOCOL_FROM_USER=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1")
+}
+
+// configure writes the configuration of the repository, which outranks that of
+// the user. It holds nothing secret.
+func (c *command) configure(sha256 bool) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, `[core]
+	repositoryformatversion = 1
+	bare = true
+	hooksPath = %s
+[extensions]
+	partialClone = origin
+`, os.DevNull)
+	if sha256 {
+		b.WriteString("\tobjectFormat = sha256\n")
+	}
+	fmt.Fprintf(&b, `[remote "origin"]
+	url = "%s"
+	promisor = true
+	partialclonefilter = blob:none
+[transfer]
+	fsckObjects = true
+[fetch]
+	unpackLimit = 1
+	writeCommitGraph = false
+	recurseSubmodules = false
+	negotiationAlgorithm = noop
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+`, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(c.at.url))
+	if c.with.header() != "" {
+		// The header would go wherever the server sends the request on to.
+		b.WriteString("[http]\n\tfollowRedirects = false\n")
+	}
+	return c.write(filepath.Join("repo", "config"), b.String())
+}
+
+// authenticate hands the credentials to git and ssh, by the environment and by
+// files that only this user can read.
+func (c *command) authenticate() error {
+	if c.at.scheme != schemeSSH {
+		if header := c.with.header(); header != "" {
+			c.env = append(c.env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.extraHeader", "GIT_CONFIG_VALUE_0=Authorization: "+header)
+		}
+		if len(c.with.ca) == 0 {
+			return nil
+		}
+		c.env = append(c.env, "GIT_SSL_CAINFO="+filepath.Join(c.dir, "ca.crt"))
+		return c.write("ca.crt", string(c.with.ca))
+	}
+	ssh, err := exec.LookPath("ssh")
+	if err != nil {
+		return source.Refuse(source.ErrUnavailable, "ssh is missing beside git: install an OpenSSH client")
+	}
+	options := []string{
+		"StrictHostKeyChecking=yes", "UserKnownHostsFile=" + sshQuote(filepath.Join(c.dir, "known_hosts")),
+		"GlobalKnownHostsFile=" + os.DevNull, "IdentitiesOnly=yes", "IdentityAgent=none", "IdentityFile=" + sshQuote(filepath.Join(c.dir, "identity")),
+		"BatchMode=yes", "UpdateHostKeys=no", "LogLevel=ERROR",
+	}
+	line := shellQuote(ssh) + " -F none"
+	for _, option := range options {
+		line += " -o " + shellQuote(option)
+	}
+	c.env = append(c.env, "GIT_SSH_COMMAND="+line, "GIT_SSH_VARIANT=ssh")
+	return errors.Join(c.write("known_hosts", string(c.with.knownHosts)), c.write("identity", string(c.with.identity)))
+}
+
+// sshQuote is a path in an option of ssh, where percent signs and spaces mean
+// something.
+func sshQuote(path string) string { return `"` + strings.ReplaceAll(path, "%", "%%") + `"` }
+
+func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+func (c *command) write(name, text string) error {
+	return os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o600)
+}
+
+// close ends git and removes everything.
+func (c *command) close() {
+	if c.batch != nil {
+		c.batch.stop()
+	}
+	_ = os.RemoveAll(c.dir) // what is left is in a folder of temporary files, and readable by this user only
+}
+
+// refs runs git ls-remote.
+func (c *command) refs(ctx context.Context, patterns []string) ([]advert, error) {
+	out, _, err := c.run(ctx, nil, append([]string{"ls-remote", "--symref", "origin"}, patterns...)...)
+	if err != nil {
+		return nil, err
+	}
+	byName := map[string]int{}
+	var adverts []advert
+	find := func(name string) *advert {
+		i, ok := byName[name]
+		if !ok {
+			i = len(adverts)
+			byName[name], adverts = i, append(adverts, advert{name: name})
+		}
+		return &adverts[i]
+	}
+	for line := range strings.Lines(string(out)) {
+		value, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if symref, ok := strings.CutPrefix(value, "ref: "); ok {
+			find(name).symref = symref
+		} else if tag, ok := strings.CutSuffix(name, peeled); ok {
+			find(tag).commit = value
+		} else {
+			find(name).id = value
+		}
+	}
+	return adverts, nil
+}
+
+// open fetches commits without blobs, as far as the server can do that.
+func (c *command) open(ctx context.Context, ids []string) (objects, error) {
+	if len(ids[0]) == 64 {
+		if err := c.configure(true); err != nil {
+			return nil, err
+		}
+	}
+	_, said, err := c.run(ctx, nil, append([]string{
+		"fetch", "--depth=1", "--filter=blob:none", "--no-tags", "--no-write-fetch-head", "--quiet", "origin",
+	}, ids...)...)
+	if err != nil {
+		return nil, err
+	}
+	c.whole = strings.Contains(said, "filtering not recognized")
+	c.batch, err = newBatch(ctx, c.binary, append(c.env, "GIT_ALLOW_PROTOCOL=none"))
+	return c, err
+}
+
+// need fetches blobs.
+func (c *command) need(ctx context.Context, ids []string) error {
+	if c.whole || len(ids) == 0 {
+		return nil
+	}
+	_, _, err := c.run(ctx, []byte(strings.Join(ids, "\n")+"\n"),
+		"fetch", "--stdin", "--no-filter", "--no-tags", "--no-write-fetch-head", "--quiet", "origin")
+	return err
+}
+
+// read reads from git cat-file.
+func (c *command) read(id string, fits fits) ([]byte, error) { return c.batch.read(id, fits) }
+
+// run runs git, and gives what it prints and what it says.
+func (c *command) run(ctx context.Context, input []byte, args ...string) (out []byte, said string, err error) {
+	inSize, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	cmd := exec.CommandContext(inSize, c.binary, args...) //nolint:gosec // the caller says which binary, and no argument is a user's own
+	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, bytes.NewReader(input)
+	stdout, stderr := &capped{most: maxListing}, &capped{most: 64 << 10, drop: true}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	isolate(cmd)
+	go c.watch(inSize, cancel)
+	err = cmd.Run()
+	switch {
+	case err == nil:
+		return stdout.Bytes(), stderr.String(), c.check()
+	case ctx.Err() != nil:
+		return nil, "", ctx.Err()
+	case errors.Is(context.Cause(inSize), source.ErrLimit):
+		return nil, "", context.Cause(inSize)
+	case stdout.full:
+		return nil, "", source.Refuse(source.ErrLimit, fmt.Sprintf("the server lists more than %d bytes of references", maxListing))
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return nil, "", fmt.Errorf("%q cannot be run: %w", c.binary, err)
+	}
+	return nil, "", diagnose(c.with.scrubbed(stderr.String()))
+}
+
+// watch ends a fetch whose server sends too much; git itself has no limit.
+func (c *command) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := c.check(); err != nil {
+			cancel(err)
+		}
+	}
+}
+
+// check refuses a repository that is too large.
+func (c *command) check() error {
+	var size int64
+	_ = filepath.WalkDir(c.repo, func(_ string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			if info, err := e.Info(); err == nil {
+				size += info.Size()
+			}
+		}
+		return nil // files come and go meanwhile
+	})
+	if size > c.transfer {
+		return tooMuch(c.transfer)
+	}
+	return nil
+}
+
+func tooMuch(limit int64) error {
+	return source.Refuse(source.ErrLimit, "the server sends more than "+strconv.FormatInt(limit, 10)+" bytes for one commit")
+}
+
+// capped keeps so many bytes, and then drops the rest or ends the writer.
+type capped struct {
+	bytes.Buffer
+	most int
+	drop bool
+	full bool
+}
+
+// Write keeps data.
+func (c *capped) Write(data []byte) (int, error) {
+	if room := c.most - c.Len(); len(data) > room {
+		c.full = true
+		if !c.drop {
+			return 0, source.ErrLimit
+		}
+		_, _ = c.Buffer.Write(data[:max(room, 0)])
+		return len(data), nil
+	}
+	return c.Buffer.Write(data)
+}

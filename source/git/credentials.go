@@ -1,0 +1,136 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// credentials are what a Secret holds for a server, under the names of Flux.
+type credentials struct {
+	// secret is the name of the Secret; "" where there is none.
+	secret string
+	// user and password, or token, are for http.
+	user, password, token string
+	// ca is the authorities that sign for the server, in PEM.
+	ca []byte
+	// identity is a private key of SSH in PEM, without passphrase.
+	identity []byte
+	// knownHosts is the text of a known_hosts file.
+	knownHosts []byte
+}
+
+// secret gets a Secret, which must be there.
+func (f *Fetcher) secret(ctx context.Context, name string) (map[string][]byte, error) {
+	switch {
+	case name == "":
+		return nil, source.Refuse(source.ErrReference, "no Secret is named that holds the keys to verify with")
+	case f.Secrets == nil:
+		return nil, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("secret %q cannot be read: there are no Secrets here", name))
+	}
+	return f.Secrets.Secret(ctx, name)
+}
+
+// credentials reads the Secret of a reference.
+func (f *Fetcher) credentials(ctx context.Context, name string) (credentials, error) {
+	if name == "" {
+		return credentials{}, nil
+	}
+	entries, err := f.secret(ctx, name)
+	if err != nil {
+		return credentials{}, err
+	}
+	c := credentials{
+		secret: name, user: string(entries["username"]), password: string(entries["password"]),
+		token: strings.TrimSpace(string(entries["bearerToken"])), ca: entries["ca.crt"],
+		identity: entries["identity"], knownHosts: entries["known_hosts"],
+	}
+	if len(c.identity) > 0 {
+		if c.identity, err = open(c.identity, entries["password"]); err != nil {
+			return credentials{}, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("entry \"identity\" of secret %q: %v", name, err))
+		}
+	}
+	return c, nil
+}
+
+// open takes the passphrase off a private key.
+func open(identity, passphrase []byte) ([]byte, error) {
+	_, err := ssh.ParseRawPrivateKey(identity)
+	var closed *ssh.PassphraseMissingError
+	switch {
+	case err == nil:
+		// ssh wants a line end behind the last line.
+		return append([]byte(strings.TrimRight(string(identity), "\r\n")), '\n'), nil
+	case !errors.As(err, &closed):
+		return nil, errors.New("is no private key in PEM")
+	case len(passphrase) == 0:
+		return nil, errors.New("has a passphrase, which belongs under \"password\"")
+	}
+	key, err := ssh.ParseRawPrivateKeyWithPassphrase(identity, passphrase)
+	if err != nil {
+		return nil, errors.New("cannot be opened with the passphrase under \"password\"")
+	}
+	block, err := ssh.MarshalPrivateKey(key, "")
+	if err != nil {
+		return nil, errors.New("is of a kind that cannot be used")
+	}
+	return pem.EncodeToMemory(block), nil
+}
+
+// header is the value of Authorization; "" where there are no credentials.
+func (c credentials) header() string {
+	switch {
+	case c.token != "":
+		return "Bearer " + c.token
+	case c.user != "" || c.password != "":
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.user+":"+c.password))
+	}
+	return ""
+}
+
+// authorize puts the credentials into a request.
+func (c credentials) authorize(r *http.Request) {
+	if header := c.header(); header != "" {
+		r.Header.Set("Authorization", header)
+	}
+}
+
+// check refuses credentials that a server of that scheme can do nothing with.
+func (c credentials) check(scheme string) error {
+	missing := func(is error, entry, why string) error {
+		if c.secret == "" {
+			return source.Refuse(is, fmt.Sprintf("ssh needs a Secret with the entries identity and known_hosts: %s", why))
+		}
+		return source.Refuse(is, fmt.Sprintf("secret %q has no entry %q: %s", c.secret, entry, why))
+	}
+	switch {
+	case strings.ContainsAny(c.token+c.user+c.password, "\r\n\x00") && scheme != schemeSSH:
+		return source.Refuse(source.ErrUnauthorized, fmt.Sprintf("secret %q holds a line end in username, password or bearerToken", c.secret))
+	case scheme == schemeSSH && len(c.knownHosts) == 0:
+		return missing(source.ErrHostKey, "known_hosts", "without it nobody can tell the server from an impostor; ssh-keyscan prints what to check and put there")
+	case scheme == schemeSSH && len(c.identity) == 0:
+		return missing(source.ErrUnauthorized, "identity", "it is the private key, in PEM")
+	}
+	return nil
+}
+
+// scrubbed hides the credentials in a message.
+func (c credentials) scrubbed(message string) string {
+	for _, secret := range []string{c.header(), strings.TrimPrefix(c.header(), "Basic "), c.token, c.password, string(c.identity)} {
+		if len(secret) > 3 {
+			message = strings.ReplaceAll(message, secret, "***")
+		}
+	}
+	return message
+}

@@ -1,0 +1,273 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// The defaults of [Fetcher].
+const (
+	DefaultTimeout  = 2 * time.Minute
+	DefaultTransfer = 512 << 20
+)
+
+// Fetcher gets trees from Git servers. The zero value asks https servers that
+// want no credentials, without the git binary. It is safe for concurrent use.
+type Fetcher struct {
+	// Secrets has the credentials that references name, and the keys to verify
+	// signatures with; nil is none.
+	Secrets source.Secrets
+	// Limits bound the tree, submodules included.
+	Limits source.Limits
+	// Timeout bounds each call, all requests together; DefaultTimeout where zero.
+	Timeout time.Duration
+	// Transfer is how many bytes a server may send for a repository: compressed,
+	// on disk, with the git binary, and uncompressed, in memory, without it.
+	// DefaultTransfer where zero.
+	Transfer int64
+	// Binary is the path of git; "" does without. [FindBinary] finds it.
+	Binary string
+	// AllowHTTP permits http:// references, which nobody encrypts.
+	AllowHTTP bool
+	// UserEnv is the environment of the user, as os.Environ has it. Where it is
+	// set, references without a Secret are got with the user's own configuration
+	// of git and ssh: credential helpers, agent, known_hosts, proxies. It needs
+	// the binary. Where it is nil, git and ssh read no configuration at all.
+	UserEnv []string
+	// Scratch is a folder for temporary repositories and keys, which are removed
+	// again; the system's own where "".
+	Scratch string
+	// Known finds a tree by the id that [Result] gave it; nil finds none. What it
+	// finds is taken instead of asking for any file.
+	Known func(ctx context.Context, treeID string) (source.Tree, bool)
+}
+
+var _ source.Resolver = (*Fetcher)(nil)
+
+// Result is a tree with what Git calls it.
+type Result struct {
+	Tree source.Tree
+	// Commit is the hash of the commit.
+	Commit string
+	// TreeID is the id of the folder that the tree is made of, with a colon and
+	// the folder of the package where that is not the root. The same id has the
+	// same files always. It is "" where files come from outside the folder,
+	// through symlinks or submodules, which the id says nothing of.
+	TreeID string
+	// Known says that Fetcher.Known had the tree.
+	Known bool
+}
+
+// FindBinary is the path of the git binary, or "" where there is none.
+func FindBinary() string {
+	found, err := exec.LookPath("git")
+	if err != nil {
+		return ""
+	}
+	return found
+}
+
+// Fetch gets the tree of a reference. Errors are sentinels of package source.
+func (f *Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
+	result, err := f.FetchResult(ctx, ref)
+	return result.Tree, err
+}
+
+// FetchResult is Fetch with what Git calls the tree. The root of the tree is
+// the folder ref.Path. Where that has no cue.mod and a folder above it has, the
+// nearest such folder is the root: the tree holds its cue.mod, its CUE files,
+// all of ref.Path, and all of the folders whose CUE files embed files; Dir says
+// where the package is.
+func (f *Fetcher) FetchResult(ctx context.Context, ref source.Ref) (Result, error) {
+	return call(ctx, f, ref, func(ctx context.Context, r reference, with credentials) (Result, error) {
+		dir := clean(ref.Path)
+		if dir != "" {
+			if err := source.CheckPath(dir); err != nil {
+				return Result{}, err
+			}
+		}
+		g := &get{f: f, ref: r, with: with, verify: ref.Verify, dir: dir, out: &source.Builder{Limits: f.Limits}, known: f.Known}
+		result, err := g.all(ctx)
+		if err != nil {
+			return Result{}, err
+		}
+		if !result.Known {
+			if result.Tree, err = treeOf(g.out, g.part); err != nil {
+				return Result{}, err
+			}
+		}
+		if result.Tree.Origin = r.url; dir != "" {
+			result.Tree.Origin += "//" + dir
+		}
+		result.Tree.Revision, result.Tree.Pinned = g.chosen.revision(), r.at(g.chosen.commit)
+		return result, nil
+	})
+}
+
+// Resolve asks the server where a reference leads; it asks none for a commit.
+func (f *Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
+	if r, err := f.parse(ref.Ref); err == nil && r.by == byCommit {
+		ref.Ref = r.at(r.choice)
+		return source.Resolved{Ref: ref, Revision: chosen{commit: r.choice}.revision(), Immutable: true}, nil
+	}
+	return call(ctx, f, ref, func(ctx context.Context, r reference, with credentials) (source.Resolved, error) {
+		from, err := f.connect(ctx, r.location, with)
+		if err != nil {
+			return source.Resolved{}, err
+		}
+		defer from.close()
+		c, err := r.choose(ctx, from)
+		if err != nil {
+			return source.Resolved{}, err
+		}
+		pinned := ref
+		pinned.Ref = r.at(c.commit)
+		return source.Resolved{Ref: pinned, Revision: c.revision()}, nil
+	})
+}
+
+// call is what all calls have in common: they read the reference and its
+// Secret, end in time, and have errors that name the reference and hold no
+// credentials.
+func call[T any](ctx context.Context, f *Fetcher, ref source.Ref, do func(context.Context, reference, credentials) (T, error)) (T, error) {
+	var zero T
+	fail := func(err error) (T, error) { return zero, fmt.Errorf("git %q: %w", scrub(ref.Ref), err) }
+	r, err := f.parse(ref.Ref)
+	if err != nil {
+		return fail(err)
+	}
+	with, err := f.credentials(ctx, ref.Secret)
+	if err != nil {
+		return fail(err)
+	}
+	timeout := f.Timeout
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	inTime, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	out, err := do(inTime, r, with)
+	switch {
+	case err == nil:
+		return out, nil
+	case ctx.Err() != nil:
+		return fail(ctx.Err())
+	case errors.Is(inTime.Err(), context.DeadlineExceeded):
+		return fail(source.Refuse(source.ErrUnavailable, fmt.Sprintf("the server did not finish within %s", timeout)))
+	}
+	return fail(err)
+}
+
+// parse reads a reference that this fetcher may follow.
+func (f *Fetcher) parse(ref string) (reference, error) {
+	r, err := parse(ref)
+	if err == nil && r.scheme == schemeHTTP && !f.AllowHTTP {
+		err = source.Refuse(source.ErrReference, "http:// is not encrypted: write https://, or allow plain http for this server")
+	}
+	return r, err
+}
+
+// connect is the repository at a location, by the git binary or without.
+func (f *Fetcher) connect(ctx context.Context, at location, with credentials) (remote, error) {
+	own := f.UserEnv != nil && with.secret == "" && f.Binary != ""
+	if !own {
+		if err := with.check(at.scheme); err != nil {
+			return nil, err
+		}
+	}
+	if f.Binary == "" {
+		return f.dial(ctx, at, with)
+	}
+	dir, err := os.MkdirTemp(f.Scratch, "git-")
+	if err != nil {
+		return nil, err
+	}
+	return newCommand(f, dir, at, with, own)
+}
+
+func (f *Fetcher) transfer() int64 {
+	if f.Transfer == 0 {
+		return DefaultTransfer
+	}
+	return f.Transfer
+}
+
+// treeOf is the tree of what was collected.
+func treeOf(b *source.Builder, p part) (source.Tree, error) {
+	tree, err := b.Tree("the commit", "")
+	if err != nil {
+		return source.Tree{}, err
+	}
+	return tree.At(p.dir)
+}
+
+// get is one commit that is being got.
+type get struct {
+	f      *Fetcher
+	ref    reference
+	with   credentials
+	verify source.Verify
+	dir    string
+	out    *source.Builder
+	known  func(ctx context.Context, treeID string) (source.Tree, bool)
+	// under is where a submodule goes, and depth how deep it lies.
+	under string
+	depth int
+
+	chosen chosen
+	part   part
+}
+
+// all resolves, gets and verifies the commit, and puts its files into out.
+func (g *get) all(ctx context.Context) (Result, error) {
+	from, err := g.f.connect(ctx, g.ref.location, g.with)
+	if err != nil {
+		return Result{}, err
+	}
+	defer from.close()
+	if g.chosen, err = g.ref.choose(ctx, from); err != nil {
+		return Result{}, err
+	}
+	ids := []string{g.chosen.commit}
+	if g.chosen.tag != "" && g.verify.Provider != "" {
+		ids = append(ids, g.chosen.tag)
+	}
+	all, err := from.open(ctx, ids)
+	if err != nil {
+		return Result{}, err
+	}
+	_, root, err := readCommit(all, g.chosen.commit)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := g.f.verify(ctx, g.verify, all, g.chosen); err != nil {
+		return Result{}, err
+	}
+	w := &walk{from: all, root: root, limits: g.f.Limits, out: g.out, under: g.under}
+	w.modules = g.submodules(w)
+	if g.part, err = w.find(g.dir); err != nil {
+		return Result{}, err
+	}
+	result := Result{Commit: g.chosen.commit, TreeID: g.part.treeID()}
+	if g.known != nil {
+		if result.Tree, result.Known = g.known(ctx, result.TreeID); result.Known {
+			return result, nil
+		}
+	}
+	if err := w.all(ctx, g.part); err != nil {
+		return Result{}, err
+	}
+	if w.outside {
+		result.TreeID = ""
+	}
+	return result, nil
+}
