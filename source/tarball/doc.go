@@ -1,0 +1,41 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tarball reads archives of strangers into a tree: tar, tar.gz and zip.
+// It bounds what an archive may cost, and takes only what means the same to
+// every reader of it.
+//
+// Invariants:
+//   - Nothing is written anywhere. Files go into a source.Builder, whose limits
+//     are asked before a file is read.
+//   - A tar is a stream: it is never held as a whole, and the end of the stream
+//     is reached before a reader says that all is well, so that who counts or
+//     hashes the stream saw all of it.
+//   - Entries, decompressed bytes and their ratio are bounded, also for what is
+//     left out of the tree. No size that an archive claims is believed before
+//     the bytes are there.
+//   - Links, devices, pipes, sparse files, names that leave the root, and names
+//     that stand twice are refused, each by name. Symlinks are left out where
+//     the caller says so, as Flux and Timoni do.
+//   - A fault of the stream below comes out as it is, so that a connection that
+//     broke is not taken for a damaged archive.
+//
+// [Narrow] cuts a tree down to the module of a package, by the rules of
+// source/local: a module has the same files and digest wherever it comes from.
+//
+// Callers: source/oci and source/flux.
+//
+// # Decisions
+//
+// Zips are scanned by us before archive/zip sees them. That package believes
+// counts and offsets where they do not matter to it, and would make a million
+// entries first; the scan refuses what well-meant writers never make: zip64,
+// text before or between the parts, entries that overlap, two names for one
+// entry.
+//
+// A file that stands twice is refused and the last one does not win, as it
+// would when a tar is unpacked: which one counts differs between readers.
+//
+// The ratio of a compression counts only after the first 16 MiB, because small
+// archives are mostly padding.
+package tarball

@@ -1,0 +1,132 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tarball
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// DefaultEntries is how many entries an archive may have.
+const DefaultEntries = 100_000
+
+// A compression may make this much of a byte, once there is as much as free.
+const (
+	maxRatio = 250
+	free     = 16 << 20
+)
+
+// Options say what of an archive becomes the tree. The zero value takes
+// everything and refuses symlinks.
+type Options struct {
+	// Dir is the folder of the archive that becomes the root of the tree; "" is
+	// the root of the archive. What lies elsewhere is checked and left out.
+	Dir string
+	// Keep says which files are wanted, by their path in the tree; nil wants all.
+	Keep func(name string) bool
+	// Entries is how many entries of any kind there may be; DefaultEntries where
+	// zero.
+	Entries int
+	// Total is how many bytes a tar may have, decompressed, with what is left
+	// out of the tree; 16 times the bytes of the limits of the tree where zero.
+	Total int64
+	// SkipSymlinks leaves symlinks out. They are refused otherwise.
+	SkipSymlinks bool
+}
+
+// taker puts the entries of an archive into a tree.
+type taker struct {
+	Options
+	b       *source.Builder
+	entries int
+}
+
+func newTaker(b *source.Builder, opts Options) (*taker, error) {
+	opts.Dir = path.Clean(opts.Dir)
+	if opts.Dir != "." {
+		if err := source.CheckPath(opts.Dir); err != nil {
+			return nil, err
+		}
+	}
+	if opts.Entries == 0 {
+		opts.Entries = DefaultEntries
+	}
+	if opts.Total == 0 {
+		opts.Total = 16 * b.Limits.WithDefaults().Bytes
+	}
+	return &taker{Options: opts, b: b}, nil
+}
+
+// count counts an entry.
+func (t *taker) count() error {
+	if t.entries++; t.entries > t.Entries {
+		return limit("the archive has more than %d entries", t.Entries)
+	}
+	return nil
+}
+
+// place is the path of an entry in the tree, and false where it does not get
+// in. Both a and ./a are written for the same file.
+func (t *taker) place(raw string, mode fs.FileMode) (name string, ok bool, err error) {
+	name = strings.TrimPrefix(raw, "./")
+	if mode.IsDir() {
+		if name = strings.TrimSuffix(name, "/"); name == "" || name == "." {
+			return "", false, nil
+		}
+	}
+	if err := source.CheckPath(name); err != nil {
+		return "", false, err
+	}
+	switch {
+	case mode.IsDir():
+		return "", false, nil
+	case mode&fs.ModeSymlink != 0:
+		if !t.SkipSymlinks {
+			return "", false, notRegular(name, "a symlink")
+		}
+		return "", false, nil
+	}
+	if t.Dir != "." {
+		if name, ok = strings.CutPrefix(name, t.Dir+"/"); !ok {
+			return "", false, nil
+		}
+	}
+	return name, t.Keep == nil || t.Keep(name), nil
+}
+
+// file reads a file of that size, which is what the archive claims.
+func (t *taker) file(name string, size int64, r io.Reader) error {
+	// Memory comes with the bytes, not with the claim.
+	const believed = 1 << 20
+	if err := t.b.Room(name, size); err != nil {
+		return err
+	}
+	data := make([]byte, min(size, believed))
+	if _, err := io.ReadFull(r, data); err != nil {
+		return fmt.Errorf("%q: %w", name, cut(err))
+	}
+	for int64(len(data)) < size {
+		// Twice as much each time, and exactly the rest at the end.
+		n := len(data)
+		data = append(make([]byte, 0, min(size, int64(2*n))), data...)
+		data = data[:cap(data)]
+		if _, err := io.ReadFull(r, data[n:]); err != nil {
+			return fmt.Errorf("%q: %w", name, cut(err))
+		}
+	}
+	return t.b.Add(name, data)
+}
+
+// cut is err for a file of which not even the first byte came.
+func cut(err error) error {
+	if err == io.EOF { //nolint:errorlint // io.ReadFull gives it bare
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tarball
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Zip reads a zip of that size into b. Errors are as those of [Tar].
+func Zip(ctx context.Context, r io.ReaderAt, size int64, b *source.Builder, opts Options) error {
+	t, err := newTaker(b, opts)
+	if err != nil {
+		return err
+	}
+	in := &section{ctx: ctx, r: r}
+	return in.fault(t.zip(in, size))
+}
+
+// section is a stream at random.
+type section struct {
+	ctx context.Context //nolint:containedctx // a reader has no other way to learn of it
+	r   io.ReaderAt
+	err error
+}
+
+// ReadAt reads, until the context ends.
+func (s *section) ReadAt(p []byte, off int64) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		s.err = err
+		return 0, err
+	}
+	n, err := s.r.ReadAt(p, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *section) fault(err error) error {
+	if err != nil && s.err != nil {
+		return s.err
+	}
+	return err
+}
+
+// zip takes what a zip holds.
+func (t *taker) zip(r io.ReaderAt, size int64) error {
+	if err := t.scan(r, size); err != nil {
+		return unreadable("zip", err)
+	}
+	z, err := zip.NewReader(r, size)
+	if err != nil && !insecure(err) {
+		return unreadable("zip", err)
+	}
+	for _, f := range z.File {
+		if err := t.zipped(f); err != nil {
+			return unreadable("zip", err)
+		}
+	}
+	return nil
+}
+
+// zipped takes an entry.
+func (t *taker) zipped(f *zip.File) error {
+	mode := f.Mode().Type()
+	if mode&^(fs.ModeDir|fs.ModeSymlink) != 0 {
+		return notRegular(f.Name, "a device, a pipe or a socket")
+	}
+	name, ok, err := t.place(f.Name, mode)
+	if err != nil || !ok {
+		return err
+	}
+	if f.Flags&1 != 0 {
+		return format("%q is encrypted", name)
+	}
+	if f.UncompressedSize64 > 1<<62 {
+		return limit("%q is larger than anything", name)
+	}
+	if err := t.b.Room(name, int64(f.UncompressedSize64)); err != nil { //nolint:gosec // bounded above
+		return err
+	}
+	r, err := f.Open()
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	defer func() { _ = r.Close() }()
+	if err := t.file(name, int64(f.UncompressedSize64), r); err != nil { //nolint:gosec // bounded above
+		return err
+	}
+	// The end brings the checksum, and tells whether the size was a lie. file has
+	// put the content into the tree by then, and the tree is given up.
+	if n, err := r.Read(make([]byte, 1)); n > 0 || err != nil && !errors.Is(err, io.EOF) {
+		return format("%q is not what the zip says of it (size or checksum)", name)
+	}
+	return nil
+}
