@@ -1,0 +1,227 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/tarball"
+)
+
+// The media types of the artifacts that are taken: those of CUE are in
+// cuelang.org/go/mod/modregistry, those of Timoni in its pkg/apiv1, those of
+// Flux in RFC-0003.
+const (
+	configCUE    = "application/vnd.cue.module.v1+json"
+	configTimoni = "application/vnd.timoni.config.v1+json"
+	configFlux   = "application/vnd.cncf.flux.config.v1+json"
+	layerZip     = "application/zip"
+	layerTimoni  = "application/vnd.timoni.content.v1.tar+gzip"
+	layerFlux    = "application/vnd.cncf.flux.content.v1.tar+gzip"
+)
+
+// taken is what artifacts are taken, for errors.
+const taken = "modules that were pushed by cue mod publish, timoni, flux push artifact or ropewalk"
+
+// content is the layers of an artifact that are its tree.
+type content struct {
+	layers []ocispec.Descriptor
+	// zip says that there is one, which is a zip. The others are tars.
+	zip bool
+}
+
+// shape is what of an artifact is a tree, within limits.
+func shape(m ocispec.Manifest, limits source.Limits) (content, error) {
+	c, err := layersOf(m)
+	if err != nil {
+		return content{}, err
+	}
+	// What cannot be compressed grows by headers and tables.
+	room := limits.Bytes + 1<<20 + 256*int64(limits.Files)
+	for _, layer := range c.layers {
+		switch {
+		case layer.Size < 0 || layer.Digest.Validate() != nil || !layer.Digest.Algorithm().Available():
+			return content{}, other("an artifact with a layer that has no digest and size that can be checked")
+		case layer.Size > room:
+			return content{}, source.Refuse(source.ErrLimit,
+				fmt.Sprintf("its layers have %d bytes and more, too many for a tree of %d bytes", layer.Size, limits.Bytes))
+		}
+		room -= layer.Size
+	}
+	return c, nil
+}
+
+func layersOf(m ocispec.Manifest) (content, error) {
+	first := ocispec.Descriptor{MediaType: "none"}
+	if len(m.Layers) > 0 {
+		first = m.Layers[0]
+	}
+	switch config := m.Config.MediaType; {
+	case config == configCUE && first.MediaType == layerZip:
+		return content{layers: m.Layers[:1], zip: true}, nil
+	case config == configCUE:
+		return content{}, other(fmt.Sprintf("a CUE module whose first layer is %q, and not a zip", first.MediaType))
+	case config == configTimoni:
+		var c content
+		for _, layer := range m.Layers {
+			if layer.MediaType == layerTimoni {
+				c.layers = append(c.layers, layer)
+			}
+		}
+		if len(c.layers) == 0 {
+			return content{}, other("a Timoni module without a layer of the type " + layerTimoni)
+		}
+		return c, nil
+	case len(m.Layers) != 1:
+		return content{}, other(fmt.Sprintf("an artifact with the config %q and %d layers", config, len(m.Layers)))
+	case first.MediaType == layerFlux, config == configFlux && first.MediaType == ocispec.MediaTypeImageLayerGzip:
+		return content{layers: m.Layers}, nil
+	case config == ocispec.MediaTypeImageConfig:
+		return content{}, other("a container image")
+	default:
+		return content{}, other(fmt.Sprintf("an artifact with the config %q and the layer %q", config, first.MediaType))
+	}
+}
+
+// unpack reads the layers of an artifact.
+func (f Fetcher) unpack(ctx context.Context, repo Repository, r reference, c content) (*source.Builder, error) {
+	trees := make([]*source.Builder, 0, len(c.layers))
+	for _, layer := range c.layers {
+		b := &source.Builder{Limits: f.Limits}
+		take := func(in io.Reader) error {
+			return tarball.Gzip(ctx, in, b, tarball.Options{Keep: tarball.Visible, SkipSymlinks: true})
+		}
+		if c.zip {
+			take = func(in io.Reader) error { return unzip(ctx, in, layer.Size, b) }
+		}
+		if err := f.layer(ctx, repo, r, layer, take); err != nil {
+			return nil, err
+		}
+		trees = append(trees, b)
+	}
+	if len(trees) == 1 {
+		return trees[0], nil
+	}
+	b, err := merge(trees, f.Limits)
+	if err != nil {
+		return nil, about(r, err)
+	}
+	return b, nil
+}
+
+// unzip reads a zip. Its table is at its end, so it is held as a whole, and
+// nothing of it is read before its digest is known to be right.
+func unzip(ctx context.Context, in io.Reader, size int64, b *source.Builder) error {
+	var data bytes.Buffer
+	data.Grow(int(min(size, 1<<20)))
+	if _, err := data.ReadFrom(in); err != nil {
+		return err
+	}
+	return tarball.Zip(ctx, bytes.NewReader(data.Bytes()), size, b, tarball.Options{Keep: tarball.Visible})
+}
+
+// merge is one tree of several; a file that is in two of them is that of the
+// later.
+func merge(trees []*source.Builder, limits source.Limits) (*source.Builder, error) {
+	b, added := &source.Builder{Limits: limits}, map[string]bool{}
+	for i := len(trees) - 1; i >= 0; i-- {
+		tree, err := trees[i].Tree("", "")
+		if err != nil {
+			return nil, err
+		}
+		err = fs.WalkDir(tree.FS, ".", func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() || added[name] {
+				return err
+			}
+			added[name] = true
+			data, err := fs.ReadFile(tree.FS, name)
+			if err != nil {
+				return err
+			}
+			return b.Add(name, data)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// layer has take read a layer, and checks that the layer is what its descriptor
+// says. That is looked at first when take finds fault with it: a layer that was
+// altered or cut is rarely good inside.
+func (f Fetcher) layer(ctx context.Context, repo Repository, r reference, desc ocispec.Descriptor, take func(io.Reader) error) error {
+	body, err := repo.Fetch(ctx, desc)
+	if err != nil {
+		return f.explain(err, r)
+	}
+	defer func() { _ = body.Close() }()
+	in := &checked{r: body, desc: desc, hash: desc.Digest.Verifier()}
+	err = take(in)
+	if err != nil && (ctx.Err() != nil || errors.Is(err, source.ErrLimit)) {
+		return about(r, cmp.Or(ctx.Err(), err)) // it is not worth to read on
+	}
+	if _, drained := io.Copy(io.Discard, in); drained == nil && err != nil {
+		return about(r, err)
+	}
+	switch {
+	case in.err == io.EOF: //nolint:errorlint // checked sets it bare
+		return nil
+	case errors.Is(in.err, source.ErrDigest), errors.Is(in.err, source.ErrUnavailable):
+		return about(r, in.err)
+	}
+	return f.explain(in.err, r)
+}
+
+// checked reads a blob and ends in an error where it is not what its descriptor
+// says.
+type checked struct {
+	r    io.Reader
+	desc ocispec.Descriptor
+	hash interface {
+		io.Writer
+		Verified() bool
+	}
+	n   int64
+	err error
+}
+
+// Read reads, and checks at the end.
+func (c *checked) Read(p []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	_, _ = c.hash.Write(p[:n]) // hashes take everything
+	switch {
+	case c.n > c.desc.Size:
+		c.err = source.Refuse(source.ErrDigest, fmt.Sprintf("the layer %s is longer than its %d bytes: the registry, or something before it, is broken or lies",
+			c.desc.Digest, c.desc.Size))
+		return 0, c.err
+	case err == nil:
+		return n, nil
+	case isCut(err) && c.n < c.desc.Size:
+		c.err = source.Refuse(source.ErrUnavailable, fmt.Sprintf("the layer %s broke off after %d of %d bytes: try again", c.desc.Digest, c.n, c.desc.Size))
+	case isCut(err) && !c.hash.Verified():
+		c.err = source.Refuse(source.ErrDigest, fmt.Sprintf("the layer is not what its digest %s says: the registry, or something before it, is broken or lies", c.desc.Digest))
+	case isCut(err):
+		c.err = io.EOF
+	default:
+		c.err = err
+	}
+	return n, c.err
+}
+
+// isCut reports whether a body ended, early or not.
+func isCut(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

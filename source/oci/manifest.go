@@ -1,0 +1,130 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Bounds of what a registry tells.
+const (
+	maxManifest = 4 << 20
+	maxTags     = 100_000
+	maxLayers   = 16
+)
+
+// choose puts the tag of the highest version of a range in place of the range.
+func (f Fetcher) choose(ctx context.Context, repo Repository, r reference) (reference, error) {
+	if r.versions == "" {
+		return r, nil
+	}
+	versions, err := constraint(r.versions)
+	if err != nil {
+		return r, err
+	}
+	var best *semver.Version
+	tag, seen := "", 0
+	err = repo.Tags(ctx, "", func(tags []string) error {
+		if seen += len(tags); seen > maxTags {
+			return source.Refuse(source.ErrLimit, fmt.Sprintf("the repository has more than %d tags", maxTags))
+		}
+		for _, t := range tags {
+			v, err := semver.StrictNewVersion(strings.TrimPrefix(t, "v"))
+			if err != nil || !versions.Check(v) {
+				continue
+			}
+			if best == nil || cmp.Or(v.Compare(best), strings.Compare(tag, t)) > 0 {
+				best, tag = v, t
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return r, f.explain(err, r)
+	case best == nil:
+		return r, fault(source.ErrNotFound, r, "none of the %d tags is a version in this range: publish one, or correct the range", seen)
+	}
+	return reference{repository: r.repository, tag: tag}, nil
+}
+
+// manifest gets the manifest of a reference, which is what its digest says, and
+// the descriptor that it is known by.
+func (f Fetcher) manifest(ctx context.Context, repo Repository, r reference) (ocispec.Descriptor, ocispec.Manifest, error) {
+	var manifest ocispec.Manifest
+	desc, body, err := repo.FetchReference(ctx, cmp.Or(r.digest, r.tag))
+	if err != nil {
+		return desc, manifest, f.explain(err, r)
+	}
+	defer func() { _ = body.Close() }()
+	if desc.Size > maxManifest {
+		return desc, manifest, fault(source.ErrLimit, r, "the manifest has %d bytes, more than %d", desc.Size, maxManifest)
+	}
+	data, err := io.ReadAll(io.LimitReader(body, maxManifest+1))
+	switch {
+	case err != nil && isCut(err):
+		return desc, manifest, fault(source.ErrUnavailable, r, "the manifest broke off after %d bytes: try again", len(data))
+	case err != nil:
+		return desc, manifest, f.explain(err, r)
+	case len(data) > maxManifest:
+		return desc, manifest, fault(source.ErrLimit, r, "the manifest has more than %d bytes", maxManifest)
+	}
+	got := digest.FromBytes(data)
+	if want := cmp.Or(r.digest, desc.Digest.String()); got.String() != want {
+		return desc, manifest, fault(source.ErrDigest, r, "the manifest has the digest %s, and should have %s: the registry, or something before it, is broken or lies", got, want)
+	}
+	desc = ocispec.Descriptor{MediaType: desc.MediaType, Digest: got, Size: int64(len(data))}
+	manifest, err = parseManifest(data, desc.MediaType)
+	if err != nil {
+		return desc, manifest, about(r, err)
+	}
+	return desc, manifest, nil
+}
+
+// parseManifest reads an image manifest, which its bytes and the registry must
+// agree that it is: https://github.com/advisories/GHSA-mc8v-mgrf-8f4m.
+func parseManifest(data []byte, mediaType string) (ocispec.Manifest, error) {
+	var manifest ocispec.Manifest
+	var also struct {
+		Manifests json.RawMessage `json:"manifests"`
+		FSLayers  json.RawMessage `json:"fsLayers"`
+	}
+	switch mediaType {
+	case ocispec.MediaTypeImageManifest:
+	case ocispec.MediaTypeImageIndex, "application/vnd.docker.distribution.manifest.list.v2+json":
+		return manifest, other("an index of several manifests")
+	case "application/vnd.docker.distribution.manifest.v2+json", "application/vnd.docker.distribution.manifest.v1+prettyjws":
+		return manifest, other("a container image of docker")
+	default:
+		return manifest, other(fmt.Sprintf("of the media type %q", mediaType))
+	}
+	if json.Unmarshal(data, &manifest) != nil || json.Unmarshal(data, &also) != nil {
+		return manifest, other("no JSON of a manifest")
+	}
+	switch {
+	case manifest.MediaType != "" && manifest.MediaType != mediaType:
+		return manifest, other(fmt.Sprintf("of the media type %q by itself, and %q by the registry", manifest.MediaType, mediaType))
+	case also.Manifests != nil || also.FSLayers != nil:
+		return manifest, other("a manifest and an index at once")
+	case len(manifest.Layers) > maxLayers:
+		return manifest, source.Refuse(source.ErrLimit, fmt.Sprintf("the artifact has %d layers, more than %d", len(manifest.Layers), maxLayers))
+	}
+	return manifest, nil
+}
+
+// other says that an artifact is not one that is taken.
+func other(what string) error {
+	return source.Refuse(source.ErrReference, fmt.Sprintf("it is %s; this takes %s", what, taken))
+}

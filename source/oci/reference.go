@@ -1,0 +1,163 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package oci
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"oras.land/oras-go/v2/registry"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// scheme is how references begin.
+const scheme = "oci://"
+
+// form is what a reference looks like, for errors.
+const form = "write oci://host/repository:tag, oci://host/repository@sha256:<64 hex digits> " +
+	"or oci://host/repository?semver=>=1.0.0 <2.0.0"
+
+// latest is the tag where a reference has none.
+const latest = "latest"
+
+// maxReference bounds a reference, in bytes.
+const maxReference = 2048
+
+// reference is a repository and what is chosen of it.
+type reference struct {
+	// repository is host/name, with a port where the host has one.
+	repository string
+	// tag is "" where there is a range, or a digest alone.
+	tag string
+	// digest is sha256:<hex>, "" where there is none.
+	digest string
+	// versions is a range of versions, "" where there is none.
+	versions string
+}
+
+// parse reads a reference.
+func parse(ref string) (reference, error) {
+	rest, ok := strings.CutPrefix(ref, scheme)
+	switch {
+	case len(ref) > maxReference:
+		return reference{}, bad("the reference is longer than %d bytes", maxReference)
+	case !ok:
+		return reference{}, bad("the reference does not begin with oci://")
+	case strings.ContainsFunc(ref, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return reference{}, bad("the reference holds characters that are no text")
+	}
+	rest, query, asked := strings.Cut(rest, "?")
+	var r reference
+	if before, digest, ok := strings.Cut(rest, "@sha256:"); ok {
+		rest, r.digest = before, "sha256:"+digest
+	}
+	host, name, ok := strings.Cut(rest, "/")
+	switch {
+	case strings.Contains(rest, "@") || strings.Contains(r.digest, "@"):
+		return reference{}, source.Refuse(source.ErrReference,
+			"an oci reference must hold no credentials, because it ends up in files and logs: put them into a Secret, or log in with docker login")
+	case !ok || host == "":
+		return reference{}, bad("the reference has no host, or no repository")
+	}
+	name, r.tag, ok = strings.Cut(name, ":")
+	if ok && r.tag == "" {
+		return reference{}, bad("the tag is empty")
+	}
+	r.repository = host + "/" + name
+	if err := r.check(host, name); err != nil {
+		return reference{}, err
+	}
+	if asked {
+		return r, r.ask(query)
+	}
+	if r.tag == "" && r.digest == "" {
+		r.tag = latest
+	}
+	return r, nil
+}
+
+// check refuses what registries would not take.
+func (r *reference) check(host, name string) error {
+	of := registry.Reference{Registry: host, Repository: name}
+	switch {
+	case of.ValidateRegistry() != nil || strings.ContainsAny(host, ` "'<>\^{|}`+"`"):
+		return bad("%q is no name of a host", host)
+	case of.ValidateRepository() != nil || len(name) > 255:
+		return bad("%q is no name of a repository, which is lower case letters, digits and . _ - / between them", name)
+	}
+	if of.Reference = r.tag; r.tag != "" && of.ValidateReferenceAsTag() != nil {
+		return bad("%q is no tag", r.tag)
+	}
+	if r.digest != "" && !isDigest(r.digest) {
+		return bad("%q is no digest", r.digest)
+	}
+	return nil
+}
+
+// ask reads the query.
+func (r *reference) ask(query string) error {
+	key, raw, _ := strings.Cut(query, "=")
+	value, err := url.PathUnescape(raw)
+	switch {
+	case key != "semver":
+		return bad("the query has an unknown key %q", key)
+	case err != nil || strings.TrimSpace(value) == "":
+		return bad("semver in the query has no value that can be read")
+	case r.tag != "" || r.digest != "":
+		return bad("the reference has a range of versions beside a tag or a digest")
+	}
+	if _, err := constraint(value); err != nil {
+		return err
+	}
+	r.versions = value
+	return nil
+}
+
+// constraint is a range of versions.
+func constraint(text string) (*semver.Constraints, error) {
+	c, err := semver.NewConstraint(text)
+	if err != nil {
+		return nil, bad("%q is no range of versions", text)
+	}
+	return c, nil
+}
+
+// isDigest reports whether s is sha256:<hex>, in lower case.
+func isDigest(s string) bool {
+	hex, ok := strings.CutPrefix(s, "sha256:")
+	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
+}
+
+// String is the reference, for people.
+func (r reference) String() string {
+	out := scheme + r.repository
+	if r.tag != "" {
+		out += ":" + r.tag
+	}
+	if r.digest != "" {
+		out += "@" + r.digest
+	}
+	if r.versions != "" {
+		out += "?semver=" + r.versions
+	}
+	return out
+}
+
+// pinned is the reference that always leads to a digest.
+func (r reference) pinned(digest string) string { return scheme + r.repository + "@" + digest }
+
+// revision is what a tag led to.
+func revision(tag, digest string) string {
+	if tag == "" {
+		return digest
+	}
+	return tag + "@" + digest
+}
+
+func bad(text string, args ...any) error {
+	return source.Refuse(source.ErrReference, fmt.Sprintf(text, args...)+": "+form)
+}
