@@ -9,6 +9,19 @@
 // fetched from. Hidden files and folders (.git, .terraform, …), node_modules
 // and __pycache__ are left out.
 //
+// # Links to vendored packages
+//
+// In cue.mod/pkg, links are followed, because that is how modules in the
+// repositories of Timoni share its schemas: cue.mod/pkg/timoni.sh is a link out
+// of the module. The tree holds the files that the link leads to, as if they
+// were there, and is the same as that of the published module. A link that
+// leaves Root is refused as others are, and so are absolute ones, links to what
+// is hidden (the credentials in .git/config), and links to a folder around them.
+// Limits count what is behind a link each time.
+//
+// Links elsewhere were not allowed: none that people use was found, and
+// each is a file that other backends would not have.
+//
 // # Which folder is the module
 //
 // Where the folder that is referred to has no cue.mod, the nearest folder

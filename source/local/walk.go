@@ -30,14 +30,27 @@ type walk struct {
 	embeds []string
 	// seen counts entries of folders, whether they are read or not.
 	seen int
+	// linked are the folders behind links that are being read, from the outermost
+	// one.
+	linked []string
 }
+
+// spot is a file or a folder: its path in the module, seen from the root, and
+// where it lies, which is elsewhere behind a link.
+type spot struct{ name, real string }
+
+// here is what lies where its name says.
+func here(name string) spot { return spot{name, name} }
+
+// in is an entry of a folder.
+func (s spot) in(name string) spot { return spot{path.Join(s.name, name), path.Join(s.real, name)} }
 
 // all reads the module for the package in the folder dir.
 func (w *walk) all(ctx context.Context, dir string) error {
 	if dir == w.module {
-		return w.folder(ctx, dir, true)
+		return w.folder(ctx, here(dir), true)
 	}
-	if err := w.folder(ctx, w.module, false); err != nil {
+	if err := w.folder(ctx, here(w.module), false); err != nil {
 		return err
 	}
 	whole := append([]string{dir}, w.embeds...)
@@ -45,7 +58,7 @@ func (w *walk) all(ctx context.Context, dir string) error {
 		whole = append(whole, path.Join(w.module, "cue.mod"))
 	}
 	for _, name := range whole {
-		if err := w.folder(ctx, name, true); err != nil {
+		if err := w.folder(ctx, here(name), true); err != nil {
 			return err
 		}
 	}
@@ -53,27 +66,29 @@ func (w *walk) all(ctx context.Context, dir string) error {
 }
 
 // folder reads a folder: whole, or its CUE files only.
-func (w *walk) folder(ctx context.Context, dir string, whole bool) error {
+func (w *walk) folder(ctx context.Context, dir spot, whole bool) error {
 	entries, err := w.list(ctx, dir)
 	if err != nil {
 		return err
 	}
-	if dir != w.module && slices.ContainsFunc(entries, isModule) {
+	if dir.name != w.module && slices.ContainsFunc(entries, isModule) {
 		return nil
 	}
 	for _, e := range entries {
-		name := path.Join(dir, e.Name())
+		at := dir.in(e.Name())
 		cue := strings.HasSuffix(e.Name(), ".cue")
 		switch {
 		case skipped(e):
 		case e.IsDir() && (whole || e.Name() != "cue.mod"):
-			err = w.folder(ctx, name, whole)
+			err = w.folder(ctx, at, whole)
 		case e.IsDir():
 		case !whole && !cue:
+		case e.Type()&fs.ModeSymlink != 0 && w.vendored(at.name):
+			err = w.link(ctx, at)
 		case !e.Type().IsRegular():
-			err = notRegular(name, e.Type())
+			err = notRegular(at.name, e.Type())
 		default:
-			err = w.file(name, cue && !whole)
+			err = w.file(at, cue && !whole)
 		}
 		if err != nil {
 			return err
@@ -84,13 +99,13 @@ func (w *walk) folder(ctx context.Context, dir string, whole bool) error {
 
 // list is the entries of a folder, sorted; it stops in time where there are
 // far too many.
-func (w *walk) list(ctx context.Context, dir string) ([]fs.DirEntry, error) {
+func (w *walk) list(ctx context.Context, dir spot) ([]fs.DirEntry, error) {
 	const batch = 1024
 	limits := w.tree.Limits.WithDefaults()
-	if strings.Count(dir, "/") > limits.Depth+strings.Count(w.module, "/") {
-		return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("%q lies more than %d folders deep", dir, limits.Depth))
+	if strings.Count(dir.name, "/") > limits.Depth+strings.Count(w.module, "/") {
+		return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("%q lies more than %d folders deep", dir.name, limits.Depth))
 	}
-	f, err := w.root.Open(dir)
+	f, err := w.root.Open(dir.real)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +115,7 @@ func (w *walk) list(ctx context.Context, dir string) ([]fs.DirEntry, error) {
 		entries, err := f.ReadDir(batch)
 		out, w.seen = append(out, entries...), w.seen+len(entries)
 		if w.seen > 10*limits.Files {
-			return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("more than %d files and folders, at %q", 10*limits.Files, dir))
+			return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("more than %d files and folders, at %q", 10*limits.Files, dir.name))
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -118,14 +133,15 @@ func (w *walk) list(ctx context.Context, dir string) ([]fs.DirEntry, error) {
 
 // file reads a file into the tree. Where seek is true, it notes the folder of
 // a CUE file that embeds files.
-func (w *walk) file(name string, seek bool) error {
+func (w *walk) file(at spot, seek bool) error {
+	name := at.name
 	if w.read[name] {
 		return nil
 	}
 	inTree := within(w.module, name)
 	// What was a regular file a moment ago may be a pipe by now, which must not
 	// block.
-	f, err := w.root.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+	f, err := w.root.OpenFile(at.real, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
 		return err
 	}
