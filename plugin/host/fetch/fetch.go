@@ -1,0 +1,206 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/cache"
+	"github.com/ropewalk/ropewalk/source/flux"
+	"github.com/ropewalk/ropewalk/source/git"
+	"github.com/ropewalk/ropewalk/source/lock"
+	"github.com/ropewalk/ropewalk/source/modules"
+	"github.com/ropewalk/ropewalk/source/oci"
+	"github.com/ropewalk/ropewalk/source/tarball"
+)
+
+// Options say where modules come from. The zero value gets them over https,
+// without credentials, cache and lock.
+type Options struct {
+	// Registries connects to OCI registries; nil is the zero value.
+	Registries *remote.Registries
+	// Secrets has the Secrets that references name; nil is none.
+	Secrets source.Secrets
+	// Git is how Git repositories are reached; Secrets and Limits are set here.
+	Git git.Fetcher
+	// Artifacts finds the artifacts of Flux sources; nil refuses references of the
+	// type source.
+	Artifacts flux.Artifacts
+	// Modules gets the dependencies of CUE modules; nil adds none.
+	Modules *modules.Registry
+	// Store opens the cache when it is needed for the first time; nil has none.
+	Store func() (*cache.Store, error)
+	// TTL is how long the resolution of a mutable reference is believed; see
+	// cache.Fetcher.
+	TTL time.Duration
+	// Scope is the credential scope of the tenant.
+	Scope string
+	// Offline asks no server.
+	Offline bool
+	// Lock holds references to what they led to, as Mode says.
+	Lock lock.File
+	Mode lock.Mode
+	// Record gets what was used; nil records nothing.
+	Record *lock.Recorder
+	// Limits bound every module.
+	Limits source.Limits
+	// Report is told what a cache could not keep; nil tells nobody.
+	Report func(error)
+}
+
+// Connect gives h the fetchers that opts describe, beside those that it has.
+func (o Options) Connect(h host.Host) host.Host {
+	fetchers := map[string]source.Fetcher{
+		source.TypeGit: o.lazy(o.git),
+		source.TypeOCI: o.lazy(o.oci),
+	}
+	if o.Artifacts != nil {
+		fetchers[source.TypeFlux] = o.lazy(o.flux)
+	}
+	for name, f := range h.Fetchers {
+		fetchers[name] = f
+	}
+	if h.Embedded != nil && fetchers[source.TypeEmbedded] == nil && o.locking() {
+		fetchers[source.TypeEmbedded] = o.locked(lock.Fixed(source.Embedded(h.Embedded, o.Limits)))
+	}
+	h.Fetchers, h.Limits = fetchers, o.Limits
+	if o.Modules != nil {
+		h.Complete = o.complete
+	}
+	return h
+}
+
+// locking reports whether a lock has a say in modules of the program.
+func (o Options) locking() bool { return o.Mode != lock.Prefer || o.Record != nil }
+
+// lazy is a fetcher that is made when it is needed for the first time.
+func (o Options) lazy(backend func(store *cache.Store) source.Resolver) source.Fetcher {
+	build := sync.OnceValue(func() source.Fetcher {
+		var store *cache.Store
+		if o.Store != nil {
+			opened, err := o.Store()
+			if err != nil {
+				o.report(err)
+			}
+			store = opened
+		}
+		next := backend(store)
+		if store != nil || o.Offline {
+			next = &cache.Fetcher{
+				Next: next, Store: store, TTL: o.TTL, Scope: o.Scope, Offline: o.Offline,
+				Limits: o.Limits, Keys: cache.KeysOf(o.secrets()), Report: o.report,
+			}
+		}
+		return o.locked(next)
+	})
+	return source.FetcherFunc(func(ctx context.Context, ref source.Ref) (source.Tree, error) {
+		return build().Fetch(ctx, ref)
+	})
+}
+
+func (o Options) report(err error) {
+	if err != nil && o.Report != nil {
+		o.Report(err)
+	}
+}
+
+func (o Options) locked(next source.Resolver) source.Fetcher {
+	return lock.Fetcher{Next: next, File: o.Lock, Mode: o.Mode, Record: o.Record}
+}
+
+func (o Options) git(store *cache.Store) source.Resolver {
+	f := o.Git
+	f.Secrets, f.Limits = o.Secrets, o.Limits
+	if store != nil {
+		f.Known = func(ctx context.Context, id string) (source.Tree, bool) { return store.TreeByID(ctx, o.Scope, id) }
+	}
+	return &remembering{Fetcher: &f, store: store, scope: o.Scope, limits: o.Limits, report: o.report}
+}
+
+// remembering tells the cache which tree a Git id stands for, so that a commit
+// that leaves the module as it was costs no file.
+type remembering struct {
+	*git.Fetcher
+	store  *cache.Store
+	scope  string
+	limits source.Limits
+	report func(error)
+}
+
+// Fetch gets a tree, without what no other type of reference has: hidden files
+// and modules inside of the module. The same module is the same tree wherever it
+// comes from.
+func (r *remembering) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
+	result, err := r.FetchResult(ctx, ref)
+	if err != nil || result.Known {
+		return result.Tree, err
+	}
+	whole := result.Tree
+	whole.Dir = "."
+	tree, err := tarball.Narrow(whole, result.Tree.Dir, r.limits)
+	if err != nil {
+		return source.Tree{}, err
+	}
+	if r.store != nil && result.TreeID != "" {
+		r.report(r.store.RememberTreeID(ctx, r.scope, result.TreeID, tree))
+	}
+	return tree, nil
+}
+
+func (o Options) oci(*cache.Store) source.Resolver {
+	registries := o.Registries
+	if registries == nil {
+		registries = &remote.Registries{}
+	}
+	return &oci.Fetcher{
+		Open: func(ctx context.Context, repository string, secret map[string][]byte) (oci.Repository, error) {
+			return registries.Repository(ctx, repository, secret)
+		},
+		Secrets: o.Secrets, Limits: o.Limits, Explain: remote.Explain, Verifier: verifier{},
+	}
+}
+
+// verifier checks signatures as artifacts are signed.
+type verifier struct{}
+
+// Verify checks the signatures of a manifest.
+func (verifier) Verify(ctx context.Context, repo oci.Repository, manifest ocispec.Descriptor, keys map[string][]byte) error {
+	return artifact.Verifier{}.Verify(ctx, repo, manifest, keys)
+}
+
+func (o Options) flux(*cache.Store) source.Resolver {
+	return &flux.Fetcher{Artifacts: o.Artifacts, Limits: o.Limits}
+}
+
+func (o Options) secrets() source.Secrets {
+	if o.Secrets != nil {
+		return o.Secrets
+	}
+	return source.SecretsFunc(func(_ context.Context, name string) (map[string][]byte, error) {
+		return nil, source.Refuse(source.ErrNotFound, "no Secret is called \""+name+"\": none was given")
+	})
+}
+
+// complete adds what a module depends on.
+func (o Options) complete(ctx context.Context, tree source.Tree) (source.Tree, error) {
+	var locked map[string]string
+	if o.Mode != lock.Update {
+		locked = o.Lock.Locked()
+	}
+	whole, dependencies, err := o.Modules.Complete(ctx, tree, locked)
+	if err == nil && o.Record != nil {
+		for _, d := range dependencies {
+			o.Record.Module(lock.Module{Module: d.Path, Version: d.Version, Digest: d.Digest})
+		}
+	}
+	return whole, err
+}
