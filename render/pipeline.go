@@ -111,10 +111,12 @@ func dependencies(specs []Spec, broken []string) []graph.Spec {
 
 // sources is the provenance of a request, by spec.
 func sources(specs []Spec) []Source {
-	out := make([]Source, len(specs))
-	for i, s := range specs {
-		out[i] = s.Source
+	out := make([]Source, 0, len(specs))
+	for _, s := range specs {
+		out = append(append(out, s.Source), s.Policies...)
 	}
-	slices.SortFunc(out, func(a, b Source) int { return cmp.Compare(a.Spec, b.Spec) })
+	slices.SortStableFunc(out, func(a, b Source) int {
+		return cmp.Or(cmp.Compare(a.Spec, b.Spec), cmp.Compare(a.Policy, b.Policy))
+	})
 	return out
 }

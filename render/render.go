@@ -45,13 +45,18 @@ type Spec struct {
 	DependsOn []graph.SpecDependency
 	// Adopt is the default of the nodes' apply.adopt; "" where not given.
 	Adopt string
-	// Source says where the module came from, for provenance.
-	Source Source
+	// Source says where the module came from, for provenance, and Policies where
+	// those of its policies did.
+	Source   Source
+	Policies []Source
 }
 
 // Source is the provenance of a module.
 type Source struct {
-	Spec     string `json:"spec"`
+	Spec string `json:"spec"`
+	// Policy is the name of the policy that the module is; "" for the module of
+	// the spec.
+	Policy   string `json:"policy,omitempty"`
 	Origin   string `json:"origin"`
 	Revision string `json:"revision,omitempty"`
 	// Pinned is a reference that always leads to this revision, "" where there
@@ -69,6 +74,7 @@ type Result struct {
 	Layers []emit.Layer
 	// Warnings are in the order of their positions.
 	Warnings Errors
-	// Sources has one entry for each spec, sorted by name.
+	// Sources has one entry for each spec, and one for each of its policies, sorted
+	// by name.
 	Sources []Source
 }

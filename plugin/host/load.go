@@ -68,6 +68,8 @@ type loading struct {
 	context  spec.Context
 	inputs   map[string]spec.Input
 	policies []spec.Policy
+	// projectUses are the policies of the project, with their modules.
+	projectUses []use
 }
 
 // project is the project with its environment, and the parts of the request
@@ -184,6 +186,7 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 	slices.SortStableFunc(transforms, func(a, b spec.Transform) int { return strings.Compare(a.Name, b.Name) })
 	uses := make([][]use, len(transforms))
 	project, whole := l.uses(l.policies)
+	l.projectUses = project
 	var all []wanted
 	for _, u := range project {
 		all = append(all, u.wanted)
@@ -262,12 +265,24 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 			Limits:   l.opts.Limits,
 		},
 		Adopt:  t.Adopt,
-		Source: render.Source{Spec: t.Name, Origin: tree.Origin, Revision: tree.Revision, Pinned: tree.Pinned, Digest: tree.Digest},
+		Source: sourceOf(t.Name, "", tree),
+	}
+	for _, u := range slices.Concat(l.projectUses, uses[1:]) {
+		if tree, ok := l.modules.trees[u.key]; ok {
+			out.Policies = append(out.Policies, sourceOf(t.Name, u.policy.Name, tree))
+		}
 	}
 	for _, d := range t.DependsOn {
 		out.DependsOn = append(out.DependsOn, graph.SpecDependency{Name: d.Name, Pos: d.Pos})
 	}
 	return out, true
+}
+
+// sourceOf is the provenance of a tree.
+func sourceOf(name, policy string, tree source.Tree) render.Source {
+	return render.Source{
+		Spec: name, Policy: policy, Origin: tree.Origin, Revision: tree.Revision, Pinned: tree.Pinned, Digest: tree.Digest,
+	}
 }
 
 // evaluatePolicies are policies as evaluate takes them.

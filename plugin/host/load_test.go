@@ -193,7 +193,7 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 		`--set bad: spec: no = in it (write PATH=VALUE, such as replicas=3)`,
 		`--set h:x=1: spec: no spec is called "h" (known: a, b, c, d, e, f, g)`,
 		`--set x=1: spec: there are 7 specs: expected one to be named (write SPEC:PATH=VALUE)`,
-		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available in this version (known types: configmap, embedded, inline, path)`,
+		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (types that are: configmap, embedded, inline, path)`,
 		`a.yaml:6:15: spec: spec.dependsOn: no spec is called "nowhere" (known: a, b, c, d, e, f, g)`,
 		`e.yaml:6:3: spec: spec.inputs: unknown field "inputs" (did you mean "input"?)`,
 		`f.yaml:6:10: spec: spec.adopt: "Nevr" is not known: expected Never, TakeOwnership, Mirror (did you mean "Never"?)`,
@@ -209,7 +209,7 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 	loaded, errs = load(dir, host.Options{Set: []string{"f:x.y=2"}})
 	require.Equal(t, []string{
 		`--set f:x.y=2: spec: x is a number, not a map`,
-		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available in this version (known types: configmap, embedded, inline, path)`,
+		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (types that are: configmap, embedded, inline, path)`,
 		`a.yaml:6:15: spec: spec.dependsOn: no spec is called "nowhere" (known: a, b, c, d, e, f, g)`,
 		`b.yaml:5:29: resolve: spec.cueRef.ref: "../../../../../../etc" leaves the root of the project`,
 		`c.yaml:5:33: resolve: spec.cueRef.ref: no embedded module is called "wep" (did you mean "web"?)`,

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -58,11 +59,18 @@ func (m *modules) want(ref spec.CueRef, p object.Path) (wanted, bool) {
 	if ref.Type == "" || ref.Ref == "" {
 		return w, false
 	}
+	if !slices.Contains(spec.RefTypes(), string(ref.Type)) {
+		return w, false // Its document says so.
+	}
 	if !m.knows(ref.Type) {
+		why := ""
+		if ref.Type == spec.RefSource {
+			why = ": a Flux source is an object of a cluster"
+		}
 		m.finding.errs = append(m.finding.errs, &object.Error{
 			Stage: object.StageResolve, Pos: ref.TypePos, Path: p.Append(object.Field("type")).String(),
-			Err:  fmt.Errorf("cueRef.type %q is not available in this version", ref.Type),
-			Hint: "known types: " + strings.Join(m.types(), ", "),
+			Err:  fmt.Errorf("cueRef.type %q is not available here%s", ref.Type, why),
+			Hint: "types that are: " + strings.Join(m.types(), ", "),
 		})
 		return w, false
 	}

@@ -4,12 +4,15 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -209,4 +212,36 @@ func TraceChanges(ctx context.Context, evaluator evaluate.Evaluator, specs []ren
 		}
 	}
 	return nil
+}
+
+// HoldsSpecs reports whether a file or a directory holds specs or a project; a
+// directory that we wrote a render to holds manifests.
+func HoldsSpecs(name string) (bool, error) {
+	info, err := os.Stat(name)
+	if err != nil || !info.IsDir() {
+		return err == nil, err
+	}
+	for _, marker := range []string{markerFile, spec.ProjectFile} {
+		if _, err := os.Lstat(filepath.Join(name, marker)); err == nil {
+			return marker == spec.ProjectFile, nil
+		}
+	}
+	found := false
+	err = fs.WalkDir(os.DirFS(name), ".", func(file string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (file != "." && strings.HasPrefix(e.Name(), ".") || e.Name() == "cue.mod" || e.Name() == "node_modules"):
+			return fs.SkipDir
+		case e.IsDir() || !isDocument(file):
+			return nil
+		}
+		data, err := fs.ReadFile(os.DirFS(name), file)
+		if err == nil && bytes.Contains(data, []byte("apiVersion: ropewalk.dev/")) {
+			found = true
+			return fs.SkipAll
+		}
+		return err
+	})
+	return found, err
 }

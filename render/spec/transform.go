@@ -98,8 +98,8 @@ func (f *fields) policies(name string) []Policy {
 	return out
 }
 
-// refTypes are the types of references that a document may name.
-func refTypes() []string {
+// RefTypes are the types of references that a document may name.
+func RefTypes() []string {
 	return []string{
 		string(RefPath), string(RefEmbedded), string(RefInline), string(RefConfigMap),
 		string(RefGit), string(RefOCI), string(RefSource),
@@ -111,7 +111,7 @@ func (d *decoder) cueRef(v object.Value, path object.Path) CueRef {
 	f := d.fields(v, path)
 	ref := CueRef{Pos: v.Pos}
 	if kind, _, ok := f.need("type"); ok {
-		ref.Type, ref.TypePos = RefType(f.enum("type", refTypes()...)), kind.Pos
+		ref.Type, ref.TypePos = RefType(f.enum("type", RefTypes()...)), kind.Pos
 	}
 	text := f.needText("ref")
 	ref.Ref, ref.RefPos = text.Text, text.Pos

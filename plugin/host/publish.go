@@ -1,0 +1,163 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/signature"
+	"github.com/ropewalk/ropewalk/artifact/statement"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Publication is a render on its way into a registry or a layout.
+type Publication struct {
+	// Set is the render, packed: see [Pack].
+	Set artifact.Set
+	// Graph is the document of the plan, as JSON; nil attaches none.
+	Graph []byte
+	// Build says what the render was made of; a Build without a project attaches
+	// no provenance.
+	Build statement.Build
+	// Images are those that the objects run; nil attaches no SBOM.
+	Images []string
+	// Signer signs the artifact and what is attached to it; nil signs nothing.
+	Signer *signature.Signer
+	// Push says how to push; its Sealed is set here.
+	Push artifact.PushOptions
+}
+
+// Publish pushes a render, attaches what belongs to it, signs it, and then lets
+// the tags lead to it, so that nobody who follows a tag finds it unsigned. A
+// render that is there already is left as it is.
+func (p Publication) Publish(ctx context.Context, to artifact.Store, tags []string) (artifact.Pushed, error) {
+	opts := p.Push
+	opts.Sealed = func(ctx context.Context, pushed artifact.Pushed) error { return p.attach(ctx, to, pushed) }
+	return artifact.Push(ctx, to, p.Set, tags, opts)
+}
+
+// attach attaches and signs.
+func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artifact.Pushed) error {
+	whole, err := to.Resolve(ctx, pushed.Digest)
+	if err != nil {
+		return err
+	}
+	whole = ocispec.Descriptor{MediaType: whole.MediaType, Digest: whole.Digest, Size: whole.Size}
+	about := statement.Subject{Digest: pushed.Digest}
+	type attachment struct {
+		predicate string
+		text      func() ([]byte, error)
+		wanted    bool
+	}
+	for _, a := range []attachment{
+		{statement.PredicateGraph, func() ([]byte, error) { return statement.Graph(p.Graph, about) }, p.Graph != nil},
+		{statement.PredicateProvenance, func() ([]byte, error) { return statement.Provenance(p.Build, about) }, p.Build.Project != ""},
+		{statement.PredicateSBOM, func() ([]byte, error) { return statement.SBOM(p.Images, about) }, p.Images != nil},
+	} {
+		if !a.wanted {
+			continue
+		}
+		text, err := a.text()
+		if err != nil {
+			return err
+		}
+		if _, err := artifact.AttachStatement(ctx, to, whole, text, a.predicate, p.Signer); err != nil {
+			return err
+		}
+	}
+	if p.Signer == nil {
+		return nil
+	}
+	_, err = artifact.SignSet(ctx, to, pushed.Digest, p.Signer)
+	return err
+}
+
+// Pack packs the files of a render: as a whole, with every file at the root, and
+// where it has several barrier layers, each of them too.
+func Pack(files []emit.File, layers []emit.Layer, opts artifact.Options) (artifact.Set, error) {
+	whole := map[string][]byte{}
+	parts := map[string]map[string][]byte{}
+	for _, f := range files {
+		name := path.Base(f.Path)
+		if _, twice := whole[name]; twice {
+			return artifact.Set{}, fmt.Errorf("two files of the render are called %q", name)
+		}
+		whole[name] = f.Data
+		dir := path.Dir(f.Path)
+		if parts[dir] == nil {
+			parts[dir] = map[string][]byte{}
+		}
+		parts[dir][name] = f.Data
+	}
+	tree, err := memory(whole)
+	if err != nil {
+		return artifact.Set{}, err
+	}
+	var packed []artifact.Layer
+	for _, l := range layers {
+		if len(layers) < 2 {
+			break // The whole is the layer.
+		}
+		part, err := memory(parts[path.Clean(l.Dir)])
+		if err != nil {
+			return artifact.Set{}, err
+		}
+		packed = append(packed, artifact.Layer{Name: l.Name, FS: part})
+	}
+	return artifact.PackSet(tree, packed, opts)
+}
+
+// memory is files as a file system.
+func memory(files map[string][]byte) (fs.FS, error) {
+	tree, err := source.NewTree(files, "render", "")
+	return tree.FS, err
+}
+
+// BuildOf says what a render was made of, for its provenance.
+func BuildOf(loaded Loaded, sources []render.Source, version string) statement.Build {
+	b := statement.Build{
+		Project: loaded.Name, Dialect: string(loaded.Request.Emit.Dialect), Version: version,
+	}
+	for _, s := range loaded.Request.Specs {
+		b.Environment = s.Evaluate.Context.Environment
+	}
+	for _, s := range sources {
+		uri := s.Pinned
+		if uri == "" {
+			uri = s.Origin
+		}
+		b.Sources = append(b.Sources, statement.Source{URI: uri, Digest: s.Digest, Revision: s.Revision})
+	}
+	return b
+}
+
+// Images are the container images that objects run, sorted, each once.
+func Images(nodes []*object.Node) []string {
+	seen := map[string]bool{}
+	for _, n := range nodes {
+		for _, at := range [][]string{
+			{"spec"}, {"spec", "template", "spec"}, {"spec", "jobTemplate", "spec", "template", "spec"},
+		} {
+			for _, list := range []string{"initContainers", "containers", "ephemeralContainers"} {
+				for _, c := range n.Object.List(slices.Concat(at, []string{list})...) {
+					container, _ := c.(map[string]any)
+					if image, _ := container["image"].(string); image != "" {
+						seen[image] = true
+					}
+				}
+			}
+		}
+	}
+	return append([]string{}, object.SortedKeys(seen)...)
+}
