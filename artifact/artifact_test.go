@@ -1,0 +1,119 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/servers"
+)
+
+var _ artifact.Store = (*remote.Repository)(nil)
+
+// at is the time of pushes.
+var at = time.Date(2026, 11, 21, 13, 15, 0, 0, time.UTC)
+
+// repository is a fresh connection, which knows nothing of what the server can.
+func repository(o *servers.OCI, name string) *remote.Repository {
+	return &remote.Repository{
+		Client: &auth.Client{}, Reference: registry.Reference{Registry: o.Host, Repository: name},
+		PlainHTTP: true, SkipReferrersGC: true,
+	}
+}
+
+// each runs a test with every kind of store. open gives a fresh connection to
+// the same one, or, where the name is another, to another one.
+func each(t *testing.T, test func(t *testing.T, open func(name string) artifact.Store)) {
+	t.Helper()
+	of := func(o *servers.OCI) func(string) artifact.Store {
+		return func(name string) artifact.Store { return repository(o, name) }
+	}
+	t.Run("in process", func(t *testing.T) { test(t, of(servers.InProcess(t))) })
+	t.Run("without the referrers API", func(t *testing.T) { test(t, of(servers.InProcess(t, servers.NoReferrers()))) })
+	t.Run("docker-registry", func(t *testing.T) { test(t, of(servers.Registry(t))) })
+	t.Run("layout", func(t *testing.T) {
+		parent := t.TempDir()
+		test(t, func(name string) artifact.Store { return layout(t, filepath.Join(parent, name)) })
+	})
+	t.Run("archive", func(t *testing.T) {
+		stores := map[string]artifact.Store{}
+		parent := t.TempDir()
+		test(t, func(name string) artifact.Store {
+			if stores[name] == nil {
+				l, err := artifact.OpenArchive(filepath.Join(parent, name+".tar"), true)
+				require.NoError(t, err)
+				stores[name] = l
+			}
+			return stores[name]
+		})
+	})
+}
+
+func layout(t testing.TB, dir string) *artifact.Layout {
+	t.Helper()
+	l, err := artifact.OpenLayout(dir, true)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// tree is a tree of manifests, by name and content.
+func tree(pairs ...string) fs.FS {
+	out := fstest.MapFS{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		out[pairs[i]] = &fstest.MapFile{Data: []byte(pairs[i+1])}
+	}
+	return out
+}
+
+// whole is a set of one artifact with that content.
+func whole(t testing.TB, content, revision string) artifact.Set {
+	t.Helper()
+	set, err := artifact.PackSet(tree("0-ConfigMap--shop.yaml", content), nil, artifact.Options{Revision: revision})
+	require.NoError(t, err)
+	return set
+}
+
+// layered is a set with two barrier layers.
+func layered(t testing.TB, first, second, revision string) artifact.Set {
+	t.Helper()
+	set, err := artifact.PackSet(tree("0.yaml", first, "1.yaml", second), []artifact.Layer{
+		{Name: "base", FS: tree("0.yaml", first)}, {Name: "apps", FS: tree("1.yaml", second)},
+	}, artifact.Options{Revision: revision})
+	require.NoError(t, err)
+	return set
+}
+
+func push(t testing.TB, to artifact.Store, set artifact.Set, tags ...string) artifact.Pushed {
+	t.Helper()
+	pushed, err := artifact.Push(context.Background(), to, set, tags, artifact.PushOptions{At: at})
+	require.NoError(t, err)
+	return pushed
+}
+
+// many is a tree of n objects of about a KiB.
+func many(n int) (files fs.FS, bytes int) {
+	out := fstest.MapFS{}
+	for i := range n {
+		text := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings-%d\n  namespace: team-%d\ndata:\n", i, i%37)
+		for j := range 20 {
+			text += fmt.Sprintf("  key-%d: \"value %x of the setting\"\n", j, (i+1)*(j+7)*2654435761)
+		}
+		out[fmt.Sprintf("%05d-ConfigMap-team-%d-settings-%d.yaml", i, i%37, i)] = &fstest.MapFile{Data: []byte(text)}
+		bytes += len(text)
+	}
+	return out, bytes
+}

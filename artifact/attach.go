@@ -1,0 +1,165 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+const (
+	// maxReferrers is how many referrers of one subject are looked at.
+	maxReferrers = 1000
+	// maxData is how large the content of a referrer may be.
+	maxData = 64 << 20
+	// attempts is how often a referrer is written until it is listed: without a
+	// referrers API, two that attach at once can overwrite each other's list.
+	attempts = 5
+)
+
+// Referrer is something to attach to an artifact.
+type Referrer struct {
+	// ArtifactType says what it is; referrers are listed by it.
+	ArtifactType string
+	// MediaType is that of Data; ArtifactType where it is "".
+	MediaType string
+	Data      []byte
+	// Annotations are those of the manifest.
+	Annotations map[string]string
+}
+
+// Attach makes a referrer of a manifest: by the referrers API, or where the
+// registry has none, by the list under the tag that the distribution
+// specification names. The same referrer once more changes nothing.
+//
+// See https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests-with-subject.
+func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referrer) (ocispec.Descriptor, error) {
+	d, data, layer, err := r.manifest(subject)
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	for i := range attempts {
+		list, err := Referrers(ctx, to, subject, r.ArtifactType)
+		if err != nil {
+			return ocispec.Descriptor{}, err
+		}
+		if holds(list, d) {
+			return d, nil
+		}
+		if i == 0 {
+			// The config is that of the artifact, so it is nearly always there.
+			if _, err := sendBlob(ctx, to, describe(ocispec.MediaTypeEmptyJSON, []byte(emptyJSON)), []byte(emptyJSON), true); err != nil {
+				return ocispec.Descriptor{}, about(subject.Digest.String(), err)
+			}
+			if _, err := sendBlob(ctx, to, layer, r.Data, false); err != nil {
+				return ocispec.Descriptor{}, about(subject.Digest.String(), err)
+			}
+		}
+		if err := pushReferrer(ctx, to, d, data); err != nil {
+			return ocispec.Descriptor{}, about(subject.Digest.String(), err)
+		}
+	}
+	return ocispec.Descriptor{}, refuse(ErrBusy, "%s: the list of its referrers is rewritten by others each time: try again", subject.Digest)
+}
+
+// pushReferrer writes the manifest of a referrer, and its place in the list of
+// its subject. A registry that refuses to delete the old list does no harm.
+func pushReferrer(ctx context.Context, to Writer, d ocispec.Descriptor, data []byte) error {
+	err := to.Push(ctx, d, bytes.NewReader(data))
+	var old interface{ IsReferrersIndexDelete() bool }
+	if errors.As(err, &old) && old.IsReferrersIndexDelete() {
+		return nil
+	}
+	return err
+}
+
+// manifest is the manifest of the referrer, and the descriptor of its content.
+func (r Referrer) manifest(subject ocispec.Descriptor) (d ocispec.Descriptor, data []byte, layer ocispec.Descriptor, err error) {
+	switch {
+	case !isDigest(subject.Digest.String()) || !isManifest(subject.MediaType):
+		err = refuse(ErrReference, "%.100q is no manifest that something can be attached to", subject.Digest)
+	case r.ArtifactType == "":
+		err = refuse(ErrShape, "a referrer needs an artifact type")
+	case len(r.Data) > maxData:
+		err = refuse(ErrLimit, "a referrer of type %.100q has %d bytes, and at most %d are attached", r.ArtifactType, len(r.Data), maxData)
+	}
+	if err != nil {
+		return d, nil, layer, err
+	}
+	layer = describe(cmp.Or(r.MediaType, r.ArtifactType), r.Data)
+	annotations := map[string]string{AnnotationCreated: Created}
+	maps.Copy(annotations, r.Annotations)
+	about := plain(subject)
+	data, err = encode(manifestJSON{
+		SchemaVersion: 2,
+		MediaType:     TypeManifest,
+		ArtifactType:  r.ArtifactType,
+		Config:        plain(describe(ocispec.MediaTypeEmptyJSON, []byte(emptyJSON))),
+		Layers:        []descriptorJSON{plain(layer)},
+		Subject:       &about,
+		Annotations:   annotations,
+	})
+	return describe(TypeManifest, data), data, layer, err
+}
+
+// Referrers are the referrers of a manifest, of an artifact type where that is
+// not "", sorted by type and digest. Without a referrers API they are those of
+// the list under the tag of the subject; what is there and is no list, or is the
+// subject itself, counts as no list.
+//
+// A list is the word of the store: who trusts a referrer reads it by
+// [ReadReferrer], which checks that it is one.
+func Referrers(ctx context.Context, from Reader, subject ocispec.Descriptor, artifactType string) ([]ocispec.Descriptor, error) {
+	var out []ocispec.Descriptor
+	seen := map[string]bool{}
+	err := from.Referrers(ctx, subject, artifactType, func(page []ocispec.Descriptor) error {
+		for _, d := range page {
+			switch {
+			case seen[d.Digest.String()] || d.Digest == subject.Digest || !isDigest(d.Digest.String()) || !isManifest(d.MediaType):
+				continue
+			case artifactType != "" && d.ArtifactType != artifactType:
+				continue
+			case len(out) == maxReferrers:
+				return refuse(ErrLimit, "it has more than %d referrers", maxReferrers)
+			}
+			seen[d.Digest.String()] = true
+			out = append(out, d)
+		}
+		return nil
+	})
+	if err != nil && !missing(err) {
+		return nil, about(subject.Digest.String(), err)
+	}
+	slices.SortFunc(out, func(a, b ocispec.Descriptor) int {
+		return cmp.Or(cmp.Compare(a.ArtifactType, b.ArtifactType), cmp.Compare(a.Digest, b.Digest))
+	})
+	return out, nil
+}
+
+func holds(list []ocispec.Descriptor, d ocispec.Descriptor) bool {
+	return slices.ContainsFunc(list, func(o ocispec.Descriptor) bool { return o.Digest == d.Digest })
+}
+
+// ReadReferrer is the content of a referrer of subject: of one with one layer of
+// at most limit bytes (64 MiB where zero), and with that subject.
+func ReadReferrer(ctx context.Context, from Reader, subject, referrer ocispec.Descriptor, limit int64) ([]byte, error) {
+	m, _, err := readManifest(ctx, from, referrer)
+	if err != nil {
+		return nil, about(referrer.Digest.String(), err)
+	}
+	if m.Subject == nil || m.Subject.Digest != subject.Digest {
+		return nil, refuse(ErrShape, "%s is no referrer of %s, though the store lists it as one", referrer.Digest, subject.Digest)
+	}
+	if len(m.Layers) != 1 {
+		return nil, refuse(ErrShape, "%s has %d layers: a referrer has exactly one", referrer.Digest, len(m.Layers))
+	}
+	data, err := readAll(ctx, from, m.Layers[0], cmp.Or(limit, maxData))
+	return data, about(referrer.Digest.String(), err)
+}

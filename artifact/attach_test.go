@@ -1,0 +1,195 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+	"oras.land/oras-go/v2/registry/remote"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/servers"
+)
+
+const typeGraph = "application/vnd.example.graph+json"
+
+func TestWhatIsAttachedIsListedAndRead(t *testing.T) {
+	each(t, func(t *testing.T, open func(string) artifact.Store) {
+		ctx := t.Context()
+		set := whole(t, "a", "")
+		push(t, open("shop"), set, "v1")
+		subject := set.Whole.Descriptor
+		list, err := artifact.Referrers(ctx, open("shop"), subject, "")
+		require.NoError(t, err)
+		require.Empty(t, list)
+		want := map[string]string{}
+		for i := range 3 {
+			r := artifact.Referrer{ArtifactType: fmt.Sprintf("application/vnd.example.%d", i%2), MediaType: typeGraph, Data: []byte(fmt.Sprint(i)), Annotations: map[string]string{"n": fmt.Sprint(i)}}
+			d, err := artifact.Attach(ctx, open("shop"), subject, r)
+			require.NoError(t, err)
+			want[d.Digest.String()] = fmt.Sprint(i)
+			again, err := artifact.Attach(ctx, open("shop"), subject, r)
+			require.NoError(t, err)
+			require.Equal(t, d.Digest, again.Digest)
+		}
+		list, err = artifact.Referrers(ctx, open("shop"), subject, "")
+		require.NoError(t, err)
+		require.Len(t, list, 3)
+		for _, d := range list {
+			data, err := artifact.ReadReferrer(ctx, open("shop"), subject, d, 0)
+			require.NoError(t, err)
+			require.Equal(t, want[d.Digest.String()], string(data))
+			require.Equal(t, string(data), d.Annotations["n"])
+		}
+		list, err = artifact.Referrers(ctx, open("shop"), subject, "application/vnd.example.1")
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		_, err = artifact.ReadReferrer(ctx, open("shop"), list[0], list[0], 0)
+		require.ErrorContains(t, err, "is no referrer of")
+	})
+}
+
+func TestAttachingTheSameAgainAsksAndWritesNothing(t *testing.T) {
+	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {
+		t.Run(name, func(t *testing.T) {
+			set := whole(t, "a", "")
+			push(t, repository(o, "shop"), set, "v1")
+			r := artifact.Referrer{ArtifactType: typeGraph, Data: []byte("{}\n")}
+			_, err := artifact.Attach(t.Context(), repository(o, "shop"), set.Whole.Descriptor, r)
+			require.NoError(t, err)
+			o.Reset()
+			_, err = artifact.Attach(t.Context(), repository(o, "shop"), set.Whole.Descriptor, r)
+			require.NoError(t, err)
+			for _, request := range o.Requests() {
+				require.Equal(t, "GET", request.Method)
+			}
+			require.LessOrEqual(t, len(o.Requests()), 2)
+		})
+	}
+}
+
+func TestWhatIsUnderTheTagOfReferrersAndNoListIsNoList(t *testing.T) {
+	o := servers.Registry(t)
+	ctx := t.Context()
+	set := whole(t, "a", "")
+	subject := set.Whole.Descriptor
+	tag := strings.Replace(subject.Digest.String(), ":", "-", 1)
+	push(t, repository(o, "shop"), set, "v1")
+	for name, put := range map[string]func() error{
+		"the subject itself": func() error {
+			return repository(o, "shop").PushReference(ctx, subject, bytes.NewReader(set.Whole.Manifest), tag)
+		},
+		"an artifact": func() error {
+			other := whole(t, "b", "")
+			push(t, repository(o, "shop"), other, "v2")
+			return repository(o, "shop").PushReference(ctx, other.Whole.Descriptor, bytes.NewReader(other.Whole.Manifest), tag)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.NoError(t, put())
+			list, err := artifact.Referrers(ctx, repository(o, "shop"), subject, "")
+			require.NoError(t, err)
+			require.Empty(t, list)
+			d, err := artifact.Attach(ctx, repository(o, "shop"), subject, artifact.Referrer{ArtifactType: typeGraph, Data: []byte(name)})
+			require.NoError(t, err)
+			list, err = artifact.Referrers(ctx, repository(o, "shop"), subject, "")
+			require.NoError(t, err)
+			require.Len(t, list, 1)
+			require.Equal(t, d.Digest, list[0].Digest)
+		})
+	}
+}
+
+func TestARegistryThatRefusesToDeleteOldListsDoesNoHarm(t *testing.T) {
+	o := servers.Registry(t)
+	set := whole(t, "a", "")
+	push(t, repository(o, "shop"), set, "v1")
+	for i := range 3 {
+		repo := repository(o, "shop")
+		repo.SkipReferrersGC = false // what oras-go does by itself
+		_, err := artifact.Attach(t.Context(), repo, set.Whole.Descriptor, artifact.Referrer{ArtifactType: typeGraph, Data: []byte{byte(i)}})
+		require.NoError(t, err)
+	}
+	list, err := artifact.Referrers(t.Context(), repository(o, "shop"), set.Whole.Descriptor, "")
+	require.NoError(t, err)
+	require.Len(t, list, 3)
+}
+
+func TestManyAttachAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, open func(string) artifact.Store) {
+		set := whole(t, "a", "")
+		push(t, open("shop"), set, "v1")
+		// One connection: without a referrers API, two processes can lose a list that
+		// is then written again, which no test can time.
+		store := open("shop")
+		var group errgroup.Group
+		for i := range 8 {
+			group.Go(func() error {
+				_, err := artifact.Attach(t.Context(), store, set.Whole.Descriptor, artifact.Referrer{ArtifactType: typeGraph, Data: []byte{byte(i)}})
+				return err
+			})
+		}
+		require.NoError(t, group.Wait())
+		list, err := artifact.Referrers(t.Context(), open("shop"), set.Whole.Descriptor, "")
+		require.NoError(t, err)
+		require.Len(t, list, 8)
+	})
+}
+
+// racing is a registry whose list of referrers somebody else overwrites right
+// after the first write of it.
+type racing struct {
+	*remote.Repository
+	overwrite func()
+}
+
+func (r *racing) Referrers(ctx context.Context, d ocispec.Descriptor, artifactType string, fn func([]ocispec.Descriptor) error) error {
+	return r.Repository.Referrers(ctx, d, artifactType, fn)
+}
+
+func (r *racing) Push(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+	err := r.Repository.Push(ctx, d, content)
+	if d.MediaType == artifact.TypeManifest && r.overwrite != nil {
+		r.overwrite()
+		r.overwrite = nil
+	}
+	return err
+}
+
+func TestAListThatSomebodyOverwritesIsWrittenAgain(t *testing.T) {
+	o := servers.Registry(t)
+	set := whole(t, "a", "")
+	push(t, repository(o, "shop"), set, "v1")
+	subject := set.Whole.Descriptor
+	tag := strings.Replace(subject.Digest.String(), ":", "-", 1)
+	empty := []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`)
+	store := &racing{Repository: repository(o, "shop"), overwrite: func() {
+		require.NoError(t, repository(o, "shop").PushReference(t.Context(), describe(ocispec.MediaTypeImageIndex, empty), bytes.NewReader(empty), tag))
+	}}
+	d, err := artifact.Attach(t.Context(), store, subject, artifact.Referrer{ArtifactType: typeGraph, Data: []byte("a")})
+	require.NoError(t, err)
+	list, err := artifact.Referrers(t.Context(), repository(o, "shop"), subject, "")
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	require.Equal(t, d.Digest, list[0].Digest)
+}
+
+func TestWhatCannotBeAttached(t *testing.T) {
+	l := layout(t, t.TempDir())
+	set := whole(t, "a", "")
+	_, err := artifact.Attach(t.Context(), l, ocispec.Descriptor{}, artifact.Referrer{ArtifactType: typeGraph})
+	require.ErrorIs(t, err, artifact.ErrReference)
+	_, err = artifact.Attach(t.Context(), l, set.Whole.Layer, artifact.Referrer{ArtifactType: typeGraph})
+	require.ErrorIs(t, err, artifact.ErrReference)
+	_, err = artifact.Attach(t.Context(), l, set.Whole.Descriptor, artifact.Referrer{})
+	require.ErrorIs(t, err, artifact.ErrShape)
+}

@@ -1,0 +1,323 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// maxDepth is how deep referrers of referrers are followed.
+	maxDepth = 4
+	// maxManifests is how many manifests one copy may have.
+	maxManifests = 4000
+	// buffered is up to which size a blob is copied through memory, so that the
+	// client can send it again; larger ones are streamed.
+	buffered = 8 << 20
+)
+
+// copier is one copy. Its fields below mu are written by several goroutines.
+type copier struct {
+	from, to Store
+	opts     CopyOptions
+	tags     []string
+	root     found
+	layers   []LayerRef
+	// ask says that the destination has something under the tag already, so that
+	// it may have blobs too.
+	ask bool
+	// present says that the destination has the root.
+	present bool
+	// slots bound how many requests are under way.
+	slots chan struct{}
+
+	mu        sync.Mutex
+	blobs     map[string]bool // those that are on their way
+	manifests map[string]bool
+	writes    [maxDepth + 2][]write // by depth: a manifest is written after what it is about
+	attached  []string
+	bytes     int64
+}
+
+// write is a manifest that is written when all blobs are there.
+type write struct {
+	desc     ocispec.Descriptor
+	data     []byte
+	tag      string // "" where it is written by its digest
+	referrer bool
+}
+
+// run copies all but the tags: blobs first, at once, then manifests.
+func (c *copier) run(ctx context.Context) error {
+	group, inner := errgroup.WithContext(ctx)
+	for _, l := range c.layers {
+		group.Go(func() error { return c.barrier(inner, group, l) })
+	}
+	group.Go(func() error {
+		return c.subject(inner, group, c.root, retentionTag(c.root.desc.Digest.String(), c.opts.At, false), c.present)
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, level := range c.writes {
+		// The order does not depend on which answer came first.
+		slices.SortFunc(level, func(a, b write) int { return bytes.Compare([]byte(a.desc.Digest+"\n"), []byte(b.desc.Digest+"\n")) })
+		group, inner := errgroup.WithContext(ctx)
+		for _, w := range level {
+			group.Go(func() error { return c.within(inner, func() error { return c.write(inner, w) }) })
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// within runs a request in one of the slots.
+func (c *copier) within(ctx context.Context, request func() error) error {
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-c.slots }()
+	return request()
+}
+
+// barrier copies a barrier layer. One that is there is copied no more.
+func (c *copier) barrier(ctx context.Context, group *errgroup.Group, l LayerRef) error {
+	var (
+		f      found
+		exists bool
+	)
+	if c.ask {
+		if err := c.within(ctx, func() (err error) { _, exists, err = resolve(ctx, c.to, l.Digest); return err }); err != nil {
+			return err
+		}
+	}
+	if err := c.within(ctx, func() (err error) { f, err = lookUp(ctx, c.from, l.Digest); return err }); err != nil {
+		return err
+	}
+	return c.subject(ctx, group, f, retentionTag(l.Digest, c.opts.At, true), exists)
+}
+
+// subject copies a whole or a layer, and what is attached to it.
+func (c *copier) subject(ctx context.Context, group *errgroup.Group, f found, tag string, present bool) error {
+	if !present {
+		if err := c.content(ctx, group, f, write{desc: f.desc, data: f.data, tag: tag}, 0); err != nil {
+			return err
+		}
+	}
+	if !c.opts.Referrers {
+		return nil
+	}
+	group.Go(func() error { return c.simple(ctx, group, f.desc) })
+	return c.referrers(ctx, group, f.desc, present, 1)
+}
+
+// content copies the blobs of a manifest, or the manifests of an index, and
+// notes that the manifest is to be written.
+func (c *copier) content(ctx context.Context, group *errgroup.Group, f found, w write, depth int) error {
+	if !c.first(c.manifests, f.desc, w.tag) {
+		return nil
+	}
+	for _, child := range f.Manifests {
+		m, err := c.read(ctx, child)
+		if err != nil {
+			return err
+		}
+		if isIndex(m.desc.MediaType) {
+			return refuse(ErrShape, "%s is an index of indexes, which is not copied: copy what is in it", f.desc.Digest)
+		}
+		if err := c.content(ctx, group, m, write{desc: m.desc, data: m.data}, depth); err != nil {
+			return err
+		}
+	}
+	blobs := slices.Clone(f.Layers)
+	if !isIndex(f.desc.MediaType) {
+		blobs = append(blobs, f.Config)
+	}
+	for _, b := range blobs {
+		if c.first(c.blobs, b, "") {
+			group.Go(func() error { return c.within(ctx, func() error { return c.blob(ctx, b) }) })
+		}
+	}
+	// An index comes after its manifests.
+	if len(f.Manifests) > 0 {
+		depth++
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.manifests) > maxManifests {
+		return refuse(ErrLimit, "more than %d manifests belong to it", maxManifests)
+	}
+	c.writes[depth] = append(c.writes[depth], w)
+	return nil
+}
+
+// first says whether a digest is seen for the first time.
+func (c *copier) first(seen map[string]bool, d ocispec.Descriptor, tag string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := d.Digest.String() + " " + tag
+	if seen[key] {
+		return false
+	}
+	seen[key] = true
+	return true
+}
+
+func (c *copier) read(ctx context.Context, d ocispec.Descriptor) (found, error) {
+	f := found{desc: ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}}
+	err := c.within(ctx, func() (err error) {
+		f.manifest, f.data, err = readManifest(ctx, c.from, f.desc)
+		return about(d.Digest.String(), err)
+	})
+	return f, err
+}
+
+// referrers copies the referrers that the destination does not list.
+func (c *copier) referrers(ctx context.Context, group *errgroup.Group, subject ocispec.Descriptor, present bool, depth int) error {
+	var here, there []ocispec.Descriptor
+	lists, inner := errgroup.WithContext(ctx)
+	lists.Go(func() error {
+		return c.within(inner, func() (err error) { here, err = Referrers(inner, c.from, subject, ""); return err })
+	})
+	// A destination without the subject is asked too: some registries say that they
+	// know referrers when one is written, and list none. And an earlier copy that
+	// was cut short may have written some.
+	if present || depth == 1 {
+		lists.Go(func() error {
+			return c.within(inner, func() (err error) { there, err = Referrers(inner, c.to, subject, ""); return err })
+		})
+	}
+	if err := lists.Wait(); err != nil {
+		return err
+	}
+	if len(here) > 0 && depth > maxDepth {
+		return refuse(ErrLimit, "%s: referrers of referrers, more than %d deep", subject.Digest, maxDepth)
+	}
+	for _, r := range here {
+		if holds(there, r) {
+			continue
+		}
+		group.Go(func() error {
+			f, err := c.read(ctx, r)
+			if err != nil {
+				return err
+			}
+			if f.Subject == nil || f.Subject.Digest != subject.Digest {
+				return refuse(ErrShape, "%s is no referrer of %s, though the store lists it as one", r.Digest, subject.Digest)
+			}
+			if err := c.content(ctx, group, f, write{desc: f.desc, data: f.data, referrer: true}, depth); err != nil {
+				return err
+			}
+			return c.referrers(ctx, group, f.desc, false, depth+1)
+		})
+	}
+	return nil
+}
+
+// simple copies the signatures of cosign v2, which are an image under a tag.
+func (c *copier) simple(ctx context.Context, group *errgroup.Group, subject ocispec.Descriptor) error {
+	tag := simpleTag(subject)
+	var (
+		d, old            ocispec.Descriptor
+		exists, oldExists bool
+	)
+	err := c.within(ctx, func() (err error) { d, exists, err = resolve(ctx, c.from, tag); return err })
+	if err != nil || !exists {
+		return err
+	}
+	if err := c.within(ctx, func() (err error) { old, oldExists, err = resolve(ctx, c.to, tag); return err }); err != nil {
+		return err
+	}
+	if oldExists && old.Digest == d.Digest {
+		return nil
+	}
+	f, err := c.read(ctx, d)
+	if err != nil {
+		return err
+	}
+	return c.content(ctx, group, f, write{desc: f.desc, data: f.data, tag: tag}, 1)
+}
+
+// write writes a manifest.
+func (c *copier) write(ctx context.Context, w write) error {
+	var err error
+	if w.tag != "" {
+		err = c.to.PushReference(ctx, w.desc, bytes.NewReader(w.data), w.tag)
+	} else {
+		err = pushReferrer(ctx, c.to, w.desc, w.data)
+	}
+	if err != nil {
+		return about(w.desc.Digest.String(), err)
+	}
+	c.count(w.desc.Size)
+	if w.referrer {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.attached = append(c.attached, w.desc.Digest.String())
+	}
+	return nil
+}
+
+func (c *copier) count(bytes int64) {
+	if c.opts.Progress != nil {
+		c.opts.Progress(bytes)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes += bytes
+}
+
+// blob copies a blob.
+func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
+	d = ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
+	if c.ask {
+		if exists, err := c.to.Exists(ctx, d); exists || err != nil {
+			return err
+		}
+	}
+	if m, ok := c.to.(mounter); ok && c.opts.MountFrom != "" {
+		err := m.Mount(ctx, d, c.opts.MountFrom, func() (io.ReadCloser, error) { return open(ctx, c.from, d) })
+		if err == nil {
+			c.count(d.Size)
+			return nil
+		}
+		if errors.Is(err, ErrDigest) || ctx.Err() != nil {
+			return err
+		}
+		// A registry may refuse: it was a hint.
+	}
+	if d.Size <= buffered {
+		data, err := readAll(ctx, c.from, d, buffered)
+		if err != nil {
+			return err
+		}
+		_, err = sendBlob(ctx, c.to, d, data, false)
+		if err == nil {
+			c.count(d.Size)
+		}
+		return err
+	}
+	rc, err := open(ctx, c.from, d)
+	if err != nil {
+		return err
+	}
+	defer rc.Close() //nolint:errcheck // it was read only
+	if err := c.to.Push(ctx, d, rc); err != nil {
+		return err
+	}
+	c.count(d.Size)
+	return nil
+}

@@ -1,0 +1,92 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package artifact_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/artifact"
+)
+
+// The process that is killed is this test itself, run once more with the folder
+// in its environment.
+const childDir = "ROPEWALK_TEST_LAYOUT_DIR"
+
+// write pushes and deletes without end.
+func write(dir string) error {
+	l, err := artifact.OpenLayout(dir, true)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	fmt.Println("ready")
+	for i := 0; ; i++ {
+		set, err := artifact.PackSet(tree("a.yaml", fmt.Sprint(i, os.Getpid())), nil, artifact.Options{})
+		if err != nil {
+			return err
+		}
+		if _, err := artifact.Push(ctx, l, set, []string{"v1"}, artifact.PushOptions{}); err != nil {
+			return err
+		}
+		if _, err := artifact.Attach(ctx, l, set.Whole.Descriptor, artifact.Referrer{ArtifactType: typeGraph, Data: []byte("{}\n")}); err != nil {
+			return err
+		}
+		if _, err := artifact.Prune(ctx, l, artifact.PruneOptions{Keep: 3}); err != nil {
+			return err
+		}
+	}
+}
+
+func TestAKilledWriterLeavesTheLayoutWhole(t *testing.T) {
+	if dir := os.Getenv(childDir); dir != "" {
+		fmt.Println(write(dir))
+		os.Exit(1)
+	}
+	kills := 200
+	if testing.Short() {
+		kills = 20
+	}
+	dir := filepath.Join(t.TempDir(), "layout")
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range kills {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), childDir+"="+dir)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		line := make([]byte, 5)
+		_, err = out.Read(line)
+		require.NoError(t, err)
+		require.Equal(t, "ready", string(line), "run %d", i)
+		time.Sleep(time.Duration(random.IntN(12_000)) * time.Microsecond)
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		l, err := artifact.OpenLayout(dir, false)
+		require.NoError(t, err)
+		require.NoError(t, l.Verify(t.Context()), "run %d", i)
+		require.NoError(t, l.Close())
+	}
+	l := layout(t, dir)
+	push(t, l, whole(t, "last", ""), "v1")
+	got, err := artifact.Pull(t.Context(), l, "v1", artifact.PullOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "last", string(got.Files[0].Data))
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		require.False(t, strings.HasPrefix(e.Name(), ".tmp-"), "the next writer clears what the killed ones left")
+	}
+}

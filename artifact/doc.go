@@ -1,0 +1,58 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package artifact packs a render as one OCI artifact that Flux and Argo CD both
+// take as it is, and pushes, pulls, tags, copies, inspects, signs, verifies and
+// prunes it: in registries, and in image layouts on disk.
+//
+// # The shape
+//
+// An artifact is an image manifest with the config type of Flux, one layer that
+// is a tar.gz of the plain OCI type, and annotations. The tar has the manifests
+// flat at its root, sorted, with mode 0644, without times and owners. The tree
+// digest is that of the uncompressed tar and stands in an annotation: by it, and
+// not by the digest of the compressed layer, a push knows that nothing changed.
+// [Set] is a render with barrier layers: a whole, and one artifact of the same
+// shape for each layer, which the whole names in an annotation.
+//
+// # Invariants
+//
+// The same files and options give the same bytes, on every machine. The encoder
+// of gzip is pinned by go.mod, the time is the epoch, nothing ranges a map.
+//
+// Nothing that was read is used before its digest is known to be right, and all
+// reads are bounded. Referrers are believed only where they name their subject.
+//
+// Tags move last. What is cut short leaves blobs that nobody sees, and the next
+// try is as good as the first. Every digest keeps a retention tag, see retain.go.
+//
+// The package asks no clock and no environment, and never writes outside of a
+// [Store]. Times, which are in tags only, come from the caller.
+//
+// Callers: the command line and the adapters. Package source does not know it;
+// [Verifier] is handed to its fetcher of OCI sources.
+//
+// # Decisions
+//
+// The manifest is written here, field by field. The packers of oras-go were not
+// taken: they set the time, and their bytes may change with a version.
+//
+// The config is the empty object, under the type of Flux. Neither engine reads
+// it; one blob then serves artifacts and referrers, and need not be fetched.
+//
+// Names ending in .json are refused, since Argo CD applies them and Flux does not.
+//
+// Referrers hang on a manifest and not on a tag, so who asks two registries for
+// one HEAD each cannot know whether something was attached since. [Copy] with
+// Referrers asks for the lists of both sides, five requests, and
+// CopyOptions.Quick trusts that what has the tag is complete, two requests. An
+// index of all referrers under a tag was not chosen: what cosign attaches would
+// not be in it, and a copy without its signature is worse than three requests.
+//
+// Retention tags hold the whole digest and the time of the push, so that pruning
+// needs one listing. A time in the artifact was not chosen, because the digest
+// would change with it.
+//
+// The image layout is ours. That of oras-go writes index.json in place, where a
+// process that is killed cuts it, and knows no other processes.
+package artifact

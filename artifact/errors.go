@@ -1,0 +1,63 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"errors"
+	"fmt"
+
+	"oras.land/oras-go/v2/errdef"
+
+	"github.com/ropewalk/ropewalk/artifact/signature"
+)
+
+// What callers may match with errors.Is. Errors of a store, such as those of
+// the network, are passed on as they are, with the reference before them.
+var (
+	// ErrNotFound says that nothing is at the reference. It is that of oras-go, so
+	// that what a repository says matches too.
+	ErrNotFound = errdef.ErrNotFound
+	// ErrDigest says that content is not what its digest, or its size, says.
+	ErrDigest = errors.New("wrong digest")
+	// ErrShape says that something is no artifact of the shape of this package,
+	// or cannot become one.
+	ErrShape = errors.New("not a render")
+	// ErrLimit says that something is larger than its limit.
+	ErrLimit = errors.New("over the limit")
+	// ErrReference says that a reference or a tag is written wrongly.
+	ErrReference = errors.New("bad reference")
+	// ErrSignature says that a signature is missing or by no known key.
+	ErrSignature = signature.ErrSignature
+	// ErrNotLayout says that a folder or a file is no OCI image layout, or holds
+	// files of others.
+	ErrNotLayout = errors.New("not an image layout")
+	// ErrBusy says that another process has the layout for too long, or changed
+	// the archive meanwhile: a retry may help.
+	ErrBusy = errors.New("busy")
+)
+
+// refusal is a message that stands for a sentinel.
+type refusal struct {
+	is      error
+	message string
+}
+
+// Error is the message.
+func (r *refusal) Error() string { return r.message }
+
+// Unwrap is the sentinel.
+func (r *refusal) Unwrap() error { return r.is }
+
+// refuse is an error with a message of its own that errors.Is knows as is.
+func refuse(is error, format string, args ...any) error {
+	return &refusal{is: is, message: fmt.Sprintf(format, args...)}
+}
+
+// about puts the reference before an error, and keeps the error.
+func about(reference string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%.200q: %w", reference, err)
+}

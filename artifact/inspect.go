@@ -1,0 +1,122 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"context"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// Inspection is what is known of an artifact, as data.
+type Inspection struct {
+	Reference string `json:"reference"`
+	Digest    string `json:"digest"`
+	MediaType string `json:"mediaType"`
+	// ConfigType is the media type of the config.
+	ConfigType   string            `json:"configType,omitempty"`
+	ArtifactType string            `json:"artifactType,omitempty"`
+	Annotations  map[string]string `json:"annotations,omitempty"`
+	// Tree is the tree digest of the files, computed and not read off.
+	Tree string `json:"tree,omitempty"`
+	// Blobs are the layers of the manifest.
+	Blobs []InspectedBlob `json:"blobs,omitempty"`
+	// Layers are the barrier layers of a whole.
+	Layers []LayerRef `json:"layers,omitempty"`
+	// Files are those of a render, sorted by path.
+	Files []InspectedFile `json:"files,omitempty"`
+	// NotRender says why there are no files, where it is no render of this shape.
+	NotRender string              `json:"notRender,omitempty"`
+	Referrers []InspectedReferrer `json:"referrers,omitempty"`
+	// Signatures of cosign v2 are not referrers: this is the digest of their
+	// manifest.
+	Simple string `json:"cosignV2,omitempty"`
+}
+
+// InspectedBlob is a layer of a manifest.
+type InspectedBlob struct {
+	MediaType string `json:"mediaType"`
+	Digest    string `json:"digest"`
+	Size      int64  `json:"size"`
+}
+
+// InspectedFile is a file of a render.
+type InspectedFile struct {
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`
+	Digest string `json:"digest"`
+}
+
+// InspectedReferrer is something that is attached. What its annotations say is
+// not checked.
+type InspectedReferrer struct {
+	Digest       string            `json:"digest"`
+	ArtifactType string            `json:"artifactType"`
+	Size         int64             `json:"size"`
+	Annotations  map[string]string `json:"annotations,omitempty"`
+}
+
+// Inspect reads an artifact and says what is in it. It describes others than
+// renders too, without files.
+func Inspect(ctx context.Context, from Store, reference string, opts PullOptions) (Inspection, error) {
+	if err := checkReference(reference); err != nil {
+		return Inspection{}, err
+	}
+	f, err := lookUp(ctx, from, reference)
+	if err != nil {
+		return Inspection{}, err
+	}
+	if opts.Layer != "" {
+		if f, err = f.barrier(ctx, from, reference, opts.Layer); err != nil {
+			return Inspection{}, err
+		}
+	}
+	out := Inspection{
+		Reference: reference, Digest: f.desc.Digest.String(), MediaType: f.desc.MediaType,
+		ConfigType: f.Config.MediaType, ArtifactType: f.ArtifactType, Annotations: f.Annotations,
+	}
+	for _, l := range append(append([]ocispec.Descriptor{}, f.Layers...), f.Manifests...) {
+		out.Blobs = append(out.Blobs, InspectedBlob{MediaType: l.MediaType, Digest: l.Digest.String(), Size: l.Size})
+	}
+	if err := out.files(ctx, from, f, opts); err != nil {
+		return Inspection{}, about(reference, err)
+	}
+	if err := out.attached(ctx, from, f.desc); err != nil {
+		return Inspection{}, about(reference, err)
+	}
+	return out, nil
+}
+
+func (i *Inspection) files(ctx context.Context, from Reader, f found, opts PullOptions) error {
+	if _, err := f.content(); err != nil {
+		i.NotRender = err.Error()
+		return nil //nolint:nilerr // the result says it
+	}
+	p, err := f.pull(ctx, from, opts)
+	if err != nil {
+		return err
+	}
+	i.Tree, i.Layers = p.Tree, p.Layers
+	for _, file := range p.Files {
+		i.Files = append(i.Files, InspectedFile{Path: file.Path, Size: int64(len(file.Data)), Digest: digestOf(file.Data).String()})
+	}
+	return nil
+}
+
+func (i *Inspection) attached(ctx context.Context, from Reader, d ocispec.Descriptor) error {
+	list, err := Referrers(ctx, from, d, "")
+	if err != nil {
+		return err
+	}
+	for _, r := range list {
+		i.Referrers = append(i.Referrers, InspectedReferrer{
+			Digest: r.Digest.String(), ArtifactType: r.ArtifactType, Size: r.Size, Annotations: r.Annotations,
+		})
+	}
+	simple, exists, err := resolve(ctx, from, simpleTag(d))
+	if exists {
+		i.Simple = simple.Digest.String()
+	}
+	return err
+}

@@ -1,0 +1,119 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// Delete removes a manifest with its tags, and the blobs that no other manifest
+// names. Its referrers stay.
+func (l *Layout) Delete(ctx context.Context, target ocispec.Descriptor) error {
+	return l.change(ctx, func(x *layoutIndex) (func() error, error) {
+		d, ok := x.find(target.Digest.String())
+		if !ok {
+			return nil, refuse(ErrNotFound, "the layout has no %.100q", target.Digest)
+		}
+		gone, err := l.reach(ctx, []ocispec.Descriptor{d})
+		if err != nil {
+			return nil, err
+		}
+		x.Manifests = slices.DeleteFunc(x.Manifests, func(o ocispec.Descriptor) bool { return o.Digest == d.Digest })
+		kept, err := l.reach(ctx, x.Manifests)
+		if err != nil {
+			return nil, err
+		}
+		return func() error {
+			for _, digest := range sortedKeys(gone) {
+				if kept[digest] {
+					continue
+				}
+				if err := l.files.remove(digest); err != nil && !missing(err) {
+					return err
+				}
+			}
+			return nil
+		}, nil
+	})
+}
+
+// reach are the digests of manifests and of all that they name.
+func (l *Layout) reach(ctx context.Context, manifests []ocispec.Descriptor) (map[string]bool, error) {
+	out := map[string]bool{}
+	todo := slices.Clone(manifests)
+	for len(todo) > 0 {
+		d := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if out[d.Digest.String()] {
+			continue
+		}
+		out[d.Digest.String()] = true
+		if !isManifest(d.MediaType) {
+			continue
+		}
+		m, _, err := readManifest(ctx, l, d)
+		if err != nil {
+			return nil, err
+		}
+		todo = append(todo, m.parts()...)
+	}
+	return out, nil
+}
+
+// Verify reads everything that the layout names and checks it. The error has one
+// line for each thing that is wrong.
+func (l *Layout) Verify(ctx context.Context) error {
+	x, err := l.readIndex()
+	if err != nil {
+		return err
+	}
+	var (
+		problems []error
+		seen     = map[string]bool{}
+		todo     = slices.Clone(x.Manifests)
+	)
+	for len(todo) > 0 {
+		d := todo[0]
+		todo = todo[1:]
+		if seen[d.Digest.String()] {
+			continue
+		}
+		seen[d.Digest.String()] = true
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		parts, err := l.check(ctx, d)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", d.Digest, err))
+		}
+		todo = append(todo, parts...)
+	}
+	slices.SortFunc(problems, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errors.Join(problems...)
+}
+
+// check reads one thing, and gives what it names.
+func (l *Layout) check(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	if isManifest(d.MediaType) {
+		m, _, err := readManifest(ctx, l, d)
+		if err != nil {
+			return nil, err
+		}
+		return m.parts(), nil
+	}
+	rc, err := l.Fetch(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	defer rc.Close() //nolint:errcheck // it was read only
+	_, err = io.Copy(io.Discard, rc)
+	return nil, err
+}

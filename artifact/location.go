@@ -1,0 +1,136 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"strings"
+)
+
+// Kind is where an artifact lies.
+type Kind string
+
+// The kinds.
+const (
+	Registry   Kind = "oci"
+	LayoutDir  Kind = "oci-layout"
+	LayoutFile Kind = "oci-archive"
+)
+
+// Location is a reference of the command line, in its parts.
+type Location struct {
+	Kind Kind
+	// Name is host/repository for a registry, and a path for a layout.
+	Name string
+	// Tag and Digest are "" where they are not given; where both are, the digest
+	// counts.
+	Tag, Digest string
+}
+
+const wantLocation = "oci://host/name[:tag][@sha256:…], oci-layout:DIR[:tag][@sha256:…] or oci-archive:FILE.tar[:tag][@sha256:…]"
+
+// ParseLocation reads where an artifact lies: a repository of a registry (with
+// oci:// or without), the folder of an image layout, or an archive of one. An
+// error is ErrReference and shows the right form. Credentials in a reference are
+// refused and not repeated.
+func ParseLocation(s string) (Location, error) {
+	bad := func(why string) (Location, error) {
+		return Location{}, refuse(ErrReference, "%.300q is no reference of an artifact: %s; write %s", s, why, wantLocation)
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(s) > 4096 {
+		return bad("it holds characters that it must not, or too many")
+	}
+	out := Location{Kind: Registry}
+	rest := s
+	if rest, out.Digest = cutDigest(rest); out.Digest != "" && !isDigest(out.Digest) {
+		return bad("its digest is not sha256: and 64 lower-case hexadecimal digits")
+	}
+	switch kind, path, _ := strings.Cut(rest, ":"); kind {
+	case string(LayoutDir), string(LayoutFile):
+		out.Kind, rest = Kind(kind), path
+	default:
+		rest = strings.TrimPrefix(rest, "oci://")
+		if strings.Contains(rest, "@") {
+			return Location{}, refuse(ErrReference, "the reference holds an @: credentials do not belong into it; log in to the registry; write %s", wantLocation)
+		}
+		if strings.Contains(rest, "://") {
+			return bad("only oci:// names a registry")
+		}
+	}
+	out.Name, out.Tag = cutTag(rest)
+	switch {
+	case out.Name == "":
+		return bad("it names nothing")
+	case out.Tag != "" && !isTag(out.Tag):
+		return bad("its tag has characters that no tag has")
+	case out.Kind == Registry && !isRepository(out.Name):
+		return bad("a host and a name in lower case are wanted")
+	}
+	return out, nil
+}
+
+// cutDigest cuts the digest off.
+func cutDigest(s string) (rest, digest string) {
+	if i := strings.LastIndex(s, "@sha256:"); i >= 0 {
+		return s[:i], s[i+1:]
+	}
+	return s, ""
+}
+
+// cutTag cuts the tag off: what is behind the last colon, where that is in the
+// last part of the path, and no port.
+func cutTag(s string) (name, tag string) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 || i == len(s)-1 || strings.ContainsAny(s[i:], `/\`) {
+		return s, ""
+	}
+	return s[:i], s[i+1:]
+}
+
+// isRepository says whether a name is that of a repository, with its host.
+func isRepository(name string) bool {
+	host, path, ok := strings.Cut(name, "/")
+	if !ok || host == "" || path == "" || len(path) > 255 {
+		return false
+	}
+	if strings.ContainsFunc(host, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(".-:[]_", r)
+	}) {
+		return false
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "" || strings.Trim(part, "._-") != part || strings.ContainsFunc(part, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// Reference is what the functions of this package take: the digest, or the tag,
+// or "latest".
+func (l Location) Reference() string {
+	switch {
+	case l.Digest != "":
+		return l.Digest
+	case l.Tag != "":
+		return l.Tag
+	}
+	return "latest"
+}
+
+// String is the location as it is written.
+func (l Location) String() string {
+	out := string(l.Kind) + ":" + l.Name
+	if l.Kind == Registry {
+		out = "oci://" + l.Name
+	}
+	if l.Tag != "" {
+		out += ":" + l.Tag
+	}
+	if l.Digest != "" {
+		out += "@" + l.Digest
+	}
+	return out
+}

@@ -1,0 +1,181 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+)
+
+// PruneOptions say what is old. The zero value keeps only what has a tag that
+// somebody gave it.
+type PruneOptions struct {
+	// Keep is how many of the newest pushes stay, with their barrier layers.
+	Keep int
+	// After keeps what was pushed after that time; the zero time keeps nothing
+	// for its age.
+	After time.Time
+	// DryRun deletes nothing and says what would go.
+	DryRun bool
+}
+
+// Pruned is what a prune did.
+type Pruned struct {
+	// Kept and Deleted are digests of wholes and of barrier layers, sorted.
+	Kept    []string `json:"kept,omitempty"`
+	Deleted []string `json:"deleted,omitempty"`
+	// Refused are those that the registry does not delete, and Reason why.
+	Refused []string `json:"refused,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
+}
+
+// Prune deletes pushes that are old, with what is attached to them: digests
+// with a retention tag that no other tag leads to, that are no barrier layers of
+// what stays, and that are neither among the newest nor young enough. Pushes
+// whose time is unknown are the oldest. A registry that refuses to delete is no
+// error: it is said in the result.
+func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
+	p := &pruner{in: in, opts: opts, pushes: map[string]retained{}, keep: map[string]bool{}}
+	if err := p.list(ctx); err != nil {
+		return Pruned{}, err
+	}
+	if err := p.choose(ctx); err != nil {
+		return Pruned{}, err
+	}
+	for _, digest := range sortedKeys(p.pushes) {
+		switch {
+		case p.keep[digest]:
+			p.out.Kept = append(p.out.Kept, digest)
+		case opts.DryRun:
+			p.out.Deleted = append(p.out.Deleted, digest)
+		default:
+			if err := p.delete(ctx, digest); err != nil {
+				return p.out, err
+			}
+		}
+	}
+	return p.out, nil
+}
+
+type pruner struct {
+	in     Store
+	opts   PruneOptions
+	pushes map[string]retained // by digest, the newest of each
+	live   []string            // tags that somebody gave
+	keep   map[string]bool
+	out    Pruned
+}
+
+func (p *pruner) list(ctx context.Context) error {
+	err := p.in.Tags(ctx, "", func(tags []string) error {
+		for _, tag := range tags {
+			r, ok := parseRetention(tag)
+			switch old, known := p.pushes[r.digest]; {
+			case ok && (!known || r.at.After(old.at) || old.layer && !r.layer):
+				p.pushes[r.digest] = r
+			case !ok && !strings.HasPrefix(tag, "sha256-"):
+				p.live = append(p.live, tag)
+			}
+		}
+		return nil
+	})
+	if missing(err) {
+		return refuse(ErrNotFound, "there is no such repository: correct its name, or log in: some registries hide what they do not allow")
+	}
+	return err
+}
+
+// choose marks what stays.
+func (p *pruner) choose(ctx context.Context) error {
+	for _, tag := range p.live {
+		d, exists, err := resolve(ctx, p.in, tag)
+		if err != nil {
+			return err
+		}
+		if exists {
+			p.keep[d.Digest.String()] = true
+		}
+	}
+	var wholes []retained
+	for _, digest := range sortedKeys(p.pushes) {
+		if r := p.pushes[digest]; !r.layer {
+			wholes = append(wholes, r)
+		}
+	}
+	slices.SortStableFunc(wholes, func(a, b retained) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.digest, b.digest)) })
+	for i, r := range wholes {
+		if i < p.opts.Keep || !p.opts.After.IsZero() && r.at.After(p.opts.After) {
+			p.keep[r.digest] = true
+		}
+	}
+	for _, digest := range sortedKeys(p.keep) {
+		f, err := lookUp(ctx, p.in, digest)
+		if missing(err) {
+			continue
+		}
+		var refs []LayerRef
+		if err == nil {
+			refs, err = f.layerRefs()
+		}
+		// What cannot be read could name any layer; nothing is deleted then.
+		if err != nil && !errors.Is(err, ErrShape) {
+			return err
+		}
+		for _, r := range refs {
+			p.keep[r.Digest] = true
+		}
+	}
+	return nil
+}
+
+// delete deletes a manifest and what is attached to it.
+func (p *pruner) delete(ctx context.Context, d string) error {
+	subject, exists, err := resolve(ctx, p.in, d)
+	if err != nil || !exists {
+		return err
+	}
+	attached, err := Referrers(ctx, p.in, subject, "")
+	if err != nil {
+		return err
+	}
+	if simple, exists, err := resolve(ctx, p.in, simpleTag(subject)); err != nil {
+		return err
+	} else if exists {
+		attached = append(attached, simple)
+	}
+	// The artifact goes first: where that is refused, its signatures stay too.
+	for _, target := range append([]ocispec.Descriptor{subject}, attached...) {
+		err := p.in.Delete(ctx, ocispec.Descriptor{MediaType: target.MediaType, Digest: target.Digest, Size: target.Size})
+		switch {
+		case err == nil || missing(err):
+		case refusesDelete(err):
+			p.out.Refused = append(p.out.Refused, d)
+			p.out.Reason = "the registry does not delete: allow it there, or have its own clean-up take untagged content"
+			return nil
+		default:
+			return about(d, err)
+		}
+	}
+	p.out.Deleted = append(p.out.Deleted, d)
+	return nil
+}
+
+// refusesDelete says whether a registry deletes nothing at all: 405, or the code
+// UNSUPPORTED.
+func refusesDelete(err error) bool {
+	var answer *errcode.ErrorResponse
+	if !errors.As(err, &answer) {
+		return false
+	}
+	return answer.StatusCode == http.StatusMethodNotAllowed ||
+		slices.ContainsFunc(answer.Errors, func(e errcode.Error) bool { return e.Code == errcode.ErrorCodeUnsupported })
+}

@@ -1,0 +1,317 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+)
+
+// PullOptions say how to pull. The zero value has the default limits.
+type PullOptions struct {
+	// Limits bound the tree; the compressed layer may have as many bytes.
+	Limits Limits
+	// Layer is the name of the barrier layer to pull in place of the whole; "" is
+	// the whole.
+	Layer string
+	// Progress is called with the bytes that were read. It may be nil.
+	Progress func(bytes int64)
+}
+
+// File is a file of an artifact.
+type File struct {
+	// Path is relative and slash-separated.
+	Path string
+	Data []byte
+}
+
+// Pulled is an artifact with its files.
+type Pulled struct {
+	// Digest is that of the manifest.
+	Digest string
+	// Tree is the tree digest: that of the canonical tar of the files.
+	Tree string
+	// Annotations are those of the manifest.
+	Annotations map[string]string
+	// Layers are the barrier layers of a whole.
+	Layers []LayerRef
+	// Files are sorted by path.
+	Files []File
+	// FS has the same files.
+	FS fs.FS
+}
+
+// Pull reads an artifact of ours, or of `flux push artifact`, into memory. The
+// layer is unpacked while it comes in, and nothing of it is given away before
+// its digest and its tree digest are known to be right.
+//
+// An error is ErrNotFound, ErrDigest, ErrShape or ErrLimit, or that of the store.
+func Pull(ctx context.Context, from Store, reference string, opts PullOptions) (Pulled, error) {
+	if err := checkReference(reference); err != nil {
+		return Pulled{}, err
+	}
+	at, err := lookUp(ctx, from, reference)
+	if err != nil {
+		return Pulled{}, err
+	}
+	if opts.Layer != "" {
+		if at, err = at.barrier(ctx, from, reference, opts.Layer); err != nil {
+			return Pulled{}, err
+		}
+	}
+	out, err := at.pull(ctx, from, opts)
+	return out, about(reference, err)
+}
+
+// barrier is the manifest of a barrier layer of a whole.
+func (f found) barrier(ctx context.Context, from Store, reference, name string) (found, error) {
+	refs, err := f.layerRefs()
+	if err != nil {
+		return found{}, about(reference, err)
+	}
+	i := slices.IndexFunc(refs, func(r LayerRef) bool { return r.Name == name })
+	if i < 0 {
+		names := make([]string, 0, len(refs))
+		for _, r := range refs {
+			names = append(names, r.Name)
+		}
+		return found{}, refuse(ErrNotFound, "%.200q has no layer %.100q: it has %q", reference, name, names)
+	}
+	return lookUp(ctx, from, refs[i].Digest)
+}
+
+func (f found) pull(ctx context.Context, from Reader, opts PullOptions) (Pulled, error) {
+	layer, err := f.content()
+	if err != nil {
+		return Pulled{}, err
+	}
+	refs, err := f.layerRefs()
+	if err != nil {
+		return Pulled{}, err
+	}
+	files, err := pullFiles(ctx, from, layer, opts)
+	if err != nil {
+		return Pulled{}, err
+	}
+	tree, err := treeDigest(files)
+	if err != nil {
+		return Pulled{}, err
+	}
+	if want := f.Annotations[AnnotationTree]; want != "" && want != tree {
+		return Pulled{}, refuse(ErrDigest, "its files have the tree digest %s, and its annotation says %.100q: it was not packed by this program, or altered", tree, want)
+	}
+	return Pulled{
+		Digest: f.desc.Digest.String(), Tree: tree, Annotations: f.Annotations, Layers: refs,
+		Files: files, FS: newMemory(files),
+	}, nil
+}
+
+// pullFiles reads and unpacks a layer.
+func pullFiles(ctx context.Context, from Reader, layer ocispec.Descriptor, opts PullOptions) ([]File, error) {
+	limits := opts.Limits.withDefaults()
+	if layer.Size > limits.Bytes {
+		return nil, refuse(ErrLimit, "its layer has %d bytes, and at most %d are read: raise the limit", layer.Size, limits.Bytes)
+	}
+	rc, err := open(ctx, from, layer)
+	if err != nil {
+		return nil, err
+	}
+	defer rc.Close() //nolint:errcheck // it was read only
+	counted := &counting{Reader: rc, progress: opts.Progress}
+	files, err := unpack(counted, limits)
+	// What comes after the tar counts for the digest too, and a wrong digest says
+	// more than the nonsense that it made of the tar.
+	_, rest := io.Copy(io.Discard, counted)
+	if errors.Is(rest, ErrDigest) || err == nil {
+		err = rest
+	}
+	if err != nil {
+		return nil, err
+	}
+	return files, nil
+}
+
+// counting tells of progress.
+type counting struct {
+	io.Reader
+	progress func(int64)
+	failed   error
+}
+
+// Read reads, and says the same again after an error.
+func (c *counting) Read(p []byte) (int, error) {
+	if c.failed != nil {
+		return 0, c.failed
+	}
+	n, err := c.Reader.Read(p)
+	if n > 0 && c.progress != nil {
+		c.progress(int64(n))
+	}
+	c.failed = err
+	return n, err
+}
+
+// unpack reads the files of a tar.gz: regular files, and folders as Flux writes
+// them. Anything else is refused.
+func unpack(r io.Reader, limits Limits) ([]File, error) {
+	zipped, err := gzip.NewReader(bufio.NewReader(r))
+	if err != nil {
+		return nil, layerError(err)
+	}
+	defer zipped.Close() //nolint:errcheck // it was read only
+	u := &unpacker{limits: limits, seen: map[string]bool{}}
+	// The blocks of a tar are room enough for headers; a folder costs one and a
+	// file two at most, and as many again for long names.
+	budget := &io.LimitedReader{R: zipped, N: limits.Bytes + int64(limits.Files)*4096 + 1<<20}
+	t := tar.NewReader(budget)
+	for {
+		header, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = u.add(header, t)
+		}
+		if budget.N <= 0 {
+			return nil, refuse(ErrLimit, "its layer unpacks to more than %d bytes: raise the limit", limits.Bytes)
+		}
+		if err != nil {
+			return nil, layerError(err)
+		}
+	}
+	if err := u.end(budget); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(u.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return u.files, checkFolders(u.files)
+}
+
+// layerError is an error of gzip and tar in our words.
+func layerError(err error) error {
+	switch {
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, tar.ErrHeader), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return refuse(ErrShape, "its layer is no tar.gz, or is cut short")
+	}
+	return err
+}
+
+type unpacker struct {
+	limits  Limits
+	files   []File
+	seen    map[string]bool
+	entries int
+	bytes   int64
+}
+
+func (u *unpacker) add(header *tar.Header, r io.Reader) error {
+	if u.entries++; u.entries > 2*u.limits.Files+16 {
+		return refuse(ErrLimit, "its layer has more than %d entries: raise the limit", u.limits.Files)
+	}
+	name := strings.TrimPrefix(header.Name, "./")
+	switch header.Typeflag {
+	case tar.TypeDir:
+		if name = strings.TrimSuffix(name, "/"); name == "" || name == "." {
+			return nil
+		}
+		return checkPath(name)
+	case tar.TypeReg:
+	default:
+		return refuse(ErrShape, "%.200q in its layer is not a regular file", header.Name)
+	}
+	if err := checkPath(name); err != nil {
+		return err
+	}
+	switch {
+	case u.seen[name]:
+		return refuse(ErrShape, "%.200q is in its layer twice", name)
+	case len(u.files) >= u.limits.Files:
+		return refuse(ErrLimit, "its layer has more than %d files: raise the limit", u.limits.Files)
+	case header.Size > u.limits.Bytes-u.bytes:
+		return refuse(ErrLimit, "the files of its layer are larger than %d bytes, at %.200q: raise the limit", u.limits.Bytes, name)
+	}
+	// A header may promise what never comes: room is made for what came.
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	u.seen[name] = true
+	u.bytes += int64(len(data))
+	u.files = append(u.files, File{Path: name, Data: slices.Clip(data)})
+	return nil
+}
+
+// end wants nothing but zeros after the tar.
+func (u *unpacker) end(r *io.LimitedReader) error {
+	block := make([]byte, 4096)
+	for {
+		n, err := r.Read(block)
+		if len(bytes.Trim(block[:n], "\x00")) > 0 {
+			return refuse(ErrShape, "something follows the tar in its layer")
+		}
+		if r.N <= 0 {
+			return refuse(ErrLimit, "its layer unpacks to more than %d bytes: raise the limit", u.limits.Bytes)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return layerError(err)
+		}
+	}
+}
+
+// checkPath refuses what leaves its root or is no path.
+func checkPath(name string) error {
+	bad := name == "" || len(name) > 4096 || !utf8.ValidString(name) || strings.HasPrefix(name, "/") || path.Clean(name) != name ||
+		name == "." || name == ".." || strings.HasPrefix(name, "../") ||
+		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' })
+	if bad {
+		return refuse(ErrShape, "%.200q in its layer is no good path: it must be relative, clean and inside", name)
+	}
+	return nil
+}
+
+// checkFolders refuses a path that is a file and a folder; files are sorted.
+func checkFolders(files []File) error {
+	known := make(map[string]bool, len(files))
+	for _, f := range files {
+		known[f.Path] = true
+	}
+	for _, f := range files {
+		for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
+			if known[dir] {
+				return refuse(ErrShape, "%.200q in its layer is a file and a folder", dir)
+			}
+		}
+	}
+	return nil
+}
+
+// treeDigest is the digest of the canonical tar of sorted files.
+func treeDigest(files []File) (string, error) {
+	hash := sha256.New()
+	t := tar.NewWriter(hash)
+	for _, f := range files {
+		if err := writeEntry(t, f.Path, f.Data); err != nil {
+			return "", err
+		}
+	}
+	if err := t.Close(); err != nil {
+		return "", err
+	}
+	return sum(hash), nil
+}

@@ -1,0 +1,288 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+)
+
+// parallel is how many requests are under way at once.
+const parallel = 6
+
+// PushOptions say how to push. The zero value pushes with retention tags that
+// have no time.
+type PushOptions struct {
+	// At is the time for the retention tags, by which Prune knows what is old. It
+	// does not get into the artifact.
+	At time.Time
+	// Progress is called with the bytes of each blob that was sent; from several
+	// goroutines. It may be nil.
+	Progress func(bytes int64)
+	// Sealed is called when all is there and before any tag leads to it, so that
+	// what is attached and the signature are there for whoever follows a tag. Its
+	// error ends the push. It is not called where nothing is pushed; it may be nil.
+	Sealed func(ctx context.Context, pushed Pushed) error
+}
+
+// Pushed is what a push did.
+type Pushed struct {
+	// Digest is that of the artifact under the tags: an older one where the tree
+	// is unchanged.
+	Digest string `json:"digest"`
+	// Tree is the tree digest.
+	Tree string `json:"tree"`
+	// Changed says that an artifact was pushed.
+	Changed bool `json:"changed"`
+	// Previous is the digest that the first tag had before, "" where it is new.
+	Previous string `json:"previous,omitempty"`
+	// Tags are those that lead to Digest now, without the retention tag.
+	Tags []string `json:"tags,omitempty"`
+	// Layers are the barrier layers; unchanged ones keep their digests.
+	Layers []LayerRef `json:"layers,omitempty"`
+	// Uploaded is how many bytes were sent, manifests included.
+	Uploaded int64 `json:"uploaded"`
+}
+
+// Push puts a set into a store, under the tags and under retention tags.
+//
+// Where the first tag leads to an artifact with the same tree and the same
+// layers already, nothing is pushed, and that artifact stays, with its source
+// and revision: two requests at most, and one for each further tag. A barrier
+// layer whose tree is unchanged keeps the artifact that it had. Tags move last,
+// so that a push that is cut short changes nothing that somebody reads.
+func Push(ctx context.Context, to Store, set Set, tags []string, opts PushOptions) (Pushed, error) {
+	if set.Whole == nil {
+		return Pushed{}, refuse(ErrShape, "there is nothing to push")
+	}
+	if err := checkTags(tags); err != nil {
+		return Pushed{}, err
+	}
+	p := &pusher{to: to, opts: opts}
+	old, err := p.current(ctx, set, tags)
+	if err != nil {
+		return Pushed{}, err
+	}
+	if old.same {
+		return p.keep(ctx, set, old, tags)
+	}
+	return p.push(ctx, set, old, tags)
+}
+
+type pusher struct {
+	to   Store
+	opts PushOptions
+	sent atomic.Int64
+}
+
+// current is what the first tag leads to.
+type current struct {
+	found
+	exists bool
+	// same says that it is the same render.
+	same   bool
+	layers []LayerRef
+}
+
+// current asks what is at the first tag: one request where nothing or the very
+// same artifact is there, two otherwise.
+func (p *pusher) current(ctx context.Context, set Set, tags []string) (current, error) {
+	whole := set.Whole
+	reference := whole.Descriptor.Digest.String()
+	if len(tags) > 0 {
+		reference = tags[0]
+	}
+	d, exists, err := resolve(ctx, p.to, reference)
+	if err != nil || !exists {
+		return current{}, err
+	}
+	out := current{exists: true}
+	if d.Digest == whole.Descriptor.Digest {
+		out.found, out.same = found{desc: whole.Descriptor, data: whole.Manifest}, true
+		out.layers = refsOf(set)
+		return out, nil
+	}
+	m, data, err := readManifest(ctx, p.to, d)
+	switch {
+	case err == nil:
+	case data != nil || missing(err):
+		// Something of others is there, or nothing any more: the push replaces it.
+		out.desc = d
+		return out, nil
+	default:
+		return current{}, about(reference, err)
+	}
+	out.found = found{desc: d, data: data, manifest: m}
+	if out.layers, err = m.layerRefs(); err != nil {
+		return out, nil //nolint:nilerr // as above
+	}
+	sameLayer := func(a, b LayerRef) bool { return a.Name == b.Name && a.Tree == b.Tree }
+	_, shapeErr := m.content()
+	out.same = shapeErr == nil && m.Annotations[AnnotationTree] == whole.Tree && slices.EqualFunc(out.layers, refsOf(set), sameLayer)
+	return out, nil
+}
+
+func refsOf(set Set) []LayerRef {
+	var out []LayerRef
+	for _, l := range set.Layers {
+		out = append(out, LayerRef{Name: l.Name, Digest: l.Descriptor.Digest.String(), Tree: l.Tree})
+	}
+	return out
+}
+
+// keep leaves the artifact as it is, and has the other tags lead to it.
+func (p *pusher) keep(ctx context.Context, set Set, old current, tags []string) (Pushed, error) {
+	out := Pushed{Digest: old.desc.Digest.String(), Tree: set.Whole.Tree, Layers: old.layers, Tags: tags}
+	if len(tags) > 0 {
+		out.Previous = out.Digest
+	}
+	for _, tag := range tags[min(1, len(tags)):] {
+		d, exists, err := resolve(ctx, p.to, tag)
+		if err != nil {
+			return Pushed{}, err
+		}
+		if exists && d.Digest == old.desc.Digest {
+			continue
+		}
+		if err := p.manifest(ctx, old.desc, old.data, tag); err != nil {
+			return Pushed{}, err
+		}
+	}
+	out.Uploaded = p.sent.Load()
+	return out, nil
+}
+
+func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) (Pushed, error) {
+	set, pushed, err := p.reuse(ctx, set, old)
+	if err != nil {
+		return Pushed{}, err
+	}
+	if err := p.blobs(ctx, append(slices.Clone(pushed), set.Whole), old.exists); err != nil {
+		return Pushed{}, err
+	}
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	for _, a := range pushed {
+		group.Go(func() error {
+			return p.manifest(inner, a.Descriptor, a.Manifest, retentionTag(a.Descriptor.Digest.String(), p.opts.At, true))
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return Pushed{}, err
+	}
+	whole := set.Whole
+	out := Pushed{
+		Digest: whole.Descriptor.Digest.String(), Tree: whole.Tree, Changed: true, Previous: old.desc.Digest.String(),
+		Tags: tags, Layers: refsOf(set),
+	}
+	if err := p.manifest(ctx, whole.Descriptor, whole.Manifest, retentionTag(out.Digest, p.opts.At, false)); err != nil {
+		return Pushed{}, err
+	}
+	if p.opts.Sealed != nil {
+		if err := p.opts.Sealed(ctx, out); err != nil {
+			return Pushed{}, err
+		}
+	}
+	for _, tag := range tags {
+		if err := p.manifest(ctx, whole.Descriptor, whole.Manifest, tag); err != nil {
+			return Pushed{}, err
+		}
+	}
+	out.Uploaded = p.sent.Load()
+	return out, nil
+}
+
+// reuse has unchanged layers be the artifacts that are there already, and gives
+// the others, which are to be pushed.
+func (p *pusher) reuse(ctx context.Context, set Set, old current) (_ Set, push []*Artifact, _ error) {
+	out := Set{Whole: set.Whole}
+	for _, l := range set.Layers {
+		i := slices.IndexFunc(old.layers, func(r LayerRef) bool { return r.Name == l.Name && r.Tree == l.Tree })
+		if i >= 0 {
+			d, exists, err := resolve(ctx, p.to, old.layers[i].Digest)
+			if err != nil {
+				return Set{}, nil, err
+			}
+			if exists {
+				kept := *l.Artifact
+				kept.Descriptor, kept.Manifest = d, nil
+				out.Layers = append(out.Layers, NamedArtifact{Name: l.Name, Artifact: &kept})
+				continue
+			}
+		}
+		out.Layers = append(out.Layers, l)
+		push = append(push, l.Artifact)
+	}
+	if !slices.Equal(refsOf(out), refsOf(set)) {
+		var err error
+		if out.Whole, err = set.Whole.withLayers(refsOf(out)); err != nil {
+			return Set{}, nil, err
+		}
+	}
+	return out, push, nil
+}
+
+// blobs sends configs and layers. Only where an older artifact is there can they
+// be there too, and it is worth a request to ask.
+func (p *pusher) blobs(ctx context.Context, artifacts []*Artifact, ask bool) error {
+	type blob struct {
+		desc ocispec.Descriptor
+		data []byte
+	}
+	all := []blob{{describe(TypeConfig, []byte(emptyJSON)), []byte(emptyJSON)}}
+	for _, a := range artifacts {
+		all = append(all, blob{a.Layer, a.Content})
+	}
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(parallel)
+	seen := map[string]bool{}
+	for _, b := range all {
+		if seen[b.desc.Digest.String()] {
+			continue
+		}
+		seen[b.desc.Digest.String()] = true
+		group.Go(func() error {
+			sent, err := sendBlob(inner, p.to, b.desc, b.data, ask)
+			if sent {
+				p.count(b.desc.Size)
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// manifest writes a manifest under a tag.
+func (p *pusher) manifest(ctx context.Context, d ocispec.Descriptor, data []byte, tag string) error {
+	if err := p.to.PushReference(ctx, d, bytes.NewReader(data), tag); err != nil {
+		return about(tag, err)
+	}
+	p.count(d.Size)
+	return nil
+}
+
+func (p *pusher) count(bytes int64) {
+	p.sent.Add(bytes)
+	if p.opts.Progress != nil {
+		p.opts.Progress(bytes)
+	}
+}
+
+// sendBlob sends a blob, and, where it should ask, only one that is not there.
+// The reader is one that can be rewound, so that the client may try again.
+func sendBlob(ctx context.Context, to Writer, d ocispec.Descriptor, data []byte, ask bool) (sent bool, err error) {
+	if ask {
+		exists, err := to.Exists(ctx, d)
+		if exists || err != nil {
+			return false, err
+		}
+	}
+	return true, to.Push(ctx, d, bytes.NewReader(data))
+}

@@ -1,0 +1,107 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"strings"
+	"time"
+)
+
+// Retention tags hold every digest that was ever pushed, so that the clean-up of
+// a registry, which takes what has no tag, cannot eat what a cluster runs.
+// [Prune] reads the order of pushes off them, because artifacts have no time.
+//
+// They are rw-<time>-<hex> for a whole and rwl-<time>-<hex> for a barrier layer;
+// <time> is 20060102T150405Z and left out where it is unknown, <hex> is the
+// whole SHA-256 of the manifest. cosign owns sha256-<hex>, and tools that look for
+// versions take none of these for one.
+const (
+	retainWhole = "rw-"
+	retainLayer = "rwl-"
+	retainTime  = "20060102T150405Z"
+)
+
+// retained is what a retention tag says.
+type retained struct {
+	digest string
+	layer  bool
+	at     time.Time // zero where it is unknown
+}
+
+// retentionTag is the retention tag of a digest.
+func retentionTag(digest string, at time.Time, layer bool) string {
+	var b strings.Builder
+	if layer {
+		b.WriteString(retainLayer)
+	} else {
+		b.WriteString(retainWhole)
+	}
+	if !at.IsZero() {
+		b.WriteString(at.UTC().Format(retainTime))
+		b.WriteByte('-')
+	}
+	b.WriteString(strings.TrimPrefix(digest, "sha256:"))
+	return b.String()
+}
+
+// parseRetention reads a retention tag.
+func parseRetention(tag string) (retained, bool) {
+	rest, layer := strings.CutPrefix(tag, retainLayer)
+	if !layer {
+		var ok bool
+		if rest, ok = strings.CutPrefix(tag, retainWhole); !ok {
+			return retained{}, false
+		}
+	}
+	out := retained{layer: layer}
+	if stamp, hex, dated := strings.Cut(rest, "-"); dated {
+		at, err := time.Parse(retainTime, stamp)
+		if err != nil || at.IsZero() {
+			return retained{}, false
+		}
+		out.at, rest = at, hex
+	}
+	out.digest = "sha256:" + rest
+	return out, isDigest(out.digest) && retentionTag(out.digest, out.at, layer) == tag
+}
+
+// checkTags refuses tags that registries would, and those that are kept for
+// retention and signatures.
+func checkTags(tags []string) error {
+	for _, tag := range tags {
+		if err := checkTag(tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkTag(tag string) error {
+	if !isTag(tag) {
+		return refuse(ErrReference, "%.200q is no tag: 1 to 128 letters, digits, _, . and - are wanted, with no . or - at the front", tag)
+	}
+	for _, own := range []string{retainWhole, retainLayer, "sha256-"} {
+		if strings.HasPrefix(tag, own) {
+			return refuse(ErrReference, "tag %.200q: names that begin with %q are for retention and signatures: choose another", tag, own)
+		}
+	}
+	return nil
+}
+
+func isTag(tag string) bool {
+	if tag == "" || len(tag) > 128 || tag[0] == '.' || tag[0] == '-' {
+		return false
+	}
+	return !strings.ContainsFunc(tag, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '.' && r != '-'
+	})
+}
+
+// checkReference refuses what is neither a tag nor a digest.
+func checkReference(reference string) error {
+	if isTag(reference) || isDigest(reference) {
+		return nil
+	}
+	return refuse(ErrReference, "%.200q is neither a tag nor a digest (sha256: and 64 hexadecimal digits)", reference)
+}

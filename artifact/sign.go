@@ -1,0 +1,297 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/artifact/signature"
+	"github.com/ropewalk/ropewalk/artifact/statement"
+)
+
+// Annotations and types of signatures, as cosign writes them.
+const (
+	// annotationContent and annotationPredicate stand at the manifest of a bundle
+	// (BUNDLE_SPEC of cosign).
+	annotationContent   = "dev.sigstore.bundle.content"
+	annotationPredicate = "dev.sigstore.bundle.predicateType"
+	contentEnvelope     = "dsse-envelope"
+	// typeSimple is the type of a layer that is a payload of cosign v2, and
+	// annotationSimple the annotation that holds its signature.
+	typeSimple       = "application/vnd.dev.cosign.simplesigning.v1+json"
+	annotationSimple = "dev.cosignproject.cosign/signature"
+
+	// maxSignatures is how many signatures of one manifest are tried.
+	maxSignatures = 64
+)
+
+// Signed is a manifest and the referrer that signs it.
+type Signed struct {
+	Digest    string `json:"digest"`
+	Signature string `json:"signature"`
+}
+
+// SignSet signs the artifact at a tag or a digest and each barrier layer that it
+// names. Who signs again with the same key changes nothing.
+func SignSet(ctx context.Context, in Store, reference string, signer *signature.Signer) ([]Signed, error) {
+	subjects, err := members(ctx, in, reference)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Signed, 0, len(subjects))
+	for _, subject := range subjects {
+		text, err := statement.Signature(statement.Subject{Digest: subject.Digest.String()})
+		if err != nil {
+			return nil, about(reference, err)
+		}
+		d, err := AttachStatement(ctx, in, subject, text, statement.PredicateSignature, signer)
+		if err != nil {
+			return nil, about(reference, err)
+		}
+		out = append(out, Signed{Digest: subject.Digest.String(), Signature: d.Digest.String()})
+	}
+	return out, nil
+}
+
+// AttachStatement attaches an in-toto statement to its subject: signed, as a
+// Sigstore bundle, or as it is where signer is nil. A graph, provenance and an
+// SBOM are attached by it.
+func AttachStatement(ctx context.Context, to Store, subject ocispec.Descriptor, text []byte, predicateType string, signer *signature.Signer) (ocispec.Descriptor, error) {
+	r := Referrer{ArtifactType: statement.MediaType, Data: text, Annotations: map[string]string{annotationPredicate: predicateType}}
+	if signer != nil {
+		bundle, err := signer.Sign(text)
+		if err != nil {
+			return ocispec.Descriptor{}, err
+		}
+		r.ArtifactType, r.Data = signature.BundleType, bundle
+		r.Annotations[annotationContent] = contentEnvelope
+	}
+	return Attach(ctx, to, subject, r)
+}
+
+// VerifySet checks that the artifact at a tag or a digest, and each barrier layer
+// that it names, is signed by a known key. It gives their digests. An error is
+// ErrSignature where one is not.
+func VerifySet(ctx context.Context, in Store, reference string, keys *signature.Verifier) ([]string, error) {
+	subjects, err := members(ctx, in, reference)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, 0, len(subjects))
+	for _, subject := range subjects {
+		if err := Verify(ctx, in, subject, keys); err != nil {
+			return nil, about(reference, err)
+		}
+		out = append(out, subject.Digest.String())
+	}
+	return out, nil
+}
+
+// members are the manifests of a set: the whole and its barrier layers.
+func members(ctx context.Context, in Store, reference string) ([]ocispec.Descriptor, error) {
+	if err := checkReference(reference); err != nil {
+		return nil, err
+	}
+	whole, err := lookUp(ctx, in, reference)
+	if err != nil {
+		return nil, err
+	}
+	refs, err := whole.layerRefs()
+	if err != nil {
+		return nil, about(reference, err)
+	}
+	out := []ocispec.Descriptor{whole.desc}
+	for _, r := range refs {
+		d, exists, err := resolve(ctx, in, r.Digest)
+		if err != nil {
+			return nil, about(reference, err)
+		}
+		if !exists {
+			return nil, refuse(ErrNotFound, "%.200q: its layer %.100q (%s) is not there: copy or push it again", reference, r.Name, r.Digest)
+		}
+		out = append(out, ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size})
+	}
+	return out, nil
+}
+
+// Verifier checks signatures for fetchers of OCI sources.
+type Verifier struct{}
+
+// Verify checks that a manifest is signed by one of the keys, which are public
+// keys in PEM by the names of their entries in a Secret.
+func (Verifier) Verify(ctx context.Context, from Reader, manifest ocispec.Descriptor, keys map[string][]byte) error {
+	pems := make([][]byte, 0, len(keys))
+	for _, name := range sortedKeys(keys) {
+		pems = append(pems, keys[name])
+	}
+	v, err := signature.ParsePublicKeys(pems...)
+	if err != nil {
+		return err
+	}
+	return Verify(ctx, from, manifest, v)
+}
+
+// Verify checks that a manifest is signed by a known key: by a Sigstore bundle
+// that refers to it, or by a signature of cosign v2 under its tag. The signed
+// text must be about the digest of the manifest, and must be a signature and no
+// other attestation. Signatures by other keys are no harm.
+//
+// An error is ErrSignature, or that of the store: a registry that does not answer
+// is not taken for one that has no signature.
+func Verify(ctx context.Context, from Reader, manifest ocispec.Descriptor, keys *signature.Verifier) error {
+	subject := manifest.Digest.String()
+	refused, err := verifyBundles(ctx, from, manifest, keys)
+	if refused == nil || err != nil {
+		return err
+	}
+	simple, err := verifySimple(ctx, from, manifest, keys)
+	if simple == nil || err != nil {
+		return err
+	}
+	switch none := errNone(subject); {
+	case !errors.Is(refused, errNothing):
+		return refused
+	case !errors.Is(simple, errNothing):
+		return simple
+	default:
+		return none
+	}
+}
+
+// errNothing says that there is no signature to look at.
+var errNothing = errors.New("no signature")
+
+func errNone(subject string) error {
+	return refuse(ErrSignature, "%s has no signature: sign it, or copy it with its referrers", subject)
+}
+
+// verifyBundles says why no bundle is a signature, nil where one is. err is that
+// of the store.
+func verifyBundles(ctx context.Context, from Reader, subject ocispec.Descriptor, keys *signature.Verifier) (refused, err error) {
+	list, err := Referrers(ctx, from, subject, signature.BundleType)
+	if err != nil {
+		return nil, err
+	}
+	// Those that say of themselves that they are signatures come first, so that
+	// many attestations cannot crowd them out.
+	isSignature := func(d ocispec.Descriptor) int {
+		if d.Annotations[annotationPredicate] == statement.PredicateSignature {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(list, func(a, b ocispec.Descriptor) int { return isSignature(a) - isSignature(b) })
+	refused = errNothing
+	for i, d := range list {
+		if i == maxSignatures {
+			break
+		}
+		data, err := ReadReferrer(ctx, from, subject, d, signature.MaxSignature)
+		if err == nil {
+			err = keys.Signature(data, subject.Digest.String())
+		}
+		switch {
+		case err == nil:
+			return nil, nil
+		case !ofSignature(err):
+			return nil, err
+		case i == 0:
+			refused = asSignature(err)
+		}
+	}
+	return refused, nil
+}
+
+// ofSignature says whether an error is one of a signature, and not of the store
+// or the network.
+func ofSignature(err error) bool {
+	for _, is := range []error{signature.ErrSignature, signature.ErrMalformed, ErrShape, ErrLimit, ErrDigest, ErrNotFound} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// asSignature has every reason for which a signature does not count be
+// ErrSignature.
+func asSignature(err error) error {
+	if errors.Is(err, ErrSignature) {
+		return err
+	}
+	return refuse(ErrSignature, "its signature does not count: %s", err)
+}
+
+// verifySimple is verifyBundles for cosign v2.
+func verifySimple(ctx context.Context, from Reader, subject ocispec.Descriptor, keys *signature.Verifier) (refused, err error) {
+	d, exists, err := resolve(ctx, from, simpleTag(subject))
+	if err != nil {
+		return nil, err
+	}
+	if !exists {
+		return errNothing, nil
+	}
+	m, _, err := readManifest(ctx, from, d)
+	if err != nil {
+		if ofSignature(err) {
+			return asSignature(err), nil
+		}
+		return nil, err
+	}
+	refused = errNothing
+	for i, l := range m.Layers {
+		if l.MediaType != typeSimple || l.Annotations[annotationSimple] == "" {
+			continue
+		}
+		if i == maxSignatures {
+			break
+		}
+		payload, err := readAll(ctx, from, l, signature.MaxSignature)
+		if err == nil {
+			err = keys.Simple(payload, l.Annotations[annotationSimple], subject.Digest.String())
+		}
+		switch {
+		case err == nil:
+			return nil, nil
+		case !ofSignature(err):
+			return nil, err
+		}
+		refused = asSignature(err)
+	}
+	return refused, nil
+}
+
+// Attestations are what bundles by a known key state of a manifest, of one
+// predicate type, in the order of their digests. Bundles of others are left out.
+func Attestations(ctx context.Context, from Reader, subject ocispec.Descriptor, predicateType string, keys *signature.Verifier) ([]signature.Statement, error) {
+	list, err := Referrers(ctx, from, subject, signature.BundleType)
+	if err != nil {
+		return nil, err
+	}
+	var out []signature.Statement
+	for _, d := range list {
+		if says := d.Annotations[annotationPredicate]; says != "" && says != predicateType {
+			continue
+		}
+		data, err := ReadReferrer(ctx, from, subject, d, signature.MaxBundle)
+		if err != nil {
+			return nil, err
+		}
+		s, err := keys.Bundle(data, subject.Digest.String())
+		if err != nil {
+			if ofSignature(err) {
+				continue
+			}
+			return nil, err
+		}
+		if s.PredicateType == predicateType {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
