@@ -28,8 +28,8 @@ type Streams struct {
 	// Width is the number of columns of the terminal that Err is; 0 means that
 	// it is none, and that no progress is shown.
 	Width int
-	// Color allows colours on Err.
-	Color bool
+	// Color allows colours on Err, and OutColor on Out.
+	Color, OutColor bool
 }
 
 // Main runs the process: a worker where the first argument asks for one, and
@@ -86,9 +86,11 @@ func closeEnvironment() {
 // processStreams are those of the process.
 func processStreams() Streams {
 	s := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	colors := os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
+	s.OutColor = colors && term.IsTerminal(int(os.Stdout.Fd()))
 	fd := int(os.Stderr.Fd())
 	if term.IsTerminal(fd) && os.Getenv("TERM") != "dumb" {
-		s.Color = os.Getenv("NO_COLOR") == ""
+		s.Color = colors
 		s.Width = 80
 		if width, _, err := term.GetSize(fd); err == nil && width > 0 {
 			s.Width = width

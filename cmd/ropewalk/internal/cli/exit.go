@@ -12,7 +12,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source"
 )
 
 // Exit codes.
@@ -20,6 +22,7 @@ const (
 	// Good means that all was well.
 	Good = 0
 	// Findings means mistakes in specs, values, modules or objects.
+	// For diff it means that there is a difference.
 	Findings = 1
 	// Usage means a mistake on the command line.
 	Usage = 2
@@ -70,12 +73,24 @@ func exitCode(err error) int {
 		return Interrupted
 	case errors.As(err, &usage):
 		return Usage
+	case errors.Is(err, errDifferent), isFalse(err):
+		return Findings
 	case errors.As(err, &mistakes):
 		return mistakesCode(mistakes)
 	case errors.As(err, &mistake):
 		return mistakesCode(object.Errors{mistake})
 	}
 	return Environment
+}
+
+// isFalse reports whether something is not what it claims to be.
+func isFalse(err error) bool {
+	for _, is := range []error{artifact.ErrSignature, artifact.ErrDigest, source.ErrDigest, source.ErrSignature} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
 }
 
 // mistakesCode is the code for mistakes: that of the command line where all
@@ -86,7 +101,7 @@ func mistakesCode(mistakes object.Errors) int {
 	usage, environment := true, true
 	for _, e := range mistakes.Failures() {
 		usage = usage && e.Stage == object.StageSpec && strings.HasPrefix(e.Pos.File, "--")
-		environment = environment && e.Pos.Line == 0 && isSystem(e.Err)
+		environment = environment && (e.Pos.Line == 0 || e.Stage == object.StageResolve) && isSystem(e.Err)
 	}
 	switch {
 	case usage:
@@ -99,6 +114,11 @@ func mistakesCode(mistakes object.Errors) int {
 
 // isSystem reports whether the operating system refused something.
 func isSystem(err error) bool {
+	for _, is := range []error{source.ErrUnavailable, source.ErrUnauthorized, source.ErrHostKey} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
 	var path *fs.PathError
 	var link *os.LinkError
 	var number syscall.Errno

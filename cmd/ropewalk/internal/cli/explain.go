@@ -61,7 +61,7 @@ func (a *app) runExplain(ctx context.Context, flags *projectFlags, own explainFl
 	}
 	e := explain(r.Plan, node)
 	for _, s := range r.Sources {
-		if s.Spec == node.ID.Spec() {
+		if s.Spec == node.ID.Spec() && s.Policy == "" {
 			e.Origin, e.Digest = s.Origin, s.Digest
 		}
 	}

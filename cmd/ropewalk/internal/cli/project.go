@@ -38,6 +38,7 @@ type projectFlags struct {
 	timeout       time.Duration
 	memory        size
 	workers       int
+	sources       sourceFlags
 	// repository and fluxNamespace are added by the commands that write.
 	repository    string
 	fluxNamespace string
@@ -75,6 +76,7 @@ func (p *projectFlags) add(cmd *cobra.Command) {
 	f.DurationVar(&p.timeout, "timeout", p.timeout, "limit of the evaluation of one spec")
 	f.Var(&p.memory, "memory", "limit of the memory of one evaluation")
 	f.IntVar(&p.workers, "workers", 0, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 evaluates in this process")
+	p.sources.add(cmd)
 }
 
 // options are what host is to load for the paths.
@@ -132,11 +134,24 @@ type rendered struct {
 // render loads and renders the project at paths. The caller closes what it
 // gets; an error needs no closing.
 func (a *app) render(ctx context.Context, p *projectFlags, paths []string) (rendered, error) {
+	return a.renderIn(ctx, p, "", paths)
+}
+
+// renderIn is render with paths that begin in a directory; "" is the working
+// directory.
+func (a *app) renderIn(ctx context.Context, p *projectFlags, dir string, paths []string) (rendered, error) {
 	opts, err := p.options(a, paths)
 	if err != nil {
 		return rendered{}, err
 	}
-	loaded, err := (host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}).Load(ctx, opts)
+	if dir != "" {
+		opts.Dir, opts.Root = dir, dir
+	}
+	h, err := a.connect(&p.sources, dir, paths, nil)
+	if err != nil {
+		return rendered{}, err
+	}
+	loaded, err := h.Load(ctx, opts)
 	a.texts = loaded.Texts
 	if err != nil {
 		return rendered{}, err

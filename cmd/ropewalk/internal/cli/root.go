@@ -103,7 +103,9 @@ the API's own schemas and your policies, and the same bytes on every machine.
   ropewalk render shop                       print its manifests
   ropewalk render shop --dialect argocd -o out
   ropewalk graph shop                        show what comes before what
-  ropewalk explain api/deployment shop       say why an object is where it is`,
+  ropewalk explain api/deployment shop       say why an object is where it is
+  ropewalk diff HEAD~1 shop                  say what a commit changes
+  ropewalk build shop --to oci://ghcr.io/acme/shop:v1`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -116,6 +118,7 @@ the API's own schemas and your policies, and the same bytes on every machine.
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(),
+		a.diffCommand(), a.buildCommand(), a.artifactCommand(), a.lockCommand(), a.cacheCommand(),
 		a.initCommand(), a.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -1,0 +1,377 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/statement"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/emit"
+)
+
+func (a *app) artifactCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "artifact",
+		Short: "Push, pull, copy, inspect, sign and prune artifacts",
+		Long: `Work with renders as OCI artifacts, in registries and in image layouts.
+` + placeHelp,
+	}
+	cmd.AddCommand(a.artifactPush(), a.artifactPull(), a.artifactCopy(), a.artifactTag(), a.artifactInspect(),
+		a.artifactSign(), a.artifactVerify(), a.artifactPrune(), a.artifactKeygen())
+	return cmd
+}
+
+// outcome prints what a command did: as data, or as text.
+func (a *app) outcome(format string, data any, text string) error {
+	if format != "json" {
+		return a.print(text)
+	}
+	out, err := encode(data)
+	if err != nil {
+		return err
+	}
+	return a.write(out)
+}
+
+// in opens a place, works there, and closes it.
+func (a *app) in(ctx context.Context, r *registryFlags, arg string, create bool, work func(place) error) (err error) {
+	p, err := a.open(ctx, r, arg, create)
+	if err != nil {
+		return err
+	}
+	err = placeError(p, work(p))
+	if closeErr := p.close(); err == nil && closeErr != nil {
+		err = &environmentError{err: closeErr}
+	}
+	return err
+}
+
+func (a *app) artifactPush() *cobra.Command {
+	var r registryFlags
+	var tags []string
+	var opts artifact.Options
+	format := newChoice("text", "json")
+	cmd := &cobra.Command{
+		Use:   "push DIR REFERENCE",
+		Short: "Push a directory of manifests",
+		Long: `Push a directory of manifests, such as what "render -o" wrote, as an artifact. "build"
+does both at once, and attaches the graph and the provenance, which are not known here.
+` + placeHelp,
+		Example: `  ropewalk artifact push out oci://ghcr.io/acme/shop:v1`,
+		Args:    cobra.ExactArgs(2),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			return a.in(ctx, &r, args[1], true, func(p place) error {
+				set, err := packDir(args[0], opts)
+				if err != nil {
+					return err
+				}
+				pushed, err := host.Publication{Set: set, Push: artifact.PushOptions{At: time.Now()}}.
+					Publish(ctx, p, append([]string{p.reference}, tags...))
+				if err != nil {
+					return err
+				}
+				return a.outcome(format.value, built{Reference: p.at(p.reference), Pushed: pushed, Objects: set.Whole.Files},
+					fmt.Sprintf("%s\n  digest   %s\n  changed  %s\n", p.at(p.reference), pushed.Digest, yesNo(pushed.Changed)))
+			})
+		}),
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&tags, "tag", nil, "another `TAG` to push it under; may be repeated")
+	f.StringVar(&opts.Source, "source", "", "`URL` of the repository that the manifests come from")
+	f.StringVar(&opts.Revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>")
+	format.add(cmd, "format", "how to print what was done")
+	r.add(cmd)
+	return cmd
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// packDir packs the manifests of a directory; folders below it are the barrier
+// layers of the flux dialect.
+func packDir(dir string, opts artifact.Options) (artifact.Set, error) {
+	var files []emit.File
+	var layers []emit.Layer
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && name != ".":
+			layers = append(layers, emit.Layer{Name: e.Name(), Dir: name})
+			return nil
+		case e.IsDir() || strings.HasPrefix(e.Name(), "."):
+			return nil
+		}
+		data, err := fs.ReadFile(os.DirFS(dir), name)
+		files = append(files, emit.File{Path: name, Data: data})
+		return err
+	})
+	if err != nil {
+		return artifact.Set{}, err
+	}
+	return host.Pack(files, layers, opts)
+}
+
+func (a *app) artifactPull() *cobra.Command {
+	var r registryFlags
+	var layer, output string
+	cmd := &cobra.Command{
+		Use:   "pull REFERENCE -o DIR",
+		Short: "Write the manifests of an artifact into a directory",
+		Long: `Write the manifests of an artifact into a directory, which is replaced as a whole or
+not at all.
+` + placeHelp,
+		Example: `  ropewalk artifact pull oci://ghcr.io/acme/shop:v1 -o out`,
+		Args:    cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			if output == "" {
+				return usagef("add -o DIR", "-o is missing")
+			}
+			return a.in(ctx, &r, args[0], false, func(p place) error {
+				bar := newTransfer(a.Streams, "pulling")
+				defer bar.clear()
+				pulled, err := artifact.Pull(ctx, p, p.reference, artifact.PullOptions{Layer: layer, Progress: bar.add})
+				if err != nil {
+					return err
+				}
+				bar.clear()
+				files := make([]emit.File, 0, len(pulled.Files))
+				for _, f := range pulled.Files {
+					files = append(files, emit.File{Path: f.Path, Data: f.Data})
+				}
+				if err := host.WriteDir(output, files); err != nil {
+					return err
+				}
+				a.note("%s of %s written to %s\n", plural(len(files), "file"), pulled.Digest, a.paint.bold(output))
+				return nil
+			})
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVarP(&output, "output", "o", "", "`DIR` to write to")
+	f.StringVar(&layer, "layer", "", "`NAME` of the barrier layer to pull; all of them where it is not given")
+	r.add(cmd)
+	return cmd
+}
+
+func (a *app) artifactCopy() *cobra.Command {
+	var r registryFlags
+	opts := artifact.CopyOptions{Referrers: true}
+	var bare bool
+	format := newChoice("text", "json")
+	cmd := &cobra.Command{
+		Use:   "copy FROM TO",
+		Short: "Copy an artifact with its signatures and attestations",
+		Long: `Copy an artifact from a registry or a layout to another one, with its barrier layers and
+everything that is attached to it. Digests stay as they are, so signatures do too.
+` + placeHelp,
+		Example: `  ropewalk artifact copy oci://ghcr.io/acme/shop:v1 oci://registry.prod.acme.com/shop:v1
+  ropewalk artifact copy oci-layout:out/shop oci://ghcr.io/acme/shop:v1`,
+		Args: cobra.ExactArgs(2),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			opts.Referrers = !bare
+			return a.in(ctx, &r, args[0], false, func(from place) error {
+				return a.in(ctx, &r, args[1], true, func(to place) error {
+					return a.copyArtifact(ctx, from, to, opts, format.value)
+				})
+			})
+		}),
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&opts.Tags, "tag", nil, "another `TAG` at the destination; may be repeated")
+	f.BoolVar(&bare, "bare", false, "leave signatures and attestations behind")
+	f.BoolVar(&opts.Quick, "quick", false, "believe that a destination which has the artifact has all that is attached too")
+	format.add(cmd, "format", "how to print what was done")
+	r.add(cmd)
+	return cmd
+}
+
+func (a *app) copyArtifact(ctx context.Context, from, to place, opts artifact.CopyOptions, format string) error {
+	tag := to.reference
+	if !to.given && from.given && !strings.HasPrefix(from.reference, "sha256:") {
+		tag = from.reference
+	}
+	bar := newTransfer(a.Streams, "copying")
+	defer bar.clear()
+	opts.Tags, opts.At, opts.Progress = append([]string{tag}, opts.Tags...), time.Now(), bar.add
+	if host, repository, _ := strings.Cut(from.repository, "/"); host != "" && strings.HasPrefix(to.repository, host+"/") {
+		opts.MountFrom = repository
+	}
+	copied, err := artifact.Copy(ctx, from, to, from.reference, opts)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	return a.outcome(format, copied, fmt.Sprintf("%s\n  digest    %s\n  changed   %s\n  attached  %s copied\n",
+		to.at(tag), copied.Digest, yesNo(copied.Changed), plural(len(copied.Referrers), "referrer")))
+}
+
+func (a *app) artifactTag() *cobra.Command {
+	var r registryFlags
+	cmd := &cobra.Command{
+		Use:     "tag REFERENCE TAG...",
+		Short:   "Give an artifact more tags",
+		Long:    "Give an artifact more tags in its repository or layout.\n" + placeHelp,
+		Example: `  ropewalk artifact tag oci://ghcr.io/acme/shop:v1 stable`,
+		Args:    cobra.MinimumNArgs(2),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			return a.in(ctx, &r, args[0], false, func(p place) error {
+				digest, err := artifact.Tag(ctx, p, p.reference, args[1:]...)
+				if err != nil {
+					return err
+				}
+				for _, tag := range args[1:] {
+					if err := a.print(p.at(tag) + " " + digest + "\n"); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}),
+	}
+	r.add(cmd)
+	return cmd
+}
+
+func (a *app) artifactInspect() *cobra.Command {
+	var r registryFlags
+	var layer, show string
+	format := newChoice("text", "json")
+	cmd := &cobra.Command{
+		Use:   "inspect REFERENCE",
+		Short: "Say what is in an artifact, and what is attached to it",
+		Long: `Say what an artifact is, which files it holds and what is attached to it: signatures,
+the graph, provenance, images. With --show, print what is attached.
+` + placeHelp,
+		Example: `  ropewalk artifact inspect oci-layout:out/shop
+  ropewalk artifact inspect oci://ghcr.io/acme/shop:v1 --show provenance | jq .predicate`,
+		Args: cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			return a.in(ctx, &r, args[0], false, func(p place) error {
+				if show != "" {
+					return a.showAttached(ctx, p, show)
+				}
+				found, err := artifact.Inspect(ctx, p, p.reference, artifact.PullOptions{Layer: layer})
+				if err != nil {
+					return err
+				}
+				found.Reference = p.at(p.reference)
+				return a.outcome(format.value, found, inspectionText(found))
+			})
+		}),
+	}
+	f := cmd.Flags()
+	f.StringVar(&layer, "layer", "", "`NAME` of the barrier layer to look at")
+	f.StringVar(&show, "show", "", "`WHAT` to print: manifest, graph, provenance or sbom")
+	format.add(cmd, "format", "how to print it")
+	r.add(cmd)
+	return cmd
+}
+
+// showAttached prints the manifest, or a statement that is attached.
+func (a *app) showAttached(ctx context.Context, p place, what string) error {
+	if what == "manifest" {
+		_, content, err := p.FetchReference(ctx, p.reference)
+		if err != nil {
+			return err
+		}
+		defer content.Close() //nolint:errcheck // it is read only
+		data, err := readBounded(content)
+		if err != nil {
+			return err
+		}
+		return a.write(append(data, '\n'))
+	}
+	predicates := map[string]string{
+		"graph": statement.PredicateGraph, "provenance": statement.PredicateProvenance, "sbom": statement.PredicateSBOM,
+	}
+	predicate, ok := predicates[what]
+	if !ok {
+		return usagef("expected manifest, graph, provenance or sbom", "--show %s", what)
+	}
+	subject, err := p.Resolve(ctx, p.reference)
+	if err != nil {
+		return err
+	}
+	text, err := artifact.Attached(ctx, p, subject, predicate)
+	if err != nil {
+		return err
+	}
+	return a.write(append(text, '\n'))
+}
+
+func inspectionText(i artifact.Inspection) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-9s"+format+"\n", append([]any{name}, args...)...)
+	}
+	b.WriteString(i.Reference + "\n")
+	line("digest", "%s", i.Digest)
+	if i.Tree != "" {
+		line("tree", "%s", i.Tree)
+	}
+	line("type", "%s", strings.Join(nonEmpty(i.MediaType, i.ArtifactType), " "))
+	for _, name := range []string{artifact.AnnotationSource, artifact.AnnotationRevision} {
+		if v := i.Annotations[name]; v != "" {
+			line(name[strings.LastIndexByte(name, '.')+1:], "%s", v)
+		}
+	}
+	for _, l := range i.Blobs {
+		line("blob", "%s %s %s", l.MediaType, l.Digest, bytesText(l.Size))
+	}
+	for _, l := range i.Layers {
+		line("layer", "%s %s", l.Name, l.Digest)
+	}
+	for _, ref := range i.Referrers {
+		kind := ref.Annotations["dev.sigstore.bundle.predicateType"]
+		line("attached", "%s", strings.Join(nonEmpty(attachedName(kind), ref.ArtifactType, ref.Digest), " "))
+	}
+	if i.Simple != "" {
+		line("attached", "signature of cosign v2 %s", i.Simple)
+	}
+	if i.NotRender != "" {
+		line("files", "none: %s", i.NotRender)
+	}
+	for _, f := range i.Files {
+		line("file", "%s %s", f.Path, bytesText(f.Size))
+	}
+	return b.String()
+}
+
+// attachedName is a predicate type in a word.
+func attachedName(predicate string) string {
+	switch predicate {
+	case statement.PredicateSignature:
+		return "signature"
+	case statement.PredicateGraph:
+		return "graph"
+	case statement.PredicateProvenance:
+		return "provenance"
+	case statement.PredicateSBOM:
+		return "sbom"
+	}
+	return predicate
+}
+
+func nonEmpty(words ...string) (out []string) {
+	for _, w := range words {
+		if w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}

@@ -1,0 +1,225 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/signature"
+)
+
+func (a *app) artifactSign() *cobra.Command {
+	var r registryFlags
+	var key string
+	format := newChoice("text", "json")
+	cmd := &cobra.Command{
+		Use:   "sign REFERENCE --key FILE",
+		Short: "Sign an artifact and its barrier layers",
+		Long: `Sign an artifact and its barrier layers with a private key, as a Sigstore bundle that is
+attached to it. No server is asked but the registry. The same key signs to the same
+bytes, so that signing twice changes nothing.
+` + placeHelp,
+		Example: `  ropewalk artifact keygen release
+  ropewalk artifact sign oci://ghcr.io/acme/shop:v1 --key release.key`,
+		Args: cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			if key == "" {
+				return usagef("add --key FILE; \"ropewalk artifact keygen\" makes one", "--key is missing")
+			}
+			signer, err := readSigner(key)
+			if err != nil {
+				return err
+			}
+			return a.in(ctx, &r, args[0], false, func(p place) error {
+				signed, err := artifact.SignSet(ctx, p, p.reference, signer)
+				if err != nil {
+					return err
+				}
+				var text strings.Builder
+				for _, s := range signed {
+					fmt.Fprintf(&text, "%s signed by %s\n", p.at(s.Digest), s.Signature)
+				}
+				return a.outcome(format.value, signed, text.String())
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&key, "key", "", "`FILE` of the private key (PEM, cosign's own too; its password is in\n$COSIGN_PASSWORD)")
+	format.add(cmd, "format", "how to print what was done")
+	r.add(cmd)
+	return cmd
+}
+
+func (a *app) artifactVerify() *cobra.Command {
+	var r registryFlags
+	var keys []string
+	format := newChoice("text", "json")
+	cmd := &cobra.Command{
+		Use:   "verify REFERENCE --key FILE",
+		Short: "Check that an artifact is signed by a known key",
+		Long: `Check that an artifact and each of its barrier layers is signed by one of the public
+keys, by a Sigstore bundle or by a signature of cosign v2, and that its content is what
+its digests say. Exit code 1 says that it is not.
+` + placeHelp,
+		Example: `  ropewalk artifact verify oci://ghcr.io/acme/shop:v1 --key release.pub`,
+		Args:    cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			verifier, err := readVerifier(keys)
+			if err != nil {
+				return err
+			}
+			return a.in(ctx, &r, args[0], false, func(p place) error {
+				digests, err := artifact.VerifySet(ctx, p, p.reference, verifier)
+				if err != nil {
+					return err
+				}
+				// A signature is of a manifest; the manifest must be that of the content.
+				if _, err := artifact.Inspect(ctx, p, digests[0], artifact.PullOptions{}); err != nil {
+					return err
+				}
+				var text strings.Builder
+				for _, d := range digests {
+					text.WriteString(p.at(d) + " is signed by a known key\n")
+				}
+				return a.outcome(format.value, map[string]any{"verified": digests}, text.String())
+			})
+		}),
+	}
+	cmd.Flags().StringArrayVar(&keys, "key", nil, "`FILE` of a public key (PEM); may be repeated")
+	format.add(cmd, "format", "how to print it")
+	r.add(cmd)
+	return cmd
+}
+
+// readVerifier reads public keys.
+func readVerifier(names []string) (*signature.Verifier, error) {
+	if len(names) == 0 {
+		return nil, usagef("add --key FILE of the public key", "--key is missing")
+	}
+	var all [][]byte
+	for _, name := range names {
+		data, err := os.ReadFile(name) //nolint:gosec // the user names it
+		if err != nil {
+			return nil, &environmentError{err: err}
+		}
+		all = append(all, data)
+	}
+	verifier, err := signature.ParsePublicKeys(all...)
+	if err != nil {
+		return nil, &environmentError{err: err}
+	}
+	return verifier, nil
+}
+
+func (a *app) artifactPrune() *cobra.Command {
+	var r registryFlags
+	var keep int
+	var older time.Duration
+	var dry bool
+	format := newChoice("text", "json")
+	cmd := &cobra.Command{
+		Use:   "prune REFERENCE",
+		Short: "Delete old pushes",
+		Long: `Delete what was pushed by Ropewalk, is old, and has no tag that somebody gave it, with
+all that is attached to it. What the barrier layers of a push that stays need, stays.
+A registry that refuses to delete is said, and is no failure.
+` + placeHelp,
+		Example: `  ropewalk artifact prune oci://ghcr.io/acme/shop --keep 10 --dry-run`,
+		Args:    cobra.ExactArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			opts := artifact.PruneOptions{Keep: keep, DryRun: dry}
+			if older > 0 {
+				opts.After = time.Now().Add(-older)
+			}
+			return a.in(ctx, &r, args[0], false, func(p place) error {
+				pruned, err := artifact.Prune(ctx, p, opts)
+				if err != nil {
+					return err
+				}
+				return a.outcome(format.value, pruned, prunedText(pruned, dry))
+			})
+		}),
+	}
+	f := cmd.Flags()
+	f.IntVar(&keep, "keep", 10, "`N` of the newest pushes to keep")
+	f.DurationVar(&older, "older-than", 0, "keep what is younger than `DURATION`, such as 720h")
+	f.BoolVar(&dry, "dry-run", false, "delete nothing, and say what would go")
+	format.add(cmd, "format", "how to print what was done")
+	r.add(cmd)
+	return cmd
+}
+
+func prunedText(p artifact.Pruned, dry bool) string {
+	var b strings.Builder
+	verb := "deleted"
+	if dry {
+		verb = "would delete"
+	}
+	for _, d := range p.Deleted {
+		fmt.Fprintf(&b, "%s %s\n", verb, d)
+	}
+	for _, d := range p.Refused {
+		fmt.Fprintf(&b, "not deleted: %s: %s\n", d, p.Reason)
+	}
+	fmt.Fprintf(&b, "%d kept, %d %s, %d refused\n", len(p.Kept), len(p.Deleted), verb, len(p.Refused))
+	return b.String()
+}
+
+func (a *app) artifactKeygen() *cobra.Command {
+	return &cobra.Command{
+		Use:   "keygen NAME",
+		Short: "Make a key pair to sign with",
+		Long: `Make a key pair: NAME.key, which nobody else may read, and NAME.pub. Files that are
+there already are not touched. The private key has no password; cosign makes one with
+a password, and its keys work here too.`,
+		Example: `  ropewalk artifact keygen release`,
+		Args:    cobra.ExactArgs(1),
+		RunE: a.run(func(_ context.Context, args []string) error {
+			private, public, err := signature.GenerateKey()
+			if err != nil {
+				return &environmentError{err: err}
+			}
+			if err := newFile(args[0]+".key", private, 0o600); err != nil {
+				return err
+			}
+			if err := newFile(args[0]+".pub", public, 0o644); err != nil {
+				_ = os.Remove(args[0] + ".key")
+				return err
+			}
+			a.note("%s.key and %s.pub are written; keep the first one secret\n", args[0], args[0])
+			return nil
+		}),
+	}
+}
+
+// newFile writes a file that must not be there yet.
+func newFile(name string, data []byte, mode os.FileMode) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode) //nolint:gosec // the user names it
+	if err != nil {
+		return &environmentError{err: err}
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return &environmentError{err: err}
+	}
+	return nil
+}
+
+// readBounded reads what is small by its nature, such as a manifest.
+func readBounded(r io.Reader) ([]byte, error) {
+	const limit = 4 << 20
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && len(data) > limit {
+		err = fmt.Errorf("it is larger than %s", bytesText(limit))
+	}
+	return data, err
+}

@@ -1,0 +1,244 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/signature"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/diff"
+)
+
+// buildFlags are those of build beside those of every project.
+type buildFlags struct {
+	projectFlags
+	to       string
+	tags     []string
+	signKey  string
+	source   string
+	revision string
+	format   choice
+}
+
+func (a *app) buildCommand() *cobra.Command {
+	var flags buildFlags
+	cmd := &cobra.Command{
+		Use:   "build [PATH...|-] --to REFERENCE",
+		Short: "Render specs and push the manifests as an artifact",
+		Long: `Render specs, pack the manifests as an OCI artifact that Flux and Argo CD both take, and
+push it to a registry or into an image layout. The graph, the provenance and a list of
+the images are attached to it; with --sign-key all of it is signed. Tags move last.
+
+The same render gives the same digest everywhere. Where the tag leads to the same
+manifests already, nothing is pushed.
+` + placeHelp + `
+` + projectHelp + `
+
+` + exitCodes,
+		Example: `  ropewalk build shop --to oci-layout:out/shop            no registry, no account
+  ropewalk build shop --dialect flux --to oci://ghcr.io/acme/shop:v1.4.0 --tag latest
+  ropewalk build --env prod --to oci://ghcr.io/acme/shop:prod --sign-key cosign.key
+  ropewalk build shop --to oci-archive:shop.tar --format json | jq -r .digest`,
+		RunE: a.run(func(ctx context.Context, args []string) error { return a.runBuild(ctx, &flags, args) }),
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.to, "to", "", "`REFERENCE` to push to")
+	f.StringArrayVar(&flags.tags, "tag", nil, "another `TAG` to push it under; may be repeated")
+	f.StringVar(&flags.signKey, "sign-key", "", "`FILE` of the private key to sign with (PEM, cosign's own too; its password is\nin $COSIGN_PASSWORD)")
+	f.StringVar(&flags.source, "source", "", "`URL` of the repository that the specs come from, for the engines to show")
+	f.StringVar(&flags.revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>, for commit statuses")
+	flags.format = newChoice("text", "json")
+	flags.format.add(cmd, "format", "how to print what was done")
+	flags.add(cmd)
+	return cmd
+}
+
+// built is what build says of itself.
+type built struct {
+	Reference string `json:"reference"`
+	artifact.Pushed
+	Objects int `json:"objects"`
+	Waves   int `json:"waves"`
+	// Changes are the differences to what the tag led to before, by kind; nil
+	// where nothing was there or nothing changed.
+	Changes map[diff.Kind]int `json:"changes,omitempty"`
+	Dangers int               `json:"dangers,omitempty"`
+	Signed  bool              `json:"signed,omitempty"`
+}
+
+func (a *app) runBuild(ctx context.Context, flags *buildFlags, paths []string) error {
+	a.json = flags.format.value == "json"
+	if flags.to == "" {
+		return usagef("add --to oci://REGISTRY/REPOSITORY[:TAG] or --to oci-layout:DIR", "--to is missing")
+	}
+	signer, err := readSigner(flags.signKey)
+	if err != nil {
+		return err
+	}
+	to, err := a.open(ctx, &flags.sources.registryFlags, flags.to, true)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(to.reference, "sha256:") {
+		return usagef("write a tag, or none for latest", "--to %s: nothing can be pushed to a digest", flags.to)
+	}
+	r, err := a.render(ctx, &flags.projectFlags, paths)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	a.warn(r.Warnings)
+	out, err := a.push(ctx, flags, r, to, signer)
+	if closeErr := to.close(); err == nil && closeErr != nil {
+		err = &environmentError{err: closeErr}
+	}
+	if err != nil {
+		return err
+	}
+	return a.printBuilt(out)
+}
+
+// push packs and pushes a render.
+func (a *app) push(ctx context.Context, flags *buildFlags, r rendered, to place, signer *signature.Signer) (built, error) {
+	set, err := host.Pack(r.Files, r.Layers, artifact.Options{Source: flags.source, Revision: flags.revision})
+	if err != nil {
+		return built{}, err
+	}
+	graph, err := r.Plan.Document().JSON()
+	if err != nil {
+		return built{}, err
+	}
+	bar := newTransfer(a.Streams, "pushing")
+	defer bar.clear()
+	pushed, err := host.Publication{
+		Set: set, Graph: graph, Build: host.BuildOf(r.Loaded, r.Sources, currentRelease().Version),
+		Images: host.Images(r.Plan.Graph.Nodes), Signer: signer,
+		Push: artifact.PushOptions{At: time.Now(), Progress: bar.add},
+	}.Publish(ctx, to, append([]string{to.reference}, flags.tags...))
+	bar.clear()
+	if err != nil {
+		return built{}, placeError(to, err)
+	}
+	out := built{
+		Reference: to.at(to.reference), Pushed: pushed, Objects: len(r.Plan.Graph.Nodes), Waves: len(r.Plan.Waves),
+		Signed: signer != nil && pushed.Changed,
+	}
+	if pushed.Changed && pushed.Previous != "" {
+		out.Changes, out.Dangers = a.sincePush(ctx, r, to, pushed.Previous)
+	}
+	return out, nil
+}
+
+// sincePush counts what is different to an earlier push. It is an extra: where
+// that cannot be read any more, nothing is said.
+func (a *app) sincePush(ctx context.Context, r rendered, to place, digest string) (map[diff.Kind]int, int) {
+	before, err := pulledSide(ctx, to, digest)
+	if err != nil {
+		return nil, 0
+	}
+	after, err := host.RenderSide("now", r.Result)
+	if err != nil {
+		return nil, 0
+	}
+	report := diff.Compare(before, after)
+	out := map[diff.Kind]int{}
+	for _, c := range report.Changes {
+		out[c.Kind]++
+	}
+	return out, report.Dangers()
+}
+
+func (a *app) printBuilt(out built) error {
+	if a.json {
+		data, err := encode(out)
+		if err != nil {
+			return err
+		}
+		return a.write(data)
+	}
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-9s"+format+"\n", append([]any{name}, args...)...)
+	}
+	b.WriteString(out.Reference + "\n")
+	line("digest", "%s", out.Digest)
+	line("tree", "%s", out.Tree)
+	line("holds", "%s in %s", plural(out.Objects, "object"), plural(out.Waves, "wave"))
+	for _, l := range out.Layers {
+		line("layer", "%s %s", l.Name, l.Digest)
+	}
+	switch {
+	case !out.Changed:
+		line("changed", "no: the manifests are what the tag led to already; nothing was pushed")
+	case out.Changes == nil:
+		line("changed", "yes: %s pushed", bytesText(out.Uploaded))
+	default:
+		line("changed", "yes: %s; %s pushed", changesText(out), bytesText(out.Uploaded))
+	}
+	if len(out.Tags) > 1 {
+		line("tags", "%s", strings.Join(out.Tags, ", "))
+	}
+	if out.Signed {
+		line("signed", "yes, with all that is attached")
+	}
+	return a.print(b.String())
+}
+
+func changesText(out built) string {
+	var parts []string
+	for _, k := range []diff.Kind{diff.Created, diff.Changed, diff.Recreated, diff.Moved, diff.Deleted} {
+		if n := out.Changes[k]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, k))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"no object"}
+	}
+	if out.Dangers > 0 {
+		parts = append(parts, plural(out.Dangers, "danger")+": see ropewalk diff")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// bytesText is a size as people read it.
+func bytesText(n int64) string {
+	const unit = 1024
+	switch {
+	case n < unit:
+		return fmt.Sprintf("%d B", n)
+	case n < unit*unit:
+		return fmt.Sprintf("%.1f KiB", float64(n)/unit)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/unit/unit)
+}
+
+// readSigner reads a private key; nil where name is "".
+func readSigner(name string) (*signature.Signer, error) {
+	if name == "" {
+		return nil, nil //nolint:nilnil // no key is no signer
+	}
+	data, err := os.ReadFile(name) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, &environmentError{err: err}
+	}
+	signer, err := signature.ParsePrivateKey(data, func() ([]byte, error) {
+		password, set := os.LookupEnv("COSIGN_PASSWORD")
+		if !set {
+			return nil, fmt.Errorf("the key has a password: put it into $COSIGN_PASSWORD")
+		}
+		return []byte(password), nil
+	})
+	if err != nil {
+		return nil, &environmentError{err: fmt.Errorf("%s: %w", name, err)}
+	}
+	return signer, nil
+}

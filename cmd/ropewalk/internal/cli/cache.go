@@ -1,0 +1,134 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/source/cache"
+)
+
+func (a *app) cacheCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cache",
+		Short: "List, check and prune the cache of modules and renders",
+		Long: `Look after the cache: what was fetched, where mutable references led, and finished
+renders. Everything in it can be fetched or made again. Dependencies of CUE modules
+are in the cache of CUE.`,
+	}
+	cmd.AddCommand(a.cacheLs(), a.cachePrune(), a.cacheVerify())
+	return cmd
+}
+
+func (a *app) cacheLs() *cobra.Command {
+	var dir string
+	format := newChoice("text", "json")
+	cmd := &cobra.Command{
+		Use: "ls", Short: "List what is in the cache",
+		Long:    "List what is in the cache, with its size and when it was last used.",
+		Example: "  ropewalk cache ls", Args: cobra.NoArgs,
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			store, err := openCache(dir)
+			if err != nil {
+				return err
+			}
+			entries := []cache.Entry{}
+			var b strings.Builder
+			t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+			_, _ = fmt.Fprintln(t, "KIND\tSIZE\tUSED\tKEY")
+			for e, err := range store.Ls(ctx) {
+				if err != nil {
+					return &environmentError{err: err}
+				}
+				entries = append(entries, e)
+				_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", e.Kind, bytesText(e.Size), e.Used.UTC().Format(time.RFC3339), oneLine(e.Key))
+			}
+			_ = t.Flush() // A builder takes everything.
+			return a.outcome(format.value, entries, b.String())
+		}),
+	}
+	addCacheDir(cmd, &dir)
+	format.add(cmd, "format", "how to print it")
+	return cmd
+}
+
+// oneLine is text without what would break a table.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
+}
+
+func (a *app) cachePrune() *cobra.Command {
+	var dir, kind string
+	var opts cache.PruneOptions
+	var limit size
+	cmd := &cobra.Command{
+		Use: "prune", Short: "Delete what was not used for longest",
+		Long: "Delete what was not used for longest, down to a size, or what is older than a time.",
+		Example: `  ropewalk cache prune --older-than 720h
+  ropewalk cache prune --max-size 100MiB
+  ropewalk cache prune --all`,
+		Args: cobra.NoArgs,
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			store, err := openCache(dir)
+			if err != nil {
+				return err
+			}
+			opts.Kind, opts.MaxBytes = kind, int64(limit)
+			if !opts.All && opts.OlderThan == 0 && opts.MaxBytes == 0 {
+				return usagef("add --all, --older-than or --max-size", "nothing says what to delete")
+			}
+			pruned, err := store.Prune(ctx, opts)
+			if err != nil {
+				return &environmentError{err: err}
+			}
+			return a.print(fmt.Sprintf("%s deleted, %s\n", plural(pruned.Entries, "file"), bytesText(pruned.Bytes)))
+		}),
+	}
+	f := cmd.Flags()
+	f.BoolVar(&opts.All, "all", false, "delete everything")
+	f.DurationVar(&opts.OlderThan, "older-than", 0, "delete what was not used for `DURATION`, such as 720h")
+	f.Var(&limit, "max-size", "delete what was not used for longest until the rest is not larger")
+	f.StringVar(&kind, "kind", "", "`KIND` to delete: tree, pointer, resolution or render; all where it is not given")
+	addCacheDir(cmd, &dir)
+	return cmd
+}
+
+func (a *app) cacheVerify() *cobra.Command {
+	var dir string
+	var opts cache.VerifyOptions
+	cmd := &cobra.Command{
+		Use: "verify", Short: "Check that the cache holds what it says",
+		Long:    "Read every entry and check it against its digest. Exit code 1 says that one is bad.",
+		Example: "  ropewalk cache verify --remove", Args: cobra.NoArgs,
+		RunE: a.run(func(ctx context.Context, _ []string) error {
+			store, err := openCache(dir)
+			if err != nil {
+				return err
+			}
+			report, err := store.Verify(ctx, opts)
+			if err != nil {
+				return &environmentError{err: err}
+			}
+			for _, e := range report.Bad {
+				a.note("bad: %s\n", oneLine(e.File))
+			}
+			if err := a.print(fmt.Sprintf("%s in %s, %d bad, %d left over\n", bytesText(report.Bytes), plural(report.Entries, "file"), len(report.Bad), len(report.Stale))); err != nil {
+				return err
+			}
+			if len(report.Bad) > 0 {
+				return errDifferentReported()
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&opts.Remove, "remove", false, "delete what is bad or left over")
+	addCacheDir(cmd, &dir)
+	return cmd
+}

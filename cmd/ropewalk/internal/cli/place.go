@@ -1,0 +1,157 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
+)
+
+// placeHelp says how artifacts are named.
+const placeHelp = `
+REFERENCE is oci://REGISTRY/REPOSITORY[:TAG|@DIGEST], oci-layout:DIR[:TAG|@DIGEST] for a
+directory, or oci-archive:FILE.tar[:TAG|@DIGEST]; the tag is latest where there is none.
+Credentials are those of docker (` + "`docker login`" + `).`
+
+// registryFlags are those of every command that speaks to registries.
+type registryFlags struct {
+	plainHTTP []string
+	ca        []string
+}
+
+func (r *registryFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&r.plainHTTP, "plain-http", nil, "`HOST[:PORT]` of a registry to speak to without TLS; may be repeated")
+	f.StringArrayVar(&r.ca, "ca", nil, "`FILE` of certificate authorities to trust beside those of the system; may be\nrepeated")
+}
+
+// registries connects to registries as the user does.
+func (r *registryFlags) registries() (*remote.Registries, error) {
+	out := &remote.Registries{
+		Credentials: remote.DockerConfig(dockerConfig()),
+		PlainHTTP:   func(host string) bool { return slices.Contains(r.plainHTTP, host) },
+		Proxy:       http.ProxyFromEnvironment,
+		UserAgent:   "ropewalk/" + currentRelease().Version,
+	}
+	for _, name := range r.ca {
+		data, err := os.ReadFile(name) //nolint:gosec // the user names it
+		if err != nil {
+			return nil, &environmentError{err: err}
+		}
+		if out.CA == nil {
+			out.CA = map[string][]byte{}
+		}
+		out.CA[""] = append(append(out.CA[""], data...), '\n')
+	}
+	return out, nil
+}
+
+// dockerConfig is the file of docker's credentials.
+func dockerConfig() string {
+	if dir := os.Getenv("DOCKER_CONFIG"); dir != "" {
+		return filepath.Join(dir, "config.json")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".docker", "config.json")
+}
+
+// isArtifact reports whether an argument names an artifact.
+func isArtifact(arg string) bool {
+	for _, prefix := range []string{"oci://", string(artifact.LayoutDir) + ":", string(artifact.LayoutFile) + ":"} {
+		if strings.HasPrefix(arg, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// place is where an artifact is, or will be.
+type place struct {
+	artifact.Store
+	// name is the place without tag and digest, with its prefix.
+	name string
+	// reference is the tag or the digest; given says that the user wrote one.
+	reference string
+	given     bool
+	// repository is the name in its registry, "" for layouts.
+	repository string
+	// close ends the use of the place; an archive is written only then.
+	close func() error
+}
+
+// at is the place with a reference, as the user would write it.
+func (p place) at(reference string) string {
+	if strings.HasPrefix(reference, "sha256:") {
+		return p.name + "@" + reference
+	}
+	return p.name + ":" + reference
+}
+
+// open opens the place that arg names; create makes a layout that is not there.
+func (a *app) open(ctx context.Context, r *registryFlags, arg string, create bool) (place, error) {
+	at, err := artifact.ParseLocation(arg)
+	if err != nil {
+		return place{}, &usageError{err: err}
+	}
+	p := place{
+		name: string(at.Kind) + ":" + at.Name, reference: cmp.Or(at.Digest, at.Tag, "latest"),
+		given: at.Tag != "" || at.Digest != "", close: func() error { return nil },
+	}
+	if at.Kind == artifact.Registry {
+		p.name, p.repository = "oci://"+at.Name, at.Name
+		registries, err := r.registries()
+		if err != nil {
+			return place{}, err
+		}
+		repository, err := registries.Repository(ctx, at.Name, nil)
+		if err != nil {
+			return place{}, &usageError{err: err}
+		}
+		p.Store = repository
+		return p, nil
+	}
+	openLayout := artifact.OpenLayout
+	if at.Kind == artifact.LayoutFile {
+		openLayout = artifact.OpenArchive
+	}
+	layout, err := openLayout(at.Name, create)
+	if err != nil {
+		return place{}, &environmentError{err: err}
+	}
+	p.Store, p.close = layout, layout.Close
+	return p, nil
+}
+
+// placeError is what went wrong at a place, as users read it.
+func placeError(p place, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	own := false
+	for _, is := range []error{artifact.ErrSignature, artifact.ErrDigest, artifact.ErrShape, artifact.ErrLimit, artifact.ErrReference} {
+		own = own || errors.Is(err, is)
+	}
+	if p.repository != "" && !own {
+		err = remote.Explain(err, p.at(p.reference))
+	}
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return err
+	}
+	return &environmentError{err: err}
+}

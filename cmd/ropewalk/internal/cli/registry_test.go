@@ -1,0 +1,189 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/test/servers"
+)
+
+const shop = "../../../../cue/examples/shop"
+
+// call runs the command line, with nothing of the user's own.
+func call(t *testing.T, args ...string) (code int, out, diagnostics string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = Run(t.Context(), args, Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
+	return code, stdout.String(), stderr.String()
+}
+
+// good runs the command line, which must succeed.
+func good(t *testing.T, args ...string) string {
+	t.Helper()
+	code, out, diagnostics := call(t, args...)
+	require.Zero(t, code, "%s: %s", strings.Join(args, " "), diagnostics)
+	return out
+}
+
+// alone gives the process a home of its own.
+func alone(t *testing.T) {
+	t.Helper()
+	home := t.TempDir()
+	for name, value := range map[string]string{
+		"HOME": home, "XDG_CACHE_HOME": home, "ROPEWALK_CACHE": filepath.Join(home, "cache"), "DOCKER_CONFIG": home,
+		"CUE_CACHE_DIR": home, "CUE_REGISTRY": "none",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+// registries are both kinds: one with referrers, one without.
+func registries() map[string]func(testing.TB, ...servers.Option) *servers.OCI {
+	return map[string]func(testing.TB, ...servers.Option) *servers.OCI{"docker-registry": servers.Registry, "with referrers": servers.InProcess}
+}
+
+func TestBuildTwiceIsOnePush(t *testing.T) {
+	alone(t)
+	for name, start := range registries() {
+		t.Run(name, func(t *testing.T) {
+			server := start(t)
+			build := func(args ...string) built {
+				var out built
+				text := good(t, append([]string{
+					"build", shop, "--dialect", "flux", "--to", "oci://" + server.Host + "/shop:v1", "--plain-http", server.Host, "--format", "json",
+				}, args...)...)
+				require.NoError(t, json.Unmarshal([]byte(text), &out))
+				return out
+			}
+			first := build()
+			require.True(t, first.Changed)
+			require.Len(t, first.Layers, 4)
+			server.Reset()
+			second := build("--revision", "main@sha1:0123456789012345678901234567890123456789")
+			require.False(t, second.Changed)
+			require.Equal(t, first.Digest, second.Digest)
+			require.LessOrEqual(t, len(server.Requests()), 2, server.Lines())
+
+			third := build("--set", "storefront:image=docker.io/nginxinc/nginx-unprivileged:2")
+			require.True(t, third.Changed)
+			require.Equal(t, first.Digest, third.Previous)
+			require.Equal(t, map[string]int{"changed": 1}, kindsOf(third))
+			require.Equal(t, first.Layers[0], third.Layers[0], "a layer whose files are the same keeps its digest")
+		})
+	}
+}
+
+func kindsOf(b built) map[string]int {
+	out := map[string]int{}
+	for k, n := range b.Changes {
+		out[string(k)] = n
+	}
+	return out
+}
+
+func TestSignedArtifactsAreVerifiedAndCopied(t *testing.T) {
+	alone(t)
+	for name, start := range registries() {
+		t.Run(name, func(t *testing.T) {
+			server, second := start(t), servers.Registry(t)
+			plain := []string{"--plain-http", server.Host, "--plain-http", second.Host}
+			run := func(args ...string) string { return good(t, append(args, plain...)...) }
+			key := filepath.Join(t.TempDir(), "release")
+			good(t, "artifact", "keygen", key)
+			ref, mirror := "oci://"+server.Host+"/shop:v1", "oci://"+second.Host+"/mirror:v1"
+
+			run("build", shop, "--dialect", "flux", "--to", ref)
+			code, _, diagnostics := call(t, append([]string{"artifact", "verify", ref, "--key", key + ".pub"}, plain...)...)
+			require.Equal(t, Findings, code, diagnostics)
+			run("artifact", "sign", ref, "--key", key+".key")
+			require.Equal(t, 5, strings.Count(run("artifact", "verify", ref, "--key", key+".pub"), "is signed by a known key"))
+
+			var graph struct {
+				Predicate struct{ Waves int }
+			}
+			require.NoError(t, json.Unmarshal([]byte(run("artifact", "inspect", ref, "--show", "graph")), &graph))
+			require.Equal(t, 4, graph.Predicate.Waves)
+			require.Contains(t, run("artifact", "inspect", ref, "--show", "provenance"), `"project":"shop"`)
+			require.Contains(t, run("artifact", "inspect", ref, "--show", "sbom"), "podinfo")
+
+			run("artifact", "copy", ref, mirror)
+			run("artifact", "verify", mirror, "--key", key+".pub")
+			require.Contains(t, run("artifact", "inspect", mirror, "--show", "provenance"), `"project":"shop"`)
+
+			good(t, "artifact", "keygen", key+"-other")
+			code, _, diagnostics = call(t, append([]string{"artifact", "verify", mirror, "--key", key + "-other.pub"}, plain...)...)
+			require.Equal(t, Findings, code, diagnostics)
+
+			// Someone changes a byte of what the registry sends.
+			second.Fault(func(r *http.Request) (http.Handler, bool) {
+				blob := r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/blobs/sha256:")
+				return servers.Alter(second.Server(), func(data []byte) []byte { data[len(data)/2] ^= 1; return data }), blob
+			})
+			code, _, diagnostics = call(t, append([]string{"artifact", "verify", mirror, "--key", key + ".pub"}, plain...)...)
+			require.NotZero(t, code)
+			require.Contains(t, diagnostics, "digest")
+		})
+	}
+}
+
+func TestAMovedTagFailsWhatIsLocked(t *testing.T) {
+	alone(t)
+	server := servers.InProcess(t)
+	plain := []string{"--plain-http", server.Host}
+	dir := t.TempDir()
+	module := filepath.Join(dir, "module")
+	write := func(name, text string) {
+		full := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o750))
+		require.NoError(t, os.WriteFile(full, []byte(text), 0o600))
+	}
+	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {team: %s}\n"
+	publish := func(team string) {
+		// Any content layer will do: what is fetched is a tree.
+		write("module/x.yaml", fmt.Sprintf(manifest, team))
+		good(t, append([]string{"artifact", "push", module, "oci://" + server.Host + "/web:v1"}, plain...)...)
+	}
+	publish("blue")
+	write("project/ropewalk.yaml", "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: p}\nspec: {specs: [web.yaml]}\n")
+	write("project/web.yaml", "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: web}\nspec:\n  cueRef: {type: oci, ref: \"oci://"+server.Host+"/web:v1\"}\n")
+	project := filepath.Join(dir, "project")
+
+	code, _, diagnostics := call(t, append([]string{"render", project, "--locked"}, plain...)...)
+	require.Equal(t, Usage, code)
+	require.Contains(t, diagnostics, `run "ropewalk lock"`)
+	require.Contains(t, good(t, append([]string{"lock", project}, plain...)...), "/web:v1")
+	require.Empty(t, good(t, append([]string{"lock", project, "--check"}, plain...)...))
+
+	publish("red")
+	code, _, diagnostics = call(t, append([]string{"render", project, "--locked"}, plain...)...)
+	require.Equal(t, Findings, code, diagnostics)
+	require.Contains(t, diagnostics, "web.yaml:5:28")
+	require.Contains(t, diagnostics, "moved from v1@sha256:")
+	require.Contains(t, diagnostics, `run "ropewalk lock"`)
+	code, out, _ := call(t, append([]string{"lock", project, "--check"}, plain...)...)
+	require.Equal(t, Findings, code)
+	require.Contains(t, out, "moved")
+}
+
+func TestServersThatRefuseAreNamedWithoutCredentials(t *testing.T) {
+	alone(t)
+	server := servers.InProcess(t, servers.WithBasicAuth("alice", "right"))
+	const canary = "canary-91ab"
+	config := fmt.Sprintf(`{"auths":{%q:{"username":"alice","password":%q}}}`, server.Host, canary)
+	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("DOCKER_CONFIG"), "config.json"), []byte(config), 0o600))
+	code, out, diagnostics := call(t, "artifact", "inspect", "oci://"+server.Host+"/shop:v1", "--plain-http", server.Host)
+	require.Equal(t, Environment, code)
+	require.Contains(t, diagnostics, server.Host+"/shop")
+	require.NotContains(t, out+diagnostics, canary)
+}

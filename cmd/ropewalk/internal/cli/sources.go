@@ -1,0 +1,195 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/fetch"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/cache"
+	"github.com/ropewalk/ropewalk/source/git"
+	"github.com/ropewalk/ropewalk/source/lock"
+	"github.com/ropewalk/ropewalk/source/modules"
+)
+
+// sourceFlags say how modules are fetched.
+type sourceFlags struct {
+	registryFlags
+	locked   bool
+	offline  bool
+	secrets  []string
+	cacheDir string
+}
+
+func (s *sourceFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&s.locked, "locked", false, "refuse modules that are not in "+lock.Name+", or that lead elsewhere now")
+	f.BoolVar(&s.offline, "offline", false, "ask no server: take modules from the cache and from "+lock.Name)
+	f.StringArrayVar(&s.secrets, "secrets", nil, "`FILE` of Secrets (manifests) that pullSecretRef and verify may name; may be\nrepeated; it is never rendered")
+	s.registryFlags.add(cmd)
+	addCacheDir(cmd, &s.cacheDir)
+}
+
+func addCacheDir(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "cache-dir", "", "`DIR` of the cache (default $ROPEWALK_CACHE, or ropewalk in the user's own)")
+}
+
+// cacheFolder is the directory of the cache.
+func cacheFolder(flag string) (string, error) {
+	if flag != "" {
+		return flag, nil
+	}
+	if dir := os.Getenv("ROPEWALK_CACHE"); dir != "" {
+		return dir, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", &environmentError{err: fmt.Errorf("no place for a cache is known: %w", err), hint: "use --cache-dir"}
+	}
+	return filepath.Join(dir, "ropewalk"), nil
+}
+
+// connect is the host with what fetches modules. Nothing is opened before a
+// module needs it. Record, where set, gets what was used, for a new lock.
+func (a *app) connect(s *sourceFlags, dir string, paths []string, record *lock.Recorder) (host.Host, error) {
+	h := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}
+	registries, err := s.registries()
+	if err != nil {
+		return h, err
+	}
+	secrets, err := readSecrets(s.secrets)
+	if err != nil {
+		return h, err
+	}
+	o := fetch.Options{
+		Registries: registries, Secrets: secrets, Offline: s.offline, Record: record,
+		Git:   git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ()},
+		Store: sync.OnceValues(func() (*cache.Store, error) { return openCache(s.cacheDir) }),
+		Report: func(err error) {
+			if err != nil {
+				a.note("ropewalk: cache: %v\n", err)
+			}
+		},
+	}
+	file, found, err := readLock(lockFile(dir, paths))
+	if err != nil {
+		return h, err
+	}
+	o.Lock, o.Mode = file, s.mode(record != nil)
+	if s.locked && !found {
+		return h, usagef("run \"ropewalk lock\"", "--locked: there is no %s", lock.Name)
+	}
+	if o.Mode == lock.Enforce || o.Mode == lock.Update {
+		o.TTL = -1 // What was believed five minutes ago proves nothing.
+	}
+	o.Modules = a.moduleRegistry(s)
+	return o.Connect(h), nil
+}
+
+func (s *sourceFlags) mode(update bool) lock.Mode {
+	switch {
+	case update:
+		return lock.Update
+	case s.offline && s.locked:
+		return lock.Frozen
+	case s.locked:
+		return lock.Enforce
+	}
+	return lock.Prefer
+}
+
+// moduleRegistry is where dependencies of CUE modules come from: what CUE's own
+// command is told by the environment holds here too.
+func (a *app) moduleRegistry(s *sourceFlags) *modules.Registry {
+	docker, err := os.ReadFile(dockerConfig())
+	if err != nil {
+		docker = nil // Who has not logged in anywhere has no credentials.
+	}
+	dir := os.Getenv("CUE_CACHE_DIR")
+	if dir == "" {
+		if user, err := os.UserCacheDir(); err == nil {
+			dir = filepath.Join(user, "cue")
+		}
+	}
+	return &modules.Registry{
+		Config: os.Getenv("CUE_REGISTRY"), Docker: docker, CacheDir: dir, Offline: s.offline,
+		RequireLock: s.locked, Provided: []string{cue.SchemaPath},
+	}
+}
+
+func openCache(flag string) (*cache.Store, error) {
+	dir, err := cacheFolder(flag)
+	if err != nil {
+		return nil, err
+	}
+	return cache.Open(dir, cache.StoreOptions{})
+}
+
+// lockFile is where the lock of a project is: beside its ropewalk.yaml, or in
+// the directory that the first path names.
+func lockFile(dir string, paths []string) string {
+	first := "."
+	if len(paths) > 0 && paths[0] != "-" {
+		first = paths[0]
+	}
+	if dir != "" && !filepath.IsAbs(first) {
+		first = filepath.Join(dir, first)
+	}
+	if info, err := os.Stat(first); err == nil && !info.IsDir() {
+		first = filepath.Dir(first)
+	}
+	return filepath.Join(first, lock.Name)
+}
+
+// readLock reads a lock; found is false where there is none.
+func readLock(name string) (file lock.File, found bool, err error) {
+	data, err := os.ReadFile(name) //nolint:gosec // it is beside what the user names
+	if errors.Is(err, fs.ErrNotExist) {
+		return lock.File{}, false, nil
+	}
+	if err != nil {
+		return lock.File{}, false, &environmentError{err: err}
+	}
+	file, err = lock.Parse(name, data)
+	if err != nil {
+		return lock.File{}, true, usagef("mend it, or write it anew by \"ropewalk lock\"", "%v", err)
+	}
+	return file, true, nil
+}
+
+// readSecrets reads files of Secrets.
+func readSecrets(files []string) (source.Secrets, error) {
+	known := map[string]map[string][]byte{}
+	for _, name := range files {
+		data, err := os.ReadFile(name) //nolint:gosec // the user names it
+		if err != nil {
+			return nil, &environmentError{err: err}
+		}
+		secrets, err := host.Secrets(spec.File{Name: name, Data: data})
+		if err != nil {
+			return nil, err
+		}
+		for n, s := range secrets {
+			known[n] = s
+		}
+	}
+	return source.SecretsFunc(func(_ context.Context, name string) (map[string][]byte, error) {
+		if s, ok := known[name]; ok {
+			return s, nil
+		}
+		return nil, source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is called %q: give its manifest by --secrets FILE", name))
+	}), nil
+}
