@@ -28,8 +28,13 @@ $(BIN)/ropewalk: $(SOURCES)
 	$(GO) build -trimpath -buildvcs=auto -ldflags '$(LDFLAGS)' -o $@ ./cmd/ropewalk
 
 .PHONY: run
-run: build ## Render the example shop into out/shop and print its waves.
+run: build ## Render the example shop into out/shop and an image layout, and print its waves.
 	$(BIN)/ropewalk render cue/examples/shop --dialect argocd -o $(OUT)
+	@echo
+	$(BIN)/ropewalk build cue/examples/shop --dialect argocd --to oci-layout:$(OUT)-oci
+	@echo
+	@echo "what is in it: $(BIN)/ropewalk artifact inspect oci-layout:$(OUT)-oci"
+	@$(BIN)/ropewalk artifact inspect oci-layout:$(OUT)-oci | head -n 8
 
 .PHONY: test
 test: servers ## Run every test of the main module.

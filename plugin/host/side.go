@@ -89,7 +89,7 @@ func FilesSide(name string, fsys fs.FS, graph []byte) (diff.Side, error) {
 		for _, o := range objects {
 			i := diff.Item{Object: o, Wave: waveOf(o, file)}
 			if n, ok := known[o.Ref()]; ok {
-				i.Node, i.Wave = n.ID, n.Wave
+				i.Node, i.Wave, i.Pos = n.ID, n.Wave, n.Spec
 			}
 			side.Items = append(side.Items, i)
 		}

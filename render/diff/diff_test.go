@@ -271,7 +271,7 @@ func TestReportsForPeople(t *testing.T) {
 HEAD~1 -> working tree: 1 created, 1 changed, 1 recreated, 1 moved, 1 deleted, 1 unchanged; 1 danger
 `, r.Text(diff.Style{}))
 	md := r.Markdown()
-	require.Contains(t, md, "| `~` | `ConfigMap shop/edited` | changed, wave 1 -&gt; 2 | `specs/api.yaml:3:1` |")
+	require.Contains(t, md, "| `~` | `ConfigMap shop/edited` | changed, wave 1 → 2 | `specs/api.yaml:3:1` |")
 	require.Contains(t, md, "> - `Job.batch shop/x`: spec.template.spec.restartPolicy cannot be changed")
 	require.Contains(t, md, "+ data.key: \"<b>|`|@all\"  # specs/api.yaml:7:3")
 	require.NotContains(t, strings.ReplaceAll(md, "```", ""), "@all\n")

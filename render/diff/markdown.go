@@ -74,7 +74,7 @@ func (r Report) rows(b *strings.Builder) (left int) {
 		if c.Kind == Moved {
 			what = c.movement()
 		}
-		row := fmt.Sprintf("| %s | %s | %s | %s |\n", code(c.Kind.sign()), cell(code(c.Ref.String())), cell(inText(strings.Join(what, ", "))), cell(at(c.At)))
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n", code(c.Kind.sign()), cell(code(c.Ref.String())), cell(strings.ReplaceAll(inText(strings.Join(what, ", ")), "-&gt;", "→")), cell(at(c.At)))
 		if b.Len()+len(row) > markdownLimit {
 			return len(r.Changes) - i
 		}

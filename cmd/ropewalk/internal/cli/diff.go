@@ -214,8 +214,8 @@ func (a *app) artifactSide(ctx context.Context, flags *projectFlags, arg string)
 }
 
 // pulledSide is an artifact of a place as one side of a comparison. The graph
-// that is attached says in which waves its objects are; one that has none, or
-// that nobody signed, is no reason to fail.
+// that is attached says in which waves its objects are; an artifact without one
+// is no reason to fail.
 func pulledSide(ctx context.Context, p place, reference string) (diff.Side, error) {
 	pulled, err := artifact.Pull(ctx, p, reference, artifact.PullOptions{})
 	if err != nil {
@@ -225,16 +225,19 @@ func pulledSide(ctx context.Context, p place, reference string) (diff.Side, erro
 	if err != nil {
 		return diff.Side{}, err
 	}
-	var graph []byte
-	if text, err := artifact.Attached(ctx, p, subject, statement.PredicateGraph); err == nil {
-		var s struct {
-			Predicate json.RawMessage `json:"predicate"`
-		}
-		if json.Unmarshal(text, &s) == nil {
-			graph = s.Predicate
+	text, err := artifact.Attached(ctx, p, subject, statement.PredicateGraph)
+	if err != nil && !errors.Is(err, artifact.ErrNotFound) {
+		return diff.Side{}, err
+	}
+	var attached struct {
+		Predicate json.RawMessage `json:"predicate"`
+	}
+	if text != nil {
+		if err := json.Unmarshal(text, &attached); err != nil {
+			return diff.Side{}, fmt.Errorf("the graph that is attached cannot be read: %w", err)
 		}
 	}
-	return host.FilesSide(p.at(reference), pulled.FS, graph)
+	return host.FilesSide(p.at(reference), pulled.FS, attached.Predicate)
 }
 
 // inRepository is the repository that a path is in, and where in it; the

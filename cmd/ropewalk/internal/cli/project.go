@@ -145,7 +145,7 @@ func (a *app) renderIn(ctx context.Context, p *projectFlags, dir string, paths [
 		return rendered{}, err
 	}
 	if dir != "" {
-		opts.Dir, opts.Root = dir, dir
+		opts.Dir, opts.Root = dir, "."
 	}
 	h, err := a.connect(&p.sources, dir, paths, nil)
 	if err != nil {
