@@ -5,7 +5,9 @@ package artifact_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -235,4 +237,44 @@ func TestAnIndexIsCopiedWithItsManifests(t *testing.T) {
 	require.NoError(t, err)
 	_, err = artifact.Pull(ctx, repository(to, "x"), "all", artifact.PullOptions{})
 	require.ErrorIs(t, err, artifact.ErrShape)
+}
+
+func TestAListOfReferrersThatLiesIsFoundOut(t *testing.T) {
+	from := servers.Registry(t)
+	set, other := whole(t, "a", ""), whole(t, "b", "")
+	push(t, repository(from, "shop"), set, "v1")
+	push(t, repository(from, "shop"), other, "v2")
+	index := []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[` + text(other.Whole.Descriptor) + `]}`)
+	require.NoError(t, repository(from, "shop").PushReference(t.Context(), describe(ocispec.MediaTypeImageIndex, index), bytes.NewReader(index),
+		strings.Replace(set.Whole.Descriptor.Digest.String(), ":", "-", 1)))
+	to := layout(t, t.TempDir())
+	_, err := artifact.Copy(t.Context(), repository(from, "shop"), to, "v1", artifact.CopyOptions{Referrers: true})
+	require.ErrorIs(t, err, artifact.ErrShape)
+	require.ErrorContains(t, err, "is no referrer of")
+	_, err = to.Resolve(t.Context(), "v1")
+	require.ErrorIs(t, err, artifact.ErrNotFound)
+}
+
+// lying is a store that gives another manifest than the one asked for.
+type lying struct {
+	artifact.Store
+	gives string
+}
+
+func (l lying) FetchReference(ctx context.Context, _ string) (ocispec.Descriptor, io.ReadCloser, error) {
+	return l.Store.FetchReference(ctx, l.gives)
+}
+
+func (l lying) Resolve(ctx context.Context, _ string) (ocispec.Descriptor, error) {
+	return l.Store.Resolve(ctx, l.gives)
+}
+
+func TestAStoreThatGivesAnotherManifestForADigestIsFoundOut(t *testing.T) {
+	l := layout(t, t.TempDir())
+	one := push(t, l, whole(t, "a", ""), "v1")
+	push(t, l, whole(t, "b", ""), "v2")
+	_, err := artifact.Pull(t.Context(), lying{l, "v2"}, one.Digest, artifact.PullOptions{})
+	require.ErrorIs(t, err, artifact.ErrDigest)
+	_, err = artifact.Copy(t.Context(), lying{l, "v2"}, layout(t, t.TempDir()), one.Digest, artifact.CopyOptions{})
+	require.ErrorIs(t, err, artifact.ErrDigest)
 }

@@ -40,7 +40,7 @@ func (v *verified) Read(p []byte) (int, error) {
 		return 0, refuse(ErrDigest, "%s goes on after its %d bytes: it was altered", v.want.Digest, v.want.Size)
 	case v.read == v.want.Size && n > 0 || errors.Is(err, io.EOF) && v.read == v.want.Size:
 		if sum(v.hash) != v.want.Digest.String() {
-			return n, refuse(ErrDigest, "%s has other content than its digest says: it was altered", v.want.Digest)
+			return 0, refuse(ErrDigest, "%s has other content than its digest says: it was altered", v.want.Digest)
 		}
 	case errors.Is(err, io.EOF):
 		return 0, refuse(ErrDigest, "%s ends after %d of %d bytes: try again, or push it again", v.want.Digest, v.read, v.want.Size)

@@ -131,18 +131,22 @@ func TestASignatureOfAnotherArtifactIsNone(t *testing.T) {
 }
 
 func TestARegistryThatDoesNotAnswerIsNoMissingSignature(t *testing.T) {
-	_, verifier, _, _ := keys(t)
+	signer, verifier, _, _ := keys(t)
 	o := servers.InProcess(t)
 	set := whole(t, "a", "")
 	push(t, repository(o, "shop"), set, "v1")
-	o.Fault(func(r *http.Request) (http.Handler, bool) {
-		return servers.Answer(http.StatusServiceUnavailable, "UNAVAILABLE", "later"), strings.Contains(r.URL.Path, "/referrers/")
-	})
-	repo := repository(o, "shop")
-	repo.Client = http.DefaultClient // without retries
-	err := artifact.Verify(t.Context(), repo, set.Whole.Descriptor, verifier)
-	require.ErrorContains(t, err, "503")
-	require.NotErrorIs(t, err, artifact.ErrSignature)
+	_, err := artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
+	require.NoError(t, err)
+	for _, part := range []string{"/referrers/", "/manifests/", "/blobs/"} {
+		o.Fault(func(r *http.Request) (http.Handler, bool) {
+			return servers.Answer(http.StatusServiceUnavailable, "UNAVAILABLE", "later"), strings.Contains(r.URL.Path, part)
+		})
+		repo := repository(o, "shop")
+		repo.Client = http.DefaultClient // without retries
+		err := artifact.Verify(t.Context(), repo, set.Whole.Descriptor, verifier)
+		require.ErrorContains(t, err, "503", part)
+		require.NotErrorIs(t, err, artifact.ErrSignature)
+	}
 }
 
 // simple signs as cosign v2 does.
