@@ -33,7 +33,7 @@ type app struct {
 func Run(ctx context.Context, args []string, streams Streams) int {
 	streams.In = stoppable(ctx, streams.In)
 	a := &app{Streams: streams, paint: paint{on: streams.Color}}
-	root := a.root()
+	root := a.root(args)
 	root.SetArgs(args)
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -90,7 +90,41 @@ func (a *app) run(do func(ctx context.Context, args []string) error) func(*cobra
 	}
 }
 
-func (a *app) root() *cobra.Command {
+// commands are the subcommands, in the order in which help lists them, by name.
+func (a *app) commands() []command {
+	return []command{
+		{"render", a.renderCommand}, {"vet", a.vetCommand}, {"graph", a.graphCommand}, {"explain", a.explainCommand},
+		{"diff", a.diffCommand}, {"build", a.buildCommand}, {"artifact", a.artifactCommand}, {"lock", a.lockCommand},
+		{"cache", a.cacheCommand}, {"init", a.initCommand}, {"version", a.versionCommand},
+	}
+}
+
+// command makes a subcommand.
+type command struct {
+	name string
+	make func() *cobra.Command
+}
+
+// addCommands adds the subcommand that args call, or all where they call none of
+// them: to make the flags of all of them costs a small render a thirtieth of
+// its time.
+func (a *app) addCommands(root *cobra.Command, args []string) {
+	all := a.commands()
+	for _, c := range all {
+		if len(args) > 0 && args[0] == c.name {
+			root.AddCommand(c.make())
+			return
+		}
+	}
+	for _, c := range all {
+		root.AddCommand(c.make())
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+}
+
+// root is the command with what args call below it.
+func (a *app) root(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ropewalk",
 		Short: "Turn typed specs into ordered, checked Kubernetes manifests",
@@ -117,11 +151,7 @@ the API's own schemas and your policies, and the same bytes on every machine.
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(),
-		a.diffCommand(), a.buildCommand(), a.artifactCommand(), a.lockCommand(), a.cacheCommand(),
-		a.initCommand(), a.versionCommand())
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
+	a.addCommands(root, args)
 	for _, c := range root.Commands() {
 		// A command that does nothing by itself shows its help whatever follows
 		// it, also a shell that there is no completion for.
