@@ -14,6 +14,8 @@ import (
 
 	"cuelang.org/go/mod/modfile"
 	"cuelang.org/go/mod/module"
+
+	"github.com/ropewalk/ropewalk/source"
 )
 
 // Names that CUE gives meaning to.
@@ -160,4 +162,11 @@ func filesOf(fsys fs.FS, root string) []string {
 		return nil
 	})
 	return out
+}
+
+// Depends reports whether a tree may depend on other modules, at the cost of
+// reading one file; [Registry.Complete] knows exactly.
+func Depends(tree source.Tree) bool {
+	_, text, err := findModule(tree.FS, tree.Dir)
+	return err != nil || bytes.Contains(text, []byte("deps"))
 }

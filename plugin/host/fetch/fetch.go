@@ -26,17 +26,19 @@ import (
 // Options say where modules come from. The zero value gets them over https,
 // without credentials, cache and lock.
 type Options struct {
-	// Registries connects to OCI registries; nil is the zero value.
-	Registries *remote.Registries
+	// Registries connects to OCI registries, when it is needed for the first time;
+	// nil is the zero value.
+	Registries func() (*remote.Registries, error)
 	// Secrets has the Secrets that references name; nil is none.
 	Secrets source.Secrets
-	// Git is how Git repositories are reached; Secrets and Limits are set here.
-	Git git.Fetcher
+	// Git is how Git repositories are reached, asked when it is needed for the first
+	// time; Secrets and Limits are set here. Nil is the zero value.
+	Git func() git.Fetcher
 	// Artifacts finds the artifacts of Flux sources; nil refuses references of the
 	// type source.
 	Artifacts flux.Artifacts
 	// Modules gets the dependencies of CUE modules; nil adds none.
-	Modules *modules.Registry
+	Modules func() *modules.Registry
 	// Store opens the cache when it is needed for the first time; nil has none.
 	Store func() (*cache.Store, error)
 	// TTL is how long the resolution of a mutable reference is believed; see
@@ -74,7 +76,10 @@ func (o Options) Connect(h host.Host) host.Host {
 	}
 	h.Fetchers, h.Limits = fetchers, o.Limits
 	if o.Modules != nil {
-		h.Complete = o.complete
+		registry := sync.OnceValue(o.Modules)
+		h.Complete = func(ctx context.Context, tree source.Tree) (source.Tree, error) {
+			return o.complete(ctx, registry, tree)
+		}
 	}
 	return h
 }
@@ -118,7 +123,10 @@ func (o Options) locked(next source.Resolver) source.Fetcher {
 }
 
 func (o Options) git(store *cache.Store) source.Resolver {
-	f := o.Git
+	var f git.Fetcher
+	if o.Git != nil {
+		f = o.Git()
+	}
 	f.Secrets, f.Limits = o.Secrets, o.Limits
 	if store != nil {
 		f.Known = func(ctx context.Context, id string) (source.Tree, bool) { return store.TreeByID(ctx, o.Scope, id) }
@@ -157,13 +165,18 @@ func (r *remembering) Fetch(ctx context.Context, ref source.Ref) (source.Tree, e
 }
 
 func (o Options) oci(*cache.Store) source.Resolver {
-	registries := o.Registries
-	if registries == nil {
-		registries = &remote.Registries{}
+	connect := o.Registries
+	if connect == nil {
+		connect = func() (*remote.Registries, error) { return &remote.Registries{}, nil }
 	}
+	registries := sync.OnceValues(connect)
 	return &oci.Fetcher{
 		Open: func(ctx context.Context, repository string, secret map[string][]byte) (oci.Repository, error) {
-			return registries.Repository(ctx, repository, secret)
+			r, err := registries()
+			if err != nil {
+				return nil, err
+			}
+			return r.Repository(ctx, repository, secret)
 		},
 		Secrets: o.Secrets, Limits: o.Limits, Explain: remote.Explain, Verifier: verifier{},
 	}
@@ -190,13 +203,17 @@ func (o Options) secrets() source.Secrets {
 	})
 }
 
-// complete adds what a module depends on.
-func (o Options) complete(ctx context.Context, tree source.Tree) (source.Tree, error) {
+// complete adds what a module depends on. Most modules depend on nothing, and
+// pay for no registry.
+func (o Options) complete(ctx context.Context, registry func() *modules.Registry, tree source.Tree) (source.Tree, error) {
+	if !modules.Depends(tree) {
+		return tree, nil
+	}
 	var locked map[string]string
 	if o.Mode != lock.Update {
 		locked = o.Lock.Locked()
 	}
-	whole, dependencies, err := o.Modules.Complete(ctx, tree, locked)
+	whole, dependencies, err := registry().Complete(ctx, tree, locked)
 	if err == nil && o.Record != nil {
 		for _, d := range dependencies {
 			o.Record.Module(lock.Module{Module: d.Path, Version: d.Version, Digest: d.Digest})

@@ -26,6 +26,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
+	oras "oras.land/oras-go/v2/registry/remote"
 
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/host"
@@ -126,15 +127,24 @@ func tgz(t testing.TB, files map[string]string) []byte {
 }
 
 // registries connects to servers of a test.
-func registries() *remote.Registries {
-	return &remote.Registries{PlainHTTP: func(string) bool { return true }}
+func registries() (*remote.Registries, error) {
+	return &remote.Registries{PlainHTTP: func(string) bool { return true }}, nil
+}
+
+// repository is a repository of a server of a test.
+func repository(t testing.TB, server *servers.OCI, name string) *oras.Repository {
+	t.Helper()
+	r, err := registries()
+	require.NoError(t, err)
+	repo, err := r.Repository(t.Context(), server.Host+"/"+name, nil)
+	require.NoError(t, err)
+	return repo
 }
 
 // timoni pushes a module as Timoni does: what is vendored first, then the rest.
 func timoni(t testing.TB, server *servers.OCI, files map[string]string) {
 	t.Helper()
-	repo, err := registries().Repository(t.Context(), server.Host+"/timoni/web", nil)
-	require.NoError(t, err)
+	repo := repository(t, server, "timoni/web")
 	push := func(mediaType string, data []byte, notes map[string]string) ocispec.Descriptor {
 		d := ocispec.Descriptor{MediaType: mediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}
 		require.NoError(t, repo.Push(t.Context(), d, bytes.NewReader(data)))
@@ -229,7 +239,7 @@ func TestAModuleIsTheSameWhereverItComesFrom(t *testing.T) {
 	store, err := cache.Open(t.TempDir(), cache.StoreOptions{})
 	require.NoError(t, err)
 	options := fetch.Options{
-		Registries: registries(), Secrets: secrets, Git: git.Fetcher{Binary: git.FindBinary()},
+		Registries: registries, Secrets: secrets, Git: func() git.Fetcher { return git.Fetcher{Binary: git.FindBinary()} },
 		Artifacts: fluxServer(t, module()), Store: func() (*cache.Store, error) { return store, nil },
 	}
 	for _, group := range []struct {
@@ -271,13 +281,13 @@ func TestARenderIsHeldToItsLock(t *testing.T) {
 	publish(t, server, "v0.1.0", module())
 	dir := write(t, t.TempDir(), map[string]string{"web.yaml": spec("{type: oci, ref: \"oci://" + server.Host + "/example.com/web:v0.1.0\"}")})
 	record := &lock.Recorder{}
-	options := fetch.Options{Registries: registries(), Record: record, Mode: lock.Update}
+	options := fetch.Options{Registries: registries, Record: record, Mode: lock.Update}
 	_, err := rendered(t, dir, options)
 	require.NoError(t, err)
 	file := record.File()
 	require.Len(t, file.Sources, 1)
 
-	held := fetch.Options{Registries: registries(), Lock: file, Mode: lock.Enforce}
+	held := fetch.Options{Registries: registries, Lock: file, Mode: lock.Enforce}
 	_, err = rendered(t, dir, held)
 	require.NoError(t, err)
 
@@ -292,12 +302,12 @@ func TestARenderIsHeldToItsLock(t *testing.T) {
 	require.ErrorContains(t, err, "moved from v0.1.0@sha256:")
 	require.ErrorContains(t, err, "web.yaml:5:28")
 
-	preferred := fetch.Options{Registries: registries(), Lock: file}
+	preferred := fetch.Options{Registries: registries, Lock: file}
 	result, err := rendered(t, dir, preferred)
 	require.NoError(t, err)
 	require.Contains(t, string(result.Files[0].Data), "blue", "what was locked is used as long as it is there")
 
-	_, err = rendered(t, dir, fetch.Options{Registries: registries(), Mode: lock.Enforce})
+	_, err = rendered(t, dir, fetch.Options{Registries: registries, Mode: lock.Enforce})
 	require.ErrorIs(t, err, source.ErrLocked)
 	require.ErrorContains(t, err, `run "ropewalk lock"`)
 }
@@ -305,10 +315,7 @@ func TestARenderIsHeldToItsLock(t *testing.T) {
 // move puts what a tag leads to in one registry under the tag in another.
 func move(t testing.TB, from, to *servers.OCI, name, tag string) {
 	t.Helper()
-	old, err := registries().Repository(t.Context(), from.Host+"/"+name, nil)
-	require.NoError(t, err)
-	now, err := registries().Repository(t.Context(), to.Host+"/"+name, nil)
-	require.NoError(t, err)
+	old, now := repository(t, from, name), repository(t, to, name)
 	d, content, err := old.FetchReference(t.Context(), tag)
 	require.NoError(t, err)
 	defer content.Close()

@@ -66,18 +66,15 @@ func cacheFolder(flag string) (string, error) {
 // module needs it. Record, where set, gets what was used, for a new lock.
 func (a *app) connect(s *sourceFlags, dir string, paths []string, record *lock.Recorder) (host.Host, error) {
 	h := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}
-	registries, err := s.registries()
-	if err != nil {
-		return h, err
-	}
 	secrets, err := readSecrets(s.secrets)
 	if err != nil {
 		return h, err
 	}
 	o := fetch.Options{
-		Registries: registries, Secrets: secrets, Offline: s.offline, Record: record,
-		Git:   git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ()},
-		Store: sync.OnceValues(func() (*cache.Store, error) { return openCache(s.cacheDir) }),
+		Registries: s.registries, Secrets: secrets, Offline: s.offline, Record: record,
+		Git:     func() git.Fetcher { return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ()} },
+		Modules: func() *modules.Registry { return moduleRegistry(s) },
+		Store:   sync.OnceValues(func() (*cache.Store, error) { return openCache(s.cacheDir) }),
 		Report: func(err error) {
 			if err != nil {
 				a.note("ropewalk: cache: %v\n", err)
@@ -95,7 +92,6 @@ func (a *app) connect(s *sourceFlags, dir string, paths []string, record *lock.R
 	if o.Mode == lock.Enforce || o.Mode == lock.Update {
 		o.TTL = -1 // What was believed five minutes ago proves nothing.
 	}
-	o.Modules = a.moduleRegistry(s)
 	return o.Connect(h), nil
 }
 
@@ -113,7 +109,7 @@ func (s *sourceFlags) mode(update bool) lock.Mode {
 
 // moduleRegistry is where dependencies of CUE modules come from: what CUE's own
 // command is told by the environment holds here too.
-func (a *app) moduleRegistry(s *sourceFlags) *modules.Registry {
+func moduleRegistry(s *sourceFlags) *modules.Registry {
 	docker, err := os.ReadFile(dockerConfig())
 	if err != nil {
 		docker = nil // Who has not logged in anywhere has no credentials.
