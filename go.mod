@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	cuelabs.dev/go/oci/ociregistry v0.0.0-20260601085548-328ff8e2c943
 	cuelang.org/go v0.17.1
-	github.com/Masterminds/semver/v3 v3.5.0
+	deps.dev/util/semver v0.0.0-20260727054525-2946ae4a6141
 	github.com/ProtonMail/go-crypto v1.1.6
 	github.com/go-git/go-git/v5 v5.19.3
 	github.com/google/cel-go v0.26.0

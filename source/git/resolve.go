@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
-
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/version"
 )
 
 // The folders of references, and what marks the commit of an annotated tag.
@@ -128,12 +127,12 @@ func choice(a advert, name string) chosen {
 }
 
 // constraint reads a range of versions.
-func constraint(text string) (*semver.Constraints, error) {
-	c, err := semver.NewConstraint(text)
+func constraint(text string) (version.Range, error) {
+	r, err := version.ParseRange(text)
 	if err != nil {
-		return nil, source.Refuse(source.ErrReference, fmt.Sprintf("semver %q is no range of versions: write ?semver=^1.2 or ?semver=>=1.0.0 <2.0.0", text))
+		return r, source.Refuse(source.ErrReference, fmt.Sprintf("semver: %v (?semver=^1.2)", err))
 	}
-	return c, nil
+	return r, nil
 }
 
 // highest chooses the tag with the highest version in a range. A leading v
@@ -143,21 +142,16 @@ func highest(adverts []advert, text string) (chosen, error) {
 	if err != nil {
 		return chosen{}, err
 	}
-	slices.SortFunc(adverts, func(a, b advert) int { return strings.Compare(a.name, b.name) })
-	var best *semver.Version
-	var found advert
+	best, byName := in.Highest(), map[string]advert{}
 	for _, a := range adverts {
-		name, ok := strings.CutPrefix(a.name, tags)
-		if !ok {
-			continue
-		}
-		v, err := semver.StrictNewVersion(strings.TrimPrefix(name, "v"))
-		if err == nil && in.Check(v) && (best == nil || v.GreaterThan(best)) {
-			best, found = v, a
+		if name, ok := strings.CutPrefix(a.name, tags); ok {
+			best.Add(name)
+			byName[name] = a
 		}
 	}
-	if best == nil {
+	name, ok := best.Tag()
+	if !ok {
 		return chosen{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("none of the repository's %d tags is a version in %q", len(adverts), text))
 	}
-	return choice(found, strings.TrimPrefix(found.name, tags)), nil
+	return choice(byName[name], name), nil
 }

@@ -9,13 +9,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
-	"github.com/Masterminds/semver/v3"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/version"
 )
 
 // Bounds of what a registry tells.
@@ -30,31 +29,25 @@ func (f Fetcher) choose(ctx context.Context, repo Repository, r reference) (refe
 	if r.versions == "" {
 		return r, nil
 	}
-	versions, err := constraint(r.versions)
+	versions, err := version.ParseRange(r.versions)
 	if err != nil {
 		return r, err
 	}
-	var best *semver.Version
-	tag, seen := "", 0
+	highest, seen := versions.Highest(), 0
 	err = repo.Tags(ctx, "", func(tags []string) error {
 		if seen += len(tags); seen > maxTags {
 			return source.Refuse(source.ErrLimit, fmt.Sprintf("the repository has more than %d tags", maxTags))
 		}
 		for _, t := range tags {
-			v, err := semver.StrictNewVersion(strings.TrimPrefix(t, "v"))
-			if err != nil || !versions.Check(v) {
-				continue
-			}
-			if best == nil || cmp.Or(v.Compare(best), strings.Compare(tag, t)) > 0 {
-				best, tag = v, t
-			}
+			highest.Add(t)
 		}
 		return nil
 	})
+	tag, found := highest.Tag()
 	switch {
 	case err != nil:
 		return r, f.explain(err, r)
-	case best == nil:
+	case !found:
 		return r, fault(source.ErrNotFound, r, "none of the %d tags is a version in this range: publish one, or correct the range", seen)
 	}
 	return reference{repository: r.repository, tag: tag}, nil

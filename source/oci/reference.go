@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
 	"oras.land/oras-go/v2/registry"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/version"
 )
 
 // scheme is how references begin.
@@ -110,20 +110,11 @@ func (r *reference) ask(query string) error {
 	case r.tag != "" || r.digest != "":
 		return bad("the reference has a range of versions beside a tag or a digest")
 	}
-	if _, err := constraint(value); err != nil {
-		return err
+	if _, err := version.ParseRange(value); err != nil {
+		return bad("%v", err)
 	}
 	r.versions = value
 	return nil
-}
-
-// constraint is a range of versions.
-func constraint(text string) (*semver.Constraints, error) {
-	c, err := semver.NewConstraint(text)
-	if err != nil {
-		return nil, bad("%q is no range of versions", text)
-	}
-	return c, nil
 }
 
 // isDigest reports whether s is sha256:<hex>, in lower case.

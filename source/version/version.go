@@ -1,0 +1,94 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package version
+
+import (
+	"fmt"
+	"strings"
+
+	"deps.dev/util/semver"
+)
+
+// Range is a range of versions.
+type Range struct {
+	text        string
+	constraint  *semver.Constraint
+	prereleases bool
+}
+
+// maxRange is how long the text of a range may be.
+const maxRange = 512
+
+// ParseRange reads a range. The error shows the right form.
+func ParseRange(text string) (Range, error) {
+	bad := func() (Range, error) {
+		return Range{}, fmt.Errorf("%.100q is no range of versions: write one such as ^1.2 or >=1.0.0 <2.0.0", text)
+	}
+	if strings.TrimSpace(text) == "" || len(text) > maxRange {
+		return bad()
+	}
+	c, err := semver.NPM.ParseConstraint(strings.ReplaceAll(text, ",", " "))
+	if err != nil {
+		return bad()
+	}
+	return Range{text: text, constraint: c, prereleases: c.HasPrerelease()}, nil
+}
+
+// String is the range as it was written.
+func (r Range) String() string { return r.text }
+
+// Highest finds the highest version in a range among tags that come one by one.
+type Highest struct {
+	in   Range
+	best *semver.Version
+	tag  string
+}
+
+// Highest begins a search.
+func (r Range) Highest() *Highest { return &Highest{in: r} }
+
+// Add looks at a tag, in any order; what is no version is passed over.
+func (h *Highest) Add(tag string) {
+	text := strings.TrimPrefix(tag, "v")
+	if !complete(text) {
+		return
+	}
+	v, err := semver.NPM.Parse(text)
+	if err != nil {
+		return
+	}
+	matches := h.in.constraint.MatchVersion(v)
+	if h.in.prereleases {
+		matches = h.in.constraint.MatchVersionPrerelease(v)
+	}
+	if !matches {
+		return
+	}
+	order := 1
+	if h.best != nil {
+		order = v.Compare(h.best)
+	}
+	// Two tags can be one version: with and without a v, or by their build. Which
+	// one is taken must not depend on the order in which a server lists them.
+	if order > 0 || order == 0 && tag < h.tag {
+		h.best, h.tag = v, tag
+	}
+}
+
+// Tag is the tag of the highest version, and false where none is in the range.
+func (h *Highest) Tag() (string, bool) { return h.tag, h.best != nil }
+
+// complete reports whether a version has three numbers without zeros before
+// them.
+func complete(text string) bool {
+	core, _, _ := strings.Cut(text, "+")
+	core, _, _ = strings.Cut(core, "-")
+	parts := strings.Split(core, ".")
+	for _, p := range parts {
+		if p == "" || strings.Trim(p, "0123456789") != "" || len(p) > 1 && p[0] == '0' || len(p) > 18 {
+			return false
+		}
+	}
+	return len(parts) == 3
+}
