@@ -10,17 +10,37 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
+	"github.com/ropewalk/ropewalk/source/cache"
 )
 
 // kind is what the entries are called in a store.
 const kind = "render"
 
-// Store keeps bytes by kind and key; source/cache has one on disk and one in
-// memory. What Get returns must not be changed.
+// Store keeps bytes by kind and key: the cache.Store of source/cache on disk, or
+// [Memory]. What Get returns must not be changed.
 type Store interface {
 	Get(ctx context.Context, kind, key string) (data []byte, ok bool, err error)
 	Put(ctx context.Context, kind, key string, data []byte) error
 }
+
+// Memory is a store in memory, in front of one on disk.
+type Memory struct{ Entries *cache.Memory[[]byte] }
+
+var _ Store = Memory{}
+
+// Get finds an entry.
+func (m Memory) Get(_ context.Context, kind, key string) ([]byte, bool, error) {
+	data, ok := m.Entries.Get(kind + "/" + key)
+	return data, ok, nil
+}
+
+// Put keeps an entry, as long as there is room.
+func (m Memory) Put(_ context.Context, kind, key string, data []byte) error {
+	m.Entries.Put(kind+"/"+key, data, int64(len(data)))
+	return nil
+}
+
+var _ Store = (*cache.Store)(nil)
 
 // Renderer renders; render.Renderer does.
 type Renderer interface {

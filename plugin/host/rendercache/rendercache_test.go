@@ -232,6 +232,20 @@ func TestFailedRendersAreNotRemembered(t *testing.T) {
 	require.Zero(t, store.puts)
 }
 
+func TestMemoryStandsInFrontOfTheDisk(t *testing.T) {
+	disk, err := cache.Open(t.TempDir(), cache.StoreOptions{})
+	require.NoError(t, err)
+	next := renderer()
+	c := rendercache.Cache{Next: next, Version: "v1", Stores: []rendercache.Store{rendercache.Memory{Entries: cache.NewMemory[[]byte](1 << 20)}, disk}}
+	first, err := c.Render(t.Context(), shop(t, nil))
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(disk.Dir()))
+	second, err := c.Render(t.Context(), shop(t, nil))
+	require.NoError(t, err)
+	require.Equal(t, 1, next.count, "the memory has it still")
+	require.Equal(t, first.Files, second.Files)
+}
+
 func BenchmarkKey(b *testing.B) {
 	req := shop(b, nil)
 	for b.Loop() {
