@@ -67,8 +67,8 @@ func (a *app) artifactVerify() *cobra.Command {
 		Use:   "verify REFERENCE --key FILE",
 		Short: "Check that an artifact is signed by a known key",
 		Long: `Check that an artifact and each of its barrier layers is signed by one of the public
-keys, by a Sigstore bundle or by a signature of cosign v2, and that its content is what
-its digests say. Exit code 1 says that it is not.
+keys, by a Sigstore bundle or by a signature of cosign v2, and that its content and all
+that is attached to it is what its digests say. Exit code 1 says that it is not.
 ` + placeHelp,
 		Example: `  ropewalk artifact verify oci://ghcr.io/acme/shop:v1 --key release.pub`,
 		Args:    cobra.ExactArgs(1),
@@ -82,12 +82,11 @@ its digests say. Exit code 1 says that it is not.
 				if err != nil {
 					return err
 				}
-				// A signature is of a manifest; the manifest must be that of the content.
-				if _, err := artifact.Inspect(ctx, p, digests[0], artifact.PullOptions{}); err != nil {
-					return err
-				}
 				var text strings.Builder
 				for _, d := range digests {
+					if err := intact(ctx, p, d); err != nil {
+						return err
+					}
 					text.WriteString(p.at(d) + " is signed by a known key\n")
 				}
 				return a.outcome(format.value, map[string]any{"verified": digests}, text.String())
@@ -98,6 +97,28 @@ its digests say. Exit code 1 says that it is not.
 	format.add(cmd, "format", "how to print it")
 	r.add(cmd)
 	return cmd
+}
+
+// intact reads all of an artifact and all that is attached to it: a signature is
+// of a manifest, and the content must be what the manifest says.
+func intact(ctx context.Context, p place, digest string) error {
+	if _, err := artifact.Inspect(ctx, p, digest, artifact.PullOptions{}); err != nil {
+		return err
+	}
+	subject, err := p.Resolve(ctx, digest)
+	if err != nil {
+		return err
+	}
+	attached, err := artifact.Referrers(ctx, p, subject, "")
+	if err != nil {
+		return err
+	}
+	for _, r := range attached {
+		if _, err := artifact.ReadReferrer(ctx, p, subject, r, signature.MaxBundle); err != nil {
+			return fmt.Errorf("what is attached as %s: %w", r.Digest, err)
+		}
+	}
+	return nil
 }
 
 // readVerifier reads public keys.

@@ -153,5 +153,10 @@ func placeError(p place, err error) error {
 	if errors.As(err, &usage) {
 		return err
 	}
-	return &environmentError{err: err}
+	hint := ""
+	if strings.Contains(err.Error(), "does not speak https") {
+		registry, _, _ := strings.Cut(p.repository, "/")
+		hint = "--plain-http " + registry
+	}
+	return &environmentError{err: err, hint: hint}
 }
