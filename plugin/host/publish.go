@@ -91,7 +91,7 @@ func Pack(files []emit.File, layers []emit.Layer, opts artifact.Options) (artifa
 	for _, f := range files {
 		name := path.Base(f.Path)
 		if _, twice := whole[name]; twice {
-			return artifact.Set{}, fmt.Errorf("two files of the render are called %q", name)
+			return artifact.Set{}, fmt.Errorf("two files are called %q, and an artifact has no folders", name)
 		}
 		whole[name] = f.Data
 		dir := path.Dir(f.Path)

@@ -84,11 +84,11 @@ func (a *app) runBuild(ctx context.Context, flags *buildFlags, paths []string) e
 	if err != nil {
 		return err
 	}
-	to, err := a.open(ctx, &flags.sources.registryFlags, flags.to, true)
+	at, err := artifact.ParseLocation(flags.to)
 	if err != nil {
-		return err
+		return &usageError{err: err}
 	}
-	if strings.HasPrefix(to.reference, "sha256:") {
+	if at.Digest != "" {
 		return usagef("write a tag, or none for latest", "--to %s: nothing can be pushed to a digest", flags.to)
 	}
 	r, err := a.render(ctx, &flags.projectFlags, paths)
@@ -97,6 +97,11 @@ func (a *app) runBuild(ctx context.Context, flags *buildFlags, paths []string) e
 	}
 	defer r.close()
 	a.warn(r.Warnings)
+	// A layout is made only for a render that is good.
+	to, err := a.open(ctx, &flags.sources.registryFlags, flags.to, true)
+	if err != nil {
+		return err
+	}
 	out, err := a.push(ctx, flags, r, to, signer)
 	if closeErr := to.close(); err == nil && closeErr != nil {
 		err = &environmentError{err: closeErr}

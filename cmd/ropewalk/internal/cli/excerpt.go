@@ -45,7 +45,30 @@ func excerpt(read func(name string) []byte, pos object.Pos) string {
 			pad.WriteByte(' ')
 		}
 	}
-	return printable(before+after) + "\n" + pad.String() + "^\n"
+	return printable(withoutUserinfo(before+after)) + "\n" + pad.String() + "^\n"
+}
+
+// withoutUserinfo hides what stands between :// and @, which may be a password:
+// a line of a user's file ends up in the log of a pipeline. What is hidden keeps
+// its length, so that the caret stays where it is.
+func withoutUserinfo(text string) string {
+	out := []byte(text)
+	for at := 0; ; {
+		i := strings.Index(text[at:], "://")
+		if i < 0 {
+			return string(out)
+		}
+		at += i + len("://")
+		end := strings.IndexAny(text[at:], "/?#\"' \t,}")
+		if end < 0 {
+			end = len(text) - at
+		}
+		if last := strings.LastIndexByte(text[at:at+end], '@'); last >= 0 {
+			for j := range last {
+				out[at+j] = '*'
+			}
+		}
+	}
 }
 
 // lineOf is line n of data, counted from 1, without its end: LF, CRLF or CR.

@@ -156,7 +156,12 @@ the API's own schemas and your policies, and the same bytes on every machine.
 		// A command that does nothing by itself shows its help whatever follows
 		// it, also a shell that there is no completion for.
 		if c.RunE == nil && c.Run == nil {
-			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+			c.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) > 0 && cmd.Name() != "completion" {
+					return unknownCommand(cmd, args[0])
+				}
+				return cmd.Help()
+			}
 		}
 	}
 	return root
