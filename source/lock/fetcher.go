@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -60,7 +61,11 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 		return source.Tree{}, err
 	}
 	if ok {
-		if tree.Digest != entry.Digest {
+		switch {
+		case tree.Digest == entry.Digest:
+		case signedTag(ref) && tree.Pinned != entry.Pinned:
+			return source.Tree{}, moved(entry, source.Resolved{Revision: tree.Revision, Ref: source.Ref{Ref: tree.Pinned}})
+		default:
 			return source.Tree{}, other(entry, tree.Digest)
 		}
 		tree.Revision, tree.Pinned = cmp.Or(entry.Revision, tree.Revision), cmp.Or(entry.Pinned, tree.Pinned)
@@ -114,10 +119,20 @@ func (f Fetcher) entry(ctx context.Context, ref source.Ref) (entry Source, ok bo
 	return entry, true, nil
 }
 
-// pinned is ref with the immutable reference of an entry in it.
+// pinned is ref with the immutable reference of an entry in it. A tag of Git
+// that must be signed stays as it is: the commit that it leads to need not be.
 func pinned(ref source.Ref, entry Source) source.Ref {
+	if signedTag(ref) {
+		return ref
+	}
 	ref.Ref = cmp.Or(entry.Pinned, ref.Ref)
 	return ref
+}
+
+// signedTag reports whether a signature is asked for that may be that of a tag.
+func signedTag(ref source.Ref) bool {
+	return ref.Type == source.TypeGit && ref.Verify.Provider != "" &&
+		(strings.Contains(ref.Ref, "tag=") || strings.Contains(ref.Ref, "semver="))
 }
 
 func moved(entry Source, now source.Resolved) error {

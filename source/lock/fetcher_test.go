@@ -68,6 +68,21 @@ func locked(t testing.TB) (*tags, lock.File) {
 	return backend, file
 }
 
+func TestATagThatMustBeSignedIsFetchedByItsName(t *testing.T) {
+	backend, file := locked(t)
+	signed := tagOne
+	signed.Verify = source.Verify{Provider: "ssh", Secret: "keys"}
+	f := lock.Fetcher{Next: backend, File: file}
+	_, err := f.Fetch(t.Context(), signed)
+	require.NoError(t, err)
+	require.Equal(t, []string{"r?tag=one"}, backend.asked, "the signature is that of the tag, not of the commit")
+
+	backend.tags["one"] = "c"
+	_, err = f.Fetch(t.Context(), signed)
+	require.ErrorIs(t, err, source.ErrLocked)
+	require.ErrorContains(t, err, "moved from one@a to one@c")
+}
+
 func TestEveryModeGivesTheLockedTree(t *testing.T) {
 	backend, file := locked(t)
 	plain, err := backend.Fetch(t.Context(), tagOne)
