@@ -35,7 +35,7 @@ type Host struct {
 	// EmbeddedNames are the names that Embedded knows, to suggest one.
 	EmbeddedNames []string
 	// Complete adds to a module the modules that it depends on; nil leaves it as
-	// it is, so that only what is vendored resolves.
+	// it is, so that only what is in cue.mod/pkg resolves.
 	Complete func(ctx context.Context, tree source.Tree) (source.Tree, error)
 	// Limits bound every module.
 	Limits source.Limits

@@ -19,6 +19,7 @@ import (
 	"cuelang.org/go/mod/modzip"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/tarball"
 )
 
 // archive is a module that was read.
@@ -27,7 +28,10 @@ type archive struct {
 	zip     []byte
 	digest  string // of zip
 	origin  string
-	// files are those that importers see, sorted: all but cue.mod.
+	// text is its module file.
+	text []byte
+	// files are those that importers see, sorted: all but cue.mod and what is
+	// hidden.
 	files []file
 	// deps are the dependencies that its own module file lists.
 	deps []module.Version
@@ -49,7 +53,6 @@ func unpack(mv module.Version, data []byte, limits source.Limits) (*archive, err
 	}
 	a := &archive{version: mv, zip: data, digest: sum(data)}
 	bounds := source.Builder{Limits: limits}
-	var text []byte
 	for _, f := range z.File {
 		if strings.HasSuffix(f.Name, "/") {
 			continue
@@ -60,13 +63,13 @@ func unpack(mv module.Version, data []byte, limits source.Limits) (*archive, err
 		}
 		switch {
 		case f.Name == modFile:
-			text = content
-		case !strings.HasPrefix(f.Name, modFolder+"/"):
+			a.text = content
+		case !strings.HasPrefix(f.Name, modFolder+"/") && tarball.Visible(f.Name):
 			a.files = append(a.files, file{name: f.Name, data: content})
 		}
 	}
 	slices.SortFunc(a.files, func(a, b file) int { return cmp.Compare(a.name, b.name) })
-	return a, a.readModFile(text)
+	return a, a.readModFile()
 }
 
 // readFile reads a file of a zip, whose header may lie about its size.
@@ -92,8 +95,8 @@ func readFile(bounds *source.Builder, f *zip.File) ([]byte, error) {
 
 // readModFile reads the module file of the archive: that of the module that was
 // asked for, in a language that this program knows.
-func (a *archive) readModFile(text []byte) error {
-	f, err := modfile.Parse(text, modFile)
+func (a *archive) readModFile() error {
+	f, err := modfile.Parse(a.text, modFile)
 	if err != nil {
 		return about(a.version, fmt.Errorf("its module file: %s", oneLine(err)))
 	}

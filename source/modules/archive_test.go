@@ -6,6 +6,7 @@ package modules
 import (
 	"archive/zip"
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -105,16 +106,18 @@ func TestImportsOfAFile(t *testing.T) {
 }
 
 func TestTheListOfVendoredFiles(t *testing.T) {
-	text := vendorHeader + "module e.com/a@v0.1.0 sha256:1\nfile sha256:2 e.com/a/a.cue\nfile sha256:3 e.com/a/b c.cue\n"
-	v, err := parseVendored([]byte(text))
+	one, two := sum([]byte("1")), sum([]byte("2"))
+	text := vendorHeader + "module e.com/a@v0.1.0 " + one + "\nfile " + one + " e.com/a@v0.1.0.mod\nfile " + two + " e.com/a@v0.1.0/b c.cue\n"
+	v, err := parseVendored("l", []byte(text))
 	require.NoError(t, err)
 	require.Equal(t, text, string(v.text()))
-	require.True(t, v.holds("e.com/a/b c.cue", "sha256:3"))
-	require.False(t, v.holds("e.com/a/b c.cue", "sha256:2"))
-	require.False(t, v.wrote("e.com/a"))
-	for _, bad := range []string{"file sha256:1 ../../x", "file sha256:1 /etc/x", "file", "other", "file sha256:1 a/../b"} {
-		_, err := parseVendored([]byte("# x\n" + bad + "\n"))
-		require.ErrorContains(t, err, ".ropewalk-vendor:2: ", bad)
+	for _, bad := range []string{
+		"file " + one + " ../../x", "file " + one + " /etc/x", "file", "other", "file " + one + " a/../b", "module e.com/a@v0.1.0",
+		"file sha256:1 a", "module e.com/a@v0.1.0 " + strings.ToUpper(one), "file " + one + " b\nfile " + two + " a", "file " + one + " b\nfile " + two + " b",
+	} {
+		_, err := parseVendored("cue.mod/vendor/l", []byte("# x\n"+bad+"\n"))
+		require.ErrorIs(t, err, source.ErrDigest)
+		require.ErrorContains(t, err, fmt.Sprintf("cue.mod/vendor/l:%d: not a line that vendoring writes", 2+strings.Count(bad, "\n")), bad)
 	}
 }
 
@@ -142,17 +145,17 @@ func FuzzImports(f *testing.F) {
 }
 
 func FuzzVendored(f *testing.F) {
-	f.Add([]byte(vendorHeader + "module a@v0.1.0 sha256:1\nfile sha256:2 a/b"))
+	f.Add([]byte(vendorHeader + "module a@v0.1.0 " + sum(nil) + "\nfile " + sum(nil) + " a/b"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		v, err := parseVendored(data)
+		v, err := parseVendored("l", data)
 		if err != nil {
 			return
 		}
-		for _, name := range v.names() {
-			require.NoError(t, source.CheckPath(name))
+		for _, f := range v.files {
+			require.NoError(t, source.CheckPath(f.name))
 		}
-		again, err := parseVendored(v.text())
+		again, err := parseVendored("l", v.text())
 		require.NoError(t, err)
-		require.Equal(t, v.files, again.files)
+		require.True(t, again.equal(v))
 	})
 }

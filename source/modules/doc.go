@@ -4,7 +4,7 @@
 // Package modules gets the dependencies of a CUE module from registries, by
 // CUE's own protocol: what cue mod publish writes, it reads. Evaluation has no
 // network and finds imports below cue.mod/pkg, so dependencies are completed
-// into the tree there, or written there on disk (vendored).
+// into the tree there.
 //
 // # Invariants
 //
@@ -15,6 +15,12 @@
 //
 // What cue.mod/pkg, gen or usr hold already is left alone and asks no registry;
 // a tree without dependencies costs a search for one word in its module file.
+//
+// A vendored project gives the same tree as one that is not. What is vendored is
+// verified, file by file, against the list that vendoring wrote, and the digest
+// in that list against the lock. Who can write the list can write the project:
+// it finds what changed by accident, and the next vendoring writes again what was
+// published.
 //
 // A dependency is identified by the SHA-256 of its zip. That of the manifest was
 // not taken: it changes with annotations such as the time of the commit, and
@@ -41,6 +47,16 @@
 // The cue.mod folder of a dependency is left out: CUE looks for local packages
 // in that of the main module alone, and a module file below cue.mod/pkg would cut
 // the folder off as a module of its own.
+//
+// Vendored modules lie in cue.mod/vendor/<path>@<version>. In cue.mod/pkg, where
+// evaluation would find them by itself, CUE calls an import ambiguous that the
+// module file lists too, so that cue vet and editors fail. CUE looks for nothing
+// in cue.mod/vendor, and leaves it out of what it publishes. Zips were not taken:
+// a review sees files.
+//
+// Files of a dependency that are hidden, or lie in node_modules, are left out, as
+// folders and archives leave them out of a tree: a vendored dependency could not
+// have them.
 //
 // Callers: plugin/host, before a render, and the command.
 package modules

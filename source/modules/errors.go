@@ -62,7 +62,7 @@ func offline(mv module.Version, dir string, err error) error {
 		why = fmt.Sprintf("the cache %q does not hold it", dir)
 	}
 	return source.Refuse(source.ErrNotFound, fmt.Sprintf(
-		"module %q: offline, and %s: run %q once with the network, or vendor it", mv.String(), why, "ropewalk lock"))
+		"module %q: offline, and %s: run %q once with the network, or %q to keep it in the project", mv.String(), why, "ropewalk lock", "ropewalk vendor"))
 }
 
 func notInLock(mv module.Version) error {
@@ -73,6 +73,12 @@ func otherThanLocked(mv module.Version, want, got, origin string) error {
 	return source.Refuse(source.ErrLocked, fmt.Sprintf(
 		"module %q: %s has the digest %s, and ropewalk.lock says %s: a published version must not change, so find out who changed it; if it is meant, run %q",
 		mv.String(), origin, got, want, "ropewalk lock"))
+}
+
+func vendoredOtherThanLocked(mv module.Version, want, got string) error {
+	return source.Refuse(source.ErrLocked, fmt.Sprintf(
+		"module %q: what %s has of it comes from a zip with the digest %s, and ropewalk.lock says %s: run %q for what is locked, or %q for what is vendored",
+		mv.String(), vendorFolder, got, want, "ropewalk vendor", "ropewalk lock"))
 }
 
 // classify turns what a registry or the way to it said into an error that names

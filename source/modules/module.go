@@ -39,18 +39,21 @@ type mainModule struct {
 // file is the module file, for messages.
 func (m *mainModule) file() string { return path.Join(m.root, modFile) }
 
-// readModule reads the module file at or above dir. It is nil where there is
-// none, or one without dependencies, or one from before there were any.
+// readModule reads the module file at or above dir. Where there is none, or one
+// from before there were dependencies, the module has none.
 func readModule(fsys fs.FS, dir string, provided []string) (*mainModule, error) {
 	root, text, err := findModule(fsys, dir)
-	if err != nil || !bytes.Contains(text, []byte("deps")) {
+	if err != nil {
 		return nil, err
 	}
 	m := &mainModule{root: root, provided: provided}
+	if !bytes.Contains(text, []byte("deps")) {
+		return m, nil
+	}
 	f, err := modfile.ParseNonStrict(text, m.file())
 	switch {
 	case errors.Is(err, modfile.ErrNoLanguageVersion):
-		return nil, nil
+		return m, nil
 	case err != nil:
 		return nil, fmt.Errorf("%s: %s", m.file(), oneLine(err))
 	}
@@ -63,9 +66,6 @@ func readModule(fsys fs.FS, dir string, provided []string) (*mainModule, error) 
 		if mv.Version() == "" {
 			return nil, fmt.Errorf("%s: module %q has no version: run %q", m.file(), mv.Path(), "cue mod tidy")
 		}
-	}
-	if len(m.deps) == 0 {
-		return nil, nil
 	}
 	return m, nil
 }
@@ -164,9 +164,13 @@ func filesOf(fsys fs.FS, root string) []string {
 	return out
 }
 
-// Depends reports whether a tree may depend on other modules, at the cost of
-// reading one file; [Registry.Complete] knows exactly.
+// Depends reports whether a tree may depend on other modules, or have them
+// vendored, at the cost of reading one file; [Registry.Complete] knows exactly.
 func Depends(tree source.Tree) bool {
-	_, text, err := findModule(tree.FS, tree.Dir)
-	return err != nil || bytes.Contains(text, []byte("deps"))
+	root, text, err := findModule(tree.FS, tree.Dir)
+	if err != nil || bytes.Contains(text, []byte("deps")) {
+		return true
+	}
+	_, err = fs.Stat(tree.FS, path.Join(root, vendorList))
+	return err == nil
 }

@@ -6,7 +6,10 @@ package modules
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
+	"path"
+	"slices"
 	"sync"
 	"time"
 
@@ -89,9 +92,13 @@ func (d Dependency) String() string { return d.Path + "@" + d.Version }
 // Complete adds the dependencies of the module that holds the package of tree to
 // its cue.mod/pkg. It gives a new tree with a new digest and the same origin and
 // revision, and what it fetched, sorted; the tree itself where there is nothing
-// to add. What cue.mod holds already is part of the tree, and no lock is asked
-// about it. Locked maps path@version to the digest that the module must have; nil
-// has no lock.
+// to add. What cue.mod/pkg, gen and usr hold already is part of the tree, and no
+// lock is asked about it. Locked maps path@version to the digest that the module
+// must have; nil has no lock.
+//
+// Modules that [Registry.Vendor] wrote are taken from there before anyone else
+// is asked. The new tree is the same with them and without: cue.mod/vendor is not
+// part of it.
 //
 // Errors are source.ErrNotFound, ErrUnauthorized, ErrUnavailable, ErrDigest,
 // ErrLimit, ErrLocked, and others without a sentinel for module files that
@@ -101,7 +108,11 @@ func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[st
 	if err != nil {
 		return source.Tree{}, nil, err
 	}
-	if m == nil {
+	v, err := readVendored(tree.FS, m.root)
+	if err != nil {
+		return source.Tree{}, nil, err
+	}
+	if len(m.deps) == 0 && v == nil {
 		return tree, nil, nil
 	}
 	held := filesOf(tree.FS, m.root)
@@ -109,27 +120,35 @@ func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[st
 	if err != nil {
 		return source.Tree{}, nil, err
 	}
-	if len(missing) == 0 {
+	if len(missing) == 0 && v == nil {
 		return tree, nil, nil
 	}
-	got, err := r.all(ctx, missing, locked)
+	if err := v.whole(); err != nil {
+		return source.Tree{}, nil, err
+	}
+	got, err := r.all(ctx, missing, locked, v)
 	if err != nil {
 		return source.Tree{}, nil, err
 	}
 	if err := m.check(tree.FS, held, got); err != nil {
 		return source.Tree{}, nil, err
 	}
-	out, err := r.join(tree, m.root, got)
+	out, err := r.join(tree, m.root, v, got)
 	if err != nil {
 		return source.Tree{}, nil, err
 	}
 	return out, dependencies(got), nil
 }
 
-// join is tree with the archives in the cue.mod/pkg of the module at root.
-func (r *Registry) join(tree source.Tree, root string, got []*archive) (source.Tree, error) {
+// join is tree with the archives in the cue.mod/pkg of the module at root, and
+// without the folder of v, where there is one.
+func (r *Registry) join(tree source.Tree, root string, v *vendored, got []*archive) (source.Tree, error) {
 	b := source.Builder{Limits: r.Limits}
-	if err := b.AddFS(tree.FS); err != nil {
+	fsys := tree.FS
+	if v != nil {
+		fsys = without{fsys, path.Join(root, vendorFolder)}
+	}
+	if err := b.AddFS(fsys); err != nil {
 		return source.Tree{}, err
 	}
 	for _, a := range got {
@@ -147,16 +166,28 @@ func (r *Registry) join(tree source.Tree, root string, got []*archive) (source.T
 	return out, nil
 }
 
-// all gets the modules, in the order of versions. It reports every module that
-// cannot be had, not only the first.
-func (r *Registry) all(ctx context.Context, versions []module.Version, locked map[string]string) ([]*archive, error) {
+// without is a file system without a folder.
+type without struct {
+	fs.FS
+	folder string
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (w without) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(w.FS, name)
+	return slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool { return path.Join(name, e.Name()) == w.folder }), err
+}
+
+// all gets the modules, in the order of versions, from v where that has them. It
+// reports every module that cannot be had, not only the first.
+func (r *Registry) all(ctx context.Context, versions []module.Version, locked map[string]string, v *vendored) ([]*archive, error) {
 	got := make([]*archive, len(versions))
 	failed := make([]error, len(versions))
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i, mv := range versions {
 		g.Go(func() error {
-			got[i], failed[i] = r.one(ctx, mv, locked)
+			got[i], failed[i] = r.one(ctx, mv, locked, v)
 			return nil
 		})
 	}
@@ -167,14 +198,24 @@ func (r *Registry) all(ctx context.Context, versions []module.Version, locked ma
 	return got, nil
 }
 
-// one gets a module from the cache or its registry.
-func (r *Registry) one(ctx context.Context, mv module.Version, locked map[string]string) (*archive, error) {
+// one gets a module from what is vendored, the cache or its registry.
+func (r *Registry) one(ctx context.Context, mv module.Version, locked map[string]string, v *vendored) (*archive, error) {
 	want := locked[mv.String()]
 	if want == "" && r.RequireLock {
 		return nil, notInLock(mv)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, about(mv, err)
+	}
+	if a, err := v.archive(mv); a != nil || err != nil {
+		switch {
+		case err != nil:
+			return nil, err
+		case want != "" && want != a.digest:
+			return nil, vendoredOtherThanLocked(mv, want, a.digest)
+		}
+		a.origin = r.origin(mv)
+		return a, nil
 	}
 	store := cache{dir: r.CacheDir, limits: r.Limits}
 	a, err := store.get(mv)

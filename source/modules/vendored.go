@@ -7,124 +7,136 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"path"
 	"slices"
 	"strings"
 
+	"cuelang.org/go/mod/module"
+
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/tarball"
 )
 
-// vendorList is the list of what vendoring wrote. Its name begins with a dot,
-// which CUE's loader passes over.
-const vendorList = pkgFolder + "/.ropewalk-vendor"
+// Where vendored modules are. The list of them has no dot in its name: trees
+// leave out what begins with one, and the first part of the path of a module has
+// one.
+const (
+	vendorFolder = modFolder + "/vendor"
+	listName     = "ropewalk-vendor"
+	vendorList   = vendorFolder + "/" + listName
+)
 
-const vendorHeader = "# Written by ropewalk: what it vendored here. Do not edit.\n"
+const vendorHeader = "# Written by \"ropewalk vendor\": the modules here, and their files. Do not edit.\n"
 
-// vendored is what a vendoring wrote. As text it has a line "module
-// path@version digest" for each module, and "file digest path" for each file,
-// below cue.mod/pkg.
+// vendored is the list of vendored modules and their files. As text it has a
+// line "module path@version digest" for each module, with the digest of its zip,
+// and "file digest path" for each file, below cue.mod/vendor.
 type vendored struct {
-	modules []string
-	files   []vendoredFile // sorted by name, then digest
+	modules, files []vendoredEntry // sorted by name
+	// fsys holds the folder of the list, dir.
+	fsys fs.FS
+	dir  string
 }
 
-// vendoredFile is a file that was written. A name is in the list twice, with two
-// digests, while it is being replaced.
-type vendoredFile struct{ name, digest string }
+// vendoredEntry is a module, path@version, or a file.
+type vendoredEntry struct{ name, digest string }
 
-// wrote reports whether the list has a file of that name.
-func (v vendored) wrote(name string) bool {
-	_, ok := v.find(name)
-	return ok
-}
+func byName(a, b vendoredEntry) int { return cmp.Compare(a.name, b.name) }
 
-// holds reports whether the file was written with that digest.
-func (v vendored) holds(name, digest string) bool {
-	i, _ := v.find(name)
-	for ; i < len(v.files) && v.files[i].name == name; i++ {
-		if v.files[i].digest == digest {
-			return true
-		}
-	}
-	return false
-}
-
-func (v vendored) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(v.files, name, func(f vendoredFile, name string) int { return cmp.Compare(f.name, name) })
-}
-
-// equal reports whether both lists say the same.
-func (v vendored) equal(w vendored) bool {
-	return slices.Equal(v.modules, w.modules) && slices.Equal(v.files, w.files)
-}
-
-// names is the names of the files, each once.
-func (v vendored) names() []string {
-	out := make([]string, 0, len(v.files))
-	for _, f := range v.files {
-		out = append(out, f.name)
-	}
-	return slices.Compact(out)
-}
-
-// merge is both lists in one.
-func merge(a, b vendored) vendored {
-	out := vendored{modules: slices.Concat(a.modules, b.modules), files: slices.Concat(a.files, b.files)}
-	slices.Sort(out.modules)
-	out.modules = slices.Compact(out.modules)
-	slices.SortFunc(out.files, func(a, b vendoredFile) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.digest, b.digest))
-	})
-	out.files = slices.Compact(out.files)
-	return out
-}
-
-// readVendored reads the list; it is empty where there is none.
-func readVendored(root *os.Root) (vendored, error) {
-	data, err := root.ReadFile(vendorList)
+// readVendored reads the list of the module at root; nil where there is none,
+// and then the folder is not ours, whatever it holds.
+func readVendored(fsys fs.FS, root string) (*vendored, error) {
+	name := path.Join(root, vendorList)
+	data, err := fs.ReadFile(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return vendored{}, nil
+		return nil, nil
 	}
 	if err != nil {
-		return vendored{}, err
+		return nil, err
 	}
-	return parseVendored(data)
+	v, err := parseVendored(name, data)
+	if err != nil {
+		return nil, err
+	}
+	v.fsys, v.dir = fsys, path.Dir(name)
+	return v, nil
 }
 
-// parseVendored reads the text of a list. Names in it are removed later, so they
-// must be paths below cue.mod/pkg.
-func parseVendored(data []byte) (vendored, error) {
+// parseVendored reads the text of a list, which must be as text writes it.
+func parseVendored(at string, data []byte) (*vendored, error) {
 	var out vendored
 	lines := bufio.NewScanner(bytes.NewReader(data))
-	lines.Buffer(nil, 1<<16)
 	for n := 1; lines.Scan(); n++ {
 		kind, rest, _ := strings.Cut(lines.Text(), " ")
-		digest, name, _ := strings.Cut(rest, " ")
+		first, second, _ := strings.Cut(rest, " ")
+		ok := false
 		switch {
 		case strings.HasPrefix(kind, "#") || lines.Text() == "":
+			ok = true
 		case kind == "module":
-			out.modules = append(out.modules, rest)
-		case kind == "file" && source.CheckPath(name) == nil:
-			out.files = append(out.files, vendoredFile{name: name, digest: digest})
-		default:
-			return vendored{}, fmt.Errorf("%s:%d: not a line that vendoring writes: delete the list and the folders that it names", vendorList, n)
+			out.modules, ok = appendEntry(out.modules, first, second)
+		case kind == "file":
+			out.files, ok = appendEntry(out.files, second, first)
+		}
+		if !ok {
+			return nil, source.Refuse(source.ErrDigest, fmt.Sprintf(
+				"%s:%d: not a line that vendoring writes: delete %q and run %q", at, n, path.Dir(at), "ropewalk vendor"))
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return vendored{}, fmt.Errorf("%s: %w", vendorList, err)
+		return nil, source.Refuse(source.ErrDigest, fmt.Sprintf("%s: %v", at, err))
 	}
-	return merge(out, vendored{}), nil
+	return &out, nil
 }
 
+// appendEntry appends an entry, unless it is none or out of order.
+func appendEntry(entries []vendoredEntry, name, digest string) ([]vendoredEntry, bool) {
+	if source.CheckPath(name) != nil || !isDigest(digest) {
+		return nil, false
+	}
+	if n := len(entries); n > 0 && entries[n-1].name >= name {
+		return nil, false
+	}
+	return append(entries, vendoredEntry{name, digest}), true
+}
+
+func isDigest(s string) bool {
+	digits, ok := strings.CutPrefix(s, "sha256:")
+	hash, err := hex.DecodeString(digits)
+	return ok && err == nil && len(hash) == 32 && strings.ToLower(s) == s
+}
+
+// listing is the list of got.
+func listing(got []*archive) *vendored {
+	var out vendored
+	for _, a := range got {
+		name := a.version.String()
+		out.modules = append(out.modules, vendoredEntry{name, a.digest})
+		out.files = append(out.files, vendoredEntry{modFileOf(name), sum(a.text)})
+		for _, f := range a.files {
+			out.files = append(out.files, vendoredEntry{path.Join(name, f.name), sum(f.data)})
+		}
+	}
+	slices.SortFunc(out.modules, byName)
+	slices.SortFunc(out.files, byName)
+	return &out
+}
+
+// modFileOf is where the module file of a vendored module is. It lies beside the
+// folder, because a cue.mod inside would make that a module of its own, which
+// trees leave out.
+func modFileOf(module string) string { return module + ".mod" }
+
 // text is the list as a file.
-func (v vendored) text() []byte {
+func (v *vendored) text() []byte {
 	var b bytes.Buffer
 	b.WriteString(vendorHeader)
 	for _, m := range v.modules {
-		fmt.Fprintf(&b, "module %s\n", m)
+		fmt.Fprintf(&b, "module %s %s\n", m.name, m.digest)
 	}
 	for _, f := range v.files {
 		fmt.Fprintf(&b, "file %s %s\n", f.digest, f.name)
@@ -132,19 +144,79 @@ func (v vendored) text() []byte {
 	return b.Bytes()
 }
 
-// writeVendored puts the list in its place as a whole, and takes an empty one
-// away.
-func writeVendored(root *os.Root, v vendored) error {
-	if len(v.modules) == 0 {
-		err := root.Remove(vendorList)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+// equal reports whether both lists say the same.
+func (v *vendored) equal(w *vendored) bool {
+	return slices.Equal(v.modules, w.modules) && slices.Equal(v.files, w.files)
+}
+
+// whole refuses a folder that is not as it was written. What is hidden in it
+// does not count: whether a tree has that depends on where the tree comes from.
+func (v *vendored) whole() error {
+	if v == nil {
+		return nil
+	}
+	missing, err := v.verify(tarball.Visible)
+	if err == nil && missing != "" {
+		err = source.Refuse(source.ErrDigest, fmt.Sprintf("%q was vendored and is missing: run %q", missing, "ropewalk vendor"))
+	}
+	return err
+}
+
+// verify compares what lies in the folder with the list, as far as counts says
+// that a file counts. Missing is the first file that is not there, "" where all
+// are.
+func (v *vendored) verify(counts func(name string) bool) (missing string, err error) {
+	seen := make([]bool, len(v.files))
+	for _, name := range filesOf(v.fsys, v.dir) {
+		if name == listName || !counts(name) {
+			continue
 		}
-		return err
+		at := path.Join(v.dir, name)
+		i, ok := slices.BinarySearchFunc(v.files, vendoredEntry{name: name}, byName)
+		if !ok {
+			return "", source.Refuse(source.ErrDigest, fmt.Sprintf("%q lies among vendored modules, and vendoring did not write it: move it away", at))
+		}
+		data, err := fs.ReadFile(v.fsys, at)
+		if err != nil {
+			return "", err
+		}
+		if sum(data) != v.files[i].digest {
+			return "", source.Refuse(source.ErrDigest, fmt.Sprintf(
+				"%q was vendored and changed since: take the change to the module itself, then delete the file and run %q", at, "ropewalk vendor"))
+		}
+		seen[i] = true
 	}
-	const temp = vendorList + "-new"
-	if err := root.WriteFile(temp, v.text(), 0o644); err != nil {
-		return err
+	if i := slices.Index(seen, false); i >= 0 {
+		return path.Join(v.dir, v.files[i].name), nil
 	}
-	return root.Rename(temp, vendorList)
+	return "", nil
+}
+
+// archive is a vendored module; nil where it is not in the list, or there is no
+// list. The files must be verified.
+func (v *vendored) archive(mv module.Version) (*archive, error) {
+	if v == nil {
+		return nil, nil
+	}
+	i, ok := slices.BinarySearchFunc(v.modules, vendoredEntry{name: mv.String()}, byName)
+	if !ok {
+		return nil, nil
+	}
+	a := &archive{version: mv, digest: v.modules[i].digest}
+	for _, f := range v.files {
+		inside, ok := strings.CutPrefix(f.name, mv.String()+"/")
+		if !ok && f.name != modFileOf(mv.String()) {
+			continue
+		}
+		data, err := fs.ReadFile(v.fsys, path.Join(v.dir, f.name))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			a.files = append(a.files, file{name: inside, data: data})
+		} else {
+			a.text = data
+		}
+	}
+	return a, a.readModFile()
 }

@@ -95,7 +95,7 @@ func (a *app) commands() []command {
 	return []command{
 		{"render", a.renderCommand}, {"vet", a.vetCommand}, {"graph", a.graphCommand}, {"explain", a.explainCommand},
 		{"diff", a.diffCommand}, {"build", a.buildCommand}, {"artifact", a.artifactCommand}, {"lock", a.lockCommand},
-		{"cache", a.cacheCommand}, {"init", a.initCommand}, {"version", a.versionCommand},
+		{"vendor", a.vendorCommand}, {"cache", a.cacheCommand}, {"init", a.initCommand}, {"version", a.versionCommand},
 	}
 }
 

@@ -1,0 +1,117 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source/lock"
+)
+
+func (a *app) vendorCommand() *cobra.Command {
+	var flags sourceFlags
+	cmd := &cobra.Command{
+		Use:   "vendor [DIR]",
+		Short: "Keep the dependencies of a CUE module in its folder",
+		Long: `Write the CUE modules that the module in DIR depends on, as its cue.mod/module.cue lists
+them, to DIR/cue.mod/vendor. Whatever renders the module takes them from there and asks
+no registry; the manifests are the same. "cue vet" and "cue mod publish" pass over them.
+
+DIR is the folder with cue.mod, the working directory where there is none. Vendored
+files are not to be edited: a render refuses files that were. Modules that are in the
+nearest ` + lock.Name + `, in DIR or above, must have the digests that it says.
+
+The registries are those of $CUE_REGISTRY, with the credentials of docker, and the cache
+is that of the cue command ($CUE_CACHE_DIR).
+
+One line for each module goes to standard output: path@version and the digest of its
+zip.
+
+` + exitCodes,
+		Example: `  ropewalk vendor modules/web             write modules/web/cue.mod/vendor
+  ropewalk vendor modules/web --locked    the same, of nothing but what is locked
+  ropewalk render shop --offline          needs no registry from then on`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			dir := "."
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			return a.runVendor(ctx, &flags, dir)
+		}),
+	}
+	// Those of sourceFlags that CUE modules know of.
+	cmd.Flags().BoolVar(&flags.locked, "locked", false, "refuse modules that are not in "+lock.Name)
+	cmd.Flags().BoolVar(&flags.offline, "offline", false, "ask no registry: take modules from the cache of the cue command")
+	return cmd
+}
+
+func (a *app) runVendor(ctx context.Context, flags *sourceFlags, dir string) error {
+	file := filepath.Join(dir, "cue.mod", "module.cue")
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return usagef("name the folder of a CUE module", "there is no %s", file)
+	}
+	at, err := nearestLock(dir)
+	if err != nil {
+		return &environmentError{err: err}
+	}
+	locked, found, err := readLock(at)
+	if err != nil {
+		return err
+	}
+	if flags.locked && !found {
+		return usagef("run \"ropewalk lock\" for the project", "--locked: there is no %s in %s or above", lock.Name, dir)
+	}
+	deps, changed, err := moduleRegistry(flags).Vendor(ctx, dir, locked.Locked())
+	if err != nil {
+		return &object.Error{Stage: object.StageResolve, Pos: object.Pos{File: file}, Err: err}
+	}
+	var b strings.Builder
+	for _, d := range deps {
+		fmt.Fprintf(&b, "%s %s\n", d, d.Digest)
+	}
+	if err := a.print(b.String()); err != nil {
+		return err
+	}
+	folder := filepath.Join(dir, "cue.mod", "vendor")
+	switch {
+	case !changed && len(deps) == 0:
+		a.note("%s lists nothing to vendor\n", file)
+	case !changed:
+		a.note("%s is up to date\n", folder)
+	case len(deps) == 0:
+		a.note("%s removed: %s lists nothing to vendor\n", folder, file)
+	default:
+		a.note("%s written: %s\n", folder, plural(len(deps), "module"))
+	}
+	return nil
+}
+
+// nearestLock is the lock in dir or the nearest folder above that has one, since
+// a module often lies inside of the project that it is locked by. Where there is
+// none it is where one in dir would be.
+func nearestLock(dir string) (string, error) {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for up := at; ; up = filepath.Dir(up) {
+		name := filepath.Join(up, lock.Name)
+		if _, err := os.Stat(name); err == nil {
+			return name, nil
+		}
+		if up == filepath.Dir(up) {
+			return filepath.Join(at, lock.Name), nil
+		}
+	}
+}
