@@ -15,11 +15,11 @@ import (
 )
 
 // Attached is the in-toto statement of a predicate type that is attached to a
-// manifest, signed or not: the first one by digest. Nothing is verified but
-// digests; [Attestations] gives what a known key stands behind. An error is
+// manifest: a signed one where there is any, whoever signed it, and the first one
+// by digest. Nothing is verified but digests; [Attestations] gives what a known key stands behind. An error is
 // ErrNotFound where there is none.
 func Attached(ctx context.Context, from Reader, subject ocispec.Descriptor, predicateType string) ([]byte, error) {
-	for _, kind := range []string{statement.MediaType, signature.BundleType} {
+	for _, kind := range []string{signature.BundleType, statement.MediaType} {
 		list, err := Referrers(ctx, from, subject, kind)
 		if err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -137,6 +138,14 @@ func annotate(opts Options) (map[string]string, error) {
 		}
 		out[name] = opts.Annotations[name]
 	}
+	for _, text := range []string{opts.Source, opts.Revision} {
+		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return nil, refuse(ErrShape, "the source or the revision holds characters that are no text")
+		}
+	}
+	if holdsCredentials(opts.Source) {
+		return nil, refuse(ErrShape, "the source holds credentials, and everyone who may pull could read them: write the URL without")
+	}
 	if opts.Source != "" {
 		out[AnnotationSource] = opts.Source
 	}
@@ -144,6 +153,28 @@ func annotate(opts Options) (map[string]string, error) {
 		out[AnnotationRevision] = opts.Revision
 	}
 	return out, nil
+}
+
+// holdsCredentials reports whether a URL has a password, a user that is a token,
+// as https URLs have, or a parameter that is called after one. The user of
+// ssh://git@host is none.
+func holdsCredentials(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return strings.Contains(text, "@") && strings.Contains(text, "://")
+	}
+	if _, password := u.User.Password(); password || u.User != nil && strings.HasPrefix(u.Scheme, "http") {
+		return true
+	}
+	for name := range u.Query() {
+		name = strings.ToLower(name)
+		for _, word := range []string{"token", "secret", "passw", "key", "sig", "auth", "credential"} {
+			if strings.Contains(name, word) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // fileNames are the sorted names of the files at the root.

@@ -118,3 +118,24 @@ func TestAWholeNamesItsLayers(t *testing.T) {
 	again := layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
 	require.True(t, bytes.Equal(set.Whole.Manifest, again.Whole.Manifest))
 }
+
+func TestASourceWithCredentialsIsRefused(t *testing.T) {
+	files := fstest.MapFS{"a.yaml": {Data: []byte("a: 1\n")}}
+	for source, refused := range map[string]bool{
+		"https://u:canary@git.example/shop":               true,
+		"https://canary@git.example/shop":                 true,
+		"https://git.example/shop?access_token=canary":    true,
+		"https://git.example/shop?X-Amz-Signature=canary": true,
+		"ssh://git@git.example/shop":                      false,
+		"git@git.example:shop.git":                        false,
+		"https://git.example/shop?ref=main":               false,
+	} {
+		_, err := artifact.Pack(files, artifact.Options{Source: source})
+		require.Equal(t, refused, err != nil, source)
+		if err != nil {
+			require.NotContains(t, err.Error(), "canary")
+		}
+	}
+	_, err := artifact.Pack(files, artifact.Options{Revision: "a\nb"})
+	require.ErrorIs(t, err, artifact.ErrShape)
+}

@@ -26,6 +26,9 @@ type Build struct {
 	Project string
 	// Environment and Dialect are those of the render; "" is left out.
 	Environment, Dialect string
+	// Inputs is the digest of what the specs gave to their modules, with everything
+	// that was laid over them: sha256:<hex>, or "".
+	Inputs string
 	// Sources are all trees that went in, in any order.
 	Sources []Source
 	// Builder is the URI of who made it, such as a pipeline; Builder where "".
@@ -79,6 +82,9 @@ func Provenance(build Build, subjects ...Subject) ([]byte, error) {
 	}
 	if build.Dialect != "" {
 		parameters["dialect"] = build.Dialect
+	}
+	if build.Inputs != "" {
+		parameters["inputs"] = build.Inputs
 	}
 	dependencies, err := dependencies(build.Sources)
 	if err != nil {

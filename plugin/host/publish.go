@@ -5,6 +5,9 @@ package host
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -43,12 +46,18 @@ type Publication struct {
 // render that is there already is left as it is.
 func (p Publication) Publish(ctx context.Context, to artifact.Store, tags []string) (artifact.Pushed, error) {
 	opts := p.Push
-	opts.Sealed = func(ctx context.Context, pushed artifact.Pushed) error { return p.attach(ctx, to, pushed) }
-	return artifact.Push(ctx, to, p.Set, tags, opts)
+	opts.Sealed = func(ctx context.Context, pushed artifact.Pushed) error { return p.attach(ctx, to, pushed, true) }
+	pushed, err := artifact.Push(ctx, to, p.Set, tags, opts)
+	if err == nil && !pushed.Changed && p.Signer != nil {
+		// Who asks for a signature has one afterwards, whoever pushed it before.
+		err = p.attach(ctx, to, pushed, false)
+	}
+	return pushed, err
 }
 
-// attach attaches and signs.
-func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artifact.Pushed) error {
+// attach attaches and signs; what is there already, in whatever form, is left
+// alone where the artifact is not fresh.
+func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artifact.Pushed, fresh bool) error {
 	whole, err := to.Resolve(ctx, pushed.Digest)
 	if err != nil {
 		return err
@@ -67,6 +76,15 @@ func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artif
 	} {
 		if !a.wanted {
 			continue
+		}
+		if !fresh {
+			_, err := artifact.Attached(ctx, to, whole, a.predicate)
+			if !errors.Is(err, artifact.ErrNotFound) {
+				if err != nil {
+					return err
+				}
+				continue
+			}
 		}
 		text, err := a.text()
 		if err != nil {
@@ -129,9 +147,16 @@ func BuildOf(loaded Loaded, sources []render.Source, version string) statement.B
 	b := statement.Build{
 		Project: loaded.Name, Dialect: string(loaded.Request.Emit.Dialect), Version: version,
 	}
+	inputs := sha256.New()
 	for _, s := range loaded.Request.Specs {
 		b.Environment = s.Evaluate.Context.Environment
+		// A hash takes everything: it never fails. Names end in a byte that no name has.
+		_, _ = fmt.Fprintf(inputs, "%s\x00%s\x00", s.Evaluate.Spec, s.Evaluate.Input.JSON())
+		for _, tag := range object.SortedKeys(s.Evaluate.Module.Tags) {
+			_, _ = fmt.Fprintf(inputs, "%s\x00%s\x00", tag, s.Evaluate.Module.Tags[tag])
+		}
 	}
+	b.Inputs = "sha256:" + hex.EncodeToString(inputs.Sum(nil))
 	for _, s := range sources {
 		uri := s.Pinned
 		if uri == "" {

@@ -56,7 +56,10 @@ func deletion(ref object.Ref, i Item) []Danger {
 	case "PersistentVolumeClaim", "PersistentVolume":
 		return []Danger{danger(DangerData, "its data may be lost: the volume is deleted where its reclaim policy is Delete; set apply.deletion: Orphan to keep it")}
 	case "StatefulSet.apps":
-		return []Danger{danger(DangerData, "its pods are deleted; its claims stay unless persistentVolumeClaimRetentionPolicy deletes them")}
+		if i.Object.Text("spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete" {
+			return []Danger{danger(DangerData, "its pods are deleted, and its claims with their data, because persistentVolumeClaimRetentionPolicy says so")}
+		}
+		return []Danger{danger(DangerData, "its pods are deleted; its claims stay")}
 	case "Namespace":
 		return []Danger{danger(DangerData, "everything in the namespace is deleted with it")}
 	case "CustomResourceDefinition.apiextensions.k8s.io":
@@ -117,6 +120,12 @@ func dangers(before, after object.Object, changed []Field) []Danger {
 		for _, f := range changed {
 			if f.Path == "spec.resources.requests.storage" && shrinks(f) {
 				out = append(out, danger(DangerData, "a claim cannot shrink from %v to %v", f.Before, f.After))
+			}
+		}
+	case "PersistentVolume":
+		for _, f := range changed {
+			if f.Path == "spec.persistentVolumeReclaimPolicy" && f.After == "Delete" {
+				out = append(out, danger(DangerData, "its data is deleted with its claim from now on"))
 			}
 		}
 	case "Role.rbac.authorization.k8s.io", "ClusterRole.rbac.authorization.k8s.io":

@@ -227,7 +227,7 @@ func quantityPath(path string) bool {
 }
 
 func (w *walk) add(at spot, before, after any) {
-	if w.hidden && (strings.HasPrefix(at.text, "data") || strings.HasPrefix(at.text, "stringData")) {
+	if w.hidden && (strings.HasPrefix(at.text, "data") || strings.HasPrefix(at.text, "stringData") || strings.HasPrefix(at.text, "metadata.annotations")) {
 		before, after = hide(before), hide(after)
 	}
 	w.out = append(w.out, Field{Path: at.text, At: at.at, Before: before, After: after})

@@ -6,6 +6,8 @@ package order
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -102,6 +104,32 @@ func (p *Plan) Document() Document {
 		d.Dropped = append(d.Dropped, document(e, Gate{Reason: "it would close a cycle"}))
 	}
 	d.Warnings = append(d.Warnings, p.Warnings...)
+	return d
+}
+
+// Below is the document with the positions of files below dir relative to it,
+// so that it does not depend on where somebody has the project.
+func (d Document) Below(dir string) Document {
+	cut := func(p object.Pos) object.Pos {
+		p.File = strings.TrimPrefix(p.File, dir+"/")
+		return p
+	}
+	d.Nodes, d.Edges, d.Joins = slices.Clone(d.Nodes), slices.Clone(d.Edges), slices.Clone(d.Joins)
+	d.Dropped = slices.Clone(d.Dropped)
+	// A reason names places in its sentence.
+	say := func(reason string) string { return strings.ReplaceAll(reason, " "+dir+"/", " ") }
+	for i := range d.Nodes {
+		d.Nodes[i].Reason = say(d.Nodes[i].Reason)
+		d.Nodes[i].Spec, d.Nodes[i].Module = cut(d.Nodes[i].Spec), cut(d.Nodes[i].Module)
+	}
+	for _, edges := range [][]EdgeDocument{d.Edges, d.Dropped} {
+		for i := range edges {
+			edges[i].Pos, edges[i].Reason = cut(edges[i].Pos), say(edges[i].Reason)
+		}
+	}
+	for i := range d.Joins {
+		d.Joins[i].Pos, d.Joins[i].Reason = cut(d.Joins[i].Pos), say(d.Joins[i].Reason)
+	}
 	return d
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -102,11 +103,17 @@ func yesNo(b bool) string {
 }
 
 // packDir packs the manifests of a directory; folders below it are the barrier
-// layers of the flux dialect.
+// layers of the flux dialect. Links, files that are no manifests, and Secrets
+// with data are refused: what is pushed can be read by many, for long.
 func packDir(dir string, opts artifact.Options) (artifact.Set, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return artifact.Set{}, err
+	}
+	defer root.Close() //nolint:errcheck // it is read only
 	var files []emit.File
 	var layers []emit.Layer
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -115,13 +122,26 @@ func packDir(dir string, opts artifact.Options) (artifact.Set, error) {
 			return nil
 		case e.IsDir() || strings.HasPrefix(e.Name(), "."):
 			return nil
+		case !e.Type().IsRegular():
+			return fmt.Errorf("%q is a link or no file at all: an artifact holds regular files only", name)
 		}
-		data, err := fs.ReadFile(os.DirFS(dir), name)
+		data, err := fs.ReadFile(root.FS(), name)
 		files = append(files, emit.File{Path: name, Data: data})
 		return err
 	})
 	if err != nil {
-		return artifact.Set{}, err
+		return artifact.Set{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	side, err := host.FilesSide(dir, root.FS(), nil)
+	if err != nil {
+		return artifact.Set{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	for _, i := range side.Items {
+		o := i.Object
+		secret := o.Group() == "" && o.Kind() == "Secret" && (o.Get("data") != nil || o.Get("stringData") != nil)
+		if secret && o.Get("sops") == nil {
+			return artifact.Set{}, fmt.Errorf("%s: Secret %q holds data: an artifact is no place for it; reference a Secret that exists, or encrypt it with SOPS", dir, o.Name())
+		}
 	}
 	return host.Pack(files, layers, opts)
 }
@@ -338,7 +358,11 @@ func inspectionText(i artifact.Inspection) string {
 	}
 	for _, ref := range i.Referrers {
 		kind := ref.Annotations["dev.sigstore.bundle.predicateType"]
-		line("attached", "%s", strings.Join(nonEmpty(attachedName(kind), ref.ArtifactType, ref.Digest), " "))
+		signed := "unsigned"
+		if ref.ArtifactType == signature.BundleType {
+			signed = "signed, by whom is not checked"
+		}
+		line("attached", "%s (%s)", strings.Join(nonEmpty(attachedName(kind), ref.ArtifactType, ref.Digest), " "), signed)
 	}
 	if i.Simple != "" {
 		line("attached", "signature of cosign v2 %s", i.Simple)

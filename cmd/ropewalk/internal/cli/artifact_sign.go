@@ -47,7 +47,7 @@ bytes, so that signing twice changes nothing.
 				}
 				var text strings.Builder
 				for _, s := range signed {
-					fmt.Fprintf(&text, "%s signed by %s\n", p.at(s.Digest), s.Signature)
+					fmt.Fprintf(&text, "%s signed, signature %s\n", p.at(s.Digest), s.Signature)
 				}
 				return a.outcome(format.value, signed, text.String())
 			})
@@ -84,8 +84,12 @@ that is attached to it is what its digests say. Exit code 1 says that it is not.
 				}
 				var text strings.Builder
 				for _, d := range digests {
-					if err := intact(ctx, p, d); err != nil {
+					strangers, err := intact(ctx, p, d, verifier)
+					if err != nil {
 						return err
+					}
+					for _, s := range strangers {
+						a.note("ropewalk: warning: %s\n", s)
 					}
 					text.WriteString(p.at(d) + " is signed by a known key\n")
 				}
@@ -101,24 +105,33 @@ that is attached to it is what its digests say. Exit code 1 says that it is not.
 
 // intact reads all of an artifact and all that is attached to it: a signature is
 // of a manifest, and the content must be what the manifest says.
-func intact(ctx context.Context, p place, digest string) error {
+// It names what is attached and no known key stands behind: whoever may push
+// may have put it there.
+func intact(ctx context.Context, p place, digest string, keys *signature.Verifier) (strangers []string, err error) {
 	if _, err := artifact.Inspect(ctx, p, digest, artifact.PullOptions{}); err != nil {
-		return err
+		return nil, err
 	}
 	subject, err := p.Resolve(ctx, digest)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	attached, err := artifact.Referrers(ctx, p, subject, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, r := range attached {
-		if _, err := artifact.ReadReferrer(ctx, p, subject, r, signature.MaxBundle); err != nil {
-			return fmt.Errorf("what is attached as %s: %w", r.Digest, err)
+		data, err := artifact.ReadReferrer(ctx, p, subject, r, signature.MaxBundle)
+		if err != nil {
+			return nil, err
+		}
+		what := strings.Join(nonEmpty(attachedName(r.Annotations["dev.sigstore.bundle.predicateType"]), string(r.Digest)), " ")
+		if r.ArtifactType != signature.BundleType {
+			strangers = append(strangers, what+" is attached and nobody signed it")
+		} else if _, err := keys.Bundle(data, digest); err != nil {
+			strangers = append(strangers, what+" is attached and no known key signed it")
 		}
 	}
-	return nil
+	return strangers, nil
 }
 
 // readVerifier reads public keys.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -118,7 +119,7 @@ func (a *app) push(ctx context.Context, flags *buildFlags, r rendered, to place,
 	if err != nil {
 		return built{}, err
 	}
-	graph, err := r.Plan.Document().JSON()
+	graph, err := r.Plan.Document().Below(shownDir(r.paths)).JSON()
 	if err != nil {
 		return built{}, err
 	}
@@ -141,6 +142,25 @@ func (a *app) push(ctx context.Context, flags *buildFlags, r rendered, to place,
 		out.Changes, out.Dangers = a.sincePush(ctx, r, to, pushed.Previous)
 	}
 	return out, nil
+}
+
+// shownDir is how positions call the directory of the first path.
+func shownDir(paths []string) string {
+	if len(paths) == 0 || paths[0] == "-" {
+		return "."
+	}
+	dir := filepath.Clean(paths[0])
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		dir = filepath.Dir(dir)
+	}
+	if filepath.IsAbs(dir) {
+		if work, err := os.Getwd(); err == nil {
+			if rel, err := filepath.Rel(work, dir); err == nil && filepath.IsLocal(rel) {
+				dir = rel
+			}
+		}
+	}
+	return filepath.ToSlash(dir)
 }
 
 // sincePush counts what is different to an earlier push. It is an extra: where

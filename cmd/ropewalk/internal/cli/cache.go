@@ -19,8 +19,8 @@ func (a *app) cacheCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "List, check and prune the cache of modules and renders",
-		Long: `Look after the cache: what was fetched, where mutable references led, and finished
-renders. Everything in it can be fetched or made again. Dependencies of CUE modules
+		Long: `Look after the cache: what was fetched, where mutable references led, and the
+finished renders of the plugins. Everything in it can be fetched or made again. Dependencies of CUE modules
 are in the cache of CUE.`,
 	}
 	cmd.AddCommand(a.cacheLs(), a.cachePrune(), a.cacheVerify())

@@ -60,7 +60,8 @@ func (a *app) runLock(ctx context.Context, flags *projectFlags, paths []string, 
 	name := lockFile("", paths)
 	old, found, err := readLock(name)
 	if err != nil {
-		return err
+		a.note("ropewalk: warning: %v; it is written anew\n", err)
+		old, found = lock.File{}, false
 	}
 	changes := old.Diff(record.File())
 	var b strings.Builder

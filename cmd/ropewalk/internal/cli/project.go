@@ -128,7 +128,9 @@ type rendered struct {
 	host.Loaded
 	render.Result
 	evaluator evaluate.Evaluator
-	close     func()
+	// paths are those that the user gave.
+	paths []string
+	close func()
 }
 
 // render loads and renders the project at paths. The caller closes what it
@@ -172,7 +174,7 @@ func (a *app) renderIn(ctx context.Context, p *projectFlags, dir string, paths [
 		closer()
 		return rendered{}, err
 	}
-	return rendered{Loaded: loaded, Result: result, evaluator: evaluator, close: closer}, nil
+	return rendered{Loaded: loaded, Result: result, evaluator: evaluator, paths: paths, close: closer}, nil
 }
 
 func (p *projectFlags) parallel() int {

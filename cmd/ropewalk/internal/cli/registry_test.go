@@ -187,3 +187,50 @@ func TestServersThatRefuseAreNamedWithoutCredentials(t *testing.T) {
 	require.Contains(t, diagnostics, server.Host+"/shop")
 	require.NotContains(t, out+diagnostics, canary)
 }
+
+func TestWhoAsksForASignatureHasOne(t *testing.T) {
+	alone(t)
+	dir := t.TempDir()
+	ref, key, other := "oci-layout:"+filepath.Join(dir, "layout"), filepath.Join(dir, "one"), filepath.Join(dir, "two")
+	good(t, "artifact", "keygen", key)
+	good(t, "artifact", "keygen", other)
+	good(t, "build", shop, "--to", ref)
+	for _, k := range []string{key, other} {
+		require.Contains(t, good(t, "build", shop, "--to", ref, "--sign-key", k+".key"), "changed  no")
+		good(t, "artifact", "verify", ref, "--key", k+".pub")
+	}
+	// The attestations were pushed before anybody signed.
+	code, _, diagnostics := call(t, "artifact", "verify", ref, "--key", key+".pub")
+	require.Zero(t, code)
+	require.Contains(t, diagnostics, "is attached and nobody signed it")
+
+	signed := "oci-layout:" + filepath.Join(dir, "signed")
+	good(t, "build", shop, "--to", signed, "--sign-key", key+".key")
+	_, _, diagnostics = call(t, "artifact", "verify", signed, "--key", key+".pub")
+	require.Empty(t, diagnostics)
+}
+
+func TestPushTakesManifestsOnly(t *testing.T) {
+	alone(t)
+	for name, c := range map[string]struct{ file, text, link, want string }{
+		"a link":              {link: "/etc/passwd", want: "regular files only"},
+		"a Secret with data":  {file: "s.yaml", text: "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: canary-2c9}\n", want: `Secret "s" holds data`},
+		"what is no manifest": {file: "x.yaml", text: "hi\n", want: "x.yaml:1:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if c.link != "" {
+				require.NoError(t, os.Symlink(c.link, filepath.Join(dir, "l.yaml")))
+			} else {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o600))
+			}
+			code, _, diagnostics := call(t, "artifact", "push", dir, "oci-layout:"+filepath.Join(t.TempDir(), "layout"))
+			require.NotZero(t, code)
+			require.Contains(t, diagnostics, c.want)
+			require.NotContains(t, diagnostics, "canary")
+		})
+	}
+	code, _, diagnostics := call(t, "artifact", "push", filepath.Join(t.TempDir(), "nowhere"), "oci-layout:"+t.TempDir())
+	require.Equal(t, Environment, code)
+	require.Contains(t, diagnostics, "nowhere")
+}

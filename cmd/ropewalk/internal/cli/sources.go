@@ -82,8 +82,8 @@ func (a *app) connect(s *sourceFlags, dir string, paths []string, record *lock.R
 		},
 	}
 	file, found, err := readLock(lockFile(dir, paths))
-	if err != nil {
-		return h, err
+	if err != nil && record == nil {
+		return h, err // Who writes a new one needs nothing of the old.
 	}
 	o.Lock, o.Mode = file, s.mode(record != nil)
 	if s.locked && !found {
