@@ -20,7 +20,7 @@ const (
 	// fetches others as usual.
 	Prefer Mode = iota
 	// Enforce wants an entry for each reference, which must still lead to the
-	// revision of the entry: render --locked.
+	// revision of the entry, or to another one with the same files: render --locked.
 	Enforce
 	// Frozen takes pinned revisions only and asks no server where a reference
 	// leads.
@@ -113,7 +113,16 @@ func (f Fetcher) entry(ctx context.Context, ref source.Ref) (entry Source, ok bo
 	}
 	// Revisions hold the digest or the commit. References are compared only where
 	// there are no revisions: backends may write one place in two ways.
-	if now.Revision != entry.Revision || now.Revision == "" && now.Ref.Ref != entry.Pinned {
+	if now.Revision == entry.Revision && (now.Revision != "" || now.Ref.Ref == entry.Pinned) {
+		return entry, true, nil
+	}
+	// A branch moves with every commit of its repository. What counts is whether
+	// the module did.
+	tree, err := f.Next.Fetch(ctx, now.Ref)
+	switch {
+	case err != nil:
+		return Source{}, false, err
+	case tree.Digest != entry.Digest:
 		return Source{}, false, moved(entry, now)
 	}
 	return entry, true, nil

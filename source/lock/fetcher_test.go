@@ -68,6 +68,31 @@ func locked(t testing.TB) (*tags, lock.File) {
 	return backend, file
 }
 
+// sameFiles is a backend whose trees say nothing of their revision, as when a
+// commit changes other folders.
+type sameFiles struct{ *tags }
+
+func (s sameFiles) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
+	at, err := s.Resolve(ctx, ref)
+	if err != nil {
+		return source.Tree{}, err
+	}
+	tree, err := source.NewTree(map[string][]byte{"a.cue": []byte("x: 1")}, ref.Ref, at.Revision)
+	tree.Pinned = at.Ref.Ref
+	return tree, err
+}
+
+func TestARevisionWithTheSameFilesHasNotMoved(t *testing.T) {
+	backend := sameFiles{&tags{tags: map[string]string{"one": "a"}}}
+	var record lock.Recorder
+	_, err := lock.Fetcher{Next: backend, Mode: lock.Update, Record: &record}.Fetch(t.Context(), tagOne)
+	require.NoError(t, err)
+	backend.tags.tags["one"] = "later"
+	tree, err := lock.Fetcher{Next: backend, File: record.File(), Mode: lock.Enforce}.Fetch(t.Context(), tagOne)
+	require.NoError(t, err)
+	require.Equal(t, "one@a", tree.Revision, "the lock says which revision it is")
+}
+
 func TestATagThatMustBeSignedIsFetchedByItsName(t *testing.T) {
 	backend, file := locked(t)
 	signed := tagOne

@@ -197,7 +197,8 @@ func (a *app) artifactCopy() *cobra.Command {
 		Use:   "copy FROM TO",
 		Short: "Copy an artifact with its signatures and attestations",
 		Long: `Copy an artifact from a registry or a layout to another one, with its barrier layers and
-everything that is attached to it. Digests stay as they are, so signatures do too.
+everything that is attached to it. Digests stay as they are, so signatures do too. TO
+without a tag has the tag of FROM.
 ` + placeHelp,
 		Example: `  ropewalk artifact copy oci://ghcr.io/acme/shop:v1 oci://registry.prod.acme.com/shop:v1
   ropewalk artifact copy oci-layout:out/shop oci://ghcr.io/acme/shop:v1`,

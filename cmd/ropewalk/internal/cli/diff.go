@@ -165,7 +165,7 @@ func (a *app) revisionSide(ctx context.Context, flags *projectFlags, rev, other 
 	rev, inside, given := strings.Cut(rev, ":")
 	repository, at, err := inRepository(other)
 	if err != nil {
-		return side{}, err
+		return side{}, fmt.Errorf("%q is no file; and it can be no revision: %w", rev, err)
 	}
 	if !given {
 		inside = at

@@ -34,7 +34,7 @@ type registryFlags struct {
 func (r *registryFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVar(&r.plainHTTP, "plain-http", nil, "`HOST[:PORT]` of a registry to speak to without TLS; may be repeated")
-	f.StringArrayVar(&r.ca, "ca", nil, "`FILE` of certificate authorities to trust beside those of the system; may be\nrepeated")
+	f.StringArrayVar(&r.ca, "ca", nil, "`FILE` of certificate authorities of registries to trust beside those of the\nsystem; may be repeated. Git takes those of a Secret (ca.crt) or of git itself")
 }
 
 // registries connects to registries as the user does.
