@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
 const (
@@ -45,6 +46,7 @@ func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referre
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
+	lost := false
 	for i := range attempts {
 		list, err := Referrers(ctx, to, subject, r.ArtifactType)
 		if err != nil {
@@ -53,7 +55,7 @@ func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referre
 		if holds(list, d) {
 			return d, nil
 		}
-		if i == 0 {
+		if i == 0 || lost {
 			// The config is that of the artifact, so it is nearly always there.
 			if _, err := sendBlob(ctx, to, describe(ocispec.MediaTypeEmptyJSON, []byte(emptyJSON)), []byte(emptyJSON), true); err != nil {
 				return ocispec.Descriptor{}, about(subject.Digest.String(), err)
@@ -62,11 +64,27 @@ func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referre
 				return ocispec.Descriptor{}, about(subject.Digest.String(), err)
 			}
 		}
-		if err := pushReferrer(ctx, to, d, data); err != nil {
+		err = pushReferrer(ctx, to, d, data)
+		// A registry that takes the same blob from two at once may forget it.
+		if lost = err != nil && i < attempts-1 && blobUnknown(err); lost {
+			continue
+		}
+		if err != nil {
 			return ocispec.Descriptor{}, about(subject.Digest.String(), err)
 		}
 	}
 	return ocispec.Descriptor{}, refuse(ErrBusy, "%s: the list of its referrers is rewritten by others each time: try again", subject.Digest)
+}
+
+// blobUnknown reports whether a registry refused a manifest for want of a blob.
+func blobUnknown(err error) bool {
+	var answer *errcode.ErrorResponse
+	if !errors.As(err, &answer) {
+		return false
+	}
+	return slices.ContainsFunc(answer.Errors, func(e errcode.Error) bool {
+		return e.Code == errcode.ErrorCodeManifestBlobUnknown || e.Code == errcode.ErrorCodeBlobUnknown
+	})
 }
 
 // pushReferrer writes the manifest of a referrer, and its place in the list of
