@@ -8,9 +8,28 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
+
+// CheckSecrets refuses manifests that hold secrets in the clear, as the check of
+// a render does; what SOPS encrypted is none. No value is ever in an error.
+func CheckSecrets(side diff.Side) error {
+	nodes := make([]*object.Node, 0, len(side.Items))
+	for _, i := range side.Items {
+		nodes = append(nodes, &object.Node{ID: object.ID(i.Object.Ref().String()), Object: i.Object})
+	}
+	// Only Flux decrypts, and whoever packs manifests need not say for whom.
+	findings := check.New(check.Options{SkipSchemas: true, Engine: string(emit.Flux)}).Check(nodes)
+	if len(findings) == 0 {
+		return nil
+	}
+	f := findings[0]
+	return fmt.Errorf("%s: %s (reference a Secret that exists, or encrypt it with SOPS)", f.Node, f.Message)
+}
 
 // Secrets are the Secrets in a file of manifests, by name: their data, decoded,
 // with stringData over it. They are for fetchers (source.Secrets) and never

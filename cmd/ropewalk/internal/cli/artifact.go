@@ -136,12 +136,8 @@ func packDir(dir string, opts artifact.Options) (artifact.Set, error) {
 	if err != nil {
 		return artifact.Set{}, fmt.Errorf("%s: %w", dir, err)
 	}
-	for _, i := range side.Items {
-		o := i.Object
-		secret := o.Group() == "" && o.Kind() == "Secret" && (o.Get("data") != nil || o.Get("stringData") != nil)
-		if secret && o.Get("sops") == nil {
-			return artifact.Set{}, fmt.Errorf("%s: Secret %q holds data: an artifact is no place for it; reference a Secret that exists, or encrypt it with SOPS", dir, o.Name())
-		}
+	if err := host.CheckSecrets(side); err != nil {
+		return artifact.Set{}, fmt.Errorf("%s: %w", dir, err)
 	}
 	return host.Pack(files, layers, opts)
 }

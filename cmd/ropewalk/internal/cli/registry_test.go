@@ -213,8 +213,15 @@ func TestWhoAsksForASignatureHasOne(t *testing.T) {
 func TestPushTakesManifestsOnly(t *testing.T) {
 	alone(t)
 	for name, c := range map[string]struct{ file, text, link, want string }{
-		"a link":              {link: "/etc/passwd", want: "regular files only"},
-		"a Secret with data":  {file: "s.yaml", text: "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: canary-2c9}\n", want: `Secret "s" holds data`},
+		"a link":             {link: "/etc/passwd", want: "regular files only"},
+		"a Secret with data": {file: "s.yaml", text: "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: canary-2c9}\n", want: `Secret s: `},
+		"a Secret that only says that it is encrypted": {
+			file: "s.yaml", want: "in the clear",
+			text: "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: canary-2c9}\nsops: {mac: x, lastmodified: x}\n",
+		},
+		"a Secret beside an empty mark": {
+			file: "s.yaml", text: "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: canary-2c9}\nsops: {}\n", want: `Secret s: `,
+		},
 		"what is no manifest": {file: "x.yaml", text: "hi\n", want: "x.yaml:1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
