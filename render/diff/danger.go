@@ -72,7 +72,7 @@ func deletion(ref object.Ref, i Item) []Danger {
 }
 
 // changeDangers are those of a change as such.
-func changeDangers(before, after Item, c Change) (out []Danger) {
+func changeDangers(after Item, c Change) (out []Danger) {
 	var fixed []string
 	for _, f := range c.Fields {
 		if f.Immutable {
@@ -87,16 +87,21 @@ func changeDangers(before, after Item, c Change) (out []Danger) {
 			out = append(out, danger(DangerRecreate, "%s cannot be changed: the API server refuses it until the object is deleted%s", what, lost(c.Ref)))
 		}
 	}
-	switch stayed, stays := before.stays(), after.stays(); {
-	case stayed && !stays:
-		out = append(out, danger(DangerPrune, "it was never pruned, and is from now on: it is deleted when it leaves the render"))
-	case !stayed && stays:
-		out = append(out, danger(DangerOrphan, "it is not pruned any more: it stays in the cluster when it leaves the render"))
-	}
 	if c.Layer != nil && object.HoldsData(c.Ref) {
 		out = append(out, danger(DangerHandover, "it moves from layer %s to %s: it must be handed over and not pruned by the layer that it leaves", c.Layer.Before, c.Layer.After))
 	}
 	return out
+}
+
+// pruning is what is different about the end of the object.
+func pruning(before, after Item) []Danger {
+	switch stayed, stays := before.stays(), after.stays(); {
+	case stayed && !stays:
+		return []Danger{danger(DangerPrune, "it was never pruned, and is from now on: it is deleted when it leaves the render")}
+	case !stayed && stays:
+		return []Danger{danger(DangerOrphan, "it is not pruned any more: it stays in the cluster when it leaves the render")}
+	}
+	return nil
 }
 
 func lost(ref object.Ref) string {

@@ -51,7 +51,11 @@ func flat(r diff.Report) (out []string) {
 	for _, c := range r.Changes {
 		out = append(out, string(c.Kind))
 		for _, f := range c.Fields {
-			line := f.Path + ": " + diff.Show(f.Before, 60) + " -> " + diff.Show(f.After, 60)
+			place := f.Path
+			if f.Order {
+				place = "order of " + place + " changed"
+			}
+			line := place + ": " + diff.Show(f.Before, 60) + " -> " + diff.Show(f.After, 60)
 			if f.Immutable {
 				line += " !"
 			}
@@ -101,13 +105,50 @@ var comparisons = []struct {
 		"containers are told by their names, in whatever order",
 		deployment("{template: {spec: {containers: [{name: a, image: i:1}, {name: b, image: j:1}]}}}"),
 		deployment("{template: {spec: {containers: [{name: b, image: j:2}, {name: a, image: i:1}]}}}"),
-		[]string{"changed", `spec.template.spec.containers[b].image: "j:1" -> "j:2"`},
+		[]string{
+			"changed", `order of spec.template.spec.containers changed: ["a","b"] -> ["b","a"]`,
+			`spec.template.spec.containers[b].image: "j:1" -> "j:2"`,
+		},
+	},
+	{
+		"two ports that change places are a change",
+		service("{ports: [{name: http, port: 80}, {name: metrics, port: 90}]}"), service("{ports: [{name: metrics, port: 90}, {name: http, port: 80}]}"),
+		[]string{"changed", `order of spec.ports changed: ["http","metrics"] -> ["metrics","http"]`},
+	},
+	{
+		"an entry that comes between others does not change their order",
+		service("{ports: [{port: 80}, {port: 90}]}"), service("{ports: [{port: 80}, {port: 85}, {port: 90}]}"),
+		[]string{"changed", `spec.ports[85]:  -> {"port":85}`},
+	},
+	{
+		"an order is told beside entries that come and go",
+		service("{ports: [{port: 80}, {port: 90}, {port: 91}]}"), service("{ports: [{port: 90}, {port: 80}, {port: 92}]}"),
+		[]string{
+			"changed", `order of spec.ports changed: [80,90,91] -> [90,80,92]`,
+			`spec.ports[91]: {"port":91} -> `, `spec.ports[92]:  -> {"port":92}`,
+		},
+	},
+	{
+		"the same entries without names in another order",
+		service("{ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP}]}"), service("{ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]}"),
+		[]string{"changed", `order of spec.ports changed: [{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP"}] -> [{"port":53,"protocol":"UDP"},{"port":53,"protocol":"TCP"}]`},
+	},
+	{
+		"a null is not the same as nothing",
+		deployment("{strategy: null, paused: null}"), deployment("{paused: true, template: null}"),
+		[]string{"changed", "spec.paused: null -> true", "spec.strategy: null -> ", "spec.template:  -> null"},
+	},
+	{"a null on both sides is no change", deployment("{strategy: null}"), deployment("{strategy: null}"), nil},
+	{
+		"a null in a list is an entry",
+		"apiVersion: v1\nkind: X\nmetadata: {name: x}\nlist: [a, null]", "apiVersion: v1\nkind: X\nmetadata: {name: x}\nlist: [null, a, null]",
+		[]string{"changed", `list[0]: "a" -> null`, `list[1]: null -> "a"`, "list[2]:  -> null"},
 	},
 	{
 		"the order of variables counts, because one may use another",
 		deployment("{template: {spec: {containers: [{name: a, env: [{name: A, value: x}, {name: B, value: y}]}]}}}"),
 		deployment("{template: {spec: {containers: [{name: a, env: [{name: B, value: y}, {name: A, value: x}]}]}}}"),
-		[]string{"changed", `spec.template.spec.containers[a].env (order): ["A","B"] -> ["B","A"]`},
+		[]string{"changed", `order of spec.template.spec.containers[a].env changed: ["A","B"] -> ["B","A"]`},
 	},
 	{
 		"a quantity in another spelling is no change",

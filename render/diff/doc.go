@@ -6,9 +6,14 @@
 // made again because a field cannot be changed; what moves to another wave or
 // layer; what is dangerous; and which line of a spec is behind it.
 //
-// It compares what objects mean and not how they are written: the order of
-// fields, of named list entries and the spelling of quantities make no
-// difference. Values of Secrets are never shown.
+// It compares what objects hold and not how they are written: the order of
+// fields and the spelling of quantities make no difference. The order of list
+// entries does, and is told apart from changes of the entries themselves; so
+// does a null, which is not the same as nothing. Values of Secrets are never
+// shown, and nothing that an object holds steers a terminal or a page.
+//
+// An object that one side holds twice is a [Finding]: it keeps the report from
+// being empty, because engines end with either of them.
 //
 // It takes values and gives values; the same two sides give the same report.
 // Where objects come from (a render, a Git revision, an artifact, a directory)
@@ -25,6 +30,15 @@
 //
 // A dangerous change is reported beside the change, never instead of it, and
 // never stops anything: what is acceptable is the reader's decision.
+//
+// Sides in different dialects are named as such, and what a dialect writes is
+// taken out of both before they are compared: its annotations, waves, layers,
+// objects that deliver, and objects that Flux only watches. The option not taken
+// is to compare the objects before they are written: a directory and an artifact
+// have no others. Where no graph tells the dialect, it is told by what a dialect
+// always writes (a wave on each object, folders of layers). Where that says
+// nothing it stays unknown, and all is compared: a false danger is seen and
+// judged, and a change that is taken for dialect is not seen.
 //
 // Lists are compared by the name of their entries where all of them have one,
 // as strategic merge does it for most lists of the API, and by position

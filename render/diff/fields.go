@@ -4,7 +4,6 @@
 package diff
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -24,6 +23,21 @@ func fields(before, after object.Object) []Field {
 	w.value(spot{}, map[string]any(before), map[string]any(after))
 	slices.SortStableFunc(w.out, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
 	return w.out
+}
+
+// Null is a null that stands in an object, in contrast to nothing at all: an API
+// server takes some nulls as a wish to remove what is there.
+type Null struct{}
+
+// MarshalJSON is null.
+func (Null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+// there is a value that is there, even where it is null.
+func there(v any) any {
+	if v == nil {
+		return Null{}
+	}
+	return v
 }
 
 // walk goes down two objects side by side.
@@ -55,7 +69,7 @@ func (s spot) entry(key string, i int) spot {
 	return spot{text: s.text + "[" + key + "]", at: s.at.Append(object.Index(i))}
 }
 
-// value compares what is at a place on both sides, nil where nothing is.
+// value compares what is at a place on both sides, where nil is a null.
 func (w *walk) value(at spot, before, after any) {
 	oldMap, wasMap := before.(map[string]any)
 	newMap, isMap := after.(map[string]any)
@@ -70,7 +84,7 @@ func (w *walk) value(at spot, before, after any) {
 		return
 	}
 	if !same(at.text, before, after) {
-		w.add(at, before, after)
+		w.add(at, there(before), there(after))
 	}
 }
 
@@ -91,9 +105,9 @@ func (w *walk) maps(at spot, before, after map[string]any) {
 		case was && is:
 			w.value(at.field(name), old, now)
 		case was:
-			w.add(at.field(name), old, nil)
+			w.add(at.field(name), there(old), nil)
 		default:
-			w.add(at.field(name), nil, now)
+			w.add(at.field(name), nil, there(now))
 		}
 	}
 }
@@ -117,55 +131,76 @@ func (w *walk) lists(at spot, before, after []any) {
 		if was, both := old[k]; both {
 			w.value(at.entry(k, i), was, e)
 		} else {
-			w.add(at.entry(k, i), nil, e)
+			w.add(at.entry(k, i), nil, there(e))
 		}
 	}
 	for i, e := range before {
 		if k := keyOf(e, key); !seen[k] {
-			w.add(at.entry(k, i), e, nil)
+			w.add(at.entry(k, i), there(e), nil)
 		}
 	}
 	w.order(at, before, after, key)
 }
 
-// order reports entries that are the same and stand in another order, where an
-// order means something: variables may use those before them, and init
-// containers run one after another.
+// order reports that the entries of both lists stand in another order. It is a
+// difference of bytes everywhere, and one of meaning in some places: variables
+// may use those before them, and init containers run one after another.
 func (w *walk) order(at spot, before, after []any, key string) {
-	if !strings.HasSuffix(at.text, ".env") && !strings.HasSuffix(at.text, ".initContainers") || len(before) != len(after) {
-		return
-	}
 	names := func(list []any) (out []any) {
 		for _, e := range list {
-			out = append(out, keyOf(e, key))
+			m, _ := e.(map[string]any)
+			out = append(out, m[key])
 		}
 		return out
 	}
-	old, now := names(before), names(after)
-	sorted := func(list []any) []string {
-		var out []string
-		for _, e := range list {
-			out = append(out, fmt.Sprint(e))
-		}
-		return slices.Sorted(slices.Values(out))
+	place := make(map[string]int, len(after))
+	for i, e := range after {
+		place[keyOf(e, key)] = i
 	}
-	if slices.Equal(sorted(old), sorted(now)) && !reflect.DeepEqual(old, now) {
-		w.add(spot{text: at.text + " (order)", at: at.at}, old, now)
+	last := -1
+	for _, e := range before {
+		i, both := place[keyOf(e, key)]
+		switch {
+		case !both:
+		case i < last:
+			w.add(at, names(before), names(after))
+			w.out[len(w.out)-1].Order = true
+			return
+		default:
+			last = i
+		}
 	}
 }
 
+// positions compares entry by entry. Where both lists have the same entries, it
+// is their order that is different.
 func (w *walk) positions(at spot, before, after []any) {
+	if len(before) == len(after) && !reflect.DeepEqual(before, after) && slices.Equal(sorted(before), sorted(after)) {
+		w.add(at, before, after)
+		w.out[len(w.out)-1].Order = true
+		return
+	}
 	for i := range max(len(before), len(after)) {
 		here := at.entry(number(i), i)
 		switch {
 		case i >= len(before):
-			w.add(here, nil, after[i])
+			w.add(here, nil, there(after[i]))
 		case i >= len(after):
-			w.add(here, before[i], nil)
+			w.add(here, there(before[i]), nil)
 		default:
 			w.value(here, before[i], after[i])
 		}
 	}
+}
+
+// sorted are the entries of a list as text, in an order of their own.
+func sorted(list []any) []string {
+	out := make([]string, 0, len(list))
+	for _, e := range list {
+		out = append(out, oneLine(there(e)))
+	}
+	slices.Sort(out)
+	return out
 }
 
 // listKey is the field that names the entries of both lists.
@@ -236,8 +271,8 @@ func (w *walk) add(at spot, before, after any) {
 // hide replaces the values of a Secret.
 func hide(v any) any {
 	switch v := v.(type) {
-	case nil:
-		return nil
+	case nil, Null:
+		return v
 	case map[string]any:
 		out := map[string]any{}
 		for name, value := range v {
@@ -247,26 +282,4 @@ func hide(v any) any {
 	default:
 		return "(hidden)"
 	}
-}
-
-// Show is a value on one line, as JSON, cut at width bytes of text.
-func Show(v any, width int) string {
-	if v == nil {
-		return ""
-	}
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return fmt.Sprint(v)
-	}
-	text := strings.TrimSpace(b.String())
-	if len(text) <= width {
-		return text
-	}
-	cut := width
-	for cut > 0 && text[cut]&0xc0 == 0x80 {
-		cut--
-	}
-	return text[:cut] + "…"
 }

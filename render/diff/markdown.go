@@ -12,6 +12,10 @@ import (
 // 65,536 characters.
 const markdownLimit = 60_000
 
+// warningsLimit is how much of it warnings may take, so that something of what
+// they are about is seen as well.
+const warningsLimit = markdownLimit / 2
+
 // Markdown is the report for a comment on a change request: a table of what
 // happens, the dangers in full, and the fields of each object to unfold. Where
 // it would be too long, details are left out and counted.
@@ -22,9 +26,9 @@ func (r Report) Markdown() string {
 		b.WriteString("No difference in " + plural(r.Unchanged, "object") + ".\n")
 		return b.String()
 	}
+	r.lead(&b)
 	b.WriteString(r.counts())
 	r.warnings(&b)
-	b.WriteString("\n| | Object | What | Where |\n|---|---|---|---|\n")
 	left := r.rows(&b)
 	details := 0
 	for _, c := range r.Changes[:len(r.Changes)-left] {
@@ -44,6 +48,37 @@ func (r Report) Markdown() string {
 	return b.String()
 }
 
+// lead is what keeps the sides from being compared in full.
+func (r Report) lead(b *strings.Builder) {
+	if d := r.Dialects; d != nil {
+		fmt.Fprintf(b, "> [!NOTE]\n> The dialects differ (%s → %s): %s.\n\n", code(d.Before), code(d.After), dialectsApart)
+	}
+	var lines []string
+	for _, f := range r.Findings {
+		lines = append(lines, code(f.Ref.String())+": "+inText(shown(f.Message())))
+	}
+	callout(b, "CAUTION", "finding", lines)
+	if len(lines) > 0 {
+		b.WriteString("\n")
+	}
+}
+
+// callout is lines that nothing folds away. Where they are too many for
+// a comment, the rest is counted.
+func callout(b *strings.Builder, kind, what string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	b.WriteString("> [!" + kind + "]\n")
+	for i, line := range lines {
+		if b.Len()+len(line) > warningsLimit {
+			fmt.Fprintf(b, "> - and %s more\n", plural(len(lines)-i, what))
+			return
+		}
+		b.WriteString("> - " + line + "\n")
+	}
+}
+
 func (r Report) counts() string {
 	var parts []string
 	for _, k := range []Kind{Created, Changed, Recreated, Moved, Deleted} {
@@ -54,40 +89,39 @@ func (r Report) counts() string {
 	return strings.Join(append(parts, fmt.Sprintf("%d unchanged", r.Unchanged)), ", ") + "\n"
 }
 
-// warnings are all dangers, which nothing may fold away.
+// warnings are the dangers.
 func (r Report) warnings(b *strings.Builder) {
-	if r.Dangers() == 0 {
-		return
-	}
-	b.WriteString("\n> [!WARNING]\n")
+	var lines []string
 	for _, c := range r.Changes {
 		for _, d := range c.Dangers {
-			fmt.Fprintf(b, "> - %s: %s\n", code(c.Ref.String()), inText(d.Message))
+			lines = append(lines, code(c.Ref.String())+": "+inText(shown(d.Message)))
 		}
 	}
+	if len(lines) > 0 {
+		b.WriteString("\n")
+	}
+	callout(b, "WARNING", "danger", lines)
 }
 
-// rows are the rows of the table, and how many there is no room for.
+// rows are the table, and how many rows there is no room for.
 func (r Report) rows(b *strings.Builder) (left int) {
+	if len(r.Changes) == 0 {
+		return 0
+	}
+	b.WriteString("\n| | Object | What | Where |\n|---|---|---|---|\n")
 	for i, c := range r.Changes {
 		what := append([]string{string(c.Kind)}, c.movement()...)
 		if c.Kind == Moved {
 			what = c.movement()
 		}
-		row := fmt.Sprintf("| %s | %s | %s | %s |\n", code(c.Kind.sign()), cell(code(c.Ref.String())), cell(strings.ReplaceAll(inText(strings.Join(what, ", ")), "-&gt;", "→")), cell(at(c.At)))
+		text := strings.ReplaceAll(inText(strings.Join(what, ", ")), "-&gt;", "→")
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n", code(c.Kind.sign()), cell(c.Ref.String()), text, cell(c.At))
 		if b.Len()+len(row) > markdownLimit {
 			return len(r.Changes) - i
 		}
 		b.WriteString(row)
 	}
 	return 0
-}
-
-func at(pos string) string {
-	if pos == "" {
-		return ""
-	}
-	return code(pos)
 }
 
 // details are the fields of a change, folded.
@@ -102,30 +136,26 @@ func (c Change) details() string {
 			note = "  # cannot be changed"
 		}
 		if f.From != "" {
-			note += "  # " + f.From
+			note += "  # " + shown(f.From)
 		}
+		before, after := showBoth(f.Before, f.After, 4*valueWidth)
 		if f.Before != nil {
-			b.WriteString("- " + f.Path + ": " + Show(f.Before, 4*valueWidth) + "\n")
+			b.WriteString("- " + f.name() + ": " + before + "\n")
 		}
 		if f.After != nil {
-			b.WriteString("+ " + f.Path + ": " + Show(f.After, 4*valueWidth) + note + "\n")
+			b.WriteString("+ " + f.name() + ": " + after + note + "\n")
 		}
 	}
 	fence := "```"
 	for strings.Contains(b.String(), fence) {
 		fence += "`"
 	}
-	return "\n<details><summary><code>" + html(c.Ref.String()) + "</code></summary>\n\n" + fence + "diff\n" + b.String() + fence + "\n\n</details>\n"
+	return "\n<details><summary><code>" + html(shown(c.Ref.String())) + "</code></summary>\n\n" + fence + "diff\n" + b.String() + fence + "\n\n</details>\n"
 }
 
 // code is text as a code span, whatever is in it.
 func code(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, text)
+	text = shown(text)
 	fence := "`"
 	for strings.Contains(text, fence) {
 		fence += "`"
@@ -136,12 +166,26 @@ func code(text string) string {
 	return fence + text + fence
 }
 
-// cell keeps text inside its cell of a table.
-func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
+// cell is text as code in a cell of a table. A bar ends the cell even in a code
+// span, and a backslash before it may be escaped itself: where there is one, the
+// text is HTML with nothing left in it that means anything.
+func cell(text string) string {
+	switch {
+	case text == "":
+		return ""
+	case strings.Contains(text, "|"):
+		return "<code>" + inText(shown(text)) + "</code>"
+	}
+	return code(text)
+}
 
-// inText keeps text from being taken for markup, links and mentions.
+// inText keeps text from being taken for markup, links and mentions. A server
+// finds mentions and links in the text that is left after the markup, where an
+// escape is gone; a space of no width stays.
 func inText(text string) string {
-	return strings.NewReplacer("<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "@", "&#64;", "\n", " ").Replace(text)
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "&#124;",
+		"\\", "\\\\", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]", "~", "\\~", "$", "\\$",
+		"@", "@&#8203;", "#", "#&#8203;", "://", ":&#8203;//", "www.", "www&#8203;.").Replace(text)
 }
 
 func html(text string) string {

@@ -42,15 +42,25 @@ func (k Kind) sign() string {
 	}
 }
 
-// Text is the report for a terminal: a line for each object, a line for each
-// field, the dangers beneath, and a summary.
+// Text is the report for a terminal: what keeps the sides from being compared
+// in full, a line for each object, a line for each field, the dangers beneath,
+// and a summary. Nothing in it steers the terminal but style.
 func (r Report) Text(style Style) string {
 	s := style.withDefaults()
 	var b strings.Builder
+	if r.Dialects != nil {
+		fmt.Fprintf(&b, "%s %s -> %s: %s\n", s.Warn("dialects differ:"), shown(r.Dialects.Before), shown(r.Dialects.After), dialectsApart)
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "%s %s: %s\n", s.Warn("finding:"), shown(f.Ref.String()), shown(f.Message()))
+	}
+	if r.Dialects != nil || len(r.Findings) > 0 {
+		b.WriteString("\n")
+	}
 	for _, c := range r.Changes {
 		c.text(&b, s)
 	}
-	if !r.Empty() {
+	if len(r.Changes) > 0 {
 		b.WriteString("\n")
 	}
 	b.WriteString(s.Bold(r.Summary()) + "\n")
@@ -68,7 +78,7 @@ func (c Change) text(b *strings.Builder, s Style) {
 		paint = s.Warn
 	default:
 	}
-	head := paint(c.Kind.sign() + " " + c.Ref.String())
+	head := paint(c.Kind.sign() + " " + shown(c.Ref.String()))
 	var notes []string
 	if c.Kind != Changed {
 		notes = append(notes, string(c.Kind))
@@ -78,7 +88,7 @@ func (c Change) text(b *strings.Builder, s Style) {
 		head += "  " + strings.Join(notes, ", ")
 	}
 	if c.At != "" {
-		head += "  " + s.Dim(c.At)
+		head += "  " + s.Dim(shown(c.At))
 	}
 	b.WriteString(head + "\n")
 	for _, f := range c.Fields {
@@ -87,7 +97,7 @@ func (c Change) text(b *strings.Builder, s Style) {
 		}
 	}
 	for _, d := range c.Dangers {
-		b.WriteString("    " + s.Warn("danger:") + " " + d.Message + "\n")
+		b.WriteString("    " + s.Warn("danger:") + " " + shown(d.Message) + "\n")
 	}
 }
 
@@ -97,47 +107,62 @@ func (c Change) movement() (out []string) {
 		out = append(out, "wave "+c.Wave.Before+" -> "+c.Wave.After)
 	}
 	if c.Layer != nil {
-		out = append(out, "layer "+c.Layer.Before+" -> "+c.Layer.After)
+		out = append(out, "layer "+shown(c.Layer.Before)+" -> "+shown(c.Layer.After))
 	}
 	return out
 }
 
-// lines are a field on one line, or on two where its values are long.
+// lines are a field on one line, or on three where its values are long.
 func (f Field) lines(s Style) []string {
 	from := ""
 	if f.From != "" {
-		from = "  " + s.Dim("("+f.From+")")
+		from = "  " + s.Dim("("+shown(f.From)+")")
 	}
+	before, after := showBoth(f.Before, f.After, valueWidth)
+	name := f.name()
 	switch {
 	case f.Before == nil:
-		return []string{s.Added("+ "+f.Path+": "+Show(f.After, valueWidth)) + from}
+		return []string{s.Added("+ "+name+": "+after) + from}
 	case f.After == nil:
-		return []string{s.Removed("- "+f.Path+": "+Show(f.Before, valueWidth)) + from}
+		return []string{s.Removed("- "+name+": "+before) + from}
+	case len(name)+len(before)+len(after) <= valueWidth:
+		return []string{"~ " + name + ": " + s.Removed(before) + " -> " + s.Added(after) + from}
 	}
-	before, after := Show(f.Before, valueWidth), Show(f.After, valueWidth)
-	if before == after {
-		before, after = Show(f.Before, 100*valueWidth), Show(f.After, 100*valueWidth)
+	return []string{"~ " + name + ":" + from, "    " + s.Removed("- "+before), "    " + s.Added("+ "+after)}
+}
+
+// name is what a line says of the place of a field.
+func (f Field) name() string {
+	if f.Order {
+		return "order of " + shown(f.Path) + " changed"
 	}
-	if len(f.Path)+len(before)+len(after) <= valueWidth {
-		return []string{"~ " + f.Path + ": " + s.Removed(before) + " -> " + s.Added(after) + from}
-	}
-	return []string{"~ " + f.Path + ":" + from, "    " + s.Removed("- "+before), "    " + s.Added("+ "+after)}
+	return shown(f.Path)
 }
 
 // Summary is one line with the numbers.
 func (r Report) Summary() string {
+	before, after := shown(r.Before), shown(r.After)
 	if r.Empty() {
-		return fmt.Sprintf("no difference between %s and %s in %s", r.Before, r.After, plural(r.Unchanged, "object"))
+		return fmt.Sprintf("no difference between %s and %s in %s", before, after, plural(r.Unchanged, "object"))
 	}
 	var parts []string
+	if r.Dialects != nil {
+		parts = append(parts, "another dialect")
+	}
 	for _, k := range []Kind{Created, Changed, Recreated, Moved, Deleted} {
 		if n := r.Count(k); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, k))
 		}
 	}
-	out := fmt.Sprintf("%s -> %s: %s, %d unchanged", r.Before, r.After, strings.Join(parts, ", "), r.Unchanged)
+	if len(r.Changes) == 0 {
+		parts = append(parts, "0 changed")
+	}
+	out := fmt.Sprintf("%s -> %s: %s, %d unchanged", before, after, strings.Join(parts, ", "), r.Unchanged)
 	if n := r.Dangers(); n > 0 {
 		out += "; " + plural(n, "danger")
+	}
+	if n := len(r.Findings); n > 0 {
+		out += "; " + plural(n, "finding")
 	}
 	return out
 }

@@ -1,0 +1,113 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diff
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// textWidth is how much of a name, a path or a sentence is shown, in bytes:
+// nobody reads more, and an object may hold megabytes of it.
+const textWidth = 600
+
+// JSON is the report as indented JSON that is safe on a terminal: everything
+// that is no printable character is escaped.
+func (r Report) JSON() ([]byte, error) {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for _, c := range string(data) {
+		switch {
+		case c == '\n' || unicode.IsPrint(c):
+			b.WriteRune(c)
+		case c > 0xffff:
+			high, low := utf16.EncodeRune(c)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+	b.WriteByte('\n')
+	return []byte(b.String()), nil
+}
+
+// Show is a value on one line, as JSON, cut at width bytes of text. What is no
+// printable character is escaped.
+func Show(v any, width int) string { return cut(oneLine(v), width) }
+
+// showBoth is two values as Show gives them. Where they begin with the same
+// width bytes, they are shown from shortly before the first difference.
+func showBoth(before, after any, width int) (string, string) {
+	old, now := oneLine(before), oneLine(after)
+	if old == now || cut(old, width) != cut(now, width) {
+		return cut(old, width), cut(now, width)
+	}
+	from := 0
+	for from < len(old) && from < len(now) && old[from] == now[from] {
+		from++
+	}
+	from = runeStart(old, max(0, from-width/4))
+	return "…" + cut(old[from:], width), "…" + cut(now[from:], width)
+}
+
+// oneLine is a value as JSON on one line, "" where there is none.
+func oneLine(v any) string {
+	if v == nil {
+		return ""
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return printable(fmt.Sprint(v))
+	}
+	return printable(strings.TrimSpace(b.String()))
+}
+
+// shown is a name, a path or a sentence that may go to a terminal.
+func shown(text string) string { return cut(printable(text), textWidth) }
+
+// printable is text with an escape for every character that is not printable:
+// the codes that steer terminals, and those that turn the direction of writing.
+func printable(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strings.ToValidUTF8(text, "\ufffd")
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+func cut(text string, width int) string {
+	if len(text) <= width {
+		return text
+	}
+	return text[:runeStart(text, width)] + "…"
+}
+
+// runeStart is the last place up to at where a character begins.
+func runeStart(text string, at int) int {
+	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
+}
