@@ -10,6 +10,9 @@ import "errors"
 var (
 	// ErrNotFound says that nothing is at the reference.
 	ErrNotFound = errors.New("not found")
+	// ErrAbsent says that a server answered that it has nothing at the reference:
+	// no such repository, tag or version. It is ErrNotFound too.
+	ErrAbsent = Refuse(ErrNotFound, "not found by the server")
 	// ErrPath says that a path leaves its root or cannot be in a tree.
 	ErrPath = errors.New("bad path")
 	// ErrNotRegular says that something is no regular file: a symlink, a
@@ -46,6 +49,16 @@ func (r *refusal) Error() string { return r.message }
 
 // Unwrap is the sentinel.
 func (r *refusal) Unwrap() error { return r.is }
+
+// PlainError says that a server would have to be spoken to without TLS, which
+// was not allowed for it. It comes with one of the sentinels.
+type PlainError struct {
+	// Host is that of the server, with its port where the reference has one.
+	Host string
+}
+
+// Error is what is wrong, without what to do.
+func (p *PlainError) Error() string { return "not encrypted: " + p.Host }
 
 // Refuse is an error with a message of its own that errors.Is knows as is.
 // Backends use it, so that a message reads well and callers can still tell

@@ -14,10 +14,13 @@
 //   - Every read verifies the SHA-256 of the content, and the kind and the key
 //     that are written beside it. An entry that does not match is removed and
 //     counts as a miss.
-//   - The scope of the tenant's credentials, the Secret and the signature that
-//     was asked for are part of every key of a Fetcher: a hit is never an
-//     authorisation, and a tree that nobody verified never answers a request
-//     that wants it verified.
+//   - A hit is never an authorisation. The scope of the tenant's credentials and
+//     the name of the Secret are part of every key of a Fetcher, and a reference
+//     with a Secret costs one question to its server also where the tree is
+//     there: a mutable one is resolved anew, an immutable one is checked
+//     ([Checker]). An immutable reference without a Secret asks nobody.
+//   - A tree that nobody verified never answers a request that wants it verified:
+//     the signature that is asked for, with the keys, is part of the key too.
 //   - The store never makes a fetch fail. A full disk or a directory that
 //     cannot be written costs time, is counted, and is reported to a function.
 //   - Where a mutable reference led is believed for a time (TTL) and then asked
@@ -50,6 +53,12 @@
 // are a hundred pointers to one tar.
 //
 // # Decisions
+//
+// The question to the server was chosen over a scope or a hash made of the
+// credentials: nothing that comes from a secret value is written down, whoever
+// loses access loses it at once, and what two users with good credentials get is
+// kept once. Only an offline fetch asks nobody: it is for whoever may read the
+// directory.
 //
 // Plain files and a number, not an index in a database: the file system is the
 // index, nothing has to be repaired after a crash, and a user can look and

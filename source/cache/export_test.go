@@ -10,11 +10,16 @@ import "github.com/ropewalk/ropewalk/source"
 func (s *Store) OnStep(f func(point string)) { s.step = f }
 
 // Waiting is how many callers wait for fetches.
-func (f *Fetcher) Waiting() int {
-	f.fetches.mu.Lock()
-	defer f.fetches.mu.Unlock()
+func (f *Fetcher) Waiting() int { return f.fetches.waiting() }
+
+// Checking is how many callers wait for checks.
+func (f *Fetcher) Checking() int { return f.checks.waiting() }
+
+func (g *flights[V]) waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	out := 0
-	for _, one := range f.fetches.live {
+	for _, one := range g.live {
 		out += one.waiting
 	}
 	return out

@@ -26,8 +26,8 @@ type Fetcher struct {
 	// Memory keeps trees in memory, in front of the store; nil keeps none. It
 	// may be shared by fetchers that have the same limits.
 	Memory *Memory[source.Tree]
-	// TTL is how long the resolution of a mutable reference is believed;
-	// [DefaultTTL] where zero, never where negative.
+	// TTL is how long the resolution of a mutable reference without a Secret is
+	// believed; [DefaultTTL] where zero, never where negative.
 	TTL time.Duration
 	// Scope names whose credentials Next uses, such as a namespace and a service
 	// account. It parts the entries of tenants from each other.
@@ -46,9 +46,17 @@ type Fetcher struct {
 
 	resolves flights[source.Resolved]
 	fetches  flights[source.Tree]
+	checks   flights[struct{}]
 }
 
 var _ source.Resolver = (*Fetcher)(nil)
+
+// Checker asks a server whether a reference may be had with its Secret, and
+// gets nothing. What a Fetcher has behind it should be one: where it is none, a
+// reference with a Secret is always fetched anew.
+type Checker interface {
+	Check(ctx context.Context, ref source.Ref) error
+}
 
 // resolution is where a reference led, and when.
 type resolution struct {
@@ -69,10 +77,10 @@ func (f *Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error
 		return source.Tree{}, err
 	}
 	// Only what is immutable has a pointer under its own key.
-	if tree, ok, err := f.stored(ctx, ref, key); ok || err != nil {
+	if tree, ok, err := f.allowed(ctx, ref, key); ok || err != nil {
 		return tree, err
 	}
-	known, fresh := f.known(ctx, key)
+	known, fresh := f.believed(ctx, ref, key)
 	if !fresh {
 		known, err = f.ask(ctx, ref, key, known)
 		if err != nil {
@@ -99,7 +107,7 @@ func (f *Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved,
 	if err != nil {
 		return source.Resolved{}, err
 	}
-	known, fresh := f.known(ctx, key)
+	known, fresh := f.believed(ctx, ref, key)
 	if !fresh {
 		known, err = f.ask(ctx, ref, key, known)
 	}
@@ -130,6 +138,38 @@ func (f *Fetcher) known(ctx context.Context, key string) (r resolution, fresh bo
 	return r, r.Immutable || f.Offline || age >= 0 && age < ttl
 }
 
+// believed is known, which does not count for a reference with a Secret: to ask
+// again proves that its credentials are good for the server.
+func (f *Fetcher) believed(ctx context.Context, ref source.Ref, key string) (r resolution, fresh bool) {
+	r, fresh = f.known(ctx, key)
+	return r, fresh && !f.proves(ref)
+}
+
+// proves reports whether the credentials of a reference must be shown to its
+// server, also for what is in the store.
+func (f *Fetcher) proves(ref source.Ref) bool { return ref.Secret != "" && !f.Offline }
+
+// allowed is stored for whoever the server would give it to. Callers that ask at
+// the same time share one question: their Secret is the same.
+func (f *Fetcher) allowed(ctx context.Context, ref source.Ref, key string) (source.Tree, bool, error) {
+	tree, ok, err := f.stored(ctx, ref, key)
+	if !ok || err != nil || !f.proves(ref) {
+		return tree, ok, err
+	}
+	checker, able := f.Next.(Checker)
+	if !able {
+		return source.Tree{}, false, nil
+	}
+	_, err = f.checks.do(ctx, key, func(ctx context.Context) (struct{}, error) { return struct{}{}, checker.Check(ctx, ref) })
+	if errors.Is(err, source.ErrUnavailable) {
+		err = fmt.Errorf("%w; the cache has it, but cannot tell whether the secret %q may: --offline takes it", err, ref.Secret)
+	}
+	if err != nil {
+		return source.Tree{}, false, err
+	}
+	return tree, true, nil
+}
+
 // ask has Next resolve a reference, and keeps the answer.
 func (f *Fetcher) ask(ctx context.Context, ref source.Ref, key string, old resolution) (resolution, error) {
 	if f.Offline {
@@ -137,7 +177,7 @@ func (f *Fetcher) ask(ctx context.Context, ref source.Ref, key string, old resol
 	}
 	resolved, err := f.resolves.do(ctx, key, func(ctx context.Context) (source.Resolved, error) {
 		// Another flight may have ended since this caller looked.
-		if now, fresh := f.known(ctx, key); fresh && now.At.After(old.At) {
+		if now, fresh := f.believed(ctx, ref, key); fresh && now.At.After(old.At) {
 			return source.Resolved{Ref: now.Ref, Revision: now.Revision, Immutable: now.Immutable}, nil
 		}
 		resolved, err := f.Next.Resolve(ctx, ref)
@@ -191,7 +231,12 @@ func (f *Fetcher) follow(ctx context.Context, ref source.Ref, key string, to res
 		}
 	}
 	tree, err := f.fetches.do(ctx, wantKey, func(ctx context.Context) (source.Tree, error) {
-		if tree, ok, err := f.stored(ctx, ref, wantKey); ok || err != nil {
+		// Who was told where a mutable reference leads has shown the credentials.
+		find := f.stored
+		if to.Immutable {
+			find = f.allowed
+		}
+		if tree, ok, err := find(ctx, ref, wantKey); ok || err != nil {
 			return tree, err
 		}
 		if f.Offline {

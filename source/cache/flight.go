@@ -6,6 +6,7 @@ package cache
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // flights do a thing once for all who ask for it at the same time. The zero
@@ -24,16 +25,26 @@ type flight[V any] struct {
 	err     error
 }
 
+// patience is how long the last caller of a flight that has no use any more waits
+// for it to clean up behind itself.
+const patience = 3 * time.Second
+
 // do is what f gives, which runs once for all callers of one key. A caller
 // whose context ends leaves with its error, and the others stay; when the last
-// has left, the context of f ends.
+// has left, the context of f ends. That one waits for the end of f, within
+// patience: a process that ends before it would leave behind what f has started.
 func (g *flights[V]) do(ctx context.Context, key string, f func(context.Context) (V, error)) (V, error) {
 	one := g.join(ctx, key, f)
 	select {
 	case <-one.done:
 		return one.value, one.err
 	case <-ctx.Done():
-		g.leave(key, one)
+		if g.leave(key, one) {
+			select {
+			case <-one.done:
+			case <-time.After(patience):
+			}
+		}
 		var none V
 		return none, ctx.Err()
 	}
@@ -72,16 +83,18 @@ func (g *flights[V]) land(key string, one *flight[V]) {
 	close(one.done)
 }
 
-// leave is a caller that waits no longer. A flight without any is no longer
-// found, so that nobody joins one that is being cancelled.
-func (g *flights[V]) leave(key string, one *flight[V]) {
+// leave is a caller that waits no longer; it reports whether that was the last. A
+// flight without any is no longer found, so that nobody joins one that is being
+// cancelled.
+func (g *flights[V]) leave(key string, one *flight[V]) (last bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if one.waiting--; one.waiting > 0 {
-		return
+		return false
 	}
 	one.cancel()
 	if g.live[key] == one {
 		delete(g.live, key)
 	}
+	return true
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -16,7 +17,9 @@ import (
 )
 
 // KeysOf is a function for Keys of a [Fetcher]: it gives the SHA-256 of the
-// entries of a Secret with their names. Its errors are those of secrets.
+// public keys of a Secret with their names: *.pub, *.asc and allowed_signers,
+// which is all that signatures are verified with. Nothing else of the Secret is
+// in it, since keys are written down. Its errors are those of secrets.
 func KeysOf(secrets source.Secrets) func(ctx context.Context, name string) (string, error) {
 	return func(ctx context.Context, name string) (string, error) {
 		entries, err := secrets.Secret(ctx, name)
@@ -25,6 +28,9 @@ func KeysOf(secrets source.Secrets) func(ctx context.Context, name string) (stri
 		}
 		sum := sha256.New()
 		for _, entry := range slices.Sorted(maps.Keys(entries)) {
+			if ext := path.Ext(entry); ext != ".pub" && ext != ".asc" && entry != "allowed_signers" {
+				continue
+			}
 			_, _ = fmt.Fprintf(sum, "%q %q\n", entry, entries[entry])
 		}
 		return "sha256:" + hex.EncodeToString(sum.Sum(nil)), nil

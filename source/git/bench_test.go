@@ -173,12 +173,12 @@ func BenchmarkFetch(b *testing.B) {
 		b.ReportMetric(float64(ours.Microseconds())/1000/float64(b.N), "cpu-ms")
 	}
 	b.Run("with git", func(b *testing.B) {
-		f := &Fetcher{Binary: FindBinary(), AllowHTTP: true, Scratch: b.TempDir()}
+		f := &Fetcher{Binary: FindBinary(), PlainHTTP: anyHost, Scratch: b.TempDir()}
 		compare(b, "x-recipe", f, func() { recipe(b, url, commit) })
 		b.ReportMetric(onDisk(b, f, ref), "disk-KB")
 	})
 	b.Run("without git", func(b *testing.B) {
-		f := &Fetcher{AllowHTTP: true, Scratch: b.TempDir()}
+		f := &Fetcher{PlainHTTP: anyHost, Scratch: b.TempDir()}
 		compare(b, "x-gogit", f, func() { fetched(b, url) })
 	})
 }

@@ -45,12 +45,12 @@ var (
 
 // newCommand makes the repository, and owns dir, also where it fails. Own says
 // that the configuration of the user is in force.
-func newCommand(f *Fetcher, dir string, at location, with credentials, own bool) (remote, error) {
+func newCommand(ctx context.Context, f *Fetcher, dir string, at location, with credentials, own bool) (remote, error) {
 	c := &command{binary: f.Binary, dir: dir, repo: filepath.Join(dir, "repo"), at: at, with: with, transfer: f.transfer()}
 	protocols := at.scheme
 	if own {
 		c.env = userEnv(f.UserEnv)
-		if protocols = "https:ssh"; f.AllowHTTP {
+		if protocols = "https:ssh"; at.scheme == schemeHTTP {
 			protocols += ":http"
 		}
 	} else {
@@ -59,8 +59,12 @@ func newCommand(f *Fetcher, dir string, at location, with credentials, own bool)
 	c.env = append(c.env, "GIT_DIR="+c.repo, "GIT_ALLOW_PROTOCOL="+protocols)
 	err := errors.Join(os.MkdirAll(filepath.Join(c.repo, "objects", "pack"), 0o700), os.MkdirAll(filepath.Join(c.repo, "refs"), 0o700),
 		c.write(filepath.Join("repo", "HEAD"), "ref: refs/heads/main\n"), c.configure(false))
-	if err == nil && !own {
-		err = c.authenticate()
+	switch {
+	case err != nil:
+	case own:
+		err = c.trust(ctx, f.CA)
+	default:
+		err = c.authenticate(ctx, f.CA)
 	}
 	if err != nil {
 		c.close()
@@ -123,8 +127,9 @@ func (c *command) configure(sha256 bool) error {
 [maintenance]
 	auto = false
 `, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(c.at.url))
-	if c.with.header() != "" {
-		// The header would go wherever the server sends the request on to.
+	if c.with.header() != "" || c.at.scheme == schemeHTTP {
+		// The header would go wherever the server sends the request on to, and
+		// git does not ask whether plain http is allowed there.
 		b.WriteString("[http]\n\tfollowRedirects = false\n")
 	}
 	return c.write(filepath.Join("repo", "config"), b.String())
@@ -132,16 +137,12 @@ func (c *command) configure(sha256 bool) error {
 
 // authenticate hands the credentials to git and ssh, by the environment and by
 // files that only this user can read.
-func (c *command) authenticate() error {
+func (c *command) authenticate(ctx context.Context, ca []byte) error {
 	if c.at.scheme != schemeSSH {
 		if header := c.with.header(); header != "" {
-			c.env = append(c.env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.extraHeader", "GIT_CONFIG_VALUE_0=Authorization: "+header)
+			c.set("http.extraHeader", "Authorization: "+header)
 		}
-		if len(c.with.ca) == 0 {
-			return nil
-		}
-		c.env = append(c.env, "GIT_SSL_CAINFO="+filepath.Join(c.dir, "ca.crt"))
-		return c.write("ca.crt", string(c.with.ca))
+		return c.trust(ctx, ca)
 	}
 	ssh, err := exec.LookPath("ssh")
 	if err != nil {

@@ -5,6 +5,7 @@ package git
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
@@ -55,6 +56,9 @@ func (f *Fetcher) credentials(ctx context.Context, name string) (credentials, er
 		secret: name, user: string(entries["username"]), password: string(entries["password"]),
 		token: strings.TrimSpace(string(entries["bearerToken"])), ca: entries["ca.crt"],
 		identity: entries["identity"], knownHosts: entries["known_hosts"],
+	}
+	if len(c.ca) > 0 && !x509.NewCertPool().AppendCertsFromPEM(c.ca) {
+		return credentials{}, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("entry \"ca.crt\" of secret %q holds no certificate in PEM", name))
 	}
 	if len(c.identity) > 0 {
 		if c.identity, err = open(c.identity, entries["password"]); err != nil {

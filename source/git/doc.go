@@ -49,7 +49,14 @@
 // the trees from the cat-file that runs anyway.
 //
 // A server's redirect is followed as git does it, for the first request, but
-// not with credentials, which git would send on to wherever it leads.
+// not with credentials, which git would send on to wherever it leads, and not
+// from plain http, where whoever listens could choose the place.
+//
+// Plain http is allowed by host, as for registries, and not for all servers or
+// the loopback: what is allowed is written down where it is meant. Authorities
+// that the caller gives stand beside those of the system, or of the user; those
+// of a Secret stand in place of them, because they say whom it is for. git takes
+// one file for all of them, by a variable that only its process has.
 //
 // Signatures are checked here and not by git verify-commit, which wants a key
 // ring or a file of signers on disk, and gpg. The signature of a tag counts

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -22,6 +23,8 @@ type sign struct {
 // signs are in the order in which they count: git says more than one thing.
 func signs() []sign {
 	return []sign{
+		{[]string{"host key is known for"}, source.ErrHostKey,
+			"known_hosts has no key for the host: ssh-keyscan prints what to check and put there"},
 		{[]string{"Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"}, source.ErrHostKey,
 			"the key of the host is not the one in known_hosts: check it with whoever runs the server"},
 		{[]string{"hasDotgit", "hasDot:", "hasDotdot", "fullPathname", "gitmodulesPath", "gitmodulesName", "gitmodulesUrl", "gitmodulesSymlink"}, source.ErrPath,
@@ -29,14 +32,17 @@ func signs() []sign {
 		{[]string{"fsck error", "hash mismatch", "SHA1 COLLISION", "index-pack died", "inflate", "bad object", "did not send all necessary objects", "pack has bad", "packfile"}, source.ErrDigest,
 			"what the server sent is not what it said, or was cut off: try again, and if that is of no use, check the server with git fsck"},
 		{[]string{"Permission denied", "Authentication failed", "could not read Username", "could not read Password", "error: 401", "error: 403", "invalid credentials"}, source.ErrUnauthorized,
-			"the server does not take the credentials, or wants some: check the Secret of the reference"},
-		{[]string{"not our ref", "remote ref", "unadvertised object", "no such remote"}, source.ErrNotFound,
+			"the server does not take the credentials, or wants some: check the Secret of the reference, or what git and ssh log in with where it names none"},
+		{[]string{"not our ref", "remote ref", "unadvertised object", "no such remote"}, source.ErrAbsent,
 			"the server does not have that commit, or does not give it out by its hash"},
-		{[]string{"error: 404", "not found", "does not appear to be a git repository", "no such repository", "does not exist", "not a git repository"}, source.ErrNotFound,
+		{[]string{"error: 404", "not found", "does not appear to be a git repository", "no such repository", "does not exist", "not a git repository"}, source.ErrAbsent,
 			"there is no repository, or none that these credentials may see"},
-		{[]string{"certificate"}, source.ErrUnavailable, "the certificate of the server is by no known authority: put the authority into the Secret as ca.crt"},
-		{[]string{"unable to update url base from redirection", "error: 30"}, source.ErrReference,
-			"the server sends the request on to another place, which credentials do not follow: write the URL of that place"},
+		{[]string{"connection refused", "failed to connect to", "couldn't connect to server"}, source.ErrUnavailable,
+			"nothing listens there: correct host and port, or try again later"},
+		{[]string{"could not resolve host", "no such host"}, source.ErrUnavailable, "the host has no address: correct the name, or try again later"},
+		{[]string{"certificate"}, source.ErrHostKey,
+			"the certificate of the server is by no known authority, or for another host: put the authority into the Secret as ca.crt, or have the system trust it"},
+		{[]string{"unable to update url base from redirection", "error: 30"}, source.ErrReference, sentOn},
 		{[]string{"mismatched algorithms"}, source.ErrUnavailable, "the repository has hashes of another kind"},
 	}
 }
@@ -44,6 +50,7 @@ func signs() []sign {
 // diagnose is the error for what a program or server said. Everything unknown
 // is one that may pass.
 func diagnose(said string) error {
+	said = withoutAccess(said)
 	for _, s := range signs() {
 		for _, text := range s.texts {
 			if strings.Contains(strings.ToLower(said), strings.ToLower(text)) {
@@ -55,19 +62,20 @@ func diagnose(said string) error {
 }
 
 // gist is the line of a program's output that says what is wrong, as text that
-// can be printed and is not long.
+// can be printed and is not long: the first that git calls an error, or the last
+// of ssh, which comes before git says no more than that nothing came.
 func gist(said string) string {
 	const longest = 240
-	best := ""
+	best, rank := "", 0
 	for line := range strings.Lines(said) {
 		line = strings.TrimSpace(line)
-		fatal := strings.HasPrefix(line, "fatal:") || strings.HasPrefix(line, "error:") || strings.HasPrefix(line, "remote: ")
-		if line != "" && (best == "" || fatal && !strings.HasPrefix(best, "fatal:") && !strings.HasPrefix(best, "error:")) {
-			best = line
+		of := rankOf(line)
+		if of > rank || of == rank && of == saysWhy {
+			best, rank = line, of
 		}
 	}
 	best = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			return -1
 		}
 		return r
@@ -76,6 +84,50 @@ func gist(said string) string {
 		best = strings.ToValidUTF8(best[:longest], "") + "…"
 	}
 	return withoutUsers(best)
+}
+
+// How much lines of output say, least first.
+const (
+	saysNothing = iota
+	saysThat    // that nothing came
+	saysWhy     // anything else
+	saysRemote  // what the server says
+	saysError   // an error of git
+)
+
+// rankOf is how much a line says.
+func rankOf(line string) int {
+	for _, text := range []string{
+		"fatal: Could not read from remote repository", "Please make sure you have the correct access rights", "and the repository exists",
+		"fatal: the remote end hung up", "fatal: early EOF",
+	} {
+		if strings.HasPrefix(line, text) {
+			return saysThat
+		}
+	}
+	switch {
+	case strings.Trim(line, "@") == "":
+		return saysNothing
+	case strings.HasPrefix(line, "fatal:"), strings.HasPrefix(line, "error:"):
+		return saysError
+	case strings.HasPrefix(line, "remote: "):
+		return saysRemote
+	}
+	return saysWhy
+}
+
+// withoutAccess leaves the URL out of what git says, which the caller names, and
+// in which anything may stand.
+func withoutAccess(said string) string {
+	for _, c := range []struct{ from, to, instead string }{
+		{"unable to access '", "': ", ""}, {"repository 'http", "' not found", "repository not found"},
+	} {
+		before, rest, ok := strings.Cut(said, c.from)
+		if _, reason, found := strings.Cut(rest, c.to); ok && found {
+			said = before + c.instead + reason
+		}
+	}
+	return said
 }
 
 // withoutUsers takes what stands before the host out of the URLs in a text.

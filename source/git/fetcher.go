@@ -36,8 +36,13 @@ type Fetcher struct {
 	Transfer int64
 	// Binary is the path of git; "" does without. [FindBinary] finds it.
 	Binary string
-	// AllowHTTP permits http:// references, which nobody encrypts.
-	AllowHTTP bool
+	// PlainHTTP says to which hosts, with the port where the reference has one,
+	// http:// references may lead, which nobody encrypts; nil is none, not even on
+	// the loopback. Credentials go there too.
+	PlainHTTP func(host string) bool
+	// CA is PEM of certificate authorities for every https server, beside those of
+	// the system, or those that the Secret of the reference has in their place.
+	CA []byte
 	// UserEnv is the environment of the user, as os.Environ has it. Where it is
 	// set, references without a Secret are got with the user's own configuration
 	// of git and ssh: credential helpers, agent, known_hosts, proxies. It needs
@@ -135,12 +140,28 @@ func (f *Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved,
 	})
 }
 
+// Check asks the server whether a reference may be had with its Secret: it
+// lists the default branch, and gets nothing. For a cache, which has the tree
+// already and must not give it to everybody.
+func (f *Fetcher) Check(ctx context.Context, ref source.Ref) error {
+	_, err := call(ctx, f, ref, func(ctx context.Context, r reference, with credentials) (struct{}, error) {
+		from, err := f.connect(ctx, r.location, with)
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer from.close()
+		_, err = from.refs(ctx, reference{}.patterns())
+		return struct{}{}, err
+	})
+	return err
+}
+
 // call is what all calls have in common: they read the reference and its
 // Secret, end in time, and have errors that name the reference and hold no
 // credentials.
 func call[T any](ctx context.Context, f *Fetcher, ref source.Ref, do func(context.Context, reference, credentials) (T, error)) (T, error) {
 	var zero T
-	fail := func(err error) (T, error) { return zero, fmt.Errorf("git %q: %w", scrub(ref.Ref), err) }
+	fail := func(err error) (T, error) { return zero, fmt.Errorf("git %q: %w", shown(ref.Ref), err) }
 	r, err := f.parse(ref.Ref)
 	if err != nil {
 		return fail(err)
@@ -170,8 +191,9 @@ func call[T any](ctx context.Context, f *Fetcher, ref source.Ref, do func(contex
 // parse reads a reference that this fetcher may follow.
 func (f *Fetcher) parse(ref string) (reference, error) {
 	r, err := parse(ref)
-	if err == nil && r.scheme == schemeHTTP && !f.AllowHTTP {
-		err = source.Refuse(source.ErrReference, "http:// is not encrypted: write https://, or allow plain http for this server")
+	if err == nil && r.scheme == schemeHTTP && (f.PlainHTTP == nil || !f.PlainHTTP(r.hostPort())) {
+		err = source.Refuse(errors.Join(source.ErrReference, &source.PlainError{Host: r.hostPort()}),
+			fmt.Sprintf("http:// is not encrypted: write https://, or allow plain http for %q", r.hostPort()))
 	}
 	return r, err
 }
@@ -191,7 +213,7 @@ func (f *Fetcher) connect(ctx context.Context, at location, with credentials) (r
 	if err != nil {
 		return nil, err
 	}
-	return newCommand(f, dir, at, with, own)
+	return newCommand(ctx, f, dir, at, with, own)
 }
 
 func (f *Fetcher) transfer() int64 {

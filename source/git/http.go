@@ -21,6 +21,9 @@ import (
 // infoRefs is where a repository says what it has; see gitprotocol-http(5).
 const infoRefs = "/info/refs"
 
+// sentOn is why a redirect is not followed.
+const sentOn = "the server sends the request on to another place, which neither credentials nor plain http follow: write the URL of that place"
+
 // overHTTP is a line over http.
 type overHTTP struct {
 	// base is the URL of the repository, once redirects were followed.
@@ -30,25 +33,35 @@ type overHTTP struct {
 	body   interface{ Close() error }
 }
 
-func newHTTP(at location, with credentials) (line, error) {
+func newHTTP(at location, with credentials, ca []byte) line {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if len(with.ca) > 0 {
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(with.ca) {
-			return nil, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("entry \"ca.crt\" of secret %q holds no certificate in PEM", with.secret))
-		}
+	if len(with.ca)+len(ca) > 0 {
+		config.RootCAs = authorities(with, ca)
 	}
 	h := &overHTTP{base: strings.TrimSuffix(at.url, "/"), with: with}
 	h.client = &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}, CheckRedirect: h.redirect}
-	return h, nil
+	return h
+}
+
+// authorities are those of the Secret, or of the system, with those in ca.
+func authorities(with credentials, ca []byte) *x509.CertPool {
+	pool := x509.NewCertPool()
+	if len(with.ca) > 0 {
+		pool.AppendCertsFromPEM(with.ca)
+	} else if system, err := x509.SystemCertPool(); err == nil {
+		pool = system
+	}
+	pool.AppendCertsFromPEM(ca)
+	return pool
 }
 
 // redirect allows what git does: the first request may be sent on, but not
-// with credentials, and not to where nothing is encrypted.
+// with credentials, not to where nothing is encrypted, and not from there, where
+// whoever listens could choose the place.
 func (h *overHTTP) redirect(to *http.Request, via []*http.Request) error {
 	switch {
-	case h.with.header() != "":
-		return source.Refuse(source.ErrReference, "the server sends the request on to another place, which credentials do not follow: write the URL of that place")
+	case h.with.header() != "" || via[0].URL.Scheme == schemeHTTP:
+		return source.Refuse(source.ErrReference, sentOn)
 	case len(via) > 5 || to.Method != http.MethodGet:
 		return source.Refuse(source.ErrUnavailable, "the server sends requests on without end")
 	case via[0].URL.Scheme == schemeHTTPS && to.URL.Scheme != schemeHTTPS:
@@ -94,7 +107,7 @@ func (h *overHTTP) do(r *http.Request, answer string) (*bufio.Reader, error) {
 		return nil, err
 	}
 	if got := response.Header.Get("Content-Type"); got != "application/x-git-upload-pack-"+answer {
-		return nil, source.Refuse(source.ErrNotFound, "what answers there is no Git server that speaks the smart protocol")
+		return nil, source.Refuse(source.ErrAbsent, "what answers there is no Git server that speaks the smart protocol")
 	}
 	if r.Method == http.MethodGet {
 		final := *response.Request.URL
@@ -113,7 +126,7 @@ func judgeStatus(response *http.Response) error {
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return source.Refuse(source.ErrUnauthorized, said+": it does not take the credentials, or wants some; check the Secret of the reference")
 	case code == http.StatusNotFound || code == http.StatusGone:
-		return source.Refuse(source.ErrNotFound, said+": there is no repository, or none that these credentials may see")
+		return source.Refuse(source.ErrAbsent, said+": there is no repository, or none that these credentials may see")
 	case code == http.StatusTooManyRequests && response.Header.Get("Retry-After") != "":
 		return source.Refuse(source.ErrUnavailable, fmt.Sprintf("%s: it wants to be asked again after %q", said, response.Header.Get("Retry-After")))
 	}

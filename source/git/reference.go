@@ -6,6 +6,7 @@ package git
 import (
 	"encoding/hex"
 	"fmt"
+	"net"
 	"net/url"
 	"strconv"
 	"strings"
@@ -152,7 +153,7 @@ func parseSCP(base string) (location, error) {
 	where, path, ok := strings.Cut(base, ":")
 	user, host, named := strings.Cut(where, "@")
 	if !ok || !named || strings.Contains(where, "/") {
-		return location{}, bad("%q is no URL", scrub(base))
+		return location{}, bad("that is no URL")
 	}
 	l := location{url: base, scheme: schemeSSH, user: user, host: host, path: path}
 	return l, l.check()
@@ -195,6 +196,18 @@ func (l location) portNumber() string {
 		return l.port
 	}
 	return map[string]string{schemeHTTP: "80", schemeHTTPS: "443", schemeSSH: "22"}[l.scheme]
+}
+
+// hostPort is the host, in lower case, with the port where one is written.
+func (l location) hostPort() string {
+	host := strings.ToLower(l.host)
+	switch {
+	case l.port != "":
+		return net.JoinHostPort(host, l.port)
+	case strings.Contains(host, ":"):
+		return "[" + host + "]"
+	}
+	return host
 }
 
 // at is the reference to a commit of the same repository.
@@ -264,4 +277,13 @@ func scrub(ref string) string {
 		return ref
 	}
 	return scheme + "://***" + rest[at:]
+}
+
+// shown is a reference that may be no good, without credentials, and not long.
+func shown(ref string) string {
+	const longest = 240
+	if ref = scrub(ref); len(ref) > longest {
+		ref = strings.ToValidUTF8(ref[:longest], "") + "…"
+	}
+	return ref
 }

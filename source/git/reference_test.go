@@ -55,6 +55,9 @@ func TestBadReferencesSayTheRightForm(t *testing.T) {
 	_, err = (&Fetcher{}).Fetch(t.Context(), source.Ref{Ref: "http://host/r"})
 	require.ErrorIs(t, err, source.ErrReference)
 	require.ErrorContains(t, err, "not encrypted")
+	_, err = (&Fetcher{}).Fetch(t.Context(), source.Ref{Ref: "https://host/" + strings.Repeat("x", 100_000) + " y"})
+	require.ErrorIs(t, err, source.ErrReference)
+	require.Less(t, len(err.Error()), 800, "a reference that is no good is not repeated without end")
 }
 
 func TestCredentialsInAReferenceAreRefusedAndNotRepeated(t *testing.T) {
@@ -63,7 +66,7 @@ func TestCredentialsInAReferenceAreRefusedAndNotRepeated(t *testing.T) {
 		"https://me:" + canary + "@ho st/r", "https://me:" + canary + "@host/r?branch=..", "http://me:" + canary + "@host/%zz",
 	}
 	for _, ref := range refs {
-		_, err := (&Fetcher{AllowHTTP: true}).Fetch(t.Context(), source.Ref{Ref: ref})
+		_, err := (&Fetcher{PlainHTTP: anyHost}).Fetch(t.Context(), source.Ref{Ref: ref})
 		require.ErrorIs(t, err, source.ErrReference, ref)
 		require.NotContains(t, err.Error(), canary, ref)
 	}

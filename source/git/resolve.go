@@ -113,7 +113,7 @@ func (r reference) choose(ctx context.Context, from remote) (chosen, error) {
 func named(adverts []advert, full, short, missing string) (chosen, error) {
 	i := slices.IndexFunc(adverts, func(a advert) bool { return a.name == full })
 	if i < 0 {
-		return chosen{}, source.Refuse(source.ErrNotFound, "the repository has "+missing)
+		return chosen{}, source.Refuse(source.ErrAbsent, "the repository has "+missing)
 	}
 	return choice(adverts[i], short), nil
 }
@@ -151,7 +151,7 @@ func highest(adverts []advert, text string) (chosen, error) {
 	}
 	name, ok := best.Tag()
 	if !ok {
-		return chosen{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("none of the repository's %d tags is a version in %q", len(adverts), text))
+		return chosen{}, source.Refuse(source.ErrAbsent, fmt.Sprintf("none of the repository's %d tags is a version in %q", len(adverts), text))
 	}
 	return choice(byName[name], name), nil
 }

@@ -115,7 +115,7 @@ func TestCredentialsAreInNoArguments(t *testing.T) {
 		}
 		return nil, false
 	}))
-	f := &Fetcher{Binary: FindBinary(), AllowHTTP: true, Scratch: scratch, Secrets: secrets{"s": {"username": "me", "password": canary}}}
+	f := &Fetcher{Binary: FindBinary(), PlainHTTP: anyHost, Scratch: scratch, Secrets: secrets{"s": {"username": "me", "password": canary}}}
 	_, err := f.Fetch(t.Context(), source.Ref{Ref: base + "/r.git", Secret: "s"})
 	require.Error(t, err)
 	mu.Lock()
@@ -129,23 +129,29 @@ func TestCredentialsAreInNoArguments(t *testing.T) {
 func TestCredentialsDoNotFollowARedirect(t *testing.T) {
 	root, _, _, _ := repository(t)
 	var stolen atomic.Int64
-	target := servers.GitHTTP(t, root, servers.WithGitFault(func(r *http.Request) (http.Handler, bool) {
+	var ca []byte
+	target := servers.GitHTTP(t, root, servers.WithGitTLS(&ca), servers.WithGitFault(func(r *http.Request) (http.Handler, bool) {
 		if r.Header.Get("Authorization") != "" {
 			stolen.Add(1)
 		}
 		return nil, false
 	}))
-	from := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	sendOn := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, target+r.URL.RequestURI(), http.StatusMovedPermanently)
-	}))
+	})
+	from, plain := httptest.NewTLSServer(sendOn), httptest.NewServer(sendOn)
 	t.Cleanup(from.Close)
+	t.Cleanup(plain.Close)
 	ways(t, func(t *testing.T, f *Fetcher) {
+		f.CA = ca
 		f.Secrets = secrets{"s": {"username": "me", "password": canary}}
 		_, err := f.Fetch(t.Context(), source.Ref{Ref: from.URL + "/org/repo.git", Secret: "s"})
 		require.ErrorIs(t, err, source.ErrReference, "%v", err)
 		require.Zero(t, stolen.Load())
 		_, err = f.Fetch(t.Context(), source.Ref{Ref: from.URL + "/org/repo.git"})
 		require.NoError(t, err)
+		_, err = f.Fetch(t.Context(), source.Ref{Ref: plain.URL + "/org/repo.git"})
+		require.ErrorIs(t, err, source.ErrReference, "whoever listens could choose the place: %v", err)
 	})
 }
 
@@ -370,7 +376,7 @@ func TestAnUnknownAuthorityIsRefused(t *testing.T) {
 	base := servers.GitHTTP(t, root, servers.WithGitTLS(&ca))
 	ways(t, func(t *testing.T, f *Fetcher) {
 		_, err := f.Fetch(t.Context(), source.Ref{Ref: base + "/org/repo.git"})
-		require.ErrorIs(t, err, source.ErrUnavailable)
+		require.ErrorIs(t, err, source.ErrHostKey)
 		require.ErrorContains(t, err, "ca.crt")
 	})
 }
@@ -383,7 +389,7 @@ func TestTheConfigurationOfTheUserIsOnlyReadWhenAskedFor(t *testing.T) {
 	home := t.TempDir()
 	config := fmt.Sprintf("[url %q]\n\tinsteadOf = http://elsewhere.invalid/\n", base+"/")
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(config), 0o600))
-	f := &Fetcher{Binary: FindBinary(), AllowHTTP: true, Scratch: t.TempDir()}
+	f := &Fetcher{Binary: FindBinary(), PlainHTTP: anyHost, Scratch: t.TempDir()}
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_DIR=/nowhere", "GIT_CONFIG_NOSYSTEM=1"}
 	ref := source.Ref{Ref: "http://elsewhere.invalid/org/repo.git"}
 	f.UserEnv = env

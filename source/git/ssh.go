@@ -164,7 +164,7 @@ func handshake(err error) error {
 	case errors.As(err, &key) || errors.As(err, &revoked):
 		return source.Refuse(source.ErrHostKey, "the key of the host is not the one in known_hosts: check it with whoever runs the server")
 	case strings.Contains(err.Error(), "unable to authenticate"):
-		return source.Refuse(source.ErrUnauthorized, "the server does not take the key: check the Secret of the reference")
+		return source.Refuse(source.ErrUnauthorized, fmt.Sprintf("the server does not take the key: check the Secret of the reference (%s)", gist(err.Error())))
 	case strings.Contains(err.Error(), "no common algorithm for host key"):
 		return source.Refuse(source.ErrHostKey, "the host has no key of a kind that is in known_hosts: check it with whoever runs the server")
 	}

@@ -47,7 +47,7 @@ func (g *get) submodules(w *walk) func(ctx context.Context, at item, commit stri
 		}
 		ref, err := g.f.parse(url + "?submodules=true&commit=" + commit)
 		if err != nil {
-			return fmt.Errorf("submodule %q: %w", at.name, err)
+			return fmt.Errorf("submodule %q at %q: %w", at.name, scrub(url), err)
 		}
 		inner := &get{f: g.f, ref: ref, out: g.out, depth: g.depth + 1, under: path.Join(w.under, at.name)}
 		if g.ref.sameHost(ref.location) {

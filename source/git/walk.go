@@ -75,7 +75,7 @@ func (w *walk) folder(dir string) (string, error) {
 		}
 		switch {
 		case !ok:
-			return "", source.Refuse(source.ErrNotFound, fmt.Sprintf("the commit has no folder %q", dir))
+			return "", source.Refuse(source.ErrNotFound, fmt.Sprintf("the commit has no folder %q: correct the path of the reference", dir))
 		case e.mode == modeGitlink:
 			return "", source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is in a submodule: refer to the repository of the submodule itself", dir))
 		case e.mode != modeTree:

@@ -65,7 +65,7 @@ func (f *Fetcher) dial(_ context.Context, at location, with credentials) (remote
 	if at.scheme == schemeSSH {
 		l, err = newSSH(at, with, f.Scratch)
 	} else {
-		l, err = newHTTP(at, with)
+		l = newHTTP(at, with, f.CA)
 	}
 	if err != nil {
 		return nil, err
@@ -321,7 +321,7 @@ func (w *wire) judge(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case isCertificate(err):
-		return source.Refuse(source.ErrUnavailable, "the certificate of the server is by no known authority, or for another host: put the authority into the Secret as ca.crt")
+		return source.Refuse(source.ErrHostKey, "the certificate of the server is by no known authority, or for another host: put the authority into the Secret as ca.crt, or have the system trust it")
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return source.Refuse(source.ErrUnavailable, "the server ended its answer too early; try again later")
 	}

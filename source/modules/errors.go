@@ -19,6 +19,7 @@ import (
 	"cuelang.org/go/mod/module"
 
 	"github.com/ropewalk/ropewalk/source"
+	store "github.com/ropewalk/ropewalk/source/cache"
 )
 
 // shapeError says that what lies at a reference is no CUE module.
@@ -61,7 +62,7 @@ func offline(mv module.Version, dir string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		why = fmt.Sprintf("the cache %q does not hold it", dir)
 	}
-	return source.Refuse(source.ErrNotFound, fmt.Sprintf(
+	return source.Refuse(errors.Join(source.ErrNotFound, store.ErrOffline), fmt.Sprintf(
 		"module %q: offline, and %s: run %q once with the network, or %q to keep it in the project", mv.String(), why, "ropewalk lock", "ropewalk vendor"))
 }
 
@@ -94,7 +95,7 @@ func classify(ctx, bounded context.Context, mv module.Version, origin string, ti
 	var cut *cutError
 	switch {
 	case errors.Is(err, modregistry.ErrRegistryNotFound):
-		return source.Refuse(source.ErrNotFound, fmt.Sprintf("module %q: no registry is configured for it: name one in CUE_REGISTRY", mv.String()))
+		return source.Refuse(source.ErrAbsent, fmt.Sprintf("module %q: no registry is configured for it: name one in CUE_REGISTRY", mv.String()))
 	case ctx.Err() != nil:
 		return about(mv, context.Cause(ctx))
 	case bounded.Err() != nil:
@@ -120,7 +121,7 @@ func answered(status int, refuse func(error, string, ...any) error) error {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return refuse(source.ErrUnauthorized, "the registry answers %s: give credentials that may read it, or check them (docker login)", text)
 	case status == http.StatusNotFound:
-		return refuse(source.ErrNotFound, "the registry has no such version: check the name, the version and CUE_REGISTRY")
+		return refuse(source.ErrAbsent, "the registry has no such version: check the name, the version and CUE_REGISTRY")
 	case status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500:
 		return refuse(source.ErrUnavailable, "the registry answers %s: try again later", text)
 	}
@@ -137,9 +138,9 @@ func unreached(err error, refuse func(error, string, ...any) error) error {
 	text := oneLine(err)
 	switch {
 	case errors.As(err, &certificate):
-		return refuse(source.ErrUnauthorized, "its certificate is not trusted: %s", text)
+		return refuse(source.ErrHostKey, "its certificate is not trusted: %s", text)
 	case strings.Contains(text, "HTTP response to HTTPS client"):
-		return refuse(source.ErrReference, "the registry speaks plain HTTP: write +insecure behind its name in CUE_REGISTRY if that is meant")
+		return refuse(source.ErrUnavailable, "the registry speaks plain HTTP: write +insecure behind its name in CUE_REGISTRY if that is meant")
 	}
 	return refuse(source.ErrUnavailable, "%s", text)
 }

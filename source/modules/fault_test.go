@@ -130,7 +130,7 @@ func TestTLS(t *testing.T) {
 	tree := treeOf(t, map[string]string{"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0")})
 
 	_, _, err := (&modules.Registry{Config: oci.Host + "+secure"}).Complete(t.Context(), tree, nil)
-	require.ErrorIs(t, err, source.ErrUnauthorized)
+	require.ErrorIs(t, err, source.ErrHostKey)
 	require.ErrorContains(t, err, "its certificate is not trusted")
 
 	pool := x509.NewCertPool()
@@ -138,11 +138,14 @@ func TestTLS(t *testing.T) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig.RootCAs = pool
 	_, _, err = (&modules.Registry{Config: oci.Host + "+secure", Transport: transport}).Complete(t.Context(), tree, nil)
-	require.ErrorIs(t, err, source.ErrNotFound)
+	require.ErrorIs(t, err, source.ErrAbsent)
+
+	_, _, err = (&modules.Registry{Config: oci.Host + "+secure", CA: oci.CA}).Complete(t.Context(), tree, nil)
+	require.ErrorIs(t, err, source.ErrAbsent)
 
 	plain := servers.InProcess(t)
 	_, _, err = (&modules.Registry{Config: plain.Host + "+secure"}).Complete(t.Context(), tree, nil)
-	require.ErrorIs(t, err, source.ErrReference)
+	require.ErrorIs(t, err, source.ErrUnavailable)
 	require.ErrorContains(t, err, "write +insecure behind its name in CUE_REGISTRY")
 }
 

@@ -38,6 +38,9 @@ type Registry struct {
 	// answers 408, 429 (after the time that it asks for, three seconds at most)
 	// and 5xx. It gets no credentials to add: those below are added above it.
 	Transport http.RoundTripper
+	// CA is PEM of certificate authorities beside those of the system, for where
+	// Transport is nil.
+	CA []byte
 	// Docker is the content of a docker config.json, whose credential helpers
 	// are run; nil has no credentials.
 	Docker []byte

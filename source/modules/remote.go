@@ -5,6 +5,8 @@ package modules
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -51,7 +53,7 @@ func newRemote(r *Registry) (*remote, error) {
 	}
 	transport := r.Transport
 	if transport == nil {
-		transport = retry.NewTransport(http.DefaultTransport)
+		transport = retry.NewTransport(trusting(r.CA))
 	}
 	out := &remote{
 		resolver: resolver, hosts: map[modconfig.Host]ociregistry.Interface{},
@@ -59,6 +61,22 @@ func newRemote(r *Registry) (*remote, error) {
 	}
 	out.client = modregistry.NewClientWithResolver(out)
 	return out, nil
+}
+
+// trusting is the transport of net/http, which trusts the authorities in ca too.
+func trusting(ca []byte) http.RoundTripper {
+	standard, ok := http.DefaultTransport.(*http.Transport)
+	if len(ca) == 0 || !ok {
+		return http.DefaultTransport
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool() // a system without authorities
+	}
+	pool.AppendCertsFromPEM(ca)
+	own := standard.Clone()
+	own.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
+	return own
 }
 
 // resolve reads the syntax of CUE_REGISTRY. The environment of the resolver is

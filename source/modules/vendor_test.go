@@ -139,7 +139,7 @@ func TestVendoredModulesArriveByEveryWay(t *testing.T) {
 		t.Run("git, "+sub, func(t *testing.T) {
 			root := t.TempDir()
 			servers.NewGit(t, filepath.Join(root, "repo.git")).Commit(files, "all")
-			f := &git.Fetcher{Binary: git.FindBinary(), AllowHTTP: true}
+			f := &git.Fetcher{Binary: git.FindBinary(), PlainHTTP: func(string) bool { return true }}
 			tree, err := f.Fetch(t.Context(), source.Ref{Type: source.TypeGit, Ref: servers.GitHTTP(t, root) + "/repo.git", Path: sub})
 			require.NoError(t, err)
 			want(t, tree)

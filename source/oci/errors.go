@@ -22,8 +22,13 @@ func fault(is error, r reference, text string, args ...any) error {
 	return source.Refuse(is, r.String()+": "+fmt.Sprintf(text, args...))
 }
 
-// about has an error name the reference.
-func about(r reference, err error) error { return fmt.Errorf("%s: %w", r, err) }
+// about has an error name the reference, once.
+func about(r reference, err error) error {
+	if strings.HasPrefix(err.Error(), r.String()) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", r, err)
+}
 
 // explain has an error of a repository name the reference.
 func (f Fetcher) explain(err error, r reference) error {
@@ -31,7 +36,7 @@ func (f Fetcher) explain(err error, r reference) error {
 	case f.Explain != nil:
 		return f.Explain(err, r.String())
 	case errors.Is(err, errdef.ErrNotFound):
-		return fault(source.ErrNotFound, r, "%v", err)
+		return fault(source.ErrAbsent, r, "%v", err)
 	}
 	return about(r, err)
 }

@@ -4,6 +4,7 @@
 package oci
 
 import (
+	"cmp"
 	"context"
 	"io"
 
@@ -67,7 +68,7 @@ var _ source.Resolver = Fetcher{}
 // Resolve says which digest a reference leads to. It asks the registry once for
 // a tag, for the list of tags too for a range, and not at all for a digest.
 func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
-	r, err := parse(ref.Ref)
+	r, err := read(ref.Ref)
 	if err != nil {
 		return source.Resolved{}, err
 	}
@@ -93,6 +94,27 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 	return source.Resolved{Ref: ref, Revision: revision(r.tag, digest)}, nil
 }
 
+// Check asks the registry whether a reference may be had with its Secret, by one
+// request for the head of the manifest. For a cache, which has the tree already
+// and must not give it to everybody.
+func (f Fetcher) Check(ctx context.Context, ref source.Ref) error {
+	r, err := read(ref.Ref)
+	if err != nil {
+		return err
+	}
+	repo, err := f.open(ctx, r, ref)
+	if err != nil {
+		return err
+	}
+	if r, err = f.choose(ctx, repo, r); err != nil {
+		return err
+	}
+	if _, err = repo.Resolve(ctx, cmp.Or(r.digest, r.tag)); err != nil {
+		return f.explain(err, r)
+	}
+	return nil
+}
+
 // Fetch gets the tree of a reference. Its package is in the folder ref.Path; see
 // [tarball.Narrow] for what else the tree holds.
 //
@@ -100,7 +122,7 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 // ErrDigest, ErrSignature, ErrLimit, ErrPath, ErrNotRegular, and
 // tarball.ErrFormat.
 func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
-	r, err := parse(ref.Ref)
+	r, err := read(ref.Ref)
 	if err != nil {
 		return source.Tree{}, err
 	}

@@ -48,7 +48,7 @@ func (f Fetcher) choose(ctx context.Context, repo Repository, r reference) (refe
 	case err != nil:
 		return r, f.explain(err, r)
 	case !found:
-		return r, fault(source.ErrNotFound, r, "none of the %d tags is a version in this range: publish one, or correct the range", seen)
+		return r, fault(source.ErrAbsent, r, "none of the %d tags is a version in this range: publish one, or correct the range", seen)
 	}
 	return reference{repository: r.repository, tag: tag}, nil
 }

@@ -39,6 +39,32 @@ type reference struct {
 	versions string
 }
 
+// read reads a reference; its errors name it.
+func read(ref string) (reference, error) {
+	r, err := parse(ref)
+	if err != nil {
+		err = fmt.Errorf("oci %q: %w", shown(ref), err)
+	}
+	return r, err
+}
+
+// shown is a reference that may be no good, without what may be credentials, and
+// not long.
+func shown(ref string) string {
+	const longest = 240
+	at := strings.LastIndexByte(ref, '@')
+	if at >= 0 && strings.HasPrefix(ref[at:], "@sha256:") {
+		at = strings.LastIndexByte(ref[:at], '@')
+	}
+	if at >= 0 {
+		ref = "***" + ref[at:]
+	}
+	if len(ref) > longest {
+		ref = strings.ToValidUTF8(ref[:longest], "") + "…"
+	}
+	return ref
+}
+
 // parse reads a reference.
 func parse(ref string) (reference, error) {
 	rest, ok := strings.CutPrefix(ref, scheme)

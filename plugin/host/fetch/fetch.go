@@ -144,6 +144,12 @@ type remembering struct {
 	report func(error)
 }
 
+// What the cache asks before it gives a tree to who names a Secret.
+var (
+	_ cache.Checker = (*remembering)(nil)
+	_ cache.Checker = (*oci.Fetcher)(nil)
+)
+
 // Fetch gets a tree, without what no other type of reference has: hidden files
 // and modules inside of the module. The same module is the same tree wherever it
 // comes from.

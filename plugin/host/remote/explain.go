@@ -31,7 +31,7 @@ import (
 // bounded length, and what to do. Nothing of err but that is kept, so nothing
 // of its credentials can be found in it.
 //
-// It is source.ErrUnauthorized (401, 403, no or bad credentials), ErrNotFound
+// It is source.ErrUnauthorized (401, 403, no or bad credentials), ErrAbsent
 // (404), ErrUnavailable (408, 429, 5xx, time-outs, connections that fail or
 // break), ErrHostKey (a certificate that is not trusted), ErrDigest (content
 // that is not as its digest says), ErrLimit or ErrReference, or
@@ -68,7 +68,7 @@ func explain(err error) (why string, is error) {
 // ours are errors that already say what they are.
 func ours(err error) (why string, is error) {
 	for _, sentinel := range []error{
-		source.ErrUnauthorized, source.ErrNotFound, source.ErrLimit, source.ErrReference,
+		source.ErrUnauthorized, source.ErrAbsent, source.ErrNotFound, source.ErrLimit, source.ErrReference,
 		source.ErrDigest, source.ErrSignature, source.ErrHostKey, source.ErrLocked, source.ErrUnavailable,
 	} {
 		if errors.Is(err, sentinel) {
@@ -110,7 +110,7 @@ func answered(err error) (why string, is error) {
 	case code == http.StatusForbidden:
 		return fmt.Sprintf("%s does not allow this (%s): ask for access, or use other credentials", host, answer), source.ErrUnauthorized
 	case code == http.StatusNotFound:
-		return fmt.Sprintf("%s has nothing there (%s): correct the name, or log in: some servers hide what they do not allow", host, answer), source.ErrNotFound
+		return fmt.Sprintf("%s has nothing there (%s): correct the name, or log in: some servers hide what they do not allow", host, answer), source.ErrAbsent
 	case code == http.StatusMethodNotAllowed || has(e.Errors, errcode.ErrorCodeUnsupported):
 		return fmt.Sprintf("%s does not do this (%s)", host, answer), errdef.ErrUnsupported
 	case has(e.Errors, errcode.ErrorCodeDigestInvalid):
@@ -154,7 +154,7 @@ func mismatch(err error) (why string, is error) {
 	case errors.Is(err, errdef.ErrSizeExceedsLimit):
 		return line(withoutURL(err)), source.ErrLimit
 	case errors.Is(err, errdef.ErrNotFound):
-		return "the registry has nothing there: correct the name, or log in: some servers hide what they do not allow", source.ErrNotFound
+		return "the registry has nothing there: correct the name, or log in: some servers hide what they do not allow", source.ErrAbsent
 	case errors.Is(err, errdef.ErrInvalidReference), errors.Is(err, errdef.ErrMissingReference):
 		return line(withoutURL(err)), source.ErrReference
 	case errors.Is(err, errdef.ErrUnsupported):
@@ -179,7 +179,11 @@ func connection(err error) (why string, is error) {
 	case errors.As(err, &certificate):
 		return at(err) + "the certificate of the server is not good: " + line(certificate.Err.Error()), source.ErrHostKey
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		return at(err) + "the server does not speak https: allow plain http for it if that is meant", source.ErrUnavailable
+		is = source.ErrUnavailable
+		if host := hostOf(err); host != "" {
+			is = errors.Join(is, &source.PlainError{Host: host})
+		}
+		return at(err) + "the server does not speak https: allow plain http for it if that is meant", is
 	case errors.Is(err, errDowngrade):
 		return at(err) + errDowngrade.Error() + ", which is not followed", source.ErrUnavailable
 	case errors.As(err, &name):
@@ -212,15 +216,25 @@ func tried(err error) string {
 // at names the host that a failed request was for, which need not be that of
 // the reference: tokens and blobs often come from others.
 func at(err error) string {
+	host := hostOf(err)
+	if host == "" {
+		return ""
+	}
+	return fmt.Sprintf("%q: ", host)
+}
+
+// hostOf is the host that a failed request was for, with its port; "" where err
+// is of none.
+func hostOf(err error) string {
 	var u *url.Error
 	if !errors.As(err, &u) {
 		return ""
 	}
 	parsed, err := url.Parse(u.URL)
-	if err != nil || parsed.Host == "" {
+	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf("%q: ", line(parsed.Host))
+	return line(parsed.Host)
 }
 
 // withoutURL is the text of an error without the URL that net/http puts before

@@ -39,7 +39,7 @@ func (a *app) cacheLs() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			entries := []cache.Entry{}
+			entries := []cached{}
 			var b strings.Builder
 			t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 			_, _ = fmt.Fprintln(t, "KIND\tSIZE\tUSED\tKEY")
@@ -47,7 +47,7 @@ func (a *app) cacheLs() *cobra.Command {
 				if err != nil {
 					return &environmentError{err: err}
 				}
-				entries = append(entries, e)
+				entries = append(entries, cached(e))
 				_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", e.Kind, bytesText(e.Size), e.Used.UTC().Format(time.RFC3339), oneLine(e.Key))
 			}
 			_ = t.Flush() // A builder takes everything.
@@ -57,6 +57,17 @@ func (a *app) cacheLs() *cobra.Command {
 	addCacheDir(cmd, &dir)
 	format.add(cmd, "format", "how to print it")
 	return cmd
+}
+
+// cached is an entry as JSON has it.
+type cached struct {
+	Kind   string    `json:"kind"`
+	Key    string    `json:"key,omitempty"`
+	Size   int64     `json:"size"`
+	Used   time.Time `json:"used"`
+	Digest string    `json:"digest,omitempty"`
+	File   string    `json:"file"`
+	Bad    string    `json:"bad,omitempty"`
 }
 
 // oneLine is text without what would break a table.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -45,14 +46,16 @@ func Main() int {
 	tuneMemory()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	defer time.AfterFunc(quiet, func() { listen(cancel) }).Stop()
-	return Run(ctx, os.Args[1:], processStreams())
+	ready := sync.OnceFunc(func() { listen(cancel) })
+	defer time.AfterFunc(quiet, ready).Stop()
+	return run(ctx, os.Args[1:], processStreams(), ready)
 }
 
 // quiet is how long a run goes on before it listens to signals and watches its
 // memory: most runs have ended by then, and to get ready costs a small one much
 // of its time. A signal before that ends the process as it would any other;
-// nothing is ever written by halves.
+// nothing is ever written by halves. Whoever starts processes of others, which
+// would go on, has it listen first.
 const quiet = 20 * time.Millisecond
 
 // listen cancels the run at the first signal. The second one ends the process at

@@ -15,18 +15,22 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/cache"
 )
 
 // Exit codes.
 const (
 	// Good means that all was well.
 	Good = 0
-	// Findings means mistakes in specs, values, modules or objects.
-	// For diff it means that there is a difference.
+	// Findings means mistakes in specs, values, modules or objects, and that
+	// something is not signed, not as locked, or not what its digest says. For
+	// diff it means that there is a difference.
 	Findings = 1
 	// Usage means a mistake on the command line.
 	Usage = 2
-	// Environment means that something could not be read or written.
+	// Environment means that something could not be read or written, or that a
+	// server did not give it: no answer, no access (401, 403), nothing there (404),
+	// failures (5xx), a key or certificate of an unknown host.
 	Environment = 3
 	// Interrupted means that the user or the system ended the run.
 	Interrupted = 130
@@ -34,9 +38,11 @@ const (
 
 const exitCodes = `Exit codes:
   0    good
-  1    findings: mistakes in specs, values, modules or rendered objects
+  1    findings: mistakes in specs, values, modules or rendered objects; what is not
+       signed, not as locked or not what its digest says
   2    usage: a mistake on the command line
-  3    environment: something cannot be read or written
+  3    environment: something cannot be read or written, or its server gives no answer,
+       no access or nothing
   130  interrupted`
 
 // usageError is a mistake on the command line.
@@ -85,7 +91,7 @@ func exitCode(err error) int {
 
 // isFalse reports whether something is not what it claims to be.
 func isFalse(err error) bool {
-	for _, is := range []error{artifact.ErrSignature, artifact.ErrDigest, source.ErrDigest, source.ErrSignature} {
+	for _, is := range []error{artifact.ErrSignature, artifact.ErrDigest, source.ErrDigest, source.ErrSignature, source.ErrLocked} {
 		if errors.Is(err, is) {
 			return true
 		}
@@ -112,9 +118,11 @@ func mistakesCode(mistakes object.Errors) int {
 	return Findings
 }
 
-// isSystem reports whether the operating system refused something.
+// isSystem reports whether the operating system or a server refused something.
 func isSystem(err error) bool {
-	for _, is := range []error{source.ErrUnavailable, source.ErrUnauthorized, source.ErrHostKey} {
+	for _, is := range []error{
+		source.ErrUnavailable, source.ErrUnauthorized, source.ErrHostKey, source.ErrAbsent, cache.ErrOffline,
+	} {
 		if errors.Is(err, is) {
 			return true
 		}

@@ -49,7 +49,7 @@ func (a *app) runLock(ctx context.Context, flags *projectFlags, paths []string, 
 	if err != nil {
 		return err
 	}
-	loaded, err := h.Load(ctx, opts)
+	loaded, err := load(ctx, h, opts)
 	a.texts = loaded.Texts
 	if err == nil {
 		err = loaded.Request.Mistakes.Err()

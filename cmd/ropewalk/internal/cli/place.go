@@ -6,6 +6,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"net/http"
 	"os"
@@ -25,35 +26,56 @@ REFERENCE is oci://REGISTRY/REPOSITORY[:TAG|@DIGEST], oci-layout:DIR[:TAG|@DIGES
 directory, or oci-archive:FILE.tar[:TAG|@DIGEST]; the tag is latest where there is none.
 Credentials are those of docker (` + "`docker login`" + `).`
 
-// registryFlags are those of every command that speaks to registries.
+// registryFlags are those of every command that speaks to servers.
 type registryFlags struct {
 	plainHTTP []string
 	ca        []string
 }
 
 func (r *registryFlags) add(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringArrayVar(&r.plainHTTP, "plain-http", nil, "`HOST[:PORT]` of a registry to speak to without TLS; may be repeated")
-	f.StringArrayVar(&r.ca, "ca", nil, "`FILE` of certificate authorities of registries to trust beside those of the\nsystem; may be repeated. Git takes those of a Secret (ca.crt) or of git itself")
+	cmd.Flags().StringArrayVar(&r.plainHTTP, "plain-http", nil, "`HOST[:PORT]` of a registry or Git server to speak to without TLS;\nmay be repeated")
+	r.addCA(cmd)
+}
+
+func (r *registryFlags) addCA(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&r.ca, "ca", nil, "`FILE` of certificate authorities (PEM) to trust for registries and Git servers,\nbeside those of the system; may be repeated")
 }
 
 // registries connects to registries as the user does.
 func (r *registryFlags) registries() (*remote.Registries, error) {
 	out := &remote.Registries{
 		Credentials: remote.DockerConfig(dockerConfig()),
-		PlainHTTP:   func(host string) bool { return slices.Contains(r.plainHTTP, host) },
+		PlainHTTP:   r.plain,
 		Proxy:       http.ProxyFromEnvironment,
 		UserAgent:   "ropewalk/" + currentRelease().Version,
 	}
+	ca, err := r.authorities()
+	if err != nil {
+		return nil, err
+	}
+	if len(ca) > 0 {
+		out.CA = map[string][]byte{"": ca}
+	}
+	return out, nil
+}
+
+// plain reports whether a host, with its port, is one of --plain-http.
+func (r *registryFlags) plain(host string) bool {
+	return slices.ContainsFunc(r.plainHTTP, func(given string) bool { return strings.EqualFold(given, host) })
+}
+
+// authorities are those of the files of --ca, in PEM.
+func (r *registryFlags) authorities() ([]byte, error) {
+	var out []byte
 	for _, name := range r.ca {
 		data, err := os.ReadFile(name) //nolint:gosec // the user names it
 		if err != nil {
 			return nil, &environmentError{err: err}
 		}
-		if out.CA == nil {
-			out.CA = map[string][]byte{}
+		if !x509.NewCertPool().AppendCertsFromPEM(data) {
+			return nil, usagef("", "--ca %s: it holds no certificate in PEM", name)
 		}
-		out.CA[""] = append(append(out.CA[""], data...), '\n')
+		out = append(append(out, data...), '\n')
 	}
 	return out, nil
 }

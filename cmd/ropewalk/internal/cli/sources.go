@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
@@ -70,10 +72,17 @@ func (a *app) connect(s *sourceFlags, dir string, paths []string, record *lock.R
 	if err != nil {
 		return h, err
 	}
+	ca, err := s.authorities()
+	if err != nil {
+		return h, err
+	}
 	o := fetch.Options{
 		Registries: s.registries, Secrets: secrets, Offline: s.offline, Record: record,
-		Git:     func() git.Fetcher { return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ()} },
-		Modules: func() *modules.Registry { return moduleRegistry(s) },
+		Git: func() git.Fetcher {
+			a.listen() // git is in a session of its own
+			return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: s.plain, CA: ca}
+		},
+		Modules: func() *modules.Registry { return moduleRegistry(s, ca) },
 		Store:   sync.OnceValues(func() (*cache.Store, error) { return openCache(s.cacheDir) }),
 		Report: func(err error) {
 			if err != nil {
@@ -95,6 +104,32 @@ func (a *app) connect(s *sourceFlags, dir string, paths []string, record *lock.R
 	return o.Connect(h), nil
 }
 
+// load is h.Load whose errors of fetching say which option may help.
+func load(ctx context.Context, h host.Host, opts host.Options) (host.Loaded, error) {
+	loaded, err := h.Load(ctx, opts)
+	var mistakes object.Errors
+	if errors.As(err, &mistakes) {
+		for _, m := range mistakes {
+			if m.Hint == "" {
+				m.Hint = optionFor(m.Err)
+			}
+		}
+	}
+	return loaded, err
+}
+
+// optionFor is the option that may help against an error of fetching.
+func optionFor(err error) string {
+	var plain *source.PlainError
+	switch {
+	case errors.As(err, &plain):
+		return "--plain-http " + plain.Host
+	case errors.Is(err, source.ErrHostKey) && strings.Contains(err.Error(), "authority"):
+		return "--ca FILE"
+	}
+	return ""
+}
+
 func (s *sourceFlags) mode(update bool) lock.Mode {
 	switch {
 	case update:
@@ -108,8 +143,9 @@ func (s *sourceFlags) mode(update bool) lock.Mode {
 }
 
 // moduleRegistry is where dependencies of CUE modules come from: what CUE's own
-// command is told by the environment holds here too.
-func moduleRegistry(s *sourceFlags) *modules.Registry {
+// command is told by the environment holds here too, and so plain http is what
+// CUE_REGISTRY says by +insecure.
+func moduleRegistry(s *sourceFlags, ca []byte) *modules.Registry {
 	docker, err := os.ReadFile(dockerConfig())
 	if err != nil {
 		docker = nil // Who has not logged in anywhere has no credentials.
@@ -122,7 +158,7 @@ func moduleRegistry(s *sourceFlags) *modules.Registry {
 	}
 	return &modules.Registry{
 		Config: os.Getenv("CUE_REGISTRY"), Docker: docker, CacheDir: dir, Offline: s.offline,
-		RequireLock: s.locked, Provided: []string{cue.SchemaPath},
+		RequireLock: s.locked, CA: ca, Provided: []string{cue.SchemaPath},
 	}
 }
 

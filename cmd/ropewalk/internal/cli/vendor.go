@@ -53,6 +53,7 @@ zip.
 	// Those of sourceFlags that CUE modules know of.
 	cmd.Flags().BoolVar(&flags.locked, "locked", false, "refuse modules that are not in "+lock.Name)
 	cmd.Flags().BoolVar(&flags.offline, "offline", false, "ask no registry: take modules from the cache of the cue command")
+	flags.addCA(cmd)
 	return cmd
 }
 
@@ -72,7 +73,11 @@ func (a *app) runVendor(ctx context.Context, flags *sourceFlags, dir string) err
 	if flags.locked && !found {
 		return usagef("run \"ropewalk lock\" for the project", "--locked: there is no %s in %s or above", lock.Name, dir)
 	}
-	deps, changed, err := moduleRegistry(flags).Vendor(ctx, dir, locked.Locked())
+	ca, err := flags.authorities()
+	if err != nil {
+		return err
+	}
+	deps, changed, err := moduleRegistry(flags, ca).Vendor(ctx, dir, locked.Locked())
 	if err != nil {
 		return &object.Error{Stage: object.StageResolve, Pos: object.Pos{File: file}, Err: err}
 	}
