@@ -1,8 +1,8 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spec reads the documents that users write: Transform, Project and
-// the ConfigMaps that hold modules. It parses YAML and JSON with the position
+// Package spec reads the documents that users write: Transform, Project,
+// workloads and the ConfigMaps that hold modules. It parses YAML and JSON with the position
 // of every part, decodes strictly, fills defaults and validates, and reports
 // all mistakes of all files at once.
 //
@@ -23,6 +23,10 @@
 // Decoding works on values, not on Go structs with tags: a struct decoder
 // stops at the first mistake, or has lost the position by the time it finds
 // one.
+//
+// A workload (Score or our own kind) leaves the package as the document that it
+// is: environments and options change any part of it, images and commands too,
+// so that it can be decoded only after them. render/workload/score does that.
 //
 // Files that a search found are treated mildly, those that a user named
 // strictly (see [File.Found]): a folder of specs may hold other manifests and

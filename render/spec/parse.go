@@ -7,13 +7,18 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// group is the API group of every document of ours.
-const group = "ropewalk.dev"
+// The API groups of documents: that of ours, and those of Score files.
+const (
+	group         = "ropewalk.dev"
+	scoreGroup    = "score.dev"
+	scoreGroupOld = "score.sh"
+)
 
 // Parse reads every document of files. The error is an object.Errors with
 // every mistake of every file; what could be read is returned with it.
@@ -38,7 +43,7 @@ type parsing struct {
 
 // file reads one file.
 func (p *parsing) file(f File) {
-	ours := mentionsUs(f.Data)
+	ours := Mentions(f.Data)
 	if f.Found && !ours && !bytes.Contains(f.Data, []byte("ConfigMap")) {
 		return
 	}
@@ -62,9 +67,11 @@ func (p *parsing) file(f File) {
 	}
 }
 
-// mentionsUs reports whether a file may hold a document of ours.
-func mentionsUs(data []byte) bool {
-	return bytes.Contains(data, []byte(group+"/")) || bytes.Contains(data, []byte("score.dev/"))
+// Mentions reports whether a file may hold a document that this package reads
+// beside ConfigMaps: one of ours, or a Score file.
+func Mentions(data []byte) bool {
+	return bytes.Contains(data, []byte(group+"/")) || bytes.Contains(data, []byte(scoreGroup+"/")) ||
+		bytes.Contains(data, []byte(scoreGroupOld+"/"))
 }
 
 // document reads one document and reports whether it is one that we know, or
@@ -80,7 +87,11 @@ func (p *parsing) document(doc document, found bool) bool {
 	apiVersion, kind := textOf(v, "apiVersion"), textOf(v, "kind")
 	docGroup, _, _ := strings.Cut(apiVersion, "/")
 	switch {
-	case docGroup == group || docGroup == "score.dev" || apiVersion == "" && !found && isKnown(kind):
+	case docGroup == scoreGroup || docGroup == scoreGroupOld:
+		p.errs = append(p.errs, doc.errs...)
+		p.workload(doc, true)
+		return true
+	case docGroup == group || apiVersion == "" && !found && isKnown(kind):
 		p.errs = append(p.errs, doc.errs...)
 		p.own(doc, apiVersion, kind)
 		return true
@@ -104,16 +115,14 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 	switch {
 	case apiVersion == "":
 		p.fail(v.Pos, object.Fields("apiVersion"), "write apiVersion: "+APIVersion, "is missing")
-	case strings.HasPrefix(apiVersion, "score.dev/"):
-		p.fail(at.Pos, object.Fields("apiVersion"), "known kinds: "+strings.Join(kinds(), ", "),
-			"%q: Score workloads are not available in this version", apiVersion)
-		return
 	case apiVersion != APIVersion:
 		p.fail(at.Pos, object.Fields("apiVersion"), "", "%q is not known: expected %s", apiVersion, APIVersion)
 		return
 	}
 	d := decoder{blocks: doc.blocks}
 	switch kind {
+	case KindWorkload:
+		p.workload(doc, false)
 	case KindTransform:
 		t := d.transform(v)
 		t.InputUnsure = t.InputUnsure || len(doc.errs) > 0
@@ -143,20 +152,26 @@ func (p *parsing) unknown(v object.Value, kind string) {
 
 // unique refuses two specs of one name, whatever files they are in.
 func (p *parsing) unique() {
-	first := make(map[string]Transform, len(p.out.Transforms))
-	for _, t := range p.out.Transforms {
-		if t.Name == "" {
-			continue
+	first := make(map[string]object.Pos, len(p.out.Transforms)+len(p.out.Workloads))
+	named := func(name string, at object.Pos) {
+		if name == "" {
+			return
 		}
-		if other, twice := first[t.Name]; twice {
+		if other, twice := first[name]; twice {
 			p.errs = append(p.errs, &object.Error{
-				Stage: object.StageSpec, Pos: t.NamePos, Path: "metadata.name",
-				Err:   fmt.Errorf("a second spec is called %q; the first is at %s", t.Name, other.NamePos),
-				Notes: []object.Note{{Pos: other.NamePos, Text: "the first spec of this name"}},
+				Stage: object.StageSpec, Pos: at, Path: "metadata.name",
+				Err:   fmt.Errorf("a second spec is called %q; the first is at %s", name, other),
+				Notes: []object.Note{{Pos: other, Text: "the first spec of this name"}},
 			})
-			continue
+			return
 		}
-		first[t.Name] = t
+		first[name] = at
+	}
+	for _, t := range p.out.Transforms {
+		named(t.Name, t.NamePos)
+	}
+	for _, w := range p.out.Workloads {
+		named(w.Name, w.NamePos)
 	}
 }
 
@@ -167,14 +182,14 @@ func (p *parsing) fail(pos object.Pos, path object.Path, hint, format string, ar
 }
 
 // kinds are the kinds that this version reads.
-func kinds() []string { return []string{KindProject, KindTransform} }
+func kinds() []string { return []string{KindProject, KindTransform, KindWorkload} }
 
-func isKnown(kind string) bool { return kind == KindProject || kind == KindTransform }
+func isKnown(kind string) bool { return slices.Contains(kinds(), kind) }
 
 // isLater reports whether a kind belongs to us and is not read yet.
 func isLater(kind string) bool {
 	switch kind {
-	case "Workload", "Gateway", "Function", "Component", "PivotCluster":
+	case "Gateway", "Function", "Component", "PivotCluster":
 		return true
 	}
 	return false

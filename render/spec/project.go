@@ -18,6 +18,7 @@ func (d *decoder) project(v object.Value) Project {
 		p.Specs = spec.patterns("specs")
 		p.Context = spec.context("context")
 		p.Policies = spec.policies("policies")
+		p.WorkloadDefaults = spec.workloads("workloads")
 		spec.environments(&p)
 		spec.done()
 	}
@@ -125,6 +126,7 @@ func (f *fields) environments(p *Project) {
 			env := f.fields(m.Value, path)
 			e.Context = env.context("context")
 			env.inputs(e.Inputs)
+			e.Workloads = env.workloads("workloads")
 			env.done()
 		}
 		p.Environments[m.Name] = e

@@ -12,6 +12,7 @@ const APIVersion = "ropewalk.dev/v1alpha1"
 const (
 	KindTransform = "Transform"
 	KindProject   = "Project"
+	KindWorkload  = "Workload"
 )
 
 // ProjectFile is the name under which a directory's project is found.
@@ -34,6 +35,9 @@ type Documents struct {
 	Projects []Project
 	// Transforms are in the order of the files and documents.
 	Transforms []Transform
+	// Workloads are Score files and Workload documents, as they stand, in the
+	// order of the files and documents.
+	Workloads []Workload
 	// ConfigMaps are core v1 ConfigMap manifests, as they stand.
 	ConfigMaps []Manifest
 	// Incomplete says that a document of ours could not be read, so that a name
@@ -145,6 +149,9 @@ type Project struct {
 	Specs    []Pattern
 	Context  Context
 	Policies []Policy
+	// WorkloadDefaults is what stands below workloads, as it was written; see
+	// [Project.Workloads].
+	WorkloadDefaults object.Value
 	// Environments are by name.
 	Environments map[string]Environment
 }
@@ -171,6 +178,8 @@ type Environment struct {
 	Context Context
 	// Inputs overlays the input of the spec of that name, leaf by leaf.
 	Inputs map[string]Input
+	// Workloads is laid over the project's, leaf by leaf.
+	Workloads object.Value
 }
 
 // Input is what an environment lays over the input of a spec.

@@ -1,0 +1,272 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Workload is a Score file or a Workload document as it stands: environments
+// and options are laid over it before render/workload decodes it.
+type Workload struct {
+	// Name is "" where the document has none that is text.
+	Name    string
+	Pos     object.Pos
+	NamePos object.Pos
+	// Score says that it is a Score file.
+	Score bool
+	// Value is the whole document.
+	Value object.Value
+	// Blocks tells for each block scalar, by its position, where its text is.
+	Blocks map[object.Pos]Block
+	// Unsure says that a mistake in the document may hide part of it.
+	Unsure bool
+}
+
+// workload keeps a workload document.
+func (p *parsing) workload(doc document, score bool) {
+	meta, _ := doc.value.Get("metadata")
+	name, ok := meta.Get("name")
+	w := Workload{
+		Name: textOf(meta, "name"), Pos: doc.value.Pos, NamePos: doc.value.Pos, Score: score,
+		Value: doc.value, Blocks: doc.blocks, Unsure: len(doc.errs) > 0,
+	}
+	if ok {
+		w.NamePos = name.Pos
+	}
+	p.out.Incomplete = p.out.Incomplete || w.Name == ""
+	p.out.Workloads = append(p.out.Workloads, w)
+}
+
+// InputPath leads to what environments and options overlay: the whole document
+// of a Score file, the spec of a Workload.
+func (w Workload) InputPath() object.Path {
+	if w.Score {
+		return nil
+	}
+	return object.Fields("spec")
+}
+
+// Workloads is what a project says of its workloads, with the environment laid
+// over it and every default filled in.
+type Workloads struct {
+	Pos object.Pos
+	// Module makes the objects of a workload; the embedded module workload where
+	// the project names none.
+	Module CueRef
+	// Provisioners are modules that are asked in this order, before the embedded
+	// one.
+	Provisioners []NamedModule
+	Secrets      Secrets
+	// Policies are the kinds of network policy that are made: cilium, kubernetes,
+	// istio.
+	Policies []string
+	// CanaryProvider is what Flagger shifts traffic with.
+	CanaryProvider string
+	// Config is a map of free form that provisioners see.
+	Config object.Value
+}
+
+// NamedModule is a module with a name for messages.
+type NamedModule struct {
+	Name   string
+	CueRef CueRef
+	Pos    object.Pos
+}
+
+// Backends that bring secrets to pods.
+const (
+	BackendExternalSecrets = "external-secrets"
+	BackendKubernetes      = "kubernetes"
+)
+
+// Secrets says how secrets reach pods.
+type Secrets struct {
+	// Backend is one of the Backend constants.
+	Backend string
+	// StoreName and StoreKind name the ClusterSecretStore or SecretStore.
+	StoreName, StoreKind string
+	// StorePos is the place of the store, not valid where it is the default.
+	StorePos object.Pos
+	// KubernetesStore names a SecretStore of the provider kubernetes, for texts
+	// that mix a Secret of the cluster with others; "" is none.
+	KubernetesStore string
+	// RefreshInterval is a duration of Go, such as 1h.
+	RefreshInterval string
+	// Provider is the provider part of the spec of the store, in the shape of
+	// External Secrets; KindNone where the store is there already and is not
+	// made.
+	Provider object.Value
+}
+
+// Defaults of Workloads.
+const (
+	DefaultWorkloadModule  = "workload"
+	DefaultProvisioners    = "provisioners"
+	defaultStoreName       = "default"
+	clusterStoreKind       = "ClusterSecretStore"
+	defaultRefreshInterval = "1h"
+	defaultCanaryProvider  = "istio"
+)
+
+// Workloads is what the project says of its workloads in an environment; "" is
+// the project alone. Mistakes in it were found when the document was read; what
+// comes in here only by laying one over the other is in the error.
+func (p Project) Workloads(environment string) (Workloads, error) {
+	v := p.WorkloadDefaults.Merge(p.Environments[environment].Workloads)
+	d := decoder{}
+	out := d.workloadsOf(v, object.Fields("spec", "workloads"))
+	return out, d.errs.Sorted().Err()
+}
+
+// workloads is what stands below workloads, as it was written; its mistakes are
+// reported.
+func (f *fields) workloads(name string) object.Value {
+	v, path, ok := f.get(name)
+	if !ok {
+		return object.Value{}
+	}
+	f.workloadsOf(v, path)
+	return v
+}
+
+// workloadsOf decodes what a project says of its workloads.
+func (d *decoder) workloadsOf(v object.Value, path object.Path) Workloads {
+	out := Workloads{
+		Pos:            v.Pos,
+		Module:         CueRef{Type: RefEmbedded, Ref: DefaultWorkloadModule, Pos: v.Pos, RefPos: v.Pos, TypePos: v.Pos},
+		CanaryProvider: defaultCanaryProvider,
+		Secrets: Secrets{
+			Backend: BackendExternalSecrets, StoreName: defaultStoreName, StoreKind: clusterStoreKind,
+			RefreshInterval: defaultRefreshInterval,
+		},
+	}
+	if v.Kind == object.KindNone || v.Kind == object.KindNull {
+		return out
+	}
+	f := d.fields(v, path)
+	if module, modulePath, ok := f.get("module"); ok {
+		out.Module = f.cueRef(module, modulePath)
+	}
+	out.Provisioners = f.modules("provisioners")
+	if s, ok := f.child("secrets"); ok {
+		s.secrets(&out.Secrets)
+	}
+	if n, ok := f.child("network"); ok {
+		out.Policies = n.enums("policies", "cilium", "kubernetes", "istio")
+		n.done()
+	}
+	if c, ok := f.child("canary"); ok {
+		if provider, _ := c.text("provider"); provider != "" {
+			out.CanaryProvider = provider
+		}
+		c.done()
+	}
+	out.Config = f.input("config")
+	f.done()
+	return out
+}
+
+// modules decodes a list of modules with unique names.
+func (f *fields) modules(name string) []NamedModule {
+	items, path := f.list(name)
+	var out []NamedModule
+	for i, v := range items {
+		at := path.Append(object.Index(i))
+		m := f.fields(v, at)
+		module := NamedModule{Name: m.label("name"), Pos: v.Pos}
+		if ref, refPath, ok := m.need("cueRef"); ok {
+			module.CueRef = f.cueRef(ref, refPath)
+		}
+		if _, ok := v.Get("name"); !ok && v.Kind == object.KindMap {
+			f.fail(v.Pos, at.Append(object.Field("name")), "", "is missing")
+		}
+		if slices.ContainsFunc(out, func(o NamedModule) bool { return o.Name == module.Name }) {
+			f.fail(v.Pos, at.Append(object.Field("name")), "", "a second module is called %q", module.Name)
+		}
+		m.done()
+		out = append(out, module)
+	}
+	return out
+}
+
+// enums is an optional list of strings out of a set, each written once.
+func (f *fields) enums(name string, values ...string) []string {
+	items, path := f.list(name)
+	var out []string
+	for i, v := range items {
+		at := path.Append(object.Index(i))
+		switch {
+		case !f.kind(v, at, object.KindString):
+		case !slices.Contains(values, v.Text):
+			f.fail(v.Pos, at, object.Suggest(v.Text, values), "%q is not known", v.Text)
+		case slices.Contains(out, v.Text):
+			f.fail(v.Pos, at, "", "%q is written twice", v.Text)
+		default:
+			out = append(out, v.Text)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// secrets decodes how secrets reach pods, over the defaults.
+func (f *fields) secrets(out *Secrets) {
+	if backend := f.enum("backend", BackendExternalSecrets, BackendKubernetes); backend != "" {
+		out.Backend = backend
+	}
+	if s, ok := f.child("store"); ok {
+		name := s.needText("name")
+		out.StoreName, out.StorePos = name.Text, s.value.Pos
+		if kind := s.enum("kind", clusterStoreKind, "SecretStore"); kind != "" {
+			out.StoreKind = kind
+		}
+		s.provider(out)
+		s.done()
+	}
+	out.KubernetesStore = f.label("kubernetesStore")
+	v, path, ok := f.get("refreshInterval")
+	if ok && f.kind(v, path, object.KindString) {
+		if d, err := time.ParseDuration(v.Text); err != nil || d < 0 {
+			f.fail(v.Pos, path, "", "%q is no duration: expected one such as 30m or 1h", v.Text)
+		}
+		out.RefreshInterval = v.Text
+	}
+	f.done()
+}
+
+// Providers of a store and the names that External Secrets gives them.
+var providers = []struct{ name, field string }{
+	{"aws", "aws"}, {"azure", "azurekv"}, {"gcp", "gcpsm"}, {"kubernetes", "kubernetes"}, {"vault", "vault"},
+}
+
+// provider decodes the provider of a store: exactly one, by its short name.
+func (f *fields) provider(out *Secrets) {
+	p, ok := f.child("provider")
+	if !ok {
+		return
+	}
+	var names []string
+	for _, known := range providers {
+		names = append(names, known.name)
+		v, path, given := p.get(known.name)
+		if !given || !f.kind(v, path, object.KindMap) {
+			continue
+		}
+		if out.Provider.Kind != object.KindNone {
+			f.fail(v.Pos, path, "take one of them away", "a store has one provider, got a second")
+			continue
+		}
+		out.Provider = object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{
+			{Name: known.field, Pos: v.Pos, Value: v},
+		}}
+	}
+	if p.value.Kind == object.KindMap && out.Provider.Kind == object.KindNone && len(p.value.Members) == 0 {
+		f.fail(p.value.Pos, p.path, "", "expected one of %v", names)
+	}
+	p.done()
+}

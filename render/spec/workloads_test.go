@@ -1,0 +1,120 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+func TestWorkloadsAreKeptAsTheyStand(t *testing.T) {
+	docs, err := spec.Parse([]spec.File{
+		{Name: "score.yaml", Data: []byte("apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {}\n")},
+		{Name: "own.yaml", Data: []byte("apiVersion: ropewalk.dev/v1alpha1\nkind: Workload\nmetadata: {name: api}\nspec: {}\n"), Found: true},
+		{Name: "old.yaml", Data: []byte("apiVersion: score.sh/v1b1\nmetadata:\n  name: 3\n"), Found: true},
+	})
+	require.NoError(t, err)
+	require.Len(t, docs.Workloads, 3)
+	require.Equal(t, "web", docs.Workloads[0].Name)
+	require.True(t, docs.Workloads[0].Score)
+	require.Equal(t, object.Pos{File: "score.yaml", Line: 2, Column: 18}, docs.Workloads[0].NamePos)
+	require.Equal(t, "api", docs.Workloads[1].Name)
+	require.False(t, docs.Workloads[1].Score)
+	require.Equal(t, object.Fields("spec"), docs.Workloads[1].InputPath())
+	require.Empty(t, docs.Workloads[2].Name, "what it is called is said when it is decoded")
+	require.True(t, docs.Incomplete)
+}
+
+func TestAWorkloadAndATransformShareNames(t *testing.T) {
+	_, err := spec.Parse([]spec.File{
+		{Name: "score.yaml", Data: []byte("apiVersion: score.dev/v1b1\nmetadata: {name: web}\n")},
+		{Name: "b.yaml", Data: []byte("apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: web}\n" +
+			"spec: {cueRef: {type: embedded, ref: webservice}}\n")},
+	})
+	require.EqualError(t, err,
+		`score.yaml:2:18: spec: metadata.name: a second spec is called "web"; the first is at b.yaml:3:18`)
+}
+
+const projectHead = "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: shop}\nspec:\n"
+
+func TestAnEnvironmentLiesOverWhatAProjectSaysOfWorkloads(t *testing.T) {
+	docs, err := spec.Parse([]spec.File{{Name: "ropewalk.yaml", Data: []byte(projectHead + `
+  workloads:
+    provisioners:
+      - {name: team, cueRef: {type: path, ref: ./provisioners}}
+    secrets: {refreshInterval: 10m}
+    network: {policies: [istio, cilium]}
+    config: {domain: example.com, gateway: {name: public}}
+  environments:
+    prod:
+      workloads:
+        secrets: {store: {name: prod, provider: {gcp: {projectID: shop-prod}}}}
+        config: {domain: example.org}
+    dev:
+      workloads: {secrets: {backend: kubernetes}}
+`)}})
+	require.NoError(t, err)
+	none, err := docs.Projects[0].Workloads("")
+	require.NoError(t, err)
+	require.Equal(t, "default", none.Secrets.StoreName)
+	require.Equal(t, []string{"cilium", "istio"}, none.Policies)
+	require.Equal(t, "team", none.Provisioners[0].Name)
+
+	prod, err := docs.Projects[0].Workloads("prod")
+	require.NoError(t, err)
+	require.Equal(t, "prod", prod.Secrets.StoreName)
+	require.Equal(t, "ClusterSecretStore", prod.Secrets.StoreKind)
+	require.Equal(t, "10m", prod.Secrets.RefreshInterval)
+	require.JSONEq(t, `{"gcpsm": {"projectID": "shop-prod"}}`, string(prod.Secrets.Provider.JSON()))
+	require.JSONEq(t, `{"domain": "example.org", "gateway": {"name": "public"}}`, string(prod.Config.JSON()))
+
+	dev, err := docs.Projects[0].Workloads("dev")
+	require.NoError(t, err)
+	require.Equal(t, spec.BackendKubernetes, dev.Secrets.Backend)
+}
+
+func TestWorkloadsOfAProjectThatSayNothing(t *testing.T) {
+	w, err := spec.Project{}.Workloads("")
+	require.NoError(t, err)
+	require.Equal(t, "workload", w.Module.Ref)
+	require.Equal(t, spec.BackendExternalSecrets, w.Secrets.Backend)
+	require.Equal(t, "1h", w.Secrets.RefreshInterval)
+}
+
+func TestMistakesInWhatAProjectSaysOfWorkloads(t *testing.T) {
+	_, err := spec.Parse([]spec.File{{Name: "p.yaml", Data: []byte(projectHead + `
+  workloads:
+    provisioner: []
+    provisioners: [{cueRef: {type: path, ref: a}}, {name: b}]
+    secrets:
+      backend: sealed
+      refreshInterval: 1d
+      store: {kind: Store, provider: {gcp: {}, aws: {}}}
+    network: {policies: [calico, istio, istio]}
+  environments:
+    prod: {workloads: {config: 3}}
+`)}})
+	require.Error(t, err)
+	require.Len(t, strings.Split(err.Error(), "\n"), 11)
+	for i, line := range strings.Split(err.Error(), "\n") {
+		require.Contains(t, line, []string{
+			`p.yaml:7:5: spec: spec.workloads.provisioner: unknown field "provisioner" (did you mean "provisioners"?`,
+			`p.yaml:8:20: spec: spec.workloads.provisioners[0].name: is missing`,
+			`p.yaml:8:52: spec: spec.workloads.provisioners[1].cueRef: is missing`,
+			`p.yaml:10:16: spec: spec.workloads.secrets.backend: "sealed" is not known: expected external-secrets, kubernetes`,
+			`p.yaml:11:24: spec: spec.workloads.secrets.refreshInterval: "1d" is no duration`,
+			`p.yaml:12:14: spec: spec.workloads.secrets.store.name: is missing`,
+			`p.yaml:12:21: spec: spec.workloads.secrets.store.kind: "Store" is not known`,
+			`p.yaml:12:44: spec: spec.workloads.secrets.store.provider.gcp: a store has one provider, got a second`,
+			`p.yaml:13:26: spec: spec.workloads.network.policies[0]: "calico" is not known`,
+			`p.yaml:13:41: spec: spec.workloads.network.policies[2]: "istio" is written twice`,
+			`p.yaml:15:32: spec: spec.environments.prod.workloads.config: expected a map, got a number`,
+		}[i])
+	}
+}
