@@ -35,20 +35,27 @@ func repository(o *servers.OCI, name string) *remote.Repository {
 }
 
 // each runs a test with every kind of store. open gives a fresh connection to
-// the same one, or, where the name is another, to another one.
+// the same one, or, where the name is another, to another one. The kinds run at
+// once: lists of referrers take their time to settle.
 func each(t *testing.T, test func(t *testing.T, open func(name string) artifact.Store)) {
 	t.Helper()
+	run := func(kind string, f func(t *testing.T)) {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			f(t)
+		})
+	}
 	of := func(o *servers.OCI) func(string) artifact.Store {
 		return func(name string) artifact.Store { return repository(o, name) }
 	}
-	t.Run("in process", func(t *testing.T) { test(t, of(servers.InProcess(t))) })
-	t.Run("without the referrers API", func(t *testing.T) { test(t, of(servers.InProcess(t, servers.NoReferrers()))) })
-	t.Run("docker-registry", func(t *testing.T) { test(t, of(servers.Registry(t))) })
-	t.Run("layout", func(t *testing.T) {
+	run("in process", func(t *testing.T) { test(t, of(servers.InProcess(t))) })
+	run("without the referrers API", func(t *testing.T) { test(t, of(servers.InProcess(t, servers.NoReferrers()))) })
+	run("docker-registry", func(t *testing.T) { test(t, of(servers.Registry(t))) })
+	run("layout", func(t *testing.T) {
 		parent := t.TempDir()
 		test(t, func(name string) artifact.Store { return layout(t, filepath.Join(parent, name)) })
 	})
-	t.Run("archive", func(t *testing.T) {
+	run("archive", func(t *testing.T) {
 		stores := map[string]artifact.Store{}
 		parent := t.TempDir()
 		test(t, func(name string) artifact.Store {

@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
 const (
@@ -22,7 +21,7 @@ const (
 	maxData = 64 << 20
 	// attempts is how often a referrer is written until it is listed: without a
 	// referrers API, two that attach at once can overwrite each other's list.
-	attempts = 5
+	attempts = 6
 )
 
 // Referrer is something to attach to an artifact.
@@ -40,50 +39,53 @@ type Referrer struct {
 // registry has none, by the list under the tag that the distribution
 // specification names. The same referrer once more changes nothing.
 //
+// That list is written by everybody as a whole. Where there is one, Attach stays
+// until nobody has changed it for about half a second, and puts back what
+// another writer has left out.
+//
 // See https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests-with-subject.
 func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referrer) (ocispec.Descriptor, error) {
 	d, data, layer, err := r.manifest(subject)
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	lost := false
 	for i := range attempts {
 		list, err := Referrers(ctx, to, subject, r.ArtifactType)
-		if err != nil {
+		switch {
+		case err != nil && !isFlicker(err):
 			return ocispec.Descriptor{}, err
-		}
-		if holds(list, d) {
-			return d, nil
-		}
-		if i == 0 || lost {
-			// The config is that of the artifact, so it is nearly always there.
-			if _, err := sendBlob(ctx, to, describe(ocispec.MediaTypeEmptyJSON, []byte(emptyJSON)), []byte(emptyJSON), true); err != nil {
-				return ocispec.Descriptor{}, about(subject.Digest.String(), err)
+		case err == nil && holds(list, d):
+			if i == 0 {
+				return d, nil
 			}
-			if _, err := sendBlob(ctx, to, layer, r.Data, false); err != nil {
-				return ocispec.Descriptor{}, about(subject.Digest.String(), err)
+			return d, attached(ctx, attachment{to: to, subject: subject, referrer: d, data: data})
+		case i > 1 || err != nil:
+			if err := pause(ctx, flicker<<i, d, i); err != nil {
+				return ocispec.Descriptor{}, err
 			}
 		}
-		err = pushReferrer(ctx, to, d, data)
-		// A registry that takes the same blob from two at once may forget it.
-		if lost = err != nil && i < attempts-1 && blobUnknown(err); lost {
-			continue
-		}
-		if err != nil {
+		if err := r.send(ctx, to, d, data, layer, i > 0); err != nil {
 			return ocispec.Descriptor{}, about(subject.Digest.String(), err)
 		}
 	}
-	return ocispec.Descriptor{}, refuse(ErrBusy, "%s: the list of its referrers is rewritten by others each time: try again", subject.Digest)
+	return ocispec.Descriptor{}, errRewritten(subject)
 }
 
-// blobUnknown reports whether a registry refused a manifest for want of a blob.
-func blobUnknown(err error) bool {
-	var answer *errcode.ErrorResponse
-	if !errors.As(err, &answer) {
-		return false
-	}
-	return slices.ContainsFunc(answer.Errors, func(e errcode.Error) bool {
-		return e.Code == errcode.ErrorCodeManifestBlobUnknown || e.Code == errcode.ErrorCodeBlobUnknown
+// send writes the blobs of a referrer and then its manifest; only the manifest,
+// as long as that is taken, where it was sent before.
+func (r Referrer) send(ctx context.Context, to Store, d ocispec.Descriptor, data []byte, layer ocispec.Descriptor, before bool) error {
+	return persist(ctx, d, func(turn int) error {
+		// A manifest that is refused twice may have lost a blob.
+		if !before && turn == 0 || turn > 1 {
+			// The config is that of the artifact, so it is nearly always there.
+			if _, err := sendBlob(ctx, to, describe(ocispec.MediaTypeEmptyJSON, []byte(emptyJSON)), []byte(emptyJSON), true); err != nil {
+				return err
+			}
+			if _, err := sendBlob(ctx, to, layer, r.Data, turn > 0); err != nil {
+				return err
+			}
+		}
+		return pushReferrer(ctx, to, d, data)
 	})
 }
 

@@ -67,7 +67,7 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 	if len(c.tags) == 0 && isTag(reference) {
 		c.tags = []string{reference}
 	}
-	if err := checkTags(c.tags); err != nil {
+	if err := CheckTags(c.tags); err != nil {
 		return Copied{}, err
 	}
 	same, err := c.compare(ctx, reference)

@@ -253,12 +253,12 @@ func (c *copier) simple(ctx context.Context, group *errgroup.Group, subject ocis
 
 // write writes a manifest.
 func (c *copier) write(ctx context.Context, w write) error {
-	var err error
-	if w.tag != "" {
-		err = c.to.PushReference(ctx, w.desc, bytes.NewReader(w.data), w.tag)
-	} else {
-		err = pushReferrer(ctx, c.to, w.desc, w.data)
-	}
+	err := persist(ctx, w.desc, func(int) error {
+		if w.tag != "" {
+			return c.to.PushReference(ctx, w.desc, bytes.NewReader(w.data), w.tag)
+		}
+		return pushReferrer(ctx, c.to, w.desc, w.data)
+	})
 	if err != nil {
 		return about(w.desc.Digest.String(), err)
 	}
@@ -284,7 +284,7 @@ func (c *copier) count(bytes int64) {
 func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
 	d = ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
 	if c.ask {
-		if exists, err := c.to.Exists(ctx, d); exists || err != nil {
+		if good, err := holdsBlob(ctx, c.to, d); good || err != nil {
 			return err
 		}
 	}

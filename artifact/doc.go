@@ -49,6 +49,17 @@
 // index of all referrers under a tag was not chosen: what cosign attaches would
 // not be in it, and a copy without its signature is worse than three requests.
 //
+// A push asks for the manifest under the tag with GET and not with HEAD, so that
+// its second request can ask for the content, and a blob that a registry lost is
+// pushed again. HEAD counts less against the limits of some registries, but then
+// an unchanged tag would be believed over what is gone.
+//
+// Where a list of referrers is a manifest under a tag, who writes it stays until
+// it was quiet for half a second, see settle.go. A tag for each referrer, from
+// which the list could be made again, would lose nothing at all; it was not
+// chosen, because every signature would be a tag that people see, for a loss that
+// needs a writer who sleeps for that long between its read and its write.
+//
 // Retention tags hold the whole digest and the time of the push, so that pruning
 // needs one listing. A time in the artifact was not chosen, because the digest
 // would change with it.

@@ -6,6 +6,7 @@ package artifact
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"oras.land/oras-go/v2/errdef"
 
@@ -20,6 +21,9 @@ var (
 	ErrNotFound = errdef.ErrNotFound
 	// ErrDigest says that content is not what its digest, or its size, says.
 	ErrDigest = errors.New("wrong digest")
+	// ErrDamaged says that a layout lost something that it names, so that nobody
+	// knows what is attached to what.
+	ErrDamaged = errors.New("damaged")
 	// ErrShape says that something is no artifact of the shape of this package,
 	// or cannot become one.
 	ErrShape = errors.New("not a render")
@@ -33,7 +37,8 @@ var (
 	// files of others.
 	ErrNotLayout = errors.New("not an image layout")
 	// ErrBusy says that another process has the layout for too long, or changed
-	// the archive meanwhile: a retry may help.
+	// the archive meanwhile, or that others write the same to a registry at once: a
+	// retry may help.
 	ErrBusy = errors.New("busy")
 )
 
@@ -54,10 +59,11 @@ func refuse(is error, format string, args ...any) error {
 	return &refusal{is: is, message: fmt.Sprintf(format, args...)}
 }
 
-// about puts the reference before an error, and keeps the error.
+// about puts the reference before an error, and keeps the error. One that names
+// the reference already is left alone.
 func about(reference string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || strings.Contains(err.Error(), fmt.Sprintf("%.200q", reference)) {
+		return err
 	}
 	return fmt.Errorf("%.200q: %w", reference, err)
 }

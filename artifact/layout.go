@@ -167,7 +167,7 @@ func (l *Layout) Resolve(_ context.Context, reference string) (ocispec.Descripto
 	}
 	d, ok := x.find(reference)
 	if !ok {
-		return ocispec.Descriptor{}, refuse(ErrNotFound, "the layout has nothing at %.200q", reference)
+		return ocispec.Descriptor{}, refuse(ErrNotFound, "the layout has nothing at %.200q: correct the tag or the digest", reference)
 	}
 	return d, nil
 }
@@ -299,7 +299,8 @@ func (l *Layout) Tags(_ context.Context, last string, fn func(tags []string) err
 	return fn(slices.Compact(tags))
 }
 
-// Referrers calls fn with the manifests whose subject is desc.
+// Referrers calls fn with the manifests whose subject is desc. A manifest that
+// is named and not there is ErrDamaged: it may be one of them.
 func (l *Layout) Referrers(ctx context.Context, desc ocispec.Descriptor, artifactType string, fn func([]ocispec.Descriptor) error) error {
 	x, err := l.readIndex()
 	if err != nil {
@@ -313,8 +314,14 @@ func (l *Layout) Referrers(ctx context.Context, desc ocispec.Descriptor, artifac
 		}
 		seen[d.Digest.String()] = true
 		r, err := l.subject(ctx, d)
+		if missing(err) {
+			// Nobody knows what it was about: that it is gone must not look like that
+			// nothing is attached.
+			return refuse(ErrDamaged, "%s names the manifest %s, which is not there: the layout is damaged, and what was attached may be lost; push again into a new one",
+				indexFile, d.Digest)
+		}
 		if err != nil {
-			return err
+			return about(d.Digest.String(), err)
 		}
 		if r.subject == desc.Digest.String() && (artifactType == "" || artifactType == r.referrer.ArtifactType) {
 			out = append(out, r.referrer)

@@ -4,6 +4,7 @@
 package artifact
 
 import (
+	"path"
 	"strings"
 )
 
@@ -45,11 +46,14 @@ func ParseLocation(s string) (Location, error) {
 	if rest, out.Digest = cutDigest(rest); out.Digest != "" && !isDigest(out.Digest) {
 		return bad("its digest is not sha256: and 64 lower-case hexadecimal digits")
 	}
-	switch kind, path, _ := strings.Cut(rest, ":"); kind {
+	switch kind, name, _ := strings.Cut(rest, ":"); kind {
 	case string(LayoutDir), string(LayoutFile):
-		out.Kind, rest = Kind(kind), path
+		out.Kind, rest = Kind(kind), name
 	default:
-		rest = strings.TrimPrefix(rest, "oci://")
+		var marked bool
+		if rest, marked = strings.CutPrefix(rest, "oci://"); !marked && isPath(rest) {
+			return bad("it is a path, and no registry: " + string(LayoutDir) + ":" + s + " is a layout in that folder")
+		}
 		if strings.Contains(rest, "@") {
 			return Location{}, refuse(ErrReference, "the reference holds an @: credentials do not belong into it; log in to the registry; write %s", wantLocation)
 		}
@@ -61,12 +65,25 @@ func ParseLocation(s string) (Location, error) {
 	switch {
 	case out.Name == "":
 		return bad("it names nothing")
+	case out.Kind != Registry && strings.Contains(path.Base(out.Name), "@sha"):
+		return bad("only sha256 digests are read")
 	case out.Tag != "" && !isTag(out.Tag):
 		return bad("its tag has characters that no tag has")
 	case out.Kind == Registry && !isRepository(out.Name):
 		return bad("a host and a name in lower case are wanted")
 	}
 	return out, nil
+}
+
+// isPath says whether what has no prefix is rather a path than a registry: it
+// begins as paths do, or with a name that only a host with oci:// may have.
+func isPath(s string) bool {
+	first, _, nested := strings.Cut(s, "/")
+	if !nested {
+		return false
+	}
+	return first == "" || first == "." || first == ".." || first == "~" ||
+		first != "localhost" && !strings.ContainsAny(first, ".:@")
 }
 
 // cutDigest cuts the digest off.
@@ -89,8 +106,8 @@ func cutTag(s string) (name, tag string) {
 
 // isRepository says whether a name is that of a repository, with its host.
 func isRepository(name string) bool {
-	host, path, ok := strings.Cut(name, "/")
-	if !ok || host == "" || path == "" || len(path) > 255 {
+	host, repository, ok := strings.Cut(name, "/")
+	if !ok || strings.Trim(host, ".") == "" || repository == "" || len(repository) > 255 {
 		return false
 	}
 	if strings.ContainsFunc(host, func(r rune) bool {
@@ -98,7 +115,7 @@ func isRepository(name string) bool {
 	}) {
 		return false
 	}
-	for part := range strings.SplitSeq(path, "/") {
+	for part := range strings.SplitSeq(repository, "/") {
 		if part == "" || strings.Trim(part, "._-") != part || strings.ContainsFunc(part, func(r rune) bool {
 			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
 		}) {

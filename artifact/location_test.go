@@ -17,6 +17,9 @@ func TestParseLocation(t *testing.T) {
 	for text, want := range map[string]artifact.Location{
 		"oci://ghcr.io/org/shop":                 {Kind: artifact.Registry, Name: "ghcr.io/org/shop"},
 		"ghcr.io/org/shop:v1":                    {Kind: artifact.Registry, Name: "ghcr.io/org/shop", Tag: "v1"},
+		"localhost/shop":                         {Kind: artifact.Registry, Name: "localhost/shop"},
+		"oci://registry/shop":                    {Kind: artifact.Registry, Name: "registry/shop"},
+		"oci-layout:@x/out":                      {Kind: artifact.LayoutDir, Name: "@x/out"},
 		"127.0.0.1:5000/shop":                    {Kind: artifact.Registry, Name: "127.0.0.1:5000/shop"},
 		"oci://127.0.0.1:5000/shop:v1@" + digest: {Kind: artifact.Registry, Name: "127.0.0.1:5000/shop", Tag: "v1", Digest: digest},
 		"oci-layout:out":                         {Kind: artifact.LayoutDir, Name: "out"},
@@ -40,6 +43,11 @@ func TestParseLocation(t *testing.T) {
 		"ghcr.io/shop@sha256:abc":            "its digest is not sha256:",
 		"oci://ann:canary@ghcr.io/shop":      "credentials do not belong into it",
 		"ghcr.io/shop\n":                     "it holds characters that it must not",
+		"./out/shop":                         "oci-layout:./out/shop is a layout in that folder",
+		"out/shop:v1":                        "oci-layout:out/shop:v1 is a layout in that folder",
+		"/out":                               "oci-layout:/out is a layout in that folder",
+		"oci://./shop":                       "a host and a name in lower case are wanted",
+		"oci-layout:out@sha512:abc":          "only sha256 digests are read",
 		"oci://ghcr.io/shop?token=canary#xx": "a host and a name",
 	} {
 		_, err := artifact.ParseLocation(text)

@@ -6,6 +6,7 @@ package artifact
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -55,14 +56,18 @@ type Pushed struct {
 //
 // Where the first tag leads to an artifact with the same tree and the same
 // layers already, nothing is pushed, and that artifact stays, with its source
-// and revision: two requests at most, and one for each further tag. A barrier
-// layer whose tree is unchanged keeps the artifact that it had. Tags move last,
-// so that a push that is cut short changes nothing that somebody reads.
+// and revision: two requests, and one for each further tag. The second one asks
+// whether the registry still has the content of the whole, with the right size;
+// of a layout everything is read. What is gone or damaged is pushed again.
+//
+// A barrier layer whose tree is unchanged keeps the artifact that it had. Tags
+// move last, so that a push that is cut short changes nothing that somebody
+// reads.
 func Push(ctx context.Context, to Store, set Set, tags []string, opts PushOptions) (Pushed, error) {
 	if set.Whole == nil {
 		return Pushed{}, refuse(ErrShape, "there is nothing to push")
 	}
-	if err := checkTags(tags); err != nil {
+	if err := CheckTags(tags); err != nil {
 		return Pushed{}, err
 	}
 	p := &pusher{to: to, opts: opts}
@@ -86,47 +91,46 @@ type pusher struct {
 type current struct {
 	found
 	exists bool
-	// same says that it is the same render.
-	same   bool
-	layers []LayerRef
+	// same says that it is the same render, and all of it there.
+	same bool
+	// damaged says that it would be the same render, and some of it is gone.
+	damaged bool
+	layers  []LayerRef
 }
 
-// current asks what is at the first tag: one request where nothing or the very
-// same artifact is there, two otherwise.
+// current asks what is at the first tag, in one request, and where that is the
+// same render, whether its content is there, in another one.
 func (p *pusher) current(ctx context.Context, set Set, tags []string) (current, error) {
 	whole := set.Whole
 	reference := whole.Descriptor.Digest.String()
 	if len(tags) > 0 {
 		reference = tags[0]
 	}
-	d, exists, err := resolve(ctx, p.to, reference)
-	if err != nil || !exists {
+	at, err := lookUp(ctx, p.to, reference)
+	out := current{found: at, exists: true}
+	switch {
+	case missing(err):
+		return current{}, nil
+	case errors.Is(err, ErrShape), errors.Is(err, ErrLimit), errors.Is(err, ErrDigest):
+		// Something of others is there, or something damaged: the push replaces it.
+		return out, nil
+	case err != nil:
 		return current{}, err
 	}
-	out := current{exists: true}
-	if d.Digest == whole.Descriptor.Digest {
-		out.found, out.same = found{desc: whole.Descriptor, data: whole.Manifest}, true
-		out.layers = refsOf(set)
-		return out, nil
+	if out.layers, err = at.layerRefs(); err != nil {
+		return out, nil //nolint:nilerr // as above
 	}
-	m, data, err := readManifest(ctx, p.to, d)
-	switch {
-	case err == nil:
-	case data != nil || missing(err):
-		// Something of others is there, or nothing any more: the push replaces it.
-		out.desc = d
-		return out, nil
-	default:
-		return current{}, about(reference, err)
-	}
-	out.found = found{desc: d, data: data, manifest: m}
-	if out.layers, err = m.layerRefs(); err != nil {
+	layer, err := at.content()
+	if err != nil {
 		return out, nil //nolint:nilerr // as above
 	}
 	sameLayer := func(a, b LayerRef) bool { return a.Name == b.Name && a.Tree == b.Tree }
-	_, shapeErr := m.content()
-	out.same = shapeErr == nil && m.Annotations[AnnotationTree] == whole.Tree && slices.EqualFunc(out.layers, refsOf(set), sameLayer)
-	return out, nil
+	if at.Annotations[AnnotationTree] != whole.Tree || !slices.EqualFunc(out.layers, refsOf(set), sameLayer) {
+		return out, nil
+	}
+	good, err := p.holds(ctx, out, layer)
+	out.same, out.damaged = good, !good
+	return out, about(reference, err)
 }
 
 func refsOf(set Set) []LayerRef {
@@ -167,6 +171,11 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 	if err := p.blobs(ctx, append(slices.Clone(pushed), set.Whole), old.exists); err != nil {
 		return Pushed{}, err
 	}
+	if old.damaged {
+		if err := p.mended(ctx, set.Whole.Layer); err != nil {
+			return Pushed{}, err
+		}
+	}
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
 	for _, a := range pushed {
@@ -186,7 +195,11 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 		return Pushed{}, err
 	}
 	if p.opts.Sealed != nil {
-		if err := p.opts.Sealed(ctx, out); err != nil {
+		inner, settle := together(ctx)
+		if err := p.opts.Sealed(inner, out); err != nil {
+			return Pushed{}, err
+		}
+		if err := settle(); err != nil {
 			return Pushed{}, err
 		}
 	}
@@ -205,8 +218,8 @@ func (p *pusher) reuse(ctx context.Context, set Set, old current) (_ Set, push [
 	out := Set{Whole: set.Whole}
 	for _, l := range set.Layers {
 		i := slices.IndexFunc(old.layers, func(r LayerRef) bool { return r.Name == l.Name && r.Tree == l.Tree })
-		if i >= 0 {
-			d, exists, err := resolve(ctx, p.to, old.layers[i].Digest)
+		if i >= 0 && !old.damaged {
+			d, exists, err := p.layer(ctx, old.layers[i])
 			if err != nil {
 				return Set{}, nil, err
 			}
@@ -261,7 +274,8 @@ func (p *pusher) blobs(ctx context.Context, artifacts []*Artifact, ask bool) err
 
 // manifest writes a manifest under a tag.
 func (p *pusher) manifest(ctx context.Context, d ocispec.Descriptor, data []byte, tag string) error {
-	if err := p.to.PushReference(ctx, d, bytes.NewReader(data), tag); err != nil {
+	err := persist(ctx, d, func(int) error { return p.to.PushReference(ctx, d, bytes.NewReader(data), tag) })
+	if err != nil {
 		return about(tag, err)
 	}
 	p.count(d.Size)
@@ -278,11 +292,15 @@ func (p *pusher) count(bytes int64) {
 // sendBlob sends a blob, and, where it should ask, only one that is not there.
 // The reader is one that can be rewound, so that the client may try again.
 func sendBlob(ctx context.Context, to Writer, d ocispec.Descriptor, data []byte, ask bool) (sent bool, err error) {
-	if ask {
-		exists, err := to.Exists(ctx, d)
-		if exists || err != nil {
-			return false, err
+	err = persist(ctx, d, func(int) error {
+		if ask {
+			good, err := holdsBlob(ctx, to, d)
+			if good || err != nil {
+				return err
+			}
 		}
-	}
-	return true, to.Push(ctx, d, bytes.NewReader(data))
+		sent = true
+		return to.Push(ctx, d, bytes.NewReader(data))
+	})
+	return sent && err == nil, err
 }

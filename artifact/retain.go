@@ -66,9 +66,12 @@ func parseRetention(tag string) (retained, bool) {
 	return out, isDigest(out.digest) && retentionTag(out.digest, out.at, layer) == tag
 }
 
-// checkTags refuses tags that registries would, and those that are kept for
-// retention and signatures.
-func checkTags(tags []string) error {
+// CheckTags refuses tags that registries would, and those that are kept for
+// retention and signatures, before anything is asked or written. An error is
+// ErrReference.
+//
+// See https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests.
+func CheckTags(tags []string) error {
 	for _, tag := range tags {
 		if err := checkTag(tag); err != nil {
 			return err

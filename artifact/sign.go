@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
-	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -39,58 +37,30 @@ type Signed struct {
 }
 
 // SignSet signs the artifact at a tag or a digest and each barrier layer that it
-// names. Who signs again with the same key changes nothing.
+// names. Who signs again with the same key changes nothing. Others may sign at the
+// same time: see [Attach].
 func SignSet(ctx context.Context, in Store, reference string, signer *signature.Signer) ([]Signed, error) {
 	subjects, err := members(ctx, in, reference)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Signed, 0, len(subjects))
-	var again []func() error
+	inner, settle := together(ctx)
 	for _, subject := range subjects {
 		text, err := statement.Signature(statement.Subject{Digest: subject.Digest.String()})
 		if err != nil {
 			return nil, about(reference, err)
 		}
-		d, err := AttachStatement(ctx, in, subject, text, statement.PredicateSignature, signer)
+		d, err := AttachStatement(inner, in, subject, text, statement.PredicateSignature, signer)
 		if err != nil {
 			return nil, about(reference, err)
 		}
 		out = append(out, Signed{Digest: subject.Digest.String(), Signature: d.Digest.String()})
-		again = append(again, func() error {
-			_, err := AttachStatement(ctx, in, subject, text, statement.PredicateSignature, signer)
-			return err
-		})
 	}
-	return out, settle(ctx, in, subjects[0], again)
-}
-
-// settling is how long others have to end the writing of a list that they began
-// before ours; it is done twice.
-const settling = 300 * time.Millisecond
-
-// settle looks once more, a little later, that what was attached is still there.
-// Without a referrers API a list is one manifest that everybody writes as a
-// whole, and who read it before our signature was in it writes it without. This
-// makes a loss rare among a few who sign at once, not impossible.
-func settle(ctx context.Context, in Store, subject ocispec.Descriptor, again []func() error) error {
-	_, listed, err := resolve(ctx, in, strings.Replace(subject.Digest.String(), ":", "-", 1))
-	if err != nil || !listed {
-		return err
+	if err := settle(); err != nil {
+		return nil, about(reference, err)
 	}
-	for range 2 {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(settling):
-		}
-		for _, attach := range again {
-			if err := attach(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return out, nil
 }
 
 // AttachStatement attaches an in-toto statement to its subject: signed, as a

@@ -14,7 +14,7 @@ func Tag(ctx context.Context, in Store, reference string, tags ...string) (strin
 	if err := checkReference(reference); err != nil {
 		return "", err
 	}
-	if err := checkTags(tags); err != nil {
+	if err := CheckTags(tags); err != nil {
 		return "", err
 	}
 	at, err := lookUp(ctx, in, reference)

@@ -5,9 +5,8 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 func (a *app) artifactCommand() *cobra.Command {
@@ -44,22 +44,59 @@ func (a *app) outcome(format string, data any, text string) error {
 	return a.write(out)
 }
 
-// in opens a place, works there, and closes it.
-func (a *app) in(ctx context.Context, r *registryFlags, arg string, create bool, work func(place) error) (err error) {
+// in opens a place, works there, and closes it. What is written wrongly on the
+// command line, and what is wrong in manifests, is no matter of the place.
+func (a *app) in(ctx context.Context, r *registryFlags, arg string, create bool, work func(place) error) error {
 	p, err := a.open(ctx, r, arg, create)
 	if err != nil {
 		return err
 	}
-	err = placeError(p, work(p))
+	err = work(p)
+	var mistake *object.Error
+	switch {
+	case errors.Is(err, artifact.ErrReference):
+		err = &usageError{err: err}
+	case !errors.As(err, &mistake):
+		err = placeError(p, err)
+	}
+	return finish(p, err)
+}
+
+// finish ends the use of a place. An archive, which is written only then, is
+// left as it was where something went wrong.
+func finish(p place, err error) error {
+	if err != nil && strings.HasPrefix(p.name, string(artifact.LayoutFile)+":") {
+		return err
+	}
 	if closeErr := p.close(); err == nil && closeErr != nil {
 		err = &environmentError{err: closeErr}
 	}
 	return err
 }
 
+// checkTarget refuses what cannot be pushed to, and further tags that are none,
+// before anything is opened or written.
+func checkTarget(arg string, tags []string) error {
+	at, err := artifact.ParseLocation(arg)
+	if err != nil {
+		return &usageError{err: err}
+	}
+	if at.Digest != "" {
+		return usagef("write a tag, or none for latest", "%s: nothing can be pushed to a digest", arg)
+	}
+	if at.Tag != "" {
+		tags = append([]string{at.Tag}, tags...)
+	}
+	if err := artifact.CheckTags(tags); err != nil {
+		return &usageError{err: err}
+	}
+	return nil
+}
+
 func (a *app) artifactPush() *cobra.Command {
 	var r registryFlags
 	var tags []string
+	var name string
 	var opts artifact.Options
 	format := newChoice("text", "json")
 	cmd := &cobra.Command{
@@ -67,17 +104,32 @@ func (a *app) artifactPush() *cobra.Command {
 		Short: "Push a directory of manifests",
 		Long: `Push a directory of manifests, such as what "render -o" wrote, as an artifact. "build"
 does both at once, and attaches the graph and the provenance, which are not known here.
-` + placeHelp,
-		Example: `  ropewalk artifact push out oci://ghcr.io/acme/shop:v1`,
-		Args:    cobra.ExactArgs(2),
+
+Folders are the barrier layers of the flux dialect. They are called as in "build", and
+have the same digests, where --name says what the project is called, or where the folder
+flux is there, which "render --repository" writes; it is what applies the artifact, and
+no part of it. Else the layers are called as their folders.
+` + placeHelp + `
+
+` + exitCodes,
+		Example: `  ropewalk artifact push out oci://ghcr.io/acme/shop:v1
+  ropewalk artifact push out oci://ghcr.io/acme/shop:v1 --name shop`,
+		Args: cobra.ExactArgs(2),
 		RunE: a.run(func(ctx context.Context, args []string) error {
+			if err := checkTarget(args[1], tags); err != nil {
+				return err
+			}
+			if name != "" && !isLayerName(name) {
+				return usagef("lower-case letters, digits and - are wanted, at most 59", "--name %s", name)
+			}
+			// A layout is made only for manifests that are good.
+			set, err := packDir(args[0], name, opts)
+			if err != nil {
+				return err
+			}
 			return a.in(ctx, &r, args[1], true, func(p place) error {
-				set, err := packDir(args[0], opts)
-				if err != nil {
-					return err
-				}
 				pushed, err := host.Publication{Set: set, Push: artifact.PushOptions{At: time.Now()}}.
-					Publish(ctx, p, append([]string{p.reference}, tags...))
+					Publish(ctx, p.Store, append([]string{p.reference}, tags...))
 				if err != nil {
 					return err
 				}
@@ -88,6 +140,7 @@ does both at once, and attaches the graph and the provenance, which are not know
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&tags, "tag", nil, "another `TAG` to push it under; may be repeated")
+	f.StringVar(&name, "name", "", "`NAME` of the project, for the names of the barrier layers")
 	f.StringVar(&opts.Source, "source", "", "`URL` of the repository that the manifests come from")
 	f.StringVar(&opts.Revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>")
 	format.add(cmd, "format", "how to print what was done")
@@ -100,46 +153,6 @@ func yesNo(b bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-// packDir packs the manifests of a directory; folders below it are the barrier
-// layers of the flux dialect. Links, files that are no manifests, and Secrets
-// with data are refused: what is pushed can be read by many, for long.
-func packDir(dir string, opts artifact.Options) (artifact.Set, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return artifact.Set{}, err
-	}
-	defer root.Close() //nolint:errcheck // it is read only
-	var files []emit.File
-	var layers []emit.Layer
-	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case e.IsDir() && name != ".":
-			layers = append(layers, emit.Layer{Name: e.Name(), Dir: name})
-			return nil
-		case e.IsDir() || strings.HasPrefix(e.Name(), "."):
-			return nil
-		case !e.Type().IsRegular():
-			return fmt.Errorf("%q is a link or no file at all: an artifact holds regular files only", name)
-		}
-		data, err := fs.ReadFile(root.FS(), name)
-		files = append(files, emit.File{Path: name, Data: data})
-		return err
-	})
-	if err != nil {
-		return artifact.Set{}, fmt.Errorf("%s: %w", dir, err)
-	}
-	side, err := host.FilesSide(dir, root.FS(), nil)
-	if err != nil {
-		return artifact.Set{}, fmt.Errorf("%s: %w", dir, err)
-	}
-	if err := host.CheckSecrets(side); err != nil {
-		return artifact.Set{}, fmt.Errorf("%s: %w", dir, err)
-	}
-	return host.Pack(files, layers, opts)
 }
 
 func (a *app) artifactPull() *cobra.Command {
@@ -201,7 +214,16 @@ without a tag has the tag of FROM.
 		Args: cobra.ExactArgs(2),
 		RunE: a.run(func(ctx context.Context, args []string) error {
 			opts.Referrers = !bare
+			if err := checkTarget(args[1], opts.Tags); err != nil {
+				return err
+			}
 			return a.in(ctx, &r, args[0], false, func(from place) error {
+				if strings.HasPrefix(args[1], string(artifact.LayoutDir)+":") {
+					// A folder is made only for what is there.
+					if _, err := from.Resolve(ctx, from.reference); err != nil {
+						return err
+					}
+				}
 				return a.in(ctx, &r, args[1], true, func(to place) error {
 					return a.copyArtifact(ctx, from, to, opts, format.value)
 				})
@@ -228,7 +250,7 @@ func (a *app) copyArtifact(ctx context.Context, from, to place, opts artifact.Co
 	if host, repository, _ := strings.Cut(from.repository, "/"); host != "" && strings.HasPrefix(to.repository, host+"/") {
 		opts.MountFrom = repository
 	}
-	copied, err := artifact.Copy(ctx, from, to, from.reference, opts)
+	copied, err := artifact.Copy(ctx, from.Store, to.Store, from.reference, opts)
 	bar.clear()
 	if err != nil {
 		return err
@@ -246,6 +268,9 @@ func (a *app) artifactTag() *cobra.Command {
 		Example: `  ropewalk artifact tag oci://ghcr.io/acme/shop:v1 stable`,
 		Args:    cobra.MinimumNArgs(2),
 		RunE: a.run(func(ctx context.Context, args []string) error {
+			if err := artifact.CheckTags(args[1:]); err != nil {
+				return &usageError{err: err}
+			}
 			return a.in(ctx, &r, args[0], false, func(p place) error {
 				digest, err := artifact.Tag(ctx, p, p.reference, args[1:]...)
 				if err != nil {

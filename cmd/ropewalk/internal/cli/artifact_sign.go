@@ -41,7 +41,7 @@ bytes, so that signing twice changes nothing.
 				return err
 			}
 			return a.in(ctx, &r, args[0], false, func(p place) error {
-				signed, err := artifact.SignSet(ctx, p, p.reference, signer)
+				signed, err := artifact.SignSet(ctx, p.Store, p.reference, signer)
 				if err != nil {
 					return err
 				}
@@ -68,7 +68,8 @@ func (a *app) artifactVerify() *cobra.Command {
 		Short: "Check that an artifact is signed by a known key",
 		Long: `Check that an artifact and each of its barrier layers is signed by one of the public
 keys, by a Sigstore bundle or by a signature of cosign v2, and that its content and all
-that is attached to it is what its digests say. Exit code 1 says that it is not.
+that is attached to it is what its digests say. Exit code 1 says that it is not, and 3
+that it could not be read: nothing is there, or the registry refuses or does not answer.
 ` + placeHelp,
 		Example: `  ropewalk artifact verify oci://ghcr.io/acme/shop:v1 --key release.pub`,
 		Args:    cobra.ExactArgs(1),
@@ -145,6 +146,9 @@ func readVerifier(names []string) (*signature.Verifier, error) {
 		if err != nil {
 			return nil, &environmentError{err: err}
 		}
+		if _, err := signature.ParsePublicKeys(data); err != nil {
+			return nil, &environmentError{err: fmt.Errorf("%s: %w", name, err)}
+		}
 		all = append(all, data)
 	}
 	verifier, err := signature.ParsePublicKeys(all...)
@@ -170,6 +174,9 @@ A registry that refuses to delete is said, and is no failure.
 		Example: `  ropewalk artifact prune oci://ghcr.io/acme/shop --keep 10 --dry-run`,
 		Args:    cobra.ExactArgs(1),
 		RunE: a.run(func(ctx context.Context, args []string) error {
+			if keep < 0 || older < 0 {
+				return usagef("write 0 or more", "--keep %d --older-than %s: nothing is kept by less than nothing", keep, older)
+			}
 			opts := artifact.PruneOptions{Keep: keep, DryRun: dry}
 			if older > 0 {
 				opts.After = time.Now().Add(-older)
@@ -221,6 +228,12 @@ a password, and its keys work here too.`,
 			private, public, err := signature.GenerateKey()
 			if err != nil {
 				return &environmentError{err: err}
+			}
+			for _, end := range []string{".key", ".pub"} {
+				if _, err := os.Lstat(args[0] + end); err == nil {
+					return &environmentError{err: fmt.Errorf("%s%s is there already, and a key is never overwritten", args[0], end),
+						hint: "choose another NAME, or move it away"}
+				}
 			}
 			if err := newFile(args[0]+".key", private, 0o600); err != nil {
 				return err

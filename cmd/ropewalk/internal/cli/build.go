@@ -85,12 +85,8 @@ func (a *app) runBuild(ctx context.Context, flags *buildFlags, paths []string) e
 	if err != nil {
 		return err
 	}
-	at, err := artifact.ParseLocation(flags.to)
-	if err != nil {
-		return &usageError{err: err}
-	}
-	if at.Digest != "" {
-		return usagef("write a tag, or none for latest", "--to %s: nothing can be pushed to a digest", flags.to)
+	if err := checkTarget(flags.to, flags.tags); err != nil {
+		return err
 	}
 	r, err := a.render(ctx, &flags.projectFlags, paths)
 	if err != nil {
@@ -104,10 +100,7 @@ func (a *app) runBuild(ctx context.Context, flags *buildFlags, paths []string) e
 		return err
 	}
 	out, err := a.push(ctx, flags, r, to, signer)
-	if closeErr := to.close(); err == nil && closeErr != nil {
-		err = &environmentError{err: closeErr}
-	}
-	if err != nil {
+	if err := finish(to, err); err != nil {
 		return err
 	}
 	return a.printBuilt(out)
@@ -129,7 +122,7 @@ func (a *app) push(ctx context.Context, flags *buildFlags, r rendered, to place,
 		Set: set, Graph: graph, Build: host.BuildOf(r.Loaded, r.Sources, currentRelease().Version),
 		Images: host.Images(r.Plan.Graph.Nodes), Signer: signer,
 		Push: artifact.PushOptions{At: time.Now(), Progress: bar.add},
-	}.Publish(ctx, to, append([]string{to.reference}, flags.tags...))
+	}.Publish(ctx, to.Store, append([]string{to.reference}, flags.tags...))
 	bar.clear()
 	if err != nil {
 		return built{}, placeError(to, err)

@@ -5,23 +5,20 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ropewalk/ropewalk/artifact"
-	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
-	"github.com/ropewalk/ropewalk/source/git"
 )
 
 // gitPrefix marks a side as a Git revision, whatever files there are.
@@ -38,15 +35,19 @@ to be made again because a field cannot be changed; what moves to another wave o
 layer; what is dangerous; and which line of a spec is behind it.
 
 BEFORE and AFTER are each one of
-  PATH                    a project or a spec, which is rendered
+  PATH                    a project or a spec, which is rendered; or a file of manifests
   DIR                     a directory of manifests, such as an earlier output
   REVISION[:PATH]         the project at a Git revision of this repository, such as HEAD~1 or
                           main:apps/shop; without PATH that of the other side
   oci://…, oci-layout:…   an artifact, with the graph that is attached to it
 Write git:REVISION where a file has the name of the revision. Nothing is fetched for a
-Git revision: it is read from this repository.
+Git revision: it is read from this repository, and so are files of --values and --crds
+where the revision has them.
 
-Exit code 1 says that there is a difference.
+Where the sides are written in different dialects, that is said first, and waves, layers
+and what a dialect writes into objects are not compared.
+
+Exit code 1 says that there is a difference, or that a side holds an object twice.
 
 ` + exitCodes,
 		Example: `  ropewalk diff HEAD~1 .                        what my last commit changes
@@ -74,17 +75,17 @@ func errDifferentReported() error { return errors.Join(errDifferent, errReported
 func (a *app) runDiff(ctx context.Context, flags *projectFlags, format, before, after string) error {
 	old, err := a.side(ctx, flags, before, after)
 	if err != nil {
-		return err
+		return a.ofSide("BEFORE", before, err)
 	}
 	defer old.close()
 	now, err := a.side(ctx, flags, after, before)
 	if err != nil {
-		return err
+		return a.ofSide("AFTER", after, err)
 	}
 	defer now.close()
 	report := diff.Compare(old.Side, now.Side)
 	if now.rendered != nil {
-		if err := host.TraceChanges(ctx, now.rendered.evaluator, now.rendered.Request.Specs, &report); err != nil {
+		if err := host.TraceChanges(ctx, now.rendered.evaluator, now.rendered.Specs, &report); err != nil {
 			return err
 		}
 	}
@@ -94,14 +95,29 @@ func (a *app) runDiff(ctx context.Context, flags *projectFlags, format, before, 
 	return errDifferentReported()
 }
 
+// ofSide says of which side an error is. Mistakes in files are printed one by
+// one with their places, so that they get a line ahead of all.
+func (a *app) ofSide(which, arg string, err error) error {
+	var mistakes object.Errors
+	var mistake *object.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case errors.As(err, &mistakes), errors.As(err, &mistake):
+		a.note("ropewalk: %s %s:\n", which, printable(strconv.Quote(arg)))
+		return err
+	}
+	return fmt.Errorf("%s %q: %w", which, arg, err)
+}
+
 func (a *app) printDiff(report diff.Report, format string) error {
 	switch format {
 	case "json":
-		data, err := json.MarshalIndent(report, "", "  ")
+		data, err := report.JSON()
 		if err != nil {
 			return err
 		}
-		return a.write(append(data, '\n'))
+		return a.write(data)
 	case "markdown":
 		return a.write([]byte(report.Markdown()))
 	}
@@ -126,7 +142,7 @@ func (a *app) side(ctx context.Context, flags *projectFlags, arg, other string) 
 	if isArtifact(arg) {
 		return a.artifactSide(ctx, flags, arg)
 	}
-	_, err := os.Stat(arg)
+	info, err := os.Stat(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return a.revisionSide(ctx, flags, arg, other)
@@ -138,10 +154,27 @@ func (a *app) side(ctx context.Context, flags *projectFlags, arg, other string) 
 		return side{}, &environmentError{err: err}
 	}
 	if !specs {
-		files, err := host.FilesSide(arg, os.DirFS(arg), nil)
-		return side{Side: files, close: func() {}}, err
+		return manifestsSide(arg, info.IsDir())
 	}
 	return a.projectSide(ctx, flags, arg, "", []string{arg})
+}
+
+// manifestsSide is a directory of manifests, or one file of them.
+func manifestsSide(name string, dir bool) (side, error) {
+	files := os.DirFS(name)
+	if !dir {
+		data, err := os.ReadFile(name) //nolint:gosec // the user names it, and its size is known
+		if err != nil {
+			return side{}, &environmentError{err: err}
+		}
+		tree, err := source.NewTree(map[string][]byte{filepath.Base(name): data}, "", "")
+		if err != nil {
+			return side{}, err
+		}
+		files = tree.FS
+	}
+	out, err := host.FilesSide(name, files, nil)
+	return side{Side: out, close: func() {}}, err
 }
 
 // projectSide renders a project; dir is where the paths begin, "" the working
@@ -157,131 +190,4 @@ func (a *app) projectSide(ctx context.Context, flags *projectFlags, name, dir st
 		return side{}, err
 	}
 	return side{Side: rendered, rendered: &r, close: r.close}, nil
-}
-
-// revisionSide renders the project as it was at a revision of the repository
-// that the working directory, or the other side, is in.
-func (a *app) revisionSide(ctx context.Context, flags *projectFlags, rev, other string) (side, error) {
-	rev, inside, given := strings.Cut(rev, ":")
-	repository, at, err := inRepository(other)
-	if err != nil {
-		return side{}, fmt.Errorf("%q is no file; and it can be no revision: %w", rev, err)
-	}
-	if !given {
-		inside = at
-	}
-	tree, err := git.Revision(ctx, repository, rev, "", revisionLimits())
-	if err != nil {
-		return side{}, &environmentError{err: err, hint: fmt.Sprintf("%q is no file, and no revision of the repository", rev)}
-	}
-	dir, err := os.MkdirTemp("", "ropewalk-diff-")
-	if err != nil {
-		return side{}, &environmentError{err: err}
-	}
-	clean := func() { _ = os.RemoveAll(dir) }
-	err = writeTree(dir, tree)
-	if err == nil {
-		if _, statErr := os.Stat(filepath.Join(dir, inside)); statErr != nil {
-			err = fmt.Errorf("revision %s has no %q: name it as %s:PATH", rev, inside, rev)
-		}
-	}
-	if err != nil {
-		clean()
-		return side{}, &environmentError{err: err}
-	}
-	s, err := a.projectSide(ctx, flags, rev, dir, []string{filepath.FromSlash(inside)})
-	// Its files are in memory by now, and its positions are those of the user.
-	clean()
-	return s, err
-}
-
-// revisionLimits bound a whole repository, of which a project is a part.
-func revisionLimits() source.Limits { return source.Limits{Files: 200_000, Bytes: 1 << 30} }
-
-// artifactSide is an artifact with the graph that is attached to it.
-func (a *app) artifactSide(ctx context.Context, flags *projectFlags, arg string) (side, error) {
-	p, err := a.open(ctx, &flags.sources.registryFlags, arg, false)
-	if err != nil {
-		return side{}, err
-	}
-	defer p.close() //nolint:errcheck // nothing was written
-	files, err := pulledSide(ctx, p, p.reference)
-	if err != nil {
-		return side{}, placeError(p, err)
-	}
-	files.Name = arg
-	return side{Side: files, close: func() {}}, nil
-}
-
-// pulledSide is an artifact of a place as one side of a comparison. The graph
-// that is attached says in which waves its objects are; an artifact without one
-// is no reason to fail.
-func pulledSide(ctx context.Context, p place, reference string) (diff.Side, error) {
-	pulled, err := artifact.Pull(ctx, p, reference, artifact.PullOptions{})
-	if err != nil {
-		return diff.Side{}, err
-	}
-	subject, err := p.Resolve(ctx, pulled.Digest)
-	if err != nil {
-		return diff.Side{}, err
-	}
-	text, err := artifact.Attached(ctx, p, subject, statement.PredicateGraph)
-	if err != nil && !errors.Is(err, artifact.ErrNotFound) {
-		return diff.Side{}, err
-	}
-	var attached struct {
-		Predicate json.RawMessage `json:"predicate"`
-	}
-	if text != nil {
-		if err := json.Unmarshal(text, &attached); err != nil {
-			return diff.Side{}, fmt.Errorf("the graph that is attached cannot be read: %w", err)
-		}
-	}
-	return host.FilesSide(p.at(reference), pulled.FS, attached.Predicate)
-}
-
-// inRepository is the repository that a path is in, and where in it; the
-// working directory stands for what is no path.
-func inRepository(arg string) (repository, inside string, err error) {
-	if _, err := os.Stat(arg); err != nil || isArtifact(arg) {
-		arg = "."
-	}
-	full, err := filepath.Abs(arg)
-	if err == nil {
-		full, err = filepath.EvalSymlinks(full)
-	}
-	if err != nil {
-		return "", "", &environmentError{err: err}
-	}
-	for dir := full; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			rel, err := filepath.Rel(dir, full)
-			return dir, filepath.ToSlash(rel), err
-		}
-		if dir == filepath.Dir(dir) {
-			return "", "", usagef("BEFORE and AFTER are each a path, a Git revision or an artifact", "%s is in no Git repository", arg)
-		}
-	}
-}
-
-// writeTree writes a tree into an empty directory.
-func writeTree(dir string, tree source.Tree) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close() //nolint:errcheck // nothing is written through it any more
-	return fs.WalkDir(tree.FS, ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		data, err := fs.ReadFile(tree.FS, name)
-		if err != nil {
-			return err
-		}
-		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
-			return err
-		}
-		return root.WriteFile(name, data, 0o600)
-	})
 }

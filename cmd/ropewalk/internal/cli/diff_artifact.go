@@ -1,0 +1,93 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/statement"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/emit"
+)
+
+// artifactSide is an artifact with the graph that is attached to it.
+func (a *app) artifactSide(ctx context.Context, flags *projectFlags, arg string) (side, error) {
+	p, err := a.open(ctx, &flags.sources.registryFlags, arg, false)
+	if err != nil {
+		return side{}, err
+	}
+	defer p.close() //nolint:errcheck // nothing was written
+	files, err := pulledSide(ctx, p, p.reference)
+	if err != nil {
+		return side{}, placeError(p, err)
+	}
+	files.Name = arg
+	return side{Side: files, close: func() {}}, nil
+}
+
+// pulledSide is an artifact of a place as one side of a comparison. The graph
+// that is attached says in which waves its objects are; an artifact without one
+// is no reason to fail.
+func pulledSide(ctx context.Context, p place, reference string) (diff.Side, error) {
+	pulled, err := artifact.Pull(ctx, p, reference, artifact.PullOptions{})
+	if err != nil {
+		return diff.Side{}, err
+	}
+	subject, err := p.Resolve(ctx, pulled.Digest)
+	if err != nil {
+		return diff.Side{}, err
+	}
+	text, err := artifact.Attached(ctx, p, subject, statement.PredicateGraph)
+	if err != nil && !errors.Is(err, artifact.ErrNotFound) {
+		return diff.Side{}, err
+	}
+	var attached struct {
+		Predicate json.RawMessage `json:"predicate"`
+	}
+	if text != nil {
+		if err := json.Unmarshal(text, &attached); err != nil {
+			return diff.Side{}, fmt.Errorf("the graph that is attached cannot be read: %w", err)
+		}
+	}
+	out, err := host.FilesSide(p.at(reference), pulled.FS, attached.Predicate)
+	if err != nil {
+		return diff.Side{}, err
+	}
+	return out, layered(ctx, p, pulled, &out)
+}
+
+// layered says of each item in which barrier layer it is. A layer that is not
+// there any more is no reason to fail: nobody knows its objects then.
+func layered(ctx context.Context, p place, whole artifact.Pulled, out *diff.Side) error {
+	if len(whole.Layers) > 0 && out.Dialect == "" {
+		out.Dialect = string(emit.Flux) // No other has layers.
+	}
+	layerOf := map[string]string{}
+	for _, ref := range whole.Layers {
+		// The whole has no folders, and its files the names of those of its layers.
+		part, err := artifact.Pull(ctx, p, ref.Digest, artifact.PullOptions{})
+		if errors.Is(err, artifact.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("layer %q: %w", ref.Name, err)
+		}
+		for _, f := range part.Files {
+			layerOf[f.Path] = ref.Name
+		}
+	}
+	for i := range out.Items {
+		item := &out.Items[i]
+		item.Layer = layerOf[item.At.File]
+		if own := whole.Annotations[artifact.AnnotationLayer]; own != "" {
+			item.Layer = own
+		}
+	}
+	return nil
+}
