@@ -24,7 +24,7 @@ import (
 
 // TestCases renders the archives of testdata/cases and compares what comes
 // out with their file want. The comment of an archive may hold lines "dir: D",
-// "tag: K=V" and "trace: NODE PATH"; its files are input.yaml, module/… and
+// "tag: K=V", "catalog: true" and "trace: NODE PATH"; its files are input.yaml, module/… and
 // policies/NAME/….
 func TestCases(t *testing.T) {
 	t.Parallel()
@@ -130,6 +130,17 @@ func writeResult(b *strings.Builder, r Result) {
 	for _, w := range r.Warnings {
 		fmt.Fprintf(b, "warning %s\n", w)
 	}
+	for _, key := range object.SortedKeys(r.Provisioned) {
+		fmt.Fprintf(b, "resource %s %s\n", key, r.Provisioned[key].JSON)
+		writeResult(b, Result{Nodes: r.Provisioned[key].Nodes})
+	}
+	for _, p := range r.Catalog {
+		fmt.Fprintf(b, "provisioner %d %s class %q id %q: %s\n", p.Index, p.Type, p.Class, p.ID, p.Description)
+		for _, q := range p.Params {
+			fmt.Fprintf(b, "  param %s: %q, default %q, required %v, %q\n", q.Name, q.Type, q.Default, q.Required, q.Doc)
+		}
+		fmt.Fprintf(b, "  outputs %q, sensitive %q\n", p.Outputs, p.Sensitive)
+	}
 }
 
 func requestOf(t *testing.T, archive *txtar.Archive) (Request, []Query) {
@@ -182,6 +193,8 @@ func directives(archive *txtar.Archive, req *Request) []Query {
 		case "tag":
 			k, v, _ := strings.Cut(value, "=")
 			req.Module.Tags[k] = v
+		case "catalog":
+			req.Catalog = true
 		case "trace":
 			node, path, _ := strings.Cut(value, " ")
 			queries = append(queries, Query{Node: object.MakeID("api", node), Path: object.ParsePath(path)})

@@ -25,8 +25,11 @@ import (
 // policies, and of Timoni's, that is understood.
 const apiVersion = "v1alpha1"
 
-// kindPolicy is ropewalk.kind of a policy module; a module of specs has none.
-const kindPolicy = "Policy"
+// Values of ropewalk.kind; a module of specs has none.
+const (
+	kindPolicy       = "Policy"
+	kindProvisioners = "Provisioners"
+)
 
 // compiled is a module that is ready to be filled. Nothing is ever compiled
 // in the context of its value again, so that it stays as large as it is. It is
@@ -47,6 +50,8 @@ type compiled struct {
 	timoni  *timoniModule
 	flavour Flavour
 	kind    string
+	// provisioners is set for modules of provisioners only.
+	provisioners *provisioners
 }
 
 // form is the quickest way in which a module may be compiled; a module for which
@@ -101,6 +106,11 @@ func compileWritten(m Module, t *tree, tags []string, timoni *timoniModule, inst
 	c.declared = declared(c.files)
 	if err := c.mark(m); err != nil {
 		return nil, err
+	}
+	if c.kind == kindProvisioners {
+		if err := c.readProvisioners(m, c.value, declaredInLists(c.files)); err != nil {
+			return nil, err
+		}
 	}
 	// The syntax trees are kept by CUE; the bytes are no longer needed.
 	t.files = nil
@@ -238,10 +248,10 @@ func (c *compiled) mark(m Module) error {
 		}
 	}
 	if kind := c.value.LookupPath(cue.ParsePath("ropewalk.kind")); kind.Exists() {
-		if c.kind, err = kind.String(); err != nil || c.kind != kindPolicy {
+		if c.kind, err = kind.String(); err != nil || c.kind != kindPolicy && c.kind != kindProvisioners {
 			return &object.Error{
 				Stage: object.StageEvaluate, Pos: c.tree.at(m, kind), Path: "ropewalk.kind",
-				Err: fmt.Errorf("kind %s is not known, expected %q or none", given(kind), kindPolicy),
+				Err: fmt.Errorf("kind %s is not known, expected %q, %q or none", given(kind), kindPolicy, kindProvisioners),
 			}
 		}
 	}

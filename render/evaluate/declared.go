@@ -4,6 +4,8 @@
 package evaluate
 
 import (
+	"maps"
+
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 )
@@ -21,12 +23,13 @@ func declared(files []*ast.File) map[string]token.Pos {
 			}
 		}
 	}
-	for name, pos := range out {
-		if !pos.IsValid() {
-			delete(out, name)
-		}
-	}
+	known(out)
 	return out
+}
+
+// known takes out what was declared more than once.
+func known(places map[string]token.Pos) {
+	maps.DeleteFunc(places, func(_ string, p token.Pos) bool { return !p.IsValid() })
 }
 
 // values are the values of the fields called name, those under conditions

@@ -42,6 +42,9 @@
 // annotations policies of the node, and they stay on the object. What Timoni
 // decides that has no equivalent is in [Result].Warnings.
 //
+// A module of provisioners is native, with a list of its own kind instead of
+// input and graph: what it makes of each resource is in [Result].Provisioned.
+//
 // # Errors
 //
 // CUE's errors say what clashes inside of CUE. What users read here is made
@@ -74,6 +77,15 @@
 // less code than moving syntax trees, but nodes, rules and violations carry
 // positions. Fields that depend on no input were left where they are: there are
 // few, and users may fill the same structs.
+//
+// The entry of the list that makes a resource is filled by itself, once for each
+// resource. The other way was a field results in every module, made by a
+// comprehension over one input: each author would have had to write it, and to
+// lead config and context through it (context: context means itself). Three
+// resources of sixteen provisioners take 0.41 ms to fill and validate, and 0.46 in
+// a module that cannot be linked; the comprehension took 0.50 and 2.6, because a
+// fill of the root evaluates the provisioners that nobody asks for too. In the
+// schema params is _ and not {...}, which would let every name pass.
 //
 // Callers: render (the pipeline) and plugin/host, which chooses between the
 // two.

@@ -39,6 +39,9 @@ type Request struct {
 	// Policies are judged on the input and the nodes, in this order.
 	Policies []Policy
 	Limits   Limits
+	// Catalog asks a module of provisioners what it can make, in place of
+	// anything else; Input and Policies mean nothing then.
+	Catalog bool
 }
 
 // Module is a tree of CUE files, already fetched.
@@ -117,6 +120,54 @@ type Result struct {
 	Violations []Violation
 	// Warnings are what was translated only in part.
 	Warnings object.Errors
+	// Provisioned is what a module of provisioners made of each resource of
+	// schema.#Requests, by the key of the resource. Nodes is empty then.
+	Provisioned map[string]Provisioned
+	// Catalog is what a module of provisioners can make, in the order of its
+	// list. It is set for [Request].Catalog only.
+	Catalog []Provisioner
+}
+
+// Provisioned is what a provisioner made of one resource.
+type Provisioned struct {
+	// JSON is a map with what the provisioner gives out of outputs, sensitive,
+	// volume, claim, workload and after (see schema.#Provisioner), with its names
+	// in order.
+	JSON []byte
+	// Nodes are the objects of the resource, sorted by id. An id is
+	// SPEC/resource-KEY-NODE; where that has more than 63 characters after the
+	// slash it is cut, and a hash of the whole is added.
+	Nodes []*object.Node
+}
+
+// Provisioner is one entry of the list of a module of provisioners.
+type Provisioner struct {
+	// Index is its place in the list.
+	Index int
+	Type  string
+	// Class and ID are "" where every class or id is meant.
+	Class, ID   string
+	Description string
+	// Params are what a workload may give, in the order of their names.
+	Params []Param
+	// Outputs and Sensitive are the names that are known whatever the params are,
+	// sorted.
+	Outputs, Sensitive []string
+}
+
+// Param is one parameter of a provisioner.
+type Param struct {
+	Name string
+	// Type says in plain words what is expected: an integer of at least 1. It is
+	// "" where anything is.
+	Type string
+	// Default is JSON; "" where there is none, or where it depends on the
+	// resource.
+	Default string
+	// Required says that there is no resource without it.
+	Required bool
+	// Doc is the comment above the parameter.
+	Doc string
 }
 
 // Violation is what a policy has against a spec.

@@ -58,6 +58,51 @@ func ExampleInProcess_Evaluate() {
 	// Output: api/web Deployment.apps api 3
 }
 
+const licences = `
+ropewalk: {apiVersion: "v1alpha1", kind: "Provisioners"}
+#Provisioners: [{
+	type:        "license"
+	description: "a licence of the licence server"
+	params: tier: *"basic" | "gold"
+	outputs: url: "https://\(params.tier).license.example.com"
+}]
+`
+
+// one is a map with one field.
+func one(name string, v object.Value) object.Value {
+	return object.Value{Kind: object.KindMap, Members: []object.Member{{Name: name, Value: v}}}
+}
+
+// A module of provisioners says what it can make, and makes it.
+func ExampleInProcess_Evaluate_provisioners() {
+	e := evaluate.NewInProcess(evaluate.Options{})
+	req := evaluate.Request{Spec: "api", Catalog: true, Module: evaluate.Module{
+		FS: fstest.MapFS{"module.cue": {Data: []byte(licences)}}, Digest: "sha256:2", Label: "modules/licences",
+	}}
+	result, err := e.Evaluate(context.Background(), req)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range result.Catalog {
+		fmt.Println(p.Index, p.Type, p.Params[0].Name, p.Params[0].Type, p.Outputs)
+	}
+	req.Catalog = false
+	// {"resources": {"key": {"provisioner": 0, "params": {"tier": "gold"}}}}
+	req.Input = one("resources", one("key", object.Value{Kind: object.KindMap, Members: []object.Member{
+		{Name: "provisioner", Value: object.Value{Kind: object.KindNumber, Text: "0"}},
+		{Name: "params", Value: one("tier", object.Value{Kind: object.KindString, Text: "gold"})},
+	}}))
+	if result, err = e.Evaluate(context.Background(), req); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(result.Provisioned["key"].JSON))
+	// Output:
+	// 0 license tier one of "basic" or "gold" [url]
+	// {"outputs":{"url":"https://gold.license.example.com"}}
+}
+
 // A mistake is reported at the user's own line.
 func ExampleInProcess_Evaluate_mistake() {
 	e := evaluate.NewInProcess(evaluate.Options{})

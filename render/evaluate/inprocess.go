@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"time"
 
+	"cuelang.org/go/cue/token"
+
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -77,6 +79,9 @@ func (p *InProcess) evaluate(req Request) (Result, error) {
 	if s.module.kind == kindPolicy {
 		return Result{}, fmt.Errorf("module %q is a policy: name it under policies, not as the module of a spec", req.Module.name())
 	}
+	if s.module.kind == kindProvisioners || req.Catalog {
+		return p.provision(req, s)
+	}
 	result := Result{Flavour: s.module.flavour}
 	switch result.Flavour {
 	case FlavourNative:
@@ -108,6 +113,13 @@ type session struct {
 	inputPath object.Path
 	pos       object.Pos
 	began     time.Time
+	// declared is where the text declares the nodes: see compiled.
+	declared map[string]token.Pos
+	// resource is the key of the resource whose provisioner the session
+	// evaluates, and skip how many labels of CUE's paths lead to that one; both
+	// are zero where it evaluates a whole module.
+	resource string
+	skip     int
 }
 
 // open compiles a module, or finds it compiled.
@@ -116,5 +128,5 @@ func (p *InProcess) open(req Request, m Module) (*session, error) {
 	if err != nil {
 		return nil, inModule(m, err)
 	}
-	return &session{req: req, source: m, module: c, input: req.Input, written: req.Input, inputPath: req.InputPath, pos: req.Pos, began: time.Now()}, nil
+	return &session{req: req, source: m, module: c, input: req.Input, written: req.Input, inputPath: req.InputPath, pos: req.Pos, began: time.Now(), declared: c.declared}, nil
 }

@@ -20,7 +20,7 @@ func compileLinked(m Module, t *tree, inst *build.Instance) *compiled {
 	if !marked(inst.Files) {
 		return nil
 	}
-	nodes := declared(inst.Files)
+	nodes, lists := declared(inst.Files), declaredInLists(inst.Files)
 	linked, undo := link(inst)
 	if linked == nil {
 		return nil
@@ -28,7 +28,11 @@ func compileLinked(m Module, t *tree, inst *build.Instance) *compiled {
 	c, err := attempt(func() (*compiled, error) {
 		root := newContext(false).BuildInstance(linked)
 		c := &compiled{tree: t, declared: nodes, value: root.LookupPath(cue.MakePath(cue.Str(linkedField)))}
-		return c, cmp.Or(root.Err(), c.value.Err(), c.mark(m))
+		err := cmp.Or(root.Err(), c.value.Err(), c.mark(m))
+		if err == nil && c.kind == kindProvisioners {
+			err = c.readProvisioners(m, root, lists)
+		}
+		return c, err
 	})
 	// A mark that depends on the input is none.
 	if err != nil || c.flavour != FlavourNative {
@@ -93,6 +97,6 @@ func (s *session) toWritten() error {
 	if err != nil {
 		return inModule(s.source, err)
 	}
-	s.module = c
+	s.module, s.declared = c, c.declared
 	return nil
 }

@@ -108,20 +108,19 @@ func (s *session) nativeNodes() ([]*object.Node, error) {
 	if !nodes.Exists() {
 		return nil, fmt.Errorf("module %q has no graph.nodes: it makes no objects", s.source.name())
 	}
-	return s.nodes(nodes)
+	return s.nodes(nodes, &budget{})
 }
 
 // nodes reads graph.nodes.
-func (s *session) nodes(v cue.Value) ([]*object.Node, error) {
+func (s *session) nodes(v cue.Value, b *budget) ([]*object.Node, error) {
 	fields, err := v.Fields()
 	if err != nil {
 		return nil, s.moduleError(v, "graph.nodes", "must be a map of nodes")
 	}
 	var out []*object.Node
 	var errs object.Errors
-	b := budget{}
 	for fields.Next() {
-		n, err := s.node(fields.Selector().Unquoted(), fields.Value(), &b)
+		n, err := s.node(fields.Selector().Unquoted(), fields.Value(), b)
 		if err != nil {
 			errs = append(errs, err...)
 			continue
@@ -136,8 +135,8 @@ func (s *session) nodes(v cue.Value) ([]*object.Node, error) {
 
 // node reads one node.
 func (s *session) node(name string, v cue.Value, b *budget) (*object.Node, object.Errors) {
-	n := &object.Node{ID: object.MakeID(s.req.Spec, name), SpecPos: s.req.Pos}
-	if p, ok := s.module.declared[name]; ok {
+	n := &object.Node{ID: s.nodeID(name), SpecPos: s.req.Pos}
+	if p, ok := s.declared[name]; ok {
 		n.Pos = s.module.tree.position(s.source, p)
 	} else {
 		n.Pos = s.nodePos(v)

@@ -91,8 +91,12 @@ func (d *nodeDecoder) dependsOn(value any, v cue.Value) {
 			d.fail(at, path, fmt.Sprintf("must be a node of this spec (\"node\"), of another (\"spec/node\") or another spec (\"spec/\"), got %q", id))
 			continue
 		}
+		need := object.MakeID(spec, node)
+		if !full {
+			need = d.session.nodeID(node)
+		}
 		pos := or(d.session.ownPos(at), d.node.Pos)
-		d.node.DependsOn = append(d.node.DependsOn, object.Dependency{ID: object.MakeID(spec, node), Pos: pos})
+		d.node.DependsOn = append(d.node.DependsOn, object.Dependency{ID: need, Pos: pos})
 	}
 }
 

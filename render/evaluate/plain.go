@@ -80,7 +80,7 @@ func (s *session) explainPlain(f filled, err error) error {
 		touched = touched || len(g.places) > 0
 	}
 	if touched {
-		if errs := s.inputErrorsOf(s.module.value, nil, try); len(errs) > 0 {
+		if errs := s.inputErrorsOf(s.module.value, 0, try); len(errs) > 0 {
 			return errs.Sorted()
 		}
 	}

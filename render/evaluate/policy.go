@@ -147,7 +147,7 @@ func (s *session) validatePolicy(f filled, fillWith func(object.Value) (filled, 
 				}
 				return f.with, f.root.LookupPath(path).Validate(cue.Concrete(true), cue.Final())
 			}
-			if errs := s.inputErrorsOf(s.module.value.LookupPath(path), []string{fieldInput}, try); len(errs) > 0 {
+			if errs := s.inputErrorsOf(s.module.value.LookupPath(path), 1, try); len(errs) > 0 {
 				return errs.Sorted()
 			}
 		}

@@ -35,15 +35,27 @@ func (s *session) explain(f filled, field string, err error) error {
 	return s.errorsOf(f, field, err)
 }
 
-// graphErrors is what is wrong with the graph. CUE hides what is missing
-// behind what is in conflict, so the user's part in the conflicts is taken out
-// and the graph is validated again.
+// graphErrors is what is wrong with the graph.
 func (s *session) graphErrors(f filled, err error) error {
+	return s.outcomeErrors(f, fieldGraph, err, func(input object.Value) (filled, error) {
+		f, err := s.fillNative(input)
+		if err != nil {
+			return f, err
+		}
+		return f, f.root.LookupPath(cue.MakePath(cue.Str(fieldGraph))).Validate(cue.Concrete(true), cue.Final())
+	})
+}
+
+// outcomeErrors is what is wrong with what was made of the input, which err
+// says of f. CUE hides what is missing behind what is in conflict, so the
+// user's part in the conflicts is taken out and the rest is tried again.
+func (s *session) outcomeErrors(f filled, field string, err error, try func(object.Value) (filled, error)) error {
 	var all object.Errors
-	input := s.input
+	input, first := s.input, f
+	firstErr := err
 	for round := range maxRounds {
 		progress := false
-		for _, g := range (scope{}).groups(err, f.with, object.Value{}) {
+		for _, g := range (scope{skip: s.skip}).groups(err, f.with, object.Value{}) {
 			if len(g.errs) == 0 {
 				continue
 			}
@@ -51,7 +63,7 @@ func (s *session) graphErrors(f filled, err error) error {
 			if round > 0 && i == 0 && isIncomplete(g) {
 				continue // what was taken out is missing now
 			}
-			all = append(all, s.moduleMistake(f, fieldGraph, g))
+			all = append(all, s.moduleMistake(f, field, g))
 			if i == 0 {
 				continue
 			}
@@ -62,16 +74,12 @@ func (s *session) graphErrors(f filled, err error) error {
 		if !progress || time.Now().After(s.patience()) {
 			break
 		}
-		var fillErr error
-		if f, fillErr = s.fillNative(input); fillErr != nil {
-			break
-		}
-		if err = f.root.LookupPath(cue.MakePath(cue.Str(fieldGraph))).Validate(cue.Concrete(true), cue.Final()); err == nil {
+		if f, err = try(input); err == nil {
 			break
 		}
 	}
 	if len(all) == 0 {
-		return s.errorsOf(f, fieldGraph, err)
+		return s.errorsOf(first, field, firstErr)
 	}
 	return all.Sorted()
 }
@@ -97,13 +105,13 @@ func (s *session) inputErrors() object.Errors {
 		return f.with, f.root.LookupPath(cue.MakePath(cue.Str(fieldInput))).Validate(cue.Concrete(true), cue.Final())
 	}
 	schema := s.module.value.LookupPath(cue.MakePath(cue.Str(fieldInput)))
-	return s.inputErrorsOf(schema, []string{fieldInput}, try)
+	return s.inputErrorsOf(schema, 1, try)
 }
 
-// inputErrorsOf is all mistakes of the session's input against schema, which
-// stands below the fields called at.
-func (s *session) inputErrorsOf(schema cue.Value, at []string, try func(object.Value) (*filling, error)) object.Errors {
-	sc := scope{schema: schema, skip: len(at), try: try, deadline: s.patience()}
+// inputErrorsOf is all mistakes of the session's input against schema; skip is
+// how many labels of CUE's paths lead to where it is filled.
+func (s *session) inputErrorsOf(schema cue.Value, skip int, try func(object.Value) (*filling, error)) object.Errors {
+	sc := scope{schema: schema, skip: skip, try: try, deadline: s.patience()}
 	var errs object.Errors
 	for _, m := range sc.mistakes(s.input) {
 		errs = append(errs, s.report(m))
@@ -176,7 +184,7 @@ func (s *session) notes(places []token.Pos, text string) []object.Note {
 // errorsOf translates the errors of a part of the module that is not the
 // input. A position in the user's text comes first, then the module's.
 func (s *session) errorsOf(f filled, field string, err error) error {
-	sc := scope{}
+	sc := scope{skip: s.skip}
 	var out object.Errors
 	for _, g := range sc.groups(err, f.with, object.Value{}) {
 		if len(g.errs) > 0 {
@@ -192,7 +200,7 @@ func (s *session) errorsOf(f filled, field string, err error) error {
 func (s *session) moduleMistake(f filled, field string, g *group) *object.Error {
 	e := &object.Error{Stage: object.StageEvaluate, Path: g.path.String(), Pos: s.pos}
 	if len(g.path) > 2 && g.path[0].Name == fieldGraph && g.path[1].Name == fieldNodes {
-		e.Node = object.MakeID(s.req.Spec, g.path[2].Name)
+		e.Node = s.nodeID(g.path[2].Name)
 	}
 	var demands []token.Pos
 	for _, c := range g.errs {
@@ -210,6 +218,11 @@ func (s *session) moduleMistake(f filled, field string, g *group) *object.Error 
 		path := f.with.path(i)
 		value, _ = s.input.Lookup(path)
 		e.Pos, e.Path = or(f.with.places[i].pos, s.pos), s.inputPath.Append(path...).String()
+		e.Notes = s.notes(demands, "leads to "+g.path.String())
+	} else if i := s.place(f, g, fieldConfig); i > 0 {
+		path := object.Fields(fieldConfig).Append(f.with.path(i)...)
+		value, _ = s.req.Input.Lookup(path)
+		e.Pos, e.Path = or(f.with.places[i].pos, s.pos), path.String()
 		e.Notes = s.notes(demands, "leads to "+g.path.String())
 	} else if notes := s.notes(demands, "has to do with it"); len(notes) > 0 {
 		e.Pos, e.Notes = notes[0].Pos, notes[1:]
@@ -255,8 +268,9 @@ func words(e cueerrors.Error) string {
 	switch format {
 	case formatUnknown:
 		// The schema closes a node before we decode it: the words are the same.
-		if p := e.Path(); len(p) == 4 && p[0] == fieldGraph && p[1] == fieldNodes {
-			return unknownField(p[3], nodeFields())
+		p := e.Path()
+		if n := len(p) - 4; n >= 0 && p[n] == fieldGraph && p[n+1] == fieldNodes {
+			return unknownField(p[n+3], nodeFields())
 		}
 		return "field is not known here"
 	case formatRequired:

@@ -22,7 +22,7 @@ const maxHops = 16
 // around it. The chain leads along path.
 func (t *tracer) fromSyntax(chain []cue.Value, path object.Path) (object.Path, bool) {
 	around := t.session.module.enclosing(chain[len(chain)-1].Pos())
-	r := &reader{module: t.session.module}
+	r := &reader{session: t.session, module: t.session.module}
 	if found, ok := r.value(around); ok {
 		return found, true
 	}
@@ -118,8 +118,9 @@ func covers(n ast.Node, pos token.Pos) bool {
 
 // reader finds references to the input in syntax.
 type reader struct {
-	module *compiled
-	hops   int
+	session *session
+	module  *compiled
+	hops    int
 }
 
 // value reads the expression of the innermost field or let.
@@ -226,6 +227,9 @@ func (r *reader) ref(e ast.Expr) (object.Path, bool) {
 
 // name follows what an identifier stands for.
 func (r *reader) name(id *ast.Ident, tail object.Path) (object.Path, bool) {
+	if found, ok := r.filled(id, tail); ok {
+		return found, true
+	}
 	switch n := id.Node.(type) {
 	case *ast.ForClause:
 		if path, ok := r.refs(n.Source); ok {
@@ -258,6 +262,19 @@ func (r *reader) name(id *ast.Ident, tail object.Path) (object.Path, bool) {
 		}
 	}
 	return nil, false
+}
+
+// filled is the path of the input that a name in a provisioner leads to, which
+// declares what it is given itself.
+func (r *reader) filled(id *ast.Ident, tail object.Path) (object.Path, bool) {
+	if r.session.resource == "" {
+		return nil, false
+	}
+	switch id.Node.(type) {
+	case *ast.ForClause, *ast.LetClause, *ast.ImportSpec:
+		return nil, false
+	}
+	return r.session.inInput(object.Fields(id.Name).Append(tail...))
 }
 
 // isName reports whether name is that of the field that takes the input.

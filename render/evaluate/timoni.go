@@ -139,7 +139,7 @@ func (s *session) validateTimoni(f filled) error {
 			f := s.fillValues(v)
 			return f.with, f.root.LookupPath(values).Validate()
 		}
-		if errs := s.inputErrorsOf(s.module.value.LookupPath(values), []string{fieldValues}, try); len(errs) > 0 {
+		if errs := s.inputErrorsOf(s.module.value.LookupPath(values), 1, try); len(errs) > 0 {
 			return errs.Sorted()
 		}
 		return s.errorsOf(f, fieldValues, err)

@@ -4,6 +4,8 @@
 package evaluate
 
 import (
+	"slices"
+
 	"cuelang.org/go/cue"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -17,6 +19,9 @@ const maxSteps = 400
 // it does not say is read from the module's syntax.
 func (s *session) trace(queries []Query) ([]Origin, error) {
 	out := make([]Origin, len(queries))
+	if s.module.provisioners != nil {
+		return out, s.traceResources(queries, out)
+	}
 	f, find, err := s.rendered()
 	if err != nil {
 		return nil, err
@@ -26,6 +31,29 @@ func (s *session) trace(queries []Query) ([]Origin, error) {
 		out[i] = t.origin(find(q.Node), q.Path)
 	}
 	return out, nil
+}
+
+// traceResources answers queries for the objects of resources; those of others
+// stay as they are.
+func (s *session) traceResources(queries []Query, out []Origin) error {
+	resources, err := s.resources()
+	if err != nil {
+		return err
+	}
+	for _, a := range resources {
+		f := a.fill(a.session.input, a.config)
+		nodes, err := f.root.LookupPath(cue.MakePath(cue.Str(fieldGraph), cue.Str(fieldNodes))).Fields()
+		for err == nil && nodes.Next() {
+			id := a.session.nodeID(nodes.Selector().Unquoted())
+			for i, q := range queries {
+				if q.Node == id {
+					t := &tracer{session: a.session, filled: f}
+					out[i] = t.origin(nodes.Value().LookupPath(cue.MakePath(cue.Str(fieldObject))), q.Path)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // rendered is the module with its input, and a way to find objects in it.
@@ -110,9 +138,13 @@ func (t *tracer) origin(root cue.Value, path object.Path) Origin {
 	}
 	if ok {
 		o.InputPath = at
+		written := t.session.written
+		if t.session.resource != "" {
+			written = t.session.req.Input
+		}
 		// What the module gives itself is not the user's.
-		if _, n := t.session.written.Lookup(at); n == len(at) {
-			o.Input = t.session.written.NearestPos(at)
+		if _, n := written.Lookup(at); n == len(at) {
+			o.Input = written.NearestPos(at)
 		}
 	}
 	for i := len(chain) - 1; i >= 0 && !o.Module.IsValid(); i-- {
@@ -158,10 +190,14 @@ func (t *tracer) follow(v cue.Value) (path object.Path, ok bool) {
 		return nil, false
 	}
 	if i := t.filled.with.at(v.Pos()); i > 0 {
-		if t.filled.with.places[i].root == fieldInput {
-			return t.filled.with.path(i), true
+		switch path := t.filled.with.path(i); t.filled.with.places[i].root {
+		case fieldInput:
+			return t.session.inInput(path)
+		case fieldConfig:
+			return t.session.inInput(object.Fields(fieldConfig).Append(path...))
+		default:
+			return nil, false
 		}
-		return nil, false
 	}
 	op, args := v.Expr()
 	switch op {
@@ -201,6 +237,13 @@ func (t *tracer) first(args []cue.Value) (object.Path, bool) {
 func (t *tracer) inInput(v cue.Value) (object.Path, bool) {
 	sels := v.Path().Selectors()
 	skip := 0
+	if t.session.resource != "" {
+		own := t.filled.root.Path().Selectors()
+		if len(sels) <= len(own) || !slices.Equal(sels[:len(own)], own) {
+			return nil, false
+		}
+		return t.session.inInput(stepsOf(sels[len(own):]))
+	}
 	if root := t.session.module.inputField(); root != "" {
 		if len(sels) < 2 || sels[0].String() != root {
 			return nil, false
@@ -215,6 +258,23 @@ func (t *tracer) inInput(v cue.Value) (object.Path, bool) {
 		}
 	}
 	return path, path != nil
+}
+
+// inInput is a path of what the session fills as one of the input of its
+// request.
+func (s *session) inInput(path object.Path) (object.Path, bool) {
+	switch {
+	case s.resource == "":
+		return path, true
+	case len(path) == 0:
+		return nil, false
+	case path[0].Name == fieldConfig:
+		return path, true
+	case path[0].Name == fieldParams, path[0].Name == fieldResource:
+		return object.Fields("resources", s.resource).Append(path...), true
+	default:
+		return nil, false
+	}
 }
 
 // inputField is the field of the module that takes the input; "" is its root.

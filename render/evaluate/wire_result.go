@@ -53,6 +53,11 @@ func (e *encoder) result(r Result) {
 		e.pos(v.PolicyPos)
 	})
 	e.mistakes(r.Warnings)
+	encodeMap(e, r.Provisioned, func(p Provisioned) {
+		e.text(string(p.JSON))
+		encodeList(e, p.Nodes, e.node)
+	})
+	encodeList(e, r.Catalog, e.provisioner)
 }
 
 func (d *decoder) result() Result {
@@ -66,6 +71,35 @@ func (d *decoder) result() Result {
 			}
 		}),
 		Warnings: d.mistakes(),
+		Provisioned: decodeMap(d, func() Provisioned {
+			return Provisioned{JSON: []byte(d.text()), Nodes: decodeList(d, d.node)}
+		}),
+		Catalog: decodeList(d, d.provisioner),
+	}
+}
+
+func (e *encoder) provisioner(p Provisioner) {
+	e.int(p.Index)
+	for _, s := range [...]string{p.Type, p.Class, p.ID, p.Description} {
+		e.text(s)
+	}
+	encodeList(e, p.Params, func(p Param) {
+		for _, s := range [...]string{p.Name, p.Type, p.Default, p.Doc} {
+			e.text(s)
+		}
+		e.bool(p.Required)
+	})
+	encodeList(e, p.Outputs, e.text)
+	encodeList(e, p.Sensitive, e.text)
+}
+
+func (d *decoder) provisioner() Provisioner {
+	return Provisioner{
+		Index: d.int(), Type: d.text(), Class: d.text(), ID: d.text(), Description: d.text(),
+		Params: decodeList(d, func() Param {
+			return Param{Name: d.text(), Type: d.text(), Default: d.text(), Doc: d.text(), Required: d.bool()}
+		}),
+		Outputs: decodeList(d, d.text), Sensitive: decodeList(d, d.text),
 	}
 }
 

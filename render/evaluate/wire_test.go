@@ -42,6 +42,7 @@ func wireRequest() Request {
 		Context:  object.Context{Name: "1", Namespace: "2", Environment: "3", Engine: "4", KubeVersion: "5", ClusterDomain: "6"},
 		Policies: []Policy{{Name: "p", Module: Module{Digest: "sha256:2"}, Input: input, Pos: wirePos(6)}},
 		Limits:   Limits{Timeout: math.MaxInt64, Memory: math.MaxInt64},
+		Catalog:  true,
 	}
 }
 
@@ -77,6 +78,18 @@ func wireReply() reply {
 					Set:       2, SetName: "s", Pos: wirePos(6), SpecPos: wirePos(7),
 				},
 				{ID: "web/empty"},
+			},
+			Provisioned: map[string]Provisioned{
+				"db":    {JSON: []byte(`{"outputs":{}}`), Nodes: []*object.Node{{ID: "web/resource-db-a", Pos: wirePos(2)}}},
+				"cache": {JSON: []byte(`{}`)},
+			},
+			Catalog: []Provisioner{
+				{
+					Index: 3, Type: "t", Class: "c", ID: "i", Description: "d",
+					Params:  []Param{{Name: "n", Type: "text", Default: `"x"`, Required: true, Doc: "a\nb"}, {}},
+					Outputs: []string{"host", "port"}, Sensitive: []string{"password"},
+				},
+				{},
 			},
 		},
 		origins: []Origin{{Input: wirePos(8), InputPath: object.Fields("b"), Module: wirePos(9)}, {}},
