@@ -1,0 +1,312 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Compilation is one workload on its way: it asks for its resources until
+// nothing is left to ask for, and is then finished. It is for one goroutine;
+// several of one project may run at the same time.
+type Compilation struct {
+	project *Project
+	member  *member
+	// needed are the resources of the workload, and what their params refer to:
+	// a shared resource may refer to resources of the workload that wrote it.
+	needed []*instance
+	state  map[*instance]*progress
+	errs   object.Errors
+	// used are the secrets that texts of the workload hold, by name of the
+	// resource and output.
+	used map[[2]string]*secret
+}
+
+// progress is how far a resource is.
+type progress struct {
+	asked  bool
+	result *result
+	// params are those that were asked with.
+	params object.Value
+}
+
+// Compile begins the compilation of the workload called name; nil where the
+// project has none of this name.
+func (p *Project) Compile(name string) *Compilation {
+	m := p.byName[name]
+	if m == nil {
+		return nil
+	}
+	c := &Compilation{
+		project: p, member: m, used: map[[2]string]*secret{},
+		state: make(map[*instance]*progress, len(m.instances)),
+	}
+	for _, i := range m.instances {
+		c.need(i)
+	}
+	return c
+}
+
+func (c *Compilation) need(i *instance) {
+	if c.state[i] != nil {
+		return
+	}
+	c.state[i] = &progress{}
+	c.needed = append(c.needed, i)
+	for _, r := range i.references {
+		c.need(r.to)
+	}
+}
+
+// result is what became of i, nil where it is not made.
+func (c *Compilation) result(i *instance) *result {
+	if s := c.state[i]; s != nil {
+		return s.result
+	}
+	return nil
+}
+
+func (c *Compilation) scope(m *member) scope {
+	return scope{member: m, result: c.result, secret: c.secret}
+}
+
+// Next is what can be asked for now: the resources whose params are resolved.
+// The first call asks for all resources in most projects, and a later one only
+// for those whose params need an output of another resource. Each request is to
+// be evaluated and answered; nothing is left when there are none.
+func (c *Compilation) Next() []Request {
+	var all []asked
+	for _, i := range c.needed {
+		s := c.state[i]
+		if s.asked || i.broken || !c.ready(i) {
+			continue
+		}
+		s.asked = true
+		if params, ok := c.params(i); ok {
+			s.params = params
+			all = append(all, asked{i, params})
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return c.project.requests(all)
+}
+
+// ready reports whether all that the params of i refer to is made.
+func (c *Compilation) ready(i *instance) bool {
+	return !slices.ContainsFunc(i.references, func(r reference) bool { return c.state[r.to].result == nil })
+}
+
+// params are those of i with all placeholders resolved. A secret cannot be a
+// param: a provisioner would have to know it to do anything with it.
+func (c *Compilation) params(i *instance) (object.Value, bool) {
+	if len(i.params.Members) == 0 {
+		return i.params, true
+	}
+	s := c.scope(i.writer)
+	out, ok, errs := mapTexts(i.params, i.writer.paramsPath(i.written), func(v object.Value, path object.Path) (object.Value, bool, object.Errors) {
+		t, ok, errs := s.expand(v.Text, place{pos: v.Pos, path: path.String})
+		if ok && t.tainted() {
+			return v, false, object.Errors{secretIn(v.Pos, path.String(), "a param of a resource", i.written.Name)}
+		}
+		v.Text = t.plain()
+		return v, ok, errs
+	})
+	c.errs = append(c.errs, errs...)
+	return out, ok
+}
+
+func secretIn(pos object.Pos, path, what, resource string) *object.Error {
+	e := &object.Error{
+		Stage: object.StageSpec, Pos: pos, Path: path,
+		Err:  fmt.Errorf("%s cannot hold a secret", what),
+		Hint: "refer to outputs that are no secrets; secrets go into variables and files",
+	}
+	if resource != "" {
+		e.Err = fmt.Errorf("%s cannot hold a secret, and this text of the resource %q refers to one", what, resource)
+	}
+	return e
+}
+
+// Answer takes what a module made of the resources of a request, by their keys.
+// A resource without an answer could not be made; the caller has reported why.
+func (c *Compilation) Answer(req Request, answers map[string]Answer) object.Errors {
+	var errs object.Errors
+	for _, name := range req.Resources {
+		answer, ok := answers[name]
+		n, known := req.owner.resource(name)
+		if !ok || !known {
+			continue
+		}
+		i := req.owner.instances[n]
+		r, more := decodeResult(i, answer)
+		errs = append(errs, more...)
+		if s := c.state[i]; s != nil && len(more) == 0 {
+			s.result = r
+		}
+	}
+	return errs.Sorted()
+}
+
+// Finish resolves all texts of the workload and makes the input of the module
+// that makes its objects. The errors hold warnings too. Where any of them is a
+// failure, or a resource was not made, what is compiled is not whole: the
+// workload must not be evaluated then.
+func (c *Compilation) Finish() (Compiled, object.Errors) {
+	input, errs := lower(c.resolve())
+	return Compiled{Input: input, Nodes: c.nodes(), Whole: c.whole()}, append(c.errs, errs...).Sorted()
+}
+
+func (c *Compilation) resolve() resolved {
+	m := c.member
+	r := resolved{
+		source: m.source, config: c.project.config, ownsStore: m.ownsStore,
+		containers: c.containers(), patch: c.patch(), dependsOn: c.dependsOn(),
+	}
+	c.nameSecrets()
+	if len(c.project.config.Policies) > 0 {
+		r.network = c.reachable()
+	}
+	r.routed = slices.ContainsFunc(m.instances, func(i *instance) bool { return i.resource.Type.Value == typeRoute })
+	return r
+}
+
+// whole reports whether all that the workload needs is made.
+func (c *Compilation) whole() bool {
+	return !slices.ContainsFunc(c.needed, func(i *instance) bool { return c.state[i].result == nil })
+}
+
+// nodes are the objects of the resources that the workload owns.
+func (c *Compilation) nodes() []*object.Node {
+	var out []*object.Node
+	for n, i := range c.member.instances {
+		if r := c.result(i); r != nil && i.owner == c.member && !slices.Contains(c.member.instances[:n], i) {
+			out = append(out, r.nodes...)
+		}
+	}
+	return out
+}
+
+// patch is what the resources lay over the input, in the order of their names.
+func (c *Compilation) patch() object.Value {
+	var out object.Value
+	for _, i := range c.member.instances {
+		if r := c.result(i); r != nil && r.workload.Kind == object.KindMap {
+			out = out.Merge(r.workload)
+		}
+	}
+	return out
+}
+
+// dependsOn are the nodes that come before the pods: those of resources, unless
+// they may come later, the pods of workloads that are waited for, and specs.
+func (c *Compilation) dependsOn() []string {
+	var out []string
+	for n, i := range c.member.instances {
+		r := c.result(i)
+		if r == nil {
+			continue
+		}
+		if r.after {
+			c.warnAfter(n, i)
+			continue
+		}
+		for _, node := range r.nodes {
+			id := node.ID.Node()
+			if i.owner != c.member {
+				id = string(object.MakeID(i.owner.name(), id))
+			}
+			out = append(out, id)
+		}
+	}
+	for _, call := range c.member.calls {
+		if call.resource.Wait && call.target.member != nil && call.target.member != c.member {
+			out = append(out, string(object.MakeID(call.target.name, podsNode)))
+		}
+	}
+	for _, d := range c.member.source.Spec.DependsOn {
+		out = append(out, string(object.MakeID(d.Value, "")))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// podsNode is what the module that makes the objects calls the node of the pods.
+const podsNode = "pods"
+
+// warnAfter says that waiting for objects that come later has no effect.
+func (c *Compilation) warnAfter(n int, i *instance) {
+	own := &c.member.source.Spec.Resources[n]
+	if !own.Wait {
+		return
+	}
+	c.errs = append(c.errs, &object.Error{
+		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: own.Pos, Path: c.member.resourcePath(own),
+		Err:  fmt.Errorf("the objects of a resource of type %q come with the workload or after it: nothing waits for them", i.resource.Type.Value),
+		Hint: "take waitFor away",
+	})
+}
+
+// reachable is whom the workload talks to: peers, and what its resources lead
+// to.
+func (c *Compilation) reachable() network {
+	out := c.member.network
+	for n, i := range c.member.instances {
+		if r := c.result(i); r != nil {
+			name := c.member.source.Spec.Resources[n].Name
+			out.reach(name, i, c.state[i].params, r, c.member.source.Context.ClusterDomain)
+		}
+	}
+	slices.SortStableFunc(out.backends, func(a, b backend) int {
+		return cmp.Or(strings.Compare(a.host, b.host), cmp.Compare(a.port, b.port))
+	})
+	out.backends = slices.Compact(out.backends)
+	return out
+}
+
+// secret is the reference that an output of a resource is in this workload.
+func (c *Compilation) secret(resource, output string, r remote) *secret {
+	key := [2]string{resource, output}
+	s := c.used[key]
+	if s == nil {
+		s = &secret{kubernetes: r.kubernetes, key: r.key, property: r.property, version: r.version}
+		c.used[key] = s
+	}
+	return s
+}
+
+// nameSecrets names the secrets that the texts hold: db__password. Names that
+// come out alike get a hash of what they stand for, all of them, so that none
+// depends on an order.
+func (c *Compilation) nameSecrets() {
+	byName := make(map[string][][2]string, len(c.used))
+	for key := range c.used {
+		name := identifier(key[0]) + "__" + identifier(key[1])
+		byName[name] = append(byName[name], key)
+	}
+	for name, keys := range byName {
+		for _, key := range keys {
+			c.used[key].name = name
+			if len(keys) > 1 {
+				c.used[key].name = name + "_" + shortHash(key[0]+"\x00"+key[1])
+			}
+		}
+	}
+}
+
+// identifier is name with _ for all that an identifier cannot hold.
+func identifier(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name)
+}

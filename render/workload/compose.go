@@ -1,0 +1,86 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// maxFragments bounds what one sensitive output is made of: outputs that name
+// each other twice double with every step.
+const maxFragments = 1000
+
+// composition lays sensitive outputs out: what is made of others becomes literal
+// text and plain references, in order.
+type composition struct {
+	*reading
+	entries map[string]declared
+	plain   map[string]string
+	done    map[string][]fragment
+}
+
+// lay is the fragments of an output; way is the outputs that led to it.
+func (c *composition) lay(name string, way []string) []fragment {
+	if f, ok := c.done[name]; ok {
+		return f
+	}
+	e := c.entries[name]
+	if !e.isText {
+		c.done[name] = []fragment{{output: name, remote: e.remote}}
+		return c.done[name]
+	}
+	if i := slices.Index(way, name); i >= 0 {
+		c.fail("sensitive."+name, "", "is made of itself: %s -> %s", strings.Join(way[i:], " -> "), name)
+		return nil
+	}
+	way = append(way, name)
+	var out []fragment
+	for _, p := range e.parts {
+		out = c.append(out, name, p, way)
+		if len(out) > maxFragments {
+			c.fail("sensitive."+name, "", "has more than %d parts", maxFragments)
+			out = nil
+			break
+		}
+	}
+	c.done[name] = out
+	return out
+}
+
+// append adds one part of the output called name.
+func (c *composition) append(out []fragment, name string, p part, way []string) []fragment {
+	if p.ref == "" {
+		return append(out, fragment{literal: p.text})
+	}
+	if _, ok := c.entries[p.ref]; !ok {
+		hint := object.Suggest(p.ref, object.SortedKeys(c.entries))
+		if _, ok := c.plain[p.ref]; ok {
+			hint = "it is no secret: write it into a text, with CUE's interpolation"
+		}
+		c.fail("sensitive."+name, hint, "names %q, which is no sensitive output", p.ref)
+		return out
+	}
+	for _, f := range c.lay(p.ref, way) {
+		if p.escape {
+			if f.escape {
+				c.fail("sensitive."+name, "leave escape out in one of them", "escapes %q, parts of which are escaped already", p.ref)
+				return out
+			}
+			// Percent-encoding works byte by byte, so escaping the fragments is
+			// escaping the whole.
+			f.literal, f.escape = escapeURL(f.literal), f.output != ""
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// escapeURL writes text as part of a URL, in the way in which the templates of
+// External Secrets do it for secrets (urlquery, with %20 for a space): what is
+// known here and what is known only there must come out alike.
+func escapeURL(text string) string { return strings.ReplaceAll(url.QueryEscape(text), "+", "%20") }

@@ -1,0 +1,145 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/placeholder"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// containers resolves the texts of all containers. What cannot be resolved is
+// left out and noted, so that the rest is still looked at.
+func (c *Compilation) containers() []container {
+	all := c.member.source.Spec.Containers
+	out := make([]container, 0, len(all))
+	s := c.scope(c.member)
+	for _, spec := range all {
+		one := container{spec: spec, variables: make([]variable, 0, len(spec.Variables))}
+		for _, v := range spec.Variables {
+			at := place{pos: v.Value.Pos, path: func() string { return c.containerPath(spec, "variables", v.Name) }}
+			value, ok, errs := s.expand(v.Value.Value, at)
+			c.errs = append(c.errs, errs...)
+			if ok {
+				one.variables = append(one.variables, variable{name: v.Name, namePos: v.NamePos, value: value})
+			}
+		}
+		for _, f := range spec.Files {
+			if resolved, ok := c.file(s, spec, f); ok {
+				one.files = append(one.files, resolved)
+			}
+		}
+		for _, v := range spec.Volumes {
+			if m, ok := c.mount(s, spec, v); ok {
+				one.mounts = append(one.mounts, m)
+			}
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func (c *Compilation) containerPath(in score.Container, fields ...string) string {
+	return c.member.at(append([]string{"containers", in.Name}, fields...)...).String()
+}
+
+func (c *Compilation) file(s scope, in score.Container, f score.File) (file, bool) {
+	out := file{spec: f}
+	var raw string
+	var at place
+	path := func(field string) func() string {
+		return func() string { return c.containerPath(in, "files", f.Target, field) }
+	}
+	switch {
+	case f.Content != nil:
+		raw, at = f.Content.Value, inContent(f, path("content"))
+	case f.Source != nil:
+		data, ok := c.member.source.Files[f.Source.Value]
+		if !ok {
+			c.fail(f.Source.Pos, path("source")(), "a path is relative to the document that names it",
+				"the file %q is not there", f.Source.Value)
+			return out, false
+		}
+		if !utf8.Valid(data) {
+			out.binary = data
+			return out, true
+		}
+		raw, at = string(data), inSource(f, path("source"))
+	default:
+		out.binary = f.Binary
+		return out, true
+	}
+	out.isText = true
+	if f.NoExpand {
+		out.content = literal(raw, at.pos)
+		return out, true
+	}
+	content, ok, errs := s.expand(raw, at)
+	c.errs = append(c.errs, errs...)
+	out.content = content
+	return out, ok
+}
+
+// mount finds the volume that is mounted: the resource that the source names,
+// by a placeholder without an output (which stands for its uid) or by its name.
+func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (mount, bool) {
+	path := func() string { return c.containerPath(in, "volumes", v.Target, "source") }
+	name, ok := c.volumeName(s, v, path)
+	if !ok {
+		return mount{}, false
+	}
+	n, ok := c.member.resource(name)
+	if !ok {
+		c.fail(v.Source.Pos, path(), object.Suggest(name, c.member.resourceNames()),
+			"the workload %q has no resource %q to mount", c.member.name(), name)
+		return mount{}, false
+	}
+	i := c.member.instances[n]
+	r := c.result(i)
+	if r == nil {
+		return mount{}, false
+	}
+	if r.volume.Kind == object.KindNone && r.claim.Kind == object.KindNone {
+		c.fail(v.Source.Pos, path(), "mount a resource of type volume",
+			"the resource %q of type %q is no volume", name, i.resource.Type.Value)
+		return mount{}, false
+	}
+	return mount{spec: v, resource: name, volume: r.volume, claim: r.claim}, true
+}
+
+// volumeName is the name of the resource that the source of a mount names.
+func (c *Compilation) volumeName(s scope, v score.Mount, path func() string) (string, bool) {
+	raw := v.Source.Value
+	parts := placeholder.Parse(raw)
+	if len(parts) == 1 && len(parts[0].Ref) == 2 && parts[0].Ref[0] == rootResources {
+		if _, ok := c.member.resource(parts[0].Ref[1]); ok {
+			return parts[0].Ref[1], true
+		}
+	}
+	t, ok, errs := s.expand(raw, place{pos: v.Source.Pos, path: path})
+	c.errs = append(c.errs, errs...)
+	if !ok {
+		return "", false
+	}
+	if t.tainted() {
+		c.errs = append(c.errs, secretIn(v.Source.Pos, path(), "the source of a volume", ""))
+		return "", false
+	}
+	name := t.plain()
+	for n, i := range c.member.instances {
+		if i.uid() == name {
+			return c.member.source.Spec.Resources[n].Name, true
+		}
+	}
+	return name, true
+}
+
+func (c *Compilation) fail(pos object.Pos, path, hint, format string, args ...any) {
+	c.errs = append(c.errs, &object.Error{
+		Stage: object.StageSpec, Pos: pos, Path: path, Err: fmt.Errorf(format, args...), Hint: hint,
+	})
+}

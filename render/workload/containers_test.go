@@ -1,0 +1,133 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPlaceholdersAreReportedWhereTheyStand(t *testing.T) {
+	p := join(t, `
+metadata:
+  name: api
+containers:
+  web:
+    image: nginx
+    variables:
+      A: ${resources.db.hots}
+      B: ${resources.dbs.host}
+      C: ${db.host}
+      D: ${HOME}
+      E: ${metadata.nam} ${metadata} ${metadata.name.x}
+      F: ${resources} ${resources.db.host.x}
+      G: ${resources.data.source}
+      H: ${}
+      I: ${resource.db.host}
+    files:
+      /etc/app.conf:
+        content: |
+          first = ${resources.db.host}
+          é ${resources.db.nope}
+          last ${resources.db.nope2}
+    volumes:
+      /data: {source: "${resources.db}"}
+      /more: {source: "${resources.db.password}"}
+      /none: {source: nothing}
+resources:
+  db: {type: postgres}
+  data: {type: volume}
+`)
+	c := p.Compile("api")
+	_, errs := run(t, c, map[string]Answer{"db": answerOf(postgresResult), "data": answerOf(`{"volume": {"emptyDir": {}}}`)})
+	require.Empty(t, errs)
+	c.resolve()
+	require.Equal(t, `api.yaml:8:10: spec: containers.web.variables.A: ${resources.db.hots}: the resource "db" has no output "hots" (did you mean "host"?)
+api.yaml:9:10: spec: containers.web.variables.B: ${resources.dbs.host}: the workload "api" has no resource "dbs" (did you mean "db"?)
+api.yaml:10:10: spec: containers.web.variables.C: ${db.host}: a placeholder begins with metadata or resources (write ${resources.db.host})
+api.yaml:11:10: spec: containers.web.variables.D: ${HOME}: a placeholder begins with metadata or resources (write $${HOME} for the text itself)
+api.yaml:12:10: spec: containers.web.variables.E: ${metadata.name.x}: metadata.name is a string: it has no key "x"
+api.yaml:12:10: spec: containers.web.variables.E: ${metadata.nam}: metadata has no key "nam" (did you mean "name"?)
+api.yaml:12:10: spec: containers.web.variables.E: ${metadata}: names no key of the metadata (known: name)
+api.yaml:13:10: spec: containers.web.variables.F: ${resources.db.host.x}: the output "host" of the resource "db" is text: it has no key "x"
+api.yaml:13:10: spec: containers.web.variables.F: ${resources}: names no resource (known: data, db)
+api.yaml:14:10: spec: containers.web.variables.G: ${resources.data.source}: the resource "data" has no output "source" (it is a volume: mount it with source: ${resources.data})
+api.yaml:15:10: spec: containers.web.variables.H: ${}: a placeholder begins with metadata or resources (write $${} for the text itself)
+api.yaml:16:10: spec: containers.web.variables.I: ${resource.db.host}: a placeholder begins with metadata or resources (did you mean "resources"?)
+api.yaml:21:14: spec: containers.web.files["/etc/app.conf"].content: ${resources.db.nope}: the resource "db" has no output "nope" (known: connection_string, host, name, password, port, tls, username)
+api.yaml:22:16: spec: containers.web.files["/etc/app.conf"].content: ${resources.db.nope2}: the resource "db" has no output "nope2" (known: connection_string, host, name, password, port, tls, username)
+api.yaml:24:23: spec: containers.web.volumes./data.source: the resource "db" of type "postgres" is no volume (mount a resource of type volume)
+api.yaml:25:23: spec: containers.web.volumes./more.source: the source of a volume cannot hold a secret (refer to outputs that are no secrets; secrets go into variables and files)
+api.yaml:26:23: spec: containers.web.volumes./none.source: the workload "api" has no resource "nothing" to mount (known: data, db)
+`, told(c.errs.Sorted()))
+}
+
+func TestFilesAreExpandedUnlessTheyMustNotBe(t *testing.T) {
+	all := sources(t, `
+metadata: {name: api}
+containers:
+  web:
+    image: nginx
+    files:
+      /a: {content: "${metadata.name}"}
+      /b: {content: "${metadata.name}", noExpand: true}
+      /c: {binaryContent: aGVsbG8=}
+      /d: {source: conf/d.txt}
+      /e: {source: conf/e.bin}
+      /f: {source: conf/f.txt}
+      /g: {source: conf/g.txt, noExpand: true}
+      /h: {source: conf/h.txt}
+`)
+	all[0].Spec.Containers[0].Files[3].Source.Pos.File = "deploy/api.yaml"
+	all[0].Spec.Containers[0].Files[5].Source.Pos.File = "deploy/api.yaml"
+	all[0].Files = map[string][]byte{
+		"conf/d.txt": []byte("name: ${metadata.name}\n"), "conf/e.bin": {0xff, '$', '{'},
+		"conf/f.txt": []byte("one\n  two ${nope}\n"), "conf/g.txt": []byte("${nope}"),
+	}
+	p, errs := Join(all, testConfig(), testCatalog())
+	require.Empty(t, errs)
+	c := p.Compile("api")
+	require.Empty(t, c.Next())
+	r := c.resolve()
+	var got []string
+	for _, f := range r.containers[0].files {
+		got = append(got, fmt.Sprintf("%s %t %s %x", f.spec.Target, f.isText, f.content.show(), f.binary))
+	}
+	require.Equal(t, []string{
+		`/a true "api" `, `/b true "${metadata.name}" `, `/c false  68656c6c6f`, `/d true "name: api\n" `, `/e false  ff247b`, `/g true "${nope}" `,
+	}, got)
+	require.Equal(t, `api.yaml:14:20: spec: containers.web.files./h.source: the file "conf/h.txt" is not there (a path is relative to the document that names it)
+deploy/conf/f.txt:2:7: spec: containers.web.files./f.source: ${nope}: a placeholder begins with metadata or resources (write $${nope} for the text itself)
+`, told(c.errs.Sorted()))
+}
+
+func TestVolumesAreFoundByNamePlaceholderAndUID(t *testing.T) {
+	c := join(t, `
+metadata: {name: api}
+containers:
+  web:
+    image: nginx
+    volumes:
+      /a: {source: data}
+      /b: {source: "${resources.data}"}
+      /c: {source: volume.default#api.data}
+      /d: {source: "${resources.claim}", path: sub}
+resources: {data: {type: volume}, claim: {type: volume}}
+`).Compile("api")
+	_, errs := run(t, c, map[string]Answer{
+		"data": answerOf(`{"volume": {"emptyDir": {}}}`), "claim": answerOf(`{"claim": {"resources": {"requests": {"storage": "1Gi"}}}}`),
+	})
+	require.Empty(t, errs)
+	var got []string
+	for _, m := range c.resolve().containers[0].mounts {
+		got = append(got, fmt.Sprintf("%s %s %s %s %s", m.spec.Target, m.resource, m.volume.JSON(), m.claim.JSON(), m.volume.Pos))
+	}
+	require.Empty(t, c.errs)
+	require.Equal(t, []string{
+		`/a data {"emptyDir":{}} null api.yaml:11:13`, `/b data {"emptyDir":{}} null api.yaml:11:13`, `/c data {"emptyDir":{}} null api.yaml:11:13`,
+		`/d claim null {"resources":{"requests":{"storage":"1Gi"}}} `,
+	}, got)
+}

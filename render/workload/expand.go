@@ -1,0 +1,246 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/placeholder"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// The roots of placeholders (Score 0.4.1).
+const (
+	rootMetadata  = "metadata"
+	rootResources = "resources"
+)
+
+// scope is what the placeholders of one workload reach.
+type scope struct {
+	member *member
+	// result is what became of a resource, nil where it is not made: not yet, or
+	// not at all for a reason that is reported elsewhere.
+	result func(*instance) *result
+	// secret names the reference behind a sensitive output, by the name that
+	// the workload has for the resource.
+	secret func(resource, output string, r remote) *secret
+}
+
+// place is where a text stands.
+type place struct {
+	pos  object.Pos
+	path func() string
+	// lines says that the lines of the text are lines of the file, each with
+	// indent columns before it; otherwise only the place of the whole is known.
+	lines  bool
+	indent int
+}
+
+// within is the place of the byte at offset in the text raw.
+func (at place) within(raw string, offset int) object.Pos {
+	if !at.lines || !at.pos.IsValid() {
+		return at.pos
+	}
+	before := raw[:min(offset, len(raw))]
+	pos := at.pos
+	if n := strings.Count(before, "\n"); n > 0 {
+		pos.Line += n
+		pos.Column = 1 + at.indent
+		before = before[strings.LastIndexByte(before, '\n')+1:]
+	}
+	pos.Column += len(before)
+	return pos
+}
+
+// inContent is the place of the content of a file that stands in the document.
+func inContent(f score.File, path func() string) place {
+	return place{pos: f.Content.Pos, path: path, lines: f.Indent > 0, indent: f.Indent}
+}
+
+// inSource is the place of the content of a source file, whose path is relative
+// to the document.
+func inSource(f score.File, fieldPath func() string) place {
+	file := f.Source.Value
+	if !path.IsAbs(file) {
+		file = path.Join(path.Dir(f.Source.Pos.File), file)
+	}
+	return place{pos: object.Pos{File: file, Line: 1, Column: 1}, path: fieldPath, lines: true}
+}
+
+// literal is text that nobody expands.
+func literal(raw string, pos object.Pos) text {
+	if raw == "" {
+		return text{pos: pos}
+	}
+	return text{pieces: []piece{{literal: raw}}, pos: pos}
+}
+
+// expand resolves the placeholders of raw. It is false where one of them could
+// not be resolved, which is in the errors or reported elsewhere. What comes out
+// of a placeholder is never read again: an output that looks like a placeholder
+// is text.
+func (s scope) expand(raw string, at place) (text, bool, object.Errors) {
+	if strings.IndexByte(raw, '$') < 0 {
+		return literal(raw, at.pos), true, nil
+	}
+	var errs object.Errors
+	out, ok := builder{}, true
+	for _, part := range placeholder.Parse(raw) {
+		if !part.IsRef() {
+			out.add(piece{literal: part.Literal})
+			continue
+		}
+		pieces, err := s.resolve(part.Ref)
+		if err != nil {
+			ok = false
+			if err.Err != nil {
+				err.Stage, err.Pos, err.Path = object.StageSpec, at.within(raw, part.Offset), at.path()
+				err.Err = fmt.Errorf("%s: %w", part, err.Err)
+				errs = append(errs, err)
+			}
+			if len(errs) == maxMistakes {
+				break
+			}
+			continue
+		}
+		for _, p := range pieces {
+			out.add(p)
+		}
+	}
+	return text{pieces: out.done(), pos: at.pos}, ok, errs
+}
+
+// maxMistakes bounds what is said of one text: a file of another tool can hold
+// thousands of placeholders.
+const maxMistakes = 50
+
+// builder gathers pieces; literals that touch become one.
+type builder struct {
+	pieces  []piece
+	literal strings.Builder
+}
+
+func (b *builder) add(p piece) {
+	if p.secret == nil {
+		b.literal.WriteString(p.literal)
+		return
+	}
+	b.pieces = append(b.done(), p)
+}
+
+// done is the pieces up to here.
+func (b *builder) done() []piece {
+	if b.literal.Len() > 0 {
+		b.pieces = append(b.pieces, piece{literal: b.literal.String()})
+		b.literal.Reset()
+	}
+	return b.pieces
+}
+
+// resolve is what a placeholder stands for. An error has no place yet; one that
+// says nothing stands for a mistake that is reported elsewhere.
+func (s scope) resolve(ref []string) ([]piece, *object.Error) {
+	switch ref[0] {
+	case rootMetadata:
+		return s.metadata(ref[1:])
+	case rootResources:
+		return s.resource(ref[1:])
+	}
+	if _, ok := s.member.resource(ref[0]); ok {
+		whole := placeholder.Part{Ref: append([]string{rootResources}, ref...)}
+		return nil, mistake(fmt.Sprintf("write %s", whole), "a placeholder begins with metadata or resources")
+	}
+	if near, ok := object.Nearest(ref[0], []string{rootMetadata, rootResources}); ok {
+		return nil, mistake(fmt.Sprintf("did you mean %q?", near), "a placeholder begins with metadata or resources")
+	}
+	return nil, mistake(fmt.Sprintf("write $%s for the text itself", placeholder.Part{Ref: ref}), "a placeholder begins with metadata or resources")
+}
+
+// metadata is a part of the metadata of the document: text as it is, all else
+// as JSON.
+func (s scope) metadata(keys []string) ([]piece, *object.Error) {
+	if len(keys) == 0 {
+		return nil, mistake(object.Suggest("", memberNames(s.member.source.Spec.Metadata)), "names no key of the metadata")
+	}
+	at := s.member.source.Spec.Metadata
+	for i, key := range keys {
+		whole := strings.Join(append([]string{rootMetadata}, keys[:i]...), ".")
+		if at.Kind != object.KindMap {
+			return nil, mistake("", "%s is a %s: it has no key %q", whole, at.Kind, key)
+		}
+		next, ok := at.Get(key)
+		if !ok {
+			return nil, mistake(object.Suggest(key, memberNames(at)), "%s has no key %q", whole, key)
+		}
+		at = next
+	}
+	if at.Kind == object.KindString {
+		return []piece{{literal: at.Text}}, nil
+	}
+	return []piece{{literal: string(at.JSON())}}, nil
+}
+
+// resource is an output of a resource, or its uid where none is named.
+func (s scope) resource(steps []string) ([]piece, *object.Error) {
+	if len(steps) == 0 {
+		return nil, mistake(object.Suggest("", s.member.resourceNames()), "names no resource")
+	}
+	n, ok := s.member.resource(steps[0])
+	if !ok {
+		return nil, mistake(object.Suggest(steps[0], s.member.resourceNames()),
+			"the workload %q has no resource %q", s.member.name(), steps[0])
+	}
+	i := s.member.instances[n]
+	if len(steps) == 1 {
+		return []piece{{literal: i.uid()}}, nil
+	}
+	r := s.result(i)
+	if r == nil {
+		return nil, &object.Error{} // reported elsewhere
+	}
+	output := steps[1]
+	plain, isPlain := r.outputs[output]
+	sensitive, isSensitive := r.sensitive[output]
+	switch {
+	case !isPlain && !isSensitive:
+		hint := object.Suggest(output, r.names())
+		if isVolume := r.volume.Kind + r.claim.Kind; isVolume != object.KindNone {
+			hint = fmt.Sprintf("it is a volume: mount it with source: ${resources.%s}", steps[0])
+		}
+		return nil, mistake(hint, "the resource %q has no output %q", steps[0], output)
+	case len(steps) > 2:
+		return nil, mistake("", "the output %q of the resource %q is text: it has no key %q", output, steps[0], steps[2])
+	case isPlain:
+		return []piece{{literal: plain}}, nil
+	}
+	out := make([]piece, 0, len(sensitive))
+	for _, f := range sensitive {
+		p := piece{literal: f.literal, escape: f.escape}
+		if f.remote.kubernetes && i.namespace() != s.member.source.Context.Namespace {
+			return nil, mistake("let both run in one namespace, or keep the secret in the store of the environment",
+				"the resource %q keeps the secret in the namespace %q, and pods in %q cannot read it",
+				steps[0], i.namespace(), s.member.source.Context.Namespace)
+		}
+		if f.output != "" {
+			p.secret = s.secret(steps[0], f.output, f.remote)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+func mistake(hint, format string, args ...any) *object.Error {
+	return &object.Error{Err: fmt.Errorf(format, args...), Hint: hint}
+}
+
+func memberNames(v object.Value) []string {
+	out := make([]string, 0, len(v.Members))
+	for _, m := range v.Members {
+		out = append(out, m.Name)
+	}
+	return out
+}

@@ -1,0 +1,194 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placeholder
+
+import "strings"
+
+// Part is a piece of a text: literal text, or a reference where Ref has steps.
+type Part struct {
+	// Literal is text after the escapes of Score were taken back.
+	Literal string
+	// Ref is a reference split at its dots (\. is a dot inside of a step), such
+	// as [resources db host]; nil for literal text. ${} is one empty step.
+	Ref []string
+	// Offset is where the part begins in the text, in bytes.
+	Offset int
+}
+
+// IsRef reports whether p is a reference.
+func (p Part) IsRef() bool { return p.Ref != nil }
+
+// String writes p in the grammar of placeholders, so that [Parse] reads the same
+// part again: ${resources.db.host}, or literal text with its dollars escaped.
+func (p Part) String() string {
+	if p.Ref == nil {
+		return escape(p.Literal)
+	}
+	var b strings.Builder
+	b.WriteString("${")
+	for i, step := range p.Ref {
+		if i > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(strings.ReplaceAll(step, ".", `\.`))
+	}
+	b.WriteByte('}')
+	return b.String()
+}
+
+// escape doubles the dollars of literal text, but for those inside of braces
+// behind a dollar: the first dollar escapes all of that.
+func escape(text string) string {
+	var b strings.Builder
+	for {
+		dollar := strings.IndexByte(text, '$')
+		if dollar < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		b.WriteString(text[:dollar] + "$")
+		end := dollar + 1
+		if strings.HasPrefix(text[end:], "{") {
+			end += strings.IndexByte(text[end:], '}') + 1
+		}
+		b.WriteString(text[dollar:end])
+		text = text[end:]
+	}
+}
+
+// HasRef reports whether text holds a reference.
+func HasRef(text string) bool {
+	s := scanner{text: text}
+	for s.next() {
+		if s.content >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Parse splits text into literal text and references, in order. Literals that
+// touch are one part and are never empty, so the empty text has no part. Every
+// text is valid: what is no placeholder stands for itself.
+func Parse(text string) []Part {
+	s := scanner{text: text}
+	var (
+		parts []Part
+		plain literal
+	)
+	for s.next() {
+		plain.add(text[s.last:s.start], s.last)
+		if s.content < 0 {
+			plain.add(text[s.start+1:s.end], s.start)
+			continue
+		}
+		parts = plain.flush(parts)
+		parts = append(parts, Part{Ref: split(text[s.content : s.end-1]), Offset: s.start})
+	}
+	plain.add(text[s.end:], s.end)
+	return plain.flush(parts)
+}
+
+// literal gathers literal text that touches. One run costs no copy.
+type literal struct {
+	text   string
+	more   []byte
+	offset int
+}
+
+func (l *literal) add(text string, offset int) {
+	switch {
+	case text == "":
+	case l.text == "":
+		l.text, l.offset = text, offset
+	default:
+		if l.more == nil {
+			l.more = append(l.more, l.text...)
+		}
+		l.more = append(l.more, text...)
+	}
+}
+
+// flush appends what was gathered to parts.
+func (l *literal) flush(parts []Part) []Part {
+	if l.text == "" {
+		return parts
+	}
+	text := l.text
+	if l.more != nil {
+		text = string(l.more)
+	}
+	parts = append(parts, Part{Literal: text, Offset: l.offset})
+	*l = literal{}
+	return parts
+}
+
+// scanner finds references and escapes from left to right.
+type scanner struct {
+	text string
+	// start and end are the bounds of what was found, last is the end of what was
+	// found before it.
+	last, start, end int
+	// content is where the content of a reference begins, -1 for an escape: its
+	// first dollar falls away and the rest is literal.
+	content int
+	// open says that no brace closes in the rest of the text, so that it is not
+	// searched again.
+	open bool
+}
+
+// next finds the next reference or escape.
+func (s *scanner) next() bool {
+	s.last = s.end
+	for at := s.end; ; at++ {
+		dollar := strings.IndexByte(s.text[at:], '$')
+		if dollar < 0 || at+dollar+1 == len(s.text) {
+			return false
+		}
+		at += dollar
+		s.start = at
+		switch s.text[at+1] {
+		case '{':
+			if end := s.closing(at + 2); end > 0 {
+				s.content, s.end = at+2, end
+				return true
+			}
+		case '$':
+			s.content, s.end = -1, at+2
+			if at+2 < len(s.text) && s.text[at+2] == '{' {
+				s.end = max(s.end, s.closing(at+3))
+			}
+			return true
+		}
+	}
+}
+
+// closing is the place behind the next closing brace, 0 where there is none.
+func (s *scanner) closing(from int) int {
+	if s.open {
+		return 0
+	}
+	i := strings.IndexByte(s.text[from:], '}')
+	if i < 0 {
+		s.open = true
+		return 0
+	}
+	return from + i + 1
+}
+
+// split cuts the content of a reference at its dots. A backslash escapes a dot
+// and nothing else.
+func split(content string) []string {
+	steps := make([]string, 0, strings.Count(content, ".")+1)
+	begin := 0
+	for i := 0; i < len(content); i++ {
+		if content[i] == '.' && (i == 0 || content[i-1] != '\\') {
+			steps = append(steps, unescape(content[begin:i]))
+			begin = i + 1
+		}
+	}
+	return append(steps, unescape(content[begin:]))
+}
+
+func unescape(step string) string { return strings.ReplaceAll(step, `\.`, ".") }

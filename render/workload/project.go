@@ -1,0 +1,268 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// Types of resources that the project itself knows something of: the others
+// mean what their provisioners make of them.
+const (
+	typeService         = "service"
+	typeServicePort     = "service-port"
+	typeExternalService = "external-service"
+	typeRoute           = "route"
+)
+
+// defaultClass is the class of a resource that names none (Score 0.4.1).
+const defaultClass = "default"
+
+// Project is all workloads of a project with the resources that they share and
+// the calls that they agreed on. It does not change after [Join], so that
+// workloads can be compiled at the same time.
+type Project struct {
+	config  spec.Workloads
+	catalog catalog
+	// members are sorted by name.
+	members []*member
+	byName  map[string]*member
+}
+
+// member is a workload of a project.
+type member struct {
+	source Source
+	// instances stand for source.Spec.Resources, one for one.
+	instances []*instance
+	// calls are the resources of type service.
+	calls []call
+	// network has the peers; what the workload calls beside them is known only
+	// when its resources are made.
+	network   network
+	ownsStore bool
+}
+
+func (m *member) name() string { return m.source.Spec.Name.Value }
+
+// resource is the place of a resource in the spec of m.
+func (m *member) resource(name string) (int, bool) {
+	return slices.BinarySearchFunc(m.source.Spec.Resources, name,
+		func(r score.Resource, name string) int { return strings.Compare(r.Name, name) })
+}
+
+func (m *member) resourceNames() []string {
+	out := make([]string, 0, len(m.source.Spec.Resources))
+	for _, r := range m.source.Spec.Resources {
+		out = append(out, r.Name)
+	}
+	return out
+}
+
+// instance is one thing that is made: a resource of a workload, or what several
+// workloads share.
+type instance struct {
+	// owner keeps the objects: the workload that asks, the first by name where
+	// several do. resource is what it wrote.
+	owner    *member
+	resource *score.Resource
+	shared   bool
+	// entry is the provisioner that makes it.
+	entry Provisioner
+	// params are what the first workload wrote that gives any. Its placeholders
+	// are read in its scope: writer and written say whose they are.
+	params  object.Value
+	writer  *member
+	written *score.Resource
+	// references are those in params to outputs of other resources.
+	references []reference
+	// broken says that a mistake that is reported already keeps it from being
+	// made.
+	broken bool
+}
+
+// Join looks at all workloads of a project at once: which provisioner makes a
+// resource, which resources are one, what refers to what, and who calls whom.
+// Two workloads of one name are a mistake that render/spec reports; the first
+// one counts here. The errors hold warnings too, and no mistake of texts: those
+// come from [Compilation.Finish], which needs the outputs.
+func Join(sources []Source, config spec.Workloads, provisioners []Provisioner) (*Project, object.Errors) {
+	p := &Project{
+		config: config, catalog: newCatalog(provisioners),
+		members: make([]*member, 0, len(sources)), byName: make(map[string]*member, len(sources)),
+	}
+	for _, s := range sources {
+		m := &member{source: s}
+		if _, twice := p.byName[m.name()]; !twice {
+			p.byName[m.name()] = m
+			p.members = append(p.members, m)
+		}
+	}
+	slices.SortStableFunc(p.members, func(a, b *member) int { return strings.Compare(a.name(), b.name()) })
+	var errs object.Errors
+	for _, m := range p.members {
+		errs = append(errs, m.environment()...)
+	}
+	instances, more := p.instances()
+	errs = append(errs, more...)
+	for _, i := range instances {
+		errs = append(errs, p.match(i)...)
+		errs = append(errs, i.refer()...)
+	}
+	errs = append(errs, cycles(instances)...)
+	errs = append(errs, p.findCalls()...)
+	if len(config.Policies) > 0 {
+		errs = append(errs, p.agree()...)
+	}
+	p.ownStores()
+	return p, errs.Sorted()
+}
+
+// environment refuses a document that is for another environment than the one
+// that is asked for.
+func (m *member) environment() object.Errors {
+	own, asked := m.source.Spec.Environment, m.source.Context.Environment
+	if own.Value == "" || asked == "" || own.Value == asked {
+		return nil
+	}
+	path := m.at("environment").String()
+	if m.source.Spec.Score {
+		path = "metadata.environment"
+	}
+	return object.Errors{{
+		Stage: object.StageSpec, Pos: own.Pos, Path: path,
+		Err:  fmt.Errorf("the workload %q is for %q, not for the environment %q", m.name(), own.Value, asked),
+		Hint: "leave the file out, or take environment away so that it is for all",
+	}}
+}
+
+// identity is what makes two resources one.
+type identity struct{ kind, class, id string }
+
+// instances makes the resources of all workloads, each once, in the order of
+// the workloads and of their names.
+func (p *Project) instances() ([]*instance, object.Errors) {
+	var (
+		all    []*instance
+		errs   object.Errors
+		shared = map[identity]*instance{}
+	)
+	for _, m := range p.members {
+		resources := m.source.Spec.Resources
+		m.instances = make([]*instance, len(resources))
+		for n := range resources {
+			r := &resources[n]
+			key := identity{r.Type.Value, class(r), r.ID.Value}
+			i := &instance{owner: m, resource: r, shared: isShared(r)}
+			if first := shared[key]; i.shared && first != nil {
+				i = first
+				errs = append(errs, i.same(m, r)...)
+			} else {
+				errs = append(errs, i.same(m, r)...)
+				all = append(all, i)
+			}
+			if i.shared {
+				shared[key] = i
+			}
+			m.instances[n] = i
+		}
+	}
+	return all, errs
+}
+
+// isShared says whether workloads that write the same type, class and id mean
+// one thing. The id of a service names the workload that is called, and calls
+// are never one: each has a direction and a caller.
+func isShared(r *score.Resource) bool { return r.ID.Value != "" && r.Type.Value != typeService }
+
+func class(r *score.Resource) string { return cmp.Or(r.Class.Value, defaultClass) }
+
+// same takes the params that a workload gives, and refuses those that differ
+// from what another one gave.
+func (i *instance) same(m *member, r *score.Resource) object.Errors {
+	switch {
+	case r.Params.Kind == object.KindNone || r.Params.Kind == object.KindNull:
+		return nil
+	case i.writer == nil:
+		i.params, i.writer, i.written = r.Params, m, r
+		return nil
+	case string(i.params.JSON()) == string(r.Params.JSON()):
+		return nil
+	}
+	return object.Errors{{
+		Stage: object.StageSpec, Pos: r.Params.Pos, Path: m.paramsPath(r).String(),
+		Err: fmt.Errorf("the params of the shared %s %q differ from those that the workload %q gives at %s",
+			r.Type.Value, r.ID.Value, i.writer.name(), i.params.Pos),
+		Hint:  "give the same params in both, or in one of them only",
+		Notes: []object.Note{{Pos: i.params.Pos, Text: fmt.Sprintf("the params that the workload %q gives", i.writer.name())}},
+	}}
+}
+
+// id is that of the resource for its provisioner.
+func (i *instance) id() string {
+	if i.shared {
+		return i.resource.ID.Value
+	}
+	return i.owner.name() + "-" + i.resource.Name
+}
+
+// namespace is where the objects of the resource belong.
+func (i *instance) namespace() string { return i.owner.source.Context.Namespace }
+
+// uid is what a placeholder without an output stands for.
+func (i *instance) uid() string {
+	kind := i.resource.Type.Value + "." + class(i.resource) + "#"
+	if i.shared {
+		return kind + i.resource.ID.Value
+	}
+	return kind + i.owner.name() + "." + i.resource.Name
+}
+
+// at is the path of a part of the spec from the root of the document: that of
+// a Score file is the spec.
+func (m *member) at(fields ...string) object.Path {
+	if m.source.Spec.Score {
+		return object.Fields(fields...)
+	}
+	return object.Fields(append([]string{"spec"}, fields...)...)
+}
+
+func (m *member) resourcePath(r *score.Resource, fields ...string) string {
+	return m.at(append([]string{"resources", r.Name}, fields...)...).String()
+}
+
+func (m *member) paramsPath(r *score.Resource) object.Path {
+	return m.at("resources", r.Name, "params")
+}
+
+// ownStores chooses the workload that makes the store of the environment: the
+// first by name that has a resource, and in each namespace one where the store
+// belongs to a namespace. It is not the first with a secret: which outputs are
+// secret is known only when all is made, and a workload must not have to wait
+// for that of others.
+func (p *Project) ownStores() {
+	secrets := p.config.Secrets
+	if secrets.Provider.Kind == object.KindNone || secrets.Backend != spec.BackendExternalSecrets {
+		return
+	}
+	owned := map[string]bool{}
+	for _, m := range p.members {
+		place := ""
+		if secrets.StoreKind == storeOfNamespace {
+			place = m.source.Context.Namespace
+		}
+		if len(m.instances) > 0 && !owned[place] {
+			m.ownsStore, owned[place] = true, true
+		}
+	}
+}
+
+// storeOfNamespace is the kind of a store that serves one namespace.
+const storeOfNamespace = "SecretStore"

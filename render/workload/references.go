@@ -1,0 +1,162 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/placeholder"
+)
+
+// reference is a placeholder in the params of a resource that needs an output
+// of another one.
+type reference struct {
+	to *instance
+	// name is what the workload that wrote the params calls the other one.
+	name string
+	pos  object.Pos
+}
+
+// refer finds what the params of i refer to, and reports placeholders that
+// nobody can resolve; i is broken then.
+func (i *instance) refer() object.Errors {
+	if i.writer == nil {
+		return nil
+	}
+	if k := i.params.Kind; k != object.KindMap {
+		i.broken = true
+		return object.Errors{{
+			Stage: object.StageSpec, Pos: i.params.Pos, Path: i.writer.paramsPath(i.written).String(),
+			Err: fmt.Errorf("must be a map, got a %s", k),
+		}}
+	}
+	s := scope{member: i.writer, result: func(*instance) *result { return nil }}
+	_, _, errs := mapTexts(i.params, i.writer.paramsPath(i.written), func(v object.Value, path object.Path) (object.Value, bool, object.Errors) {
+		_, ok, errs := s.expand(v.Text, place{pos: v.Pos, path: path.String})
+		if !ok && len(errs) == 0 {
+			i.collect(v)
+		}
+		return v, true, errs
+	})
+	i.broken = i.broken || len(errs) > 0
+	return errs
+}
+
+// collect notes the references in one text of the params.
+func (i *instance) collect(v object.Value) {
+	for _, part := range placeholder.Parse(v.Text) {
+		if len(part.Ref) < 3 || part.Ref[0] != rootResources {
+			continue
+		}
+		if n, ok := i.writer.resource(part.Ref[1]); ok {
+			i.references = append(i.references, reference{i.writer.instances[n], part.Ref[1], v.Pos})
+		}
+	}
+}
+
+// mapTexts is v with every text in it that may hold a placeholder replaced by
+// what f makes of it. It is false where f was for any of them. Names of maps
+// are left alone, as Score wants.
+func mapTexts(v object.Value, path object.Path, f func(object.Value, object.Path) (object.Value, bool, object.Errors)) (object.Value, bool, object.Errors) {
+	var errs object.Errors
+	all := true
+	switch v.Kind {
+	case object.KindString:
+		if strings.IndexByte(v.Text, '$') >= 0 {
+			return f(v, path)
+		}
+	case object.KindList:
+		items := make([]object.Value, len(v.Items))
+		for n, item := range v.Items {
+			out, ok, more := mapTexts(item, path.Append(object.Index(n)), f)
+			items[n], all, errs = out, all && ok, append(errs, more...)
+		}
+		v.Items = items
+	case object.KindMap:
+		members := make([]object.Member, len(v.Members))
+		for n, m := range v.Members {
+			out, ok, more := mapTexts(m.Value, path.Append(object.Field(m.Name)), f)
+			members[n], all, errs = object.Member{Name: m.Name, Pos: m.Pos, Value: out}, all && ok, append(errs, more...)
+		}
+		v.Members = members
+	default:
+	}
+	return v, all, errs
+}
+
+// cycles reports resources whose params refer to one another in a circle; they
+// are broken then.
+func cycles(instances []*instance) object.Errors {
+	w := walk{state: make(map[*instance]int, len(instances))}
+	for _, i := range instances {
+		w.visit(i)
+	}
+	return w.errs
+}
+
+// walk goes through resources along their references, depth first.
+type walk struct {
+	state map[*instance]int
+	// steps are the references on the way here.
+	steps []step
+	errs  object.Errors
+}
+
+type step struct {
+	from *instance
+	reference
+}
+
+const (
+	visiting = 1 + iota
+	visited
+)
+
+func (w *walk) visit(i *instance) {
+	if w.state[i] != 0 {
+		return
+	}
+	w.state[i] = visiting
+	for _, r := range i.references {
+		w.steps = append(w.steps, step{i, r})
+		if w.state[r.to] == visiting {
+			w.report(r.to)
+		}
+		w.visit(r.to)
+		w.steps = w.steps[:len(w.steps)-1]
+	}
+	w.state[i] = visited
+}
+
+// report makes an error of the circle that begins and ends at i.
+func (w *walk) report(i *instance) {
+	circle := w.steps
+	for circle[0].from != i {
+		circle = circle[1:]
+	}
+	one := true
+	for _, s := range circle {
+		one = one && s.from.owner == i.owner
+	}
+	name := func(i *instance) string {
+		if one {
+			return i.resource.Name
+		}
+		return i.owner.name() + "." + i.resource.Name
+	}
+	var b strings.Builder
+	e := &object.Error{
+		Stage: object.StageSpec, Pos: circle[0].pos, Path: i.writer.paramsPath(i.written).String(),
+		Hint: "take one of these placeholders away",
+	}
+	for _, s := range circle {
+		s.from.broken = true
+		fmt.Fprintf(&b, "%s (%s) -> ", name(s.from), s.pos)
+		e.Notes = append(e.Notes, object.Note{Pos: s.pos, Text: fmt.Sprintf("%s refers to %s", name(s.from), name(s.to))})
+	}
+	e.Err = fmt.Errorf("resources refer to each other in a cycle: %s%s", b.String(), name(i))
+	w.errs = append(w.errs, e)
+}

@@ -1,0 +1,137 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// asked is one resource of a request with its params resolved.
+type asked struct {
+	instance *instance
+	params   object.Value
+}
+
+// requests asks for resources: one request for each module and workload that
+// owns some of them, sorted, so that what several workloads share is made in
+// the same surroundings whoever asks.
+func (p *Project) requests(all []asked) []Request {
+	slices.SortFunc(all, func(a, b asked) int {
+		return cmp.Or(
+			strings.Compare(a.instance.owner.name(), b.instance.owner.name()),
+			cmp.Compare(a.instance.entry.Module, b.instance.entry.Module),
+			strings.Compare(a.instance.resource.Name, b.instance.resource.Name),
+		)
+	})
+	var out []Request
+	for len(all) > 0 {
+		first := all[0].instance
+		n := slices.IndexFunc(all, func(a asked) bool {
+			return a.instance.owner != first.owner || a.instance.entry.Module != first.entry.Module
+		})
+		if n < 0 {
+			n = len(all)
+		}
+		out = append(out, p.request(all[:n]))
+		all = all[n:]
+	}
+	return out
+}
+
+// request asks the owner's module for its resources (schema.#Requests).
+func (p *Project) request(all []asked) Request {
+	owner := all[0].instance.owner
+	pos := owner.source.Spec.Pos
+	config := p.config.Config
+	if config.Kind != object.KindMap {
+		config = mapOf(pos)
+	}
+	r := Request{
+		Module: all[0].instance.entry.Module, Context: owner.source.Context, owner: owner,
+		Resources: make([]string, 0, len(all)),
+	}
+	resources := mapOf(pos)
+	ports := portsOf(owner)
+	for _, a := range all {
+		name, at := a.instance.resource.Name, a.instance.resource.Pos
+		params := a.params
+		if params.Kind != object.KindMap {
+			params = mapOf(at)
+		}
+		r.Resources = append(r.Resources, name)
+		resources.Members = append(resources.Members, object.Member{Name: name, Pos: at, Value: mapOf(at,
+			intMember("provisioner", a.instance.entry.Index, a.instance.resource.Type.Pos),
+			object.Member{Name: "resource", Pos: at, Value: p.describe(a, ports)},
+			object.Member{Name: "params", Pos: params.Pos, Value: params},
+		)})
+	}
+	r.Input = mapOf(pos,
+		object.Member{Name: "config", Pos: config.Pos, Value: config},
+		object.Member{Name: "resources", Pos: pos, Value: resources},
+	)
+	return r
+}
+
+// describe is the resource as its provisioner sees it (schema.#Resource).
+func (p *Project) describe(a asked, ports object.Value) object.Value {
+	i, r := a.instance, a.instance.resource
+	t := p.target(i, a.params)
+	other := mapOf(t.pos,
+		stringMember("name", t.name, t.pos),
+		stringMember("namespace", t.namespace, t.pos),
+		boolMember("known", t.member != nil, t.pos),
+	)
+	if t.member != nil {
+		other.Members = append(other.Members, object.Member{Name: "ports", Pos: t.pos, Value: portsOf(t.member)})
+	}
+	out := mapOf(r.Pos,
+		stringMember("name", r.Name, r.Pos),
+		stringMember("type", r.Type.Value, r.Type.Pos),
+		stringMember("class", class(r), cmp.Or(r.Class.Pos, r.Pos)),
+		stringMember("id", i.id(), cmp.Or(r.ID.Pos, r.Pos)),
+		stringMember("uid", i.uid(), r.Pos),
+		boolMember("shared", i.shared, r.Pos),
+		stringMember("workload", i.owner.name(), r.Pos),
+		stringMember("namespace", i.owner.source.Context.Namespace, r.Pos),
+		object.Member{Name: "ports", Pos: r.Pos, Value: ports},
+	)
+	if r.Metadata.Kind == object.KindMap {
+		out.Members = append(out.Members, object.Member{Name: "metadata", Pos: r.Metadata.Pos, Value: r.Metadata})
+	}
+	if r.Direction.Value != "" {
+		out.Members = append(out.Members, stringMember("direction", r.Direction.Value, r.Direction.Pos))
+	}
+	out.Members = append(out.Members,
+		object.Member{Name: "target", Pos: t.pos, Value: other},
+		stringMember("secrets", p.config.Secrets.Backend, r.Pos),
+		object.Member{Name: "store", Pos: r.Pos, Value: mapOf(r.Pos,
+			stringMember("name", p.config.Secrets.StoreName, r.Pos),
+			stringMember("kind", p.config.Secrets.StoreKind, r.Pos),
+			stringMember("refreshInterval", p.config.Secrets.RefreshInterval, r.Pos),
+		)},
+	)
+	return out
+}
+
+// portsOf is the ports of the service of m by name (schema.#ResourcePort).
+func portsOf(m *member) object.Value {
+	out := mapOf(m.source.Spec.Pos)
+	for _, port := range m.source.Spec.Ports {
+		out.Members = append(out.Members, object.Member{Name: port.Name, Pos: port.Pos, Value: portOf(port)})
+	}
+	return out
+}
+
+func portOf(p score.Port) object.Value {
+	return mapOf(p.Pos,
+		intMember("port", p.Port, p.Pos),
+		intMember("target", cmp.Or(p.Target, p.Port), p.Pos),
+		stringMember("protocol", cmp.Or(p.Protocol, "TCP"), p.Pos),
+	)
+}

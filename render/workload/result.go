@@ -1,0 +1,267 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// result is what a provisioner made of a resource.
+type result struct {
+	// outputs are plain text; sensitive are references to secrets and texts made
+	// of such. No name is in both.
+	outputs   map[string]string
+	sensitive map[string][]fragment
+	// volume, claim and workload are KindNone where the provisioner gives none.
+	volume, claim, workload object.Value
+	after                   bool
+	// nodes are the objects of the resource, in the spec of its owner.
+	nodes []*object.Node
+}
+
+// fragment is a piece of a sensitive output: literal text, or the reference that
+// the output called output is.
+type fragment struct {
+	literal string
+	output  string
+	remote  remote
+	escape  bool
+}
+
+// remote is where a secret is kept.
+type remote struct {
+	kubernetes             bool
+	key, property, version string
+}
+
+// names are those of all outputs.
+func (r *result) names() []string {
+	return append(object.SortedKeys(r.outputs), object.SortedKeys(r.sensitive)...)
+}
+
+// reading decodes the result of one resource. Provisioners are written by
+// others, so nothing is taken for granted, and no message shows a value: what is
+// wrongly declared may be a secret.
+type reading struct {
+	in   *instance
+	errs object.Errors
+}
+
+// fail reports a mistake of the provisioner at the line of the resource: the
+// place in the module is gone by now, and the type leads to it.
+func (d *reading) fail(at, hint, format string, args ...any) {
+	r := d.in.resource
+	if at != "" {
+		at += " "
+	}
+	d.errs = append(d.errs, &object.Error{
+		Stage: object.StageEvaluate, Pos: r.Type.Pos, Path: d.in.owner.resourcePath(r),
+		Err:  fmt.Errorf("the provisioner of type %q: %s%w", r.Type.Value, at, fmt.Errorf(format, args...)),
+		Hint: hint,
+	})
+}
+
+// decodeResult is strict: a field with a typo must not be dropped in silence.
+func decodeResult(in *instance, answer Answer) (*result, object.Errors) {
+	d := &reading{in: in}
+	v, err := readJSON(answer.Result, in.resource.Pos)
+	if err != nil || v.Kind != object.KindMap {
+		d.fail("", "", "its result is no map in JSON")
+		return nil, d.errs
+	}
+	r := &result{outputs: map[string]string{}, nodes: answer.Nodes}
+	var sensitive object.Value
+	for _, m := range v.Members {
+		switch m.Name {
+		case "outputs":
+			d.outputs(m.Value, r)
+		case "sensitive":
+			sensitive = d.object(m)
+		case "volume":
+			r.volume = d.object(m)
+		case "claim":
+			r.claim = d.object(m)
+		case "workload":
+			r.workload = d.object(m)
+		case "after":
+			if m.Value.Kind != object.KindBool {
+				d.fail("after", "", "must be a bool, got a %s", m.Value.Kind)
+			}
+			r.after = m.Value.Text == "true"
+		case "type", "class", "id", "description":
+			// What the entry of the catalog says of itself.
+		default:
+			d.fail(m.Name, object.Suggest(m.Name, resultFields()), "is not known")
+		}
+	}
+	if r.volume.Kind != object.KindNone && r.claim.Kind != object.KindNone {
+		d.fail("claim", "a claim makes a volume for each replica: give one of them", "stands beside volume")
+	}
+	r.sensitive = d.sensitive(sensitive, r.outputs)
+	return r, d.errs
+}
+
+func resultFields() []string {
+	return []string{"outputs", "sensitive", "volume", "claim", "workload", "after"}
+}
+
+func (d *reading) object(m object.Member) object.Value {
+	if m.Value.Kind != object.KindMap {
+		d.fail(m.Name, "", "must be a map, got a %s", m.Value.Kind)
+		return object.Value{}
+	}
+	return m.Value
+}
+
+func (d *reading) outputs(v object.Value, r *result) {
+	for _, m := range d.object(object.Member{Name: "outputs", Value: v}).Members {
+		d.name("outputs", m.Name)
+		switch m.Value.Kind {
+		case object.KindString, object.KindNumber, object.KindBool:
+			r.outputs[m.Name] = m.Value.Text
+		default:
+			d.fail("outputs."+m.Name, "", "must be text, a number or a bool, got a %s", m.Value.Kind)
+		}
+	}
+}
+
+// name holds the name of an output against #OutputName.
+func (d *reading) name(field, name string) {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	inner := strings.Trim(name, letters+"-_")
+	if name == "" || len(name) > 63 || inner != "" || strings.ContainsAny(name[:1]+name[len(name)-1:], "-_") {
+		d.fail(field, "", "has the name %q: expected letters, digits, - and _, at most 63", name)
+	}
+}
+
+// declared is a sensitive output as it was written: a reference, or parts.
+type declared struct {
+	remote remote
+	parts  []part
+	isText bool
+}
+
+type part struct {
+	text, ref string
+	escape    bool
+}
+
+// sensitive decodes the sensitive outputs and lays the texts among them out into
+// references and literals.
+func (d *reading) sensitive(v object.Value, plain map[string]string) map[string][]fragment {
+	entries := make(map[string]declared, len(v.Members))
+	for _, m := range v.Members {
+		d.name("sensitive", m.Name)
+		if _, both := plain[m.Name]; both {
+			d.fail("sensitive."+m.Name, "keep the sensitive one", "is an output too: one name is either plain or secret")
+		}
+		if e, ok := d.entry("sensitive."+m.Name, m.Value); ok {
+			entries[m.Name] = e
+		}
+	}
+	if len(d.errs) > 0 {
+		return nil
+	}
+	c := composition{reading: d, entries: entries, plain: plain, done: make(map[string][]fragment, len(entries))}
+	for _, m := range v.Members {
+		c.lay(m.Name, nil)
+	}
+	return c.done
+}
+
+// entry decodes one sensitive output: a reference or parts, and nothing else. A
+// value that is right there would be a secret in the open.
+func (d *reading) entry(at string, v object.Value) (declared, bool) {
+	before := len(d.errs)
+	if v.Kind != object.KindMap {
+		d.fail(at, "give the key of the secret in the store", "must be a reference, never the value of a secret")
+		return declared{}, false
+	}
+	var e declared
+	store := ""
+	for _, m := range v.Members {
+		field := at + "." + m.Name
+		switch m.Name {
+		case "store":
+			store = d.word(field, m.Value)
+		case "key":
+			e.remote.key = d.word(field, m.Value)
+		case "property":
+			e.remote.property = d.word(field, m.Value)
+		case "version":
+			e.remote.version = d.word(field, m.Value)
+		case "parts":
+			e.isText, e.parts = true, d.parts(field, m.Value)
+		default:
+			d.fail(field, object.Suggest(m.Name, []string{"store", "key", "property", "version", "parts"}), "is not known")
+		}
+	}
+	e.remote.kubernetes = store == "kubernetes"
+	switch {
+	case len(d.errs) > before:
+	case store != "" && store != "kubernetes" && store != "environment":
+		d.fail(at+".store", "", "must be environment or kubernetes")
+	case e.isText && (e.remote != remote{} || store != ""):
+		d.fail(at, "", "has parts beside a reference: give one of them")
+	case !e.isText && e.remote.key == "":
+		d.fail(at, "", "has neither a key nor parts")
+	case e.remote.kubernetes && e.remote.property == "":
+		d.fail(at, "name the key inside of the Secret", "has no property")
+	case e.remote.kubernetes && e.remote.version != "":
+		d.fail(at, "take it away", "has a version, which a Secret of the cluster does not have")
+	}
+	return e, len(d.errs) == before
+}
+
+// word is text that is not empty.
+func (d *reading) word(at string, v object.Value) string {
+	if v.Kind != object.KindString || v.Text == "" {
+		d.fail(at, "", "must be text that is not empty, got a %s", v.Kind)
+	}
+	return v.Text
+}
+
+func (d *reading) parts(at string, v object.Value) []part {
+	if v.Kind != object.KindList {
+		d.fail(at, "", "must be a list, got a %s", v.Kind)
+		return nil
+	}
+	out := make([]part, 0, len(v.Items))
+	for n, item := range v.Items {
+		out = append(out, d.part(fmt.Sprintf("%s[%d]", at, n), item))
+	}
+	return out
+}
+
+func (d *reading) part(at string, v object.Value) part {
+	var p part
+	text, isText := v.Get("text")
+	ref, isRef := v.Get("ref")
+	escape, escaped := v.Get("escape")
+	for _, m := range v.Members {
+		if !slices.Contains([]string{"text", "ref", "escape"}, m.Name) {
+			d.fail(at+"."+m.Name, "", "is not known")
+		}
+	}
+	switch {
+	case isText == isRef:
+		d.fail(at, "", "must be either text or ref")
+	case isText && escaped:
+		d.fail(at+".escape", "escape is for ref", "stands beside text")
+	case isText && text.Kind != object.KindString:
+		d.fail(at+".text", "", "must be text, got a %s", text.Kind)
+	case isRef:
+		p.ref = d.word(at+".ref", ref)
+		p.escape = escaped
+		if escaped && escape.Text != "url" {
+			d.fail(at+".escape", "", "must be url")
+		}
+	}
+	p.text = text.Text
+	return p
+}

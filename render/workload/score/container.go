@@ -1,0 +1,197 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/placeholder"
+)
+
+// further are the fields of a container in the Kubernetes API that are passed on
+// as they are.
+func further() []string {
+	return []string{
+		"imagePullPolicy", "lifecycle", "resizePolicy", "stdin", "stdinOnce",
+		"terminationMessagePath", "terminationMessagePolicy", "tty", "workingDir",
+	}
+}
+
+// containers decodes all containers; more holds the extras of those of a Score
+// file, by name.
+func (d *decoder) containers(p, more part) {
+	if !p.given() || !p.is(object.KindMap) {
+		return
+	}
+	extras := map[string]entry{}
+	if more.given() {
+		for _, e := range more.entries() {
+			extras[e.name] = e
+		}
+	}
+	names := map[string]bool{}
+	entries := p.entries()
+	var waits []wait
+	for _, e := range entries {
+		names[e.name] = true
+		d.name(e.namePos, e.at, e.name)
+		extra := extras[e.name].part
+		extra.decoder = d
+		c := e.container(extra)
+		d.out.Containers = append(d.out.Containers, c)
+		for _, b := range c.Before {
+			waits = append(waits, wait{e.name, b, &place{up: e.field("before"), step: object.Field(b.Container)}})
+		}
+	}
+	if len(entries) == 0 {
+		p.fail("", "a workload has one container at least")
+	}
+	slices.SortFunc(d.out.Containers, func(a, b Container) int { return strings.Compare(a.Name, b.Name) })
+	d.order(names, waits)
+	for _, m := range more.Members {
+		if !names[m.Name] {
+			d.fail(m.Pos, more.field(m.Name), d.suggest(m.Name, keys(names)), "there is no container %s", shown(m.Name))
+		}
+	}
+}
+
+// keys are the names of a set, sorted.
+func keys(names map[string]bool) []string {
+	out := make([]string, 0, len(names))
+	for name := range names {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// container decodes one container.
+func (e entry) container(more part) Container {
+	out := Container{Name: e.name, Pos: e.namePos}
+	f := e.fields()
+	out.Image = e.image(f.need("image", "write image: . where it is given at deployment"))
+	for _, list := range []struct {
+		name string
+		to   *[]Text
+	}{{"command", &out.Command}, {"args", &out.Args}} {
+		p := f.get(list.name)
+		*list.to = p.texts()
+		p.literal(*list.to)
+	}
+	out.Variables = f.get("variables").pairs(badVariable, badValue)
+	out.Files, out.Volumes = e.mounts(f)
+	out.Before = f.get("before").before()
+	if p := f.get("resources"); p.given() {
+		r := p.fields()
+		limits, requests := r.get("limits"), r.get("requests")
+		out.Limits, out.Requests = limits.quantities(), requests.quantities()
+		requests.within(out.Requests, out.Limits)
+		r.done(nil)
+	}
+	extras := f
+	base := part{decoder: e.decoder}
+	if e.doc.Score {
+		extras = more.fields()
+	}
+	for _, probe := range []struct {
+		name string
+		to   *object.Value
+	}{{"livenessProbe", &out.LivenessProbe}, {"readinessProbe", &out.ReadinessProbe}, {"startupProbe", &out.StartupProbe}} {
+		if e.doc.Score && probe.name != "startupProbe" {
+			base = f.get(probe.name)
+		} else {
+			base.Value = object.Value{}
+		}
+		*probe.to = e.probe(probe.name, base, extras.get(probe.name))
+	}
+	out.SecurityContext = extras.get("securityContext").open(nil)
+	out.Further = extras.further(f)
+	e.strays(f, extras)
+	return out
+}
+
+// strays reports the fields of a container that are not known.
+func (e entry) strays(f, extras *fields) {
+	f.done(func(name string) string {
+		switch {
+		case e.doc.Score && slices.Contains(extras.known, name):
+			return "in a Score file it stands under metadata.containers." + e.name
+		case name == "env" || name == "envFrom":
+			return "variables stand under variables"
+		case name == "volumeMounts":
+			return "volumes stand under volumes"
+		case name == "ports":
+			return "ports stand under service.ports of the workload"
+		case name == "pullPolicy":
+			return "write imagePullPolicy"
+		}
+		return ""
+	})
+	if e.doc.Score {
+		extras.done(func(name string) string {
+			if slices.Contains(f.known, name) {
+				return "it stands in the container itself, under containers." + e.name
+			}
+			return ""
+		})
+	}
+}
+
+// further gathers what is passed on as it is. Score knows pullPolicy no more; in
+// files that have it, what it means is clear.
+func (f *fields) further(container *fields) object.Value {
+	out := object.Value{Kind: object.KindMap, Pos: f.Pos}
+	for _, name := range further() {
+		if p := f.get(name); p.given() {
+			out.Members = append(out.Members, object.Member{Name: name, Pos: p.Pos, Value: p.Value})
+		}
+	}
+	if f.doc.Score {
+		old, _ := container.Get("pullPolicy")
+		if old.Kind == object.KindString {
+			p := container.get("pullPolicy")
+			_, twice := out.Get("imagePullPolicy")
+			p.warn("write metadata.containers.NAME.imagePullPolicy", "Score has no pullPolicy; it is read as imagePullPolicy")
+			if !twice {
+				p.enum("Always", "IfNotPresent", "Never")
+				out.Members = append(out.Members, object.Member{Name: "imagePullPolicy", Pos: p.Pos, Value: p.Value})
+			}
+		}
+	}
+	if len(out.Members) == 0 {
+		return object.Value{}
+	}
+	slices.SortFunc(out.Members, func(a, b object.Member) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// image checks a reference to an image.
+func (d *decoder) image(p part) Text {
+	if !p.given() {
+		return Text{}
+	}
+	t := p.filled()
+	switch {
+	case placeholder.HasRef(t.Value):
+		p.fail("write image: . and give it at deployment with --image", "placeholders are not expanded in an image")
+	case strings.ContainsAny(t.Value, " \t\r\n"):
+		p.fail("", "an image holds no white space")
+	}
+	return t
+}
+
+// literal warns of placeholders where Score does not expand them. Shells write
+// ${HOME} too, so only what begins as a placeholder does counts.
+func (p part) literal(texts []Text) {
+	for i, t := range texts {
+		for _, s := range placeholder.Parse(t.Value) {
+			if s.IsRef() && len(s.Ref) > 1 && (s.Ref[0] == "resources" || s.Ref[0] == "metadata") {
+				p.decoder.warn(t.Pos, &place{up: p.at, step: object.Index(i)},
+					"put it into a variable and write $(VARIABLE) here", "%s stays as it is: placeholders are not expanded here", shown(s.String()))
+			}
+		}
+	}
+}

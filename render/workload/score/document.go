@@ -1,0 +1,206 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// The API versions of Score files.
+const (
+	scoreVersion    = "score.dev/v1b1"
+	scoreVersionOld = "score.sh/v1b1"
+)
+
+// Document is a Score file or a Workload document, with everything laid over it
+// that belongs there.
+type Document struct {
+	Value object.Value
+	// Blocks tells for each block scalar, by its position, where its text is.
+	Blocks map[object.Pos]spec.Block
+	// Score says that it is a Score file.
+	Score bool
+}
+
+// Decode decodes, upgrades and validates a document. All that is wrong with it
+// is returned at once, at most a hundred errors and a hundred warnings, in no
+// order that means anything: callers sort. The workload is whole where no error
+// is among them; what could be read of it is there in any case.
+//
+// Errors are of the stage spec, have the place in the user's text and a path from
+// the root of the document, such as containers.web.variables.PORT; none repeats
+// the text of a variable, a file or a parameter.
+func Decode(doc Document) (Workload, object.Errors) {
+	d := &decoder{doc: doc}
+	d.out.Score, d.out.Pos = doc.Score, doc.Value.Pos
+	root := d.root()
+	switch {
+	case doc.Value.Kind != object.KindMap:
+		root.fail("", "expected a map, got a %s", doc.Value.Kind)
+	case doc.Score:
+		d.score(root.fields())
+	default:
+		d.own(root.fields())
+	}
+	return d.out, d.errs
+}
+
+// score decodes a Score file. Extras stand under metadata, which Score leaves
+// open.
+func (d *decoder) score(root *fields) {
+	d.scoreVersion(root.need("apiVersion", "write apiVersion: "+scoreVersion))
+	meta := root.need("metadata", "write metadata: {name: …}").fields()
+	d.metadata(meta)
+	d.extras(meta)
+	more := meta.get("containers")
+	d.body(root, more)
+	for _, m := range meta.Members {
+		if near, ok := nearest(m.Name, meta.known); ok && !slices.Contains(meta.known, m.Name) {
+			d.warn(m.Pos, meta.field(m.Name), "did you mean \""+near+"\"?", "%s has no meaning here", shown(m.Name))
+		}
+	}
+	extras := meta.known
+	root.done(func(name string) string {
+		if slices.Contains(extras, name) {
+			return "in a Score file it stands under metadata"
+		}
+		return ""
+	})
+}
+
+// scoreVersion checks the API version of a Score file.
+func (d *decoder) scoreVersion(p part) {
+	const hint = "write apiVersion: " + scoreVersion
+	switch t := p.text(); {
+	case p.Kind != object.KindString || t.Value == scoreVersion:
+	case t.Value == scoreVersionOld:
+		p.warn(hint, "%q is the name of old files, read as %q", scoreVersionOld, scoreVersion)
+	default:
+		p.fail(hint, "%s is not known: expected %s", shown(t.Value), scoreVersion)
+	}
+}
+
+// own decodes a Workload document. Extras stand under spec, beside what Score
+// has. Namespace, labels and annotations may stand there too, because
+// environments lay their input over the spec alone.
+func (d *decoder) own(root *fields) {
+	if p := root.need("apiVersion", "write apiVersion: "+spec.APIVersion); p.given() {
+		p.enum(spec.APIVersion)
+	}
+	if p := root.need("kind", "write kind: "+spec.KindWorkload); p.given() {
+		p.enum(spec.KindWorkload)
+	}
+	meta := root.need("metadata", "write metadata: {name: …}").fields()
+	d.metadata(meta)
+	d.identity(meta)
+	body := root.need("spec", "").fields()
+	d.identity(body)
+	if body.given() {
+		body.known = append(body.known, "annotations")
+	}
+	d.out.Annotations = over(d.out.Annotations, d.annotations(body))
+	d.extras(body)
+	d.body(body, part{decoder: d})
+	extras := body.known
+	body.done(nil)
+	meta.done(func(name string) string {
+		if slices.Contains(extras, name) {
+			return "it stands under spec"
+		}
+		return ""
+	})
+	root.done(func(name string) string {
+		if slices.Contains(extras, name) {
+			return "it stands under spec"
+		}
+		return ""
+	})
+}
+
+// metadata decodes what both kinds of document have there.
+func (d *decoder) metadata(meta *fields) {
+	d.out.Metadata = meta.Value
+	p := meta.need("name", "write the name of the workload")
+	if t := p.text(); p.Kind == object.KindString {
+		d.name(p.Pos, p.at, t.Value)
+		d.out.Name = t
+	}
+	d.out.Annotations = d.annotations(meta)
+}
+
+func (d *decoder) annotations(f *fields) []Pair {
+	return f.get("annotations").pairs(d.badKey, anything)
+}
+
+// identity decodes the namespace and the labels.
+func (d *decoder) identity(f *fields) {
+	if p := f.get("namespace"); p.given() {
+		t := p.text()
+		if p.Kind == object.KindString && (len(t.Value) > labelLength || !only(t.Value, "-", lower+digit)) {
+			p.fail("", "%s is no namespace: expected up to %d of a-z, 0-9 and -", shown(t.Value), labelLength)
+		}
+		d.out.Namespace = t
+	}
+	d.out.Labels = over(d.out.Labels, f.get("labels").pairs(d.badLabelKey, badLabelValue))
+}
+
+// body decodes what Score has beside metadata; more holds the extras of the
+// containers of a Score file.
+func (d *decoder) body(f *fields, more part) {
+	d.ports(f.get("service"))
+	d.containers(f.need("containers", "a workload has one container at least"), more)
+	if p := f.get("resources"); p.given() {
+		d.resources(p)
+	}
+	d.kinds()
+}
+
+// ports decodes the service.
+func (d *decoder) ports(p part) {
+	if !p.given() {
+		return
+	}
+	type number struct {
+		port     int
+		protocol string
+	}
+	f := p.fields()
+	if ports := f.get("ports"); ports.given() {
+		taken := map[number]string{}
+		for _, e := range ports.entries() {
+			d.name(e.namePos, e.at, e.name)
+			port := e.port()
+			key := number{port.Port, port.Protocol}
+			if other := taken[key]; other != "" && port.Port > 0 {
+				e.fail("", "%s port %d is that of %q already", port.Protocol, port.Port, other)
+			}
+			taken[key] = e.name
+			d.out.Ports = append(d.out.Ports, port)
+		}
+		slices.SortFunc(d.out.Ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
+	}
+	f.done(nil)
+}
+
+// port decodes a port of the service.
+func (e entry) port() Port {
+	f := e.fields()
+	out := Port{Name: e.name, Pos: e.namePos, Protocol: "TCP"}
+	out.Port, _ = f.need("port", "write port: 8080, or the one that it is").number(1, maxPort)
+	out.Target = out.Port
+	if n, ok := f.get("targetPort").number(1, maxPort); ok {
+		out.Target = n
+	}
+	if p := f.get("protocol"); p.given() {
+		if t := p.enum("TCP", "UDP"); t.Value != "" {
+			out.Protocol = t.Value
+		}
+	}
+	f.done(nil)
+	return out
+}

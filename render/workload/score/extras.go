@@ -1,0 +1,293 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// The bounds of numbers.
+const (
+	maxPort    = 65535
+	maxInt32   = 1<<31 - 1
+	maxPercent = 100
+	// maxAim is a high aim for an autoscaler: ten times the request.
+	maxAim = 1000
+	// What a canary has where it says nothing.
+	defaultMaxWeight, defaultStepWeight = 50, 10
+)
+
+// extras decodes what Score lacks and a workload may say of itself: the fields
+// of the table in the package documentation.
+func (d *decoder) extras(f *fields) {
+	if d.doc.Score {
+		d.identity(f)
+	}
+	if p := f.get("environment"); p.given() {
+		d.out.Environment = p.filled()
+	}
+	d.out.PodAnnotations = f.get("podAnnotations").pairs(d.badKey, anything)
+	if p := f.get("kind"); p.given() {
+		d.out.Kind = p.enum(KindDeployment, KindStatefulSet, KindJob, KindCronJob)
+	}
+	d.kindOfOthers()
+	if p := f.get("schedule"); p.given() {
+		d.out.Schedule = p.filled()
+	}
+	d.out.Replicas = d.replicas(f.get("replicas"))
+	d.out.Deploy = d.deploy(f.get("deploy"))
+	d.out.Disruption = d.disruption(f.get("disruption"))
+	d.out.ServiceAccount = d.serviceAccount(f.get("serviceAccount"))
+	d.out.SecurityContext = f.get("securityContext").open(nil)
+	d.out.Pod = f.get("pod").open(podOwned)
+	d.out.Job = f.get("job").open(jobOwned)
+	d.dependsOn(f.get("dependsOn"))
+}
+
+// kindOfOthers reads the annotation by which score-k8s chooses a kind.
+func (d *decoder) kindOfOthers() {
+	const name = "k8s.score.dev/kind"
+	i, found := slices.BinarySearchFunc(d.out.Annotations, Pair{Name: name}, comparePairs)
+	if !found || !d.doc.Score || d.out.Kind.Pos.IsValid() {
+		return
+	}
+	at := &place{up: &place{up: &place{step: object.Field("metadata")}, step: object.Field("annotations")}, step: object.Field(name)}
+	switch v := d.out.Annotations[i].Value; v.Value {
+	case KindDeployment, KindStatefulSet:
+		d.warn(v.Pos, at, "write metadata.kind: "+v.Value, "the annotation of score-k8s is read as kind")
+		d.out.Kind = v
+	default:
+		d.fail(v.Pos, at, "write metadata.kind instead", "%s is not known: expected Deployment or StatefulSet", shown(v.Value))
+	}
+}
+
+// podOwned is where the fields of a pod stand that are not passed on.
+func podOwned(name string) string {
+	switch name {
+	case "containers", "initContainers":
+		return "containers stand under containers; before says which come first"
+	case "volumes":
+		return "ask for a resource of type volume and mount it"
+	case "serviceAccountName", "serviceAccount", "automountServiceAccountToken":
+		return "see serviceAccount {name, existing, mountToken}"
+	case "securityContext":
+		return "it stands beside pod"
+	}
+	return ""
+}
+
+// jobOwned is where the fields of a Job stand that are not passed on.
+func jobOwned(name string) string {
+	switch name {
+	case "template", "jobTemplate", "selector":
+		return "further fields of the pod stand under pod"
+	case "schedule":
+		return "it stands beside job"
+	}
+	return ""
+}
+
+// replicas decodes a number, or {min, max, cpu, memory}.
+func (d *decoder) replicas(p part) *Replicas {
+	if !p.given() {
+		return nil
+	}
+	out := &Replicas{Pos: p.Pos, Min: 1}
+	if p.Kind == object.KindNumber {
+		n, _ := p.number(0, maxInt32)
+		out.Min, out.Max = n, n
+		return out
+	}
+	if p.Kind != object.KindMap {
+		p.fail("", "expected a number, or a map such as {min: 2, max: 10}, got a %s", p.Kind)
+		return nil
+	}
+	f := p.fields()
+	if n, ok := f.get("min").number(0, maxInt32); ok {
+		out.Min = n
+	}
+	if highest := f.get("max"); highest.given() {
+		n, ok := highest.number(1, maxInt32)
+		switch out.Max = n; {
+		case ok && n < out.Min:
+			highest.fail("", "max is %d, less than min, which is %d", n, out.Min)
+		case ok && out.Min == 0:
+			p.fail("write min: 1 or more", "an autoscaler keeps one pod at least")
+		}
+	}
+	for _, aim := range []struct {
+		name string
+		to   *int
+	}{{"cpu", &out.CPU}, {"memory", &out.Memory}} {
+		a := f.get(aim.name)
+		*aim.to, _ = a.number(1, maxAim)
+		if _, ok := p.Get("max"); a.given() && !ok {
+			a.fail("write max too", "an aim in percent of the request needs an autoscaler")
+		}
+	}
+	f.done(nil)
+	return out
+}
+
+// deploy decodes {strategy, canary}. A canary without a strategy asks for one;
+// an environment may switch it off by strategy: rolling.
+func (d *decoder) deploy(p part) Deploy {
+	if !p.given() {
+		return Deploy{}
+	}
+	out := Deploy{Pos: p.Pos}
+	f := p.fields()
+	if s := f.get("strategy"); s.given() {
+		out.Strategy = s.enum(StrategyRolling, StrategyCanary).Value
+	}
+	if c := f.get("canary"); c.given() {
+		out.Canary = c.canary()
+		if out.Strategy == "" {
+			out.Strategy = StrategyCanary
+		}
+	}
+	f.done(nil)
+	return out
+}
+
+func (p part) canary() Canary {
+	f := p.fields()
+	var out Canary
+	if i := f.get("interval"); i.given() {
+		out.Interval = i.text().Value
+		n, err := strconv.Atoi(strings.TrimRight(out.Interval, "ms"))
+		if len(strings.TrimRight(out.Interval, "ms")) != len(out.Interval)-1 || err != nil || n < 1 || out.Interval[0] == '+' {
+			i.fail("", "expected minutes or seconds, such as 1m or 30s")
+		}
+	}
+	out.Threshold, _ = f.get("threshold").number(1, maxInt32)
+	out.MaxWeight, _ = f.get("maxWeight").number(1, maxPercent)
+	step := f.get("stepWeight")
+	out.StepWeight, _ = step.number(1, maxPercent)
+	most := out.MaxWeight
+	if most == 0 {
+		most = defaultMaxWeight
+	}
+	switch {
+	case out.StepWeight > most:
+		step.fail("", "is %d, more than the highest weight, which is %d", out.StepWeight, most)
+	case out.StepWeight == 0 && most < defaultStepWeight:
+		p.fail("write stepWeight too", "the highest weight is %d, less than a step, which is %d where nothing is said", most, defaultStepWeight)
+	}
+	f.done(nil)
+	return out
+}
+
+// disruption decodes {minAvailable} or {maxUnavailable}: a number or a share.
+func (d *decoder) disruption(p part) object.Value {
+	if !p.given() || !p.is(object.KindMap) {
+		return object.Value{}
+	}
+	f := p.fields()
+	given := 0
+	for _, name := range []string{"minAvailable", "maxUnavailable"} {
+		v := f.get(name)
+		switch {
+		case !v.given():
+			continue
+		case v.Kind == object.KindString:
+			share, ok := strings.CutSuffix(v.Text, "%")
+			if n, err := strconv.Atoi(share); !ok || err != nil || n < 0 || n > maxPercent || share[0] == '+' {
+				v.fail("", "%s is no share: expected 0%% to 100%%", shown(v.Text))
+			}
+		default:
+			v.number(0, maxInt32)
+		}
+		given++
+	}
+	if given != 1 {
+		p.fail("", "expected one of minAvailable and maxUnavailable, got %d", given)
+	}
+	f.done(nil)
+	return withoutNull(p.Value)
+}
+
+// serviceAccount decodes a name, or {name, existing, annotations, mountToken}.
+func (d *decoder) serviceAccount(p part) ServiceAccount {
+	var out ServiceAccount
+	if !p.given() {
+		return out
+	}
+	name := p
+	if p.Kind == object.KindMap {
+		f := p.fields()
+		name = f.get("name")
+		existing, annotations := f.get("existing"), f.get("annotations")
+		out.Existing = existing.flag()
+		out.Annotations = annotations.pairs((&decoder{}).badKey, anything)
+		out.MountToken = f.get("mountToken").flag()
+		if out.Existing && len(out.Annotations) > 0 {
+			annotations.fail("annotate the account where it is made", "an account that exists already is left as it is")
+		}
+		f.done(nil)
+	}
+	if name.given() {
+		out.Name = name.filled()
+		if name.Text != "" && !subdomain(name.Text, 1) {
+			name.fail("", "%s is no name of a service account: expected a-z, 0-9, - and dots", shown(name.Text))
+		}
+	}
+	return out
+}
+
+// dependsOn decodes names of other specs.
+func (d *decoder) dependsOn(p part) {
+	if !p.given() {
+		return
+	}
+	for _, item := range p.items() {
+		t := item.text()
+		switch {
+		case item.Kind != object.KindString:
+		case len(t.Value) > labelLength || spec.CheckName(t.Value) != nil:
+			item.fail("", "%s is no name of a spec", shown(t.Value))
+		case t.Value == d.out.Name.Value:
+			item.fail("", "%q is this workload itself", t.Value)
+		case slices.ContainsFunc(d.out.DependsOn, func(o Text) bool { return o.Value == t.Value }):
+			item.fail("", "%q is written twice", t.Value)
+		default:
+			d.out.DependsOn = append(d.out.DependsOn, t)
+		}
+	}
+}
+
+// kinds checks what goes with the kind of the workload.
+func (d *decoder) kinds() {
+	kind, root := d.out.Kind.Value, "spec"
+	if d.doc.Score {
+		root = "metadata"
+	}
+	at := func(name string) *place {
+		return &place{up: &place{step: object.Field(root)}, step: object.Field(name)}
+	}
+	job := kind == KindJob || kind == KindCronJob
+	if kind == KindCronJob && !d.out.Schedule.Pos.IsValid() {
+		d.fail(d.out.Kind.Pos, at("schedule"), `write schedule: "0 3 * * *", or the one that it is`, "is missing: a CronJob has one")
+	}
+	if d.out.Schedule.Pos.IsValid() && kind != KindCronJob {
+		d.fail(d.out.Schedule.Pos, at("schedule"), "write kind: CronJob", "only a CronJob has a schedule")
+	}
+	if d.out.Job.Kind != object.KindNone && !job {
+		d.fail(d.out.Job.Pos, at("job"), "write kind: Job or kind: CronJob", "only a Job or a CronJob has it")
+	}
+	if job && d.out.Replicas != nil {
+		d.fail(d.out.Replicas.Pos, at("replicas"), "see job: {parallelism: …}", "a %s has no replicas", kind)
+	}
+	if job && d.out.Disruption.Kind != object.KindNone {
+		d.fail(d.out.Disruption.Pos, at("disruption"), "take it away", "a %s has no disruption budget", kind)
+	}
+	if d.out.Deploy.Strategy == StrategyCanary && kind != "" && kind != KindDeployment {
+		d.fail(d.out.Deploy.Pos, at("deploy"), "write strategy: rolling", "only a Deployment has canaries, and this is a %s", kind)
+	}
+}

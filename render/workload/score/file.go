@@ -1,0 +1,263 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"encoding/base64"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// The limits of files.
+const (
+	// maxFile is how many bytes a ConfigMap or a Secret takes.
+	maxFile = 1 << 20
+	// maxPath is how long a path of Linux may be.
+	maxPath = 4096
+)
+
+// target is something that is put at a path of a container.
+type target struct {
+	entry
+	// path is absolute and has no superfluous parts; "" where it is wrong.
+	path string
+}
+
+// wrong reports a mistake at the path of t.
+func (t target) wrong(hint, format string, args ...any) {
+	t.decoder.fail(t.namePos, t.at, hint, format, args...)
+}
+
+// mounts decodes the files and the volumes of a container, and checks that they
+// do not stand in each other's way.
+func (e entry) mounts(f *fields) ([]File, []Mount) {
+	files, volumes := f.get("files").targets(), f.get("volumes").targets()
+	taken := make(map[string]object.Pos, len(files))
+	var (
+		outFiles  []File
+		outMounts []Mount
+	)
+	for _, t := range files {
+		outFiles = append(outFiles, t.file())
+		if t.path != "" && strings.HasSuffix(t.name, "/") {
+			t.wrong("write the path of the file", "%s is a folder", shown(t.name))
+		}
+		t.once(taken)
+	}
+	isFile := make(map[string]bool, len(files))
+	for _, t := range files {
+		isFile[t.path] = t.path != ""
+	}
+	for _, t := range volumes {
+		outMounts = append(outMounts, t.mount())
+		t.once(taken)
+	}
+	for _, t := range append(slices.Clone(files), volumes...) {
+		for up := path.Dir(t.path); len(up) > 1; up = path.Dir(up) {
+			if isFile[up] {
+				t.wrong("", "%s is below %s, which is a file", shown(t.path), shown(up))
+				break
+			}
+		}
+	}
+	slices.SortFunc(outFiles, func(a, b File) int { return strings.Compare(a.Target, b.Target) })
+	slices.SortFunc(outMounts, func(a, b Mount) int { return strings.Compare(a.Target, b.Target) })
+	return outFiles, outMounts
+}
+
+// once refuses a second thing at one path.
+func (t target) once(taken map[string]object.Pos) {
+	if t.path == "" {
+		return
+	}
+	if first, twice := taken[t.path]; twice {
+		t.wrong("", "a second file or volume is at %s; the first is in line %d", shown(t.path), first.Line)
+		return
+	}
+	taken[t.path] = t.namePos
+}
+
+// targets are the entries of a map from path to file or volume. Older files have
+// a list instead.
+func (p part) targets() []target {
+	if !p.given() {
+		return nil
+	}
+	var out []target
+	if p.Kind != object.KindList {
+		for _, e := range p.entries() {
+			t := target{entry: e}
+			t.path = e.absolute(e.namePos, e.at, e.name)
+			if same, ok := e.Get("target"); ok && same.Text != e.name {
+				e.decoder.fail(same.Pos, e.field("target"), "take target away", "differs from the path that it stands at")
+			}
+			out = append(out, t)
+		}
+		return out
+	}
+	p.warn("write a map from path to what is there", "a list is the form of older files")
+	for _, item := range p.items() {
+		f := item.fields()
+		at := f.need("target", "write target: /path/in/the/container")
+		t := target{entry: entry{part: item, name: at.text().Value, namePos: at.Pos}}
+		if at.given() {
+			t.path = p.absolute(at.Pos, at.at, at.Text)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// absolute checks a path in a container.
+func (d *decoder) absolute(pos object.Pos, at *place, name string) string {
+	bad, hint := "", ""
+	clean := path.Clean(name)
+	switch {
+	case name == "":
+		bad = "must not be empty"
+	case len(name) > maxPath:
+		bad = "is longer than the " + strconv.Itoa(maxPath) + " bytes that a path may have"
+	case name[0] != '/':
+		bad, hint = "is relative: expected a path from the root of the container", "write "+shown(path.Clean("/"+name))
+	case slices.Contains(strings.Split(name, "/"), ".."):
+		bad, hint = `may not hold ".."`, "write "+shown(clean)
+	case clean == "/":
+		bad = "is the root of the container"
+	case strings.ContainsAny(name, ":\x00\n"):
+		bad = "may not hold a colon, a line break or a zero byte"
+	default:
+		return clean
+	}
+	d.fail(pos, at, hint, "%s %s", shown(name), bad)
+	return ""
+}
+
+// file decodes one file.
+func (t target) file() File {
+	f := t.fields()
+	f.known = append(f.known, "target")
+	out := File{Target: t.path, Pos: t.namePos}
+	given := 0
+	if p := f.get("content"); p.given() {
+		given++
+		out.Content, out.Indent = p.content()
+	}
+	if p := f.get("binaryContent"); p.given() {
+		given++
+		out.Binary = p.base64()
+	}
+	if p := f.get("source"); p.given() {
+		given++
+		source := p.filled()
+		if strings.HasPrefix(source.Value, "/") {
+			p.fail("", "%s is absolute: expected a path relative to the document", shown(source.Value))
+		}
+		out.Source = &source
+	}
+	if p := f.get("mode"); p.given() {
+		out.Mode, out.ModePos = p.mode(), p.Pos
+	}
+	out.NoExpand = f.get("noExpand").flag()
+	if given != 1 && f.given() {
+		t.wrong("", "a file has one of content, binaryContent and source, got %d", given)
+	}
+	f.done(nil)
+	if n := max(len(out.Binary), len(out.text())); n > maxFile {
+		t.wrong("put large data into an image or a volume", "%s has %d bytes, more than the %d that a ConfigMap takes", shown(t.name), n, maxFile)
+	}
+	return out
+}
+
+func (f File) text() string {
+	if f.Content == nil {
+		return ""
+	}
+	return f.Content.Value
+}
+
+// content decodes the text of a file. Older files have a list of lines.
+func (p part) content() (text *Text, indent int) {
+	if p.Kind == object.KindList {
+		p.warn("write a block scalar: content: |", "a list of lines is the form of older files")
+		lines := make([]string, 0, len(p.Items))
+		for _, item := range p.items() {
+			lines = append(lines, item.text().Value)
+		}
+		out := Text{Value: strings.Join(lines, "\n"), Pos: p.Pos}
+		if len(p.Items) > 0 {
+			out.Pos = p.Items[0].Pos
+		}
+		return &out, 0
+	}
+	out := p.text()
+	if b, ok := p.doc.Blocks[p.Pos]; ok {
+		out.Pos, indent = b.Pos, b.Indent
+	}
+	return &out, indent
+}
+
+// base64 decodes the content of a file that is no text.
+func (p part) base64() []byte {
+	t := p.text()
+	out, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(t.Value), ""))
+	if err != nil {
+		p.fail("write the content in base64 (RFC 4648), or use content for text", "is no base64")
+	}
+	if out == nil {
+		out = []byte{}
+	}
+	return out
+}
+
+// mode decodes permission bits in octal digits.
+func (p part) mode() *int {
+	const (
+		hint   = `write three octal digits in quotes, such as "0644"`
+		digits = 3
+		octal  = 8
+	)
+	if p.Kind != object.KindString {
+		p.fail(hint, "expected a string, got a %s", p.Kind)
+		return nil
+	}
+	text := strings.TrimPrefix(p.Text, "0")
+	if len(p.Text) == digits {
+		text = p.Text
+	}
+	n, err := strconv.ParseUint(text, octal, 16)
+	if err != nil || len(text) != digits {
+		p.fail(hint, "%s is no mode", shown(p.Text))
+		return nil
+	}
+	mode := int(n) //nolint:gosec // three octal digits fit
+	return &mode
+}
+
+// mount decodes one volume.
+func (t target) mount() Mount {
+	f := t.fields()
+	f.known = append(f.known, "target")
+	out := Mount{Target: t.path, Pos: t.namePos}
+	if p := f.need("source", "write source: ${resources.NAME}"); p.given() {
+		out.Source = p.filled()
+	}
+	if p := f.get("path"); p.given() {
+		out.Path = p.text()
+		if strings.HasPrefix(p.Text, "/") || slices.Contains(strings.Split(p.Text, "/"), "..") {
+			p.fail("", `%s must be relative to the volume, without ".."`, shown(p.Text))
+		}
+	}
+	out.ReadOnly = f.get("readOnly").flag()
+	if old, ok := t.Get("read_only"); ok && old.Kind == object.KindBool {
+		p := f.get("read_only")
+		p.warn("write readOnly", "read_only is the name of older files")
+		out.ReadOnly = p.flag()
+	}
+	f.done(nil)
+	return out
+}

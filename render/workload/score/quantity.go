@@ -1,0 +1,145 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// quantities decodes amounts of cpu, memory and others.
+func (p part) quantities() []Pair {
+	if !p.given() {
+		return nil
+	}
+	var out []Pair
+	for _, e := range p.entries() {
+		if e.doc.Score && e.name != "cpu" && e.name != "memory" {
+			e.decoder.fail(e.namePos, e.at, e.suggest(e.name, []string{"cpu", "memory"}), "unknown field %s", shown(e.name))
+			continue
+		}
+		if bad := (&decoder{}).badKey(e.name); bad != "" {
+			e.decoder.fail(e.namePos, e.at, "", "%s %s", shown(e.name), bad)
+		}
+		out = append(out, Pair{Name: e.name, NamePos: e.namePos, Value: e.quantity()})
+	}
+	slices.SortFunc(out, comparePairs)
+	return out
+}
+
+// quantity decodes one amount. What comes out is one that Kubernetes takes:
+// memory in whole bytes, and a cpu with a digit before the point.
+func (e entry) quantity() Text {
+	t := Text{Pos: e.Pos}
+	switch {
+	case e.Kind == object.KindNumber && !e.doc.Score:
+		t.Value = e.Text
+	case e.Kind == object.KindNumber:
+		t.Value = e.Text
+		e.warn("write "+strconv.Quote(e.Text), "expected a string, got a number")
+	default:
+		t = e.text()
+	}
+	if e.Kind != object.KindNumber && e.Kind != object.KindString {
+		return t
+	}
+	if e.name == "cpu" && strings.HasPrefix(t.Value, ".") && e.doc.Score {
+		e.warn("write "+strconv.Quote("0"+t.Value), "an amount of cpu begins with a digit")
+		t.Value = "0" + t.Value
+	}
+	if bad, hint := e.badQuantity(t.Value); bad != "" {
+		e.fail(hint, "%s %s", shown(t.Value), bad)
+		return t
+	}
+	q, err := resource.ParseQuantity(t.Value)
+	switch {
+	case err != nil:
+		e.fail("", "%s is no quantity: expected one such as %s", shown(t.Value), example(e.name))
+	case q.Sign() < 0:
+		e.fail("", "%s is less than nothing", shown(t.Value))
+	case e.name == "memory":
+		t.Value = e.bytes(t.Value, q)
+	}
+	return t
+}
+
+// bytes is an amount of memory in whole bytes, rounded up.
+func (e entry) bytes(text string, q resource.Quantity) string {
+	const little = 1 << 20
+	if n := q.Value(); n < little && !q.IsZero() {
+		e.warn("write a unit, such as "+example("memory"), "%d bytes are hardly enough for a container", n)
+	}
+	if !strings.Contains(text, ".") {
+		return text
+	}
+	if whole := resource.NewQuantity(q.Value(), q.Format); whole.Cmp(q) != 0 {
+		return strconv.FormatInt(q.Value(), 10)
+	}
+	return text
+}
+
+// example is an amount of what name is.
+func example(name string) string {
+	if name == "cpu" {
+		return `"500m" or "0.5"`
+	}
+	return `"128Mi"`
+}
+
+// badQuantity says what is wrong with an amount by the rules of Score, and where
+// Kubernetes does not take what Score does.
+func (e entry) badQuantity(text string) (bad, hint string) {
+	digits := strings.TrimLeft(text, digit)
+	number := text[:len(text)-len(digits)]
+	unit := strings.TrimLeft(text, digit+".")
+	if e.name == "memory" && unit == "K" {
+		n := strings.TrimSuffix(text, "K")
+		return "is no quantity of Kubernetes", "write " + strconv.Quote(n+"k") + " or " + strconv.Quote(n+"Ki")
+	}
+	if e.name == "memory" && unit == "m" {
+		n := strings.TrimSuffix(text, "m")
+		return "is in thousandths of a byte", "write " + strconv.Quote(n+"M") + " or " + strconv.Quote(n+"Mi")
+	}
+	if !e.doc.Score {
+		return "", ""
+	}
+	point, fraction := false, ""
+	if rest, ok := strings.CutPrefix(digits, "."); ok {
+		fraction = rest[:len(rest)-len(strings.TrimLeft(rest, digit))]
+		point, digits = true, rest[len(fraction):]
+	}
+	ok := number != "" && (!point || fraction != "")
+	if e.name == "cpu" {
+		ok = ok && (digits == "" || digits == "m" && !point)
+		hint = "expected whole or fractional cpus, or thousandths: " + example("cpu")
+	} else {
+		ok = ok && (number[0] != '0' || number == "0" && point) &&
+			slices.Contains([]string{"", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}, digits)
+		hint = "expected bytes with an optional unit: " + example("memory")
+	}
+	if ok {
+		return "", ""
+	}
+	return "is no amount of " + e.name, hint
+}
+
+// within checks that nothing asks for more than it may have.
+func (p part) within(requests, limits []Pair) {
+	for _, r := range requests {
+		i, found := slices.BinarySearchFunc(limits, r, comparePairs)
+		if !found {
+			continue
+		}
+		request, err := resource.ParseQuantity(r.Value.Value)
+		limit, other := resource.ParseQuantity(limits[i].Value.Value)
+		if err == nil && other == nil && request.Cmp(limit) > 0 {
+			p.decoder.fail(r.Value.Pos, p.field(r.Name), "", "%s is more than the limit, which is %s", shown(r.Value.Value), shown(limits[i].Value.Value))
+		}
+	}
+}

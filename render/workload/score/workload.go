@@ -1,0 +1,240 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Text is text with the place where a user wrote it. The zero value means that
+// nothing was written.
+type Text struct {
+	Value string
+	Pos   object.Pos
+}
+
+// Pair is a name with text.
+type Pair struct {
+	Name    string
+	NamePos object.Pos
+	Value   Text
+}
+
+// The kinds of Kubernetes object that a workload can become.
+const (
+	KindDeployment  = "Deployment"
+	KindStatefulSet = "StatefulSet"
+	KindJob         = "Job"
+	KindCronJob     = "CronJob"
+)
+
+// Workload is a workload spec: a Score file or a Workload document of ours,
+// decoded, defaulted where Score defines a default, and valid by itself.
+type Workload struct {
+	// Name is a DNS label of 2 to 63 letters (1 to 63 in a Workload of ours).
+	Name Text
+	// Namespace is "" where it is that of the project's context.
+	Namespace Text
+	// Environment is the environment that the document is for, "" where it is
+	// for all.
+	Environment Text
+	Pos         object.Pos
+	// Score says that the document is a Score file.
+	Score bool
+	// Metadata is what ${metadata…} reaches: the metadata of the document.
+	Metadata object.Value
+
+	// Annotations stand on the workload object and on its pods, Labels on every
+	// object and on the pods, PodAnnotations on the pods alone. Sorted by name.
+	Annotations    []Pair
+	Labels         []Pair
+	PodAnnotations []Pair
+
+	// Kind is one of the Kind constants; "" where nobody said, so that claims
+	// decide between Deployment and StatefulSet.
+	Kind Text
+	// Schedule is the cron expression of a CronJob.
+	Schedule Text
+	// Containers and Resources are sorted by name; a valid workload has at least
+	// one container.
+	Containers []Container
+	Resources  []Resource
+	// Ports are those of the service, sorted by name.
+	Ports []Port
+
+	// Replicas is nil where nobody said.
+	Replicas *Replicas
+	Deploy   Deploy
+	// Disruption is what stands below disruption (minAvailable or
+	// maxUnavailable), KindNone where there is nothing.
+	Disruption     object.Value
+	ServiceAccount ServiceAccount
+	// SecurityContext is that of the pod, in the shape of the Kubernetes API;
+	// KindNone where it was not given.
+	SecurityContext object.Value
+	// Pod and Job hold further fields of the spec of the pod, and of that of the
+	// Job or CronJob, in the shape of the Kubernetes API.
+	Pod object.Value
+	Job object.Value
+	// DependsOn names other specs of the project whose nodes come first.
+	DependsOn []Text
+}
+
+// Container is one container of a workload.
+type Container struct {
+	Name string
+	Pos  object.Pos
+	// Image is "." where it is given at deployment.
+	Image   Text
+	Command []Text
+	Args    []Text
+	// Variables are sorted by name; values are not expanded yet.
+	Variables []Pair
+	// Files and Volumes are sorted by target.
+	Files   []File
+	Volumes []Mount
+	// Before are the containers that wait for this one, sorted by name.
+	Before []Before
+	// Requests and Limits hold cpu and memory (and what else a Workload of ours
+	// names), sorted by name. Values are valid quantities of Kubernetes.
+	Requests []Pair
+	Limits   []Pair
+	// LivenessProbe, ReadinessProbe and StartupProbe have the shape of the
+	// Kubernetes API, with timing; KindNone where there is none.
+	LivenessProbe  object.Value
+	ReadinessProbe object.Value
+	StartupProbe   object.Value
+	// SecurityContext has the shape of the Kubernetes API.
+	SecurityContext object.Value
+	// Further holds further fields of the container in the shape of the
+	// Kubernetes API (imagePullPolicy, workingDir, lifecycle, …).
+	Further object.Value
+}
+
+// File is a file of a container. Exactly one of Content, Binary and Source is
+// given.
+type File struct {
+	// Target is the absolute path in the container.
+	Target string
+	Pos    object.Pos
+	// Content is text that is expanded unless NoExpand.
+	Content *Text
+	// Indent is how many columns each line of Content is indented by in the
+	// document, for places inside of it; Content.Pos is the place of its first
+	// character.
+	Indent int
+	// Binary is taken as it is.
+	Binary []byte
+	// Source is a path relative to the document.
+	Source *Text
+	// Mode has the permission bits, nil where they were not given.
+	Mode     *int
+	ModePos  object.Pos
+	NoExpand bool
+}
+
+// Mount is a volume that is mounted into a container.
+type Mount struct {
+	// Target is the absolute path in the container.
+	Target string
+	Pos    object.Pos
+	// Source names a volume resource, with a placeholder or by its name.
+	Source   Text
+	Path     Text
+	ReadOnly bool
+}
+
+// What a container that comes before another must be.
+const (
+	ReadyStarted  = "started"
+	ReadyHealthy  = "healthy"
+	ReadyComplete = "complete"
+)
+
+// Before says that the container that holds it comes before another one.
+type Before struct {
+	Container string
+	Pos       object.Pos
+	// Ready is one of the Ready constants.
+	Ready string
+}
+
+// Port is a port of the service.
+type Port struct {
+	Name string
+	Pos  object.Pos
+	// Port is that of the service, Target that of the container: the same where
+	// only one is given. 1 to 65535.
+	Port   int
+	Target int
+	// Protocol is TCP or UDP.
+	Protocol string
+}
+
+// Directions of a resource.
+const (
+	DirectionOutbound = "outbound"
+	DirectionInbound  = "inbound"
+)
+
+// Resource is something that a workload needs.
+type Resource struct {
+	Name string
+	Pos  object.Pos
+	Type Text
+	// Class is "" where it was not given: the class is then "default".
+	Class Text
+	// ID is "" where the resource is not shared.
+	ID Text
+	// Metadata and Params are maps, or KindNone; Params may hold placeholders.
+	Metadata object.Value
+	Params   object.Value
+	// Direction is one of the Direction constants, "" where it was not given.
+	Direction Text
+	// Wait says that the workload waits until the resource, or the other
+	// workload, is ready: a service opens a wave only then.
+	Wait bool
+}
+
+// Replicas says how many pods run. Max of 0, or equal to Min, is a fixed number.
+type Replicas struct {
+	Pos      object.Pos
+	Min, Max int
+	// CPU and Memory are the aims of the autoscaler in percent of the request; 0
+	// means not given (80 % of the CPU where neither is).
+	CPU, Memory int
+}
+
+// Strategies of deployment.
+const (
+	StrategyRolling = "rolling"
+	StrategyCanary  = "canary"
+)
+
+// Deploy says how a new version comes in.
+type Deploy struct {
+	Pos object.Pos
+	// Strategy is one of the Strategy constants, "" where it was not given.
+	Strategy string
+	Canary   Canary
+}
+
+// Canary says how a canary release goes on; the zero value means Ropewalk's own
+// defaults (interval 1m, threshold 5, maxWeight 50, stepWeight 10).
+type Canary struct {
+	// Interval is a duration in minutes or seconds, such as 1m or 30s.
+	Interval                         string
+	Threshold, MaxWeight, StepWeight int
+}
+
+// ServiceAccount is the account of the pods.
+type ServiceAccount struct {
+	// Name is that of the workload where it is "".
+	Name        Text
+	Annotations []Pair
+	// Existing says that the account is there already and is not made.
+	Existing bool
+	// MountToken lets the pods call the Kubernetes API.
+	MountToken bool
+}

@@ -1,0 +1,68 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// Source is a workload with all that its compilation needs.
+type Source struct {
+	Spec score.Workload
+	// Files holds the content of the source files by the path as written.
+	Files map[string][]byte
+	// Context is that of the workload: its own name, and its own namespace where
+	// it names one.
+	Context object.Context
+}
+
+// Provisioner is one entry of a catalog.
+type Provisioner struct {
+	// Module is the place of its module in the project's list, and Index its own
+	// place in that module.
+	Module, Index int
+	Type          string
+	// Class and ID are "" where every class or id is meant.
+	Class, ID string
+}
+
+// Request asks one module of provisioners for resources.
+type Request struct {
+	// Module is the place of the module in the project's list.
+	Module int
+	// Context is that of the workload that owns the resources: the one that is
+	// compiled, or the first of those that share them. It is to be evaluated with
+	// this one, and the ids of nodes begin with its name, so that what is shared
+	// is the same whoever asks.
+	Context object.Context
+	// Input is the input of the module (schema.#Requests). Its parts have the
+	// places of what the user wrote.
+	Input object.Value
+	// Resources are the keys of Input.resources, sorted.
+	Resources []string
+
+	owner *member
+}
+
+// Answer is what a module made of one resource.
+type Answer struct {
+	// Result is the provisioner with everything filled in but its graph, as
+	// JSON: outputs, sensitive, volume, claim, workload, after.
+	Result []byte
+	// Nodes are the objects of the resource.
+	Nodes []*object.Node
+}
+
+// Compiled is a workload in the form that the module takes that makes its
+// objects.
+type Compiled struct {
+	// Input of the module; its parts have the places of what the user wrote.
+	Input object.Value
+	// Nodes are the objects of the resources that this workload owns.
+	Nodes []*object.Node
+	// Whole says that every resource that the workload needs was made. Where it
+	// was not, Input lacks the texts that need it.
+	Whole bool
+}
