@@ -21,6 +21,7 @@ import (
 func BenchmarkRenderWarm(b *testing.B) {
 	for _, name := range []string{
 		"webservice/minimal", "webservice/typical", "webservice/everything", "database/postgres",
+		"workload/plain", "workload/everything",
 	} {
 		b.Run(name, func(b *testing.B) { renderWarm(b, goldenRequest(b, name)) })
 	}
