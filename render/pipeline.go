@@ -37,6 +37,7 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	req.Specs = slices.Clone(req.Specs)
 	nodes, broken, mistakes, err := r.evaluate(ctx, req)
 	if err != nil {
 		return Result{}, err
@@ -66,7 +67,7 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 		return Result{}, mistakes
 	}
 	return Result{
-		Files: written.Files, Plan: plan, Layers: written.Layers,
+		Files: written.Files, Plan: plan, Layers: written.Layers, Specs: req.Specs,
 		Warnings: mistakes, Sources: sources(req.Specs),
 	}, nil
 }
@@ -116,7 +117,8 @@ func sources(specs []Spec) []Source {
 		out = append(append(out, s.Source), s.Policies...)
 	}
 	slices.SortStableFunc(out, func(a, b Source) int {
-		return cmp.Or(cmp.Compare(a.Spec, b.Spec), cmp.Compare(a.Policy, b.Policy))
+		return cmp.Or(cmp.Compare(a.Spec, b.Spec), cmp.Compare(a.Policy, b.Policy),
+			cmp.Compare(a.Provisioners, b.Provisioners))
 	})
 	return out
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload"
 )
 
 // Error is one mistake of one user at one place.
@@ -22,8 +24,10 @@ type Errors = object.Errors
 type Request struct {
 	// Specs are evaluated on their own, in any order.
 	Specs []Spec
-	Emit  emit.Options
-	Check check.Options
+	// Workloads is what those of Specs have in common that are workloads.
+	Workloads Workloads
+	Emit      emit.Options
+	Check     check.Options
 	// Strict turns warnings of the order and of the dialect into errors.
 	Strict bool
 	// Parallel is how many specs are evaluated at once; 1 where zero.
@@ -39,16 +43,44 @@ type Request struct {
 	Progress func(done, all int)
 }
 
+// Workloads is what the workloads of a project have in common.
+type Workloads struct {
+	// Config says how they are compiled. Its modules are not read: they are
+	// fetched already.
+	Config spec.Workloads
+	// Provisioners are asked in this order.
+	Provisioners []Provisioners
+}
+
+// Provisioners is a module of provisioners.
+type Provisioners struct {
+	// Name of the module, for messages.
+	Name   string
+	Module evaluate.Module
+	// Pos is the place that names the module, not valid where it is ours.
+	Pos object.Pos
+}
+
 // Spec is one spec of a request, with its module fetched.
 type Spec struct {
-	Evaluate  evaluate.Request
+	Evaluate evaluate.Request
+	// Workload is set where the spec is a workload. The module of Evaluate then
+	// makes its objects, and its input is what the workload compiles to: the input
+	// of the request, which is the document, is only what tells two requests
+	// apart.
+	Workload  *workload.Source
 	DependsOn []graph.SpecDependency
 	// Adopt is the default of the nodes' apply.adopt; "" where not given.
 	Adopt string
 	// Source says where the module came from, for provenance, and Policies where
-	// those of its policies did.
+	// those of its policies and provisioners did.
 	Source   Source
 	Policies []Source
+
+	// asked are the requests to provisioners, and made is which of them made a
+	// node.
+	asked []*evaluate.Request
+	made  map[object.ID]*evaluate.Request
 }
 
 // Source is the provenance of a module.
@@ -56,9 +88,12 @@ type Source struct {
 	Spec string `json:"spec"`
 	// Policy is the name of the policy that the module is; "" for the module of
 	// the spec.
-	Policy   string `json:"policy,omitempty"`
-	Origin   string `json:"origin"`
-	Revision string `json:"revision,omitempty"`
+	Policy string `json:"policy,omitempty"`
+	// Provisioners is the name of the module of provisioners that it is; "" where
+	// it is none.
+	Provisioners string `json:"provisioners,omitempty"`
+	Origin       string `json:"origin"`
+	Revision     string `json:"revision,omitempty"`
 	// Pinned is a reference that always leads to this revision, "" where there
 	// is none.
 	Pinned string `json:"pinned,omitempty"`
@@ -70,7 +105,9 @@ type Source struct {
 type Result struct {
 	Files []emit.File
 	// Plan holds the graph and its waves.
-	Plan   *order.Plan
+	Plan *order.Plan
+	// Specs are those of the request, workloads with what they compiled to.
+	Specs  []Spec
 	Layers []emit.Layer
 	// Warnings are in the order of their positions.
 	Warnings Errors

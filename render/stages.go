@@ -23,6 +23,11 @@ import (
 func (r Renderer) evaluate(ctx context.Context, req Request) (
 	nodes []*object.Node, broken []string, mistakes Errors, err error,
 ) {
+	joined, err := r.join(ctx, req)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	mistakes = joined.mistakes
 	results := make([]evaluate.Result, len(req.Specs))
 	failed := make([]error, len(req.Specs))
 	var done atomic.Int64
@@ -30,7 +35,7 @@ func (r Renderer) evaluate(ctx context.Context, req Request) (
 		if failed[i] = ctx.Err(); failed[i] != nil {
 			return
 		}
-		results[i], failed[i] = r.Evaluator.Evaluate(ctx, req.Specs[i].Evaluate)
+		results[i], failed[i] = r.spec(ctx, &req.Specs[i], joined)
 		if n := done.Add(1); req.Progress != nil {
 			req.Progress(int(n), len(req.Specs))
 		}
@@ -41,6 +46,9 @@ func (r Renderer) evaluate(ctx context.Context, req Request) (
 				return nil, nil, nil, failed[i]
 			}
 			broken = append(broken, s.Evaluate.Spec)
+			if errors.Is(failed[i], errSaid) {
+				continue
+			}
 			mistakes = append(mistakes, object.AsErrors(failed[i], object.StageEvaluate)...)
 			continue
 		}
@@ -173,7 +181,7 @@ func (r Renderer) trace(ctx context.Context, s Spec, queries []evaluate.Query) (
 	if len(queries) == 0 {
 		return nil, nil
 	}
-	origins, err := r.Evaluator.Trace(ctx, s.Evaluate, queries)
+	origins, err := r.Trace(ctx, s, queries)
 	if errors.Is(err, context.Canceled) {
 		return nil, err
 	}
@@ -183,6 +191,37 @@ func (r Renderer) trace(ctx context.Context, s Spec, queries []evaluate.Query) (
 		origins = make([]evaluate.Origin, len(queries))
 	}
 	return slices.Clone(origins), nil
+}
+
+// Trace tells where parts of the objects of a spec come from; s is one of
+// [Result.Specs]. Origins are in the order of the queries; one that is not known
+// is zero.
+func (r Renderer) Trace(ctx context.Context, s Spec, queries []evaluate.Query) ([]evaluate.Origin, error) {
+	if len(s.made) == 0 {
+		return r.Evaluator.Trace(ctx, s.Evaluate, queries)
+	}
+	out := make([]evaluate.Origin, len(queries))
+	for _, request := range slices.Concat([]*evaluate.Request{&s.Evaluate}, s.asked) {
+		var asked []evaluate.Query
+		var at []int
+		for i, q := range queries {
+			made, ok := s.made[q.Node]
+			if ok && made == request || !ok && request == &s.Evaluate {
+				asked, at = append(asked, q), append(at, i)
+			}
+		}
+		if len(asked) == 0 {
+			continue
+		}
+		origins, err := r.Evaluator.Trace(ctx, *request, asked)
+		if err != nil {
+			return nil, err
+		}
+		for i, o := range origins {
+			out[at[i]] = o
+		}
+	}
+	return out, nil
 }
 
 // embedded is how the labels of modules begin that come with Ropewalk.
@@ -205,7 +244,7 @@ func place(e *Error, s Spec, origin evaluate.Origin) {
 	}
 	if origin.Module.IsValid() {
 		text := "the module writes it here"
-		if len(origin.InputPath) > 0 {
+		if len(origin.InputPath) > 0 && s.Workload == nil {
 			path := s.Evaluate.InputPath.Append(origin.InputPath...)
 			text = fmt.Sprintf("the module writes it here, from %s", path)
 		}

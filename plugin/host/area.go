@@ -213,6 +213,3 @@ func matches(pattern, name string) (bool, error) {
 	}
 	return matches(rest, tail)
 }
-
-// mentionsUs reports whether a file may hold a spec or a project.
-func mentionsUs(data []byte) bool { return bytes.Contains(data, []byte("ropewalk.dev/")) }

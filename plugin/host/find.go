@@ -234,7 +234,7 @@ func (f *finding) found(a *area, name string) bool {
 		f.fail(object.Pos{File: a.display(name)}, "", err)
 		return false
 	}
-	ours := mentionsUs(data)
+	ours := spec.Mentions(data)
 	if ours || bytes.Contains(data, []byte("ConfigMap")) {
 		f.add(spec.File{Name: a.display(name), Data: data, Found: true}, place{a, path.Dir(name)})
 	}

@@ -66,6 +66,10 @@ type Options struct {
 	// [SPEC:]PATH=VALUE, see [spec.ParseSet]. SPEC may be left out where there
 	// is one spec.
 	Set []string
+	// Images are images for containers of workloads that name none of their own
+	// (image: .), and for those that are named: IMAGE, SPEC=IMAGE or
+	// SPEC/CONTAINER=IMAGE.
+	Images []string
 	// Context wins over project and environment; "" means not given.
 	Context spec.Context
 	// CRDs are directories and files of CustomResourceDefinitions to check

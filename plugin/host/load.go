@@ -4,6 +4,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,6 +71,9 @@ type loading struct {
 	policies []spec.Policy
 	// projectUses are the policies of the project, with their modules.
 	projectUses []use
+	// whole is the project, and config what it says of workloads.
+	whole  spec.Project
+	config spec.Workloads
 }
 
 // project is the project with its environment, and the parts of the request
@@ -78,11 +82,7 @@ func (l *loading) project() Loaded {
 	p, err := l.docs.OneProject()
 	l.errs = append(l.errs, object.AsErrors(err, object.StageSpec)...)
 	l.strayProject(p)
-	for _, t := range l.docs.Transforms {
-		if t.Name != "" && !slices.Contains(l.overlays.names, t.Name) {
-			l.overlays.names = append(l.overlays.names, t.Name)
-		}
-	}
+	l.overlays.names = names(l.docs)
 	l.overlays.unsure = l.docs.Incomplete || len(l.files) == 0
 	ctx, inputs, err := p.Overlay(l.opts.Environment, l.overlays.names)
 	for _, e := range object.AsErrors(err, object.StageSpec) {
@@ -95,7 +95,7 @@ func (l *loading) project() Loaded {
 	l.overlays.lost = l.opts.Environment != "" && !known
 	l.checkContext(l.opts.Context)
 	p.Context = defaults(ctx.Merge(l.opts.Context), l.opts.Emit.Dialect)
-	l.context, l.inputs, l.policies = p.Context, inputs, p.Policies
+	l.whole, l.context, l.inputs, l.policies = p, p.Context, inputs, p.Policies
 	out := Loaded{Name: p.Name, Project: p, Texts: map[string][]byte{}}
 	if out.Name == "" {
 		out.Name = nameOf(l.overlays.names)
@@ -160,6 +160,11 @@ func (l *loading) dependencies(req *render.Request) {
 		whole[s.Evaluate.Spec] = true
 	}
 	broken := map[string]bool{}
+	for _, w := range l.docs.Workloads {
+		if !whole[w.Name] && w.Name != "" {
+			broken[w.Name] = true
+		}
+	}
 	for _, t := range l.docs.Transforms {
 		if !whole[t.Name] && t.Name != "" {
 			broken[t.Name] = true
@@ -201,6 +206,10 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 			all = append(all, u.wanted)
 		}
 	}
+	shared, wholeWorkloads := l.workloadModules()
+	for _, u := range shared {
+		all = append(all, u.wanted)
+	}
 	if err := l.modules.fetch(ctx, all); err != nil {
 		return err
 	}
@@ -214,7 +223,32 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 			out.Request.Check.AllowSecrets[t.Name] = t.AllowSecrets
 		}
 	}
+	if ok && wholeWorkloads {
+		l.workloads(out, shared, policies)
+	}
+	slices.SortStableFunc(out.Request.Specs, func(a, b render.Spec) int {
+		return strings.Compare(a.Evaluate.Spec, b.Evaluate.Spec)
+	})
 	return nil
+}
+
+// names are the names of all specs, each once, in the order of the documents.
+func names(docs spec.Documents) []string {
+	var out []string
+	seen := map[string]bool{"": true}
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	for _, t := range docs.Transforms {
+		add(t.Name)
+	}
+	for _, w := range docs.Workloads {
+		add(w.Name)
+	}
+	return out
 }
 
 // use is a module with what it is used for: that of the spec, or a policy.
@@ -249,18 +283,11 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		return render.Spec{}, false
 	}
 	input := t.Input.Merge(l.inputs[t.Name].Value)
-	c := l.context
-	if t.Namespace != "" {
-		c.Namespace = t.Namespace
-	}
 	out := render.Spec{
 		Evaluate: evaluate.Request{
 			Spec: t.Name, Pos: t.Pos, Module: l.modules.module(uses[0].wanted, tree, t.Tags),
 			Input: l.overlays.over(t.Name, input), InputPath: spec.InputPath(),
-			Context: object.Context{
-				Name: t.Name, Namespace: c.Namespace, Environment: l.opts.Environment,
-				Engine: c.Engine, KubeVersion: c.KubeVersion, ClusterDomain: c.ClusterDomain,
-			},
+			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: slices.Concat(policies, own),
 			Limits:   l.opts.Limits,
 		},
@@ -276,6 +303,15 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		out.DependsOn = append(out.DependsOn, graph.SpecDependency{Name: d.Name, Pos: d.Pos})
 	}
 	return out, true
+}
+
+// contextOf is the context of a spec; namespace is "" where it names none.
+func (l *loading) contextOf(name, namespace, environment string) object.Context {
+	c := l.context
+	return object.Context{
+		Name: name, Namespace: cmp.Or(namespace, c.Namespace), Environment: environment,
+		Engine: c.Engine, KubeVersion: c.KubeVersion, ClusterDomain: c.ClusterDomain,
+	}
 }
 
 // sourceOf is the provenance of a tree.

@@ -13,11 +13,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
@@ -31,7 +33,7 @@ const maxManifests = 64 << 20
 // a node, the objects of the files are compared and not those of the graph, so
 // that what the dialect adds is seen too.
 func RenderSide(name string, result render.Result) (diff.Side, error) {
-	side := diff.Side{Name: name}
+	side := diff.Side{Name: name, Rendered: true, Dialect: result.Plan.Rules.Engine}
 	layers, nodes := layersOf(result), map[object.ID]*object.Node{}
 	for _, n := range result.Plan.Graph.Nodes {
 		nodes[n.ID] = n
@@ -48,7 +50,7 @@ func RenderSide(name string, result render.Result) (diff.Side, error) {
 		apply := n.Apply.WithDefaults(n.Object.Ref())
 		for _, o := range objects {
 			side.Items = append(side.Items, diff.Item{
-				Object: o, Node: n.ID, Wave: f.Wave, Layer: layers[f.Wave], Pos: n.SpecPos,
+				Object: o.object, At: o.at, Node: n.ID, Wave: f.Wave, Layer: layers[f.Wave], Pos: n.SpecPos,
 				Stays: apply.Prune != nil && !*apply.Prune, Forced: apply.Mode == object.ModeForce,
 			})
 		}
@@ -68,27 +70,32 @@ func layersOf(result render.Result) map[int]string {
 }
 
 // FilesSide is a directory of manifests, or the files of an artifact, as one
-// side of a comparison. Waves come from graph, the document of a plan, where
-// there is one, then from the annotations for Argo CD, then from names of files
-// as we write them; else nobody knows.
+// side of a comparison. The dialect is that of graph, the document of a plan,
+// where there is one. Waves come from graph, then from the annotations for Argo
+// CD, then from names of files as we write them; else nobody knows.
 func FilesSide(name string, fsys fs.FS, graph []byte) (diff.Side, error) {
 	side := diff.Side{Name: name}
-	known, err := documented(graph)
+	document, err := documented(graph)
 	if err != nil {
 		return side, err
 	}
+	known := map[object.Ref]order.NodeDocument{}
+	for _, n := range document.Nodes {
+		known[n.Object] = n
+	}
+	side.Dialect = document.Engine
 	err = fs.WalkDir(fsys, ".", func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !isManifest(file) {
 			return err
 		}
-		data, err := fs.ReadFile(fsys, file)
+		data, err := readManifests(fsys, file)
 		if err != nil {
 			return err
 		}
 		objects, err := objectsOf(file, data)
 		for _, o := range objects {
-			i := diff.Item{Object: o, Wave: waveOf(o, file)}
-			if n, ok := known[o.Ref()]; ok {
+			i := diff.Item{Object: o.object, At: o.at, Wave: waveOf(o.object, file), Delivers: delivers(file, o.object)}
+			if n, ok := known[o.object.Ref()]; ok {
 				i.Node, i.Wave, i.Pos = n.ID, n.Wave, n.Spec
 			}
 			side.Items = append(side.Items, i)
@@ -98,30 +105,55 @@ func FilesSide(name string, fsys fs.FS, graph []byte) (diff.Side, error) {
 	return side, err
 }
 
-func isManifest(file string) bool {
-	switch path.Ext(file) {
-	case ".yaml", ".yml", ".json":
-		return !strings.HasPrefix(path.Base(file), ".")
+// delivers reports whether an object is one of those by which Flux applies
+// a render, in the folder where emit writes them.
+func delivers(file string, o object.Object) bool {
+	if path.Base(path.Dir(file)) != emit.DeliveryDir {
+		return false
+	}
+	switch o.Ref().GroupKind() {
+	case "OCIRepository.source.toolkit.fluxcd.io", "Kustomization.kustomize.toolkit.fluxcd.io":
+		return true
 	}
 	return false
 }
 
-// documented are the nodes of the document of a plan, by object.
-func documented(graph []byte) (map[object.Ref]order.NodeDocument, error) {
+func isManifest(file string) bool {
+	return isDocument(file) && !strings.HasPrefix(path.Base(file), ".")
+}
+
+// readManifests reads a regular file that is not too large, or what a link
+// leads to.
+func readManifests(fsys fs.FS, file string) ([]byte, error) {
+	// A pipe must not be waited for.
+	info, err := fs.Stat(fsys, file)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", file, plain(err))
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: is no regular file", file)
+	case info.Size() > maxManifests:
+		return nil, fmt.Errorf("%s: it has %d bytes, and at most %d are read", file, info.Size(), int64(maxManifests))
+	}
+	data, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, plain(err))
+	}
+	return data, nil
+}
+
+// documented is the document of a plan, as far as a comparison needs it.
+func documented(graph []byte) (order.Document, error) {
 	var d struct {
-		Nodes []order.NodeDocument `json:"nodes"`
+		Engine string               `json:"engine"`
+		Nodes  []order.NodeDocument `json:"nodes"`
 	}
-	if len(graph) == 0 {
-		return nil, nil
+	if len(graph) > 0 {
+		if err := json.Unmarshal(graph, &d); err != nil {
+			return order.Document{}, fmt.Errorf("the graph cannot be read: %w", err)
+		}
 	}
-	if err := json.Unmarshal(graph, &d); err != nil {
-		return nil, fmt.Errorf("the graph cannot be read: %w", err)
-	}
-	out := map[object.Ref]order.NodeDocument{}
-	for _, n := range d.Nodes {
-		out[n.Object] = n
-	}
-	return out, nil
+	return order.Document{Engine: d.Engine, Nodes: d.Nodes}, nil
 }
 
 // waveOf is the wave that an object says, or that its file is named after.
@@ -136,14 +168,20 @@ func waveOf(o object.Object, file string) int {
 	return diff.NoWave
 }
 
+// placed is an object with the place of its document.
+type placed struct {
+	object object.Object
+	at     object.Pos
+}
+
 // objectsOf are the objects of a file of manifests; those of a List stand for
 // themselves.
-func objectsOf(name string, data []byte) ([]object.Object, error) {
+func objectsOf(name string, data []byte) ([]placed, error) {
 	manifests, err := spec.ParseManifests(spec.File{Name: name, Data: data}, maxManifests)
 	if err != nil {
 		return nil, err
 	}
-	var out []object.Object
+	var out []placed
 	for _, m := range manifests {
 		if m.Value.Kind == object.KindNone || m.Value.Kind == object.KindNull {
 			continue
@@ -152,18 +190,18 @@ func objectsOf(name string, data []byte) ([]object.Object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Pos, err)
 		}
+		all := []any{map[string]any(o)}
 		if items, ok := o["items"].([]any); ok && strings.HasSuffix(o.Kind(), "List") {
-			for _, i := range items {
-				if o, ok := i.(map[string]any); ok {
-					out = append(out, o)
-				}
+			all = items
+		}
+		for _, v := range all {
+			fields, _ := v.(map[string]any)
+			o := object.Object(fields)
+			if o.Kind() == "" || o.APIVersion() == "" || o.Name() == "" {
+				return nil, fmt.Errorf("%s: no manifest: expected apiVersion, kind and metadata.name", m.Pos)
 			}
-			continue
+			out = append(out, placed{object: o, at: m.Pos})
 		}
-		if o.Kind() == "" || o.APIVersion() == "" || o.Name() == "" {
-			return nil, fmt.Errorf("%s: no manifest: expected apiVersion, kind and metadata.name", m.Pos)
-		}
-		out = append(out, o)
 	}
 	return out, nil
 }
@@ -173,7 +211,8 @@ func objectsOf(name string, data []byte) ([]object.Object, error) {
 const maxTraced = 500
 
 // TraceChanges puts into a report the lines of the user's own text that the
-// fields of the later side come from, as far as the modules tell.
+// fields of the later side come from, as far as the modules tell; specs are
+// those of its result.
 func TraceChanges(ctx context.Context, evaluator evaluate.Evaluator, specs []render.Spec, report *diff.Report) error {
 	for _, s := range specs {
 		var queries []evaluate.Query
@@ -193,7 +232,7 @@ func TraceChanges(ctx context.Context, evaluator evaluate.Evaluator, specs []ren
 		if len(queries) == 0 {
 			continue
 		}
-		origins, err := evaluator.Trace(ctx, s.Evaluate, queries)
+		origins, err := render.Renderer{Evaluator: evaluator}.Trace(ctx, s, queries)
 		if errors.Is(err, context.Canceled) {
 			return err
 		}
@@ -214,12 +253,24 @@ func TraceChanges(ctx context.Context, evaluator evaluate.Evaluator, specs []ren
 	return nil
 }
 
+// saysSpec reports whether a file has a document of ours or a Score file, in
+// YAML or in JSON. Annotations of ours have no version behind the group.
+func saysSpec(data []byte) bool {
+	return slices.ContainsFunc([]string{"ropewalk.dev/v1", "score.dev/v1", "score.sh/v1"}, func(text string) bool {
+		return bytes.Contains(data, []byte(text))
+	})
+}
+
 // HoldsSpecs reports whether a file or a directory holds specs or a project; a
 // directory that we wrote a render to holds manifests.
 func HoldsSpecs(name string) (bool, error) {
 	info, err := os.Stat(name)
-	if err != nil || !info.IsDir() {
-		return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	if !info.IsDir() {
+		data, err := readManifests(os.DirFS(filepath.Dir(name)), filepath.Base(name))
+		return saysSpec(data), err
 	}
 	for _, marker := range []string{markerFile, spec.ProjectFile} {
 		if _, err := os.Lstat(filepath.Join(name, marker)); err == nil {
@@ -227,7 +278,8 @@ func HoldsSpecs(name string) (bool, error) {
 		}
 	}
 	found := false
-	err = fs.WalkDir(os.DirFS(name), ".", func(file string, e fs.DirEntry, err error) error {
+	dir := os.DirFS(name)
+	err = fs.WalkDir(dir, ".", func(file string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -236,8 +288,8 @@ func HoldsSpecs(name string) (bool, error) {
 		case e.IsDir() || !isDocument(file):
 			return nil
 		}
-		data, err := fs.ReadFile(os.DirFS(name), file)
-		if err == nil && bytes.Contains(data, []byte("apiVersion: ropewalk.dev/")) {
+		data, err := readManifests(dir, file)
+		if err == nil && saysSpec(data) {
 			found = true
 			return fs.SkipAll
 		}

@@ -5,6 +5,8 @@ package host_test
 
 import (
 	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 
@@ -61,6 +63,78 @@ func TestARenderIsTheSameAsItsFiles(t *testing.T) {
 	}
 }
 
+func TestTheSameProjectInTwoDialectsHasTheSameObjects(t *testing.T) {
+	dialects := []emit.Dialect{emit.Plain, emit.ArgoCD, emit.Flux}
+	sides := func(dialect emit.Dialect) map[string]diff.Side {
+		_, result, _ := rendered(t, dialect)
+		whole, err := host.RenderSide("render", result)
+		require.NoError(t, err)
+		graph, err := result.Plan.Document().JSON()
+		require.NoError(t, err)
+		files, err := host.FilesSide("files with their graph", filesOf(result), graph)
+		require.NoError(t, err)
+		bare, err := host.FilesSide("files", filesOf(result), nil)
+		require.NoError(t, err)
+		return map[string]diff.Side{"render": whole, "graph": files, "files": bare}
+	}
+	for _, a := range dialects {
+		for _, b := range dialects {
+			if a == b {
+				continue
+			}
+			for was, before := range sides(a) {
+				for is, after := range sides(b) {
+					if was == "files" && a == emit.Plain || is == "files" && b == emit.Plain {
+						continue // Nothing in them tells that they are plain.
+					}
+					r := diff.Compare(before, after)
+					require.Equal(t, &diff.Move{Before: string(a), After: string(b)}, r.Dialects, "%s and %s", was, is)
+					require.Empty(t, r.Changes, "%s %s and %s %s", a, was, b, is)
+				}
+			}
+		}
+	}
+}
+
+func TestWhatDeliversIsNoObjectOfTheProject(t *testing.T) {
+	files := fstest.MapFS{
+		"flux/kustomization-shop-00.yaml": {Data: []byte("apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: shop-00}\n")},
+		"flux/mine.yaml":                  {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mine}\n")},
+		"layer-00/mine.yaml":              {Data: []byte("apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: other}\n")},
+	}
+	side, err := host.FilesSide("x", files, nil)
+	require.NoError(t, err)
+	var delivers []string
+	for _, i := range side.Items {
+		if i.Delivers {
+			delivers = append(delivers, i.At.String())
+		}
+	}
+	require.Equal(t, []string{"flux/kustomization-shop-00.yaml:1:1"}, delivers)
+}
+
+func TestPathsAreWhatDocumentsName(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	transform := func(name, ref string) string {
+		return "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: " + name + "}\nspec: {cueRef: " + ref + "}\n"
+	}
+	write("apps/shop/ropewalk.yaml", "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: shop}\n"+
+		"spec:\n  specs: [api.yaml, c.yaml, broken.yaml, '../specs/*/x.yaml', ../more]\n  policies: [{name: p, cueRef: {type: path, ref: ../../policies}}]\n")
+	write("apps/shop/api.yaml", transform("api", "{type: path, ref: ../../shared/api, path: sub}"))
+	write("apps/specs/a/x.yaml", transform("a", "{type: path, ref: ../../../../outside}"))
+	write("apps/more/b.yaml", transform("b", "{type: embedded, ref: service}")+"---\n")
+	write("apps/shop/c.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: c}\ncontainers: {c: {image: x, files: {/etc/x: {source: ../config/x}, /etc/y: {source: /etc/y}}}}\n")
+	write("apps/shop/broken.yaml", "apiVersion: ropewalk.dev/v1alpha1\nnonsense: [\n")
+	paths, err := host.Paths(host.Options{Dir: dir, Root: ".", Args: []string{"apps/shop"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{"apps/config/x", "apps/more", "apps/shop/api.yaml", "apps/shop/broken.yaml", "apps/shop/c.yaml", "apps/specs", "policies", "shared/api"}, paths)
+}
+
 func TestAChangeIsTracedToTheLineOfTheSpec(t *testing.T) {
 	_, before, _ := rendered(t, emit.ArgoCD)
 	req, after, evaluator := rendered(t, emit.ArgoCD, "storefront:image=docker.io/nginxinc/nginx-unprivileged:9")
@@ -78,6 +152,10 @@ func TestAChangeIsTracedToTheLineOfTheSpec(t *testing.T) {
 func TestFilesThatAreNoManifestsAreRefused(t *testing.T) {
 	_, err := host.FilesSide("x", fstest.MapFS{"a.yaml": {Data: []byte("a: 1\n")}}, nil)
 	require.ErrorContains(t, err, "a.yaml:1:1: no manifest")
+	_, err = host.FilesSide("x", fstest.MapFS{"a.yaml": {Data: []byte("apiVersion: v1\nkind: List\nitems: [{kind: X}]\n")}}, nil)
+	require.ErrorContains(t, err, "a.yaml:1:1: no manifest")
+	_, err = host.FilesSide("x", fstest.MapFS{"a.yaml": {Mode: fs.ModeNamedPipe}}, nil)
+	require.ErrorContains(t, err, "a.yaml: is no regular file")
 	_, err = host.FilesSide("x", fstest.MapFS{}, []byte("nonsense"))
 	require.ErrorContains(t, err, "the graph cannot be read")
 }

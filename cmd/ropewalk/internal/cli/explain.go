@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -88,17 +89,18 @@ func traceValue(ctx context.Context, r rendered, n *object.Node, path string) (*
 		return nil, usagef("", "--path %s: %s has no such field", path, n.ID)
 	}
 	out := &valueOrigin{Path: at.String(), Value: value}
-	for _, s := range r.Request.Specs {
+	for _, s := range r.Specs {
 		if s.Evaluate.Spec != n.ID.Spec() {
 			continue
 		}
-		origins, err := r.evaluator.Trace(ctx, s.Evaluate, []evaluate.Query{{Node: n.ID, Path: at}})
+		origins, err := render.Renderer{Evaluator: r.evaluator}.Trace(ctx, s, []evaluate.Query{{Node: n.ID, Path: at}})
 		if err != nil {
 			return nil, err
 		}
 		if len(origins) == 1 {
 			out.Input, out.Module = origins[0].Input, origins[0].Module
-			if out.Input.IsValid() {
+			// The input of a workload's module is none that its user knows.
+			if out.Input.IsValid() && s.Workload == nil {
 				out.InputPath = s.Evaluate.InputPath.Append(origins[0].InputPath...).String()
 			}
 		}

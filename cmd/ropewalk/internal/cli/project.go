@@ -28,6 +28,7 @@ type projectFlags struct {
 	environment   string
 	set           []string
 	values        []string
+	images        []string
 	namespace     string
 	kubeVersion   string
 	clusterDomain string
@@ -55,7 +56,8 @@ there is none. A directory with ropewalk.yaml is a project; any other is searche
 for specs.
 
 The input of a spec is laid over in this order, the later wins: the spec, the
-environment (--env), --values in their order, --set in their order.`
+environment (--env), --values in their order, --set in their order. That of a
+Score file is the whole file, that of a Workload what stands below spec.`
 
 func (p *projectFlags) add(cmd *cobra.Command) {
 	p.dialect = choice{words: []string{"plain", "argocd", "flux"}}
@@ -64,7 +66,10 @@ func (p *projectFlags) add(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.StringVarP(&p.environment, "env", "e", "", "environment of the project to lay over it")
 	f.StringArrayVarP(&p.values, "values", "f", nil, "`[SPEC:]FILE` of YAML or JSON to lay over the input; may be repeated")
+	// Two flags of one variable would each begin it anew: they share the value.
+	f.Var(f.Lookup("values").Value, "override-file", "`[SPEC:]FILE`: --values by the name that users of Score know")
 	f.StringArrayVar(&p.set, "set", nil, "`[SPEC:]PATH=VALUE` to lay over the input; may be repeated")
+	f.StringArrayVar(&p.images, "image", nil, "`[SPEC[/CONTAINER]=]IMAGE` for containers of workloads with image \".\"; may be repeated")
 	f.StringVarP(&p.namespace, "namespace", "n", "", "namespace of objects that name none")
 	f.StringVar(&p.kubeVersion, "kube-version", "", "`VERSION` of the cluster, such as 1.36")
 	f.StringVar(&p.clusterDomain, "cluster-domain", "", "DNS domain of the cluster")
@@ -96,6 +101,7 @@ func (p *projectFlags) options(a *app, paths []string) (host.Options, error) {
 		Environment: p.environment,
 		Values:      p.values,
 		Set:         p.set,
+		Images:      p.images,
 		Context: spec.Context{
 			Namespace: p.namespace, KubeVersion: p.kubeVersion,
 			ClusterDomain: p.clusterDomain, Engine: p.dialect.value,
@@ -153,7 +159,7 @@ func (a *app) renderIn(ctx context.Context, p *projectFlags, dir string, paths [
 	if err != nil {
 		return rendered{}, err
 	}
-	loaded, err := h.Load(ctx, opts)
+	loaded, err := load(ctx, h, opts)
 	a.texts = loaded.Texts
 	if err != nil {
 		return rendered{}, err

@@ -25,14 +25,22 @@ type app struct {
 	json bool
 	// texts is what was read as documents, for excerpts.
 	texts map[string][]byte
+	// listen has signals cancel the run from now on; it may be called often.
+	listen func()
 }
 
 // Run runs the command line args, without the name of the program, and gives
 // its exit code. It writes to streams only, except where a command is asked to
 // write files. A cancelled ctx ends the run with code [Interrupted].
 func Run(ctx context.Context, args []string, streams Streams) int {
+	return run(ctx, args, streams, func() {})
+}
+
+// run is Run with what has signals cancel ctx, for who starts processes before
+// that happens by itself.
+func run(ctx context.Context, args []string, streams Streams, listen func()) int {
 	streams.In = stoppable(ctx, streams.In)
-	a := &app{Streams: streams, paint: paint{on: streams.Color}}
+	a := &app{Streams: streams, paint: paint{on: streams.Color}, listen: listen}
 	root := a.root(args)
 	root.SetArgs(args)
 	root.SetIn(streams.In)

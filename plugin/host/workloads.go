@@ -1,0 +1,261 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/graph"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// workloadModules are the modules that all workloads share: first the one that
+// makes their objects, then the provisioners, ours last. There are none where
+// there is no workload. The use of a provisioner has its name as policy.
+func (l *loading) workloadModules() ([]use, bool) {
+	if len(l.docs.Workloads) == 0 {
+		return nil, true
+	}
+	// Mistakes in the project's part were told when it was read.
+	config, err := l.whole.Workloads(l.opts.Environment)
+	if err != nil {
+		return nil, false
+	}
+	l.config = config
+	at := object.Fields("spec", "workloads")
+	w, ok := l.modules.want(config.Module, at.Append(object.Field("module")))
+	out := []use{{wanted: w}}
+	all := append(slices.Clone(config.Provisioners), spec.NamedModule{
+		Name:   spec.DefaultProvisioners,
+		CueRef: spec.CueRef{Type: spec.RefEmbedded, Ref: spec.DefaultProvisioners},
+	})
+	for i, p := range all {
+		w, good := l.modules.want(p.CueRef, at.Append(object.Field("provisioners"), object.Index(i), object.Field("cueRef")))
+		ok = ok && good
+		out = append(out, use{wanted: w, policy: spec.Policy{Name: p.Name, Pos: p.Pos}})
+	}
+	return out, ok
+}
+
+// workloads adds every workload that is whole to the request.
+func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Policy) {
+	if len(shared) == 0 {
+		return
+	}
+	module, ok := l.modules.tree(shared[0].wanted)
+	out.Request.Workloads.Config = l.config
+	var sources []render.Source
+	for _, u := range l.projectUses {
+		if tree, fetched := l.modules.trees[u.key]; fetched {
+			sources = append(sources, sourceOf("", u.policy.Name, tree))
+		}
+	}
+	for _, u := range shared[1:] {
+		tree, good := l.modules.tree(u.wanted)
+		if ok = ok && good; !good {
+			continue
+		}
+		out.Request.Workloads.Provisioners = append(out.Request.Workloads.Provisioners, render.Provisioners{
+			Name: u.policy.Name, Pos: u.policy.Pos, Module: l.modules.module(u.wanted, tree, nil),
+		})
+		s := sourceOf("", "", tree)
+		s.Provisioners = u.policy.Name
+		sources = append(sources, s)
+	}
+	images := l.images()
+	for _, doc := range l.docs.Workloads {
+		value := withImages(l.overlaid(doc), doc, images)
+		w, good := l.workload(doc, value)
+		if !good || !ok {
+			continue
+		}
+		s := render.Spec{
+			Evaluate: evaluate.Request{
+				Spec: doc.Name, Pos: doc.Pos, Module: l.modules.module(shared[0].wanted, module, nil),
+				Input: value, Context: w.Context, Policies: policies, Limits: l.opts.Limits,
+			},
+			Workload: &w,
+			Source:   sourceOf(doc.Name, "", module),
+		}
+		for _, source := range sources {
+			source.Spec = doc.Name
+			s.Policies = append(s.Policies, source)
+		}
+		for _, d := range w.Spec.DependsOn {
+			s.DependsOn = append(s.DependsOn, graph.SpecDependency{Name: d.Value, Pos: d.Pos})
+		}
+		out.Request.Specs = append(out.Request.Specs, s)
+	}
+	l.unusedImages(images)
+}
+
+// overlaid is the document of a workload with everything laid over it.
+func (l *loading) overlaid(doc spec.Workload) object.Value {
+	if doc.Score {
+		return l.overlays.over(doc.Name, doc.Value.Merge(l.inputs[doc.Name].Value))
+	}
+	body, _ := doc.Value.Get("spec")
+	return withMember(doc.Value, "spec", l.overlays.over(doc.Name, body.Merge(l.inputs[doc.Name].Value)))
+}
+
+// withMember is v with another value of one member.
+func withMember(v object.Value, name string, value object.Value) object.Value {
+	if value.Kind == object.KindNone {
+		return v
+	}
+	v.Members = slices.Clone(v.Members)
+	for i, m := range v.Members {
+		if m.Name == name {
+			v.Members[i].Value = value
+			return v
+		}
+	}
+	v.Members = append(v.Members, object.Member{Name: name, Pos: value.Pos, Value: value})
+	return v
+}
+
+// workload decodes one workload and reads the files that it names.
+func (l *loading) workload(doc spec.Workload, value object.Value) (workload.Source, bool) {
+	decoded, errs := score.Decode(score.Document{Value: value, Blocks: doc.Blocks, Score: doc.Score})
+	l.errs = append(l.errs, errs...)
+	if errs.Err() != nil || doc.Name == "" || doc.Unsure || l.overlays.lost {
+		return workload.Source{}, false
+	}
+	if decoded.Name.Value != doc.Name {
+		l.fail(decoded.Name.Pos, "leave the name out", fmt.Errorf("nothing can give a workload another name: expected %q", doc.Name))
+		return workload.Source{}, false
+	}
+	environment := l.opts.Environment
+	if environment == "" {
+		environment = decoded.Environment.Value
+	}
+	out := workload.Source{
+		Spec: decoded, Files: map[string][]byte{},
+		Context: l.contextOf(doc.Name, decoded.Namespace.Value, environment),
+	}
+	return out, l.sourceFiles(doc, &out)
+}
+
+// sourceFiles reads the files that a workload names, relative to its document.
+func (l *loading) sourceFiles(doc spec.Workload, w *workload.Source) bool {
+	at := l.places[doc.Pos.File]
+	ok := true
+	for _, c := range w.Spec.Containers {
+		for _, f := range c.Files {
+			if f.Source == nil {
+				continue
+			}
+			name := f.Source.Value
+			if _, known := w.Files[name]; known {
+				continue
+			}
+			data, err := at.read(name)
+			if err != nil {
+				ok = false
+				l.errs = append(l.errs, &object.Error{
+					Stage: object.StageSpec, Pos: f.Source.Pos, Err: fmt.Errorf("source %q: %w", name, err),
+					Path: object.Fields("containers", c.Name, "files", f.Target, "source").String(),
+				})
+				continue
+			}
+			w.Files[name] = data
+		}
+	}
+	return ok
+}
+
+// read is the content of a file that a document at the place names.
+func (p place) read(name string) ([]byte, error) {
+	full := path.Join(p.dir, name)
+	if path.IsAbs(name) || strings.Contains(name, `\`) {
+		return nil, errors.New("expected a path relative to the file of the workload, with / between folders")
+	}
+	if p.area == nil || !filepath.IsLocal(full) {
+		return nil, errors.New("leaves the root of the project")
+	}
+	data, err := p.area.read(full)
+	if err != nil {
+		return nil, notThere(err)
+	}
+	return data, nil
+}
+
+// image is one image that the caller gives.
+type image struct {
+	spec, container, image string
+	pos                    object.Pos
+	used                   bool
+}
+
+// images reads the images that the caller gives.
+func (l *loading) images() []*image {
+	var out []*image
+	for _, arg := range l.opts.Images {
+		i := &image{image: arg, pos: object.Pos{File: "--image " + arg}}
+		if before, after, ok := strings.Cut(arg, "="); ok {
+			i.image = after
+			i.spec, i.container, _ = strings.Cut(before, "/")
+			if i.used = !l.overlays.known(i.spec, i.pos); i.used {
+				continue
+			}
+		}
+		if i.image == "" || strings.ContainsAny(i.image, " \t\n") {
+			l.fail(i.pos, "write IMAGE, SPEC=IMAGE or SPEC/CONTAINER=IMAGE", fmt.Errorf("%q is no image", i.image))
+			continue
+		}
+		out = append(out, i)
+	}
+	return out
+}
+
+// unusedImages says which images nobody took.
+func (l *loading) unusedImages(images []*image) {
+	for _, i := range images {
+		switch {
+		case i.used || l.overlays.unsure:
+		case i.container != "":
+			l.fail(i.pos, "", fmt.Errorf("workload %q has no container %q", i.spec, i.container))
+		default:
+			l.fail(i.pos, "name the container: SPEC/CONTAINER=IMAGE", errors.New("no container waits for an image (image: .)"))
+		}
+	}
+}
+
+// withImages is a workload's document with the images that are for it.
+func withImages(v object.Value, doc spec.Workload, images []*image) object.Value {
+	at := append(doc.InputPath(), object.Field("containers"))
+	containers, found := v.Lookup(at)
+	if found < len(at) || containers.Kind != object.KindMap {
+		return v
+	}
+	for _, i := range images {
+		if i.spec != "" && i.spec != doc.Name {
+			continue
+		}
+		for _, c := range containers.Members {
+			current, _ := c.Value.Get("image")
+			if i.container != "" && i.container != c.Name || i.container == "" && current.Text != "." {
+				continue
+			}
+			set := spec.Set{
+				Path: at.Append(object.Field(c.Name), object.Field("image")), Pos: i.pos,
+				Value: object.Value{Kind: object.KindString, Pos: i.pos, Text: i.image},
+			}
+			if next, err := set.Over(v); err == nil {
+				v, i.used = next, true
+			}
+		}
+	}
+	return v
+}

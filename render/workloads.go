@@ -1,0 +1,163 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload"
+)
+
+// errSaid ends a workload for which joined.mistakes has the reason.
+var errSaid = errors.New("the workloads cannot be compiled")
+
+// joined is the workloads of a request, seen together.
+type joined struct {
+	Workloads
+	project *workload.Project
+	// mistakes are those that no single workload is to blame for, and warnings.
+	mistakes Errors
+}
+
+// join looks at all workloads together, where there are any. The error is only
+// that of a cancelled context.
+func (r Renderer) join(ctx context.Context, req Request) (joined, error) {
+	out := joined{Workloads: req.Workloads}
+	var sources []workload.Source
+	asked := false
+	for _, s := range req.Specs {
+		if s.Workload != nil {
+			sources = append(sources, *s.Workload)
+			asked = asked || len(s.Workload.Spec.Resources) > 0
+		}
+	}
+	if len(sources) == 0 {
+		return out, nil
+	}
+	var catalog []workload.Provisioner
+	for i, p := range req.Workloads.Provisioners {
+		if !asked {
+			break // Nobody asks for a resource: no module need be read.
+		}
+		found, err := r.Evaluator.Evaluate(ctx, p.request(req.Specs[0].Evaluate))
+		if errors.Is(err, context.Canceled) {
+			return out, err
+		}
+		out.mistakes = append(out.mistakes, object.AsErrors(err, object.StageEvaluate)...)
+		for _, entry := range found.Catalog {
+			catalog = append(catalog, workload.Provisioner{
+				Module: i, Index: entry.Index, Type: entry.Type, Class: entry.Class, ID: entry.ID,
+			})
+		}
+	}
+	if out.mistakes.Err() != nil {
+		return out, nil // What a workload asks for cannot be judged.
+	}
+	project, errs := workload.Join(sources, req.Workloads.Config, catalog)
+	out.project, out.mistakes = project, append(out.mistakes, errs...)
+	return out, nil
+}
+
+// request asks for the catalog of a module; what surrounds it is that of any
+// spec.
+func (p Provisioners) request(like evaluate.Request) evaluate.Request {
+	return evaluate.Request{
+		Spec: p.Name, Pos: p.Pos, Module: p.Module, Context: like.Context, Limits: like.Limits, Catalog: true,
+	}
+}
+
+// spec evaluates one spec; a workload is compiled before, and s keeps what it
+// compiled to.
+func (r Renderer) spec(ctx context.Context, s *Spec, all joined) (evaluate.Result, error) {
+	if s.Workload == nil {
+		return r.Evaluator.Evaluate(ctx, s.Evaluate)
+	}
+	if all.project == nil {
+		return evaluate.Result{}, errSaid
+	}
+	compiled, warnings, err := r.compile(ctx, s, all)
+	if err != nil {
+		return evaluate.Result{}, err
+	}
+	s.Evaluate.Input = compiled.Input
+	result, err := r.Evaluator.Evaluate(ctx, s.Evaluate)
+	if err != nil {
+		return result, err
+	}
+	result.Nodes = append(result.Nodes, compiled.Nodes...)
+	result.Warnings = append(result.Warnings, warnings...)
+	return result, nil
+}
+
+// compile asks provisioners until every resource of a workload is known. What
+// one of them fails over does not hide the other mistakes of the workload.
+func (r Renderer) compile(ctx context.Context, s *Spec, all joined) (workload.Compiled, Errors, error) {
+	c := all.project.Compile(s.Workload.Spec.Name.Value)
+	var mistakes Errors
+	for requests := c.Next(); len(requests) > 0; requests = c.Next() {
+		for _, asked := range requests {
+			found, err := r.provision(ctx, s, all, c, asked)
+			if err != nil {
+				return workload.Compiled{}, nil, err
+			}
+			mistakes = append(mistakes, found...)
+		}
+	}
+	compiled, errs := c.Finish()
+	if mistakes = append(mistakes, errs...); mistakes.Err() != nil {
+		return workload.Compiled{}, nil, mistakes
+	}
+	if !compiled.Whole {
+		return workload.Compiled{}, nil, errSaid
+	}
+	return compiled, mistakes, nil
+}
+
+// provision asks one module for resources. The error is only that of a
+// cancelled context.
+func (r Renderer) provision(
+	ctx context.Context, s *Spec, all joined, c *workload.Compilation, asked workload.Request,
+) (Errors, error) {
+	request := s.Evaluate
+	// The owner of a shared resource is asked for it, whoever needs it.
+	request.Spec, request.Context = asked.Context.Name, asked.Context
+	request.Module, request.Input, request.Policies = all.Provisioners[asked.Module].Module, asked.Input, nil
+	result, err := r.Evaluator.Evaluate(ctx, request)
+	if errors.Is(err, context.Canceled) {
+		return nil, err
+	}
+	if err != nil {
+		return object.AsErrors(err, object.StageEvaluate), nil
+	}
+	answers := make(map[string]workload.Answer, len(asked.Resources))
+	for _, key := range asked.Resources {
+		made, ok := result.Provisioned[key]
+		if !ok {
+			continue
+		}
+		answers[key] = workload.Answer{Result: made.JSON, Nodes: made.Nodes}
+		s.keep(&request, made.Nodes)
+	}
+	return append(result.Warnings, c.Answer(asked, answers)...), nil
+}
+
+// keep remembers which request made nodes.
+func (s *Spec) keep(request *evaluate.Request, nodes []*object.Node) {
+	if len(nodes) == 0 {
+		return
+	}
+	if s.made == nil {
+		s.made = map[object.ID]*evaluate.Request{}
+	}
+	if !slices.Contains(s.asked, request) {
+		s.asked = append(s.asked, request)
+	}
+	for _, n := range nodes {
+		s.made[n.ID] = request
+	}
+}
