@@ -46,6 +46,8 @@ type compiled struct {
 	// files are not set then. It gives the module as it was written, which is
 	// compiled when it is first asked for.
 	written func() (*compiled, error)
+	// unchecked says that the linked form lacks the schema of the graph.
+	unchecked bool
 	// timoni is set for Timoni modules only.
 	timoni  *timoniModule
 	flavour Flavour

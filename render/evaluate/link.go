@@ -37,14 +37,20 @@ const (
 // The declarations themselves go over, so that positions stay. What every name
 // means was found out when the package was loaded, and is kept: names are not
 // looked up again, and none can come to mean another thing by chance.
-func link(inst *build.Instance) (linked *build.Instance, undo func()) {
-	l := &linker{inst: inst, file: &ast.File{}, inner: &ast.StructLit{}, vendored: map[*build.Instance]*ast.Field{}}
+//
+// genuine reports whether the package of an import path is the schema that this
+// program brings along. Where it is, and says what a graph is, that is left out:
+// unchecked tells so.
+func link(inst *build.Instance, genuine func(importPath string) bool) (linked *build.Instance, unchecked bool, undo func()) {
+	l := &linker{
+		inst: inst, file: &ast.File{}, inner: &ast.StructLit{}, vendored: map[*build.Instance]*ast.Field{}, genuine: genuine,
+	}
 	if inst.ResolutionErr != nil || !l.linkable() {
-		return nil, nil
+		return nil, false, nil
 	}
 	l.outer = l.movable()
 	if len(l.outer) == 0 && len(inst.Imports) == 0 {
-		return nil, nil
+		return nil, false, nil
 	}
 	l.move()
 	linked = build.NewContext().NewInstance(inst.Dir, nil)
@@ -52,19 +58,22 @@ func link(inst *build.Instance) (linked *build.Instance, undo func()) {
 	// Hidden names belong to the package of this path.
 	linked.ImportPath, linked.PkgName = inst.ImportPath, inst.PkgName
 	linked.Files = []*ast.File{l.file}
-	return linked, l.undo
+	return linked, l.unchecked, l.undo
 }
 
 // linker is the work of one link.
 type linker struct {
 	inst *build.Instance
 	// outer are the definitions that move out of the module.
-	outer map[string]bool
+	outer   map[string]bool
+	genuine func(importPath string) bool
 	// vendored are the fields that stand for imported packages.
 	vendored map[*build.Instance]*ast.Field
 	// inner is what stays in the module, file all of it.
 	inner *ast.StructLit
 	file  *ast.File
+	// unchecked says that the schema of the graph was left out.
+	unchecked bool
 	// changed are the names that lead elsewhere now, with what they were.
 	changed []change
 }
@@ -235,6 +244,10 @@ func (l *linker) move() {
 				l.file.Decls = append(l.file.Decls, d)
 				continue
 			}
+			if l.checksGraph(f) {
+				l.unchecked = true
+				continue
+			}
 		}
 		l.inner.Elts = append(l.inner.Elts, d)
 	}
@@ -244,6 +257,36 @@ func (l *linker) move() {
 			l.lead(d, pkg)
 		}
 	}
+}
+
+// checksGraph reports whether f is graph: schema.#Graph, which a linked module
+// does without: it gives no value, the schema refuses nothing that the reading
+// of nodes lets pass, and to unify it with all that a module makes costs up to
+// a third of an evaluation. What it would say of a mistake it says in the module
+// as it was written.
+func (l *linker) checksGraph(f *ast.Field) bool {
+	if name, ok := fieldName(f); !ok || name != fieldGraph || f.Constraint != token.ILLEGAL {
+		return false
+	}
+	value, ok := f.Value.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	pkg, ok := value.X.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	spec, ok := pkg.Node.(*ast.ImportSpec)
+	label, isName := value.Sel.(*ast.Ident)
+	return ok && isName && label.Name == "#Graph" && l.genuine(unquote(spec.Path.Value)) && l.graphs() > 1
+}
+
+// graphs is how many declarations of graph there are in all files.
+func (l *linker) graphs() (n int) {
+	for _, f := range l.inst.Files {
+		n += len(values(f.Decls, fieldGraph))
+	}
+	return n
 }
 
 // imports are those of CUE's own library, each once. Names that lead to one know

@@ -283,7 +283,7 @@ func TestWhatWasTakenApartCanBePutBack(t *testing.T) {
 	read, err := readTree(m, map[string]fs.FS{"ropewalk.dev/schema": os.DirFS("../../cue/schema")})
 	require.NoError(t, err)
 	inst := read.quick(m)
-	linked, undo := link(inst)
+	linked, _, undo := link(inst, func(string) bool { return false })
 	require.NotNil(t, linked)
 	require.NoError(t, newContext(false).BuildInstance(linked).Err())
 	require.Len(t, linked.Files, 1)
@@ -371,4 +371,76 @@ func TestALinkedModuleServesManyAtOnce(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// A module that is right is evaluated without the schema of its graph; what the
+// schema refuses must still be refused, in the same words.
+func TestWhatTheSchemaOfAGraphRefusesIsRefusedByALinkedModule(t *testing.T) {
+	for _, c := range []struct{ mistake, want string }{
+		{"", ""},
+		{"graph: node: b: object: _map", "graph.node"},
+		{`graph: nodes: a: dependOn: ["b"]`, "dependOn"},
+		{`graph: nodes: "A_b": object: _map`, "A_b"},
+		{`graph: nodes: b: object: {apiVersion: "v1", kind: 3, metadata: name: "b"}`, "kind"},
+		{`graph: nodes: b: object: {apiVersion: "v1", metadata: name: "b"}`, "kind"},
+		{`graph: nodes: b: object: {apiVersion: "v1", kind: "ConfigMap", metadata: {}}`, "name"},
+		{`graph: nodes: b: object: {apiVersion: "v1", kind: "ConfigMap", metadata: name: 3}`, "name"},
+		{`graph: nodes: b: object: {apiVersion: "v1", kind: "ConfigMap", metadata: "b"}`, "metadata"},
+		{`graph: nodes: b: {}`, "object"},
+		{`graph: nodes: a: apply: mode: "Never"`, "mode"},
+		{`graph: nodes: a: apply: mod: "Apply"`, "mod"},
+		{`graph: nodes: a: apply: prune: "no"`, "prune"},
+		{`graph: nodes: a: readyWhen: [{type: "Exist"}]`, "type"},
+		{`graph: nodes: a: readyWhen: [{typ: "Exists"}]`, "typ"},
+		{`graph: nodes: a: readyWhen: {type: "Exists"}`, "readyWhen"},
+		{`graph: nodes: a: dependsOn: "b"`, "dependsOn"},
+		{`graph: nodes: a: dependsOn: [3]`, "dependsOn"},
+		{`graph: nodes: a: {_note: 1, #Note: 2}`, ""},
+		{`graph: {_note: 1, #Note: 2}`, ""},
+		{`graph: nodes: {for i in [1, 2] {"x-\(i)": object: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "x\(i)"}}}`, ""},
+		{`graph: nodes: {for i in [1, 2] {"x-\(i)": {object: _map & {data: n: "\(i)"}, dependsOn: ["a"], readyWhen: [{type: "Exists"}]}}}`, ""},
+		{`_some: x: {object: _map, dependsOn: ["a"]}
+graph: nodes: _some`, ""},
+		{`if true {graph: nodes: y: object: _map}`, ""},
+	} {
+		t.Run(c.mistake, func(t *testing.T) {
+			req := inline(`package m
+
+import "ropewalk.dev/schema"
+
+ropewalk: apiVersion: "v1alpha1"
+#Input: {}
+input: #Input
+graph: schema.#Graph
+_map: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "a"}
+graph: nodes: a: object: _map
+` + c.mistake + "\n")
+			linked := NewInProcess(Options{Schemas: testSchemas()})
+			written := NewInProcess(Options{Schemas: testSchemas()})
+			written.form = formWritten
+			got, err := linked.Evaluate(t.Context(), req)
+			want, wantErr := written.Evaluate(t.Context(), req)
+			require.Equal(t, want, got)
+			require.Equal(t, wantErr, err)
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+// A schema that somebody else wrote, or of another day, has its own say.
+func TestASchemaThatIsNotOursIsNotLeftOut(t *testing.T) {
+	req := inline("package m\n\nimport \"ropewalk.dev/schema\"\n\nropewalk: apiVersion: \"v1alpha1\"\n" +
+		"#Input: {}\ninput: #Input\ngraph: schema.#Graph\n" +
+		"graph: nodes: a: object: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"a\"}\n")
+	files, ok := req.Module.FS.(fstest.MapFS)
+	require.True(t, ok)
+	files["cue.mod/pkg/ropewalk.dev/schema/schema.cue"] = &fstest.MapFile{Data: []byte(
+		"package schema\n#Graph: nodes: [string]: object: {metadata: {labels: team: *\"none\" | string, ...}, ...}\n")}
+	result, err := NewInProcess(Options{Schemas: testSchemas()}).Evaluate(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, "none", result.Nodes[0].Object.Labels()["team"])
 }

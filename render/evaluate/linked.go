@@ -21,13 +21,13 @@ func compileLinked(m Module, t *tree, inst *build.Instance) *compiled {
 		return nil
 	}
 	nodes, lists := declared(inst.Files), declaredInLists(inst.Files)
-	linked, undo := link(inst)
+	linked, unchecked, undo := link(inst, t.genuine)
 	if linked == nil {
 		return nil
 	}
 	c, err := attempt(func() (*compiled, error) {
 		root := newContext(false).BuildInstance(linked)
-		c := &compiled{tree: t, declared: nodes, value: root.LookupPath(cue.MakePath(cue.Str(linkedField)))}
+		c := &compiled{tree: t, declared: nodes, unchecked: unchecked, value: root.LookupPath(cue.MakePath(cue.Str(linkedField)))}
 		err := cmp.Or(root.Err(), c.value.Err(), c.mark(m))
 		if err == nil && c.kind == kindProvisioners {
 			err = c.readProvisioners(m, root, lists)

@@ -104,11 +104,26 @@ func (s *session) nativeNodes() ([]*object.Node, error) {
 			return nil, s.explain(f, field, err)
 		}
 	}
-	nodes := f.root.LookupPath(cue.MakePath(cue.Str(fieldGraph), cue.Str(fieldNodes)))
+	graph := f.root.LookupPath(cue.MakePath(cue.Str(fieldGraph)))
+	if s.module.unchecked && !onlyNodes(graph) {
+		return nil, errLinked // The schema has a better message.
+	}
+	nodes := graph.LookupPath(cue.MakePath(cue.Str(fieldNodes)))
 	if !nodes.Exists() {
 		return nil, fmt.Errorf("module %q has no graph.nodes: it makes no objects", s.source.name())
 	}
 	return s.nodes(nodes, &budget{})
+}
+
+// onlyNodes reports whether a graph has the one field that it may have.
+func onlyNodes(graph cue.Value) bool {
+	fields, err := graph.Fields()
+	for err == nil && fields.Next() {
+		if fields.Selector().Unquoted() != fieldNodes {
+			return false
+		}
+	}
+	return err == nil
 }
 
 // nodes reads graph.nodes.

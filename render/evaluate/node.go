@@ -119,7 +119,7 @@ func (d *nodeDecoder) readyWhen(value any, v cue.Value) {
 }
 
 func (d *nodeDecoder) ready(rule map[string]any, v cue.Value, path object.Path) {
-	r := object.Ready{Pos: or(d.session.ownPos(v.LookupPath(cue.MakePath(cue.Str("type"))), v), d.node.Pos)}
+	r := object.Ready{Pos: or(d.session.ownPos(v), d.node.Pos)}
 	before := len(d.errs)
 	targets := map[string]*string{"type": &r.Type, "condition": &r.Condition, "status": &r.Status, "expr": &r.Expr}
 	d.texts(rule, targets, v, path)

@@ -198,6 +198,5 @@ func declaredIn(files []*ast.File, e ast.Expr) map[string]token.Pos {
 			}
 		}
 	}
-	known(out)
 	return out
 }
