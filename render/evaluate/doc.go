@@ -78,8 +78,8 @@
 // positions. A linked module also does without #Graph of the schema, where it is
 // ours to the byte: it gives no value, and what it refuses the reading of nodes
 // refuses too, so that a mistake is told by the module as it was written. That
-// takes another tenth off a warm render. Fields that depend on no input were left where they are: there are
-// few, and users may fill the same structs.
+// takes another tenth off a warm render. Fields that depend on no input were
+// left where they are: there are few, and users may fill the same structs.
 //
 // The entry of the list that makes a resource is filled by itself, once for each
 // resource. The other way was a field results in every module, made by a
