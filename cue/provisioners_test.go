@@ -6,16 +6,19 @@ package cue_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/render/check"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -100,8 +103,83 @@ func made(t testing.TB, res evaluate.Result) []byte {
 		require.NoError(t, e.Encode(result))
 		require.NoError(t, e.Close())
 		b.Write(stream(t, one.Nodes))
+		for _, n := range one.Nodes {
+			for _, d := range n.DependsOn {
+				fmt.Fprintf(&b, "# %s comes after %s\n", n.ID, d.ID)
+			}
+			for _, r := range n.ReadyWhen {
+				fmt.Fprintf(&b, "# %s is ready when %s is %s\n", n.ID, r.Condition, r.Status)
+			}
+			if n.Apply != (object.Apply{}) {
+				fmt.Fprintf(&b, "# %s: deletion %s, prune %t\n", n.ID, n.Apply.Deletion, *n.Apply.Prune)
+			}
+		}
 	}
 	return []byte(b.String())
+}
+
+// The entries do not import the schema, for speed; unified with it they make the
+// same.
+func TestProvisionersKeepToTheSchema(t *testing.T) {
+	files, _ := cue.Module("provisioners")
+	tree, entries := fstest.MapFS{}, 0
+	for path, text := range contents(t, files) {
+		with := text
+		for _, before := range []string{"", "\t_server\n", "\t_database\n", "\t_target\n", "\t_owner\n"} {
+			with = strings.ReplaceAll(with, ": {\n"+before+"\ttype:", ": schema.#Provisioner & {\n"+before+"\ttype:")
+		}
+		if with != text {
+			entries += strings.Count(with, "schema.#Provisioner")
+			with = strings.Replace(with, "package provisioners\n", "package provisioners\n\nimport \"ropewalk.dev/schema\"\n", 1)
+		}
+		tree[path] = &fstest.MapFile{Data: []byte(with)}
+	}
+	e := evaluator()
+	require.Equal(t, len(catalog(t, e)), entries)
+	checked := evaluate.Module{FS: tree, Digest: "checked", Label: "checked"}
+	for path, a := range cases(t, "provisioners/*.txtar") {
+		if strings.HasSuffix(path, "mistakes.txtar") {
+			continue
+		}
+		for _, backend := range backends {
+			req := asked(t, e, path, backend, file(t, a, "input.yaml"))
+			want, err := e.Evaluate(context.Background(), req)
+			require.NoError(t, err)
+			req.Module = checked
+			got, err := e.Evaluate(context.Background(), req)
+			require.NoError(t, err, path)
+			for name, one := range want.Provisioned {
+				require.Equal(t, stream(t, one.Nodes), stream(t, got.Provisioned[name].Nodes), path)
+				require.Equal(t, withEmpty(t, one.JSON), withEmpty(t, got.Provisioned[name].JSON), path)
+			}
+		}
+	}
+}
+
+// withEmpty is a result with the fields that the schema adds.
+func withEmpty(t *testing.T, data []byte) map[string]any {
+	out := map[string]any{"outputs": map[string]any{}, "sensitive": map[string]any{}}
+	require.NoError(t, json.Unmarshal(data, &out))
+	return out
+}
+
+// What people get wrong is said at their own line.
+func TestProvisionersExplainTypicalMistakes(t *testing.T) {
+	e := evaluator()
+	const path = "testdata/provisioners/mistakes.txtar"
+	a, err := txtar.ParseFile(path)
+	require.NoError(t, err)
+	for _, name := range mistakes(a) {
+		t.Run(name, func(t *testing.T) {
+			_, err := e.Evaluate(context.Background(), asked(t, e, name, spec.BackendExternalSecrets, file(t, a, name)))
+			require.Error(t, err)
+			errs := object.AsErrors(err, object.StageEvaluate)
+			for _, one := range errs {
+				require.Equal(t, name, one.Pos.File, "the user's own file comes first: %s", one)
+			}
+			golden(t, path, a, strings.TrimSuffix(name, ".yaml")+".txt", []byte(errs.Error()+"\n"))
+		})
+	}
 }
 
 // Each golden is made for both backends. What is the same is written once.

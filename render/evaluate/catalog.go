@@ -28,9 +28,11 @@ func onceCatalog(list []provisioner) func() []Provisioner {
 
 // names are the fields of a field that are there whatever the input is.
 func (p *provisioner) names(field string) (names []string) {
-	fields, err := p.value.LookupPath(cue.MakePath(cue.Str(field))).Fields()
+	fields, err := p.value.LookupPath(cue.MakePath(cue.Str(field))).Fields(cue.Optional(true))
 	for err == nil && fields.Next() {
-		names = append(names, fields.Selector().Unquoted())
+		if sel := fields.Selector(); sel.LabelType() == cue.StringLabel {
+			names = append(names, sel.Unquoted())
+		}
 	}
 	slices.Sort(names)
 	return names

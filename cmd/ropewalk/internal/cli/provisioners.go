@@ -1,0 +1,187 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload"
+)
+
+// provisionersHelp says what PATH is.
+const provisionersHelp = `
+PATH is a project, whose own provisioners are asked first, or the folder of a module
+of provisioners (with cue.mod) that no project need know yet. Where there is none it
+is the working directory if that is a project, and nothing but what Ropewalk brings
+along if not.`
+
+func (a *app) provisionersCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "provisioners",
+		Short: "List, show and try what makes the resources of workloads",
+		Long: `Look at what workloads may ask for: the provisioners of a project and those that
+Ropewalk brings along. The first whose type, class and id match a resource makes it.`,
+	}
+	cmd.AddCommand(a.provisionersList(), a.provisionersShow(), a.provisionersTest())
+	return cmd
+}
+
+// provisionersFlags are those of every command that looks at provisioners.
+type provisionersFlags struct {
+	environment string
+	format      choice
+	sources     sourceFlags
+}
+
+func (p *provisionersFlags) add(cmd *cobra.Command) {
+	p.format = newChoice("text", "json")
+	p.format.add(cmd, "format", "how to print it")
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVarP(&p.environment, "env", "e", "", "environment of the project to lay over it")
+	p.sources.add(cmd)
+}
+
+// provisioner is one entry of a catalog with the module that it is in.
+type provisioner struct {
+	evaluate.Provisioner
+	// number is the place of the module, and module its name.
+	number int
+	module render.Provisioners
+}
+
+// title is how a user names the entry.
+func (p provisioner) title() string {
+	out := p.Type
+	if p.Class != "" {
+		out += "/" + p.Class
+	}
+	if p.ID != "" {
+		out += "#" + p.ID
+	}
+	return out
+}
+
+// catalog is what workloads may ask for, in the order of matching.
+type catalog struct {
+	host.Provisioners
+	entries   []provisioner
+	evaluator evaluate.Evaluator
+}
+
+// types are those of the entries, each once.
+func (c catalog) types() []string {
+	var out []string
+	for _, p := range c.entries {
+		out = append(out, p.Type)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// provisioners reads the catalogs of all modules.
+func (a *app) provisioners(ctx context.Context, flags *provisionersFlags, opts host.Options) (catalog, error) {
+	a.json = flags.format.value == "json"
+	h, err := a.connect(&flags.sources, "", opts.Args, nil)
+	if err != nil {
+		return catalog{}, err
+	}
+	opts.Environment = flags.environment
+	found, err := h.Provisioners(ctx, opts)
+	a.texts = found.Texts
+	if err != nil {
+		return catalog{}, withOptions(err)
+	}
+	out := catalog{Provisioners: found, evaluator: evaluate.NewInProcess(evaluateOptions())}
+	var mistakes object.Errors
+	for i, m := range found.Workloads.Provisioners {
+		result, err := out.evaluator.Evaluate(ctx, evaluate.Request{
+			Spec: m.Name, Pos: m.Pos, Module: m.Module, Context: found.Context, Catalog: true,
+		})
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+		mistakes = append(mistakes, object.AsErrors(err, object.StageEvaluate)...)
+		for _, p := range result.Catalog {
+			out.entries = append(out.entries, provisioner{Provisioner: p, number: i, module: m})
+		}
+	}
+	return out, mistakes.Sorted().Err()
+}
+
+// wanted splits TYPE[/CLASS].
+func wanted(arg string) (kind, class string) {
+	kind, class, _ = strings.Cut(arg, "/")
+	return kind, class
+}
+
+// named are the entries of a type, and of a class where one is named. An entry
+// for all classes is for the named one too.
+func (c catalog) named(arg string) ([]provisioner, error) {
+	kind, class := wanted(arg)
+	var out []provisioner
+	var classes []string
+	for _, p := range c.entries {
+		if p.Type != kind {
+			continue
+		}
+		classes = append(classes, p.Class)
+		if class == "" || p.Class == "" || p.Class == class {
+			out = append(out, p)
+		}
+	}
+	switch {
+	case len(out) > 0:
+		return out, nil
+	case len(classes) > 0:
+		slices.Sort(classes)
+		return nil, usagef(object.Suggest(class, classes), "no provisioner of type %q has the class %q; known: %s",
+			kind, class, strings.Join(slices.Compact(classes), ", "))
+	}
+	hint := ""
+	if near, ok := object.Nearest(kind, c.types()); ok {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return nil, usagef(hint, "no provisioner makes a resource of type %q; known: %s", kind, strings.Join(c.types(), ", "))
+}
+
+// matching are the entries as a project of workloads takes them.
+func (c catalog) matching() []workload.Provisioner {
+	out := make([]workload.Provisioner, 0, len(c.entries))
+	for _, p := range c.entries {
+		out = append(out, workload.Provisioner{Module: p.number, Index: p.Index, Type: p.Type, Class: p.Class, ID: p.ID})
+	}
+	return out
+}
+
+// pathArgs is the PATH that follows n other arguments.
+func pathArgs(args []string, n int) []string {
+	if len(args) <= n {
+		return nil
+	}
+	return args[n:]
+}
+
+// withOptions says with errors of fetching which option may help.
+func withOptions(err error) error {
+	var mistakes object.Errors
+	if errors.As(err, &mistakes) {
+		for _, m := range mistakes {
+			if m.Hint == "" {
+				m.Hint = optionFor(m.Err)
+			}
+		}
+	}
+	return err
+}

@@ -1,0 +1,173 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+)
+
+func (a *app) provisionersList() *cobra.Command {
+	var flags provisionersFlags
+	cmd := &cobra.Command{
+		Use: "list [PATH]", Short: "List what workloads may ask for",
+		Long: `List what workloads may ask for, in the order in which it is matched: an entry with *
+is for every class or id. A * after an output says that it is a secret.
+` + provisionersHelp + "\n\n" + exitCodes,
+		Example: `  ropewalk provisioners list
+  ropewalk provisioners list shop --env prod
+  ropewalk provisioners list --format json | jq -r '.[].type'`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			c, err := a.provisioners(ctx, &flags, host.Options{Args: args})
+			if err != nil {
+				return err
+			}
+			out := make([]listed, 0, len(c.entries))
+			var b strings.Builder
+			t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+			_, _ = fmt.Fprintln(t, "TYPE\tCLASS\tID\tMODULE\tOUTPUTS\tDESCRIPTION")
+			for _, p := range c.entries {
+				out = append(out, p.listed())
+				_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(p.Type), oneLine(cmp.Or(p.Class, "*")), oneLine(cmp.Or(p.ID, "*")),
+					oneLine(p.module.Name), cmp.Or(oneLine(strings.Join(p.outputs(), ",")), "-"), oneLine(p.Description))
+			}
+			_ = t.Flush() // A builder takes everything.
+			return a.outcome(flags.format.value, out, trimmed(b.String()))
+		}),
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+func (a *app) provisionersShow() *cobra.Command {
+	var flags provisionersFlags
+	cmd := &cobra.Command{
+		Use: "show TYPE[/CLASS] [PATH]", Short: "Show the params and outputs of a type of resources",
+		Long: `Show what a workload may write below params of a resource, and what it may refer to by
+${resources.NAME.OUTPUT}. Secret outputs are never values: they are references that
+the cluster resolves. Outputs that are there for some params only are not listed.
+` + provisionersHelp + "\n\n" + exitCodes,
+		Example: `  ropewalk provisioners show postgres
+  ropewalk provisioners show postgres/cnpg
+  ropewalk provisioners show license shop`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			c, err := a.provisioners(ctx, &flags, host.Options{Args: pathArgs(args, 1)})
+			if err != nil {
+				return err
+			}
+			found, err := c.named(args[0])
+			if err != nil {
+				return err
+			}
+			out := make([]listed, 0, len(found))
+			var texts []string
+			for _, p := range found {
+				out = append(out, p.listed())
+				texts = append(texts, p.text())
+			}
+			return a.outcome(flags.format.value, out, strings.Join(texts, "\n"))
+		}),
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+// outputs are the names of all outputs, those of secrets with a *.
+func (p provisioner) outputs() []string {
+	out := slices.Clone(p.Outputs)
+	for _, name := range p.Sensitive {
+		out = append(out, name+"*")
+	}
+	slices.Sort(out)
+	return out
+}
+
+// text is the entry for people to read.
+func (p provisioner) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n", oneLine(p.title()), oneLine(p.Description))
+	fmt.Fprintf(&b, "module %s (%s)\n\nPARAMS\n", oneLine(p.module.Name), oneLine(p.module.Module.Label))
+	for _, param := range p.Params {
+		fmt.Fprintf(&b, "  %s  %s\n", oneLine(param.Name), oneLine(strings.Join(describe(param), ", ")))
+		for line := range strings.Lines(param.Doc) {
+			b.WriteString("      " + oneLine(line) + "\n")
+		}
+	}
+	if len(p.Params) == 0 {
+		b.WriteString("  none by name\n")
+	}
+	fmt.Fprintf(&b, "\nOUTPUTS\n  %s\n", cmp.Or(oneLine(strings.Join(p.Outputs, ", ")), "none by name"))
+	if len(p.Sensitive) > 0 {
+		fmt.Fprintf(&b, "\nSECRET OUTPUTS\n  %s\n", oneLine(strings.Join(p.Sensitive, ", ")))
+	}
+	return b.String()
+}
+
+// describe is what is expected of a param, in words.
+func describe(p evaluate.Param) []string {
+	out := []string{cmp.Or(p.Type, "anything")}
+	if p.Required {
+		out = append(out, "required")
+	}
+	if p.Default != "" {
+		out = append(out, "default "+p.Default)
+	}
+	return out
+}
+
+// trimmed is a table without blanks at the ends of its lines.
+func trimmed(table string) string {
+	var out strings.Builder
+	for line := range strings.Lines(table) {
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return out.String()
+}
+
+// listed is an entry as JSON has it.
+type listed struct {
+	Type        string        `json:"type"`
+	Class       string        `json:"class,omitempty"`
+	ID          string        `json:"id,omitempty"`
+	Description string        `json:"description,omitempty"`
+	Module      string        `json:"module"`
+	Origin      string        `json:"origin"`
+	Params      []listedParam `json:"params"`
+	Outputs     []string      `json:"outputs"`
+	Sensitive   []string      `json:"sensitive"`
+}
+
+// listedParam is a param as JSON has it.
+type listedParam struct {
+	Name     string          `json:"name"`
+	Type     string          `json:"type,omitempty"`
+	Default  json.RawMessage `json:"default,omitempty"`
+	Required bool            `json:"required,omitempty"`
+	Doc      string          `json:"doc,omitempty"`
+}
+
+func (p provisioner) listed() listed {
+	out := listed{
+		Type: p.Type, Class: p.Class, ID: p.ID, Description: p.Description, Module: p.module.Name, Origin: p.module.Module.Label,
+		Params: []listedParam{}, Outputs: append([]string{}, p.Outputs...), Sensitive: append([]string{}, p.Sensitive...),
+	}
+	for _, param := range p.Params {
+		out.Params = append(out.Params, listedParam{
+			Name: param.Name, Type: param.Type, Default: json.RawMessage(param.Default), Required: param.Required, Doc: param.Doc,
+		})
+	}
+	return out
+}

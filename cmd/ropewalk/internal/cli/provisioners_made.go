@@ -1,0 +1,160 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// tried is what came of one resource, as JSON has it.
+type tried struct {
+	// Provisioner made it: TYPE/CLASS#ID of the entry in Module.
+	Provisioner string `json:"provisioner"`
+	Module      string `json:"module"`
+	// Resource is what the provisioner saw of it.
+	Resource json.RawMessage `json:"resource"`
+	// Result is outputs, sensitive, volume, claim, workload and after.
+	Result json.RawMessage `json:"result"`
+	Nodes  []triedNode     `json:"nodes"`
+}
+
+// triedNode is an object of the resource.
+type triedNode struct {
+	ID        object.ID      `json:"id"`
+	DependsOn []object.ID    `json:"dependsOn,omitempty"`
+	ReadyWhen []object.Ready `json:"readyWhen,omitempty"`
+	Apply     object.Apply   `json:"apply,omitzero"`
+	Object    object.Object  `json:"object"`
+}
+
+// try makes the one resource of a workload.
+func (c catalog) try(ctx context.Context, document object.Value) (tried, error) {
+	decoded, errs := score.Decode(score.Document{Value: document})
+	if errs.Err() != nil {
+		return tried{}, errs.Sorted()
+	}
+	name := decoded.Name.Value
+	surroundings := c.Context
+	surroundings.Name = name
+	project, errs := workload.Join([]workload.Source{{Spec: decoded, Context: surroundings}}, c.Workloads.Config, c.matching())
+	if errs.Err() != nil {
+		return tried{}, errs.Failures()
+	}
+	compilation := project.Compile(name)
+	requests := compilation.Next()
+	if len(requests) == 0 {
+		// Its params cannot be resolved; what else the workload lacks is said too.
+		_, errs := compilation.Finish()
+		return tried{}, errs.Failures()
+	}
+	asked := requests[0]
+	req := evaluate.Request{
+		Spec: name, Pos: decoded.Pos, Module: c.Workloads.Provisioners[asked.Module].Module,
+		Input: asked.Input, Context: asked.Context,
+	}
+	result, err := c.evaluator.Evaluate(ctx, req)
+	if err != nil {
+		return tried{}, err
+	}
+	key := asked.Resources[0]
+	made := result.Provisioned[key]
+	answers := map[string]workload.Answer{key: {Result: made.JSON, Nodes: made.Nodes}}
+	if errs := compilation.Answer(asked, answers); errs.Err() != nil {
+		return tried{}, errs
+	}
+	if err := c.checked(ctx, req, made.Nodes); err != nil {
+		return tried{}, err
+	}
+	return c.tried(asked, key, made), nil
+}
+
+// checked is what the API has against the objects, at the line of the user that
+// leads to it, or at that of the module.
+func (c catalog) checked(ctx context.Context, req evaluate.Request, nodes []*object.Node) error {
+	var errs object.Errors
+	for _, f := range check.New(c.Check).Check(nodes) {
+		e := &object.Error{
+			Stage: object.StageCheck, Severity: f.Severity, Node: f.Node, Path: f.Path.String(),
+			Err: errors.New(f.Message), Hint: f.Hint,
+		}
+		for _, n := range nodes {
+			if n.ID == f.Node {
+				e.Pos = n.Pos
+			}
+		}
+		// Without an origin the line of the node is as good as it gets.
+		origins, _ := c.evaluator.Trace(ctx, req, []evaluate.Query{{Node: f.Node, Path: f.Path}})
+		for _, o := range origins {
+			switch {
+			case o.Input.IsValid():
+				e.Pos = o.Input
+			case o.Module.IsValid():
+				e.Pos = o.Module
+			}
+		}
+		errs = append(errs, e)
+	}
+	return errs.Sorted().Err()
+}
+
+// tried is what was made, with who made it.
+func (c catalog) tried(asked workload.Request, key string, made evaluate.Provisioned) tried {
+	entry, _ := asked.Input.Lookup(object.Fields("resources", key))
+	resource, _ := entry.Get("resource")
+	number, _ := entry.Get("provisioner")
+	out := tried{Resource: resource.JSON(), Result: made.JSON, Nodes: []triedNode{}}
+	for _, p := range c.entries {
+		if p.number == asked.Module && strconv.Itoa(p.Index) == number.Text {
+			out.Provisioner, out.Module = p.title(), p.module.Module.Label
+		}
+	}
+	for _, n := range made.Nodes {
+		node := triedNode{ID: n.ID, ReadyWhen: n.ReadyWhen, Apply: n.Apply, Object: n.Object}
+		for _, d := range n.DependsOn {
+			node.DependsOn = append(node.DependsOn, d.ID)
+		}
+		out.Nodes = append(out.Nodes, node)
+	}
+	return out
+}
+
+// text is a stream of YAML: what the resource gives, then its objects.
+func (t tried) text() string {
+	var b bytes.Buffer
+	var resource struct{ Name, UID, Namespace, Workload string }
+	// Both are JSON that was read before.
+	_ = json.Unmarshal(t.Resource, &resource)
+	result, _ := object.Decode(t.Result)
+	fmt.Fprintf(&b, "# %s of workload %s in namespace %s: %s\n", resource.Name, resource.Workload, resource.Namespace, resource.UID)
+	fmt.Fprintf(&b, "# made by %s of %s\n", oneLine(t.Provisioner), oneLine(t.Module))
+	b.Write(emit.YAML(map[string]any(result)))
+	for _, n := range t.Nodes {
+		fmt.Fprintf(&b, "---\n# %s\n", n.ID)
+		for _, d := range n.DependsOn {
+			fmt.Fprintf(&b, "# comes after %s\n", d)
+		}
+		for _, r := range n.ReadyWhen {
+			data, _ := json.Marshal(r) // It is text only.
+			fmt.Fprintf(&b, "# is ready when %s\n", data)
+		}
+		if n.Apply != (object.Apply{}) {
+			data, _ := json.Marshal(n.Apply)
+			fmt.Fprintf(&b, "# is applied with %s\n", data)
+		}
+		b.Write(emit.YAML(map[string]any(n.Object)))
+	}
+	return b.String()
+}

@@ -1,0 +1,192 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"maps"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// tryFlags are those of provisioners test.
+type tryFlags struct {
+	provisionersFlags
+	workload, name, id, namespace string
+	backend                       choice
+	params, paramFiles, config    []string
+	crds                          []string
+	skipSchemas                   bool
+}
+
+func (a *app) provisionersTest() *cobra.Command {
+	var flags tryFlags
+	cmd := &cobra.Command{
+		Use: "test TYPE[/CLASS] [PATH]", Short: "Make a resource as a workload would have it",
+		Long: `Make one resource as a workload would have it, and print what comes of it as YAML: its
+outputs, the references that its secret outputs are (there are no values), the parts
+of the workload, and its objects, checked against the schemas of the API.
+
+The workload is in the namespace of the project and has one port: http, 80, which
+leads to 8080. No other workload is known.
+` + provisionersHelp + "\n\n" + exitCodes,
+		Example: `  ropewalk provisioners test postgres
+  ropewalk provisioners test postgres/cnpg --param instances=3 --param storage=20Gi
+  ropewalk provisioners test redis --id sessions --backend kubernetes
+  ropewalk provisioners test license ./modules/platform --config config.yaml`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			return a.runTry(ctx, &flags, args)
+		}),
+	}
+	flags.add(cmd)
+	flags.backend = choice{words: []string{spec.BackendExternalSecrets, spec.BackendKubernetes}}
+	flags.backend.add(cmd, "backend", "how secrets reach pods (default that of the project, or external-secrets)")
+	f := cmd.Flags()
+	f.StringVar(&flags.workload, "workload", "api", "name of the workload that asks")
+	f.StringVar(&flags.name, "name", "", "name of the resource in it (default the type)")
+	f.StringVar(&flags.id, "id", "", "id of a resource that workloads share")
+	f.StringVarP(&flags.namespace, "namespace", "n", "", "namespace of the workload")
+	f.StringArrayVar(&flags.params, "param", nil, "`NAME=VALUE` below params; may be repeated")
+	f.StringArrayVar(&flags.paramFiles, "params", nil, "`FILE` of YAML or JSON with params; --param wins over it; may be repeated")
+	f.StringArrayVar(&flags.config, "config", nil, "`FILE` of YAML or JSON to lay over spec.workloads.config; may be repeated")
+	f.StringArrayVar(&flags.crds, "crds", nil, "`DIR` or file of CustomResourceDefinitions to check against; may be repeated")
+	f.BoolVar(&flags.skipSchemas, "skip-schemas", false, "do not check objects against the schemas of the API")
+	return cmd
+}
+
+func (a *app) runTry(ctx context.Context, flags *tryFlags, args []string) error {
+	a.json = flags.format.value == "json"
+	params, err := a.values(flags.paramFiles)
+	if err != nil {
+		return err
+	}
+	if params, err = withParams(params, flags.params); err != nil {
+		return err
+	}
+	config, err := a.values(flags.config)
+	if err != nil {
+		return err
+	}
+	read := a.texts
+	c, err := a.provisioners(ctx, &flags.provisionersFlags, host.Options{
+		Args: pathArgs(args, 1), Context: spec.Context{Namespace: flags.namespace},
+		CRDs: flags.crds, SkipSchemas: flags.skipSchemas,
+	})
+	if a.texts == nil {
+		a.texts = map[string][]byte{}
+	}
+	maps.Copy(a.texts, read)
+	if err != nil {
+		return err
+	}
+	if _, err := c.named(args[0]); err != nil {
+		return err
+	}
+	c.Workloads.Config.Config = c.Workloads.Config.Config.Merge(config)
+	if flags.backend.value != "" {
+		c.Workloads.Config.Secrets.Backend = flags.backend.value
+	}
+	out, err := c.try(ctx, flags.document(args[0], params))
+	if err != nil {
+		return err
+	}
+	return a.outcome(flags.format.value, out, out.text())
+}
+
+// values reads files of values, the later over the earlier.
+func (a *app) values(files []string) (out object.Value, err error) {
+	for _, name := range files {
+		data, err := os.ReadFile(name) //nolint:gosec // the user names it
+		if err != nil {
+			return out, &environmentError{err: err}
+		}
+		if a.texts == nil {
+			a.texts = map[string][]byte{}
+		}
+		a.texts[name] = data
+		v, err := spec.ParseValue(spec.File{Name: name, Data: data})
+		if err != nil {
+			return out, err
+		}
+		out = out.Merge(v)
+	}
+	return out, nil
+}
+
+// withParams lays the arguments of --param over params.
+func withParams(params object.Value, args []string) (object.Value, error) {
+	if params.Kind == object.KindNone {
+		params.Kind = object.KindMap
+	}
+	for _, arg := range args {
+		set, err := spec.ParseSet(arg)
+		if err != nil || set.Spec != "" {
+			return params, usagef("write NAME=VALUE, such as storage=20Gi", "--param %s: expected NAME=VALUE", arg)
+		}
+		set.Pos.File = "--param " + arg
+		set.Value = placed(set.Value, set.Pos)
+		if params, err = set.Over(params); err != nil {
+			return params, err
+		}
+	}
+	return params, nil
+}
+
+// placed is v with every part at pos.
+func placed(v object.Value, pos object.Pos) object.Value {
+	v.Pos = pos
+	for i := range v.Members {
+		v.Members[i].Pos, v.Members[i].Value = pos, placed(v.Members[i].Value, pos)
+	}
+	for i := range v.Items {
+		v.Items[i] = placed(v.Items[i], pos)
+	}
+	return v
+}
+
+// document is a workload that asks for the one resource.
+func (t *tryFlags) document(asked string, params object.Value) object.Value {
+	kind, class := wanted(asked)
+	resource := []object.Member{textMember("type", kind, asked)}
+	if class != "" {
+		resource = append(resource, textMember("class", class, asked))
+	}
+	if t.id != "" {
+		resource = append(resource, textMember("id", t.id, "--id "+t.id))
+	}
+	resource = append(resource, object.Member{Name: "params", Pos: params.Pos, Value: params})
+	number := func(name, n string) object.Member {
+		return object.Member{Name: name, Value: object.Value{Kind: object.KindNumber, Text: n}}
+	}
+	name := t.name
+	if name == "" {
+		name = strings.ToLower(kind)
+	}
+	main := mapMember("main", textMember("image", "registry.invalid/none", ""))
+	http := mapMember("http", number("port", "80"), number("targetPort", "8080"))
+	one := mapMember(name, resource...)
+	one.Pos = object.Pos{File: "--name " + name}
+	return mapMember("",
+		textMember("apiVersion", "ropewalk.dev/v1alpha1", ""), textMember("kind", "Workload", ""),
+		mapMember("metadata", textMember("name", t.workload, "--workload "+t.workload)),
+		mapMember("spec", mapMember("containers", main), mapMember("service", mapMember("ports", http)), mapMember("resources", one)),
+	).Value
+}
+
+func mapMember(name string, members ...object.Member) object.Member {
+	return object.Member{Name: name, Value: object.Value{Kind: object.KindMap, Members: members}}
+}
+
+// textMember is text that the user wrote in an argument.
+func textMember(name, text, arg string) object.Member {
+	pos := object.Pos{File: arg}
+	return object.Member{Name: name, Pos: pos, Value: object.Value{Kind: object.KindString, Pos: pos, Text: text}}
+}
