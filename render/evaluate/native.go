@@ -60,8 +60,18 @@ func (s *session) fill(parts ...part) filled {
 	if len(parts) == 0 {
 		return filled{root: s.module.value}
 	}
-	f := fill(parts...)
+	f := s.module.fill(parts...)
 	return filled{root: s.module.value.FillPath(cue.MakePath(), f.value), with: f}
+}
+
+// fill is that of the form of c: a linked module gives results and nothing else.
+func (c *compiled) fill(parts ...part) *filling {
+	if c.written != nil {
+		if f := fillPlain(parts...); f != nil {
+			return f
+		}
+	}
+	return fill(parts...)
 }
 
 func (s *session) has(field string) bool {

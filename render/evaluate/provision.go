@@ -171,7 +171,7 @@ func (a asked) fill(entry, config object.Value) filled {
 	if a.provisioner.takes[fieldContext] {
 		parts = append(parts, part{field: fieldContext, at: []string{fieldContext}, value: contextValue(a.session.req.Context)})
 	}
-	with := fill(parts...)
+	with := a.session.module.fill(parts...)
 	return filled{root: a.provisioner.value.Unify(with.value), with: with}
 }
 

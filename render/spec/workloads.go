@@ -239,9 +239,12 @@ func (f *fields) secrets(out *Secrets) {
 	f.done()
 }
 
-// Providers of a store and the names that External Secrets gives them.
-var providers = []struct{ name, field string }{
-	{"aws", "aws"}, {"azure", "azurekv"}, {"gcp", "gcpsm"}, {"kubernetes", "kubernetes"}, {"vault", "vault"},
+// providerNames are the providers of a store and what External Secrets calls
+// them, where it has another name.
+func providerNames() [][2]string {
+	return [][2]string{
+		{"aws", "aws"}, {"azure", "azurekv"}, {"gcp", "gcpsm"}, {"kubernetes", "kubernetes"}, {"vault", "vault"},
+	}
 }
 
 // provider decodes the provider of a store: exactly one, by its short name.
@@ -251,9 +254,9 @@ func (f *fields) provider(out *Secrets) {
 		return
 	}
 	var names []string
-	for _, known := range providers {
-		names = append(names, known.name)
-		v, path, given := p.get(known.name)
+	for _, known := range providerNames() {
+		names = append(names, known[0])
+		v, path, given := p.get(known[0])
 		if !given || !f.kind(v, path, object.KindMap) {
 			continue
 		}
@@ -262,7 +265,7 @@ func (f *fields) provider(out *Secrets) {
 			continue
 		}
 		out.Provider = object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{
-			{Name: known.field, Pos: v.Pos, Value: v},
+			{Name: known[1], Pos: v.Pos, Value: v},
 		}}
 	}
 	if p.value.Kind == object.KindMap && out.Provider.Kind == object.KindNone && len(p.value.Members) == 0 {
