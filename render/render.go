@@ -78,9 +78,22 @@ type Spec struct {
 	Policies []Source
 
 	// asked are the requests to provisioners, and made is which of them made a
-	// node.
+	// node; names are those of the modules in [Workloads].
 	asked []*evaluate.Request
 	made  map[object.ID]*evaluate.Request
+	names map[*evaluate.Request]string
+}
+
+// Made is the provenance of the module that made a node of the spec, one of
+// [Result.Specs]: its own, or one of provisioners.
+func (s Spec) Made(id object.ID) Source {
+	request, ok := s.made[id]
+	for _, p := range s.Policies {
+		if ok && p.Policy == "" && p.Provisioners == s.names[request] {
+			return p
+		}
+	}
+	return s.Source
 }
 
 // Source is the provenance of a module.

@@ -55,11 +55,11 @@ func (r Renderer) join(ctx context.Context, req Request) (joined, error) {
 			})
 		}
 	}
-	if out.mistakes.Err() != nil {
-		return out, nil // What a workload asks for cannot be judged.
+	// Without a whole catalog nobody can judge what a workload asks for.
+	if out.mistakes.Err() == nil {
+		project, errs := workload.Join(sources, req.Workloads.Config, catalog, req.Broken...)
+		out.project, out.mistakes = project, append(out.mistakes, errs...)
 	}
-	project, errs := workload.Join(sources, req.Workloads.Config, catalog)
-	out.project, out.mistakes = project, append(out.mistakes, errs...)
 	return out, nil
 }
 
@@ -89,6 +89,7 @@ func (r Renderer) spec(ctx context.Context, s *Spec, all joined) (evaluate.Resul
 	if err != nil {
 		return result, err
 	}
+	compiled.Place(result.Nodes)
 	result.Nodes = append(result.Nodes, compiled.Nodes...)
 	result.Warnings = append(result.Warnings, warnings...)
 	return result, nil
@@ -125,14 +126,24 @@ func (r Renderer) provision(
 ) (Errors, error) {
 	request := s.Evaluate
 	// The owner of a shared resource is asked for it, whoever needs it.
-	request.Spec, request.Context = asked.Context.Name, asked.Context
+	request.Spec, request.Context, request.InputPath = asked.Context.Name, asked.Context, asked.InputPath
 	request.Module, request.Input, request.Policies = all.Provisioners[asked.Module].Module, asked.Input, nil
 	result, err := r.Evaluator.Evaluate(ctx, request)
 	if errors.Is(err, context.Canceled) {
 		return nil, err
 	}
+	var mistakes Errors
 	if err != nil {
-		return object.AsErrors(err, object.StageEvaluate), nil
+		mistakes = object.AsErrors(err, object.StageEvaluate)
+		// One resource that cannot be made must not hide what is wrong with the
+		// texts that the others are in.
+		asked = asked.Without(mistakes)
+		if request.Input = asked.Input; len(asked.Resources) > 0 {
+			result, err = r.Evaluator.Evaluate(ctx, request)
+		}
+		if err != nil {
+			return mistakes, ctx.Err()
+		}
 	}
 	answers := make(map[string]workload.Answer, len(asked.Resources))
 	for _, key := range asked.Resources {
@@ -141,19 +152,20 @@ func (r Renderer) provision(
 			continue
 		}
 		answers[key] = workload.Answer{Result: made.JSON, Nodes: made.Nodes}
-		s.keep(&request, made.Nodes)
+		s.keep(&request, all.Provisioners[asked.Module].Name, made.Nodes)
 	}
-	return append(result.Warnings, c.Answer(asked, answers)...), nil
+	return append(append(mistakes, result.Warnings...), c.Answer(asked, answers)...), nil
 }
 
-// keep remembers which request made nodes.
-func (s *Spec) keep(request *evaluate.Request, nodes []*object.Node) {
+// keep remembers which request to the module called name made nodes.
+func (s *Spec) keep(request *evaluate.Request, name string, nodes []*object.Node) {
 	if len(nodes) == 0 {
 		return
 	}
 	if s.made == nil {
-		s.made = map[object.ID]*evaluate.Request{}
+		s.made, s.names = map[object.ID]*evaluate.Request{}, map[*evaluate.Request]string{}
 	}
+	s.names[request] = name
 	if !slices.Contains(s.asked, request) {
 		s.asked = append(s.asked, request)
 	}

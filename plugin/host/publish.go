@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -21,6 +22,8 @@ import (
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -155,6 +158,9 @@ func BuildOf(loaded Loaded, sources []render.Source, version string) statement.B
 		for _, tag := range object.SortedKeys(s.Evaluate.Module.Tags) {
 			_, _ = fmt.Fprintf(inputs, "%s\x00%s\x00", tag, s.Evaluate.Module.Tags[tag])
 		}
+		if s.Workload != nil {
+			workloadInputs(inputs, *s.Workload, loaded.Request.Workloads.Config)
+		}
 	}
 	b.Inputs = "sha256:" + hex.EncodeToString(inputs.Sum(nil))
 	for _, s := range sources {
@@ -165,6 +171,17 @@ func BuildOf(loaded Loaded, sources []render.Source, version string) statement.B
 		b.Sources = append(b.Sources, statement.Source{URI: uri, Digest: s.Digest, Revision: s.Revision})
 	}
 	return b
+}
+
+// workloadInputs writes what a workload is made of beside its document: the
+// files that it names, and what the project says of all workloads. Lengths keep
+// apart what can hold any byte.
+func workloadInputs(w io.Writer, s workload.Source, c spec.Workloads) {
+	for _, name := range object.SortedKeys(s.Files) {
+		_, _ = fmt.Fprintf(w, "%q %d\x00%s", name, len(s.Files[name]), s.Files[name])
+	}
+	secrets := []string{c.Secrets.Backend, c.Secrets.StoreName, c.Secrets.StoreKind, c.Secrets.KubernetesStore, c.Secrets.RefreshInterval}
+	_, _ = fmt.Fprintf(w, "%q %q %q %s %s\x00", secrets, c.Policies, c.CanaryProvider, c.Secrets.Provider.JSON(), c.Config.JSON())
 }
 
 // Images are the container images that objects run, sorted, each once.

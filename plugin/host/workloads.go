@@ -74,7 +74,14 @@ func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Polic
 		sources = append(sources, s)
 	}
 	images := l.images()
+	seen := map[string]bool{}
 	for _, doc := range l.docs.Workloads {
+		// Of two workloads of one name, which is a mistake that is told already, the
+		// first counts.
+		if seen[doc.Name] {
+			continue
+		}
+		seen[doc.Name] = true
 		value := withImages(l.overlaid(doc), doc, images)
 		w, good := l.workload(doc, value)
 		if !good || !ok {
@@ -144,13 +151,15 @@ func (l *loading) workload(doc spec.Workload, value object.Value) (workload.Sour
 		Spec: decoded, Files: map[string][]byte{},
 		Context: l.contextOf(doc.Name, decoded.Namespace.Value, environment),
 	}
-	return out, l.sourceFiles(doc, &out)
+	l.sourceFiles(doc, &out)
+	return out, true
 }
 
 // sourceFiles reads the files that a workload names, relative to its document.
-func (l *loading) sourceFiles(doc spec.Workload, w *workload.Source) bool {
+// One that cannot be read counts as empty: the render fails over it, and what
+// else is wrong with the workload is told too.
+func (l *loading) sourceFiles(doc spec.Workload, w *workload.Source) {
 	at := l.places[doc.Pos.File]
-	ok := true
 	for _, c := range w.Spec.Containers {
 		for _, f := range c.Files {
 			if f.Source == nil {
@@ -162,17 +171,15 @@ func (l *loading) sourceFiles(doc spec.Workload, w *workload.Source) bool {
 			}
 			data, err := at.read(name)
 			if err != nil {
-				ok = false
+				in := object.Fields("containers", c.Name, "files", f.Target, "source")
 				l.errs = append(l.errs, &object.Error{
-					Stage: object.StageSpec, Pos: f.Source.Pos, Err: fmt.Errorf("source %q: %w", name, err),
-					Path: object.Fields("containers", c.Name, "files", f.Target, "source").String(),
+					Stage: object.StageSpec, Pos: f.Source.Pos, Path: append(doc.InputPath(), in...).String(),
+					Err: fmt.Errorf("source %q: %w", name, err),
 				})
-				continue
 			}
 			w.Files[name] = data
 		}
 	}
-	return ok
 }
 
 // read is the content of a file that a document at the place names.
@@ -187,6 +194,9 @@ func (p place) read(name string) ([]byte, error) {
 	data, err := p.area.read(full)
 	if err != nil {
 		return nil, notThere(err)
+	}
+	if len(data) > spec.MaxFile {
+		return nil, fmt.Errorf("has more than %d MiB: put large files into the image or a volume", spec.MaxFile>>20)
 	}
 	return data, nil
 }

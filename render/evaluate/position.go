@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	cueerrors "cuelang.org/go/cue/errors"
@@ -59,12 +58,8 @@ func (t *tree) moduleErrors(m Module, err error) error {
 	return out.Sorted()
 }
 
-// loadMessage is an error of the loader in plain words. A value where the
-// reference to a secret belongs may be the secret, and CUE would repeat it.
+// loadMessage is an error of the loader in plain words.
 func loadMessage(e cueerrors.Error) string {
-	if format, _ := e.Msg(); slices.Contains(e.Path(), fieldSensitive) && strings.Contains(format, "value") {
-		return strings.Join(e.Path(), ".") + ": must be a reference to a secret, such as {key, property}, and never its value"
-	}
 	text := plain(e)
 	_, after, missing := strings.Cut(text, `cannot find package "`)
 	if name, _, ok := strings.Cut(after, `"`); missing && ok {

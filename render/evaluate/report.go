@@ -265,6 +265,9 @@ func (s *session) moduleMessage(g *group, value object.Value) string {
 // words is one error of CUE in plain words, without its path.
 func words(e cueerrors.Error) string {
 	format, args := e.Msg()
+	if strings.Contains(format, " value") && format != formatIncomplete && isSecret(e.Path()) {
+		return "must be a reference to a secret, such as {key, property}, and never its value"
+	}
 	switch format {
 	case formatUnknown:
 		// The schema closes a node before we decode it: the words are the same.
@@ -288,6 +291,14 @@ func words(e cueerrors.Error) string {
 		}
 		return text
 	}
+}
+
+// isSecret reports whether path leads into what a provisioner declares as
+// sensitive: #License.sensitive.token. A value there, which CUE would repeat,
+// may be a secret by mistake.
+func isSecret(path []string) bool {
+	n := slices.Index(path, fieldSensitive)
+	return n >= 0 && n <= 2 && !slices.Contains([]string{fieldInput, fieldContext, fieldGraph}, path[0])
 }
 
 // plain is any error of CUE in plain words.

@@ -5,6 +5,8 @@ package workload
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/score"
@@ -35,7 +37,12 @@ func (l *lowering) containers() (init, main []object.Value) {
 	order := l.beforeOrder()
 	l.main = len(l.r.containers) - len(order)
 	for _, i := range order {
-		init = append(init, l.container(i, strongest(&l.r.containers[i].spec)))
+		c := &l.r.containers[i].spec
+		ready := strongest(c)
+		if ready != score.ReadyComplete {
+			l.checkSidecar(c)
+		}
+		init = append(init, l.container(i, ready))
 	}
 	for i := range l.r.containers {
 		if len(l.r.containers[i].spec.Before) == 0 {
@@ -43,6 +50,24 @@ func (l *lowering) containers() (init, main []object.Value) {
 		}
 	}
 	return init, main
+}
+
+// firstSidecars is the minor version of Kubernetes that runs sidecars without a
+// feature gate (KEP-753). One before it drops restartPolicy of a container, and
+// the pod waits forever for the sidecar to end.
+const firstSidecars = 29
+
+// checkSidecar refuses a sidecar that the cluster does not know.
+func (l *lowering) checkSidecar(c *score.Container) {
+	version := l.r.source.Context.KubeVersion
+	parts := strings.Split(version, ".")
+	if len(parts) < 2 {
+		return
+	}
+	if minor, err := strconv.Atoi(parts[1]); err == nil && minor < firstSidecars {
+		l.fail(c.Before[0].Pos, l.at("containers", c.Name, "before"), "write ready: complete, or take before away",
+			"Kubernetes %s has no sidecars: it has them since 1.%d", version, firstSidecars)
+	}
 }
 
 // beforeOrder is the containers that come before others, in order; by name where

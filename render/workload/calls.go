@@ -5,6 +5,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -82,6 +83,10 @@ func (p *Project) findCalls() object.Errors {
 				continue
 			}
 			c := call{resource: r, target: p.target(i, params)}
+			if c.target.member == nil && slices.Contains(p.broken, c.target.name) {
+				i.broken = true
+				continue
+			}
 			m.calls = append(m.calls, c)
 			if err := p.checkCall(m, c); err != nil {
 				errs = append(errs, err)

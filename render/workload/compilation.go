@@ -26,6 +26,8 @@ type Compilation struct {
 	// used are the secrets that texts of the workload hold, by name of the
 	// resource and output.
 	used map[[2]string]*secret
+	// needs are the nodes that come before the pods, with the line that wants it.
+	needs map[object.ID]object.Pos
 }
 
 // progress is how far a resource is.
@@ -44,7 +46,7 @@ func (p *Project) Compile(name string) *Compilation {
 		return nil
 	}
 	c := &Compilation{
-		project: p, member: m, used: map[[2]string]*secret{},
+		project: p, member: m, used: map[[2]string]*secret{}, needs: map[object.ID]object.Pos{},
 		state: make(map[*instance]*progress, len(m.instances)),
 	}
 	for _, i := range m.instances {
@@ -161,7 +163,7 @@ func (c *Compilation) Answer(req Request, answers map[string]Answer) object.Erro
 // workload must not be evaluated then.
 func (c *Compilation) Finish() (Compiled, object.Errors) {
 	input, errs := lower(c.resolve())
-	return Compiled{Input: input, Nodes: c.nodes(), Whole: c.whole()}, append(c.errs, errs...).Sorted()
+	return Compiled{Input: input, Nodes: c.nodes(), Whole: c.whole(), needs: c.needs}, append(c.errs, errs...).Sorted()
 }
 
 func (c *Compilation) resolve() resolved {
@@ -209,6 +211,12 @@ func (c *Compilation) patch() object.Value {
 // they may come later, the pods of workloads that are waited for, and specs.
 func (c *Compilation) dependsOn() []string {
 	var out []string
+	need := func(id string, full object.ID, pos object.Pos) {
+		out = append(out, id)
+		if _, known := c.needs[full]; !known {
+			c.needs[full] = pos
+		}
+	}
 	for n, i := range c.member.instances {
 		r := c.result(i)
 		if r == nil {
@@ -220,19 +228,22 @@ func (c *Compilation) dependsOn() []string {
 		}
 		for _, node := range r.nodes {
 			id := node.ID.Node()
+			full := object.MakeID(i.owner.name(), id)
 			if i.owner != c.member {
-				id = string(object.MakeID(i.owner.name(), id))
+				id = string(full)
 			}
-			out = append(out, id)
+			need(id, full, c.member.source.Spec.Resources[n].Pos)
 		}
 	}
 	for _, call := range c.member.calls {
 		if call.resource.Wait && call.target.member != nil && call.target.member != c.member {
-			out = append(out, string(object.MakeID(call.target.name, podsNode)))
+			full := object.MakeID(call.target.name, podsNode)
+			need(string(full), full, call.resource.Pos)
 		}
 	}
 	for _, d := range c.member.source.Spec.DependsOn {
-		out = append(out, string(object.MakeID(d.Value, "")))
+		full := object.MakeID(d.Value, "")
+		need(string(full), full, d.Pos)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -241,10 +252,13 @@ func (c *Compilation) dependsOn() []string {
 // podsNode is what the module that makes the objects calls the node of the pods.
 const podsNode = "pods"
 
-// warnAfter says that waiting for objects that come later has no effect.
+// warnAfter says that waiting for objects that come later has no effect. Who
+// waits for a call waits for the pods of the other workload, whatever objects
+// the resource has.
 func (c *Compilation) warnAfter(n int, i *instance) {
 	own := &c.member.source.Spec.Resources[n]
-	if !own.Wait {
+	calls := slices.ContainsFunc(c.member.calls, func(o call) bool { return o.resource == own })
+	if !own.Wait || calls {
 		return
 	}
 	c.errs = append(c.errs, &object.Error{

@@ -234,13 +234,37 @@ resources:
 	c := p.Compile("api")
 	_, errs := run(t, c, map[string]Answer{
 		"aa": answerOf(`{}`, "api/resource-aa-x"), "later": answerOf(`{"after": true, "workload": {"autoscaling": {"min": 2, "max": 3}}}`, "api/resource-later-x"),
-		"web": answerOf(`{}`), "other": answerOf(`{}`),
+		"web": answerOf(`{"after": true}`), "other": answerOf(`{}`),
 	})
 	require.Empty(t, errs)
 	r := c.resolve()
 	require.Equal(t, []string{"platform/", "resource-aa-x", "web/pods"}, r.dependsOn)
 	require.Equal(t, "warning: api.yaml:5:3: spec: resources.later: the objects of a resource of type \"horizontal-pod-autoscaler\" come with the workload or after it: nothing waits for them (take waitFor away)\n", told(c.errs))
 	require.Len(t, c.nodes(), 2)
+}
+
+func TestWhatComesBeforeThePodsHasTheLineThatWantsIt(t *testing.T) {
+	c := join(t, `
+metadata: {name: api, dependsOn: [platform]}
+resources:
+  aa: {type: dns}
+  web: {type: service, metadata: {waitFor: true}}
+`, "metadata: {name: web}\n").Compile("api")
+	run(t, c, map[string]Answer{"aa": answerOf(`{}`, "api/resource-aa-x"), "web": answerOf(`{}`)})
+	compiled, _ := c.Finish()
+	module := object.Pos{File: "embedded:workload/pods.cue", Line: 1, Column: 1}
+	before := []object.Dependency{
+		{ID: "api/resource-aa-x", Pos: module}, {ID: "api/secret-secrets", Pos: module},
+		{ID: "platform/", Pos: module}, {ID: "web/pods", Pos: module},
+	}
+	pods := &object.Node{ID: "api/pods", DependsOn: before}
+	compiled.Place([]*object.Node{pods})
+	var at []string
+	for _, d := range pods.DependsOn {
+		at = append(at, d.Pos.String())
+	}
+	require.Equal(t, []string{"api.yaml:4:3", module.String(), "api.yaml:2:35", "api.yaml:5:3"}, at)
+	require.Equal(t, module, before[0].Pos, "the result of a module may be kept for the next render")
 }
 
 func TestCompileOfAnUnknownWorkloadIsNil(t *testing.T) {

@@ -58,11 +58,13 @@ func (c *composition) append(out []fragment, name string, p part, way []string) 
 		return append(out, fragment{literal: p.text})
 	}
 	if _, ok := c.entries[p.ref]; !ok {
-		hint := object.Suggest(p.ref, object.SortedKeys(c.entries))
 		if _, ok := c.plain[p.ref]; ok {
-			hint = "it is no secret: write it into a text, with CUE's interpolation"
+			c.fail("sensitive."+name, "it is no secret: write it into a text, with CUE's interpolation",
+				"names %q, which is no sensitive output", p.ref)
+			return out
 		}
-		c.fail("sensitive."+name, hint, "names %q, which is no sensitive output", p.ref)
+		// A ref that names nothing may be the secret itself, so it is not repeated.
+		c.fail("sensitive."+name, object.Suggest(p.ref, object.SortedKeys(c.entries)), "has a ref that is no sensitive output")
 		return out
 	}
 	for _, f := range c.lay(p.ref, way) {

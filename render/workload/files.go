@@ -39,6 +39,14 @@ func (p placed) pos() object.Pos {
 	return p.file.spec.Pos
 }
 
+// source is where the author names the file, which is not in it.
+func (p placed) source() object.Pos {
+	if s := p.file.spec.Source; s != nil {
+		return s.Pos
+	}
+	return p.pos()
+}
+
 // fileVolume is a volume of the pod in the making that holds files.
 type fileVolume struct {
 	name  string
@@ -74,10 +82,10 @@ func (l *lowering) mountFiles() {
 	l.checkSize("the ConfigMap of the files", len(f.kept), func(i int) int {
 		p := f.kept[i]
 		return len(p.key) + len(p.file.content.plain()) + len(p.file.binary)
-	}, func(i int) (object.Pos, object.Path) { return f.kept[i].pos(), f.kept[i].path() })
+	}, func(i int) (object.Pos, object.Path) { return f.kept[i].source(), f.kept[i].path() })
 	l.checkSize("the Secret of the files", len(f.hidden), func(i int) int {
 		return len(f.hidden[i].key) + len(f.secret.templates[i].Value.Text)
-	}, func(i int) (object.Pos, object.Path) { return f.hidden[i].pos(), f.hidden[i].path() })
+	}, func(i int) (object.Pos, object.Path) { return f.hidden[i].source(), f.hidden[i].path() })
 	f.finish()
 }
 

@@ -53,7 +53,7 @@ func (l *lowering) checkImage(s *score.Container) {
 	}
 	name := l.name
 	if len(l.r.containers) > 1 {
-		name += "." + s.Name
+		name += "/" + s.Name
 	}
 	l.fail(s.Image.Pos, l.at("containers", s.Name, "image"), "give --image "+name+"=IMAGE",
 		"the image is left to the deployment, and none was given")

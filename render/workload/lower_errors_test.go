@@ -32,7 +32,7 @@ func textMistakes() []badWorkload {
 		{"an image of one of two containers that nobody gave", func(r *resolved) {
 			r.containers = append(r.containers, worker())
 			r.containers[1].spec.Image = says(".", 6)
-		}, []string{`score.yaml:6:5: spec: containers.worker.image: the image is left to the deployment, and none was given (give --image api.worker=IMAGE)`}},
+		}, []string{`score.yaml:6:5: spec: containers.worker.image: the image is left to the deployment, and none was given (give --image api/worker=IMAGE)`}},
 		{"a name that no variable has", func(r *resolved) { withVariables(r, named("é", lit("x"))) },
 			[]string{`score.yaml:11:5: spec: containers.web.variables.é: "é" is no name of a variable: Kubernetes takes printable ASCII without =`}},
 		{"a NUL byte", func(r *resolved) { withVariables(r, named("A", lit("x\x00"))) },

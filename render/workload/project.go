@@ -35,6 +35,8 @@ type Project struct {
 	// members are sorted by name.
 	members []*member
 	byName  map[string]*member
+	// broken names workloads that are not here because of their mistakes.
+	broken []string
 }
 
 // member is a workload of a project.
@@ -92,9 +94,12 @@ type instance struct {
 // resource, which resources are one, what refers to what, and who calls whom.
 // Two workloads of one name are a mistake that render/spec reports; the first
 // one counts here. The errors hold warnings too, and no mistake of texts: those
-// come from [Compilation.Finish], which needs the outputs.
-func Join(sources []Source, config spec.Workloads, provisioners []Provisioner) (*Project, object.Errors) {
+// come from [Compilation.Finish], which needs the outputs. Nothing is said of
+// calls to the workloads that broken names: mistakes that are reported already
+// keep those out of sources.
+func Join(sources []Source, config spec.Workloads, provisioners []Provisioner, broken ...string) (*Project, object.Errors) {
 	p := &Project{
+		broken: broken,
 		config: config, catalog: newCatalog(provisioners),
 		members: make([]*member, 0, len(sources)), byName: make(map[string]*member, len(sources)),
 	}

@@ -227,6 +227,22 @@ func TestMistakesBetweenResourcesAreToldWithTheirLines(t *testing.T) {
 	}
 }
 
+func TestNothingIsSaidOfCallsToAWorkloadThatHasMistakesOfItsOwn(t *testing.T) {
+	docs := []string{"metadata: {name: api}\ncontainers: {api: {image: nginx, variables: {URL: \"${resources.web.url}\"}}}\n" +
+		"resources:\n  web: {type: service, metadata: {waitFor: true}}\n"}
+	_, errs := Join(sources(t, docs...), testConfig(), testCatalog())
+	require.ErrorContains(t, errs.Err(), `cannot wait for the workload "prod/web"`)
+	p, errs := Join(sources(t, docs...), testConfig(), testCatalog(), "web")
+	require.Empty(t, errs)
+	c := p.Compile("api")
+	asked, errs := run(t, c, nil)
+	require.Empty(t, asked)
+	require.Empty(t, errs)
+	compiled, errs := c.Finish()
+	require.Empty(t, errs)
+	require.False(t, compiled.Whole)
+}
+
 func TestAMistakeInAWorkloadOfOursHasThePathOfItsDocument(t *testing.T) {
 	_, errs := Join(sources(t, `apiVersion: ropewalk.dev/v1alpha1
 kind: Workload

@@ -54,7 +54,7 @@ func (p *Project) request(all []asked) Request {
 	}
 	r := Request{
 		Module: all[0].instance.entry.Module, Context: owner.source.Context, owner: owner,
-		Resources: make([]string, 0, len(all)),
+		InputPath: owner.at(), Resources: make([]string, 0, len(all)),
 	}
 	resources := mapOf(pos)
 	ports := portsOf(owner)
@@ -75,6 +75,32 @@ func (p *Project) request(all []asked) Request {
 		object.Member{Name: "config", Pos: config.Pos, Value: config},
 		object.Member{Name: "resources", Pos: pos, Value: resources},
 	)
+	return r
+}
+
+// Without is the request without the resources that errors are about; it has no
+// Resources where none is left, or where the errors are about something else.
+func (r Request) Without(errs object.Errors) Request {
+	wrong := func(name string) bool {
+		at := append(r.InputPath, object.Fields("resources", name)...).String()
+		return slices.ContainsFunc(errs, func(e *object.Error) bool {
+			rest, ok := strings.CutPrefix(e.Path, at)
+			return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		})
+	}
+	all := len(r.Resources)
+	r.Resources = slices.DeleteFunc(slices.Clone(r.Resources), wrong)
+	if len(r.Resources) == all {
+		r.Resources = nil
+		return r
+	}
+	r.Input.Members = slices.Clone(r.Input.Members)
+	for i, m := range r.Input.Members {
+		if m.Name == "resources" {
+			m.Value.Members = slices.DeleteFunc(slices.Clone(m.Value.Members), func(m object.Member) bool { return wrong(m.Name) })
+			r.Input.Members[i] = m
+		}
+	}
 	return r
 }
 

@@ -4,10 +4,12 @@
 package workload
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
@@ -86,4 +88,35 @@ service: {ports: {http: {port: 81}, udp: {port: 53, protocol: UDP}}}
 	require.Len(t, requests, 1)
 	require.Equal(t, wantRequest, pretty(t, requests[0].Input))
 	require.Equal(t, "front", requests[0].Context.Namespace)
+}
+
+func TestARequestGoesOnWithoutTheResourcesThatErrorsAreAbout(t *testing.T) {
+	doc := "metadata: {name: api}\nresources:\n  db: {type: postgres}\n  db-two: {type: postgres}\n"
+	path := func(p string) object.Errors { return object.Errors{{Path: p, Err: errors.New("wrong")}} }
+	for name, c := range map[string]struct {
+		doc, path string
+		left      []string
+	}{
+		"a field of one":                       {doc, "resources.db.params.size", []string{"db-two"}},
+		"one as a whole":                       {doc, "resources.db-two", []string{"db"}},
+		"an item":                              {doc, "resources.db[0]", []string{"db-two"}},
+		"something else":                       {doc, "config.domain", nil},
+		"no place":                             {doc, "", nil},
+		"the path of a document of ours":       {"apiVersion: ropewalk.dev/v1alpha1\nkind: Workload\nmetadata: {name: api}\nspec:\n  containers: {web: {image: nginx}}\n  resources: {db: {type: postgres}, db-two: {type: postgres}}\n", "spec.resources.db.params", []string{"db-two"}},
+		"the path of another kind of document": {doc, "spec.resources.db.params", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := join(t, c.doc).Compile("api").Next()[0]
+			less := all.Without(path(c.path))
+			require.Equal(t, c.left, less.Resources)
+			require.Equal(t, []string{"db", "db-two"}, all.Resources)
+			whole, _ := all.Input.Get("resources")
+			require.Len(t, whole.Members, 2)
+			if c.left != nil {
+				left, _ := less.Input.Get("resources")
+				require.Len(t, left.Members, 1)
+				require.Equal(t, c.left[0], left.Members[0].Name)
+			}
+		})
+	}
 }

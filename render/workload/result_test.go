@@ -53,7 +53,7 @@ func TestAResultIsReadStrictly(t *testing.T) {
 		"an escape beside text":         {`{"sensitive": {"a": {"parts": [{"text": "x", "escape": "url"}]}}}`, "sensitive.a.parts[0].escape stands beside text (escape is for ref)"},
 		"another escape":                {`{"sensitive": {"a": {"parts": [{"ref": "b", "escape": "html"}]}, "b": {"key": "k"}}}`, "sensitive.a.parts[0].escape must be url"},
 		"text that is a number":         {`{"sensitive": {"a": {"parts": [{"text": 7}]}}}`, "sensitive.a.parts[0].text must be text, got a number"},
-		"a ref to nothing":              {`{"sensitive": {"a": {"parts": [{"ref": "bb"}]}, "b": {"key": "k"}}}`, `sensitive.a names "bb", which is no sensitive output (known: a, b)`},
+		"a ref to nothing":              {`{"sensitive": {"a": {"parts": [{"ref": "bb"}]}, "b": {"key": "k"}}}`, `sensitive.a has a ref that is no sensitive output (known: a, b)`},
 		"a ref to a plain output":       {`{"outputs": {"h": 1}, "sensitive": {"a": {"parts": [{"ref": "h"}]}}}`, `sensitive.a names "h", which is no sensitive output (it is no secret: write it into a text, with CUE's interpolation)`},
 		"parts of each other":           {`{"sensitive": {"a": {"parts": [{"ref": "b"}]}, "b": {"parts": [{"ref": "a"}]}}}`, "sensitive.a is made of itself: a -> b -> a"},
 		"an escape of what is escaped":  {`{"sensitive": {"a": {"parts": [{"ref": "b", "escape": "url"}]}, "b": {"parts": [{"ref": "c", "escape": "url"}]}, "c": {"key": "k"}}}`, `sensitive.a escapes "b", parts of which are escaped already (leave escape out in one of them)`},

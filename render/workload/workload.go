@@ -4,6 +4,8 @@
 package workload
 
 import (
+	"slices"
+
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
@@ -40,6 +42,8 @@ type Request struct {
 	// Input is the input of the module (schema.#Requests). Its parts have the
 	// places of what the user wrote.
 	Input object.Value
+	// InputPath is where Input stands in the document of that workload.
+	InputPath object.Path
 	// Resources are the keys of Input.resources, sorted.
 	Resources []string
 
@@ -65,4 +69,21 @@ type Compiled struct {
 	// Whole says that every resource that the workload needs was made. Where it
 	// was not, Input lacks the texts that need it.
 	Whole bool
+
+	needs map[object.ID]object.Pos
+}
+
+// Place gives the dependencies of the nodes that the module made of Input the
+// line of what wants them: a resource, or an entry of dependsOn. The module has
+// them from the input and knows only its own line, at which nobody could mend a
+// cycle.
+func (c Compiled) Place(nodes []*object.Node) {
+	for _, n := range nodes {
+		n.DependsOn = slices.Clone(n.DependsOn)
+		for i, d := range n.DependsOn {
+			if pos, ok := c.needs[d.ID]; ok && pos.IsValid() {
+				n.DependsOn[i].Pos = pos
+			}
+		}
+	}
 }

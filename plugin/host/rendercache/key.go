@@ -35,7 +35,7 @@ func Key(req render.Request, version, scope string) string {
 func without() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
 		reflect.TypeFor[render.Request]():   {"Parallel", "Progress", "Mistakes", "Broken"},
-		reflect.TypeFor[render.Spec]():      {"asked", "made"},
+		reflect.TypeFor[render.Spec]():      {"asked", "made", "names"},
 		reflect.TypeFor[evaluate.Request](): {"Limits"},
 		reflect.TypeFor[evaluate.Module]():  {"FS"},
 		reflect.TypeFor[check.Options]():    {"Schemas"},

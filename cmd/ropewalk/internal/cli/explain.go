@@ -61,9 +61,10 @@ func (a *app) runExplain(ctx context.Context, flags *projectFlags, own explainFl
 		return err
 	}
 	e := explain(r.Plan, node)
-	for _, s := range r.Sources {
-		if s.Spec == node.ID.Spec() && s.Policy == "" {
-			e.Origin, e.Digest = s.Origin, s.Digest
+	for _, s := range r.Specs {
+		if s.Evaluate.Spec == node.ID.Spec() {
+			made := s.Made(node.ID)
+			e.Origin, e.Digest = made.Origin, made.Digest
 		}
 	}
 	if own.path != "" {
