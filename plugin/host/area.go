@@ -109,10 +109,13 @@ func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 // plain is err without the operation and the path, which its place tells.
 func plain(err error) error {
 	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
+	switch {
+	case !errors.As(err, &p):
+		return err
+	case p.Err.Error() == "path escapes from parent": // os has no name for it
+		return errors.New("leaves the root of the project by a link")
 	}
-	return err
+	return p.Err
 }
 
 // search finds the YAML and JSON files below a folder, sorted by path.

@@ -147,7 +147,7 @@ func TestLoadFollowsThePatternsOfAProject(t *testing.T) {
 	}
 	_, errs := load(write(t, append(files, "ropewalk.yaml", project+"  specs: [c, 'b/*.json', '../../../../../../x', 'a/[', b/note.yaml]\n")...), host.Options{})
 	require.Equal(t, []string{
-		`b/note.yaml: spec: holds no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform)`,
+		`b/note.yaml: spec: holds no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform or Workload, a Score file with apiVersion: score.dev/v1b1)`,
 		`ropewalk.yaml:5:11: spec: "c": there is no such file or folder`,
 		`ropewalk.yaml:5:14: spec: "b/*.json" matches no file with a spec`,
 		`ropewalk.yaml:5:26: spec: "../../../../../../x" leaves the root of the project`,

@@ -154,10 +154,10 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 			strings.SplitN(head, "\n", 2)[1], `a.yaml:1:1: spec: apiVersion: is missing (write apiVersion: ropewalk.dev/v1alpha1)`},
 		"a manifest of others alone": {
 			"apiVersion: apps/v1\nkind: Deployment\n",
-			`a.yaml: spec: holds no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform)`},
+			`a.yaml: spec: holds no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform or Workload, a Score file with apiVersion: score.dev/v1b1)`},
 		"an empty file": {
 			"# nothing\n",
-			`a.yaml: spec: holds no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform)`},
+			`a.yaml: spec: holds no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform or Workload, a Score file with apiVersion: score.dev/v1b1)`},
 		"a list as a document": {"- 1\n", `a.yaml:1:1: spec: expected a document with apiVersion and kind, got a list`},
 		"two specs of one name": {
 			head + "---\n" + head, `a.yaml:9:18: spec: metadata.name: a second spec is called "api"; the first is at a.yaml:3:18`},

@@ -15,6 +15,9 @@ const (
 	KindWorkload  = "Workload"
 )
 
+// ScoreVersion is the apiVersion of a Score file.
+const ScoreVersion = scoreGroup + "/v1b1"
+
 // ProjectFile is the name under which a directory's project is found.
 const ProjectFile = "ropewalk.yaml"
 
