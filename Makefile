@@ -74,7 +74,11 @@ bench: build $(BIN)/cue ## Run the benchmarks; ratios are against cue export.
 	$(GO) -C test/peers test -run '^$$' -bench . -benchtime 20x ./...
 
 .PHONY: e2e
-e2e: oracle peers ## Run what needs long builds: the check against Kubernetes itself, and peers.
+e2e: oracle peers canaries ## Run what takes long: the check against Kubernetes itself, peers, ten thousand workloads with secrets.
+
+.PHONY: canaries
+canaries: build ## Look for secrets in all that ten thousand generated workloads leave behind.
+	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CANARIES=10000 $(GO) test -timeout 20m ./test/canary
 
 .PHONY: peers
 peers: ## Compare with the libraries of others: sigstore-go, oras, crane.

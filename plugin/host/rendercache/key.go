@@ -27,6 +27,10 @@ func Key(req render.Request, version, scope string) string {
 	h.text(version)
 	h.text(scope)
 	h.value(reflect.ValueOf(req))
+	// Warnings from before the render are part of its result.
+	for _, m := range req.Mistakes {
+		h.text(m.Error())
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 

@@ -78,7 +78,7 @@ type Outcome struct {
 // Render is the outcome of a request, remembered or rendered. The errors are
 // those of the renderer.
 func (c *Cache) Render(ctx context.Context, req render.Request) (Outcome, error) {
-	if c.Version == "" || len(c.Stores) == 0 || len(req.Mistakes) > 0 || len(req.Broken) > 0 {
+	if c.Version == "" || len(c.Stores) == 0 || req.Mistakes.Err() != nil || len(req.Broken) > 0 {
 		return c.render(ctx, req)
 	}
 	key := Key(req, c.Version, c.Scope)

@@ -27,8 +27,9 @@ func excerpt(read func(name string) []byte, pos object.Pos) string {
 	if pos.Line < 1 || pos.Column < 1 {
 		return ""
 	}
-	line, ok := lineOf(read(pos.File), pos.Line)
-	if !ok || !utf8.Valid(line) || pos.Column > len(line)+1 {
+	data := read(pos.File)
+	line, ok := lineOf(data, pos.Line)
+	if !ok || holdsSecret(data) || !utf8.Valid(line) || pos.Column > len(line)+1 {
 		return ""
 	}
 	text := string(line)
@@ -46,6 +47,18 @@ func excerpt(read func(name string) []byte, pos object.Pos) string {
 		}
 	}
 	return printable(withoutUserinfo(before+after)) + "\n" + pad.String() + "^\n"
+}
+
+// holdsSecret reports whether a file may be, or hold, the manifest of a Secret:
+// each of its lines may be one, and a message ends up in logs.
+func holdsSecret(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		name, kind, ok := bytes.Cut(line, []byte(":"))
+		if ok && string(bytes.Trim(name, " \t-,{\"'")) == "kind" && string(bytes.Trim(kind, " \t\r\n,}\"'")) == "Secret" {
+			return true
+		}
+	}
+	return bytes.Contains(data, []byte(`"kind":"Secret"`))
 }
 
 // withoutUserinfo hides what stands between :// and @, which may be a password:

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 func TestExcerptsHideWhatMayBeAPassword(t *testing.T) {
@@ -19,5 +21,19 @@ func TestExcerptsHideWhatMayBeAPassword(t *testing.T) {
 		`://`:                                          `://`,
 	} {
 		require.Equal(t, want, withoutUserinfo(line))
+	}
+}
+
+func TestNoExcerptIsMadeOfAFileWithASecret(t *testing.T) {
+	for text, shown := range map[string]bool{
+		"kind: ConfigMap\ndata: {a: b}\n":                        true,
+		"a: 1\nkind: Secret\nstringData: {p: hunter2}\n":         false,
+		"---\n- kind: \"Secret\"\r\n  data: {p: aHVudGVyMg==}\n": false,
+		"{\n\"kind\": \"Secret\",\n\"data\": 3}\n":               false,
+		"{\"kind\":\"Secret\",\n\"data\": 3}\n":                  false,
+		"kind: SecretStore\nspec: {}\n":                          true,
+	} {
+		got := excerpt(func(string) []byte { return []byte(text) }, object.Pos{File: "a.yaml", Line: 2, Column: 1})
+		require.Equal(t, shown, got != "", text)
 	}
 }
