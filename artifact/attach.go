@@ -37,7 +37,8 @@ type Referrer struct {
 
 // Attach makes a referrer of a manifest: by the referrers API, or where the
 // registry has none, by the list under the tag that the distribution
-// specification names. The same referrer once more changes nothing.
+// specification names. The same referrer once more changes nothing; it is read
+// back then, and sent again where the store lost it or damaged it.
 //
 // That list is written by everybody as a whole. Where there is one, Attach stays
 // until nobody has changed it for about half a second, and puts back what
@@ -49,14 +50,26 @@ func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referre
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
+	lost := false
 	for i := range attempts {
 		list, err := Referrers(ctx, to, subject, r.ArtifactType)
 		switch {
 		case err != nil && !isFlicker(err):
 			return ocispec.Descriptor{}, err
 		case err == nil && holds(list, d):
-			if i == 0 {
-				return d, nil
+			if i == 0 || lost {
+				good, err := r.readable(ctx, to, subject, d)
+				switch {
+				case err != nil:
+					return ocispec.Descriptor{}, err
+				case good && i == 0:
+					return d, nil
+				case !good && lost:
+					return ocispec.Descriptor{}, errKept(d)
+				}
+				if lost = !good; lost {
+					break
+				}
 			}
 			return d, attached(ctx, attachment{to: to, subject: subject, referrer: d, data: data})
 		case i > 1 || err != nil:
@@ -69,6 +82,20 @@ func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referre
 		}
 	}
 	return ocispec.Descriptor{}, errRewritten(subject)
+}
+
+// readable says whether what is listed can be read as it should be.
+func (r Referrer) readable(ctx context.Context, from Reader, subject, d ocispec.Descriptor) (bool, error) {
+	data, err := ReadReferrer(ctx, from, subject, d, 0)
+	if missing(err) || errors.Is(err, ErrDigest) || errors.Is(err, ErrShape) {
+		return false, nil
+	}
+	return err == nil && bytes.Equal(data, r.Data), err
+}
+
+// errKept says that a store takes content and does not replace a damaged one.
+func errKept(d ocispec.Descriptor) error {
+	return refuse(ErrDigest, "%s is damaged in the store, which does not replace it: remove it there, and push again", d.Digest)
 }
 
 // send writes the blobs of a referrer and then its manifest; only the manifest,

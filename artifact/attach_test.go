@@ -72,7 +72,7 @@ func TestAttachingTheSameAgainAsksAndWritesNothing(t *testing.T) {
 			for _, request := range o.Requests() {
 				require.Equal(t, "GET", request.Method)
 			}
-			require.LessOrEqual(t, len(o.Requests()), 2)
+			require.LessOrEqual(t, len(o.Requests()), 4, "the list, and what it names is read back")
 		})
 	}
 }

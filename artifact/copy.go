@@ -25,7 +25,7 @@ type CopyOptions struct {
 	Referrers bool
 	// Quick takes a destination that has the artifact under the first tag for
 	// complete, which is true for what Copy wrote: tags are last. What was attached
-	// after that is not noticed then.
+	// after that is not noticed then, nor what the destination has lost.
 	Quick bool
 	// MountFrom is the repository of the source, where the destination is another
 	// one of the same registry: a hint by which blobs need not be sent.
@@ -55,10 +55,15 @@ type Copied struct {
 // everything that is attached to them, from a store to another. Digests stay as
 // they are, so signatures do too. Tags at the destination move last.
 //
-// Where nothing is to be done, it asks two requests: what the reference leads to
-// on both sides. With Referrers it asks for the lists of both sides too, and for
-// a signature of cosign v2: five requests, unless it is Quick. Referrers of
-// referrers are looked for where the referrer itself is new.
+// Where nothing is to be done, it asks two requests: what the reference leads to on
+// both sides. With Referrers it asks for the lists of both sides too, for a
+// signature of cosign v2, and whether the destination still has the content of the
+// whole and of each barrier layer, and copies again what is gone: six requests,
+// unless it is Quick. Referrers of referrers are looked for where the referrer
+// itself is new.
+//
+// Others may copy to the same destination, sign and attach there at the same
+// time: see [Attach].
 func Copy(ctx context.Context, from, to Store, reference string, opts CopyOptions) (Copied, error) {
 	if err := checkReference(reference); err != nil {
 		return Copied{}, err
@@ -70,6 +75,7 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 	if err := CheckTags(c.tags); err != nil {
 		return Copied{}, err
 	}
+	c.tags = unique(c.tags)
 	same, err := c.compare(ctx, reference)
 	if err != nil {
 		return Copied{}, err

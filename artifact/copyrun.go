@@ -45,15 +45,17 @@ type copier struct {
 	manifests map[string]bool
 	writes    [maxDepth + 2][]write // by depth: a manifest is written after what it is about
 	attached  []string
+	damaged   []ocispec.Descriptor // blobs that the destination lost
 	bytes     int64
 }
 
 // write is a manifest that is written when all blobs are there.
 type write struct {
-	desc     ocispec.Descriptor
-	data     []byte
-	tag      string // "" where it is written by its digest
-	referrer bool
+	desc ocispec.Descriptor
+	data []byte
+	tag  string // "" where it is written by its digest
+	// subject is what a referrer is about, nil of what is none.
+	subject *ocispec.Descriptor
 }
 
 // run copies all but the tags: blobs first, at once, then manifests.
@@ -68,6 +70,11 @@ func (c *copier) run(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	if err := c.mended(ctx); err != nil {
+		return err
+	}
+	// Others may write to the same lists of referrers meanwhile.
+	ctx, settle := together(ctx)
 	for _, level := range c.writes {
 		// The order does not depend on which answer came first.
 		slices.SortFunc(level, func(a, b write) int { return bytes.Compare([]byte(a.desc.Digest+"\n"), []byte(b.desc.Digest+"\n")) })
@@ -79,7 +86,7 @@ func (c *copier) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return settle()
 }
 
 // within runs a request in one of the slots.
@@ -112,6 +119,12 @@ func (c *copier) barrier(ctx context.Context, group *errgroup.Group, l LayerRef)
 
 // subject copies a whole or a layer, and what is attached to it.
 func (c *copier) subject(ctx context.Context, group *errgroup.Group, f found, tag string, present bool) error {
+	if present {
+		var err error
+		if present, err = c.whole(ctx, f); err != nil {
+			return err
+		}
+	}
 	if !present {
 		if err := c.content(ctx, group, f, write{desc: f.desc, data: f.data, tag: tag}, 0); err != nil {
 			return err
@@ -190,14 +203,14 @@ func (c *copier) referrers(ctx context.Context, group *errgroup.Group, subject o
 	var here, there []ocispec.Descriptor
 	lists, inner := errgroup.WithContext(ctx)
 	lists.Go(func() error {
-		return c.within(inner, func() (err error) { here, err = Referrers(inner, c.from, subject, ""); return err })
+		return c.within(inner, func() (err error) { here, err = steadyReferrers(inner, c.from, subject); return err })
 	})
 	// A destination without the subject is asked too: some registries say that they
 	// know referrers when one is written, and list none. And an earlier copy that
 	// was cut short may have written some.
 	if present || depth == 1 {
 		lists.Go(func() error {
-			return c.within(inner, func() (err error) { there, err = Referrers(inner, c.to, subject, ""); return err })
+			return c.within(inner, func() (err error) { there, err = steadyReferrers(inner, c.to, subject); return err })
 		})
 	}
 	if err := lists.Wait(); err != nil {
@@ -207,7 +220,11 @@ func (c *copier) referrers(ctx context.Context, group *errgroup.Group, subject o
 		return refuse(ErrLimit, "%s: referrers of referrers, more than %d deep", subject.Digest, maxDepth)
 	}
 	for _, r := range here {
-		if holds(there, r) {
+		there, err := c.listed(ctx, there, r)
+		if err != nil {
+			return err
+		}
+		if there {
 			continue
 		}
 		group.Go(func() error {
@@ -218,7 +235,7 @@ func (c *copier) referrers(ctx context.Context, group *errgroup.Group, subject o
 			if f.Subject == nil || f.Subject.Digest != subject.Digest {
 				return refuse(ErrShape, "%s is no referrer of %s, though the store lists it as one", r.Digest, subject.Digest)
 			}
-			if err := c.content(ctx, group, f, write{desc: f.desc, data: f.data, referrer: true}, depth); err != nil {
+			if err := c.content(ctx, group, f, write{desc: f.desc, data: f.data, subject: &subject}, depth); err != nil {
 				return err
 			}
 			return c.referrers(ctx, group, f.desc, false, depth+1)
@@ -263,12 +280,13 @@ func (c *copier) write(ctx context.Context, w write) error {
 		return about(w.desc.Digest.String(), err)
 	}
 	c.count(w.desc.Size)
-	if w.referrer {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.attached = append(c.attached, w.desc.Digest.String())
+	if w.subject == nil {
+		return nil
 	}
-	return nil
+	c.mu.Lock()
+	c.attached = append(c.attached, w.desc.Digest.String())
+	c.mu.Unlock()
+	return attached(ctx, attachment{to: c.to, subject: *w.subject, referrer: w.desc, data: w.data})
 }
 
 func (c *copier) count(bytes int64) {

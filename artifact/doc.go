@@ -43,16 +43,23 @@
 // Names ending in .json are refused, since Argo CD applies them and Flux does not.
 //
 // Referrers hang on a manifest and not on a tag, so who asks two registries for
-// one HEAD each cannot know whether something was attached since. [Copy] with
-// Referrers asks for the lists of both sides, five requests, and
-// CopyOptions.Quick trusts that what has the tag is complete, two requests. An
+// one HEAD each cannot know whether something was attached since, nor whether the
+// content is still there. [Copy] with Referrers asks for the lists of both sides
+// and for the content, six requests, and CopyOptions.Quick trusts that what has
+// the tag is complete, two requests. An
 // index of all referrers under a tag was not chosen: what cosign attaches would
 // not be in it, and a copy without its signature is worse than three requests.
 //
 // A push asks for the manifest under the tag with GET and not with HEAD, so that
 // its second request can ask for the content, and a blob that a registry lost is
 // pushed again. HEAD counts less against the limits of some registries, but then
-// an unchanged tag would be believed over what is gone.
+// an unchanged tag would be believed over what is gone. Of barrier layers in a
+// registry an unchanged push asks nothing, because each would be a request more:
+// a layer whose content a registry lost is found by verify, which reads all of
+// it, and made good by [Copy] and by the next push that changes something, which
+// ask for each layer. What is attached is not
+// asked for either, unless it is attached again: [Attach] reads back what it finds
+// there, so that whoever signs again has a signature that can be read.
 //
 // Where a list of referrers is a manifest under a tag, who writes it stays until
 // it was quiet for half a second, see settle.go. A tag for each referrer, from
@@ -63,6 +70,12 @@
 // Retention tags hold the whole digest and the time of the push, so that pruning
 // needs one listing. A time in the artifact was not chosen, because the digest
 // would change with it.
+//
+// An archive is written when it is closed. Who finds then that others have
+// written to it does its changes once more to what is there now, under a lock
+// beside the file. A lock from the opening on was not chosen, because a copy from
+// a slow registry would hold it for minutes; and to refuse, as was done before,
+// leaves it to everybody to try again.
 //
 // The image layout is ours. That of oras-go writes index.json in place, where a
 // process that is killed cuts it, and knows no other processes.

@@ -50,6 +50,8 @@ type layoutFiles interface {
 	// remove removes a blob.
 	remove(digest string) error
 	close() error
+	// abandon takes away what was written to a layout that was made for it.
+	abandon(ctx context.Context) error
 }
 
 // layoutIndex is index.json.
@@ -70,6 +72,12 @@ const (
 
 // Close ends the use of the layout. An archive is written only now.
 func (l *Layout) Close() error { return l.files.close() }
+
+// Abandon is for who made the layout and failed: a folder that [OpenLayout] made
+// is removed, unless others have written to it meanwhile, and an archive is not
+// written. A layout that was there before keeps what it has. It is still to be
+// closed.
+func (l *Layout) Abandon(ctx context.Context) error { return l.files.abandon(ctx) }
 
 func parseIndex(data []byte) (layoutIndex, error) {
 	index := layoutIndex{SchemaVersion: 2, MediaType: ocispec.MediaTypeImageIndex}

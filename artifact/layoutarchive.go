@@ -7,12 +7,10 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 )
@@ -22,31 +20,48 @@ const maxArchive = 512 << 20
 
 // OpenArchive opens the image layout in a tar file. Where create is true, a file
 // that is not there becomes one. It is held in memory, and written, if something
-// was changed, by [Layout.Close] and only then: as a whole and by rename. Where
-// another process has changed it by then, that is ErrBusy and nothing is written.
-// The same content gives the same file.
+// was changed, by [Layout.Close] and only then: as a whole and by rename. What
+// others have written to it by then stays, and a tag that they moved too moves
+// once more: of those who write at once nobody is lost. The same content gives
+// the same file.
 func OpenArchive(file string, create bool) (*Layout, error) {
-	a := &layoutArchive{file: file, blobs: map[string][]byte{}}
-	f, err := os.Open(file) //nolint:gosec // the caller says which file
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && create:
-		return &Layout{files: a, subjects: map[string]*subjectOf{}}, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, refuse(ErrNotFound, "there is no archive %q", file)
-	case err != nil:
+	a := &layoutArchive{file: file, blobs: map[string][]byte{}, written: map[string][]byte{}}
+	if err := a.load(); err != nil {
 		return nil, err
+	}
+	if a.was == nil && !create {
+		return nil, refuse(ErrNotFound, "there is no archive %q", file)
+	}
+	return &Layout{files: a, subjects: map[string]*subjectOf{}}, nil
+}
+
+// load reads the file, where there is one.
+func (a *layoutArchive) load() error {
+	// What is no file may have nobody at its other end, and opening it never ends.
+	info, err := os.Stat(a.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return refuse(ErrNotLayout, "%q is no regular file, and so no archive of an image layout", a.file)
+	}
+	f, err := os.Open(a.file) //nolint:gosec // the caller says which file
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	defer f.Close() //nolint:errcheck // it was read only
 	if a.was, err = f.Stat(); err != nil {
-		return nil, err
+		return err
 	}
 	if a.was.Size() > maxArchive {
-		return nil, refuse(ErrLimit, "%q has %d bytes, and archives of at most %d are read: use a folder (oci-layout:DIR)", file, a.was.Size(), maxArchive)
+		return refuse(ErrLimit, "%q has %d bytes, and archives of at most %d are read: use a folder (oci-layout:DIR)", a.file, a.was.Size(), maxArchive)
 	}
-	if err := a.read(f); err != nil {
-		return nil, err
-	}
-	return &Layout{files: a, subjects: map[string]*subjectOf{}}, nil
+	return a.read(f)
 }
 
 // layoutArchive is a layout in a tar file, in memory.
@@ -62,7 +77,14 @@ type layoutArchive struct {
 	listing []byte            // index.json
 	changed bool
 	closed  bool
+	// written are the blobs that are new, and changes what was done to the index,
+	// in that order: both are done again to a file that others have changed.
+	written map[string][]byte
+	changes []indexChange
 }
+
+// indexChange makes a new index.json of an old one; see layoutFiles.
+type indexChange func(old []byte) (data []byte, after func() error, err error)
 
 // read reads the tar. Its blobs are checked when they are used.
 func (a *layoutArchive) read(r io.Reader) error {
@@ -132,7 +154,7 @@ func (a *layoutArchive) write(_ context.Context, digest string, content io.Reade
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.changed = a.changed || !bytes.Equal(a.blobs[digest], data)
-	a.blobs[digest] = data
+	a.blobs[digest], a.written[digest] = data, data
 	return nil
 }
 
@@ -146,6 +168,15 @@ func (a *layoutArchive) update(_ context.Context, change func([]byte) ([]byte, f
 	// change asks for blobs, so that mu cannot be held meanwhile.
 	a.updates.Lock()
 	defer a.updates.Unlock()
+	if err := a.apply(change); err != nil {
+		return err
+	}
+	a.changes = append(a.changes, change)
+	return nil
+}
+
+// apply changes the index in memory.
+func (a *layoutArchive) apply(change indexChange) error {
 	old, err := a.index()
 	if err != nil {
 		return err
@@ -172,51 +203,9 @@ func (a *layoutArchive) remove(digest string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.blobs, digest)
+	delete(a.written, digest)
 	a.changed = true
 	return nil
-}
-
-// close writes the archive.
-func (a *layoutArchive) close() (err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.changed || a.closed {
-		return nil
-	}
-	a.closed = true
-	dir, base := filepath.Split(a.file)
-	temp := filepath.Join(dir, "."+base+tempPrefix+rand.Text())
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // the umask decides
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()       // the error before counts
-			_ = os.Remove(temp) // as above
-		}
-	}()
-	if err = a.writeTar(f); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if now, statErr := os.Stat(a.file); !a.unchanged(now, statErr) {
-		return refuse(ErrBusy, "%q was changed by another process meanwhile: try again; nothing was written", a.file)
-	}
-	return os.Rename(temp, a.file)
-}
-
-// unchanged says whether the file is the one that was read.
-func (a *layoutArchive) unchanged(now fs.FileInfo, err error) bool {
-	if a.was == nil || err != nil {
-		return a.was == nil && errors.Is(err, fs.ErrNotExist)
-	}
-	return os.SameFile(a.was, now) && a.was.Size() == now.Size() && a.was.ModTime().Equal(now.ModTime())
 }
 
 func (a *layoutArchive) writeTar(w io.Writer) error {

@@ -14,6 +14,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -28,7 +29,10 @@ const (
 // that is empty or not there becomes one. A folder that holds files of others is
 // refused (ErrNotLayout), so that a name that was mistyped harms nothing.
 func OpenLayout(dir string, create bool) (*Layout, error) {
+	fresh := false
 	if create {
+		_, err := os.Lstat(dir)
+		fresh = errors.Is(err, fs.ErrNotExist)
 		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the umask decides
 			return nil, err
 		}
@@ -40,7 +44,7 @@ func OpenLayout(dir string, create bool) (*Layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &layoutDir{root: root, name: dir}
+	d := &layoutDir{root: root, name: dir, fresh: fresh, wrote: map[string]bool{}}
 	if err := d.check(create); err != nil {
 		_ = root.Close() // the error before counts
 		return nil, err
@@ -52,6 +56,11 @@ func OpenLayout(dir string, create bool) (*Layout, error) {
 type layoutDir struct {
 	root *os.Root
 	name string
+	// fresh says that the folder was made for this layout.
+	fresh bool
+
+	mu    sync.Mutex
+	wrote map[string]bool // the digests of blobs, where fresh
 }
 
 // check wants nothing but a layout.
@@ -86,7 +95,17 @@ func (d *layoutDir) check(create bool) error {
 	return nil
 }
 
+// regular says whether there is a file. What is none, such as a pipe, may have
+// nobody at its other end, and opening it never ends.
+func regular(root *os.Root, name string) (bool, error) {
+	info, err := root.Stat(name)
+	return err == nil && info.Mode().IsRegular(), err
+}
+
 func readBounded(root *os.Root, name string, limit int64) ([]byte, error) {
+	if file, err := regular(root, name); err != nil || !file {
+		return nil, cmpError(err, refuse(ErrNotLayout, "%s is no regular file", name))
+	}
 	f, err := root.Open(name)
 	if err != nil {
 		return nil, err
@@ -104,10 +123,17 @@ func blobPath(digest string) string {
 }
 
 func (d *layoutDir) open(digest string) (io.ReadCloser, error) {
-	f, err := d.root.Open(blobPath(digest))
-	if errors.Is(err, fs.ErrNotExist) {
+	name := blobPath(digest)
+	file, err := regular(d.root, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, refuse(ErrNotFound, "the layout %q has no %s", d.name, digest)
+	case err != nil:
+		return nil, err
+	case !file:
+		return nil, refuse(ErrNotFound, "the layout %q has no %s: %s is no regular file", d.name, digest, name)
 	}
+	f, err := d.root.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +152,11 @@ func (d *layoutDir) has(digest string, size int64) (bool, error) {
 func (d *layoutDir) write(_ context.Context, digest string, content io.Reader) error {
 	if err := d.root.MkdirAll(path.Join(blobsDir, "sha256"), 0o755); err != nil {
 		return err
+	}
+	if d.fresh {
+		d.mu.Lock()
+		d.wrote[digest] = true
+		d.mu.Unlock()
 	}
 	return d.replace(blobPath(digest), content)
 }
@@ -170,24 +201,9 @@ func (d *layoutDir) update(ctx context.Context, change func([]byte) ([]byte, fun
 
 // lock has the layout for this process alone. The lock ends with the process.
 func (d *layoutDir) lock(ctx context.Context) (unlock func(), _ error) {
-	f, err := d.root.OpenFile(lockFile, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	deadline := time.Now().Add(lockWait)
-	for !tryLock(f) {
-		select {
-		case <-ctx.Done():
-			_ = f.Close() // nothing was written
-			return nil, ctx.Err()
-		case <-time.After(5 * time.Millisecond):
-		}
-		if time.Now().After(deadline) {
-			_ = f.Close() // nothing was written
-			return nil, refuse(ErrBusy, "another process writes to the layout %q for more than %s: try again", d.name, lockWait)
-		}
-	}
-	return func() { _ = f.Close() }, nil // nothing was written
+	return lockFor(ctx, lockWait, func() (*os.File, error) {
+		return d.root.OpenFile(lockFile, os.O_CREATE|os.O_RDWR, 0o644)
+	}, func() (fs.FileInfo, error) { return d.root.Lstat(lockFile) }, func() {}, d.name)
 }
 
 // clean removes temporary files whose writers were killed: those that nobody has
@@ -201,7 +217,7 @@ func (d *layoutDir) clean() {
 		return
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), tempPrefix) {
+		if !strings.HasPrefix(e.Name(), tempPrefix) || !e.Type().IsRegular() {
 			continue
 		}
 		f, err := d.root.Open(e.Name())

@@ -67,6 +67,8 @@ func ParseLocation(s string) (Location, error) {
 		return bad("it names nothing")
 	case out.Kind != Registry && strings.Contains(path.Base(out.Name), "@sha"):
 		return bad("only sha256 digests are read")
+	case out.Kind != Registry && strings.HasSuffix(out.Name, ":"):
+		return bad("its tag is empty: leave the colon out for latest")
 	case out.Tag != "" && !isTag(out.Tag):
 		return bad("its tag has characters that no tag has")
 	case out.Kind == Registry && !isRepository(out.Name):

@@ -35,6 +35,9 @@ func TestParseLocation(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                   "a host and a name", // names nothing
 		"oci-layout:":                        "it names nothing",
+		"oci-layout:out:":                    "its tag is empty",
+		"oci-archive:out.tar:":               "its tag is empty",
+		"oci-layout::":                       "its tag is empty",
 		"shop":                               "a host and a name in lower case are wanted",
 		"ghcr.io/Org/shop":                   "a host and a name in lower case are wanted",
 		"ghcr.io/../shop":                    "a host and a name in lower case are wanted",

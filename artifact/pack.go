@@ -129,6 +129,21 @@ func pack(fsys fs.FS, opts Options, layer string) (*Artifact, error) {
 	return a, a.seal()
 }
 
+// Check refuses a source and a revision that cannot be written into an artifact
+// (ErrShape). Packing does so too; who calls it first has said it before anything
+// is rendered.
+func (o Options) Check() error {
+	for _, text := range []string{o.Source, o.Revision} {
+		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return refuse(ErrShape, "the source or the revision holds characters that are no text")
+		}
+	}
+	if holdsCredentials(o.Source) {
+		return refuse(ErrShape, "the source holds credentials, and everyone who may pull could read them: write the URL without")
+	}
+	return nil
+}
+
 func annotate(opts Options) (map[string]string, error) {
 	out := map[string]string{AnnotationCreated: Created}
 	for _, name := range slices.Sorted(maps.Keys(opts.Annotations)) {
@@ -138,13 +153,8 @@ func annotate(opts Options) (map[string]string, error) {
 		}
 		out[name] = opts.Annotations[name]
 	}
-	for _, text := range []string{opts.Source, opts.Revision} {
-		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return nil, refuse(ErrShape, "the source or the revision holds characters that are no text")
-		}
-	}
-	if holdsCredentials(opts.Source) {
-		return nil, refuse(ErrShape, "the source holds credentials, and everyone who may pull could read them: write the URL without")
+	if err := opts.Check(); err != nil {
+		return nil, err
 	}
 	if opts.Source != "" {
 		out[AnnotationSource] = opts.Source

@@ -89,6 +89,9 @@ func (f found) barrier(ctx context.Context, from Store, reference, name string) 
 		for _, r := range refs {
 			names = append(names, r.Name)
 		}
+		if len(names) == 0 {
+			return found{}, refuse(ErrNotFound, "%.200q has no barrier layers, and so no %.100q: leave the layer out", reference, name)
+		}
 		return found{}, refuse(ErrNotFound, "%.200q has no layer %.100q: it has %q", reference, name, names)
 	}
 	return lookUp(ctx, from, refs[i].Digest)

@@ -70,6 +70,7 @@ func Push(ctx context.Context, to Store, set Set, tags []string, opts PushOption
 	if err := CheckTags(tags); err != nil {
 		return Pushed{}, err
 	}
+	tags = unique(tags)
 	p := &pusher{to: to, opts: opts}
 	old, err := p.current(ctx, set, tags)
 	if err != nil {
@@ -172,7 +173,7 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 		return Pushed{}, err
 	}
 	if old.damaged {
-		if err := p.mended(ctx, set.Whole.Layer); err != nil {
+		if err := mended(ctx, p.to, set.Whole.Layer); err != nil {
 			return Pushed{}, err
 		}
 	}

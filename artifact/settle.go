@@ -14,6 +14,7 @@ import (
 	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
@@ -86,9 +87,11 @@ func settleAll(ctx context.Context, entries []attachment) error {
 		return nil
 	}
 	first := entries[0]
-	_, listed, err := resolve(ctx, first.to, strings.Replace(first.subject.Digest.String(), ":", "-", 1))
-	if listed = listed || isFlicker(err); !listed {
-		return err
+	if !keepsLists(first.to) {
+		_, listed, err := resolve(ctx, first.to, strings.Replace(first.subject.Digest.String(), ":", "-", 1))
+		if listed = listed || isFlicker(err); !listed {
+			return err
+		}
 	}
 	lists := newLists(entries)
 	clean := 0
@@ -113,6 +116,14 @@ func settleAll(ctx context.Context, entries []attachment) error {
 		}
 	}
 	return errRewritten(first.subject)
+}
+
+// keepsLists reports whether a registry is known to have no referrers API, so
+// that its lists are manifests. Whoever wrote a referrer knows it by then: to
+// claim the API changes nothing, and is refused where there is none.
+func keepsLists(to Store) bool {
+	r, ok := to.(interface{ SetReferrersCapability(capable bool) error })
+	return ok && errors.Is(r.SetReferrersCapability(true), remote.ErrReferrersCapabilityAlreadySet)
 }
 
 func errRewritten(subject ocispec.Descriptor) error {
@@ -202,6 +213,13 @@ func persist(ctx context.Context, d ocispec.Descriptor, send func(before int) er
 			return err
 		}
 	}
+}
+
+// steadyReferrers are all referrers of a manifest, asked for again where others
+// write their list in that moment.
+func steadyReferrers(ctx context.Context, from Reader, subject ocispec.Descriptor) (list []ocispec.Descriptor, _ error) {
+	err := persist(ctx, subject, func(int) (err error) { list, err = Referrers(ctx, from, subject, ""); return err })
+	return list, err
 }
 
 // gaveUp is the error of a write that was tried often enough. What a registry

@@ -6,7 +6,19 @@ package artifact
 import (
 	"bytes"
 	"context"
+	"slices"
 )
+
+// unique are tags without those that were named before.
+func unique(tags []string) []string {
+	var out []string
+	for _, tag := range tags {
+		if !slices.Contains(out, tag) {
+			out = append(out, tag)
+		}
+	}
+	return out
+}
 
 // Tag has tags lead to the artifact that a tag or a digest leads to, and gives
 // its digest.

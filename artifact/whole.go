@@ -86,21 +86,80 @@ func (p *pusher) holds(ctx context.Context, at current, content ocispec.Descript
 	return true, nil
 }
 
-// layer is the manifest of a barrier layer, and whether it can be kept.
-func (p *pusher) layer(ctx context.Context, r LayerRef) (ocispec.Descriptor, bool, error) {
-	d, exists, err := resolve(ctx, p.to, r.Digest)
-	if l, local := p.to.(*Layout); local && exists && err == nil {
-		exists, err = l.intactManifest(ctx, d)
+// whole says whether the destination has the content of a manifest that it has.
+// Of an index in a registry it is not known, nor of the config, which nobody
+// reads.
+func (c *copier) whole(ctx context.Context, f found) (bool, error) {
+	if l, local := c.to.(*Layout); local {
+		return l.intactManifest(ctx, f.desc)
 	}
-	return d, exists, err
+	if c.opts.Quick {
+		return true, nil
+	}
+	for _, b := range f.Layers {
+		var good bool
+		if err := c.within(ctx, func() (err error) { good, err = holdsBlob(ctx, c.to, b); return err }); err != nil {
+			return false, err
+		}
+		if !good {
+			c.mu.Lock()
+			c.damaged = append(c.damaged, b)
+			c.mu.Unlock()
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// listed says whether a referrer is in the list of the destination, and in a
+// layout whether its content is there too. A registry would be asked twice for
+// each of them.
+func (c *copier) listed(ctx context.Context, there []ocispec.Descriptor, r ocispec.Descriptor) (bool, error) {
+	l, local := c.to.(*Layout)
+	if !holds(there, r) || !local {
+		return holds(there, r), nil
+	}
+	return l.intactManifest(ctx, r)
+}
+
+// mended wants the blobs that the destination had lost to be there now.
+func (c *copier) mended(ctx context.Context) error {
+	for _, b := range c.damaged {
+		if err := mended(ctx, c.to, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// layer is the manifest of a barrier layer, and whether it can be kept: whether
+// its content is there too.
+func (p *pusher) layer(ctx context.Context, r LayerRef) (ocispec.Descriptor, bool, error) {
+	at, err := lookUp(ctx, p.to, r.Digest)
+	switch {
+	case missing(err), errors.Is(err, ErrShape), errors.Is(err, ErrDigest), errors.Is(err, ErrLimit):
+		return at.desc, false, nil // it is pushed again
+	case err != nil:
+		return at.desc, false, err
+	}
+	if l, local := p.to.(*Layout); local {
+		good, err := l.intactManifest(ctx, at.desc)
+		return at.desc, good, err
+	}
+	content, err := at.content()
+	if err != nil {
+		return at.desc, false, nil //nolint:nilerr // as above
+	}
+	good, err := holdsBlob(ctx, p.to, content)
+	return at.desc, good, err
 }
 
 // mended wants the content that was missing to be there now: a registry may take
 // a blob, know its digest, and keep the damaged one that it has.
-func (p *pusher) mended(ctx context.Context, content ocispec.Descriptor) error {
-	good, err := holdsBlob(ctx, p.to, content)
+func mended(ctx context.Context, to Writer, content ocispec.Descriptor) error {
+	good, err := holdsBlob(ctx, to, content)
 	if err != nil || good {
 		return err
 	}
-	return refuse(ErrDigest, "%s is damaged in the store, which does not replace it: remove it there, and push again", content.Digest)
+	return errKept(content)
 }

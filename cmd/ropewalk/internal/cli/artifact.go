@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,14 +45,19 @@ func (a *app) outcome(format string, data any, text string) error {
 	return a.write(out)
 }
 
-// in opens a place, works there, and closes it. What is written wrongly on the
+// in opens a place, works there, and closes it. What the work prints is printed
+// when all of it lasts, and not where it failed. What is written wrongly on the
 // command line, and what is wrong in manifests, is no matter of the place.
 func (a *app) in(ctx context.Context, r *registryFlags, arg string, create bool, work func(place) error) error {
 	p, err := a.open(ctx, r, arg, create)
 	if err != nil {
 		return err
 	}
+	var said bytes.Buffer
+	out := a.Out
+	a.Out = &said
 	err = work(p)
+	a.Out = out
 	var mistake *object.Error
 	switch {
 	case errors.Is(err, artifact.ErrReference):
@@ -59,14 +65,17 @@ func (a *app) in(ctx context.Context, r *registryFlags, arg string, create bool,
 	case !errors.As(err, &mistake):
 		err = placeError(p, err)
 	}
-	return finish(p, err)
+	if err := finish(ctx, p, err); err != nil {
+		return err
+	}
+	return a.write(said.Bytes())
 }
 
-// finish ends the use of a place. An archive, which is written only then, is
-// left as it was where something went wrong.
-func finish(p place, err error) error {
-	if err != nil && strings.HasPrefix(p.name, string(artifact.LayoutFile)+":") {
-		return err
+// finish ends the use of a place. Where something went wrong, a layout that was
+// made for it is taken away, and an archive is left as it was.
+func finish(ctx context.Context, p place, err error) error {
+	if err != nil {
+		_ = p.abandon(ctx) // the error before counts
 	}
 	if closeErr := p.close(); err == nil && closeErr != nil {
 		err = &environmentError{err: closeErr}
@@ -74,9 +83,12 @@ func finish(p place, err error) error {
 	return err
 }
 
-// checkTarget refuses what cannot be pushed to, and further tags that are none,
-// before anything is opened or written.
-func checkTarget(arg string, tags []string) error {
+// checkTarget refuses what cannot be pushed to, further tags that are none, and
+// a source and a revision that cannot be written into an artifact, before anything is opened or written.
+func checkTarget(arg string, tags []string, opts artifact.Options) error {
+	if err := opts.Check(); err != nil {
+		return &usageError{err: err}
+	}
 	at, err := artifact.ParseLocation(arg)
 	if err != nil {
 		return &usageError{err: err}
@@ -116,7 +128,7 @@ no part of it. Else the layers are called as their folders.
   ropewalk artifact push out oci://ghcr.io/acme/shop:v1 --name shop`,
 		Args: cobra.ExactArgs(2),
 		RunE: a.run(func(ctx context.Context, args []string) error {
-			if err := checkTarget(args[1], tags); err != nil {
+			if err := checkTarget(args[1], tags, opts); err != nil {
 				return err
 			}
 			if name != "" && !isLayerName(name) {
@@ -182,7 +194,7 @@ not at all.
 				for _, f := range pulled.Files {
 					files = append(files, emit.File{Path: f.Path, Data: f.Data})
 				}
-				if err := host.WriteDir(output, files); err != nil {
+				if err := writePulled(output, files); err != nil {
 					return err
 				}
 				a.note("%s of %s written to %s\n", plural(len(files), "file"), pulled.Digest, a.paint.bold(output))
@@ -191,7 +203,7 @@ not at all.
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVarP(&output, "output", "o", "", "`DIR` to write to")
+	f.VarP(&single{to: &output}, "output", "o", "`DIR` to write to")
 	f.StringVar(&layer, "layer", "", "`NAME` of the barrier layer to pull; all of them where it is not given")
 	r.add(cmd)
 	return cmd
@@ -214,7 +226,7 @@ without a tag has the tag of FROM.
 		Args: cobra.ExactArgs(2),
 		RunE: a.run(func(ctx context.Context, args []string) error {
 			opts.Referrers = !bare
-			if err := checkTarget(args[1], opts.Tags); err != nil {
+			if err := checkTarget(args[1], opts.Tags, artifact.Options{}); err != nil {
 				return err
 			}
 			return a.in(ctx, &r, args[0], false, func(from place) error {
@@ -233,7 +245,7 @@ without a tag has the tag of FROM.
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.Tags, "tag", nil, "another `TAG` at the destination; may be repeated")
 	f.BoolVar(&bare, "bare", false, "leave signatures and attestations behind")
-	f.BoolVar(&opts.Quick, "quick", false, "believe that a destination which has the artifact has all that is attached too")
+	f.BoolVar(&opts.Quick, "quick", false, "believe that a destination which has the artifact has all of it, and all that is attached")
 	format.add(cmd, "format", "how to print what was done")
 	r.add(cmd)
 	return cmd

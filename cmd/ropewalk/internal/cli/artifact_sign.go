@@ -53,7 +53,7 @@ bytes, so that signing twice changes nothing.
 			})
 		}),
 	}
-	cmd.Flags().StringVar(&key, "key", "", "`FILE` of the private key (PEM, cosign's own too; its password is in\n$COSIGN_PASSWORD)")
+	cmd.Flags().Var(&single{to: &key}, "key", "`FILE` of the private key (PEM, cosign's own too; its password is in\n$COSIGN_PASSWORD)")
 	format.add(cmd, "format", "how to print what was done")
 	r.add(cmd)
 	return cmd
@@ -142,12 +142,12 @@ func readVerifier(names []string) (*signature.Verifier, error) {
 	}
 	var all [][]byte
 	for _, name := range names {
-		data, err := os.ReadFile(name) //nolint:gosec // the user names it
+		data, err := readRegular(name)
 		if err != nil {
-			return nil, &environmentError{err: err}
+			return nil, err
 		}
 		if _, err := signature.ParsePublicKeys(data); err != nil {
-			return nil, &environmentError{err: fmt.Errorf("%s: %w", name, err)}
+			return nil, &usageError{err: fmt.Errorf("%s: %w", name, err)}
 		}
 		all = append(all, data)
 	}

@@ -4,7 +4,10 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -80,6 +83,49 @@ func TestACopyInOneRegistrySendsNoContent(t *testing.T) {
 		require.False(t, r.Method == http.MethodPut && strings.Contains(r.Path, "/blobs/"), r.String())
 	}
 	good(t, "artifact", "inspect", ref+"mirror:v1", "--show", "provenance", "--plain-http", server.Host)
+}
+
+func TestARegistryWithAnUnknownAuthoritySaysWhichOptionHelps(t *testing.T) {
+	alone(t)
+	server := servers.InProcess(t, servers.WithTLS())
+	dir := t.TempDir()
+	layout, ref := "oci-layout:"+filepath.Join(dir, "layout"), "oci://"+server.Host+"/shop:v1"
+	good(t, "build", shop, "--to", layout)
+	for _, args := range [][]string{
+		{"artifact", "copy", layout, ref},
+		{"artifact", "copy", ref, layout},
+		{"artifact", "inspect", ref},
+		{"build", shop, "--to", ref},
+	} {
+		code, _, diagnostics := call(t, args...)
+		require.Equal(t, Environment, code, diagnostics)
+		require.Contains(t, diagnostics, "unknown authority", args)
+		require.Contains(t, diagnostics, "hint: --ca FILE", args)
+	}
+	ca := filepath.Join(dir, "ca.pem")
+	require.NoError(t, os.WriteFile(ca, server.CA, 0o600))
+	good(t, "artifact", "copy", layout, ref, "--ca", ca)
+}
+
+func TestManyMayPullIntoOneDirectory(t *testing.T) {
+	alone(t)
+	dir := t.TempDir()
+	ref := "oci-layout:" + filepath.Join(dir, "layout")
+	good(t, "build", shop, "--to", ref)
+	for round := range 5 {
+		var group errgroup.Group
+		for range 6 {
+			group.Go(func() error {
+				code, _, diagnostics := call(t, "artifact", "pull", ref, "-o", filepath.Join(dir, fmt.Sprint(round)))
+				if code != Good {
+					require.NotContains(t, diagnostics, "rename")
+					return errors.New(diagnostics)
+				}
+				return nil
+			})
+		}
+		require.NoError(t, group.Wait())
+	}
 }
 
 func TestManyWhoBuildAndSignAtOnceAllSign(t *testing.T) {

@@ -30,6 +30,11 @@ type buildFlags struct {
 	format   choice
 }
 
+// options are those of the artifact.
+func (f *buildFlags) options() artifact.Options {
+	return artifact.Options{Source: f.source, Revision: f.revision}
+}
+
 func (a *app) buildCommand() *cobra.Command {
 	var flags buildFlags
 	cmd := &cobra.Command{
@@ -52,9 +57,9 @@ manifests already, nothing is pushed.
 		RunE: a.run(func(ctx context.Context, args []string) error { return a.runBuild(ctx, &flags, args) }),
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.to, "to", "", "`REFERENCE` to push to")
+	f.Var(&single{to: &flags.to}, "to", "`REFERENCE` to push to")
 	f.StringArrayVar(&flags.tags, "tag", nil, "another `TAG` to push it under; may be repeated")
-	f.StringVar(&flags.signKey, "sign-key", "", "`FILE` of the private key to sign with (PEM, cosign's own too; its password is\nin $COSIGN_PASSWORD)")
+	f.Var(&single{to: &flags.signKey}, "sign-key", "`FILE` of the private key to sign with (PEM, cosign's own too; its password is\nin $COSIGN_PASSWORD)")
 	f.StringVar(&flags.source, "source", "", "`URL` of the repository that the specs come from, for the engines to show")
 	f.StringVar(&flags.revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>, for commit statuses")
 	flags.format = newChoice("text", "json")
@@ -85,7 +90,7 @@ func (a *app) runBuild(ctx context.Context, flags *buildFlags, paths []string) e
 	if err != nil {
 		return err
 	}
-	if err := checkTarget(flags.to, flags.tags); err != nil {
+	if err := checkTarget(flags.to, flags.tags, flags.options()); err != nil {
 		return err
 	}
 	r, err := a.render(ctx, &flags.projectFlags, paths)
@@ -100,7 +105,7 @@ func (a *app) runBuild(ctx context.Context, flags *buildFlags, paths []string) e
 		return err
 	}
 	out, err := a.push(ctx, flags, r, to, signer)
-	if err := finish(to, err); err != nil {
+	if err := finish(ctx, to, err); err != nil {
 		return err
 	}
 	return a.printBuilt(out)
@@ -108,7 +113,7 @@ func (a *app) runBuild(ctx context.Context, flags *buildFlags, paths []string) e
 
 // push packs and pushes a render.
 func (a *app) push(ctx context.Context, flags *buildFlags, r rendered, to place, signer *signature.Signer) (built, error) {
-	set, err := host.Pack(r.Files, r.Layers, artifact.Options{Source: flags.source, Revision: flags.revision})
+	set, err := host.Pack(r.Files, r.Layers, flags.options())
 	if err != nil {
 		return built{}, err
 	}
@@ -244,9 +249,9 @@ func readSigner(name string) (*signature.Signer, error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // no key is no signer
 	}
-	data, err := os.ReadFile(name) //nolint:gosec // the user names it
+	data, err := readRegular(name)
 	if err != nil {
-		return nil, &environmentError{err: err}
+		return nil, err
 	}
 	signer, err := signature.ParsePrivateKey(data, func() ([]byte, error) {
 		password, set := os.LookupEnv("COSIGN_PASSWORD")
@@ -256,7 +261,7 @@ func readSigner(name string) (*signature.Signer, error) {
 		return []byte(password), nil
 	})
 	if err != nil {
-		return nil, &environmentError{err: fmt.Errorf("%s: %w", name, err)}
+		return nil, &usageError{err: fmt.Errorf("%s: %w", name, err)}
 	}
 	return signer, nil
 }

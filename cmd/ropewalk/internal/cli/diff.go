@@ -174,6 +174,11 @@ func manifestsSide(name string, dir bool) (side, error) {
 		files = tree.FS
 	}
 	out, err := host.FilesSide(name, files, nil)
+	var mistakes object.Errors
+	if err != nil && !isSystem(err) && !errors.As(err, &mistakes) {
+		// What is no manifest is a mistake in the file, as YAML that is broken is.
+		err = &object.Error{Stage: object.StageCheck, Err: err}
+	}
 	return side{Side: out, close: func() {}}, err
 }
 

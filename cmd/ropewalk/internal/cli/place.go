@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,12 +29,12 @@ Credentials are those of docker (` + "`docker login`" + `).`
 
 // registryFlags are those of every command that speaks to servers.
 type registryFlags struct {
-	plainHTTP []string
+	plainHTTP hosts
 	ca        []string
 }
 
 func (r *registryFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&r.plainHTTP, "plain-http", nil, "`HOST[:PORT]` of a registry or Git server to speak to without TLS;\nmay be repeated")
+	cmd.Flags().Var(&r.plainHTTP, "plain-http", "`HOST[:PORT]` of a registry or Git server to speak to without TLS;\nmay be repeated")
 	r.addCA(cmd)
 }
 
@@ -68,9 +69,9 @@ func (r *registryFlags) plain(host string) bool {
 func (r *registryFlags) authorities() ([]byte, error) {
 	var out []byte
 	for _, name := range r.ca {
-		data, err := os.ReadFile(name) //nolint:gosec // the user names it
+		data, err := readRegular(name)
 		if err != nil {
-			return nil, &environmentError{err: err}
+			return nil, err
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(data) {
 			return nil, usagef("", "--ca %s: it holds no certificate in PEM", name)
@@ -114,6 +115,8 @@ type place struct {
 	repository string
 	// close ends the use of the place; an archive is written only then.
 	close func() error
+	// abandon takes away what was made for work that failed.
+	abandon func(context.Context) error
 }
 
 // at is the place with a reference, as the user would write it.
@@ -133,6 +136,7 @@ func (a *app) open(ctx context.Context, r *registryFlags, arg string, create boo
 	p := place{
 		name: string(at.Kind) + ":" + at.Name, reference: cmp.Or(at.Digest, at.Tag, "latest"),
 		given: at.Tag != "" || at.Digest != "", close: func() error { return nil },
+		abandon: func(context.Context) error { return nil },
 	}
 	if at.Kind == artifact.Registry {
 		p.name, p.repository = "oci://"+at.Name, at.Name
@@ -155,7 +159,7 @@ func (a *app) open(ctx context.Context, r *registryFlags, arg string, create boo
 	if err != nil {
 		return place{}, &environmentError{err: err}
 	}
-	p.Store, p.close = layout, layout.Close
+	p.Store, p.close, p.abandon = layout, layout.Close, layout.Abandon
 	return p, nil
 }
 
@@ -164,21 +168,53 @@ func placeError(p place, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
+	var done *environmentError
+	if errors.As(err, &done) {
+		return err // It was of another place, and names that.
+	}
 	own := false
 	for _, is := range []error{artifact.ErrSignature, artifact.ErrDigest, artifact.ErrShape, artifact.ErrLimit, artifact.ErrReference} {
 		own = own || errors.Is(err, is)
 	}
 	if p.repository != "" && !own {
 		err = remote.Explain(err, p.at(p.reference))
+	} else {
+		err = inFull(p, err)
 	}
 	var usage *usageError
 	if errors.As(err, &usage) {
 		return err
 	}
 	hint := ""
-	if strings.Contains(err.Error(), "does not speak https") {
+	switch {
+	case strings.Contains(err.Error(), "does not speak https"):
 		registry, _, _ := strings.Cut(p.repository, "/")
 		hint = "--plain-http " + registry
+	case p.repository != "" && strings.Contains(err.Error(), "by an unknown authority"):
+		hint = "--ca FILE"
 	}
 	return &environmentError{err: err, hint: hint}
 }
+
+// inFull is an error that names the whole reference of a place, and not the tag
+// or the digest alone.
+func inFull(p place, err error) error {
+	text, whole := err.Error(), p.at(p.reference)
+	if strings.Contains(text, whole) {
+		return err
+	}
+	tag := strconv.Quote(p.reference)
+	if strings.Contains(text, tag) {
+		return &fullError{text: strings.Replace(text, tag, strconv.Quote(whole), 1), err: err}
+	}
+	return &fullError{text: strconv.Quote(whole) + ": " + text, err: err}
+}
+
+// fullError is an error under a longer text.
+type fullError struct {
+	text string
+	err  error
+}
+
+func (e *fullError) Error() string { return e.text }
+func (e *fullError) Unwrap() error { return e.err }

@@ -206,9 +206,9 @@ func readLock(name string) (file lock.File, found bool, err error) {
 func readSecrets(files []string) (source.Secrets, error) {
 	known := map[string]map[string][]byte{}
 	for _, name := range files {
-		data, err := os.ReadFile(name) //nolint:gosec // the user names it
+		data, err := readRegular(name)
 		if err != nil {
-			return nil, &environmentError{err: err}
+			return nil, err
 		}
 		secrets, err := host.Secrets(spec.File{Name: name, Data: data})
 		if err != nil {

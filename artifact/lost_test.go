@@ -1,0 +1,294 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/servers"
+)
+
+func TestNothingIsLostOfManyWhoCopyAndSignAtOnce(t *testing.T) {
+	t.Parallel()
+	const many = 4
+	signers, verifiers := people(t, 2*many)
+	for name, o := range withoutReferrers(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for round := range rounds {
+				set := whole(t, fmt.Sprint(round), "")
+				to := fmt.Sprintf("to%d", round)
+				push(t, repository(o, to), set, "v1")
+				var group errgroup.Group
+				for i := range many {
+					from := layout(t, t.TempDir())
+					push(t, from, set, "v1")
+					_, err := artifact.SignSet(t.Context(), from, "v1", signers[i])
+					require.NoError(t, err)
+					group.Go(func() error {
+						_, err := artifact.Copy(t.Context(), from, repository(o, to), "v1", artifact.CopyOptions{Referrers: true})
+						return err
+					})
+					group.Go(func() error {
+						_, err := artifact.SignSet(t.Context(), repository(o, to), "v1", signers[many+i])
+						return err
+					})
+				}
+				require.NoError(t, group.Wait())
+				for i, verifier := range verifiers {
+					_, err := artifact.VerifySet(t.Context(), repository(o, to), "v1", verifier)
+					require.NoError(t, err, "round %d, number %d", round, i)
+				}
+			}
+		})
+	}
+}
+
+func TestNothingIsLostOfManyFirstCopiesAtOnce(t *testing.T) {
+	t.Parallel()
+	const many = 5
+	signers, verifiers := people(t, many)
+	for name, o := range withoutReferrers(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for round := range rounds {
+				set := layered(t, fmt.Sprint(round), "b", "")
+				to := fmt.Sprintf("to%d", round)
+				var group errgroup.Group
+				for _, signer := range signers {
+					from := layout(t, t.TempDir())
+					push(t, from, set, "v1")
+					_, err := artifact.SignSet(t.Context(), from, "v1", signer)
+					require.NoError(t, err)
+					group.Go(func() error {
+						_, err := artifact.Copy(t.Context(), from, repository(o, to), "v1", artifact.CopyOptions{Referrers: true})
+						return err
+					})
+				}
+				require.NoError(t, group.Wait())
+				for i, verifier := range verifiers {
+					_, err := artifact.VerifySet(t.Context(), repository(o, to), "v1", verifier)
+					require.NoError(t, err, "round %d, number %d", round, i)
+				}
+			}
+		})
+	}
+}
+
+func TestACopyMakesADamagedLayoutGoodAgain(t *testing.T) {
+	set := layered(t, "kind: A\n", "kind: B\n", "")
+	signer, verifier, _, _ := keys(t)
+	from := layout(t, t.TempDir())
+	push(t, from, set, "v1")
+	signed, err := artifact.SignSet(t.Context(), from, "v1", signer)
+	require.NoError(t, err)
+	signature := layerOf(t, from, signed[0].Signature)
+	for name, change := range map[string]func([]byte) []byte{"removed": nil, "altered": flip} {
+		for what, digest := range map[string]string{
+			"the content of the whole": set.Whole.Layer.Digest.String(), "the content of a layer": set.Layers[1].Layer.Digest.String(),
+			"a signature": signature,
+		} {
+			t.Run(what+" is "+name, func(t *testing.T) {
+				dir := t.TempDir()
+				again := func(opts artifact.CopyOptions) bool {
+					copied, err := artifact.Copy(t.Context(), from, layout(t, dir), "v1", opts)
+					require.NoError(t, err)
+					return copied.Changed
+				}
+				full := artifact.CopyOptions{Referrers: true, At: at}
+				require.True(t, again(full))
+				require.False(t, again(full))
+				harm(t, dir, digest, change)
+				require.False(t, again(artifact.CopyOptions{Referrers: true, Quick: true}))
+				require.True(t, again(full))
+				require.NoError(t, layout(t, dir).Verify(t.Context()))
+				_, err := artifact.VerifySet(t.Context(), layout(t, dir), "v1", verifier)
+				require.NoError(t, err)
+			})
+		}
+	}
+}
+
+// layerOf is the digest of the content of a manifest.
+func layerOf(t *testing.T, from artifact.Store, digest string) string {
+	t.Helper()
+	found, err := artifact.Inspect(t.Context(), from, digest, artifact.PullOptions{})
+	require.NoError(t, err)
+	return found.Blobs[len(found.Blobs)-1].Digest
+}
+
+// lose has a registry say that a blob is not there until it is sent once more.
+func lose(o *servers.OCI, digest string) {
+	var back atomic.Bool
+	o.Fault(func(r *http.Request) (http.Handler, bool) {
+		if r.Method == http.MethodPut && r.URL.Query().Get("digest") == digest {
+			back.Store(true)
+		}
+		read := r.Method == http.MethodHead || r.Method == http.MethodGet
+		return servers.Answer(http.StatusNotFound, "BLOB_UNKNOWN", "it is gone"), !back.Load() && read && strings.HasSuffix(r.URL.Path, "/blobs/"+digest)
+	})
+}
+
+func TestABlobThatARegistryLostIsCopiedAgain(t *testing.T) {
+	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {
+		set := layered(t, "kind: A\n", "kind: B\n", "")
+		from := layout(t, t.TempDir())
+		push(t, from, set, "v1")
+		for what, digest := range map[string]string{"whole": set.Whole.Layer.Digest.String(), "layer": set.Layers[0].Layer.Digest.String()} {
+			for _, referrers := range []bool{true, false} {
+				t.Run(fmt.Sprint(name, what, referrers), func(t *testing.T) {
+					opts := artifact.CopyOptions{Referrers: referrers}
+					_, err := artifact.Copy(t.Context(), from, repository(o, "shop"), "v1", opts)
+					require.NoError(t, err)
+					lose(o, digest)
+					copied, err := artifact.Copy(t.Context(), from, repository(o, "shop"), "v1", opts)
+					require.NoError(t, err)
+					require.True(t, copied.Changed)
+					_, err = artifact.Pull(t.Context(), repository(o, "shop"), "v1", artifact.PullOptions{})
+					require.NoError(t, err)
+					again, err := artifact.Copy(t.Context(), from, repository(o, "shop"), "v1", opts)
+					require.NoError(t, err)
+					require.False(t, again.Changed)
+					o.Fault(nil)
+				})
+			}
+		}
+	}
+}
+
+func TestWhoSignsAgainHasASignatureThatCanBeRead(t *testing.T) {
+	signer, verifier, _, _ := keys(t)
+	set := whole(t, "a", "")
+	t.Run("in a layout", func(t *testing.T) {
+		for name, change := range map[string]func([]byte) []byte{"removed": nil, "altered": flip} {
+			dir := t.TempDir()
+			push(t, layout(t, dir), set, "v1")
+			signed, err := artifact.SignSet(t.Context(), layout(t, dir), "v1", signer)
+			require.NoError(t, err)
+			harm(t, dir, layerOf(t, layout(t, dir), signed[0].Signature), change)
+			_, err = artifact.SignSet(t.Context(), layout(t, dir), "v1", signer)
+			require.NoError(t, err, name)
+			_, err = artifact.VerifySet(t.Context(), layout(t, dir), "v1", verifier)
+			require.NoError(t, err, name)
+		}
+	})
+	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {
+		t.Run(name, func(t *testing.T) {
+			push(t, repository(o, "shop"), set, "v1")
+			signed, err := artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
+			require.NoError(t, err)
+			lose(o, layerOf(t, repository(o, "shop"), signed[0].Signature))
+			_, err = artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
+			require.NoError(t, err)
+			_, err = artifact.VerifySet(t.Context(), repository(o, "shop"), "v1", verifier)
+			require.NoError(t, err)
+		})
+	}
+	t.Run("in a registry that keeps what it damaged", func(t *testing.T) {
+		o := servers.InProcess(t)
+		push(t, repository(o, "shop"), set, "v1")
+		signed, err := artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
+		require.NoError(t, err)
+		blob := layerOf(t, repository(o, "shop"), signed[0].Signature)
+		o.Fault(func(r *http.Request) (http.Handler, bool) {
+			return servers.Alter(o.Server(), flip), r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, blob)
+		})
+		_, err = artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
+		require.ErrorIs(t, err, artifact.ErrDigest)
+		require.ErrorContains(t, err, "does not replace it")
+	})
+}
+
+func TestNobodyIsLostOfThoseWhoWriteOneArchiveAtOnce(t *testing.T) {
+	for round := range 4 * rounds {
+		file := filepath.Join(t.TempDir(), "a.tar")
+		const many = 6
+		var group errgroup.Group
+		for i := range many {
+			// All of them find no file.
+			l, err := artifact.OpenArchive(file, true)
+			require.NoError(t, err)
+			push(t, l, whole(t, fmt.Sprint(i), ""), fmt.Sprint("v", i))
+			group.Go(l.Close)
+		}
+		require.NoError(t, group.Wait(), round)
+		l, err := artifact.OpenArchive(file, false)
+		require.NoError(t, err)
+		require.NoError(t, l.Verify(t.Context()))
+		for i := range many {
+			_, err := artifact.Pull(t.Context(), l, fmt.Sprint("v", i), artifact.PullOptions{})
+			require.NoError(t, err)
+		}
+		entries, err := os.ReadDir(filepath.Dir(file))
+		require.NoError(t, err)
+		require.Len(t, entries, 1, "nothing stays beside")
+	}
+}
+
+func TestWhatIsDeletedInAnArchiveThatOthersChangedStaysDeleted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.tar")
+	open := func() *artifact.Layout {
+		l, err := artifact.OpenArchive(file, true)
+		require.NoError(t, err)
+		return l
+	}
+	first := open()
+	old := whole(t, "old", "")
+	push(t, first, old, "v1")
+	require.NoError(t, first.Close())
+	one, two := open(), open()
+	require.NoError(t, one.Delete(t.Context(), old.Whole.Descriptor))
+	push(t, two, whole(t, "new", ""), "v2")
+	require.NoError(t, two.Close())
+	require.NoError(t, one.Close())
+	l := open()
+	_, err := l.Resolve(t.Context(), "v1")
+	require.ErrorIs(t, err, artifact.ErrNotFound)
+	_, err = artifact.Pull(t.Context(), l, "v2", artifact.PullOptions{})
+	require.NoError(t, err)
+	there, err := l.Exists(t.Context(), old.Whole.Layer)
+	require.NoError(t, err)
+	require.False(t, there)
+}
+
+func TestALayoutThatWasMadeForWhatFailedIsTakenAway(t *testing.T) {
+	set := whole(t, "a", "")
+	dir := filepath.Join(t.TempDir(), "new")
+	l := layout(t, dir)
+	push(t, l, set, "v1")
+	require.NoError(t, l.Abandon(t.Context()))
+	require.NoDirExists(t, dir)
+
+	l = layout(t, dir)
+	push(t, l, set, "v1")
+	push(t, layout(t, dir), whole(t, "b", ""), "v2")
+	require.NoError(t, l.Abandon(t.Context()), "others have written to it")
+	require.NoError(t, layout(t, dir).Verify(t.Context()))
+	_, err := artifact.Pull(t.Context(), layout(t, dir), "v1", artifact.PullOptions{})
+	require.NoError(t, err)
+
+	l = layout(t, dir)
+	push(t, l, whole(t, "c", ""), "v3")
+	require.NoError(t, l.Abandon(t.Context()), "it was there before")
+	_, err = layout(t, dir).Resolve(t.Context(), "v3")
+	require.NoError(t, err)
+
+	file := filepath.Join(t.TempDir(), "a.tar")
+	archive, err := artifact.OpenArchive(file, true)
+	require.NoError(t, err)
+	push(t, archive, set, "v1")
+	require.NoError(t, archive.Abandon(t.Context()))
+	require.NoError(t, archive.Close())
+	require.NoFileExists(t, file)
+}

@@ -1,0 +1,51 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package artifact_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/artifact"
+)
+
+func TestAPipeIsNoPartOfALayout(t *testing.T) {
+	set := whole(t, "a", "")
+	pipe := func(file string) {
+		_ = os.Remove(file)
+		require.NoError(t, syscall.Mkfifo(file, 0o600))
+	}
+	file := filepath.Join(t.TempDir(), "a.tar")
+	pipe(file)
+	_, err := artifact.OpenArchive(file, true)
+	require.ErrorIs(t, err, artifact.ErrNotLayout)
+	require.ErrorContains(t, err, "is no regular file")
+
+	dir := t.TempDir()
+	push(t, layout(t, dir), set, "v1")
+	pipe(filepath.Join(dir, "blobs", "sha256", set.Whole.Layer.Digest.Encoded()))
+	pipe(filepath.Join(dir, ".tmp-left"))
+	_, err = artifact.Pull(t.Context(), layout(t, dir), "v1", artifact.PullOptions{})
+	require.ErrorIs(t, err, artifact.ErrNotFound)
+	require.ErrorContains(t, err, "is no regular file")
+	require.True(t, push(t, layout(t, dir), set, "v1").Changed)
+	_, err = artifact.Pull(t.Context(), layout(t, dir), "v1", artifact.PullOptions{})
+	require.NoError(t, err)
+	for _, name := range []string{"index.json", "oci-layout"} {
+		dir := t.TempDir()
+		push(t, layout(t, dir), set, "v1")
+		pipe(filepath.Join(dir, name))
+		l, err := artifact.OpenLayout(dir, false)
+		if err == nil {
+			_, err = l.Resolve(t.Context(), "v1")
+		}
+		require.ErrorIs(t, err, artifact.ErrNotLayout, name)
+	}
+}

@@ -1,0 +1,93 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// single is a flag that takes a text, and is given once: of two keys or two
+// targets nobody would know which one counts.
+type single struct {
+	to  *string
+	set bool
+}
+
+var _ pflag.Value = (*single)(nil)
+
+// String is the text.
+func (s *single) String() string {
+	if s.to == nil {
+		return ""
+	}
+	return *s.to
+}
+
+// Type is what help prints for the value.
+func (*single) Type() string { return "string" }
+
+// Set takes the text, the first time.
+func (s *single) Set(text string) error {
+	if s.set {
+		return fmt.Errorf("it was given before, as %q: give it once", *s.to)
+	}
+	*s.to, s.set = text, true
+	return nil
+}
+
+// hosts is a flag that takes hosts, with their ports, and may be repeated.
+type hosts []string
+
+var _ pflag.Value = (*hosts)(nil)
+
+// String is all of them.
+func (h *hosts) String() string { return strings.Join(*h, ",") }
+
+// Type is what help prints for the value.
+func (*hosts) Type() string { return "host" }
+
+// Set takes one more host. What is a URL or a reference would match nothing, and
+// is refused with the host that is in it.
+func (h *hosts) Set(text string) error {
+	host := text
+	if _, rest, marked := strings.Cut(host, "://"); marked {
+		host = rest
+	}
+	host, _, _ = strings.Cut(host, "/")
+	if parsed, err := url.Parse("http://" + host); err != nil || parsed.Hostname() == "" || parsed.User != nil || parsed.Host != host {
+		return errors.New("expected HOST or HOST:PORT, such as registry.acme.com:5000")
+	}
+	if host != text {
+		return fmt.Errorf("expected the host alone: write %s", host)
+	}
+	*h = append(*h, text)
+	return nil
+}
+
+// readRegular reads a file that the user names. What is no file, such as a pipe,
+// may have nobody at its other end, and reading it never ends; only one that the
+// shell has made for this process is taken.
+func readRegular(name string) ([]byte, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, &environmentError{err: err}
+	}
+	given := name == "/dev/stdin" || slices.Contains([]string{"/dev/fd", "/proc/self/fd"}, filepath.Dir(name))
+	if !info.Mode().IsRegular() && !given {
+		return nil, &environmentError{err: fmt.Errorf("%s is no regular file", name)}
+	}
+	data, err := os.ReadFile(name) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, &environmentError{err: err}
+	}
+	return data, nil
+}
