@@ -54,7 +54,12 @@ func diagnose(said string) error {
 	for _, s := range signs() {
 		for _, text := range s.texts {
 			if strings.Contains(strings.ToLower(said), strings.ToLower(text)) {
-				return source.Refuse(s.is, fmt.Sprintf("%s (%s)", s.hint, gist(said)))
+				why := gist(said)
+				if strings.Contains(why, "could not read Username") || strings.Contains(why, "could not read Password") {
+					// Git was refused with what it has, and may not ask for more.
+					return source.Refuse(s.is, s.hint)
+				}
+				return source.Refuse(s.is, fmt.Sprintf("%s (%s)", s.hint, why))
 			}
 		}
 	}
