@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source/rooted"
 )
 
 // Bounds of a search.
@@ -27,31 +28,44 @@ const (
 // area is a directory that nothing is read outside of, whatever links and
 // references say.
 type area struct {
-	root *os.Root
-	// dir is the directory, absolute.
+	root rooted.Folder
+	// fsys is where the directory is, nil on disk.
+	fsys fs.FS
+	// dir is the directory: absolute on disk, else a path of fsys.
 	dir string
-	// base is the directory that positions are relative to; absolute is true
-	// where the user wrote absolute paths.
+	// base is the directory that positions are relative to, as dir is; absolute
+	// is true where the user wrote absolute paths.
 	base     string
 	absolute bool
 }
 
 // openArea opens the area of a directory that a user named: root where it is
-// given, else the nearest directory at or above that holds .git, else the
-// directory itself. rel is the place of the directory in the area.
-func openArea(dir, root, base string, absolute bool) (a *area, rel string, err error) {
-	if root == "" {
+// given, else all of a file system in memory, or on disk the nearest directory
+// at or above that holds .git, and the directory itself where none does. rel is
+// the place of the directory in the area.
+func (f *finding) openArea(dir string, absolute bool) (a *area, rel string, err error) {
+	root := f.opts.Root
+	switch {
+	case root != "":
+	case f.memory != nil:
+		root = "."
+	default:
 		root = repository(dir)
 	}
 	rel, err = filepath.Rel(root, dir)
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil, "", fmt.Errorf("%q is outside of the root %q", dir, root)
 	}
-	opened, err := os.OpenRoot(root)
+	a = &area{fsys: f.opts.FS, dir: root, base: f.base, absolute: absolute}
+	if f.memory != nil {
+		a.root, err = rooted.Of(f.opts.FS, root)
+	} else {
+		a.root, err = rooted.Open(root)
+	}
 	if err != nil {
 		return nil, "", err
 	}
-	return &area{root: opened, dir: root, base: base, absolute: absolute}, filepath.ToSlash(rel), nil
+	return a, filepath.ToSlash(rel), nil
 }
 
 // repository is the nearest directory at or above dir that holds .git, and dir
@@ -77,10 +91,10 @@ func (a *area) display(rel string) string {
 	return filepath.ToSlash(short)
 }
 
-// read is the content of a regular file, up to one byte over the limit of a
-// spec, so that what reads it can say that it is too large.
-func (a *area) read(rel string) ([]byte, error) {
-	// A pipe must not be waited for.
+// read is the content of a regular file, up to one byte over the limit, so that
+// what reads it can say that it is too large.
+func (a *area) read(rel string, limit int64) ([]byte, error) {
+	// A device must not be opened.
 	info, err := a.root.Stat(rel)
 	if err != nil {
 		return nil, plain(err)
@@ -93,7 +107,7 @@ func (a *area) read(rel string) ([]byte, error) {
 		return nil, plain(err)
 	}
 	defer func() { _ = f.Close() }()
-	return readAll(f, min(info.Size(), spec.MaxFile), spec.MaxFile)
+	return readAll(f, min(info.Size(), limit), limit)
 }
 
 // readAll reads up to one byte over limit; size is how much is expected.
@@ -109,13 +123,10 @@ func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 // plain is err without the operation and the path, which its place tells.
 func plain(err error) error {
 	var p *fs.PathError
-	switch {
-	case !errors.As(err, &p):
-		return err
-	case p.Err.Error() == "path escapes from parent": // os has no name for it
-		return errors.New("leaves the root of the project by a link")
+	if errors.As(err, &p) {
+		return p.Err
 	}
-	return p.Err
+	return err
 }
 
 // search finds the YAML and JSON files below a folder, sorted by path.
@@ -163,19 +174,13 @@ func (s *search) folder(rel string, depth int) error {
 }
 
 func (s *search) list(rel string) ([]fs.DirEntry, error) {
-	f, err := s.area.root.Open(rel)
+	entries, err := s.area.root.List(rel, maxFound-s.seen+1)
 	if err != nil {
-		return nil, plain(err)
-	}
-	defer func() { _ = f.Close() }()
-	entries, err := f.ReadDir(maxFound + 1)
-	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, plain(err)
 	}
 	if s.seen += len(entries); s.seen > maxFound {
 		return nil, fmt.Errorf("more than %d files and folders to search, at %q", maxFound, rel)
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, nil
 }
 

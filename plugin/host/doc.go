@@ -6,10 +6,11 @@
 // builds the request that render takes; and it writes a finished render into
 // a directory.
 //
-// It reads files, and only below the root of the project, whatever links and
-// references say; it prints nothing and reads neither the environment, nor the
-// clock, nor the network (fetchers do that). All mistakes of all files are
-// reported at once.
+// It reads files, on disk or in a file system in memory (Options.FS), and only
+// below the root of the project, whatever links and references say; with a file
+// system the disk is not touched. It prints nothing and reads neither the
+// environment, nor the clock, nor the network (fetchers do that). All mistakes of
+// all files are reported at once.
 //
 // Callers: the command line, and the Argo CD, Flux and KRM adapters.
 //
@@ -26,6 +27,12 @@
 // or are a project of their own are left out. Searching further up for a
 // project was not chosen: what a render depends on should be visible in its
 // arguments.
+//
+// A file system in memory is read as the disk is: the same files give the same
+// request, byte for byte, and the same mistakes at the same positions. Nothing in
+// it bounds a project as .git does on disk, for what was given is the bound
+// already. To write what was streamed into a temporary directory was not chosen:
+// it costs more than the render, and leaves files of others behind in a crash.
 //
 // The output directory is replaced as a whole by one rename, not file by file:
 // a reader sees the old render or the new one, and an interrupted write leaves

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source/rooted"
 )
 
 // stdinName is the name of standard input in positions.
@@ -29,26 +30,39 @@ type place struct {
 
 // finding collects the files of documents that the arguments name.
 type finding struct {
-	opts  Options
-	base  string
-	areas []*area
-	files []spec.File
+	opts Options
+	// memory is all of the file system that is read instead of the disk, nil for
+	// the disk. Every path is one of it then, and slash-separated.
+	memory rooted.Folder
+	base   string
+	areas  []*area
+	files  []spec.File
 	// places are the places of files by their name in positions.
 	places map[string]place
 	errs   object.Errors
 }
 
 func newFinding(opts Options) (*finding, error) {
-	base, err := filepath.Abs(opts.Dir)
+	f := &finding{opts: opts, base: ".", places: map[string]place{}}
+	var err error
+	if opts.FS != nil {
+		if f.memory, err = rooted.Of(opts.FS, "."); err != nil {
+			return nil, err
+		}
+		// A working directory is nothing that a file system has: Dir begins at its root.
+		f.base, err = f.full(opts.Dir)
+	} else {
+		f.base, err = filepath.Abs(opts.Dir)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if opts.Root != "" {
-		if opts.Root, err = filepath.Abs(filepath.Join(opts.Dir, opts.Root)); err != nil {
+		if f.opts.Root, err = f.full(opts.Root); err != nil {
 			return nil, err
 		}
 	}
-	return &finding{opts: opts, base: base, places: map[string]place{}}, nil
+	return f, nil
 }
 
 // close gives the directories back.
@@ -77,12 +91,55 @@ func (f *finding) all() {
 	}
 }
 
-// absolute is a path of the user's as an absolute one.
-func (f *finding) absolute(name string) string {
-	if filepath.IsAbs(name) {
-		return filepath.Clean(name)
+// full is a path of the user's as an absolute one, or as one of the file system
+// that is read, where a path that begins with / begins at its root.
+func (f *finding) full(name string) (string, error) {
+	if f.memory == nil {
+		if filepath.IsAbs(name) {
+			return filepath.Clean(name), nil
+		}
+		return filepath.Join(f.base, name), nil
 	}
-	return filepath.Join(f.base, name)
+	full := path.Join(f.base, name)
+	if path.IsAbs(name) {
+		full = path.Join(".", name[1:])
+	}
+	if !filepath.IsLocal(full) {
+		return "", fmt.Errorf("%q leaves the files of the project", name)
+	}
+	return full, nil
+}
+
+// stat describes what a full path leads to.
+func (f *finding) stat(full string) (fs.FileInfo, error) {
+	if f.memory != nil {
+		return f.memory.Stat(full)
+	}
+	return os.Stat(full)
+}
+
+// at opens the area of what a user named: where that is and whether it is a
+// folder. The area of a file is that of its folder.
+func (f *finding) at(name string) (a *area, rel string, folder bool, err error) {
+	full, err := f.full(name)
+	if err != nil {
+		return nil, "", false, err
+	}
+	info, err := f.stat(full)
+	if err != nil {
+		return nil, "", false, notThere(err)
+	}
+	dir := full
+	if !info.IsDir() {
+		dir = filepath.Dir(full)
+	}
+	if a, rel, err = f.area(dir, f.memory == nil && filepath.IsAbs(name)); err != nil {
+		return nil, "", false, err
+	}
+	if !info.IsDir() {
+		rel = path.Join(rel, filepath.Base(full))
+	}
+	return a, rel, info.IsDir(), nil
 }
 
 // stdin reads standard input; references in it are relative to the working
@@ -124,7 +181,7 @@ func projects(file spec.File) []spec.Project {
 
 // area opens the area of a directory, once.
 func (f *finding) area(dir string, absolute bool) (*area, string, error) {
-	a, rel, err := openArea(dir, f.opts.Root, f.base, absolute)
+	a, rel, err := f.openArea(dir, absolute)
 	if err != nil {
 		return nil, "", err
 	}
@@ -140,26 +197,16 @@ func (f *finding) area(dir string, absolute bool) (*area, string, error) {
 
 // argument finds the files of one argument.
 func (f *finding) argument(arg string) {
-	full, pos := f.absolute(arg), object.Pos{File: filepath.ToSlash(filepath.Clean(arg))}
-	info, err := os.Stat(full)
-	if err != nil {
-		f.fail(pos, "", notThere(err))
-		return
-	}
-	dir := full
-	if !info.IsDir() {
-		dir = filepath.Dir(full)
-	}
-	a, rel, err := f.area(dir, filepath.IsAbs(arg))
-	if err != nil {
+	pos := object.Pos{File: filepath.ToSlash(filepath.Clean(arg))}
+	a, rel, folder, err := f.at(arg)
+	switch {
+	case err != nil:
 		f.fail(pos, "", err)
-		return
-	}
-	if info.IsDir() {
+	case folder:
 		f.directory(a, rel, pos)
-		return
+	default:
+		f.named(a, rel)
 	}
-	f.named(a, path.Join(rel, filepath.Base(full)))
 }
 
 func notThere(err error) error {
@@ -229,7 +276,7 @@ func (f *finding) search(a *area, rel, pattern string, pos object.Pos) searched 
 // found adds a file that a search found, where it may hold anything of ours,
 // and reports whether that is a spec.
 func (f *finding) found(a *area, name string) bool {
-	data, err := a.read(name)
+	data, err := a.read(name, spec.MaxFile)
 	if err != nil {
 		f.fail(object.Pos{File: a.display(name)}, "", err)
 		return false
@@ -243,7 +290,7 @@ func (f *finding) found(a *area, name string) bool {
 
 // named adds a file that a user named, and what it names if it is a project.
 func (f *finding) named(a *area, name string) {
-	data, err := a.read(name)
+	data, err := a.read(name, spec.MaxFile)
 	if err != nil {
 		f.fail(object.Pos{File: a.display(name)}, "", err)
 		return

@@ -44,14 +44,20 @@ type Host struct {
 // Options say what to load. The zero value loads the project in the working
 // directory.
 type Options struct {
+	// FS is read instead of the disk where it is set: documents, values, CRDs,
+	// source files of workloads, modules of the type path and the lock. Nothing is
+	// read outside of it then. Links in it are those of fs.ReadLinkFS, and are
+	// followed as on disk. It must not change, and be safe for concurrent use.
+	FS fs.FS
 	// Args are files, directories and "-" for Stdin; "." where there are none.
 	Args []string
-	// Dir is the directory that Args, Values and CRDs are relative to, and that
-	// positions are relative to; "." where it is "".
+	// Dir is the directory that Args, Root, Values and CRDs are relative to, and
+	// that positions are relative to; "." where it is "". With FS, "." is the root
+	// of FS, and all are slash-separated; one that begins with / begins there too.
 	Dir string
 	// Root is the directory that no spec and no module may leave. Where it is
-	// "", it is the nearest directory at or above an argument that holds .git,
-	// and the directory of the argument where none does.
+	// "", it is all of FS; on disk it is the nearest directory at or above an
+	// argument that holds .git, and the directory of the argument where none does.
 	Root string
 	// Stdin is read for the argument "-".
 	Stdin io.Reader

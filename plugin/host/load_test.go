@@ -330,6 +330,20 @@ func BenchmarkLoad(b *testing.B) {
 				}
 			}
 		})
+		b.Run(fmt.Sprintf("%d in memory", n), func(b *testing.B) {
+			tree := map[string][]byte{}
+			for i := 0; i+1 < len(files); i += 2 {
+				tree[files[i]] = []byte(files[i+1])
+			}
+			memory, err := source.NewTree(tree, "", "")
+			require.NoError(b, err)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, errs := load("", host.Options{FS: memory.FS}); errs != nil {
+					b.Fatal(errs)
+				}
+			}
+		})
 	}
 }
 

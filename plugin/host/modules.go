@@ -150,7 +150,7 @@ func (m *modules) fetcher(key module) source.Fetcher {
 	}
 	switch key.Type {
 	case source.TypePath:
-		return local.Fetcher{Root: key.area.dir, Limits: m.host.Limits}
+		return local.Fetcher{Root: key.area.dir, FS: key.area.fsys, Limits: m.host.Limits}
 	case source.TypeInline:
 		return source.Inline(m.host.Limits)
 	case source.TypeConfigMap:

@@ -6,7 +6,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -131,16 +130,23 @@ func (o *overlays) valuesOf(name string, v object.Value) {
 	}
 }
 
-// readNamed reads a file that an option names: from anywhere where the caller
-// gave no root, below it where it did.
+// readNamed reads a file that an option names: from anywhere on disk where the
+// caller gave no root, also from a pipe, and below the root else.
 func (f *finding) readNamed(name string) ([]byte, error) {
-	full := f.absolute(name)
-	if f.opts.Root != "" {
+	full, err := f.full(name)
+	if err != nil {
+		return nil, err
+	}
+	if f.opts.Root != "" || f.memory != nil {
 		a, rel, err := f.area(filepath.Dir(full), false)
 		if err != nil {
 			return nil, err
 		}
-		return a.read(path.Join(rel, filepath.Base(full)))
+		data, err := a.read(path.Join(rel, filepath.Base(full)), spec.MaxFile)
+		if err != nil {
+			return nil, notThere(err)
+		}
+		return data, nil
 	}
 	file, err := os.Open(full) //nolint:gosec // the user named it
 	if err != nil {
@@ -198,36 +204,21 @@ const maxCRDs = 32 << 20
 
 // crdFiles calls do with every YAML and JSON file that arg names, in order.
 func (f *finding) crdFiles(arg string, do func(name string, data []byte) error) error {
-	full := f.absolute(arg)
-	info, err := os.Stat(full)
-	if err != nil {
-		return notThere(err)
-	}
-	dir := full
-	if !info.IsDir() {
-		dir = filepath.Dir(full)
-	}
-	a, rel, err := openArea(dir, f.opts.Root, f.base, filepath.IsAbs(arg))
+	a, rel, folder, err := f.at(arg)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = a.root.Close() }()
-	s := search{area: a, found: []string{path.Join(rel, filepath.Base(full))}}
-	if info.IsDir() {
+	s := search{area: a, found: []string{rel}}
+	if folder {
 		s.found = nil
 		if err := s.folder(rel, 0); err != nil {
 			return err
 		}
 	}
 	for _, name := range s.found {
-		file, err := a.root.Open(name)
+		data, err := a.read(name, maxCRDs)
 		if err != nil {
-			return plain(err)
-		}
-		data, err := io.ReadAll(io.LimitReader(file, maxCRDs+1))
-		_ = file.Close()
-		if err != nil {
-			return plain(err)
+			return err
 		}
 		if err := do(a.display(name), data); err != nil {
 			return err

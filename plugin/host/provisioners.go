@@ -6,7 +6,6 @@ package host
 import (
 	"context"
 	"errors"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -95,11 +94,11 @@ func (h Host) provisionersAt(opts Options) (*loading, []spec.NamedModule, error)
 		arg = opts.Args[0]
 	}
 	var own []spec.NamedModule
-	switch dir := f.absolute(arg); {
-	case isThere(dir, spec.ProjectFile) || !isFolder(dir):
+	switch {
+	case f.holds(arg, spec.ProjectFile) || !f.isFolder(arg):
 		f.argument(arg)
 	case len(opts.Args) == 0:
-	case isThere(dir, moduleFolder):
+	case f.holds(arg, moduleFolder):
 		own = f.module(arg)
 	default:
 		f.fail(object.Pos{File: arg}, "name a folder with "+spec.ProjectFile+" or "+moduleFolder,
@@ -134,24 +133,33 @@ func ofFile(all object.Errors, file string) (out object.Errors) {
 // module is the module in the folder that arg names.
 func (f *finding) module(arg string) []spec.NamedModule {
 	pos := object.Pos{File: filepath.ToSlash(filepath.Clean(arg))}
-	a, rel, err := f.area(f.absolute(arg), filepath.IsAbs(arg))
+	a, rel, _, err := f.at(arg)
 	if err != nil {
 		f.fail(pos, "", err)
 		return nil
 	}
 	f.places[pos.File] = place{a, rel}
 	return []spec.NamedModule{{
-		Name: path.Base(filepath.ToSlash(f.absolute(arg))), Pos: pos,
+		Name: path.Base(path.Join(filepath.ToSlash(a.dir), rel)), Pos: pos,
 		CueRef: spec.CueRef{Type: spec.RefPath, Ref: ".", Pos: pos, TypePos: pos, RefPos: pos},
 	}}
 }
 
-func isThere(dir, name string) bool {
-	_, err := os.Stat(filepath.Join(dir, name))
+// holds reports whether there is something of a name in the folder arg.
+func (f *finding) holds(arg, name string) bool {
+	full, err := f.full(arg)
+	if err == nil {
+		_, err = f.stat(filepath.ToSlash(filepath.Join(full, name)))
+	}
 	return err == nil
 }
 
-func isFolder(name string) bool {
-	info, err := os.Stat(name)
+// isFolder reports whether arg is a folder.
+func (f *finding) isFolder(arg string) bool {
+	full, err := f.full(arg)
+	if err != nil {
+		return false
+	}
+	info, err := f.stat(full)
 	return err == nil && info.IsDir()
 }

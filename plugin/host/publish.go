@@ -181,7 +181,7 @@ func workloadInputs(w io.Writer, s workload.Source, c spec.Workloads) {
 		_, _ = fmt.Fprintf(w, "%q %d\x00%s", name, len(s.Files[name]), s.Files[name])
 	}
 	secrets := []string{c.Secrets.Backend, c.Secrets.StoreName, c.Secrets.StoreKind, c.Secrets.KubernetesStore, c.Secrets.RefreshInterval}
-	_, _ = fmt.Fprintf(w, "%q %q %q %s %s\x00", secrets, c.Policies, c.CanaryProvider, c.Secrets.Provider.JSON(), c.Config.JSON())
+	_, _ = fmt.Fprintf(w, "%q %q %#v %q %s %s\x00", secrets, c.Policies, c.Network, c.CanaryProvider, c.Secrets.Provider.JSON(), c.Config.JSON())
 }
 
 // Images are the container images that objects run, sorted, each once.

@@ -136,7 +136,7 @@ func withMember(v object.Value, name string, value object.Value) object.Value {
 func (l *loading) workload(doc spec.Workload, value object.Value) (workload.Source, bool) {
 	decoded, errs := score.Decode(score.Document{Value: value, Blocks: doc.Blocks, Score: doc.Score})
 	l.errs = append(l.errs, errs...)
-	if errs.Err() != nil || doc.Name == "" || doc.Unsure || l.overlays.lost {
+	if doc.Name == "" || doc.Unsure || l.overlays.lost || errs.Err() != nil && decoded.Name.Value != doc.Name {
 		return workload.Source{}, false
 	}
 	if decoded.Name.Value != doc.Name {
@@ -148,7 +148,7 @@ func (l *loading) workload(doc spec.Workload, value object.Value) (workload.Sour
 		environment = decoded.Environment.Value
 	}
 	out := workload.Source{
-		Spec: decoded, Files: map[string][]byte{},
+		Spec: decoded, Files: map[string][]byte{}, Partial: errs.Err() != nil,
 		Context: l.contextOf(doc.Name, decoded.Namespace.Value, environment),
 	}
 	l.sourceFiles(doc, &out)
@@ -191,7 +191,7 @@ func (p place) read(name string) ([]byte, error) {
 	if p.area == nil || !filepath.IsLocal(full) {
 		return nil, errors.New("leaves the root of the project")
 	}
-	data, err := p.area.read(full)
+	data, err := p.area.read(full, spec.MaxFile)
 	if err != nil {
 		return nil, notThere(err)
 	}

@@ -1,8 +1,10 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package local gets module trees from directories, and from nowhere else
-// below or above: everything is read through os.Root.
+// Package local gets module trees from directories, on disk or in a file system
+// in memory, and from nowhere else below or above: everything is read through a
+// rooted.Folder, and a directory gives the same tree and the same errors either
+// way.
 //
 // A symlink, device, pipe or socket in a tree is refused by name, also where a
 // link would stay inside: what a tree holds must be the same wherever it is

@@ -92,7 +92,7 @@ func (w *walk) follow(at spot) (string, fs.FileMode, error) {
 		if links++; links > maxLinks {
 			return "", 0, source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is a symlink that leads on more than %d times", at.name, maxLinks))
 		}
-		to, err := w.root.Readlink(next)
+		to, err := w.root.ReadLink(next)
 		if err != nil {
 			return "", 0, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/local"
 )
 
 // timoni is a repository as that of Timoni: its modules share schemas by a link
@@ -169,7 +170,7 @@ func TestALinkThatIsExchangedNeverLeadsOut(t *testing.T) {
 	}()
 	read, refused := 0, 0
 	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
-		tree, err := fetch(root, "examples/minimal", "")
+		tree, err := local.Fetcher{Root: root}.Fetch(t.Context(), source.Ref{Ref: "examples/minimal"})
 		if err != nil {
 			refused++
 			continue

@@ -8,18 +8,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/rooted"
 )
 
 // Fetcher gets trees from folders below Root.
 type Fetcher struct {
 	// Root is the directory that nothing is read outside of.
 	Root string
+	// FS is read instead of the disk where it is set, and Root is a folder of it;
+	// "" is all of it. It has links where it is an fs.ReadLinkFS.
+	FS fs.FS
 	// Limits bound each tree.
 	Limits source.Limits
 }
@@ -33,7 +36,7 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	if err != nil {
 		return source.Tree{}, err
 	}
-	root, err := os.OpenRoot(f.Root)
+	root, err := f.open()
 	if err != nil {
 		return source.Tree{}, err
 	}
@@ -54,6 +57,14 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	return tree, nil
 }
 
+// open is the directory that is read.
+func (f Fetcher) open() (rooted.Folder, error) {
+	if f.FS != nil {
+		return rooted.Of(f.FS, path.Clean(f.Root))
+	}
+	return rooted.Open(f.Root)
+}
+
 // inside is the folder of the package, relative to the root.
 func inside(ref source.Ref) (string, error) {
 	leaves := func(p string) error {
@@ -72,7 +83,7 @@ func inside(ref source.Ref) (string, error) {
 }
 
 // folder refuses what is no folder, or is reached through a link.
-func folder(root *os.Root, dir string) error {
+func folder(root rooted.Folder, dir string) error {
 	for i, c := range dir + "/" {
 		if c != '/' {
 			continue
@@ -94,7 +105,7 @@ func folder(root *os.Root, dir string) error {
 
 // moduleRoot is the nearest folder at or above dir that has a cue.mod, and
 // fallback where none has.
-func moduleRoot(root *os.Root, dir, fallback string) string {
+func moduleRoot(root rooted.Folder, dir, fallback string) string {
 	for {
 		if info, err := root.Lstat(path.Join(dir, "cue.mod")); err == nil && info.IsDir() {
 			return dir

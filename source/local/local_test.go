@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"syscall"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,8 +37,16 @@ func put(t testing.TB, root, name, text string) {
 	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 }
 
+// fetch gets a tree from the disk and from a file system, which must be one.
 func fetch(root, ref, sub string) (source.Tree, error) {
-	return local.Fetcher{Root: root}.Fetch(context.Background(), source.Ref{Type: "path", Ref: ref, Path: sub})
+	at := source.Ref{Type: "path", Ref: ref, Path: sub}
+	tree, err := local.Fetcher{Root: root}.Fetch(context.Background(), at)
+	in := local.Fetcher{Root: filepath.Base(root), FS: os.DirFS(filepath.Dir(root))}
+	same, also := in.Fetch(context.Background(), at)
+	if fmt.Sprint(err) != fmt.Sprint(also) || !reflect.DeepEqual(tree, same) {
+		return tree, fmt.Errorf("on disk %v and %w, in a file system %v and %w", tree, err, same, also)
+	}
+	return tree, err
 }
 
 // names are the files of a tree.
@@ -201,6 +211,30 @@ func TestTheDigestDoesNotDependOnThePlace(t *testing.T) {
 	require.Equal(t, one.Digest, two.Digest)
 }
 
+func TestFetchReadsAFileSystem(t *testing.T) {
+	in := fstest.MapFS{
+		"repo/m/cue.mod/module.cue": {Data: []byte("x")}, "repo/m/a.cue": {Data: []byte("a")}, "repo/lib/l.cue": {Data: []byte("l")},
+		"repo/m/cue.mod/pkg/l": {Data: []byte("../../../lib"), Mode: fs.ModeSymlink}, "outside/o.cue": {Data: []byte("o")},
+		"repo/bad/cue.mod/pkg/o": {Data: []byte("../../../../outside"), Mode: fs.ModeSymlink}, "repo/pipe/p.cue": {Mode: fs.ModeNamedPipe},
+	}
+	get := func(root, ref string) (source.Tree, error) {
+		return local.Fetcher{Root: root, FS: in}.Fetch(t.Context(), source.Ref{Ref: ref})
+	}
+	for root, ref := range map[string]string{"": "repo/m", ".": "repo/m", "repo": "m"} {
+		tree, err := get(root, ref)
+		require.NoError(t, err)
+		require.Equal(t, []string{"a.cue", "cue.mod/module.cue", "cue.mod/pkg/l/l.cue"}, names(t, tree))
+	}
+	_, err := get("repo", "bad")
+	require.EqualError(t, err, `"bad/cue.mod/pkg/o" is a symlink; a module may hold only regular files and folders`)
+	_, err = get("", "repo/bad")
+	require.NoError(t, err, "the root is further out")
+	_, err = get("repo", "pipe")
+	require.EqualError(t, err, `"pipe/p.cue" is a pipe; a module may hold only regular files and folders`)
+	_, err = get("none", "m")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
 func BenchmarkFetch(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		root := b.TempDir()
@@ -211,7 +245,7 @@ func BenchmarkFetch(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := fetch(root, ".", ""); err != nil {
+				if _, err := (local.Fetcher{Root: root}).Fetch(b.Context(), source.Ref{Ref: "."}); err != nil {
 					b.Fatal(err)
 				}
 			}

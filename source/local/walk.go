@@ -6,21 +6,20 @@ package local
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/rooted"
 )
 
 // walk reads one module.
 type walk struct {
-	root *os.Root
+	root rooted.Folder
 	// module is the folder of the module.
 	module string
 	tree   source.Builder
@@ -100,35 +99,22 @@ func (w *walk) folder(ctx context.Context, dir spot, whole bool) error {
 // list is the entries of a folder, sorted; it stops in time where there are
 // far too many.
 func (w *walk) list(ctx context.Context, dir spot) ([]fs.DirEntry, error) {
-	const batch = 1024
 	limits := w.tree.Limits.WithDefaults()
 	if strings.Count(dir.name, "/") > limits.Depth+strings.Count(w.module, "/") {
 		return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("%q lies more than %d folders deep", dir.name, limits.Depth))
 	}
-	f, err := w.root.Open(dir.real)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	most := 10 * limits.Files
+	entries, err := w.root.List(dir.real, most-w.seen+1)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }()
-	var out []fs.DirEntry
-	for {
-		entries, err := f.ReadDir(batch)
-		out, w.seen = append(out, entries...), w.seen+len(entries)
-		if w.seen > 10*limits.Files {
-			return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("more than %d files and folders, at %q", 10*limits.Files, dir.name))
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
+	if w.seen += len(entries); w.seen > most {
+		return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("more than %d files and folders, at %q", most, dir.name))
 	}
-	slices.SortFunc(out, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return out, nil
+	return entries, nil
 }
 
 // file reads a file into the tree. Where seek is true, it notes the folder of
@@ -139,9 +125,8 @@ func (w *walk) file(at spot, seek bool) error {
 		return nil
 	}
 	inTree := within(w.module, name)
-	// What was a regular file a moment ago may be a pipe by now, which must not
-	// block.
-	f, err := w.root.OpenFile(at.real, os.O_RDONLY|nonBlock, 0)
+	// What was a regular file a moment ago may be a pipe by now.
+	f, err := w.root.Open(at.real)
 	if err != nil {
 		return err
 	}

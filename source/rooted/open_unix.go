@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package local
+package rooted
 
 import "syscall"
 
