@@ -108,6 +108,10 @@ func made(t testing.TB, res evaluate.Result) []byte {
 				fmt.Fprintf(&b, "# %s comes after %s\n", n.ID, d.ID)
 			}
 			for _, r := range n.ReadyWhen {
+				if r.Type == object.ReadyExists {
+					fmt.Fprintf(&b, "# %s is ready as soon as it exists\n", n.ID)
+					continue
+				}
 				fmt.Fprintf(&b, "# %s is ready when %s is %s\n", n.ID, r.Condition, r.Status)
 			}
 			if n.Apply != (object.Apply{}) {

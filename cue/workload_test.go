@@ -115,7 +115,6 @@ func TestAWorkloadWithoutPortsLetsNobodyIn(t *testing.T) {
 	nodes := workloadNodes(t, with(
 		"network:",
 		"  policies: [cilium, istio, kubernetes]",
-		"  open: true",
 		"  inbound: [{name: a, namespace: shop, serviceAccount: a}]",
 		"  outbound: []",
 		"  external: []",
@@ -133,7 +132,7 @@ func TestOnlyThePoliciesThatAreWantedAreMade(t *testing.T) {
 		"istio":      {"authorization-policy", "service-entry-pay"},
 	}
 	for policy := range made {
-		nodes := workloadNodes(t, with("network:", "  policies: ["+policy+"]", "  open: false",
+		nodes := workloadNodes(t, with("network:", "  policies: ["+policy+"]",
 			"  inbound: []", "  outbound: []",
 			"  external: [{name: pay, host: pay.example, ports: [{port: 443, protocol: TCP}]}]"))
 		for other, ids := range made {
@@ -141,6 +140,28 @@ func TestOnlyThePoliciesThatAreWantedAreMade(t *testing.T) {
 				require.Equal(t, other == policy, nodes[id] != nil, "%s with %s", id, policy)
 			}
 		}
+	}
+}
+
+// Each provider of Flagger gets what its Canary needs, and no check that it has
+// no figures for: such a check stops every release.
+func TestACanaryIsThatOfItsProvider(t *testing.T) {
+	for provider, c := range map[string]struct {
+		more, want string
+		metrics    int
+	}{
+		"istio":      {"maxWeight: 50, stepWeight: 10", "maxWeight", 2},
+		"linkerd":    {"maxWeight: 50, stepWeight: 10", "maxWeight", 2},
+		"nginx":      {"maxWeight: 50, stepWeight: 10, ingressRef: {apiVersion: networking.k8s.io/v1, kind: Ingress, name: web}", "maxWeight", 2},
+		"kubernetes": {"iterations: 5", "iterations", 0},
+	} {
+		nodes := workloadNodes(t, with("autoscaling: {min: 1, max: 1}",
+			"service: {ports: [{name: http, port: 80, targetPort: 8080, protocol: TCP}]}",
+			"canary: {interval: 1m, threshold: 5, port: 80, targetPort: 8080, provider: "+provider+", "+c.more+"}"))
+		canary := nodes["canary"].Object
+		require.Contains(t, canary.Map("spec", "analysis"), c.want, provider)
+		require.Len(t, canary.List("spec", "analysis", "metrics"), c.metrics, provider)
+		require.Equal(t, provider == "nginx", canary.Get("spec", "ingressRef") != nil, provider)
 	}
 }
 
@@ -152,7 +173,7 @@ func TestLongNamesMakeIdsOfNodes(t *testing.T) {
 		"configs: {"+end+": {data: {A: b}}}",
 		"store: {name: s, kind: SecretStore}",
 		"secrets: {"+end+": {refreshInterval: 1h, data: [{secretKey: a, remoteRef: {key: a}}], template: {A: a}}}",
-		"network:", "  policies: [istio]", "  open: false", "  inbound: []", "  outbound: []", "  external:",
+		"network:", "  policies: [istio]", "  inbound: []", "  outbound: []", "  external:",
 		"  - {name: "+long[1:]+"a, host: a.example, ports: [{port: 443, protocol: TCP}]}",
 		"  - {name: "+long[1:]+"b, host: b.example, ports: [{port: 443, protocol: TCP}]}",
 		"  - {name: "+long[:49]+", host: c.example, ports: [{port: 443, protocol: TCP}]}",

@@ -45,8 +45,8 @@ type Request struct {
 
 // Workloads is what the workloads of a project have in common.
 type Workloads struct {
-	// Config says how they are compiled. Its modules are not read: they are
-	// fetched already.
+	// Config says how they are compiled. Its modules are for messages only: they
+	// are fetched already.
 	Config spec.Workloads
 	// Provisioners are asked in this order.
 	Provisioners []Provisioners

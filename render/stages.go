@@ -65,7 +65,7 @@ func (r Renderer) evaluate(ctx context.Context, req Request) (
 		}
 	}
 	object.SortNodes(nodes)
-	return nodes, broken, mistakes, nil
+	return nodes, broken, append(mistakes, joined.together(req.Specs)...), nil
 }
 
 // each calls do for 0..n-1 on at most parallel goroutines and waits.

@@ -4,10 +4,13 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
+	"github.com/ropewalk/ropewalk/render/check"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload"
@@ -22,12 +25,21 @@ type joined struct {
 	project *workload.Project
 	// mistakes are those that no single workload is to blame for, and warnings.
 	mistakes Errors
+	// scopes knows which kinds belong to a namespace.
+	scopes func() *check.Checker
+	// seen is what the workloads showed one by one and is told once.
+	seen *seen
 }
 
 // join looks at all workloads together, where there are any. The error is only
 // that of a cancelled context.
 func (r Renderer) join(ctx context.Context, req Request) (joined, error) {
-	out := joined{Workloads: req.Workloads}
+	out := joined{Workloads: req.Workloads, seen: &seen{of: map[string]shown{}}}
+	out.scopes = sync.OnceValue(func() *check.Checker {
+		options := req.Check
+		options.Schemas, options.SkipSchemas = cmp.Or(options.Schemas, r.Schemas), false
+		return check.New(options)
+	})
 	var sources []workload.Source
 	asked := false
 	for _, s := range req.Specs {
@@ -52,6 +64,7 @@ func (r Renderer) join(ctx context.Context, req Request) (joined, error) {
 		for _, entry := range found.Catalog {
 			catalog = append(catalog, workload.Provisioner{
 				Module: i, Index: entry.Index, Type: entry.Type, Class: entry.Class, ID: entry.ID,
+				Name: p.Name, Pos: entry.Pos,
 			})
 		}
 	}
@@ -86,6 +99,11 @@ func (r Renderer) spec(ctx context.Context, s *Spec, all joined) (evaluate.Resul
 	}
 	s.Evaluate.Input = compiled.Input
 	result, err := r.Evaluator.Evaluate(ctx, s.Evaluate)
+	refused := all.refused(s, err)
+	all.seen.add(s.Evaluate.Spec, shown{secret: compiled.Secret, routes: compiled.Routes, refused: refused})
+	if refused != nil {
+		return result, errSaid
+	}
 	if err != nil {
 		return result, err
 	}
@@ -151,6 +169,7 @@ func (r Renderer) provision(
 		if !ok {
 			continue
 		}
+		made.Nodes = all.within(asked.Context.Namespace, made.Nodes)
 		answers[key] = workload.Answer{Result: made.JSON, Nodes: made.Nodes}
 		s.keep(&request, all.Provisioners[asked.Module].Name, made.Nodes)
 	}

@@ -29,7 +29,10 @@ func (p *InProcess) provision(req Request, s *session) (Result, error) {
 	}
 	result := Result{Flavour: s.module.flavour}
 	if req.Catalog {
-		result.Catalog = s.module.provisioners.catalog()
+		result.Catalog = slices.Clone(s.module.provisioners.catalog())
+		for i, p := range s.module.provisioners.list {
+			result.Catalog[i].Pos = s.module.tree.at(s.source, p.value.LookupPath(cue.MakePath(cue.Str("type"))))
+		}
 		return result, nil
 	}
 	made, err := linkedFirst(s, s.provisioned)

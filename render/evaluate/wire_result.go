@@ -91,6 +91,7 @@ func (e *encoder) provisioner(p Provisioner) {
 	})
 	encodeList(e, p.Outputs, e.text)
 	encodeList(e, p.Sensitive, e.text)
+	e.pos(p.Pos)
 }
 
 func (d *decoder) provisioner() Provisioner {
@@ -99,7 +100,7 @@ func (d *decoder) provisioner() Provisioner {
 		Params: decodeList(d, func() Param {
 			return Param{Name: d.text(), Type: d.text(), Default: d.text(), Doc: d.text(), Required: d.bool()}
 		}),
-		Outputs: decodeList(d, d.text), Sensitive: decodeList(d, d.text),
+		Outputs: decodeList(d, d.text), Sensitive: decodeList(d, d.text), Pos: d.pos(),
 	}
 }
 

@@ -87,7 +87,7 @@ func wireReply() reply {
 				{
 					Index: 3, Type: "t", Class: "c", ID: "i", Description: "d",
 					Params:  []Param{{Name: "n", Type: "text", Default: `"x"`, Required: true, Doc: "a\nb"}, {}},
-					Outputs: []string{"host", "port"}, Sensitive: []string{"password"},
+					Outputs: []string{"host", "port"}, Sensitive: []string{"password"}, Pos: wirePos(3),
 				},
 				{},
 			},

@@ -133,6 +133,8 @@ func (e *engine) trap(o object.Object, v nature, classes map[string]string) Trap
 		t = TrapIngress
 	case "Gateway.gateway.networking.k8s.io":
 		t = TrapGateway
+	case "HTTPRoute.gateway.networking.k8s.io", "GRPCRoute.gateway.networking.k8s.io", "TLSRoute.gateway.networking.k8s.io":
+		t = TrapRoute
 	case "Deployment.apps":
 		if o.Get("spec", "paused") == true {
 			t = TrapPaused

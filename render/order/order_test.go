@@ -208,6 +208,15 @@ b/web: {apiVersion: apps/v1, kind: Deployment, metadata: {name: other}}`,
 		want:  []string{"a/service a/web", "b/web a/ingress"},
 		other: map[string][]string{"flux": {"a/service a/web a/ingress", "b/web"}},
 	},
+	"a route comes with the canary that makes its Service, and holds nobody up": {
+		nodes: `
+a/route: {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: web}, spec: {rules: [{backendRefs: [{name: web}]}]}}
+a/store: {apiVersion: external-secrets.io/v1, kind: SecretStore, metadata: {name: s}, ready: [ConditionMatch]}
+a/web: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, deps: [a/store]}
+a/canary: {apiVersion: flagger.app/v1beta1, kind: Canary, metadata: {name: web}, spec: {targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}`,
+		want:  []string{"a/store", "a/web a/canary a/route"},
+		other: map[string][]string{"flux": {"a/store a/route", "a/web a/canary"}},
+	},
 	"a paused Deployment and a suspended Job go to the last wave": {
 		nodes: `
 a/job: {apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {suspend: true}}

@@ -57,6 +57,10 @@ const (
 	// TrapGateway is a Gateway of the Gateway API, which is programmed only
 	// when it gets an address.
 	TrapGateway Trap = "a Gateway may never get an address"
+	// TrapRoute is a route of the Gateway API, which is accepted only where its
+	// Gateway is there, and resolved only when its Service is: that of a canary
+	// is made by Flagger, later than anything that a render has.
+	TrapRoute Trap = "a route may never be accepted by its Gateway"
 	// TrapLoadBalancer is a Service of type LoadBalancer.
 	TrapLoadBalancer Trap = "a LoadBalancer may never get an address"
 	// TrapClaim is a claim whose class binds it only when a pod uses it
@@ -93,7 +97,7 @@ func Plain() Rules {
 		Engine: "plain", Name: "the stream", KeepsOrder: true,
 		First: conventionalOrder(), Last: []string{"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"},
 		Ready: append(kstatusReady(), "Ingress.networking.k8s.io"), ReadyCustom: true,
-		Traps: []Trap{TrapIngress, TrapGateway, TrapLoadBalancer, TrapClaim, TrapPaused, TrapSuspended},
+		Traps: []Trap{TrapIngress, TrapGateway, TrapRoute, TrapLoadBalancer, TrapClaim, TrapPaused, TrapSuspended},
 	}
 }
 
@@ -126,7 +130,9 @@ func ArgoCD() Rules {
 			"HorizontalPodAutoscaler", "StatefulSet", "Job", "CronJob", "IngressClass", "Ingress", "APIService",
 		},
 		Ready: argoReady(),
-		Traps: []Trap{TrapIngress, TrapGateway, TrapLoadBalancer, TrapClaim, TrapPaused, TrapSuspended, TrapStopped},
+		Traps: []Trap{
+			TrapIngress, TrapGateway, TrapRoute, TrapLoadBalancer, TrapClaim, TrapPaused, TrapSuspended, TrapStopped,
+		},
 	}
 }
 

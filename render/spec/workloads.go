@@ -65,7 +65,12 @@ type Workloads struct {
 	// Policies are the kinds of network policy that are made: cilium, kubernetes,
 	// istio.
 	Policies []string
-	// CanaryProvider is what Flagger shifts traffic with.
+	// Network is what those policies have to know.
+	Network Network
+	// CanaryProvider is what Flagger shifts traffic with: gatewayapi:v1, istio,
+	// kubernetes, linkerd or nginx. Where it is "", the routes of each workload
+	// decide: gatewayapi:v1 for an HTTPRoute, nginx for an Ingress of that class,
+	// else istio.
 	CanaryProvider string
 	// Config is a map of free form that provisioners see.
 	Config object.Value
@@ -110,7 +115,6 @@ const (
 	defaultStoreName       = "default"
 	clusterStoreKind       = "ClusterSecretStore"
 	defaultRefreshInterval = "1h"
-	defaultCanaryProvider  = "istio"
 )
 
 // Workloads is what the project says of its workloads in an environment; "" is
@@ -137,9 +141,8 @@ func (f *fields) workloads(name string) object.Value {
 // workloadsOf decodes what a project says of its workloads.
 func (d *decoder) workloadsOf(v object.Value, path object.Path) Workloads {
 	out := Workloads{
-		Pos:            v.Pos,
-		Module:         CueRef{Type: RefEmbedded, Ref: DefaultWorkloadModule, Pos: v.Pos, RefPos: v.Pos, TypePos: v.Pos},
-		CanaryProvider: defaultCanaryProvider,
+		Pos:    v.Pos,
+		Module: CueRef{Type: RefEmbedded, Ref: DefaultWorkloadModule, Pos: v.Pos, RefPos: v.Pos, TypePos: v.Pos},
 		Secrets: Secrets{
 			Backend: BackendExternalSecrets, StoreName: defaultStoreName, StoreKind: clusterStoreKind,
 			RefreshInterval: defaultRefreshInterval,
@@ -157,13 +160,10 @@ func (d *decoder) workloadsOf(v object.Value, path object.Path) Workloads {
 		s.secrets(&out.Secrets)
 	}
 	if n, ok := f.child("network"); ok {
-		out.Policies = n.enums("policies", "cilium", "kubernetes", "istio")
-		n.done()
+		n.network(&out)
 	}
 	if c, ok := f.child("canary"); ok {
-		if provider, _ := c.text("provider"); provider != "" {
-			out.CanaryProvider = provider
-		}
+		out.CanaryProvider = c.enum("provider", canaryProviders()...)
 		c.done()
 	}
 	out.Config = f.input("config")

@@ -49,12 +49,14 @@ func TestAnEnvironmentLiesOverWhatAProjectSaysOfWorkloads(t *testing.T) {
     provisioners:
       - {name: team, cueRef: {type: path, ref: ./provisioners}}
     secrets: {refreshInterval: 10m}
-    network: {policies: [istio, cilium]}
+    network: {policies: [istio, cilium], mesh: ambient, routesFrom: gateways, dns: {namespace: openshift-dns, labels: {dns: default}, port: 5353}}
+    canary: {provider: "gatewayapi:v1"}
     config: {domain: example.com, gateway: {name: public}}
   environments:
     prod:
       workloads:
         secrets: {store: {name: prod, provider: {gcp: {projectID: shop-prod}}}}
+        network: {dns: {cidr: 169.254.20.10/32}}
         config: {domain: example.org}
     dev:
       workloads: {secrets: {backend: kubernetes}}
@@ -65,12 +67,19 @@ func TestAnEnvironmentLiesOverWhatAProjectSaysOfWorkloads(t *testing.T) {
 	require.Equal(t, "default", none.Secrets.StoreName)
 	require.Equal(t, []string{"cilium", "istio"}, none.Policies)
 	require.Equal(t, "team", none.Provisioners[0].Name)
+	network := spec.Network{
+		Ambient: true, RoutesFrom: "gateways", DNS: spec.DNS{Namespace: "openshift-dns", Labels: map[string]string{"dns": "default"}, Port: 5353},
+	}
+	require.Equal(t, network, none.Network)
+	require.Equal(t, "gatewayapi:v1", none.CanaryProvider)
 
 	prod, err := docs.Projects[0].Workloads("prod")
 	require.NoError(t, err)
 	require.Equal(t, "prod", prod.Secrets.StoreName)
 	require.Equal(t, "ClusterSecretStore", prod.Secrets.StoreKind)
 	require.Equal(t, "10m", prod.Secrets.RefreshInterval)
+	network.DNS.CIDR = "169.254.20.10/32"
+	require.Equal(t, network, prod.Network)
 	require.JSONEq(t, `{"gcpsm": {"projectID": "shop-prod"}}`, string(prod.Secrets.Provider.JSON()))
 	require.JSONEq(t, `{"domain": "example.org", "gateway": {"name": "public"}}`, string(prod.Config.JSON()))
 
@@ -85,6 +94,29 @@ func TestWorkloadsOfAProjectThatSayNothing(t *testing.T) {
 	require.Equal(t, "workload", w.Module.Ref)
 	require.Equal(t, spec.BackendExternalSecrets, w.Secrets.Backend)
 	require.Equal(t, "1h", w.Secrets.RefreshInterval)
+	require.Zero(t, w.Network)
+	require.Empty(t, w.CanaryProvider, "routes decide")
+}
+
+func TestMistakesInTheNetworkOfAProject(t *testing.T) {
+	_, err := spec.Parse([]spec.File{{Name: "p.yaml", Data: []byte(projectHead + `
+  workloads:
+    network:
+      mesh: none
+      routesFrom: Gate
+      dns: {port: 70000, cidr: 169.254.20.10, labels: {a: 1}}
+    canary: {provider: traefik}
+`)}})
+	for _, want := range []string{
+		`p.yaml:8:13: spec: spec.workloads.network.mesh: "none" is not known: expected sidecar, ambient`,
+		`p.yaml:9:19: spec: spec.workloads.network.routesFrom: "Gate" `,
+		`p.yaml:10:19: spec: spec.workloads.network.dns.port: 70000 is no port: expected 1 to 65535`,
+		`p.yaml:10:32: spec: spec.workloads.network.dns.cidr: "169.254.20.10" is no range of addresses: expected one such as 169.254.20.10/32`,
+		`p.yaml:10:59: spec: spec.workloads.network.dns.labels.a: expected a string, got a number`,
+		`p.yaml:11:24: spec: spec.workloads.canary.provider: "traefik" is not known: expected gatewayapi:v1, istio, kubernetes, linkerd, nginx`,
+	} {
+		require.ErrorContains(t, err, want)
+	}
 }
 
 func TestMistakesInWhatAProjectSaysOfWorkloads(t *testing.T) {

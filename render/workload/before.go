@@ -4,6 +4,7 @@
 package workload
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,8 @@ func strength(ready string) int {
 }
 
 // containers are the containers of the pod: those that come before others, in an
-// order in which each comes before all that wait for it, and the rest by name.
+// order in which each comes before all that wait for it, and the rest in that of
+// the document, whose first one tools take for the main one (kubectl logs).
 // Kubernetes starts the former one by one, each when the one before it is
 // complete or, for a sidecar, started and past its startup probe.
 func (l *lowering) containers() (init, main []object.Value) {
@@ -44,10 +46,17 @@ func (l *lowering) containers() (init, main []object.Value) {
 		}
 		init = append(init, l.container(i, ready))
 	}
+	var places []int
 	for i := range l.r.containers {
 		if len(l.r.containers[i].spec.Before) == 0 {
-			main = append(main, l.container(i, ""))
+			places = append(places, i)
 		}
+	}
+	slices.SortStableFunc(places, func(a, b int) int {
+		return cmp.Compare(l.r.containers[a].spec.Order, l.r.containers[b].spec.Order)
+	})
+	for _, i := range places {
+		main = append(main, l.container(i, ""))
 	}
 	return init, main
 }

@@ -42,6 +42,29 @@ func TestAStartupProbeIsTheOwnOneElseMadeOfAnother(t *testing.T) {
 
 // TestEachContainerComesBeforeAllThatWait tries every order in which four
 // containers can wait for each other.
+func TestContainersStandInTheOrderOfTheDocument(t *testing.T) {
+	c := join(t, `
+metadata: {name: api}
+containers:
+  web: {image: nginx}
+  proxy: {image: nginx, variables: {A: a}}
+  init: {image: nginx, before: {web: {ready: complete}}}
+  app: {image: nginx, variables: {A: a}}
+`).Compile("api")
+	compiled, errs := c.Finish()
+	require.Empty(t, errs)
+	names := func(field string) (out []string) {
+		all, _ := compiled.Input.Get(field)
+		for _, one := range all.Items {
+			name, _ := one.Get("name")
+			out = append(out, name.Text)
+		}
+		return out
+	}
+	require.Equal(t, []string{"web", "proxy", "app"}, names("containers"))
+	require.Equal(t, []string{"init"}, names("initContainers"))
+}
+
 func TestEachContainerComesBeforeAllThatWait(t *testing.T) {
 	names := []string{"a", "b", "c", "d"}
 	for pairs := range 1 << 6 {

@@ -29,6 +29,11 @@ type call struct {
 	target   target
 }
 
+// isCall reports whether resources of a type name another workload.
+func isCall(kind string) bool {
+	return kind == typeService || kind == typeServicePort || kind == typeEndpoint
+}
+
 func (c call) inbound() bool { return c.resource.Direction.Value == score.DirectionInbound }
 
 // target is the workload that i names: by params.workload, else by its id, else
@@ -65,7 +70,7 @@ func (t target) text() string {
 	return t.namespace + "/" + t.name
 }
 
-// findCalls finds who calls whom by resources of type service and service-port.
+// findCalls finds who calls whom by the resources that name another workload.
 // A target that the project does not have is a warning: it may be in the
 // cluster, and in the view of one workload everything else is.
 func (p *Project) findCalls() object.Errors {
@@ -74,7 +79,7 @@ func (p *Project) findCalls() object.Errors {
 		for n := range m.source.Spec.Resources {
 			r := &m.source.Spec.Resources[n]
 			i := m.instances[n]
-			if kind := r.Type.Value; (kind != typeService && kind != typeServicePort) || i.broken {
+			if !isCall(r.Type.Value) || i.broken {
 				continue
 			}
 			params, err := p.callParams(i)
@@ -131,11 +136,12 @@ func (p *Project) checkCall(m *member, c call) *object.Error {
 	case c.target.member == nil && (len(p.members) > 1 || len(p.config.Policies) > 0):
 		e.Err = fmt.Errorf("the workload %q is not in this project", c.target.text())
 		e.Hint = "if it is elsewhere in the cluster, nothing checks that it is there"
+		if len(p.config.Policies) > 0 {
+			e.Err = fmt.Errorf("%w: the network policies allow the call on this side, and nothing checks the other", e.Err)
+			e.Hint = fmt.Sprintf("if it is elsewhere in the cluster, its pods need the label ropewalk.dev/workload: %s", c.target.name)
+		}
 		if near, ok := object.Nearest(c.target.name, p.othersThan(m)); ok {
 			e.Hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		if len(p.config.Policies) > 0 {
-			e.Err = fmt.Errorf("%w, so the network policies do not allow the call", e.Err)
 		}
 	default:
 		return nil

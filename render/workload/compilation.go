@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // Compilation is one workload on its way: it asks for its resources until
@@ -162,8 +163,50 @@ func (c *Compilation) Answer(req Request, answers map[string]Answer) object.Erro
 // failure, or a resource was not made, what is compiled is not whole: the
 // workload must not be evaluated then.
 func (c *Compilation) Finish() (Compiled, object.Errors) {
-	input, errs := lower(c.resolve())
-	return Compiled{Input: input, Nodes: c.nodes(), Whole: c.whole(), needs: c.needs}, append(c.errs, errs...).Sorted()
+	r := c.resolve()
+	if r.source.Partial {
+		return Compiled{}, c.errs.Failures().Sorted()
+	}
+	input, errs := lower(r)
+	return Compiled{
+		Input: input, Nodes: r.withoutTaken(c.nodes()), Whole: c.whole(), needs: c.needs,
+		Secret: stored(input, r.config), Routes: c.hosts(),
+	}, append(c.errs, errs...).Sorted()
+}
+
+// stored is the place of the first text of input that is read from a store that
+// nobody named.
+func stored(input object.Value, config spec.Workloads) object.Pos {
+	if config.Secrets.StorePos.IsValid() {
+		return object.Pos{}
+	}
+	secrets, _ := input.Get("secrets")
+	for _, s := range secrets.Members {
+		template, _ := s.Value.Get("template")
+		for _, m := range template.Members {
+			if m.Value.Pos.IsValid() {
+				return m.Value.Pos
+			}
+		}
+	}
+	return object.Pos{}
+}
+
+// hosts are what the routes that the workload owns let in.
+func (c *Compilation) hosts() []Route {
+	var out []Route
+	for n, i := range c.member.instances {
+		s := c.state[i]
+		if i.resource.Type.Value != typeRoute || i.owner != c.member || s.result == nil || slices.Contains(c.member.instances[:n], i) {
+			continue
+		}
+		host, _ := s.params.Get("host")
+		path, _ := s.params.Get("path")
+		out = append(out, Route{
+			Host: host.Text, Path: cmp.Or(path.Text, "/"), Pos: i.resource.Pos, In: i.owner.resourcePath(i.resource),
+		})
+	}
+	return out
 }
 
 func (c *Compilation) resolve() resolved {
@@ -176,7 +219,7 @@ func (c *Compilation) resolve() resolved {
 	if len(c.project.config.Policies) > 0 {
 		r.network = c.reachable()
 	}
-	r.routed = slices.ContainsFunc(m.instances, func(i *instance) bool { return i.resource.Type.Value == typeRoute })
+	r.routes = c.waysIn()
 	return r
 }
 
@@ -191,17 +234,6 @@ func (c *Compilation) nodes() []*object.Node {
 	for n, i := range c.member.instances {
 		if r := c.result(i); r != nil && i.owner == c.member && !slices.Contains(c.member.instances[:n], i) {
 			out = append(out, r.nodes...)
-		}
-	}
-	return out
-}
-
-// patch is what the resources lay over the input, in the order of their names.
-func (c *Compilation) patch() object.Value {
-	var out object.Value
-	for _, i := range c.member.instances {
-		if r := c.result(i); r != nil && r.workload.Kind == object.KindMap {
-			out = out.Merge(r.workload)
 		}
 	}
 	return out
@@ -268,29 +300,12 @@ func (c *Compilation) warnAfter(n int, i *instance) {
 	})
 }
 
-// reachable is whom the workload talks to: peers, and what its resources lead
-// to.
-func (c *Compilation) reachable() network {
-	out := c.member.network
-	for n, i := range c.member.instances {
-		if r := c.result(i); r != nil {
-			name := c.member.source.Spec.Resources[n].Name
-			out.reach(name, i, c.state[i].params, r, c.member.source.Context.ClusterDomain)
-		}
-	}
-	slices.SortStableFunc(out.backends, func(a, b backend) int {
-		return cmp.Or(strings.Compare(a.host, b.host), cmp.Compare(a.port, b.port))
-	})
-	out.backends = slices.Compact(out.backends)
-	return out
-}
-
 // secret is the reference that an output of a resource is in this workload.
 func (c *Compilation) secret(resource, output string, r remote) *secret {
 	key := [2]string{resource, output}
 	s := c.used[key]
 	if s == nil {
-		s = &secret{kubernetes: r.kubernetes, key: r.key, property: r.property, version: r.version}
+		s = &secret{resource: resource, output: output, kubernetes: r.kubernetes, key: r.key, property: r.property, version: r.version}
 		c.used[key] = s
 	}
 	return s

@@ -5,6 +5,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -94,8 +95,11 @@ func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (mount, 
 	}
 	n, ok := c.member.resource(name)
 	if !ok {
-		c.fail(v.Source.Pos, path(), object.Suggest(name, c.member.resourceNames()),
-			"the workload %q has no resource %q to mount", c.member.name(), name)
+		hint := object.Suggest(name, c.member.resourceNames())
+		if parts := placeholder.Parse(v.Source.Value); len(parts) == 1 && len(parts[0].Ref) > 2 {
+			hint = fmt.Sprintf("write ${%s.%s}: a mount names the resource, not an output of it", rootResources, parts[0].Ref[1])
+		}
+		c.fail(v.Source.Pos, path(), hint, "the workload %q has no resource %q to mount", c.member.name(), name)
 		return mount{}, false
 	}
 	i := c.member.instances[n]
@@ -108,7 +112,42 @@ func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (mount, 
 			"the resource %q of type %q is no volume", name, i.resource.Type.Value)
 		return mount{}, false
 	}
-	return mount{spec: v, resource: name, volume: r.volume, claim: r.claim}, true
+	if kind := namespaced(r.volume); kind != "" && i.namespace() != c.member.source.Context.Namespace {
+		c.fail(v.Source.Pos, path(), "let both run in one namespace, or take the id away so that each has a volume of its own",
+			"the resource %q is a %s of the namespace %q, and pods in %q cannot mount it",
+			name, kind, i.namespace(), c.member.source.Context.Namespace)
+		return mount{}, false
+	}
+	return mount{spec: v, resource: name, volume: r.volume, claim: r.claim, single: r.single()}, true
+}
+
+// namespaced is the kind of the object of a namespace that is mounted as a
+// volume, "" where it is none.
+func namespaced(volume object.Value) string {
+	for _, kind := range [...][2]string{
+		{"persistentVolumeClaim", "PersistentVolumeClaim"}, {"configMap", "ConfigMap"}, {"secret", "Secret"},
+	} {
+		if _, ok := volume.Get(kind[0]); ok {
+			return kind[1]
+		}
+	}
+	return ""
+}
+
+// single reports whether the volume is a claim of the resource's own that one
+// node at a time can mount.
+func (r *result) single() bool {
+	name, found := r.volume.Lookup(object.Fields("persistentVolumeClaim", "claimName"))
+	if found < 2 {
+		return false
+	}
+	for _, n := range r.nodes {
+		if n.Object.Kind() == "PersistentVolumeClaim" && n.Object.Text("metadata", "name") == name.Text {
+			modes, _ := n.Object.Get("spec", "accessModes").([]any)
+			return !slices.Contains(modes, any("ReadWriteMany")) && !slices.Contains(modes, any("ReadOnlyMany"))
+		}
+	}
+	return false
 }
 
 // volumeName is the name of the resource that the source of a mount names.

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 func TestPlaceholdersAreReportedWhereTheyStand(t *testing.T) {
@@ -130,4 +133,72 @@ resources: {data: {type: volume}, claim: {type: volume}}
 		`/a data {"emptyDir":{}} null api.yaml:11:13`, `/b data {"emptyDir":{}} null api.yaml:11:13`, `/c data {"emptyDir":{}} null api.yaml:11:13`,
 		`/d claim null {"resources":{"requests":{"storage":"1Gi"}}} `,
 	}, got)
+}
+
+func TestAMountOfAnOutputIsToldToNameTheResource(t *testing.T) {
+	c := join(t, `
+metadata: {name: api}
+containers: {web: {image: nginx, volumes: {/a: {source: "${resources.data.source}"}}}}
+resources: {data: {type: volume}}
+`).Compile("api")
+	_, errs := run(t, c, map[string]Answer{"data": answerOf(`{"outputs": {"source": "api-data"}, "volume": {"emptyDir": {}}}`)})
+	require.Empty(t, errs)
+	c.resolve()
+	require.Equal(t, `api.yaml:3:57: spec: containers.web.volumes./a.source: the workload "api" has no resource "api-data" to mount (write ${resources.data}: a mount names the resource, not an output of it)
+`, told(c.errs))
+}
+
+func TestAClaimOfAnotherNamespaceCannotBeMounted(t *testing.T) {
+	p := join(t, `
+metadata: {name: aa, namespace: one}
+containers: {web: {image: nginx, volumes: {/a: {source: data}}}}
+resources: {data: {type: volume, id: shared}}
+`, `
+metadata: {name: bb, namespace: two}
+containers: {web: {image: nginx, volumes: {/a: {source: data}}}}
+resources: {data: {type: volume, id: shared}}
+`)
+	claim := answerOf(`{"volume": {"persistentVolumeClaim": {"claimName": "shared"}}}`)
+	for name, want := range map[string]string{
+		"aa": "",
+		"bb": `bb.yaml:3:57: spec: containers.web.volumes./a.source: the resource "data" is a PersistentVolumeClaim of the namespace "one", and pods in "two" cannot mount it (let both run in one namespace, or take the id away so that each has a volume of its own)
+`,
+	} {
+		c := p.Compile(name)
+		_, errs := run(t, c, map[string]Answer{"data": claim})
+		require.Empty(t, errs)
+		c.resolve()
+		require.Equal(t, want, told(c.errs), name)
+	}
+}
+
+func TestAClaimIsForOneNodeUnlessItsModesSayOtherwise(t *testing.T) {
+	volume := fields(m{"persistentVolumeClaim": m{"claimName": "shared"}})
+	for mode, want := range map[string]bool{"ReadWriteOnce": true, "ReadWriteOncePod": true, "ReadWriteMany": false, "ReadOnlyMany": false} {
+		r := result{volume: volume, nodes: []*object.Node{{Object: object.Object{
+			"kind": "PersistentVolumeClaim", "metadata": m{"name": "shared"}, "spec": m{"accessModes": []any{mode}},
+		}}}}
+		require.Equal(t, want, r.single(), mode)
+	}
+	require.False(t, (&result{volume: volume}).single(), "one that is there already")
+	require.False(t, (&result{volume: fields(m{"emptyDir": m{}})}).single())
+}
+
+func TestADocumentWithAMistakeIsLookedAtForOthers(t *testing.T) {
+	all := sources(t, `
+metadata: {name: api}
+containers: {web: {image: nginx, variables: {A: "${nope.x}", PASSWORD: hunter2}}}
+resources: {db: {type: postgress}, ok: {type: redis}}
+`)
+	all[0].Partial = true
+	all[0].Spec.Resources[1].Type = score.Text{}
+	p, errs := Join(all, testConfig(), testCatalog())
+	require.Len(t, errs, 1, "nothing of the resource whose type could not be read")
+	require.Contains(t, errs[0].Error(), `no provisioner makes a resource of type "postgress"`)
+	c := p.Compile("api")
+	require.Empty(t, c.Next())
+	compiled, errs := c.Finish()
+	require.False(t, compiled.Whole)
+	require.Equal(t, `api.yaml:3:49: spec: containers.web.variables.A: ${nope.x}: a placeholder begins with metadata or resources (write $${nope.x} for the text itself)
+`, told(errs))
 }

@@ -67,8 +67,9 @@
 // are unique in a project; a namespace before it must be the right one.
 //
 // A target that is not in the project is a warning where there is a project
-// around, and where policies would block it: it may be in the cluster. Waiting for
-// such a target is a mistake, because nothing would ever order it.
+// around, and where there are policies: it may be in the cluster, so that this
+// side alone opens the way. Waiting for such a target is a mistake, because
+// nothing would ever order it.
 //
 // The first workload with a resource makes the store of the environment, not the
 // first with a secret: whether an output is one is known only after evaluation,
@@ -78,9 +79,29 @@
 // resource keeps one, users in other namespaces get an error rather than pods
 // that never start.
 //
-// A host that a resource gives beside a port, with no suffix of the cluster, is
-// let through as an external one: a policy that cut a workload off from its
-// database would be found out only in production.
+// A host that a resource gives, with a port or in a URL, is let through: a policy
+// that cut a workload off from its database would be found out only in
+// production. Whether it is in the cluster is told by its name. redis.data is, as
+// long as data is no end that names of the internet commonly have; a list of all
+// of those would have namespaces such as shop and prod in it.
+//
+// What a route opens is read from its objects, not from its params: provisioners
+// of others have params of their own, and all kinds of route write a backend in
+// one of four ways.
+//
+// With the provider gatewayapi:v1 Flagger owns the HTTPRoute, so ours are left
+// out and become part of the Canary. To keep them beside it and have Flagger use
+// another name is not possible. Routes have no edge onto the canary: render/order
+// lets no route hold up a wave, and puts it into the last one.
+//
+// Provisioners may change few parts of a workload: how many pods there are, and
+// what is said about them in labels, annotations and the spec of the pods. What
+// two of them want differently is a mistake, as the order of names would decide.
+// Patches of any part, as score-k8s has them, would let a module take a workload
+// over, and a list that is laid over another loses what the author wrote.
+//
+// A document with a mistake is looked at for others (Source.Partial), so that one
+// run tells all. Warnings about it would be guesses and are left out.
 //
 // A mount that names ${resources.data} means the resource; the text that the
 // placeholder stands for, its uid, is taken too, as Score wants.

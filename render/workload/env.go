@@ -118,6 +118,7 @@ func (e *environment) placeSecret(v *variable, pieces []piece) {
 	if !e.l.expressible(pieces, v.value.pos, e.path(v.name)) {
 		return
 	}
+	e.l.warnUnescaped(pieces, v.value.pos, e.path(v.name))
 	expands := e.expands(pieces)
 	switch {
 	case len(pieces) == 1 && e.l.direct(pieces[0]):

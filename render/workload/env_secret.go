@@ -59,11 +59,11 @@ func (l *lowering) expressible(pieces []piece, pos object.Pos, at object.Path) b
 		case !p.escape:
 		case !l.external():
 			l.fail(pos, at, "use the secret by itself, or the backend external-secrets",
-				"secret %q is part of a URL, which the backend kubernetes cannot write", p.secret.name)
+				"%s is part of a URL, which the backend kubernetes cannot write", p.secret.said())
 			return false
 		case l.r.config.Secrets.KubernetesStore == "":
 			l.fail(pos, at, kubernetesStoreHint,
-				"secret %q of the cluster is part of a URL, which Kubernetes cannot write", p.secret.name)
+				"%s is a Secret of the cluster and part of a URL, which Kubernetes cannot write", p.secret.said())
 			return false
 		}
 	}
@@ -76,10 +76,10 @@ func (l *lowering) readable(s *secret, pos object.Pos, at object.Path) bool {
 	switch {
 	case s.property == "":
 		l.fail(pos, at, "the provisioner must give property: the key inside of the Secret",
-			"secret %q names no key of the Secret %q of the cluster", s.name, s.key)
+			"%s names no key of the Secret %q of the cluster", s.said(), s.key)
 	case s.version != "":
 		l.fail(pos, at, "the provisioner must leave version out",
-			"secret %q asks for version %q: a Secret of the cluster has none", s.name, s.version)
+			"%s asks for version %q: a Secret of the cluster has none", s.said(), s.version)
 	default:
 		return true
 	}

@@ -19,6 +19,9 @@ const (
 	rootResources = "resources"
 )
 
+// outputURL is the output that, by custom, is a whole URL with its credentials.
+const outputURL = "connection_string"
+
 // scope is what the placeholders of one workload reach.
 type scope struct {
 	member *member
@@ -227,6 +230,9 @@ func (s scope) resource(steps []string) ([]piece, *object.Error) {
 		}
 		if f.output != "" {
 			p.secret = s.secret(steps[0], f.output, f.remote)
+			if _, ok := r.sensitive[outputURL]; ok && output != outputURL {
+				p.secret.url = strings.Join([]string{rootResources, steps[0], outputURL}, ".")
+			}
 		}
 		out = append(out, p)
 	}

@@ -96,6 +96,7 @@ func (f *filing) add(p placed) {
 		f.binary.put(p.key, lowerText(base64.StdEncoding.EncodeToString(p.file.binary), p.pos()))
 		f.keep(p)
 	case !p.file.content.tainted():
+		f.l.warnValue(p.file.content.plain(), p.pos(), p.path())
 		f.data.put(p.key, lowerText(p.file.content.plain(), p.pos()))
 		f.keep(p)
 	case len(pieces) == 1 && f.l.direct(pieces[0]):
@@ -104,6 +105,7 @@ func (f *filing) add(p placed) {
 			f.mount(v, p, pieces[0].secret.property)
 		}
 	case f.writable(p, pieces):
+		f.l.warnUnescaped(pieces, p.pos(), p.path())
 		f.secret.template(f.l, p.key, p.pos(), pieces, p.pos())
 		f.hidden = append(f.hidden, p)
 		f.made.name = f.l.volumeName(f.made.name, filesSecret)
@@ -137,12 +139,12 @@ func (f *filing) writable(p placed, pieces []piece) bool {
 		}
 		if !f.l.external() {
 			f.l.fail(p.pos(), p.path(), "make the secret the whole file, or use the backend external-secrets",
-				"the file has text around the secret %q, which the backend kubernetes cannot write", s.secret.name)
+				"the file has text around %s, which the backend kubernetes cannot write", s.secret.said())
 			return false
 		}
 		if f.l.r.config.Secrets.KubernetesStore == "" {
 			f.l.fail(p.pos(), p.path(), kubernetesStoreHint,
-				"the file has text around the secret %q of the cluster, which External Secrets can read from a store only", s.secret.name)
+				"the file has text around %s, a Secret of the cluster, which External Secrets can read from a store only", s.secret.said())
 			return false
 		}
 		if !f.l.readable(s.secret, p.pos(), p.path()) {

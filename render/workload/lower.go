@@ -43,7 +43,7 @@ func lower(r resolved) (object.Value, object.Errors) {
 	l.chooseKind()
 	l.mountVolumes()
 	l.mountFiles()
-	input := l.input().Merge(r.patch)
+	input := l.input().Merge(l.scale(r.patch))
 	return l.settle(input), l.errs
 }
 
@@ -133,6 +133,7 @@ func (l *lowering) input() object.Value {
 	m.put("network", l.network())
 	m.put("dependsOn", l.dependsOn())
 	l.checkName()
+	l.checkRoutes()
 	return m.value(s.Pos)
 }
 
@@ -143,6 +144,16 @@ const (
 	longestStatefulSet = 52 // -<hash of the revision> in the label of each pod
 	longestCanary      = 55 // -primary
 )
+
+// checkRoutes refuses a way in to pods that run to an end.
+func (l *lowering) checkRoutes() {
+	for _, r := range l.spec.Resources {
+		if r.Type.Value == typeRoute && !l.runs() {
+			l.fail(r.Pos, l.at("resources", r.Name), "take the route away, or write kind: Deployment",
+				"a route leads to pods that serve, and those of a %s run to an end", l.kind)
+		}
+	}
+}
 
 // checkName refuses names that a cluster would refuse, some of them only when
 // it makes the pods.
@@ -175,6 +186,20 @@ func (l *lowering) serviceAccount() object.Value {
 		boolMember("create", !a.Existing, name.Pos),
 		with("annotations", lowerPairs(a.Annotations)),
 		boolMember("mountToken", a.MountToken, name.Pos))
+}
+
+// service has the ports by which others reach the pods.
+func (l *lowering) service() object.Value {
+	ports := l.spec.Ports
+	items := make([]object.Value, len(ports))
+	for i, p := range ports {
+		items[i] = mapOf(p.Pos, stringMember("name", p.Name, p.Pos), intMember("port", p.Port, p.Pos),
+			intMember("targetPort", p.Target, p.Pos), stringMember("protocol", p.Protocol, p.Pos))
+	}
+	if len(items) == 0 {
+		return object.Value{}
+	}
+	return mapOf(items[0].Pos, with("ports", lowerList(items, items[0].Pos)))
 }
 
 // store names the store that the ExternalSecrets read, with its spec where this

@@ -38,24 +38,24 @@ func textMistakes() []badWorkload {
 		{"a NUL byte", func(r *resolved) { withVariables(r, named("A", lit("x\x00"))) },
 			[]string{`score.yaml:12:5: spec: containers.web.variables.A: the text holds a NUL byte, which no variable can (put it into a file)`}},
 		{"a secret of the cluster in a URL without a store", func(r *resolved) { withVariables(r, named("A.B", lit("x"), inURL(pgURI()))) },
-			[]string{`score.yaml:12:5: spec: containers.web.variables["A.B"]: secret "pg__uri" of the cluster is part of a URL, which Kubernetes cannot write (` + kubernetesStoreHint + `)`}},
+			[]string{`score.yaml:12:5: spec: containers.web.variables["A.B"]: resources.pg.uri is a Secret of the cluster and part of a URL, which Kubernetes cannot write (` + kubernetesStoreHint + `)`}},
 		{"a secret in a URL with the backend kubernetes", func(r *resolved) {
 			r.config.Secrets.Backend = spec.BackendKubernetes
 			withVariables(r, named("A", inURL(dbUser())))
-		}, []string{`score.yaml:12:5: spec: containers.web.variables.A: secret "db__username" is part of a URL, which the backend kubernetes cannot write (use the secret by itself, or the backend external-secrets)`}},
+		}, []string{`score.yaml:12:5: spec: containers.web.variables.A: resources.db.username is part of a URL, which the backend kubernetes cannot write (use the secret by itself, or the backend external-secrets)`}},
 		{"secrets of the cluster without a key and with a version", func(r *resolved) {
 			withVariables(r, named("A", ref(noProperty)), named("B", ref(versioned)))
 		}, []string{
-			`score.yaml:12:5: spec: containers.web.variables.A: secret "pg__uri" names no key of the Secret "orders-app" of the cluster (the provisioner must give property: the key inside of the Secret)`,
-			`score.yaml:12:5: spec: containers.web.variables.B: secret "pg__uri" asks for version "2": a Secret of the cluster has none (the provisioner must leave version out)`,
+			`score.yaml:12:5: spec: containers.web.variables.A: resources.pg.uri names no key of the Secret "orders-app" of the cluster (the provisioner must give property: the key inside of the Secret)`,
+			`score.yaml:12:5: spec: containers.web.variables.B: resources.pg.uri asks for version "2": a Secret of the cluster has none (the provisioner must leave version out)`,
 		}},
 		{"a file with text around a secret, with the backend kubernetes", func(r *resolved) {
 			r.config.Secrets.Backend = spec.BackendKubernetes
 			r.containers[0].files = []file{aFile("/etc/a.ini", lit("x="), ref(dbUser()))}
-		}, []string{`score.yaml:18:5: spec: containers.web.files["/etc/a.ini"]: the file has text around the secret "db__username", which the backend kubernetes cannot write (make the secret the whole file, or use the backend external-secrets)`}},
+		}, []string{`score.yaml:18:5: spec: containers.web.files["/etc/a.ini"]: the file has text around resources.db.username, which the backend kubernetes cannot write (make the secret the whole file, or use the backend external-secrets)`}},
 		{"a file with text around a secret of the cluster without a store", func(r *resolved) {
 			r.containers[0].files = []file{aFile("/etc/a.ini", lit("x="), ref(pgURI()))}
-		}, []string{`score.yaml:18:5: spec: containers.web.files["/etc/a.ini"]: the file has text around the secret "pg__uri" of the cluster, which External Secrets can read from a store only (` + kubernetesStoreHint + `)`}},
+		}, []string{`score.yaml:18:5: spec: containers.web.files["/etc/a.ini"]: the file has text around resources.pg.uri, a Secret of the cluster, which External Secrets can read from a store only (` + kubernetesStoreHint + `)`}},
 		{"files that are too large together", func(r *resolved) {
 			big := strings.Repeat("x", 600_000)
 			r.containers[0].files = []file{aFile("/a", lit("x")), aFile("/b", lit(big)), aFile("/c", lit(big+"y"))}
@@ -130,13 +130,10 @@ func lines(errs object.Errors) []string {
 	return out
 }
 
-func TestWarningsNameWhatIsMostLikelyNotMeant(t *testing.T) {
+// textWarnings are those of variables and files, podWarnings those of all else.
+func textWarnings() []badWorkload {
 	const sounds = "the name sounds like a secret, and the text is in the manifests for all to read (take it from a sensitive output of a resource)"
-	for _, c := range []struct {
-		name   string
-		change func(r *resolved)
-		want   []string
-	}{
+	return []badWorkload{
 		{"names that sound like a secret with a literal, but not those of a path, a switch, an address or nothing", func(r *resolved) {
 			withVariables(r, named("API_KEY", lit("x")), named("DB_PASSWORD", lit("hunter2")), named("PARTITION_KEY", lit("x")), named("PASSWORDS_FILE", lit("/run/x")),
 				named("SECRET", lit("")), named("TOKENIZER", lit("x")), named("TOKEN_URL", lit("https://a.example")), named("USE_TOKEN", lit("true")),
@@ -150,6 +147,34 @@ func TestWarningsNameWhatIsMostLikelyNotMeant(t *testing.T) {
 		{"variables in a ring", func(r *resolved) {
 			withVariables(r, named("A", lit("$(B)")), named("B", lit("$(C)")), named("C", lit("$(A)")), named("D", lit("$(A)")))
 		}, []string{`score.yaml:12:5: spec: containers.web.variables.A: variables refer to each other in a ring: A, B, C; Kubernetes leaves $(NAME) as it is where NAME comes later`}},
+		{"a private key in a file and a password in a variable", func(r *resolved) {
+			r.containers[0].files = []file{aFile("/k.pem", lit("-----BEGIN EC PRIVATE KEY-----"))}
+			withVariables(r, named("DSN", lit("pg://u:hunter2@db")))
+		}, []string{
+			`score.yaml:18:5: spec: containers.web.files["/k.pem"]: the text holds a private key, and it is in the manifests for all to read (take it from a sensitive output of a resource)`,
+			`score.yaml:12:5: spec: containers.web.variables.DSN: the text holds a URL with a password, and it is in the manifests for all to read (take it from a sensitive output of a resource)`,
+		}},
+	}
+}
+
+func podWarnings() []badWorkload {
+	return []badWorkload{
+		{"a budget that no eviction meets", func(r *resolved) {
+			r.source.Spec.Replicas, r.source.Spec.Disruption = &score.Replicas{Pos: at(60), Min: 2, Max: 2}, fields(m{"minAvailable": 2})
+		}, []string{`score.yaml:90:5: spec: metadata.disruption.minAvailable: 2 of 2 pods must stay: no node that runs one can be drained (write maxUnavailable: 1)`}},
+		{"a budget of nothing", func(r *resolved) { r.source.Spec.Disruption = fields(m{"maxUnavailable": 0}) },
+			[]string{`score.yaml:90:5: spec: metadata.disruption.maxUnavailable: no pod may go: no node that runs one can be drained (write maxUnavailable: 1)`}},
+		{"a canary that nothing tells is ready", func(r *resolved) {
+			r.source.Spec.Deploy = score.Deploy{Strategy: score.StrategyCanary, Pos: at(61)}
+		}, []string{`score.yaml:61:5: spec: metadata.deploy: no container has a readiness probe: Flagger sends traffic to pods that do not serve yet (write a readinessProbe)`}},
+		{"several pods with a claim for one node", func(r *resolved) {
+			r.source.Spec.Replicas = &score.Replicas{Pos: at(60), Min: 2, Max: 2}
+			shared := mount{spec: score.Mount{Target: "/data", Pos: at(40), Source: says("disk", 41)}, resource: "disk", single: true,
+				volume: fields(m{"persistentVolumeClaim": m{"claimName": "disk"}})}
+			again := shared
+			again.spec.Target = "/more"
+			r.containers[0].mounts = []mount{shared, again}
+		}, []string{`score.yaml:41:5: spec: containers.web.volumes./data: up to 2 pods share the volume "disk", which the pods of one node at a time can mount (write accessModes: [ReadWriteMany], or run one pod)`}},
 		{"an autoscaler without what it measures by", func(r *resolved) {
 			r.source.Spec.Replicas = &score.Replicas{Pos: at(60), Min: 1, Max: 3, CPU: 50, Memory: 50}
 			r.containers[0].spec.Limits, r.containers[0].spec.Requests = r.containers[0].spec.Requests[:1], nil
@@ -160,7 +185,11 @@ func TestWarningsNameWhatIsMostLikelyNotMeant(t *testing.T) {
 			w.spec.Further = fields(m{"lifecycle": m{}})
 			r.containers = append(r.containers, w)
 		}, []string{`score.yaml:90:5: spec: metadata.containers.worker.lifecycle: left out: others wait until the container is complete, and Kubernetes runs no hooks for such a container`}},
-	} {
+	}
+}
+
+func TestWarningsNameWhatIsMostLikelyNotMeant(t *testing.T) {
+	for _, c := range slices.Concat(textWarnings(), podWarnings()) {
 		t.Run(c.name, func(t *testing.T) {
 			r := plain()
 			c.change(&r)

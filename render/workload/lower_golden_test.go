@@ -45,12 +45,14 @@ func fields(v any) object.Value {
 
 type m = map[string]any
 
-func dbUser() *secret { return &secret{name: "db__username", key: "prod/db", property: "username"} }
+func dbUser() *secret {
+	return &secret{resource: "db", output: "username", name: "db__username", key: "prod/db", property: "username"}
+}
 func dbPassword() *secret {
-	return &secret{name: "db__password", key: "prod/db", property: "password", version: "3"}
+	return &secret{resource: "db", output: "password", name: "db__password", key: "prod/db", property: "password", version: "3"}
 }
 func pgURI() *secret {
-	return &secret{name: "pg__uri", kubernetes: true, key: "orders-app", property: "uri"}
+	return &secret{resource: "pg", output: "uri", name: "pg__uri", kubernetes: true, key: "orders-app", property: "uri"}
 }
 
 // plain is the workload of the benchmark: one container, three variables, one
@@ -207,7 +209,7 @@ func everything() resolved {
 	c.SecurityContext = fields(m{"readOnlyRootFilesystem": true})
 	c.Further = fields(m{"imagePullPolicy": "Always"})
 	r.config.Policies = []string{"cilium", "istio"}
-	r.routed = true
+	r.routes = []route{{resource: &score.Resource{Name: "way"}, ports: s.Ports}}
 	r.network = network{
 		inbound:  []peer{{name: "frontend", namespace: "shop", serviceAccount: "frontend", ports: s.Ports}},
 		outbound: []peer{{name: "cart", namespace: "cart", serviceAccount: "robot"}},

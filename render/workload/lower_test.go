@@ -80,21 +80,16 @@ func TestPatchesDecideWhoOwnsTheReplicas(t *testing.T) {
 }
 
 func TestThePortOfACanaryIsHTTPOrTheFirst(t *testing.T) {
-	r := plain()
-	r.source.Spec.Deploy.Strategy = score.StrategyCanary
 	port := func(name string, number int, protocol string) score.Port {
 		return score.Port{Name: name, Port: number, Target: number, Protocol: protocol}
 	}
-	for want, ports := range map[string][]score.Port{
-		"3": {port("a", 1, "UDP"), port("b", 2, "TCP"), port("http", 3, "TCP")},
-		"2": {port("a", 1, "UDP"), port("b", 2, "TCP"), port("http", 3, "UDP")},
+	for want, ports := range map[int][]score.Port{
+		3: {port("a", 1, "UDP"), port("b", 2, "TCP"), port("http", 3, "TCP")},
+		2: {port("a", 1, "UDP"), port("b", 2, "TCP"), port("http", 3, "UDP")},
 	} {
-		r.source.Spec.Ports = ports
-		input, errs := lower(r)
-		require.NoError(t, errs.Err())
-		got, _ := input.Lookup(object.Fields("canary", "port"))
-		require.Equal(t, want, got.Text)
+		require.Equal(t, want, ports[canaryPort(ports)].Port)
 	}
+	require.Equal(t, -1, canaryPort([]score.Port{port("a", 1, "UDP")}))
 }
 
 func TestTheHashFollowsTheConfigurationAlone(t *testing.T) {

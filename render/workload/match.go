@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // catalog is the provisioners of a project by type, those of a type in the
@@ -41,10 +42,14 @@ func (c catalog) find(kind, class, id string) (Provisioner, bool) {
 // match finds the provisioner of i; without one i is broken.
 func (p *Project) match(i *instance) object.Errors {
 	r := i.resource
+	if r.Type.Value == "" {
+		i.broken = true // The document is partial, and told so.
+		return nil
+	}
 	entry, ok := p.catalog.find(r.Type.Value, class(r), r.ID.Value)
 	if ok {
 		i.entry = entry
-		return nil
+		return i.checkRoute()
 	}
 	i.broken = true
 	e := &object.Error{Stage: object.StageSpec, Pos: r.Type.Pos, Path: i.owner.resourcePath(r, "type")}
@@ -85,6 +90,21 @@ func (p *Project) match(i *instance) object.Errors {
 		e.Hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return object.Errors{e}
+}
+
+// checkRoute refuses a route that leads nowhere. Our own provisioner refuses it,
+// too, and knows only the params as the place; one of others may lead elsewhere.
+func (i *instance) checkRoute() object.Errors {
+	r := i.resource
+	if r.Type.Value != typeRoute || i.entry.Name != spec.DefaultProvisioners || len(i.owner.source.Spec.Ports) > 0 || i.owner.source.Partial {
+		return nil
+	}
+	i.broken = true
+	return object.Errors{{
+		Stage: object.StageSpec, Pos: r.Pos, Path: i.owner.resourcePath(r),
+		Err:  fmt.Errorf("the workload %q has no port that a route could lead to", i.owner.name()),
+		Hint: "give it one under service.ports",
+	}}
 }
 
 // list writes names once each, sorted.

@@ -4,9 +4,9 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -14,7 +14,9 @@ import (
 )
 
 // agree finds the calls that both sides want: outbound in the one, inbound in
-// the other. What only one side wants is a warning, and not allowed.
+// the other. What only one side wants is a warning, and not allowed. The other
+// side of a call out of the project is not to be seen, so that this side
+// suffices; and a workload that calls itself is both sides.
 func (p *Project) agree() object.Errors {
 	let := make(map[*member]map[*member]bool, len(p.members))
 	for _, m := range p.members {
@@ -32,16 +34,16 @@ func (p *Project) agree() object.Errors {
 		called := map[*member]bool{}
 		for _, c := range m.calls {
 			other := c.target.member
-			if c.inbound() || other == nil || other == m {
+			switch {
+			case other == nil && c.inbound():
+				m.network.inbound = append(m.network.inbound, peer{name: c.target.name, namespace: c.target.namespace})
+			case other == nil || c.inbound() && other != m:
 				continue
-			}
-			if !let[other][m] {
+			case other != m && !let[other][m]:
 				errs = append(errs, oneSided(m, c,
 					fmt.Sprintf("the workload %q does not let %q in", other.name(), m.name()),
 					fmt.Sprintf("give %q a resource of type service with direction: inbound and params.workload: %s", other.name(), m.name())))
-				continue
-			}
-			if !called[other] {
+			case !called[other]:
 				called[other] = true
 				m.network.outbound = append(m.network.outbound, other.peer(other.source.Spec.Ports))
 				other.network.inbound = append(other.network.inbound, m.peer(nil))
@@ -55,16 +57,17 @@ func (p *Project) agree() object.Errors {
 // do not come.
 func (p *Project) uncalled() object.Errors {
 	var errs object.Errors
-	byName := func(a, b peer) int { return strings.Compare(a.name, b.name) }
 	for _, m := range p.members {
-		slices.SortFunc(m.network.inbound, byName)
-		slices.SortFunc(m.network.outbound, byName)
+		m.network.inbound = sortPeers(m.network.inbound)
+		m.network.outbound = sortPeers(m.network.outbound)
+	}
+	for _, m := range p.members {
 		for _, c := range m.calls {
 			other := c.target.member
 			if !c.inbound() || other == nil || other == m {
 				continue
 			}
-			if _, ok := slices.BinarySearchFunc(m.network.inbound, other.peer(nil), byName); !ok {
+			if _, ok := slices.BinarySearchFunc(m.network.inbound, other.peer(nil), peer.compare); !ok {
 				errs = append(errs, oneSided(m, c,
 					fmt.Sprintf("the workload %q does not call %q", other.name(), m.name()),
 					fmt.Sprintf("give %q a resource of type service with direction: outbound and params.workload: %s", other.name(), m.name())))
@@ -72,6 +75,38 @@ func (p *Project) uncalled() object.Errors {
 		}
 	}
 	return errs
+}
+
+func (p peer) compare(o peer) int {
+	return cmp.Or(strings.Compare(p.name, o.name), strings.Compare(p.namespace, o.namespace))
+}
+
+// sortPeers sorts peers and makes those one that are the same workload: with
+// the ports of all, and with every port where one of them has none.
+func sortPeers(all []peer) []peer {
+	slices.SortStableFunc(all, peer.compare)
+	out := all[:0]
+	for _, p := range all {
+		last := len(out) - 1
+		switch {
+		case last < 0 || out[last].compare(p) != 0:
+			out = append(out, p)
+		case len(p.ports) == 0 || len(out[last].ports) == 0:
+			out[last].ports = nil
+		default:
+			out[last].ports = sortPorts(append(slices.Clip(out[last].ports), p.ports...))
+		}
+	}
+	return out
+}
+
+// sortPorts sorts ports by what a policy sees of them, and writes each once.
+func sortPorts(ports []score.Port) []score.Port {
+	compare := func(a, b score.Port) int {
+		return cmp.Or(cmp.Compare(cmp.Or(a.Target, a.Port), cmp.Or(b.Target, b.Port)), strings.Compare(a.Protocol, b.Protocol))
+	}
+	slices.SortStableFunc(ports, compare)
+	return slices.CompactFunc(ports, func(a, b score.Port) bool { return compare(a, b) == 0 })
 }
 
 func oneSided(m *member, c call, what, hint string) *object.Error {
@@ -89,62 +124,4 @@ func (m *member) peer(ports []score.Port) peer {
 		account = m.name()
 	}
 	return peer{name: m.name(), namespace: m.source.Context.Namespace, serviceAccount: account, ports: ports}
-}
-
-// reach adds what the resource called name lets the workload reach beside other
-// workloads. A host in the cluster is told from one outside by its suffix, the
-// only thing that all provisioners have in common.
-func (n *network) reach(name string, i *instance, params object.Value, r *result, clusterDomain string) {
-	switch i.resource.Type.Value {
-	case typeService, typeServicePort, typeRoute:
-		return
-	case typeExternalService:
-		host, port := first(r.outputs["host"], params, "host"), first(r.outputs["port"], params, "port")
-		n.external = append(n.external, outside(name, host, port, first(r.outputs["protocol"], params, "protocol"))...)
-		return
-	}
-	host, port := r.outputs["host"], r.outputs["port"]
-	if number := portNumber(port); number == 0 || host == "" {
-		return
-	} else if inCluster(host, clusterDomain) {
-		n.backends = append(n.backends, backend{host: host, port: number})
-		return
-	}
-	n.external = append(n.external, outside(name, host, port, "")...)
-}
-
-// first is the output where there is one, else the param.
-func first(output string, params object.Value, param string) string {
-	if output != "" {
-		return output
-	}
-	v, _ := params.Get(param)
-	return v.Text
-}
-
-// outside is a host outside of the cluster, or nothing where host or port are
-// not known.
-func outside(name, host, port, protocol string) []external {
-	number := portNumber(port)
-	if host == "" || number == 0 {
-		return nil
-	}
-	if protocol = strings.ToUpper(protocol); protocol != "UDP" {
-		protocol = "TCP"
-	}
-	return []external{{name: name, host: host, ports: []score.Port{{Port: number, Target: number, Protocol: protocol}}}}
-}
-
-func inCluster(host, clusterDomain string) bool {
-	host = strings.TrimSuffix(host, ".")
-	return strings.HasSuffix(host, ".svc") || strings.HasSuffix(host, ".svc."+clusterDomain) || !strings.Contains(host, ".")
-}
-
-// portNumber is the port that text names, 0 where it names none.
-func portNumber(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > 65535 {
-		return 0
-	}
-	return n
 }

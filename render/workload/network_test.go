@@ -5,9 +5,13 @@ package workload
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 func TestCallsAreAllowedWhereBothSidesAgree(t *testing.T) {
@@ -37,7 +41,7 @@ metadata: {name: jobs}
 	require.NoError(t, errs.Err())
 	require.Equal(t, `warning: api.yaml:6:27: spec: resources.in: the workload "jobs" does not call "api", so the network policies do not allow the call (give "jobs" a resource of type service with direction: outbound and params.workload: api)
 warning: web.yaml:6:3: spec: resources.jobs: the workload "jobs" does not let "web" in, so the network policies do not allow the call (give "jobs" a resource of type service with direction: inbound and params.workload: web)
-warning: web.yaml:7:44: spec: resources.gone: the workload "front/webs" is not in this project, so the network policies do not allow the call (if it is elsewhere in the cluster, nothing checks that it is there)
+warning: web.yaml:7:44: spec: resources.gone: the workload "front/webs" is not in this project: the network policies allow the call on this side, and nothing checks the other (if it is elsewhere in the cluster, its pods need the label ropewalk.dev/workload: webs)
 `, told(errs))
 
 	c := p.Compile("api")
@@ -47,17 +51,18 @@ warning: web.yaml:7:44: spec: resources.gone: the workload "front/webs" is not i
 	})
 	require.Empty(t, errs)
 	r := c.resolve()
-	require.True(t, r.routed)
-	require.Equal(t, []peer{{name: "web", namespace: "front", serviceAccount: "surfer"}}, r.network.inbound)
-	require.Empty(t, r.network.outbound)
+	self := peer{name: "api", namespace: "prod", serviceAccount: "api"}
+	require.Equal(t, []peer{self, {name: "web", namespace: "front", serviceAccount: "surfer"}}, r.network.inbound)
+	require.Len(t, r.network.outbound, 1)
+	require.Equal(t, "api", r.network.outbound[0].name, "who calls itself is both sides")
 	require.Equal(t, []backend{{host: "db-postgres.prod.svc.cluster.local", port: 5432}}, r.network.backends)
-	require.Equal(t, "[{cloud cache.example.com [{ { 0 0} 6379 6379 TCP}]} {smtp smtp.example.com [{ { 0 0} 587 587 TCP}]}]", fmt.Sprint(r.network.external))
+	require.Equal(t, "[{cloud cache.example.com  [{ { 0 0} 6379 6379 TCP}]} {smtp smtp.example.com  [{ { 0 0} 587 587 TCP}]}]", fmt.Sprint(r.network.external))
 
 	web := p.Compile("web").resolve()
 	require.Len(t, web.network.outbound, 1, "a peer is one, however often it is named")
 	require.Equal(t, "api", web.network.outbound[0].name)
 	require.Equal(t, 8080, web.network.outbound[0].ports[0].Target)
-	require.False(t, web.routed)
+	require.Empty(t, web.openings())
 }
 
 func TestWithoutPoliciesNobodyIsAskedToAgree(t *testing.T) {
@@ -72,4 +77,163 @@ func TestAnUnknownTargetIsAWarningWhereThereIsAProject(t *testing.T) {
 	require.Empty(t, errs, "a single workload cannot know")
 	_, errs = Join(sources(t, web, "metadata: {name: api}\n"), testConfig(), testCatalog())
 	require.Equal(t, "warning: web.yaml:3:13: spec: resources.apy: the workload \"prod/apy\" is not in this project (did you mean \"api\"?)\n", told(errs))
+}
+
+// reaching is a catalog and a project with all kinds of policy.
+func reaching(t *testing.T, docs ...string) (*Project, object.Errors) {
+	config := testConfig()
+	config.Policies = []string{"cilium", "istio", "kubernetes"}
+	var all []Provisioner
+	for i, kind := range []string{"service", "service-port", "endpoint", "external-service", "s3", "redis", "dns", "route", "environment"} {
+		all = append(all, Provisioner{Index: i, Type: kind})
+	}
+	p, errs := Join(sources(t, docs...), config, all)
+	require.NoError(t, errs.Err())
+	return p, errs
+}
+
+func TestEveryTypeThatNamesAWorkloadIsACall(t *testing.T) {
+	for _, kind := range []string{"service", "service-port", "endpoint"} {
+		api := "metadata: {name: api}\nservice: {ports: {http: {port: 80, targetPort: 8080}, grpc: {port: 90}}}\n"
+		web := "metadata: {name: web}\nresources: {api: {type: " + kind + ", id: api}}\n"
+		p, errs := reaching(t, web, api+"resources: {web: {type: "+kind+", metadata: {direction: inbound}}}\n")
+		require.Empty(t, errs, kind)
+		c := p.Compile("web")
+		_, errs = run(t, c, map[string]Answer{"api": answerOf(`{"outputs": {"url": "http://api.prod.svc.cluster.local:80", "host": "api.prod.svc.cluster.local", "port": 80}}`)})
+		require.Empty(t, errs)
+		out := c.reachable()
+		require.Empty(t, out.backends, "the port of the Service is not that of the pods")
+		require.Empty(t, out.external)
+		require.Len(t, out.outbound, 1, kind)
+		require.Equal(t, []int{90, 8080}, targets(out.outbound[0].ports))
+		require.Equal(t, "web", p.Compile("api").reachable().inbound[0].name)
+
+		_, errs = reaching(t, web, api)
+		require.Len(t, errs, 1)
+		require.ErrorContains(t, errs[0], `the workload "api" does not let "web" in`)
+	}
+}
+
+func targets(ports []score.Port) []int {
+	var out []int
+	for _, p := range ports {
+		out = append(out, p.Target)
+	}
+	return out
+}
+
+func TestAWorkloadOutOfTheProjectIsCalledWhereThisSideSaysSo(t *testing.T) {
+	p, errs := reaching(t, `
+metadata: {name: web}
+resources:
+  bill: {type: service, params: {workload: billing/api, port: 8443}, metadata: {direction: outbound}}
+  all: {type: service, params: {workload: ops/api}}
+  both: {type: service, params: {workload: ops/api, port: 1}}
+  prom: {type: service, params: {workload: monitoring/prometheus}, metadata: {direction: inbound}}
+`)
+	require.Len(t, errs, 4)
+	require.Equal(t, `web.yaml:4:44: spec: resources.bill: the workload "billing/api" is not in this project: `+
+		`the network policies allow the call on this side, and nothing checks the other (if it is elsewhere in the cluster, its pods need the label ropewalk.dev/workload: api)`, errs[0].Error())
+	c := p.Compile("web")
+	_, errs = run(t, c, map[string]Answer{
+		"bill": answerOf(`{"outputs": {"host": "api.billing.svc.cluster.local", "port": 8443}}`), "all": answerOf(`{}`), "both": answerOf(`{}`), "prom": answerOf(`{}`),
+	})
+	require.Empty(t, errs)
+	out := c.reachable()
+	require.Equal(t, []peer{{name: "prometheus", namespace: "monitoring"}}, out.inbound)
+	require.Equal(t, "[{api billing  [{ { 0 0} 8443 8443 TCP}]} {api ops  []}]", fmt.Sprint(out.outbound))
+	require.Empty(t, p.byName["web"].network.outbound, "a compilation leaves the project as it is")
+}
+
+func TestAHostIsInTheClusterOrOutsideOrAnAddress(t *testing.T) {
+	for _, c := range []struct{ name, kind, outputs, want string }{
+		{"a Service of the namespace", "redis", `"host": "cache", "port": 6379`, "[{cache 6379}] []"},
+		{"a Service and its namespace", "redis", `"host": "redis.data", "port": 6379`, "[{redis.data 6379}] []"},
+		{"a namespace of the project that looks like the internet", "redis", `"host": "redis.dev", "port": 6379`, "[{redis.dev 6379}] []"},
+		{"a short name of the internet", "redis", `"host": "example.com", "port": 6379`, "[] [{xx example.com  6379/TCP}]"},
+		{"a short name that an author calls external", "external-service", `"host": "example.shop", "port": 443`, "[] [{xx example.shop  443/TCP}]"},
+		{"without the domain of the cluster", "external-service", `"host": "a.b.svc", "port": 80`, "[{a.b.svc 80}] []"},
+		{"an address", "external-service", `"host": "192.0.2.7", "port": 53, "protocol": "udp"`, "[] [{xx 192.0.2.7 192.0.2.7/32 53/UDP}]"},
+		{"an address of IPv6", "redis", `"host": "[2001:db8::1]", "port": 6379`, "[] [{xx 2001:db8::1 2001:db8::1/128 6379/TCP}]"},
+		{"the pod itself", "redis", `"host": "127.0.0.1", "port": 6379`, "[] []"},
+		{"a URL with a port", "environment", `"url": "https://[2001:db8::1]:8443/x"`, "[] [{xx 2001:db8::1 2001:db8::1/128 8443/TCP}]"},
+		{"a URL that leads into the cluster", "s3", `"endpoint": "http://minio.data.svc.cluster.local:9000"`, "[{minio.data.svc.cluster.local 9000}] []"},
+		{"a bucket", "s3", `"bucket": "b", "endpoint": "https://s3.eu-west-1.amazonaws.com"`,
+			"[] [{xx s3.eu-west-1.amazonaws.com  443/TCP} {xx-" + shortHash("b.s3.eu-west-1.amazonaws.com") + " b.s3.eu-west-1.amazonaws.com  443/TCP}]"},
+		{"an endpoint that is no workload", "endpoint", `"url": "https://pay.example.com"`, "[] [{xx pay.example.com  443/TCP}]"},
+		{"the name of its own route", "dns", `"host": "web.example.com", "url": "https://web.example.com"`, "[] []"},
+		{"no URL at all", "environment", `"url": "${x}", "endpoint": "mailto:a@b.example"`, "[] []"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, _ := reaching(t, "metadata: {name: web}\nresources: {xx: {type: "+c.kind+"}}\n", "metadata: {name: db, namespace: dev}\n")
+			compilation := p.Compile("web")
+			_, errs := run(t, compilation, map[string]Answer{"xx": answerOf(`{"outputs": {` + c.outputs + `}}`)})
+			require.Empty(t, errs)
+			out := compilation.reachable()
+			var hosts []string
+			for _, e := range out.external {
+				hosts = append(hosts, fmt.Sprintf("{%s %s %s %d/%s}", e.name, e.host, e.cidr, e.ports[0].Target, e.ports[0].Protocol))
+			}
+			require.Equal(t, c.want, fmt.Sprint(out.backends, hosts))
+		})
+	}
+}
+
+func TestAHostOfSeveralResourcesIsOne(t *testing.T) {
+	p, _ := reaching(t, "metadata: {name: web}\nresources: {aa: {type: redis}, bb: {type: redis}}\n")
+	c := p.Compile("web")
+	run(t, c, map[string]Answer{
+		"aa": answerOf(`{"outputs": {"host": "r.example.com", "port": 2}}`), "bb": answerOf(`{"outputs": {"host": "r.example.com", "port": 1}}`),
+	})
+	out := c.reachable().external
+	require.Len(t, out, 1)
+	require.Equal(t, []int{1, 2}, targets(out[0].ports))
+}
+
+// A route opens its own port and no other, to those who bring its requests.
+func TestARouteOpensThePortThatItLeadsTo(t *testing.T) {
+	gateway := func(parents, port string) string {
+		return `{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "r"}, "spec": {"parentRefs": [` + parents + `], "rules": [{"backendRefs": [{"name": "web", "port": ` + port + `}]}]}}`
+	}
+	ingress := `{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "spec": {"rules": [{"http": {"paths": [{"backend": {"service": {"name": "web", "port": {"name": "admin"}}}}]}}]}}`
+	for _, c := range []struct{ name, first, second, from, want string }{
+		{"of a gateway whose namespace is known", gateway(`{"name": "g", "namespace": "gw"}`, "80"), "", "", "8080@gw"},
+		{"of a gateway whose namespace is not known", gateway(`{"name": "g"}`, "80"), "", "", "8080@"},
+		{"by an Ingress", ingress, "", "", "9090@"},
+		{"by an Ingress whose controller is known", ingress, "", "ingress", "9090@ingress"},
+		{"of both", gateway(`{"name": "g", "namespace": "gw"}`, "80"), ingress, "", "9090@ 8080@gw"},
+		{"of two, one of which is open to all", gateway(`{"name": "g", "namespace": "gw"}`, "80"), gateway(`{"name": "g"}`, "80"), "", "8080@"},
+		{"by Traefik", `{"apiVersion": "traefik.io/v1alpha1", "kind": "IngressRoute", "spec": {"routes": [{"services": [{"name": "web", "port": 80}]}]}}`, "", "", "8080@"},
+		{"by Istio", `{"apiVersion": "networking.istio.io/v1", "kind": "VirtualService", "spec": {"http": [{"route": [{"destination": {"host": "web.prod.svc", "port": {"number": 90}}}]}]}}`, "", "", "9090@"},
+		{"whose objects say nothing", `{"apiVersion": "v1", "kind": "ConfigMap"}`, "", "", "8080@"},
+		{"to another workload", gateway(`{"name": "g"}`, "80"), "", "other", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			doc := "metadata: {name: web}\nservice: {ports: {http: {port: 80, targetPort: 8080}, admin: {port: 90, targetPort: 9090}}}\nresources: {aa: {type: route}, bb: {type: route}}\n"
+			p, _ := reaching(t, doc)
+			answers := map[string]Answer{}
+			for name, text := range map[string]string{"aa": c.first, "bb": c.second} {
+				if c.from == "other" {
+					text = strings.ReplaceAll(text, `"name": "web"`, `"name": "api"`)
+				}
+				if text != "" {
+					o, err := object.Decode([]byte(text))
+					require.NoError(t, err)
+					answers[name] = Answer{Result: []byte(`{}`), Nodes: []*object.Node{{ID: object.ID("web/" + name), Object: o}}}
+				}
+			}
+			compilation := p.Compile("web")
+			_, errs := run(t, compilation, answers)
+			require.Empty(t, errs)
+			r := compilation.resolve()
+			if c.from != "other" {
+				r.config.Network.RoutesFrom = c.from
+			}
+			var got []string
+			for _, o := range r.openings() {
+				got = append(got, fmt.Sprintf("%d@%s", o.port.Target, o.namespace))
+			}
+			require.Equal(t, c.want, strings.Join(got, " "))
+		})
+	}
 }

@@ -21,6 +21,9 @@ const (
 	typeServicePort     = "service-port"
 	typeExternalService = "external-service"
 	typeRoute           = "route"
+	typeEndpoint        = "endpoint"
+	typeDNS             = "dns"
+	typeS3              = "s3"
 )
 
 // defaultClass is the class of a resource that names none (Score 0.4.1).
@@ -44,7 +47,7 @@ type member struct {
 	source Source
 	// instances stand for source.Spec.Resources, one for one.
 	instances []*instance
-	// calls are the resources of type service.
+	// calls are the resources that name another workload.
 	calls []call
 	// network has the peers; what the workload calls beside them is known only
 	// when its resources are made.
@@ -185,7 +188,7 @@ func (p *Project) instances() ([]*instance, object.Errors) {
 // isShared says whether workloads that write the same type, class and id mean
 // one thing. The id of a service names the workload that is called, and calls
 // are never one: each has a direction and a caller.
-func isShared(r *score.Resource) bool { return r.ID.Value != "" && r.Type.Value != typeService }
+func isShared(r *score.Resource) bool { return r.ID.Value != "" && !isCall(r.Type.Value) }
 
 func class(r *score.Resource) string { return cmp.Or(r.Class.Value, defaultClass) }
 

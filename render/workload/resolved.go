@@ -26,8 +26,8 @@ type resolved struct {
 	// ownsStore says that this workload is the one that makes the store of the
 	// environment.
 	ownsStore bool
-	// routed says that a resource of the workload lets anybody in (type route).
-	routed bool
+	// routes are the ways in from outside (resources of type route).
+	routes []route
 }
 
 // container is a container whose texts are resolved.
@@ -64,6 +64,8 @@ type mount struct {
 	// volume is the source of a volume of a pod, or KindNone; claim is the spec of
 	// a claim that each replica gets, or KindNone.
 	volume, claim object.Value
+	// single says that pods on one node only can mount the volume.
+	single bool
 }
 
 // network is who talks to whom, after both sides agreed.
@@ -73,14 +75,18 @@ type network struct {
 	backends          []backend
 }
 
+// peer is another workload; the account of one that is not in the project is not
+// known, and neither are its ports where nobody named one.
 type peer struct {
 	name, namespace, serviceAccount string
 	ports                           []score.Port
 }
 
+// external is a host outside of the cluster; cidr is there where it is an
+// address.
 type external struct {
-	name, host string
-	ports      []score.Port
+	name, host, cidr string
+	ports            []score.Port
 }
 
 type backend struct {

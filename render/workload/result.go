@@ -52,18 +52,23 @@ type reading struct {
 	errs object.Errors
 }
 
-// fail reports a mistake of the provisioner at the line of the resource: the
-// place in the module is gone by now, and the type leads to it.
+// fail reports a mistake of the provisioner at the line of the resource, with a
+// note of where the module has the provisioner: the author sees what to take
+// away, and a platform team what to mend.
 func (d *reading) fail(at, hint, format string, args ...any) {
 	r := d.in.resource
 	if at != "" {
 		at += " "
 	}
-	d.errs = append(d.errs, &object.Error{
+	e := &object.Error{
 		Stage: object.StageEvaluate, Pos: r.Type.Pos, Path: d.in.owner.resourcePath(r),
-		Err:  fmt.Errorf("the provisioner of type %q: %s%w", r.Type.Value, at, fmt.Errorf(format, args...)),
+		Err:  fmt.Errorf("%s: %s%w", d.in.entry.said(), at, fmt.Errorf(format, args...)),
 		Hint: hint,
-	})
+	}
+	if pos := d.in.entry.Pos; pos.IsValid() {
+		e.Notes = []object.Note{{Pos: pos, Text: "the provisioner"}}
+	}
+	d.errs = append(d.errs, e)
 }
 
 // decodeResult is strict: a field with a typo must not be dropped in silence.
@@ -87,7 +92,7 @@ func decodeResult(in *instance, answer Answer) (*result, object.Errors) {
 		case "claim":
 			r.claim = d.object(m)
 		case "workload":
-			r.workload = d.object(m)
+			r.workload = d.patch(d.object(m))
 		case "after":
 			if m.Value.Kind != object.KindBool {
 				d.fail("after", "", "must be a bool, got a %s", m.Value.Kind)

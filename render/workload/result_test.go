@@ -20,6 +20,7 @@ func postgresOf() *instance {
 	return &instance{
 		owner:    &member{source: Source{Spec: score.Workload{Name: score.Text{Value: "api"}, Score: true}}},
 		resource: &score.Resource{Name: "db", Pos: at, Type: score.Text{Value: "postgres", Pos: at}},
+		entry:    Provisioner{Type: "postgres"},
 	}
 }
 

@@ -28,6 +28,11 @@ type piece struct {
 
 // secret is a reference to one secret.
 type secret struct {
+	// resource and output say what the author calls it.
+	resource, output string
+	// url is the output of the resource that is a whole URL with this secret in
+	// it, "" where there is none.
+	url string
 	// name identifies the reference in its workload: letters, digits and _,
 	// such as db__password.
 	name string
@@ -37,6 +42,9 @@ type secret struct {
 	kubernetes             bool
 	key, property, version string
 }
+
+// said is the placeholder of the secret without its braces, for messages.
+func (s *secret) said() string { return rootResources + "." + s.resource + "." + s.output }
 
 // tainted reports whether t holds a secret.
 func (t text) tainted() bool {

@@ -4,6 +4,7 @@
 package workload
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -18,6 +19,10 @@ type Source struct {
 	// Context is that of the workload: its own name, and its own namespace where
 	// it names one.
 	Context object.Context
+	// Partial says that a mistake in the document, which is reported already, may
+	// hide part of Spec. The workload is looked at for what else is wrong, and
+	// never becomes whole.
+	Partial bool
 }
 
 // Provisioner is one entry of a catalog.
@@ -28,6 +33,18 @@ type Provisioner struct {
 	Type          string
 	// Class and ID are "" where every class or id is meant.
 	Class, ID string
+	// Name is that of its module, for messages, and Pos its place there, not valid
+	// where nobody knows it.
+	Name string
+	Pos  object.Pos
+}
+
+// said names a provisioner in messages.
+func (p Provisioner) said() string {
+	if p.Name == "" {
+		return fmt.Sprintf("the provisioner of type %q", p.Type)
+	}
+	return fmt.Sprintf("the provisioner of type %q in the module %q", p.Type, p.Name)
 }
 
 // Request asks one module of provisioners for resources.
@@ -69,8 +86,21 @@ type Compiled struct {
 	// Whole says that every resource that the workload needs was made. Where it
 	// was not, Input lacks the texts that need it.
 	Whole bool
+	// Secret is the place of a text that is read from the store of secrets, where
+	// nobody says which store that is; else it is not valid.
+	Secret object.Pos
+	// Routes are what the routes of the workload let in.
+	Routes []Route
 
 	needs map[object.ID]object.Pos
+}
+
+// Route is what one resource of type route lets in.
+type Route struct {
+	Host, Path string
+	// Pos and In are the place and the path of the resource.
+	Pos object.Pos
+	In  string
 }
 
 // Place gives the dependencies of the nodes that the module made of Input the

@@ -35,12 +35,13 @@ func (d *decoder) containers(p, more part) {
 	names := map[string]bool{}
 	entries := p.entries()
 	var waits []wait
-	for _, e := range entries {
+	for i, e := range entries {
 		names[e.name] = true
 		d.name(e.namePos, e.at, e.name)
 		extra := extras[e.name].part
 		extra.decoder = d
 		c := e.container(extra)
+		c.Order = i
 		d.out.Containers = append(d.out.Containers, c)
 		for _, b := range c.Before {
 			waits = append(waits, wait{e.name, b, &place{up: e.field("before"), step: object.Field(b.Container)}})

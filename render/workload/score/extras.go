@@ -281,6 +281,18 @@ func (d *decoder) kinds() {
 	if d.out.Job.Kind != object.KindNone && !job {
 		d.fail(d.out.Job.Pos, at("job"), "write kind: Job or kind: CronJob", "only a Job or a CronJob has it")
 	}
+	if ttl, ok := d.out.Job.Get("ttlSecondsAfterFinished"); ok && kind == KindJob {
+		d.warn(ttl.Pos, &place{up: at("job"), step: object.Field("ttlSecondsAfterFinished")}, "take it away, or write kind: CronJob",
+			"a Job that the cluster takes away is missing from what was rendered: the engine makes it anew, and it runs again")
+	}
+	if job && len(d.out.Ports) > 0 {
+		service := &place{step: object.Field("service")}
+		if !d.doc.Score {
+			service = at("service")
+		}
+		d.warn(d.out.Ports[0].Pos, service, "",
+			"the pods of a %s run to an end: others reach the service only while they do", kind)
+	}
 	if job && d.out.Replicas != nil {
 		d.fail(d.out.Replicas.Pos, at("replicas"), "see job: {parallelism: …}", "a %s has no replicas", kind)
 	}

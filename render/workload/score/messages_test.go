@@ -245,3 +245,13 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestAJobIsToldWhatItsServiceAndItsTimeToLiveMean(t *testing.T) {
+	told(t, []message{
+		{"a Job that goes away comes back", own + "  kind: Job\n  job: {ttlSecondsAfterFinished: 60}\n", `warning s.yaml:7:34: spec: spec.job.ttlSecondsAfterFinished: a Job that the cluster takes away is missing from what was rendered: the engine makes it anew, and it runs again (take it away, or write kind: CronJob)`},
+		{"ports of a Job are there for a while", own + "  kind: Job\n  service: {ports: {http: {port: 80}}}\n", `warning s.yaml:7:21: spec: spec.service: the pods of a Job run to an end: others reach the service only while they do`},
+		{"ports of a Job in Score", strings.Replace(head, "name: api", "name: api\n  kind: Job", 1) + "service: {ports: {http: {port: 80}}}\n", `warning s.yaml:8:19: spec: service: the pods of a Job run to an end: others reach the service only while they do`},
+	})
+	_, errs := decode(t, own+"  kind: CronJob\n  schedule: \"0 3 * * *\"\n  job: {ttlSecondsAfterFinished: 60}\n")
+	require.Empty(t, errs, "a CronJob makes its Jobs itself")
+}

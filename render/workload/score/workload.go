@@ -56,8 +56,9 @@ type Workload struct {
 	Kind Text
 	// Schedule is the cron expression of a CronJob.
 	Schedule Text
-	// Containers and Resources are sorted by name; a valid workload has at least
-	// one container.
+	// Containers and Resources are sorted by name, [Container.Order] tells in which
+	// order the former stand in the document; a valid workload has at least one
+	// container.
 	Containers []Container
 	Resources  []Resource
 	// Ports are those of the service, sorted by name.
@@ -85,6 +86,9 @@ type Workload struct {
 type Container struct {
 	Name string
 	Pos  object.Pos
+	// Order is the place of the container among those of the document, from 0;
+	// those that are only laid over it come last.
+	Order int
 	// Image is "." where it is given at deployment.
 	Image   Text
 	Command []Text
