@@ -53,6 +53,7 @@ servers: ## Install the servers that tests run (Debian packages), where that is 
 
 .PHONY: generate
 generate: ## Regenerate what is generated, goldens too.
+	$(GO) -C test/tools run ./protogen $(CURDIR)/plugin/argocd/internal/wire
 	ROPEWALK_UPDATE=1 $(GO) test ./cue/... ./cmd/... ./render/... >/dev/null
 	gofmt -w $$(git ls-files '*.go')
 
@@ -74,11 +75,15 @@ bench: build $(BIN)/cue ## Run the benchmarks; ratios are against cue export.
 	$(GO) -C test/peers test -run '^$$' -bench . -benchtime 20x ./...
 
 .PHONY: e2e
-e2e: oracle peers canaries ## Run what takes long: the check against Kubernetes itself, peers, ten thousand workloads with secrets.
+e2e: oracle peers kustomize canaries ## Run what takes long: the check against Kubernetes itself, peers, kustomize, ten thousand workloads with secrets.
 
 .PHONY: canaries
 canaries: build ## Look for secrets in all that ten thousand generated workloads leave behind.
 	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CANARIES=10000 $(GO) test -timeout 20m ./test/canary
+
+.PHONY: kustomize
+kustomize: ## Let the real kustomize run the render as a function.
+	$(GO) -C test/kustomize test ./...
 
 .PHONY: peers
 peers: ## Compare with the libraries of others: sigstore-go, oras, crane.

@@ -4,6 +4,8 @@
 package render
 
 import (
+	"context"
+
 	"github.com/ropewalk/ropewalk/render/check"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -77,19 +79,21 @@ type Spec struct {
 	Source   Source
 	Policies []Source
 
-	// asked are the requests to provisioners, and made is which of them made a
-	// node; names are those of the modules in [Workloads].
-	asked []*evaluate.Request
-	made  map[object.ID]*evaluate.Request
-	names map[*evaluate.Request]string
+	// by is the name of the module of provisioners that made a node, for those that
+	// one did.
+	by map[object.ID]string
+	// again compiles a workload once more, for who asks where its objects come
+	// from: to keep what every workload compiled to costs a large project a third of
+	// its memory, and nearly nobody asks.
+	again func(ctx context.Context) (*compilation, error)
 }
 
 // Made is the provenance of the module that made a node of the spec, one of
 // [Result.Specs]: its own, or one of provisioners.
 func (s Spec) Made(id object.ID) Source {
-	request, ok := s.made[id]
+	name, ok := s.by[id]
 	for _, p := range s.Policies {
-		if ok && p.Policy == "" && p.Provisioners == s.names[request] {
+		if ok && p.Policy == "" && p.Provisioners == name {
 			return p
 		}
 	}
@@ -119,7 +123,7 @@ type Result struct {
 	Files []emit.File
 	// Plan holds the graph and its waves.
 	Plan *order.Plan
-	// Specs are those of the request, workloads with what they compiled to.
+	// Specs are those of the request; they know where their objects come from.
 	Specs  []Spec
 	Layers []emit.Layer
 	// Warnings are in the order of their positions.

@@ -92,6 +92,14 @@ func (r Renderer) violations(ctx context.Context, s Spec, result evaluate.Result
 	if err != nil {
 		return nil, err
 	}
+	input := s.Evaluate.Input
+	if len(queries) > 0 && s.again != nil {
+		c, err := s.again(ctx)
+		if err != nil {
+			return nil, err
+		}
+		input = c.input
+	}
 	var out Errors
 	for i, v := range result.Violations {
 		e := &Error{
@@ -99,7 +107,7 @@ func (r Renderer) violations(ctx context.Context, s Spec, result evaluate.Result
 			Node: v.Node, Path: v.Path.String(), Err: errors.New(v.Message),
 		}
 		if v.Node == "" {
-			e.Pos = s.Evaluate.Input.NearestPos(v.Path)
+			e.Pos = input.NearestPos(v.Path)
 			e.Path = s.Evaluate.InputPath.Append(v.Path...).String()
 		}
 		place(e, s, origins[i])
@@ -197,16 +205,22 @@ func (r Renderer) trace(ctx context.Context, s Spec, queries []evaluate.Query) (
 // [Result.Specs]. Origins are in the order of the queries; one that is not known
 // is zero.
 func (r Renderer) Trace(ctx context.Context, s Spec, queries []evaluate.Query) ([]evaluate.Origin, error) {
-	if len(s.made) == 0 {
+	if s.again == nil {
 		return r.Evaluator.Trace(ctx, s.Evaluate, queries)
 	}
+	c, err := s.again(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := s.Evaluate
+	own.Input = c.input
 	out := make([]evaluate.Origin, len(queries))
-	for _, request := range slices.Concat([]*evaluate.Request{&s.Evaluate}, s.asked) {
+	for _, request := range slices.Concat([]*evaluate.Request{&own}, c.asked) {
 		var asked []evaluate.Query
 		var at []int
 		for i, q := range queries {
-			made, ok := s.made[q.Node]
-			if ok && made == request || !ok && request == &s.Evaluate {
+			made, ok := c.made[q.Node]
+			if ok && made == request || !ok && request == &own {
 				asked, at = append(asked, q), append(at, i)
 			}
 		}

@@ -84,8 +84,8 @@ func (p Provisioners) request(like evaluate.Request) evaluate.Request {
 	}
 }
 
-// spec evaluates one spec; a workload is compiled before, and s keeps what it
-// compiled to.
+// spec evaluates one spec; a workload is compiled before, and s knows how to do
+// that again.
 func (r Renderer) spec(ctx context.Context, s *Spec, all joined) (evaluate.Result, error) {
 	if s.Workload == nil {
 		return r.Evaluator.Evaluate(ctx, s.Evaluate)
@@ -93,12 +93,22 @@ func (r Renderer) spec(ctx context.Context, s *Spec, all joined) (evaluate.Resul
 	if all.project == nil {
 		return evaluate.Result{}, errSaid
 	}
-	compiled, warnings, err := r.compile(ctx, s, all)
+	made := &compilation{}
+	compiled, warnings, err := r.compile(ctx, *s, all, made)
 	if err != nil {
 		return evaluate.Result{}, err
 	}
-	s.Evaluate.Input = compiled.Input
-	result, err := r.Evaluator.Evaluate(ctx, s.Evaluate)
+	s.by = made.by()
+	document := *s
+	s.again = func(ctx context.Context) (*compilation, error) {
+		made := &compilation{}
+		compiled, _, err := r.compile(ctx, document, all, made)
+		made.input = compiled.Input
+		return made, err
+	}
+	request := s.Evaluate
+	request.Input = compiled.Input
+	result, err := r.Evaluator.Evaluate(ctx, request)
 	refused := all.refused(s, err)
 	all.seen.add(s.Evaluate.Spec, shown{secret: compiled.Secret, routes: compiled.Routes, refused: refused})
 	if refused != nil {
@@ -115,12 +125,12 @@ func (r Renderer) spec(ctx context.Context, s *Spec, all joined) (evaluate.Resul
 
 // compile asks provisioners until every resource of a workload is known. What
 // one of them fails over does not hide the other mistakes of the workload.
-func (r Renderer) compile(ctx context.Context, s *Spec, all joined) (workload.Compiled, Errors, error) {
+func (r Renderer) compile(ctx context.Context, s Spec, all joined, made *compilation) (workload.Compiled, Errors, error) {
 	c := all.project.Compile(s.Workload.Spec.Name.Value)
 	var mistakes Errors
 	for requests := c.Next(); len(requests) > 0; requests = c.Next() {
 		for _, asked := range requests {
-			found, err := r.provision(ctx, s, all, c, asked)
+			found, err := r.provision(ctx, s, all, c, asked, made)
 			if err != nil {
 				return workload.Compiled{}, nil, err
 			}
@@ -140,7 +150,7 @@ func (r Renderer) compile(ctx context.Context, s *Spec, all joined) (workload.Co
 // provision asks one module for resources. The error is only that of a
 // cancelled context.
 func (r Renderer) provision(
-	ctx context.Context, s *Spec, all joined, c *workload.Compilation, asked workload.Request,
+	ctx context.Context, s Spec, all joined, c *workload.Compilation, asked workload.Request, kept *compilation,
 ) (Errors, error) {
 	request := s.Evaluate
 	// The owner of a shared resource is asked for it, whoever needs it.
@@ -171,24 +181,46 @@ func (r Renderer) provision(
 		}
 		made.Nodes = all.within(asked.Context.Namespace, made.Nodes)
 		answers[key] = workload.Answer{Result: made.JSON, Nodes: made.Nodes}
-		s.keep(&request, all.Provisioners[asked.Module].Name, made.Nodes)
+		kept.keep(&request, all.Provisioners[asked.Module].Name, made.Nodes)
 	}
 	return append(append(mistakes, result.Warnings...), c.Answer(asked, answers)...), nil
 }
 
+// compilation is what a workload compiled to.
+type compilation struct {
+	input object.Value
+	// asked are the requests to provisioners, made is which of them made a node,
+	// and names are those of the modules in [Workloads].
+	asked []*evaluate.Request
+	made  map[object.ID]*evaluate.Request
+	names map[*evaluate.Request]string
+}
+
 // keep remembers which request to the module called name made nodes.
-func (s *Spec) keep(request *evaluate.Request, name string, nodes []*object.Node) {
+func (c *compilation) keep(request *evaluate.Request, name string, nodes []*object.Node) {
 	if len(nodes) == 0 {
 		return
 	}
-	if s.made == nil {
-		s.made, s.names = map[object.ID]*evaluate.Request{}, map[*evaluate.Request]string{}
+	if c.made == nil {
+		c.made, c.names = map[object.ID]*evaluate.Request{}, map[*evaluate.Request]string{}
 	}
-	s.names[request] = name
-	if !slices.Contains(s.asked, request) {
-		s.asked = append(s.asked, request)
+	c.names[request] = name
+	if !slices.Contains(c.asked, request) {
+		c.asked = append(c.asked, request)
 	}
 	for _, n := range nodes {
-		s.made[n.ID] = request
+		c.made[n.ID] = request
 	}
+}
+
+// by is the name of the module that made each node.
+func (c *compilation) by() map[object.ID]string {
+	if len(c.made) == 0 {
+		return nil
+	}
+	out := make(map[object.ID]string, len(c.made))
+	for id, request := range c.made {
+		out[id] = c.names[request]
+	}
+	return out
 }

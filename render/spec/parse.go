@@ -61,7 +61,7 @@ func (p *parsing) file(f File) {
 	if !kept && !f.Found && len(errs) == 0 {
 		p.errs = append(p.errs, &object.Error{
 			Stage: object.StageSpec, Pos: object.Pos{File: f.Name},
-			Err:  fmt.Errorf("holds no document of %s", APIVersion),
+			Err: fmt.Errorf("holds no document of %s", APIVersion),
 			Hint: "a spec begins with apiVersion: " + APIVersion + " and kind: " + KindTransform + " or " + KindWorkload +
 				", a Score file with apiVersion: " + ScoreVersion,
 		})

@@ -39,7 +39,7 @@ func Key(req render.Request, version, scope string) string {
 func without() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
 		reflect.TypeFor[render.Request]():   {"Parallel", "Progress", "Mistakes", "Broken"},
-		reflect.TypeFor[render.Spec]():      {"asked", "made", "names"},
+		reflect.TypeFor[render.Spec]():      {"by", "again"},
 		reflect.TypeFor[evaluate.Request](): {"Limits"},
 		reflect.TypeFor[evaluate.Module]():  {"FS"},
 		reflect.TypeFor[check.Options]():    {"Schemas"},

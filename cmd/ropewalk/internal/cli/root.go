@@ -103,7 +103,7 @@ func (a *app) commands() []command {
 	return []command{
 		{"render", a.renderCommand}, {"vet", a.vetCommand}, {"graph", a.graphCommand}, {"explain", a.explainCommand},
 		{"diff", a.diffCommand}, {"build", a.buildCommand}, {"artifact", a.artifactCommand}, {"lock", a.lockCommand},
-		{"vendor", a.vendorCommand}, {"provisioners", a.provisionersCommand}, {"cache", a.cacheCommand}, {"init", a.initCommand}, {"version", a.versionCommand},
+		{"vendor", a.vendorCommand}, {"provisioners", a.provisionersCommand}, {"plugin", a.pluginCommand}, {"cache", a.cacheCommand}, {"init", a.initCommand}, {"version", a.versionCommand},
 	}
 }
 

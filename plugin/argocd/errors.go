@@ -1,0 +1,134 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ropewalk/ropewalk/plugin/argocd/internal/turn"
+	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// ErrRunning says that another server answers on the socket.
+var ErrRunning = errors.New("another server answers on the socket")
+
+var (
+	// errRequest says that a request is not what the protocol wants.
+	errRequest = errors.New("bad request")
+	// errEmpty says that nothing was rendered.
+	errEmpty = errors.New("nothing was rendered, and with pruning that deletes the application: " +
+		"if that is meant, set the parameter allowEmpty to true")
+	// errLarge says that an answer would be refused by the repo-server.
+	errLarge = errors.New("over the limit")
+)
+
+// maxText is how long the text of an error is at most: it ends up in the status of
+// an Application.
+const maxText = 4 << 10
+
+// answer is an error as the repo-server gets it.
+func answer(err error) error {
+	if err == nil {
+		return nil
+	}
+	// What a client of this server has sent is an answer already.
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	return status.Error(code(err), text(err))
+}
+
+// code says what kind of error it is.
+func code(err error) codes.Code {
+	switch {
+	case err == nil:
+		return codes.OK
+	case isTransient(err), errors.Is(err, unpack.ErrChecksum):
+		return codes.Unavailable
+	case isLimit(err):
+		return codes.ResourceExhausted
+	case errors.Is(err, context.DeadlineExceeded):
+		return codes.DeadlineExceeded
+	case errors.Is(err, context.Canceled):
+		return codes.Canceled
+	case errors.Is(err, errPanic):
+		return codes.Internal
+	}
+	return codes.InvalidArgument
+}
+
+func isLimit(err error) bool {
+	for _, is := range []error{
+		unpack.ErrLimit, unpack.ErrRoom, turn.ErrFull, errLarge, evaluate.ErrTimeout, evaluate.ErrMemory, source.ErrLimit,
+	} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// isTransient reports whether all that is wrong may pass by itself.
+func isTransient(err error) bool {
+	var mistakes object.Errors
+	if !errors.As(err, &mistakes) {
+		return errors.Is(err, source.ErrUnavailable)
+	}
+	failures := mistakes.Failures()
+	for _, m := range failures {
+		if !errors.Is(m, source.ErrUnavailable) {
+			return false
+		}
+	}
+	return len(failures) > 0
+}
+
+// text is what a user reads: a line for each mistake.
+func text(err error) string {
+	var mistakes object.Errors
+	if !errors.As(err, &mistakes) {
+		return cut(err.Error(), maxText)
+	}
+	failures := mistakes.Sorted().Failures()
+	var b strings.Builder
+	for i, m := range failures {
+		line := m.Error()
+		for _, n := range m.Notes {
+			line += fmt.Sprintf("\n  %s: %s", n.Pos, n.Text)
+		}
+		rest := fmt.Sprintf("and %d more", len(failures)-i)
+		if room := maxText - b.Len() - len(rest) - 2; len(line) > room && i > 0 {
+			b.WriteString("\n" + rest)
+			break
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(cut(line, maxText-64))
+	}
+	return b.String()
+}
+
+// cut is s with at most size bytes.
+func cut(s string, size int) string {
+	const more = " …"
+	if len(s) <= size {
+		return strings.ToValidUTF8(s, "\uFFFD")
+	}
+	s = s[:size-len(more)]
+	for len(s) > 0 && !utf8.RuneStart(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	return strings.ToValidUTF8(s, "") + more
+}

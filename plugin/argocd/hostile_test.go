@@ -1,0 +1,74 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+)
+
+func schemas() map[string]fs.FS { return map[string]fs.FS{cue.SchemaPath: cue.Schema()} }
+
+// TestMain is the worker of the pools under test: the test binary starts itself,
+// as the program does.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == evaluate.WorkerArg {
+		if err := evaluate.ServeWorker(context.Background(), os.Stdin, os.Stdout, evaluate.Options{Schemas: schemas()}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(3)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func TestAModuleThatHangsHarmsNoOther(t *testing.T) {
+	pool, err := evaluate.NewPool(evaluate.PoolOptions{Size: 2, Schemas: schemas()})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	opts := options(t)
+	opts.Renderer, opts.Stores = render.Renderer{Evaluator: pool}, nil
+	opts.Renders = 4
+	opts.Limits = evaluate.Limits{Timeout: time.Second}
+	_, socket := start(t, opts)
+	hang, err := os.ReadFile("../../render/evaluate/testdata/hostile/long-range.cue")
+	require.NoError(t, err)
+	files := project("web")
+	files["bad/bad.yaml"] = "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: bad}\nspec: {cueRef: {type: path, ref: m}}\n"
+	files["bad/m/m.cue"] = string(hang)
+	packed := archive(t, texts(files))
+	var all sync.WaitGroup
+	bad := make(chan error, 1)
+	all.Go(func() {
+		_, err := generate(t, socket, call{archive: packed, path: "bad", env: map[string]string{"ARGOCD_APP_NAME": "bad"}})
+		bad <- err
+	})
+	for i := range 50 {
+		all.Go(func() {
+			got, err := generate(t, socket, call{archive: packed, path: "apps/web", env: map[string]string{
+				"ARGOCD_APP_NAME": fmt.Sprint(i), "ARGOCD_ENV_ROPEWALK_SET": fmt.Sprintf("n=%d", i),
+			}})
+			if err != nil || len(got) != 1 {
+				t.Error(got, err)
+			}
+		})
+	}
+	all.Wait()
+	err = <-bad
+	require.Equal(t, codes.ResourceExhausted, status.Code(err), "%v", err)
+	require.ErrorContains(t, err, "bad/bad.yaml")
+}

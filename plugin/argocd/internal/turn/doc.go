@@ -1,0 +1,22 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package turn says whose turn it is: how many requests are worked on at once,
+// which of those that wait comes next, and that equal ones are worked on once.
+//
+// # Invariants
+//
+// Applications take turns: one that asks a hundred times waits behind itself, and
+// another that asks once comes next. Among the requests of one application the
+// oldest comes first.
+//
+// What waits is bounded, and leaves when its context ends. Work that several wait
+// for goes on while any of them does, and ends when none does.
+//
+// Callers: plugin/argocd.
+//
+// # Decisions
+//
+// A semaphore was not chosen: it is first come, first served, so that a refresh
+// of a large ApplicationSet would stand before everybody else.
+package turn

@@ -1,0 +1,138 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ropewalk/ropewalk/render"
+)
+
+// counting renders slowly.
+type counting struct {
+	render.Renderer
+	runs, now, most atomic.Int64
+	pause           time.Duration
+}
+
+func (c *counting) Render(ctx context.Context, req render.Request) (render.Result, error) {
+	c.runs.Add(1)
+	now := c.now.Add(1)
+	defer c.now.Add(-1)
+	for old := c.most.Load(); now > old && !c.most.CompareAndSwap(old, now); old = c.most.Load() {
+	}
+	select {
+	case <-time.After(c.pause):
+	case <-ctx.Done():
+		return render.Result{}, ctx.Err()
+	}
+	return c.Renderer.Render(ctx, req)
+}
+
+func slow(t *testing.T, pause time.Duration) (Options, *counting) {
+	opts := options(t)
+	c := &counting{Renderer: opts.Renderer.(render.Renderer), pause: pause}
+	opts.Renderer, opts.Stores = c, nil
+	return opts, c
+}
+
+func TestEqualRequestsAreRenderedOnce(t *testing.T) {
+	opts, renderer := slow(t, 300*time.Millisecond)
+	opts.Renders = 20
+	s, socket := start(t, opts)
+	packed := archive(t, texts(project("web")))
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			got, err := generate(t, socket, call{archive: packed, path: "apps/web"})
+			if err != nil || len(got) != 1 {
+				t.Error(got, err)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, int64(1), renderer.runs.Load())
+	require.Equal(t, int64(9), s.metrics.joined.Load())
+}
+
+func TestAHundredRequestsKeepTheLimit(t *testing.T) {
+	opts, renderer := slow(t, 2*time.Millisecond)
+	opts.Renders = 2
+	_, socket := start(t, opts)
+	packed := archive(t, texts(project("web")))
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			got, err := generate(t, socket, call{archive: packed, path: "apps/web", env: map[string]string{
+				"ARGOCD_APP_NAME": fmt.Sprint(i % 7), "ARGOCD_ENV_ROPEWALK_SET": fmt.Sprintf("n=%d", i),
+			}})
+			if err != nil || len(got) != 1 || !strings.Contains(got[0], fmt.Sprintf(`num: "%d"`, i)) {
+				t.Error(i, got, err)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, int64(100), renderer.runs.Load())
+	require.LessOrEqual(t, renderer.most.Load(), int64(2))
+}
+
+func TestAFullQueueSaysSo(t *testing.T) {
+	opts, _ := slow(t, time.Second)
+	opts.Renders, opts.Queue = 1, 1
+	_, socket := start(t, opts)
+	packed := archive(t, texts(project("web")))
+	var full atomic.Int64
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			_, err := generate(t, socket, call{archive: packed, path: "apps/web", env: map[string]string{"ARGOCD_ENV_ROPEWALK_SET": fmt.Sprintf("n=%d", i)}})
+			if status.Code(err) == codes.ResourceExhausted {
+				full.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, int64(3), full.Load(), "two are taken in, and one waits")
+}
+
+func TestTheDeadlineLeavesTimeToAnswer(t *testing.T) {
+	opts, _ := slow(t, time.Minute)
+	_, socket := start(t, opts)
+	_, err := generate(t, socket, call{archive: archive(t, texts(project("web"))), path: "apps/web", timeout: 2 * time.Second})
+	require.Equal(t, codes.DeadlineExceeded, status.Code(err))
+	require.ErrorContains(t, err, "no result within", "it is our answer and not the client's")
+}
+
+func TestAClientThatIsSlowOrGoneHoldsNothingUp(t *testing.T) {
+	opts := options(t)
+	opts.Timeout = 500 * time.Millisecond
+	s, socket := start(t, opts)
+	packed := archive(t, texts(project("web")))
+	_, err := generate(t, socket, call{archive: packed, path: "apps/web", pause: 5 * time.Second})
+	require.Equal(t, codes.DeadlineExceeded, status.Code(err))
+	client := dial(t, socket)
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		stream, err := client.GenerateManifest(ctx)
+		require.NoError(t, err)
+		require.NoError(t, stream.Send(call{archive: packed, path: "apps/web"}.metadata()))
+		cancel()
+	}
+	require.Eventually(t, func() bool {
+		running, waiting := s.intake.Length()
+		return running+waiting == 0 && s.metrics.inFlight.Load() == 0
+	}, 5*time.Second, 5*time.Millisecond)
+	_, err = generate(t, socket, call{archive: packed, path: "apps/web"})
+	require.NoError(t, err)
+}

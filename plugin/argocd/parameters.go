@@ -1,0 +1,184 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Names of parameters that are no paths of inputs. An input of such a name is set
+// with its spec before it (api:values), or by the parameter set.
+const (
+	paramEnvironment = "environment"
+	paramValues      = "values"
+	paramSet         = "set"
+	paramImages      = "images"
+	paramAllowEmpty  = "allowEmpty"
+)
+
+// parameter is one of spec.source.plugin.parameters of an Application.
+type parameter struct {
+	Name   string            `json:"name"`
+	String *string           `json:"string"`
+	Array  []string          `json:"array"`
+	Map    map[string]string `json:"map"`
+}
+
+// parameters reads ARGOCD_APP_PARAMETERS.
+func parameters(text string) ([]parameter, error) {
+	if text == "" || text == "null" {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader([]byte(text)))
+	var all []parameter
+	if err := d.Decode(&all); err != nil {
+		return nil, fmt.Errorf("the parameters are no JSON list of parameters: %w", err)
+	}
+	return all, nil
+}
+
+// apply lays a parameter over what is rendered.
+func (p parameter) apply(w *wanted) error {
+	switch p.Name {
+	case "":
+		return p.fail("it has no name")
+	case paramEnvironment, paramAllowEmpty:
+		if p.String == nil {
+			return p.fail("expected one text")
+		}
+		if p.Name == paramEnvironment {
+			w.Environment = *p.String
+			return nil
+		}
+		switch *p.String {
+		case "true", "false":
+			w.AllowEmpty = *p.String == "true"
+			return nil
+		}
+		return p.fail(fmt.Sprintf("%q is neither true nor false", *p.String))
+	case paramValues:
+		for _, file := range p.list() {
+			name, err := w.file(file)
+			if err != nil {
+				return p.fail(err.Error())
+			}
+			w.Values = append(w.Values, name)
+		}
+		return nil
+	case paramSet:
+		w.Set = append(w.Set, p.list()...)
+		return nil
+	case paramImages:
+		w.Images = append(w.Images, p.list()...)
+		return nil
+	}
+	return p.input(w)
+}
+
+// list is the texts of a parameter: a map is a list of KEY=VALUE.
+func (p parameter) list() []string {
+	var out []string
+	if p.String != nil {
+		out = append(out, *p.String)
+	}
+	out = append(out, p.Array...)
+	for _, key := range slices.Sorted(maps.Keys(p.Map)) {
+		out = append(out, key+"="+p.Map[key])
+	}
+	return out
+}
+
+// input sets the input that the parameter is named like.
+func (p parameter) input(w *wanted) error {
+	if strings.ContainsRune(p.Name, '=') {
+		return p.fail("expected the path of an input, [SPEC:]PATH")
+	}
+	switch {
+	case p.String != nil:
+		w.Set = append(w.Set, p.Name+"="+*p.String)
+	case p.Array != nil:
+		items := make([]string, len(p.Array))
+		for i, item := range p.Array {
+			items[i] = flow(item)
+		}
+		w.Set = append(w.Set, p.Name+"=["+strings.Join(items, ", ")+"]")
+	case len(p.Map) > 0:
+		for _, key := range slices.Sorted(maps.Keys(p.Map)) {
+			w.Set = append(w.Set, fmt.Sprintf("%s[%s]=%s", p.Name, quoted(key), flow(p.Map[key])))
+		}
+	case p.Map != nil:
+		w.Set = append(w.Set, p.Name+"={}")
+	default:
+		return p.fail("it has no value: expected string, array or map")
+	}
+	return nil
+}
+
+func (p parameter) fail(why string) error {
+	return object.Errors{{
+		Stage: object.StageSpec, Pos: object.Pos{File: "spec.source.plugin.parameters"},
+		Path: cut(p.Name, 200), Err: errors.New(why),
+	}}
+}
+
+// flow is an element of a list or a map: a number, true, false or null as it is,
+// and everything else as text. Unlike the value of a text parameter it is never a
+// list or a map itself.
+func flow(text string) string {
+	if !strings.HasPrefix(text, `"`) && !strings.ContainsAny(text, "[{ \n\t\r") && json.Valid([]byte(text)) {
+		return text
+	}
+	return quoted(text)
+}
+
+func quoted(text string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(text) != nil {
+		return `""` // A text always encodes.
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// announced are the parameters that every application takes.
+func announced() []*wire.Parameter {
+	return []*wire.Parameter{
+		{Name: paramEnvironment, Title: "Environment", Tooltip: "environment of the project to lay over it", CollectionType: "string"},
+		{Name: paramValues, Title: "Values", Tooltip: "[SPEC:]FILE of values to lay over the inputs, relative to the path", CollectionType: "array"},
+		{Name: paramSet, Title: "Set", Tooltip: "[SPEC:]PATH=VALUE to lay over the inputs", CollectionType: "array"},
+		{Name: paramImages, Title: "Images", Tooltip: "[SPEC[/CONTAINER]=]IMAGE for containers of workloads with image \".\"", CollectionType: "array"},
+		{
+			Name: paramAllowEmpty, Title: "Allow empty", Tooltip: "true takes a render without objects, which deletes those that are there",
+			ItemType: "boolean", CollectionType: "string", String_: "false",
+		},
+	}
+}
+
+// file is a path of the user's, [SPEC:]FILE, as one that begins at the root of the
+// repository.
+func (w *wanted) file(name string) (string, error) {
+	spec, file, ok := strings.Cut(name, ":")
+	if !ok {
+		spec, file = "", name
+	}
+	full := path.Join(w.Path, file)
+	if path.IsAbs(file) || full == ".." || strings.HasPrefix(full, "../") {
+		return "", fmt.Errorf("%q: expected a path relative to that of the application, inside of the repository", name)
+	}
+	if ok {
+		return spec + ":" + full, nil
+	}
+	return full, nil
+}

@@ -1,0 +1,172 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/lock"
+)
+
+// Waits between two attempts at what may pass by itself: each is twice the one
+// before it, and there is none that would leave less than leastAttempt.
+const (
+	firstWait    = 250 * time.Millisecond
+	longestWait  = 8 * time.Second
+	leastAttempt = time.Second
+)
+
+// maxLock is how many bytes of ropewalk.lock are read.
+const maxLock = 8 << 20
+
+// render is the manifests of a request, in the order in which they are to be
+// applied. It waits for its turn.
+func (s *Server) render(ctx context.Context, r request, files fs.FS) ([]string, error) {
+	h, err := s.host(r, files)
+	if err != nil {
+		return nil, err
+	}
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		out, err := s.attempt(ctx, r, h, files)
+		if err == nil || !isTransient(err) {
+			return out, err
+		}
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait+leastAttempt {
+			return nil, err
+		}
+		s.metrics.retries.Add(1)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// attempt renders once. It holds its place no longer than that, so that a server
+// which is down does not hold up who needs nothing of it.
+func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.FS) ([]string, error) {
+	done, err := s.renders.Wait(ctx, r.app)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	opts := r.options(files, s.opts.Limits)
+	opts.Emit.HealthConfigured = s.opts.HealthConfigured
+	loaded, err := h.Load(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	// The others are not rendered in vain.
+	if err := loaded.Request.Mistakes.Err(); isTransient(err) {
+		return nil, err
+	}
+	loaded.Request.Parallel = s.opts.Parallel
+	cache := rendercache.Cache{
+		Next: s.opts.Renderer, Stores: s.opts.Stores, Version: s.opts.Version, Scope: r.Scope, Failed: s.opts.Report,
+	}
+	outcome, err := cache.Render(ctx, loaded.Request)
+	if err != nil {
+		return nil, err
+	}
+	s.metrics.rendered(outcome.Plan == nil)
+	out := make([]string, len(outcome.Files))
+	for i, f := range outcome.Files {
+		out[i] = string(f.Data)
+	}
+	if len(out) == 0 && !r.AllowEmpty {
+		return nil, errEmpty
+	}
+	return out, nil
+}
+
+// host is what fetches the modules of a request.
+func (s *Server) host(r request, files fs.FS) (host.Host, error) {
+	locked, err := readLock(files, path.Join(r.Path, lock.Name))
+	if err != nil {
+		return host.Host{}, err
+	}
+	to := Connection{Lock: locked, Mode: lock.Prefer, Scope: r.Scope, Source: s.source(r)}
+	free, err := s.opts.Connect(to)
+	if err != nil || s.opts.AllowUnlocked {
+		return free, err
+	}
+	to.Mode = lock.Frozen
+	strict, err := s.opts.Connect(to)
+	if err != nil {
+		return host.Host{}, err
+	}
+	for kind, f := range strict.Fetchers {
+		if other, ok := free.Fetchers[kind]; ok {
+			strict.Fetchers[kind] = pinned{strict: f, free: other}
+		}
+	}
+	return strict, nil
+}
+
+// source is where a request comes from, with its credentials, where those are
+// offered.
+func (s *Server) source(r request) *Source {
+	if r.nonce == "" || r.repository == "" || s.opts.AskPass == "" {
+		return nil
+	}
+	return &Source{Repository: r.repository, Credentials: func(ctx context.Context) (user, password string, err error) {
+		return s.opts.AskPass.Credentials(ctx, r.nonce)
+	}}
+}
+
+// readLock is the lock of a project; an empty one where there is none.
+func readLock(files fs.FS, name string) (lock.File, error) {
+	info, err := fs.Stat(files, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return lock.File{}, nil
+	}
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxLock) {
+		err = &fs.PathError{Op: "read", Path: name, Err: errors.New("is no regular file of a lock's size")}
+	}
+	if err != nil {
+		return lock.File{}, err
+	}
+	data, err := fs.ReadFile(files, name)
+	if err != nil {
+		return lock.File{}, err
+	}
+	return lock.Parse(name, data)
+}
+
+// pinned fetches references that say themselves what they lead to without a lock.
+type pinned struct{ strict, free source.Fetcher }
+
+// Fetch gets a tree.
+func (p pinned) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
+	if isPinned(ref) {
+		return p.free.Fetch(ctx, ref)
+	}
+	return p.strict.Fetch(ctx, ref)
+}
+
+// isPinned reports whether a reference can lead to one thing only: an OCI
+// reference with a digest, and a commit of Git.
+func isPinned(ref source.Ref) bool {
+	switch ref.Type {
+	case source.TypeOCI:
+		return strings.Contains(ref.Ref, "@sha256:") || strings.Contains(ref.Ref, "@sha512:")
+	case source.TypeGit:
+		_, query, _ := strings.Cut(ref.Ref, "?")
+		for option := range strings.SplitSeq(query, "&") {
+			if strings.HasPrefix(option, "commit=") {
+				return true
+			}
+		}
+	}
+	return false
+}

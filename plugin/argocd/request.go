@@ -1,0 +1,147 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// Variables of a request. Those that begin with ARGOCD_ENV_ are the user's.
+const (
+	varApp         = "ARGOCD_APP_NAME"
+	varProject     = "ARGOCD_APP_PROJECT_NAME"
+	varRepository  = "ARGOCD_APP_SOURCE_REPO_URL"
+	varNonce       = "ARGOCD_GIT_ASKPASS_NONCE" //nolint:gosec // the name of one
+	varNamespace   = "ARGOCD_APP_NAMESPACE"
+	varParameters  = "ARGOCD_APP_PARAMETERS"
+	varKubeVersion = "KUBE_VERSION"
+	varEnvironment = "ARGOCD_ENV_ROPEWALK_ENV"
+	varSet         = "ARGOCD_ENV_ROPEWALK_SET"
+	varAllowEmpty  = "ARGOCD_ENV_ROPEWALK_ALLOW_EMPTY"
+)
+
+// maxVariables is how many variables a request may bring.
+const maxVariables = 10_000
+
+// wanted is all of a request that a render depends on, and nothing else: not the
+// revision, because Argo CD gives manifests to another one without asking.
+type wanted struct {
+	// Path is the folder of the application in the repository; "." is its root.
+	Path string
+	// Checksum is that of the archive, so that of all files.
+	Checksum string
+	// Scope is the credential scope: the project of Argo CD, and the repository
+	// where its credentials are offered.
+	Scope       string
+	Namespace   string
+	KubeVersion string
+	Environment string
+	Values      []string
+	Set         []string
+	Images      []string
+	AllowEmpty  bool
+}
+
+// request is what a repo-server wants.
+type request struct {
+	wanted
+	// app is whose turn it is.
+	app string
+	// repository is the URL of the source, and nonce what its credentials are asked
+	// for by, "" where they are not offered. Neither changes a render.
+	repository, nonce string
+}
+
+// newRequest reads the first message of a stream.
+func newRequest(m *wire.Metadata) (request, error) {
+	if m == nil {
+		return request{}, fmt.Errorf("%w: the stream does not begin with its metadata", errRequest)
+	}
+	if len(m.GetEnv()) > maxVariables {
+		return request{}, fmt.Errorf("%w: more than %d variables", errRequest, maxVariables)
+	}
+	env := make(map[string]string, len(m.GetEnv()))
+	for _, v := range m.GetEnv() {
+		env[v.GetName()] = v.GetValue()
+	}
+	r := request{
+		// app_name is the last element of the path; several applications have the
+		// same.
+		app: cmp.Or(env[varApp], m.GetAppName()),
+		wanted: wanted{
+			Path: path.Clean(cmp.Or(strings.TrimSuffix(m.GetAppRelPath(), "/"), ".")), Checksum: strings.ToLower(m.GetChecksum()),
+			Scope: env[varProject], Namespace: env[varNamespace], KubeVersion: kubeVersion(env[varKubeVersion]),
+			Environment: env[varEnvironment], AllowEmpty: env[varAllowEmpty] == "true",
+		},
+	}
+	if r.repository, r.nonce = env[varRepository], env[varNonce]; r.nonce != "" {
+		r.Scope += " " + r.repository
+	}
+	if !fs.ValidPath(r.Path) {
+		return request{}, fmt.Errorf("%w: the path %q leaves the repository", errRequest, m.GetAppRelPath())
+	}
+	if len(r.Checksum) != hex.EncodedLen(sha256.Size) {
+		return request{}, fmt.Errorf("%w: the checksum is no SHA-256 in hex", errRequest)
+	}
+	for line := range strings.Lines(env[varSet]) {
+		if line = strings.TrimSpace(line); line != "" {
+			r.Set = append(r.Set, line)
+		}
+	}
+	all, err := parameters(env[varParameters])
+	if err != nil {
+		return request{}, err
+	}
+	for _, p := range all {
+		if err := p.apply(&r.wanted); err != nil {
+			return request{}, err
+		}
+	}
+	return r, nil
+}
+
+// kubeVersion is what Argo CD says of the cluster as a version of Kubernetes,
+// without what vendors add to it, such as v1.36.2-gke.100 or 1.36+.
+func kubeVersion(text string) string {
+	end := strings.IndexFunc(strings.TrimPrefix(text, "v"), func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end < 0 {
+		return text
+	}
+	return strings.TrimRight(strings.TrimPrefix(text, "v")[:end], ".")
+}
+
+// key is the same for requests that are rendered alike.
+func (w wanted) key() string {
+	data, err := json.Marshal(w)
+	if err != nil {
+		panic("argocd: a request always encodes: " + err.Error())
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// options are what the host is to load from the files of the repository.
+// Positions begin at its root, as in a pull request.
+func (w wanted) options(files fs.FS, limits evaluate.Limits) host.Options {
+	return host.Options{
+		FS: files, Args: []string{w.Path}, Dir: ".", Root: ".",
+		Environment: w.Environment, Values: w.Values, Set: w.Set, Images: w.Images,
+		Context: spec.Context{Namespace: w.Namespace, KubeVersion: w.KubeVersion, Engine: string(emit.ArgoCD)},
+		Emit:    emit.Options{Dialect: emit.ArgoCD},
+		Limits:  limits,
+	}
+}

@@ -1,0 +1,353 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"github.com/ropewalk/ropewalk/plugin/argocd/internal/turn"
+	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
+	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/source/lock"
+)
+
+// Defaults of [Options].
+const (
+	DefaultName     = "ropewalk"
+	DefaultTimeout  = 5 * time.Minute
+	DefaultDrain    = 30 * time.Second
+	DefaultQueue    = 1000
+	DefaultResponse = 100 << 20
+)
+
+// Connection is what a host is made for.
+type Connection struct {
+	// Lock is that of the project, and Mode what it means.
+	Lock lock.File
+	Mode lock.Mode
+	// Scope is the credential scope of the tenant.
+	Scope string
+	// Source is where the files come from, where its credentials are offered; nil
+	// where they are not.
+	Source *Source
+}
+
+// Source is a repository with its credentials.
+type Source struct {
+	// Repository is its URL: https, ssh or oci.
+	Repository string
+	// Credentials asks for user and password. They are for this repository, and hold
+	// for the time of the request.
+	Credentials func(ctx context.Context) (user, password string, err error)
+}
+
+// Limits bound the archive of a request; see the fields of Options too. Where one
+// is zero, a default holds that suits large repositories.
+type Limits = unpack.Limits
+
+// Options configure a server. Renderer and Connect must be set.
+type Options struct {
+	// Name is that of the plugin; the socket is NAME.sock. DefaultName where "".
+	Name string
+	// Dir is the directory of the socket.
+	Dir string
+	// Temporary is where what does not stay in memory is kept during a request; the
+	// system's own place for such files where "".
+	Temporary string
+	// Renderer renders; Stores remember what it rendered, as this Version.
+	Renderer rendercache.Renderer
+	Stores   []rendercache.Store
+	Version  string
+	// Connect makes what fetches modules.
+	Connect func(Connection) (host.Host, error)
+	// AllowUnlocked takes references that are neither pinned nor in ropewalk.lock.
+	AllowUnlocked bool
+	// HealthConfigured says that Argo CD has the health checks that readyWhen needs.
+	HealthConfigured bool
+	// AskPass is where the credentials of a source are asked for; "" asks for none.
+	AskPass AskPass
+	// Renders is how many requests are rendered at once; GOMAXPROCS where zero.
+	// Twice as many are unpacked or kept at once.
+	Renders int
+	// Parallel is how many specs of one request are evaluated at once; 1 where zero.
+	Parallel int
+	// Queue is how many requests may wait; DefaultQueue where zero.
+	Queue int
+	// Archive bounds what is sent, Limits the evaluation of each spec.
+	Archive Limits
+	Limits  evaluate.Limits
+	// Response is how many bytes all manifests of an answer may have, which the
+	// repo-server limits too; DefaultResponse where zero.
+	Response int
+	// Timeout is how long a request may take whose client names no deadline, or a
+	// later one; DefaultTimeout where zero.
+	Timeout time.Duration
+	// Drain is how long requests may go on when the server is to end; DefaultDrain
+	// where zero.
+	Drain time.Duration
+	// Report is told what went wrong and failed no request; nil tells nobody.
+	Report func(error)
+}
+
+func (o Options) withDefaults() Options {
+	o.Name = cmp.Or(o.Name, DefaultName)
+	o.Renders = cmp.Or(o.Renders, runtime.GOMAXPROCS(0))
+	o.Queue = cmp.Or(o.Queue, DefaultQueue)
+	o.Response = cmp.Or(o.Response, DefaultResponse)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.Drain = cmp.Or(o.Drain, DefaultDrain)
+	if o.Report == nil {
+		o.Report = func(error) {}
+	}
+	return o
+}
+
+// Server answers repo-servers. It is safe for concurrent use.
+type Server struct {
+	wire.UnimplementedConfigManagementPluginServiceServer
+	opts Options
+	// intake bounds the archives that are unpacked or kept, renders what is
+	// rendered.
+	intake, renders *turn.Queue
+	once            turn.Once[[]string]
+	metrics         *metrics
+	state           atomic.Int32
+	socket          atomic.Pointer[string]
+}
+
+// New makes a server.
+func New(opts Options) *Server {
+	wire.Register()
+	opts = opts.withDefaults()
+	return &Server{
+		opts: opts, intake: turn.NewQueue(2*opts.Renders, opts.Queue), renders: turn.NewQueue(opts.Renders, 2*opts.Renders),
+		metrics: newMetrics(),
+	}
+}
+
+// CheckPluginConfiguration says how the repo-server is to ask: without discovery.
+func (s *Server) CheckPluginConfiguration(context.Context, *wire.Empty) (*wire.PluginConfiguration, error) {
+	return &wire.PluginConfiguration{ProvideGitCreds: s.opts.AskPass != ""}, nil
+}
+
+// MatchRepository wants nothing: users name the plugin.
+func (s *Server) MatchRepository(stream grpc.ClientStreamingServer[wire.Part, wire.Match]) error {
+	return s.measured(stream.Context(), methodMatch, func(ctx context.Context) error {
+		// The repo-server takes an answer in the middle of its stream for an error.
+		if err := drain(ctx, stream); err != nil {
+			return err
+		}
+		return stream.SendAndClose(&wire.Match{})
+	})
+}
+
+// GetParametersAnnouncement lists the parameters of an application.
+func (s *Server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.Part, wire.Announcement]) error {
+	return s.measured(stream.Context(), methodAnnounce, func(ctx context.Context) error {
+		if err := drain(ctx, stream); err != nil {
+			return err
+		}
+		return stream.SendAndClose(&wire.Announcement{Parameters: announced()})
+	})
+}
+
+// GenerateManifest renders an application.
+func (s *Server) GenerateManifest(stream grpc.ClientStreamingServer[wire.Part, wire.Manifests]) error {
+	return s.measured(stream.Context(), methodGenerate, func(ctx context.Context) error {
+		out, err := s.generate(ctx, stream)
+		if err != nil {
+			return err
+		}
+		return stream.SendAndClose(&wire.Manifests{Manifests: out})
+	})
+}
+
+// measured runs the work of a request inside of its deadline, counts it, and makes
+// its error an answer.
+func (s *Server) measured(ctx context.Context, method string, work func(ctx context.Context) error) error {
+	start := time.Now()
+	s.metrics.inFlight.Add(1)
+	defer s.metrics.inFlight.Add(-1)
+	limit := s.opts.Timeout
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		// The answer has to arrive inside of it.
+		limit = min(limit, left-min(time.Second, left/4))
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := s.protected(func() error { return work(ctx) })
+	if code(err) == codes.DeadlineExceeded {
+		err = fmt.Errorf("no result within %s, with %d requests before it: %w", limit.Round(time.Millisecond), s.waiting(), err)
+	}
+	err = answer(err)
+	s.metrics.done(method, err, time.Since(start))
+	return err
+}
+
+func (s *Server) waiting() int {
+	_, intake := s.intake.Length()
+	_, renders := s.renders.Length()
+	return intake + renders
+}
+
+// errPanic says that a request ended in a mistake of ours.
+var errPanic = errors.New("ropewalk panicked, please report it")
+
+// protected makes a panic an error: one request must not end all others.
+func (s *Server) protected(work func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v", errPanic, p)
+			s.opts.Report(fmt.Errorf("%w\n%s", err, debug.Stack()))
+		}
+	}()
+	return work()
+}
+
+// generate is the manifests that a stream asks for.
+func (s *Server) generate(ctx context.Context, stream receiver) ([]string, error) {
+	first, err := stream.Recv()
+	if err != nil {
+		return nil, broken(err)
+	}
+	r, err := newRequest(first.GetMetadata())
+	if err != nil {
+		return nil, err
+	}
+	if most := cmp.Or(s.opts.Archive.Compressed, unpack.DefaultCompressed); first.GetMetadata().GetSize() > most {
+		return nil, fmt.Errorf("%w: the archive has %d bytes, and %d are allowed", unpack.ErrLimit, first.GetMetadata().GetSize(), most)
+	}
+	done, err := s.intake.Wait(ctx, r.app)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	tree, err := s.unpack(ctx, r, stream)
+	if err != nil {
+		return nil, err
+	}
+	deadline, _ := ctx.Deadline()
+	out, joined, err := s.once.Do(ctx, r.key(), func(work context.Context) (out []string, err error) {
+		defer func() { _ = tree.Close() }()
+		work, cancel := context.WithDeadline(work, deadline)
+		defer cancel()
+		err = s.protected(func() error {
+			out, err = s.render(work, r, tree)
+			return err
+		})
+		return out, err
+	})
+	if joined {
+		s.metrics.joined.Add(1)
+		_ = tree.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	for _, m := range out {
+		size += len(m) + 8
+	}
+	if size > s.opts.Response {
+		return nil, fmt.Errorf("the manifests have %d bytes, and the repo-server takes %d: %w", size, s.opts.Response, errLarge)
+	}
+	return out, nil
+}
+
+// unpack reads the archive of a stream. Where the deadline passes first, the end
+// of the request ends the reading.
+func (s *Server) unpack(ctx context.Context, r request, stream receiver) (*unpack.Tree, error) {
+	type result struct {
+		tree *unpack.Tree
+		err  error
+	}
+	read := make(chan result, 1)
+	go func() {
+		var out result
+		out.err = s.protected(func() (err error) {
+			out.tree, err = unpack.Read(ctx, &chunks{from: stream}, unpack.Options{
+				Checksum: r.Checksum, App: r.Path, Dir: s.opts.Temporary, Limits: s.opts.Archive,
+			})
+			return err
+		})
+		read <- out
+	}()
+	select {
+	case out := <-read:
+		if out.err == nil {
+			s.metrics.unpacked(out.tree.Stats())
+		}
+		return out.tree, out.err
+	case <-ctx.Done():
+	}
+	go func() {
+		if out := <-read; out.err == nil {
+			_ = out.tree.Close()
+		}
+	}()
+	return nil, ctx.Err()
+}
+
+// receiver is the messages of a stream.
+type receiver interface {
+	Recv() (*wire.Part, error)
+}
+
+// chunks is the archive of a stream.
+type chunks struct {
+	from receiver
+	rest []byte
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	for len(c.rest) == 0 {
+		part, err := c.from.Recv()
+		if err != nil {
+			return 0, err
+		}
+		if part.GetFile() == nil {
+			return 0, fmt.Errorf("%w: the stream has something else than a chunk after its metadata", errRequest)
+		}
+		c.rest = part.GetFile().GetChunk()
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// drain reads a stream of which nothing is needed.
+func drain(ctx context.Context, stream receiver) error {
+	for ctx.Err() == nil {
+		if _, err := stream.Recv(); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// broken is what is wrong with a stream that ended before it began.
+func broken(err error) error {
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: the stream is empty", errRequest)
+	}
+	return err
+}

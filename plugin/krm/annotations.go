@@ -1,0 +1,88 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package krm
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// RenderedBy is the annotation that marks an object as ours: the name of its
+// spec, or <project>/<spec>.
+const RenderedBy = "ropewalk.dev/rendered-by"
+
+// PathAnnotation tells an orchestrator the file of an item, relative to its
+// package.
+const PathAnnotation = internalPrefix + "path"
+
+// internalPrefix is what the annotations of orchestrators about a run begin
+// with. The names without internal are those of orchestrators before 2022.
+const (
+	internalPrefix = "internal.config.kubernetes.io/"
+	configPrefix   = "config.kubernetes.io/"
+	legacyID       = "config.k8s.io/id"
+	kustomizeID    = "kustomize.config.k8s.io/id"
+)
+
+// isPlace reports whether an annotation tells where an item came from.
+func isPlace(key string) bool {
+	switch key {
+	case configPrefix + "path", configPrefix + "index", legacyID, kustomizeID:
+		return true
+	}
+	return strings.HasPrefix(key, internalPrefix)
+}
+
+// isRun reports whether an annotation of a spec speaks to the orchestrator or to
+// this package, and not to who applies what is rendered.
+func isRun(key string) bool {
+	switch key {
+	case configPrefix + "depends-on", configPrefix + "apply-time-mutation":
+		return false
+	}
+	return isPlace(key) || strings.HasPrefix(key, configPrefix) || strings.HasPrefix(key, "config.k8s.io/") ||
+		slices.Contains(settingNames(), key)
+}
+
+// without is a copy of o without the annotations that drop takes out.
+func without(o object.Object, drop func(key string) bool) object.Object {
+	out := o.Clone()
+	annotations := out.Map("metadata", "annotations")
+	for key := range annotations {
+		if drop(key) {
+			delete(annotations, key)
+		}
+	}
+	if meta := out.Map("metadata"); meta != nil && annotations != nil && len(annotations) == 0 {
+		delete(meta, "annotations")
+	}
+	return out
+}
+
+// file is where an item came from; "" where its orchestrator does not say.
+func (i item) file() (path, index string) {
+	a := i.object.Annotations()
+	for _, prefix := range []string{internalPrefix, configPrefix} {
+		if path == "" {
+			path = a[prefix+"path"]
+		}
+		if index == "" {
+			index = a[prefix+"index"]
+		}
+	}
+	return path, index
+}
+
+// title names an item for people: by its file, or by what it is.
+func (i item) title() string {
+	if path, _ := i.file(); path != "" {
+		return path
+	}
+	if i.object == nil {
+		return "functionConfig"
+	}
+	return i.object.Kind() + " " + i.object.Name()
+}

@@ -1,0 +1,62 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package krm is the render as a KRM function: [Function.Run] reads a
+// ResourceList (config.kubernetes.io/v1) and gives the list to write back, with
+// the rendered objects among its items. Kustomize and kpt run it as a program
+// or as a container; the command is `ropewalk plugin krm`.
+//
+// # Protocol
+//
+// functionConfig is what to render:
+//
+//   - a Transform or a Workload is one spec; specs among the items are left alone
+//   - a Project is its environments, policies and defaults; the specs are the
+//     Transforms and Workloads among the items, and the files that spec.specs
+//     names, relative to the working directory
+//
+// A Score file has no kind, so that it is no functionConfig: its content below
+// spec of a Workload is the same. Among the items of a Project it is a spec. Annotations of functionConfig say what has no
+// field: ropewalk.dev/dialect, ropewalk.dev/environment and
+// ropewalk.dev/kube-version. The annotations of orchestrators on specs are not
+// passed on to what is rendered.
+//
+// ConfigMaps among the items can be modules (cueRef.type configmap). They, the
+// specs and all items of others pass through as they are, in their order, with
+// their comments and annotations; annotate what must not reach a cluster with
+// config.kubernetes.io/local-config.
+//
+// Rendered objects follow the items of others, in the order in which they are to
+// be applied, each with the path <spec>/<kind>-<name>.yaml, or with the path,
+// index and id of the item that it replaces.
+//
+// Mistakes, violations of policies and warnings are results, with the file, the
+// object and the field of the document that they are about. Where there is any
+// mistake, the items are what they were.
+//
+// # Invariants
+//
+// The same list gives the same bytes. Nothing of another is changed or removed.
+// The package prints nothing and reads no disk; the host does, below the root.
+//
+// # Decisions
+//
+// What is ours is marked by the annotation ropewalk.dev/rendered-by, with the
+// name of the spec, and <project>/<spec> where there is a project. An
+// orchestrator such as kpt writes the items to disk and gives them back in the
+// next run; without a mark, an object that is not rendered any more could not be
+// told from one that a user wrote, and would stay forever. The path does not tell
+// it, because users move files. The mark stays on the object in the cluster,
+// because annotations that orchestrators remove are gone in the next run too.
+//
+// An object of another with the identity of a rendered one is a mistake, except
+// where both say the same: to replace it would lose what somebody wrote, and two
+// of one identity would let the order of files decide.
+//
+// Lists are read and written with the YAML library that reads specs, not with
+// kyaml, which tests read the results with: linked into the command, its
+// embedded OpenAPI schemas would cost every start.
+//
+// A function is run without a network, as kustomize and kpt run containers: the
+// adapter decides that by the fetchers of the host.
+package krm

@@ -1,0 +1,207 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package krm
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// documents are the items that are rendered, as one text that the host reads.
+type documents struct {
+	config   item
+	settings settings
+	text     []byte
+	parts    []part
+	// owner is what begins the mark of everything that this run may replace.
+	owner owner
+}
+
+// part is one document of the text.
+type part struct {
+	item item
+	// first is its first line and last its last one, counted from 1.
+	first, last int
+}
+
+// owner says which objects are ours.
+type owner struct {
+	// project is "" where functionConfig is a spec.
+	project, spec string
+}
+
+// mark is the value of RenderedBy for an object of a spec.
+func (o owner) mark(spec string) string {
+	if o.project != "" {
+		return o.project + "/" + spec
+	}
+	return spec
+}
+
+// owns reports whether a mark is that of this functionConfig.
+func (o owner) owns(mark string) bool {
+	if o.project != "" {
+		return strings.HasPrefix(mark, o.project+"/")
+	}
+	return mark == o.spec && mark != ""
+}
+
+// gather finds what is to be rendered. Where there is an error, what it gives
+// still tells where mistakes are.
+func gather(l *list) (documents, error) {
+	config := l.config.object
+	out := documents{config: l.config, owner: owner{spec: config.Name()}}
+	if err := checkConfig(config); err != nil {
+		return out, err
+	}
+	var err error
+	if out.settings, err = settingsOf(config); err != nil {
+		return out, err
+	}
+	specs := []item{l.config}
+	if config.Kind() == spec.KindProject {
+		out.owner = owner{project: config.Name()}
+		for _, i := range l.items {
+			if i.isSpec() {
+				specs = append(specs, i)
+			}
+		}
+	}
+	named := map[string]bool{}
+	for _, s := range specs {
+		modules(map[string]any(s.object), named)
+		out.add(s)
+	}
+	for _, i := range l.items {
+		if i.object.APIVersion() == "v1" && i.object.Kind() == "ConfigMap" && named[i.object.Name()] {
+			out.add(i)
+		}
+	}
+	return out, nil
+}
+
+// scorePrefix is what the apiVersion of Score files begins with, old ones too.
+const scorePrefix = "score."
+
+// checkConfig refuses a functionConfig that is nothing to render. What is wrong
+// inside is found when it is read.
+func checkConfig(config object.Object) error {
+	known := "expected kind Transform, Workload or Project of " + spec.APIVersion
+	group, _, _ := strings.Cut(config.APIVersion(), "/")
+	own, _, _ := strings.Cut(spec.APIVersion, "/")
+	switch {
+	case config == nil:
+		return mistake(known, "functionConfig is missing")
+	case strings.HasPrefix(group, scorePrefix):
+		return mistake("write it below spec of kind Workload, apiVersion "+spec.APIVersion,
+			"functionConfig is a Score file, which has no kind")
+	case group != own || !slices.Contains([]string{spec.KindTransform, spec.KindWorkload, spec.KindProject}, config.Kind()):
+		return mistake(known, "functionConfig is of kind %q, apiVersion %q", config.Kind(), config.APIVersion())
+	case config.Name() == "":
+		return mistake("what is rendered is marked with it", "functionConfig has no metadata.name")
+	}
+	return nil
+}
+
+// isSpec reports whether an item is a spec: one of ours, or a Score file.
+func (i item) isSpec() bool {
+	if strings.HasPrefix(i.object.APIVersion(), scorePrefix) {
+		return true
+	}
+	return i.object.APIVersion() == spec.APIVersion &&
+		(i.object.Kind() == spec.KindTransform || i.object.Kind() == spec.KindWorkload)
+}
+
+// add writes an item to the text. Its keys are sorted, which a position in the
+// text outlives because it is told by field.
+func (d *documents) add(i item) {
+	first := bytes.Count(d.text, []byte("\n")) + 1
+	d.text = append(append(d.text, "---\n"...), emit.YAML(without(i.object, isRun))...)
+	d.parts = append(d.parts, part{item: i, first: first, last: bytes.Count(d.text, []byte("\n"))})
+}
+
+// modules collects the names of the ConfigMaps that references in v lead to.
+// Only these are read, so that a mistake in one of others is none of ours.
+func modules(v any, into map[string]bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		if name, ok := v["ref"].(string); ok && v["type"] == string(spec.RefConfigMap) {
+			into[name] = true
+		}
+		for _, e := range v {
+			modules(e, into)
+		}
+	case []any:
+		for _, e := range v {
+			modules(e, into)
+		}
+	}
+}
+
+// settings are what annotations of functionConfig say; "" is nothing.
+type settings struct {
+	dialect, environment, kubeVersion string
+}
+
+// The annotations of functionConfig.
+const (
+	settingPrefix  = "ropewalk.dev/"
+	settingDialect = settingPrefix + "dialect"
+	settingEnv     = settingPrefix + "environment"
+	settingVersion = settingPrefix + "kube-version"
+)
+
+func settingNames() []string { return []string{settingDialect, settingEnv, settingVersion} }
+
+// settingsOf reads the annotations. One of ours that is not known is a mistake:
+// a dialect that is silently plain would be found in the cluster.
+func settingsOf(config object.Object) (settings, error) {
+	a := config.Annotations()
+	for _, key := range object.SortedKeys(a) {
+		if strings.HasPrefix(key, settingPrefix) && !slices.Contains(settingNames(), key) {
+			return settings{}, mistake(object.Suggest(key, settingNames()), "annotation %q is not known", key)
+		}
+	}
+	if d := a[settingDialect]; d != "" && !slices.Contains(spec.Engines(), d) {
+		return settings{}, object.Errors{{
+			Stage: object.StageSpec, Pos: object.Pos{File: stdin}, Hint: object.Suggest(d, spec.Engines()),
+			Path: object.Fields("metadata", "annotations", settingDialect).String(), Err: fmt.Errorf("dialect %q is not known", d),
+		}}
+	}
+	return settings{dialect: a[settingDialect], environment: a[settingEnv], kubeVersion: a[settingVersion]}, nil
+}
+
+// over fills what opts do not say.
+func (s settings) over(opts *host.Options) {
+	if opts.Context.Engine == "" && opts.Emit.Dialect == "" {
+		opts.Context.Engine, opts.Emit.Dialect = s.dialect, emit.Dialect(s.dialect)
+	}
+	if opts.Environment == "" {
+		opts.Environment = s.environment
+	}
+	if opts.Context.KubeVersion == "" {
+		opts.Context.KubeVersion = s.kubeVersion
+	}
+}
+
+// annotation is the annotation that the position of an option stands for; ""
+// where there is none.
+func (s settings) annotation(file string) string {
+	for _, o := range []struct{ option, value, name string }{
+		{"--dialect ", s.dialect, settingDialect}, {"--env ", s.environment, settingEnv},
+		{"--kube-version ", s.kubeVersion, settingVersion},
+	} {
+		if o.value != "" && file == o.option+o.value {
+			return o.name
+		}
+	}
+	return ""
+}

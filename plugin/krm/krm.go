@@ -1,0 +1,151 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package krm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// MaxList is how many bytes a ResourceList may have: 64 MiB.
+const MaxList = 64 << 20
+
+// Function is the render as a KRM function. It is safe for concurrent use.
+type Function struct {
+	// Host fetches the modules.
+	Host host.Host
+	// Options are what else to load and how to write; they win over the
+	// annotations of functionConfig. Args and Stdin are set here.
+	Options host.Options
+	// Evaluator evaluates modules.
+	Evaluator evaluate.Evaluator
+	// Schemas are those of [render.Renderer].
+	Schemas *check.Schemas
+	// Strict takes warnings as errors.
+	Strict bool
+	// Parallel is how many specs are evaluated at once; 1 where zero.
+	Parallel int
+	// Hint says what may help against an error that has no hint of its own; nil
+	// knows nothing.
+	Hint func(err error) string
+}
+
+// Output is what a run leaves to be written.
+type Output struct {
+	// List is the ResourceList to write, with results; nil where none was read.
+	List []byte
+	// Warnings are among the results of the list too.
+	Warnings object.Errors
+}
+
+// Run reads a ResourceList, renders what its functionConfig says, and gives the
+// list to write back.
+//
+// The error is an [object.Errors] with every mistake, each with the file of its
+// item in place of a position in the list; the list is there even then, with the
+// items as they were and the mistakes as results. It wraps that of ctx or in
+// where these fail.
+func (f Function) Run(ctx context.Context, in io.Reader) (Output, error) {
+	data, err := io.ReadAll(io.LimitReader(in, MaxList+1))
+	if err != nil {
+		return Output{}, err
+	}
+	l, err := parse(data)
+	if err != nil {
+		return Output{}, err
+	}
+	found := f.apply(ctx, l)
+	if ctx.Err() != nil {
+		return Output{}, ctx.Err()
+	}
+	return Output{List: l.write(), Warnings: found.Warnings()}, found.Err()
+}
+
+// apply renders, merges and leaves its results in the list. What it gives has
+// positions for people.
+func (f Function) apply(ctx context.Context, l *list) object.Errors {
+	docs, err := gather(l)
+	found := object.AsErrors(err, object.StageSpec)
+	if err == nil {
+		var objects []rendered
+		if objects, found = f.render(ctx, docs); found.Err() == nil {
+			kept, clashes := merge(l.items, objects, docs.owner)
+			if found = append(found, clashes...); found.Err() == nil {
+				l.items = kept
+			}
+		}
+	}
+	l.results = docs.results(found)
+	return docs.named(found)
+}
+
+// render renders the documents. Its mistakes and warnings have positions in
+// their text.
+func (f Function) render(ctx context.Context, docs documents) ([]rendered, object.Errors) {
+	opts := f.Options
+	opts.Args, opts.Stdin = []string{"-"}, bytes.NewReader(docs.text)
+	docs.settings.over(&opts)
+	loaded, err := f.Host.Load(ctx, opts)
+	if err != nil {
+		return nil, f.hinted(object.AsErrors(err, object.StageSpec))
+	}
+	if len(loaded.Request.Specs) == 0 {
+		return nil, object.AsErrors(mistake("put Transforms or Workloads among the items, or name files in spec.specs",
+			"the project has no spec"), object.StageSpec)
+	}
+	loaded.Request.Strict, loaded.Request.Parallel = f.Strict, f.Parallel
+	result, err := render.Renderer{Evaluator: f.Evaluator, Schemas: f.Schemas}.Render(ctx, loaded.Request)
+	if err != nil {
+		return nil, f.hinted(object.AsErrors(err, object.StageEvaluate))
+	}
+	found := append(result.Warnings, layers(result, loaded.Request.Emit.Dialect, f.Strict)...)
+	objects, err := decode(result.Files, docs)
+	return objects, append(found, object.AsErrors(err, object.StageEmit)...)
+}
+
+func (f Function) hinted(found object.Errors) object.Errors {
+	for _, e := range found {
+		if e.Hint == "" && f.Hint != nil {
+			e.Hint = f.Hint(e.Err)
+		}
+	}
+	return found
+}
+
+// layers warns that the order of the flux dialect is in its folders, which a
+// list does not have.
+func layers(result render.Result, dialect emit.Dialect, strict bool) object.Errors {
+	if dialect != emit.Flux || len(result.Layers) < 2 {
+		return nil
+	}
+	severity := object.SeverityWarning
+	if strict {
+		severity = object.SeverityError
+	}
+	return object.Errors{{
+		Stage: object.StageEmit, Severity: severity, Pos: object.Pos{File: stdin},
+		Err:  fmt.Errorf("the order of %d layers is lost: Flux orders Kustomizations, and a list has none", len(result.Layers)),
+		Hint: `"ropewalk build --dialect flux" keeps it`,
+	}}
+}
+
+// mistake is an error about functionConfig as a whole.
+func mistake(hint, format string, args ...any) error {
+	return object.Errors{{
+		Stage: object.StageSpec, Pos: object.Pos{File: stdin}, Hint: hint, Err: fmt.Errorf(format, args...),
+	}}
+}
+
+// errNoList says what standard input was expected to be.
+var errNoList = errors.New("expected a ResourceList of config.kubernetes.io/v1")

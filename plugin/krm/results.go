@@ -1,0 +1,244 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package krm
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// place is where a mistake is, in words of the list.
+type place struct {
+	item item
+	// field is the path of the field in the item, "" for the whole.
+	field string
+	// line is the line inside of the text of the field, such as that of an inline
+	// module; 0 for the whole.
+	line int
+	// value is the item as the position has it.
+	value object.Value
+}
+
+// String is the place for people.
+func (p place) String() string {
+	out := p.item.title()
+	if within := p.within(); within != "" {
+		out += ": " + within
+	}
+	return out
+}
+
+// within is the place inside the item.
+func (p place) within() string {
+	if p.line > 0 {
+		return p.field + " line " + strconv.Itoa(p.line)
+	}
+	return p.field
+}
+
+// results are mistakes and warnings as a list has them.
+func (d documents) results(found object.Errors) []any {
+	out := make([]any, 0, len(found))
+	for _, e := range found.Sorted() {
+		out = append(out, d.result(e))
+	}
+	return out
+}
+
+// result is one entry of results: a Result of the KRM functions specification.
+func (d documents) result(e *object.Error) map[string]any {
+	tags := map[string]any{"stage": string(e.Stage)}
+	if e.Node != "" {
+		tags["node"] = string(e.Node)
+	}
+	if e.Policy != "" {
+		tags["policy"] = e.Policy
+	}
+	out := map[string]any{"severity": e.Severity.String(), "tags": tags}
+	at, inside := d.place(e)
+	switch {
+	case inside:
+		if at.item.object != nil {
+			out["resourceRef"] = reference(at.item.object)
+		}
+		if at.field != "" {
+			out["field"] = map[string]any{"path": at.field}
+		}
+		if path, index := at.item.file(); path != "" {
+			file := map[string]any{"path": path}
+			if n, err := strconv.ParseInt(index, 10, 32); err == nil {
+				file["index"] = n
+			}
+			out["file"] = file
+		}
+	case e.Pos.IsValid() && !strings.HasPrefix(e.Pos.File, "--"):
+		out["file"] = map[string]any{"path": e.Pos.File}
+	}
+	out["message"] = d.message(e, at, inside)
+	return out
+}
+
+// reference names the document that a result is about.
+func reference(o object.Object) map[string]any {
+	out := map[string]any{"apiVersion": o.APIVersion(), "kind": o.Kind(), "name": o.Name()}
+	if o.Namespace() != "" {
+		out["namespace"] = o.Namespace()
+	}
+	return out
+}
+
+// message is the text of a result: what its other fields do not say.
+func (d documents) message(e *object.Error, at place, inside bool) string {
+	var b strings.Builder
+	switch {
+	case inside && at.line > 0:
+		fmt.Fprintf(&b, "line %d: ", at.line)
+	case !inside && e.Pos.IsValid():
+		b.WriteString(e.Pos.String() + ": ")
+	}
+	if e.Policy != "" {
+		b.WriteString("policy " + e.Policy + ": ")
+	}
+	if e.Node != "" {
+		b.WriteString(string(e.Node) + ": ")
+	}
+	if e.Path != "" && (!inside || e.Path != at.field) {
+		b.WriteString(e.Path + ": ")
+	}
+	if e.Err != nil {
+		b.WriteString(e.Err.Error())
+	}
+	if e.Hint != "" {
+		b.WriteString(" (" + e.Hint + ")")
+	}
+	for _, n := range d.notes(e) {
+		b.WriteString("; " + n.Pos.String() + ": " + n.Text)
+	}
+	return b.String()
+}
+
+// notes are the further places of a mistake, in words of the list. That the
+// mistake is about its own item needs no note.
+func (d documents) notes(e *object.Error) []object.Note {
+	var out []object.Note
+	for _, n := range e.Notes {
+		at, ok := d.find(n.Pos)
+		switch {
+		case ok && at.field == "":
+			continue
+		case ok:
+			n.Pos = object.Pos{File: at.String()}
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// named is found with the files of items in place of positions in the text.
+func (d documents) named(found object.Errors) object.Errors {
+	out := make(object.Errors, 0, len(found))
+	for _, e := range found.Sorted() {
+		n := *e
+		if at, ok := d.place(e); ok {
+			n.Pos = object.Pos{File: at.item.title()}
+			switch {
+			case e.Node == "" && (e.Path == "" || e.Path == at.field):
+				n.Path = at.within()
+			case e.Node == "":
+				n.Path = at.within() + ": " + e.Path
+			case at.field != "":
+				n.Pos.File = at.String()
+			}
+		}
+		n.Notes = d.notes(e)
+		out = append(out, &n)
+	}
+	return out
+}
+
+// place is the place of a mistake; false where it is in no item.
+func (d documents) place(e *object.Error) (place, bool) {
+	if name := d.settings.annotation(e.Pos.File); name != "" {
+		return place{item: d.config, field: object.Fields("metadata", "annotations", name).String()}, true
+	}
+	at, ok := d.find(e.Pos)
+	if !ok {
+		return place{}, false
+	}
+	// The path is nearer than what a position tells, but for that of a mistake in
+	// the text of a module, which leads from its root.
+	if e.Node == "" && e.Path != "" && at.line == 0 {
+		if _, found := at.value.Lookup(object.ParsePath(e.Path)); found > 0 || at.field == "" {
+			at.field = e.Path
+		}
+	}
+	return at, true
+}
+
+// find is the place of a position in the text.
+func (d documents) find(pos object.Pos) (place, bool) {
+	if pos.File != stdin {
+		return place{}, false
+	}
+	for i, p := range d.parts {
+		if pos.Line < p.first || pos.Line > p.last {
+			continue
+		}
+		out := place{item: p.item}
+		// The text is ours, so that it can be read.
+		docs, _ := spec.ParseManifests(spec.File{Name: stdin, Data: d.text}, MaxList)
+		if i < len(docs) {
+			out.value = docs[i].Value
+			out.field, out.line = field(docs[i], pos)
+		}
+		return out, true
+	}
+	return place{item: d.config}, true
+}
+
+// specPos is the place of a spec in the text; nowhere where a file holds it.
+func (d documents) specPos(name string) object.Pos {
+	for _, p := range d.parts {
+		if p.item.object.Name() == name && p.item.isSpec() {
+			return object.Pos{File: stdin, Line: p.first + 1, Column: 1}
+		}
+	}
+	return object.Pos{}
+}
+
+// field is the field of a document that a position is in, and the line of its
+// text where it has several.
+func field(doc spec.Manifest, pos object.Pos) (string, int) {
+	v, at := doc.Value, object.Path{}
+	for v.Pos != pos {
+		next, step, ok := below(v, pos)
+		if !ok {
+			break
+		}
+		v, at = next, at.Append(step)
+	}
+	if text, ok := doc.Blocks[v.Pos]; ok && pos.Line >= text.Pos.Line {
+		return at.String(), pos.Line - text.Pos.Line + 1
+	}
+	return at.String(), 0
+}
+
+// below is the last part of v that does not begin behind pos.
+func below(v object.Value, pos object.Pos) (next object.Value, step object.Step, ok bool) {
+	for _, m := range v.Members {
+		if m.Pos.Compare(pos) <= 0 {
+			next, step, ok = m.Value, object.Field(m.Name), true
+		}
+	}
+	for i, e := range v.Items {
+		if e.Pos.Compare(pos) <= 0 {
+			next, step, ok = e, object.Index(i), true
+		}
+	}
+	return next, step, ok
+}

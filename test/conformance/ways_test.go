@@ -1,0 +1,163 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/ropewalk/ropewalk/plugin/krm"
+)
+
+// way is one way to render a project.
+type way struct {
+	name string
+	// render gives the objects in their order, each as JSON with sorted keys.
+	render func(t *testing.T, command string, r request) []string
+	// lacks says why the way cannot render a request, "" where it can; nil is a
+	// way that lacks nothing.
+	lacks func(r request) string
+}
+
+// ways are all of them; the others are compared with the first.
+func ways() []way {
+	return []way{
+		{name: "command line", render: commandLine},
+		{name: "KRM function, specs as items", render: krmItems, lacks: nullsOfOneStream},
+		{name: "KRM function, specs as files", render: krmFiles},
+	}
+}
+
+// nullsOfOneStream knows the requests in which an environment takes a part of a
+// workload away by null: that is told from a null of the workload's own by the
+// file, and all items are one stream.
+func nullsOfOneStream(r request) string {
+	if filepath.Base(r.dir) == "workloads" && r.environment == "dev" {
+		return "a null of the environment takes away from workloads of other files only"
+	}
+	return ""
+}
+
+// install builds the command, or takes that of ROPEWALK_BIN.
+func install(t *testing.T) string {
+	t.Helper()
+	if binary := os.Getenv("ROPEWALK_BIN"); binary != "" {
+		return binary
+	}
+	binary := filepath.Join(t.TempDir(), "ropewalk")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/ropewalk/ropewalk/cmd/ropewalk").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return binary
+}
+
+// run runs the command in a folder and gives what it prints.
+func run(t *testing.T, dir, stdin, command string, args ...string) []byte {
+	t.Helper()
+	var out, diagnostics bytes.Buffer
+	c := exec.CommandContext(t.Context(), command, args...)
+	c.Dir, c.Stdin, c.Stdout, c.Stderr = dir, strings.NewReader(stdin), &out, &diagnostics
+	require.NoError(t, c.Run(), "%s", diagnostics.String())
+	return out.Bytes()
+}
+
+// commandLine is `ropewalk render`.
+func commandLine(t *testing.T, command string, r request) []string {
+	args := []string{"render", "--format", "json", "--dialect", r.dialect}
+	if r.environment != "" {
+		args = append(args, "--env", r.environment)
+	}
+	var list struct{ Items []map[string]any }
+	require.NoError(t, json.Unmarshal(run(t, r.dir, "", command, args...), &list))
+	return texts(t, list.Items)
+}
+
+// krmItems is `ropewalk plugin krm` with the project as functionConfig and its
+// specs as items.
+func krmItems(t *testing.T, command string, r request) []string {
+	project, specs, _ := documents(t, r.dir)
+	return krmFunction(t, command, r, project, specs)
+}
+
+// krmFiles is the same with a project that names the files of its specs.
+func krmFiles(t *testing.T, command string, r request) []string {
+	project, _, files := documents(t, r.dir)
+	project["spec"].(map[string]any)["specs"] = files
+	return krmFunction(t, command, r, project, nil)
+}
+
+func krmFunction(t *testing.T, command string, r request, project map[string]any, items []map[string]any) []string {
+	t.Helper()
+	annotations := map[string]any{"ropewalk.dev/dialect": r.dialect}
+	if r.environment != "" {
+		annotations["ropewalk.dev/environment"] = r.environment
+	}
+	project["metadata"].(map[string]any)["annotations"] = annotations
+	in, err := json.Marshal(map[string]any{
+		"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items, "functionConfig": project,
+	})
+	require.NoError(t, err)
+	var list struct{ Items []map[string]any }
+	require.NoError(t, yaml.Unmarshal(run(t, r.dir, string(in), command, "plugin", "krm"), &list))
+	require.Equal(t, texts(t, items), texts(t, list.Items[:len(items)]), "the specs pass through")
+	made := list.Items[len(items):]
+	for _, o := range made {
+		meta := o["metadata"].(map[string]any)
+		a := meta["annotations"].(map[string]any)
+		for _, own := range []string{krm.RenderedBy, krm.PathAnnotation} {
+			require.Contains(t, a, own)
+			delete(a, own)
+		}
+		if len(a) == 0 {
+			delete(meta, "annotations")
+		}
+	}
+	return texts(t, made)
+}
+
+// documents are the project of a folder, its specs, and their files.
+func documents(t *testing.T, dir string) (project map[string]any, specs []map[string]any, files []string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	require.NoError(t, err)
+	slices.Sort(all)
+	for _, file := range all {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		decoder := yaml.NewDecoder(bytes.NewReader(data))
+		var doc map[string]any
+		for decoder.Decode(&doc) == nil {
+			if doc["kind"] == "Project" {
+				project = doc
+			} else {
+				specs = append(specs, doc)
+				files = append(files, filepath.Base(file))
+			}
+			doc = nil
+		}
+	}
+	require.NotNil(t, project)
+	require.NotEmpty(t, specs)
+	return project, specs, files
+}
+
+// texts are objects as JSON with sorted keys, and with numbers as JSON has them.
+func texts(t *testing.T, objects []map[string]any) []string {
+	t.Helper()
+	out := make([]string, len(objects))
+	for i, o := range objects {
+		data, err := json.Marshal(o)
+		require.NoError(t, err)
+		out[i] = string(data)
+	}
+	return out
+}
