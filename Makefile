@@ -25,7 +25,7 @@ build: $(BIN)/ropewalk ## Build the command into .bin.
 
 $(BIN)/ropewalk: $(SOURCES)
 	@mkdir -p $(BIN)
-	$(GO) build -trimpath -buildvcs=auto -ldflags '$(LDFLAGS)' -o $@ ./cmd/ropewalk
+	$(GO) build -trimpath -buildvcs=auto -tags grpcnotrace -ldflags '$(LDFLAGS)' -o $@ ./cmd/ropewalk
 
 .PHONY: run
 run: build ## Render the example shop into out/shop and an image layout, and print its waves.

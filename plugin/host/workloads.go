@@ -134,7 +134,7 @@ func withMember(v object.Value, name string, value object.Value) object.Value {
 
 // workload decodes one workload and reads the files that it names.
 func (l *loading) workload(doc spec.Workload, value object.Value) (workload.Source, bool) {
-	decoded, errs := score.Decode(score.Document{Value: value, Blocks: doc.Blocks, Score: doc.Score})
+	decoded, errs := score.Decode(score.Document{Value: value, Blocks: doc.Blocks, Last: doc.Last, Score: doc.Score})
 	l.errs = append(l.errs, errs...)
 	if doc.Name == "" || doc.Unsure || l.overlays.lost || errs.Err() != nil && decoded.Name.Value != doc.Name {
 		return workload.Source{}, false

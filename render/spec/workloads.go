@@ -23,6 +23,9 @@ type Workload struct {
 	Value object.Value
 	// Blocks tells for each block scalar, by its position, where its text is.
 	Blocks map[object.Pos]Block
+	// Last is the last line on which a part of the document begins, so that a
+	// part that another document of the same file laid over it can be told.
+	Last int
 	// Unsure says that a mistake in the document may hide part of it.
 	Unsure bool
 }
@@ -33,13 +36,25 @@ func (p *parsing) workload(doc document, score bool) {
 	name, ok := meta.Get("name")
 	w := Workload{
 		Name: textOf(meta, "name"), Pos: doc.value.Pos, NamePos: doc.value.Pos, Score: score,
-		Value: doc.value, Blocks: doc.blocks, Unsure: len(doc.errs) > 0,
+		Value: doc.value, Blocks: doc.blocks, Last: lastLine(doc.value), Unsure: len(doc.errs) > 0,
 	}
 	if ok {
 		w.NamePos = name.Pos
 	}
 	p.out.Incomplete = p.out.Incomplete || w.Name == ""
 	p.out.Workloads = append(p.out.Workloads, w)
+}
+
+// lastLine is the last line on which a part of v begins.
+func lastLine(v object.Value) int {
+	last := v.Pos.Line
+	for _, m := range v.Members {
+		last = max(last, m.Pos.Line, lastLine(m.Value))
+	}
+	for _, i := range v.Items {
+		last = max(last, lastLine(i))
+	}
+	return last
 }
 
 // InputPath leads to what environments and options overlay: the whole document

@@ -33,19 +33,9 @@ type way struct {
 func ways() []way {
 	return []way{
 		{name: "command line", render: commandLine},
-		{name: "KRM function, specs as items", render: krmItems, lacks: nullsOfOneStream},
+		{name: "KRM function, specs as items", render: krmItems},
 		{name: "KRM function, specs as files", render: krmFiles},
 	}
-}
-
-// nullsOfOneStream knows the requests in which an environment takes a part of a
-// workload away by null: that is told from a null of the workload's own by the
-// file, and all items are one stream.
-func nullsOfOneStream(r request) string {
-	if filepath.Base(r.dir) == "workloads" && r.environment == "dev" {
-		return "a null of the environment takes away from workloads of other files only"
-	}
-	return ""
 }
 
 // install builds the command, or takes that of ROPEWALK_BIN.

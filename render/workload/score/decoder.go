@@ -143,7 +143,10 @@ func (p part) entries() []entry {
 }
 
 // overlaid reports whether v was laid over the document from elsewhere.
-func (d *decoder) overlaid(v object.Value) bool { return v.Pos.File != d.doc.Value.Pos.File }
+func (d *decoder) overlaid(v object.Value) bool {
+	own := d.doc.Value.Pos
+	return v.Pos.File != own.File || v.Pos.Line < own.Line || d.doc.Last > 0 && v.Pos.Line > d.doc.Last
+}
 
 // items are the items of a list.
 func (p part) items() []part {

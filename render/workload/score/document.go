@@ -23,6 +23,9 @@ type Document struct {
 	Value object.Value
 	// Blocks tells for each block scalar, by its position, where its text is.
 	Blocks map[object.Pos]spec.Block
+	// Last is the last line of the document, 0 where it is not known: what stands
+	// on another was laid over it.
+	Last int
 	// Score says that it is a Score file.
 	Score bool
 }

@@ -267,6 +267,27 @@ func TestNullOfAnotherFileTakesAway(t *testing.T) {
 	require.Empty(t, w.Containers[0].Command)
 }
 
+// A project and its workloads may be one stream.
+func TestNullOfAnotherDocumentOfTheFileTakesAway(t *testing.T) {
+	variables := "    variables: {A: x, B: y}\n"
+	stream := "x:\n  containers: {web: {variables: {A: null}}}\n---\n" + head + variables + "---\ny:\n  containers: {web: {variables: {B: null}}}\n"
+	docs, err := spec.Parse([]spec.File{{Name: "s.yaml", Data: []byte(stream)}})
+	require.NoError(t, err)
+	w := docs.Workloads[0]
+	null := func(name string, line int) object.Value {
+		at := object.Pos{File: "s.yaml", Line: line, Column: 36}
+		v := object.Value{Kind: object.KindNull, Pos: at}
+		for _, field := range []string{name, "variables", "web", "containers"} {
+			v = object.Value{Kind: object.KindMap, Pos: at, Members: []object.Member{{Name: field, Pos: at, Value: v}}}
+		}
+		return v
+	}
+	value := w.Value.Merge(null("A", 2)).Merge(null("B", w.Last+3))
+	got, errs := score.Decode(score.Document{Value: value, Last: w.Last, Score: true})
+	require.Empty(t, said(errs))
+	require.Empty(t, got.Containers[0].Variables)
+}
+
 func ExampleDecode() {
 	docs, err := spec.Parse([]spec.File{{Name: "score.yaml", Data: []byte(`apiVersion: score.dev/v1b1
 metadata: {name: api}
