@@ -50,14 +50,16 @@ type sentinel struct{ _ *sentinel }
 func watch(s *sentinel) {
 	runtime.SetFinalizer(s, func(s *sentinel) {
 		live := liveHeap()
+		if live < mediumHeap {
+			watch(s)
+			return
+		}
+		debug.SetMemoryLimit(math.MaxInt64)
 		if live >= largeHeap {
 			debug.SetGCPercent(largePercent)
 			return
 		}
-		if live >= mediumHeap {
-			debug.SetGCPercent(mediumPercent)
-			debug.SetMemoryLimit(math.MaxInt64)
-		}
+		debug.SetGCPercent(mediumPercent)
 		watch(s)
 	})
 }
