@@ -21,9 +21,9 @@ import (
 // of one at 400 percent alone.
 const (
 	smallPercent  = 400
-	smallLimit    = 112 << 20
+	smallLimit    = 100 << 20
 	mediumHeap    = 32 << 20
-	mediumPercent = 120
+	mediumPercent = 105
 	largeHeap     = 80 << 20
 	largePercent  = 100
 )
