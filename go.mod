@@ -3,6 +3,7 @@ module github.com/ropewalk/ropewalk
 go 1.26.0
 
 require (
+	connectrpc.com/connect v1.21.1
 	cuelabs.dev/go/oci/ociregistry v0.0.0-20260601085548-328ff8e2c943
 	cuelang.org/go v0.17.1
 	deps.dev/util/semver v0.0.0-20260727054525-2946ae4a6141
@@ -35,7 +36,6 @@ require (
 
 require (
 	cel.dev/expr v0.25.1 // indirect
-	connectrpc.com/connect v1.21.1 // indirect
 	dario.cat/mergo v1.0.0 // indirect
 	github.com/Microsoft/go-winio v0.6.2 // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.0 // indirect

@@ -5,13 +5,12 @@ package argocd
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/status"
+	"connectrpc.com/connect"
 
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
 	"github.com/ropewalk/ropewalk/source"
@@ -19,6 +18,12 @@ import (
 
 // asking is how long the repo-server may take to say credentials.
 const asking = 5 * time.Second
+
+// maxCredentials is how many bytes user and password may have, as they are sent.
+const maxCredentials = 1 << 20
+
+// procedureCredentials is what a repo-server is asked.
+const procedureCredentials = "/askpass.AskPassService/GetCredentials"
 
 // AskPass is the socket of the repo-server that tells the credentials of the
 // source that is being rendered, of Git and of OCI alike:
@@ -37,20 +42,33 @@ func (a AskPass) Credentials(ctx context.Context, nonce string) (user, password 
 	wire.Register()
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
-	conn, err := grpc.NewClient("unix:"+string(a), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	transport := a.transport()
+	defer transport.CloseIdleConnections()
+	// The host is a name for the socket, and is not looked up.
+	client := connect.NewClient[wire.CredentialsRequest, wire.Credentials](&http.Client{Transport: transport},
+		"http://localhost"+procedureCredentials, connect.WithGRPC(), connect.WithReadMaxBytes(maxCredentials),
+		connect.WithAcceptCompression("gzip", nil, nil))
+	got, err := client.CallUnary(ctx, connect.NewRequest(&wire.CredentialsRequest{Nonce: nonce}))
 	if err != nil {
 		return "", "", a.fail(err)
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	got, err := wire.NewAskPassServiceClient(conn).GetCredentials(ctx, &wire.CredentialsRequest{Nonce: nonce})
-	if err != nil {
-		return "", "", a.fail(err)
+	return got.Msg.GetUsername(), got.Msg.GetPassword(), nil
+}
+
+// transport speaks HTTP/2 without TLS, on the socket only.
+func (a AskPass) transport() *http.Transport {
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Transport{
+		Protocols: &protocols,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", string(a))
+		},
 	}
-	return got.GetUsername(), got.GetPassword(), nil
 }
 
 // fail says which kind of error it was: the text of the other side may hold what
 // was sent.
 func (a AskPass) fail(err error) error {
-	return source.Refuse(source.ErrUnavailable, fmt.Sprintf("the credentials of the source cannot be had at %q: %s", string(a), status.Code(err)))
+	return source.Refuse(source.ErrUnavailable, fmt.Sprintf("the credentials of the source cannot be had at %q: %s", string(a), codeName(connect.CodeOf(err))))
 }

@@ -19,12 +19,8 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// repoServer tells credentials as a repo-server does.
-type repoServer struct {
-	wire.UnimplementedAskPassServiceServer
-}
-
-func (repoServer) GetCredentials(_ context.Context, r *wire.CredentialsRequest) (*wire.Credentials, error) {
+// tell tells credentials as a repo-server does.
+func tell(_ context.Context, r *wire.CredentialsRequest) (*wire.Credentials, error) {
 	if r.GetNonce() != "known" {
 		return nil, status.Error(codes.Unknown, "unknown nonce "+r.GetNonce())
 	}
@@ -38,7 +34,7 @@ func startRepoServer(t *testing.T) (server *grpc.Server, name string) {
 	listener, err := net.Listen("unix", name)
 	require.NoError(t, err)
 	server = grpc.NewServer()
-	wire.RegisterAskPassServiceServer(server, repoServer{})
+	registerAskPass(server, tell)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(server.Stop)
 	return server, name
@@ -51,7 +47,7 @@ func TestARequestBringsTheCredentialsOfItsSource(t *testing.T) {
 	var got []*Source
 	opts.Connect = func(c Connection) (host.Host, error) {
 		got = append(got, c.Source)
-		return connect(c)
+		return offline(c)
 	}
 	_, socket := start(t, opts)
 	config, err := dial(t, socket).CheckPluginConfiguration(t.Context(), &wire.Empty{})

@@ -62,15 +62,17 @@ type call struct {
 }
 
 // dial connects as a repo-server does: once for each request, with its keepalive.
-func dial(t testing.TB, socket string) wire.ConfigManagementPluginServiceClient {
+func dial(t testing.TB, socket string, opts ...grpc.DialOption) pluginClient {
 	t.Helper()
 	wire.Register()
-	conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
+	conn, err := grpc.NewClient("unix://"+socket, append([]grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 20 * time.Second}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(100<<20)))
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(100 << 20)),
+	}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	return wire.NewConfigManagementPluginServiceClient(conn)
+	return pluginClient{conn}
 }
 
 // generate is the sequence of calls of a repo-server for one render.
@@ -137,8 +139,8 @@ func ignoreEnd(err error) error {
 	return err
 }
 
-// connect fetches as the command does, without servers.
-func connect(c Connection) (host.Host, error) {
+// offline fetches as the command does, without servers.
+func offline(c Connection) (host.Host, error) {
 	return fetch.Options{Lock: c.Lock, Mode: c.Mode, Scope: c.Scope}.
 		Connect(host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}), nil
 }
@@ -147,7 +149,7 @@ func connect(c Connection) (host.Host, error) {
 func options(t testing.TB) Options {
 	t.Helper()
 	return Options{
-		Dir: socketDir(t), Temporary: t.TempDir(), Connect: connect, AllowUnlocked: true, HealthConfigured: true, Version: "test",
+		Dir: socketDir(t), Temporary: t.TempDir(), Connect: offline, AllowUnlocked: true, HealthConfigured: true, Version: "test",
 		Renderer: render.Renderer{Evaluator: evaluate.Remember(
 			evaluate.NewInProcess(evaluate.Options{Schemas: schemas()}), 32<<20)},
 		Stores: []rendercache.Store{rendercache.Memory{Entries: cache.NewMemory[[]byte](32 << 20)}},

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	"connectrpc.com/connect"
 
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/turn"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
@@ -42,30 +41,42 @@ func answer(err error) error {
 	if err == nil {
 		return nil
 	}
-	// What a client of this server has sent is an answer already.
-	if _, ok := status.FromError(err); ok {
-		return err
+	// What is wrong with a stream has a code already.
+	if given := (*connect.Error)(nil); errors.As(err, &given) {
+		return connect.NewError(given.Code(), errors.New(text(err)))
 	}
-	return status.Error(code(err), text(err))
+	return connect.NewError(code(err), errors.New(text(err)))
 }
 
 // code says what kind of error it is.
-func code(err error) codes.Code {
+func code(err error) connect.Code {
 	switch {
 	case err == nil:
-		return codes.OK
+		return 0
 	case isTransient(err), errors.Is(err, unpack.ErrChecksum):
-		return codes.Unavailable
+		return connect.CodeUnavailable
 	case isLimit(err):
-		return codes.ResourceExhausted
+		return connect.CodeResourceExhausted
 	case errors.Is(err, context.DeadlineExceeded):
-		return codes.DeadlineExceeded
+		return connect.CodeDeadlineExceeded
 	case errors.Is(err, context.Canceled):
-		return codes.Canceled
+		return connect.CodeCanceled
 	case errors.Is(err, errPanic):
-		return codes.Internal
+		return connect.CodeInternal
 	}
-	return codes.InvalidArgument
+	return connect.CodeInvalidArgument
+}
+
+// codeName is a code as gRPC writes it: InvalidArgument.
+func codeName(c connect.Code) string {
+	if c == 0 {
+		return "OK"
+	}
+	var b strings.Builder
+	for word := range strings.SplitSeq(c.String(), "_") {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
 }
 
 func isLimit(err error) bool {

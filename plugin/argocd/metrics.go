@@ -13,13 +13,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc/status"
+	"connectrpc.com/connect"
 
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
 )
 
 // Methods, as metrics name them.
 const (
+	methodCheck    = "CheckPluginConfiguration"
 	methodGenerate = "GenerateManifest"
 	methodMatch    = "MatchRepository"
 	methodAnnounce = "GetParametersAnnouncement"
@@ -57,7 +58,11 @@ func newMetrics() *metrics {
 func (m *metrics) done(method string, err error, took time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.requests[[2]string{method, status.Code(err).String()}]++
+	outcome := connect.Code(0)
+	if err != nil {
+		outcome = connect.CodeOf(err)
+	}
+	m.requests[[2]string{method, codeName(outcome)}]++
 	h := m.seconds[method]
 	if h == nil {
 		h = &histogram{buckets: make([]int64, len(bounds()))}

@@ -14,8 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
+	"connectrpc.com/connect"
 
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/turn"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
@@ -119,7 +118,6 @@ func (o Options) withDefaults() Options {
 
 // Server answers repo-servers. It is safe for concurrent use.
 type Server struct {
-	wire.UnimplementedConfigManagementPluginServiceServer
 	opts Options
 	// intake bounds the archives that are unpacked or kept, renders what is
 	// rendered.
@@ -140,43 +138,6 @@ func New(opts Options) *Server {
 	}
 }
 
-// CheckPluginConfiguration says how the repo-server is to ask: without discovery.
-func (s *Server) CheckPluginConfiguration(context.Context, *wire.Empty) (*wire.PluginConfiguration, error) {
-	return &wire.PluginConfiguration{ProvideGitCreds: s.opts.AskPass != ""}, nil
-}
-
-// MatchRepository wants nothing: users name the plugin.
-func (s *Server) MatchRepository(stream grpc.ClientStreamingServer[wire.Part, wire.Match]) error {
-	return s.measured(stream.Context(), methodMatch, func(ctx context.Context) error {
-		// The repo-server takes an answer in the middle of its stream for an error.
-		if err := drain(ctx, stream); err != nil {
-			return err
-		}
-		return stream.SendAndClose(&wire.Match{})
-	})
-}
-
-// GetParametersAnnouncement lists the parameters of an application.
-func (s *Server) GetParametersAnnouncement(stream grpc.ClientStreamingServer[wire.Part, wire.Announcement]) error {
-	return s.measured(stream.Context(), methodAnnounce, func(ctx context.Context) error {
-		if err := drain(ctx, stream); err != nil {
-			return err
-		}
-		return stream.SendAndClose(&wire.Announcement{Parameters: announced()})
-	})
-}
-
-// GenerateManifest renders an application.
-func (s *Server) GenerateManifest(stream grpc.ClientStreamingServer[wire.Part, wire.Manifests]) error {
-	return s.measured(stream.Context(), methodGenerate, func(ctx context.Context) error {
-		out, err := s.generate(ctx, stream)
-		if err != nil {
-			return err
-		}
-		return stream.SendAndClose(&wire.Manifests{Manifests: out})
-	})
-}
-
 // measured runs the work of a request inside of its deadline, counts it, and makes
 // its error an answer.
 func (s *Server) measured(ctx context.Context, method string, work func(ctx context.Context) error) error {
@@ -192,7 +153,7 @@ func (s *Server) measured(ctx context.Context, method string, work func(ctx cont
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := s.protected(func() error { return work(ctx) })
-	if code(err) == codes.DeadlineExceeded {
+	if code(err) == connect.CodeDeadlineExceeded {
 		err = fmt.Errorf("no result within %s, with %d requests before it: %w", limit.Round(time.Millisecond), s.waiting(), err)
 	}
 	err = answer(err)
@@ -222,7 +183,7 @@ func (s *Server) protected(work func() error) (err error) {
 
 // generate is the manifests that a stream asks for.
 func (s *Server) generate(ctx context.Context, stream receiver) ([]string, error) {
-	first, err := stream.Recv()
+	first, err := within(ctx, s, stream.Recv, func(*wire.Part) {})
 	if err != nil {
 		return nil, broken(err)
 	}
@@ -270,38 +231,47 @@ func (s *Server) generate(ctx context.Context, stream receiver) ([]string, error
 	return out, nil
 }
 
-// unpack reads the archive of a stream. Where the deadline passes first, the end
-// of the request ends the reading.
+// unpack reads the archive of a stream.
 func (s *Server) unpack(ctx context.Context, r request, stream receiver) (*unpack.Tree, error) {
-	type result struct {
-		tree *unpack.Tree
-		err  error
+	tree, err := within(ctx, s, func() (*unpack.Tree, error) {
+		return unpack.Read(ctx, &chunks{from: stream}, unpack.Options{
+			Checksum: r.Checksum, App: r.Path, Dir: s.opts.Temporary, Limits: s.opts.Archive,
+		})
+	}, func(t *unpack.Tree) { _ = t.Close() })
+	if err == nil {
+		s.metrics.unpacked(tree.Stats())
 	}
-	read := make(chan result, 1)
+	return tree, err
+}
+
+// within reads from a stream until ctx ends: the stream itself knows no deadline.
+// What goes on after that ends with the request, and late is told what it made.
+func within[T any](ctx context.Context, s *Server, read func() (T, error), late func(T)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
 	go func() {
 		var out result
 		out.err = s.protected(func() (err error) {
-			out.tree, err = unpack.Read(ctx, &chunks{from: stream}, unpack.Options{
-				Checksum: r.Checksum, App: r.Path, Dir: s.opts.Temporary, Limits: s.opts.Archive,
-			})
+			out.value, err = read()
 			return err
 		})
-		read <- out
+		done <- out
 	}()
 	select {
-	case out := <-read:
-		if out.err == nil {
-			s.metrics.unpacked(out.tree.Stats())
-		}
-		return out.tree, out.err
+	case out := <-done:
+		return out.value, out.err
 	case <-ctx.Done():
 	}
 	go func() {
-		if out := <-read; out.err == nil {
-			_ = out.tree.Close()
+		if out := <-done; out.err == nil {
+			late(out.value)
 		}
 	}()
-	return nil, ctx.Err()
+	var none T
+	return none, ctx.Err()
 }
 
 // receiver is the messages of a stream.
@@ -332,16 +302,18 @@ func (c *chunks) Read(p []byte) (int, error) {
 }
 
 // drain reads a stream of which nothing is needed.
-func drain(ctx context.Context, stream receiver) error {
-	for ctx.Err() == nil {
-		if _, err := stream.Recv(); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
+func (s *Server) drain(ctx context.Context, stream receiver) error {
+	_, err := within(ctx, s, func() (struct{}, error) {
+		for {
+			if _, err := stream.Recv(); err != nil {
+				if errors.Is(err, io.EOF) {
+					err = nil
+				}
+				return struct{}{}, err
 			}
-			return err
 		}
-	}
-	return ctx.Err()
+	}, func(struct{}) {})
+	return err
 }
 
 // broken is what is wrong with a stream that ended before it began.

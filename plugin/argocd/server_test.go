@@ -68,7 +68,7 @@ spec:
 // onDisk is what the command line renders.
 func onDisk(t *testing.T, dir string, opts host.Options) []string {
 	t.Helper()
-	h, err := connect(Connection{})
+	h, err := offline(Connection{})
 	require.NoError(t, err)
 	opts.Args, opts.Root = []string{dir}, examples
 	opts.Emit = emit.Options{Dialect: emit.ArgoCD, HealthConfigured: true}
@@ -247,7 +247,7 @@ func TestReferencesMustBeLocked(t *testing.T) {
 	opts := options(t)
 	opts.AllowUnlocked = false
 	opts.Connect = func(c Connection) (host.Host, error) {
-		h, err := connect(c)
+		h, err := offline(c)
 		if c.Mode == 0 { // Prefer: what is pinned by itself comes through here.
 			h.Fetchers[source.TypeOCI] = source.FetcherFunc(func(_ context.Context, ref source.Ref) (source.Tree, error) {
 				return source.Tree{}, source.Refuse(source.ErrAbsent, ref.Ref+": asked for")
@@ -315,7 +315,7 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 	var asked atomic.Int64
 	opts := options(t)
 	opts.Connect = func(c Connection) (host.Host, error) {
-		h, err := connect(c)
+		h, err := offline(c)
 		h.Fetchers[source.TypeOCI] = source.FetcherFunc(func(ctx context.Context, _ source.Ref) (source.Tree, error) {
 			if asked.Add(1) < 3 {
 				return source.Tree{}, source.Refuse(source.ErrUnavailable, "the registry is down")

@@ -8,25 +8,26 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/keepalive"
-
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
 )
 
-// The repo-server pings every 20 seconds, and other clients may do so sooner: a
-// server that finds that too often ends the connection in the middle of a render.
-const leastPing = 5 * time.Second
-
-// maxMessage is how large a message of a client may be: chunks have a kilobyte, or
-// what ARGOCD_CMP_CHUNK_SIZE says.
-const maxMessage = 16 << 20
+// Limits of a connection. Clients may ping it as often as they like: the
+// repo-server does so every 20 seconds, in the middle of a render too.
+const (
+	// greeting is how long a client may take to say that it speaks HTTP/2.
+	greeting = 10 * time.Second
+	// idle is how long a connection without requests is kept.
+	idle = 5 * time.Minute
+	// maxStreams is how many requests one connection may have at once. The
+	// repo-server dials for each request; what is left of it waits in the client.
+	maxStreams = 1000
+)
 
 // Serve answers on the socket until ctx ends, and then lets requests go on for the
 // time of Options.Drain. It returns nil where that went well. Errors are ErrRunning
@@ -52,17 +53,12 @@ func (s *Server) Serve(ctx context.Context) error {
 	if unix, ok := listener.(*net.UnixListener); ok {
 		unix.SetUnlinkOnClose(false) // By then it has another name.
 	}
-	server := grpc.NewServer(
-		grpc.MaxRecvMsgSize(maxMessage), grpc.ConnectionTimeout(10*time.Second),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPing, PermitWithoutStream: true}),
-	)
-	wire.RegisterConfigManagementPluginServiceServer(server, s)
+	server := s.server()
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	mine, err := publish(hidden, name)
 	if err != nil {
-		server.Stop()
-		return errors.Join(err, os.Remove(hidden))
+		return errors.Join(err, server.Close(), os.Remove(hidden))
 	}
 	s.socket.Store(&name)
 	s.state.Store(serving)
@@ -73,7 +69,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	// Who dials from now on learns at once that nobody is here.
 	withdraw(name, mine)
-	s.drain(server)
+	s.end(server)
 	return err
 }
 
@@ -115,16 +111,30 @@ func withdraw(name string, mine fs.FileInfo) {
 	}
 }
 
-// drain lets requests go on for a while.
-func (s *Server) drain(server *grpc.Server) {
-	done := make(chan struct{})
-	go func() {
-		server.GracefulStop()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-time.After(s.opts.Drain):
-		server.Stop()
+// server is HTTP/2 without TLS and nothing else, which is what gRPC speaks on a
+// socket.
+func (s *Server) server() *http.Server {
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{
+		Handler: s.procedures(), Protocols: &protocols, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		ReadHeaderTimeout: greeting, IdleTimeout: idle, ErrorLog: log.New(reports(s.opts.Report), "", 0),
+	}
+}
+
+// reports is the log of an HTTP server, told line by line.
+type reports func(error)
+
+func (r reports) Write(line []byte) (int, error) {
+	r(errors.New(strings.TrimSpace(string(line))))
+	return len(line), nil
+}
+
+// end lets requests go on for a while, and then ends them.
+func (s *Server) end(server *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Drain)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		_ = server.Close()
 	}
 }

@@ -31,7 +31,7 @@ func rules() []rule {
 		rule{in: []string{"artifact"}, deny: []string{"source", "render"}, reason: "source, render and artifact meet as fs.FS and digests"},
 		rule{
 			in: roots, reason: "engines, servers and the command line are adapters of the core",
-			deny: []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go", "google.golang.org/grpc", "github.com/spf13/cobra"},
+			deny: []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go", "google.golang.org/grpc", "connectrpc.com/connect", "github.com/spf13/cobra"},
 		},
 		rule{
 			in: []string{""}, except: []string{"render/evaluate", "test"}, deny: []string{"cuelang.org/go/cue"},

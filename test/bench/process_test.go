@@ -43,9 +43,9 @@ func copied(b *testing.B, name string) string {
 	defer func() { _ = from.Close() }()
 	out, err := os.OpenFile(filepath.Join(b.TempDir(), filepath.Base(name)), os.O_CREATE|os.O_WRONLY, 0o700)
 	require.NoError(b, err)
-	// Not as a whole through memory: the peak of a process counts that of its parent
-	// at the start.
-	_, err = io.Copy(out, from)
+	// In large pieces, as an installer writes it, and not as a whole through memory:
+	// the peak of a process counts that of its parent at the start.
+	_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{from}, make([]byte, 8<<20))
 	require.NoError(b, err)
 	require.NoError(b, out.Close())
 	return out.Name()

@@ -1,8 +1,8 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command protogen makes Go code of the .proto files in a folder, beside them,
-// by the generators that this module pins; protoc is not needed.
+// Command protogen makes Go code of the messages in the .proto files of a folder,
+// beside them, by the generator that this module pins; protoc is not needed.
 //
 // What it makes registers nothing before main: the init function of each file
 // is taken out, and a file of the package calls what it called when the first
@@ -68,14 +68,12 @@ func run(ctx context.Context, args []string) error {
 		}
 		req.ProtoFile = append(req.ProtoFile, file)
 	}
-	return errors.Join(
-		generate(ctx, "protoc-gen-go", args[0], req),
-		generate(ctx, "protoc-gen-go-grpc", args[0], req),
-	)
+	return generate(ctx, args[0], req)
 }
 
-// generate has one generator of the tools write its files into dir.
-func generate(ctx context.Context, name, dir string, req *pluginpb.CodeGeneratorRequest) error {
+// generate has the generator of the tools write its files into dir.
+func generate(ctx context.Context, dir string, req *pluginpb.CodeGeneratorRequest) error {
+	const name = "protoc-gen-go"
 	in, err := proto.Marshal(req)
 	if err != nil {
 		return err
