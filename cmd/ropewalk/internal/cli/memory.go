@@ -16,9 +16,9 @@ import (
 // the first collection would pay, so the heap may grow further between two of
 // them than Go's default of 100 percent allows. That would cost a large run too
 // much memory, and a soft limit alone would make it collect without end: so
-// the larger the live heap is, the less it may grow. A render of 10,000 objects
-// then takes half the CPU time of one under the limit alone, and half the memory
-// of one at 400 percent alone.
+// the larger the live heap is, the less it may grow. A render of 1,000 workloads,
+// 5,000 objects, then takes 1.1 to 1.5 s of CPU time and 131 MiB; at 400 percent
+// alone 1.0 to 1.4 s and 230 MiB, under a limit of 64 MiB alone 1.6 s.
 const (
 	smallPercent  = 400
 	smallLimit    = 100 << 20
