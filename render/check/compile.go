@@ -8,14 +8,12 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/ropewalk/ropewalk/render/check/internal/crd"
 	"github.com/ropewalk/ropewalk/render/check/internal/rule"
 	"github.com/ropewalk/ropewalk/render/check/internal/shape"
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -54,19 +52,11 @@ func structuralSchema(v *definitionVersion) (*structural.Structural, error) {
 	if len(v.Schema.OpenAPIV3Schema) == 0 {
 		return nil, fmt.Errorf("version %s has no schema", v.Name)
 	}
-	typed, err := typedSchema(v.Schema.OpenAPIV3Schema)
+	s, err := structural.Read(v.Schema.OpenAPIV3Schema)
 	if err != nil {
 		return nil, err
 	}
-	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(typed, internal, nil); err != nil {
-		return nil, err
-	}
-	s, err := structural.NewStructural(internal)
-	if err != nil {
-		return nil, err
-	}
-	problems := append(structural.ValidateStructural(nil, s), unknownTypes(nil, s)...)
+	problems := append(structural.Faults(nil, s), unknownTypes(nil, s)...)
 	if len(problems) > 0 {
 		return nil, compileErrors(problems)
 	}

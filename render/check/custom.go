@@ -8,13 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/ropewalk/ropewalk/render/check/internal/rule"
 	"github.com/ropewalk/ropewalk/render/check/internal/shape"
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -36,14 +34,13 @@ func (c *Checker) custom(a *at, d *definition) {
 	// The metadata has the same form in every kind.
 	a.w.value(a.field("metadata"), &schema{Ref: "meta.v1.ObjectMeta"})
 	content := o.Clone()
-	unknown := pruning.PruneWithOptions(map[string]any(content), compiled.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
-	for _, text := range unknown {
+	for _, text := range structural.Prune(map[string]any(content), compiled.schema, true) {
 		c.unknownField(a, compiled, text)
 	}
 	complete(content, compiled.schema)
 	// The server fills metadata in before it judges.
 	problems := compiled.shape.Validate(nil, map[string]any(content))
-	problems = append(problems, listtype.ValidateListSetsAndMaps(nil, compiled.schema, content)...)
+	problems = append(problems, structural.Lists(nil, compiled.schema, map[string]any(content))...)
 	for _, p := range problems {
 		reword(a, compiled, content, p)
 	}

@@ -10,11 +10,10 @@ import (
 	"fmt"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/ropewalk/ropewalk/render/check/internal/crd"
+	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -170,12 +169,12 @@ func definitionNames(a, spec *at) {
 		approved.fail(RuleDefinition, "is required because the group belongs to Kubernetes: %s", group.show())
 	}
 	for _, n := range [...]*at{plural, spec.in("names", "singular")} {
-		if t := n.text(); t != "" && len(validation.IsDNS1035Label(t)) > 0 {
+		if t := n.text(); t != "" && len(grammar.HostLabel(t)) > 0 {
 			n.fail(RuleName, "expected lower-case letters, digits and \"-\" that begin with a letter, found %s", n.show())
 		}
 	}
 	for _, n := range [...]*at{spec.in("names", "kind"), spec.in("names", "listKind")} {
-		if t := n.text(); t != "" && len(validation.IsDNS1035Label(strings.ToLower(t))) > 0 {
+		if t := n.text(); t != "" && len(grammar.HostLabel(strings.ToLower(t))) > 0 {
 			n.fail(RuleName, "expected letters, digits and \"-\" (at most 63) that begin with a letter, found %s", n.show())
 		}
 	}
@@ -185,7 +184,7 @@ func definitionNames(a, spec *at) {
 }
 
 func definitionVersionName(a *at) {
-	if t := a.text(); t != "" && len(validation.IsDNS1035Label(t)) > 0 {
+	if t := a.text(); t != "" && len(grammar.HostLabel(t)) > 0 {
 		a.fail(RuleName, "expected a version such as \"v1alpha1\", found %s", a.show())
 	}
 }
@@ -246,17 +245,4 @@ func structuralProblem(p *field.Error) string {
 		return "is not allowed here"
 	}
 	return detail
-}
-
-// typedSchema decodes a schema as the API server does.
-func typedSchema(text []byte) (*apiextensionsv1.JSONSchemaProps, error) {
-	s := &apiextensionsv1.JSONSchemaProps{}
-	if err := json.Unmarshal(text, s); err != nil {
-		var mistyped *json.UnmarshalTypeError
-		if errors.As(err, &mistyped) {
-			return nil, fmt.Errorf("has a %s where %s should be", mistyped.Value, mistyped.Field)
-		}
-		return nil, errors.New("cannot be read as a schema")
-	}
-	return s, nil
 }

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ropewalk/ropewalk/render/check/internal/rule"
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // TestJudgesAsTheServerDoes compares this package with the code of the API

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 

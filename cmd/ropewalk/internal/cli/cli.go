@@ -79,7 +79,10 @@ func closeEnvironment() {
 			open, _ = true, os.Unsetenv(name)
 		}
 	}
-	if self, err := os.Executable(); open && err == nil {
+	if !open {
+		return
+	}
+	if self, err := os.Executable(); err == nil {
 		// It returns only where it cannot start; the variables speak of
 		// debugging, which is no reason to fail.
 		_ = syscall.Exec(self, os.Args, os.Environ()) //nolint:gosec // it is this very program, with what the user called it with

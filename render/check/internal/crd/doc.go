@@ -6,10 +6,10 @@
 //
 // # Decisions
 //
-// The types of k8s.io/apiextensions-apiserver would be decoded, converted twice
-// and validated before the first object of a kind is judged, five milliseconds for
-// a large kind. The built-in set is written by a tool and known to be good, so its
-// text is read straight into a structural schema here; tests compare every one with
-// what the library makes of it. Whatever this reader does not know is an error.
+// [structural.Read] decodes a schema into one form and converts it into another,
+// and [structural.Faults] judges it, before the first object of a kind is judged: five
+// milliseconds for a large kind. The built-in set is written by a tool and known to be
+// good, so its text is read straight into a structural schema here; tests compare every
+// one with what that way makes of it. Whatever this reader does not know is an error.
 // Definitions of users take the long way, because their mistakes have to be named.
 package crd

@@ -4,8 +4,7 @@
 package crd
 
 import (
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // Schema reads a structural schema from JSON without spaces. Titles,
@@ -123,7 +122,7 @@ func (r *reader) rules(name string, x *structural.ValidationExtensions) bool {
 		return false
 	}
 	r.items(func() {
-		var rule apiextensionsv1.ValidationRule
+		var rule structural.ValidationRule
 		r.members(func(name string) {
 			switch name {
 			case "rule":
@@ -135,7 +134,7 @@ func (r *reader) rules(name string, x *structural.ValidationExtensions) bool {
 			case "fieldPath":
 				rule.FieldPath = r.text()
 			case "reason":
-				reason := apiextensionsv1.FieldValueErrorReason(r.text())
+				reason := structural.Reason(r.text())
 				rule.Reason = &reason
 			case "optionalOldSelf":
 				optional := r.truth()

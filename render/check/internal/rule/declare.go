@@ -8,7 +8,8 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // selfType is the name of the type of self. It is no identifier, so that no

@@ -14,8 +14,9 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // errBudget ends the evaluation of all rules of an object.
@@ -148,7 +149,7 @@ func (rule *compiled) words() string {
 }
 
 // failure is the error for a broken rule.
-func failure(path *field.Path, v any, detail string, reason *apiextensionsv1.FieldValueErrorReason) *field.Error {
+func failure(path *field.Path, v any, detail string, reason *structural.Reason) *field.Error {
 	switch v.(type) {
 	case map[string]any, []any:
 		v = field.OmitValueType{}
@@ -158,13 +159,13 @@ func failure(path *field.Path, v any, detail string, reason *apiextensionsv1.Fie
 		return e
 	}
 	switch *reason {
-	case apiextensionsv1.FieldValueForbidden:
+	case structural.FieldValueForbidden:
 		return field.Forbidden(path, detail)
-	case apiextensionsv1.FieldValueRequired:
+	case structural.FieldValueRequired:
 		return field.Required(path, detail)
-	case apiextensionsv1.FieldValueDuplicate:
+	case structural.FieldValueDuplicate:
 		e.Type = field.ErrorTypeDuplicate
-	case apiextensionsv1.FieldValueInvalid:
+	case structural.FieldValueInvalid:
 	}
 	return e
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
 )
 
 // format is a named format.
@@ -52,17 +53,17 @@ func (c *Compiler) format(name string) *format {
 	}
 	switch strings.TrimSuffix(name, "Prefix") {
 	case "dns1123Label":
-		return &format{name, 30, plain(validation.IsDNS1123Label)}
+		return &format{name, 30, plain(grammar.Label)}
 	case "dns1123Subdomain":
-		return &format{name, 60, plain(validation.IsDNS1123Subdomain)}
+		return &format{name, 60, plain(grammar.Subdomain)}
 	case "dns1035Label":
-		return &format{name, 30, plain(validation.IsDNS1035Label)}
+		return &format{name, 30, plain(grammar.HostLabel)}
 	}
 	switch name {
 	case "qualifiedName":
-		return &format{name, 60, validation.IsQualifiedName}
+		return &format{name, 60, grammar.LabelKey}
 	case "labelValue":
-		return &format{name, 40, validation.IsValidLabelValue}
+		return &format{name, 40, grammar.LabelValue}
 	case "uri":
 		return &format{name, 1103, func(text string) []string {
 			if _, err := url.ParseRequestURI(text); err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // list is a list of a schema that is compared in order.

@@ -6,8 +6,9 @@ package rule
 import (
 	"strings"
 
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // fieldPath reads the fieldPath of a rule: .name for properties and ['name']

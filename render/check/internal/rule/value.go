@@ -11,7 +11,8 @@ import (
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // value is v as rules see it: of the type that the schema gives it.

@@ -4,8 +4,8 @@
 package shape
 
 import (
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apimachinery/pkg/runtime"
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // PruneNulls takes the nulls out of v that the schema neither admits nor
@@ -60,22 +60,27 @@ func Default(v any, s *structural.Structural) {
 				continue
 			}
 			if old, found := v[name]; !found || old == nil && !p.Nullable {
-				v[name] = runtime.DeepCopyJSONValue(p.Default.Object)
+				v[name] = copied(p.Default.Object)
 			}
 		}
 		for name := range v {
 			sub := memberOf(s, name)
 			if _, named := s.Properties[name]; !named && v[name] == nil && sub != nil && !sub.Nullable {
-				v[name] = runtime.DeepCopyJSONValue(sub.Default.Object)
+				v[name] = copied(sub.Default.Object)
 			}
 			Default(v[name], sub)
 		}
 	case []any:
 		for i := range v {
 			if v[i] == nil && s.Items != nil && !s.Items.Nullable {
-				v[i] = runtime.DeepCopyJSONValue(s.Items.Default.Object)
+				v[i] = copied(s.Items.Default.Object)
 			}
 			Default(v[i], s.Items)
 		}
 	}
+}
+
+// copied is a copy of a value that shares nothing with it.
+func copied(v any) any {
+	return object.Object{"": v}.Clone()[""]
 }

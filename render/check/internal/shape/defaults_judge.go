@@ -7,13 +7,11 @@ import (
 	"reflect"
 	"strings"
 
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -61,8 +59,8 @@ func (d *defaultsJudge) judge(path *field.Path, s, root *structural.Structural, 
 func (d *defaultsJudge) one(path *field.Path, s *structural.Structural, isRoot, inMeta bool) (errs field.ErrorList) {
 	v := s.Default.Object
 	if !inMeta {
-		pruned := runtime.DeepCopyJSONValue(v)
-		pruning.Prune(pruned, s, s.XEmbeddedResource)
+		pruned := copied(v)
+		structural.Prune(pruned, s, s.XEmbeddedResource)
 		if !reflect.DeepEqual(pruned, v) {
 			errs = append(errs, field.Invalid(path, v, "must not have unknown fields"))
 		}
@@ -118,7 +116,7 @@ func identity(path *field.Path, v map[string]any) (errs field.ErrorList) {
 				errs = append(errs, field.Invalid(path.Child(name), part, err.Error()))
 			}
 		default:
-			if problems := validation.IsDNS1035Label(strings.ToLower(text)); len(problems) > 0 {
+			if problems := grammar.HostLabel(strings.ToLower(text)); len(problems) > 0 {
 				errs = append(errs, field.Invalid(path.Child(name), part, "may have mixed case, but should otherwise match: "+strings.Join(problems, ",")))
 			}
 		}

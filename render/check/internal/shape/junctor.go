@@ -6,8 +6,9 @@ package shape
 import (
 	"fmt"
 
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // junctors judges v by anyOf, oneOf, allOf and not.

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // Schema judges values by a structural schema. It is made by [New] and safe
@@ -19,8 +20,8 @@ type Schema struct {
 	formats Formats
 }
 
-// New makes a Schema of a structural schema that structural.ValidateStructural
-// finds no fault with.
+// New makes a Schema of a structural schema that [structural.Faults]
+// finds nothing wrong with.
 func New(s *structural.Structural) *Schema { return &Schema{root: s} }
 
 // Validate judges v and returns what is wrong with it, sorted, with paths below
