@@ -24,7 +24,7 @@ import (
 
 // TestCases renders the archives of testdata/cases and compares what comes
 // out with their file want. The comment of an archive may hold lines "dir: D",
-// "tag: K=V", "catalog: true" and "trace: NODE PATH"; its files are input.yaml, module/… and
+// "tag: K=V", "catalog: true", "describe: true" and "trace: NODE PATH"; its files are input.yaml, module/… and
 // policies/NAME/….
 func TestCases(t *testing.T) {
 	t.Parallel()
@@ -134,6 +134,16 @@ func writeResult(b *strings.Builder, r Result) {
 		fmt.Fprintf(b, "resource %s %s\n", key, r.Provisioned[key].JSON)
 		writeResult(b, Result{Nodes: r.Provisioned[key].Nodes})
 	}
+	for _, in := range r.Inputs {
+		kind := string(in.Type)
+		if in.Type == InputAny {
+			kind = "any"
+		}
+		if in.Collection != CollectionNone {
+			kind = string(in.Collection) + " of " + kind
+		}
+		fmt.Fprintf(b, "input %s: %s, %q, default %q, required %v, cut %v, %q\n", in.Path, kind, in.Expected, in.Default, in.Required, in.Cut, in.Doc)
+	}
 	for _, p := range r.Catalog {
 		fmt.Fprintf(b, "provisioner %d %s class %q id %q: %s\n", p.Index, p.Type, p.Class, p.ID, p.Description)
 		for _, q := range p.Params {
@@ -195,6 +205,8 @@ func directives(archive *txtar.Archive, req *Request) []Query {
 			req.Module.Tags[k] = v
 		case "catalog":
 			req.Catalog = true
+		case "describe":
+			req.Describe = true
 		case "trace":
 			node, path, _ := strings.Cut(value, " ")
 			queries = append(queries, Query{Node: object.MakeID("api", node), Path: object.ParsePath(path)})

@@ -52,6 +52,8 @@ type compiled struct {
 	timoni  *timoniModule
 	flavour Flavour
 	kind    string
+	// outlines is what is remembered of what the module made.
+	outlines *outlines
 	// provisioners is set for modules of provisioners only.
 	provisioners *provisioners
 }
@@ -98,7 +100,7 @@ func compile(m Module, schemas map[string]fs.FS, f form) (*compiled, error) {
 // compileWritten compiles a module as it was written, from what quick gave, or
 // through CUE's loader where it gave nothing.
 func compileWritten(m Module, t *tree, tags []string, timoni *timoniModule, inst *build.Instance) (*compiled, error) {
-	c := &compiled{tree: t, timoni: timoni}
+	c := &compiled{tree: t, timoni: timoni, outlines: newOutlines()}
 	if inst == nil || !c.buildQuick(inst) {
 		if err := c.build(m, tags); err != nil {
 			return nil, err

@@ -42,6 +42,9 @@ type Request struct {
 	// Catalog asks a module of provisioners what it can make, in place of
 	// anything else; Input and Policies mean nothing then.
 	Catalog bool
+	// Describe asks a module of specs what it takes, in place of anything else;
+	// Input, Context and Policies mean nothing then.
+	Describe bool
 }
 
 // Module is a tree of CUE files, already fetched.
@@ -126,6 +129,9 @@ type Result struct {
 	// Catalog is what a module of provisioners can make, in the order of its
 	// list. It is set for [Request].Catalog only.
 	Catalog []Provisioner
+	// Inputs are what the module takes, sorted by path: 200 at most. They are set
+	// for [Request].Describe only.
+	Inputs []Input
 }
 
 // Provisioned is what a provisioner made of one resource.

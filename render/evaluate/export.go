@@ -20,10 +20,11 @@ type exporter struct {
 }
 
 // export is v as an object; nil where it is no struct. Where v has no value the
-// error is the one that CUE gives for the whole.
-func export(v cue.Value) (o object.Object, size int, err error) {
+// error is the one that CUE gives for the whole. v has passed a validation as
+// final.
+func (c *compiled) export(v cue.Value) (o object.Object, size int, err error) {
 	e := exporter{}
-	data, err := e.value(v)
+	data, err := e.value(v, c.outlines.object(v))
 	if err != nil {
 		text, err := v.MarshalJSON()
 		if err != nil {
@@ -36,14 +37,15 @@ func export(v cue.Value) (o object.Object, size int, err error) {
 	return o, e.size, nil
 }
 
-// value is v as the data of an object: see [object.Object].
-func (e *exporter) value(v cue.Value) (any, error) {
+// value is v, which stands at a place that may be nil, as the data of an object:
+// see [object.Object].
+func (e *exporter) value(v cue.Value, at *outline) (any, error) {
 	v, _ = v.Default()
 	switch v.Kind() {
 	case cue.StructKind:
-		return e.fields(v)
+		return e.fields(v, at)
 	case cue.ListKind:
-		return e.items(v)
+		return e.items(v, at)
 	case cue.StringKind:
 		s, err := v.String()
 		e.size += len(s) + len(`"",`)
@@ -75,30 +77,53 @@ func (e *exporter) value(v cue.Value) (any, error) {
 	}
 }
 
-func (e *exporter) fields(v cue.Value) (any, error) {
-	fields, err := v.Fields()
+func (e *exporter) fields(v cue.Value, at *outline) (any, error) {
+	if s := at.shape(v); s != nil {
+		size := e.size
+		if out, err := e.shaped(v, s.fields); err == nil {
+			return out, nil
+		}
+		// A struct that is the default of others is not found by its path.
+		e.size = size
+	}
+	out := map[string]any{}
+	err := at.list(v, func(name string, field cue.Value, below *outline) (err error) {
+		e.size += len(name) + len(`"":,`)
+		out[name], err = e.value(field, below)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]any{}
-	for fields.Next() {
-		name := fields.Selector().Unquoted()
-		e.size += len(name) + len(`"":,`)
-		if out[name], err = e.value(fields.Value()); err != nil {
+	return out, nil
+}
+
+// shaped is the struct v of which fields are all that there are.
+func (e *exporter) shaped(v cue.Value, fields []outlineField) (out map[string]any, err error) {
+	out = make(map[string]any, len(fields))
+	for _, f := range fields {
+		e.size += len(f.name) + len(`"":,`)
+		if f.inner != nil {
+			out[f.name], err = e.shaped(v, f.inner)
+		} else {
+			out[f.name], err = e.value(v.LookupPath(f.path), f.below)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (e *exporter) items(v cue.Value) (any, error) {
+func (e *exporter) items(v cue.Value, at *outline) (any, error) {
 	items, err := v.List()
 	if err != nil {
 		return nil, err
 	}
+	at = at.item()
 	out := []any{}
 	for items.Next() {
-		item, err := e.value(items.Value())
+		item, err := e.value(items.Value(), at)
 		if err != nil {
 			return nil, err
 		}

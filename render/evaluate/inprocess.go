@@ -76,6 +76,11 @@ func (p *InProcess) evaluate(req Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if req.Describe {
+		result := Result{Flavour: s.module.flavour}
+		result.Inputs, err = s.describe()
+		return result, err
+	}
 	if s.module.kind == kindPolicy {
 		return Result{}, fmt.Errorf("module %q is a policy: name it under policies, not as the module of a spec", req.Module.name())
 	}

@@ -27,7 +27,10 @@ func compileLinked(m Module, t *tree, inst *build.Instance) *compiled {
 	}
 	c, err := attempt(func() (*compiled, error) {
 		root := newContext(false).BuildInstance(linked)
-		c := &compiled{tree: t, declared: nodes, unchecked: unchecked, value: root.LookupPath(cue.MakePath(cue.Str(linkedField)))}
+		c := &compiled{
+			tree: t, declared: nodes, unchecked: unchecked, outlines: newOutlines(),
+			value: root.LookupPath(cue.MakePath(cue.Str(linkedField))),
+		}
 		err := cmp.Or(root.Err(), c.value.Err(), c.mark(m))
 		if err == nil && c.kind == kindProvisioners {
 			err = c.readProvisioners(m, root, lists)

@@ -173,25 +173,28 @@ func (s *session) node(name string, v cue.Value, b *budget) (*object.Node, objec
 			Err: fmt.Errorf("the name of a node must be a DNS label of lower-case letters, digits and dashes, got %q", name),
 		}}
 	}
-	fields, err := v.Fields()
-	if err != nil {
-		return nil, object.Errors{s.moduleError(v, path.String(), "must be a node")}
-	}
 	d := nodeDecoder{session: s, node: n, path: path}
-	for fields.Next() {
-		field := fields.Selector().Unquoted()
+	var wrong object.Errors
+	err := s.module.outlines.node().each(v, func(field string, value cue.Value, _ *outline) (err error) {
 		if field == fieldObject {
 			var size int
-			if n.Object, size, err = export(fields.Value()); err == nil && n.Object == nil {
-				d.fail(fields.Value(), field, "must be an object")
+			if n.Object, size, err = s.module.export(value); err == nil && n.Object == nil {
+				d.fail(value, field, "must be an object")
 			}
 			b.add(size)
 		} else {
-			err = d.decode(field, fields.Value())
+			err = d.decode(field, value)
 		}
 		if err != nil {
-			return nil, object.Errors{s.moduleError(fields.Value(), path.Append(object.Field(field)).String(), plain(err))}
+			wrong = object.Errors{s.moduleError(value, path.Append(object.Field(field)).String(), plain(err))}
 		}
+		return err
+	})
+	switch {
+	case wrong != nil:
+		return nil, wrong
+	case err != nil:
+		return nil, object.Errors{s.moduleError(v, path.String(), "must be a node")}
 	}
 	d.finish(v)
 	return n, d.errs
@@ -217,15 +220,16 @@ func (b *budget) err() error {
 
 // nodePos is the line of the module that made the node v.
 func (s *session) nodePos(v cue.Value) object.Pos {
-	made := v.LookupPath(cue.MakePath(cue.Str(fieldObject)))
-	kind := made.LookupPath(cue.MakePath(cue.Str("kind")))
 	// Where a value was written first is cheap to ask; which of its parts the
 	// module itself wrote is not, and there is a node for every object.
-	for _, cheap := range []cue.Value{v, made} {
-		if p := cheap.Pos(); cheap.Exists() && s.module.tree.own(p) {
-			return s.module.tree.position(s.source, p)
-		}
+	if p := v.Pos(); s.module.tree.own(p) {
+		return s.module.tree.position(s.source, p)
 	}
+	made := v.LookupPath(cue.MakePath(cue.Str(fieldObject)))
+	if p := made.Pos(); made.Exists() && s.module.tree.own(p) {
+		return s.module.tree.position(s.source, p)
+	}
+	kind := made.LookupPath(cue.MakePath(cue.Str("kind")))
 	return s.ownPos(v, made, kind)
 }
 

@@ -113,5 +113,6 @@ func fingerprint(req Request) [sha256.Size]byte {
 	}
 	e.int64(int64(req.Limits.Timeout))
 	e.int64(req.Limits.Memory)
+	e.bool(req.Describe)
 	return sha256.Sum256(e.buf)
 }

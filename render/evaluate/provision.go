@@ -281,7 +281,7 @@ func (a asked) read(f filled, total *budget) (Provisioned, error) {
 			continue
 		}
 		var err error
-		if data[name], err = e.value(v); err != nil {
+		if data[name], err = e.value(v, nil); err != nil {
 			return Provisioned{}, s.moduleError(v, name, plain(err))
 		}
 	}

@@ -110,6 +110,7 @@ func (e *encoder) request(req Request, ids []treeID) {
 		e.pos(p.Pos)
 	})
 	e.bool(req.Catalog)
+	e.bool(req.Describe)
 }
 
 func (d *decoder) request(trees map[treeID]fs.FS) Request {
@@ -120,7 +121,7 @@ func (d *decoder) request(trees map[treeID]fs.FS) Request {
 	req.Policies = decodeList(d, func() Policy {
 		return Policy{Name: d.text(), Module: d.module(trees), Input: d.value(0), Pos: d.pos()}
 	})
-	req.Catalog = d.bool()
+	req.Catalog, req.Describe = d.bool(), d.bool()
 	// The pool watches the limits from outside. A limit that the evaluator
 	// watched as well would leave the evaluation running behind its back.
 	req.Limits = Limits{Timeout: math.MaxInt64, Memory: math.MaxInt64}

@@ -58,6 +58,7 @@ func (e *encoder) result(r Result) {
 		encodeList(e, p.Nodes, e.node)
 	})
 	encodeList(e, r.Catalog, e.provisioner)
+	encodeList(e, r.Inputs, e.input)
 }
 
 func (d *decoder) result() Result {
@@ -75,6 +76,23 @@ func (d *decoder) result() Result {
 			return Provisioned{JSON: []byte(d.text()), Nodes: decodeList(d, d.node)}
 		}),
 		Catalog: decodeList(d, d.provisioner),
+		Inputs:  decodeList(d, d.input),
+	}
+}
+
+func (e *encoder) input(in Input) {
+	e.path(in.Path)
+	for _, s := range [...]string{string(in.Type), string(in.Collection), in.Expected, in.Default, in.Doc} {
+		e.text(s)
+	}
+	e.bool(in.Required)
+	e.bool(in.Cut)
+}
+
+func (d *decoder) input() Input {
+	return Input{
+		Path: d.path(), Type: InputType(d.text()), Collection: Collection(d.text()), Expected: d.text(), Default: d.text(),
+		Doc: d.text(), Required: d.bool(), Cut: d.bool(),
 	}
 }
 

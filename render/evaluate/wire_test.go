@@ -43,6 +43,7 @@ func wireRequest() Request {
 		Policies: []Policy{{Name: "p", Module: Module{Digest: "sha256:2"}, Input: input, Pos: wirePos(6)}},
 		Limits:   Limits{Timeout: math.MaxInt64, Memory: math.MaxInt64},
 		Catalog:  true,
+		Describe: true,
 	}
 }
 
@@ -88,6 +89,13 @@ func wireReply() reply {
 					Index: 3, Type: "t", Class: "c", ID: "i", Description: "d",
 					Params:  []Param{{Name: "n", Type: "text", Default: `"x"`, Required: true, Doc: "a\nb"}, {}},
 					Outputs: []string{"host", "port"}, Sensitive: []string{"password"}, Pos: wirePos(3),
+				},
+				{},
+			},
+			Inputs: []Input{
+				{
+					Path: object.Fields("a", "b"), Type: InputNumber, Collection: CollectionMap, Expected: "a map", Default: "{}", Doc: "d",
+					Required: true, Cut: true,
 				},
 				{},
 			},

@@ -1,0 +1,330 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package evaluate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Bounds of a description: how many inputs there are, how many names lead to one,
+// and how long texts are.
+const (
+	maxInputs       = 200
+	maxInputDepth   = 5
+	maxInputDoc     = 2 << 10
+	maxInputDefault = 4 << 10
+)
+
+// Input is one part of what a module takes that can be set by itself.
+type Input struct {
+	// Path leads to it from the root of the input; it holds no index.
+	Path object.Path
+	Type InputType
+	// Collection says that it is a list or a map of that type.
+	Collection Collection
+	// Expected says in plain words what is: an integer of at least 1. It is "" where
+	// anything is.
+	Expected string
+	// Default is what holds where nobody sets it, as JSON; "" where nothing does, where
+	// it depends on the rest of the input, and where it is longer than 4 KiB.
+	Default string
+	// Required says that the module makes nothing without it. What is needed only
+	// together with a part that may be absent is not required.
+	Required bool
+	// Doc is the comment above it, cut after 2 KiB.
+	Doc string
+	// Cut says that it has named parts of its own that are no inputs here, because
+	// there are too many of them or they lie too deep.
+	Cut bool
+}
+
+// InputType is the type of a value, or of those of a collection.
+type InputType string
+
+// The types.
+const (
+	InputString  InputType = "string"
+	InputNumber  InputType = "number"
+	InputBoolean InputType = "boolean"
+	// InputAny is one of several types, or a list or a map of more than scalars.
+	InputAny InputType = ""
+)
+
+// Collection is how many values an input has.
+type Collection string
+
+// The collections.
+const (
+	CollectionNone Collection = ""
+	CollectionList Collection = "list"
+	CollectionMap  Collection = "map"
+)
+
+// describe is what the module of the session takes, sorted by path.
+func (s *session) describe() ([]Input, error) {
+	if s.module.kind != "" {
+		return nil, fmt.Errorf("module %q is of the kind %s, and takes no input of a spec", s.source.name(), s.module.kind)
+	}
+	return linkedFirst(s, func() ([]Input, error) {
+		d := description{set: map[string]bool{}}
+		root := s.module.value
+		switch s.module.flavour {
+		case FlavourNative:
+			root = root.LookupPath(cue.MakePath(cue.Str(fieldInput)))
+		case FlavourTimoni:
+			root = root.LookupPath(cue.MakePath(cue.Str(fieldValues)))
+			d.timoni(s.module.timoni)
+		default:
+			d.plain = true
+		}
+		if !root.Exists() {
+			return nil, nil
+		}
+		return d.read(root), nil
+	})
+}
+
+// description is one reading of what a module takes.
+type description struct {
+	// plain says that the root is a whole package: what it makes is no input.
+	plain bool
+	// own are values of the module itself that go over the defaults of its schema.
+	own object.Value
+	// set are paths that are set for the module, so that no user sets them.
+	set map[string]bool
+	// depth is how many names may lead to an input.
+	depth  int
+	inputs []Input
+}
+
+// timoni takes what a module of Timoni has of its own, and what is set for it by
+// its tags.
+func (d *description) timoni(m *timoniModule) {
+	d.own = m.values
+	config := []string{fieldTimoni, "instance", "config"}
+	for _, t := range m.tags {
+		if len(t.path) > len(config) && slices.Equal(t.path[:len(config)], config) {
+			d.set[object.Fields(t.path[len(config):]...).String()] = true
+		}
+	}
+}
+
+// read reads as deep as the number of inputs allows, so that none is missing
+// without a word while there are not more than that at the root.
+func (d *description) read(root cue.Value) []Input {
+	for d.depth = maxInputDepth; d.depth > 0; d.depth-- {
+		d.inputs = nil
+		d.fields(root, nil, true)
+		if len(d.inputs) <= maxInputs {
+			break
+		}
+	}
+	slices.SortFunc(d.inputs, func(a, b Input) int {
+		return slices.CompareFunc(a.Path, b.Path, func(a, b object.Step) int { return strings.Compare(a.Name, b.Name) })
+	})
+	return d.inputs[:min(len(d.inputs), maxInputs)]
+}
+
+// fields reads the fields of a struct; needed says that the struct is always there.
+func (d *description) fields(v cue.Value, at object.Path, needed bool) {
+	fields, err := v.Fields(cue.Optional(true))
+	for err == nil && len(d.inputs) <= maxInputs && fields.Next() {
+		sel := fields.Selector()
+		if sel.LabelType() == cue.StringLabel {
+			d.field(fields.Value(), at.Append(object.Field(sel.Unquoted())), sel.ConstraintType(), needed)
+		}
+	}
+}
+
+// field reads one field.
+func (d *description) field(v cue.Value, at object.Path, c cue.SelectorType, needed bool) {
+	kind := mayBe(v) &^ cue.NullKind
+	optional := c == cue.OptionalConstraint
+	switch {
+	case kind == cue.BottomKind, d.set[at.String()], d.plain && (isObject(v) || isDerived(v)):
+		return
+	case kind == cue.StructKind && hasFields(v) && len(choicesOf(v)) == 0:
+		if len(at) < d.depth {
+			d.fields(v, at, needed && !optional)
+			return
+		}
+	case !optional && isConstant(v, kind):
+		return
+	}
+	in := Input{Path: at, Expected: expected(v), Doc: cut(docOf(v), maxInputDoc)}
+	in.Type, in.Collection, in.Cut = typeOf(v, kind)
+	switch {
+	case d.owns(at):
+		own, _ := d.own.Lookup(at)
+		in.Default = string(own.JSON())
+	case !optional:
+		in.Default = defaultOf(v)
+		in.Required = needed && (c == cue.RequiredConstraint || !hasValue(v))
+	}
+	if len(in.Default) > maxInputDefault {
+		in.Default = ""
+	}
+	d.inputs = append(d.inputs, in)
+}
+
+// owns reports whether the module itself gives a value.
+func (d *description) owns(at object.Path) bool {
+	_, found := d.own.Lookup(at)
+	return found == len(at)
+}
+
+// mayBe is what v may be. CUE does not tell where a bound of v depends on another
+// input: int & >=min.
+func mayBe(v cue.Value) cue.Kind {
+	kind := v.IncompleteKind()
+	if kind != cue.BottomKind {
+		return kind
+	}
+	op, args := v.Expr()
+	if op != cue.AndOp {
+		return kind
+	}
+	all := cue.TopKind
+	for _, a := range args {
+		if k := a.IncompleteKind(); k != cue.BottomKind {
+			all &= k
+		}
+	}
+	if all == cue.TopKind {
+		return kind
+	}
+	return all
+}
+
+// hasValue reports whether a field that nobody gives has a value, which may depend
+// on others.
+func hasValue(v cue.Value) bool {
+	_, ok := v.Default()
+	return ok && v.IncompleteKind()&(cue.StructKind|cue.ListKind) == 0 || slices.ContainsFunc(choicesOf(v), isDerived) ||
+		v.Validate(cue.Concrete(true), cue.Final()) == nil
+}
+
+// choicesOf are the alternatives of a disjunction that CUE has not decided yet.
+func choicesOf(v cue.Value) []cue.Value {
+	if op, args := cue.Dereference(v).Expr(); op == cue.OrOp {
+		return args
+	}
+	return nil
+}
+
+// isConstant reports whether nobody can give v another value: scalars that are
+// concrete without a default, and lists of as many items as they have.
+func isConstant(v cue.Value, kind cue.Kind) bool {
+	switch {
+	case kind == cue.ListKind:
+		return !itemOf(v).Exists()
+	case kind&(cue.StructKind|cue.ListKind) == 0:
+		return v.IsConcrete()
+	}
+	return false
+}
+
+// isDerived reports whether v is computed from other fields of its package, so
+// that those are what a user sets.
+func isDerived(v cue.Value) bool {
+	if _, to := v.ReferencePath(); len(to.Selectors()) > 0 {
+		return !slices.ContainsFunc(to.Selectors(), cue.Selector.IsDefinition)
+	}
+	switch op, _ := v.Expr(); op {
+	case cue.InterpolationOp, cue.AddOp, cue.SubtractOp, cue.MultiplyOp:
+		return true
+	}
+	return false
+}
+
+func hasFields(v cue.Value) bool {
+	fields, err := v.Fields(cue.Optional(true))
+	for err == nil && fields.Next() {
+		if fields.Selector().LabelType() == cue.StringLabel {
+			return true
+		}
+	}
+	return false
+}
+
+// typeOf is how an input is written. What is no scalar, and no collection of them,
+// is written as a whole.
+func typeOf(v cue.Value, kind cue.Kind) (t InputType, c Collection, cut bool) {
+	if t, ok := scalarType(kind); ok {
+		return t, CollectionNone, false
+	}
+	switch kind {
+	case cue.ListKind:
+		if t, ok := scalarType(itemOf(v).IncompleteKind()); ok {
+			return t, CollectionList, false
+		}
+	case cue.StructKind:
+		if hasFields(v) {
+			return InputAny, CollectionNone, len(choicesOf(v)) == 0
+		}
+		if t, ok := scalarType(memberKind(v)); ok {
+			return t, CollectionMap, false
+		}
+	}
+	return InputAny, CollectionNone, false
+}
+
+// memberKind is what the members of a map may be that have no name of their own.
+func memberKind(v cue.Value) cue.Kind {
+	kind := v.LookupPath(cue.MakePath(cue.AnyString)).IncompleteKind()
+	members, err := v.Fields(cue.Patterns(true))
+	for err == nil && members.Next() {
+		kind |= members.Value().IncompleteKind()
+	}
+	return kind
+}
+
+// itemOf is what the items of an open list must be; it does not exist where the
+// list is closed. CUE looks into the default of a list, and not beside it.
+func itemOf(v cue.Value) cue.Value {
+	at := cue.MakePath(cue.AnyIndex)
+	if item := v.LookupPath(at); item.Exists() {
+		return item
+	}
+	_, args := cue.Dereference(v).Expr()
+	for _, a := range args {
+		if item := a.LookupPath(at); item.Exists() {
+			return item
+		}
+	}
+	return cue.Value{}
+}
+
+// scalarType is the type of scalars; false where values may be something else.
+func scalarType(kind cue.Kind) (InputType, bool) {
+	switch kind &^= cue.NullKind; {
+	case kind == cue.BottomKind, kind&(cue.StructKind|cue.ListKind) != 0:
+		return InputAny, false
+	case kind&^(cue.StringKind|cue.BytesKind) == 0:
+		return InputString, true
+	case kind&^cue.NumberKind == 0:
+		return InputNumber, true
+	case kind == cue.BoolKind:
+		return InputBoolean, true
+	}
+	return InputAny, true
+}
+
+// cut is the beginning of a text, of at most that many bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}
