@@ -38,7 +38,9 @@ type Referrer struct {
 // Attach makes a referrer of a manifest: by the referrers API, or where the
 // registry has none, by the list under the tag that the distribution
 // specification names. The same referrer once more changes nothing; it is read
-// back then, and sent again where the store lost it or damaged it.
+// back then, and sent again where the store lost it or damaged it: two requests
+// with the referrers API, and one more for the manifest, and one for a connection
+// that has yet to learn it, where there is none.
 //
 // That list is written by everybody as a whole. Where there is one, Attach stays
 // until nobody has changed it for about half a second, and puts back what
@@ -58,7 +60,7 @@ func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referre
 			return ocispec.Descriptor{}, err
 		case err == nil && holds(list, d):
 			if i == 0 || lost {
-				good, err := r.readable(ctx, to, subject, d)
+				good, err := r.readable(ctx, to, subject, d, layer)
 				switch {
 				case err != nil:
 					return ocispec.Descriptor{}, err
@@ -84,9 +86,17 @@ func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referre
 	return ocispec.Descriptor{}, errRewritten(subject)
 }
 
-// readable says whether what is listed can be read as it should be.
-func (r Referrer) readable(ctx context.Context, from Reader, subject, d ocispec.Descriptor) (bool, error) {
-	data, err := ReadReferrer(ctx, from, subject, d, 0)
+// readable says whether what is listed can be read as it should be. A registry
+// that answers with referrers itself has read their manifests for that; a list
+// under a tag may name one that is gone.
+func (r Referrer) readable(ctx context.Context, from Store, subject, d, layer ocispec.Descriptor) (bool, error) {
+	var data []byte
+	var err error
+	if knowsReferrers(from) {
+		data, err = readAll(ctx, from, layer, maxData)
+	} else {
+		data, err = ReadReferrer(ctx, from, subject, d, 0)
+	}
 	if missing(err) || errors.Is(err, ErrDigest) || errors.Is(err, ErrShape) {
 		return false, nil
 	}

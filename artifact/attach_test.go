@@ -59,8 +59,17 @@ func TestWhatIsAttachedIsListedAndRead(t *testing.T) {
 }
 
 func TestAttachingTheSameAgainAsksAndWritesNothing(t *testing.T) {
-	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {
+	for name, tt := range map[string]struct {
+		o    *servers.OCI
+		most int
+	}{
+		"in process": {servers.InProcess(t), 2}, // the list and the content
+		// That there is no API, the list, the manifest and the content: the list is
+		// the word of whoever wrote it.
+		"docker-registry": {servers.Registry(t), 4},
+	} {
 		t.Run(name, func(t *testing.T) {
+			o := tt.o
 			set := whole(t, "a", "")
 			push(t, repository(o, "shop"), set, "v1")
 			r := artifact.Referrer{ArtifactType: typeGraph, Data: []byte("{}\n")}
@@ -72,7 +81,7 @@ func TestAttachingTheSameAgainAsksAndWritesNothing(t *testing.T) {
 			for _, request := range o.Requests() {
 				require.Equal(t, "GET", request.Method)
 			}
-			require.LessOrEqual(t, len(o.Requests()), 4, "the list, and what it names is read back")
+			require.LessOrEqual(t, len(o.Requests()), tt.most)
 		})
 	}
 }

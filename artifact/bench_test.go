@@ -148,7 +148,7 @@ func BenchmarkCopy(b *testing.B) {
 	}{
 		{"fresh", true, artifact.CopyOptions{Referrers: true}},
 		{"unchanged", false, artifact.CopyOptions{Referrers: true}},
-		{"quick", false, artifact.CopyOptions{Referrers: true, Quick: true}},
+		{"checked", false, artifact.CopyOptions{Referrers: true, Check: true}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			from.Reset()

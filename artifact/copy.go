@@ -23,14 +23,18 @@ type CopyOptions struct {
 	// Referrers copies what is attached too: signatures, also those of cosign v2,
 	// attestations, and what is attached to them.
 	Referrers bool
-	// Quick takes a destination that has the artifact under the first tag for
-	// complete, which is true for what Copy wrote: tags are last. What was attached
-	// after that is not noticed then, nor what the destination has lost.
-	Quick bool
+	// Check looks at a destination that has the artifact under the first tag
+	// already. Without it such a destination is taken for complete, which is true
+	// for what Copy wrote, because tags are last; what was attached after that is
+	// not noticed then, nor what the destination has lost.
+	Check bool
 	// MountFrom is the repository of the source, where the destination is another
 	// one of the same registry: a hint by which blobs need not be sent.
 	MountFrom string
-	// At is the time for the retention tags, see [PushOptions].
+	// At is the time for the retention tags, see [PushOptions]. Where a registry has
+	// no referrers API, it tells copies that run at once apart: a time of whole
+	// seconds, or none, costs a copy with Referrers about two seconds of waiting
+	// there.
 	At time.Time
 	// Progress is called with the bytes of each blob that was copied; from several
 	// goroutines. It may be nil.
@@ -42,6 +46,9 @@ type Copied struct {
 	Digest string `json:"digest"`
 	// Changed says that something was written.
 	Changed bool `json:"changed"`
+	// Checked says that what is attached was looked for at both sides: without
+	// CopyOptions.Check, only where the tag did not lead to the artifact yet.
+	Checked bool `json:"checked"`
 	// Layers are the barrier layers that belong to it.
 	Layers []LayerRef `json:"layers,omitempty"`
 	// Referrers are the digests of the referrers that were written, sorted.
@@ -55,15 +62,17 @@ type Copied struct {
 // everything that is attached to them, from a store to another. Digests stay as
 // they are, so signatures do too. Tags at the destination move last.
 //
-// Where nothing is to be done, it asks two requests: what the reference leads to on
-// both sides. With Referrers it asks for the lists of both sides too, for a
+// Where the first tag at the destination leads to the artifact already, it asks
+// two requests: what the reference leads to on both sides. What was attached since
+// is not copied then. With Check it asks for the lists of both sides too, for a
 // signature of cosign v2, and whether the destination still has the content of the
-// whole and of each barrier layer, and copies again what is gone: six requests,
-// unless it is Quick. Referrers of referrers are looked for where the referrer
-// itself is new.
+// whole and of each barrier layer, and copies what is new and what is gone: six
+// requests where there is nothing. Referrers of referrers are looked for where the
+// referrer itself is new.
 //
 // Others may copy to the same destination, sign and attach there at the same
-// time: see [Attach].
+// time: see [Attach]. A copy that is the first to attach something, and that sees
+// nobody else, does not wait for that.
 func Copy(ctx context.Context, from, to Store, reference string, opts CopyOptions) (Copied, error) {
 	if err := checkReference(reference); err != nil {
 		return Copied{}, err
@@ -80,9 +89,10 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 	if err != nil {
 		return Copied{}, err
 	}
-	if !same || opts.Referrers && !opts.Quick {
-		if err := c.load(ctx); err != nil {
-			return Copied{}, err
+	look := !same || opts.Check
+	if look {
+		if c.layers, err = c.root.layerRefs(); err != nil {
+			return Copied{}, about(c.root.desc.Digest.String(), err)
 		}
 		if err := c.run(ctx); err != nil {
 			return Copied{}, about(reference, err)
@@ -91,9 +101,14 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 	if err := c.tag(ctx, same); err != nil {
 		return Copied{}, err
 	}
-	slices.Sort(c.attached)
+	var attached []string
+	for _, a := range c.attached {
+		attached = append(attached, a.referrer.Digest.String())
+	}
+	slices.Sort(attached)
 	return Copied{
-		Digest: c.root.desc.Digest.String(), Changed: c.bytes > 0, Layers: c.layers, Referrers: c.attached, Tags: c.tags, Bytes: c.bytes,
+		Digest: c.root.desc.Digest.String(), Changed: c.bytes > 0, Checked: look && opts.Referrers,
+		Layers: c.layers, Referrers: attached, Tags: c.tags, Bytes: c.bytes,
 	}, nil
 }
 
@@ -106,18 +121,13 @@ func (c *copier) compare(ctx context.Context, reference string) (same bool, _ er
 	var old ocispec.Descriptor
 	group, inner := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		if c.opts.Referrers && !c.opts.Quick {
-			c.root, err = lookUp(inner, c.from, reference)
-			return err
-		}
-		var exists bool
-		if c.root.desc, exists, err = resolve(inner, c.from, reference); err == nil && !exists {
-			err = refuse(ErrNotFound, "%.200q: nothing is there: correct the tag or the digest", reference)
-		}
+		// The manifest as a whole is one request as well, and the only one where it
+		// is to be copied.
+		c.root, err = lookUp(inner, c.from, reference)
 		return err
 	})
 	group.Go(func() (err error) {
-		old, c.ask, err = resolve(inner, c.to, there)
+		old, c.ask, err = steadyResolve(inner, c.to, there)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -125,20 +135,6 @@ func (c *copier) compare(ctx context.Context, reference string) (same bool, _ er
 	}
 	c.present = c.ask && old.Digest == c.root.desc.Digest
 	return c.present, nil
-}
-
-// load reads the manifest of the root and what barrier layers it has.
-func (c *copier) load(ctx context.Context) error {
-	if c.root.data == nil {
-		m, data, err := readManifest(ctx, c.from, c.root.desc)
-		if err != nil {
-			return about(c.root.desc.Digest.String(), err)
-		}
-		c.root.manifest, c.root.data = m, data
-	}
-	var err error
-	c.layers, err = c.root.layerRefs()
-	return about(c.root.desc.Digest.String(), err)
 }
 
 // tag has the tags lead to the root. Those after the first are asked for where
@@ -149,18 +145,18 @@ func (c *copier) tag(ctx context.Context, same bool) error {
 			if i == 0 {
 				continue
 			}
-			d, exists, err := resolve(ctx, c.to, tag)
+			d, exists, err := steadyResolve(ctx, c.to, tag)
 			if err != nil {
 				return err
 			}
 			if exists && d.Digest == c.root.desc.Digest {
 				continue
 			}
-			if err := c.load(ctx); err != nil {
-				return err
-			}
 		}
-		if err := c.to.PushReference(ctx, c.root.desc, bytes.NewReader(c.root.data), tag); err != nil {
+		err := persist(ctx, c.root.desc, func(int) error {
+			return c.to.PushReference(ctx, c.root.desc, bytes.NewReader(c.root.data), tag)
+		})
+		if err != nil {
 			return about(tag, err)
 		}
 		c.count(c.root.desc.Size)

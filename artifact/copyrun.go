@@ -10,6 +10,8 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
@@ -44,9 +46,17 @@ type copier struct {
 	blobs     map[string]bool // those that are on their way
 	manifests map[string]bool
 	writes    [maxDepth + 2][]write // by depth: a manifest is written after what it is about
-	attached  []string
-	damaged   []ocispec.Descriptor // blobs that the destination lost
-	bytes     int64
+	attached  []attachment
+	// unlisted writes referrers and leaves their lists to the copy, nil where the
+	// store lists them itself.
+	unlisted Writer
+	// late says that the copy took too long to be alone.
+	late atomic.Bool
+	// listsThere says that the destination had a list of referrers of a whole or a
+	// layer when it was looked at first.
+	listsThere bool
+	damaged    []ocispec.Descriptor // blobs that the destination lost
+	bytes      int64
 }
 
 // write is a manifest that is written when all blobs are there.
@@ -73,9 +83,37 @@ func (c *copier) run(ctx context.Context) error {
 	if err := c.mended(ctx); err != nil {
 		return err
 	}
-	// Others may write to the same lists of referrers meanwhile.
-	ctx, settle := together(ctx)
-	for _, level := range c.writes {
+	return c.manifestsAndLists(ctx)
+}
+
+// manifestsAndLists writes the manifests of all levels, and settles the lists of
+// referrers that change by that.
+func (c *copier) manifestsAndLists(ctx context.Context) error {
+	defer time.AfterFunc(swift, func() { c.late.Store(true) }).Stop()
+	if err := c.levels(ctx, c.writes[:1]); err != nil {
+		return err
+	}
+	alone, err := c.alone(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.levels(ctx, c.writes[1:]); err != nil {
+		return err
+	}
+	if alone {
+		if alone, err = c.unchanged(ctx); err != nil {
+			return err
+		}
+	}
+	if alone && !c.late.Load() {
+		return nil
+	}
+	return settleAll(ctx, c.attached)
+}
+
+// levels writes manifests, the ones of a level at once.
+func (c *copier) levels(ctx context.Context, levels [][]write) error {
+	for _, level := range levels {
 		// The order does not depend on which answer came first.
 		slices.SortFunc(level, func(a, b write) int { return bytes.Compare([]byte(a.desc.Digest+"\n"), []byte(b.desc.Digest+"\n")) })
 		group, inner := errgroup.WithContext(ctx)
@@ -85,8 +123,11 @@ func (c *copier) run(ctx context.Context) error {
 		if err := group.Wait(); err != nil {
 			return err
 		}
+		if err := c.firstLists(ctx, level); err != nil {
+			return err
+		}
 	}
-	return settle()
+	return nil
 }
 
 // within runs a request in one of the slots.
@@ -107,7 +148,7 @@ func (c *copier) barrier(ctx context.Context, group *errgroup.Group, l LayerRef)
 		exists bool
 	)
 	if c.ask {
-		if err := c.within(ctx, func() (err error) { _, exists, err = resolve(ctx, c.to, l.Digest); return err }); err != nil {
+		if err := c.within(ctx, func() (err error) { _, exists, err = steadyResolve(ctx, c.to, l.Digest); return err }); err != nil {
 			return err
 		}
 	}
@@ -216,6 +257,11 @@ func (c *copier) referrers(ctx context.Context, group *errgroup.Group, subject o
 	if err := lists.Wait(); err != nil {
 		return err
 	}
+	if len(there) > 0 {
+		c.mu.Lock()
+		c.listsThere = true
+		c.mu.Unlock()
+	}
 	if len(here) > 0 && depth > maxDepth {
 		return refuse(ErrLimit, "%s: referrers of referrers, more than %d deep", subject.Digest, maxDepth)
 	}
@@ -255,7 +301,7 @@ func (c *copier) simple(ctx context.Context, group *errgroup.Group, subject ocis
 	if err != nil || !exists {
 		return err
 	}
-	if err := c.within(ctx, func() (err error) { old, oldExists, err = resolve(ctx, c.to, tag); return err }); err != nil {
+	if err := c.within(ctx, func() (err error) { old, oldExists, err = steadyResolve(ctx, c.to, tag); return err }); err != nil {
 		return err
 	}
 	if oldExists && old.Digest == d.Digest {
@@ -274,6 +320,9 @@ func (c *copier) write(ctx context.Context, w write) error {
 		if w.tag != "" {
 			return c.to.PushReference(ctx, w.desc, bytes.NewReader(w.data), w.tag)
 		}
+		if c.unlisted != nil {
+			return c.unlisted.Push(ctx, w.desc, bytes.NewReader(w.data))
+		}
 		return pushReferrer(ctx, c.to, w.desc, w.data)
 	})
 	if err != nil {
@@ -284,9 +333,9 @@ func (c *copier) write(ctx context.Context, w write) error {
 		return nil
 	}
 	c.mu.Lock()
-	c.attached = append(c.attached, w.desc.Digest.String())
-	c.mu.Unlock()
-	return attached(ctx, attachment{to: c.to, subject: *w.subject, referrer: w.desc, data: w.data})
+	defer c.mu.Unlock()
+	c.attached = append(c.attached, attachment{to: c.to, subject: *w.subject, referrer: w.desc, data: w.data})
+	return nil
 }
 
 func (c *copier) count(bytes int64) {

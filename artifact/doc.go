@@ -43,33 +43,36 @@
 // Names ending in .json are refused, since Argo CD applies them and Flux does not.
 //
 // Referrers hang on a manifest and not on a tag, so who asks two registries for
-// one HEAD each cannot know whether something was attached since, nor whether the
-// content is still there. [Copy] with Referrers asks for the lists of both sides
-// and for the content, six requests, and CopyOptions.Quick trusts that what has
-// the tag is complete, two requests. An
-// index of all referrers under a tag was not chosen: what cosign attaches would
-// not be in it, and a copy without its signature is worse than three requests.
+// what a tag leads to cannot know whether something was attached since, nor whether
+// the content is still there. [Copy] trusts that what has the tag is complete, two
+// requests, because that is what a copy that runs each hour nearly always finds;
+// with CopyOptions.Check it asks for the lists of both sides and for the content,
+// six requests. To ask always was not chosen: three times the requests, for what
+// whoever signs late knows. Nor was an index of all referrers under a tag: what
+// cosign attaches would not be in it.
 //
 // A push asks for the manifest under the tag with GET and not with HEAD, so that
 // its second request can ask for the content, and a blob that a registry lost is
 // pushed again. HEAD counts less against the limits of some registries, but then
-// an unchanged tag would be believed over what is gone. Of barrier layers in a
-// registry an unchanged push asks nothing, because each would be a request more:
-// a layer whose content a registry lost is found by verify, which reads all of
-// it, and made good by [Copy] and by the next push that changes something, which
-// ask for each layer. What is attached is not
-// asked for either, unless it is attached again: [Attach] reads back what it finds
-// there, so that whoever signs again has a signature that can be read.
+// an unchanged tag would be believed over what is gone. A copy asks its source with
+// GET too, for it needs the manifest unless nothing is to be done. Of barrier layers
+// in a registry an unchanged push asks nothing, because each would be a request
+// more: a layer whose content a registry lost is found by verify, which reads all
+// of it, and made good by [Copy] with Check and by the next push that changes
+// something, which ask for each layer. What is attached is not asked for either,
+// unless it is attached again: [Attach] reads back what it finds there, so that
+// whoever signs again has a signature that can be read.
 //
 // Where a list of referrers is a manifest under a tag, who writes it stays until
-// it was quiet for half a second, see settle.go. A tag for each referrer, from
-// which the list could be made again, would lose nothing at all; it was not
-// chosen, because every signature would be a tag that people see, for a loss that
-// needs a writer who sleeps for that long between its read and its write.
+// it was quiet for half a second, see settle.go; only a copy that knows that it is
+// alone does not wait, see alone.go. A tag for each referrer, from which the list
+// could be made again, would lose nothing at all; it was not chosen, because every
+// signature would be a tag that people see, for a loss that needs a writer who
+// sleeps for that long between its read and its write.
 //
 // Retention tags hold the whole digest and the time of the push, so that pruning
-// needs one listing. A time in the artifact was not chosen, because the digest
-// would change with it.
+// needs one listing, and a copy sees others at work. A time in the artifact was not
+// chosen, because the digest would change with it.
 //
 // An archive is written when it is closed. Who finds then that others have
 // written to it does its changes once more to what is there now, under a lock

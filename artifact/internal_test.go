@@ -106,6 +106,7 @@ func TestRetentionTagsAreReadAsTheyAreWritten(t *testing.T) {
 	for _, want := range []retained{
 		{digest: digest}, {digest: digest, layer: true},
 		{digest: digest, at: time.Date(2026, 11, 21, 13, 15, 0, 0, time.UTC)}, {digest: digest, layer: true, at: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{digest: digest, at: time.Date(2026, 11, 21, 13, 15, 0, 1, time.UTC)}, {digest: digest, at: time.Date(2026, 11, 21, 13, 15, 0, 120_000_000, time.UTC)},
 	} {
 		tag := retentionTag(want.digest, want.at, want.layer)
 		require.True(t, isTag(tag), tag)
@@ -113,7 +114,7 @@ func TestRetentionTagsAreReadAsTheyAreWritten(t *testing.T) {
 		require.True(t, ok, tag)
 		require.Equal(t, want, got)
 	}
-	for _, tag := range []string{"v1", "rw-", "rw-1", "rwl-20261121T131500Z-", "rw-20269921T131500Z-" + digest[7:], "rw--" + digest[7:], strings.ToUpper("rw-" + digest[7:])} {
+	for _, tag := range []string{"v1", "rw-", "rw-1", "rwl-20261121T131500Z-", "rw-20269921T131500Z-" + digest[7:], "rw--" + digest[7:], "rw-20261121T131500.10Z-" + digest[7:], strings.ToUpper("rw-" + digest[7:])} {
 		_, ok := parseRetention(tag)
 		require.False(t, ok, tag)
 	}

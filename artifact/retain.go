@@ -13,13 +13,14 @@ import (
 // [Prune] reads the order of pushes off them, because artifacts have no time.
 //
 // They are rw-<time>-<hex> for a whole and rwl-<time>-<hex> for a barrier layer;
-// <time> is 20060102T150405Z and left out where it is unknown, <hex> is the
-// whole SHA-256 of the manifest. cosign owns sha256-<hex>, and tools that look for
-// versions take none of these for one.
+// <time> is 20060102T150405.999999999Z, without zeros at the end, and left out
+// where it is unknown, <hex> is the whole SHA-256 of the manifest. The time is that
+// exact because alone.go tells those who write at once apart by it. cosign owns
+// sha256-<hex>, and tools that look for versions take none of these for one.
 const (
 	retainWhole = "rw-"
 	retainLayer = "rwl-"
-	retainTime  = "20060102T150405Z"
+	retainTime  = "20060102T150405.999999999Z"
 )
 
 // retained is what a retention tag says.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/errcode"
@@ -88,7 +89,7 @@ func settleAll(ctx context.Context, entries []attachment) error {
 	}
 	first := entries[0]
 	if !keepsLists(first.to) {
-		_, listed, err := resolve(ctx, first.to, strings.Replace(first.subject.Digest.String(), ":", "-", 1))
+		_, listed, err := resolve(ctx, first.to, listTag(first.subject.Digest))
 		if listed = listed || isFlicker(err); !listed {
 			return err
 		}
@@ -125,6 +126,22 @@ func keepsLists(to Store) bool {
 	r, ok := to.(interface{ SetReferrersCapability(capable bool) error })
 	return ok && errors.Is(r.SetReferrersCapability(true), remote.ErrReferrersCapabilityAlreadySet)
 }
+
+// knowsReferrers reports whether a registry has the referrers API. Whoever asked
+// for referrers knows it by then.
+func knowsReferrers(to Store) bool {
+	_, ok := to.(interface{ SetReferrersCapability(capable bool) error })
+	return ok && !keepsLists(to)
+}
+
+// listPrefix is what the tag of a list of referrers begins with; the digest of
+// the subject follows, without its algorithm.
+//
+// See https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#referrers-tag-schema.
+const listPrefix = "sha256-"
+
+// listTag is the tag of the list of referrers of a manifest.
+func listTag(subject digest.Digest) string { return listPrefix + subject.Encoded() }
 
 func errRewritten(subject ocispec.Descriptor) error {
 	return refuse(ErrBusy, "%s: the list of its referrers is rewritten by others each time: try again", subject.Digest)
@@ -220,6 +237,13 @@ func persist(ctx context.Context, d ocispec.Descriptor, send func(before int) er
 func steadyReferrers(ctx context.Context, from Reader, subject ocispec.Descriptor) (list []ocispec.Descriptor, _ error) {
 	err := persist(ctx, subject, func(int) (err error) { list, err = Referrers(ctx, from, subject, ""); return err })
 	return list, err
+}
+
+// steadyResolve is resolve, asked again where others write there in that moment.
+func steadyResolve(ctx context.Context, from Reader, reference string) (d ocispec.Descriptor, exists bool, _ error) {
+	jitter := ocispec.Descriptor{Digest: digestOf([]byte(reference))}
+	err := persist(ctx, jitter, func(int) (err error) { d, exists, err = resolve(ctx, from, reference); return err })
+	return d, exists, err
 }
 
 // gaveUp is the error of a write that was tried often enough. What a registry

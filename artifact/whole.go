@@ -93,9 +93,6 @@ func (c *copier) whole(ctx context.Context, f found) (bool, error) {
 	if l, local := c.to.(*Layout); local {
 		return l.intactManifest(ctx, f.desc)
 	}
-	if c.opts.Quick {
-		return true, nil
-	}
 	for _, b := range f.Layers {
 		var good bool
 		if err := c.within(ctx, func() (err error) { good, err = holdsBlob(ctx, c.to, b); return err }); err != nil {

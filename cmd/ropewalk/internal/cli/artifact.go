@@ -220,6 +220,11 @@ func (a *app) artifactCopy() *cobra.Command {
 		Long: `Copy an artifact from a registry or a layout to another one, with its barrier layers and
 everything that is attached to it. Digests stay as they are, so signatures do too. TO
 without a tag has the tag of FROM.
+
+Where the tag at TO leads to the same artifact already, nothing is copied, and two
+requests find that out. What was attached to FROM after it was copied, such as a later
+signature, and what TO has lost since, are not seen then: --check looks for both, and
+copies what is missing.
 ` + placeHelp,
 		Example: `  ropewalk artifact copy oci://ghcr.io/acme/shop:v1 oci://registry.prod.acme.com/shop:v1
   ropewalk artifact copy oci-layout:out/shop oci://ghcr.io/acme/shop:v1`,
@@ -245,7 +250,7 @@ without a tag has the tag of FROM.
 	f := cmd.Flags()
 	f.StringArrayVar(&opts.Tags, "tag", nil, "another `TAG` at the destination; may be repeated")
 	f.BoolVar(&bare, "bare", false, "leave signatures and attestations behind")
-	f.BoolVar(&opts.Quick, "quick", false, "believe that a destination which has the artifact has all of it, and all that is attached")
+	f.BoolVar(&opts.Check, "check", false, "where TO has the artifact, look for what was attached since and for what TO has lost")
 	format.add(cmd, "format", "how to print what was done")
 	r.add(cmd)
 	return cmd
@@ -267,8 +272,15 @@ func (a *app) copyArtifact(ctx context.Context, from, to place, opts artifact.Co
 	if err != nil {
 		return err
 	}
-	return a.outcome(format, copied, fmt.Sprintf("%s\n  digest    %s\n  changed   %s\n  attached  %s copied\n",
-		to.at(tag), copied.Digest, yesNo(copied.Changed), plural(len(copied.Referrers), "referrer")))
+	attached := plural(len(copied.Referrers), "referrer") + " copied"
+	switch {
+	case !opts.Referrers:
+		attached = "left behind"
+	case !copied.Checked:
+		attached = "not looked at, since the artifact was there: --check looks for later signatures"
+	}
+	return a.outcome(format, copied, fmt.Sprintf("%s\n  digest    %s\n  changed   %s\n  attached  %s\n",
+		to.at(tag), copied.Digest, yesNo(copied.Changed), attached))
 }
 
 func (a *app) artifactTag() *cobra.Command {

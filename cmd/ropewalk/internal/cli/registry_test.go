@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,8 +123,17 @@ func TestSignedArtifactsAreVerifiedAndCopied(t *testing.T) {
 			require.Contains(t, run("artifact", "inspect", mirror, "--show", "provenance"), `"project":"shop"`)
 
 			good(t, "artifact", "keygen", key+"-other")
+			// A signature that comes later is copied when it is asked for.
+			run("artifact", "sign", ref, "--key", key+"-other.key")
+			server.Reset()
+			second.Reset()
+			require.Contains(t, run("artifact", "copy", ref, mirror), "not looked at, since the artifact was there: --check")
+			require.Len(t, slices.Concat(server.Lines(), second.Lines()), 2)
 			code, _, diagnostics = call(t, append([]string{"artifact", "verify", mirror, "--key", key + "-other.pub"}, plain...)...)
 			require.Equal(t, Findings, code, diagnostics)
+			require.Contains(t, run("artifact", "copy", ref, mirror, "--check"), "5 referrers copied")
+			run("artifact", "verify", mirror, "--key", key+"-other.pub")
+			require.Contains(t, run("artifact", "copy", ref, mirror, "--check", "--format", "json"), `"checked": true`)
 
 			// Someone changes a byte of what the registry sends.
 			second.Fault(func(r *http.Request) (http.Handler, bool) {
