@@ -28,6 +28,16 @@
 // project was not chosen: what a render depends on should be visible in its
 // arguments.
 //
+// A directory without any document of ours that is a CUE package is one spec: a
+// Transform of it and of nothing else. Documents win, because a module may be laid
+// beside the specs that use it, and to render both would be a surprise. Its name is
+// that of the folder; the root has the same name in every checkout. Packages further
+// down are not searched for: most folders with CUE in them are parts of others.
+//
+// What a spec takes (Loaded.Parameters) comes from its module, and its value from
+// what was loaded. A module is asked without its spec, so that one answer is
+// remembered for all.
+//
 // A file system in memory is read as the disk is: the same files give the same
 // request, byte for byte, and the same mistakes at the same positions. Nothing in
 // it bounds a project as .git does on disk, for what was given is the bound

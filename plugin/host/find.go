@@ -39,7 +39,9 @@ type finding struct {
 	files  []spec.File
 	// places are the places of files by their name in positions.
 	places map[string]place
-	errs   object.Errors
+	// folders are those that were searched because an argument names them.
+	folders []folder
+	errs    object.Errors
 }
 
 func newFinding(opts Options) (*finding, error) {
@@ -204,6 +206,8 @@ func (f *finding) argument(arg string) {
 		f.fail(pos, "", err)
 	case folder:
 		f.directory(a, rel, pos)
+	case path.Ext(rel) == ".cue":
+		f.fail(pos, "name its folder", errors.New("a file of CUE is a part of a package, and no spec"))
 	default:
 		f.named(a, rel)
 	}
@@ -223,21 +227,17 @@ func (f *finding) directory(a *area, rel string, pos object.Pos) {
 		f.named(a, path.Join(rel, spec.ProjectFile))
 		return
 	}
-	s := f.search(a, rel, "", pos)
-	if s.failed || s.matched > 0 {
-		return
+	if s := f.search(a, rel, "", pos); !s.failed {
+		f.folders = append(f.folders, folder{searched: s, place: place{area: a, dir: rel}, pos: pos})
 	}
-	hint := "ropewalk init makes a project"
-	if len(s.projects) > 0 {
-		hint = "projects below: " + strings.Join(s.projects, ", ")
-	}
-	f.fail(pos, hint, errors.New("no spec is here"))
 }
 
 // searched is what a search came to.
 type searched struct {
-	// matched is how many files may hold documents of ours.
-	matched int
+	// matched are the files that may hold documents of ours.
+	matched []string
+	// manifests is the first file that seems to hold manifests of others; "" is none.
+	manifests string
 	// projects are folders that were left out.
 	projects []string
 	failed   bool
@@ -266,26 +266,29 @@ func (f *finding) search(a *area, rel, pattern string, pos object.Pos) searched 
 				continue
 			}
 		}
-		if f.found(a, name) {
-			out.matched++
-		}
+		f.found(a, name, &out)
 	}
 	return out
 }
 
-// found adds a file that a search found, where it may hold anything of ours,
-// and reports whether that is a spec.
-func (f *finding) found(a *area, name string) bool {
+// found adds a file that a search found, where it may hold anything of ours.
+func (f *finding) found(a *area, name string, out *searched) {
+	shown := a.display(name)
 	data, err := a.read(name, spec.MaxFile)
 	if err != nil {
-		f.fail(object.Pos{File: a.display(name)}, "", err)
-		return false
+		f.fail(object.Pos{File: shown}, "", err)
+		return
 	}
 	ours := spec.Mentions(data)
 	if ours || bytes.Contains(data, []byte("ConfigMap")) {
-		f.add(spec.File{Name: a.display(name), Data: data, Found: true}, place{a, path.Dir(name)})
+		f.add(spec.File{Name: shown, Data: data, Found: true}, place{a, path.Dir(name)})
 	}
-	return ours
+	switch {
+	case ours:
+		out.matched = append(out.matched, shown)
+	case out.manifests == "" && bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")):
+		out.manifests = shown
+	}
 }
 
 // named adds a file that a user named, and what it names if it is a project.
@@ -352,7 +355,7 @@ func (f *finding) pattern(a *area, full string, p spec.Pattern) {
 			return
 		}
 	}
-	if s.matched == 0 {
+	if len(s.matched) == 0 {
 		f.fail(p.Pos, "", fmt.Errorf("%q matches no file with a spec", p.Glob))
 	}
 }

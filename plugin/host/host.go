@@ -61,6 +61,9 @@ type Options struct {
 	Root string
 	// Stdin is read for the argument "-".
 	Stdin io.Reader
+	// Name is that of the spec that a folder is which is a module itself, made a DNS
+	// label; where it is "", that of the folder, and "app" for the root.
+	Name string
 	// Environment names the environment of the project that overlays it; "" is
 	// none.
 	Environment string

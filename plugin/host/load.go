@@ -39,10 +39,11 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	docs, err := spec.Parse(f.files)
 	f.errs = append(f.errs, object.AsErrors(err, object.StageSpec)...)
 	l := loading{
-		finding: f, docs: docs,
+		finding: f, docs: docs, alone: map[string]bool{},
 		modules:  modules{host: h, finding: f, docs: docs, trees: map[module]source.Tree{}, errs: map[module]error{}},
 		overlays: overlays{finding: f, values: map[string][]object.Value{}, sets: map[string][]spec.Set{}, texts: map[string][]byte{}},
 	}
+	l.folderModules()
 	out := l.project()
 	l.overlays.read()
 	if err := l.specs(ctx, &out); err != nil {
@@ -63,7 +64,9 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 // loading is what one Load works with.
 type loading struct {
 	*finding
-	docs     spec.Documents
+	docs spec.Documents
+	// alone names the specs that are folders without a document: see folderModules.
+	alone    map[string]bool
 	modules  modules
 	overlays overlays
 	context  spec.Context
@@ -83,7 +86,7 @@ func (l *loading) project() Loaded {
 	l.errs = append(l.errs, object.AsErrors(err, object.StageSpec)...)
 	l.strayProject(p)
 	l.overlays.names = names(l.docs)
-	l.overlays.unsure = l.docs.Incomplete || len(l.files) == 0
+	l.overlays.unsure = l.docs.Incomplete || len(l.files)+len(l.alone) == 0
 	ctx, inputs, err := p.Overlay(l.opts.Environment, l.overlays.names)
 	for _, e := range object.AsErrors(err, object.StageSpec) {
 		// A spec that could not be read may be the one that is meant.
@@ -259,7 +262,11 @@ type use struct {
 
 // usesOf are the modules of a spec: its own first, then its policies.
 func (l *loading) usesOf(t spec.Transform) ([]use, bool) {
-	w, ok := l.modules.want(t.CueRef, object.Fields("spec", "cueRef"))
+	at := object.Fields("spec", "cueRef")
+	if l.alone[t.Name] {
+		at = nil
+	}
+	w, ok := l.modules.want(t.CueRef, at)
 	policies, more := l.uses(t.Policies)
 	return append([]use{{wanted: w}}, policies...), ok && more && t.Name != "" && !t.InputUnsure && !l.overlays.lost
 }
@@ -282,11 +289,14 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 	if !ok || !good {
 		return render.Spec{}, false
 	}
-	input := t.Input.Merge(l.inputs[t.Name].Value)
+	input, inputPath := t.Input.Merge(l.inputs[t.Name].Value), spec.InputPath()
+	if l.alone[t.Name] {
+		inputPath = nil
+	}
 	out := render.Spec{
 		Evaluate: evaluate.Request{
 			Spec: t.Name, Pos: t.Pos, Module: l.modules.module(uses[0].wanted, tree, t.Tags),
-			Input: l.overlays.over(t.Name, input), InputPath: spec.InputPath(),
+			Input: l.overlays.over(t.Name, input), InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: slices.Concat(policies, own),
 			Limits:   l.opts.Limits,

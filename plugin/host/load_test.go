@@ -231,9 +231,21 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 		want  string
 	}{
 		"an argument": {nil, host.Options{Args: []string{"nowhere"}}, `nowhere: spec: there is no such file or directory`},
-		"any spec":    {nil, host.Options{}, `.: spec: no spec is here (ropewalk init makes a project)`},
-		"a project":   {[]string{"x/ropewalk.yaml", project, "y/ropewalk.yaml", project}, host.Options{}, `.: spec: no spec is here (projects below: x, y)`},
-		"stdin":       {nil, host.Options{Args: []string{"-"}}, `stdin: spec: there is no standard input`},
+		"any spec":    {nil, host.Options{}, `.: spec: no spec is here: neither a document of ropewalk.dev/v1alpha1 nor a Score file nor a CUE package (ropewalk init makes a project)`},
+		"a package in the folder of a module": {[]string{"cue.mod/module.cue", "", "sub/a.cue", "package a\n", "_b.cue", "", ".c.cue", ""}, host.Options{},
+			`.: spec: no spec is here: the CUE module has no package in this folder (name the folder of a package: one with .cue files)`},
+		"anything that is no manifest": {[]string{"x.txt", "", "sub/web.yaml", "apiVersion: apps/v1\nkind: Deployment\n"}, host.Options{Args: []string{"sub", "."}},
+			`.: spec: no spec is here: "sub/web.yaml" holds manifests that need no render ` +
+				`(give the folder to the engine as it is; a spec begins with apiVersion: ropewalk.dev/v1alpha1)` + "\n" +
+				`sub: spec: no spec is here: "sub/web.yaml" holds manifests that need no render ` +
+				`(give the folder to the engine as it is; a spec begins with apiVersion: ropewalk.dev/v1alpha1)`},
+		"the folder of a package": {[]string{"m/a.cue", "package a\n"}, host.Options{Args: []string{"m/a.cue"}},
+			`m/a.cue: spec: a file of CUE is a part of a package, and no spec (name its folder)`},
+		"any spec, where a file only speaks of us": {[]string{"a.yaml", "a: {b: ropewalk.dev/ready-when}\n"}, host.Options{},
+			`.: spec: no spec is here: neither a document of ropewalk.dev/v1alpha1 nor a Score file nor a CUE package (ropewalk init makes a project)`},
+
+		"a project": {[]string{"x/ropewalk.yaml", project, "y/ropewalk.yaml", project}, host.Options{}, `.: spec: no spec is here (projects below: x, y)`},
+		"stdin":     {nil, host.Options{Args: []string{"-"}}, `stdin: spec: there is no standard input`},
 		"an environment": {[]string{"ropewalk.yaml", project, "a.yaml", ok}, host.Options{Environment: "prod"},
 			`--env prod: spec: environment "prod" is not known (none is known)`},
 		"a large file": {[]string{"a.yaml", ok + strings.Repeat("#\n", 3<<20)}, host.Options{},
@@ -248,7 +260,7 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := write(t, c.files...)
 			_, errs := load(dir, c.opts)
-			require.Equal(t, []string{strings.ReplaceAll(c.want, "DIR", dir)}, errs)
+			require.Equal(t, strings.Split(strings.ReplaceAll(c.want, "DIR", dir), "\n"), errs)
 		})
 	}
 }

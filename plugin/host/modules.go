@@ -177,6 +177,8 @@ func (m *modules) tree(w wanted) (source.Tree, bool) {
 		Stage: object.StageResolve, Pos: w.ref.RefPos, Path: w.path.Append(object.Field("ref")).String(), Err: err,
 	}
 	switch {
+	case w.path == nil:
+		e.Path = "" // No document has the reference.
 	case w.ref.Type == spec.RefInline || w.ref.Type == spec.RefConfigMap:
 		e.Pos = w.ref.Pos
 	case w.ref.Type == spec.RefEmbedded && errors.Is(err, source.ErrNotFound) && w.ref.Path == "":

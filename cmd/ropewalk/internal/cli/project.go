@@ -53,7 +53,8 @@ const leastMemory = 32 << 20
 const projectHelp = `
 PATH is a spec, a directory or "-" for standard input; the working directory where
 there is none. A directory with ropewalk.yaml is a project; any other is searched
-for specs.
+for specs. One that holds none and is a CUE package, of Ropewalk, of Timoni or plain,
+is a spec itself, with its own name, and "app" where it is the root of a repository.
 
 The input of a spec is laid over in this order, the later wins: the spec, the
 environment (--env), --values in their order, --set in their order. That of a

@@ -1,0 +1,142 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+const moduleFile = "module: \"example.com/m\"\nlanguage: version: \"v0.9.0\"\n"
+
+// folders is a repository of folders that are modules, and of such that are not.
+func folders(t testing.TB) string {
+	t.Helper()
+	const native = `package web
+
+import "example.com/m/lib"
+
+ropewalk: apiVersion: "v1alpha1"
+#Input: {image!: string, replicas: int | *1, tags: [string]: string}
+input:   #Input
+context: {name: string, namespace: string, ...}
+graph: nodes: web: object: lib.#ConfigMap & {
+	metadata: {name: context.name, namespace: context.namespace}
+	data: {image: input.image, replicas: "\(input.replicas)", input.tags}
+}
+`
+	const lib = "package lib\n\n#ConfigMap: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: {...}, data: [string]: string}\n"
+	const plain = `package plain
+
+text: string | *"none"
+list: [...string]
+config: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "plain", data: {"text": text, items: "\(len(list))"}}
+`
+	const timoni = `package main
+
+values: #Config
+#Config: {text!: string, replicas: int, labels: [string]: string, metadata: {name!: string, namespace!: string}, kubeVersion!: string}
+timoni: {
+	apiVersion: "v1alpha1"
+	instance: config: values
+	instance: config: metadata: {name: string @tag(name), namespace: string @tag(namespace)}
+	instance: config: kubeVersion: string @tag(kv, var=kubeVersion)
+	apply: app: [{
+		apiVersion: "v1", kind: "ConfigMap"
+		metadata: {name: instance.config.metadata.name, namespace: instance.config.metadata.namespace, labels: instance.config.labels}
+		data: {text: instance.config.text, replicas: "\(instance.config.replicas)"}
+	}]
+}
+timoni: #Timoni
+`
+	return write(t,
+		"modules/cue.mod/module.cue", moduleFile, "modules/lib/lib.cue", lib, "modules/Web-App/web.cue", native,
+		"modules/Web-App/more.txt", "of no meaning", "modules/Web-App/testdata/service.yaml", "apiVersion: v1\nkind: Service\n",
+		"plain/a.cue", plain, "plain/ropewalk.lock", "apiVersion: ropewalk.dev/v1alpha1\nkind: Lock\nsources: []\n",
+		"plain/comment.yaml", "# ropewalk.dev/v1alpha1 is what this is not\na: 1\n",
+		"timoni/cue.mod/module.cue", moduleFile, "timoni/timoni.cue", timoni, "timoni/values.cue", "package main\n\nvalues: {text: \"own\", replicas: 2}\n",
+		"both/a.cue", "this is no CUE", "both/spec.yaml", transform("spec", "{type: path, ref: ../plain}"),
+		"score/score.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: scored}\ncontainers: {main: {image: 'nginx:1'}}\n",
+		"project/ropewalk.yaml", project+"  specs: [../both/spec.yaml]\n",
+		"broken/a.cue", "package a\n\nropewalk: apiVersion: \"v1alpha1\"\nx: {\n",
+		"policy/a.cue", "package a\n\nropewalk: {apiVersion: \"v1alpha1\", kind: \"Policy\"}\nviolations: {}\n",
+		"prod.yaml", "replicas: 5\n", "a.cue", "package a\n\nconfig: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"root\"}\n",
+	)
+}
+
+// TestAFolderThatIsAModuleIsASpec renders on disk, over the disk and in memory.
+func TestAFolderThatIsAModuleIsASpec(t *testing.T) {
+	dir := folders(t)
+	for name, c := range map[string]struct {
+		opts host.Options
+		spec string
+		want []string
+		errs string
+	}{
+		"a native one, in a module around it": {host.Options{Args: []string{"modules/Web-App"}, Set: []string{"image=nginx:1", "tags.a=b"}}, "web-app",
+			[]string{"name: web-app", "namespace: default", "image: nginx:1", `replicas: "1"`, "a: b"}, ""},
+		"where it is the working directory": {host.Options{Dir: "modules/Web-App", Set: []string{"image=x"}}, "web-app", []string{"image: x"}, ""},
+		"by the name that the caller gives": {host.Options{Args: []string{"modules/Web-App"}, Name: "shop_Front.end-", Set: []string{"image=x"}}, "shop-front-end",
+			[]string{"name: shop-front-end"}, ""},
+		"with values":           {host.Options{Args: []string{"modules/Web-App"}, Values: []string{"web-app:prod.yaml"}, Set: []string{"web-app:image=x"}}, "web-app", []string{`replicas: "5"`}, ""},
+		"a plain one":           {host.Options{Args: []string{"plain"}, Set: []string{"text=hello", "list=[a, b]"}}, "plain", []string{"text: hello", `items: "2"`}, ""},
+		"one of Timoni":         {host.Options{Args: []string{"timoni"}, Values: []string{"prod.yaml"}, Set: []string{"labels.x=y"}}, "timoni", []string{"text: own", `replicas: "5"`, "x: \"y\""}, ""},
+		"documents beside CUE":  {host.Options{Args: []string{"both"}, Set: []string{"text=x"}}, "spec", []string{"text: x"}, ""},
+		"a project":             {host.Options{Args: []string{"project"}, Name: "nobody"}, "spec", []string{"text: none"}, ""},
+		"a file of Score alone": {host.Options{Args: []string{"score"}, Name: "nobody"}, "scored", []string{"kind: Deployment"}, ""},
+		"the root":              {host.Options{Set: []string{"x=1"}, Args: []string{"."}}, "spec", nil, "there are 2 specs"},
+		"without its input": {host.Options{Args: []string{"modules/Web-App"}}, "web-app", nil,
+			"modules/Web-App: evaluate: image: is missing, expected text"},
+		"with an input of another type": {host.Options{Args: []string{"modules/Web-App"}, Set: []string{"image=1"}}, "web-app", nil,
+			"--set image=1: evaluate: image: expected text, got 1"},
+		"with a name that nobody has": {host.Options{Args: []string{"plain"}, Set: []string{"x:text=1"}}, "plain", nil, `no spec is called "x" (known: plain)`},
+		"that is no CUE":              {host.Options{Args: []string{"broken"}}, "broken", nil, "broken/a.cue:4:6: evaluate: expected '}', found 'EOF'"},
+		"that is a policy":            {host.Options{Args: []string{"policy"}}, "policy", nil, `policy: evaluate: module "policy" is a policy`},
+		"twice by one name": {host.Options{Args: []string{"plain", "timoni", "./plain"}, Name: "x"}, "x", nil,
+			`timoni: spec: a second spec is called "x" (write a Transform for each that names it)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk, others := places(t, dir, c.opts)
+			want := outcomeOf(t, disk)
+			if c.errs != "" {
+				require.Contains(t, want.errs, c.errs)
+			} else {
+				require.Empty(t, want.errs)
+				require.Equal(t, []string{c.spec}, specNames(want.loaded))
+				require.Equal(t, c.spec, want.loaded.Request.Specs[0].Evaluate.Context.Name)
+			}
+			var text strings.Builder
+			for _, f := range want.result.Files {
+				text.Write(f.Data)
+			}
+			for _, w := range c.want {
+				require.Contains(t, text.String(), w)
+			}
+			for where, opts := range others {
+				require.Equal(t, want, outcomeOf(t, opts), where)
+			}
+		})
+	}
+}
+
+func TestTheRootHasANameThatNoCheckoutChanges(t *testing.T) {
+	files := []string{"a.cue", "package a\n\nconfig: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"root\"}\n", ".git/HEAD", "", "sub/b.cue", "package b\n"}
+	for _, dir := range []string{write(t, files...), write(t, files...)} {
+		loaded, errs := load(dir, host.Options{Emit: emit.Options{Dialect: emit.Flux}})
+		require.Empty(t, errs)
+		require.Equal(t, "app", loaded.Name)
+		require.Equal(t, []string{"app"}, specNames(loaded))
+		require.Equal(t, object.Pos{File: "."}, loaded.Request.Specs[0].Evaluate.Pos)
+		require.Equal(t, ".", loaded.Request.Specs[0].Evaluate.Module.Label)
+		loaded, errs = load(dir, host.Options{Args: []string{"sub"}})
+		require.Empty(t, errs)
+		require.Equal(t, []string{"sub"}, specNames(loaded))
+	}
+}

@@ -1,0 +1,92 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// Parameter is an input of a spec with the value that it has.
+type Parameter struct {
+	// Spec is the name of the spec.
+	Spec string
+	// Input is what the module says of it. It is required only while it has no value.
+	evaluate.Input
+	// Value is what is laid over the input of the spec, else what the spec says, else
+	// the default of the module; KindNone where there is nothing.
+	Value object.Value
+}
+
+// Parameters are what the specs take, spec by spec, in the order of their paths: the
+// inputs of their modules, and of workloads the images of their containers.
+//
+// A module that cannot be described, because it is broken, hangs or has not the time
+// that ctx leaves, does not hide the others: the error tells of each of those.
+func (l Loaded) Parameters(ctx context.Context, e evaluate.Evaluator) ([]Parameter, error) {
+	var out []Parameter
+	var errs []error
+	for _, s := range l.Request.Specs {
+		if s.Workload != nil {
+			out = append(out, images(s)...)
+			continue
+		}
+		if ctx.Err() != nil {
+			errs = append(errs, ctx.Err())
+			break
+		}
+		// Nothing of the spec is in the request, so that one answer is remembered for
+		// all specs of a module.
+		m := s.Evaluate.Module
+		result, err := e.Evaluate(ctx, evaluate.Request{
+			Module:   evaluate.Module{FS: m.FS, Digest: m.Digest, Dir: m.Dir, Tags: m.Tags},
+			Describe: true, Limits: s.Evaluate.Limits,
+		})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("inputs of %q: %w", s.Evaluate.Spec, err))
+			continue
+		}
+		for _, in := range result.Inputs {
+			out = append(out, parameter(s.Evaluate, in))
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// parameter joins an input with what the spec says.
+func parameter(s evaluate.Request, in evaluate.Input) Parameter {
+	p := Parameter{Spec: s.Spec, Input: in}
+	if in.Default != "" {
+		// What was JSON is always a value.
+		p.Value, _ = spec.ParseValue(spec.File{Name: s.Spec, Data: []byte(in.Default)})
+	}
+	if own, found := s.Input.Lookup(in.Path); found == len(in.Path) && own.Kind != object.KindNone {
+		p.Value, p.Required = own, false
+	}
+	return p
+}
+
+// images are the images of the containers of a workload; "." is none.
+func images(s render.Spec) []Parameter {
+	var out []Parameter
+	for _, c := range s.Workload.Spec.Containers {
+		p := Parameter{Spec: s.Evaluate.Spec, Input: evaluate.Input{
+			Path: object.Fields("containers", c.Name, "image"), Type: evaluate.InputString,
+			Expected: "text", Doc: fmt.Sprintf("image of the container %s.", c.Name),
+		}}
+		if c.Image.Value == "" || c.Image.Value == "." {
+			p.Required = true
+		} else {
+			p.Value = object.Value{Kind: object.KindString, Text: c.Image.Value, Pos: c.Image.Pos}
+		}
+		out = append(out, p)
+	}
+	return out
+}
