@@ -19,8 +19,24 @@
 // controller, which has credentials of its own; the command line has one tenant,
 // its user, and leaves it empty.
 //
+// A policy (source/pullpolicy) stands before the lock and again between the lock and
+// the cache, so that neither is a way around it. Modules that others depend on are
+// judged when they are there, before anybody reads them: which registry has them is
+// the word of whoever runs the program, so that asking it gives nothing away.
+//
 // Nothing is opened, read or started before the first module needs it: a render
 // of local modules pays for none of it.
+//
+// # Decisions
+//
+// Mounted Secrets lie in a folder for each project (DIR/PROJECT/NAME). A reference
+// names a Secret and no project, so a tenant cannot name that of another, and who may
+// mount it says who may use it. One folder for all, with a rule for each Secret, was
+// not chosen: whoever forgets the rule has given the Secret to everybody.
+//
+// Credentials for a Git host are used behind the cache, as those of docker for
+// registries are: they are of the program and not of a tenant, and tenants are told
+// apart by Scope and policy.
 //
 // Callers: the command line, and the Argo CD and Flux adapters.
 package fetch

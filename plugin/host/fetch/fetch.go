@@ -20,6 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/source/lock"
 	"github.com/ropewalk/ropewalk/source/modules"
 	"github.com/ropewalk/ropewalk/source/oci"
+	"github.com/ropewalk/ropewalk/source/pullpolicy"
 	"github.com/ropewalk/ropewalk/source/tarball"
 )
 
@@ -34,6 +35,9 @@ type Options struct {
 	// Git is how Git repositories are reached, asked when it is needed for the first
 	// time; Secrets and Limits are set here. Nil is the zero value.
 	Git func() git.Fetcher
+	// GitHosts has credentials for Git references that name no Secret, by their
+	// host, with its port where the reference has one; nil has none.
+	GitHosts source.Secrets
 	// Artifacts finds the artifacts of Flux sources; nil refuses references of the
 	// type source.
 	Artifacts flux.Artifacts
@@ -53,6 +57,11 @@ type Options struct {
 	Mode lock.Mode
 	// Record gets what was used; nil records nothing.
 	Record *lock.Recorder
+	// Guard holds what is fetched to a policy; the zero value has none.
+	Guard pullpolicy.Guard
+	// Signed remembers which modules that others depend on are signed as the policy
+	// wants it; nil verifies them each time.
+	Signed *Signed
 	// Limits bound every module.
 	Limits source.Limits
 	// Report is told what a cache could not keep; nil tells nobody.
@@ -61,6 +70,10 @@ type Options struct {
 
 // Connect gives h the fetchers that opts describe, beside those that it has.
 func (o Options) Connect(h host.Host) host.Host {
+	if o.Guard.Policy != nil {
+		o.Secrets = o.Guard.Secrets(o.secrets())
+	}
+	o.Registries = sync.OnceValues(o.registries())
 	fetchers := map[string]source.Fetcher{
 		source.TypeGit: o.lazy(o.git),
 		source.TypeOCI: o.lazy(o.oci),
@@ -105,7 +118,7 @@ func (o Options) lazy(backend func(store *cache.Store) source.Resolver) source.F
 				Limits: o.Limits, Keys: cache.KeysOf(o.secrets()), Report: o.report,
 			}
 		}
-		return o.locked(next)
+		return o.Guard.Before(o.locked(o.Guard.Around(next)))
 	})
 	return source.FetcherFunc(func(ctx context.Context, ref source.Ref) (source.Tree, error) {
 		return build().Fetch(ctx, ref)
@@ -127,17 +140,20 @@ func (o Options) git(store *cache.Store) source.Resolver {
 	if o.Git != nil {
 		f = o.Git()
 	}
-	f.Secrets, f.Limits = o.Secrets, o.Limits
+	if f.Secrets, f.Limits = o.Secrets, o.Limits; o.GitHosts != nil {
+		f.Secrets = byHost{named: o.secrets(), hosts: o.GitHosts}
+	}
 	if store != nil {
 		f.Known = func(ctx context.Context, id string) (source.Tree, bool) { return store.TreeByID(ctx, o.Scope, id) }
 	}
-	return &remembering{Fetcher: &f, store: store, scope: o.Scope, limits: o.Limits, report: o.report}
+	return &remembering{Fetcher: &f, hosts: o.GitHosts, store: store, scope: o.Scope, limits: o.Limits, report: o.report}
 }
 
 // remembering tells the cache which tree a Git id stands for, so that a commit
 // that leaves the module as it was costs no file.
 type remembering struct {
 	*git.Fetcher
+	hosts  source.Secrets
 	store  *cache.Store
 	scope  string
 	limits source.Limits
@@ -154,6 +170,10 @@ var (
 // and modules inside of the module. The same module is the same tree wherever it
 // comes from.
 func (r *remembering) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
+	ref, err := r.own(ctx, ref)
+	if err != nil {
+		return source.Tree{}, err
+	}
 	result, err := r.FetchResult(ctx, ref)
 	if err != nil || result.Known {
 		return result.Tree, err
@@ -170,15 +190,18 @@ func (r *remembering) Fetch(ctx context.Context, ref source.Ref) (source.Tree, e
 	return tree, nil
 }
 
-func (o Options) oci(*cache.Store) source.Resolver {
-	connect := o.Registries
-	if connect == nil {
-		connect = func() (*remote.Registries, error) { return &remote.Registries{}, nil }
+// registries is what connects to registries.
+func (o Options) registries() func() (*remote.Registries, error) {
+	if o.Registries != nil {
+		return o.Registries
 	}
-	registries := sync.OnceValues(connect)
+	return func() (*remote.Registries, error) { return &remote.Registries{}, nil }
+}
+
+func (o Options) oci(*cache.Store) source.Resolver {
 	return &oci.Fetcher{
 		Open: func(ctx context.Context, repository string, secret map[string][]byte) (oci.Repository, error) {
-			r, err := registries()
+			r, err := o.Registries()
 			if err != nil {
 				return nil, err
 			}
@@ -220,10 +243,16 @@ func (o Options) complete(ctx context.Context, registry func() *modules.Registry
 		locked = o.Lock.Locked()
 	}
 	whole, dependencies, err := registry().Complete(ctx, tree, locked)
-	if err == nil && o.Record != nil {
+	if err == nil {
+		err = o.judge(ctx, dependencies)
+	}
+	if err != nil {
+		return source.Tree{}, err
+	}
+	if o.Record != nil {
 		for _, d := range dependencies {
 			o.Record.Module(lock.Module{Module: d.Path, Version: d.Version, Digest: d.Digest})
 		}
 	}
-	return whole, err
+	return whole, nil
 }

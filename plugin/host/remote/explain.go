@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/errdef"
@@ -36,7 +37,7 @@ import (
 // break), ErrHostKey (a certificate that is not trusted), ErrDigest (content
 // that is not as its digest says), ErrLimit or ErrReference, or
 // errdef.ErrUnsupported for what the server does not do (405). A context that
-// has ended can be matched too. Errors that are none of these stay nameless.
+// has ended can be matched too, and so can a *[Later]. Errors that are none of these stay nameless.
 func Explain(err error, reference string) error {
 	if err == nil {
 		return nil
@@ -46,14 +47,24 @@ func Explain(err error, reference string) error {
 	if name := line(reference) + ": "; !strings.HasPrefix(why, name) {
 		message = name + why
 	}
+	var r *refused
 	switch {
 	case is == nil:
 		return errors.New(message)
+	case errors.As(err, &r) && r.after > 0:
+		is = errors.Join(is, &Later{After: r.after})
 	case errors.Is(err, context.DeadlineExceeded):
 		is = errors.Join(is, context.DeadlineExceeded)
 	}
 	return source.Refuse(is, message)
 }
+
+// Later says that a server asked not to be asked again for some time. It comes with
+// source.ErrUnavailable.
+type Later struct{ After time.Duration }
+
+// Error says when to ask again.
+func (l *Later) Error() string { return "asked to wait " + l.After.String() }
 
 // explain is why an error came, and what it is.
 func explain(err error) (why string, is error) {

@@ -1,0 +1,150 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package fetch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/modules"
+	"github.com/ropewalk/ropewalk/source/pullpolicy"
+)
+
+// maxSigned is how many modules a Signed remembers before it forgets all.
+const maxSigned = 10_000
+
+// Signed remembers which modules were verified: by the digest of their content, and
+// by the keys. It is safe for concurrent use; its zero value is empty.
+type Signed struct {
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]bool
+}
+
+func (s *Signed) has(key [sha256.Size]byte) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[key]
+}
+
+func (s *Signed) put(key [sha256.Size]byte) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= maxSigned {
+		s.known = map[[sha256.Size]byte]bool{}
+	}
+	s.known[key] = true
+}
+
+// judge holds the modules that a module depends on to the policy.
+func (o Options) judge(ctx context.Context, all []modules.Dependency) error {
+	if o.Guard.Policy == nil {
+		return nil
+	}
+	for _, d := range all {
+		signatures, err := o.Guard.Judge(source.Ref{Type: source.TypeOCI, Ref: d.Origin})
+		if err != nil {
+			return fmt.Errorf("dependency %q: %w", d.String(), err)
+		}
+		for _, s := range signatures {
+			if err := o.signed(ctx, d, s); err != nil {
+				return fmt.Errorf("dependency %q: rule %q of the pull policy wants a signature: %w", d.String(), s.Rule, err)
+			}
+		}
+	}
+	return nil
+}
+
+// signed verifies a module in its registry: a signature is about a manifest, and the
+// manifest must be that of the zip that was fetched.
+func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.Signature) error {
+	key := signatureKey(d, s)
+	if o.Signed.has(key) {
+		return nil
+	}
+	if o.Offline {
+		return source.Refuse(source.ErrSignature, "it cannot be verified offline")
+	}
+	repository, tag, ok := cutTag(d.Origin)
+	if !ok {
+		return source.Refuse(source.ErrSignature, "nobody knows which registry has it")
+	}
+	r, err := o.Registries()
+	if err != nil {
+		return err
+	}
+	repo, err := r.Repository(ctx, repository, nil)
+	if err != nil {
+		return err
+	}
+	manifest, content, err := repo.FetchReference(ctx, tag)
+	if err != nil {
+		return remote.Explain(err, d.Origin)
+	}
+	data, err := io.ReadAll(content)
+	if err = errors.Join(err, content.Close()); err != nil {
+		return remote.Explain(err, d.Origin)
+	}
+	var of struct {
+		Layers []struct{ Digest string }
+	}
+	switch {
+	case digest.FromBytes(data) != manifest.Digest:
+		return source.Refuse(source.ErrDigest, d.Origin+": its manifest is not what its digest says")
+	case json.Unmarshal(data, &of) != nil || len(of.Layers) == 0 || of.Layers[0].Digest != d.Digest:
+		return source.Refuse(source.ErrDigest, fmt.Sprintf("%s is not the module that was fetched, whose digest is %s", d.Origin, d.Digest))
+	}
+	if err := (artifact.Verifier{}).Verify(ctx, repo, manifest, s.Keys); err != nil {
+		err = remote.Explain(err, d.Origin)
+		for _, is := range []error{source.ErrUnavailable, source.ErrUnauthorized, source.ErrHostKey, context.Canceled, context.DeadlineExceeded} {
+			if errors.Is(err, is) {
+				return err
+			}
+		}
+		if o.Guard.Refused != nil {
+			o.Guard.Refused(s.Rule)
+		}
+		return source.Refuse(source.ErrSignature, err.Error())
+	}
+	o.Signed.put(key)
+	return nil
+}
+
+// signatureKey is the same for the same content and the same keys.
+func signatureKey(d modules.Dependency, s pullpolicy.Signature) (key [sha256.Size]byte) {
+	sum := sha256.New()
+	_, _ = fmt.Fprintf(sum, "%q %q\n", d.String(), d.Digest) // a hash never fails
+	for _, name := range slices.Sorted(maps.Keys(s.Keys)) {
+		_, _ = fmt.Fprintf(sum, "%q\n", s.Keys[name]) // as above
+	}
+	return [sha256.Size]byte(sum.Sum(nil))
+}
+
+// cutTag is the repository and the tag of an origin: oci://host/repository:tag.
+func cutTag(origin string) (repository, tag string, ok bool) {
+	rest, ok := strings.CutPrefix(origin, "oci://")
+	at := strings.LastIndexByte(rest, ':')
+	if !ok || at < strings.LastIndexByte(rest, '/') || at < 0 {
+		return "", "", false
+	}
+	return rest[:at], rest[at+1:], true
+}

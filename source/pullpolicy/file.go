@@ -1,0 +1,123 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pullpolicy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+)
+
+// maxBytes is how large a policy may be.
+const maxBytes = 1 << 20
+
+// File is a policy that may change while it is in use. It is safe for concurrent
+// use.
+type File struct {
+	name   string
+	report func(error)
+
+	mu     sync.Mutex
+	data   []byte
+	policy *Policy
+	// said is the error that was told last.
+	said  string
+	stats FileStats
+}
+
+// FileStats count what became of a file since it was opened.
+type FileStats struct {
+	// Loaded is how often a policy was taken, the first time included, and Failed how
+	// often one was refused.
+	Loaded, Failed int64
+	// Good says that the policy in use is the one in the file.
+	Good bool
+}
+
+// Open reads a policy. Report is told what is wrong with the file later on; nil tells
+// nobody. Errors are those of [Parse] and of the file system.
+func Open(name string, report func(error)) (*File, error) {
+	f := &File{name: name, report: report}
+	data, err := f.read()
+	if err != nil {
+		return nil, err
+	}
+	f.data = data
+	if f.policy, err = Parse(name, data); err != nil {
+		return nil, err
+	}
+	f.stats = FileStats{Loaded: 1, Good: true}
+	return f, nil
+}
+
+// Current is the policy that the file holds now, or the last one that was good. The
+// file is read each time, which costs some microseconds, because its times do not
+// tell every change.
+func (f *File) Current() *Policy {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	data, err := f.read()
+	if err != nil {
+		f.fail(err)
+		return f.policy
+	}
+	if bytes.Equal(data, f.data) {
+		if f.said == "" {
+			return f.policy
+		}
+		// The file could not be read, or was broken, and is as it was.
+		f.said, f.stats.Good = "", true
+		return f.policy
+	}
+	policy, err := Parse(f.name, data)
+	if err != nil {
+		f.fail(err)
+		return f.policy
+	}
+	f.data, f.policy, f.said = data, policy, ""
+	f.stats.Loaded++
+	f.stats.Good = true
+	return f.policy
+}
+
+// Stats is what became of the file so far.
+func (f *File) Stats() FileStats {
+	if f == nil {
+		return FileStats{}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stats
+}
+
+// fail tells an error once; the lock is held.
+func (f *File) fail(err error) {
+	f.stats.Good = false
+	if err.Error() == f.said {
+		return
+	}
+	f.said = err.Error()
+	f.stats.Failed++
+	if f.report != nil {
+		f.report(fmt.Errorf("the pull policy stays as it was: %w", err))
+	}
+}
+
+func (f *File) read() ([]byte, error) {
+	file, err := os.Open(f.name) //nolint:gosec // whoever runs the program says which
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
+	if err == nil && len(data) > maxBytes {
+		err = fmt.Errorf("%w: %s has more than %d bytes", ErrPolicy, f.name, maxBytes)
+	}
+	return data, err
+}

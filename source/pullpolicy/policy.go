@@ -1,0 +1,112 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pullpolicy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// Policy says where modules may come from. Its zero value, and nil, allow all. It is
+// never changed, so it is safe for concurrent use.
+type Policy struct {
+	deny   bool // by default
+	rules  []rule
+	digest string
+}
+
+// Digest is that of the text that the policy was read from, as sha256 in hex; "" for
+// the zero value. Equal policies have the same.
+func (p *Policy) Digest() string {
+	if p == nil {
+		return ""
+	}
+	return p.digest
+}
+
+// rule is one of a policy.
+type rule struct {
+	name     string
+	deny     bool
+	sources  []pattern
+	projects []string
+	// signature is nil where none is wanted.
+	signature *Signature
+}
+
+// DefaultRule is what stands for the name of a rule where none is about a source.
+const DefaultRule = "default"
+
+// Signature is one that a rule wants.
+type Signature struct {
+	// Rule is the name of the rule.
+	Rule string
+	// Verify is what to ask a fetcher for. Its Secret is one of [Guard.Secrets].
+	Verify source.Verify
+	// Keys are the entries of that Secret.
+	Keys map[string][]byte
+}
+
+// Refusal is an error of [Policy.Judge]; it is [ErrRefused] for errors.Is.
+type Refusal struct {
+	// Rule is the name of the rule that refuses.
+	Rule string
+	text string
+}
+
+// Error says what is refused, and by which rule.
+func (r *Refusal) Error() string { return r.text }
+
+// Unwrap is ErrRefused.
+func (r *Refusal) Unwrap() error { return ErrRefused }
+
+// Judge says whether a project may have what a reference leads to, and by whom it
+// has to be signed. Project is "" where it is not known. References of other types
+// than oci and git may always be had. The error is a *Refusal.
+func (p *Policy) Judge(project string, ref source.Ref) ([]Signature, error) {
+	if p == nil || len(p.rules) == 0 && !p.deny || ref.Type != source.TypeOCI && ref.Type != source.TypeGit {
+		return nil, nil
+	}
+	at, err := placeOf(ref.Ref)
+	if err == nil && ref.Type == source.TypeGit && submodules(ref.Ref) {
+		err = errSubmodules
+	}
+	if err != nil {
+		return nil, &Refusal{Rule: DefaultRule, text: fmt.Sprintf("the pull policy cannot judge this reference: %v", err)}
+	}
+	var signatures []Signature
+	allowed := !p.deny
+	for _, r := range p.rules {
+		if !r.concerns(project, at) {
+			continue
+		}
+		if r.deny {
+			return nil, &Refusal{Rule: r.name, text: fmt.Sprintf("rule %q of the pull policy denies %q%s", r.name, at, of(project))}
+		}
+		allowed = true
+		if r.signature != nil {
+			signatures = append(signatures, *r.signature)
+		}
+	}
+	if !allowed {
+		return nil, &Refusal{Rule: DefaultRule, text: fmt.Sprintf("no rule of the pull policy allows %q%s", at, of(project))}
+	}
+	return signatures, nil
+}
+
+func of(project string) string {
+	if project == "" {
+		return ""
+	}
+	return fmt.Sprintf(" for the project %q", project)
+}
+
+// concerns reports whether a rule is about a place for a project.
+func (r rule) concerns(project string, at place) bool {
+	mine := len(r.projects) == 0 || project == "" && r.deny ||
+		project != "" && slices.ContainsFunc(r.projects, func(p string) bool { return glob(p, project) })
+	return mine && slices.ContainsFunc(r.sources, func(p pattern) bool { return p.matches(at, r.deny) })
+}
