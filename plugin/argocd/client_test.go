@@ -79,6 +79,7 @@ func dial(t testing.TB, socket string, opts ...grpc.DialOption) pluginClient {
 func generate(t testing.TB, socket string, c call) ([]string, error) {
 	t.Helper()
 	client := dial(t, socket)
+	defer func() { _ = client.conn.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(c.timeout, 60*time.Second))
 	defer cancel()
 	for range 2 {

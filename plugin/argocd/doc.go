@@ -21,7 +21,23 @@
 //
 // An error is what the user has to know, their file and line first, at most 4 KiB,
 // without credentials. What may pass by itself is tried again inside the deadline,
-// because Argo CD keeps an error too, for an hour, after three of them.
+// and no sooner than a server has asked for, because Argo CD keeps an error too, for
+// an hour, after three of them.
+//
+// The parameters of an application are those that all take, and the inputs of its
+// specs, each with the value that it has where the application says nothing. They are
+// a form: what is wrong with the application fails its render, and never its form. A
+// module that is broken or hangs is left out, by the deadline and the limits of the
+// workers that modules run in.
+//
+// One application holds at most half of the places at which archives are taken in,
+// and half of those at which requests are rendered: what it sends, however slowly,
+// leaves room for others. What an archive keeps in memory is bounded; the rest of it
+// is in a file.
+//
+// A request is joined to an equal one of the same scope and epoch only. The scope is
+// that of its credentials, the epoch that of the policy, so that neither is a way
+// around the other's refusal.
 //
 // Credentials of a source are asked for when a registry wants them, and go to the
 // registry that the source comes from and to no other. The scope of a cache is the
@@ -30,7 +46,12 @@
 // The socket is there when it is served, and not before: the repo-server dials
 // once, without a time-out. It goes before the server does.
 //
-// Callers: the command line (ropewalk plugin argocd).
+// What the socket answers, [Server.Generate] answers without one: for the stock
+// argocd-cmp-server, which runs a command for each request. [Handover] has a server
+// that runs do it, and both give the same bytes and the same errors.
+//
+// Callers: the command line (ropewalk plugin argocd, and generate and parameters
+// below it).
 //
 // # Decisions
 //
@@ -45,6 +66,24 @@
 //
 // The parallelism limit of the repo-server does not hold for plugins, so the
 // server has its own, in which applications take turns.
+//
+// The name of the application is that of its spec only where its folder is a module
+// and no document says a name. The API versions of the cluster (KUBE_API_VERSIONS) do
+// not reach a module, although its context is open for them: they are some hundred
+// texts that change with every definition that anybody installs, and each change
+// would be another request to all caches of ours, for a module that looks at one of
+// them. What a render depends on stands in the repository or in the Application: a
+// module that makes an object only where a cluster knows its kind takes an input for
+// that.
+//
+// Parameters are texts, and a render does not ask the module for their types: that
+// would put a second evaluation before each. They are read as --set reads them, so that
+// a number that is meant as text stands in quotes, and is announced in them.
+//
+// Who hands over sends what was read while the same request was loaded, and not the
+// repository: to pack that takes longer than to render most applications. It is a
+// guess only in that the server must be of the same version, which is asked first;
+// an error is believed only when all was sent.
 //
 // Discovery is not announced: it has every repository sent to every plugin, and
 // twice. Users name the plugin.

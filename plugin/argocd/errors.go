@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -55,6 +56,8 @@ func code(err error) connect.Code {
 		return 0
 	case isTransient(err), errors.Is(err, unpack.ErrChecksum):
 		return connect.CodeUnavailable
+	case isAll(err, source.ErrUnauthorized, source.ErrHostKey, source.ErrAbsent):
+		return connect.CodeFailedPrecondition
 	case isLimit(err):
 		return connect.CodeResourceExhausted
 	case errors.Is(err, context.DeadlineExceeded):
@@ -91,18 +94,19 @@ func isLimit(err error) bool {
 }
 
 // isTransient reports whether all that is wrong may pass by itself.
-func isTransient(err error) bool {
+func isTransient(err error) bool { return isAll(err, source.ErrUnavailable) }
+
+// isAll reports whether each mistake is one of some kinds.
+func isAll(err error, kinds ...error) bool {
+	is := func(err error) bool {
+		return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
+	}
 	var mistakes object.Errors
 	if !errors.As(err, &mistakes) {
-		return errors.Is(err, source.ErrUnavailable)
+		return is(err)
 	}
 	failures := mistakes.Failures()
-	for _, m := range failures {
-		if !errors.Is(m, source.ErrUnavailable) {
-			return false
-		}
-	}
-	return len(failures) > 0
+	return len(failures) > 0 && !slices.ContainsFunc(failures, func(m *object.Error) bool { return !is(m) })
 }
 
 // text is what a user reads: a line for each mistake.

@@ -96,7 +96,9 @@ func TestAFullQueueSaysSo(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 6 {
 		all.Go(func() {
-			_, err := generate(t, socket, call{archive: packed, path: "apps/web", env: map[string]string{"ARGOCD_ENV_ROPEWALK_SET": fmt.Sprintf("n=%d", i)}})
+			_, err := generate(t, socket, call{archive: packed, path: "apps/web", env: map[string]string{
+				"ARGOCD_APP_NAME": fmt.Sprint(i), "ARGOCD_ENV_ROPEWALK_SET": fmt.Sprintf("n=%d", i),
+			}})
 			if status.Code(err) == codes.ResourceExhausted {
 				full.Add(1)
 			}

@@ -6,6 +6,7 @@ package argocd
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,23 @@ type metrics struct {
 	// requests are by method and outcome, seconds by method.
 	requests map[[2]string]int64
 	seconds  map[string]*histogram
+	// refusals are by the rule of the policy.
+	refusals map[string]int64
+}
+
+// maxRules is how many rules are told apart, of policies that came one after the
+// other too.
+const maxRules = 1000
+
+// Reading is a number that the server shows among its metrics. Readings of one name
+// follow each other.
+type Reading struct {
+	// Name is that of the metric; Kind is counter or gauge; Help says what it counts.
+	Name, Kind, Help string
+	// Labels are written as they are: name="value". They must not hold what a user
+	// chose.
+	Labels string
+	Value  int64
 }
 
 // histogram counts durations.
@@ -51,7 +69,17 @@ type histogram struct {
 }
 
 func newMetrics() *metrics {
-	return &metrics{requests: map[[2]string]int64{}, seconds: map[string]*histogram{}}
+	return &metrics{requests: map[[2]string]int64{}, seconds: map[string]*histogram{}, refusals: map[string]int64{}}
+}
+
+// refused counts what a rule refused. Rules are named by whoever runs the server.
+func (m *metrics) refused(rule string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, known := m.refusals[rule]; !known && len(m.refusals) >= maxRules {
+		rule = "other"
+	}
+	m.refusals[rule]++
 }
 
 // done counts a request that was answered.
@@ -154,6 +182,29 @@ func (s *Server) write(w io.Writer) error {
 	p.value(bytes, `kind="compressed"`, m.compressed.Load())
 	p.value(bytes, `kind="unpacked"`, m.plain.Load())
 	p.value(bytes, `kind="spooled"`, m.spooled.Load())
+	s.others(&p)
 	_, err := io.WriteString(w, p.String())
 	return err
+}
+
+// others writes refusals, and readings.
+func (s *Server) others(p *page) {
+	const refusals = "ropewalk_argocd_policy_refusals_total"
+	p.family(refusals, "counter", "Modules that the pull policy refused, by rule.")
+	s.metrics.mu.Lock()
+	for _, rule := range slices.Sorted(maps.Keys(s.metrics.refusals)) {
+		p.value(refusals, fmt.Sprintf("rule=%q", rule), s.metrics.refusals[rule])
+	}
+	s.metrics.mu.Unlock()
+	if s.opts.Readings == nil {
+		return
+	}
+	last := ""
+	for _, r := range s.opts.Readings() {
+		if r.Name != last {
+			p.family(r.Name, r.Kind, r.Help)
+			last = r.Name
+		}
+		p.value(r.Name, r.Labels, r.Value)
+	}
 }

@@ -86,6 +86,11 @@ func (p parameter) apply(w *wanted) error {
 	return p.input(w)
 }
 
+// isInput reports whether the parameter is named like an input.
+func (p parameter) isInput() bool {
+	return !slices.Contains([]string{paramEnvironment, paramValues, paramSet, paramImages, paramAllowEmpty}, p.Name)
+}
+
 // list is the texts of a parameter: a map is a list of KEY=VALUE.
 func (p parameter) list() []string {
 	var out []string
@@ -133,13 +138,19 @@ func (p parameter) fail(why string) error {
 }
 
 // flow is an element of a list or a map: a number, true, false or null as it is,
-// and everything else as text. Unlike the value of a text parameter it is never a
-// list or a map itself.
+// one of these in quotes as text without them, and everything else as the text that
+// it is. Unlike the value of a text parameter it is never a list or a map itself.
 func flow(text string) string {
-	if !strings.HasPrefix(text, `"`) && !strings.ContainsAny(text, "[{ \n\t\r") && json.Valid([]byte(text)) {
+	var inner string
+	if isNoText(text) || json.Unmarshal([]byte(text), &inner) == nil && isNoText(inner) {
 		return text
 	}
 	return quoted(text)
+}
+
+// isNoText reports whether a text is read as a number, true, false or null.
+func isNoText(text string) bool {
+	return !strings.HasPrefix(text, `"`) && !strings.ContainsAny(text, "[{ \n\t\r") && json.Valid([]byte(text))
 }
 
 func quoted(text string) string {

@@ -91,8 +91,12 @@ func (p parts) Recv() (*wire.Part, error) {
 	return nil, io.EOF
 }
 
-// check says how the repo-server is to ask: without discovery.
-func (s *Server) check(context.Context, *wire.Empty) (*wire.PluginConfiguration, error) {
+// check says how the repo-server is to ask: without discovery. To others it says
+// what it is.
+func (s *Server) check(ctx context.Context, _ *wire.Empty) (*wire.PluginConfiguration, error) {
+	if call, ok := connect.CallInfoForHandlerContext(ctx); ok {
+		call.ResponseHeader().Set(identityHeader, s.Identity())
+	}
 	return &wire.PluginConfiguration{ProvideGitCreds: s.opts.AskPass != ""}, nil
 }
 
@@ -102,7 +106,27 @@ func (s *Server) match(ctx context.Context, stream receiver) (*wire.Match, error
 	return &wire.Match{}, s.drain(ctx, stream)
 }
 
-// announce lists the parameters of an application.
+// announce lists the parameters of an application. What is wrong with it fails its
+// render, and no form to put it right.
 func (s *Server) announce(ctx context.Context, stream receiver) (*wire.Announcement, error) {
-	return &wire.Announcement{Parameters: announced()}, s.drain(ctx, stream)
+	static := &wire.Announcement{Parameters: announced()}
+	first, err := within(ctx, s, stream.Recv, func(*wire.Part) {})
+	if err != nil {
+		return nil, broken(err)
+	}
+	r, err := newRequest(first.GetMetadata())
+	if err != nil {
+		return static, s.drain(ctx, stream)
+	}
+	done, err := s.intake.Wait(ctx, r.app)
+	if err != nil {
+		return static, s.drain(ctx, stream)
+	}
+	defer done()
+	tree, err := s.unpack(ctx, r, stream)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tree.Close() }()
+	return &wire.Announcement{Parameters: s.announcement(ctx, r, tree)}, nil
 }

@@ -12,17 +12,21 @@ import (
 	"time"
 
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
 // Waits between two attempts at what may pass by itself: each is twice the one
-// before it, and there is none that would leave less than leastAttempt.
+// before it, but no more than half of the time that is left, and there is none that
+// would leave less than leastAttempt. An attempt may be short: what is left of the
+// deadline to answer in is no part of that time.
 const (
 	firstWait    = 250 * time.Millisecond
 	longestWait  = 8 * time.Second
-	leastAttempt = time.Second
+	leastAttempt = 100 * time.Millisecond
 )
 
 // maxLock is how many bytes of ropewalk.lock are read.
@@ -35,21 +39,46 @@ func (s *Server) render(ctx context.Context, r request, files fs.FS) ([]string, 
 	if err != nil {
 		return nil, err
 	}
+	var last error
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		out, err := s.attempt(ctx, r, h, files)
+		if last != nil && err != nil && ctx.Err() != nil {
+			return nil, last // There was no time for more, and this says why.
+		}
 		if err == nil || !isTransient(err) {
 			return out, err
 		}
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait+leastAttempt {
+		last = err
+		pause := wait
+		deadline, bounded := ctx.Deadline()
+		if bounded {
+			pause = min(pause, time.Until(deadline)/2)
+		}
+		pause = max(pause, asked(err))
+		if bounded && time.Until(deadline) < pause+leastAttempt {
 			return nil, err
 		}
 		s.metrics.retries.Add(1)
 		select {
-		case <-time.After(wait):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return nil, err
 		}
 	}
+}
+
+// asked is how long servers want to be left alone.
+func asked(err error) (wait time.Duration) {
+	var mistakes object.Errors
+	if !errors.As(err, &mistakes) {
+		return 0
+	}
+	for _, m := range mistakes.Failures() {
+		if later := (*remote.Later)(nil); errors.As(m, &later) {
+			wait = max(wait, later.After)
+		}
+	}
+	return wait
 }
 
 // attempt renders once. It holds its place no longer than that, so that a server
@@ -95,7 +124,9 @@ func (s *Server) host(r request, files fs.FS) (host.Host, error) {
 	if err != nil {
 		return host.Host{}, err
 	}
-	to := Connection{Lock: locked, Mode: lock.Prefer, Scope: r.Scope, Source: s.source(r)}
+	to := Connection{
+		Lock: locked, Mode: lock.Prefer, Scope: r.Scope, Project: r.project, Refused: s.metrics.refused, Source: s.source(r),
+	}
 	free, err := s.opts.Connect(to)
 	if err != nil || s.opts.AllowUnlocked {
 		return free, err

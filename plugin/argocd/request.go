@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
@@ -46,7 +47,10 @@ type wanted struct {
 	Checksum string
 	// Scope is the credential scope: the project of Argo CD, and the repository
 	// where its credentials are offered.
-	Scope       string
+	Scope string
+	// Name is that of the application: that of its spec, where its folder is a module
+	// and no document names one.
+	Name        string
 	Namespace   string
 	KubeVersion string
 	Environment string
@@ -59,8 +63,13 @@ type wanted struct {
 // request is what a repo-server wants.
 type request struct {
 	wanted
+	// bare is wanted without the inputs that parameters set: what those have where
+	// the application says nothing.
+	bare wanted
 	// app is whose turn it is.
 	app string
+	// project is that of Argo CD; it is part of the scope.
+	project string
 	// repository is the URL of the source, and nonce what its credentials are asked
 	// for by, "" where they are not offered. Neither changes a render.
 	repository, nonce string
@@ -81,10 +90,10 @@ func newRequest(m *wire.Metadata) (request, error) {
 	r := request{
 		// app_name is the last element of the path; several applications have the
 		// same.
-		app: cmp.Or(env[varApp], m.GetAppName()),
+		app: cmp.Or(env[varApp], m.GetAppName()), project: env[varProject],
 		wanted: wanted{
 			Path: path.Clean(cmp.Or(strings.TrimSuffix(m.GetAppRelPath(), "/"), ".")), Checksum: strings.ToLower(m.GetChecksum()),
-			Scope: env[varProject], Namespace: env[varNamespace], KubeVersion: kubeVersion(env[varKubeVersion]),
+			Scope: env[varProject], Name: env[varApp], Namespace: env[varNamespace], KubeVersion: kubeVersion(env[varKubeVersion]),
 			Environment: env[varEnvironment], AllowEmpty: env[varAllowEmpty] == "true",
 		},
 	}
@@ -106,9 +115,14 @@ func newRequest(m *wire.Metadata) (request, error) {
 	if err != nil {
 		return request{}, err
 	}
+	r.Set = slices.Clip(r.Set)
+	r.bare = r.wanted
 	for _, p := range all {
 		if err := p.apply(&r.wanted); err != nil {
 			return request{}, err
+		}
+		if !p.isInput() && p.Name != paramImages {
+			_ = p.apply(&r.bare) // It has been applied once.
 		}
 	}
 	return r, nil
@@ -138,7 +152,7 @@ func (w wanted) key() string {
 // Positions begin at its root, as in a pull request.
 func (w wanted) options(files fs.FS, limits evaluate.Limits) host.Options {
 	return host.Options{
-		FS: files, Args: []string{w.Path}, Dir: ".", Root: ".",
+		FS: files, Args: []string{w.Path}, Dir: ".", Root: ".", Name: w.Name,
 		Environment: w.Environment, Values: w.Values, Set: w.Set, Images: w.Images,
 		Context: spec.Context{Namespace: w.Namespace, KubeVersion: w.KubeVersion, Engine: string(emit.ArgoCD)},
 		Emit:    emit.Options{Dialect: emit.ArgoCD},

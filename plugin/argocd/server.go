@@ -41,6 +41,11 @@ type Connection struct {
 	Mode lock.Mode
 	// Scope is the credential scope of the tenant.
 	Scope string
+	// Project is that of Argo CD, "" where the request does not say: that of the
+	// parameters of an application never does.
+	Project string
+	// Refused counts what a policy refused, by the name of its rule.
+	Refused func(rule string)
 	// Source is where the files come from, where its credentials are offered; nil
 	// where they are not.
 	Source *Source
@@ -74,6 +79,12 @@ type Options struct {
 	Version  string
 	// Connect makes what fetches modules.
 	Connect func(Connection) (host.Host, error)
+	// Epoch, where it is set, is what renders depend on beside the request, such as
+	// the digest of a policy: a request never gets the render of one that came in
+	// another epoch.
+	Epoch func() string
+	// Readings, where it is set, are metrics of what the server is made of.
+	Readings func() []Reading
 	// AllowUnlocked takes references that are neither pinned nor in ropewalk.lock.
 	AllowUnlocked bool
 	// HealthConfigured says that Argo CD has the health checks that readyWhen needs.
@@ -138,6 +149,10 @@ func New(opts Options) *Server {
 	}
 }
 
+// telling is how much earlier a render ends than who waits for it: what it was at
+// says more than that there was no time.
+const telling = 50 * time.Millisecond
+
 // measured runs the work of a request inside of its deadline, counts it, and makes
 // its error an answer.
 func (s *Server) measured(ctx context.Context, method string, work func(ctx context.Context) error) error {
@@ -159,6 +174,13 @@ func (s *Server) measured(ctx context.Context, method string, work func(ctx cont
 	err = answer(err)
 	s.metrics.done(method, err, time.Since(start))
 	return err
+}
+
+func (s *Server) epoch() string {
+	if s.opts.Epoch == nil {
+		return ""
+	}
+	return s.opts.Epoch() + " "
 }
 
 func (s *Server) waiting() int {
@@ -204,9 +226,9 @@ func (s *Server) generate(ctx context.Context, stream receiver) ([]string, error
 		return nil, err
 	}
 	deadline, _ := ctx.Deadline()
-	out, joined, err := s.once.Do(ctx, r.key(), func(work context.Context) (out []string, err error) {
+	out, joined, err := s.once.Do(ctx, s.epoch()+r.key(), func(work context.Context) (out []string, err error) {
 		defer func() { _ = tree.Close() }()
-		work, cancel := context.WithDeadline(work, deadline)
+		work, cancel := context.WithDeadline(work, deadline.Add(-min(telling, time.Until(deadline)/20)))
 		defer cancel()
 		err = s.protected(func() error {
 			out, err = s.render(work, r, tree)
@@ -221,14 +243,7 @@ func (s *Server) generate(ctx context.Context, stream receiver) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	size := 0
-	for _, m := range out {
-		size += len(m) + 8
-	}
-	if size > s.opts.Response {
-		return nil, fmt.Errorf("the manifests have %d bytes, and the repo-server takes %d: %w", size, s.opts.Response, errLarge)
-	}
-	return out, nil
+	return out, s.fits(out)
 }
 
 // unpack reads the archive of a stream.

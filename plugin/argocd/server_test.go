@@ -351,16 +351,13 @@ func TestNothingIsDiscoveredAndParametersAreAnnounced(t *testing.T) {
 	matched, err := match.CloseAndRecv()
 	require.NoError(t, err)
 	require.False(t, matched.GetIsSupported() || matched.GetIsDiscoveryEnabled())
-	announce, err := client.GetParametersAnnouncement(t.Context())
-	require.NoError(t, err)
-	require.NoError(t, c.send(announce))
-	got, err := announce.CloseAndRecv()
+	got, err := announce(t, socket, c)
 	require.NoError(t, err)
 	var names []string
-	for _, p := range got.GetParameters() {
+	for _, p := range got {
 		names = append(names, p.GetName())
 	}
-	require.Equal(t, []string{"environment", "values", "set", "images", "allowEmpty"}, names)
+	require.Equal(t, []string{"environment", "values", "set", "images", "allowEmpty", "list", "n", "tags", "text"}, names)
 }
 
 func TestAPanicEndsOneRequest(t *testing.T) {

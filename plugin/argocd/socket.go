@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,12 +23,20 @@ import (
 const (
 	// greeting is how long a client may take to say that it speaks HTTP/2.
 	greeting = 10 * time.Second
+	// settling is how long who has dialled has to make their calls.
+	settling = time.Second
 	// idle is how long a connection without requests is kept.
 	idle = 5 * time.Minute
 	// maxStreams is how many requests one connection may have at once. The
 	// repo-server dials for each request; what is left of it waits in the client.
 	maxStreams = 1000
+	// window is how much of a stream, and of a connection, is taken before it is
+	// read: what waits for its turn is held in memory.
+	window = Waiting
 )
+
+// Waiting is how many bytes a request that waits takes of its archive at most.
+const Waiting = 64 << 10
 
 // Serve answers on the socket until ctx ends, and then lets requests go on for the
 // time of Options.Drain. It returns nil where that went well. Errors are ErrRunning
@@ -54,6 +63,8 @@ func (s *Server) Serve(ctx context.Context) error {
 		unix.SetUnlinkOnClose(false) // By then it has another name.
 	}
 	server := s.server()
+	var connections connections
+	server.ConnState = connections.note
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	mine, err := publish(hidden, name)
@@ -69,6 +80,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	// Who dials from now on learns at once that nobody is here.
 	withdraw(name, mine)
+	connections.settle(min(settling, s.opts.Drain))
 	s.end(server)
 	return err
 }
@@ -117,8 +129,34 @@ func (s *Server) server() *http.Server {
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
-		Handler: s.procedures(), Protocols: &protocols, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		Handler: s.procedures(), Protocols: &protocols, HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: window, MaxReceiveBufferPerStream: window,
+		},
 		ReadHeaderTimeout: greeting, IdleTimeout: idle, ErrorLog: log.New(reports(s.opts.Report), "", 0),
+	}
+}
+
+// connections counts those that are open.
+type connections struct{ open atomic.Int64 }
+
+func (c *connections) note(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		c.open.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		c.open.Add(-1)
+	}
+}
+
+// settle lets who has dialled already come in and say what they want. The
+// repo-server waits for ever on a connection that ends before its greeting is
+// answered, and makes three calls on one that it closes then.
+func (c *connections) settle(most time.Duration) {
+	for deadline := time.Now().Add(most); time.Now().Before(deadline); {
+		time.Sleep(most / 10)
+		if c.open.Load() == 0 {
+			return
+		}
 	}
 }
 

@@ -19,23 +19,53 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/krm"
 )
 
+// bench is what ways work with.
+type bench struct {
+	command string
+	// repositories are folders by the name of their repository.
+	repositories map[string]string
+	// socket is that of a plugin that runs.
+	socket string
+}
+
+// folder is that of a request.
+func (b bench) folder(r request) string { return filepath.Join(b.repositories[r.repository], r.dir) }
+
 // way is one way to render a project.
 type way struct {
 	name string
 	// render gives the objects in their order, each as JSON with sorted keys.
-	render func(t *testing.T, command string, r request) []string
+	render func(t *testing.T, b bench, r request) []string
 	// lacks says why the way cannot render a request, "" where it can; nil is a
 	// way that lacks nothing.
 	lacks func(r request) string
+}
+
+func (w way) missing(r request) string {
+	if w.lacks == nil {
+		return ""
+	}
+	return w.lacks(r)
 }
 
 // ways are all of them; the others are compared with the first.
 func ways() []way {
 	return []way{
 		{name: "command line", render: commandLine},
-		{name: "KRM function, specs as items", render: krmItems},
-		{name: "KRM function, specs as files", render: krmFiles},
+		{name: "KRM, specs as items", render: krmItems, lacks: krmLacks},
+		{name: "KRM, specs as files", render: krmFiles, lacks: krmLacks},
+		{name: "Argo CD socket", render: socket, lacks: argocdOnly},
+		{name: "stock, alone", render: stockAlone, lacks: argocdOnly},
+		{name: "stock, with a sidecar", render: stockHandedOver, lacks: argocdOnly},
 	}
+}
+
+// krmLacks: a function has a functionConfig, and that is a document.
+func krmLacks(r request) string {
+	if r.bare {
+		return "there is no document to be its functionConfig"
+	}
+	return ""
 }
 
 // install builds the command, or takes that of ROPEWALK_BIN.
@@ -60,32 +90,50 @@ func run(t *testing.T, dir, stdin, command string, args ...string) []byte {
 	return out.Bytes()
 }
 
+// flags are what a request says as flags of the commands that render.
+func (r request) flags() []string {
+	var out []string
+	for _, f := range r.values {
+		out = append(out, "--values", f)
+	}
+	for _, s := range r.set {
+		out = append(out, "--set", s)
+	}
+	if r.namespace != "" {
+		out = append(out, "--namespace", r.namespace)
+	}
+	if r.kubeVersion != "" {
+		out = append(out, "--kube-version", r.kubeVersion)
+	}
+	return out
+}
+
 // commandLine is `ropewalk render`.
-func commandLine(t *testing.T, command string, r request) []string {
-	args := []string{"render", "--format", "json", "--dialect", r.dialect}
+func commandLine(t *testing.T, b bench, r request) []string {
+	args := append([]string{"render", "--format", "json", "--dialect", r.dialect}, r.flags()...)
 	if r.environment != "" {
 		args = append(args, "--env", r.environment)
 	}
 	var list struct{ Items []map[string]any }
-	require.NoError(t, json.Unmarshal(run(t, r.dir, "", command, args...), &list))
+	require.NoError(t, json.Unmarshal(run(t, b.folder(r), "", b.command, args...), &list))
 	return texts(t, list.Items)
 }
 
 // krmItems is `ropewalk plugin krm` with the project as functionConfig and its
 // specs as items.
-func krmItems(t *testing.T, command string, r request) []string {
-	project, specs, _ := documents(t, r.dir)
-	return krmFunction(t, command, r, project, specs)
+func krmItems(t *testing.T, b bench, r request) []string {
+	project, specs, _ := documents(t, b.folder(r))
+	return krmFunction(t, b, r, project, specs)
 }
 
 // krmFiles is the same with a project that names the files of its specs.
-func krmFiles(t *testing.T, command string, r request) []string {
-	project, _, files := documents(t, r.dir)
+func krmFiles(t *testing.T, b bench, r request) []string {
+	project, _, files := documents(t, b.folder(r))
 	project["spec"].(map[string]any)["specs"] = files
-	return krmFunction(t, command, r, project, nil)
+	return krmFunction(t, b, r, project, nil)
 }
 
-func krmFunction(t *testing.T, command string, r request, project map[string]any, items []map[string]any) []string {
+func krmFunction(t *testing.T, b bench, r request, project map[string]any, items []map[string]any) []string {
 	t.Helper()
 	annotations := map[string]any{"ropewalk.dev/dialect": r.dialect}
 	if r.environment != "" {
@@ -97,7 +145,7 @@ func krmFunction(t *testing.T, command string, r request, project map[string]any
 	})
 	require.NoError(t, err)
 	var list struct{ Items []map[string]any }
-	require.NoError(t, yaml.Unmarshal(run(t, r.dir, string(in), command, "plugin", "krm"), &list))
+	require.NoError(t, yaml.Unmarshal(run(t, b.folder(r), string(in), b.command, append([]string{"plugin", "krm"}, r.flags()...)...), &list))
 	require.Equal(t, texts(t, items), texts(t, list.Items[:len(items)]), "the specs pass through")
 	made := list.Items[len(items):]
 	for _, o := range made {

@@ -36,6 +36,9 @@ func tuneMemory() {
 	}
 	debug.SetGCPercent(smallPercent)
 	time.AfterFunc(quiet, func() {
+		if debug.SetMemoryLimit(-1) != math.MaxInt64 {
+			return // A server has limits of its own.
+		}
 		debug.SetMemoryLimit(smallLimit)
 		watch(new(sentinel))
 	})
@@ -49,6 +52,9 @@ type sentinel struct{ _ *sentinel }
 // watch looks at the live heap after every collection until it is large.
 func watch(s *sentinel) {
 	runtime.SetFinalizer(s, func(s *sentinel) {
+		if debug.SetMemoryLimit(-1) != smallLimit {
+			return // as above
+		}
 		live := liveHeap()
 		if live < mediumHeap {
 			watch(s)

@@ -29,6 +29,7 @@ import (
 	"github.com/ropewalk/ropewalk/source/git"
 	"github.com/ropewalk/ropewalk/source/lock"
 	"github.com/ropewalk/ropewalk/source/modules"
+	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
 // Defaults of plugin argocd: the directory is the one that Argo CD's manifests
@@ -37,18 +38,19 @@ const (
 	pluginSockets = "/home/argocd/cmp-server/plugins"
 	pluginHTTP    = ":8085"
 	pluginWorkers = 2
-	// pluginRemembered is how many bytes of finished evaluations, and again of
-	// finished renders, are kept in memory.
-	pluginRemembered = 32 << 20
+	// elsewhere is how many bytes of files outside of the path of an application are
+	// kept in memory.
+	elsewhere = 256 << 10
 )
 
 // argocdFlags are those of plugin argocd.
 type argocdFlags struct {
 	registryFlags
 	name, dir, http, cacheDir, temporary, askPass string
+	config, secrets, gitCredentials               string
 	allowUnlocked, health                         bool
 	workers, renders                              int
-	memory, archive                               size
+	total, memory, archive                        size
 	timeout, request, drain                       time.Duration
 }
 
@@ -68,16 +70,29 @@ ROPEWALK_ENV, ROPEWALK_SET (a line for each) and ROPEWALK_ALLOW_EMPTY.
 References must be pinned, by a digest or a commit, or be in ropewalk.lock: Argo CD
 keeps a render for a day and does not see what they lead to.
 
-Everything is evaluated in worker processes. SIGTERM removes the socket, lets requests
+Registries and Git servers are asked with the docker configuration and the Git
+configuration of the user that runs the server, and with --git-credentials. A
+pullSecretRef names a Secret of the application's project, in --secrets. Which modules
+may be used at all, and which must be signed, says --config.
+
+Everything is evaluated in worker processes, which share --memory-total with the
+server. SIGTERM removes the socket, lets requests
 go on for the time of --drain, and ends.
 
 ` + exitCodes,
 		Example: `  ropewalk plugin argocd
   ropewalk plugin argocd --socket-dir run --http 127.0.0.1:8085 --cache-dir cache
+  ropewalk plugin argocd --config pull-policy.yaml --secrets secrets --git-credentials git
   curl localhost:8085/readyz`,
 		Args: cobra.NoArgs,
 		RunE: a.run(func(ctx context.Context, _ []string) error { return a.runArgoCD(ctx, &flags) }),
 	}
+	addArgoCDFlags(cmd, &flags)
+	cmd.AddCommand(a.pluginArgoCDGenerate(), a.pluginArgoCDParameters())
+	return cmd
+}
+
+func addArgoCDFlags(cmd *cobra.Command, flags *argocdFlags) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&flags.name, "name", argocd.DefaultName, "`NAME` of the plugin; the socket is NAME.sock")
@@ -85,19 +100,22 @@ go on for the time of --drain, and ends.
 	f.StringVar(&flags.http, "http", pluginHTTP, "`ADDRESS` of /healthz, /readyz and /metrics; none where empty")
 	f.StringVar(&flags.temporary, "temp-dir", "", "`DIR` for what of a repository does not stay in memory (default the system's)")
 	f.StringVar(&flags.askPass, "askpass-socket", "", "`SOCKET` of the repo-server to ask for the credentials of a source, for modules\nin the registry that it comes from; none are asked for where empty")
+	f.StringVar(&flags.config, "config", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed;\na change counts for the next request")
+	f.StringVar(&flags.secrets, "secrets", "", "`DIR` of Secrets that pullSecretRef and verify may name: PROJECT/NAME/ENTRY, each\nNAME as Kubernetes mounts a Secret")
+	f.StringVar(&flags.gitCredentials, "git-credentials", "", "`DIR` of credentials for references of Git without a Secret: HOST/ENTRY, with the\nentries of a Secret (username, password, bearerToken, identity, known_hosts, ca.crt)")
 	f.BoolVar(&flags.allowUnlocked, "allow-unlocked", false, "take references that are neither pinned nor in "+lock.Name)
 	f.BoolVar(&flags.health, "argocd-health", false, "Argo CD has the health checks that \"render --argocd-cm\" writes")
 	f.IntVar(&flags.workers, "workers", pluginWorkers, "evaluate in `N` processes")
 	f.IntVar(&flags.renders, "renders", 0, "render `N` requests at once (default twice the workers)")
-	flags.memory, flags.archive = evaluate.DefaultMemory, 256<<20
-	f.Var(&flags.memory, "memory", "limit of the memory of one evaluation")
+	flags.total, flags.archive = pluginTotal, 256<<20
+	f.Var(&flags.total, "memory-total", "memory of the server and all of its workers together")
+	f.Var(&flags.memory, "memory", "limit of the memory of one evaluation (default what --memory-total leaves a worker)")
 	f.Var(&flags.archive, "archive", "limit of the size of a repository, compressed")
 	f.DurationVar(&flags.timeout, "timeout", evaluate.DefaultTimeout, "limit of the evaluation of one spec")
 	f.DurationVar(&flags.request, "request-timeout", argocd.DefaultTimeout, "limit of a request; that of the repo-server holds where it is less")
 	f.DurationVar(&flags.drain, "drain", argocd.DefaultDrain, "how long requests may go on after SIGTERM")
 	flags.add(cmd)
 	addCacheDir(cmd, &flags.cacheDir)
-	return cmd
 }
 
 // check refuses what no server can be made of.
@@ -109,7 +127,7 @@ func (f *argocdFlags) check() error {
 		return usagef("", "--renders %d: expected 0 or more", f.renders)
 	case f.timeout <= 0 || f.request <= 0 || f.drain < 0:
 		return usagef("", "--timeout, --request-timeout and --drain: expected more than 0")
-	case f.memory < leastMemory:
+	case f.memory != 0 && f.memory < leastMemory:
 		return usagef("", "--memory %s: expected at least 32MiB", &f.memory)
 	}
 	return nil
@@ -128,41 +146,76 @@ func (a *app) runArgoCD(ctx context.Context, flags *argocdFlags) error {
 			a.note("ropewalk: %v\n", err)
 		}
 	}
-	store := sync.OnceValues(func() (*cache.Store, error) { return openCache(flags.cacheDir) })
-	connect, err := flags.connect(store, report)
+	server, done, err := flags.server(report)
 	if err != nil {
 		return err
 	}
+	defer done()
+	return serveWith(ctx, server, flags.http)
+}
+
+// server makes a server that does not serve yet; done ends its workers.
+func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done func(), err error) {
+	renders := f.renders
+	if renders == 0 {
+		renders = 2 * f.workers
+	}
+	parts, err := divide(int64(f.total), int64(f.memory), f.workers, 2*renders)
+	if err != nil {
+		return nil, nil, err
+	}
+	policy, err := f.policy(report)
+	if err != nil {
+		return nil, nil, err
+	}
+	store := sync.OnceValues(func() (*cache.Store, error) { return openCache(f.cacheDir) })
+	connect, err := f.connect(store, policy, report)
+	if err != nil {
+		return nil, nil, err
+	}
 	pool, err := evaluate.NewPool(evaluate.PoolOptions{
-		Size: flags.workers, Schemas: evaluateOptions().Schemas, Memory: int64(flags.memory), Timeout: flags.timeout,
+		Size: f.workers, Schemas: evaluateOptions().Schemas, Memory: parts.worker, Timeout: f.timeout,
 	})
 	if err != nil {
-		return &environmentError{err: err}
+		return nil, nil, &environmentError{err: err}
 	}
-	defer func() { report(pool.Close()) }()
-	renders := flags.renders
-	if renders == 0 {
-		renders = 2 * flags.workers
-	}
-	version, stores := rememberedRenders(store, report)
-	server := argocd.New(argocd.Options{
-		Name: flags.name, Dir: flags.dir, Temporary: flags.temporary,
-		Renderer: render.Renderer{Evaluator: evaluate.Remember(pool, pluginRemembered)},
-		Stores:   stores, Version: version, Connect: connect,
-		AllowUnlocked: flags.allowUnlocked, HealthConfigured: flags.health,
-		Renders: renders, Parallel: flags.workers,
-		Archive: argocd.Limits{Compressed: int64(flags.archive)},
-		Limits:  evaluate.Limits{Timeout: flags.timeout, Memory: int64(flags.memory)},
-		Timeout: flags.request, Drain: flags.drain, Report: report, AskPass: argocd.AskPass(flags.askPass),
+	parts.hold()
+	evaluator, remembered := evaluate.Remember(pool, parts.evaluations), cache.NewMemory[[]byte](parts.renders)
+	version, stores := rememberedRenders(remembered, store, report)
+	server = argocd.New(argocd.Options{
+		Name: f.name, Dir: f.dir, Temporary: f.temporary,
+		Renderer: render.Renderer{Evaluator: evaluator},
+		Stores:   stores, Version: version, Connect: connect, Epoch: func() string { return policy.Current().Digest() },
+		Readings:      readings{pool: pool, evaluations: evaluator, renders: remembered, store: store, policy: policy, shares: parts}.all,
+		AllowUnlocked: f.allowUnlocked, HealthConfigured: f.health,
+		Renders: renders, Parallel: f.workers, Queue: parts.queue, Response: int(parts.response),
+		Archive: argocd.Limits{Compressed: int64(f.archive), Memory: parts.archive, Elsewhere: min(elsewhere, parts.archive/4)},
+		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.worker},
+		Timeout: f.request, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
 	})
-	return serveWith(ctx, server, flags.http)
+	return server, func() { report(pool.Close()) }, nil
+}
+
+// policy is that of --config; nil where there is none.
+func (f *argocdFlags) policy(report func(error)) (*pullpolicy.File, error) {
+	if f.config == "" {
+		return nil, nil //nolint:nilnil // no policy allows all
+	}
+	policy, err := pullpolicy.Open(f.config, report)
+	switch {
+	case errors.Is(err, pullpolicy.ErrPolicy):
+		return nil, usagef("", "--config: %v", err)
+	case err != nil:
+		return nil, &environmentError{err: err}
+	}
+	return policy, nil
 }
 
 // rememberedRenders is where finished renders are kept: in memory, and on disk
 // where the build can be told from others.
-func rememberedRenders(open func() (*cache.Store, error), report func(error)) (version string, stores []rendercache.Store) {
+func rememberedRenders(memory *cache.Memory[[]byte], open func() (*cache.Store, error), report func(error)) (version string, stores []rendercache.Store) {
 	r := currentRelease()
-	stores = []rendercache.Store{rendercache.Memory{Entries: cache.NewMemory[[]byte](pluginRemembered)}}
+	stores = []rendercache.Store{rendercache.Memory{Entries: memory}}
 	if r.Modified || r.Revision == "" && r.Version == "(devel)" {
 		return r.Version, stores
 	}
@@ -206,12 +259,14 @@ func serveWith(ctx context.Context, server *argocd.Server, address string) error
 }
 
 // connect makes what fetches the modules of a request.
-func (f *argocdFlags) connect(store func() (*cache.Store, error), report func(error)) (func(argocd.Connection) (host.Host, error), error) {
+func (f *argocdFlags) connect(
+	store func() (*cache.Store, error), policy *pullpolicy.File, report func(error),
+) (func(argocd.Connection) (host.Host, error), error) {
 	ca, err := f.authorities()
 	if err != nil {
 		return nil, err
 	}
-	registries := sync.OnceValues(f.registries)
+	registries, signed := sync.OnceValues(f.registries), &fetch.Signed{}
 	return func(c argocd.Connection) (host.Host, error) {
 		registries := registries
 		if c.Source != nil {
@@ -220,6 +275,8 @@ func (f *argocdFlags) connect(store func() (*cache.Store, error), report func(er
 		}
 		o := fetch.Options{
 			Registries: registries, Store: store, Scope: c.Scope, Lock: c.Lock, Mode: c.Mode, Report: report,
+			Secrets: fetch.Mounted(f.secrets).Of(c.Project), GitHosts: fetch.Mounted(f.gitCredentials),
+			Guard: pullpolicy.Guard{Policy: policy.Current(), Project: c.Project, Refused: c.Refused}, Signed: signed,
 			Git: func() git.Fetcher {
 				return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: f.plain, CA: ca}
 			},

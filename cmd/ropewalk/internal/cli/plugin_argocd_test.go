@@ -6,16 +6,23 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/plugin/argocd"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/cache"
+	"github.com/ropewalk/ropewalk/source/pullpolicy"
+	"github.com/ropewalk/ropewalk/test/servers"
 )
 
 // argocdCommand runs plugin argocd with args until ctx ends.
@@ -53,13 +60,52 @@ func TestTheServerForArgoCDIsReadyAndEnds(t *testing.T) {
 
 func TestTheServerForArgoCDRefusesWhatCannotBe(t *testing.T) {
 	for _, args := range [][]string{
-		{"--workers", "0"}, {"--renders", "-1"}, {"--timeout", "0s"}, {"--memory", "1MiB"},
+		{"--workers", "0"}, {"--renders", "-1"}, {"--timeout", "0s"}, {"--memory", "1MiB"}, {"--memory", "256MiB"},
+		{"--memory-total", "128MiB"}, {"--workers", "16"}, {"--config", write(t, "apiVersion: v1\n")},
 	} {
 		var usage *usageError
 		require.ErrorAs(t, argocdCommand(t.Context(), args...), &usage, "%v", args)
 	}
+	require.ErrorContains(t, argocdCommand(t.Context(), "--config", write(t, "apiVersion: v1\n")), "policy.yaml:1:13: apiVersion is")
 	var environment *environmentError
+	require.ErrorAs(t, argocdCommand(t.Context(), "--config", filepath.Join(t.TempDir(), "missing")), &environment)
 	require.ErrorAs(t, argocdCommand(t.Context(), "--socket-dir", filepath.Join(t.TempDir(), "missing"), "--http", ""), &environment)
+}
+
+// write writes a policy.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "policy.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}
+
+func TestPartsOfAServerFitIntoItsMemory(t *testing.T) {
+	for _, c := range []struct {
+		total, limit int64
+		workers      int
+		worker       int64 // 0 where it does not fit
+	}{
+		{512, 0, 2, 120}, {512, 64, 2, 64}, {512, 121, 2, 0}, {512, 0, 4, 40}, {512, 0, 5, 0},
+		{200, 0, 1, 32}, {199, 0, 1, 0}, {2048, 0, 2, 600}, {2048, 256, 4, 256},
+	} {
+		s, err := divide(c.total<<20, c.limit<<20, c.workers, 4*c.workers)
+		if c.worker == 0 {
+			var usage *usageError
+			require.ErrorAs(t, err, &usage, "%+v", c)
+			continue
+		}
+		require.NoError(t, err, "%+v", c)
+		require.Equal(t, c.worker, s.worker>>20, "%+v", c)
+		kept := s.evaluations*rememberedCost + s.renders + s.archive*int64(4*c.workers) + int64(s.queue)*(waitingCost+argocd.Waiting)
+		require.LessOrEqual(t, kept, s.heap*3/4, "what is left is for what is being rendered")
+		require.LessOrEqual(t, s.heap+processCost+int64(c.workers)*(s.worker+processCost), c.total<<20, "%+v", c)
+		require.Positive(t, s.queue)
+	}
+	_, err := divide(128<<20, 0, 4, 16)
+	require.ErrorContains(t, err, "--memory-total 128MiB cannot hold 4 workers beside the server: give it at least 461MiB, or fewer --workers")
+	_, err = divide(461<<20, 0, 4, 16)
+	require.NoError(t, err)
 }
 
 func TestCredentialsOfASourceGoToItsRegistryOnly(t *testing.T) {
@@ -82,4 +128,45 @@ func TestCredentialsOfASourceGoToItsRegistryOnly(t *testing.T) {
 	got, err := r.Credentials.Credential(t.Context(), "registry.example:5000")
 	require.NoError(t, err)
 	require.Empty(t, got.Username)
+}
+
+func TestTheServerForArgoCDUsesWhatIsMounted(t *testing.T) {
+	alone(t)
+	root := t.TempDir()
+	commit := servers.NewGit(t, filepath.Join(root, "m.git")).Commit(map[string]string{
+		"m.cue": "package m\n\nobject: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"x\"}\n",
+	}, "a module")
+	server := strings.TrimPrefix(servers.GitHTTP(t, root, servers.WithGitAuth("anna", "pencil")), "http://")
+	secret := func(dir string) {
+		require.NoError(t, os.MkdirAll(dir, 0o750))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "username"), []byte("anna"), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "password"), []byte("pencil"), 0o600))
+	}
+	const head = "apiVersion: ropewalk.dev/v1alpha1\nkind: PullPolicy\n"
+	flags := &argocdFlags{config: write(t, head), secrets: t.TempDir(), gitCredentials: t.TempDir()}
+	require.NoError(t, flags.plainHTTP.Set(server))
+	secret(filepath.Join(flags.secrets, "shop", "git"))
+	policy, err := flags.policy(func(error) {})
+	require.NoError(t, err)
+	connect, err := flags.connect(func() (*cache.Store, error) { return cache.Open(t.TempDir(), cache.StoreOptions{}) }, policy, func(error) {})
+	require.NoError(t, err)
+	load := func(project, ref string) error {
+		h, err := connect(argocd.Connection{Project: project, Scope: project})
+		require.NoError(t, err)
+		dir := t.TempDir()
+		text := fmt.Sprintf("apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: web}\nspec: {cueRef: {type: git, ref: %q%s}}\n",
+			"http://"+server+"/m.git?commit="+commit, ref)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "web.yaml"), []byte(text), 0o600))
+		_, err = h.Load(t.Context(), host.Options{Dir: dir})
+		return err
+	}
+	const named = ", pullSecretRef: {name: git}"
+	require.NoError(t, load("shop", named))
+	require.ErrorIs(t, load("other", named), source.ErrNotFound)
+	require.ErrorIs(t, load("other", ""), source.ErrUnauthorized)
+	secret(filepath.Join(flags.gitCredentials, server))
+	require.NoError(t, load("other", ""))
+	require.NoError(t, os.WriteFile(flags.config, []byte(head+"default: Deny\n"), 0o600))
+	require.ErrorIs(t, load("shop", named), pullpolicy.ErrRefused)
+	require.ErrorIs(t, load("other", ""), pullpolicy.ErrRefused)
 }

@@ -10,6 +10,9 @@
 // another that asks once comes next. Among the requests of one application the
 // oldest comes first.
 //
+// One application never holds more than half of the places, nor of the room to wait.
+// That is held while nobody else is there too: a place cannot be taken back.
+//
 // What waits is bounded, and leaves when its context ends. Work that several wait
 // for goes on while any of them does, and ends when none does.
 //

@@ -71,6 +71,47 @@ func TestWhoLeavesTheQueueHoldsNobodyUp(t *testing.T) {
 	})
 }
 
+func TestOneApplicationGetsHalfOfAQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue(4, 4)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var loud []func()
+		for range 2 {
+			done, err := q.Wait(ctx, "loud")
+			require.NoError(t, err)
+			loud = append(loud, done)
+		}
+		for range 2 {
+			go func() {
+				if done, err := q.Wait(ctx, "loud"); err == nil {
+					defer done()
+					<-ctx.Done()
+				}
+			}()
+			synctest.Wait()
+		}
+		_, err := q.Wait(ctx, "loud")
+		require.ErrorIs(t, err, ErrShare)
+		require.ErrorIs(t, err, ErrFull)
+		running, waiting := q.Length()
+		require.Equal(t, []int{2, 2}, []int{running, waiting}, "two places are free, and not for this one")
+		for range 2 {
+			done, err := q.Wait(ctx, "quiet")
+			require.NoError(t, err)
+			defer done()
+		}
+		loud[0]()
+		synctest.Wait()
+		running, waiting = q.Length()
+		require.Equal(t, []int{4, 1}, []int{running, waiting})
+		cancel()
+		loud[1]()
+		synctest.Wait()
+		require.Empty(t, q.lines)
+	})
+}
+
 func TestTheQueueNeverRunsMoreThanItMay(t *testing.T) {
 	q := NewQueue(3, 1000)
 	var now, most atomic.Int64
@@ -97,6 +138,7 @@ func TestTheQueueNeverRunsMoreThanItMay(t *testing.T) {
 	require.Equal(t, []int{0, 0}, []int{running, waiting})
 	require.Empty(t, q.lines)
 	require.Empty(t, q.names)
+	require.Empty(t, q.held)
 }
 
 func TestEqualWorkIsDoneOnce(t *testing.T) {

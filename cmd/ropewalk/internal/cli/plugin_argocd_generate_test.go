@@ -1,0 +1,178 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/plugin/argocd"
+)
+
+const configMap = `apiVersion: ropewalk.dev/v1alpha1
+kind: Transform
+metadata: {name: %s}
+spec:
+  cueRef:
+    type: inline
+    ref: |
+      package m
+
+      text: string
+      config: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "%[1]s", data: "text": text}
+  input: {text: hello}
+`
+
+// unpackedBy is the folder of an application as argocd-cmp-server unpacks it, which is
+// the working directory from now on.
+func unpackedBy(t *testing.T, files map[string]string) {
+	t.Helper()
+	alone(t)
+	app := filepath.Join(t.TempDir(), "_cmp_server", "0123", "apps", "web")
+	require.NoError(t, os.MkdirAll(app, 0o755))
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(app, name), []byte(text), 0o600))
+	}
+	t.Chdir(app)
+	t.Setenv("ARGOCD_APP_SOURCE_PATH", "apps/web")
+	t.Setenv("ARGOCD_APP_NAME", "web")
+}
+
+// generated runs the command alone.
+func generated(t *testing.T, args ...string) (code int, out, diagnostics string) {
+	t.Helper()
+	return call(t, append([]string{"plugin", "argocd", "generate", "--socket", "", "--workers", "1"}, args...)...)
+}
+
+func TestTheStockServerGetsAStream(t *testing.T) {
+	unpackedBy(t, map[string]string{"b.yaml": fmt.Sprintf(configMap, "b"), "a.yaml": fmt.Sprintf(configMap, "a")})
+	t.Setenv("ARGOCD_APP_PARAMETERS", `[{"name":"a:text","string":"set"}]`)
+	code, out, diagnostics := generated(t)
+	require.Zero(t, code, diagnostics)
+	require.Empty(t, diagnostics)
+	_, want, _ := call(t, "render", "--dialect", "argocd", "--set", "a:text=set")
+	require.Equal(t, want, out)
+	code, again, diagnostics := generated(t, "--verbose")
+	require.Zero(t, code)
+	require.Equal(t, out, again)
+	require.Contains(t, diagnostics, "ropewalk: here: no server answers: none was named")
+}
+
+func TestAnErrorForTheStockServerFitsAndBeginsWithAPlace(t *testing.T) {
+	files := map[string]string{}
+	for i := range 100 {
+		name := fmt.Sprintf("spec-%02d", i)
+		files[name+".yaml"] = strings.Replace(fmt.Sprintf(configMap, name), "text: hello", "text: 5", 1)
+	}
+	unpackedBy(t, files)
+	code, out, diagnostics := generated(t)
+	require.Equal(t, Findings, code)
+	require.Empty(t, out)
+	require.Regexp(t, `^apps/web/spec-00\.yaml:\d+:\d+: `, diagnostics)
+	require.LessOrEqual(t, len(diagnostics), 4<<10)
+	require.Greater(t, len(diagnostics), 3<<10)
+	require.Contains(t, diagnostics, "more\n(here: ")
+}
+
+func TestExitCodesForTheStockServer(t *testing.T) {
+	good := map[string]string{"a.yaml": fmt.Sprintf(configMap, "a")}
+	absent := map[string]string{"a.yaml": "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: a}\nspec: {cueRef: {type: oci, ref: \"oci://127.0.0.1:1/m@sha256:" +
+		strings.Repeat("0", 64) + "\"}}\n"}
+	for name, test := range map[string]struct {
+		files map[string]string
+		env   string
+		args  []string
+		code  int
+		says  string
+	}{
+		"a flag that cannot be":          {good, "", []string{"--workers", "0"}, Usage, "--workers 0"},
+		"an argument":                    {good, "", []string{"apps/web"}, Usage, "apps/web"},
+		"a flag of the server":           {good, "", []string{"--socket-dir", "."}, Usage, "unknown flag"},
+		"a path that leaves":             {good, "ARGOCD_APP_SOURCE_PATH=../x", nil, Environment, `"../x" leaves`},
+		"a registry that is not there":   {absent, "", []string{"--request-timeout", "2s", "--plain-http", "127.0.0.1:1"}, Environment, "apps/web/a.yaml:4"},
+		"nothing is rendered":            {map[string]string{"ropewalk.yaml": "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: p}\n"}, "", nil, Findings, "nothing was rendered"},
+		"a module that is not in a lock": {map[string]string{"a.yaml": strings.Replace(absent["a.yaml"], "@sha256:"+strings.Repeat("0", 64), ":v1", 1)}, "", nil, Findings, "ropewalk.lock"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			unpackedBy(t, test.files)
+			if variable, value, ok := strings.Cut(test.env, "="); ok {
+				t.Setenv(variable, value)
+			}
+			code, out, diagnostics := generated(t, test.args...)
+			require.Equal(t, test.code, code, diagnostics)
+			require.Empty(t, out)
+			require.Contains(t, diagnostics, test.says)
+		})
+	}
+}
+
+func TestAnInterruptedRenderForTheStockServerEnds(t *testing.T) {
+	unpackedBy(t, map[string]string{"a.yaml": fmt.Sprintf(configMap, "a")})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, diagnostics bytes.Buffer
+	code := Run(ctx, []string{"plugin", "argocd", "generate", "--socket", ""}, Streams{In: strings.NewReader(""), Out: &out, Err: &diagnostics})
+	require.Equal(t, Interrupted, code)
+	require.Empty(t, out.String())
+}
+
+// TestCredentialsOfTheSourceDoNotReachGit has the variables by which a repo-server
+// tells git the credentials of a source.
+func TestCredentialsOfTheSourceDoNotReachGit(t *testing.T) {
+	unpackedBy(t, map[string]string{"a.yaml": fmt.Sprintf(configMap, "a")})
+	for _, name := range []string{
+		"GIT_ASKPASS", "GIT_USERNAME", "GIT_PASSWORD", "GIT_SSH_COMMAND", "GIT_SSL_NO_VERIFY", "GIT_CONFIG_COUNT", "SSH_ASKPASS", "ARGOCD_GIT_ASKPASS_NONCE",
+	} {
+		t.Setenv(name, "canary")
+	}
+	in, closer, err := stockRequest()
+	require.NoError(t, err)
+	defer closer()
+	require.Equal(t, "canary", in.Variables["ARGOCD_GIT_ASKPASS_NONCE"])
+	require.NotContains(t, strings.Join(os.Environ(), "\n"), "canary")
+	require.Equal(t, "apps/web", in.Path)
+}
+
+func TestARequestIsHandedOverToARunningServer(t *testing.T) {
+	unpackedBy(t, map[string]string{"a.yaml": fmt.Sprintf(configMap, "a")})
+	dir, err := os.MkdirTemp("", "rw")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- argocdCommand(ctx, "--socket-dir", dir, "--http", "", "--cache-dir", t.TempDir(), "--workers", "1")
+	}()
+	socket := filepath.Join(dir, "ropewalk.sock")
+	require.Eventually(t, func() bool {
+		_, err := argocd.Client{Socket: socket}.Check(t.Context())
+		return err == nil
+	}, 20*time.Second, 5*time.Millisecond)
+	_, want, _ := generated(t)
+	for _, test := range []struct {
+		args []string
+		says string
+	}{
+		{nil, "ropewalk: by the server at "}, {[]string{"--allow-unlocked"}, "ropewalk: here: "}, {[]string{"--argocd-health"}, "ropewalk: here: "},
+	} {
+		code, out, diagnostics := generated(t, append(test.args, "--verbose", "--socket", socket)...)
+		require.Zero(t, code, diagnostics)
+		require.Equal(t, want, out)
+		require.Contains(t, diagnostics, test.says)
+	}
+	code, out, diagnostics := call(t, "plugin", "argocd", "parameters", "--socket", socket, "--verbose")
+	require.Zero(t, code, diagnostics)
+	require.Contains(t, diagnostics, "ropewalk: by the server at ")
+	require.Contains(t, out, `"name": "text"`)
+	cancel()
+	require.NoError(t, <-ended)
+}

@@ -1,0 +1,84 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"os"
+	"runtime/debug"
+
+	"github.com/ropewalk/ropewalk/plugin/argocd"
+)
+
+// Shares of the memory of a server, in bytes.
+const (
+	pluginTotal = 512 << 20
+	// processCost is what a process takes before it has a heap: the pages of the
+	// program, of which each process counts its own even where they are shared.
+	processCost = 40 << 20
+	// leastParent is what the server itself needs.
+	leastParent = 128 << 20
+	// rememberedCost is how many bytes an evaluation that is remembered takes for
+	// each byte of its message.
+	rememberedCost = 4
+	// waitingCost is what a request that waits takes beside what it has sent of its
+	// archive: its connection and its variables.
+	waitingCost = 64 << 10
+	// largestQueue is how many requests wait at most, however much memory there is.
+	largestQueue = 1000
+)
+
+// shares are what the parts of a server may take of its memory, in bytes. The parts
+// of the server itself add up to what its own process may have: an eighth is for
+// evaluations that are remembered, an eighth for renders, a quarter for archives, an
+// eighth for requests that wait, and the rest for what is being rendered.
+type shares struct {
+	// worker is the limit of an evaluation, and heap the soft limit of the server.
+	worker, heap int64
+	// evaluations and renders are remembered.
+	evaluations, renders int64
+	// archive is what one request keeps of its archive in memory; the rest is in a
+	// file.
+	archive int64
+	// response is how large an answer may be.
+	response int64
+	queue    int
+}
+
+// divide divides a total among a server and its workers. Limit is that of an
+// evaluation where the user gives one, and zero where not.
+func divide(total, limit int64, workers, intake int) (shares, error) {
+	n := int64(workers)
+	parent := max(leastParent, total*3/8)
+	worker := (total-parent)/n - processCost
+	if worker < leastMemory {
+		need := size(max(leastParent+n*(leastMemory+processCost), (n*(leastMemory+processCost)*8+4)/5))
+		return shares{}, usagef("", "--memory-total %s cannot hold %d workers beside the server: give it at least %dMiB, or fewer --workers",
+			(*size)(&total), workers, (need+1<<20-1)>>20)
+	}
+	if limit > worker {
+		fits := size(worker)
+		return shares{}, usagef("", "--memory %s: --memory-total %s leaves %s for each of %d workers",
+			(*size)(&limit), (*size)(&total), &fits, workers)
+	}
+	if limit > 0 {
+		worker = limit
+	}
+	heap := parent - processCost
+	return shares{
+		worker: worker, heap: heap, evaluations: heap / 8 / rememberedCost, renders: heap / 8,
+		archive: heap / 4 / int64(intake), response: min(argocd.DefaultResponse, heap/4),
+		queue: int(min(largestQueue, heap/8/(waitingCost+argocd.Waiting))),
+	}, nil
+}
+
+// hold makes the collector keep the server within its share, unless the user has set
+// it.
+func (s shares) hold() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(100)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(s.heap)
+	}
+}

@@ -1,0 +1,175 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// memoryRequests says how many requests the test of memory makes, 200 where it is
+// not set. Some 20,000 take ten minutes.
+const memoryRequests = "ROPEWALK_MEMORY_REQUESTS"
+
+// program builds the command, or takes the one that is there.
+func program(t testing.TB) string {
+	t.Helper()
+	if name := os.Getenv("ROPEWALK_BIN"); name != "" {
+		return name
+	}
+	name := filepath.Join(t.TempDir(), "ropewalk")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", name, "./cmd/ropewalk")
+	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return name
+}
+
+// resident is what a process and its children have in memory, in bytes, by process.
+func resident(pid int) map[int]int64 {
+	out := map[int]int64{}
+	processes, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, name := range processes {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		fields := map[string]string{}
+		for line := range strings.Lines(string(text)) {
+			key, value, _ := strings.Cut(line, ":")
+			fields[key] = strings.TrimSuffix(strings.TrimSpace(value), " kB")
+		}
+		id := fields["Pid"]
+		if parent := strconv.Itoa(pid); id != parent && fields["PPid"] != parent {
+			continue
+		}
+		n, _ := strconv.Atoi(id)
+		kib, _ := strconv.ParseInt(fields["VmRSS"], 10, 64)
+		out[n] = kib << 10
+	}
+	return out
+}
+
+// peaks are the largest sums that were seen.
+type peaks struct{ all, parent, worker atomic.Int64 }
+
+func (p *peaks) watch(pid int, stop <-chan struct{}) {
+	for tick := time.NewTicker(10 * time.Millisecond); ; {
+		select {
+		case <-stop:
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+		var sum int64
+		for id, n := range resident(pid) {
+			sum += n
+			one := &p.worker
+			if id == pid {
+				one = &p.parent
+			}
+			one.Store(max(one.Load(), n))
+		}
+		p.all.Store(max(p.all.Load(), sum))
+	}
+}
+
+// noise is files that compress badly.
+func noise(files map[string]string, folder string, count, size int) {
+	random := rand.New(rand.NewPCG(1, uint64(count)))
+	for i := range count {
+		var b strings.Builder
+		for b.Len() < size {
+			_, _ = fmt.Fprintf(&b, "k%d: %x\n", random.Uint32(), random.Uint64())
+		}
+		files[fmt.Sprintf("%s/%04d.yaml", folder, i)] = b.String()
+	}
+}
+
+// flood makes requests, 16 at once, of which no two are equal, and gives how many of
+// them failed.
+func flood(t *testing.T, socket string, requests int) int64 {
+	t.Helper()
+	small := archive(t, texts(project("web")))
+	beside, mine := project("web"), project("web")
+	noise(beside, "other", 100, 100<<10)
+	noise(mine, "apps/web/data", 3, 8<<20)
+	large, own := archive(t, texts(beside)), archive(t, texts(mine))
+	t.Logf("archives of %d, %d and %d bytes", len(small), len(large), len(own))
+	var next, failed atomic.Int64
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for n := next.Add(1); n <= int64(requests); n = next.Add(1) {
+				c := call{archive: small, path: "apps/web"}
+				switch {
+				case n%100 == 0:
+					c.archive = own
+				case n%40 == 0:
+					c.archive = large
+				}
+				var tags []string
+				for i := range 40 {
+					tags = append(tags, fmt.Sprintf(`"k%d-%d": "%d"`, n, i, n*1000+int64(i)))
+				}
+				c.env = map[string]string{
+					"ARGOCD_APP_NAME":         fmt.Sprint(n % 40),
+					"ARGOCD_ENV_ROPEWALK_SET": fmt.Sprintf("n=%d\ntext=t%s\ntags={%s}", n, strings.Repeat(fmt.Sprint(n), 200), strings.Join(tags, ", ")),
+				}
+				if out, err := generate(t, socket, c); (err != nil || len(out) != 1) && failed.Add(1) <= 3 {
+					t.Log(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return failed.Load()
+}
+
+// The server and its workers keep to their total, whatever they are sent: names that
+// CUE never forgets, archives larger than what may be kept, results that are
+// remembered.
+func TestTheServerKeepsToItsMemory(t *testing.T) {
+	requests := 200
+	if n, err := strconv.Atoi(os.Getenv(memoryRequests)); err == nil {
+		requests = n
+	}
+	const total = 512 << 20
+	dir := socketDir(t)
+	var said bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), program(t), "plugin", "argocd", "--socket-dir", dir, "--http", "",
+		"--cache-dir", t.TempDir(), "--temp-dir", t.TempDir(), "--memory-total", "512MiB")
+	cmd.Stderr, cmd.Env = &said, []string{"HOME=" + t.TempDir()}
+	require.NoError(t, cmd.Start())
+	stop := make(chan struct{})
+	var seen peaks
+	var watching sync.WaitGroup
+	watching.Go(func() { seen.watch(cmd.Process.Pid, stop) })
+	socket := filepath.Join(dir, "ropewalk.sock")
+	require.Eventually(t, func() bool { _, err := os.Stat(socket); return err == nil }, 20*time.Second, 5*time.Millisecond)
+
+	begin := time.Now()
+	failed := flood(t, socket, requests)
+	took := time.Since(begin)
+	close(stop)
+	watching.Wait()
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	_ = cmd.Wait() // an interrupt has a code of its own
+	t.Logf("%d requests in %s; peaks: %d MiB together, %d MiB the server, %d MiB a worker; %s", requests, took.Round(time.Millisecond),
+		seen.all.Load()>>20, seen.parent.Load()>>20, seen.worker.Load()>>20, said.String())
+	require.Zero(t, failed)
+	require.Less(t, seen.all.Load(), int64(total))
+}

@@ -1,0 +1,191 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// Bounds of an announcement: how many inputs it has, how long one module may take to
+// be described, and how long texts are.
+const (
+	maxAnnounced    = 1000
+	describeTimeout = 5 * time.Second
+	maxTitle        = 80
+	maxTooltip      = 1000
+)
+
+// announcement is the parameters that an application takes: those that all take,
+// and the inputs of its specs. What cannot be described is left out, because an
+// application whose module is broken still has a form; its render says what is wrong.
+func (s *Server) announcement(ctx context.Context, r request, files fs.FS) []*wire.Parameter {
+	all := announced()
+	renderer, ok := s.opts.Renderer.(render.Renderer)
+	// Without files the host would read the disk.
+	if !ok || renderer.Evaluator == nil || files == nil {
+		return all
+	}
+	done, err := s.renders.Wait(ctx, r.app)
+	if err != nil {
+		return all
+	}
+	defer done()
+	h, err := s.host(r, files)
+	if err != nil {
+		return all
+	}
+	limits := s.opts.Limits
+	if limits.Timeout == 0 || limits.Timeout > describeTimeout {
+		limits.Timeout = describeTimeout
+	}
+	loaded, err := h.Load(ctx, r.bare.options(files, limits))
+	if err != nil {
+		return all
+	}
+	inputs, err := loaded.Parameters(ctx, renderer.Evaluator)
+	if err != nil {
+		s.opts.Report(fmt.Errorf("parameters of application %q: %w", r.app, err))
+	}
+	several := len(loaded.Request.Specs)+len(loaded.Request.Broken) > 1
+	for _, in := range inputs[:min(len(inputs), maxAnnounced)] {
+		if name := inputName(in, several); name != "" {
+			all = append(all, inputParameter(in, name))
+		}
+	}
+	return all
+}
+
+// inputName is the name by which an application sets an input: the path, as --set
+// takes it, and the spec before it where there are others, or where another
+// parameter has that name. It is "" for a path that no name leads to.
+func inputName(p host.Parameter, several bool) string {
+	var b strings.Builder
+	for i, step := range p.Path {
+		switch {
+		case strings.Contains(step.Name, "="):
+			return ""
+		case step.Name == "" || strings.ContainsAny(step.Name, ".:[]\" "):
+			b.WriteString("[" + strconv.Quote(step.Name) + "]")
+		default:
+			if i > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(step.Name)
+		}
+	}
+	if name := b.String(); !several && !slices.ContainsFunc(announced(), func(o *wire.Parameter) bool { return o.GetName() == name }) {
+		return name
+	}
+	return p.Spec + ":" + b.String()
+}
+
+// inputParameter is an input as it is announced.
+func inputParameter(p host.Parameter, name string) *wire.Parameter {
+	out := &wire.Parameter{
+		Name: name, Title: title(p.Doc), Tooltip: tooltip(p), Required: p.Required, ItemType: string(p.Type), CollectionType: paramString,
+	}
+	if out.GetTitle() == "" {
+		out.Title = cut(name, maxTitle)
+	}
+	if p.Type == evaluate.InputAny {
+		out.ItemType = string(evaluate.InputString)
+	}
+	switch p.Collection {
+	case evaluate.CollectionList:
+		out.CollectionType = paramArray
+		for _, item := range p.Value.Items {
+			out.Array = append(out.Array, element(item))
+		}
+	case evaluate.CollectionMap:
+		out.CollectionType = paramMap
+		out.Map = make(map[string]string, len(p.Value.Members))
+		for _, m := range p.Value.Members {
+			out.Map[m.Name] = element(m.Value)
+		}
+	default:
+		out.String_ = settable(p.Value)
+	}
+	return out
+}
+
+// Collections of parameters.
+const (
+	paramString = "string"
+	paramArray  = "array"
+	paramMap    = "map"
+)
+
+// title is the first sentence of a comment.
+func title(doc string) string {
+	doc, _, _ = strings.Cut(doc, "\n\n")
+	doc = strings.Join(strings.Fields(doc), " ")
+	if end := strings.Index(doc, ". "); end >= 0 {
+		doc = doc[:end]
+	}
+	return cut(strings.TrimSuffix(doc, "."), maxTitle)
+}
+
+// tooltip is all that is known of an input in one line.
+func tooltip(p host.Parameter) string {
+	parts := strings.Fields(p.Doc)
+	if last := len(parts) - 1; last >= 0 && !strings.HasSuffix(parts[last], ".") {
+		parts[last] += "."
+	}
+	if p.Expected != "" {
+		parts = append(parts, "Expected "+p.Expected+".")
+	}
+	switch {
+	case p.Cut:
+		parts = append(parts, "Too many parts to list: set one by its path, or all as YAML in one line.")
+	case p.Type == evaluate.InputAny && p.Collection == evaluate.CollectionNone:
+		parts = append(parts, "A list or a map is YAML in one line.")
+	}
+	return cut(strings.Join(parts, " "), maxTooltip)
+}
+
+// element is a value as an element of a list or a map is given.
+func element(v object.Value) string {
+	if v.Kind == object.KindString && isNoText(v.Text) {
+		return quoted(v.Text)
+	}
+	return plainText(v)
+}
+
+// plainText is a value without what tells its kind.
+func plainText(v object.Value) string {
+	switch v.Kind {
+	case object.KindNone, object.KindNull:
+		return ""
+	case object.KindMap, object.KindList:
+		return string(v.JSON())
+	default:
+		return v.Text
+	}
+}
+
+// settable is a value as a parameter of one text is given, so that it is read as
+// the same again: text that looks like something else is in quotes.
+func settable(v object.Value) string {
+	text := plainText(v)
+	if v.Kind != object.KindString {
+		return text
+	}
+	if set, err := spec.ParseSet("x=" + text); err != nil || set.Value.Kind != object.KindString || set.Value.Text != text {
+		return quoted(text)
+	}
+	return text
+}

@@ -1,0 +1,69 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// withFetcher has a fetcher answer for registries.
+func withFetcher(t *testing.T, fetch source.FetcherFunc) Options {
+	opts := options(t)
+	opts.Connect = func(c Connection) (host.Host, error) {
+		h, err := offline(c)
+		h.Fetchers[source.TypeOCI] = fetch
+		return h, err
+	}
+	return opts
+}
+
+// fetched is a project whose module is fetched.
+func fetched(t *testing.T) call {
+	return call{archive: archive(t, texts(withRef(`{type: oci, ref: "localhost:1/m:v1"}`))), path: "apps/web", timeout: 3 * time.Second}
+}
+
+func TestAShortDeadlineIsUsedToItsEnd(t *testing.T) {
+	begin := time.Now()
+	opts := withFetcher(t, func(context.Context, source.Ref) (source.Tree, error) {
+		if time.Since(begin) < 1700*time.Millisecond {
+			return source.Tree{}, source.Refuse(source.ErrUnavailable, "the registry is down")
+		}
+		return source.Tree{}, source.Refuse(source.ErrAbsent, "the registry is back")
+	})
+	_, socket := start(t, opts)
+	begin = time.Now()
+	_, err := generate(t, socket, fetched(t))
+	require.ErrorContains(t, err, "the registry is back")
+
+	begin = begin.Add(time.Hour)
+	start := time.Now()
+	_, err = generate(t, socket, fetched(t))
+	require.Equal(t, codes.Unavailable, status.Code(err))
+	require.Less(t, time.Since(start), 3*time.Second, "the answer comes inside of the deadline")
+}
+
+func TestWhatWasWrongIsSaidWhereTheLastAttemptHangs(t *testing.T) {
+	first := true
+	_, socket := start(t, withFetcher(t, func(ctx context.Context, _ source.Ref) (source.Tree, error) {
+		if first {
+			first = false
+			return source.Tree{}, source.Refuse(source.ErrUnavailable, "the registry is down")
+		}
+		<-ctx.Done()
+		return source.Tree{}, ctx.Err()
+	}))
+	_, err := generate(t, socket, fetched(t))
+	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
+	require.ErrorContains(t, err, "apps/web/web.yaml:5:")
+	require.ErrorContains(t, err, "the registry is down")
+}
