@@ -10,6 +10,8 @@ RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w" -o /rope
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-COPY --from=build /ropewalk /ropewalk
+COPY --from=build /ropewalk /usr/local/bin/ropewalk
+# Others start it by its name: plugin.yaml of the stock argocd-cmp-server does.
+ENV PATH=/usr/local/bin
 USER 65532:65532
-ENTRYPOINT ["/ropewalk"]
+ENTRYPOINT ["/usr/local/bin/ropewalk"]

@@ -6,6 +6,10 @@
 // module and the command from this tree (the build cache keeps both), and let
 // the one run the other on kustomizations as a user writes them.
 //
+// It builds the components of deploy/argocd too: over a repo-server with the names
+// that Argo CD's has, whose result test/deploy judges, and over the install manifests
+// of Argo CD itself where test/argocd has its module.
+//
 // # Decisions
 //
 // The package is a module of its own, because kustomize would otherwise be in
