@@ -44,7 +44,7 @@ test: servers ## Run every test of the main module.
 # ROPEWALK_SERVERS=required is set.
 .PHONY: servers
 servers: ## Install the servers that tests run (Debian packages), where that is possible.
-	@missing=; for pair in docker-registry:docker-registry sshd:openssh-server git:git ssh:openssh-client gpg:gpg; do \
+	@missing=; for pair in docker-registry:docker-registry sshd:openssh-server git:git ssh:openssh-client gpg:gpg redis-server:redis-server; do \
 	  PATH="$$PATH:/usr/sbin" command -v $${pair%%:*} >/dev/null || missing="$$missing $${pair#*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -54,7 +54,7 @@ servers: ## Install the servers that tests run (Debian packages), where that is 
 .PHONY: generate
 generate: ## Regenerate what is generated, goldens too.
 	$(GO) -C test/tools run ./protogen $(CURDIR)/plugin/argocd/internal/wire
-	ROPEWALK_UPDATE=1 $(GO) test ./cue/... ./cmd/... ./render/... >/dev/null
+	ROPEWALK_UPDATE=1 $(GO) test ./cue/... ./cmd/... ./render/... ./test/deploy/... >/dev/null
 	gofmt -w $$(git ls-files '*.go')
 
 .PHONY: lint
@@ -75,7 +75,7 @@ bench: build $(BIN)/cue ## Run the benchmarks; ratios are against cue export.
 	$(GO) -C test/peers test -run '^$$' -bench . -benchtime 20x ./...
 
 .PHONY: e2e
-e2e: oracle peers kustomize canaries ## Run what takes long: the check against Kubernetes itself, peers, kustomize, ten thousand workloads with secrets.
+e2e: oracle peers kustomize argocd canaries ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Argo CD, ten thousand workloads with secrets.
 
 .PHONY: canaries
 canaries: build ## Look for secrets in all that ten thousand generated workloads leave behind.
@@ -84,6 +84,12 @@ canaries: build ## Look for secrets in all that ten thousand generated workloads
 .PHONY: kustomize
 kustomize: ## Let the real kustomize run the render as a function.
 	$(GO) -C test/kustomize test ./...
+
+# The repo-server is built by the first run, for minutes, and kept in the user's
+# cache directory. -v prints what its users get to read.
+.PHONY: argocd
+argocd: servers build ## Let the real repo-server of Argo CD render by the sidecar.
+	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/argocd test -v -count=1 -timeout 30m ./...
 
 .PHONY: peers
 peers: ## Compare with the libraries of others: sigstore-go, oras, crane.
