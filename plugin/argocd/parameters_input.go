@@ -139,9 +139,13 @@ func title(doc string) string {
 	return cut(strings.TrimSuffix(doc, "."), maxTitle)
 }
 
-// tooltip is all that is known of an input in one line.
+// tooltip is what is known of an input beside its title, in one line.
 func tooltip(p host.Parameter) string {
-	parts := strings.Fields(p.Doc)
+	doc := strings.Join(strings.Fields(p.Doc), " ")
+	if rest, ok := strings.CutPrefix(doc, title(p.Doc)); ok {
+		doc = strings.TrimPrefix(rest, ".")
+	}
+	parts := strings.Fields(doc)
 	if last := len(parts) - 1; last >= 0 && !strings.HasSuffix(parts[last], ".") {
 		parts[last] += "."
 	}

@@ -145,7 +145,7 @@ func TestInputsAreAnnounced(t *testing.T) {
 		want  []*wire.Parameter
 	}{
 		"of a plain package": {"plain", nil, []string{"list", "n", "on", "tags", "text"}, []*wire.Parameter{
-			{Name: "text", Title: "text that the ConfigMap holds", Tooltip: "text that the ConfigMap holds. It may be long. Expected text.", ItemType: "string", CollectionType: "string", String_: "none"},
+			{Name: "text", Title: "text that the ConfigMap holds", Tooltip: "It may be long. Expected text.", ItemType: "string", CollectionType: "string", String_: "none"},
 			{Name: "n", Title: "n", Tooltip: "Expected an integer.", ItemType: "number", CollectionType: "string", String_: "1"},
 			{Name: "on", Title: "on", Tooltip: "Expected true or false.", ItemType: "boolean", CollectionType: "string", String_: "false"},
 			{Name: "list", Title: "list", Tooltip: "Expected a list.", ItemType: "string", CollectionType: "array"},
@@ -170,7 +170,7 @@ func TestInputsAreAnnounced(t *testing.T) {
 		}},
 		"by names that lead to them": {"static", nil, []string{"web:set", `["a.b"]["c:d"]`}, nil},
 		"the images of a workload": {"score", nil, []string{"containers.main.image", "containers.side.image"}, []*wire.Parameter{
-			{Name: "containers.main.image", Title: "image of the container main", Tooltip: "image of the container main. Expected text.", ItemType: "string", CollectionType: "string", Required: true},
+			{Name: "containers.main.image", Title: "image of the container main", Tooltip: "Expected text.", ItemType: "string", CollectionType: "string", Required: true},
 			{Name: "containers.side.image", Title: "image of the container side", ItemType: "string", CollectionType: "string", String_: "nginx:1"},
 		}},
 		"not of a folder without a spec":      {"manifests", nil, []string{}, nil},

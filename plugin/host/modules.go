@@ -193,7 +193,7 @@ func (m *modules) tree(w wanted) (source.Tree, bool) {
 
 // module is the module of a reference as evaluate takes it.
 func (m *modules) module(w wanted, tree source.Tree, tags map[string]string) evaluate.Module {
-	out := evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: tree.Origin, Tags: tags}
+	out := evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: tree.Origin, Tags: tags, Pos: w.ref.Pos}
 	switch {
 	case w.key.area != nil:
 		out.Label = w.key.area.display(above(path.Join(w.key.Ref.Ref, w.key.Path), tree.Dir))

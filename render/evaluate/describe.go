@@ -196,6 +196,8 @@ func mayBe(v cue.Value) cue.Kind {
 	for _, a := range args {
 		if k := a.IncompleteKind(); k != cue.BottomKind {
 			all &= k
+		} else if a.Validate() != nil {
+			return cue.BottomKind // it is forbidden, and waits for nothing
 		}
 	}
 	if all == cue.TopKind {

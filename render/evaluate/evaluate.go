@@ -65,6 +65,8 @@ type Module struct {
 	// Tags are the values of @tag and @if attributes; they are part of the
 	// cache key.
 	Tags map[string]string
+	// Pos is the line of the user that names the module; not valid where none does.
+	Pos object.Pos
 }
 
 // Source is the place of a file of a module inside a file of the user. Line

@@ -49,7 +49,7 @@ func guarded[T any](ctx context.Context, req Request, work func() (T, error)) (T
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				done <- outcome{zero, req.fail(panicked(req, r))}
+				done <- outcome{zero, object.Errors{req.blame(panicked(req, r))}}
 			}
 		}()
 		deepen(0)
@@ -106,14 +106,14 @@ func cancelled(ctx context.Context, req Request) error {
 
 // timedOut is the error of an evaluation that took too long.
 func (r Request) timedOut() error {
-	e := r.error(because(ErrTimeout, "evaluation exceeded %s: module %q does not come to an end in time", r.Limits.timeout(), r.Module.name()))
+	e := r.blame(because(ErrTimeout, "evaluation exceeded %s: module %q does not come to an end in time", r.Limits.timeout(), r.Module.name()))
 	e.Hint = "look for comprehensions over comprehensions and for unified disjunctions, or raise the timeout"
 	return object.Errors{e}
 }
 
 // outOfMemory is the error of an evaluation that grew too large.
 func (r Request) outOfMemory() error {
-	e := r.error(because(ErrMemory, "evaluation exceeded %d MiB of memory: module %q grows too large", r.Limits.memory()>>20, r.Module.name()))
+	e := r.blame(because(ErrMemory, "evaluation exceeded %d MiB of memory: module %q grows too large", r.Limits.memory()>>20, r.Module.name()))
 	e.Hint = "look for lists and texts that multiply, or raise the memory limit"
 	return object.Errors{e}
 }
@@ -126,6 +126,13 @@ func panicked(r Request, cause any) error {
 // error is a mistake that belongs to the spec as a whole.
 func (r Request) error(err error) *object.Error {
 	return &object.Error{Stage: object.StageEvaluate, Pos: r.Pos, Err: err}
+}
+
+// blame is a mistake of the module, at the line that names it.
+func (r Request) blame(err error) *object.Error {
+	e := r.error(err)
+	e.Pos = or(r.Module.Pos, r.Pos)
+	return e
 }
 
 // fail makes any error a list of mistakes with positions.

@@ -309,7 +309,7 @@ func isAny(err error, targets ...error) bool {
 
 // atSpec is err at the place of the spec.
 func atSpec(req Request, err error, hint string) error {
-	e := req.error(err)
+	e := req.blame(err)
 	e.Hint = hint
 	return object.Errors{e}
 }

@@ -139,6 +139,7 @@ func (e *encoder) module(m Module, id treeID) {
 	e.text(m.Label)
 	encodeMap(e, m.Sources, func(s Source) { e.pos(s.Pos); e.int(s.Indent) })
 	encodeMap(e, m.Tags, e.text)
+	e.pos(m.Pos)
 }
 
 func (d *decoder) module(trees map[treeID]fs.FS) Module {
@@ -146,6 +147,7 @@ func (d *decoder) module(trees map[treeID]fs.FS) Module {
 		FS: trees[treeID(d.uint())], Digest: d.text(), Dir: d.text(), Label: d.text(),
 		Sources: decodeMap(d, func() Source { return Source{Pos: d.pos(), Indent: d.int()} }),
 		Tags:    decodeMap(d, d.text),
+		Pos:     d.pos(),
 	}
 }
 
