@@ -35,7 +35,7 @@ func BenchmarkRenderWarm(b *testing.B) {
 // BenchmarkColdAgainstWarm promises warm/cold of at most 0.5: the first render of
 // a module by a new evaluator against later ones. An input that uses everything
 // is nearest to it, because its evaluation is nearly all that a first render does:
-// 0.48 with GOGC=400, as the command has it, and 0.53 with Go's default. They
+// 0.43 with GOGC=400, as the command has it, and 0.41 with Go's default. They
 // come in blocks, with a collection before each, so that neither pays for the
 // garbage of the other.
 func BenchmarkColdAgainstWarm(b *testing.B) {

@@ -41,7 +41,7 @@ type figures struct{ lines []string }
 
 // plain is a figure that nothing is promised of.
 func (f *figures) plain(what string, got float64, unit string) {
-	f.lines = append(f.lines, fmt.Sprintf("%-62s %9.2f %s", what, got, unit))
+	f.lines = append(f.lines, fmt.Sprintf("%-88s %9.2f %s", what, got, unit))
 }
 
 // most is a figure that is promised to be no higher.

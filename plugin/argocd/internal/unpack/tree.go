@@ -111,20 +111,26 @@ func (t *Tree) add(name string, n *node) error {
 	return nil
 }
 
-// keep reads the content of n into memory.
+// believed is how many bytes an archive may claim of a file before they are there.
+const believed = 64 << 10
+
+// keep reads the content of n into memory, and leaves no more garbage than half of
+// it: a size is believed as far as twice of what came.
 func (t *Tree) keep(n *node, r io.Reader) error {
-	var b bytes.Buffer
-	// A size is not believed before the bytes are there.
-	b.Grow(int(min(n.size, 64<<10)))
-	if _, err := b.ReadFrom(r); err != nil {
-		return err
+	n.data = make([]byte, min(n.size, believed))
+	for read := 0; ; {
+		size, err := io.ReadFull(r, n.data[read:])
+		if err != nil {
+			return err
+		}
+		if read += size; int64(read) == n.size {
+			t.stats.Memory += n.size
+			return nil
+		}
+		more := make([]byte, min(n.size, 2*int64(read)))
+		copy(more, n.data)
+		n.data = more
 	}
-	n.data = b.Bytes()
-	if spare := cap(n.data) - len(n.data); spare > 4<<10 && spare > len(n.data)/8 {
-		n.data = bytes.Clone(n.data)
-	}
-	t.stats.Memory += n.size
-	return nil
 }
 
 // spoolFile reads the content of n into the spool.
