@@ -18,7 +18,7 @@ export CGO_ENABLED = 0
 
 .PHONY: help
 help: ## Show what can be made.
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 .PHONY: build
 build: $(BIN)/ropewalk ## Build the command into .bin.
@@ -73,6 +73,14 @@ bench: build $(BIN)/cue ## Run the benchmarks; ratios are against cue export.
 	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CUE=$(BIN)/cue $(GO) test -run '^$$' -bench . -benchmem -benchtime 1s -timeout 60m \
 	  ./artifact/... ./cue/... ./plugin/... ./render/... ./source/... ./test/bench/...
 	$(GO) -C test/peers test -run '^$$' -bench . -benchtime 20x ./...
+	$(MAKE) bench-argocd
+
+# The stock server of plugins is built by the first run, as the repo-server is.
+.PHONY: bench-argocd
+bench-argocd: build $(BIN)/cue ## Compare the sidecar with the stock plugin server, and let it keep to its memory over 20,000 requests.
+	for of in 'Small|Large 20x' 'Memory|Applications 1x'; do \
+	  ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CUE=$(BIN)/cue $(GO) -C test/argocd test -run '^$$' -bench "$${of% *}" -benchtime "$${of#* }" -timeout 60m .; done
+	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_MEMORY_REQUESTS=20000 $(GO) test -run '^TestTheServerKeepsToItsMemory$$' -v -count=1 -timeout 60m ./plugin/argocd
 
 .PHONY: e2e
 e2e: oracle peers kustomize argocd canaries ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Argo CD, ten thousand workloads with secrets.

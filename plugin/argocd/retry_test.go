@@ -5,6 +5,7 @@ package argocd
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -66,4 +69,20 @@ func TestWhatWasWrongIsSaidWhereTheLastAttemptHangs(t *testing.T) {
 	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
 	require.ErrorContains(t, err, "apps/web/web.yaml:5:")
 	require.ErrorContains(t, err, "the registry is down")
+}
+
+func TestARequestThatIsLateSaysWhatItWasAt(t *testing.T) {
+	pool, err := evaluate.NewPool(evaluate.PoolOptions{Size: 1, Schemas: schemas()})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	opts := options(t)
+	opts.Renderer, opts.Stores = render.Renderer{Evaluator: pool}, nil
+	_, socket := start(t, opts)
+	hang, err := os.ReadFile("../../render/evaluate/testdata/hostile/nested-for.cue")
+	require.NoError(t, err)
+	files := project("web")
+	files["modules/m/m.cue"] = string(hang)
+	_, err = generate(t, socket, call{archive: archive(t, texts(files)), path: "apps/web", timeout: 2 * time.Second})
+	require.Equal(t, codes.DeadlineExceeded, status.Code(err), "%v", err)
+	require.Regexp(t, `apps/web/web.yaml:\d+:\d+: evaluate: .*\nno result within 1\.\d+s, with 0 requests before it`, status.Convert(err).Message())
 }

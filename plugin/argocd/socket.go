@@ -145,6 +145,7 @@ func (c *connections) note(_ net.Conn, state http.ConnState) {
 		c.open.Add(1)
 	case http.StateClosed, http.StateHijacked:
 		c.open.Add(-1)
+	default: // It stays open.
 	}
 }
 

@@ -16,6 +16,13 @@
 // user's cache directory, under a name made of all that it is built from: the
 // first run builds for minutes, and the others not at all.
 //
+// Benchmarks compare the sidecar with the argocd-cmp-server of Argo CD (cmpserver),
+// which is built and kept in the same way and runs cue export for each request, and
+// with a server that does nothing, which is what no plugin can do without. They ask
+// by the client and the archives of Argo CD itself, server by server in one run:
+// figures of a busy machine are wrong, and their ratios are not. They print what is
+// promised with what was measured, and fail nothing. make bench-argocd runs them.
+//
 // Everything listens on the loopback, keeps its files in folders of the test and
 // ends with it. A server whose binary is missing skips the test, unless
 // ROPEWALK_SERVERS=required is set; only redis has a replacement, miniredis.

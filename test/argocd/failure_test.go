@@ -44,7 +44,7 @@ func TestArgoCDKeepsAnErrorUntilAHardRefresh(t *testing.T) {
 	r, oci, a := fetching(t)
 	oci.stop()
 	for i := range 3 {
-		// Longer than an attempt, and too short to wait for the next ones.
+		// Long enough for several attempts, all of which fail.
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		var err error
 		took := timed(func() { _, err = r.generate(ctx, a) })

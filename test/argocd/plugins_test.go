@@ -47,7 +47,7 @@ func newPlugins(b *testing.B) *plugins {
 	b.Cleanup(func() { require.NoError(b, os.RemoveAll(dir)) })
 	b.Setenv("ARGOCD_PLUGINSOCKFILEPATH", dir)
 	p := &plugins{dir: dir, home: b.TempDir(), processes: map[string]*process{}}
-	p.run(b, ours, []string{"GOGC=50"}, installed(b).ropewalk, "plugin", "argocd", "--socket-dir", dir, "--http", "", "--cache-dir", b.TempDir())
+	p.run(b, ours, nil, installed(b).ropewalk, "plugin", "argocd", "--socket-dir", dir, "--http", "", "--cache-dir", b.TempDir())
 	p.run(b, none, nil, os.Args[0], bareServer, dir)
 
 	config := b.TempDir()

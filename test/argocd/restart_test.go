@@ -153,16 +153,12 @@ func TestASidecarThatIsKilledUnderLoadComesBack(t *testing.T) {
 }
 
 // TestASidecarThatIsReplacedUnderLoadComesBack: who asks while there is none is told
-// so at once.
+// so at once, and who dialled before it ended is answered.
 func TestASidecarThatIsReplacedUnderLoadComesBack(t *testing.T) {
 	r := newRig(t)
 	a := application{repo: commit(t, local(t)).file(), path: "app", revision: "main", plugin: plugin(), hard: true}
 	failed := r.restart(t, a, syscall.SIGTERM)
-	require.LessOrEqual(t, failed[late], clients*restarts)
-	require.LessOrEqual(t, failed[severed], clients*restarts)
 	delete(failed, absent)
-	delete(failed, late)
-	delete(failed, severed)
 	require.Empty(t, failed)
 }
 
