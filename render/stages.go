@@ -68,11 +68,19 @@ func (r Renderer) evaluate(ctx context.Context, req Request) (
 	return nodes, broken, append(mistakes, joined.together(req.Specs)...), nil
 }
 
-// each calls do for 0..n-1 on at most parallel goroutines and waits.
+// each calls do for 0..n-1 on at most parallel goroutines and waits. Where there
+// is one at a time it starts none: that wakes a thread, which looks for more to
+// do and finds nothing.
 func each(n, parallel int, do func(i int)) {
+	if min(parallel, n) <= 1 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range max(1, min(parallel, n)) {
+	for range min(parallel, n) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				do(i)

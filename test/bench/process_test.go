@@ -7,10 +7,12 @@ package bench
 
 import (
 	"bytes"
+	"debug/buildinfo"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"syscall"
 	"testing"
@@ -29,8 +31,28 @@ func find(b *testing.B) programs {
 	if p.ropewalk == "" || p.cue == "" {
 		b.Skip("ROPEWALK_BIN and ROPEWALK_CUE name the programs to compare: run make bench")
 	}
+	info, err := buildinfo.ReadFile(p.cue)
+	require.NoError(b, err)
+	if why := unfair(info); why != "" {
+		b.Skipf("%s %s: remove it and run make bench", p.cue, why)
+	}
 	p.ropewalk, p.cue = copied(b, p.ropewalk), copied(b, p.cue)
 	return p
+}
+
+// unfair is why a cue command is no yardstick, "" where it is one. With cgo it
+// starts with the dynamic linker, for a tenth of the CPU time of a small export:
+// who is compared with that seems better than they are.
+func unfair(info *debug.BuildInfo) string {
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "CGO_ENABLED" && s.Value != "0":
+			return "was built with cgo"
+		case s.Key == "-race" && s.Value == "true":
+			return "was built with the race detector"
+		}
+	}
+	return ""
 }
 
 // copied is a program in a file of its own. How the pages of a file lie in
