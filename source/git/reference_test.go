@@ -43,6 +43,7 @@ func TestBadReferencesSayTheRightForm(t *testing.T) {
 		"https://host/r?tag=", "https://host/r?tag=a&branch=b", "https://host/r?ref=x", "https://host/r?tag=%zz", "https://host/r#main", "https://host/r?branch=-x",
 		"https://host/r?branch=a..b", "https://host/r?branch=a.lock", "https://host/r?branch=x\ny", "https://host/r?commit=abc", "https://host/r?submodules=maybe",
 		"ssh://-oProxyCommand=x/r", "ssh://-x@host/r", "git@-host:r", "git@host:-r", "git@ho st:r", "ssh://git@host:99999/r", "git@host:", "a/b@host:r", "https://ho$t/r",
+		"https://hｏst/r", "https://ho。st/r", "ssh://git@bücher.example/r", "git@hoſt:r", "https://h%ef%bd%8fst/r", "https://host%2eexample/r",
 	}
 	for _, ref := range refs {
 		_, err := parse(ref)

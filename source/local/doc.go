@@ -30,6 +30,8 @@
 // above it that has one, up to the root, is the module: its tree holds cue.mod,
 // every CUE file, everything in the folder that is referred to, and everything
 // in folders whose CUE files embed files; Dir says where the package is.
-// Folders with a cue.mod of their own are other modules and stay out. Where no
+// Folders with a cue.mod of their own are other modules and stay out, and so do the
+// CUE files of a folder elsewhere of which one is a link: who imports it is told that
+// it is not there, and nobody else has to know. Where no
 // folder has one, the tree is the folder alone.
 package local

@@ -164,6 +164,18 @@ func TestFetchRefusesWhatIsNoRegularFile(t *testing.T) {
 		_, err := fetch(root, "m", "")
 		require.EqualError(t, err, `"m" is a symlink; a module may hold only regular files and folders`)
 	})
+	t.Run("a package with a link is left out of the modules of others", func(t *testing.T) {
+		root := project(t, "cue.mod/module.cue", "m/a.cue", "lib/l.cue", "lib/sub/s.cue", "other/o.cue")
+		require.NoError(t, os.Symlink(filepath.Join(outside, "secret.cue"), filepath.Join(root, "lib/out.cue")))
+		require.NoError(t, os.Symlink("o.cue", filepath.Join(root, "other/in.cue")))
+		tree, err := fetch(root, "m", "")
+		require.NoError(t, err)
+		require.Equal(t, []string{"cue.mod/module.cue", "lib/sub/s.cue", "m/a.cue"}, names(t, tree))
+		_, err = fetch(root, "lib", "")
+		require.EqualError(t, err, `"lib/out.cue" is a symlink; a module may hold only regular files and folders`)
+		_, err = fetch(root, "lib/sub", "")
+		require.EqualError(t, err, `"lib/out.cue" is a symlink; a module may hold only regular files and folders`, "CUE takes what is above into a package")
+	})
 	t.Run("a link that no module of ours goes through is left alone", func(t *testing.T) {
 		root := project(t, "cue.mod/module.cue", "m/a.cue", "docs/x.md")
 		require.NoError(t, os.Symlink(outside, filepath.Join(root, "docs/link")))

@@ -20,9 +20,9 @@ import (
 // walk reads one module.
 type walk struct {
 	root rooted.Folder
-	// module is the folder of the module.
-	module string
-	tree   source.Builder
+	// module is the folder of the module, and dir that of the package in it.
+	module, dir string
+	tree        source.Builder
 	// read are the files that are in the tree.
 	read map[string]bool
 	// embeds are folders whose CUE files embed files.
@@ -46,6 +46,7 @@ func (s spot) in(name string) spot { return spot{path.Join(s.name, name), path.J
 
 // all reads the module for the package in the folder dir.
 func (w *walk) all(ctx context.Context, dir string) error {
+	w.dir = dir
 	if dir == w.module {
 		return w.folder(ctx, here(dir), true)
 	}
@@ -73,6 +74,9 @@ func (w *walk) folder(ctx context.Context, dir spot, whole bool) error {
 	if dir.name != w.module && slices.ContainsFunc(entries, isModule) {
 		return nil
 	}
+	if !whole && !w.around(dir.name) && slices.ContainsFunc(entries, isStray) {
+		entries = slices.DeleteFunc(entries, isCUE)
+	}
 	for _, e := range entries {
 		at := dir.in(e.Name())
 		cue := strings.HasSuffix(e.Name(), ".cue")
@@ -94,6 +98,21 @@ func (w *walk) folder(ctx context.Context, dir spot, whole bool) error {
 		}
 	}
 	return nil
+}
+
+// around reports whether a folder is one around the package: CUE takes their files
+// into it.
+func (w *walk) around(name string) bool {
+	return name == "." || name == w.dir || strings.HasPrefix(w.dir, name+"/")
+}
+
+// isStray reports whether an entry is a part of a package that no tree may hold. The
+// package is left out as a whole then, so that what imports it fails, and nobody gets
+// a part of it.
+func isStray(e fs.DirEntry) bool { return isCUE(e) && !e.Type().IsRegular() }
+
+func isCUE(e fs.DirEntry) bool {
+	return !e.IsDir() && strings.HasSuffix(e.Name(), ".cue") && !strings.HasPrefix(e.Name(), ".")
 }
 
 // list is the entries of a folder, sorted; it stops in time where there are

@@ -16,6 +16,10 @@
 // What cue.mod/pkg, gen or usr hold already is left alone and asks no registry;
 // a tree without dependencies costs a search for one word in its module file.
 //
+// Which modules are needed, and which registry has each, is known before any request
+// ([Registry.Needs]), because both stand in files: a policy about where modules come
+// from is not asked after the fact.
+//
 // A vendored project gives the same tree as one that is not. What is vendored is
 // verified, file by file, against the list that vendoring wrote, and the digest
 // in that list against the lock. Who can write the list can write the project:

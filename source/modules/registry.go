@@ -107,19 +107,7 @@ func (d Dependency) String() string { return d.Path + "@" + d.Version }
 // ErrLimit, ErrLocked, and others without a sentinel for module files that
 // cannot be completed.
 func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[string]string) (source.Tree, []Dependency, error) {
-	m, err := readModule(tree.FS, tree.Dir, r.Provided)
-	if err != nil {
-		return source.Tree{}, nil, err
-	}
-	v, err := readVendored(tree.FS, m.root)
-	if err != nil {
-		return source.Tree{}, nil, err
-	}
-	if len(m.deps) == 0 && v == nil {
-		return tree, nil, nil
-	}
-	held := filesOf(tree.FS, m.root)
-	missing, err := m.missing(held)
+	m, v, missing, err := r.needs(tree)
 	if err != nil {
 		return source.Tree{}, nil, err
 	}
@@ -133,7 +121,7 @@ func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[st
 	if err != nil {
 		return source.Tree{}, nil, err
 	}
-	if err := m.check(tree.FS, held, got); err != nil {
+	if err := m.check(tree.FS, filesOf(tree.FS, m.root), got); err != nil {
 		return source.Tree{}, nil, err
 	}
 	out, err := r.join(tree, m.root, v, got)
@@ -141,6 +129,44 @@ func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[st
 		return source.Tree{}, nil, err
 	}
 	return out, dependencies(got), nil
+}
+
+// Needs is what [Registry.Complete] would add to a tree, sorted, without asking
+// anybody for it: who judges where modules come from does so before any request.
+// Their Digest is "", and so is the Origin of one that no registry is configured
+// for. What lies in cue.mod/vendor is among them.
+//
+// Errors are those of Complete for module files that cannot be completed, and
+// source.ErrReference for a Config that cannot be read.
+func (r *Registry) Needs(tree source.Tree) ([]Dependency, error) {
+	_, _, missing, err := r.needs(tree)
+	if err != nil || len(missing) == 0 {
+		return nil, err
+	}
+	registries, err := r.registries()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Dependency, 0, len(missing))
+	for _, mv := range missing {
+		out = append(out, Dependency{Path: mv.BasePath(), Version: mv.Version(), Origin: registries.origin(mv)})
+	}
+	return out, nil
+}
+
+// needs is the module that holds the package of a tree, what is vendored in it, nil
+// where nothing is, and the dependencies that it does not hold.
+func (r *Registry) needs(tree source.Tree) (*mainModule, *vendored, []module.Version, error) {
+	m, err := readModule(tree.FS, tree.Dir, r.Provided)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	v, err := readVendored(tree.FS, m.root)
+	if err != nil || len(m.deps) == 0 {
+		return m, v, nil, err
+	}
+	missing, err := m.missing(filesOf(tree.FS, m.root))
+	return m, v, missing, err
 }
 
 // join is tree with the archives in the cue.mod/pkg of the module at root, and

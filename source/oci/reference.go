@@ -6,6 +6,7 @@ package oci
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"oras.land/oras-go/v2/registry"
@@ -110,8 +111,10 @@ func parse(ref string) (reference, error) {
 func (r *reference) check(host, name string) error {
 	of := registry.Reference{Registry: host, Repository: name}
 	switch {
-	case of.ValidateRegistry() != nil || strings.ContainsAny(host, ` "'<>\^{|}`+"`"):
-		return bad("%q is no name of a host", host)
+	case of.ValidateRegistry() != nil || strings.ContainsFunc(host, func(r rune) bool { return !isHostRune(r) }):
+		return bad("%q is no name of a host, which is letters and digits of ASCII and . _ - between them (xn--… for others), with a port or without", host)
+	case !isPort(host):
+		return bad("%q has no port from 1 to 65535", host)
 	case of.ValidateRepository() != nil || len(name) > 255:
 		return bad("%q is no name of a repository, which is lower case letters, digits and . _ - / between them", name)
 	}
@@ -122,6 +125,22 @@ func (r *reference) check(host, name string) error {
 		return bad("%q is no digest", r.digest)
 	}
 	return nil
+}
+
+// isHostRune reports whether a host may hold r. Letters beyond ASCII are refused: a
+// client of http maps some of them to other names than the one that is written.
+func isHostRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._:[]", r)
+}
+
+// isPort reports whether a host has a port that there is, or none.
+func isPort(host string) bool {
+	_, port, ok := strings.Cut(host[strings.LastIndexByte(host, ']')+1:], ":")
+	if !ok {
+		return true
+	}
+	n, err := strconv.Atoi(port)
+	return err == nil && n >= 1 && n <= 65535
 }
 
 // ask reads the query.

@@ -17,87 +17,108 @@ const (
 	anyScheme   = "*"
 )
 
+// gitSuffix is what names of repositories of Git may end with.
+const gitSuffix = ".git"
+
 // place is where something lies, without what leads to one version of it.
 type place struct {
-	scheme string
-	// segments are the host, then those of the path.
+	host host
+	// segments are those of the path, without gitSuffix for Git.
 	segments []string
 }
 
 // String is the place as a source.
-func (p place) String() string { return p.scheme + "://" + strings.Join(p.segments, "/") }
+func (p place) String() string {
+	return p.host.scheme + "://" + p.host.String() + "/" + strings.Join(p.segments, "/")
+}
 
-var errUnclear = errors.New("its path has empty, dotted or escaped segments, which servers may read in more than one way: write it plainly")
+var (
+	errUnclear = errors.New("its path has empty, dotted or escaped segments, or unusual characters, which servers may read in more than one way: write it plainly")
+	errNoPlace = errors.New("it has no host, or no path")
+	errScheme  = errors.New("its scheme is not oci, https, http or ssh")
+	errUser    = errors.New("it has a user or a password before its host")
+)
 
 // placeOf is where a reference of the type oci or git leads. Credentials that
-// somebody wrote into it are not in the place.
+// somebody wrote into it are neither in the place nor in the error.
 func placeOf(ref string) (place, error) {
 	base, _, _ := strings.Cut(ref, "?")
 	scheme, rest, ok := strings.Cut(base, "://")
 	if !ok {
 		// git@host:path
 		where, path, ok := strings.Cut(base, ":")
-		if !ok {
+		if !ok || strings.Contains(where, "/") {
 			return place{}, errors.New("it is no URL")
 		}
 		scheme, rest = schemeSSH, where+"/"+strings.TrimPrefix(path, "/")
 	}
 	scheme = strings.ToLower(scheme)
-	host, path, _ := strings.Cut(rest, "/")
+	if !isScheme(scheme) {
+		return place{}, errScheme
+	}
+	server, path, _ := strings.Cut(rest, "/")
 	if scheme == schemeOCI {
 		path, _, _ = strings.Cut(path, "@")
 		path, _, _ = strings.Cut(path, ":")
 	}
-	host = host[strings.LastIndexByte(host, '@')+1:]
-	p := place{scheme: scheme, segments: append([]string{canonicalHost(scheme, host)}, segments(path)...)}
-	return p, p.check()
-}
-
-func (p place) check() error {
-	if p.segments[0] == "" || len(p.segments) < 2 {
-		return errors.New("it has no host, or no path")
+	if at := strings.LastIndexByte(server, '@'); at >= 0 {
+		if scheme != schemeSSH {
+			return place{}, errUser
+		}
+		server = server[at+1:]
 	}
-	for _, s := range p.segments {
-		if s == "" || s == "." || s == ".." || strings.ContainsAny(s, "%\\@*") {
-			return errUnclear
+	if server == "" || path == "" {
+		return place{}, errNoPlace
+	}
+	h, err := hostOf(scheme, server)
+	if err != nil {
+		return place{}, err
+	}
+	p := place{host: h, segments: strings.Split(path, "/")}
+	if scheme != schemeOCI {
+		p.segments = strings.Split(strings.TrimSuffix(path, "/"), "/")
+		p.segments, ok = withoutSuffix(p.segments)
+		if !ok {
+			return place{}, errUnclear
 		}
 	}
-	return nil
+	for _, s := range p.segments {
+		if !isPlain(s) || strings.Contains(s, "*") {
+			return place{}, errUnclear
+		}
+	}
+	return p, nil
 }
 
-// segments are those of a path, without what may be left out at its end.
-func segments(path string) []string {
-	path = strings.TrimSuffix(strings.TrimSuffix(path, "/"), ".git")
-	if path == "" {
-		return nil
-	}
-	return strings.Split(path, "/")
+func isScheme(s string) bool {
+	return s == schemeOCI || s == schemeHTTPS || s == schemeHTTP || s == schemeSSH
 }
 
-// canonicalHost is one name for a host that has several.
-func canonicalHost(scheme, host string) string {
-	host = strings.ToLower(host)
-	switch scheme {
-	case schemeOCI, schemeHTTPS:
-		host = strings.TrimSuffix(host, ":443")
-	case schemeHTTP:
-		host = strings.TrimSuffix(host, ":80")
-	case schemeSSH:
-		host = strings.TrimSuffix(host, ":22")
-	}
-	name, port, _ := strings.Cut(host, ":")
-	if name = strings.TrimSuffix(name, "."); port != "" {
-		name += ":" + port
-	}
-	if scheme == schemeOCI && (name == "index.docker.io" || name == "registry-1.docker.io") {
-		return "docker.io"
-	}
-	return name
+// withoutSuffix is a path of Git without what its last segment may leave out. Where
+// that could be left out twice, or is in upper case, servers do not agree what it is.
+func withoutSuffix(path []string) (short []string, ok bool) {
+	last := len(path) - 1
+	name := strings.TrimSuffix(path[last], gitSuffix)
+	short = append(short, path[:last]...)
+	return append(short, name), !strings.HasSuffix(strings.ToLower(name), gitSuffix)
+}
+
+// isPlain reports whether every server takes a segment as it stands. Semicolons are
+// out because some servers cut them off, with what follows; dots at the end, because
+// some leave them out; ~ is whatever folder the user has that logs in.
+func isPlain(segment string) bool {
+	return segment != "" && segment != "~" && !strings.HasSuffix(segment, ".") && !strings.ContainsFunc(segment, func(r rune) bool {
+		return !isHostRune(r) && !strings.ContainsRune("~+,=:*", r)
+	})
 }
 
 // pattern is a place with * in it.
 type pattern struct {
-	place
+	scheme string
+	host   hostPattern
+	// segments are those of the path, as they are written; repository is the same
+	// for Git.
+	segments, repository []string
 	// deep says that ** ended it.
 	deep bool
 }
@@ -107,45 +128,75 @@ func parsePattern(text string) (pattern, error) {
 	switch {
 	case !ok:
 		return pattern{}, errors.New("expected scheme://host/path, such as oci://ghcr.io/acme/**")
-	case scheme != schemeOCI && scheme != schemeHTTPS && scheme != schemeHTTP && scheme != schemeSSH && scheme != anyScheme:
+	case !isScheme(scheme) && scheme != anyScheme:
 		return pattern{}, errors.New("the scheme is oci, https, http, ssh or *")
+	case rest == "**":
+		return pattern{scheme: scheme, host: hostPattern{name: "*", port: "*"}, deep: true}, nil
+	case strings.ContainsAny(rest, "%?@\\#"):
+		return pattern{}, errors.New("it has a user, an escape, a query or a digest: only host and path count")
 	}
-	var p pattern
-	p.scheme = scheme
-	if rest == "**" {
-		p.deep = true
-		return p, nil
-	}
+	p := pattern{scheme: scheme}
 	rest, p.deep = strings.CutSuffix(rest, "/**")
-	host, path, _ := strings.Cut(rest, "/")
-	p.segments = append([]string{canonicalHost(scheme, host)}, segments(path)...)
-	for _, s := range p.segments {
-		switch {
-		case s == "" || s == "." || s == "..":
-			return pattern{}, errors.New("it has an empty or dotted segment")
-		case strings.Contains(s, "**"):
-			return pattern{}, errors.New("** stands alone, at the end")
-		case strings.ContainsAny(s, "%?@\\"):
-			return pattern{}, errors.New("it has a user, an escape, a query or a digest: only host and path count")
-		}
+	if strings.Contains(rest, "**") {
+		return pattern{}, errors.New("** stands alone, at the end")
 	}
-	if len(p.segments) == 1 && !p.deep {
+	server, path, slash := strings.Cut(rest, "/")
+	var err error
+	if p.host, err = parseHostPattern(scheme, server); err != nil {
+		return pattern{}, err
+	}
+	if scheme != schemeOCI && !p.deep {
+		path = strings.TrimSuffix(path, "/")
+	}
+	switch {
+	case path != "" || slash && p.deep:
+		p.segments = strings.Split(path, "/")
+	case !p.deep:
 		return pattern{}, errors.New("it names a host and no path: add /** for all of it")
 	}
-	return p, nil
+	return p, p.checkPath()
 }
 
-// matches reports whether p is about a place; fold takes upper case for lower case.
-func (p pattern) matches(at place, fold bool) bool {
-	if p.scheme != anyScheme && p.scheme != at.scheme {
+// checkPath refuses paths that no reference has, because a rule without effect is
+// one that somebody believes in, and fills in repository.
+func (p *pattern) checkPath() error {
+	for _, s := range p.segments {
+		switch {
+		case p.scheme == schemeOCI && strings.Contains(s, ":"):
+			return errors.New("it has a tag: only host and path count, so a rule is about all tags")
+		case p.scheme == schemeOCI && strings.ToLower(s) != s:
+			return errors.New("it has upper case in its path, which no repository of a registry has")
+		case !isPlain(s), p.scheme == schemeOCI && strings.ContainsAny(s, "~+,="):
+			return errors.New("it has an empty or dotted segment, or characters that no reference may have here: no source is ever like that")
+		}
+	}
+	p.repository = p.segments
+	if p.deep || p.scheme == schemeOCI {
+		return nil
+	}
+	var ok bool
+	if p.repository, ok = withoutSuffix(p.segments); !ok || p.repository[len(p.repository)-1] == "" {
+		return errors.New("its last segment is .git, or ends with it twice or in upper case: no source is ever like that")
+	}
+	return nil
+}
+
+// matches reports whether p is about a place. Strict is for rules that refuse: it
+// takes upper case for lower case in paths, and one port of a registry for another.
+func (p pattern) matches(at place, strict bool) bool {
+	if p.scheme != anyScheme && p.scheme != at.host.scheme || !p.host.matches(at.host, strict) {
 		return false
 	}
-	if len(at.segments) < len(p.segments) || p.deep != (len(at.segments) > len(p.segments)) {
+	segments := p.repository
+	if at.host.scheme == schemeOCI {
+		segments = p.segments
+	}
+	if len(at.segments) < len(segments) || p.deep != (len(at.segments) > len(segments)) {
 		return false
 	}
-	for i, s := range p.segments {
+	for i, s := range segments {
 		name := at.segments[i]
-		if fold {
+		if strict {
 			s, name = strings.ToLower(s), strings.ToLower(name)
 		}
 		if !glob(s, name) {

@@ -65,7 +65,8 @@ func (r *Refusal) Unwrap() error { return ErrRefused }
 
 // Judge says whether a project may have what a reference leads to, and by whom it
 // has to be signed. Project is "" where it is not known. References of other types
-// than oci and git may always be had. The error is a *Refusal.
+// than oci and git may always be had. Spellings of one place are judged alike, and
+// what has no one form is refused. The error is a *Refusal.
 func (p *Policy) Judge(project string, ref source.Ref) ([]Signature, error) {
 	if p == nil || len(p.rules) == 0 && !p.deny || ref.Type != source.TypeOCI && ref.Type != source.TypeGit {
 		return nil, nil
@@ -80,16 +81,14 @@ func (p *Policy) Judge(project string, ref source.Ref) ([]Signature, error) {
 	var signatures []Signature
 	allowed := !p.deny
 	for _, r := range p.rules {
-		if !r.concerns(project, at) {
+		allowed = allowed || !r.deny && r.concerns(project, at, false)
+		if !r.deny && r.signature == nil || !r.concerns(project, at, true) {
 			continue
 		}
 		if r.deny {
 			return nil, &Refusal{Rule: r.name, text: fmt.Sprintf("rule %q of the pull policy denies %q%s", r.name, at, of(project))}
 		}
-		allowed = true
-		if r.signature != nil {
-			signatures = append(signatures, *r.signature)
-		}
+		signatures = append(signatures, *r.signature)
 	}
 	if !allowed {
 		return nil, &Refusal{Rule: DefaultRule, text: fmt.Sprintf("no rule of the pull policy allows %q%s", at, of(project))}
@@ -104,9 +103,10 @@ func of(project string) string {
 	return fmt.Sprintf(" for the project %q", project)
 }
 
-// concerns reports whether a rule is about a place for a project.
-func (r rule) concerns(project string, at place) bool {
-	mine := len(r.projects) == 0 || project == "" && r.deny ||
+// concerns reports whether a rule is about a place for a project. Strict is for what
+// a rule denies, or wants signed: in doubt it is about it.
+func (r rule) concerns(project string, at place, strict bool) bool {
+	mine := len(r.projects) == 0 || project == "" && strict ||
 		project != "" && slices.ContainsFunc(r.projects, func(p string) bool { return glob(p, project) })
-	return mine && slices.ContainsFunc(r.sources, func(p pattern) bool { return p.matches(at, r.deny) })
+	return mine && slices.ContainsFunc(r.sources, func(p pattern) bool { return p.matches(at, strict) })
 }

@@ -21,8 +21,9 @@
 //
 // A policy (source/pullpolicy) stands before the lock and again between the lock and
 // the cache, so that neither is a way around it. Modules that others depend on are
-// judged when they are there, before anybody reads them: which registry has them is
-// the word of whoever runs the program, so that asking it gives nothing away.
+// judged before any of them is asked for, by where the configuration of CUE's
+// registries has them; their signatures, which are about what was fetched, are
+// verified when they are there, before anybody reads them.
 //
 // Nothing is opened, read or started before the first module needs it: a render
 // of local modules pays for none of it.
@@ -36,7 +37,11 @@
 //
 // Credentials for a Git host are used behind the cache, as those of docker for
 // registries are: they are of the program and not of a tenant, and tenants are told
-// apart by Scope and policy.
+// apart by Scope and policy. The cache keeps what was had with them apart, by host
+// and by when they were written, so that nobody gets it any more once they are taken
+// away or replaced. To ask the server each time, as for a Secret of a reference, was
+// not chosen: it costs every render a request, and fails it while the server is down.
+// Nor was a digest of the credentials, which would be written down with the key.
 //
 // Callers: the command line, and the Argo CD and Flux adapters.
 package fetch

@@ -36,7 +36,9 @@ type Options struct {
 	// time; Secrets and Limits are set here. Nil is the zero value.
 	Git func() git.Fetcher
 	// GitHosts has credentials for Git references that name no Secret, by their
-	// host, with its port where the reference has one; nil has none.
+	// host, with its port where the reference has one; nil has none. What a cache has
+	// of such a host is asked for again where its credentials go, and where they
+	// change if GitHosts is a [Changing].
 	GitHosts source.Secrets
 	// Artifacts finds the artifacts of Flux sources; nil refuses references of the
 	// type source.
@@ -75,7 +77,7 @@ func (o Options) Connect(h host.Host) host.Host {
 	}
 	o.Registries = sync.OnceValues(o.registries())
 	fetchers := map[string]source.Fetcher{
-		source.TypeGit: o.lazy(o.git),
+		source.TypeGit: o.lazy(o.gitByHost),
 		source.TypeOCI: o.lazy(o.oci),
 	}
 	if o.Artifacts != nil {
@@ -111,18 +113,22 @@ func (o Options) lazy(backend func(store *cache.Store) source.Resolver) source.F
 			}
 			store = opened
 		}
-		next := backend(store)
-		if store != nil || o.Offline {
-			next = &cache.Fetcher{
-				Next: next, Store: store, TTL: o.TTL, Scope: o.Scope, Offline: o.Offline,
-				Limits: o.Limits, Keys: cache.KeysOf(o.secrets()), Report: o.report,
-			}
-		}
-		return o.Guard.Before(o.locked(o.Guard.Around(next)))
+		return o.Guard.Before(o.locked(o.Guard.Around(backend(store))))
 	})
 	return source.FetcherFunc(func(ctx context.Context, ref source.Ref) (source.Tree, error) {
 		return build().Fetch(ctx, ref)
 	})
+}
+
+// cached is a backend behind the cache, where there is one.
+func (o Options) cached(next source.Resolver, store *cache.Store) source.Resolver {
+	if store == nil && !o.Offline {
+		return next
+	}
+	return &cache.Fetcher{
+		Next: next, Store: store, TTL: o.TTL, Scope: o.Scope, Offline: o.Offline,
+		Limits: o.Limits, Keys: cache.KeysOf(o.secrets()), Report: o.report,
+	}
 }
 
 func (o Options) report(err error) {
@@ -146,7 +152,7 @@ func (o Options) git(store *cache.Store) source.Resolver {
 	if store != nil {
 		f.Known = func(ctx context.Context, id string) (source.Tree, bool) { return store.TreeByID(ctx, o.Scope, id) }
 	}
-	return &remembering{Fetcher: &f, hosts: o.GitHosts, store: store, scope: o.Scope, limits: o.Limits, report: o.report}
+	return o.cached(&remembering{Fetcher: &f, hosts: o.GitHosts, store: store, scope: o.Scope, limits: o.Limits, report: o.report}, store)
 }
 
 // remembering tells the cache which tree a Git id stands for, so that a commit
@@ -198,8 +204,8 @@ func (o Options) registries() func() (*remote.Registries, error) {
 	return func() (*remote.Registries, error) { return &remote.Registries{}, nil }
 }
 
-func (o Options) oci(*cache.Store) source.Resolver {
-	return &oci.Fetcher{
+func (o Options) oci(store *cache.Store) source.Resolver {
+	return o.cached(&oci.Fetcher{
 		Open: func(ctx context.Context, repository string, secret map[string][]byte) (oci.Repository, error) {
 			r, err := o.Registries()
 			if err != nil {
@@ -208,7 +214,7 @@ func (o Options) oci(*cache.Store) source.Resolver {
 			return r.Repository(ctx, repository, secret)
 		},
 		Secrets: o.Secrets, Limits: o.Limits, Explain: remote.Explain, Verifier: verifier{},
-	}
+	}, store)
 }
 
 // verifier checks signatures as artifacts are signed.
@@ -219,8 +225,8 @@ func (verifier) Verify(ctx context.Context, repo oci.Repository, manifest ocispe
 	return artifact.Verifier{}.Verify(ctx, repo, manifest, keys)
 }
 
-func (o Options) flux(*cache.Store) source.Resolver {
-	return &flux.Fetcher{Artifacts: o.Artifacts, Limits: o.Limits}
+func (o Options) flux(store *cache.Store) source.Resolver {
+	return o.cached(&flux.Fetcher{Artifacts: o.Artifacts, Limits: o.Limits}, store)
 }
 
 func (o Options) secrets() source.Secrets {
@@ -242,9 +248,13 @@ func (o Options) complete(ctx context.Context, registry func() *modules.Registry
 	if o.Mode != lock.Update {
 		locked = o.Lock.Locked()
 	}
+	signatures, err := o.judge(registry(), tree)
+	if err != nil {
+		return source.Tree{}, err
+	}
 	whole, dependencies, err := registry().Complete(ctx, tree, locked)
 	if err == nil {
-		err = o.judge(ctx, dependencies)
+		err = o.verify(ctx, dependencies, signatures)
 	}
 	if err != nil {
 		return source.Tree{}, err

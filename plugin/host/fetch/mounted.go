@@ -5,13 +5,14 @@ package fetch
 
 import (
 	"context"
-	"errors"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/source"
@@ -27,7 +28,10 @@ const (
 // of an entry. It is read each time, so that a Secret that changes counts at once.
 type Mounted string
 
-var _ source.Secrets = Mounted("")
+var (
+	_ source.Secrets = Mounted("")
+	_ Changing       = Mounted("")
+)
 
 // Of is the folder of a project in a folder of folders. A project without a name, or
 // with one that is no name of a folder, has no Secrets.
@@ -50,16 +54,12 @@ func (m Mounted) Secret(_ context.Context, name string) (map[string][]byte, erro
 		return nil, missing
 	}
 	defer func() { _ = root.Close() }() // it was only read
-	entries, err := fs.ReadDir(root.FS(), ".")
+	entries, err := entriesOf(root, name)
 	if err != nil {
-		return nil, fmt.Errorf("secret %q: %w", name, err)
+		return nil, err
 	}
 	out := map[string][]byte{}
 	for _, e := range entries {
-		// Kubernetes has its own folders there, and links that lead into them.
-		if strings.HasPrefix(e.Name(), "..") {
-			continue
-		}
 		data, ok, err := entry(root, e.Name())
 		switch {
 		case err != nil:
@@ -71,6 +71,44 @@ func (m Mounted) Secret(_ context.Context, name string) (map[string][]byte, erro
 		}
 	}
 	return out, nil
+}
+
+// Change differs from that before whenever a Secret was written anew: it is made of
+// the names of its entries and the times when they were written, never of values.
+// Errors are those of Secret.
+func (m Mounted) Change(_ context.Context, name string) (string, error) {
+	missing := source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is called %q here", name))
+	if m == "" || !isFolder(name) {
+		return "", missing
+	}
+	root, err := os.OpenRoot(path.Join(string(m), name))
+	if err != nil {
+		return "", missing
+	}
+	defer func() { _ = root.Close() }() // it was only read
+	entries, err := entriesOf(root, name)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	for _, e := range entries {
+		info, err := root.Stat(e.Name())
+		if err != nil {
+			return "", fmt.Errorf("secret %q: entry %q: %w", name, e.Name(), err)
+		}
+		_, _ = fmt.Fprintf(sum, "%q %d\n", e.Name(), info.ModTime().UnixNano()) // a hash never fails
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
+}
+
+// entriesOf are the entries of a Secret, sorted by name.
+func entriesOf(root *os.Root, name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("secret %q: %w", name, err)
+	}
+	// Kubernetes has its own folders there, and links that lead into them.
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "..") }), nil
 }
 
 // entry is the value of an entry; ok is false for what is no file.
@@ -95,64 +133,4 @@ func entry(root *os.Root, name string) (data []byte, ok bool, err error) {
 // of a folder.
 func isFolder(name string) bool {
 	return name != "" && len(name) <= 253 && !strings.HasPrefix(name, ".") && !strings.ContainsAny(name, "/\\\x00")
-}
-
-// hostPrefix begins what the credentials of a host are called. No Secret of
-// Kubernetes can have such a name.
-const hostPrefix = "credentials of the host "
-
-// byHost has Secrets by name, and those for hosts of Git.
-type byHost struct{ named, hosts source.Secrets }
-
-// Secret gets a Secret.
-func (b byHost) Secret(ctx context.Context, name string) (map[string][]byte, error) {
-	if host, ok := strings.CutPrefix(name, hostPrefix); ok {
-		return b.hosts.Secret(ctx, host)
-	}
-	return b.named.Secret(ctx, name)
-}
-
-// own is a reference with the credentials of its host, where it names no Secret and
-// there are any.
-func (r *remembering) own(ctx context.Context, ref source.Ref) (source.Ref, error) {
-	host := hostOf(ref.Ref)
-	if r.hosts == nil || ref.Secret != "" || host == "" {
-		return ref, nil
-	}
-	switch _, err := r.hosts.Secret(ctx, host); {
-	case errors.Is(err, source.ErrNotFound):
-		return ref, nil
-	case err != nil:
-		return ref, err
-	}
-	ref.Secret = hostPrefix + host
-	return ref, nil
-}
-
-// Resolve says where a reference leads, with the credentials of its host.
-func (r *remembering) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
-	with, err := r.own(ctx, ref)
-	if err != nil {
-		return source.Resolved{}, err
-	}
-	resolved, err := r.Fetcher.Resolve(ctx, with)
-	resolved.Ref.Secret = ref.Secret
-	return resolved, err
-}
-
-// hostOf is the host of a reference of Git, with its port where it has one.
-func hostOf(ref string) string {
-	base, _, _ := strings.Cut(ref, "?")
-	if !strings.Contains(base, "://") {
-		where, _, ok := strings.Cut(base, ":")
-		if !ok {
-			return ""
-		}
-		return strings.ToLower(where[strings.LastIndexByte(where, '@')+1:])
-	}
-	u, err := url.Parse(base)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Host)
 }

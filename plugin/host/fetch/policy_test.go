@@ -7,6 +7,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -90,6 +91,28 @@ func TestAPolicyHoldsForWhatIsCachedAndForWhereALockLeads(t *testing.T) {
 	require.ErrorIs(t, err, pullpolicy.ErrRefused)
 }
 
+func TestNoOtherSpellingOfAPlaceGetsAroundAPolicy(t *testing.T) {
+	server := servers.InProcess(t)
+	publish(t, server, "v0.1.0", module())
+	host, port, _ := strings.Cut(server.Host, ":")
+	options := cached(t)
+	denied := with(options, guard(t, "", "rules: [{name: no-web, effect: Deny, sources: [\"oci://"+server.Host+"/**\"]}]\n"))
+	_, public, err := signature.GenerateKey()
+	require.NoError(t, err)
+	signed := with(options, guard(t, "", signedBy("oci://"+server.Host+"/**", "cosign", public)))
+	for _, spelled := range []string{server.Host, host + ":0" + port, host + ":000" + port, "[::ffff:" + host + "]:" + port, "127.1:" + port, "127.0.0.01:" + port} {
+		dir := using(t, "oci", "oci://"+spelled+"/example.com/web:v0.1.0")
+		server.Reset()
+		_, err := rendered(t, dir, denied)
+		require.ErrorIs(t, err, pullpolicy.ErrRefused, spelled)
+		require.Empty(t, server.Requests())
+		_, err = rendered(t, dir, signed)
+		require.True(t, errors.Is(err, source.ErrSignature) || errors.Is(err, pullpolicy.ErrRefused), "%s: %v", spelled, err)
+	}
+	_, err = rendered(t, using(t, "oci", "oci://"+host+":0"+port+"/example.com/web:v0.1.0"), options)
+	require.NoError(t, err, "such a spelling leads there")
+}
+
 func TestAPolicyHoldsForDependencies(t *testing.T) {
 	server := servers.InProcess(t)
 	publish(t, server, "v0.1.0", map[string]string{
@@ -106,7 +129,14 @@ func TestAPolicyHoldsForDependencies(t *testing.T) {
 	options.Modules = func() *modules.Registry {
 		return &modules.Registry{Config: server.Host + "+insecure", CacheDir: home}
 	}
-	_, err := rendered(t, dir, options)
+	denied := with(options, guard(t, "", "rules: [{name: no-base, effect: Deny, sources: [\"oci://*/example.com/base\"]}]\n"))
+	server.Reset()
+	_, err := rendered(t, dir, denied)
+	require.ErrorIs(t, err, pullpolicy.ErrRefused)
+	require.ErrorContains(t, err, "web.yaml:5:29: ", "it is at the reference")
+	require.ErrorContains(t, err, `dependency "example.com/base@v0.1.0": rule "no-base" of the pull policy denies "oci://`+server.Host+`/example.com/base"`)
+	require.Empty(t, server.Requests(), "nobody was asked for it")
+	_, err = rendered(t, dir, options)
 	require.NoError(t, err)
 	_, err = rendered(t, dir, with(options, guard(t, "", "rules: [{name: no-base, effect: Deny, sources: [\"oci://*/example.com/base\"]}]\n")))
 	require.ErrorIs(t, err, pullpolicy.ErrRefused, "it is in the cache of CUE by now")

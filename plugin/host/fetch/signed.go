@@ -55,17 +55,36 @@ func (s *Signed) put(key [sha256.Size]byte) {
 	s.known[key] = true
 }
 
-// judge holds the modules that a module depends on to the policy.
-func (o Options) judge(ctx context.Context, all []modules.Dependency) error {
+// judge holds the modules that a module depends on to the policy, before anybody is
+// asked for them, and says which signatures it wants of each, by path@version. All
+// that are refused are in the error.
+func (o Options) judge(registry *modules.Registry, tree source.Tree) (map[string][]pullpolicy.Signature, error) {
 	if o.Guard.Policy == nil {
-		return nil
+		return nil, nil
 	}
+	all, err := registry.Needs(tree)
+	if err != nil {
+		return nil, err
+	}
+	wanted := map[string][]pullpolicy.Signature{}
+	var refused []error
 	for _, d := range all {
 		signatures, err := o.Guard.Judge(source.Ref{Type: source.TypeOCI, Ref: d.Origin})
-		if err != nil {
-			return fmt.Errorf("dependency %q: %w", d.String(), err)
+		if err != nil && d.Origin == "" {
+			err = source.Refuse(pullpolicy.ErrRefused, "the pull policy cannot judge it, because no registry is configured for it: name one in CUE_REGISTRY")
 		}
-		for _, s := range signatures {
+		if err != nil {
+			refused = append(refused, fmt.Errorf("dependency %q: %w", d.String(), err))
+		}
+		wanted[d.String()] = signatures
+	}
+	return wanted, errors.Join(refused...)
+}
+
+// verify has the signatures verified that the policy wants of what was fetched.
+func (o Options) verify(ctx context.Context, all []modules.Dependency, wanted map[string][]pullpolicy.Signature) error {
+	for _, d := range all {
+		for _, s := range wanted[d.String()] {
 			if err := o.signed(ctx, d, s); err != nil {
 				return fmt.Errorf("dependency %q: rule %q of the pull policy wants a signature: %w", d.String(), s.Rule, err)
 			}
