@@ -6,9 +6,17 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w" -o /ropewalk ./cmd/ropewalk
+# The sources come without .git, so that nothing but these tells which they are.
+# Without REVISION, a commit, no finished render is kept on disk: builds that cannot be
+# told apart would read one another's.
+ARG VERSION REVISION
+RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w \
+    -X github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli.linkedVersion=${VERSION} \
+    -X github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli.linkedRevision=${REVISION}" -o /ropewalk ./cmd/ropewalk
 
 FROM scratch
+ARG VERSION REVISION
+LABEL org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /ropewalk /usr/local/bin/ropewalk
 # Others start it by its name: plugin.yaml of the stock argocd-cmp-server does.

@@ -40,8 +40,7 @@ type area struct {
 }
 
 // openArea opens the area of a directory that a user named: root where it is
-// given, else all of a file system in memory, or on disk the nearest directory
-// at or above that holds .git, and the directory itself where none does. rel is
+// given, else all of a file system in memory, or on disk that of enclosing. rel is
 // the place of the directory in the area.
 func (f *finding) openArea(dir string, absolute bool) (a *area, rel string, err error) {
 	root := f.opts.Root
@@ -50,7 +49,7 @@ func (f *finding) openArea(dir string, absolute bool) (a *area, rel string, err 
 	case f.memory != nil:
 		root = "."
 	default:
-		root = repository(dir)
+		root = enclosing(dir)
 	}
 	rel, err = filepath.Rel(root, dir)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -68,17 +67,75 @@ func (f *finding) openArea(dir string, absolute bool) (a *area, rel string, err 
 	return a, filepath.ToSlash(rel), nil
 }
 
-// repository is the nearest directory at or above dir that holds .git, and dir
-// where none does.
-func repository(dir string) string {
+// enclosing is the root for a directory on disk: the nearest one at or above it that
+// holds .git; where none does, and it is itself a CUE package, the nearest that holds
+// cue.mod, as for CUE's own command; else the directory itself.
+//
+// A project or a file without a repository around it stays in its own directory: what
+// such documents may read is not for a cue.mod somewhere above to say.
+func enclosing(dir string) string {
+	if at, ok := nearest(dir, ".git"); ok {
+		return at
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || holdsCUE(entries) != holdsPackage {
+		return dir // What reads the directory says the error.
+	}
+	if at, ok := nearest(dir, "cue.mod"); ok {
+		return at
+	}
+	return dir
+}
+
+// nearest is the nearest directory at or above dir that holds name.
+func nearest(dir, name string) (string, bool) {
 	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at
+		if _, err := os.Lstat(filepath.Join(at, name)); err == nil {
+			return at, true
 		}
 		if at == filepath.Dir(at) {
-			return dir
+			return "", false
 		}
 	}
+}
+
+// maxLinks is how many links one path may lead over, as on Linux; see
+// path_resolution(7).
+const maxLinks = 40
+
+// resolve is a path of the area without the links that it leads over, all of which
+// stay inside. Modules are read from folders alone, so that a tree never depends on
+// what a link leads to; a folder that a user names may be a link all the same.
+func (a *area) resolve(rel string) (string, error) {
+	done, todo := ".", strings.Split(rel, "/")
+	for links := 0; len(todo) > 0; {
+		part := todo[0]
+		todo = todo[1:]
+		next := path.Join(done, part)
+		if !filepath.IsLocal(next) {
+			return "", rooted.ErrLeaves
+		}
+		info, err := a.root.Lstat(next)
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			done = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", fmt.Errorf("%q is a link that leads on more than %d times", rel, maxLinks)
+		}
+		to, err := a.root.ReadLink(next)
+		if err != nil {
+			return "", err
+		}
+		if to = filepath.ToSlash(to); path.IsAbs(to) || filepath.IsAbs(to) {
+			return "", rooted.ErrLeaves
+		}
+		todo = append(strings.Split(to, "/"), todo...)
+	}
+	return done, nil
 }
 
 // display is a path of the area as the user would write it.

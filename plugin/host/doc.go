@@ -34,6 +34,12 @@
 // that of the folder; the root has the same name in every checkout. Packages further
 // down are not searched for: most folders with CUE in them are parts of others.
 //
+// The module of such a package may begin above it. In a checkout it is found up to
+// the folder of .git. Without one, the nearest cue.mod above is the root, as for CUE's
+// own command; to ask for a flag was not chosen, because the same files would render
+// in a checkout and not beside it. A link to such a folder is followed inside of the
+// root, as one to a project is; links in a module are not.
+//
 // What a spec takes (Loaded.Parameters) comes from its module, and its value from
 // what was loaded. A module is asked without its spec, so that one answer is
 // remembered for all.

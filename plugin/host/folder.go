@@ -6,6 +6,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -78,7 +79,12 @@ func (l *loading) folderModule(f folder) {
 			return
 		}
 	}
-	l.places[f.pos.File] = f.place
+	at := f.place
+	if at.dir, err = at.area.resolve(f.dir); err != nil {
+		l.fail(f.pos, "", plain(err))
+		return
+	}
+	l.places[f.pos.File] = at
 	l.alone[name] = true
 	l.docs.Transforms = append(l.docs.Transforms, spec.Transform{
 		Name: name, Pos: f.pos, NamePos: f.pos,
@@ -119,6 +125,11 @@ func (p place) holds() (holding, error) {
 	if err != nil {
 		return holdsNothing, plain(err)
 	}
+	return holdsCUE(entries), nil
+}
+
+// holdsCUE is what the entries of a folder come to.
+func holdsCUE(entries []fs.DirEntry) holding {
 	out := holdsNothing
 	for _, e := range entries {
 		switch {
@@ -129,7 +140,7 @@ func (p place) holds() (holding, error) {
 			out = holdsPackage
 		}
 	}
-	return out, nil
+	return out
 }
 
 // label is a text as a DNS label (RFC 1123): "My App" is my-app.

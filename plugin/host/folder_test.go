@@ -4,6 +4,8 @@
 package host_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -138,5 +140,96 @@ func TestTheRootHasANameThatNoCheckoutChanges(t *testing.T) {
 		loaded, errs = load(dir, host.Options{Args: []string{"sub"}})
 		require.Empty(t, errs)
 		require.Equal(t, []string{"sub"}, specNames(loaded))
+	}
+}
+
+func TestAPackageWithoutARepositoryBelongsToTheModuleAround(t *testing.T) {
+	dir := write(t, "m/cue.mod/module.cue", moduleFile, "m/lib/lib.cue", "package lib\n\ntext: \"of the module\"\n",
+		"m/apps/web/web.cue", "package web\n\nimport \"example.com/m/lib\"\n\nconfig: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"web\", data: text: lib.text}\n",
+		"m/apps/spec.yaml", transform("spec", "{type: path, ref: ../lib}"),
+		"alone/a.cue", "package a\n\nconfig: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"alone\"}\n",
+	)
+	for name, opts := range map[string]host.Options{
+		"from the module":           {Dir: dir + "/m", Args: []string{"apps/web"}},
+		"from a folder around it":   {Dir: dir, Args: []string{"m/apps/web"}},
+		"from the package":          {Dir: dir + "/m/apps/web"},
+		"by an absolute path":       {Dir: dir, Args: []string{dir + "/m/apps/web"}},
+		"with the root by its name": {Dir: dir, Args: []string{"m/apps/web"}, Root: "m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			loaded, errs := load(opts.Dir, opts)
+			require.Empty(t, errs)
+			require.Equal(t, []string{"web"}, specNames(loaded))
+			require.Equal(t, "apps/web", loaded.Request.Specs[0].Evaluate.Module.Dir)
+			out := outcomeOf(t, opts)
+			require.Empty(t, out.errs)
+			require.Contains(t, string(out.result.Files[0].Data), "text: of the module")
+		})
+	}
+	_, errs := load(dir, host.Options{Args: []string{"m/apps/spec.yaml"}})
+	require.Contains(t, strings.Join(errs, "\n"), `"../lib" leaves the root of the project`, "a document reads nothing above its folder")
+	loaded, errs := load(dir, host.Options{Args: []string{"alone"}})
+	require.Empty(t, errs)
+	require.Equal(t, []string{"app"}, specNames(loaded), "it is its own root")
+}
+
+// TestALinkToAModuleIsFollowed asks for folders by links, on disk and in memory.
+func TestALinkToAModuleIsFollowed(t *testing.T) {
+	dir := write(t, ".git/HEAD", "", "modules/cue.mod/module.cue", moduleFile, "modules/lib/lib.cue", "package lib\n\ntext: \"of the module\"\n",
+		"modules/web/web.cue", "package web\n\nimport \"example.com/m/lib\"\n\nconfig: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"web\", data: text: lib.text}\n",
+		"apps/.keep", "")
+	for name, to := range map[string]string{
+		"apps/current": "../modules/web", "apps/again": "./current", "apps/by": "../way/web", "way": "modules",
+		"apps/out": "../../elsewhere", "apps/loop": "loop", "apps/none": "../modules/none",
+	} {
+		require.NoError(t, os.Symlink(to, filepath.Join(dir, name)))
+	}
+	for name, c := range map[string]struct{ arg, spec, errs string }{
+		"to a folder":            {"apps/current", "current", ""},
+		"to a link":              {"apps/again", "again", ""},
+		"over a link":            {"apps/by", "by", ""},
+		"over a link above":      {"way/web", "web", ""},
+		"out of the repository":  {"apps/out", "", "apps/out"},
+		"to itself":              {"apps/loop", "", "apps/loop"},
+		"to what is not there":   {"apps/none", "", "apps/none"},
+		"to a folder, by slash":  {"apps/current/", "current", ""},
+		"and back from a folder": {"apps/current/../web", "", "apps/web"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, opts := range []host.Options{{Dir: dir}, {FS: os.DirFS(dir)}} {
+				opts.Args = []string{c.arg}
+				out := outcomeOf(t, opts)
+				if c.errs != "" {
+					require.Contains(t, out.errs, c.errs)
+					continue
+				}
+				require.Empty(t, out.errs)
+				require.Equal(t, []string{c.spec}, specNames(out.loaded))
+				require.Equal(t, "modules", out.loaded.Request.Specs[0].Evaluate.Module.Label)
+				require.Contains(t, string(out.result.Files[0].Data), "text: of the module")
+			}
+		})
+	}
+}
+
+func TestWhatARenderTakesHoldsSpecs(t *testing.T) {
+	dir := folders(t)
+	for _, more := range [][2]string{
+		{"manifests/a.yaml", "apiVersion: v1\nkind: ConfigMap\n"}, {"manifests/cue.mod/module.cue", moduleFile},
+		{"written/.ropewalk-output", ""}, {"written/a.cue", "package a"}, {"empty/.keep", ""}, {"bare/cue.mod/module.cue", moduleFile}, {"hidden/_a.cue", "package a"},
+	} {
+		name := filepath.Join(dir, more[0])
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(more[1]), 0o600))
+	}
+	for name, want := range map[string]bool{
+		"modules/Web-App": true, "plain": true, "timoni": true, "both": true, "score": true, "project": true, "broken": true,
+		".": true, "plain/a.cue": true, "score/score.yaml": true,
+		"bare":      true, // It has no package, and the render says so.
+		"prod.yaml": false, "manifests": false, "empty": false, "hidden": false, "written": false,
+	} {
+		holds, err := host.HoldsSpecs(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, want, holds, name)
 	}
 }

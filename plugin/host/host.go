@@ -57,7 +57,9 @@ type Options struct {
 	Dir string
 	// Root is the directory that no spec and no module may leave. Where it is
 	// "", it is all of FS; on disk it is the nearest directory at or above an
-	// argument that holds .git, and the directory of the argument where none does.
+	// argument that holds .git; where none does, the nearest that holds cue.mod for
+	// an argument that is a folder of a CUE package, and else the directory of the
+	// argument.
 	Root string
 	// Stdin is read for the argument "-".
 	Stdin io.Reader
@@ -89,6 +91,8 @@ type Options struct {
 	Emit emit.Options
 	// Limits bound the evaluation of each spec.
 	Limits evaluate.Limits
+	// AllowEmpty takes plain modules that make no objects.
+	AllowEmpty bool
 	// SkipSchemas leaves the schema check out.
 	SkipSchemas bool
 }

@@ -299,7 +299,7 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 			Input: l.overlays.over(t.Name, input), InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: slices.Concat(policies, own),
-			Limits:   l.opts.Limits,
+			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty,
 		},
 		Adopt:  t.Adopt,
 		Source: sourceOf(t.Name, "", tree),

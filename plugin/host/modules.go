@@ -117,6 +117,11 @@ func (m *modules) fetch(ctx context.Context, all []wanted) error {
 			keys = append(keys, w.key)
 		}
 	}
+	if len(keys) == 1 { // A goroutine would wake a thread that has nothing to do.
+		key := keys[0]
+		m.trees[key], m.errs[key] = m.whole(ctx, key)
+		return ctx.Err()
+	}
 	trees, errs := make([]source.Tree, len(keys)), make([]error, len(keys))
 	var group errgroup.Group
 	group.SetLimit(fetchers)
@@ -179,6 +184,14 @@ func (m *modules) tree(w wanted) (source.Tree, bool) {
 	switch {
 	case w.path == nil:
 		e.Path = "" // No document has the reference.
+	case !w.ref.RefPos.IsValid() && len(m.docs.Workloads) > 0:
+		// Nobody wrote it: it is what workloads need where no project names another,
+		// so the first of them asks for it.
+		e.Path, e.Pos = "", m.docs.Workloads[0].Pos
+		e.Hint = "every workload needs this module of the program"
+		if errors.Is(err, source.ErrLocked) {
+			e.Hint += ", which is locked as others are: run it in the folder that is rendered"
+		}
 	case w.ref.Type == spec.RefInline || w.ref.Type == spec.RefConfigMap:
 		e.Pos = w.ref.Pos
 	case w.ref.Type == spec.RefEmbedded && errors.Is(err, source.ErrNotFound) && w.ref.Path == "":

@@ -4,9 +4,11 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -50,18 +52,18 @@ func (l Loaded) Parameters(ctx context.Context, e evaluate.Evaluator) ([]Paramet
 			Describe: true, Limits: s.Evaluate.Limits,
 		})
 		if err != nil {
-			errs = append(errs, fmt.Errorf("inputs of %q: %w", s.Evaluate.Spec, err))
+			errs = append(errs, fmt.Errorf("inputs of %q, whose module is from %s: %w", s.Evaluate.Spec, cmp.Or(s.Source.Pinned, s.Source.Origin), err))
 			continue
 		}
 		for _, in := range result.Inputs {
-			out = append(out, parameter(s.Evaluate, in))
+			out = append(out, parameter(s.Evaluate, in, result.Inputs))
 		}
 	}
 	return out, errors.Join(errs...)
 }
 
-// parameter joins an input with what the spec says.
-func parameter(s evaluate.Request, in evaluate.Input) Parameter {
+// parameter joins an input with what the spec says; all are the inputs of its module.
+func parameter(s evaluate.Request, in evaluate.Input, all []evaluate.Input) Parameter {
 	p := Parameter{Spec: s.Spec, Input: in}
 	if in.Default != "" {
 		// What was JSON is always a value.
@@ -69,6 +71,15 @@ func parameter(s evaluate.Request, in evaluate.Input) Parameter {
 	}
 	if own, found := s.Input.Lookup(in.Path); found == len(in.Path) && own.Kind != object.KindNone {
 		p.Value, p.Required = own, false
+	}
+	if p.Value.Kind == object.KindMap {
+		// What is an input of its own is not said twice.
+		p.Value.Members = slices.DeleteFunc(slices.Clone(p.Value.Members), func(m object.Member) bool {
+			at := in.Path.Append(object.Field(m.Name))
+			return slices.ContainsFunc(all, func(other evaluate.Input) bool {
+				return len(other.Path) >= len(at) && slices.Equal(other.Path[:len(at)], at)
+			})
+		})
 	}
 	return p
 }

@@ -68,6 +68,16 @@ func TestAParameterHasTheValueOfItsSpec(t *testing.T) {
 	}
 }
 
+func TestAMemberWithANameIsSaidOnce(t *testing.T) {
+	files := fstest.MapFS{
+		"a.cue": {Data: []byte("package a\n\nlabels: {[string]: string, team: string, tier: string | *\"web\"}\n" +
+			"config: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: {name: \"a\", \"labels\": labels}}\n")},
+	}
+	got, err := described(t, host.Options{FS: files, Set: []string{"labels.team=shop", "labels.more=x"}})
+	require.NoError(t, err)
+	require.Equal(t, []string{`app:labels {"more":"x"}`, `app:labels.team "shop"`, `app:labels.tier "web"`}, got)
+}
+
 func TestAModuleThatCannotBeDescribedHidesNoOther(t *testing.T) {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
@@ -78,7 +88,7 @@ func TestAModuleThatCannotBeDescribedHidesNoOther(t *testing.T) {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	got, err := described(t, host.Options{FS: files})
-	require.ErrorContains(t, err, `inputs of "a": `)
+	require.ErrorContains(t, err, `inputs of "a", whose module is from path:broken: `)
 	require.Contains(t, got, `b:image "nginx:1"`)
 	require.Contains(t, got, "b:autoscaling.max null")
 	require.Equal(t, []string{`c:containers.a.image "x:1"`, "c:containers.z.image null required"}, got[len(got)-2:])

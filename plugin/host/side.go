@@ -261,14 +261,19 @@ func saysSpec(data []byte) bool {
 	})
 }
 
-// HoldsSpecs reports whether a file or a directory holds specs or a project; a
-// directory that we wrote a render to holds manifests.
+// HoldsSpecs reports whether a render takes a file or a directory: one with specs, a
+// project, or a folder that is itself a CUE package, and a part of CUE, so that the
+// render says what to name instead. A directory that we wrote a render to holds
+// manifests, and so does any other without a document of ours.
 func HoldsSpecs(name string) (bool, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return false, err
 	}
 	if !info.IsDir() {
+		if path.Ext(name) == ".cue" {
+			return true, nil
+		}
 		data, err := readManifests(os.DirFS(filepath.Dir(name)), filepath.Base(name))
 		return saysSpec(data), err
 	}
@@ -277,8 +282,22 @@ func HoldsSpecs(name string) (bool, error) {
 			return marker == spec.ProjectFile, nil
 		}
 	}
-	found := false
-	dir := os.DirFS(name)
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return false, err
+	}
+	cue := holdsCUE(entries)
+	if cue == holdsPackage {
+		return true, nil
+	}
+	specs, manifests, err := searchSpecs(os.DirFS(name))
+	// A module without a package here is no empty directory of manifests.
+	return specs || cue == holdsModule && !manifests, err
+}
+
+// searchSpecs reports whether any document in a directory is one of ours, and
+// whether there is any.
+func searchSpecs(dir fs.FS) (specs, documents bool, err error) {
 	err = fs.WalkDir(dir, ".", func(file string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -288,12 +307,13 @@ func HoldsSpecs(name string) (bool, error) {
 		case e.IsDir() || !isDocument(file):
 			return nil
 		}
+		documents = true
 		data, err := readManifests(dir, file)
 		if err == nil && saysSpec(data) {
-			found = true
+			specs = true
 			return fs.SkipAll
 		}
 		return err
 	})
-	return found, err
+	return specs, documents, err
 }

@@ -51,6 +51,7 @@ func (l *loading) workloadModules() ([]use, bool) {
 // workloads adds every workload that is whole to the request.
 func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Policy) {
 	if len(shared) == 0 {
+		l.needlessImages()
 		return
 	}
 	module, ok := l.modules.tree(shared[0].wanted)
@@ -239,6 +240,17 @@ func (l *loading) unusedImages(images []*image) {
 		default:
 			l.fail(i.pos, "name the container: SPEC/CONTAINER=IMAGE", errors.New("no container waits for an image (image: .)"))
 		}
+	}
+}
+
+// needlessImages says of images that there is no workload to take one.
+func (l *loading) needlessImages() {
+	if len(l.docs.Workloads) > 0 || l.overlays.unsure {
+		return
+	}
+	for _, arg := range l.opts.Images {
+		l.fail(object.Pos{File: "--image " + arg}, "a module takes its image as an input: set that",
+			errors.New("no workload is here that could take an image"))
 	}
 }
 

@@ -25,6 +25,9 @@ func (sc scope) nearest(groups []*group, g *group, input object.Value) []mistake
 	if n < len(g.path) || sc.depth >= maxNesting || time.Now().After(sc.deadline) {
 		return nil
 	}
+	if len(alts) == 0 {
+		alts = []cue.Value{withoutDefault(schema)}
+	}
 	if m, ok := tagged(groups, g, input, alts); ok {
 		return []mistake{m}
 	}
@@ -44,6 +47,22 @@ func (sc scope) nearest(groups []*group, g *group, input object.Value) []mistake
 		best[i].path = g.path.Append(best[i].path...)
 	}
 	return best
+}
+
+// withoutDefault is the disjunction v without a default that the one alternative
+// beside it allows too: CUE takes v apart into that alternative alone.
+func withoutDefault(v cue.Value) cue.Value {
+	switch op, args := cue.Dereference(v).Expr(); {
+	case op == cue.NoOp && len(args) == 1:
+		return args[0]
+	case op == cue.AndOp:
+		all := withoutDefault(args[0])
+		for _, a := range args[1:] {
+			all = all.Unify(withoutDefault(a))
+		}
+		return all
+	}
+	return v
 }
 
 // trial validates a value against one alternative.

@@ -207,6 +207,8 @@ func directives(archive *txtar.Archive, req *Request) []Query {
 			req.Catalog = true
 		case "describe":
 			req.Describe = true
+		case "allow-empty":
+			req.AllowEmpty = true
 		case "trace":
 			node, path, _ := strings.Cut(value, " ")
 			queries = append(queries, Query{Node: object.MakeID("api", node), Path: object.ParsePath(path)})

@@ -28,7 +28,8 @@ type Input struct {
 	// Path leads to it from the root of the input; it holds no index.
 	Path object.Path
 	Type InputType
-	// Collection says that it is a list or a map of that type.
+	// Collection says that it is a list or a map of that type. Members of a map that
+	// have names of their own are inputs beside it.
 	Collection Collection
 	// Expected says in plain words what is: an integer of at least 1. It is "" where
 	// anything is.
@@ -146,7 +147,8 @@ func (d *description) fields(v cue.Value, at object.Path, needed bool) {
 
 // field reads one field.
 func (d *description) field(v cue.Value, at object.Path, c cue.SelectorType, needed bool) {
-	kind := mayBe(v) &^ cue.NullKind
+	// Nobody can write bytes: an input is JSON.
+	kind := mayBe(v) &^ (cue.NullKind | cue.BytesKind)
 	optional := c == cue.OptionalConstraint
 	switch {
 	case kind == cue.BottomKind, d.set[at.String()], d.plain && (isObject(v) || isDerived(v)):
@@ -154,12 +156,16 @@ func (d *description) field(v cue.Value, at object.Path, c cue.SelectorType, nee
 	case kind == cue.StructKind && hasFields(v) && len(choicesOf(v)) == 0:
 		if len(at) < d.depth {
 			d.fields(v, at, needed && !optional)
+			d.others(v, at)
 			return
 		}
-	case !optional && isConstant(v, kind):
+	case !optional && isConstant(v, kind), isOfBytes(v, kind):
 		return
 	}
 	in := Input{Path: at, Expected: expected(v), Doc: cut(docOf(v), maxInputDoc)}
+	if all := mayBe(v); all&cue.BytesKind != 0 && all&cue.TopKind != cue.TopKind {
+		in.Expected = kindName(kind)
+	}
 	in.Type, in.Collection, in.Cut = typeOf(v, kind)
 	switch {
 	case d.owns(at):
@@ -171,6 +177,20 @@ func (d *description) field(v cue.Value, at object.Path, c cue.SelectorType, nee
 	}
 	if len(in.Default) > maxInputDefault {
 		in.Default = ""
+	}
+	d.inputs = append(d.inputs, in)
+}
+
+// others is the input by which a struct takes members beside its named ones, where a
+// pattern says what they are. Any other open struct takes what nobody may ask for.
+func (d *description) others(v cue.Value, at object.Path) {
+	kind := patternKind(v) &^ (cue.NullKind | cue.BytesKind)
+	if kind == cue.BottomKind {
+		return
+	}
+	in := Input{Path: at, Expected: expected(v), Doc: cut(docOf(v), maxInputDoc)}
+	if t, ok := scalarType(kind); ok {
+		in.Type, in.Collection = t, CollectionMap
 	}
 	d.inputs = append(d.inputs, in)
 }
@@ -223,15 +243,44 @@ func choicesOf(v cue.Value) []cue.Value {
 }
 
 // isConstant reports whether nobody can give v another value: scalars that are
-// concrete without a default, and lists of as many items as they have.
+// concrete without a default, and lists of as many items as they have that are so.
 func isConstant(v cue.Value, kind cue.Kind) bool {
 	switch {
 	case kind == cue.ListKind:
-		return !itemOf(v).Exists()
+		return !itemOf(v).Exists() && len(choicesOf(v)) == 0 && !slices.ContainsFunc(itemsOf(withoutDefault(v)), isOpen)
 	case kind&(cue.StructKind|cue.ListKind) == 0:
 		return v.IsConcrete()
 	}
 	return false
+}
+
+// isOfBytes reports whether v is a list or a map of bytes, of which nobody can write
+// one.
+func isOfBytes(v cue.Value, kind cue.Kind) bool {
+	switch kind {
+	case cue.ListKind:
+		return itemOf(v).IncompleteKind() == cue.BytesKind
+	case cue.StructKind:
+		return !hasFields(v) && memberKind(v) == cue.BytesKind
+	}
+	return false
+}
+
+// itemsOf are the items that a list has at least.
+func itemsOf(v cue.Value) []cue.Value {
+	var out []cue.Value
+	items, err := v.List()
+	for err == nil && items.Next() {
+		out = append(out, items.Value())
+	}
+	return out
+}
+
+// isOpen reports whether an item of a list can be given by itself: no part of a
+// struct can, and what is computed is given by what it is computed from.
+func isOpen(v cue.Value) bool {
+	kind := mayBe(v)
+	return len(choicesOf(v)) > 0 || kind != cue.StructKind && !isDerived(v) && !isConstant(v, kind)
 }
 
 // isDerived reports whether v is computed from other fields of its package, so
@@ -281,10 +330,17 @@ func typeOf(v cue.Value, kind cue.Kind) (t InputType, c Collection, cut bool) {
 
 // memberKind is what the members of a map may be that have no name of their own.
 func memberKind(v cue.Value) cue.Kind {
-	kind := v.LookupPath(cue.MakePath(cue.AnyString)).IncompleteKind()
+	return v.LookupPath(cue.MakePath(cue.AnyString)).IncompleteKind() | patternKind(v)
+}
+
+// patternKind is what the members of a map may be whose names a pattern allows.
+func patternKind(v cue.Value) cue.Kind {
+	kind := cue.BottomKind
 	members, err := v.Fields(cue.Patterns(true))
 	for err == nil && members.Next() {
-		kind |= members.Value().IncompleteKind()
+		if members.Selector().ConstraintType() == cue.PatternConstraint {
+			kind |= members.Value().IncompleteKind()
+		}
 	}
 	return kind
 }
@@ -307,10 +363,10 @@ func itemOf(v cue.Value) cue.Value {
 
 // scalarType is the type of scalars; false where values may be something else.
 func scalarType(kind cue.Kind) (InputType, bool) {
-	switch kind &^= cue.NullKind; {
+	switch kind &^= cue.NullKind | cue.BytesKind; {
 	case kind == cue.BottomKind, kind&(cue.StructKind|cue.ListKind) != 0:
 		return InputAny, false
-	case kind&^(cue.StringKind|cue.BytesKind) == 0:
+	case kind == cue.StringKind:
 		return InputString, true
 	case kind&^cue.NumberKind == 0:
 		return InputNumber, true

@@ -120,7 +120,7 @@ func (sc scope) read(err error, with *filling, input object.Value, gone map[stri
 		if isGone(gone, g.path) || below(folded, g.path) {
 			continue
 		}
-		if g.choice && hasBelow(groups, g.path) {
+		if g.choice && (hasBelow(groups, g.path) || isCollection(input, g.path)) {
 			if near := sc.nearest(groups, g, input); len(near) > 0 {
 				folded = append(folded, g.path)
 				out = append(out, near...)
@@ -217,6 +217,13 @@ func hasBelow(groups []*group, path object.Path) bool {
 		}
 	}
 	return false
+}
+
+// isCollection reports whether a list or a map is at path. CUE says of one in a
+// disjunction what is wrong with its parts, and not always with which.
+func isCollection(input object.Value, path object.Path) bool {
+	v, n := input.Lookup(path)
+	return n == len(path) && (v.Kind == object.KindList || v.Kind == object.KindMap)
 }
 
 func isPrefix(a, b object.Path) bool {

@@ -42,7 +42,7 @@ func (s *session) plain() ([]*object.Node, error) {
 	if err := w.budget.err(); err != nil {
 		return nil, err
 	}
-	if len(w.nodes) == 0 {
+	if len(w.nodes) == 0 && !s.req.AllowEmpty {
 		return nil, fmt.Errorf("module %q makes no objects: no value has both a concrete apiVersion and a concrete kind", s.source.name())
 	}
 	return w.nodes, s.nameNodes(w.nodes)

@@ -4,7 +4,9 @@
 package deploy
 
 import (
+	"path"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,6 +64,33 @@ func TestAskPassAddsOneArgument(t *testing.T) {
 	socket := repoServer["env"].([]any)[0].(map[string]any)["value"].(string)
 	require.Equal(t, "--askpass-socket="+socket, args[len(args)-1])
 	require.Equal(t, repoServer["volumeMounts"], asking["volumeMounts"])
+}
+
+// TestTheGuideAddsAskPassToHelm compares what the guide adds with the component.
+func TestTheGuideAddsAskPassToHelm(t *testing.T) {
+	texts := fences(t, "yaml")
+	i := slices.IndexFunc(texts, func(text string) bool { return strings.HasPrefix(text, "repoServer:") })
+	require.GreaterOrEqual(t, i, 0)
+	added := at(t, documents(t, guide, texts[i])[0], "repoServer").(map[string]any)
+	patch := only(t, folder+"/askpass/socket.yaml")
+	server, asking := container(t, patch, "argocd-repo-server"), container(t, patch, "ropewalk")
+	require.Equal(t, server["env"], added["env"])
+	require.Equal(t, server["volumeMounts"], added["volumeMounts"])
+	require.Equal(t, at(t, patch, "spec", "template", "spec", "volumes"), added["volumes"])
+	sidecar := at(t, added, "extraContainers", "ropewalk").(map[string]any)
+	require.Equal(t, asking["volumeMounts"], sidecar["volumeMounts"])
+	args := asking["args"].([]any)
+	require.Equal(t, args[len(args)-1:], sidecar["args"])
+}
+
+// TestTheStockWayHandsOverToAnotherFolder keeps the two sockets apart.
+func TestTheStockWayHandsOverToAnotherFolder(t *testing.T) {
+	args := texts(at(t, only(t, folder+"/plugin.yaml"), "spec", "generate", "args"))
+	socket := args[slices.Index(args, "--socket")+1]
+	require.NotEqual(t, "/home/argocd/cmp-server/plugins", path.Dir(socket))
+	text := read(t, guide)
+	require.Contains(t, text, "`"+socket+"`")
+	require.Contains(t, text, "`--socket-dir="+path.Dir(socket)+"`")
 }
 
 func TestTheSidecarSeesNoFileOfTheRepoServer(t *testing.T) {

@@ -164,6 +164,8 @@ func mismatch(err error) (why string, is error) {
 		return "the server sent other content than the digest says (" + line(withoutURL(err)) + "): the registry, or what stands before it, changes content", source.ErrDigest
 	case errors.Is(err, errdef.ErrSizeExceedsLimit):
 		return line(withoutURL(err)), source.ErrLimit
+	case lost(err) != "":
+		return "the registry has lost " + lost(err) + ", which is named there: copy it again from where it is whole, or push it again", source.ErrAbsent
 	case errors.Is(err, errdef.ErrNotFound):
 		return "the registry has nothing there: correct the name, or log in: some servers hide what they do not allow", source.ErrAbsent
 	case errors.Is(err, errdef.ErrInvalidReference), errors.Is(err, errdef.ErrMissingReference):
@@ -172,6 +174,21 @@ func mismatch(err error) (why string, is error) {
 		return line(withoutURL(err)), errdef.ErrUnsupported
 	}
 	return "", nil
+}
+
+// lost is the digest of content that is not there though something there names
+// it; "" where err is of something else. Where oras-go asks for what a name leads
+// to, its error has the name, and where it fetches content, the digest alone.
+func lost(err error) string {
+	var said interface{ Lost() string }
+	if errors.As(err, &said) {
+		return line(said.Lost())
+	}
+	digest, isContent := strings.CutSuffix(own(err, errdef.ErrNotFound), ": "+errdef.ErrNotFound.Error())
+	if hex, ok := strings.CutPrefix(digest, "sha256:"); !isContent || !ok || len(hex) != 64 {
+		return ""
+	}
+	return line(digest)
 }
 
 // connection are errors of the way to a server.

@@ -14,10 +14,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/test/servers"
 )
 
 func TestExplainKeepsWhatIsSaidAlready(t *testing.T) {
@@ -29,6 +32,23 @@ func TestExplainKeepsWhatIsSaidAlready(t *testing.T) {
 	require.EqualError(t, err, "oci://y: oci://x: no signature by a known key")
 	require.ErrorIs(t, Explain(fmt.Errorf("x: %w", context.Canceled), "y"), context.Canceled)
 	require.EqualError(t, Explain(errors.New("odd\nthing"), "oci://x"), "oci://x: odd thing")
+}
+
+func TestExplainTellsALostBlobFromANameOfNothing(t *testing.T) {
+	server := servers.InProcess(t)
+	repository, err := (&Registries{PlainHTTP: func(string) bool { return true }}).Repository(t.Context(), server.Host+"/shop", nil)
+	require.NoError(t, err)
+	gone := "sha256:" + strings.Repeat("0", 64)
+	_, err = repository.Fetch(t.Context(), ocispec.Descriptor{MediaType: "application/octet-stream", Digest: digest.Digest(gone), Size: 1})
+	err = Explain(err, "oci://h/shop:v1")
+	require.ErrorIs(t, err, source.ErrAbsent)
+	require.EqualError(t, err, "oci://h/shop:v1: the registry has lost "+gone+", which is named there: copy it again from where it is whole, or push it again")
+	for _, name := range []string{"v1", gone} {
+		_, err = repository.Resolve(t.Context(), name)
+		err = Explain(err, "oci://h/shop:v1")
+		require.ErrorIs(t, err, source.ErrAbsent)
+		require.ErrorContains(t, err, "nothing there: correct the name")
+	}
 }
 
 func TestScrubTakesOutWhatLooksLikeACredential(t *testing.T) {

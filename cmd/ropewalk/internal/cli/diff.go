@@ -35,7 +35,8 @@ to be made again because a field cannot be changed; what moves to another wave o
 layer; what is dangerous; and which line of a spec is behind it.
 
 BEFORE and AFTER are each one of
-  PATH                    a project or a spec, which is rendered; or a file of manifests
+  PATH                    a project, a spec or a CUE package, which is rendered; or a file
+                          of manifests
   DIR                     a directory of manifests, such as an earlier output
   REVISION[:PATH]         the project at a Git revision of this repository, such as HEAD~1 or
                           main:apps/shop; without PATH that of the other side

@@ -55,6 +55,8 @@ PATH is a spec, a directory or "-" for standard input; the working directory whe
 there is none. A directory with ropewalk.yaml is a project; any other is searched
 for specs. One that holds none and is a CUE package, of Ropewalk, of Timoni or plain,
 is a spec itself, with its own name, and "app" where it is the root of a repository.
+Nothing is read outside of the Git repository around a directory. Where there is none,
+that is the directory itself, or for a CUE package the nearest one above with cue.mod.
 
 The input of a spec is laid over in this order, the later wins: the spec, the
 environment (--env), --values in their order, --set in their order. That of a

@@ -4,13 +4,22 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
+
+// What the linker sets where sources are built without their .git, as in the
+// Dockerfile; "" elsewhere. The toolchain knows no other way into a program.
+var linkedVersion, linkedRevision string //nolint:gochecknoglobals // the linker writes them, and nobody else
+
+// dirty ends a revision of sources that were modified, as git describe has it.
+const dirty = "-dirty"
 
 // release says which build this is.
 type release struct {
@@ -21,18 +30,26 @@ type release struct {
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	CUE      string `json:"cue,omitempty"`
+	// module says that Version is that of a Go module, which never changes.
+	module bool
 }
 
-// currentRelease reads what the Go toolchain wrote into the program.
+// currentRelease reads what the Go toolchain wrote into the program, and what its
+// linker was told.
 func currentRelease() release {
-	r := release{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return r
+		info = &debug.BuildInfo{}
 	}
-	if info.Main.Version != "" {
-		r.Version = info.Main.Version
-	}
+	return releaseOf(info, linkedVersion, linkedRevision)
+}
+
+// releaseOf is the release of a program; what the toolchain saw of the sources goes
+// over the revision that somebody told.
+func releaseOf(info *debug.BuildInfo, version, revision string) release {
+	r := release{Version: cmp.Or(version, info.Main.Version, "(devel)"), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	r.module = version == "" && r.Version != "(devel)"
+	r.Revision, r.Modified = strings.CutSuffix(revision, dirty)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -40,7 +57,7 @@ func currentRelease() release {
 		case "vcs.time":
 			r.Time = s.Value
 		case "vcs.modified":
-			r.Modified = s.Value == "true"
+			r.Modified = r.Modified || s.Value == "true"
 		}
 	}
 	for _, d := range info.Deps {
@@ -49,6 +66,15 @@ func currentRelease() release {
 		}
 	}
 	return r
+}
+
+// identity tells this build from every other one; "" where nothing does. The version
+// that an image was given is no identity, because it may be that of a branch.
+func (r release) identity() string {
+	if r.Modified || r.Revision == "" && !r.module {
+		return ""
+	}
+	return r.Version + " " + r.Revision
 }
 
 func (a *app) versionCommand() *cobra.Command {

@@ -13,9 +13,10 @@
 //
 // Names are relative and clean, each stands once, and none lies below a file. What
 // is no regular file, folder or symlink is refused. Size (compressed, unpacked, of
-// a file), entries, depth and the ratio of the compression are bounded, also for
-// what is left out; no size that an archive claims is believed before the bytes
-// are there.
+// a file), entries, depth and the ratio of the compression are bounded, and so they
+// are for what is left out, but for the size of a file: the pack of a repository may
+// be larger than any file in it. No size that an archive claims is believed before
+// the bytes are there.
 //
 // Symlinks are kept and followed inside of the repository only: one that leads out
 // of it is an error when it is read, and not before, because a stray link in a

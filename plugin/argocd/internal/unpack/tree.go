@@ -31,7 +31,9 @@ type Tree struct {
 	// written is how much of the spool is in use.
 	written   int64
 	elsewhere int64
-	stats     Stats
+	// block is what is left of the memory that small files share.
+	block []byte
+	stats Stats
 }
 
 var (
@@ -114,9 +116,33 @@ func (t *Tree) add(name string, n *node) error {
 // believed is how many bytes an archive may claim of a file before they are there.
 const believed = 64 << 10
 
+// Files of up to smallFile bytes share blocks of memory, the largest of which has
+// largestBlock: rounding up each by itself costs an eighth.
+const (
+	smallFile    = 8 << 10
+	largestBlock = 64 << 10
+)
+
+// room is memory for a small file. A block is no larger than what is kept already,
+// so that a small archive takes little.
+func (t *Tree) room(size int64) []byte {
+	if int64(len(t.block)) < size {
+		t.block = make([]byte, min(largestBlock, max(smallFile, t.stats.Memory)))
+	}
+	out := t.block[:size:size]
+	t.block = t.block[size:]
+	return out
+}
+
 // keep reads the content of n into memory, and leaves no more garbage than half of
 // it: a size is believed as far as twice of what came.
 func (t *Tree) keep(n *node, r io.Reader) error {
+	if n.size <= smallFile {
+		n.data = t.room(n.size)
+		_, err := io.ReadFull(r, n.data)
+		t.stats.Memory += n.size
+		return err
+	}
 	n.data = make([]byte, min(n.size, believed))
 	for read := 0; ; {
 		size, err := io.ReadFull(r, n.data[read:])
@@ -153,8 +179,9 @@ func (t *Tree) spoolFile(n *node, r io.Reader) error {
 	return err
 }
 
-// flush ends the spool; it is only read from after that.
+// flush ends the tree and its spool; they are only read from after that.
 func (t *Tree) flush() error {
+	t.block = nil
 	if t.writer == nil {
 		return nil
 	}
@@ -202,11 +229,29 @@ func (s *spoolWriter) flush() error {
 	return nil
 }
 
+// direct is what lies at a valid name, which costs no memory; nil where nothing does
+// or the way there leads over a link.
+func (t *Tree) direct(name string) *node {
+	if name == "." {
+		return t.root
+	}
+	at := t.root
+	for more := true; more && at != nil; {
+		var part string
+		part, name, more = strings.Cut(name, "/")
+		at = at.entries[part] // A file and a link have none.
+	}
+	return at
+}
+
 // find is what lies at a name; follow says that a link at its end is followed.
 func (t *Tree) find(op, name string, follow bool) (*node, error) {
 	fail := func(err error) (*node, error) { return nil, &fs.PathError{Op: op, Path: name, Err: err} }
 	if !fs.ValidPath(name) {
 		return fail(fs.ErrInvalid)
+	}
+	if n := t.direct(name); n != nil && (n.mode&fs.ModeSymlink == 0 || !follow) {
+		return n, nil
 	}
 	above := []*node{t.root}
 	todo := strings.Split(name, "/")

@@ -46,7 +46,7 @@ type Limits struct {
 	Compressed int64
 	// Unpacked is how many bytes the tar may have.
 	Unpacked int64
-	// File is how many bytes one file may have.
+	// File is how many bytes one file may have that is kept.
 	File int64
 	// Memory is how many bytes of files are kept in memory, those of the
 	// application first, and Elsewhere how many of files outside of its folder.
@@ -189,11 +189,13 @@ func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 		}
 		return u.tree.add(name, &node{mode: fs.ModeSymlink | 0o777, target: h.Linkname, size: int64(len(h.Linkname))})
 	case tar.TypeReg:
-		if h.Size > u.limits.File {
-			return fmt.Errorf("%w: %q has %d bytes, and a file may have %d", ErrLimit, name, h.Size, u.limits.File)
-		}
+		// A pack of .git may be larger than any file of a tree: what is not kept counts
+		// against the archive as a whole only.
 		if inGit {
 			return nil
+		}
+		if h.Size > u.limits.File {
+			return fmt.Errorf("%w: %q has %d bytes, and a file may have %d", ErrLimit, name, h.Size, u.limits.File)
 		}
 		return u.file(name, h, r)
 	}

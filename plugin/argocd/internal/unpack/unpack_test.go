@@ -166,6 +166,18 @@ func TestAnArchiveOverALimitIsRefused(t *testing.T) {
 	}
 }
 
+func TestAPackOfGitMayBeLargerThanAFile(t *testing.T) {
+	pack := strings.Repeat("0123456789", 1000)
+	limits := Limits{File: 100, Unpacked: 64 << 10}
+	tree, err := read(t, Options{App: ".", Limits: limits}, file(".git/objects/pack/p.pack", pack), file("a.yaml", "a: 1\n"))
+	require.NoError(t, err)
+	require.Equal(t, int64(5), tree.Stats().Memory+tree.Stats().Spooled)
+	_, err = read(t, Options{App: ".", Limits: limits}, file("x/.git/p.pack", pack))
+	require.ErrorContains(t, err, "a file may have 100", "only the .git of the root is left out")
+	_, err = read(t, Options{App: ".", Limits: Limits{File: 100, Unpacked: 8 << 10}}, file(".git/p.pack", pack))
+	require.ErrorContains(t, err, "more than 8192 bytes", "it counts against the whole")
+}
+
 func TestWhatNoRepositoryHoldsIsRefused(t *testing.T) {
 	tests := map[string][]entry{
 		"a name that leads out":    {file("../a", "")},
