@@ -23,14 +23,21 @@ import (
 //  1. It writes each subject under its retention tag, which no other copy has
 //     too, since it holds the time to the nanosecond.
 //  2. Then it lists the tags. It is alone if no list of referrers is there yet,
-//     and no retention tag of others for the same subjects.
+//     and no retention tag of others for the same subjects. Meanwhile it writes the
+//     manifests of the referrers, which nobody sees before a list names them.
 //  3. It writes each list, once and whole, reads it back, and goes if it holds
 //     what was written and nothing else. No pause.
 //
 // Of two who copy at once at least one sees the other, because both write before
-// they look. Who is not alone waits for a turn before it touches a list, and who
-// is alone is done in half of that or settles after all. So who waited reads the
-// list that the other one wrote, keeps it, and settles what it adds.
+// they look. Who is not alone waits for a turn before it touches a list, for three
+// quarters of one at least, and sees nothing of the other one before that one wrote
+// its first subject. Who is alone is done in less than that, from that write on, or
+// settles after all. So who waited reads the list that the other one wrote, keeps
+// it, and settles what it adds.
+//
+// That is four requests in a row, so that a copy is alone up to about 150 ms for
+// each of them. How long who is alone may take cannot follow what its requests
+// take: who waits for it does not know that, and may be nearer to the registry.
 //
 // Who signs what a tag leads to comes after the list, because tags move last, and
 // reads it as well. What is left is somebody who attaches to a digest that no tag
@@ -43,10 +50,19 @@ import (
 const (
 	// turn is about how long who is not alone waits, by a quarter less or more.
 	turn = time.Second
-	// swift is how long who is alone may take from the first step to the last.
+	// swift is how long after the first step who is alone may begin to write a list.
+	// The rest until done is for a write that takes long to arrive.
 	swift = turn / 2
-	// tagPages is how many pages of tags are read to see who else is there.
-	tagPages = 3
+	// done is how long who is alone may take from the first step to the last: a
+	// little less than the shortest turn.
+	done = turn * 7 / 10
+	// tagPages is how many pages of tags are read to see who else is there, and
+	// tagPage how many tags a page has; registries may give fewer.
+	tagPages, tagPage = 3, 1000
+	// listing is how long the tags may take. It saves time where it is quick, and
+	// where it is not, settling does as well. It is no longer than clients wait before
+	// they ask a server again that has no time, so that it is not asked again.
+	listing = turn / 5
 )
 
 // errCrowded ends the listing of tags.
@@ -59,15 +75,54 @@ func (c *copier) alone(ctx context.Context) (bool, error) {
 		return false, nil // there are no lists
 	}
 	if c.announced() {
-		if c.within(ctx, func() error { return c.seen(ctx) }) == nil {
-			c.unlisted = unlisted(c.to)
+		if c.looked(ctx) {
 			return true, nil
 		}
 		// A registry that does not list its tags leaves it open who is there.
 	} else if c.listsThere {
 		return false, nil // who keeps a list was not alone when it was written
 	}
+	c.waits()
 	return false, pause(ctx, turn, c.root.desc, 0)
+}
+
+// waits says that the copy is about to wait for others.
+func (c *copier) waits() {
+	if c.opts.Waiting != nil {
+		c.opts.Waiting()
+	}
+}
+
+// late says whether a copy that is alone takes longer than it may.
+func (c *copier) late(limit time.Duration) bool { return time.Since(c.began) >= limit }
+
+// looked says that nobody else is there. Meanwhile it writes referrers, without
+// their lists; those of which that fails are written again.
+func (c *copier) looked(ctx context.Context) bool {
+	c.unlisted = unlisted(c.to)
+	var early errgroup.Group
+	early.SetLimit(parallel - 1) // the listing is one more
+	if c.unlisted != nil {
+		for _, w := range slices.Concat(c.writes[1:]...) {
+			if w.subject == nil || isIndex(w.desc.MediaType) {
+				continue
+			}
+			early.Go(func() error {
+				if c.unlisted.Push(ctx, w.desc, bytes.NewReader(w.data)) == nil {
+					c.first(c.early, w.desc, "")
+				}
+				return nil
+			})
+		}
+	}
+	inner, cancel := context.WithTimeout(ctx, listing)
+	err := c.seen(inner)
+	cancel()
+	_ = early.Wait() // it gives no errors
+	if err != nil {
+		c.unlisted = nil
+	}
+	return err == nil
 }
 
 // subjects are the digests, with no prefix, of what referrers are about.
@@ -95,18 +150,33 @@ func (c *copier) announced() bool {
 // seen is an error where somebody else is or was at one of the subjects, or
 // where that cannot be known.
 func (c *copier) seen(ctx context.Context) error {
-	subjects, pages := c.subjects(slices.Concat(c.writes[1:]...)), 0
-	return c.to.Tags(ctx, "", func(tags []string) error {
-		if pages++; pages > tagPages {
-			return errCrowded
-		}
+	subjects, pages, longest := c.subjects(slices.Concat(c.writes[1:]...)), 0, 0
+	return lister(c.to).Tags(ctx, "", func(tags []string) error {
+		pages++
 		for _, tag := range tags {
 			if c.foreign(tag, subjects) {
 				return errCrowded
 			}
 		}
+		// A page that is shorter than one before it is the last one, so that nobody
+		// has to ask for what comes after it.
+		longest = max(longest, len(tags))
+		if pages == tagPages && len(tags) == longest {
+			return errCrowded
+		}
 		return nil
 	})
+}
+
+// lister is a store that lists tags in large pages.
+func lister(to Store) interface {
+	Tags(ctx context.Context, last string, fn func(tags []string) error) error
+} {
+	r, ok := to.(*remote.Repository)
+	if !ok {
+		return to
+	}
+	return &remote.Repository{Client: r.Client, Reference: r.Reference, PlainHTTP: r.PlainHTTP, HandleWarning: r.HandleWarning, TagListPageSize: tagPage}
 }
 
 // foreign says whether a tag is the list of one of the subjects, or a retention
@@ -161,7 +231,7 @@ func (c *copier) firstList(ctx context.Context, own []write, tag string) error {
 		return err
 	}
 	d := describe(ocispec.MediaTypeImageIndex, data)
-	if !c.late.Load() {
+	if !c.late(swift) {
 		return persist(ctx, d, func(int) error { return c.unlisted.PushReference(ctx, d, bytes.NewReader(data), tag) })
 	}
 	for _, w := range own {

@@ -4,9 +4,11 @@
 package artifact_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/retry"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
@@ -68,6 +72,98 @@ func TestACopyThatIsAloneDoesNotWait(t *testing.T) {
 				allVerify(t, o, to, []*signature.Verifier{verifier})
 			}
 			require.Less(t, best, 300*time.Millisecond, "the shortest pauses of settling take 450 ms")
+		})
+	}
+}
+
+func TestACopyThatIsAloneDoesNotWaitWhereEachRequestTakesLong(t *testing.T) {
+	t.Parallel()
+	signer, verifier, _, _ := keys(t)
+	for name, o := range withoutReferrers(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from := signed(t, layered(t, "a", "b", ""), signer)
+			o.Fault(func(*http.Request) (http.Handler, bool) { time.Sleep(100 * time.Millisecond); return nil, false })
+			waited := 0
+			for i := range 4 { // the machine may be busy
+				before := waited
+				to := fmt.Sprintf("to%d", i)
+				_, err := artifact.Copy(t.Context(), from, repository(o, to), "v1",
+					artifact.CopyOptions{Referrers: true, At: time.Now(), Waiting: func() { waited++ }})
+				require.NoError(t, err)
+				allVerify(t, o, to, []*signature.Verifier{verifier})
+				if waited == before {
+					return
+				}
+			}
+			require.Fail(t, "it waits each time")
+		})
+	}
+}
+
+// tagged are repositories with n tags that say nothing about who copies.
+func tagged(t *testing.T, o *servers.OCI, n int) {
+	t.Helper()
+	o.Fault(func(r *http.Request) (http.Handler, bool) {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			size, _ := strconv.Atoi(r.URL.Query().Get("n"))
+			first, _ := strconv.Atoi(r.URL.Query().Get("last"))
+			size = min(cmp.Or(size, 100), 1000)
+			var tags []string
+			for i := first; i < min(first+size, n); i++ {
+				tags = append(tags, fmt.Sprintf("%q", "t"+strconv.Itoa(i)))
+			}
+			if first+size < n {
+				w.Header().Set("Link", fmt.Sprintf(`<%s?n=%d&last=%d>; rel="next"`, r.URL.Path, size, first+size))
+			}
+			_, _ = fmt.Fprintf(w, `{"name":"shop","tags":[%s]}`, strings.Join(tags, ","))
+		}), strings.HasSuffix(r.URL.Path, "/tags/list")
+	})
+}
+
+func TestAtMostThreePagesOfTagsAreAskedFor(t *testing.T) {
+	t.Parallel()
+	signer, _, _, _ := keys(t)
+	from := signed(t, whole(t, "a", ""), signer)
+	for name, tt := range map[string]struct {
+		tags, pages int
+		waits       bool
+	}{
+		"one page":                         {tags: 900, pages: 1},
+		"three pages":                      {tags: 2900, pages: 3},
+		"more than who is alone will read": {tags: 9000, pages: 3, waits: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := servers.InProcess(t, servers.NoReferrers())
+			tagged(t, o, tt.tags)
+			waited := false
+			_, err := artifact.Copy(t.Context(), from, repository(o, "shop"), "v1",
+				artifact.CopyOptions{Referrers: true, At: time.Now(), Waiting: func() { waited = true }})
+			require.NoError(t, err)
+			require.Equal(t, tt.pages, strings.Count(strings.Join(o.Lines(), "\n"), "/tags/list"))
+			require.Equal(t, tt.waits, waited)
+		})
+	}
+}
+
+func TestTagsThatAreNotListedNowAreNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	signer, verifier, _, _ := keys(t)
+	from := signed(t, whole(t, "a", ""), signer)
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusInternalServerError} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			o := servers.InProcess(t, servers.NoReferrers())
+			o.Fault(func(r *http.Request) (http.Handler, bool) {
+				return servers.Answer(status, "UNKNOWN", "not now"), strings.HasSuffix(r.URL.Path, "/tags/list")
+			})
+			to := repository(o, "shop")
+			to.Client = &auth.Client{Client: retry.NewClient()}
+			_, err := artifact.Copy(t.Context(), from, to, "v1", artifact.CopyOptions{Referrers: true, At: time.Now()})
+			require.NoError(t, err)
+			require.Equal(t, 1, strings.Count(strings.Join(o.Lines(), "\n"), "/tags/list"), "of a client that asks such a server again")
+			allVerify(t, o, "shop", []*signature.Verifier{verifier})
 		})
 	}
 }
@@ -220,18 +316,19 @@ func TestACopyThatIsLateAddsToTheListThatOthersHaveWrittenSince(t *testing.T) {
 			t.Parallel()
 			set := whole(t, "a", "")
 			first, second := signed(t, set, signers[0]), signed(t, set, signers[1])
-			// The answer that nobody else is there takes so long that somebody comes and
-			// is done.
-			var listed atomic.Int64
+			// After it saw that nobody else is there, its referrer takes so long that
+			// somebody comes and is done.
+			var attached atomic.Int64
 			stalls := make(chan struct{})
 			o.Fault(func(r *http.Request) (http.Handler, bool) {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					o.Server().ServeHTTP(w, r)
-					if listed.Add(1) == 1 {
+					if attached.Add(1) == 1 {
+						time.Sleep(100 * time.Millisecond) // the tags are listed meanwhile
 						close(stalls)
 						time.Sleep(3 * time.Second)
 					}
-				}), strings.HasSuffix(r.URL.Path, "/tags/list")
+					o.Server().ServeHTTP(w, r)
+				}), r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/manifests/sha256:")
 			})
 			var group errgroup.Group
 			group.Go(func() error { return copyFirst(t.Context(), first, o, "to") })

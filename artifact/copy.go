@@ -5,13 +5,14 @@ package artifact
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"golang.org/x/sync/errgroup"
 )
 
 // CopyOptions say what to copy. The zero value copies the artifact, with its
@@ -26,7 +27,9 @@ type CopyOptions struct {
 	// Check looks at a destination that has the artifact under the first tag
 	// already. Without it such a destination is taken for complete, which is true
 	// for what Copy wrote, because tags are last; what was attached after that is
-	// not noticed then, nor what the destination has lost.
+	// not noticed then, nor what the destination has lost. With it, each referrer
+	// that the destination lists is looked at too, in two requests: whether its
+	// manifest and its content are there.
 	Check bool
 	// MountFrom is the repository of the source, where the destination is another
 	// one of the same registry: a hint by which blobs need not be sent.
@@ -39,6 +42,9 @@ type CopyOptions struct {
 	// Progress is called with the bytes of each blob that was copied; from several
 	// goroutines. It may be nil.
 	Progress func(bytes int64)
+	// Waiting is called before the copy waits, for a second or two, for what others
+	// write to the same lists of referrers. It may be nil.
+	Waiting func()
 }
 
 // Copied is what a copy did.
@@ -53,7 +59,9 @@ type Copied struct {
 	Layers []LayerRef `json:"layers,omitempty"`
 	// Referrers are the digests of the referrers that were written, sorted.
 	Referrers []string `json:"referrers,omitempty"`
-	Tags      []string `json:"tags,omitempty"`
+	// Simple is how many signatures of cosign v2 the destination has that it had not.
+	Simple int      `json:"cosignV2,omitempty"`
+	Tags   []string `json:"tags,omitempty"`
 	// Bytes is how much content was written, manifests included.
 	Bytes int64 `json:"bytes"`
 }
@@ -66,9 +74,15 @@ type Copied struct {
 // two requests: what the reference leads to on both sides. What was attached since
 // is not copied then. With Check it asks for the lists of both sides too, for a
 // signature of cosign v2, and whether the destination still has the content of the
-// whole and of each barrier layer, and copies what is new and what is gone: six
-// requests where there is nothing. Referrers of referrers are looked for where the
-// referrer itself is new.
+// whole, of each barrier layer and of what is attached to them, and copies what is
+// new and what is gone: six requests, and two for each referrer, where there is
+// nothing. Referrers of referrers are looked for where the referrer itself is new
+// or gone.
+//
+// Signatures of cosign v2 are one image under a tag, so those of both sides become
+// one image, see copysign.go.
+//
+// An error is a *[SourceError] where it is of the source.
 //
 // Others may copy to the same destination, sign and attach there at the same
 // time: see [Attach]. A copy that is the first to attach something, and that sees
@@ -77,7 +91,7 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 	if err := checkReference(reference); err != nil {
 		return Copied{}, err
 	}
-	c := &copier{from: from, to: to, opts: opts, tags: opts.Tags, slots: make(chan struct{}, parallel), blobs: map[string]bool{}, manifests: map[string]bool{}}
+	c := &copier{from: from, to: to, opts: opts, tags: opts.Tags, slots: make(chan struct{}, parallel), blobs: map[string]bool{}, manifests: map[string]bool{}, early: map[string]bool{}}
 	if len(c.tags) == 0 && isTag(reference) {
 		c.tags = []string{reference}
 	}
@@ -92,10 +106,10 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 	look := !same || opts.Check
 	if look {
 		if c.layers, err = c.root.layerRefs(); err != nil {
-			return Copied{}, about(c.root.desc.Digest.String(), err)
+			return Copied{}, ofSource(about(reference, err))
 		}
 		if err := c.run(ctx); err != nil {
-			return Copied{}, about(reference, err)
+			return Copied{}, c.about(reference, err)
 		}
 	}
 	if err := c.tag(ctx, same); err != nil {
@@ -108,29 +122,41 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 	slices.Sort(attached)
 	return Copied{
 		Digest: c.root.desc.Digest.String(), Changed: c.bytes > 0, Checked: look && opts.Referrers,
-		Layers: c.layers, Referrers: attached, Tags: c.tags, Bytes: c.bytes,
+		Layers: c.layers, Referrers: attached, Simple: c.simples, Tags: c.tags, Bytes: c.bytes,
 	}, nil
 }
 
-// compare asks what the reference leads to on both sides, at the same time.
+// about puts before an error the reference at the side that it is of.
+func (c *copier) about(reference string, err error) error {
+	var of *SourceError
+	if !errors.As(err, &of) && len(c.tags) > 0 {
+		reference = c.tags[0]
+	}
+	return about(reference, err)
+}
+
+// compare asks what the reference leads to on both sides, at the same time. Where
+// both fail it is always the source that is said.
 func (c *copier) compare(ctx context.Context, reference string) (same bool, _ error) {
 	there := reference
 	if len(c.tags) > 0 {
 		there = c.tags[0]
 	}
 	var old ocispec.Descriptor
-	group, inner := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var both [2]error
+	var group sync.WaitGroup
+	group.Go(func() {
 		// The manifest as a whole is one request as well, and the only one where it
 		// is to be copied.
-		c.root, err = lookUp(inner, c.from, reference)
-		return err
+		if c.root, both[0] = lookUp(ctx, c.from, reference); both[0] != nil {
+			cancel() // what the destination answers does not matter any more
+		}
 	})
-	group.Go(func() (err error) {
-		old, c.ask, err = steadyResolve(inner, c.to, there)
-		return err
-	})
-	if err := group.Wait(); err != nil {
+	group.Go(func() { old, c.ask, both[1] = steadyResolve(inner, c.to, there) })
+	group.Wait()
+	if err := cmp.Or(ofSource(both[0]), both[1]); err != nil {
 		return false, err
 	}
 	c.present = c.ask && old.Digest == c.root.desc.Digest
@@ -162,9 +188,4 @@ func (c *copier) tag(ctx context.Context, same bool) error {
 		c.count(c.root.desc.Size)
 	}
 	return nil
-}
-
-// simpleTag is the tag under which cosign v2 keeps the signatures of a manifest.
-func simpleTag(d ocispec.Descriptor) string {
-	return strings.Replace(d.Digest.String(), "sha256:", "sha256-", 1) + ".sig"
 }

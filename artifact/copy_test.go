@@ -122,11 +122,27 @@ func TestRequestsOfACopy(t *testing.T) {
 			same := requests(artifact.CopyOptions{Referrers: true})
 			plain := requests(artifact.CopyOptions{})
 			checked := requests(artifact.CopyOptions{Referrers: true, Check: true})
-			t.Logf("fresh with two referrers %d, nothing to do %d (without referrers %d, checked %d)", fresh, same, plain, checked)
+			// The everyday promotion: the tag leads to another artifact.
+			next := whole(t, "b", "")
+			push(t, repository(from, "shop"), next, "v1")
+			attach(t, repository(from, "shop"), next.Whole.Descriptor, 2)
+			moved := 100
+			for i := range 3 {
+				_, err := artifact.Copy(t.Context(), repository(to, copied), repository(to, fmt.Sprint("moved", i)), "v1", artifact.CopyOptions{})
+				require.NoError(t, err)
+				copied := fmt.Sprint("moved", i)
+				from.Reset()
+				to.Reset()
+				_, err = artifact.Copy(t.Context(), repository(from, "shop"), repository(to, copied), "v1", artifact.CopyOptions{Referrers: true, At: time.Now()})
+				require.NoError(t, err)
+				moved = min(moved, len(from.Requests())+len(to.Requests()))
+			}
+			t.Logf("a tag that moves %d, fresh with two referrers %d, nothing to do %d (without referrers %d, checked %d)", moved, fresh, same, plain, checked)
 			require.LessOrEqual(t, fresh, 30)
+			require.LessOrEqual(t, moved, 30)
 			require.Equal(t, 2, same)
 			require.Equal(t, 2, plain)
-			require.LessOrEqual(t, checked, 8)
+			require.LessOrEqual(t, checked, 8+2*2, "two for each referrer")
 		})
 	}
 }

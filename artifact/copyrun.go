@@ -6,11 +6,8 @@ package artifact
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -22,9 +19,6 @@ const (
 	maxDepth = 4
 	// maxManifests is how many manifests one copy may have.
 	maxManifests = 4000
-	// buffered is up to which size a blob is copied through memory, so that the
-	// client can send it again; larger ones are streamed.
-	buffered = 8 << 20
 )
 
 // copier is one copy. Its fields below mu are written by several goroutines.
@@ -50,12 +44,15 @@ type copier struct {
 	// unlisted writes referrers and leaves their lists to the copy, nil where the
 	// store lists them itself.
 	unlisted Writer
-	// late says that the copy took too long to be alone.
-	late atomic.Bool
+	// early are the referrers that were written while the tags were listed.
+	early map[string]bool
+	// began is when the first subject was about to be written.
+	began time.Time
 	// listsThere says that the destination had a list of referrers of a whole or a
 	// layer when it was looked at first.
 	listsThere bool
 	damaged    []ocispec.Descriptor // blobs that the destination lost
+	simples    int                  // signatures of cosign v2 that the destination had not
 	bytes      int64
 }
 
@@ -89,7 +86,7 @@ func (c *copier) run(ctx context.Context) error {
 // manifestsAndLists writes the manifests of all levels, and settles the lists of
 // referrers that change by that.
 func (c *copier) manifestsAndLists(ctx context.Context) error {
-	defer time.AfterFunc(swift, func() { c.late.Store(true) }).Stop()
+	c.began = time.Now()
 	if err := c.levels(ctx, c.writes[:1]); err != nil {
 		return err
 	}
@@ -105,8 +102,11 @@ func (c *copier) manifestsAndLists(ctx context.Context) error {
 			return err
 		}
 	}
-	if alone && !c.late.Load() {
+	if alone && !c.late(done) {
 		return nil
+	}
+	if len(c.attached) > 0 && keepsLists(c.to) {
+		c.waits()
 	}
 	return settleAll(ctx, c.attached)
 }
@@ -152,7 +152,7 @@ func (c *copier) barrier(ctx context.Context, group *errgroup.Group, l LayerRef)
 			return err
 		}
 	}
-	if err := c.within(ctx, func() (err error) { f, err = lookUp(ctx, c.from, l.Digest); return err }); err != nil {
+	if err := c.within(ctx, func() (err error) { f, err = lookUp(ctx, c.from, l.Digest); return ofSource(err) }); err != nil {
 		return err
 	}
 	return c.subject(ctx, group, f, retentionTag(l.Digest, c.opts.At, true), exists)
@@ -190,7 +190,7 @@ func (c *copier) content(ctx context.Context, group *errgroup.Group, f found, w 
 			return err
 		}
 		if isIndex(m.desc.MediaType) {
-			return refuse(ErrShape, "%s is an index of indexes, which is not copied: copy what is in it", f.desc.Digest)
+			return ofSource(refuse(ErrShape, "%s is an index of indexes, which is not copied: copy what is in it", f.desc.Digest))
 		}
 		if err := c.content(ctx, group, m, write{desc: m.desc, data: m.data}, depth); err != nil {
 			return err
@@ -212,7 +212,7 @@ func (c *copier) content(ctx context.Context, group *errgroup.Group, f found, w 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.manifests) > maxManifests {
-		return refuse(ErrLimit, "more than %d manifests belong to it", maxManifests)
+		return ofSource(refuse(ErrLimit, "more than %d manifests belong to it", maxManifests))
 	}
 	c.writes[depth] = append(c.writes[depth], w)
 	return nil
@@ -234,17 +234,17 @@ func (c *copier) read(ctx context.Context, d ocispec.Descriptor) (found, error) 
 	f := found{desc: ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}}
 	err := c.within(ctx, func() (err error) {
 		f.manifest, f.data, err = readManifest(ctx, c.from, f.desc)
-		return about(d.Digest.String(), err)
+		return ofSource(about(d.Digest.String(), err))
 	})
 	return f, err
 }
 
-// referrers copies the referrers that the destination does not list.
+// referrers copies the referrers that the destination does not list, or lost.
 func (c *copier) referrers(ctx context.Context, group *errgroup.Group, subject ocispec.Descriptor, present bool, depth int) error {
 	var here, there []ocispec.Descriptor
 	lists, inner := errgroup.WithContext(ctx)
 	lists.Go(func() error {
-		return c.within(inner, func() (err error) { here, err = steadyReferrers(inner, c.from, subject); return err })
+		return c.within(inner, func() (err error) { here, err = steadyReferrers(inner, c.from, subject); return ofSource(err) })
 	})
 	// A destination without the subject is asked too: some registries say that they
 	// know referrers when one is written, and list none. And an earlier copy that
@@ -263,23 +263,19 @@ func (c *copier) referrers(ctx context.Context, group *errgroup.Group, subject o
 		c.mu.Unlock()
 	}
 	if len(here) > 0 && depth > maxDepth {
-		return refuse(ErrLimit, "%s: referrers of referrers, more than %d deep", subject.Digest, maxDepth)
+		return ofSource(refuse(ErrLimit, "%s: referrers of referrers, more than %d deep", subject.Digest, maxDepth))
 	}
 	for _, r := range here {
-		there, err := c.listed(ctx, there, r)
-		if err != nil {
-			return err
-		}
-		if there {
-			continue
-		}
 		group.Go(func() error {
+			if there, err := c.listed(ctx, there, r); there || err != nil {
+				return err
+			}
 			f, err := c.read(ctx, r)
 			if err != nil {
 				return err
 			}
 			if f.Subject == nil || f.Subject.Digest != subject.Digest {
-				return refuse(ErrShape, "%s is no referrer of %s, though the store lists it as one", r.Digest, subject.Digest)
+				return ofSource(refuse(ErrShape, "%s is no referrer of %s, though the store lists it as one", r.Digest, subject.Digest))
 			}
 			if err := c.content(ctx, group, f, write{desc: f.desc, data: f.data, subject: &subject}, depth); err != nil {
 				return err
@@ -290,30 +286,6 @@ func (c *copier) referrers(ctx context.Context, group *errgroup.Group, subject o
 	return nil
 }
 
-// simple copies the signatures of cosign v2, which are an image under a tag.
-func (c *copier) simple(ctx context.Context, group *errgroup.Group, subject ocispec.Descriptor) error {
-	tag := simpleTag(subject)
-	var (
-		d, old            ocispec.Descriptor
-		exists, oldExists bool
-	)
-	err := c.within(ctx, func() (err error) { d, exists, err = resolve(ctx, c.from, tag); return err })
-	if err != nil || !exists {
-		return err
-	}
-	if err := c.within(ctx, func() (err error) { old, oldExists, err = steadyResolve(ctx, c.to, tag); return err }); err != nil {
-		return err
-	}
-	if oldExists && old.Digest == d.Digest {
-		return nil
-	}
-	f, err := c.read(ctx, d)
-	if err != nil {
-		return err
-	}
-	return c.content(ctx, group, f, write{desc: f.desc, data: f.data, tag: tag}, 1)
-}
-
 // write writes a manifest.
 func (c *copier) write(ctx context.Context, w write) error {
 	err := persist(ctx, w.desc, func(int) error {
@@ -321,6 +293,9 @@ func (c *copier) write(ctx context.Context, w write) error {
 			return c.to.PushReference(ctx, w.desc, bytes.NewReader(w.data), w.tag)
 		}
 		if c.unlisted != nil {
+			if c.early[w.desc.Digest.String()+" "] {
+				return nil
+			}
 			return c.unlisted.Push(ctx, w.desc, bytes.NewReader(w.data))
 		}
 		return pushReferrer(ctx, c.to, w.desc, w.data)
@@ -345,46 +320,4 @@ func (c *copier) count(bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.bytes += bytes
-}
-
-// blob copies a blob.
-func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
-	d = ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
-	if c.ask {
-		if good, err := holdsBlob(ctx, c.to, d); good || err != nil {
-			return err
-		}
-	}
-	if m, ok := c.to.(mounter); ok && c.opts.MountFrom != "" {
-		err := m.Mount(ctx, d, c.opts.MountFrom, func() (io.ReadCloser, error) { return open(ctx, c.from, d) })
-		if err == nil {
-			c.count(d.Size)
-			return nil
-		}
-		if errors.Is(err, ErrDigest) || ctx.Err() != nil {
-			return err
-		}
-		// A registry may refuse: it was a hint.
-	}
-	if d.Size <= buffered {
-		data, err := readAll(ctx, c.from, d, buffered)
-		if err != nil {
-			return err
-		}
-		_, err = sendBlob(ctx, c.to, d, data, false)
-		if err == nil {
-			c.count(d.Size)
-		}
-		return err
-	}
-	rc, err := open(ctx, c.from, d)
-	if err != nil {
-		return err
-	}
-	defer rc.Close() //nolint:errcheck // it was read only
-	if err := c.to.Push(ctx, d, rc); err != nil {
-		return err
-	}
-	c.count(d.Size)
-	return nil
 }

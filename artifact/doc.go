@@ -47,8 +47,9 @@
 // the content is still there. [Copy] trusts that what has the tag is complete, two
 // requests, because that is what a copy that runs each hour nearly always finds;
 // with CopyOptions.Check it asks for the lists of both sides and for the content,
-// six requests. To ask always was not chosen: three times the requests, for what
-// whoever signs late knows. Nor was an index of all referrers under a tag: what
+// six requests, and two for each referrer, whose manifest and content may be gone
+// though a list names it. To ask always was not chosen: three times the requests and
+// more, for what whoever signs late knows. Nor was an index of all referrers under a tag: what
 // cosign attaches would not be in it.
 //
 // A push asks for the manifest under the tag with GET and not with HEAD, so that

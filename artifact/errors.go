@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/errdef"
 
 	"github.com/ropewalk/ropewalk/artifact/signature"
@@ -21,8 +22,8 @@ var (
 	ErrNotFound = errdef.ErrNotFound
 	// ErrDigest says that content is not what its digest, or its size, says.
 	ErrDigest = errors.New("wrong digest")
-	// ErrDamaged says that a layout lost something that it names, so that nobody
-	// knows what is attached to what.
+	// ErrDamaged says that a store lost something that it names. In a layout nobody
+	// may know then what is attached to what.
 	ErrDamaged = errors.New("damaged")
 	// ErrShape says that something is no artifact of the shape of this package,
 	// or cannot become one.
@@ -41,6 +42,50 @@ var (
 	// retry may help.
 	ErrBusy = errors.New("busy")
 )
+
+// SourceError is an error of [Copy] that is of the store that it copies from: what
+// is there, or how it answers. Errors of Copy without it are of the destination.
+type SourceError struct{ Err error }
+
+// Error is that of the source.
+func (e *SourceError) Error() string { return e.Err.Error() }
+
+// Unwrap is the error of the source.
+func (e *SourceError) Unwrap() error { return e.Err }
+
+// ofSource marks an error as one of the source of a copy.
+func ofSource(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &SourceError{Err: err}
+}
+
+// lostError says that a store names content and does not have it: ErrDamaged, and
+// ErrNotFound for who asks whether it is there.
+type lostError struct{ digest, why string }
+
+// Error says what is gone, and how to make that good.
+func (e *lostError) Error() string {
+	return e.why + ": copy the artifact again from where it is whole (artifact copy --check), or push it again"
+}
+
+// errLost is an error of content that something in a store names, which is missing
+// there. A layout says itself what is wrong.
+func errLost(d ocispec.Descriptor, err error) error {
+	lost := &lostError{digest: d.Digest.String(), why: d.Digest.String() + " is named there and is gone"}
+	var own *refusal
+	if errors.As(err, &own) {
+		lost.why = own.message
+	}
+	return lost
+}
+
+// Lost is the digest of what is gone.
+func (e *lostError) Lost() string { return e.digest }
+
+// Is knows it as ErrDamaged and as ErrNotFound.
+func (e *lostError) Is(target error) bool { return target == ErrDamaged || target == ErrNotFound }
 
 // refusal is a message that stands for a sentinel.
 type refusal struct {

@@ -99,14 +99,17 @@ func layerOf(t *testing.T, from artifact.Store, digest string) string {
 }
 
 // lose has a registry say that a blob is not there until it is sent once more.
-func lose(o *servers.OCI, digest string) {
+func lose(o *servers.OCI, digest string) { loseAt(o, "/blobs/"+digest) }
+
+// loseAt is lose for a blob or a manifest, by the end of its path.
+func loseAt(o *servers.OCI, path string) {
 	var back atomic.Bool
 	o.Fault(func(r *http.Request) (http.Handler, bool) {
-		if r.Method == http.MethodPut && r.URL.Query().Get("digest") == digest {
+		if r.Method == http.MethodPut && (strings.HasSuffix(r.URL.Path, path) || strings.HasSuffix(path, "/blobs/"+r.URL.Query().Get("digest"))) {
 			back.Store(true)
 		}
 		read := r.Method == http.MethodHead || r.Method == http.MethodGet
-		return servers.Answer(http.StatusNotFound, "BLOB_UNKNOWN", "it is gone"), !back.Load() && read && strings.HasSuffix(r.URL.Path, "/blobs/"+digest)
+		return servers.Answer(http.StatusNotFound, "BLOB_UNKNOWN", "it is gone"), !back.Load() && read && strings.HasSuffix(r.URL.Path, path)
 	})
 }
 

@@ -48,7 +48,8 @@ func (v *verified) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// open is a manifest or a blob, checked while it is read.
+// open is a manifest or a blob that something in the store names, checked while it
+// is read. Where it is not there the store lost it, and that is said.
 func open(ctx context.Context, from Reader, d ocispec.Descriptor) (io.ReadCloser, error) {
 	if d.Digest == emptyDigest && d.Size == int64(len(emptyJSON)) {
 		return io.NopCloser(bytes.NewReader([]byte(emptyJSON))), nil
@@ -57,6 +58,9 @@ func open(ctx context.Context, from Reader, d ocispec.Descriptor) (io.ReadCloser
 		return nil, refuse(ErrDigest, "%.100q is not sha256: and 64 hexadecimal digits", d.Digest)
 	}
 	rc, err := from.Fetch(ctx, d)
+	if missing(err) {
+		return nil, errLost(d, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,9 @@ func members(ctx context.Context, in Store, reference string) ([]ocispec.Descrip
 	if err := checkReference(reference); err != nil {
 		return nil, err
 	}
-	whole, err := lookUp(ctx, in, reference)
+	var whole found
+	jitter := ocispec.Descriptor{Digest: digestOf([]byte(reference))}
+	err := persist(ctx, jitter, func(int) (err error) { whole, err = lookUp(ctx, in, reference); return err })
 	if err != nil {
 		return nil, err
 	}

@@ -108,15 +108,33 @@ func (c *copier) whole(ctx context.Context, f found) (bool, error) {
 	return true, nil
 }
 
-// listed says whether a referrer is in the list of the destination, and in a
-// layout whether its content is there too. A registry would be asked twice for
-// each of them.
+// listed says whether a referrer is in the list of the destination, and whether
+// what the list names is there too. A registry is asked twice for each of them, and
+// so only with Check.
 func (c *copier) listed(ctx context.Context, there []ocispec.Descriptor, r ocispec.Descriptor) (bool, error) {
-	l, local := c.to.(*Layout)
-	if !holds(there, r) || !local {
+	_, local := c.to.(*Layout)
+	if !holds(there, r) || !local && !c.opts.Check {
 		return holds(there, r), nil
 	}
-	return l.intactManifest(ctx, r)
+	return c.kept(ctx, r)
+}
+
+// kept says whether the destination has a manifest and its content. The manifest
+// is read and not asked for, since it says what the content is: that of the source
+// would be a request more.
+func (c *copier) kept(ctx context.Context, d ocispec.Descriptor) (bool, error) {
+	if l, local := c.to.(*Layout); local {
+		return l.intactManifest(ctx, d)
+	}
+	f := found{desc: ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}}
+	err := c.within(ctx, func() (err error) { f.manifest, _, err = readManifest(ctx, c.to, f.desc); return err })
+	if missing(err) || errors.Is(err, ErrDigest) || errors.Is(err, ErrShape) {
+		return false, nil
+	}
+	if err != nil {
+		return false, about(d.Digest.String(), err)
+	}
+	return c.whole(ctx, f)
 }
 
 // mended wants the blobs that the destination had lost to be there now.

@@ -41,7 +41,7 @@ func TestFaultsOfARegistryAreToldApart(t *testing.T) {
 		"401":                      {servers.Always(servers.Answer(401, "UNAUTHORIZED", "who?")), "wants credentials", source.ErrUnauthorized},
 		"403":                      {servers.Always(servers.Answer(403, "DENIED", "no")), "does not allow this", source.ErrUnauthorized},
 		"404":                      {servers.Always(servers.Answer(404, "MANIFEST_UNKNOWN", "none")), "has nothing there", source.ErrNotFound},
-		"404 for a layer":          {on("/blobs/", servers.Answer(404, "BLOB_UNKNOWN", "none")), "nothing there", source.ErrNotFound},
+		"404 for a layer":          {on("/blobs/", servers.Answer(404, "BLOB_UNKNOWN", "none")), "has lost sha256:", source.ErrNotFound},
 		"429 for ever":             {servers.Always(servers.Answer(429, "TOOMANYREQUESTS", "slow", "Retry-After", "0")), "429", source.ErrUnavailable},
 		"500 for ever":             {servers.Always(servers.Answer(500, "UNKNOWN", "oops")), "500", source.ErrUnavailable},
 		"a reset":                  {servers.Always(servers.Reset()), "", source.ErrUnavailable},

@@ -8,6 +8,8 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/source"
 )
 
 // placeHelp says how artifacts are named.
@@ -157,10 +160,27 @@ func (a *app) open(ctx context.Context, r *registryFlags, arg string, create boo
 	}
 	layout, err := openLayout(at.Name, create)
 	if err != nil {
-		return place{}, &environmentError{err: err}
+		return place{}, layoutError(arg, err)
 	}
 	p.Store, p.close, p.abandon = layout, layout.Close, layout.Abandon
 	return p, nil
+}
+
+// layoutError is why a layout cannot be opened. What the system says of a path may
+// be of another one than the user wrote.
+func layoutError(arg string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return &environmentError{
+			err:  &fullError{text: fmt.Sprintf("%q cannot be opened: %q: %v", arg, path.Path, path.Err), err: err},
+			hint: "name a layout, or something that is not there yet, in a place where you may write",
+		}
+	}
+	hint := ""
+	if errors.Is(err, artifact.ErrNotLayout) && !strings.Contains(err.Error(), "choose another") {
+		hint = "name another one; to write to one that is not there yet makes it"
+	}
+	return &environmentError{err: err, hint: hint}
 }
 
 // placeError is what went wrong at a place, as users read it.
@@ -173,7 +193,9 @@ func placeError(p place, err error) error {
 		return err // It was of another place, and names that.
 	}
 	own := false
-	for _, is := range []error{artifact.ErrSignature, artifact.ErrDigest, artifact.ErrShape, artifact.ErrLimit, artifact.ErrReference} {
+	for _, is := range []error{
+		artifact.ErrSignature, artifact.ErrDigest, artifact.ErrDamaged, artifact.ErrShape, artifact.ErrLimit, artifact.ErrReference, artifact.ErrBusy,
+	} {
 		own = own || errors.Is(err, is)
 	}
 	if p.repository != "" && !own {
@@ -186,10 +208,10 @@ func placeError(p place, err error) error {
 		return err
 	}
 	hint := ""
+	var plain *source.PlainError
 	switch {
-	case strings.Contains(err.Error(), "does not speak https"):
-		registry, _, _ := strings.Cut(p.repository, "/")
-		hint = "--plain-http " + registry
+	case errors.As(err, &plain):
+		hint = "--plain-http " + plain.Host // which may be that of its tokens
 	case p.repository != "" && strings.Contains(err.Error(), "by an unknown authority"):
 		hint = "--ca FILE"
 	}

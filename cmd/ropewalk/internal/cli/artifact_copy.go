@@ -1,0 +1,112 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/artifact"
+)
+
+func (a *app) artifactCopy() *cobra.Command {
+	var r registryFlags
+	opts := artifact.CopyOptions{Referrers: true}
+	var bare bool
+	format := newChoice("text", "json")
+	cmd := &cobra.Command{
+		Use:   "copy FROM TO",
+		Short: "Copy an artifact with its signatures and attestations",
+		Long: `Copy an artifact from a registry or a layout to another one, with its barrier layers and
+everything that is attached to it. Digests stay as they are, so signatures do too. TO
+without a tag has the tag of FROM.
+
+Where the tag at TO leads to the same artifact already, nothing is copied, and two
+requests find that out. What was attached to FROM after it was copied, such as a later
+signature, and what TO has lost since, are not seen then: --check looks for both, and
+copies what is missing. It asks for the content of the artifact, of each barrier layer and
+of what is attached to them, and for its size. It does not look for what is attached to
+something attached that TO has already, and reads no content again, except in a layout.
+
+Signatures of cosign v2 that TO has and FROM has not stay there.
+` + placeHelp,
+		Example: `  ropewalk artifact copy oci://ghcr.io/acme/shop:v1 oci://registry.prod.acme.com/shop:v1
+  ropewalk artifact copy oci-layout:out/shop oci://ghcr.io/acme/shop:v1`,
+		Args: cobra.ExactArgs(2),
+		RunE: a.run(func(ctx context.Context, args []string) error {
+			opts.Referrers = !bare
+			if err := checkTarget(args[1], opts.Tags, artifact.Options{}); err != nil {
+				return err
+			}
+			return a.in(ctx, &r, args[0], false, func(from place) error {
+				if strings.HasPrefix(args[1], string(artifact.LayoutDir)+":") {
+					// A folder is made only for what is there.
+					if _, err := from.Resolve(ctx, from.reference); err != nil {
+						return err
+					}
+				}
+				return a.in(ctx, &r, args[1], true, func(to place) error {
+					return a.copyArtifact(ctx, from, to, opts, format.value)
+				})
+			})
+		}),
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&opts.Tags, "tag", nil, "another `TAG` at the destination; may be repeated")
+	f.BoolVar(&bare, "bare", false, "leave signatures and attestations behind")
+	f.BoolVar(&opts.Check, "check", false, "where TO has the artifact, look for what was attached since and for what TO has lost")
+	format.add(cmd, "format", "how to print what was done")
+	r.add(cmd)
+	return cmd
+}
+
+func (a *app) copyArtifact(ctx context.Context, from, to place, opts artifact.CopyOptions, format string) error {
+	tag := to.reference
+	if !to.given && from.given && !strings.HasPrefix(from.reference, "sha256:") {
+		tag = from.reference
+	}
+	bar := newTransfer(a.Streams, "copying")
+	defer bar.clear()
+	opts.Tags, opts.At, opts.Progress, opts.Waiting = append([]string{tag}, opts.Tags...), time.Now(), bar.add, bar.wait
+	if host, repository, _ := strings.Cut(from.repository, "/"); host != "" && strings.HasPrefix(to.repository, host+"/") {
+		opts.MountFrom = repository
+	}
+	copied, err := artifact.Copy(ctx, from.Store, to.Store, from.reference, opts)
+	bar.clear()
+	if err != nil {
+		return copyError(from, to, tag, err)
+	}
+	attached := plural(len(copied.Referrers), "referrer")
+	if copied.Simple > 0 {
+		attached += " and " + plural(copied.Simple, "cosign signature")
+	}
+	attached += " copied"
+	switch {
+	case !opts.Referrers:
+		attached = "left behind"
+	case !copied.Checked:
+		attached = "not looked at, since the artifact was there: --check looks for later signatures"
+	}
+	return a.outcome(format, copied, fmt.Sprintf("%s\n  digest    %s\n  changed   %s\n  attached  %s\n",
+		to.at(tag), copied.Digest, yesNo(copied.Changed), attached))
+}
+
+// copyError is an error of a copy, as one of the place that it is of. A tag that is
+// written wrongly is a mistake on the command line.
+func copyError(from, to place, tag string, err error) error {
+	var of *artifact.SourceError
+	switch {
+	case errors.Is(err, artifact.ErrReference):
+		return err
+	case errors.As(err, &of):
+		return placeError(from, err)
+	}
+	to.reference = tag
+	return placeError(to, err)
+}
