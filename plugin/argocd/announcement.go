@@ -52,7 +52,9 @@ func (s *Server) Parameters(ctx context.Context, in Request) (out []Parameter, e
 			out = StaticParameters()
 			return nil //nolint:nilerr // as on the socket
 		}
-		out = parametersOf(s.announcement(ctx, r, in.Files))
+		held := s.stay(r)
+		defer held.end()
+		out = parametersOf(s.announcement(ctx, r, in.Files, held))
 		return nil
 	})
 	if err != nil {

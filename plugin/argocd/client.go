@@ -66,7 +66,9 @@ type Refusal struct {
 	// Findings says that it is what the user wrote that is wrong; otherwise something
 	// did not answer, or there was no time.
 	Findings bool
-	code     connect.Code
+	// busy says that it is the server which had no room, and another one may have.
+	busy bool
+	code connect.Code
 }
 
 // Error is the text.
@@ -78,9 +80,10 @@ func refusal(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
+	busy := e.Meta().Get(busyHeader) != ""
 	return &Refusal{
-		Text: cut(e.Message(), maxText), code: e.Code(),
-		Findings: e.Code() == connect.CodeInvalidArgument || e.Code() == connect.CodeResourceExhausted,
+		Text: cut(e.Message(), maxText), code: e.Code(), busy: busy,
+		Findings: e.Code() == connect.CodeInvalidArgument || e.Code() == connect.CodeResourceExhausted && !busy,
 	}
 }
 

@@ -78,9 +78,14 @@ func dial(t testing.TB, socket string, opts ...grpc.DialOption) pluginClient {
 // generate is the sequence of calls of a repo-server for one render.
 func generate(t testing.TB, socket string, c call) ([]string, error) {
 	t.Helper()
+	return generateIn(t.Context(), t, socket, c)
+}
+
+func generateIn(ctx context.Context, t testing.TB, socket string, c call) ([]string, error) {
+	t.Helper()
 	client := dial(t, socket)
 	defer func() { _ = client.conn.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(c.timeout, 60*time.Second))
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.timeout, 60*time.Second))
 	defer cancel()
 	for range 2 {
 		config, err := client.CheckPluginConfiguration(ctx, &wire.Empty{})

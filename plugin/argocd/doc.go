@@ -31,9 +31,26 @@
 // workers that modules run in.
 //
 // One application holds at most half of the places at which archives are taken in,
-// and half of those at which requests are rendered: what it sends, however slowly,
-// leaves room for others. What an archive keeps in memory is bounded; the rest of it
-// is in a file.
+// and half of those at which requests are rendered, and one project leaves a quarter
+// of either to others: what it sends, however slowly, leaves room for others. What an
+// archive keeps in memory is bounded; the rest of it is in a file.
+//
+// A request gives both places away while it waits for a registry, for its next attempt
+// at one, for a worker, or for an equal request: its archive then counts against the
+// memory for such requests (Options.Parked), half of which one project has. Where that
+// is full, who waits for a registry is refused, and who waits for a worker keeps the
+// place of their archive. So what is down holds up nobody who needs nothing of it.
+//
+// Evaluations take turns too ([Turns]): one that goes on for a second while others
+// wait, or for a quarter of that while its project holds all workers and another
+// project waits, ends and is begun again later, once, among the long ones, which have
+// half of the workers.
+//
+// What is refused because a server has no room says so (a header of the error), and
+// is no finding: who handed over renders by themselves then.
+//
+// A mistake in a parameter names the parameter. Warnings are told to Options.Report,
+// once for each application and text.
 //
 // A request is joined to an equal one of the same scope and epoch only. The scope is
 // that of its credentials, the epoch that of the policy, so that neither is a way
@@ -44,7 +61,8 @@
 // project of Argo CD, and the repository where its credentials are offered.
 //
 // The socket is there when it is served, and not before: the repo-server dials
-// once, without a time-out. It goes before the server does.
+// once, without a time-out. It goes before the server does, and who has dialled by
+// then is answered.
 //
 // What the socket answers, [Server.Generate] answers without one: for the stock
 // argocd-cmp-server, which runs a command for each request. [Handover] has a server
@@ -75,6 +93,12 @@
 // them. What a render depends on stands in the repository or in the Application: a
 // module that makes an object only where a cluster knows its kind takes an input for
 // that.
+//
+// Long evaluations are ended and begun again, and not kept waiting from the start,
+// because nothing tells them from quick ones before they run. To leave a worker free
+// at all times was not chosen: most servers serve one project, which would do with one
+// worker less, always. What it costs: modules that need more than a second, while
+// others wait, run on half of the workers, and the first second of each is lost.
 //
 // Parameters are texts, and a render does not ask the module for their types: that
 // would put a second evaluation before each. They are read as --set reads them, so that

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"connectrpc.com/connect"
@@ -46,7 +47,11 @@ func answer(err error) error {
 	if given := (*connect.Error)(nil); errors.As(err, &given) {
 		return connect.NewError(given.Code(), errors.New(text(err)))
 	}
-	return connect.NewError(code(err), errors.New(text(err)))
+	out := connect.NewError(code(err), errors.New(text(err)))
+	if isBusy(err) {
+		out.Meta().Set(busyHeader, "true")
+	}
+	return out
 }
 
 // code says what kind of error it is.
@@ -83,24 +88,29 @@ func codeName(c connect.Code) string {
 }
 
 func isLimit(err error) bool {
-	for _, is := range []error{
-		unpack.ErrLimit, unpack.ErrRoom, turn.ErrFull, errLarge, evaluate.ErrTimeout, evaluate.ErrMemory, source.ErrLimit,
-	} {
-		if errors.Is(err, is) {
-			return true
-		}
-	}
-	return false
+	return isBusy(err) || isAny(err, errLarge, evaluate.ErrTimeout, evaluate.ErrMemory, source.ErrLimit)
 }
 
-// isTransient reports whether all that is wrong may pass by itself.
-func isTransient(err error) bool { return isAll(err, source.ErrUnavailable) }
+// isBusy reports whether it is the server that has no room, or takes no archive of
+// that size: another one may render the same request.
+func isBusy(err error) bool {
+	return isAny(err, unpack.ErrLimit, unpack.ErrRoom, turn.ErrFull, errStays)
+}
+
+func isAny(err error, kinds ...error) bool {
+	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
+}
+
+// isNameless reports whether a host has no address, which is told in words only.
+func isNameless(err error) bool { return strings.Contains(err.Error(), "has no address") }
+
+// isTransient reports whether all that is wrong may pass by itself: what modules are
+// fetched from does not answer, or the workers that they run in are ended by others.
+func isTransient(err error) bool { return isAll(err, source.ErrUnavailable, evaluate.ErrWorker) }
 
 // isAll reports whether each mistake is one of some kinds.
 func isAll(err error, kinds ...error) bool {
-	is := func(err error) bool {
-		return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
-	}
+	is := func(err error) bool { return isAny(err, kinds...) }
 	var mistakes object.Errors
 	if !errors.As(err, &mistakes) {
 		return is(err)
@@ -109,8 +119,21 @@ func isAll(err error, kinds ...error) bool {
 	return len(failures) > 0 && !slices.ContainsFunc(failures, func(m *object.Error) bool { return !is(m) })
 }
 
-// text is what a user reads: a line for each mistake.
-func text(err error) string {
+// text is what a user reads: a line for each mistake. Nothing in it moves the cursor
+// of who reads it in a terminal.
+func text(err error) string { return cut(printable(words(err)), maxText) }
+
+// printable is text with control characters replaced, but for ends of lines and tabs.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && r != '\n' && unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
+}
+
+func words(err error) string {
 	var mistakes object.Errors
 	if !errors.As(err, &mistakes) {
 		return cut(err.Error(), maxText)

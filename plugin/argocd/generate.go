@@ -20,6 +20,10 @@ import (
 // identityHeader is where a server says what it is when it is checked.
 const identityHeader = "Ropewalk-Identity"
 
+// busyHeader comes with an error that is the server's own: it has no room, and nothing
+// is said of the request.
+const busyHeader = "Ropewalk-Busy"
+
 // Request is what a repo-server asks of a plugin.
 type Request struct {
 	// Files is the repository. Links in it are those of fs.ReadLinkFS. It must not
@@ -76,7 +80,9 @@ func (s *Server) Generate(ctx context.Context, in Request) (out []string, err er
 		if err != nil {
 			return err
 		}
-		if out, err = s.render(ctx, r, in.Files); err != nil {
+		held := s.stay(r)
+		defer held.end()
+		if out, err = s.render(ctx, r, in.Files, held); err != nil {
 			return err
 		}
 		return s.fits(out)
@@ -100,8 +106,10 @@ func (s *Server) fits(manifests []string) error {
 }
 
 // Identity is the same for servers that give the same answers: those of one version
-// and policy that are as strict.
+// and policy that are as strict and have the same Options.Setup. How many requests a
+// server takes at once, how large and for how long, is no part of it: what a server
+// refuses for that is rendered by who asked, see [Handover].
 func (s *Server) Identity() string {
-	return fmt.Sprintf("ropewalk %s unlocked=%t health=%t policy=%s",
-		s.opts.Version, s.opts.AllowUnlocked, s.opts.HealthConfigured, strings.TrimSpace(s.epoch()))
+	return fmt.Sprintf("ropewalk %s unlocked=%t health=%t setup=%s policy=%s",
+		s.opts.Version, s.opts.AllowUnlocked, s.opts.HealthConfigured, s.opts.Setup, strings.TrimSpace(s.epoch()))
 }

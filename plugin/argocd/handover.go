@@ -63,7 +63,7 @@ func handOver[Answer any](ctx context.Context, h Handover, in Request,
 		out, err = hand(ctx, in, ask)
 		// What the server says is the answer. Whatever else went wrong is no business of
 		// the user's, while there is time for another way.
-		if refused := (*Refusal)(nil); err == nil || errors.As(err, &refused) || ctx.Err() != nil {
+		if refused := (*Refusal)(nil); err == nil || errors.As(err, &refused) && !refused.busy || ctx.Err() != nil {
 			return out, Who{Socket: h.Client.Socket}, err
 		}
 		who.Why = err

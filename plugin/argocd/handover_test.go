@@ -104,7 +104,7 @@ func TestAMistakeIsToldTheSameWayWhoeverFindsIt(t *testing.T) {
 		says    string
 		finding bool
 	}{
-		"a value that the module refuses": {in: Request{Variables: map[string]string{"ARGOCD_ENV_ROPEWALK_SET": "n=many"}}, says: "--set n=many", finding: true},
+		"a value that the module refuses": {in: Request{Variables: map[string]string{"ARGOCD_ENV_ROPEWALK_SET": "n=many"}}, says: "ROPEWALK_SET: evaluate: spec.input.n: expected an integer", finding: true},
 		"a document that is none":         {change: map[string]string{"apps/web/web.yaml": "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\n  bad"}, says: "apps/web/web.yaml:2:7", finding: true},
 		"a module that is not there":      {change: map[string]string{"apps/web/web.yaml": strings.Replace(project("web")["apps/web/web.yaml"], "modules/m", "modules/n", 1)}, says: "apps/web/web.yaml:5", finding: true},
 		"a path that is not there":        {in: Request{Path: "apps/other"}, says: "apps/other", finding: true},
@@ -209,7 +209,7 @@ func TestAServerThatIsNotOursIsNotAskedToRender(t *testing.T) {
 func TestAServerOfAnotherVersionOrStrictnessIsNotAsked(t *testing.T) {
 	for _, change := range []func(*Options){
 		func(o *Options) { o.Version = "other" }, func(o *Options) { o.AllowUnlocked = false }, func(o *Options) { o.HealthConfigured = false },
-		func(o *Options) { o.Epoch = func() string { return "sha256:1" } },
+		func(o *Options) { o.Epoch = func() string { return "sha256:1" } }, func(o *Options) { o.Setup = "other" },
 	} {
 		opts := options(t)
 		change(&opts)
@@ -381,5 +381,46 @@ func connectTo(got **Source) func(Connection) (host.Host, error) {
 	return func(c Connection) (host.Host, error) {
 		*got = c.Source
 		return offline(c)
+	}
+}
+
+// TestAServerWithoutRoomIsReplaced has servers that refuse what they could render.
+func TestAServerWithoutRoomIsReplaced(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*Options)
+		says   string
+	}{
+		"it takes no archive of that size": {func(o *Options) { o.Archive.Compressed = 10 }, "10 are allowed"},
+		"it has no room on its disk":       {func(o *Options) { o.Archive.Memory, o.Temporary = 1, "/nonexistent" }, "no such file"},
+		"too many wait":                    {func(o *Options) { o.Queue = 1 }, "too many requests"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts, _ := slow(t, time.Hour)
+			opts.Renders, opts.Drain = 1, time.Millisecond
+			test.change(&opts)
+			s, socket := start(t, opts)
+			files := folder(t, project("web"))
+			if opts.Queue == 1 {
+				for i := range 3 {
+					go func() {
+						_, _ = Client{Socket: socket}.Generate(t.Context(), Request{
+							Files: files, Path: "apps/web", Variables: map[string]string{"ARGOCD_APP_NAME": fmt.Sprint(i), "ARGOCD_ENV_ROPEWALK_SET": fmt.Sprintf("n=%d", i)},
+						})
+					}()
+				}
+				require.Eventually(t, func() bool { return s.metrics.inFlight.Load() == 3 && s.waiting() > 0 }, 5*time.Second, time.Millisecond)
+			}
+			h, own := handover(t, socket)
+			out, who, err := h.Generate(t.Context(), Request{Files: files, Path: "apps/web"})
+			require.NoError(t, err)
+			require.Len(t, out, 1)
+			require.Empty(t, who.Socket)
+			require.ErrorContains(t, who.Why, test.says)
+			require.EqualValues(t, 1, own.runs.Load())
+			_, err = h.Client.Generate(t.Context(), Request{Files: files, Path: "apps/web"})
+			var refused *Refusal
+			require.ErrorAs(t, err, &refused)
+			require.False(t, refused.Findings, "nothing is said of what the user wrote")
+		})
 	}
 }

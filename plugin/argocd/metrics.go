@@ -171,6 +171,7 @@ func (s *Server) write(w io.Writer) error {
 	m.mu.Unlock()
 	p.single("ropewalk_argocd_in_flight", "gauge", "Requests that are being answered.", m.inFlight.Load())
 	p.single("ropewalk_argocd_waiting", "gauge", "Requests that wait for their turn.", int64(s.waiting()))
+	p.single("ropewalk_argocd_parked_bytes", "gauge", "Memory of requests that gave their place away, because a registry or a worker takes its time.", s.parked.Used())
 	p.single("ropewalk_argocd_joined_total", "counter", "Requests that got the render of an equal one.", m.joined.Load())
 	p.single("ropewalk_argocd_retries_total", "counter", "Renders that were tried again.", m.retries.Load())
 	const cache = "ropewalk_argocd_render_cache_total"

@@ -40,10 +40,9 @@ func parameters(text string) ([]parameter, error) {
 	if text == "" || text == "null" {
 		return nil, nil
 	}
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
 	var all []parameter
-	if err := d.Decode(&all); err != nil {
-		return nil, fmt.Errorf("the parameters are no JSON list of parameters: %w", err)
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return nil, malformed(err)
 	}
 	return all, nil
 }
@@ -132,7 +131,7 @@ func (p parameter) input(w *wanted) error {
 
 func (p parameter) fail(why string) error {
 	return object.Errors{{
-		Stage: object.StageSpec, Pos: object.Pos{File: "spec.source.plugin.parameters"},
+		Stage: object.StageSpec, Pos: object.Pos{File: inParameters},
 		Path: cut(p.Name, 200), Err: errors.New(why),
 	}}
 }

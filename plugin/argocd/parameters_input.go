@@ -20,10 +20,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// Bounds of an announcement: how many inputs it has, how long one module may take to
-// be described, and how long texts are.
+// Bounds of an announcement: how many inputs it has, of all specs and of one, how
+// long one module may take to be described, and how long texts are.
 const (
 	maxAnnounced    = 1000
+	maxOfOne        = 200 // that of render/evaluate
 	describeTimeout = 5 * time.Second
 	maxTitle        = 80
 	maxTooltip      = 1000
@@ -32,18 +33,18 @@ const (
 // announcement is the parameters that an application takes: those that all take,
 // and the inputs of its specs. What cannot be described is left out, because an
 // application whose module is broken still has a form; its render says what is wrong.
-func (s *Server) announcement(ctx context.Context, r request, files fs.FS) []*wire.Parameter {
+func (s *Server) announcement(ctx context.Context, r request, files fs.FS, held *stay) []*wire.Parameter {
 	all := announced()
 	renderer, ok := s.opts.Renderer.(render.Renderer)
 	// Without files the host would read the disk.
 	if !ok || renderer.Evaluator == nil || files == nil {
 		return all
 	}
-	done, err := s.renders.Wait(ctx, r.app)
-	if err != nil {
+	ctx = context.WithValue(ctx, stayKey{}, held)
+	if held.begin(ctx) != nil {
 		return all
 	}
-	defer done()
+	defer held.finish()
 	h, err := s.host(r, files)
 	if err != nil {
 		return all
@@ -61,13 +62,26 @@ func (s *Server) announcement(ctx context.Context, r request, files fs.FS) []*wi
 		s.opts.Report(fmt.Errorf("parameters of application %q: %w", r.app, err))
 	}
 	several := len(loaded.Request.Specs)+len(loaded.Request.Broken) > 1
-	for _, in := range inputs[:min(len(inputs), maxAnnounced)] {
-		if name := inputName(in, several); name != "" {
-			all = append(all, inputParameter(in, name))
+	listed, ofOne := inputs[:min(len(inputs), maxAnnounced)], 0
+	for i, in := range listed {
+		if ofOne++; i > 0 && in.Spec != listed[i-1].Spec {
+			ofOne = 1
 		}
+		name := inputName(in, several)
+		if name == "" {
+			continue
+		}
+		p := inputParameter(in, name)
+		if ofOne >= maxOfOne && (i+1 == len(listed) || listed[i+1].Spec != in.Spec) || i+1 == len(listed) && len(listed) < len(inputs) {
+			p.Tooltip = cut(p.GetTooltip(), maxTooltip-len(andMore)-1) + " " + andMore
+		}
+		all = append(all, p)
 	}
 	return all
 }
+
+// andMore is said with the last input of a list that is not whole.
+const andMore = "There may be more inputs than are listed: each can be set by its path."
 
 // inputName is the name by which an application sets an input: the path, as --set
 // takes it, and the spec before it where there are others, or where another

@@ -281,7 +281,7 @@ func TestAModuleThatHangsIsLeftOutOfTheAnnouncement(t *testing.T) {
 	require.Less(t, time.Since(began), 10*time.Second)
 	require.ElementsMatch(t, []string{"web:list", "web:n", "web:tags", "web:text"}, slices.Collect(maps.Keys(inputs(t, all))))
 	require.Len(t, said, 1)
-	require.Contains(t, said[0], `inputs of "bad": `)
+	require.Contains(t, said[0], `inputs of "bad", whose module is from path:apps/web/m: `)
 }
 
 func TestAnAnnouncementIsBounded(t *testing.T) {
@@ -298,6 +298,19 @@ func TestAnAnnouncementIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	got := inputs(t, all)
 	require.Len(t, got, maxAnnounced)
+	require.Contains(t, all[len(all)-1].GetTooltip(), andMore)
+	last := map[string]string{} // of each spec, what is said with its last input
+	for _, p := range all {
+		require.LessOrEqual(t, len(p.GetTooltip()), maxTooltip)
+		if spec, _, ok := strings.Cut(p.GetName(), ":"); ok {
+			require.NotContains(t, last[spec], andMore, "it is said with the last one")
+			last[spec] = p.GetTooltip()
+		}
+	}
+	require.Len(t, last, maxAnnounced/maxOfOne)
+	for _, tooltip := range last {
+		require.Contains(t, tooltip, andMore)
+	}
 	require.LessOrEqual(t, len(got["s0:a"].GetTitle()), maxTitle)
 	require.LessOrEqual(t, len(got["s0:a"].GetTooltip()), maxTooltip)
 }

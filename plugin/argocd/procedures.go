@@ -6,11 +6,13 @@ package argocd
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 
 	"connectrpc.com/connect"
 
+	"github.com/ropewalk/ropewalk/plugin/argocd/internal/turn"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
 )
 
@@ -118,15 +120,14 @@ func (s *Server) announce(ctx context.Context, stream receiver) (*wire.Announcem
 	if err != nil {
 		return static, s.drain(ctx, stream)
 	}
-	done, err := s.intake.Wait(ctx, r.app)
-	if err != nil {
+	held, tree, err := s.takeIn(ctx, r, stream)
+	if errors.Is(err, turn.ErrFull) || ctx.Err() != nil {
 		return static, s.drain(ctx, stream)
 	}
-	defer done()
-	tree, err := s.unpack(ctx, r, stream)
 	if err != nil {
 		return nil, err
 	}
+	defer held.end()
 	defer func() { _ = tree.Close() }()
-	return &wire.Announcement{Parameters: s.announcement(ctx, r, tree)}, nil
+	return &wire.Announcement{Parameters: s.announcement(ctx, r, tree, held)}, nil
 }

@@ -6,7 +6,9 @@ package argocd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 	"time"
@@ -32,30 +34,42 @@ const (
 // maxLock is how many bytes of ropewalk.lock are read.
 const maxLock = 8 << 20
 
+// maxNameless is how often a host is asked for that has no address: names are known
+// within seconds of their making, and a mistake in one does not pass.
+const maxNameless = 2
+
 // render is the manifests of a request, in the order in which they are to be
 // applied. It waits for its turn.
-func (s *Server) render(ctx context.Context, r request, files fs.FS) ([]string, error) {
+func (s *Server) render(ctx context.Context, r request, files fs.FS, held *stay) ([]string, error) {
 	h, err := s.host(r, files)
 	if err != nil {
 		return nil, err
 	}
+	ctx = context.WithValue(ctx, stayKey{}, held)
 	var last error
-	for wait := firstWait; ; wait = min(2*wait, longestWait) {
-		out, err := s.attempt(ctx, r, h, files)
+	wait := firstWait
+	for attempts := 1; ; attempts++ {
+		out, err := s.attempt(ctx, r, h, files, held)
 		if last != nil && err != nil && ctx.Err() != nil {
 			return nil, last // There was no time for more, and this says why.
 		}
-		if err == nil || !isTransient(err) {
+		err = r.from.placed(err)
+		if err == nil || !isTransient(err) || isNameless(err) && attempts >= maxNameless {
 			return out, err
 		}
 		last = err
 		pause := wait
+		wait = min(2*wait, longestWait)
 		deadline, bounded := ctx.Deadline()
 		if bounded {
 			pause = min(pause, time.Until(deadline)/2)
 		}
 		pause = max(pause, asked(err))
 		if bounded && time.Until(deadline) < pause+leastAttempt {
+			return nil, err
+		}
+		// A pause holds up nobody who needs nothing of what is down.
+		if !held.park() {
 			return nil, err
 		}
 		s.metrics.retries.Add(1)
@@ -81,14 +95,12 @@ func asked(err error) (wait time.Duration) {
 	return wait
 }
 
-// attempt renders once. It holds its place no longer than that, so that a server
-// which is down does not hold up who needs nothing of it.
-func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.FS) ([]string, error) {
-	done, err := s.renders.Wait(ctx, r.app)
-	if err != nil {
-		return nil, err
+// attempt renders once. It holds its place no longer than that.
+func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.FS, held *stay) ([]string, error) {
+	if err := held.begin(ctx); err != nil {
+		return nil, s.full(err)
 	}
-	defer done()
+	defer held.finish()
 	opts := r.options(files, s.opts.Limits)
 	opts.Emit.HealthConfigured = s.opts.HealthConfigured
 	loaded, err := h.Load(ctx, opts)
@@ -108,6 +120,7 @@ func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.F
 		return nil, err
 	}
 	s.metrics.rendered(outcome.Plan == nil)
+	s.warn(r, outcome.Warnings)
 	out := make([]string, len(outcome.Files))
 	for i, f := range outcome.Files {
 		out[i] = string(f.Data)
@@ -127,12 +140,12 @@ func (s *Server) host(r request, files fs.FS) (host.Host, error) {
 	to := Connection{
 		Lock: locked, Mode: lock.Prefer, Scope: r.Scope, Project: r.project, Refused: s.metrics.refused, Source: s.source(r),
 	}
-	free, err := s.opts.Connect(to)
+	free, err := s.connect(to)
 	if err != nil || s.opts.AllowUnlocked {
 		return free, err
 	}
 	to.Mode = lock.Frozen
-	strict, err := s.opts.Connect(to)
+	strict, err := s.connect(to)
 	if err != nil {
 		return host.Host{}, err
 	}
@@ -142,6 +155,24 @@ func (s *Server) host(r request, files fs.FS) (host.Host, error) {
 		}
 	}
 	return strict, nil
+}
+
+// connect makes what fetches modules, none of which holds a place for long.
+func (s *Server) connect(to Connection) (host.Host, error) {
+	h, err := s.opts.Connect(to)
+	if err != nil {
+		return h, err
+	}
+	h.Fetchers = maps.Clone(h.Fetchers)
+	for kind, f := range h.Fetchers {
+		h.Fetchers[kind] = patient{next: f}
+	}
+	if complete := h.Complete; complete != nil {
+		h.Complete = func(ctx context.Context, tree source.Tree) (out source.Tree, err error) {
+			return away(ctx, func(ctx context.Context) (source.Tree, error) { return complete(ctx, tree) })
+		}
+	}
+	return h, nil
 }
 
 // source is where a request comes from, with its credentials, where those are
@@ -158,6 +189,9 @@ func (s *Server) source(r request) *Source {
 // readLock is the lock of a project; an empty one where there is none.
 func readLock(files fs.FS, name string) (lock.File, error) {
 	info, err := fs.Stat(files, name)
+	if err != nil && isLink(files, name) {
+		return lock.File{}, fmt.Errorf("%s: it is a link that leads nowhere in the repository: commit the file itself", name)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return lock.File{}, nil
 	}
@@ -172,6 +206,11 @@ func readLock(files fs.FS, name string) (lock.File, error) {
 		return lock.File{}, err
 	}
 	return lock.Parse(name, data)
+}
+
+func isLink(files fs.FS, name string) bool {
+	info, err := fs.Lstat(files, name)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // pinned fetches references that say themselves what they lead to without a lock.

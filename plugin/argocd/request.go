@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/plugin/argocd/internal/turn"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -73,6 +74,14 @@ type request struct {
 	// repository is the URL of the source, and nonce what its credentials are asked
 	// for by, "" where they are not offered. Neither changes a render.
 	repository, nonce string
+	// from is where the user has written what is wanted.
+	from origins
+}
+
+// turn is whose turn it is. Who is of no project stands for their repository, or
+// their application.
+func (r request) turn() turn.Name {
+	return turn.Name{Tenant: cmp.Or(r.project, r.repository, r.app), App: r.app}
 }
 
 // newRequest reads the first message of a stream.
@@ -111,16 +120,23 @@ func newRequest(m *wire.Metadata) (request, error) {
 			r.Set = append(r.Set, line)
 		}
 	}
+	if empty := env[varAllowEmpty]; empty != "" && empty != "true" && empty != "false" {
+		return request{}, fmt.Errorf("%w: ROPEWALK_ALLOW_EMPTY: %q is neither true nor false", errRequest, cut(empty, 100))
+	}
 	all, err := parameters(env[varParameters])
 	if err != nil {
 		return request{}, err
 	}
 	r.Set = slices.Clip(r.Set)
 	r.bare = r.wanted
+	r.from = origins{"--env " + r.Environment: "ROPEWALK_ENV"}
+	r.from.note(wanted{Environment: r.Environment}, r.wanted, "ROPEWALK_SET")
 	for _, p := range all {
+		before := r.wanted
 		if err := p.apply(&r.wanted); err != nil {
 			return request{}, err
 		}
+		r.from.note(before, r.wanted, inParameters+": "+cut(p.Name, 200))
 		if !p.isInput() && p.Name != paramImages {
 			_ = p.apply(&r.bare) // It has been applied once.
 		}
@@ -156,6 +172,6 @@ func (w wanted) options(files fs.FS, limits evaluate.Limits) host.Options {
 		Environment: w.Environment, Values: w.Values, Set: w.Set, Images: w.Images,
 		Context: spec.Context{Namespace: w.Namespace, KubeVersion: w.KubeVersion, Engine: string(emit.ArgoCD)},
 		Emit:    emit.Options{Dialect: emit.ArgoCD},
-		Limits:  limits,
+		Limits:  limits, AllowEmpty: w.AllowEmpty,
 	}
 }

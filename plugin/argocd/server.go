@@ -22,6 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
@@ -32,6 +33,7 @@ const (
 	DefaultDrain    = 30 * time.Second
 	DefaultQueue    = 1000
 	DefaultResponse = 100 << 20
+	DefaultParked   = 16 << 20
 )
 
 // Connection is what a host is made for.
@@ -77,6 +79,9 @@ type Options struct {
 	Renderer rendercache.Renderer
 	Stores   []rendercache.Store
 	Version  string
+	// Setup is the same for servers that are set up alike, in whatever else an answer
+	// depends on: it is part of [Server.Identity], and holds nothing secret.
+	Setup string
 	// Connect makes what fetches modules.
 	Connect func(Connection) (host.Host, error)
 	// Epoch, where it is set, is what renders depend on beside the request, such as
@@ -98,6 +103,10 @@ type Options struct {
 	Parallel int
 	// Queue is how many requests may wait; DefaultQueue where zero.
 	Queue int
+	// Parked is how many bytes of archives, and of what was loaded of them, are kept for
+	// requests that gave their place away, because a registry or a worker takes its time;
+	// DefaultParked where zero. One project gets half of it.
+	Parked int64
 	// Archive bounds what is sent, Limits the evaluation of each spec.
 	Archive Limits
 	Limits  evaluate.Limits
@@ -119,6 +128,7 @@ func (o Options) withDefaults() Options {
 	o.Renders = cmp.Or(o.Renders, runtime.GOMAXPROCS(0))
 	o.Queue = cmp.Or(o.Queue, DefaultQueue)
 	o.Response = cmp.Or(o.Response, DefaultResponse)
+	o.Parked = cmp.Or(o.Parked, DefaultParked)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	o.Drain = cmp.Or(o.Drain, DefaultDrain)
 	if o.Report == nil {
@@ -133,10 +143,13 @@ type Server struct {
 	// intake bounds the archives that are unpacked or kept, renders what is
 	// rendered.
 	intake, renders *turn.Queue
-	once            turn.Once[[]string]
-	metrics         *metrics
-	state           atomic.Int32
-	socket          atomic.Pointer[string]
+	// parked is the memory of requests that have neither place.
+	parked  *turn.Budget
+	once    turn.Once[[]string]
+	said    said
+	metrics *metrics
+	state   atomic.Int32
+	socket  atomic.Pointer[string]
 }
 
 // New makes a server.
@@ -144,8 +157,10 @@ func New(opts Options) *Server {
 	wire.Register()
 	opts = opts.withDefaults()
 	return &Server{
-		opts: opts, intake: turn.NewQueue(2*opts.Renders, opts.Queue), renders: turn.NewQueue(opts.Renders, 2*opts.Renders),
-		metrics: newMetrics(),
+		opts: opts, intake: turn.NewQueue(2*opts.Renders, opts.Queue),
+		// Those who come back to it have been parked before.
+		renders: turn.NewQueue(opts.Renders, 2*opts.Renders+int(opts.Parked/stayCost)), //nolint:gosec // no memory has that much room
+		parked:  turn.NewBudget(opts.Parked), metrics: newMetrics(),
 	}
 }
 
@@ -169,11 +184,21 @@ func (s *Server) measured(ctx context.Context, method string, work func(ctx cont
 	defer cancel()
 	err := s.protected(func() error { return work(ctx) })
 	if code(err) == connect.CodeDeadlineExceeded {
-		err = fmt.Errorf("no result within %s, with %d requests before it: %w", limit.Round(time.Millisecond), s.waiting(), err)
+		err = s.late(limit, err)
 	}
 	err = answer(err)
 	s.metrics.done(method, err, time.Since(start))
 	return err
+}
+
+// late is the error of a request that had no more time: what it was at then, and
+// how long and how many that is.
+func (s *Server) late(limit time.Duration, err error) error {
+	why := fmt.Sprintf("no result within %s, with %d requests before it", limit.Round(time.Millisecond), s.waiting())
+	if mistakes := (object.Errors)(nil); !errors.As(err, &mistakes) {
+		return fmt.Errorf("%s: %w", why, err)
+	}
+	return fmt.Errorf("%s\n%s: %w", cut(text(err), maxText-maxText/8), why, context.DeadlineExceeded)
 }
 
 func (s *Server) epoch() string {
@@ -216,34 +241,61 @@ func (s *Server) generate(ctx context.Context, stream receiver) ([]string, error
 	if most := cmp.Or(s.opts.Archive.Compressed, unpack.DefaultCompressed); first.GetMetadata().GetSize() > most {
 		return nil, fmt.Errorf("%w: the archive has %d bytes, and %d are allowed", unpack.ErrLimit, first.GetMetadata().GetSize(), most)
 	}
-	done, err := s.intake.Wait(ctx, r.app)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	tree, err := s.unpack(ctx, r, stream)
+	held, tree, err := s.takeIn(ctx, r, stream)
 	if err != nil {
 		return nil, err
 	}
 	deadline, _ := ctx.Deadline()
 	out, joined, err := s.once.Do(ctx, s.epoch()+r.key(), func(work context.Context) (out []string, err error) {
+		defer held.end()
 		defer func() { _ = tree.Close() }()
 		work, cancel := context.WithDeadline(work, deadline.Add(-min(telling, time.Until(deadline)/20)))
 		defer cancel()
 		err = s.protected(func() error {
-			out, err = s.render(work, r, tree)
+			out, err = s.render(work, r, tree, held)
 			return err
 		})
 		return out, err
-	})
-	if joined {
+	}, func() {
 		s.metrics.joined.Add(1)
 		_ = tree.Close()
+		held.size = 0
+		held.park() // Where there is no room for that, it keeps its place.
+	})
+	if joined {
+		held.end()
 	}
 	if err != nil {
 		return nil, err
 	}
 	return out, s.fits(out)
+}
+
+// takeIn reads the archive of a stream when it is its turn. The caller ends the stay
+// and closes the tree.
+func (s *Server) takeIn(ctx context.Context, r request, stream receiver) (*stay, *unpack.Tree, error) {
+	done, err := s.intake.Wait(ctx, r.turn())
+	if err != nil {
+		return nil, nil, s.full(err)
+	}
+	tree, err := s.unpack(ctx, r, stream)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	held := s.stay(r)
+	held.unpacked(done, tree)
+	return held, tree, nil
+}
+
+// full says how many there are where that is too many.
+func (s *Server) full(err error) error {
+	if !errors.Is(err, turn.ErrFull) {
+		return err
+	}
+	running, _ := s.intake.Length()
+	return fmt.Errorf("%w: %d are worked on, and %d may wait, half of these of one application: "+
+		"try again later, or give the server more --memory-total, which its queue grows with", err, running, s.opts.Queue)
 }
 
 // unpack reads the archive of a stream.

@@ -183,7 +183,7 @@ func TestMistakesArriveWhole(t *testing.T) {
 		"a folder without specs": {call{path: "none"}, codes.InvalidArgument, []string{"no spec is here"}},
 		"a folder that is none":  {call{path: "missing"}, codes.InvalidArgument, []string{"missing: "}},
 		"a path that leads out":  {call{path: "../x"}, codes.InvalidArgument, []string{"leaves the repository"}},
-		"a value that is none":   {call{path: "apps/web", env: params(`[{"name": "n", "string": "x"}]`)}, codes.InvalidArgument, []string{"--set n=x"}},
+		"a value that is none":   {call{path: "apps/web", env: params(`[{"name": "n", "string": "x"}]`)}, codes.InvalidArgument, []string{"spec.source.plugin.parameters: n: evaluate: spec.input.n: expected an integer"}},
 		"a parameter of nothing": {call{path: "apps/web", env: params(`[{"name": "n"}]`)}, codes.InvalidArgument, []string{"spec.source.plugin.parameters: spec: n: it has no value"}},
 		"parameters of no JSON":  {call{path: "apps/web", env: params(`{`)}, codes.InvalidArgument, []string{"no JSON list"}},
 		"values from outside":    {call{path: "apps/web", env: params(`[{"name": "values", "array": ["../../../etc/passwd"]}]`)}, codes.InvalidArgument, []string{"inside of the repository"}},
@@ -241,6 +241,18 @@ func TestNothingIsAnErrorUnlessItIsMeant(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, out)
 	}
+}
+
+func TestAPlainPackageMayMakeNothing(t *testing.T) {
+	_, socket := start(t, options(t))
+	packed := archive(t, fstest.MapFS{
+		"web/a.cue": {Mode: 0o644, Data: []byte("package web\n\nenabled: bool | *false\nif enabled {\n\tconfig: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"web\"}\n}\n")},
+	})
+	_, err := generate(t, socket, call{archive: packed, path: "web"})
+	require.ErrorContains(t, err, "makes no objects")
+	out, err := generate(t, socket, call{archive: packed, path: "web", env: params(`[{"name": "allowEmpty", "string": "true"}]`)})
+	require.NoError(t, err)
+	require.Empty(t, out)
 }
 
 func TestReferencesMustBeLocked(t *testing.T) {

@@ -5,7 +5,11 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -130,7 +134,44 @@ func (f *argocdFlags) check() error {
 	case f.memory != 0 && f.memory < leastMemory:
 		return usagef("", "--memory %s: expected at least 32MiB", &f.memory)
 	}
+	return f.checkFolders()
+}
+
+// checkFolders makes the folders that the server writes to, and refuses what no folder
+// can be: a mistake in these would come out at the first large repository.
+func (f *argocdFlags) checkFolders() error {
+	for _, own := range []struct{ flag, dir string }{{"--temp-dir", f.temporary}, {"--cache-dir", f.cacheDir}} {
+		if own.dir == "" {
+			continue
+		}
+		if err := os.Mkdir(own.dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+			return usagef("", "%s: %v", own.flag, err)
+		}
+		probe, err := os.CreateTemp(own.dir, ".ropewalk-*")
+		if err != nil {
+			return usagef("", "%s: %v", own.flag, err)
+		}
+		if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+			return usagef("", "%s: %v", own.flag, err)
+		}
+	}
+	for _, mounted := range []struct{ flag, dir string }{{"--secrets", f.secrets}, {"--git-credentials", f.gitCredentials}} {
+		// What is not there yet may be mounted later.
+		if info, err := os.Stat(mounted.dir); err == nil && !info.IsDir() {
+			return usagef("", "%s %s: expected a folder", mounted.flag, mounted.dir)
+		}
+	}
 	return nil
+}
+
+// setup is what answers depend on beside the policy, without anything secret: where
+// credentials and trust come from. Limits are not in it. They are those of who renders,
+// and follow from the memory and the number of workers, which a command that is
+// started for one request has no reason to share with a sidecar.
+func (f *argocdFlags) setup() string {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%q %q %q %q %q", f.secrets, f.gitCredentials, f.askPass, f.ca, f.plainHTTP)
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 func (a *app) runArgoCD(ctx context.Context, flags *argocdFlags) error {
@@ -180,7 +221,7 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 		return nil, nil, &environmentError{err: err}
 	}
 	parts.hold()
-	evaluator, remembered := evaluate.Remember(pool, parts.evaluations), cache.NewMemory[[]byte](parts.renders)
+	evaluator, remembered := evaluate.Remember(argocd.Turns(pool, f.workers), parts.evaluations), cache.NewMemory[[]byte](parts.renders)
 	version, stores := rememberedRenders(remembered, store, report)
 	server = argocd.New(argocd.Options{
 		Name: f.name, Dir: f.dir, Temporary: f.temporary,
@@ -188,7 +229,7 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 		Stores:   stores, Version: version, Connect: connect, Epoch: func() string { return policy.Current().Digest() },
 		Readings:      readings{pool: pool, evaluations: evaluator, renders: remembered, store: store, policy: policy, shares: parts}.all,
 		AllowUnlocked: f.allowUnlocked, HealthConfigured: f.health,
-		Renders: renders, Parallel: f.workers, Queue: parts.queue, Response: int(parts.response),
+		Renders: renders, Parallel: f.workers, Queue: parts.queue, Parked: parts.parked, Response: int(parts.response), Setup: f.setup(),
 		Archive: argocd.Limits{Compressed: int64(f.archive), Memory: parts.archive, Elsewhere: min(elsewhere, parts.archive/4)},
 		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.worker},
 		Timeout: f.request, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
@@ -200,6 +241,10 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 func (f *argocdFlags) policy(report func(error)) (*pullpolicy.File, error) {
 	if f.config == "" {
 		return nil, nil //nolint:nilnil // no policy allows all
+	}
+	// It is read again and again, which a pipe cannot be: opening one would hang.
+	if info, err := os.Stat(f.config); err == nil && !info.Mode().IsRegular() {
+		return nil, usagef("", "--config %s: expected a regular file", f.config)
 	}
 	policy, err := pullpolicy.Open(f.config, report)
 	switch {
@@ -216,15 +261,16 @@ func (f *argocdFlags) policy(report func(error)) (*pullpolicy.File, error) {
 func rememberedRenders(memory *cache.Memory[[]byte], open func() (*cache.Store, error), report func(error)) (version string, stores []rendercache.Store) {
 	r := currentRelease()
 	stores = []rendercache.Store{rendercache.Memory{Entries: memory}}
-	if r.Modified || r.Revision == "" && r.Version == "(devel)" {
+	identity := r.identity()
+	if identity == "" {
 		return r.Version, stores
 	}
 	disk, err := open()
 	if err != nil {
 		report(err)
-		return r.Version + " " + r.Revision, stores
+		return identity, stores
 	}
-	return r.Version + " " + r.Revision, append(stores, disk)
+	return identity, append(stores, disk)
 }
 
 // serveWith serves the socket, and health and metrics at an address, until ctx ends.

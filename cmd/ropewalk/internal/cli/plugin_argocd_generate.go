@@ -42,9 +42,11 @@ KUBE_VERSION mean what they do to "ropewalk plugin argocd". Variables that begin
 GIT_ are not: those of a request hold the credentials of its source, and would go to
 any other Git server too.
 
-A "ropewalk plugin argocd" of the same version and flags that answers on --socket is
-handed the request, because its modules are warm; it gets the files that a render
-needs. Where none answers the request is worked on here. Both give the same.`
+A "ropewalk plugin argocd" that answers on --socket is handed the request, because its
+modules are warm; it gets the files that a render needs. It must be of the same
+version, and have the same policy and the same flags about references, health and
+credentials. Where none answers the request is worked on here. Both give the same;
+limits are those of who renders.`
 
 func (a *app) pluginArgoCDGenerate() *cobra.Command {
 	var flags stockFlags

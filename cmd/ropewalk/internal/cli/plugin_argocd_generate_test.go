@@ -67,6 +67,16 @@ func TestTheStockServerGetsAStream(t *testing.T) {
 	require.Contains(t, diagnostics, "ropewalk: here: no server answers: none was named")
 }
 
+func TestTheStockServerGetsWarningsWhereItAsksForThem(t *testing.T) {
+	unpackedBy(t, map[string]string{"a.yaml": strings.NewReplacer(`"v1"`, `"example.com/v1"`, `"ConfigMap"`, `"Widget"`).Replace(fmt.Sprintf(configMap, "a"))})
+	code, _, diagnostics := generated(t)
+	require.Zero(t, code, diagnostics)
+	require.Empty(t, diagnostics)
+	code, _, diagnostics = generated(t, "--verbose")
+	require.Zero(t, code, diagnostics)
+	require.Contains(t, diagnostics, `ropewalk: application "web": warning: apps/web/a.yaml:`)
+}
+
 func TestAnErrorForTheStockServerFitsAndBeginsWithAPlace(t *testing.T) {
 	files := map[string]string{}
 	for i := range 100 {

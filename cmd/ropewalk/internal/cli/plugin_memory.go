@@ -30,16 +30,17 @@ const (
 
 // shares are what the parts of a server may take of its memory, in bytes. The parts
 // of the server itself add up to what its own process may have: an eighth is for
-// evaluations that are remembered, an eighth for renders, a quarter for archives, an
-// eighth for requests that wait, and the rest for what is being rendered.
+// evaluations that are remembered, an eighth for renders, a quarter for archives, of
+// which those that wait for others get a quarter, an eighth for requests that wait for
+// their turn, and the rest for what is being rendered.
 type shares struct {
 	// worker is the limit of an evaluation, and heap the soft limit of the server.
 	worker, heap int64
 	// evaluations and renders are remembered.
 	evaluations, renders int64
 	// archive is what one request keeps of its archive in memory; the rest is in a
-	// file.
-	archive int64
+	// file. parked is the same for all together that wait for a registry or a worker.
+	archive, parked int64
 	// response is how large an answer may be.
 	response int64
 	queue    int
@@ -67,7 +68,7 @@ func divide(total, limit int64, workers, intake int) (shares, error) {
 	heap := parent - processCost
 	return shares{
 		worker: worker, heap: heap, evaluations: heap / 8 / rememberedCost, renders: heap / 8,
-		archive: heap / 4 / int64(intake), response: min(argocd.DefaultResponse, heap/4),
+		archive: heap * 3 / 16 / int64(intake), parked: heap / 16, response: min(argocd.DefaultResponse, heap/4),
 		queue: int(min(largestQueue, heap/8/(waitingCost+argocd.Waiting))),
 	}, nil
 }

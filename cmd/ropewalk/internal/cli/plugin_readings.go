@@ -62,11 +62,23 @@ func (r readings) workers() []argocd.Reading {
 			Labels: fmt.Sprintf("event=%q", name), Value: int64(n),
 		}
 	}
-	return []argocd.Reading{
+	out := []argocd.Reading{
 		event("started", s.Started), event("killed", s.Killed), event("recycled", s.Recycled), event("retried", s.Retried), event("refused", s.Refused),
-		{Name: "ropewalk_worker_heap_bytes", Kind: gauge, Help: "Live heap of the worker that answered last.", Value: s.LiveHeap},
-		{Name: "ropewalk_worker_peak_bytes", Kind: gauge, Help: "Largest resident size of a worker that has ended.", Value: s.PeakMemory},
 	}
+	// Neither is known before a worker has collected its garbage, or has ended.
+	if s.LiveHeap > 0 {
+		out = append(out, argocd.Reading{
+			Name: "ropewalk_worker_heap_bytes", Kind: gauge, Value: s.LiveHeap,
+			Help: "Live heap of the worker that answered last, at its last collection; absent where it had none yet.",
+		})
+	}
+	if s.PeakMemory > 0 {
+		out = append(out, argocd.Reading{
+			Name: "ropewalk_worker_peak_bytes", Kind: gauge, Value: s.PeakMemory,
+			Help: "Largest resident size of a worker that has ended; absent while none has.",
+		})
+	}
+	return out
 }
 
 func (r readings) caches() []argocd.Reading {

@@ -10,8 +10,14 @@
 // another that asks once comes next. Among the requests of one application the
 // oldest comes first.
 //
-// One application never holds more than half of the places, nor of the room to wait.
-// That is held while nobody else is there too: a place cannot be taken back.
+// Tenants take turns, and in a tenant its applications.
+//
+// One application never holds more than half of the places, nor of the room to wait,
+// and one tenant leaves a quarter of the places to others. That is held while nobody
+// else is there too: a place cannot be taken back.
+//
+// It can where the work may be begun again (Run): then everybody may hold all places,
+// and who holds one for long gives it away when others wait, once.
 //
 // What waits is bounded, and leaves when its context ends. Work that several wait
 // for goes on while any of them does, and ends when none does.

@@ -27,9 +27,9 @@ type call[V any] struct {
 }
 
 // Do is the result of work, or of the work that goes on under the same key; joined
-// says which. The context of the work ends when nobody waits for it any more. Who
+// says which, and joins is called at once where it is the latter. The context of the work ends when nobody waits for it any more. Who
 // waits with a deadline gets its error when that has passed.
-func (o *Once[V]) Do(ctx context.Context, key string, work func(ctx context.Context) (V, error)) (value V, joined bool, err error) {
+func (o *Once[V]) Do(ctx context.Context, key string, work func(ctx context.Context) (V, error), joins func()) (value V, joined bool, err error) {
 	o.mu.Lock()
 	c, joined := o.calls[key]
 	if !joined {
@@ -37,6 +37,9 @@ func (o *Once[V]) Do(ctx context.Context, key string, work func(ctx context.Cont
 	}
 	c.asking++
 	o.mu.Unlock()
+	if joined {
+		joins()
+	}
 	select {
 	case <-c.done:
 		return c.value, joined, c.err

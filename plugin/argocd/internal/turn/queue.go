@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
+	"time"
 )
 
 // ErrFull says that as many requests wait as may.
@@ -18,41 +20,79 @@ var ErrFull = errors.New("too many requests wait")
 // too.
 var ErrShare = fmt.Errorf("too many requests of this application: %w", ErrFull)
 
+// Name is whose turn it is: a tenant, and an application of theirs.
+type Name struct{ Tenant, App string }
+
 // Queue bounds what goes on at once. It is safe for concurrent use.
 type Queue struct {
 	size, room int
-	// share is how many places, and shareRoom how much room, one application has.
-	share, shareRoom int
+	// share is how many places, and shareRoom how much room, one application has, and
+	// tenantShare how many places one tenant has.
+	share, shareRoom, tenantShare int
+	// yields says that places are taken back of who can give them, see [NewYielding].
+	yields bool
 
 	mu      sync.Mutex
-	running int
-	// held is places by application.
-	held    map[string]int
+	holders map[*place]struct{}
 	waiting int
-	// names are those with somebody waiting, in the order of their turns.
-	names []string
-	lines map[string][]chan struct{}
+	// tenants are those with somebody waiting, in the order of their turns, and apps
+	// the same for each of them.
+	tenants []string
+	apps    map[string][]string
+	lines   map[Name][]*waiter
+	looking bool
+}
+
+// place is held.
+type place struct {
+	name  Name
+	since time.Time
+	task  *Task
+	// yield ends what goes on in the place; nil where it cannot be taken back, or has
+	// been already.
+	yield func()
+}
+
+// waiter waits for a place.
+type waiter struct {
+	task    *Task
+	since   time.Time
+	yield   func()
+	granted chan *place
 }
 
 // NewQueue is a queue for size requests at once, while at most room wait. One
 // application gets half of either at most, and one of each in any case: who holds all
-// places would hold up everybody else for as long as its requests take.
+// places would hold up everybody else for as long as its requests take. One tenant
+// leaves a quarter of the places to others.
 func NewQueue(size, room int) *Queue {
 	return &Queue{
-		size: size, room: room, share: (size + 1) / 2, shareRoom: (room + 1) / 2,
-		held: map[string]int{}, lines: map[string][]chan struct{}{},
+		size: size, room: room, share: (size + 1) / 2, shareRoom: (room + 1) / 2, tenantShare: max((size+1)/2, size-max(1, size/4)),
+		holders: map[*place]struct{}{}, apps: map[string][]string{}, lines: map[Name][]*waiter{},
 	}
 }
 
-// Wait returns when it is the turn of a request of the named application. Who got
-// no error calls done once. Errors are ErrFull and that of ctx.
-func (q *Queue) Wait(ctx context.Context, name string) (done func(), err error) {
+// NewYielding is a queue for size tasks at once in which everybody may hold all
+// places while nobody else waits, because they can be taken back: see [Queue.Run].
+// The room to wait is not bounded.
+func NewYielding(size int) *Queue {
+	q := NewQueue(size, math.MaxInt)
+	q.share, q.shareRoom, q.tenantShare, q.yields = size, math.MaxInt, size, true
+	return q
+}
+
+// Wait returns when it is the turn of a request. Who got no error calls done once.
+// Errors are ErrFull and that of ctx.
+func (q *Queue) Wait(ctx context.Context, name Name) (done func(), err error) {
+	return q.wait(ctx, name, &Task{}, nil)
+}
+
+func (q *Queue) wait(ctx context.Context, name Name, task *Task, yield func()) (done func(), err error) {
 	q.mu.Lock()
-	done = sync.OnceFunc(func() { q.leavePlace(name) })
-	if q.running < q.size && q.held[name] < q.share {
-		q.take(name)
+	if q.mayHold(name, task) {
+		p := q.take(name, task, yield)
 		q.mu.Unlock()
-		return done, nil
+		return q.done(p), nil
 	}
 	switch {
 	case q.waiting >= q.room:
@@ -64,57 +104,84 @@ func (q *Queue) Wait(ctx context.Context, name string) (done func(), err error) 
 		q.mu.Unlock()
 		return nil, err
 	}
-	mine := make(chan struct{})
+	mine := &waiter{task: task, since: time.Now(), yield: yield, granted: make(chan *place, 1)}
+	if len(q.apps[name.Tenant]) == 0 {
+		q.tenants = append(q.tenants, name.Tenant)
+	}
 	if len(q.lines[name]) == 0 {
-		q.names = append(q.names, name)
+		q.apps[name.Tenant] = append(q.apps[name.Tenant], name.App)
 	}
 	q.lines[name] = append(q.lines[name], mine)
 	q.waiting++
+	q.look()
 	q.mu.Unlock()
 	select {
-	case <-mine:
-		return done, nil
+	case p := <-mine.granted:
+		return q.done(p), nil
 	case <-ctx.Done():
 	}
-	if !q.leave(name, mine) {
-		done() // Its turn came in the same moment.
+	q.mu.Lock()
+	if at := slices.Index(q.lines[name], mine); at >= 0 {
+		q.remove(name, at)
+		q.mu.Unlock()
+		return nil, ctx.Err()
 	}
+	q.mu.Unlock()
+	q.done(<-mine.granted)() // Its turn came in the same moment.
 	return nil, ctx.Err()
 }
 
-// leave takes a request out of its line; it is false where it is not in there any
-// more.
-func (q *Queue) leave(name string, mine chan struct{}) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	at := slices.Index(q.lines[name], mine)
-	if at < 0 {
-		return false
+func (q *Queue) done(p *place) func() { return sync.OnceFunc(func() { q.leavePlace(p) }) }
+
+// mayHold reports whether a request may have a place now; the lock is held.
+func (q *Queue) mayHold(name Name, task *Task) bool {
+	app, tenant, long := 0, 0, 0
+	for p := range q.holders {
+		if p.name.Tenant == name.Tenant {
+			tenant++
+		}
+		if p.name == name {
+			app++
+		}
+		// What has gone on for that long may be about to give its place away.
+		if p.task.isLong || time.Since(p.since) >= Patience {
+			long++
+		}
 	}
+	return len(q.holders) < q.size && app < q.share && tenant < q.tenantShare && (!task.isLong || long < q.longShare())
+}
+
+// take gives a place; the lock is held.
+func (q *Queue) take(name Name, task *Task, yield func()) *place {
+	p := &place{name: name, since: time.Now(), task: task, yield: yield}
+	q.holders[p] = struct{}{}
+	return p
+}
+
+// remove takes one that waits out of its line; the lock is held.
+func (q *Queue) remove(name Name, at int) {
 	q.waiting--
-	if q.lines[name] = slices.Delete(q.lines[name], at, at+1); len(q.lines[name]) == 0 {
-		delete(q.lines, name)
-		q.names = slices.DeleteFunc(q.names, func(n string) bool { return n == name })
+	if q.lines[name] = slices.Delete(q.lines[name], at, at+1); len(q.lines[name]) > 0 {
+		return
 	}
-	return true
+	delete(q.lines, name)
+	if q.apps[name.Tenant] = without(q.apps[name.Tenant], name.App); len(q.apps[name.Tenant]) == 0 {
+		delete(q.apps, name.Tenant)
+		q.tenants = without(q.tenants, name.Tenant)
+	}
 }
 
-// take gives a place to an application; the lock is held.
-func (q *Queue) take(name string) {
-	q.running++
-	q.held[name]++
+func without(names []string, name string) []string {
+	return slices.DeleteFunc(names, func(n string) bool { return n == name })
 }
 
-// leavePlace takes a place from an application, and gives it to who comes next.
-func (q *Queue) leavePlace(name string) {
+// leavePlace takes a place away, and gives it to who comes next.
+func (q *Queue) leavePlace(p *place) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.running--
-	if q.held[name]--; q.held[name] == 0 {
-		delete(q.held, name)
-	}
+	delete(q.holders, p)
 	// Those who wait because of their share leave places free.
-	for q.running < q.size && q.next() {
+	for len(q.holders) < q.size && q.next() {
 		continue
 	}
 }
@@ -122,28 +189,32 @@ func (q *Queue) leavePlace(name string) {
 // next gives a place to the first in turn who may have one more, if there is any; the
 // lock is held.
 func (q *Queue) next() bool {
-	at := slices.IndexFunc(q.names, func(n string) bool { return q.held[n] < q.share })
-	if at < 0 {
-		return false
+	for _, tenant := range q.tenants {
+		for _, app := range q.apps[tenant] {
+			name := Name{tenant, app}
+			at := slices.IndexFunc(q.lines[name], func(w *waiter) bool { return q.mayHold(name, w.task) })
+			if at < 0 {
+				continue
+			}
+			w := q.lines[name][at]
+			q.remove(name, at)
+			// Who has had a turn comes last.
+			if q.apps[tenant] != nil {
+				q.tenants = append(without(q.tenants, tenant), tenant)
+			}
+			if q.lines[name] != nil {
+				q.apps[tenant] = append(without(q.apps[tenant], app), app)
+			}
+			w.granted <- q.take(name, w.task, w.yield)
+			return true
+		}
 	}
-	name := q.names[at]
-	q.names = slices.Delete(q.names, at, at+1)
-	line := q.lines[name]
-	close(line[0])
-	q.waiting--
-	q.take(name)
-	if line = line[1:]; len(line) == 0 {
-		delete(q.lines, name)
-		return true
-	}
-	q.lines[name] = line
-	q.names = append(q.names, name)
-	return true
+	return false
 }
 
 // Length is how many requests are worked on, and how many wait.
 func (q *Queue) Length() (running, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.running, q.waiting
+	return len(q.holders), q.waiting
 }

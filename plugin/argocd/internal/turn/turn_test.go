@@ -19,13 +19,13 @@ import (
 func TestApplicationsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue(1, 100)
-		done, err := q.Wait(t.Context(), "loud")
+		done, err := q.Wait(t.Context(), Name{"loud", "loud"})
 		require.NoError(t, err)
 		var order []string
 		var mu sync.Mutex
 		ask := func(name string) {
 			go func() {
-				done, err := q.Wait(t.Context(), name)
+				done, err := q.Wait(t.Context(), Name{name, name})
 				if err == nil {
 					mu.Lock()
 					order = append(order, name)
@@ -53,15 +53,15 @@ func TestApplicationsTakeTurns(t *testing.T) {
 func TestWhoLeavesTheQueueHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewQueue(1, 1)
-		done, err := q.Wait(t.Context(), "a")
+		done, err := q.Wait(t.Context(), Name{"a", "a"})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = q.Wait(ctx, "b")
+		_, err = q.Wait(ctx, Name{"b", "b"})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		go func() { _, _ = q.Wait(t.Context(), "c") }()
+		go func() { _, _ = q.Wait(t.Context(), Name{"c", "c"}) }()
 		synctest.Wait()
-		_, err = q.Wait(t.Context(), "d")
+		_, err = q.Wait(t.Context(), Name{"d", "d"})
 		require.ErrorIs(t, err, ErrFull)
 		done()
 		done() // twice is once
@@ -78,26 +78,26 @@ func TestOneApplicationGetsHalfOfAQueue(t *testing.T) {
 		defer cancel()
 		var loud []func()
 		for range 2 {
-			done, err := q.Wait(ctx, "loud")
+			done, err := q.Wait(ctx, Name{"loud", "loud"})
 			require.NoError(t, err)
 			loud = append(loud, done)
 		}
 		for range 2 {
 			go func() {
-				if done, err := q.Wait(ctx, "loud"); err == nil {
+				if done, err := q.Wait(ctx, Name{"loud", "loud"}); err == nil {
 					defer done()
 					<-ctx.Done()
 				}
 			}()
 			synctest.Wait()
 		}
-		_, err := q.Wait(ctx, "loud")
+		_, err := q.Wait(ctx, Name{"loud", "loud"})
 		require.ErrorIs(t, err, ErrShare)
 		require.ErrorIs(t, err, ErrFull)
 		running, waiting := q.Length()
 		require.Equal(t, []int{2, 2}, []int{running, waiting}, "two places are free, and not for this one")
 		for range 2 {
-			done, err := q.Wait(ctx, "quiet")
+			done, err := q.Wait(ctx, Name{"quiet", "quiet"})
 			require.NoError(t, err)
 			defer done()
 		}
@@ -120,7 +120,7 @@ func TestTheQueueNeverRunsMoreThanItMay(t *testing.T) {
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%7)*time.Millisecond)
 			defer cancel()
-			done, err := q.Wait(ctx, fmt.Sprint(i%5))
+			done, err := q.Wait(ctx, Name{fmt.Sprint(i % 5), fmt.Sprint(i % 5)})
 			if err != nil {
 				return
 			}
@@ -137,8 +137,9 @@ func TestTheQueueNeverRunsMoreThanItMay(t *testing.T) {
 	running, waiting := q.Length()
 	require.Equal(t, []int{0, 0}, []int{running, waiting})
 	require.Empty(t, q.lines)
-	require.Empty(t, q.names)
-	require.Empty(t, q.held)
+	require.Empty(t, q.tenants)
+	require.Empty(t, q.apps)
+	require.Empty(t, q.holders)
 }
 
 func TestEqualWorkIsDoneOnce(t *testing.T) {
@@ -147,14 +148,11 @@ func TestEqualWorkIsDoneOnce(t *testing.T) {
 		var runs, joins atomic.Int64
 		for range 5 {
 			go func() {
-				v, joined, err := o.Do(t.Context(), "k", func(context.Context) (int, error) {
+				v, _, err := o.Do(t.Context(), "k", func(context.Context) (int, error) {
 					runs.Add(1)
 					time.Sleep(time.Second)
 					return 7, nil
-				})
-				if joined {
-					joins.Add(1)
-				}
+				}, func() { joins.Add(1) })
 				if v != 7 || err != nil {
 					t.Error(v, err)
 				}
@@ -177,11 +175,11 @@ func TestWorkEndsWhenNobodyWaits(t *testing.T) {
 			return 0, ctx.Err()
 		}
 		first, leave := context.WithCancel(t.Context())
-		go func() { _, _, _ = o.Do(first, "k", work) }()
+		go func() { _, _, _ = o.Do(first, "k", work, func() {}) }()
 		synctest.Wait()
 		second, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		go func() { _, _, _ = o.Do(second, "k", work) }()
+		go func() { _, _, _ = o.Do(second, "k", work, func() {}) }()
 		synctest.Wait()
 		leave()
 		synctest.Wait()
@@ -189,7 +187,7 @@ func TestWorkEndsWhenNobodyWaits(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		require.ErrorIs(t, <-ended, context.Canceled)
-		v, joined, err := o.Do(t.Context(), "k", func(context.Context) (int, error) { return 1, nil })
+		v, joined, err := o.Do(t.Context(), "k", func(context.Context) (int, error) { return 1, nil }, func() {})
 		require.NoError(t, err)
 		require.False(t, joined)
 		require.Equal(t, 1, v)
@@ -198,6 +196,6 @@ func TestWorkEndsWhenNobodyWaits(t *testing.T) {
 
 func TestAPanicIsAnError(t *testing.T) {
 	var o Once[int]
-	_, _, err := o.Do(t.Context(), "k", func(context.Context) (int, error) { panic(errors.New("boom")) })
+	_, _, err := o.Do(t.Context(), "k", func(context.Context) (int, error) { panic(errors.New("boom")) }, func() {})
 	require.ErrorContains(t, err, "boom")
 }

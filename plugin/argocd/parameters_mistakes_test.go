@@ -1,0 +1,100 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+func TestAMistakeInAParameterNamesTheParameter(t *testing.T) {
+	_, socket := start(t, options(t))
+	packed := archive(t, texts(project("web")))
+	const at = "spec.source.plugin.parameters: "
+	for name, test := range map[string]struct {
+		env  map[string]string
+		want string
+	}{
+		"a number for a text":            {params(`[{"name": "text", "string": "1234567"}]`), at + `text: evaluate: spec.input.text: expected text, got 1234567 (write it in quotes: "1234567")`},
+		"true for a text":                {params(`[{"name": "text", "string": "true"}]`), `(write it in quotes: "true")`},
+		"a number among texts":           {params(`[{"name": "list", "array": ["a", "7"]}]`), at + `list: evaluate: spec.input.list[1]: expected text, got 7 (write it in quotes: "7")`},
+		"a number in a map of texts":     {params(`[{"name": "tags", "map": {"a": "1"}}]`), at + `tags: evaluate: spec.input.tags.a: expected text, got 1 (write it in quotes: "1")`},
+		"an input that is none":          {params(`[{"name": "nope", "string": "1"}]`), at + `nope: evaluate: spec.input.nope: unknown field`},
+		"of set":                         {params(`[{"name": "set", "array": ["nope=3"]}]`), at + "set: evaluate: spec.input.nope: "},
+		"of the variable":                {map[string]string{"ARGOCD_ENV_ROPEWALK_SET": "nope=3"}, "ROPEWALK_SET: evaluate: spec.input.nope: "},
+		"an image that nobody takes":     {params(`[{"name": "images", "array": ["x:1"]}]`), at + "images: spec: no workload is here that could take an image"},
+		"an environment":                 {params(`[{"name": "environment", "string": "nope"}]`), at + `environment: spec: environment "nope" is not known`},
+		"an environment of the variable": {map[string]string{"ARGOCD_ENV_ROPEWALK_ENV": "nope"}, `ROPEWALK_ENV: spec: environment "nope" is not known`},
+		"neither true nor false":         {map[string]string{"ARGOCD_ENV_ROPEWALK_ALLOW_EMPTY": "yes"}, `ROPEWALK_ALLOW_EMPTY: "yes" is neither true nor false`},
+		"a name that is no text":         {params(`[{"name": 3}]`), `"name" is, or holds, a JSON number where text is expected`},
+		"a map of numbers":               {params(`[{"name": "n", "map": {"a": 3}}]`), `"map" is, or holds, a JSON number where a map of texts is expected`},
+		"a list of numbers":              {params(`[3]`), "one of them is, or holds, a JSON number where a map with name"},
+		"no list":                        {params(`{"n": 3}`), "they are, or holds, a JSON object where a list is expected"},
+		"something behind the list":      {params(`[] x`), "after top-level value"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := generate(t, socket, call{archive: packed, path: "apps/web", env: test.env})
+			require.Equal(t, codes.InvalidArgument, status.Code(err))
+			require.ErrorContains(t, err, test.want)
+			require.NotContains(t, err.Error(), "Go ")
+			require.NotContains(t, err.Error(), "--")
+		})
+	}
+}
+
+func TestALockThatIsALinkOutSaysSo(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range project("web") {
+		name = filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o750))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	require.NoError(t, os.Symlink("/etc/hostname", filepath.Join(dir, "apps/web/ropewalk.lock")))
+	_, err := New(options(t)).Generate(t.Context(), Request{Files: checkout(t, dir), Path: "apps/web"})
+	require.EqualError(t, err, "apps/web/ropewalk.lock: it is a link that leads nowhere in the repository: commit the file itself")
+}
+
+func TestWarningsAreSaidOnceForEachApplication(t *testing.T) {
+	opts := options(t)
+	var mu sync.Mutex
+	var log []string
+	opts.Report = func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		log = append(log, err.Error())
+	}
+	files := project("web")
+	// Nothing is known of this kind, which is a warning.
+	files["modules/m/m.cue"] = strings.NewReplacer(`apiVersion: "v1"`, `apiVersion: "example.com/v1"`, `"ConfigMap"`, `"Widget"`).Replace(module)
+	_, socket := start(t, opts)
+	packed := archive(t, texts(files))
+	for _, app := range []string{"one", "one", "two", "one"} {
+		env := maps.Clone(of("shop", app))
+		_, err := generate(t, socket, call{archive: packed, path: "apps/web", env: env})
+		require.NoError(t, err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	require.Len(t, log, 2)
+	require.Regexp(t, `^application "one": warning: modules/m/m.cue:\d+:\d+: check: .*no schema`, log[0])
+	require.Regexp(t, `^application "two": warning: `, log[1])
+}
+
+func TestWhatIsRememberedAsSaidIsBounded(t *testing.T) {
+	var s said
+	for i := range 10 * maxSaid {
+		require.True(t, s.first(strconv.Itoa(i)))
+		require.False(t, s.first(strconv.Itoa(i)))
+		require.LessOrEqual(t, len(s.now)+len(s.before), 2*maxSaid)
+	}
+}
