@@ -87,7 +87,8 @@ func TestWorkersThatAreKilledInTheMiddleFailNoRequest(t *testing.T) {
 
 // TestAHostileModuleTakesNoTimeOfOthers asks for fifty applications, two at once and
 // eight, alone and then beside one whose module hangs. It has one of two workers then,
-// and a core, which is half of what there is where the machine has two.
+// but runs only on a core that nobody else wants: the others take no more than twice
+// of their usual time, also where the machine has two cores.
 func TestAHostileModuleTakesNoTimeOfOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures")
@@ -112,9 +113,16 @@ func TestAHostileModuleTakesNoTimeOfOthers(t *testing.T) {
 			}
 		})
 	}
-	fifty(8) // Workers are started.
+	several := func(together int) (took []time.Duration) {
+		for range 3 {
+			took = append(took, fifty(together)...)
+		}
+		slices.Sort(took)
+		return took
+	}
+	several(8) // Workers are started.
 	for i, together := range []int{2, 8} {
-		usual := fifty(together)
+		usual := several(together)
 		asking := make(chan error, 1)
 		go func() {
 			_, err := generate(t, socket, call{archive: packed, path: "bad", env: map[string]string{
@@ -123,14 +131,16 @@ func TestAHostileModuleTakesNoTimeOfOthers(t *testing.T) {
 			asking <- err
 		}()
 		time.Sleep(300 * time.Millisecond)
-		beside := fifty(together)
+		beside := several(together)
 		require.Empty(t, asking, "the hostile one has ended before the good ones")
 		require.Equal(t, codes.ResourceExhausted, status.Code(<-asking))
-		t.Logf("%d at once: median %s, slowest %s; beside the hostile one: median %s, slowest %s", together, usual[25], usual[49], beside[25], beside[49])
-		// What the scheduler of a busy machine does in a moment is no module's.
-		const noise = 500 * time.Millisecond
-		require.Less(t, beside[25], 2*usual[25]+noise)
-		require.Less(t, beside[49], 2*usual[49]+noise)
+		for _, part := range []int{50, 95} {
+			alone, both := usual[len(usual)*part/100], beside[len(beside)*part/100]
+			t.Logf("%d at once: %d %% take %s at most; beside the hostile one %s, x%.2f", together, part, alone, both, float64(both)/float64(alone))
+			// What the scheduler of a busy machine does in a moment is no module's.
+			const noise = 20 * time.Millisecond
+			require.Less(t, both, 2*alone+noise)
+		}
 	}
 }
 

@@ -150,7 +150,10 @@ func (a *area) display(rel string) string {
 
 // read is the content of a regular file, up to one byte over the limit, so that
 // what reads it can say that it is too large.
-func (a *area) read(rel string, limit int64) ([]byte, error) {
+func (a *area) read(rel string, limit int64) ([]byte, error) { return a.readInto(nil, rel, limit) }
+
+// readInto is read into the room of a slice whose content is of no use any more.
+func (a *area) readInto(room []byte, rel string, limit int64) ([]byte, error) {
 	// A device must not be opened.
 	info, err := a.root.Stat(rel)
 	if err != nil {
@@ -164,12 +167,13 @@ func (a *area) read(rel string, limit int64) ([]byte, error) {
 		return nil, plain(err)
 	}
 	defer func() { _ = f.Close() }()
-	return readAll(f, min(info.Size(), limit), limit)
+	return readAll(room, f, min(info.Size(), limit), limit)
 }
 
-// readAll reads up to one byte over limit; size is how much is expected.
-func readAll(r io.Reader, size, limit int64) ([]byte, error) {
-	var b bytes.Buffer
+// readAll reads up to one byte over limit, into room as far as that goes; size is
+// how much is expected.
+func readAll(room []byte, r io.Reader, size, limit int64) ([]byte, error) {
+	b := bytes.NewBuffer(room[:0])
 	b.Grow(int(size) + bytes.MinRead)
 	if _, err := b.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
 		return nil, plain(err)

@@ -21,6 +21,9 @@ import (
 // stdinName is the name of standard input in positions.
 const stdinName = "stdin"
 
+// maxRoom is how large a file may be whose room the next one gets.
+const maxRoom = 1 << 20
+
 // place is where a file of documents lies.
 type place struct {
 	area *area
@@ -41,7 +44,10 @@ type finding struct {
 	places map[string]place
 	// folders are those that were searched because an argument names them.
 	folders []folder
-	errs    object.Errors
+	// room is what files are read into until one is kept: most of a large folder
+	// is nothing of ours, and would be in memory twice.
+	room []byte
+	errs object.Errors
 }
 
 func newFinding(opts Options) (*finding, error) {
@@ -152,7 +158,7 @@ func (f *finding) stdin() {
 		f.fail(pos, "", errors.New("there is no standard input"))
 		return
 	}
-	data, err := readAll(f.opts.Stdin, 0, spec.MaxFile)
+	data, err := readAll(nil, f.opts.Stdin, 0, spec.MaxFile)
 	if err != nil {
 		f.fail(pos, "", err)
 		return
@@ -274,14 +280,17 @@ func (f *finding) search(a *area, rel, pattern string, pos object.Pos) searched 
 // found adds a file that a search found, where it may hold anything of ours.
 func (f *finding) found(a *area, name string, out *searched) {
 	shown := a.display(name)
-	data, err := a.read(name, spec.MaxFile)
+	data, err := a.readInto(f.room, name, spec.MaxFile)
 	if err != nil {
 		f.fail(object.Pos{File: shown}, "", err)
 		return
 	}
+	if cap(data) <= maxRoom {
+		f.room = data
+	}
 	ours := spec.Mentions(data)
 	if ours || bytes.Contains(data, []byte("ConfigMap")) {
-		f.add(spec.File{Name: shown, Data: data, Found: true}, place{a, path.Dir(name)})
+		f.add(spec.File{Name: shown, Data: bytes.Clone(data), Found: true}, place{a, path.Dir(name)})
 	}
 	switch {
 	case ours:

@@ -153,7 +153,7 @@ func (f *finding) readNamed(name string) ([]byte, error) {
 		return nil, notThere(err)
 	}
 	defer func() { _ = file.Close() }()
-	return readAll(file, 0, spec.MaxFile)
+	return readAll(nil, file, 0, spec.MaxFile)
 }
 
 // over is the input of a spec with everything laid over it.

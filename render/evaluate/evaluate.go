@@ -39,6 +39,9 @@ type Request struct {
 	// Policies are judged on the input and the nodes, in this order.
 	Policies []Policy
 	Limits   Limits
+	// AllowEmpty takes a plain module that makes no objects, which is else a mistake:
+	// nothing tells such a module from one whose input took everything away.
+	AllowEmpty bool
 	// Catalog asks a module of provisioners what it can make, in place of
 	// anything else; Input and Policies mean nothing then.
 	Catalog bool

@@ -109,6 +109,7 @@ func (e *encoder) request(req Request, ids []treeID) {
 		e.value(p.Input, 0)
 		e.pos(p.Pos)
 	})
+	e.bool(req.AllowEmpty)
 	e.bool(req.Catalog)
 	e.bool(req.Describe)
 }
@@ -121,7 +122,7 @@ func (d *decoder) request(trees map[treeID]fs.FS) Request {
 	req.Policies = decodeList(d, func() Policy {
 		return Policy{Name: d.text(), Module: d.module(trees), Input: d.value(0), Pos: d.pos()}
 	})
-	req.Catalog, req.Describe = d.bool(), d.bool()
+	req.AllowEmpty, req.Catalog, req.Describe = d.bool(), d.bool(), d.bool()
 	// The pool watches the limits from outside. A limit that the evaluator
 	// watched as well would leave the evaluation running behind its back.
 	req.Limits = Limits{Timeout: math.MaxInt64, Memory: math.MaxInt64}

@@ -39,11 +39,12 @@ func wireRequest() Request {
 	}
 	return Request{
 		Spec: "web", Pos: wirePos(5), Module: m, Input: input, InputPath: object.Path{object.Field("spec"), object.Index(3)},
-		Context:  object.Context{Name: "1", Namespace: "2", Environment: "3", Engine: "4", KubeVersion: "5", ClusterDomain: "6"},
-		Policies: []Policy{{Name: "p", Module: Module{Digest: "sha256:2"}, Input: input, Pos: wirePos(6)}},
-		Limits:   Limits{Timeout: math.MaxInt64, Memory: math.MaxInt64},
-		Catalog:  true,
-		Describe: true,
+		Context:    object.Context{Name: "1", Namespace: "2", Environment: "3", Engine: "4", KubeVersion: "5", ClusterDomain: "6"},
+		Policies:   []Policy{{Name: "p", Module: Module{Digest: "sha256:2"}, Input: input, Pos: wirePos(6)}},
+		Limits:     Limits{Timeout: math.MaxInt64, Memory: math.MaxInt64},
+		AllowEmpty: true,
+		Catalog:    true,
+		Describe:   true,
 	}
 }
 

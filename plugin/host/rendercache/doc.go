@@ -29,6 +29,9 @@
 // adds later is part of it unless it is taken out by name. Listing the fields
 // would be faster by some microseconds, and wrong once.
 //
+// A disk makes sure of what it is given, which takes as long as a warm render: a
+// server writes [Behind] its answer. A command that ends waits for it.
+//
 // The plan is not kept, only its document: what needs the plan itself (explain,
 // the picture) renders.
 package rendercache

@@ -222,7 +222,7 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 	}
 	parts.hold()
 	evaluator, remembered := evaluate.Remember(argocd.Turns(pool, f.workers), parts.evaluations), cache.NewMemory[[]byte](parts.renders)
-	version, stores := rememberedRenders(remembered, store, report)
+	version, stores, written := rememberedRenders(remembered, store, report)
 	server = argocd.New(argocd.Options{
 		Name: f.name, Dir: f.dir, Temporary: f.temporary,
 		Renderer: render.Renderer{Evaluator: evaluator},
@@ -234,7 +234,7 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.worker},
 		Timeout: f.request, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
 	})
-	return server, func() { report(pool.Close()) }, nil
+	return server, func() { report(pool.Close()); written() }, nil
 }
 
 // policy is that of --config; nil where there is none.
@@ -256,21 +256,26 @@ func (f *argocdFlags) policy(report func(error)) (*pullpolicy.File, error) {
 	return policy, nil
 }
 
+// renderRoom is how many bytes of finished renders may wait for the disk.
+const renderRoom = 4 << 20
+
 // rememberedRenders is where finished renders are kept: in memory, and on disk
-// where the build can be told from others.
-func rememberedRenders(memory *cache.Memory[[]byte], open func() (*cache.Store, error), report func(error)) (version string, stores []rendercache.Store) {
+// where the build can be told from others. The disk comes
+// after the answer; written returns when it has everything.
+func rememberedRenders(memory *cache.Memory[[]byte], open func() (*cache.Store, error), report func(error)) (version string, stores []rendercache.Store, written func()) {
 	r := currentRelease()
 	stores = []rendercache.Store{rendercache.Memory{Entries: memory}}
 	identity := r.identity()
 	if identity == "" {
-		return r.Version, stores
+		return r.Version, stores, func() {}
 	}
 	disk, err := open()
 	if err != nil {
 		report(err)
-		return identity, stores
+		return identity, stores, func() {}
 	}
-	return identity, append(stores, disk)
+	behind := &rendercache.Behind{Next: disk, Room: renderRoom, Failed: report}
+	return identity, append(stores, behind), behind.Wait
 }
 
 // serveWith serves the socket, and health and metrics at an address, until ctx ends.
