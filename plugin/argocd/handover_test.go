@@ -104,7 +104,7 @@ func TestAMistakeIsToldTheSameWayWhoeverFindsIt(t *testing.T) {
 		says    string
 		finding bool
 	}{
-		"a value that the module refuses": {in: Request{Variables: map[string]string{"ARGOCD_ENV_ROPEWALK_SET": "n=many"}}, says: "ROPEWALK_SET: evaluate: spec.input.n: expected an integer", finding: true},
+		"a value that the module refuses": {in: Request{Variables: map[string]string{"ARGOCD_ENV_ROPEWALK_SET": "n=many"}}, says: "ROPEWALK_SET: n=many: evaluate: spec.input.n: expected an integer", finding: true},
 		"a document that is none":         {change: map[string]string{"apps/web/web.yaml": "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\n  bad"}, says: "apps/web/web.yaml:2:7", finding: true},
 		"a module that is not there":      {change: map[string]string{"apps/web/web.yaml": strings.Replace(project("web")["apps/web/web.yaml"], "modules/m", "modules/n", 1)}, says: "apps/web/web.yaml:5", finding: true},
 		"a path that is not there":        {in: Request{Path: "apps/other"}, says: "apps/other", finding: true},

@@ -19,12 +19,17 @@ const inParameters = "spec.source.plugin.parameters"
 // options of the command line: --set n=3 is in spec.source.plugin.parameters: n.
 type origins map[string]string
 
-// note notes who has added what is in after, and not in before.
-func (o origins) note(before, after wanted, place string) {
+// note notes who has added what is in after, and not in before. A place that holds
+// several of them says which, too.
+func (o origins) note(before, after wanted, place string, several bool) {
 	add := func(flag string, was, is []string) {
 		for _, arg := range is[len(was):] {
-			if _, known := o[flag+arg]; !known {
-				o[flag+arg] = place
+			if _, known := o[flag+arg]; known {
+				continue
+			}
+			o[flag+arg] = place
+			if several {
+				o[flag+arg] += ": " + cut(arg, 200)
 			}
 		}
 	}

@@ -130,13 +130,13 @@ func newRequest(m *wire.Metadata) (request, error) {
 	r.Set = slices.Clip(r.Set)
 	r.bare = r.wanted
 	r.from = origins{"--env " + r.Environment: "ROPEWALK_ENV"}
-	r.from.note(wanted{Environment: r.Environment}, r.wanted, "ROPEWALK_SET")
+	r.from.note(wanted{Environment: r.Environment}, r.wanted, "ROPEWALK_SET", true)
 	for _, p := range all {
 		before := r.wanted
 		if err := p.apply(&r.wanted); err != nil {
 			return request{}, err
 		}
-		r.from.note(before, r.wanted, inParameters+": "+cut(p.Name, 200))
+		r.from.note(before, r.wanted, inParameters+": "+cut(p.Name, 200), !p.isInput())
 		if !p.isInput() && p.Name != paramImages {
 			_ = p.apply(&r.bare) // It has been applied once.
 		}
