@@ -95,6 +95,6 @@ func TestParametersChangeTheRender(t *testing.T) {
 	p := plugin()
 	require.NoError(t, json.Unmarshal([]byte(`{"parameters": [{"name": "n", "string": "many"}]}`), p))
 	_, err := r.generate(t.Context(), application{name: "app", repo: repo, path: "app", revision: "main", plugin: p})
-	require.ErrorContains(t, err, "--set n=many")
+	require.ErrorContains(t, err, "spec.source.plugin.parameters: n: evaluate: spec.input.n: expected an integer")
 	t.Logf("what the user reads of a wrong one:\n%v", err)
 }
