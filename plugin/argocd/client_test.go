@@ -158,8 +158,8 @@ func options(t testing.TB) Options {
 		Dir: socketDir(t), Temporary: t.TempDir(), Connect: offline, AllowUnlocked: true, HealthConfigured: true, Version: "test",
 		Renderer: render.Renderer{Evaluator: evaluate.Remember(
 			evaluate.NewInProcess(evaluate.Options{Schemas: schemas()}), 32<<20)},
-		Stores: []rendercache.Store{rendercache.Memory{Entries: cache.NewMemory[[]byte](32 << 20)}},
-		Report: func(err error) { t.Log(err) }, Drain: 5 * time.Second,
+		Stores:  []rendercache.Store{rendercache.Memory{Entries: cache.NewMemory[[]byte](32 << 20)}},
+		Answers: 8 << 20, Report: func(err error) { t.Log(err) }, Drain: 5 * time.Second,
 	}
 }
 

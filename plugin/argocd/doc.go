@@ -73,6 +73,12 @@
 //
 // # Decisions
 //
+// An answer that follows from the archive and the variables alone, because nothing was
+// fetched for it, is remembered by the request, and found again by reading the archive
+// for its checksum: 1.2 ms instead of 1.8, and eight times as many a second where many
+// applications share a repository. One that needed a registry or a Git server is not:
+// whether the module may still be had is asked each time.
+//
 // argocd-cmp-server was not chosen: it unpacks the repository to files and starts
 // a process for each request, which is most of the time of a request.
 //

@@ -95,14 +95,19 @@ func (s *Server) Generate(ctx context.Context, in Request) (out []string, err er
 
 // fits refuses an answer that the repo-server would.
 func (s *Server) fits(manifests []string) error {
-	size := 0
-	for _, m := range manifests {
-		size += len(m) + 8
-	}
-	if size > s.opts.Response {
+	size := sizeOf(manifests)
+	if size > int64(s.opts.Response) {
 		return fmt.Errorf("the manifests have %d bytes, and the repo-server takes %d: %w", size, s.opts.Response, errLarge)
 	}
 	return nil
+}
+
+// sizeOf is about how many bytes an answer has.
+func sizeOf(manifests []string) (size int64) {
+	for _, m := range manifests {
+		size += int64(len(m)) + 8
+	}
+	return size
 }
 
 // Identity is the same for servers that give the same answers: those of one version

@@ -169,7 +169,11 @@ func (s *Server) connect(to Connection) (host.Host, error) {
 	}
 	if complete := h.Complete; complete != nil {
 		h.Complete = func(ctx context.Context, tree source.Tree) (out source.Tree, err error) {
-			return away(ctx, func(ctx context.Context) (source.Tree, error) { return complete(ctx, tree) })
+			out, err = away(ctx, func(ctx context.Context) (source.Tree, error) { return complete(ctx, tree) })
+			if err != nil || out.Digest != tree.Digest {
+				stayOf(ctx).fetched()
+			}
+			return out, err
 		}
 	}
 	return h, nil

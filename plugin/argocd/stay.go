@@ -49,6 +49,9 @@ type stay struct {
 	budget func()
 	// render gives the place of a render back; nil where none is held.
 	render func()
+	// elsewhere says that something was fetched, so that the answer does not follow
+	// from the archive alone.
+	elsewhere bool
 	// away is how many wait for others; attempting says that a render goes on.
 	away       int
 	attempting bool
@@ -185,11 +188,31 @@ func away(ctx context.Context, fetch func(context.Context) (source.Tree, error))
 	return tree, err
 }
 
+// fetched notes that the answer depends on what is elsewhere.
+func (s *stay) fetched() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.elsewhere = true
+}
+
+// alone says that the answer follows from the archive and the variables of the request.
+func (s *stay) alone() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.elsewhere
+}
+
 // patient fetches from elsewhere.
 type patient struct{ next source.Fetcher }
 
 // Fetch gets a tree.
 func (p patient) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
+	if ref.Type != source.TypeEmbedded { // which is part of the program
+		stayOf(ctx).fetched()
+	}
 	tree, err := away(ctx, func(ctx context.Context) (source.Tree, error) { return p.next.Fetch(ctx, ref) })
 	if errors.Is(err, errStays) {
 		err = fmt.Errorf("%s: %w", ref.Ref, err)

@@ -221,12 +221,12 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 		return nil, nil, &environmentError{err: err}
 	}
 	parts.hold()
-	evaluator, remembered := evaluate.Remember(argocd.Turns(pool, f.workers), parts.evaluations), cache.NewMemory[[]byte](parts.renders)
+	evaluator, remembered := evaluate.Remember(argocd.Turns(pool, f.workers), parts.evaluations), cache.NewMemory[[]byte](parts.renders/2)
 	version, stores, written := rememberedRenders(remembered, store, report)
 	server = argocd.New(argocd.Options{
 		Name: f.name, Dir: f.dir, Temporary: f.temporary,
 		Renderer: render.Renderer{Evaluator: evaluator},
-		Stores:   stores, Version: version, Connect: connect, Epoch: func() string { return policy.Current().Digest() },
+		Stores:   stores, Answers: parts.renders / 2, Version: version, Connect: connect, Epoch: func() string { return policy.Current().Digest() },
 		Readings:      readings{pool: pool, evaluations: evaluator, renders: remembered, store: store, policy: policy, shares: parts}.all,
 		AllowUnlocked: f.allowUnlocked, HealthConfigured: f.health,
 		Renders: renders, Parallel: f.workers, Queue: parts.queue, Parked: parts.parked, Response: int(parts.response), Setup: f.setup(),

@@ -100,8 +100,8 @@ func Read(ctx context.Context, r io.Reader, opts Options) (*Tree, error) {
 		// The gzip reader says of any fault below it that the archive is damaged.
 		err = u.compressed.err
 	}
-	if err == nil && !strings.EqualFold(hex.EncodeToString(u.compressed.hash.Sum(nil)), opts.Checksum) {
-		err = fmt.Errorf("%w: the archive is not the one that was announced: it was cut short or altered on its way", ErrChecksum)
+	if err == nil && !u.compressed.is(opts.Checksum) {
+		err = errOther()
 	}
 	if err != nil {
 		_ = u.tree.Close()
@@ -109,6 +109,29 @@ func Read(ctx context.Context, r io.Reader, opts Options) (*Tree, error) {
 	}
 	u.tree.stats.Compressed, u.tree.stats.Entries = u.compressed.n, u.entries
 	return u.tree, nil
+}
+
+// Check reads an archive up to its end and takes nothing of it, where what is in it
+// is known already. Errors are ErrLimit, ErrChecksum, those of ctx and those of r.
+func Check(ctx context.Context, r io.Reader, opts Options) (Stats, error) {
+	c := counted{ctx: ctx, from: r, hash: sha256.New(), limit: opts.Limits.withDefaults().Compressed}
+	_, err := io.Copy(io.Discard, &c)
+	if c.err != nil {
+		err = c.err
+	}
+	if err == nil && !c.is(opts.Checksum) {
+		err = errOther()
+	}
+	return Stats{Compressed: c.n}, err
+}
+
+// is reports whether what was read has a checksum.
+func (c *counted) is(checksum string) bool {
+	return strings.EqualFold(hex.EncodeToString(c.hash.Sum(nil)), checksum)
+}
+
+func errOther() error {
+	return fmt.Errorf("%w: the archive is not the one that was announced: it was cut short or altered on its way", ErrChecksum)
 }
 
 // unpacking is one archive that is being read.
