@@ -41,8 +41,17 @@
 // The fetch of go-git was not chosen for the second way: it knows no protocol
 // version 2 and hence no fetch of single blobs, gets everything that a commit
 // has, and its ssh reads the configuration of the user without being asked.
-// Its reader of packs, its reading of local repositories and that of
-// .gitmodules are used, and its worktree, where its CVEs are, is not.
+// Its reader of packs, its store of local objects and references, and its reader
+// of .gitmodules are used, and its worktree, where its CVEs are, is not.
+//
+// Its root package was not chosen for local repositories: it links all its
+// transports, and what they do at start-up every command pays for, of which few
+// read a revision. Where a repository is and what a revision means is said here
+// instead, as git does it, with what the library takes for something else:
+// objects borrowed by relative paths or twice over, references of a linked
+// worktree, core.worktree, names that are also abbreviations. What needs more
+// than objects, references and commits, such as reflogs and upstreams, is left
+// to the git binary, and so are SHA-256 and tables of references.
 //
 // git archive was not chosen, because export-ignore and export-subst change
 // what is in it; neither was git ls-tree, which is a process more than reading

@@ -7,16 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-
-	gogit "github.com/go-git/go-git/v5"
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/storer"
 
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -28,7 +22,11 @@ import (
 // the index does not count. Errors are ErrNotFound where there is no such
 // repository, revision or folder, and those of trees.
 //
-// It runs the git binary where there is one.
+// It runs the git binary where there is one. Without it a revision is a name of a
+// branch or tag, HEAD or @, a hash or the start of one, or what git describe
+// prints, with any of ~N, ^N, ^{}, ^{commit} and ^{/text} after it; an error says
+// so of all else, and of repositories with SHA-256 or extensions; see
+// gitrevisions(7).
 func Revision(ctx context.Context, dir, rev, path string, limits source.Limits) (source.Tree, error) {
 	return revision(ctx, FindBinary(), dir, rev, path, limits)
 }
@@ -48,7 +46,7 @@ func readRevision(ctx context.Context, binary, dir, rev, path string, limits sou
 	var from checkout
 	var err error
 	if binary == "" {
-		from, err = openCheckout(dir, rev)
+		from, err = openCheckout(ctx, dir, rev)
 	} else {
 		from, err = runCheckout(ctx, binary, dir, rev)
 	}
@@ -139,61 +137,3 @@ type reader interface {
 }
 
 func (complete) need(context.Context, []string) error { return nil }
-
-// openCheckout reads a repository without the git binary.
-func openCheckout(dir, rev string) (checkout, error) {
-	repository, err := gogit.PlainOpenWithOptions(dir, &gogit.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true})
-	if err != nil { // a bare repository has no .git to be detected
-		repository, err = gogit.PlainOpen(dir)
-	}
-	if err != nil {
-		return checkout{}, source.Refuse(source.ErrNotFound, "it is in no Git repository that can be read ("+gist(err.Error())+")")
-	}
-	commit, err := repository.ResolveRevision(plumbing.Revision(rev))
-	if err != nil {
-		return checkout{}, source.Refuse(source.ErrNotFound, "the repository has no such commit")
-	}
-	c := checkout{objects: complete{stored{repository.Storer}}, commit: commit.String(), close: func() {}}
-	worktree, err := repository.Worktree()
-	if errors.Is(err, gogit.ErrIsBareRepository) {
-		return c, nil
-	}
-	if err != nil {
-		return checkout{}, err
-	}
-	root, err := filepath.EvalSymlinks(worktree.Filesystem.Root())
-	if err != nil {
-		return checkout{}, err
-	}
-	if dir, err = filepath.Abs(dir); err == nil {
-		if dir, err = filepath.EvalSymlinks(dir); err == nil {
-			c.prefix, err = filepath.Rel(root, dir)
-		}
-	}
-	return c, err
-}
-
-// stored is objects of a repository as go-git reads it.
-type stored struct{ from storer.EncodedObjectStorer }
-
-func (s stored) read(id string, fits fits) ([]byte, error) {
-	o, err := s.from.EncodedObject(plumbing.AnyObject, plumbing.NewHash(id))
-	if err != nil {
-		return nil, source.Refuse(source.ErrNotFound, fmt.Sprintf("object %s is not in the repository, which may be a partial or damaged clone", id))
-	}
-	if err := fits(o.Type().String(), o.Size()); err != nil {
-		return nil, err
-	}
-	r, err := o.Reader()
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(r, o.Size()))
-	if err := errors.Join(err, r.Close()); err != nil {
-		return nil, err
-	}
-	if int64(len(data)) != o.Size() || plumbing.ComputeHash(o.Type(), data).String() != id {
-		return nil, source.Refuse(source.ErrDigest, fmt.Sprintf("object %s of the repository is damaged", id))
-	}
-	return slices.Clip(data), nil
-}
