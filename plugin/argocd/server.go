@@ -24,6 +24,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/cache"
+	"github.com/ropewalk/ropewalk/source/cache/flight"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
@@ -149,7 +150,7 @@ type Server struct {
 	intake, renders *turn.Queue
 	// parked is the memory of requests that have neither place.
 	parked *turn.Budget
-	once   turn.Once[[]string]
+	once   flight.Group[[]string]
 	// known are the answers that follow from a request alone. Nobody's right to what was
 	// fetched has to be looked at again for them, and the archive needs no unpacking.
 	known   *cache.Memory[[]string]
@@ -169,6 +170,8 @@ func New(opts Options) *Server {
 		renders: turn.NewQueue(opts.Renders, 2*opts.Renders+int(opts.Parked/stayCost)), //nolint:gosec // no memory has that much room
 		parked:  turn.NewBudget(opts.Parked), metrics: newMetrics(),
 		known: cache.NewMemory[[]string](opts.Answers),
+		// Who has left has no time to wait for anything.
+		once: flight.Group[[]string]{Patience: -1},
 	}
 }
 

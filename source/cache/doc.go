@@ -72,8 +72,7 @@
 // Content is not compressed: trees are small, a hit is to cost microseconds,
 // and the digest of the content is that of the tree.
 //
-// A flight that several callers share has its own context, which ends when the
-// last of them has left. The singleflight package of golang.org/x/sync was not
-// chosen: with it either the first caller takes the others with it, or a fetch
-// that nobody waits for goes on.
+// Fetches that several callers share are flights (package flight below this one),
+// which end when the last caller has left, and which that one waits for: what a
+// fetch has started, such as git, must not outlive a command.
 package cache

@@ -31,6 +31,8 @@ const (
 	KindResolution = "resolution"
 	// KindRender is for the results of renders, which plugin/host keeps.
 	KindRender = "render"
+	// KindModule is for the zips of CUE modules, which source/modules keeps.
+	KindModule = "module"
 )
 
 const (

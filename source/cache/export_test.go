@@ -10,20 +10,10 @@ import "github.com/ropewalk/ropewalk/source"
 func (s *Store) OnStep(f func(point string)) { s.step = f }
 
 // Waiting is how many callers wait for fetches.
-func (f *Fetcher) Waiting() int { return f.fetches.waiting() }
+func (f *Fetcher) Waiting() int { return f.fetches.Waiting() }
 
 // Checking is how many callers wait for checks.
-func (f *Fetcher) Checking() int { return f.checks.waiting() }
-
-func (g *flights[V]) waiting() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	out := 0
-	for _, one := range g.live {
-		out += one.waiting
-	}
-	return out
-}
+func (f *Fetcher) Checking() int { return f.checks.Waiting() }
 
 // FileOf is the path of an entry below the directory of the store.
 func FileOf(kind, key string) string { return fileOf(kind, key) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/cache/flight"
 )
 
 // DefaultTTL is how long the resolution of a mutable reference is believed
@@ -44,9 +45,9 @@ type Fetcher struct {
 	// fetch. Nil tells nobody.
 	Report func(error)
 
-	resolves flights[source.Resolved]
-	fetches  flights[source.Tree]
-	checks   flights[struct{}]
+	resolves flight.Group[source.Resolved]
+	fetches  flight.Group[source.Tree]
+	checks   flight.Group[struct{}]
 }
 
 var _ source.Resolver = (*Fetcher)(nil)
@@ -160,7 +161,7 @@ func (f *Fetcher) allowed(ctx context.Context, ref source.Ref, key string) (sour
 	if !able {
 		return source.Tree{}, false, nil
 	}
-	_, err = f.checks.do(ctx, key, func(ctx context.Context) (struct{}, error) { return struct{}{}, checker.Check(ctx, ref) })
+	_, _, err = f.checks.Do(ctx, key, func(ctx context.Context) (struct{}, error) { return struct{}{}, checker.Check(ctx, ref) }, nil)
 	if errors.Is(err, source.ErrUnavailable) {
 		err = fmt.Errorf("%w; the cache has it, but cannot tell whether the secret %q may: --offline takes it", err, ref.Secret)
 	}
@@ -175,7 +176,7 @@ func (f *Fetcher) ask(ctx context.Context, ref source.Ref, key string, old resol
 	if f.Offline {
 		return f.pinned(ctx, ref, key)
 	}
-	resolved, err := f.resolves.do(ctx, key, func(ctx context.Context) (source.Resolved, error) {
+	resolved, _, err := f.resolves.Do(ctx, key, func(ctx context.Context) (source.Resolved, error) {
 		// Another flight may have ended since this caller looked.
 		if now, fresh := f.believed(ctx, ref, key); fresh && now.At.After(old.At) {
 			return source.Resolved{Ref: now.Ref, Revision: now.Revision, Immutable: now.Immutable}, nil
@@ -188,7 +189,7 @@ func (f *Fetcher) ask(ctx context.Context, ref source.Ref, key string, old resol
 			}))
 		}
 		return resolved, err
-	})
+	}, nil)
 	if errors.Is(err, source.ErrUnavailable) && !old.At.IsZero() {
 		age := f.Store.now().Sub(old.At).Round(time.Second)
 		return resolution{}, fmt.Errorf("%w; the cache knows where %q led %s ago (%s), and --offline uses that",
@@ -230,7 +231,7 @@ func (f *Fetcher) follow(ctx context.Context, ref source.Ref, key string, to res
 			return source.Tree{}, err
 		}
 	}
-	tree, err := f.fetches.do(ctx, wantKey, func(ctx context.Context) (source.Tree, error) {
+	tree, _, err := f.fetches.Do(ctx, wantKey, func(ctx context.Context) (source.Tree, error) {
 		// Who was told where a mutable reference leads has shown the credentials.
 		find := f.stored
 		if to.Immutable {
@@ -253,7 +254,7 @@ func (f *Fetcher) follow(ctx context.Context, ref source.Ref, key string, to res
 			f.keep(ctx, wantKey, tree)
 		}
 		return tree, err
-	})
+	}, nil)
 	if err == nil && !asWritten && to.Revision != "" {
 		tree.Revision = to.Revision
 	}

@@ -1,8 +1,9 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package turn says whose turn it is: how many requests are worked on at once,
-// which of those that wait comes next, and that equal ones are worked on once.
+// Package turn says whose turn it is: how many requests are worked on at once, and
+// which of those that wait comes next. That equal ones are worked on once is
+// source/cache/flight.
 //
 // # Invariants
 //
@@ -19,8 +20,7 @@
 // It can where the work may be begun again (Run): then everybody may hold all places,
 // and who holds one for long gives it away when others wait, once.
 //
-// What waits is bounded, and leaves when its context ends. Work that several wait
-// for goes on while any of them does, and ends when none does.
+// What waits is bounded, and leaves when its context ends.
 //
 // Callers: plugin/argocd.
 //

@@ -5,7 +5,6 @@ package turn
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -140,62 +139,4 @@ func TestTheQueueNeverRunsMoreThanItMay(t *testing.T) {
 	require.Empty(t, q.tenants)
 	require.Empty(t, q.apps)
 	require.Empty(t, q.holders)
-}
-
-func TestEqualWorkIsDoneOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var o Once[int]
-		var runs, joins atomic.Int64
-		for range 5 {
-			go func() {
-				v, _, err := o.Do(t.Context(), "k", func(context.Context) (int, error) {
-					runs.Add(1)
-					time.Sleep(time.Second)
-					return 7, nil
-				}, func() { joins.Add(1) })
-				if v != 7 || err != nil {
-					t.Error(v, err)
-				}
-			}()
-		}
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		require.Equal(t, []int64{1, 4}, []int64{runs.Load(), joins.Load()})
-		require.Empty(t, o.calls)
-	})
-}
-
-func TestWorkEndsWhenNobodyWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var o Once[int]
-		ended := make(chan error, 1)
-		work := func(ctx context.Context) (int, error) {
-			<-ctx.Done()
-			ended <- ctx.Err()
-			return 0, ctx.Err()
-		}
-		first, leave := context.WithCancel(t.Context())
-		go func() { _, _, _ = o.Do(first, "k", work, func() {}) }()
-		synctest.Wait()
-		second, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		go func() { _, _, _ = o.Do(second, "k", work, func() {}) }()
-		synctest.Wait()
-		leave()
-		synctest.Wait()
-		require.Empty(t, ended, "the second one still waits")
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
-		require.ErrorIs(t, <-ended, context.Canceled)
-		v, joined, err := o.Do(t.Context(), "k", func(context.Context) (int, error) { return 1, nil }, func() {})
-		require.NoError(t, err)
-		require.False(t, joined)
-		require.Equal(t, 1, v)
-	})
-}
-
-func TestAPanicIsAnError(t *testing.T) {
-	var o Once[int]
-	_, _, err := o.Do(t.Context(), "k", func(context.Context) (int, error) { panic(errors.New("boom")) }, func() {})
-	require.ErrorContains(t, err, "boom")
 }
