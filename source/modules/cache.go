@@ -4,6 +4,7 @@
 package modules
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -36,6 +37,16 @@ type cache struct {
 	limits source.Limits
 }
 
+var _ keeper = cache{}
+
+// name is the cache in an error; "" where there is none.
+func (c cache) name() string {
+	if c.dir == "" {
+		return ""
+	}
+	return fmt.Sprintf("the cache %q", c.dir)
+}
+
 // file is where the zip of a module is.
 func (c cache) file(mv module.Version) (string, error) {
 	name, err := module.EscapePath(mv.BasePath())
@@ -51,7 +62,7 @@ func (c cache) file(mv module.Version) (string, error) {
 
 // get reads a module; fs.ErrNotExist where it is not in the cache. Whatever is
 // wrong with an entry is an error, and the entry may be fetched again.
-func (c cache) get(mv module.Version) (*archive, error) {
+func (c cache) get(_ context.Context, mv module.Version) (*archive, error) {
 	if c.dir == "" {
 		return nil, fs.ErrNotExist
 	}
@@ -76,7 +87,7 @@ func (c cache) get(mv module.Version) (*archive, error) {
 
 // put writes a module: the digest first, so that no crash leaves a zip of ours
 // without one.
-func (c cache) put(a *archive) error {
+func (c cache) put(_ context.Context, a *archive) error {
 	if c.dir == "" {
 		return nil
 	}

@@ -42,7 +42,9 @@
 // and outlive os.RemoveAll for every user but root. Beside each zip of ours lies
 // its digest, and a zip that does not match it is fetched again. The layout does
 // not tell registries apart: tenants with other registries or other credentials
-// need other folders.
+// need other folders. A program that serves others keeps modules in a bounded
+// [Store] instead, because nothing ever leaves the folder of the cue command; that
+// has no names of modules in its layout, and tells registries apart.
 //
 // cuelang.org/go/mod/modconfig is used for the syntax of CUE_REGISTRY only. Its
 // registries read the environment, the home folder and the logins of the user;

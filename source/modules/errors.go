@@ -54,13 +54,13 @@ func damaged(mv module.Version, err error) error {
 }
 
 // offline says that the cache lacks a module.
-func offline(mv module.Version, dir string, err error) error {
+func offline(mv module.Version, kept string, err error) error {
 	why := err.Error()
 	switch {
-	case dir == "":
+	case kept == "":
 		why = "there is no cache folder to take it from"
 	case errors.Is(err, fs.ErrNotExist):
-		why = fmt.Sprintf("the cache %q does not hold it", dir)
+		why = kept + " does not hold it"
 	}
 	return source.Refuse(errors.Join(source.ErrNotFound, store.ErrOffline), fmt.Sprintf(
 		"module %q: offline, and %s: run %q once with the network, or %q to keep it in the project", mv.String(), why, "ropewalk lock", "ropewalk vendor"))

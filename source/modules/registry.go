@@ -49,7 +49,10 @@ type Registry struct {
 	Credentials func(host string) (Credential, error)
 	// CacheDir is the cache folder of CUE (CUE_CACHE_DIR); "" has no cache.
 	CacheDir string
-	// Offline takes modules from CacheDir only.
+	// Store keeps modules in place of CacheDir, each apart by where its registry has
+	// it; nil is CacheDir. What it cannot keep or read costs time, never a module.
+	Store Store
+	// Offline takes modules from CacheDir, or from Store, only.
 	Offline bool
 	// RequireLock refuses modules that the lock does not name.
 	RequireLock bool
@@ -246,16 +249,16 @@ func (r *Registry) one(ctx context.Context, mv module.Version, locked map[string
 		a.origin = r.origin(mv)
 		return a, nil
 	}
-	store := cache{dir: r.CacheDir, limits: r.Limits}
-	a, err := store.get(mv)
+	kept := r.keeper()
+	a, err := kept.get(ctx, mv)
 	switch {
 	case err == nil && (want == "" || want == a.digest):
 		a.origin = r.origin(mv)
 		return a, nil
 	case r.Offline && err == nil:
-		return nil, otherThanLocked(mv, want, a.digest, "the cache "+store.dir)
+		return nil, otherThanLocked(mv, want, a.digest, kept.name())
 	case r.Offline:
-		return nil, offline(mv, store.dir, err)
+		return nil, offline(mv, kept.name(), err)
 	}
 	a, err = r.fetch(ctx, mv)
 	if err != nil {
@@ -264,7 +267,15 @@ func (r *Registry) one(ctx context.Context, mv module.Version, locked map[string
 	if want != "" && want != a.digest {
 		return nil, otherThanLocked(mv, want, a.digest, a.origin)
 	}
-	return a, store.put(a)
+	return a, kept.put(ctx, a)
+}
+
+// keeper is where modules are kept.
+func (r *Registry) keeper() keeper {
+	if r.Store != nil {
+		return stored{store: r.Store, origin: r.origin, limits: r.Limits}
+	}
+	return cache{dir: r.CacheDir, limits: r.Limits}
 }
 
 // fetch gets a module from its registry, in bounded time.

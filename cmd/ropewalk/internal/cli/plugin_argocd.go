@@ -205,7 +205,7 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 	if err != nil {
 		return nil, nil, err
 	}
-	policy, err := f.policy(report)
+	policy, err := openPolicy("--config", f.config, report)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -235,25 +235,6 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 		Timeout: f.request, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
 	})
 	return server, func() { report(pool.Close()); written() }, nil
-}
-
-// policy is that of --config; nil where there is none.
-func (f *argocdFlags) policy(report func(error)) (*pullpolicy.File, error) {
-	if f.config == "" {
-		return nil, nil //nolint:nilnil // no policy allows all
-	}
-	// It is read again and again, which a pipe cannot be: opening one would hang.
-	if info, err := os.Stat(f.config); err == nil && !info.Mode().IsRegular() {
-		return nil, usagef("", "--config %s: expected a regular file", f.config)
-	}
-	policy, err := pullpolicy.Open(f.config, report)
-	switch {
-	case errors.Is(err, pullpolicy.ErrPolicy):
-		return nil, usagef("", "--config: %v", err)
-	case err != nil:
-		return nil, &environmentError{err: err}
-	}
-	return policy, nil
 }
 
 // renderRoom is how many bytes of finished renders may wait for the disk.
@@ -332,7 +313,15 @@ func (f *argocdFlags) connect(
 				return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: f.plain, CA: ca}
 			},
 			Modules: func() *modules.Registry {
-				return moduleRegistry(&sourceFlags{registryFlags: f.registryFlags, locked: c.Mode == lock.Frozen}, ca)
+				r := moduleRegistry(&sourceFlags{registryFlags: f.registryFlags, locked: c.Mode == lock.Frozen}, ca)
+				// Nothing ever leaves the folder of the cue command, and a server runs on.
+				r.CacheDir = ""
+				if kept, err := store(); err != nil {
+					report(err)
+				} else {
+					r.Store = kept
+				}
+				return r
 			},
 		}
 		return o.Connect(host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}), nil

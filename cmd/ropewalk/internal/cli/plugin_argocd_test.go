@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,7 +73,7 @@ func TestTheServerForArgoCDRefusesWhatCannotBe(t *testing.T) {
 		require.ErrorAs(t, argocdCommand(t.Context(), flag, file), &usage, flag)
 		require.ErrorContains(t, argocdCommand(t.Context(), flag, file), flag)
 	}
-	require.ErrorContains(t, argocdCommand(t.Context(), "--config", t.TempDir()), "expected a regular file")
+	require.ErrorContains(t, argocdCommand(t.Context(), "--config", t.TempDir()), "is no regular file")
 	require.ErrorContains(t, argocdCommand(t.Context(), "--config", write(t, "apiVersion: v1\n")), "policy.yaml:1:13: apiVersion is")
 	var environment *environmentError
 	require.ErrorAs(t, argocdCommand(t.Context(), "--config", filepath.Join(t.TempDir(), "missing")), &environment)
@@ -153,7 +154,7 @@ func TestTheServerForArgoCDUsesWhatIsMounted(t *testing.T) {
 	flags := &argocdFlags{config: write(t, head), secrets: t.TempDir(), gitCredentials: t.TempDir()}
 	require.NoError(t, flags.plainHTTP.Set(server))
 	secret(filepath.Join(flags.secrets, "shop", "git"))
-	policy, err := flags.policy(func(error) {})
+	policy, err := openPolicy("--config", flags.config, func(error) {})
 	require.NoError(t, err)
 	connect, err := flags.connect(func() (*cache.Store, error) { return cache.Open(t.TempDir(), cache.StoreOptions{}) }, policy, func(error) {})
 	require.NoError(t, err)
@@ -204,4 +205,43 @@ func TestServersThatMayAnswerOtherwiseHaveAnotherIdentity(t *testing.T) {
 	} {
 		require.Equal(t, usual, identity(change), name)
 	}
+}
+
+// TestTheServerForArgoCDKeepsModulesWhereTheyAreBounded looks for what a server keeps
+// of the modules that others depend on: it is in its cache, which has a size, and not
+// in the folder of the cue command, which has none.
+func TestTheServerForArgoCDKeepsModulesWhereTheyAreBounded(t *testing.T) {
+	alone(t)
+	registry := servers.InProcess(t)
+	t.Setenv("CUE_REGISTRY", registry.Host+"+insecure")
+	folder := t.TempDir()
+	t.Setenv("CUE_CACHE_DIR", folder)
+	dir := writeIn(t, t.TempDir(), vendoring)
+	runCue(t, filepath.Join(dir, "base"), "mod", "publish", "v0.1.0")
+	store, err := cache.Open(t.TempDir(), cache.StoreOptions{})
+	require.NoError(t, err)
+	flags := &argocdFlags{}
+	require.NoError(t, flags.plainHTTP.Set(registry.Host))
+	connect, err := flags.connect(func() (*cache.Store, error) { return store, nil }, nil, func(err error) { require.NoError(t, err) })
+	require.NoError(t, err)
+	for range 2 {
+		h, err := connect(argocd.Connection{})
+		require.NoError(t, err)
+		loaded, err := h.Load(t.Context(), host.Options{Dir: filepath.Join(dir, "project")})
+		require.NoError(t, err)
+		require.NoError(t, loaded.Request.Mistakes.Err())
+		require.NotEmpty(t, registry.Requests())
+		registry.Fault(servers.Always(servers.Hang())) // the second time nobody is asked
+	}
+	require.Equal(t, []string{cache.KindModule}, slices.Collect(func(yield func(string) bool) {
+		for e, err := range store.Ls(t.Context()) {
+			require.NoError(t, err)
+			if !yield(e.Kind) {
+				return
+			}
+		}
+	}))
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
