@@ -42,8 +42,8 @@ const canary = "canary-4e1b-pass"
 
 // tenants is a server with Secrets for each project, and a policy.
 type tenants struct {
-	opts                   Options
-	cache, secrets, policy string
+	opts                          Options
+	cache, secrets, hosts, policy string
 
 	mu  sync.Mutex
 	log strings.Builder
@@ -52,7 +52,7 @@ type tenants struct {
 // newTenants makes options as the command does.
 func newTenants(t *testing.T) *tenants {
 	t.Helper()
-	x := &tenants{opts: options(t), cache: t.TempDir(), secrets: t.TempDir(), policy: filepath.Join(t.TempDir(), "policy.yaml")}
+	x := &tenants{opts: options(t), cache: t.TempDir(), secrets: t.TempDir(), hosts: t.TempDir(), policy: filepath.Join(t.TempDir(), "policy.yaml")}
 	x.write(t, x.policy, "apiVersion: ropewalk.dev/v1alpha1\nkind: PullPolicy\n")
 	policy, err := pullpolicy.Open(x.policy, x.report)
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func newTenants(t *testing.T) *tenants {
 	x.opts.Epoch = func() string { return policy.Current().Digest() }
 	x.opts.Connect = func(c Connection) (host.Host, error) {
 		return fetch.Options{
-			Lock: c.Lock, Mode: c.Mode, Scope: c.Scope, Secrets: fetch.Mounted(x.secrets).Of(c.Project),
+			Lock: c.Lock, Mode: c.Mode, Scope: c.Scope, Secrets: fetch.Mounted(x.secrets).Of(c.Project), GitHosts: fetch.Mounted(x.hosts),
 			Registries: func() (*remote.Registries, error) { return registries, nil },
 			Git:        func() git.Fetcher { return git.Fetcher{PlainHTTP: every} },
 			Store:      func() (*cache.Store, error) { return store, nil },

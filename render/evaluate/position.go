@@ -11,6 +11,7 @@ import (
 
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/token"
+	"cuelang.org/go/mod/module"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -40,6 +41,11 @@ func (t *tree) moduleErrors(m Module, err error) error {
 			Stage: object.StageEvaluate,
 			Err:   fmt.Errorf("%s", t.clean(m, loadMessage(e))),
 		}
+		unnamed := t.unnameable(e)
+		if unnamed {
+			one.Err = fmt.Errorf("the package in the folder %q cannot import anything: CUE has no name for it", t.dir)
+			one.Hint = "rename the folder: CUE takes letters from a to z and A to Z, digits, and any of -._+~ there"
+		}
 		for _, p := range cueerrors.Positions(e) {
 			at := t.position(m, p)
 			switch {
@@ -50,7 +56,11 @@ func (t *tree) moduleErrors(m Module, err error) error {
 				one.Notes = append(one.Notes, object.Note{Pos: at, Text: "has to do with it"})
 			}
 		}
-		if !one.Pos.IsValid() {
+		switch {
+		case one.Pos.IsValid():
+		case unnamed:
+			one.Pos = object.Pos{File: path.Join(m.Label, t.dir)}
+		default:
 			one.Pos = object.Pos{File: m.name()}
 		}
 		out = append(out, one)
@@ -66,6 +76,21 @@ func loadMessage(e cueerrors.Error) string {
 		return fmt.Sprintf("import %q is not in the module: evaluation has no network, so vendor it under %q", name, "cue.mod/pkg/"+name)
 	}
 	return text
+}
+
+// unnameable reports whether CUE's loader has e against a package because the name of
+// its folder cannot be part of the path of an import. Such a package has no path of its
+// own; the loader resolves none of its imports then, or takes an @ or a colon in the
+// name for what follows a path, and says neither.
+func (t *tree) unnameable(e cueerrors.Error) bool {
+	inside := t.dir
+	if t.root != "." {
+		inside = strings.TrimPrefix(strings.TrimPrefix(t.dir, t.root), "/")
+	}
+	if inside == "" || inside == "." || module.CheckImportPath("module.local/"+inside) == nil && !strings.ContainsAny(inside, "@:") {
+		return false
+	}
+	return len(cueerrors.Positions(e)) == 0 || strings.Contains(plain(e), "no dependency found for package")
 }
 
 // clean takes the virtual root out of a message.

@@ -79,7 +79,7 @@
 // is allowed.
 //
 // Callers: plugin/host/fetch, for the Argo CD adapter, which reads the file anew for
-// each request ([File]).
+// each request ([File]), and for the command line, which knows no project.
 //
 // # Decisions
 //

@@ -38,7 +38,8 @@ type FileStats struct {
 }
 
 // Open reads a policy. Report is told what is wrong with the file later on; nil tells
-// nobody. Errors are those of [Parse] and of the file system.
+// nobody. Errors are those of [Parse] and of the file system; what is no regular file is
+// ErrPolicy too, and is not opened.
 func Open(name string, report func(error)) (*File, error) {
 	f := &File{name: name, report: report}
 	data, err := f.read()
@@ -110,14 +111,38 @@ func (f *File) fail(err error) {
 }
 
 func (f *File) read() ([]byte, error) {
-	file, err := os.Open(f.name) //nolint:gosec // whoever runs the program says which
+	// A pipe or a device may have nobody at its other end, and who waits for it holds
+	// up every request.
+	info, err := os.Stat(f.name)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.regular(info); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(f.name, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // it was only read
+	// It may be another file by now.
+	if info, err = file.Stat(); err == nil {
+		err = f.regular(info)
+	}
+	if err != nil {
+		return nil, err
+	}
 	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
 	if err == nil && len(data) > maxBytes {
 		err = fmt.Errorf("%w: %s has more than %d bytes", ErrPolicy, f.name, maxBytes)
 	}
 	return data, err
+}
+
+// regular refuses what is no regular file.
+func (f *File) regular(info os.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is no regular file: put the text of the policy there", ErrPolicy, f.name)
 }

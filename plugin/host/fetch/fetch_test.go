@@ -98,15 +98,15 @@ var cueBinary = sync.OnceValues(func() (string, error) {
 	return built, err
 })
 
-// publish publishes a module with the cue command.
-func publish(t testing.TB, server *servers.OCI, version string, files map[string]string) {
+// publish publishes a module with the cue command, with more of an environment.
+func publish(t testing.TB, server *servers.OCI, version string, files map[string]string, environment ...string) {
 	t.Helper()
 	name, err := cueBinary()
 	require.NoError(t, err)
 	home := t.TempDir()
 	cmd := exec.Command(name, "mod", "publish", version)
 	cmd.Dir = write(t, t.TempDir(), files)
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "CUE_REGISTRY=" + server.Host + "+insecure", "CUE_CACHE_DIR=" + home}
+	cmd.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "CUE_REGISTRY=" + server.Host + "+insecure", "CUE_CACHE_DIR=" + home}, environment...)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
