@@ -62,6 +62,10 @@ type Options struct {
 	Revision string
 	// Annotations are more annotations; those of this package are refused.
 	Annotations map[string]string
+	// Folders takes the folders at the root too, which hold manifests only. Flux
+	// applies one where a Kustomization names its path; Argo CD looks into none
+	// unless it is told to.
+	Folders bool
 	// Limits bound the tree.
 	Limits Limits
 }
@@ -114,7 +118,7 @@ func pack(fsys fs.FS, opts Options, layer string) (*Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := fileNames(fsys, opts.Limits.withDefaults())
+	names, err := fileNames(fsys, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -187,27 +191,49 @@ func holdsCredentials(text string) bool {
 	return false
 }
 
-// fileNames are the sorted names of the files at the root.
-func fileNames(fsys fs.FS, limits Limits) ([]string, error) {
-	entries, err := fs.ReadDir(fsys, ".")
+// fileNames are the sorted names of the files at the root, and of those in the
+// folders there if these are wanted.
+func fileNames(fsys fs.FS, opts Options) ([]string, error) {
+	limits := opts.Limits.withDefaults()
+	names, folders, err := namesIn(fsys, ".", opts.Folders)
 	if err != nil {
 		return nil, err
 	}
-	if len(entries) > limits.Files {
-		return nil, refuse(ErrLimit, "there are %d files and at most %d may be packed: render fewer objects, or raise the limit", len(entries), limits.Files)
-	}
-	names := make([]string, 0, len(entries))
-	for _, e := range entries {
-		if err := checkFile(e); err != nil {
+	for _, folder := range folders {
+		more, _, err := namesIn(fsys, folder, false)
+		if err != nil {
 			return nil, err
 		}
-		names = append(names, e.Name())
+		names = append(names, more...)
+	}
+	if len(names) > limits.Files {
+		return nil, refuse(ErrLimit, "there are %d files and at most %d may be packed: render fewer objects, or raise the limit", len(names), limits.Files)
 	}
 	if len(names) == 0 {
 		return nil, refuse(ErrShape, "there is nothing to pack: an engine would delete all that the artifact before it had")
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// namesIn are the files of a folder, and the folders in it where they are wanted.
+func namesIn(fsys fs.FS, dir string, wanted bool) (names, folders []string, _ error) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if wanted && e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			folders = append(folders, name)
+			continue
+		}
+		if err := checkFile(e); err != nil {
+			return nil, nil, err
+		}
+		names = append(names, name)
+	}
+	return names, folders, nil
 }
 
 // checkFile refuses what an engine would take for something else than manifests,

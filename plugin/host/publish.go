@@ -105,8 +105,12 @@ func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artif
 }
 
 // Pack packs the files of a render: as a whole, with every file at the root, and
-// where it has several barrier layers, each of them too.
+// where it has several barrier layers, each of them too. With opts.Folders there
+// is the whole only, and its files stay in the folders of their layers.
 func Pack(files []emit.File, layers []emit.Layer, opts artifact.Options) (artifact.Set, error) {
+	if opts.Folders {
+		return packFolders(files, opts)
+	}
 	whole := map[string][]byte{}
 	parts := map[string]map[string][]byte{}
 	for _, f := range files {
@@ -140,6 +144,19 @@ func Pack(files []emit.File, layers []emit.Layer, opts artifact.Options) (artifa
 }
 
 // memory is files as a file system.
+// packFolders leaves every file where it is.
+func packFolders(files []emit.File, opts artifact.Options) (artifact.Set, error) {
+	tree := make(map[string][]byte, len(files))
+	for _, f := range files {
+		tree[f.Path] = f.Data
+	}
+	whole, err := memory(tree)
+	if err != nil {
+		return artifact.Set{}, err
+	}
+	return artifact.PackSet(whole, nil, opts)
+}
+
 func memory(files map[string][]byte) (fs.FS, error) {
 	tree, err := source.NewTree(files, "render", "")
 	return tree.FS, err

@@ -120,7 +120,8 @@ does both at once, and attaches the graph and the provenance, which are not know
 Folders are the barrier layers of the flux dialect. They are called as in "build", and
 have the same digests, where --name says what the project is called, or where the folder
 flux is there, which "render --repository" writes; it is what applies the artifact, and
-no part of it. Else the layers are called as their folders.
+no part of it. Else the layers are called as their folders. The Kustomizations in flux
+apply the folders of one artifact: push with --folders for them.
 ` + placeHelp + `
 
 ` + exitCodes,
@@ -153,6 +154,7 @@ no part of it. Else the layers are called as their folders.
 	f := cmd.Flags()
 	f.StringArrayVar(&tags, "tag", nil, "another `TAG` to push it under; may be repeated")
 	f.StringVar(&name, "name", "", "`NAME` of the project, for the names of the barrier layers")
+	f.BoolVar(&opts.Folders, "folders", false, foldersHelp)
 	f.StringVar(&opts.Source, "source", "", "`URL` of the repository that the manifests come from")
 	f.StringVar(&opts.Revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>")
 	format.add(cmd, "format", "how to print what was done")

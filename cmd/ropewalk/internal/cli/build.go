@@ -27,12 +27,13 @@ type buildFlags struct {
 	signKey  string
 	source   string
 	revision string
+	folders  bool
 	format   choice
 }
 
 // options are those of the artifact.
 func (f *buildFlags) options() artifact.Options {
-	return artifact.Options{Source: f.source, Revision: f.revision}
+	return artifact.Options{Source: f.source, Revision: f.revision, Folders: f.folders}
 }
 
 func (a *app) buildCommand() *cobra.Command {
@@ -62,11 +63,15 @@ manifests already, nothing is pushed.
 	f.Var(&single{to: &flags.signKey}, "sign-key", "`FILE` of the private key to sign with (PEM, cosign's own too; its password is\nin $COSIGN_PASSWORD)")
 	f.StringVar(&flags.source, "source", "", "`URL` of the repository that the specs come from, for the engines to show")
 	f.StringVar(&flags.revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>, for commit statuses")
+	f.BoolVar(&flags.folders, "folders", false, foldersHelp)
 	flags.format = newChoice("text", "json")
 	flags.format.add(cmd, "format", "how to print what was done")
 	flags.add(cmd)
 	return cmd
 }
+
+// foldersHelp is what --folders does, in build and in artifact push.
+const foldersHelp = "keep the folders of the layers, for the Kustomizations of \"render --repository\";\nArgo CD reads no folders"
 
 // built is what build says of itself.
 type built struct {

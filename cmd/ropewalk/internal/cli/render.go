@@ -172,7 +172,7 @@ func whereToLook(flags *renderFlags, r rendered) []string {
 	case r.Request.Emit.Dialect == emit.ArgoCD:
 		out = append(out, "point the source of an Argo CD Application at this directory")
 	case r.Request.Emit.Dialect == emit.Flux && flags.repository != "":
-		out = append(out, "push this directory to "+flags.repository+", and apply "+filepath.Join(flags.output, "flux"))
+		out = append(out, "\"ropewalk artifact push --folders "+flags.output+" "+flags.repository+"\" pushes it; apply "+filepath.Join(flags.output, "flux")+" then")
 	case r.Request.Emit.Dialect == emit.Flux:
 		out = append(out, "each folder is a layer; --repository writes the objects that apply them in order")
 	}

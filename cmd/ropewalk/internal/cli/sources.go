@@ -25,6 +25,7 @@ import (
 	"github.com/ropewalk/ropewalk/source/git"
 	"github.com/ropewalk/ropewalk/source/lock"
 	"github.com/ropewalk/ropewalk/source/modules"
+	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
 // sourceFlags say how modules are fetched.
@@ -33,6 +34,7 @@ type sourceFlags struct {
 	locked   bool
 	offline  bool
 	secrets  []string
+	policy   string
 	cacheDir string
 }
 
@@ -41,6 +43,7 @@ func (s *sourceFlags) add(cmd *cobra.Command) {
 	f.BoolVar(&s.locked, "locked", false, "refuse modules that are not in "+lock.Name+", or that lead elsewhere now")
 	f.BoolVar(&s.offline, "offline", false, "ask no server: take modules from the cache and from "+lock.Name)
 	f.StringArrayVar(&s.secrets, "secrets", nil, "`FILE` of Secrets (manifests) that pullSecretRef and verify may name; may be\nrepeated; it is never rendered")
+	f.StringVar(&s.policy, "pull-policy", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed")
 	s.registryFlags.add(cmd)
 	addCacheDir(cmd, &s.cacheDir)
 }
@@ -76,8 +79,13 @@ func (a *app) connect(s *sourceFlags, dir string, paths []string, record *lock.R
 	if err != nil {
 		return h, err
 	}
+	policy, err := openPolicy("--pull-policy", s.policy, nil)
+	if err != nil {
+		return h, err
+	}
 	o := fetch.Options{
 		Registries: s.registries, Secrets: secrets, Offline: s.offline, Record: record,
+		Guard: pullpolicy.Guard{Policy: policy.Current()}, Signed: &fetch.Signed{},
 		Git: func() git.Fetcher {
 			a.listen() // git is in a session of its own
 			return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: s.plain, CA: ca}
@@ -102,6 +110,22 @@ func (a *app) connect(s *sourceFlags, dir string, paths []string, record *lock.R
 		o.TTL = -1 // What was believed five minutes ago proves nothing.
 	}
 	return o.Connect(h), nil
+}
+
+// openPolicy is the pull policy in a file that a flag names; nil where it names none,
+// which allows all. Report is told what is wrong with the file later on.
+func openPolicy(flag, name string, report func(error)) (*pullpolicy.File, error) {
+	if name == "" {
+		return nil, nil //nolint:nilnil // no policy allows all
+	}
+	policy, err := pullpolicy.Open(name, report)
+	switch {
+	case errors.Is(err, pullpolicy.ErrPolicy):
+		return nil, usagef("", "%s: %v", flag, err)
+	case err != nil:
+		return nil, &environmentError{err: err}
+	}
+	return policy, nil
 }
 
 // load is h.Load whose errors of fetching say which option may help.
