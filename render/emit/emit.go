@@ -31,6 +31,8 @@ type Options struct {
 	// Reference is the tag or the digest (sha256:…) in Repository; latest where
 	// it is "".
 	Reference string
+	// Insecure says that Repository is spoken to without TLS.
+	Insecure bool
 	// FluxNamespace is where the Flux objects go; flux-system where it is "".
 	FluxNamespace string
 	// Interval is that of the Flux objects; an hour where it is zero.

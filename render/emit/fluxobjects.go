@@ -77,11 +77,15 @@ func (w *writer) ociRepository(name string) object.Object {
 	if strings.Contains(reference, ":") {
 		by = "digest"
 	}
-	return w.fluxDelivery("source.toolkit.fluxcd.io/v1", "OCIRepository", name, map[string]any{
+	spec := map[string]any{
 		"interval": w.interval(),
 		"url":      w.opts.Repository,
 		"ref":      map[string]any{by: reference},
-	})
+	}
+	if w.opts.Insecure {
+		spec["insecure"] = true
+	}
+	return w.fluxDelivery("source.toolkit.fluxcd.io/v1", "OCIRepository", name, spec)
 }
 
 func (w *writer) interval() string {

@@ -34,12 +34,10 @@ func (p *Plan) Awaited() map[object.ID]bool {
 
 // ready is the nodes that a dependency on their whole spec waits for.
 func (p *Plan) ready() map[object.ID]bool {
-	e := newEngine(p.Rules)
-	classes := storageClasses(p.Graph.Nodes)
 	out := map[object.ID]bool{}
-	for _, n := range p.Graph.Nodes {
-		if v := e.nature(n, classes); v.ready && !skips(v) {
-			out[n.ID] = true
+	for i, v := range newEngine(p.Rules).natures(p.Graph) {
+		if v.ready && !skips(v) {
+			out[p.Graph.Nodes[i].ID] = true
 		}
 	}
 	return out

@@ -26,12 +26,13 @@
 // # What may hang
 //
 // Engines wait for everything in a wave that is not the last, needed or not. So
-// what may never count as ready, see [Trap], goes to the last wave, and a claim
-// that binds only when a pod uses it shares the wave of its first user. A
-// dependency that names such a node still waits for it, with a warning. One on
-// a whole spec does not: whoever depends on a spec means its workloads, not its
-// Ingress. A LoadBalancer is the exception, because pods reach each other
-// through it.
+// what may never count as ready, or only after a while, see [Trap], goes to the
+// last wave, and a claim that binds only when a pod uses it shares the wave of its
+// first user. A dependency that names such a node still waits for it, with a
+// warning. One on a whole spec does not: whoever depends on a spec means its
+// workloads, not its Ingress. A LoadBalancer is the exception, because pods reach
+// each other through it. An autoscaler that something leads to, such as a canary,
+// stays where that is.
 //
 // # Decisions
 //

@@ -54,6 +54,25 @@ func newEngine(r Rules) *engine {
 	return e
 }
 
+// natures are what the engine makes of the nodes of a graph. An autoscaler that an
+// edge leads to is no trap: a canary waits for it, and would do so for ever where it
+// comes in a later wave.
+func (e *engine) natures(g *graph.Graph) []nature {
+	referred := map[object.ID]bool{}
+	for _, edge := range g.Edges {
+		referred[edge.To] = true
+	}
+	classes := storageClasses(g.Nodes)
+	out := make([]nature, len(g.Nodes))
+	for i, n := range g.Nodes {
+		out[i] = e.nature(n, classes)
+		if out[i].trap == TrapAutoscaler && referred[n.ID] {
+			out[i].trap = TrapNone
+		}
+	}
+	return out
+}
+
 // nature is what the engine makes of n. classes tell how the StorageClasses of
 // the render bind claims.
 func (e *engine) nature(n *object.Node, classes map[string]string) nature {
@@ -143,6 +162,8 @@ func (e *engine) trap(o object.Object, v nature, classes map[string]string) Trap
 		if o.Get("spec", "suspend") == true {
 			t = TrapSuspended
 		}
+	case "HorizontalPodAutoscaler.autoscaling":
+		t = TrapAutoscaler
 	case "PersistentVolumeClaim":
 		if waitsForConsumer(o, classes) {
 			t = TrapClaim

@@ -148,6 +148,37 @@ a/db: ` + stateful,
 		want:  []string{"a/db a/hpa"},
 		other: map[string][]string{"argocd": {"a/hpa a/db"}},
 	},
+	"an autoscaler goes to the last wave of Argo CD, which waits for its controller": {
+		nodes: `
+a/hpa: {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: shop}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}
+a/web: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}}
+b/web: {apiVersion: apps/v1, kind: Deployment, metadata: {name: other}}`,
+		specs: []graph.Spec{dependsOn("b", "a")},
+		want:  []string{"a/web a/hpa", "b/web"},
+		other: map[string][]string{"argocd": {"a/web", "b/web a/hpa"}},
+	},
+	"an autoscaler stays beside the canary that waits for it": {
+		nodes: `
+a/canary:
+  apiVersion: flagger.app/v1beta1
+  kind: Canary
+  metadata: {name: web, namespace: shop}
+  spec:
+    targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+    autoscalerRef: {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, name: h}
+a/hpa: {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h, namespace: shop}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}
+a/web: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}}
+b/web: {apiVersion: apps/v1, kind: Deployment, metadata: {name: other}}`,
+		specs: []graph.Spec{dependsOn("b", "a")},
+		want:  []string{"a/web a/hpa a/canary", "b/web"},
+	},
+	"an autoscaler that a dependency names is waited for": {
+		nodes: `
+a/hpa: {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}}
+a/job: {apiVersion: batch/v1, kind: Job, metadata: {name: j}, deps: [a/hpa]}`,
+		want:  []string{"a/hpa a/job"},
+		other: map[string][]string{"argocd": {"a/hpa", "a/job"}},
+	},
 	"a claim shares the wave of its first user": {
 		nodes: `
 a/claim: {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop}}

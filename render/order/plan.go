@@ -79,7 +79,7 @@ func newPlanner(g *graph.Graph, e *engine) *planner {
 	p := &planner{
 		engine: e, g: g,
 		place:   make(map[object.ID]int, n),
-		natures: make([]nature, n),
+		natures: e.natures(g),
 		from:    make([][]int, n), joined: make([][]int, n),
 		to:     make([]int, len(g.Edges)),
 		sides:  make([]side, len(g.Joins)),
@@ -89,10 +89,8 @@ func newPlanner(g *graph.Graph, e *engine) *planner {
 		levels: make([]int, n), causes: make([]cause, n),
 		tables: make([]table, len(g.Joins)),
 	}
-	classes := storageClasses(g.Nodes)
 	for i, node := range g.Nodes {
 		p.place[node.ID] = i
-		p.natures[i] = e.nature(node, classes)
 	}
 	for i, edge := range g.Edges {
 		from := p.place[edge.From]

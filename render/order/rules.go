@@ -43,8 +43,8 @@ type Stage struct {
 	Suffixes []string
 }
 
-// Trap is a reason for which a healthy object may never count as ready, so
-// that a wave that is not the last would hang on it.
+// Trap is a reason for which a healthy object may never count as ready, or not for
+// long, so that a wave that is not the last would hang on it.
 type Trap string
 
 // The traps.
@@ -73,6 +73,10 @@ const (
 	// TrapStopped is a CronJob with suspend: true, for engines that call it
 	// suspended; all other CronJobs are ready at once.
 	TrapStopped Trap = "a suspended CronJob never counts as ready"
+	// TrapAutoscaler is a HorizontalPodAutoscaler that no other object leads to.
+	// Its controller looks at it every 15 seconds only, and before that it is not
+	// ready; where its target is not there yet, Argo CD even fails the sync.
+	TrapAutoscaler Trap = "an autoscaler is ready only after the next look of its controller"
 )
 
 // RulesFor is the rules of an engine: plain, argocd or flux.
@@ -132,6 +136,7 @@ func ArgoCD() Rules {
 		Ready: argoReady(),
 		Traps: []Trap{
 			TrapIngress, TrapGateway, TrapRoute, TrapLoadBalancer, TrapClaim, TrapPaused, TrapSuspended, TrapStopped,
+			TrapAutoscaler,
 		},
 	}
 }

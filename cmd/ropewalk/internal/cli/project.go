@@ -98,6 +98,7 @@ func (p *projectFlags) options(a *app, paths []string) (host.Options, error) {
 		return host.Options{}, usagef("", "--memory %s: expected at least 32MiB", &p.memory)
 	}
 	repository, reference := splitRepository(p.repository)
+	server, _, _ := strings.Cut(strings.TrimPrefix(repository, "oci://"), "/")
 	return host.Options{
 		Args:        paths,
 		Stdin:       a.In,
@@ -112,7 +113,8 @@ func (p *projectFlags) options(a *app, paths []string) (host.Options, error) {
 		CRDs: p.crds,
 		Emit: emit.Options{
 			Dialect:    emit.Dialect(p.dialect.value),
-			Repository: repository, Reference: reference, FluxNamespace: p.fluxNamespace, HealthConfigured: p.argocdHealth,
+			Repository: repository, Reference: reference, Insecure: repository != "" && p.sources.plain(server),
+			FluxNamespace: p.fluxNamespace, HealthConfigured: p.argocdHealth,
 		},
 		Limits:      evaluate.Limits{Timeout: p.timeout, Memory: int64(p.memory)},
 		SkipSchemas: p.skipSchemas,

@@ -51,12 +51,26 @@ func lines(p *order.Plan) []line {
 			explicit: true, gate: p.JoinGates[i], pos: j.Pos,
 		}
 		l.from = representative(p, kinds, j.From, earliest)
-		l.to = representative(p, kinds, j.To, latest)
+		last := p.Placements[l.from].Wave
+		if l.gate.Gating {
+			last--
+		}
+		l.to = representative(p, kinds, until(p, j.To, last), latest)
 		// What put the start into its wave says most, where it is the end.
 		if after := p.Placements[l.from].After; slices.Contains(j.To, after) {
 			l.to = after
 		}
 		out = append(out, l)
+	}
+	return out
+}
+
+// until are those of ids that are in a wave or before it. What is in a later one is
+// not what others wait for, such as an Ingress. They are all where there is none.
+func until(p *order.Plan, ids []object.ID, wave int) []object.ID {
+	out := slices.DeleteFunc(slices.Clone(ids), func(id object.ID) bool { return p.Placements[id].Wave > wave })
+	if len(out) == 0 {
+		return ids
 	}
 	return out
 }
