@@ -42,8 +42,13 @@ func rules() []rule {
 			reason: "the registry protocol is source/modules, its type is what the loader wants",
 		},
 		rule{
-			in: []string{""}, except: []string{"render/check", "test"}, deny: []string{"k8s.io/apiextensions-apiserver"},
+			in: []string{""}, except: []string{"render/check", "plugin/api", "plugin/flux", "cmd/ropewalk-controller", "test"}, deny: []string{"k8s.io/apiextensions-apiserver"},
 			reason: "validation costs start-up time wherever it is linked",
+		},
+		rule{
+			in: []string{""}, except: []string{"plugin/api", "plugin/flux", "plugin/pivot", "cmd/ropewalk-controller", "test"},
+			deny:   []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go", "github.com/fluxcd", "plugin/api"},
+			reason: "the command must not link what only the controller needs: it starts in milliseconds",
 		},
 		rule{in: []string{"plugin/argocd"}, deny: []string{"plugin/flux", "plugin/krm", "plugin/pivot"}, reason: "adapters do not know each other"},
 		rule{in: []string{"plugin/flux"}, deny: []string{"plugin/argocd", "plugin/krm", "plugin/pivot"}, reason: "adapters do not know each other"},

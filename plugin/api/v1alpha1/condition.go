@@ -1,0 +1,66 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Conditions beside those of Flux (Ready, Reconciling, Stalled).
+const (
+	// ValidatedCondition says that the input, the objects and the policies agree.
+	ValidatedCondition = "Validated"
+	// RenderedCondition says that the artifact of this generation and revision is
+	// published.
+	RenderedCondition = "Rendered"
+)
+
+// Reasons of conditions.
+const (
+	// SourceNotReadyReason: the source has no artifact yet, or none that is current.
+	SourceNotReadyReason = "SourceNotReady"
+	// SourceNotFoundReason: there is no such source.
+	SourceNotFoundReason = "SourceNotFound"
+	// AccessDeniedReason: the controller's flags or the account forbid it.
+	AccessDeniedReason = "AccessDenied"
+	// DependencyNotReadyReason: a Transform that this one depends on is not Ready.
+	DependencyNotReadyReason = "DependencyNotReady"
+	// FetchFailedReason: a module or an input could not be had.
+	FetchFailedReason = "FetchFailed"
+	// InvalidReason: the input, a module or the objects have mistakes.
+	InvalidReason = "Invalid"
+	// PolicyViolationReason: a policy says no.
+	PolicyViolationReason = "PolicyViolation"
+	// RenderFailedReason: the render ended by a limit.
+	RenderFailedReason = "RenderFailed"
+	// PublishFailedReason: the artifact could not be pushed or stored.
+	PublishFailedReason = "PublishFailed"
+	// ForeignObjectsReason: objects belong to somebody else.
+	ForeignObjectsReason = "ForeignObjects"
+	// DeliveryFailedReason: the objects of the engine could not be written.
+	DeliveryFailedReason = "DeliveryFailed"
+	// FeatureDisabledReason: a gate of the engine or of the controller is off.
+	FeatureDisabledReason = "FeatureDisabled"
+	// LayerNotReadyReason: a layer is not healthy yet.
+	LayerNotReadyReason = "LayerNotReady"
+	// RolledBackReason: what is delivered is an earlier digest.
+	RolledBackReason = "RolledBack"
+	// DeletingReason: the delivered objects are being taken away.
+	DeletingReason = "Deleting"
+	// ValidReason, PublishedReason and SucceededReason: all is well.
+	ValidReason     = "Valid"
+	PublishedReason = "Published"
+	SucceededReason = "ReconciliationSucceeded"
+)
+
+// States of layers.
+const (
+	// LayerWaiting: a layer before it is not Ready at its new digest.
+	LayerWaiting = "Waiting"
+	// LayerApplying: the engine is at it.
+	LayerApplying = "Applying"
+	LayerReady    = "Ready"
+	LayerFailed   = "Failed"
+	// LayerRetiring: it is not rendered any more, and goes when its objects are
+	// owned by others or deleted.
+	LayerRetiring = "Retiring"
+	// LayerHandingOver: it keeps an object until another layer owns it.
+	LayerHandingOver = "HandingOver"
+)

@@ -1,0 +1,194 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Output is where the artifact goes.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.oci) != has(self.externalArtifact)",message="exactly one of oci and externalArtifact is needed"
+type Output struct {
+	// OCI is a repository in a registry.
+	// +optional
+	OCI *OCIOutput `json:"oci,omitempty"`
+	// ExternalArtifact is served by the controller itself, for clusters without a
+	// registry. Flux must have its feature gate ExternalArtifact on.
+	// +optional
+	ExternalArtifact *ExternalArtifactOutput `json:"externalArtifact,omitempty"`
+}
+
+// OCIOutput is a repository in a registry.
+type OCIOutput struct {
+	// Repository is oci://HOST/NAME, without a tag.
+	// +required
+	// +kubebuilder:validation:Pattern="^oci://[^\\s@]+$"
+	// +kubebuilder:validation:MaxLength=1024
+	Repository string `json:"repository"`
+	// Tags lead to the newest artifact, beside the tags that keep each digest.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	Tags []OCITag `json:"tags,omitempty"`
+	// PushSecretRef names a Secret of this namespace with which the controller logs
+	// in; that of its ServiceAccount's imagePullSecrets, and then the docker config
+	// of the controller, where it is empty.
+	// +optional
+	PushSecretRef *meta.LocalObjectReference `json:"pushSecretRef,omitempty"`
+	// PullSecretRef names a Secret of the namespace of the Flux objects with which
+	// source-controller logs in.
+	// +optional
+	PullSecretRef *meta.LocalObjectReference `json:"pullSecretRef,omitempty"`
+	// Provider is how source-controller logs in at the registry of a cloud.
+	// +kubebuilder:validation:Enum=generic;aws;azure;gcp
+	// +kubebuilder:default:=generic
+	// +optional
+	Provider string `json:"provider,omitempty"`
+	// CertSecretRef names a Secret with a ca.crt for both.
+	// +optional
+	CertSecretRef *meta.LocalObjectReference `json:"certSecretRef,omitempty"`
+	// Insecure speaks plain http with the registry.
+	// +optional
+	Insecure bool `json:"insecure,omitempty"`
+	// SigningKeyRef names a Secret of this namespace with cosign.key and
+	// cosign.password. Its cosign.pub, where it has one, makes Flux verify.
+	// +optional
+	SigningKeyRef *meta.LocalObjectReference `json:"signingKeyRef,omitempty"`
+	// Attest attaches the graph, the provenance and an SBOM.
+	// +optional
+	// +kubebuilder:default:=true
+	Attest *bool `json:"attest,omitempty"`
+}
+
+// OCITag is a tag.
+//
+// +kubebuilder:validation:Pattern="^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$"
+type OCITag string
+
+// ExternalArtifactOutput is an ExternalArtifact for each barrier layer, and one for
+// the whole that has the name of the Transform.
+type ExternalArtifactOutput struct{}
+
+// Engine is who applies an artifact.
+type Engine string
+
+// The engines.
+const (
+	EngineFlux   Engine = "Flux"
+	EngineArgoCD Engine = "ArgoCD"
+	EngineNone   Engine = "None"
+)
+
+// Delivery is who applies the artifact, and how.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.flux) || !has(self.type) || self.type == 'Flux'",message="flux is for the type Flux"
+// +kubebuilder:validation:XValidation:rule="!has(self.argocd) || has(self.type) && self.type == 'ArgoCD'",message="argocd is for the type ArgoCD"
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'ArgoCD' || has(self.argocd)",message="argocd says where the Application goes"
+type Delivery struct {
+	// Type is Flux (objects of Flux that are ours), ArgoCD (an Application) or None:
+	// the artifact is published, and somebody else applies it.
+	// +kubebuilder:validation:Enum=Flux;ArgoCD;None
+	// +kubebuilder:default:=Flux
+	// +optional
+	Type Engine `json:"type,omitempty"`
+	// Flux is the template of the Flux objects.
+	// +optional
+	Flux *FluxDelivery `json:"flux,omitempty"`
+	// ArgoCD is the template of the Application.
+	// +optional
+	ArgoCD *ArgoCDDelivery `json:"argocd,omitempty"`
+	// DeletionPolicy says what becomes of the delivered objects when the Transform is
+	// deleted: Delete takes them away in the reverse order, waiting for each layer;
+	// Orphan leaves them.
+	// +kubebuilder:validation:Enum=Delete;Orphan
+	// +kubebuilder:default:=Delete
+	// +optional
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+}
+
+// FluxDelivery is the template of the Flux objects.
+type FluxDelivery struct {
+	// KubeConfig leads to the cluster to apply to; this one where it is empty.
+	// +optional
+	KubeConfig *meta.KubeConfigReference `json:"kubeConfig,omitempty"`
+	// Decryption is that of the Kustomizations, for Secrets that SOPS encrypted.
+	// +optional
+	Decryption *Decryption `json:"decryption,omitempty"`
+	// Interval is how often Flux looks for drift.
+	// +kubebuilder:default:="1h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
+	// +optional
+	Interval metav1.Duration `json:"interval,omitempty"`
+	// RetryInterval is how long Flux waits after a failure.
+	// +kubebuilder:default:="1m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
+	// +optional
+	RetryInterval metav1.Duration `json:"retryInterval,omitempty"`
+	// Timeout is how long a layer may take to be healthy.
+	// +kubebuilder:default:="5m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
+	// +optional
+	Timeout metav1.Duration `json:"timeout,omitempty"`
+	// Force recreates objects whose change the API server refuses.
+	// +optional
+	Force bool `json:"force,omitempty"`
+	// Shard is the value of sharding.fluxcd.io/key on the Flux objects.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Shard string `json:"shard,omitempty"`
+}
+
+// Decryption says how Flux decrypts.
+type Decryption struct {
+	// Provider is sops.
+	// +kubebuilder:validation:Enum=sops
+	// +required
+	Provider string `json:"provider"`
+	// SecretRef names a Secret with keys.
+	// +optional
+	SecretRef *meta.LocalObjectReference `json:"secretRef,omitempty"`
+	// ServiceAccountName is the account whose workload identity has the keys.
+	// +optional
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+}
+
+// ArgoCDDelivery is the template of an Application. The controller delivers only to
+// namespaces and projects that its flags allow.
+type ArgoCDDelivery struct {
+	// Namespace of the Application; argocd where it is empty.
+	// +optional
+	// +kubebuilder:default:=argocd
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace,omitempty"`
+	// Project of the Application; default where it is empty.
+	// +optional
+	// +kubebuilder:default:=default
+	// +kubebuilder:validation:MaxLength=253
+	Project string `json:"project,omitempty"`
+	// Server or Name of the destination; https://kubernetes.default.svc where both
+	// are empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Server string `json:"server,omitempty"`
+	// Name of the destination, as Argo CD knows the cluster.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+	// Automated syncs by itself.
+	// +optional
+	// +kubebuilder:default:=true
+	Automated *bool `json:"automated,omitempty"`
+	// Prune deletes what is not rendered any more.
+	// +optional
+	// +kubebuilder:default:=true
+	Prune *bool `json:"prune,omitempty"`
+	// SelfHeal undoes what others change.
+	// +optional
+	SelfHeal bool `json:"selfHeal,omitempty"`
+}

@@ -1,0 +1,259 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TransformKind is the kind of a Transform.
+const TransformKind = "Transform"
+
+// Transform renders typed configuration into an artifact, and has a GitOps engine
+// apply it in order.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=tf,categories={ropewalk,gitops}
+// +kubebuilder:metadata:labels="app.kubernetes.io/part-of=ropewalk"
+// +kubebuilder:metadata:annotations="kustomize.toolkit.fluxcd.io/substitute=disabled"
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message"
+// +kubebuilder:printcolumn:name="Revision",type="string",JSONPath=".status.artifact.revision",priority=1
+// +kubebuilder:printcolumn:name="Digest",type="string",JSONPath=".status.artifact.digest",priority=1
+// +kubebuilder:printcolumn:name="Layers",type="string",JSONPath=".status.progress",priority=1
+type Transform struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   TransformSpec   `json:"spec,omitempty"`
+	Status TransformStatus `json:"status,omitempty"`
+}
+
+// TransformList is a list of Transforms.
+//
+// +kubebuilder:object:root=true
+type TransformList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []Transform `json:"items"`
+}
+
+// TransformSpec says what is rendered, where it goes, and who applies it.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.sourceRef) || has(self.cueRef)",message="one of sourceRef and cueRef is needed: a source with a project in it, or a module"
+// +kubebuilder:validation:XValidation:rule="!has(self.cueRef) || self.cueRef.type != 'path' || has(self.sourceRef)",message="a cueRef of type path is a folder in a source: name it in sourceRef"
+// +kubebuilder:validation:XValidation:rule="has(self.cueRef) || !(has(self.input) || has(self.tags) || has(self.inputsFrom) && self.inputsFrom.exists(i, !has(i.spec)))",message="without a cueRef the source has several specs: an input there names its spec (inputsFrom[].spec), and tags and input are those of its documents"
+// +kubebuilder:validation:XValidation:rule="!has(self.cueRef) || !has(self.sourceRef) || !has(self.sourceRef.environment)",message="an environment is one of a project: take it away, or take cueRef away"
+// +kubebuilder:validation:XValidation:rule="!has(self.delivery) || !has(self.delivery.type) || self.delivery.type != 'ArgoCD' || !has(self.output) || !has(self.output.externalArtifact)",message="Argo CD cannot read an ExternalArtifact: give output.oci"
+type TransformSpec struct {
+	// SourceRef is a Flux source that holds a project, or the module that cueRef
+	// names by a path.
+	// +optional
+	SourceRef *SourceReference `json:"sourceRef,omitempty"`
+
+	// CueRef names the CUE module that makes the objects. Without it, everything that
+	// sourceRef leads to is rendered, as `ropewalk render` would.
+	// +optional
+	CueRef *CueReference `json:"cueRef,omitempty"`
+
+	// Tags are the values of the module's @tag and @if attributes.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Tags map[string]string `json:"tags,omitempty"`
+
+	// DependsOn names Transforms of the same namespace that must be Ready first.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	DependsOn []TransformName `json:"dependsOn,omitempty"`
+
+	// Input is what the module gets: a map of free form.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Input *apiextensionsv1.JSON `json:"input,omitempty"`
+
+	// InputsFrom is laid over the input, in order. Values come from ConfigMaps; a
+	// Secret is only referred to, its values are never read.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	InputsFrom []InputReference `json:"inputsFrom,omitempty"`
+
+	// Context is what modules are told of their surroundings; it wins over that of
+	// a project.
+	// +optional
+	Context *Context `json:"context,omitempty"`
+
+	// Policies judge the input and the objects, beside those of a project. One that
+	// is violated keeps the artifact from being published.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Policies []Policy `json:"policies,omitempty"`
+
+	// Adopt is what becomes of objects that are in the cluster already and belong to
+	// somebody else: Never lists them and applies nothing, TakeOwnership takes
+	// them over, Mirror leaves them alone. Nodes of a module may say otherwise.
+	// +optional
+	// +kubebuilder:validation:Enum=Never;TakeOwnership;Mirror
+	Adopt string `json:"adopt,omitempty"`
+
+	// AllowSecrets names the Secrets that may be rendered with data in them.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	AllowSecrets []string `json:"allowSecrets,omitempty"`
+
+	// Strict makes every warning an error.
+	// +optional
+	Strict bool `json:"strict,omitempty"`
+
+	// Interval is how often everything is looked at again without an event: modules
+	// that a tag leads to, and objects of ours that somebody changed.
+	// +kubebuilder:default:="10m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
+	// +optional
+	Interval metav1.Duration `json:"interval,omitempty"`
+
+	// RetryInterval is how long to wait after a failure; the controller backs off by
+	// itself where it is not set.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
+	// +optional
+	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
+
+	// Suspend stops the work on this Transform. What was delivered stays, and its
+	// engine goes on.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// Output is where the artifact goes; an ExternalArtifact where nothing is said.
+	// +optional
+	Output *Output `json:"output,omitempty"`
+
+	// Delivery is who applies the artifact; Flux where nothing is said.
+	// +optional
+	Delivery *Delivery `json:"delivery,omitempty"`
+
+	// Rollback pins what is delivered to an earlier digest, as a whole, until it is
+	// taken away. Rendering goes on; what it gives is not published.
+	// +optional
+	Rollback *Rollback `json:"rollback,omitempty"`
+
+	// History is how many artifacts can be rolled back to, and are kept in the
+	// repository.
+	// +kubebuilder:default:=5
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100
+	// +optional
+	History *int32 `json:"history,omitempty"`
+
+	// ServiceAccountName is the account of this namespace by which everything is read
+	// and written for this Transform, and by which Flux applies. The controller's
+	// flag --default-service-account says which, where it is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+}
+
+// TransformName is the name of a Transform of the same namespace.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=253
+type TransformName string
+
+// Rollback says what to roll back to.
+type Rollback struct {
+	// Digest is that of an artifact in status.history.
+	// +kubebuilder:validation:Pattern="^sha256:[0-9a-f]{64}$"
+	// +required
+	Digest string `json:"digest"`
+}
+
+// Context is what modules are told of their surroundings.
+type Context struct {
+	// Namespace is where objects go that name none; that of the project, else of
+	// the Transform.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+	Namespace string `json:"namespace,omitempty"`
+	// ClusterDomain is the domain of Services; cluster.local where it is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ClusterDomain string `json:"clusterDomain,omitempty"`
+	// KubeVersion is the version to render for, such as 1.36; that of this cluster
+	// where it is empty.
+	// +optional
+	// +kubebuilder:validation:Pattern="^v?1\\.[0-9]+(\\.[0-9]+)?$"
+	KubeVersion string `json:"kubeVersion,omitempty"`
+}
+
+// Policy asks a policy module to judge what is rendered.
+type Policy struct {
+	// Name tells policies apart, in violations too.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+	// CueRef names the module.
+	// +required
+	CueRef CueReference `json:"cueRef"`
+	// Input is what the policy takes.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Input *apiextensionsv1.JSON `json:"input,omitempty"`
+}
+
+// GetConditions returns the conditions of the status.
+func (t *Transform) GetConditions() []metav1.Condition { return t.Status.Conditions }
+
+// SetConditions replaces the conditions of the status.
+func (t *Transform) SetConditions(conditions []metav1.Condition) { t.Status.Conditions = conditions }
+
+// GetRequeueAfter is how long until everything is looked at again.
+func (t *Transform) GetRequeueAfter() time.Duration { return t.Spec.Interval.Duration }
+
+// GetRetryInterval is how long to wait after a failure; zero where the controller
+// decides.
+func (t *Transform) GetRetryInterval() time.Duration {
+	if t.Spec.RetryInterval == nil {
+		return 0
+	}
+	return t.Spec.RetryInterval.Duration
+}
+
+// GetHistory is how many artifacts are kept.
+func (t *Transform) GetHistory() int {
+	if t.Spec.History == nil {
+		return DefaultHistory
+	}
+	return int(*t.Spec.History)
+}
+
+// DefaultHistory is how many artifacts are kept where a spec says nothing.
+const DefaultHistory = 5
+
+// GetLastHandledReconcileRequest is the last value of the annotation by which
+// somebody asked for a reconciliation.
+func (t *Transform) GetLastHandledReconcileRequest() string {
+	return t.Status.GetLastHandledReconcileRequest()
+}
+
+// SetLastHandledReconcileAt remembers that value.
+func (t *Transform) SetLastHandledReconcileAt(at string) { t.Status.SetLastHandledReconcileRequest(at) }
+
+var (
+	_ meta.ObjectWithConditions       = &Transform{}
+	_ meta.ObjectWithConditionsSetter = &Transform{}
+)
