@@ -1,0 +1,56 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"github.com/fluxcd/pkg/apis/kustomize"
+	"github.com/fluxcd/pkg/apis/meta"
+
+	"github.com/ropewalk/ropewalk/render/emit"
+)
+
+// Unit is what one Kustomization applies: a barrier layer, or, where a layer has
+// more than MaxObjects, a shard of it.
+type Unit struct {
+	// Name is stable within a Transform: that of the layer, such as layer-01, with
+	// the number of the shard where there are several (layer-01-2). The objects of
+	// Flux are called TRANSFORM-NAME.
+	Name string `json:"name"`
+	// Layer is the name of the barrier layer, and Waves are its waves.
+	Layer string  `json:"layer"`
+	Waves []int32 `json:"waves,omitempty"`
+	// After are the units that must be Ready at their digest before this one is
+	// released.
+	After []string `json:"after,omitempty"`
+	// Objects are what it applies, in the order of the files.
+	Objects []ObjectRef `json:"objects,omitempty"`
+	// HealthChecks and HealthCheckExprs are what Flux waits for.
+	HealthChecks     []meta.NamespacedObjectKindReference `json:"healthChecks,omitempty"`
+	HealthCheckExprs []kustomize.CustomHealthCheck        `json:"healthCheckExprs,omitempty"`
+	// Digest is that of its artifact, once it is published.
+	Digest string `json:"digest,omitempty"`
+
+	// Files are its manifests, flat; they are not part of a stored plan.
+	Files []emit.File `json:"-"`
+}
+
+// ObjectRef names an object, and the node that it is.
+type ObjectRef struct {
+	Node      string `json:"node,omitempty"`
+	Group     string `json:"group,omitempty"`
+	Version   string `json:"version"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// Desired is what is to be delivered: the whole, and the units in the order in
+// which they are released. As JSON it is stored beside the artifact, so that a
+// rollback needs no render.
+type Desired struct {
+	// Digest and Revision are those of the whole.
+	Digest   string `json:"digest"`
+	Revision string `json:"revision,omitempty"`
+	Units    []Unit `json:"units"`
+}

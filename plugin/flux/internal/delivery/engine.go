@@ -1,0 +1,65 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/render/emit"
+)
+
+// Artifacts is where units are published: a repository, or the controller's own
+// server.
+type Artifacts interface {
+	// Publish makes files an artifact of a unit and returns its digest, sha256:…. The
+	// same files are the same digest, and no work. It is for what a hand-over needs
+	// between two renders; units of a Desired are published already.
+	Publish(ctx context.Context, unit string, files []emit.File) (digest string, err error)
+	// Files are those of an artifact of a unit. The error wraps ErrGone where it is not
+	// there any more.
+	Files(ctx context.Context, unit, digest string) ([]emit.File, error)
+	// Source is the object of Flux that leads to an artifact of a unit: an
+	// OCIRepository with spec.ref.digest, or an ExternalArtifact, with its
+	// name, its namespace and what the output of the Transform says, but without
+	// labels. Applied revision is what a Kustomization has as lastAppliedRevision when it has
+	// applied that artifact.
+	Source(t *v1alpha1.Transform, unit, digest string) (source client.Object, appliedRevision string, err error)
+}
+
+// Engine delivers a Desired: objects of Flux, or an Application of Argo CD. Its
+// methods are called again and again; each looks at the cluster, does what can be
+// done now, and says what is missing.
+type Engine interface {
+	// Deliver brings the engine nearer to want. It is never more than one step ahead
+	// of what the cluster says, so that a process that is killed anywhere loses
+	// nothing.
+	Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired) (Progress, error)
+	// Withdraw deletes or orphans what was delivered, as t says. It is done when
+	// done is true; else somebody tells when there is more to do.
+	Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, waiting string, err error)
+}
+
+// Progress is how far a delivery is.
+type Progress struct {
+	// Layers are the units, those that retire too, as the status shows them.
+	Layers []v1alpha1.LayerStatus
+	// Nodes are objects that are not Ready.
+	Nodes []v1alpha1.NodeStatus
+	// Ready says that every unit is Ready at the digest that is wanted, and that
+	// nothing is handed over or retired any more.
+	Ready bool
+	// Failed says that the engine has given up on a unit, for now, and Stalled that
+	// it waits for somebody to change something.
+	Failed, Stalled bool
+	// Reason and Message are those of the condition Ready where it is not Ready.
+	Reason, Message string
+	// Changed are the units whose digest was released in this step, for events.
+	Changed []string
+	// Taken are objects of others that units released in this step take over, where
+	// spec.adopt says TakeOwnership.
+	Taken []v1alpha1.NodeStatus
+}

@@ -1,0 +1,177 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// FieldOwner is who we are when we apply on the server.
+const FieldOwner = client.FieldOwner("ropewalk-controller")
+
+// Flux is the engine that has Flux apply: a Kustomization for each unit, and a source
+// for each Kustomization.
+type Flux struct {
+	// Client reads and writes them, and reads the metadata of objects before they are
+	// taken over. It should not read from a cache: what was written a moment ago is
+	// what the next step starts from.
+	Client client.Client
+	// Artifacts is where the units are published.
+	Artifacts Artifacts
+	// DefaultServiceAccount is the account that Flux applies with where the Transform names
+	// none.
+	DefaultServiceAccount string
+}
+
+var _ Engine = (*Flux)(nil)
+
+// delivery is one call of Deliver or of Withdraw.
+type delivery struct {
+	*Flux
+	t       *v1alpha1.Transform
+	want    []wanted
+	units   map[string]*Unit
+	live    *cluster
+	states  map[string]*state
+	library library
+	// policy is what becomes of the objects of a Kustomization that is deleted.
+	policy string
+	// changed are units that got what is wanted, and touched those that were written.
+	changed []string
+	touched map[string]bool
+	// healed: an artifact that was gone was published again.
+	healed bool
+	// taken are objects that belonged to others.
+	taken []v1alpha1.NodeStatus
+}
+
+// Deliver implements [Engine].
+func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired) (Progress, error) {
+	for _, u := range want.Units {
+		if name := objectName(t, u.Name); len(name) > maxName {
+			return Progress{Stalled: true, Reason: v1alpha1.InvalidReason, Message: fmt.Sprintf(
+				"%q is too long for the name of a Kustomization, which is a label of all that it applies: %d characters are too many: rename the Transform",
+				name, len(name)-maxName)}, nil
+		}
+	}
+	d := f.begin(t)
+	for i := range want.Units {
+		d.units[want.Units[i].Name] = &want.Units[i]
+	}
+	if err := d.read(ctx); err != nil {
+		return Progress{}, err
+	}
+	if err := d.load(ctx, want.Units); err != nil {
+		return Progress{}, err
+	}
+	goals := plan(d.want, d.states)
+	if refused, err := d.preflight(ctx, goals); err != nil || refused.Reason != "" {
+		refused.Layers = d.progress(goals).Layers
+		return refused, err
+	}
+	for _, g := range goals {
+		if err := d.bring(ctx, g); err != nil {
+			return Progress{}, fmt.Errorf("layer %q: %w", g.unit, err)
+		}
+	}
+	if d.healed {
+		return f.Deliver(ctx, t, want) // Nobody tells that an artifact is back.
+	}
+	if _, err := d.tidy(ctx); err != nil {
+		return Progress{}, err
+	}
+	return d.progress(goals), nil
+}
+
+func (f *Flux) begin(t *v1alpha1.Transform) *delivery {
+	return &delivery{Flux: f, t: t, units: map[string]*Unit{}, library: library{}, touched: map[string]bool{}, policy: waitForTermination}
+}
+
+// bring writes what brings a unit nearer to its goal.
+func (d *delivery) bring(ctx context.Context, g goal) error {
+	s := d.states[g.unit]
+	if s != nil && s.deleting || (s == nil || s.absent) && g.waits != "" {
+		return nil
+	}
+	if g.leave && (s.digest == "" || s.elsewhere) {
+		return nil // Its turn comes, and it gets a source then.
+	}
+	digest, err := d.digest(ctx, g)
+	if err != nil {
+		return err
+	}
+	if g.remove {
+		return d.remove(ctx, g, next(s, g, digest, true))
+	}
+	source, err := d.source(g, digest)
+	if g.leave && errors.Is(err, ErrGone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.healed = d.healed || !g.leave && s != nil && !s.known && digest == s.digest
+	now := next(s, g, digest, s != nil && d.current(g.unit, s.health, refer(source)))
+	if now.suspend {
+		if err := d.write(ctx, g, refer(source), true); err != nil {
+			return err
+		}
+	}
+	if now.source || s != nil && digest == s.digest && !d.live.same(source) {
+		if err := d.lead(ctx, g.unit, source); err != nil {
+			return err
+		}
+	}
+	if now.source && g.released {
+		d.changed = append(d.changed, g.unit)
+	}
+	if now.resume {
+		return d.write(ctx, g, refer(source), false)
+	}
+	return nil
+}
+
+// digest is that of the artifact of a goal, which is published if it is none that
+// is wanted for good.
+func (d *delivery) digest(ctx context.Context, g goal) (string, error) {
+	s := d.states[g.unit]
+	switch {
+	case g.remove:
+		return "", nil
+	case g.leave:
+		return s.digest, nil
+	}
+	if i := slices.IndexFunc(d.want, func(w wanted) bool { return w.name == g.unit }); i >= 0 && maps.Equal(d.want[i].content, g.content) {
+		return d.want[i].digest, nil
+	}
+	files, err := d.library.files(g.content)
+	if err != nil {
+		return "", err
+	}
+	return d.Artifacts.Publish(ctx, g.unit, files)
+}
+
+// remove deletes the Kustomization of a unit. Its finalizer takes away what is its
+// own, but not while it is suspended.
+func (d *delivery) remove(ctx context.Context, g goal, now writes) error {
+	k := d.live.kustomizations[g.unit]
+	if now.resume || now.suspend {
+		if err := d.write(ctx, g, k.Spec.SourceRef, now.suspend); err != nil {
+			return err
+		}
+	}
+	if !now.remove {
+		return nil
+	}
+	d.touched[g.unit] = true
+	return client.IgnoreNotFound(d.Client.Delete(ctx, k, client.Preconditions{UID: &k.UID}))
+}

@@ -1,0 +1,294 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"time"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+const (
+	// annotationSuspended is on Kustomizations that we suspended, for a moment.
+	annotationSuspended = "ropewalk.dev/suspended"
+	// annotationApplied identifies what we applied last, so that a field that is not
+	// wanted any more is noticed.
+	annotationApplied = "ropewalk.dev/applied"
+	// labelShard tells the replicas of Flux's controllers apart.
+	labelShard = "sharding.fluxcd.io/key"
+
+	waitForTermination = kustomizev1.DeletionPolicyWaitForTermination
+	orphan             = kustomizev1.DeletionPolicyOrphan
+
+	// maxName is how long the name of a Kustomization may be: it is the value of a
+	// label of all that it applies.
+	maxName = 63
+)
+
+// reference leads from a Kustomization to its source.
+type reference = kustomizev1.CrossNamespaceSourceReference
+
+// refer is the reference to a source.
+func refer(to client.Object) reference { return reference{Kind: kindOf(to), Name: to.GetName()} }
+
+// objectName is the name of the objects of Flux of a unit.
+func objectName(t *v1alpha1.Transform, unit string) string { return t.Name + "-" + unit }
+
+// template is the part of the Transform that Flux objects are made after.
+func (d *delivery) template() v1alpha1.FluxDelivery {
+	if d.t.Spec.Delivery == nil || d.t.Spec.Delivery.Flux == nil {
+		return v1alpha1.FluxDelivery{}
+	}
+	return *d.t.Spec.Delivery.Flux
+}
+
+func (d *delivery) labels(unit string) map[string]string {
+	labels := map[string]string{
+		v1alpha1.LabelTransform: d.t.Name, v1alpha1.LabelNamespace: d.t.Namespace, v1alpha1.LabelLayer: unit,
+	}
+	if shard := d.template().Shard; shard != "" {
+		labels[labelShard] = shard
+	}
+	return labels
+}
+
+// kustomization is that of a unit as it should be.
+func (d *delivery) kustomization(unit, checks string, from reference, suspend bool) *kustomizev1.Kustomization {
+	f := d.template()
+	k := &kustomizev1.Kustomization{
+		TypeMeta:   metav1.TypeMeta{APIVersion: kustomizev1.GroupVersion.String(), Kind: kustomizev1.KustomizationKind},
+		ObjectMeta: metav1.ObjectMeta{Name: objectName(d.t, unit), Namespace: d.t.Namespace, Labels: d.labels(unit)},
+		Spec: kustomizev1.KustomizationSpec{
+			Interval: duration(f.Interval, time.Hour), RetryInterval: new(duration(f.RetryInterval, time.Minute)),
+			Timeout: new(duration(f.Timeout, 5*time.Minute)), KubeConfig: f.KubeConfig,
+			Path: "./", Prune: true, DeletionPolicy: d.policy, Force: f.Force, Suspend: suspend,
+			ServiceAccountName: cmp.Or(d.t.Spec.ServiceAccountName, d.DefaultServiceAccount),
+			SourceRef:          from,
+		},
+	}
+	if f.Decryption != nil {
+		k.Spec.Decryption = &kustomizev1.Decryption{
+			Provider: f.Decryption.Provider, SecretRef: f.Decryption.SecretRef, ServiceAccountName: f.Decryption.ServiceAccountName,
+		}
+	}
+	if u := d.units[unit]; u != nil && checks == health(u.HealthChecks, u.HealthCheckExprs) {
+		k.Spec.HealthChecks, k.Spec.HealthCheckExprs = u.HealthChecks, u.HealthCheckExprs
+	} else if live := d.live.kustomizations[unit]; live != nil {
+		k.Spec.HealthChecks, k.Spec.HealthCheckExprs = live.Spec.HealthChecks, live.Spec.HealthCheckExprs
+	}
+	if suspend {
+		// Flux answers the request even while it is suspended, after what was under way.
+		k.Annotations = map[string]string{annotationSuspended: "handover"}
+		k.Annotations[meta.ReconcileRequestAnnotation] = "ropewalk-" + sumOf(k.Spec)[:16]
+	}
+	return k
+}
+
+// duration is d, or what the API server would have filled in.
+func duration(d metav1.Duration, otherwise time.Duration) metav1.Duration {
+	return metav1.Duration{Duration: cmp.Or(d.Duration, otherwise)}
+}
+
+// write applies the Kustomization of a unit.
+func (d *delivery) write(ctx context.Context, g goal, from reference, suspend bool) error {
+	d.touched[g.unit] = true
+	o, err := configuration(d.kustomization(g.unit, g.health, from, suspend))
+	if err != nil {
+		return err
+	}
+	return d.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), FieldOwner, client.ForceOwnership)
+}
+
+// current reports whether the Kustomization of a unit is as it should be, with the
+// health checks that are given, and not suspended by us.
+func (d *delivery) current(unit, checks string, from reference) bool {
+	live := d.live.kustomizations[unit]
+	if live == nil {
+		return false
+	}
+	want, err := configuration(d.kustomization(unit, checks, from, false))
+	if err != nil {
+		return true
+	}
+	have, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
+	return err == nil && same(want, have)
+}
+
+// source is that of a unit as it should be when it leads to a digest.
+func (d *delivery) source(g goal, digest string) (client.Object, error) {
+	from, _, err := d.Artifacts.Source(d.t, g.unit, digest)
+	if err != nil {
+		return nil, err
+	}
+	labels := d.labels(g.unit)
+	for key, value := range from.GetLabels() {
+		labels[key] = cmp.Or(labels[key], value)
+	}
+	from.SetLabels(labels)
+	if stains := d.stain(g); stains != "" {
+		notes := map[string]string{}
+		for key, value := range from.GetAnnotations() {
+			notes[key] = value
+		}
+		notes[annotationHandOver] = stains
+		from.SetAnnotations(notes)
+	}
+	return from, nil
+}
+
+// stain is the annotation of a source: what its artifact has marked, and what the
+// artifact before had and this one has not, until that is applied.
+func (d *delivery) stain(g goal) string {
+	s := d.states[g.unit]
+	old := s.stains(g.content)
+	if g.leave && s.applied {
+		clear(old)
+	} else if g.leave {
+		old = s.stained
+	}
+	var out []string
+	for _, k := range sortedKeys(g.content) {
+		if g.content[k].mark == marked || old[k] {
+			out = append(out, stain(k))
+		}
+	}
+	const most = 5000 // of 11 characters: an object may have 256 KiB of annotations
+	if len(out) > most {
+		return everything
+	}
+	return strings.Join(out, ",")
+}
+
+// same reports whether the live source is as it should be.
+func (c *cluster) same(want client.Object) bool {
+	live, ok := c.sources[sourceKey{kindOf(want), want.GetName()}]
+	if !ok {
+		return false
+	}
+	o, err := configuration(want)
+	if err != nil {
+		return true
+	}
+	have, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
+	if err != nil || !same(o, have) {
+		return false
+	}
+	w, external := want.(*sourcev1.ExternalArtifact)
+	l, _ := live.(*sourcev1.ExternalArtifact)
+	return !external || l != nil && reflect.DeepEqual(plainOf(w.Status.Artifact), plainOf(l.Status.Artifact))
+}
+
+// lead applies a source. Where an ExternalArtifact leads is in its status.
+func (d *delivery) lead(ctx context.Context, unit string, want client.Object) error {
+	d.touched[unit] = true
+	o, err := configuration(want)
+	if err != nil {
+		return err
+	}
+	status, err := statusOf(want)
+	if err != nil {
+		return err
+	}
+	if err := d.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), FieldOwner, client.ForceOwnership); err != nil || status == nil {
+		return err
+	}
+	return d.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(status), FieldOwner, client.ForceOwnership)
+}
+
+// statusOf is an ExternalArtifact with its status and nothing else; nil for other
+// sources, whose status is that of Flux.
+func statusOf(want client.Object) (*unstructured.Unstructured, error) {
+	if _, external := want.(*sourcev1.ExternalArtifact); !external {
+		return nil, nil
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
+	if err != nil {
+		return nil, err
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{"status": content["status"]}}
+	o.SetAPIVersion(sourcev1.GroupVersion.String())
+	o.SetKind(sourcev1.ExternalArtifactKind)
+	o.SetName(want.GetName())
+	o.SetNamespace(want.GetNamespace())
+	return o, nil
+}
+
+// configuration is an object as it is applied: without its status, and with what
+// identifies all of it.
+func configuration(of client.Object) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(of)
+	if err != nil {
+		return nil, err
+	}
+	delete(content, "status")
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	o := &unstructured.Unstructured{Object: content}
+	if o.GetKind() == "" {
+		o.SetKind(kindOf(of))
+		o.SetAPIVersion(sourcev1.GroupVersion.String())
+	}
+	for _, field := range []string{"managedFields", "resourceVersion", "uid", "generation", "deletionTimestamp", "deletionGracePeriodSeconds"} {
+		unstructured.RemoveNestedField(content, "metadata", field)
+	}
+	notes := o.GetAnnotations()
+	if notes == nil {
+		notes = map[string]string{}
+	}
+	notes[annotationApplied] = sumOf(content)[:16]
+	o.SetAnnotations(notes)
+	return o, nil
+}
+
+// same reports whether a live object is what applying want gave, and nobody has
+// changed it since.
+func same(want *unstructured.Unstructured, have map[string]any) bool {
+	return covers(plainOf(want.Object), plainOf(have))
+}
+
+// plainOf is a value as JSON has it.
+func plainOf(v any) any {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	var out any
+	if err := json.Unmarshal(data, &out); err != nil {
+		return nil
+	}
+	return out
+}
+
+// covers reports whether have has all that want has.
+func covers(want, have any) bool {
+	w, ok := want.(map[string]any)
+	if !ok {
+		return reflect.DeepEqual(want, have)
+	}
+	h, ok := have.(map[string]any)
+	if !ok {
+		return false
+	}
+	for key, value := range w {
+		if (key == "apiVersion" || key == "kind") && h[key] == nil {
+			continue // Typed clients leave them out of what they read.
+		}
+		if !covers(value, h[key]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,428 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// planner decides from the state of all units of a Transform and what is wanted.
+type planner struct {
+	want []wanted
+	live map[string]*state
+	// wants are the wanted units by name, and home is the unit in which an object is
+	// wanted.
+	wants map[string]*wanted
+	home  map[key]string
+	// heirs are the units that delete what nobody wants any more, and what was marked.
+	heirs map[key]string
+}
+
+// plan says for each unit what it should lead to: those that are wanted in their
+// order, then those that are not, in the order in which they go.
+func plan(want []wanted, all map[string]*state) []goal {
+	live := maps.Clone(all)
+	maps.DeleteFunc(live, func(_ string, s *state) bool { return s.absent })
+	p := planner{want: want, live: live, wants: map[string]*wanted{}, home: map[key]string{}, heirs: map[key]string{}}
+	for i := range want {
+		w := &want[i]
+		p.wants[w.name] = w
+		for k := range w.content {
+			p.home[k] = w.name
+		}
+	}
+	p.inherit()
+	var goals []goal
+	for i := range want {
+		goals = append(goals, p.goal(live[want[i].name], &want[i]))
+	}
+	return append(goals, p.retire()...)
+}
+
+// inherit names the heir of each object that is marked and not wanted: one that has
+// applied it before one that has not, one that stays before one that goes.
+func (p *planner) inherit() {
+	rank := func(s *state, k key) int {
+		r := 0
+		if !s.inventory[k] {
+			r += 2
+		}
+		if p.wants[s.name] == nil {
+			r++
+		}
+		return r
+	}
+	for _, name := range ordered(p.live) {
+		s := p.live[name]
+		if s.deleting {
+			continue
+		}
+		for k := range s.content {
+			if !s.dirty(k) || p.home[k] != "" {
+				continue
+			}
+			if old := p.heirs[k]; old == "" || rank(s, k) < rank(p.live[old], k) {
+				p.heirs[k] = name
+			}
+		}
+	}
+}
+
+// destination is the unit that should have an object, "" where none should.
+func (p *planner) destination(k key) string { return cmp.Or(p.home[k], p.heirs[k]) }
+
+// pinned reports whether a unit keeps an object for good because it cannot be
+// handed over to where it is wanted.
+func (p *planner) pinned(s *state, k key) bool {
+	home := p.home[k]
+	return home != "" && home != s.name && s.inventory[k] && p.wants[home].content[k].once
+}
+
+// holds reports whether Flux may treat an object as one of s.
+func (p *planner) holds(s *state, k key) bool {
+	_, has := s.content[k]
+	return (has || s.inventory[k]) && !p.pinned(s, k)
+}
+
+// others reports whether a unit other than that of a name holds an object.
+func (p *planner) others(name string, k key) bool {
+	for _, s := range p.live {
+		if s.name != name && p.holds(s, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// droppable reports whether a unit may lose an object that another one should have:
+// both have applied it marked.
+func (p *planner) droppable(s *state, k key) bool {
+	d := p.live[p.destination(k)]
+	return s.applied && s.content[k].mark == marked &&
+		d != nil && !d.deleting && d.applied && d.inventory[k] && d.content[k].mark == marked
+}
+
+// carries reports whether a unit leads to all that is wanted of it, and beyond that
+// only to what a hand-over keeps in it.
+func (p *planner) carries(s *state, w *wanted) bool {
+	if s == nil || s.deleting || s.health != w.health {
+		return false
+	}
+	if s.digest == w.digest {
+		return true
+	}
+	if !s.known {
+		return false
+	}
+	for k, m := range w.content {
+		if has, ok := s.content[k]; !ok || has.sum != m.sum {
+			return false
+		}
+	}
+	for k := range s.content {
+		if _, own := w.content[k]; !own && p.destination(k) == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// blocked says what a unit has to wait for before it gets what is wanted; "" where
+// nothing is in its way.
+func (p *planner) blocked(w *wanted) string {
+	for _, name := range w.after {
+		before := p.wants[name]
+		if s := p.live[name]; before != nil && (!p.carries(s, before) || !s.healthy) {
+			return name + " is not Ready at its digest"
+		}
+	}
+	// What moves here is marked where it comes from first. Else that one would put
+	// its old manifest over the new one when it is marked after all. One that cannot
+	// apply anything is not waited for.
+	for _, name := range ordered(p.live) {
+		s := p.live[name]
+		if s.name == w.name || s.deleting || s.failed || s.suspended == theirs {
+			continue
+		}
+		for k := range w.content {
+			if p.holds(s, k) && (s.content[k].mark != marked || !s.applied) {
+				return name + " has yet to hand over what moves here"
+			}
+		}
+	}
+	return ""
+}
+
+// goal of a unit that is wanted; w is nil for one that keeps what it has.
+func (p *planner) goal(s *state, w *wanted) goal {
+	if s == nil {
+		return p.first(w)
+	}
+	g := goal{unit: s.name, health: s.health}
+	if s.deleting {
+		g.waits, g.leave = "its Kustomization is being deleted", true
+		return g
+	}
+	if w != nil {
+		if !p.carries(s, w) {
+			g.waits = p.blocked(w)
+		}
+		g.released = g.waits == ""
+	}
+	switch {
+	case g.released:
+		g.content, g.health = maps.Clone(w.content), w.health
+	case s.known:
+		g.content = maps.Clone(s.content)
+	case !p.moves(s):
+		g.leave = true
+		return g
+	case w != nil:
+		// Its artifact is gone, so the new manifests stand in before their turn: an
+		// order that is not kept is better than an object that is lost.
+		g.content, g.health, g.released, g.waits = maps.Clone(w.content), w.health, true, ""
+	}
+	if g.content == nil {
+		g.content = content{}
+	}
+	p.handOver(&g, s)
+	if len(g.content) == 0 {
+		g.content = maps.Clone(s.content) // Flux refuses an artifact without an object.
+	}
+	g.leave = s.known && maps.Equal(g.content, s.content) && g.health == s.health
+	return g
+}
+
+// first is the goal of a unit that is not in the cluster yet.
+func (p *planner) first(w *wanted) goal {
+	g := goal{unit: w.name, waits: p.blocked(w)}
+	if g.waits != "" {
+		return g
+	}
+	g.released, g.content, g.health = true, maps.Clone(w.content), w.health
+	for k, m := range g.content {
+		if !m.once && p.others(w.name, k) {
+			m.mark = marked
+			g.content[k] = m
+		}
+	}
+	return g
+}
+
+// moves reports whether a unit has applied what another one should have.
+func (p *planner) moves(s *state) bool {
+	for k := range s.inventory {
+		if d := p.destination(k); d != "" && d != s.name {
+			return true
+		}
+	}
+	return false
+}
+
+// handOver puts into the goal of a unit what it keeps for others, takes out what
+// others own, and marks both.
+func (p *planner) handOver(g *goal, s *state) {
+	all := map[key]bool{}
+	for k := range g.content {
+		all[k] = true
+	}
+	for k := range s.content {
+		all[k] = true
+	}
+	for k := range s.inventory {
+		all[k] = true
+	}
+	for k := range all {
+		switch p.destination(k) {
+		case "":
+		case s.name:
+			if p.home[k] == s.name {
+				p.own(g, s, k)
+			} else {
+				p.disinherit(g, s, k)
+			}
+		default:
+			p.away(g, s, k)
+		}
+	}
+}
+
+// own marks what a unit should have as long as another one has it too.
+func (p *planner) own(g *goal, s *state, k key) {
+	if m, ok := g.content[k]; ok && !m.once && p.others(s.name, k) {
+		m.mark = marked
+		g.content[k] = m
+	}
+}
+
+// disinherit takes the mark from what nobody wants, so that it can be pruned when it
+// is dropped.
+func (p *planner) disinherit(g *goal, s *state, k key) {
+	if s.failed && (!s.inventory[k] || s.refused[k]) {
+		// It cannot be applied again, so another unit inherits, or at worst it stays.
+		delete(g.content, k)
+		g.quiesce = true
+		return
+	}
+	m := s.content[k]
+	m.mark = plain
+	if p.others(s.name, k) {
+		m.mark = marked
+	}
+	g.content[k] = m
+}
+
+// away decides on an object that another unit should have.
+func (p *planner) away(g *goal, s *state, k key) {
+	home := p.destination(k)
+	m, has := s.content[k]
+	switch stands := p.standIn(home, k); {
+	case p.pinned(s, k):
+		stands.mark = plain
+		g.content[k] = stands
+		return
+	case p.droppable(s, k):
+		delete(g.content, k)
+		return
+	case s.known && !has:
+		return // It is on its way out.
+	case !s.known:
+		m = stands
+	case s.failed && !s.inventory[k]:
+		// It was never applied, and perhaps it is why nothing is. An attempt that is
+		// under way might apply it, so there must be none.
+		delete(g.content, k)
+		g.quiesce = true
+		return
+	case s.failed && s.refused[k]:
+		m = stands
+	case stands.once:
+		// A mark that it is created with would never be taken away.
+		stands.mark = plain
+		g.content[k] = stands
+		return
+	}
+	m.mark = marked
+	g.content[k] = m
+}
+
+// standIn is the manifest of an object where it should be.
+func (p *planner) standIn(name string, k key) manifest {
+	if w := p.wants[name]; w != nil {
+		if m, ok := w.content[k]; ok {
+			return m
+		}
+	}
+	return p.live[name].content[k]
+}
+
+// retire is the goals of units that are not wanted, the last first.
+func (p *planner) retire() []goal {
+	var goals []goal
+	turn := true
+	for i := range p.want {
+		w := &p.want[i]
+		s := p.live[w.name]
+		turn = turn && p.carries(s, w) && s.applied
+	}
+	names := ordered(p.live)
+	slices.Reverse(names)
+	for _, name := range names {
+		if p.wants[name] != nil {
+			continue
+		}
+		s := p.live[name]
+		g := p.goal(s, nil)
+		switch {
+		case s.deleting:
+		case len(s.inventory) == 0:
+			// There is nothing to delete, so it need not wait for its turn. It is deleted
+			// while it is suspended, so that nothing is applied at the last moment.
+			g = goal{unit: name, health: s.health, remove: true, quiesce: true}
+		case turn:
+			g = p.last(s, g)
+		}
+		goals = append(goals, g)
+		turn = turn && p.parked(s, g)
+	}
+	return goals
+}
+
+// last is the goal of a unit that may go: kept is what it would have else.
+func (p *planner) last(s *state, kept goal) goal {
+	g := goal{unit: s.name, health: s.health, content: content{}, released: true}
+	p.handOver(&g, s)
+	if len(g.content) == 0 {
+		return goal{unit: s.name, health: s.health, remove: true}
+	}
+	if s.failed || !s.known || p.parked(s, g) {
+		g.leave = s.known && maps.Equal(g.content, s.content)
+		return g
+	}
+	return kept
+}
+
+// parked reports whether a unit stays only for what cannot be handed over.
+func (p *planner) parked(s *state, g goal) bool {
+	for k := range g.content {
+		if !p.pinned(s, k) {
+			return false
+		}
+	}
+	return len(g.content) > 0
+}
+
+// ordered is the names of units in the order in which they are released: numbers
+// count as such, and a layer comes before its shards.
+func ordered[V any](units map[string]V) []string {
+	return slices.SortedFunc(maps.Keys(units), natural)
+}
+
+// natural compares names by their parts between hyphens.
+func natural(a, b string) int {
+	return slices.CompareFunc(strings.Split(a, "-"), strings.Split(b, "-"), func(x, y string) int {
+		m, errX := strconv.Atoi(x)
+		n, errY := strconv.Atoi(y)
+		if errX == nil && errY == nil {
+			return cmp.Compare(m, n)
+		}
+		return cmp.Compare(x, y)
+	})
+}
+
+// writes are what is to be done to a unit now, in this order.
+type writes struct {
+	// suspend and resume write the Kustomization with all that is wanted of it.
+	suspend bool
+	source  bool
+	resume  bool
+	remove  bool
+}
+
+// next says what to write for a goal: digest is that of its content, and current
+// says that the Kustomization, but for its health checks, is as it should be.
+func next(s *state, g goal, digest string, current bool) writes {
+	switch {
+	case g.remove && g.quiesce && s.suspended != theirs:
+		return writes{suspend: s.suspended != ours, remove: s.suspended == ours && s.idle}
+	case g.remove:
+		return writes{resume: s.suspended == ours, remove: s.suspended != theirs}
+	case s == nil:
+		return writes{source: true, resume: true}
+	case s.absent:
+		// A source that was left behind has an artifact that must not be applied.
+		return writes{source: digest != s.digest, resume: digest == s.digest && s.fetched}
+	case digest == s.digest && s.suspended == ours:
+		return writes{resume: s.fetched}
+	case digest == s.digest:
+		return writes{resume: !current || g.health != s.health}
+	case g.health == s.health && !g.quiesce && s.suspended != ours:
+		return writes{source: true, resume: !current}
+	}
+	return writes{suspend: s.suspended != ours || g.health != s.health, source: !g.quiesce || s.suspended == ours && s.idle}
+}

@@ -1,0 +1,212 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+const (
+	adoptNever = "Never"
+	adoptTake  = "TakeOwnership"
+
+	// Labels of kustomize-controller on what it applies.
+	labelKustomization          = "kustomize.toolkit.fluxcd.io/name"
+	labelKustomizationNamespace = "kustomize.toolkit.fluxcd.io/namespace"
+
+	// StateForeign is that of a node whose object belongs to somebody else.
+	StateForeign = "Foreign"
+
+	// concurrentReads is how many objects are looked at together.
+	concurrentReads = 8
+)
+
+// preflight looks for objects that belong to somebody else before a unit that applies
+// them is released. With Never the Progress says which, and nothing is to be written;
+// with TakeOwnership they are put down as taken.
+func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error) {
+	if refused, err := d.free(ctx, goals); err != nil || refused.Reason != "" {
+		return refused, err
+	}
+	adopt := d.t.Spec.Adopt
+	if adopt != adoptNever && adopt != adoptTake {
+		return Progress{}, nil
+	}
+	elsewhere := d.template().KubeConfig != nil
+	applied := map[key]bool{}
+	for _, s := range d.states {
+		for k := range s.inventory {
+			applied[k] = true
+		}
+	}
+	var foreign []v1alpha1.NodeStatus
+	for _, g := range goals {
+		u := d.units[g.unit]
+		if u == nil || !g.released || g.leave {
+			continue
+		}
+		fresh := slices.DeleteFunc(slices.Clone(u.Objects), func(r ObjectRef) bool { return applied[r.key()] })
+		if len(fresh) == 0 {
+			continue
+		}
+		if elsewhere {
+			if adopt == adoptTake {
+				continue
+			}
+			return Progress{Stalled: true, Reason: v1alpha1.ForeignObjectsReason, Message: "spec.adopt: Never cannot be held to in the cluster " +
+				"of spec.delivery.flux.kubeConfig, where only Flux can look: say TakeOwnership"}, nil
+		}
+		found, err := d.foreign(ctx, u.Name, fresh)
+		if err != nil {
+			return Progress{}, err
+		}
+		foreign = append(foreign, found...)
+	}
+	d.taken = foreign
+	if adopt == adoptTake || len(foreign) == 0 {
+		return Progress{}, nil
+	}
+	return Progress{Stalled: true, Nodes: foreign, Reason: v1alpha1.ForeignObjectsReason, Message: foreignMessage(foreign)}, nil
+}
+
+// free makes sure that the objects of Flux of new units are nobody else's. Whoever
+// has one of their name may be somebody who moves to Ropewalk: what is in its
+// inventory would be pruned.
+func (d *delivery) free(ctx context.Context, goals []goal) (Progress, error) {
+	for _, g := range goals {
+		if d.states[g.unit] != nil || !g.released {
+			continue
+		}
+		from, _, err := d.Artifacts.Source(d.t, g.unit, d.units[g.unit].Digest)
+		if err != nil {
+			return Progress{}, err
+		}
+		names := client.ObjectKey{Namespace: d.t.Namespace, Name: objectName(d.t, g.unit)}
+		for _, gvk := range []schema.GroupVersionKind{
+			kustomizev1.GroupVersion.WithKind(kustomizev1.KustomizationKind), sourcev1.GroupVersion.WithKind(kindOf(from)),
+		} {
+			o := &metav1.PartialObjectMetadata{}
+			o.SetGroupVersionKind(gvk)
+			err := d.Client.Get(ctx, names, o)
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return Progress{}, err
+			}
+			if o.Labels[v1alpha1.LabelTransform] == d.t.Name && o.Labels[v1alpha1.LabelNamespace] == d.t.Namespace {
+				continue
+			}
+			return Progress{Stalled: true, Reason: v1alpha1.ForeignObjectsReason, Message: fmt.Sprintf(
+				"%s %q is there already and not of this Transform: delete it (a Kustomization with deletionPolicy: Orphan, so that its objects stay), or rename the Transform",
+				gvk.Kind, names.Name)}, nil
+		}
+	}
+	return Progress{}, nil
+}
+
+func foreignMessage(foreign []v1alpha1.NodeStatus) string {
+	const most = 3
+	var names []string
+	for _, n := range foreign[:min(most, len(foreign))] {
+		names = append(names, n.Object)
+	}
+	more := ""
+	if len(foreign) > most {
+		more = fmt.Sprintf(" and %d more", len(foreign)-most)
+	}
+	return fmt.Sprintf("%s%s belong to somebody else, and spec.adopt is Never: nothing is applied: delete them, rename them here, or say TakeOwnership",
+		strings.Join(names, ", "), more)
+}
+
+// foreign reads the metadata of objects, and returns those that are there and have not
+// the labels of a Kustomization of this Transform.
+func (d *delivery) foreign(ctx context.Context, unit string, refs []ObjectRef) ([]v1alpha1.NodeStatus, error) {
+	ours := map[string]bool{}
+	for name := range d.units {
+		ours[objectName(d.t, name)] = true
+	}
+	for name := range d.live.kustomizations {
+		ours[objectName(d.t, name)] = true
+	}
+	var mu sync.Mutex
+	var out []v1alpha1.NodeStatus
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrentReads)
+	for _, r := range refs {
+		group.Go(func() error {
+			o := &metav1.PartialObjectMetadata{}
+			o.SetGroupVersionKind(schema.GroupVersionKind{Group: r.Group, Version: r.Version, Kind: r.Kind})
+			err := d.Client.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: r.Name}, o)
+			switch {
+			case apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err):
+				return nil
+			case apierrors.IsForbidden(err) && d.t.Spec.Adopt == adoptTake:
+				return nil // It is taken all the same, and only not told.
+			case err != nil:
+				return err
+			}
+			if o.Labels[labelKustomizationNamespace] == d.t.Namespace && ours[o.Labels[labelKustomization]] {
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			out = append(out, v1alpha1.NodeStatus{
+				ID: r.Node, Object: r.String(), Layer: objectName(d.t, unit), State: StateForeign, Message: ownerOf(o),
+			})
+			return nil
+		})
+	}
+	err := group.Wait()
+	slices.SortFunc(out, func(a, b v1alpha1.NodeStatus) int { return strings.Compare(a.Object, b.Object) })
+	return out, err
+}
+
+// ownerOf says to whom an object seems to belong.
+func ownerOf(o *metav1.PartialObjectMetadata) string {
+	if name := o.Labels[labelKustomization]; name != "" {
+		return "applied by Kustomization " + o.Labels[labelKustomizationNamespace] + "/" + name
+	}
+	if app, _, ok := strings.Cut(o.Annotations["argocd.argoproj.io/tracking-id"], ":"); ok {
+		return "applied by Application " + app
+	}
+	if release := o.Annotations["meta.helm.sh/release-name"]; release != "" {
+		return "installed by Helm as " + o.Annotations["meta.helm.sh/release-namespace"] + "/" + release
+	}
+	managers := map[string]bool{}
+	for _, f := range o.ManagedFields {
+		managers[f.Manager] = true
+	}
+	if len(managers) == 0 {
+		return "not applied by this Transform"
+	}
+	return "written by " + strings.Join(ordered(managers), ", ")
+}
+
+// String is group/kind namespace/name, as the status shows objects.
+func (r ObjectRef) String() string {
+	s := r.Kind
+	if r.Group != "" {
+		s = r.Group + "/" + s
+	}
+	if r.Namespace != "" {
+		return s + " " + r.Namespace + "/" + r.Name
+	}
+	return s + " " + r.Name
+}

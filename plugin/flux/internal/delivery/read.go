@@ -1,0 +1,417 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// cluster is what there is for a Transform: Kustomizations by the name of their unit,
+// and sources by their kind and name.
+type cluster struct {
+	kustomizations map[string]*kustomizev1.Kustomization
+	sources        map[sourceKey]source
+}
+
+type sourceKey struct{ kind, name string }
+
+// source is an object of Flux with an artifact.
+type source interface {
+	client.Object
+	sourcev1.Source
+}
+
+// sourceOf is the source that a Kustomization refers to, nil where there is none.
+func (c *cluster) sourceOf(k *kustomizev1.Kustomization) client.Object {
+	if k != nil {
+		if s, ok := c.sources[sourceKey{k.Spec.SourceRef.Kind, k.Spec.SourceRef.Name}]; ok {
+			return s
+		}
+	}
+	return nil
+}
+
+// find reads what has the labels of a Transform.
+func (f *Flux) find(ctx context.Context, t *v1alpha1.Transform) (*cluster, error) {
+	c := &cluster{kustomizations: map[string]*kustomizev1.Kustomization{}, sources: map[sourceKey]source{}}
+	ours := []client.ListOption{client.InNamespace(t.Namespace), client.MatchingLabels{
+		v1alpha1.LabelTransform: t.Name, v1alpha1.LabelNamespace: t.Namespace,
+	}, client.HasLabels{v1alpha1.LabelLayer}}
+	var ks kustomizev1.KustomizationList
+	if err := f.Client.List(ctx, &ks, ours...); err != nil {
+		return nil, err
+	}
+	for i := range ks.Items {
+		k := &ks.Items[i]
+		c.kustomizations[k.Labels[v1alpha1.LabelLayer]] = k
+	}
+	var repositories sourcev1.OCIRepositoryList
+	if err := c.needed(sourcev1.OCIRepositoryKind, f.Client.List(ctx, &repositories, ours...)); err != nil {
+		return nil, err
+	}
+	for i := range repositories.Items {
+		s := &repositories.Items[i]
+		c.sources[sourceKey{sourcev1.OCIRepositoryKind, s.Name}] = s
+	}
+	var external sourcev1.ExternalArtifactList
+	if err := c.needed(sourcev1.ExternalArtifactKind, f.Client.List(ctx, &external, ours...)); err != nil {
+		return nil, err
+	}
+	for i := range external.Items {
+		s := &external.Items[i]
+		c.sources[sourceKey{sourcev1.ExternalArtifactKind, s.Name}] = s
+	}
+	return c, nil
+}
+
+// needed is the error of a list of sources, unless nothing refers to their kind: Flux may
+// not know it, and an account may have no right to it.
+func (c *cluster) needed(kind string, err error) error {
+	if !apimeta.IsNoMatchError(err) && !apierrors.IsForbidden(err) {
+		return err
+	}
+	for _, k := range c.kustomizations {
+		if k.Spec.SourceRef.Kind == kind {
+			return err
+		}
+	}
+	return nil
+}
+
+// kindOf is the kind of a source; objects that were read have none written on them.
+func kindOf(o client.Object) string {
+	switch o.(type) {
+	case *sourcev1.OCIRepository:
+		return sourcev1.OCIRepositoryKind
+	case *sourcev1.ExternalArtifact:
+		return sourcev1.ExternalArtifactKind
+	}
+	return o.GetObjectKind().GroupVersionKind().Kind
+}
+
+// digestOf is where a source leads.
+func digestOf(o client.Object) string {
+	switch s := o.(type) {
+	case *sourcev1.OCIRepository:
+		if s.Spec.Reference != nil {
+			return s.Spec.Reference.Digest
+		}
+	case *sourcev1.ExternalArtifact:
+		if a := s.GetArtifact(); a != nil {
+			return a.Digest
+		}
+	}
+	return ""
+}
+
+// read finds out in which state the units are.
+func (d *delivery) read(ctx context.Context) error {
+	live, err := d.find(ctx, d.t)
+	if err != nil {
+		return err
+	}
+	d.live, d.states = live, map[string]*state{}
+	for _, name := range ordered(live.kustomizations) {
+		k := live.kustomizations[name]
+		if d.states[name], err = d.stateOf(name, k, live.sourceOf(k)); err != nil {
+			return err
+		}
+	}
+	for _, s := range live.sources {
+		name := s.GetLabels()[v1alpha1.LabelLayer]
+		if d.states[name] != nil || d.units[name] == nil {
+			continue
+		}
+		left, err := d.stateOf(name, &kustomizev1.Kustomization{}, s)
+		if err != nil {
+			return err
+		}
+		if left.digest != "" {
+			left.absent = true
+			d.states[name] = left
+		}
+	}
+	return nil
+}
+
+// stateOf reads the state of a unit from its objects.
+func (d *delivery) stateOf(name string, k *kustomizev1.Kustomization, from client.Object) (*state, error) {
+	s := &state{
+		name: name, deleting: !k.DeletionTimestamp.IsZero(), inventory: inventoryOf(k),
+		health: health(k.Spec.HealthChecks, k.Spec.HealthCheckExprs),
+	}
+	switch {
+	case !k.Spec.Suspend:
+	case k.Annotations[annotationSuspended] != "":
+		s.suspended = ours
+		asked := k.Annotations[meta.ReconcileRequestAnnotation]
+		s.idle = asked != "" && k.Status.LastHandledReconcileAt == asked
+	default:
+		s.suspended = theirs
+	}
+	if from == nil || digestOf(from) == "" {
+		return s, nil
+	}
+	s.digest = digestOf(from)
+	artifact := from.(source).GetArtifact() //nolint:forcetypeassert // find reads no others
+	wanted, revision, err := d.Artifacts.Source(d.t, name, s.digest)
+	switch {
+	case errors.Is(err, ErrGone):
+		if artifact != nil && strings.HasSuffix(artifact.Revision, s.digest) {
+			revision = artifact.Revision
+		}
+	case err != nil:
+		return nil, err
+	case kindOf(wanted) != kindOf(from):
+		// The output has changed. The digest means nothing to the new one.
+		s.digest, s.elsewhere, revision = kindOf(from)+" "+s.digest, true, ""
+		if artifact != nil {
+			revision = artifact.Revision
+		}
+	}
+	s.fetched = artifact != nil && artifact.Revision == revision
+	if s.fetched && k.Status.LastAttemptedRevision == revision {
+		s.judge(k, revision)
+	}
+	return s, nil
+}
+
+// judge says what became of the revision that was attempted last.
+//
+// The status is written after the conditions. So Ready is only believed together
+// with what the rest of the status says of the same revision.
+func (s *state) judge(k *kustomizev1.Kustomization, revision string) {
+	ready := apimeta.FindStatusCondition(k.Status.Conditions, meta.ReadyCondition)
+	if ready == nil {
+		return
+	}
+	switch {
+	case ready.Status == metav1.ConditionTrue:
+		s.applied = k.Status.LastAppliedRevision == revision
+		s.healthy = s.applied && k.Status.ObservedGeneration == k.Generation && s.suspended != ours
+	case ready.Status == metav1.ConditionFalse && (ready.Reason == meta.HealthCheckFailedReason || ready.Reason == meta.HealthCheckCanceledReason):
+		s.applied = true
+	case ready.Status == metav1.ConditionFalse:
+		s.failed = true
+		s.refused = map[key]bool{}
+		for key := range s.inventory {
+			if strings.Contains(ready.Message, shown(key)+" dry-run failed") || strings.Contains(ready.Message, shown(key)+" apply failed") {
+				s.refused[key] = true
+			}
+		}
+	default:
+		at := apimeta.FindStatusCondition(k.Status.Conditions, meta.ReconcilingCondition)
+		s.applied = at != nil && strings.HasPrefix(at.Message, "Running health checks for revision "+revision+" ")
+	}
+}
+
+// shown is how Flux writes an object in messages: Kind/namespace/name.
+func shown(k key) string {
+	parts := strings.SplitN(string(k), "/", 4)
+	if parts[2] == "" {
+		return parts[1] + "/" + parts[3]
+	}
+	return parts[1] + "/" + parts[2] + "/" + parts[3]
+}
+
+// inventoryOf is what a Kustomization has applied.
+func inventoryOf(k *kustomizev1.Kustomization) map[key]bool {
+	out := map[key]bool{}
+	for _, r := range Inventory(k) {
+		out[r.key()] = true
+	}
+	return out
+}
+
+// Inventory is what a Kustomization has applied. An entry is
+// NAMESPACE_NAME_GROUP_KIND, with two underscores for a colon in a name
+// (fluxcd/cli-utils, pkg/object).
+func Inventory(k *kustomizev1.Kustomization) []ObjectRef {
+	if k.Status.Inventory == nil {
+		return nil
+	}
+	out := make([]ObjectRef, 0, len(k.Status.Inventory.Entries))
+	for _, e := range k.Status.Inventory.Entries {
+		namespace, rest, _ := strings.Cut(e.ID, "_")
+		i := strings.LastIndexByte(rest, '_')
+		j := strings.LastIndexByte(rest[:max(i, 0)], '_')
+		if j < 0 {
+			continue
+		}
+		out = append(out, ObjectRef{
+			Namespace: namespace, Name: strings.ReplaceAll(rest[:j], "__", ":"), Group: rest[j+1 : i], Kind: rest[i+1:], Version: e.Version,
+		})
+	}
+	return out
+}
+
+// load brings what is wanted and what is live into terms that plan compares. Only
+// where something is handed over are manifests looked at.
+func (d *delivery) load(ctx context.Context, units []Unit) error {
+	involved := d.involved(units)
+	for i := range units {
+		u := &units[i]
+		w := wanted{name: u.Name, digest: u.Digest, after: u.After, content: make(content, len(u.Objects)), health: health(u.HealthChecks, u.HealthCheckExprs)}
+		for _, r := range u.Objects {
+			w.content[r.key()] = manifest{sum: "wanted"}
+		}
+		if involved[u.Name] {
+			var err error
+			if w.content, err = d.wantedContent(ctx, u); err != nil {
+				return fmt.Errorf("layer %q: %w", u.Name, err)
+			}
+		}
+		d.want = append(d.want, w)
+	}
+	for _, name := range ordered(d.states) {
+		if err := d.liveContent(ctx, d.states[name], involved[name]); err != nil {
+			return fmt.Errorf("layer %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// involved are the units that take part in a hand-over: those that have what another
+// one should have, that one, and those that are marked as such. Also those that wait for what may
+// have been applied or not.
+func (d *delivery) involved(units []Unit) map[string]bool {
+	out := map[string]bool{}
+	home, bare := map[key]string{}, map[key]key{}
+	for i := range units {
+		for _, r := range units[i].Objects {
+			home[r.key()] = units[i].Name
+			bare[withoutNamespace(r.key())] = r.key()
+		}
+	}
+	for _, name := range ordered(d.states) {
+		s := d.states[name]
+		s.alias(bare)
+		if d.stains(name) != "" {
+			out[name] = true
+		}
+		if u := d.units[name]; u != nil && s.digest != u.Digest && !s.applied {
+			out[name] = true
+		}
+		for k := range s.inventory {
+			if h := home[k]; h != "" && h != name {
+				out[name], out[h] = true, true
+			}
+		}
+	}
+	return out
+}
+
+// wantedContent is that of a unit, from its files or from its artifact.
+func (d *delivery) wantedContent(ctx context.Context, u *Unit) (content, error) {
+	files := u.Files
+	if len(files) == 0 {
+		var err error
+		if files, err = d.Artifacts.Files(ctx, u.Name, u.Digest); err != nil {
+			return nil, err
+		}
+	}
+	return d.library.add(files)
+}
+
+// liveContent fills the content of a state in.
+func (d *delivery) liveContent(ctx context.Context, s *state, involved bool) error {
+	i := slices.IndexFunc(d.want, func(w wanted) bool { return w.name == s.name })
+	switch {
+	case i >= 0 && s.digest == d.want[i].digest:
+		s.content, s.known = d.want[i].content, true
+	case !involved:
+		s.content, s.known = content{}, true
+		for k := range s.inventory {
+			s.content[k] = manifest{sum: "applied"}
+		}
+		return nil
+	case s.digest == "" || s.elsewhere:
+		return nil // There is nothing to read, or not by what reads now.
+	default:
+		files, err := d.Artifacts.Files(ctx, s.name, s.digest)
+		if errors.Is(err, ErrGone) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if s.content, err = d.library.add(files); err != nil {
+			return err
+		}
+		s.known = true
+	}
+	bare := map[key]key{}
+	for k := range s.content {
+		bare[withoutNamespace(k)] = k
+	}
+	s.alias(bare)
+	stains := d.stains(s.name)
+	s.stained = map[key]bool{}
+	for k, m := range s.content {
+		if m.mark == plain && (stains == everything || stains != "" && strings.Contains(stains, stain(k))) {
+			s.stained[k] = true
+		}
+	}
+	return nil
+}
+
+// alias brings the inventory of a unit to the names of manifests: those of an object
+// that has no namespace in the cluster may name one.
+func (s *state) alias(bare map[key]key) {
+	for _, k := range sortedKeys(s.inventory) {
+		if full, ok := bare[k]; ok && full != k {
+			delete(s.inventory, k)
+			s.inventory[full] = true
+		}
+	}
+}
+
+func withoutNamespace(k key) key {
+	parts := strings.SplitN(string(k), "/", 4)
+	return key(parts[0] + "/" + parts[1] + "//" + parts[3])
+}
+
+// stains is the annotation of the source of a unit that says what is or was marked.
+func (d *delivery) stains(unit string) string {
+	if s := d.live.sourceOf(d.live.kustomizations[unit]); s != nil {
+		return s.GetAnnotations()[annotationHandOver]
+	}
+	return ""
+}
+
+// everything stands for more stains than an annotation should hold.
+const everything = "*"
+
+// stain is an object in the annotation of a source.
+func stain(k key) string {
+	sum := sha256.Sum256([]byte(k))
+	return hex.EncodeToString(sum[:5])
+}
+
+// sumOf identifies a value by its JSON.
+func sumOf(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err.Error() // It is data, and so it can be marshalled.
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,177 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strings"
+)
+
+// MaxObjects is how many objects a unit has at most: a reconciliation in which
+// nothing changes takes Flux 7 s for so many, and grows faster than their number.
+const MaxObjects = 1000
+
+// shardObjects is how many objects a shard has on average when shards are made:
+// hashing spreads them unevenly, and none may have more than MaxObjects.
+const shardObjects = 800
+
+// Present is how layers are cut now, by the name of the layer.
+type Present map[string]Cut
+
+// Cut is how a layer is cut.
+type Cut struct {
+	// Shards is how many shards there are beside the unit of the layer.
+	Shards int
+	// Spread says that what pods need to run is in the shards too.
+	Spread bool
+}
+
+// Cuts is how the layers of the objects of units are cut; units maps the name of each
+// unit to what it has applied.
+func Cuts(units map[string][]ObjectRef) Present {
+	out := Present{}
+	for _, name := range ordered(units) {
+		layer, number, ok := shardOf(name)
+		if !ok {
+			continue
+		}
+		c := out[layer]
+		c.Shards = max(c.Shards, number)
+		for _, r := range units[name] {
+			c.Spread = c.Spread || need(r) == atRun
+		}
+		out[layer] = c
+	}
+	return out
+}
+
+// shardOf takes the name of a shard apart: layer-01-2 is the second of layer-01.
+func shardOf(name string) (layer string, number int, ok bool) {
+	i := strings.LastIndexByte(name, '-')
+	if i < 0 || strings.Count(name, "-") < 2 {
+		return "", 0, false
+	}
+	if _, err := fmt.Sscanf(name[i+1:], "%d", &number); err != nil || number < 1 {
+		return "", 0, false
+	}
+	return name[:i], number, true
+}
+
+// cut makes the units of a layer.
+func cut(layer string, members []member, now Cut) []Unit {
+	var first, rest []member
+	if whole := len(members) <= MaxObjects && now.Shards == 0 || len(members) <= MaxObjects/2; whole {
+		first = members
+	} else {
+		first, rest = divide(members, now)
+	}
+	var out []Unit
+	if len(first) > 0 {
+		out = append(out, unitOf(layer, first))
+	}
+	if len(rest) == 0 {
+		return out
+	}
+	count := (len(rest) + shardObjects - 1) / shardObjects
+	if now.Shards > count && count > now.Shards/2 {
+		count = now.Shards
+	}
+	shards := make([][]member, count)
+	for _, m := range rest {
+		i := rendezvous(m.ref, count)
+		shards[i] = append(shards[i], m)
+	}
+	for i, s := range shards {
+		if len(s) == 0 {
+			continue
+		}
+		u := unitOf(fmt.Sprintf("%s-%d", layer, i+1), s)
+		if len(first) > 0 {
+			u.After = []string{layer}
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+// divide takes what others need out of a layer. What pods need only to run is with
+// that as long as there is not too much of it, and stays in the shards until it is half
+// of that.
+func divide(members []member, now Cut) (first, rest []member) {
+	counts := map[needed]int{}
+	for _, m := range members {
+		counts[need(m.ref)]++
+	}
+	most := MaxObjects
+	if now.Spread {
+		most /= 2
+	}
+	spread := counts[atApply]+counts[atRun] > most
+	for _, m := range members {
+		if n := need(m.ref); n == atApply || n == atRun && !spread {
+			first = append(first, m)
+		} else {
+			rest = append(rest, m)
+		}
+	}
+	return first, rest
+}
+
+func unitOf(name string, members []member) Unit {
+	u := Unit{Name: name}
+	for _, m := range members {
+		u.Objects = append(u.Objects, m.ref)
+		u.Files = append(u.Files, m.file)
+	}
+	return u
+}
+
+// needed says when others need an object.
+type needed uint8
+
+const (
+	never needed = iota
+	// atRun: pods do not start without it.
+	atRun
+	// atApply: the API server refuses others without it.
+	atApply
+)
+
+// need says when others of the same layer need an object.
+func need(r ObjectRef) needed {
+	switch r.Kind {
+	case "Namespace", "CustomResourceDefinition", "ServiceAccount", "LimitRange", "ResourceQuota":
+		return atApply
+	case "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "ConfigMap", "Secret", "PersistentVolume", "PersistentVolumeClaim":
+		return atRun
+	}
+	if strings.HasSuffix(r.Kind, "Class") {
+		return atApply
+	}
+	return never
+}
+
+// rendezvous is the shard of an object, of count: the one that weighs most with it. When a
+// shard is added, what moves moves to that one.
+func rendezvous(r ObjectRef, count int) int {
+	sum := sha256.Sum256([]byte(r.key()))
+	seed := binary.BigEndian.Uint64(sum[:])
+	best, most := 0, uint64(0)
+	for i := range count {
+		if w := mix(seed + uint64(i)*0x9e3779b97f4a7c15); i == 0 || w > most { //nolint:gosec // a count is not negative
+			best, most = i, w
+		}
+	}
+	return best
+}
+
+// mix spreads what differs in one bit over all of them: the last step of splitmix64
+// (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

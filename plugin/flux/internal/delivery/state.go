@@ -1,0 +1,123 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+// key identifies an object in a cluster: group/kind/namespace/name.
+type key string
+
+// key of an object; the version is left out, as two versions show the same object.
+func (r ObjectRef) key() key { return key(r.Group + "/" + r.Kind + "/" + r.Namespace + "/" + r.Name) }
+
+// mark is what a hand-over did to the manifest of an object in an artifact.
+type mark uint8
+
+const (
+	// plain: the manifest is as it was rendered.
+	plain mark = iota
+	// marked: Flux prunes it neither here nor elsewhere.
+	marked
+)
+
+// manifest is that of an object in an artifact. Its sum is that of the text without
+// the mark.
+type manifest struct {
+	sum  string
+	mark mark
+	// once: Flux leaves the object alone where it exists.
+	once bool
+}
+
+// content is what an artifact has.
+type content map[key]manifest
+
+// suspension of a Kustomization.
+type suspension uint8
+
+const (
+	_ suspension = iota
+	// ours: its artifact and its health checks are about to change together.
+	ours
+	// theirs: somebody else wants it to stand still.
+	theirs
+)
+
+// state is a unit as the cluster has it.
+type state struct {
+	name string
+	// absent: there is a source, and no Kustomization.
+	absent bool
+	// digest is where its source leads, "" where the source is missing.
+	digest string
+	// elsewhere: the digest is one of an output that is not that of the Transform any more.
+	elsewhere bool
+	// content is that of the digest; known is false where it could not be had.
+	content content
+	known   bool
+	// stained are objects that an artifact before this one had marked, and this one
+	// has plain: they are marked in the cluster until this one is applied.
+	stained map[key]bool
+	// health identifies the health checks of its Kustomization.
+	health string
+	// fetched: the source has the artifact of its digest.
+	fetched bool
+	// applied: the last that Flux applied was that artifact, and it cannot get another
+	// one now; healthy: and it is Ready.
+	applied, healthy bool
+	// failed: Flux could not apply it, and will try again or not.
+	failed bool
+	// refused are objects that Flux names as the reason.
+	refused map[key]bool
+	// idle: Flux has seen that it is suspended, so that nothing is under way.
+	idle      bool
+	suspended suspension
+	deleting  bool
+	// inventory is what Flux says that it applied.
+	inventory map[key]bool
+}
+
+// dirty reports whether an object may be marked in the cluster because of s.
+func (s *state) dirty(k key) bool {
+	return s.content[k].mark == marked || !s.applied && s.stained[k]
+}
+
+// stains are the objects that will be stained when c takes the place of what s has.
+func (s *state) stains(c content) map[key]bool {
+	out := map[key]bool{}
+	if s == nil {
+		return out
+	}
+	for k, m := range c {
+		if m.mark == plain && s.dirty(k) {
+			out[k] = true
+		}
+	}
+	return out
+}
+
+// wanted is a unit of what is to be delivered.
+type wanted struct {
+	name    string
+	digest  string
+	after   []string
+	content content
+	health  string
+}
+
+// goal is what a unit should lead to now.
+type goal struct {
+	unit string
+	// remove: its Kustomization is to be deleted.
+	remove bool
+	// leave: its source is as it should be.
+	leave bool
+	// content and health are what its artifact and its Kustomization should have.
+	content content
+	health  string
+	// quiesce: nothing may be under way when the source is changed.
+	quiesce bool
+	// released: it has, or gets now, all that is wanted of it.
+	released bool
+	// waits says for what, where it is neither released nor to be removed.
+	waits string
+}

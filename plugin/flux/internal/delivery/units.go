@@ -1,0 +1,192 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/kustomize"
+	"github.com/fluxcd/pkg/apis/meta"
+	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/ropewalk/ropewalk/render/emit"
+)
+
+// Units cuts a render of the flux dialect into units, in the order in which they are
+// released. Name is that of the render, for errors. Layers are its barrier layers, and the health checks
+// are those of the Kustomizations that the render has written into
+// [emit.DeliveryDir]: it must have been given a repository. A layer without an
+// object is left out.
+//
+// Present is how layers are cut in the cluster now, see [Present]: it keeps objects
+// where they are. The files of a unit have no folders. What is not valid is an error:
+// two files of one name, a manifest without a name.
+func Units(name string, files []emit.File, layers []emit.Layer, present Present) ([]Unit, error) {
+	parts := map[string][]emit.File{}
+	for _, f := range files {
+		dir := path.Dir(f.Path)
+		parts[dir] = append(parts[dir], f)
+	}
+	checks, err := healthOf(parts[emit.DeliveryDir])
+	if err != nil {
+		return nil, fmt.Errorf("render %q: %w", name, err)
+	}
+	var out []Unit
+	var before []string
+	for _, layer := range layers {
+		dir := path.Clean(layer.Dir)
+		health, ok := checks[layer.Name]
+		if !ok {
+			return nil, fmt.Errorf("render %q: %s has no Kustomization %q: render with a repository", name, emit.DeliveryDir, layer.Name)
+		}
+		members, err := membersOf(parts[dir])
+		if err != nil {
+			return nil, fmt.Errorf("render %q: %s: %w", name, dir, err)
+		}
+		units := cut(dir, members, present[dir])
+		for i := range units {
+			u := &units[i]
+			u.Layer = dir
+			for _, wave := range layer.Waves {
+				u.Waves = append(u.Waves, int32(wave)) //nolint:gosec // waves are counted, and few
+			}
+			u.After = slices.Concat(before, u.After)
+			u.await(health)
+		}
+		if len(units) == 0 {
+			continue
+		}
+		before = nil
+		for _, u := range units {
+			before = append(before, u.Name)
+		}
+		out = append(out, units...)
+	}
+	return out, nil
+}
+
+// await gives a unit those of the checks that are about its objects.
+func (u *Unit) await(health kustomizev1.KustomizationSpec) {
+	own := map[key]bool{}
+	for _, r := range u.Objects {
+		own[r.key()] = true
+	}
+	kinds := map[string]bool{}
+	for _, c := range health.HealthChecks {
+		if own[checked(c).key()] {
+			u.HealthChecks = append(u.HealthChecks, c)
+			kinds[c.APIVersion+"/"+c.Kind] = true
+		}
+	}
+	for _, e := range health.HealthCheckExprs {
+		if e.Kind == "" || kinds[e.APIVersion+"/"+e.Kind] {
+			u.HealthCheckExprs = append(u.HealthCheckExprs, e)
+		}
+	}
+	if len(u.HealthChecks) == 0 {
+		u.HealthCheckExprs = nil
+	}
+}
+
+// checked is the object of a health check.
+func checked(c meta.NamespacedObjectKindReference) ObjectRef {
+	r := ObjectRef{Version: c.APIVersion, Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
+	if group, version, ok := strings.Cut(c.APIVersion, "/"); ok {
+		r.Group, r.Version = group, version
+	}
+	return r
+}
+
+// healthOf reads the Kustomizations of a render, by name.
+func healthOf(files []emit.File) (map[string]kustomizev1.KustomizationSpec, error) {
+	out := map[string]kustomizev1.KustomizationSpec{}
+	for _, f := range files {
+		var k kustomizev1.Kustomization
+		var tree map[string]any
+		err := yaml.Unmarshal(f.Data, &tree)
+		if err == nil {
+			err = runtime.DefaultUnstructuredConverter.FromUnstructured(tree, &k)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Path, err)
+		}
+		if k.Kind == kustomizev1.KustomizationKind {
+			out[k.Name] = k.Spec
+		}
+	}
+	return out, nil
+}
+
+// member is a file of a layer, and its object.
+type member struct {
+	ref  ObjectRef
+	file emit.File
+}
+
+// membersOf reads the files of a layer.
+func membersOf(files []emit.File) ([]member, error) {
+	names, keys := map[string]bool{}, map[key]string{}
+	out := make([]member, 0, len(files))
+	for _, f := range files {
+		f.Path = path.Base(f.Path)
+		if names[f.Path] {
+			return nil, fmt.Errorf("two files are called %q, and an artifact has no folders", f.Path)
+		}
+		names[f.Path] = true
+		ref, err := refOf(f.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Path, err)
+		}
+		ref.Node = string(f.Node)
+		if twice := keys[ref.key()]; twice != "" {
+			return nil, fmt.Errorf("%s and %s are the same object", twice, f.Path)
+		}
+		keys[ref.key()] = f.Path
+		out = append(out, member{ref, f})
+	}
+	return out, nil
+}
+
+// refOf is the object of a manifest. Only its head is parsed where it is written as
+// package emit does, with the fields of the root and of metadata each on a line of
+// their own: of 50,000 objects nothing else is of interest.
+func refOf(data []byte) (ObjectRef, error) {
+	var head strings.Builder
+	in := false
+	for line := range strings.Lines(string(data)) {
+		switch {
+		case line[0] != ' ' && line[0] != '-' && line[0] != '\n':
+			in = strings.TrimRight(line, " \n") == "metadata:"
+			if in || strings.HasPrefix(line, "apiVersion: ") || strings.HasPrefix(line, "kind: ") {
+				head.WriteString(line)
+			}
+		case in && (strings.HasPrefix(line, "  name: ") || strings.HasPrefix(line, "  namespace: ")):
+			head.WriteString(line)
+		}
+	}
+	if d, err := parse([]byte(head.String())); err == nil {
+		return d.ref, nil
+	}
+	d, err := parse(data)
+	return d.ref, err
+}
+
+// health identifies health checks.
+func health(checks []meta.NamespacedObjectKindReference, exprs []kustomize.CustomHealthCheck) string {
+	if len(checks) == 0 {
+		return ""
+	}
+	return sumOf(struct {
+		C []meta.NamespacedObjectKindReference
+		E []kustomize.CustomHealthCheck
+	}{checks, exprs})
+}
+
+func sortedKeys[V any](m map[key]V) []key { return slices.Sorted(maps.Keys(m)) }

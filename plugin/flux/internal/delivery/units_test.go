@@ -1,0 +1,178 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+func manifestOf(kind, name string) []byte {
+	return emit.YAML(map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name, "namespace": "ns"}})
+}
+
+// rendered is a render of one layer for each list of objects, kind/name.
+func rendered(layers ...[]string) ([]emit.File, []emit.Layer) {
+	var files []emit.File
+	var out []emit.Layer
+	for i, objects := range layers {
+		dir := fmt.Sprintf("layer-%02d", i)
+		out = append(out, emit.Layer{Name: "web-" + dir, Dir: dir, Waves: []int{i}})
+		spec := map[string]any{}
+		for _, o := range objects {
+			kind, name, _ := strings.Cut(o, "/")
+			files = append(files, emit.File{Path: dir + "/" + strings.ToLower(kind) + "-" + name + ".yaml", Data: manifestOf(kind, name), Node: object.ID(name)})
+			if kind == "Pod" {
+				checks, _ := spec["healthChecks"].([]any)
+				spec["healthChecks"] = append(checks, map[string]any{"apiVersion": "v1", "kind": kind, "name": name, "namespace": "ns"})
+				spec["healthCheckExprs"] = []any{map[string]any{"apiVersion": "v1", "kind": kind, "current": "true"}, map[string]any{"apiVersion": "v1", "kind": "Service", "current": "true"}}
+			}
+		}
+		files = append(files, emit.File{Path: emit.DeliveryDir + "/" + dir + ".yaml", Data: emit.YAML(map[string]any{
+			"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": map[string]any{"name": "web-" + dir}, "spec": spec,
+		})})
+	}
+	return files, out
+}
+
+func TestALayerIsAUnitWithItsHealthChecks(t *testing.T) {
+	files, layers := rendered([]string{"ConfigMap/a", "Pod/p"}, nil, []string{"ConfigMap/b"})
+	units, err := Units("web", files, layers, nil)
+	require.NoError(t, err)
+	require.Len(t, units, 2, "a layer without an object is left out")
+	require.Equal(t, "layer-00", units[0].Name)
+	require.Empty(t, units[0].After)
+	require.Len(t, units[0].HealthChecks, 1)
+	require.Len(t, units[0].HealthCheckExprs, 1, "the rule of a kind that it does not wait for is none of its own")
+	require.Equal(t, "configmap-a.yaml", units[0].Files[0].Path)
+	require.Equal(t, ObjectRef{Node: "a", Version: "v1", Kind: "ConfigMap", Namespace: "ns", Name: "a"}, units[0].Objects[0])
+	require.Equal(t, "layer-02", units[1].Name)
+	require.Equal(t, []string{"layer-00"}, units[1].After)
+	require.Equal(t, []int32{2}, units[1].Waves)
+}
+
+func TestUnitsRefuseWhatFluxCouldNotApply(t *testing.T) {
+	files, layers := rendered([]string{"ConfigMap/a"})
+	for name, wrong := range map[string]struct {
+		files []emit.File
+		says  string
+	}{
+		"a render without a repository":   {files[:1], "render with a repository"},
+		"a manifest that is no object":    {append(files, emit.File{Path: "layer-00/x.yaml", Data: []byte("- 1\n")}), "it holds no object"},
+		"a manifest that names nothing":   {append(files, emit.File{Path: "layer-00/x.yaml", Data: []byte("kind: A\napiVersion: v1\n")}), "metadata.name is missing"},
+		"one object in two files":         {append(files, emit.File{Path: "layer-00/x.yaml", Data: manifestOf("ConfigMap", "a")}), "the same object"},
+		"a Kustomization that is no YAML": {append(files, emit.File{Path: emit.DeliveryDir + "/x.yaml", Data: []byte("a: [\n")}), "flux/x.yaml"},
+	} {
+		_, err := Units("web", wrong.files, layers, nil)
+		require.ErrorContains(t, err, wrong.says, name)
+	}
+}
+
+// many is so many objects of a kind.
+func many(kind string, count int) []string {
+	out := make([]string, count)
+	for i := range out {
+		out[i] = fmt.Sprintf("%s/%s%d", kind, strings.ToLower(kind), i)
+	}
+	return out
+}
+
+func TestALayerWithTooManyObjectsIsCut(t *testing.T) {
+	objects := append(many("Pod", 2500), "Namespace/n", "ConfigMap/c")
+	files, layers := rendered(objects, []string{"ConfigMap/after"})
+	units, err := Units("web", files, layers, nil)
+	require.NoError(t, err)
+	var names []string
+	count := 0
+	for _, u := range units {
+		names = append(names, u.Name)
+		count += len(u.Objects)
+		require.LessOrEqual(t, len(u.Objects), MaxObjects)
+		require.Len(t, u.Files, len(u.Objects))
+	}
+	require.Equal(t, []string{"layer-00", "layer-00-1", "layer-00-2", "layer-00-3", "layer-00-4", "layer-01"}, names)
+	require.Equal(t, len(objects)+1, count, "each object is in one unit")
+	require.Len(t, units[0].Objects, 2, "what others need comes first")
+	require.Equal(t, []string{"layer-00"}, units[1].After)
+	require.Equal(t, names[:5], units[5].After)
+	for _, u := range units[1:5] {
+		require.Len(t, u.HealthChecks, len(u.Objects), "a shard waits for what is in it")
+	}
+}
+
+func TestShardsStayAsTheyAreUntilALayerIsHalfAsLarge(t *testing.T) {
+	homes := func(count int, present Present) (map[key]string, Present) {
+		files, layers := rendered(many("Pod", count))
+		units, err := Units("web", files, layers, present)
+		require.NoError(t, err)
+		out, refs := map[key]string{}, map[string][]ObjectRef{}
+		for _, u := range units {
+			refs[u.Name] = u.Objects
+			for _, r := range u.Objects {
+				out[r.key()] = u.Name
+			}
+		}
+		return out, Cuts(refs)
+	}
+	moved := func(a, b map[key]string) (moved int) {
+		for k, home := range a {
+			if b[k] != "" && b[k] != home {
+				moved++
+			}
+		}
+		return moved
+	}
+	at2400, present := homes(2400, nil)
+	require.Equal(t, 3, present["layer-00"].Shards)
+	at3000, more := homes(3000, present)
+	require.Equal(t, 4, more["layer-00"].Shards)
+	require.InDelta(t, 2400/4, moved(at2400, at3000), 100, "only what the new shard takes moves")
+	again, still := homes(2000, more)
+	require.Equal(t, 4, still["layer-00"].Shards)
+	require.Zero(t, moved(at3000, again))
+	_, fewer := homes(1500, still)
+	require.Equal(t, 2, fewer["layer-00"].Shards)
+	at900, _ := homes(900, fewer)
+	require.Equal(t, 2, Cuts(map[string][]ObjectRef{"layer-00-2": nil})["layer-00"].Shards)
+	require.NotContains(t, at900, key("/Pod/ns/none"))
+	for _, home := range at900 {
+		require.Contains(t, home, "layer-00-", "it is still cut")
+	}
+	at400, _ := homes(400, fewer)
+	for _, home := range at400 {
+		require.Equal(t, "layer-00", home)
+	}
+}
+
+func TestWhatPodsNeedIsSpreadWhereThereIsTooMuchOfIt(t *testing.T) {
+	files, layers := rendered(append(many("ConfigMap", 3000), many("ServiceAccount", 10)...))
+	units, err := Units("web", files, layers, nil)
+	require.NoError(t, err)
+	require.Len(t, units[0].Objects, 10)
+	require.Equal(t, "ServiceAccount", units[0].Objects[0].Kind)
+	present := Present{"layer-00": {Shards: 4, Spread: true}}
+	files, layers = rendered(append(many("ConfigMap", 900), many("Pod", 1000)...))
+	units, err = Units("web", files, layers, present)
+	require.NoError(t, err)
+	require.Equal(t, "layer-00-1", units[0].Name, "what is spread stays so until it is half of what a unit takes")
+}
+
+func BenchmarkUnits(b *testing.B) {
+	for _, count := range []int{10, 100, 1000, 50_000} {
+		files, layers := rendered(many("ConfigMap", count))
+		b.Run(fmt.Sprint(count), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Units("web", files, layers, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,115 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// Withdraw implements [Engine]. What a hand-over has marked is restored first, so
+// that Flux deletes it too.
+func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, waiting string, err error) {
+	gone, err := f.namespaceGone(ctx, t.Namespace)
+	if err != nil || gone {
+		return gone, "", err
+	}
+	d := f.begin(t)
+	orphans := t.Spec.Delivery != nil && t.Spec.Delivery.DeletionPolicy == orphan
+	if orphans {
+		d.policy = orphan
+	}
+	if err := d.read(ctx); err != nil {
+		return false, "", err
+	}
+	if len(d.live.kustomizations) == 0 {
+		left, err := d.tidy(ctx)
+		return err == nil && left == 0, "its sources are being deleted", err
+	}
+	if orphans {
+		return false, "its Kustomizations let go of their objects", d.orphan(ctx)
+	}
+	if err := d.load(ctx, nil); err != nil {
+		return false, "", err
+	}
+	for _, g := range plan(nil, d.states) {
+		if err := d.bring(ctx, g); err != nil {
+			return false, "", fmt.Errorf("layer %q: %w", g.unit, err)
+		}
+		if !d.states[g.unit].deleting && g.leave {
+			continue
+		}
+		waiting = fmt.Sprintf("Kustomization %q is being deleted", objectName(t, g.unit))
+		if d.states[g.unit].suspended == theirs {
+			waiting = fmt.Sprintf("Kustomization %q is suspended, and so would leave its objects behind: resume it", objectName(t, g.unit))
+		}
+		break
+	}
+	return false, waiting, nil
+}
+
+// orphan deletes all Kustomizations so that their objects stay.
+func (d *delivery) orphan(ctx context.Context) error {
+	for _, name := range ordered(d.live.kustomizations) {
+		k := d.live.kustomizations[name]
+		if k.Spec.DeletionPolicy != orphan {
+			patch := client.MergeFrom(k.DeepCopy())
+			k.Spec.DeletionPolicy = orphan
+			if err := client.IgnoreNotFound(d.Client.Patch(ctx, k, patch, FieldOwner)); err != nil {
+				return err
+			}
+		}
+		if !k.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if err := client.IgnoreNotFound(d.Client.Delete(ctx, k, client.Preconditions{UID: &k.UID})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namespaceGone reports whether a namespace is being deleted: everything in it goes
+// with it, whatever anybody does.
+func (f *Flux) namespaceGone(ctx context.Context, name string) (bool, error) {
+	var ns corev1.Namespace
+	err := f.Client.Get(ctx, client.ObjectKey{Name: name}, &ns)
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case apierrors.IsForbidden(err):
+		return false, nil // Who may not look waits for the Kustomizations.
+	case err != nil:
+		return false, err
+	}
+	return !ns.DeletionTimestamp.IsZero(), nil
+}
+
+// tidy deletes sources that no Kustomization refers to. It returns how many there are.
+func (d *delivery) tidy(ctx context.Context) (left int, err error) {
+	used := map[sourceKey]bool{}
+	for _, k := range d.live.kustomizations {
+		used[sourceKey{k.Spec.SourceRef.Kind, k.Spec.SourceRef.Name}] = true
+	}
+	for k, s := range d.live.sources {
+		unit := s.GetLabels()[v1alpha1.LabelLayer]
+		if used[k] || d.touched[unit] || d.live.kustomizations[unit] == nil && d.units[unit] != nil {
+			continue
+		}
+		left++
+		if !s.GetDeletionTimestamp().IsZero() {
+			continue
+		}
+		if err := client.IgnoreNotFound(d.Client.Delete(ctx, s)); err != nil {
+			return left, err
+		}
+	}
+	return left, nil
+}
