@@ -1,0 +1,157 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// appliedAnnotation holds the digest of what was applied, so that a field that is not
+// wanted any more is noticed.
+const appliedAnnotation = "ropewalk.dev/applied"
+
+// application is the Application of a Transform at a digest. The field names are
+// those of argoproj.io/v1alpha1; only such are used that Argo CD has had since it reads
+// OCI artifacts (3.1), because a server-side apply refuses others.
+func (e *Engine) application(t *v1alpha1.Transform, digest string) (*unstructured.Unstructured, *refusal) {
+	template := v1alpha1.ArgoCDDelivery{}
+	if t.Spec.Delivery != nil && t.Spec.Delivery.ArgoCD != nil {
+		template = *t.Spec.Delivery.ArgoCD
+	}
+	namespace, project := cmp.Or(template.Namespace, "argocd"), cmp.Or(template.Project, "default")
+	name := t.Namespace + "." + t.Name
+	switch {
+	case !e.Allow.namespace(namespace):
+		return nil, refuse(v1alpha1.AccessDeniedReason, "the controller is not allowed to put Applications into namespace %q: its flag --argocd-namespaces names those that it may", namespace)
+	case !e.Allow.project(t.Namespace, project):
+		return nil, refuse(v1alpha1.AccessDeniedReason, "the controller is not allowed to use project %q for Transforms of namespace %q: its flag --argocd-projects names those that it may", project, t.Namespace)
+	case t.Spec.Output == nil || t.Spec.Output.OCI == nil:
+		return nil, refuse(v1alpha1.InvalidReason, "Argo CD reads from a registry: give output.oci")
+	case len(name) > 253:
+		return nil, refuse(v1alpha1.InvalidReason, "the name of the Application, %q, is longer than 253 characters: rename the Transform", name)
+	}
+	app := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"project":     project,
+		"source":      map[string]any{"repoURL": t.Spec.Output.OCI.Repository, "path": ".", "targetRevision": digest},
+		"destination": destination(t, template),
+		"syncPolicy":  syncPolicy(t, template),
+	}}}
+	app.SetGroupVersionKind(GroupVersionKind())
+	app.SetNamespace(namespace)
+	app.SetName(name)
+	app.SetLabels(map[string]string{v1alpha1.LabelTransform: t.Name, v1alpha1.LabelNamespace: t.Namespace})
+	app.SetAnnotations(map[string]string{appliedAnnotation: fingerprint(app)})
+	return app, nil
+}
+
+// destination is where the objects go. Its namespace is for those that name none.
+func destination(t *v1alpha1.Transform, template v1alpha1.ArgoCDDelivery) map[string]any {
+	out := map[string]any{"namespace": target(t)}
+	switch {
+	case template.Name != "":
+		out["name"] = template.Name
+	default:
+		out["server"] = cmp.Or(template.Server, "https://kubernetes.default.svc")
+	}
+	return out
+}
+
+// target is the namespace of a render.
+func target(t *v1alpha1.Transform) string {
+	if t.Spec.Context != nil && t.Spec.Context.Namespace != "" {
+		return t.Spec.Context.Namespace
+	}
+	return t.Namespace
+}
+
+func syncPolicy(t *v1alpha1.Transform, template v1alpha1.ArgoCDDelivery) map[string]any {
+	out := map[string]any{"retry": map[string]any{
+		"limit":   int64(3),
+		"backoff": map[string]any{"duration": "5s", "factor": int64(2), "maxDuration": "1m"},
+	}}
+	if template.Automated == nil || *template.Automated {
+		out["automated"] = map[string]any{"prune": prunes(t), "selfHeal": template.SelfHeal}
+	}
+	var options []any
+	if target(t) != t.Namespace || template.Name != "" || template.Server != "" {
+		// The namespace of the Transform is there; another one may not be.
+		options = append(options, "CreateNamespace=true")
+	}
+	if t.Spec.Adopt == "Never" {
+		// As near as Argo CD comes to it: it refuses what another Application has.
+		options = append(options, "FailOnSharedResource=true")
+	}
+	if len(options) > 0 {
+		out["syncOptions"] = options
+	}
+	return out
+}
+
+// prunes reports whether objects go that are not rendered any more.
+func prunes(t *v1alpha1.Transform) bool {
+	d := t.Spec.Delivery
+	return d == nil || d.ArgoCD == nil || d.ArgoCD.Prune == nil || *d.ArgoCD.Prune
+}
+
+// fingerprint is a digest of a spec. JSON of maps has sorted keys.
+func fingerprint(app *unstructured.Unstructured) string {
+	data, err := json.Marshal(app.Object["spec"])
+	if err != nil {
+		return "" // It is made of texts, numbers and booleans: there is no error.
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+// same reports whether the live Application has all that is wanted, and nothing that
+// we wanted before.
+func same(want, live *unstructured.Unstructured) bool {
+	for key, value := range want.GetLabels() {
+		if live.GetLabels()[key] != value {
+			return false
+		}
+	}
+	return live.GetAnnotations()[appliedAnnotation] == want.GetAnnotations()[appliedAnnotation] &&
+		holds(live.Object["spec"], want.Object["spec"])
+}
+
+// holds reports whether live has all of want.
+func holds(live, want any) bool {
+	wanted, ok := want.(map[string]any)
+	if !ok {
+		return reflect.DeepEqual(live, want)
+	}
+	has, ok := live.(map[string]any)
+	if !ok {
+		return false
+	}
+	for key := range wanted {
+		// What is false or empty need not be written down.
+		if value, there := has[key]; !there && wanted[key] == false {
+			continue
+		} else if !holds(value, wanted[key]) {
+			return false
+		}
+	}
+	return true
+}
+
+// owns reports whether an Application was made for a Transform.
+func owns(t *v1alpha1.Transform, live *unstructured.Unstructured) bool {
+	labels := live.GetLabels()
+	return labels[v1alpha1.LabelTransform] == t.Name && labels[v1alpha1.LabelNamespace] == t.Namespace
+}
+
+func text(o *unstructured.Unstructured, path ...string) string {
+	s, _, _ := unstructured.NestedString(o.Object, path...)
+	return s
+}

@@ -1,0 +1,211 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+)
+
+// fieldOwner is who we are when we apply.
+const fieldOwner = client.FieldOwner("ropewalk-controller")
+
+// retryAfter is how long a sync that failed is left alone where a Transform does not
+// say it.
+const retryAfter = 5 * time.Minute
+
+// GroupVersionKind is that of Applications.
+func GroupVersionKind() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}
+}
+
+// everything in a list of [Allow] is any.
+const everything = "*"
+
+// Allow says where Applications may be put. The zero value allows nothing.
+type Allow struct {
+	// Namespaces of Applications; "*" is any.
+	Namespaces []string
+	// Projects of Applications: PROJECT for Transforms of every namespace,
+	// NAMESPACE/PROJECT for those of one, or "*".
+	Projects []string
+}
+
+func (a Allow) namespace(namespace string) bool {
+	return slices.Contains(a.Namespaces, everything) || slices.Contains(a.Namespaces, namespace)
+}
+
+func (a Allow) project(namespace, project string) bool {
+	return slices.ContainsFunc(a.Projects, func(allowed string) bool {
+		return allowed == everything || allowed == project || allowed == namespace+"/"+project
+	})
+}
+
+// places are the namespaces that an Application may be in; "" is all of them.
+func (a Allow) places() []string {
+	if slices.Contains(a.Namespaces, everything) {
+		return []string{""}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(a.Namespaces)))
+}
+
+// Engine delivers by Argo CD.
+type Engine struct {
+	// Client reads and writes Applications, as the controller itself. It should not
+	// read from a cache that may be late.
+	Client client.Client
+	Allow  Allow
+	// Now is the time; that of the clock where nil.
+	Now func() time.Time
+}
+
+var _ delivery.Engine = (*Engine)(nil)
+
+// Deliver has the Application lead to want, and says what Argo CD has made of
+// it. What the controller does not allow, and what needs somebody, is Stalled and
+// no error.
+func (e *Engine) Deliver(ctx context.Context, t *v1alpha1.Transform, want delivery.Desired) (delivery.Progress, error) {
+	app, refused := e.application(t, want.Digest)
+	if refused != nil {
+		return refused.progress(t, want), nil
+	}
+	live, err := e.get(ctx, app)
+	switch {
+	case apimeta.IsNoMatchError(err):
+		return refuse(v1alpha1.FeatureDisabledReason, "Argo CD is not in this cluster: there is no kind Application").progress(t, want), nil
+	case err != nil:
+		return delivery.Progress{}, err
+	case live != nil && !owns(t, live):
+		return refuse(v1alpha1.ForeignObjectsReason, "Application %s/%s belongs to somebody else: delete it, or rename the Transform",
+			app.GetNamespace(), app.GetName()).progress(t, want), nil
+	case live != nil && live.GetDeletionTimestamp() != nil:
+		return waiting(app, want, "Argo CD is deleting the Application"), nil
+	}
+	moving, err := e.leave(ctx, t, app)
+	if err != nil {
+		return delivery.Progress{}, err
+	}
+	if moving != "" {
+		return waiting(app, want, moving), nil
+	}
+	if live == nil || !same(app, live) {
+		return e.apply(ctx, app, live, want)
+	}
+	seen, err := observe(live)
+	if err != nil {
+		return delivery.Progress{}, err
+	}
+	if message, err := e.push(ctx, t, live, seen, want.Digest); message != "" || err != nil {
+		return waiting(app, want, message), err
+	}
+	return progress(app, seen, want), nil
+}
+
+// apply writes the Application.
+func (e *Engine) apply(ctx context.Context, app, live *unstructured.Unstructured, want delivery.Desired) (delivery.Progress, error) {
+	if err := e.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(app.DeepCopy()), fieldOwner, client.ForceOwnership); err != nil {
+		return delivery.Progress{}, err
+	}
+	out := waiting(app, want, "Argo CD has not looked at the new digest yet")
+	if live == nil || text(live, "spec", "source", "targetRevision") != want.Digest {
+		out.Changed = []string{app.GetName()}
+	}
+	return out, nil
+}
+
+// push ends a sync that stands in the way of the digest that is wanted, and starts one
+// anew that failed some time ago. The message says what it did.
+func (e *Engine) push(ctx context.Context, t *v1alpha1.Transform, live *unstructured.Unstructured, seen observation, digest string) (string, error) {
+	automated := live.Object["spec"].(map[string]any)["syncPolicy"].(map[string]any)["automated"] != nil
+	op := seen.OperationState
+	if op == nil || !automated {
+		return "", nil
+	}
+	switch {
+	case op.Phase == phaseRunning && op.revision() != digest && op.Operation.InitiatedBy.Automated:
+		return "the sync of an earlier digest is being ended",
+			e.patch(ctx, live, map[string]any{"status": map[string]any{"operationState": map[string]any{"phase": phaseTerminating}}})
+	case op.failed() && op.revision() == digest && live.Object["operation"] == nil && e.rested(t, op):
+		policy := live.Object["spec"].(map[string]any)["syncPolicy"].(map[string]any)
+		sync := map[string]any{"revision": digest, "prune": prunes(t)}
+		if options := policy["syncOptions"]; options != nil {
+			sync["syncOptions"] = options
+		}
+		return "the sync that failed is being tried again", e.patch(ctx, live, map[string]any{"operation": map[string]any{
+			"sync": sync, "retry": policy["retry"],
+			"initiatedBy": map[string]any{"username": string(fieldOwner), "automated": true},
+		}})
+	}
+	return "", nil
+}
+
+// rested reports whether an operation ended long enough ago.
+func (e *Engine) rested(t *v1alpha1.Transform, op *operationState) bool {
+	pause := t.GetRetryInterval()
+	if pause <= 0 {
+		pause = retryAfter
+	}
+	now := time.Now
+	if e.Now != nil {
+		now = e.Now
+	}
+	return op.FinishedAt != nil && now().Sub(op.FinishedAt.Time) >= pause
+}
+
+// get is the live Application, nil where there is none.
+func (e *Engine) get(ctx context.Context, app *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(GroupVersionKind())
+	err := e.Client.Get(ctx, client.ObjectKeyFromObject(app), live)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return live, err
+}
+
+// patch changes parts of an Application that has not changed meanwhile.
+func (e *Engine) patch(ctx context.Context, live *unstructured.Unstructured, parts map[string]any) error {
+	changed := live.DeepCopy()
+	merge(changed.Object, parts)
+	return e.Client.Patch(ctx, changed, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}), fieldOwner)
+}
+
+// merge lays parts over an object.
+func merge(object, parts map[string]any) {
+	for key, part := range parts {
+		inner, isMap := part.(map[string]any)
+		old, wasMap := object[key].(map[string]any)
+		if isMap && wasMap {
+			merge(old, inner)
+			continue
+		}
+		object[key] = part
+	}
+}
+
+// refusal is what keeps a Transform from being delivered until somebody changes
+// something.
+type refusal struct{ reason, message string }
+
+func refuse(reason, format string, args ...any) *refusal {
+	return &refusal{reason: reason, message: fmt.Sprintf(format, args...)}
+}
+
+func (r *refusal) progress(t *v1alpha1.Transform, want delivery.Desired) delivery.Progress {
+	return delivery.Progress{
+		Layers:  []v1alpha1.LayerStatus{layer(t.Namespace+"."+t.Name, v1alpha1.LayerFailed, r.message, want)},
+		Stalled: true, Reason: r.reason, Message: r.message,
+	}
+}

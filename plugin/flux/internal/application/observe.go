@@ -1,0 +1,293 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package application
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+)
+
+// Words of Argo CD.
+const (
+	synced      = "Synced"
+	outOfSync   = "OutOfSync"
+	healthy     = "Healthy"
+	degraded    = "Degraded"
+	progressing = "Progressing"
+	pruned      = "Pruned"
+
+	phaseRunning     = "Running"
+	phaseTerminating = "Terminating"
+	phaseFailed      = "Failed"
+	phaseError       = "Error"
+	phaseSucceeded   = "Succeeded"
+
+	invalidSpec = "InvalidSpecError"
+)
+
+// status is what we read of the status of an Application (argo-cd v3.2.11,
+// pkg/apis/application/v1alpha1/types.go).
+type status struct {
+	Sync struct {
+		Status     string `json:"status"`
+		Revision   string `json:"revision"`
+		ComparedTo struct {
+			Source struct {
+				RepoURL        string `json:"repoURL"`
+				TargetRevision string `json:"targetRevision"`
+			} `json:"source"`
+		} `json:"comparedTo"`
+	} `json:"sync"`
+	Health         health          `json:"health"`
+	OperationState *operationState `json:"operationState"`
+	Resources      []resource      `json:"resources"`
+	Conditions     []condition     `json:"conditions"`
+}
+
+type condition struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// observation is an Application as Argo CD sees it.
+type observation struct {
+	status
+	// queued says that an operation waits to be started.
+	queued bool
+}
+
+type health struct {
+	Status  string `json:"status"`
+	Message string `json:"message"`
+}
+
+type operationState struct {
+	Phase      string       `json:"phase"`
+	Message    string       `json:"message"`
+	FinishedAt *metav1.Time `json:"finishedAt"`
+	Operation  struct {
+		Sync struct {
+			Revision string `json:"revision"`
+		} `json:"sync"`
+		InitiatedBy struct {
+			Automated bool `json:"automated"`
+		} `json:"initiatedBy"`
+	} `json:"operation"`
+	SyncResult *struct {
+		Revision  string     `json:"revision"`
+		Resources []resource `json:"resources"`
+	} `json:"syncResult"`
+}
+
+// resource is an object in the status, or in the result of a sync.
+type resource struct {
+	Group     string `json:"group"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Status is Synced or OutOfSync; SyncFailed and others in the result of a sync.
+	Status          string  `json:"status"`
+	Health          *health `json:"health"`
+	RequiresPruning bool    `json:"requiresPruning"`
+	Message         string  `json:"message"`
+	HookPhase       string  `json:"hookPhase"`
+}
+
+// revision is the digest that an operation is about.
+func (o *operationState) revision() string {
+	if o.SyncResult != nil && o.SyncResult.Revision != "" {
+		return o.SyncResult.Revision
+	}
+	return o.Operation.Sync.Revision
+}
+
+func (o *operationState) failed() bool { return o.Phase == phaseFailed || o.Phase == phaseError }
+
+// observe reads the status of an Application.
+func observe(live *unstructured.Unstructured) (observation, error) {
+	var out observation
+	if content, ok := live.Object["status"].(map[string]any); ok {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &out.status); err != nil {
+			return out, fmt.Errorf("the status of Application %s/%s: %w", live.GetNamespace(), live.GetName(), err)
+		}
+	}
+	out.queued = live.Object["operation"] != nil
+	return out, nil
+}
+
+// progress is what the status means.
+func progress(app *unstructured.Unstructured, seen observation, want delivery.Desired) delivery.Progress {
+	// A spec that Argo CD refuses is not compared with anything.
+	refused := slices.ContainsFunc(seen.Conditions, func(c condition) bool { return c.Type == invalidSpec })
+	compared := seen.Sync.ComparedTo.Source
+	if !refused && (compared.TargetRevision != want.Digest || compared.RepoURL != text(app, "spec", "source", "repoURL")) {
+		return waiting(app, want, "Argo CD has not looked at the new digest yet")
+	}
+	out := delivery.Progress{Nodes: nodes(seen, want)}
+	state, message := judge(app, seen, want.Digest)
+	switch state {
+	case v1alpha1.LayerReady:
+		out.Ready = true
+	case v1alpha1.LayerFailed:
+		out.Failed, out.Stalled, out.Reason = true, refused, v1alpha1.DeliveryFailedReason
+	default:
+		out.Reason = v1alpha1.LayerNotReadyReason
+	}
+	if !out.Ready {
+		out.Message = fmt.Sprintf("Application %s/%s: %s", app.GetNamespace(), app.GetName(), message)
+	}
+	one := layer(app.GetName(), state, message, want)
+	if seen.Sync.Revision == want.Digest && seen.applied(want.Digest) {
+		one.Applied = want.Digest
+	} else if op := seen.OperationState; op != nil && op.Phase == phaseSucceeded {
+		one.Applied = op.revision()
+	}
+	out.Layers = []v1alpha1.LayerStatus{one}
+	return out
+}
+
+// judge is the state of the one layer, and why.
+func judge(app *unstructured.Unstructured, seen observation, digest string) (state, message string) {
+	op := seen.OperationState
+	running := seen.queued || op != nil && (op.Phase == phaseRunning || op.Phase == phaseTerminating)
+	switch {
+	case running && op != nil && op.Message != "":
+		return v1alpha1.LayerApplying, op.Message
+	case running:
+		return v1alpha1.LayerApplying, "syncing"
+	case op != nil && op.failed() && op.revision() == digest:
+		return v1alpha1.LayerFailed, cmp.Or(op.Message, "the sync failed")
+	}
+	if c, bad := seen.mistake(); bad {
+		return v1alpha1.LayerFailed, c.Type + ": " + c.Message
+	}
+	_, automated, _ := unstructured.NestedMap(app.Object, "spec", "syncPolicy", "automated")
+	switch {
+	case seen.Sync.Revision != digest || !seen.applied(digest):
+		if !automated {
+			return v1alpha1.LayerWaiting, "it is " + cmp.Or(seen.Sync.Status, outOfSync) + " and not automated: sync it in Argo CD"
+		}
+		return v1alpha1.LayerApplying, cmp.Or(seen.Sync.Status, outOfSync)
+	case seen.Health.Status == degraded:
+		return v1alpha1.LayerFailed, cmp.Or(seen.Health.Message, degraded)
+	case seen.Health.Status != healthy:
+		return v1alpha1.LayerApplying, cmp.Or(seen.Health.Status, "its health is not known yet")
+	}
+	return v1alpha1.LayerReady, ""
+}
+
+// mistake is the condition that says best why Argo CD does not get on.
+func (s status) mistake() (condition, bool) {
+	errors := slices.DeleteFunc(slices.Clone(s.Conditions), func(c condition) bool { return !strings.HasSuffix(c.Type, "Error") })
+	if len(errors) == 0 {
+		return condition{}, false
+	}
+	i := max(0, slices.IndexFunc(errors, func(c condition) bool { return c.Type == invalidSpec }))
+	return errors[i], true
+}
+
+// applied reports whether nothing is left to apply or to prune. Objects that are not
+// rendered any more, and that their annotations or the Application keep from being pruned,
+// leave an Application OutOfSync for ever; they count for nothing once the rest is
+// done. Those that were pruned and are still there are being deleted.
+func (s status) applied(digest string) bool {
+	if s.Sync.Status == synced {
+		return true
+	}
+	if s.Sync.Status != outOfSync {
+		return false
+	}
+	left, said := false, s.results(digest)
+	for _, r := range s.Resources {
+		if r.Status == outOfSync && (!r.RequiresPruning || said[r.object()].Status == pruned) {
+			return false
+		}
+		left = left || r.RequiresPruning
+	}
+	op := s.OperationState
+	return left && op != nil && op.Phase == phaseSucceeded && op.revision() == digest
+}
+
+// results are those of the last sync, where it was of a digest.
+func (s status) results(digest string) map[string]resource {
+	out := map[string]resource{}
+	if op := s.OperationState; op != nil && op.SyncResult != nil && op.revision() == digest {
+		for _, r := range op.SyncResult.Resources {
+			out[r.object()] = r
+		}
+	}
+	return out
+}
+
+// nodes are the objects that are not Ready, sorted by their ids.
+func nodes(seen observation, want delivery.Desired) []v1alpha1.NodeStatus {
+	ids := map[string]string{}
+	for _, unit := range want.Units {
+		for _, o := range unit.Objects {
+			ids[(resource{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}).object()] = o.Node
+		}
+	}
+	said := seen.results(want.Digest)
+	var out []v1alpha1.NodeStatus
+	for _, r := range seen.Resources {
+		node := v1alpha1.NodeStatus{ID: ids[r.object()], Object: r.object(), Message: said[r.object()].Message}
+		result := said[r.object()]
+		switch {
+		case r.RequiresPruning && result.Status == pruned:
+			node.State, node.Message = "InProgress", "it is being deleted"
+		case r.RequiresPruning:
+			continue
+		case result.Status == "SyncFailed" || result.HookPhase == phaseFailed || result.HookPhase == phaseError:
+			node.State = "Failed"
+		case r.Status == outOfSync:
+			node.State = "Waiting"
+		case r.Health == nil || r.Health.Status == healthy || r.Health.Status == "":
+			continue
+		case r.Health.Status == progressing:
+			node.State, node.Message = "InProgress", r.Health.Message
+		default:
+			node.State, node.Message = "Failed", cmp.Or(r.Health.Message, r.Health.Status)
+		}
+		out = append(out, node)
+	}
+	slices.SortFunc(out, func(a, b v1alpha1.NodeStatus) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Object, b.Object))
+	})
+	return out
+}
+
+// object is group/kind namespace/name.
+func (r resource) object() string {
+	kind := strings.TrimPrefix(r.Group+"/"+r.Kind, "/")
+	return kind + " " + strings.TrimPrefix(r.Namespace+"/"+r.Name, "/")
+}
+
+// waiting is the progress of an Application that is not there yet.
+func waiting(app *unstructured.Unstructured, want delivery.Desired, message string) delivery.Progress {
+	return delivery.Progress{
+		Layers: []v1alpha1.LayerStatus{layer(app.GetName(), v1alpha1.LayerApplying, message, want)},
+		Reason: v1alpha1.LayerNotReadyReason, Message: fmt.Sprintf("Application %s/%s: %s", app.GetNamespace(), app.GetName(), message),
+	}
+}
+
+// layer is the whole as the one layer of a status.
+func layer(name, state, message string, want delivery.Desired) v1alpha1.LayerStatus {
+	out := v1alpha1.LayerStatus{Name: name, Digest: want.Digest, State: state, Message: message}
+	for _, unit := range want.Units {
+		out.Waves = append(out.Waves, unit.Waves...)
+		out.Objects += int32(min(len(unit.Objects), 1<<20)) //nolint:gosec // bounded
+	}
+	slices.Sort(out.Waves)
+	out.Waves = slices.Compact(out.Waves)
+	return out
+}

@@ -1,0 +1,232 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// halfWritten is how old a file is that nobody writes any more.
+const halfWritten = 10 * time.Minute
+
+// Retain keeps of a Transform the wholes with their plans, the units that these
+// plans name, and the other digests, which are those that objects in the cluster name.
+// What it does not keep is marked as not needed since now, and goes when it is so
+// for longer than the TTL: Retain gives the names of the files that went.
+func (s *Storage) Retain(owner types.NamespacedName, wholes, others []string, now time.Time) ([]string, error) {
+	dir, err := folder(owner)
+	if err != nil {
+		return nil, err
+	}
+	keep := map[string]bool{}
+	add := func(digest string) {
+		if sum, err := encoded(digest); err == nil {
+			keep[sum] = true
+		}
+	}
+	for _, digest := range wholes {
+		add(digest)
+		plan, err := s.Plan(owner, digest)
+		if err != nil {
+			continue // Nobody can roll back to it: its units are not needed.
+		}
+		for _, unit := range plan.digests() {
+			add(unit)
+		}
+	}
+	for _, digest := range others {
+		add(digest)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.collect(dir, keep, now)
+}
+
+// collect marks and removes what is not in keep. The caller holds mu.
+func (s *Storage) collect(dir string, keep map[string]bool, now time.Time) ([]string, error) {
+	present, err := s.sums(dir)
+	if err != nil || len(present) == 0 {
+		return nil, err
+	}
+	var (
+		removed []string
+		errs    []error
+	)
+	for _, sum := range present {
+		mark := path.Join(dir, sum+markSuffix)
+		if keep[sum] {
+			errs = append(errs, ignore(s.root.Remove(mark), fs.ErrNotExist))
+			continue
+		}
+		info, err := s.root.Lstat(mark)
+		if errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, s.mark(mark, now))
+			continue
+		}
+		if err != nil || now.Sub(info.ModTime()) < s.ttl {
+			errs = append(errs, err)
+			continue
+		}
+		// The mark goes last: who is killed in between finds it again.
+		for _, suffix := range []string{archiveSuffix, planSuffix, markSuffix} {
+			err := s.root.Remove(path.Join(dir, sum+suffix))
+			if err == nil && suffix != markSuffix {
+				removed = append(removed, path.Join(dir, sum+suffix))
+			}
+			errs = append(errs, ignore(err, fs.ErrNotExist))
+		}
+	}
+	s.removeEmpty(dir)
+	return removed, errors.Join(errs...)
+}
+
+// Clear removes what a process that was killed left half written: nobody writes for
+// longer than a few minutes, also not another process that has just led.
+func (s *Storage) Clear(now time.Time) error {
+	entries, err := fs.ReadDir(s.root.FS(), incoming)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && now.Sub(info.ModTime()) >= halfWritten {
+			err = s.root.RemoveAll(path.Join(incoming, e.Name()))
+		}
+		errs = append(errs, ignore(err, fs.ErrNotExist))
+	}
+	return errors.Join(errs...)
+}
+
+// mark makes the empty file that says since when nobody needs the others.
+func (s *Storage) mark(name string, now time.Time) error {
+	f, err := s.root.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), s.root.Chtimes(name, now, now))
+}
+
+// sums are those that files of ours in a folder are called by, sorted, each once.
+func (s *Storage) sums(dir string) ([]string, error) {
+	entries, err := fs.ReadDir(s.root.FS(), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		sum, suffix, _ := strings.Cut(e.Name(), ".")
+		known := slices.Contains([]string{archiveSuffix, planSuffix, markSuffix}, "."+suffix)
+		if known && isSum(sum) && !slices.Contains(out[max(0, len(out)-1):], sum) {
+			out = append(out, sum)
+		}
+	}
+	return out, nil
+}
+
+// removeEmpty removes the folder of a Transform, and that of its namespace, where
+// they are empty.
+func (s *Storage) removeEmpty(dir string) {
+	for range 2 {
+		if s.root.Remove(dir) != nil {
+			return // It is not empty: a folder with files in it stays.
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+// Owners are the Transforms that have files here, sorted.
+func (s *Storage) Owners() ([]types.NamespacedName, error) {
+	namespaces, err := fs.ReadDir(s.root.FS(), kind)
+	if err != nil {
+		return nil, ignore(err, fs.ErrNotExist)
+	}
+	var out []types.NamespacedName
+	for _, namespace := range namespaces {
+		names, err := fs.ReadDir(s.root.FS(), path.Join(kind, namespace.Name()))
+		if err != nil {
+			if namespace.IsDir() && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+			continue
+		}
+		for _, name := range names {
+			owner := types.NamespacedName{Namespace: namespace.Name(), Name: name.Name()}
+			if _, err := folder(owner); err == nil && name.IsDir() {
+				out = append(out, owner)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Verify reads the archives of a Transform, removes those that are not what their
+// names say, and gives their digests: a file that a disk has damaged is made
+// again by the next reconciliation, where it is still rendered.
+func (s *Storage) Verify(ctx context.Context, owner types.NamespacedName) ([]string, error) {
+	dir, err := folder(owner)
+	if err != nil {
+		return nil, err
+	}
+	present, err := s.sums(dir)
+	if err != nil {
+		return nil, err
+	}
+	var bad []string
+	for _, sum := range present {
+		if err := ctx.Err(); err != nil {
+			return bad, err
+		}
+		name := path.Join(dir, sum+archiveSuffix)
+		right, err := s.right(name, sum)
+		if err != nil {
+			return bad, err
+		}
+		if right {
+			continue
+		}
+		bad = append(bad, "sha256:"+sum)
+		if err := ignore(s.root.RemoveAll(name), fs.ErrNotExist); err != nil {
+			return bad, err
+		}
+	}
+	return bad, nil
+}
+
+// right reports whether an archive is what its name says. One that is not there is
+// not wrong.
+func (s *Storage) right(name, want string) (bool, error) {
+	info, err := s.root.Lstat(name)
+	if err != nil {
+		return true, ignore(err, fs.ErrNotExist)
+	}
+	if !info.Mode().IsRegular() {
+		return false, nil
+	}
+	f, err := s.root.Open(name)
+	if err != nil {
+		return true, ignore(err, fs.ErrNotExist)
+	}
+	defer f.Close() //nolint:errcheck // it was read only
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return false, err
+	}
+	return hex.EncodeToString(h.Sum(nil)) == want, nil
+}

@@ -1,0 +1,160 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/tarball"
+)
+
+// Stored is an artifact in the storage.
+type Stored struct {
+	// Digest is that of the archive, sha256:<hex>.
+	Digest string
+	// Tree is the tree digest of its files, as package artifact has it.
+	Tree string
+	// Size of the archive in bytes, and Time when it was written.
+	Size int64
+	Time time.Time
+	// New says that it was not there before.
+	New bool
+}
+
+// Put makes files an artifact of a Transform. They lie at the root of it, whatever
+// folder they are in: two of one name are refused. The same files are the same
+// digest, and no work.
+func (s *Storage) Put(owner types.NamespacedName, files []emit.File) (Stored, error) {
+	packed, err := s.pack(files)
+	if err != nil {
+		return Stored{}, err
+	}
+	out := Stored{Digest: packed.Layer.Digest.String(), Tree: packed.Tree, Size: packed.Layer.Size}
+	name, err := file(owner, out.Digest, archiveSuffix)
+	if err != nil {
+		return Stored{}, err
+	}
+	there, err := s.has(name, out.Size)
+	if err == nil && !there {
+		out.New, err = true, s.place(name, packed.Content)
+	}
+	if err != nil {
+		return Stored{}, err
+	}
+	info, err := s.root.Lstat(name)
+	if err != nil {
+		return Stored{}, err
+	}
+	out.Time = info.ModTime()
+	return out, nil
+}
+
+// pack packs files as they are pushed to a registry too, so that the same render
+// has the same tree digest by both ways.
+func (s *Storage) pack(files []emit.File) (*artifact.Artifact, error) {
+	builder := source.Builder{Limits: source.Limits{Files: s.limits.Files, Bytes: s.limits.Bytes}}
+	for _, f := range files {
+		if err := builder.Add(path.Base(f.Path), f.Data); err != nil {
+			return nil, err
+		}
+	}
+	tree, err := builder.Tree("render", "")
+	if err != nil {
+		return nil, err
+	}
+	return artifact.Pack(tree.FS, artifact.Options{Limits: s.limits})
+}
+
+// Look is what is known of an artifact without reading it. The error is
+// delivery.ErrGone where it is not there.
+func (s *Storage) Look(owner types.NamespacedName, digest string) (Stored, error) {
+	name, err := file(owner, digest, archiveSuffix)
+	if err != nil {
+		return Stored{}, err
+	}
+	info, err := s.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return Stored{}, gone(owner, digest)
+	}
+	if err != nil {
+		return Stored{}, err
+	}
+	return Stored{Digest: digest, Size: info.Size(), Time: info.ModTime()}, nil
+}
+
+// Files are those of an artifact, sorted by path. The error is delivery.ErrGone
+// where it is not there, or is not what its digest says.
+func (s *Storage) Files(ctx context.Context, owner types.NamespacedName, digest string) ([]emit.File, error) {
+	name, err := file(owner, digest, archiveSuffix)
+	if err != nil {
+		return nil, err
+	}
+	data, err := s.read(name)
+	if err == nil && sum(data) != digest {
+		err = fs.ErrNotExist
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, gone(owner, digest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	builder := source.Builder{Limits: source.Limits{Files: s.limits.Files, Bytes: s.limits.Bytes}}
+	if err := tarball.Gzip(ctx, bytes.NewReader(data), &builder, tarball.Options{}); err != nil {
+		return nil, err
+	}
+	tree, err := builder.Tree("storage", "")
+	if err != nil {
+		return nil, err
+	}
+	var files []emit.File
+	err = fs.WalkDir(tree.FS, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(tree.FS, name)
+		files = append(files, emit.File{Path: name, Data: data})
+		return err
+	})
+	return files, err
+}
+
+// read reads a file of a size that an artifact may have.
+func (s *Storage) read(name string) ([]byte, error) {
+	f, err := s.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()                            //nolint:errcheck // it was read only
+	limit := s.limits.Bytes + s.limits.Bytes/8 // what does not compress gets a little larger
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		return nil, fmt.Errorf("%w: %q in the storage", artifact.ErrLimit, name)
+	}
+	return data, err
+}
+
+func gone(owner types.NamespacedName, digest string) error {
+	return fmt.Errorf("%w: %s of Transform %q is not in the storage of the controller", delivery.ErrGone, digest, owner.String())
+}
+
+func sum(data []byte) string {
+	digest := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(digest[:])
+}

@@ -1,0 +1,183 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// fieldOwner is who we are when we apply.
+const fieldOwner = client.FieldOwner("ropewalk-controller")
+
+// Event is the ExternalArtifact of the whole, as events need it: Alerts of Flux
+// cannot name a Transform. Annotations of the Transform in the group of events, such
+// as event.toolkit.fluxcd.io/change_request, go along, and so into each event.
+func Event(t *v1alpha1.Transform) *sourcev1.ExternalArtifact {
+	out := &sourcev1.ExternalArtifact{
+		TypeMeta: metav1.TypeMeta{APIVersion: sourcev1.GroupVersion.String(), Kind: sourcev1.ExternalArtifactKind},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: t.Name, Namespace: t.Namespace,
+			Labels: map[string]string{v1alpha1.LabelTransform: t.Name, v1alpha1.LabelNamespace: t.Namespace},
+		},
+		Spec: sourcev1.ExternalArtifactSpec{SourceRef: &meta.NamespacedObjectKindReference{
+			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.TransformKind, Name: t.Name, Namespace: t.Namespace,
+		}},
+	}
+	for key, value := range t.Annotations {
+		if strings.HasPrefix(key, eventv1.Group+"/") {
+			metav1.SetMetaDataAnnotation(&out.ObjectMeta, key, value)
+		}
+	}
+	return out
+}
+
+// external is the ExternalArtifact of a unit, or of the whole where unit is "",
+// with its status.
+func (s *Storage) external(t *v1alpha1.Transform, unit string, stored Stored, from Origin) (*sourcev1.ExternalArtifact, error) {
+	owner := types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
+	name, err := file(owner, stored.Digest, archiveSuffix)
+	if err != nil {
+		return nil, err
+	}
+	out := Event(t)
+	called := t.Name
+	if unit != "" {
+		out.Name, called = t.Name+"-"+unit, unit
+	}
+	written := metav1.NewTime(stored.Time.UTC().Truncate(1e9)) // as it comes back from the API server
+	out.Status.Artifact = &meta.Artifact{
+		Digest: stored.Digest, Path: name, URL: s.url + "/" + name, Revision: called + "@" + stored.Digest,
+		LastUpdateTime: written, Size: &stored.Size,
+	}
+	metadata := map[string]string{}
+	for key, value := range map[string]string{artifact.AnnotationSource: from.Source, artifact.AnnotationRevision: from.Revision} {
+		if value != "" {
+			metadata[key] = value
+		}
+	}
+	if len(metadata) > 0 {
+		out.Status.Artifact.Metadata = metadata
+	}
+	out.Status.Conditions = []metav1.Condition{{
+		Type: meta.ReadyCondition, Status: metav1.ConditionTrue, Reason: meta.SucceededReason, LastTransitionTime: written,
+		Message: fmt.Sprintf("stored artifact %s", stored.Digest),
+	}}
+	return out, nil
+}
+
+// Announce has an ExternalArtifact in the cluster lead to its artifact, and says
+// whether it wrote anything. The error is ErrForeign where one of that name is not
+// that of its Transform.
+func Announce(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifact) (bool, error) {
+	live, err := foreign(ctx, c, want)
+	if err != nil {
+		return false, err
+	}
+	changed := live == nil || !same(want, live)
+	if changed {
+		if err := apply(ctx, c, want); err != nil {
+			return false, err
+		}
+	}
+	if live != nil && announced(want, live) {
+		return changed, nil
+	}
+	return true, applyStatus(ctx, c, want)
+}
+
+// foreign is the live object, nil where there is none.
+func foreign(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifact) (*sourcev1.ExternalArtifact, error) {
+	live := &sourcev1.ExternalArtifact{}
+	err := c.Get(ctx, client.ObjectKeyFromObject(want), live)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, label := range []string{v1alpha1.LabelTransform, v1alpha1.LabelNamespace} {
+		if live.Labels[label] != want.Labels[label] {
+			return nil, fmt.Errorf("%w: ExternalArtifact %s/%s: delete it, or rename the Transform", ErrForeign, live.Namespace, live.Name)
+		}
+	}
+	if live.Labels[v1alpha1.LabelLayer] != want.Labels[v1alpha1.LabelLayer] {
+		return nil, fmt.Errorf("%w: ExternalArtifact %s/%s is that of a layer: rename the Transform", ErrForeign, live.Namespace, live.Name)
+	}
+	return live, nil
+}
+
+// same reports whether the live object has what we want in its spec and its metadata.
+func same(want, live *sourcev1.ExternalArtifact) bool {
+	for key, value := range want.Labels {
+		if live.Labels[key] != value {
+			return false
+		}
+	}
+	return maps.Equal(events(want), events(live)) && equality.Semantic.DeepEqual(want.Spec, live.Spec)
+}
+
+// events are the annotations that go into events.
+func events(o *sourcev1.ExternalArtifact) map[string]string {
+	out := maps.Clone(o.Annotations)
+	maps.DeleteFunc(out, func(key, _ string) bool { return !strings.HasPrefix(key, eventv1.Group+"/") })
+	return out
+}
+
+// announced reports whether the live status says all that is wanted.
+func announced(want, live *sourcev1.ExternalArtifact) bool {
+	if !equality.Semantic.DeepEqual(want.Status.Artifact, live.Status.Artifact) {
+		return false
+	}
+	ready := apimeta.FindStatusCondition(live.Status.Conditions, meta.ReadyCondition)
+	return ready != nil && ready.Status == metav1.ConditionTrue && ready.Message == want.Status.Conditions[0].Message
+}
+
+// apply applies what is not the status.
+func apply(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifact) error {
+	o, err := plain(want)
+	if err != nil {
+		return err
+	}
+	delete(o.Object, "status")
+	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), fieldOwner, client.ForceOwnership)
+}
+
+// applyStatus applies the status, which leads Flux to the artifact.
+func applyStatus(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifact) error {
+	o, err := plain(want)
+	if err != nil {
+		return err
+	}
+	delete(o.Object, "spec")
+	o.SetLabels(nil)
+	o.SetAnnotations(nil)
+	return c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(o), fieldOwner, client.ForceOwnership)
+}
+
+func plain(want *sourcev1.ExternalArtifact) (*unstructured.Unstructured, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
+	if err != nil {
+		return nil, err
+	}
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	return &unstructured.Unstructured{Object: content}, nil
+}

@@ -1,0 +1,82 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+)
+
+// Plan is what is kept beside a whole: what is to be delivered with it, so that
+// somebody may roll back, and where its artifacts come from.
+type Plan struct {
+	Desired delivery.Desired `json:"desired"`
+	// Origins says of each digest from where it was published first, so that an
+	// artifact that does not change says the same for ever.
+	Origins map[string]Origin `json:"origins,omitempty"`
+}
+
+// Origin is where an artifact comes from.
+type Origin struct {
+	Source   string `json:"source,omitempty"`
+	Revision string `json:"revision,omitempty"`
+}
+
+// digests are those of the whole and of the units.
+func (p Plan) digests() []string {
+	out := []string{p.Desired.Digest}
+	for _, unit := range p.Desired.Units {
+		out = append(out, unit.Digest)
+	}
+	return out
+}
+
+// PutPlan keeps a plan. One that is there already and says the same is left alone.
+func (s *Storage) PutPlan(owner types.NamespacedName, plan Plan) error {
+	name, err := file(owner, plan.Desired.Digest, planSuffix)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(plan)
+	if err != nil {
+		return err
+	}
+	data := append([]byte(sum(text)+"\n"), text...)
+	old, err := s.read(name)
+	if err == nil && bytes.Equal(old, data) {
+		return nil
+	}
+	if err := ignore(err, fs.ErrNotExist); err != nil {
+		return err
+	}
+	return s.place(name, data)
+}
+
+// Plan is what PutPlan kept. The error is delivery.ErrGone where it is not there, or
+// damaged.
+func (s *Storage) Plan(owner types.NamespacedName, digest string) (Plan, error) {
+	name, err := file(owner, digest, planSuffix)
+	if err != nil {
+		return Plan{}, err
+	}
+	data, err := s.read(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Plan{}, gone(owner, digest)
+	}
+	if err != nil {
+		return Plan{}, err
+	}
+	var plan Plan
+	head, text, _ := bytes.Cut(data, []byte("\n"))
+	if string(head) != sum(text) || json.Unmarshal(text, &plan) != nil || plan.Desired.Digest != digest {
+		return Plan{}, gone(owner, digest)
+	}
+	return plan, nil
+}

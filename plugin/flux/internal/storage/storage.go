@@ -1,0 +1,182 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ropewalk/ropewalk/artifact"
+)
+
+// Where things lie in the folder.
+const (
+	// kind is the first part of each path: what the artifacts are made from.
+	kind = "transform"
+	// incoming holds files that are being written.
+	incoming = "incoming"
+
+	archiveSuffix = ".tar.gz"
+	planSuffix    = ".json"
+	// markSuffix is that of an empty file whose time says since when nobody needs the
+	// archive and the plan of the same name.
+	markSuffix = ".unused"
+)
+
+// DefaultTTL is how long a file stays that nobody needs any more.
+const DefaultTTL = 10 * time.Minute
+
+// Options say where artifacts are kept and how they are found. Path and URL are
+// needed.
+type Options struct {
+	// Path is a folder that is there, and that nothing else writes to.
+	Path string
+	// URL is the address by which Flux reaches the server: a host with a port, or a
+	// URL.
+	URL string
+	// TTL is how long a file stays that nobody needs any more; DefaultTTL where zero.
+	// An engine may still ask for it, which has read an object before it was changed.
+	TTL time.Duration
+	// Limits bound an artifact; 100,000 files of 512 MiB together where zero.
+	Limits artifact.Limits
+}
+
+// Storage keeps artifacts in a folder. It may be used by many goroutines, and
+// by one process at a time.
+type Storage struct {
+	root   *os.Root
+	url    string
+	ttl    time.Duration
+	limits artifact.Limits
+
+	// mu is held while files get or lose their names.
+	mu sync.Mutex
+}
+
+// Open opens a folder.
+func Open(o Options) (*Storage, error) {
+	root, err := os.OpenRoot(o.Path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the storage needs a folder that is there and can be written to", err)
+	}
+	s := &Storage{root: root, url: strings.TrimSuffix(o.URL, "/"), ttl: o.TTL, limits: o.Limits}
+	if !strings.Contains(s.url, "://") {
+		s.url = "http://" + s.url
+	}
+	if s.ttl <= 0 {
+		s.ttl = DefaultTTL
+	}
+	if s.limits.Files == 0 {
+		s.limits.Files = 100_000
+	}
+	if s.limits.Bytes == 0 {
+		s.limits.Bytes = 512 << 20
+	}
+	if err := root.MkdirAll(incoming, 0o700); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: the storage needs a folder that can be written to", err), root.Close())
+	}
+	return s, nil
+}
+
+// Close lets go of the folder.
+func (s *Storage) Close() error { return s.root.Close() }
+
+// folder is where the files of a Transform lie.
+func folder(owner types.NamespacedName) (string, error) {
+	if len(validation.IsDNS1123Label(owner.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(owner.Name)) > 0 {
+		return "", fmt.Errorf("%w: %q is no namespace with a name", ErrName, owner.String())
+	}
+	return path.Join(kind, owner.Namespace, owner.Name), nil
+}
+
+// encoded is the hexadecimal part of a digest, which is what files are called by.
+func encoded(digest string) (string, error) {
+	sum, ok := strings.CutPrefix(digest, "sha256:")
+	if !ok || !isSum(sum) {
+		return "", fmt.Errorf("%w: %q is no sha256 digest", ErrName, digest)
+	}
+	return sum, nil
+}
+
+// isSum reports whether s is a SHA-256 in lower-case hexadecimal.
+func isSum(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// file is the path of a file of a Transform.
+func file(owner types.NamespacedName, digest, suffix string) (string, error) {
+	dir, err := folder(owner)
+	if err != nil {
+		return "", err
+	}
+	sum, err := encoded(digest)
+	return path.Join(dir, sum+suffix), err
+}
+
+// place gives data a name: written and synced under another one first, so that a
+// reader sees all of it or nothing.
+func (s *Storage) place(name string, data []byte) (err error) {
+	temporary := path.Join(incoming, rand.Text())
+	f, err := s.root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ignore(s.root.Remove(temporary), fs.ErrNotExist))
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
+	}
+	if err := s.root.Rename(temporary, name); err != nil {
+		return err
+	}
+	return s.use(name)
+}
+
+// has reports whether a file of that size is there, and marks it as needed. A
+// name that is no regular file is as good as none.
+func (s *Storage) has(name string, size int64) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	info, err := s.root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != size {
+		return false, ignore(err, fs.ErrNotExist)
+	}
+	return true, s.use(name)
+}
+
+// use takes the mark away that nobody needs the file. The caller holds mu.
+func (s *Storage) use(name string) error {
+	sum, _, _ := strings.Cut(path.Base(name), ".")
+	return ignore(s.root.Remove(path.Join(path.Dir(name), sum+markSuffix)), fs.ErrNotExist)
+}
+
+// ignore is err, unless it is of that kind.
+func ignore(err, kind error) error {
+	if errors.Is(err, kind) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+const (
+	// sweepEvery is how often files that nobody needs are looked for, and verifyEvery
+	// how often all of them are read.
+	sweepEvery  = 5 * time.Minute
+	verifyEvery = time.Hour
+)
+
+// Sweeper takes away what no reconciliation does: files of Transforms that are gone,
+// of namespaces that are gone, and those whose time ends when nothing else happens.
+// It starts with reading all that is there. It is a Runnable of a manager, and
+// runs where the server does.
+type Sweeper struct {
+	Storage *Storage
+	// Reader finds Transforms and ExternalArtifacts.
+	Reader client.Reader
+	// Every is how often it sweeps; 5 minutes where zero.
+	Every time.Duration
+	// Lost, where set, is told of Transforms that deliver an artifact which is not
+	// there, or is damaged: to render them once more makes it again.
+	Lost func(types.NamespacedName)
+}
+
+// NeedLeaderElection says that only the leader has files.
+func (*Sweeper) NeedLeaderElection() bool { return true }
+
+// Start sweeps until ctx ends. What goes wrong is logged, and tried again.
+func (w *Sweeper) Start(ctx context.Context) error {
+	every := w.Every
+	if every <= 0 {
+		every = sweepEvery
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	var verified time.Time
+	for {
+		now := time.Now()
+		whole := now.Sub(verified) >= verifyEvery
+		if whole {
+			verified = now
+		}
+		swept, err := w.Sweep(ctx, now, whole)
+		if len(swept.Removed)+len(swept.Damaged) > 0 {
+			log.FromContext(ctx).Info("swept the storage", "removed", len(swept.Removed), "damaged", swept.Damaged)
+		}
+		if err != nil && ctx.Err() == nil {
+			log.FromContext(ctx).Error(err, "sweeping the storage")
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// Swept is what a sweep did.
+type Swept struct {
+	// Removed are files that nobody needs any more.
+	Removed []string
+	// Damaged are archives that were not what their digests say, as
+	// NAMESPACE/NAME DIGEST; they are removed.
+	Damaged []string
+	// Lost are the Transforms that Lost was told of.
+	Lost []types.NamespacedName
+}
+
+// Sweep looks at all that is there, and reads it where verify says so. It asks twice
+// for each namespace that has files.
+func (w *Sweeper) Sweep(ctx context.Context, now time.Time, verify bool) (Swept, error) {
+	var out Swept
+	owners, err := w.Storage.Owners()
+	if err != nil {
+		return out, err
+	}
+	errs := []error{w.Storage.Clear(now)}
+	for len(owners) > 0 {
+		namespace := owners[0].Namespace
+		n := slices.IndexFunc(owners, func(o types.NamespacedName) bool { return o.Namespace != namespace })
+		if n < 0 {
+			n = len(owners)
+		}
+		errs = append(errs, w.sweep(ctx, namespace, owners[:n], now, verify, &out))
+		owners = owners[n:]
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// sweep looks at the files of one namespace. Nothing goes where it is not known what is
+// needed.
+func (w *Sweeper) sweep(ctx context.Context, namespace string, owners []types.NamespacedName, now time.Time, verify bool, out *Swept) error {
+	var (
+		externals  sourcev1.ExternalArtifactList
+		transforms v1alpha1.TransformList
+	)
+	if err := w.Reader.List(ctx, &externals, client.InNamespace(namespace), client.HasLabels{v1alpha1.LabelTransform}); err != nil {
+		return fmt.Errorf("the ExternalArtifacts of namespace %q: %w", namespace, err)
+	}
+	if err := w.Reader.List(ctx, &transforms, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("the Transforms of namespace %q: %w", namespace, err)
+	}
+	live, wholes := map[string][]string{}, map[string][]string{}
+	for i := range externals.Items {
+		if a := externals.Items[i].Status.Artifact; a != nil {
+			name := externals.Items[i].Labels[v1alpha1.LabelTransform]
+			live[name] = append(live[name], a.Digest)
+		}
+	}
+	for i := range transforms.Items {
+		wholes[transforms.Items[i].Name] = needed(&transforms.Items[i])
+	}
+	var errs []error
+	for _, owner := range owners {
+		if verify {
+			bad, err := w.Storage.Verify(ctx, owner)
+			errs = append(errs, err)
+			for _, digest := range bad {
+				out.Damaged = append(out.Damaged, owner.String()+" "+digest)
+			}
+		}
+		removed, err := w.Storage.Retain(owner, wholes[owner.Name], live[owner.Name], now)
+		out.Removed = append(out.Removed, removed...)
+		errs = append(errs, err)
+	}
+	for i := range transforms.Items {
+		w.look(ctx, &transforms.Items[i], out)
+	}
+	return errors.Join(errs...)
+}
+
+// look tells of a Transform whose artifact is not there.
+func (w *Sweeper) look(ctx context.Context, t *v1alpha1.Transform, out *Swept) {
+	if t.Spec.Output != nil && t.Spec.Output.ExternalArtifact == nil || t.Status.Artifact == nil {
+		return
+	}
+	if _, err := w.Storage.For(nil, t).Desired(ctx, t.Status.Artifact.Digest); err == nil {
+		return
+	}
+	owner := client.ObjectKeyFromObject(t)
+	out.Lost = append(out.Lost, owner)
+	if w.Lost != nil {
+		w.Lost(owner)
+	}
+}
