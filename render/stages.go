@@ -64,6 +64,7 @@ func (r Renderer) evaluate(ctx context.Context, req Request) (
 			nodes = append(nodes, n)
 		}
 	}
+	nodes = joined.placed(req, nodes)
 	object.SortNodes(nodes)
 	return nodes, broken, append(mistakes, joined.together(req.Specs)...), nil
 }

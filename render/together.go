@@ -111,33 +111,3 @@ func (j joined) refused(s *Spec, err error) *Error {
 		Notes: append(notes, first.Notes...),
 	}
 }
-
-// within is the nodes that a provisioner made, each in a namespace where its kind
-// belongs to one: that of the workload where the provisioner names none. An
-// engine would choose one of its own, and what is there twice would not be found.
-func (j joined) within(namespace string, nodes []*object.Node) []*object.Node {
-	var out []*object.Node
-	for i, n := range nodes {
-		if n.Object.Namespace() != "" {
-			continue
-		}
-		if namespaced, _ := j.scopes().Namespaced(n.Object); !namespaced {
-			continue
-		}
-		if out == nil {
-			out = slices.Clone(nodes) // What the evaluator gave belongs to it.
-		}
-		placed := *n
-		placed.Object = n.Object.Clone()
-		meta := placed.Object.Map("metadata")
-		if meta == nil {
-			continue // The check says so.
-		}
-		meta["namespace"] = namespace
-		out[i] = &placed
-	}
-	if out == nil {
-		return nodes
-	}
-	return out
-}
