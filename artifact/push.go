@@ -27,6 +27,12 @@ type PushOptions struct {
 	// Progress is called with the bytes of each blob that was sent; from several
 	// goroutines. It may be nil.
 	Progress func(bytes int64)
+	// Attach says what is attached to what is pushed, before any tag leads to it, and
+	// all at once: a push that is the first to attach something, and that sees nobody
+	// else, does not wait for others then, where a registry has no referrers API; its
+	// time must be exact for that (At). It is not called where nothing is pushed; it
+	// may be nil.
+	Attach func(ctx context.Context, pushed Pushed) ([]Referrer, error)
 	// Sealed is called when all is there and before any tag leads to it, so that
 	// what is attached and the signature are there for whoever follows a tag. Its
 	// error ends the push. It is not called where nothing is pushed; it may be nil.
@@ -192,17 +198,8 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 		Digest: whole.Descriptor.Digest.String(), Tree: whole.Tree, Changed: true, Previous: old.desc.Digest.String(),
 		Tags: tags, Layers: refsOf(set),
 	}
-	if err := p.manifest(ctx, whole.Descriptor, whole.Manifest, retentionTag(out.Digest, p.opts.At, false)); err != nil {
+	if err := p.sealed(ctx, whole, out); err != nil {
 		return Pushed{}, err
-	}
-	if p.opts.Sealed != nil {
-		inner, settle := together(ctx)
-		if err := p.opts.Sealed(inner, out); err != nil {
-			return Pushed{}, err
-		}
-		if err := settle(); err != nil {
-			return Pushed{}, err
-		}
 	}
 	for _, tag := range tags {
 		if err := p.manifest(ctx, whole.Descriptor, whole.Manifest, tag); err != nil {

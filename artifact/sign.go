@@ -67,7 +67,7 @@ func SignSet(ctx context.Context, in Store, reference string, signer *signature.
 // Sigstore bundle, or as it is where signer is nil. A graph, provenance and an
 // SBOM are attached by it.
 func AttachStatement(ctx context.Context, to Store, subject ocispec.Descriptor, text []byte, predicateType string, signer *signature.Signer) (ocispec.Descriptor, error) {
-	r := Referrer{ArtifactType: statement.MediaType, Data: text, Annotations: map[string]string{annotationPredicate: predicateType}}
+	r := StatementReferrer(text, predicateType)
 	if signer != nil {
 		bundle, err := signer.Sign(text)
 		if err != nil {

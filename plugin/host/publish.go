@@ -49,13 +49,53 @@ type Publication struct {
 // render that is there already is left as it is.
 func (p Publication) Publish(ctx context.Context, to artifact.Store, tags []string) (artifact.Pushed, error) {
 	opts := p.Push
-	opts.Sealed = func(ctx context.Context, pushed artifact.Pushed) error { return p.attach(ctx, to, pushed, true) }
+	if p.Signer == nil {
+		opts.Attach = func(_ context.Context, pushed artifact.Pushed) ([]artifact.Referrer, error) {
+			return p.statements(pushed)
+		}
+	} else {
+		opts.Sealed = func(ctx context.Context, pushed artifact.Pushed) error { return p.attach(ctx, to, pushed, true) }
+	}
 	pushed, err := artifact.Push(ctx, to, p.Set, tags, opts)
 	if err == nil && !pushed.Changed && p.Signer != nil {
 		// Who asks for a signature has one afterwards, whoever pushed it before.
 		err = p.attach(ctx, to, pushed, false)
 	}
 	return pushed, err
+}
+
+// statements are what is attached to a render that nobody signs.
+func (p Publication) statements(pushed artifact.Pushed) ([]artifact.Referrer, error) {
+	var out []artifact.Referrer
+	for _, a := range p.attachments(pushed) {
+		text, err := a.text()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, artifact.StatementReferrer(text, a.predicate))
+	}
+	return out, nil
+}
+
+// attachment is a statement about a render.
+type attachment struct {
+	predicate string
+	text      func() ([]byte, error)
+}
+
+func (p Publication) attachments(pushed artifact.Pushed) []attachment {
+	about := statement.Subject{Digest: pushed.Digest}
+	var out []attachment
+	if p.Graph != nil {
+		out = append(out, attachment{statement.PredicateGraph, func() ([]byte, error) { return statement.Graph(p.Graph, about) }})
+	}
+	if p.Build.Project != "" {
+		out = append(out, attachment{statement.PredicateProvenance, func() ([]byte, error) { return statement.Provenance(p.Build, about) }})
+	}
+	if p.Images != nil {
+		out = append(out, attachment{statement.PredicateSBOM, func() ([]byte, error) { return statement.SBOM(p.Images, about) }})
+	}
+	return out
 }
 
 // attach attaches and signs; what is there already, in whatever form, is left
@@ -66,20 +106,7 @@ func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artif
 		return err
 	}
 	whole = ocispec.Descriptor{MediaType: whole.MediaType, Digest: whole.Digest, Size: whole.Size}
-	about := statement.Subject{Digest: pushed.Digest}
-	type attachment struct {
-		predicate string
-		text      func() ([]byte, error)
-		wanted    bool
-	}
-	for _, a := range []attachment{
-		{statement.PredicateGraph, func() ([]byte, error) { return statement.Graph(p.Graph, about) }, p.Graph != nil},
-		{statement.PredicateProvenance, func() ([]byte, error) { return statement.Provenance(p.Build, about) }, p.Build.Project != ""},
-		{statement.PredicateSBOM, func() ([]byte, error) { return statement.SBOM(p.Images, about) }, p.Images != nil},
-	} {
-		if !a.wanted {
-			continue
-		}
+	for _, a := range p.attachments(pushed) {
 		if !fresh {
 			_, err := artifact.Attached(ctx, to, whole, a.predicate)
 			if !errors.Is(err, artifact.ErrNotFound) {
@@ -96,9 +123,6 @@ func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artif
 		if _, err := artifact.AttachStatement(ctx, to, whole, text, a.predicate, p.Signer); err != nil {
 			return err
 		}
-	}
-	if p.Signer == nil {
-		return nil
 	}
 	_, err = artifact.SignSet(ctx, to, pushed.Digest, p.Signer)
 	return err

@@ -1,0 +1,123 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/servers"
+)
+
+// pushWith pushes a set with texts attached to it, as a process of its own does.
+func pushWith(ctx context.Context, o *servers.OCI, to string, set artifact.Set, texts ...string) (artifact.Pushed, error) {
+	return artifact.Push(ctx, repository(o, to), set, []string{"v1"}, artifact.PushOptions{At: time.Now(), Attach: func(_ context.Context, pushed artifact.Pushed) ([]artifact.Referrer, error) {
+		var out []artifact.Referrer
+		for _, text := range texts {
+			out = append(out, artifact.Referrer{ArtifactType: "text/x-note", Data: []byte(text + " of " + pushed.Digest)})
+		}
+		return out, nil
+	}})
+}
+
+// notes are what is attached to a set, by its text.
+func notes(t *testing.T, o *servers.OCI, to string, set artifact.Set) map[string]bool {
+	t.Helper()
+	from, subject := repository(o, to), set.Whole.Descriptor
+	list, err := artifact.Referrers(t.Context(), from, subject, "text/x-note")
+	require.NoError(t, err)
+	out := map[string]bool{}
+	for _, d := range list {
+		text, err := artifact.ReadReferrer(t.Context(), from, subject, d, 0)
+		require.NoError(t, err)
+		out[string(text)] = true
+	}
+	return out
+}
+
+func TestAPushThatIsAloneAttachesWithoutAWait(t *testing.T) {
+	for name, o := range withoutReferrers(t) {
+		t.Run(name, func(t *testing.T) {
+			best := time.Hour
+			for i := range 5 { // the machine may be busy
+				to, set := fmt.Sprintf("alone%d", i), whole(t, fmt.Sprint(i), "")
+				start := time.Now()
+				pushed, err := pushWith(t.Context(), o, to, set, "one", "two", "three")
+				require.NoError(t, err)
+				best = min(best, time.Since(start))
+				require.True(t, pushed.Changed)
+				require.Len(t, notes(t, o, to, set), 3)
+			}
+			require.Less(t, best, 300*time.Millisecond, "the shortest pauses of settling take 450 ms")
+		})
+	}
+}
+
+func TestNothingIsLostOfManyFirstPushesThatAttachAtOnce(t *testing.T) {
+	t.Parallel()
+	const many = 5
+	for name, o := range withoutReferrers(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for round := range rounds {
+				set, to := whole(t, fmt.Sprint("many", round), ""), fmt.Sprintf("many%d", round)
+				var group errgroup.Group
+				var want []string
+				for i := range many {
+					text := fmt.Sprint("note ", i)
+					want = append(want, text+" of "+set.Whole.Descriptor.Digest.String())
+					group.Go(func() error {
+						// Each has a tag of its own, so that none finds the work of another done.
+						_, err := artifact.Push(t.Context(), repository(o, to), set, []string{fmt.Sprint("v", i)}, artifact.PushOptions{
+							At: time.Now(), Attach: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) {
+								return []artifact.Referrer{{ArtifactType: "text/x-note", Data: []byte(want[i])}}, nil
+							},
+						})
+						return err
+					})
+				}
+				require.NoError(t, group.Wait())
+				found := notes(t, o, to, set)
+				for _, text := range want {
+					require.True(t, found[text], "round %d: %s", round, text)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatIsAttachedToAPushIsThereBeforeItsTag(t *testing.T) {
+	for name, o := range withoutReferrers(t) {
+		t.Run(name, func(t *testing.T) {
+			set := whole(t, "cut", "")
+			_, err := artifact.Push(t.Context(), repository(o, "cut"), set, []string{"v1"}, artifact.PushOptions{
+				At: time.Now(), Attach: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) { return nil, context.DeadlineExceeded },
+			})
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			_, err = repository(o, "cut").Resolve(t.Context(), "v1")
+			require.ErrorIs(t, err, artifact.ErrNotFound)
+			_, err = pushWith(t.Context(), o, "cut", set, "one")
+			require.NoError(t, err)
+			require.Len(t, notes(t, o, "cut", set), 1)
+			// Once more changes nothing, and another render keeps its own.
+			again, err := pushWith(t.Context(), o, "cut", set, "one")
+			require.NoError(t, err)
+			require.False(t, again.Changed)
+			other := whole(t, "other", "")
+			_, err = pushWith(t.Context(), o, "cut", other, "one", "two")
+			require.NoError(t, err)
+			back, err := pushWith(t.Context(), o, "cut", set, "one", "new")
+			require.NoError(t, err)
+			require.True(t, back.Changed)
+			require.Len(t, notes(t, o, "cut", set), 2, "what was attached already is not there twice")
+			require.Len(t, notes(t, o, "cut", other), 2)
+		})
+	}
+}

@@ -1,0 +1,107 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
+)
+
+// SecretError says that a Secret that the output names cannot be used as it is.
+type SecretError struct{ message string }
+
+// Error says what is wrong with it, and nothing of what is in it.
+func (e *SecretError) Error() string { return e.message }
+
+func secretError(field, name, format string, args ...any) error {
+	return &SecretError{message: fmt.Sprintf("%s: Secret %q: ", field, name) + fmt.Sprintf(format, args...)}
+}
+
+// credentials are what to log in with for a push: those of pushSecretRef, else of an
+// imagePullSecret of the service account that is for this registry; nil is what the
+// controller itself has.
+func (r *repository) credentials(ctx context.Context) (map[string][]byte, error) {
+	var secret map[string][]byte
+	var err error
+	if ref := r.out.PushSecretRef; ref != nil {
+		secret, err = r.secret(ctx, ref.Name, "spec.output.oci.pushSecretRef")
+	} else {
+		secret, err = r.accountSecret(ctx)
+	}
+	if err != nil || r.out.CertSecretRef == nil {
+		return secret, err
+	}
+	const field = "spec.output.oci.certSecretRef"
+	certs, err := r.secret(ctx, r.out.CertSecretRef.Name, field)
+	if err != nil {
+		return nil, err
+	}
+	if len(certs["ca.crt"]) == 0 {
+		return nil, secretError(field, r.out.CertSecretRef.Name, "it has no entry ca.crt")
+	}
+	secret = maps.Clone(secret)
+	if secret == nil {
+		secret = map[string][]byte{}
+	}
+	secret["ca.crt"] = certs["ca.crt"]
+	return secret, nil
+}
+
+// accountSecret is an imagePullSecret of the service account, where there is one for
+// the host of the repository. An account that may not read itself has none.
+func (r *repository) accountSecret(ctx context.Context) (map[string][]byte, error) {
+	name := r.transform.Spec.ServiceAccountName
+	if name == "" {
+		name = r.oci.DefaultServiceAccount
+	}
+	if name == "" {
+		return nil, nil
+	}
+	account := &corev1.ServiceAccount{}
+	err := r.as.Get(ctx, client.ObjectKey{Namespace: r.transform.Namespace, Name: name}, account)
+	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	host, _, _ := strings.Cut(r.name, "/")
+	for _, ref := range account.ImagePullSecrets {
+		s := &corev1.Secret{}
+		err := r.as.Get(ctx, client.ObjectKey{Namespace: r.transform.Namespace, Name: ref.Name}, s)
+		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		credentials, err := remote.PullSecret(s.Data[corev1.DockerConfigJsonKey])
+		if err != nil {
+			continue // Others may use it; a push without it says that it may not.
+		}
+		if found, err := credentials.Credential(ctx, host); err == nil && found != auth.EmptyCredential {
+			return s.Data, nil
+		}
+	}
+	return nil, nil
+}
+
+// secret is what is in a Secret of the Transform's namespace.
+func (r *repository) secret(ctx context.Context, name, field string) (map[string][]byte, error) {
+	s := &corev1.Secret{}
+	err := r.as.Get(ctx, client.ObjectKey{Namespace: r.transform.Namespace, Name: name}, s)
+	if apierrors.IsNotFound(err) {
+		return nil, secretError(field, name, "there is none in the namespace %q: make it", r.transform.Namespace)
+	}
+	return s.Data, err
+}

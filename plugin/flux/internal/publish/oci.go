@@ -1,0 +1,285 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	orasremote "oras.land/oras-go/v2/registry/remote"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/signature"
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/render/emit"
+)
+
+// OCI opens repositories of registries. It is safe for concurrent use.
+type OCI struct {
+	// Registries connects to registries: by http for all hosts where plain is true.
+	// Nil is the zero value of remote.Registries.
+	Registries func(plain bool) (*remote.Registries, error)
+	// DefaultServiceAccount is that of Transforms that name none; it may be "".
+	DefaultServiceAccount string
+	// Now is the clock, for retention tags; time.Now where nil.
+	Now func() time.Time
+}
+
+// Open is the repository of a Transform. It asks no registry yet; as reads the
+// Secrets that the Transform names.
+func (o OCI) Open(ctx context.Context, t *v1alpha1.Transform, as client.Client) (Store, error) {
+	out := t.Spec.Output.OCI
+	r := &repository{
+		oci: o, transform: t, out: out, as: as,
+		name: strings.TrimPrefix(out.Repository, "oci://"), tag: Tag(t),
+	}
+	if out.SigningKeyRef != nil {
+		keys, err := r.secret(ctx, out.SigningKeyRef.Name, "spec.output.oci.signingKeyRef")
+		if err != nil && t.DeletionTimestamp.IsZero() {
+			return nil, err // Who deletes all that belongs together deletes the key too.
+		}
+		r.verified = len(keys["cosign.pub"]) > 0
+	}
+	return r, nil
+}
+
+// Tag is the tag of a Transform, which leads to its newest whole.
+func Tag(t *v1alpha1.Transform) string {
+	const most = 80 // what is behind it needs room, and a tag has 128 characters
+	tag := "transform." + t.Namespace + "." + t.Name
+	if len(tag) > most {
+		sum := sha256.Sum256([]byte(tag))
+		tag = tag[:most-17] + "." + hex.EncodeToString(sum[:8])
+	}
+	return tag
+}
+
+// repository is a repository of a Transform.
+type repository struct {
+	oci       OCI
+	transform *v1alpha1.Transform
+	out       *v1alpha1.OCIOutput
+	as        client.Client
+	// name is host/name, and tag that of the Transform.
+	name, tag string
+	// verified says that Flux can verify what is signed.
+	verified bool
+	// repo is there once somebody asked for it.
+	repo *orasremote.Repository
+}
+
+var _ Store = (*repository)(nil)
+
+// Release publishes a render.
+func (r *repository) Release(ctx context.Context, in Render) (Published, error) {
+	set, err := pack(in)
+	if err != nil {
+		return Published{}, err
+	}
+	to, err := r.connect(ctx)
+	if err != nil {
+		return Published{}, err
+	}
+	signer, err := r.signer(ctx)
+	if err != nil {
+		return Published{}, err
+	}
+	tags := []string{r.tag}
+	for _, tag := range r.out.Tags {
+		tags = append(tags, string(tag))
+	}
+	s := sealing{to: to, in: in, signer: signer, attest: r.out.Attest == nil || *r.out.Attest}
+	pushed, err := artifact.Push(ctx, to, set, tags, s.options(r.now()))
+	if err == nil && !pushed.Changed {
+		// Health checks may have changed where no file has, and a key may be new.
+		err = s.keep(ctx, pushed)
+	}
+	if err != nil {
+		return Published{}, r.explain(err)
+	}
+	return Published{Desired: desired(in, pushed), Tree: pushed.Tree, Location: r.out.Repository, Changed: pushed.Changed}, nil
+}
+
+// Pack is what Release would publish, where nothing was there before.
+func (r *repository) Pack(_ context.Context, in Render) (Published, error) {
+	set, err := pack(in)
+	if err != nil {
+		return Published{}, err
+	}
+	pushed := artifact.Pushed{Digest: set.Whole.Descriptor.Digest.String()}
+	for _, l := range set.Layers {
+		pushed.Layers = append(pushed.Layers, artifact.LayerRef{Name: l.Name, Digest: l.Descriptor.Digest.String()})
+	}
+	return Published{Desired: desired(in, pushed), Tree: set.Whole.Tree, Location: r.out.Repository}, nil
+}
+
+// Publish makes files an artifact of a unit, for a hand-over.
+func (r *repository) Publish(ctx context.Context, unit string, files []emit.File) (string, error) {
+	tree, err := folder(files)
+	if err != nil {
+		return "", err
+	}
+	a, err := artifact.Pack(tree, artifact.Options{Annotations: map[string]string{annotationUnit: unit}})
+	if err != nil {
+		return "", err
+	}
+	to, err := r.connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	signer, err := r.signer(ctx)
+	if err != nil {
+		return "", err
+	}
+	digest := a.Descriptor.Digest.String()
+	sign := func(ctx context.Context, pushed artifact.Pushed) error {
+		if signer == nil {
+			return nil
+		}
+		_, err := artifact.SignSet(ctx, to, pushed.Digest, signer)
+		return err
+	}
+	_, err = artifact.Push(ctx, to, artifact.Set{Whole: a}, []string{r.interim(digest)}, artifact.PushOptions{Sealed: sign})
+	return digest, r.explain(err)
+}
+
+// annotationUnit is the name of the unit that an artifact of a hand-over is for.
+const annotationUnit = "dev.ropewalk.unit"
+
+// interim is the tag of what a hand-over needs.
+func (r *repository) interim(digest string) string {
+	return r.interims() + strings.TrimPrefix(digest, "sha256:")[:16]
+}
+
+func (r *repository) interims() string { return r.tag + ".handover-" }
+
+// Files are those of an artifact.
+func (r *repository) Files(ctx context.Context, _, digest string) ([]emit.File, error) {
+	from, err := r.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pulled, err := artifact.Pull(ctx, from, digest, artifact.PullOptions{Limits: artifact.Limits{Files: limits().Files, Bytes: limits().Bytes}})
+	if errors.Is(err, artifact.ErrNotFound) {
+		return nil, r.gone(digest)
+	}
+	if err != nil {
+		return nil, r.explain(err)
+	}
+	out := make([]emit.File, len(pulled.Files))
+	for i, f := range pulled.Files {
+		out[i] = emit.File{Path: f.Path, Data: f.Data}
+	}
+	return out, nil
+}
+
+// Desired is what was stored with a whole.
+func (r *repository) Desired(ctx context.Context, digest string) (delivery.Desired, error) {
+	from, err := r.connect(ctx)
+	if err != nil {
+		return delivery.Desired{}, err
+	}
+	whole, err := from.Resolve(ctx, digest)
+	if errors.Is(err, artifact.ErrNotFound) {
+		return delivery.Desired{}, r.gone(digest)
+	}
+	if err != nil {
+		return delivery.Desired{}, r.explain(err)
+	}
+	plans, err := plansOf(ctx, from, bare(whole))
+	switch {
+	case err != nil:
+		return delivery.Desired{}, r.explain(err)
+	case len(plans) == 0:
+		return delivery.Desired{}, fmt.Errorf("%w: %s has no plan of its delivery attached", delivery.ErrGone, r.at(digest))
+	}
+	return decodePlan(plans[len(plans)-1].data, digest)
+}
+
+// Remove leaves everything: who deletes a Transform may still roll back by hand.
+func (r *repository) Remove(context.Context) error { return nil }
+
+// connect is the repository, logged in.
+func (r *repository) connect(ctx context.Context) (*orasremote.Repository, error) {
+	if r.repo != nil {
+		return r.repo, nil
+	}
+	registries := &remote.Registries{}
+	if r.oci.Registries != nil {
+		var err error
+		if registries, err = r.oci.Registries(r.out.Insecure); err != nil {
+			return nil, err
+		}
+	}
+	secret, err := r.credentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := registries.Repository(ctx, r.name, secret)
+	if err != nil {
+		return nil, err
+	}
+	r.repo = repo
+	return repo, nil
+}
+
+// signer is the key to sign with; nil where nothing is signed.
+func (r *repository) signer(ctx context.Context) (*signature.Signer, error) {
+	if r.out.SigningKeyRef == nil {
+		return nil, nil //nolint:nilnil // nothing is signed then
+	}
+	const field = "spec.output.oci.signingKeyRef"
+	secret, err := r.secret(ctx, r.out.SigningKeyRef.Name, field)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := secret["cosign.key"]
+	if !ok {
+		return nil, secretError(field, r.out.SigningKeyRef.Name, "it has no entry cosign.key")
+	}
+	signer, err := signature.ParsePrivateKey(key, func() ([]byte, error) { return secret["cosign.password"], nil })
+	if err != nil {
+		return nil, secretError(field, r.out.SigningKeyRef.Name, "cosign.key cannot be read: %v", err)
+	}
+	return signer, nil
+}
+
+func (r *repository) now() time.Time {
+	if r.oci.Now != nil {
+		return r.oci.Now()
+	}
+	return time.Now()
+}
+
+// at is how messages name an artifact.
+func (r *repository) at(digest string) string { return r.out.Repository + "@" + digest }
+
+func (r *repository) gone(digest string) error {
+	return fmt.Errorf("%w: %s", delivery.ErrGone, r.at(digest))
+}
+
+// explain is an error of the registry for people; nil stays nil. What is none of the
+// registry's is left as it is.
+func (r *repository) explain(err error) error {
+	switch {
+	case err == nil, errors.Is(err, artifact.ErrReference), errors.Is(err, artifact.ErrShape), errors.Is(err, artifact.ErrLimit):
+		return err
+	}
+	return remote.Explain(err, cmp.Or(r.out.Repository, r.name))
+}
+
+// bare is a descriptor without what a registry says beside it.
+func bare(d ocispec.Descriptor) ocispec.Descriptor {
+	return ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
+}

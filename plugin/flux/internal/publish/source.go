@@ -1,0 +1,45 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// defaultInterval is how often Flux looks at a digest that cannot change: for a Secret
+// or a certificate that did.
+const defaultInterval = time.Hour
+
+// Source is the OCIRepository of a unit. A source that is pinned by its digest has
+// that digest as its revision.
+func (r *repository) Source(t *v1alpha1.Transform, unit, digest string) (client.Object, string, error) {
+	out := &sourcev1.OCIRepository{
+		TypeMeta:   metav1.TypeMeta{APIVersion: sourcev1.GroupVersion.String(), Kind: sourcev1.OCIRepositoryKind},
+		ObjectMeta: metav1.ObjectMeta{Name: t.Name + "-" + unit, Namespace: t.Namespace},
+		Spec: sourcev1.OCIRepositorySpec{
+			URL: r.out.Repository, Reference: &sourcev1.OCIRepositoryRef{Digest: digest},
+			Provider: cmp.Or(r.out.Provider, sourcev1.GenericOCIProvider), Insecure: r.out.Insecure,
+			SecretRef: r.out.PullSecretRef, CertSecretRef: r.out.CertSecretRef,
+			Interval: metav1.Duration{Duration: defaultInterval},
+		},
+	}
+	if d := t.Spec.Delivery; d != nil && d.Flux != nil && d.Flux.Interval.Duration > 0 {
+		out.Spec.Interval = d.Flux.Interval
+	}
+	if r.verified {
+		out.Spec.Verify = &sourcev1.OCIRepositoryVerification{
+			Provider: "cosign", SecretRef: &meta.LocalObjectReference{Name: r.out.SigningKeyRef.Name},
+		}
+	}
+	return out, strings.TrimSpace(digest), nil
+}
