@@ -98,7 +98,9 @@ func TestWhatIsAttachedToAPushIsThereBeforeItsTag(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := whole(t, "cut", "")
 			_, err := artifact.Push(t.Context(), repository(o, "cut"), set, []string{"v1"}, artifact.PushOptions{
-				At: time.Now(), Attach: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) { return nil, context.DeadlineExceeded },
+				At: time.Now(), Attach: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) {
+					return nil, context.DeadlineExceeded
+				},
 			})
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			_, err = repository(o, "cut").Resolve(t.Context(), "v1")
