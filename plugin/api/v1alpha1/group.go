@@ -4,19 +4,22 @@
 package v1alpha1
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/scheme"
 )
 
 // Group is the API group.
 const Group = "ropewalk.dev"
 
 // GroupVersion is the group and the version of the kinds in this package.
-var GroupVersion = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
+var GroupVersion = schema.GroupVersion{Group: Group, Version: "v1alpha1"} //nolint:gochecknoglobals // the name that generators and clients look for
 
-// SchemeBuilder returns what adds the kinds of this package to a scheme.
-func SchemeBuilder() *scheme.Builder {
-	return (&scheme.Builder{GroupVersion: GroupVersion}).Register(&Transform{}, &TransformList{})
+// AddToScheme adds the kinds of this package to a scheme.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion, &Transform{}, &TransformList{})
+	metav1.AddToGroupVersion(s, GroupVersion)
+	return nil
 }
 
 // Finalizer is what keeps a Transform until what it delivered is deleted or

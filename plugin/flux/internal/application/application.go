@@ -19,6 +19,10 @@ import (
 // wanted any more is noticed.
 const appliedAnnotation = "ropewalk.dev/applied"
 
+// refusesShared is as near as Argo CD comes to adopting never: a sync fails where
+// another Application has an object.
+const refusesShared = "FailOnSharedResource=true"
+
 // application is the Application of a Transform at a digest. The field names are
 // those of argoproj.io/v1alpha1; only such are used that Argo CD has had since it reads
 // OCI artifacts (3.1), because a server-side apply refuses others.
@@ -86,13 +90,14 @@ func syncPolicy(t *v1alpha1.Transform, template v1alpha1.ArgoCDDelivery) map[str
 		// The namespace of the Transform is there; another one may not be.
 		options = append(options, "CreateNamespace=true")
 	}
+	// It is said either way, because Argo CD merges an operation into the one before it:
+	// where a sync has no options, those of the last one hold for all waves but the first.
 	if t.Spec.Adopt == "Never" {
-		// As near as Argo CD comes to it: it refuses what another Application has.
-		options = append(options, "FailOnSharedResource=true")
+		options = append(options, refusesShared)
+	} else {
+		options = append(options, "FailOnSharedResource=false")
 	}
-	if len(options) > 0 {
-		out["syncOptions"] = options
-	}
+	out["syncOptions"] = options
 	return out
 }
 

@@ -125,8 +125,9 @@ func (e *Engine) apply(ctx context.Context, app, live *unstructured.Unstructured
 	return out, nil
 }
 
-// push ends a sync that stands in the way of the digest that is wanted, and starts one
-// anew that failed some time ago. The message says what it did.
+// push ends a sync that stands in the way of the digest that is wanted, or refuses what
+// may be taken over now, and starts one anew that failed some time ago, or so. The message
+// says what it did.
 func (e *Engine) push(ctx context.Context, t *v1alpha1.Transform, live *unstructured.Unstructured, seen observation, digest string) (string, error) {
 	automated := live.Object["spec"].(map[string]any)["syncPolicy"].(map[string]any)["automated"] != nil
 	op := seen.OperationState
@@ -134,10 +135,10 @@ func (e *Engine) push(ctx context.Context, t *v1alpha1.Transform, live *unstruct
 		return "", nil
 	}
 	switch {
-	case op.Phase == phaseRunning && op.revision() != digest && op.Operation.InitiatedBy.Automated:
-		return "the sync of an earlier digest is being ended",
+	case op.Phase == phaseRunning && (op.revision() != digest && op.Operation.InitiatedBy.Automated || op.outdated(live)):
+		return "the sync that was wanted before is being ended",
 			e.patch(ctx, live, map[string]any{"status": map[string]any{"operationState": map[string]any{"phase": phaseTerminating}}})
-	case op.failed() && op.revision() == digest && live.Object["operation"] == nil && e.rested(t, op):
+	case op.failed() && op.revision() == digest && live.Object["operation"] == nil && (op.outdated(live) || e.rested(t, op)):
 		policy := live.Object["spec"].(map[string]any)["syncPolicy"].(map[string]any)
 		sync := map[string]any{"revision": digest, "prune": prunes(t)}
 		if options := policy["syncOptions"]; options != nil {

@@ -131,6 +131,8 @@ func TestAnApplicationIsMadeAndFollowsTheDigest(t *testing.T) {
 		"syncPolicy": map[string]any{
 			"automated": map[string]any{"prune": true, "selfHeal": false},
 			"retry":     map[string]any{"limit": int64(3), "backoff": map[string]any{"duration": "5s", "factor": int64(2), "maxDuration": "1m"}},
+			// Said also where it is so anyway: what is not said is that of the last sync.
+			"syncOptions": []any{"FailOnSharedResource=false"},
 		},
 	}, live.Object["spec"])
 	require.Empty(t, live.GetFinalizers(), "who deletes it by mistake loses nothing")
@@ -354,46 +356,6 @@ func TestTheStateIsReadBack(t *testing.T) {
 			require.Equal(t, test.nodes, p.Nodes)
 		})
 	}
-}
-
-func TestASyncOfAnEarlierDigestIsEnded(t *testing.T) {
-	r := newRig(t)
-	r.deliver("a")
-	r.deliver("b")
-	r.argo(map[string]any{"sync": compared("b", outOfSync), "operationState": operation("a", phaseRunning, "waiting", time.Time{})})
-	require.Contains(t, r.deliver("b").Message, "being ended")
-	require.Equal(t, phaseTerminating, text(r.live(), "status", "operationState", "phase"))
-
-	byHand := operation("a", phaseRunning, "waiting", time.Time{})
-	byHand["operation"].(map[string]any)["initiatedBy"] = map[string]any{"username": "admin"}
-	r.argo(map[string]any{"operationState": byHand})
-	r.deliver("b")
-	require.Equal(t, phaseRunning, text(r.live(), "status", "operationState", "phase"), "a sync by hand is left alone")
-}
-
-func TestASyncThatFailedIsTriedAgainAfterAWhile(t *testing.T) {
-	r := newRig(t)
-	r.transform.Spec.Adopt = "Never"
-	r.deliver("a")
-	r.argo(map[string]any{"sync": compared("a", outOfSync), "operationState": operation("a", phaseFailed, "no such kind", r.now)})
-	r.now = r.now.Add(retryAfter - time.Second)
-	require.True(t, r.deliver("a").Failed)
-	require.Nil(t, r.live().Object["operation"])
-	r.now = r.now.Add(time.Second)
-	p := r.deliver("a")
-	require.False(t, p.Failed)
-	require.Contains(t, p.Message, "tried again")
-	require.Equal(t, map[string]any{
-		"sync":        map[string]any{"revision": digest("a"), "prune": true, "syncOptions": []any{"FailOnSharedResource=true"}},
-		"initiatedBy": map[string]any{"username": "ropewalk-controller", "automated": true},
-		"retry":       map[string]any{"limit": int64(3), "backoff": map[string]any{"duration": "5s", "factor": int64(2), "maxDuration": "1m"}},
-	}, r.live().Object["operation"])
-	require.NotContains(t, r.deliver("a").Message, "tried again")
-
-	r.transform.Spec.RetryInterval = &metav1.Duration{Duration: time.Minute}
-	r.argo(map[string]any{"operationState": operation("a", phaseError, "no such kind", r.now)})
-	r.now = r.now.Add(time.Minute)
-	require.Contains(t, r.deliver("a").Message, "tried again")
 }
 
 func TestWithdrawingDeletesWhatWasApplied(t *testing.T) {

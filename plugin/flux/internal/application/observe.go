@@ -77,7 +77,8 @@ type operationState struct {
 	FinishedAt *metav1.Time `json:"finishedAt"`
 	Operation  struct {
 		Sync struct {
-			Revision string `json:"revision"`
+			Revision    string   `json:"revision"`
+			SyncOptions []string `json:"syncOptions"`
 		} `json:"sync"`
 		InitiatedBy struct {
 			Automated bool `json:"automated"`
@@ -109,6 +110,13 @@ func (o *operationState) revision() string {
 		return o.SyncResult.Revision
 	}
 	return o.Operation.Sync.Revision
+}
+
+// outdated reports whether an operation refuses what an Application now may take over:
+// it keeps its options, for its retries too.
+func (o *operationState) outdated(app *unstructured.Unstructured) bool {
+	now, _, _ := unstructured.NestedStringSlice(app.Object, "spec", "syncPolicy", "syncOptions")
+	return o.Operation.InitiatedBy.Automated && slices.Contains(o.Operation.Sync.SyncOptions, refusesShared) && !slices.Contains(now, refusesShared)
 }
 
 func (o *operationState) failed() bool { return o.Phase == phaseFailed || o.Phase == phaseError }

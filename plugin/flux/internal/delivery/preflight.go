@@ -40,12 +40,16 @@ const (
 // preflight looks for objects that belong to somebody else before a unit that applies
 // them is released. With Never the Progress says which, and nothing is to be written;
 // with TakeOwnership they are put down as taken.
+//
+// With Never those of units that wait for their turn are looked for too, whenever
+// something is released: who is asked is told of all of them, and not of the next layer
+// when the ones before it are taken already.
 func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error) {
-	if refused, err := d.free(ctx, goals); err != nil || refused.Reason != "" {
-		return refused, err
-	}
 	adopt := d.t.Spec.Adopt
 	if adopt != adoptNever && adopt != adoptTake {
+		return Progress{}, nil
+	}
+	if !slices.ContainsFunc(goals, func(g goal) bool { return d.units[g.unit] != nil && g.released && !g.leave }) {
 		return Progress{}, nil
 	}
 	elsewhere := d.template().KubeConfig != nil
@@ -58,7 +62,7 @@ func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error
 	var foreign []v1alpha1.NodeStatus
 	for _, g := range goals {
 		u := d.units[g.unit]
-		if u == nil || !g.released || g.leave {
+		if u == nil || adopt == adoptTake && (!g.released || g.leave) {
 			continue
 		}
 		fresh := slices.DeleteFunc(slices.Clone(u.Objects), func(r ObjectRef) bool { return applied[r.key()] })

@@ -134,18 +134,20 @@ func (d *delivery) doing(k *kustomizev1.Kustomization, s *state) string {
 }
 
 // nodes are the objects that the message of a Kustomization names: those that it waits
-// for, and those that it cannot apply.
+// for, and those that it cannot apply. While Flux waits it names none, and then they are
+// all that it waits for.
 func (d *delivery) nodes(unit string, k *kustomizev1.Kustomization) []v1alpha1.NodeStatus {
 	c := ready(k)
 	if c.Status != metav1.ConditionFalse {
-		return nil
+		return d.awaited(unit, k)
 	}
 	var out []v1alpha1.NodeStatus
 	for _, r := range d.units[unit].Objects {
 		name := shown(r.key())
 		n := v1alpha1.NodeStatus{ID: r.Node, Object: r.String(), Layer: k.Name}
 		switch i := strings.Index(c.Message, name+" "); {
-		case strings.Contains(c.Message, name+" status: 'InProgress'"), strings.Contains(c.Message, name+" status: 'NotFound'"):
+		case strings.Contains(c.Message, name+" status: 'InProgress'"), strings.Contains(c.Message, name+" status: 'NotFound'"),
+			strings.Contains(c.Message, name+" status: 'Unknown'"): // A rule that reads what is not there yet.
 			n.State, n.Message = StateInProgress, "not ready in time"
 		case strings.Contains(c.Message, name+" status: 'Failed'"):
 			n.State, n.Message = StateFailed, "failed"
@@ -155,6 +157,28 @@ func (d *delivery) nodes(unit string, k *kustomizev1.Kustomization) []v1alpha1.N
 			continue
 		}
 		out = append(out, n)
+	}
+	return out
+}
+
+// awaited are the objects that have to be Ready before a unit is, while Flux looks at
+// them. It tells which are not when their time is up, and only the account that applies
+// may look.
+func (d *delivery) awaited(unit string, k *kustomizev1.Kustomization) []v1alpha1.NodeStatus {
+	if s := d.states[unit]; !s.applied || s.healthy {
+		return nil
+	}
+	ids := map[key]string{}
+	for _, r := range d.units[unit].Objects {
+		ids[r.key()] = r.Node
+	}
+	var out []v1alpha1.NodeStatus
+	for _, check := range k.Spec.HealthChecks {
+		r := checked(check)
+		out = append(out, v1alpha1.NodeStatus{
+			ID: ids[r.key()], Object: r.String(), Layer: k.Name, State: StateInProgress,
+			Message: "awaited with all of its layer: Flux says which are not Ready when the time is up",
+		})
 	}
 	return out
 }

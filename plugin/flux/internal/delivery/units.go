@@ -72,6 +72,20 @@ func Units(name string, files []emit.File, layers []emit.Layer, present Present)
 	return out, nil
 }
 
+// Whole is a render as one unit, for an engine that keeps the order by itself. Its files
+// have no folders.
+func Whole(name string, files []emit.File) (Unit, error) {
+	members, err := membersOf(files)
+	if err != nil {
+		return Unit{}, fmt.Errorf("render %q: %w", name, err)
+	}
+	out := Unit{Name: name, Layer: name}
+	for _, m := range members {
+		out.Files, out.Objects = append(out.Files, m.file), append(out.Objects, m.ref)
+	}
+	return out, nil
+}
+
 // await gives a unit those of the checks that are about its objects.
 func (u *Unit) await(health kustomizev1.KustomizationSpec) {
 	own := map[key]bool{}

@@ -75,6 +75,19 @@ func TestUnitsRefuseWhatFluxCouldNotApply(t *testing.T) {
 	}
 }
 
+func TestTheWholeIsOneUnitWhoseObjectsAreNamedByTheirNodes(t *testing.T) {
+	u, err := Whole("whole", []emit.File{
+		{Path: "00-configmap-a.yaml", Data: manifestOf("ConfigMap", "a"), Node: "web/a"},
+		{Path: "01-pod-b.yaml", Data: manifestOf("Pod", "b"), Node: "web/b"},
+	})
+	require.NoError(t, err)
+	require.Len(t, u.Files, 2)
+	require.Equal(t, []string{"web/a", "web/b"}, []string{u.Objects[0].Node, u.Objects[1].Node})
+	require.Equal(t, "b", u.Objects[1].Name)
+	_, err = Whole("whole", []emit.File{{Path: "x.yaml", Data: []byte("kind: A\napiVersion: v1\n")}})
+	require.ErrorContains(t, err, "metadata.name is missing")
+}
+
 // many is so many objects of a kind.
 func many(kind string, count int) []string {
 	out := make([]string, count)

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -41,3 +42,6 @@ func folder(files []emit.File) (fs.FS, error) {
 
 // limits bound an artifact: 50,000 objects are rendered and pushed.
 func limits() source.Limits { return source.Limits{Files: 100_000, Bytes: 512 << 20} }
+
+// packing are the same limits, for packing and pulling.
+func packing() artifact.Limits { return artifact.Limits{Files: limits().Files, Bytes: limits().Bytes} }

@@ -130,7 +130,7 @@ func (r *repository) Publish(ctx context.Context, unit string, files []emit.File
 	if err != nil {
 		return "", err
 	}
-	a, err := artifact.Pack(tree, artifact.Options{Annotations: map[string]string{annotationUnit: unit}})
+	a, err := artifact.Pack(tree, artifact.Options{Annotations: map[string]string{annotationUnit: unit}, Limits: packing()})
 	if err != nil {
 		return "", err
 	}
@@ -170,7 +170,7 @@ func (r *repository) Files(ctx context.Context, _, digest string) ([]emit.File, 
 	if err != nil {
 		return nil, err
 	}
-	pulled, err := artifact.Pull(ctx, from, digest, artifact.PullOptions{Limits: artifact.Limits{Files: limits().Files, Bytes: limits().Bytes}})
+	pulled, err := artifact.Pull(ctx, from, digest, artifact.PullOptions{Limits: packing()})
 	if errors.Is(err, artifact.ErrNotFound) {
 		return nil, r.gone(digest)
 	}

@@ -99,7 +99,7 @@ func pack(r Render) (artifact.Set, error) {
 		}
 		layers = append(layers, artifact.Layer{Name: u.Name, FS: files})
 	}
-	return artifact.PackSet(whole, layers, artifact.Options{Source: r.Source, Revision: r.Revision})
+	return artifact.PackSet(whole, layers, artifact.Options{Source: r.Source, Revision: r.Revision, Limits: packing()})
 }
 
 // Pointer is a store whose whole has an object that leads to it, which a rollback

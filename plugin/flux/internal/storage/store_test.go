@@ -41,7 +41,7 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	require.NoError(t, sourcev1.AddToScheme(scheme))
-	require.NoError(t, v1alpha1.SchemeBuilder().AddToScheme(scheme))
+	require.NoError(t, v1alpha1.AddToScheme(scheme))
 	r := &rig{t: t, now: time.Now()}
 	r.storage, r.dir = opened(t)
 	r.transform = &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}

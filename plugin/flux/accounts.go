@@ -1,0 +1,83 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flux
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"sync"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// maxAccounts is how many clients are kept.
+const maxAccounts = 2048
+
+// accounts makes clients that stand for service accounts. None of them has a
+// cache.
+//
+// The impersonator of Flux was not taken: it reads the configuration of the process
+// and asks the API server for all of its kinds, for each client that it makes.
+type accounts struct {
+	// usual is that of Transforms that name none, and own the client of the controller
+	// itself, for those where usual is "" too.
+	usual  string
+	own    client.Client
+	config *rest.Config
+	mapper apimeta.RESTMapper
+	scheme *runtime.Scheme
+
+	mu      sync.Mutex
+	clients map[string]client.Client
+}
+
+// account is the service account of a Transform; "" is the controller's own.
+func (a *accounts) account(t *v1alpha1.Transform) string {
+	return cmp.Or(t.Spec.ServiceAccountName, a.usual)
+}
+
+// scope is the credential scope of a Transform.
+func (a *accounts) scope(t *v1alpha1.Transform) string {
+	return t.Namespace + "/" + a.account(t)
+}
+
+// client reads and writes as the account of a Transform.
+func (a *accounts) client(t *v1alpha1.Transform) (client.Client, error) {
+	name := a.account(t)
+	if name == "" {
+		return a.own, nil
+	}
+	user := fmt.Sprintf("system:serviceaccount:%s:%s", t.Namespace, name)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c, ok := a.clients[user]; ok {
+		return c, nil
+	}
+	config := rest.CopyConfig(a.config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	// Connections are shared by all who have the same TLS configuration.
+	web, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newClient(config, web, a.mapper, a.scheme)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.clients) >= maxAccounts || a.clients == nil {
+		a.clients = map[string]client.Client{}
+	}
+	a.clients[user] = c
+	return c, nil
+}
+
+func newClient(config *rest.Config, web *http.Client, mapper apimeta.RESTMapper, scheme *runtime.Scheme) (client.Client, error) {
+	return client.New(config, client.Options{HTTPClient: web, Mapper: mapper, Scheme: scheme})
+}

@@ -1,0 +1,66 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flux
+
+import (
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// Scheme has every kind that the controller works with.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(sourcev1.AddToScheme(s))
+	utilruntime.Must(kustomizev1.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	return s
+}
+
+// Cache is what the cache of the manager must be told: of Kustomizations only ours
+// are kept, and of every object only what the watches look at. Its caller adds the
+// namespaces, and the label selector for Transforms.
+//
+// Nothing else may read from that cache but this package.
+func Cache() cache.Options {
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&kustomizev1.Kustomization{}: {Label: ours(), Transform: slim},
+		},
+	}
+}
+
+// Uncached are the kinds that the client of the manager must always ask the API
+// server for: client.CacheOptions.DisableFor.
+func Uncached() []client.Object {
+	return []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}}
+}
+
+// ours selects what was made for a Transform.
+func ours() labels.Selector {
+	exists, err := labels.NewRequirement(v1alpha1.LabelTransform, selection.Exists, nil)
+	utilruntime.Must(err)
+	return labels.NewSelector().Add(*exists)
+}
+
+// slim leaves out of a Kustomization what is large and tells no change.
+func slim(obj any) (any, error) {
+	if k, ok := obj.(*kustomizev1.Kustomization); ok {
+		k.ManagedFields, k.Status.Inventory, k.Status.History = []metav1.ManagedFieldsEntry{}, nil, nil
+		k.Spec.HealthChecks, k.Spec.HealthCheckExprs = nil, nil
+	}
+	return obj, nil
+}

@@ -1,0 +1,151 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flux
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/application"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
+)
+
+// flux delivers by Flux, with the rights of the Transform's account.
+func (w *work) flux() *delivery.Flux {
+	return &delivery.Flux{Client: w.as, Artifacts: w.store, DefaultServiceAccount: w.opts.DefaultServiceAccount}
+}
+
+// engine is who delivers; nil is nobody.
+func (w *work) engine() delivery.Engine { return w.engineFor(engineOf(w.transform)) }
+
+func (w *work) engineFor(kind v1alpha1.Engine) delivery.Engine {
+	switch kind {
+	case v1alpha1.EngineArgoCD:
+		return &application.Engine{
+			Client: w.direct, Now: w.now,
+			Allow: application.Allow{Namespaces: w.opts.ArgoCD.Namespaces, Projects: w.opts.ArgoCD.Projects},
+		}
+	case v1alpha1.EngineFlux:
+		return w.flux()
+	case v1alpha1.EngineNone:
+	}
+	return nil
+}
+
+// deliver brings the engine nearer to what is wanted.
+func (w *work) deliver(ctx context.Context, want delivery.Desired) error {
+	if text, err := w.leave(ctx); err != nil || text != "" {
+		w.progress = &delivery.Progress{Message: text}
+		w.layers()
+		return atDeliver.at(err)
+	}
+	engine := w.engine()
+	if engine == nil {
+		w.progress = &delivery.Progress{Ready: true}
+		w.layers()
+		return nil
+	}
+	progress, err := engine.Deliver(ctx, w.transform, want)
+	if err != nil {
+		return atDeliver.at(err)
+	}
+	if storage.GateMessage(progress.Message) {
+		progress.Reason, progress.Message = v1alpha1.FeatureDisabledReason, progress.Message+": "+storage.GateAdvice
+	}
+	w.progress = &progress
+	w.layers()
+	return nil
+}
+
+// prune deletes the artifacts that are older than the history, once nothing of them is
+// in the cluster. Where that fails the history is longer until it is done, and nothing
+// else is wrong.
+func (w *work) prune(ctx context.Context) {
+	t := w.transform
+	most := t.GetHistory()
+	if !w.progress.Ready || t.Spec.Rollback != nil || len(t.Status.History) <= most {
+		return
+	}
+	left, err := w.store.Prune(ctx, t.Status.History[:most], t.Status.History[most:])
+	if err != nil {
+		log.FromContext(ctx).Error(err, "pruning old artifacts")
+		return
+	}
+	if left != "" {
+		w.event(typeTrace, "PruneFailed", left)
+	}
+	t.Status.History = t.Status.History[:most]
+}
+
+// withdraw takes away, or leaves behind, what was delivered, and then lets the
+// Transform go.
+func (w *work) withdraw(ctx context.Context) (ctrl.Result, error) {
+	t := w.transform
+	if !controllerutil.ContainsFinalizer(t, v1alpha1.Finalizer) {
+		w.gone = true
+		return ctrl.Result{}, nil
+	}
+	done, text, err := w.withdrawn(ctx)
+	switch {
+	case err == nil:
+	case w.isEnding(ctx):
+		log.FromContext(ctx).Info("the namespace is being deleted, and the account with it: what is left goes with them", "error", err.Error())
+		done = true
+	case w.isEmpty(ctx):
+		log.FromContext(ctx).Info("nothing was delivered, or all of it is gone: the Transform may go", "error", err.Error())
+		done = true
+	default:
+		return ctrl.Result{}, atDeliver.at(err)
+	}
+	if !done {
+		conditions.MarkReconciling(t, v1alpha1.DeletingReason, "%s", text)
+		conditions.MarkUnknown(t, meta.ReadyCondition, v1alpha1.DeletingReason, "%s", text)
+		w.progress = &delivery.Progress{Reason: v1alpha1.DeletingReason, Message: text}
+		return ctrl.Result{}, nil
+	}
+	controllerutil.RemoveFinalizer(t, v1alpha1.Finalizer)
+	w.gone = true
+	return ctrl.Result{}, client.IgnoreNotFound(w.patchMetadata(ctx))
+}
+
+// withdrawn brings the engine nearer to having nothing of the Transform.
+func (w *work) withdrawn(ctx context.Context) (done bool, text string, err error) {
+	if isTooLong(w.transform) {
+		return true, "", nil // Nothing can have been made for it.
+	}
+	if err := w.open(ctx); err != nil {
+		return false, "", err
+	}
+	if text, err := w.leave(ctx); err != nil || text != "" {
+		return false, text, err
+	}
+	if engine := w.engine(); engine != nil {
+		if done, text, err := engine.Withdraw(ctx, w.transform); err != nil || !done {
+			return false, text, err
+		}
+	}
+	return true, "", w.store.Remove(ctx)
+}
+
+// isEnding reports whether the namespace of the Transform is being deleted, or
+// is gone.
+func (w *work) isEnding(ctx context.Context) bool {
+	ns := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	err := w.direct.Get(ctx, client.ObjectKey{Name: w.transform.Namespace}, ns)
+	return apierrors.IsNotFound(err) || err == nil && !ns.DeletionTimestamp.IsZero()
+}

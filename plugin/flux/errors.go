@@ -1,0 +1,208 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// kind says who gets a Transform further.
+type kind int
+
+const (
+	// retry: it may pass by itself.
+	retry kind = iota
+	// waiting: somebody else is at it.
+	waiting
+	// stalled: somebody must change something.
+	stalled
+)
+
+// problem is an error as the status has it.
+type problem struct {
+	kind   kind
+	reason string
+	// watched says that an event tells when it is worth to try again.
+	watched bool
+	// unwatched says of what is stalled that nobody tells when it is right: rights are
+	// granted without an event, and an API server that has just started denies them to
+	// all.
+	unwatched bool
+	// validated and rendered are what it says of those conditions: True, False, Unknown,
+	// or "" where it says nothing.
+	validated, rendered string
+	err                 error
+}
+
+// stage is a part of a reconciliation.
+type stage string
+
+const (
+	atRequest stage = v1alpha1.FetchFailedReason
+	atRender  stage = v1alpha1.RenderFailedReason
+	atPublish stage = v1alpha1.PublishFailedReason
+	atDeliver stage = v1alpha1.DeliveryFailedReason
+)
+
+// staged is an error with the stage that it comes from.
+type staged struct {
+	stage
+	err error
+}
+
+// Error is that of the cause.
+func (s *staged) Error() string { return s.err.Error() }
+
+// Unwrap is the cause.
+func (s *staged) Unwrap() error { return s.err }
+
+// at gives an error its stage; the first one counts.
+func (s stage) at(err error) error {
+	if err == nil || errors.As(err, new(*staged)) {
+		return err
+	}
+	return &staged{stage: s, err: err}
+}
+
+// blocked is a problem that was found as such.
+type blocked struct{ problem }
+
+// Error is the message of the problem.
+func (b *blocked) Error() string { return b.err.Error() }
+
+// Unwrap is the cause.
+func (b *blocked) Unwrap() error { return b.err }
+
+func block(k kind, reason, format string, args ...any) error {
+	return &blocked{problem{kind: k, reason: reason, watched: true, err: fmt.Errorf(format, args...)}}
+}
+
+// diagnose is the one place in which errors become conditions.
+func diagnose(err error) *problem {
+	p := &problem{kind: retry, reason: v1alpha1.FetchFailedReason, err: err}
+	var in *staged
+	if errors.As(err, &in) {
+		p.reason = string(in.stage)
+	}
+	p.ofStage(in)
+	var (
+		known    *blocked
+		missing  *request.WaitError
+		denied   *request.DeniedError
+		secret   *publish.SecretError
+		mistakes object.Errors
+	)
+	switch {
+	case errors.As(err, &known):
+		*p = known.problem
+		p.err = err
+	case errors.As(err, &missing):
+		p.kind, p.reason, p.watched = waiting, missing.Reason, missing.Watched
+	case errors.As(err, &denied):
+		p.kind, p.reason = stalled, v1alpha1.AccessDeniedReason
+	case errors.As(err, &secret):
+		// Secrets are not watched.
+		p.kind = retry
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		p.kind, p.reason, p.unwatched = stalled, v1alpha1.AccessDeniedReason, true
+	case apimeta.IsNoMatchError(err):
+		p.kind, p.reason = stalled, v1alpha1.FeatureDisabledReason
+	case errors.As(err, &mistakes):
+		p.ofMistakes(mistakes)
+	case errors.Is(err, source.ErrLimit), errors.Is(err, source.ErrReference), errors.Is(err, artifact.ErrLimit):
+		p.kind = stalled
+	case errors.Is(err, delivery.ErrGone):
+		p.kind = stalled
+	}
+	return p
+}
+
+// ofStage says what a failure in a stage means for the conditions before Ready.
+func (p *problem) ofStage(in *staged) {
+	if in == nil {
+		return
+	}
+	switch in.stage {
+	case atRequest, atRender:
+		p.validated, p.rendered = "Unknown", "False"
+	case atPublish:
+		p.validated, p.rendered = "True", "False"
+	case atDeliver:
+	}
+}
+
+// ofMistakes sorts what is wrong with a request or a render.
+func (p *problem) ofMistakes(mistakes object.Errors) {
+	failures := mistakes.Failures()
+	all := func(kinds ...error) bool {
+		return len(failures) > 0 && !slices.ContainsFunc(failures, func(m *object.Error) bool {
+			return !slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(m, kind) })
+		})
+	}
+	switch {
+	case all(source.ErrUnavailable, evaluate.ErrWorker, context.DeadlineExceeded):
+		p.kind, p.reason = retry, v1alpha1.FetchFailedReason
+	case all(source.ErrUnavailable, source.ErrUnauthorized, source.ErrHostKey, source.ErrAbsent, source.ErrNotFound):
+		// Nobody tells when a repository is there, or a Secret is right.
+		p.kind, p.reason = retry, v1alpha1.FetchFailedReason
+	case all(evaluate.ErrTimeout, evaluate.ErrMemory, evaluate.ErrWorker):
+		p.kind, p.reason = retry, v1alpha1.RenderFailedReason
+	case slices.ContainsFunc(failures, func(m *object.Error) bool { return m.Policy != "" && m.Stage == object.StageCheck }):
+		p.kind, p.reason, p.validated, p.rendered = stalled, v1alpha1.PolicyViolationReason, "False", "False"
+	default:
+		p.kind, p.reason, p.validated, p.rendered = stalled, v1alpha1.InvalidReason, "False", "False"
+	}
+}
+
+// maxMessage is how long the message of a condition is at most.
+const maxMessage = 2 << 10
+
+// message is an error for people, a line for each mistake.
+func message(err error) string {
+	text := err.Error()
+	var mistakes object.Errors
+	if errors.As(err, &mistakes) {
+		failures := mistakes.Failures().Sorted()
+		var b strings.Builder
+		for i, m := range failures {
+			line := m.Error()
+			rest := fmt.Sprintf("and %d more, see status.violations", len(failures)-i)
+			if i > 0 && b.Len()+len(line)+len(rest)+2 > maxMessage {
+				b.WriteString("\n" + rest)
+				break
+			}
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString(line)
+		}
+		text = b.String()
+	}
+	return cut(text, maxMessage)
+}
+
+// cut is text with at most size bytes.
+func cut(text string, size int) string {
+	const more = " …"
+	if len(text) <= size {
+		return strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return strings.ToValidUTF8(text[:size-len(more)], "") + more
+}

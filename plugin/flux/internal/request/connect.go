@@ -1,0 +1,138 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/fetch"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/configmap"
+	"github.com/ropewalk/ropewalk/source/lock"
+	"github.com/ropewalk/ropewalk/source/pullpolicy"
+)
+
+// options are what the host is to load, without files and arguments.
+func (l *Loader) options(ctx context.Context, who Asker, t *v1alpha1.Transform) (host.Options, error) {
+	c := v1alpha1.Context{}
+	if t.Spec.Context != nil {
+		c = *t.Spec.Context
+	}
+	if c.KubeVersion == "" && l.KubeVersion != nil {
+		version, err := l.KubeVersion(ctx)
+		if err != nil {
+			return host.Options{}, err
+		}
+		c.KubeVersion = version
+	}
+	out := host.Options{
+		Dir: ".", Root: ".", Name: label(t.Name), Limits: l.Evaluation,
+		Context: spec.Context{Namespace: c.Namespace, ClusterDomain: c.ClusterDomain, KubeVersion: c.KubeVersion, Engine: string(who.Dialect)},
+		Emit:    emit.Options{Dialect: who.Dialect, Name: label(t.Name), FluxNamespace: t.Namespace},
+	}
+	if who.Dialect == emit.Flux {
+		out.Emit.Repository = repository
+	}
+	if t.Spec.SourceRef != nil {
+		out.Environment = t.Spec.SourceRef.Environment
+	}
+	if t.Spec.CueRef != nil {
+		out.Context.Namespace = cmp.Or(c.Namespace, t.Namespace)
+	}
+	return out, nil
+}
+
+// namespace is where objects of a project go that name none: where its project and
+// the Transform say nothing, the namespace of the Transform.
+func namespace(files fs.FS, t *v1alpha1.Transform, environment string) string {
+	name := folderOf(t)
+	if info, err := fs.Stat(files, name); err == nil && info.IsDir() {
+		name = path.Join(name, spec.ProjectFile)
+	}
+	data, err := fs.ReadFile(files, name)
+	if err != nil {
+		return t.Namespace
+	}
+	// Its mistakes are told when it is loaded.
+	docs, _ := spec.Parse([]spec.File{{Name: name, Data: data, Found: true}})
+	for _, p := range docs.Projects {
+		over, _, _ := p.Overlay(environment, nil)
+		if over.Namespace != "" {
+			return ""
+		}
+	}
+	return t.Namespace
+}
+
+// connect gives the host what fetches modules for a Transform.
+func (l *Loader) connect(who Asker, t *v1alpha1.Transform, opts host.Options) (host.Host, error) {
+	h := host.Host{Embedded: l.Embedded, EmbeddedNames: l.EmbeddedNames}
+	var locked lock.File
+	if t.Spec.CueRef == nil {
+		var err error
+		if locked, _, err = host.Lock(opts); err != nil {
+			return h, err
+		}
+	}
+	o := fetch.Options{
+		Registries: l.Registries, Secrets: secrets(who.Client, t.Namespace), Git: l.Git,
+		Artifacts: l.artifacts(who.Client, t), Modules: l.Dependencies, Store: l.Store, TTL: who.TTL, Scope: who.Scope,
+		Lock: locked, Mode: lock.Prefer, Signed: l.Signed, Limits: l.Limits, Report: l.Report,
+	}
+	if l.Policy != nil {
+		o.Guard = pullpolicy.Guard{Policy: l.Policy(), Project: t.Namespace}
+	}
+	h = o.Connect(h)
+	h.Fetchers[source.TypeFlux] = l.newest(h.Fetchers[source.TypeFlux], who.Client, t)
+	if t.Spec.CueRef != nil {
+		h = l.inCluster(h, who.Client, t)
+	}
+	return h, nil
+}
+
+// newest fetches the artifact that a source has now, whatever a cache remembers: the
+// event of a new one is why it is asked for.
+func (l *Loader) newest(next source.Fetcher, from client.Reader, t *v1alpha1.Transform) source.Fetcher {
+	return source.FetcherFunc(func(ctx context.Context, ref source.Ref) (source.Tree, error) {
+		if r, ok := parseReference(ref.Ref, t.Namespace); ok && !strings.Contains(ref.Ref, "@") {
+			s, err := l.source(ctx, from, t, r.kind, r.namespace, r.name)
+			if err != nil {
+				return source.Tree{}, err
+			}
+			ref.Ref = s.String() + "@" + s.Digest
+		}
+		return next.Fetch(ctx, ref)
+	})
+}
+
+// inCluster has modules of the type configmap come from the namespace of the
+// Transform: for documents that stand in a Transform. Those of a project have the
+// ConfigMaps of the project.
+func (l *Loader) inCluster(h host.Host, from client.Client, t *v1alpha1.Transform) host.Host {
+	h.Fetchers = maps.Clone(h.Fetchers)
+	get := func(ctx context.Context, name string) (configmap.ConfigMap, error) {
+		m := &corev1.ConfigMap{}
+		err := from.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: name}, m)
+		if apierrors.IsNotFound(err) {
+			return configmap.ConfigMap{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("there is no ConfigMap %q in the namespace %q", name, t.Namespace))
+		}
+		return configmap.ConfigMap{Name: name, Data: m.Data, BinaryData: m.BinaryData, UID: string(m.UID), ResourceVersion: m.ResourceVersion}, err
+	}
+	h.Fetchers[source.TypeConfigMap] = configmap.Fetcher{Limits: l.Limits, Getter: configmap.GetterFunc(get)}
+	return h
+}

@@ -1,0 +1,234 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/flux"
+)
+
+// Found is what a Transform stands on now.
+type Found struct {
+	// Source is that of sourceRef; nil where it has none.
+	Source *Source
+	// Key is the same as long as neither the spec of the Transform nor what it names
+	// in the cluster changes. What modules in registries and repositories lead to is
+	// not in it.
+	Key string
+}
+
+// Source is the artifact of a source.
+type Source struct {
+	Kind, Namespace, Name string
+	// Origin is the URL that the source is fetched from, for people; "" where it has
+	// none.
+	Origin string
+	meta.Artifact
+}
+
+// String names the source as references do.
+func (s Source) String() string { return s.Kind + "/" + s.Namespace + "/" + s.Name }
+
+// Look finds what a Transform stands on, from metadata and status alone, so that it
+// may be asked of a cache. Errors are those of Load.
+func (l *Loader) Look(ctx context.Context, from client.Reader, t *v1alpha1.Transform) (Found, error) {
+	h := sha256.New()
+	note := func(parts ...string) { _, _ = fmt.Fprintf(h, "%q\n", parts) }
+	spec, err := json.Marshal(t.Spec)
+	if err != nil {
+		return Found{}, err
+	}
+	note("ropewalk transform 1", t.Namespace, t.Name, fmt.Sprint(t.Generation), string(spec))
+	var out Found
+	if ref := t.Spec.SourceRef; ref != nil {
+		s, err := l.source(ctx, from, t, ref.Kind, ref.Namespace, ref.Name)
+		if err != nil {
+			return out, err
+		}
+		out.Source = &s
+		note("source", s.String(), s.Digest, s.Revision)
+	}
+	for _, ref := range moduleSources(t) {
+		s, err := l.source(ctx, from, t, ref.kind, ref.namespace, ref.name)
+		if err != nil {
+			return out, err
+		}
+		note("module", s.String(), s.Digest)
+	}
+	for _, name := range ConfigMaps(t) {
+		m := &metav1.PartialObjectMetadata{}
+		m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+		err := from.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: name}, m)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return out, err
+		}
+		note("configmap", name, string(m.UID), m.ResourceVersion)
+	}
+	out.Key = "sha256:" + hex.EncodeToString(h.Sum(nil))
+	return out, nil
+}
+
+// source is a source with its artifact.
+func (l *Loader) source(ctx context.Context, from client.Reader, t *v1alpha1.Transform, kind, namespace, name string) (Source, error) {
+	if namespace == "" {
+		namespace = t.Namespace
+	}
+	s := Source{Kind: kind, Namespace: namespace, Name: name}
+	if namespace != t.Namespace && l.NoCrossNamespaceRefs {
+		return s, &DeniedError{message: fmt.Sprintf(
+			"%s is in another namespace, which --no-cross-namespace-refs of the controller forbids: name a source of the namespace %q", s, t.Namespace)}
+	}
+	obj, artifact, origin := sourceOf(kind)
+	if obj == nil {
+		return s, mistake("spec.sourceRef.kind", "", "%q is no kind of source: expected GitRepository, OCIRepository, Bucket or ExternalArtifact", kind)
+	}
+	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)
+	switch {
+	case apierrors.IsNotFound(err):
+		return s, waiting(v1alpha1.SourceNotFoundReason, true, "there is no %s %q in the namespace %q: make it, or correct sourceRef", kind, name, namespace)
+	case err != nil:
+		return s, err
+	}
+	current, observed := artifact()
+	switch {
+	case current == nil || current.URL == "" || current.Digest == "":
+		return s, waiting(v1alpha1.SourceNotReadyReason, true, "%s has no artifact yet: kubectl describe it to see why", s)
+	case observed != nil && *observed < obj.GetGeneration():
+		return s, waiting(v1alpha1.SourceNotReadyReason, true, "%s was changed, and has no artifact of its new spec yet", s)
+	}
+	s.Artifact, s.Origin = *current, origin()
+	return s, nil
+}
+
+// sourceOf is an empty source of a kind, and what reads its artifact, with the
+// generation that it is of, and the URL that it is fetched from.
+func sourceOf(kind string) (obj client.Object, artifact func() (*meta.Artifact, *int64), origin func() string) {
+	switch kind {
+	case sourcev1.GitRepositoryKind:
+		o := &sourcev1.GitRepository{}
+		return o, func() (*meta.Artifact, *int64) { return o.Status.Artifact, &o.Status.ObservedGeneration }, func() string { return o.Spec.URL }
+	case sourcev1.OCIRepositoryKind:
+		o := &sourcev1.OCIRepository{}
+		return o, func() (*meta.Artifact, *int64) { return o.Status.Artifact, &o.Status.ObservedGeneration }, func() string { return o.Spec.URL }
+	case sourcev1.BucketKind:
+		o := &sourcev1.Bucket{}
+		return o, func() (*meta.Artifact, *int64) { return o.Status.Artifact, &o.Status.ObservedGeneration }, func() string { return o.Spec.Endpoint }
+	case sourcev1.ExternalArtifactKind:
+		o := &sourcev1.ExternalArtifact{}
+		return o, func() (*meta.Artifact, *int64) { return o.Status.Artifact, nil }, func() string { return "" }
+	}
+	return nil, nil, nil
+}
+
+// NewSource is an empty source of a kind; nil for a kind that is none.
+func NewSource(kind string) client.Object {
+	obj, _, _ := sourceOf(kind)
+	return obj
+}
+
+// SourceKinds are the kinds of sources.
+func SourceKinds() []string {
+	return []string{sourcev1.GitRepositoryKind, sourcev1.OCIRepositoryKind, sourcev1.BucketKind, sourcev1.ExternalArtifactKind}
+}
+
+// reference names a source.
+type reference struct{ kind, namespace, name string }
+
+// parseReference reads Kind/name and Kind/namespace/name.
+func parseReference(text, namespace string) (reference, bool) {
+	switch parts := strings.Split(text, "/"); len(parts) {
+	case 2:
+		return reference{parts[0], namespace, parts[1]}, slices.Contains(SourceKinds(), parts[0])
+	case 3:
+		return reference{parts[0], parts[1], parts[2]}, slices.Contains(SourceKinds(), parts[0])
+	}
+	return reference{}, false
+}
+
+// moduleSources are the sources that modules of a Transform come from. What is no
+// reference is refused by its fetcher, at its place.
+func moduleSources(t *v1alpha1.Transform) []reference {
+	var out []reference
+	add := func(ref v1alpha1.CueReference) {
+		if ref.Type != source.TypeFlux {
+			return
+		}
+		if r, ok := parseReference(ref.Ref, t.Namespace); ok && !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	if t.Spec.CueRef != nil {
+		add(*t.Spec.CueRef)
+	}
+	for _, p := range t.Spec.Policies {
+		add(p.CueRef)
+	}
+	return out
+}
+
+// Sources are the sources that a Transform names, as Kind/namespace/name: the keys
+// of an index.
+func Sources(t *v1alpha1.Transform) []string {
+	var out []string
+	if ref := t.Spec.SourceRef; ref != nil {
+		s := Source{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+		if s.Namespace == "" {
+			s.Namespace = t.Namespace
+		}
+		out = append(out, s.String())
+	}
+	for _, r := range moduleSources(t) {
+		out = append(out, Source{Kind: r.kind, Namespace: r.namespace, Name: r.name}.String())
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// ConfigMaps are the names of the ConfigMaps that a Transform takes inputs and
+// modules from, sorted.
+func ConfigMaps(t *v1alpha1.Transform) []string {
+	var out []string
+	for _, in := range t.Spec.InputsFrom {
+		if in.Kind == "ConfigMap" {
+			out = append(out, in.Name)
+		}
+	}
+	if ref := t.Spec.CueRef; ref != nil && ref.Type == source.TypeConfigMap {
+		out = append(out, ref.Ref)
+	}
+	for _, p := range t.Spec.Policies {
+		if p.CueRef.Type == source.TypeConfigMap {
+			out = append(out, p.CueRef.Ref)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// artifacts finds sources for modules of the type source.
+func (l *Loader) artifacts(from client.Reader, t *v1alpha1.Transform) flux.Artifacts {
+	return flux.ArtifactsFunc(func(ctx context.Context, kind, namespace, name string) (flux.Artifact, error) {
+		s, err := l.source(ctx, from, t, kind, namespace, name)
+		if err != nil {
+			return flux.Artifact{}, err
+		}
+		return flux.Artifact{URL: l.at(s.URL), Digest: s.Digest, Revision: s.Revision, Ready: true}, nil
+	})
+}

@@ -1,0 +1,45 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// overlay is a source with further files beside it, which have names that no source
+// has. They are found by their names only: a search of a folder does not come upon
+// them.
+type overlay struct{ under, beside fs.FS }
+
+var _ fs.StatFS = overlay{}
+
+// newOverlay puts files beside those of a source; under is nil where there is none.
+func newOverlay(under fs.FS, files map[string][]byte) (fs.FS, error) {
+	tree, err := source.NewTree(files, "transform", "")
+	if err != nil || under == nil {
+		return tree.FS, err
+	}
+	return overlay{under: under, beside: tree.FS}, nil
+}
+
+// Open opens a file or a folder.
+func (o overlay) Open(name string) (fs.File, error) {
+	f, err := o.under.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o.beside.Open(name)
+	}
+	return f, err
+}
+
+// Stat describes a file or a folder.
+func (o overlay) Stat(name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(o.under, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fs.Stat(o.beside, name)
+	}
+	return info, err
+}

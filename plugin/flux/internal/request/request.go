@@ -1,0 +1,212 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"context"
+	"io/fs"
+	"net/http"
+	"path"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/fetch"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/cache"
+	"github.com/ropewalk/ropewalk/source/cache/flight"
+	"github.com/ropewalk/ropewalk/source/git"
+	"github.com/ropewalk/ropewalk/source/modules"
+	"github.com/ropewalk/ropewalk/source/pullpolicy"
+)
+
+// Loader makes requests. It is safe for concurrent use; its fields are not changed
+// after the first one. The zero value works, without modules of the program.
+type Loader struct {
+	// Embedded finds the modules of the program, and EmbeddedNames are theirs.
+	Embedded      func(name string) (fs.FS, bool)
+	EmbeddedNames []string
+	// Registries, Git, Dependencies, Store, Policy and Signed are those of
+	// fetch.Options; any of them may be nil.
+	Registries   func() (*remote.Registries, error)
+	Git          func() git.Fetcher
+	Dependencies func() *modules.Registry
+	Store        func() (*cache.Store, error)
+	Policy       func() *pullpolicy.Policy
+	Signed       *fetch.Signed
+	// Trees keeps sources; nil keeps none.
+	Trees *cache.Memory[source.Tree]
+	// Client downloads sources, and SourceHost is asked instead of the host in their
+	// URL where it is set.
+	Client     *http.Client
+	SourceHost string
+	// Limits bound sources and modules, and Evaluation the evaluation of a spec.
+	Limits     source.Limits
+	Evaluation evaluate.Limits
+	// KubeVersion is that of the cluster.
+	KubeVersion func(ctx context.Context) (string, error)
+	// NoCrossNamespaceRefs refuses sources of other namespaces.
+	NoCrossNamespaceRefs bool
+	// Report is told what a cache could not keep; nil tells nobody.
+	Report func(error)
+
+	downloads flight.Group[source.Tree]
+}
+
+// Asker is who a request is made for.
+type Asker struct {
+	// Client reads for the service account of the Transform.
+	Client client.Client
+	// Scope is the credential scope: the namespace and the service account.
+	Scope string
+	// Dialect is what is rendered.
+	Dialect emit.Dialect
+	// TTL is how long it is believed where a tag or a branch leads; negative asks
+	// each time.
+	TTL time.Duration
+}
+
+// Loaded is a request that is ready to be rendered.
+type Loaded struct {
+	host.Loaded
+	Found
+	// places tell where the user wrote what the request says.
+	places places
+}
+
+// repository stands for the one that Flux will pull from. The render writes it into
+// its Kustomizations, of which only the health checks are taken.
+const repository = "oci://ropewalk.invalid/delivery"
+
+// Load makes the request of a Transform. An error is an object.Errors with every
+// mistake, at the places where the user made them; or it has a [WaitError] for what is
+// not there yet, or a [DeniedError]; or it is that of the API server.
+func (l *Loader) Load(ctx context.Context, who Asker, t *v1alpha1.Transform) (Loaded, error) {
+	found, err := l.Look(ctx, who.Client, t)
+	out := Loaded{Found: found}
+	if err != nil {
+		return out, err
+	}
+	files, err := l.files(ctx, who, t, &out)
+	if err != nil {
+		return out, err
+	}
+	opts, err := l.options(ctx, who, t)
+	if err != nil {
+		return out, err
+	}
+	opts.FS, opts.Args, opts.Values = files.fsys, []string{folderOf(t)}, files.values
+	if t.Spec.CueRef != nil {
+		opts.Args = []string{out.places.doc.name}
+	} else if opts.Context.Namespace == "" {
+		opts.Context.Namespace = namespace(files.fsys, t, opts.Environment)
+	}
+	h, err := l.connect(who, t, opts)
+	if err != nil {
+		return out, err
+	}
+	if out.Loaded, err = h.Load(ctx, opts); err != nil {
+		return out, out.Explain(err)
+	}
+	if t.Spec.CueRef != nil {
+		return out, nil
+	}
+	return out, l.complete(ctx, l.inCluster(h, who.Client, t), opts, t, &out)
+}
+
+// loading is what a request is loaded from.
+type loading struct {
+	fsys   fs.FS
+	values []string
+}
+
+// files are those of the source, with the document and the inputs of the Transform
+// beside them.
+func (l *Loader) files(ctx context.Context, who Asker, t *v1alpha1.Transform, out *Loaded) (loading, error) {
+	beside := map[string][]byte{}
+	values, err := inputs(ctx, who.Client, t, beside)
+	if err != nil {
+		return loading{}, err
+	}
+	var under fs.FS
+	dir := folderOf(t)
+	if out.Source != nil {
+		tree, err := l.fetch(ctx, *out.Source)
+		if err != nil {
+			return loading{}, err
+		}
+		under = tree.FS
+		folder, err := isThere(under, t)
+		if err != nil {
+			return loading{}, err
+		}
+		if !folder {
+			dir = path.Dir(dir)
+		}
+	}
+	doc, err := newDocument(t, dir)
+	if err != nil {
+		return loading{}, err
+	}
+	beside[doc.name] = doc.data
+	out.places = places{doc: doc, transform: t}
+	fsys, err := newOverlay(under, beside)
+	return loading{fsys: fsys, values: values}, err
+}
+
+// complete lays what the Transform says over the specs of its project.
+func (l *Loader) complete(ctx context.Context, h host.Host, opts host.Options, t *v1alpha1.Transform, out *Loaded) error {
+	req := &out.Request
+	for i := range req.Specs {
+		if req.Specs[i].Adopt == "" {
+			req.Specs[i].Adopt = t.Spec.Adopt
+		}
+	}
+	for _, s := range req.Specs {
+		name := s.Evaluate.Spec
+		req.Check.AllowSecrets[name] = append(req.Check.AllowSecrets[name], t.Spec.AllowSecrets...)
+	}
+	if len(t.Spec.Policies) == 0 {
+		return nil
+	}
+	opts.Args, opts.Values, opts.Environment = []string{out.places.doc.name}, nil, ""
+	own, err := h.Load(ctx, opts)
+	if err == nil {
+		err = own.Request.Mistakes.Err()
+	}
+	if err != nil {
+		return out.Explain(err)
+	}
+	from := own.Request.Specs[0]
+	for i := range req.Specs {
+		if err := judge(&req.Specs[i], from, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judge has the policies of another spec judge this one too.
+func judge(s *render.Spec, from render.Spec, t *v1alpha1.Transform) error {
+	for _, p := range from.Evaluate.Policies {
+		if slices.ContainsFunc(s.Evaluate.Policies, func(o evaluate.Policy) bool { return o.Name == p.Name }) {
+			return object.Errors{twice(t, p.Name)}
+		}
+	}
+	// The project's own are shared by all specs.
+	s.Evaluate.Policies = slices.Concat(s.Evaluate.Policies, from.Evaluate.Policies)
+	for _, p := range from.Policies {
+		p.Spec = s.Evaluate.Spec
+		s.Policies = append(s.Policies, p)
+	}
+	return nil
+}

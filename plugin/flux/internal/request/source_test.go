@@ -1,0 +1,217 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// project is one with a module of its own and two specs.
+func project() map[string]string {
+	module := strings.TrimPrefix(inline, "cueRef:\n  type: inline\n  ref: |\n")
+	return map[string]string{
+		"shop/ropewalk.yaml": `apiVersion: ropewalk.dev/v1alpha1
+kind: Project
+metadata: {name: shop}
+spec:
+  specs: [apps]
+  environments:
+    prod: {inputs: {cart: {num: 3}}}
+`,
+		"shop/apps/cart.yaml": `apiVersion: ropewalk.dev/v1alpha1
+kind: Transform
+metadata: {name: cart}
+spec:
+  cueRef: {type: path, ref: ../modules/m}
+  input:
+    text: cart
+    num: 1
+`,
+		"shop/modules/m/cue.mod/module.cue": "module: \"example.com/m\"\nlanguage: version: \"v0.9.0\"\n",
+		"shop/modules/m/m.cue":              strings.ReplaceAll(module, "\n    ", "\n")[4:],
+	}
+}
+
+const ofProject = "sourceRef: {kind: GitRepository, name: shop, path: shop%s}\n"
+
+func TestAProjectOfASourceIsRendered(t *testing.T) {
+	src := gitRepository(t, "shop", project())
+	require.Equal(t, map[string]any{"text": "cart", "num": "1", "namespace": "shop", "version": "1.36"},
+		data(t, transform(t, fmt.Sprintf(ofProject, "")), src))
+	values := configMap("settings", map[string]string{"values.yaml": "text: map"})
+	require.Equal(t, map[string]any{"text": "map", "num": "3", "namespace": "other", "version": "1.36"},
+		data(t, transform(t, fmt.Sprintf(ofProject, ", environment: prod")+"context: {namespace: other}\ninputsFrom: [{kind: ConfigMap, name: settings, spec: cart}]"), src, values))
+
+	loaded, err := load(t, transform(t, fmt.Sprintf(ofProject, "")), src)
+	require.NoError(t, err)
+	require.Equal(t, "https://git.example/shop.git", loaded.Source.Origin)
+	require.Equal(t, "main@sha1:abc", loaded.Source.Revision)
+}
+
+func TestAModuleOfASourceIsRendered(t *testing.T) {
+	src := gitRepository(t, "shop", project())
+	text := "sourceRef: {kind: GitRepository, name: shop, path: shop/modules}\ncueRef: {type: path, ref: m}\ninput: {text: own}\n"
+	require.Equal(t, "own", data(t, transform(t, text), src)["text"])
+	text = "cueRef: {type: source, ref: GitRepository/shop, path: shop/modules/m}\ninput: {text: own}\n"
+	require.Equal(t, "own", data(t, transform(t, text), src)["text"])
+}
+
+func TestTheNamespaceOfAProjectWins(t *testing.T) {
+	files := project()
+	files["shop/ropewalk.yaml"] += "  context: {namespace: own}\n"
+	require.Equal(t, "own", data(t, transform(t, fmt.Sprintf(ofProject, "")), gitRepository(t, "shop", files))["namespace"])
+}
+
+func TestMistakesOfASourceAreInItsFiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		change map[string]string
+		spec   string
+		want   string
+	}{
+		"an input":              {map[string]string{"shop/apps/cart.yaml": strings.Replace(project()["shop/apps/cart.yaml"], "num: 1", "num: no", 1)}, "", "shop/apps/cart.yaml:8:10: "},
+		"a module":              {map[string]string{"shop/modules/m/m.cue": "package m\n\nx: y\n"}, "", "shop/modules/m/m.cue:3:4: "},
+		"no such environment":   {nil, ", environment: test", "spec.sourceRef.environment: "},
+		"no such folder":        {nil, "s", "spec.sourceRef.path: "},
+		"a spec that is none":   {nil, "}\ninputsFrom: [{kind: ConfigMap, name: settings, spec: none}]\nx: {", "spec.inputsFrom[0].spec: "},
+		"a policy of that name": {map[string]string{"shop/ropewalk.yaml": project()["shop/ropewalk.yaml"] + "  policies: [{name: a, cueRef: {type: embedded, ref: policies}}]\n"}, "}\npolicies: [{name: a, cueRef: {type: embedded, ref: policies}}]\nx: {", "spec.policies[0].name: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := project()
+			maps.Copy(files, c.change)
+			text := strings.Replace(fmt.Sprintf(ofProject, c.spec), "x: {}", "", 1)
+			_, err := rendered(t, transform(t, text), gitRepository(t, "shop", files), configMap("settings", map[string]string{"values.yaml": "a: 1"}))
+			var mistakes object.Errors
+			require.ErrorAs(t, err, &mistakes)
+			require.True(t, strings.HasPrefix(mistakes.Failures().Sorted()[0].Error(), c.want), "%s", err)
+		})
+	}
+}
+
+func TestPoliciesOfTheTransformJudgeAProject(t *testing.T) {
+	policy := `policies:
+- name: small
+  cueRef:
+    type: inline
+    ref: |
+      package p
+
+      ropewalk: apiVersion: "v1alpha1"
+      #Input: {}
+      input: #Input
+      context: {...}
+      nodes: [string]: {...}
+      violations: [{message: "no"}]
+`
+	tf := transform(t, fmt.Sprintf(ofProject, "")+policy+"adopt: Never\nallowSecrets: [a]\n")
+	loaded, err := load(t, tf, gitRepository(t, "shop", project()))
+	require.NoError(t, err)
+	s := loaded.Request.Specs[0]
+	require.Len(t, s.Evaluate.Policies, 1)
+	require.Equal(t, "small", s.Evaluate.Policies[0].Name)
+	require.Equal(t, "Never", s.Adopt)
+	require.Equal(t, []string{"a"}, loaded.Request.Check.AllowSecrets["cart"])
+	require.Equal(t, "cart", s.Policies[0].Spec)
+	require.Equal(t, "small", s.Policies[0].Policy)
+}
+
+func TestAnArtifactIsWhatItsDigestSays(t *testing.T) {
+	good := archive(t, map[string]string{"a.yaml": "a", ".hidden": "h", "b/c.yaml": "c"})
+	answer, status := good, http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if status == http.StatusFound {
+			http.Redirect(w, r, "/elsewhere", status)
+			return
+		}
+		w.WriteHeader(status)
+		_, _ = w.Write(answer)
+	}))
+	defer server.Close()
+	s := Source{Kind: "Bucket", Namespace: "shop", Name: "a"}
+	s.URL, s.Digest = server.URL+"/x", fmt.Sprintf("sha256:%x", sha256.Sum256(good))
+	fetch := func(s Source) (source.Tree, error) { return (&Loader{}).fetch(t.Context(), s) }
+
+	tree, err := fetch(s)
+	require.NoError(t, err)
+	want, err := source.NewTree(map[string][]byte{"a.yaml": []byte("a"), "b/c.yaml": []byte("c")}, "", "")
+	require.NoError(t, err)
+	require.Equal(t, want.Digest, tree.Digest)
+
+	moved := s
+	moved.URL = "http://source-controller.invalid/x"
+	_, err = fetch(moved)
+	require.ErrorIs(t, err, source.ErrUnavailable)
+	l := &Loader{SourceHost: strings.TrimPrefix(server.URL, "http://")}
+	_, err = l.fetch(t.Context(), moved)
+	require.NoError(t, err)
+
+	for name, c := range map[string]struct {
+		answer []byte
+		status int
+		is     error
+		want   string
+	}{
+		"another one":   {archive(t, map[string]string{"a.yaml": "b"}), 200, source.ErrDigest, "is not the artifact with the digest " + s.Digest},
+		"a part":        {good[:len(good)-9], 200, source.ErrDigest, "is not the artifact"},
+		"no archive":    {[]byte("hello"), 200, source.ErrDigest, "is not the artifact"},
+		"gone":          {nil, 404, source.ErrUnavailable, "answers 404 for its artifact"},
+		"a redirection": {nil, 302, source.ErrUnavailable, "answers 302 for its artifact"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer, status = c.answer, c.status
+			_, err := fetch(s)
+			require.ErrorIs(t, err, c.is)
+			require.ErrorContains(t, err, "Bucket/shop/a: ")
+			require.ErrorContains(t, err, c.want)
+			require.NotContains(t, err.Error(), "http://")
+		})
+	}
+	answer, status = good, http.StatusOK
+	small := &Loader{Limits: source.Limits{Files: 1}}
+	_, err = small.fetch(t.Context(), s)
+	require.ErrorIs(t, err, source.ErrLimit)
+	s.URL = "http://ann:pass" + "word@127.0.0.1/x"
+	_, err = fetch(s)
+	require.ErrorIs(t, err, source.ErrReference)
+	require.NotContains(t, err.Error(), "pass")
+}
+
+func FuzzTheDocumentSaysWhatTheTransformSays(f *testing.F) {
+	f.Add(`{"a": [1, 2.50, {"b": "x\ny\n"}], "c": "\tq\n\n r\n\n", "d": {}, "e": [], "f": null, "g h": "|2"}`)
+	f.Add(`{"a": [[["x\n y"]], "é\u0000\n\u2028", "-\n- a: b\n#"], "": "\n\n", "true": "no", "x": 12345678901234567890}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber()
+		var want map[string]any
+		if d.Decode(&want) != nil || len(want) == 0 {
+			t.Skip()
+		}
+		canonical, err := json.Marshal(want)
+		require.NoError(t, err)
+		read := func(data []byte) []byte {
+			v, err := spec.ParseValue(spec.File{Name: "x", Data: data})
+			if err != nil {
+				t.Skip() // a number or a key that no document may have
+			}
+			return v.JSON()
+		}
+		plain := read(canonical)
+		v, err := spec.ParseValue(spec.File{Name: "x", Data: block(nil, want, 0)})
+		require.NoError(t, err, "%s", block(nil, want, 0))
+		require.True(t, bytes.Equal(plain, v.JSON()), "%s\n%s\n%s", block(nil, want, 0), plain, v.JSON())
+	})
+}

@@ -1,0 +1,139 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flux
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/application"
+)
+
+// orphan is the policy by which what was delivered stays.
+const orphan = "Orphan"
+
+// leave has the engines let go that delivered before spec.delivery.type was changed.
+// The message says what goes on; "" is nothing.
+//
+// What they applied stays, for the engine that is next to take over, or for whoever
+// else it is for. Where the Transform is being deleted, its policy counts, unless it
+// says that its artifact is somebody else's to apply.
+func (w *work) leave(ctx context.Context) (string, error) {
+	of := engineOf(w.transform)
+	t := w.transform.DeepCopy()
+	if t.DeletionTimestamp.IsZero() || of == v1alpha1.EngineNone {
+		t.Spec.Delivery = &v1alpha1.Delivery{DeletionPolicy: orphan}
+	}
+	for _, other := range []v1alpha1.Engine{v1alpha1.EngineFlux, v1alpha1.EngineArgoCD} {
+		if other == of {
+			continue
+		}
+		has, err := w.owned(ctx, w.cache, other)
+		if err != nil {
+			// A cache of some namespaces knows nothing of that of Argo CD.
+			has, err = w.owned(ctx, w.direct, other)
+		}
+		if err != nil {
+			return "", err
+		}
+		if has == "" {
+			continue
+		}
+		done, text, err := w.engineFor(other).Withdraw(ctx, t)
+		if err != nil {
+			return "", err
+		}
+		if !done {
+			return fmt.Sprintf("the delivery by %s ends: %s", other, cmp.Or(text, has)), nil
+		}
+	}
+	return "", nil
+}
+
+// owned names one of the objects of an engine that were made for the Transform; "" is
+// none.
+func (w *work) owned(ctx context.Context, from client.Reader, of v1alpha1.Engine) (string, error) {
+	t := w.transform
+	if isTooLong(t) {
+		return "", nil // It is no label of anything.
+	}
+	labels := client.MatchingLabels{v1alpha1.LabelTransform: t.Name, v1alpha1.LabelNamespace: t.Namespace}
+	if of == v1alpha1.EngineArgoCD {
+		apps := &unstructured.UnstructuredList{}
+		apps.SetGroupVersionKind(application.GroupVersionKind().GroupVersion().WithKind(application.GroupVersionKind().Kind + "List"))
+		places := w.opts.ArgoCD.Namespaces
+		if slices.Contains(places, "*") {
+			places = []string{""}
+		}
+		for _, namespace := range places {
+			if name, err := first(ctx, from, apps, client.InNamespace(namespace), labels); name != "" || err != nil {
+				return name, err
+			}
+		}
+		return "", nil
+	}
+	for _, list := range []client.ObjectList{&kustomizev1.KustomizationList{}, &sourcev1.OCIRepositoryList{}, &sourcev1.ExternalArtifactList{}} {
+		// The whole has no layer, and is there whoever delivers.
+		name, err := first(ctx, from, list, client.InNamespace(t.Namespace), labels, client.HasLabels{v1alpha1.LabelLayer})
+		if name != "" || err != nil {
+			return name, err
+		}
+	}
+	return "", nil
+}
+
+// first names the first object of a list; "" where there is none, or no such kind.
+func first(ctx context.Context, from client.Reader, list client.ObjectList, opts ...client.ListOption) (string, error) {
+	if err := from.List(ctx, list, opts...); err != nil {
+		if apimeta.IsNoMatchError(err) {
+			return "", nil
+		}
+		return "", err
+	}
+	items, err := apimeta.ExtractList(list)
+	if err != nil || len(items) == 0 {
+		return "", err
+	}
+	o, err := apimeta.Accessor(items[0])
+	if err != nil {
+		return "", err
+	}
+	return o.GetNamespace() + "/" + o.GetName(), nil
+}
+
+// isEmpty reports whether no engine has anything of the Transform, as the controller
+// itself sees it: then nothing is lost whoever may not withdraw, or cannot.
+func (w *work) isEmpty(ctx context.Context) bool {
+	for _, engine := range []v1alpha1.Engine{v1alpha1.EngineFlux, v1alpha1.EngineArgoCD} {
+		if name, err := w.owned(ctx, w.direct, engine); name != "" || err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// isTooLong reports whether the name of a Transform is none that a label can have,
+// which all that is made for it has.
+func isTooLong(t *v1alpha1.Transform) bool { return len(t.Name) > validation.LabelValueMaxLength }
+
+// nameable wants a name that can be a label where one is needed: only an artifact in a
+// registry that nobody applies here has none.
+func nameable(t *v1alpha1.Transform) error {
+	if !isTooLong(t) || engineOf(t) == v1alpha1.EngineNone && t.Spec.Output != nil && t.Spec.Output.OCI != nil {
+		return nil
+	}
+	return block(stalled, v1alpha1.InvalidReason,
+		"metadata.name has %d characters, and is a label of all that is made for the Transform, which has %d at most: give it a shorter name",
+		len(t.Name), validation.LabelValueMaxLength)
+}

@@ -1,0 +1,77 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flux
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
+)
+
+// Reconciler brings Transforms to what their specs say. Its zero value is set up by
+// SetupWithManager.
+type Reconciler struct {
+	// Client reads Transforms from the cache of the manager and writes them.
+	client.Client
+
+	opts Options
+	// cache has the metadata and the status of what Transforms name.
+	cache client.Reader
+	// direct is the controller's own, without a cache.
+	direct   client.Client
+	accounts *accounts
+	loader   *request.Loader
+	oci      publish.OCI
+	storage  *storage.Storage
+	plans    *plans
+	visits   *visits
+	counters *counters
+	now      func() time.Time
+}
+
+// Reconcile brings one Transform nearer to what its spec says.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
+	t := &v1alpha1.Transform{}
+	if err := r.Get(ctx, req.NamespacedName, t); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	w := r.begin(t)
+	defer func() { result, err = w.finish(ctx, result, err) }()
+	if !t.DeletionTimestamp.IsZero() {
+		return w.withdraw(ctx)
+	}
+	if err := w.addFinalizer(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	if t.Spec.Suspend {
+		w.suspended = true
+		return ctrl.Result{}, nil
+	}
+	return w.reconcile(ctx)
+}
+
+// reconcile renders where something changed, publishes what changed, and delivers
+// it. What is wrong with a render does not end the delivery of the one before it.
+func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
+	want, wrong := w.wanted(ctx)
+	if wrong != nil {
+		var ok bool
+		if want, ok = w.unfinished(ctx); !ok {
+			return ctrl.Result{}, wrong
+		}
+	}
+	if err := w.deliver(ctx, want); err != nil || wrong != nil {
+		return ctrl.Result{}, cmp.Or(wrong, err)
+	}
+	w.prune(ctx)
+	return ctrl.Result{}, nil
+}

@@ -1,0 +1,314 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flux
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/fluxcd/pkg/runtime/conditions"
+	"sigs.k8s.io/yaml"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// wholeUnit is the name of the unit of an engine that takes the whole.
+const wholeUnit = "whole"
+
+// rendered is a render that went well.
+type rendered struct {
+	publish.Render
+	// key is that of what it was made of.
+	key string
+}
+
+// renewed renders what the spec gives, and publishes it.
+func (w *work) renewed(ctx context.Context) (delivery.Desired, error) {
+	t := w.transform
+	out, err := w.render(ctx)
+	if err != nil {
+		return delivery.Desired{}, err
+	}
+	published, err := w.store.Release(ctx, out.Render)
+	w.counters.published(published.Changed, err)
+	if err != nil {
+		return delivery.Desired{}, atPublish.at(err)
+	}
+	w.plans.put(ctx, t.UID, published.Desired)
+	w.record(published, out)
+	conditions.MarkTrue(t, v1alpha1.RenderedCondition, v1alpha1.PublishedReason, "published %s", shown(t.Status.Artifact))
+	// Who is killed now finds it published.
+	return published.Desired, w.patchStatus(ctx)
+}
+
+// tried renders what the spec gives, and publishes nothing.
+func (w *work) tried(ctx context.Context) error {
+	out, err := w.render(ctx)
+	if err != nil {
+		return err
+	}
+	packed, err := w.store.Pack(ctx, out.Render)
+	if err != nil {
+		return atPublish.at(err)
+	}
+	a := w.artifact(packed, out)
+	if old := w.transform.Status.Rendered; old != nil && old.Tree == a.Tree {
+		a.Time = old.Time
+	}
+	w.transform.Status.Rendered = &a
+	return nil
+}
+
+// render renders what the spec gives. What was tried before, and failed by what is
+// written, is not tried again before something changes or it is time to look at what
+// modules lead to.
+func (w *work) render(ctx context.Context) (rendered, error) {
+	t := w.transform
+	before := w.visits.failed(t.UID, w.key)
+	if before != nil && !w.due() && !w.asked() {
+		if p := diagnose(before); p.kind == stalled && !p.unwatched {
+			return rendered{}, before
+		}
+	}
+	if before == nil && w.isNew() {
+		if err := w.begun(ctx, "rendering"); err != nil {
+			return rendered{}, err
+		}
+	}
+	out, err := w.attempt(ctx)
+	w.visits.visited(t.UID, w.now(), w.key, err)
+	return out, err
+}
+
+// isNew reports whether what was found is other than what was rendered last.
+func (w *work) isNew() bool {
+	for _, a := range []*v1alpha1.Artifact{w.transform.Status.Artifact, w.before.Status.Rendered} {
+		if a != nil && a.Checksum == w.key {
+			return false
+		}
+	}
+	return true
+}
+
+// attempt loads the request of the Transform, renders it, or finds it rendered, and
+// cuts it into units.
+func (w *work) attempt(ctx context.Context) (rendered, error) {
+	t := w.transform
+	who := request.Asker{Client: w.as, Scope: w.accounts.scope(t), Dialect: dialectOf(t), TTL: w.ttl()}
+	loaded, err := w.loader.Load(ctx, who, t)
+	if err != nil {
+		w.violate(err)
+		return rendered{}, atRequest.at(err)
+	}
+	loaded.Request.Strict, loaded.Request.Parallel = t.Spec.Strict, w.opts.Parallel
+	remembered := rendercache.Cache{
+		Next: w.opts.Renderer, Stores: w.opts.Stores, Version: w.opts.Version, Scope: who.Scope, Failed: w.opts.Modules.Report,
+	}
+	outcome, err := remembered.Render(ctx, loaded.Request)
+	w.counters.rendered(outcome.Plan == nil, err, w.now().Sub(w.started))
+	if err != nil {
+		err = loaded.Explain(err)
+		w.violate(err)
+		return rendered{}, atRender.at(err)
+	}
+	units, err := w.units(ctx, outcome)
+	if err != nil {
+		return rendered{}, atDeliver.at(err)
+	}
+	w.references(loaded, outcome.Sources)
+	t.Status.Violations = violations(loaded.Places(outcome.Warnings))
+	w.waves(outcome, units)
+	conditions.MarkTrue(t, v1alpha1.ValidatedCondition, v1alpha1.ValidReason, "the input, the objects and the policies agree")
+	out := rendered{key: loaded.Key, Render: publish.Render{
+		Files: publish.Flat(outcome.Files), Units: units, Graph: outcome.Graph,
+		Build:  host.BuildOf(loaded.Loaded, outcome.Sources, w.opts.Version),
+		Images: func() []string { return imagesOf(outcome) },
+	}}
+	out.Source, out.Revision = originOf(loaded, outcome.Sources)
+	return out, nil
+}
+
+// violate shows what is wrong in the status.
+func (w *work) violate(err error) {
+	w.transform.Status.Violations = violations(object.AsErrors(err, object.StageSpec))
+}
+
+// dialectOf is what a Transform is rendered for. An artifact that nobody applies here is
+// for Flux, whose layers nobody else minds.
+func dialectOf(t *v1alpha1.Transform) emit.Dialect {
+	if engineOf(t) == v1alpha1.EngineArgoCD {
+		return emit.ArgoCD
+	}
+	return emit.Flux
+}
+
+func engineOf(t *v1alpha1.Transform) v1alpha1.Engine {
+	if t.Spec.Delivery == nil {
+		return v1alpha1.EngineFlux
+	}
+	return cmp.Or(t.Spec.Delivery.Type, v1alpha1.EngineFlux)
+}
+
+// units cuts a render into what the engine releases one after the other.
+func (w *work) units(ctx context.Context, outcome rendercache.Outcome) ([]delivery.Unit, error) {
+	if engineOf(w.transform) == v1alpha1.EngineArgoCD {
+		whole, err := delivery.Whole(wholeUnit, publish.Flat(outcome.Files))
+		return []delivery.Unit{whole}, err
+	}
+	present, err := w.present(ctx, len(outcome.Files))
+	if err != nil {
+		return nil, err
+	}
+	units, err := delivery.Units(w.transform.Name, outcome.Files, outcome.Layers, present)
+	for i := range units {
+		units[i].Files = publish.Flat(units[i].Files)
+	}
+	return units, err
+}
+
+// present is how the layers of what is delivered are cut. It makes no difference to a
+// render that is small enough.
+func (w *work) present(ctx context.Context, objects int) (delivery.Present, error) {
+	last := w.transform.Status.Artifact
+	if objects <= delivery.MaxObjects/2 || last == nil {
+		return nil, nil //nolint:nilnil // layers that are not cut
+	}
+	plan, err := w.plan(ctx, last.Digest)
+	if errors.Is(err, delivery.ErrGone) {
+		return nil, nil //nolint:nilnil // nobody knows
+	}
+	units := map[string][]delivery.ObjectRef{}
+	for _, u := range plan.Units {
+		units[u.Name] = u.Objects
+	}
+	return delivery.Cuts(units), err
+}
+
+// originOf is where the specs come from: the source, or else the module of the only
+// one.
+func originOf(loaded request.Loaded, sources []render.Source) (url, revision string) {
+	if loaded.Source != nil {
+		return loaded.Source.Origin, loaded.Source.Revision
+	}
+	for _, s := range sources {
+		if s.Policy == "" && s.Provisioners == "" && s.Revision != "" {
+			return "", s.Revision
+		}
+	}
+	return "", ""
+}
+
+// imagesOf are the images that the objects of a render run.
+func imagesOf(outcome rendercache.Outcome) []string {
+	if outcome.Plan != nil {
+		return host.Images(outcome.Plan.Graph.Nodes)
+	}
+	var nodes []*object.Node
+	for _, f := range outcome.Files {
+		// Objects without containers are most of a large render.
+		if f.Node == "" || !bytes.Contains(f.Data, []byte("image:")) {
+			continue
+		}
+		o := object.Object{}
+		if yaml.Unmarshal(f.Data, &o) == nil {
+			nodes = append(nodes, &object.Node{Object: o})
+		}
+	}
+	return host.Images(nodes)
+}
+
+// references puts what the source and the modules led to into the status.
+func (w *work) references(loaded request.Loaded, sources []render.Source) {
+	old := w.transform.Status.References
+	var out []v1alpha1.ResolvedReference
+	add := func(ref v1alpha1.ResolvedReference) {
+		ref.Time = w.time()
+		for _, o := range old {
+			if o.Name == ref.Name && o.Reference == ref.Reference && o.Digest == ref.Digest && o.Revision == ref.Revision {
+				ref.Time = o.Time
+			}
+		}
+		out = append(out, ref)
+	}
+	if s := loaded.Source; s != nil {
+		add(v1alpha1.ResolvedReference{Name: "source", Reference: s.String(), Revision: s.Revision, Digest: s.Digest})
+	}
+	for _, s := range sources {
+		name := s.Spec
+		if extra := cmp.Or(s.Policy, s.Provisioners); extra != "" {
+			name += "/" + extra
+		}
+		add(v1alpha1.ResolvedReference{Name: name, Reference: cut(s.Origin, 1<<10), Revision: s.Revision, Digest: s.Digest})
+	}
+	w.transform.Status.References = out[:min(len(out), 4*maxListed)]
+}
+
+// waves puts the waves and the number of nodes into the status.
+func (w *work) waves(outcome rendercache.Outcome, units []delivery.Unit) {
+	var graph struct {
+		Nodes []struct {
+			Wave int32 `json:"wave"`
+		} `json:"nodes"`
+	}
+	// The graph is ours.
+	_ = json.Unmarshal(outcome.Graph, &graph)
+	layers := map[int32]string{}
+	for _, u := range units {
+		for _, wave := range u.Waves {
+			layers[wave] = u.Layer
+		}
+	}
+	counts := map[int32]int32{}
+	for _, n := range graph.Nodes {
+		counts[n.Wave]++
+	}
+	var out []v1alpha1.WaveStatus
+	for wave := range int32(len(counts)) { //nolint:gosec // waves are numbered from 0
+		out = append(out, v1alpha1.WaveStatus{Wave: wave, Layer: layers[wave], Nodes: counts[wave]})
+	}
+	w.transform.Status.Waves, w.transform.Status.NodeCount = out, int32(len(graph.Nodes)) //nolint:gosec // 2^31 nodes are over every limit
+}
+
+// artifact is a publication as the status has it.
+func (w *work) artifact(p publish.Published, out rendered) v1alpha1.Artifact {
+	a := v1alpha1.Artifact{
+		Digest: p.Desired.Digest, Tree: p.Tree, Revision: out.Revision, Repository: p.Location,
+		Time: w.time(), Checksum: out.key,
+	}
+	if len(p.Desired.Units) > 1 {
+		for _, u := range p.Desired.Units {
+			a.Layers = append(a.Layers, v1alpha1.ArtifactLayer{Name: u.Name, Digest: u.Digest})
+		}
+	}
+	return a
+}
+
+// record puts a publication into the status, and before those that were.
+func (w *work) record(p publish.Published, out rendered) {
+	t := w.transform
+	a := w.artifact(p, out)
+	i := slices.IndexFunc(t.Status.History, func(old v1alpha1.Artifact) bool { return old.Digest == a.Digest })
+	if i >= 0 {
+		a.Time = t.Status.History[i].Time
+		t.Status.History = slices.Delete(t.Status.History, i, i+1)
+	}
+	last := t.Status.Artifact
+	w.changed = last == nil || last.Digest != a.Digest
+	w.revised = !w.changed && last.Revision != a.Revision
+	t.Status.Artifact = a.DeepCopy()
+	a.Checksum = ""
+	t.Status.History = slices.Insert(t.Status.History, 0, a)
+}

@@ -1,0 +1,177 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flux
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	runtimectrl "github.com/fluxcd/pkg/runtime/controller"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source/cache"
+)
+
+// Defaults of Options.
+const (
+	DefaultConcurrent        = 8
+	DefaultDependencyRequeue = 30 * time.Second
+	DefaultRemembered        = 32 << 20
+)
+
+// kubeVersionFor is how long the version of the API server is believed.
+const kubeVersionFor = 10 * time.Minute
+
+// SetupWithManager adds the controller of Transforms to a manager: the indexes, the
+// watches, and the server of artifacts where there is one. The manager must have
+// Scheme, Cache and Uncached.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opts Options) error {
+	if opts.Renderer == nil || opts.Events == nil {
+		return errors.New("the controller of Transforms needs a renderer and a recorder of events")
+	}
+	opts.Concurrent = cmp.Or(opts.Concurrent, DefaultConcurrent)
+	opts.DependencyRequeue = cmp.Or(opts.DependencyRequeue, DefaultDependencyRequeue)
+	opts.Remembered = cmp.Or(opts.Remembered, DefaultRemembered)
+	if opts.RateLimiter == nil {
+		opts.RateLimiter = runtimectrl.GetDefaultRateLimiter()
+	}
+	direct, err := newClient(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper(), mgr.GetScheme())
+	if err != nil {
+		return err
+	}
+	r.Client, r.opts, r.cache, r.direct, r.now = mgr.GetClient(), opts, mgr.GetCache(), direct, time.Now
+	r.accounts = &accounts{
+		usual: opts.DefaultServiceAccount, own: direct, config: mgr.GetConfig(), mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(),
+	}
+	r.plans = &plans{kept: cache.NewMemory[delivery.Desired](opts.Remembered), disk: opts.Modules.Store, report: opts.Modules.Report}
+	r.visits = &visits{}
+	if r.counters, err = newCounters(metrics.Registry); err != nil {
+		return err
+	}
+	registries := opts.Modules.registries()
+	r.oci = publish.OCI{Registries: registries, DefaultServiceAccount: opts.DefaultServiceAccount}
+	version, err := kubeVersion(mgr.GetConfig(), mgr.GetHTTPClient(), opts.KubeVersion)
+	if err != nil {
+		return err
+	}
+	r.loader = opts.loader(registries, version)
+	lost := make(chan event.GenericEvent)
+	if err := r.serve(mgr, lost); err != nil {
+		return err
+	}
+	return r.watch(ctx, mgr, lost)
+}
+
+// registries connects to registries, once for each kind of connection.
+func (m Modules) registries() func(plain bool) (*remote.Registries, error) {
+	connect := m.Registries
+	if connect == nil {
+		connect = func(plain bool) (*remote.Registries, error) {
+			return &remote.Registries{PlainHTTP: func(string) bool { return plain }}, nil
+		}
+	}
+	safe := sync.OnceValues(func() (*remote.Registries, error) { return connect(false) })
+	plain := sync.OnceValues(func() (*remote.Registries, error) { return connect(true) })
+	return func(insecure bool) (*remote.Registries, error) {
+		if insecure {
+			return plain()
+		}
+		return safe()
+	}
+}
+
+// loader makes what makes requests.
+func (o Options) loader(registries func(bool) (*remote.Registries, error), version func(context.Context) (string, error)) *request.Loader {
+	m := o.Modules
+	return &request.Loader{
+		Embedded: m.Embedded, EmbeddedNames: m.EmbeddedNames,
+		Registries: func() (*remote.Registries, error) { return registries(false) },
+		Git:        m.Git, Dependencies: m.Dependencies, Store: m.Store, Policy: m.Policy, Signed: m.Signed, Trees: m.Trees,
+		Client: m.Client, SourceHost: m.SourceHost, Limits: m.Limits, Evaluation: o.Limits,
+		KubeVersion: version, NoCrossNamespaceRefs: o.NoCrossNamespaceRefs, Report: m.Report,
+	}
+}
+
+// kubeVersion asks the API server for its version, now and then; fixed is one that does
+// not change.
+func kubeVersion(config *rest.Config, web *http.Client, fixed string) (func(context.Context) (string, error), error) {
+	if fixed != "" {
+		version, ok := spec.ParseKubeVersion(fixed)
+		if !ok {
+			return nil, fmt.Errorf("%q is no version of Kubernetes: expected one such as v1.36.3", fixed)
+		}
+		return func(context.Context) (string, error) { return version, nil }, nil
+	}
+	asks, err := discovery.NewDiscoveryClientForConfigAndClient(config, web)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		mu    sync.Mutex
+		known string
+		until time.Time
+	)
+	return func(context.Context) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Now().Before(until) {
+			return known, nil
+		}
+		info, err := asks.ServerVersion()
+		if err != nil {
+			return "", fmt.Errorf("the version of the API server: %w", err)
+		}
+		known, until = plainVersion(info.GitVersion), time.Now().Add(kubeVersionFor)
+		return known, nil
+	}, nil
+}
+
+// plainVersion is a version without what vendors add to it, such as v1.36.2-gke.100.
+func plainVersion(text string) string {
+	text = strings.TrimPrefix(text, "v")
+	if end := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); end >= 0 {
+		text = text[:end]
+	}
+	return strings.TrimRight(text, ".")
+}
+
+// serve adds the storage and its server, where there is to be one. Lost gets the
+// Transforms whose artifacts are gone.
+func (r *Reconciler) serve(mgr ctrl.Manager, lost chan<- event.GenericEvent) error {
+	o := r.opts.Storage
+	if o == nil {
+		return nil
+	}
+	files, err := storage.Open(storage.Options{Path: o.Path, URL: o.Advertised, TTL: o.TTL})
+	if err != nil {
+		return err
+	}
+	r.storage = files
+	if err := mgr.Add(&storage.Server{Storage: files, Address: o.Address}); err != nil {
+		return err
+	}
+	return mgr.Add(&storage.Sweeper{Storage: files, Reader: r.direct, Lost: func(name types.NamespacedName) {
+		r.visits.lose(name)
+		lost <- event.GenericEvent{Object: &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}}
+	}})
+}

@@ -1,0 +1,189 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flux
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/source/cache"
+)
+
+// wanted is what is to be delivered: what the spec gives, rendered and published
+// where that is not known yet, or the artifact that a rollback names.
+func (w *work) wanted(ctx context.Context) (delivery.Desired, error) {
+	t := w.transform
+	if err := nameable(t); err != nil {
+		return delivery.Desired{}, err
+	}
+	if err := w.dependencies(ctx); err != nil {
+		return delivery.Desired{}, err
+	}
+	if err := w.open(ctx); err != nil {
+		return delivery.Desired{}, err
+	}
+	found, err := w.loader.Look(ctx, w.cache, t)
+	if err != nil {
+		return delivery.Desired{}, atRequest.at(err)
+	}
+	w.key = found.Key
+	if t.Spec.Rollback != nil {
+		return w.rolledBack(ctx)
+	}
+	t.Status.Rendered = nil
+	if a := t.Status.Artifact; a != nil && a.Checksum == found.Key && !w.due() && !w.asked() && !w.visits.wasLost(client.ObjectKeyFromObject(t)) {
+		want, err := w.plan(ctx, a.Digest)
+		if err == nil {
+			return want, nil
+		}
+		// What was published is gone, or cannot be read: it is published again.
+	}
+	return w.renewed(ctx)
+}
+
+// open makes the client of the account and the store.
+func (w *work) open(ctx context.Context) (err error) {
+	if w.as != nil {
+		return nil
+	}
+	if w.as, err = w.accounts.client(w.transform); err != nil {
+		return err
+	}
+	w.store, err = w.storeOf(ctx)
+	return atPublish.at(err)
+}
+
+// storeOf is where a Transform is published.
+func (w *work) storeOf(ctx context.Context) (publish.Store, error) {
+	out := w.transform.Spec.Output
+	switch {
+	case out != nil && out.OCI != nil:
+		return w.oci.Open(ctx, w.transform, w.as)
+	case w.storage == nil:
+		return nil, block(stalled, v1alpha1.FeatureDisabledReason,
+			"the controller has no storage for ExternalArtifacts: start it with --storage-path, or give output.oci")
+	}
+	return w.storage.For(w.as, w.transform), nil
+}
+
+// dependencies wants the Transforms that this one depends on to be Ready.
+func (w *work) dependencies(ctx context.Context) error {
+	for _, name := range w.transform.Spec.DependsOn {
+		if string(name) == w.transform.Name {
+			return block(stalled, v1alpha1.InvalidReason, "spec.dependsOn: the Transform depends on itself")
+		}
+		other := &v1alpha1.Transform{}
+		err := w.Get(ctx, client.ObjectKey{Namespace: w.transform.Namespace, Name: string(name)}, other)
+		switch {
+		case apierrors.IsNotFound(err):
+			return block(waiting, v1alpha1.DependencyNotReadyReason, "there is no Transform %q, which this one depends on", name)
+		case err != nil:
+			return err
+		case !isReady(other):
+			return block(waiting, v1alpha1.DependencyNotReadyReason, "Transform %q is not Ready, and this one depends on it", name)
+		}
+	}
+	return nil
+}
+
+func isReady(t *v1alpha1.Transform) bool {
+	return conditions.IsReady(t) && t.Status.ObservedGeneration == t.Generation
+}
+
+// asked reports whether somebody asked for a reconciliation by the annotation.
+func (w *work) asked() bool {
+	at, ok := meta.ReconcileAnnotationValue(w.transform.GetAnnotations())
+	return ok && at != w.before.GetLastHandledReconcileRequest()
+}
+
+// due reports whether it is time to look at what tags and branches lead to.
+func (w *work) due() bool {
+	return w.visits.since(w.transform.UID, w.now()) >= intervalOf(w.transform)
+}
+
+// ttl is how long it is believed where a tag or a branch leads.
+func (w *work) ttl() time.Duration {
+	if w.asked() {
+		return -1
+	}
+	return min(cache.DefaultTTL, intervalOf(w.transform)/2)
+}
+
+// plan is the Desired of a whole that was published.
+func (w *work) plan(ctx context.Context, digest string) (delivery.Desired, error) {
+	if engineOf(w.transform) == v1alpha1.EngineNone {
+		return delivery.Desired{Digest: digest}, nil // nobody looks at it
+	}
+	if want, ok := w.plans.get(ctx, w.transform.UID, digest); ok {
+		return want, nil
+	}
+	want, err := w.store.Desired(ctx, digest)
+	if err == nil {
+		w.plans.put(ctx, w.transform.UID, want)
+	}
+	return want, err
+}
+
+// unfinished is what was published last, where it is not delivered yet.
+func (w *work) unfinished(ctx context.Context) (delivery.Desired, bool) {
+	t := w.transform
+	if t.Status.Artifact == nil || w.store == nil || t.Spec.Rollback != nil {
+		return delivery.Desired{}, false
+	}
+	done := !slices.ContainsFunc(t.Status.Layers, func(l v1alpha1.LayerStatus) bool { return l.State != v1alpha1.LayerReady })
+	if done && len(t.Status.Layers) > 0 {
+		return delivery.Desired{}, false
+	}
+	want, err := w.plan(ctx, t.Status.Artifact.Digest)
+	return want, err == nil
+}
+
+// rolledBack is the artifact that the spec names, out of those that were published.
+// What the spec gives is rendered all the same, so that it is known what will come when
+// the rollback is taken away.
+func (w *work) rolledBack(ctx context.Context) (delivery.Desired, error) {
+	t := w.transform
+	digest := t.Spec.Rollback.Digest
+	i := slices.IndexFunc(t.Status.History, func(a v1alpha1.Artifact) bool { return a.Digest == digest })
+	if i < 0 {
+		return delivery.Desired{}, block(stalled, v1alpha1.InvalidReason,
+			"spec.rollback.digest: %s is not in status.history: name one that is, or take the rollback away", digest)
+	}
+	want, err := w.plan(ctx, digest)
+	if err != nil {
+		return want, atPublish.at(fmt.Errorf("spec.rollback.digest: %w", err))
+	}
+	if t.Status.Artifact == nil || t.Status.Artifact.Digest != digest {
+		if at, ok := w.store.(publish.Pointer); ok {
+			if err := at.Point(ctx, digest); err != nil {
+				return want, atPublish.at(err)
+			}
+		}
+		a := *t.Status.History[i].DeepCopy()
+		a.Checksum = "" // With none, the spec is rendered and published when the rollback ends.
+		t.Status.Artifact = &a
+		w.changed = true
+	}
+	if t.Status.Rendered == nil || t.Status.Rendered.Checksum != w.key || w.due() || w.asked() {
+		if err := w.tried(ctx); err != nil {
+			return want, err
+		}
+	}
+	conditions.MarkFalse(t, v1alpha1.RenderedCondition, v1alpha1.RolledBackReason, "%s is delivered, as spec.rollback says", digest)
+	return want, nil
+}
+
+// now as the status has it: to the second.
+func (w *work) time() metav1.Time { return metav1.NewTime(w.now().UTC().Truncate(time.Second)) }

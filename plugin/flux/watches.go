@@ -1,0 +1,227 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flux
+
+import (
+	"context"
+	"slices"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	"github.com/fluxcd/pkg/runtime/predicates"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/application"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
+)
+
+// Indexes of Transforms.
+const (
+	bySource     = ".metadata.source"
+	byConfigMap  = ".metadata.configMap"
+	byDependency = ".metadata.dependency"
+)
+
+// indexed are the indexes of Transforms and what each has of one.
+func indexed() map[string]func(*v1alpha1.Transform) []string {
+	return map[string]func(*v1alpha1.Transform) []string{
+		bySource:    request.Sources,
+		byConfigMap: request.ConfigMaps,
+		byDependency: func(t *v1alpha1.Transform) []string {
+			var out []string
+			for _, name := range t.Spec.DependsOn {
+				out = append(out, string(name))
+			}
+			return out
+		},
+	}
+}
+
+// watch adds the indexes and the controller with its watches.
+func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager, lost <-chan event.GenericEvent) error {
+	for field, values := range indexed() {
+		err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.Transform{}, field, func(o client.Object) []string {
+			return values(o.(*v1alpha1.Transform)) //nolint:forcetypeassert // the index is of Transforms
+		})
+		if err != nil {
+			return err
+		}
+	}
+	b := ctrl.NewControllerManagedBy(mgr).Named("transform").
+		For(&v1alpha1.Transform{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{}))).
+		Watches(&v1alpha1.Transform{}, r.dependants(), builder.WithPredicates(readyChanged())).
+		WatchesMetadata(&corev1.ConfigMap{}, r.users(byConfigMap, client.Object.GetName)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.opts.Concurrent, RateLimiter: r.opts.RateLimiter})
+	for _, kind := range request.SourceKinds() {
+		if !isKnown(mgr, request.NewSource(kind)) {
+			log.FromContext(ctx).Info("the cluster does not know this kind of source, and Transforms cannot use it", "kind", kind)
+			continue
+		}
+		name := func(o client.Object) string { return kind + "/" + o.GetNamespace() + "/" + o.GetName() }
+		b = b.Watches(request.NewSource(kind), r.users(bySource, name), builder.WithPredicates(artifactChanged()))
+	}
+	for _, own := range []client.Object{&kustomizev1.Kustomization{}, &sourcev1.OCIRepository{}, &sourcev1.ExternalArtifact{}} {
+		if isKnown(mgr, own) {
+			b = b.Watches(own, owner(), builder.WithPredicates(isOurs(), stateChanged()))
+		}
+	}
+	app := &unstructured.Unstructured{}
+	app.SetGroupVersionKind(application.GroupVersionKind())
+	if len(r.opts.ArgoCD.Namespaces) > 0 && isKnown(mgr, app) {
+		b = b.Watches(app, owner(), builder.WithPredicates(isOurs()))
+	}
+	return b.WatchesRawSource(source.Channel(lost, &handler.EnqueueRequestForObject{})).Complete(r)
+}
+
+// isKnown reports whether the cluster has a kind.
+func isKnown(mgr ctrl.Manager, o client.Object) bool {
+	gvk, err := mgr.GetClient().GroupVersionKindFor(o)
+	if err != nil {
+		return false
+	}
+	_, err = mgr.GetRESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
+	return err == nil
+}
+
+// users maps an object to the Transforms that name it.
+func (r *Reconciler) users(index string, key func(client.Object) string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		opts := []client.ListOption{client.MatchingFields{index: key(o)}}
+		if index != bySource {
+			opts = append(opts, client.InNamespace(o.GetNamespace()))
+		}
+		return r.requests(ctx, opts...)
+	})
+}
+
+// dependants maps a Transform to those that depend on it.
+func (r *Reconciler) dependants() handler.EventHandler {
+	return r.users(byDependency, client.Object.GetName)
+}
+
+func (r *Reconciler) requests(ctx context.Context, opts ...client.ListOption) []reconcile.Request {
+	var list v1alpha1.TransformList
+	if err := r.List(ctx, &list, opts...); err != nil {
+		log.FromContext(ctx).Error(err, "finding the Transforms of an object")
+		return nil
+	}
+	out := make([]reconcile.Request, len(list.Items))
+	for i := range list.Items {
+		out[i].NamespacedName = client.ObjectKeyFromObject(&list.Items[i])
+	}
+	return out
+}
+
+// owner maps what was made for a Transform to it.
+func owner() handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+		labels := o.GetLabels()
+		name := types.NamespacedName{Namespace: labels[v1alpha1.LabelNamespace], Name: labels[v1alpha1.LabelTransform]}
+		if name.Name == "" || name.Namespace == "" {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: name}}
+	})
+}
+
+// isOurs lets through what was made for a Transform.
+func isOurs() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetLabels()[v1alpha1.LabelTransform] != "" })
+}
+
+// readyChanged lets through a Transform that others may depend on: one that became
+// Ready. That one ceased to be changes nothing that is delivered.
+func readyChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return isReadyObject(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return !isReadyObject(e.ObjectOld) && isReadyObject(e.ObjectNew) },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
+func isReadyObject(o client.Object) bool {
+	t, ok := o.(*v1alpha1.Transform)
+	return ok && isReady(t)
+}
+
+// artifactChanged lets a source through when it leads to something else.
+func artifactChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := artifactOf(e.ObjectOld), artifactOf(e.ObjectNew)
+		if before == nil || after == nil {
+			return before != after
+		}
+		return before.Digest != after.Digest || before.Revision != after.Revision || isCurrent(e.ObjectOld) != isCurrent(e.ObjectNew)
+	}}
+}
+
+func artifactOf(o client.Object) *meta.Artifact {
+	if s, ok := o.(sourcev1.Source); ok {
+		return s.GetArtifact()
+	}
+	return nil
+}
+
+// isCurrent reports whether a source was looked at since its spec changed.
+func isCurrent(o client.Object) bool {
+	switch s := o.(type) {
+	case *sourcev1.GitRepository:
+		return s.Status.ObservedGeneration == s.Generation
+	case *sourcev1.OCIRepository:
+		return s.Status.ObservedGeneration == s.Generation
+	case *sourcev1.Bucket:
+		return s.Status.ObservedGeneration == s.Generation
+	}
+	return true
+}
+
+// stateChanged lets an object of Flux through when its controller says something else
+// of it, or somebody changed it; not when it only says it again.
+func stateChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld, e.ObjectNew
+		if before.GetGeneration() != after.GetGeneration() || before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() ||
+			!equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) ||
+			// The last step of a hand-over writes nothing else.
+			!equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations()) {
+			return true
+		}
+		return !slices.Equal(stateOf(before), stateOf(after))
+	}}
+}
+
+// stateOf is what a delivery looks at in the status of an object of Flux.
+func stateOf(o client.Object) []string {
+	var out []string
+	if c, ok := o.(conditions.Getter); ok {
+		for _, kind := range []string{meta.ReadyCondition, meta.StalledCondition, meta.ReconcilingCondition} {
+			if at := conditions.Get(c, kind); at != nil {
+				out = append(out, kind, string(at.Status), at.Reason, at.Message)
+			}
+		}
+	}
+	if a := artifactOf(o); a != nil {
+		out = append(out, a.Digest, a.Revision)
+	}
+	if k, ok := o.(*kustomizev1.Kustomization); ok {
+		out = append(out, k.Status.LastAppliedRevision, k.Status.LastAttemptedRevision)
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flux
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/source/cache"
+)
+
+func TestASourceCountsWhenItLeadsElsewhere(t *testing.T) {
+	source := func(change func(*sourcev1.GitRepository)) *sourcev1.GitRepository {
+		o := &sourcev1.GitRepository{ObjectMeta: metav1.ObjectMeta{Generation: 1}}
+		o.Status.ObservedGeneration = 1
+		o.Status.Artifact = &meta.Artifact{Digest: "sha256:1", Revision: "main@sha1:1"}
+		change(o)
+		return o
+	}
+	was := source(func(*sourcev1.GitRepository) {})
+	for name, c := range map[string]struct {
+		now  *sourcev1.GitRepository
+		want bool
+	}{
+		"nothing":      {source(func(*sourcev1.GitRepository) {}), false},
+		"a heartbeat":  {source(func(o *sourcev1.GitRepository) { o.Status.Artifact.LastUpdateTime = metav1.Now() }), false},
+		"a condition":  {source(func(o *sourcev1.GitRepository) { conditions.MarkFalse(o, meta.ReadyCondition, "Down", "x") }), false},
+		"a revision":   {source(func(o *sourcev1.GitRepository) { o.Status.Artifact.Revision = "main@sha1:2" }), true},
+		"a digest":     {source(func(o *sourcev1.GitRepository) { o.Status.Artifact.Digest = "sha256:2" }), true},
+		"no artifact":  {source(func(o *sourcev1.GitRepository) { o.Status.Artifact = nil }), true},
+		"another spec": {source(func(o *sourcev1.GitRepository) { o.Generation = 2 }), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, artifactChanged().Update(event.UpdateEvent{ObjectOld: was, ObjectNew: c.now}))
+		})
+	}
+}
+
+func TestAKustomizationCountsWhenItSaysSomethingElse(t *testing.T) {
+	k := &kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Generation: 1, Labels: map[string]string{v1alpha1.LabelTransform: "web", v1alpha1.LabelNamespace: "shop"}}}
+	changed := func(change func(*kustomizev1.Kustomization)) bool {
+		now := k.DeepCopy()
+		change(now)
+		return stateChanged().Update(event.UpdateEvent{ObjectOld: k, ObjectNew: now})
+	}
+	require.False(t, changed(func(k *kustomizev1.Kustomization) { k.ResourceVersion = "2" }))
+	require.True(t, changed(func(k *kustomizev1.Kustomization) { k.Annotations = map[string]string{"ropewalk.dev/handover": "*"} }))
+	require.True(t, changed(func(k *kustomizev1.Kustomization) { k.Status.LastAppliedRevision = "x" }))
+	require.True(t, changed(func(k *kustomizev1.Kustomization) { conditions.MarkTrue(k, meta.ReadyCondition, "a", "b") }))
+	require.True(t, changed(func(k *kustomizev1.Kustomization) { k.Generation = 2 }))
+	require.True(t, changed(func(k *kustomizev1.Kustomization) { k.Labels = nil }))
+	now := metav1.Now()
+	require.True(t, changed(func(k *kustomizev1.Kustomization) { k.DeletionTimestamp = &now }))
+	require.True(t, isOurs().Generic(event.GenericEvent{Object: k}))
+	require.False(t, isOurs().Generic(event.GenericEvent{Object: &kustomizev1.Kustomization{}}))
+}
+
+func TestOthersAreToldWhenATransformBecomesReady(t *testing.T) {
+	not, ready := &v1alpha1.Transform{}, &v1alpha1.Transform{}
+	conditions.MarkTrue(ready, meta.ReadyCondition, "a", "b")
+	tell := readyChanged()
+	require.True(t, tell.Update(event.UpdateEvent{ObjectOld: not, ObjectNew: ready}))
+	require.False(t, tell.Update(event.UpdateEvent{ObjectOld: ready, ObjectNew: ready}))
+	require.False(t, tell.Update(event.UpdateEvent{ObjectOld: ready, ObjectNew: not}))
+	require.True(t, tell.Create(event.CreateEvent{Object: ready}))
+	require.False(t, tell.Create(event.CreateEvent{Object: not}))
+	require.False(t, tell.Delete(event.DeleteEvent{Object: ready}))
+	stale := ready.DeepCopy()
+	stale.Generation = 2
+	require.False(t, isReady(stale))
+}
+
+func TestWhatIsRememberedSavesWork(t *testing.T) {
+	disk, err := cache.Open(t.TempDir(), cache.StoreOptions{})
+	require.NoError(t, err)
+	fresh := func() *plans {
+		return &plans{kept: cache.NewMemory[delivery.Desired](1 << 10), disk: func() (*cache.Store, error) { return disk, nil }, report: func(err error) { t.Error(err) }}
+	}
+	p := fresh()
+	want := delivery.Desired{Digest: "sha256:1", Units: []delivery.Unit{{Name: "a"}}}
+	p.put(t.Context(), "u", want)
+	for _, p := range []*plans{p, fresh()} {
+		got, ok := p.get(t.Context(), "u", "sha256:1")
+		require.True(t, ok, "after a restart too")
+		require.Equal(t, want, got)
+		_, ok = p.get(t.Context(), "u", "sha256:2")
+		require.False(t, ok)
+		_, ok = p.get(t.Context(), "v", "sha256:1")
+		require.False(t, ok)
+	}
+
+	v, at := &visits{}, time.Unix(1000, 0)
+	require.Zero(t, v.since("u", at), "a restart is no reason to look for modules")
+	require.Equal(t, time.Minute, v.since("u", at.Add(time.Minute)))
+	failure := errors.New("no")
+	v.visited("u", at.Add(time.Hour), "key", failure)
+	require.Equal(t, time.Minute, v.since("u", at.Add(time.Hour+time.Minute)))
+	require.Equal(t, failure, v.failed("u", "key"))
+	require.NoError(t, v.failed("u", "other"))
+	v.forget("u")
+	require.NoError(t, v.failed("u", "key"))
+	name := types.NamespacedName{Namespace: "a", Name: "b"}
+	v.lose(name)
+	require.True(t, v.wasLost(name))
+	require.False(t, v.wasLost(name))
+}
+
+func TestVersionsOfVendorsAreVersions(t *testing.T) {
+	for text, want := range map[string]string{"v1.36.3": "1.36.3", "v1.36.2-gke.100": "1.36.2", "v1.36+": "1.36", "1.36.3+k3s1": "1.36.3"} {
+		require.Equal(t, want, plainVersion(text))
+	}
+	_, err := kubeVersion(nil, nil, "one")
+	require.ErrorContains(t, err, `"one" is no version of Kubernetes`)
+}
+
+func TestOnlyOursAreCached(t *testing.T) {
+	k := &kustomizev1.Kustomization{}
+	k.Status.Inventory = &kustomizev1.ResourceInventory{Entries: []kustomizev1.ResourceRef{{ID: "a"}}}
+	out, err := slim(k)
+	require.NoError(t, err)
+	require.Nil(t, out.(*kustomizev1.Kustomization).Status.Inventory)
+	require.Equal(t, v1alpha1.LabelTransform, ours().String())
+	require.NotEmpty(t, Scheme().AllKnownTypes())
+	require.Len(t, Uncached(), 3)
+	require.Len(t, Cache().ByObject, 1)
+}

@@ -1,0 +1,148 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package flux
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	"github.com/fluxcd/pkg/runtime/jitter"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+)
+
+// work is one reconciliation of one Transform.
+type work struct {
+	*Reconciler
+	transform *v1alpha1.Transform
+	// before is the Transform as the API server has it.
+	before *v1alpha1.Transform
+	// was is the condition Ready with which it began.
+	was     *metav1.Condition
+	started time.Time
+	// key is that of what was found, "" before.
+	key string
+	// as is the client of the Transform's account, and store where it publishes.
+	as    client.Client
+	store publish.Store
+	// suspended says that nothing was looked at, and gone that nothing is left to
+	// write to.
+	suspended, gone bool
+	// progress is what the engine says, nil where it was not asked.
+	progress *delivery.Progress
+	// changed says that something new was published, and revised that what was
+	// published already has a new revision.
+	changed, revised bool
+}
+
+func (r *Reconciler) begin(t *v1alpha1.Transform) *work {
+	before := t.DeepCopy()
+	return &work{Reconciler: r, transform: t, before: before, was: conditions.Get(before, meta.ReadyCondition).DeepCopy(), started: r.now()}
+}
+
+// addFinalizer makes sure that nothing is delivered that nobody takes away.
+func (w *work) addFinalizer(ctx context.Context) error {
+	if !controllerutil.AddFinalizer(w.transform, v1alpha1.Finalizer) {
+		return nil
+	}
+	return w.patchMetadata(ctx)
+}
+
+// patchMetadata writes the finalizers. Others may have written to the object since: the
+// patch names the version that it is of, because it replaces the list.
+func (w *work) patchMetadata(ctx context.Context) error {
+	patch := w.transform.DeepCopy()
+	base := client.MergeFromWithOptions(w.before, client.MergeFromWithOptimisticLock{})
+	if err := w.Patch(ctx, patch, base, client.FieldOwner(Name)); err != nil {
+		return err
+	}
+	w.before.ObjectMeta, w.transform.ObjectMeta = *patch.ObjectMeta.DeepCopy(), *patch.ObjectMeta.DeepCopy()
+	return nil
+}
+
+// patchStatus writes the status, in one request, and nothing where it is as it was.
+//
+// The patch helper of Flux was not taken: it writes conditions first and the rest after
+// them, so that others see Ready before they see of what, and it asks for the
+// object in between. Its care for conditions of others is not needed: there are none.
+func (w *work) patchStatus(ctx context.Context) error {
+	patch := w.transform.DeepCopy()
+	base := client.MergeFrom(w.before)
+	data, err := base.Data(patch)
+	if err != nil || string(data) == "{}" {
+		return err
+	}
+	if err := w.Status().Patch(ctx, patch, base, client.FieldOwner(Name)); err != nil {
+		return err
+	}
+	w.before.Status = *w.transform.Status.DeepCopy()
+	return nil
+}
+
+// finish says in the status what came of a reconciliation, and when there is to be
+// another one.
+func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.Result, error) {
+	t := w.transform
+	defer w.opts.Metrics.RecordDuration(ctx, t, w.started)
+	if w.gone {
+		w.visits.forget(t.UID)
+		return result, err
+	}
+	if ctx.Err() != nil {
+		return ctrl.Result{}, ctx.Err() // What was not finished is begun again.
+	}
+	if at, ok := meta.ReconcileAnnotationValue(t.GetAnnotations()); ok {
+		t.SetLastHandledReconcileAt(at)
+	}
+	var p *problem
+	if err != nil {
+		p = diagnose(err)
+		w.condition(*p)
+	} else if !w.suspended {
+		w.conditionOf(ctx)
+	}
+	w.tell(p)
+	if failed := w.patchStatus(ctx); client.IgnoreNotFound(failed) != nil {
+		return ctrl.Result{}, failed
+	}
+	if w.suspended {
+		return ctrl.Result{}, nil
+	}
+	return w.again(ctx, p)
+}
+
+// again says when a Transform is looked at next.
+func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
+	interval := intervalOf(w.transform)
+	switch {
+	case p == nil && w.progress != nil && !w.progress.Ready && !w.progress.Stalled:
+		// Events tell of changes; this is for those that got lost.
+		interval = min(interval, w.opts.DependencyRequeue)
+	case p == nil || p.kind == stalled && !p.unwatched:
+	case p.kind == waiting && !p.watched:
+		interval = min(interval, cmp.Or(w.transform.GetRetryInterval(), w.opts.DependencyRequeue))
+	case p.kind != waiting && w.transform.GetRetryInterval() > 0:
+		log.FromContext(ctx).Error(p.err, "reconciliation failed", "reason", p.reason)
+		return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: w.transform.GetRetryInterval()}), nil
+	case p.kind != waiting:
+		return ctrl.Result{}, p.err
+	}
+	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: interval}), nil
+}
+
+// intervalOf is how often a Transform is looked at without an event.
+func intervalOf(t *v1alpha1.Transform) time.Duration {
+	const usual = 10 * time.Minute
+	return cmp.Or(t.GetRequeueAfter(), usual)
+}
