@@ -13,12 +13,15 @@ ARG VERSION REVISION
 RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w \
     -X github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli.linkedVersion=${VERSION} \
     -X github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli.linkedRevision=${REVISION}" -o /ropewalk ./cmd/ropewalk
+RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w \
+    -X github.com/ropewalk/ropewalk/cmd/ropewalk-controller/internal/controller.linkedVersion=${VERSION} \
+    -X github.com/ropewalk/ropewalk/cmd/ropewalk-controller/internal/controller.linkedRevision=${REVISION}" -o /ropewalk-controller ./cmd/ropewalk-controller
 
 FROM scratch
 ARG VERSION REVISION
 LABEL org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
-COPY --from=build /ropewalk /usr/local/bin/ropewalk
+COPY --from=build /ropewalk /ropewalk-controller /usr/local/bin/
 # Others start it by its name: plugin.yaml of the stock argocd-cmp-server does.
 ENV PATH=/usr/local/bin
 USER 65532:65532

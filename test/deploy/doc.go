@@ -11,14 +11,25 @@
 // and what it renders is held against the project that bounds it. The health checks
 // are written by the same function as those of ropewalk render --argocd-cm.
 //
-// The guide is read too: YAML in it parses, commands in it have the flags that they
+// deploy/flux and deploy/chart are two ways to the same controller: what kustomize and
+// Helm make of them (test/helm writes testdata there) is judged, compared with each
+// other, and held to a list of rights and to the restricted profile of pods.
+//
+// The guides are read too: YAML in it parses, commands in it have the flags that they
 // are given, and its tables name what a running plugin has, no more and no less.
 //
 // # Decisions
 //
-// kustomize and Helm are not run here: the one would be in the go.mod of who
-// installs Ropewalk, and the other gives nothing that the schema of a container does
-// not. CustomResourceDefinitions that are not in the built-in set (ApplicationSet,
-// PodMonitor) are not copied for these tests: the first has a megabyte. What an
-// ApplicationSet makes is an Application, whose definition is there.
+// kustomize and Helm are not run here: they would be in the go.mod of who installs
+// Ropewalk. For the sidecar there are only values for somebody else's chart, of which
+// Helm would say nothing that the schema of a container does not.
+//
+// The rights of the controller are written by hand and not generated from markers in
+// the code: there are few, a reviewer reads them in one place with their reasons, and
+// test/e2e runs the controller with them, where a right that is missing shows.
+//
+// CustomResourceDefinitions that are not in the built-in set (ApplicationSet,
+// PodMonitor, ServiceMonitor, PrometheusRule) are not copied for these tests: the first
+// has a megabyte. What an ApplicationSet makes is an Application, whose definition is
+// there.
 package deploy

@@ -1,0 +1,159 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/fluxcd/pkg/runtime/events"
+	"github.com/fluxcd/pkg/runtime/leaderelection"
+	"github.com/fluxcd/pkg/runtime/logger"
+	"github.com/fluxcd/pkg/runtime/pprof"
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux"
+)
+
+// serve runs the controller until ctx ends.
+func (f *flags) serve(ctx context.Context) error {
+	log := logger.NewLogger(f.log)
+	logger.SetLogger(log)
+	log.Info("starting", "version", currentRelease().String())
+	connection, err := f.connection()
+	if err != nil {
+		return err
+	}
+	p, err := f.parts(log)
+	if err != nil {
+		return err
+	}
+	p.shares.hold()
+	mgr, err := f.manager(connection, log)
+	if err == nil {
+		err = f.run(ctx, mgr, p, log)
+	}
+	// Workers end last: what is begun may need them while the manager drains.
+	return errors.Join(err, p.close())
+}
+
+// connection is how the API server is reached: from inside of the cluster, or as
+// KUBECONFIG says.
+func (f *flags) connection() (*rest.Config, error) {
+	c, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("%w: run it in a cluster, or set KUBECONFIG", err)
+	}
+	c.UserAgent = flux.Name + "/" + currentRelease().version
+	if c.QPS, c.Burst = f.qps, max(f.burst, int(f.qps)); f.qps == 0 {
+		c.QPS = -1
+	}
+	return c, nil
+}
+
+// manager is what watches the API server, leads, and shows itself.
+func (f *flags) manager(connection *rest.Config, log logr.Logger) (ctrl.Manager, error) {
+	watched := flux.Cache()
+	if err := f.narrow(&watched); err != nil {
+		return nil, err
+	}
+	recoverPanic, lease := true, flux.Name+"-leader-election"
+	if f.watch.LabelSelector != "" {
+		// Shards do not wait for one another.
+		lease = leaderelection.GenerateID(lease, f.watch.LabelSelector)
+	}
+	mgr, err := ctrl.NewManager(connection, ctrl.Options{
+		Scheme: flux.Scheme(), Logger: log, Cache: watched,
+		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: flux.Uncached()}},
+		Controller: config.Controller{RecoverPanic: &recoverPanic, MaxConcurrentReconciles: f.concurrent},
+		Metrics:    server.Options{BindAddress: f.metrics, ExtraHandlers: pprof.GetHandlers()}, HealthProbeBindAddress: f.health,
+		LeaderElection: f.leader.Enable, LeaderElectionID: lease, LeaderElectionNamespace: f.namespace,
+		LeaderElectionReleaseOnCancel: f.leader.ReleaseOnCancel,
+		LeaseDuration:                 &f.leader.LeaseDuration, RenewDeadline: &f.leader.RenewDeadline, RetryPeriod: &f.leader.RetryPeriod,
+		GracefulShutdownTimeout: &f.drain,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ready := healthz.Ping
+	if f.serves() {
+		ready = leads(mgr.Elected())
+	}
+	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ready", ready))
+}
+
+// leads is a check of readiness for a controller that serves artifacts: only the one
+// that leads has them, and a Service must not lead Flux to another.
+func leads(elected <-chan struct{}) healthz.Checker {
+	return func(*http.Request) error {
+		select {
+		case <-elected:
+			return nil
+		default:
+			return errors.New("another controller leads, which has the artifacts")
+		}
+	}
+}
+
+// narrow keeps the cache to what this controller works on, and has rights to.
+func (f *flags) narrow(watched *cache.Options) error {
+	if !f.watch.AllNamespaces {
+		watched.DefaultNamespaces = map[string]cache.Config{f.namespace: {}}
+	}
+	if namespaces := f.argocdNamespaces; len(namespaces) > 0 && !slices.Contains(namespaces, "*") {
+		// The controller has no rights to look at others.
+		app, in := &unstructured.Unstructured{}, map[string]cache.Config{}
+		app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"})
+		for _, name := range namespaces {
+			in[name] = cache.Config{}
+		}
+		watched.ByObject[app] = cache.ByObject{Namespaces: in}
+	}
+	if f.watch.LabelSelector == "" {
+		return nil
+	}
+	selector, err := labels.Parse(f.watch.LabelSelector)
+	if err != nil {
+		return fmt.Errorf("--watch-label-selector: %w", err)
+	}
+	watched.ByObject[&v1alpha1.Transform{}] = cache.ByObject{Label: selector}
+	return nil
+}
+
+// run adds the reconciler to a manager, and runs it.
+func (f *flags) run(ctx context.Context, mgr ctrl.Manager, p *parts, log logr.Logger) error {
+	if err := f.interval.SetGlobalJitter(nil); err != nil {
+		return err
+	}
+	recorder, err := events.NewRecorder(mgr, log, f.events, flux.Name)
+	if err != nil {
+		return fmt.Errorf("--events-addr: %w", err)
+	}
+	condition, unregister, err := p.show(metrics.Registry)
+	if err != nil {
+		return err
+	}
+	defer unregister()
+	o := f.options(p)
+	o.Events, o.Metrics = recorder, f.observe(mgr, condition)
+	if err := new(flux.Reconciler).SetupWithManager(ctx, mgr, o); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}

@@ -1,0 +1,123 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+)
+
+// Exit codes.
+const (
+	// Good means that it ended as it was told to.
+	Good = 0
+	// Failed means that it could not start, or that something that it cannot do without
+	// was lost: the API server, or the lease.
+	Failed = 1
+	// Usage means a mistake on the command line.
+	Usage = 2
+)
+
+// Main runs the process: a worker where the first argument asks for one, and the
+// controller otherwise. It returns the exit code.
+func Main() int {
+	if len(os.Args) > 1 && os.Args[1] == evaluate.WorkerArg {
+		return serveWorker()
+	}
+	closeEnvironment()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	return Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+}
+
+// Run runs the controller with args, without the name of the program, until ctx ends,
+// and returns the exit code. Help and the version go to out, and mistakes to
+// diagnostics. The log goes to the standard error, as controller-runtime has it.
+func Run(ctx context.Context, args []string, out, diagnostics io.Writer) int {
+	f, set := newFlags(os.Getenv)
+	err := f.parse(set, args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		_, _ = fmt.Fprint(out, help(set))
+		return Good
+	case err != nil:
+		_, _ = fmt.Fprintf(diagnostics, "ropewalk-controller: %v\nsee \"ropewalk-controller --help\"\n", err)
+		return Usage
+	case f.version:
+		_, _ = fmt.Fprintf(out, "ropewalk-controller %s\n", currentRelease())
+		return Good
+	}
+	if err := f.serve(ctx); err != nil {
+		_, _ = fmt.Fprintf(diagnostics, "ropewalk-controller: %v\n", err)
+		return Failed
+	}
+	return Good
+}
+
+// help is what --help prints.
+func help(set *pflag.FlagSet) string {
+	return `Render the Transforms of a cluster, publish what they give, and have Flux or Argo CD
+apply it in order.
+
+Usage:
+  ropewalk-controller [flags]
+
+Flags:
+` + set.FlagUsages() + `
+Environment: KUBECONFIG (a cluster that this does not run in), RUNTIME_NAMESPACE (the
+namespace of the controller), DOCKER_CONFIG (credentials for registries), ROPEWALK_CACHE
+(where --cache-dir is not given), CUE_REGISTRY (where CUE modules depend on others),
+GOMEMLIMIT (instead of what --memory-total leaves this process).
+`
+}
+
+// serveWorker is the process of a worker: it evaluates what its parent sends until that
+// closes the pipe.
+func serveWorker() int {
+	// The parent decides what becomes of its workers.
+	signal.Ignore(os.Interrupt)
+	if err := evaluate.ServeWorker(context.Background(), os.Stdin, os.Stdout, evaluateOptions()); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "ropewalk-controller: worker:", err)
+		return Failed
+	}
+	return Good
+}
+
+// evaluateOptions are those of every evaluation.
+func evaluateOptions() evaluate.Options {
+	return evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}
+}
+
+// closeEnvironment takes away the variables by which CUE can be told to think
+// otherwise. CUE reads them before main begins, so a process that has them starts
+// again without.
+func closeEnvironment() {
+	open := false
+	for _, name := range []string{"CUE_DEBUG", "CUE_EXPERIMENT"} {
+		if _, set := os.LookupEnv(name); set {
+			// It fails only for names that cannot be.
+			open, _ = true, os.Unsetenv(name)
+		}
+	}
+	if !open {
+		return
+	}
+	if self, err := os.Executable(); err == nil {
+		// It returns only where it cannot start; the variables speak of debugging,
+		// which is no reason to fail.
+		_ = syscall.Exec(self, os.Args, os.Environ()) //nolint:gosec // it is this very program, with its own arguments
+	}
+}

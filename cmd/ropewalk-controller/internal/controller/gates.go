@@ -1,0 +1,59 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	runtimectrl "github.com/fluxcd/pkg/runtime/controller"
+	"github.com/spf13/pflag"
+)
+
+// gates says what is on, as Flux's flag of that name does. That flag's own type keeps
+// what it reads in variables of its package, for all of a process.
+type gates map[string]bool
+
+var _ pflag.Value = (*gates)(nil)
+
+// gateExternalArtifact is Flux's gate of that name: here, output as an ExternalArtifact,
+// for which there must be a --storage-path too.
+const gateExternalArtifact = runtimectrl.FeatureGateExternalArtifact
+
+// defaultGates are all that there are. The names are Flux's where it has them.
+func defaultGates() gates { return gates{gateExternalArtifact: true} }
+
+// help names all gates with their defaults.
+func (g *gates) help() string { return strings.ReplaceAll(g.String(), ",", ", ") }
+
+// String is what the flag would be given to have the same.
+func (g *gates) String() string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(*g)) {
+		out = append(out, fmt.Sprintf("%s=%t", name, (*g)[name]))
+	}
+	return strings.Join(out, ",")
+}
+
+// Type is what help prints for the value.
+func (*gates) Type() string { return "gates" }
+
+// Set switches those that text names.
+func (g *gates) Set(text string) error {
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
+		on, err := strconv.ParseBool(value)
+		if _, known := (*g)[name]; !known || err != nil {
+			return fmt.Errorf("%q: expected NAME=true or NAME=false, of %s", part, strings.Join(slices.Sorted(maps.Keys(*g)), ", "))
+		}
+		(*g)[name] = on
+	}
+	return nil
+}
+
+// word reports whether text is one of words.
+func word(text, words string) bool { return slices.Contains(strings.Fields(words), text) }

@@ -1,0 +1,60 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+)
+
+// Shares of the memory, in bytes.
+const (
+	defaultTotal = 768 << 20
+	// processCost is what a process takes before it has a heap.
+	processCost = 48 << 20
+	// leastParent is what the controller itself needs: the objects that it watches, and
+	// the renders that it has in hand.
+	leastParent = 224 << 20
+	// leastWorker is what an evaluation needs for more than a toy.
+	leastWorker = 32 << 20
+	// rememberedCost is how many bytes an evaluation that is remembered takes for each
+	// byte of its message.
+	rememberedCost = 4
+)
+
+// shares are what the parts may take of the memory, in bytes.
+type shares struct {
+	// worker is the limit of an evaluation, and heap the soft limit of the controller.
+	worker, heap int64
+	// evaluations, renders and sources are remembered, an eighth of the heap each, and
+	// plans of deliveries, a sixteenth. The rest is for what the API server has, and
+	// for what is in hand.
+	evaluations, renders, trees, plans int64
+}
+
+// divide divides a total among the controller, which gets half of it, and its workers.
+func divide(total int64, workers int) (shares, error) {
+	n := int64(workers)
+	parent := max(leastParent, total/2)
+	worker := (total-parent)/n - processCost
+	if worker < leastWorker {
+		need := max(leastParent+n*(leastWorker+processCost), 2*n*(leastWorker+processCost))
+		return shares{}, fmt.Errorf("--memory-total %s cannot hold %d workers beside the controller: give it at least %dMiB, or fewer --workers",
+			(*size)(&total), workers, (need+1<<20-1)>>20)
+	}
+	heap := parent - processCost
+	return shares{
+		worker: worker, heap: heap,
+		evaluations: heap / 8 / rememberedCost, renders: heap / 8, trees: heap / 8, plans: heap / 16,
+	}, nil
+}
+
+// hold makes the collector keep this process within its share, unless the user has set
+// it.
+func (s shares) hold() {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(s.heap)
+	}
+}

@@ -1,0 +1,222 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	runtimectrl "github.com/fluxcd/pkg/runtime/controller"
+	"github.com/go-logr/logr"
+
+	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/plugin/flux"
+	"github.com/ropewalk/ropewalk/plugin/host/fetch"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/cache"
+	"github.com/ropewalk/ropewalk/source/git"
+	"github.com/ropewalk/ropewalk/source/modules"
+	"github.com/ropewalk/ropewalk/source/pullpolicy"
+)
+
+// renderRoom is how many bytes of finished renders may wait for the disk.
+const renderRoom = 8 << 20
+
+// parts are what renders, fetches and remembers for all Transforms.
+type parts struct {
+	shares      shares
+	pool        *evaluate.Pool
+	evaluations *evaluate.Memory
+	renders     *cache.Memory[[]byte]
+	trees       *cache.Memory[source.Tree]
+	// disk is nil without a --cache-dir, and behind writes to it.
+	disk   *cache.Store
+	behind *rendercache.Behind
+	// policy is nil without a --pull-policy.
+	policy *pullpolicy.File
+	ca     []byte
+	// report is told of what goes on all the same.
+	report func(error)
+}
+
+// parts makes them; nothing is running yet that must be ended.
+func (f *flags) parts(log logr.Logger) (*parts, error) {
+	divided, err := divide(int64(f.total), f.workers)
+	if err != nil {
+		return nil, err
+	}
+	p := &parts{shares: divided, report: func(err error) {
+		if err != nil {
+			log.Error(err, "it goes on without")
+		}
+	}}
+	if p.ca, err = authorities(f.ca); err != nil {
+		return nil, err
+	}
+	if err := p.openDisk(f.cacheDir); err != nil {
+		return nil, err
+	}
+	if f.storagePath != "" {
+		if err := probe(f.storagePath); err != nil {
+			return nil, fmt.Errorf("--storage-path: %w", err)
+		}
+	}
+	if f.pullPolicy != "" {
+		if p.policy, err = pullpolicy.Open(f.pullPolicy, p.report); err != nil {
+			return nil, fmt.Errorf("--pull-policy: %w", err)
+		}
+	}
+	p.pool, err = evaluate.NewPool(evaluate.PoolOptions{
+		Size: f.workers, Schemas: evaluateOptions().Schemas, Memory: divided.worker, Timeout: f.timeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.evaluations = evaluate.Remember(p.pool, divided.evaluations)
+	p.renders, p.trees = cache.NewMemory[[]byte](divided.renders), cache.NewMemory[source.Tree](divided.trees)
+	return p, nil
+}
+
+// openDisk opens the cache. One that was asked for and is not there is a mistake that
+// would otherwise come out as a slow controller.
+func (p *parts) openDisk(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	disk, err := cache.Open(dir, cache.StoreOptions{})
+	if err := errors.Join(err, probe(dir)); err != nil {
+		return fmt.Errorf("--cache-dir: %w", err)
+	}
+	p.disk, p.behind = disk, &rendercache.Behind{Next: disk, Room: renderRoom, Failed: p.report}
+	return nil
+}
+
+// probe makes a folder where there is none, and writes to it.
+func probe(dir string) error {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".ropewalk-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// close ends the workers, and returns when the disk has every render.
+func (p *parts) close() error {
+	err := p.pool.Close()
+	if p.behind != nil {
+		p.behind.Wait()
+	}
+	return err
+}
+
+// stores are where finished renders are kept: on disk where the build can be told from
+// others.
+func (p *parts) stores() (version string, stores []rendercache.Store) {
+	r := currentRelease()
+	stores = []rendercache.Store{rendercache.Memory{Entries: p.renders}}
+	if identity := r.identity(); identity != "" && p.behind != nil {
+		return identity, append(stores, p.behind)
+	}
+	// In memory a render is of this very process.
+	return r.String(), stores
+}
+
+// options are those of the reconciler, but for what a manager makes.
+func (f *flags) options(p *parts) flux.Options {
+	version, stores := p.stores()
+	o := flux.Options{
+		Renderer: render.Renderer{Evaluator: p.evaluations}, Stores: stores, Version: version,
+		Limits: evaluate.Limits{Timeout: f.timeout, Memory: p.shares.worker}, Parallel: f.workers,
+		Modules:               f.modules(p),
+		DefaultServiceAccount: f.defaultAccount, NoCrossNamespaceRefs: f.acl.NoCrossNamespaceRefs,
+		ArgoCD:     flux.ArgoCD{Namespaces: f.argocdNamespaces, Projects: f.argocdProjects},
+		Concurrent: f.concurrent, RateLimiter: runtimectrl.GetRateLimiter(f.retry), DependencyRequeue: f.requeueDependency,
+		Remembered: p.shares.plans,
+	}
+	if f.serves() {
+		o.Storage = &flux.Storage{Path: f.storagePath, Address: f.storageAddress, Advertised: f.storageAdvertised, TTL: f.retention}
+	}
+	return o
+}
+
+// serves says that there are artifacts that this controller serves itself.
+func (f *flags) serves() bool { return f.storagePath != "" && f.gates[gateExternalArtifact] }
+
+// modules says where modules come from.
+func (f *flags) modules(p *parts) flux.Modules {
+	m := flux.Modules{
+		Embedded: cue.Module, EmbeddedNames: cue.Names(),
+		Registries: func(plain bool) (*remote.Registries, error) { return f.registries(p.ca, plain), nil },
+		Git: func() git.Fetcher {
+			return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: f.plain, CA: p.ca}
+		},
+		Dependencies: func() *modules.Registry {
+			docker, err := os.ReadFile(f.dockerConfig)
+			if err != nil {
+				docker = nil // Who has not logged in anywhere has no credentials.
+			}
+			r := &modules.Registry{Config: f.cueRegistry, Docker: docker, CA: p.ca, Provided: []string{cue.SchemaPath}}
+			if p.disk != nil {
+				r.Store = p.disk
+			}
+			return r
+		},
+		Trees: p.trees, Signed: new(fetch.Signed), SourceHost: f.sourceHost, Report: p.report,
+	}
+	if p.disk != nil {
+		m.Store = func() (*cache.Store, error) { return p.disk, nil }
+	}
+	if p.policy != nil {
+		m.Policy = p.policy.Current
+	}
+	return m
+}
+
+// registries connects to registries; plain is by http for all hosts.
+func (f *flags) registries(ca []byte, plain bool) *remote.Registries {
+	r := &remote.Registries{
+		Credentials: remote.DockerConfig(f.dockerConfig), PlainHTTP: f.plain, Proxy: http.ProxyFromEnvironment,
+		UserAgent: flux.Name + "/" + currentRelease().version,
+	}
+	if plain {
+		r.PlainHTTP = func(string) bool { return true }
+	}
+	if len(ca) > 0 {
+		r.CA = map[string][]byte{"": ca}
+	}
+	return r
+}
+
+// plain reports whether a host, with its port, is one of --plain-http.
+func (f *flags) plain(host string) bool {
+	return slices.ContainsFunc(f.plainHTTP, func(given string) bool { return strings.EqualFold(given, host) })
+}
+
+// authorities are those of files, in PEM.
+func authorities(files []string) ([]byte, error) {
+	var out []byte
+	for _, name := range files {
+		data, err := os.ReadFile(name) //nolint:gosec // who runs the controller names it
+		if err != nil {
+			return nil, fmt.Errorf("--ca: %w", err)
+		}
+		if !x509.NewCertPool().AppendCertsFromPEM(data) {
+			return nil, errors.New("--ca " + name + ": it holds no certificate in PEM")
+		}
+		out = append(append(out, data...), '\n')
+	}
+	return out, nil
+}

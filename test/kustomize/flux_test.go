@@ -1,0 +1,31 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kustomize
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTheControllerIsInstalled builds deploy/flux, alone and with every component.
+// test/deploy judges what comes out.
+func TestTheControllerIsInstalled(t *testing.T) {
+	p := programs{kustomize: filepath.Join(t.TempDir(), "kustomize")}
+	compile(t, ".", p.kustomize, "sigs.k8s.io/kustomize/kustomize/v5")
+	for _, name := range []string{"flux", "flux-everything"} {
+		t.Run(name, func(t *testing.T) {
+			want := filepath.Join("testdata", name+".yaml")
+			got := p.good(t, filepath.Join("testdata", name))
+			if os.Getenv("ROPEWALK_UPDATE") != "" {
+				require.NoError(t, os.WriteFile(want, []byte(got), 0o600))
+			}
+			data, err := os.ReadFile(want)
+			require.NoError(t, err)
+			require.Equal(t, string(data), got, "regenerate with ROPEWALK_UPDATE=1 make kustomize")
+		})
+	}
+}
