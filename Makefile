@@ -23,9 +23,13 @@ help: ## Show what can be made.
 .PHONY: build
 build: $(BIN)/ropewalk ## Build the command into .bin.
 
-$(BIN)/ropewalk: $(SOURCES)
+# Apart from the command, because its Kubernetes client takes a minute to compile.
+.PHONY: controller
+controller: $(BIN)/ropewalk-controller ## Build the controller for Flux into .bin.
+
+$(BIN)/ropewalk $(BIN)/ropewalk-controller: $(SOURCES)
 	@mkdir -p $(BIN)
-	$(GO) build -trimpath -buildvcs=auto -tags grpcnotrace -ldflags '$(LDFLAGS)' -o $@ ./cmd/ropewalk
+	$(GO) build -trimpath -buildvcs=auto -tags grpcnotrace -ldflags '$(LDFLAGS)' -o $@ ./cmd/$(@F)
 
 .PHONY: run
 run: build ## Render the example shop into out/shop and an image layout, and print its waves.
@@ -52,10 +56,22 @@ servers: ## Install the servers that tests run (Debian packages), where that is 
 	else echo "not installed, so that some tests are skipped:$$missing" >&2; fi
 
 .PHONY: generate
-generate: ## Regenerate what is generated, goldens too.
+generate: api ## Regenerate what is generated, goldens too.
 	$(GO) -C test/tools run ./protogen $(CURDIR)/plugin/argocd/internal/wire
 	ROPEWALK_UPDATE=1 $(GO) test ./cue/... ./cmd/... ./render/... ./test/deploy/... >/dev/null
 	gofmt -w $$(git ls-files '*.go')
+
+# Of the types in plugin/api: deepcopy, the definition and the reference. A chart can
+# read nothing outside of its folder, so that it has copies. test/helm and test/kustomize
+# write what test/deploy reads.
+.PHONY: api
+api: $(BIN)/controller-gen ## Regenerate what follows from the types of the API.
+	$(BIN)/controller-gen object:headerFile=test/tools/licence.go.txt crd:headerFile=test/tools/licence.yaml.txt \
+	  paths=./plugin/api/... output:crd:dir=deploy/crds
+	cp deploy/crds/ropewalk.dev_transforms.yaml deploy/chart/crds/
+	cp deploy/flux/servicemonitor/alerts.yaml deploy/flux/servicemonitor/dashboard.json deploy/chart/files/
+	$(GO) -C test/tools run ./reference $(CURDIR)/deploy/crds/ropewalk.dev_transforms.yaml >deploy/flux/reference.md.new
+	mv deploy/flux/reference.md.new deploy/flux/reference.md
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters.
@@ -74,6 +90,7 @@ bench: build $(BIN)/cue ## Run the benchmarks; ratios are against cue export.
 	  ./artifact/... ./cue/... ./plugin/... ./render/... ./source/... ./test/bench/...
 	$(GO) -C test/peers test -run '^$$' -bench . -benchtime 20x ./...
 	$(MAKE) bench-argocd
+	$(MAKE) bench-flux
 
 # The stock server of plugins is built by the first run, as the repo-server is.
 .PHONY: bench-argocd
@@ -82,8 +99,14 @@ bench-argocd: build $(BIN)/cue ## Compare the sidecar with the stock plugin serv
 	  ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CUE=$(BIN)/cue $(GO) -C test/argocd test -run '^$$' -bench "$${of% *}" -benchtime "$${of#* }" -timeout 60m .; done
 	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_MEMORY_REQUESTS=20000 $(GO) test -run '^TestTheServerKeepsToItsMemory$$' -v -count=1 -timeout 60m ./plugin/argocd
 
+# The cluster is that of e2e-cluster. Nothing else may run beside it on two cores.
+.PHONY: bench-flux
+bench-flux: servers build controller ## Hold the controller for Flux to its speed: revisions, chains of layers, a thousand Transforms.
+	ROPEWALK_SPEED=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 60m \
+	  -run '^(TestANewRevisionIsPublishedAndApplied|TestAChainOfFiveLayersIsReadyFast|TestAPlainChainOfKustomizationsIsSlow|TestAThousandTransforms|TestManyTransformsAreDelivered)$$' .
+
 .PHONY: e2e
-e2e: oracle peers kustomize argocd canaries ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Argo CD, ten thousand workloads with secrets.
+e2e: oracle peers kustomize helm argocd e2e-cluster canaries ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, Argo CD, a cluster, ten thousand workloads with secrets.
 
 .PHONY: canaries
 canaries: build ## Look for secrets in all that ten thousand generated workloads leave behind.
@@ -93,11 +116,22 @@ canaries: build ## Look for secrets in all that ten thousand generated workloads
 kustomize: ## Let the real kustomize run the render as a function.
 	$(GO) -C test/kustomize test ./...
 
+.PHONY: helm
+helm: ## Let Helm itself render the chart of the controller.
+	$(GO) -C test/helm test ./...
+
 # The repo-server is built by the first run, for minutes, and kept in the user's
 # cache directory. -v prints what its users get to read.
 .PHONY: argocd
 argocd: servers build ## Let the real repo-server of Argo CD render by the sidecar.
 	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/argocd test -v -count=1 -timeout 30m ./...
+
+# The cluster is built by the first run, for a quarter of an hour, and kept as the
+# repo-server is. -v shows how far that is.
+.PHONY: e2e-cluster
+e2e-cluster: servers build ## Let the real Flux and Argo CD apply what is rendered to a real API server.
+	$(GO) -C test/e2e test -count=1 ./programs
+	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/e2e test -v -count=1 -timeout 60m .
 
 .PHONY: peers
 peers: ## Compare with the libraries of others: sigstore-go, oras, crane.
@@ -113,9 +147,13 @@ fuzz: ## Fuzz every trust edge for ten seconds each.
 	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$target/*_test.go | cut -d' ' -f2); do \
 	    echo "$$target $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 10s $$target; done; done
 
-$(BIN)/golangci-lint $(BIN)/cue: test/tools/go.mod test/tools/go.sum
+golangci-lint.package  = github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+cue.package            = cuelang.org/go/cmd/cue
+controller-gen.package = sigs.k8s.io/controller-tools/cmd/controller-gen
+
+$(BIN)/golangci-lint $(BIN)/cue $(BIN)/controller-gen: test/tools/go.mod test/tools/go.sum
 	@mkdir -p $(BIN)
-	$(GO) -C test/tools build -o $(BIN)/ $(if $(findstring cue,$(@F)),cuelang.org/go/cmd/cue,github.com/golangci/golangci-lint/v2/cmd/golangci-lint)
+	$(GO) -C test/tools build -o $(BIN)/ $($(@F).package)
 
 .PHONY: clean
 clean: ## Remove what was built and rendered.

@@ -18,27 +18,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ropewalk/ropewalk/plugin/argocd"
+	"github.com/ropewalk/ropewalk/test/conformance/cases"
 )
 
 // argocdOnly: a plugin of Argo CD writes for Argo CD.
 func argocdOnly(r request) string {
-	if r.dialect != "argocd" {
+	if r.Dialect != "argocd" {
 		return "the plugin speaks the dialect argocd only"
 	}
 	return ""
-}
-
-// extract writes the files of an archive.
-func extract(t *testing.T, name, dir string) {
-	t.Helper()
-	archive, err := txtar.ParseFile(name)
-	require.NoError(t, err)
-	require.NoError(t, txtar.Write(archive, dir))
 }
 
 // askPass is the socket that plugin.yaml names. Nobody is there.
@@ -86,29 +78,29 @@ func (r request) variables(t *testing.T, paths, variable bool) map[string]string
 	out := map[string]string{
 		// A folder without documents is a spec of this name; on the command line it is
 		// called like the folder.
-		"ARGOCD_APP_NAME": path.Base(r.dir), "ARGOCD_APP_PROJECT_NAME": "default", "ARGOCD_APP_SOURCE_PATH": r.dir,
-		"ARGOCD_APP_REVISION": "0123456789abcdef", "ARGOCD_APP_NAMESPACE": r.namespace, "KUBE_VERSION": r.kubeVersion,
+		"ARGOCD_APP_NAME": path.Base(r.Dir), "ARGOCD_APP_PROJECT_NAME": "default", "ARGOCD_APP_SOURCE_PATH": r.Dir,
+		"ARGOCD_APP_REVISION": "0123456789abcdef", "ARGOCD_APP_NAMESPACE": r.Namespace, "KUBE_VERSION": r.KubeVersion,
 		"KUBE_API_VERSIONS": "v1,apps/v1",
 	}
 	var all []parameter
 	switch {
 	case paths:
-		for _, s := range r.set {
+		for _, s := range r.Set {
 			name, value, _ := strings.Cut(s, "=")
 			all = append(all, parameter{Name: name, String: value})
 		}
 	case variable:
-		out["ARGOCD_ENV_ROPEWALK_SET"] = strings.Join(r.set, "\n")
-	case len(r.set) > 0:
-		all = append(all, parameter{Name: "set", Array: r.set})
+		out["ARGOCD_ENV_ROPEWALK_SET"] = strings.Join(r.Set, "\n")
+	case len(r.Set) > 0:
+		all = append(all, parameter{Name: "set", Array: r.Set})
 	}
-	if len(r.values) > 0 {
-		all = append(all, parameter{Name: "values", Array: r.values})
+	if len(r.Values) > 0 {
+		all = append(all, parameter{Name: "values", Array: r.Values})
 	}
-	if r.environment != "" && variable {
-		out["ARGOCD_ENV_ROPEWALK_ENV"] = r.environment
-	} else if r.environment != "" {
-		all = append(all, parameter{Name: "environment", String: r.environment})
+	if r.Environment != "" && variable {
+		out["ARGOCD_ENV_ROPEWALK_ENV"] = r.Environment
+	} else if r.Environment != "" {
+		all = append(all, parameter{Name: "environment", String: r.Environment})
 	}
 	data, err := json.Marshal(all)
 	require.NoError(t, err)
@@ -119,7 +111,7 @@ func (r request) variables(t *testing.T, paths, variable bool) map[string]string
 // socket asks the plugin as a repo-server does.
 func socket(t *testing.T, b bench, r request) []string {
 	out, err := argocd.Client{Socket: b.socket, Temporary: t.TempDir()}.Generate(t.Context(), argocd.Request{
-		Files: os.DirFS(b.repositories[r.repository]), Path: r.dir, Variables: r.variables(t, true, false),
+		Files: os.DirFS(b.repositories[r.Repository]), Path: r.Dir, Variables: r.variables(t, true, false),
 	})
 	require.NoError(t, err)
 	return parsed(t, []byte(strings.Join(out, "---\n")))
@@ -239,7 +231,7 @@ func TestThePluginOfTheStockServerIsWhatItReads(t *testing.T) {
 func TestTheCommandsOfTheStockServer(t *testing.T) {
 	b := prepare(t)
 	none := filepath.Join(t.TempDir(), "none.sock")
-	shop := request{repository: examples, dir: "shop"}
+	shop := request{cases.Case{Repository: cases.Examples, Dir: "shop"}}
 	p := plugin(t)
 	for _, socket := range []string{none, b.socket} {
 		t.Run("parameters are a JSON list", func(t *testing.T) {
@@ -253,7 +245,7 @@ func TestTheCommandsOfTheStockServer(t *testing.T) {
 		})
 		t.Run("a mistake is on standard error, its file and line first", func(t *testing.T) {
 			broken := shop
-			broken.set = []string{"storefront:autoscaling.max=many"}
+			broken.Set = []string{"storefront:autoscaling.max=many"}
 			out, diagnostics, err := b.exec(t, p.Spec.Generate, broken, socket, broken.variables(t, false, false))
 			var failed *exec.ExitError
 			require.ErrorAs(t, err, &failed)
@@ -269,7 +261,7 @@ func TestTheCommandsOfTheStockServer(t *testing.T) {
 		handed, _ := b.stock(t, shop, b.socket, shop.variables(t, false, false))
 		require.Equal(t, string(alone), string(handed))
 		answer, err := argocd.Client{Socket: b.socket}.Generate(t.Context(), argocd.Request{
-			Files: os.DirFS(b.repositories[examples]), Path: "shop", Variables: shop.variables(t, false, false),
+			Files: os.DirFS(b.repositories[cases.Examples]), Path: "shop", Variables: shop.variables(t, false, false),
 		})
 		require.NoError(t, err)
 		require.Equal(t, "---\n"+strings.Join(answer, "---\n"), string(alone))

@@ -3,9 +3,9 @@
 
 // Package conformance asserts that every adapter gives identical objects, in
 // the same order, for the same request. It has no code of its own, only tests:
-// a table of cases (the examples in every environment and dialect, and projects of
-// its own with secrets, values, Timoni modules and plain packages) and a table of
-// ways to render them. A new adapter is one more way. go test -v prints both as one
+// the cases of package cases (the examples in every environment and dialect, and
+// projects of its own with secrets, values, Timoni modules and plain packages) and a
+// table of ways to render them. A new adapter is one more way. go test -v prints both as one
 // table.
 //
 // The ways run the built command, as its users do, and are compared as data:
@@ -15,5 +15,6 @@
 //
 // The stock ways run what deploy/argocd/plugin.yaml says, as argocd-cmp-server does:
 // without a shell, in the folder of the application, with the request in the
-// environment. That server itself is in test/argocd.
+// environment. That server itself is in test/argocd, and the controller of Flux, which
+// needs a cluster, is asked for the same cases in test/e2e.
 package conformance

@@ -29,7 +29,7 @@ type bench struct {
 }
 
 // folder is that of a request.
-func (b bench) folder(r request) string { return filepath.Join(b.repositories[r.repository], r.dir) }
+func (b bench) folder(r request) string { return filepath.Join(b.repositories[r.Repository], r.Dir) }
 
 // way is one way to render a project.
 type way struct {
@@ -62,7 +62,7 @@ func ways() []way {
 
 // krmLacks: a function has a functionConfig, and that is a document.
 func krmLacks(r request) string {
-	if r.bare {
+	if r.Bare {
 		return "there is no document to be its functionConfig"
 	}
 	return ""
@@ -93,26 +93,26 @@ func run(t *testing.T, dir, stdin, command string, args ...string) []byte {
 // flags are what a request says as flags of the commands that render.
 func (r request) flags() []string {
 	var out []string
-	for _, f := range r.values {
+	for _, f := range r.Values {
 		out = append(out, "--values", f)
 	}
-	for _, s := range r.set {
+	for _, s := range r.Set {
 		out = append(out, "--set", s)
 	}
-	if r.namespace != "" {
-		out = append(out, "--namespace", r.namespace)
+	if r.Namespace != "" {
+		out = append(out, "--namespace", r.Namespace)
 	}
-	if r.kubeVersion != "" {
-		out = append(out, "--kube-version", r.kubeVersion)
+	if r.KubeVersion != "" {
+		out = append(out, "--kube-version", r.KubeVersion)
 	}
 	return out
 }
 
 // commandLine is `ropewalk render`.
 func commandLine(t *testing.T, b bench, r request) []string {
-	args := append([]string{"render", "--format", "json", "--dialect", r.dialect}, r.flags()...)
-	if r.environment != "" {
-		args = append(args, "--env", r.environment)
+	args := append([]string{"render", "--format", "json", "--dialect", r.Dialect}, r.flags()...)
+	if r.Environment != "" {
+		args = append(args, "--env", r.Environment)
 	}
 	var list struct{ Items []map[string]any }
 	require.NoError(t, json.Unmarshal(run(t, b.folder(r), "", b.command, args...), &list))
@@ -135,9 +135,9 @@ func krmFiles(t *testing.T, b bench, r request) []string {
 
 func krmFunction(t *testing.T, b bench, r request, project map[string]any, items []map[string]any) []string {
 	t.Helper()
-	annotations := map[string]any{"ropewalk.dev/dialect": r.dialect}
-	if r.environment != "" {
-		annotations["ropewalk.dev/environment"] = r.environment
+	annotations := map[string]any{"ropewalk.dev/dialect": r.Dialect}
+	if r.Environment != "" {
+		annotations["ropewalk.dev/environment"] = r.Environment
 	}
 	project["metadata"].(map[string]any)["annotations"] = annotations
 	in, err := json.Marshal(map[string]any{

@@ -45,6 +45,9 @@ const (
 // something is released: who is asked is told of all of them, and not of the next layer
 // when the ones before it are taken already.
 func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error) {
+	if refused, err := d.free(ctx, goals); err != nil || refused.Reason != "" {
+		return refused, err
+	}
 	adopt := d.t.Spec.Adopt
 	if adopt != adoptNever && adopt != adoptTake {
 		return Progress{}, nil

@@ -1,0 +1,139 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+func objectMeta(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
+
+// many is inline CUE that makes as many ConfigMaps as it is told.
+const many = `package m
+
+import "list"
+
+ropewalk: apiVersion: "v1alpha1"
+#Input: {count: int, text: string}
+input: #Input
+context: {name: string, namespace: string, ...}
+graph: nodes: {
+	for i in list.Range(0, input.count, 1) {
+		"c\(i)": object: {
+			apiVersion: "v1", kind: "ConfigMap"
+			metadata: {name: "c\(i)", namespace: context.namespace}
+			data: text: input.text
+		}
+	}
+}
+`
+
+// peak is the most memory that a process has had, in MiB.
+func peak(t *testing.T, pid int) int {
+	t.Helper()
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return 0 // there is no such thing here
+	}
+	for line := range strings.Lines(string(data)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, _ := strconv.Atoi(strings.Fields(rest)[0])
+			return kib >> 10
+		}
+	}
+	return 0
+}
+
+// TestFiftyThousandObjectsAreRenderedPublishedAndCut: into units that Flux can work on.
+// Of those, two are applied here: all of them take Flux many minutes.
+func TestFiftyThousandObjectsAreRenderedPublishedAndCut(t *testing.T) {
+	const count = 50_000
+	n := newTenant(t, "--timeout=3m", "--memory-total=3Gi", "--workers=1")
+	n.KustomizeController.Kill()
+	defer func() {
+		n.KustomizeController.Restart(t)
+		n.awaitFlux(t, n.KustomizeController)
+	}()
+	began := time.Now()
+	apply := func(count int, text string) {
+		n.Apply(t, fmt.Sprintf(`
+apiVersion: ropewalk.dev/v1alpha1
+kind: Transform
+metadata: {name: many, namespace: %s}
+spec:
+  output: {oci: {repository: "oci://%s/%s/many", insecure: true}}
+  cueRef:
+    type: inline
+    ref: |
+      %s
+  input: {count: %d, text: %s}
+`, n.namespace, n.Registry, n.namespace, indented(many, 6), count, text))
+	}
+	apply(count, "one")
+	var published *v1alpha1.Transform
+	n.Await(t, 4*time.Minute, "it is published, or refused", func() bool {
+		published = n.get("many")
+		return published.Status.Artifact != nil || apimeta.IsStatusConditionTrue(published.Status.Conditions, meta.StalledCondition) ||
+			reasonOf(published) == v1alpha1.RenderFailedReason
+	})
+	t.Logf("rendered and published after %s: %s: %s", time.Since(began).Round(100*time.Millisecond), reasonOf(published), messageOf(published))
+	require.NotNil(t, published.Status.Artifact)
+	require.Equal(t, int32(count), published.Status.NodeCount)
+	n.Await(t, 2*time.Minute, "every unit has its objects of Flux", func() bool {
+		return len(n.kustomizations("many")) == len(published.Status.Artifact.Layers)
+	})
+	t.Logf("%d units, released after %s; the controller took %d MiB at most", len(published.Status.Artifact.Layers), time.Since(began).Round(100*time.Millisecond), peak(t, n.controller.Pid()))
+	objects := 0
+	n.Await(t, soon, "the status has the units", func() bool { return len(n.get("many").Status.Layers) == len(published.Status.Artifact.Layers) })
+	for _, l := range n.get("many").Status.Layers {
+		require.LessOrEqual(t, l.Objects, int32(1000), l.Name)
+		objects += int(l.Objects)
+	}
+	require.Equal(t, count, objects)
+
+	// Two of them are applied.
+	units := n.kustomizations("many")
+	for i := range units {
+		if i >= 2 {
+			units[i].Spec.Suspend = true
+			require.NoError(t, n.Client.Update(t.Context(), &units[i]))
+		}
+	}
+	n.KustomizeController.Restart(t)
+	n.awaitFlux(t, n.KustomizeController)
+	began = time.Now()
+	for i := range 2 {
+		n.AwaitReady(t, 3*time.Minute, &units[i])
+	}
+	var list corev1.ConfigMapList
+	require.NoError(t, n.Client.List(t.Context(), &list, client.InNamespace(n.namespace)))
+	t.Logf("Flux has applied 2 units, %d objects, after %s", len(list.Items), time.Since(began).Round(100*time.Millisecond))
+	require.True(t, slices.ContainsFunc(list.Items, func(m corev1.ConfigMap) bool { return m.Data["text"] == "one" }))
+
+	// One more is refused, by a limit that says so.
+	apply(count+1, "one")
+	refused := n.await("many", "is refused", func(t *v1alpha1.Transform) bool {
+		return t.Status.ObservedGeneration == t.Generation && reasonOf(t) == v1alpha1.InvalidReason
+	})
+	t.Logf("one more: %s", messageOf(refused))
+	require.Contains(t, messageOf(refused), "50,000")
+	require.Equal(t, published.Status.Artifact.Digest, refused.Status.Artifact.Digest)
+	n.KustomizeController.Kill()
+}

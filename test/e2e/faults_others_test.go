@@ -1,0 +1,172 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// nesting is inline CUE that makes a Transform out of the module that it is given.
+const nesting = `package m
+
+ropewalk: apiVersion: "v1alpha1"
+#Input: {text: string, module: string, repository: string}
+input: #Input
+context: {name: string, namespace: string, ...}
+let given = input
+graph: nodes: inner: object: {
+	apiVersion: "ropewalk.dev/v1alpha1", kind: "Transform"
+	metadata: {name: "\(context.name)-inner", namespace: context.namespace}
+	spec: {
+		output: oci: {repository: given.repository, insecure: true}
+		cueRef: {type: "inline", ref: given.module}
+		input: text: given.text
+	}
+}
+`
+
+// TestATransformMayRenderAnother, which is Ready before it, and goes with it.
+func TestATransformMayRenderAnother(t *testing.T) {
+	n := newTenant(t)
+	apply := func(text string) {
+		n.Apply(t, fmt.Sprintf(`
+apiVersion: ropewalk.dev/v1alpha1
+kind: Transform
+metadata: {name: outer, namespace: %[1]s}
+spec:
+  output: {oci: {repository: "oci://%[2]s/%[1]s/outer", insecure: true}}
+  cueRef:
+    type: inline
+    ref: |
+      %[3]s
+  input:
+    text: %[5]s
+    repository: "oci://%[2]s/%[1]s/inner"
+    module: |
+      %[4]s
+`, n.namespace, n.Registry, indented(nesting, 6), indented(module, 6), text))
+	}
+	for _, text := range []string{"one", "two"} {
+		began := time.Now()
+		apply(text)
+		n.ready("outer")
+		inner := n.ready("outer-inner")
+		t.Logf("%s: both are Ready after %s", text, time.Since(began).Round(10*time.Millisecond))
+		n.Await(t, soon, "it is applied", func() bool { return n.text("outer-inner") == text })
+		require.Len(t, inner.Status.Layers, 1)
+	}
+	t.Logf("both are gone after %s", n.remove("outer"))
+	require.Empty(t, n.text("outer-inner"))
+	require.True(t, apierrors.IsNotFound(n.Client.Get(t.Context(), client.ObjectKey{Namespace: n.namespace, Name: "outer-inner"}, &v1alpha1.Transform{})))
+}
+
+// TestANamespaceThatIsDeletedTakesItsTransformsAlong, whatever they are at.
+func TestANamespaceThatIsDeletedTakesItsTransformsAlong(t *testing.T) {
+	n := newTenant(t)
+	other := n.Namespace(t)
+	// Flux waits for objects that are gone as long as it may: a delivery that is under way
+	// holds the namespace for that time.
+	const brief = "  delivery: {flux: {timeout: 20s}}\n"
+	n.transform("here", "{text: one, replicas: 1}", brief)
+	n.transform("there", "{text: one}", "  context: {namespace: "+other+"}\n")
+	n.transform("wrong", "{text: 1}", "")
+	n.ready("here")
+	n.ready("there")
+	n.stalled("wrong")
+	n.transform("here", "{text: two, replicas: 1}", brief) // it is at work
+	began := time.Now()
+	require.NoError(t, n.Client.Delete(t.Context(), &corev1.Namespace{ObjectMeta: objectMeta(n.namespace)}))
+	n.Await(t, soon, "the Transforms are gone", func() bool {
+		var list v1alpha1.TransformList
+		require.NoError(t, n.Client.List(t.Context(), &list, client.InNamespace(n.namespace)))
+		return len(list.Items) == 0
+	})
+	t.Logf("the Transforms are gone after %s", time.Since(began).Round(100*time.Millisecond))
+	n.Await(t, 2*time.Minute, "the namespace is gone", func() bool {
+		return apierrors.IsNotFound(n.Client.Get(t.Context(), client.ObjectKey{Name: n.namespace}, &corev1.Namespace{}))
+	})
+	t.Logf("the namespace is gone after %s", time.Since(began).Round(100*time.Millisecond))
+	require.True(t, n.controller.Running())
+	left := n.Kubectl(t, "-n", other, "get", "configmap", "there-config", "--ignore-not-found")
+	t.Logf("left in another namespace: %q", left)
+	require.Empty(t, left, "Flux takes it away when its Kustomization goes")
+	before := len(n.controller.Log())
+	time.Sleep(3 * time.Second)
+	require.NotContains(t, n.controller.Log()[before:], n.namespace, "nobody works on it any more")
+}
+
+// TestAHostileModuleHoldsNoOtherUp has modules that never end and that take all
+// memory, beside 100 good ones that are there alone before.
+func TestAHostileModuleHoldsNoOtherUp(t *testing.T) {
+	const count = 100
+	n := newTenant(t)
+	wave := func(prefix string) time.Duration {
+		began := time.Now()
+		for i := range count {
+			n.transform(fmt.Sprintf("%s-%03d", prefix, i), fmt.Sprintf("{text: t%d}", i), "  delivery: {type: None}\n")
+		}
+		n.Await(t, 3*time.Minute, "all are Ready", func() bool {
+			var list v1alpha1.TransformList
+			require.NoError(t, n.Client.List(t.Context(), &list, client.InNamespace(n.namespace)))
+			ready := 0
+			for i := range list.Items {
+				if strings.HasPrefix(list.Items[i].Name, prefix+"-") && apimeta.IsStatusConditionTrue(list.Items[i].Status.Conditions, "Ready") {
+					ready++
+				}
+			}
+			return ready == count
+		})
+		return time.Since(began)
+	}
+	alone := wave("alone")
+	hostile := []string{"unified-unions", "one-block", "nested-for"}
+	for _, name := range hostile {
+		text, err := os.ReadFile(filepath.Join("../../render/evaluate/testdata/hostile", name+".cue"))
+		require.NoError(t, err)
+		n.Apply(t, fmt.Sprintf(`
+apiVersion: ropewalk.dev/v1alpha1
+kind: Transform
+metadata: {name: %s, namespace: %s}
+spec:
+  output: {oci: {repository: "oci://%s/%s/hostile", insecure: true}}
+  delivery: {type: None}
+  cueRef:
+    type: inline
+    ref: |
+      %s
+  input: {}
+`, name, n.namespace, n.Registry, n.namespace, indented(string(text), 6)))
+	}
+	beside := wave("beside")
+	t.Logf("%d Transforms alone: %s; beside %d hostile ones: %s", count, alone.Round(100*time.Millisecond), len(hostile), beside.Round(100*time.Millisecond))
+	for _, name := range hostile {
+		at := n.await(name, "is stopped", func(t *v1alpha1.Transform) bool {
+			return reasonOf(t) == v1alpha1.RenderFailedReason || reasonOf(t) == v1alpha1.InvalidReason
+		})
+		t.Logf("%s: %s: %s", name, reasonOf(at), messageOf(at))
+		require.Nil(t, at.Status.Artifact)
+	}
+	require.Less(t, beside, 2*alone+20*time.Second, "an evaluation may take 10 s, and there are 2 workers")
+	require.True(t, n.controller.Running())
+	text, ok := page(t.Context(), n.controller.metrics, "/metrics")
+	require.True(t, ok)
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "process_resident_memory_bytes") || strings.HasPrefix(line, "ropewalk_worker_peak_bytes") {
+			t.Log(strings.TrimSpace(line))
+		}
+	}
+}

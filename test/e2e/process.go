@@ -1,0 +1,193 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// startup is how long a program may take to answer, on the busiest machine.
+const startup = 2 * time.Minute
+
+// Process is a program that runs in a process group of its own, with what it says
+// in a file. It ends with the test that started it, and with the test binary
+// however that ends.
+type Process struct {
+	// Name is that of the file with what it says.
+	Name string
+
+	argv, env []string
+	logFile   string
+	url       string // where it says that it is ready, "" where it does not
+
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended and was waited for
+	err  error         // how it ended, once done is closed
+}
+
+// newProcess is a process that was not started yet.
+func newProcess(dir, name string, argv, env []string) *Process {
+	return &Process{Name: name, argv: argv, env: env, logFile: filepath.Join(dir, name+".log")}
+}
+
+// start starts the program, and adds what it says to what is there.
+func (p *Process) start() error {
+	log, err := os.OpenFile(p.logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()                             //nolint:errcheck // the process has its own
+	cmd := exec.Command(p.argv[0], p.argv[1:]...) //nolint:gosec // tests say what runs
+	cmd.Env, cmd.Stdout, cmd.Stderr = p.env, log, log
+	isolate(cmd)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	done := make(chan struct{})
+	p.mu.Lock()
+	p.cmd, p.done = cmd, done
+	p.mu.Unlock()
+	go func() {
+		err := cmd.Wait()
+		p.mu.Lock()
+		p.err = err
+		p.mu.Unlock()
+		close(done)
+	}()
+	return nil
+}
+
+func (p *Process) now() (*exec.Cmd, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd, p.done
+}
+
+// Pid is the process.
+func (p *Process) Pid() int {
+	cmd, _ := p.now()
+	return cmd.Process.Pid
+}
+
+// Running reports whether it has not ended.
+func (p *Process) Running() bool {
+	_, done := p.now()
+	select {
+	case <-done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Kill ends the process group as kill -9 does, and returns when it is gone.
+func (p *Process) Kill() {
+	cmd, done := p.now()
+	killGroup(cmd)
+	<-done
+}
+
+// Interrupt asks the process to end (SIGTERM), as a kubelet does.
+func (p *Process) Interrupt() {
+	cmd, _ := p.now()
+	terminate(cmd)
+}
+
+// Wait waits until the process has ended, and says how: nil is exit code 0. The
+// error is also that it runs longer than given.
+func (p *Process) Wait(within time.Duration) error {
+	_, done := p.now()
+	select {
+	case <-done:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.err
+	case <-time.After(within):
+		return fmt.Errorf("%s still runs after %s", p.Name, within)
+	}
+}
+
+// Restart starts the program again, with other arguments after the first ones
+// where some are given, and kills what runs of it.
+func (p *Process) Restart(t testing.TB, more ...string) {
+	t.Helper()
+	p.Kill()
+	before := p.argv
+	p.argv = append(p.argv[:len(p.argv):len(p.argv)], more...)
+	err := p.start()
+	p.argv = before
+	require.NoError(t, err)
+}
+
+// Log is all that the program has said, over all its starts.
+func (p *Process) Log() string {
+	data, err := os.ReadFile(p.logFile)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+// said is how much it has said.
+func (p *Process) said() int64 {
+	if info, err := os.Stat(p.logFile); err == nil {
+		return info.Size()
+	}
+	return 0
+}
+
+// tail is the end of what was said after the first bytes, of a length that can be
+// read.
+func (p *Process) tail(after int64) string {
+	const most = 2000
+	text := p.Log()
+	text = text[min(int(after), len(text)):]
+	return text[max(0, len(text)-most):]
+}
+
+// Await waits until the program answers, by a function that is asked again and
+// again. It fails when the program ends.
+func (p *Process) Await(t testing.TB, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(startup); !is(); time.Sleep(20 * time.Millisecond) {
+		require.True(t, p.Running(), "%s ended: %s", p.Name, p.tail(0))
+		require.True(t, time.Now().Before(deadline), "%s does not answer: %s", p.Name, p.tail(0))
+	}
+}
+
+// FreePort is a port of the loopback that nothing listens on. It is none of those
+// that the system gives to clients, so that no connection takes it before the
+// program does that it is for.
+func FreePort(t testing.TB) string {
+	t.Helper()
+	const lowest, count = 20000, 12000
+	var last error
+	for range 100 {
+		port := strconv.Itoa(lowest + rand.IntN(count)) //nolint:gosec // any will do
+		l, err := net.Listen("tcp", net.JoinHostPort(loopback, port))
+		if err == nil {
+			require.NoError(t, l.Close())
+			return port
+		}
+		last = errors.Join(last, err)
+	}
+	require.NoError(t, last)
+	return ""
+}
+
+// loopback is the one address that anything listens on.
+const loopback = "127.0.0.1"

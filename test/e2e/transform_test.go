@@ -1,0 +1,243 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+func TestATransformIsDeliveredChangedRolledBackAndDeleted(t *testing.T) {
+	n := newTenant(t)
+	start := time.Now()
+	n.transform("web", "{text: one, replicas: 1}", "")
+	first := n.ready("web")
+	t.Logf("Ready after %s", time.Since(start).Round(10*time.Millisecond))
+	require.Equal(t, "one", n.text("web"))
+	require.Equal(t, "2/2", first.Status.Progress)
+	require.Equal(t, int32(3), first.Status.NodeCount)
+	require.Len(t, first.Status.Waves, 2)
+	require.Equal(t, "layer-00", first.Status.Waves[0].Layer)
+	require.Len(t, first.Status.History, 1)
+	require.Len(t, first.Status.Artifact.Layers, 2)
+	require.Len(t, n.kustomizations("web"), 2)
+	require.True(t, apimeta.IsStatusConditionTrue(first.Status.Conditions, v1alpha1.ValidatedCondition))
+	require.True(t, apimeta.IsStatusConditionTrue(first.Status.Conditions, v1alpha1.RenderedCondition))
+	require.NotEmpty(t, first.Status.References)
+
+	// Nothing is written while nothing changes.
+	time.Sleep(2 * time.Second)
+	require.Equal(t, first.ResourceVersion, n.get("web").ResourceVersion)
+
+	start = time.Now()
+	n.transform("web", "{text: two, replicas: 1}", "")
+	second := n.ready("web")
+	t.Logf("changed and Ready after %s", time.Since(start).Round(10*time.Millisecond))
+	require.Equal(t, "two", n.text("web"))
+	require.Len(t, second.Status.History, 2)
+
+	// A mistake changes nothing, and says where it is.
+	n.transform("web", "{text: 3, replicas: 1}", "")
+	bad := n.stalled("web")
+	require.Equal(t, v1alpha1.InvalidReason, bad.Reason)
+	require.Contains(t, bad.Message, "spec.input.text: ")
+	require.Equal(t, "two", n.text("web"))
+	require.Equal(t, second.Status.Artifact.Digest, n.get("web").Status.Artifact.Digest)
+	require.Equal(t, "spec.input.text", n.get("web").Status.Violations[0].Position)
+
+	n.transform("web", "{text: four, replicas: 1}", "  rollback: {digest: \""+first.Status.Artifact.Digest+"\"}\n")
+	rolled := n.ready("web")
+	require.Equal(t, "one", n.text("web"))
+	require.Equal(t, first.Status.Artifact.Digest, rolled.Status.Artifact.Digest)
+	require.NotNil(t, rolled.Status.Rendered)
+	require.NotEqual(t, rolled.Status.Artifact.Tree, rolled.Status.Rendered.Tree)
+	require.Equal(t, v1alpha1.RolledBackReason, apimeta.FindStatusCondition(rolled.Status.Conditions, v1alpha1.RenderedCondition).Reason)
+
+	n.transform("web", "{text: four, replicas: 1}", "")
+	n.ready("web")
+	require.Equal(t, "four", n.text("web"))
+
+	require.NoError(t, n.Client.Delete(t.Context(), n.get("web")))
+	n.Await(t, time.Minute, "it is gone", func() bool {
+		return apierrors.IsNotFound(n.Client.Get(t.Context(), client.ObjectKey{Namespace: n.namespace, Name: "web"}, &v1alpha1.Transform{}))
+	})
+	require.Empty(t, n.kustomizations("web"))
+	require.Empty(t, n.text("web"))
+	require.NotContains(t, n.controller.Log(), "forbidden")
+}
+
+// policy is inline CUE that wants few replicas.
+const policy = `  policies:
+  - name: small
+    cueRef:
+      type: inline
+      ref: |
+        package p
+
+        ropewalk: {apiVersion: "v1alpha1", kind: "Policy"}
+        #Input: {}
+        input: #Input
+        subject: {objects: [string]: {...}, ...}
+        violations: [for id, o in subject.objects if o.kind == "Deployment" if o.spec.replicas > 2 {object: id, path: "spec.replicas", message: "at most 2 replicas"}]
+`
+
+func TestAPolicyThatSaysNoChangesNothing(t *testing.T) {
+	n := newTenant(t)
+	n.transform("web", "{text: one, replicas: 1}", policy)
+	first := n.ready("web")
+	n.transform("web", "{text: two, replicas: 3}", policy)
+	no := n.stalled("web")
+	require.Equal(t, v1alpha1.PolicyViolationReason, no.Reason)
+	require.Contains(t, no.Message, "at most 2 replicas")
+	now := n.get("web")
+	require.True(t, apimeta.IsStatusConditionFalse(now.Status.Conditions, v1alpha1.ValidatedCondition))
+	require.Equal(t, first.Status.Artifact.Digest, now.Status.Artifact.Digest)
+	require.Equal(t, "small", now.Status.Violations[0].Policy)
+	require.Equal(t, "one", n.text("web"))
+}
+
+func TestInputsOfTheClusterAreFollowedAndSecretsAreNotRead(t *testing.T) {
+	const canary = "canary-5b1e77"
+	n := newTenant(t)
+	n.Apply(t, `
+apiVersion: v1
+kind: Secret
+metadata: {name: db, namespace: `+n.namespace+`}
+stringData: {password: `+canary+`}
+`)
+	n.transform("web", "{text: own}", `  inputsFrom:
+  - {kind: ConfigMap, name: settings}
+  - {kind: Secret, name: db, key: password, targetPath: secret}
+`)
+	n.await("web", "waits", func(t *v1alpha1.Transform) bool {
+		c := apimeta.FindStatusCondition(t.Status.Conditions, meta.ReadyCondition)
+		return c != nil && c.Reason == v1alpha1.FetchFailedReason && strings.Contains(c.Message, "there is no ConfigMap settings/values.yaml")
+	})
+	settings := func(text string) {
+		n.Apply(t, `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: `+n.namespace+`}
+data: {values.yaml: "text: `+text+`"}
+`)
+	}
+	settings("one")
+	n.ready("web")
+	require.Equal(t, "one", n.text("web"))
+	settings("two")
+	n.Await(t, time.Minute, "the change is applied", func() bool { return n.text("web") == "two" })
+	now := n.ready("web")
+
+	status, err := json.Marshal(now)
+	require.NoError(t, err)
+	require.NotContains(t, string(status), canary)
+	require.NotContains(t, n.controller.Log(), canary)
+	require.NotContains(t, n.Kubectl(t, "get", "events", "-n", n.namespace, "-o", "yaml"), canary)
+	pulled := n.Ropewalk(t, "artifact", "inspect", "oci://"+n.Registry+"/"+n.namespace+"/web@"+now.Status.Artifact.Digest, "--plain-http", n.Registry)
+	require.NotContains(t, pulled, canary)
+}
+
+func TestAnAccountWithoutRightsIsToldWhichItNeeds(t *testing.T) {
+	n := newTenant(t)
+	n.Apply(t, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: poor, namespace: "+n.namespace+"}\n")
+	n.transform("web", "{text: one}", "  serviceAccountName: poor\n")
+	denied := n.stalled("web")
+	require.Equal(t, v1alpha1.AccessDeniedReason, denied.Reason)
+	require.Contains(t, denied.Message, `cannot`)
+	require.Contains(t, denied.Message, `system:serviceaccount:`+n.namespace+`:poor`)
+	require.Empty(t, n.kustomizations("web"))
+	n.Apply(t, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: poor-delivers, namespace: `+n.namespace+`}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ropewalk-delivery}
+subjects: [{kind: ServiceAccount, name: poor, namespace: `+n.namespace+`}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: poor-applies, namespace: `+n.namespace+`}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
+subjects: [{kind: ServiceAccount, name: poor, namespace: `+n.namespace+`}]
+`)
+	n.Kubectl(t, "annotate", "-n", n.namespace, "transform", "web", "reconcile.fluxcd.io/requestedAt=now", "--overwrite")
+	now := n.ready("web")
+	require.Equal(t, "now", now.Status.LastHandledReconcileAt)
+	require.Equal(t, "poor", n.kustomizations("web")[0].Spec.ServiceAccountName)
+}
+
+func TestANewCommitIsPublishedFast(t *testing.T) {
+	n := newTenant(t)
+	repository := n.Git(t)
+	commit := func(i int) string {
+		files := project("text-" + strconv.Itoa(i))
+		for name, text := range files { // Flux wants every object to say where it is
+			files[name] = strings.NewReplacer("#Input: text", "context: {namespace: string, ...}\n#Input: text",
+				`metadata: name: "greeting"`, `metadata: {name: "greeting", namespace: context.namespace}`).Replace(text)
+		}
+		return repository.Commit(files)
+	}
+	commit(0)
+	n.Apply(t, `
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: app, namespace: `+n.namespace+`}
+spec: {url: "`+repository.URL+`", interval: 1h, ref: {branch: main}}
+---
+apiVersion: ropewalk.dev/v1alpha1
+kind: Transform
+metadata: {name: app, namespace: `+n.namespace+`}
+spec:
+  sourceRef: {kind: GitRepository, name: app, path: app}
+  output: {oci: {repository: "oci://`+n.Registry+`/`+n.namespace+`/app", insecure: true}}
+`)
+	require.Contains(t, n.ready("app").Status.Artifact.Revision, "main@sha1:")
+	var published, applied []time.Duration
+	for i := range 10 {
+		hash := commit(i + 1)
+		n.Kubectl(t, "annotate", "-n", n.namespace, "gitrepository", "app", "reconcile.fluxcd.io/requestedAt="+hash, "--overwrite")
+		var stored, pushed time.Time
+		n.Await(t, time.Minute, "it is published", func() bool {
+			var source sourcev1.GitRepository
+			require.NoError(t, n.Client.Get(t.Context(), client.ObjectKey{Namespace: n.namespace, Name: "app"}, &source))
+			if stored.IsZero() && strings.Contains(source.Status.Artifact.Revision, hash) {
+				stored = time.Now()
+			}
+			if a := n.get("app").Status.Artifact; strings.Contains(a.Revision, hash) {
+				pushed = time.Now()
+			}
+			return !pushed.IsZero()
+		})
+		var m corev1.ConfigMap
+		n.Await(t, time.Minute, "it is applied", func() bool {
+			return n.Client.Get(t.Context(), client.ObjectKey{Namespace: n.namespace, Name: "greeting"}, &m) == nil && m.Data["text"] == "text-"+strconv.Itoa(i+1)
+		})
+		published, applied = append(published, pushed.Sub(stored)), append(applied, time.Since(pushed))
+	}
+	slices.Sort(published)
+	slices.Sort(applied)
+	t.Logf("published after %s (median), %s (most); applied %s (median), %s (most) after that",
+		published[5].Round(time.Millisecond), published[9].Round(time.Millisecond), applied[5].Round(time.Millisecond), applied[9].Round(time.Millisecond))
+
+	// A commit that changes nothing is no push, and is told all the same.
+	last := n.get("app").Status.Artifact
+	hash := repository.Commit(map[string]string{"README.md": "hello"})
+	n.Kubectl(t, "annotate", "-n", n.namespace, "gitrepository", "app", "reconcile.fluxcd.io/requestedAt="+hash, "--overwrite")
+	now := n.await("app", "has the revision", func(t *v1alpha1.Transform) bool { return strings.Contains(t.Status.Artifact.Revision, hash) })
+	require.Equal(t, last.Digest, now.Status.Artifact.Digest)
+	require.Contains(t, n.Kubectl(t, "get", "events", "-n", n.namespace, "-o", "yaml"), hash)
+}
