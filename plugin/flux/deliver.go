@@ -106,6 +106,12 @@ func (w *work) withdraw(ctx context.Context) (ctrl.Result, error) {
 		done = true
 	case w.isEmpty(ctx):
 		log.FromContext(ctx).Info("nothing was delivered, or all of it is gone: the Transform may go", "error", err.Error())
+		if w.storage != nil {
+			// What the controller serves is its own to take away.
+			if err := w.storage.For(w.direct, t).Remove(ctx); err != nil {
+				return ctrl.Result{}, atDeliver.at(err)
+			}
+		}
 		done = true
 	default:
 		return ctrl.Result{}, atDeliver.at(err)

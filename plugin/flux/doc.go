@@ -18,8 +18,8 @@
 //	                          │
 //	                      status, events, prune
 //
-// wanted.go and render.go have the upper half, deliver.go the lower one, status.go and
-// errors.go what is told of it; setup.go and watches.go say when it happens.
+// wanted.go and render.go have the upper half, deliver.go and leave.go the lower one,
+// status.go and errors.go what is told of it; setup.go and watches.go say when it happens.
 //
 // # Invariants
 //
@@ -39,11 +39,17 @@
 // Every step is safe to be killed after: what the next one starts from is in the cluster
 // and in the store. What this process remembers saves requests.
 //
+// An engine that is not wanted any more lets go before the next one delivers, and what it
+// applied stays. A Transform of which no engine has anything can always be deleted,
+// whatever its account may do; one that has delivered waits for who may withdraw.
+//
 // A status is one write, so that nobody sees Ready before what is Ready.
 //
 // Errors become conditions in one place, diagnose: somebody must change something
 // (Stalled), somebody else is at it (waiting for an event), or it may pass by itself
-// (a retry that backs off).
+// (a retry that backs off). Rights that are missing are both: Stalled, and tried again,
+// because nobody tells when they are granted, and an API server that has just started
+// denies them to all.
 //
 // # Decisions
 //

@@ -26,9 +26,9 @@ func TestANameIsALabelOfAllThatIsMade(t *testing.T) {
 		delivery *v1alpha1.Delivery
 		good     bool
 	}{
-		"a label":                                   {63, registry, nil, true},
-		"no label":                                  {64, registry, nil, false},
-		"no label, and nothing is made":             {64, registry, nobody, true},
+		"a label":                       {63, registry, nil, true},
+		"no label":                      {64, registry, nil, false},
+		"no label, and nothing is made": {64, registry, nobody, true},
 		"no label, and an ExternalArtifact is made": {64, nil, nobody, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -44,19 +44,19 @@ func newShow(t *testing.T, namespace string) *show {
 
 // settings is what the ConfigMap of the storefront says from now on.
 func (s *show) settings(values string) {
-	s.tenant.t.Helper()
-	s.Apply(s.tenant.t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: storefront, namespace: "+s.tenant.namespace+"}\ndata: {values.yaml: '"+values+"'}\n")
+	s.t.Helper()
+	s.Apply(s.t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: storefront, namespace: "+s.namespace+"}\ndata: {values.yaml: '"+values+"'}\n")
 }
 
 func (s *show) usual() string {
 	return "  inputsFrom: [{kind: ConfigMap, name: storefront, spec: storefront}]\n"
 }
 
-func (s *show) deliver(more string) { s.tenant.t.Helper(); s.shopOf(more) }
+func (s *show) deliver(more string) { s.t.Helper(); s.shopOf(more) }
 
 // commit changes a file of the project, and tells the source of it.
 func (s *show) commit(file, old, now string) {
-	t := s.tenant.t
+	t := s.t
 	t.Helper()
 	file = filepath.Join(s.checkout, "shop", file)
 	text, err := os.ReadFile(file) //nolint:gosec // a file of the test
@@ -64,13 +64,13 @@ func (s *show) commit(file, old, now string) {
 	require.Contains(t, string(text), old)
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(text), old, now, 1)), 0o600))
 	hash := s.push(t)
-	s.Kubectl(t, "annotate", "-n", s.tenant.namespace, "gitrepository/shop", "--overwrite", "reconcile.fluxcd.io/requestedAt="+hash)
+	s.Kubectl(t, "annotate", "-n", s.namespace, "gitrepository/shop", "--overwrite", "reconcile.fluxcd.io/requestedAt="+hash)
 }
 
 // reconciled is what Flux has done for each layer: which revision it has applied, and
 // every reconciliation that it remembers.
 func (s *show) reconciled() map[string]string {
-	s.tenant.t.Helper()
+	s.t.Helper()
 	out := map[string]string{}
 	for _, k := range s.kustomizations("shop") {
 		var b strings.Builder
@@ -85,21 +85,21 @@ func (s *show) reconciled() map[string]string {
 
 // print shows what a user sees, and how long it took to come to that.
 func (s *show) print(step string, began time.Time) {
-	t := s.tenant.t
+	t := s.t
 	t.Helper()
 	t.Logf("%s, after %s\n%s", step, time.Since(began).Round(10*time.Millisecond),
-		s.Kubectl(t, "-n", s.tenant.namespace, "get", "transforms,kustomizations,ocirepositories", "--ignore-not-found"))
+		s.Kubectl(t, "-n", s.namespace, "get", "transforms,kustomizations,ocirepositories", "--ignore-not-found"))
 }
 
 func (s *show) smallest() int32 {
 	var scaler autoscalingv2.HorizontalPodAutoscaler
-	require.NoError(s.tenant.t, s.Client.Get(s.tenant.t.Context(), client.ObjectKey{Namespace: s.shop.namespace, Name: "storefront"}, &scaler))
+	require.NoError(s.t, s.Client.Get(s.t.Context(), client.ObjectKey{Namespace: s.shop.namespace, Name: "storefront"}, &scaler))
 	return *scaler.Spec.MinReplicas
 }
 
 // unchanged requires that all layers but some are as they were.
 func (s *show) unchanged(before map[string]string, but ...string) {
-	t := s.tenant.t
+	t := s.t
 	t.Helper()
 	now := s.reconciled()
 	require.Len(t, now, len(before))
@@ -140,7 +140,7 @@ func TestTheShopIsChangedRefusedRolledBackAndDeleted(t *testing.T) {
 	// Back, and on again: the same layer, and no other one.
 	began = time.Now()
 	before = s.reconciled()
-	s.Kubectl(t, "-n", s.tenant.namespace, "patch", "transform", "shop", "--type=merge", "-p", `{"spec":{"rollback":{"digest":"`+first.Status.Artifact.Digest+`"}}}`)
+	s.Kubectl(t, "-n", s.namespace, "patch", "transform", "shop", "--type=merge", "-p", `{"spec":{"rollback":{"digest":"`+first.Status.Artifact.Digest+`"}}}`)
 	rolled := s.settled("shop", v1alpha1.RolledBackReason, nil)
 	require.Equal(t, int32(2), s.smallest())
 	require.Equal(t, second.Status.Artifact.Tree, rolled.Status.Rendered.Tree, "it is known what comes when the rollback ends")
@@ -148,7 +148,7 @@ func TestTheShopIsChangedRefusedRolledBackAndDeleted(t *testing.T) {
 	s.unchanged(before, "shop-layer-03")
 	began = time.Now()
 	before = s.reconciled()
-	s.Kubectl(t, "-n", s.tenant.namespace, "patch", "transform", "shop", "--type=json", "-p", `[{"op":"remove","path":"/spec/rollback"}]`)
+	s.Kubectl(t, "-n", s.namespace, "patch", "transform", "shop", "--type=json", "-p", `[{"op":"remove","path":"/spec/rollback"}]`)
 	ended := succeeded(func(now *v1alpha1.Transform) bool { return now.Status.Artifact.Tree == second.Status.Artifact.Tree })
 	require.Nil(t, ended.Status.Rendered)
 	require.Equal(t, int32(3), s.smallest())
@@ -164,7 +164,7 @@ func TestTheShopIsChangedRefusedRolledBackAndDeleted(t *testing.T) {
 // refused breaks a policy by a commit: nothing changes in the cluster, and the condition
 // says which line of which file it is.
 func (s *show) refused(last *v1alpha1.Transform) {
-	t := s.tenant.t
+	t := s.t
 	t.Helper()
 	before, uids, pushed := s.reconciled(), len(s.journal.all(t)), len(s.OCI.Requests())
 	began := time.Now()
@@ -172,7 +172,7 @@ func (s *show) refused(last *v1alpha1.Transform) {
 	s.commit("storefront.yaml", good, bad)
 	broken := s.settled("shop", v1alpha1.PolicyViolationReason, nil)
 	s.print("a policy is violated", began)
-	t.Logf("%s", s.Kubectl(t, "-n", s.tenant.namespace, "get", "transform", "shop", "-o",
+	t.Logf("%s", s.Kubectl(t, "-n", s.namespace, "get", "transform", "shop", "-o",
 		`jsonpath={range .status.conditions[*]}{.type}={.status} {.reason}: {.message}{"\n"}{end}{range .status.violations[*]}{.severity} {.position} {.policy}: {.message}{"\n"}{end}`))
 	require.Contains(t, messageOf(broken), "shop/storefront.yaml:11:12: ")
 	require.Equal(t, "shop/storefront.yaml:11:12", broken.Status.Violations[0].Position)
@@ -193,11 +193,11 @@ func (s *show) refused(last *v1alpha1.Transform) {
 
 // orphaned deletes the Transform and leaves its objects, which a new one takes over.
 func (s *show) orphaned() {
-	t := s.tenant.t
+	t := s.t
 	t.Helper()
 	began := time.Now()
-	s.Kubectl(t, "-n", s.tenant.namespace, "patch", "transform", "shop", "--type=merge", "-p", `{"spec":{"delivery":{"deletionPolicy":"Orphan"}}}`)
-	s.Kubectl(t, "-n", s.tenant.namespace, "delete", "transform", "shop", "--timeout=2m")
+	s.Kubectl(t, "-n", s.namespace, "patch", "transform", "shop", "--type=merge", "-p", `{"spec":{"delivery":{"deletionPolicy":"Orphan"}}}`)
+	s.Kubectl(t, "-n", s.namespace, "delete", "transform", "shop", "--timeout=2m")
 	s.print("deleted with Orphan (nothing is left of Flux)", began)
 	require.Empty(t, s.kustomizations("shop"))
 	s.staysSo(t)
@@ -210,15 +210,15 @@ func (s *show) orphaned() {
 
 // pruned deletes the Transform with its objects, the last layer first.
 func (s *show) pruned() {
-	t := s.tenant.t
+	t := s.t
 	t.Helper()
 	began := time.Now()
 	told := len(s.journal.all(t))
-	s.Kubectl(t, "-n", s.tenant.namespace, "delete", "transform", "shop", "--timeout=3m")
+	s.Kubectl(t, "-n", s.namespace, "delete", "transform", "shop", "--timeout=3m")
 	s.print("deleted with what was applied", began)
 	require.Empty(t, s.kustomizations("shop"))
 	var list kustomizev1.KustomizationList
-	require.NoError(t, s.Client.List(t.Context(), &list, client.InNamespace(s.tenant.namespace)))
+	require.NoError(t, s.Client.List(t.Context(), &list, client.InNamespace(s.namespace)))
 	require.Empty(t, list.Items)
 	var order []string
 	s.Await(t, soon, "the last one is told", func() bool {
