@@ -18,7 +18,7 @@ export CGO_ENABLED = 0
 
 .PHONY: help
 help: ## Show what can be made.
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 .PHONY: build
 build: $(BIN)/ropewalk ## Build the command into .bin.
@@ -132,6 +132,11 @@ argocd: servers build ## Let the real repo-server of Argo CD render by the sidec
 e2e-cluster: servers build ## Let the real Flux and Argo CD apply what is rendered to a real API server.
 	$(GO) -C test/e2e test -count=1 ./programs
 	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/e2e test -v -count=1 -timeout 60m .
+
+.PHONY: e2e-faults
+e2e-faults: servers build controller ## Run the faults that take minutes: 50,000 objects, a hostile module beside a hundred good ones, a registry that fails at random.
+	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 60m \
+	  -run '^(TestFiftyThousandObjects|TestAHostileModuleHolds|TestARegistryThatFailsAtRandom)' .
 
 .PHONY: peers
 peers: ## Compare with the libraries of others: sigstore-go, oras, crane.

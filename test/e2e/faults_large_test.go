@@ -64,6 +64,7 @@ func peak(t *testing.T, pid int) int {
 // TestFiftyThousandObjectsAreRenderedPublishedAndCut: into units that Flux can work on.
 // Of those, two are applied here: all of them take Flux many minutes.
 func TestFiftyThousandObjectsAreRenderedPublishedAndCut(t *testing.T) {
+	long(t)
 	const count = 50_000
 	n := newTenant(t, "--timeout=3m", "--memory-total=3Gi", "--workers=1")
 	n.KustomizeController.Kill()

@@ -112,6 +112,7 @@ func TestANamespaceThatIsDeletedTakesItsTransformsAlong(t *testing.T) {
 // TestAHostileModuleHoldsNoOtherUp has modules that never end and that take all
 // memory, beside 100 good ones that are there alone before.
 func TestAHostileModuleHoldsNoOtherUp(t *testing.T) {
+	long(t)
 	const count = 100
 	n := newTenant(t)
 	wave := func(prefix string) time.Duration {

@@ -150,6 +150,7 @@ func TestARegistryThatIsDownChangesNothing(t *testing.T) {
 // TestARegistryThatFailsAtRandomIsNeverLeftWithHalfAnArtifact refuses every third
 // request, some of them after they were done.
 func TestARegistryThatFailsAtRandomIsNeverLeftWithHalfAnArtifact(t *testing.T) {
+	long(t)
 	n := newTenant(t)
 	n.transform("web", "{text: start, replicas: 1}", "")
 	n.ready("web")
