@@ -134,9 +134,9 @@ e2e-cluster: servers build ## Let the real Flux and Argo CD apply what is render
 	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/e2e test -v -count=1 -timeout 60m .
 
 .PHONY: e2e-faults
-e2e-faults: servers build controller ## Run the faults that take minutes: 50,000 objects, a hostile module beside a hundred good ones, a registry that fails at random.
+e2e-faults: servers build controller ## Run the faults that take minutes: 50,000 objects, a hostile module beside a hundred good ones, a registry that fails at random, an API server that restarts.
 	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 60m \
-	  -run '^(TestFiftyThousandObjects|TestAHostileModuleHolds|TestARegistryThatFailsAtRandom)' .
+	  -run '^(TestFiftyThousandObjects|TestAHostileModuleHolds|TestARegistryThatFailsAtRandom|TestAnAPIServerThatIsRestarted|TestANamespaceThatIsDeleted|TestManyTransformsAreRendered)' .
 
 .PHONY: peers
 peers: ## Compare with the libraries of others: sigstore-go, oras, crane.

@@ -214,6 +214,7 @@ func TestTheNextReplicaGoesOnWhereTheLastOneWasKilled(t *testing.T) {
 
 // TestAnAPIServerThatIsRestartedHoldsNobodyUp: in the middle of a change, too.
 func TestAnAPIServerThatIsRestartedHoldsNobodyUp(t *testing.T) {
+	long(t)
 	n := newTenant(t, "--enable-leader-election=false")
 	f := &fleet{tenant: n, wanted: map[string]string{}, split: map[string]bool{}}
 	for i := range 6 {

@@ -76,6 +76,7 @@ spec:
 
 // TestANamespaceThatIsDeletedTakesItsTransformsAlong, whatever they are at.
 func TestANamespaceThatIsDeletedTakesItsTransformsAlong(t *testing.T) {
+	long(t)
 	n := newTenant(t)
 	other := n.Namespace(t)
 	// Flux waits for objects that are gone as long as it may: a delivery that is under way

@@ -78,6 +78,7 @@ spec:
 // TestManyTransformsAreRenderedAndPublished: some of the thousand that are promised, with
 // nobody who applies them.
 func TestManyTransformsAreRenderedAndPublished(t *testing.T) {
+	long(t)
 	const many = 200
 	n := newTenant(t, "--concurrent=20") // a registry makes them wait more than they work
 	var all strings.Builder
