@@ -36,30 +36,39 @@ func WriteDir(dir string, files []emit.File) error { return Output{}.WriteDir(di
 //
 // The files are written beside dir, synced and put in its place by one rename,
 // so that a write that fails or is killed leaves dir as it was. What a killed
-// write leaves beside dir is cleared by the next one.
+// write leaves beside dir is cleared by the next one. Of several that write to
+// one directory at once, the last one stands, whole.
 func (o Output) WriteDir(dir string, files []emit.File) error {
 	content, err := contents(files)
 	if err != nil {
 		return err
 	}
+	// Each time another write came first, so that one of them got on.
+	const attempts = 50
+	for range attempts {
+		if err = o.write(dir, content); !errors.Is(err, errReplaced) {
+			return err
+		}
+	}
+	return fmt.Errorf("too many renders are written to %q at once", dir)
+}
+
+// errReplaced says that another write replaced the directory in the meantime.
+var errReplaced = errors.New("the directory was replaced")
+
+// write is one attempt of WriteDir.
+func (o Output) write(dir string, content map[string][]byte) error {
 	target, exists, err := resolve(dir)
 	if err != nil {
 		return err
 	}
 	mode := fs.FileMode(0o755)
 	if exists {
-		info, err := os.Stat(target)
-		if err != nil {
-			return err
-		}
-		if !info.IsDir() {
-			return fmt.Errorf("%q is a file; expected a directory", dir)
-		}
-		if err := ours(dir, target, o.Force); err != nil {
-			return err
-		}
-		mode = info.Mode().Perm()
-	} else if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil { //nolint:gosec // the umask decides
+		mode, err = o.inspect(dir, target)
+	} else {
+		err = os.MkdirAll(filepath.Dir(target), 0o755) //nolint:gosec // the umask decides
+	}
+	if err != nil {
 		return err
 	}
 	clearStale(target)
@@ -72,6 +81,32 @@ func (o Output) WriteDir(dir string, files []emit.File) error {
 		return fmt.Errorf("write %q: %w; nothing was changed", dir, err)
 	}
 	return beside.replace(exists)
+}
+
+// inspect refuses a directory with files of others, and returns its mode. What it
+// finds in one that another write takes away meanwhile says nothing: then it is
+// errReplaced. As long as the directory is held open, no other gets its identity.
+func (o Output) inspect(dir, target string) (fs.FileMode, error) {
+	held, err := os.Open(target) //nolint:gosec // the user chose the directory
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, errReplaced
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = held.Close() }()
+	info, err := held.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if !info.IsDir() {
+		return 0, fmt.Errorf("%q is a file; expected a directory", dir)
+	}
+	err = ours(dir, target, o.Force)
+	if now, statErr := os.Stat(target); statErr != nil || !os.SameFile(info, now) {
+		return 0, errReplaced
+	}
+	return info.Mode().Perm(), err
 }
 
 // contents are the files by path, with the marker.
@@ -104,7 +139,10 @@ func resolve(dir string) (target string, exists bool, err error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", false, err
 	}
-	if _, err := os.Lstat(target); err == nil {
+	if info, err := os.Lstat(target); err == nil {
+		if info.Mode()&fs.ModeSymlink == 0 {
+			return "", false, errReplaced
+		}
 		return "", false, fmt.Errorf("%q is a link that leads nowhere", dir)
 	}
 	return target, false, nil
@@ -214,12 +252,20 @@ func (b *beside) file(name string, data []byte) error {
 // replace puts the directory in the place of the target.
 func (b *beside) replace(exists bool) error {
 	if !exists {
-		if err := os.Rename(b.dir, b.target); err != nil {
+		err := os.Rename(b.dir, b.target)
+		if errors.Is(err, fs.ErrExist) {
+			return errReplaced
+		}
+		if err != nil {
 			return err
 		}
 		return syncDir(filepath.Dir(b.target))
 	}
-	if err := exchange(b.dir, b.target); err != nil {
+	err := exchange(b.dir, b.target)
+	if errors.Is(err, fs.ErrNotExist) && b.stands() {
+		return errReplaced
+	}
+	if err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(b.target))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -248,4 +249,30 @@ func ExampleWriteDir() {
 	// <nil>
 	// <nil>
 	// true
+}
+
+func TestOfManyWritesAtOnceTheLastOneStandsWhole(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	renders := [][]emit.File{
+		output("a.yaml", "0/b.yaml"),
+		output("c.yaml", "1/d.yaml", "1/e.yaml"),
+		output("f.yaml"),
+	}
+	for round := range 40 {
+		if round%4 == 0 {
+			require.NoError(t, os.RemoveAll(dir), "they also make it at once")
+		}
+		var group errgroup.Group
+		for i := range 2 * len(renders) {
+			group.Go(func() error { return host.WriteDir(dir, renders[i%len(renders)]) })
+		}
+		require.NoError(t, group.Wait())
+		found := listing(t, dir)
+		require.True(t, slices.ContainsFunc(renders, func(files []emit.File) bool {
+			return len(found) == len(files)+1 && !slices.ContainsFunc(files, func(f emit.File) bool { return found[f.Path] != string(f.Data) })
+		}), "%v", found)
+	}
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "nothing stays beside")
 }

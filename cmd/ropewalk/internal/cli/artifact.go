@@ -196,7 +196,7 @@ not at all.
 				for _, f := range pulled.Files {
 					files = append(files, emit.File{Path: f.Path, Data: f.Data})
 				}
-				if err := writePulled(output, files); err != nil {
+				if err := host.WriteDir(output, files); err != nil {
 					return err
 				}
 				a.note("%s of %s written to %s\n", plural(len(files), "file"), pulled.Digest, a.paint.bold(output))

@@ -5,7 +5,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -127,17 +126,4 @@ func isLayerName(name string) bool {
 	return name != "" && len(name) <= 59 && strings.Trim(name, "-") == name && !strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-'
 	})
-}
-
-// writePulled writes a directory. One that another process made in the moment
-// before is replaced, as one that was there all along.
-func writePulled(dir string, files []emit.File) error {
-	err := host.WriteDir(dir, files)
-	if errors.Is(err, fs.ErrExist) {
-		err = host.WriteDir(dir, files)
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return &environmentError{err: fmt.Errorf("another process writes to %q too", dir), hint: "try again"}
-	}
-	return err
 }
