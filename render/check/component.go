@@ -88,23 +88,29 @@ func (s *schema) structs() []string {
 }
 
 // findLine is what follows name and a space on the line of text that begins
-// with them; the lines are sorted by name.
+// with them; the lines are sorted by name. The search goes forward only, which the
+// library does many bytes at a time.
 func findLine(text, name string) (string, bool) {
-	for lo, hi := 0, len(text); lo < hi; {
+	lo, hi := 0, len(text) // both at the start of a line
+	for lo < hi {
 		mid := lo + (hi-lo)/2
-		start := lo + strings.LastIndexByte(text[lo:mid], '\n') + 1
-		end := len(text)
-		if i := strings.IndexByte(text[start:], '\n'); i >= 0 {
-			end = start + i
+		start := mid + strings.IndexByte(text[mid:hi], '\n') + 1
+		if start == mid || start == hi {
+			break // The half above has no whole line.
 		}
-		key, rest, _ := strings.Cut(text[start:end], " ")
-		switch strings.Compare(name, key) {
+		line, _, _ := strings.Cut(text[start:hi], "\n")
+		switch key, rest, _ := strings.Cut(line, " "); strings.Compare(name, key) {
 		case 0:
 			return rest, true
 		case -1:
 			hi = start
 		default:
-			lo = end + 1
+			lo = min(start+len(line)+1, hi)
+		}
+	}
+	for line := range strings.Lines(text[lo:hi]) {
+		if key, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); key == name {
+			return rest, true
 		}
 	}
 	return "", false

@@ -14,7 +14,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// What goes in and comes out of one evaluation, at most.
+// What goes in and comes out of one evaluation, at most. There are no flags for these:
+// an engine that has to apply more at once is slow at it for every change, and what is
+// so large has parts that can be specs of their own. What fewer objects cost is bounded
+// by the memory of an evaluation, which is a flag.
 const (
 	maxInputBytes  = 4 << 20
 	maxObjects     = 50_000
@@ -52,7 +55,7 @@ func guarded[T any](ctx context.Context, req Request, work func() (T, error)) (T
 				done <- outcome{zero, object.Errors{req.blame(panicked(req, r))}}
 			}
 		}()
-		deepen(0)
+		deepen(false)
 		v, err := work()
 		done <- outcome{v, err}
 	}()
@@ -79,14 +82,21 @@ func guarded[T any](ctx context.Context, req Request, work func() (T, error)) (T
 
 // deepen gives the stack of the goroutine the size that most evaluations need
 // anyway, 32 KiB. CUE recurses deeply, and a stack that doubles from its smallest
-// size is copied each time: one twentieth of a warm render. One of 128 KiB makes
-// no render quicker, and a cold one pays for 20 more pages, a hundredth of it.
+// size is copied each time: one twentieth of a warm render. To be called is enough
+// for that; it touches nothing, for each page that an evaluation has no need of
+// would cost a cold one.
 //
 //go:noinline
-func deepen(i int) byte {
+func deepen(use bool) byte {
+	if !use {
+		return 0
+	}
 	var frame [28 << 10]byte
-	return frame[i]
+	return bottom(&frame)
 }
+
+//go:noinline
+func bottom(frame *[28 << 10]byte) byte { return frame[0] }
 
 // liveBytes is how many bytes of the heap the last collection found in use; what is
 // garbage is not counted, and a heap that grows is collected often.
@@ -108,15 +118,22 @@ func cancelled(ctx context.Context, req Request) error {
 // timedOut is the error of an evaluation that took too long.
 func (r Request) timedOut() error {
 	e := r.blame(because(ErrTimeout, "evaluation exceeded %s: module %q does not come to an end in time", r.Limits.timeout(), r.Module.name()))
-	e.Hint = "look for comprehensions over comprehensions and for unified disjunctions, or raise the timeout"
+	e.Hint = "look for comprehensions over comprehensions and for unified disjunctions, or raise the limit (--timeout)"
 	return object.Errors{e}
 }
 
 // outOfMemory is the error of an evaluation that grew too large.
 func (r Request) outOfMemory() error {
 	e := r.blame(because(ErrMemory, "evaluation exceeded %d MiB of memory: module %q grows too large", r.Limits.memory()>>20, r.Module.name()))
-	e.Hint = "look for lists and texts that multiply, or raise the memory limit"
+	e.Hint = "look for lists and texts that multiply, or raise the limit (--memory, or --memory-total of a server)"
 	return object.Errors{e}
+}
+
+// advice is what can be done about a request that its limits have stopped again and
+// again.
+func (l Limits) advice() string {
+	return fmt.Sprintf("change the module or its input, or raise its limits: %s (--timeout), %d MiB (--memory, or --memory-total of a server)",
+		l.timeout(), l.memory()>>20)
 }
 
 // panicked is the error for a fault of the CUE library.

@@ -6,7 +6,6 @@ package turn
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -18,7 +17,15 @@ var ErrFull = errors.New("too many requests wait")
 
 // ErrShare says that as many requests of one application wait as may. It is ErrFull
 // too.
-var ErrShare = fmt.Errorf("too many requests of this application: %w", ErrFull)
+var ErrShare error = shareError{}
+
+// shareError is a type of its own: text that is put together costs each start of the
+// program.
+type shareError struct{}
+
+func (shareError) Error() string { return "too many requests of this application: " + ErrFull.Error() }
+
+func (shareError) Unwrap() error { return ErrFull }
 
 // Name is whose turn it is: a tenant, and an application of theirs.
 type Name struct{ Tenant, App string }
