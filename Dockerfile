@@ -11,11 +11,11 @@ COPY . .
 # told apart would read one another's.
 ARG VERSION REVISION
 RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w \
-    -X github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli.linkedVersion=${VERSION} \
-    -X github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli.linkedRevision=${REVISION}" -o /ropewalk ./cmd/ropewalk
+    -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedVersion=${VERSION} \
+    -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedRevision=${REVISION}" -o /ropewalk ./cmd/ropewalk
 RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w \
-    -X github.com/ropewalk/ropewalk/cmd/ropewalk-controller/internal/controller.linkedVersion=${VERSION} \
-    -X github.com/ropewalk/ropewalk/cmd/ropewalk-controller/internal/controller.linkedRevision=${REVISION}" -o /ropewalk-controller ./cmd/ropewalk-controller
+    -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedVersion=${VERSION} \
+    -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedRevision=${REVISION}" -o /ropewalk-controller ./cmd/ropewalk-controller
 
 FROM scratch
 ARG VERSION REVISION

@@ -101,18 +101,11 @@ func (d documents) message(e *object.Error, at place, inside bool) string {
 	case !inside && e.Pos.IsValid():
 		b.WriteString(e.Pos.String() + ": ")
 	}
-	if e.Policy != "" {
-		b.WriteString("policy " + e.Policy + ": ")
+	said := *e
+	if inside && e.Path == at.field {
+		said.Path = ""
 	}
-	if e.Node != "" {
-		b.WriteString(string(e.Node) + ": ")
-	}
-	if e.Path != "" && (!inside || e.Path != at.field) {
-		b.WriteString(e.Path + ": ")
-	}
-	if e.Err != nil {
-		b.WriteString(e.Err.Error())
-	}
+	b.WriteString(said.Sentence())
 	if e.Hint != "" {
 		b.WriteString(" (" + e.Hint + ")")
 	}

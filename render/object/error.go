@@ -80,7 +80,17 @@ func (e *Error) Error() string {
 	if e.Pos.IsValid() {
 		b.WriteString(e.Pos.String() + ": ")
 	}
-	b.WriteString(string(e.Stage) + ": ")
+	b.WriteString(string(e.Stage) + ": " + e.Sentence())
+	if e.Hint != "" {
+		b.WriteString(" (" + e.Hint + ")")
+	}
+	return b.String()
+}
+
+// Sentence is what is wrong, with the part of the document or object first; without
+// position, stage, hint and notes, for who shows those apart.
+func (e *Error) Sentence() string {
+	var b strings.Builder
 	if e.Policy != "" {
 		b.WriteString("policy " + e.Policy + ": ")
 	}
@@ -92,9 +102,6 @@ func (e *Error) Error() string {
 	}
 	if e.Err != nil {
 		b.WriteString(e.Err.Error())
-	}
-	if e.Hint != "" {
-		b.WriteString(" (" + e.Hint + ")")
 	}
 	return b.String()
 }

@@ -4,7 +4,6 @@
 package spec
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -76,25 +75,10 @@ func (f *fields) input(name string) object.Value {
 
 // policies decodes a list of policies; names are unique in it.
 func (f *fields) policies(name string) []Policy {
-	items, path := f.list(name)
 	var out []Policy
-	for i, v := range items {
-		at := path.Append(object.Index(i))
-		p := f.fields(v, at)
-		policy := Policy{Name: p.label("name"), Pos: v.Pos}
-		if ref, refPath, ok := p.need("cueRef"); ok {
-			policy.CueRef = f.cueRef(ref, refPath)
-		}
-		policy.Input = p.input("input")
-		if _, ok := v.Get("name"); !ok && v.Kind == object.KindMap {
-			f.fail(v.Pos, at.Append(object.Field("name")), "", "is missing")
-		}
-		if slices.ContainsFunc(out, func(o Policy) bool { return o.Name == policy.Name }) {
-			f.fail(v.Pos, at.Append(object.Field("name")), "", "a second policy is called %q", policy.Name)
-		}
-		p.done()
-		out = append(out, policy)
-	}
+	f.named(name, "policy", func(m NamedModule, p *fields) {
+		out = append(out, Policy{Name: m.Name, CueRef: m.CueRef, Input: p.input("input"), Pos: m.Pos})
+	})
 	return out
 }
 

@@ -188,25 +188,33 @@ func (d *decoder) workloadsOf(v object.Value, path object.Path) Workloads {
 
 // modules decodes a list of modules with unique names.
 func (f *fields) modules(name string) []NamedModule {
-	items, path := f.list(name)
 	var out []NamedModule
+	f.named(name, "module", func(m NamedModule, _ *fields) { out = append(out, m) })
+	return out
+}
+
+// named decodes a list of what has a unique name and a module, and gives each with the
+// fields that it has beside those.
+func (f *fields) named(name, what string, each func(m NamedModule, rest *fields)) {
+	items, path := f.list(name)
+	known := map[string]bool{}
 	for i, v := range items {
 		at := path.Append(object.Index(i))
-		m := f.fields(v, at)
-		module := NamedModule{Name: m.label("name"), Pos: v.Pos}
-		if ref, refPath, ok := m.need("cueRef"); ok {
+		item := f.fields(v, at)
+		module := NamedModule{Name: item.label("name"), Pos: v.Pos}
+		if ref, refPath, ok := item.need("cueRef"); ok {
 			module.CueRef = f.cueRef(ref, refPath)
 		}
+		each(module, item)
 		if _, ok := v.Get("name"); !ok && v.Kind == object.KindMap {
 			f.fail(v.Pos, at.Append(object.Field("name")), "", "is missing")
 		}
-		if slices.ContainsFunc(out, func(o NamedModule) bool { return o.Name == module.Name }) {
-			f.fail(v.Pos, at.Append(object.Field("name")), "", "a second module is called %q", module.Name)
+		if known[module.Name] {
+			f.fail(v.Pos, at.Append(object.Field("name")), "", "a second %s is called %q", what, module.Name)
 		}
-		m.done()
-		out = append(out, module)
+		known[module.Name] = true
+		item.done()
 	}
-	return out
 }
 
 // enums is an optional list of strings out of a set, each written once.

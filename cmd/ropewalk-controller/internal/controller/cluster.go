@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux"
 )
@@ -35,7 +36,7 @@ import (
 func (f *flags) serve(ctx context.Context) error {
 	log := logger.NewLogger(f.log)
 	logger.SetLogger(log)
-	log.Info("starting", "version", currentRelease().String())
+	log.Info("starting", "version", process.CurrentRelease().String())
 	connection, err := f.connection()
 	if err != nil {
 		return err
@@ -60,7 +61,7 @@ func (f *flags) connection() (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: run it in a cluster, or set KUBECONFIG", err)
 	}
-	c.UserAgent = flux.Name + "/" + currentRelease().version
+	c.UserAgent = flux.Name + "/" + process.CurrentRelease().Version
 	if c.QPS, c.Burst = f.qps, max(f.burst, int(f.qps)); f.qps == 0 {
 		c.QPS = -1
 	}

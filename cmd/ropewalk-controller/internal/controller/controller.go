@@ -8,15 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/pflag"
 
-	"github.com/ropewalk/ropewalk/cue"
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 )
 
 // Exit codes.
@@ -33,10 +31,10 @@ const (
 // Main runs the process: a worker where the first argument asks for one, and the
 // controller otherwise. It returns the exit code.
 func Main() int {
-	if len(os.Args) > 1 && os.Args[1] == evaluate.WorkerArg {
+	if process.IsWorker() {
 		return serveWorker()
 	}
-	closeEnvironment()
+	process.CloseEnvironment()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
@@ -57,7 +55,7 @@ func Run(ctx context.Context, args []string, out, diagnostics io.Writer) int {
 		_, _ = fmt.Fprintf(diagnostics, "ropewalk-controller: %v\nsee \"ropewalk-controller --help\"\n", err)
 		return Usage
 	case f.version:
-		_, _ = fmt.Fprintf(out, "ropewalk-controller %s\n", currentRelease())
+		_, _ = fmt.Fprintf(out, "ropewalk-controller %s\n", process.CurrentRelease())
 		return Good
 	}
 	if err := f.serve(ctx); err != nil {
@@ -87,37 +85,9 @@ GOMEMLIMIT (instead of what --memory-total leaves this process).
 // serveWorker is the process of a worker: it evaluates what its parent sends until that
 // closes the pipe.
 func serveWorker() int {
-	// The parent decides what becomes of its workers.
-	signal.Ignore(os.Interrupt)
-	if err := evaluate.ServeWorker(context.Background(), os.Stdin, os.Stdout, evaluateOptions()); err != nil {
+	if err := process.ServeWorker(); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "ropewalk-controller: worker:", err)
 		return Failed
 	}
 	return Good
-}
-
-// evaluateOptions are those of every evaluation.
-func evaluateOptions() evaluate.Options {
-	return evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}
-}
-
-// closeEnvironment takes away the variables by which CUE can be told to think
-// otherwise. CUE reads them before main begins, so a process that has them starts
-// again without.
-func closeEnvironment() {
-	open := false
-	for _, name := range []string{"CUE_DEBUG", "CUE_EXPERIMENT"} {
-		if _, set := os.LookupEnv(name); set {
-			// It fails only for names that cannot be.
-			open, _ = true, os.Unsetenv(name)
-		}
-	}
-	if !open {
-		return
-	}
-	if self, err := os.Executable(); err == nil {
-		// It returns only where it cannot start; the variables speak of debugging,
-		// which is no reason to fail.
-		_ = syscall.Exec(self, os.Args, os.Environ()) //nolint:gosec // it is this very program, with its own arguments
-	}
 }

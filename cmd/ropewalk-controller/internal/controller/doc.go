@@ -13,7 +13,7 @@
 // time of --graceful-shutdown-timeout, gives the lease back and ends; nothing is ever
 // written by halves, so that SIGKILL is no worse.
 //
-// Files: controller.go runs the process; flags.go and size.go are the command line;
+// Files: controller.go runs the process; flags.go is the command line;
 // memory.go divides the memory; cluster.go connects to the API server; parts.go makes
 // what renders, fetches and remembers; metrics.go shows it.
 //
@@ -21,9 +21,9 @@
 //
 // The controller is a program of its own, in the same image as the command: the clients
 // of Kubernetes would cost every run of the command its start-up time. What both need
-// of the process (a size as a flag, the identity of the build, connections to
-// registries) is small, is written down in both, and differs: the command has exit
-// codes and hints for a person, this has a log.
+// of their process is in cmd/internal/process. Connections to registries and how memory
+// is divided are written down in both, and differ: the command has exit codes and hints
+// for a person, this has a log.
 //
 // Flags have the names that Flux's controllers give them, so that whoever runs those
 // need not look up twice. One default differs: requests to the API server have no limit

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 )
 
 // Shares of the memory, in bytes.
@@ -42,7 +44,7 @@ func divide(total int64, workers int) (shares, error) {
 	if worker < leastWorker {
 		need := max(leastParent+n*(leastWorker+processCost), 2*n*(leastWorker+processCost))
 		return shares{}, fmt.Errorf("--memory-total %s cannot hold %d workers beside the controller: give it at least %dMiB, or fewer --workers",
-			(*size)(&total), workers, (need+1<<20-1)>>20)
+			(*process.Size)(&total), workers, (need+1<<20-1)>>20)
 	}
 	heap := parent - processCost
 	return shares{

@@ -15,6 +15,7 @@ import (
 	runtimectrl "github.com/fluxcd/pkg/runtime/controller"
 	"github.com/go-logr/logr"
 
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/flux"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
@@ -77,7 +78,7 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 		}
 	}
 	p.pool, err = evaluate.NewPool(evaluate.PoolOptions{
-		Size: f.workers, Schemas: evaluateOptions().Schemas, Memory: divided.worker, Timeout: f.timeout,
+		Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: divided.worker, Timeout: f.timeout,
 	})
 	if err != nil {
 		return nil, err
@@ -125,9 +126,9 @@ func (p *parts) close() error {
 // stores are where finished renders are kept: on disk where the build can be told from
 // others.
 func (p *parts) stores() (version string, stores []rendercache.Store) {
-	r := currentRelease()
+	r := process.CurrentRelease()
 	stores = []rendercache.Store{rendercache.Memory{Entries: p.renders}}
-	if identity := r.identity(); identity != "" && p.behind != nil {
+	if identity := r.Identity(); identity != "" && p.behind != nil {
 		return identity, append(stores, p.behind)
 	}
 	// In memory a render is of this very process.
@@ -141,6 +142,7 @@ func (f *flags) options(p *parts) flux.Options {
 		Renderer: render.Renderer{Evaluator: p.evaluations}, Stores: stores, Version: version,
 		Limits: evaluate.Limits{Timeout: f.timeout, Memory: p.shares.worker}, Parallel: f.workers,
 		Modules:               f.modules(p),
+		WorkloadIdentity:      f.gates[flux.GateWorkloadIdentity],
 		DefaultServiceAccount: f.defaultAccount, NoCrossNamespaceRefs: f.acl.NoCrossNamespaceRefs,
 		ArgoCD:     flux.ArgoCD{Namespaces: f.argocdNamespaces, Projects: f.argocdProjects},
 		Concurrent: f.concurrent, RateLimiter: runtimectrl.GetRateLimiter(f.retry), DependencyRequeue: f.requeueDependency,
@@ -189,7 +191,7 @@ func (f *flags) modules(p *parts) flux.Modules {
 func (f *flags) registries(ca []byte, plain bool) *remote.Registries {
 	r := &remote.Registries{
 		Credentials: remote.DockerConfig(f.dockerConfig), PlainHTTP: f.plain, Proxy: http.ProxyFromEnvironment,
-		UserAgent: flux.Name + "/" + currentRelease().version,
+		UserAgent: flux.Name + "/" + process.CurrentRelease().Version,
 	}
 	if plain {
 		r.PlainHTTP = func(string) bool { return true }

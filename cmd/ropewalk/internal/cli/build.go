@@ -15,6 +15,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/diff"
 )
@@ -129,7 +130,7 @@ func (a *app) push(ctx context.Context, flags *buildFlags, r rendered, to place,
 	bar := newTransfer(a.Streams, "pushing")
 	defer bar.clear()
 	pushed, err := host.Publication{
-		Set: set, Graph: graph, Build: host.BuildOf(r.Loaded, r.Sources, currentRelease().Version),
+		Set: set, Graph: graph, Build: host.BuildOf(r.Loaded, r.Sources, process.CurrentRelease().Version),
 		Images: host.Images(r.Plan.Graph.Nodes), Signer: signer,
 		Push: artifact.PushOptions{At: time.Now(), Progress: bar.add},
 	}.Publish(ctx, to.Store, append([]string{to.reference}, flags.tags...))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
 
@@ -78,7 +79,7 @@ func oneLine(text string) string {
 func (a *app) cachePrune() *cobra.Command {
 	var dir, kind string
 	var opts cache.PruneOptions
-	var limit size
+	var limit process.Size
 	cmd := &cobra.Command{
 		Use: "prune", Short: "Delete what was not used for longest",
 		Long: "Delete what was not used for longest, down to a size, or what is older than a time.",

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 )
 
 // Streams are what a run reads from and writes to.
@@ -37,12 +37,10 @@ type Streams struct {
 // otherwise the command line until it ends or the user interrupts it. It
 // returns the exit code.
 func Main() int {
-	// The worker is told from the command line by hand: building the tree of
-	// commands would cost it more than it needs to start.
-	if len(os.Args) > 1 && os.Args[1] == evaluate.WorkerArg {
+	if process.IsWorker() {
 		return serveWorker()
 	}
-	closeEnvironment()
+	process.CloseEnvironment()
 	tuneMemory()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -68,27 +66,6 @@ func listen(cancel context.CancelFunc) {
 	})
 }
 
-// closeEnvironment takes away the variables by which CUE can be told to think
-// otherwise: the same request gives the same result for every user. CUE reads
-// them before main begins, so a process that has them starts again without.
-func closeEnvironment() {
-	open := false
-	for _, name := range []string{"CUE_DEBUG", "CUE_EXPERIMENT"} {
-		if _, set := os.LookupEnv(name); set {
-			// It fails only for names that cannot be.
-			open, _ = true, os.Unsetenv(name)
-		}
-	}
-	if !open {
-		return
-	}
-	if self, err := os.Executable(); err == nil {
-		// It returns only where it cannot start; the variables speak of
-		// debugging, which is no reason to fail.
-		_ = syscall.Exec(self, os.Args, os.Environ()) //nolint:gosec // it is this very program, with what the user called it with
-	}
-}
-
 // processStreams are those of the process.
 func processStreams() Streams {
 	s := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
@@ -108,11 +85,7 @@ func processStreams() Streams {
 // serveWorker is the process of a worker: it evaluates what its parent sends
 // until that closes the pipe.
 func serveWorker() int {
-	// An interrupt on a terminal reaches the whole process group. The parent
-	// decides what becomes of its workers.
-	signal.Ignore(os.Interrupt)
-	err := evaluate.ServeWorker(context.Background(), os.Stdin, os.Stdout, evaluateOptions())
-	if err != nil {
+	if err := process.ServeWorker(); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "ropewalk: worker:", err)
 		return Environment
 	}

@@ -127,20 +127,6 @@ func FuzzExcerpt(f *testing.F) {
 	})
 }
 
-func TestSizesAreReadAndWrittenWithUnits(t *testing.T) {
-	for text, want := range map[string]string{
-		"256MiB": "256MiB", "256Mi": "256MiB", "1024KiB": "1MiB", "2Gi": "2GiB", "1000": "1000", "7B": "7",
-	} {
-		var s size
-		require.NoError(t, s.Set(text), text)
-		require.Equal(t, want, s.String(), text)
-	}
-	for _, text := range []string{"", "MiB", "0", "-1", "1.5Gi", "12MB", "1TiB", "9223372036854775807Gi", "BBBB", "1KM"} {
-		var s size
-		require.Error(t, s.Set(text), text)
-	}
-}
-
 func TestRepositoriesAreSplitFromTheirTag(t *testing.T) {
 	for ref, want := range map[string][2]string{
 		"oci://localhost:5000/a/b":        {"oci://localhost:5000/a/b", ""},

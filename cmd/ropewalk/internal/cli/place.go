@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -51,7 +52,7 @@ func (r *registryFlags) registries() (*remote.Registries, error) {
 		Credentials: remote.DockerConfig(dockerConfig()),
 		PlainHTTP:   r.plain,
 		Proxy:       http.ProxyFromEnvironment,
-		UserAgent:   "ropewalk/" + currentRelease().Version,
+		UserAgent:   "ropewalk/" + process.CurrentRelease().Version,
 	}
 	ca, err := r.authorities()
 	if err != nil {

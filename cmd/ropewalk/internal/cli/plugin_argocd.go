@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/argocd"
 	"github.com/ropewalk/ropewalk/plugin/host"
@@ -54,7 +55,7 @@ type argocdFlags struct {
 	config, secrets, gitCredentials               string
 	allowUnlocked, health                         bool
 	workers, renders                              int
-	total, memory, archive                        size
+	total, memory, archive                        process.Size
 	timeout, request, drain                       time.Duration
 }
 
@@ -215,7 +216,7 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 		return nil, nil, err
 	}
 	pool, err := evaluate.NewPool(evaluate.PoolOptions{
-		Size: f.workers, Schemas: evaluateOptions().Schemas, Memory: parts.worker, Timeout: f.timeout,
+		Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: parts.worker, Timeout: f.timeout,
 	})
 	if err != nil {
 		return nil, nil, &environmentError{err: err}
@@ -244,9 +245,9 @@ const renderRoom = 4 << 20
 // where the build can be told from others. The disk comes
 // after the answer; written returns when it has everything.
 func rememberedRenders(memory *cache.Memory[[]byte], open func() (*cache.Store, error), report func(error)) (version string, stores []rendercache.Store, written func()) {
-	r := currentRelease()
+	r := process.CurrentRelease()
 	stores = []rendercache.Store{rendercache.Memory{Entries: memory}}
-	identity := r.identity()
+	identity := r.Identity()
 	if identity == "" {
 		return r.Version, stores, func() {}
 	}

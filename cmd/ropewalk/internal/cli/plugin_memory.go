@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/plugin/argocd"
 )
 
@@ -53,14 +54,14 @@ func divide(total, limit int64, workers, intake int) (shares, error) {
 	parent := max(leastParent, total*3/8)
 	worker := (total-parent)/n - processCost
 	if worker < leastMemory {
-		need := size(max(leastParent+n*(leastMemory+processCost), (n*(leastMemory+processCost)*8+4)/5))
+		need := process.Size(max(leastParent+n*(leastMemory+processCost), (n*(leastMemory+processCost)*8+4)/5))
 		return shares{}, usagef("", "--memory-total %s cannot hold %d workers beside the server: give it at least %dMiB, or fewer --workers",
-			(*size)(&total), workers, (need+1<<20-1)>>20)
+			(*process.Size)(&total), workers, (need+1<<20-1)>>20)
 	}
 	if limit > worker {
-		fits := size(worker)
+		fits := process.Size(worker)
 		return shares{}, usagef("", "--memory %s: --memory-total %s leaves %s for each of %d workers",
-			(*size)(&limit), (*size)(&total), &fits, workers)
+			(*process.Size)(&limit), (*process.Size)(&total), &fits, workers)
 	}
 	if limit > 0 {
 		worker = limit

@@ -6,14 +6,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -37,7 +36,7 @@ type projectFlags struct {
 	argocdHealth  bool
 	skipSchemas   bool
 	timeout       time.Duration
-	memory        size
+	memory        process.Size
 	workers       int
 	sources       sourceFlags
 	// repository and fluxNamespace are added by the commands that write.
@@ -198,22 +197,16 @@ func (p *projectFlags) parallel() int {
 // evaluator is in this process, or in workers where they were asked for.
 func (p *projectFlags) evaluator() (evaluate.Evaluator, func(), error) {
 	if p.workers == 0 {
-		return evaluate.NewInProcess(evaluateOptions()), func() {}, nil
+		return evaluate.NewInProcess(process.EvaluateOptions()), func() {}, nil
 	}
 	pool, err := evaluate.NewPool(evaluate.PoolOptions{
-		Size: p.workers, Schemas: evaluateOptions().Schemas, Memory: int64(p.memory), Timeout: p.timeout,
+		Size: p.workers, Schemas: process.EvaluateOptions().Schemas, Memory: int64(p.memory), Timeout: p.timeout,
 	})
 	if err != nil {
 		return nil, nil, &environmentError{err: err}
 	}
 	// What a worker says when it ends is of no use any more.
 	return pool, func() { _ = pool.Close() }, nil
-}
-
-// evaluateOptions are the same in this process and in a worker, so that both
-// give the same results.
-func evaluateOptions() evaluate.Options {
-	return evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}
 }
 
 // isFindings reports whether err is mistakes in files.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -103,7 +104,7 @@ func (a *app) provisioners(ctx context.Context, flags *provisionersFlags, opts h
 	if err != nil {
 		return catalog{}, withOptions(err)
 	}
-	out := catalog{Provisioners: found, evaluator: evaluate.NewInProcess(evaluateOptions())}
+	out := catalog{Provisioners: found, evaluator: evaluate.NewInProcess(process.EvaluateOptions())}
 	var mistakes object.Errors
 	for i, m := range found.Workloads.Provisioners {
 		result, err := out.evaluator.Evaluate(ctx, evaluate.Request{

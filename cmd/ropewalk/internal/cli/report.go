@@ -91,7 +91,7 @@ func (r report) mistake(e *object.Error) {
 	if e.Severity == object.SeverityWarning {
 		severity = r.paint.warn("warning:") + " "
 	}
-	r.printf("%s %s%s\n", r.paint.bold(head), severity, lines(sentence(e), "  "))
+	r.printf("%s %s%s\n", r.paint.bold(head), severity, lines(e.Sentence(), "  "))
 	r.excerpt(e.Pos, "  | ")
 	for _, n := range e.Notes {
 		r.printf("  %s %s\n", r.paint.dim(printable(n.Pos.String())+":"), lines(n.Text, "    "))
@@ -100,24 +100,6 @@ func (r report) mistake(e *object.Error) {
 		}
 	}
 	r.hint(e.Hint)
-}
-
-// sentence is what is wrong, with the part of the document or object first.
-func sentence(e *object.Error) string {
-	var b strings.Builder
-	if e.Policy != "" {
-		b.WriteString("policy " + e.Policy + ": ")
-	}
-	if e.Node != "" {
-		b.WriteString(string(e.Node) + ": ")
-	}
-	if e.Path != "" {
-		b.WriteString(e.Path + ": ")
-	}
-	if e.Err != nil {
-		b.WriteString(e.Err.Error())
-	}
-	return b.String()
 }
 
 func (r report) hint(text string) {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package controller
+package process
 
 import (
 	"errors"
@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// size is a flag that takes a number of bytes, such as 768MiB.
-type size int64
+// Size is a flag that takes a number of bytes, such as 256MiB.
+type Size int64
 
-var _ pflag.Value = (*size)(nil)
+var _ pflag.Value = (*Size)(nil)
 
 // String writes the size with the largest unit that divides it.
-func (s *size) String() string {
+func (s *Size) String() string {
 	n, units := int64(*s), []string{"", "KiB", "MiB", "GiB"}
 	i := 0
 	for i < len(units)-1 && n != 0 && n%1024 == 0 {
@@ -29,17 +29,17 @@ func (s *size) String() string {
 }
 
 // Type is what help prints for the value.
-func (*size) Type() string { return "size" }
+func (*Size) Type() string { return "size" }
 
 // Set reads a whole number with a unit, as a resource of Kubernetes has it: none, Ki,
 // Mi or Gi, with or without a final B.
-func (s *size) Set(text string) error {
+func (s *Size) Set(text string) error {
 	number := strings.TrimRight(text, "KMGiB")
 	shift, known := map[string]int{"": 0, "Ki": 10, "Mi": 20, "Gi": 30}[strings.TrimSuffix(text[len(number):], "B")]
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || !known || n <= 0 || n > math.MaxInt64>>shift {
-		return errors.New("expected a size such as 768MiB")
+		return errors.New("expected a size such as 256MiB")
 	}
-	*s = size(n << shift)
+	*s = Size(n << shift)
 	return nil
 }

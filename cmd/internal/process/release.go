@@ -1,0 +1,90 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"cmp"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// What the linker sets where sources are built without their .git, as in the
+// Dockerfile; "" elsewhere. The toolchain knows no other way into a program.
+var linkedVersion, linkedRevision string //nolint:gochecknoglobals // the linker writes them, and nobody else
+
+// dirty ends a revision of sources that were modified, as git describe has it.
+const dirty = "-dirty"
+
+// Release says which build this is. As JSON it is what "ropewalk version" prints.
+type Release struct {
+	// Version is that of the module or the image, and "(devel)" where neither has one.
+	Version string `json:"version"`
+	// Revision is the commit of the sources, and Time its time; "" where unknown.
+	Revision string `json:"revision,omitempty"`
+	Time     string `json:"time,omitempty"`
+	// Modified says that the sources are not those of Revision.
+	Modified bool `json:"modified,omitempty"`
+	// Go is the version of the toolchain, Platform os/architecture, and CUE the
+	// version of its module.
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	CUE      string `json:"cue,omitempty"`
+	// module says that Version is that of a Go module, which never changes.
+	module bool
+}
+
+// CurrentRelease reads what the Go toolchain wrote into the program, and what its
+// linker was told.
+func CurrentRelease() Release {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	return releaseOf(info, linkedVersion, linkedRevision)
+}
+
+// releaseOf is the release of a program; what the toolchain saw of the sources goes
+// over the revision that somebody told.
+func releaseOf(info *debug.BuildInfo, version, revision string) Release {
+	const unknown = "(devel)"
+	r := Release{Version: cmp.Or(version, info.Main.Version, unknown), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	r.module = version == "" && r.Version != unknown
+	r.Revision, r.Modified = strings.CutSuffix(revision, dirty)
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			r.Revision = s.Value
+		case "vcs.time":
+			r.Time = s.Value
+		case "vcs.modified":
+			r.Modified = r.Modified || s.Value == "true"
+		}
+	}
+	for _, d := range info.Deps {
+		if d.Path == "cuelang.org/go" {
+			r.CUE = d.Version
+		}
+	}
+	return r
+}
+
+// String is the release in one line: version, revision, and whether it is modified.
+func (r Release) String() string {
+	text := strings.TrimSpace(r.Version + " " + r.Revision)
+	if r.Modified {
+		text += " (modified)"
+	}
+	return text
+}
+
+// Identity tells this build from every other one; "" where nothing does. Another build
+// may render otherwise, so that what one remembers is nothing for the next. The version
+// that an image was given is no identity, because it may be that of a branch.
+func (r Release) Identity() string {
+	if r.Modified || r.Revision == "" && !r.module {
+		return ""
+	}
+	return r.Version + " " + r.Revision
+}
