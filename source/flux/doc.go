@@ -17,7 +17,7 @@
 //     carry tokens.
 //
 // Callers: plugin/host in a cluster, which brings Artifacts; source/cache and
-// source/lock by source.Resolver.
+// source/lock by source.Resolver; plugin/flux for whole projects.
 //
 // # Decisions
 //
@@ -35,7 +35,7 @@
 // source has moved on since its status was read, and names another now.
 //
 // The artifact is read as a whole, and then cut down to the module of the
-// package. To read a part would need to know where modules are before their
+// package unless the caller wants all of it. To read a part would need to know where modules are before their
 // files came. Sources that are too large for the limits have spec.ignore and
 // spec.sparseCheckout.
 //

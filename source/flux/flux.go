@@ -63,6 +63,9 @@ type Fetcher struct {
 	Limits source.Limits
 	// Timeout is how long a download may take; DefaultTimeout where zero.
 	Timeout time.Duration
+	// Whole gives all files of an artifact, and not only those that the package
+	// needs: a project has several modules.
+	Whole bool
 }
 
 var _ source.Resolver = Fetcher{}
@@ -86,7 +89,7 @@ func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 }
 
 // Fetch gets the tree of a source. Its package is in the folder ref.Path; see
-// [tarball.Narrow] for what else the tree holds.
+// [tarball.Narrow] for what else the tree holds where it is not whole.
 //
 // Errors are source.ErrReference, ErrNotFound (also for an artifact that the
 // source no longer has), ErrUnavailable (also for a source that is not ready),
@@ -111,7 +114,12 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 		return source.Tree{}, about(r, err)
 	}
 	tree.Pinned = r.pinned(artifact.Digest)
-	if tree, err = tarball.Narrow(tree, ref.Path, f.Limits); err != nil {
+	if f.Whole {
+		tree, err = tree.At(ref.Path)
+	} else {
+		tree, err = tarball.Narrow(tree, ref.Path, f.Limits)
+	}
+	if err != nil {
 		return source.Tree{}, about(r, err)
 	}
 	return tree, nil

@@ -6,11 +6,13 @@ package flux_test
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/sha512"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -117,6 +119,28 @@ func TestASourceBecomesTheTreeThatAPathIs(t *testing.T) {
 		require.Equal(t, ref+"@"+s.Artifact.Digest, tree.Pinned)
 	}
 	require.Equal(t, []string{ref, ref, ref}, s.asked)
+}
+
+func TestAWholeSourceHasAllModules(t *testing.T) {
+	files := module()
+	files["nested/cue.mod/module.cue"], files["nested/n.txt"] = "n", "n"
+	_, f := serve(t, archive(t, files))
+	f.Whole = true
+	for _, dir := range []string{"", "nested"} {
+		tree, err := f.Fetch(t.Context(), source.Ref{Ref: ref, Path: dir})
+		require.NoError(t, err)
+		var names []string
+		require.NoError(t, fs.WalkDir(tree.FS, ".", func(name string, d fs.DirEntry, err error) error {
+			if !d.IsDir() {
+				names = append(names, name)
+			}
+			return err
+		}))
+		require.Equal(t, slices.Sorted(maps.Keys(files)), names)
+		require.Equal(t, cmp.Or(dir, "."), tree.Dir)
+	}
+	_, err := f.Fetch(t.Context(), source.Ref{Ref: ref, Path: "none"})
+	require.ErrorIs(t, err, source.ErrNotFound)
 }
 
 func TestDigestsOfAllAlgorithmsAreChecked(t *testing.T) {

@@ -4,7 +4,6 @@
 package request
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -20,6 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/configmap"
@@ -28,20 +28,13 @@ import (
 )
 
 // options are what the host is to load, without files and arguments.
-func (l *Loader) options(ctx context.Context, who Asker, t *v1alpha1.Transform) (host.Options, error) {
+func options(who Asker, t *v1alpha1.Transform, limits evaluate.Limits) host.Options {
 	c := v1alpha1.Context{}
 	if t.Spec.Context != nil {
 		c = *t.Spec.Context
 	}
-	if c.KubeVersion == "" && l.KubeVersion != nil {
-		version, err := l.KubeVersion(ctx)
-		if err != nil {
-			return host.Options{}, err
-		}
-		c.KubeVersion = version
-	}
 	out := host.Options{
-		Dir: ".", Root: ".", Name: label(t.Name), Limits: l.Evaluation,
+		Dir: ".", Root: ".", Name: label(t.Name), Limits: limits,
 		Context: spec.Context{Namespace: c.Namespace, ClusterDomain: c.ClusterDomain, KubeVersion: c.KubeVersion, Engine: string(who.Dialect)},
 		Emit:    emit.Options{Dialect: who.Dialect, Name: label(t.Name), FluxNamespace: t.Namespace},
 	}
@@ -51,32 +44,41 @@ func (l *Loader) options(ctx context.Context, who Asker, t *v1alpha1.Transform) 
 	if t.Spec.SourceRef != nil {
 		out.Environment = t.Spec.SourceRef.Environment
 	}
-	if t.Spec.CueRef != nil {
-		out.Context.Namespace = cmp.Or(c.Namespace, t.Namespace)
-	}
-	return out, nil
+	return out
 }
 
-// namespace is where objects of a project go that name none: where its project and
-// the Transform say nothing, the namespace of the Transform.
-func namespace(files fs.FS, t *v1alpha1.Transform, environment string) string {
+// surround fills what the Transform does not say of its surroundings, nor the project
+// that it renders: the namespace is that of the Transform, and the version of
+// Kubernetes that of the cluster.
+func (l *Loader) surround(ctx context.Context, c *spec.Context, project spec.Context, t *v1alpha1.Transform) (err error) {
+	if c.Namespace == "" && project.Namespace == "" {
+		c.Namespace = t.Namespace
+	}
+	if c.KubeVersion == "" && project.KubeVersion == "" && l.KubeVersion != nil {
+		c.KubeVersion, err = l.KubeVersion(ctx)
+	}
+	return err
+}
+
+// contextOf is what the project of a source says of its surroundings, in its
+// environment.
+func contextOf(files fs.FS, t *v1alpha1.Transform, environment string) spec.Context {
 	name := folderOf(t)
 	if info, err := fs.Stat(files, name); err == nil && info.IsDir() {
 		name = path.Join(name, spec.ProjectFile)
 	}
 	data, err := fs.ReadFile(files, name)
 	if err != nil {
-		return t.Namespace
+		return spec.Context{}
 	}
 	// Its mistakes are told when it is loaded.
 	docs, _ := spec.Parse([]spec.File{{Name: name, Data: data, Found: true}})
+	out := spec.Context{}
 	for _, p := range docs.Projects {
 		over, _, _ := p.Overlay(environment, nil)
-		if over.Namespace != "" {
-			return ""
-		}
+		out = out.Merge(over)
 	}
-	return t.Namespace
+	return out
 }
 
 // connect gives the host what fetches modules for a Transform.

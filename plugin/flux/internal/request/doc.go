@@ -33,8 +33,7 @@
 // is not Ready: a Git server that is down must not take a Transform down that has
 // been delivered for long. That is what Flux does with its own consumers.
 //
-// A source is fetched whole. The fetcher of source/flux cuts a tree down to one
-// module, and a project has several.
+// A source is fetched whole, because a project has several modules.
 //
 // A Transform with a source and without a module is a project, whose documents
 // stand as they are. Policies of the Transform are made by loading a document that

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -229,6 +230,17 @@ func (l *Loader) artifacts(from client.Reader, t *v1alpha1.Transform) flux.Artif
 		if err != nil {
 			return flux.Artifact{}, err
 		}
-		return flux.Artifact{URL: l.at(s.URL), Digest: s.Digest, Revision: s.Revision, Ready: true}, nil
+		return l.artifact(s), nil
 	})
+}
+
+// artifact is that of a source, at the host that the controller is to ask. One that is
+// there counts, also while the source is not Ready.
+func (l *Loader) artifact(s Source) flux.Artifact {
+	at := s.URL
+	if u, err := url.Parse(at); err == nil && l.SourceHost != "" {
+		u.Host = l.SourceHost
+		at = u.String()
+	}
+	return flux.Artifact{URL: at, Digest: s.Digest, Revision: s.Revision, Ready: true}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/cache/flight"
@@ -100,15 +101,16 @@ func (l *Loader) Load(ctx context.Context, who Asker, t *v1alpha1.Transform) (Lo
 	if err != nil {
 		return out, err
 	}
-	opts, err := l.options(ctx, who, t)
-	if err != nil {
-		return out, err
-	}
+	opts := options(who, t, l.Evaluation)
 	opts.FS, opts.Args, opts.Values = files.fsys, []string{folderOf(t)}, files.values
+	project := spec.Context{}
 	if t.Spec.CueRef != nil {
 		opts.Args = []string{out.places.doc.name}
-	} else if opts.Context.Namespace == "" {
-		opts.Context.Namespace = namespace(files.fsys, t, opts.Environment)
+	} else {
+		project = contextOf(files.fsys, t, opts.Environment)
+	}
+	if err := l.surround(ctx, &opts.Context, project, t); err != nil {
+		return out, err
 	}
 	h, err := l.connect(who, t, opts)
 	if err != nil {

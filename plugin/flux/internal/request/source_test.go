@@ -19,6 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/cache"
 )
 
 // project is one with a module of its own and two specs.
@@ -71,10 +72,21 @@ func TestAModuleOfASourceIsRendered(t *testing.T) {
 	require.Equal(t, "own", data(t, transform(t, text), src)["text"])
 }
 
-func TestTheNamespaceOfAProjectWins(t *testing.T) {
+func TestAProjectWinsOverTheClusterAndATransformOverItsProject(t *testing.T) {
 	files := project()
-	files["shop/ropewalk.yaml"] += "  context: {namespace: own}\n"
-	require.Equal(t, "own", data(t, transform(t, fmt.Sprintf(ofProject, "")), gitRepository(t, "shop", files))["namespace"])
+	files["shop/ropewalk.yaml"] = strings.Replace(files["shop/ropewalk.yaml"], "inputs:", "context: {kubeVersion: \"1.34\"}, inputs:", 1) +
+		"  context: {namespace: own, kubeVersion: \"1.35\"}\n"
+	for name, c := range map[string]struct{ environment, more, namespace, version string }{
+		"the project":   {"", "", "own", "1.35"},
+		"its context":   {", environment: prod", "", "own", "1.34"},
+		"the Transform": {", environment: prod", "context: {namespace: other, kubeVersion: \"1.33\"}\n", "other", "1.33"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := data(t, transform(t, fmt.Sprintf(ofProject, c.environment)+c.more), gitRepository(t, "shop", files))
+			require.Equal(t, c.namespace, got["namespace"])
+			require.Equal(t, c.version, got["version"])
+		})
+	}
 }
 
 func TestMistakesOfASourceAreInItsFiles(t *testing.T) {
@@ -168,8 +180,8 @@ func TestAnArtifactIsWhatItsDigestSays(t *testing.T) {
 		"another one":   {archive(t, map[string]string{"a.yaml": "b"}), 200, source.ErrDigest, "is not the artifact with the digest " + s.Digest},
 		"a part":        {good[:len(good)-9], 200, source.ErrDigest, "is not the artifact"},
 		"no archive":    {[]byte("hello"), 200, source.ErrDigest, "is not the artifact"},
-		"gone":          {nil, 404, source.ErrUnavailable, "answers 404 for its artifact"},
-		"a redirection": {nil, 302, source.ErrUnavailable, "answers 302 for its artifact"},
+		"gone":          {nil, 404, source.ErrUnavailable, "answers 404 not found: the source has moved on, try again"},
+		"a redirection": {nil, 302, source.ErrUnavailable, "redirects more than 10 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer, status = c.answer, c.status
@@ -188,6 +200,27 @@ func TestAnArtifactIsWhatItsDigestSays(t *testing.T) {
 	_, err = fetch(s)
 	require.ErrorIs(t, err, source.ErrReference)
 	require.NotContains(t, err.Error(), "pass")
+}
+
+func TestASourceIsRememberedByTheSizeOfItsFiles(t *testing.T) {
+	large := archive(t, map[string]string{"a.yaml": strings.Repeat("a", 100_000)})
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		_, _ = w.Write(large)
+	}))
+	defer server.Close()
+	s := Source{Kind: "Bucket", Namespace: "shop", Name: "a"}
+	s.URL, s.Digest = server.URL+"/x", fmt.Sprintf("sha256:%x", sha256.Sum256(large))
+	for room, want := range map[int64]int{50_000: 2, 200_000: 1} {
+		asked = 0
+		l := &Loader{Trees: cache.NewMemory[source.Tree](room)}
+		for range 2 {
+			_, err := l.fetch(t.Context(), s)
+			require.NoError(t, err)
+		}
+		require.Equal(t, want, asked, "a memory of %d bytes", room)
+	}
 }
 
 func FuzzTheDocumentSaysWhatTheTransformSays(f *testing.F) {
