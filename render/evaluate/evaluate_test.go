@@ -107,6 +107,17 @@ func TestTooManyObjectsAreRefused(t *testing.T) {
 	require.ErrorContains(t, b.err(), "64 MiB")
 }
 
+func TestWhoeverIsStoppedByALimitIsToldItsFlag(t *testing.T) {
+	t.Parallel()
+	req := Request{Limits: Limits{Timeout: 3 * time.Second, Memory: 176 << 20}}
+	require.ErrorContains(t, req.timedOut(), "evaluation exceeded 3s: ")
+	require.ErrorContains(t, req.timedOut(), "(--timeout)")
+	require.ErrorContains(t, req.outOfMemory(), "evaluation exceeded 176 MiB of memory: ")
+	require.ErrorContains(t, req.outOfMemory(), "(--memory, or --memory-total of a server)")
+	require.Equal(t, "change the module or its input, or raise its limits: 3s (--timeout), 176 MiB (--memory, or --memory-total of a server)", req.Limits.advice())
+	require.Equal(t, "change the module or its input, or raise its limits: 10s (--timeout), 256 MiB (--memory, or --memory-total of a server)", Limits{}.advice())
+}
+
 func TestATreeMayHoldRegularFilesOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

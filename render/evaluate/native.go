@@ -210,10 +210,10 @@ func (b *budget) add(bytes int) {
 
 func (b *budget) err() error {
 	if b.objects > maxObjects {
-		return fmt.Errorf("the module makes more than %d objects", maxObjects)
+		return fmt.Errorf("the module makes more than %d objects, which no flag allows: make several specs of it", maxObjects)
 	}
 	if b.bytes > maxOutputBytes {
-		return fmt.Errorf("the module makes objects of more than %d MiB together", maxOutputBytes>>20)
+		return fmt.Errorf("the module makes objects of more than %d MiB together, which no flag allows: make several specs of it", maxOutputBytes>>20)
 	}
 	return nil
 }

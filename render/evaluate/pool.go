@@ -257,7 +257,7 @@ func (p *Pool) run(ctx context.Context, j job) (*reply, error) {
 	}
 	if err := p.quarantine.check(j.req); err != nil {
 		p.count(func(s *PoolStats) { s.Refused++ })
-		return nil, atSpec(j.req, err, "change the module or its input, or give it higher limits")
+		return nil, atSpec(j.req, err, j.req.Limits.advice())
 	}
 	left := j.req.Limits.Timeout
 	for attempt := 0; ; attempt++ {
