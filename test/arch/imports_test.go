@@ -50,10 +50,19 @@ func rules() []rule {
 			deny:   []string{"sigs.k8s.io/controller-runtime", "k8s.io/client-go", "github.com/fluxcd", "plugin/api"},
 			reason: "the command must not link what only the controller needs: it starts in milliseconds",
 		},
+		rule{
+			in: []string{""}, except: []string{"plugin/flux", "test"},
+			deny:   []string{"github.com/fluxcd/pkg/auth", "github.com/aws", "github.com/Azure", "cloud.google.com", "google.golang.org/api"},
+			reason: "the SDKs of the clouds are large, and only pushes by workload identity need them",
+		},
 		rule{in: []string{"plugin/argocd"}, deny: []string{"plugin/flux", "plugin/krm", "plugin/pivot"}, reason: "adapters do not know each other"},
 		rule{in: []string{"plugin/flux"}, deny: []string{"plugin/argocd", "plugin/krm", "plugin/pivot"}, reason: "adapters do not know each other"},
 		rule{in: []string{"plugin/krm"}, deny: []string{"plugin/argocd", "plugin/flux", "plugin/pivot"}, reason: "adapters do not know each other"},
 		rule{in: []string{"plugin/host"}, deny: []string{"plugin/argocd", "plugin/flux", "plugin/krm", "plugin/pivot"}, reason: "the host is below the adapters"},
+		rule{
+			in: []string{"cmd/internal"}, deny: []string{"plugin", "source", "artifact", "github.com/spf13/cobra"},
+			reason: "what every command starts with is small: it links nothing that one of them does without",
+		},
 		rule{in: []string{""}, except: []string{"cmd"}, deny: []string{"cmd"}, reason: "nothing imports a command"},
 	)
 }

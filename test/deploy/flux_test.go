@@ -174,6 +174,10 @@ func TestTheControllerHasTheseRightsAndNoMore(t *testing.T) {
 		objects := documents(t, name, read(t, all[name]))
 		require.Contains(t, rights(objects)["ropewalk-controller"][0], "[impersonate][ropewalk")
 		require.NotContains(t, byName(objects), "ClusterRoleBinding /ropewalk-delivery")
+		for _, right := range rights(objects)["ropewalk-workload-identity"] {
+			require.Regexp(t, `^\[\] \[serviceaccounts\] \[get\]|^\[\] \[serviceaccounts/token\] \[create\]`, right)
+		}
+		require.Len(t, rights(objects)["ropewalk-workload-identity"], 2)
 	}
 }
 

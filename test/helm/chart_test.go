@@ -107,6 +107,7 @@ imagePullSecrets: [{name: registry}]
 storage: {enabled: false}
 cache: {claim: ropewalk-cache}
 tenants: {serviceAccount: ropewalk, impersonate: [deployer]}
+workloadIdentity: true
 argocd: {namespaces: [argocd, apps], projects: [shop]}
 pullPolicy: {default: Deny, rules: [{name: ours, effect: Allow, sources: ["oci://registry.example.com/**"]}]}
 extraArgs: [--workers=1]
@@ -157,10 +158,13 @@ func TestValuesDoWhatTheySay(t *testing.T) {
 	require.NotContains(t, all, "ClusterRoleBinding ropewalk-delivery", "the controller delivers for no tenant")
 	rules := all["ClusterRole ropewalk-controller"]["rules"].([]any)
 	require.Equal(t, []any{"ropewalk", "deployer"}, rules[0].(map[string]any)["resourceNames"])
+	for _, rule := range all["ClusterRole ropewalk-workload-identity"]["rules"].([]any) {
+		require.Equal(t, []any{"ropewalk", "deployer"}, rule.(map[string]any)["resourceNames"], "tokens of no other accounts")
+	}
 	require.Equal(t, []string{
 		"--enable-leader-election", "--events-addr=http://notification-controller.flux-system.svc.cluster.local./",
 		"--cache-dir=/var/cache/ropewalk", "--memory-total=896MiB", "--pull-policy=/etc/ropewalk/policy/pull-policy.yaml",
-		"--default-service-account=ropewalk", "--no-cross-namespace-refs",
+		"--default-service-account=ropewalk", "--no-cross-namespace-refs", "--feature-gates=ObjectLevelWorkloadIdentity=true",
 		"--argocd-namespaces=argocd,apps", "--argocd-projects=shop", "--workers=1",
 	}, args(all))
 	require.Contains(t, all, "Role ropewalk-applications apps", "Applications can be written where they may be")

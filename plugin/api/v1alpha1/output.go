@@ -34,15 +34,20 @@ type OCIOutput struct {
 	// +kubebuilder:validation:MaxItems=16
 	Tags []OCITag `json:"tags,omitempty"`
 	// PushSecretRef names a Secret of this namespace with which the controller logs
-	// in; that of its ServiceAccount's imagePullSecrets, and then the docker config
-	// of the controller, where it is empty.
+	// in. Where it is empty, it does so with that of the ServiceAccount's
+	// imagePullSecrets which is for the registry, then by the provider, and with the
+	// docker config of the controller where that is generic.
 	// +optional
 	PushSecretRef *meta.LocalObjectReference `json:"pushSecretRef,omitempty"`
 	// PullSecretRef names a Secret of the namespace of the Flux objects with which
 	// source-controller logs in.
 	// +optional
 	PullSecretRef *meta.LocalObjectReference `json:"pullSecretRef,omitempty"`
-	// Provider is how source-controller logs in at the registry of a cloud.
+	// Provider is the cloud whose registry it is: the controller pushes, and
+	// source-controller pulls, with short-lived tokens of that cloud where no Secret
+	// says otherwise. The identity is that of the ServiceAccount that the Transform
+	// acts as, for which the feature gate ObjectLevelWorkloadIdentity of both must be
+	// on, or else that of the controller. generic has none, and gcp is for pulls only.
 	// +kubebuilder:validation:Enum=generic;aws;azure;gcp
 	// +kubebuilder:default:=generic
 	// +optional
@@ -89,7 +94,9 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'ArgoCD' || has(self.argocd)",message="argocd says where the Application goes"
 type Delivery struct {
 	// Type is Flux (objects of Flux that are ours), ArgoCD (an Application) or None:
-	// the artifact is published, and somebody else applies it.
+	// the artifact is published, and somebody else applies it. Where it changes, the
+	// engine that was before lets go first: its objects of ours are deleted, and what
+	// it applied stays, as with deletionPolicy Orphan.
 	// +kubebuilder:validation:Enum=Flux;ArgoCD;None
 	// +kubebuilder:default:=Flux
 	// +optional

@@ -59,7 +59,7 @@ func TestMistakesOnTheCommandLineAreSaid(t *testing.T) {
 		"a word that is no flag":               {[]string{"start"}, `"start": expected flags only`},
 		"no work at all":                       {[]string{"--concurrent=0"}, "--concurrent 0: expected 1 or more"},
 		"no worker":                            {[]string{"--workers=0"}, "--workers 0: expected 1 or more"},
-		"a memory that is none":                {[]string{"--memory-total=lots"}, "expected a size such as 768MiB"},
+		"a memory that is none":                {[]string{"--memory-total=lots"}, "expected a size such as 256MiB"},
 		"a memory that holds nothing":          {[]string{"--memory-total=128MiB"}, "give it at least 384MiB, or fewer --workers"},
 		"a level that logs do not have":        {[]string{"--log-level=loud"}, `--log-level "loud": expected one of: trace debug info error`},
 		"an encoding that logs do not have":    {[]string{"--log-encoding=xml"}, `--log-encoding "xml"`},
@@ -148,6 +148,7 @@ func TestFlagsReachTheReconciler(t *testing.T) {
 	defer func() { require.NoError(t, p.close()) }()
 	o := f.options(p)
 	require.Equal(t, "ropewalk", o.DefaultServiceAccount)
+	require.False(t, o.WorkloadIdentity)
 	require.True(t, o.NoCrossNamespaceRefs)
 	require.Equal(t, 3, o.Concurrent)
 	require.Equal(t, 5*time.Second, o.DependencyRequeue)
@@ -170,4 +171,5 @@ func TestFlagsReachTheReconciler(t *testing.T) {
 
 	require.Nil(t, parsed(t, "--storage-path="+dir, "--storage-adv-addr=here", "--feature-gates=ExternalArtifact=false").options(p).Storage)
 	require.Nil(t, parsed(t).options(p).Storage)
+	require.True(t, parsed(t, "--feature-gates=ObjectLevelWorkloadIdentity=true").options(p).WorkloadIdentity)
 }

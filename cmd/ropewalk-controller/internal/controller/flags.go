@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
@@ -51,7 +52,7 @@ type flags struct {
 	drain             time.Duration
 
 	workers    int
-	total      size
+	total      process.Size
 	timeout    time.Duration
 	pullPolicy string
 	cacheDir   string

@@ -12,6 +12,8 @@ import (
 
 	runtimectrl "github.com/fluxcd/pkg/runtime/controller"
 	"github.com/spf13/pflag"
+
+	"github.com/ropewalk/ropewalk/plugin/flux"
 )
 
 // gates says what is on, as Flux's flag of that name does. That flag's own type keeps
@@ -24,8 +26,9 @@ var _ pflag.Value = (*gates)(nil)
 // for which there must be a --storage-path too.
 const gateExternalArtifact = runtimectrl.FeatureGateExternalArtifact
 
-// defaultGates are all that there are. The names are Flux's where it has them.
-func defaultGates() gates { return gates{gateExternalArtifact: true} }
+// defaultGates are all that there are. The names are Flux's where it has them, and so is
+// what is off.
+func defaultGates() gates { return gates{gateExternalArtifact: true, flux.GateWorkloadIdentity: false} }
 
 // help names all gates with their defaults.
 func (g *gates) help() string { return strings.ReplaceAll(g.String(), ",", ", ") }

@@ -4,6 +4,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -28,8 +29,8 @@ func secretError(field, name, format string, args ...any) error {
 }
 
 // credentials are what to log in with for a push: those of pushSecretRef, else of an
-// imagePullSecret of the service account that is for this registry; nil is what the
-// controller itself has.
+// imagePullSecret of the service account that is for this registry, else those that a
+// cloud gives; nil is what the controller itself has.
 func (r *repository) credentials(ctx context.Context) (map[string][]byte, error) {
 	var secret map[string][]byte
 	var err error
@@ -37,6 +38,9 @@ func (r *repository) credentials(ctx context.Context) (map[string][]byte, error)
 		secret, err = r.secret(ctx, ref.Name, "spec.output.oci.pushSecretRef")
 	} else {
 		secret, err = r.accountSecret(ctx)
+		if err == nil && secret == nil && cloud(r.out) && r.oci.Identity != nil {
+			secret, err = r.oci.Identity.login(ctx, r.out.Provider, r.name, holder{r.transform.Namespace, r.account()})
+		}
 	}
 	if err != nil || r.out.CertSecretRef == nil {
 		return secret, err
@@ -57,13 +61,15 @@ func (r *repository) credentials(ctx context.Context) (map[string][]byte, error)
 	return secret, nil
 }
 
+// account is the service account of the Transform; "" is the controller's own.
+func (r *repository) account() string {
+	return cmp.Or(r.transform.Spec.ServiceAccountName, r.oci.DefaultServiceAccount)
+}
+
 // accountSecret is an imagePullSecret of the service account, where there is one for
 // the host of the repository. An account that may not read itself has none.
 func (r *repository) accountSecret(ctx context.Context) (map[string][]byte, error) {
-	name := r.transform.Spec.ServiceAccountName
-	if name == "" {
-		name = r.oci.DefaultServiceAccount
-	}
+	name := r.account()
 	if name == "" {
 		return nil, nil
 	}

@@ -21,8 +21,11 @@
 // Several Transforms may share a repository, and so may people: nothing is deleted
 // that any other tag leads to, nor what was not published for the Transform itself.
 //
-// Credentials come from Secrets that the Transform's account may read, and are in no
-// error. Signing keys are read when something is signed, and kept nowhere.
+// Credentials come from Secrets that the Transform's account may read, or from a cloud
+// that trusts that account ([Identity]), and are in no error. Signing keys are read when
+// something is signed, and kept nowhere.
+//
+// A Transform that acts as an account never logs in as the controller at a cloud.
 //
 // Callers: plugin/flux; plugin/flux/internal/delivery by delivery.Artifacts.
 //
@@ -30,6 +33,13 @@
 //
 // The tag of the Transform is the first, because a push compares with what the first
 // tag leads to: tags of the spec may be shared or moved by people.
+//
+// Tokens of accounts are asked for with the controller's own rights, as Flux's
+// controllers do it, by the library that they use. To ask as the account itself was not
+// taken: each tenant would have to let its account make tokens of itself.
+//
+// gcp is not among the clouds that are logged in at for pushes: what the library has for
+// it links gRPC, which the controller must not (test/arch). Flux pulls by it as ever.
 //
 // artifact.Prune was not taken: it counts pushes, and in a repository with two
 // Transforms those of one would take the place of the other's.

@@ -32,6 +32,9 @@ type OCI struct {
 	Registries func(plain bool) (*remote.Registries, error)
 	// DefaultServiceAccount is that of Transforms that name none; it may be "".
 	DefaultServiceAccount string
+	// Identity logs in at registries of clouds; nil leaves spec.output.oci.provider to
+	// Flux.
+	Identity *Identity
 	// Now is the clock, for retention tags; time.Now where nil.
 	Now func() time.Time
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,21 @@ import (
 // defaultInterval is how often Flux looks at a digest that cannot change: for a Secret
 // or a certificate that did.
 const defaultInterval = time.Hour
+
+// Event is the OCIRepository on which events are raised: its name, and the annotations
+// that are to be part of them.
+func Event(t *v1alpha1.Transform, name string) *sourcev1.OCIRepository {
+	out := &sourcev1.OCIRepository{
+		TypeMeta:   metav1.TypeMeta{APIVersion: sourcev1.GroupVersion.String(), Kind: sourcev1.OCIRepositoryKind},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: t.Namespace},
+	}
+	for key, value := range t.Annotations {
+		if strings.HasPrefix(key, eventv1.Group+"/") {
+			metav1.SetMetaDataAnnotation(&out.ObjectMeta, key, value)
+		}
+	}
+	return out
+}
 
 // Source is the OCIRepository of a unit. A source that is pinned by its digest has
 // that digest as its revision.
@@ -35,6 +51,10 @@ func (r *repository) Source(t *v1alpha1.Transform, unit, digest string) (client.
 	}
 	if d := t.Spec.Delivery; d != nil && d.Flux != nil && d.Flux.Interval.Duration > 0 {
 		out.Spec.Interval = d.Flux.Interval
+	}
+	if i := r.oci.Identity; i != nil && i.accounts && cloud(r.out) && r.out.PullSecretRef == nil {
+		// Who pushes pulls as well. Flux must have the same feature gate on.
+		out.Spec.ServiceAccountName = r.account()
 	}
 	if r.verified {
 		out.Spec.Verify = &sourcev1.OCIRepositoryVerification{

@@ -75,13 +75,6 @@ type Store interface {
 	Remove(ctx context.Context) error
 }
 
-// Events is a store that has an object of Flux for the whole, on which events for
-// Flux's Alerts are raised; others have those of their units.
-type Events interface {
-	// Whole is the name of that ExternalArtifact.
-	Whole() string
-}
-
 // pack makes the set of a render: the whole, and its units where there are several.
 func pack(r Render) (artifact.Set, error) {
 	whole, err := folder(r.Files)

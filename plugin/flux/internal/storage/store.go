@@ -32,8 +32,7 @@ type Store struct {
 }
 
 var (
-	_ publish.Store  = (*Store)(nil)
-	_ publish.Events = (*Store)(nil)
+	_ publish.Store = (*Store)(nil)
 )
 
 // For is the storage for a Transform. The client reads and writes its
@@ -44,9 +43,6 @@ func (s *Storage) For(c client.Client, t *v1alpha1.Transform) *Store {
 		owner: types.NamespacedName{Namespace: t.Namespace, Name: t.Name},
 	}
 }
-
-// Whole is the name of the ExternalArtifact of the whole.
-func (s *Store) Whole() string { return s.transform.Name }
 
 // Release stores a render, and then has the ExternalArtifact of the whole lead to
 // it. Those of the units are the engine's to write, one after the other.

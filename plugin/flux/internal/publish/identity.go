@@ -1,0 +1,252 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fluxcd/pkg/auth"
+	"github.com/fluxcd/pkg/auth/aws"
+	"github.com/fluxcd/pkg/auth/azure"
+	"github.com/fluxcd/pkg/cache"
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
+)
+
+// Bounds of what an Identity remembers, and of how long it waits.
+const (
+	// maxHolders is how many accounts have tokens in memory, before all are forgotten.
+	maxHolders = 512
+	// maxTokens is how many tokens an account has: one of its cloud and one of each
+	// registry.
+	maxTokens = 16
+	// patience is how long a cloud may take to give credentials.
+	patience = 30 * time.Second
+)
+
+// Identity logs in at the registries of clouds (spec.output.oci.provider) with tokens
+// that hold for an hour or so: those of the account that a Transform acts as, else those
+// of the pod of the controller. It is safe for concurrent use.
+//
+// Tokens are in memory only, in the cache of fluxcd/pkg/auth, for four fifths of the
+// time that they hold.
+type Identity struct {
+	reads    client.Client
+	accounts bool
+
+	mu sync.Mutex
+	// caches are by account, because that cache lets one ask at a time: a cloud that
+	// does not answer one tenant must not hold up the others.
+	caches map[string]*cache.TokenCache
+}
+
+// NewIdentity is one that reads service accounts, and asks for their tokens, as reads.
+// Without accounts (Flux's feature gate ObjectLevelWorkloadIdentity) only the
+// controller's own identity is used, for Transforms that act as no account.
+//
+// The gate of the library is one for the process. It is opened here and never closed:
+// what an Identity may do is in its own field.
+func NewIdentity(reads client.Client, accounts bool) *Identity {
+	if accounts && !auth.IsObjectLevelWorkloadIdentityEnabled() {
+		auth.EnableObjectLevelWorkloadIdentity()
+	}
+	return &Identity{reads: reads, accounts: accounts, caches: map[string]*cache.TokenCache{}}
+}
+
+// Fault says why an identity gives no credentials.
+type Fault int
+
+const (
+	// Refused is by the cloud, by its annotations, or because there is no such account:
+	// it may pass, and nobody tells when it does.
+	Refused Fault = iota
+	// Denied is by the API server: the controller may not ask for tokens.
+	Denied
+	// Disabled is by the feature gate.
+	Disabled
+	// Misplaced means that the registry is none of the provider's.
+	Misplaced
+)
+
+// IdentityError says that nobody can log in as the spec wants it.
+type IdentityError struct {
+	Fault   Fault
+	message string
+}
+
+// Error is one sentence, without anything that a cloud or an API server gave to log in
+// with.
+func (e *IdentityError) Error() string { return "spec.output.oci.provider: " + e.message }
+
+func identityError(fault Fault, format string, args ...any) error {
+	return &IdentityError{Fault: fault, message: fmt.Sprintf(format, args...)}
+}
+
+// cloud says that the provider of an output is one that gives credentials here.
+func cloud(out *v1alpha1.OCIOutput) bool { return providerOf(out.Provider) != nil }
+
+// providerOf is what the library has for a cloud, nil where pushes need a Secret: for
+// generic, and for gcp, see the decisions of the package.
+func providerOf(name string) auth.ArtifactRegistryCredentialsProvider {
+	switch name {
+	case aws.ProviderName:
+		return aws.Provider{}
+	case azure.ProviderName:
+		return azure.Provider{}
+	}
+	return nil
+}
+
+// holder is who logs in.
+type holder struct{ namespace, account string }
+
+// String is how messages name it.
+func (h holder) String() string {
+	if h.account == "" {
+		return "the controller itself"
+	}
+	return fmt.Sprintf("ServiceAccount %q", h.account)
+}
+
+// login is the name and the password for a repository, which is host/name.
+func (i *Identity) login(ctx context.Context, provider, name string, who holder) (map[string][]byte, error) {
+	if who.account != "" && !i.accounts {
+		return nil, identityError(Disabled,
+			"nobody logs in at %s as %s without a feature gate: start the controller with --feature-gates=%s=true, or give pushSecretRef",
+			provider, who, auth.FeatureGateObjectLevelWorkloadIdentity)
+	}
+	of := providerOf(provider)
+	host, _, _ := strings.Cut(name, "/")
+	if _, err := of.ParseArtifactRepository(name); err != nil {
+		return nil, identityError(Misplaced, "%q is no registry of %s: name the cloud that it is of, or give pushSecretRef with generic", host, provider)
+	}
+	tokens, err := i.cache(who)
+	if err != nil {
+		return nil, err
+	}
+	opts := []auth.Option{auth.WithCache(*tokens, cache.InvolvedObject{})}
+	if who.account != "" {
+		opts = append(opts, auth.WithClient(i.reads), auth.WithServiceAccountNamespace(who.namespace), auth.WithServiceAccountName(who.account))
+	}
+	// The cache would log what a cloud says as it is.
+	asking, cancel := context.WithTimeout(logr.NewContext(ctx, logr.Discard()), patience)
+	defer cancel()
+	given, err := auth.GetArtifactRegistryCredentials(asking, of, name, opts...)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, refusal(err, provider, host, who)
+	}
+	pair, err := given.Authorization()
+	if err != nil || pair.Username == "" || pair.Password == "" {
+		return nil, identityError(Refused, "%s gives %s no credentials for %q: it answers without any", provider, who, host)
+	}
+	return map[string][]byte{"username": []byte(pair.Username), "password": []byte(pair.Password)}, nil
+}
+
+// cache is where the tokens of an account are.
+func (i *Identity) cache(who holder) (*cache.TokenCache, error) {
+	key := who.namespace + "/" + who.account
+	if who.account == "" {
+		key = ""
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if c, ok := i.caches[key]; ok {
+		return c, nil
+	}
+	c, err := cache.NewTokenCache(maxTokens)
+	if err != nil {
+		return nil, err
+	}
+	if len(i.caches) >= maxHolders {
+		clear(i.caches)
+	}
+	i.caches[key] = c
+	return c, nil
+}
+
+// refusal is an error of the library for people: what is put around it on the way is
+// taken off, and so is what might be a token.
+func refusal(err error, provider, host string, who holder) error {
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return identityError(Denied,
+			"the controller may not read %s or ask for its tokens: install it with the rights for workload identity, which the guide names", who)
+	case apierrors.IsNotFound(err) && who.account != "":
+		return identityError(Refused, "%s: there is none in the namespace %q: make it", who, who.namespace)
+	}
+	for strings.HasPrefix(err.Error(), "failed to ") && errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err)
+	}
+	advice := "see that its annotations are right, and that the cloud trusts it"
+	if who.account == "" {
+		advice = "see that its pod has an identity there, or name a serviceAccountName"
+	}
+	// Azure draws lines between the parts of an answer.
+	text := strings.ReplaceAll(err.Error(), strings.Repeat("-", 80), "")
+	why := remote.Explain(errors.New(opaque(text)), fmt.Sprintf("%s gives %s no credentials for %q", provider, who, host))
+	return identityError(Refused, "%s: %s", why, advice)
+}
+
+// shortestSecret is that of the secret keys of AWS.
+const shortestSecret = 40
+
+// opaque hides the words in a text that look like keys and tokens of clouds, because
+// some servers repeat what they are sent: those that are long and of letters of both
+// cases and digits, and JSON Web Tokens. Names of roles, identifiers of requests and
+// digests are none of that.
+func opaque(text string) string {
+	var out strings.Builder
+	for text != "" {
+		end := runOf(text)
+		if end == 0 {
+			_, size := utf8.DecodeRuneInString(text)
+			out.WriteString(text[:size])
+			text = text[size:]
+			continue
+		}
+		word := text[:end]
+		if looksSecret(word) {
+			word = "***"
+			// What follows a dot is the next part of the same token.
+			for strings.HasPrefix(text[end:], ".") {
+				end += 1 + runOf(text[end+1:])
+			}
+		}
+		out.WriteString(word)
+		text = text[end:]
+	}
+	return out.String()
+}
+
+func looksSecret(word string) bool {
+	return strings.Contains(word, "eyJ") ||
+		len(word) >= shortestSecret && strings.ContainsFunc(word, unicode.IsUpper) && strings.ContainsFunc(word, unicode.IsLower) && strings.ContainsFunc(word, unicode.IsDigit)
+}
+
+// runOf is how many bytes of the beginning of a text a token may have.
+func runOf(text string) int {
+	if end := strings.IndexFunc(text, func(r rune) bool { return !inToken(r) }); end >= 0 {
+		return end
+	}
+	return len(text)
+}
+
+// inToken says whether a rune is of the alphabets of base64, or of percent encoding.
+func inToken(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+/=_-%", r)
+}

@@ -1,0 +1,301 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"github.com/stretchr/testify/require"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/test/servers"
+)
+
+// provider is a cloud as a test has it.
+type provider struct {
+	name, registry, identity, audience string
+	annotations                        map[string]string
+	// exchanges are what is asked for one login.
+	exchanges []string
+	// docker has docker-registry in the place of one in process.
+	docker bool
+}
+
+const role = "arn:aws:iam::123456789012:role/shop"
+
+func providers() []provider {
+	return []provider{
+		{
+			name: "aws", registry: servers.AmazonRegistry, identity: role, audience: "sts.amazonaws.com",
+			annotations: map[string]string{"eks.amazonaws.com/role-arn": role},
+			exchanges:   []string{"sts.eu-west-1.amazonaws.com/", "api.ecr.eu-west-1.amazonaws.com/"},
+		},
+		{
+			name: "azure", registry: servers.AzureRegistry, identity: "tenant/client", audience: "api://AzureADTokenExchange",
+			annotations: map[string]string{"azure.workload.identity/tenant-id": "tenant", "azure.workload.identity/client-id": "client"},
+			exchanges:   []string{"login.microsoftonline.com/tenant/oauth2/v2.0/token", "shop.azurecr.io/oauth2/exchange"},
+		},
+	}
+}
+
+// issued is the token of an account for an audience, of the form that an API server
+// gives it.
+func issued(namespace, name string, audiences ...string) string {
+	return "eyJhbGciOiJSUzI1NiJ9." + strings.Join([]string{namespace, name, strings.NewReplacer("/", "_", ":", "_", ".", "_").Replace(strings.Join(audiences, "_"))}, "-") + ".canary-Of-The-Token-1234567890"
+}
+
+// clouded is a rig whose registry is one of a cloud.
+type clouded struct {
+	*rig
+	cloud *servers.Cloud
+	of    provider
+	// issues is how many tokens the API server gave, and denies has it give none.
+	issues int
+	denies error
+}
+
+func newClouded(t *testing.T, of provider, accounts bool, objects ...client.Object) *clouded {
+	t.Helper()
+	c := &clouded{of: of}
+	c.cloud = servers.NewCloud(t, func(identity, audience, token string) error {
+		if identity != of.identity || audience != of.audience || token != issued("shop", "deployer", of.audience) {
+			return fmt.Errorf("%s is not trusted with %s", token, identity)
+		}
+		return nil
+	})
+	through(t, c.cloud)
+	start := servers.InProcess
+	if of.docker {
+		start = servers.Registry
+	}
+	registry := start(t, servers.WithBasicAuth(c.cloud.User(of.name), c.cloud.Password))
+	c.cloud.Serve(of.registry, registry)
+	c.rig = newRig(t, registry, objects...)
+	out := c.transform.Spec.Output.OCI
+	out.Repository, out.Provider = "oci://"+of.registry+"/shop/web", of.name
+	registries := &remote.Registries{CA: map[string][]byte{"": c.cloud.CA}, Proxy: c.cloud.Through}
+	c.oci.Registries = func(bool) (*remote.Registries, error) { return registries, nil }
+	c.oci.Identity = NewIdentity(interceptor.NewClient(c.client.(client.WithWatch), interceptor.Funcs{
+		SubResourceCreate: func(_ context.Context, _ client.Client, _ string, obj, sub client.Object, _ ...client.SubResourceCreateOption) error {
+			if c.denies != nil {
+				return c.denies
+			}
+			c.issues++
+			request := sub.(*authenticationv1.TokenRequest)
+			request.Status.Token = issued(obj.GetNamespace(), obj.GetName(), request.Spec.Audiences...)
+			return nil
+		},
+	}), accounts)
+	return c
+}
+
+// through has the SDKs of the clouds go to this one: they take the transport of net/http.
+func through(t *testing.T, c *servers.Cloud) {
+	t.Helper()
+	was := http.DefaultTransport
+	t.Cleanup(func() { http.DefaultTransport = was })
+	changed := was.(*http.Transport).Clone()
+	changed.Proxy = c.Through
+	pool := x509.NewCertPool()
+	require.True(t, pool.AppendCertsFromPEM(c.CA))
+	changed.TLSClientConfig.RootCAs = pool
+	http.DefaultTransport = changed
+}
+
+func (c *clouded) as(account string) { c.transform.Spec.ServiceAccountName = account }
+
+func account(name string, annotations map[string]string) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: annotations}}
+}
+
+// refused releases, and returns why that is not to be.
+func (c *clouded) refused() *IdentityError {
+	c.t.Helper()
+	_, err := c.open().Release(c.t.Context(), twoUnits("main@sha1:1", "1", "1"))
+	var why *IdentityError
+	require.ErrorAs(c.t, err, &why)
+	for _, secret := range []string{"canary", "eyJ", c.cloud.Password} {
+		require.NotContains(c.t, err.Error(), secret)
+	}
+	require.NotContains(c.t, err.Error(), "\n")
+	require.NotContains(c.t, err.Error(), "failed to")
+	return why
+}
+
+func TestAnAccountPushesAndPrunesWithTheCredentialsOfItsCloud(t *testing.T) {
+	for _, of := range providers() {
+		t.Run(of.name, func(t *testing.T) {
+			of.docker = true
+			c := newClouded(t, of, true, account("deployer", of.annotations))
+			c.as("deployer")
+			first := c.release(twoUnits("main@sha1:1", "1", "1"))
+			second := c.release(twoUnits("main@sha1:2", "1", "2"))
+			files, err := c.open().Files(t.Context(), "layer-01", second.Desired.Units[1].Digest)
+			require.NoError(t, err)
+			require.Equal(t, "b.yaml", files[0].Path)
+			_, err = c.open().Prune(t.Context(), []v1alpha1.Artifact{{Digest: second.Desired.Digest}}, []v1alpha1.Artifact{{Digest: first.Desired.Digest}})
+			require.NoError(t, err)
+
+			require.Equal(t, 1, c.issues, "the cache has the token")
+			var exchanges []string
+			for _, asked := range c.cloud.Asked() {
+				if !strings.Contains(asked, "discovery") && !strings.Contains(asked, "openid-configuration") {
+					exchanges = append(exchanges, asked)
+				}
+			}
+			require.Equal(t, of.exchanges, exchanges)
+			for _, r := range c.registry.Requests() {
+				if user, password, ok := (&http.Request{Header: r.Header}).BasicAuth(); ok {
+					require.Equal(t, c.cloud.User(of.name), user)
+					require.Equal(t, c.cloud.Password, password)
+				}
+			}
+		})
+	}
+}
+
+func TestAnAccountThatItsCloudDoesNotTrustIsToldSo(t *testing.T) {
+	for _, of := range providers() {
+		t.Run(of.name, func(t *testing.T) {
+			c := newClouded(t, of, true, account("deployer", of.annotations), account("other", of.annotations))
+			c.as("deployer")
+			c.release(twoUnits("main@sha1:1", "1", "1"))
+			c.as("other")
+			why := c.refused()
+			require.Equal(t, Refused, why.Fault)
+			require.Contains(t, why.Error(), fmt.Sprintf(`spec.output.oci.provider: %s gives ServiceAccount "other" no credentials for %q: `, of.name, of.registry))
+			require.Contains(t, why.Error(), "*** is not trusted with ")
+			require.Contains(t, why.Error(), ": see that its annotations are right, and that the cloud trusts it")
+		})
+	}
+}
+
+func TestWhatIsWrongWithAnIdentityIsSaid(t *testing.T) {
+	aws := providers()[0]
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "serviceaccounts/token"}, "deployer", errors.New("no"))
+	for name, c := range map[string]struct {
+		change func(*clouded)
+		fault  Fault
+		says   string
+	}{
+		"no such account":            {func(c *clouded) { c.as("nobody") }, Refused, `ServiceAccount "nobody": there is none in the namespace "shop": make it`},
+		"no annotation":              {func(c *clouded) { c.as("plain") }, Refused, `no credentials for "` + aws.registry + `": invalid eks.amazonaws.com/role-arn annotation: ''`},
+		"no right to ask for tokens": {func(c *clouded) { c.denies = forbidden }, Denied, `the controller may not read ServiceAccount "deployer" or ask for its tokens: install it`},
+		"a registry of nobody":       {func(c *clouded) { c.transform.Spec.Output.OCI.Repository = "oci://ghcr.io/shop/web" }, Misplaced, `"ghcr.io" is no registry of aws: name the cloud`},
+		"a cloud that repeats what it is sent": {func(c *clouded) {
+			c.cloud.Fault(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/xml")
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = fmt.Fprintf(w, "<ErrorResponse><Error><Code>Bad</Code><Message>%s\n%s AND secret %s</Message></Error></ErrorResponse>",
+					issued("shop", "deployer", "x"), c.cloud.Password, "wJalrXUtnFEMI/K7MDENG/bPxRfiCYcanaryKEY1")
+			}))
+		}, Refused, "Bad: *** *** AND secret ***: see that"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := newClouded(t, aws, true, account("deployer", aws.annotations), account("plain", nil))
+			rig.as("deployer")
+			c.change(rig)
+			why := rig.refused()
+			require.Equal(t, c.fault, why.Fault, why.Error())
+			require.Contains(t, why.Error(), c.says)
+		})
+	}
+}
+
+func TestWithoutTheFeatureGateNobodyLogsInForAnAccount(t *testing.T) {
+	of := providers()[0]
+	c := newClouded(t, of, false, account("deployer", of.annotations))
+	c.oci.DefaultServiceAccount = "deployer"
+	why := c.refused()
+	require.Equal(t, Disabled, why.Fault)
+	require.Equal(t, `spec.output.oci.provider: nobody logs in at aws as ServiceAccount "deployer" without a feature gate: `+
+		`start the controller with --feature-gates=ObjectLevelWorkloadIdentity=true, or give pushSecretRef`, why.Error())
+	require.Zero(t, c.issues)
+	require.Empty(t, c.cloud.Asked())
+}
+
+// TestTheControllerLogsInAsItsPod has what the webhook of EKS gives a pod.
+func TestTheControllerLogsInAsItsPod(t *testing.T) {
+	t.Setenv("AWS_CA_BUNDLE", "")
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	of := providers()[0]
+	c := newClouded(t, of, false)
+	why := c.refused()
+	require.Equal(t, Refused, why.Fault)
+	require.Contains(t, why.Error(), `aws gives the controller itself no credentials`)
+	require.Contains(t, why.Error(), "see that its pod has an identity there")
+
+	file := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(file, []byte(issued("shop", "deployer", of.audience)), 0o600))
+	t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", file)
+	t.Setenv("AWS_ROLE_ARN", role)
+	require.True(t, c.release(twoUnits("main@sha1:1", "1", "1")).Changed)
+	require.Zero(t, c.issues)
+}
+
+func TestSecretsComeBeforeTheCloud(t *testing.T) {
+	of := providers()[0]
+	c := newClouded(t, of, true)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "push"}, Data: map[string][]byte{
+		"username": []byte(c.cloud.User(of.name)), "password": []byte(c.cloud.Password),
+	}}
+	require.NoError(t, c.client.Create(t.Context(), secret))
+	c.transform.Spec.Output.OCI.PushSecretRef = &meta.LocalObjectReference{Name: "push"}
+	c.release(twoUnits("main@sha1:1", "1", "1"))
+	require.Empty(t, c.cloud.Asked())
+}
+
+func TestFluxPullsAsTheAccountThatPushes(t *testing.T) {
+	of := providers()[0]
+	for name, c := range map[string]struct {
+		accounts bool
+		change   func(*v1alpha1.Transform)
+		wants    string
+	}{
+		"with the feature gate":                {true, func(*v1alpha1.Transform) {}, "deployer"},
+		"without it":                           {false, func(*v1alpha1.Transform) {}, ""},
+		"with a secret for pulls":              {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.PullSecretRef = &meta.LocalObjectReference{Name: "a"} }, ""},
+		"at a cloud that only Flux logs in at": {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.Provider = "gcp" }, ""},
+		"at no cloud":                          {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.Provider = "generic" }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rig := newClouded(t, of, c.accounts)
+			rig.as("deployer")
+			c.change(rig.transform)
+			source, _, err := rig.open().Source(rig.transform, "layer-00", "sha256:1")
+			require.NoError(t, err)
+			require.Equal(t, c.wants, source.(*sourcev1.OCIRepository).Spec.ServiceAccountName)
+		})
+	}
+}
+
+func TestOnlyWhatLooksLikeATokenIsHidden(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "",
+		"User: arn:aws:sts::123456789012:assumed-role/shop-pusher-of-the-large-team/deployer.shop is not authorized": "User: arn:aws:sts::123456789012:assumed-role/shop-pusher-of-the-large-team/deployer.shop is not authorized",
+		"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08":                                    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+		"token ya29.a0AfH6SMBx-Q1w2E3r4T5y6U7i8O9p0AsDfGhJkLzXcVbNm!":                                                "token ya29.***!",
+		"é " + strings.Repeat("aB3/", 10) + " é":                                                                     "é *** é",
+	} {
+		require.Equal(t, want, opaque(text))
+	}
+}
