@@ -85,7 +85,7 @@ func (w *work) prune(ctx context.Context) {
 		return
 	}
 	if left != "" {
-		w.event(typeTrace, "PruneFailed", left)
+		w.event(ctx, typeTrace, "PruneFailed", left)
 	}
 	t.Status.History = t.Status.History[:most]
 }

@@ -47,7 +47,7 @@
 //
 // Errors become conditions in one place, diagnose: somebody must change something
 // (Stalled), somebody else is at it (waiting for an event), or it may pass by itself
-// (a retry that backs off). Rights that are missing are both: Stalled, and tried again,
+// (a retry that backs off, by less where a server is away: see outages). Rights that are missing are both: Stalled, and tried again,
 // because nobody tells when they are granted, and an API server that has just started
 // denies them to all.
 //
@@ -63,7 +63,11 @@
 //
 // Alerts of Flux name a closed set of kinds, and Transform is none of them. Events are
 // therefore raised twice: on the Transform, and on the ExternalArtifact or the first
-// OCIRepository that stands for it.
+// OCIRepository that stands for it, or will when it is published. What could not be
+// published has the revision of the source that was tried, for commit statuses; what
+// changes nothing is marked as for them alone, as kustomize-controller does, so that no
+// chat hears of each commit. That events have no revision after a failure was not
+// chosen: the notification-controller takes those with the same words for one.
 //
 // An artifact that nobody applies here (delivery None) is rendered for Flux: its
 // annotations mean nothing to anybody else.

@@ -107,6 +107,7 @@ func diagnose(err error) *problem {
 		missing  *request.WaitError
 		denied   *request.DeniedError
 		secret   *publish.SecretError
+		identity *publish.IdentityError
 		mistakes object.Errors
 	)
 	switch {
@@ -120,6 +121,8 @@ func diagnose(err error) *problem {
 	case errors.As(err, &secret):
 		// Secrets are not watched.
 		p.kind = retry
+	case errors.As(err, &identity):
+		p.ofIdentity(identity)
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		p.kind, p.reason, p.unwatched = stalled, v1alpha1.AccessDeniedReason, true
 	case apimeta.IsNoMatchError(err):
@@ -145,6 +148,20 @@ func (p *problem) ofStage(in *staged) {
 	case atPublish:
 		p.validated, p.rendered = "True", "False"
 	case atDeliver:
+	}
+}
+
+// ofIdentity says who is to put a login at a cloud right.
+func (p *problem) ofIdentity(e *publish.IdentityError) {
+	switch e.Fault {
+	case publish.Refused:
+		// Nobody tells when a cloud trusts an account.
+	case publish.Denied:
+		p.kind, p.reason, p.unwatched = stalled, v1alpha1.AccessDeniedReason, true
+	case publish.Disabled:
+		p.kind, p.reason = stalled, v1alpha1.FeatureDisabledReason
+	case publish.Misplaced:
+		p.kind = stalled
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
@@ -52,6 +53,10 @@ func TestEveryErrorBecomesACondition(t *testing.T) {
 		"a rollback to what is gone":          {atPublish.at(fmt.Errorf("x: %w", delivery.ErrGone)), stalled, v1alpha1.PublishFailedReason, "True", "False"},
 		"a source that is too large":          {atRequest.at(source.Refuse(source.ErrLimit, "x")), stalled, v1alpha1.FetchFailedReason, "Unknown", "False"},
 		"a render that is too large":          {atPublish.at(fmt.Errorf("x: %w", artifact.ErrLimit)), stalled, v1alpha1.PublishFailedReason, "True", "False"},
+		"a cloud that trusts nobody":          {atPublish.at(&publish.IdentityError{Fault: publish.Refused}), retry, v1alpha1.PublishFailedReason, "True", "False"},
+		"no right to ask for tokens":          {atPublish.at(&publish.IdentityError{Fault: publish.Denied}), stalled, v1alpha1.AccessDeniedReason, "True", "False"},
+		"a gate that is off":                  {atPublish.at(&publish.IdentityError{Fault: publish.Disabled}), stalled, v1alpha1.FeatureDisabledReason, "True", "False"},
+		"a registry of another cloud":         {atPublish.at(&publish.IdentityError{Fault: publish.Misplaced}), stalled, v1alpha1.PublishFailedReason, "True", "False"},
 		"a dependency":                        {block(waiting, v1alpha1.DependencyNotReadyReason, "x"), waiting, v1alpha1.DependencyNotReadyReason, "", ""},
 		"a time-out of the API server":        {context.DeadlineExceeded, retry, v1alpha1.FetchFailedReason, "", ""},
 	} {

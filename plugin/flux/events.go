@@ -4,8 +4,8 @@
 package flux
 
 import (
+	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
@@ -28,18 +28,22 @@ const (
 	typeTrace   = eventv1.EventTypeTrace
 )
 
+// firstUnit is what the first unit will be called, where none was delivered yet.
+const firstUnit = "layer-00"
+
 // tell raises events for what changed.
-func (w *work) tell(p *problem) {
+func (w *work) tell(ctx context.Context, p *problem) {
 	t := w.transform
 	switch {
 	case w.changed:
-		w.event(typeNormal, v1alpha1.PublishedReason, "published "+shown(t.Status.Artifact))
+		w.event(ctx, typeNormal, v1alpha1.PublishedReason, "published "+shown(t.Status.Artifact))
 	case w.revised:
 		// Nothing is pushed, and who waits for this commit still learns that it is done.
-		w.event(typeNormal, v1alpha1.PublishedReason, "nothing changed with "+shown(t.Status.Artifact))
+		// A chat has no use for it.
+		w.event(ctx, typeNormal, v1alpha1.PublishedReason, "nothing changed with "+shown(t.Status.Artifact), eventv1.MetaCommitStatusKey)
 	}
 	if w.progress != nil && len(w.progress.Changed) > 0 {
-		w.event(typeTrace, "Released", "released "+strings.Join(w.progress.Changed, ", "))
+		w.event(ctx, typeTrace, "Released", "released "+strings.Join(w.progress.Changed, ", "))
 	}
 	now, was := conditions.Get(t, meta.ReadyCondition), w.was
 	same := now != nil && was != nil && was.Status == now.Status && was.Reason == now.Reason
@@ -48,65 +52,72 @@ func (w *work) tell(p *problem) {
 	}
 	switch {
 	case now.Status == metav1.ConditionTrue:
-		w.event(typeNormal, now.Reason, now.Message)
+		w.event(ctx, typeNormal, now.Reason, now.Message)
 	case now.Status == metav1.ConditionUnknown, p != nil && p.reason == v1alpha1.DependencyNotReadyReason:
-		w.event(typeTrace, now.Reason, now.Message)
+		w.event(ctx, typeTrace, now.Reason, now.Message)
 	default:
-		w.event(typeWarning, now.Reason, now.Message)
+		w.event(ctx, typeWarning, now.Reason, now.Message)
 	}
 }
 
 // event raises an event on the Transform and, because Alerts of Flux cannot name one,
-// on the object of Flux that stands for it.
-func (w *work) event(kind, reason, text string) {
-	w.raise(w.transform, v1alpha1.Group, kind, reason, text)
+// on the object of Flux that stands for it. With [eventv1.MetaCommitStatusKey] it is
+// for commit statuses alone.
+func (w *work) event(ctx context.Context, kind, reason, text string, only ...string) {
+	w.raise(w.transform, v1alpha1.Group, kind, reason, text, only)
 	if kind == typeTrace {
 		return
 	}
-	if stand := w.standIn(); stand != nil {
-		w.raise(stand, stand.GetObjectKind().GroupVersionKind().Group, kind, reason, text)
+	if stand := w.standIn(ctx); stand != nil {
+		w.raise(stand, stand.GetObjectKind().GroupVersionKind().Group, kind, reason, text, only)
 	}
 }
 
-func (w *work) raise(about client.Object, group, kind, reason, text string) {
+func (w *work) raise(about client.Object, group, kind, reason, text string, only []string) {
 	notes := map[string]string{}
-	if a := w.transform.Status.Artifact; a != nil {
-		notes[group+"/"+eventv1.MetaRevisionKey] = a.Digest
-		if a.Revision != "" {
-			notes[group+"/"+eventv1.MetaOriginRevisionKey] = a.Revision
+	note := func(key, value string) {
+		if value != "" {
+			notes[group+"/"+key] = value
 		}
 	}
+	if a := w.transform.Status.Artifact; w.refused {
+		// What is published is that of an earlier commit, with which nothing is wrong.
+		note(eventv1.MetaRevisionKey, w.revision)
+	} else if a != nil {
+		note(eventv1.MetaRevisionKey, a.Digest)
+		note(eventv1.MetaOriginRevisionKey, a.Revision)
+	}
+	for _, key := range only {
+		note(key, eventv1.MetaCommitStatusUpdateValue)
+	}
 	if at, ok := meta.ReconcileAnnotationValue(w.transform.GetAnnotations()); ok {
-		notes[group+"/"+eventv1.MetaTokenKey] = fmt.Sprintf("%s/%s/%s", w.transform.UID, at, reason)
+		note(eventv1.MetaTokenKey, fmt.Sprintf("%s/%s/%s", w.transform.UID, at, reason))
 	}
 	w.opts.Events.AnnotatedEventf(about, notes, kind, reason, "%s", text)
 }
 
 // standIn is the object of Flux that Alerts may name: the ExternalArtifact of the
-// whole, or the OCIRepository of the first unit. Nil is none.
-func (w *work) standIn() client.Object {
+// whole, or the OCIRepository of the first unit. Before there is one it is that which
+// there will be, so that an Alert learns why there is none. Nil is none.
+func (w *work) standIn(ctx context.Context) client.Object {
 	t := w.transform
-	if w.store == nil {
+	var out client.Object
+	switch o := t.Spec.Output; {
+	case o == nil || o.OCI == nil:
+		out = storage.Event(t)
+	case engineOf(t) != v1alpha1.EngineFlux:
 		return nil
-	}
-	if _, ok := w.store.(publish.Events); ok {
-		return storage.Event(t)
-	}
-	if len(t.Status.Layers) == 0 || engineOf(t) != v1alpha1.EngineFlux {
-		return nil
-	}
-	unit := strings.TrimPrefix(t.Status.Layers[0].Name, t.Name+"-")
-	obj, _, err := w.store.Source(t, unit, t.Status.Layers[0].Digest)
-	if err != nil {
-		return nil
-	}
-	notes := map[string]string{}
-	for key, value := range t.Annotations {
-		if strings.HasPrefix(key, eventv1.Group+"/") {
-			notes[key] = value
+	default:
+		unit := t.Name + "-" + firstUnit
+		if len(t.Status.Layers) > 0 {
+			unit = t.Status.Layers[0].Name
 		}
+		out = publish.Event(t, unit)
 	}
-	maps.Copy(notes, obj.GetAnnotations())
-	obj.SetAnnotations(notes)
-	return obj
+	live := out.DeepCopyObject().(client.Object) //nolint:forcetypeassert // it is a copy
+	if w.cache.Get(ctx, client.ObjectKeyFromObject(out), live) == nil {
+		out.SetUID(live.GetUID())
+		out.SetResourceVersion(live.GetResourceVersion())
+	}
+	return out
 }

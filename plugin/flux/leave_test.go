@@ -48,7 +48,7 @@ func TestANameIsALabelOfAllThatIsMade(t *testing.T) {
 // TestRightsAreAskedForAgain: nobody tells when they are granted.
 func TestRightsAreAskedForAgain(t *testing.T) {
 	forbidden := atDeliver.at(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "a", errors.New("no")))
-	w := &work{Reconciler: &Reconciler{}, transform: &v1alpha1.Transform{}}
+	w := &work{Reconciler: &Reconciler{outages: &outages{}}, transform: &v1alpha1.Transform{}}
 	_, err := w.again(t.Context(), diagnose(forbidden))
 	require.ErrorIs(t, err, forbidden, "the queue backs off")
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/fluxcd/pkg/auth"
 	"github.com/fluxcd/pkg/runtime/controller"
 
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
@@ -29,6 +30,9 @@ import (
 // who its events are from.
 const Name = "ropewalk-controller"
 
+// GateWorkloadIdentity is what Flux calls the feature gate of Options.WorkloadIdentity.
+const GateWorkloadIdentity = auth.FeatureGateObjectLevelWorkloadIdentity
+
 // Options are what a [Reconciler] works with. Renderer is required; all else has a
 // default.
 type Options struct {
@@ -44,8 +48,8 @@ type Options struct {
 	Parallel int
 	// Modules says where modules come from.
 	Modules Modules
-	// KubeVersion is rendered for where a Transform names none, such as v1.36.3; that
-	// of the API server where it is "".
+	// KubeVersion is rendered for where neither a Transform nor its project names one,
+	// such as v1.36.3; that of the API server where it is "".
 	KubeVersion string
 
 	// Events records events: events.NewRecorder of fluxcd/pkg/runtime. Required.
@@ -57,6 +61,10 @@ type Options struct {
 	// DefaultServiceAccount is impersonated for Transforms that name none;
 	// the controller's own rights where it is "".
 	DefaultServiceAccount string
+	// WorkloadIdentity allows Transforms to log in at registries of clouds as the account
+	// that they act as, by tokens of it; without it only the controller itself does, for
+	// those that act as none.
+	WorkloadIdentity bool
 	// NoCrossNamespaceRefs refuses sources of other namespaces.
 	NoCrossNamespaceRefs bool
 	// ArgoCD says where Applications may be made; the zero value allows none.
@@ -66,7 +74,9 @@ type Options struct {
 
 	// Concurrent is how many Transforms are worked on at once; 8 where zero.
 	Concurrent int
-	// RateLimiter says how long to wait after failures; that of Flux where nil.
+	// RateLimiter says how long to wait after failures; that of Flux where nil. Who could
+	// not reach a server waits no longer than an eighth of the time that it is away for,
+	// or five seconds.
 	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
 	// DependencyRequeue is how long to wait for what no event tells of; 30 s
 	// where zero.

@@ -34,6 +34,7 @@ type Reconciler struct {
 	storage  *storage.Storage
 	plans    *plans
 	visits   *visits
+	outages  *outages
 	counters *counters
 	now      func() time.Time
 }
@@ -64,6 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	want, wrong := w.wanted(ctx)
 	if wrong != nil {
+		w.refused = true
 		var ok bool
 		if want, ok = w.unfinished(ctx); !ok {
 			return ctrl.Result{}, wrong

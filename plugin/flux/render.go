@@ -173,10 +173,37 @@ func (w *work) units(ctx context.Context, outcome rendercache.Outcome) ([]delive
 		return nil, err
 	}
 	units, err := delivery.Units(w.transform.Name, outcome.Files, outcome.Layers, present)
+	own := adoptions(w.transform.Spec.Adopt, outcome.Graph)
 	for i := range units {
 		units[i].Files = publish.Flat(units[i].Files)
+		for j := range units[i].Objects {
+			units[i].Objects[j].Adopt = own[units[i].Objects[j].Node]
+		}
 	}
 	return units, err
+}
+
+// adoptions are the nodes of a graph with a policy of their own, which is another one
+// than that of the Transform.
+func adoptions(usual string, graph []byte) map[string]string {
+	// Of most graphs no node has one, and they are large.
+	if !bytes.Contains(graph, []byte(`"adopt":`)) {
+		return nil
+	}
+	var doc struct {
+		Nodes []struct {
+			ID, Adopt string
+		} `json:"nodes"`
+	}
+	// The graph is ours.
+	_ = json.Unmarshal(graph, &doc)
+	out := map[string]string{}
+	for _, n := range doc.Nodes {
+		if n.Adopt != usual {
+			out[n.ID] = n.Adopt
+		}
+	}
+	return out
 }
 
 // present is how the layers of what is delivered are cut. It makes no difference to a

@@ -65,11 +65,15 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	}
 	r.plans = &plans{kept: cache.NewMemory[delivery.Desired](opts.Remembered), disk: opts.Modules.Store, report: opts.Modules.Report}
 	r.visits = &visits{}
+	r.outages = &outages{TypedRateLimiter: opts.RateLimiter, now: r.now}
 	if r.counters, err = newCounters(metrics.Registry); err != nil {
 		return err
 	}
 	registries := opts.Modules.registries()
-	r.oci = publish.OCI{Registries: registries, DefaultServiceAccount: opts.DefaultServiceAccount}
+	r.oci = publish.OCI{
+		Registries: registries, DefaultServiceAccount: opts.DefaultServiceAccount,
+		Identity: publish.NewIdentity(direct, opts.WorkloadIdentity),
+	}
 	version, err := kubeVersion(mgr.GetConfig(), mgr.GetHTTPClient(), opts.KubeVersion)
 	if err != nil {
 		return err

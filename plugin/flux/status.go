@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
@@ -81,15 +82,28 @@ type told string
 // Error is what it says.
 func (t told) Error() string { return cmp.Or(string(t), "the engine does not say why") }
 
-// shown is how messages name what is delivered.
+// shown is how messages name what is delivered: short enough for the line that kubectl
+// has for a Transform. The status has the whole of it.
 func shown(a *v1alpha1.Artifact) string {
 	if a == nil {
 		return "nothing"
 	}
 	if a.Revision == "" {
-		return a.Digest
+		return short(a.Digest)
 	}
-	return a.Revision + " (" + a.Digest + ")"
+	return short(a.Revision) + " (" + short(a.Digest) + ")"
+}
+
+// short is a revision of Flux, or a digest, with the first characters of its sum. What
+// does not end in one is as it was.
+func short(revision string) string {
+	const shown, shortest = 12, 40 // of a sum: that of SHA-1 has 40 characters
+	i := strings.LastIndexByte(revision, ':') + 1
+	sum := revision[i:]
+	if i == 0 || len(sum) < shortest || strings.Trim(sum, "0123456789abcdef") != "" {
+		return revision
+	}
+	return revision[:i] + sum[:shown]
 }
 
 // begun shows that something is being done, where that takes a while.

@@ -5,6 +5,7 @@ package flux
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,4 +30,22 @@ func TestAViolationSaysWhereItIsAndOfWhichObject(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, violation(&c.mistake)) })
 	}
+}
+
+func TestMessagesNameWhatIsDeliveredInALine(t *testing.T) {
+	sum := strings.Repeat("0123456789abcdef", 4)
+	for name, c := range map[string]struct{ revision, want string }{
+		"without a source":             {"", "sha256:0123456789ab"},
+		"of a branch":                  {"main@sha1:" + sum[:40], "main@sha1:0123456789ab (sha256:0123456789ab)"},
+		"of an artifact with a tag":    {"v1.2@sha256:" + sum, "v1.2@sha256:0123456789ab (sha256:0123456789ab)"},
+		"of a bucket or a digest":      {"sha256:" + sum, "sha256:0123456789ab (sha256:0123456789ab)"},
+		"of a version, not a sum":      {"v1.2.3", "v1.2.3 (sha256:0123456789ab)"},
+		"of a branch that reads so":    {"fix:" + strings.Repeat("z", 40), "fix:" + strings.Repeat("z", 40) + " (sha256:0123456789ab)"},
+		"of a sum that is short as is": {"main@sha1:0123456", "main@sha1:0123456 (sha256:0123456789ab)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, shown(&v1alpha1.Artifact{Digest: "sha256:" + sum, Revision: c.revision}))
+		})
+	}
+	require.Equal(t, "nothing", shown(nil))
 }

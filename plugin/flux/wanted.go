@@ -39,6 +39,9 @@ func (w *work) wanted(ctx context.Context) (delivery.Desired, error) {
 		return delivery.Desired{}, atRequest.at(err)
 	}
 	w.key = found.Key
+	if found.Source != nil {
+		w.revision = found.Source.Revision
+	}
 	if t.Spec.Rollback != nil {
 		return w.rolledBack(ctx)
 	}

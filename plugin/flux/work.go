@@ -31,14 +31,15 @@ type work struct {
 	// was is the condition Ready with which it began.
 	was     *metav1.Condition
 	started time.Time
-	// key is that of what was found, "" before.
-	key string
+	// key is that of what was found, "" before, and revision that of the source, "" where
+	// there is none.
+	key, revision string
 	// as is the client of the Transform's account, and store where it publishes.
 	as    client.Client
 	store publish.Store
-	// suspended says that nothing was looked at, and gone that nothing is left to
-	// write to.
-	suspended, gone bool
+	// suspended says that nothing was looked at, gone that nothing is left to write to,
+	// and refused that what was found could not be published.
+	suspended, gone, refused bool
 	// progress is what the engine says, nil where it was not asked.
 	progress *delivery.Progress
 	// changed says that something new was published, and revised that what was
@@ -112,7 +113,7 @@ func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.
 	} else if !w.suspended {
 		w.conditionOf(ctx)
 	}
-	w.tell(p)
+	w.tell(ctx, p)
 	if failed := w.patchStatus(ctx); client.IgnoreNotFound(failed) != nil {
 		return ctrl.Result{}, failed
 	}
@@ -136,6 +137,7 @@ func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
 		log.FromContext(ctx).Error(p.err, "reconciliation failed", "reason", p.reason)
 		return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: w.transform.GetRetryInterval()}), nil
 	case p.kind != waiting:
+		w.outages.note(client.ObjectKeyFromObject(w.transform), p.err)
 		return ctrl.Result{}, p.err
 	}
 	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: interval}), nil

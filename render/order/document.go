@@ -41,8 +41,11 @@ type NodeDocument struct {
 	Wave   int        `json:"wave"`
 	// Reason says why the node is in its wave; After is the node that put it
 	// there, where one did.
-	Reason string     `json:"reason"`
-	After  object.ID  `json:"after,omitempty"`
+	Reason string    `json:"reason"`
+	After  object.ID `json:"after,omitempty"`
+	// Adopt is the policy of that name, of the node or else of its spec; "" where
+	// neither has one.
+	Adopt  string     `json:"adopt,omitempty"`
 	Spec   object.Pos `json:"spec,omitzero"`
 	Module object.Pos `json:"module,omitzero"`
 }
@@ -85,7 +88,7 @@ func (p *Plan) Document() Document {
 		for _, n := range wave.Nodes {
 			at := p.Placements[n.ID]
 			d.Nodes = append(d.Nodes, NodeDocument{
-				ID: n.ID, Object: n.Object.Ref(), Wave: at.Wave, Reason: at.Reason, After: at.After,
+				ID: n.ID, Object: n.Object.Ref(), Wave: at.Wave, Reason: at.Reason, After: at.After, Adopt: n.Apply.Adopt,
 				Spec: n.SpecPos, Module: n.Pos,
 			})
 		}

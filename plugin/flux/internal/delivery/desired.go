@@ -43,6 +43,11 @@ type ObjectRef struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
+	// Adopt is what the module says of this object alone, Never or TakeOwnership; ""
+	// is what spec.adopt of the Transform says.
+	Adopt string `json:"adopt,omitempty"`
+	// Encrypted says that SOPS encrypted it, and that Flux is to decrypt it.
+	Encrypted bool `json:"encrypted,omitempty"`
 }
 
 // Desired is what is to be delivered: the whole, and the units in the order in

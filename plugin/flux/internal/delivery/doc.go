@@ -37,6 +37,10 @@
 // disabled) cannot be handed over: its labels never change. It stays in the unit
 // that has it, beside the unit that wants it, as long as it is wanted.
 //
+// What SOPS encrypted is not released where Flux is not told to decrypt it: of a Secret with
+// stringData, kustomize-controller drops the mark of SOPS before it looks for it, and
+// would apply what is encrypted as the values.
+//
 // Health checks are changed with the Kustomization suspended, and it is resumed when
 // the source has the new artifact: Flux would else wait for objects that
 // it has not got yet. A Kustomization that somebody else suspended is not resumed.

@@ -60,6 +60,6 @@ type Progress struct {
 	// Changed are the units whose digest was released in this step, for events.
 	Changed []string
 	// Taken are objects of others that units released in this step take over, where
-	// spec.adopt says TakeOwnership.
+	// adopt is TakeOwnership.
 	Taken []v1alpha1.NodeStatus
 }

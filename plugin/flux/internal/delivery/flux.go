@@ -74,7 +74,11 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 		return Progress{}, err
 	}
 	goals := plan(d.want, d.states)
-	if refused, err := d.preflight(ctx, goals); err != nil || refused.Reason != "" {
+	refused, err := d.readable(want.Units), error(nil)
+	if refused.Reason == "" {
+		refused, err = d.preflight(ctx, goals)
+	}
+	if err != nil || refused.Reason != "" {
 		refused.Layers = d.progress(goals).Layers
 		return refused, err
 	}

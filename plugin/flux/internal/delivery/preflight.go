@@ -4,7 +4,9 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,7 +41,8 @@ const (
 
 // preflight looks for objects that belong to somebody else before a unit that applies
 // them is released. With Never the Progress says which, and nothing is to be written;
-// with TakeOwnership they are put down as taken.
+// with TakeOwnership they are put down as taken. Where a module says of an object
+// what becomes of it, that counts, and spec.adopt for the others.
 //
 // With Never those of units that wait for their turn are looked for too, whenever
 // something is released: who is asked is told of all of them, and not of the next layer
@@ -48,48 +51,56 @@ func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error
 	if refused, err := d.free(ctx, goals); err != nil || refused.Reason != "" {
 		return refused, err
 	}
-	adopt := d.t.Spec.Adopt
-	if adopt != adoptNever && adopt != adoptTake {
-		return Progress{}, nil
-	}
 	if !slices.ContainsFunc(goals, func(g goal) bool { return d.units[g.unit] != nil && g.released && !g.leave }) {
 		return Progress{}, nil
 	}
-	elsewhere := d.template().KubeConfig != nil
+	refused, err := d.belonging(ctx, goals, adoptNever)
+	switch {
+	case errors.Is(err, errElsewhere):
+		return Progress{Stalled: true, Reason: v1alpha1.ForeignObjectsReason, Message: err.Error()}, nil
+	case err != nil:
+		return Progress{}, err
+	case len(refused) > 0:
+		return Progress{Stalled: true, Nodes: refused, Reason: v1alpha1.ForeignObjectsReason, Message: foreignMessage(refused)}, nil
+	}
+	d.taken, err = d.belonging(ctx, goals, adoptTake)
+	return Progress{}, err
+}
+
+// belonging are those of the objects with a policy that are not applied yet and belong
+// to somebody else.
+func (d *delivery) belonging(ctx context.Context, goals []goal, adopt string) ([]v1alpha1.NodeStatus, error) {
 	applied := map[key]bool{}
 	for _, s := range d.states {
 		for k := range s.inventory {
 			applied[k] = true
 		}
 	}
-	var foreign []v1alpha1.NodeStatus
+	var out []v1alpha1.NodeStatus
 	for _, g := range goals {
 		u := d.units[g.unit]
 		if u == nil || adopt == adoptTake && (!g.released || g.leave) {
 			continue
 		}
-		fresh := slices.DeleteFunc(slices.Clone(u.Objects), func(r ObjectRef) bool { return applied[r.key()] })
+		fresh := slices.DeleteFunc(slices.Clone(u.Objects), func(r ObjectRef) bool {
+			return cmp.Or(r.Adopt, d.t.Spec.Adopt) != adopt || applied[r.key()]
+		})
 		if len(fresh) == 0 {
 			continue
 		}
-		if elsewhere {
+		if d.template().KubeConfig != nil {
 			if adopt == adoptTake {
 				continue
 			}
-			return Progress{Stalled: true, Reason: v1alpha1.ForeignObjectsReason, Message: "spec.adopt: Never cannot be held to in the cluster " +
-				"of spec.delivery.flux.kubeConfig, where only Flux can look: say TakeOwnership"}, nil
+			return nil, errElsewhere
 		}
-		found, err := d.foreign(ctx, u.Name, fresh)
+		found, err := d.foreign(ctx, u.Name, adopt, fresh)
 		if err != nil {
-			return Progress{}, err
+			return nil, err
 		}
-		foreign = append(foreign, found...)
+		out = append(out, found...)
 	}
-	d.taken = foreign
-	if adopt == adoptTake || len(foreign) == 0 {
-		return Progress{}, nil
-	}
-	return Progress{Stalled: true, Nodes: foreign, Reason: v1alpha1.ForeignObjectsReason, Message: foreignMessage(foreign)}, nil
+	return out, nil
 }
 
 // free makes sure that the objects of Flux of new units are nobody else's. Whoever
@@ -138,13 +149,13 @@ func foreignMessage(foreign []v1alpha1.NodeStatus) string {
 	if len(foreign) > most {
 		more = fmt.Sprintf(" and %d more", len(foreign)-most)
 	}
-	return fmt.Sprintf("%s%s belong to somebody else, and spec.adopt is Never: nothing is applied: delete them, rename them here, or say TakeOwnership",
+	return fmt.Sprintf("%s%s belong to somebody else, and adopt is Never for them: nothing is applied: delete them, rename them here, or say TakeOwnership",
 		strings.Join(names, ", "), more)
 }
 
 // foreign reads the metadata of objects, and returns those that are there and have not
 // the labels of a Kustomization of this Transform.
-func (d *delivery) foreign(ctx context.Context, unit string, refs []ObjectRef) ([]v1alpha1.NodeStatus, error) {
+func (d *delivery) foreign(ctx context.Context, unit, adopt string, refs []ObjectRef) ([]v1alpha1.NodeStatus, error) {
 	ours := map[string]bool{}
 	for name := range d.units {
 		ours[objectName(d.t, name)] = true
@@ -164,7 +175,7 @@ func (d *delivery) foreign(ctx context.Context, unit string, refs []ObjectRef) (
 			switch {
 			case apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err):
 				return nil
-			case apierrors.IsForbidden(err) && d.t.Spec.Adopt == adoptTake:
+			case apierrors.IsForbidden(err) && adopt == adoptTake:
 				return nil // It is taken all the same, and only not told.
 			case err != nil:
 				return err

@@ -158,7 +158,7 @@ func membersOf(files []emit.File) ([]member, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		}
-		ref.Node = string(f.Node)
+		ref.Node, ref.Encrypted = string(f.Node), encrypted(ref, f.Data)
 		if twice := keys[ref.key()]; twice != "" {
 			return nil, fmt.Errorf("%s and %s are the same object", twice, f.Path)
 		}

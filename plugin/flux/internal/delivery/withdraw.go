@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,13 +47,23 @@ func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, 
 		if !d.states[g.unit].deleting && g.leave {
 			continue
 		}
-		waiting = fmt.Sprintf("Kustomization %q is being deleted", objectName(t, g.unit))
-		if d.states[g.unit].suspended == theirs {
-			waiting = fmt.Sprintf("Kustomization %q is suspended, and so would leave its objects behind: resume it", objectName(t, g.unit))
-		}
+		waiting = leaving(d.live.kustomizations[g.unit], d.states[g.unit])
 		break
 	}
 	return false, waiting, nil
+}
+
+// leaving says what the deletion of a Kustomization waits for. Flux writes nothing into
+// its status when it cannot delete what it has applied, and only its log has why.
+func leaving(k *kustomizev1.Kustomization, s *state) string {
+	switch {
+	case s.suspended == theirs:
+		return fmt.Sprintf("Kustomization %q is suspended, and so would leave its objects behind: resume it", k.Name)
+	case k.Spec.KubeConfig != nil:
+		return fmt.Sprintf("Kustomization %q is being deleted, with its objects in the cluster of spec.delivery.flux.kubeConfig: "+
+			"where that is gone, say deletionPolicy: Orphan", k.Name)
+	}
+	return fmt.Sprintf("Kustomization %q is being deleted", k.Name)
 }
 
 // orphan deletes all Kustomizations so that their objects stay.

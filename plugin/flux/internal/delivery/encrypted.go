@@ -1,0 +1,57 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package delivery
+
+import (
+	"bytes"
+	"fmt"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// annotationDecrypt is disabled on what kustomize-controller is to apply as it is.
+const annotationDecrypt = "kustomize.toolkit.fluxcd.io/decrypt"
+
+// encrypted reports whether a manifest has the mark that SOPS leaves at its root
+// (github.com/getsops/sops, stores/stores.go), and nothing says that it is to stay as it
+// is. Only kinds of the core group count: one with a definition may have such a field of
+// its own, and an operator that reads it.
+func encrypted(r ObjectRef, data []byte) bool {
+	if r.Group != "" || !bytes.Contains(data, []byte("\nsops:")) {
+		return false
+	}
+	d, err := parse(data)
+	if err != nil {
+		return false
+	}
+	top := d.root.Content[0]
+	return text(field(top, "sops"), "mac") != "" && text(field(field(top, "metadata"), "annotations"), annotationDecrypt) != "disabled"
+}
+
+// readable refuses units with what Flux cannot read, for nobody has said that it is to
+// decrypt.
+func (d *delivery) readable(units []Unit) Progress {
+	if d.template().Decryption != nil {
+		return Progress{}
+	}
+	var nodes []v1alpha1.NodeStatus
+	for _, u := range units {
+		for _, r := range u.Objects {
+			if r.Encrypted {
+				nodes = append(nodes, v1alpha1.NodeStatus{
+					ID: r.Node, Object: r.String(), Layer: objectName(d.t, u.Name), State: StateFailed, Message: "encrypted with SOPS",
+				})
+			}
+		}
+	}
+	if len(nodes) == 0 {
+		return Progress{}
+	}
+	what := nodes[0].Object
+	if len(nodes) > 1 {
+		what = fmt.Sprintf("%s and %d more", what, len(nodes)-1)
+	}
+	return Progress{Stalled: true, Nodes: nodes, Reason: v1alpha1.InvalidReason, Message: what +
+		": encrypted with SOPS, and Flux would apply it as it is: say in spec.delivery.flux.decryption how to decrypt it"}
+}
