@@ -103,7 +103,7 @@ bench-argocd: build $(BIN)/cue ## Compare the sidecar with the stock plugin serv
 .PHONY: bench-flux
 bench-flux: servers build controller ## Hold the controller for Flux to its speed: revisions, chains of layers, a thousand Transforms.
 	ROPEWALK_SPEED=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 60m \
-	  -run '^(TestANewRevisionIsPublishedAndApplied|TestAChainOfFiveLayersIsReadyFast|TestAPlainChainOfKustomizationsIsSlow|TestAThousandTransforms|TestManyTransformsAreDelivered)$$' .
+	  -run '^(TestANewRevisionIsPublishedAndApplied|TestAChainOfFiveLayersIsReadyFast|TestAPlainChainOfKustomizationsIsSlow|TestAThousandTransforms|TestManyTransformsAreDelivered|TestOnlyTheLayerThatChangedIsWritten|TestHealthChecksComeWithTheirArtifact)$$' .
 
 .PHONY: e2e
 e2e: oracle peers kustomize helm argocd e2e-cluster canaries ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, Argo CD, a cluster, ten thousand workloads with secrets.
@@ -136,7 +136,7 @@ e2e-cluster: servers build ## Let the real Flux and Argo CD apply what is render
 .PHONY: e2e-faults
 e2e-faults: servers build controller ## Run the faults that take minutes: 50,000 objects, a hostile module beside a hundred good ones, a registry that fails at random, an API server that restarts.
 	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 60m \
-	  -run '^(TestFiftyThousandObjects|TestAHostileModuleHolds|TestARegistryThatFailsAtRandom|TestAnAPIServerThatIsRestarted|TestANamespaceThatIsDeleted|TestManyTransformsAreRendered)' .
+	  -run '^(TestFiftyThousandObjects|TestAHostileModuleHolds|TestARegistryThatFailsAtRandom|TestAnAPIServerThatIsRestarted|TestANamespaceThatIsDeleted|TestManyTransformsAreRendered|TestALayerOfManyObjects)' .
 
 .PHONY: peers
 peers: ## Compare with the libraries of others: sigstore-go, oras, crane.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -114,61 +115,104 @@ func TestAHostWithoutAnAddressIsAskedTwice(t *testing.T) {
 }
 
 // TestFiftyGoodOnesBesideModulesWithoutEnd has three applications of one project, and
-// of the same one as the good ones, hold all workers.
+// of the same one as the good ones, hold all workers. What else the machine does must be
+// no part of it: each round measures alone, beside them, and alone again, a round in
+// which the machine was not as busy at its end as at its begin is measured anew, and the
+// one in the middle of three counts.
 func TestFiftyGoodOnesBesideModulesWithoutEnd(t *testing.T) {
-	hang, err := os.ReadFile("../../render/evaluate/testdata/hostile/long-range.cue")
-	require.NoError(t, err)
 	for name, tenant := range map[string]string{"of another project": "evil", "of the same project": "good"} {
 		t.Run(name, func(t *testing.T) {
-			pool, err := evaluate.NewPool(evaluate.PoolOptions{Size: 2, Schemas: schemas()})
-			require.NoError(t, err)
-			t.Cleanup(func() { _ = pool.Close() })
-			opts := options(t)
-			opts.Renderer, opts.Stores = render.Renderer{Evaluator: Turns(pool, 2)}, nil
-			opts.Renders, opts.Parallel = 4, 2
-			opts.Limits = evaluate.Limits{Timeout: 15 * time.Second}
-			s, socket := start(t, opts)
-			files := project("web")
-			for i := range 3 {
-				files[fmt.Sprintf("bad%d/bad.yaml", i)] = "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: bad}\nspec: {cueRef: {type: path, ref: m}}\n"
-				files[fmt.Sprintf("bad%d/m/m.cue", i)] = string(hang) + fmt.Sprintf("\n// %d\n", i)
-			}
-			packed := archive(t, texts(files))
-			n := 0
-			fifty := func() time.Duration {
-				begin := time.Now()
-				var all sync.WaitGroup
-				for i := range 50 {
-					env := of("good", fmt.Sprint("good", i))
-					n++
-					env["ARGOCD_ENV_ROPEWALK_SET"] = fmt.Sprintf("n=%d", n)
-					all.Go(func() {
-						if got, err := generate(t, socket, call{archive: packed, path: "apps/web", env: env}); err != nil || len(got) != 1 {
-							t.Error(got, err)
-						}
-					})
+			const most = 6
+			w := newWithoutEnd(t, tenant, 3*most)
+			w.fifty(t)
+			var firsts, laters []time.Duration // what is above three times the usual
+			for again := 0; len(firsts) < 3; again++ {
+				before := w.fifty(t)
+				first, later := w.beside(t, again)
+				w.fifty(t) // Workers are started again.
+				after := w.fifty(t)
+				t.Logf("50 good ones alone %s and %s, beside 3 without end %s, then %s", before, after, first, later)
+				if max(before, after) > 3*min(before, after)/2 && again < most-3 {
+					continue // The machine had other things to do.
 				}
-				all.Wait()
-				return time.Since(begin)
+				usual := (before + after) / 2
+				firsts, laters = append(firsts, first-3*usual), append(laters, later-3*usual)
 			}
-			fifty()
-			usual := fifty()
-			ctx, cancel := context.WithCancel(t.Context())
-			var bad sync.WaitGroup
-			for i := range 3 {
-				bad.Go(func() {
-					_, _ = generateIn(ctx, t, socket, call{archive: packed, path: fmt.Sprintf("bad%d", i), env: of(tenant, fmt.Sprint("bad", i))})
-				})
-			}
-			require.Eventually(t, func() bool { return s.metrics.inFlight.Load() == 3 }, 5*time.Second, time.Millisecond)
-			time.Sleep(100 * time.Millisecond)
-			first, second, third := fifty(), fifty(), fifty()
-			t.Logf("50 good ones usually %s, beside 3 without end %s, then %s and %s", usual, first, second, third)
-			require.Less(t, first, 3*usual+3*time.Second, "what held the workers goes on for a second at most")
-			require.Less(t, min(second, third), 3*usual+time.Second)
-			cancel()
-			bad.Wait()
-			atRest(t, s)
+			slices.Sort(firsts)
+			slices.Sort(laters)
+			require.Less(t, firsts[1], 3*time.Second, "what held the workers goes on for a second at most")
+			require.Less(t, laters[1], time.Second)
+			atRest(t, w.server)
 		})
 	}
+}
+
+// withoutEnd is a server with two workers, and an archive with a good application and
+// some whose modules have no end, no two of them the same.
+type withoutEnd struct {
+	server         *Server
+	socket, tenant string
+	packed         []byte
+	asked          int
+}
+
+func newWithoutEnd(t *testing.T, tenant string, bad int) *withoutEnd {
+	t.Helper()
+	hang, err := os.ReadFile("../../render/evaluate/testdata/hostile/long-range.cue")
+	require.NoError(t, err)
+	pool, err := evaluate.NewPool(evaluate.PoolOptions{Size: 2, Schemas: schemas()})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pool.Close() })
+	opts := options(t)
+	opts.Renderer, opts.Stores = render.Renderer{Evaluator: Turns(pool, 2)}, nil
+	opts.Renders, opts.Parallel = 4, 2
+	opts.Limits = evaluate.Limits{Timeout: 15 * time.Second}
+	w := &withoutEnd{tenant: tenant}
+	w.server, w.socket = start(t, opts)
+	files := project("web")
+	for i := range bad {
+		files[fmt.Sprintf("bad%d/bad.yaml", i)] = "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: bad}\nspec: {cueRef: {type: path, ref: m}}\n"
+		files[fmt.Sprintf("bad%d/m/m.cue", i)] = string(hang) + fmt.Sprintf("\n// %d\n", i)
+	}
+	w.packed = archive(t, texts(files))
+	return w
+}
+
+// fifty is how long fifty good applications take.
+func (w *withoutEnd) fifty(t *testing.T) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	var all sync.WaitGroup
+	for i := range 50 {
+		env := of("good", fmt.Sprint("good", i))
+		w.asked++
+		env["ARGOCD_ENV_ROPEWALK_SET"] = fmt.Sprintf("n=%d", w.asked)
+		all.Go(func() {
+			if got, err := generate(t, w.socket, call{archive: w.packed, path: "apps/web", env: env}); err != nil || len(got) != 1 {
+				t.Error(got, err)
+			}
+		})
+	}
+	all.Wait()
+	return time.Since(begin)
+}
+
+// beside is how long they take at first beside three without end, which nobody has seen
+// before, and how long later.
+func (w *withoutEnd) beside(t *testing.T, again int) (first, later time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var bad sync.WaitGroup
+	defer bad.Wait()
+	defer cancel()
+	for i := range 3 {
+		path := fmt.Sprintf("bad%d", 3*again+i)
+		bad.Go(func() {
+			_, _ = generateIn(ctx, t, w.socket, call{archive: w.packed, path: path, env: of(w.tenant, path)})
+		})
+	}
+	require.Eventually(t, func() bool { return w.server.metrics.inFlight.Load() == 3 }, time.Minute, time.Millisecond)
+	time.Sleep(100 * time.Millisecond)
+	first, later = w.fifty(t), w.fifty(t)
+	return first, min(later, w.fifty(t))
 }

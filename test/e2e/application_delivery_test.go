@@ -108,7 +108,7 @@ func TestAnApplicationMayGoAndLeaveItsObjects(t *testing.T) {
 	n, _ := newArgoTenant(t)
 	n.transform("web", `{text: one}`, strings.Replace(byArgo, "Delete", "Orphan", 1))
 	n.ready("web")
-	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "web", "--timeout=1m")
+	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "web", "--timeout=2m")
 	require.Equal(t, "one", n.text("web"))
 	app := &unstructured.Unstructured{}
 	app.SetAPIVersion("argoproj.io/v1alpha1")
@@ -127,5 +127,5 @@ func TestApplicationsGoOnlyWhereTheControllerAllows(t *testing.T) {
 	require.Equal(t, v1alpha1.AccessDeniedReason, c.Reason)
 	require.Contains(t, c.Message, `namespace "kube-system"`)
 	require.Empty(t, n.text("project")+n.text("namespace"))
-	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "--all", "--timeout=1m")
+	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "--all", "--timeout=2m")
 }

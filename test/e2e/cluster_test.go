@@ -20,8 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// soon is how long the controllers of a busy cluster may take.
-const soon = time.Minute
+// soon is how long the controllers of a busy cluster may take, on a busy machine. How
+// long they do take is for the tests of speed to bound.
+const soon = 2 * time.Minute
 
 func TestTheServerSaysItsVersion(t *testing.T) {
 	c := Shared(t)

@@ -49,7 +49,9 @@ type replica struct {
 	metrics, health, storage string
 }
 
-// replica starts one, with the arguments of deploy/flux but for what is of a pod.
+// startReplica starts one, with the arguments of deploy/flux but for what is of a pod. It
+// is killed at the end of the test, and would leave a lease that the controller of the
+// next test waits for: that goes with it.
 func startReplica(t *testing.T, c *Cluster, name string, more ...string) replica {
 	t.Helper()
 	r := replica{metrics: "127.0.0.1:" + FreePort(t), health: "127.0.0.1:" + FreePort(t), storage: "127.0.0.1:" + FreePort(t)}
@@ -60,6 +62,10 @@ func startReplica(t *testing.T, c *Cluster, name string, more ...string) replica
 		"--metrics-addr=" + r.metrics, "--health-addr=" + r.health, "--cache-dir=" + filepath.Join(dir, "cache"),
 		"--storage-path=" + filepath.Join(dir, "data"), "--storage-addr=" + r.storage, "--storage-adv-addr=" + r.storage,
 	}, more...)
+	t.Cleanup(func() {
+		// The context of the test is done by now, and the process is gone.
+		_ = c.Client.DeleteAllOf(c.run.ctx, &coordinationv1.Lease{}, client.InNamespace(system)) // the next one waits then
+	})
 	r.Process = c.Process(t, name, argv, "KUBECONFIG="+c.KubeconfigFor(t, system, "ropewalk-controller"), "RUNTIME_NAMESPACE="+system)
 	c.Await(t, startup, name+" lives", func() bool { _, ok := page(t.Context(), r.health, "/healthz"); return ok })
 	return r
@@ -110,7 +116,7 @@ func TestTheControllerRunsWithTheRightsOfItsAccount(t *testing.T) {
 		return ready || second.leads(t)
 	}, 3*time.Second, 200*time.Millisecond, "Flux would ask it for artifacts that it does not have")
 	first.Interrupt()
-	require.NoError(t, first.Wait(10*time.Second), "it ends by itself, and well")
+	require.NoError(t, first.Wait(soon), "it ends by itself, and well")
 	ended := time.Now()
 	c.Await(t, startup, "the second leads", func() bool { return second.leads(t) })
 	t.Logf("the next one leads %s after", time.Since(ended).Round(time.Millisecond))

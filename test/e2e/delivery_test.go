@@ -317,8 +317,7 @@ func TestOnlyTheLayerThatChangedIsWritten(t *testing.T) {
 		return out
 	}
 	took := d.deliver(t, units("1")...)
-	t.Logf("five layers, one after the other: %s", took)
-	require.Less(t, took, 20*time.Second)
+	figure(t, "five layers, one after the other", took, 20*time.Second)
 	versions := func() map[string]string {
 		out := map[string]string{}
 		var list kustomizev1.KustomizationList
@@ -344,8 +343,8 @@ func TestHealthChecksComeWithTheirArtifact(t *testing.T) {
 	// The StatefulSet is new, and so is the check that waits for it. Were it not there yet
 	// when Flux starts to wait, the wait would last for minutes.
 	took := d.deliver(t, d.unit(t, "layer-00", "", d.configMap("a", "2"), d.statefulSet(1)))
-	t.Logf("a health check of a new object: %s", took)
-	require.Less(t, took, 30*time.Second)
+	figure(t, "a health check of a new object", took, 30*time.Second)
+	require.Less(t, took, soon)
 	var k kustomizev1.Kustomization
 	require.NoError(t, d.c.Client.Get(t.Context(), client.ObjectKey{Namespace: d.namespace, Name: "web-layer-00"}, &k))
 	require.False(t, k.Spec.Suspend)

@@ -126,7 +126,7 @@ func TestAnExternalArtifactOfSomebodyElseIsNotTaken(t *testing.T) {
 		return reasonOf(tf) != "" && reasonOf(tf) != "Progressing" && messageOf(tf) != "" && contains(messageOf(tf), "belongs to somebody else")
 	})
 	require.Empty(t, n.text("web"))
-	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "web", "--timeout=1m")
+	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "web", "--timeout=2m")
 	other := &sourcev1.ExternalArtifact{}
 	require.NoError(t, n.Client.Get(t.Context(), client.ObjectKey{Namespace: n.namespace, Name: "web"}, other))
 	require.Equal(t, "Other", other.Spec.SourceRef.Kind)

@@ -197,7 +197,7 @@ func TestTheNextReplicaGoesOnWhereTheLastOneWasKilled(t *testing.T) {
 	for i := range 6 {
 		f.set(fmt.Sprintf("t%02d", i), "one", i%2 == 0)
 	}
-	f.settled(time.Minute)
+	f.settled(soon)
 	second := startReplica(t, n.Cluster, "ropewalk-controller-2")
 	for i := range 6 {
 		f.set(fmt.Sprintf("t%02d", i), "two", i%2 == 1)
@@ -205,7 +205,7 @@ func TestTheNextReplicaGoesOnWhereTheLastOneWasKilled(t *testing.T) {
 	time.Sleep(400 * time.Millisecond)
 	n.controller.Kill()
 	began := time.Now()
-	f.settled(time.Minute)
+	f.settled(soon)
 	t.Logf("6 Transforms that were being changed are Ready %s after the kill, the lease of 6s included", time.Since(began).Round(100*time.Millisecond))
 	f.exact()
 	n.controller = second
@@ -220,7 +220,7 @@ func TestAnAPIServerThatIsRestartedHoldsNobodyUp(t *testing.T) {
 	for i := range 6 {
 		f.set(fmt.Sprintf("t%02d", i), "one", i%2 == 0)
 	}
-	f.settled(time.Minute)
+	f.settled(soon)
 	for round := range 3 {
 		for i := range 6 {
 			f.set(fmt.Sprintf("t%02d", i), fmt.Sprintf("round-%d", round), (i+round)%2 == 1)
@@ -229,7 +229,7 @@ func TestAnAPIServerThatIsRestartedHoldsNobodyUp(t *testing.T) {
 		began := time.Now()
 		n.RestartAPIServer(t)
 		back := time.Now()
-		f.settled(2 * time.Minute)
+		f.settled(soon)
 		t.Logf("the API server was away for %s; all are Ready %s after that", back.Sub(began).Round(100*time.Millisecond), time.Since(back).Round(100*time.Millisecond))
 		f.exact()
 	}

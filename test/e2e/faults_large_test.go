@@ -45,6 +45,24 @@ graph: nodes: {
 }
 `
 
+// makeMany applies a Transform called many that makes so many objects; more is the rest
+// of its spec.
+func (n *tenant) makeMany(count int, more string) {
+	n.t.Helper()
+	n.Apply(n.t, fmt.Sprintf(`
+apiVersion: ropewalk.dev/v1alpha1
+kind: Transform
+metadata: {name: many, namespace: %s}
+spec:
+  output: {oci: {repository: "oci://%s/%s/many", insecure: true}}
+  cueRef:
+    type: inline
+    ref: |
+      %s
+  input: {count: %d, text: one}
+%s`, n.namespace, n.Registry, n.namespace, indented(many, 6), count, more))
+}
+
 // peak is the most memory that a process has had, in MiB.
 func peak(t *testing.T, pid int) int {
 	t.Helper()
@@ -73,21 +91,7 @@ func TestFiftyThousandObjectsAreRenderedPublishedAndCut(t *testing.T) {
 		n.awaitFlux(t, n.KustomizeController)
 	}()
 	began := time.Now()
-	apply := func(count int, text string) {
-		n.Apply(t, fmt.Sprintf(`
-apiVersion: ropewalk.dev/v1alpha1
-kind: Transform
-metadata: {name: many, namespace: %s}
-spec:
-  output: {oci: {repository: "oci://%s/%s/many", insecure: true}}
-  cueRef:
-    type: inline
-    ref: |
-      %s
-  input: {count: %d, text: %s}
-`, n.namespace, n.Registry, n.namespace, indented(many, 6), count, text))
-	}
-	apply(count, "one")
+	n.makeMany(count, "")
 	var published *v1alpha1.Transform
 	n.Await(t, 4*time.Minute, "it is published, or refused", func() bool {
 		published = n.get("many")
@@ -112,7 +116,7 @@ spec:
 	n.applySome(2)
 
 	// One more is refused, by a limit that says so.
-	apply(count+1, "one")
+	n.makeMany(count+1, "")
 	refused := n.await("many", "is refused", func(t *v1alpha1.Transform) bool {
 		return t.Status.ObservedGeneration == t.Generation && reasonOf(t) == v1alpha1.InvalidReason
 	})
@@ -120,6 +124,73 @@ spec:
 	require.Contains(t, messageOf(refused), "more than 50000 objects")
 	require.Equal(t, published.Status.Artifact.Digest, refused.Status.Artifact.Digest)
 	n.KustomizeController.Kill()
+}
+
+// shipped are the flags of deploy/flux that bound memory, and what its pod may have.
+const (
+	shipped    = "--memory-total=896MiB"
+	shippedPod = 1 << 30
+)
+
+// TestFiftyThousandObjectsAreRefusedWithTheFlagsAsShipped, for they take more than the
+// worker has: the condition says which limit it is and which flag raises it, the pod as
+// shipped would have been large enough for all that it took, and others are served.
+func TestFiftyThousandObjectsAreRefusedWithTheFlagsAsShipped(t *testing.T) {
+	n, g := newTenant(t, shipped), &gauge{}
+	n.transform("before", "{text: one}", "")
+	n.ready("before")
+	g.watch(t, n.controller.Process)
+	pid, began := n.controller.Pid(), time.Now()
+	n.makeMany(50_000, "")
+	n.transform("beside", "{text: one}", "")
+	n.ready("beside")
+	t.Logf("another is Ready beside it after %s", time.Since(began).Round(10*time.Millisecond))
+	refused := n.reason("many", v1alpha1.RenderFailedReason)
+	t.Logf("refused after %s: %s", time.Since(began).Round(10*time.Millisecond), messageOf(refused))
+	// A machine that is slow enough comes to the other limit first.
+	require.Regexp(t, `176 MiB.*--memory-total|10s.*--timeout`, messageOf(refused))
+	require.Nil(t, refused.Status.Artifact)
+
+	// It is tried again, and refused again, while others are served on.
+	for _, text := range []string{"two", "three", "four"} {
+		n.transform("before", "{text: "+text+"}", "")
+		n.ready("before")
+		require.Equal(t, text, n.text("before"))
+	}
+	require.True(t, n.controller.Running())
+	require.Equal(t, pid, n.controller.Pid())
+	require.Equal(t, v1alpha1.RenderFailedReason, reasonOf(n.reason("many", v1alpha1.RenderFailedReason)))
+	most, _ := g.read()
+	t.Logf("the controller and its workers took %s at most (PSS), of %s", mebibytes(most), mebibytes(shippedPod))
+	require.NotZero(t, most)
+	require.Less(t, most, int64(shippedPod))
+}
+
+// TestWhatTheFlagsAsShippedAreEnoughFor prints what the guide has a table of: how many
+// small objects are rendered and published with them, and with more.
+func TestWhatTheFlagsAsShippedAreEnoughFor(t *testing.T) {
+	long(t)
+	for _, c := range []struct {
+		count int
+		flags []string
+	}{
+		{5_000, []string{shipped}},
+		{10_000, []string{shipped}},
+		{20_000, []string{shipped, "--workers=1", "--timeout=1m"}},
+		{50_000, []string{"--memory-total=1536MiB", "--workers=1", "--timeout=2m"}},
+	} {
+		t.Run(fmt.Sprintf("%d objects", c.count), func(t *testing.T) {
+			n, g := newTenant(t, c.flags...), &gauge{}
+			g.watch(t, n.controller.Process)
+			began := time.Now()
+			n.makeMany(c.count, "  delivery: {type: None}\n")
+			made := n.settled("many", "ReconciliationSucceeded", nil)
+			most, _ := g.read()
+			t.Logf("%v: rendered and published in %s; the controller and its workers took %s at most (PSS); load %s",
+				c.flags, time.Since(began).Round(100*time.Millisecond), mebibytes(most), load())
+			require.Equal(t, int32(c.count), made.Status.NodeCount) //nolint:gosec // it is small
+		})
+	}
 }
 
 // applySome starts Flux, and has it apply some units of many: the others are suspended.

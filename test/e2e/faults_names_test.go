@@ -24,7 +24,7 @@ import (
 func (n *tenant) remove(name string) time.Duration {
 	n.t.Helper()
 	began := time.Now()
-	n.Kubectl(n.t, "-n", n.namespace, "delete", "transform", name, "--timeout=1m")
+	n.Kubectl(n.t, "-n", n.namespace, "delete", "transform", name, "--timeout="+soon.String())
 	return time.Since(began).Round(10 * time.Millisecond)
 }
 

@@ -5,8 +5,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -59,12 +57,7 @@ spec:
 // source applies the GitRepository called shop.
 func (n *tenant) source(url string) {
 	n.t.Helper()
-	n.Apply(n.t, fmt.Sprintf(`
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: shop, namespace: %s}
-spec: {url: %q, ref: {branch: main}, interval: 1h}
-`, n.namespace, url))
+	n.gitRepository(n.t, n.namespace, "shop", url)
 }
 
 // settled waits for a reason of the condition Ready, for as long as a shop takes.
@@ -83,39 +76,18 @@ func (n *tenant) settled(name, reason string, also func(*v1alpha1.Transform) boo
 	return now
 }
 
-// withProject puts the project beside the manifests.
-func (l *ladder) withProject(t testing.TB) (hash string) {
-	t.Helper()
-	for name, text := range l.shop.files(t, "shop") {
-		file := filepath.Join(l.checkout, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o750))
-		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	}
-	return l.push(t)
-}
-
 // TestALiveKustomizationMovesToATransform is the last step of the ladder for Flux, from
 // plain manifests in Git at once: what would be taken is told before anything is taken.
 func TestALiveKustomizationMovesToATransform(t *testing.T) {
 	n := newTenant(t)
 	n.deployer()
 	l := newLadder(t, n.Cluster, "ladder-transform")
-	began := time.Now()
-	hash := l.push(t)
-	n.source(l.url)
-	n.Apply(t, fmt.Sprintf(`
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: shop, namespace: %s}
-spec: {sourceRef: {kind: GitRepository, name: shop}, path: ./deploy, prune: true, wait: true, interval: 1h, timeout: 2m}
-`, n.namespace))
-	l.awaitRevision(t, n.namespace, hash)
-	l.stands(t, "plain manifests", began)
-	hash = l.withProject(t)
-	n.Kubectl(t, "annotate", "--namespace", n.namespace, "gitrepository/shop", "--overwrite", "reconcile.fluxcd.io/requestedAt="+hash)
+	l.byFlux(t, n.namespace)
+	hash := l.withProject(t)
+	n.fetch(t, n.namespace, "shop", hash)
 	l.awaitRevision(t, n.namespace, hash)
 
-	began = time.Now()
+	began := time.Now()
 	n.shopOf("  adopt: Never\n")
 	asks := n.settled("shop", v1alpha1.ForeignObjectsReason, nil)
 	t.Logf("with Never: %s", messageOf(asks))
@@ -134,7 +106,7 @@ spec: {sourceRef: {kind: GitRepository, name: shop}, path: ./deploy, prune: true
 	n.settled("shop", v1alpha1.SucceededReason, nil)
 	l.stands(t, "controller", began)
 	old := &kustomizev1.Kustomization{ObjectMeta: metav1.ObjectMeta{Namespace: n.namespace, Name: "shop"}}
-	n.Kubectl(t, "-n", n.namespace, "delete", "kustomization", "shop", "--timeout=1m")
+	n.Kubectl(t, "-n", n.namespace, "delete", "kustomization", "shop", "--timeout=2m")
 	require.True(t, apierrors.IsNotFound(n.Client.Get(t.Context(), client.ObjectKeyFromObject(old), old)))
 	l.staysSo(t)
 	for _, line := range strings.Split(n.Kubectl(t, "-n", n.namespace, "get", "events", "--field-selector=involvedObject.kind=Transform",
@@ -144,7 +116,7 @@ spec: {sourceRef: {kind: GitRepository, name: shop}, path: ./deploy, prune: true
 	t.Logf("\n%s", n.Kubectl(t, "-n", n.namespace, "get", "transforms,kustomizations,ocirepositories"))
 
 	n.Kubectl(t, "-n", n.namespace, "patch", "transform", "shop", "--type", "merge", "-p", `{"spec": {"delivery": {"deletionPolicy": "Orphan"}}}`)
-	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "shop", "--timeout=1m")
+	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "shop", "--timeout=2m")
 	l.staysSo(t)
 	require.NotContains(t, n.controller.Log(), "forbidden")
 }
@@ -156,19 +128,10 @@ func TestALiveApplicationMovesToATransform(t *testing.T) {
 	n.deployer()
 	l := newLadder(t, n.Cluster, "ladder-transform-argocd")
 	old := l.shop.namespace
-	began := time.Now()
-	hash := l.withProject(t)
-	argocd.Application(t, old, fmt.Sprintf(`
-project: default
-source: {repoURL: %q, targetRevision: main, path: deploy}
-destination: {server: "https://kubernetes.default.svc", namespace: %s}
-syncPolicy: {automated: {prune: true, selfHeal: true}}
-`, l.url, old))
-	argocd.awaitRevision(t, old, hash, l.url, "deploy")
-	l.stands(t, "plain manifests", began)
+	l.byArgoCD(t, argocd, l.withProject(t))
 
 	// With Never the new one applies nothing as long as the old one has the objects.
-	began = time.Now()
+	began := time.Now()
 	n.source(l.url)
 	n.shopOf("  adopt: Never\n  delivery: {type: ArgoCD, argocd: {}, deletionPolicy: Orphan}\n")
 	n.Await(t, 3*time.Minute, "it says whose the objects are", func() bool { return contains(messageOf(n.get("shop")), old) })
@@ -182,14 +145,14 @@ syncPolicy: {automated: {prune: true, selfHeal: true}}
 
 	began = time.Now()
 	n.Kubectl(t, "-n", argocd.Namespace, "patch", "application", old, "--type", "merge", "-p", `{"metadata": {"finalizers": null}}`)
-	n.Kubectl(t, "-n", argocd.Namespace, "delete", "application", old, "--timeout=1m")
+	n.Kubectl(t, "-n", argocd.Namespace, "delete", "application", old, "--timeout=2m")
 	n.Kubectl(t, "-n", n.namespace, "patch", "transform", "shop", "--type", "merge", "-p", `{"spec": {"adopt": "TakeOwnership"}}`)
 	now := n.settled("shop", v1alpha1.SucceededReason, nil)
 	argocd.awaitRevision(t, n.namespace+".shop", now.Status.Artifact.Digest, "oci://"+n.Registry+"/"+n.namespace+"/shop", ".")
 	l.stands(t, "controller", began)
 	l.staysSo(t)
 	t.Logf("\n%s", n.Kubectl(t, "get", "transforms,applications", "-A"))
-	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "shop", "--timeout=1m")
+	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "shop", "--timeout=2m")
 	l.staysSo(t)
 	require.NotContains(t, n.controller.Log(), "forbidden")
 }

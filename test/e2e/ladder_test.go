@@ -67,16 +67,29 @@ func (l *ladder) push(t testing.TB) string {
 	return strings.TrimSpace(l.git(t, "rev-parse", "HEAD"))
 }
 
-// continuous is the step of the command line in CI: the project comes into the
-// repository, and its render into the folder in place of what is there. It is one
-// commit, so that no engine sees the folder empty.
-func (l *ladder) continuous(t testing.TB, dialect string) (hash string) {
+// project puts the project beside the manifests.
+func (l *ladder) project(t testing.TB) {
 	t.Helper()
 	for name, text := range l.shop.files(t, "shop") {
 		path := filepath.Join(l.checkout, filepath.FromSlash(name))
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
+}
+
+// withProject commits the project beside the manifests.
+func (l *ladder) withProject(t testing.TB) (hash string) {
+	t.Helper()
+	l.project(t)
+	return l.push(t)
+}
+
+// continuous is the step of the command line in CI: the project comes into the
+// repository, and its render into the folder in place of what is there. It is one
+// commit, so that no engine sees the folder empty.
+func (l *ladder) continuous(t testing.TB, dialect string) (hash string) {
+	t.Helper()
+	l.project(t)
 	deploy := filepath.Join(l.checkout, "deploy")
 	require.NoError(t, os.RemoveAll(deploy))
 	l.c.Ropewalk(t, "render", filepath.Join(l.checkout, "shop"), "--dialect", dialect, "-o", deploy)
@@ -100,6 +113,38 @@ func (l *ladder) stands(t testing.TB, step string, start time.Time) {
 	t.Logf("%-20s %3d objects as they were, after %s", step, len(l.before), time.Since(start).Round(10*time.Millisecond))
 }
 
+// byArgoCD is the first step with Argo CD: an Application, called as the namespace of the
+// shop, has the manifests of a commit.
+func (l *ladder) byArgoCD(t testing.TB, a *ArgoCD, hash string) {
+	t.Helper()
+	start, name := time.Now(), l.shop.namespace
+	a.Application(t, name, fmt.Sprintf(`
+project: default
+source: {repoURL: %q, targetRevision: main, path: deploy}
+destination: {server: "https://kubernetes.default.svc", namespace: %s}
+syncPolicy: {automated: {prune: true, selfHeal: true}}
+`, l.url, name))
+	a.awaitRevision(t, name, hash, l.url, "deploy")
+	l.stands(t, "plain manifests", start)
+}
+
+// byFlux is the first step with Flux: a Kustomization called shop has the manifests, from
+// a GitRepository of that name.
+func (l *ladder) byFlux(t testing.TB, namespace string) {
+	t.Helper()
+	start := time.Now()
+	hash := l.push(t)
+	l.c.gitRepository(t, namespace, "shop", l.url)
+	l.c.Apply(t, fmt.Sprintf(`
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: shop, namespace: %s}
+spec: {sourceRef: {kind: GitRepository, name: shop}, path: ./deploy, prune: true, wait: true, interval: 1h, timeout: 2m}
+`, namespace))
+	l.awaitRevision(t, namespace, hash)
+	l.stands(t, "plain manifests", start)
+}
+
 // staysSo gives the engine time to delete something after all.
 func (l *ladder) staysSo(t testing.TB) {
 	t.Helper()
@@ -117,19 +162,10 @@ func TestALiveApplicationOfArgoCDMovesOver(t *testing.T) {
 	l := newLadder(t, c, "ladder-argocd")
 	name := l.shop.namespace
 
-	start := time.Now()
-	hash := l.push(t)
-	a.Application(t, name, fmt.Sprintf(`
-project: default
-source: {repoURL: %q, targetRevision: main, path: deploy}
-destination: {server: "https://kubernetes.default.svc", namespace: %s}
-syncPolicy: {automated: {prune: true, selfHeal: true}}
-`, l.url, name))
-	a.awaitRevision(t, name, hash, l.url, "deploy")
-	l.stands(t, "plain manifests", start)
+	l.byArgoCD(t, a, l.push(t))
 
-	start = time.Now()
-	hash = l.continuous(t, "argocd")
+	start := time.Now()
+	hash := l.continuous(t, "argocd")
 	a.Refresh(t, name)
 	a.awaitRevision(t, name, hash, l.url, "deploy")
 	l.stands(t, "command line in CI", start)
@@ -180,25 +216,11 @@ func TestALiveKustomizationOfFluxMovesOver(t *testing.T) {
 	l := newLadder(t, c, "ladder-flux")
 	engine := c.Namespace(t) // in which the objects of Flux are
 
-	start := time.Now()
-	hash := l.push(t)
-	c.Apply(t, fmt.Sprintf(`
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: shop, namespace: %[1]s}
-spec: {url: %[2]q, ref: {branch: main}, interval: 1h}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: shop, namespace: %[1]s}
-spec: {sourceRef: {kind: GitRepository, name: shop}, path: ./deploy, prune: true, wait: true, interval: 1h, timeout: 2m}
-`, engine, l.url))
-	l.awaitRevision(t, engine, hash)
-	l.stands(t, "plain manifests", start)
+	l.byFlux(t, engine)
 
-	start = time.Now()
-	hash = l.continuous(t, "flux")
-	c.Kubectl(t, "annotate", "--namespace", engine, "gitrepository/shop", "--overwrite", "reconcile.fluxcd.io/requestedAt="+hash)
+	start := time.Now()
+	hash := l.continuous(t, "flux")
+	c.fetch(t, engine, "shop", hash)
 	l.awaitRevision(t, engine, hash)
 	l.stands(t, "command line in CI", start)
 

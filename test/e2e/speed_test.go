@@ -42,8 +42,8 @@ func figure(t *testing.T, what string, took, bound time.Duration) {
 	}
 }
 
-// newLeader is a tenant whose controller leads: the one of the test before was killed, and
-// what is measured is not how long its lease takes to expire.
+// newLeader is a tenant whose controller leads: what is measured is not how long it takes
+// to get the lease.
 func newLeader(t *testing.T, flags ...string) *tenant {
 	t.Helper()
 	n := newTenant(t, flags...)
@@ -101,19 +101,7 @@ func TestANewRevisionIsPublishedAndApplied(t *testing.T) {
 	}
 	repository := n.Git(t)
 	repository.Commit(fluxProject("text-0"))
-	n.Apply(t, `
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: app, namespace: `+n.namespace+`}
-spec: {url: "`+repository.URL+`", interval: 1h, ref: {branch: main}}
----
-apiVersion: ropewalk.dev/v1alpha1
-kind: Transform
-metadata: {name: app, namespace: `+n.namespace+`}
-spec:
-  sourceRef: {kind: GitRepository, name: app, path: app}
-  output: {oci: {repository: "oci://`+n.Registry+`/`+n.namespace+`/app", insecure: true}}
-`)
+	n.appOf(repository.URL)
 	n.ready("app")
 	j := n.journal(t, n.namespace, sourcev1.GroupVersion.WithKind("GitRepository"), v1alpha1.GroupVersion.WithKind("Transform"), corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	var manifests, published, applied, ready []time.Duration
@@ -121,7 +109,7 @@ spec:
 	for i := range revisions {
 		text := "text-" + strconv.Itoa(i+1)
 		hash := repository.Commit(fluxProject(text))
-		n.Kubectl(t, "annotate", "-n", n.namespace, "gitrepository", "app", "reconcile.fluxcd.io/requestedAt="+hash, "--overwrite")
+		n.fetch(t, n.namespace, "app", hash)
 		is := func(of identity, want string, fields ...string) time.Time {
 			var at *change
 			n.Await(t, soon, of.String()+" has "+want, func() bool {

@@ -70,7 +70,7 @@ spec:
 	n.ready("web")
 	require.Equal(t, "two", n.text("web"))
 	require.NoError(t, n.Client.Delete(t.Context(), n.get("web")))
-	n.Await(t, time.Minute, "it is gone", func() bool {
+	n.Await(t, soon, "it is gone", func() bool {
 		return client.IgnoreNotFound(n.Client.Get(t.Context(), client.ObjectKey{Namespace: n.namespace, Name: "web"}, &v1alpha1.Transform{})) == nil && n.text("web") == ""
 	})
 }
@@ -123,9 +123,9 @@ spec:
 	}
 	before, asked := versions(), len(n.OCI.Requests())
 	n.controller.Kill()
-	n.controller.Process.Restart(t)
+	n.controller.Restart(t)
 	start = time.Now()
-	n.Await(t, time.Minute, "the next one leads", func() bool { return n.controller.leads(t) })
+	n.Await(t, soon, "the next one leads", func() bool { return n.controller.leads(t) })
 	t.Logf("leads again after %s", time.Since(start).Round(10*time.Millisecond))
 	time.Sleep(10 * time.Second)
 	require.Equal(t, before, versions(), "a restart writes nothing")

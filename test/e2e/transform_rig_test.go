@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
@@ -111,7 +110,7 @@ func (n *tenant) await(name, what string, is func(*v1alpha1.Transform) bool) *v1
 			n.t.Logf("%s: %+v", name, last.Status)
 		}
 	}()
-	n.Await(n.t, time.Minute, name+": "+what, func() bool { last = n.get(name); return is(last) })
+	n.Await(n.t, soon, name+": "+what, func() bool { last = n.get(name); return is(last) })
 	return last
 }
 

@@ -5,16 +5,12 @@ package e2e
 
 import (
 	"encoding/json"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -73,7 +69,7 @@ func TestATransformIsDeliveredChangedRolledBackAndDeleted(t *testing.T) {
 	require.Equal(t, "four", n.text("web"))
 
 	require.NoError(t, n.Client.Delete(t.Context(), n.get("web")))
-	n.Await(t, time.Minute, "it is gone", func() bool {
+	n.Await(t, soon, "it is gone", func() bool {
 		return apierrors.IsNotFound(n.Client.Get(t.Context(), client.ObjectKey{Namespace: n.namespace, Name: "web"}, &v1alpha1.Transform{}))
 	})
 	require.Empty(t, n.kustomizations("web"))
@@ -140,7 +136,7 @@ data: {values.yaml: "text: `+text+`"}
 	n.ready("web")
 	require.Equal(t, "one", n.text("web"))
 	settings("two")
-	n.Await(t, time.Minute, "the change is applied", func() bool { return n.text("web") == "two" })
+	n.Await(t, soon, "the change is applied", func() bool { return n.text("web") == "two" })
 	now := n.ready("web")
 
 	status, err := json.Marshal(now)
@@ -180,63 +176,15 @@ subjects: [{kind: ServiceAccount, name: poor, namespace: `+n.namespace+`}]
 	require.Equal(t, "poor", n.kustomizations("web")[0].Spec.ServiceAccountName)
 }
 
-func TestANewCommitIsPublishedFast(t *testing.T) {
+func TestACommitThatChangesNothingIsNoPushAndIsTold(t *testing.T) {
 	n := newTenant(t)
 	repository := n.Git(t)
-	commit := func(i int) string {
-		files := project("text-" + strconv.Itoa(i))
-		for name, text := range files { // Flux wants every object to say where it is
-			files[name] = strings.NewReplacer("#Input: text", "context: {namespace: string, ...}\n#Input: text",
-				`metadata: name: "greeting"`, `metadata: {name: "greeting", namespace: context.namespace}`).Replace(text)
-		}
-		return repository.Commit(files)
-	}
-	commit(0)
-	n.Apply(t, `
-apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: app, namespace: `+n.namespace+`}
-spec: {url: "`+repository.URL+`", interval: 1h, ref: {branch: main}}
----
-apiVersion: ropewalk.dev/v1alpha1
-kind: Transform
-metadata: {name: app, namespace: `+n.namespace+`}
-spec:
-  sourceRef: {kind: GitRepository, name: app, path: app}
-  output: {oci: {repository: "oci://`+n.Registry+`/`+n.namespace+`/app", insecure: true}}
-`)
-	require.Contains(t, n.ready("app").Status.Artifact.Revision, "main@sha1:")
-	var published, applied []time.Duration
-	for i := range 10 {
-		hash := commit(i + 1)
-		n.Kubectl(t, "annotate", "-n", n.namespace, "gitrepository", "app", "reconcile.fluxcd.io/requestedAt="+hash, "--overwrite")
-		var stored, pushed time.Time
-		n.Await(t, time.Minute, "it is published", func() bool {
-			var source sourcev1.GitRepository
-			require.NoError(t, n.Client.Get(t.Context(), client.ObjectKey{Namespace: n.namespace, Name: "app"}, &source))
-			if stored.IsZero() && strings.Contains(source.Status.Artifact.Revision, hash) {
-				stored = time.Now()
-			}
-			if a := n.get("app").Status.Artifact; strings.Contains(a.Revision, hash) {
-				pushed = time.Now()
-			}
-			return !pushed.IsZero()
-		})
-		var m corev1.ConfigMap
-		n.Await(t, time.Minute, "it is applied", func() bool {
-			return n.Client.Get(t.Context(), client.ObjectKey{Namespace: n.namespace, Name: "greeting"}, &m) == nil && m.Data["text"] == "text-"+strconv.Itoa(i+1)
-		})
-		published, applied = append(published, pushed.Sub(stored)), append(applied, time.Since(pushed))
-	}
-	slices.Sort(published)
-	slices.Sort(applied)
-	t.Logf("published after %s (median), %s (most); applied %s (median), %s (most) after that",
-		published[5].Round(time.Millisecond), published[9].Round(time.Millisecond), applied[5].Round(time.Millisecond), applied[9].Round(time.Millisecond))
-
-	// A commit that changes nothing is no push, and is told all the same.
-	last := n.get("app").Status.Artifact
-	hash := repository.Commit(map[string]string{"README.md": "hello"})
-	n.Kubectl(t, "annotate", "-n", n.namespace, "gitrepository", "app", "reconcile.fluxcd.io/requestedAt="+hash, "--overwrite")
+	hash := repository.Commit(fluxProject("text"))
+	n.appOf(repository.URL)
+	last := n.ready("app").Status.Artifact
+	require.Equal(t, "main@sha1:"+hash, last.Revision)
+	hash = repository.Commit(map[string]string{"README.md": "hello"})
+	n.fetch(t, n.namespace, "app", hash)
 	now := n.await("app", "has the revision", func(t *v1alpha1.Transform) bool { return strings.Contains(t.Status.Artifact.Revision, hash) })
 	require.Equal(t, last.Digest, now.Status.Artifact.Digest)
 	require.Contains(t, n.Kubectl(t, "get", "events", "-n", n.namespace, "-o", "yaml"), hash)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package programs builds the programs of others that a cluster is made of, at
-// the versions that nested modules pin: Kubernetes, etcd, kwok, the controllers
+// the versions that nested modules pin: Kubernetes, etcd, kwok, Helm, the controllers
 // of Flux, and Argo CD. A module holds a go.mod with tool lines and its go.sum,
 // and no source, but for Argo CD, whose packages take a main of ours.
 //

@@ -58,6 +58,10 @@ func projects() []project {
 			programs: []program{{"kustomize-controller", "github.com/fluxcd/kustomize-controller"}},
 		},
 		{
+			folder: "helm", module: "helm.sh/helm/v3",
+			programs: []program{{"helm", "helm.sh/helm/v3/cmd/helm"}},
+		},
+		{
 			folder: "argocd", module: "github.com/argoproj/argo-cd/v3", shares: true,
 			programs: []program{{"argocd", "."}},
 			stamp: func(version string) []string {

@@ -1,0 +1,98 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// three is a module with three ConfigMaps, of which one says what becomes of it where it
+// is there already.
+const three = `package m
+
+ropewalk: apiVersion: "v1alpha1"
+#Input: own: "Never" | "TakeOwnership"
+input: #Input
+context: {name: string, namespace: string, ...}
+_names: ["a", "b", "c"]
+graph: nodes: {for n in _names {(n): object: {
+	apiVersion: "v1", kind: "ConfigMap"
+	metadata: {name: n, namespace: context.namespace}
+	data: text: "ours"
+}}}
+graph: nodes: a: apply: adopt: input.own
+`
+
+// adopting applies a Transform of three: own is what a says, and adopt what the spec says.
+func (n *tenant) adopting(own, adopt string) {
+	n.t.Helper()
+	n.Apply(n.t, fmt.Sprintf(`
+apiVersion: ropewalk.dev/v1alpha1
+kind: Transform
+metadata: {name: web, namespace: %s}
+spec:
+  output: {oci: {repository: "oci://%s/%s/web", insecure: true}}
+  cueRef:
+    type: inline
+    ref: |
+      %s
+  input: {own: %s}
+  adopt: %s
+`, n.namespace, n.Registry, n.namespace, indented(three, 6), own, adopt))
+}
+
+// theirs makes ConfigMaps of somebody else.
+func (n *tenant) theirs(names ...string) {
+	n.t.Helper()
+	for _, name := range names {
+		n.Kubectl(n.t, "create", "configmap", name, "-n", n.namespace, "--from-literal=text=theirs")
+	}
+}
+
+// says is what a ConfigMap says.
+func (n *tenant) says(name string) string {
+	n.t.Helper()
+	return n.Kubectl(n.t, "get", "configmap", name, "-n", n.namespace, "-o", "jsonpath={.data.text}")
+}
+
+func TestANodeIsTakenAlone(t *testing.T) {
+	n := newTenant(t)
+	n.theirs("a", "b")
+	n.adopting("TakeOwnership", "Never")
+	no := n.stalled("web")
+	require.Equal(t, v1alpha1.ForeignObjectsReason, no.Reason)
+	require.Contains(t, no.Message, "ConfigMap "+n.namespace+"/b belong")
+	require.Len(t, n.get("web").Status.Nodes, 1, "a may be taken, and c is not there")
+	require.Equal(t, "b", n.get("web").Status.Nodes[0].ID[len("web/"):])
+	require.Empty(t, n.kustomizations("web"))
+	require.Equal(t, "theirs", n.says("a"))
+
+	n.Kubectl(t, "delete", "configmap", "b", "-n", n.namespace)
+	n.Kubectl(t, "annotate", "-n", n.namespace, "transform", "web", "reconcile.fluxcd.io/requestedAt=now", "--overwrite")
+	n.ready("web")
+	for _, name := range []string{"a", "b", "c"} {
+		require.Equal(t, "ours", n.says(name))
+	}
+}
+
+func TestANodeIsRefusedAlone(t *testing.T) {
+	n := newTenant(t)
+	n.theirs("a", "b")
+	n.adopting("Never", "TakeOwnership")
+	no := n.stalled("web")
+	require.Equal(t, v1alpha1.ForeignObjectsReason, no.Reason)
+	require.Len(t, n.get("web").Status.Nodes, 1)
+	require.Contains(t, no.Message, "ConfigMap "+n.namespace+"/a belong")
+	require.Equal(t, "theirs", n.says("b"), "nothing is taken before all may be")
+
+	n.adopting("TakeOwnership", "TakeOwnership")
+	n.ready("web")
+	require.Equal(t, "ours", n.says("a"))
+	require.Equal(t, "ours", n.says("b"))
+}
