@@ -80,8 +80,12 @@ func ciphertext(text string) bool {
 	return strings.HasPrefix(text, "ENC[") && strings.HasSuffix(text, "]")
 }
 
-// encrypted judges an object that SOPS encrypted by what the engine can do.
+// encrypted judges an object that SOPS encrypted by what the engine can do. Kinds that
+// Kubernetes does not have are those of an operator that decrypts them itself.
 func (c *Checker) encrypted(a *at) {
+	if _, ok := builtInKind(a.w.root.APIVersion(), a.w.root.Kind()); !ok {
+		return
+	}
 	switch c.options.Engine {
 	case "flux":
 	case "argocd":

@@ -42,6 +42,7 @@ func TestSecretsInARender(t *testing.T) {
 		"an encrypted Secret passes for Flux":             {text: head + mark + "data: {a: \"" + cipher + "\"}\n", engine: "flux", rules: nil},
 		"an encrypted Secret is an error for Argo CD":     {text: head + mark + "data: {a: \"" + cipher + "\"}\n", engine: "argocd", rules: []string{check.RuleEncrypted}},
 		"an encrypted Secret is a warning in plain":       {text: head + mark + "stringData: {a: \"" + cipher + "\"}\n", engine: "plain", rules: []string{check.RuleEncrypted}},
+		"one that an operator decrypts passes":            {text: "apiVersion: isindir.github.com/v1alpha3\nkind: SopsSecret\nmetadata: {name: db}\nspec: {secretTemplates: []}\n" + mark, engine: "argocd", rules: nil},
 		"a mark of encryption hides nothing in the clear": {text: head + mark + "data: {a: \"" + cipher + "\", b: " + encoded + "}\n", engine: "flux", rules: []string{check.RuleSecret}},
 		"half a mark of encryption is none":               {text: head + "sops: {mac: x}\ndata: {a: \"" + cipher + "\"}\n", engine: "flux", rules: []string{check.RuleSecret, check.RuleFormat, check.RuleUnknownField}},
 		"a List cannot hide a Secret":                     {text: "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Secret, stringData: {a: " + canary + "}}]\n", rules: []string{check.RuleSecret, check.RuleKind}},

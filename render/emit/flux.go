@@ -43,10 +43,21 @@ func (w *writer) layers() {
 		layer := Layer{Name: label(w.opts.Name, "-"+number), Dir: "layer-" + number, Waves: []int{wave}}
 		w.out.Layers = append(w.out.Layers, layer)
 		for _, n := range nodes {
+			w.undecrypted(n)
 			w.file(n, wave, layer.Dir+"/"+w.names[n.ID], w.fluxObject(n))
 		}
 	}
 	w.deliver()
+}
+
+// undecrypted warns of what SOPS encrypted (github.com/getsops/sops, stores/stores.go)
+// where we write the Kustomization that applies it: kustomize-controller 1.9.5 applies a
+// Secret with stringData as it is, ciphertext and all, where nothing says how to decrypt.
+func (w *writer) undecrypted(n *object.Node) {
+	if w.opts.Repository != "" && n.Object.Group() == "" && n.Object.Text("sops", "mac") != "" {
+		w.warn(n, "", "add spec.decryption to the Kustomizations of this render",
+			"%s is encrypted with SOPS, and nothing tells Flux how to decrypt it: it would apply what is encrypted", n.Object.Ref())
+	}
 }
 
 // fluxObject is n with the annotations that carry its policies. What the

@@ -252,3 +252,14 @@ func TestWhatFluxHasNoNameForIsNamed(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Contains(t, found[0], `flux cannot express "!has(object.status)": it has no name for the absence of the top-level field "status"`)
 }
+
+func TestWhatIsEncryptedIsNamedWhereNothingDecryptsIt(t *testing.T) {
+	secret := node("s", "Secret/v1", "shop")
+	secret.Object["sops"] = map[string]any{"mac": "ENC[AES256_GCM,data:x]", "lastmodified": "2026-01-01T00:00:00Z"}
+	other := node("o", "SopsSecret/isindir.github.com/v1alpha3", "shop")
+	other.Object["sops"] = secret.Object["sops"]
+	_, out := delivered(t, planOf([]*object.Node{secret, other}))
+	require.Equal(t, []string{"shop.yaml:2:1: emit: shop/secret-s: Secret shop/s is encrypted with SOPS, and nothing tells Flux how to decrypt it: it would apply what is encrypted (add spec.decryption to the Kustomizations of this render)"}, warnings(out))
+	_, out = delivered(t, planOf([]*object.Node{secret}), func(o *emit.Options) { o.Repository = "" })
+	require.Empty(t, out.Warnings, "who writes the Kustomization says it there")
+}
