@@ -4,7 +4,9 @@
 package arch
 
 import (
+	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,11 +16,7 @@ import (
 // linked are the packages that go into a program.
 func linked(t *testing.T, program string) []string {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./"+program)
-	list.Dir = root
-	out, err := list.Output()
-	require.NoError(t, err)
-	return strings.Fields(string(out))
+	return slices.Sorted(maps.Keys(importsOf(t, program)))
 }
 
 // TestTheCommandLinksNothingOfTheController looks at all that the command links, where
@@ -37,8 +35,45 @@ func TestTheCommandLinksNothingOfTheController(t *testing.T) {
 // it would be one of the controller, which has rights in the cluster.
 func TestTheControllerLinksNoEngineOfOthers(t *testing.T) {
 	for _, p := range linked(t, "cmd/ropewalk-controller") {
-		for _, f := range []string{module + "plugin/argocd", module + "plugin/krm", "github.com/argoproj", "google.golang.org/grpc", "github.com/spf13/cobra"} {
+		for _, f := range []string{module + "plugin/argocd", module + "plugin/krm", "github.com/argoproj", "connectrpc.com", "github.com/spf13/cobra"} {
 			require.False(t, below(p, f), "the controller links %s", p)
 		}
 	}
+}
+
+// TestNothingOfOursIsServedOrDialedByGRPC lets the controller link gRPC for no more than
+// it comes with: to log in at gcp, it has the library that Flux has, and Google's own
+// below that can ask an agent on the node for mutual TLS, by gRPC, where one is
+// configured. Who else imports it would serve or dial by it: a flaw of it would then be
+// in reach of others.
+func TestNothingOfOursIsServedOrDialedByGRPC(t *testing.T) {
+	const grpc = "google.golang.org/grpc"
+	google := []string{grpc, "cloud.google.com/go", "google.golang.org/api", "github.com/google/s2a-go", "github.com/googleapis"}
+	imports := importsOf(t, "cmd/ropewalk-controller")
+	var importers []string
+	for _, p := range slices.Sorted(maps.Keys(imports)) {
+		if !slices.ContainsFunc(imports[p], func(i string) bool { return below(i, grpc) }) {
+			continue
+		}
+		importers = append(importers, p)
+		require.True(t, slices.ContainsFunc(google, func(g string) bool { return below(p, g) }), "the controller links %s, which imports %s", p, grpc)
+	}
+	require.Contains(t, importers, "github.com/google/s2a-go", "without it, the controller need not link gRPC at all: forbid it")
+	require.NotContains(t, linked(t, "cmd/ropewalk"), grpc, "the command logs in at no cloud")
+}
+
+// importsOf is what the packages that go into a program import.
+func importsOf(t *testing.T, program string) map[string][]string {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./"+program)
+	list.Dir = root
+	out, err := list.Output()
+	require.NoError(t, err)
+	imports := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) > 0 {
+			imports[fields[0]] = fields[1:]
+		}
+	}
+	return imports
 }

@@ -34,12 +34,13 @@ import (
 const (
 	AmazonRegistry = "123456789012.dkr.ecr.eu-west-1.amazonaws.com"
 	AzureRegistry  = "shop.azurecr.io"
+	GoogleRegistry = "europe-west1-docker.pkg.dev"
 )
 
 // Cloud is what clouds do between the token of a service account and a login at a
-// registry, under the names that their hosts have: AWS (STS and ECR) and Azure (Entra and
-// ACR). Who goes through Proxy and trusts CA, as HTTPS_PROXY and SSL_CERT_FILE have it,
-// finds them.
+// registry, under the names that their hosts have: AWS (STS and ECR), Azure (Entra and
+// ACR) and Google (STS, IAM and Artifact Registry). Who goes through Proxy and trusts CA,
+// as HTTPS_PROXY and SSL_CERT_FILE have it, finds them.
 //
 // It speaks the protocols of their documentation, checks no signatures of requests, and
 // leaves it to Trust who is who.
@@ -52,9 +53,12 @@ type Cloud struct {
 	// has the form of a token, as that of Azure must.
 	Password string
 	// Trust says whether the token, which was made for the audience, may stand for the
-	// identity: a role of AWS, a client of Azure. What its
+	// identity: a role of AWS, a client of Azure, a member of a pool of Google. What its
 	// error says is said to the client.
 	Trust func(identity, audience, token string) error
+	// Impersonated is the service account of Google that may push. Where it is empty,
+	// members of pools may.
+	Impersonated string
 
 	mu         sync.Mutex
 	registries map[string]http.Handler
@@ -88,7 +92,7 @@ func NewCloud(t testing.TB, trust func(identity, audience, token string) error) 
 
 // User is the name with which a cloud, such as aws, has its clients log in.
 func (c *Cloud) User(cloud string) string {
-	return map[string]string{"aws": "AWS", "azure": "00000000-0000-0000-0000-000000000000"}[cloud]
+	return map[string]string{"aws": "AWS", "azure": "00000000-0000-0000-0000-000000000000", "gcp": "oauth2accesstoken"}[cloud]
 }
 
 // Serve puts a registry behind a name, one of the constants.
@@ -143,7 +147,7 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case fault != nil:
 		fault.ServeHTTP(w, r)
 		return
-	case host != "api.ecr.eu-west-1.amazonaws.com":
+	case host != "api.ecr.eu-west-1.amazonaws.com" && host != googleIAM:
 		if err := r.ParseForm(); err != nil {
 			http.Error(w, "bad form", http.StatusBadRequest)
 			return
@@ -156,6 +160,10 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.amazonLogin(w, r)
 	case "login.microsoftonline.com":
 		c.azure(w, r)
+	case googleSTS:
+		c.googleExchange(w, r)
+	case googleIAM:
+		c.googleImpersonation(w, r)
 	case AzureRegistry:
 		if r.PostForm.Get("access_token") != c.session() {
 			answerJSON(w, http.StatusUnauthorized, map[string]any{"errors": []any{map[string]string{"code": "UNAUTHORIZED", "message": "no such session"}}})
@@ -240,6 +248,7 @@ func (c *Cloud) certificate(t testing.TB) tls.Certificate {
 		DNSNames: []string{
 			"sts.eu-west-1.amazonaws.com", "api.ecr.eu-west-1.amazonaws.com", AmazonRegistry,
 			"login.microsoftonline.com", AzureRegistry,
+			googleSTS, googleIAM, GoogleRegistry,
 		},
 	}
 	root, err := x509.CreateCertificate(rand.Reader, ca, ca, key.Public(), key)

@@ -47,7 +47,7 @@ type OCIOutput struct {
 	// source-controller pulls, with short-lived tokens of that cloud where no Secret
 	// says otherwise. The identity is that of the ServiceAccount that the Transform
 	// acts as, for which the feature gate ObjectLevelWorkloadIdentity of both must be
-	// on, or else that of the controller. generic has none, and gcp is for pulls only.
+	// on, or else that of the controller. generic has none.
 	// +kubebuilder:validation:Enum=generic;aws;azure;gcp
 	// +kubebuilder:default:=generic
 	// +optional

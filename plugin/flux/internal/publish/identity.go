@@ -16,6 +16,7 @@ import (
 	"github.com/fluxcd/pkg/auth"
 	"github.com/fluxcd/pkg/auth/aws"
 	"github.com/fluxcd/pkg/auth/azure"
+	"github.com/fluxcd/pkg/auth/gcp"
 	"github.com/fluxcd/pkg/cache"
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,6 +51,8 @@ type Identity struct {
 	// caches are by account, because that cache lets one ask at a time: a cloud that
 	// does not answer one tenant must not hold up the others.
 	caches map[string]*cache.TokenCache
+	// google is the turn of those who ask Google where they run.
+	google chan struct{}
 }
 
 // NewIdentity is one that reads service accounts, and asks for their tokens, as reads.
@@ -62,7 +65,7 @@ func NewIdentity(reads client.Client, accounts bool) *Identity {
 	if accounts && !auth.IsObjectLevelWorkloadIdentityEnabled() {
 		auth.EnableObjectLevelWorkloadIdentity()
 	}
-	return &Identity{reads: reads, accounts: accounts, caches: map[string]*cache.TokenCache{}}
+	return &Identity{reads: reads, accounts: accounts, caches: map[string]*cache.TokenCache{}, google: make(chan struct{}, 1)}
 }
 
 // Fault says why an identity gives no credentials.
@@ -95,16 +98,23 @@ func identityError(fault Fault, format string, args ...any) error {
 }
 
 // cloud says that the provider of an output is one that gives credentials here.
-func cloud(out *v1alpha1.OCIOutput) bool { return providerOf(out.Provider) != nil }
+func cloud(out *v1alpha1.OCIOutput) bool {
+	switch out.Provider {
+	case aws.ProviderName, azure.ProviderName, gcp.ProviderName:
+		return true
+	}
+	return false
+}
 
-// providerOf is what the library has for a cloud, nil where pushes need a Secret: for
-// generic, and for gcp, see the decisions of the package.
-func providerOf(name string) auth.ArtifactRegistryCredentialsProvider {
-	switch name {
+// of is what the library has for a cloud.
+func (i *Identity) of(cloud string) auth.ArtifactRegistryCredentialsProvider {
+	switch cloud {
 	case aws.ProviderName:
 		return aws.Provider{}
 	case azure.ProviderName:
 		return azure.Provider{}
+	case gcp.ProviderName:
+		return google{turn: i.google}
 	}
 	return nil
 }
@@ -127,7 +137,7 @@ func (i *Identity) login(ctx context.Context, provider, name string, who holder)
 			"nobody logs in at %s as %s without a feature gate: start the controller with --feature-gates=%s=true, or give pushSecretRef",
 			provider, who, auth.FeatureGateObjectLevelWorkloadIdentity)
 	}
-	of := providerOf(provider)
+	of := i.of(provider)
 	host, _, _ := strings.Cut(name, "/")
 	if _, err := of.ParseArtifactRepository(name); err != nil {
 		return nil, identityError(Misplaced, "%q is no registry of %s: name the cloud that it is of, or give pushSecretRef with generic", host, provider)
@@ -189,9 +199,7 @@ func refusal(err error, provider, host string, who holder) error {
 	case apierrors.IsNotFound(err) && who.account != "":
 		return identityError(Refused, "%s: there is none in the namespace %q: make it", who, who.namespace)
 	}
-	for strings.HasPrefix(err.Error(), "failed to ") && errors.Unwrap(err) != nil {
-		err = errors.Unwrap(err)
-	}
+	err = unwrapped(err)
 	advice := "see that its annotations are right, and that the cloud trusts it"
 	if who.account == "" {
 		advice = "see that its pod has an identity there, or name a serviceAccountName"
@@ -200,6 +208,14 @@ func refusal(err error, provider, host string, who holder) error {
 	text := strings.ReplaceAll(err.Error(), strings.Repeat("-", 80), "")
 	why := remote.Explain(errors.New(opaque(text)), fmt.Sprintf("%s gives %s no credentials for %q", provider, who, host))
 	return identityError(Refused, "%s: %s", why, advice)
+}
+
+// unwrapped is an error without what libraries put before it.
+func unwrapped(err error) error {
+	for strings.HasPrefix(err.Error(), "failed to ") && errors.Unwrap(err) != nil {
+		err = errors.Unwrap(err)
+	}
+	return err
 }
 
 // shortestSecret is that of the secret keys of AWS.

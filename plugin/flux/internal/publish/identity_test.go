@@ -9,12 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/auth/gcp"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -33,14 +36,19 @@ import (
 // provider is a cloud as a test has it.
 type provider struct {
 	name, registry, identity, audience string
-	annotations                        map[string]string
+	// impersonated is the account of Google that stands in between.
+	impersonated string
+	annotations  map[string]string
 	// exchanges are what is asked for one login.
 	exchanges []string
 	// docker has docker-registry in the place of one in process.
 	docker bool
 }
 
-const role = "arn:aws:iam::123456789012:role/shop"
+const (
+	role = "arn:aws:iam::123456789012:role/shop"
+	pool = "//iam.googleapis.com/projects/123456789012/locations/global/workloadIdentityPools/shop/providers/prod"
+)
 
 func providers() []provider {
 	return []provider{
@@ -54,6 +62,27 @@ func providers() []provider {
 			annotations: map[string]string{"azure.workload.identity/tenant-id": "tenant", "azure.workload.identity/client-id": "client"},
 			exchanges:   []string{"login.microsoftonline.com/tenant/oauth2/v2.0/token", "shop.azurecr.io/oauth2/exchange"},
 		},
+		{
+			name: "gcp", registry: servers.GoogleRegistry, identity: pool, audience: pool,
+			annotations: map[string]string{"gcp.auth.fluxcd.io/workload-identity-provider": strings.TrimPrefix(pool, "//iam.googleapis.com/")},
+			exchanges:   []string{"sts.googleapis.com/v1/token"},
+		},
+		{
+			name: "gcp", registry: servers.GoogleRegistry, identity: pool, audience: pool, impersonated: "pusher@shop.iam.gserviceaccount.com",
+			annotations: map[string]string{
+				"gcp.auth.fluxcd.io/workload-identity-provider": strings.TrimPrefix(pool, "//iam.googleapis.com/"),
+				"iam.gke.io/gcp-service-account":                "pusher@shop.iam.gserviceaccount.com",
+			},
+			exchanges: []string{"sts.googleapis.com/v1/token", "iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/pusher@shop.iam.gserviceaccount.com:generateAccessToken"},
+		},
+	}
+}
+
+// onGKE is a cluster that its metadata server names.
+func onGKE() provider {
+	return provider{
+		name: "gcp", registry: servers.GoogleRegistry, audience: servers.GooglePool,
+		identity: "identitynamespace:" + servers.GooglePool + ":" + servers.GoogleProvider,
 	}
 }
 
@@ -82,6 +111,7 @@ func newClouded(t *testing.T, of provider, accounts bool, objects ...client.Obje
 		}
 		return nil
 	})
+	c.cloud.Impersonated = of.impersonated
 	through(t, c.cloud)
 	start := servers.InProcess
 	if of.docker {
@@ -143,7 +173,7 @@ func (c *clouded) refused() *IdentityError {
 
 func TestAnAccountPushesAndPrunesWithTheCredentialsOfItsCloud(t *testing.T) {
 	for _, of := range providers() {
-		t.Run(of.name, func(t *testing.T) {
+		t.Run(of.name+" "+of.impersonated, func(t *testing.T) {
 			of.docker = true
 			c := newClouded(t, of, true, account("deployer", of.annotations))
 			c.as("deployer")
@@ -175,7 +205,7 @@ func TestAnAccountPushesAndPrunesWithTheCredentialsOfItsCloud(t *testing.T) {
 
 func TestAnAccountThatItsCloudDoesNotTrustIsToldSo(t *testing.T) {
 	for _, of := range providers() {
-		t.Run(of.name, func(t *testing.T) {
+		t.Run(of.name+" "+of.impersonated, func(t *testing.T) {
 			c := newClouded(t, of, true, account("deployer", of.annotations), account("other", of.annotations))
 			c.as("deployer")
 			c.release(twoUnits("main@sha1:1", "1", "1"))
@@ -252,6 +282,66 @@ func TestTheControllerLogsInAsItsPod(t *testing.T) {
 	require.Zero(t, c.issues)
 }
 
+// TestGoogleIsNotAskedForWhatIsNotAnnotatedOutsideOfGKE comes before the test of GKE: the
+// library keeps what a metadata server said as long as the process lives.
+func TestGoogleIsNotAskedForWhatIsNotAnnotatedOutsideOfGKE(t *testing.T) {
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
+	t.Setenv("GCE_METADATA_HOST", other.Listener.Addr().String())
+	if _, err := (gcp.Provider{}).GetAudiences(t.Context(), corev1.ServiceAccount{}); err == nil {
+		t.Skip("this process knows a cluster of GKE already")
+	}
+	c := newClouded(t, onGKE(), true, account("deployer", nil))
+	c.as("deployer")
+	why := c.refused()
+	require.Equal(t, Refused, why.Fault)
+	require.Contains(t, why.Error(), `gcp gives ServiceAccount "deployer" no credentials for "`+servers.GoogleRegistry+`": it has no annotation `+
+		`gcp.auth.fluxcd.io/workload-identity-provider, and no metadata server of GKE says which cluster this is: metadata: GCE metadata "project/project-id" not defined: see that`)
+	require.Zero(t, c.issues)
+	require.Empty(t, c.cloud.Asked())
+}
+
+func TestAMetadataServerThatDoesNotAnswerHoldsUpNobodyForLong(t *testing.T) {
+	i := NewIdentity(nil, true)
+	i.google <- struct{}{} // another one asks
+	within, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err := i.of("gcp").GetAudiences(within, *account("deployer", nil))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "no metadata server of GKE says which cluster this is")
+
+	audiences, err := i.of("gcp").GetAudiences(t.Context(), *account("deployer", providers()[2].annotations))
+	require.NoError(t, err, "who need not ask does not wait")
+	require.Equal(t, []string{pool}, audiences)
+}
+
+func TestAnAccountOfGKEPushesByItsOwnName(t *testing.T) {
+	c := newClouded(t, onGKE(), true, account("deployer", nil))
+	t.Setenv("GCE_METADATA_HOST", c.cloud.Metadata(t))
+	c.as("deployer")
+	require.True(t, c.release(twoUnits("main@sha1:1", "1", "1")).Changed)
+	require.Equal(t, 1, c.issues)
+	require.Equal(t, []string{"sts.googleapis.com/v1/token"}, c.cloud.Asked())
+}
+
+func TestTheControllerLogsInAtGoogleAsItsPod(t *testing.T) {
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "")
+	t.Setenv("HOME", t.TempDir())
+	c := newClouded(t, onGKE(), false)
+	t.Setenv("GCE_METADATA_HOST", c.cloud.Metadata(t))
+	require.True(t, c.release(twoUnits("main@sha1:1", "1", "1")).Changed)
+	require.Zero(t, c.issues)
+	require.Empty(t, c.cloud.Asked(), "the metadata server gives the pod its tokens")
+}
+
+func TestAMemberThatMayNotStandForItsAccountIsToldSo(t *testing.T) {
+	of := providers()[3]
+	c := newClouded(t, of, true, account("deployer", of.annotations))
+	c.cloud.Impersonated = "other@shop.iam.gserviceaccount.com"
+	c.as("deployer")
+	require.Contains(t, c.refused().Error(), "Permission 'iam.serviceAccounts.getAccessToken' denied")
+}
+
 func TestSecretsComeBeforeTheCloud(t *testing.T) {
 	of := providers()[0]
 	c := newClouded(t, of, true)
@@ -271,11 +361,11 @@ func TestFluxPullsAsTheAccountThatPushes(t *testing.T) {
 		change   func(*v1alpha1.Transform)
 		wants    string
 	}{
-		"with the feature gate":                {true, func(*v1alpha1.Transform) {}, "deployer"},
-		"without it":                           {false, func(*v1alpha1.Transform) {}, ""},
-		"with a secret for pulls":              {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.PullSecretRef = &meta.LocalObjectReference{Name: "a"} }, ""},
-		"at a cloud that only Flux logs in at": {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.Provider = "gcp" }, ""},
-		"at no cloud":                          {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.Provider = "generic" }, ""},
+		"with the feature gate":   {true, func(*v1alpha1.Transform) {}, "deployer"},
+		"without it":              {false, func(*v1alpha1.Transform) {}, ""},
+		"with a secret for pulls": {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.PullSecretRef = &meta.LocalObjectReference{Name: "a"} }, ""},
+		"at another cloud":        {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.Provider = "gcp" }, "deployer"},
+		"at no cloud":             {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.Provider = "generic" }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rig := newClouded(t, of, c.accounts)

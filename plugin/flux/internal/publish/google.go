@@ -1,0 +1,55 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fluxcd/pkg/auth/gcp"
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// federation is the annotation that names the workload identity provider which
+	// knows a cluster that is not one of GKE.
+	federation = "gcp.auth.fluxcd.io/workload-identity-provider"
+	// metadataPatience is how long the metadata server of GKE may take. It is on the
+	// node, and answers in milliseconds.
+	metadataPatience = 5 * time.Second
+)
+
+// google is the library's provider for Google, but for how it asks where it runs: that
+// is behind one lock for the process, which waits without end. Outside of GKE each
+// account without the annotation would hold up all others for up to fifteen seconds.
+type google struct {
+	gcp.Provider
+	// turn has room for the one that asks.
+	turn chan struct{}
+}
+
+// GetAudiences implements auth.Provider.
+func (g google) GetAudiences(ctx context.Context, account corev1.ServiceAccount) ([]string, error) {
+	if account.Annotations[federation] != "" {
+		return g.Provider.GetAudiences(ctx, account)
+	}
+	asking, cancel := context.WithTimeout(ctx, metadataPatience)
+	defer cancel()
+	audiences, err := g.ofThisCluster(asking, account)
+	if err != nil {
+		return nil, fmt.Errorf("it has no annotation %s, and no metadata server of GKE says which cluster this is: %w", federation, unwrapped(err))
+	}
+	return audiences, nil
+}
+
+func (g google) ofThisCluster(ctx context.Context, account corev1.ServiceAccount) ([]string, error) {
+	select {
+	case g.turn <- struct{}{}:
+		defer func() { <-g.turn }()
+		return g.Provider.GetAudiences(ctx, account)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
