@@ -44,7 +44,7 @@
 // Evaluations take turns too ([Turns]): one that goes on for a second while others
 // wait, or for a quarter of that while its project holds all workers and another
 // project waits, ends and is begun again later, once, among the long ones, which have
-// half of the workers.
+// half of the workers; see plugin/host/turn.
 //
 // What is refused because a server has no room says so (a header of the error), and
 // is no finding: who handed over renders by themselves then.

@@ -14,8 +14,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/turn"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
+	"github.com/ropewalk/ropewalk/plugin/host/turn"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"

@@ -12,8 +12,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/turn"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/plugin/host/turn"
 )
 
 // service is the prefix of the procedures of a plugin.

@@ -14,9 +14,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/turn"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/turn"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/spec"

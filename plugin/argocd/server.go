@@ -16,11 +16,11 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/turn"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/plugin/host/turn"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/cache"

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/turn"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
+	"github.com/ropewalk/ropewalk/plugin/host/turn"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -225,36 +225,12 @@ func (p patient) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 // turn comes; such evaluations take no more than half of the places from then on, so
 // that modules without end, of however many applications, hold up no others.
 func Turns(e evaluate.Evaluator, size int) evaluate.Evaluator {
-	return turns{next: e, queue: turn.NewYielding(size)}
-}
-
-type turns struct {
-	next  evaluate.Evaluator
-	queue *turn.Queue
-}
-
-// Evaluate implements evaluate.Evaluator.
-func (t turns) Evaluate(ctx context.Context, req evaluate.Request) (out evaluate.Result, err error) {
-	err = t.run(ctx, func(ctx context.Context) (err error) {
-		out, err = t.next.Evaluate(ctx, req)
-		return err
-	})
-	return out, err
-}
-
-// Trace implements evaluate.Evaluator.
-func (t turns) Trace(ctx context.Context, req evaluate.Request, queries []evaluate.Query) (out []evaluate.Origin, err error) {
-	err = t.run(ctx, func(ctx context.Context) (err error) {
-		out, err = t.next.Trace(ctx, req, queries)
-		return err
-	})
-	return out, err
-}
-
-func (t turns) run(ctx context.Context, work func(ctx context.Context) error) error {
-	s := stayOf(ctx)
-	if s == nil {
-		s = &stay{}
-	}
-	return s.outside(ctx, func() {}, func() error { return t.queue.Run(ctx, s.name, &s.task, work) })
+	queue := turn.NewYielding(size)
+	return turn.Evaluator{Next: e, Run: func(ctx context.Context, work func(ctx context.Context) error) error {
+		s := stayOf(ctx)
+		if s == nil {
+			s = &stay{}
+		}
+		return s.outside(ctx, func() {}, func() error { return queue.Run(ctx, s.name, &s.task, work) })
+	}}
 }

@@ -45,6 +45,18 @@
 //
 // A status is one write, so that nobody sees Ready before what is Ready.
 //
+// Namespaces take turns at the workers ([Turns]), and in each its Transforms. An evaluation
+// that goes on for a second while others wait, or for a quarter of that while its
+// namespace holds all workers and another one waits, ends and is begun again later, once,
+// among the long ones, which have half of the workers.
+//
+// Who waits for a worker holds one of the reconciliations that go on at once
+// (Options.Concurrent). Of these one namespace leaves a quarter to others as soon as one
+// of its Transforms is known to be long, and the long ones have a quarter for each
+// namespace, and half for all. Who has no place there comes back in a second, or in five
+// where it is long itself; see seats. So Options.Concurrent is to be some times the number
+// of workers.
+//
 // Errors become conditions in one place, diagnose: somebody must change something
 // (Stalled), somebody else is at it (waiting for an event), or it may pass by itself
 // (a retry that backs off, by less where a server is away: see outages). Rights that are missing are both: Stalled, and tried again,
@@ -68,6 +80,11 @@
 // changes nothing is marked as for them alone, as kustomize-controller does, so that no
 // chat hears of each commit. That events have no revision after a failure was not
 // chosen: the notification-controller takes those with the same words for one.
+//
+// Reconciliations do not wait without bound for workers, and there are not hundreds of them
+// instead: each keeps in memory what it loaded, and a namespace with more modules without
+// end than that would hold all of them again. What costs it: a namespace that has such a
+// module has others of its own wait for up to a second more; one that has none never does.
 //
 // An artifact that nobody applies here (delivery None) is rendered for Flux: its
 // annotations mean nothing to anybody else.

@@ -90,13 +90,18 @@ func (v *visits) lose(name types.NamespacedName) {
 	v.lost[name] = true
 }
 
-// wasLost reports whether the artifact of a Transform was lost, and forgets it.
+// wasLost reports whether the artifact of a Transform was lost.
 func (v *visits) wasLost(name types.NamespacedName) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	was := v.lost[name]
+	return v.lost[name]
+}
+
+// found says that the artifact of a Transform is there: it was published again.
+func (v *visits) found(name types.NamespacedName) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	delete(v.lost, name)
-	return was
 }
 
 type visit struct {

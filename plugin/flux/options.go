@@ -36,7 +36,8 @@ const GateWorkloadIdentity = auth.FeatureGateObjectLevelWorkloadIdentity
 // Options are what a [Reconciler] works with. Renderer is required; all else has a
 // default.
 type Options struct {
-	// Renderer renders modules of others: it must be one that evaluates in workers.
+	// Renderer renders modules of others: it must be one that evaluates in workers, by
+	// [Turns], or else modules without end hold up all others.
 	Renderer rendercache.Renderer
 	// Stores keep finished renders, in this order: memory before disk. None is fine.
 	Stores []rendercache.Store
@@ -72,7 +73,8 @@ type Options struct {
 	// Storage serves ExternalArtifacts; nil refuses Transforms that want one.
 	Storage *Storage
 
-	// Concurrent is how many Transforms are worked on at once; 8 where zero.
+	// Concurrent is how many Transforms are worked on at once, of which some wait for
+	// workers; 8 where zero. It is to be four times the number of workers, at least.
 	Concurrent int
 	// RateLimiter says how long to wait after failures; that of Flux where nil. Who could
 	// not reach a server waits no longer than an eighth of the time that it is away for,

@@ -35,6 +35,7 @@ type Reconciler struct {
 	plans    *plans
 	visits   *visits
 	outages  *outages
+	seats    *seats
 	counters *counters
 	now      func() time.Time
 }

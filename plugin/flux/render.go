@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/fluxcd/pkg/runtime/conditions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -47,6 +48,7 @@ func (w *work) renewed(ctx context.Context) (delivery.Desired, error) {
 	if err != nil {
 		return delivery.Desired{}, atPublish.at(err)
 	}
+	w.visits.found(client.ObjectKeyFromObject(t))
 	w.plans.put(ctx, t.UID, published.Desired)
 	w.record(published, out)
 	conditions.MarkTrue(t, v1alpha1.RenderedCondition, v1alpha1.PublishedReason, "published %s", shown(t.Status.Artifact))
@@ -83,12 +85,19 @@ func (w *work) render(ctx context.Context) (rendered, error) {
 			return rendered{}, before
 		}
 	}
-	if before == nil && w.isNew() {
-		if err := w.begun(ctx, "rendering"); err != nil {
-			return rendered{}, err
+	var out rendered
+	err := w.seats.during(ctx, t, w.key, func(ctx context.Context) (err error) {
+		if before == nil && w.isNew() {
+			if err := w.begun(ctx, "rendering"); err != nil {
+				return err
+			}
 		}
+		out, err = w.attempt(ctx)
+		return err
+	})
+	if errors.Is(err, errLater) {
+		return rendered{}, err
 	}
-	out, err := w.attempt(ctx)
 	w.visits.visited(t.UID, w.now(), w.key, err)
 	return out, err
 }
@@ -118,6 +127,9 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 		Next: w.opts.Renderer, Stores: w.opts.Stores, Version: w.opts.Version, Scope: who.Scope, Failed: w.opts.Modules.Report,
 	}
 	outcome, err := remembered.Render(ctx, loaded.Request)
+	if err != nil && errors.Is(context.Cause(ctx), errLater) {
+		return rendered{}, errLater // It is no failure.
+	}
 	w.counters.rendered(outcome.Plan == nil, err, w.now().Sub(w.started))
 	if err != nil {
 		err = loaded.Explain(err)

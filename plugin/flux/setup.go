@@ -64,7 +64,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		usual: opts.DefaultServiceAccount, own: direct, config: mgr.GetConfig(), mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(),
 	}
 	r.plans = &plans{kept: cache.NewMemory[delivery.Desired](opts.Remembered), disk: opts.Modules.Store, report: opts.Modules.Report}
-	r.visits = &visits{}
+	r.visits, r.seats = &visits{}, newSeats(opts.Concurrent)
 	r.outages = &outages{TypedRateLimiter: opts.RateLimiter, now: r.now}
 	if r.counters, err = newCounters(metrics.Registry); err != nil {
 		return err

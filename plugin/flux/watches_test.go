@@ -115,6 +115,8 @@ func TestWhatIsRememberedSavesWork(t *testing.T) {
 	name := types.NamespacedName{Namespace: "a", Name: "b"}
 	v.lose(name)
 	require.True(t, v.wasLost(name))
+	require.True(t, v.wasLost(name), "until it is published again")
+	v.found(name)
 	require.False(t, v.wasLost(name))
 }
 

@@ -6,6 +6,7 @@ package flux
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -98,10 +99,14 @@ func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.
 	defer w.opts.Metrics.RecordDuration(ctx, t, w.started)
 	if w.gone {
 		w.visits.forget(t.UID)
+		w.seats.forget(t.UID)
 		return result, err
 	}
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // What was not finished is begun again.
+	}
+	if errors.Is(err, errLater) {
+		return w.later(ctx)
 	}
 	if at, ok := meta.ReconcileAnnotationValue(t.GetAnnotations()); ok {
 		t.SetLastHandledReconcileAt(at)
@@ -121,6 +126,19 @@ func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	return w.again(ctx, p)
+}
+
+// later leaves a Transform that waits for its turn to a later reconciliation, which
+// is asked whatever this one was.
+func (w *work) later(ctx context.Context) (ctrl.Result, error) {
+	show := w.patchStatus
+	if w.isNew() {
+		show = func(ctx context.Context) error { return w.begun(ctx, errLater.Error()) }
+	}
+	if err := show(ctx); client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, err
+	}
+	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: w.seats.wait(w.transform.UID)}), nil
 }
 
 // again says when a Transform is looked at next.

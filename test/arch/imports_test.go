@@ -55,10 +55,15 @@ func rules() []rule {
 			deny:   []string{"github.com/fluxcd/pkg/auth", "github.com/aws", "github.com/Azure", "cloud.google.com", "google.golang.org/api"},
 			reason: "the SDKs of the clouds are large, and only pushes by workload identity need them",
 		},
+		rule{
+			in: []string{""}, except: []string{"test"}, deny: []string{"google.golang.org/grpc"},
+			reason: "nothing of ours serves or dials by it: the sidecar is served by connectrpc.com/connect, the controller has it by Google's libraries only",
+		},
 		rule{in: []string{"plugin/argocd"}, deny: []string{"plugin/flux", "plugin/krm", "plugin/pivot"}, reason: "adapters do not know each other"},
 		rule{in: []string{"plugin/flux"}, deny: []string{"plugin/argocd", "plugin/krm", "plugin/pivot"}, reason: "adapters do not know each other"},
 		rule{in: []string{"plugin/krm"}, deny: []string{"plugin/argocd", "plugin/flux", "plugin/pivot"}, reason: "adapters do not know each other"},
 		rule{in: []string{"plugin/host"}, deny: []string{"plugin/argocd", "plugin/flux", "plugin/krm", "plugin/pivot"}, reason: "the host is below the adapters"},
+		rule{in: []string{"plugin/host/turn"}, deny: []string{"plugin", "source", "artifact"}, reason: "whose turn it is says nothing of what is worked on"},
 		rule{
 			in: []string{"cmd/internal"}, deny: []string{"plugin", "source", "artifact", "github.com/spf13/cobra"},
 			reason: "what every command starts with is small: it links nothing that one of them does without",

@@ -194,13 +194,13 @@ func (n *tenant) discard(name string) {
 }
 
 // TestAHostileModuleHoldsNoOtherUp has modules that never end and that take all memory
-// beside 50 good ones. What else the machine does must be no part of it: each round
+// beside 100 good ones. What else the machine does must be no part of it: each round
 // measures alone, beside them, and alone again, a round in which the machine was not as
 // busy at its end as at its begin is measured anew, and the one in the middle of three
 // counts.
 func TestAHostileModuleHoldsNoOtherUp(t *testing.T) {
 	long(t)
-	const count, most = 50, 6
+	const count, most = 100, 6
 	n := newTenant(t)
 	n.wave(count, "first") // Workers are started, and the module is compiled.
 	var over []time.Duration
@@ -214,11 +214,11 @@ func TestAHostileModuleHoldsNoOtherUp(t *testing.T) {
 		t.Logf("%d Transforms alone: %s and %s; beside %d hostile ones: %s, x%.2f; load %s", count, before.Round(100*time.Millisecond),
 			after.Round(100*time.Millisecond), len(names), during.Round(100*time.Millisecond), float64(during)/float64(alone), load())
 		if max(before, after) <= 3*min(before, after)/2 || round >= most-3 {
-			over = append(over, during-2*alone)
+			over = append(over, during-3*alone/2)
 		}
 	}
 	slices.Sort(over)
-	require.Less(t, over[1], 20*time.Second, "two of them hold both workers for 10 s, and after that again, and then no more")
+	require.Less(t, over[1], 3*time.Second, "each of them holds a worker for about a second, and then one of two between them")
 	require.True(t, n.controller.Running())
 	text, ok := page(t.Context(), n.controller.metrics, "/metrics")
 	require.True(t, ok)

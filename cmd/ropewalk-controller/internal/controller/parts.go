@@ -83,7 +83,7 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.evaluations = evaluate.Remember(p.pool, divided.evaluations)
+	p.evaluations = evaluate.Remember(flux.Turns(p.pool, f.workers), divided.evaluations)
 	p.renders, p.trees = cache.NewMemory[[]byte](divided.renders), cache.NewMemory[source.Tree](divided.trees)
 	return p, nil
 }

@@ -47,6 +47,8 @@ type Queue struct {
 	tenants []string
 	apps    map[string][]string
 	lines   map[Name][]*waiter
+	// hadLong are the tenants that had a place for long work, the latest one last.
+	hadLong []string
 	looking bool
 }
 
@@ -62,6 +64,7 @@ type place struct {
 
 // waiter waits for a place.
 type waiter struct {
+	name    Name
 	task    *Task
 	since   time.Time
 	yield   func()
@@ -111,7 +114,7 @@ func (q *Queue) wait(ctx context.Context, name Name, task *Task, yield func()) (
 		q.mu.Unlock()
 		return nil, err
 	}
-	mine := &waiter{task: task, since: time.Now(), yield: yield, granted: make(chan *place, 1)}
+	mine := &waiter{name: name, task: task, since: time.Now(), yield: yield, granted: make(chan *place, 1)}
 	if len(q.apps[name.Tenant]) == 0 {
 		q.tenants = append(q.tenants, name.Tenant)
 	}
@@ -162,6 +165,10 @@ func (q *Queue) mayHold(name Name, task *Task) bool {
 func (q *Queue) take(name Name, task *Task, yield func()) *place {
 	p := &place{name: name, since: time.Now(), task: task, yield: yield}
 	q.holders[p] = struct{}{}
+	if task.isLong {
+		q.hadLong = append(without(q.hadLong, name.Tenant), name.Tenant)
+		q.hadLong = q.hadLong[max(0, len(q.hadLong)-maxHadLong):]
+	}
 	return p
 }
 
@@ -187,36 +194,55 @@ func (q *Queue) leavePlace(p *place) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.holders, p)
+	// A place that was given away is for who waits and is not long: it was taken for them.
+	taken := p.yield == nil
 	// Those who wait because of their share leave places free.
-	for len(q.holders) < q.size && q.next() {
-		continue
+	for len(q.holders) < q.size && (taken && q.next(nil) || !taken && q.nextYoung() || q.next(q.nextLong())) {
+		taken = false
 	}
 }
 
-// next gives a place to the first in turn who may have one more, if there is any; the
-// lock is held.
-func (q *Queue) next() bool {
+// nextYoung gives a place to work that was ended before it went on for Patience, if it
+// comes next among the long ones and may have one; the lock is held.
+func (q *Queue) nextYoung() bool {
+	long := q.nextLong()
+	if long == nil || long.task.ran >= Patience || !q.mayHold(long.name, long.task) {
+		return false
+	}
+	q.grant(long)
+	return true
+}
+
+// next gives a place to the first in turn who may have one more, if there is any: long
+// is the one of the long ones that may. The lock is held.
+func (q *Queue) next(long *waiter) bool {
 	for _, tenant := range q.tenants {
 		for _, app := range q.apps[tenant] {
 			name := Name{tenant, app}
-			at := slices.IndexFunc(q.lines[name], func(w *waiter) bool { return q.mayHold(name, w.task) })
-			if at < 0 {
-				continue
+			at := slices.IndexFunc(q.lines[name], func(w *waiter) bool {
+				return (!w.task.isLong || w == long) && q.mayHold(name, w.task)
+			})
+			if at >= 0 {
+				q.grant(q.lines[name][at])
+				return true
 			}
-			w := q.lines[name][at]
-			q.remove(name, at)
-			// Who has had a turn comes last.
-			if q.apps[tenant] != nil {
-				q.tenants = append(without(q.tenants, tenant), tenant)
-			}
-			if q.lines[name] != nil {
-				q.apps[tenant] = append(without(q.apps[tenant], app), app)
-			}
-			w.granted <- q.take(name, w.task, w.yield)
-			return true
 		}
 	}
 	return false
+}
+
+// grant gives a place to one that waits; the lock is held.
+func (q *Queue) grant(w *waiter) {
+	tenant, app := w.name.Tenant, w.name.App
+	q.remove(w.name, slices.Index(q.lines[w.name], w))
+	// Who has had a turn comes last.
+	if q.apps[tenant] != nil {
+		q.tenants = append(without(q.tenants, tenant), tenant)
+	}
+	if q.lines[w.name] != nil {
+		q.apps[tenant] = append(without(q.apps[tenant], app), app)
+	}
+	w.granted <- q.take(w.name, w.task, w.yield)
 }
 
 // Length is how many requests are worked on, and how many wait.

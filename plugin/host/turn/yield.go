@@ -4,8 +4,10 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -20,14 +22,24 @@ const (
 	looking = 50 * time.Millisecond
 )
 
+// maxHadLong is of how many tenants it is known that they had a place for long work.
+const maxHadLong = 256
+
 // errYield is why work ended that gave its place away.
 var errYield = errors.New("gave its place away")
 
 // Task is what several runs have in common: one that had to give a place away is
-// long, and so are all that follow. The zero value is one that is not.
+// long, and so are all that follow, until work that was begun again ends within Patience.
+// The zero value is one that is not.
 type Task struct {
-	// isLong belongs to the lock of the queue.
+	// Ended is called when work has given its place away, before it waits for another
+	// one; nil tells nobody.
+	Ended func()
+
+	// The rest belongs to the lock of the queue. Work that was ended went on for as long
+	// as ran.
 	isLong bool
+	ran    time.Duration
 }
 
 // longShare is how many places long tasks hold at most: half of them, and one in any
@@ -41,24 +53,62 @@ func (q *Queue) longShare() int { return max(1, q.size/2) }
 // places at most. So whoever runs for ever holds up nobody else for ever, and work
 // that is only slow is begun twice at most.
 //
+// Among the long ones that wait, that of the tenant comes first who had no place for one
+// for the longest time, then the one that went on for the shortest time. What was ended
+// before it went on for Patience waits for no others: it may well be quick.
+//
 // Work ends early when its context does. A task is for one queue only. Errors are
 // those of work and of ctx.
 func (q *Queue) Run(ctx context.Context, name Name, task *Task, work func(ctx context.Context) error) error {
-	for {
+	for again := false; ; again = true {
 		inner, end := context.WithCancelCause(ctx)
 		done, err := q.wait(ctx, name, task, func() { end(errYield) })
 		if err != nil {
 			end(nil)
 			return err
 		}
+		began := time.Now()
 		err = work(inner)
 		done()
 		yielded := errors.Is(context.Cause(inner), errYield)
 		end(nil)
 		if err == nil || !yielded || ctx.Err() != nil {
+			if again && time.Since(began) < Patience {
+				q.acquit(task)
+			}
 			return err
 		}
+		if task.Ended != nil {
+			task.Ended()
+		}
 	}
+}
+
+// acquit says of a task that it is not long after all.
+func (q *Queue) acquit(task *Task) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	task.isLong, task.ran = false, 0
+}
+
+// nextLong is who of the long ones that wait comes next; nil where none waits. The lock
+// is held.
+func (q *Queue) nextLong() (first *waiter) {
+	if !q.yields {
+		return nil
+	}
+	var had int
+	for _, tenant := range q.tenants {
+		at := slices.Index(q.hadLong, tenant)
+		for _, app := range q.apps[tenant] {
+			for _, w := range q.lines[Name{tenant, app}] {
+				if w.task.isLong && (first == nil || cmp.Or(cmp.Compare(at, had), cmp.Compare(w.task.ran, first.task.ran)) < 0) {
+					first, had = w, at
+				}
+			}
+		}
+	}
+	return first
 }
 
 // look looks at who holds places, now and for as long as somebody waits; the lock is
@@ -98,7 +148,7 @@ func (q *Queue) takeBack(now time.Time) {
 	if youngest == nil || !q.quickWaits() || now.Sub(youngest.since) < Patience && !q.othersWait(tenants) {
 		return
 	}
-	youngest.task.isLong = true
+	youngest.task.isLong, youngest.task.ran = true, now.Sub(youngest.since)
 	youngest.yield()
 	youngest.yield = nil
 }
@@ -115,14 +165,15 @@ func (q *Queue) quickWaits() bool {
 	return false
 }
 
-// othersWait reports whether one tenant holds all places, and another one waits; the
-// lock is held.
+// othersWait reports whether one tenant holds all places, and another one waits with
+// what is not long: what is has places of its own, and has nobody's young work ended.
+// The lock is held.
 func (q *Queue) othersWait(holding map[string]bool) bool {
 	if len(holding) > 1 {
 		return false
 	}
-	for _, tenant := range q.tenants {
-		if !holding[tenant] {
+	for name, line := range q.lines {
+		if !holding[name.Tenant] && slices.ContainsFunc(line, func(w *waiter) bool { return !w.task.isLong }) {
 			return true
 		}
 	}
