@@ -41,6 +41,10 @@ type Options struct {
 	// [HealthConfig]. Where it is false, every kind whose readyWhen hangs on
 	// them is named in a warning.
 	HealthConfigured bool
+	// DecryptionConfigured says that somebody else tells Flux how to decrypt what SOPS
+	// encrypted. Where it is false, and Repository is not "", each such object is named
+	// in a warning.
+	DecryptionConfigured bool
 }
 
 // File is one file of a render. Paths are slash-separated and relative.

@@ -54,7 +54,7 @@ func (w *writer) layers() {
 // where we write the Kustomization that applies it: kustomize-controller 1.9.5 applies a
 // Secret with stringData as it is, ciphertext and all, where nothing says how to decrypt.
 func (w *writer) undecrypted(n *object.Node) {
-	if w.opts.Repository != "" && n.Object.Group() == "" && n.Object.Text("sops", "mac") != "" {
+	if w.opts.Repository != "" && !w.opts.DecryptionConfigured && n.Object.Group() == "" && n.Object.Text("sops", "mac") != "" {
 		w.warn(n, "", "add spec.decryption to the Kustomizations of this render",
 			"%s is encrypted with SOPS, and nothing tells Flux how to decrypt it: it would apply what is encrypted", n.Object.Ref())
 	}

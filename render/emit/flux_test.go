@@ -262,4 +262,6 @@ func TestWhatIsEncryptedIsNamedWhereNothingDecryptsIt(t *testing.T) {
 	require.Equal(t, []string{"shop.yaml:2:1: emit: shop/secret-s: Secret shop/s is encrypted with SOPS, and nothing tells Flux how to decrypt it: it would apply what is encrypted (add spec.decryption to the Kustomizations of this render)"}, warnings(out))
 	_, out = delivered(t, planOf([]*object.Node{secret}), func(o *emit.Options) { o.Repository = "" })
 	require.Empty(t, out.Warnings, "who writes the Kustomization says it there")
+	_, out = delivered(t, planOf([]*object.Node{secret}), func(o *emit.Options) { o.DecryptionConfigured = true })
+	require.Empty(t, out.Warnings)
 }

@@ -191,8 +191,8 @@ type Context struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ClusterDomain string `json:"clusterDomain,omitempty"`
-	// KubeVersion is the version to render for, such as 1.36; that of the project,
-	// else of this cluster.
+	// KubeVersion is the version to render for, such as 1.36; that of this cluster
+	// where it is empty, whatever the project says.
 	// +optional
 	// +kubebuilder:validation:Pattern="^v?1\\.[0-9]+(\\.[0-9]+)?$"
 	KubeVersion string `json:"kubeVersion,omitempty"`

@@ -39,7 +39,8 @@ func options(who Asker, t *v1alpha1.Transform, limits evaluate.Limits) host.Opti
 		Emit:    emit.Options{Dialect: who.Dialect, Name: label(t.Name), FluxNamespace: t.Namespace},
 	}
 	if who.Dialect == emit.Flux {
-		out.Emit.Repository = repository
+		// The delivery refuses what it is not told to have decrypted.
+		out.Emit.Repository, out.Emit.DecryptionConfigured = repository, true
 	}
 	if t.Spec.SourceRef != nil {
 		out.Environment = t.Spec.SourceRef.Environment
@@ -47,14 +48,15 @@ func options(who Asker, t *v1alpha1.Transform, limits evaluate.Limits) host.Opti
 	return out
 }
 
-// surround fills what the Transform does not say of its surroundings, nor the project
-// that it renders: the namespace is that of the Transform, and the version of
-// Kubernetes that of the cluster.
+// surround fills what the Transform does not say of its surroundings. The namespace is
+// that of the Transform, where the project that it renders says none either. The version
+// of Kubernetes is that of the cluster, whatever the project says, as under Argo CD: a
+// project says what to render for where no cluster is known.
 func (l *Loader) surround(ctx context.Context, c *spec.Context, project spec.Context, t *v1alpha1.Transform) (err error) {
 	if c.Namespace == "" && project.Namespace == "" {
 		c.Namespace = t.Namespace
 	}
-	if c.KubeVersion == "" && project.KubeVersion == "" && l.KubeVersion != nil {
+	if c.KubeVersion == "" && l.KubeVersion != nil {
 		c.KubeVersion, err = l.KubeVersion(ctx)
 	}
 	return err

@@ -72,13 +72,13 @@ func TestAModuleOfASourceIsRendered(t *testing.T) {
 	require.Equal(t, "own", data(t, transform(t, text), src)["text"])
 }
 
-func TestAProjectWinsOverTheClusterAndATransformOverItsProject(t *testing.T) {
+func TestTheNamespaceIsThatOfTheProjectAndTheVersionThatOfTheCluster(t *testing.T) {
 	files := project()
 	files["shop/ropewalk.yaml"] = strings.Replace(files["shop/ropewalk.yaml"], "inputs:", "context: {kubeVersion: \"1.34\"}, inputs:", 1) +
 		"  context: {namespace: own, kubeVersion: \"1.35\"}\n"
 	for name, c := range map[string]struct{ environment, more, namespace, version string }{
-		"the project":   {"", "", "own", "1.35"},
-		"its context":   {", environment: prod", "", "own", "1.34"},
+		"the project":   {"", "", "own", "1.36"},
+		"its context":   {", environment: prod", "", "own", "1.36"},
 		"the Transform": {", environment: prod", "context: {namespace: other, kubeVersion: \"1.33\"}\n", "other", "1.33"},
 	} {
 		t.Run(name, func(t *testing.T) {
