@@ -196,7 +196,7 @@ spec:
 
 	l.prefixed(t, own, n.namespace, repo)
 	l.prefixed(t, own, n.namespace, "Transform/app")
-	require.NotContains(t, n.controller.Log(), "forbidden")
+	allowed(t, n.controller)
 }
 
 // sameSchema compares our event about the OCIRepository with that of source-controller.

@@ -149,6 +149,6 @@ func TestTheTutorialGoesAsItSays(t *testing.T) {
 
 	text, _ := page(t.Context(), controller.metrics, "/metrics")
 	t.Logf("%s", regexp.MustCompile(`(?m)^(process_resident_memory_bytes|process_cpu_seconds_total|ropewalk_worker_peak_bytes|ropewalk_transform_renders_total).*$`).FindAllString(text, -1))
-	require.NotContains(t, controller.Log(), "forbidden", "a right is missing in deploy/flux/rbac.yaml")
+	allowed(t, controller)
 	require.False(t, strings.Contains(controller.Log(), "never-rendered"), "a password is in the log")
 }
