@@ -58,6 +58,8 @@ servers: ## Install the servers that tests run (Debian packages), where that is 
 .PHONY: generate
 generate: api ## Regenerate what is generated, goldens too.
 	$(GO) -C test/tools run ./protogen $(CURDIR)/plugin/argocd/internal/wire
+	ROPEWALK_UPDATE=1 $(GO) -C test/kustomize test -count=1 -run 'Installed|Added' . >/dev/null
+	ROPEWALK_UPDATE=1 $(GO) -C test/helm test -count=1 -run Rendered . >/dev/null
 	ROPEWALK_UPDATE=1 $(GO) test ./cue/... ./cmd/... ./render/... ./test/deploy/... >/dev/null
 	gofmt -w $$(git ls-files '*.go')
 
