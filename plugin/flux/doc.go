@@ -55,7 +55,13 @@
 // of its Transforms is known to be long, and the long ones have a quarter for each
 // namespace, and half for all. Who has no place there comes back in a second, or in five
 // where it is long itself; see seats. So Options.Concurrent is to be some times the number
-// of workers.
+// of workers. Where a namespace holds all of those places, and a part of what holds them
+// waits for servers, it gives one of these to another namespace that waits.
+//
+// A Transform is reconciled once at a time. What is rendered of a spec that has changed
+// ends, so that a rollback, or a mended reference, waits for no server. A rollback looks at
+// nothing of the spec but the digest; what the spec gives is rendered once that is
+// delivered, and what is wrong with it leaves Ready alone.
 //
 // Errors become conditions in one place, diagnose: somebody must change something
 // (Stalled), somebody else is at it (waiting for an event), or it may pass by itself

@@ -154,8 +154,8 @@ func (p *problem) ofStage(in *staged) {
 // ofIdentity says who is to put a login at a cloud right.
 func (p *problem) ofIdentity(e *publish.IdentityError) {
 	switch e.Fault {
-	case publish.Refused:
-		// Nobody tells when a cloud trusts an account.
+	case publish.Refused, publish.Away:
+		// Nobody tells when a cloud trusts an account, or is back.
 	case publish.Denied:
 		p.kind, p.reason, p.unwatched = stalled, v1alpha1.AccessDeniedReason, true
 	case publish.Disabled:

@@ -31,8 +31,10 @@ type outages struct {
 	now func() time.Time
 
 	mu sync.Mutex
-	// since has when a Transform found first that a server is away.
+	// since has when a Transform found first that a server is away, and later those that
+	// are put off.
 	since map[types.NamespacedName]time.Time
+	later map[types.NamespacedName]bool
 }
 
 var _ workqueue.TypedRateLimiter[reconcile.Request] = (*outages)(nil)
@@ -53,6 +55,26 @@ func (o *outages) note(name types.NamespacedName, err error) {
 	}
 }
 
+// putOff says of a Transform that it comes back later, and that nothing is known of how it
+// fares: what failed before has not passed.
+func (o *outages) putOff(name types.NamespacedName) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.later == nil {
+		o.later = map[types.NamespacedName]bool{}
+	}
+	o.later[name] = true
+}
+
+// wasPutOff reports whether a Transform was put off, once.
+func (o *outages) wasPutOff(name types.NamespacedName) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	was := o.later[name]
+	delete(o.later, name)
+	return was
+}
+
 // When is how long a Transform waits after a failure.
 func (o *outages) When(item reconcile.Request) time.Duration {
 	usual := o.TypedRateLimiter.When(item)
@@ -65,8 +87,12 @@ func (o *outages) When(item reconcile.Request) time.Duration {
 	return min(usual, max(outageLeast, o.now().Sub(since)/outagePart))
 }
 
-// Forget is for a Transform that did not fail, or is gone.
+// Forget is for a Transform that did not fail, or is gone. The queue forgets whatever is
+// to come back at a given time.
 func (o *outages) Forget(item reconcile.Request) {
+	if o.wasPutOff(item.NamespacedName) {
+		return
+	}
 	o.TypedRateLimiter.Forget(item)
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -76,5 +76,5 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, cmp.Or(wrong, err)
 	}
 	w.prune(ctx)
-	return ctrl.Result{}, nil
+	return ctrl.Result{}, w.rehearse(ctx)
 }

@@ -107,6 +107,9 @@ func (m Modules) registries() func(plain bool) (*remote.Registries, error) {
 // loader makes what makes requests.
 func (o Options) loader(registries func(bool) (*remote.Registries, error), version func(context.Context) (string, error)) *request.Loader {
 	m := o.Modules
+	if m.Client == nil {
+		m.Client = direct()
+	}
 	return &request.Loader{
 		Embedded: m.Embedded, EmbeddedNames: m.EmbeddedNames,
 		Registries: func() (*remote.Registries, error) { return registries(false) },
@@ -114,6 +117,13 @@ func (o Options) loader(registries func(bool) (*remote.Registries, error), versi
 		Client: m.Client, SourceHost: m.SourceHost, Limits: m.Limits, Evaluation: o.Limits,
 		KubeVersion: version, NoCrossNamespaceRefs: o.NoCrossNamespaceRefs, Report: m.Report,
 	}
+}
+
+// direct asks servers of the cluster, which no proxy of the environment is for.
+func direct() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nobody sets another one
+	transport.Proxy = nil
+	return &http.Client{Transport: transport}
 }
 
 // kubeVersion asks the API server for its version, now and then; fixed is one that does

@@ -69,7 +69,7 @@ func newTown(t *testing.T, reconciles, workers int) *town {
 		evaluator: Turns(timed{limit: evaluate.DefaultTimeout}, workers), seats: newSeats(reconciles),
 		queue: make(chan *v1alpha1.Transform, 10000), done: map[types.UID]result{},
 	}
-	for range reconciles {
+	for range reconciles + standing {
 		go func() {
 			for one := range x.queue {
 				x.reconcile(t.Context(), one)
@@ -81,6 +81,9 @@ func newTown(t *testing.T, reconciles, workers int) *town {
 
 func (x *town) reconcile(ctx context.Context, one *v1alpha1.Transform) {
 	err := x.seats.during(ctx, one, "key", func(ctx context.Context) error {
+		if err := waited(ctx, one.Labels["waits"]); err != nil {
+			return err
+		}
 		_, err := x.evaluator.Evaluate(ctx, evaluate.Request{Spec: one.Labels["takes"]})
 		return err
 	})
@@ -150,6 +153,7 @@ func TestANamespaceWithoutEndHoldsNoOtherUp(t *testing.T) {
 				require.Len(t, x.done, good+test.each*test.namespaces)
 				require.Empty(t, x.seats.taken)
 				require.Empty(t, x.seats.long)
+				require.Empty(t, x.seats.held)
 				require.Empty(t, x.seats.ended)
 				require.Zero(t, x.seats.longAll)
 			})
@@ -192,8 +196,8 @@ func TestAChangeOfWhatWasEndedBeginsAnew(t *testing.T) {
 		s := newSeats(4)
 		one := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "a", UID: "1"}}
 		other := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", UID: "2"}}
-		held, ok := s.take(other, "key", func() {})
-		require.True(t, ok)
+		held, _ := s.take(other, "key", func(error) {})
+		require.NotNil(t, held)
 		held.task.Ended()
 		err := s.during(t.Context(), one, "old", func(ctx context.Context) error {
 			ctx.Value(seatKey{}).(*seat).task.Ended() //nolint:forcetypeassert // it is one

@@ -5,7 +5,6 @@ package flux
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -28,25 +27,14 @@ func (w *work) wanted(ctx context.Context) (delivery.Desired, error) {
 	if err := nameable(t); err != nil {
 		return delivery.Desired{}, err
 	}
-	if err := w.dependencies(ctx); err != nil {
-		return delivery.Desired{}, err
-	}
-	if err := w.open(ctx); err != nil {
-		return delivery.Desired{}, err
-	}
-	found, err := w.loader.Look(ctx, w.cache, t)
-	if err != nil {
-		return delivery.Desired{}, atRequest.at(err)
-	}
-	w.key = found.Key
-	if found.Source != nil {
-		w.revision = found.Source.Revision
-	}
 	if t.Spec.Rollback != nil {
 		return w.rolledBack(ctx)
 	}
+	if err := w.look(ctx); err != nil {
+		return delivery.Desired{}, err
+	}
 	t.Status.Rendered = nil
-	if a := t.Status.Artifact; a != nil && a.Checksum == found.Key && !w.due() && !w.asked() && !w.visits.wasLost(client.ObjectKeyFromObject(t)) {
+	if a := t.Status.Artifact; a != nil && a.Checksum == w.key && !w.due() && !w.asked() && !w.visits.wasLost(client.ObjectKeyFromObject(t)) {
 		want, err := w.plan(ctx, a.Digest)
 		if err == nil {
 			return want, nil
@@ -54,6 +42,25 @@ func (w *work) wanted(ctx context.Context) (delivery.Desired, error) {
 		// What was published is gone, or cannot be read: it is published again.
 	}
 	return w.renewed(ctx)
+}
+
+// look finds what the spec names, once all that it depends on is Ready.
+func (w *work) look(ctx context.Context) error {
+	if err := w.dependencies(ctx); err != nil {
+		return err
+	}
+	if err := w.open(ctx); err != nil {
+		return err
+	}
+	found, err := w.loader.Look(ctx, w.cache, w.transform)
+	if err != nil {
+		return atRequest.at(err)
+	}
+	w.key = found.Key
+	if found.Source != nil {
+		w.revision = found.Source.Revision
+	}
+	return nil
 }
 
 // open makes the client of the account and the store.
@@ -151,41 +158,6 @@ func (w *work) unfinished(ctx context.Context) (delivery.Desired, bool) {
 	}
 	want, err := w.plan(ctx, t.Status.Artifact.Digest)
 	return want, err == nil
-}
-
-// rolledBack is the artifact that the spec names, out of those that were published.
-// What the spec gives is rendered all the same, so that it is known what will come when
-// the rollback is taken away.
-func (w *work) rolledBack(ctx context.Context) (delivery.Desired, error) {
-	t := w.transform
-	digest := t.Spec.Rollback.Digest
-	i := slices.IndexFunc(t.Status.History, func(a v1alpha1.Artifact) bool { return a.Digest == digest })
-	if i < 0 {
-		return delivery.Desired{}, block(stalled, v1alpha1.InvalidReason,
-			"spec.rollback.digest: %s is not in status.history: name one that is, or take the rollback away", digest)
-	}
-	want, err := w.plan(ctx, digest)
-	if err != nil {
-		return want, atPublish.at(fmt.Errorf("spec.rollback.digest: %w", err))
-	}
-	if t.Status.Artifact == nil || t.Status.Artifact.Digest != digest {
-		if at, ok := w.store.(publish.Pointer); ok {
-			if err := at.Point(ctx, digest); err != nil {
-				return want, atPublish.at(err)
-			}
-		}
-		a := *t.Status.History[i].DeepCopy()
-		a.Checksum = "" // With none, the spec is rendered and published when the rollback ends.
-		t.Status.Artifact = &a
-		w.changed = true
-	}
-	if t.Status.Rendered == nil || t.Status.Rendered.Checksum != w.key || w.due() || w.asked() {
-		if err := w.tried(ctx); err != nil {
-			return want, err
-		}
-	}
-	conditions.MarkFalse(t, v1alpha1.RenderedCondition, v1alpha1.RolledBackReason, "%s is delivered, as spec.rollback says", digest)
-	return want, nil
 }
 
 // now as the status has it: to the second.

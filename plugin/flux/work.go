@@ -41,6 +41,8 @@ type work struct {
 	// suspended says that nothing was looked at, gone that nothing is left to write to,
 	// and refused that what was found could not be published.
 	suspended, gone, refused bool
+	// ahead is why what the spec gives could not be rendered during a rollback.
+	ahead error
 	// progress is what the engine says, nil where it was not asked.
 	progress *delivery.Progress
 	// changed says that something new was published, and revised that what was
@@ -138,6 +140,7 @@ func (w *work) later(ctx context.Context) (ctrl.Result, error) {
 	if err := show(ctx); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
+	w.outages.putOff(client.ObjectKeyFromObject(w.transform))
 	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: w.seats.wait(w.transform.UID)}), nil
 }
 
@@ -148,6 +151,8 @@ func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
 	case p == nil && w.progress != nil && !w.progress.Ready && !w.progress.Stalled:
 		// Events tell of changes; this is for those that got lost.
 		interval = min(interval, w.opts.DependencyRequeue)
+	case p == nil && w.ahead != nil:
+		interval = min(interval, w.aheadAgain())
 	case p == nil || p.kind == stalled && !p.unwatched:
 	case p.kind == waiting && !p.watched:
 		interval = min(interval, cmp.Or(w.transform.GetRetryInterval(), w.opts.DependencyRequeue))
@@ -159,6 +164,18 @@ func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
 		return ctrl.Result{}, p.err
 	}
 	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: interval}), nil
+}
+
+// aheadAgain is when a rehearsal that went wrong is worth another one.
+func (w *work) aheadAgain() time.Duration {
+	if errors.Is(w.ahead, errLater) {
+		return w.seats.wait(w.transform.UID)
+	}
+	switch p := diagnose(w.ahead); {
+	case p.kind == stalled && !p.unwatched, p.kind == waiting && p.watched:
+		return intervalOf(w.transform)
+	}
+	return cmp.Or(w.transform.GetRetryInterval(), w.opts.DependencyRequeue)
 }
 
 // intervalOf is how often a Transform is looked at without an event.

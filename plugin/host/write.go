@@ -25,6 +25,9 @@ type Output struct {
 	// Force replaces files of an earlier render that were changed since; files
 	// of others are refused all the same.
 	Force bool
+
+	// exchange swaps two directories; nil is the way of the system.
+	exchange func(dir, target string) error
 }
 
 // WriteDir is [Output.WriteDir] of the zero value.
@@ -71,6 +74,9 @@ func (o Output) write(dir string, content map[string][]byte) error {
 	if err != nil {
 		return err
 	}
+	if !exists && restore(target) {
+		return errReplaced
+	}
 	clearStale(target)
 	beside, err := newBeside(target, mode)
 	if err != nil {
@@ -80,7 +86,11 @@ func (o Output) write(dir string, content map[string][]byte) error {
 	if err := beside.fill(content); err != nil {
 		return fmt.Errorf("write %q: %w; nothing was changed", dir, err)
 	}
-	return beside.replace(exists)
+	way := o.exchange
+	if way == nil {
+		way = exchange
+	}
+	return beside.replace(exists, way)
 }
 
 // inspect refuses a directory with files of others, and returns its mode. What it
@@ -249,8 +259,8 @@ func (b *beside) file(name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// replace puts the directory in the place of the target.
-func (b *beside) replace(exists bool) error {
+// replace puts the directory in the place of the target, or exchanges them.
+func (b *beside) replace(exists bool, exchange func(dir, target string) error) error {
 	if !exists {
 		err := os.Rename(b.dir, b.target)
 		if errors.Is(err, fs.ErrExist) {
@@ -269,19 +279,6 @@ func (b *beside) replace(exists bool) error {
 		return err
 	}
 	return syncDir(filepath.Dir(b.target))
-}
-
-// swap is exchange for file systems that cannot: for a moment nothing is at
-// the target, and what fails is undone.
-func swap(dir, target string) error {
-	old := dir + "-old"
-	if err := os.Rename(target, old); err != nil {
-		return err
-	}
-	if err := os.Rename(dir, target); err != nil {
-		return errors.Join(err, os.Rename(old, target))
-	}
-	return os.Rename(old, dir)
 }
 
 // syncDir makes the names in a directory last.

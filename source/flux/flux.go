@@ -56,8 +56,8 @@ func (f ArtifactsFunc) Artifact(ctx context.Context, kind, namespace, name strin
 type Fetcher struct {
 	// Artifacts looks sources up. Required.
 	Artifacts Artifacts
-	// Client downloads; nil is one without a proxy. Its CheckRedirect does not
-	// count.
+	// Client downloads; nil is the zero value, which takes the proxy that the
+	// environment names. Its CheckRedirect does not count.
 	Client *http.Client
 	// Limits bound each tree, and what is downloaded for it.
 	Limits source.Limits

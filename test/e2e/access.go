@@ -16,10 +16,13 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
 // Namespace makes a namespace, whose pods can run when this returns, and deletes
@@ -33,9 +36,23 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	c.namespace(t, name)
 	t.Cleanup(func() {
 		// The context of the test is done by now.
+		c.forget(name)
 		_ = c.Client.Delete(c.run.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}) // the test may have deleted it
 	})
 	return name
+}
+
+// forget lets go of the Transforms of a test, whose controller is gone: that of the next
+// test would find them, in a namespace that is being deleted and with accounts that have
+// lost their rights, and its log would tell of it.
+func (c *Cluster) forget(namespace string) {
+	var left v1alpha1.TransformList
+	_ = c.Client.List(c.run.ctx, &left, client.InNamespace(namespace)) // the kind may not be there
+	free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	for i := range left.Items {
+		_ = c.Client.Patch(c.run.ctx, &left.Items[i], free) // it may be gone
+		_ = c.Client.Delete(c.run.ctx, &left.Items[i])
+	}
 }
 
 // namespace makes a namespace and waits for its service account, without which

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -57,10 +59,10 @@ func TestATransformIsDeliveredChangedRolledBackAndDeleted(t *testing.T) {
 	require.Equal(t, "spec.input.text", n.get("web").Status.Violations[0].Position)
 
 	n.transform("web", "{text: four, replicas: 1}", "  rollback: {digest: \""+first.Status.Artifact.Digest+"\"}\n")
-	rolled := n.ready("web")
+	n.ready("web")
 	require.Equal(t, "one", n.text("web"))
+	rolled := n.await("web", "has rendered what will come", func(t *v1alpha1.Transform) bool { return t.Status.Rendered != nil })
 	require.Equal(t, first.Status.Artifact.Digest, rolled.Status.Artifact.Digest)
-	require.NotNil(t, rolled.Status.Rendered)
 	require.NotEqual(t, rolled.Status.Artifact.Tree, rolled.Status.Rendered.Tree)
 	require.Equal(t, v1alpha1.RolledBackReason, apimeta.FindStatusCondition(rolled.Status.Conditions, v1alpha1.RenderedCondition).Reason)
 
@@ -74,6 +76,46 @@ func TestATransformIsDeliveredChangedRolledBackAndDeleted(t *testing.T) {
 	})
 	require.Empty(t, n.kustomizations("web"))
 	require.Empty(t, n.text("web"))
+	allowed(t, n.controller)
+}
+
+// TestARollbackAsksForTheArtifactAlone rolls back while what the spec names cannot be had,
+// or is wrong: that is when people roll back.
+func TestARollbackAsksForTheArtifactAlone(t *testing.T) {
+	// A Git server that takes every connection and says nothing.
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = silent.Close() })
+	n := newTenant(t)
+	for name, then := range map[string]struct{ what, patch, says string }{
+		"silent":  {"a server that says nothing", `{"spec":{"cueRef":{"type":"git","ref":"http://` + silent.Addr().String() + `/m.git?ref=main"}}}`, ""},
+		"away":    {"a server that is away", `{"spec":{"cueRef":{"type":"git","ref":"http://127.0.0.1:1/m.git?ref=main"}}}`, "127.0.0.1:1"},
+		"wrong":   {"a mistake", `{"spec":{"input":{"text":3}}}`, "spec.input.text: "},
+		"waiting": {"a Transform that nobody has made", `{"spec":{"dependsOn":["database"]}}`, `no Transform "database"`},
+	} {
+		t.Run(then.what, func(t *testing.T) {
+			n.transform(name, "{text: one}", "")
+			first := n.ready(name)
+			n.transform(name, "{text: two}", "")
+			n.ready(name)
+			began := time.Now()
+			for _, patch := range []string{then.patch, `{"spec":{"rollback":{"digest":"` + first.Status.Artifact.Digest + `"}}}`} {
+				n.Kubectl(t, "-n", n.namespace, "patch", "transform", name, "--type=merge", "-p", patch)
+			}
+			rolled := n.await(name, "is rolled back", func(now *v1alpha1.Transform) bool {
+				ready := apimeta.FindStatusCondition(now.Status.Conditions, meta.ReadyCondition)
+				return ready.Reason == v1alpha1.RolledBackReason && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == now.Generation
+			})
+			t.Logf("rolled back after %s", time.Since(began).Round(10*time.Millisecond))
+			require.Equal(t, "one", n.text(name))
+			require.Equal(t, first.Status.Artifact.Digest, rolled.Status.Artifact.Digest)
+			told := n.await(name, "says what is wrong with the spec", func(now *v1alpha1.Transform) bool {
+				of := apimeta.FindStatusCondition(now.Status.Conditions, v1alpha1.RenderedCondition)
+				return of.Reason == v1alpha1.RolledBackReason && strings.Contains(of.Message, then.says)
+			})
+			require.True(t, apimeta.IsStatusConditionTrue(told.Status.Conditions, meta.ReadyCondition))
+		})
+	}
 	allowed(t, n.controller)
 }
 
@@ -187,5 +229,7 @@ func TestACommitThatChangesNothingIsNoPushAndIsTold(t *testing.T) {
 	n.fetch(t, n.namespace, "app", hash)
 	now := n.await("app", "has the revision", func(t *v1alpha1.Transform) bool { return strings.Contains(t.Status.Artifact.Revision, hash) })
 	require.Equal(t, last.Digest, now.Status.Artifact.Digest)
-	require.Contains(t, n.Kubectl(t, "get", "events", "-n", n.namespace, "-o", "yaml"), hash)
+	n.Await(t, soon, "an event names the commit", func() bool {
+		return strings.Contains(n.Kubectl(t, "get", "events", "-n", n.namespace, "-o", "yaml"), hash)
+	})
 }

@@ -56,7 +56,9 @@ type Queue struct {
 type place struct {
 	name  Name
 	since time.Time
-	task  *Task
+	// isLong says that it is one of those for long work, which are not taken back.
+	isLong bool
+	task   *Task
 	// yield ends what goes on in the place; nil where it cannot be taken back, or has
 	// been already.
 	yield func()
@@ -66,10 +68,15 @@ type place struct {
 type waiter struct {
 	name    Name
 	task    *Task
+	again   bool // it has given a place away
 	since   time.Time
 	yield   func()
 	granted chan *place
 }
+
+// isLong reports whether a waiter is for one of the places for long work. It may change
+// while it waits; the lock is held.
+func (w *waiter) isLong() bool { return w.again || w.task.isLong }
 
 // NewQueue is a queue for size requests at once, while at most room wait. One
 // application gets half of either at most, and one of each in any case: who holds all
@@ -94,13 +101,14 @@ func NewYielding(size int) *Queue {
 // Wait returns when it is the turn of a request. Who got no error calls done once.
 // Errors are ErrFull and that of ctx.
 func (q *Queue) Wait(ctx context.Context, name Name) (done func(), err error) {
-	return q.wait(ctx, name, &Task{}, nil)
+	return q.wait(ctx, &waiter{name: name, task: &Task{}})
 }
 
-func (q *Queue) wait(ctx context.Context, name Name, task *Task, yield func()) (done func(), err error) {
+func (q *Queue) wait(ctx context.Context, mine *waiter) (done func(), err error) {
+	name := mine.name
 	q.mu.Lock()
-	if q.mayHold(name, task) {
-		p := q.take(name, task, yield)
+	if q.mayHold(mine) {
+		p := q.take(mine)
 		q.mu.Unlock()
 		return q.done(p), nil
 	}
@@ -114,7 +122,7 @@ func (q *Queue) wait(ctx context.Context, name Name, task *Task, yield func()) (
 		q.mu.Unlock()
 		return nil, err
 	}
-	mine := &waiter{name: name, task: task, since: time.Now(), yield: yield, granted: make(chan *place, 1)}
+	mine.since, mine.granted = time.Now(), make(chan *place, 1)
 	if len(q.apps[name.Tenant]) == 0 {
 		q.tenants = append(q.tenants, name.Tenant)
 	}
@@ -143,30 +151,30 @@ func (q *Queue) wait(ctx context.Context, name Name, task *Task, yield func()) (
 
 func (q *Queue) done(p *place) func() { return sync.OnceFunc(func() { q.leavePlace(p) }) }
 
-// mayHold reports whether a request may have a place now; the lock is held.
-func (q *Queue) mayHold(name Name, task *Task) bool {
+// mayHold reports whether a waiter may have a place now; the lock is held.
+func (q *Queue) mayHold(w *waiter) bool {
 	app, tenant, long := 0, 0, 0
 	for p := range q.holders {
-		if p.name.Tenant == name.Tenant {
+		if p.name.Tenant == w.name.Tenant {
 			tenant++
 		}
-		if p.name == name {
+		if p.name == w.name {
 			app++
 		}
 		// What has gone on for that long may be about to give its place away.
-		if p.task.isLong || time.Since(p.since) >= Patience {
+		if p.isLong || time.Since(p.since) >= Patience {
 			long++
 		}
 	}
-	return len(q.holders) < q.size && app < q.share && tenant < q.tenantShare && (!task.isLong || long < q.longShare())
+	return len(q.holders) < q.size && app < q.share && tenant < q.tenantShare && (!w.isLong() || long < q.longShare())
 }
 
 // take gives a place; the lock is held.
-func (q *Queue) take(name Name, task *Task, yield func()) *place {
-	p := &place{name: name, since: time.Now(), task: task, yield: yield}
+func (q *Queue) take(w *waiter) *place {
+	p := &place{name: w.name, since: time.Now(), isLong: w.isLong(), task: w.task, yield: w.yield}
 	q.holders[p] = struct{}{}
-	if task.isLong {
-		q.hadLong = append(without(q.hadLong, name.Tenant), name.Tenant)
+	if p.isLong {
+		q.hadLong = append(without(q.hadLong, w.name.Tenant), w.name.Tenant)
 		q.hadLong = q.hadLong[max(0, len(q.hadLong)-maxHadLong):]
 	}
 	return p
@@ -206,7 +214,7 @@ func (q *Queue) leavePlace(p *place) {
 // comes next among the long ones and may have one; the lock is held.
 func (q *Queue) nextYoung() bool {
 	long := q.nextLong()
-	if long == nil || long.task.ran >= Patience || !q.mayHold(long.name, long.task) {
+	if long == nil || long.task.ran >= Patience || !q.mayHold(long) {
 		return false
 	}
 	q.grant(long)
@@ -220,7 +228,7 @@ func (q *Queue) next(long *waiter) bool {
 		for _, app := range q.apps[tenant] {
 			name := Name{tenant, app}
 			at := slices.IndexFunc(q.lines[name], func(w *waiter) bool {
-				return (!w.task.isLong || w == long) && q.mayHold(name, w.task)
+				return (!w.isLong() || w == long) && q.mayHold(w)
 			})
 			if at >= 0 {
 				q.grant(q.lines[name][at])
@@ -242,7 +250,7 @@ func (q *Queue) grant(w *waiter) {
 	if q.lines[w.name] != nil {
 		q.apps[tenant] = append(without(q.apps[tenant], app), app)
 	}
-	w.granted <- q.take(w.name, w.task, w.yield)
+	w.granted <- q.take(w)
 }
 
 // Length is how many requests are worked on, and how many wait.

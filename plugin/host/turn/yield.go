@@ -46,11 +46,11 @@ type Task struct {
 // case.
 func (q *Queue) longShare() int { return max(1, q.size/2) }
 
-// Run runs work in a place. Where all places are held by work that goes on for longer
-// than Patience, or by that of one tenant while another one waits, the youngest of it
-// ends, and runs again from its beginning when its turn comes. It never has to give
-// its place away twice, but is one of the long ones then, which hold half of the
-// places at most. So whoever runs for ever holds up nobody else for ever, and work
+// Run runs work in a place. Where all places are held, and more than half of them by work
+// that goes on for longer than Patience, or all by that of one tenant while another one
+// waits, the youngest of it ends, and runs again from its beginning when its turn comes. It
+// never has to give its place away twice, but is one of the long ones then, which hold half
+// of the places at most. So whoever runs for ever holds up nobody else for ever, and work
 // that is only slow is begun twice at most.
 //
 // Among the long ones that wait, that of the tenant comes first who had no place for one
@@ -62,14 +62,13 @@ func (q *Queue) longShare() int { return max(1, q.size/2) }
 func (q *Queue) Run(ctx context.Context, name Name, task *Task, work func(ctx context.Context) error) error {
 	for again := false; ; again = true {
 		inner, end := context.WithCancelCause(ctx)
-		done, err := q.wait(ctx, name, task, func() { end(errYield) })
+		done, err := q.wait(ctx, &waiter{name: name, task: task, again: again, yield: func() { end(errYield) }})
 		if err != nil {
 			end(nil)
 			return err
 		}
 		began := time.Now()
-		err = work(inner)
-		done()
+		err = in(inner, done, work)
 		yielded := errors.Is(context.Cause(inner), errYield)
 		end(nil)
 		if err == nil || !yielded || ctx.Err() != nil {
@@ -82,6 +81,12 @@ func (q *Queue) Run(ctx context.Context, name Name, task *Task, work func(ctx co
 			task.Ended()
 		}
 	}
+}
+
+// in runs work in a place, which is free afterwards, even where work panics.
+func in(ctx context.Context, done func(), work func(ctx context.Context) error) error {
+	defer done()
+	return work(ctx)
 }
 
 // acquit says of a task that it is not long after all.
@@ -102,7 +107,7 @@ func (q *Queue) nextLong() (first *waiter) {
 		at := slices.Index(q.hadLong, tenant)
 		for _, app := range q.apps[tenant] {
 			for _, w := range q.lines[Name{tenant, app}] {
-				if w.task.isLong && (first == nil || cmp.Or(cmp.Compare(at, had), cmp.Compare(w.task.ran, first.task.ran)) < 0) {
+				if w.isLong() && (first == nil || cmp.Or(cmp.Compare(at, had), cmp.Compare(w.task.ran, first.task.ran)) < 0) {
 					first, had = w, at
 				}
 			}
@@ -131,21 +136,37 @@ func (q *Queue) look() {
 // takeBack has one place given away where somebody waits for it who is not long
 // themselves; the lock is held.
 func (q *Queue) takeBack(now time.Time) {
-	if len(q.holders) < q.size || q.size < 2 {
+	if len(q.holders) < q.size || q.size < 2 || !q.quickWaits() {
 		return
 	}
+	// Young work is about to end, as far as one can tell.
+	var long int
+	var young bool
 	tenants := map[string]bool{}
-	var youngest *place
 	for p := range q.holders {
-		if now.Sub(p.since) < sharing || p.yield == nil {
-			return // It is about to end, as far as one can tell.
+		if p.yield == nil {
+			return // It is about to be free.
 		}
 		tenants[p.name.Tenant] = true
-		if !p.task.isLong && (youngest == nil || p.since.After(youngest.since)) {
+		young = young || now.Sub(p.since) < sharing
+		if p.isLong || now.Sub(p.since) >= Patience {
+			long++
+		}
+	}
+	after := sharing
+	if young || !q.othersWait(tenants) {
+		if long <= q.longShare() {
+			return
+		}
+		after = Patience
+	}
+	var youngest *place
+	for p := range q.holders {
+		if !p.isLong && now.Sub(p.since) >= after && (youngest == nil || p.since.After(youngest.since)) {
 			youngest = p
 		}
 	}
-	if youngest == nil || !q.quickWaits() || now.Sub(youngest.since) < Patience && !q.othersWait(tenants) {
+	if youngest == nil {
 		return
 	}
 	youngest.task.isLong, youngest.task.ran = true, now.Sub(youngest.since)
@@ -157,7 +178,7 @@ func (q *Queue) takeBack(now time.Time) {
 func (q *Queue) quickWaits() bool {
 	for _, line := range q.lines {
 		for _, w := range line {
-			if !w.task.isLong {
+			if !w.isLong() {
 				return true
 			}
 		}
@@ -173,7 +194,7 @@ func (q *Queue) othersWait(holding map[string]bool) bool {
 		return false
 	}
 	for name, line := range q.lines {
-		if !holding[name.Tenant] && slices.ContainsFunc(line, func(w *waiter) bool { return !w.task.isLong }) {
+		if !holding[name.Tenant] && slices.ContainsFunc(line, func(w *waiter) bool { return !w.isLong() }) {
 			return true
 		}
 	}

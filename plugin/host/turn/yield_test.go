@@ -6,6 +6,7 @@ package turn
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -69,6 +70,60 @@ func TestWorkWithoutEndLeavesHalfOfThePlacesToOthers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestMoreThanHalfOfThePlacesAreNobodysForLong has work without end on most of four
+// places, all of it of one task or none of it, and a stream of quick work on the last.
+func TestMoreThanHalfOfThePlacesAreNobodysForLong(t *testing.T) {
+	for name, test := range map[string]struct {
+		bad  int
+		task func() *Task
+	}{
+		"four of a task of their own": {4, func() *Task { return new(Task) }},
+		"four of one task":            {4, func() func() *Task { one := new(Task); return func() *Task { return one } }()},
+		"three, with a stream beside": {3, func() *Task { return new(Task) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := NewYielding(4)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var began atomic.Int64
+				for range test.bad {
+					go func() { _ = q.Run(ctx, Name{"evil", "x"}, test.task(), endless(&began)) }()
+				}
+				synctest.Wait()
+				// Two of the places are for who is not without end.
+				begin := time.Now()
+				var done sync.WaitGroup
+				for i := range 2 {
+					done.Go(func() {
+						for range 200 {
+							if err := q.Run(t.Context(), Name{"good", fmt.Sprint(i)}, new(Task), sleeping(100*time.Millisecond)); err != nil {
+								t.Error(err)
+							}
+						}
+					})
+				}
+				done.Wait()
+				took := time.Since(begin)
+				t.Logf("200 x 100 ms each: %s, begun %d times", took, began.Load())
+				require.LessOrEqual(t, took, 20*time.Second+2*Patience)
+				require.LessOrEqual(t, began.Load(), int64(2*test.bad))
+				cancel()
+				synctest.Wait()
+				require.Empty(t, q.holders)
+			})
+		})
+	}
+}
+
+func TestAPanicLeavesItsPlace(t *testing.T) {
+	q := NewYielding(1)
+	require.Panics(t, func() {
+		_ = q.Run(t.Context(), Name{"a", "a"}, new(Task), func(context.Context) error { panic("a fault") })
+	})
+	require.NoError(t, q.Run(t.Context(), Name{"a", "a"}, new(Task), func(context.Context) error { return nil }))
 }
 
 func TestWorkThatIsSlowIsBegunTwiceAtMost(t *testing.T) {

@@ -7,12 +7,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/fluxcd/pkg/auth"
 	"github.com/fluxcd/pkg/auth/aws"
 	"github.com/fluxcd/pkg/auth/azure"
@@ -24,6 +30,7 @@ import (
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/source"
 )
 
 // Bounds of what an Identity remembers, and of how long it waits.
@@ -81,12 +88,23 @@ const (
 	Disabled
 	// Misplaced means that the registry is none of the provider's.
 	Misplaced
+	// Away means that the cloud, or the API server, does not answer: nothing is known of
+	// the identity. It comes with source.ErrUnavailable.
+	Away
 )
 
 // IdentityError says that nobody can log in as the spec wants it.
 type IdentityError struct {
 	Fault   Fault
 	message string
+}
+
+// Unwrap is source.ErrUnavailable where somebody is away.
+func (e *IdentityError) Unwrap() error {
+	if e.Fault == Away {
+		return source.ErrUnavailable
+	}
+	return nil
 }
 
 // Error is one sentence, without anything that a cloud or an API server gave to log in
@@ -198,6 +216,16 @@ func refusal(err error, provider, host string, who holder) error {
 			"the controller may not read %s or ask for its tokens: install it with the rights for workload identity, which the guide names", who)
 	case apierrors.IsNotFound(err) && who.account != "":
 		return identityError(Refused, "%s: there is none in the namespace %q: make it", who, who.namespace)
+	case isAway(err):
+		// What a server says on its way down may repeat what it was sent.
+		why := fmt.Sprintf("%s gives %s no credentials for %q", provider, who, host)
+		switch known := remote.Explain(err, why); {
+		case errors.Is(known, source.ErrUnavailable):
+			return identityError(Away, "%s", known)
+		case errors.Is(known, source.ErrHostKey):
+			return identityError(Refused, "%s", known)
+		}
+		return identityError(Away, "%s: try again later", remote.Explain(errors.New(opaque(unwrapped(err).Error())), why))
 	}
 	err = unwrapped(err)
 	advice := "see that its annotations are right, and that the cloud trusts it"
@@ -208,6 +236,37 @@ func refusal(err error, provider, host string, who holder) error {
 	text := strings.ReplaceAll(err.Error(), strings.Repeat("-", 80), "")
 	why := remote.Explain(errors.New(opaque(text)), fmt.Sprintf("%s gives %s no credentials for %q", provider, who, host))
 	return identityError(Refused, "%s: %s", why, advice)
+}
+
+// isAway reports whether an error says that a server does not answer, or not now: a cloud's,
+// or the API server.
+func isAway(err error) bool {
+	if apierrors.IsInternalError(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) {
+		return true
+	}
+	var (
+		amazon    interface{ HTTPStatusCode() int }
+		microsoft *azidentity.AuthenticationFailedError
+		status    int
+	)
+	switch {
+	case errors.As(err, &amazon):
+		status = amazon.HTTPStatusCode()
+	case errors.As(err, &microsoft) && microsoft.RawResponse != nil:
+		status = microsoft.RawResponse.StatusCode
+	}
+	if _, text, ok := strings.Cut(err.Error(), "oauth2/google: status code "); ok {
+		_, _ = fmt.Sscanf(text, "%d", &status) // 0 is none
+	}
+	if status != 0 {
+		return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
+	}
+	if errors.As(err, new(*url.Error)) || errors.As(err, new(*net.OpError)) || errors.Is(err, context.DeadlineExceeded) {
+		return true // There was no answer.
+	}
+	// The libraries of some clouds keep the text of an error alone.
+	broken := []string{": EOF", "unexpected EOF", syscall.ECONNREFUSED.Error(), syscall.ECONNRESET.Error(), "no such host", "i/o timeout", "TLS handshake timeout"}
+	return slices.ContainsFunc(broken, func(end string) bool { return strings.HasSuffix(err.Error(), end) })
 }
 
 // unwrapped is an error without what libraries put before it.

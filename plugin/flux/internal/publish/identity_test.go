@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -30,6 +31,7 @@ import (
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -248,6 +250,60 @@ func TestWhatIsWrongWithAnIdentityIsSaid(t *testing.T) {
 			require.Equal(t, c.fault, why.Fault, why.Error())
 			require.Contains(t, why.Error(), c.says)
 		})
+	}
+}
+
+func TestACloudThatIsAwayIsNotSaidToRefuse(t *testing.T) {
+	answers := func(status int) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "canary-Of-The-Token-1234567890-canary-Of-The-Token-1234567890")
+		})
+	}
+	severed := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_ = conn.Close()
+		}
+	})
+	unavailable := apierrors.NewServiceUnavailable("the server is starting")
+	for _, of := range providers() {
+		for name, change := range map[string]func(*clouded){
+			"it answers 503":               func(c *clouded) { c.cloud.Fault(answers(http.StatusServiceUnavailable)) },
+			"it closes the connection":     func(c *clouded) { c.cloud.Fault(severed) },
+			"the API server is not there":  func(c *clouded) { c.denies = unavailable },
+			"the API server has no answer": func(c *clouded) { c.denies = context.DeadlineExceeded },
+		} {
+			if of.name == "azure" && name == "it closes the connection" {
+				continue // The library tries for 20 s, as it does for the answer.
+			}
+			t.Run(of.name+" "+of.impersonated+" "+name, func(t *testing.T) {
+				c := newClouded(t, of, true, account("deployer", of.annotations))
+				c.as("deployer")
+				change(c)
+				why := c.refused()
+				t.Log(why)
+				require.Equal(t, Away, why.Fault, why.Error())
+				require.ErrorIs(t, why, source.ErrUnavailable)
+				require.Contains(t, why.Error(), "gives ServiceAccount \"deployer\" no credentials for")
+				require.NotContains(t, why.Error(), "annotations")
+				require.NotContains(t, why.Error(), "canary")
+			})
+		}
+	}
+}
+
+func TestTheTextOfABrokenConnectionIsKnown(t *testing.T) {
+	for text, away := range map[string]bool{
+		`ClientAssertionCredential: unable to resolve an endpoint: server response error: Get "https://login.microsoftonline.com/tenant": EOF`: true,
+		`Post "https://sts.googleapis.com/v1/token": dial tcp: lookup sts.googleapis.com: no such host`:                                        true,
+		`oauth2/google: status code 503: it is late`: true,
+		`oauth2/google: status code 429: too often`:  true,
+		`oauth2/google: status code 403: no`:         false,
+		`oauth2/google: status code : no`:            false,
+		`the account is not trusted`:                 false,
+	} {
+		require.Equal(t, away, isAway(errors.New(text)), text)
 	}
 }
 
