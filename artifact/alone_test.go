@@ -50,28 +50,52 @@ func allVerify(t *testing.T, o *servers.OCI, to string, verifiers []*signature.V
 	}
 }
 
+// tries is how often is tried what a stall of a busy machine may spoil, such as a list
+// of tags that must come within 200 ms.
+const tries = 10
+
+// settled says whether somebody has settled a list of referrers, by the requests until
+// now: who does not settle reads each list back once that it has written.
+func settled(o *servers.OCI) bool {
+	written, read := 0, 0
+	for _, r := range o.Requests() {
+		switch _, list, _ := strings.Cut(r.Path, "/manifests/sha256-"); {
+		case list == "":
+		case r.Method == http.MethodPut && r.Status == http.StatusCreated:
+			written++
+		case r.Method == http.MethodGet && r.Status == http.StatusOK:
+			read++
+		}
+	}
+	return written == 0 || read != written
+}
+
+// tagsAskedFor is how often tags were listed.
+func tagsAskedFor(o *servers.OCI) int {
+	return strings.Count(strings.Join(o.Lines(), "\n"), "/tags/list")
+}
+
 func TestACopyThatIsAloneDoesNotWait(t *testing.T) {
 	signer, verifier, _, _ := keys(t)
 	for name, o := range withoutReferrers(t) {
 		t.Run(name, func(t *testing.T) {
 			from := signed(t, layered(t, "a", "b", ""), signer)
-			best := time.Hour
-			for i := range 5 { // the machine may be busy
-				to := fmt.Sprintf("to%d", i)
+			for i := range tries {
+				to, waited := fmt.Sprintf("to%d", i), false
 				o.Reset()
-				start := time.Now()
-				require.NoError(t, copyFirst(t.Context(), from, o, to))
-				best = min(best, time.Since(start))
-				tags := 0
-				for _, r := range o.Requests() {
-					if strings.HasSuffix(r.Path, "/tags/list") {
-						tags++
-					}
-				}
-				require.Equal(t, 1, tags, "it asks once who else is there")
+				_, err := artifact.Copy(t.Context(), from, repository(o, to), "v1",
+					artifact.CopyOptions{Referrers: true, Check: true, At: time.Now(), Waiting: func() { waited = true }})
+				require.NoError(t, err)
+				slow, tags := settled(o), tagsAskedFor(o)
+				require.Equal(t, waited, slow, "it says so")
+				require.LessOrEqual(t, tags, 1, "it asks once who else is there")
 				allVerify(t, o, to, []*signature.Verifier{verifier})
+				if !waited {
+					require.Equal(t, 1, tags)
+					return
+				}
 			}
-			require.Less(t, best, 300*time.Millisecond, "the shortest pauses of settling take 450 ms")
+			require.Fail(t, "it waits each time")
 		})
 	}
 }
@@ -83,9 +107,9 @@ func TestACopyThatIsAloneDoesNotWaitWhereEachRequestTakesLong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			from := signed(t, layered(t, "a", "b", ""), signer)
-			o.Fault(func(*http.Request) (http.Handler, bool) { time.Sleep(100 * time.Millisecond); return nil, false })
+			o.Fault(func(*http.Request) (http.Handler, bool) { time.Sleep(50 * time.Millisecond); return nil, false })
 			waited := 0
-			for i := range 4 { // the machine may be busy
+			for i := range tries {
 				before := waited
 				to := fmt.Sprintf("to%d", i)
 				_, err := artifact.Copy(t.Context(), from, repository(o, to), "v1",
@@ -137,12 +161,20 @@ func TestAtMostThreePagesOfTagsAreAskedFor(t *testing.T) {
 			t.Parallel()
 			o := servers.InProcess(t, servers.NoReferrers())
 			tagged(t, o, tt.tags)
-			waited := false
-			_, err := artifact.Copy(t.Context(), from, repository(o, "shop"), "v1",
-				artifact.CopyOptions{Referrers: true, At: time.Now(), Waiting: func() { waited = true }})
-			require.NoError(t, err)
-			require.Equal(t, tt.pages, strings.Count(strings.Join(o.Lines(), "\n"), "/tags/list"))
-			require.Equal(t, tt.waits, waited)
+			for i := range tries {
+				waited := false
+				o.Reset()
+				_, err := artifact.Copy(t.Context(), from, repository(o, fmt.Sprintf("to%d", i)), "v1",
+					artifact.CopyOptions{Referrers: true, At: time.Now(), Waiting: func() { waited = true }})
+				require.NoError(t, err)
+				pages := tagsAskedFor(o)
+				require.LessOrEqual(t, pages, tt.pages)
+				require.True(t, waited || !tt.waits, "it cannot know that it is alone")
+				if pages == tt.pages && waited == tt.waits {
+					return
+				}
+			}
+			require.Fail(t, "it reads fewer pages each time, or waits")
 		})
 	}
 }
@@ -162,7 +194,7 @@ func TestTagsThatAreNotListedNowAreNotAskedForAgain(t *testing.T) {
 			to.Client = &auth.Client{Client: retry.NewClient()}
 			_, err := artifact.Copy(t.Context(), from, to, "v1", artifact.CopyOptions{Referrers: true, At: time.Now()})
 			require.NoError(t, err)
-			require.Equal(t, 1, strings.Count(strings.Join(o.Lines(), "\n"), "/tags/list"), "of a client that asks such a server again")
+			require.Equal(t, 1, tagsAskedFor(o), "of a client that asks such a server again")
 			allVerify(t, o, "shop", []*signature.Verifier{verifier})
 		})
 	}

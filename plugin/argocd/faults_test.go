@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -178,8 +179,9 @@ func dialled(t *testing.T, socket string) pluginClient {
 	return dial(t, socket, grpc.WithContextDialer(func(context.Context, string) (net.Conn, error) { return conn, nil }))
 }
 
-// TestWhoDialledBeforeTheEndIsAnswered is the repo-server that has a connection when
-// the server is told to end, and has not asked yet.
+// TestWhoDialledBeforeTheEndIsAnswered is repo-servers that have a connection when the
+// server is told to end, and have not asked yet. They ask one after the other, without a
+// wait for the answers of those before them: all of it must fit into settling.
 func TestWhoDialledBeforeTheEndIsAnswered(t *testing.T) {
 	opts := options(t)
 	opts.Drain = 10 * time.Second
@@ -188,24 +190,44 @@ func TestWhoDialledBeforeTheEndIsAnswered(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()
 	require.Eventually(t, s.answers, 5*time.Second, time.Millisecond)
+	c, socket := call{archive: archive(t, texts(project("web"))), path: "apps/web"}, filepath.Join(opts.Dir, "ropewalk.sock")
+	_, err := generate(t, socket, c) // The first render takes longest.
+	require.NoError(t, err)
 	conns := make([]pluginClient, 5)
-	packed := archive(t, texts(project("web")))
 	for i := range conns {
-		conns[i] = dialled(t, filepath.Join(opts.Dir, "ropewalk.sock"))
+		conns[i] = dialled(t, socket)
 	}
 	cancel()
+	require.Eventually(t, func() bool { return s.state.Load() == draining }, 5*time.Second, time.Millisecond)
+	var all sync.WaitGroup
 	for i, client := range conns {
 		time.Sleep(20 * time.Millisecond)
-		_, err := client.CheckPluginConfiguration(t.Context(), &wire.Empty{})
-		require.NoError(t, err, "client %d", i)
-		stream, err := client.GenerateManifest(t.Context())
-		require.NoError(t, err)
-		require.NoError(t, call{archive: packed, path: "apps/web"}.send(stream))
-		_, err = stream.CloseAndRecv()
-		require.NoError(t, err, "client %d", i)
-		require.NoError(t, client.conn.Close())
+		all.Go(func() {
+			if err := c.last(t.Context(), client); err != nil {
+				t.Error("client", i, err)
+			}
+		})
 	}
+	all.Wait()
 	begin := time.Now()
 	require.NoError(t, <-ended)
 	require.Less(t, time.Since(begin), 2*settling, "nobody is left to wait for")
+}
+
+// last makes the calls of a repo-server on a connection, and ends it.
+func (c call) last(ctx context.Context, client pluginClient) error {
+	if _, err := client.CheckPluginConfiguration(ctx, &wire.Empty{}); err != nil {
+		return err
+	}
+	stream, err := client.GenerateManifest(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.send(stream); err != nil {
+		return err
+	}
+	if _, err = stream.CloseAndRecv(); err != nil {
+		return err
+	}
+	return client.conn.Close()
 }

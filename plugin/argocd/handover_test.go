@@ -319,10 +319,11 @@ func between(t *testing.T, front, behind string, isTime func() bool, then func(n
 }
 
 func TestADeadlineEndsAHandover(t *testing.T) {
+	t.Parallel() // it only waits
 	opts, _ := slow(t, time.Hour)
 	_, socket := start(t, opts)
 	h, own := handover(t, socket)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), shortDeadline)
 	defer cancel()
 	_, who, err := h.Generate(ctx, Request{Files: folder(t, project("web")), Path: "apps/web"})
 	var refused *Refusal

@@ -19,11 +19,13 @@ import (
 	"github.com/ropewalk/ropewalk/render"
 )
 
-// counting renders slowly.
+// counting renders slowly: each render takes as long as the pause, or until something
+// is true where that comes first.
 type counting struct {
 	render.Renderer
 	runs, now, most atomic.Int64
 	pause           time.Duration
+	until           func() bool // nil is never true
 }
 
 func (c *counting) Render(ctx context.Context, req render.Request) (render.Result, error) {
@@ -32,10 +34,16 @@ func (c *counting) Render(ctx context.Context, req render.Request) (render.Resul
 	defer c.now.Add(-1)
 	for old := c.most.Load(); now > old && !c.most.CompareAndSwap(old, now); old = c.most.Load() {
 	}
-	select {
-	case <-time.After(c.pause):
-	case <-ctx.Done():
-		return render.Result{}, ctx.Err()
+	pause, end := context.WithTimeout(ctx, c.pause)
+	defer end()
+	for pause.Err() == nil && (c.until == nil || !c.until()) {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-pause.Done():
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return render.Result{}, err
 	}
 	return c.Renderer.Render(ctx, req)
 }
@@ -48,9 +56,10 @@ func slow(t *testing.T, pause time.Duration) (Options, *counting) {
 }
 
 func TestEqualRequestsAreRenderedOnce(t *testing.T) {
-	opts, renderer := slow(t, 300*time.Millisecond)
+	opts, renderer := slow(t, 30*time.Second)
 	opts.Renders = 20
 	s, socket := start(t, opts)
+	renderer.until = func() bool { return s.metrics.joined.Load() == 9 }
 	packed := archive(t, texts(project("web")))
 	var all sync.WaitGroup
 	for range 10 {
@@ -88,13 +97,19 @@ func TestAHundredRequestsKeepTheLimit(t *testing.T) {
 }
 
 func TestAFullQueueSaysSo(t *testing.T) {
-	opts, _ := slow(t, time.Second)
+	const clients = 6
+	opts, renderer := slow(t, 10*time.Second)
 	opts.Renders, opts.Queue = 1, 1
-	_, socket := start(t, opts)
+	s, socket := start(t, opts)
 	packed := archive(t, texts(project("web")))
 	var full atomic.Int64
+	// The first render goes on until each client is somewhere.
+	renderer.until = func() bool {
+		running, waiting := s.intake.Length()
+		return renderer.runs.Load() > 1 || int64(running+waiting)+full.Load() == clients
+	}
 	var all sync.WaitGroup
-	for i := range 6 {
+	for i := range clients {
 		all.Go(func() {
 			_, err := generate(t, socket, call{archive: packed, path: "apps/web", env: map[string]string{
 				"ARGOCD_APP_NAME": fmt.Sprint(i), "ARGOCD_ENV_ROPEWALK_SET": fmt.Sprintf("n=%d", i),
@@ -109,16 +124,18 @@ func TestAFullQueueSaysSo(t *testing.T) {
 }
 
 func TestTheDeadlineLeavesTimeToAnswer(t *testing.T) {
+	t.Parallel() // it only waits
 	opts, _ := slow(t, time.Minute)
 	_, socket := start(t, opts)
-	_, err := generate(t, socket, call{archive: archive(t, texts(project("web"))), path: "apps/web", timeout: 2 * time.Second})
+	_, err := generate(t, socket, call{archive: archive(t, texts(project("web"))), path: "apps/web", timeout: shortDeadline})
 	require.Equal(t, codes.DeadlineExceeded, status.Code(err))
 	require.ErrorContains(t, err, "no result within", "it is our answer and not the client's")
+	leavesTime(t, err)
 }
 
 func TestAClientThatIsSlowOrGoneHoldsNothingUp(t *testing.T) {
 	opts := options(t)
-	opts.Timeout = 500 * time.Millisecond
+	opts.Timeout = 3 * time.Second
 	s, socket := start(t, opts)
 	packed := archive(t, texts(project("web")))
 	_, err := generate(t, socket, call{archive: packed, path: "apps/web", pause: 5 * time.Second})
@@ -134,7 +151,7 @@ func TestAClientThatIsSlowOrGoneHoldsNothingUp(t *testing.T) {
 	require.Eventually(t, func() bool {
 		running, waiting := s.intake.Length()
 		return running+waiting == 0 && s.metrics.inFlight.Load() == 0
-	}, 5*time.Second, 5*time.Millisecond)
+	}, 20*time.Second, 5*time.Millisecond)
 	_, err = generate(t, socket, call{archive: packed, path: "apps/web"})
 	require.NoError(t, err)
 }

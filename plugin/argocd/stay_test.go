@@ -27,6 +27,10 @@ func of(project, app string) map[string]string {
 	return map[string]string{"ARGOCD_APP_PROJECT_NAME": project, "ARGOCD_APP_NAME": app, "ARGOCD_ENV_ROPEWALK_SET": ""}
 }
 
+// TestAGoodApplicationIsQuickBesideDeadOnes asks beside twelve that wait for a registry,
+// at once and two seconds later. What else the machine does must be no part of it: each
+// round measures alone, beside them, and alone again, and the one in the middle of three
+// counts.
 func TestAGoodApplicationIsQuickBesideDeadOnes(t *testing.T) {
 	hang := func(ctx context.Context, _ source.Ref) (source.Tree, error) {
 		<-ctx.Done()
@@ -40,8 +44,6 @@ func TestAGoodApplicationIsQuickBesideDeadOnes(t *testing.T) {
 			opts := withFetcher(t, fetch)
 			opts.Renders = 4
 			s, socket := start(t, opts)
-			files := withRef(`{type: oci, ref: "localhost:1/m:v1"}`)
-			dead := archive(t, texts(files))
 			good := archive(t, texts(project("web")))
 			ask := func() time.Duration {
 				begin := time.Now()
@@ -50,27 +52,51 @@ func TestAGoodApplicationIsQuickBesideDeadOnes(t *testing.T) {
 				return time.Since(begin)
 			}
 			ask()
-			usual := ask()
-			var all sync.WaitGroup
-			for i := range 12 {
-				all.Go(func() {
-					_, err := generate(t, socket, call{archive: dead, path: "apps/web", timeout: 6 * time.Second, env: of("evil", fmt.Sprint(i))})
-					if c := status.Code(err); c != codes.Unavailable && c != codes.DeadlineExceeded {
-						t.Error(err)
-					}
-				})
+			var firsts, laters []time.Duration // what is above the usual
+			for range 3 {
+				before := ask()
+				end := twelveDead(t, s, socket)
+				first := ask()
+				time.Sleep(2 * time.Second)
+				later := ask()
+				end(len(firsts) == 2)
+				after := ask()
+				t.Logf("usually %s and %s, beside 12 dead ones at once %s, and later %s", before, after, first, later)
+				usual := (before + after) / 2
+				firsts, laters = append(firsts, first-usual), append(laters, later-usual)
 			}
-			require.Eventually(t, func() bool { return s.metrics.inFlight.Load() == 12 }, 5*time.Second, time.Millisecond)
-			first := ask()
-			time.Sleep(2 * time.Second)
-			later := ask()
-			t.Logf("usually %s, beside 12 dead ones at once %s, and later %s", usual, first, later)
-			require.Less(t, first, usual+time.Second)
-			require.Less(t, later, usual+500*time.Millisecond)
-			all.Wait()
-			atRest(t, s)
+			slices.Sort(firsts)
+			slices.Sort(laters)
+			require.Less(t, firsts[1], time.Second)
+			require.Less(t, laters[1], 500*time.Millisecond)
 			require.Zero(t, s.parked.Used())
 		})
+	}
+}
+
+// twelveDead asks for as many applications that wait for a registry. End ends them, or
+// waits until they are told so.
+func twelveDead(t *testing.T, s *Server, socket string) (end func(told bool)) {
+	t.Helper()
+	packed := archive(t, texts(withRef(`{type: oci, ref: "localhost:1/m:v1"}`)))
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for i := range 12 {
+		all.Go(func() {
+			_, err := generateIn(ctx, t, socket, call{archive: packed, path: "apps/web", timeout: 6 * time.Second, env: of("evil", fmt.Sprint(i))})
+			if c := status.Code(err); ctx.Err() == nil && c != codes.Unavailable && c != codes.DeadlineExceeded {
+				t.Error(err)
+			}
+		})
+	}
+	require.Eventually(t, func() bool { return s.metrics.inFlight.Load() == 12 }, 5*time.Second, time.Millisecond)
+	return func(told bool) {
+		if !told {
+			cancel()
+		}
+		all.Wait()
+		cancel()
+		atRest(t, s)
 	}
 }
 
@@ -117,12 +143,12 @@ func TestAHostWithoutAnAddressIsAskedTwice(t *testing.T) {
 // TestFiftyGoodOnesBesideModulesWithoutEnd has three applications of one project, and
 // of the same one as the good ones, hold all workers. What else the machine does must be
 // no part of it: each round measures alone, beside them, and alone again, a round in
-// which the machine was not as busy at its end as at its begin is measured anew, and the
-// one in the middle of three counts.
+// which the machine was not as busy at its end as at its begin is measured anew, up to
+// many times, and the one in the middle of three counts.
 func TestFiftyGoodOnesBesideModulesWithoutEnd(t *testing.T) {
 	for name, tenant := range map[string]string{"of another project": "evil", "of the same project": "good"} {
 		t.Run(name, func(t *testing.T) {
-			const most = 6
+			const most = 18
 			w := newWithoutEnd(t, tenant, 3*most)
 			w.fifty(t)
 			var firsts, laters []time.Duration // what is above three times the usual

@@ -213,10 +213,7 @@ func TestAChangedPolicyHoldsForTheNextRequest(t *testing.T) {
 func TestARegistryThatIsDownForFiveSecondsCostsFiveSeconds(t *testing.T) {
 	server := servers.InProcess(t)
 	ref := serveModule(t, server)
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	front := listener.Addr().String()
-	require.NoError(t, listener.Close())
+	front := servers.FreeAddress(t)
 	x := newTenants(t)
 	s, socket := start(t, x.opts)
 	const down = 5 * time.Second

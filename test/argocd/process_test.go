@@ -5,10 +5,12 @@ package argocd
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -116,15 +118,25 @@ func need(t testing.TB, binary string) string {
 	return path
 }
 
-// free is a host and port of the loopback that nothing listens on.
+// free is a host and port of the loopback that nothing listens on. It is none of those
+// that the system gives to clients, so that no connection takes it before the program
+// does that it is for, or while that is stopped.
 func free(t testing.TB) (address, port string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	_, port, err = net.SplitHostPort(l.Addr().String())
-	require.NoError(t, err)
-	return l.Addr().String(), port
+	const lowest, count = 20000, 12000
+	var last error
+	for range 100 {
+		port = strconv.Itoa(lowest + rand.IntN(count))
+		address = net.JoinHostPort("127.0.0.1", port)
+		l, err := net.Listen("tcp", address)
+		if err == nil {
+			require.NoError(t, l.Close())
+			return address, port
+		}
+		last = err
+	}
+	require.NoError(t, last)
+	return "", ""
 }
 
 // listens reports whether something takes connections.

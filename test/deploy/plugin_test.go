@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/test/servers"
 )
 
 // sidecar is a plugin that runs.
@@ -26,11 +27,7 @@ type sidecar struct{ socket, http string }
 // serve runs the command with the arguments of the component, in folders of its own.
 func serve(t *testing.T, command string) sidecar {
 	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
-
+	address := servers.FreeAddress(t)
 	dir, sockets := t.TempDir(), t.TempDir()
 	config := filepath.Join(dir, "pull-policy.yaml")
 	require.NoError(t, os.WriteFile(config, []byte(read(t, folder+"/sidecar/pull-policy.yaml")), 0o600))

@@ -14,7 +14,7 @@
 // Debian holds it; with ROPEWALK_SERVERS=required in the environment the test
 // fails instead, so that no skip hides in CI.
 //
-// Callers: the tests of source, artifact, plugin and cmd. The product never
+// Callers: the tests of source, artifact, plugin, cmd and deploy. The product never
 // imports it.
 //
 // # Decisions

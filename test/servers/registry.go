@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -61,7 +60,7 @@ func Registry(t testing.TB, opts ...Option) *OCI {
 // says that it did not get it, or what it said.
 func startRegistry(t testing.TB, binary, dir string) (host string, _ error) {
 	t.Helper()
-	host, id := freePort(t), rand.Text()
+	host, id := FreeAddress(t), rand.Text()
 	config := filepath.Join(dir, "config.yaml")
 	require.NoError(t, os.WriteFile(config, []byte(registryConfig(dir, host, id)), 0o600))
 	cmd := exec.Command(binary, "serve", config) //nolint:gosec // the binary is the one that was found
@@ -132,13 +131,4 @@ func badGateway(w http.ResponseWriter, r *http.Request, err error) {
 		return // the client is gone
 	}
 	Answer(http.StatusBadGateway, "UNKNOWN", err.Error()).ServeHTTP(w, r)
-}
-
-// freePort is a host and port of the loopback that nothing listens on.
-func freePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return l.Addr().String()
 }
