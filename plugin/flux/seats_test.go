@@ -55,17 +55,6 @@ func (x *town) fetch(namespace, name string, waits time.Duration) types.UID {
 	return one.UID
 }
 
-func (x *town) isEmpty(t *testing.T) {
-	t.Helper()
-	s := x.seats
-	for name, left := range map[string]int{
-		"held": len(s.held), "taken": len(s.taken), "long": len(s.long), "slow": len(s.slow), "ended": len(s.ended),
-		"long ones": s.longAll, "slow ones": s.slowAll, "leaving": s.leaving,
-	} {
-		require.Zero(t, left, name)
-	}
-}
-
 func TestServersThatSayNothingHoldNoOtherNamespaceUp(t *testing.T) {
 	tests := map[string]struct {
 		namespaces, each int // of those that wait for one
@@ -92,19 +81,9 @@ func TestServersThatSayNothingHoldNoOtherNamespaceUp(t *testing.T) {
 				for i := range 10 {
 					ours = append(ours, x.fetch("good", fmt.Sprint(i), 100*time.Millisecond))
 				}
-				x.all.Wait()
-				var last time.Duration
-				for _, uid := range ours {
-					require.NoError(t, x.done[uid].err)
-					last = max(last, x.done[uid].at.Sub(begin))
-				}
+				last := x.doneAt(t, ours, errSilent).Sub(begin)
 				t.Logf("the good ones are done after %s, and all after %s", last, time.Since(begin))
 				require.LessOrEqual(t, last, test.within)
-				for uid, r := range x.done {
-					if r.err != nil {
-						require.ErrorIs(t, r.err, errSilent, "%s", uid)
-					}
-				}
 				x.isEmpty(t)
 			})
 		})

@@ -105,6 +105,37 @@ func (x *town) add(namespace, name string, takes time.Duration) types.UID {
 	return one.UID
 }
 
+// doneAt waits until all is done, and gives the time at which the good ones were. The
+// others may have come to a certain end.
+func (x *town) doneAt(t *testing.T, good []types.UID, end error) (last time.Time) {
+	t.Helper()
+	x.all.Wait()
+	for _, uid := range good {
+		require.NoError(t, x.done[uid].err)
+		if at := x.done[uid].at; at.After(last) {
+			last = at
+		}
+	}
+	for uid, r := range x.done {
+		if r.err != nil {
+			require.ErrorIs(t, r.err, end, "%s", uid)
+		}
+	}
+	return last
+}
+
+// isEmpty requires that nothing is left of what was done.
+func (x *town) isEmpty(t *testing.T) {
+	t.Helper()
+	s := x.seats
+	for name, left := range map[string]int{
+		"held": len(s.held), "taken": len(s.taken), "long": len(s.long), "slow": len(s.slow), "ended": len(s.ended),
+		"long ones": s.longAll, "slow ones": s.slowAll, "leaving": s.leaving,
+	} {
+		require.Zero(t, left, name)
+	}
+}
+
 func TestANamespaceWithoutEndHoldsNoOtherUp(t *testing.T) {
 	const good, takes = 10, 100 * time.Millisecond
 	tests := map[string]struct {
@@ -137,25 +168,11 @@ func TestANamespaceWithoutEndHoldsNoOtherUp(t *testing.T) {
 				for i := range good {
 					ours = append(ours, x.add(test.of, fmt.Sprint("good", i), takes))
 				}
-				x.all.Wait()
-				var last time.Duration
-				for _, uid := range ours {
-					require.NoError(t, x.done[uid].err)
-					last = max(last, x.done[uid].at.Sub(begin))
-				}
+				last := x.doneAt(t, ours, errTimeout).Sub(begin)
 				t.Logf("%d good ones are done after %s", good, last)
 				require.LessOrEqual(t, last, good*takes+test.extra)
-				for uid, r := range x.done {
-					if r.err != nil {
-						require.ErrorIs(t, r.err, errTimeout, "%s", uid)
-					}
-				}
 				require.Len(t, x.done, good+test.each*test.namespaces)
-				require.Empty(t, x.seats.taken)
-				require.Empty(t, x.seats.long)
-				require.Empty(t, x.seats.held)
-				require.Empty(t, x.seats.ended)
-				require.Zero(t, x.seats.longAll)
+				x.isEmpty(t)
 			})
 		})
 	}
