@@ -28,8 +28,9 @@ const (
 const slowAfter = 5 * time.Second
 
 // standing is how many reconciliations may wait for a seat beside those that have one, so
-// that it is seen who waits: the queue tells nobody. They stand for no longer than
-// standFor, and look for a seat every standLook.
+// that it is seen who waits: the queue tells nobody. They stand for standFor at most while
+// no seat is given back and their namespace has one, so that the next in the queue is seen
+// too, and look for one every standLook.
 const (
 	standing  = 4
 	standFor  = time.Second
@@ -65,8 +66,10 @@ type seats struct {
 	held    map[types.UID]*seat
 	leaving int
 	freed   chan struct{}
-	// stands is how many of each namespace stand.
+	// stands is how many of each namespace stand, and going are the Transforms that have
+	// a seat or stand.
 	stands map[string]int
+	going  map[types.UID]going
 	// taken, long and slow are how many of each namespace have a seat, and how many of
 	// these go on for long or have come back because they are slow; the others are those
 	// of all of them.
@@ -74,6 +77,12 @@ type seats struct {
 	longAll, slowAll  int
 	// ended are Transforms whose render was ended, with what it was made of.
 	ended map[types.UID]endedRender
+}
+
+// going is a render that goes on, or stands, and how it is ended.
+type going struct {
+	generation int64
+	end        context.CancelCauseFunc
 }
 
 type endedRender struct {
@@ -85,11 +94,10 @@ type endedRender struct {
 
 // seat is that of one render.
 type seat struct {
-	of         *seats
-	uid        types.UID
-	generation int64
-	name       turn.Name
-	task       *turn.Task
+	of   *seats
+	uid  types.UID
+	name turn.Name
+	task *turn.Task
 	// away ends the render.
 	away context.CancelCauseFunc
 
@@ -106,7 +114,7 @@ type seatKey struct{}
 func newSeats(all int) *seats {
 	return &seats{
 		all: all, held: map[types.UID]*seat{}, freed: make(chan struct{}), ended: map[types.UID]endedRender{},
-		stands: map[string]int{}, taken: map[string]int{}, long: map[string]int{}, slow: map[string]int{},
+		stands: map[string]int{}, going: map[types.UID]going{}, taken: map[string]int{}, long: map[string]int{}, slow: map[string]int{},
 	}
 }
 
@@ -115,6 +123,8 @@ func newSeats(all int) *seats {
 func (s *seats) during(ctx context.Context, t *v1alpha1.Transform, key string, render func(ctx context.Context) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
+	s.goes(t, end)
+	defer s.went(t.UID)
 	mine, err := s.stand(ctx, t, key, end)
 	if err != nil {
 		return err
@@ -130,8 +140,8 @@ func (s *seats) during(ctx context.Context, t *v1alpha1.Transform, key string, r
 	return err
 }
 
-// stand takes a seat, and waits for one for a short time where all are taken. It is
-// errLater where none is free then.
+// stand takes a seat, and waits for one where all are taken: for a short time where the
+// namespace has others, and it is errLater then.
 func (s *seats) stand(ctx context.Context, t *v1alpha1.Transform, key string, away context.CancelCauseFunc) (*seat, error) {
 	until := time.NewTimer(standFor)
 	defer until.Stop()
@@ -157,7 +167,7 @@ func (s *seats) stand(ctx context.Context, t *v1alpha1.Transform, key string, aw
 			}
 			until.Reset(standFor)
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -193,7 +203,7 @@ func (s *seats) comesLater(namespace string) bool {
 // one is free, and neither where it is not for this Transform to have one.
 func (s *seats) take(t *v1alpha1.Transform, key string, away context.CancelCauseFunc) (mine *seat, freed <-chan struct{}) {
 	mine = &seat{
-		of: s, uid: t.UID, generation: t.Generation, away: away, task: new(turn.Task),
+		of: s, uid: t.UID, away: away, task: new(turn.Task),
 		name: turn.Name{Tenant: t.Namespace, App: t.Name}, idle: time.Now(),
 	}
 	s.mu.Lock()
@@ -284,12 +294,25 @@ func (m *seat) evaluating() (done func()) {
 	}
 }
 
+// goes notes that a Transform is rendered, or stands, and went that it is not.
+func (s *seats) goes(t *v1alpha1.Transform, end context.CancelCauseFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.going[t.UID] = going{generation: t.Generation, end: end}
+}
+
+func (s *seats) went(uid types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.going, uid)
+}
+
 // supersede ends the render of a Transform that is of an earlier generation.
 func (s *seats) supersede(uid types.UID, generation int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if mine := s.held[uid]; mine != nil && mine.generation < generation {
-		mine.away(errSuperseded)
+	if one, ok := s.going[uid]; ok && one.generation < generation {
+		one.end(errSuperseded)
 	}
 }
 

@@ -135,24 +135,25 @@ func TestASeatIsGivenAwayForAnotherNamespaceAndOnce(t *testing.T) {
 			done()
 			time.Sleep(slowAfter - time.Second)
 		})
-		for time.Since(begin) < time.Minute {
-			require.ErrorIs(t, s.during(t.Context(), of("b"), "key", quick), errLater)
-		}
+		other := of("a")
+		other.UID = "other"
+		require.ErrorIs(t, s.during(t.Context(), other, "key", quick), errLater, "its namespace has one")
+		require.NoError(t, s.during(t.Context(), of("b"), "key", quick), "who has none stands as long as it takes")
+		require.Equal(t, time.Minute+slowAfter-time.Second, time.Since(begin))
 		require.NoError(t, <-evaluated)
 
 		silent := func(ctx context.Context) { _ = waited(ctx, "1h") }
 		first := slow(of("a"), silent)
 		time.Sleep(slowAfter)
-		other := of("a")
-		other.UID = "other"
 		require.ErrorIs(t, s.during(t.Context(), other, "key", quick), errLater, "it is of the same namespace")
 		require.NoError(t, s.during(t.Context(), of("b"), "key", quick))
 		require.ErrorIs(t, <-first, errLater)
 		require.Equal(t, laterLong, s.wait("a"))
 
+		begin = time.Now()
 		again := slow(of("a"), silent)
-		time.Sleep(slowAfter)
-		require.ErrorIs(t, s.during(t.Context(), of("b"), "key", quick), errLater, "it keeps its seat the second time")
+		require.NoError(t, s.during(t.Context(), of("b"), "key", quick))
+		require.Equal(t, silence, time.Since(begin), "it keeps its seat the second time")
 		require.NoError(t, <-again)
 		require.Empty(t, s.held)
 		require.Empty(t, s.ended)
@@ -175,6 +176,20 @@ func TestAChangedSpecEndsWhatIsRenderedOfTheOneBefore(t *testing.T) {
 		require.Equal(t, time.Second, time.Since(begin))
 		require.Empty(t, s.ended, "it did nothing wrong")
 		require.Empty(t, s.held)
+
+		// Nor does it stand for a seat with a spec that has changed.
+		full := newSeats(1)
+		other := one.DeepCopy()
+		other.Namespace, other.UID = "b", "2"
+		require.NoError(t, full.during(t.Context(), one, "key", func(context.Context) error {
+			begin = time.Now()
+			time.AfterFunc(time.Second, func() { full.supersede("2", 3) })
+			require.ErrorIs(t, full.during(t.Context(), other, "key", func(context.Context) error { return nil }), errLater)
+			require.Equal(t, time.Second, time.Since(begin))
+			return nil
+		}))
+		require.Empty(t, full.going)
+		require.Empty(t, full.stands)
 	})
 }
 
