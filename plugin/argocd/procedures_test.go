@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,8 +110,10 @@ func (p *pinger) ping() error {
 }
 
 func TestPingsEndNoRequest(t *testing.T) {
-	opts, _ := slow(t, 500*time.Millisecond)
+	opts, renderer := slow(t, 30*time.Second)
 	s, socket := start(t, opts)
+	var pinged atomic.Bool
+	renderer.until = pinged.Load
 	dialed := make(chan *pinger, 1)
 	client := dial(t, socket, grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
@@ -133,6 +136,7 @@ func TestPingsEndNoRequest(t *testing.T) {
 		require.NoError(t, conn.ping())
 		time.Sleep(time.Millisecond)
 	}
+	pinged.Store(true)
 	out := &wire.Manifests{}
 	require.NoError(t, stream.RecvMsg(out))
 	require.Len(t, out.GetManifests(), 1)

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,7 +43,9 @@ func TestAStaleSocketIsReplacedAndARunningServerIsNot(t *testing.T) {
 }
 
 func TestTheEndLetsRequestsEnd(t *testing.T) {
-	opts, _ := slow(t, 500*time.Millisecond)
+	opts, renderer := slow(t, 30*time.Second)
+	var seen atomic.Bool
+	renderer.until = seen.Load
 	s := New(opts)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -61,6 +64,7 @@ func TestTheEndLetsRequestsEnd(t *testing.T) {
 	cancel()
 	require.Eventually(t, func() bool { _, err := os.Lstat(socket); return errors.Is(err, fs.ErrNotExist) }, 5*time.Second, time.Millisecond)
 	require.Equal(t, []int{200, 503}, []int{get(t, web.URL+"/healthz"), get(t, web.URL+"/readyz")})
+	seen.Store(true)
 	require.NoError(t, <-answered)
 	require.NoError(t, <-ended)
 }
