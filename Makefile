@@ -104,6 +104,7 @@ bench-argocd: build $(BIN)/cue ## Compare the sidecar with the stock plugin serv
 # The cluster is that of e2e-cluster. Nothing else may run beside it on two cores.
 .PHONY: bench-flux
 bench-flux: servers build controller ## Hold the controller for Flux to its speed: revisions, chains of layers, a thousand Transforms.
+	$(GO) -C test/e2e run ./programs/install
 	ROPEWALK_SPEED=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 60m \
 	  -run '^(TestANewRevisionIsPublishedAndApplied|TestAChainOfFiveLayersIsReadyFast|TestAPlainChainOfKustomizationsIsSlow|TestAThousandTransforms|TestManyTransformsAreDelivered|TestOnlyTheLayerThatChangedIsWritten|TestHealthChecksComeWithTheirArtifact)$$' .
 
@@ -129,14 +130,17 @@ argocd: servers build ## Let the real repo-server of Argo CD render by the sidec
 	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/argocd test -v -count=1 -timeout 30m ./...
 
 # The cluster is built by the first run, for a quarter of an hour, and kept as the
-# repo-server is. -v shows how far that is.
+# repo-server is. That is a step of its own, which says how far it is: the tests have
+# their time for themselves.
 .PHONY: e2e-cluster
-e2e-cluster: servers build ## Let the real Flux and Argo CD apply what is rendered to a real API server.
+e2e-cluster: servers build controller ## Let the real Flux and Argo CD apply what is rendered to a real API server.
 	$(GO) -C test/e2e test -count=1 ./programs
-	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/e2e test -v -count=1 -timeout 60m .
+	$(GO) -C test/e2e run ./programs/install
+	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 60m .
 
 .PHONY: e2e-faults
 e2e-faults: servers build controller ## Run the faults that take minutes: 50,000 objects, a hostile module beside a hundred good ones, a registry that fails at random, an API server that restarts.
+	$(GO) -C test/e2e run ./programs/install
 	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 60m \
 	  -run '^(TestFiftyThousandObjects|TestAHostileModuleHolds|TestARegistryThatFailsAtRandom|TestAnAPIServerThatIsRestarted|TestANamespaceThatIsDeleted|TestManyTransformsAreRendered|TestALayerOfManyObjects)' .
 

@@ -6,6 +6,7 @@ package evaluate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,10 @@ import (
 // the program itself, which all workers share, and what a single large block
 // can take before it is noticed (see limitWorker).
 const (
+	// hostileDeadline is for what a limit must stop, and patientDeadline for all that
+	// comes to an end by itself, however busy the machine is.
 	hostileDeadline = time.Second
+	patientDeadline = 30 * time.Second
 	hostileGrace    = 2 * time.Second
 	hostileSlack    = 40<<20 + 64<<20
 )
@@ -111,23 +115,28 @@ func TestMemoryEndsAModuleBeforeItsDeadlineDoes(t *testing.T) {
 // attack evaluates a hostile module while a good one is rendered by the same
 // pool again and again.
 func attack(t *testing.T, text string, h hostile) {
-	p, err := NewPool(PoolOptions{Size: 2, Timeout: hostileDeadline})
+	p, err := NewPool(PoolOptions{Size: 2, Timeout: patientDeadline})
 	require.NoError(t, err)
+	warm(t, p)
 	stop, renders := renderMeanwhile(t, p)
+	req := ask(text)
+	if h.limit != nil {
+		req.Limits.Timeout = hostileDeadline
+	}
 	began := time.Now()
-	_, err = p.Evaluate(t.Context(), ask(text))
+	_, err = p.Evaluate(t.Context(), req)
 	took := time.Since(began)
 	stop()
 	require.NoError(t, p.Close())
 
 	require.Error(t, err)
 	mistakes := object.AsErrors(err, object.StageEvaluate)
-	require.Less(t, took, hostileDeadline+hostileGrace)
 	require.NotContains(t, err.Error(), "goroutine ", "a Go stack is no message")
 	for _, m := range mistakes {
 		require.True(t, m.Pos.IsValid(), "%v has no position", m)
 	}
 	if h.limit != nil {
+		require.Less(t, took, hostileDeadline+hostileGrace)
 		require.Len(t, mistakes, 1)
 		require.Equal(t, "specs/web.yaml", mistakes[0].Pos.File)
 		require.NotEmpty(t, mistakes[0].Hint)
@@ -144,6 +153,17 @@ func attack(t *testing.T, text string, h hostile) {
 	t.Logf("%6.2f s, %3d MiB, %d good renders meanwhile: %s", took.Seconds(), stats.PeakMemory>>20, renders(), firstLine(err))
 	if exactLimit {
 		require.Less(t, stats.PeakMemory, int64(DefaultMemory+hostileSlack))
+	}
+}
+
+// warm has every slot start its worker, so that what is measured is not how long that
+// takes.
+func warm(t *testing.T, p *Pool) {
+	t.Helper()
+	for i := 0; p.Stats().Started < len(p.slots); i++ {
+		// Each module belongs to one of the slots.
+		_, err := p.Evaluate(t.Context(), ask(fmt.Sprintf("%s// %d\n", goodModule, i)))
+		require.NoError(t, err)
 	}
 }
 

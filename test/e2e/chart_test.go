@@ -21,6 +21,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -48,8 +49,9 @@ func newRelease(t *testing.T) release {
 	var left v1alpha1.TransformList
 	_ = c.Client.List(t.Context(), &left) // the kind may not be there
 	for i := range left.Items {
-		left.Items[i].Finalizers = nil
-		require.NoError(t, client.IgnoreNotFound(c.Client.Update(t.Context(), &left.Items[i])))
+		// Whatever else becomes of them at this moment: their namespaces are being deleted.
+		free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		require.NoError(t, client.IgnoreNotFound(c.Client.Patch(t.Context(), &left.Items[i], free)))
 	}
 	data, err := os.ReadFile(installed)
 	require.NoError(t, err)
@@ -185,7 +187,7 @@ func TestHelmInstallsWhatTheTutorialNeeds(t *testing.T) {
 	controller = r.start("controller-chart-2", events)
 	r.acts(controller)
 	r.Kubectl(t, "-n", "hello-chart", "patch", "transform", "hello", "--type=merge", "-p", `{"spec":{"input":{"replicas":2}}}`)
-	r.Await(t, time.Minute, "the change is applied", func() bool {
+	r.Await(t, soon, "the change is applied", func() bool {
 		require.NoError(t, r.Client.Get(t.Context(), client.ObjectKeyFromObject(&web), &web))
 		return *web.Spec.Replicas == 2
 	})
@@ -234,9 +236,9 @@ subjects: [{kind: ServiceAccount, name: runner, namespace: hello-chart}]
 	n.ready("acts")
 	require.Equal(r.t, "one", n.text("acts"))
 	settings("two")
-	r.Await(r.t, time.Minute, "the ConfigMap is followed", func() bool { return n.text("acts") == "two" })
+	r.Await(r.t, soon, "the ConfigMap is followed", func() bool { return n.text("acts") == "two" })
 	n.ready("acts")
-	r.Kubectl(r.t, "-n", "hello-chart", "delete", "transform", "acts", "--timeout=1m")
+	r.Kubectl(r.t, "-n", "hello-chart", "delete", "transform", "acts", "--timeout="+soon.String())
 	require.Empty(r.t, n.text("acts"))
 }
 

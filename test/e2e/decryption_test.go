@@ -208,7 +208,7 @@ spec: {url: "`+repository.URL+`", interval: 1h, ref: {branch: main}}
 	require.Equal(t, plaintext, n.decrypted())
 
 	require.NoError(t, n.Client.Delete(t.Context(), n.get("shop")))
-	n.Await(t, time.Minute, "the Transform is gone", func() bool {
+	n.Await(t, soon, "the Transform is gone", func() bool {
 		return apierrors.IsNotFound(n.Client.Get(t.Context(), client.ObjectKey{Namespace: n.namespace, Name: "shop"}, &v1alpha1.Transform{}))
 	})
 	require.Empty(t, n.decrypted())

@@ -102,7 +102,7 @@ func (l *listener) await(t *testing.T, c *Cluster, controller, namespace, object
 			}
 		}
 	}()
-	c.Await(t, time.Minute, fmt.Sprintf("%s says %s of %s", controller, reason, object), func() bool {
+	c.Await(t, soon, fmt.Sprintf("%s says %s of %s", controller, reason, object), func() bool {
 		all := l.of(controller, namespace, object)
 		i := slices.IndexFunc(all, func(e notified) bool { return e.Reason == reason && is(e) })
 		if i >= 0 {

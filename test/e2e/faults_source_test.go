@@ -176,15 +176,23 @@ func (n *tenant) reason(name, reason string) *v1alpha1.Transform {
 	return n.await(name, "says "+reason, func(t *v1alpha1.Transform) bool { return reasonOf(t) == reason })
 }
 
-// pushes are the requests since the last Reset that wrote to the repositories of the
-// namespace.
-func (n *tenant) pushes() (out []string) {
+// requests are those since the last Reset that were about repositories of the namespace:
+// others ask about those of tests that have ended.
+func (n *tenant) requests() (out []string) {
 	for _, r := range n.OCI.Requests() {
-		if strings.Contains(r.Path, n.namespace+"/") && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if strings.Contains(r.Path, "/"+n.namespace+"/") {
 			out = append(out, r.Method+" "+r.Path)
 		}
 	}
 	return out
+}
+
+// pushes are those of them that wrote something.
+func (n *tenant) pushes() []string {
+	return slices.DeleteFunc(n.requests(), func(request string) bool {
+		method, _, _ := strings.Cut(request, " ")
+		return method == http.MethodGet || method == http.MethodHead
+	})
 }
 
 // TestASourceThatIsGoneWrongOrChangedInTheMiddleChangesNothing: what was delivered stays

@@ -27,18 +27,7 @@ func (n *tenant) sharded(objects int) (units map[string]string) {
 	t := n.t
 	t.Helper()
 	began := time.Now()
-	n.Apply(t, fmt.Sprintf(`
-apiVersion: ropewalk.dev/v1alpha1
-kind: Transform
-metadata: {name: many, namespace: %s}
-spec:
-  output: {oci: {repository: "oci://%s/%s/many", insecure: true}}
-  cueRef:
-    type: inline
-    ref: |
-      %s
-  input: {count: %d, text: one}
-`, n.namespace, n.Registry, n.namespace, indented(many, 6), objects))
+	n.makeMany(objects, "")
 	var now *v1alpha1.Transform
 	n.Await(t, 4*time.Minute, fmt.Sprintf("%d objects are Ready", objects), func() bool {
 		now = n.get("many")

@@ -348,7 +348,7 @@ func (c *crowd) versions() map[string]string {
 // restarted measures a restart with what is in the cache.
 func (c *crowd) restarted(count int, g *gauge) {
 	c.t.Helper()
-	versions, asked := c.versions(), len(c.OCI.Requests())
+	versions, asked := c.versions(), len(c.requests())
 	start := time.Now()
 	c.controller.Interrupt()
 	require.NoError(c.t, c.controller.Wait(time.Minute))
@@ -360,7 +360,7 @@ func (c *crowd) restarted(count int, g *gauge) {
 	c.await(count, time.Minute, "Ready", anyway)
 	c.t.Logf("that took %s of CPU", cpuOf(c.controller.Pid()))
 	require.Equal(c.t, versions, c.versions(), "nothing is written")
-	require.Len(c.t, c.OCI.Requests(), asked, "nothing is asked of the registry")
+	require.Len(c.t, c.requests(), asked, "nothing is asked of the registry")
 }
 
 // rounds measures what an interval costs: in each, every Transform is rendered and compared

@@ -95,7 +95,7 @@ func TestATenantActsAsItsAccountAndNobodyElse(t *testing.T) {
 
 	// Who has delivered nothing goes without rights.
 	for _, namespace := range []string{without, other, with} {
-		c.Kubectl(t, "-n", namespace, "delete", "transform", "hello", "--timeout=1m")
+		c.Kubectl(t, "-n", namespace, "delete", "transform", "hello", "--timeout="+soon.String())
 	}
 	require.True(t, controller.Running())
 }

@@ -42,13 +42,14 @@ func (t tutorial) shop() *v1alpha1.Transform {
 func (t tutorial) settle(what, reason string, also func(*v1alpha1.Transform) bool) *v1alpha1.Transform {
 	t.Helper()
 	began := time.Now()
+	var now *v1alpha1.Transform
 	t.c.Await(t, 3*time.Minute, what, func() bool {
-		now := t.shop()
+		now = t.shop()
 		ready := apimeta.FindStatusCondition(now.Status.Conditions, "Ready")
 		return now.Status.ObservedGeneration == now.Generation && ready != nil && ready.Reason == reason && also(now)
 	})
 	t.Logf("%s: %s", what, time.Since(began).Round(10*time.Millisecond))
-	return t.shop()
+	return now
 }
 
 // settings is what the ConfigMap of the storefront says from now on.

@@ -12,8 +12,9 @@
 // lock lets one run at a time build, and others wait for it; who is killed while
 // building leaves nothing that is taken for a program.
 //
-// Callers: package e2e. Install tells what it does as it goes, for a whole build
-// takes ten minutes of two cores.
+// Callers: package e2e, and command install, which builds all of them before a run.
+// Install tells what it does as it goes, for a whole build takes ten minutes of two
+// cores.
 //
 // # Decisions
 //

@@ -104,6 +104,18 @@ func (m Modules) Install(ctx context.Context, name string) (string, error) {
 	return binary, m.build(ctx, p, one, source.Version, binary)
 }
 
+// InstallAll builds every program that is not there yet, one after the other.
+func (m Modules) InstallAll(ctx context.Context) error {
+	for _, p := range projects() {
+		for _, one := range p.programs {
+			if _, err := m.Install(ctx, one.name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func there(binary string) bool {
 	_, err := os.Stat(binary)
 	return !errors.Is(err, fs.ErrNotExist)
