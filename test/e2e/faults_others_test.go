@@ -5,10 +5,12 @@ package e2e
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -227,4 +229,52 @@ func TestAHostileModuleHoldsNoOtherUp(t *testing.T) {
 			t.Log(strings.TrimSpace(line))
 		}
 	}
+}
+
+// silent is a server that takes every connection and says nothing; held is how many it has
+// taken.
+func silent(t *testing.T) (address string, held func() int) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var taken atomic.Int64
+	go func() {
+		for {
+			if _, err := listener.Accept(); err != nil {
+				return
+			}
+			taken.Add(1)
+		}
+	}()
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener.Addr().String(), func() int { return int(taken.Load()) }
+}
+
+// TestServersThatSayNothingHoldNoOtherNamespaceUp has more Transforms wait for such servers
+// than are worked on at once. Each would wait for two minutes.
+func TestServersThatSayNothingHoldNoOtherNamespaceUp(t *testing.T) {
+	const count, concurrent = 24, 10
+	address, held := silent(t)
+	n := newTenant(t, fmt.Sprintf("--concurrent=%d", concurrent), "--plain-http="+address)
+	other := &tenant{Cluster: n.Cluster, t: t, namespace: n.Namespace(t), controller: n.controller}
+	other.transform("warm", "{text: one}", "")
+	other.ready("warm")
+	for i := range count {
+		n.Apply(t, fmt.Sprintf(`
+apiVersion: ropewalk.dev/v1alpha1
+kind: Transform
+metadata: {name: web%d, namespace: %s}
+spec:
+  output: {oci: {repository: "oci://%s/%s/web", insecure: true}}
+  cueRef: {type: git, ref: "http://%s/m%d.git?branch=main"}
+`, i, n.namespace, n.Registry, n.namespace, address, i))
+	}
+	n.Await(t, soon, "all places are taken", func() bool { return held() >= concurrent })
+	began := time.Now()
+	other.transform("good", "{text: one}", "")
+	other.ready("good")
+	took := time.Since(began)
+	t.Logf("Ready after %s, with %d that wait for a server", took.Round(10*time.Millisecond), held())
+	require.Less(t, took, 30*time.Second)
+	allowed(t, n.controller)
 }

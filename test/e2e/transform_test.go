@@ -5,7 +5,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -82,14 +81,11 @@ func TestATransformIsDeliveredChangedRolledBackAndDeleted(t *testing.T) {
 // TestARollbackAsksForTheArtifactAlone rolls back while what the spec names cannot be had,
 // or is wrong: that is when people roll back.
 func TestARollbackAsksForTheArtifactAlone(t *testing.T) {
-	// A Git server that takes every connection and says nothing.
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = silent.Close() })
-	n := newTenant(t)
+	address, held := silent(t)
+	n := newTenant(t, "--plain-http="+address, "--plain-http=127.0.0.1:1")
 	for name, then := range map[string]struct{ what, patch, says string }{
-		"silent":  {"a server that says nothing", `{"spec":{"cueRef":{"type":"git","ref":"http://` + silent.Addr().String() + `/m.git?ref=main"}}}`, ""},
-		"away":    {"a server that is away", `{"spec":{"cueRef":{"type":"git","ref":"http://127.0.0.1:1/m.git?ref=main"}}}`, "127.0.0.1:1"},
+		"silent":  {"a server that says nothing", `{"spec":{"cueRef":{"type":"git","ref":"http://` + address + `/m.git?branch=main"}}}`, ""},
+		"away":    {"a server that is away", `{"spec":{"cueRef":{"type":"git","ref":"http://127.0.0.1:1/m.git?branch=main"}}}`, "127.0.0.1:1"},
 		"wrong":   {"a mistake", `{"spec":{"input":{"text":3}}}`, "spec.input.text: "},
 		"waiting": {"a Transform that nobody has made", `{"spec":{"dependsOn":["database"]}}`, `no Transform "database"`},
 	} {
@@ -99,9 +95,14 @@ func TestARollbackAsksForTheArtifactAlone(t *testing.T) {
 			n.transform(name, "{text: two}", "")
 			n.ready(name)
 			began := time.Now()
-			for _, patch := range []string{then.patch, `{"spec":{"rollback":{"digest":"` + first.Status.Artifact.Digest + `"}}}`} {
+			patch := func(patch string) {
 				n.Kubectl(t, "-n", n.namespace, "patch", "transform", name, "--type=merge", "-p", patch)
 			}
+			patch(then.patch)
+			if name == "silent" {
+				n.Await(t, soon, "it waits for the server", func() bool { return held() > 0 })
+			}
+			patch(`{"spec":{"rollback":{"digest":"` + first.Status.Artifact.Digest + `"}}}`)
 			rolled := n.await(name, "is rolled back", func(now *v1alpha1.Transform) bool {
 				ready := apimeta.FindStatusCondition(now.Status.Conditions, meta.ReadyCondition)
 				return ready.Reason == v1alpha1.RolledBackReason && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == now.Generation
