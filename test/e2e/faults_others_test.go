@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -237,17 +237,34 @@ func silent(t *testing.T) (address string, held func() int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	var taken atomic.Int64
+	var (
+		mu    sync.Mutex
+		taken []net.Conn // who is not kept is closed
+	)
 	go func() {
 		for {
-			if _, err := listener.Accept(); err != nil {
+			conn, err := listener.Accept()
+			if err != nil {
 				return
 			}
-			taken.Add(1)
+			mu.Lock()
+			taken = append(taken, conn)
+			mu.Unlock()
 		}
 	}()
-	t.Cleanup(func() { _ = listener.Close() })
-	return listener.Addr().String(), func() int { return int(taken.Load()) }
+	t.Cleanup(func() {
+		_ = listener.Close()
+		mu.Lock()
+		defer mu.Unlock()
+		for _, conn := range taken {
+			_ = conn.Close()
+		}
+	})
+	return listener.Addr().String(), func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(taken)
+	}
 }
 
 // TestServersThatSayNothingHoldNoOtherNamespaceUp has more Transforms wait for such servers
