@@ -39,16 +39,14 @@ type rendered struct {
 // renewed renders what the spec gives, and publishes it.
 func (w *work) renewed(ctx context.Context) (delivery.Desired, error) {
 	t := w.transform
-	var published publish.Published
-	out, err := w.render(ctx, func(ctx context.Context, out rendered) (err error) {
-		published, err = w.store.Release(ctx, out.Render)
-		if err == nil || !errors.Is(context.Cause(ctx), errLater) {
-			w.counters.published(published.Changed, err)
-		}
-		return err
-	})
+	out, err := w.render(ctx)
 	if err != nil {
 		return delivery.Desired{}, err
+	}
+	published, err := w.store.Release(ctx, out.Render)
+	w.counters.published(published.Changed, err)
+	if err != nil {
+		return delivery.Desired{}, atPublish.at(err)
 	}
 	w.visits.found(client.ObjectKeyFromObject(t))
 	w.plans.put(ctx, t.UID, published.Desired)
@@ -60,13 +58,13 @@ func (w *work) renewed(ctx context.Context) (delivery.Desired, error) {
 
 // tried renders what the spec gives, and publishes nothing.
 func (w *work) tried(ctx context.Context) error {
-	var packed publish.Published
-	out, err := w.render(ctx, func(ctx context.Context, out rendered) (err error) {
-		packed, err = w.store.Pack(ctx, out.Render)
-		return err
-	})
+	out, err := w.render(ctx)
 	if err != nil {
 		return err
+	}
+	packed, err := w.store.Pack(ctx, out.Render)
+	if err != nil {
+		return atPublish.at(err)
 	}
 	a := w.artifact(packed, out)
 	if old := w.transform.Status.Rendered; old != nil && old.Tree == a.Tree {
@@ -76,10 +74,10 @@ func (w *work) tried(ctx context.Context) error {
 	return nil
 }
 
-// render renders what the spec gives, and has it published. What was tried before, and
-// failed by what is written, is not tried again before something changes or it is time to
-// look at what modules lead to.
-func (w *work) render(ctx context.Context, publish func(ctx context.Context, out rendered) error) (rendered, error) {
+// render renders what the spec gives. What was tried before, and failed by what is
+// written, is not tried again before something changes or it is time to look at what
+// modules lead to.
+func (w *work) render(ctx context.Context) (rendered, error) {
 	t := w.transform
 	before := w.visits.failed(t.UID, w.key)
 	if before != nil && !w.due() && !w.asked() {
@@ -87,25 +85,20 @@ func (w *work) render(ctx context.Context, publish func(ctx context.Context, out
 			return rendered{}, before
 		}
 	}
-	var (
-		out   rendered
-		wrong error
-	)
-	err := w.seats.during(ctx, t, w.key, func(ctx context.Context) error {
+	var out rendered
+	err := w.seats.during(ctx, t, w.key, func(ctx context.Context) (err error) {
 		if before == nil && w.isNew() && t.Spec.Rollback == nil {
 			if err := w.begun(ctx, "rendering"); err != nil {
 				return err
 			}
 		}
-		if out, wrong = w.attempt(ctx); wrong != nil {
-			return wrong
-		}
-		return atPublish.at(publish(ctx, out))
+		out, err = w.attempt(ctx)
+		return err
 	})
 	if errors.Is(err, errLater) {
 		return rendered{}, err
 	}
-	w.visits.visited(t.UID, w.now(), w.key, wrong)
+	w.visits.visited(t.UID, w.now(), w.key, err)
 	return out, err
 }
 

@@ -44,7 +44,7 @@ var errLater = errors.New("it goes on for long, or others of its namespace do, a
 // errSuperseded ends a render of what the spec says no longer.
 var errSuperseded = fmt.Errorf("the spec has changed: %w", errLater)
 
-// seats bound how many of the reconciliations that go on at once render and publish.
+// seats bound how many of the reconciliations that go on at once fetch and render.
 // There are few of them, and Transforms of modules without end, or of servers that say
 // nothing, would hold them all: who has no seat looks at nothing, and has no turn.
 //
