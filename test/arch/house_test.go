@@ -116,7 +116,7 @@ func TestEveryFileNamesItsLicence(t *testing.T) {
 
 func TestTheTopLevelIsThatOfTheDesign(t *testing.T) {
 	known := []string{
-		"cmd", "plugin", "render", "source", "artifact", "cue", "deploy", "test",
+		"cmd", "plugin", "render", "source", "artifact", "cue", "deploy", "docs", "internal", "test",
 		"Makefile", "Dockerfile", "go.mod", "go.sum", "README.md", "LICENSE", "CHANGELOG.md", "out",
 	}
 	entries, err := os.ReadDir(root)

@@ -69,6 +69,10 @@ func rules() []rule {
 			reason: "what every command starts with is small: it links nothing that one of them does without",
 		},
 		rule{in: []string{""}, except: []string{"cmd"}, deny: []string{"cmd"}, reason: "nothing imports a command"},
+		rule{
+			in: []string{"internal"}, deny: []string{"cmd", "plugin", "source", "artifact", "render", "cue", "github.com", "golang.org", "k8s.io", "sigs.k8s.io", "google.golang.org"},
+			reason: "a leaf imports the standard library only, so that everything may import it",
+		},
 	)
 }
 

@@ -1,0 +1,214 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package limiter bounds how many requests of several tenants are worked on at once,
+// fairly: there is a queue for each tenant, and tenants take slots in rotation.
+//
+// # Invariants
+//
+// A tenant uses all slots only while no other tenant has sent a request for
+// [Alone]; otherwise at most half of them (at least one). So a tenant whose requests
+// run into their deadlines delays the requests of others once, and by one deadline at
+// most. Requests of one tenant are admitted in their order. A slot is never taken
+// back: what runs has a deadline of its own (the worker's, the fetch's).
+//
+// The queues are bounded by Options.Queue together, and one tenant uses half of that
+// at most.
+//
+// Callers: plugin/argocd and plugin/flux, for requests and for evaluations.
+package limiter
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Alone is how long no other tenant must have sent a request before one may use more
+// than half of the slots.
+const Alone = 5 * time.Minute
+
+// maxTenants is of how many tenants the last request is known; the tenant that was
+// idle for longest is forgotten first.
+const maxTenants = 1024
+
+// ErrQueueFull is returned when a queue is full. Retrying later helps.
+var ErrQueueFull = errors.New("too many requests are waiting")
+
+// Options are the bounds of a Limiter.
+type Options struct {
+	// Slots is how many requests run at once; 1 if it is less.
+	Slots int
+	// Queue is how many requests may wait; 0 means no bound.
+	Queue int
+}
+
+// Limiter grants slots. It is safe for concurrent use.
+type Limiter struct {
+	opts Options
+
+	mu      sync.Mutex
+	running map[string]int
+	total   int
+	waiting int
+	queues  map[string][]chan struct{}
+	order   []string             // the tenants that wait, in rotation
+	seen    map[string]time.Time // the last request of each tenant
+}
+
+// Stats are how many requests run and wait now.
+type Stats struct{ Running, Waiting int }
+
+// New returns a limiter.
+func New(opts Options) *Limiter {
+	opts.Slots = max(1, opts.Slots)
+	return &Limiter{opts: opts, running: map[string]int{}, queues: map[string][]chan struct{}{}, seen: map[string]time.Time{}}
+}
+
+// Acquire returns when the request of a tenant may run. The caller calls release
+// once it has ended; further calls do nothing. The error is ErrQueueFull, or that of
+// ctx with the reason for the wait.
+func (l *Limiter) Acquire(ctx context.Context, tenant string) (release func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	l.see(tenant)
+	if len(l.queues[tenant]) == 0 && l.admits(tenant) {
+		l.take(tenant)
+		l.mu.Unlock()
+		return l.release(tenant), nil
+	}
+	switch {
+	case l.opts.Queue > 0 && l.waiting >= l.opts.Queue:
+		err = fmt.Errorf("%w: %d of %d", ErrQueueFull, l.waiting, l.opts.Queue)
+	case l.opts.Queue > 0 && len(l.queues[tenant]) >= half(l.opts.Queue):
+		err = fmt.Errorf("%w: %d of %q", ErrQueueFull, len(l.queues[tenant]), tenant)
+	}
+	if err != nil {
+		l.mu.Unlock()
+		return nil, err
+	}
+	granted := make(chan struct{})
+	if len(l.queues[tenant]) == 0 {
+		l.order = append(l.order, tenant)
+	}
+	l.queues[tenant] = append(l.queues[tenant], granted)
+	l.waiting++
+	l.mu.Unlock()
+	select {
+	case <-granted:
+		return l.release(tenant), nil
+	case <-ctx.Done():
+		return nil, l.cancel(ctx, tenant, granted)
+	}
+}
+
+// cancel takes a request out of its queue, or returns the slot that it was granted
+// in the same moment.
+func (l *Limiter) cancel(ctx context.Context, tenant string, granted chan struct{}) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := slices.Index(l.queues[tenant], granted)
+	if at < 0 {
+		l.give(tenant)
+		return ctx.Err()
+	}
+	l.dequeue(tenant, at)
+	return fmt.Errorf("waiting for a free slot: %q uses %d of %d: %w", tenant, l.running[tenant], l.opts.Slots, ctx.Err())
+}
+
+// see notes a request of a tenant; the lock is held.
+func (l *Limiter) see(tenant string) {
+	l.seen[tenant] = time.Now()
+	if len(l.seen) <= maxTenants {
+		return
+	}
+	oldest := tenant
+	for t, at := range l.seen {
+		if c := at.Compare(l.seen[oldest]); cmp.Or(c, cmp.Compare(t, oldest)) < 0 {
+			oldest = t
+		}
+	}
+	delete(l.seen, oldest)
+}
+
+// admits reports whether a tenant may have one more slot; the lock is held.
+func (l *Limiter) admits(tenant string) bool {
+	if l.total >= l.opts.Slots {
+		return false
+	}
+	return l.running[tenant] < half(l.opts.Slots) || l.alone(tenant)
+}
+
+// alone reports whether no other tenant has sent a request for a while; the lock is
+// held.
+func (l *Limiter) alone(tenant string) bool {
+	for other, at := range l.seen {
+		if other != tenant && (l.running[other] > 0 || len(l.queues[other]) > 0 || time.Since(at) < Alone) {
+			return false
+		}
+	}
+	return true
+}
+
+func half(n int) int { return (n + 1) / 2 }
+
+// take gives a tenant a slot; the lock is held.
+func (l *Limiter) take(tenant string) {
+	l.running[tenant]++
+	l.total++
+}
+
+func (l *Limiter) release(tenant string) func() {
+	return sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.give(tenant)
+	})
+}
+
+// give returns a slot, and grants the free ones to the tenants in rotation; the lock
+// is held.
+func (l *Limiter) give(tenant string) {
+	l.total--
+	if l.running[tenant]--; l.running[tenant] == 0 {
+		delete(l.running, tenant)
+	}
+	for i := 0; i < len(l.order); {
+		next := l.order[i]
+		if !l.admits(next) {
+			i++
+			continue
+		}
+		granted := l.queues[next][0]
+		l.dequeue(next, 0)
+		if at := slices.Index(l.order, next); at >= 0 {
+			l.order = append(slices.Delete(l.order, at, at+1), next)
+		}
+		l.take(next)
+		close(granted)
+		i = 0
+	}
+}
+
+// dequeue removes one request; the lock is held.
+func (l *Limiter) dequeue(tenant string, at int) {
+	l.waiting--
+	if l.queues[tenant] = slices.Delete(l.queues[tenant], at, at+1); len(l.queues[tenant]) > 0 {
+		return
+	}
+	delete(l.queues, tenant)
+	l.order = slices.DeleteFunc(l.order, func(t string) bool { return t == tenant })
+}
+
+// Stats returns how many requests run and wait.
+func (l *Limiter) Stats() Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return Stats{Running: l.total, Waiting: l.waiting}
+}

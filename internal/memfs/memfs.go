@@ -1,0 +1,211 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package memfs is a read-only file system in memory: regular files, the
+// directories above them and, where a caller adds them, symbolic links.
+//
+// # Invariants
+//
+// An FS never changes after [New], so it is safe for concurrent use. Names are
+// those of io/fs. Times are zero, files have mode 0444 and directories 0555.
+// Symbolic links are listed and read ([FS.ReadLink]) but never followed: a caller
+// that follows them resolves them first, see source/rootfs.
+//
+// Callers: every package that holds a tree of files in memory.
+package memfs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrConflict is returned by New for names that cannot stand in one tree: a file
+// that is also a directory, or an invalid path.
+var ErrConflict = errors.New("conflicting path")
+
+// FS is an immutable tree of files.
+type FS struct {
+	files map[string][]byte
+	links map[string]string
+	// dirs has the entries of each directory, sorted by name.
+	dirs map[string][]fs.DirEntry
+}
+
+var (
+	_ fs.ReadFileFS = (*FS)(nil)
+	_ fs.ReadDirFS  = (*FS)(nil)
+	_ fs.StatFS     = (*FS)(nil)
+	_ fs.ReadLinkFS = (*FS)(nil)
+)
+
+// New returns the tree of files, by slash-separated path. It keeps the map and the
+// contents, which must not change. The error is ErrConflict.
+func New(files map[string][]byte) (*FS, error) { return NewWithLinks(files, nil) }
+
+// NewWithLinks is New with symbolic links: path to target.
+func NewWithLinks(files map[string][]byte, links map[string]string) (*FS, error) {
+	f := &FS{files: files, links: links, dirs: map[string][]fs.DirEntry{".": nil}}
+	for name, data := range files {
+		if err := f.add(name, entry{name: path.Base(name), size: int64(len(data)), mode: 0o444}); err != nil {
+			return nil, err
+		}
+	}
+	for name, target := range links {
+		if _, both := files[name]; both {
+			return nil, fmt.Errorf("%w: %q is a file and a symbolic link", ErrConflict, name)
+		}
+		if err := f.add(name, entry{name: path.Base(name), size: int64(len(target)), mode: fs.ModeSymlink | 0o777}); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(f.dirs)) {
+		_, isFile := files[dir]
+		_, isLink := links[dir]
+		if isFile || isLink {
+			return nil, fmt.Errorf("%w: %q is a file and a directory", ErrConflict, dir)
+		}
+		slices.SortFunc(f.dirs[dir], func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	}
+	return f, nil
+}
+
+// add lists e in its directory, and the directory in the one above it.
+func (f *FS) add(name string, e entry) error {
+	if !fs.ValidPath(name) || name == "." {
+		return fmt.Errorf("%w: %q is not a clean relative path", ErrConflict, name)
+	}
+	for {
+		dir := path.Dir(name)
+		_, known := f.dirs[dir]
+		f.dirs[dir] = append(f.dirs[dir], e)
+		if known {
+			return nil
+		}
+		name, e = dir, entry{name: path.Base(dir), mode: fs.ModeDir | 0o555}
+	}
+}
+
+func pathError(op, name string, err error) error {
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+// Lstat describes a file, a directory or a link.
+func (f *FS) Lstat(name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, pathError("stat", name, fs.ErrInvalid)
+	}
+	if data, ok := f.files[name]; ok {
+		return entry{name: path.Base(name), size: int64(len(data)), mode: 0o444}, nil
+	}
+	if target, ok := f.links[name]; ok {
+		return entry{name: path.Base(name), size: int64(len(target)), mode: fs.ModeSymlink | 0o777}, nil
+	}
+	if _, ok := f.dirs[name]; ok {
+		return entry{name: path.Base(name), mode: fs.ModeDir | 0o555}, nil
+	}
+	return nil, pathError("stat", name, fs.ErrNotExist)
+}
+
+// Stat is Lstat: links are not followed.
+func (f *FS) Stat(name string) (fs.FileInfo, error) { return f.Lstat(name) }
+
+// ReadLink returns the target of a symbolic link, as it was given.
+func (f *FS) ReadLink(name string) (string, error) {
+	target, ok := f.links[name]
+	if !ok {
+		return "", pathError("readlink", name, fs.ErrInvalid)
+	}
+	return target, nil
+}
+
+// ReadFile returns a copy of the content of a file.
+func (f *FS) ReadFile(name string) ([]byte, error) {
+	if data, ok := f.files[name]; ok {
+		return bytes.Clone(data), nil
+	}
+	if _, err := f.Lstat(name); err != nil {
+		return nil, err
+	}
+	return nil, pathError("read", name, fs.ErrInvalid)
+}
+
+// ReadDir lists a directory, sorted by name.
+func (f *FS) ReadDir(name string) ([]fs.DirEntry, error) {
+	if entries, ok := f.dirs[name]; ok {
+		return slices.Clone(entries), nil
+	}
+	if _, err := f.Lstat(name); err != nil {
+		return nil, err
+	}
+	return nil, pathError("readdir", name, fs.ErrInvalid)
+}
+
+// Open opens a file or a directory.
+func (f *FS) Open(name string) (fs.File, error) {
+	info, err := f.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, pathError("open", name, errors.Unwrap(err))
+	case info.IsDir():
+		return &openDir{info: info, name: name, rest: f.dirs[name]}, nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, pathError("open", name, fs.ErrInvalid)
+	}
+	return &openFile{Reader: bytes.NewReader(f.files[name]), info: info}, nil
+}
+
+// entry is a fs.FileInfo and a fs.DirEntry.
+type entry struct {
+	name string
+	size int64
+	mode fs.FileMode
+}
+
+func (e entry) Name() string               { return e.name }
+func (e entry) Size() int64                { return e.size }
+func (e entry) Mode() fs.FileMode          { return e.mode }
+func (e entry) Type() fs.FileMode          { return e.mode.Type() }
+func (e entry) IsDir() bool                { return e.mode.IsDir() }
+func (e entry) ModTime() time.Time         { return time.Time{} }
+func (e entry) Sys() any                   { return nil }
+func (e entry) Info() (fs.FileInfo, error) { return e, nil }
+func (e entry) String() string             { return fs.FormatDirEntry(e) }
+
+type openFile struct {
+	*bytes.Reader
+	info fs.FileInfo
+}
+
+func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f *openFile) Close() error               { return nil }
+
+type openDir struct {
+	info fs.FileInfo
+	name string
+	rest []fs.DirEntry
+}
+
+func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
+func (d *openDir) Close() error               { return nil }
+func (d *openDir) Read([]byte) (int, error)   { return 0, pathError("read", d.name, fs.ErrInvalid) }
+
+// ReadDir returns the next n entries, or all that are left if n is not positive.
+func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
+	if n <= 0 {
+		n = len(d.rest)
+	} else if len(d.rest) == 0 {
+		return nil, io.EOF
+	}
+	n = min(n, len(d.rest))
+	out := slices.Clone(d.rest[:n])
+	d.rest = d.rest[n:]
+	return out, nil
+}
