@@ -9,21 +9,20 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+
+	"github.com/ropewalk/ropewalk/internal/reftype"
 )
 
-// The types of references that need nothing outside the program.
+// Names of types that code has to tell apart; the table of all of them, with what
+// each takes, is package reftype.
 const (
-	TypePath      = "path"
-	TypeInline    = "inline"
-	TypeEmbedded  = "embedded"
-	TypeConfigMap = "configmap"
-)
-
-// The types of references that need a server.
-const (
-	TypeGit  = "git"
-	TypeOCI  = "oci"
-	TypeFlux = "source"
+	TypePath      = reftype.Path
+	TypeInline    = reftype.Inline
+	TypeEmbedded  = reftype.Embedded
+	TypeConfigMap = reftype.ConfigMap
+	TypeGit       = reftype.Git
+	TypeOCI       = reftype.OCI
+	TypeFlux      = reftype.Flux
 )
 
 // InlineFile is the name of the only file of an inline module.
@@ -54,17 +53,7 @@ func Embedded(lookup func(name string) (fs.FS, bool), limits Limits) Fetcher {
 			return Tree{}, Refuse(ErrNotFound, fmt.Sprintf("no embedded module is called %q", ref.Ref))
 		}
 		b := Builder{Limits: limits}
-		err := fs.WalkDir(fsys, ".", func(name string, e fs.DirEntry, err error) error {
-			if err := errors.Join(err, ctx.Err()); err != nil || e.IsDir() {
-				return err
-			}
-			data, err := fs.ReadFile(fsys, name)
-			if err != nil {
-				return err
-			}
-			return b.Add(name, data)
-		})
-		if err != nil {
+		if err := errors.Join(ctx.Err(), b.AddFS(fsys)); err != nil {
 			return Tree{}, err
 		}
 		tree, err := b.Tree(TypeEmbedded+":"+ref.Ref, "")

@@ -93,7 +93,7 @@ func TestNewTreeRefusesPaths(t *testing.T) {
 	require.NoError(t, source.CheckPath(".gitignore"))
 
 	_, err := source.NewTree(map[string][]byte{"a": nil, "a/b": nil}, "", "")
-	require.EqualError(t, err, `"a" is a file and a folder`)
+	require.EqualError(t, err, `conflicting path: "a" is a file and a directory`)
 }
 
 func TestBuilderStopsAtItsLimits(t *testing.T) {

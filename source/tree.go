@@ -10,10 +10,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/ropewalk/ropewalk/internal/memfs"
 )
 
 // Defaults of [Limits].
@@ -83,22 +87,24 @@ func (b *Builder) Add(name string, data []byte) error {
 // Tree is the tree of what was added, with its digest. The package is at its
 // root; callers set Dir where it is not.
 func (b *Builder) Tree(origin, revision string) (Tree, error) {
-	fsys, err := newMemory(b.files)
+	fsys, err := memfs.New(b.files)
 	if err != nil {
+		return Tree{}, Refuse(ErrPath, err.Error())
+	}
+	hash := sha256.New()
+	if err := writeTar(hash, b.files); err != nil {
 		return Tree{}, err
 	}
-	digest, err := fsys.digest()
-	if err != nil {
-		return Tree{}, err
-	}
-	return Tree{FS: fsys, Origin: origin, Revision: revision, Digest: digest, Dir: "."}, nil
+	return Tree{
+		FS: memory{fsys, b.files}, Origin: origin, Revision: revision, Digest: "sha256:" + hex.EncodeToString(hash.Sum(nil)), Dir: ".",
+	}, nil
 }
 
 // NewTree is a tree of files by path, within the default limits. It keeps the
 // contents, which must not be changed any more.
 func NewTree(files map[string][]byte, origin, revision string) (Tree, error) {
 	var b Builder
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := b.Add(name, files[name]); err != nil {
 			return Tree{}, err
 		}
@@ -156,18 +162,14 @@ func isGit(name string) bool {
 // SHA-256 is the digest of a tree with these files: sorted by path, USTAR (PAX
 // where a name does not fit), times and owners zero, mode 0644, no folders.
 func WriteTar(w io.Writer, fsys fs.FS) error {
-	if m, ok := fsys.(*memory); ok {
-		return m.tar(w)
+	if m, ok := fsys.(memory); ok {
+		return writeTar(w, m.files)
 	}
 	var b Builder
 	if err := b.AddFS(fsys); err != nil {
 		return err
 	}
-	m, err := newMemory(b.files)
-	if err != nil {
-		return err
-	}
-	return m.tar(w)
+	return writeTar(w, b.files)
 }
 
 // AddFS adds every file of a file system.
@@ -187,21 +189,16 @@ func (b *Builder) AddFS(fsys fs.FS) error {
 	})
 }
 
-// digest is that of the canonical tar of the files: sorted, USTAR (PAX where a
-// name does not fit), times and owners zero, mode 0644. It is streamed into
-// the hash.
-func (m *memory) digest() (string, error) {
-	hash := sha256.New()
-	if err := m.tar(hash); err != nil {
-		return "", err
-	}
-	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), nil
+// memory is the file system of a tree, with its files for WriteTar.
+type memory struct {
+	*memfs.FS
+	files map[string][]byte
 }
 
-func (m *memory) tar(w io.Writer) error {
+func writeTar(w io.Writer, files map[string][]byte) error {
 	t := tar.NewWriter(w)
-	for _, name := range m.names {
-		data := m.files[name]
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		data := files[name]
 		header := &tar.Header{
 			Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o644, ModTime: time.Unix(0, 0),
 		}

@@ -26,13 +26,13 @@ import (
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/source/cache"
 )
 
 // chunk is the size of chunks that a repo-server sends.
@@ -158,7 +158,7 @@ func options(t testing.TB) Options {
 		Dir: socketDir(t), Temporary: t.TempDir(), Connect: offline, AllowUnlocked: true, HealthConfigured: true, Version: "test",
 		Renderer: render.Renderer{Evaluator: evaluate.Remember(
 			evaluate.NewInProcess(evaluate.Options{Schemas: schemas()}), 32<<20)},
-		Stores:  []rendercache.Store{rendercache.Memory{Entries: cache.NewMemory[[]byte](32 << 20)}},
+		Stores:  []rendercache.Store{rendercache.Memory{Entries: lru.New[string, []byte](32 << 20)}},
 		Answers: 8 << 20, Report: func(err error) { t.Log(err) }, Drain: 5 * time.Second,
 	}
 }

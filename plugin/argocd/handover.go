@@ -16,7 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/lock"
-	"github.com/ropewalk/ropewalk/source/rooted"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // moment is how long a server may take to say what it is.
@@ -116,7 +116,7 @@ func needed(ctx context.Context, in Request) (entries []pack.Entry, ok bool) {
 		return nil, false
 	}
 	seen := pack.Record(in.Files)
-	folder, err := rooted.Of(seen, ".")
+	folder, err := rootfs.Of(seen, ".")
 	if err != nil {
 		return nil, false
 	}

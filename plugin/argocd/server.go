@@ -16,6 +16,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
 	"github.com/ropewalk/ropewalk/plugin/host"
@@ -23,7 +24,6 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/turn"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/cache/flight"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
@@ -153,7 +153,7 @@ type Server struct {
 	once   flight.Group[[]string]
 	// known are the answers that follow from a request alone. Nobody's right to what was
 	// fetched has to be looked at again for them, and the archive needs no unpacking.
-	known   *cache.Memory[[]string]
+	known   *lru.Cache[string, []string]
 	said    said
 	metrics *metrics
 	state   atomic.Int32
@@ -169,7 +169,7 @@ func New(opts Options) *Server {
 		// Those who come back to it have been parked before.
 		renders: turn.NewQueue(opts.Renders, 2*opts.Renders+int(opts.Parked/stayCost)), //nolint:gosec // no memory has that much room
 		parked:  turn.NewBudget(opts.Parked), metrics: newMetrics(),
-		known: cache.NewMemory[[]string](opts.Answers),
+		known: lru.New[string, []string](opts.Answers),
 		// Who has left has no time to wait for anything.
 		once: flight.Group[[]string]{Patience: -1},
 	}

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
@@ -21,7 +22,7 @@ const kindPlan = "plan"
 // plans remembers what is delivered, so that a step of a delivery asks no store, and
 // neither does a restart. What is forgotten is read again.
 type plans struct {
-	kept *cache.Memory[delivery.Desired]
+	kept *lru.Cache[string, delivery.Desired]
 	// disk may be nil, and so may be what it gives.
 	disk   func() (*cache.Store, error)
 	report func(error)

@@ -15,6 +15,7 @@ import (
 	"github.com/fluxcd/pkg/auth"
 	"github.com/fluxcd/pkg/runtime/controller"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
@@ -106,7 +107,7 @@ type Modules struct {
 	// Store is the cache on disk; nil has none.
 	Store func() (*cache.Store, error)
 	// Trees keeps sources in memory; nil keeps none.
-	Trees *cache.Memory[source.Tree]
+	Trees *lru.Cache[string, source.Tree]
 	// Policy is the policy of pulls, asked for each render; nil allows all.
 	Policy func() *pullpolicy.Policy
 	// Signed remembers which modules are signed as the policy wants it; nil verifies

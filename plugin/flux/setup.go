@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
@@ -29,7 +30,6 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/source/cache"
 )
 
 // Defaults of Options.
@@ -63,7 +63,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	r.accounts = &accounts{
 		usual: opts.DefaultServiceAccount, own: direct, config: mgr.GetConfig(), mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(),
 	}
-	r.plans = &plans{kept: cache.NewMemory[delivery.Desired](opts.Remembered), disk: opts.Modules.Store, report: opts.Modules.Report}
+	r.plans = &plans{kept: lru.New[string, delivery.Desired](opts.Remembered), disk: opts.Modules.Store, report: opts.Modules.Report}
 	r.visits, r.seats = &visits{}, newSeats(opts.Concurrent)
 	r.outages = &outages{TypedRateLimiter: opts.RateLimiter, now: r.now}
 	if r.counters, err = newCounters(metrics.Registry); err != nil {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/source/cache"
@@ -87,7 +88,7 @@ func TestWhatIsRememberedSavesWork(t *testing.T) {
 	disk, err := cache.Open(t.TempDir(), cache.StoreOptions{})
 	require.NoError(t, err)
 	fresh := func() *plans {
-		return &plans{kept: cache.NewMemory[delivery.Desired](1 << 10), disk: func() (*cache.Store, error) { return disk, nil }, report: func(err error) { t.Error(err) }}
+		return &plans{kept: lru.New[string, delivery.Desired](1 << 10), disk: func() (*cache.Store, error) { return disk, nil }, report: func(err error) { t.Error(err) }}
 	}
 	p := fresh()
 	want := delivery.Desired{Digest: "sha256:1", Units: []delivery.Unit{{Name: "a"}}}

@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/source/rooted"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // Bounds of a search.
@@ -28,7 +28,7 @@ const (
 // area is a directory that nothing is read outside of, whatever links and
 // references say.
 type area struct {
-	root rooted.Folder
+	root rootfs.Folder
 	// fsys is where the directory is, nil on disk.
 	fsys fs.FS
 	// dir is the directory: absolute on disk, else a path of fsys.
@@ -57,9 +57,9 @@ func (f *finding) openArea(dir string, absolute bool) (a *area, rel string, err 
 	}
 	a = &area{fsys: f.opts.FS, dir: root, base: f.base, absolute: absolute}
 	if f.memory != nil {
-		a.root, err = rooted.Of(f.opts.FS, root)
+		a.root, err = rootfs.Of(f.opts.FS, root)
 	} else {
-		a.root, err = rooted.Open(root)
+		a.root, err = rootfs.Open(root)
 	}
 	if err != nil {
 		return nil, "", err
@@ -113,7 +113,7 @@ func (a *area) resolve(rel string) (string, error) {
 		todo = todo[1:]
 		next := path.Join(done, part)
 		if !filepath.IsLocal(next) {
-			return "", rooted.ErrLeaves
+			return "", rootfs.ErrLeaves
 		}
 		info, err := a.root.Lstat(next)
 		if err != nil {
@@ -131,7 +131,7 @@ func (a *area) resolve(rel string) (string, error) {
 			return "", err
 		}
 		if to = filepath.ToSlash(to); path.IsAbs(to) || filepath.IsAbs(to) {
-			return "", rooted.ErrLeaves
+			return "", rootfs.ErrLeaves
 		}
 		todo = append(strings.Split(to, "/"), todo...)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/source/rooted"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // stdinName is the name of standard input in positions.
@@ -36,7 +36,7 @@ type finding struct {
 	opts Options
 	// memory is all of the file system that is read instead of the disk, nil for
 	// the disk. Every path is one of it then, and slash-separated.
-	memory rooted.Folder
+	memory rootfs.Folder
 	base   string
 	areas  []*area
 	files  []spec.File
@@ -54,7 +54,7 @@ func newFinding(opts Options) (*finding, error) {
 	f := &finding{opts: opts, base: ".", places: map[string]place{}}
 	var err error
 	if opts.FS != nil {
-		if f.memory, err = rooted.Of(opts.FS, "."); err != nil {
+		if f.memory, err = rootfs.Of(opts.FS, "."); err != nil {
 			return nil, err
 		}
 		// A working directory is nothing that a file system has: Dir begins at its root.

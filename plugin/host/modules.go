@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -59,13 +59,14 @@ func (m *modules) want(ref spec.CueRef, p object.Path) (wanted, bool) {
 	if ref.Type == "" || ref.Ref == "" {
 		return w, false
 	}
-	if !slices.Contains(spec.RefTypes(), string(ref.Type)) {
+	kind, ok := reftype.Of(string(ref.Type))
+	if !ok {
 		return w, false // Its document says so.
 	}
 	if !m.knows(ref.Type) {
 		why := ""
-		if ref.Type == spec.RefSource {
-			why = ": a Flux source is an object of a cluster"
+		if kind.Absent != "" {
+			why = ": " + kind.Absent
 		}
 		m.finding.errs = append(m.finding.errs, &object.Error{
 			Stage: object.StageResolve, Pos: ref.TypePos, Path: p.Append(object.Field("type")).String(),
@@ -99,7 +100,12 @@ func (m *modules) knows(t spec.RefType) bool {
 
 // types are the types of references that resolve.
 func (m *modules) types() []string {
-	all := map[string]bool{source.TypePath: true, source.TypeInline: true, source.TypeConfigMap: true, source.TypeEmbedded: true}
+	all := map[string]bool{}
+	for _, t := range reftype.All() {
+		if !t.Remote {
+			all[t.Name] = true
+		}
+	}
 	for name := range m.host.Fetchers {
 		all[name] = true
 	}

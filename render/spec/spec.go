@@ -3,7 +3,10 @@
 
 package spec
 
-import "github.com/ropewalk/ropewalk/render/object"
+import (
+	"github.com/ropewalk/ropewalk/internal/reftype"
+	"github.com/ropewalk/ropewalk/render/object"
+)
 
 // APIVersion is that of every document of ours.
 const APIVersion = "ropewalk.dev/v1alpha1"
@@ -98,15 +101,15 @@ type Dependency struct {
 // RefType says where a module comes from.
 type RefType string
 
-// The types of references.
+// Names of types that code has to tell apart; package reftype is the table of all.
 const (
-	RefPath      RefType = "path"
-	RefEmbedded  RefType = "embedded"
-	RefInline    RefType = "inline"
-	RefConfigMap RefType = "configmap"
-	RefGit       RefType = "git"
-	RefOCI       RefType = "oci"
-	RefSource    RefType = "source"
+	RefPath      RefType = reftype.Path
+	RefEmbedded  RefType = reftype.Embedded
+	RefInline    RefType = reftype.Inline
+	RefConfigMap RefType = reftype.ConfigMap
+	RefGit       RefType = reftype.Git
+	RefOCI       RefType = reftype.OCI
+	RefSource    RefType = reftype.Flux
 )
 
 // CueRef names a module.

@@ -6,6 +6,7 @@ package spec
 import (
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -82,20 +83,12 @@ func (f *fields) policies(name string) []Policy {
 	return out
 }
 
-// RefTypes are the types of references that a document may name.
-func RefTypes() []string {
-	return []string{
-		string(RefPath), string(RefEmbedded), string(RefInline), string(RefConfigMap),
-		string(RefGit), string(RefOCI), string(RefSource),
-	}
-}
-
 // cueRef decodes the reference of a module.
 func (d *decoder) cueRef(v object.Value, path object.Path) CueRef {
 	f := d.fields(v, path)
 	ref := CueRef{Pos: v.Pos}
 	if kind, _, ok := f.need("type"); ok {
-		ref.Type, ref.TypePos = RefType(f.enum("type", RefTypes()...)), kind.Pos
+		ref.Type, ref.TypePos = RefType(f.enum("type", reftype.Names()...)), kind.Pos
 	}
 	text := f.needText("ref")
 	ref.Ref, ref.RefPos = text.Text, text.Pos
@@ -134,9 +127,7 @@ func (f *fields) verify() *Verify {
 // local refuses what a module that is not fetched cannot have: credentials
 // and signatures would give a false sense of safety there.
 func (f *fields) local(ref CueRef) {
-	switch ref.Type {
-	case RefPath, RefEmbedded, RefInline, RefConfigMap:
-	default:
+	if t, _ := reftype.Of(string(ref.Type)); t.Remote {
 		return
 	}
 	for _, name := range []string{"pullSecretRef", "verify"} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
@@ -27,7 +28,7 @@ func files(n int) map[string][]byte {
 func large(b *testing.B, n int, memory int64) (*cache.Fetcher, source.Tree) {
 	r := newRemote()
 	r.trees["large"] = files(n)
-	f := &cache.Fetcher{Next: r, Store: open(b, cache.StoreOptions{}), Memory: cache.NewMemory[source.Tree](memory)}
+	f := &cache.Fetcher{Next: r, Store: open(b, cache.StoreOptions{}), Memory: lru.New[string, source.Tree](memory)}
 	return f, fetch(b, f, commit("large"))
 }
 

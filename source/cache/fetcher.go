@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache/flight"
 )
@@ -26,7 +27,7 @@ type Fetcher struct {
 	Store *Store
 	// Memory keeps trees in memory, in front of the store; nil keeps none. It
 	// may be shared by fetchers that have the same limits.
-	Memory *Memory[source.Tree]
+	Memory *lru.Cache[string, source.Tree]
 	// TTL is how long the resolution of a mutable reference without a Secret is
 	// believed; [DefaultTTL] where zero, never where negative.
 	TTL time.Duration

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
@@ -170,7 +171,7 @@ func TestEntriesOfOneScopeAreNoneOfAnother(t *testing.T) {
 	withSecret.Secret = "other"
 	fetch(t, f, withSecret)
 	r.asked(t, 0, 1)
-	shared := cache.NewMemory[source.Tree](1 << 20)
+	shared := lru.New[string, source.Tree](1 << 20)
 	f.Memory, other.Memory = shared, shared
 	fetch(t, f, commit("c2"))
 	fetch(t, other, commit("c2"))
@@ -294,7 +295,7 @@ func TestAFetchThatNobodyWaitsForEnds(t *testing.T) {
 
 func TestATreeIsKeptInMemory(t *testing.T) {
 	r := newRemote()
-	f := &cache.Fetcher{Next: r, Memory: cache.NewMemory[source.Tree](1 << 20)}
+	f := &cache.Fetcher{Next: r, Memory: lru.New[string, source.Tree](1 << 20)}
 	first := fetch(t, f, commit("c1"))
 	require.Equal(t, first, fetch(t, f, commit("c1")), "without a store too")
 	require.Equal(t, "main@sha1:c1", fetch(t, f, named("main")).Revision)

@@ -3,7 +3,7 @@
 
 // Package local gets module trees from directories, on disk or in a file system
 // in memory, and from nowhere else below or above: everything is read through a
-// rooted.Folder, and a directory gives the same tree and the same errors either
+// rootfs.Folder, and a directory gives the same tree and the same errors either
 // way.
 //
 // A symlink, device, pipe or socket in a tree is refused by name, also where a

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/source"
-	"github.com/ropewalk/ropewalk/source/rooted"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // Fetcher gets trees from folders below Root.
@@ -58,11 +58,11 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 }
 
 // open is the directory that is read.
-func (f Fetcher) open() (rooted.Folder, error) {
+func (f Fetcher) open() (rootfs.Folder, error) {
 	if f.FS != nil {
-		return rooted.Of(f.FS, path.Clean(f.Root))
+		return rootfs.Of(f.FS, path.Clean(f.Root))
 	}
-	return rooted.Open(f.Root)
+	return rootfs.Open(f.Root)
 }
 
 // inside is the folder of the package, relative to the root.
@@ -83,7 +83,7 @@ func inside(ref source.Ref) (string, error) {
 }
 
 // folder refuses what is no folder, or is reached through a link.
-func folder(root rooted.Folder, dir string) error {
+func folder(root rootfs.Folder, dir string) error {
 	for i, c := range dir + "/" {
 		if c != '/' {
 			continue
@@ -105,7 +105,7 @@ func folder(root rooted.Folder, dir string) error {
 
 // moduleRoot is the nearest folder at or above dir that has a cue.mod, and
 // fallback where none has.
-func moduleRoot(root rooted.Folder, dir, fallback string) string {
+func moduleRoot(root rootfs.Folder, dir, fallback string) string {
 	for {
 		if info, err := root.Lstat(path.Join(dir, "cue.mod")); err == nil && info.IsDir() {
 			return dir

@@ -14,12 +14,12 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/source"
-	"github.com/ropewalk/ropewalk/source/rooted"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // walk reads one module.
 type walk struct {
-	root rooted.Folder
+	root rootfs.Folder
 	// module is the folder of the module, and dir that of the package in it.
 	module, dir string
 	tree        source.Builder

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -79,11 +80,8 @@ func (m Module) compare(o Module) int {
 // Locks reports whether references of a type are locked: those that are not are
 // part of the project itself.
 func Locks(kind string) bool {
-	switch kind {
-	case source.TypeInline, source.TypePath, source.TypeConfigMap:
-		return false
-	}
-	return true
+	t, _ := reftype.Of(kind)
+	return t.Locked
 }
 
 // Find is the entry of a reference.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -68,7 +69,7 @@ func (r *Refusal) Unwrap() error { return ErrRefused }
 // than oci and git may always be had. Spellings of one place are judged alike, and
 // what has no one form is refused. The error is a *Refusal.
 func (p *Policy) Judge(project string, ref source.Ref) ([]Signature, error) {
-	if p == nil || len(p.rules) == 0 && !p.deny || ref.Type != source.TypeOCI && ref.Type != source.TypeGit {
+	if t, _ := reftype.Of(ref.Type); !t.Policed || p == nil || len(p.rules) == 0 && !p.deny {
 		return nil, nil
 	}
 	at, err := placeOf(ref.Ref)

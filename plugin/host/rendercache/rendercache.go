@@ -6,6 +6,7 @@ package rendercache
 import (
 	"context"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -24,7 +25,7 @@ type Store interface {
 }
 
 // Memory is a store in memory, in front of one on disk.
-type Memory struct{ Entries *cache.Memory[[]byte] }
+type Memory struct{ Entries *lru.Cache[string, []byte] }
 
 var _ Store = Memory{}
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
@@ -236,7 +237,7 @@ func TestMemoryStandsInFrontOfTheDisk(t *testing.T) {
 	disk, err := cache.Open(t.TempDir(), cache.StoreOptions{})
 	require.NoError(t, err)
 	next := renderer()
-	c := rendercache.Cache{Next: next, Version: "v1", Stores: []rendercache.Store{rendercache.Memory{Entries: cache.NewMemory[[]byte](1 << 20)}, disk}}
+	c := rendercache.Cache{Next: next, Version: "v1", Stores: []rendercache.Store{rendercache.Memory{Entries: lru.New[string, []byte](1 << 20)}, disk}}
 	first, err := c.Render(t.Context(), shop(t, nil))
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(disk.Dir()))

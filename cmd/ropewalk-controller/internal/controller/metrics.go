@@ -95,8 +95,8 @@ func (r *readings) collectCaches(count, gauge emit) {
 	}
 	e, m, t := r.parts.evaluations.Stats(), r.parts.renders.Stats(), r.parts.trees.Stats()
 	both("evaluations", int64(e.Hits), int64(e.Misses), e.Bytes)
-	both("renders", m.Hits, m.Misses, m.Bytes)
-	both("sources", t.Hits, t.Misses, t.Bytes)
+	both("renders", m.Hits, m.Misses, m.Cost)
+	both("sources", t.Hits, t.Misses, t.Cost)
 	if r.parts.disk == nil {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/flux"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
@@ -38,8 +39,8 @@ type parts struct {
 	shares      shares
 	pool        *evaluate.Pool
 	evaluations *evaluate.Memory
-	renders     *cache.Memory[[]byte]
-	trees       *cache.Memory[source.Tree]
+	renders     *lru.Cache[string, []byte]
+	trees       *lru.Cache[string, source.Tree]
 	// disk is nil without a --cache-dir, and behind writes to it.
 	disk   *cache.Store
 	behind *rendercache.Behind
@@ -84,7 +85,7 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 		return nil, err
 	}
 	p.evaluations = evaluate.Remember(flux.Turns(p.pool, f.workers), divided.evaluations)
-	p.renders, p.trees = cache.NewMemory[[]byte](divided.renders), cache.NewMemory[source.Tree](divided.trees)
+	p.renders, p.trees = lru.New[string, []byte](divided.renders), lru.New[string, source.Tree](divided.trees)
 	return p, nil
 }
 

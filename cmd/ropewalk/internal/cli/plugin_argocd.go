@@ -23,6 +23,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/argocd"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
@@ -222,7 +223,7 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 		return nil, nil, &environmentError{err: err}
 	}
 	parts.hold()
-	evaluator, remembered := evaluate.Remember(argocd.Turns(pool, f.workers), parts.evaluations), cache.NewMemory[[]byte](parts.renders/2)
+	evaluator, remembered := evaluate.Remember(argocd.Turns(pool, f.workers), parts.evaluations), lru.New[string, []byte](parts.renders/2)
 	version, stores, written := rememberedRenders(remembered, store, report)
 	server = argocd.New(argocd.Options{
 		Name: f.name, Dir: f.dir, Temporary: f.temporary,
@@ -244,7 +245,7 @@ const renderRoom = 4 << 20
 // rememberedRenders is where finished renders are kept: in memory, and on disk
 // where the build can be told from others. The disk comes
 // after the answer; written returns when it has everything.
-func rememberedRenders(memory *cache.Memory[[]byte], open func() (*cache.Store, error), report func(error)) (version string, stores []rendercache.Store, written func()) {
+func rememberedRenders(memory *lru.Cache[string, []byte], open func() (*cache.Store, error), report func(error)) (version string, stores []rendercache.Store, written func()) {
 	r := process.CurrentRelease()
 	stores = []rendercache.Store{rendercache.Memory{Entries: memory}}
 	identity := r.Identity()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/metrics"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/argocd"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/source/cache"
@@ -23,7 +24,7 @@ const (
 type readings struct {
 	pool        *evaluate.Pool
 	evaluations *evaluate.Memory
-	renders     *cache.Memory[[]byte]
+	renders     *lru.Cache[string, []byte]
 	store       func() (*cache.Store, error)
 	policy      *pullpolicy.File
 	shares      shares
@@ -105,7 +106,7 @@ func (r readings) caches() []argocd.Reading {
 		argocd.Reading{Name: faults, Kind: counter, Help: "Reads and writes of the cache on disk that failed, and entries that were damaged.", Labels: what("failed"), Value: failures},
 		argocd.Reading{Name: faults, Labels: what("damaged"), Value: corrupt},
 		argocd.Reading{Name: held, Kind: gauge, Help: "Bytes of what is remembered in memory.", Labels: fmt.Sprintf("cache=%q", "evaluations"), Value: e.Bytes},
-		argocd.Reading{Name: held, Labels: fmt.Sprintf("cache=%q", "renders"), Value: m.Bytes},
+		argocd.Reading{Name: held, Labels: fmt.Sprintf("cache=%q", "renders"), Value: m.Cost},
 	)
 }
 

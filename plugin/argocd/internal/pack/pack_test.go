@@ -21,7 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ropewalk/ropewalk/source/rooted"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // repository is a folder with what repositories have.
@@ -133,7 +133,7 @@ func TestALargeArchiveLiesInAFileWithoutAName(t *testing.T) {
 func TestARecordingHoldsWhatWasAskedFor(t *testing.T) {
 	files := open(t, repository(t))
 	r := Record(files)
-	folder, err := rooted.Of(r, ".")
+	folder, err := rootfs.Of(r, ".")
 	require.NoError(t, err)
 	_, err = folder.List("app", 10)
 	require.NoError(t, err)

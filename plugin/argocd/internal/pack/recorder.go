@@ -14,7 +14,7 @@ import (
 
 // Recorder is a file system that remembers what was asked of it, so that the same
 // questions get the same answers where only that is. Names that are asked for have
-// no link before their last part, as those of source/rooted. It is safe for
+// no link before their last part, as those of source/rootfs. It is safe for
 // concurrent use.
 type Recorder struct {
 	files fs.FS

@@ -13,6 +13,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
@@ -45,7 +46,7 @@ type Loader struct {
 	Policy       func() *pullpolicy.Policy
 	Signed       *fetch.Signed
 	// Trees keeps sources; nil keeps none.
-	Trees *cache.Memory[source.Tree]
+	Trees *lru.Cache[string, source.Tree]
 	// Client downloads sources, and SourceHost is asked instead of the host in their
 	// URL where it is set.
 	Client     *http.Client

@@ -28,12 +28,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/source"
-	"github.com/ropewalk/ropewalk/source/cache"
 )
 
 // archive is a tar.gz as source-controller writes it.
@@ -79,7 +79,7 @@ func cluster(t testing.TB, objects ...client.Object) client.Client {
 
 func loader() *Loader {
 	return &Loader{
-		Embedded: cue.Module, EmbeddedNames: cue.Names(), Trees: cache.NewMemory[source.Tree](1 << 20),
+		Embedded: cue.Module, EmbeddedNames: cue.Names(), Trees: lru.New[string, source.Tree](1 << 20),
 		KubeVersion: func(context.Context) (string, error) { return "1.36", nil },
 	}
 }

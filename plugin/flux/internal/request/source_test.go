@@ -16,10 +16,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
-	"github.com/ropewalk/ropewalk/source/cache"
 )
 
 // project is one with a module of its own and two specs.
@@ -214,7 +214,7 @@ func TestASourceIsRememberedByTheSizeOfItsFiles(t *testing.T) {
 	s.URL, s.Digest = server.URL+"/x", fmt.Sprintf("sha256:%x", sha256.Sum256(large))
 	for room, want := range map[int64]int{50_000: 2, 200_000: 1} {
 		asked = 0
-		l := &Loader{Trees: cache.NewMemory[source.Tree](room)}
+		l := &Loader{Trees: lru.New[string, source.Tree](room)}
 		for range 2 {
 			_, err := l.fetch(t.Context(), s)
 			require.NoError(t, err)

@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package rooted
+package rootfs
 
 import "syscall"
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rooted reads a directory and nothing outside of it, whatever names
+// Package rootfs reads a directory and nothing outside of it, whatever names
 // and links in it say: one on disk by [Open], or one of a file system in memory
 // by [Of]. Both give the same files, the same errors with the same text, and
 // follow the same links, so that what reads a checkout reads what was streamed
@@ -24,4 +24,4 @@
 // it opens pipes and waits.
 //
 // Callers: source/local for modules, plugin/host for documents.
-package rooted
+package rootfs

@@ -3,7 +3,7 @@
 
 //go:build !unix
 
-package rooted
+package rootfs
 
 // nonBlock is nothing where no pipe has a place in the file system.
 const nonBlock = 0

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package rooted_test
+package rootfs_test
 
 import (
 	"fmt"
@@ -18,12 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/source"
-	"github.com/ropewalk/ropewalk/source/rooted"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // both are the same files on disk and in memory; what begins with -> is a link,
 // and what ends in / a folder.
-func both(t testing.TB, files map[string]string) (disk, memory rooted.Folder) {
+func both(t testing.TB, files map[string]string) (disk, memory rootfs.Folder) {
 	t.Helper()
 	dir, in := t.TempDir(), fstest.MapFS{}
 	for name, text := range files {
@@ -42,16 +42,16 @@ func both(t testing.TB, files map[string]string) (disk, memory rooted.Folder) {
 			in[name] = &fstest.MapFile{Data: []byte(text)}
 		}
 	}
-	disk, err := rooted.Open(dir)
+	disk, err := rootfs.Open(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, disk.Close()) })
-	memory, err = rooted.Of(in, ".")
+	memory, err = rootfs.Of(in, ".")
 	require.NoError(t, err)
 	return disk, memory
 }
 
 // says is what a name leads to: text, entries or the error.
-func says(f rooted.Folder, name string) string {
+func says(f rootfs.Folder, name string) string {
 	info, err := f.Stat(name)
 	if err != nil {
 		return cause(err)
@@ -96,7 +96,7 @@ func TestLinksLeadWhereTheyDoOnDisk(t *testing.T) {
 	disk, memory := both(t, files)
 	for name, want := range map[string]string{
 		"f": "text<nil>", "d/g": "more<nil>", "d": "[L back d e - g L out]", "up": "more<nil>", "todir/e": "[- h]", "todir/back": "text<nil>",
-		"d/out": rooted.ErrLeaves.Error(), "abs": rooted.ErrLeaves.Error(), "../x": rooted.ErrLeaves.Error(), "todir/out": rooted.ErrLeaves.Error(),
+		"d/out": rootfs.ErrLeaves.Error(), "abs": rootfs.ErrLeaves.Error(), "../x": rootfs.ErrLeaves.Error(), "todir/out": rootfs.ErrLeaves.Error(),
 		"none": "no such file or directory", "f/x": "not a directory", "filedir": "not a directory", "over": "not a directory",
 		"self": "too many levels of symbolic links", "l7": "text<nil>", "l8": "too many levels of symbolic links",
 		"slash": "[L back d e - g L out]", "through": "deep<nil>", "wide": "deep<nil>", "d/../f": "text<nil>", "empty": "[]", "x/y": "no such file or directory",
@@ -109,7 +109,7 @@ func TestLinksLeadWhereTheyDoOnDisk(t *testing.T) {
 
 func TestWhatALinkIsCanBeAsked(t *testing.T) {
 	disk, memory := both(t, map[string]string{"f": "text", "d/l": "->../f", "to": "->d", "out": "->../x"})
-	for name, f := range map[string]rooted.Folder{"on disk": disk, "in memory": memory} {
+	for name, f := range map[string]rootfs.Folder{"on disk": disk, "in memory": memory} {
 		t.Run(name, func(t *testing.T) {
 			for link, to := range map[string]string{"d/l": "../f", "to/l": "../f", "to": "d", "out": "../x"} {
 				info, err := f.Lstat(link)
@@ -124,7 +124,7 @@ func TestWhatALinkIsCanBeAsked(t *testing.T) {
 			_, err = f.Lstat("none")
 			require.ErrorIs(t, err, fs.ErrNotExist)
 			_, err = f.Stat("out")
-			require.ErrorIs(t, err, rooted.ErrLeaves)
+			require.ErrorIs(t, err, rootfs.ErrLeaves)
 			require.ErrorIs(t, err, source.ErrPath)
 		})
 	}
@@ -136,7 +136,7 @@ func TestAListStopsInTime(t *testing.T) {
 		files[fmt.Sprintf("d/%02d", 19-i)] = ""
 	}
 	disk, memory := both(t, files)
-	for _, f := range []rooted.Folder{disk, memory} {
+	for _, f := range []rootfs.Folder{disk, memory} {
 		entries, err := f.List("d", 100)
 		require.NoError(t, err)
 		require.Len(t, entries, 20)
@@ -155,14 +155,14 @@ func TestAFolderInMemoryCanBeAPartOfAFileSystem(t *testing.T) {
 		"to": {Data: []byte("a/b"), Mode: fs.ModeSymlink},
 	}
 	for _, dir := range []string{"a/b", "to"} {
-		f, err := rooted.Of(in, dir)
+		f, err := rootfs.Of(in, dir)
 		require.NoError(t, err)
 		require.Equal(t, "x<nil>", says(f, "f"))
-		require.Equal(t, rooted.ErrLeaves.Error(), says(f, "out"))
+		require.Equal(t, rootfs.ErrLeaves.Error(), says(f, "out"))
 	}
-	_, err := rooted.Of(in, "secret")
+	_, err := rootfs.Of(in, "secret")
 	require.ErrorIs(t, err, syscall.ENOTDIR)
-	_, err = rooted.Of(in, "none")
+	_, err = rootfs.Of(in, "none")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
@@ -174,12 +174,12 @@ func TestAFileSystemIsNeverAskedToFollow(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "file")))
 	require.NoError(t, os.Symlink("../"+filepath.Base(outside), filepath.Join(dir, "folder")))
-	f, err := rooted.Of(os.DirFS(dir), ".")
+	f, err := rootfs.Of(os.DirFS(dir), ".")
 	require.NoError(t, err)
 	for _, name := range []string{"file", "folder", "folder/secret"} {
-		require.Equal(t, rooted.ErrLeaves.Error(), says(f, name))
+		require.Equal(t, rootfs.ErrLeaves.Error(), says(f, name))
 		_, err := f.Open(name)
-		require.ErrorIs(t, err, rooted.ErrLeaves)
+		require.ErrorIs(t, err, rootfs.ErrLeaves)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestAFileSystemNeedNotKnowLinks(t *testing.T) {
 	tree, err := source.NewTree(map[string][]byte{"d/f": []byte("x"), "d/g": nil}, "", "")
 	require.NoError(t, err)
 	for _, fsys := range []fs.FS{tree.FS, bare{tree.FS}} {
-		f, err := rooted.Of(fsys, ".")
+		f, err := rootfs.Of(fsys, ".")
 		require.NoError(t, err)
 		require.Equal(t, "x<nil>", says(f, "d/f"))
 		require.Equal(t, "[- f - g]", says(f, "d"))
@@ -212,7 +212,7 @@ func TestAFileSystemNeedNotKnowLinks(t *testing.T) {
 func TestAPipeIsNotWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "p"), 0o600))
-	f, err := rooted.Open(dir)
+	f, err := rootfs.Open(dir)
 	require.NoError(t, err)
 	defer func() { _ = f.Close() }()
 	file, err := f.Open("p")
@@ -254,7 +254,7 @@ func FuzzLinksLeadWhereTheyDoOnDisk(f *testing.F) {
 }
 
 func ExampleOf() {
-	f, err := rooted.Of(fstest.MapFS{
+	f, err := rootfs.Of(fstest.MapFS{
 		"app/spec.yaml": {Data: []byte("../../secrets"), Mode: fs.ModeSymlink},
 	}, ".")
 	if err != nil {

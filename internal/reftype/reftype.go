@@ -1,0 +1,76 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package reftype is the table of the types of references to modules: what a
+// document may write as cueRef.type, and what each type takes.
+//
+// # Invariants
+//
+// A new type is one entry here, one backend package below source, and one line in
+// plugin/host/fetch that connects the two. The enum of the CRD in plugin/api is
+// generated from a marker; a test compares it with this table.
+//
+// Callers: source and its backends, render/spec, plugin/host.
+package reftype
+
+import "slices"
+
+// Names of the types.
+const (
+	Path      = "path"
+	Embedded  = "embedded"
+	Inline    = "inline"
+	ConfigMap = "configmap"
+	Git       = "git"
+	OCI       = "oci"
+	Flux      = "source"
+)
+
+// Type is what is known of a type without asking its backend.
+type Type struct {
+	Name string
+	// Remote types are fetched from a server: they take pullSecretRef and verify,
+	// and need the network. The host fetches the others by itself.
+	Remote bool
+	// Locked types have an entry in ropewalk.lock. The others are part of the
+	// project itself.
+	Locked bool
+	// Policed types name their server in the reference, so that a pull policy can
+	// judge it.
+	Policed bool
+	// Absent is why an adapter has no fetcher for the type, for its error; "" where
+	// every adapter has one.
+	Absent string
+}
+
+// All returns the types in the order in which errors and documents list them.
+func All() []Type {
+	return []Type{
+		{Name: Path},
+		{Name: Embedded, Locked: true},
+		{Name: Inline},
+		{Name: ConfigMap},
+		{Name: Git, Remote: true, Locked: true, Policed: true},
+		{Name: OCI, Remote: true, Locked: true, Policed: true},
+		{Name: Flux, Remote: true, Locked: true, Absent: "a Flux source is an object of a cluster"},
+	}
+}
+
+// Names returns the names of all types, in the order of [All].
+func Names() []string {
+	var out []string
+	for _, t := range All() {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
+// Of returns the type of a name; false if there is none. A type that the table
+// does not have is treated like a remote one that is locked.
+func Of(name string) (Type, bool) {
+	all := All()
+	if i := slices.IndexFunc(all, func(t Type) bool { return t.Name == name }); i >= 0 {
+		return all[i], true
+	}
+	return Type{Name: name, Remote: true, Locked: true}, false
+}
