@@ -15,6 +15,8 @@ LDFLAGS := -s -w
 SOURCES := $(shell find artifact cmd cue internal plugin render source -name '*.go' -o -name '*.cue' -o -name '*.json' -o -name '*.yaml' 2>/dev/null) go.mod go.sum
 
 export CGO_ENABLED = 0
+# With -trimpath the programs and the tests share what they compile.
+export GOFLAGS += -trimpath
 
 .PHONY: help
 help: ## Show what can be made.
@@ -41,8 +43,16 @@ run: build ## Render the example shop into out/shop and an image layout, and pri
 	@$(BIN)/ropewalk artifact inspect oci-layout:$(OUT)-oci | head -n 8
 
 .PHONY: test
-test: servers ## Run every test of the main module.
-	$(GO) test ./...
+test: servers build ## Run every test of the main module.
+	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) test $(TESTFLAGS) ./...
+
+# Generated code does not count.
+COVERAGE := 80
+.PHONY: cover
+cover: TESTFLAGS = -coverprofile=$(CURDIR)/coverage.out
+cover: test ## Run every test and fail below $(COVERAGE) % of covered statements.
+	grep -vE '\.pb\.go:|zz_generated' coverage.out >coverage.out.new && mv coverage.out.new coverage.out
+	@$(GO) tool cover -func coverage.out | awk -v least=$(COVERAGE) '/^total:/ { print "coverage " $$3; if ($$3 + 0 < least) { print "want at least " least " %" >"/dev/stderr"; exit 1 } }'
 
 # Tests that need one of these are skipped where it is missing, unless
 # ROPEWALK_SERVERS=required is set.
@@ -56,33 +66,36 @@ servers: ## Install the servers that tests run (Debian packages), where that is 
 	else echo "not installed, so that some tests are skipped:$$missing" >&2; fi
 
 .PHONY: generate
-generate: api ## Regenerate what is generated, goldens too.
-	$(GO) -C test/tools run ./protogen $(CURDIR)/plugin/argocd/internal/wire
+generate: api goldens ## Regenerate what is generated, goldens too.
+	gofmt -w $$(git ls-files '*.go')
+
+# Tests compare with the goldens, so that verify need not write them.
+.PHONY: goldens
+goldens: ## Regenerate the expected outputs of tests.
 	ROPEWALK_UPDATE=1 $(GO) -C test/kustomize test -count=1 -run 'Installed|Added' . >/dev/null
 	ROPEWALK_UPDATE=1 $(GO) -C test/helm test -count=1 -run Rendered . >/dev/null
 	ROPEWALK_UPDATE=1 $(GO) test ./cue/... ./cmd/... ./render/... ./test/deploy/... >/dev/null
-	gofmt -w $$(git ls-files '*.go')
 
 # Of the types in plugin/api: deepcopy, the definition and the reference. A chart can
 # read nothing outside of its folder, so that it has copies. test/helm and test/kustomize
 # write what test/deploy reads.
 .PHONY: api
-api: $(BIN)/controller-gen ## Regenerate what follows from the types of the API.
+api: $(BIN)/controller-gen ## Regenerate what follows from the types of the API and from the protocol of plugins.
 	$(BIN)/controller-gen object:headerFile=test/tools/licence.go.txt crd:headerFile=test/tools/licence.yaml.txt \
 	  paths=./plugin/api/... output:crd:dir=deploy/crds
 	cp deploy/crds/ropewalk.dev_transforms.yaml deploy/chart/crds/
 	cp deploy/flux/servicemonitor/alerts.yaml deploy/flux/servicemonitor/dashboard.json deploy/chart/files/
 	$(GO) -C test/tools run ./reference $(CURDIR)/deploy/crds/ropewalk.dev_transforms.yaml >deploy/flux/reference.md.new
 	mv deploy/flux/reference.md.new deploy/flux/reference.md
+	$(GO) -C test/tools run ./protogen $(CURDIR)/plugin/argocd/internal/wire
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters.
 	$(BIN)/golangci-lint run ./...
 
 .PHONY: verify
-verify: lint ## Lint, regenerate, and want a clean tree.
-	$(GO) vet ./...
-	$(MAKE) generate
+verify: lint api ## Lint, regenerate code, and want a clean tree; stale goldens fail their tests.
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not formatted: run make generate' >&2; exit 1; }
 	@git diff --exit-code || { echo 'generated files are stale: commit what make generate wrote' >&2; exit 1; }
 	@test -z "$$(git status --porcelain)" || { git status --short; echo 'the tree is not clean' >&2; exit 1; }
 
@@ -109,7 +122,14 @@ bench-flux: servers build controller ## Hold the controller for Flux to its spee
 	  -run '^(TestANewRevisionIsPublishedAndApplied|TestAChainOfFiveLayersIsReadyFast|TestAPlainChainOfKustomizationsIsSlow|TestAThousandTransforms|TestManyTransformsAreDelivered|TestOnlyTheLayerThatChangedIsWritten|TestHealthChecksComeWithTheirArtifact)$$' .
 
 .PHONY: e2e
-e2e: oracle peers kustomize helm argocd e2e-cluster canaries ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, Argo CD, a cluster, ten thousand workloads with secrets.
+e2e: oracle peers kustomize helm image argocd e2e-cluster ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the image's programs, Argo CD, a cluster.
+
+.PHONY: nightly
+nightly: canaries e2e-faults fuzz bench ## Run what takes hours: ten thousand workloads with secrets, long faults, fuzzing, benchmarks.
+
+.PHONY: image
+image: ## Build both programs as the image does, and look at their versions.
+	ROPEWALK_IMAGE=1 $(GO) test -run '^TestTheImageKnowsItsVersion$$' ./test/deploy
 
 .PHONY: canaries
 canaries: build ## Look for secrets in all that ten thousand generated workloads leave behind.

@@ -6,6 +6,7 @@
 package flock
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -13,8 +14,15 @@ import (
 // Supported reports whether locks exclude each other on this platform.
 const Supported = true
 
+// tryLock grants the lock where the file system has none, such as some mounts by
+// network: only another holder refuses it.
 func tryLock(f *os.File) bool {
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil //nolint:gosec // a descriptor fits an int
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a descriptor fits an int
+		if !errors.Is(err, syscall.EINTR) {
+			return !errors.Is(err, syscall.EWOULDBLOCK)
+		}
+	}
 }
 
 func unlock(f *os.File) {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source/rootfs"
 )
@@ -209,7 +210,7 @@ func (s *search) folder(rel string, depth int) error {
 	for i, e := range entries {
 		names[i] = e.Name()
 	}
-	if slices.Contains(names, markerFile) {
+	if slices.Contains(names, output.MarkerFile) {
 		return nil
 	}
 	if depth > 0 && slices.Contains(names, spec.ProjectFile) {

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -277,7 +278,7 @@ func HoldsSpecs(name string) (bool, error) {
 		data, err := readManifests(os.DirFS(filepath.Dir(name)), filepath.Base(name))
 		return saysSpec(data), err
 	}
-	for _, marker := range []string{markerFile, spec.ProjectFile} {
+	for _, marker := range []string{output.MarkerFile, spec.ProjectFile} {
 		if _, err := os.Lstat(filepath.Join(name, marker)); err == nil {
 			return marker == spec.ProjectFile, nil
 		}

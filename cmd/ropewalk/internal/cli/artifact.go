@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -171,7 +172,7 @@ func yesNo(b bool) string {
 
 func (a *app) artifactPull() *cobra.Command {
 	var r registryFlags
-	var layer, output string
+	var layer, dir string
 	cmd := &cobra.Command{
 		Use:   "pull REFERENCE -o DIR",
 		Short: "Write the manifests of an artifact into a directory",
@@ -181,7 +182,7 @@ not at all.
 		Example: `  ropewalk artifact pull oci://ghcr.io/acme/shop:v1 -o out`,
 		Args:    cobra.ExactArgs(1),
 		RunE: a.run(func(ctx context.Context, args []string) error {
-			if output == "" {
+			if dir == "" {
 				return usagef("add -o DIR", "-o is missing")
 			}
 			return a.in(ctx, &r, args[0], false, func(p place) error {
@@ -196,16 +197,16 @@ not at all.
 				for _, f := range pulled.Files {
 					files = append(files, emit.File{Path: f.Path, Data: f.Data})
 				}
-				if err := host.WriteDir(output, files); err != nil {
+				if err := output.Write(ctx, dir, files, output.Options{}); err != nil {
 					return err
 				}
-				a.note("%s of %s written to %s\n", plural(len(files), "file"), pulled.Digest, a.paint.bold(output))
+				a.note("%s of %s written to %s\n", plural(len(files), "file"), pulled.Digest, a.paint.bold(dir))
 				return nil
 			})
 		}),
 	}
 	f := cmd.Flags()
-	f.VarP(&single{to: &output}, "output", "o", "`DIR` to write to")
+	f.VarP(&single{to: &dir}, "output", "o", "`DIR` to write to")
 	f.StringVar(&layer, "layer", "", "`NAME` of the barrier layer to pull; all of them where it is not given")
 	r.add(cmd)
 	return cmd

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
@@ -133,7 +133,7 @@ func (a *app) writeRender(ctx context.Context, flags *renderFlags, r rendered) e
 	}
 	// The directory is the likeliest to be refused, so it goes first.
 	if flags.output != "" {
-		if err := host.WriteDir(flags.output, files); err != nil {
+		if err := output.Write(ctx, flags.output, files, output.Options{}); err != nil {
 			return &environmentError{err: err}
 		}
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package host
+package output
 
 import (
 	"crypto/sha256"
@@ -17,15 +17,15 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// markerFile lists what a render wrote into a directory. It has no extension,
+// MarkerFile is the name of the file that lists what a render wrote into a directory. It has no extension,
 // because Argo CD takes every file of a directory that ends in .yaml, .yml,
 // .json or .jsonnet for a manifest (argo-cd reposerver/repository,
 // manifestFile), hidden or not.
-const markerFile = ".ropewalk-output"
+const MarkerFile = ".ropewalk-output"
 
-// ErrNotOurs says that a directory holds something that a render did not
-// write, or not as it is now.
-var ErrNotOurs = errors.New("the directory holds files of others")
+// ErrForeign reports that a directory holds something that no render wrote, or that
+// was changed since.
+var ErrForeign = errors.New("the directory holds files of others")
 
 // marker is the content of the marker file.
 type marker struct {
@@ -55,8 +55,8 @@ func (r *refused) Error() string {
 		r.dir, strings.Join(parts, "; "))
 }
 
-// Unwrap is ErrNotOurs.
-func (r *refused) Unwrap() error { return ErrNotOurs }
+// Unwrap is ErrForeign.
+func (r *refused) Unwrap() error { return ErrForeign }
 
 // some is the first names of a list.
 func some(names []string) string {
@@ -67,9 +67,9 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// ours refuses a directory that holds anything but the output of an earlier
-// render; shown is how the user calls it. What that render wrote and someone took away is no matter.
-func ours(shown, dir string, force bool) error {
+// refuseForeign refuses a directory that holds anything but the output of an earlier
+// render; shown is how the user calls it. Files that were removed since do not matter.
+func refuseForeign(shown, dir string, force bool) error {
 	known, err := readMarker(dir)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func ours(shown, dir string, force bool) error {
 		}
 		rel = filepath.ToSlash(rel)
 		switch {
-		case rel == markerFile:
+		case rel == MarkerFile:
 		case e.IsDir():
 			if !known.below(rel) {
 				bad.foreign = append(bad.foreign, rel+"/")
@@ -117,7 +117,7 @@ func ours(shown, dir string, force bool) error {
 // none.
 func readMarker(dir string) (marker, error) {
 	var m marker
-	data, err := os.ReadFile(filepath.Join(dir, markerFile)) //nolint:gosec // the user chose the directory
+	data, err := os.ReadFile(filepath.Join(dir, MarkerFile)) //nolint:gosec // the user chose the directory
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}
@@ -125,7 +125,7 @@ func readMarker(dir string) (marker, error) {
 		return m, err
 	}
 	if err := json.Unmarshal(data, &m); err != nil || m.Kind != "Output" {
-		return m, fmt.Errorf("%s in %q is none of ours: %w", markerFile, dir, ErrNotOurs)
+		return m, fmt.Errorf("%s in %q was not written by Ropewalk: %w", MarkerFile, dir, ErrForeign)
 	}
 	return m, nil
 }

@@ -3,15 +3,12 @@
 
 //go:build !linux
 
-package host
+package output
 
 import "os"
 
-// syncsAll says that files are synced one by one.
+// syncsAll reports that files are synced one by one.
 const syncsAll = false
 
 // syncAll has nothing left to do.
 func syncAll(*os.File) error { return nil }
-
-// exchange swaps two directories.
-func exchange(dir, target string) error { return swap(dir, target) }

@@ -1,10 +1,10 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package host_test
+package output_test
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,13 +17,17 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
+func write(dir string, files []emit.File) error {
+	return output.Write(context.Background(), dir, files, output.Options{})
+}
+
 const marker = ".ropewalk-output"
 
-func output(names ...string) []emit.File {
+func render(names ...string) []emit.File {
 	out := make([]emit.File, len(names))
 	for i, n := range names {
 		out[i] = emit.File{Path: n, Data: []byte(n + "\n")}
@@ -47,41 +51,41 @@ func listing(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-func TestWriteDirReplacesItsOwnOutput(t *testing.T) {
+func TestWriteReplacesItsOwnOutput(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "deep", "out")
-	require.NoError(t, host.WriteDir(dir, output("a.yaml", "0/b.yaml")))
+	require.NoError(t, write(dir, render("a.yaml", "0/b.yaml")))
 	first := listing(t, dir)
 	require.Equal(t, "a.yaml\n", first["a.yaml"])
 	require.Contains(t, first, marker)
 
-	require.NoError(t, host.WriteDir(dir, output("c.yaml")))
+	require.NoError(t, write(dir, render("c.yaml")))
 	require.Equal(t, "c.yaml\n", listing(t, dir)["c.yaml"])
 	require.Len(t, listing(t, dir), 2)
 
-	require.NoError(t, host.WriteDir(dir, output("0/b.yaml", "a.yaml")))
+	require.NoError(t, write(dir, render("0/b.yaml", "a.yaml")))
 	require.Equal(t, first, listing(t, dir), "the order of the files does not matter")
 
 	require.NoError(t, os.Remove(filepath.Join(dir, "a.yaml")))
-	require.NoError(t, host.WriteDir(dir, output("c.yaml")), "a file that was taken away is no matter")
+	require.NoError(t, write(dir, render("c.yaml")), "a file that was taken away is no matter")
 
 	empty := filepath.Join(parent, "empty")
 	require.NoError(t, os.Mkdir(empty, 0o700))
-	require.NoError(t, host.WriteDir(empty, output("a.yaml")))
+	require.NoError(t, write(empty, render("a.yaml")))
 	info, err := os.Stat(empty)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "the mode of the directory stays")
 
 	link := filepath.Join(parent, "link")
 	require.NoError(t, os.Symlink(empty, link))
-	require.NoError(t, host.WriteDir(link, output("b.yaml")))
+	require.NoError(t, write(link, render("b.yaml")))
 	require.Contains(t, listing(t, empty), "b.yaml", "a link stays a link")
 	entries, err := os.ReadDir(parent)
 	require.NoError(t, err)
 	require.Len(t, entries, 3, "nothing stays beside")
 }
 
-func TestWriteDirRefusesFilesOfOthers(t *testing.T) {
+func TestWriteRefusesFilesOfOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(dir string) error
 		want   string
@@ -106,14 +110,14 @@ func TestWriteDirRefusesFilesOfOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "out")
-			require.NoError(t, host.WriteDir(dir, output("a.yaml", "0/b.yaml")))
+			require.NoError(t, write(dir, render("a.yaml", "0/b.yaml")))
 			require.NoError(t, c.change(dir))
 			before := listing(t, dir)
-			err := host.WriteDir(dir, output("c.yaml"))
+			err := write(dir, render("c.yaml"))
 			require.EqualError(t, err, fmt.Sprintf(c.want, dir))
-			require.ErrorIs(t, err, host.ErrNotOurs)
+			require.ErrorIs(t, err, output.ErrForeign)
 			require.Equal(t, before, listing(t, dir))
-			err = host.Output{Force: true}.WriteDir(dir, output("c.yaml"))
+			err = output.Write(t.Context(), dir, render("c.yaml"), output.Options{Force: true})
 			require.Equal(t, strings.Contains(name, "edited"), err == nil, "force is for what we wrote")
 		})
 	}
@@ -121,19 +125,19 @@ func TestWriteDirRefusesFilesOfOthers(t *testing.T) {
 	for i := range 8 {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%d", i)), nil, 0o600))
 	}
-	require.ErrorContains(t, host.WriteDir(dir, output("a.yaml")), "f0, f1, f2, f3, f4 and 3 more")
-	require.EqualError(t, host.WriteDir(filepath.Join(dir, "f0"), nil), fmt.Sprintf("%q is a file; expected a directory", filepath.Join(dir, "f0")))
+	require.ErrorContains(t, write(dir, render("a.yaml")), "f0, f1, f2, f3, f4 and 3 more")
+	require.EqualError(t, write(filepath.Join(dir, "f0"), nil), fmt.Sprintf("%q is a file; expected a directory", filepath.Join(dir, "f0")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, marker), []byte("{}"), 0o600))
-	require.ErrorIs(t, host.WriteDir(dir, nil), host.ErrNotOurs)
+	require.ErrorIs(t, write(dir, nil), output.ErrForeign)
 }
 
-func TestWriteDirRefusesPaths(t *testing.T) {
+func TestWriteRefusesPaths(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	for _, name := range []string{"../a", "/a", "", "a//b", ".git/config"} {
-		require.Error(t, host.WriteDir(dir, output(name)), name)
+		require.Error(t, write(dir, render(name)), name)
 	}
-	require.EqualError(t, host.WriteDir(dir, output("a", "a")), `two files are called "a"`)
-	require.Error(t, host.WriteDir(dir, output(marker)))
+	require.EqualError(t, write(dir, render("a", "a")), `two files are called "a"`)
+	require.Error(t, write(dir, render(marker)))
 	require.NoDirExists(t, dir)
 }
 
@@ -149,15 +153,15 @@ func child(t *testing.T, test, dir string, before ...string) *exec.Cmd {
 	return cmd
 }
 
-func TestWriteDirOnAFullDiskLeavesTheOldOutput(t *testing.T) {
+func TestWriteOnAFullDiskLeavesTheOldOutput(t *testing.T) {
 	if dir := os.Getenv(childDir); dir != "" {
 		large := []emit.File{{Path: "a.yaml"}, {Path: "large.yaml", Data: make([]byte, 1<<20)}}
-		fmt.Println("child:", host.WriteDir(dir, large))
+		fmt.Println("child:", write(dir, large))
 		return
 	}
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "out")
-	require.NoError(t, host.WriteDir(dir, output("old.yaml")))
+	require.NoError(t, write(dir, render("old.yaml")))
 	before := listing(t, dir)
 	// A limit on the size of files fails a write in its middle as a full disk
 	// does.
@@ -174,11 +178,11 @@ func TestWriteDirOnAFullDiskLeavesTheOldOutput(t *testing.T) {
 func TestAKilledWriteLeavesTheOldOutputOrTheNew(t *testing.T) {
 	if dir := os.Getenv(childDir); dir != "" {
 		for i := 0; ; i++ {
-			files := output("version.yaml")
+			files := render("version.yaml")
 			for j := range 200 {
 				files = append(files, emit.File{Path: fmt.Sprintf("%d.yaml", j), Data: []byte(fmt.Sprint(i))})
 			}
-			if err := host.WriteDir(dir, files); err != nil {
+			if err := write(dir, files); err != nil {
 				fmt.Println(err)
 				os.Exit(1)
 			}
@@ -201,7 +205,7 @@ func TestAKilledWriteLeavesTheOldOutputOrTheNew(t *testing.T) {
 			require.Equal(t, got["0.yaml"], got[fmt.Sprintf("%d.yaml", j)], "all files are of one render")
 		}
 	}
-	require.NoError(t, host.WriteDir(dir, output("new.yaml")))
+	require.NoError(t, write(dir, render("new.yaml")))
 	entries, err := os.ReadDir(parent)
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "the next write clears what the killed ones left")
@@ -210,16 +214,13 @@ func TestAKilledWriteLeavesTheOldOutputOrTheNew(t *testing.T) {
 func TestWritesAtTheSameTimeDoNotMix(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "out")
-	require.NoError(t, host.WriteDir(dir, output("0/a.yaml")))
+	require.NoError(t, write(dir, render("0/a.yaml")))
 	var group errgroup.Group
 	for i := range 4 {
 		group.Go(func() error {
 			for range 10 {
 				name := fmt.Sprint(i)
-				err := host.WriteDir(dir, output(name+"/a.yaml", name+"/b.yaml"))
-				// One that looks while another replaces what it looks at may fail;
-				// it must not leave a mixture.
-				if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, host.ErrNotOurs) {
+				if err := write(dir, render(name+"/a.yaml", name+"/b.yaml")); err != nil {
 					return err
 				}
 			}
@@ -227,23 +228,23 @@ func TestWritesAtTheSameTimeDoNotMix(t *testing.T) {
 		})
 	}
 	require.NoError(t, group.Wait())
-	require.NoError(t, host.WriteDir(dir, output("a.yaml")))
+	require.NoError(t, write(dir, render("a.yaml")))
 	require.Len(t, listing(t, dir), 2)
 	entries, err := os.ReadDir(parent)
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
 }
 
-func ExampleWriteDir() {
+func ExampleWrite() {
 	parent, err := os.MkdirTemp("", "ropewalk")
 	if err != nil {
 		return
 	}
 	defer func() { _ = os.RemoveAll(parent) }()
 	dir := filepath.Join(parent, "out")
-	fmt.Println(host.WriteDir(dir, []emit.File{{Path: "00-Namespace--shop.yaml", Data: []byte("kind: Namespace\n")}}))
+	fmt.Println(output.Write(context.Background(), dir, []emit.File{{Path: "00-Namespace--shop.yaml", Data: []byte("kind: Namespace\n")}}, output.Options{}))
 	fmt.Println(os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600))
-	err = host.WriteDir(dir, nil)
+	err = output.Write(context.Background(), dir, nil, output.Options{})
 	fmt.Println(strings.Contains(err.Error(), "notes.txt"))
 	// Output:
 	// <nil>
@@ -251,12 +252,12 @@ func ExampleWriteDir() {
 	// true
 }
 
-func TestOfManyWritesAtOnceTheLastOneStandsWhole(t *testing.T) {
+func TestTheLastOfManyWritersWins(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	renders := [][]emit.File{
-		output("a.yaml", "0/b.yaml"),
-		output("c.yaml", "1/d.yaml", "1/e.yaml"),
-		output("f.yaml"),
+		render("a.yaml", "0/b.yaml"),
+		render("c.yaml", "1/d.yaml", "1/e.yaml"),
+		render("f.yaml"),
 	}
 	for round := range 40 {
 		if round%4 == 0 {
@@ -264,7 +265,7 @@ func TestOfManyWritesAtOnceTheLastOneStandsWhole(t *testing.T) {
 		}
 		var group errgroup.Group
 		for i := range 2 * len(renders) {
-			group.Go(func() error { return host.WriteDir(dir, renders[i%len(renders)]) })
+			group.Go(func() error { return write(dir, renders[i%len(renders)]) })
 		}
 		require.NoError(t, group.Wait())
 		found := listing(t, dir)
@@ -275,4 +276,27 @@ func TestOfManyWritesAtOnceTheLastOneStandsWhole(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(dir))
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "nothing stays beside")
+}
+
+func TestAnEarlierOutputIsPutBackAfterAKillBetweenTheRenames(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "out")
+	require.NoError(t, write(dir, render("a.yaml")))
+	require.NoError(t, os.Rename(dir, filepath.Join(parent, ".ropewalk-out-old")))
+	require.NoError(t, os.WriteFile(filepath.Join(parent, ".ropewalk-out-old", "mine"), nil, 0o600))
+	require.ErrorIs(t, write(dir, render("b.yaml")), output.ErrForeign, "what is put back is looked at as any other output")
+	require.Contains(t, listing(t, dir), "a.yaml")
+	require.NoError(t, os.Remove(filepath.Join(dir, "mine")))
+	require.NoError(t, os.Mkdir(filepath.Join(parent, ".ropewalk-out-new"), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(parent, ".ropewalk-out-old"), 0o700))
+	require.NoError(t, write(dir, render("b.yaml")))
+	entries, err := os.ReadDir(parent)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+}
+
+func TestALinkThatLeadsNowhereIsRefused(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink("missing", link))
+	require.ErrorContains(t, write(link, render("a.yaml")), "is a symbolic link to a directory that does not exist")
 }
