@@ -57,6 +57,7 @@ func TestFilesAndFunctionsKeepTheBudget(t *testing.T) {
 	}
 }
 
+
 func TestNothingHappensBeforeMain(t *testing.T) {
 	for _, f := range goFiles(t) {
 		for _, d := range f.ast.Decls {

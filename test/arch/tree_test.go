@@ -65,6 +65,9 @@ func paths(t *testing.T) []string {
 			}
 			return nil
 		}
+		if name == ".git" { // the file of a worktree
+			return nil
+		}
 		rel, err := filepath.Rel(root, p)
 		out = append(out, filepath.ToSlash(rel))
 		return err
