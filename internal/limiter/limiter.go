@@ -206,6 +206,13 @@ func (l *Limiter) dequeue(tenant string, at int) {
 	l.order = slices.DeleteFunc(l.order, func(t string) bool { return t == tenant })
 }
 
+// Running returns how many slots a tenant uses.
+func (l *Limiter) Running(tenant string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.running[tenant]
+}
+
 // Stats returns how many requests run and wait.
 func (l *Limiter) Stats() Stats {
 	l.mu.Lock()

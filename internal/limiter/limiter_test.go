@@ -32,6 +32,8 @@ func TestATenantAloneUsesAllSlots(t *testing.T) {
 		acquire(t, l, "a")
 	}
 	require.Equal(t, limiter.Stats{Running: 4}, l.Stats())
+	require.Equal(t, 4, l.Running("a"))
+	require.Zero(t, l.Running("b"))
 }
 
 func TestATenantBesideOthersUsesHalfOfTheSlots(t *testing.T) {

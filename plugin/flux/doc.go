@@ -45,18 +45,9 @@
 //
 // A status is one write, so that nobody sees Ready before what is Ready.
 //
-// Namespaces take turns at the workers ([Turns]), and in each its Transforms. An evaluation
-// that goes on for a second while others wait, or for a quarter of that while its
-// namespace holds all workers and another one waits, ends and is begun again later, once,
-// among the long ones, which have half of the workers.
-//
-// Who waits for a worker holds one of the reconciliations that go on at once
-// (Options.Concurrent). Of these one namespace leaves a quarter to others as soon as one
-// of its Transforms is known to be long, and the long ones have a quarter for each
-// namespace, and half for all. Who has no place there comes back in a second, or in five
-// where it is long itself; see seats. So Options.Concurrent is to be some times the number
-// of workers. Where a namespace holds all of those places, and a part of what holds them
-// waits for servers, it gives one of these to another namespace that waits.
+// Renders share slots, and evaluations share workers, by namespace: see slots and package
+// limiter. A reconciliation without a slot is postponed by a second, behind others in the
+// queue.
 //
 // A Transform is reconciled once at a time. What is rendered of a spec that has changed
 // ends, so that a rollback, or a mended reference, waits for no server. A rollback looks at
@@ -86,11 +77,6 @@
 // changes nothing is marked as for them alone, as kustomize-controller does, so that no
 // chat hears of each commit. That events have no revision after a failure was not
 // chosen: the notification-controller takes those with the same words for one.
-//
-// Reconciliations do not wait without bound for workers, and there are not hundreds of them
-// instead: each keeps in memory what it loaded, and a namespace with more modules without
-// end than that would hold all of them again. What costs it: a namespace that has such a
-// module has others of its own wait for up to a second more; one that has none never does.
 //
 // An artifact that nobody applies here (delivery None) is rendered for Flux: its
 // annotations mean nothing to anybody else.

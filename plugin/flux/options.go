@@ -19,6 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
@@ -37,12 +38,14 @@ const GateWorkloadIdentity = auth.FeatureGateObjectLevelWorkloadIdentity
 // Options are what a [Reconciler] works with. Renderer is required; all else has a
 // default.
 type Options struct {
-	// Renderer renders modules of others: it must be one that evaluates in workers, by
-	// [Turns], or else modules without end hold up all others.
-	Renderer rendercache.Renderer
+	// Renderer renders modules of tenants: its evaluator must stop what exceeds Limits.
+	Renderer render.Renderer
+	// Workers is how many evaluations Renderer runs at once; 1 where zero. One namespace
+	// uses half of them where others render too.
+	Workers int
 	// Stores keep finished renders, in this order: memory before disk. None is fine.
 	Stores []rendercache.Store
-	// Version identifies the program; with "" no render is remembered.
+	// Version identifies the program; with "" no render is cached.
 	Version string
 	// Limits bound the evaluation of each spec.
 	Limits evaluate.Limits
@@ -74,12 +77,13 @@ type Options struct {
 	// Storage serves ExternalArtifacts; nil refuses Transforms that want one.
 	Storage *Storage
 
-	// Concurrent is how many Transforms are worked on at once, of which some wait for
-	// workers; 8 where zero. It is to be four times the number of workers, at least.
+	// Concurrent is how many Transforms are fetched and rendered at once; 8 where zero.
+	// One namespace uses half of them where others render too. Four times the number of
+	// workers keeps these busy while modules are fetched.
 	Concurrent int
-	// RateLimiter says how long to wait after failures; that of Flux where nil. Who could
-	// not reach a server waits no longer than an eighth of the time that it is away for,
-	// or five seconds.
+	// RateLimiter says how long to wait after failures; that of Flux where nil. A
+	// Transform whose server cannot be reached waits for an eighth of the time that it has
+	// been away at most, or five seconds.
 	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
 	// DependencyRequeue is how long to wait for what no event tells of; 30 s
 	// where zero.

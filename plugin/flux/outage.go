@@ -15,31 +15,31 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// How long a server that is away may be back before a Transform that waits for it asks
-// again: a part of the time that it was away for, and at least so long.
+// The longest delay of a Transform whose server is away: a part of the time that the
+// server has been away for, and at least so long.
 const (
 	outagePart  = 8
 	outageLeast = 5 * time.Second
 )
 
-// outages is a rate limiter that lets nobody wait long for a server that was away for a
-// short time. A delay that doubles is about as long as all that has passed before it:
-// after a minute without a registry, everybody would wait for most of another one.
+// outages is a rate limiter with shorter delays for Transforms whose server is away. A
+// delay that doubles is about as long as all that has passed before it: after a minute
+// without a registry, each Transform would wait for most of another one.
 type outages struct {
 	workqueue.TypedRateLimiter[reconcile.Request]
 
 	now func() time.Time
 
 	mu sync.Mutex
-	// since has when a Transform found first that a server is away, and later those that
-	// are put off.
-	since map[types.NamespacedName]time.Time
-	later map[types.NamespacedName]bool
+	// since has when a Transform found first that a server is away, and postponed those
+	// that wait for a slot.
+	since     map[types.NamespacedName]time.Time
+	postponed map[types.NamespacedName]bool
 }
 
 var _ workqueue.TypedRateLimiter[reconcile.Request] = (*outages)(nil)
 
-// note says how a reconciliation of a Transform has failed.
+// note records how a reconciliation of a Transform has failed.
 func (o *outages) note(name types.NamespacedName, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -55,24 +55,15 @@ func (o *outages) note(name types.NamespacedName, err error) {
 	}
 }
 
-// putOff says of a Transform that it comes back later, and that nothing is known of how it
-// fares: what failed before has not passed.
-func (o *outages) putOff(name types.NamespacedName) {
+// postpone keeps what is known of a Transform at the next Forget: it waits for a slot, and
+// what failed before has not passed.
+func (o *outages) postpone(name types.NamespacedName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.later == nil {
-		o.later = map[types.NamespacedName]bool{}
+	if o.postponed == nil {
+		o.postponed = map[types.NamespacedName]bool{}
 	}
-	o.later[name] = true
-}
-
-// wasPutOff reports whether a Transform was put off, once.
-func (o *outages) wasPutOff(name types.NamespacedName) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	was := o.later[name]
-	delete(o.later, name)
-	return was
+	o.postponed[name] = true
 }
 
 // When is how long a Transform waits after a failure.
@@ -87,14 +78,15 @@ func (o *outages) When(item reconcile.Request) time.Duration {
 	return min(usual, max(outageLeast, o.now().Sub(since)/outagePart))
 }
 
-// Forget is for a Transform that did not fail, or is gone. The queue forgets whatever is
-// to come back at a given time.
+// Forget resets the delay of a Transform that did not fail, or is gone. The queue calls it
+// for all that is to come back at a given time.
 func (o *outages) Forget(item reconcile.Request) {
-	if o.wasPutOff(item.NamespacedName) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.postponed[item.NamespacedName] {
+		delete(o.postponed, item.NamespacedName)
 		return
 	}
 	o.TypedRateLimiter.Forget(item)
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	delete(o.since, item.NamespacedName)
 }

@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ropewalk/ropewalk/internal/limiter"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
@@ -35,9 +36,11 @@ type Reconciler struct {
 	plans    *plans
 	visits   *visits
 	outages  *outages
-	seats    *seats
-	counters *counters
-	now      func() time.Time
+	slots    *slots
+	// evaluations has a slot for each worker.
+	evaluations *limiter.Limiter
+	counters    *counters
+	now         func() time.Time
 }
 
 // Reconcile brings one Transform nearer to what its spec says.

@@ -86,7 +86,7 @@ func (w *work) render(ctx context.Context) (rendered, error) {
 		}
 	}
 	var out rendered
-	err := w.seats.during(ctx, t, w.key, func(ctx context.Context) (err error) {
+	err := w.slots.run(ctx, t, func(ctx context.Context) (err error) {
 		if before == nil && w.isNew() && t.Spec.Rollback == nil {
 			if err := w.begun(ctx, "rendering"); err != nil {
 				return err
@@ -95,7 +95,7 @@ func (w *work) render(ctx context.Context) (rendered, error) {
 		out, err = w.attempt(ctx)
 		return err
 	})
-	if errors.Is(err, errLater) {
+	if isPostponed(err) {
 		return rendered{}, err
 	}
 	w.visits.visited(t.UID, w.now(), w.key, err)
@@ -117,21 +117,25 @@ func (w *work) isNew() bool {
 func (w *work) attempt(ctx context.Context) (rendered, error) {
 	t := w.transform
 	who := request.Asker{Client: w.as, Scope: w.accounts.scope(t), Dialect: dialectOf(t), TTL: w.ttl()}
-	loaded, err := w.loader.Load(ctx, who, t)
-	if err != nil && errors.Is(context.Cause(ctx), errLater) {
-		return rendered{}, errLater // It is no failure.
+	inTime, cancel := context.WithTimeout(ctx, fetchTimeout)
+	loaded, err := w.loader.Load(inTime, who, t)
+	cancel()
+	if ctx.Err() != nil {
+		return rendered{}, context.Cause(ctx)
 	}
 	if err != nil {
 		w.violate(err)
 		return rendered{}, atRequest.at(err)
 	}
 	loaded.Request.Strict, loaded.Request.Parallel = t.Spec.Strict, w.opts.Parallel
-	remembered := rendercache.Cache{
-		Next: w.opts.Renderer, Stores: w.opts.Stores, Version: w.opts.Version, Scope: who.Scope, Failed: w.opts.Modules.Report,
+	renderer := w.opts.Renderer
+	renderer.Evaluator = host.Limited{Next: renderer.Evaluator, Limiter: w.evaluations, Tenant: t.Namespace}
+	cached := rendercache.Cache{
+		Next: renderer, Stores: w.opts.Stores, Version: w.opts.Version, Scope: who.Scope, Failed: w.opts.Modules.Report,
 	}
-	outcome, err := remembered.Render(ctx, loaded.Request)
-	if err != nil && errors.Is(context.Cause(ctx), errLater) {
-		return rendered{}, errLater // It is no failure.
+	outcome, err := cached.Render(ctx, loaded.Request)
+	if ctx.Err() != nil {
+		return rendered{}, context.Cause(ctx)
 	}
 	w.counters.rendered(outcome.Plan == nil, err, w.now().Sub(w.started))
 	if err != nil {

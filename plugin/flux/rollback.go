@@ -5,7 +5,6 @@ package flux
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -69,7 +68,7 @@ func (w *work) rehearse(ctx context.Context) error {
 	switch {
 	case w.ahead == nil:
 		w.pinned("")
-	case !errors.Is(w.ahead, errLater):
+	case !isPostponed(w.ahead):
 		p := diagnose(w.ahead)
 		if p.kind == stalled {
 			t.Status.Rendered = nil

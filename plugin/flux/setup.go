@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/ropewalk/ropewalk/internal/limiter"
 	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
@@ -46,8 +47,8 @@ const kubeVersionFor = 10 * time.Minute
 // watches, and the server of artifacts where there is one. The manager must have
 // Scheme, Cache and Uncached.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opts Options) error {
-	if opts.Renderer == nil || opts.Events == nil {
-		return errors.New("the controller of Transforms needs a renderer and a recorder of events")
+	if opts.Renderer.Evaluator == nil || opts.Events == nil {
+		return errors.New("Options.Renderer.Evaluator and Options.Events are required")
 	}
 	opts.Concurrent = cmp.Or(opts.Concurrent, DefaultConcurrent)
 	opts.DependencyRequeue = cmp.Or(opts.DependencyRequeue, DefaultDependencyRequeue)
@@ -64,7 +65,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		usual: opts.DefaultServiceAccount, own: direct, config: mgr.GetConfig(), mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(),
 	}
 	r.plans = &plans{kept: lru.New[string, delivery.Desired](opts.Remembered), disk: opts.Modules.Store, report: opts.Modules.Report}
-	r.visits, r.seats = &visits{}, newSeats(opts.Concurrent)
+	r.visits, r.slots = &visits{}, newSlots(opts.Concurrent)
+	r.evaluations = limiter.New(limiter.Options{Slots: opts.Workers})
 	r.outages = &outages{TypedRateLimiter: opts.RateLimiter, now: r.now}
 	if r.counters, err = newCounters(metrics.Registry); err != nil {
 		return err

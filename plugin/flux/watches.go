@@ -68,7 +68,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager, lost <-chan ev
 		For(&v1alpha1.Transform{}, builder.WithPredicates(r.superseded(), predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{}))).
 		Watches(&v1alpha1.Transform{}, r.dependants(), builder.WithPredicates(readyChanged())).
 		WatchesMetadata(&corev1.ConfigMap{}, r.users(byConfigMap, client.Object.GetName)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: r.opts.Concurrent + standing, RateLimiter: r.outages})
+		WithOptions(controller.Options{MaxConcurrentReconciles: 2 * r.opts.Concurrent, RateLimiter: r.outages})
 	for _, kind := range request.SourceKinds() {
 		if !isKnown(mgr, request.NewSource(kind)) {
 			log.FromContext(ctx).Info("the cluster does not know this kind of source, and Transforms cannot use it", "kind", kind)
@@ -226,13 +226,13 @@ func stateOf(o client.Object) []string {
 	return out
 }
 
-// superseded ends what is rendered of a spec that has changed, and lets every event
-// pass. A Transform is reconciled once at a time: whoever rolls back, or mends a reference,
-// would wait for a server that says nothing.
+// superseded ends the render of a spec that has changed, and lets every event pass. A
+// Transform is reconciled once at a time, so that a rollback, or a corrected reference, would
+// otherwise wait for a server that does not answer.
 func (r *Reconciler) superseded() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		if e.ObjectNew != nil {
-			r.seats.supersede(e.ObjectNew.GetUID(), e.ObjectNew.GetGeneration())
+			r.slots.supersede(e.ObjectNew.GetUID(), e.ObjectNew.GetGeneration())
 		}
 		return true
 	}}

@@ -6,7 +6,6 @@ package flux
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -16,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -101,14 +101,13 @@ func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.
 	defer w.opts.Metrics.RecordDuration(ctx, t, w.started)
 	if w.gone {
 		w.visits.forget(t.UID)
-		w.seats.forget(t.UID)
 		return result, err
 	}
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // What was not finished is begun again.
 	}
-	if errors.Is(err, errLater) {
-		return w.later(ctx)
+	if isPostponed(err) {
+		return w.postpone(ctx, err)
 	}
 	if at, ok := meta.ReconcileAnnotationValue(t.GetAnnotations()); ok {
 		t.SetLastHandledReconcileAt(at)
@@ -130,18 +129,19 @@ func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.
 	return w.again(ctx, p)
 }
 
-// later leaves a Transform that waits for its turn to a later reconciliation, which
-// is asked whatever this one was.
-func (w *work) later(ctx context.Context) (ctrl.Result, error) {
+// postpone leaves a Transform to a later reconciliation, which handles the requests of
+// this one. Others come before it in the queue.
+func (w *work) postpone(ctx context.Context, why error) (ctrl.Result, error) {
 	show := w.patchStatus
 	if w.isNew() {
-		show = func(ctx context.Context) error { return w.begun(ctx, errLater.Error()) }
+		show = func(ctx context.Context) error { return w.begun(ctx, why.Error()) }
 	}
 	if err := show(ctx); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
-	w.outages.putOff(client.ObjectKeyFromObject(w.transform))
-	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: w.seats.wait(w.transform.UID)}), nil
+	w.outages.postpone(client.ObjectKeyFromObject(w.transform))
+	low := handler.LowPriority
+	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: slotRetry, Priority: &low}), nil
 }
 
 // again says when a Transform is looked at next.
@@ -168,8 +168,8 @@ func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
 
 // aheadAgain is when a rehearsal that went wrong is worth another one.
 func (w *work) aheadAgain() time.Duration {
-	if errors.Is(w.ahead, errLater) {
-		return w.seats.wait(w.transform.UID)
+	if isPostponed(w.ahead) {
+		return slotRetry
 	}
 	switch p := diagnose(w.ahead); {
 	case p.kind == stalled && !p.unwatched, p.kind == waiting && p.watched:

@@ -113,7 +113,7 @@ func TestModulesAreEvaluatedInWorkers(t *testing.T) {
 			FS:     fstest.MapFS{"m.cue": {Data: []byte("package m\n\na: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"a\"}\n")}},
 		},
 	}
-	result, err := p.evaluations.Evaluate(t.Context(), request)
+	result, err := p.pool.Evaluate(t.Context(), request)
 	require.NoError(t, err)
 	require.Len(t, result.Nodes, 1)
 	require.Equal(t, 1, p.pool.Stats().Started)

@@ -97,7 +97,7 @@ func borrowed() map[string]string {
 	return map[string]string{
 		"min-retry-delay":                   "how long to wait after a failure; twice as long after each further one",
 		"max-retry-delay":                   "how long to wait after many of them",
-		"interval-jitter-percentage":        "how many `PERCENT` intervals are longer or shorter than they say, so that not all\nTransforms have their turn at once",
+		"interval-jitter-percentage":        "how many `PERCENT` intervals are longer or shorter than they say, so that not all\nTransforms are reconciled at once",
 		"no-cross-namespace-refs":           "refuse sources of other namespaces than that of the Transform",
 		"enable-leader-election":            "let one of several controllers work, and the others wait",
 		"leader-election-release-on-cancel": "give the lease back at the end, so that another one need not wait for it to expire",
@@ -109,7 +109,7 @@ func borrowed() map[string]string {
 
 // addReconciling adds what says which Transforms are worked on, and how.
 func (f *flags) addReconciling(set *pflag.FlagSet) {
-	set.IntVar(&f.concurrent, "concurrent", 10, "work on `N` Transforms at once")
+	set.IntVar(&f.concurrent, "concurrent", 10, "fetch and render `N` Transforms at once; one namespace uses half of that where others\nrender too")
 	set.DurationVar(&f.requeueDependency, "requeue-dependency", 30*time.Second, "how long to wait for what is not Ready and cannot be watched")
 	f.retry.BindFlags(set)
 	f.interval.BindFlags(set)

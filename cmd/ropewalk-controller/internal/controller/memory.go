@@ -21,19 +21,16 @@ const (
 	leastParent = 224 << 20
 	// leastWorker is what an evaluation needs for more than a toy.
 	leastWorker = 32 << 20
-	// rememberedCost is how many bytes an evaluation that is remembered takes for each
-	// byte of its message.
-	rememberedCost = 4
 )
 
 // shares are what the parts may take of the memory, in bytes.
 type shares struct {
 	// worker is the limit of an evaluation, and heap the soft limit of the controller.
 	worker, heap int64
-	// evaluations, renders and sources are remembered, an eighth of the heap each, and
-	// plans of deliveries, a sixteenth. The rest is for what the API server has, and
-	// for what is in hand.
-	evaluations, renders, trees, plans int64
+	// renders and trees (sources) are cached, an eighth of the heap each, and plans of
+	// deliveries, a sixteenth. The rest is for the objects that are watched, and for
+	// the renders in progress.
+	renders, trees, plans int64
 }
 
 // divide divides a total among the controller, which gets half of it, and its workers.
@@ -49,7 +46,7 @@ func divide(total int64, workers int) (shares, error) {
 	heap := parent - processCost
 	return shares{
 		worker: worker, heap: heap,
-		evaluations: heap / 8 / rememberedCost, renders: heap / 8, trees: heap / 8, plans: heap / 16,
+		renders: heap / 8, trees: heap / 8, plans: heap / 16,
 	}, nil
 }
 

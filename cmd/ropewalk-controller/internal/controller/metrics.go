@@ -93,8 +93,7 @@ func (r *readings) collectCaches(count, gauge emit) {
 			gauge(r.held, bytes, cache)
 		}
 	}
-	e, m, t := r.parts.evaluations.Stats(), r.parts.renders.Stats(), r.parts.trees.Stats()
-	both("evaluations", int64(e.Hits), int64(e.Misses), e.Bytes)
+	m, t := r.parts.renders.Stats(), r.parts.trees.Stats()
 	both("renders", m.Hits, m.Misses, m.Cost)
 	both("sources", t.Hits, t.Misses, t.Cost)
 	if r.parts.disk == nil {

@@ -36,11 +36,10 @@ const renderRoom = 8 << 20
 
 // parts are what renders, fetches and remembers for all Transforms.
 type parts struct {
-	shares      shares
-	pool        *evaluate.Pool
-	evaluations *evaluate.Memory
-	renders     *lru.Cache[string, []byte]
-	trees       *lru.Cache[string, source.Tree]
+	shares  shares
+	pool    *evaluate.Pool
+	renders *lru.Cache[string, []byte]
+	trees   *lru.Cache[string, source.Tree]
 	// disk is nil without a --cache-dir, and behind writes to it.
 	disk   *cache.Store
 	behind *rendercache.Behind
@@ -84,7 +83,6 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.evaluations = evaluate.Remember(flux.Turns(p.pool, f.workers), divided.evaluations)
 	p.renders, p.trees = lru.New[string, []byte](divided.renders), lru.New[string, source.Tree](divided.trees)
 	return p, nil
 }
@@ -140,7 +138,7 @@ func (p *parts) stores() (version string, stores []rendercache.Store) {
 func (f *flags) options(p *parts) flux.Options {
 	version, stores := p.stores()
 	o := flux.Options{
-		Renderer: render.Renderer{Evaluator: p.evaluations}, Stores: stores, Version: version,
+		Renderer: render.Renderer{Evaluator: p.pool}, Workers: f.workers, Stores: stores, Version: version,
 		Limits: evaluate.Limits{Timeout: f.timeout, Memory: p.shares.worker}, Parallel: f.workers,
 		Modules:               f.modules(p),
 		WorkloadIdentity:      f.gates[flux.GateWorkloadIdentity],
