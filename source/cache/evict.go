@@ -7,177 +7,129 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/ropewalk/ropewalk/source"
 )
 
 const (
-	lockFile = "lock"
-	// placeWait is how long a write waits for the lock before it goes on without
-	// counting: an entry is worth no more than a process that was stopped while
-	// it held the lock.
-	placeWait = 2 * time.Second
-	// keepPart of the limit stays when it was passed, so that not every write
-	// has to scan.
-	keepPart = 10
-	// future is how far the last use of an entry may lie ahead before it counts
-	// as unknown: the clock was wrong, and the entry would stay for ever.
+	// An eviction leaves 1/headroom of the limit free, so that not every write has
+	// to evict.
+	headroom = 10
+	// scanPart of the limit is what a process writes between two scans, because
+	// other processes write too.
+	scanPart = 100
+	// future is how far the last use of an entry may lie ahead before it counts as
+	// unknown: the clock was wrong, and the entry would stay for ever.
 	future = time.Hour
+	// staleAfter is the age of temporary files of killed processes.
+	staleAfter = time.Hour
 )
 
-// guard is the lock of a store, and the count of its bytes, which is the text
-// of the file that is locked.
-type guard struct{ file *os.File }
-
-// guard waits for the lock: as long as ctx where wait is zero.
-func (s *Store) guard(ctx context.Context, root *os.Root, wait time.Duration) (guard, error) {
-	if wait > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, wait)
-		defer cancel()
-	}
-	f, err := root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return guard{}, err
-	}
-	const longest = 50 * time.Millisecond
-	for delay := time.Millisecond; !tryLock(f); delay = min(2*delay, longest) {
-		select {
-		case <-ctx.Done():
-			_ = f.Close()
-			return guard{}, fmt.Errorf("another process holds the lock of the cache: %w", ctx.Err())
-		case <-time.After(delay):
-		}
-	}
-	return guard{file: f}, nil
-}
-
-// free gives the lock back.
-func (g guard) free() { _ = g.file.Close() }
-
-// digits is the length of the count, which has leading zeros, so that a new
-// one replaces an old one by one write.
-const digits = 19
-
-// add adds bytes to the count and is the sum; -1 where the count is not
-// legible, and so a scan is needed.
-func (g guard) add(n int64) int64 {
-	text := make([]byte, digits)
-	if read, _ := g.file.ReadAt(text, 0); read != digits {
-		return -1
-	}
-	total, err := strconv.ParseInt(string(text), 10, 64)
-	if err != nil || total < 0 {
-		return -1
-	}
-	g.set(total + n)
-	return total + n
-}
-
-// set writes the count. Where it cannot be written the next write scans, or
-// the limit is found out later: neither is an error of an entry.
-func (g guard) set(n int64) {
-	_, _ = g.file.WriteAt(fmt.Appendf(nil, "%0*d\n", digits, n), 0)
-}
-
-// file is the file of an entry, seen from outside.
+// file is the file of an entry, as a directory lists it.
 type file struct {
 	kind, name string // name is the path below the directory
 	size       int64
 	used       time.Time
 }
 
-// scan is every entry by path. What goes away while it looks was none.
-func (s *Store) scan(ctx context.Context, root *os.Root) ([]file, error) {
-	kinds, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return nil, err
+// scan lists the files of all entries by path. Files that are removed meanwhile are
+// left out.
+func (s *Store) scan(ctx context.Context) ([]file, error) {
+	kinds, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
 	var out []file
 	for _, kind := range kinds {
 		if !kind.IsDir() || !isKind(kind.Name()) {
 			continue
 		}
-		entries, err := fs.ReadDir(root.FS(), kind.Name())
-		if err != nil {
+		entries, err := os.ReadDir(filepath.Join(s.dir, kind.Name()))
+		if err := errors.Join(err, ctx.Err()); err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			name := path.Join(kind.Name(), e.Name())
-			info, err := root.Lstat(name)
+			info, err := e.Info()
 			if err == nil && info.Mode().IsRegular() && isEntry(e.Name()) {
-				out = append(out, file{kind: kind.Name(), name: name, size: info.Size(), used: info.ModTime()})
+				out = append(out, file{kind: kind.Name(), name: path.Join(kind.Name(), e.Name()), size: info.Size(), used: info.ModTime()})
 			}
 		}
 	}
-	return out, nil
+	return out, err
 }
 
-// sum is the bytes of files.
-func sum(files []file) int64 {
-	var total int64
-	for _, f := range files {
-		total += f.size
+// evict counts what was written, and holds the limit: it scans at the first write of
+// the process, where the limit is passed, and now and then for what others write.
+// The entry is in its place already, so errors are not those of the write.
+func (s *Store) evict(ctx context.Context, size int64) {
+	if s.max < 0 {
+		return
 	}
-	return total
-}
-
-// over are the files that have to go where files are more than limit bytes:
-// those used longest ago, until a tenth of the limit is free.
-func over(files []file, limit int64) []file {
-	if limit < 0 || sum(files) <= limit {
-		return nil
-	}
-	return oldest(files, limit-limit/keepPart)
-}
-
-// oldest are the files used longest ago, so many that the others have at most
-// keep bytes.
-func oldest(files []file, keep int64) []file {
-	files = slices.Clone(files)
-	slices.SortFunc(files, func(a, b file) int {
-		return cmp.Or(a.used.Compare(b.used), strings.Compare(a.name, b.name))
-	})
-	total := sum(files)
-	for i, f := range files {
-		if total <= keep {
-			return files[:i]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.written >= 0 {
+		s.written += size
+		if s.written < s.max/scanPart && s.size+s.written <= s.max {
+			return
 		}
-		total -= f.size
 	}
-	return files
+	files, err := s.scan(ctx)
+	if err != nil {
+		return
+	}
+	s.sweep()
+	s.size, s.written = total(files), 0
+	if s.size > s.max {
+		gone, _ := s.delete(oldest(s.known(files), s.max-s.max/headroom))
+		s.size -= gone.Bytes
+	}
 }
 
-// shrink removes the entries that choose names, and corrects the count. The
-// lock is held.
-func (s *Store) shrink(ctx context.Context, root *os.Root, g guard, choose func([]file) []file) (Pruned, error) {
-	files, err := s.scan(ctx, root)
-	if err != nil {
-		return Pruned{}, err
+func total(files []file) (bytes int64) {
+	for _, f := range files {
+		bytes += f.size
 	}
+	return bytes
+}
+
+// known takes uses that lie in the future for unknown.
+func (s *Store) known(files []file) []file {
 	for i, f := range files {
 		if f.used.Sub(s.now()) > future {
 			files[i].used = time.Time{}
 		}
 	}
-	var (
-		gone  Pruned
-		total = sum(files)
-		errs  []error
-	)
-	for _, f := range choose(files) {
-		if err := root.Remove(f.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return files
+}
+
+// oldest are the least recently used files, so many that the others have at most
+// keep bytes.
+func oldest(files []file, keep int64) []file {
+	slices.SortFunc(files, func(a, b file) int {
+		return cmp.Or(a.used.Compare(b.used), strings.Compare(a.name, b.name))
+	})
+	left := total(files)
+	for i, f := range files {
+		if left <= keep {
+			return files[:i]
+		}
+		left -= f.size
+	}
+	return files
+}
+
+// delete removes entries.
+func (s *Store) delete(files []file) (Pruned, error) {
+	var gone Pruned
+	var errs []error
+	for _, f := range files {
+		if err := os.Remove(filepath.Join(s.dir, f.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 			continue
 		}
@@ -188,22 +140,43 @@ func (s *Store) shrink(ctx context.Context, root *os.Root, g guard, choose func(
 		gone.Entries++
 		gone.Bytes += f.size
 	}
-	g.set(total - gone.Bytes)
-	s.step("count corrected")
 	return gone, errors.Join(errs...)
 }
 
-// PruneOptions say what [Store.Prune] removes. The zero value removes what is
-// over the limit of the store.
+// stale lists what killed processes left, by path below the directory.
+func (s *Store) stale() []string {
+	entries, _ := os.ReadDir(filepath.Join(s.dir, tempDir)) // a directory that cannot be read has none
+	var out []string
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), suffix) && s.now().Sub(info.ModTime()) > staleAfter {
+			out = append(out, path.Join(tempDir, e.Name()))
+		}
+	}
+	return out
+}
+
+// sweep removes what killed processes left, and returns how many files that were.
+func (s *Store) sweep() (gone int) {
+	for _, name := range s.stale() {
+		if os.Remove(filepath.Join(s.dir, name)) == nil {
+			gone++
+		}
+	}
+	return gone
+}
+
+// PruneOptions are those of [Store.Prune]. The zero value removes what is over the
+// limit of the store.
 type PruneOptions struct {
 	// Kind bounds everything else to entries of one kind; "" means all.
 	Kind string
 	// All removes every entry.
 	All bool
-	// OlderThan removes what was not used for longer; zero removes nothing.
+	// OlderThan removes entries that were not used for longer; zero removes none.
 	OlderThan time.Duration
-	// MaxBytes removes what was used longest ago until the rest is no larger;
-	// the limit of the store where zero.
+	// MaxBytes removes the least recently used entries until the rest is no larger;
+	// the limit of the store if zero.
 	MaxBytes int64
 }
 
@@ -212,32 +185,23 @@ type Pruned struct {
 	Entries int
 	// Bytes are those of the files.
 	Bytes int64
-	// Stale is how many temporary files of killed processes went too.
+	// Stale is how many temporary files of killed processes were removed too.
 	Stale int
 }
 
-// Prune removes entries, and what killed processes left behind. It waits for
-// the lock as long as ctx allows; readers are not disturbed. An error says
-// which files could not be removed, or which kind cannot be (ErrEntry).
+// Prune removes entries, and what killed processes left. Readers are not disturbed.
+// The error names the files that could not be removed, or is ErrEntry for an invalid
+// kind.
 func (s *Store) Prune(ctx context.Context, opts PruneOptions) (Pruned, error) {
 	if opts.Kind != "" && !isKind(opts.Kind) {
-		return Pruned{}, source.Refuse(ErrEntry, fmt.Sprintf("%q is no kind of entry: use lower-case letters", opts.Kind))
+		return Pruned{}, invalidKind(opts.Kind)
 	}
-	root, err := os.OpenRoot(s.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Pruned{}, nil
-	}
+	files, err := s.scan(ctx)
 	if err != nil {
 		return Pruned{}, err
 	}
-	defer func() { _ = root.Close() }()
-	g, err := s.guard(ctx, root, 0)
-	if err != nil {
-		return Pruned{}, err
-	}
-	defer g.free()
-	stale := s.sweep(root)
-	gone, err := s.shrink(ctx, root, g, func(files []file) []file { return opts.choose(files, s.max, s.now()) })
+	stale := s.sweep()
+	gone, err := s.delete(opts.choose(s.known(files), s.max, s.now()))
 	gone.Stale = stale
 	return gone, err
 }
@@ -254,11 +218,84 @@ func (o PruneOptions) choose(files []file, limit int64, now time.Time) []file {
 			rest = append(rest, f)
 		}
 	}
-	if o.MaxBytes != 0 {
-		limit = o.MaxBytes
-	}
-	if limit > 0 {
+	if limit = cmp.Or(o.MaxBytes, limit); limit > 0 {
 		out = append(out, oldest(rest, limit)...)
 	}
 	return out
+}
+
+// Ls lists the entries, sorted by file, from their headers: the content is not
+// read. An error ends the list.
+func (s *Store) Ls(ctx context.Context) iter.Seq2[Entry, error] { return s.each(ctx, false) }
+
+func (s *Store) each(ctx context.Context, verify bool) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		files, err := s.scan(ctx)
+		for _, listed := range files {
+			if err = ctx.Err(); err != nil {
+				break
+			}
+			f, failed := os.Open(filepath.Join(s.dir, listed.name))
+			if errors.Is(failed, fs.ErrNotExist) {
+				continue
+			}
+			if err = failed; err != nil {
+				break
+			}
+			e := inspect(f, listed.name, verify)
+			_ = f.Close() // it was only read
+			e.Size, e.Used = listed.size, listed.used
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(Entry{}, err)
+		}
+	}
+}
+
+// VerifyOptions are those of [Store.Verify].
+type VerifyOptions struct {
+	// Remove removes what is bad or stale; without it nothing is changed.
+	Remove bool
+}
+
+// Report is the result of [Store.Verify].
+type Report struct {
+	// Entries and Bytes are those that match their headers.
+	Entries int
+	Bytes   int64
+	// Bad are the others, with what is wrong.
+	Bad []Entry
+	// Stale are temporary files of killed processes, by path below the directory.
+	Stale []string
+}
+
+// Verify reads every entry completely and compares it with its digest.
+func (s *Store) Verify(ctx context.Context, opts VerifyOptions) (Report, error) {
+	report := Report{Stale: s.stale()}
+	for e, err := range s.each(ctx, true) {
+		switch {
+		case err != nil:
+			return report, err
+		case e.Bad != "":
+			report.Bad = append(report.Bad, e)
+		default:
+			report.Entries++
+			report.Bytes += e.Size
+		}
+	}
+	if !opts.Remove {
+		return report, nil
+	}
+	s.sweep()
+	var errs []error
+	for _, e := range report.Bad {
+		s.count(e.Kind).corrupt.Add(1)
+		if err := os.Remove(filepath.Join(s.dir, e.File)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return report, errors.Join(errs...)
 }
