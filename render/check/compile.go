@@ -4,27 +4,31 @@
 package check
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/crd"
 	"github.com/ropewalk/ropewalk/render/check/internal/rule"
-	"github.com/ropewalk/ropewalk/render/check/internal/shape"
-	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // compiled is the schema of one version of a kind, ready to judge objects.
 // It is safe for concurrent use.
 type compiled struct {
-	schema   *structural.Structural
-	shape    *shape.Schema
-	rules    *ruleNode // nil where the schema has no CEL rules
-	compiler *rule.Compiler
-	embeds   bool // whether an object of the kind can hold others
+	schema    *structural.Structural
+	validator validation.SchemaCreateValidator
+	rules     *ruleNode // nil where the schema has no CEL rules
+	embeds    bool      // whether an object of the kind can hold others
 }
 
 // compileErrors is what is wrong with a schema.
@@ -33,34 +37,54 @@ type compileErrors field.ErrorList
 // Error joins the mistakes.
 func (e compileErrors) Error() string { return field.ErrorList(e).ToAggregate().Error() }
 
+// errorList is problems as an error, sorted: the libraries walk maps.
+func errorList(problems field.ErrorList) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(problems, func(a, b *field.Error) int {
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Error(), b.Error()))
+	})
+	return compileErrors(problems)
+}
+
 // compileVersion compiles the schema of a version. The CEL rules are compiled
 // when the first object comes that has what they judge.
 func compileVersion(v *definitionVersion, compiler *rule.Compiler) (*compiled, error) {
-	s, err := structuralSchema(v)
-	if err != nil {
-		return nil, err
-	}
-	return &compiled{schema: s, shape: shape.New(s), rules: rulesOf(compiler, s, true), compiler: compiler, embeds: embeds(s)}, nil
-}
-
-// structuralSchema reads the schema of a version. Those of the built-in set are
-// known to be structural.
-func structuralSchema(v *definitionVersion) (*structural.Structural, error) {
-	if v.builtIn != "" {
-		return crd.Schema(v.builtIn)
-	}
 	if len(v.Schema.OpenAPIV3Schema) == 0 {
 		return nil, fmt.Errorf("version %s has no schema", v.Name)
 	}
-	s, err := structural.Read(v.Schema.OpenAPIV3Schema)
+	props, err := decodeSchema(v.Schema.OpenAPIV3Schema)
 	if err != nil {
 		return nil, err
 	}
-	problems := append(structural.Faults(nil, s), unknownTypes(nil, s)...)
-	if len(problems) > 0 {
-		return nil, compileErrors(problems)
+	s, err := structural.NewStructural(props)
+	if err != nil {
+		return nil, err
 	}
-	return s, nil
+	if err := errorList(append(structural.ValidateStructural(nil, s), unknownTypes(nil, s)...)); err != nil {
+		return nil, err
+	}
+	validator, _, err := validation.NewSchemaValidator(props)
+	if err != nil {
+		return nil, err
+	}
+	return &compiled{schema: s, validator: validator, rules: rulesOf(compiler, s, true), embeds: embeds(s)}, nil
+}
+
+// decodeSchema reads the schema of a version from JSON.
+func decodeSchema(content []byte) (*apiextensions.JSONSchemaProps, error) {
+	var versioned apiextensionsv1.JSONSchemaProps
+	if err := json.Unmarshal(content, &versioned); err != nil {
+		var mistyped *json.UnmarshalTypeError
+		if errors.As(err, &mistyped) {
+			return nil, fmt.Errorf("has a %s where %s should be", mistyped.Value, mistyped.Field)
+		}
+		return nil, errors.New("cannot be read as a schema")
+	}
+	props := &apiextensions.JSONSchemaProps{}
+	err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(&versioned, props, nil)
+	return props, err
 }
 
 // unknownTypes is the types of a schema that JSON does not have.
@@ -75,8 +99,7 @@ func unknownTypes(path *field.Path, s *structural.Structural) (out field.ErrorLi
 	if s.AdditionalProperties != nil {
 		out = append(out, unknownTypes(path.Child("additionalProperties"), s.AdditionalProperties.Structural)...)
 	}
-	for _, name := range object.SortedKeys(s.Properties) {
-		p := s.Properties[name]
+	for name, p := range s.Properties {
 		out = append(out, unknownTypes(path.Child("properties").Key(name), &p)...)
 	}
 	return out
@@ -154,24 +177,15 @@ func (n *ruleNode) judge(ctx context.Context, path *field.Path, v any, budget in
 
 // compileRules compiles every rule of the schema and returns those that are
 // no CEL.
-func (c *compiled) compileRules() error {
-	problems := c.rules.problems(nil)
-	if len(problems) == 0 {
-		return nil
-	}
-	return compileErrors(problems)
-}
+func (c *compiled) compileRules() error { return errorList(c.rules.problems(nil)) }
 
 // checkDefaults judges the defaults of the schema by the schema.
 func (c *compiled) checkDefaults() error {
-	problems := shape.JudgeDefaults(c.schema, func(path *field.Path, s *structural.Structural, root bool, v any) field.ErrorList {
-		broken, _ := rulesOf(c.compiler, s, root).judge(context.Background(), path, v, rule.Budget)
-		return broken
-	})
-	if len(problems) == 0 {
-		return nil
+	problems, err := defaulting.ValidateDefaults(context.Background(), nil, c.schema, true, true)
+	if err != nil {
+		return err
 	}
-	return compileErrors(problems)
+	return errorList(problems)
 }
 
 func (n *ruleNode) problems(path *field.Path) (out field.ErrorList) {

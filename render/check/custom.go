@@ -8,11 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/ropewalk/ropewalk/render/check/internal/rule"
-	"github.com/ropewalk/ropewalk/render/check/internal/shape"
-	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -34,21 +36,24 @@ func (c *Checker) custom(a *at, d *definition) {
 	// The metadata has the same form in every kind.
 	a.w.value(a.field("metadata"), &schema{Ref: "meta.v1.ObjectMeta"})
 	content := o.Clone()
-	for _, text := range structural.Prune(map[string]any(content), compiled.schema, true) {
+	unknown := pruning.PruneWithOptions(map[string]any(content), compiled.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	for _, text := range unknown {
 		c.unknownField(a, compiled, text)
 	}
+	// The server fills defaults in before it judges.
 	complete(content, compiled.schema)
-	// The server fills metadata in before it judges.
-	problems := compiled.shape.Validate(nil, map[string]any(content))
-	problems = append(problems, structural.Lists(nil, compiled.schema, map[string]any(content))...)
-	for _, p := range problems {
-		reword(a, compiled, content, p)
+	before := len(a.w.findings)
+	errs := schemaErrors{a, compiled.schema, content}
+	for _, err := range compiled.validator.Validate(map[string]any(content)).Errors {
+		errs.report(err)
 	}
-	good := len(a.w.findings)
+	for _, p := range listtype.ValidateListSetsAndMaps(nil, compiled.schema, content) {
+		errs.duplicate(p)
+	}
 	if compiled.embeds {
 		embedded(&at{w: a.w, v: map[string]any(content)}, compiled.schema)
 	}
-	if len(problems) > 0 || len(a.w.findings) > good {
+	if len(a.w.findings) > before {
 		return
 	}
 	broken, _ := compiled.rules.judge(context.Background(), nil, map[string]any(content), rule.Budget)
@@ -61,8 +66,8 @@ func (c *Checker) custom(a *at, d *definition) {
 
 // complete fills the defaults in, as the server does before it judges.
 func complete(content map[string]any, s *structural.Structural) {
-	shape.PruneNulls(content, s)
-	shape.Default(content, s)
+	defaulting.PruneNonNullableNullsWithoutDefaults(content, s)
+	defaulting.Default(content, s)
 }
 
 // ruleMessage is what the author of a CEL rule says.

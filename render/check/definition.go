@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/crd"
 	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -39,8 +38,6 @@ type definitionVersion struct {
 	Schema  struct {
 		OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema"`
 	} `json:"schema"`
-
-	builtIn string // the schema, in the built-in set
 }
 
 func (d *definition) key() string { return d.Group + "/" + d.Names.Kind }
@@ -80,20 +77,6 @@ func readDefinition(content []byte) (*definition, error) {
 	}
 	d := &file.Spec
 	d.digest = sha256.Sum256(content)
-	return d, nil
-}
-
-// readBuiltIn reads a CustomResourceDefinition of the built-in set.
-func readBuiltIn(content []byte) (*definition, error) {
-	read, err := crd.Read(string(content))
-	if err != nil {
-		return nil, err
-	}
-	d := &definition{Group: read.Group, Scope: read.Scope, digest: sha256.Sum256(content)}
-	d.Names.Kind = read.Kind
-	for _, v := range read.Versions {
-		d.Versions = append(d.Versions, &definitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage, builtIn: v.Schema})
-	}
 	return d, nil
 }
 
@@ -229,6 +212,9 @@ func (c *Checker) definitionSchemas(a *at) {
 // structuralProblem words a mistake in a schema.
 func structuralProblem(p *field.Error) string {
 	detail := strings.TrimSuffix(oneLine(p.Detail), ".")
+	if _, rest, ok := strings.Cut(detail, "in body "); ok {
+		detail = rest // kube-openapi repeats the path
+	}
 	if p.Type == field.ErrorTypeTypeInvalid {
 		detail, _, _ = strings.Cut(detail, ": ")
 	}
@@ -245,4 +231,23 @@ func structuralProblem(p *field.Error) string {
 		return "is not allowed here"
 	}
 	return detail
+}
+
+// supported reads the values out of: supported values: "a", "b".
+func supported(detail string) []string {
+	_, text, _ := strings.Cut(detail, "supported values: ")
+	var out []string
+	for text != "" {
+		text = strings.TrimLeft(text, ", ")
+		quoted := strings.HasPrefix(text, "\"")
+		if !quoted {
+			break
+		}
+		value, rest, ok := strings.Cut(text[1:], "\"")
+		if !ok {
+			break
+		}
+		out, text = append(out, value), rest
+	}
+	return out
 }

@@ -6,8 +6,9 @@ package check
 import (
 	"strings"
 
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
 	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
-	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // embeds reports whether a value of s can hold resources

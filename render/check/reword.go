@@ -4,53 +4,165 @@
 package check
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	openapi "k8s.io/kube-openapi/pkg/validation/errors"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// reword turns what the libraries of Kubernetes say of a custom resource into
-// what this package would say.
-func reword(a *at, c *compiled, content object.Object, p *field.Error) {
-	path, value := locate(map[string]any(content), p.Field)
-	add := func(rule, message string) *Finding {
-		f := a.fail(rule, "%s", message)
-		f.Path = path
-		return f
+// schemaErrors is the part of a check of one custom resource that words what
+// the libraries of Kubernetes report as this package would.
+type schemaErrors struct {
+	at      *at
+	schema  *structural.Structural
+	content object.Object // with its defaults
+}
+
+// add adds a finding at a path as the libraries write it.
+func (e schemaErrors) add(path object.Path, rule, message string) *Finding {
+	f := e.at.fail(rule, "%s", message)
+	f.Path = path
+	return f
+}
+
+// report words an error of the validator of kube-openapi.
+func (e schemaErrors) report(err error) {
+	var v *openapi.Validation
+	if !errors.As(err, &v) {
+		e.untyped(err.Error())
+		return
 	}
-	s, _ := schemaAt(c.schema, path)
-	switch p.Type {
-	case field.ErrorTypeRequired:
-		add(RuleRequired, "is required")
-	case field.ErrorTypeTypeInvalid:
-		f := add(RuleSchema, "expected "+expectedType(s, p.Detail)+", found "+typed(value, a.w.secret))
-		f.Hint = typeHint(s, value)
-	case field.ErrorTypeNotSupported:
-		known := supported(p.Detail)
-		f := add(RuleEnum, "expected "+list(known)+", found "+describe(value, a.w.secret))
-		if t, ok := value.(string); ok {
-			if best := nearest(t, known); best != "" {
-				f.Hint = "did you mean \"" + best + "\"?"
-			}
-		}
-	case field.ErrorTypeDuplicate:
-		add(RuleListType, "stands in the list already")
-	case field.ErrorTypeTooLong, field.ErrorTypeTooMany:
-		add(RuleSize, oneLine(p.Detail))
+	path, value := locate(map[string]any(e.content), v.Name)
+	s, _ := schemaAt(e.schema, path)
+	detail := oneLine(strings.TrimPrefix(v.Error(), v.Name+" in "+v.In+" "))
+	switch v.Code() {
+	case openapi.RequiredFailCode:
+		e.add(path, RuleRequired, "is required")
+	case openapi.InvalidTypeCode:
+		e.mistyped(path, s, value, detail)
+	case openapi.EnumFailCode:
+		e.enum(path, value, v.Values)
+	case openapi.TooLongFailCode:
+		text, _ := value.(string)
+		e.add(path, RuleSize, fmt.Sprintf("expected at most %d characters, found %d", v.Valid, len([]rune(text))))
+	case openapi.TooShortFailCode:
+		e.add(path, RuleSize, fmt.Sprintf("expected at least %s, found %s", count(v.Valid, "character"), e.show(value)))
+	case openapi.MaxItemsFailCode:
+		e.add(path, RuleSize, fmt.Sprintf("expected at most %s, found %d", count(v.Valid, "item"), size(value)))
+	case openapi.MinItemsFailCode:
+		e.add(path, RuleSize, fmt.Sprintf("expected at least %s, found %d", count(v.Valid, "item"), size(value)))
+	case openapi.TooManyPropertiesCode:
+		e.add(path, RuleSize, fmt.Sprintf("expected at most %s, found %d", count(v.Valid, "field"), size(value)))
+	case openapi.TooFewPropertiesCode:
+		e.add(path, RuleSize, fmt.Sprintf("expected at least %s, found %d", count(v.Valid, "field"), size(value)))
+	case openapi.UniqueFailCode:
+		e.add(path, RuleUnique, "has the same item more than once")
+	case openapi.UnallowedPropertyCode:
+		name, _ := v.Value.(string)
+		e.add(path.Append(object.Field(name)), RuleUnknownField, "is not an allowed field")
+	case openapi.PatternFailCode:
+		pattern := strings.TrimSuffix(strings.TrimPrefix(detail, "should match '"), "'")
+		e.add(path, RuleFormat, "expected a text that matches "+pattern+", found "+e.show(value))
+	case openapi.MaxFailCode, openapi.MinFailCode:
+		e.add(path, RuleRange, "expected "+bound(detail)+", found "+e.show(value))
 	default:
-		rule, message := invalid(s, p)
-		if message == "" {
-			return
-		}
-		if !strings.Contains(message, "found") && !isMap(value) && value != nil {
-			message += ", found " + describe(value, a.w.secret)
-		}
-		add(rule, message)
+		e.add(path, RuleRange, detail+", found "+e.show(value))
 	}
+}
+
+// mistyped words a value of another type, or a text of another format.
+func (e schemaErrors) mistyped(path object.Path, s *structural.Structural, value any, detail string) {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(detail, "must be of type "), ":")
+	if _, isText := value.(string); isText && typeName(kind) == "" && !strings.Contains(kind, ",") {
+		e.add(path, RuleFormat, "expected a text of the form "+kind+", found "+e.show(value))
+		return
+	}
+	f := e.add(path, RuleSchema, "expected "+expectedType(s, kind)+", found "+typed(value, e.at.w.secret))
+	f.Hint = typeHint(s, value)
+}
+
+// enum words a value that is none of the known ones.
+func (e schemaErrors) enum(path object.Path, value any, values []any) {
+	texts, shown := []string{}, []string{}
+	for _, v := range values {
+		content, _ := json.Marshal(v)
+		if text, ok := v.(string); ok {
+			texts, content = append(texts, text), []byte(strconv.Quote(text))
+		}
+		shown = append(shown, string(content))
+	}
+	f := e.add(path, RuleEnum, "expected "+join(shown)+", found "+e.show(value))
+	if t, ok := value.(string); ok && !e.at.w.secret {
+		if best := nearest(t, texts); best != "" {
+			f.Hint = "did you mean " + strconv.Quote(best) + "?"
+		}
+	}
+}
+
+// untyped words the errors that are texts alone: alternatives, which begin with
+// the quoted path, and numbers that do not fit their format, which end with it.
+func (e schemaErrors) untyped(text string) {
+	if quoted, err := strconv.QuotedPrefix(text); err == nil {
+		name, _ := strconv.Unquote(quoted)
+		path, _ := locate(map[string]any(e.content), name)
+		s, _ := schemaAt(e.schema, path)
+		e.add(path, RuleExclusive, alternatives(s, text[len(quoted):]))
+		return
+	}
+	detail, name, _ := strings.Cut(text, " in ")
+	_, detail, _ = strings.Cut(detail, " value must be of type ")
+	path, value := locate(map[string]any(e.content), name)
+	if f, ok := value.(float64); ok && f != math.Trunc(f) {
+		return // That it is no integer is reported already.
+	}
+	e.add(path, RuleRange, "expected a number of the type "+detail+", found "+e.show(value))
+}
+
+// duplicate words an error of the list types.
+func (e schemaErrors) duplicate(p *field.Error) {
+	path, _ := locate(map[string]any(e.content), p.Field)
+	message := oneLine(p.Detail)
+	if p.Type == field.ErrorTypeDuplicate {
+		message = "is in the list already"
+		if list, ok := schemaAt(e.schema, path[:max(0, len(path)-1)]); ok && len(list.XListMapKeys) > 0 {
+			message = "has the same " + strings.Join(list.XListMapKeys, " and ") + " as an earlier item of the list"
+		}
+	}
+	e.add(path, RuleListType, message)
+}
+
+func (e schemaErrors) show(v any) string { return describe(v, e.at.w.secret) }
+
+// count is a number of things: 1 item, 2 items.
+func count(n any, thing string) string {
+	if n == int64(1) {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func size(v any) int { return (&at{v: v}).size() }
+
+// bound words a limit of a number.
+func bound(detail string) string {
+	for _, words := range [...][2]string{
+		{"should be greater than or equal to ", "at least "}, {"should be less than or equal to ", "at most "},
+		{"should be greater than ", "more than "}, {"should be less than ", "less than "},
+	} {
+		if limit, ok := strings.CutPrefix(detail, words[0]); ok {
+			return words[1] + limit
+		}
+	}
+	return detail
 }
 
 func isMap(v any) bool {
@@ -62,24 +174,17 @@ func isMap(v any) bool {
 }
 
 // expectedType is what a schema wants, in words.
-func expectedType(s *structural.Structural, detail string) string {
-	if s != nil {
-		if s.XIntOrString {
-			return "an integer or a string"
-		}
-		if name := typeName(s.Type); name != "" {
-			return name
-		}
+func expectedType(s *structural.Structural, kind string) string {
+	if s != nil && s.XIntOrString {
+		return "an integer or a string"
 	}
-	_, kind, ok := strings.Cut(detail, "must be of type ")
-	if ok {
-		kind, _, _ = strings.Cut(kind, ":")
-		if name := typeName(kind); name != "" {
-			return name
-		}
-		return kind
+	if s != nil && typeName(s.Type) != "" {
+		return typeName(s.Type)
 	}
-	return "another type"
+	if name := typeName(kind); name != "" {
+		return name
+	}
+	return kind
 }
 
 func typeName(kind string) string {
@@ -119,60 +224,13 @@ func typeHint(s *structural.Structural, value any) string {
 	return ""
 }
 
-// supported reads the values out of: supported values: "a", "b".
-func supported(detail string) []string {
-	_, text, _ := strings.Cut(detail, "supported values: ")
-	var out []string
-	for text != "" {
-		text = strings.TrimLeft(text, ", ")
-		quoted := strings.HasPrefix(text, "\"")
-		if !quoted {
-			break
-		}
-		value, rest, ok := strings.Cut(text[1:], "\"")
-		if !ok {
-			break
-		}
-		out, text = append(out, value), rest
+// alternatives words a schema that lets one choose; detail says by which
+// keyword.
+func alternatives(s *structural.Structural, detail string) string {
+	exactly := strings.Contains(detail, "(oneOf)")
+	if strings.Contains(detail, "(not)") {
+		return "is of a form that its schema excludes"
 	}
-	return out
-}
-
-// invalid words what has no type of its own. An empty message means that
-// another mistake says the same.
-func invalid(s *structural.Structural, p *field.Error) (rule, message string) {
-	detail := oneLine(p.Detail)
-	for _, marker := range [...]string{"must validate one and only one schema (oneOf)", "must validate at least one schema (anyOf)", "must validate all the schemas (allOf)", "must not validate the schema (not)"} {
-		if strings.Contains(detail, marker) {
-			return RuleExclusive, alternatives(s, marker)
-		}
-	}
-	switch {
-	case strings.HasPrefix(detail, "should match '"):
-		pattern := strings.TrimSuffix(strings.TrimPrefix(detail, "should match '"), "'")
-		return RuleFormat, "expected a text that matches " + pattern
-	case strings.HasPrefix(detail, "should be greater than or equal to "):
-		return RuleRange, "expected at least " + strings.TrimPrefix(detail, "should be greater than or equal to ")
-	case strings.HasPrefix(detail, "should be less than or equal to "):
-		return RuleRange, "expected at most " + strings.TrimPrefix(detail, "should be less than or equal to ")
-	case strings.HasPrefix(detail, "should be greater than "):
-		return RuleRange, "expected more than " + strings.TrimPrefix(detail, "should be greater than ")
-	case strings.HasPrefix(detail, "should be less than "):
-		return RuleRange, "expected less than " + strings.TrimPrefix(detail, "should be less than ")
-	case strings.HasPrefix(detail, "should be at least "):
-		return RuleSize, "expected at least " + strings.TrimSuffix(strings.TrimPrefix(detail, "should be at least "), " long")
-	case strings.HasPrefix(detail, "should have at least "):
-		return RuleSize, "expected at least " + strings.TrimPrefix(detail, "should have at least ")
-	case strings.HasPrefix(detail, "must be of type "):
-		kind, _, _ := strings.Cut(strings.TrimPrefix(detail, "must be of type "), ":")
-		return RuleFormat, "expected a text of the form " + kind
-	}
-	return RuleFormat, detail
-}
-
-// alternatives words a schema that lets one choose.
-func alternatives(s *structural.Structural, marker string) string {
-	exactly := strings.Contains(marker, "(oneOf)")
 	if s == nil || s.ValueValidation == nil {
 		return "fits none of the alternatives of its schema"
 	}
@@ -191,8 +249,6 @@ func alternatives(s *structural.Structural, marker string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	switch {
-	case strings.Contains(marker, "(not)"):
-		return "is of a form that its schema excludes"
 	case len(names) == 0:
 		return "fits none of the alternatives of its schema"
 	case exactly:

@@ -64,7 +64,7 @@ func (s *Schemas) builtInDefinition(group, kind string) *definition {
 	var d *definition
 	if content, err := definitionFiles.ReadFile("schemas/crds/" + key + ".json"); err == nil {
 		// The set is checked by a test: what cannot be read is as good as absent.
-		if read, err := readBuiltIn(content); err == nil {
+		if read, err := readDefinition(content); err == nil {
 			d = read
 			d.builtIn = true
 		}

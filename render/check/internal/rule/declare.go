@@ -8,8 +8,7 @@ import (
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
-
-	"github.com/ropewalk/ropewalk/render/check/internal/structural"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
 // selfType is the name of the type of self. It is no identifier, so that no

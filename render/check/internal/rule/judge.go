@@ -14,9 +14,8 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // errBudget ends the evaluation of all rules of an object.
@@ -149,7 +148,7 @@ func (rule *compiled) words() string {
 }
 
 // failure is the error for a broken rule.
-func failure(path *field.Path, v any, detail string, reason *structural.Reason) *field.Error {
+func failure(path *field.Path, v any, detail string, reason *apiextensions.FieldValueErrorReason) *field.Error {
 	switch v.(type) {
 	case map[string]any, []any:
 		v = field.OmitValueType{}
@@ -159,13 +158,13 @@ func failure(path *field.Path, v any, detail string, reason *structural.Reason) 
 		return e
 	}
 	switch *reason {
-	case structural.FieldValueForbidden:
+	case apiextensions.FieldValueForbidden:
 		return field.Forbidden(path, detail)
-	case structural.FieldValueRequired:
+	case apiextensions.FieldValueRequired:
 		return field.Required(path, detail)
-	case structural.FieldValueDuplicate:
+	case apiextensions.FieldValueDuplicate:
 		e.Type = field.ErrorTypeDuplicate
-	case structural.FieldValueInvalid:
+	case apiextensions.FieldValueInvalid:
 	}
 	return e
 }

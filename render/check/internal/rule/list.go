@@ -12,8 +12,7 @@ import (
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
-
-	"github.com/ropewalk/ropewalk/render/check/internal/structural"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
 // list is a list of a schema that is compared in order.

@@ -11,8 +11,8 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 	"github.com/ropewalk/ropewalk/render/object"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
 // mapping is an object or a map of a schema. Objects hide their nulls, and

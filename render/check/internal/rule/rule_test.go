@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // Values, errors and costs are compared with those of the server in
@@ -65,7 +65,7 @@ func schema(rules ...string) *structural.Structural {
 		"m": {Generic: structural.Generic{Type: "object"}, AdditionalProperties: &structural.StructuralOrBool{Structural: &structural.Structural{Generic: structural.Generic{Type: "integer"}}}},
 	}}
 	for _, r := range rules {
-		s.XValidations = append(s.XValidations, structural.ValidationRule{Rule: r})
+		s.XValidations = append(s.XValidations, apiextensions.ValidationRule{Rule: r})
 	}
 	return s
 }

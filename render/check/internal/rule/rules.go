@@ -11,9 +11,9 @@ import (
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common/types"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/ropewalk/ropewalk/render/check/internal/structural"
 )
 
 // The limits of the server (k8s.io/apiserver, pkg/apis/cel/config.go), in the
@@ -45,7 +45,7 @@ type Rules struct {
 
 // compiled is one rule, compiled when it is first needed.
 type compiled struct {
-	structural.ValidationRule
+	apiextensions.ValidationRule
 
 	once    sync.Once
 	program cel.Program // nil for a rule that does not apply to new objects

@@ -11,8 +11,7 @@ import (
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
-
-	"github.com/ropewalk/ropewalk/render/check/internal/structural"
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 )
 
 // value is v as rules see it: of the type that the schema gives it.
