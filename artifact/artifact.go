@@ -80,7 +80,8 @@ type LayerRef struct {
 // Set is a render: as a whole, and, where it has several barrier layers, each of
 // them. It is pushed, copied, signed and kept as one.
 type Set struct {
-	Whole *Artifact
+	// Complete is the whole render, which names the layers.
+	Complete *Artifact
 	// Layers are in the order of the waves.
 	Layers []NamedArtifact
 }

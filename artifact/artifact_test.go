@@ -86,8 +86,8 @@ func tree(pairs ...string) fs.FS {
 	return out
 }
 
-// whole is a set of one artifact with that content.
-func whole(t testing.TB, content, revision string) artifact.Set {
+// single is a set of one artifact with that content.
+func single(t testing.TB, content, revision string) artifact.Set {
 	t.Helper()
 	set, err := artifact.PackSet(tree("0-ConfigMap--shop.yaml", content), nil, artifact.Options{Revision: revision})
 	require.NoError(t, err)

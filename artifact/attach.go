@@ -19,9 +19,6 @@ const (
 	maxReferrers = 1000
 	// maxData is how large the content of a referrer may be.
 	maxData = 64 << 20
-	// attempts is how often a referrer is written until it is listed: without a
-	// referrers API, two that attach at once can overwrite each other's list.
-	attempts = 6
 )
 
 // Referrer is something to attach to an artifact.
@@ -35,16 +32,14 @@ type Referrer struct {
 	Annotations map[string]string
 }
 
-// Attach makes a referrer of a manifest: by the referrers API, or where the
-// registry has none, by the list under the tag that the distribution
-// specification names. The same referrer once more changes nothing; it is read
-// back then, and sent again where the store lost it or damaged it: two requests
-// with the referrers API, and one more for the manifest, and one for a connection
-// that has yet to learn it, where there is none.
+// Attach makes a referrer of a manifest: by the referrers API, or, if the registry has
+// none, by the list under the tag that the distribution specification names. The same
+// referrer again changes nothing; it is read back, and sent again if the store lost it
+// or damaged it.
 //
-// That list is written by everybody as a whole. Where there is one, Attach stays
-// until nobody has changed it for about half a second, and puts back what
-// another writer has left out.
+// The list under a tag is one manifest that every client replaces: of two clients that
+// attach to the same manifest at the same moment, one may be lost, as with oras and
+// cosign. Registries with the referrers API lose nothing.
 //
 // See https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-manifests-with-subject.
 func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referrer) (ocispec.Descriptor, error) {
@@ -52,82 +47,57 @@ func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referre
 	if err != nil {
 		return ocispec.Descriptor{}, err
 	}
-	lost := false
-	for i := range attempts {
-		list, err := Referrers(ctx, to, subject, r.ArtifactType)
-		switch {
-		case err != nil && !isFlicker(err):
-			return ocispec.Descriptor{}, err
-		case err == nil && holds(list, d):
-			if i == 0 || lost {
-				good, err := r.readable(ctx, to, subject, d, layer)
-				switch {
-				case err != nil:
-					return ocispec.Descriptor{}, err
-				case good && i == 0:
-					return d, nil
-				case !good && lost:
-					return ocispec.Descriptor{}, errKept(d)
-				}
-				if lost = !good; lost {
-					break
-				}
-			}
-			return d, attached(ctx, attachment{to: to, subject: subject, referrer: d, data: data})
-		case i > 1 || err != nil:
-			if err := pause(ctx, flicker<<i, d, i); err != nil {
-				return ocispec.Descriptor{}, err
-			}
-		}
-		if err := r.send(ctx, to, d, data, layer, i > 0); err != nil {
-			return ocispec.Descriptor{}, about(subject.Digest.String(), err)
+	list, err := Referrers(ctx, to, subject, r.ArtifactType)
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	listed := holds(list, d)
+	if listed {
+		if good, err := r.readable(ctx, to, subject, d); good || err != nil {
+			return d, err
 		}
 	}
-	return ocispec.Descriptor{}, errRewritten(subject)
+	if err := r.send(ctx, to, d, data, layer); err != nil {
+		return ocispec.Descriptor{}, about(subject.Digest.String(), err)
+	}
+	if listed {
+		if good, err := r.readable(ctx, to, subject, d); !good || err != nil {
+			return ocispec.Descriptor{}, cmp.Or(err, errKept(d))
+		}
+	}
+	return d, nil
 }
 
-// readable says whether what is listed can be read as it should be. A registry
-// that answers with referrers itself has read their manifests for that; a list
-// under a tag may name one that is gone.
-func (r Referrer) readable(ctx context.Context, from Store, subject, d, layer ocispec.Descriptor) (bool, error) {
-	var data []byte
-	var err error
-	if knowsReferrers(from) {
-		data, err = readAll(ctx, from, layer, maxData)
-	} else {
-		data, err = ReadReferrer(ctx, from, subject, d, 0)
-	}
+// readable reports whether a referrer that is listed can be read: a registry may have
+// lost what it lists.
+func (r Referrer) readable(ctx context.Context, from Reader, subject, d ocispec.Descriptor) (bool, error) {
+	data, err := ReadReferrer(ctx, from, subject, d, 0)
 	if missing(err) || errors.Is(err, ErrDigest) || errors.Is(err, ErrShape) {
 		return false, nil
 	}
 	return err == nil && bytes.Equal(data, r.Data), err
 }
 
-// errKept says that a store takes content and does not replace a damaged one.
+// errKept is the error of a store that accepts content and does not replace what it
+// damaged.
 func errKept(d ocispec.Descriptor) error {
 	return refuse(ErrDigest, "%s is damaged in the store, which does not replace it: remove it there, and push again", d.Digest)
 }
 
-// send writes the blobs of a referrer and then its manifest; only the manifest,
-// as long as that is taken, where it was sent before.
-func (r Referrer) send(ctx context.Context, to Store, d ocispec.Descriptor, data []byte, layer ocispec.Descriptor, before bool) error {
-	return persist(ctx, d, func(turn int) error {
-		// A manifest that is refused twice may have lost a blob.
-		if !before && turn == 0 || turn > 1 {
-			// The config is that of the artifact, so it is nearly always there.
-			if _, err := sendBlob(ctx, to, describe(ocispec.MediaTypeEmptyJSON, []byte(emptyJSON)), []byte(emptyJSON), true); err != nil {
-				return err
-			}
-			if _, err := sendBlob(ctx, to, layer, r.Data, turn > 0); err != nil {
-				return err
-			}
-		}
-		return pushReferrer(ctx, to, d, data)
-	})
+// send writes the blobs of a referrer and then its manifest.
+func (r Referrer) send(ctx context.Context, to Store, d ocispec.Descriptor, data []byte, layer ocispec.Descriptor) error {
+	// The config is that of the artifact, so it is nearly always there.
+	if err := sendBlob(ctx, to, describe(ocispec.MediaTypeEmptyJSON, []byte(emptyJSON)), []byte(emptyJSON), true); err != nil {
+		return err
+	}
+	if err := sendBlob(ctx, to, layer, r.Data, false); err != nil {
+		return err
+	}
+	return persist(ctx, d, func() error { return pushReferrer(ctx, to, d, data) })
 }
 
-// pushReferrer writes the manifest of a referrer, and its place in the list of
-// its subject. A registry that refuses to delete the old list does no harm.
+// pushReferrer writes the manifest of a referrer, and its entry in the list of its
+// subject. A registry that refuses to delete the old list does no harm.
 func pushReferrer(ctx context.Context, to Writer, d ocispec.Descriptor, data []byte) error {
 	err := to.Push(ctx, d, bytes.NewReader(data))
 	var old interface{ IsReferrersIndexDelete() bool }

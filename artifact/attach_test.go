@@ -5,16 +5,13 @@ package artifact_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
-	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/test/servers"
@@ -25,9 +22,9 @@ const typeGraph = "application/vnd.example.graph+json"
 func TestWhatIsAttachedIsListedAndRead(t *testing.T) {
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
-		set := whole(t, "a", "")
+		set := single(t, "a", "")
 		push(t, open("shop"), set, "v1")
-		subject := set.Whole.Descriptor
+		subject := set.Complete.Descriptor
 		list, err := artifact.Referrers(ctx, open("shop"), subject, "")
 		require.NoError(t, err)
 		require.Empty(t, list)
@@ -63,20 +60,20 @@ func TestAttachingTheSameAgainAsksAndWritesNothing(t *testing.T) {
 		o    *servers.OCI
 		most int
 	}{
-		"in process": {servers.InProcess(t), 2}, // the list and the content
+		"in process": {servers.InProcess(t), 3}, // the list, the manifest and the content
 		// That there is no API, the list, the manifest and the content: the list is
 		// the word of whoever wrote it.
 		"docker-registry": {servers.Registry(t), 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := tt.o
-			set := whole(t, "a", "")
+			set := single(t, "a", "")
 			push(t, repository(o, "shop"), set, "v1")
 			r := artifact.Referrer{ArtifactType: typeGraph, Data: []byte("{}\n")}
-			_, err := artifact.Attach(t.Context(), repository(o, "shop"), set.Whole.Descriptor, r)
+			_, err := artifact.Attach(t.Context(), repository(o, "shop"), set.Complete.Descriptor, r)
 			require.NoError(t, err)
 			o.Reset()
-			_, err = artifact.Attach(t.Context(), repository(o, "shop"), set.Whole.Descriptor, r)
+			_, err = artifact.Attach(t.Context(), repository(o, "shop"), set.Complete.Descriptor, r)
 			require.NoError(t, err)
 			for _, request := range o.Requests() {
 				require.Equal(t, "GET", request.Method)
@@ -89,18 +86,18 @@ func TestAttachingTheSameAgainAsksAndWritesNothing(t *testing.T) {
 func TestWhatIsUnderTheTagOfReferrersAndNoListIsNoList(t *testing.T) {
 	o := servers.Registry(t)
 	ctx := t.Context()
-	set := whole(t, "a", "")
-	subject := set.Whole.Descriptor
+	set := single(t, "a", "")
+	subject := set.Complete.Descriptor
 	tag := strings.Replace(subject.Digest.String(), ":", "-", 1)
 	push(t, repository(o, "shop"), set, "v1")
 	for name, put := range map[string]func() error{
 		"the subject itself": func() error {
-			return repository(o, "shop").PushReference(ctx, subject, bytes.NewReader(set.Whole.Manifest), tag)
+			return repository(o, "shop").PushReference(ctx, subject, bytes.NewReader(set.Complete.Manifest), tag)
 		},
 		"an artifact": func() error {
-			other := whole(t, "b", "")
+			other := single(t, "b", "")
 			push(t, repository(o, "shop"), other, "v2")
-			return repository(o, "shop").PushReference(ctx, other.Whole.Descriptor, bytes.NewReader(other.Whole.Manifest), tag)
+			return repository(o, "shop").PushReference(ctx, other.Complete.Descriptor, bytes.NewReader(other.Complete.Manifest), tag)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,22 +117,22 @@ func TestWhatIsUnderTheTagOfReferrersAndNoListIsNoList(t *testing.T) {
 
 func TestARegistryThatRefusesToDeleteOldListsDoesNoHarm(t *testing.T) {
 	o := servers.Registry(t)
-	set := whole(t, "a", "")
+	set := single(t, "a", "")
 	push(t, repository(o, "shop"), set, "v1")
 	for i := range 3 {
 		repo := repository(o, "shop")
 		repo.SkipReferrersGC = false // what oras-go does by itself
-		_, err := artifact.Attach(t.Context(), repo, set.Whole.Descriptor, artifact.Referrer{ArtifactType: typeGraph, Data: []byte{byte(i)}})
+		_, err := artifact.Attach(t.Context(), repo, set.Complete.Descriptor, artifact.Referrer{ArtifactType: typeGraph, Data: []byte{byte(i)}})
 		require.NoError(t, err)
 	}
-	list, err := artifact.Referrers(t.Context(), repository(o, "shop"), set.Whole.Descriptor, "")
+	list, err := artifact.Referrers(t.Context(), repository(o, "shop"), set.Complete.Descriptor, "")
 	require.NoError(t, err)
 	require.Len(t, list, 3)
 }
 
 func TestManyAttachAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
-		set := whole(t, "a", "")
+		set := single(t, "a", "")
 		push(t, open("shop"), set, "v1")
 		// One connection: without a referrers API, two processes can lose a list that
 		// is then written again, which no test can time.
@@ -143,62 +140,24 @@ func TestManyAttachAtOnce(t *testing.T) {
 		var group errgroup.Group
 		for i := range 8 {
 			group.Go(func() error {
-				_, err := artifact.Attach(t.Context(), store, set.Whole.Descriptor, artifact.Referrer{ArtifactType: typeGraph, Data: []byte{byte(i)}})
+				_, err := artifact.Attach(t.Context(), store, set.Complete.Descriptor, artifact.Referrer{ArtifactType: typeGraph, Data: []byte{byte(i)}})
 				return err
 			})
 		}
 		require.NoError(t, group.Wait())
-		list, err := artifact.Referrers(t.Context(), open("shop"), set.Whole.Descriptor, "")
+		list, err := artifact.Referrers(t.Context(), open("shop"), set.Complete.Descriptor, "")
 		require.NoError(t, err)
 		require.Len(t, list, 8)
 	})
 }
 
-// racing is a registry whose list of referrers somebody else overwrites right
-// after the first write of it.
-type racing struct {
-	*remote.Repository
-	overwrite func()
-}
-
-func (r *racing) Referrers(ctx context.Context, d ocispec.Descriptor, artifactType string, fn func([]ocispec.Descriptor) error) error {
-	return r.Repository.Referrers(ctx, d, artifactType, fn)
-}
-
-func (r *racing) Push(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
-	err := r.Repository.Push(ctx, d, content)
-	if d.MediaType == artifact.TypeManifest && r.overwrite != nil {
-		r.overwrite()
-		r.overwrite = nil
-	}
-	return err
-}
-
-func TestAListThatSomebodyOverwritesIsWrittenAgain(t *testing.T) {
-	o := servers.Registry(t)
-	set := whole(t, "a", "")
-	push(t, repository(o, "shop"), set, "v1")
-	subject := set.Whole.Descriptor
-	tag := strings.Replace(subject.Digest.String(), ":", "-", 1)
-	empty := []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`)
-	store := &racing{Repository: repository(o, "shop"), overwrite: func() {
-		require.NoError(t, repository(o, "shop").PushReference(t.Context(), describe(ocispec.MediaTypeImageIndex, empty), bytes.NewReader(empty), tag))
-	}}
-	d, err := artifact.Attach(t.Context(), store, subject, artifact.Referrer{ArtifactType: typeGraph, Data: []byte("a")})
-	require.NoError(t, err)
-	list, err := artifact.Referrers(t.Context(), repository(o, "shop"), subject, "")
-	require.NoError(t, err)
-	require.Len(t, list, 1)
-	require.Equal(t, d.Digest, list[0].Digest)
-}
-
 func TestWhatCannotBeAttached(t *testing.T) {
 	l := layout(t, t.TempDir())
-	set := whole(t, "a", "")
+	set := single(t, "a", "")
 	_, err := artifact.Attach(t.Context(), l, ocispec.Descriptor{}, artifact.Referrer{ArtifactType: typeGraph})
 	require.ErrorIs(t, err, artifact.ErrReference)
-	_, err = artifact.Attach(t.Context(), l, set.Whole.Layer, artifact.Referrer{ArtifactType: typeGraph})
+	_, err = artifact.Attach(t.Context(), l, set.Complete.Layer, artifact.Referrer{ArtifactType: typeGraph})
 	require.ErrorIs(t, err, artifact.ErrReference)
-	_, err = artifact.Attach(t.Context(), l, set.Whole.Descriptor, artifact.Referrer{})
+	_, err = artifact.Attach(t.Context(), l, set.Complete.Descriptor, artifact.Referrer{})
 	require.ErrorIs(t, err, artifact.ErrShape)
 }

@@ -124,8 +124,8 @@ func BenchmarkPull(b *testing.B) {
 // BenchmarkPushUnchanged counts the requests of a push that changes nothing.
 func BenchmarkPushUnchanged(b *testing.B) {
 	o := servers.InProcess(b)
-	push(b, repository(o, "shop"), whole(b, "a", "1"), "v1")
-	set := whole(b, "a", "2")
+	push(b, repository(o, "shop"), single(b, "a", "1"), "v1")
+	set := single(b, "a", "2")
 	o.Reset()
 	for b.Loop() {
 		push(b, repository(o, "shop"), set, "v1")
@@ -136,9 +136,9 @@ func BenchmarkPushUnchanged(b *testing.B) {
 // BenchmarkCopy counts the requests of a copy with two referrers.
 func BenchmarkCopy(b *testing.B) {
 	from, to := servers.InProcess(b), servers.InProcess(b)
-	set := whole(b, "a", "")
+	set := single(b, "a", "")
 	push(b, repository(from, "shop"), set, "v1")
-	attach(b, repository(from, "shop"), set.Whole.Descriptor, 2)
+	attach(b, repository(from, "shop"), set.Complete.Descriptor, 2)
 	_, err := artifact.Copy(b.Context(), repository(from, "shop"), repository(to, "same"), "v1", artifact.CopyOptions{Referrers: true})
 	require.NoError(b, err)
 	for _, c := range []struct {
@@ -170,7 +170,7 @@ func BenchmarkCopy(b *testing.B) {
 
 func TestAPullSharesNothingWithTheNext(t *testing.T) {
 	l := layout(t, t.TempDir())
-	push(t, l, whole(t, "kind: A\n", ""), "v1")
+	push(t, l, single(t, "kind: A\n", ""), "v1")
 	one, err := artifact.Pull(t.Context(), l, "v1", artifact.PullOptions{})
 	require.NoError(t, err)
 	data, err := fs.ReadFile(one.FS, one.Files[0].Path)

@@ -12,86 +12,83 @@ import (
 	"sync"
 	"time"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
+	"oras.land/oras-go/v2"
+	"oras.land/oras-go/v2/content"
 )
 
-// CopyOptions say what to copy. The zero value copies the artifact, with its
-// barrier layers.
+const (
+	// maxManifests is how many manifests one copy may have.
+	maxManifests = 4000
+	// concurrency is how many subjects are copied at once, and how many nodes of each.
+	concurrency = 3
+)
+
+// CopyOptions configure Copy. The zero value copies the artifact with its barrier
+// layers.
 type CopyOptions struct {
-	// Tags are those at the destination; the one of the reference where there are
-	// none and it is a tag.
+	// Tags are the tags at the destination. Default: the reference, if it is a tag.
 	Tags []string
-	// Referrers copies what is attached too: signatures, also those of cosign v2,
+	// Referrers copies what is attached too: signatures (also those of cosign v2),
 	// attestations, and what is attached to them.
 	Referrers bool
-	// Check looks at a destination that has the artifact under the first tag
-	// already. Without it such a destination is taken for complete, which is true
-	// for what Copy wrote, because tags are last; what was attached after that is
-	// not noticed then, nor what the destination has lost. With it, each referrer
-	// that the destination lists is looked at too, in two requests: whether its
-	// manifest and its content are there.
+	// Check compares source and destination even if the first tag at the destination
+	// already resolves to the artifact. Without it such a destination is taken for
+	// complete, which holds for what Copy wrote, because tags move last; referrers that
+	// were attached later, and content that the destination lost, are not noticed.
 	Check bool
-	// MountFrom is the repository of the source, where the destination is another
-	// one of the same registry: a hint by which blobs need not be sent.
+	// MountFrom is the repository of the source, if the destination is another
+	// repository of the same registry: blobs are mounted then, where the registry
+	// allows it.
 	MountFrom string
-	// At is the time for the retention tags, see [PushOptions]. Where a registry has
-	// no referrers API, it tells copies that run at once apart: a time of whole
-	// seconds, or none, costs a copy with Referrers about two seconds of waiting
-	// there.
+	// At is the time in the retention tags, see [PushOptions].
 	At time.Time
-	// Progress is called with the bytes of each blob that was copied; from several
-	// goroutines. It may be nil.
+	// Progress is called with the size of each blob and manifest that was written, from
+	// several goroutines. It may be nil.
 	Progress func(bytes int64)
-	// Waiting is called before the copy waits, for a second or two, for what others
-	// write to the same lists of referrers. It may be nil.
-	Waiting func()
 }
 
-// Copied is what a copy did.
+// Copied is the result of Copy.
 type Copied struct {
 	Digest string `json:"digest"`
-	// Changed says that something was written.
+	// Changed reports that something was written.
 	Changed bool `json:"changed"`
-	// Checked says that what is attached was looked for at both sides: without
-	// CopyOptions.Check, only where the tag did not lead to the artifact yet.
+	// Checked reports that the referrers of both sides were compared: without
+	// CopyOptions.Check, only if the tag did not resolve to the artifact before.
 	Checked bool `json:"checked"`
-	// Layers are the barrier layers that belong to it.
+	// Layers are the barrier layers that belong to the artifact.
 	Layers []LayerRef `json:"layers,omitempty"`
 	// Referrers are the digests of the referrers that were written, sorted.
 	Referrers []string `json:"referrers,omitempty"`
-	// Simple is how many signatures of cosign v2 the destination has that it had not.
+	// Simple is the number of signatures of cosign v2 that were added.
 	Simple int      `json:"cosignV2,omitempty"`
 	Tags   []string `json:"tags,omitempty"`
-	// Bytes is how much content was written, manifests included.
+	// Bytes is the size of all that was written, manifests included.
 	Bytes int64 `json:"bytes"`
 }
 
-// Copy copies an artifact, the barrier layers that it names and, if asked,
-// everything that is attached to them, from a store to another. Digests stay as
-// they are, so signatures do too. Tags at the destination move last.
+// Copy copies an artifact, its barrier layers and, with Referrers, everything that is
+// attached to them from one store to another. Digests stay the same, so signatures
+// stay valid. Tags at the destination move last.
 //
-// Where the first tag at the destination leads to the artifact already, it asks
-// two requests: what the reference leads to on both sides. What was attached since
-// is not copied then. With Check it asks for the lists of both sides too, for a
-// signature of cosign v2, and whether the destination still has the content of the
-// whole, of each barrier layer and of what is attached to them, and copies what is
-// new and what is gone: six requests, and two for each referrer, where there is
-// nothing. Referrers of referrers are looked for where the referrer itself is new
-// or gone.
+// If the first tag at the destination already resolves to the artifact, the copy ends
+// after two requests. Otherwise it is an oras.ExtendedCopyGraph for the artifact and
+// for each barrier layer.
 //
-// Signatures of cosign v2 are one image under a tag, so those of both sides become
-// one image, see copysign.go.
+// Signatures of cosign v2 are one image under a tag; those of both sides are merged,
+// see copysign.go.
 //
-// An error is a *[SourceError] where it is of the source.
-//
-// Others may copy to the same destination, sign and attach there at the same
-// time: see [Attach]. A copy that is the first to attach something, and that sees
-// nobody else, does not wait for that.
+// The error is a *[SourceError] if the source caused it.
 func Copy(ctx context.Context, from, to Store, reference string, opts CopyOptions) (Copied, error) {
 	if err := checkReference(reference); err != nil {
 		return Copied{}, err
 	}
-	c := &copier{from: from, to: to, opts: opts, tags: opts.Tags, slots: make(chan struct{}, parallel), blobs: map[string]bool{}, manifests: map[string]bool{}, early: map[string]bool{}}
+	c := &copier{
+		from: from, to: to, opts: opts, tags: opts.Tags,
+		cached: map[digest.Digest][]byte{}, retention: map[digest.Digest]string{}, edges: map[digest.Digest]edge{}, resent: map[digest.Digest]bool{},
+	}
 	if len(c.tags) == 0 && isTag(reference) {
 		c.tags = []string{reference}
 	}
@@ -103,8 +100,8 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 	if err != nil {
 		return Copied{}, err
 	}
-	look := !same || opts.Check
-	if look {
+	compared := !same || opts.Check
+	if compared {
 		if c.layers, err = c.root.layerRefs(); err != nil {
 			return Copied{}, ofSource(about(reference, err))
 		}
@@ -115,63 +112,196 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 	if err := c.tag(ctx, same); err != nil {
 		return Copied{}, err
 	}
-	var attached []string
-	for _, a := range c.attached {
-		attached = append(attached, a.referrer.Digest.String())
-	}
-	slices.Sort(attached)
+	slices.Sort(c.attached)
 	return Copied{
-		Digest: c.root.desc.Digest.String(), Changed: c.bytes > 0, Checked: look && opts.Referrers,
-		Layers: c.layers, Referrers: attached, Simple: c.simples, Tags: c.tags, Bytes: c.bytes,
+		Digest: c.root.desc.Digest.String(), Changed: c.bytes > 0, Checked: compared && opts.Referrers,
+		Layers: c.layers, Referrers: c.attached, Simple: c.simples, Tags: c.tags, Bytes: c.bytes,
 	}, nil
 }
 
-// about puts before an error the reference at the side that it is of.
-func (c *copier) about(reference string, err error) error {
-	var of *SourceError
-	if !errors.As(err, &of) && len(c.tags) > 0 {
-		reference = c.tags[0]
-	}
-	return about(reference, err)
+// copier is one copy. The fields below mu are written by several goroutines.
+type copier struct {
+	from, to Store
+	opts     CopyOptions
+	tags     []string
+	root     found
+	layers   []LayerRef
+
+	emptyOnce  sync.Mutex
+	emptyThere bool
+
+	mu sync.Mutex
+	// cached has the manifests of the subjects, which are read once.
+	cached map[digest.Digest][]byte
+	// retention has the retention tags of the subjects.
+	retention map[digest.Digest]string
+	// edges has the subject of each referrer.
+	edges map[digest.Digest]edge
+	nodes int
+	// resent has the blobs that were written with Check.
+	resent   map[digest.Digest]bool
+	attached []string
+	simples  int
+	bytes    int64
 }
 
-// compare asks what the reference leads to on both sides, at the same time. Where
-// both fail it is always the source that is said.
+// edge leads from a referrer to its subject.
+type edge struct {
+	subject ocispec.Descriptor
+	// listed reports that the destination lists the referrer. One that is there and
+	// not listed is left from a copy that was interrupted.
+	listed bool
+}
+
+// compare resolves the reference at the source and the first tag at the destination,
+// concurrently. If both fail, the error is always that of the source.
 func (c *copier) compare(ctx context.Context, reference string) (same bool, _ error) {
 	there := reference
 	if len(c.tags) > 0 {
 		there = c.tags[0]
 	}
-	var old ocispec.Descriptor
+	var (
+		old    ocispec.Descriptor
+		exists bool
+		errs   [2]error
+		group  sync.WaitGroup
+	)
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var both [2]error
-	var group sync.WaitGroup
 	group.Go(func() {
-		// The manifest as a whole is one request as well, and the only one where it
-		// is to be copied.
-		if c.root, both[0] = lookUp(ctx, c.from, reference); both[0] != nil {
-			cancel() // what the destination answers does not matter any more
+		// GET and not HEAD: the manifest is needed unless the copy ends here.
+		if c.root, errs[0] = lookUp(ctx, c.from, reference); errs[0] != nil {
+			cancel()
 		}
 	})
-	group.Go(func() { old, c.ask, both[1] = steadyResolve(inner, c.to, there) })
+	group.Go(func() { old, exists, errs[1] = resolve(inner, c.to, there) })
 	group.Wait()
-	if err := cmp.Or(ofSource(both[0]), both[1]); err != nil {
+	if err := cmp.Or(ofSource(errs[0]), errs[1]); err != nil {
 		return false, err
 	}
-	c.present = c.ask && old.Digest == c.root.desc.Digest
-	return c.present, nil
+	return exists && old.Digest == c.root.desc.Digest, nil
 }
 
-// tag has the tags lead to the root. Those after the first are asked for where
-// nothing else was to be done.
+// run copies everything but the tags.
+func (c *copier) run(ctx context.Context) error {
+	c.add(c.root, false)
+	subjects := []ocispec.Descriptor{c.root.desc}
+	for _, l := range c.layers {
+		f, err := lookUp(ctx, c.from, l.Digest)
+		if err != nil {
+			return ofSource(err)
+		}
+		c.add(f, true)
+		subjects = append(subjects, f.desc)
+	}
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(concurrency)
+	for _, subject := range subjects {
+		group.Go(func() error {
+			if err := c.graph(inner, subject); err != nil || !c.opts.Referrers {
+				return err
+			}
+			return c.simple(inner, subject)
+		})
+	}
+	return group.Wait()
+}
+
+// add makes a manifest one of the subjects, which get retention tags.
+func (c *copier) add(f found, layer bool) {
+	c.cached[f.desc.Digest] = f.data
+	c.retention[f.desc.Digest] = retentionTag(f.desc.Digest.String(), c.opts.At, layer)
+}
+
+// graph copies a manifest and its content, and with Referrers what is attached.
+func (c *copier) graph(ctx context.Context, root ocispec.Descriptor) error {
+	opts := oras.CopyGraphOptions{Concurrency: concurrency, FindSuccessors: c.successors}
+	if c.opts.MountFrom != "" {
+		opts.MountFrom = func(context.Context, ocispec.Descriptor) ([]string, error) { return []string{c.opts.MountFrom}, nil }
+	}
+	var err error
+	if c.opts.Referrers {
+		err = oras.ExtendedCopyGraph(ctx, copySource{c}, copyTarget{c}, root,
+			oras.ExtendedCopyGraphOptions{CopyGraphOptions: opts, FindPredecessors: c.predecessors})
+	} else {
+		err = oras.CopyGraph(ctx, copySource{c}, copyTarget{c}, root, opts)
+	}
+	var of *oras.CopyError
+	for errors.As(err, &of) {
+		err = of.Err
+	}
+	return err
+}
+
+// predecessors are the referrers of a manifest at the source.
+func (c *copier) predecessors(ctx context.Context, _ content.ReadOnlyGraphStorage, subject ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	list, err := Referrers(ctx, c.from, subject, "")
+	if err != nil || len(list) == 0 {
+		return nil, ofSource(err)
+	}
+	there, err := Referrers(ctx, c.to, subject, "")
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, r := range list {
+		list[i] = bareOf(r)
+		c.edges[r.Digest] = edge{subject: bareOf(subject), listed: holds(there, r)}
+	}
+	if len(c.edges) > maxManifests {
+		return nil, ofSource(refuse(ErrLimit, "it has more than %d referrers", maxManifests))
+	}
+	return list, nil
+}
+
+// successors are what a manifest names: its content, and the subject of a referrer. A
+// referrer that the source lists falsely is an error.
+func (c *copier) successors(ctx context.Context, fetcher content.Fetcher, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	if !isManifest(d.MediaType) {
+		return nil, nil
+	}
+	if d.Size > maxManifest {
+		return nil, ofSource(refuse(ErrLimit, "%s: a manifest of %d bytes; at most %d are read", d.Digest, d.Size, maxManifest))
+	}
+	data, err := content.FetchAll(ctx, fetcher, d)
+	if err != nil {
+		return nil, ofSource(err)
+	}
+	m, err := parseManifest(d.MediaType, data)
+	if err != nil {
+		return nil, ofSource(about(d.Digest.String(), err))
+	}
+	c.mu.Lock()
+	c.nodes++
+	tooMany := c.nodes > maxManifests
+	e, referrer := c.edges[d.Digest]
+	c.mu.Unlock()
+	if tooMany {
+		return nil, ofSource(refuse(ErrLimit, "more than %d manifests belong to it", maxManifests))
+	}
+	next := m.parts()
+	for i := range next {
+		next[i] = bareOf(next[i])
+	}
+	if !referrer {
+		return next, nil
+	}
+	if m.Subject == nil || m.Subject.Digest != e.subject.Digest {
+		return nil, ofSource(refuse(ErrShape, "%s is no referrer of %s, though the store lists it as one", d.Digest, e.subject.Digest))
+	}
+	return append(next, e.subject), nil
+}
+
+// tag moves the tags to the artifact. Where nothing else had to be done, those after
+// the first are compared first.
 func (c *copier) tag(ctx context.Context, same bool) error {
 	for i, tag := range c.tags {
 		if same {
 			if i == 0 {
 				continue
 			}
-			d, exists, err := steadyResolve(ctx, c.to, tag)
+			d, exists, err := resolve(ctx, c.to, tag)
 			if err != nil {
 				return err
 			}
@@ -179,7 +309,7 @@ func (c *copier) tag(ctx context.Context, same bool) error {
 				continue
 			}
 		}
-		err := persist(ctx, c.root.desc, func(int) error {
+		err := persist(ctx, c.root.desc, func() error {
 			return c.to.PushReference(ctx, c.root.desc, bytes.NewReader(c.root.data), tag)
 		})
 		if err != nil {
@@ -188,4 +318,22 @@ func (c *copier) tag(ctx context.Context, same bool) error {
 		c.count(c.root.desc.Size)
 	}
 	return nil
+}
+
+// about adds to an error the reference at the side that caused it.
+func (c *copier) about(reference string, err error) error {
+	var of *SourceError
+	if !errors.As(err, &of) && len(c.tags) > 0 {
+		reference = c.tags[0]
+	}
+	return about(reference, err)
+}
+
+func (c *copier) count(bytes int64) {
+	if c.opts.Progress != nil {
+		c.opts.Progress(bytes)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes += bytes
 }

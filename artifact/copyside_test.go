@@ -114,11 +114,11 @@ func TestACheckedCopyFindsWhatARegistryLostOfWhatIsAttached(t *testing.T) {
 
 func TestContentThatIsGoneIsNamed(t *testing.T) {
 	o := servers.InProcess(t)
-	set := whole(t, "a", "")
+	set := single(t, "a", "")
 	push(t, repository(o, "shop"), set, "v1")
-	lose(o, set.Whole.Layer.Digest.String())
+	lose(o, set.Complete.Layer.Digest.String())
 	_, err := artifact.Pull(t.Context(), repository(o, "shop"), "v1", artifact.PullOptions{})
 	require.ErrorIs(t, err, artifact.ErrDamaged)
 	require.ErrorIs(t, err, artifact.ErrNotFound)
-	require.ErrorContains(t, err, set.Whole.Layer.Digest.String()+" is named there and is gone: copy the artifact again")
+	require.ErrorContains(t, err, set.Complete.Layer.Digest.String()+" is named there and is gone: copy the artifact again")
 }

@@ -4,24 +4,20 @@
 package artifact
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"golang.org/x/sync/errgroup"
 )
 
-// Signatures of cosign v2 are the layers of one image under a tag, which whoever
-// signs writes as a whole. A copy keeps those of the destination, in their order,
-// and puts those of the source behind them. Where one side has all that the other
-// one has, that image is taken as it is, with its digest, so that copying twice, or
-// back, changes nothing. Like cosign itself, it does not notice who writes the tag
-// between its read and its write.
-//
-// To write over the tag was not chosen: it loses signatures that nobody has
-// elsewhere. What holds anything but signatures is not understood, and never
-// written over.
+// Signatures of cosign v2 are the layers of one image under a tag. A copy keeps those
+// of the destination, in their order, and appends those of the source. If one side has
+// all that the other one has, its image is taken as it is, with its digest, so that
+// copying twice, or back, changes nothing. Like cosign itself, a copy does not notice
+// another writer between its read and its write. An image that holds anything else is
+// never replaced.
 
 // maxSimple is how many signatures of cosign v2 one image may have.
 const maxSimple = 200
@@ -31,97 +27,122 @@ func simpleTag(d ocispec.Descriptor) string {
 	return strings.Replace(d.Digest.String(), "sha256:", "sha256-", 1) + ".sig"
 }
 
-// simple copies the signatures of cosign v2, which are an image under a tag.
-func (c *copier) simple(ctx context.Context, group *errgroup.Group, subject ocispec.Descriptor) error {
+// simple copies the signatures of cosign v2 of a manifest.
+func (c *copier) simple(ctx context.Context, subject ocispec.Descriptor) error {
 	tag := simpleTag(subject)
-	var (
-		d, old            ocispec.Descriptor
-		exists, oldExists bool
-	)
-	err := c.within(ctx, func() (err error) { d, exists, err = resolve(ctx, c.from, tag); return ofSource(err) })
+	d, exists, err := resolve(ctx, c.from, tag)
 	if err != nil || !exists {
-		return err
+		return ofSource(err)
 	}
-	if err := c.within(ctx, func() (err error) { old, oldExists, err = steadyResolve(ctx, c.to, tag); return err }); err != nil {
-		return err
-	}
-	if oldExists && old.Digest == d.Digest {
-		if !c.opts.Check {
-			return nil
-		}
-		if kept, err := c.kept(ctx, d); kept || err != nil {
-			return err
-		}
-		oldExists = false // the content is lost, and there is nothing to keep
-	}
-	ours, err := c.read(ctx, d)
+	old, oldExists, err := resolve(ctx, c.to, tag)
 	if err != nil {
 		return err
 	}
-	if !oldExists {
-		return c.simpleWhole(ctx, group, ours, ours.Layers, tag)
+	same := oldExists && old.Digest == d.Digest
+	if same && !c.opts.Check {
+		return nil
 	}
-	theirs := found{desc: ocispec.Descriptor{MediaType: old.MediaType, Digest: old.Digest, Size: old.Size}}
-	err = c.within(ctx, func() (err error) {
-		theirs.manifest, theirs.data, err = readManifest(ctx, c.to, theirs.desc)
+	ours, err := readFound(ctx, c.from, d)
+	if err != nil {
+		return ofSource(err)
+	}
+	if !oldExists || same {
+		return c.copySimple(ctx, ours, ours.Layers, tag, same)
+	}
+	theirs, err := readFound(ctx, c.to, old)
+	if err != nil {
 		return about(tag, err)
-	})
-	if err != nil {
-		return err
 	}
-	return c.merge(ctx, group, ours, theirs, tag)
+	return c.merge(ctx, ours, theirs, tag)
 }
 
-// simpleWhole copies an image of signatures as it is, of which some are new.
-func (c *copier) simpleWhole(ctx context.Context, group *errgroup.Group, ours found, added []ocispec.Descriptor, tag string) error {
+// copySimple copies an image of signatures as it is, of which some are new. One that
+// is there already is written again only if some of it was lost.
+func (c *copier) copySimple(ctx context.Context, ours found, added []ocispec.Descriptor, tag string, there bool) error {
+	sent, err := c.copyBlobs(ctx, ours.parts())
+	if err != nil {
+		return err
+	}
+	if there && !sent {
+		if there, err = c.to.Exists(ctx, ours.desc); there || err != nil {
+			return err
+		}
+	}
+	return c.putSimple(ctx, ours.desc, ours.data, added, tag)
+}
+
+// copyBlobs copies the blobs that the destination does not have.
+func (c *copier) copyBlobs(ctx context.Context, blobs []ocispec.Descriptor) (sent bool, _ error) {
+	for _, b := range blobs {
+		b = bareOf(b)
+		if good, err := holdsBlob(ctx, c.to, b); err != nil {
+			return sent, err
+		} else if good {
+			continue
+		}
+		data, err := readAll(ctx, c.from, b, buffered)
+		if err != nil {
+			return sent, ofSource(err)
+		}
+		if err := c.to.Push(ctx, b, bytes.NewReader(data)); err != nil {
+			return sent, err
+		}
+		sent = true
+		c.count(b.Size)
+	}
+	return sent, nil
+}
+
+// putSimple writes an image of signatures under its tag.
+func (c *copier) putSimple(ctx context.Context, d ocispec.Descriptor, data []byte, added []ocispec.Descriptor, tag string) error {
+	if err := c.to.PushReference(ctx, d, bytes.NewReader(data), tag); err != nil {
+		return about(tag, err)
+	}
+	c.count(d.Size)
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, l := range added {
 		if isSimple(l) {
 			c.simples++
 		}
 	}
-	c.mu.Unlock()
-	return c.content(ctx, group, ours, write{desc: ours.desc, data: ours.data, tag: tag}, 1)
+	return nil
 }
 
-// merge has the tag lead to the signatures of both sides.
-func (c *copier) merge(ctx context.Context, group *errgroup.Group, ours, theirs found, tag string) error {
+// merge makes one image of the signatures of both sides.
+func (c *copier) merge(ctx context.Context, ours, theirs found, tag string) error {
 	if !ours.isSimple() || !theirs.isSimple() {
-		return refuse(ErrShape, "%.200q: something else is there already (%s), and one of both holds no signatures of cosign v2, so that they cannot be put together: "+
-			"remove that tag, or leave what is attached behind (artifact copy --bare)", tag, theirs.desc.Digest)
+		return refuse(ErrShape, "%.200q: the destination has another image there (%s), and one of both is not an image of cosign v2 signatures, so they cannot be merged: "+
+			"remove that tag, or copy without referrers (artifact copy --bare)", tag, theirs.desc.Digest)
 	}
 	added, lacking := lackedBy(theirs, ours), lackedBy(ours, theirs)
 	switch {
 	case len(added) == 0:
 		return nil
 	case len(lacking) == 0:
-		return c.simpleWhole(ctx, group, ours, added, tag)
+		return c.copySimple(ctx, ours, added, tag, false)
 	case len(theirs.Layers)+len(added) > maxSimple:
-		return refuse(ErrLimit, "%.200q: with those that are there already it would have more than %d signatures of cosign v2: remove that tag", tag, maxSimple)
+		return refuse(ErrLimit, "%.200q: source and destination together have more than %d signatures of cosign v2: remove that tag", tag, maxSimple)
 	}
 	config, configData, d, data, err := mergedSimple(theirs, added)
 	if err != nil {
 		return err
 	}
-	group.Go(func() error { return c.within(ctx, func() error { return c.send(ctx, config, configData) }) })
-	for _, l := range added {
-		if c.first(c.blobs, l, "") {
-			group.Go(func() error { return c.within(ctx, func() error { return c.blob(ctx, l) }) })
-		}
+	if err := sendBlob(ctx, c.to, config, configData, true); err != nil {
+		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.simples += len(added)
-	c.writes[1] = append(c.writes[1], write{desc: d, data: data, tag: tag})
-	return nil
+	if _, err := c.copyBlobs(ctx, added); err != nil {
+		return err
+	}
+	return c.putSimple(ctx, d, data, added, tag)
 }
 
-// isSimple says whether a layer is a signature of cosign v2.
+// isSimple reports whether a layer is a signature of cosign v2.
 func isSimple(l ocispec.Descriptor) bool {
 	return l.MediaType == typeSimple && l.Annotations[annotationSimple] != ""
 }
 
-// isSimple says whether a manifest holds signatures of cosign v2 and nothing else.
+// isSimple reports whether a manifest holds signatures of cosign v2 and nothing else.
 func (m manifest) isSimple() bool {
 	return len(m.Layers) > 0 && !slices.ContainsFunc(m.Layers, func(l ocispec.Descriptor) bool { return !isSimple(l) })
 }

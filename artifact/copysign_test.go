@@ -20,8 +20,8 @@ func TestSignaturesOfCosignV2OfBothSidesArePutTogether(t *testing.T) {
 	_, theirs, theirsKey, _ := keys(t)
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
-		set := whole(t, "a", "")
-		subject := set.Whole.Descriptor
+		set := single(t, "a", "")
+		subject := set.Complete.Descriptor
 		for side, key := range map[string][]byte{"from": oursKey, "to": theirsKey} {
 			push(t, open(side), set, "v1")
 			simple(t, open(side), subject, key, subject.Digest.String())
@@ -64,8 +64,8 @@ func TestSignaturesOfCosignV2OfBothSidesArePutTogether(t *testing.T) {
 
 func TestWhatHoldsNoSignaturesIsNotWrittenOver(t *testing.T) {
 	_, _, private, _ := keys(t)
-	set := whole(t, "a", "")
-	subject := set.Whole.Descriptor
+	set := single(t, "a", "")
+	subject := set.Complete.Descriptor
 	from, to := layout(t, t.TempDir()), layout(t, t.TempDir())
 	push(t, from, set, "v1")
 	push(t, to, set, "v1")
@@ -76,7 +76,7 @@ func TestWhatHoldsNoSignaturesIsNotWrittenOver(t *testing.T) {
 	require.NoError(t, err)
 	_, err = artifact.Copy(t.Context(), from, to, "v1", artifact.CopyOptions{Referrers: true, Check: true})
 	require.ErrorIs(t, err, artifact.ErrShape)
-	require.ErrorContains(t, err, "something else is there already")
+	require.ErrorContains(t, err, "the destination has another image there")
 	after, err := to.Resolve(t.Context(), tag)
 	require.NoError(t, err)
 	require.Equal(t, before, after)

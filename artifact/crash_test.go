@@ -41,7 +41,7 @@ func write(dir string) error {
 		if _, err := artifact.Push(ctx, l, set, []string{"v1"}, artifact.PushOptions{}); err != nil {
 			return err
 		}
-		if _, err := artifact.Attach(ctx, l, set.Whole.Descriptor, artifact.Referrer{ArtifactType: typeGraph, Data: []byte("{}\n")}); err != nil {
+		if _, err := artifact.Attach(ctx, l, set.Complete.Descriptor, artifact.Referrer{ArtifactType: typeGraph, Data: []byte("{}\n")}); err != nil {
 			return err
 		}
 		if _, err := artifact.Prune(ctx, l, artifact.PruneOptions{Keep: 3}); err != nil {
@@ -80,7 +80,7 @@ func TestAKilledWriterLeavesTheLayoutWhole(t *testing.T) {
 		require.NoError(t, l.Close())
 	}
 	l := layout(t, dir)
-	push(t, l, whole(t, "last", ""), "v1")
+	push(t, l, single(t, "last", ""), "v1")
 	got, err := artifact.Pull(t.Context(), l, "v1", artifact.PullOptions{})
 	require.NoError(t, err)
 	require.Equal(t, "last", string(got.Files[0].Data))

@@ -50,8 +50,8 @@ func TestTheSameContentIsTheSameLayout(t *testing.T) {
 	read := func(first, second string) (string, []byte) {
 		dir := t.TempDir()
 		l := layout(t, dir)
-		push(t, l, whole(t, first, ""), first)
-		push(t, l, whole(t, second, ""), second)
+		push(t, l, single(t, first, ""), first)
+		push(t, l, single(t, second, ""), second)
 		data, err := os.ReadFile(filepath.Join(dir, "index.json"))
 		require.NoError(t, err)
 		file := filepath.Join(t.TempDir(), "a.tar")
@@ -126,12 +126,12 @@ func TestWhatWasAlteredInALayoutIsFoundOut(t *testing.T) {
 			for _, part := range []string{"layer", "manifest"} {
 				dir := t.TempDir()
 				l := layout(t, dir)
-				set := whole(t, "kind: A\n", "")
+				set := single(t, "kind: A\n", "")
 				push(t, l, set, "v1")
 				require.NoError(t, l.Verify(t.Context()))
-				d := set.Whole.Layer
+				d := set.Complete.Layer
 				if part == "manifest" {
-					d = set.Whole.Descriptor
+					d = set.Complete.Descriptor
 				}
 				require.NoError(t, change(blob(dir, d)))
 				_, err := artifact.Pull(t.Context(), layout(t, dir), "v1", artifact.PullOptions{})
@@ -141,7 +141,7 @@ func TestWhatWasAlteredInALayoutIsFoundOut(t *testing.T) {
 		})
 	}
 	dir := t.TempDir()
-	push(t, layout(t, dir), whole(t, "a", ""), "v1")
+	push(t, layout(t, dir), single(t, "a", ""), "v1")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "index.json"), []byte(`{"schemaVersion":2,"manif`), 0o600))
 	require.ErrorIs(t, layout(t, dir).Verify(t.Context()), artifact.ErrNotLayout)
 }
@@ -149,17 +149,17 @@ func TestWhatWasAlteredInALayoutIsFoundOut(t *testing.T) {
 func TestALayoutRefusesWhatIsNotWhole(t *testing.T) {
 	l := layout(t, t.TempDir())
 	ctx := t.Context()
-	set := whole(t, "a", "")
-	err := l.PushReference(ctx, set.Whole.Descriptor, bytes.NewReader(set.Whole.Manifest), "v1")
+	set := single(t, "a", "")
+	err := l.PushReference(ctx, set.Complete.Descriptor, bytes.NewReader(set.Complete.Manifest), "v1")
 	require.ErrorIs(t, err, artifact.ErrNotFound)
 	require.ErrorContains(t, err, "which the manifest")
-	require.ErrorIs(t, l.Push(ctx, set.Whole.Layer, strings.NewReader("other")), artifact.ErrDigest)
-	require.ErrorIs(t, l.Push(ctx, set.Whole.Descriptor, strings.NewReader("other")), artifact.ErrDigest)
-	require.ErrorIs(t, l.PushReference(ctx, set.Whole.Descriptor, nil, "a b"), artifact.ErrReference)
+	require.ErrorIs(t, l.Push(ctx, set.Complete.Layer, strings.NewReader("other")), artifact.ErrDigest)
+	require.ErrorIs(t, l.Push(ctx, set.Complete.Descriptor, strings.NewReader("other")), artifact.ErrDigest)
+	require.ErrorIs(t, l.PushReference(ctx, set.Complete.Descriptor, nil, "a b"), artifact.ErrReference)
 	_, err = l.Resolve(ctx, "v1")
 	require.ErrorIs(t, err, artifact.ErrNotFound)
 	require.NoError(t, l.Verify(ctx))
-	exists, err := l.Exists(ctx, set.Whole.Layer)
+	exists, err := l.Exists(ctx, set.Complete.Layer)
 	require.NoError(t, err)
 	require.False(t, exists)
 }
@@ -167,16 +167,16 @@ func TestALayoutRefusesWhatIsNotWhole(t *testing.T) {
 func TestDeleteKeepsWhatOthersShare(t *testing.T) {
 	dir := t.TempDir()
 	l := layout(t, dir)
-	one, two := whole(t, "a", "1"), whole(t, "a", "2") // the same layer under two manifests
+	one, two := single(t, "a", "1"), single(t, "a", "2") // the same layer under two manifests
 	push(t, l, one, "v1")
 	_, err := artifact.Push(t.Context(), l, two, []string{"v2"}, artifact.PushOptions{})
 	require.NoError(t, err)
-	require.Equal(t, one.Whole.Layer.Digest, two.Whole.Layer.Digest)
-	require.NoError(t, l.Delete(t.Context(), one.Whole.Descriptor))
-	require.ErrorIs(t, l.Delete(t.Context(), one.Whole.Descriptor), artifact.ErrNotFound)
+	require.Equal(t, one.Complete.Layer.Digest, two.Complete.Layer.Digest)
+	require.NoError(t, l.Delete(t.Context(), one.Complete.Descriptor))
+	require.ErrorIs(t, l.Delete(t.Context(), one.Complete.Descriptor), artifact.ErrNotFound)
 	_, err = artifact.Pull(t.Context(), l, "v2", artifact.PullOptions{})
 	require.NoError(t, err)
-	require.NoError(t, l.Delete(t.Context(), two.Whole.Descriptor))
+	require.NoError(t, l.Delete(t.Context(), two.Complete.Descriptor))
 	entries, err := os.ReadDir(filepath.Join(dir, "blobs", "sha256"))
 	require.NoError(t, err)
 	require.Empty(t, entries)
@@ -189,7 +189,7 @@ func TestManyWriteToOneLayout(t *testing.T) {
 	for i := range 6 {
 		l := layout(t, dir)
 		tag := string(rune('a' + i))
-		set := whole(t, tag, "")
+		set := single(t, tag, "")
 		group.Go(func() error {
 			for range 5 {
 				if _, err := artifact.Push(context.Background(), l, set, []string{tag}, artifact.PushOptions{}); err != nil {
@@ -234,8 +234,8 @@ func TestAnArchive(t *testing.T) {
 	require.True(t, os.SameFile(before, now), "what is unchanged is not written")
 
 	one, two := open(), open()
-	push(t, one, whole(t, "c", ""), "one")
-	push(t, two, whole(t, "d", ""), "two")
+	push(t, one, single(t, "c", ""), "one")
+	push(t, two, single(t, "d", ""), "two")
 	require.NoError(t, one.Close())
 	require.NoError(t, two.Close())
 	entries, err := os.ReadDir(filepath.Dir(file))

@@ -20,42 +20,6 @@ import (
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
-func TestNothingIsLostOfManyWhoCopyAndSignAtOnce(t *testing.T) {
-	t.Parallel()
-	const many = 4
-	signers, verifiers := people(t, 2*many)
-	for name, o := range withoutReferrers(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for round := range rounds {
-				set := whole(t, fmt.Sprint(round), "")
-				to := fmt.Sprintf("to%d", round)
-				push(t, repository(o, to), set, "v1")
-				var group errgroup.Group
-				for i := range many {
-					from := layout(t, t.TempDir())
-					push(t, from, set, "v1")
-					_, err := artifact.SignSet(t.Context(), from, "v1", signers[i])
-					require.NoError(t, err)
-					group.Go(func() error {
-						_, err := artifact.Copy(t.Context(), from, repository(o, to), "v1", artifact.CopyOptions{Referrers: true, Check: true, At: time.Now()})
-						return err
-					})
-					group.Go(func() error {
-						_, err := artifact.SignSet(t.Context(), repository(o, to), "v1", signers[many+i])
-						return err
-					})
-				}
-				require.NoError(t, group.Wait())
-				for i, verifier := range verifiers {
-					_, err := artifact.VerifySet(t.Context(), repository(o, to), "v1", verifier)
-					require.NoError(t, err, "round %d, number %d", round, i)
-				}
-			}
-		})
-	}
-}
-
 func TestACopyMakesADamagedLayoutGoodAgain(t *testing.T) {
 	set := layered(t, "kind: A\n", "kind: B\n", "")
 	signer, verifier, _, _ := keys(t)
@@ -66,7 +30,7 @@ func TestACopyMakesADamagedLayoutGoodAgain(t *testing.T) {
 	signature := layerOf(t, from, signed[0].Signature)
 	for name, change := range map[string]func([]byte) []byte{"removed": nil, "altered": flip} {
 		for what, digest := range map[string]string{
-			"the content of the whole": set.Whole.Layer.Digest.String(), "the content of a layer": set.Layers[1].Layer.Digest.String(),
+			"the content of the whole": set.Complete.Layer.Digest.String(), "the content of a layer": set.Layers[1].Layer.Digest.String(),
 			"a signature": signature,
 		} {
 			t.Run(what+" is "+name, func(t *testing.T) {
@@ -118,7 +82,7 @@ func TestABlobThatARegistryLostIsCopiedAgain(t *testing.T) {
 		set := layered(t, "kind: A\n", "kind: B\n", "")
 		from := layout(t, t.TempDir())
 		push(t, from, set, "v1")
-		for what, digest := range map[string]string{"whole": set.Whole.Layer.Digest.String(), "layer": set.Layers[0].Layer.Digest.String()} {
+		for what, digest := range map[string]string{"whole": set.Complete.Layer.Digest.String(), "layer": set.Layers[0].Layer.Digest.String()} {
 			t.Run(name+" "+what, func(t *testing.T) {
 				opts := artifact.CopyOptions{Referrers: true, Check: true, At: time.Now()}
 				_, err := artifact.Copy(t.Context(), from, repository(o, "shop"), "v1", opts)
@@ -140,7 +104,7 @@ func TestABlobThatARegistryLostIsCopiedAgain(t *testing.T) {
 
 func TestWhoSignsAgainHasASignatureThatCanBeRead(t *testing.T) {
 	signer, verifier, _, _ := keys(t)
-	set := whole(t, "a", "")
+	set := single(t, "a", "")
 	t.Run("in a layout", func(t *testing.T) {
 		for name, change := range map[string]func([]byte) []byte{"removed": nil, "altered": flip} {
 			dir := t.TempDir()
@@ -190,7 +154,7 @@ func TestNobodyIsLostOfThoseWhoWriteOneArchiveAtOnce(t *testing.T) {
 			// All of them find no file.
 			l, err := artifact.OpenArchive(file, true)
 			require.NoError(t, err)
-			push(t, l, whole(t, fmt.Sprint(i), ""), fmt.Sprint("v", i))
+			push(t, l, single(t, fmt.Sprint(i), ""), fmt.Sprint("v", i))
 			group.Go(l.Close)
 		}
 		require.NoError(t, group.Wait(), round)
@@ -215,12 +179,12 @@ func TestWhatIsDeletedInAnArchiveThatOthersChangedStaysDeleted(t *testing.T) {
 		return l
 	}
 	first := open()
-	old := whole(t, "old", "")
+	old := single(t, "old", "")
 	push(t, first, old, "v1")
 	require.NoError(t, first.Close())
 	one, two := open(), open()
-	require.NoError(t, one.Delete(t.Context(), old.Whole.Descriptor))
-	push(t, two, whole(t, "new", ""), "v2")
+	require.NoError(t, one.Delete(t.Context(), old.Complete.Descriptor))
+	push(t, two, single(t, "new", ""), "v2")
 	require.NoError(t, two.Close())
 	require.NoError(t, one.Close())
 	l := open()
@@ -228,13 +192,13 @@ func TestWhatIsDeletedInAnArchiveThatOthersChangedStaysDeleted(t *testing.T) {
 	require.ErrorIs(t, err, artifact.ErrNotFound)
 	_, err = artifact.Pull(t.Context(), l, "v2", artifact.PullOptions{})
 	require.NoError(t, err)
-	there, err := l.Exists(t.Context(), old.Whole.Layer)
+	there, err := l.Exists(t.Context(), old.Complete.Layer)
 	require.NoError(t, err)
 	require.False(t, there)
 }
 
 func TestALayoutThatWasMadeForWhatFailedIsTakenAway(t *testing.T) {
-	set := whole(t, "a", "")
+	set := single(t, "a", "")
 	dir := filepath.Join(t.TempDir(), "new")
 	l := layout(t, dir)
 	push(t, l, set, "v1")
@@ -243,14 +207,14 @@ func TestALayoutThatWasMadeForWhatFailedIsTakenAway(t *testing.T) {
 
 	l = layout(t, dir)
 	push(t, l, set, "v1")
-	push(t, layout(t, dir), whole(t, "b", ""), "v2")
+	push(t, layout(t, dir), single(t, "b", ""), "v2")
 	require.NoError(t, l.Abandon(t.Context()), "others have written to it")
 	require.NoError(t, layout(t, dir).Verify(t.Context()))
 	_, err := artifact.Pull(t.Context(), layout(t, dir), "v1", artifact.PullOptions{})
 	require.NoError(t, err)
 
 	l = layout(t, dir)
-	push(t, l, whole(t, "c", ""), "v3")
+	push(t, l, single(t, "c", ""), "v3")
 	require.NoError(t, l.Abandon(t.Context()), "it was there before")
 	_, err = layout(t, dir).Resolve(t.Context(), "v3")
 	require.NoError(t, err)

@@ -109,7 +109,7 @@ func PackSet(whole fs.FS, layers []Layer, opts Options) (Set, error) {
 			return Set{}, err
 		}
 	}
-	set.Whole = a
+	set.Complete = a
 	return set, nil
 }
 

@@ -107,7 +107,7 @@ func TestPackRefusesWhatAnEngineWouldTakeForSomethingElse(t *testing.T) {
 func TestAWholeNamesItsLayers(t *testing.T) {
 	set := layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
 	var m struct{ Annotations map[string]string }
-	require.NoError(t, json.Unmarshal(set.Whole.Manifest, &m))
+	require.NoError(t, json.Unmarshal(set.Complete.Manifest, &m))
 	var refs []artifact.LayerRef
 	require.NoError(t, json.Unmarshal([]byte(m.Annotations[artifact.AnnotationLayers]), &refs))
 	require.Equal(t, []artifact.LayerRef{
@@ -116,7 +116,7 @@ func TestAWholeNamesItsLayers(t *testing.T) {
 	}, refs)
 	require.Contains(t, string(set.Layers[0].Manifest), `"dev.ropewalk.layer":"base"`)
 	again := layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
-	require.True(t, bytes.Equal(set.Whole.Manifest, again.Whole.Manifest))
+	require.True(t, bytes.Equal(set.Complete.Manifest, again.Complete.Manifest))
 }
 
 func TestASourceWithCredentialsIsRefused(t *testing.T) {

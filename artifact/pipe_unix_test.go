@@ -17,7 +17,7 @@ import (
 )
 
 func TestAPipeIsNoPartOfALayout(t *testing.T) {
-	set := whole(t, "a", "")
+	set := single(t, "a", "")
 	pipe := func(file string) {
 		_ = os.Remove(file)
 		require.NoError(t, syscall.Mkfifo(file, 0o600))
@@ -30,7 +30,7 @@ func TestAPipeIsNoPartOfALayout(t *testing.T) {
 
 	dir := t.TempDir()
 	push(t, layout(t, dir), set, "v1")
-	pipe(filepath.Join(dir, "blobs", "sha256", set.Whole.Layer.Digest.Encoded()))
+	pipe(filepath.Join(dir, "blobs", "sha256", set.Complete.Layer.Digest.Encoded()))
 	pipe(filepath.Join(dir, ".tmp-left"))
 	_, err = artifact.Pull(t.Context(), layout(t, dir), "v1", artifact.PullOptions{})
 	require.ErrorIs(t, err, artifact.ErrNotFound)

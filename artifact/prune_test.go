@@ -26,7 +26,7 @@ func TestPruneKeepsWhatIsLiveNewOrPartOfIt(t *testing.T) {
 			require.NoError(t, err)
 			pushes = append(pushes, pushed)
 		}
-		attach(t, open("shop"), layered(t, "base", "0", "").Whole.Descriptor, 1)
+		attach(t, open("shop"), layered(t, "base", "0", "").Complete.Descriptor, 1)
 		// v1 and v1.0 lead to the last, v1.9 to the one before it.
 		dry, err := artifact.Prune(ctx, open("shop"), artifact.PruneOptions{Keep: 3, DryRun: true})
 		require.NoError(t, err)
@@ -73,12 +73,12 @@ func TestPruneKeepsWhatIsLiveNewOrPartOfIt(t *testing.T) {
 func TestAnotherPushOfAnOldTreeIsNew(t *testing.T) {
 	l := layout(t, t.TempDir())
 	for i, content := range []string{"a", "b", "a", "c"} {
-		_, err := artifact.Push(context.Background(), l, whole(t, content, ""), []string{"v1"}, artifact.PushOptions{At: at.Add(time.Duration(i) * time.Minute)})
+		_, err := artifact.Push(context.Background(), l, single(t, content, ""), []string{"v1"}, artifact.PushOptions{At: at.Add(time.Duration(i) * time.Minute)})
 		require.NoError(t, err)
 	}
 	pruned, err := artifact.Prune(t.Context(), l, artifact.PruneOptions{Keep: 2})
 	require.NoError(t, err)
-	require.Equal(t, []string{whole(t, "b", "").Whole.Descriptor.Digest.String()}, pruned.Deleted)
+	require.Equal(t, []string{single(t, "b", "").Complete.Descriptor.Digest.String()}, pruned.Deleted)
 }
 
 func TestWhereNothingIsNothingIsPruned(t *testing.T) {
@@ -97,16 +97,16 @@ func TestInspect(t *testing.T) {
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		set := layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
 		push(t, open("shop"), set, "v1")
-		attached := attach(t, open("shop"), set.Whole.Descriptor, 1)
+		attached := attach(t, open("shop"), set.Complete.Descriptor, 1)
 		seen, err := artifact.Inspect(t.Context(), open("shop"), "v1", artifact.PullOptions{})
 		require.NoError(t, err)
-		require.Equal(t, set.Whole.Tree, seen.Tree)
-		require.Equal(t, set.Whole.Descriptor.Digest.String(), seen.Digest)
+		require.Equal(t, set.Complete.Tree, seen.Tree)
+		require.Equal(t, set.Complete.Descriptor.Digest.String(), seen.Digest)
 		require.Equal(t, artifact.TypeConfig, seen.ConfigType)
 		require.Len(t, seen.Layers, 2)
 		require.Len(t, seen.Files, 2)
 		require.EqualValues(t, 8, seen.Files[0].Size)
-		require.Equal(t, []artifact.InspectedBlob{{MediaType: artifact.TypeLayer, Digest: set.Whole.Layer.Digest.String(), Size: set.Whole.Layer.Size}}, seen.Blobs)
+		require.Equal(t, []artifact.InspectedBlob{{MediaType: artifact.TypeLayer, Digest: set.Complete.Layer.Digest.String(), Size: set.Complete.Layer.Size}}, seen.Blobs)
 		require.Len(t, seen.Referrers, 1)
 		require.Equal(t, attached[0], seen.Referrers[0].Digest)
 		require.Equal(t, typeGraph, seen.Referrers[0].ArtifactType)

@@ -167,8 +167,8 @@ func TestPullRefusesManifestsOfOthers(t *testing.T) {
 
 func TestAServerThatLiesIsFoundOut(t *testing.T) {
 	o := servers.InProcess(t)
-	pushed := push(t, repository(o, "shop"), whole(t, strings.Repeat("kind: A\n", 99), ""), "v1")
-	other := push(t, repository(o, "other"), whole(t, "kind: B\n", ""), "v1")
+	pushed := push(t, repository(o, "shop"), single(t, strings.Repeat("kind: A\n", 99), ""), "v1")
+	other := push(t, repository(o, "other"), single(t, "kind: B\n", ""), "v1")
 	blob := func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/blobs/") }
 	manifest := func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/manifests/") }
 	flip := func(data []byte) []byte {

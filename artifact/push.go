@@ -7,12 +7,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"golang.org/x/sync/errgroup"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/ropewalk/ropewalk/artifact/statement"
 )
 
 // parallel is how many requests are under way at once.
@@ -27,11 +32,8 @@ type PushOptions struct {
 	// Progress is called with the bytes of each blob that was sent; from several
 	// goroutines. It may be nil.
 	Progress func(bytes int64)
-	// Attach says what is attached to what is pushed, before any tag leads to it, and
-	// all at once: a push that is the first to attach something, and that sees nobody
-	// else, does not wait for others then, where a registry has no referrers API; its
-	// time must be exact for that (At). It is not called where nothing is pushed; it
-	// may be nil.
+	// Attach returns what is attached to the artifact before any tag leads to it. It is
+	// not called if nothing is pushed; it may be nil.
 	Attach func(ctx context.Context, pushed Pushed) ([]Referrer, error)
 	// Sealed is called when all is there and before any tag leads to it, so that
 	// what is attached and the signature are there for whoever follows a tag. Its
@@ -70,7 +72,7 @@ type Pushed struct {
 // move last, so that a push that is cut short changes nothing that somebody
 // reads.
 func Push(ctx context.Context, to Store, set Set, tags []string, opts PushOptions) (Pushed, error) {
-	if set.Whole == nil {
+	if set.Complete == nil {
 		return Pushed{}, refuse(ErrShape, "there is nothing to push")
 	}
 	if err := CheckTags(tags); err != nil {
@@ -108,7 +110,7 @@ type current struct {
 // current asks what is at the first tag, in one request, and where that is the
 // same render, whether its content is there, in another one.
 func (p *pusher) current(ctx context.Context, set Set, tags []string) (current, error) {
-	whole := set.Whole
+	whole := set.Complete
 	reference := whole.Descriptor.Digest.String()
 	if len(tags) > 0 {
 		reference = tags[0]
@@ -150,7 +152,7 @@ func refsOf(set Set) []LayerRef {
 
 // keep leaves the artifact as it is, and has the other tags lead to it.
 func (p *pusher) keep(ctx context.Context, set Set, old current, tags []string) (Pushed, error) {
-	out := Pushed{Digest: old.desc.Digest.String(), Tree: set.Whole.Tree, Layers: old.layers, Tags: tags}
+	out := Pushed{Digest: old.desc.Digest.String(), Tree: set.Complete.Tree, Layers: old.layers, Tags: tags}
 	if len(tags) > 0 {
 		out.Previous = out.Digest
 	}
@@ -175,11 +177,11 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 	if err != nil {
 		return Pushed{}, err
 	}
-	if err := p.blobs(ctx, append(slices.Clone(pushed), set.Whole), old.exists); err != nil {
+	if err := p.blobs(ctx, append(slices.Clone(pushed), set.Complete), old.exists); err != nil {
 		return Pushed{}, err
 	}
 	if old.damaged {
-		if err := mended(ctx, p.to, set.Whole.Layer); err != nil {
+		if err := mended(ctx, p.to, set.Complete.Layer); err != nil {
 			return Pushed{}, err
 		}
 	}
@@ -193,12 +195,12 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 	if err := group.Wait(); err != nil {
 		return Pushed{}, err
 	}
-	whole := set.Whole
+	whole := set.Complete
 	out := Pushed{
 		Digest: whole.Descriptor.Digest.String(), Tree: whole.Tree, Changed: true, Previous: old.desc.Digest.String(),
 		Tags: tags, Layers: refsOf(set),
 	}
-	if err := p.sealed(ctx, whole, out); err != nil {
+	if err := p.seal(ctx, whole, out); err != nil {
 		return Pushed{}, err
 	}
 	for _, tag := range tags {
@@ -210,10 +212,36 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 	return out, nil
 }
 
+// seal writes the complete artifact under its retention tag, and what is attached to
+// it.
+func (p *pusher) seal(ctx context.Context, whole *Artifact, out Pushed) error {
+	if err := p.manifest(ctx, whole.Descriptor, whole.Manifest, retentionTag(out.Digest, p.opts.At, false)); err != nil {
+		return err
+	}
+	if p.opts.Attach != nil {
+		referrers, err := p.opts.Attach(ctx, out)
+		if err != nil {
+			return err
+		}
+		group, inner := errgroup.WithContext(ctx)
+		group.SetLimit(parallel)
+		for _, r := range referrers {
+			group.Go(func() error { _, err := Attach(inner, p.to, bareOf(whole.Descriptor), r); return err })
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+	}
+	if p.opts.Sealed == nil {
+		return nil
+	}
+	return p.opts.Sealed(ctx, out)
+}
+
 // reuse has unchanged layers be the artifacts that are there already, and gives
 // the others, which are to be pushed.
 func (p *pusher) reuse(ctx context.Context, set Set, old current) (_ Set, push []*Artifact, _ error) {
-	out := Set{Whole: set.Whole}
+	out := Set{Complete: set.Complete}
 	for _, l := range set.Layers {
 		i := slices.IndexFunc(old.layers, func(r LayerRef) bool { return r.Name == l.Name && r.Tree == l.Tree })
 		if i >= 0 && !old.damaged {
@@ -233,7 +261,7 @@ func (p *pusher) reuse(ctx context.Context, set Set, old current) (_ Set, push [
 	}
 	if !slices.Equal(refsOf(out), refsOf(set)) {
 		var err error
-		if out.Whole, err = set.Whole.withLayers(refsOf(out)); err != nil {
+		if out.Complete, err = set.Complete.withLayers(refsOf(out)); err != nil {
 			return Set{}, nil, err
 		}
 	}
@@ -260,11 +288,16 @@ func (p *pusher) blobs(ctx context.Context, artifacts []*Artifact, ask bool) err
 		}
 		seen[b.desc.Digest.String()] = true
 		group.Go(func() error {
-			sent, err := sendBlob(inner, p.to, b.desc, b.data, ask)
-			if sent {
-				p.count(b.desc.Size)
+			if ask {
+				if good, err := holdsBlob(inner, p.to, b.desc); good || err != nil {
+					return err
+				}
 			}
-			return err
+			if err := sendBlob(inner, p.to, b.desc, b.data, false); err != nil {
+				return err
+			}
+			p.count(b.desc.Size)
+			return nil
 		})
 	}
 	return group.Wait()
@@ -272,7 +305,7 @@ func (p *pusher) blobs(ctx context.Context, artifacts []*Artifact, ask bool) err
 
 // manifest writes a manifest under a tag.
 func (p *pusher) manifest(ctx context.Context, d ocispec.Descriptor, data []byte, tag string) error {
-	err := persist(ctx, d, func(int) error { return p.to.PushReference(ctx, d, bytes.NewReader(data), tag) })
+	err := persist(ctx, d, func() error { return p.to.PushReference(ctx, d, bytes.NewReader(data), tag) })
 	if err != nil {
 		return about(tag, err)
 	}
@@ -287,18 +320,77 @@ func (p *pusher) count(bytes int64) {
 	}
 }
 
-// sendBlob sends a blob, and, where it should ask, only one that is not there.
-// The reader is one that can be rewound, so that the client may try again.
-func sendBlob(ctx context.Context, to Writer, d ocispec.Descriptor, data []byte, ask bool) (sent bool, err error) {
-	err = persist(ctx, d, func(int) error {
-		if ask {
-			good, err := holdsBlob(ctx, to, d)
-			if good || err != nil {
-				return err
-			}
+// sendBlob sends a blob, with ask only if it is not there. The reader can be rewound,
+// so that the client may try again.
+func sendBlob(ctx context.Context, to Writer, d ocispec.Descriptor, data []byte, ask bool) error {
+	if ask {
+		if good, err := holdsBlob(ctx, to, d); good || err != nil {
+			return err
 		}
-		sent = true
-		return to.Push(ctx, d, bytes.NewReader(data))
+	}
+	return to.Push(ctx, d, bytes.NewReader(data))
+}
+
+const (
+	// raceTries is how often a write is tried that races with another client, and
+	// racePause the first pause; each is twice the one before.
+	raceTries = 7
+	racePause = 20 * time.Millisecond
+)
+
+// persist repeats a write that a registry refused because another client was writing
+// the same content.
+func persist(ctx context.Context, d ocispec.Descriptor, send func() error) error {
+	for i := 0; ; i++ {
+		err := send()
+		if !isRace(err) {
+			return err
+		}
+		if i == raceTries-1 {
+			return gaveUp(d, err)
+		}
+		jitter := time.Duration(rand.Int64N(int64(racePause << i))) //nolint:gosec // it only has to differ
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(racePause<<i/2 + jitter):
+		}
+	}
+}
+
+// gaveUp is the error of a write that was tried often enough. What a registry reports
+// about digests is left out, because the content matches its digest.
+func gaveUp(d ocispec.Descriptor, err error) error {
+	var answer *errcode.ErrorResponse
+	if !errors.As(err, &answer) || answer.StatusCode == http.StatusInternalServerError {
+		return err
+	}
+	return refuse(ErrBusy, "%s: the registry received what it names, and reports that it does not have it (%d): another client may be writing the same content: try again",
+		d.Digest, answer.StatusCode)
+}
+
+// isRace reports whether a registry read something while it was being written.
+//
+// docker-registry 2.8 truncates the file that links a blob or a tag and then writes it,
+// also if the content is the same. A client that pushes a manifest in that moment gets
+// MANIFEST_BLOB_UNKNOWN, or 500.
+func isRace(err error) bool {
+	var answer *errcode.ErrorResponse
+	if !errors.As(err, &answer) {
+		return false
+	}
+	return answer.StatusCode == http.StatusInternalServerError || slices.ContainsFunc(answer.Errors, func(e errcode.Error) bool {
+		return e.Code == errcode.ErrorCodeManifestBlobUnknown || e.Code == errcode.ErrorCodeBlobUnknown
 	})
-	return sent && err == nil, err
+}
+
+// bareOf is a descriptor without what a registry reports beside it.
+func bareOf(d ocispec.Descriptor) ocispec.Descriptor {
+	return ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
+}
+
+// StatementReferrer is an in-toto statement of a predicate type, unsigned, as
+// [AttachStatement] attaches it.
+func StatementReferrer(text []byte, predicateType string) Referrer {
+	return Referrer{ArtifactType: statement.MediaType, Data: text, Annotations: map[string]string{annotationPredicate: predicateType}}
 }

@@ -24,12 +24,12 @@ func TestAPushIsPulledAgain(t *testing.T) {
 		pushed := push(t, open("shop"), set, "v1", "stable")
 		require.True(t, pushed.Changed)
 		require.Empty(t, pushed.Previous)
-		require.Equal(t, set.Whole.Descriptor.Digest.String(), pushed.Digest)
+		require.Equal(t, set.Complete.Descriptor.Digest.String(), pushed.Digest)
 		for _, reference := range []string{"v1", "stable", pushed.Digest} {
 			got, err := artifact.Pull(t.Context(), open("shop"), reference, artifact.PullOptions{})
 			require.NoError(t, err)
 			require.Equal(t, pushed.Digest, got.Digest)
-			require.Equal(t, set.Whole.Tree, got.Tree)
+			require.Equal(t, set.Complete.Tree, got.Tree)
 			require.Equal(t, []artifact.File{{Path: "0.yaml", Data: []byte("kind: A\n")}, {Path: "1.yaml", Data: []byte("kind: B\n")}}, got.Files)
 			require.Equal(t, pushed.Layers, got.Layers)
 			require.Equal(t, "main@sha1:1", got.Annotations[artifact.AnnotationRevision])
@@ -88,8 +88,8 @@ func TestAnUnchangedTreeIsNoPush(t *testing.T) {
 func TestRequestsOfAPush(t *testing.T) {
 	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {
 		t.Run(name, func(t *testing.T) {
-			set := whole(t, "kind: A\n", "main@sha1:1")
-			d := strings.TrimPrefix(set.Whole.Descriptor.Digest.String(), "sha256:")
+			set := single(t, "kind: A\n", "main@sha1:1")
+			d := strings.TrimPrefix(set.Complete.Descriptor.Digest.String(), "sha256:")
 			requests := func(f func()) []string {
 				o.Reset()
 				f()
@@ -100,10 +100,10 @@ func TestRequestsOfAPush(t *testing.T) {
 			require.Equal(t, "GET /v2/shop/manifests/v1 404", fresh[0])
 			require.Equal(t, []string{"PUT /v2/shop/manifests/rw-20261121T131500Z-" + d + " 201", "PUT /v2/shop/manifests/v1 201"}, fresh[5:])
 			// What is there is asked for, and whether its content still is.
-			noop := []string{"GET /v2/shop/manifests/v1 200", "HEAD /v2/shop/blobs/" + set.Whole.Layer.Digest.String() + " 200"}
+			noop := []string{"GET /v2/shop/manifests/v1 200", "HEAD /v2/shop/blobs/" + set.Complete.Layer.Digest.String() + " 200"}
 			require.Equal(t, noop, requests(func() { push(t, repository(o, "shop"), set, "v1") }))
-			require.Equal(t, noop, requests(func() { push(t, repository(o, "shop"), whole(t, "kind: A\n", "main@sha1:2"), "v1") }))
-			changed := requests(func() { push(t, repository(o, "shop"), whole(t, "kind: B\n", "main@sha1:2"), "v1") })
+			require.Equal(t, noop, requests(func() { push(t, repository(o, "shop"), single(t, "kind: A\n", "main@sha1:2"), "v1") }))
+			changed := requests(func() { push(t, repository(o, "shop"), single(t, "kind: B\n", "main@sha1:2"), "v1") })
 			require.Len(t, changed, 7, "one for what is there, two to ask for blobs, two to send the one that is new, and two tags: %s", changed)
 		})
 	}
@@ -111,19 +111,19 @@ func TestRequestsOfAPush(t *testing.T) {
 
 func TestAPushThatFailsLeavesTheTag(t *testing.T) {
 	o := servers.InProcess(t)
-	first := push(t, repository(o, "shop"), whole(t, "a", ""), "v1")
+	first := push(t, repository(o, "shop"), single(t, "a", ""), "v1")
 	for _, broken := range []string{"/blobs/uploads/", "/manifests/rw-"} {
 		o.Fault(func(r *http.Request) (http.Handler, bool) {
 			return servers.Answer(http.StatusInsufficientStorage, "UNKNOWN", "the disk is full"), r.Method != http.MethodHead && r.Method != http.MethodGet && strings.Contains(r.URL.Path, broken)
 		})
-		_, err := artifact.Push(t.Context(), repository(o, "shop"), whole(t, "b", ""), []string{"v1"}, artifact.PushOptions{})
+		_, err := artifact.Push(t.Context(), repository(o, "shop"), single(t, "b", ""), []string{"v1"}, artifact.PushOptions{})
 		require.ErrorContains(t, err, "the disk is full")
 		o.Fault(nil)
 		got, err := artifact.Pull(t.Context(), repository(o, "shop"), "v1", artifact.PullOptions{})
 		require.NoError(t, err)
 		require.Equal(t, first.Digest, got.Digest)
 	}
-	require.True(t, push(t, repository(o, "shop"), whole(t, "b", ""), "v1").Changed, "the next one succeeds")
+	require.True(t, push(t, repository(o, "shop"), single(t, "b", ""), "v1").Changed, "the next one succeeds")
 }
 
 func TestAPushReplacesWhatIsNoRender(t *testing.T) {
@@ -132,20 +132,20 @@ func TestAPushReplacesWhatIsNoRender(t *testing.T) {
 	repo := repository(o, "shop")
 	index := []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`)
 	require.NoError(t, repo.PushReference(ctx, describe(ocispec.MediaTypeImageIndex, index), bytes.NewReader(index), "v1"))
-	require.True(t, push(t, repo, whole(t, "a", ""), "v1").Changed)
+	require.True(t, push(t, repo, single(t, "a", ""), "v1").Changed)
 }
 
 func TestTagsThatAreNotOursToGive(t *testing.T) {
 	for _, tag := range []string{"", "-a", ".a", "a b", "a/b", strings.Repeat("a", 129), "rw-1", "rwl-1", "sha256-1"} {
-		_, err := artifact.Push(t.Context(), nil, whole(t, "a", ""), []string{tag}, artifact.PushOptions{})
+		_, err := artifact.Push(t.Context(), nil, single(t, "a", ""), []string{tag}, artifact.PushOptions{})
 		require.ErrorIs(t, err, artifact.ErrReference, tag)
 	}
 }
 
 func TestTagMovesATag(t *testing.T) {
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
-		one := push(t, open("shop"), whole(t, "a", ""), "v1")
-		push(t, open("shop"), whole(t, "b", ""), "v1")
+		one := push(t, open("shop"), single(t, "a", ""), "v1")
+		push(t, open("shop"), single(t, "b", ""), "v1")
 		digest, err := artifact.Tag(t.Context(), open("shop"), one.Digest, "v1", "rollback")
 		require.NoError(t, err)
 		require.Equal(t, one.Digest, digest)

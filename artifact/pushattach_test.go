@@ -5,12 +5,10 @@ package artifact_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/test/servers"
@@ -30,7 +28,7 @@ func pushWith(ctx context.Context, o *servers.OCI, to string, set artifact.Set, 
 // notes are what is attached to a set, by its text.
 func notes(t *testing.T, o *servers.OCI, to string, set artifact.Set) map[string]bool {
 	t.Helper()
-	from, subject := repository(o, to), set.Whole.Descriptor
+	from, subject := repository(o, to), set.Complete.Descriptor
 	list, err := artifact.Referrers(t.Context(), from, subject, "text/x-note")
 	require.NoError(t, err)
 	out := map[string]bool{}
@@ -42,63 +40,10 @@ func notes(t *testing.T, o *servers.OCI, to string, set artifact.Set) map[string
 	return out
 }
 
-func TestAPushThatIsAloneAttachesWithoutAWait(t *testing.T) {
-	for name, o := range withoutReferrers(t) {
-		t.Run(name, func(t *testing.T) {
-			for i := range tries {
-				to, set := fmt.Sprintf("alone%d", i), whole(t, fmt.Sprint(i), "")
-				o.Reset()
-				pushed, err := pushWith(t.Context(), o, to, set, "one", "two", "three")
-				require.NoError(t, err)
-				slow := settled(o)
-				require.True(t, pushed.Changed)
-				require.Len(t, notes(t, o, to, set), 3)
-				if !slow {
-					return
-				}
-			}
-			require.Fail(t, "it settles each time")
-		})
-	}
-}
-
-func TestNothingIsLostOfManyFirstPushesThatAttachAtOnce(t *testing.T) {
-	t.Parallel()
-	const many = 5
-	for name, o := range withoutReferrers(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for round := range rounds {
-				set, to := whole(t, fmt.Sprint("many", round), ""), fmt.Sprintf("many%d", round)
-				var group errgroup.Group
-				var want []string
-				for i := range many {
-					text := fmt.Sprint("note ", i)
-					want = append(want, text+" of "+set.Whole.Descriptor.Digest.String())
-					group.Go(func() error {
-						// Each has a tag of its own, so that none finds the work of another done.
-						_, err := artifact.Push(t.Context(), repository(o, to), set, []string{fmt.Sprint("v", i)}, artifact.PushOptions{
-							At: time.Now(), Attach: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) {
-								return []artifact.Referrer{{ArtifactType: "text/x-note", Data: []byte(want[i])}}, nil
-							},
-						})
-						return err
-					})
-				}
-				require.NoError(t, group.Wait())
-				found := notes(t, o, to, set)
-				for _, text := range want {
-					require.True(t, found[text], "round %d: %s", round, text)
-				}
-			}
-		})
-	}
-}
-
 func TestWhatIsAttachedToAPushIsThereBeforeItsTag(t *testing.T) {
 	for name, o := range withoutReferrers(t) {
 		t.Run(name, func(t *testing.T) {
-			set := whole(t, "cut", "")
+			set := single(t, "cut", "")
 			_, err := artifact.Push(t.Context(), repository(o, "cut"), set, []string{"v1"}, artifact.PushOptions{
 				At: time.Now(), Attach: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) {
 					return nil, context.DeadlineExceeded
@@ -114,7 +59,7 @@ func TestWhatIsAttachedToAPushIsThereBeforeItsTag(t *testing.T) {
 			again, err := pushWith(t.Context(), o, "cut", set, "one")
 			require.NoError(t, err)
 			require.False(t, again.Changed)
-			other := whole(t, "other", "")
+			other := single(t, "other", "")
 			_, err = pushWith(t.Context(), o, "cut", other, "one", "two")
 			require.NoError(t, err)
 			back, err := pushWith(t.Context(), o, "cut", set, "one", "new")

@@ -106,6 +106,14 @@ type found struct {
 	manifest
 }
 
+// readFound reads and parses a manifest.
+func readFound(ctx context.Context, from Reader, d ocispec.Descriptor) (found, error) {
+	f := found{desc: bareOf(d)}
+	var err error
+	f.manifest, f.data, err = readManifest(ctx, from, f.desc)
+	return f, about(d.Digest.String(), err)
+}
+
 // lookUp reads and parses the manifest at a tag or a digest, in one request.
 func lookUp(ctx context.Context, from Store, reference string) (found, error) {
 	d, rc, err := from.FetchReference(ctx, reference)

@@ -45,20 +45,16 @@ func SignSet(ctx context.Context, in Store, reference string, signer *signature.
 		return nil, err
 	}
 	out := make([]Signed, 0, len(subjects))
-	inner, settle := together(ctx)
 	for _, subject := range subjects {
 		text, err := statement.Signature(statement.Subject{Digest: subject.Digest.String()})
 		if err != nil {
 			return nil, about(reference, err)
 		}
-		d, err := AttachStatement(inner, in, subject, text, statement.PredicateSignature, signer)
+		d, err := AttachStatement(ctx, in, subject, text, statement.PredicateSignature, signer)
 		if err != nil {
 			return nil, about(reference, err)
 		}
 		out = append(out, Signed{Digest: subject.Digest.String(), Signature: d.Digest.String()})
-	}
-	if err := settle(); err != nil {
-		return nil, about(reference, err)
 	}
 	return out, nil
 }
@@ -102,9 +98,7 @@ func members(ctx context.Context, in Store, reference string) ([]ocispec.Descrip
 	if err := checkReference(reference); err != nil {
 		return nil, err
 	}
-	var whole found
-	jitter := ocispec.Descriptor{Digest: digestOf([]byte(reference))}
-	err := persist(ctx, jitter, func(int) (err error) { whole, err = lookUp(ctx, in, reference); return err })
+	whole, err := lookUp(ctx, in, reference)
 	if err != nil {
 		return nil, err
 	}

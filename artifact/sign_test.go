@@ -54,7 +54,7 @@ func TestASignedSetVerifiesAlsoWhereItIsCopiedTo(t *testing.T) {
 		again, err := artifact.SignSet(ctx, open("from"), "v1", signer)
 		require.NoError(t, err)
 		require.Equal(t, signed, again)
-		require.Len(t, digests(t, open("from"), set.Whole.Descriptor), 1)
+		require.Len(t, digests(t, open("from"), set.Complete.Descriptor), 1)
 
 		verified, err := artifact.VerifySet(ctx, open("from"), "v1", verifier)
 		require.NoError(t, err)
@@ -71,8 +71,8 @@ func TestASignedSetVerifiesAlsoWhereItIsCopiedTo(t *testing.T) {
 		require.NoError(t, err)
 		_, err = artifact.VerifySet(ctx, open("to"), "v1", verifier)
 		require.NoError(t, err)
-		require.NoError(t, artifact.Verifier{}.Verify(ctx, open("to"), set.Whole.Descriptor, map[string][]byte{"cosign.pub": public}))
-		require.Error(t, artifact.Verifier{}.Verify(ctx, open("to"), set.Whole.Descriptor, nil))
+		require.NoError(t, artifact.Verifier{}.Verify(ctx, open("to"), set.Complete.Descriptor, map[string][]byte{"cosign.pub": public}))
+		require.Error(t, artifact.Verifier{}.Verify(ctx, open("to"), set.Complete.Descriptor, nil))
 	})
 }
 
@@ -81,9 +81,9 @@ func TestAttestationsComeBackAndAreNoSignatures(t *testing.T) {
 	other, _, _, _ := keys(t)
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
-		set := whole(t, "a", "")
+		set := single(t, "a", "")
 		push(t, open("shop"), set, "v1")
-		subject := set.Whole.Descriptor
+		subject := set.Complete.Descriptor
 		graph, err := statement.Graph([]byte(`{"nodes":[]}`), statement.Subject{Digest: subject.Digest.String()})
 		require.NoError(t, err)
 		_, err = artifact.AttachStatement(ctx, open("shop"), subject, graph, statement.PredicateGraph, signer)
@@ -110,17 +110,17 @@ func TestASignatureOfAnotherArtifactIsNone(t *testing.T) {
 	signer, verifier, _, _ := keys(t)
 	l := layout(t, t.TempDir())
 	ctx := t.Context()
-	good, evil := whole(t, "good", ""), whole(t, "evil", "")
+	good, evil := single(t, "good", ""), single(t, "evil", "")
 	push(t, l, good, "good")
 	push(t, l, evil, "evil")
-	text, err := statement.Signature(statement.Subject{Digest: good.Whole.Descriptor.Digest.String()})
+	text, err := statement.Signature(statement.Subject{Digest: good.Complete.Descriptor.Digest.String()})
 	require.NoError(t, err)
-	_, err = artifact.AttachStatement(ctx, l, evil.Whole.Descriptor, text, statement.PredicateSignature, signer)
+	_, err = artifact.AttachStatement(ctx, l, evil.Complete.Descriptor, text, statement.PredicateSignature, signer)
 	require.NoError(t, err)
 	_, err = artifact.VerifySet(ctx, l, "evil", verifier)
 	require.ErrorIs(t, err, artifact.ErrSignature)
 	require.ErrorContains(t, err, "the artifact was altered or exchanged")
-	_, err = artifact.Attach(ctx, l, good.Whole.Descriptor, artifact.Referrer{ArtifactType: signature.BundleType, Data: []byte("no bundle")})
+	_, err = artifact.Attach(ctx, l, good.Complete.Descriptor, artifact.Referrer{ArtifactType: signature.BundleType, Data: []byte("no bundle")})
 	require.NoError(t, err)
 	_, err = artifact.VerifySet(ctx, l, "good", verifier)
 	require.ErrorIs(t, err, artifact.ErrSignature)
@@ -133,7 +133,7 @@ func TestASignatureOfAnotherArtifactIsNone(t *testing.T) {
 func TestARegistryThatDoesNotAnswerIsNoMissingSignature(t *testing.T) {
 	signer, verifier, _, _ := keys(t)
 	o := servers.InProcess(t)
-	set := whole(t, "a", "")
+	set := single(t, "a", "")
 	push(t, repository(o, "shop"), set, "v1")
 	_, err := artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestARegistryThatDoesNotAnswerIsNoMissingSignature(t *testing.T) {
 		})
 		repo := repository(o, "shop")
 		repo.Client = http.DefaultClient // without retries
-		err := artifact.Verify(t.Context(), repo, set.Whole.Descriptor, verifier)
+		err := artifact.Verify(t.Context(), repo, set.Complete.Descriptor, verifier)
 		require.ErrorContains(t, err, "503", part)
 		require.NotErrorIs(t, err, artifact.ErrSignature)
 	}
@@ -170,8 +170,8 @@ func TestSignaturesOfCosignV2Count(t *testing.T) {
 	_, _, strange, _ := keys(t)
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
-		set := whole(t, "a", "")
-		subject := set.Whole.Descriptor
+		set := single(t, "a", "")
+		subject := set.Complete.Descriptor
 		push(t, open("from"), set, "v1")
 		simple(t, open("from"), subject, strange, subject.Digest.String())
 		require.ErrorIs(t, artifact.Verify(ctx, open("from"), subject, verifier), artifact.ErrSignature)
@@ -198,13 +198,13 @@ func TestSignaturesOfCosignV2Count(t *testing.T) {
 func TestAChangedByteFails(t *testing.T) {
 	signer, verifier, _, _ := keys(t)
 	o := servers.InProcess(t)
-	set := whole(t, "a", "")
+	set := single(t, "a", "")
 	push(t, repository(o, "shop"), set, "v1")
 	_, err := artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
 	require.NoError(t, err)
 	// The registry gives another manifest under the tag: its own digest is right,
 	// and nobody signed it.
-	evil := bytes.Replace(set.Whole.Manifest, []byte("1970"), []byte("1971"), 1)
+	evil := bytes.Replace(set.Complete.Manifest, []byte("1970"), []byte("1971"), 1)
 	require.NoError(t, repository(o, "shop").PushReference(t.Context(), describe(artifact.TypeManifest, evil), bytes.NewReader(evil), "v1"))
 	_, err = artifact.VerifySet(t.Context(), repository(o, "shop"), "v1", verifier)
 	require.ErrorIs(t, err, artifact.ErrSignature)
@@ -212,6 +212,6 @@ func TestAChangedByteFails(t *testing.T) {
 	o.Fault(func(r *http.Request) (http.Handler, bool) {
 		return servers.Alter(o.Server(), func(b []byte) []byte { b = bytes.Clone(b); b[len(b)/2] ^= 1; return b }), strings.Contains(r.URL.Path, "/blobs/")
 	})
-	_, err = artifact.VerifySet(t.Context(), repository(o, "shop"), set.Whole.Descriptor.Digest.String(), verifier)
+	_, err = artifact.VerifySet(t.Context(), repository(o, "shop"), set.Complete.Descriptor.Digest.String(), verifier)
 	require.ErrorIs(t, err, artifact.ErrSignature)
 }

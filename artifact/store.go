@@ -46,8 +46,3 @@ type Store interface {
 	// Delete removes a manifest and its tags.
 	Delete(ctx context.Context, target ocispec.Descriptor) error
 }
-
-// mounter is a store that can take a blob from another repository beside it.
-type mounter interface {
-	Mount(ctx context.Context, desc ocispec.Descriptor, fromRepo string, content func() (io.ReadCloser, error)) error
-}

@@ -86,67 +86,6 @@ func (p *pusher) holds(ctx context.Context, at current, content ocispec.Descript
 	return true, nil
 }
 
-// whole says whether the destination has the content of a manifest that it has.
-// Of an index in a registry it is not known, nor of the config, which nobody
-// reads.
-func (c *copier) whole(ctx context.Context, f found) (bool, error) {
-	if l, local := c.to.(*Layout); local {
-		return l.intactManifest(ctx, f.desc)
-	}
-	for _, b := range f.Layers {
-		var good bool
-		if err := c.within(ctx, func() (err error) { good, err = holdsBlob(ctx, c.to, b); return err }); err != nil {
-			return false, err
-		}
-		if !good {
-			c.mu.Lock()
-			c.damaged = append(c.damaged, b)
-			c.mu.Unlock()
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-// listed says whether a referrer is in the list of the destination, and whether
-// what the list names is there too. A registry is asked twice for each of them, and
-// so only with Check.
-func (c *copier) listed(ctx context.Context, there []ocispec.Descriptor, r ocispec.Descriptor) (bool, error) {
-	_, local := c.to.(*Layout)
-	if !holds(there, r) || !local && !c.opts.Check {
-		return holds(there, r), nil
-	}
-	return c.kept(ctx, r)
-}
-
-// kept says whether the destination has a manifest and its content. The manifest
-// is read and not asked for, since it says what the content is: that of the source
-// would be a request more.
-func (c *copier) kept(ctx context.Context, d ocispec.Descriptor) (bool, error) {
-	if l, local := c.to.(*Layout); local {
-		return l.intactManifest(ctx, d)
-	}
-	f := found{desc: ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}}
-	err := c.within(ctx, func() (err error) { f.manifest, _, err = readManifest(ctx, c.to, f.desc); return err })
-	if missing(err) || errors.Is(err, ErrDigest) || errors.Is(err, ErrShape) {
-		return false, nil
-	}
-	if err != nil {
-		return false, about(d.Digest.String(), err)
-	}
-	return c.whole(ctx, f)
-}
-
-// mended wants the blobs that the destination had lost to be there now.
-func (c *copier) mended(ctx context.Context) error {
-	for _, b := range c.damaged {
-		if err := mended(ctx, c.to, b); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // layer is the manifest of a barrier layer, and whether it can be kept: whether
 // its content is there too.
 func (p *pusher) layer(ctx context.Context, r LayerRef) (ocispec.Descriptor, bool, error) {

@@ -36,7 +36,7 @@ func TestAPushMakesADamagedLayoutGoodAgain(t *testing.T) {
 	set := layered(t, "kind: A\n", "kind: B\n", "")
 	for name, change := range map[string]func([]byte) []byte{"removed": nil, "altered": flip, "cut short": cut} {
 		for what, digest := range map[string]string{
-			"the content of the whole": set.Whole.Layer.Digest.String(), "the manifest of the whole": set.Whole.Descriptor.Digest.String(),
+			"the content of the whole": set.Complete.Layer.Digest.String(), "the manifest of the whole": set.Complete.Descriptor.Digest.String(),
 			"the content of a layer": set.Layers[1].Layer.Digest.String(), "the manifest of a layer": set.Layers[1].Descriptor.Digest.String(),
 		} {
 			t.Run(what+" is "+name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestAPushMakesADamagedLayoutGoodAgain(t *testing.T) {
 				require.Error(t, layout(t, dir).Verify(t.Context()))
 				again := push(t, layout(t, dir), set, "v1")
 				require.True(t, again.Changed)
-				require.Equal(t, set.Whole.Descriptor.Digest.String(), again.Digest)
+				require.Equal(t, set.Complete.Descriptor.Digest.String(), again.Digest)
 				require.NoError(t, layout(t, dir).Verify(t.Context()))
 				require.False(t, push(t, layout(t, dir), set, "v1").Changed)
 			})
@@ -71,7 +71,7 @@ func TestABlobThatARegistryLostIsPushedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := layered(t, "kind: A\n", "kind: B\n", "")
 			push(t, repository(o, "shop"), set, "v1")
-			lost := "/v2/shop/blobs/" + set.Whole.Layer.Digest.String()
+			lost := "/v2/shop/blobs/" + set.Complete.Layer.Digest.String()
 			o.Fault(servers.First(2, func(r *http.Request) (http.Handler, bool) {
 				return servers.Answer(http.StatusNotFound, "BLOB_UNKNOWN", "it is gone"), r.Method == http.MethodHead && r.URL.Path == lost
 			}))
@@ -79,8 +79,8 @@ func TestABlobThatARegistryLostIsPushedAgain(t *testing.T) {
 			pushed := push(t, repository(o, "shop"), set, "v1")
 			o.Fault(nil)
 			require.True(t, pushed.Changed)
-			require.Equal(t, set.Whole.Descriptor.Digest.String(), pushed.Digest)
-			require.Contains(t, strings.Join(o.Lines(), "\n"), "digest=sha256%3A"+strings.TrimPrefix(set.Whole.Layer.Digest.String(), "sha256:"))
+			require.Equal(t, set.Complete.Descriptor.Digest.String(), pushed.Digest)
+			require.Contains(t, strings.Join(o.Lines(), "\n"), "digest=sha256%3A"+strings.TrimPrefix(set.Complete.Layer.Digest.String(), "sha256:"))
 			require.False(t, push(t, repository(o, "shop"), set, "v1").Changed)
 		})
 	}
@@ -88,14 +88,14 @@ func TestABlobThatARegistryLostIsPushedAgain(t *testing.T) {
 
 func TestABlobThatARegistryDamagedAndKeepsIsSaid(t *testing.T) {
 	o := servers.InProcess(t)
-	set := whole(t, "kind: A\n", "")
+	set := single(t, "kind: A\n", "")
 	push(t, repository(o, "shop"), set, "v1")
 	o.Fault(func(r *http.Request) (http.Handler, bool) {
 		short := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/octet-stream")
 			w.Header().Set("Content-Length", "3")
 		})
-		return short, r.Method == http.MethodHead && strings.HasSuffix(r.URL.Path, set.Whole.Layer.Digest.String())
+		return short, r.Method == http.MethodHead && strings.HasSuffix(r.URL.Path, set.Complete.Layer.Digest.String())
 	})
 	_, err := artifact.Push(t.Context(), repository(o, "shop"), set, []string{"v1"}, artifact.PushOptions{})
 	require.ErrorIs(t, err, artifact.ErrDigest)
@@ -107,12 +107,12 @@ func TestAManifestThatALayoutLostIsNoAbsenceOfReferrers(t *testing.T) {
 	for name, change := range map[string]func([]byte) []byte{"removed": nil, "altered": flip} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			set := whole(t, "a", "")
+			set := single(t, "a", "")
 			push(t, layout(t, dir), set, "v1")
 			signed, err := artifact.SignSet(t.Context(), layout(t, dir), "v1", signer)
 			require.NoError(t, err)
 			harm(t, dir, signed[0].Signature, change)
-			_, err = artifact.Referrers(t.Context(), layout(t, dir), set.Whole.Descriptor, "")
+			_, err = artifact.Referrers(t.Context(), layout(t, dir), set.Complete.Descriptor, "")
 			require.ErrorIs(t, err, map[bool]error{true: artifact.ErrDamaged, false: artifact.ErrDigest}[change == nil])
 			require.ErrorContains(t, err, signed[0].Signature)
 			_, err = artifact.VerifySet(t.Context(), layout(t, dir), "v1", verifier)
@@ -137,7 +137,7 @@ func TestAManifestThatALayoutLostIsNoAbsenceOfReferrers(t *testing.T) {
 func TestAReferrerThatARegistryListsAndLostIsAnError(t *testing.T) {
 	signer, _, _, _ := keys(t)
 	o := servers.InProcess(t)
-	set := whole(t, "a", "")
+	set := single(t, "a", "")
 	push(t, repository(o, "shop"), set, "v1")
 	signed, err := artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
 	require.NoError(t, err)

@@ -147,7 +147,7 @@ apply the folders of one artifact: push with --folders for them.
 				if err != nil {
 					return err
 				}
-				return a.outcome(format.value, built{Reference: p.at(p.reference), Pushed: pushed, Objects: set.Whole.Files},
+				return a.outcome(format.value, built{Reference: p.at(p.reference), Pushed: pushed, Objects: set.Complete.Files},
 					fmt.Sprintf("%s\n  digest   %s\n  changed  %s\n", p.at(p.reference), pushed.Digest, yesNo(pushed.Changed)))
 			})
 		}),

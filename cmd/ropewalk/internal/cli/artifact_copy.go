@@ -73,7 +73,7 @@ func (a *app) copyArtifact(ctx context.Context, from, to place, opts artifact.Co
 	}
 	bar := newTransfer(a.Streams, "copying")
 	defer bar.clear()
-	opts.Tags, opts.At, opts.Progress, opts.Waiting = append([]string{tag}, opts.Tags...), time.Now(), bar.add, bar.wait
+	opts.Tags, opts.At, opts.Progress = append([]string{tag}, opts.Tags...), time.Now(), bar.add
 	if host, repository, _ := strings.Cut(from.repository, "/"); host != "" && strings.HasPrefix(to.repository, host+"/") {
 		opts.MountFrom = repository
 	}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -108,29 +107,4 @@ func TestALayoutThatCannotBeMadeIsNamed(t *testing.T) {
 		require.Contains(t, diagnostics, file)
 		require.Contains(t, diagnostics, "hint: ")
 	}
-}
-
-func TestACopyThatWaitsSaysSo(t *testing.T) {
-	var out bytes.Buffer
-	bar := newTransfer(Streams{Err: &out, Width: 80}, "copying")
-	bar.wait()
-	require.Contains(t, out.String(), "copying: waiting for what others may write there")
-	bar.clear()
-	bar.wait()
-	require.Equal(t, 1, strings.Count(out.String(), "waiting"))
-	newTransfer(Streams{Err: &out}, "copying").wait()
-
-	// A registry without referrers on which somebody is at work already.
-	alone(t)
-	server := servers.InProcess(t, servers.NoReferrers())
-	layout, ref := "oci-layout:"+filepath.Join(t.TempDir(), "layout"), "oci://"+server.Host+"/shop"
-	good(t, "build", shop, "--to", layout)
-	good(t, "artifact", "copy", layout, ref+":other", "--bare", "--plain-http", server.Host)
-	var stdout, stderr bytes.Buffer
-	start := time.Now()
-	code := Run(t.Context(), []string{"artifact", "copy", layout, ref + ":v1", "--plain-http", server.Host},
-		Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Width: 80})
-	require.Zero(t, code, stderr.String())
-	require.Greater(t, time.Since(start), 700*time.Millisecond)
-	require.Contains(t, stderr.String(), "waiting for what others may write there")
 }

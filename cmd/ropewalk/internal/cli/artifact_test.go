@@ -130,7 +130,7 @@ func TestManyMayPullIntoOneDirectory(t *testing.T) {
 
 func TestManyWhoBuildAndSignAtOnceAllSign(t *testing.T) {
 	alone(t)
-	server := servers.Registry(t)
+	server := servers.InProcess(t) // with the referrers API
 	dir := t.TempDir()
 	ref := "oci://" + server.Host + "/shop:v1"
 	var group errgroup.Group

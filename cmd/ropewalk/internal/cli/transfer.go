@@ -40,25 +40,6 @@ func (t *transfer) add(bytes int64) {
 	_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s %s, %s/s", t.verb, bytesText(sum), bytesText(int64(speed)))
 }
 
-// wait says that nothing goes through for a second or two, and why.
-func (t *transfer) wait() {
-	if t.bar == nil {
-		return
-	}
-	p := t.bar
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.done {
-		return
-	}
-	text := t.verb + ": waiting for what others may write there"
-	if len(text) >= p.width {
-		text = text[:max(0, p.width-1)]
-	}
-	p.last, p.shown = p.now(), true
-	_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s", text)
-}
-
 // clear takes the line away.
 func (t *transfer) clear() {
 	if t.bar != nil {

@@ -21,5 +21,5 @@ func TestMoreFilesThanAnArtifactUsuallyHasArePacked(t *testing.T) {
 	}
 	set, err := pack(Render{Files: files})
 	require.NoError(t, err)
-	require.NotEmpty(t, set.Whole.Descriptor.Digest)
+	require.NotEmpty(t, set.Complete.Descriptor.Digest)
 }

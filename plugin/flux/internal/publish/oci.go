@@ -120,11 +120,11 @@ func (r *repository) Pack(_ context.Context, in Render) (Published, error) {
 	if err != nil {
 		return Published{}, err
 	}
-	pushed := artifact.Pushed{Digest: set.Whole.Descriptor.Digest.String()}
+	pushed := artifact.Pushed{Digest: set.Complete.Descriptor.Digest.String()}
 	for _, l := range set.Layers {
 		pushed.Layers = append(pushed.Layers, artifact.LayerRef{Name: l.Name, Digest: l.Descriptor.Digest.String()})
 	}
-	return Published{Desired: desired(in, pushed), Tree: set.Whole.Tree, Location: r.out.Repository}, nil
+	return Published{Desired: desired(in, pushed), Tree: set.Complete.Tree, Location: r.out.Repository}, nil
 }
 
 // Publish makes files an artifact of a unit, for a hand-over.
@@ -153,7 +153,7 @@ func (r *repository) Publish(ctx context.Context, unit string, files []emit.File
 		_, err := artifact.SignSet(ctx, to, pushed.Digest, signer)
 		return err
 	}
-	_, err = artifact.Push(ctx, to, artifact.Set{Whole: a}, []string{r.interim(digest)}, artifact.PushOptions{Sealed: sign})
+	_, err = artifact.Push(ctx, to, artifact.Set{Complete: a}, []string{r.interim(digest)}, artifact.PushOptions{Sealed: sign})
 	return digest, r.explain(err)
 }
 

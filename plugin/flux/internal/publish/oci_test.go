@@ -209,7 +209,7 @@ func TestWhatIsGoneIsSaidToBe(t *testing.T) {
 	require.NoError(t, err)
 	to, err := r.open().connect(t.Context())
 	require.NoError(t, err)
-	done, err := artifact.Push(t.Context(), to, artifact.Set{Whole: pushed}, []string{"x"}, artifact.PushOptions{})
+	done, err := artifact.Push(t.Context(), to, artifact.Set{Complete: pushed}, []string{"x"}, artifact.PushOptions{})
 	require.NoError(t, err)
 	_, err = r.open().Desired(t.Context(), done.Digest)
 	require.ErrorIs(t, err, delivery.ErrGone)

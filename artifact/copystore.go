@@ -1,0 +1,234 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync/atomic"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/registry"
+)
+
+// buffered is the size up to which content is copied through memory, so that the
+// client can send it again; larger blobs are streamed.
+const buffered = 8 << 20
+
+var (
+	_ content.ReadOnlyGraphStorage = copySource{}
+	_ content.Storage              = copyTarget{}
+	_ registry.Mounter             = copyTarget{}
+)
+
+// copySource is the source of a copy as oras-go reads it. Content is verified, and
+// its errors are marked as those of the source.
+type copySource struct{ *copier }
+
+// Fetch is content of the source.
+func (s copySource) Fetch(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	s.mu.Lock()
+	data, ok := s.cached[d.Digest]
+	s.mu.Unlock()
+	if ok {
+		return io.NopCloser(bytes.NewReader(data)), nil
+	}
+	rc, err := open(ctx, s.from, d)
+	if err != nil {
+		return nil, ofSource(about(d.Digest.String(), err))
+	}
+	return &sourceContent{ReadCloser: rc}, nil
+}
+
+// Exists is not called by a copy, which finds out when it reads.
+func (s copySource) Exists(context.Context, ocispec.Descriptor) (bool, error) { return true, nil }
+
+// Predecessors are the referrers of a manifest.
+func (s copySource) Predecessors(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	return s.predecessors(ctx, s, d)
+}
+
+// copyTarget is the destination of a copy as oras-go writes it.
+type copyTarget struct{ *copier }
+
+// Exists reports whether the destination needs nothing for this node. With Check a
+// manifest never counts as there, so that all below it is looked at; Push leaves it
+// alone then. A referrer has to be listed too.
+func (t copyTarget) Exists(ctx context.Context, d ocispec.Descriptor) (bool, error) {
+	if d.Digest == emptyDigest {
+		return true, t.empty(ctx)
+	}
+	if !isManifest(d.MediaType) {
+		var good bool
+		err := persist(ctx, d, func() (err error) { good, err = holdsBlob(ctx, t.to, d); return err })
+		return good, err
+	}
+	if t.opts.Check {
+		return false, nil
+	}
+	if e, referrer := t.edge(d); referrer {
+		return e.listed, nil
+	}
+	return t.to.Exists(ctx, d)
+}
+
+// empty writes the config that artifacts and referrers share, once for all of them:
+// written by several at once, some registries answer with errors.
+func (t copyTarget) empty(ctx context.Context) error {
+	t.emptyOnce.Lock()
+	defer t.emptyOnce.Unlock()
+	if t.emptyThere {
+		return nil
+	}
+	data := []byte(emptyJSON)
+	d := describe(ocispec.MediaTypeEmptyJSON, data)
+	there, err := holdsBlob(ctx, t.to, d)
+	if err == nil && !there {
+		err = t.Mount(ctx, d, t.opts.MountFrom, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil })
+	}
+	t.emptyThere = err == nil
+	return err
+}
+
+// Fetch is not called by a copy.
+func (t copyTarget) Fetch(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	return t.to.Fetch(ctx, d)
+}
+
+// Push writes a blob or a manifest.
+func (t copyTarget) Push(ctx context.Context, d ocispec.Descriptor, r io.Reader) error {
+	if d.Size > buffered {
+		if err := t.to.Push(ctx, d, r); err != nil {
+			return blame(r, err)
+		}
+		t.count(d.Size)
+		return nil
+	}
+	data, err := drain(r, d.Size)
+	if err != nil {
+		return ofSource(err)
+	}
+	if isManifest(d.MediaType) {
+		return about(d.Digest.String(), t.manifest(ctx, d, data))
+	}
+	if err := t.to.Push(ctx, d, bytes.NewReader(data)); err != nil {
+		return err
+	}
+	t.count(d.Size)
+	if !t.opts.Check {
+		return nil
+	}
+	t.mu.Lock()
+	t.resent[d.Digest] = true
+	t.mu.Unlock()
+	return mended(ctx, t.to, d)
+}
+
+// manifest writes a manifest: a subject under its retention tag, a referrer with its
+// entry in the list of its subject.
+func (t copyTarget) manifest(ctx context.Context, d ocispec.Descriptor, data []byte) error {
+	e, referrer := t.edge(d)
+	if t.opts.Check && (!referrer || e.listed) {
+		if kept, err := t.kept(ctx, d, data); kept || err != nil {
+			return err
+		}
+	}
+	err := persist(ctx, d, func() error {
+		if tag := t.retention[d.Digest]; tag != "" {
+			return t.to.PushReference(ctx, d, bytes.NewReader(data), tag)
+		}
+		return pushReferrer(ctx, t.to, d, data)
+	})
+	if err != nil {
+		return err
+	}
+	t.count(d.Size)
+	if referrer {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.attached = append(t.attached, d.Digest.String())
+	}
+	return nil
+}
+
+// kept reports whether the destination has a manifest, and had its content.
+func (t copyTarget) kept(ctx context.Context, d ocispec.Descriptor, data []byte) (bool, error) {
+	m, err := parseManifest(d.MediaType, data)
+	if err != nil {
+		return false, ofSource(err)
+	}
+	t.mu.Lock()
+	lost := slices.ContainsFunc(m.parts(), func(part ocispec.Descriptor) bool { return t.resent[part.Digest] })
+	t.mu.Unlock()
+	if lost {
+		return false, nil
+	}
+	return t.to.Exists(ctx, d)
+}
+
+// Mount takes a blob from another repository of the same registry, and copies it if
+// the registry refuses.
+func (t copyTarget) Mount(ctx context.Context, d ocispec.Descriptor, from string, fetch func() (io.ReadCloser, error)) error {
+	var read io.ReadCloser
+	var err error
+	if m, ok := t.to.(registry.Mounter); ok && from != "" {
+		err = m.Mount(ctx, d, from, func() (rc io.ReadCloser, err error) {
+			read, err = fetch()
+			return read, err
+		})
+		if err == nil {
+			t.count(d.Size)
+			return nil
+		}
+		var of *SourceError
+		if err = blame(read, err); errors.As(err, &of) || ctx.Err() != nil {
+			return err
+		}
+	}
+	rc, err := fetch()
+	if err != nil {
+		return err
+	}
+	defer rc.Close() //nolint:errcheck // it was read only
+	return t.Push(ctx, d, rc)
+}
+
+func (c *copier) edge(d ocispec.Descriptor) (edge, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.edges[d.Digest]
+	return e, ok
+}
+
+// sourceContent is content of the source that remembers why reading it failed: the
+// client that sends it may report another error.
+type sourceContent struct {
+	io.ReadCloser
+	failed atomic.Pointer[SourceError] // the client may still read when it gives up
+}
+
+// Read reads content.
+func (b *sourceContent) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		of := &SourceError{Err: err}
+		b.failed.Store(of)
+		return n, of
+	}
+	return n, err
+}
+
+// blame is the error of reading r, if there is one, or else err.
+func blame(r io.Reader, err error) error {
+	if b, ok := r.(*sourceContent); ok {
+		if of := b.failed.Load(); of != nil {
+			return of
+		}
+	}
+	return err
+}
