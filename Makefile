@@ -87,7 +87,7 @@ api: $(BIN)/controller-gen ## Regenerate what follows from the types of the API 
 	cp deploy/flux/servicemonitor/alerts.yaml deploy/flux/servicemonitor/dashboard.json deploy/chart/files/
 	$(GO) -C test/tools run ./reference $(CURDIR)/deploy/crds/ropewalk.dev_transforms.yaml >deploy/flux/reference.md.new
 	mv deploy/flux/reference.md.new deploy/flux/reference.md
-	$(GO) -C test/tools run ./protogen $(CURDIR)/plugin/argocd/internal/wire
+	$(GO) -C test/tools run ./protogen $(CURDIR)/plugin/argocd/wire
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters.

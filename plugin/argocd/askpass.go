@@ -12,35 +12,35 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// asking is how long the repo-server may take to say credentials.
-const asking = 5 * time.Second
+// askTimeout is how long the repo-server may take to return credentials.
+const askTimeout = 5 * time.Second
 
 // maxCredentials is how many bytes user and password may have, as they are sent.
 const maxCredentials = 1 << 20
 
-// procedureCredentials is what a repo-server is asked.
+// procedureCredentials is the procedure of the repo-server.
 const procedureCredentials = "/askpass.AskPassService/GetCredentials"
 
-// AskPass is the socket of the repo-server that tells the credentials of the
+// AskPass is the socket of the repo-server that returns the credentials of the
 // source that is being rendered, of Git and of OCI alike:
-// /tmp/reposerver-ask-pass.sock where Argo CD is not told otherwise.
+// /tmp/reposerver-ask-pass.sock unless Argo CD is configured otherwise.
 type AskPass string
 
-// Credentials are user and password for a nonce, the word by which the repo-server
-// knows whose credentials are asked for. It holds as long as the request that
-// brought it. An error is
-// source.ErrUnauthorized where there are none, and source.ErrUnavailable where
-// nobody answers; it never holds the nonce, which is as good as the password.
+// Credentials returns user and password for a nonce, by which the repo-server knows the
+// source. It is valid as long as the request that brought it. An error is
+// source.ErrUnauthorized if there are none, and source.ErrUnavailable if the
+// repo-server does not answer; it never holds the nonce, which is as good as the
+// password.
 func (a AskPass) Credentials(ctx context.Context, nonce string) (user, password string, err error) {
 	if nonce == "" {
 		return "", "", source.Refuse(source.ErrUnauthorized, "the repo-server offers no credentials for this source")
 	}
 	wire.Register()
-	ctx, cancel := context.WithTimeout(ctx, asking)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	transport := a.transport()
 	defer transport.CloseIdleConnections()
@@ -67,8 +67,7 @@ func (a AskPass) transport() *http.Transport {
 	}
 }
 
-// fail says which kind of error it was: the text of the other side may hold what
-// was sent.
+// fail names the code only: the text of the other side may hold the nonce.
 func (a AskPass) fail(err error) error {
-	return source.Refuse(source.ErrUnavailable, fmt.Sprintf("the credentials of the source cannot be had at %q: %s", string(a), codeName(connect.CodeOf(err))))
+	return source.Refuse(source.ErrUnavailable, fmt.Sprintf("reading the credentials of the source from the askpass socket %q: %s", string(a), codeName(connect.CodeOf(err))))
 }

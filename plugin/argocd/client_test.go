@@ -27,11 +27,10 @@ import (
 
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/lru"
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
-	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
@@ -156,10 +155,9 @@ func options(t testing.TB) Options {
 	t.Helper()
 	return Options{
 		Dir: socketDir(t), Temporary: t.TempDir(), Connect: offline, AllowUnlocked: true, HealthConfigured: true, Version: "test",
-		Renderer: render.Renderer{Evaluator: evaluate.Remember(
-			evaluate.NewInProcess(evaluate.Options{Schemas: schemas()}), 32<<20)},
-		Stores:  []rendercache.Store{rendercache.Memory{Entries: lru.New[string, []byte](32 << 20)}},
-		Answers: 8 << 20, Report: func(err error) { t.Log(err) }, Drain: 5 * time.Second,
+		Evaluator: evaluate.NewInProcess(evaluate.Options{Schemas: schemas()}),
+		Stores:    []rendercache.Store{rendercache.Memory{Entries: lru.New[string, []byte](32 << 20)}},
+		Report:    func(err error) { t.Log(err) }, Drain: 5 * time.Second,
 	}
 }
 

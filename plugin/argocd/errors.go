@@ -14,23 +14,23 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/ropewalk/ropewalk/internal/limiter"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
-	"github.com/ropewalk/ropewalk/plugin/host/turn"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// ErrRunning says that another server answers on the socket.
+// ErrRunning is returned if another server answers on the socket.
 var ErrRunning = errors.New("another server answers on the socket")
 
 var (
-	// errRequest says that a request is not what the protocol wants.
+	// errRequest is a request that does not follow the protocol.
 	errRequest = errors.New("bad request")
-	// errEmpty says that nothing was rendered.
+	// errEmpty is a render without objects.
 	errEmpty = errors.New("nothing was rendered, and with pruning that deletes the application: " +
 		"if that is meant, set the parameter allowEmpty to true")
-	// errLarge says that an answer would be refused by the repo-server.
+	// errLarge is a response that the repo-server would refuse.
 	errLarge = errors.New("over the limit")
 )
 
@@ -38,7 +38,7 @@ var (
 // an Application.
 const maxText = 4 << 10
 
-// answer is an error as the repo-server gets it.
+// answer is an error as it is returned to the repo-server.
 func answer(err error) error {
 	if err == nil {
 		return nil
@@ -47,14 +47,10 @@ func answer(err error) error {
 	if given := (*connect.Error)(nil); errors.As(err, &given) {
 		return connect.NewError(given.Code(), errors.New(text(err)))
 	}
-	out := connect.NewError(code(err), errors.New(text(err)))
-	if isBusy(err) {
-		out.Meta().Set(busyHeader, "true")
-	}
-	return out
+	return connect.NewError(code(err), errors.New(text(err)))
 }
 
-// code says what kind of error it is.
+// code is the gRPC code of an error.
 func code(err error) connect.Code {
 	switch {
 	case err == nil:
@@ -88,24 +84,18 @@ func codeName(c connect.Code) string {
 }
 
 func isLimit(err error) bool {
-	return isBusy(err) || isAny(err, errLarge, evaluate.ErrTimeout, evaluate.ErrMemory, source.ErrLimit)
-}
-
-// isBusy reports whether it is the server that has no room, or takes no archive of
-// that size: another one may render the same request.
-func isBusy(err error) bool {
-	return isAny(err, unpack.ErrLimit, unpack.ErrRoom, turn.ErrFull, errStays)
+	return isAny(err, unpack.ErrLimit, unpack.ErrRoom, limiter.ErrQueueFull, errLarge, evaluate.ErrTimeout, evaluate.ErrMemory, source.ErrLimit)
 }
 
 func isAny(err error, kinds ...error) bool {
 	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 }
 
-// isNameless reports whether a host has no address, which is told in words only.
+// isNameless reports whether a host has no address, which only the text says.
 func isNameless(err error) bool { return strings.Contains(err.Error(), "has no address") }
 
-// isTransient reports whether all that is wrong may pass by itself: what modules are
-// fetched from does not answer, or the workers that they run in are ended by others.
+// isTransient reports whether all mistakes may pass by themselves: a registry or a Git
+// server does not answer, or a worker was killed from outside.
 func isTransient(err error) bool { return isAll(err, source.ErrUnavailable, evaluate.ErrWorker) }
 
 // isAll reports whether each mistake is one of some kinds.
@@ -119,8 +109,7 @@ func isAll(err error, kinds ...error) bool {
 	return len(failures) > 0 && !slices.ContainsFunc(failures, func(m *object.Error) bool { return !is(m) })
 }
 
-// text is what a user reads: a line for each mistake. Nothing in it moves the cursor
-// of who reads it in a terminal.
+// text is what a user reads: a line for each mistake, without control characters.
 func text(err error) string { return cut(printable(words(err)), maxText) }
 
 // printable is text with control characters replaced, but for ends of lines and tabs.

@@ -23,21 +23,23 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ropewalk/ropewalk/internal/limiter"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 )
 
 // atRest waits until a server works on nothing, and looks for what it left behind.
 func atRest(t *testing.T, s *Server) {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		intake, unpacking := s.intake.Length()
-		renders, rendering := s.renders.Length()
-		return intake+unpacking+renders+rendering == 0 && s.metrics.inFlight.Load() == 0
-	}, 5*time.Second, time.Millisecond)
+	require.Eventually(t, s.isIdle, 5*time.Second, time.Millisecond)
 	left, err := os.ReadDir(s.opts.Temporary)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// isIdle reports whether no request holds anything.
+func (s *Server) isIdle() bool {
+	return s.requests.Stats() == limiter.Stats{} && s.evaluations.Stats() == limiter.Stats{} && s.metrics.inFlight.Load() == 0
 }
 
 // many is an archive of n files.
@@ -64,7 +66,6 @@ func many(t *testing.T, n int) []byte {
 // the next request rendered as if nothing had been.
 func TestStreamsThatNoRepositoryMakes(t *testing.T) {
 	opts := options(t)
-	opts.Answers = 0 // which would tell a cut archive by its checksum
 	opts.Archive.Compressed = 2 << 20
 	s, socket := start(t, opts)
 	good := call{archive: archive(t, texts(project("web"))), path: "apps/web"}

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 )
 
 // received is a stream of messages that came.
@@ -59,7 +59,7 @@ func FuzzStream(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r, err := newRequest(first.GetMetadata())
+		r, err := requestOf(first.GetMetadata())
 		if err != nil {
 			require.LessOrEqual(t, len(text(err)), maxText)
 			return
@@ -92,7 +92,7 @@ func requireSame(t *testing.T, r request, part *wire.Part) {
 	if !names["ARGOCD_APP_REVISION"] {
 		m.Env = append(m.Env, &wire.Variable{Name: "ARGOCD_APP_REVISION", Value: "4f2a"})
 	}
-	other, err := newRequest(m)
+	other, err := requestOf(m)
 	require.NoError(t, err)
 	require.Equal(t, r.key(), other.key())
 	require.Equal(t, r.bare.key(), other.bare.key())

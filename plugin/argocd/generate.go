@@ -8,35 +8,29 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
-	"github.com/ropewalk/ropewalk/render/object"
+	"connectrpc.com/connect"
+
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 )
 
-// identityHeader is where a server says what it is when it is checked.
-const identityHeader = "Ropewalk-Identity"
-
-// busyHeader comes with an error that is the server's own: it has no room, and nothing
-// is said of the request.
-const busyHeader = "Ropewalk-Busy"
-
-// Request is what a repo-server asks of a plugin.
+// Request is a request of argocd-cmp-server, which runs a command for each.
 type Request struct {
 	// Files is the repository. Links in it are those of fs.ReadLinkFS. It must not
 	// change, and be safe for concurrent use.
 	Files fs.FS
 	// Path is the folder of the application in it; "." is its root.
 	Path string
-	// Variables are those of the request by their name, see [Variables].
+	// Variables are those of the request, by name; see [Variables].
 	Variables map[string]string
 }
 
-// Variables are those of an environment, NAME=VALUE, that a request brings:
-// argocd-cmp-server gives them to the command that it runs, among its own.
+// Variables selects those of an environment, NAME=VALUE, that belong to a request:
+// argocd-cmp-server passes them to the command that it runs, among its own.
 func Variables(environment []string) map[string]string {
 	out := map[string]string{}
 	for _, v := range environment {
@@ -54,35 +48,44 @@ func Variables(environment []string) map[string]string {
 // varAPIVersions are the kinds of a cluster, which no render depends on.
 const varAPIVersions = "KUBE_API_VERSIONS"
 
-// metadata is the first message of a stream, without what is said of the archive.
-func (r Request) metadata() *wire.Metadata {
-	at := cmp.Or(r.Path, ".")
-	out := &wire.Metadata{AppName: path.Base(at), AppRelPath: at}
-	for _, name := range object.SortedKeys(r.Variables) {
-		out.Env = append(out.Env, &wire.Variable{Name: name, Value: r.Variables[name]})
+// request needs no archive, and so no checksum.
+func (r Request) request() (request, error) {
+	return newRequest("", cmp.Or(r.Path, "."), strings.Repeat("0", hex.EncodedLen(sha256.Size)), r.Variables)
+}
+
+// Refusal is the error of a request that was not rendered.
+type Refusal struct {
+	// Text is for the user: their file and line first, at most 4 KiB.
+	Text string
+	// Findings says that the user's own files or parameters are wrong. Otherwise a
+	// server did not answer, or the time was up.
+	Findings bool
+}
+
+// Error is the text.
+func (r *Refusal) Error() string { return r.Text }
+
+// refusal converts an error of [Server.measured].
+func refusal(err error) error {
+	var e *connect.Error
+	if !errors.As(err, &e) {
+		return err
 	}
-	return out
+	return &Refusal{
+		Text: cut(e.Message(), maxText), Findings: e.Code() == connect.CodeInvalidArgument || e.Code() == connect.CodeResourceExhausted,
+	}
 }
 
-// unpacked is a request whose files need no archive.
-func (r Request) unpacked() (request, error) {
-	m := r.metadata()
-	m.Checksum = strings.Repeat("0", hex.EncodedLen(sha256.Size))
-	return newRequest(m)
-}
-
-// Generate is what the server answers when a repo-server asks for the manifests of
-// an application, without a socket: they are in the order in which they are to be
-// applied. The server need not be serving. An error is a Refusal.
+// Generate returns the manifests of an application, in the order in which they are to
+// be applied: what the server answers on its socket, without one. The server need not
+// be serving. An error is a Refusal.
 func (s *Server) Generate(ctx context.Context, in Request) (out []string, err error) {
 	err = s.measured(ctx, methodGenerate, func(ctx context.Context) error {
-		r, err := in.unpacked()
+		r, err := in.request()
 		if err != nil {
 			return err
 		}
-		held := s.stay(r)
-		defer held.end()
-		if out, err = s.render(ctx, r, in.Files, held); err != nil {
+		if out, err = s.render(ctx, r, in.Files); err != nil {
 			return err
 		}
 		return s.fits(out)
@@ -93,28 +96,66 @@ func (s *Server) Generate(ctx context.Context, in Request) (out []string, err er
 	return out, nil
 }
 
-// fits refuses an answer that the repo-server would.
+// fits refuses a response that the repo-server would refuse.
 func (s *Server) fits(manifests []string) error {
-	size := sizeOf(manifests)
-	if size > int64(s.opts.Response) {
-		return fmt.Errorf("the manifests have %d bytes, and the repo-server takes %d: %w", size, s.opts.Response, errLarge)
+	size := 0
+	for _, m := range manifests {
+		size += len(m) + 8
+	}
+	if size > s.opts.Response {
+		return fmt.Errorf("%w: the manifests have %d bytes, and %d are allowed: split the application", errLarge, size, s.opts.Response)
 	}
 	return nil
 }
 
-// sizeOf is about how many bytes an answer has.
-func sizeOf(manifests []string) (size int64) {
-	for _, m := range manifests {
-		size += int64(len(m)) + 8
-	}
-	return size
+// Parameter is one that an application takes, as argocd-cmp-server expects it of the
+// command that lists them.
+type Parameter struct {
+	Name     string `json:"name"`
+	Title    string `json:"title,omitempty"`
+	Tooltip  string `json:"tooltip,omitempty"`
+	Required bool   `json:"required,omitempty"`
+	// ItemType is string, number or boolean; string if "".
+	ItemType string `json:"itemType,omitempty"`
+	// CollectionType is string, array or map, and says which of the next three holds
+	// the value that the parameter has by default; string if "".
+	CollectionType string            `json:"collectionType,omitempty"`
+	String         string            `json:"string,omitempty"`
+	Array          []string          `json:"array,omitempty"`
+	Map            map[string]string `json:"map,omitempty"`
 }
 
-// Identity is the same for servers that give the same answers: those of one version
-// and policy that are as strict and have the same Options.Setup. How many requests a
-// server takes at once, how large and for how long, is no part of it: what a server
-// refuses for that is rendered by who asked, see [Handover].
-func (s *Server) Identity() string {
-	return fmt.Sprintf("ropewalk %s unlocked=%t health=%t setup=%s policy=%s",
-		s.opts.Version, s.opts.AllowUnlocked, s.opts.HealthConfigured, s.opts.Setup, strings.TrimSpace(s.epoch()))
+// StaticParameters are those that every application takes.
+func StaticParameters() []Parameter { return parametersOf(static()) }
+
+func parametersOf(all []*wire.Parameter) []Parameter {
+	out := make([]Parameter, len(all))
+	for i, p := range all {
+		out[i] = Parameter{
+			Name: p.GetName(), Title: p.GetTitle(), Tooltip: p.GetTooltip(), Required: p.GetRequired(),
+			ItemType: p.GetItemType(), CollectionType: p.GetCollectionType(),
+			String: p.GetString_(), Array: p.GetArray(), Map: p.GetMap(),
+		}
+	}
+	return out
+}
+
+// Parameters returns the parameters that an application takes, as the server announces
+// them on its socket. What is wrong with the application is no error: its parameters
+// are left out. An error is a Refusal.
+func (s *Server) Parameters(ctx context.Context, in Request) (out []Parameter, err error) {
+	err = s.measured(ctx, methodAnnounce, func(ctx context.Context) error {
+		r, err := in.request()
+		if err != nil {
+			// Generate reports it.
+			out = StaticParameters()
+			return nil //nolint:nilerr // as on the socket
+		}
+		out = parametersOf(s.announcement(ctx, r, in.Files))
+		return nil
+	})
+	if err != nil {
+		return nil, refusal(err)
+	}
+	return out, nil
 }

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // States of a server.
@@ -16,26 +18,22 @@ const (
 	draining
 )
 
-// Handler serves health and metrics: /healthz says whether the socket answers,
-// /readyz whether requests are taken too, and /metrics counts in the text format
-// of Prometheus.
+// Handler serves health and metrics: /healthz succeeds while the socket answers,
+// /readyz while requests are accepted too, and /metrics is for Prometheus.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		// A server that ends is healthy until it has ended.
-		say(w, s.state.Load() == draining || s.answers())
+		respond(w, s.state.Load() == draining || s.answers())
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		say(w, s.state.Load() == serving && s.answers())
+		respond(w, s.state.Load() == serving && s.answers())
 	})
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_ = s.write(w) // Who asked is gone.
-	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{DisableCompression: true}))
 	return mux
 }
 
-// answers reports whether somebody answers on the socket.
+// answers reports whether the socket accepts connections.
 func (s *Server) answers() bool {
 	name := s.socket.Load()
 	if name == nil {
@@ -48,10 +46,10 @@ func (s *Server) answers() bool {
 	return conn.Close() == nil
 }
 
-func say(w http.ResponseWriter, well bool) {
-	if !well {
+func respond(w http.ResponseWriter, ok bool) {
+	if !ok {
 		http.Error(w, "not ok", http.StatusServiceUnavailable)
 		return
 	}
-	_, _ = w.Write([]byte("ok\n")) // Who asked is gone.
+	_, _ = w.Write([]byte("ok\n")) // The client may be gone.
 }

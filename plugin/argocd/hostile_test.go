@@ -17,7 +17,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ropewalk/ropewalk/cue"
-	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
@@ -41,8 +40,7 @@ func TestAModuleThatHangsHarmsNoOther(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	opts := options(t)
-	opts.Renderer, opts.Stores = render.Renderer{Evaluator: pool}, nil
-	opts.Renders = 4
+	opts.Evaluator, opts.Workers, opts.Stores = pool, 2, nil
 	opts.Limits = evaluate.Limits{Timeout: time.Second}
 	_, socket := start(t, opts)
 	hang, err := os.ReadFile("../../render/evaluate/testdata/hostile/long-range.cue")

@@ -16,19 +16,19 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
-// counting renders slowly: each render takes as long as the pause, or until something
-// is true where that comes first.
+// counting evaluates slowly: each evaluation takes as long as the pause, or until
+// something is true where that comes first.
 type counting struct {
-	render.Renderer
+	evaluate.Evaluator
 	runs, now, most atomic.Int64
 	pause           time.Duration
 	until           func() bool // nil is never true
 }
 
-func (c *counting) Render(ctx context.Context, req render.Request) (render.Result, error) {
+func (c *counting) Evaluate(ctx context.Context, req evaluate.Request) (evaluate.Result, error) {
 	c.runs.Add(1)
 	now := c.now.Add(1)
 	defer c.now.Add(-1)
@@ -43,23 +43,26 @@ func (c *counting) Render(ctx context.Context, req render.Request) (render.Resul
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return render.Result{}, err
+		return evaluate.Result{}, err
 	}
-	return c.Renderer.Render(ctx, req)
+	return c.Evaluator.Evaluate(ctx, req)
 }
 
+// slow has evaluations take a while, and nothing cached.
 func slow(t *testing.T, pause time.Duration) (Options, *counting) {
 	opts := options(t)
-	c := &counting{Renderer: opts.Renderer.(render.Renderer), pause: pause}
-	opts.Renderer, opts.Stores = c, nil
+	c := &counting{Evaluator: opts.Evaluator, pause: pause}
+	opts.Evaluator, opts.Stores = c, nil
 	return opts, c
 }
 
 func TestEqualRequestsAreRenderedOnce(t *testing.T) {
-	opts, renderer := slow(t, 30*time.Second)
-	opts.Renders = 20
+	t.Parallel()
+	opts, evaluator := slow(t, 30*time.Second)
+	// Requests that join another give their slot to the next.
+	opts.Requests = 4
 	s, socket := start(t, opts)
-	renderer.until = func() bool { return s.metrics.joined.Load() == 9 }
+	evaluator.until = func() bool { return s.metrics.joined.Load() == 9 }
 	packed := archive(t, texts(project("web")))
 	var all sync.WaitGroup
 	for range 10 {
@@ -71,13 +74,14 @@ func TestEqualRequestsAreRenderedOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Equal(t, int64(1), renderer.runs.Load())
+	require.Equal(t, int64(1), evaluator.runs.Load())
 	require.Equal(t, int64(9), s.metrics.joined.Load())
 }
 
 func TestAHundredRequestsKeepTheLimit(t *testing.T) {
-	opts, renderer := slow(t, 2*time.Millisecond)
-	opts.Renders = 2
+	t.Parallel()
+	opts, evaluator := slow(t, 2*time.Millisecond)
+	opts.Workers = 2
 	_, socket := start(t, opts)
 	packed := archive(t, texts(project("web")))
 	var all sync.WaitGroup
@@ -92,21 +96,22 @@ func TestAHundredRequestsKeepTheLimit(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Equal(t, int64(100), renderer.runs.Load())
-	require.LessOrEqual(t, renderer.most.Load(), int64(2))
+	require.Equal(t, int64(100), evaluator.runs.Load())
+	require.LessOrEqual(t, evaluator.most.Load(), int64(2))
 }
 
-func TestAFullQueueSaysSo(t *testing.T) {
+func TestAFullQueueIsAnError(t *testing.T) {
+	t.Parallel()
 	const clients = 6
-	opts, renderer := slow(t, 10*time.Second)
-	opts.Renders, opts.Queue = 1, 1
+	opts, evaluator := slow(t, 10*time.Second)
+	opts.Requests, opts.Workers, opts.Queue = 2, 1, 1
 	s, socket := start(t, opts)
 	packed := archive(t, texts(project("web")))
 	var full atomic.Int64
-	// The first render goes on until each client is somewhere.
-	renderer.until = func() bool {
-		running, waiting := s.intake.Length()
-		return renderer.runs.Load() > 1 || int64(running+waiting)+full.Load() == clients
+	// The first evaluation goes on until each client is somewhere.
+	evaluator.until = func() bool {
+		stats := s.requests.Stats()
+		return evaluator.runs.Load() > 1 || int64(stats.Running+stats.Waiting)+full.Load() == clients
 	}
 	var all sync.WaitGroup
 	for i := range clients {
@@ -116,24 +121,28 @@ func TestAFullQueueSaysSo(t *testing.T) {
 			}})
 			if status.Code(err) == codes.ResourceExhausted {
 				full.Add(1)
+				if !strings.Contains(err.Error(), "too many requests are waiting: 1 of 1") {
+					t.Error(err)
+				}
 			}
 		})
 	}
 	all.Wait()
-	require.Equal(t, int64(3), full.Load(), "two are taken in, and one waits")
+	require.Equal(t, int64(3), full.Load(), "two are admitted, and one waits")
 }
 
 func TestTheDeadlineLeavesTimeToAnswer(t *testing.T) {
-	t.Parallel() // it only waits
+	t.Parallel()
 	opts, _ := slow(t, time.Minute)
 	_, socket := start(t, opts)
 	_, err := generate(t, socket, call{archive: archive(t, texts(project("web"))), path: "apps/web", timeout: shortDeadline})
 	require.Equal(t, codes.DeadlineExceeded, status.Code(err))
-	require.ErrorContains(t, err, "no result within", "it is our answer and not the client's")
+	require.ErrorContains(t, err, "no result within", "it is the answer of the server and not of the client")
 	leavesTime(t, err)
 }
 
-func TestAClientThatIsSlowOrGoneHoldsNothingUp(t *testing.T) {
+func TestAClientThatIsSlowOrGoneHoldsNothing(t *testing.T) {
+	t.Parallel()
 	opts := options(t)
 	opts.Timeout = 3 * time.Second
 	s, socket := start(t, opts)
@@ -148,10 +157,7 @@ func TestAClientThatIsSlowOrGoneHoldsNothingUp(t *testing.T) {
 		require.NoError(t, stream.Send(call{archive: packed, path: "apps/web"}.metadata()))
 		cancel()
 	}
-	require.Eventually(t, func() bool {
-		running, waiting := s.intake.Length()
-		return running+waiting == 0 && s.metrics.inFlight.Load() == 0
-	}, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, s.isIdle, 20*time.Second, 5*time.Millisecond)
 	_, err = generate(t, socket, call{archive: packed, path: "apps/web"})
 	require.NoError(t, err)
 }

@@ -15,19 +15,19 @@ import (
 // inParameters is where a user writes parameters.
 const inParameters = "spec.source.plugin.parameters"
 
-// origins are the places where the user of Argo CD has written what a render knows as
+// origins are the fields in which the user of Argo CD has written what a render knows as
 // options of the command line: --set n=3 is in spec.source.plugin.parameters: n.
 type origins map[string]string
 
-// note notes who has added what is in after, and not in before. A place that holds
-// several of them says which, too.
-func (o origins) note(before, after wanted, place string, several bool) {
+// note notes the field that has added what is in after, and not in before. One that
+// holds several values names the value, too.
+func (o origins) note(before, after inputs, field string, several bool) {
 	add := func(flag string, was, is []string) {
 		for _, arg := range is[len(was):] {
 			if _, known := o[flag+arg]; known {
 				continue
 			}
-			o[flag+arg] = place
+			o[flag+arg] = field
 			if several {
 				o[flag+arg] += ": " + cut(arg, 200)
 			}
@@ -37,12 +37,12 @@ func (o origins) note(before, after wanted, place string, several bool) {
 	add("--image ", before.Images, after.Images)
 	add("--values ", before.Values, after.Values)
 	if before.Environment != after.Environment {
-		o["--env "+after.Environment] = place
+		o["--env "+after.Environment] = field
 	}
 }
 
 // placed is an error that names the parameters at fault, and not options that the
-// user has never written.
+// user has not written.
 func (o origins) placed(err error) error {
 	var mistakes object.Errors
 	if !errors.As(err, &mistakes) {
@@ -52,11 +52,11 @@ func (o origins) placed(err error) error {
 	for i, m := range mistakes {
 		named := *m
 		out[i] = &named
-		place, ok := o[m.Pos.File]
+		field, ok := o[m.Pos.File]
 		if !ok {
 			continue
 		}
-		named.Pos.File = place
+		named.Pos.File = field
 		if got, isText := strings.CutPrefix(m.Err.Error(), "expected text, got "); isText && named.Hint == "" && isNoText(got) {
 			named.Hint = "write it in quotes: " + quoted(got)
 		}
@@ -64,7 +64,7 @@ func (o origins) placed(err error) error {
 	return out
 }
 
-// malformed says what is wrong with the JSON of parameters, in words of JSON.
+// malformed is what is wrong with the JSON of parameters, in words of JSON.
 func malformed(err error) error {
 	why := err.Error()
 	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
@@ -85,5 +85,5 @@ func malformed(err error) error {
 		}
 		why = fmt.Sprintf("%s, or holds, a JSON %s where %s is expected", at, kind.Value, want)
 	}
-	return fmt.Errorf("%s: no JSON list of parameters: %s", inParameters, strings.TrimPrefix(why, "json: "))
+	return fmt.Errorf("%s: not a JSON list of parameters: %s", inParameters, strings.TrimPrefix(why, "json: "))
 }

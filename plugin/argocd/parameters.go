@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -47,14 +47,14 @@ func parameters(text string) ([]parameter, error) {
 	return all, nil
 }
 
-// apply lays a parameter over what is rendered.
-func (p parameter) apply(w *wanted) error {
+// apply adds a parameter to the inputs of a render.
+func (p parameter) apply(w *inputs) error {
 	switch p.Name {
 	case "":
-		return p.fail("it has no name")
+		return p.fail("the parameter has no name")
 	case paramEnvironment, paramAllowEmpty:
 		if p.String == nil {
-			return p.fail("expected one text")
+			return p.fail("expected a string")
 		}
 		if p.Name == paramEnvironment {
 			w.Environment = *p.String
@@ -65,7 +65,7 @@ func (p parameter) apply(w *wanted) error {
 			w.AllowEmpty = *p.String == "true"
 			return nil
 		}
-		return p.fail(fmt.Sprintf("%q is neither true nor false", *p.String))
+		return p.fail(fmt.Sprintf("expected true or false, got %q", *p.String))
 	case paramValues:
 		for _, file := range p.list() {
 			name, err := w.file(file)
@@ -104,7 +104,7 @@ func (p parameter) list() []string {
 }
 
 // input sets the input that the parameter is named like.
-func (p parameter) input(w *wanted) error {
+func (p parameter) input(w *inputs) error {
 	if strings.ContainsRune(p.Name, '=') {
 		return p.fail("expected the path of an input, [SPEC:]PATH")
 	}
@@ -124,7 +124,7 @@ func (p parameter) input(w *wanted) error {
 	case p.Map != nil:
 		w.Set = append(w.Set, p.Name+"={}")
 	default:
-		return p.fail("it has no value: expected string, array or map")
+		return p.fail("the parameter has no value: expected string, array or map")
 	}
 	return nil
 }
@@ -162,30 +162,29 @@ func quoted(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// announced are the parameters that every application takes.
-func announced() []*wire.Parameter {
+// static are the parameters that every application takes.
+func static() []*wire.Parameter {
 	return []*wire.Parameter{
 		{Name: paramEnvironment, Title: "Environment", Tooltip: "environment of the project to lay over it", CollectionType: "string"},
 		{Name: paramValues, Title: "Values", Tooltip: "[SPEC:]FILE of values to lay over the inputs, relative to the path", CollectionType: "array"},
 		{Name: paramSet, Title: "Set", Tooltip: "[SPEC:]PATH=VALUE to lay over the inputs", CollectionType: "array"},
 		{Name: paramImages, Title: "Images", Tooltip: "[SPEC[/CONTAINER]=]IMAGE for containers of workloads with image \".\"", CollectionType: "array"},
 		{
-			Name: paramAllowEmpty, Title: "Allow empty", Tooltip: "true takes a render without objects, which deletes those that are there",
+			Name: paramAllowEmpty, Title: "Allow empty", Tooltip: "true accepts a render without objects, which deletes those in the cluster",
 			ItemType: "boolean", CollectionType: "string", String_: "false",
 		},
 	}
 }
 
-// file is a path of the user's, [SPEC:]FILE, as one that begins at the root of the
-// repository.
-func (w *wanted) file(name string) (string, error) {
+// file is a path of the user, [SPEC:]FILE, relative to the root of the repository.
+func (w *inputs) file(name string) (string, error) {
 	spec, file, ok := strings.Cut(name, ":")
 	if !ok {
 		spec, file = "", name
 	}
 	full := path.Join(w.Path, file)
 	if path.IsAbs(file) || full == ".." || strings.HasPrefix(full, "../") {
-		return "", fmt.Errorf("%q: expected a path relative to that of the application, inside of the repository", name)
+		return "", fmt.Errorf("%q: expected a path relative to that of the application, inside the repository", name)
 	}
 	if ok {
 		return spec + ":" + full, nil

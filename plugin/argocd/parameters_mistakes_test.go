@@ -35,7 +35,7 @@ func TestAMistakeInAParameterNamesTheParameter(t *testing.T) {
 		"an image that nobody takes":     {params(`[{"name": "images", "array": ["x:1"]}]`), at + "images: x:1: spec: no workload is here that could take an image"},
 		"an environment":                 {params(`[{"name": "environment", "string": "nope"}]`), at + `environment: spec: environment "nope" is not known`},
 		"an environment of the variable": {map[string]string{"ARGOCD_ENV_ROPEWALK_ENV": "nope"}, `ROPEWALK_ENV: spec: environment "nope" is not known`},
-		"neither true nor false":         {map[string]string{"ARGOCD_ENV_ROPEWALK_ALLOW_EMPTY": "yes"}, `ROPEWALK_ALLOW_EMPTY: "yes" is neither true nor false`},
+		"neither true nor false":         {map[string]string{"ARGOCD_ENV_ROPEWALK_ALLOW_EMPTY": "yes"}, `ROPEWALK_ALLOW_EMPTY: expected true or false, got "yes"`},
 		"a name that is no text":         {params(`[{"name": 3}]`), `"name" is, or holds, a JSON number where text is expected`},
 		"a map of numbers":               {params(`[{"name": "n", "map": {"a": 3}}]`), `"map" is, or holds, a JSON number where a map of texts is expected`},
 		"a list of numbers":              {params(`[3]`), "one of them is, or holds, a JSON number where a map with name"},
@@ -60,11 +60,11 @@ func TestALockThatIsALinkOutSaysSo(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	require.NoError(t, os.Symlink("/etc/hostname", filepath.Join(dir, "apps/web/ropewalk.lock")))
-	_, err := New(options(t)).Generate(t.Context(), Request{Files: checkout(t, dir), Path: "apps/web"})
-	require.EqualError(t, err, "apps/web/ropewalk.lock: it is a link that leads nowhere in the repository: commit the file itself")
+	_, err := New(options(t)).Generate(t.Context(), Request{Files: os.DirFS(dir), Path: "apps/web"})
+	require.EqualError(t, err, "apps/web/ropewalk.lock: a symbolic link that leads to no file of the repository: commit the file itself")
 }
 
-func TestWarningsAreSaidOnceForEachApplication(t *testing.T) {
+func TestWarningsAreReportedOnceForEachApplication(t *testing.T) {
 	opts := options(t)
 	var mu sync.Mutex
 	var log []string
@@ -90,11 +90,11 @@ func TestWarningsAreSaidOnceForEachApplication(t *testing.T) {
 	require.Regexp(t, `^application "two": warning: `, log[1])
 }
 
-func TestWhatIsRememberedAsSaidIsBounded(t *testing.T) {
-	var s said
-	for i := range 10 * maxSaid {
+func TestReportedWarningsAreBounded(t *testing.T) {
+	var s dedupe
+	for i := range 10 * maxReported {
 		require.True(t, s.first(strconv.Itoa(i)))
 		require.False(t, s.first(strconv.Itoa(i)))
-		require.LessOrEqual(t, len(s.now)+len(s.before), 2*maxSaid)
+		require.LessOrEqual(t, len(s.now)+len(s.before), 2*maxReported)
 	}
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
-	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
@@ -119,15 +118,15 @@ func TestAFolderWithoutADocumentIsRendered(t *testing.T) {
 	}
 }
 
-// inputs are the parameters of an announcement behind the static ones, by name.
-func inputs(t *testing.T, all []*wire.Parameter) map[string]*wire.Parameter {
+// announcedInputs are the parameters of an announcement behind the static ones, by name.
+func announcedInputs(t *testing.T, all []*wire.Parameter) map[string]*wire.Parameter {
 	t.Helper()
-	require.GreaterOrEqual(t, len(all), len(announced()))
-	for i, p := range announced() {
+	require.GreaterOrEqual(t, len(all), len(static()))
+	for i, p := range static() {
 		require.True(t, proto.Equal(p, all[i]), p.GetName())
 	}
 	out := map[string]*wire.Parameter{}
-	for _, p := range all[len(announced()):] {
+	for _, p := range all[len(static()):] {
 		require.NotContains(t, out, p.GetName())
 		out[p.GetName()] = p
 	}
@@ -181,7 +180,7 @@ func TestInputsAreAnnounced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all, err := announce(t, socket, call{archive: packed, path: c.path, env: c.env})
 			require.NoError(t, err)
-			got := inputs(t, all)
+			got := announcedInputs(t, all)
 			if c.names != nil {
 				require.ElementsMatch(t, c.names, slices.Collect(maps.Keys(got)))
 			}
@@ -212,7 +211,7 @@ func TestSettingWhatIsAnnouncedChangesNothing(t *testing.T) {
 			all, err := announce(t, socket, call{archive: packed, path: path})
 			require.NoError(t, err)
 			var set []map[string]any
-			for name, p := range inputs(t, all) {
+			for name, p := range announcedInputs(t, all) {
 				switch {
 				case p.GetArray() != nil:
 					set = append(set, map[string]any{"name": name, "array": p.GetArray()})
@@ -266,7 +265,7 @@ func TestAModuleThatHangsIsLeftOutOfTheAnnouncement(t *testing.T) {
 	t.Cleanup(func() { _ = pool.Close() })
 	var said []string
 	opts := options(t)
-	opts.Renderer, opts.Stores = render.Renderer{Evaluator: pool}, nil
+	opts.Evaluator, opts.Workers, opts.Stores = pool, 2, nil
 	opts.Limits = evaluate.Limits{Timeout: 500 * time.Millisecond}
 	opts.Report = func(err error) { said = append(said, err.Error()) }
 	_, socket := start(t, opts)
@@ -279,7 +278,7 @@ func TestAModuleThatHangsIsLeftOutOfTheAnnouncement(t *testing.T) {
 	all, err := announce(t, socket, call{archive: archive(t, texts(files)), path: "apps/web"})
 	require.NoError(t, err)
 	require.Less(t, time.Since(began), 10*time.Second)
-	require.ElementsMatch(t, []string{"web:list", "web:n", "web:tags", "web:text"}, slices.Collect(maps.Keys(inputs(t, all))))
+	require.ElementsMatch(t, []string{"web:list", "web:n", "web:tags", "web:text"}, slices.Collect(maps.Keys(announcedInputs(t, all))))
 	require.Len(t, said, 1)
 	require.Contains(t, said[0], `inputs of "bad", whose module is from path:apps/web/m: `)
 }
@@ -296,7 +295,7 @@ func TestAnAnnouncementIsBounded(t *testing.T) {
 	}
 	all, err := announce(t, socket, call{archive: archive(t, texts(files)), path: "app"})
 	require.NoError(t, err)
-	got := inputs(t, all)
+	got := announcedInputs(t, all)
 	require.Len(t, got, maxAnnounced)
 	require.Contains(t, all[len(all)-1].GetTooltip(), andMore)
 	last := map[string]string{} // of each spec, what is said with its last input

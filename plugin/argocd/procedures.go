@@ -12,12 +12,20 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
-	"github.com/ropewalk/ropewalk/plugin/host/turn"
+	"github.com/ropewalk/ropewalk/internal/limiter"
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 )
 
 // service is the prefix of the procedures of a plugin.
 const service = "/plugin.ConfigManagementPluginService/"
+
+// Methods, as metrics name them.
+const (
+	methodCheck    = "CheckPluginConfiguration"
+	methodGenerate = "GenerateManifest"
+	methodMatch    = "MatchRepository"
+	methodAnnounce = "GetParametersAnnouncement"
+)
 
 // maxMessage is how large a message of a client may be: chunks have a kilobyte, or
 // what ARGOCD_CMP_CHUNK_SIZE says.
@@ -27,7 +35,7 @@ const maxMessage = 16 << 20
 // an exchange with what serves the connection, and messages take two.
 const readAhead = 16 << 10
 
-// procedures answers what a repo-server asks.
+// procedures answers the calls of a repo-server.
 func (s *Server) procedures() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(service+methodCheck, connect.NewUnaryHandlerSimple(service+methodCheck, s.check, handlerOptions()...))
@@ -40,8 +48,8 @@ func (s *Server) procedures() http.Handler {
 	return onlyGRPC(mux)
 }
 
-// handlerOptions bound messages, and leave compression out: what is sent is
-// compressed already, and manifests go no further than the next container.
+// handlerOptions bound messages, and leave compression out: archives are compressed
+// already, and manifests go no further than the next container.
 func handlerOptions() []connect.HandlerOption {
 	return []connect.HandlerOption{connect.WithReadMaxBytes(maxMessage), connect.WithCompression("gzip", nil, nil)}
 }
@@ -93,41 +101,34 @@ func (p parts) Recv() (*wire.Part, error) {
 	return nil, io.EOF
 }
 
-// check says how the repo-server is to ask: without discovery. To others it says
-// what it is.
-func (s *Server) check(ctx context.Context, _ *wire.Empty) (*wire.PluginConfiguration, error) {
-	if call, ok := connect.CallInfoForHandlerContext(ctx); ok {
-		call.ResponseHeader().Set(identityHeader, s.Identity())
-	}
+// check tells the repo-server how to call: without discovery.
+func (s *Server) check(context.Context, *wire.Empty) (*wire.PluginConfiguration, error) {
 	return &wire.PluginConfiguration{ProvideGitCreds: s.opts.AskPass != ""}, nil
 }
 
-// match wants nothing: users name the plugin. The stream is read to its end first,
-// because the repo-server takes an answer in the middle of it for an error.
+// match matches nothing: users name the plugin.
 func (s *Server) match(ctx context.Context, stream receiver) (*wire.Match, error) {
 	return &wire.Match{}, s.drain(ctx, stream)
 }
 
-// announce lists the parameters of an application. What is wrong with it fails its
-// render, and no form to put it right.
+// announce lists the parameters of an application. An error of the application fails
+// its render, and not the form in which it is corrected.
 func (s *Server) announce(ctx context.Context, stream receiver) (*wire.Announcement, error) {
-	static := &wire.Announcement{Parameters: announced()}
-	first, err := within(ctx, s, stream.Recv, func(*wire.Part) {})
+	first, err := s.first(ctx, stream)
 	if err != nil {
-		return nil, broken(err)
+		return nil, err
 	}
-	r, err := newRequest(first.GetMetadata())
+	r, err := requestOf(first)
 	if err != nil {
-		return static, s.drain(ctx, stream)
+		return &wire.Announcement{Parameters: static()}, s.drain(ctx, stream)
 	}
-	held, tree, err := s.takeIn(ctx, r, stream)
-	if errors.Is(err, turn.ErrFull) || ctx.Err() != nil {
-		return static, s.drain(ctx, stream)
+	tree, done, err := s.admit(ctx, r, stream)
+	if errors.Is(err, limiter.ErrQueueFull) || ctx.Err() != nil {
+		return &wire.Announcement{Parameters: static()}, s.drain(ctx, stream)
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer held.end()
-	defer func() { _ = tree.Close() }()
-	return &wire.Announcement{Parameters: s.announcement(ctx, r, tree, held)}, nil
+	defer done()
+	return &wire.Announcement{Parameters: s.announcement(ctx, r, tree)}, nil
 }

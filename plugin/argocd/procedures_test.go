@@ -21,16 +21,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
-	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
+	"github.com/ropewalk/ropewalk/plugin/host"
 )
-
-// failing fails to render.
-type failing struct{ text string }
-
-func (f failing) Render(context.Context, render.Request) (render.Result, error) {
-	return render.Result{}, errors.New(f.text)
-}
 
 func TestTheTextOfAnErrorArrivesAsItIs(t *testing.T) {
 	packed := archive(t, texts(project("web")))
@@ -44,7 +37,7 @@ func TestTheTextOfAnErrorArrivesAsItIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			opts := options(t)
-			opts.Renderer, opts.Stores = failing{text}, nil
+			opts.Connect = func(Connection) (host.Host, error) { return host.Host{}, errors.New(text) }
 			_, socket := start(t, opts)
 			_, err := generate(t, socket, call{archive: packed, path: "apps/web"})
 			require.Equal(t, codes.InvalidArgument, status.Code(err))
@@ -111,7 +104,7 @@ func (p *pinger) ping() error {
 
 func TestPingsEndNoRequest(t *testing.T) {
 	opts, renderer := slow(t, 30*time.Second)
-	s, socket := start(t, opts)
+	_, socket := start(t, opts)
 	var pinged atomic.Bool
 	renderer.until = pinged.Load
 	dialed := make(chan *pinger, 1)
@@ -131,7 +124,7 @@ func TestPingsEndNoRequest(t *testing.T) {
 	require.NoError(t, stream.CloseSend())
 	conn := <-dialed
 	// All is sent when the render begins, so that no ping gets into a frame.
-	require.Eventually(t, func() bool { renders, _ := s.renders.Length(); return renders == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return renderer.now.Load() == 1 }, 5*time.Second, time.Millisecond)
 	for range 100 {
 		require.NoError(t, conn.ping())
 		time.Sleep(time.Millisecond)

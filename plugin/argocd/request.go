@@ -14,9 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/plugin/host"
-	"github.com/ropewalk/ropewalk/plugin/host/turn"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -39,17 +38,17 @@ const (
 // maxVariables is how many variables a request may bring.
 const maxVariables = 10_000
 
-// wanted is all of a request that a render depends on, and nothing else: not the
-// revision, because Argo CD gives manifests to another one without asking.
-type wanted struct {
+// inputs is all of a request that a render depends on, and nothing else: not the
+// revision, because Argo CD uses the manifests of one for another.
+type inputs struct {
 	// Path is the folder of the application in the repository; "." is its root.
 	Path string
 	// Checksum is that of the archive, so that of all files.
 	Checksum string
-	// Scope is the credential scope: the project of Argo CD, and the repository
-	// where its credentials are offered.
+	// Scope is the credential scope: the Argo CD project, and the repository if its
+	// credentials are offered.
 	Scope string
-	// Name is that of the application: that of its spec, where its folder is a module
+	// Name is that of the application, which its spec gets if the folder is a module
 	// and no document names one.
 	Name        string
 	Namespace   string
@@ -61,31 +60,28 @@ type wanted struct {
 	AllowEmpty  bool
 }
 
-// request is what a repo-server wants.
+// request is one of a repo-server.
 type request struct {
-	wanted
-	// bare is wanted without the inputs that parameters set: what those have where
-	// the application says nothing.
-	bare wanted
-	// app is whose turn it is.
+	inputs
+	// bare is inputs without what parameters set, for their defaults.
+	bare inputs
+	// app is the application.
 	app string
-	// project is that of Argo CD; it is part of the scope.
+	// project is the Argo CD project; it is part of the scope.
 	project string
-	// repository is the URL of the source, and nonce what its credentials are asked
-	// for by, "" where they are not offered. Neither changes a render.
+	// repository is the URL of the source, and nonce the word for its credentials, ""
+	// if they are not offered. Neither changes a render.
 	repository, nonce string
-	// from is where the user has written what is wanted.
+	// from is where the user has written the inputs.
 	from origins
 }
 
-// turn is whose turn it is. Who is of no project stands for their repository, or
-// their application.
-func (r request) turn() turn.Name {
-	return turn.Name{Tenant: cmp.Or(r.project, r.repository, r.app), App: r.app}
-}
+// tenant is what shares slots with others: the project, or the repository or the
+// application of a request that names none.
+func (r request) tenant() string { return cmp.Or(r.project, r.repository, r.app) }
 
-// newRequest reads the first message of a stream.
-func newRequest(m *wire.Metadata) (request, error) {
+// requestOf reads the first message of a stream.
+func requestOf(m *wire.Metadata) (request, error) {
 	if m == nil {
 		return request{}, fmt.Errorf("%w: the stream does not begin with its metadata", errRequest)
 	}
@@ -96,12 +92,17 @@ func newRequest(m *wire.Metadata) (request, error) {
 	for _, v := range m.GetEnv() {
 		env[v.GetName()] = v.GetValue()
 	}
+	// app_name is the last element of the path; several applications have the same.
+	return newRequest(m.GetAppName(), m.GetAppRelPath(), m.GetChecksum(), env)
+}
+
+// newRequest is the request of an application by the path of its folder, with the
+// checksum of the archive and the variables.
+func newRequest(app, folder, checksum string, env map[string]string) (request, error) {
 	r := request{
-		// app_name is the last element of the path; several applications have the
-		// same.
-		app: cmp.Or(env[varApp], m.GetAppName()), project: env[varProject],
-		wanted: wanted{
-			Path: path.Clean(cmp.Or(strings.TrimSuffix(m.GetAppRelPath(), "/"), ".")), Checksum: strings.ToLower(m.GetChecksum()),
+		app: cmp.Or(env[varApp], app), project: env[varProject],
+		inputs: inputs{
+			Path: path.Clean(cmp.Or(strings.TrimSuffix(folder, "/"), ".")), Checksum: strings.ToLower(checksum),
 			Scope: env[varProject], Name: env[varApp], Namespace: env[varNamespace], KubeVersion: kubeVersion(env[varKubeVersion]),
 			Environment: env[varEnvironment], AllowEmpty: env[varAllowEmpty] == "true",
 		},
@@ -110,10 +111,10 @@ func newRequest(m *wire.Metadata) (request, error) {
 		r.Scope += " " + r.repository
 	}
 	if !fs.ValidPath(r.Path) {
-		return request{}, fmt.Errorf("%w: the path %q leaves the repository", errRequest, m.GetAppRelPath())
+		return request{}, fmt.Errorf("%w: the path %q leaves the repository", errRequest, folder)
 	}
 	if len(r.Checksum) != hex.EncodedLen(sha256.Size) {
-		return request{}, fmt.Errorf("%w: the checksum is no SHA-256 in hex", errRequest)
+		return request{}, fmt.Errorf("%w: the checksum is not a SHA-256 digest in hex", errRequest)
 	}
 	for line := range strings.Lines(env[varSet]) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -121,22 +122,22 @@ func newRequest(m *wire.Metadata) (request, error) {
 		}
 	}
 	if empty := env[varAllowEmpty]; empty != "" && empty != "true" && empty != "false" {
-		return request{}, fmt.Errorf("%w: ROPEWALK_ALLOW_EMPTY: %q is neither true nor false", errRequest, cut(empty, 100))
+		return request{}, fmt.Errorf("%w: ROPEWALK_ALLOW_EMPTY: expected true or false, got %q", errRequest, cut(empty, 100))
 	}
 	all, err := parameters(env[varParameters])
 	if err != nil {
 		return request{}, err
 	}
 	r.Set = slices.Clip(r.Set)
-	r.bare = r.wanted
+	r.bare = r.inputs
 	r.from = origins{"--env " + r.Environment: "ROPEWALK_ENV"}
-	r.from.note(wanted{Environment: r.Environment}, r.wanted, "ROPEWALK_SET", true)
+	r.from.note(inputs{Environment: r.Environment}, r.inputs, "ROPEWALK_SET", true)
 	for _, p := range all {
-		before := r.wanted
-		if err := p.apply(&r.wanted); err != nil {
+		before := r.inputs
+		if err := p.apply(&r.inputs); err != nil {
 			return request{}, err
 		}
-		r.from.note(before, r.wanted, inParameters+": "+cut(p.Name, 200), !p.isInput())
+		r.from.note(before, r.inputs, inParameters+": "+cut(p.Name, 200), !p.isInput())
 		if !p.isInput() && p.Name != paramImages {
 			_ = p.apply(&r.bare) // It has been applied once.
 		}
@@ -144,8 +145,8 @@ func newRequest(m *wire.Metadata) (request, error) {
 	return r, nil
 }
 
-// kubeVersion is what Argo CD says of the cluster as a version of Kubernetes,
-// without what vendors add to it, such as v1.36.2-gke.100 or 1.36+.
+// kubeVersion is the version of the cluster without what vendors add to it, such as
+// v1.36.2-gke.100 or 1.36+.
 func kubeVersion(text string) string {
 	end := strings.IndexFunc(strings.TrimPrefix(text, "v"), func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	if end < 0 {
@@ -155,7 +156,7 @@ func kubeVersion(text string) string {
 }
 
 // key is the same for requests that are rendered alike.
-func (w wanted) key() string {
+func (w inputs) key() string {
 	data, err := json.Marshal(w)
 	if err != nil {
 		panic("argocd: a request always encodes: " + err.Error())
@@ -164,9 +165,9 @@ func (w wanted) key() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// options are what the host is to load from the files of the repository.
+// options are what the host loads from the files of the repository.
 // Positions begin at its root, as in a pull request.
-func (w wanted) options(files fs.FS, limits evaluate.Limits) host.Options {
+func (w inputs) options(files fs.FS, limits evaluate.Limits) host.Options {
 	return host.Options{
 		FS: files, Args: []string{w.Path}, Dir: ".", Root: ".", Name: w.Name,
 		Environment: w.Environment, Values: w.Values, Set: w.Set, Images: w.Images,

@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"regexp"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ropewalk/ropewalk/plugin/host"
-	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -85,7 +85,7 @@ func TestARequestThatIsLateSaysWhatItWasAt(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	opts := options(t)
-	opts.Renderer, opts.Stores = render.Renderer{Evaluator: pool}, nil
+	opts.Evaluator, opts.Workers, opts.Stores = pool, 1, nil
 	_, socket := start(t, opts)
 	hang, err := os.ReadFile("../../render/evaluate/testdata/hostile/nested-for.cue")
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestARequestThatIsLateSaysWhatItWasAt(t *testing.T) {
 	files["modules/m/m.cue"] = string(hang)
 	_, err = generate(t, socket, call{archive: archive(t, texts(files)), path: "apps/web", timeout: shortDeadline})
 	require.Equal(t, codes.DeadlineExceeded, status.Code(err), "%v", err)
-	require.Regexp(t, `apps/web/web.yaml:\d+:\d+: evaluate: .*\nno result within \S+, with 0 requests before it`, status.Convert(err).Message())
+	require.Regexp(t, `apps/web/web.yaml:\d+:\d+: evaluate: .*\nno result within \S+, with 0 requests waiting`, status.Convert(err).Message())
 	leavesTime(t, err)
 }
 
@@ -107,4 +107,20 @@ func leavesTime(t *testing.T, err error) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, limit, shortDeadline-time.Second)
 	require.Greater(t, limit, shortDeadline/4)
+}
+
+func TestAHostWithoutAnAddressIsTriedTwice(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	_, socket := start(t, withFetcher(t, func(context.Context, source.Ref) (source.Tree, error) {
+		asked.Add(1)
+		return source.Tree{}, source.Refuse(source.ErrUnavailable, `the host "x" has no address: correct the name, or try again later`)
+	}))
+	begin := time.Now()
+	c := fetched(t)
+	c.timeout = time.Minute
+	_, err := generate(t, socket, c)
+	require.Equal(t, codes.Unavailable, status.Code(err))
+	require.Equal(t, int64(2), asked.Load())
+	require.Less(t, time.Since(begin), 5*time.Second)
 }

@@ -75,7 +75,7 @@ func onDisk(t *testing.T, dir string, opts host.Options) []string {
 	opts.Context.Engine = string(emit.ArgoCD)
 	loaded, err := h.Load(t.Context(), opts)
 	require.NoError(t, err)
-	result, err := options(t).Renderer.Render(t.Context(), loaded.Request)
+	result, err := render.Renderer{Evaluator: options(t).Evaluator}.Render(t.Context(), loaded.Request)
 	require.NoError(t, err)
 	var out []string
 	for _, f := range result.Files {
@@ -184,12 +184,12 @@ func TestMistakesArriveWhole(t *testing.T) {
 		"a folder that is none":  {call{path: "missing"}, codes.InvalidArgument, []string{"missing: "}},
 		"a path that leads out":  {call{path: "../x"}, codes.InvalidArgument, []string{"leaves the repository"}},
 		"a value that is none":   {call{path: "apps/web", env: params(`[{"name": "n", "string": "x"}]`)}, codes.InvalidArgument, []string{"spec.source.plugin.parameters: n: evaluate: spec.input.n: expected an integer"}},
-		"a parameter of nothing": {call{path: "apps/web", env: params(`[{"name": "n"}]`)}, codes.InvalidArgument, []string{"spec.source.plugin.parameters: spec: n: it has no value"}},
-		"parameters of no JSON":  {call{path: "apps/web", env: params(`{`)}, codes.InvalidArgument, []string{"no JSON list"}},
-		"values from outside":    {call{path: "apps/web", env: params(`[{"name": "values", "array": ["../../../etc/passwd"]}]`)}, codes.InvalidArgument, []string{"inside of the repository"}},
+		"a parameter of nothing": {call{path: "apps/web", env: params(`[{"name": "n"}]`)}, codes.InvalidArgument, []string{"spec.source.plugin.parameters: spec: n: the parameter has no value"}},
+		"parameters of no JSON":  {call{path: "apps/web", env: params(`{`)}, codes.InvalidArgument, []string{"not a JSON list"}},
+		"values from outside":    {call{path: "apps/web", env: params(`[{"name": "values", "array": ["../../../etc/passwd"]}]`)}, codes.InvalidArgument, []string{"inside the repository"}},
 		"a stream that was cut":  {call{path: "apps/web", cut: 50}, codes.InvalidArgument, []string{"bad archive"}},
 		"a wrong checksum":       {call{path: "apps/web", checksum: strings.Repeat("0", 64)}, codes.Unavailable, []string{"wrong checksum"}},
-		"no checksum":            {call{path: "apps/web", checksum: "x"}, codes.InvalidArgument, []string{"no SHA-256"}},
+		"no checksum":            {call{path: "apps/web", checksum: "x"}, codes.InvalidArgument, []string{"not a SHA-256"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -218,19 +218,9 @@ func TestManyMistakesAreCutToTheLimit(t *testing.T) {
 	require.Regexp(t, `\nand \d+ more$`, text)
 }
 
-// empty renders nothing.
-type empty struct{}
-
-func (empty) Render(ctx context.Context, req render.Request) (render.Result, error) {
-	r, err := render.Renderer{}.Render(ctx, render.Request{Emit: req.Emit, Check: req.Check})
-	return r, err
-}
-
 func TestNothingIsAnErrorUnlessItIsMeant(t *testing.T) {
-	opts := options(t)
-	opts.Renderer, opts.Stores = empty{}, nil
-	_, socket := start(t, opts)
-	packed := archive(t, texts(project("web")))
+	_, socket := start(t, options(t))
+	packed := archive(t, texts(map[string]string{"apps/web/ropewalk.yaml": "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: web}\n"}))
 	_, err := generate(t, socket, call{archive: packed, path: "apps/web"})
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
 	require.ErrorContains(t, err, "allowEmpty")
@@ -392,15 +382,14 @@ func TestMetricsAreText(t *testing.T) {
 	require.NoError(t, err)
 	_, err = generate(t, socket, call{archive: packed, path: "nowhere"})
 	require.Error(t, err)
-	var b strings.Builder
-	require.NoError(t, s.write(&b))
+	page := show(t, s, "/metrics")
 	for _, want := range []string{
-		`ropewalk_argocd_requests_total{method="GenerateManifest",code="InvalidArgument"} 1` + "\n" +
-			`ropewalk_argocd_requests_total{method="GenerateManifest",code="OK"} 1` + "\n",
+		`ropewalk_argocd_requests_total{code="InvalidArgument",method="GenerateManifest"} 1` + "\n" +
+			`ropewalk_argocd_requests_total{code="OK",method="GenerateManifest"} 1` + "\n",
 		`ropewalk_argocd_request_seconds_bucket{method="GenerateManifest",le="+Inf"} 2`,
 		`ropewalk_argocd_render_cache_total{result="miss"} 1`,
 		fmt.Sprintf(`ropewalk_argocd_archive_bytes_total{kind="compressed"} %d`, 2*len(packed)),
 	} {
-		require.Contains(t, b.String(), want)
+		require.Contains(t, page, want)
 	}
 }

@@ -21,36 +21,33 @@ import (
 // Limits of a connection. Clients may ping it as often as they like: the
 // repo-server does so every 20 seconds, in the middle of a render too.
 const (
-	// greeting is how long a client may take to say that it speaks HTTP/2.
+	// greeting is how long a client may take to begin HTTP/2.
 	greeting = 10 * time.Second
-	// settling is how long who has dialled has to make their calls.
+	// settling is how long a client that has dialled has to make its calls.
 	settling = time.Second
 	// idle is how long a connection without requests is kept.
 	idle = 5 * time.Minute
 	// maxStreams is how many requests one connection may have at once. The
 	// repo-server dials for each request; what is left of it waits in the client.
 	maxStreams = 1000
-	// window is how much of a stream, and of a connection, is taken before it is
-	// read: what waits for its turn is held in memory.
-	window = Waiting
 )
 
-// Waiting is how many bytes a request that waits takes of its archive at most.
-const Waiting = 64 << 10
+// Window is how many bytes of its archive a request that waits holds at most: what is
+// received of a stream, and of a connection, before it is read.
+const Window = 64 << 10
 
 // Serve answers on the socket until ctx ends, and then lets requests go on for the
-// time of Options.Drain. It returns nil where that went well. Errors are ErrRunning
-// and those of the file system.
+// time of Options.Drain. Errors are ErrRunning and those of the file system.
 func (s *Server) Serve(ctx context.Context) error {
 	if s.opts.Name != filepath.Base(s.opts.Name) || strings.HasPrefix(s.opts.Name, ".") {
-		return fmt.Errorf("the name %q of the plugin cannot be that of a socket", s.opts.Name)
+		return fmt.Errorf("plugin name %q: expected a file name that does not begin with a dot", s.opts.Name)
 	}
 	name := filepath.Join(s.opts.Dir, s.opts.Name+".sock")
 	if err := isFree(name); err != nil {
 		return err
 	}
 	// It is bound under another name: the repo-server must not find it before it is
-	// served, and what a killed server left behind is replaced at once.
+	// served, and the socket of a killed server is replaced at once.
 	hidden := filepath.Join(s.opts.Dir, fmt.Sprintf(".%s.%d", s.opts.Name, os.Getpid()))
 	if err := os.Remove(hidden); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -78,14 +75,14 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-ctx.Done():
 		s.state.Store(draining)
 	}
-	// Who dials from now on learns at once that nobody is here.
+	// A client that dials from now on fails at once.
 	withdraw(name, mine)
 	connections.settle(min(settling, s.opts.Drain))
 	s.end(server)
 	return err
 }
 
-// isFree reports whether a socket may be taken: there is none, or nobody answers.
+// isFree is an error unless there is no socket, or no server answers on it.
 func isFree(name string) error {
 	info, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,11 +92,11 @@ func isFree(name string) error {
 		return err
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("%q is no socket: remove it", name)
+		return fmt.Errorf("%q is not a socket: remove it", name)
 	}
 	conn, err := net.DialTimeout("unix", name, time.Second)
 	if err != nil {
-		return nil //nolint:nilerr // what does not answer is what a killed server left
+		return nil //nolint:nilerr // it is that of a killed server
 	}
 	_ = conn.Close()
 	return fmt.Errorf("%q: %w", name, ErrRunning)
@@ -130,7 +127,7 @@ func (s *Server) server() *http.Server {
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler: s.procedures(), Protocols: &protocols, HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: window, MaxReceiveBufferPerStream: window,
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: Window, MaxReceiveBufferPerStream: Window,
 		},
 		ReadHeaderTimeout: greeting, IdleTimeout: idle, ErrorLog: log.New(reports(s.opts.Report), "", 0),
 	}
@@ -149,9 +146,9 @@ func (c *connections) note(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// settle lets who has dialled already come in and say what they want. The
-// repo-server waits for ever on a connection that ends before its greeting is
-// answered, and makes three calls on one that it closes then.
+// settle lets clients that have dialled make their calls. The repo-server waits for
+// ever on a connection that ends before its greeting is answered, and makes three
+// calls on one that it closes then.
 func (c *connections) settle(most time.Duration) {
 	for deadline := time.Now().Add(most); time.Now().Before(deadline); {
 		time.Sleep(most / 10)
@@ -161,7 +158,7 @@ func (c *connections) settle(most time.Duration) {
 	}
 }
 
-// reports is the log of an HTTP server, told line by line.
+// reports is the log of an HTTP server, reported line by line.
 type reports func(error)
 
 func (r reports) Write(line []byte) (int, error) {

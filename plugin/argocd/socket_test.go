@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 )
 
 func TestAStaleSocketIsReplacedAndARunningServerIsNot(t *testing.T) {
@@ -34,9 +34,9 @@ func TestAStaleSocketIsReplacedAndARunningServerIsNot(t *testing.T) {
 	require.ErrorIs(t, New(opts).Serve(t.Context()), ErrRunning)
 	require.NoError(t, os.WriteFile(filepath.Join(opts.Dir, "other.sock"), nil, 0o600))
 	opts.Name = "other"
-	require.ErrorContains(t, New(opts).Serve(t.Context()), "is no socket")
+	require.ErrorContains(t, New(opts).Serve(t.Context()), "is not a socket")
 	opts.Name = "../x"
-	require.ErrorContains(t, New(opts).Serve(t.Context()), "cannot be that of a socket")
+	require.ErrorContains(t, New(opts).Serve(t.Context()), `plugin name "../x"`)
 	left, err := fs.Glob(os.DirFS(opts.Dir), ".*")
 	require.NoError(t, err)
 	require.Empty(t, left)

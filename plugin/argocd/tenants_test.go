@@ -27,6 +27,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/internal/limiter"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
@@ -287,9 +288,11 @@ func TestARequestIsNotJoinedToOneOfAnotherEpoch(t *testing.T) {
 
 func TestAnApplicationThatSendsSlowlyLeavesPlacesToOthers(t *testing.T) {
 	opts := options(t)
-	opts.Renders = 2
+	opts.Requests = 4
 	s, socket := start(t, opts)
 	packed := archive(t, texts(project("web")))
+	_, err := generate(t, socket, call{archive: packed, path: "apps/web", env: map[string]string{"ARGOCD_APP_NAME": "quick"}})
+	require.NoError(t, err)
 	client := dial(t, socket)
 	for range 20 {
 		stream, err := client.GenerateManifest(t.Context())
@@ -297,11 +300,10 @@ func TestAnApplicationThatSendsSlowlyLeavesPlacesToOthers(t *testing.T) {
 		require.NoError(t, stream.Send(call{archive: packed, path: "apps/web", env: map[string]string{"ARGOCD_APP_NAME": "slow"}}.metadata()))
 	}
 	require.Eventually(t, func() bool {
-		running, waiting := s.intake.Length()
-		return running == 2 && waiting == 18
+		return s.requests.Stats() == limiter.Stats{Running: 2, Waiting: 18}
 	}, 5*time.Second, time.Millisecond)
 	begin := time.Now()
-	_, err := generate(t, socket, call{archive: packed, path: "apps/web", env: map[string]string{"ARGOCD_APP_NAME": "quick"}})
+	_, err = generate(t, socket, call{archive: packed, path: "apps/web", env: map[string]string{"ARGOCD_APP_NAME": "quick"}})
 	require.NoError(t, err)
 	require.Less(t, time.Since(begin), 5*time.Second)
 }

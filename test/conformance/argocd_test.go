@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/argocd"
 	"github.com/ropewalk/ropewalk/test/conformance/cases"
+	"github.com/ropewalk/ropewalk/test/reposerver"
 )
 
 // argocdOnly: a plugin of Argo CD writes for Argo CD.
@@ -33,10 +35,7 @@ func argocdOnly(r request) string {
 	return ""
 }
 
-// askPass is the socket that plugin.yaml names. Nobody is there.
-const askPass = "/var/run/askpass/reposerver.sock"
-
-// serve runs the plugin of Argo CD until the test ends, and gives its socket.
+// serve runs the plugin of Argo CD until the test ends, and returns its socket.
 func (b bench) serve(t *testing.T) string {
 	t.Helper()
 	// The path of a socket has room for a hundred letters.
@@ -46,8 +45,7 @@ func (b bench) serve(t *testing.T) string {
 	var said bytes.Buffer
 	// The context of a test ends before its cleanup.
 	ctx, kill := context.WithCancel(context.WithoutCancel(t.Context()))
-	c := exec.CommandContext(ctx, b.command, "plugin", "argocd", "--socket-dir", dir, "--http", "", "--cache-dir", t.TempDir(),
-		"--askpass-socket", askPass) // as plugin.yaml has it, or nothing is handed over
+	c := exec.CommandContext(ctx, b.command, "plugin", "argocd", "--socket-dir", dir, "--http", "", "--cache-dir", t.TempDir())
 	c.Stdout, c.Stderr = &said, &said
 	require.NoError(t, c.Start())
 	t.Cleanup(func() {
@@ -56,12 +54,12 @@ func (b bench) serve(t *testing.T) string {
 		require.NoError(t, c.Process.Signal(syscall.SIGTERM))
 		require.NoError(t, c.Wait(), "%s", &said)
 	})
-	client := argocd.Client{Socket: filepath.Join(dir, "ropewalk.sock")}
+	socket := filepath.Join(dir, "ropewalk.sock")
 	require.Eventually(t, func() bool {
-		_, err := client.Check(t.Context())
+		_, err := reposerver.Check(t.Context(), socket)
 		return err == nil
 	}, 20*time.Second, 5*time.Millisecond)
-	return client.Socket
+	return socket
 }
 
 // parameter is one of spec.source.plugin.parameters of an Application.
@@ -110,25 +108,16 @@ func (r request) variables(t *testing.T, paths, variable bool) map[string]string
 
 // socket asks the plugin as a repo-server does.
 func socket(t *testing.T, b bench, r request) []string {
-	out, err := argocd.Client{Socket: b.socket, Temporary: t.TempDir()}.Generate(t.Context(), argocd.Request{
+	out, err := reposerver.Generate(t.Context(), b.socket, reposerver.Request{
 		Files: os.DirFS(b.repositories[r.Repository]), Path: r.Dir, Variables: r.variables(t, true, false),
 	})
 	require.NoError(t, err)
 	return parsed(t, []byte(strings.Join(out, "---\n")))
 }
 
-// stockAlone is what argocd-cmp-server runs where no sidecar answers.
-func stockAlone(t *testing.T, b bench, r request) []string {
-	out, diagnostics := b.stock(t, r, filepath.Join(t.TempDir(), "none.sock"), r.variables(t, false, true))
-	require.Contains(t, diagnostics, "ropewalk: here: ")
-	return parsed(t, out)
-}
-
-// stockHandedOver is the same where one does.
-func stockHandedOver(t *testing.T, b bench, r request) []string {
-	out, diagnostics := b.stock(t, r, b.socket, r.variables(t, false, false))
-	require.Contains(t, diagnostics, "ropewalk: by the server at ")
-	return parsed(t, out)
+// stock is what argocd-cmp-server runs.
+func stock(t *testing.T, b bench, r request) []string {
+	return parsed(t, b.stock(t, r, r.variables(t, false, true)))
 }
 
 // pluginFile is what of plugin.yaml argocd-cmp-server reads.
@@ -161,28 +150,22 @@ func plugin(t *testing.T) pluginFile {
 	return p
 }
 
-// stock runs generate.command of plugin.yaml as argocd-cmp-server does, with
-// another socket.
-func (b bench) stock(t *testing.T, r request, socket string, variables map[string]string) (out []byte, diagnostics string) {
+// stock runs generate.command of plugin.yaml as argocd-cmp-server does.
+func (b bench) stock(t *testing.T, r request, variables map[string]string) []byte {
 	t.Helper()
-	out, diagnostics, err := b.exec(t, plugin(t).Spec.Generate, r, socket, variables)
+	out, diagnostics, err := b.exec(t, plugin(t).Spec.Generate, r, variables)
 	require.NoError(t, err, "%s", diagnostics)
-	return out, diagnostics
+	return out
 }
 
 // exec runs a command of plugin.yaml: no shell, the folder of the application, and
 // the variables of the request after those of the server.
-func (b bench) exec(t *testing.T, command pluginCommand, r request, socket string, variables map[string]string) (out []byte, diagnostics string, err error) {
+func (b bench) exec(t *testing.T, command pluginCommand, r request, variables map[string]string) (out []byte, diagnostics string, err error) {
 	t.Helper()
-	args := append(append([]string{}, command.Command[1:]...), command.Args...)
-	for i, arg := range args {
-		if arg == "--socket" {
-			args[i+1] = socket
-		}
-	}
+	args := slices.Concat(command.Command[1:], command.Args)
 	require.Equal(t, "ropewalk", command.Command[0])
 	var stdout, stderr bytes.Buffer
-	c := exec.CommandContext(t.Context(), b.command, append(args, "--verbose")...)
+	c := exec.CommandContext(t.Context(), b.command, args...)
 	c.Dir, c.Stdout, c.Stderr = b.folder(r), &stdout, &stderr
 	home := t.TempDir()
 	c.Env = []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH"), "ROPEWALK_CACHE=" + home, "ARGOCD_CMP_WORKDIR=" + home}
@@ -230,37 +213,32 @@ func TestThePluginOfTheStockServerIsWhatItReads(t *testing.T) {
 
 func TestTheCommandsOfTheStockServer(t *testing.T) {
 	b := prepare(t)
-	none := filepath.Join(t.TempDir(), "none.sock")
 	shop := request{cases.Case{Repository: cases.Examples, Dir: "shop"}}
 	p := plugin(t)
-	for _, socket := range []string{none, b.socket} {
-		t.Run("parameters are a JSON list", func(t *testing.T) {
-			out, diagnostics, err := b.exec(t, p.Spec.Parameters.Dynamic, shop, socket, shop.variables(t, false, false))
-			require.NoError(t, err, "%s", diagnostics)
-			var list []argocd.Parameter
-			require.NoError(t, json.Unmarshal(out, &list), "%s", out)
-			require.NotNil(t, list)
-			require.Subset(t, names(list), []string{"catalog:replicas", "storefront:autoscaling.max"})
-			require.NotContains(t, names(list), "environment", "what every application takes is in plugin.yaml")
-		})
-		t.Run("a mistake is on standard error, its file and line first", func(t *testing.T) {
-			broken := shop
-			broken.Set = []string{"storefront:autoscaling.max=many"}
-			out, diagnostics, err := b.exec(t, p.Spec.Generate, broken, socket, broken.variables(t, false, false))
-			var failed *exec.ExitError
-			require.ErrorAs(t, err, &failed)
-			require.Equal(t, 1, failed.ExitCode(), "%s", diagnostics)
-			require.Empty(t, out)
-			require.True(t, strings.HasPrefix(diagnostics, "spec.source.plugin.parameters: set: storefront:autoscaling.max=many: "), "%s", diagnostics)
-			require.LessOrEqual(t, len(diagnostics), 4<<10)
-			t.Log(diagnostics)
-		})
-	}
-	t.Run("both print the same bytes, which are those of the socket", func(t *testing.T) {
-		alone, _ := b.stock(t, shop, none, shop.variables(t, false, false))
-		handed, _ := b.stock(t, shop, b.socket, shop.variables(t, false, false))
-		require.Equal(t, string(alone), string(handed))
-		answer, err := argocd.Client{Socket: b.socket}.Generate(t.Context(), argocd.Request{
+	t.Run("parameters are a JSON list", func(t *testing.T) {
+		out, diagnostics, err := b.exec(t, p.Spec.Parameters.Dynamic, shop, shop.variables(t, false, false))
+		require.NoError(t, err, "%s", diagnostics)
+		var list []argocd.Parameter
+		require.NoError(t, json.Unmarshal(out, &list), "%s", out)
+		require.NotNil(t, list)
+		require.Subset(t, names(list), []string{"catalog:replicas", "storefront:autoscaling.max"})
+		require.NotContains(t, names(list), "environment", "what every application takes is in plugin.yaml")
+	})
+	t.Run("a mistake is on standard error, its file and line first", func(t *testing.T) {
+		broken := shop
+		broken.Set = []string{"storefront:autoscaling.max=many"}
+		out, diagnostics, err := b.exec(t, p.Spec.Generate, broken, broken.variables(t, false, false))
+		var failed *exec.ExitError
+		require.ErrorAs(t, err, &failed)
+		require.Equal(t, 1, failed.ExitCode(), "%s", diagnostics)
+		require.Empty(t, out)
+		require.True(t, strings.HasPrefix(diagnostics, "spec.source.plugin.parameters: set: storefront:autoscaling.max=many: "), "%s", diagnostics)
+		require.LessOrEqual(t, len(diagnostics), 4<<10)
+		t.Log(diagnostics)
+	})
+	t.Run("it prints the bytes of the socket", func(t *testing.T) {
+		alone := b.stock(t, shop, shop.variables(t, false, false))
+		answer, err := reposerver.Generate(t.Context(), b.socket, reposerver.Request{
 			Files: os.DirFS(b.repositories[cases.Examples]), Path: "shop", Variables: shop.variables(t, false, false),
 		})
 		require.NoError(t, err)

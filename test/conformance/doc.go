@@ -13,7 +13,7 @@
 // a way adds for itself it takes away again, and nothing else is forgiven. What a
 // way cannot be asked it says.
 //
-// The stock ways run what deploy/argocd/plugin.yaml says, as argocd-cmp-server does:
+// The stock way runs the commands of deploy/argocd/plugin.yaml, as argocd-cmp-server does:
 // without a shell, in the folder of the application, with the request in the
 // environment. That server itself is in test/argocd, and the controller of Flux, which
 // needs a cluster, is asked for the same cases in test/e2e.

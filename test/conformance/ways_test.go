@@ -55,8 +55,7 @@ func ways() []way {
 		{name: "KRM, specs as items", render: krmItems, lacks: krmLacks},
 		{name: "KRM, specs as files", render: krmFiles, lacks: krmLacks},
 		{name: "Argo CD socket", render: socket, lacks: argocdOnly},
-		{name: "stock, alone", render: stockAlone, lacks: argocdOnly},
-		{name: "stock, with a sidecar", render: stockHandedOver, lacks: argocdOnly},
+		{name: "stock server", render: stock, lacks: argocdOnly},
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/argocd"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/test/reposerver"
 )
 
 const examples = folder + "/examples"
@@ -41,7 +42,7 @@ func rendered(t *testing.T, s sidecar, app object.Object) []object.Object {
 		v := item.(map[string]any)
 		variables["ARGOCD_ENV_"+v["name"].(string)] = v["value"].(string)
 	}
-	texts, err := argocd.Client{Socket: s.socket}.Generate(t.Context(), argocd.Request{Files: os.DirFS(examples), Path: name, Variables: variables})
+	texts, err := reposerver.Generate(t.Context(), s.socket, reposerver.Request{Files: os.DirFS(examples), Path: name, Variables: variables})
 	require.NoError(t, err)
 	return documents(t, name, strings.Join(texts, "\n---\n"))
 }

@@ -16,9 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
+	"github.com/ropewalk/ropewalk/test/reposerver"
 )
 
 const guide = folder + "/README.md"
@@ -163,8 +163,12 @@ func tablesAreComplete(t *testing.T, _ string, s sidecar) {
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) `).FindAllStringSubmatch(page, -1) {
 		metrics[m[1]] = true
 	}
-	// These two are not known before a worker has collected its garbage, or has ended.
-	for _, late := range []string{"ropewalk_worker_heap_bytes", "ropewalk_worker_peak_bytes"} {
+	// These are absent before a request, a refusal, a collection of garbage in a worker, and
+	// the end of one.
+	for _, late := range []string{
+		"ropewalk_argocd_requests_total", "ropewalk_argocd_request_seconds", "ropewalk_argocd_policy_refusals_total",
+		"ropewalk_worker_heap_bytes", "ropewalk_worker_peak_bytes",
+	} {
 		metrics[late] = true
 	}
 	require.ElementsMatch(t, slices.Sorted(maps.Keys(metrics)), column(t, "metric"))
@@ -173,11 +177,11 @@ func tablesAreComplete(t *testing.T, _ string, s sidecar) {
 	files := fstest.MapFS{
 		"app/spec.yaml": {Data: []byte("apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: any}\nspec: {cueRef: {type: inline, ref: 'a: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"a\"}'}}\n")},
 	}
-	announced, err := argocd.Client{Socket: s.socket}.Parameters(t.Context(), argocd.Request{Files: files, Path: "app"})
+	announced, err := reposerver.Parameters(t.Context(), s.socket, reposerver.Request{Files: files, Path: "app"})
 	require.NoError(t, err)
 	var names []string
 	for _, p := range announced {
-		names = append(names, p.Name)
+		names = append(names, p.GetName())
 	}
 	require.ElementsMatch(t, names, column(t, "parameter"))
 }

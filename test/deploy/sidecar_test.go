@@ -4,7 +4,6 @@
 package deploy
 
 import (
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -81,16 +80,6 @@ func TestTheGuideAddsAskPassToHelm(t *testing.T) {
 	require.Equal(t, asking["volumeMounts"], sidecar["volumeMounts"])
 	args := asking["args"].([]any)
 	require.Equal(t, args[len(args)-1:], sidecar["args"])
-}
-
-// TestTheStockWayHandsOverToAnotherFolder keeps the two sockets apart.
-func TestTheStockWayHandsOverToAnotherFolder(t *testing.T) {
-	args := texts(at(t, only(t, folder+"/plugin.yaml"), "spec", "generate", "args"))
-	socket := args[slices.Index(args, "--socket")+1]
-	require.NotEqual(t, "/home/argocd/cmp-server/plugins", path.Dir(socket))
-	text := read(t, guide)
-	require.Contains(t, text, "`"+socket+"`")
-	require.Contains(t, text, "`--socket-dir="+path.Dir(socket)+"`")
 }
 
 func TestTheSidecarSeesNoFileOfTheRepoServer(t *testing.T) {

@@ -4,11 +4,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -18,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
@@ -29,7 +28,6 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
-	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/git"
@@ -82,8 +80,8 @@ pullSecretRef names a Secret of the application's project, in --secrets. Which m
 may be used at all, and which must be signed, says --config.
 
 Everything is evaluated in worker processes, which share --memory-total with the
-server. SIGTERM removes the socket, lets requests
-go on for the time of --drain, and ends.
+server. On SIGTERM, it removes the socket, lets requests go on for
+the time of --drain, and exits.
 
 ` + exitCodes,
 		Example: `  ropewalk plugin argocd
@@ -112,7 +110,7 @@ func addArgoCDFlags(cmd *cobra.Command, flags *argocdFlags) {
 	f.BoolVar(&flags.allowUnlocked, "allow-unlocked", false, "take references that are neither pinned nor in "+lock.Name)
 	f.BoolVar(&flags.health, "argocd-health", false, "Argo CD has the health checks that \"render --argocd-cm\" writes")
 	f.IntVar(&flags.workers, "workers", pluginWorkers, "evaluate in `N` processes")
-	f.IntVar(&flags.renders, "renders", 0, "render `N` requests at once (default twice the workers)")
+	f.IntVar(&flags.renders, "renders", 0, "unpack and render `N` requests at once (default four times the workers)")
 	flags.total, flags.archive = pluginTotal, 256<<20
 	f.Var(&flags.total, "memory-total", "memory of the server and all of its workers together")
 	f.Var(&flags.memory, "memory", "limit of the memory of one evaluation (default what --memory-total leaves a worker)")
@@ -166,30 +164,12 @@ func (f *argocdFlags) checkFolders() error {
 	return nil
 }
 
-// setup is what answers depend on beside the policy, without anything secret: where
-// credentials and trust come from. Limits are not in it. They are those of who renders,
-// and follow from the memory and the number of workers, which a command that is
-// started for one request has no reason to share with a sidecar.
-func (f *argocdFlags) setup() string {
-	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%q %q %q %q %q", f.secrets, f.gitCredentials, f.askPass, f.ca, f.plainHTTP)
-	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
 func (a *app) runArgoCD(ctx context.Context, flags *argocdFlags) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
 	a.listen() // Workers are processes of our own.
-	var said sync.Mutex
-	report := func(err error) {
-		if err != nil {
-			said.Lock()
-			defer said.Unlock()
-			a.note("ropewalk: %v\n", err)
-		}
-	}
-	server, done, err := flags.server(report)
+	server, done, err := flags.server(a.reporter())
 	if err != nil {
 		return err
 	}
@@ -197,13 +177,22 @@ func (a *app) runArgoCD(ctx context.Context, flags *argocdFlags) error {
 	return serveWith(ctx, server, flags.http)
 }
 
+// reporter prints errors that failed nothing; it is safe for concurrent use.
+func (a *app) reporter() func(error) {
+	var printing sync.Mutex
+	return func(err error) {
+		if err != nil {
+			printing.Lock()
+			defer printing.Unlock()
+			a.note("ropewalk: %v\n", err)
+		}
+	}
+}
+
 // server makes a server that does not serve yet; done ends its workers.
 func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done func(), err error) {
-	renders := f.renders
-	if renders == 0 {
-		renders = 2 * f.workers
-	}
-	parts, err := divide(int64(f.total), int64(f.memory), f.workers, 2*renders)
+	requests := cmp.Or(f.renders, 4*f.workers)
+	parts, err := divide(int64(f.total), int64(f.memory), f.workers, requests)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -223,15 +212,15 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 		return nil, nil, &environmentError{err: err}
 	}
 	parts.hold()
-	evaluator, remembered := evaluate.Remember(argocd.Turns(pool, f.workers), parts.evaluations), lru.New[string, []byte](parts.renders/2)
-	version, stores, written := rememberedRenders(remembered, store, report)
+	renders := lru.New[string, []byte](parts.renders)
+	version, stores, written := renderStores(renders, store, report)
 	server = argocd.New(argocd.Options{
 		Name: f.name, Dir: f.dir, Temporary: f.temporary,
-		Renderer: render.Renderer{Evaluator: evaluator},
-		Stores:   stores, Answers: parts.renders / 2, Version: version, Connect: connect, Epoch: func() string { return policy.Current().Digest() },
-		Readings:      readings{pool: pool, evaluations: evaluator, renders: remembered, store: store, policy: policy, shares: parts}.all,
+		Evaluator: pool, Workers: f.workers, Stores: stores, Version: version,
+		Connect: connect, Epoch: func() string { return policy.Current().Digest() },
+		Collectors:    []prometheus.Collector{readings{pool: pool, renders: renders, store: store, policy: policy, shares: parts}},
 		AllowUnlocked: f.allowUnlocked, HealthConfigured: f.health,
-		Renders: renders, Parallel: f.workers, Queue: parts.queue, Parked: parts.parked, Response: int(parts.response), Setup: f.setup(),
+		Requests: requests, Parallel: f.workers, Queue: parts.queue, Response: int(parts.response),
 		Archive: argocd.Limits{Compressed: int64(f.archive), Memory: parts.archive, Elsewhere: min(elsewhere, parts.archive/4)},
 		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.worker},
 		Timeout: f.request, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
@@ -242,10 +231,10 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 // renderRoom is how many bytes of finished renders may wait for the disk.
 const renderRoom = 4 << 20
 
-// rememberedRenders is where finished renders are kept: in memory, and on disk
-// where the build can be told from others. The disk comes
-// after the answer; written returns when it has everything.
-func rememberedRenders(memory *lru.Cache[string, []byte], open func() (*cache.Store, error), report func(error)) (version string, stores []rendercache.Store, written func()) {
+// renderStores are where finished renders are cached: in memory, and on disk if the
+// build has an identity. The disk is written after the response; written returns when
+// it has everything.
+func renderStores(memory *lru.Cache[string, []byte], open func() (*cache.Store, error), report func(error)) (version string, stores []rendercache.Store, written func()) {
 	r := process.CurrentRelease()
 	stores = []rendercache.Store{rendercache.Memory{Entries: memory}}
 	identity := r.Identity()

@@ -11,11 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ropewalk/ropewalk/plugin/argocd"
 )
 
 const configMap = `apiVersion: ropewalk.dev/v1alpha1
@@ -47,10 +44,10 @@ func unpackedBy(t *testing.T, files map[string]string) {
 	t.Setenv("ARGOCD_APP_NAME", "web")
 }
 
-// generated runs the command alone.
+// generated runs the command.
 func generated(t *testing.T, args ...string) (code int, out, diagnostics string) {
 	t.Helper()
-	return call(t, append([]string{"plugin", "argocd", "generate", "--socket", "", "--workers", "1"}, args...)...)
+	return call(t, append([]string{"plugin", "argocd", "generate", "--workers", "1"}, args...)...)
 }
 
 func TestTheStockServerGetsAStream(t *testing.T) {
@@ -61,10 +58,6 @@ func TestTheStockServerGetsAStream(t *testing.T) {
 	require.Empty(t, diagnostics)
 	_, want, _ := call(t, "render", "--dialect", "argocd", "--set", "a:text=set")
 	require.Equal(t, want, out)
-	code, again, diagnostics := generated(t, "--verbose")
-	require.Zero(t, code)
-	require.Equal(t, out, again)
-	require.Contains(t, diagnostics, "ropewalk: here: no server answers: none was named")
 }
 
 func TestTheStockServerGetsWarningsWhereItAsksForThem(t *testing.T) {
@@ -90,7 +83,7 @@ func TestAnErrorForTheStockServerFitsAndBeginsWithAPlace(t *testing.T) {
 	require.Regexp(t, `^apps/web/spec-00\.yaml:\d+:\d+: `, diagnostics)
 	require.LessOrEqual(t, len(diagnostics), 4<<10)
 	require.Greater(t, len(diagnostics), 3<<10)
-	require.Contains(t, diagnostics, "more\n(here: ")
+	require.Regexp(t, `\nand \d+ more\n$`, diagnostics)
 }
 
 func TestExitCodesForTheStockServer(t *testing.T) {
@@ -130,7 +123,7 @@ func TestAnInterruptedRenderForTheStockServerEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, diagnostics bytes.Buffer
-	code := Run(ctx, []string{"plugin", "argocd", "generate", "--socket", ""}, Streams{In: strings.NewReader(""), Out: &out, Err: &diagnostics})
+	code := Run(ctx, []string{"plugin", "argocd", "generate"}, Streams{In: strings.NewReader(""), Out: &out, Err: &diagnostics})
 	require.Equal(t, Interrupted, code)
 	require.Empty(t, out.String())
 }
@@ -152,37 +145,10 @@ func TestCredentialsOfTheSourceDoNotReachGit(t *testing.T) {
 	require.Equal(t, "apps/web", in.Path)
 }
 
-func TestARequestIsHandedOverToARunningServer(t *testing.T) {
+func TestTheStockServerGetsTheParametersOfAnApplication(t *testing.T) {
 	unpackedBy(t, map[string]string{"a.yaml": fmt.Sprintf(configMap, "a")})
-	dir, err := os.MkdirTemp("", "rw")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- argocdCommand(ctx, "--socket-dir", dir, "--http", "", "--cache-dir", t.TempDir(), "--workers", "1")
-	}()
-	socket := filepath.Join(dir, "ropewalk.sock")
-	require.Eventually(t, func() bool {
-		_, err := argocd.Client{Socket: socket}.Check(t.Context())
-		return err == nil
-	}, 20*time.Second, 5*time.Millisecond)
-	_, want, _ := generated(t)
-	for _, test := range []struct {
-		args []string
-		says string
-	}{
-		{nil, "ropewalk: by the server at "}, {[]string{"--allow-unlocked"}, "ropewalk: here: "}, {[]string{"--argocd-health"}, "ropewalk: here: "},
-	} {
-		code, out, diagnostics := generated(t, append(test.args, "--verbose", "--socket", socket)...)
-		require.Zero(t, code, diagnostics)
-		require.Equal(t, want, out)
-		require.Contains(t, diagnostics, test.says)
-	}
-	code, out, diagnostics := call(t, "plugin", "argocd", "parameters", "--socket", socket, "--verbose")
+	code, out, diagnostics := call(t, "plugin", "argocd", "parameters", "--workers", "1")
 	require.Zero(t, code, diagnostics)
-	require.Contains(t, diagnostics, "ropewalk: by the server at ")
 	require.Contains(t, out, `"name": "text"`)
-	cancel()
-	require.NoError(t, <-ended)
+	require.NotContains(t, out, "allowEmpty", "those of every application are in plugin.yaml")
 }

@@ -101,7 +101,7 @@ func TestPartsOfAServerFitIntoItsMemory(t *testing.T) {
 		}
 		require.NoError(t, err, "%+v", c)
 		require.Equal(t, c.worker, s.worker>>20, "%+v", c)
-		kept := s.evaluations*rememberedCost + s.renders + s.archive*int64(4*c.workers) + s.parked + int64(s.queue)*(waitingCost+argocd.Waiting)
+		kept := s.renders + s.archive*int64(4*c.workers) + int64(s.queue)*(waitingCost+argocd.Window)
 		require.LessOrEqual(t, kept, s.heap*3/4, "what is left is for what is being rendered")
 		require.LessOrEqual(t, s.heap+processCost+int64(c.workers)*(s.worker+processCost), c.total<<20, "%+v", c)
 		require.Positive(t, s.queue)
@@ -173,34 +173,6 @@ func TestTheServerForArgoCDUsesWhatIsMounted(t *testing.T) {
 	require.NoError(t, os.WriteFile(flags.config, []byte(head+"default: Deny\n"), 0o600))
 	require.ErrorIs(t, load("shop", named), pullpolicy.ErrRefused)
 	require.ErrorIs(t, load("other", ""), pullpolicy.ErrRefused)
-}
-
-func TestServersThatMayAnswerOtherwiseHaveAnotherIdentity(t *testing.T) {
-	alone(t)
-	identity := func(change func(*argocdFlags)) string {
-		flags := &argocdFlags{workers: 2, total: pluginTotal, timeout: time.Second, request: time.Minute, cacheDir: t.TempDir()}
-		change(flags)
-		server, done, err := flags.server(func(error) {})
-		require.NoError(t, err)
-		defer done()
-		return server.Identity()
-	}
-	usual := identity(func(*argocdFlags) {})
-	for name, change := range map[string]func(*argocdFlags){
-		"Secrets": func(f *argocdFlags) { f.secrets = "secrets" }, "credentials of Git": func(f *argocdFlags) { f.gitCredentials = "git" },
-		"credentials of the source": func(f *argocdFlags) { f.askPass = "ask.sock" },
-		"no TLS":                    func(f *argocdFlags) { require.NoError(t, f.plainHTTP.Set("registry.example")) },
-		"references":                func(f *argocdFlags) { f.allowUnlocked = true }, "health": func(f *argocdFlags) { f.health = true },
-		"policy": func(f *argocdFlags) { f.config = write(t, "apiVersion: ropewalk.dev/v1alpha1\nkind: PullPolicy\n") },
-	} {
-		require.NotEqual(t, usual, identity(change), name)
-	}
-	for name, change := range map[string]func(*argocdFlags){
-		"drain": func(f *argocdFlags) { f.drain++ }, "place": func(f *argocdFlags) { f.dir = "elsewhere" }, "archive": func(f *argocdFlags) { f.archive = 1 << 20 },
-		"time-out": func(f *argocdFlags) { f.timeout++ }, "memory": func(f *argocdFlags) { f.memory = 64 << 20 }, "workers": func(f *argocdFlags) { f.workers = 1 },
-	} {
-		require.Equal(t, usual, identity(change), name)
-	}
 }
 
 // TestTheServerForArgoCDKeepsModulesWhereTheyAreBounded looks for what a server keeps

@@ -19,9 +19,6 @@ const (
 	processCost = 40 << 20
 	// leastParent is what the server itself needs.
 	leastParent = 128 << 20
-	// rememberedCost is how many bytes an evaluation that is remembered takes for
-	// each byte of its message.
-	rememberedCost = 4
 	// waitingCost is what a request that waits takes beside what it has sent of its
 	// archive: its connection and its variables.
 	waitingCost = 64 << 10
@@ -30,26 +27,25 @@ const (
 )
 
 // shares are what the parts of a server may take of its memory, in bytes. The parts
-// of the server itself add up to what its own process may have: an eighth is for
-// evaluations that are remembered, an eighth for renders, a quarter for archives, of
-// which those that wait for others get a quarter, an eighth for requests that wait for
-// their turn, and the rest for what is being rendered.
+// of the server itself add up to what its own process may have: a quarter is for cached
+// renders, a quarter for archives, an eighth for requests that wait, and the rest for
+// what is being rendered.
 type shares struct {
 	// worker is the limit of an evaluation, and heap the soft limit of the server.
 	worker, heap int64
-	// evaluations and renders are remembered.
-	evaluations, renders int64
+	// renders are cached.
+	renders int64
 	// archive is what one request keeps of its archive in memory; the rest is in a
-	// file. parked is the same for all together that wait for a registry or a worker.
-	archive, parked int64
-	// response is how large an answer may be.
+	// file.
+	archive int64
+	// response is how large a response may be.
 	response int64
 	queue    int
 }
 
-// divide divides a total among a server and its workers. Limit is that of an
-// evaluation where the user gives one, and zero where not.
-func divide(total, limit int64, workers, intake int) (shares, error) {
+// divide divides a total among a server, for so many requests at once, and its workers.
+// Limit is that of an evaluation if the user sets one, and else zero.
+func divide(total, limit int64, workers, requests int) (shares, error) {
 	n := int64(workers)
 	parent := max(leastParent, total*3/8)
 	worker := (total-parent)/n - processCost
@@ -68,9 +64,8 @@ func divide(total, limit int64, workers, intake int) (shares, error) {
 	}
 	heap := parent - processCost
 	return shares{
-		worker: worker, heap: heap, evaluations: heap / 8 / rememberedCost, renders: heap / 8,
-		archive: heap * 3 / 16 / int64(intake), parked: heap / 16, response: min(argocd.DefaultResponse, heap/4),
-		queue: int(min(largestQueue, heap/8/(waitingCost+argocd.Waiting))),
+		worker: worker, heap: heap, renders: heap / 4, archive: heap / 4 / int64(requests), response: min(argocd.DefaultResponse, heap/4),
+		queue: int(min(largestQueue, heap/8/(waitingCost+argocd.Window))),
 	}, nil
 }
 

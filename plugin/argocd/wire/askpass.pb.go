@@ -135,7 +135,7 @@ const file_askpass_proto_rawDesc = "" +
 	"\busername\x18\x01 \x01(\tR\busername\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword2U\n" +
 	"\x0eAskPassService\x12C\n" +
-	"\x0eGetCredentials\x12\x1b.askpass.CredentialsRequest\x1a\x14.askpass.CredentialsB:Z8github.com/ropewalk/ropewalk/plugin/argocd/internal/wireb\x06proto3"
+	"\x0eGetCredentials\x12\x1b.askpass.CredentialsRequest\x1a\x14.askpass.CredentialsB1Z/github.com/ropewalk/ropewalk/plugin/argocd/wireb\x06proto3"
 
 var (
 	file_askpass_proto_rawDescOnce sync.Once

@@ -687,7 +687,7 @@ const file_plugin_proto_rawDesc = "" +
 	"\x18CheckPluginConfiguration\x12\r.plugin.Empty\x1a\x1b.plugin.PluginConfiguration\x120\n" +
 	"\x0fMatchRepository\x12\f.plugin.Part\x1a\r.plugin.Match(\x01\x125\n" +
 	"\x10GenerateManifest\x12\f.plugin.Part\x1a\x11.plugin.Manifests(\x01\x12A\n" +
-	"\x19GetParametersAnnouncement\x12\f.plugin.Part\x1a\x14.plugin.Announcement(\x01B:Z8github.com/ropewalk/ropewalk/plugin/argocd/internal/wireb\x06proto3"
+	"\x19GetParametersAnnouncement\x12\f.plugin.Part\x1a\x14.plugin.Announcement(\x01B1Z/github.com/ropewalk/ropewalk/plugin/argocd/wireb\x06proto3"
 
 var (
 	file_plugin_proto_rawDescOnce sync.Once

@@ -12,9 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ropewalk/ropewalk/plugin/argocd/internal/wire"
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/plugin/host"
-	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -31,20 +30,14 @@ const (
 )
 
 // announcement is the parameters that an application takes: those that all take,
-// and the inputs of its specs. What cannot be described is left out, because an
-// application whose module is broken still has a form; its render says what is wrong.
-func (s *Server) announcement(ctx context.Context, r request, files fs.FS, held *stay) []*wire.Parameter {
-	all := announced()
-	renderer, ok := s.opts.Renderer.(render.Renderer)
+// and the inputs of its specs. A module that is broken is left out, because the
+// application still has a form; its render reports the error.
+func (s *Server) announcement(ctx context.Context, r request, files fs.FS) []*wire.Parameter {
+	all := static()
 	// Without files the host would read the disk.
-	if !ok || renderer.Evaluator == nil || files == nil {
+	if files == nil {
 		return all
 	}
-	ctx = context.WithValue(ctx, stayKey{}, held)
-	if held.begin(ctx) != nil {
-		return all
-	}
-	defer held.finish()
 	h, err := s.host(r, files)
 	if err != nil {
 		return all
@@ -57,7 +50,7 @@ func (s *Server) announcement(ctx context.Context, r request, files fs.FS, held 
 	if err != nil {
 		return all
 	}
-	inputs, err := loaded.Parameters(ctx, renderer.Evaluator)
+	inputs, err := loaded.Parameters(ctx, s.evaluator(r))
 	if err != nil {
 		s.opts.Report(fmt.Errorf("parameters of application %q: %w", r.app, err))
 	}
@@ -80,7 +73,7 @@ func (s *Server) announcement(ctx context.Context, r request, files fs.FS, held 
 	return all
 }
 
-// andMore is said with the last input of a list that is not whole.
+// andMore ends the tooltip of the last input of a list that was cut.
 const andMore = "There may be more inputs than are listed: each can be set by its path."
 
 // inputName is the name by which an application sets an input: the path, as --set
@@ -101,7 +94,7 @@ func inputName(p host.Parameter, several bool) string {
 			b.WriteString(step.Name)
 		}
 	}
-	if name := b.String(); !several && !slices.ContainsFunc(announced(), func(o *wire.Parameter) bool { return o.GetName() == name }) {
+	if name := b.String(); !several && !slices.ContainsFunc(static(), func(o *wire.Parameter) bool { return o.GetName() == name }) {
 		return name
 	}
 	return p.Spec + ":" + b.String()
@@ -168,7 +161,7 @@ func tooltip(p host.Parameter) string {
 	}
 	switch {
 	case p.Cut:
-		parts = append(parts, "Too many parts to list: set one by its path, or all as YAML in one line.")
+		parts = append(parts, "Too many fields to list: set one by its path, or all as YAML in one line.")
 	case p.Type == evaluate.InputAny && p.Collection == evaluate.CollectionNone:
 		parts = append(parts, "A list or a map is YAML in one line.")
 	}

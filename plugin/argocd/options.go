@@ -1,0 +1,124 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/source/lock"
+)
+
+// Defaults of [Options].
+const (
+	DefaultName     = "ropewalk"
+	DefaultTimeout  = 5 * time.Minute
+	DefaultDrain    = 30 * time.Second
+	DefaultQueue    = 1000
+	DefaultResponse = 100 << 20
+)
+
+// Connection is what a host is made for.
+type Connection struct {
+	// Lock is that of the project, and Mode how it is used.
+	Lock lock.File
+	Mode lock.Mode
+	// Scope is the credential scope of the tenant.
+	Scope string
+	// Project is the Argo CD project, "" where the request does not name it: a request
+	// for the parameters of an application never does.
+	Project string
+	// Refused counts the refusals of a policy, by the name of the rule.
+	Refused func(rule string)
+	// Source is where the files come from, if its credentials are offered; nil
+	// otherwise.
+	Source *Source
+}
+
+// Source is a repository with its credentials.
+type Source struct {
+	// Repository is its URL: https, ssh or oci.
+	Repository string
+	// Credentials returns the user and the password of this repository. It works for
+	// the duration of the request.
+	Credentials func(ctx context.Context) (user, password string, err error)
+}
+
+// Limits bound the archive of a request; see the fields of Options too. A limit that
+// is zero has a default that suits large repositories.
+type Limits = unpack.Limits
+
+// Options configure a server. Evaluator and Connect must be set.
+type Options struct {
+	// Name is that of the plugin; the socket is NAME.sock. DefaultName if "".
+	Name string
+	// Dir is the directory of the socket.
+	Dir string
+	// Temporary is the directory for the files of a request that do not stay in memory;
+	// that of the system if "".
+	Temporary string
+	// Evaluator evaluates modules; at most Workers evaluations run at once, GOMAXPROCS
+	// if zero.
+	Evaluator evaluate.Evaluator
+	Workers   int
+	// Stores cache finished renders, those of this Version only.
+	Stores  []rendercache.Store
+	Version string
+	// Connect returns what fetches modules.
+	Connect func(Connection) (host.Host, error)
+	// Epoch, if set, is what renders depend on beside the request, such as the digest
+	// of a policy: a request never gets a render from another epoch.
+	Epoch func() string
+	// Collectors are metrics of the parts of the server.
+	Collectors []prometheus.Collector
+	// AllowUnlocked accepts references that are neither pinned nor in ropewalk.lock.
+	AllowUnlocked bool
+	// HealthConfigured says that Argo CD has the health checks that readyWhen needs.
+	HealthConfigured bool
+	// AskPass is the socket that returns the credentials of a source; "" is none.
+	AskPass AskPass
+	// Requests is how many requests are unpacked and rendered at once; four times
+	// Workers if zero.
+	Requests int
+	// Parallel is how many specs of one request are evaluated at once; 1 if zero.
+	Parallel int
+	// Queue is how many requests may wait; DefaultQueue if zero.
+	Queue int
+	// Archive bounds the archive of a request, Limits the evaluation of each spec.
+	Archive Limits
+	Limits  evaluate.Limits
+	// Response is how many bytes all manifests of a response may have, which the
+	// repo-server limits too; DefaultResponse if zero.
+	Response int
+	// Timeout is how long a request may take whose client sets no deadline, or a later
+	// one; DefaultTimeout if zero.
+	Timeout time.Duration
+	// Drain is how long requests may go on after the server is stopped; DefaultDrain if
+	// zero.
+	Drain time.Duration
+	// Report receives errors that failed no request; nil discards them.
+	Report func(error)
+}
+
+func (o Options) withDefaults() Options {
+	o.Name = cmp.Or(o.Name, DefaultName)
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	o.Requests = cmp.Or(o.Requests, 4*o.Workers)
+	o.Queue = cmp.Or(o.Queue, DefaultQueue)
+	o.Response = cmp.Or(o.Response, DefaultResponse)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.Drain = cmp.Or(o.Drain, DefaultDrain)
+	if o.Report == nil {
+		o.Report = func(error) {}
+	}
+	return o
+}

@@ -1,0 +1,95 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
+)
+
+// receiver is the messages of a stream.
+type receiver interface {
+	Recv() (*wire.Part, error)
+}
+
+// within reads from a stream until ctx ends: the stream itself knows no deadline. A read
+// that ends later ends with the request, and its result goes to late.
+func within[T any](ctx context.Context, s *Server, read func() (T, error), late func(T)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var out result
+		out.err = s.protected(func() (err error) {
+			out.value, err = read()
+			return err
+		})
+		done <- out
+	}()
+	select {
+	case out := <-done:
+		return out.value, out.err
+	case <-ctx.Done():
+	}
+	go func() {
+		if out := <-done; out.err == nil {
+			late(out.value)
+		}
+	}()
+	var none T
+	return none, ctx.Err()
+}
+
+// first is the metadata of a stream, its first message.
+func (s *Server) first(ctx context.Context, stream receiver) (*wire.Metadata, error) {
+	first, err := within(ctx, s, stream.Recv, func(*wire.Part) {})
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: the stream is empty", errRequest)
+	}
+	return first.GetMetadata(), err
+}
+
+// chunks is the archive of a stream.
+type chunks struct {
+	from receiver
+	rest []byte
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	for len(c.rest) == 0 {
+		part, err := c.from.Recv()
+		if err != nil {
+			return 0, err
+		}
+		if part.GetFile() == nil {
+			return 0, fmt.Errorf("%w: expected chunks of the archive after the metadata", errRequest)
+		}
+		c.rest = part.GetFile().GetChunk()
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// drain reads a stream whose content is not needed: the repo-server takes a response in
+// the middle of it for an error.
+func (s *Server) drain(ctx context.Context, stream receiver) error {
+	_, err := within(ctx, s, func() (struct{}, error) {
+		for {
+			if _, err := stream.Recv(); err != nil {
+				if errors.Is(err, io.EOF) {
+					err = nil
+				}
+				return struct{}{}, err
+			}
+		}
+	}, func(struct{}) {})
+	return err
+}
