@@ -57,7 +57,7 @@ func BenchmarkInProcessLoader(b *testing.B) {
 	reportCPU(b)
 	for b.Loop() {
 		p := NewInProcess(Options{Schemas: testSchemas()})
-		p.form = formLoaded
+		p.slowly = true
 		_, err := p.Evaluate(context.Background(), req)
 		require.NoError(b, err)
 	}

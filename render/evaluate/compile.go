@@ -42,12 +42,6 @@ type compiled struct {
 	// declared is where the text declares nodes: see declared.
 	declared map[string]token.Pos
 	files    []*ast.File
-	// written is set where value is the linked form of the module; instance and
-	// files are not set then. It gives the module as it was written, which is
-	// compiled when it is first asked for.
-	written func() (*compiled, error)
-	// unchecked says that the linked form lacks the schema of the graph.
-	unchecked bool
 	// timoni is set for Timoni modules only.
 	timoni  *timoniModule
 	flavour Flavour
@@ -58,21 +52,8 @@ type compiled struct {
 	provisioners *provisioners
 }
 
-// form is the quickest way in which a module may be compiled; a module for which
-// that way is not open takes the next. All give the same, and tests compare them.
-type form int
-
-const (
-	// formLinked is past CUE's loader, and linked: see link.
-	formLinked form = iota
-	// formWritten is past CUE's loader: see quick.
-	formWritten
-	// formLoaded is through CUE's loader.
-	formLoaded
-)
-
-// compile loads and builds a module.
-func compile(m Module, schemas map[string]fs.FS, f form) (*compiled, error) {
+// compile loads and builds a module; slowly is always through CUE's loader.
+func compile(m Module, schemas map[string]fs.FS, slowly bool) (*compiled, error) {
 	t, err := readTree(m, schemas)
 	if err != nil {
 		return nil, err
@@ -86,22 +67,11 @@ func compile(m Module, schemas map[string]fs.FS, f form) (*compiled, error) {
 		return nil, err
 	}
 	var inst *build.Instance
-	if f != formLoaded && timoni == nil {
-		inst = t.quick(m)
+	if !slowly && timoni == nil {
+		inst = t.fastLoad(m)
 	}
-	if f == formLinked && inst != nil {
-		if c := compileLinked(m, t, inst); c != nil {
-			return c, nil
-		}
-	}
-	return compileWritten(m, t, tags, timoni, inst)
-}
-
-// compileWritten compiles a module as it was written, from what quick gave, or
-// through CUE's loader where it gave nothing.
-func compileWritten(m Module, t *tree, tags []string, timoni *timoniModule, inst *build.Instance) (*compiled, error) {
 	c := &compiled{tree: t, timoni: timoni, outlines: newOutlines()}
-	if inst == nil || !c.buildQuick(inst) {
+	if inst == nil || !c.buildLoaded(inst) {
 		if err := c.build(m, tags); err != nil {
 			return nil, err
 		}
@@ -112,7 +82,7 @@ func compileWritten(m Module, t *tree, tags []string, timoni *timoniModule, inst
 		return nil, err
 	}
 	if c.kind == kindProvisioners {
-		if err := c.readProvisioners(m, c.value, declaredInLists(c.files)); err != nil {
+		if err := c.readProvisioners(m, declaredInLists(c.files)); err != nil {
 			return nil, err
 		}
 	}
@@ -140,8 +110,9 @@ func (c *compiled) build(m Module, tags []string) error {
 	return nil
 }
 
-// buildQuick takes what quick gave. A module with a mistake is left to build.
-func (c *compiled) buildQuick(inst *build.Instance) bool {
+// buildLoaded takes what fastLoad returned. A module with a mistake is left to
+// build.
+func (c *compiled) buildLoaded(inst *build.Instance) bool {
 	value := newContext(false).BuildInstance(inst)
 	if inst.Err != nil || value.Err() != nil {
 		return false

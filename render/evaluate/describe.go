@@ -74,23 +74,21 @@ func (s *session) describe() ([]Input, error) {
 	if s.module.kind != "" {
 		return nil, fmt.Errorf("module %q is of the kind %s, and takes no input of a spec", s.source.name(), s.module.kind)
 	}
-	return linkedFirst(s, func() ([]Input, error) {
-		d := description{set: map[string]bool{}}
-		root := s.module.value
-		switch s.module.flavour {
-		case FlavourNative:
-			root = root.LookupPath(cue.MakePath(cue.Str(fieldInput)))
-		case FlavourTimoni:
-			root = root.LookupPath(cue.MakePath(cue.Str(fieldValues)))
-			d.timoni(s.module.timoni)
-		default:
-			d.plain = true
-		}
-		if !root.Exists() {
-			return nil, nil
-		}
-		return d.read(root), nil
-	})
+	d := description{set: map[string]bool{}}
+	root := s.module.value
+	switch s.module.flavour {
+	case FlavourNative:
+		root = root.LookupPath(cue.MakePath(cue.Str(fieldInput)))
+	case FlavourTimoni:
+		root = root.LookupPath(cue.MakePath(cue.Str(fieldValues)))
+		d.timoni(s.module.timoni)
+	default:
+		d.plain = true
+	}
+	if !root.Exists() {
+		return nil, nil
+	}
+	return d.read(root), nil
 }
 
 // description is one reading of what a module takes.

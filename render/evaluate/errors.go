@@ -12,8 +12,5 @@ var (
 	// ErrMemory is the cause of an evaluation that exceeded Limits.Memory.
 	ErrMemory = errors.New("evaluation needed too much memory")
 
-	// errLinked is never shown: the module as it was written is evaluated after it.
-	errLinked = errors.New("the CUE library gave up on the linked module")
-
 	errCompilePanicked = errors.New("the CUE library gave up on the module: simplify it, or report it as a bug")
 )

@@ -60,18 +60,8 @@ func (s *session) fill(parts ...part) filled {
 	if len(parts) == 0 {
 		return filled{root: s.module.value}
 	}
-	f := s.module.fill(parts...)
+	f := fill(parts...)
 	return filled{root: s.module.value.FillPath(cue.MakePath(), f.value), with: f}
-}
-
-// fill is that of the form of c: a linked module gives results and nothing else.
-func (c *compiled) fill(parts ...part) *filling {
-	if c.written != nil {
-		if f := fillPlain(parts...); f != nil {
-			return f
-		}
-	}
-	return fill(parts...)
 }
 
 func (s *session) has(field string) bool {
@@ -97,10 +87,6 @@ func contextValue(c object.Context) object.Value {
 
 // native gives the nodes of a native module.
 func (s *session) native() ([]*object.Node, error) {
-	return linkedFirst(s, s.nativeNodes)
-}
-
-func (s *session) nativeNodes() ([]*object.Node, error) {
 	f, err := s.fillNative(s.input)
 	if err != nil {
 		return nil, err
@@ -114,26 +100,11 @@ func (s *session) nativeNodes() ([]*object.Node, error) {
 			return nil, s.explain(f, field, err)
 		}
 	}
-	graph := f.root.LookupPath(cue.MakePath(cue.Str(fieldGraph)))
-	if s.module.unchecked && !onlyNodes(graph) {
-		return nil, errLinked // The schema has a better message.
-	}
-	nodes := graph.LookupPath(cue.MakePath(cue.Str(fieldNodes)))
+	nodes := f.root.LookupPath(cue.MakePath(cue.Str(fieldGraph), cue.Str(fieldNodes)))
 	if !nodes.Exists() {
 		return nil, fmt.Errorf("module %q has no graph.nodes: it makes no objects", s.source.name())
 	}
 	return s.nodes(nodes, &budget{})
-}
-
-// onlyNodes reports whether a graph has the one field that it may have.
-func onlyNodes(graph cue.Value) bool {
-	fields, err := graph.Fields()
-	for err == nil && fields.Next() {
-		if fields.Selector().Unquoted() != fieldNodes {
-			return false
-		}
-	}
-	return err == nil
 }
 
 // nodes reads graph.nodes.

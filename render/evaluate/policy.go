@@ -100,7 +100,7 @@ func (p *InProcess) judgeBy(req Request, policy Policy, subject object.Value) ([
 	}
 	s.input, s.written, s.pos = policy.Input, policy.Input, or(policy.Pos, req.Pos)
 	s.inputPath = object.Fields("policies", policy.Name, fieldInput)
-	return linkedFirst(s, func() ([]Violation, error) { return s.verdict(policy, subject) })
+	return s.verdict(policy, subject)
 }
 
 // verdict is what a policy has against the subject.
@@ -135,9 +135,6 @@ func (s *session) validatePolicy(f filled, fillWith func(object.Value) (filled, 
 		err := f.root.LookupPath(path).Validate(cue.Concrete(true), cue.Final())
 		if err == nil {
 			continue
-		}
-		if s.module.written != nil {
-			return err // nobody reads it: see linkedFirst
 		}
 		if field == fieldInput {
 			try := func(v object.Value) (*filling, error) {

@@ -35,7 +35,7 @@ func (p *InProcess) provision(req Request, s *session) (Result, error) {
 		}
 		return result, nil
 	}
-	made, err := linkedFirst(s, s.provisioned)
+	made, err := s.provisioned()
 	if err != nil {
 		return Result{}, err
 	}
@@ -66,9 +66,6 @@ func (s *session) provisioned() (map[string]Provisioned, error) {
 	for _, r := range resources {
 		made, err := r.make(&total)
 		if err != nil {
-			if s.module.written != nil {
-				return nil, err // nobody reads it: see linkedFirst
-			}
 			many, _ := s.req.fail(err).(object.Errors) //nolint:errorlint // fail gives no other type
 			errs = appendNew(errs, many)
 			continue
@@ -174,7 +171,7 @@ func (a asked) fill(entry, config object.Value) filled {
 	if a.provisioner.takes[fieldContext] {
 		parts = append(parts, part{field: fieldContext, at: []string{fieldContext}, value: contextValue(a.session.req.Context)})
 	}
-	with := a.session.module.fill(parts...)
+	with := fill(parts...)
 	return filled{root: a.provisioner.value.Unify(with.value), with: with}
 }
 
@@ -186,9 +183,6 @@ func (a asked) make(total *budget) (Provisioned, error) {
 	}
 	f := a.fill(s.input, a.config)
 	if err := f.root.Validate(cue.Concrete(true), cue.Final()); err != nil {
-		if s.module.written != nil {
-			return Provisioned{}, err // nobody reads it: see linkedFirst
-		}
 		return Provisioned{}, a.explain(f, err)
 	}
 	return a.read(f, total)

@@ -163,31 +163,28 @@ func TestOneProvisionerMakesManyResourcesAtOnce(t *testing.T) {
 }
 #Provisioners: [#A]
 `)
-	for _, f := range []form{formLinked, formWritten} {
-		p := NewInProcess(Options{Schemas: testSchemas()})
-		p.form = f
-		var group sync.WaitGroup
-		for g := range 4 {
-			group.Go(func() {
-				for i := range 10 {
-					n := g*100 + i
-					req := Request{Spec: "web", Module: m, Context: testContext(), Input: twoOf(t, n)}
-					result, err := p.Evaluate(t.Context(), req)
-					if !assert.NoError(t, err) {
-						return
-					}
-					for key, n := range map[string]int{"one": n, "two": n + 1} {
-						made := result.Provisioned[key]
-						want := fmt.Sprintf(`{"outputs":{"double":%d,"label":"l-%d","x":%d},"sensitive":{}}`, 2*n, 2*n, 2*n)
-						assert.JSONEq(t, want, string(made.JSON))
-						assert.Equal(t, object.MakeID("web", fmt.Sprintf("resource-%s-node-%d", key, n)), made.Nodes[0].ID)
-						assert.Equal(t, fmt.Sprintf("c-%d", 2*n), made.Nodes[0].Object.Name())
-					}
+	p := NewInProcess(Options{Schemas: testSchemas()})
+	var group sync.WaitGroup
+	for g := range 4 {
+		group.Go(func() {
+			for i := range 10 {
+				n := g*100 + i
+				req := Request{Spec: "web", Module: m, Context: testContext(), Input: twoOf(t, n)}
+				result, err := p.Evaluate(t.Context(), req)
+				if !assert.NoError(t, err) {
+					return
 				}
-			})
-		}
-		group.Wait()
+				for key, n := range map[string]int{"one": n, "two": n + 1} {
+					made := result.Provisioned[key]
+					want := fmt.Sprintf(`{"outputs":{"double":%d,"label":"l-%d","x":%d},"sensitive":{}}`, 2*n, 2*n, 2*n)
+					assert.JSONEq(t, want, string(made.JSON))
+					assert.Equal(t, object.MakeID("web", fmt.Sprintf("resource-%s-node-%d", key, n)), made.Nodes[0].ID)
+					assert.Equal(t, fmt.Sprintf("c-%d", 2*n), made.Nodes[0].Object.Name())
+				}
+			}
+		})
 	}
+	group.Wait()
 }
 
 // twoOf asks for two resources of the first provisioner.
@@ -310,21 +307,18 @@ func TestResourcesLeaveNothingBehind(t *testing.T) {
 
 func BenchmarkProvisionersWarm(b *testing.B) {
 	for _, n := range []int{3, 16} {
-		for _, f := range []form{formLinked, formWritten} {
-			b.Run(fmt.Sprintf("provisioners=%d/linked=%v", n, f == formLinked), func(b *testing.B) {
-				p := NewInProcess(Options{Schemas: testSchemas()})
-				p.form = f
-				req := askThree(b, manyProvisioners(n), 1)
+		b.Run(fmt.Sprintf("provisioners=%d", n), func(b *testing.B) {
+			p := NewInProcess(Options{Schemas: testSchemas()})
+			req := askThree(b, manyProvisioners(n), 1)
+			_, err := p.Evaluate(b.Context(), req)
+			require.NoError(b, err)
+			b.ReportAllocs()
+			reportCPU(b)
+			for b.Loop() {
 				_, err := p.Evaluate(b.Context(), req)
 				require.NoError(b, err)
-				b.ReportAllocs()
-				reportCPU(b)
-				for b.Loop() {
-					_, err := p.Evaluate(b.Context(), req)
-					require.NoError(b, err)
-				}
-			})
-		}
+			}
+		})
 	}
 }
 

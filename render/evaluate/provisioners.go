@@ -52,14 +52,9 @@ type provisioner struct {
 	Provisioner
 }
 
-// readProvisioners finds the list below the module's value, or below root where
-// it was moved there, and reads what tells its entries apart.
-func (c *compiled) readProvisioners(m Module, root cue.Value, lists []map[string]token.Pos) error {
-	path := cue.MakePath(cue.Def(listProvisioners))
-	v := c.value.LookupPath(path)
-	if !v.Exists() {
-		v = root.LookupPath(path)
-	}
+// readProvisioners reads the list and what tells its entries apart.
+func (c *compiled) readProvisioners(m Module, lists []map[string]token.Pos) error {
+	v := c.value.LookupPath(cue.MakePath(cue.Def(listProvisioners)))
 	mistake := func(at cue.Value, path, format string, args ...any) *object.Error {
 		pos := or(c.tree.at(m, at), c.tree.at(m, c.value.LookupPath(cue.ParsePath("ropewalk"))))
 		return &object.Error{Stage: object.StageEvaluate, Pos: pos, Path: path, Err: fmt.Errorf(format, args...)}
@@ -70,9 +65,6 @@ func (c *compiled) readProvisioners(m Module, root cue.Value, lists []map[string
 		return e
 	}
 	if err := cmp.Or(v.Validate(), v.Err()); err != nil {
-		if c.instance == nil {
-			return err // nobody reads it: see compileLinked
-		}
 		s := &session{source: m, module: c}
 		return s.errorsOf(filled{}, listProvisioners, err)
 	}

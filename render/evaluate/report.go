@@ -21,9 +21,6 @@ const maxNotes = 3
 
 // explain says what is wrong with field, which did not validate with f.
 func (s *session) explain(f filled, field string, err error) error {
-	if s.module.written != nil {
-		return err // nobody reads it: see linkedFirst
-	}
 	switch field {
 	case fieldInput:
 		if errs := s.inputErrors(); len(errs) > 0 {

@@ -43,8 +43,6 @@ type tree struct {
 	dir, root string
 	// laid holds the paths that were laid over, not written by the module.
 	laid map[string]string // path -> position label
-	// schemas are those that this program brings along, by import path.
-	schemas map[string]fs.FS
 }
 
 // readTree reads all of the module and lays the schemas over what it lacks.
@@ -201,7 +199,6 @@ func withLanguage(data []byte) []byte {
 
 // layOver puts each schema that the module has not vendored below cue.mod/pkg.
 func (t *tree) layOver(schemas map[string]fs.FS) error {
-	t.schemas = schemas
 	for _, importPath := range object.SortedKeys(schemas) {
 		if t.vendors(importPath) {
 			continue
@@ -243,24 +240,6 @@ func (t *tree) vendors(importPath string) bool {
 		}
 	}
 	return false
-}
-
-// genuine reports whether the module sees a schema of ours as it is: laid over,
-// or vendored without a change. It may have further files.
-func (t *tree) genuine(importPath string) bool {
-	fsys, known := t.schemas[importPath]
-	if !known {
-		return false
-	}
-	folder := path.Join(t.root, modFolder, "pkg", importPath)
-	names, err := fs.Glob(fsys, "*.cue")
-	for _, name := range names {
-		data, readErr := fs.ReadFile(fsys, name)
-		if readErr != nil || !bytes.Equal(data, t.files[path.Join(folder, name)]) {
-			return false
-		}
-	}
-	return err == nil
 }
 
 // overlay is the tree as the loader wants it.

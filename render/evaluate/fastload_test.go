@@ -17,25 +17,25 @@ func TestOnlyPlainModulesGoPastTheLoader(t *testing.T) {
 	tests := map[string]struct {
 		files map[string]string
 		tags  map[string]string
-		quick bool
+		fast  bool
 	}{
-		"one file": {files: map[string]string{"a.cue": "package a\na: 1"}, quick: true},
+		"one file": {files: map[string]string{"a.cue": "package a\na: 1"}, fast: true},
 		"a module file, the schema and CUE's own library": {
 			files: map[string]string{
 				"cue.mod/module.cue": moduleFile, "b.cue": "package a\nimport \"strings\"\nb: strings.ToUpper(\"b\")",
 				"a.cue": "package a\nimport \"ropewalk.dev/schema\"\ncontext: schema.#Context",
 			},
-			quick: true,
+			fast: true,
 		},
 		"a module file in one struct": {
 			files: map[string]string{"cue.mod/module.cue": "module: \"example.com/app@v0\"\nlanguage: {version: \"v0.9.0\"}", "a.cue": "package a"},
-			quick: true,
+			fast:  true,
 		},
 		"a language of the future":   {files: map[string]string{"cue.mod/module.cue": "module: \"example.com/app@v0\"\nlanguage: version: \"v0.99.0\"", "a.cue": "package a"}},
 		"a module with dependencies": {files: map[string]string{"cue.mod/module.cue": moduleFile + "deps: {}", "a.cue": "package a"}},
 		"a path without its major version": {
 			files: map[string]string{"cue.mod/module.cue": "module: \"example.com/app\"\nlanguage: version: \"v0.9.0\"", "a.cue": "package a"},
-			quick: true,
+			fast:  true,
 		},
 		"no package clause":         {files: map[string]string{"a.cue": "a: 1"}},
 		"two packages":              {files: map[string]string{"a.cue": "package a", "b.cue": "package b"}},
@@ -61,7 +61,7 @@ func TestOnlyPlainModulesGoPastTheLoader(t *testing.T) {
 			m := Module{FS: tree, Digest: "sha256:1", Tags: tt.tags}
 			read, err := readTree(m, testSchemas())
 			require.NoError(t, err)
-			require.Equal(t, tt.quick, read.quick(m) != nil)
+			require.Equal(t, tt.fast, read.fastLoad(m) != nil)
 		})
 	}
 }

@@ -17,33 +17,33 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// quick loads a plain tree without CUE's loader: one package at the root of its
+// fastLoad loads a plain tree without CUE's loader: one package at the root of its
 // module, imports of CUE's own library and of what is vendored below
 // cue.mod/pkg, and no attribute that means something to the loader. Most modules
 // are plain, and the loader costs them as much as their evaluation: it reads the
 // module file by evaluating CUE of its own. Whatever is not plain, or wrong, is
 // left to the loader, so that there is one voice for mistakes; nil stands for
 // that.
-func (t *tree) quick(m Module) *build.Instance {
+func (t *tree) fastLoad(m Module) *build.Instance {
 	module, version, ok := t.plainModule()
 	if !ok || t.dir != t.root || len(m.Tags) > 0 {
 		return nil
 	}
-	q := &quickLoad{tree: t, module: module, version: version}
-	q.context = build.NewContext(build.Loader(q.vendored))
-	inst := q.instance(t.dir)
+	l := &loader{tree: t, module: module, version: version}
+	l.context = build.NewContext(build.Loader(l.vendored))
+	inst := l.instance(t.dir)
 	if inst == nil {
 		return nil
 	}
 	inst.ImportPath = module + ":" + inst.PkgName
-	if !q.complete(inst) {
+	if !l.complete(inst) {
 		return nil
 	}
 	return inst
 }
 
-// quickLoad is one load.
-type quickLoad struct {
+// loader is one load.
+type loader struct {
 	tree    *tree
 	context *build.Context
 	module  string
@@ -150,19 +150,19 @@ func knownLanguage(version string) bool {
 }
 
 // instance parses the files of one folder; nil where they are not plain.
-func (q *quickLoad) instance(dir string) *build.Instance {
-	inst := q.context.NewInstance(path.Join(virtualRoot, dir), nil)
-	inst.Dir, inst.Root = path.Join(virtualRoot, dir), path.Join(virtualRoot, q.tree.root)
-	inst.Module, inst.DisplayPath = q.module, "."
-	for _, name := range object.SortedKeys(q.tree.files) {
+func (l *loader) instance(dir string) *build.Instance {
+	inst := l.context.NewInstance(path.Join(virtualRoot, dir), nil)
+	inst.Dir, inst.Root = path.Join(virtualRoot, dir), path.Join(virtualRoot, l.tree.root)
+	inst.Module, inst.DisplayPath = l.module, "."
+	for _, name := range object.SortedKeys(l.tree.files) {
 		if path.Dir(name) != dir || !strings.HasSuffix(name, ".cue") {
 			continue
 		}
-		data := q.tree.files[name]
+		data := l.tree.files[name]
 		if !plainFile(path.Base(name), data) {
 			return nil
 		}
-		f, err := parser.ParseFile(path.Join(virtualRoot, name), data, parser.ParseComments, parser.Version(q.version))
+		f, err := parser.ParseFile(path.Join(virtualRoot, name), data, parser.ParseComments, parser.Version(l.version))
 		pkg := f.PackageName()
 		if err != nil || pkg == "" || pkg == "_" || len(inst.Files) > 0 && pkg != inst.PkgName {
 			return nil
@@ -192,47 +192,47 @@ func plainFile(name string, data []byte) bool {
 }
 
 // complete joins an instance with what it imports.
-func (q *quickLoad) complete(inst *build.Instance) bool {
-	q.stack = append(q.stack, inst.Dir)
+func (l *loader) complete(inst *build.Instance) bool {
+	l.stack = append(l.stack, inst.Dir)
 	err := inst.Complete()
-	q.stack = q.stack[:len(q.stack)-1]
-	return err == nil && inst.Err == nil && !q.failed
+	l.stack = l.stack[:len(l.stack)-1]
+	return err == nil && inst.Err == nil && !l.failed
 }
 
 // vendored is the package of an import; nil stands for CUE's own library.
-func (q *quickLoad) vendored(_ token.Pos, importPath string) *build.Instance {
+func (l *loader) vendored(_ token.Pos, importPath string) *build.Instance {
 	first, _, _ := strings.Cut(importPath, "/")
 	if !strings.Contains(first, ".") {
 		return nil
 	}
-	inst := q.imported(importPath)
+	inst := l.imported(importPath)
 	if inst == nil {
-		q.failed = true
+		l.failed = true
 	}
 	return inst
 }
 
-func (q *quickLoad) imported(importPath string) *build.Instance {
-	own, _, _ := strings.Cut(q.module, "@")
+func (l *loader) imported(importPath string) *build.Instance {
+	own, _, _ := strings.Cut(l.module, "@")
 	if strings.ContainsAny(importPath, ":@") || importPath == own || strings.HasPrefix(importPath, own+"/") {
 		return nil
 	}
-	folder := func(kind string) string { return path.Join(q.tree.root, modFolder, kind, importPath) }
-	if q.tree.holds(folder("gen")) || q.tree.holds(folder("usr")) {
+	folder := func(kind string) string { return path.Join(l.tree.root, modFolder, kind, importPath) }
+	if l.tree.holds(folder("gen")) || l.tree.holds(folder("usr")) {
 		return nil
 	}
 	dir := folder("pkg")
-	for _, d := range q.stack {
+	for _, d := range l.stack {
 		if d == path.Join(virtualRoot, dir) {
 			return nil
 		}
 	}
-	inst := q.instance(dir)
+	inst := l.instance(dir)
 	if inst == nil || inst.PkgName != path.Base(importPath) {
 		return nil
 	}
 	inst.ImportPath = importPath
-	if !q.complete(inst) {
+	if !l.complete(inst) {
 		return nil
 	}
 	return inst
