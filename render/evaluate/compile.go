@@ -46,8 +46,6 @@ type compiled struct {
 	timoni  *timoniModule
 	flavour Flavour
 	kind    string
-	// outlines is what is remembered of what the module made.
-	outlines *outlines
 	// provisioners is set for modules of provisioners only.
 	provisioners *provisioners
 }
@@ -70,7 +68,7 @@ func compile(m Module, schemas map[string]fs.FS, slowly bool) (*compiled, error)
 	if !slowly && timoni == nil {
 		inst = t.fastLoad(m)
 	}
-	c := &compiled{tree: t, timoni: timoni, outlines: newOutlines()}
+	c := &compiled{tree: t, timoni: timoni}
 	if inst == nil || !c.buildLoaded(inst) {
 		if err := c.build(m, tags); err != nil {
 			return nil, err

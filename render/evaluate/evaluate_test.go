@@ -95,15 +95,11 @@ func TestAnInputThatIsTooLargeIsRefused(t *testing.T) {
 
 func TestTooManyObjectsAreRefused(t *testing.T) {
 	t.Parallel()
-	b := budget{}
-	for range maxObjects {
-		b.add(1)
-	}
-	require.NoError(t, b.err())
-	b.add(1)
-	require.ErrorContains(t, b.err(), "more than 50000 objects")
-	b = budget{bytes: maxOutputBytes}
-	b.add(1)
+	require.NoError(t, budget{objects: maxObjects, bytes: maxOutputBytes}.err())
+	require.ErrorContains(t, budget{objects: maxObjects + 1}.err(), "more than 50000 objects")
+	b := budget{bytes: maxOutputBytes}
+	_, err := b.export(newContext(false).CompileString(`{a: 1}`))
+	require.NoError(t, err)
 	require.ErrorContains(t, b.err(), "64 MiB")
 }
 

@@ -145,27 +145,25 @@ func (s *session) node(name string, v cue.Value, b *budget) (*object.Node, objec
 		}}
 	}
 	d := nodeDecoder{session: s, node: n, path: path}
-	var wrong object.Errors
-	err := s.module.outlines.node().each(v, func(field string, value cue.Value, _ *outline) (err error) {
+	v, _ = v.Default()
+	fields, err := v.Fields()
+	if err != nil {
+		return nil, object.Errors{s.moduleError(v, path.String(), "must be a node")}
+	}
+	for fields.Next() {
+		field, value := fields.Selector().Unquoted(), fields.Value()
 		if field == fieldObject {
-			var size int
-			if n.Object, size, err = s.module.export(value); err == nil && n.Object == nil {
+			if value, _ = value.Default(); value.IncompleteKind() != cue.StructKind {
 				d.fail(value, field, "must be an object")
+				continue
 			}
-			b.add(size)
+			n.Object, err = b.export(value)
 		} else {
 			err = d.decode(field, value)
 		}
 		if err != nil {
-			wrong = object.Errors{s.moduleError(value, path.Append(object.Field(field)).String(), plain(err))}
+			return nil, object.Errors{s.moduleError(value, path.Append(object.Field(field)).String(), plain(err))}
 		}
-		return err
-	})
-	switch {
-	case wrong != nil:
-		return nil, wrong
-	case err != nil:
-		return nil, object.Errors{s.moduleError(v, path.String(), "must be a node")}
 	}
 	d.finish(v)
 	return n, d.errs
@@ -174,12 +172,18 @@ func (s *session) node(name string, v cue.Value, b *budget) (*object.Node, objec
 // budget counts what comes out of an evaluation.
 type budget struct{ objects, bytes int }
 
-func (b *budget) add(bytes int) {
+// export is the concrete value v as an object.
+func (b *budget) export(v cue.Value) (object.Object, error) {
+	data, err := v.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
 	b.objects++
-	b.bytes += bytes
+	b.bytes += len(data)
+	return object.Decode(data)
 }
 
-func (b *budget) err() error {
+func (b budget) err() error {
 	if b.objects > maxObjects {
 		return fmt.Errorf("the module makes more than %d objects, which no flag allows: make several specs of it", maxObjects)
 	}

@@ -153,19 +153,14 @@ func (w *walker) take(v cue.Value) {
 		w.fail(s.errorsOf(w.filled, v.Path().String(), err))
 		return
 	}
-	data, err := v.MarshalJSON()
+	o, err := w.budget.export(v)
 	if err != nil {
 		w.errs = append(w.errs, s.moduleError(v, v.Path().String(), plain(err)))
 		return
 	}
-	o, err := object.Decode(data)
-	if err != nil {
-		w.errs = append(w.errs, s.moduleError(v, v.Path().String(), err.Error()))
-		return
-	}
 	pos, at := w.pos(v), v.Path().String()
-	for _, o := range expand(o) {
-		w.budget.add(len(data))
+	for i, o := range expand(o) {
+		w.budget.objects += min(i, 1) // the first is counted
 		if w.timoni && isKustomize(o) {
 			e := s.moduleError(v, at, "configuration of kustomize is no object of a cluster and is left out")
 			e.Severity = object.SeverityWarning

@@ -89,18 +89,12 @@ const minMemory = 32 << 20
 // is the module with this input, because a module whose input only one tenant
 // got wrong must keep working for all others.
 //
-// A worker whose evaluation takes long while others wait or run has the lowest
-// priority from then on, where the system knows that (Linux): a core that it would
-// take is then theirs. It cannot be raised again, so that the worker is replaced if
-// the evaluation ends; a module that needs long each time is known after the first.
-//
 // Memory is judged by workers that have done nothing else: a request that
 // exceeds the limit in a used worker runs again in a fresh one, so that the
 // answer never depends on what was rendered before.
 type Pool struct {
 	opts       PoolOptions
 	quarantine quarantine
-	slow       knownSlow
 	calls      sync.WaitGroup // of Evaluate and Trace
 	reapers    sync.WaitGroup // one for each process
 
@@ -122,9 +116,6 @@ type PoolStats struct {
 	// Recycled is how many were replaced because their heap had grown, or for
 	// a request with another memory limit.
 	Recycled int
-	// Slowed is how many of these were replaced because they ran behind all
-	// others.
-	Slowed int
 	// Retried is how many requests ran again because they lost their worker
 	// through no fault of their own.
 	Retried int

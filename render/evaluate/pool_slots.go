@@ -14,9 +14,8 @@ import (
 // slot is the place of one worker. Who holds a slot (busy) alone uses its
 // process; the fields are written under the lock of the pool.
 type slot struct {
-	busy  bool
-	proc  *process // nil where none runs
-	watch *watch   // of its last evaluation
+	busy bool
+	proc *process // nil where none runs
 }
 
 // waiter is a call without a slot. A closed channel means that the pool is.
@@ -37,7 +36,6 @@ func (p *Pool) acquire(ctx context.Context, req Request) (*slot, error) {
 		p.mu.Unlock()
 		return nil, ErrClosed
 	}
-	p.makeWay()
 	prefers := p.preferred(req.Module.Digest)
 	if s := p.idle(prefers, req); s != nil {
 		s.busy = true
@@ -143,17 +141,13 @@ func (p *Pool) try(ctx context.Context, j job, left time.Duration, fresh bool) (
 			return nil, &loss{cause: err}
 		}
 	}
-	w := p.watch(s, j.req.Module)
 	r, lost := s.proc.call(ctx, j, left)
-	slowed := w.end(j.req.Module, lost == nil)
 	switch {
 	case lost != nil && lost.unsent:
 	case lost != nil:
 		p.drop(s, lost.cause)
 	case r.retire:
 		p.drop(s, errRecycled)
-	case slowed:
-		p.replace(s)
 	}
 	if r != nil {
 		p.count(func(st *PoolStats) { st.LiveHeap = r.live })
@@ -179,15 +173,6 @@ func (p *Pool) start(s *slot, memory int64) error {
 		proc.kill(ErrClosed)
 	}
 	return nil
-}
-
-// replace has another worker start in s, while the answer of the old one goes out.
-// Where that fails, the next call starts one and says why it cannot.
-func (p *Pool) replace(s *slot) {
-	memory := s.proc.memory
-	p.count(func(st *PoolStats) { st.Slowed++ })
-	p.drop(s, errRecycled)
-	_ = p.start(s, memory)
 }
 
 // drop ends the process of s, if there is one.

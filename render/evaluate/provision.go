@@ -267,27 +267,34 @@ func (a asked) read(f filled, total *budget) (Provisioned, error) {
 	if err := a.refuseFields(f); err != nil {
 		return Provisioned{}, err
 	}
-	out, data := Provisioned{}, map[string]any{}
-	e := exporter{}
+	out, data := Provisioned{}, map[string]json.RawMessage{}
 	for _, name := range resultFields() {
 		v := f.root.LookupPath(cue.MakePath(cue.Str(name)))
 		if !v.Exists() {
 			continue
 		}
 		var err error
-		if data[name], err = e.value(v, nil); err != nil {
+		if data[name], err = v.MarshalJSON(); err != nil {
 			return Provisioned{}, s.moduleError(v, name, plain(err))
 		}
+		total.bytes += len(data[name])
 	}
-	total.bytes += e.size
-	var err error
+	// Through an object, so that names are in order.
+	text, err := json.Marshal(data)
+	if err != nil {
+		return Provisioned{}, err
+	}
+	made, err := object.Decode(text)
+	if err != nil {
+		return Provisioned{}, err
+	}
 	if nodes := f.root.LookupPath(cue.MakePath(cue.Str(fieldGraph), cue.Str(fieldNodes))); nodes.Exists() {
 		if out.Nodes, err = s.nodes(nodes, total); err != nil {
 			return Provisioned{}, err
 		}
 	}
 	object.SortNodes(out.Nodes)
-	out.JSON, err = json.Marshal(data)
+	out.JSON, err = json.Marshal(made)
 	return out, err
 }
 
