@@ -52,8 +52,9 @@ type Request struct {
 
 // Module is a tree of CUE files, already fetched.
 type Module struct {
-	// FS holds regular files only, with slash-separated paths.
-	FS fs.FS
+	// FS holds regular files only, with slash-separated paths. It is sent to workers
+	// apart from the request.
+	FS fs.FS `cbor:"-"`
 	// Digest identifies the tree: equal digests mean equal files. It is the
 	// key of the cache of compiled modules.
 	Digest string

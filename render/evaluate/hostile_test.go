@@ -150,7 +150,7 @@ func attack(t *testing.T, text string, h hostile) {
 		require.NotErrorIs(t, err, ErrTimeout)
 	}
 	stats := p.Stats()
-	t.Logf("%6.2f s, %3d MiB, %d good renders meanwhile: %s", took.Seconds(), stats.PeakMemory>>20, renders(), firstLine(err))
+	t.Logf("%6.2f s, %3d MiB, %d good renders meanwhile: %s", took.Seconds(), stats.PeakMemory>>20, renders(), firstLine(err.Error()))
 	if exactLimit {
 		require.Less(t, stats.PeakMemory, int64(DefaultMemory+hostileSlack))
 	}
@@ -165,11 +165,6 @@ func warm(t *testing.T, p *Pool) {
 		_, err := p.Evaluate(t.Context(), ask(fmt.Sprintf("%s// %d\n", goodModule, i)))
 		require.NoError(t, err)
 	}
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line[:min(len(line), 150)]
 }
 
 // renderMeanwhile renders the good module until stop is called, and once more;

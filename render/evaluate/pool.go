@@ -94,6 +94,7 @@ const minMemory = 32 << 20
 // answer never depends on what was rendered before.
 type Pool struct {
 	opts       PoolOptions
+	codec      codec
 	quarantine quarantine
 	calls      sync.WaitGroup // of Evaluate and Trace
 	reapers    sync.WaitGroup // one for each process
@@ -137,11 +138,15 @@ func NewPool(opts PoolOptions) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{opts: opts, slots: make([]*slot, opts.Size)}
+	c, err := newCodec()
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{opts: opts, codec: c, slots: make([]*slot, opts.Size)}
 	for i := range p.slots {
 		p.slots[i] = &slot{}
 	}
-	p.quarantine = quarantine{strikes: opts.Strikes, refusals: opts.Refusals}
+	p.quarantine = quarantine{strikes: opts.Strikes, refusals: opts.Refusals, codec: c}
 	return p, nil
 }
 
@@ -159,26 +164,20 @@ func executable() (string, error) {
 // input, the error may be an [object.Errors] with one entry that wraps
 // [ErrTimeout], [ErrMemory], [ErrCrashed] or [ErrQuarantined].
 func (p *Pool) Evaluate(ctx context.Context, req Request) (Result, error) {
-	r, err := p.run(ctx, job{kind: frameEvaluate, req: req})
+	a, err := p.run(ctx, job{req: req})
 	if err != nil {
 		return Result{}, err
 	}
-	if len(r.mistakes) > 0 {
-		return r.result, r.mistakes
-	}
-	return r.result, nil
+	return a.result, a.mistakes.Err()
 }
 
 // Trace implements [Evaluator].
 func (p *Pool) Trace(ctx context.Context, req Request, queries []Query) ([]Origin, error) {
-	r, err := p.run(ctx, job{kind: frameTrace, req: req, queries: queries})
+	a, err := p.run(ctx, job{trace: true, req: req, queries: queries})
 	if err != nil {
 		return nil, err
 	}
-	if len(r.mistakes) > 0 {
-		return r.origins, r.mistakes
-	}
-	return r.origins, nil
+	return a.origins, a.mistakes.Err()
 }
 
 // Stats is what happened so far.
@@ -213,7 +212,7 @@ func (p *Pool) Close() error {
 
 // job is one call of an evaluator.
 type job struct {
-	kind    frameKind
+	trace   bool
 	req     Request
 	queries []Query
 }
@@ -229,7 +228,7 @@ func (j job) modules() []Module {
 
 // run does j on a worker, and once more where the first one was lost through
 // no fault of j.
-func (p *Pool) run(ctx context.Context, j job) (*reply, error) {
+func (p *Pool) run(ctx context.Context, j job) (*answer, error) {
 	if ctx.Err() != nil {
 		return nil, cancelled(ctx, j.req)
 	}

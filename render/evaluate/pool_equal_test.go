@@ -47,7 +47,7 @@ func equalErrors(t *testing.T, want, got error) {
 		x, y := *a[i], *b[i]
 		x.Err, y.Err = nil, nil
 		require.Equal(t, x, y)
-		for _, c := range causes() {
+		for _, c := range sentinels() {
 			require.Equal(t, isAny(a[i].Err, c), isAny(b[i].Err, c))
 		}
 	}

@@ -27,17 +27,17 @@ var (
 	errRecycled = errors.New("the worker was replaced")
 )
 
-// causeError is a sentence for people that wraps one of the sentinels.
-type causeError struct {
-	text  string
-	cause error
+// reasonError is a message that wraps one of the sentinels.
+type reasonError struct {
+	text   string
+	reason error
 }
 
-func (e *causeError) Error() string { return e.text }
-func (e *causeError) Unwrap() error { return e.cause }
+func (e *reasonError) Error() string { return e.text }
+func (e *reasonError) Unwrap() error { return e.reason }
 
-func because(cause error, format string, args ...any) error {
-	return &causeError{text: fmt.Sprintf(format, args...), cause: cause}
+func because(reason error, format string, args ...any) error {
+	return &reasonError{text: fmt.Sprintf(format, args...), reason: reason}
 }
 
 // loss is how a call ended without a reply.
@@ -108,15 +108,15 @@ func autopsy(state *os.ProcessState, stderr string, used, ready bool) *loss {
 
 // tail is what a process said last, for the end of a message.
 func tail(stderr string) string {
-	if line := oneLine(stderr); line != "" {
+	if line := firstLine(stderr); line != "" {
 		return ": " + line
 	}
 	return ""
 }
 
-// oneLine is the first line of text that says something, within bounds: a
+// firstLine is the first line of text that says something, within bounds: a
 // stack is for a debugger.
-func oneLine(text string) string {
+func firstLine(text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" {

@@ -9,10 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"sync"
 	"time"
+
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // process is a running worker. All but kill is for its one user at a time.
@@ -24,7 +27,8 @@ type process struct {
 	reader *bufio.Reader
 	stderr *beginning
 
-	greeting *encoder          // the hello frame, until it was sent
+	codec    codec
+	greeting []byte            // the hello frame, until it was sent
 	ready    bool              // the worker has answered it
 	used     bool              // it has evaluated something
 	trees    map[string]treeID // by digest: what the worker has got
@@ -42,14 +46,20 @@ const stderrSize = 4 << 10
 
 // startProcess starts a worker with a memory limit. The worker gets nothing
 // of this process but three streams: no environment, no folder, no files.
-func startProcess(opts PoolOptions, memory int64) (*process, error) {
+func startProcess(opts PoolOptions, c codec, memory int64) (*process, error) {
 	p := &process{
 		memory: memory, trees: map[string]treeID{}, done: make(chan struct{}),
-		stderr: &beginning{}, greeting: newEncoder(),
+		stderr: &beginning{}, codec: c,
 	}
-	p.greeting.hello(hello{memory: memory, schemas: opts.Schemas})
-	if p.greeting.err != nil {
-		return nil, fmt.Errorf("evaluation workers: schemas: %w", p.greeting.err)
+	first := hello{Memory: memory, Schemas: map[string][]byte{}}
+	var err error
+	for importPath, fsys := range opts.Schemas {
+		if first.Schemas[importPath], err = pack(fsys); err != nil {
+			return nil, fmt.Errorf("evaluation workers: schema %q: %w", importPath, err)
+		}
+	}
+	if p.greeting, err = c.marshal(first); err != nil {
+		return nil, fmt.Errorf("evaluation workers: schemas: %w", err)
 	}
 	childIn, in, err := os.Pipe()
 	if err != nil {
@@ -123,7 +133,7 @@ func (p *process) knows(m Module) bool { return m.Digest != "" && p.trees[m.Dige
 
 // call sends j and waits for its reply, its deadline or the end of ctx. After
 // a loss the process is of no use, unless nothing was sent.
-func (p *process) call(ctx context.Context, j job, left time.Duration) (*reply, *loss) {
+func (p *process) call(ctx context.Context, j job, left time.Duration) (*answer, *loss) {
 	frames, err := p.encode(j)
 	if err != nil {
 		return nil, &loss{unsent: true, cause: fmt.Errorf("the request cannot be sent to an evaluation worker: %w", err)}
@@ -132,17 +142,17 @@ func (p *process) call(ctx context.Context, j job, left time.Duration) (*reply, 
 	defer timer.Stop()
 	stop := context.AfterFunc(ctx, func() { p.kill(ctx.Err()) })
 	defer stop()
-	r, err := p.exchange(frames)
+	a, err := p.exchange(frames)
 	used := p.used
 	p.used = true
 	switch {
-	case err == nil && r.crash != "":
+	case err == nil && a.crash != "":
 		return nil, &loss{
-			cause: because(ErrCrashed, "the evaluator crashed: %s", r.crash),
+			cause: because(ErrCrashed, "the evaluator crashed: %s", a.crash),
 			hint:  "this is a fault of ropewalk or of CUE: please report it with the module",
 		}
 	case err == nil:
-		return r, nil
+		return a, nil
 	}
 	p.mu.Lock()
 	why := p.killed
@@ -166,91 +176,80 @@ func (p *process) lost(err error, used bool) *loss {
 	return autopsy(p.cmd.ProcessState, p.stderr.text(), used, p.ready)
 }
 
-// message is a frame on its way.
-type message struct {
-	kind frameKind
-	body *encoder
-}
-
-// encode writes the request and the trees that the worker lacks.
-func (p *process) encode(j job) ([]message, error) {
-	var out []message
+// encode writes the request and the trees that the worker lacks, as frames.
+func (p *process) encode(j job) ([][]byte, error) {
+	var out [][]byte
 	if p.greeting != nil {
-		out = append(out, message{frameHello, p.greeting})
+		out = append(out, p.greeting)
 	}
-	modules := j.modules()
-	ids := make([]treeID, len(modules))
+	c := &call{Request: j.req, Trace: j.trace, Queries: j.queries}
 	last, sent := p.lastTree, map[string]treeID{}
-	for i, m := range modules {
-		if m.FS == nil {
-			continue
+	for _, m := range j.modules() {
+		id := max(p.trees[m.Digest], sent[m.Digest])
+		if id == 0 && m.FS != nil {
+			packed, err := pack(m.FS)
+			if err != nil {
+				return nil, err
+			}
+			last++
+			id = last
+			if m.Digest != "" {
+				sent[m.Digest] = id
+			}
+			frame, err := p.codec.marshal(message{Tree: &packedTree{ID: id, Zip: packed}})
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, frame)
 		}
-		if id := max(p.trees[m.Digest], sent[m.Digest]); id != 0 {
-			ids[i] = id
-			continue
-		}
-		last++
-		ids[i] = last
-		if m.Digest != "" {
-			sent[m.Digest] = last
-		}
-		e := newEncoder()
-		e.uint(uint64(last))
-		e.tree(m.FS)
-		if e.err != nil {
-			return nil, e.err
-		}
-		out = append(out, message{frameTree, e})
+		c.Trees = append(c.Trees, id)
 	}
-	e := newEncoder()
-	e.request(j.req, ids)
-	if j.kind == frameTrace {
-		e.queries(j.queries)
-	}
-	for _, m := range append(out, message{j.kind, e}) {
-		if m.body.err != nil {
-			return nil, m.body.err
-		}
-		if n := len(m.body.buf) - frameHead; n > maxRequestSize {
-			return nil, &sizeError{size: int64(n), limit: maxRequestSize}
-		}
+	frame, err := p.codec.marshal(message{Call: c})
+	if err != nil {
+		return nil, err
 	}
 	p.lastTree = last
-	for digest, id := range sent {
-		p.trees[digest] = id
-	}
-	return append(out, message{j.kind, e}), nil
+	maps.Copy(p.trees, sent)
+	return append(out, frame), nil
+}
+
+// answer is a reply as the pool uses it.
+type answer struct {
+	crash    string
+	retire   bool
+	live     int64
+	mistakes object.Errors
+	result   Result
+	origins  []Origin
 }
 
 // exchange sends frames and reads the reply to the last.
-func (p *process) exchange(frames []message) (*reply, error) {
+func (p *process) exchange(frames [][]byte) (*answer, error) {
 	p.greeting = nil
-	for _, m := range frames {
-		if err := writeFrame(p.in, m.kind, m.body, maxRequestSize); err != nil {
+	for _, f := range frames {
+		if _, err := p.in.Write(f); err != nil {
 			return nil, err
 		}
 	}
 	if !p.ready {
-		f, err := readFrame(p.reader, 1<<10)
-		if err != nil {
+		var text string
+		if err := p.codec.receive(p.reader, 1<<10, &text); err != nil {
 			return nil, err
 		}
-		d := &decoder{data: f.payload}
-		if text := d.text(); f.kind != frameReady || text != greeting || d.finish() != nil {
+		if text != greeting {
 			return nil, errors.New("it does not greet")
 		}
 		p.ready = true
 	}
-	f, err := readFrame(p.reader, maxReplySize)
-	if err != nil {
-		return nil, err
+	var r reply
+	if err := p.codec.receive(p.reader, maxFrame, &r); err != nil {
+		return nil, fmt.Errorf("read its reply: %w", err)
 	}
-	d := &decoder{data: f.payload}
-	r := d.reply()
-	if err := d.finish(); err != nil || f.kind != frameReply {
-		return nil, errors.Join(errors.New("its reply makes no sense"), err)
-	}
-	return &r, nil
+	a := &answer{crash: r.Crash, retire: r.Retire, live: r.Live, origins: r.Origins}
+	var err, more error
+	a.mistakes, err = mistakesOf(r.Mistakes)
+	a.result, more = r.result()
+	return a, errors.Join(err, more)
 }
 
 // beginning keeps the first bytes that are written to it.

@@ -6,6 +6,7 @@ package evaluate
 import (
 	"crypto/sha256"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -18,6 +19,7 @@ const maxSuspects = 1024
 // quarantine remembers requests that their limits stopped.
 type quarantine struct {
 	strikes, refusals int
+	codec             codec
 
 	mu       sync.Mutex
 	suspects map[[sha256.Size]byte]*suspect
@@ -39,7 +41,7 @@ func (q *quarantine) check(req Request) error {
 	if len(q.suspects) == 0 || q.strikes < 0 {
 		return nil
 	}
-	s := q.suspects[fingerprint(req)]
+	s := q.suspects[q.fingerprint(req)]
 	if s == nil || s.stopped < q.strikes || s.refused >= q.refusals {
 		return nil
 	}
@@ -55,7 +57,7 @@ func (q *quarantine) strike(req Request, cause error) {
 	if q.strikes < 0 {
 		return
 	}
-	key := fingerprint(req)
+	key := q.fingerprint(req)
 	s := q.suspects[key]
 	if s == nil {
 		if q.suspects == nil {
@@ -81,7 +83,7 @@ func (q *quarantine) absolve(req Request) {
 	if len(q.suspects) == 0 {
 		return
 	}
-	key := fingerprint(req)
+	key := q.fingerprint(req)
 	if q.suspects[key] == nil {
 		return
 	}
@@ -94,25 +96,21 @@ func (q *quarantine) absolve(req Request) {
 	}
 }
 
-// fingerprint identifies what the cost of a request depends on: modules,
-// inputs, context and limits, but neither its name nor any position.
-func fingerprint(req Request) [sha256.Size]byte {
-	e := newEncoder()
-	part := func(m Module, input object.Value) {
-		e.text(m.Digest)
-		e.text(m.Dir)
-		encodeMap(e, m.Tags, e.text)
-		e.text(string(input.JSON()))
+// fingerprint identifies what the cost of a request depends on: all of it but its
+// name and the positions.
+func (q *quarantine) fingerprint(req Request) [sha256.Size]byte {
+	nowhere := func(m Module) Module {
+		m.Label, m.Sources, m.Pos = "", nil, object.Pos{}
+		return m
 	}
-	part(req.Module, req.Input)
-	for _, p := range req.Policies {
-		part(p.Module, p.Input)
+	text := func(v object.Value) object.Value { return object.Value{Text: string(v.JSON())} }
+	req.Spec, req.Pos, req.InputPath = "", object.Pos{}, nil
+	req.Module, req.Input = nowhere(req.Module), text(req.Input)
+	req.Policies = slices.Clone(req.Policies)
+	for i, p := range req.Policies {
+		req.Policies[i] = Policy{Module: nowhere(p.Module), Input: text(p.Input)}
 	}
-	for _, s := range contextFields(&req.Context) {
-		e.text(*s)
-	}
-	e.int64(int64(req.Limits.Timeout))
-	e.int64(req.Limits.Memory)
-	e.bool(req.Describe)
-	return sha256.Sum256(e.buf)
+	// A request always encodes: it holds text, numbers and lists of them.
+	data, _ := q.codec.enc.Marshal(req)
+	return sha256.Sum256(data)
 }

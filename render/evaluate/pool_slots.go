@@ -127,7 +127,7 @@ func (p *Pool) forget(w *waiter) {
 
 // try does j once, in the time that is left. With fresh it does so on a worker
 // that has done nothing before.
-func (p *Pool) try(ctx context.Context, j job, left time.Duration, fresh bool) (*reply, *loss) {
+func (p *Pool) try(ctx context.Context, j job, left time.Duration, fresh bool) (*answer, *loss) {
 	s, err := p.acquire(ctx, j.req)
 	if err != nil {
 		return nil, &loss{cause: err}
@@ -157,7 +157,7 @@ func (p *Pool) try(ctx context.Context, j job, left time.Duration, fresh bool) (
 
 // start puts a new process into s.
 func (p *Pool) start(s *slot, memory int64) error {
-	proc, err := startProcess(p.opts, memory)
+	proc, err := startProcess(p.opts, p.codec, memory)
 	if err != nil {
 		return err
 	}

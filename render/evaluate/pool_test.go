@@ -253,7 +253,9 @@ func TestWhatKillsItsWorkerTwiceIsRefused(t *testing.T) {
 }
 
 func TestQuarantineForgets(t *testing.T) {
-	q := quarantine{strikes: 1, refusals: 1}
+	c, err := newCodec()
+	require.NoError(t, err)
+	q := quarantine{strikes: 1, refusals: 1, codec: c}
 	first := ask(goodModule)
 	q.strike(first, ErrTimeout)
 	require.ErrorIs(t, q.check(first), ErrQuarantined)

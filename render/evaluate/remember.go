@@ -55,13 +55,17 @@ func Remember(e Evaluator, limit int64) *Memory {
 
 // Evaluate implements Evaluator.
 func (m *Memory) Evaluate(ctx context.Context, req Request) (Result, error) {
-	e := encoder{buf: make([]byte, 0, 16<<10)}
-	// Trees have their digest in the module.
-	e.request(req, make([]treeID, 1+len(req.Policies)))
-	if e.err != nil {
+	c, err := newCodec()
+	if err != nil {
+		return Result{}, err
+	}
+	keyed := req
+	keyed.Limits = Limits{}
+	data, err := c.enc.Marshal(keyed)
+	if err != nil {
 		return m.evaluator.Evaluate(ctx, req)
 	}
-	key := memoryKey(sha256.Sum256(e.buf))
+	key := memoryKey(sha256.Sum256(data))
 	if result, ok := m.get(key); ok {
 		return result, ctx.Err()
 	}
@@ -69,10 +73,9 @@ func (m *Memory) Evaluate(ctx context.Context, req Request) (Result, error) {
 	if err != nil {
 		return result, err
 	}
-	e.buf = e.buf[:0]
-	e.result(result)
-	if e.err == nil {
-		m.put(&remembered{key: key, result: own(result), size: int64(len(e.buf))})
+	data, err = c.enc.Marshal(resultFrame{Result: result, Warnings: mistakeFrames(result.Warnings)})
+	if err == nil {
+		m.put(&remembered{key: key, result: own(result), size: int64(len(data))})
 	}
 	return result, nil
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"runtime/debug"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -48,29 +49,34 @@ func ServeWorker(ctx context.Context, in io.Reader, out io.Writer, opts Options)
 func serve(ctx context.Context, in io.Reader, out io.Writer, opts Options, limit func(memory int64) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &worker{in: bufio.NewReaderSize(in, 64<<10), out: out, trees: map[treeID]fs.FS{}}
-	first, err := readFrame(w.in, maxRequestSize)
+	c, err := newCodec()
 	if err != nil {
-		return ended(err)
+		return err
 	}
-	d := &decoder{data: first.payload}
-	h := d.hello()
-	if err := d.finish(); err != nil || first.kind != frameHello {
-		return errors.Join(errors.New("evaluate worker: the caller is no pool"), err)
+	w := &worker{codec: c, in: bufio.NewReaderSize(in, 64<<10), out: out, trees: map[treeID]fs.FS{}}
+	var h hello
+	if err := c.receive(w.in, maxFrame, &h); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return fmt.Errorf("evaluate worker: the caller is no pool: %w", err)
 	}
-	if err := limit(h.memory); err != nil {
-		return fmt.Errorf("evaluate worker: limit the memory to %d bytes: %w", h.memory, err)
+	if err := limit(h.Memory); err != nil {
+		return fmt.Errorf("evaluate worker: limit the memory to %d bytes: %w", h.Memory, err)
 	}
+	w.memory = h.Memory
 	schemas := maps.Clone(opts.Schemas)
 	if schemas == nil {
 		schemas = map[string]fs.FS{}
 	}
-	maps.Copy(schemas, h.schemas)
+	for importPath, packed := range h.Schemas {
+		if schemas[importPath], err = unpack(packed); err != nil {
+			return fmt.Errorf("evaluate worker: schema %q: %w", importPath, err)
+		}
+	}
 	opts.Schemas = schemas
-	w.evaluator, w.heap = NewInProcess(opts), newHeap(h.memory)
-	ready := newEncoder()
-	ready.text(greeting)
-	if err := writeFrame(out, frameReady, ready, maxReplySize); err != nil {
+	w.evaluator = NewInProcess(opts)
+	if err := c.send(out, greeting); err != nil {
 		return err
 	}
 	return ended(w.loop(ctx))
@@ -86,38 +92,43 @@ func ended(err error) error {
 
 // worker is the state of a worker process.
 type worker struct {
+	codec     codec
 	in        *bufio.Reader
 	out       io.Writer
 	evaluator Evaluator
 	trees     map[treeID]fs.FS
-	heap      *heap
+	// memory is the limit of the process; 0 means that there is none.
+	memory int64
+	// calls is how many were answered.
+	calls int
 }
 
-// loop answers requests. It reads ahead of the evaluation, because the end of
-// the stream is how a worker learns that its pool is gone.
+// loop answers calls. It reads ahead of the evaluation, because the end of the
+// stream is how a worker learns that its pool is gone.
 func (w *worker) loop(ctx context.Context) error {
-	frames, end := w.read(ctx)
+	messages, end := w.read(ctx)
 	for {
-		var f frame
+		var m message
 		select {
-		case f = <-frames:
+		case m = <-messages:
 		case err := <-end:
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if f.kind == frameTree {
-			if err := w.keepTree(f); err != nil {
-				return err
+		switch {
+		case m.Tree != nil:
+			tree, err := unpack(m.Tree.Zip)
+			if err != nil {
+				return fmt.Errorf("evaluate worker: module: %w", err)
 			}
+			w.trees[m.Tree.ID] = tree
 			continue
-		}
-		req, queries, err := w.decode(f)
-		if err != nil {
-			return err
+		case m.Call == nil || len(m.Call.Trees) != 1+len(m.Call.Request.Policies):
+			return errors.New("evaluate worker: the message holds neither a tree nor a complete call")
 		}
 		answer := make(chan *reply, 1)
-		go func() { answer <- w.answer(ctx, f.kind, req, queries) }()
+		go func() { answer <- w.answer(ctx, m.Call) }()
 		select {
 		case r := <-answer:
 			if err := w.write(r); err != nil {
@@ -131,97 +142,93 @@ func (w *worker) loop(ctx context.Context) error {
 	}
 }
 
-// read sends frames until the stream ends; end gives the reason.
-func (w *worker) read(ctx context.Context) (frames <-chan frame, end <-chan error) {
-	fs, errs := make(chan frame), make(chan error, 1)
+// read sends messages until the stream ends; end gives the reason.
+func (w *worker) read(ctx context.Context) (messages <-chan message, end <-chan error) {
+	all, errs := make(chan message), make(chan error, 1)
 	go func() {
 		for {
-			f, err := readFrame(w.in, maxRequestSize)
-			if err != nil {
+			var m message
+			if err := w.codec.receive(w.in, maxFrame, &m); err != nil {
+				if !errors.Is(err, io.EOF) {
+					err = fmt.Errorf("evaluate worker: message: %w", err)
+				}
 				errs <- err
 				return
 			}
 			select {
-			case fs <- f:
+			case all <- m:
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return fs, errs
+	return all, errs
 }
 
-func (w *worker) keepTree(f frame) error {
-	d := &decoder{data: f.payload}
-	id := treeID(d.uint())
-	tree := d.tree()
-	if err := d.finish(); err != nil {
-		return fmt.Errorf("evaluate worker: module: %w", err)
+// request is that of c, with its files.
+func (w *worker) request(c *call) Request {
+	req := c.Request
+	req.Module.FS = w.trees[c.Trees[0]]
+	for i := range req.Policies {
+		req.Policies[i].Module.FS = w.trees[c.Trees[i+1]]
 	}
-	w.trees[id] = tree
-	w.heap.grew(int64(len(f.payload)))
-	return nil
+	// The pool watches the limits from outside. A limit that the evaluator
+	// watched as well would leave the evaluation running behind its back.
+	req.Limits = Limits{Timeout: math.MaxInt64, Memory: math.MaxInt64}
+	return req
 }
 
-func (w *worker) decode(f frame) (Request, []Query, error) {
-	d := &decoder{data: f.payload}
-	req := d.request(w.trees)
-	var queries []Query
-	switch f.kind {
-	case frameEvaluate:
-	case frameTrace:
-		queries = d.queries()
-	default:
-		d.fail(fmt.Errorf("unknown frame %d", f.kind))
-	}
-	if err := d.finish(); err != nil {
-		return Request{}, nil, fmt.Errorf("evaluate worker: request: %w", err)
-	}
-	return req, queries, nil
-}
-
-// answer evaluates. A panic of the evaluator is an answer too, so that no Go
-// stack reaches anybody.
-func (w *worker) answer(ctx context.Context, kind frameKind, req Request, queries []Query) (r *reply) {
+// answer evaluates. A panic of the evaluator is an answer too, so that no user sees
+// a Go stack.
+func (w *worker) answer(ctx context.Context, c *call) (r *reply) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = &reply{crash: oneLine(fmt.Sprint(p))}
+			r = &reply{Crash: firstLine(fmt.Sprint(p))}
 		}
 	}()
 	r = &reply{}
 	var err error
-	if kind == frameTrace {
-		r.origins, err = w.evaluator.Trace(ctx, req, queries)
+	if c.Trace {
+		r.Origins, err = w.evaluator.Trace(ctx, w.request(c), c.Queries)
 	} else {
-		r.result, err = w.evaluator.Evaluate(ctx, req)
+		var result Result
+		result, err = w.evaluator.Evaluate(ctx, w.request(c))
+		r.Result = resultFrame{Result: result, Warnings: mistakeFrames(result.Warnings)}
 	}
-	r.mistakes = object.AsErrors(err, object.StageEvaluate)
-	r.live, r.retire = w.heap.judge()
-	// After a panic in its middle nobody knows what a compiled module is worth.
-	r.retire = r.retire || errors.Is(err, ErrCrashed)
+	r.Mistakes = mistakeFrames(object.AsErrors(err, object.StageEvaluate))
+	w.calls++
+	r.Live = liveBytes()
+	// After a panic in its middle a compiled module may be in any state.
+	r.Retire = w.isFull(r.Live) || errors.Is(err, ErrCrashed)
 	return r
+}
+
+// A worker whose live heap exceeds this share of its limit is replaced.
+const fullShare = 4
+
+// callsOfAFullWorker is how many calls such a worker answers before: a single large
+// module must not be compiled for every call.
+const callsOfAFullWorker = 16
+
+// isFull reports whether the process is to be replaced. CUE keeps every distinct
+// field name in a table of the process that cannot be emptied, some 117 bytes for
+// each, and names come from users.
+func (w *worker) isFull(live int64) bool {
+	return w.memory > 0 && live > w.memory/fullShare && (len(w.trees) > 1 || w.calls >= callsOfAFullWorker)
 }
 
 // write sends r, or why it cannot be sent.
 func (w *worker) write(r *reply) error {
-	e := newEncoder()
-	e.reply(r)
-	err := e.err
-	if err == nil {
-		err = writeFrame(w.out, frameReply, e, maxReplySize)
-	}
+	err := w.codec.send(w.out, r)
 	var size *sizeError
-	if err == nil || e.err == nil && !errors.As(err, &size) {
+	if !errors.As(err, &size) {
 		return err
 	}
-	mistake := &object.Error{Stage: object.StageEvaluate, Err: fmt.Errorf("the result cannot be used: %w", err)}
-	if size != nil {
-		mistake.Err = fmt.Errorf("the result has %d bytes, and %d are allowed", size.size, size.limit)
-		mistake.Hint = "render fewer objects with one spec"
+	e := &object.Error{
+		Stage: object.StageEvaluate, Err: fmt.Errorf("the result has %d bytes, and %d are allowed", size.size, size.limit),
+		Hint: "render fewer objects with one spec",
 	}
-	e = newEncoder()
-	e.reply(&reply{retire: r.retire, live: r.live, mistakes: object.Errors{mistake}})
-	return writeFrame(w.out, frameReply, e, maxReplySize)
+	return w.codec.send(w.out, &reply{Retire: r.Retire, Live: r.Live, Mistakes: mistakeFrames(object.Errors{e})})
 }
 
 // tune sets the collector up for a process that only evaluates.

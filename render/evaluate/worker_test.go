@@ -7,8 +7,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -33,36 +33,44 @@ func startServe(t *testing.T) (to io.WriteCloser, from *bufio.Reader, ended <-ch
 	return to, bufio.NewReader(out), done
 }
 
-func send(t *testing.T, to io.Writer, kind frameKind, write func(e *encoder)) {
+func send(t *testing.T, to io.Writer, v any) {
 	t.Helper()
-	e := newEncoder()
-	write(e)
-	require.NoError(t, e.err)
-	require.NoError(t, writeFrame(to, kind, e, maxRequestSize))
+	c, err := newCodec()
+	require.NoError(t, err)
+	require.NoError(t, c.send(to, v))
+}
+
+func receive[T any](t *testing.T, from *bufio.Reader) (v T) {
+	t.Helper()
+	c, err := newCodec()
+	require.NoError(t, err)
+	require.NoError(t, c.receive(from, maxFrame, &v))
+	return v
 }
 
 func greet(t *testing.T, to io.Writer, from *bufio.Reader) {
 	t.Helper()
-	send(t, to, frameHello, func(e *encoder) { e.hello(hello{}) })
-	f, err := readFrame(from, 100)
+	send(t, to, hello{})
+	require.Equal(t, greeting, receive[string](t, from))
+}
+
+func treeOf(t *testing.T, req Request) message {
+	t.Helper()
+	packed, err := pack(req.Module.FS)
 	require.NoError(t, err)
-	require.Equal(t, frameReady, f.kind)
+	return message{Tree: &packedTree{ID: 1, Zip: packed}}
 }
 
 func TestAWorkerAnswersUntilItsInputEnds(t *testing.T) {
 	to, from, ended := startServe(t)
 	greet(t, to, from)
 	req := ask(goodModule)
-	send(t, to, frameTree, func(e *encoder) { e.uint(1); e.tree(req.Module.FS) })
+	send(t, to, treeOf(t, req))
 	for range 2 {
-		send(t, to, frameEvaluate, func(e *encoder) { e.request(req, []treeID{1}) })
-		f, err := readFrame(from, maxReplySize)
-		require.NoError(t, err)
-		d := &decoder{data: f.payload}
-		r := d.reply()
-		require.NoError(t, d.finish())
-		require.Empty(t, r.mistakes)
-		require.Len(t, r.result.Nodes, 1)
+		send(t, to, message{Call: &call{Request: req, Trees: []treeID{1}}})
+		r := receive[reply](t, from)
+		require.Empty(t, r.Mistakes)
+		require.Len(t, r.Result.Nodes, 1)
 	}
 	require.NoError(t, to.Close())
 	require.NoError(t, <-ended)
@@ -74,8 +82,8 @@ func TestAWorkerEndsWithItsPoolInTheMiddleOfAnEvaluation(t *testing.T) {
 	// The evaluation runs on in this process, so it is one that ends some time.
 	req := ask(`import "list"
 x: [for i in list.Range(0, 1000000, 1) if i < 0 {i}]`)
-	send(t, to, frameTree, func(e *encoder) { e.uint(1); e.tree(req.Module.FS) })
-	send(t, to, frameEvaluate, func(e *encoder) { e.request(req, []treeID{1}) })
+	send(t, to, treeOf(t, req))
+	send(t, to, message{Call: &call{Request: req, Trees: []treeID{1}}})
 	require.NoError(t, to.Close())
 	select {
 	case err := <-ended:
@@ -87,22 +95,23 @@ x: [for i in list.Range(0, 1000000, 1) if i < 0 {i}]`)
 
 func TestAWorkerTellsWhatItDoesNotUnderstand(t *testing.T) {
 	for name, c := range map[string]struct {
-		first frameKind
-		kind  frameKind
-		body  string
+		greet bool
+		body  any
 		want  string
 	}{
-		"a greeting of another kind": {frameReply, frameReply, "", "the caller is no pool"},
-		"a frame of an unknown kind": {frameHello, 99, "", "request"},
-		"a tree that is none":        {frameHello, frameTree, "\x01\x01\x03abc", "module: zip"},
-		"a request that ends early":  {frameHello, frameEvaluate, "\x01", "message ends early"},
+		"a greeting of another kind": {false, "hello", "the caller is no pool"},
+		"a field of another version": {true, map[string]any{"Other": 1}, "unknown field"},
+		"an empty message":           {true, message{}, "neither a tree nor a complete call"},
+		"a call without its tree":    {true, message{Call: &call{}}, "neither a tree nor a complete call"},
+		"a tree that is none":        {true, message{Tree: &packedTree{ID: 1, Zip: []byte("abc")}}, "module: zip"},
+		"text":                       {true, "abc", "message: cbor"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to, from, ended := startServe(t)
-			if c.first == frameHello {
+			if c.greet {
 				greet(t, to, from)
 			}
-			send(t, to, c.kind, func(e *encoder) { e.buf = append(e.buf, c.body...) })
+			send(t, to, c.body)
 			require.ErrorContains(t, <-ended, c.want)
 		})
 	}
@@ -110,22 +119,21 @@ func TestAWorkerTellsWhatItDoesNotUnderstand(t *testing.T) {
 
 func TestAResultThatIsTooLargeIsAMistakeOfTheModule(t *testing.T) {
 	var out bytes.Buffer
-	w := &worker{out: &out}
-	node := &object.Node{Object: object.Object{"text": strings.Repeat("x", maxReplySize)}}
-	require.NoError(t, w.write(&reply{retire: true, result: Result{Nodes: []*object.Node{node}}}))
-	f, err := readFrame(bufio.NewReader(&out), maxReplySize)
+	c, err := newCodec()
 	require.NoError(t, err)
-	d := &decoder{data: f.payload}
-	r := d.reply()
-	require.NoError(t, d.finish())
-	require.True(t, r.retire)
-	require.ErrorContains(t, r.mistakes, fmt.Sprintf("and %d are allowed", maxReplySize))
+	c.max = 1000
+	w := &worker{out: &out, codec: c}
+	node := &object.Node{Object: object.Object{"text": strings.Repeat("x", 1000)}}
+	require.NoError(t, w.write(&reply{Retire: true, Result: resultFrame{Result: Result{Nodes: []*object.Node{node}}}}))
+	r := receive[reply](t, bufio.NewReader(&out))
+	require.True(t, r.Retire)
+	require.Contains(t, r.Mistakes[0].Err.Text, "and 1000 are allowed")
 }
 
 func TestAPanicOfTheEvaluatorIsAnAnswer(t *testing.T) {
-	w := &worker{evaluator: panics{}, heap: newHeap(0)}
-	r := w.answer(t.Context(), frameEvaluate, Request{}, nil)
-	require.Equal(t, "index out of everything", r.crash)
+	w := &worker{evaluator: panics{}}
+	r := w.answer(t.Context(), &call{Trees: []treeID{0}})
+	require.Equal(t, "index out of everything", r.Crash)
 }
 
 type panics struct{ Evaluator }
@@ -134,46 +142,30 @@ func (panics) Evaluate(context.Context, Request) (Result, error) {
 	panic("index out of everything\ngoroutine 1")
 }
 
-func TestAHeapTellsModulesFromLeaks(t *testing.T) {
+func TestAWorkerIsFullByItsHeapAndWhatItHasDone(t *testing.T) {
 	const mib = 1 << 20
-	h := &heap{limit: 256 * mib}
-	h.settle = 1
-	_, retire := h.leaks(40 * mib)
-	require.False(t, retire, "the first module takes what it takes")
-	require.Zero(t, h.leak)
-	_, retire = h.leaks(60 * mib)
-	require.False(t, retire)
-	require.Equal(t, int64(20*mib), h.leak)
-	h.settle = 9
-	_, retire = h.leaks(75 * mib)
-	require.False(t, retire, "another module is no leak")
-	require.Equal(t, int64(20*mib), h.leak)
-	_, retire = h.leaks(30 * mib)
-	require.False(t, retire)
-	require.Zero(t, h.leak, "less than before means that a module was dropped")
-
-	h.trees = 1
-	require.False(t, h.crowded(200*mib), "one module is never too many")
-	h.trees = 2
-	require.False(t, h.crowded(60*mib))
-	require.True(t, h.crowded(65*mib))
-	h.packed = 65 * mib
-	require.True(t, h.crowded(0), "the files themselves count")
+	w := &worker{memory: 256 * mib, trees: map[treeID]fs.FS{1: nil}}
+	require.False(t, w.isFull(65*mib), "one large module is not compiled for every call")
+	w.calls = callsOfAFullWorker
+	require.True(t, w.isFull(65*mib))
+	require.False(t, w.isFull(63*mib))
+	w.calls, w.trees[2] = 1, nil
+	require.True(t, w.isFull(65*mib), "several modules leave too little for an evaluation")
+	w.memory = 0
+	require.False(t, w.isFull(65*mib))
 }
 
 // FuzzServe sends anything to a worker: it ends, and never panics.
 func FuzzServe(f *testing.F) {
+	c, err := newCodec()
+	require.NoError(f, err)
+	packed, err := pack(ask(goodModule).Module.FS)
+	require.NoError(f, err)
 	var b bytes.Buffer
-	e := newEncoder()
-	e.hello(hello{})
-	require.NoError(f, writeFrame(&b, frameHello, e, maxRequestSize))
+	require.NoError(f, c.send(&b, hello{}))
+	require.NoError(f, c.send(&b, message{Tree: &packedTree{ID: 1, Zip: packed}}))
 	f.Add(b.Bytes())
-	e = newEncoder()
-	e.uint(1)
-	e.tree(ask(goodModule).Module.FS)
-	require.NoError(f, writeFrame(&b, frameTree, e, maxRequestSize))
-	f.Add(b.Bytes())
-	f.Add([]byte("\x01\xff\xff\xff\xff"))
+	f.Add([]byte("\xff\xff\xff\xff"))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		_ = serve(context.Background(), bytes.NewReader(data), io.Discard, Options{}, func(int64) error { return nil })
 	})

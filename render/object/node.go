@@ -78,7 +78,7 @@ type Ready struct {
 	// Expr is a CEL expression over object, for CEL. Flux calls the same value
 	// by its fields (status.phase); both spellings are accepted.
 	Expr string `json:"expr,omitempty"`
-	Pos  Pos    `json:"-"`
+	Pos  Pos    `json:"-" cbor:"pos"`
 }
 
 // Apply policies. "" means that the author said nothing.

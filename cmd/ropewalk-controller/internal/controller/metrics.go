@@ -73,7 +73,7 @@ func (r *readings) collectWorkers(count, gauge emit) {
 	for _, e := range []struct {
 		name string
 		n    int
-	}{{"started", s.Started}, {"killed", s.Killed}, {"recycled", s.Recycled}, {"slowed", s.Slowed}, {"retried", s.Retried}, {"refused", s.Refused}} {
+	}{{"started", s.Started}, {"killed", s.Killed}, {"recycled", s.Recycled}, {"retried", s.Retried}, {"refused", s.Refused}} {
 		count(r.workers, int64(e.n), e.name)
 	}
 	// Neither is known before a worker has collected its garbage, or has ended.
