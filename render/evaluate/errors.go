@@ -11,6 +11,4 @@ var (
 	ErrTimeout = errors.New("evaluation took too long")
 	// ErrMemory is the cause of an evaluation that exceeded Limits.Memory.
 	ErrMemory = errors.New("evaluation needed too much memory")
-
-	errCompilePanicked = errors.New("the CUE library gave up on the module: simplify it, or report it as a bug")
 )

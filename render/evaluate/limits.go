@@ -138,7 +138,7 @@ func (l Limits) advice() string {
 
 // panicked is the error for a fault of the CUE library.
 func panicked(r Request, cause any) error {
-	return because(ErrCrashed, "module %q: the CUE library gave up: %v", r.Module.name(), cause)
+	return because(ErrCrashed, "module %q: the CUE library gave up: %s", r.Module.name(), firstLine(fmt.Sprint(cause)))
 }
 
 // error is a mistake that belongs to the spec as a whole.
