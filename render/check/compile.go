@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -17,9 +18,6 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/ropewalk/ropewalk/render/check/internal/rule"
-	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // compiled is the schema of one version of a kind, ready to judge objects.
@@ -29,6 +27,9 @@ type compiled struct {
 	validator validation.SchemaCreateValidator
 	rules     *ruleNode // nil where the schema has no CEL rules
 	embeds    bool      // whether an object of the kind can hold others
+
+	// problems is what is wrong with the rules and the defaults of the schema.
+	problems func() error
 }
 
 // compileErrors is what is wrong with a schema.
@@ -50,7 +51,7 @@ func errorList(problems field.ErrorList) error {
 
 // compileVersion compiles the schema of a version. The CEL rules are compiled
 // when the first object comes that has what they judge.
-func compileVersion(v *definitionVersion, compiler *rule.Compiler) (*compiled, error) {
+func compileVersion(v *definitionVersion) (*compiled, error) {
 	if len(v.Schema.OpenAPIV3Schema) == 0 {
 		return nil, fmt.Errorf("version %s has no schema", v.Name)
 	}
@@ -69,7 +70,23 @@ func compileVersion(v *definitionVersion, compiler *rule.Compiler) (*compiled, e
 	if err != nil {
 		return nil, err
 	}
-	return &compiled{schema: s, validator: validator, rules: rulesOf(compiler, s, true), embeds: embeds(s)}, nil
+	c := &compiled{schema: s, validator: validator, rules: rulesOf(s, true), embeds: embeds(s)}
+	c.problems = sync.OnceValue(c.findProblems)
+	return c, nil
+}
+
+// findProblems compiles every rule of the schema, and judges its defaults by
+// the schema where all rules compile.
+func (c *compiled) findProblems() error {
+	if err := errorList(c.rules.problems(nil)); err != nil {
+		return err
+	}
+	// The cost of the rules is limited.
+	problems, err := defaulting.ValidateDefaults(context.Background(), nil, c.schema, true, true)
+	if err != nil {
+		return err
+	}
+	return errorList(problems)
 }
 
 // decodeSchema reads the schema of a version from JSON.
@@ -101,107 +118,6 @@ func unknownTypes(path *field.Path, s *structural.Structural) (out field.ErrorLi
 	}
 	for name, p := range s.Properties {
 		out = append(out, unknownTypes(path.Child("properties").Key(name), &p)...)
-	}
-	return out
-}
-
-// ruleNode is a part of a schema that holds CEL rules, or leads to such a part.
-type ruleNode struct {
-	own        *rule.Rules // nil without
-	properties map[string]*ruleNode
-	items      *ruleNode
-	values     *ruleNode
-}
-
-// rulesOf is the tree of rules of s, nil where there are none. root says that s
-// describes a resource.
-func rulesOf(compiler *rule.Compiler, s *structural.Structural, root bool) *ruleNode {
-	if s == nil {
-		return nil
-	}
-	n := &ruleNode{}
-	if len(s.XValidations) > 0 {
-		n.own = compiler.Rules(s, root)
-	}
-	n.items = rulesOf(compiler, s.Items, s.Items != nil && s.Items.XEmbeddedResource)
-	if s.AdditionalProperties != nil {
-		values := s.AdditionalProperties.Structural
-		n.values = rulesOf(compiler, values, values != nil && values.XEmbeddedResource)
-	}
-	for _, name := range object.SortedKeys(s.Properties) {
-		p := s.Properties[name]
-		sub := rulesOf(compiler, &p, p.XEmbeddedResource)
-		if sub == nil || !rule.Exposed(&p) {
-			// The server passes over what rules cannot see.
-			continue
-		}
-		if n.properties == nil {
-			n.properties = map[string]*ruleNode{}
-		}
-		n.properties[name] = sub
-	}
-	if n.own == nil && n.items == nil && n.values == nil && n.properties == nil {
-		return nil
-	}
-	return n
-}
-
-// judge runs the rules that v meets and returns what is left of the budget.
-func (n *ruleNode) judge(ctx context.Context, path *field.Path, v any, budget int64) (out field.ErrorList, left int64) {
-	if n == nil || v == nil || budget < 0 {
-		return nil, budget
-	}
-	if n.own != nil {
-		out, budget = n.own.Judge(ctx, path, v, budget)
-	}
-	descend := func(sub *ruleNode, p *field.Path, part any) {
-		errs, rest := sub.judge(ctx, p, part, budget)
-		out, budget = append(out, errs...), rest
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		for _, name := range object.SortedKeys(v) {
-			if sub := n.properties[name]; sub != nil {
-				descend(sub, path.Child(name), v[name])
-			} else if n.values != nil {
-				descend(n.values, path.Key(name), v[name])
-			}
-		}
-	case []any:
-		for i, item := range v {
-			descend(n.items, path.Index(i), item)
-		}
-	}
-	return out, budget
-}
-
-// compileRules compiles every rule of the schema and returns those that are
-// no CEL.
-func (c *compiled) compileRules() error { return errorList(c.rules.problems(nil)) }
-
-// checkDefaults judges the defaults of the schema by the schema.
-func (c *compiled) checkDefaults() error {
-	problems, err := defaulting.ValidateDefaults(context.Background(), nil, c.schema, true, true)
-	if err != nil {
-		return err
-	}
-	return errorList(problems)
-}
-
-func (n *ruleNode) problems(path *field.Path) (out field.ErrorList) {
-	if n == nil {
-		return nil
-	}
-	if n.own != nil {
-		for _, p := range n.own.Problems(path) {
-			p.Detail = "is no good CEL: " + oneLine(p.Detail)
-			out = append(out, p)
-		}
-	}
-	out = append(out, n.items.problems(path.Child("items"))...)
-	out = append(out, n.values.problems(path.Child("additionalProperties"))...)
-	for _, name := range object.SortedKeys(n.properties) {
-		out = append(out, n.properties[name].problems(path.Child("properties").Key(name))...)
 	}
 	return out
 }

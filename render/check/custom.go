@@ -13,8 +13,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/rule"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -56,7 +56,7 @@ func (c *Checker) custom(a *at, d *definition) {
 	if len(a.w.findings) > before {
 		return
 	}
-	broken, _ := compiled.rules.judge(context.Background(), nil, map[string]any(content), rule.Budget)
+	broken, _ := compiled.rules.validate(context.Background(), nil, map[string]any(content), celconfig.RuntimeCELCostBudget)
 	for _, p := range broken {
 		path, _ := locate(map[string]any(content), strings.TrimPrefix(p.Field, "<nil>"))
 		f := a.fail(RuleCEL, "%s", ruleMessage(p))

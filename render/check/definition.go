@@ -12,8 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
 	"github.com/ropewalk/ropewalk/render/object"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // definition is what checking needs of a CustomResourceDefinition.
@@ -152,12 +152,12 @@ func definitionNames(a, spec *at) {
 		approved.fail(RuleDefinition, "is required because the group belongs to Kubernetes: %s", group.show())
 	}
 	for _, n := range [...]*at{plural, spec.in("names", "singular")} {
-		if t := n.text(); t != "" && len(grammar.HostLabel(t)) > 0 {
+		if t := n.text(); t != "" && len(validation.IsDNS1035Label(t)) > 0 {
 			n.fail(RuleName, "expected lower-case letters, digits and \"-\" that begin with a letter, found %s", n.show())
 		}
 	}
 	for _, n := range [...]*at{spec.in("names", "kind"), spec.in("names", "listKind")} {
-		if t := n.text(); t != "" && len(grammar.HostLabel(strings.ToLower(t))) > 0 {
+		if t := n.text(); t != "" && len(validation.IsDNS1035Label(strings.ToLower(t))) > 0 {
 			n.fail(RuleName, "expected letters, digits and \"-\" (at most 63) that begin with a letter, found %s", n.show())
 		}
 	}
@@ -167,7 +167,7 @@ func definitionNames(a, spec *at) {
 }
 
 func definitionVersionName(a *at) {
-	if t := a.text(); t != "" && len(grammar.HostLabel(t)) > 0 {
+	if t := a.text(); t != "" && len(validation.IsDNS1035Label(t)) > 0 {
 		a.fail(RuleName, "expected a version such as \"v1alpha1\", found %s", a.show())
 	}
 }
@@ -189,10 +189,7 @@ func (c *Checker) definitionSchemas(a *at) {
 		}
 		compiled, err := c.schemas.compile(d, v)
 		if err == nil {
-			err = compiled.compileRules()
-		}
-		if err == nil {
-			err = compiled.checkDefaults()
+			err = compiled.problems()
 		}
 		var problems field.ErrorList
 		var many compileErrors

@@ -8,7 +8,7 @@ import (
 
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // embeds reports whether a value of s can hold resources
@@ -62,7 +62,7 @@ func identity(a *at) {
 			wrongType(part, "a string")
 		case name == "apiVersion" && strings.Count(text, "/") > 1:
 			part.fail(RuleFormat, "expected a version such as \"v1\" or \"example.com/v1\", found %s", part.show())
-		case name == "kind" && len(grammar.HostLabel(strings.ToLower(text))) > 0:
+		case name == "kind" && len(validation.IsDNS1035Label(strings.ToLower(text))) > 0:
 			part.fail(RuleName, "expected letters, digits and \"-\" (at most 63) that begin with a letter, found %s", part.show())
 		}
 	}

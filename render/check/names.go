@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // The checks of single texts. Each says nothing of "", where the text is
@@ -17,14 +18,14 @@ import (
 
 // subdomain wants a DNS-1123 subdomain, the form of most names.
 func subdomain(a *at) {
-	if t := a.text(); t != "" && len(grammar.Subdomain(t)) > 0 {
+	if t := a.text(); t != "" && len(validation.IsDNS1123Subdomain(t)) > 0 {
 		a.fail(RuleName, "expected lower-case letters, digits, \"-\" and \".\" (at most 253, beginning and ending with a letter or digit), found %s", a.show())
 	}
 }
 
 // label wants a DNS-1123 label, the form of names that become host names.
 func label(a *at) {
-	if t := a.text(); t != "" && len(grammar.Label(t)) > 0 {
+	if t := a.text(); t != "" && len(validation.IsDNS1123Label(t)) > 0 {
 		a.fail(RuleName, "expected lower-case letters, digits and \"-\" (at most 63, beginning and ending with a letter or digit), found %s", a.show())
 	}
 }
@@ -40,7 +41,7 @@ func pathSegment(a *at) {
 func portName(a *at) {
 	t := a.text()
 	switch {
-	case t == "" || len(grammar.PortName(t)) == 0:
+	case t == "" || len(validation.IsValidPortName(t)) == 0:
 	case len(t) > 15:
 		a.fail(RuleName, "expected at most 15 characters, found %d in %s", len(t), a.show())
 	default:
@@ -71,7 +72,7 @@ func portOrName(a *at) {
 
 // qualified wants a key such as app or example.com/app.
 func qualified(a *at, text string) {
-	if text != "" && len(grammar.LabelKey(text)) == 0 {
+	if text != "" && len(content.IsLabelKey(text)) == 0 {
 		return
 	}
 	a.fail(RuleName, "expected a key such as \"app\" or \"example.com/app\" (at most 63 letters, digits, \"-\", \"_\" and \".\" after the slash), found %s", describe(text, a.w.secret))
@@ -88,7 +89,7 @@ func labels(a *at) {
 
 // labelValue wants the value of a label.
 func labelValue(a *at) {
-	if t := a.text(); len(grammar.LabelValue(t)) > 0 {
+	if t := a.text(); len(content.IsLabelValue(t)) > 0 {
 		f := a.fail(RuleName, "expected at most 63 letters, digits, \"-\", \"_\" and \".\" (beginning and ending with a letter or digit), found %s", a.show())
 		if len(t) > 63 {
 			f.Hint = "put long texts into an annotation"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // admissionRules holds the rules of webhooks. The source is k8s.io/kubernetes,
@@ -46,7 +46,7 @@ func admissionRules(component string) func(*at) {
 
 func webhook(a *at) {
 	name := a.field("name")
-	if t := name.text(); t != "" && (len(grammar.Subdomain(t)) > 0 || strings.Count(t, ".") < 2) {
+	if t := name.text(); t != "" && (len(validation.IsDNS1123Subdomain(t)) > 0 || strings.Count(t, ".") < 2) {
 		name.fail(RuleName, "expected a domain name of at least three parts such as \"check.example.com\", found %s", name.show())
 	}
 	between(a.field("timeoutSeconds"), 1, 30)

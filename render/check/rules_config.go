@@ -8,7 +8,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // maxConfigSize is how much data a ConfigMap or a Secret may hold, in bytes
@@ -44,7 +45,7 @@ func configRules(component string) func(*at) {
 
 // configKey wants the name of a key of a ConfigMap or Secret.
 func configKey(a *at, key string) {
-	if len(grammar.ConfigKey(key)) == 0 {
+	if len(validation.IsConfigMapKey(key)) == 0 {
 		return
 	}
 	if a.w.secret {
@@ -179,7 +180,7 @@ func limitRangeItem(a *at) {
 	switch t := a.field("type"); t.text() {
 	case "", "Pod", "Container", "PersistentVolumeClaim":
 	default:
-		if !strings.Contains(t.text(), "/") || len(grammar.LabelKey(t.text())) > 0 {
+		if !strings.Contains(t.text(), "/") || len(content.IsLabelKey(t.text())) > 0 {
 			t.fail(RuleEnum, "expected \"Pod\", \"Container\" or \"PersistentVolumeClaim\", found %s", t.show())
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // containerRules holds the rules of containers.
@@ -107,7 +107,7 @@ func probes(a *at) {
 // takes it and the probe then fails.
 func known(port *at, ports []string) {
 	t := port.text()
-	if t == "" || len(grammar.PortName(t)) > 0 {
+	if t == "" || len(validation.IsValidPortName(t)) > 0 {
 		return
 	}
 	for _, p := range ports {
@@ -127,7 +127,7 @@ func containerPort(a *at) {
 
 func envVar(a *at) {
 	name := a.field("name")
-	if t := name.text(); t != "" && len(grammar.VariableName(t)) > 0 {
+	if t := name.text(); t != "" && len(validation.IsRelaxedEnvVarName(t)) > 0 {
 		name.fail(RuleName, "expected printable characters other than \"=\", found %s", name.show())
 	}
 	from := a.field("valueFrom")
@@ -195,7 +195,7 @@ func envFrom(a *at) {
 		}
 		subdomain(a.in(source, "name"))
 	}
-	if p := a.field("prefix"); p.text() != "" && len(grammar.VariableName(p.text())) > 0 {
+	if p := a.field("prefix"); p.text() != "" && len(validation.IsRelaxedEnvVarName(p.text())) > 0 {
 		p.fail(RuleName, "expected printable characters other than \"=\", found %s", p.show())
 	}
 }
@@ -236,7 +236,7 @@ func probe(a *at) {
 func httpGet(a *at) {
 	portOrName(a.field("port"))
 	for _, h := range a.field("httpHeaders").items() {
-		if n := h.field("name"); n.text() != "" && len(grammar.HeaderName(n.text())) > 0 {
+		if n := h.field("name"); n.text() != "" && len(validation.IsHTTPHeaderName(n.text())) > 0 {
 			n.fail(RuleName, "expected the name of an HTTP header, found %s", n.show())
 		}
 	}

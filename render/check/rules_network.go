@@ -7,7 +7,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // networkRules holds the rules of Ingress and NetworkPolicy. The source is
@@ -74,7 +74,7 @@ func ingressHost(a *at) {
 func hostName(a *at) {
 	t := a.text()
 	if strings.HasPrefix(t, "*") {
-		if len(grammar.Wildcard(t)) > 0 {
+		if len(validation.IsWildcardDNS1123Subdomain(t)) > 0 {
 			a.fail(RuleName, "expected a host name such as \"*.example.com\", found %s", a.show())
 		}
 		return
@@ -142,7 +142,7 @@ func ingressClass(a *at) {
 	c := a.field("controller")
 	if t := c.text(); t == "" {
 		a.missing("controller")
-	} else if domain, path, ok := strings.Cut(t, "/"); !ok || path == "" || len(grammar.Subdomain(domain)) > 0 {
+	} else if domain, path, ok := strings.Cut(t, "/"); !ok || path == "" || len(validation.IsDNS1123Subdomain(domain)) > 0 {
 		c.fail(RuleFormat, "expected a domain with a path such as \"example.com/ingress\", found %s", c.show())
 	}
 	if p := a.field("parameters"); p.has() {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // podRules holds the rules of pods and what only they consist of. The source
@@ -234,7 +234,7 @@ func podNames(a *at) {
 		label(a.field(n))
 	}
 	labels(a.field("nodeSelector"))
-	if s := a.field("schedulerName"); s.has() && s.text() != "" && len(s.text()) > grammar.SubdomainLength {
+	if s := a.field("schedulerName"); s.has() && s.text() != "" && len(s.text()) > validation.DNS1123SubdomainMaxLength {
 		s.fail(RuleSize, "expected at most 253 characters, found %d", len(s.text()))
 	}
 }
@@ -269,7 +269,7 @@ func podSecurity(a *at) {
 			name.fail(RuleUnique, "stands in the list already: %s", name.show())
 		}
 		seen[name.text()] = true
-		if n := len(name.text()); n > grammar.SubdomainLength {
+		if n := len(name.text()); n > validation.DNS1123SubdomainMaxLength {
 			name.fail(RuleSize, "expected at most 253 characters, found %d", n)
 		}
 		for part := range strings.FieldsFuncSeq(name.text(), func(r rune) bool { return r == '.' || r == '/' }) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ropewalk/ropewalk/render/check/internal/grammar"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 )
 
 // storageRules holds the rules of claims, volumes and classes. The sources
@@ -92,7 +92,7 @@ func persistentVolume(a *at) {
 
 func storageClass(a *at) {
 	provisioner := a.field("provisioner")
-	if t := provisioner.text(); t != "" && len(grammar.LabelKey(strings.ToLower(t))) > 0 {
+	if t := provisioner.text(); t != "" && len(content.IsLabelKey(strings.ToLower(t))) > 0 {
 		provisioner.fail(RuleName, "expected a name such as \"ebs.csi.aws.com\", found %s", provisioner.show())
 	}
 	if r := a.field("reclaimPolicy"); r.text() == "Recycle" {

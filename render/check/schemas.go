@@ -7,8 +7,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"sync"
-
-	"github.com/ropewalk/ropewalk/render/check/internal/rule"
 )
 
 // definitionFiles holds the built-in CustomResourceDefinitions, one file for
@@ -27,7 +25,6 @@ const maxCompiled = 256
 // ready.
 type Schemas struct {
 	components components
-	rules      rule.Compiler
 
 	mu       sync.Mutex
 	builtIn  map[string]*definition // by group/Kind; nil where there is none
@@ -90,6 +87,6 @@ func (s *Schemas) compile(d *definition, v *definitionVersion) (*compiled, error
 		}
 	}
 	s.mu.Unlock()
-	entry.once.Do(func() { entry.c, entry.err = compileVersion(v, &s.rules) })
+	entry.once.Do(func() { entry.c, entry.err = compileVersion(v) })
 	return entry.c, entry.err
 }
