@@ -175,7 +175,7 @@ func BenchmarkFetch(b *testing.B) {
 	b.Run("with git", func(b *testing.B) {
 		f := &Fetcher{Binary: FindBinary(), PlainHTTP: anyHost, Scratch: b.TempDir()}
 		compare(b, "x-recipe", f, func() { recipe(b, url, commit) })
-		b.ReportMetric(onDisk(b, f, ref), "disk-KB")
+		b.ReportMetric(diskUse(b, f, ref), "disk-KB")
 	})
 	b.Run("without git", func(b *testing.B) {
 		f := &Fetcher{PlainHTTP: anyHost, Scratch: b.TempDir()}
@@ -183,15 +183,15 @@ func BenchmarkFetch(b *testing.B) {
 	})
 }
 
-// onDisk is how much lies on disk when the files have been read.
-func onDisk(b *testing.B, f *Fetcher, ref source.Ref) float64 {
+// diskUse is how much lies on disk when the files have been read.
+func diskUse(b *testing.B, f *Fetcher, ref source.Ref) float64 {
 	b.Helper()
 	r, err := f.parse(ref.Ref)
 	require.NoError(b, err)
 	from, err := f.connect(b.Context(), r.location, credentials{})
 	require.NoError(b, err)
 	defer from.close()
-	all, err := from.open(b.Context(), []string{r.choice})
+	all, err := from.open(b.Context(), chosen{commit: r.choice}, false)
 	require.NoError(b, err)
 	_, root, err := readCommit(all, r.choice)
 	require.NoError(b, err)

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -33,9 +32,9 @@ type command struct {
 	with      credentials
 	env       []string
 	transfer  int64
-	// whole says that the server does not filter: all blobs are here.
-	whole bool
-	batch *batch
+	// complete says that the server does not filter: all blobs are here.
+	complete bool
+	batch    *batch
 }
 
 var (
@@ -208,27 +207,31 @@ func (c *command) refs(ctx context.Context, patterns []string) ([]advert, error)
 	return adverts, nil
 }
 
-// open fetches commits without blobs, as far as the server can do that.
-func (c *command) open(ctx context.Context, ids []string) (objects, error) {
-	if len(ids[0]) == 64 {
+// open fetches a commit without blobs, as far as the server can do that.
+func (c *command) open(ctx context.Context, at chosen, signed bool) (objects, error) {
+	ids := []string{at.commit}
+	if at.tag != "" && signed {
+		ids = append(ids, at.tag)
+	}
+	if len(at.commit) == 64 {
 		if err := c.configure(true); err != nil {
 			return nil, err
 		}
 	}
-	_, said, err := c.run(ctx, nil, append([]string{
+	_, stderr, err := c.run(ctx, nil, append([]string{
 		"fetch", "--depth=1", "--filter=blob:none", "--no-tags", "--no-write-fetch-head", "--quiet", "origin",
 	}, ids...)...)
 	if err != nil {
 		return nil, err
 	}
-	c.whole = strings.Contains(said, "filtering not recognized")
+	c.complete = strings.Contains(stderr, "filtering not recognized")
 	c.batch, err = newBatch(ctx, c.binary, append(c.env, "GIT_ALLOW_PROTOCOL=none"))
 	return c, err
 }
 
 // need fetches blobs.
 func (c *command) need(ctx context.Context, ids []string) error {
-	if c.whole || len(ids) == 0 {
+	if c.complete || len(ids) == 0 {
 		return nil
 	}
 	_, _, err := c.run(ctx, []byte(strings.Join(ids, "\n")+"\n"),
@@ -239,13 +242,13 @@ func (c *command) need(ctx context.Context, ids []string) error {
 // read reads from git cat-file.
 func (c *command) read(id string, fits fits) ([]byte, error) { return c.batch.read(id, fits) }
 
-// run runs git, and gives what it prints and what it says.
-func (c *command) run(ctx context.Context, input []byte, args ...string) (out []byte, said string, err error) {
+// run runs git, and returns its output and its warnings.
+func (c *command) run(ctx context.Context, input []byte, args ...string) (out []byte, warnings string, err error) {
 	inSize, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	cmd := exec.CommandContext(inSize, c.binary, args...) //nolint:gosec // the caller says which binary, and no argument is a user's own
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, bytes.NewReader(input)
-	stdout, stderr := &capped{most: maxListing}, &capped{most: 64 << 10, drop: true}
+	stdout, stderr := &capped{limit: maxListing}, &capped{limit: 64 << 10, drop: true}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	isolate(cmd)
 	go c.watch(inSize, cancel)
@@ -258,7 +261,7 @@ func (c *command) run(ctx context.Context, input []byte, args ...string) (out []
 	case errors.Is(context.Cause(inSize), source.ErrLimit):
 		return nil, "", context.Cause(inSize)
 	case stdout.full:
-		return nil, "", source.Refuse(source.ErrLimit, fmt.Sprintf("the server lists more than %d bytes of references", maxListing))
+		return nil, "", listingTooLong()
 	}
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -300,21 +303,17 @@ func (c *command) check() error {
 	return nil
 }
 
-func tooMuch(limit int64) error {
-	return source.Refuse(source.ErrLimit, "the server sends more than "+strconv.FormatInt(limit, 10)+" bytes for one commit")
-}
-
 // capped keeps so many bytes, and then drops the rest or ends the writer.
 type capped struct {
 	bytes.Buffer
-	most int
-	drop bool
-	full bool
+	limit int
+	drop  bool
+	full  bool
 }
 
 // Write keeps data.
 func (c *capped) Write(data []byte) (int, error) {
-	if room := c.most - c.Len(); len(data) > room {
+	if room := c.limit - c.Len(); len(data) > room {
 		c.full = true
 		if !c.drop {
 			return 0, source.ErrLimit

@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
@@ -101,13 +100,6 @@ func (c credentials) header() string {
 		return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.user+":"+c.password))
 	}
 	return ""
-}
-
-// authorize puts the credentials into a request.
-func (c credentials) authorize(r *http.Request) {
-	if header := c.header(); header != "" {
-		r.Header.Set("Authorization", header)
-	}
 }
 
 // check refuses credentials that a server of that scheme can do nothing with.

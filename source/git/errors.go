@@ -12,70 +12,85 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// sign is what programs write when something is wrong, and what that means for
-// a caller.
-type sign struct {
+// Messages that both ways have.
+const (
+	changedHostKey = "the host key of the server is not the one in known_hosts: check with its administrator"
+	badCertificate = "the certificate of the server is by no known authority, or for another host: add the authority to the Secret as ca.crt, or have the system trust it"
+	cutOff         = "the answer of the server ended too early; try again later"
+)
+
+// listingTooLong is the error for too many references.
+func listingTooLong() error {
+	return source.Refuse(source.ErrLimit, fmt.Sprintf("the server lists more than %d bytes of references", maxListing))
+}
+
+func tooMuch(limit int64) error {
+	return source.Refuse(source.ErrLimit, fmt.Sprintf("the server sends more than %d bytes for one commit", limit))
+}
+
+// symptom is what programs and servers write when something is wrong, and what
+// that means for a caller.
+type symptom struct {
 	texts []string
 	is    error
 	hint  string
 }
 
-// signs are in the order in which they count: git says more than one thing.
-func signs() []sign {
-	return []sign{
+// symptoms are in the order in which they count: git writes more than one.
+func symptoms() []symptom {
+	return []symptom{
 		{[]string{"host key is known for"}, source.ErrHostKey,
-			"known_hosts has no key for the host: ssh-keyscan prints what to check and put there"},
-		{[]string{"Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"}, source.ErrHostKey,
-			"the key of the host is not the one in known_hosts: check it with whoever runs the server"},
+			"known_hosts has no key for the host: get it with ssh-keyscan, check it, and add it"},
+		{[]string{"Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"}, source.ErrHostKey, changedHostKey},
 		{[]string{"hasDotgit", "hasDot:", "hasDotdot", "fullPathname", "gitmodulesPath", "gitmodulesName", "gitmodulesUrl", "gitmodulesSymlink"}, source.ErrPath,
-			"the repository holds a path that git does not take"},
+			"the repository holds a path that git refuses"},
 		{[]string{"fsck error", "hash mismatch", "SHA1 COLLISION", "index-pack died", "inflate", "bad object", "did not send all necessary objects", "pack has bad", "packfile"}, source.ErrDigest,
-			"what the server sent is not what it said, or was cut off: try again, and if that is of no use, check the server with git fsck"},
+			"the objects that the server sent are damaged or incomplete: try again, and if that does not help, run git fsck on the server"},
 		{[]string{"Permission denied", "Authentication failed", "could not read Username", "could not read Password", "error: 401", "error: 403", "invalid credentials"}, source.ErrUnauthorized,
-			"the server does not take the credentials, or wants some: check the Secret of the reference, or what git and ssh log in with where it names none"},
+			"credentials are wrong or missing: check the Secret of the reference, or the credentials of git and ssh where it names none"},
 		{[]string{"not our ref", "remote ref", "unadvertised object", "no such remote"}, source.ErrAbsent,
-			"the server does not have that commit, or does not give it out by its hash"},
+			"the server does not have that commit, or does not serve it by its hash"},
 		{[]string{"error: 404", "not found", "does not appear to be a git repository", "no such repository", "does not exist", "not a git repository"}, source.ErrAbsent,
-			"there is no repository, or none that these credentials may see"},
+			"there is no repository at the URL, or the credentials give no access to it"},
 		{[]string{"connection refused", "failed to connect to", "couldn't connect to server"}, source.ErrUnavailable,
-			"nothing listens there: correct host and port, or try again later"},
-		{[]string{"could not resolve host", "no such host"}, source.ErrUnavailable, "the host has no address: correct the name, or try again later"},
-		{[]string{"certificate"}, source.ErrHostKey,
-			"the certificate of the server is by no known authority, or for another host: put the authority into the Secret as ca.crt, or have the system trust it"},
-		{[]string{"unable to update url base from redirection", "error: 30"}, source.ErrReference, sentOn},
-		{[]string{"mismatched algorithms"}, source.ErrUnavailable, "the repository has hashes of another kind"},
+			"connection refused: correct host and port, or try again later"},
+		{[]string{"could not resolve host", "no such host"}, source.ErrUnavailable, "the host name cannot be resolved: correct it, or try again later"},
+		{[]string{"certificate"}, source.ErrHostKey, badCertificate},
+		{[]string{"unable to update url base from redirection", "error: 30", "http redirect:"}, source.ErrReference, redirected},
+		{[]string{"mismatched algorithms"}, source.ErrUnavailable, "the repository has another hash algorithm than the reference"},
 	}
 }
 
-// diagnose is the error for what a program or server said. Everything unknown
-// is one that may pass.
-func diagnose(said string) error {
-	said = withoutAccess(said)
-	for _, s := range signs() {
-		for _, text := range s.texts {
-			if strings.Contains(strings.ToLower(said), strings.ToLower(text)) {
-				why := gist(said)
-				if strings.Contains(why, "could not read Username") || strings.Contains(why, "could not read Password") {
-					// Git was refused with what it has, and may not ask for more.
-					return source.Refuse(s.is, s.hint)
-				}
-				return source.Refuse(s.is, fmt.Sprintf("%s (%s)", s.hint, why))
+// diagnose is the error for what a program or server wrote. An unknown text is
+// an error that may pass.
+func diagnose(text string) error {
+	text = withoutAccess(text)
+	why := firstLine(text)
+	for _, s := range symptoms() {
+		for _, sign := range s.texts {
+			if !strings.Contains(strings.ToLower(text), strings.ToLower(sign)) {
+				continue
 			}
+			if strings.Contains(why, "could not read Username") || strings.Contains(why, "could not read Password") {
+				// Git has no other credentials, and may not prompt for them.
+				return source.Refuse(s.is, s.hint)
+			}
+			return source.Refuse(s.is, fmt.Sprintf("%s (%s)", s.hint, why))
 		}
 	}
-	return source.Refuse(source.ErrUnavailable, fmt.Sprintf("the server did not answer as it should (%s); try again later", gist(said)))
+	return source.Refuse(source.ErrUnavailable, fmt.Sprintf("the server failed (%s); try again later", why))
 }
 
-// gist is the line of a program's output that says what is wrong, as text that
+// firstLine is the line of a program's output that matters most, as text that
 // can be printed and is not long: the first that git calls an error, or the last
-// of ssh, which comes before git says no more than that nothing came.
-func gist(said string) string {
+// of ssh, which comes before git writes no more than that nothing came.
+func firstLine(output string) string {
 	const longest = 240
 	best, rank := "", 0
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
 		of := rankOf(line)
-		if of > rank || of == rank && of == saysWhy {
+		if of > rank || of == rank && of == rankReason {
 			best, rank = line, of
 		}
 	}
@@ -88,54 +103,49 @@ func gist(said string) string {
 	if len(best) > longest {
 		best = strings.ToValidUTF8(best[:longest], "") + "…"
 	}
-	return withoutUsers(best)
+	return regexp.MustCompile(`(https?://)[^/@\s']*@`).ReplaceAllString(best, "$1***@")
 }
 
-// How much lines of output say, least first.
+// How much lines of output matter, least first.
 const (
-	saysNothing = iota
-	saysThat    // that nothing came
-	saysWhy     // anything else
-	saysRemote  // what the server says
-	saysError   // an error of git
+	rankNone    = iota
+	rankGeneric // that nothing came
+	rankReason  // anything else
+	rankRemote  // a message of the server
+	rankError   // an error of git
 )
 
-// rankOf is how much a line says.
+// rankOf is how much a line matters.
 func rankOf(line string) int {
 	for _, text := range []string{
 		"fatal: Could not read from remote repository", "Please make sure you have the correct access rights", "and the repository exists",
 		"fatal: the remote end hung up", "fatal: early EOF",
 	} {
 		if strings.HasPrefix(line, text) {
-			return saysThat
+			return rankGeneric
 		}
 	}
 	switch {
 	case strings.Trim(line, "@") == "":
-		return saysNothing
+		return rankNone
 	case strings.HasPrefix(line, "fatal:"), strings.HasPrefix(line, "error:"):
-		return saysError
+		return rankError
 	case strings.HasPrefix(line, "remote: "):
-		return saysRemote
+		return rankRemote
 	}
-	return saysWhy
+	return rankReason
 }
 
-// withoutAccess leaves the URL out of what git says, which the caller names, and
-// in which anything may stand.
-func withoutAccess(said string) string {
+// withoutAccess takes out of an output of git the URL, which the caller names,
+// and in which anything may stand.
+func withoutAccess(output string) string {
 	for _, c := range []struct{ from, to, instead string }{
 		{"unable to access '", "': ", ""}, {"repository 'http", "' not found", "repository not found"},
 	} {
-		before, rest, ok := strings.Cut(said, c.from)
+		before, rest, ok := strings.Cut(output, c.from)
 		if _, reason, found := strings.Cut(rest, c.to); ok && found {
-			said = before + c.instead + reason
+			output = before + c.instead + reason
 		}
 	}
-	return said
-}
-
-// withoutUsers takes what stands before the host out of the URLs in a text.
-func withoutUsers(text string) string {
-	return regexp.MustCompile(`(https?://)[^/@\s']*@`).ReplaceAllString(text, "$1***@")
+	return output
 }

@@ -207,7 +207,7 @@ func (f *Fetcher) connect(ctx context.Context, at location, with credentials) (r
 		}
 	}
 	if f.Binary == "" {
-		return f.dial(ctx, at, with)
+		return f.dial(at, with)
 	}
 	dir, err := os.MkdirTemp(f.Scratch, "git-")
 	if err != nil {
@@ -259,11 +259,7 @@ func (g *get) all(ctx context.Context) (Result, error) {
 	if g.chosen, err = g.ref.choose(ctx, from); err != nil {
 		return Result{}, err
 	}
-	ids := []string{g.chosen.commit}
-	if g.chosen.tag != "" && g.verify.Provider != "" {
-		ids = append(ids, g.chosen.tag)
-	}
-	all, err := from.open(ctx, ids)
+	all, err := from.open(ctx, g.chosen, g.verify.Provider != "")
 	if err != nil {
 		return Result{}, err
 	}

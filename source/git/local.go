@@ -22,11 +22,10 @@ import (
 // the index does not count. Errors are ErrNotFound where there is no such
 // repository, revision or folder, and those of trees.
 //
-// It runs the git binary where there is one. Without it a revision is a name of a
-// branch or tag, HEAD or @, a hash or the start of one, or what git describe
-// prints, with any of ~N, ^N, ^{}, ^{commit} and ^{/text} after it; an error says
-// so of all else, and of repositories with SHA-256 or extensions; see
-// gitrevisions(7).
+// It runs the git binary where there is one. Without it, go-git reads the
+// repository, and a revision is a name of a branch or tag, HEAD or @, a hash or
+// the start of one, with any of ~N, ^N, ^{} and ^{commit} after it; everything
+// else is an error that says so.
 func Revision(ctx context.Context, dir, rev, path string, limits source.Limits) (source.Tree, error) {
 	return revision(ctx, FindBinary(), dir, rev, path, limits)
 }
@@ -41,15 +40,13 @@ func revision(ctx context.Context, binary, dir, rev, path string, limits source.
 
 func readRevision(ctx context.Context, binary, dir, rev, path string, limits source.Limits) (source.Tree, error) {
 	if rev == "" || strings.HasPrefix(rev, "-") {
-		return source.Tree{}, source.Refuse(source.ErrReference, "a revision is a branch, a tag, a hash, or what git rev-parse makes one of, such as HEAD~1")
+		return source.Tree{}, source.Refuse(source.ErrReference, "a revision is a branch, a tag, a hash, or another expression of git rev-parse, such as HEAD~1")
 	}
-	var from checkout
-	var err error
-	if binary == "" {
-		from, err = openCheckout(ctx, dir, rev)
-	} else {
-		from, err = runCheckout(ctx, binary, dir, rev)
+	open := openLibrary
+	if binary != "" {
+		open = func(ctx context.Context, dir, rev string) (checkout, error) { return openBinary(ctx, binary, dir, rev) }
 	}
+	from, err := open(ctx, dir, rev)
 	if err != nil {
 		return source.Tree{}, err
 	}
@@ -78,25 +75,25 @@ func readRevision(ctx context.Context, binary, dir, rev, path string, limits sou
 	return tree, err
 }
 
-// checkout is a repository on this machine.
+// checkout is a repository on this machine, and complete.
 type checkout struct {
 	objects
-	// commit is what a revision leads to, and prefix the folder inside the
-	// worktree that was named.
+	// commit is that of a revision, and prefix the folder inside the worktree
+	// that was named.
 	commit, prefix string
 	close          func()
 }
 
-// runCheckout reads a repository with the git binary.
-func runCheckout(ctx context.Context, binary, dir, rev string) (checkout, error) {
-	// Whose repository it is does not count: nothing in it is run.
+// openBinary reads a repository with the git binary.
+func openBinary(ctx context.Context, binary, dir, rev string) (checkout, error) {
+	// The owner of the repository does not count: nothing in it is run.
 	env := append(cleanEnv(os.DevNull), "GIT_ALLOW_PROTOCOL=none", "GIT_OPTIONAL_LOCKS=0",
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false")
-	ask := func(args ...string) ([]string, error) {
+	parse := func(args ...string) ([]string, error) {
 		cmd := exec.CommandContext(ctx, binary, append([]string{"rev-parse"}, args...)...) //nolint:gosec // the caller says which binary, and options end before the revision
-		var out, said capped
-		out.most, said.most, said.drop = 64<<10, 64<<10, true
-		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, &out, &said
+		var out, stderr capped
+		out.limit, stderr.limit, stderr.drop = 64<<10, 64<<10, true
+		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, &out, &stderr
 		isolate(cmd)
 		err := cmd.Run()
 		var exit *exec.ExitError
@@ -106,34 +103,24 @@ func runCheckout(ctx context.Context, binary, dir, rev string) (checkout, error)
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.As(err, &exit):
-			return nil, source.Refuse(source.ErrNotFound, gist(said.String()))
+			return nil, source.Refuse(source.ErrNotFound, firstLine(stderr.String()))
 		}
 		return nil, err
 	}
-	where, err := ask("--absolute-git-dir", "--show-prefix")
+	at, err := parse("--absolute-git-dir", "--show-prefix")
 	if err != nil {
 		return checkout{}, err
 	}
-	commit, err := ask("--verify", "--end-of-options", rev+"^{commit}")
+	commit, err := parse("--verify", "--end-of-options", rev+"^{commit}")
 	if err != nil {
-		return checkout{}, source.Refuse(source.ErrNotFound, "the repository has no such commit")
+		return checkout{}, noCommit()
 	}
-	if len(where) != 2 || len(commit) != 1 || !isHash(commit[0]) {
-		return checkout{}, source.Refuse(source.ErrNotFound, "git says something else than one commit")
+	if len(at) != 2 || len(commit) != 1 || !isHash(commit[0]) {
+		return checkout{}, source.Refuse(source.ErrNotFound, "the output of git rev-parse is not one commit")
 	}
-	b, err := newBatch(ctx, binary, append(env, "GIT_DIR="+where[0]))
+	b, err := newBatch(ctx, binary, append(env, "GIT_DIR="+at[0]))
 	if err != nil {
 		return checkout{}, err
 	}
-	return checkout{objects: complete{b}, commit: commit[0], prefix: where[1], close: b.stop}, nil
+	return checkout{objects: b, commit: commit[0], prefix: at[1], close: b.stop}, nil
 }
-
-// complete is objects that are all here.
-type complete struct{ reader }
-
-// reader is the part of objects that reads.
-type reader interface {
-	read(id string, fits fits) ([]byte, error)
-}
-
-func (complete) need(context.Context, []string) error { return nil }

@@ -4,10 +4,14 @@
 package git
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/source"
@@ -41,10 +45,10 @@ const (
 type remote interface {
 	// refs lists references: each pattern is a full name or ends with a star.
 	refs(ctx context.Context, patterns []string) ([]advert, error)
-	// open gets objects, commits or tags, with all the trees of their commits and
-	// as few blobs as the server is able to send.
-	open(ctx context.Context, ids []string) (objects, error)
-	// close gives everything back.
+	// open fetches a commit, with all its trees and as few blobs as the server is
+	// able to send, and the tag that leads to it where signed needs that.
+	open(ctx context.Context, c chosen, signed bool) (objects, error)
+	// close releases everything.
 	close()
 }
 
@@ -120,4 +124,85 @@ func readCommit(from objects, id string) (text []byte, tree string, err error) {
 		return nil, "", source.Refuse(source.ErrDigest, fmt.Sprintf("commit %s names no tree", id))
 	}
 	return text, tree, nil
+}
+
+// batch is a running git cat-file --batch.
+type batch struct {
+	// ended is the reason for which the process was ended, if it was.
+	ended func() error
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
+	done  bool
+}
+
+var _ objects = (*batch)(nil)
+
+// newBatch starts git cat-file in an environment, which says where the
+// repository is. It must not be able to ask servers.
+func newBatch(ctx context.Context, binary string, env []string) (*batch, error) {
+	cmd := exec.CommandContext(ctx, binary, "cat-file", "--batch") //nolint:gosec // the caller says which binary
+	cmd.Env = env
+	isolate(cmd)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%q cannot be run: %w", binary, err)
+	}
+	return &batch{ended: ctx.Err, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 32<<10)}, nil
+}
+
+// need does nothing: the process reads what is there.
+func (*batch) need(context.Context, []string) error { return nil }
+
+// read reads one object. After an error the process is of no use.
+func (b *batch) read(id string, fits fits) ([]byte, error) {
+	if _, err := io.WriteString(b.in, id+"\n"); err != nil {
+		return nil, b.lost(id)
+	}
+	line, err := b.out.ReadString('\n')
+	if err != nil {
+		return nil, b.lost(id)
+	}
+	fields := strings.Fields(line)
+	if len(fields) != 3 || fields[0] != id {
+		return nil, b.lost(id)
+	}
+	size, err := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil {
+		return nil, b.lost(id)
+	}
+	if err := fits(fields[1], size); err != nil {
+		return nil, err
+	}
+	data := make([]byte, size+1) // a line end follows
+	if _, err := io.ReadFull(b.out, data); err != nil {
+		return nil, b.lost(id)
+	}
+	return data[:size:size], nil
+}
+
+// lost is the error for an object that cannot be read.
+func (b *batch) lost(id string) error {
+	if err := b.ended(); err != nil {
+		return err
+	}
+	return lacking(id)
+}
+
+// stop ends the process.
+func (b *batch) stop() {
+	if b.done {
+		return
+	}
+	b.done = true
+	_ = b.in.Close()
+	_ = b.cmd.Cancel() // it may have ended
+	_ = b.cmd.Wait()   // how it ended does not count any more
 }

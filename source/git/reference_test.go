@@ -117,11 +117,15 @@ func FuzzPack(f *testing.F) {
 	f.Add([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01\x33x\x9c\x4b\x4c\x4a\x06\x00\x02\x4d\x01\x27"))
 	f.Add([]byte("PACK\x00\x00\x00\x02\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		budget := int64(1 << 20)
-		m := memory{}
-		if err := m.unpack(strings.NewReader(string(data)), &budget); err != nil {
+		const limit = 1 << 20
+		to, err := unpack(data, limit)
+		if err != nil {
 			return
 		}
-		require.GreaterOrEqual(t, budget, int64(0))
+		var size int64
+		for _, o := range to.Objects {
+			size += o.Size()
+		}
+		require.LessOrEqual(t, size, int64(limit))
 	})
 }

@@ -26,8 +26,8 @@ func packed(t *testing.T, g *servers.Git) (string, string) {
 	git(t, dir, "-c", "repack.writeBitmaps=true", "gc", "--quiet", "--prune=now")
 	git(t, dir, "pack-refs", "--all")
 	git(t, dir, "multi-pack-index", "write", "--bitmap")
-	require.NoFileExists(t, filepath.Join(dir, dotGit, "refs", "remotes", "origin", "main"))
-	require.NoDirExists(t, filepath.Join(dir, dotGit, objectsDir, g.Hash("main")[:2]))
+	require.NoFileExists(t, filepath.Join(dir, ".git", "refs", "remotes", "origin", "main"))
+	require.NoDirExists(t, filepath.Join(dir, ".git", "objects", g.Hash("main")[:2]))
 	return "packs", dir
 }
 
@@ -36,7 +36,7 @@ func severalPacks(t *testing.T, g *servers.Git) (string, string) {
 	dir := filepath.Join(t.TempDir(), "several")
 	git(t, "", "clone", "--quiet", "--bare", g.Dir, dir)
 	for _, rev := range []string{"v1.0.0", "side", "main~1", "main"} {
-		cmd := exec.Command(FindBinary(), "pack-objects", "--revs", "--quiet", "--delta-base-offset", filepath.Join(dir, objectsDir, "pack", "pack"))
+		cmd := exec.Command(FindBinary(), "pack-objects", "--revs", "--quiet", "--delta-base-offset", filepath.Join(dir, "objects", "pack", "pack"))
 		cmd.Dir, cmd.Env, cmd.Stdin = dir, cleanEnv(t.TempDir()), strings.NewReader(rev+"\n")
 		require.NoError(t, cmd.Run())
 	}
@@ -45,40 +45,15 @@ func severalPacks(t *testing.T, g *servers.Git) (string, string) {
 	return "several packs, with an index over all", dir
 }
 
-// borrowing has no objects: it borrows from a repository that borrows, and says
-// where in ways that git does not write by itself.
-func borrowing(t *testing.T, g *servers.Git) (string, string) {
-	root := t.TempDir()
-	git(t, root, "clone", "--quiet", "--shared", "--bare", g.Dir, "middle ü.git")
-	git(t, root, "clone", "--quiet", "--shared", "middle ü.git", "last")
-	require.NoError(t, os.Rename(filepath.Join(root, "middle ü.git", objectsDir), filepath.Join(root, "middle ü.git", "store")))
-	require.NoError(t, os.Symlink("store", filepath.Join(root, "middle ü.git", objectsDir)))
-	alternates := filepath.Join(root, "last", dotGit, objectsDir, "info", "alternates")
-	require.FileExists(t, alternates)
-	require.NoError(t, os.WriteFile(alternates, []byte("# comment\n\n/nowhere/objects\n\"../../../middle \\303\\274.git/store\"\n../objects\n"), 0o600))
-	return "objects of others", filepath.Join(root, "last")
-}
-
 // submodule is a submodule that is checked out.
 func submodule(t *testing.T, g *servers.Git) (string, string) {
 	dir := filepath.Join(t.TempDir(), "outer")
 	git(t, "", "init", "--quiet", dir)
 	git(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", g.Dir, "in/ner")
-	info, err := os.Lstat(filepath.Join(dir, "in", "ner", dotGit))
+	info, err := os.Lstat(filepath.Join(dir, "in", "ner", ".git"))
 	require.NoError(t, err)
 	require.True(t, info.Mode().IsRegular())
 	return "a submodule", filepath.Join(dir, "in", "ner", "app")
-}
-
-// apart is a repository whose worktree is elsewhere, above the file that says where
-// the repository is, and asked for by a link.
-func apart(t *testing.T, g *servers.Git) (string, string) {
-	root := t.TempDir()
-	git(t, root, "clone", "--quiet", "--separate-git-dir", filepath.Join(root, "store"), g.Dir, "real")
-	require.NoError(t, os.Rename(filepath.Join(root, "real", dotGit), filepath.Join(root, "real", "app", dotGit)))
-	git(t, filepath.Join(root, "real", "app"), "config", "core.worktree", "../real")
-	require.NoError(t, os.Symlink(filepath.Join("real", "app"), filepath.Join(root, "link")))
-	return "a worktree that the configuration names", filepath.Join(root, "link", "deep")
 }
 
 // worktree is a linked worktree, whose HEAD is its own.
@@ -105,34 +80,9 @@ func shallow(t *testing.T, g *servers.Git) (string, string) {
 	dir := filepath.Join(t.TempDir(), "shallow")
 	git(t, "", "clone", "--quiet", "--depth=3", "--no-single-branch", "file://"+g.Dir, dir)
 	// What lies beyond counts no more when it is here.
-	cmd := exec.Command("cp", "-R", filepath.Join(g.Dir, objectsDir), filepath.Join(dir, dotGit))
+	cmd := exec.Command("cp", "-R", filepath.Join(g.Dir, "objects"), filepath.Join(dir, ".git"))
 	require.NoError(t, cmd.Run())
 	return "a shallow clone", dir
-}
-
-// bareWithWorktrees is a bare repository by the name of one that is not. That it
-// is bare is in a file of its own, since a worktree of it has settings.
-func bareWithWorktrees(t *testing.T, g *servers.Git) (string, string) {
-	dir := t.TempDir()
-	git(t, dir, "clone", "--quiet", "--bare", g.Dir, dotGit)
-	git(t, dir, "worktree", "add", "--quiet", "side", "main")
-	git(t, filepath.Join(dir, "side"), "sparse-checkout", "set", "app")
-	require.FileExists(t, filepath.Join(dir, dotGit, "config.worktree"))
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "app"), 0o700))
-	return "a bare repository called .git", filepath.Join(dir, "app")
-}
-
-// linked is a repository whose parts are links, in a folder with a .git that is
-// none; its HEAD is a link too, as old versions of git made it.
-func linked(t *testing.T, g *servers.Git) (string, string) {
-	from, dir := clone(t, g.Dir), t.TempDir()
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, "app", dotGit), 0o700))
-	require.NoError(t, os.Mkdir(filepath.Join(dir, dotGit), 0o700))
-	for _, name := range []string{"refs", "packed-refs", objectsDir, "config"} {
-		require.NoError(t, os.Symlink(filepath.Join(from, dotGit, name), filepath.Join(dir, dotGit, name)))
-	}
-	require.NoError(t, os.Symlink("refs/heads/main", filepath.Join(dir, dotGit, "HEAD")))
-	return "a repository of links", filepath.Join(dir, "app")
 }
 
 func TestRepositoriesThatOnlyGitReadsAreNamed(t *testing.T) {
@@ -140,43 +90,49 @@ func TestRepositoriesThatOnlyGitReadsAreNamed(t *testing.T) {
 		name, says string
 		prepare    func(dir string)
 	}{
-		{"hashes of SHA-256", "its hashes are sha256, which needs the git binary: install git", func(dir string) {
+		{"hashes of SHA-256", "it is in no Git repository that can be read without the git binary (unknown extension: objectformat)", func(dir string) {
 			git(t, "", "init", "--quiet", "--object-format=sha256", dir)
 		}},
-		{"references in a table", "its references are in a reftable, which needs the git binary", func(dir string) {
+		{"references in a table", "does not support extension: refstorage", func(dir string) {
 			git(t, "", "init", "--quiet", dir)
 			git(t, dir, "config", "extensions.refStorage", "reftable")
 		}},
-		{"an extension", "it has the extension news, which needs the git binary", func(dir string) {
+		{"an extension", "without the git binary (unknown extension: news)", func(dir string) {
 			git(t, "", "init", "--quiet", dir)
 			git(t, dir, "config", "core.repositoryFormatVersion", "1")
 			git(t, dir, "config", "extensions.news", "true")
 		}},
-		{"another version", "its format has version 2, which needs the git binary", func(dir string) {
+		{"a worktree elsewhere", "its worktree is another folder, by core.worktree", func(dir string) {
 			git(t, "", "init", "--quiet", dir)
-			git(t, dir, "config", "core.repositoryFormatVersion", "2")
-		}},
-		{"a file .git that leads nowhere", "leads to no repository", func(dir string) {
-			require.NoError(t, os.WriteFile(filepath.Join(dir, dotGit), []byte("gitdir: ../nowhere\n"), 0o600))
+			git(t, dir, "config", "core.worktree", t.TempDir())
 		}},
 		{"a configuration that cannot be read", "it is in no Git repository that can be read", func(dir string) {
 			git(t, "", "init", "--quiet", dir)
-			require.NoError(t, os.WriteFile(filepath.Join(dir, dotGit, "config"), []byte("[core\n"), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, ".git", "config"), []byte("[core\n"), 0o600))
 		}},
 		{"no commits", "the repository has no such commit", func(dir string) { git(t, "", "init", "--quiet", dir) }},
-		{"no repository", "it is in no Git repository that can be read (repository does not exist)", func(string) {}},
+		{"no repository", "it is in no Git repository that can be read without the git binary (repository does not exist)", func(string) {}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			c.prepare(dir)
-			_, err := openCheckout(t.Context(), dir, "HEAD")
+			_, err := openLibrary(t.Context(), dir, "HEAD")
 			require.ErrorIs(t, err, source.ErrNotFound)
 			require.ErrorContains(t, err, c.says)
 		})
 	}
-	_, err := openCheckout(t.Context(), filepath.Join(t.TempDir(), "none"), "HEAD")
+	_, err := openLibrary(t.Context(), filepath.Join(t.TempDir(), "none"), "HEAD")
 	require.ErrorIs(t, err, source.ErrNotFound)
+}
+
+func TestObjectsOfOthersAreRead(t *testing.T) {
+	g := historic(t)
+	dir := filepath.Join(t.TempDir(), "shared")
+	git(t, "", "clone", "--quiet", "--shared", g.Dir, dir)
+	for _, rev := range []string{"HEAD", "HEAD~1^2", "v1.2.0", g.Hash("main")} {
+		require.Equal(t, files(t, FindBinary(), dir, rev), files(t, "", dir, rev))
+	}
 }
 
 func TestObjectsAreReadHoweverTheyArePacked(t *testing.T) {
@@ -209,7 +165,7 @@ func TestObjectsAreReadHoweverTheyArePacked(t *testing.T) {
 				g.Run(w.args...)
 			}
 			if strings.HasPrefix(w.name, "deltas") {
-				packs, err := filepath.Glob(filepath.Join(g.Dir, objectsDir, "pack", "*.idx"))
+				packs, err := filepath.Glob(filepath.Join(g.Dir, "objects", "pack", "*.idx"))
 				require.NoError(t, err)
 				require.Len(t, packs, 1)
 				require.Contains(t, g.Run("verify-pack", "-v", packs[0]), fmt.Sprintf("chain length = %d: ", versions-1))
@@ -248,7 +204,7 @@ func TestADamagedObjectIsRefused(t *testing.T) {
 	_, g, _, _ := repository(t)
 	dir := clone(t, g.Dir)
 	blob, other := g.Hash("main:app/a.cue"), g.Hash("main:module.cue")
-	path := func(id string) string { return filepath.Join(dir, dotGit, objectsDir, id[:2], id[2:]) }
+	path := func(id string) string { return filepath.Join(dir, ".git", "objects", id[:2], id[2:]) }
 	require.NoError(t, os.Remove(path(blob)))
 	require.NoError(t, os.Link(path(other), path(blob)))
 	_, err := revision(t.Context(), "", dir, "main", "", source.Limits{})

@@ -302,6 +302,9 @@ func TestAServerThatLiesGetsNothingIn(t *testing.T) {
 	ways(t, func(t *testing.T, f *Fetcher) {
 		for name, base := range map[string]string{"about the commit": liar(second, first), "about a file": liar(blob, other)} {
 			t.Run(name, func(t *testing.T) {
+				if f.Binary == "" && name == "about a file" {
+					t.Skip("go-git asks for commits only")
+				}
 				_, err := f.Fetch(t.Context(), source.Ref{Ref: base + "/org/repo.git?commit=" + second})
 				require.ErrorIs(t, err, source.ErrDigest, "%v", err)
 			})

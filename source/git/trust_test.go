@@ -163,7 +163,7 @@ func TestTheReasonOfSSHIsInTheMessage(t *testing.T) {
 			"ssh -F none -o UserKnownHostsFile=/dev/null -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes", server.URL("org/repo.git"),
 			source.ErrHostKey, []string{"ssh-keyscan", "Host key verification failed."},
 		},
-		"no key":        {"ssh -F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o IdentityAgent=none -o IdentityFile=/dev/null", server.URL("org/repo.git"), source.ErrUnauthorized, []string{"log in", "Permission denied (publickey)."}},
+		"no key":        {"ssh -F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o IdentityAgent=none -o IdentityFile=/dev/null", server.URL("org/repo.git"), source.ErrUnauthorized, []string{"credentials are wrong or missing", "Permission denied (publickey)."}},
 		"a closed port": {"ssh -F none", "ssh://git@127.0.0.1:1/r.git", source.ErrUnavailable, []string{"connect to host 127.0.0.1 port 1: Connection refused"}},
 		"anything else": {script, "ssh://git@127.0.0.1:1/r.git", source.ErrUnavailable, []string{"[31mmux at https://***@host: no xx", "…"}},
 	} {

@@ -149,7 +149,7 @@ func failures(git, closed, broken, registry, private, tls string, ssh *servers.S
 		{"git", git + "/web.git?semver=^7", "", Environment, `is a version in "^7"`},
 		{"git", git + "/web.git", ", path: none", Findings, `the commit has no folder "none": correct the path`},
 		{"git", git + "/web.git", ", path: ../none", Findings, `leaves its root`},
-		{"git", closed + "/web.git", "", Environment, "the server does not take the credentials, or wants some"},
+		{"git", closed + "/web.git", "", Environment, "credentials are wrong or missing"},
 		{"git", closed + "/web.git", ", pullSecretRef: {name: wrong}", Environment, "check the Secret of the reference"},
 		{"git", closed + "/web.git", ", pullSecretRef: {name: none}", Findings, `no Secret is called "none": give its manifest by --secrets FILE`},
 		{"git", broken + "/web.git", "", Environment, "try again later"},

@@ -1,0 +1,286 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	"github.com/go-git/go-git/v5/storage/memory"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// session is the part of transport.UploadPackSession that a fetch needs.
+type session interface {
+	AdvertisedReferencesContext(ctx context.Context) (*packp.AdvRefs, error)
+	UploadPack(ctx context.Context, req *packp.UploadPackRequest) (*packp.UploadPackResponse, error)
+	Close() error
+}
+
+var _ session = transport.UploadPackSession(nil)
+
+// library is a repository on a server by way of go-git. It receives all files of
+// one commit, into memory.
+type library struct {
+	session session
+	// limit is how many bytes a pack may hold, before and after decompression.
+	limit   int64
+	with    credentials
+	listing *packp.AdvRefs
+}
+
+var _ remote = (*library)(nil)
+
+// dial prepares a connection; the first request opens it.
+func (f *Fetcher) dial(at location, with credentials) (remote, error) {
+	var s session
+	var err error
+	if at.scheme == schemeSSH {
+		s, err = newSSH(at, with, f.Scratch)
+	} else {
+		s, err = newHTTP(at, with, f.CA, f.transfer())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &library{session: s, limit: f.transfer(), with: with}, nil
+}
+
+func (l *library) close() { _ = l.session.Close() } // nothing is pending
+
+// list reads the references, which a server of protocol version 0 sends first.
+func (l *library) list(ctx context.Context) error {
+	if l.listing != nil {
+		return nil
+	}
+	listing, err := l.session.AdvertisedReferencesContext(ctx)
+	if errors.Is(err, transport.ErrEmptyRemoteRepository) {
+		listing, err = packp.NewAdvRefs(), nil
+	}
+	l.listing = listing
+	return l.explain(ctx, err)
+}
+
+// refs lists references.
+func (l *library) refs(ctx context.Context, patterns []string) ([]advert, error) {
+	if err := l.list(ctx); err != nil {
+		return nil, err
+	}
+	var all []advert
+	if l.listing.Head != nil {
+		head := advert{name: "HEAD", id: l.listing.Head.String()}
+		for _, symref := range l.listing.Capabilities.Get(capability.SymRef) {
+			if target, ok := strings.CutPrefix(symref, "HEAD:"); ok {
+				head.symref = target
+			}
+		}
+		all = append(all, head)
+	}
+	for name, id := range l.listing.References {
+		a := advert{name: name, id: id.String()}
+		if commit, ok := l.listing.Peeled[name]; ok {
+			a.commit = commit.String()
+		}
+		all = append(all, a)
+	}
+	all = slices.DeleteFunc(all, func(a advert) bool {
+		return !slices.ContainsFunc(patterns, func(p string) bool {
+			prefix, star := strings.CutSuffix(p, "*")
+			return a.name == p || star && strings.HasPrefix(a.name, prefix)
+		})
+	})
+	slices.SortFunc(all, func(a, b advert) int { return cmp.Compare(a.name, b.name) })
+	return all, nil
+}
+
+// open fetches a commit, or the tag that leads to it, without history. A server
+// that does not give a commit by its hash is asked for all branches and tags.
+func (l *library) open(ctx context.Context, c chosen, _ bool) (objects, error) {
+	id := cmp.Or(c.tag, c.commit)
+	if len(id) != 40 {
+		return nil, source.Refuse(source.ErrUnavailable, needsBinary("a commit of SHA-256"))
+	}
+	if err := l.list(ctx); err != nil {
+		return nil, err
+	}
+	can := l.listing.Capabilities
+	request := packp.NewUploadPackRequestFromCapabilities(can)
+	want := plumbing.NewHash(id)
+	advertised := l.listing.Head != nil && *l.listing.Head == want
+	for _, other := range l.listing.References {
+		advertised = advertised || other == want
+	}
+	deep := !advertised && !can.Supports(capability.AllowReachableSHA1InWant) && !can.Supports(capability.AllowTipSHA1InWant)
+	switch {
+	case deep:
+		for name, id := range l.listing.References {
+			if strings.HasPrefix(name, heads) || strings.HasPrefix(name, tags) {
+				request.Wants = append(request.Wants, id)
+			}
+		}
+	default:
+		request.Wants = []plumbing.Hash{want}
+	}
+	if !deep && can.Supports(capability.Shallow) {
+		request.Depth = packp.DepthCommits(1)
+		_ = request.Capabilities.Set(capability.Shallow)
+	}
+	if can.Supports(capability.NoProgress) {
+		_ = request.Capabilities.Set(capability.NoProgress)
+	}
+	if len(request.Wants) == 0 {
+		return nil, source.Refuse(source.ErrAbsent, "the repository is empty")
+	}
+	response, err := l.session.UploadPack(ctx, request)
+	if err != nil {
+		return nil, l.explain(ctx, err)
+	}
+	defer func() { _ = response.Close() }() // it has been read, or is of no use
+	pack, err := l.read(response, request.Capabilities)
+	var to *memory.Storage
+	if err == nil {
+		to, err = unpack(pack, l.limit)
+	}
+	if err != nil {
+		return nil, l.explain(ctx, err)
+	}
+	if deep && to.HasEncodedObject(want) != nil {
+		return nil, source.Refuse(source.ErrAbsent, "the server does not have that commit, or does not serve it by its hash")
+	}
+	return store{to, lacking}, nil
+}
+
+// read reads a pack, which may come in a side band, up to the end of the answer.
+func (l *library) read(from io.Reader, can *capability.List) ([]byte, error) {
+	switch {
+	case can.Supports(capability.Sideband64k):
+		from = sideband.NewDemuxer(sideband.Sideband64k, from)
+	case can.Supports(capability.Sideband):
+		from = sideband.NewDemuxer(sideband.Sideband, from)
+	}
+	pack, err := io.ReadAll(io.LimitReader(from, l.limit+1))
+	if err == nil && int64(len(pack)) > l.limit {
+		err = tooMuch(l.limit)
+	}
+	return pack, err
+}
+
+// unpack reads a pack into memory, where every object has the name that its
+// content has. How large all objects are together is judged before any of them
+// is in memory.
+func unpack(pack []byte, limit int64) (*memory.Storage, error) {
+	if err := measure(pack, limit); err != nil {
+		return nil, err
+	}
+	to := memory.NewStorage()
+	parser, err := packfile.NewParserWithStorage(packfile.NewScanner(bytes.NewReader(pack)), to)
+	if err == nil {
+		_, err = parser.Parse()
+	}
+	if err != nil {
+		return nil, broken(err)
+	}
+	return to, nil
+}
+
+// measure refuses a pack whose objects are larger than the limit together.
+func measure(pack []byte, limit int64) error {
+	scanner := packfile.NewScanner(bytes.NewReader(pack))
+	_, count, err := scanner.Header()
+	if err != nil {
+		return broken(err)
+	}
+	left := limit
+	for range count {
+		header, err := scanner.NextObjectHeader()
+		if err != nil {
+			return broken(err)
+		}
+		if left -= header.Length; left < 0 {
+			return tooMuch(limit)
+		}
+		if !header.Type.IsDelta() {
+			continue
+		}
+		// A delta starts with the sizes of its base and of its result.
+		var delta bytes.Buffer
+		if _, _, err := scanner.NextObject(&delta); err != nil {
+			return broken(err)
+		}
+		_, n := binary.Uvarint(delta.Bytes())
+		size, m := binary.Uvarint(delta.Bytes()[max(n, 0):])
+		if n <= 0 || m <= 0 {
+			return broken(errors.New("a delta cannot be read"))
+		}
+		if size > uint64(left) { //nolint:gosec // it is not negative
+			return tooMuch(limit)
+		}
+		left -= int64(size) //nolint:gosec // it is at most left
+	}
+	return nil
+}
+
+// broken is the error for a pack that cannot be read. What was cut off may be
+// complete next time.
+func broken(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, packfile.ErrEmptyPackfile) {
+		return source.Refuse(source.ErrUnavailable, cutOff)
+	}
+	return source.Refuse(source.ErrDigest, fmt.Sprintf("the server sent a pack that cannot be read (%s)", firstLine(err.Error())))
+}
+
+// explain makes an error of the connection one for callers.
+func (l *library) explain(ctx context.Context, err error) error {
+	if err == nil || isSentinel(err) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var unexpected *plumbing.UnexpectedError
+	if errors.As(err, &unexpected) && isSentinel(unexpected.Err) {
+		return unexpected.Err
+	}
+	var line *pktline.ErrorLine
+	var data *packp.ErrUnexpectedData
+	var network net.Error
+	switch {
+	case errors.As(err, &line):
+		return diagnose(l.with.scrubbed(line.Text))
+	case errors.As(err, &data) && bytes.Contains(data.Data, []byte("object-format=sha256")):
+		return source.Refuse(source.ErrUnavailable, needsBinary("a repository of SHA-256"))
+	case isCertificate(err):
+		return source.Refuse(source.ErrHostKey, badCertificate)
+	case errors.As(err, &network):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, transport.ErrEmptyUploadPackRequest), errors.Is(err, packp.ErrEmptyInput):
+		return source.Refuse(source.ErrUnavailable, cutOff)
+	}
+	return diagnose(l.with.scrubbed(err.Error()))
+}
+
+// isSentinel reports whether an error is one for callers already.
+func isSentinel(err error) bool {
+	return slices.ContainsFunc([]error{
+		source.ErrNotFound, source.ErrUnauthorized, source.ErrUnavailable, source.ErrHostKey, source.ErrDigest, source.ErrLimit, source.ErrReference,
+	}, func(known error) bool { return errors.Is(err, known) })
+}
+
+// needsBinary is what go-git cannot do.
+func needsBinary(what string) string { return what + " needs the git binary: install git" }

@@ -1,0 +1,290 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package git
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	"github.com/skeema/knownhosts"
+	"golang.org/x/crypto/ssh"
+
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// redirected is why a redirect is not followed.
+const redirected = "the server redirects to another URL, and neither credentials nor plain http follow: write the URL of the target"
+
+// newHTTP is a session of go-git over http, with its own client: no proxy of the
+// environment, the redirects that git follows, and bounded answers.
+func newHTTP(at location, with credentials, ca []byte, limit int64) (session, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(with.ca)+len(ca) > 0 {
+		config.RootCAs = authorities(with, ca)
+	}
+	base := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
+	endpoint := &transport.Endpoint{Protocol: at.scheme, Host: at.host, Path: strings.TrimSuffix(at.path, "/")}
+	if strings.Contains(at.host, ":") {
+		endpoint.Host = "[" + at.host + "]"
+	}
+	endpoint.Port, _ = strconv.Atoi(at.port) // it was checked
+	var auth transport.AuthMethod
+	switch {
+	case with.token != "":
+		auth = &githttp.TokenAuth{Token: with.token}
+	case with.header() != "":
+		auth = &githttp.BasicAuth{Username: with.user, Password: with.password}
+	}
+	client := &http.Client{Transport: &bounded{base: base, limit: limit}, CheckRedirect: func(to *http.Request, via []*http.Request) error {
+		if auth != nil || via[0].URL.Scheme == schemeHTTP {
+			return source.Refuse(source.ErrReference, redirected)
+		}
+		return nil
+	}}
+	s, err := githttp.NewClient(client).NewUploadPackSession(endpoint, auth)
+	return overHTTP{s, base}, err
+}
+
+// overHTTP is a session that closes its connections.
+type overHTTP struct {
+	session
+	base *http.Transport
+}
+
+// Close closes idle connections.
+func (s overHTTP) Close() error {
+	s.base.CloseIdleConnections()
+	return nil
+}
+
+// authorities are those of the Secret, or of the system, with those in ca.
+func authorities(with credentials, ca []byte) *x509.CertPool {
+	pool := x509.NewCertPool()
+	if len(with.ca) > 0 {
+		pool.AppendCertsFromPEM(with.ca)
+	} else if system, err := x509.SystemCertPool(); err == nil {
+		pool = system
+	}
+	pool.AppendCertsFromPEM(ca)
+	return pool
+}
+
+// bounded refuses answers that are too long or no success.
+type bounded struct {
+	base  http.RoundTripper
+	limit int64
+}
+
+// RoundTrip sends a request.
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := b.base.RoundTrip(r)
+	if err != nil || response.StatusCode/100 == 3 {
+		return response, err
+	}
+	if err := statusError(response); err != nil {
+		_ = response.Body.Close() // the status says enough
+		return nil, err
+	}
+	limit, err := int64(maxListing), listingTooLong()
+	if r.Method == http.MethodPost {
+		limit, err = b.limit+b.limit/8, tooMuch(b.limit) // the side band adds a little
+	}
+	response.Body = &limited{ReadCloser: response.Body, left: limit, err: err}
+	return response, nil
+}
+
+// limited reads up to a limit.
+type limited struct {
+	io.ReadCloser
+	left int64
+	err  error
+}
+
+// Read reads.
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, l.err
+	}
+	n, err := l.ReadCloser.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	return n, err
+}
+
+// statusError is the error for a status of http, or for an answer that is none
+// of Git.
+func statusError(response *http.Response) error {
+	status := fmt.Sprintf("the server returned status %d", response.StatusCode)
+	switch code := response.StatusCode; {
+	case code == http.StatusOK:
+		if !strings.HasPrefix(response.Header.Get("Content-Type"), "application/x-git-upload-pack-") {
+			return source.Refuse(source.ErrAbsent, "the URL is not that of a Git server with the smart protocol: correct the URL")
+		}
+		return nil
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return source.Refuse(source.ErrUnauthorized, status+": credentials are wrong or missing; check the Secret of the reference")
+	case code == http.StatusNotFound || code == http.StatusGone:
+		return source.Refuse(source.ErrAbsent, status+": there is no repository at the URL, or the credentials give no access to it")
+	case code == http.StatusTooManyRequests && response.Header.Get("Retry-After") != "":
+		return source.Refuse(source.ErrUnavailable, fmt.Sprintf("%s: retry after %q", status, response.Header.Get("Retry-After")))
+	}
+	return source.Refuse(source.ErrUnavailable, status+"; try again later")
+}
+
+// isCertificate reports whether the certificate of a server was refused.
+func isCertificate(err error) bool {
+	var unknown x509.UnknownAuthorityError
+	var verification *tls.CertificateVerificationError
+	return errors.As(err, &unknown) || errors.As(err, &verification)
+}
+
+// overSSH is a session over ssh. That of go-git was not taken: it reads
+// ~/.ssh/config, has no limit on references, and its handshake cannot be
+// cancelled.
+type overSSH struct {
+	at      location
+	config  *ssh.ClientConfig
+	client  *ssh.Client
+	session *ssh.Session
+	in      io.WriteCloser
+	out     io.Reader
+	stderr  *capped
+	stop    func() bool
+}
+
+var _ session = (*overSSH)(nil)
+
+func newSSH(at location, with credentials, scratch string) (session, error) {
+	signer, err := ssh.ParsePrivateKey(with.identity)
+	if err != nil {
+		return nil, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("entry \"identity\" of secret %q is no private key in PEM", with.secret))
+	}
+	known, err := readKnown(with.knownHosts, scratch)
+	if err != nil {
+		return nil, source.Refuse(source.ErrHostKey, fmt.Sprintf("entry \"known_hosts\" of secret %q cannot be read", with.secret))
+	}
+	address := net.JoinHostPort(at.host, at.portNumber())
+	algorithms := known.HostKeyAlgorithms(address)
+	if len(algorithms) == 0 {
+		return nil, source.Refuse(source.ErrHostKey, fmt.Sprintf("known_hosts has no key for %s: get it with ssh-keyscan, check it, and add it", address))
+	}
+	return &overSSH{at: at, config: &ssh.ClientConfig{
+		User: at.user, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: known.HostKeyCallback(), HostKeyAlgorithms: algorithms,
+	}}, nil
+}
+
+// readKnown reads known_hosts, which the library takes from files only.
+func readKnown(text []byte, scratch string) (*knownhosts.HostKeyDB, error) {
+	file, err := os.CreateTemp(scratch, "known_hosts-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.Remove(file.Name()) }() // it holds nothing secret
+	_, err = file.Write(text)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	return knownhosts.NewDB(file.Name())
+}
+
+// connect starts git upload-pack on the server.
+func (s *overSSH) connect(ctx context.Context) error {
+	address := net.JoinHostPort(s.at.host, s.at.portNumber())
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	s.stop = context.AfterFunc(ctx, func() { _ = conn.Close() }) // pending reads return an error
+	c, channels, requests, err := ssh.NewClientConn(conn, address, s.config)
+	if err != nil {
+		_ = conn.Close() // the handshake failed already
+		return handshakeError(err)
+	}
+	s.client = ssh.NewClient(c, channels, requests)
+	if s.session, err = s.client.NewSession(); err != nil {
+		return err
+	}
+	s.stderr = &capped{limit: 64 << 10, drop: true}
+	s.session.Stderr = s.stderr
+	if s.in, err = s.session.StdinPipe(); err != nil {
+		return err
+	}
+	if s.out, err = s.session.StdoutPipe(); err != nil {
+		return err
+	}
+	return s.session.Start("git-upload-pack '" + strings.NewReplacer("'", `'\''`, "!", `'\!'`).Replace(s.at.path) + "'")
+}
+
+// AdvertisedReferencesContext connects and reads the references. What the server
+// writes to stderr is the error where it writes nothing else.
+func (s *overSSH) AdvertisedReferencesContext(ctx context.Context) (*packp.AdvRefs, error) {
+	if err := s.connect(ctx); err != nil {
+		return nil, err
+	}
+	listing := packp.NewAdvRefs()
+	err := listing.Decode(&limited{ReadCloser: io.NopCloser(s.out), left: maxListing, err: listingTooLong()})
+	if errors.Is(err, packp.ErrEmptyInput) {
+		_ = s.session.Wait() // stderr is complete then
+		if text := s.stderr.String(); text != "" {
+			return nil, diagnose(text)
+		}
+	}
+	if errors.Is(err, packp.ErrEmptyAdvRefs) || err == nil && listing.IsEmpty() {
+		return nil, transport.ErrEmptyRemoteRepository
+	}
+	transport.FilterUnsupportedCapabilities(listing.Capabilities)
+	return listing, err
+}
+
+// UploadPack sends a request.
+func (s *overSSH) UploadPack(_ context.Context, request *packp.UploadPackRequest) (*packp.UploadPackResponse, error) {
+	err := request.UploadRequest.Encode(s.in)
+	if err == nil {
+		err = pktline.NewEncoder(s.in).EncodeString("done\n")
+	}
+	if err != nil {
+		return nil, err
+	}
+	response := packp.NewUploadPackResponse(request)
+	return response, response.Decode(io.NopCloser(s.out))
+}
+
+// Close ends the connection.
+func (s *overSSH) Close() error {
+	if s.in != nil {
+		_, _ = s.in.Write(pktline.FlushPkt) // no request follows
+	}
+	if s.client != nil {
+		_ = s.client.Close() // nothing is pending
+	}
+	if s.stop != nil {
+		s.stop()
+	}
+	return nil
+}
+
+// handshakeError is the error for a connection that was not established.
+func handshakeError(err error) error {
+	switch {
+	case knownhosts.IsHostKeyChanged(err), knownhosts.IsHostUnknown(err), strings.Contains(err.Error(), "knownhosts: key is revoked"):
+		return source.Refuse(source.ErrHostKey, changedHostKey)
+	case strings.Contains(err.Error(), "unable to authenticate"):
+		return source.Refuse(source.ErrUnauthorized, fmt.Sprintf("the server refused the key: check the Secret of the reference (%s)", firstLine(err.Error())))
+	case strings.Contains(err.Error(), "no common algorithm for host key"):
+		return source.Refuse(source.ErrHostKey, "the server has no host key of a type that is in known_hosts: check with its administrator")
+	}
+	return err
+}
