@@ -87,7 +87,10 @@ func (f *finding) fail(pos object.Pos, hint string, err error) {
 // all finds everything that the arguments name.
 func (f *finding) all() {
 	args := f.opts.Args
-	if len(args) == 0 {
+	for _, file := range f.opts.Documents {
+		f.document(file)
+	}
+	if len(args)+len(f.opts.Documents) == 0 {
 		args = []string{"."}
 	}
 	for _, arg := range args {
@@ -97,6 +100,21 @@ func (f *finding) all() {
 		}
 		f.argument(arg)
 	}
+}
+
+// document adds a file that the caller has read.
+func (f *finding) document(file spec.File) {
+	full, err := f.full(path.Dir(file.Name))
+	if err != nil {
+		f.fail(object.Pos{File: file.Name}, "", err)
+		return
+	}
+	a, rel, err := f.area(full, false)
+	if err != nil {
+		f.fail(object.Pos{File: file.Name}, "", err)
+		return
+	}
+	f.add(file, place{a, rel})
 }
 
 // full is a path of the user's as an absolute one, or as one of the file system

@@ -49,8 +49,12 @@ type Options struct {
 	// read outside of it then. Links in it are those of fs.ReadLinkFS, and are
 	// followed as on disk. It must not change, and be safe for concurrent use.
 	FS fs.FS
-	// Args are files, directories and "-" for Stdin; "." where there are none.
+	// Args are files, directories and "-" for Stdin; "." where there are none, and no
+	// Documents either.
 	Args []string
+	// Documents are files that the caller has read. Their names are like Args: paths in
+	// them are relative to the folder of the name.
+	Documents []spec.File
 	// Dir is the directory that Args, Root, Values and CRDs are relative to, and
 	// that positions are relative to; "." where it is "". With FS, "." is the root
 	// of FS, and all are slash-separated; one that begins with / begins there too.

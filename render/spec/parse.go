@@ -43,7 +43,7 @@ type parsing struct {
 
 // file reads one file.
 func (p *parsing) file(f File) {
-	ours := Mentions(f.Data)
+	ours := f.structured != nil || Mentions(f.Data)
 	if f.Found && !ours && !bytes.Contains(f.Data, []byte("ConfigMap")) {
 		return
 	}

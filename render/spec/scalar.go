@@ -51,27 +51,29 @@ func (c *converter) boolean(n *yaml.Node, v *object.Value) {
 // decimal, others as encoding/json writes a float64, with ".0" where that
 // would read as an integer.
 func (c *converter) number(n *yaml.Node, v *object.Value) {
-	v.Kind, v.Text = object.KindNumber, "0"
 	digits := strings.ReplaceAll(n.Value, "_", "")
-	if n.ShortTag() == "!!int" {
+	text, wrong := numberText(digits, n.ShortTag() == "!!int" || plain(n) && strings.Trim(digits, "+-0123456789") == "")
+	if wrong != "" {
+		c.fail(v.Pos, "quote it if it is text", wrong, n.Value)
+	}
+	v.Kind, v.Text = object.KindNumber, text
+}
+
+// numberText is the canonical text of a number. Where there is none, wrong is the format of
+// a message about the number.
+func numberText(digits string, integer bool) (text, wrong string) {
+	if integer {
 		i, err := parseInt(digits)
 		if err != nil {
-			c.fail(v.Pos, "quote it if it is text", "integer %s does not fit into 64 bits", n.Value)
-			return
+			return "0", "integer %s does not fit into 64 bits"
 		}
-		v.Text = strconv.FormatInt(i, 10)
-		return
-	}
-	if plain(n) && strings.Trim(digits, "+-0123456789") == "" {
-		c.fail(v.Pos, "quote it if it is text", "integer %s does not fit into 64 bits", n.Value)
-		return
+		return strconv.FormatInt(i, 10), ""
 	}
 	f, err := strconv.ParseFloat(digits, 64)
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-		c.fail(v.Pos, "quote it if it is text", "%s is no number that JSON can hold", n.Value)
-		return
+		return "0", "%s is no number that JSON can hold"
 	}
-	v.Text = formatFloat(f)
+	return formatFloat(f), ""
 }
 
 // parseInt reads the notations of the library: decimal, 0x, 0o, 0b, and a

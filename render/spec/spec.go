@@ -32,6 +32,9 @@ type File struct {
 	// Found says that a search found the file and no user named it: where it
 	// holds no document of ours, it is left out without a word.
 	Found bool
+
+	// structured is set for a document that was never text, which has no Data.
+	structured *document
 }
 
 // Documents is everything that a set of files holds.

@@ -40,6 +40,9 @@ type document struct {
 // documents reads every document of f. Text that is no YAML ends only its own
 // document: reading goes on at the next "---".
 func (f File) documents(limit int) (docs []document, errs object.Errors) {
+	if f.structured != nil {
+		return []document{*f.structured}, nil
+	}
 	if len(f.Data) > limit {
 		return nil, object.Errors{{
 			Stage: object.StageSpec, Pos: object.Pos{File: f.Name},

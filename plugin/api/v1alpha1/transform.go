@@ -58,27 +58,13 @@ type TransformSpec struct {
 	// +optional
 	SourceRef *SourceReference `json:"sourceRef,omitempty"`
 
-	// CueRef names the CUE module that makes the objects. Without it, everything that
-	// sourceRef leads to is rendered, as `ropewalk render` would.
-	// +optional
-	CueRef *CueReference `json:"cueRef,omitempty"`
-
-	// Tags are the values of the module's @tag and @if attributes.
-	// +optional
-	// +kubebuilder:validation:MaxProperties=64
-	Tags map[string]string `json:"tags,omitempty"`
+	RenderSpec `json:",inline"`
 
 	// DependsOn names Transforms of the same namespace that must be Ready first.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	DependsOn []TransformName `json:"dependsOn,omitempty"`
-
-	// Input is what the module gets: a map of free form.
-	// +optional
-	// +kubebuilder:pruning:PreserveUnknownFields
-	// +kubebuilder:validation:Type=object
-	Input *apiextensionsv1.JSON `json:"input,omitempty"`
 
 	// InputsFrom is laid over the input, in order. Values come from ConfigMaps; a
 	// Secret is only referred to, its values are never read.
@@ -90,27 +76,6 @@ type TransformSpec struct {
 	// a project.
 	// +optional
 	Context *Context `json:"context,omitempty"`
-
-	// Policies judge the input and the objects, beside those of a project. One that
-	// is violated keeps the artifact from being published.
-	// +optional
-	// +listType=map
-	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=64
-	Policies []Policy `json:"policies,omitempty"`
-
-	// Adopt is what becomes of objects that are in the cluster already and belong to
-	// somebody else: Never lists them and applies nothing, TakeOwnership takes
-	// them over, Mirror leaves them alone. Nodes of a module may say otherwise.
-	// +optional
-	// +kubebuilder:validation:Enum=Never;TakeOwnership;Mirror
-	Adopt string `json:"adopt,omitempty"`
-
-	// AllowSecrets names the Secrets that may be rendered with data in them.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=256
-	AllowSecrets []string `json:"allowSecrets,omitempty"`
 
 	// Strict makes every warning an error.
 	// +optional
@@ -163,6 +128,47 @@ type TransformSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+}
+
+// RenderSpec is the part of a TransformSpec that a spec document in a repository has too:
+// render/spec decodes it.
+type RenderSpec struct {
+	// CueRef names the CUE module that makes the objects. Without it, everything that
+	// sourceRef leads to is rendered, as `ropewalk render` would.
+	// +optional
+	CueRef *CueReference `json:"cueRef,omitempty"`
+
+	// Tags are the values of the module's @tag and @if attributes.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Tags map[string]string `json:"tags,omitempty"`
+
+	// Input is what the module gets: a map of free form.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	// +kubebuilder:validation:Type=object
+	Input *apiextensionsv1.JSON `json:"input,omitempty"`
+
+	// Policies judge the input and the objects, beside those of a project. One that
+	// is violated keeps the artifact from being published.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Policies []Policy `json:"policies,omitempty"`
+
+	// Adopt is what becomes of objects that are in the cluster already and belong to
+	// somebody else: Never lists them and applies nothing, TakeOwnership takes
+	// them over, Mirror leaves them alone. Nodes of a module may say otherwise.
+	// +optional
+	// +kubebuilder:validation:Enum=Never;TakeOwnership;Mirror
+	Adopt string `json:"adopt,omitempty"`
+
+	// AllowSecrets names the Secrets that may be rendered with data in them.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	AllowSecrets []string `json:"allowSecrets,omitempty"`
 }
 
 // TransformName is the name of a Transform of the same namespace.

@@ -4,17 +4,19 @@
 package request
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // places lead from what a request says back to what the user wrote.
 type places struct {
-	doc       document
+	doc       *spec.Structured
 	transform *v1alpha1.Transform
 }
 
@@ -60,8 +62,8 @@ func (l Loaded) Places(mistakes object.Errors) object.Errors {
 func (p places) of(pos object.Pos) (object.Pos, string) {
 	switch {
 	case pos.File == "":
-	case pos.File == p.doc.name:
-		return object.Pos{}, p.field(pos)
+	case pos.File == p.doc.File.Name:
+		return object.Pos{}, cmp.Or(p.doc.PathAt(pos), "spec")
 	case strings.HasPrefix(pos.File, hidden+"/"):
 		// .ropewalk/0/ConfigMap settings/values.yaml
 		_, rest, _ := strings.Cut(strings.TrimPrefix(pos.File, hidden+"/"), "/")
@@ -86,40 +88,4 @@ func (p places) input(option string) string {
 		}
 	}
 	return "spec.inputsFrom"
-}
-
-// field is the field of the Transform at a position of its document: with the line
-// and the column in its text where it is a text of several lines.
-func (p places) field(pos object.Pos) string {
-	path, at := nearest(p.doc.value, nil, pos)
-	if at.Kind == object.KindString && pos.Line > at.Pos.Line {
-		// The text begins in the line after its field, with an indentation.
-		indent := 2 * len(path)
-		return fmt.Sprintf("%s:%d:%d", path, pos.Line-at.Pos.Line, max(1, pos.Column-indent))
-	}
-	if len(path) == 0 {
-		return "spec"
-	}
-	return path.String()
-}
-
-// nearest is the last part of v that begins at pos or before it.
-func nearest(v object.Value, path object.Path, pos object.Pos) (object.Path, object.Value) {
-	bestPath, best := path, v
-	for _, m := range v.Members {
-		if before(m.Pos, pos) || before(m.Value.Pos, pos) {
-			bestPath, best = nearest(m.Value, path.Append(object.Field(m.Name)), pos)
-		}
-	}
-	for i, item := range v.Items {
-		if before(item.Pos, pos) {
-			bestPath, best = nearest(item, path.Append(object.Index(i)), pos)
-		}
-	}
-	return bestPath, best
-}
-
-// before reports whether p is q, or comes before it in the same file.
-func before(p, q object.Pos) bool {
-	return p.Line < q.Line || p.Line == q.Line && p.Column <= q.Column
 }

@@ -103,11 +103,12 @@ func (l *Loader) Load(ctx context.Context, who Asker, t *v1alpha1.Transform) (Lo
 		return out, err
 	}
 	opts := options(who, t, l.Evaluation)
-	opts.FS, opts.Args, opts.Values = files.fsys, []string{folderOf(t)}, files.values
+	opts.FS, opts.Values = files.fsys, files.values
 	project := spec.Context{}
 	if t.Spec.CueRef != nil {
-		opts.Args = []string{out.places.doc.name}
+		opts.Documents = []spec.File{out.places.doc.File}
 	} else {
+		opts.Args = []string{folderOf(t)}
 		project = contextOf(files.fsys, t, opts.Environment)
 	}
 	if err := l.surround(ctx, &opts.Context, project, t); err != nil {
@@ -132,8 +133,7 @@ type loading struct {
 	values []string
 }
 
-// files are those of the source, with the document and the inputs of the Transform
-// beside them.
+// files are those of the source, with the inputs of the Transform beside them.
 func (l *Loader) files(ctx context.Context, who Asker, t *v1alpha1.Transform, out *Loaded) (loading, error) {
 	beside := map[string][]byte{}
 	values, err := inputs(ctx, who.Client, t, beside)
@@ -160,7 +160,6 @@ func (l *Loader) files(ctx context.Context, who Asker, t *v1alpha1.Transform, ou
 	if err != nil {
 		return loading{}, err
 	}
-	beside[doc.name] = doc.data
 	out.places = places{doc: doc, transform: t}
 	fsys, err := newOverlay(under, beside)
 	return loading{fsys: fsys, values: values}, err
@@ -181,7 +180,7 @@ func (l *Loader) complete(ctx context.Context, h host.Host, opts host.Options, t
 	if len(t.Spec.Policies) == 0 {
 		return nil
 	}
-	opts.Args, opts.Values, opts.Environment = []string{out.places.doc.name}, nil, ""
+	opts.Args, opts.Documents, opts.Values, opts.Environment = nil, []spec.File{out.places.doc.File}, nil, ""
 	own, err := h.Load(ctx, opts)
 	if err == nil {
 		err = own.Request.Mistakes.Err()

@@ -4,9 +4,7 @@
 package request
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -18,7 +16,6 @@ import (
 
 	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -221,30 +218,4 @@ func TestASourceIsRememberedByTheSizeOfItsFiles(t *testing.T) {
 		}
 		require.Equal(t, want, asked, "a memory of %d bytes", room)
 	}
-}
-
-func FuzzTheDocumentSaysWhatTheTransformSays(f *testing.F) {
-	f.Add(`{"a": [1, 2.50, {"b": "x\ny\n"}], "c": "\tq\n\n r\n\n", "d": {}, "e": [], "f": null, "g h": "|2"}`)
-	f.Add(`{"a": [[["x\n y"]], "é\u0000\n\u2028", "-\n- a: b\n#"], "": "\n\n", "true": "no", "x": 12345678901234567890}`)
-	f.Fuzz(func(t *testing.T, text string) {
-		d := json.NewDecoder(strings.NewReader(text))
-		d.UseNumber()
-		var want map[string]any
-		if d.Decode(&want) != nil || len(want) == 0 {
-			t.Skip()
-		}
-		canonical, err := json.Marshal(want)
-		require.NoError(t, err)
-		read := func(data []byte) []byte {
-			v, err := spec.ParseValue(spec.File{Name: "x", Data: data})
-			if err != nil {
-				t.Skip() // a number or a key that no document may have
-			}
-			return v.JSON()
-		}
-		plain := read(canonical)
-		v, err := spec.ParseValue(spec.File{Name: "x", Data: block(nil, want, 0)})
-		require.NoError(t, err, "%s", block(nil, want, 0))
-		require.True(t, bytes.Equal(plain, v.JSON()), "%s\n%s\n%s", block(nil, want, 0), plain, v.JSON())
-	})
 }

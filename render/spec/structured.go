@@ -1,0 +1,102 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Structured is a document that was never text: an object of a cluster. It is read by the
+// rules of text. Its positions are lines of a file that does not exist; PathAt says which
+// field each is.
+type Structured struct {
+	// File is to be read with [Parse].
+	File File
+
+	doc   document
+	lines []structuredLine // ascending
+	next  int
+}
+
+// structuredLine is the line of a value. A text has its own lines after it.
+type structuredLine struct {
+	line int
+	path object.Path
+}
+
+// NewStructured is a document called name. Doc is JSON in Go, with numbers as json.Number.
+func NewStructured(name string, doc map[string]any) *Structured {
+	s := &Structured{File: File{Name: name}, doc: document{blocks: map[object.Pos]Block{}}, next: 1}
+	s.doc.value = s.value(doc, nil)
+	s.File.structured = &s.doc
+	return s
+}
+
+// PathAt is the field at a position: spec.input.replicas, or spec.cueRef.ref:16:20 with a
+// line and a column in a text.
+func (s *Structured) PathAt(pos object.Pos) string {
+	i := sort.Search(len(s.lines), func(i int) bool { return s.lines[i].line > pos.Line }) - 1
+	if i < 0 {
+		return ""
+	}
+	at := s.lines[i]
+	if n := pos.Line - at.line; n > 0 {
+		return fmt.Sprintf("%s:%d:%d", at.path, n, max(1, pos.Column))
+	}
+	return at.path.String()
+}
+
+// value is v with a position for each of its parts.
+func (s *Structured) value(v any, path object.Path) object.Value {
+	out := object.Value{Pos: object.Pos{File: s.File.Name, Line: s.next, Column: 1}}
+	s.lines = append(s.lines, structuredLine{line: s.next, path: path})
+	s.next++
+	if len(path) > maxDepth {
+		s.fail(out.Pos, "maps and lists are nested more than %d deep", maxDepth)
+		return out
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		out.Kind = object.KindMap
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			value := s.value(v[name], path.Append(object.Field(name)))
+			out.Members = append(out.Members, object.Member{Name: name, Pos: value.Pos, Value: value})
+		}
+	case []any:
+		out.Kind, out.Items = object.KindList, make([]object.Value, len(v))
+		for i := range v {
+			out.Items[i] = s.value(v[i], path.Append(object.Index(i)))
+		}
+	case string:
+		out.Kind, out.Text = object.KindString, v
+		if strings.Contains(strings.TrimRight(v, "\n"), "\n") {
+			s.doc.blocks[out.Pos] = Block{Pos: object.Pos{File: s.File.Name, Line: s.next, Column: 1}}
+			s.next += strings.Count(v, "\n") + 1
+		}
+	case json.Number:
+		text, wrong := numberText(v.String(), !strings.ContainsAny(v.String(), ".eE"))
+		if wrong != "" {
+			s.fail(out.Pos, wrong, v)
+		}
+		out.Kind, out.Text = object.KindNumber, text
+	case bool:
+		out.Kind, out.Text = object.KindBool, fmt.Sprint(v)
+	default:
+		out.Kind = object.KindNull
+	}
+	return out
+}
+
+func (s *Structured) fail(pos object.Pos, format string, args ...any) {
+	if len(s.doc.errs) < maxErrors {
+		s.doc.errs = append(s.doc.errs, &object.Error{Stage: object.StageSpec, Pos: pos, Err: fmt.Errorf(format, args...)})
+	}
+}
