@@ -162,6 +162,7 @@ func TestUploadsThatCannotBeRewoundAreSentOnce(t *testing.T) {
 }
 
 func TestRetryAfterIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	for kind, start := range kinds() {
 		t.Run(kind, func(t *testing.T) {
 			o := start(t)
@@ -194,10 +195,11 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 }
 
 func TestWaitsDoubleAndHaveAnEnd(t *testing.T) {
-	tr := &transport{backoff: DefaultBackoff, maxWait: time.Second}
+	p := &policy{transport: &transport{backoff: DefaultBackoff, maxWait: time.Second, attempts: 9}, ctx: t.Context()}
 	var waits []time.Duration
 	for n := range 4 {
-		wait, _ := tr.wait(n+1, nil)
+		wait, err := p.Retry(n, nil, io.EOF)
+		require.NoError(t, err)
 		waits = append(waits, wait)
 	}
 	require.Equal(t, []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Second}, waits)
@@ -212,6 +214,7 @@ func TestWaitsDoubleAndHaveAnEnd(t *testing.T) {
 }
 
 func TestAHangEndsWithTheContext(t *testing.T) {
+	t.Parallel()
 	o := servers.InProcess(t)
 	o.Fault(servers.Always(servers.Hang()))
 	repo := repository(t, plain(t, nil), o, nil)
@@ -239,6 +242,7 @@ func TestAHangEndsWithTheContext(t *testing.T) {
 
 // TestAnswersThatStop begins an answer that never ends, and one that is cut.
 func TestAnswersThatStop(t *testing.T) {
+	t.Parallel()
 	for kind, start := range kinds() {
 		t.Run(kind, func(t *testing.T) {
 			o := start(t)
@@ -272,6 +276,7 @@ func TestAnswersThatStop(t *testing.T) {
 // TestSlowReadersAreWaitedFor reads with pauses that are longer than a server
 // may make.
 func TestSlowReadersAreWaitedFor(t *testing.T) {
+	t.Parallel()
 	o := servers.InProcess(t)
 	r := plain(t, nil)
 	r.Timeout = time.Second
@@ -288,6 +293,7 @@ func TestSlowReadersAreWaitedFor(t *testing.T) {
 }
 
 func TestOtherContentIsNotTaken(t *testing.T) {
+	t.Parallel()
 	for kind, start := range kinds() {
 		t.Run(kind, func(t *testing.T) {
 			o := start(t)
@@ -312,6 +318,7 @@ func TestOtherContentIsNotTaken(t *testing.T) {
 }
 
 func TestAnExpiredTokenIsRenewed(t *testing.T) {
+	t.Parallel()
 	for kind, start := range kinds() {
 		t.Run(kind, func(t *testing.T) {
 			o := start(t, servers.WithTokenAuth("ann", canary))
@@ -328,6 +335,7 @@ func TestAnExpiredTokenIsRenewed(t *testing.T) {
 }
 
 func TestAWrongPasswordIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
 	for kind, start := range kinds() {
 		for name, opt := range map[string]servers.Option{
 			"basic": servers.WithBasicAuth("ann", "right"), "token": servers.WithTokenAuth("ann", "right"),

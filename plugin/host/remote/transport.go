@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"oras.land/oras-go/v2/registry/remote/errcode"
+	"oras.land/oras-go/v2/registry/remote/retry"
 
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -33,8 +34,8 @@ var (
 	errSlow = errors.New("no answer in time")
 )
 
-// transport sends requests again where that may help, gives up on answers that
-// do not go on, and keeps credentials out of what servers say.
+// transport sends requests again if that may help, gives up on answers that stall,
+// and keeps credentials out of what servers answer.
 type transport struct {
 	base     http.RoundTripper
 	attempts int
@@ -44,33 +45,52 @@ type transport struct {
 	manifest int64
 }
 
-// RoundTrip is that of http.RoundTripper. Where a server still fails at the end
-// the error is a *refused.
+// RoundTrip implements http.RoundTripper. If a server still fails at the end the
+// error is a *refused.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	attempt := r
-	for n := 1; ; n++ {
-		response, err := t.once(attempt)
-		if !again(response, err) {
-			return response, err
-		}
-		wait, after := t.wait(n, response)
-		if n < t.attempts && t.worth(r, wait) {
-			// Both are asked before the answer is lost.
-			if next, ok := rewind(r); ok {
-				discard(response)
-				if !sleep(r.Context(), wait) {
-					closeBody(next)
-					return nil, r.Context().Err()
-				}
-				attempt = next
-				continue
-			}
-		}
-		if err != nil {
-			return nil, &refused{attempts: n, err: err}
-		}
-		return nil, &refused{attempts: n, status: response.StatusCode, said: message(response), after: after}
+	p := &policy{transport: t, ctx: r.Context()}
+	again := retry.Transport{Base: roundTripper(t.once), Policy: func() retry.Policy { return p }}
+	response, err := again.RoundTrip(r.WithContext(r.Context())) // it changes the request
+	switch {
+	case r.Context().Err() != nil && err != nil, !transient(response, err):
+		return response, err
+	case err != nil:
+		return nil, &refused{attempts: p.attempts, err: err}
 	}
+	return nil, &refused{attempts: p.attempts, status: response.StatusCode, said: message(response), after: p.after}
+}
+
+// roundTripper is a function that is a http.RoundTripper.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// policy is the retries of one request.
+type policy struct {
+	*transport
+	ctx      context.Context //nolint:containedctx // that of the request, as long as the request
+	attempts int
+	after    time.Duration // what the server asked to wait
+}
+
+// Retry implements retry.Policy: a wait that is too long, for the limit or for the
+// caller, is not waited for.
+func (p *policy) Retry(attempt int, response *http.Response, err error) (time.Duration, error) {
+	p.attempts, p.after = attempt+1, 0
+	if !transient(response, err) {
+		return -1, nil
+	}
+	wait := min(p.backoff<<min(attempt, 20), p.maxWait)
+	if response != nil {
+		p.after = retryAfter(response.Header.Get("Retry-After"), time.Now())
+		wait = max(wait, p.after)
+	}
+	deadline, ok := p.ctx.Deadline()
+	if p.attempts >= p.transport.attempts || p.ctx.Err() != nil || wait > p.maxWait || ok && time.Until(deadline) <= wait {
+		return -1, nil
+	}
+	return wait, nil
 }
 
 // refused is what a server answers when it cannot answer now.
@@ -108,8 +128,8 @@ func times(n int) string {
 	return fmt.Sprintf("asked %d times", n)
 }
 
-// again reports whether the same request may well succeed in a moment.
-func again(response *http.Response, err error) bool {
+// transient reports whether the same request may succeed in a moment.
+func transient(response *http.Response, err error) bool {
 	if err != nil {
 		return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 			errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -120,18 +140,6 @@ func again(response *http.Response, err error) bool {
 		return true
 	}
 	return false
-}
-
-// wait is how long to wait after attempt n, and what the server asks for.
-func (t *transport) wait(n int, response *http.Response) (wait, after time.Duration) {
-	wait = t.backoff
-	for range n - 1 {
-		wait = min(2*wait, t.maxWait)
-	}
-	if response != nil {
-		after = retryAfter(response.Header.Get("Retry-After"), time.Now())
-	}
-	return max(wait, after), after
 }
 
 // retryAfter is the wait of a Retry-After header, in seconds or as a date; 0
@@ -147,55 +155,6 @@ func retryAfter(header string, now time.Time) time.Duration {
 		return date.Sub(now).Round(time.Second)
 	}
 	return 0
-}
-
-// worth reports whether a wait is short enough, for us and for the caller.
-func (t *transport) worth(r *http.Request, wait time.Duration) bool {
-	deadline, ok := r.Context().Deadline()
-	return r.Context().Err() == nil && wait <= t.maxWait && (!ok || time.Until(deadline) > wait)
-}
-
-// rewind is the request with its body from the start again, where it can be.
-func rewind(r *http.Request) (*http.Request, bool) {
-	next := r.Clone(r.Context())
-	if r.Body == nil || r.Body == http.NoBody {
-		return next, true
-	}
-	if r.GetBody == nil {
-		return nil, false
-	}
-	body, err := r.GetBody()
-	if err != nil {
-		return nil, false
-	}
-	next.Body = body
-	return next, true
-}
-
-func closeBody(r *http.Request) {
-	if r.Body != nil {
-		_ = r.Body.Close() // nobody has read from it
-	}
-}
-
-// discard lets the connection of an answer be used again.
-func discard(response *http.Response) {
-	if response == nil {
-		return
-	}
-	_, _ = io.CopyN(io.Discard, response.Body, said) // the connection is closed if there is more
-	_ = response.Body.Close()                        // nothing was wanted of it
-}
-
-func sleep(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // once sends a request once.
