@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"syscall"
 )
 
 // maxBytes is how large a policy may be.
@@ -120,7 +121,7 @@ func (f *File) read() ([]byte, error) {
 	if err := f.regular(info); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(f.name, os.O_RDONLY|nonBlock, 0)
+	file, err := os.OpenFile(f.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (p *Policy) Judge(project string, ref source.Ref) ([]Signature, error) {
 	if t, _ := reftype.Of(ref.Type); !t.Policed || p == nil || len(p.rules) == 0 && !p.deny {
 		return nil, nil
 	}
-	at, err := placeOf(ref.Ref)
+	at, err := locate(ref.Ref)
 	if err == nil && ref.Type == source.TypeGit && submodules(ref.Ref) {
 		err = errSubmodules
 	}
@@ -106,7 +106,7 @@ func of(project string) string {
 
 // concerns reports whether a rule is about a place for a project. Strict is for what
 // a rule denies, or wants signed: in doubt it is about it.
-func (r rule) concerns(project string, at place, strict bool) bool {
+func (r rule) concerns(project string, at location, strict bool) bool {
 	mine := len(r.projects) == 0 || project == "" && strict ||
 		project != "" && slices.ContainsFunc(r.projects, func(p string) bool { return glob(p, project) })
 	return mine && slices.ContainsFunc(r.sources, func(p pattern) bool { return p.matches(at, strict) })

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // disk is a directory on disk.
@@ -25,7 +26,7 @@ func Open(dir string) (Folder, error) {
 
 // Open opens a file or a folder.
 func (d disk) Open(name string) (fs.File, error) {
-	f, err := d.root.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, leaving(err)
 	}
@@ -52,7 +53,7 @@ func (d disk) ReadLink(name string) (string, error) {
 
 // List lists a folder.
 func (d disk) List(name string, most int) ([]fs.DirEntry, error) {
-	f, err := d.root.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, leaving(err)
 	}

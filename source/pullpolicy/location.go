@@ -1,0 +1,206 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pullpolicy
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Schemes of sources.
+const (
+	schemeOCI   = "oci"
+	schemeHTTPS = "https"
+	schemeHTTP  = "http"
+	schemeSSH   = "ssh"
+	anyScheme   = "*"
+)
+
+// Ports of registries.
+const (
+	portHTTPS = "443"
+	portHTTP  = "80"
+)
+
+const dockerHub = "docker.io"
+
+// dockerAliases are the old names of Docker's registry.
+func dockerAliases() []string { return []string{"index.docker.io", "registry-1.docker.io"} }
+
+// location is where something lies, without what leads to one version of it. Every
+// spelling of a reference gives the same value.
+type location struct {
+	scheme string
+	// host is in lower case, without a dot at its end; an address is written as in
+	// RFC 5952, that of IPv6 in brackets.
+	host string
+	// port is never empty.
+	port string
+	path []string // its segments, those of Git without .git at the end
+}
+
+// String is the location as a rule has to write it.
+func (l location) String() string {
+	host := l.host
+	if l.port != usualPort(l.scheme) {
+		host += ":" + l.port
+	}
+	return l.scheme + "://" + host + "/" + strings.Join(l.path, "/")
+}
+
+// usualPort is the port of a scheme where none is written.
+func usualPort(scheme string) string {
+	switch scheme {
+	case schemeHTTP:
+		return portHTTP
+	case schemeSSH:
+		return "22"
+	}
+	return portHTTPS
+}
+
+var (
+	errPath     = errors.New("its path has empty, dotted or escaped segments, or unusual characters, which servers may read in more than one way: write it plainly")
+	errNoPath   = errors.New("it has no host, or no path")
+	errScheme   = errors.New("its scheme is not oci, https, http or ssh")
+	errUser     = errors.New("it has a user or a password before its host")
+	errNotURL   = errors.New("it is not a URL")
+	errHost     = errors.New("its host is ambiguous: write a name of letters, digits, dashes and dots, an address of IPv4 as four decimal numbers, or one of IPv6 in brackets")
+	errPort     = errors.New("its port is not a number from 1 to 65535") // the port is not repeated: it may be part of a password
+	errUpperOCI = errors.New("it has upper case in its path, which no repository of a registry has")
+)
+
+// locate returns the location of a reference of the type oci or git. Credentials in
+// the reference are neither in the location nor in the error.
+func locate(ref string) (location, error) {
+	base, _, _ := strings.Cut(ref, "?")
+	scheme, rest, ok := strings.Cut(base, "://")
+	if !ok {
+		// git@host:path
+		where, path, ok := strings.Cut(base, ":")
+		if !ok || strings.Contains(where, "/") {
+			return location{}, errNotURL
+		}
+		scheme, rest = schemeSSH, where+"/"+strings.TrimPrefix(path, "/")
+	}
+	scheme = strings.ToLower(scheme)
+	if !isScheme(scheme) {
+		return location{}, errScheme
+	}
+	server, path, _ := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(server, '@'); at >= 0 {
+		if scheme != schemeSSH {
+			return location{}, errUser
+		}
+		server = server[at+1:]
+	}
+	if scheme == schemeOCI {
+		path, _, _ = strings.Cut(path, "@")
+		path, _, _ = strings.Cut(path, ":")
+	} else {
+		path = strings.TrimSuffix(strings.TrimSuffix(path, "/"), ".git")
+	}
+	if server == "" || path == "" {
+		return location{}, errNoPath
+	}
+	l := location{scheme: scheme, path: strings.Split(path, "/")}
+	if slices.ContainsFunc(l.path, func(s string) bool { return !isPlain(s) || strings.Contains(s, "*") }) ||
+		scheme != schemeOCI && strings.HasSuffix(strings.ToLower(path), ".git") {
+		return location{}, errPath
+	}
+	name, port, err := cutPort(server)
+	if err != nil {
+		return location{}, err
+	}
+	if l.host, err = canonicalHost(name); err != nil {
+		return location{}, err
+	}
+	if scheme == schemeOCI && slices.Contains(dockerAliases(), l.host) {
+		l.host = dockerHub
+	}
+	if l.port = usualPort(scheme); port != "" {
+		l.port, err = canonicalPort(port)
+	}
+	return l, err
+}
+
+func isScheme(s string) bool {
+	return s == schemeOCI || s == schemeHTTPS || s == schemeHTTP || s == schemeSSH
+}
+
+// isPlain reports whether every server takes a segment as it is written. Semicolons
+// are excluded because some servers cut them off with what follows, dots at the end
+// because some leave them out, ~ because it is the home of the user that logs in.
+func isPlain(segment string) bool {
+	return segment != "" && segment != "~" && !strings.HasSuffix(segment, ".") && !strings.ContainsFunc(segment, func(r rune) bool {
+		return !isHostRune(r) && !strings.ContainsRune("~+,=:*", r)
+	})
+}
+
+// cutPort parts a host from the port behind it.
+func cutPort(server string) (host, port string, err error) {
+	if !strings.HasPrefix(server, "[") {
+		host, port, _ = strings.Cut(server, ":")
+		return host, port, nil
+	}
+	host, rest, closed := strings.Cut(server, "]")
+	port, colon := strings.CutPrefix(rest, ":")
+	if !closed || rest != "" && !colon {
+		return "", "", errHost
+	}
+	return host + "]", port, nil
+}
+
+// canonicalPort is a port without zeros before it.
+func canonicalPort(port string) (string, error) {
+	n, err := strconv.Atoi(port)
+	if err != nil || strings.Trim(port, "0123456789") != "" || n < 1 || n > 65535 {
+		return "", errPort
+	}
+	return strconv.Itoa(n), nil
+}
+
+// canonicalHost is the one form of a name or an address. What net/http, a resolver
+// or an operating system maps to another name is refused: letters beyond ASCII,
+// numbers that only some read as an address, and the unspecified address.
+func canonicalHost(host string) (string, error) {
+	if inside, ok := strings.CutPrefix(host, "["); ok {
+		a, err := netip.ParseAddr(strings.TrimSuffix(inside, "]"))
+		if err != nil || a.Is4() || a.Zone() != "" || a.IsUnspecified() {
+			return "", errHost
+		}
+		if a = a.Unmap(); a.Is4() { // ::ffff:192.0.2.1 is reached as 192.0.2.1
+			return canonicalHost(a.String())
+		}
+		return "[" + a.String() + "]", nil
+	}
+	if strings.ContainsFunc(host, func(r rune) bool { return !isHostRune(r) }) {
+		return "", errHost
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	labels := strings.Split(host, ".")
+	if slices.Contains(labels, "") || len(host) > 253 {
+		return "", errHost
+	}
+	if isNumber(labels[len(labels)-1]) {
+		if a, err := netip.ParseAddr(host); err != nil || a.IsUnspecified() {
+			return "", errHost
+		}
+	}
+	return host, nil
+}
+
+func isHostRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.'
+}
+
+// isNumber reports whether a label at the end of a name makes it an address; see
+// the WHATWG URL standard, "ends in a number checker".
+func isNumber(label string) bool {
+	hex, ok := strings.CutPrefix(label, "0x")
+	return ok && strings.Trim(hex, "0123456789abcdef") == "" || strings.Trim(label, "0123456789") == ""
+}
