@@ -141,7 +141,7 @@ func (r Renderer) compile(ctx context.Context, s Spec, all joined, made *compila
 	if mistakes = append(mistakes, errs...); mistakes.Err() != nil {
 		return workload.Compiled{}, nil, mistakes
 	}
-	if !compiled.Whole {
+	if !compiled.Complete {
 		return workload.Compiled{}, nil, errSaid
 	}
 	return compiled, mistakes, nil

@@ -69,7 +69,7 @@ func BenchmarkResolve(b *testing.B) {
 					}
 				}
 				c.resolve()
-				if !c.whole() {
+				if !c.complete() {
 					b.Fatal("not whole")
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -119,8 +120,8 @@ func (p *Project) callParams(i *instance) (object.Value, *object.Error) {
 			Hint: "write its name",
 		}
 	}
-	v.Text = out.plain()
-	return mapOf(i.params.Pos, object.Member{Name: paramWorkload, Pos: v.Pos, Value: v}), nil
+	v.Text = out.Plain()
+	return generate.MapOf(i.params.Pos, object.Member{Name: paramWorkload, Pos: v.Pos, Value: v}), nil
 }
 
 // checkCall is what is wrong with one call by itself.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 )
 
 // Compilation is one workload on its way: it asks for its resources until
@@ -26,7 +27,7 @@ type Compilation struct {
 	errs   object.Errors
 	// used are the secrets that texts of the workload hold, by name of the
 	// resource and output.
-	used map[[2]string]*secret
+	used map[[2]string]*generate.Secret
 	// needs are the nodes that come before the pods, with the line that wants it.
 	needs map[object.ID]object.Pos
 }
@@ -47,7 +48,7 @@ func (p *Project) Compile(name string) *Compilation {
 		return nil
 	}
 	c := &Compilation{
-		project: p, member: m, used: map[[2]string]*secret{}, needs: map[object.ID]object.Pos{},
+		project: p, member: m, used: map[[2]string]*generate.Secret{}, needs: map[object.ID]object.Pos{},
 		state: make(map[*instance]*progress, len(m.instances)),
 	}
 	for _, i := range m.instances {
@@ -116,10 +117,10 @@ func (c *Compilation) params(i *instance) (object.Value, bool) {
 	s := c.scope(i.writer)
 	out, ok, errs := mapTexts(i.params, i.writer.paramsPath(i.written), func(v object.Value, path object.Path) (object.Value, bool, object.Errors) {
 		t, ok, errs := s.expand(v.Text, place{pos: v.Pos, path: path.String})
-		if ok && t.tainted() {
+		if ok && t.Tainted() {
 			return v, false, object.Errors{secretIn(v.Pos, path.String(), "a param of a resource", i.written.Name)}
 		}
-		v.Text = t.plain()
+		v.Text = t.Plain()
 		return v, ok, errs
 	})
 	c.errs = append(c.errs, errs...)
@@ -164,13 +165,13 @@ func (c *Compilation) Answer(req Request, answers map[string]Answer) object.Erro
 // workload must not be evaluated then.
 func (c *Compilation) Finish() (Compiled, object.Errors) {
 	r := c.resolve()
-	if r.source.Partial {
+	if c.member.source.Partial {
 		return Compiled{}, c.errs.Failures().Sorted()
 	}
-	input, errs := lower(r)
+	input, errs := generate.Input(r)
 	return Compiled{
-		Input: input, Nodes: r.withoutTaken(c.nodes()), Whole: c.whole(), needs: c.needs,
-		Secret: stored(input, r.config), Routes: c.hosts(),
+		Input: input, Nodes: r.WithoutTaken(c.nodes()), Complete: c.complete(), needs: c.needs,
+		Secret: stored(input, r.Config), Routes: c.hosts(),
 	}, append(c.errs, errs...).Sorted()
 }
 
@@ -197,7 +198,7 @@ func (c *Compilation) hosts() []Route {
 	var out []Route
 	for n, i := range c.member.instances {
 		s := c.state[i]
-		if i.resource.Type.Value != typeRoute || i.owner != c.member || s.result == nil || slices.Contains(c.member.instances[:n], i) {
+		if i.resource.Type.Value != generate.TypeRoute || i.owner != c.member || s.result == nil || slices.Contains(c.member.instances[:n], i) {
 			continue
 		}
 		host, _ := s.params.Get("host")
@@ -209,22 +210,22 @@ func (c *Compilation) hosts() []Route {
 	return out
 }
 
-func (c *Compilation) resolve() resolved {
+func (c *Compilation) resolve() generate.Resolved {
 	m := c.member
-	r := resolved{
-		source: m.source, config: c.project.config, ownsStore: m.ownsStore,
-		containers: c.containers(), patch: c.patch(), dependsOn: c.dependsOn(),
+	r := generate.Resolved{
+		Workload: m.source.Spec, Context: m.source.Context, Config: c.project.config, OwnsStore: m.ownsStore,
+		Containers: c.containers(), Patch: c.patch(), DependsOn: c.dependsOn(),
 	}
 	c.nameSecrets()
 	if len(c.project.config.Policies) > 0 {
-		r.network = c.reachable()
+		r.Network = c.reachable()
 	}
-	r.routes = c.waysIn()
+	r.Routes = c.waysIn()
 	return r
 }
 
-// whole reports whether all that the workload needs is made.
-func (c *Compilation) whole() bool {
+// complete reports whether all that the workload needs is made.
+func (c *Compilation) complete() bool {
 	return !slices.ContainsFunc(c.needed, func(i *instance) bool { return c.state[i].result == nil })
 }
 
@@ -301,11 +302,11 @@ func (c *Compilation) warnAfter(n int, i *instance) {
 }
 
 // secret is the reference that an output of a resource is in this workload.
-func (c *Compilation) secret(resource, output string, r remote) *secret {
+func (c *Compilation) secret(resource, output string, r remote) *generate.Secret {
 	key := [2]string{resource, output}
 	s := c.used[key]
 	if s == nil {
-		s = &secret{resource: resource, output: output, kubernetes: r.kubernetes, key: r.key, property: r.property, version: r.version}
+		s = &generate.Secret{Resource: resource, Output: output, Kubernetes: r.kubernetes, Key: r.key, Property: r.property, Version: r.version}
 		c.used[key] = s
 	}
 	return s
@@ -322,9 +323,9 @@ func (c *Compilation) nameSecrets() {
 	}
 	for name, keys := range byName {
 		for _, key := range keys {
-			c.used[key].name = name
+			c.used[key].Name = name
 			if len(keys) > 1 {
-				c.used[key].name = name + "_" + shortHash(key[0]+"\x00"+key[1])
+				c.used[key].Name = name + "_" + generate.ShortHash(key[0]+"\x00"+key[1])
 			}
 		}
 	}

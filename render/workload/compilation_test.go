@@ -14,27 +14,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 )
 
 // show writes a text so that literals and secrets cannot be mistaken.
-func (t text) show() string {
+func show(t generate.Text) string {
 	var b strings.Builder
-	for _, p := range t.pieces {
-		if p.secret == nil {
-			fmt.Fprintf(&b, "%q", p.literal)
+	for _, p := range t.Pieces {
+		if p.Secret == nil {
+			fmt.Fprintf(&b, "%q", p.Literal)
 			continue
 		}
 		fmt.Fprintf(&b, "<%s key=%s property=%s version=%s kubernetes=%t escape=%t>",
-			p.secret.name, p.secret.key, p.secret.property, p.secret.version, p.secret.kubernetes, p.escape)
+			p.Secret.Name, p.Secret.Key, p.Secret.Property, p.Secret.Version, p.Secret.Kubernetes, p.Escape)
 	}
 	return b.String()
 }
 
-func variables(r resolved) map[string]string {
+func variables(r generate.Resolved) map[string]string {
 	out := map[string]string{}
-	for _, v := range r.containers[0].variables {
-		out[v.name] = v.value.show()
+	for _, v := range r.Containers[0].Variables {
+		out[v.Name] = show(v.Value)
 	}
 	return out
 }
@@ -77,8 +78,8 @@ resources:
 		"UID":  `"postgres.default#api.db redis.default#one"`,
 		"TEAM": `"blue [1,{\"a\":\"<b>\"}] dotted"`,
 	}, variables(r))
-	require.Equal(t, []string{"resource-db-x"}, r.dependsOn)
-	require.True(t, c.whole())
+	require.Equal(t, []string{"resource-db-x"}, r.DependsOn)
+	require.True(t, c.complete())
 	require.Len(t, c.nodes(), 1)
 }
 
@@ -98,9 +99,9 @@ func TestNothingThatIsTypedBecomesAReference(t *testing.T) {
 		require.Empty(t, errs)
 		r := c.resolve()
 		require.Empty(t, c.errs)
-		for _, v := range r.containers[0].variables {
-			require.False(t, v.value.tainted(), text)
-			require.Equal(t, text, v.value.plain(), "what comes out of a placeholder is not read again")
+		for _, v := range r.Containers[0].Variables {
+			require.False(t, v.Value.Tainted(), text)
+			require.Equal(t, text, v.Value.Plain(), "what comes out of a placeholder is not read again")
 		}
 		require.Empty(t, c.used)
 	}
@@ -131,8 +132,8 @@ resources:
 		`bb {"host":"${resources.cc.x}","n":1,"names":["api","dns.default#api.aa"]} api.yaml:5:29`,
 		`cc {"host":"p"} api.yaml:6:29`,
 	}, inputs)
-	require.Equal(t, []string{"resource-aa", "resource-bb", "resource-cc"}, c.resolve().dependsOn)
-	require.True(t, c.whole())
+	require.Equal(t, []string{"resource-aa", "resource-bb", "resource-cc"}, c.resolve().DependsOn)
+	require.True(t, c.complete())
 }
 
 func TestASecretCannotBeAParam(t *testing.T) {
@@ -145,8 +146,8 @@ resources:
 	_, errs := run(t, c, map[string]Answer{"db": answerOf(postgresResult), "rr": answerOf(`{}`)})
 	require.Empty(t, errs)
 	_, errs = c.Finish()
-	require.Contains(t, told(errs), `api.yaml:5:41: spec: resources.rr.params.deep[0].x: a param of a resource cannot hold a secret, and this text of the resource "rr" refers to one (refer to outputs that are no secrets; secrets go into variables and files)`)
-	require.False(t, c.whole())
+	require.Contains(t, messages(errs), `api.yaml:5:41: spec: resources.rr.params.deep[0].x: a param of a resource cannot hold a secret, and this text of the resource "rr" refers to one (refer to outputs that are no secrets; secrets go into variables and files)`)
+	require.False(t, c.complete())
 }
 
 func TestAWorkloadWithoutOneOfItsResourcesIsNotWhole(t *testing.T) {
@@ -160,7 +161,7 @@ resources: {aa: {type: dns}, bb: {type: dns, params: {x: "${resources.aa.host}"}
 	require.Equal(t, []string{"api 1 aa"}, asked)
 	compiled, errs := c.Finish()
 	require.Empty(t, errs.Failures(), "the caller knows what went wrong")
-	require.False(t, compiled.Whole)
+	require.False(t, compiled.Complete)
 }
 
 func TestNamesOfSecretsAreUnique(t *testing.T) {
@@ -182,9 +183,9 @@ resources: {a1--b1: {type: redis}, a1: {type: redis}}
 	_, errs := run(t, c, map[string]Answer{"a1--b1": ref("c"), "a1": ref("b1--c", "b-d", "b_d", "c")})
 	require.Empty(t, errs)
 	names := map[string]string{}
-	for _, v := range c.resolve().containers[0].variables {
-		require.Regexp(t, `^[A-Za-z0-9_]+$`, v.value.whole().name)
-		names[v.value.whole().name] = v.name
+	for _, v := range c.resolve().Containers[0].Variables {
+		require.Regexp(t, `^[A-Za-z0-9_]+$`, v.Value.Single().Name)
+		names[v.Value.Single().Name] = v.Name
 	}
 	require.Len(t, names, 5)
 	require.Equal(t, "E", names["a1__c"], "a name that is one stays as it is")
@@ -212,13 +213,13 @@ resources:
 	require.Equal(t, []string{"api 1 own", "api 1 store"}, asked, "in the surroundings of the owner, with what its params need")
 	r := web.resolve()
 	require.Equal(t, map[string]string{"A": `"s"`}, variables(r))
-	require.Equal(t, []string{"api/resource-store-x", "api/resource-store-y"}, r.dependsOn)
-	require.Equal(t, `{"pod":{"a":1}}`, string(r.patch.JSON()))
+	require.Equal(t, []string{"api/resource-store-x", "api/resource-store-y"}, r.DependsOn)
+	require.Equal(t, `{"pod":{"a":1}}`, string(r.Patch.JSON()))
 	require.Empty(t, web.nodes())
 
 	_, errs = run(t, api, results)
 	require.Empty(t, errs)
-	require.Equal(t, []string{"resource-own-x", "resource-store-x", "resource-store-y"}, api.resolve().dependsOn)
+	require.Equal(t, []string{"resource-own-x", "resource-store-x", "resource-store-y"}, api.resolve().DependsOn)
 	require.Len(t, api.nodes(), 3)
 }
 
@@ -238,8 +239,8 @@ resources:
 	})
 	require.Empty(t, errs)
 	r := c.resolve()
-	require.Equal(t, []string{"platform/", "resource-aa-x", "web/pods"}, r.dependsOn)
-	require.Equal(t, "warning: api.yaml:5:3: spec: resources.later: the objects of a resource of type \"horizontal-pod-autoscaler\" come with the workload or after it: nothing waits for them (take waitFor away)\n", told(c.errs))
+	require.Equal(t, []string{"platform/", "resource-aa-x", "web/pods"}, r.DependsOn)
+	require.Equal(t, "warning: api.yaml:5:3: spec: resources.later: the objects of a resource of type \"horizontal-pod-autoscaler\" come with the workload or after it: nothing waits for them (take waitFor away)\n", messages(c.errs))
 	require.Len(t, c.nodes(), 2)
 }
 
@@ -282,7 +283,7 @@ resources: {db: {type: postgres, id: one}}
 	}}`)})
 	require.Empty(t, errs)
 	c.resolve()
-	require.Equal(t, "web.yaml:3:76: spec: containers.web.variables.B: ${resources.db.password}: the resource \"db\" keeps the secret in the namespace \"prod\", and pods in \"front\" cannot read it (let both run in one namespace, or keep the secret in the store of the environment)\n", told(c.errs))
+	require.Equal(t, "web.yaml:3:76: spec: containers.web.variables.B: ${resources.db.password}: the resource \"db\" keeps the secret in the namespace \"prod\", and pods in \"front\" cannot read it (let both run in one namespace, or keep the secret in the store of the environment)\n", messages(c.errs))
 }
 
 func TestWorkloadsCompileAtTheSameTimeInAnyOrder(t *testing.T) {
@@ -299,7 +300,7 @@ func TestWorkloadsCompileAtTheSameTimeInAnyOrder(t *testing.T) {
 				c := p.Compile(m.name())
 				run(t, c, map[string]Answer{"db": answerOf(postgresResult), "queue": answerOf(`{"outputs": {"host": "q"}}`)})
 				compiled, errs := c.Finish()
-				out[n] = string(compiled.Input.JSON()) + told(errs.Failures())
+				out[n] = string(compiled.Input.JSON()) + messages(errs.Failures())
 			})
 		}
 		all.Wait()
@@ -328,7 +329,7 @@ func TestALargeFileCostsAsMuchAsItIsLong(t *testing.T) {
 	start := time.Now()
 	r := c.resolve()
 	require.Less(t, time.Since(start), 5*time.Second)
-	require.Len(t, r.containers[0].files, 1)
+	require.Len(t, r.Containers[0].Files, 1)
 	require.Len(t, c.errs, maxMistakes)
 }
 
@@ -348,11 +349,79 @@ func FuzzExpand(f *testing.F) {
 			return len(p.Ref) == 3 && p.Ref[0] == "resources" && p.Ref[1] == "db" && slices.Contains([]string{"username", "password", "connection_string"}, p.Ref[2])
 		})
 		if ok {
-			require.Equal(t, secret, out.tainted())
+			require.Equal(t, secret, out.Tainted())
 		}
-		for i, piece := range out.pieces {
-			require.True(t, piece.secret != nil || piece.literal != "")
-			require.False(t, i > 0 && piece.secret == nil && out.pieces[i-1].secret == nil, "literals that touch are one")
+		for i, piece := range out.Pieces {
+			require.True(t, piece.Secret != nil || piece.Literal != "")
+			require.False(t, i > 0 && piece.Secret == nil && out.Pieces[i-1].Secret == nil, "literals that touch are one")
 		}
 	})
+}
+
+func TestContainersStandInTheOrderOfTheDocument(t *testing.T) {
+	c := join(t, `
+metadata: {name: api}
+containers:
+  web: {image: nginx}
+  proxy: {image: nginx, variables: {A: a}}
+  init: {image: nginx, before: {web: {ready: complete}}}
+  app: {image: nginx, variables: {A: a}}
+`).Compile("api")
+	compiled, errs := c.Finish()
+	require.Empty(t, errs)
+	names := func(field string) (out []string) {
+		all, _ := compiled.Input.Get(field)
+		for _, one := range all.Items {
+			name, _ := one.Get("name")
+			out = append(out, name.Text)
+		}
+		return out
+	}
+	require.Equal(t, []string{"web", "proxy", "app"}, names("containers"))
+	require.Equal(t, []string{"init"}, names("initContainers"))
+}
+
+func TestAnUnescapedSecretIsToldWithTheOutputThatIsEscaped(t *testing.T) {
+	c := join(t, `
+metadata: {name: api}
+containers:
+  web:
+    image: nginx
+    variables:
+      MINE: "postgresql://${resources.db.username}:${resources.db.password}@db/x"
+      GIVEN: "${resources.db.connection_string}"
+    files:
+      /a: {content: "a\nurl = pg://app:${resources.db.password}@db"}
+resources: {db: {type: postgres}}
+`).Compile("api")
+	_, errs := run(t, c, map[string]Answer{"db": answerOf(postgresResult)})
+	require.Empty(t, errs)
+	_, errs = c.Finish()
+	require.Equal(t, `warning: api.yaml:7:13: spec: containers.web.variables.MINE: resources.db.username is part of a URL and not escaped: a / or @ in it would end that part (use ${resources.db.connection_string}, in which it is escaped)
+warning: api.yaml:10:21: spec: containers.web.files./a: resources.db.password is part of a URL and not escaped: a / or @ in it would end that part (use ${resources.db.connection_string}, in which it is escaped)
+`, messages(errs))
+}
+
+// What a workload compiles to has the route once: in the canary.
+func TestACompiledCanaryHasItsRoute(t *testing.T) {
+	p, _ := reaching(t, `
+metadata: {name: api, deploy: {strategy: canary}}
+service: {ports: {http: {port: 80, targetPort: 8080}}}
+resources: {way0: {type: route}}
+`)
+	c := p.Compile("api")
+	o, err := object.Decode([]byte(`{"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "api-way", "annotations": {"a": "b"}},
+		"spec": {"parentRefs": [{"name": "public", "namespace": "gateways"}], "hostnames": ["a.example"],
+		"rules": [{"matches": [{"path": {"type": "PathPrefix", "value": "/"}}], "backendRefs": [{"name": "api", "port": 80}]}]}}`))
+	require.NoError(t, err)
+	_, errs := run(t, c, map[string]Answer{"way0": {Result: []byte(`{"after": true}`), Nodes: []*object.Node{{ID: "api/resource-way0-route", Object: o}}}})
+	require.Empty(t, errs)
+	compiled, errs := c.Finish()
+	require.NoError(t, errs.Err())
+	require.Empty(t, compiled.Nodes)
+	refs, found := compiled.Input.Lookup(object.ParsePath("canary.gatewayRefs[0].name"))
+	require.Equal(t, 3, found-1)
+	require.Equal(t, "public", refs.Text)
+	open, _ := compiled.Input.Lookup(object.Fields("network", "routes"))
+	require.JSONEq(t, `[{"port": 8080, "protocol": "TCP", "namespace": "gateways"}]`, string(open.JSON()))
 }

@@ -9,34 +9,35 @@ import (
 	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 // containers resolves the texts of all containers. What cannot be resolved is
 // left out and noted, so that the rest is still looked at.
-func (c *Compilation) containers() []container {
+func (c *Compilation) containers() []generate.Container {
 	all := c.member.source.Spec.Containers
-	out := make([]container, 0, len(all))
+	out := make([]generate.Container, 0, len(all))
 	s := c.scope(c.member)
 	for _, spec := range all {
-		one := container{spec: spec, variables: make([]variable, 0, len(spec.Variables))}
+		one := generate.Container{Spec: spec, Variables: make([]generate.Variable, 0, len(spec.Variables))}
 		for _, v := range spec.Variables {
 			at := place{pos: v.Value.Pos, path: func() string { return c.containerPath(spec, "variables", v.Name) }}
 			value, ok, errs := s.expand(v.Value.Value, at)
 			c.errs = append(c.errs, errs...)
 			if ok {
-				one.variables = append(one.variables, variable{name: v.Name, namePos: v.NamePos, value: value})
+				one.Variables = append(one.Variables, generate.Variable{Name: v.Name, NamePos: v.NamePos, Value: value})
 			}
 		}
 		for _, f := range spec.Files {
 			if resolved, ok := c.file(s, spec, f); ok {
-				one.files = append(one.files, resolved)
+				one.Files = append(one.Files, resolved)
 			}
 		}
 		for _, v := range spec.Volumes {
 			if m, ok := c.mount(s, spec, v); ok {
-				one.mounts = append(one.mounts, m)
+				one.Mounts = append(one.Mounts, m)
 			}
 		}
 		out = append(out, one)
@@ -48,8 +49,8 @@ func (c *Compilation) containerPath(in score.Container, fields ...string) string
 	return c.member.at(append([]string{"containers", in.Name}, fields...)...).String()
 }
 
-func (c *Compilation) file(s scope, in score.Container, f score.File) (file, bool) {
-	out := file{spec: f}
+func (c *Compilation) file(s scope, in score.Container, f score.File) (generate.File, bool) {
+	out := generate.File{Spec: f}
 	var raw string
 	var at place
 	path := func(field string) func() string {
@@ -66,59 +67,59 @@ func (c *Compilation) file(s scope, in score.Container, f score.File) (file, boo
 			return out, false
 		}
 		if !utf8.Valid(data) {
-			out.binary = data
+			out.Binary = data
 			return out, true
 		}
 		raw, at = string(data), inSource(f, path("source"))
 	default:
-		out.binary = f.Binary
+		out.Binary = f.Binary
 		return out, true
 	}
-	out.isText = true
+	out.IsText = true
 	if f.NoExpand {
-		out.content = literal(raw, at.pos)
+		out.Content = literal(raw, at.pos)
 		return out, true
 	}
 	content, ok, errs := s.expand(raw, at)
 	c.errs = append(c.errs, errs...)
-	out.content = content
+	out.Content = content
 	return out, ok
 }
 
 // mount finds the volume that is mounted: the resource that the source names,
 // by a placeholder without an output (which stands for its uid) or by its name.
-func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (mount, bool) {
+func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generate.Mount, bool) {
 	path := func() string { return c.containerPath(in, "volumes", v.Target, "source") }
 	name, ok := c.volumeName(s, v, path)
 	if !ok {
-		return mount{}, false
+		return generate.Mount{}, false
 	}
 	n, ok := c.member.resource(name)
 	if !ok {
 		hint := object.Suggest(name, c.member.resourceNames())
 		if parts := placeholder.Parse(v.Source.Value); len(parts) == 1 && len(parts[0].Ref) > 2 {
-			hint = fmt.Sprintf("write ${%s.%s}: a mount names the resource, not an output of it", rootResources, parts[0].Ref[1])
+			hint = fmt.Sprintf("write ${%s.%s}: a mount names the resource, not an output of it", generate.RootResources, parts[0].Ref[1])
 		}
 		c.fail(v.Source.Pos, path(), hint, "the workload %q has no resource %q to mount", c.member.name(), name)
-		return mount{}, false
+		return generate.Mount{}, false
 	}
 	i := c.member.instances[n]
 	r := c.result(i)
 	if r == nil {
-		return mount{}, false
+		return generate.Mount{}, false
 	}
 	if r.volume.Kind == object.KindNone && r.claim.Kind == object.KindNone {
 		c.fail(v.Source.Pos, path(), "mount a resource of type volume",
 			"the resource %q of type %q is no volume", name, i.resource.Type.Value)
-		return mount{}, false
+		return generate.Mount{}, false
 	}
 	if kind := namespaced(r.volume); kind != "" && i.namespace() != c.member.source.Context.Namespace {
 		c.fail(v.Source.Pos, path(), "let both run in one namespace, or take the id away so that each has a volume of its own",
 			"the resource %q is a %s of the namespace %q, and pods in %q cannot mount it",
 			name, kind, i.namespace(), c.member.source.Context.Namespace)
-		return mount{}, false
+		return generate.Mount{}, false
 	}
-	return mount{spec: v, resource: name, volume: r.volume, claim: r.claim, single: r.single()}, true
+	return generate.Mount{Spec: v, Resource: name, Volume: r.volume, Claim: r.claim, Single: r.single()}, true
 }
 
 // namespaced is the kind of the object of a namespace that is mounted as a
@@ -154,7 +155,7 @@ func (r *result) single() bool {
 func (c *Compilation) volumeName(s scope, v score.Mount, path func() string) (string, bool) {
 	raw := v.Source.Value
 	parts := placeholder.Parse(raw)
-	if len(parts) == 1 && len(parts[0].Ref) == 2 && parts[0].Ref[0] == rootResources {
+	if len(parts) == 1 && len(parts[0].Ref) == 2 && parts[0].Ref[0] == generate.RootResources {
 		if _, ok := c.member.resource(parts[0].Ref[1]); ok {
 			return parts[0].Ref[1], true
 		}
@@ -164,11 +165,11 @@ func (c *Compilation) volumeName(s scope, v score.Mount, path func() string) (st
 	if !ok {
 		return "", false
 	}
-	if t.tainted() {
+	if t.Tainted() {
 		c.errs = append(c.errs, secretIn(v.Source.Pos, path(), "the source of a volume", ""))
 		return "", false
 	}
-	name := t.plain()
+	name := t.Plain()
 	for n, i := range c.member.instances {
 		if i.uid() == name {
 			return c.member.source.Spec.Resources[n].Name, true

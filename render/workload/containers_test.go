@@ -4,12 +4,14 @@
 package workload
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -65,7 +67,7 @@ api.yaml:22:16: spec: containers.web.files["/etc/app.conf"].content: ${resources
 api.yaml:24:23: spec: containers.web.volumes./data.source: the resource "db" of type "postgres" is no volume (mount a resource of type volume)
 api.yaml:25:23: spec: containers.web.volumes./more.source: the source of a volume cannot hold a secret (refer to outputs that are no secrets; secrets go into variables and files)
 api.yaml:26:23: spec: containers.web.volumes./none.source: the workload "api" has no resource "nothing" to mount (known: data, db)
-`, told(c.errs.Sorted()))
+`, messages(c.errs.Sorted()))
 }
 
 func TestFilesAreExpandedUnlessTheyMustNotBe(t *testing.T) {
@@ -96,15 +98,15 @@ containers:
 	require.Empty(t, c.Next())
 	r := c.resolve()
 	var got []string
-	for _, f := range r.containers[0].files {
-		got = append(got, fmt.Sprintf("%s %t %s %x", f.spec.Target, f.isText, f.content.show(), f.binary))
+	for _, f := range r.Containers[0].Files {
+		got = append(got, fmt.Sprintf("%s %t %s %x", f.Spec.Target, f.IsText, show(f.Content), f.Binary))
 	}
 	require.Equal(t, []string{
 		`/a true "api" `, `/b true "${metadata.name}" `, `/c false  68656c6c6f`, `/d true "name: api\n" `, `/e false  ff247b`, `/g true "${nope}" `,
 	}, got)
 	require.Equal(t, `api.yaml:14:20: spec: containers.web.files./h.source: the file "conf/h.txt" is not there (a path is relative to the document that names it)
 deploy/conf/f.txt:2:7: spec: containers.web.files./f.source: ${nope}: a placeholder begins with metadata or resources (write $${nope} for the text itself)
-`, told(c.errs.Sorted()))
+`, messages(c.errs.Sorted()))
 }
 
 func TestVolumesAreFoundByNamePlaceholderAndUID(t *testing.T) {
@@ -125,8 +127,8 @@ resources: {data: {type: volume}, claim: {type: volume}}
 	})
 	require.Empty(t, errs)
 	var got []string
-	for _, m := range c.resolve().containers[0].mounts {
-		got = append(got, fmt.Sprintf("%s %s %s %s %s", m.spec.Target, m.resource, m.volume.JSON(), m.claim.JSON(), m.volume.Pos))
+	for _, m := range c.resolve().Containers[0].Mounts {
+		got = append(got, fmt.Sprintf("%s %s %s %s %s", m.Spec.Target, m.Resource, m.Volume.JSON(), m.Claim.JSON(), m.Volume.Pos))
 	}
 	require.Empty(t, c.errs)
 	require.Equal(t, []string{
@@ -145,7 +147,7 @@ resources: {data: {type: volume}}
 	require.Empty(t, errs)
 	c.resolve()
 	require.Equal(t, `api.yaml:3:57: spec: containers.web.volumes./a.source: the workload "api" has no resource "api-data" to mount (write ${resources.data}: a mount names the resource, not an output of it)
-`, told(c.errs))
+`, messages(c.errs))
 }
 
 func TestAClaimOfAnotherNamespaceCannotBeMounted(t *testing.T) {
@@ -168,20 +170,20 @@ resources: {data: {type: volume, id: shared}}
 		_, errs := run(t, c, map[string]Answer{"data": claim})
 		require.Empty(t, errs)
 		c.resolve()
-		require.Equal(t, want, told(c.errs), name)
+		require.Equal(t, want, messages(c.errs), name)
 	}
 }
 
 func TestAClaimIsForOneNodeUnlessItsModesSayOtherwise(t *testing.T) {
-	volume := fields(m{"persistentVolumeClaim": m{"claimName": "shared"}})
+	volume := asValue(t, map[string]any{"persistentVolumeClaim": map[string]any{"claimName": "shared"}})
 	for mode, want := range map[string]bool{"ReadWriteOnce": true, "ReadWriteOncePod": true, "ReadWriteMany": false, "ReadOnlyMany": false} {
 		r := result{volume: volume, nodes: []*object.Node{{Object: object.Object{
-			"kind": "PersistentVolumeClaim", "metadata": m{"name": "shared"}, "spec": m{"accessModes": []any{mode}},
+			"kind": "PersistentVolumeClaim", "metadata": map[string]any{"name": "shared"}, "spec": map[string]any{"accessModes": []any{mode}},
 		}}}}
 		require.Equal(t, want, r.single(), mode)
 	}
 	require.False(t, (&result{volume: volume}).single(), "one that is there already")
-	require.False(t, (&result{volume: fields(m{"emptyDir": m{}})}).single())
+	require.False(t, (&result{volume: asValue(t, map[string]any{"emptyDir": map[string]any{}})}).single())
 }
 
 func TestADocumentWithAMistakeIsLookedAtForOthers(t *testing.T) {
@@ -198,7 +200,17 @@ resources: {db: {type: postgress}, ok: {type: redis}}
 	c := p.Compile("api")
 	require.Empty(t, c.Next())
 	compiled, errs := c.Finish()
-	require.False(t, compiled.Whole)
+	require.False(t, compiled.Complete)
 	require.Equal(t, `api.yaml:3:49: spec: containers.web.variables.A: ${nope.x}: a placeholder begins with metadata or resources (write $${nope.x} for the text itself)
-`, told(errs))
+`, messages(errs))
+}
+
+// asValue is v, made of maps, lists, texts and numbers, as a value.
+func asValue(t *testing.T, v any) object.Value {
+	t.Helper()
+	data, err := json.Marshal(v)
+	require.NoError(t, err)
+	out, err := generate.ReadJSON(data, object.Pos{File: "score.yaml", Line: 90, Column: 5})
+	require.NoError(t, err)
+	return out
 }

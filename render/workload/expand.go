@@ -9,15 +9,13 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 // The roots of placeholders (Score 0.4.1).
-const (
-	rootMetadata  = "metadata"
-	rootResources = "resources"
-)
+const rootMetadata = "metadata"
 
 // outputURL is the output that, by custom, is a whole URL with its credentials.
 const outputURL = "connection_string"
@@ -30,7 +28,7 @@ type scope struct {
 	result func(*instance) *result
 	// secret names the reference behind a sensitive output, by the name that
 	// the workload has for the resource.
-	secret func(resource, output string, r remote) *secret
+	secret func(resource, output string, r remote) *generate.Secret
 }
 
 // place is where a text stands.
@@ -75,18 +73,18 @@ func inSource(f score.File, fieldPath func() string) place {
 }
 
 // literal is text that nobody expands.
-func literal(raw string, pos object.Pos) text {
+func literal(raw string, pos object.Pos) generate.Text {
 	if raw == "" {
-		return text{pos: pos}
+		return generate.Text{Pos: pos}
 	}
-	return text{pieces: []piece{{literal: raw}}, pos: pos}
+	return generate.Text{Pieces: []generate.Piece{{Literal: raw}}, Pos: pos}
 }
 
 // expand resolves the placeholders of raw. It is false where one of them could
 // not be resolved, which is in the errors or reported elsewhere. What comes out
 // of a placeholder is never read again: an output that looks like a placeholder
 // is text.
-func (s scope) expand(raw string, at place) (text, bool, object.Errors) {
+func (s scope) expand(raw string, at place) (generate.Text, bool, object.Errors) {
 	if strings.IndexByte(raw, '$') < 0 {
 		return literal(raw, at.pos), true, nil
 	}
@@ -94,7 +92,7 @@ func (s scope) expand(raw string, at place) (text, bool, object.Errors) {
 	out, ok := builder{}, true
 	for _, part := range placeholder.Parse(raw) {
 		if !part.IsRef() {
-			out.add(piece{literal: part.Literal})
+			out.add(generate.Piece{Literal: part.Literal})
 			continue
 		}
 		pieces, err := s.resolve(part.Ref)
@@ -114,7 +112,7 @@ func (s scope) expand(raw string, at place) (text, bool, object.Errors) {
 			out.add(p)
 		}
 	}
-	return text{pieces: out.done(), pos: at.pos}, ok, errs
+	return generate.Text{Pieces: out.done(), Pos: at.pos}, ok, errs
 }
 
 // maxMistakes bounds what is said of one text: a file of another tool can hold
@@ -123,22 +121,22 @@ const maxMistakes = 50
 
 // builder gathers pieces; literals that touch become one.
 type builder struct {
-	pieces  []piece
+	pieces  []generate.Piece
 	literal strings.Builder
 }
 
-func (b *builder) add(p piece) {
-	if p.secret == nil {
-		b.literal.WriteString(p.literal)
+func (b *builder) add(p generate.Piece) {
+	if p.Secret == nil {
+		b.literal.WriteString(p.Literal)
 		return
 	}
 	b.pieces = append(b.done(), p)
 }
 
 // done is the pieces up to here.
-func (b *builder) done() []piece {
+func (b *builder) done() []generate.Piece {
 	if b.literal.Len() > 0 {
-		b.pieces = append(b.pieces, piece{literal: b.literal.String()})
+		b.pieces = append(b.pieces, generate.Piece{Literal: b.literal.String()})
 		b.literal.Reset()
 	}
 	return b.pieces
@@ -146,18 +144,18 @@ func (b *builder) done() []piece {
 
 // resolve is what a placeholder stands for. An error has no place yet; one that
 // says nothing stands for a mistake that is reported elsewhere.
-func (s scope) resolve(ref []string) ([]piece, *object.Error) {
+func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
 	switch ref[0] {
 	case rootMetadata:
 		return s.metadata(ref[1:])
-	case rootResources:
+	case generate.RootResources:
 		return s.resource(ref[1:])
 	}
 	if _, ok := s.member.resource(ref[0]); ok {
-		whole := placeholder.Part{Ref: append([]string{rootResources}, ref...)}
+		whole := placeholder.Part{Ref: append([]string{generate.RootResources}, ref...)}
 		return nil, mistake(fmt.Sprintf("write %s", whole), "a placeholder begins with metadata or resources")
 	}
-	if near, ok := object.Nearest(ref[0], []string{rootMetadata, rootResources}); ok {
+	if near, ok := object.Nearest(ref[0], []string{rootMetadata, generate.RootResources}); ok {
 		return nil, mistake(fmt.Sprintf("did you mean %q?", near), "a placeholder begins with metadata or resources")
 	}
 	return nil, mistake(fmt.Sprintf("write $%s for the text itself", placeholder.Part{Ref: ref}), "a placeholder begins with metadata or resources")
@@ -165,7 +163,7 @@ func (s scope) resolve(ref []string) ([]piece, *object.Error) {
 
 // metadata is a part of the metadata of the document: text as it is, all else
 // as JSON.
-func (s scope) metadata(keys []string) ([]piece, *object.Error) {
+func (s scope) metadata(keys []string) ([]generate.Piece, *object.Error) {
 	if len(keys) == 0 {
 		return nil, mistake(object.Suggest("", memberNames(s.member.source.Spec.Metadata)), "names no key of the metadata")
 	}
@@ -182,13 +180,13 @@ func (s scope) metadata(keys []string) ([]piece, *object.Error) {
 		at = next
 	}
 	if at.Kind == object.KindString {
-		return []piece{{literal: at.Text}}, nil
+		return []generate.Piece{{Literal: at.Text}}, nil
 	}
-	return []piece{{literal: string(at.JSON())}}, nil
+	return []generate.Piece{{Literal: string(at.JSON())}}, nil
 }
 
 // resource is an output of a resource, or its uid where none is named.
-func (s scope) resource(steps []string) ([]piece, *object.Error) {
+func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 	if len(steps) == 0 {
 		return nil, mistake(object.Suggest("", s.member.resourceNames()), "names no resource")
 	}
@@ -199,7 +197,7 @@ func (s scope) resource(steps []string) ([]piece, *object.Error) {
 	}
 	i := s.member.instances[n]
 	if len(steps) == 1 {
-		return []piece{{literal: i.uid()}}, nil
+		return []generate.Piece{{Literal: i.uid()}}, nil
 	}
 	r := s.result(i)
 	if r == nil {
@@ -218,20 +216,20 @@ func (s scope) resource(steps []string) ([]piece, *object.Error) {
 	case len(steps) > 2:
 		return nil, mistake("", "the output %q of the resource %q is text: it has no key %q", output, steps[0], steps[2])
 	case isPlain:
-		return []piece{{literal: plain}}, nil
+		return []generate.Piece{{Literal: plain}}, nil
 	}
-	out := make([]piece, 0, len(sensitive))
+	out := make([]generate.Piece, 0, len(sensitive))
 	for _, f := range sensitive {
-		p := piece{literal: f.literal, escape: f.escape}
+		p := generate.Piece{Literal: f.literal, Escape: f.escape}
 		if f.remote.kubernetes && i.namespace() != s.member.source.Context.Namespace {
 			return nil, mistake("let both run in one namespace, or keep the secret in the store of the environment",
 				"the resource %q keeps the secret in the namespace %q, and pods in %q cannot read it",
 				steps[0], i.namespace(), s.member.source.Context.Namespace)
 		}
 		if f.output != "" {
-			p.secret = s.secret(steps[0], f.output, f.remote)
+			p.Secret = s.secret(steps[0], f.output, f.remote)
 			if _, ok := r.sensitive[outputURL]; ok && output != outputURL {
-				p.secret.url = strings.Join([]string{rootResources, steps[0], outputURL}, ".")
+				p.Secret.URL = strings.Join([]string{generate.RootResources, steps[0], outputURL}, ".")
 			}
 		}
 		out = append(out, p)

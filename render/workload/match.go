@@ -10,6 +10,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 )
 
 // catalog is the provisioners of a project by type, those of a type in the
@@ -96,7 +97,7 @@ func (p *Project) match(i *instance) object.Errors {
 // too, and knows only the params as the place; one of others may lead elsewhere.
 func (i *instance) checkRoute() object.Errors {
 	r := i.resource
-	if r.Type.Value != typeRoute || i.entry.Name != spec.DefaultProvisioners || len(i.owner.source.Spec.Ports) > 0 || i.owner.source.Partial {
+	if r.Type.Value != generate.TypeRoute || i.entry.Name != spec.DefaultProvisioners || len(i.owner.source.Spec.Ports) > 0 || i.owner.source.Partial {
 		return nil
 	}
 	i.broken = true

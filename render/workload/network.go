@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -36,7 +37,7 @@ func (p *Project) agree() object.Errors {
 			other := c.target.member
 			switch {
 			case other == nil && c.inbound():
-				m.network.inbound = append(m.network.inbound, peer{name: c.target.name, namespace: c.target.namespace})
+				m.network.Inbound = append(m.network.Inbound, generate.Peer{Name: c.target.name, Namespace: c.target.namespace})
 			case other == nil || c.inbound() && other != m:
 				continue
 			case other != m && !let[other][m]:
@@ -45,8 +46,8 @@ func (p *Project) agree() object.Errors {
 					fmt.Sprintf("give %q a resource of type service with direction: inbound and params.workload: %s", other.name(), m.name())))
 			case !called[other]:
 				called[other] = true
-				m.network.outbound = append(m.network.outbound, other.peer(other.source.Spec.Ports))
-				other.network.inbound = append(other.network.inbound, m.peer(nil))
+				m.network.Outbound = append(m.network.Outbound, other.peer(other.source.Spec.Ports))
+				other.network.Inbound = append(other.network.Inbound, m.peer(nil))
 			}
 		}
 	}
@@ -58,8 +59,8 @@ func (p *Project) agree() object.Errors {
 func (p *Project) uncalled() object.Errors {
 	var errs object.Errors
 	for _, m := range p.members {
-		m.network.inbound = sortPeers(m.network.inbound)
-		m.network.outbound = sortPeers(m.network.outbound)
+		m.network.Inbound = sortPeers(m.network.Inbound)
+		m.network.Outbound = sortPeers(m.network.Outbound)
 	}
 	for _, m := range p.members {
 		for _, c := range m.calls {
@@ -67,7 +68,7 @@ func (p *Project) uncalled() object.Errors {
 			if !c.inbound() || other == nil || other == m {
 				continue
 			}
-			if _, ok := slices.BinarySearchFunc(m.network.inbound, other.peer(nil), peer.compare); !ok {
+			if _, ok := slices.BinarySearchFunc(m.network.Inbound, other.peer(nil), comparePeers); !ok {
 				errs = append(errs, oneSided(m, c,
 					fmt.Sprintf("the workload %q does not call %q", other.name(), m.name()),
 					fmt.Sprintf("give %q a resource of type service with direction: outbound and params.workload: %s", other.name(), m.name())))
@@ -77,36 +78,27 @@ func (p *Project) uncalled() object.Errors {
 	return errs
 }
 
-func (p peer) compare(o peer) int {
-	return cmp.Or(strings.Compare(p.name, o.name), strings.Compare(p.namespace, o.namespace))
+func comparePeers(p, o generate.Peer) int {
+	return cmp.Or(strings.Compare(p.Name, o.Name), strings.Compare(p.Namespace, o.Namespace))
 }
 
 // sortPeers sorts peers and makes those one that are the same workload: with
 // the ports of all, and with every port where one of them has none.
-func sortPeers(all []peer) []peer {
-	slices.SortStableFunc(all, peer.compare)
+func sortPeers(all []generate.Peer) []generate.Peer {
+	slices.SortStableFunc(all, comparePeers)
 	out := all[:0]
 	for _, p := range all {
 		last := len(out) - 1
 		switch {
-		case last < 0 || out[last].compare(p) != 0:
+		case last < 0 || comparePeers(out[last], p) != 0:
 			out = append(out, p)
-		case len(p.ports) == 0 || len(out[last].ports) == 0:
-			out[last].ports = nil
+		case len(p.Ports) == 0 || len(out[last].Ports) == 0:
+			out[last].Ports = nil
 		default:
-			out[last].ports = sortPorts(append(slices.Clip(out[last].ports), p.ports...))
+			out[last].Ports = generate.SortPorts(append(slices.Clip(out[last].Ports), p.Ports...))
 		}
 	}
 	return out
-}
-
-// sortPorts sorts ports by what a policy sees of them, and writes each once.
-func sortPorts(ports []score.Port) []score.Port {
-	compare := func(a, b score.Port) int {
-		return cmp.Or(cmp.Compare(cmp.Or(a.Target, a.Port), cmp.Or(b.Target, b.Port)), strings.Compare(a.Protocol, b.Protocol))
-	}
-	slices.SortStableFunc(ports, compare)
-	return slices.CompactFunc(ports, func(a, b score.Port) bool { return compare(a, b) == 0 })
 }
 
 func oneSided(m *member, c call, what, hint string) *object.Error {
@@ -118,10 +110,10 @@ func oneSided(m *member, c call, what, hint string) *object.Error {
 }
 
 // peer is m as others see it.
-func (m *member) peer(ports []score.Port) peer {
+func (m *member) peer(ports []score.Port) generate.Peer {
 	account := m.source.Spec.ServiceAccount.Name.Value
 	if account == "" {
 		account = m.name()
 	}
-	return peer{name: m.name(), namespace: m.source.Context.Namespace, serviceAccount: account, ports: ports}
+	return generate.Peer{Name: m.name(), Namespace: m.source.Context.Namespace, ServiceAccount: account, Ports: ports}
 }

@@ -8,20 +8,22 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// reachable is whom the workload talks to: peers, and what its resources lead
-// to.
-func (c *Compilation) reachable() network {
+// reachable is the network of a workload while it is put together.
+type reachable struct{ generate.Network }
+
+// reachable is what the workload talks to: peers, and what its resources lead to.
+func (c *Compilation) reachable() generate.Network {
 	m := c.member
-	out := m.network
+	out := reachable{m.network}
 	// Others compile workloads of the same project at the same time.
-	out.outbound = slices.Clone(out.outbound)
+	out.Outbound = slices.Clone(out.Outbound)
 	for n, i := range m.instances {
 		r := c.result(i)
 		if r == nil {
@@ -39,30 +41,30 @@ func (c *Compilation) reachable() network {
 			}
 		}
 	}
-	out.outbound = sortPeers(out.outbound)
-	slices.SortStableFunc(out.backends, func(a, b backend) int {
-		return cmp.Or(strings.Compare(a.host, b.host), cmp.Compare(a.port, b.port))
+	out.Outbound = sortPeers(out.Outbound)
+	slices.SortStableFunc(out.Backends, func(a, b generate.Endpoint) int {
+		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
 	})
-	out.backends = slices.Compact(out.backends)
-	for i := range out.external {
-		out.external[i].ports = sortPorts(out.external[i].ports)
+	out.Backends = slices.Compact(out.Backends)
+	for i := range out.External {
+		out.External[i].Ports = generate.SortPorts(out.External[i].Ports)
 	}
-	return out
+	return out.Network
 }
 
 // stranger lets the workload call one that the project does not have. Its ports
 // are not known but for the one that the resource names. It reports whether own
 // is such a call.
-func (n *network) stranger(m *member, own *score.Resource, params object.Value, r *result) bool {
+func (n *reachable) stranger(m *member, own *score.Resource, params object.Value, r *result) bool {
 	for _, c := range m.calls {
 		if c.resource != own || c.target.member != nil || c.inbound() {
 			continue
 		}
-		p := peer{name: c.target.name, namespace: c.target.namespace}
-		if port := portNumber(first(r.outputs["port"], params, "port")); port > 0 {
-			p.ports = []score.Port{{Port: port, Target: port, Protocol: protocolTCP}}
+		p := generate.Peer{Name: c.target.name, Namespace: c.target.namespace}
+		if port := generate.PortNumber(first(r.outputs["port"], params, "port")); port > 0 {
+			p.Ports = []score.Port{{Port: port, Target: port, Protocol: generate.ProtocolTCP}}
 		}
-		n.outbound = append(n.outbound, p)
+		n.Outbound = append(n.Outbound, p)
 		return true
 	}
 	return false
@@ -81,7 +83,7 @@ type destination struct {
 func destinations(kind string, params object.Value, r *result) []destination {
 	var host, port, protocol string
 	switch kind {
-	case typeRoute, typeDNS:
+	case generate.TypeRoute, typeDNS:
 		return nil
 	case typeExternalService:
 		host, port = first(r.outputs["host"], params, "host"), first(r.outputs["port"], params, "port")
@@ -89,7 +91,7 @@ func destinations(kind string, params object.Value, r *result) []destination {
 	default:
 		host, port = r.outputs["host"], r.outputs["port"]
 	}
-	if number := portNumber(port); number > 0 && host != "" {
+	if number := generate.PortNumber(port); number > 0 && host != "" {
 		return []destination{{bare(host), number, protocol}}
 	}
 	var out []destination
@@ -113,7 +115,7 @@ func fromURL(text string) (destination, bool) {
 	if err != nil || u.Hostname() == "" {
 		return destination{}, false
 	}
-	port := portNumber(u.Port())
+	port := generate.PortNumber(u.Port())
 	if u.Port() == "" {
 		port = portOfScheme(u.Scheme)
 	}
@@ -150,8 +152,8 @@ func portOfScheme(scheme string) int {
 // reach lets the workload reach one port of a host. A host in the cluster is
 // told from one outside by its name, the only thing that all provisioners have
 // in common.
-func (n *network) reach(p *Project, m *member, own *score.Resource, d destination) {
-	protocol := protocolTCP
+func (n *reachable) reach(p *Project, m *member, own *score.Resource, d destination) {
+	protocol := generate.ProtocolTCP
 	if strings.EqualFold(d.protocol, "UDP") {
 		protocol = "UDP"
 	}
@@ -163,7 +165,7 @@ func (n *network) reach(p *Project, m *member, own *score.Resource, d destinatio
 		address = address.Unmap().WithZone("")
 		n.outside(own.Name, address.String(), netip.PrefixFrom(address, address.BitLen()).String(), d.port, protocol)
 	case p.inCluster(d.host, m.source.Context.ClusterDomain, own.Type.Value == typeExternalService):
-		n.backends = append(n.backends, backend{host: d.host, port: d.port})
+		n.Backends = append(n.Backends, generate.Endpoint{Host: d.host, Port: d.port})
 	default:
 		n.outside(own.Name, d.host, "", d.port, protocol)
 	}
@@ -171,20 +173,20 @@ func (n *network) reach(p *Project, m *member, own *score.Resource, d destinatio
 
 // outside adds a port of a host outside of the cluster. A host is written once,
 // under the name of the first resource that leads there.
-func (n *network) outside(name, host, cidr string, port int, protocol string) {
+func (n *reachable) outside(name, host, cidr string, port int, protocol string) {
 	ports := []score.Port{{Port: port, Target: port, Protocol: protocol}}
 	taken := false
-	for i := range n.external {
-		if n.external[i].host == host {
-			n.external[i].ports = append(n.external[i].ports, ports...)
+	for i := range n.External {
+		if n.External[i].Host == host {
+			n.External[i].Ports = append(n.External[i].Ports, ports...)
 			return
 		}
-		taken = taken || n.external[i].name == name
+		taken = taken || n.External[i].Name == name
 	}
 	if taken {
-		name = limit(name+"-"+shortHash(host), 63)
+		name = generate.Limit(name+"-"+generate.ShortHash(host), 63)
 	}
-	n.external = append(n.external, external{name: name, host: host, cidr: cidr, ports: ports})
+	n.External = append(n.External, generate.External{Name: name, Host: host, CIDR: cidr, Ports: ports})
 }
 
 // inCluster reports whether host is a Service: svc, svc.namespace,
@@ -225,13 +227,4 @@ func first(output string, params object.Value, param string) string {
 	}
 	v, _ := params.Get(param)
 	return v.Text
-}
-
-// portNumber is the port that text names, 0 where it names none.
-func portNumber(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > 65535 {
-		return 0
-	}
-	return n
 }

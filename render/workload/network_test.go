@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -42,7 +43,7 @@ metadata: {name: jobs}
 	require.Equal(t, `warning: api.yaml:6:27: spec: resources.in: the workload "jobs" does not call "api", so the network policies do not allow the call (give "jobs" a resource of type service with direction: outbound and params.workload: api)
 warning: web.yaml:6:3: spec: resources.jobs: the workload "jobs" does not let "web" in, so the network policies do not allow the call (give "jobs" a resource of type service with direction: inbound and params.workload: web)
 warning: web.yaml:7:44: spec: resources.gone: the workload "front/webs" is not in this project: the network policies allow the call on this side, and nothing checks the other (if it is elsewhere in the cluster, its pods need the label ropewalk.dev/workload: webs)
-`, told(errs))
+`, messages(errs))
 
 	c := p.Compile("api")
 	_, errs = run(t, c, map[string]Answer{
@@ -51,24 +52,24 @@ warning: web.yaml:7:44: spec: resources.gone: the workload "front/webs" is not i
 	})
 	require.Empty(t, errs)
 	r := c.resolve()
-	self := peer{name: "api", namespace: "prod", serviceAccount: "api"}
-	require.Equal(t, []peer{self, {name: "web", namespace: "front", serviceAccount: "surfer"}}, r.network.inbound)
-	require.Len(t, r.network.outbound, 1)
-	require.Equal(t, "api", r.network.outbound[0].name, "who calls itself is both sides")
-	require.Equal(t, []backend{{host: "db-postgres.prod.svc.cluster.local", port: 5432}}, r.network.backends)
-	require.Equal(t, "[{cloud cache.example.com  [{ { 0 0} 6379 6379 TCP}]} {smtp smtp.example.com  [{ { 0 0} 587 587 TCP}]}]", fmt.Sprint(r.network.external))
+	self := generate.Peer{Name: "api", Namespace: "prod", ServiceAccount: "api"}
+	require.Equal(t, []generate.Peer{self, {Name: "web", Namespace: "front", ServiceAccount: "surfer"}}, r.Network.Inbound)
+	require.Len(t, r.Network.Outbound, 1)
+	require.Equal(t, "api", r.Network.Outbound[0].Name, "who calls itself is both sides")
+	require.Equal(t, []generate.Endpoint{{Host: "db-postgres.prod.svc.cluster.local", Port: 5432}}, r.Network.Backends)
+	require.Equal(t, "[{cloud cache.example.com  [{  6379 6379 TCP}]} {smtp smtp.example.com  [{  587 587 TCP}]}]", fmt.Sprint(r.Network.External))
 
 	web := p.Compile("web").resolve()
-	require.Len(t, web.network.outbound, 1, "a peer is one, however often it is named")
-	require.Equal(t, "api", web.network.outbound[0].name)
-	require.Equal(t, 8080, web.network.outbound[0].ports[0].Target)
-	require.Empty(t, web.openings())
+	require.Len(t, web.Network.Outbound, 1, "a peer is one, however often it is named")
+	require.Equal(t, "api", web.Network.Outbound[0].Name)
+	require.Equal(t, 8080, web.Network.Outbound[0].Ports[0].Target)
+	require.Empty(t, web.Openings())
 }
 
 func TestWithoutPoliciesNobodyIsAskedToAgree(t *testing.T) {
 	p, errs := Join(sources(t, "metadata: {name: web}\nresources: {api: {type: service}}\n", "metadata: {name: api}\n"), testConfig(), testCatalog())
 	require.Empty(t, errs)
-	require.Zero(t, p.Compile("web").resolve().network)
+	require.Zero(t, p.Compile("web").resolve().Network)
 }
 
 func TestAnUnknownTargetIsAWarningWhereThereIsAProject(t *testing.T) {
@@ -76,7 +77,7 @@ func TestAnUnknownTargetIsAWarningWhereThereIsAProject(t *testing.T) {
 	_, errs := Join(sources(t, web), testConfig(), testCatalog())
 	require.Empty(t, errs, "a single workload cannot know")
 	_, errs = Join(sources(t, web, "metadata: {name: api}\n"), testConfig(), testCatalog())
-	require.Equal(t, "warning: web.yaml:3:13: spec: resources.apy: the workload \"prod/apy\" is not in this project (did you mean \"api\"?)\n", told(errs))
+	require.Equal(t, "warning: web.yaml:3:13: spec: resources.apy: the workload \"prod/apy\" is not in this project (did you mean \"api\"?)\n", messages(errs))
 }
 
 // reaching is a catalog and a project with all kinds of policy.
@@ -102,11 +103,11 @@ func TestEveryTypeThatNamesAWorkloadIsACall(t *testing.T) {
 		_, errs = run(t, c, map[string]Answer{"api": answerOf(`{"outputs": {"url": "http://api.prod.svc.cluster.local:80", "host": "api.prod.svc.cluster.local", "port": 80}}`)})
 		require.Empty(t, errs)
 		out := c.reachable()
-		require.Empty(t, out.backends, "the port of the Service is not that of the pods")
-		require.Empty(t, out.external)
-		require.Len(t, out.outbound, 1, kind)
-		require.Equal(t, []int{90, 8080}, targets(out.outbound[0].ports))
-		require.Equal(t, "web", p.Compile("api").reachable().inbound[0].name)
+		require.Empty(t, out.Backends, "the port of the Service is not that of the pods")
+		require.Empty(t, out.External)
+		require.Len(t, out.Outbound, 1, kind)
+		require.Equal(t, []int{90, 8080}, targets(out.Outbound[0].Ports))
+		require.Equal(t, "web", p.Compile("api").reachable().Inbound[0].Name)
 
 		_, errs = reaching(t, web, api)
 		require.Len(t, errs, 1)
@@ -140,9 +141,9 @@ resources:
 	})
 	require.Empty(t, errs)
 	out := c.reachable()
-	require.Equal(t, []peer{{name: "prometheus", namespace: "monitoring"}}, out.inbound)
-	require.Equal(t, "[{api billing  [{ { 0 0} 8443 8443 TCP}]} {api ops  []}]", fmt.Sprint(out.outbound))
-	require.Empty(t, p.byName["web"].network.outbound, "a compilation leaves the project as it is")
+	require.Equal(t, []generate.Peer{{Name: "prometheus", Namespace: "monitoring"}}, out.Inbound)
+	require.Equal(t, "[{api billing  [{  8443 8443 TCP}]} {api ops  []}]", fmt.Sprint(out.Outbound))
+	require.Empty(t, p.byName["web"].network.Outbound, "a compilation leaves the project as it is")
 }
 
 func TestAHostIsInTheClusterOrOutsideOrAnAddress(t *testing.T) {
@@ -159,7 +160,7 @@ func TestAHostIsInTheClusterOrOutsideOrAnAddress(t *testing.T) {
 		{"a URL with a port", "environment", `"url": "https://[2001:db8::1]:8443/x"`, "[] [{xx 2001:db8::1 2001:db8::1/128 8443/TCP}]"},
 		{"a URL that leads into the cluster", "s3", `"endpoint": "http://minio.data.svc.cluster.local:9000"`, "[{minio.data.svc.cluster.local 9000}] []"},
 		{"a bucket", "s3", `"bucket": "b", "endpoint": "https://s3.eu-west-1.amazonaws.com"`,
-			"[] [{xx s3.eu-west-1.amazonaws.com  443/TCP} {xx-" + shortHash("b.s3.eu-west-1.amazonaws.com") + " b.s3.eu-west-1.amazonaws.com  443/TCP}]"},
+			"[] [{xx s3.eu-west-1.amazonaws.com  443/TCP} {xx-" + generate.ShortHash("b.s3.eu-west-1.amazonaws.com") + " b.s3.eu-west-1.amazonaws.com  443/TCP}]"},
 		{"an endpoint that is no workload", "endpoint", `"url": "https://pay.example.com"`, "[] [{xx pay.example.com  443/TCP}]"},
 		{"the name of its own route", "dns", `"host": "web.example.com", "url": "https://web.example.com"`, "[] []"},
 		{"no URL at all", "environment", `"url": "${x}", "endpoint": "mailto:a@b.example"`, "[] []"},
@@ -171,10 +172,10 @@ func TestAHostIsInTheClusterOrOutsideOrAnAddress(t *testing.T) {
 			require.Empty(t, errs)
 			out := compilation.reachable()
 			var hosts []string
-			for _, e := range out.external {
-				hosts = append(hosts, fmt.Sprintf("{%s %s %s %d/%s}", e.name, e.host, e.cidr, e.ports[0].Target, e.ports[0].Protocol))
+			for _, e := range out.External {
+				hosts = append(hosts, fmt.Sprintf("{%s %s %s %d/%s}", e.Name, e.Host, e.CIDR, e.Ports[0].Target, e.Ports[0].Protocol))
 			}
-			require.Equal(t, c.want, fmt.Sprint(out.backends, hosts))
+			require.Equal(t, c.want, fmt.Sprint(out.Backends, hosts))
 		})
 	}
 }
@@ -185,9 +186,9 @@ func TestAHostOfSeveralResourcesIsOne(t *testing.T) {
 	run(t, c, map[string]Answer{
 		"aa": answerOf(`{"outputs": {"host": "r.example.com", "port": 2}}`), "bb": answerOf(`{"outputs": {"host": "r.example.com", "port": 1}}`),
 	})
-	out := c.reachable().external
+	out := c.reachable().External
 	require.Len(t, out, 1)
-	require.Equal(t, []int{1, 2}, targets(out[0].ports))
+	require.Equal(t, []int{1, 2}, targets(out[0].Ports))
 }
 
 // A route opens its own port and no other, to those who bring its requests.
@@ -227,11 +228,11 @@ func TestARouteOpensThePortThatItLeadsTo(t *testing.T) {
 			require.Empty(t, errs)
 			r := compilation.resolve()
 			if c.from != "other" {
-				r.config.Network.RoutesFrom = c.from
+				r.Config.Network.RoutesFrom = c.from
 			}
 			var got []string
-			for _, o := range r.openings() {
-				got = append(got, fmt.Sprintf("%d@%s", o.port.Target, o.namespace))
+			for _, o := range r.Openings() {
+				got = append(got, fmt.Sprintf("%d@%s", o.Port.Target, o.Namespace))
 			}
 			require.Equal(t, c.want, strings.Join(got, " "))
 		})

@@ -9,30 +9,8 @@ import (
 	"strconv"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 )
-
-// The parts of the input that provisioners may change. All else follows from
-// what the author wrote: a provisioner that could lay its own containers, names
-// or secrets over it would take the workload away from its author, and lists
-// would lose what is in them.
-const (
-	partAnnotations     = "annotations"
-	partAutoscaling     = "autoscaling"
-	partDisruption      = "disruption"
-	partLabels          = "labels"
-	partPod             = "pod"
-	partPodAnnotations  = "podAnnotations"
-	partReplicas        = "replicas"
-	partSecurityContext = "securityContext"
-	partServiceAccount  = "serviceAccount"
-)
-
-func patchParts() []string {
-	return []string{
-		partAnnotations, partAutoscaling, partDisruption, partLabels, partPod, partPodAnnotations,
-		partReplicas, partSecurityContext, partServiceAccount,
-	}
-}
 
 // patch checks what a provisioner lays over the input of the module. Its shape
 // is checked here, because the module would blame the author.
@@ -40,36 +18,36 @@ func (d *reading) patch(v object.Value) object.Value {
 	for _, m := range v.Members {
 		at := "workload." + m.Name
 		switch m.Name {
-		case partAnnotations, partPodAnnotations:
+		case generate.PartAnnotations, generate.PartPodAnnotations:
 			d.texts(at, m.Value)
-		case partLabels:
+		case generate.PartLabels:
 			d.texts(at, m.Value)
 			d.without(at, m.Value, "objects find their pods by it", labelName, labelWorkload)
-		case partReplicas:
+		case generate.PartReplicas:
 			d.count(at, m.Value, 0)
-		case partAutoscaling:
+		case generate.PartAutoscaling:
 			d.only(at, m.Value, "min", "max", "cpu", "memory")
 			for _, n := range m.Value.Members {
 				d.count(at+"."+n.Name, n.Value, 1)
 			}
-		case partDisruption:
+		case generate.PartDisruption:
 			d.only(at, m.Value, "minAvailable", "maxUnavailable")
 			if len(m.Value.Members) != 1 {
 				d.fail(at, "", "must have one of minAvailable and maxUnavailable")
 			}
-		case partServiceAccount:
+		case generate.PartServiceAccount:
 			d.only(at, m.Value, "annotations")
 			if annotations, ok := m.Value.Get("annotations"); ok {
 				d.texts(at+".annotations", annotations)
 			}
-		case partSecurityContext:
+		case generate.PartSecurityContext:
 			d.object(object.Member{Name: at, Value: m.Value})
-		case partPod:
+		case generate.PartPod:
 			d.object(object.Member{Name: at, Value: m.Value})
 			d.without(at, m.Value, "it follows from the workload", "containers", "initContainers", "volumes",
 				"serviceAccountName", "serviceAccount", "automountServiceAccountToken", "securityContext")
 		default:
-			d.fail(at, "", "is not for provisioners: they may change %s", list(patchParts()))
+			d.fail(at, "", "is not for provisioners: they may change %s", list(generate.PatchParts()))
 		}
 	}
 	return v

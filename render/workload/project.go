@@ -11,6 +11,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -20,7 +21,6 @@ const (
 	typeService         = "service"
 	typeServicePort     = "service-port"
 	typeExternalService = "external-service"
-	typeRoute           = "route"
 	typeEndpoint        = "endpoint"
 	typeDNS             = "dns"
 	typeS3              = "s3"
@@ -51,7 +51,7 @@ type member struct {
 	calls []call
 	// network has the peers; what the workload calls beside them is known only
 	// when its resources are made.
-	network   network
+	network   generate.Network
 	ownsStore bool
 }
 

@@ -78,7 +78,7 @@ func join(t testing.TB, docs ...string) *Project {
 	return p
 }
 
-func told(errs object.Errors) string {
+func messages(errs object.Errors) string {
 	var b strings.Builder
 	for _, e := range errs {
 		if e.Severity == object.SeverityWarning {
@@ -218,7 +218,7 @@ func TestMistakesBetweenResourcesAreToldWithTheirLines(t *testing.T) {
 				all[i].Context.Environment = "prod"
 			}
 			p, errs := Join(all, testConfig(), testCatalog())
-			require.Equal(t, c.want, told(errs))
+			require.Equal(t, c.want, messages(errs))
 			for _, m := range p.members {
 				_, more := run(t, p.Compile(m.name()), nil)
 				require.Empty(t, more, "what is broken is not asked for, and not told twice")
@@ -240,7 +240,7 @@ func TestNothingIsSaidOfCallsToAWorkloadThatHasMistakesOfItsOwn(t *testing.T) {
 	require.Empty(t, errs)
 	compiled, errs := c.Finish()
 	require.Empty(t, errs)
-	require.False(t, compiled.Whole)
+	require.False(t, compiled.Complete)
 }
 
 func TestAMistakeInAWorkloadOfOursHasThePathOfItsDocument(t *testing.T) {
@@ -251,7 +251,7 @@ spec:
   containers: {web: {image: nginx}}
   resources: {db: {type: postgrez}}
 `), testConfig(), testCatalog())
-	require.Contains(t, told(errs), "api.yaml:6:26: spec: spec.resources.db.type: ")
+	require.Contains(t, messages(errs), "api.yaml:6:26: spec: spec.resources.db.type: ")
 }
 
 func TestTheOrderOfFilesMeansNothing(t *testing.T) {
@@ -267,7 +267,7 @@ func TestTheOrderOfFilesMeansNothing(t *testing.T) {
 	slices.Reverse(docs)
 	_, got := Join(sources(t, docs...), testConfig(), testCatalog())
 	require.Len(t, got, 2)
-	require.Equal(t, told(want), told(got))
+	require.Equal(t, messages(want), messages(got))
 }
 
 func TestTheStoreHasOneOwner(t *testing.T) {
@@ -292,7 +292,7 @@ func TestTheStoreHasOneOwner(t *testing.T) {
 			require.NoError(t, errs.Err())
 			var got []string
 			for _, m := range p.members {
-				if p.Compile(m.name()).resolve().ownsStore {
+				if p.Compile(m.name()).resolve().OwnsStore {
 					got = append(got, m.name())
 				}
 			}

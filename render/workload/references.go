@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 )
 
@@ -48,7 +49,7 @@ func (i *instance) refer() object.Errors {
 // collect notes the references in one text of the params.
 func (i *instance) collect(v object.Value) {
 	for _, part := range placeholder.Parse(v.Text) {
-		if len(part.Ref) < 3 || part.Ref[0] != rootResources {
+		if len(part.Ref) < 3 || part.Ref[0] != generate.RootResources {
 			continue
 		}
 		if n, ok := i.writer.resource(part.Ref[1]); ok {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -50,28 +51,28 @@ func (p *Project) request(all []asked) Request {
 	pos := owner.source.Spec.Pos
 	config := p.config.Config
 	if config.Kind != object.KindMap {
-		config = mapOf(pos)
+		config = generate.MapOf(pos)
 	}
 	r := Request{
 		Module: all[0].instance.entry.Module, Context: owner.source.Context, owner: owner,
 		InputPath: owner.at(), Resources: make([]string, 0, len(all)),
 	}
-	resources := mapOf(pos)
+	resources := generate.MapOf(pos)
 	ports := portsOf(owner)
 	for _, a := range all {
 		name, at := a.instance.resource.Name, a.instance.resource.Pos
 		params := a.params
 		if params.Kind != object.KindMap {
-			params = mapOf(at)
+			params = generate.MapOf(at)
 		}
 		r.Resources = append(r.Resources, name)
-		resources.Members = append(resources.Members, object.Member{Name: name, Pos: at, Value: mapOf(at,
-			intMember("provisioner", a.instance.entry.Index, a.instance.resource.Type.Pos),
+		resources.Members = append(resources.Members, object.Member{Name: name, Pos: at, Value: generate.MapOf(at,
+			generate.IntMember("provisioner", a.instance.entry.Index, a.instance.resource.Type.Pos),
 			object.Member{Name: "resource", Pos: at, Value: p.describe(a, ports)},
 			object.Member{Name: "params", Pos: params.Pos, Value: params},
 		)})
 	}
-	r.Input = mapOf(pos,
+	r.Input = generate.MapOf(pos,
 		object.Member{Name: "config", Pos: config.Pos, Value: config},
 		object.Member{Name: "resources", Pos: pos, Value: resources},
 	)
@@ -108,38 +109,38 @@ func (r Request) Without(errs object.Errors) Request {
 func (p *Project) describe(a asked, ports object.Value) object.Value {
 	i, r := a.instance, a.instance.resource
 	t := p.target(i, a.params)
-	other := mapOf(t.pos,
-		stringMember("name", t.name, t.pos),
-		stringMember("namespace", t.namespace, t.pos),
-		boolMember("known", t.member != nil, t.pos),
+	other := generate.MapOf(t.pos,
+		generate.StringMember("name", t.name, t.pos),
+		generate.StringMember("namespace", t.namespace, t.pos),
+		generate.BoolMember("known", t.member != nil, t.pos),
 	)
 	if t.member != nil {
 		other.Members = append(other.Members, object.Member{Name: "ports", Pos: t.pos, Value: portsOf(t.member)})
 	}
-	out := mapOf(r.Pos,
-		stringMember("name", r.Name, r.Pos),
-		stringMember("type", r.Type.Value, r.Type.Pos),
-		stringMember("class", class(r), cmp.Or(r.Class.Pos, r.Pos)),
-		stringMember("id", i.id(), cmp.Or(r.ID.Pos, r.Pos)),
-		stringMember("uid", i.uid(), r.Pos),
-		boolMember("shared", i.shared, r.Pos),
-		stringMember("workload", i.owner.name(), r.Pos),
-		stringMember("namespace", i.owner.source.Context.Namespace, r.Pos),
+	out := generate.MapOf(r.Pos,
+		generate.StringMember("name", r.Name, r.Pos),
+		generate.StringMember("type", r.Type.Value, r.Type.Pos),
+		generate.StringMember("class", class(r), cmp.Or(r.Class.Pos, r.Pos)),
+		generate.StringMember("id", i.id(), cmp.Or(r.ID.Pos, r.Pos)),
+		generate.StringMember("uid", i.uid(), r.Pos),
+		generate.BoolMember("shared", i.shared, r.Pos),
+		generate.StringMember("workload", i.owner.name(), r.Pos),
+		generate.StringMember("namespace", i.owner.source.Context.Namespace, r.Pos),
 		object.Member{Name: "ports", Pos: r.Pos, Value: ports},
 	)
 	if r.Metadata.Kind == object.KindMap {
 		out.Members = append(out.Members, object.Member{Name: "metadata", Pos: r.Metadata.Pos, Value: r.Metadata})
 	}
 	if r.Direction.Value != "" {
-		out.Members = append(out.Members, stringMember("direction", r.Direction.Value, r.Direction.Pos))
+		out.Members = append(out.Members, generate.StringMember("direction", r.Direction.Value, r.Direction.Pos))
 	}
 	out.Members = append(out.Members,
 		object.Member{Name: "target", Pos: t.pos, Value: other},
-		stringMember("secrets", p.config.Secrets.Backend, r.Pos),
-		object.Member{Name: "store", Pos: r.Pos, Value: mapOf(r.Pos,
-			stringMember("name", p.config.Secrets.StoreName, r.Pos),
-			stringMember("kind", p.config.Secrets.StoreKind, r.Pos),
-			stringMember("refreshInterval", p.config.Secrets.RefreshInterval, r.Pos),
+		generate.StringMember("secrets", p.config.Secrets.Backend, r.Pos),
+		object.Member{Name: "store", Pos: r.Pos, Value: generate.MapOf(r.Pos,
+			generate.StringMember("name", p.config.Secrets.StoreName, r.Pos),
+			generate.StringMember("kind", p.config.Secrets.StoreKind, r.Pos),
+			generate.StringMember("refreshInterval", p.config.Secrets.RefreshInterval, r.Pos),
 		)},
 	)
 	return out
@@ -147,7 +148,7 @@ func (p *Project) describe(a asked, ports object.Value) object.Value {
 
 // portsOf is the ports of the service of m by name (schema.#ResourcePort).
 func portsOf(m *member) object.Value {
-	out := mapOf(m.source.Spec.Pos)
+	out := generate.MapOf(m.source.Spec.Pos)
 	for _, port := range m.source.Spec.Ports {
 		out.Members = append(out.Members, object.Member{Name: port.Name, Pos: port.Pos, Value: portOf(port)})
 	}
@@ -155,9 +156,9 @@ func portsOf(m *member) object.Value {
 }
 
 func portOf(p score.Port) object.Value {
-	return mapOf(p.Pos,
-		intMember("port", p.Port, p.Pos),
-		intMember("target", cmp.Or(p.Target, p.Port), p.Pos),
-		stringMember("protocol", cmp.Or(p.Protocol, "TCP"), p.Pos),
+	return generate.MapOf(p.Pos,
+		generate.IntMember("port", p.Port, p.Pos),
+		generate.IntMember("target", cmp.Or(p.Target, p.Port), p.Pos),
+		generate.StringMember("protocol", cmp.Or(p.Protocol, "TCP"), p.Pos),
 	)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 )
 
 // result is what a provisioner made of a resource.
@@ -74,7 +75,7 @@ func (d *reading) fail(at, hint, format string, args ...any) {
 // decodeResult is strict: a field with a typo must not be dropped in silence.
 func decodeResult(in *instance, answer Answer) (*result, object.Errors) {
 	d := &reading{in: in}
-	v, err := readJSON(answer.Result, in.resource.Pos)
+	v, err := generate.ReadJSON(answer.Result, in.resource.Pos)
 	if err != nil || v.Kind != object.KindMap {
 		d.fail("", "", "its result is no map in JSON")
 		return nil, d.errs

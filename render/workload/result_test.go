@@ -62,8 +62,8 @@ func TestAResultIsReadStrictly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, errs := decodeResult(postgresOf(), Answer{Result: []byte(c.result)})
-			require.Contains(t, told(errs), `api.yaml:4:9: evaluate: resources.db: the provisioner of type "postgres": `+c.want+"\n")
-			require.NotContains(t, told(errs), "hunter2", "what is declared as secret is never shown")
+			require.Contains(t, messages(errs), `api.yaml:4:9: evaluate: resources.db: the provisioner of type "postgres": `+c.want+"\n")
+			require.NotContains(t, messages(errs), "hunter2", "what is declared as secret is never shown")
 		})
 	}
 }

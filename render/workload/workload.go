@@ -83,9 +83,9 @@ type Compiled struct {
 	Input object.Value
 	// Nodes are the objects of the resources that this workload owns.
 	Nodes []*object.Node
-	// Whole says that every resource that the workload needs was made. Where it
+	// Complete says that every resource that the workload needs was made. Where it
 	// was not, Input lacks the texts that need it.
-	Whole bool
+	Complete bool
 	// Secret is the place of a text that is read from the store of secrets, where
 	// nobody says which store that is; else it is not valid.
 	Secret object.Pos

@@ -1,0 +1,180 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// strongest is what a container must be for all that wait for it: complete is
+// more than healthy, and that is more than started; "" where nobody waits.
+func strongest(c *score.Container) string {
+	out := ""
+	for _, b := range c.Before {
+		if out == "" || strength(b.Ready) > strength(out) {
+			out = b.Ready
+		}
+	}
+	return out
+}
+
+// strength ranks what a container must be.
+func strength(ready string) int {
+	return slices.Index([]string{score.ReadyStarted, score.ReadyHealthy, score.ReadyComplete}, ready)
+}
+
+// containers are the containers of the pod: those that come before others, in an
+// order in which each comes before all that wait for it, and the rest in that of
+// the document, whose first one tools take for the main one (kubectl logs).
+// Kubernetes starts the former one by one, each when the one before it is
+// complete or, for a sidecar, started and past its startup probe.
+func (l *lowering) containers() (init, main []object.Value) {
+	order := l.beforeOrder()
+	l.main = len(l.r.Containers) - len(order)
+	for _, i := range order {
+		c := &l.r.Containers[i].Spec
+		ready := strongest(c)
+		if ready != score.ReadyComplete {
+			l.checkSidecar(c)
+		}
+		init = append(init, l.container(i, ready))
+	}
+	var places []int
+	for i := range l.r.Containers {
+		if len(l.r.Containers[i].Spec.Before) == 0 {
+			places = append(places, i)
+		}
+	}
+	slices.SortStableFunc(places, func(a, b int) int {
+		return cmp.Compare(l.r.Containers[a].Spec.Order, l.r.Containers[b].Spec.Order)
+	})
+	for _, i := range places {
+		main = append(main, l.container(i, ""))
+	}
+	return init, main
+}
+
+// firstSidecars is the minor version of Kubernetes that runs sidecars without a
+// feature gate (KEP-753). One before it drops restartPolicy of a container, and
+// the pod waits forever for the sidecar to end.
+const firstSidecars = 29
+
+// checkSidecar refuses a sidecar that the cluster does not know.
+func (l *lowering) checkSidecar(c *score.Container) {
+	version := l.r.Context.KubeVersion
+	parts := strings.Split(version, ".")
+	if len(parts) < 2 {
+		return
+	}
+	if minor, err := strconv.Atoi(parts[1]); err == nil && minor < firstSidecars {
+		l.fail(c.Before[0].Pos, l.at("containers", c.Name, "before"), "write ready: complete, or take before away",
+			"Kubernetes %s has no sidecars: it has them since 1.%d", version, firstSidecars)
+	}
+}
+
+// beforeOrder is the containers that come before others, in order; by name where
+// nothing else decides.
+func (l *lowering) beforeOrder() []int {
+	place := make(map[string]int, len(l.r.Containers))
+	first := false
+	for i, c := range l.r.Containers {
+		place[c.Spec.Name] = i
+		first = first || len(c.Spec.Before) > 0
+	}
+	if !first {
+		return nil
+	}
+	earlier := make([][]int, len(l.r.Containers))
+	for i, c := range l.r.Containers {
+		for _, b := range c.Spec.Before {
+			if j, ok := place[b.Container]; ok {
+				earlier[j] = append(earlier[j], i)
+			}
+		}
+	}
+	var order []int
+	seen := make([]bool, len(l.r.Containers))
+	var visit func(i int)
+	visit = func(i int) {
+		if seen[i] {
+			return
+		}
+		seen[i] = true
+		for _, j := range earlier[i] {
+			visit(j)
+		}
+		if len(l.r.Containers[i].Spec.Before) > 0 {
+			order = append(order, i)
+		}
+	}
+	for i := range l.r.Containers {
+		visit(i)
+	}
+	return order
+}
+
+// probes adds the probes that a container can have in its place.
+func (l *lowering) probes(m *members, c *score.Container, ready string) {
+	live, works, up := c.LivenessProbe, c.ReadinessProbe, c.StartupProbe
+	switch ready {
+	case score.ReadyComplete:
+		for _, p := range []struct {
+			name  string
+			value object.Value
+		}{{"livenessProbe", live}, {"readinessProbe", works}, {"startupProbe", up}} {
+			if p.value.Kind != object.KindNone {
+				l.warn(p.value.Pos, l.at("containers", c.Name, p.name), "",
+					"left out: others wait until the container is complete, and Kubernetes probes no such container")
+			}
+		}
+		return
+	case score.ReadyHealthy:
+		if up = startupProbe(c); up.Kind == object.KindNone {
+			l.fail(c.Before[0].Pos, l.at("containers", c.Name, "before", c.Before[0].Container, "ready"),
+				"add a readinessProbe, or write ready: started", "nothing tells when the container is healthy: it has no probe")
+		}
+	}
+	m.put("livenessProbe", live)
+	m.put("readinessProbe", works)
+	m.put("startupProbe", up)
+}
+
+// How often a startup probe that we make asks, in seconds, and how often it may
+// fail: those who wait go on soon, and a container has five minutes to start.
+const (
+	startupPeriod   = 2
+	startupFailures = 150
+)
+
+// startupProbe says when a container is healthy: by its own startup probe, else
+// by what its readiness or liveness probe asks. The timing of those is left
+// behind, as it is made for a container that runs: three failures would end one
+// that still starts.
+func startupProbe(c *score.Container) object.Value {
+	if c.StartupProbe.Kind != object.KindNone {
+		return c.StartupProbe
+	}
+	from := c.ReadinessProbe
+	if from.Kind == object.KindNone {
+		from = c.LivenessProbe
+	}
+	if from.Kind == object.KindNone {
+		return from
+	}
+	out := from
+	out.Members = make([]object.Member, 0, len(from.Members)+2)
+	for _, m := range from.Members {
+		if m.Name != "periodSeconds" && m.Name != "failureThreshold" && m.Name != "successThreshold" {
+			out.Members = append(out.Members, m)
+		}
+	}
+	out.Members = append(out.Members, IntMember("periodSeconds", startupPeriod, from.Pos), IntMember("failureThreshold", startupFailures, from.Pos))
+	return out
+}

@@ -1,0 +1,125 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// container is a container in the shape of the Kubernetes API. What others wait
+// for says what it is: complete makes an init container, started and healthy make
+// a sidecar, and "" one of the pod's own.
+func (l *lowering) container(i int, ready string) object.Value {
+	c := &l.r.Containers[i]
+	s := &c.Spec
+	l.checkImage(s)
+	env, from := l.environment(c).finish()
+	m := make(members, 0, 12)
+	m.put("name", lowerText(s.Name, s.Pos))
+	m.put("image", lowerText(s.Image.Value, s.Image.Pos))
+	m.put("command", lowerTexts(s.Command))
+	m.put("args", lowerTexts(s.Args))
+	m.put("env", env)
+	m.put("envFrom", from)
+	m.put("ports", l.containerPorts(s, ready))
+	m.put("resources", resources(s))
+	m.put("volumeMounts", lowerList(l.mounts[i], s.Pos))
+	l.probes(&m, s, ready)
+	m.put("securityContext", s.SecurityContext)
+	if ready == score.ReadyStarted || ready == score.ReadyHealthy {
+		m.put("restartPolicy", lowerText("Always", s.Before[0].Pos))
+	}
+	for _, f := range s.Further.Members {
+		if f.Name == "lifecycle" && ready == score.ReadyComplete {
+			l.warn(f.Value.Pos, l.extra("containers", s.Name, f.Name), "",
+				"left out: others wait until the container is complete, and Kubernetes runs no hooks for such a container")
+			continue
+		}
+		m = append(m, f)
+	}
+	return m.value(s.Pos)
+}
+
+// checkImage refuses the image that Score leaves to the deployment.
+func (l *lowering) checkImage(s *score.Container) {
+	if s.Image.Value != "." {
+		return
+	}
+	name := l.name
+	if len(l.r.Containers) > 1 {
+		name += "/" + s.Name
+	}
+	l.fail(s.Image.Pos, l.at("containers", s.Name, "image"), "give --image "+name+"=IMAGE",
+		"the image is left to the deployment, and none was given")
+}
+
+// containerPorts are the ports of the service that a container listens at: all of
+// them where it is the only one of the pod, else those that its probes ask for, as
+// nobody says more. A port of a container is a note for the reader, and a name for
+// probes: Services and policies go by the number.
+func (l *lowering) containerPorts(s *score.Container, ready string) object.Value {
+	if ready == score.ReadyComplete {
+		return object.Value{}
+	}
+	all := ready == "" && l.main == 1
+	var asked []string
+	if !all {
+		asked = probedPorts(s)
+	}
+	type number struct {
+		port     int
+		protocol string
+	}
+	var items []object.Value
+	taken := map[number]bool{}
+	for _, p := range l.spec.Ports {
+		n := number{p.Target, p.Protocol}
+		if taken[n] || !all && !slices.Contains(asked, p.Name) && !slices.Contains(asked, strconv.Itoa(p.Target)) {
+			continue
+		}
+		taken[n] = true
+		name := ""
+		if isPortName(p.Name) {
+			name = p.Name
+		}
+		items = append(items, MapOf(p.Pos, with("name", lowerGiven(name, p.Pos)),
+			IntMember("containerPort", p.Target, p.Pos), StringMember("protocol", p.Protocol, p.Pos)))
+	}
+	return lowerList(items, s.Pos)
+}
+
+// probedPorts are the numbers and names of ports that the probes of a container
+// ask.
+func probedPorts(s *score.Container) []string {
+	var out []string
+	for _, probe := range []object.Value{s.LivenessProbe, s.ReadinessProbe, s.StartupProbe} {
+		for _, action := range probe.Members {
+			if port, ok := action.Value.Get("port"); ok {
+				out = append(out, port.Text)
+			}
+		}
+	}
+	return out
+}
+
+// isPortName reports whether a port of a container can have the name (RFC 6335):
+// at most 15 letters, one of them no digit, no two hyphens in a row. Ports of a
+// service may have longer ones.
+func isPortName(name string) bool {
+	const most = 15
+	return len(name) <= most && !strings.Contains(name, "--") && strings.ContainsFunc(name, func(r rune) bool { return r >= 'a' && r <= 'z' })
+}
+
+func resources(s *score.Container) object.Value {
+	requests, limits := lowerPairs(s.Requests), lowerPairs(s.Limits)
+	if requests.Kind == object.KindNone && limits.Kind == object.KindNone {
+		return object.Value{}
+	}
+	return MapOf(s.Pos, with("requests", requests), with("limits", limits))
+}

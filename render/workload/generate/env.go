@@ -1,0 +1,205 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// environment is the environment of one container in the making. A variable
+// reaches the container in the plainest way that keeps every byte of it:
+//
+//   - envFrom of a ConfigMap, where it is plain text: nothing in there is expanded;
+//   - envFrom of a Secret that an ExternalSecret makes by a template, where it
+//     holds secrets of the store;
+//   - env, where its name is no key of a ConfigMap, where it holds $(NAME) of
+//     another variable (Kubernetes expands those in env only), and where it holds
+//     a Secret of the cluster; pieces that are secrets are then variables of their
+//     own, the helpers, and the text is composed of $(HELPER).
+//
+// A literal $ in a composed text is written as $$, from which Kubernetes makes $
+// again, so that no literal ever joins what follows it.
+type environment struct {
+	l *lowering
+	c *Container
+	// config is the data of the ConfigMap, secret the ExternalSecret.
+	config members
+	secret externalSecret
+	// known are the names that $(NAME) may stand for.
+	known map[string]bool
+	// helpers are the Secrets of the cluster under names of ours, entries all else
+	// that stands in env.
+	helpers []object.Value
+	entries []item
+	// names are the helpers by secret and escape; reserved are names that a
+	// helper must not have.
+	names    map[helperKey]string
+	reserved map[string]bool
+}
+
+// item is a variable in env with the names that its text refers to.
+type item struct {
+	name  string
+	refs  []string
+	value object.Value
+	v     *Variable
+}
+
+// environment places all variables of a container.
+func (l *lowering) environment(c *Container) *environment {
+	e := &environment{l: l, c: c}
+	e.known = e.namesKnown()
+	e.config = make(members, 0, len(c.Variables))
+	for i := range c.Variables {
+		e.place(&c.Variables[i])
+	}
+	return e
+}
+
+// namesKnown are the names of all variables; it is nil where no text can refer
+// to one.
+func (e *environment) namesKnown() map[string]bool {
+	refers := false
+	for _, v := range e.c.Variables {
+		for _, p := range v.Value.Pieces {
+			refers = refers || strings.Contains(p.Literal, "$(") || strings.HasSuffix(p.Literal, "$")
+		}
+	}
+	if !refers {
+		return nil
+	}
+	known := make(map[string]bool, len(e.c.Variables))
+	for _, v := range e.c.Variables {
+		known[v.Name] = true
+	}
+	return known
+}
+
+func (e *environment) path(variable string) object.Path {
+	return e.l.at("containers", e.c.Spec.Name, "variables", variable)
+}
+
+// place decides how one variable reaches the container.
+func (e *environment) place(v *Variable) {
+	if !isVariableName(v.Name) {
+		e.l.fail(v.NamePos, e.path(v.Name), "", "%q is no name of a variable: Kubernetes takes printable ASCII without =", v.Name)
+		return
+	}
+	pieces := joined(v.Value.Pieces)
+	for _, p := range pieces {
+		if strings.IndexByte(p.Literal, 0) >= 0 {
+			e.l.fail(v.Value.Pos, e.path(v.Name), "put it into a file", "the text holds a NUL byte, which no variable can")
+			return
+		}
+	}
+	if v.Value.Tainted() {
+		e.placeSecret(v, pieces)
+		return
+	}
+	text := v.Value.Plain()
+	e.warnSecret(v, text)
+	switch expands := e.expands(pieces); {
+	case !expands && isKey(v.Name):
+		e.config = append(e.config, object.Member{Name: v.Name, Pos: v.NamePos, Value: lowerText(text, v.Value.Pos)})
+	case !expands:
+		e.add(v, lowerText(strings.ReplaceAll(text, "$", "$$"), v.Value.Pos), nil)
+	default:
+		var refs []string
+		scan(text, func(string) {}, func(name string) { refs = append(refs, name) })
+		e.add(v, lowerText(text, v.Value.Pos), refs)
+	}
+}
+
+// placeSecret decides how a variable that holds secrets reaches the container.
+func (e *environment) placeSecret(v *Variable, pieces []Piece) {
+	if !e.l.expressible(pieces, v.Value.Pos, e.path(v.Name)) {
+		return
+	}
+	e.l.warnUnescaped(pieces, v.Value.Pos, e.path(v.Name))
+	expands := e.expands(pieces)
+	switch {
+	case len(pieces) == 1 && e.l.direct(pieces[0]):
+		e.entries = append(e.entries, item{name: v.Name, v: v, value: secretVariable(v.Name, v.NamePos, v.Value.Pos, pieces[0].Secret)})
+	case !expands && isKey(v.Name) && e.l.templated(pieces):
+		e.secret.template(e.l, v.Name, v.NamePos, pieces, v.Value.Pos)
+	default:
+		text, refs := e.compose(pieces, expands)
+		e.add(v, lowerText(text, v.Value.Pos), refs)
+	}
+}
+
+// add puts a variable with text into env.
+func (e *environment) add(v *Variable, text object.Value, refs []string) {
+	e.entries = append(e.entries, item{name: v.Name, refs: refs, v: v,
+		value: MapOf(v.Value.Pos, StringMember("name", v.Name, v.NamePos), with("value", text))})
+}
+
+// finish adds the ConfigMap and the ExternalSecret to the workload and returns
+// the fields env and envFrom of the container.
+func (e *environment) finish() (env, from object.Value) {
+	l, container := e.l, e.c.Spec.Name
+	configs, secrets := "env", "secrets"
+	if len(l.r.Containers) > 1 {
+		configs, secrets = suffix(container, configs), suffix(container, secrets)
+	}
+	var sources []object.Value
+	source := func(field, end string) {
+		name := MapOf(object.Pos{}, StringMember("name", l.name+"-"+end, object.Pos{}))
+		sources = append(sources, MapOf(object.Pos{}, with(field, name)))
+	}
+	if len(e.config) > 0 {
+		e.checkSize("the ConfigMap of the variables", e.config)
+		l.configs.put(configs, MapOf(object.Pos{}, with("data", e.config.value(e.c.Spec.Pos))))
+		source("configMapRef", configs)
+	}
+	if len(e.secret.templates) > 0 {
+		e.checkSize("the Secret of the variables", e.secret.templates)
+		l.secrets.put(secrets, e.secret.value(l))
+		source("secretRef", secrets)
+	}
+	items := e.helpers
+	for _, o := range e.ordered() {
+		items = append(items, o.value)
+	}
+	return lowerList(items, e.c.Spec.Pos), lowerList(sources, e.c.Spec.Pos)
+}
+
+// checkSize refuses variables that fit into no object.
+func (e *environment) checkSize(what string, m members) {
+	e.l.checkSize(what, len(m), func(i int) int { return len(m[i].Name) + len(m[i].Value.Text) },
+		func(i int) (object.Pos, object.Path) { return m[i].Pos, e.path(m[i].Name) })
+}
+
+// suffix is the end of the name of an object of one container. It is part of the
+// id of a node as well (secret-<suffix>), which has at most 63 letters.
+func suffix(container, what string) string {
+	const most = 63 - len("secret-")
+	return Limit(container, most-1-len(what)) + "-" + what
+}
+
+// joined is pieces with neighbouring literals made one and empty ones left out:
+// what Kubernetes reads does not show where one piece ends.
+func joined(pieces []Piece) []Piece {
+	if len(pieces) == 1 {
+		return pieces
+	}
+	out := make([]Piece, 0, len(pieces))
+	for i := 0; i < len(pieces); i++ {
+		if pieces[i].Secret != nil {
+			out = append(out, pieces[i])
+			continue
+		}
+		end := i
+		for end < len(pieces) && pieces[end].Secret == nil {
+			end++
+		}
+		if s := (Text{Pieces: pieces[i:end]}).Plain(); s != "" {
+			out = append(out, Piece{Literal: s})
+		}
+		i = end - 1
+	}
+	return out
+}

@@ -1,0 +1,190 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"slices"
+	"strings"
+)
+
+// expands reports whether a text holds $(NAME) of a variable of its container,
+// so that Kubernetes shall expand it. A text that does is expanded as a whole,
+// which makes $ of $$ in it: $$(NAME) is how an author writes a literal $(NAME).
+// Any other text comes to the container as it is.
+func (e *environment) expands(pieces []Piece) bool {
+	for _, p := range pieces {
+		if p.Secret == nil && len(e.known) > 0 && mentions(p.Literal, func(name string) bool { return e.known[name] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// mentions reports whether s holds $(NAME) for a name that is wanted. Each byte
+// is read a fixed number of times, whatever is nested or left open.
+func mentions(s string, wanted func(name string) bool) bool {
+	for {
+		i := strings.Index(s, "$(")
+		if i < 0 {
+			return false
+		}
+		end := strings.IndexByte(s[i:], ')')
+		if end < 0 {
+			return false
+		}
+		end += i
+		if wanted(s[strings.LastIndex(s[:end], "$(")+2 : end]) {
+			return true
+		}
+		s = s[end+1:]
+	}
+}
+
+// scan reads text as Kubernetes does when it expands the value of an item of env
+// (third_party/forked/golang/expansion): $(NAME) is a reference, $$ is a literal
+// $, and any other $ is itself.
+func scan(s string, literal, reference func(string)) {
+	closes := true
+	for {
+		i := strings.IndexByte(s, '$')
+		if i < 0 || i+1 == len(s) {
+			literal(s)
+			return
+		}
+		literal(s[:i])
+		next := s[i+1]
+		s = s[i+2:]
+		switch next {
+		case '$':
+			literal("$")
+		case '(':
+			end := -1
+			if closes {
+				end = strings.IndexByte(s, ')')
+			}
+			if end < 0 {
+				closes = false
+				literal("$(")
+				continue
+			}
+			reference(s[:end])
+			s = s[end+1:]
+		default:
+			literal("$" + string([]byte{next}))
+		}
+	}
+}
+
+// compose writes a text with secrets as the value of an item of env: secrets are
+// $(HELPER), and no literal $ can join with what follows it. Where the text
+// expands, its references stay references; refs are their names.
+func (e *environment) compose(pieces []Piece, expands bool) (value string, refs []string) {
+	var b strings.Builder
+	literal := func(s string) { b.WriteString(strings.ReplaceAll(s, "$", "$$")) }
+	reference := func(name string) {
+		b.WriteString("$(" + name + ")")
+		refs = append(refs, name)
+	}
+	for _, p := range pieces {
+		switch {
+		case p.Secret != nil:
+			b.WriteString("$(" + e.helper(p) + ")")
+		case expands:
+			scan(p.Literal, literal, reference)
+		default:
+			literal(p.Literal)
+		}
+	}
+	return b.String(), refs
+}
+
+// ordered is the variables of env such that what is referred to comes first, as
+// Kubernetes knows only names that stand before; those that refer to each other
+// in a ring stand by name, with a warning.
+func (e *environment) ordered() []item {
+	if !slices.ContainsFunc(e.entries, func(n item) bool { return len(n.refs) > 0 }) {
+		return e.entries
+	}
+	o := orderer{entries: e.entries, place: make(map[string]int, len(e.entries)), low: make([]int, len(e.entries)), seen: make([]int, len(e.entries))}
+	for i, n := range e.entries {
+		o.place[n.name] = i
+	}
+	for i := range e.entries {
+		if o.seen[i] == 0 {
+			o.visit(i)
+		}
+	}
+	out := make([]item, 0, len(e.entries))
+	for _, ring := range o.rings {
+		slices.Sort(ring)
+		e.warnRing(ring)
+		for _, i := range ring {
+			out = append(out, e.entries[i])
+		}
+	}
+	return out
+}
+
+// warnRing warns of variables that refer to themselves, in a ring.
+func (e *environment) warnRing(ring []int) {
+	first := e.entries[ring[0]]
+	if len(ring) == 1 {
+		if slices.Contains(first.refs, first.name) {
+			e.l.warn(first.v.Value.Pos, e.path(first.name), "a variable that the image sets cannot be extended here",
+				"%q refers to itself: Kubernetes leaves $(%s) in it as it is", first.name, first.name)
+		}
+		return
+	}
+	names := make([]string, len(ring))
+	for i, n := range ring {
+		names[i] = e.entries[n].name
+	}
+	e.l.warn(first.v.Value.Pos, e.path(first.name), "", "variables refer to each other in a ring: %s; Kubernetes leaves $(NAME) as it is "+
+		"where NAME comes later", strings.Join(names, ", "))
+}
+
+// orderer finds the rings of a graph, each after all that it refers to (Tarjan's
+// strongly connected components); a variable in no ring is a ring of one.
+type orderer struct {
+	entries []item
+	place   map[string]int
+	// seen numbers the entries as they are visited, from 1; low is the least number
+	// that can be reached, and 0 again when the ring is complete.
+	seen, low []int
+	count     int
+	stack     []int
+	rings     [][]int
+}
+
+func (o *orderer) visit(i int) {
+	o.count++
+	o.seen[i], o.low[i] = o.count, o.count
+	o.stack = append(o.stack, i)
+	for _, name := range o.entries[i].refs {
+		j, ok := o.place[name]
+		switch {
+		case !ok:
+		case o.seen[j] == 0:
+			o.visit(j)
+			if o.low[j] > 0 {
+				o.low[i] = min(o.low[i], o.low[j])
+			}
+		case o.low[j] > 0:
+			o.low[i] = min(o.low[i], o.seen[j])
+		}
+	}
+	if o.low[i] < o.seen[i] {
+		return
+	}
+	at := len(o.stack) - 1
+	for o.stack[at] != i {
+		at--
+	}
+	ring := slices.Clone(o.stack[at:])
+	o.stack = o.stack[:at]
+	for _, j := range ring {
+		o.low[j] = 0
+	}
+	o.rings = append(o.rings, ring)
+}

@@ -1,0 +1,236 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// direct reports whether a piece can be read from a Secret of the cluster as it
+// is.
+func (l *lowering) direct(p Piece) bool { return l.clustered(p) && !p.Escape }
+
+// clustered reports whether a piece is a Secret of the cluster: by its own word,
+// or because the backend has no other.
+func (l *lowering) clustered(p Piece) bool {
+	return p.Secret != nil && (p.Secret.Kubernetes || !l.external())
+}
+
+// external reports whether External Secrets brings secrets to the pods.
+func (l *lowering) external() bool {
+	return l.r.Config.Secrets.Backend != spec.BackendKubernetes
+}
+
+// templated reports whether a text becomes a template of an ExternalSecret. One
+// that holds Secrets of the cluster does where a store for them is named, unless
+// it can do without: what is read in place is never out of date.
+func (l *lowering) templated(pieces []Piece) bool {
+	if !l.external() {
+		return false
+	}
+	clustered := func(p Piece) bool { return l.clustered(p) }
+	if !slices.ContainsFunc(pieces, clustered) {
+		return true
+	}
+	needs := func(p Piece) bool { return p.Secret != nil && !l.direct(p) }
+	return l.r.Config.Secrets.KubernetesStore != "" && slices.ContainsFunc(pieces, needs)
+}
+
+// kubernetesStoreHint says how External Secrets comes to read Secrets of the
+// cluster.
+const kubernetesStoreHint = "name a SecretStore of the provider kubernetes in spec.workloads.secrets.kubernetesStore of the Project"
+
+// expressible reports whether every secret of a text of a variable can be read,
+// and tells what cannot.
+func (l *lowering) expressible(pieces []Piece, pos object.Pos, at object.Path) bool {
+	for _, p := range pieces {
+		if p.Secret == nil || !l.clustered(p) {
+			continue
+		}
+		if !l.readable(p.Secret, pos, at) {
+			return false
+		}
+		switch {
+		case !p.Escape:
+		case !l.external():
+			l.fail(pos, at, "use the secret by itself, or the backend external-secrets",
+				"%s is part of a URL, which the backend kubernetes cannot write", p.Secret.said())
+			return false
+		case l.r.Config.Secrets.KubernetesStore == "":
+			l.fail(pos, at, kubernetesStoreHint,
+				"%s is a Secret of the cluster and part of a URL, which Kubernetes cannot write", p.Secret.said())
+			return false
+		}
+	}
+	return true
+}
+
+// readable reports whether a Secret of the cluster is named in full, and tells
+// what is missing.
+func (l *lowering) readable(s *Secret, pos object.Pos, at object.Path) bool {
+	switch {
+	case s.Property == "":
+		l.fail(pos, at, "the provisioner must give property: the key inside of the Secret",
+			"%s names no key of the Secret %q of the cluster", s.said(), s.Key)
+	case s.Version != "":
+		l.fail(pos, at, "the provisioner must leave version out",
+			"%s asks for version %q: a Secret of the cluster has none", s.said(), s.Version)
+	default:
+		return true
+	}
+	return false
+}
+
+// secretVariable is an item of env that reads a Secret of the cluster.
+func secretVariable(name string, namePos, pos object.Pos, s *Secret) object.Value {
+	key := MapOf(pos, StringMember("name", s.Key, pos), StringMember("key", s.Property, pos))
+	return MapOf(pos, StringMember("name", name, namePos), with("valueFrom", MapOf(pos, with("secretKeyRef", key))))
+}
+
+// helperKey is what a helper stands for.
+type helperKey struct {
+	secret string
+	escape bool
+}
+
+// helper is the name of the variable that holds a secret, for texts that are
+// composed; it makes the variable.
+func (e *environment) helper(p Piece) string {
+	key := helperKey{p.Secret.Name, p.Escape}
+	if name, ok := e.names[key]; ok {
+		return name
+	}
+	if e.names == nil {
+		e.names, e.reserved = map[helperKey]string{}, e.namesMentioned()
+	}
+	name := "ROPEWALK_SECRET_" + strings.ToUpper(p.Secret.Name)
+	if p.Escape {
+		name += "_URL"
+	}
+	for e.reserved[name] {
+		name += "_"
+	}
+	e.names[key], e.reserved[name] = name, true
+	if e.l.direct(p) {
+		e.helpers = append(e.helpers, secretVariable(name, object.Pos{}, object.Pos{}, p.Secret))
+	} else {
+		e.secret.template(e.l, name, object.Pos{}, []Piece{p}, object.Pos{})
+	}
+	return name
+}
+
+// namesMentioned are all names of variables, and all NAME of $(NAME) in any
+// text that Kubernetes expands: a helper with such a name would put a secret where
+// the author wrote text.
+func (e *environment) namesMentioned() map[string]bool {
+	names := map[string]bool{}
+	for name := range e.known {
+		names[name] = true
+	}
+	note := func(name string) { names[name] = true }
+	skip := func(string) {}
+	for _, v := range e.c.Variables {
+		names[v.Name] = true
+		for _, p := range joined(v.Value.Pieces) {
+			scan(p.Literal, skip, note)
+		}
+	}
+	for _, t := range slices.Concat(e.c.Spec.Command, e.c.Spec.Args) {
+		scan(t.Value, skip, note)
+	}
+	return names
+}
+
+// externalSecret is an ExternalSecret in the making.
+type externalSecret struct {
+	data      []object.Value
+	seen      map[string]bool
+	templates members
+}
+
+// template adds a key of the Secret: a Go template over the secrets of pieces.
+func (x *externalSecret) template(l *lowering, key string, keyPos object.Pos, pieces []Piece, pos object.Pos) {
+	var b strings.Builder
+	for i, p := range pieces {
+		if p.Secret == nil {
+			templateLiteral(&b, p.Literal, i+1 < len(pieces))
+			continue
+		}
+		x.read(l, p.Secret)
+		templateSecret(&b, p)
+	}
+	x.templates = append(x.templates, object.Member{Name: key, Pos: keyPos, Value: lowerText(b.String(), pos)})
+}
+
+// templateLiteral writes literal text in a Go template. Only {{ means anything
+// there, and { before an action would be read as a part of it: runs of { that
+// could are the output of an action themselves.
+func templateLiteral(b *strings.Builder, s string, actionFollows bool) {
+	for s != "" {
+		i := strings.IndexByte(s, '{')
+		if i < 0 {
+			b.WriteString(s)
+			return
+		}
+		b.WriteString(s[:i])
+		rest := strings.TrimLeft(s[i:], "{")
+		run := s[i : len(s)-len(rest)]
+		if len(run) > 1 || rest == "" && actionFollows {
+			b.WriteString(`{{ "` + run + `" }}`)
+		} else {
+			b.WriteString(run)
+		}
+		s = rest
+	}
+}
+
+// templateSecret writes the value of a secret. In a URL it is escaped as for a
+// query, but a space is %20, which is right in every part of a URL.
+func templateSecret(b *strings.Builder, p Piece) {
+	name := p.Secret.Name
+	if name != "" && name[0] >= '0' && name[0] <= '9' {
+		b.WriteString(`{{ index . "` + name + `"`)
+	} else {
+		b.WriteString("{{ ." + name)
+	}
+	if p.Escape {
+		b.WriteString(` | urlquery | replace "+" "%20"`)
+	}
+	b.WriteString(" }}")
+}
+
+// read adds a secret to the data, once.
+func (x *externalSecret) read(l *lowering, s *Secret) {
+	if x.seen[s.Name] {
+		return
+	}
+	if x.seen == nil {
+		x.seen = map[string]bool{}
+	}
+	x.seen[s.Name] = true
+	none := object.Pos{}
+	ref := MapOf(none, StringMember("key", s.Key, none),
+		with("property", lowerGiven(s.Property, none)), with("version", lowerGiven(s.Version, none)))
+	var source object.Value
+	if s.Kubernetes {
+		source = MapOf(none, with("storeRef", MapOf(none,
+			StringMember("name", l.r.Config.Secrets.KubernetesStore, none), StringMember("kind", "SecretStore", none))))
+	}
+	x.data = append(x.data, MapOf(none, StringMember("secretKey", s.Name, none), with("remoteRef", ref), with("sourceRef", source)))
+}
+
+// Value is the ExternalSecret (#Secret of the module).
+func (x *externalSecret) value(l *lowering) object.Value {
+	none := object.Pos{}
+	slices.SortFunc(x.data, func(a, b object.Value) int {
+		// Members[0] is secretKey, as read writes it.
+		return strings.Compare(a.Members[0].Value.Text, b.Members[0].Value.Text)
+	})
+	return MapOf(none, with("data", lowerList(x.data, none)), with("template", x.templates.value(none)),
+		StringMember("refreshInterval", l.r.Config.Secrets.RefreshInterval, none))
+}

@@ -1,0 +1,215 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// The ends of the names of the objects that hold files: one of each for all
+// containers of a workload.
+const (
+	filesConfig = "files"
+	filesSecret = "files-secret"
+)
+
+// placed is a file of a container with the key that holds it.
+type placed struct {
+	l         *lowering
+	container int
+	name      string
+	file      *File
+	key       string
+}
+
+func (p placed) path() object.Path {
+	return p.l.at("containers", p.name, "files", p.file.Spec.Target)
+}
+
+func (p placed) pos() object.Pos {
+	if p.file.IsText && p.file.Content.Pos.IsValid() {
+		return p.file.Content.Pos
+	}
+	return p.file.Spec.Pos
+}
+
+// source is where the author names the file, which is not in it.
+func (p placed) source() object.Pos {
+	if s := p.file.Spec.Source; s != nil {
+		return s.Pos
+	}
+	return p.pos()
+}
+
+// fileVolume is a volume of the pod in the making that holds files.
+type fileVolume struct {
+	name  string
+	items []object.Value
+}
+
+// filing is the files of a workload on their way into volumes.
+type filing struct {
+	l            *lowering
+	data, binary members
+	secret       externalSecret
+	config, made fileVolume
+	// inPlace are volumes of Secrets of the cluster, by the name of the Secret in
+	// the order in which files name them.
+	inPlace []*fileVolume
+	secrets []string
+	// kept and hidden are the files of the ConfigMap and of the ExternalSecret.
+	kept, hidden []placed
+}
+
+// mountFiles mounts every file by itself, so that what the image has beside it
+// stays: plain ones from the ConfigMap, those with secrets from the Secret that an
+// ExternalSecret makes, and those that are a Secret of the cluster from there.
+func (l *lowering) mountFiles() {
+	all := l.placeFiles()
+	if len(all) == 0 {
+		return
+	}
+	f := &filing{l: l}
+	for _, p := range all {
+		f.add(p)
+	}
+	l.checkSize("the ConfigMap of the files", len(f.kept), func(i int) int {
+		p := f.kept[i]
+		return len(p.key) + len(p.file.Content.Plain()) + len(p.file.Binary)
+	}, func(i int) (object.Pos, object.Path) { return f.kept[i].source(), f.kept[i].path() })
+	l.checkSize("the Secret of the files", len(f.hidden), func(i int) int {
+		return len(f.hidden[i].key) + len(f.secret.templates[i].Value.Text)
+	}, func(i int) (object.Pos, object.Path) { return f.hidden[i].source(), f.hidden[i].path() })
+	f.finish()
+}
+
+// add puts one file into the volume that it comes from.
+func (f *filing) add(p placed) {
+	switch pieces := joined(p.file.Content.Pieces); {
+	case !p.file.IsText:
+		f.binary.put(p.key, lowerText(base64.StdEncoding.EncodeToString(p.file.Binary), p.pos()))
+		f.keep(p)
+	case !p.file.Content.Tainted():
+		f.l.warnValue(p.file.Content.Plain(), p.pos(), p.path())
+		f.data.put(p.key, lowerText(p.file.Content.Plain(), p.pos()))
+		f.keep(p)
+	case len(pieces) == 1 && f.l.direct(pieces[0]):
+		if f.l.readable(pieces[0].Secret, p.pos(), p.path()) {
+			v := f.inSecret(pieces[0].Secret.Key)
+			f.mount(v, p, pieces[0].Secret.Property)
+		}
+	case f.writable(p, pieces):
+		f.l.warnUnescaped(pieces, p.pos(), p.path())
+		f.secret.template(f.l, p.key, p.pos(), pieces, p.pos())
+		f.hidden = append(f.hidden, p)
+		f.made.name = f.l.volumeName(f.made.name, filesSecret)
+		f.mount(&f.made, p, p.key)
+	}
+}
+
+func (f *filing) keep(p placed) {
+	f.kept = append(f.kept, p)
+	f.config.name = f.l.volumeName(f.config.name, filesConfig)
+	f.mount(&f.config, p, p.key)
+}
+
+// inSecret is the volume of a Secret of the cluster.
+func (f *filing) inSecret(name string) *fileVolume {
+	i := slices.Index(f.secrets, name)
+	if i < 0 {
+		i = len(f.secrets)
+		f.secrets = append(f.secrets, name)
+		f.inPlace = append(f.inPlace, &fileVolume{name: f.l.volumeName("", "secret-"+strings.ReplaceAll(name, ".", "-"))})
+	}
+	return f.inPlace[i]
+}
+
+// writable reports whether an ExternalSecret can make the text of a file, and
+// tells why not.
+func (f *filing) writable(p placed, pieces []Piece) bool {
+	for _, s := range pieces {
+		if s.Secret == nil || !f.l.clustered(s) {
+			continue
+		}
+		if !f.l.external() {
+			f.l.fail(p.pos(), p.path(), "make the secret the whole file, or use the backend external-secrets",
+				"the file has text around %s, which the backend kubernetes cannot write", s.Secret.said())
+			return false
+		}
+		if f.l.r.Config.Secrets.KubernetesStore == "" {
+			f.l.fail(p.pos(), p.path(), kubernetesStoreHint,
+				"the file has text around %s, a Secret of the cluster, which External Secrets can read from a store only", s.Secret.said())
+			return false
+		}
+		if !f.l.readable(s.Secret, p.pos(), p.path()) {
+			return false
+		}
+	}
+	return true
+}
+
+// mount adds a file to its volume and to what its container mounts. It has the
+// name key in the volume, whatever its key in the object is.
+func (f *filing) mount(v *fileVolume, p placed, key string) {
+	target := p.file.Spec
+	var mode object.Value
+	if target.Mode != nil {
+		mode = lowerInt(*target.Mode, target.ModePos)
+	}
+	v.items = append(v.items, MapOf(target.Pos, StringMember("key", key, target.Pos),
+		StringMember("path", p.key, target.Pos), with("mode", mode)))
+	f.l.mounts[p.container] = append(f.l.mounts[p.container], MapOf(target.Pos, StringMember("name", v.name, target.Pos),
+		StringMember("mountPath", target.Target, target.Pos), StringMember("subPath", p.key, target.Pos),
+		BoolMember("readOnly", true, target.Pos)))
+}
+
+// finish adds the objects and the volumes to the workload.
+func (f *filing) finish() {
+	l, none := f.l, object.Pos{}
+	if len(f.config.items) > 0 {
+		l.configs.put(filesConfig, MapOf(none, with("data", f.data.value(none)), with("binaryData", f.binary.value(none))))
+		l.volumes = append(l.volumes, MapOf(none, StringMember("name", f.config.name, none), with("configMap",
+			MapOf(none, StringMember("name", l.name+"-"+filesConfig, none), with("items", lowerList(f.config.items, none))))))
+	}
+	secret := func(v *fileVolume, name string) {
+		l.volumes = append(l.volumes, MapOf(none, StringMember("name", v.name, none), with("secret",
+			MapOf(none, StringMember("secretName", name, none), with("items", lowerList(v.items, none))))))
+	}
+	if len(f.made.items) > 0 {
+		l.secrets.put(filesSecret, f.secret.value(l))
+		secret(&f.made, l.name+"-"+filesSecret)
+	}
+	for i, v := range f.inPlace {
+		secret(v, f.secrets[i])
+	}
+}
+
+// volumeName is a name for a volume of ours that no volume of the author's has;
+// given is the one that it has already.
+func (l *lowering) volumeName(given, wish string) string {
+	if given != "" {
+		return given
+	}
+	const most = 63
+	name := Limit(wish, most)
+	for n := 2; l.taken[name]; n++ {
+		tail := "-" + strconv.Itoa(n)
+		name = Limit(wish, most-len(tail)) + tail
+	}
+	l.take(name)
+	return name
+}
+
+// take keeps the name of a volume.
+func (l *lowering) take(name string) {
+	if l.taken == nil {
+		l.taken = map[string]bool{}
+	}
+	l.taken[name] = true
+}

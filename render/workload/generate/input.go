@@ -1,0 +1,229 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"fmt"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// lowering is one workload on its way from the words of Score to those of
+// Kubernetes.
+type lowering struct {
+	r    Resolved
+	spec *score.Workload
+	name string
+	// kind is one of the kinds of score.
+	kind string
+	errs object.Errors
+	// main is how many containers are the pod's own, and come before no other.
+	main int
+
+	// configs and secrets are the ConfigMaps and ExternalSecrets by the end of
+	// their name.
+	configs, secrets members
+	// volumes are those of the pod, claims those of each replica; taken holds the
+	// names of both.
+	volumes, claims []object.Value
+	taken           map[string]bool
+	// mounts are what each container mounts: volumes, then files.
+	mounts [][]object.Value
+}
+
+// Input returns the input of the module that makes the objects of a workload (#Input
+// of cue/modules/workload). It must not be evaluated if one of the errors is more than a
+// warning.
+func Input(r Resolved) (object.Value, object.Errors) {
+	l := &lowering{r: r, spec: &r.Workload, name: r.Workload.Name.Value}
+	l.mounts = make([][]object.Value, len(r.Containers))
+	l.chooseKind()
+	l.mountVolumes()
+	l.mountFiles()
+	input := l.input().Merge(l.scale(r.Patch))
+	return l.settle(input), l.errs
+}
+
+// at is the path of a part of the spec, and extra that of a part that Score does
+// not have: a Score file has those under metadata.
+func (l *lowering) at(fields ...string) object.Path {
+	if l.spec.Score {
+		return object.Fields(fields...)
+	}
+	return append(object.Fields("spec"), object.Fields(fields...)...)
+}
+
+func (l *lowering) extra(fields ...string) object.Path {
+	if l.spec.Score {
+		return append(object.Fields("metadata"), object.Fields(fields...)...)
+	}
+	return l.at(fields...)
+}
+
+// fail adds a mistake at a place of the user's text.
+func (l *lowering) fail(pos object.Pos, path object.Path, hint, format string, args ...any) {
+	l.say(object.SeverityError, pos, path, hint, format, args...)
+}
+
+// warn adds what is allowed but most likely not meant.
+func (l *lowering) warn(pos object.Pos, path object.Path, hint, format string, args ...any) {
+	l.say(object.SeverityWarning, pos, path, hint, format, args...)
+}
+
+func (l *lowering) say(s object.Severity, pos object.Pos, path object.Path, hint, format string, args ...any) {
+	if !pos.IsValid() {
+		pos = l.spec.Pos
+	}
+	l.errs = append(l.errs, &object.Error{
+		Stage: object.StageSpec, Severity: s, Pos: pos, Path: path.String(), Err: fmt.Errorf(format, args...), Hint: hint,
+	})
+}
+
+// chooseKind is the kind that the workload asks for; a claim asks for a
+// StatefulSet where nobody said.
+func (l *lowering) chooseKind() {
+	l.kind = l.spec.Kind.Value
+	if l.kind != "" {
+		return
+	}
+	l.kind = score.KindDeployment
+	for _, c := range l.r.Containers {
+		for _, m := range c.Mounts {
+			if m.Claim.Kind != object.KindNone {
+				l.kind = score.KindStatefulSet
+			}
+		}
+	}
+}
+
+// runs reports whether the pods run until they are replaced, and not to an end.
+func (l *lowering) runs() bool {
+	return l.kind == score.KindDeployment || l.kind == score.KindStatefulSet
+}
+
+// input is the workload before provisioners lay their part over it.
+func (l *lowering) input() object.Value {
+	s := l.spec
+	init, main := l.containers()
+	m := make(members, 0, 16)
+	m.put("name", lowerText(s.Name.Value, s.Name.Pos))
+	m.put("kind", lowerText(l.kind, s.Kind.Pos))
+	m.put("labels", lowerPairs(s.Labels))
+	m.put("annotations", lowerPairs(s.Annotations))
+	m.put("podAnnotations", lowerPairs(s.PodAnnotations))
+	l.replicas(&m)
+	m.put("disruption", s.Disruption)
+	m.put("schedule", lowerGiven(s.Schedule.Value, s.Schedule.Pos))
+	m.put("job", s.Job)
+	m.put("serviceAccount", l.serviceAccount())
+	m.put("containers", lowerList(main, s.Pos))
+	m.put("initContainers", lowerList(init, s.Pos))
+	m.put("volumes", lowerList(l.volumes, object.Pos{}))
+	m.put("claims", lowerList(l.claims, object.Pos{}))
+	m.put("securityContext", s.SecurityContext)
+	m.put("pod", s.Pod)
+	m.put("configs", l.configs.value(object.Pos{}))
+	m.put("secrets", l.secrets.value(object.Pos{}))
+	m.put("store", l.store())
+	m.put("service", l.service())
+	m.put("canary", l.canary())
+	m.put("network", l.network())
+	m.put("dependsOn", l.dependsOn())
+	l.checkName()
+	l.checkRoutes()
+	return m.value(s.Pos)
+}
+
+// The longest names that Kubernetes takes beyond the 63 letters of a label: it
+// appends to them and puts the sum into a label, and so does Flagger.
+const (
+	longestCronJob     = 52 // -<minutes since 1970> (batch validation)
+	longestStatefulSet = 52 // -<hash of the revision> in the label of each pod
+	longestCanary      = 55 // -primary
+)
+
+// checkRoutes refuses a way in to pods that run to an end.
+func (l *lowering) checkRoutes() {
+	for _, r := range l.spec.Resources {
+		if r.Type.Value == TypeRoute && !l.runs() {
+			l.fail(r.Pos, l.at("resources", r.Name), "take the route away, or write kind: Deployment",
+				"a route leads to pods that serve, and those of a %s run to an end", l.kind)
+		}
+	}
+}
+
+// checkName refuses names that a cluster would refuse, some of them only when
+// it makes the pods.
+func (l *lowering) checkName() {
+	s := l.spec
+	at := object.Fields("metadata", "name")
+	longest := map[string]int{score.KindCronJob: longestCronJob, score.KindStatefulSet: longestStatefulSet}[l.kind]
+	what := "a " + l.kind
+	if longest == 0 && s.Deploy.Strategy == score.StrategyCanary {
+		longest, what = longestCanary, "a workload with a canary"
+	}
+	if longest > 0 && len(l.name) > longest {
+		l.fail(s.Name.Pos, at, "", "%q has %d letters: the name of %s has at most %d", l.name, len(l.name), what, longest)
+	}
+	if len(s.Ports) > 0 && l.name != "" && l.name[0] >= '0' && l.name[0] <= '9' {
+		l.fail(s.Name.Pos, at, "put a letter in front, or take the service ports away",
+			"%q begins with a digit: the name of a Service begins with a letter (RFC 1035)", l.name)
+	}
+}
+
+// serviceAccount is the account of the pods, named as the workload where nobody
+// said.
+func (l *lowering) serviceAccount() object.Value {
+	a := l.spec.ServiceAccount
+	name := a.Name
+	if name.Value == "" {
+		name = l.spec.Name
+	}
+	return MapOf(name.Pos, StringMember("name", name.Value, name.Pos),
+		BoolMember("create", !a.Existing, name.Pos),
+		with("annotations", lowerPairs(a.Annotations)),
+		BoolMember("mountToken", a.MountToken, name.Pos))
+}
+
+// service has the ports by which others reach the pods.
+func (l *lowering) service() object.Value {
+	ports := l.spec.Ports
+	items := make([]object.Value, len(ports))
+	for i, p := range ports {
+		items[i] = MapOf(p.Pos, StringMember("name", p.Name, p.Pos), IntMember("port", p.Port, p.Pos),
+			IntMember("targetPort", p.Target, p.Pos), StringMember("protocol", p.Protocol, p.Pos))
+	}
+	if len(items) == 0 {
+		return object.Value{}
+	}
+	return MapOf(items[0].Pos, with("ports", lowerList(items, items[0].Pos)))
+}
+
+// store names the store that the ExternalSecrets read, with its spec where this
+// workload makes it. One ClusterSecretStore serves the workloads of every
+// namespace of the project, so that it has no conditions: those of the first
+// workload would lock the others out.
+func (l *lowering) store() object.Value {
+	c := l.r.Config.Secrets
+	owns := l.r.OwnsStore && c.Provider.Kind != object.KindNone
+	if len(l.secrets) == 0 && !owns {
+		return object.Value{}
+	}
+	var spec object.Value
+	if owns {
+		spec = MapOf(c.Provider.Pos, with("provider", c.Provider))
+	}
+	return MapOf(c.StorePos, StringMember("name", c.StoreName, c.StorePos),
+		StringMember("kind", c.StoreKind, c.StorePos), with("spec", spec))
+}
+
+// dependsOn is the nodes that come before the pods.
+func (l *lowering) dependsOn() object.Value {
+	items := make([]object.Value, len(l.r.DependsOn))
+	for i, id := range l.r.DependsOn {
+		items[i] = lowerText(id, object.Pos{})
+	}
+	return lowerList(items, object.Pos{})
+}

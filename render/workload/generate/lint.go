@@ -1,0 +1,163 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// secretHint says where a secret belongs that stands in the open.
+const secretHint = "take it from a sensitive output of a resource"
+
+// warnSecret warns of a literal in a variable whose name, or whose text, says
+// that it is a secret. Neither proves anything, so it stays what it is.
+func (e *environment) warnSecret(v *Variable, text string) {
+	if soundsSecret(v.Name) && couldBeSecret(text) {
+		e.l.warn(v.Value.Pos, e.path(v.Name), secretHint,
+			"the name sounds like a secret, and the text is in the manifests for all to read")
+		return
+	}
+	e.l.warnValue(text, v.Value.Pos, e.path(v.Name))
+}
+
+// warnValue warns of a text that looks like a secret, whatever it is called.
+func (l *lowering) warnValue(text string, pos object.Pos, at object.Path) {
+	switch {
+	case holdsPrivateKey(text):
+		l.warn(pos, at, secretHint, "the text holds a private key, and it is in the manifests for all to read")
+	case holdsPassword(text):
+		l.warn(pos, at, secretHint, "the text holds a URL with a password, and it is in the manifests for all to read")
+	}
+}
+
+// soundsSecret reports whether a name holds a word, or two that follow each
+// other, by which secrets are called.
+func soundsSecret(name string) bool {
+	if len(name) < len("PAT") {
+		return false
+	}
+	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
+	for i, w := range words {
+		switch w {
+		case "PASS", "PWD", "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE", "SECRET", "SECRETS", "TOKEN", "PAT", "CREDENTIAL", "CREDENTIALS", "APIKEY":
+			return true
+		case "KEY":
+			if i > 0 && slices.Contains([]string{"API", "PRIVATE", "ACCESS", "ENCRYPTION", "SIGNING", "MASTER"}, words[i-1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// couldBeSecret reports whether a text could be the secret itself: not the path
+// of a file, the address of a service, a switch or another variable.
+func couldBeSecret(text string) bool {
+	if text == "" || strings.HasPrefix(text, "/") || strings.HasPrefix(text, "./") {
+		return false
+	}
+	if strings.Contains(text, "://") && !strings.Contains(text, "@") {
+		return false
+	}
+	if strings.HasPrefix(text, "$(") && strings.HasSuffix(text, ")") {
+		return false
+	}
+	_, err := strconv.ParseBool(text)
+	return err != nil
+}
+
+// holdsPrivateKey reports whether a text holds a private key in the form of PEM
+// (RFC 7468).
+func holdsPrivateKey(text string) bool {
+	for {
+		_, after, ok := strings.Cut(text, "-----BEGIN ")
+		if !ok {
+			return false
+		}
+		label, _, ok := strings.Cut(after[:min(len(after), longestLabel)], "-----")
+		if ok && strings.HasSuffix(label, "PRIVATE KEY") {
+			return true
+		}
+		text = after
+	}
+}
+
+// longestLabel bounds where the label of a PEM block is looked for.
+const longestLabel = 64
+
+// holdsPassword reports whether a text holds a URL with a user and a password
+// that are written out.
+func holdsPassword(text string) bool {
+	for {
+		before, after, ok := strings.Cut(text, "://")
+		if !ok {
+			return false
+		}
+		end := strings.IndexAny(after, endsAuthority)
+		if end < 0 {
+			end = len(after)
+		}
+		if at := strings.LastIndexByte(after[:end], '@'); at >= 0 && before != "" {
+			_, password, _ := strings.Cut(after[:at], ":")
+			if password != "" && !standsFor(password) {
+				return true
+			}
+		}
+		text = after
+	}
+}
+
+// endsAuthority are the characters that user, host and port of a URL end at.
+const endsAuthority = "/?# \t\r\n\"'"
+
+// standsFor reports whether a password is only the place of one: a variable, a
+// template or what documentation writes.
+func standsFor(password string) bool {
+	return strings.ContainsAny(password[:1], "$<{%") || strings.Trim(password, "*xX.") == ""
+}
+
+// warnUnescaped warns of a secret that the author puts into a URL as it is: with
+// a / or an @ in it the URL means another host.
+func (l *lowering) warnUnescaped(pieces []Piece, pos object.Pos, at object.Path) {
+	s := unescaped(pieces)
+	if s == nil {
+		return
+	}
+	hint := "let the provisioner give the whole URL: a sensitive output of parts, with escape: url"
+	if s.URL != "" {
+		hint = "use ${" + s.URL + "}, in which it is escaped"
+	}
+	l.warn(pos, at, hint, "%s is part of a URL and not escaped: a / or @ in it would end that part", s.said())
+}
+
+// unescaped is the first secret between :// and @ that is not escaped, nil where
+// there is none.
+func unescaped(pieces []Piece) *Secret {
+	var found *Secret
+	inside := false
+	for _, p := range pieces {
+		if p.Secret != nil {
+			if inside && !p.Escape && found == nil {
+				found = p.Secret
+			}
+			continue
+		}
+		if inside {
+			if end := strings.IndexAny(p.Literal, "@"+endsAuthority); end >= 0 {
+				if found != nil && p.Literal[end] == '@' {
+					return found
+				}
+				inside, found = false, nil
+			}
+		}
+		if i := strings.LastIndex(p.Literal, "://"); i >= 0 {
+			inside, found = !strings.ContainsAny(p.Literal[i+len("://"):], "@"+endsAuthority), nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// Providers of Flagger, by which it shifts traffic.
+const (
+	providerGateway    = "gatewayapi:v1"
+	providerIstio      = "istio"
+	providerKubernetes = "kubernetes"
+	providerNGINX      = "nginx"
+)
+
+// canary is what Flagger needs where it rolls out new versions.
+func (l *lowering) canary() object.Value {
+	d := l.spec.Deploy
+	if d.Strategy != score.StrategyCanary {
+		return object.Value{}
+	}
+	at := l.extra("deploy", "strategy")
+	if l.kind != score.KindDeployment {
+		l.fail(d.Pos, at, "write strategy: rolling, or kind: Deployment", "a %s has no canary: Flagger rolls out Deployments", l.kind)
+		return object.Value{}
+	}
+	i := canaryPort(l.spec.Ports)
+	if i < 0 {
+		l.fail(d.Pos, at, "write service.ports with a TCP port, or strategy: rolling",
+			"a canary needs a TCP port of the service: Flagger shifts the traffic that it gets")
+		return object.Value{}
+	}
+	c, p := d.Canary, l.spec.Ports[i]
+	provider := l.r.canaryProvider()
+	m := members{StringMember("interval", orText(c.Interval, "1m"), d.Pos), IntMember("threshold", orNumber(c.Threshold, 5), d.Pos)}
+	most, step := orNumber(c.MaxWeight, 50), orNumber(c.StepWeight, 10)
+	if provider == providerKubernetes {
+		// There are no weights, so that it takes as many intervals as they would.
+		m = append(m, IntMember("iterations", (most+step-1)/step, d.Pos))
+	} else {
+		m = append(m, IntMember("maxWeight", most, d.Pos), IntMember("stepWeight", step, d.Pos))
+	}
+	m = append(m, StringMember("provider", provider, object.Pos{}), IntMember("port", p.Port, p.Pos), IntMember("targetPort", p.Target, p.Pos))
+	switch provider {
+	case providerGateway:
+		m = append(m, l.takeRoutes(p)...)
+	case providerNGINX:
+		m = append(m, l.canaryIngress(p)...)
+	}
+	l.bypasses(provider, p)
+	return m.value(d.Pos)
+}
+
+func orText(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func orNumber(n, otherwise int) int {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}
+
+// canaryPort is the place of the port that gets the traffic of a canary: http,
+// else the first by name that is no UDP; -1 where there is none.
+func canaryPort(ports []score.Port) int {
+	tcp := func(p score.Port) bool { return p.Protocol == ProtocolTCP }
+	i := slices.IndexFunc(ports, func(p score.Port) bool { return tcp(p) && p.Name == "http" })
+	if i < 0 {
+		i = slices.IndexFunc(ports, tcp)
+	}
+	return i
+}
+
+// canaryProvider is what the project says, else what the requests of the
+// workload's routes pass through: a mesh would never see them.
+func (r Resolved) canaryProvider() string {
+	if r.Config.CanaryProvider != "" {
+		return r.Config.CanaryProvider
+	}
+	i := canaryPort(r.Workload.Ports)
+	if i < 0 {
+		return providerIstio
+	}
+	port := r.Workload.Ports[i]
+	if len(r.waysTo(port, kindHTTPRoute)) > 0 {
+		return providerGateway
+	}
+	for _, way := range r.waysTo(port, kindIngress) {
+		if way.Node.Object.Text("spec", "ingressClassName") == providerNGINX {
+			return providerNGINX
+		}
+	}
+	return providerIstio
+}
+
+// waysTo are the routes of a kind that lead to a port, of every kind for "".
+func (r Resolved) waysTo(port score.Port, kind string) []Route {
+	var out []Route
+	for _, way := range r.Routes {
+		if way.Node != nil && (kind == "" || way.kind() == kind) && slices.ContainsFunc(way.Ports, func(p score.Port) bool { return p.Port == port.Port }) {
+			out = append(out, way)
+		}
+	}
+	return out
+}
+
+// canaryIngress names the Ingress beside which Flagger puts one for the canary.
+func (l *lowering) canaryIngress(port score.Port) members {
+	ways := l.r.waysTo(port, kindIngress)
+	if len(ways) != 1 {
+		what := "there is none: give it a resource of type route, and the project config.routing: ingress"
+		if len(ways) > 1 {
+			what = "it has " + countRoutes(ways)
+		}
+		l.fail(l.spec.Deploy.Pos, l.extra("deploy", "strategy"), "write strategy: rolling, or leave spec.workloads.canary.provider of the project out",
+			"a canary by nginx needs one Ingress that leads to the port %q: %s", port.Name, what)
+		return nil
+	}
+	o, pos := ways[0].Node.Object, ways[0].Resource.Pos
+	return members{with("ingressRef", MapOf(pos, StringMember("apiVersion", o.APIVersion(), pos),
+		StringMember("kind", o.Kind(), pos), StringMember("name", o.Name(), pos)))}
+}
+
+// countRoutes names the resources that routes are of.
+func countRoutes(ways []Route) string {
+	names := make([]string, len(ways))
+	for i, way := range ways {
+		names[i] = fmt.Sprintf("%q", way.Resource.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// bypasses warns of routes to the canary whose requests Flagger does not shift.
+func (l *lowering) bypasses(provider string, port score.Port) {
+	own := map[string]string{providerGateway: kindHTTPRoute, providerNGINX: kindIngress}[provider]
+	if provider == providerKubernetes {
+		return // The Service itself is turned to the new version.
+	}
+	for _, way := range l.r.waysTo(port, "") {
+		if way.kind() != own {
+			l.warn(way.Resource.Pos, l.at("resources", way.Resource.Name),
+				"choose spec.workloads.canary.provider of the project: gatewayapi:v1 for an HTTPRoute, nginx for an Ingress of it, kubernetes for others",
+				"Flagger shifts traffic by %s, and requests of this %s pass it by: they all go to the old version until the new one has proved itself",
+				provider, way.Node.Object.Kind())
+		}
+	}
+}
+
+// checkCanaryPorts refuses the ports that Flagger would lose. Beside that of the
+// canary it takes those that the containers declare, as TCP and each under the
+// number that the container listens on (getPorts in pkg/canary/util.go of
+// Flagger).
+func (l *lowering) checkCanaryPorts(input object.Value) {
+	if _, ok := input.Get("canary"); !ok {
+		return
+	}
+	ports := l.spec.Ports
+	first := ports[canaryPort(ports)]
+	containers, _ := input.Get("containers")
+	for _, p := range ports {
+		if p.Name == first.Name {
+			continue
+		}
+		why, hint := "", "give port and targetPort one number, or write strategy: rolling"
+		switch {
+		case p.Protocol != ProtocolTCP:
+			why, hint = "is "+p.Protocol+", and Flagger makes Services with TCP ports only", "write strategy: rolling"
+		case p.Target == first.Target:
+			why = fmt.Sprintf("leads to %d as %q does, and Flagger makes one port of both", p.Target, first.Name)
+			hint = "take it away, have the container listen on another port for it, or write strategy: rolling"
+		case p.Port != p.Target:
+			why = fmt.Sprintf("leads from %d to %d, and Flagger makes it %d", p.Port, p.Target, p.Target)
+		case !declares(containers, p.Target):
+			why = "is in no container's ports, where Flagger looks for it"
+			hint = "give the container that listens on it a probe of that port, or write strategy: rolling"
+		default:
+			continue
+		}
+		at := l.at("service", "ports", p.Name)
+		l.fail(p.Pos, at, hint, "a workload with a canary cannot have this port: it %s", why)
+	}
+}
+
+// declares reports whether a container has a port of this number.
+func declares(containers object.Value, number int) bool {
+	for _, c := range containers.Items {
+		ports, _ := c.Get("ports")
+		for _, p := range ports.Items {
+			if n, _ := p.Get("containerPort"); PortNumber(n.Text) == number {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,107 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"cmp"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// ProtocolTCP is one of the protocols of a port.
+const ProtocolTCP = "TCP"
+
+// network is who talks to whom, where the project asks for policies.
+func (l *lowering) network() object.Value {
+	n, none := l.r.Network, object.Pos{}
+	if len(l.r.Config.Policies) == 0 {
+		return object.Value{}
+	}
+	policies := make([]object.Value, len(l.r.Config.Policies))
+	for i, p := range l.r.Config.Policies {
+		policies[i] = lowerText(p, none)
+	}
+	hosts := make([]object.Value, len(n.External))
+	for i, e := range n.External {
+		hosts[i] = MapOf(none, StringMember("name", e.Name, none), StringMember("host", e.Host, none),
+			with("cidr", lowerGiven(e.CIDR, none)), with("ports", always(networkPorts(e.Ports))))
+	}
+	backends := make([]object.Value, len(n.Backends))
+	for i, b := range n.Backends {
+		backends[i] = MapOf(none, StringMember("host", b.Host, none), IntMember("port", b.Port, none))
+	}
+	var mesh string
+	if l.r.Config.Network.Ambient {
+		mesh = "ambient"
+	}
+	return MapOf(none, with("policies", always(policies)),
+		with("inbound", always(peers(n.Inbound))), with("outbound", always(peers(n.Outbound))),
+		with("external", always(hosts)), with("routes", l.Openings()),
+		with("backends", lowerList(backends, none)),
+		with("dns", dns(l.r.Config.Network.DNS)), with("mesh", lowerGiven(mesh, none)))
+}
+
+// Openings are the ports that routes lead to, nothing where there are none.
+func (l *lowering) Openings() object.Value {
+	open := l.r.Openings()
+	items := make([]object.Value, len(open))
+	for i, o := range open {
+		items[i] = networkPort(o.Port)
+		if o.Namespace != "" {
+			items[i] = addMember(items[i], "namespace", lowerText(o.Namespace, object.Pos{}))
+		}
+	}
+	return lowerList(items, object.Pos{})
+}
+
+// dns is where pods ask for addresses, nothing where it is where most clusters
+// have it.
+func dns(d spec.DNS) object.Value {
+	none := object.Pos{}
+	if d.Namespace == "" && d.Labels == nil && d.Port == 0 && d.CIDR == "" {
+		return object.Value{}
+	}
+	labels := make(members, 0, len(d.Labels))
+	for _, name := range object.SortedKeys(d.Labels) {
+		labels.put(name, lowerText(d.Labels[name], none))
+	}
+	if d.Labels == nil {
+		labels.put("k8s-app", lowerText("kube-dns", none))
+	}
+	return MapOf(none, StringMember("namespace", cmp.Or(d.Namespace, "kube-system"), none),
+		with("labels", object.Value{Kind: object.KindMap, Members: labels}),
+		IntMember("port", cmp.Or(d.Port, 53), none), with("cidr", lowerGiven(d.CIDR, none)))
+}
+
+// always is a list that is there where it is empty, too.
+func always(items []object.Value) object.Value {
+	return object.Value{Kind: object.KindList, Items: items}
+}
+
+func peers(all []Peer) []object.Value {
+	none := object.Pos{}
+	items := make([]object.Value, len(all))
+	for i, p := range all {
+		items[i] = MapOf(none, StringMember("name", p.Name, none), StringMember("namespace", p.Namespace, none),
+			with("serviceAccount", lowerGiven(p.ServiceAccount, none)),
+			with("ports", lowerList(networkPorts(p.Ports), none)))
+	}
+	return items
+}
+
+func networkPorts(ports []score.Port) []object.Value {
+	items := make([]object.Value, len(ports))
+	for i, p := range ports {
+		items[i] = networkPort(p)
+	}
+	return items
+}
+
+// networkPort is a target port: policies see packets after the Service rewrote
+// them.
+func networkPort(p score.Port) object.Value {
+	return MapOf(p.Pos, IntMember("port", cmp.Or(p.Target, p.Port), p.Pos), StringMember("protocol", p.Protocol, p.Pos))
+}

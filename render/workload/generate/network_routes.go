@@ -1,0 +1,169 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// Kinds of route that the project itself knows something of.
+const (
+	kindHTTPRoute = "HTTPRoute.gateway.networking.k8s.io"
+	kindIngress   = "Ingress.networking.k8s.io"
+	gatewayGroup  = "gateway.networking.k8s.io"
+)
+
+// TypeRoute is the type of resources that lead requests in from outside.
+const TypeRoute = "route"
+
+// Route is a way in from outside: an object that a resource of type route made,
+// or the resource itself where no object of it says where it leads.
+type Route struct {
+	Resource *score.Resource
+	// Node is nil for the resource itself.
+	Node *object.Node
+	// Ports are those of the service that it leads to.
+	Ports []score.Port
+}
+
+// kind is that of the object, with its group.
+func (r Route) kind() string {
+	if r.Node == nil {
+		return ""
+	}
+	return r.Node.Object.Ref().GroupKind()
+}
+
+// Opening is a port of the pods that routes lead to, and the namespace that
+// their requests come from; "" is anywhere.
+type Opening struct {
+	Port      score.Port
+	Namespace string
+}
+
+// Openings are what routes open: each port once for a namespace, and without a
+// namespace if it is open to all.
+func (r Resolved) Openings() []Opening {
+	var out []Opening
+	for _, way := range r.Routes {
+		for _, port := range way.Ports {
+			for _, from := range way.from(r.Config.Network.RoutesFrom) {
+				out = append(out, Opening{port, from})
+			}
+		}
+	}
+	compare := func(a, b Opening) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Port.Target, b.Port.Target), strings.Compare(a.Port.Protocol, b.Port.Protocol))
+	}
+	slices.SortStableFunc(out, compare)
+	out = slices.CompactFunc(out, func(a, b Opening) bool { return compare(a, b) == 0 })
+	return slices.DeleteFunc(slices.Clone(out), func(o Opening) bool {
+		return o.Namespace != "" && slices.ContainsFunc(out, func(all Opening) bool {
+			return all.Namespace == "" && all.Port.Target == o.Port.Target && all.Port.Protocol == o.Port.Protocol
+		})
+	})
+}
+
+// from is the namespaces that requests of a route come from: what the project
+// says, else those of its gateways, where it names them all; "" is anywhere.
+func (r Route) from(project string) []string {
+	if project != "" {
+		return []string{project}
+	}
+	if r.Node == nil || r.Node.Object.Group() != gatewayGroup {
+		return []string{""}
+	}
+	var out []string
+	for _, parent := range r.Node.Object.List("spec", "parentRefs") {
+		fields, _ := parent.(map[string]any)
+		namespace := object.Object(fields).Text("namespace")
+		if namespace == "" {
+			return []string{""}
+		}
+		out = append(out, namespace)
+	}
+	if len(out) == 0 {
+		return []string{""}
+	}
+	return out
+}
+
+// SortPorts sorts ports by what a policy sees of them, and writes each once.
+func SortPorts(ports []score.Port) []score.Port {
+	compare := func(a, b score.Port) int {
+		return cmp.Or(cmp.Compare(cmp.Or(a.Target, a.Port), cmp.Or(b.Target, b.Port)), strings.Compare(a.Protocol, b.Protocol))
+	}
+	slices.SortStableFunc(ports, compare)
+	return slices.CompactFunc(ports, func(a, b score.Port) bool { return compare(a, b) == 0 })
+}
+
+// PortNumber is the port that text names, 0 where it names none.
+func PortNumber(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > 65535 {
+		return 0
+	}
+	return n
+}
+
+// Backend is a Service that a route leads to, and the number or name of its port.
+type Backend struct{ Name, Port string }
+
+// BackendsOf finds the Services that the spec of a route leads to, wherever the
+// kinds of route write them: backendRefs of the Gateway API, service of an
+// Ingress, services of Traefik, destination of Istio.
+func BackendsOf(v any, out []Backend) []Backend {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			out = BackendsOf(item, out)
+		}
+	case map[string]any:
+		for _, key := range object.SortedKeys(v) {
+			switch key {
+			case "backendRefs", "services":
+				if items, ok := v[key].([]any); ok {
+					for _, item := range items {
+						out = appendBackend(item, out)
+					}
+				}
+			case "service", "destination":
+				out = appendBackend(v[key], out)
+			default:
+				out = BackendsOf(v[key], out)
+			}
+		}
+	}
+	return out
+}
+
+func appendBackend(v any, out []Backend) []Backend {
+	fields, ok := v.(map[string]any)
+	if !ok {
+		return out
+	}
+	b := object.Object(fields)
+	name := cmp.Or(b.Text("name"), b.Text("host"))
+	port := cmp.Or(scalar(b.Get("port")), scalar(b.Get("port", "number")), scalar(b.Get("port", "name")))
+	// Istio writes a host: what comes before the first dot is the Service.
+	name, _, _ = strings.Cut(name, ".")
+	return append(out, Backend{Name: name, Port: port})
+}
+
+// scalar is text or a whole number as text.
+func scalar(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	}
+	return ""
+}

@@ -1,0 +1,173 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// takeRoutes gives Flagger what it makes its own HTTPRoute of, in place of those
+// that lead to the port of the canary: with the provider gatewayapi:v1 it splits
+// the traffic in a route that it writes anew all the time
+// (pkg/router/gateway_api.go of Flagger). Theirs and ours would be two routes
+// for one host, of which the gateway keeps the older one.
+func (l *lowering) takeRoutes(port score.Port) members {
+	ways := l.r.waysTo(port, kindHTTPRoute)
+	d := l.spec.Deploy
+	if len(ways) == 0 {
+		l.fail(d.Pos, l.extra("deploy", "strategy"), "give it a resource of type route, or leave spec.workloads.canary.provider of the project out",
+			"a canary by gatewayapi:v1 needs an HTTPRoute that leads to the port %q: Flagger splits the traffic there", port.Name)
+		return nil
+	}
+	t := taking{l: l, first: ways[0]}
+	for _, way := range ways {
+		t.take(way)
+	}
+	pos := t.first.Resource.Pos
+	value := func(v any) object.Value {
+		data, _ := json.Marshal(v) // What was JSON before can be written again.
+		out, _ := ReadJSON(data, pos)
+		return out
+	}
+	out := members{with("gatewayRefs", value(t.gateways)), with("hosts", value(t.hosts)), with("match", value(t.matches))}
+	if len(t.annotations) > 0 {
+		out = append(out, with("annotations", value(t.annotations)))
+	}
+	return out
+}
+
+// taking is one HTTPRoute in the making out of several.
+type taking struct {
+	l           *lowering
+	first       Route
+	gateways    []any
+	hosts       []string
+	matches     []any
+	annotations map[string]string
+}
+
+func (t *taking) take(way Route) {
+	o := way.Node.Object
+	refuse := func(format string, args ...any) {
+		t.l.fail(way.Resource.Pos, t.l.at("resources", way.Resource.Name),
+			"write strategy: rolling, or choose another spec.workloads.canary.provider in the project",
+			"Flagger makes the HTTPRoute of a canary itself, and cannot take this one over: %s", fmt.Sprintf(format, args...))
+	}
+	for _, name := range object.SortedKeys(o.Map("spec")) {
+		if !slices.Contains([]string{"parentRefs", "hostnames", "rules"}, name) {
+			refuse("it has %s", name)
+			return
+		}
+	}
+	var matches []any
+	for _, rule := range o.List("spec", "rules") {
+		found, why := takeRule(rule, t.l.name)
+		if why != "" {
+			refuse("%s", why)
+			return
+		}
+		matches = append(matches, found...)
+	}
+	var hosts []string
+	for _, h := range o.List("spec", "hostnames") {
+		hosts = append(hosts, fmt.Sprint(h))
+	}
+	if way.Node == t.first.Node {
+		t.gateways, t.hosts, t.matches, t.annotations = o.List("spec", "parentRefs"), hosts, matches, o.Annotations()
+		return
+	}
+	sameHosts, samePaths := slices.Equal(t.hosts, hosts), same(t.matches, matches)
+	switch {
+	case !same(t.gateways, o.List("spec", "parentRefs")):
+		refuse("its gateway is not that of %q, and Flagger makes one route of both", t.first.Resource.Name)
+	case sameHosts:
+		t.matches = append(t.matches, matches...)
+	case samePaths:
+		t.hosts = append(t.hosts, hosts...)
+	default:
+		refuse("neither its host nor its path is that of %q, and Flagger makes one route of both", t.first.Resource.Name)
+	}
+}
+
+// same reports whether two parts of objects are written alike.
+func same(a, b []any) bool {
+	one, _ := json.Marshal(a)
+	other, _ := json.Marshal(b)
+	return string(one) == string(other)
+}
+
+// takeRule is the paths of a rule in the words of Flagger, or why it cannot be
+// said in them.
+func takeRule(v any, workload string) (matches []any, why string) {
+	rule, _ := v.(map[string]any)
+	for _, name := range object.SortedKeys(rule) {
+		if name != "matches" && name != "backendRefs" {
+			return nil, "a rule of it has " + name
+		}
+	}
+	backends := BackendsOf(v, nil)
+	if len(backends) != 1 || backends[0].Name != workload {
+		return nil, "a rule of it leads to other Services too"
+	}
+	for _, b := range object.Object(rule).List("backendRefs") {
+		if fields, _ := b.(map[string]any); fields["filters"] != nil {
+			return nil, "a backend of it has filters"
+		}
+	}
+	all := object.Object(rule).List("matches")
+	if len(all) == 0 {
+		return []any{map[string]any{"uri": map[string]any{"prefix": "/"}}}, ""
+	}
+	for _, m := range all {
+		fields, _ := m.(map[string]any)
+		match := object.Object(fields)
+		word := map[string]string{"PathPrefix": "prefix", "": "prefix", "Exact": "exact"}[match.Text("path", "type")]
+		if len(match) != 1 || word == "" {
+			return nil, "it looks at more than the path of a request"
+		}
+		path := match.Text("path", "value")
+		matches = append(matches, map[string]any{"uri": map[string]any{word: orText(path, "/")}})
+	}
+	return matches, ""
+}
+
+// WithoutTaken is nodes without the HTTPRoutes that Flagger makes itself. What
+// came after one of them comes after the canary.
+func (r Resolved) WithoutTaken(nodes []*object.Node) []*object.Node {
+	i := canaryPort(r.Workload.Ports)
+	if r.Workload.Deploy.Strategy != score.StrategyCanary || i < 0 || r.canaryProvider() != providerGateway {
+		return nodes
+	}
+	taken := map[object.ID]bool{}
+	for _, way := range r.waysTo(r.Workload.Ports[i], kindHTTPRoute) {
+		taken[way.Node.ID] = true
+	}
+	var out []*object.Node
+	for _, n := range nodes {
+		if taken[n.ID] {
+			continue
+		}
+		if slices.ContainsFunc(n.DependsOn, func(d object.Dependency) bool { return taken[d.ID] }) {
+			changed := *n
+			changed.DependsOn = slices.Clone(n.DependsOn)
+			for i, d := range changed.DependsOn {
+				if taken[d.ID] {
+					changed.DependsOn[i].ID = object.MakeID(r.Workload.Name.Value, canaryNode)
+				}
+			}
+			n = &changed
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// canaryNode is what the module that makes the objects calls the node of the
+// canary.
+const canaryNode = "canary"

@@ -1,0 +1,101 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// Resolved is a workload whose placeholders are resolved: what
+// [Input] takes.
+type Resolved struct {
+	// Workload is the document, and context that of its module.
+	Workload score.Workload
+	Context  object.Context
+	Config   spec.Workloads
+	// Containers are in the order of workload.Containers.
+	Containers []Container
+	// Patch is what provisioners lay over the input of the module, merged in the
+	// order of the names of the resources; KindNone where there is nothing.
+	Patch object.Value
+	// DependsOn are the ids of nodes that come before the pods: "node" of the
+	// workload's own spec, "spec/node" or "spec/" (all of it) of others. Sorted.
+	DependsOn []string
+	Network   Network
+	// OwnsStore says that this workload is the one that makes the store of the
+	// environment.
+	OwnsStore bool
+	// Routes are the ways in from outside (resources of type route).
+	Routes []Route
+}
+
+// Container is a container whose texts are resolved.
+type Container struct {
+	Spec score.Container
+	// Variables are in the order of spec.Variables.
+	Variables []Variable
+	// Files are in the order of spec.Files.
+	Files []File
+	// Mounts are in the order of spec.Volumes.
+	Mounts []Mount
+}
+
+// Variable is a variable of a container.
+type Variable struct {
+	Name    string
+	NamePos object.Pos
+	Value   Text
+}
+
+// File is a file that a container mounts.
+type File struct {
+	Spec score.File
+	// Content is the text of a file that is text; binary holds that of another.
+	Content Text
+	Binary  []byte
+	// IsText says which of the two it is: content that is no UTF-8 is binary.
+	IsText bool
+}
+
+// Mount is a volume that a container mounts.
+type Mount struct {
+	Spec score.Mount
+	// Resource is the key of the volume's resource, which names the volume of the
+	// pod.
+	Resource string
+	// Volume is the source of a volume of a pod, or KindNone; claim is the spec of
+	// a claim that each replica gets, or KindNone.
+	Volume, Claim object.Value
+	// Single says that pods on one node only can mount the volume.
+	Single bool
+}
+
+// Network is who talks to whom, after both sides agreed.
+type Network struct {
+	Inbound, Outbound []Peer
+	External          []External
+	Backends          []Endpoint
+}
+
+// Peer is another workload; the account of one that is not in the project is not
+// known, and neither are its ports where nobody named one.
+type Peer struct {
+	Name, Namespace, ServiceAccount string
+	Ports                           []score.Port
+}
+
+// External is a host outside of the cluster; cidr is there where it is an
+// address.
+type External struct {
+	Name, Host, CIDR string
+	Ports            []score.Port
+}
+
+// Endpoint is a Service of the cluster, by its host name, and its port.
+type Endpoint struct {
+	Host string
+	Port int
+}

@@ -1,0 +1,238 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// replicas writes a fixed number, 1 where nobody said, or the bounds of the
+// autoscaler, which then owns the number.
+func (l *lowering) replicas(m *members) {
+	r := l.spec.Replicas
+	switch {
+	case !l.runs():
+	case r == nil:
+		m.put("replicas", lowerInt(1, object.Pos{}))
+	case r.Max <= r.Min:
+		m.put("replicas", lowerInt(r.Min, r.Pos))
+	default:
+		var cpu, memory object.Value
+		if r.CPU > 0 {
+			cpu = lowerInt(r.CPU, r.Pos)
+		}
+		if r.Memory > 0 {
+			memory = lowerInt(r.Memory, r.Pos)
+		}
+		m.put("autoscaling", MapOf(r.Pos, IntMember("min", r.Min, r.Pos),
+			IntMember("max", r.Max, r.Pos), with("cpu", cpu), with("memory", memory)))
+	}
+}
+
+// scale is what provisioners lay over the input, after the author's own words on
+// the number of pods: a fixed number is the least that an autoscaler keeps, none
+// at all stays none, and a budget of the author's own is kept.
+func (l *lowering) scale(patch object.Value) object.Value {
+	if l.spec.Disruption.Kind != object.KindNone {
+		patch = patch.Without(object.Fields(PartDisruption))
+	}
+	scaling, ok := patch.Get(PartAutoscaling)
+	if n, fixed := patch.Get(PartReplicas); !l.runs() && (ok || fixed) {
+		l.fail(cmp.Or(scaling.Pos, n.Pos), l.at("resources"), "take the resource away", "a %s has no replicas that a resource could change", l.kind)
+		return patch
+	} else if !ok || fixed {
+		return patch
+	}
+	r := l.spec.Replicas
+	switch {
+	case r == nil:
+	case r.Max > r.Min:
+		l.warn(r.Pos, l.extra("replicas"), "take one of them away", "replicas and a resource both ask for an autoscaler: that of the resource wins")
+	case r.Min == 0:
+		return patch.Without(object.Fields(PartAutoscaling))
+	default:
+		scaling = l.atLeast(scaling, r)
+	}
+	if least, most := bound(scaling, "min"), bound(scaling, "max"); most > 0 && least > most && (r == nil || r.Min != least) {
+		l.fail(scaling.Pos, l.at("resources"), "", "an autoscaler with a min of %d and a max of %d", least, most)
+	}
+	return withPart(patch, PartAutoscaling, scaling)
+}
+
+// atLeast is scaling with the author's fixed number as its least.
+func (l *lowering) atLeast(scaling object.Value, r *score.Replicas) object.Value {
+	most := bound(scaling, "max")
+	if most > 0 && r.Min > most {
+		l.fail(r.Pos, l.extra("replicas"), "write fewer replicas, or raise the most that the resource allows",
+			"%d replicas are more than the %d that the autoscaler of a resource keeps at most", r.Min, most)
+		return scaling
+	}
+	if bound(scaling, "min") < r.Min {
+		scaling = withPart(scaling, "min", lowerInt(r.Min, r.Pos))
+	}
+	return scaling
+}
+
+// bound is a number of an autoscaler, 0 where it is not given.
+func bound(scaling object.Value, name string) int {
+	v, _ := scaling.Get(name)
+	n, _ := strconv.Atoi(v.Text)
+	return n
+}
+
+// withPart is v, a map, with another value of one member; v is not changed.
+func withPart(v object.Value, name string, value object.Value) object.Value {
+	return addMember(v.Without(object.Fields(name)), name, value)
+}
+
+// settle decides what depends on the input as a whole, after provisioners laid
+// their part over it: who owns the number of pods, the budget of disruption and
+// the hash. Two pods or more get a budget where the author gives none, so that the
+// drain of a node takes one at a time; one pod gets none, because any budget for
+// it would keep its node from ever being drained or mean nothing.
+func (l *lowering) settle(input object.Value) object.Value {
+	if _, ok := input.Get("autoscaling"); ok && l.runs() {
+		_, fixed := l.r.Patch.Get("replicas")
+		_, scaled := l.r.Patch.Get("autoscaling")
+		if fixed && !scaled {
+			input = input.Without(object.Fields("autoscaling"))
+		} else {
+			input = input.Without(object.Fields("replicas"))
+			l.checkRequests(input)
+		}
+	}
+	input = fixedCanary(input)
+	l.checkCanaryPorts(input)
+	l.checkProbes(input)
+	l.checkSingle(input)
+	if budget, ok := input.Get("disruption"); ok {
+		l.checkBudget(budget, leastPods(input))
+	} else if l.runs() && leastPods(input) > 1 {
+		input = addMember(input, "disruption", MapOf(object.Pos{}, IntMember("maxUnavailable", 1, object.Pos{})))
+	}
+	if h := hash(input); h != "" {
+		input = addMember(input, "hash", lowerText(h, object.Pos{}))
+	}
+	return input
+}
+
+// fixedCanary is input with an autoscaler that holds a canary at its fixed
+// number of pods: Flagger scales what it was told to release down to none when
+// nothing is being released, and an engine would scale it up again to the number
+// that the object states.
+func fixedCanary(input object.Value) object.Value {
+	_, canary := input.Get("canary")
+	_, scaled := input.Get("autoscaling")
+	n, ok := input.Get("replicas")
+	if !canary || scaled || !ok || n.Text == "0" {
+		return input
+	}
+	input = input.Without(object.Fields("replicas"))
+	return addMember(input, "autoscaling", MapOf(n.Pos,
+		object.Member{Name: "min", Pos: n.Pos, Value: n}, object.Member{Name: "max", Pos: n.Pos, Value: n}))
+}
+
+// addMember is v, a map, with one more member; v is not changed.
+func addMember(v object.Value, name string, value object.Value) object.Value {
+	v.Members = append(slices.Clip(v.Members), object.Member{Name: name, Value: value})
+	return v
+}
+
+// leastPods is how many pods there are at least.
+func leastPods(input object.Value) int {
+	at, found := input.Lookup(object.Fields("autoscaling", "min"))
+	if found < 2 {
+		at, _ = input.Get("replicas")
+	}
+	n, _ := strconv.Atoi(at.Text)
+	return n
+}
+
+// checkRequests warns of containers without the requests that the autoscaler
+// measures by: it then does nothing at all. A limit is a request where there is
+// no other.
+func (l *lowering) checkRequests(input object.Value) {
+	scaling, _ := input.Get("autoscaling")
+	_, memory := scaling.Get("memory")
+	_, cpu := scaling.Get("cpu")
+	for i := range l.r.Containers {
+		c := &l.r.Containers[i].Spec
+		if strongest(c) == score.ReadyComplete {
+			continue
+		}
+		for _, want := range []struct {
+			name string
+			asks bool
+		}{{"cpu", cpu || !memory}, {"memory", memory}} {
+			if want.asks && !hasPair(c.Requests, want.name) && !hasPair(c.Limits, want.name) {
+				l.warn(c.Pos, l.at("containers", c.Name, "resources", "requests"), "write resources.requests."+want.name,
+					"no request of %s: the autoscaler measures by it and does nothing without", want.name)
+			}
+		}
+	}
+}
+
+func hasPair(pairs []score.Pair, name string) bool {
+	return slices.ContainsFunc(pairs, func(p score.Pair) bool { return p.Name == name })
+}
+
+// checkBudget warns of a budget that no eviction ever meets: the drain of a node
+// waits for it without end.
+func (l *lowering) checkBudget(budget object.Value, least int) {
+	if least == 0 {
+		return
+	}
+	pos := budget.Pos
+	if v, ok := budget.Get("minAvailable"); ok {
+		n, err := strconv.Atoi(v.Text)
+		if v.Text == "100%" || err == nil && n >= least {
+			l.warn(cmp.Or(v.Pos, pos), l.extra("disruption", "minAvailable"), "write maxUnavailable: 1",
+				"%s of %d pods must stay: no node that runs one can be drained", v.Text, least)
+		}
+	}
+	if v, ok := budget.Get("maxUnavailable"); ok && (v.Text == "0" || v.Text == "0%") {
+		l.warn(cmp.Or(v.Pos, pos), l.extra("disruption", "maxUnavailable"), "write maxUnavailable: 1",
+			"no pod may go: no node that runs one can be drained")
+	}
+}
+
+// checkProbes warns of a canary that nothing tells when its pods may get traffic.
+func (l *lowering) checkProbes(input object.Value) {
+	probed := func(c Container) bool { return c.Spec.ReadinessProbe.Kind != object.KindNone }
+	if _, ok := input.Get("canary"); ok && !slices.ContainsFunc(l.r.Containers, probed) {
+		l.warn(l.spec.Deploy.Pos, l.extra("deploy"), "write a readinessProbe",
+			"no container has a readiness probe: Flagger sends traffic to pods that do not serve yet")
+	}
+}
+
+// checkSingle warns of several pods that share a claim which one node at a time
+// can mount: all that are elsewhere wait for ever.
+func (l *lowering) checkSingle(input object.Value) {
+	fixed, _ := input.Get("replicas")
+	most, _ := strconv.Atoi(fixed.Text)
+	if scaling, ok := input.Get("autoscaling"); ok {
+		most = bound(scaling, "max")
+	}
+	if most < 2 {
+		return
+	}
+	seen := map[string]bool{}
+	for i := range l.r.Containers {
+		c := &l.r.Containers[i]
+		for _, m := range c.Mounts {
+			if !m.Single || seen[m.Resource] {
+				continue
+			}
+			seen[m.Resource] = true
+			l.warn(cmp.Or(m.Spec.Source.Pos, m.Spec.Pos), l.at("containers", c.Spec.Name, "volumes", m.Spec.Target),
+				"write accessModes: [ReadWriteMany], or run one pod",
+				"up to %d pods share the volume %q, which the pods of one node at a time can mount", most, m.Resource)
+		}
+	}
+}

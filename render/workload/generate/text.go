@@ -1,0 +1,80 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// RootResources begins the placeholders of resources.
+const RootResources = "resources"
+
+// Text is text after its placeholders were resolved: literal pieces and
+// references to secrets, in order. Text with any reference is tainted as a
+// whole. No piece ever holds the value of a secret, and nothing in a literal can
+// turn it into a reference.
+type Text struct {
+	Pieces []Piece
+	Pos    object.Pos
+}
+
+// Piece is literal text, or a reference where secret is not nil.
+type Piece struct {
+	Literal string
+	Secret  *Secret
+	// Escape writes the value of the secret as part of a URL.
+	Escape bool
+}
+
+// Secret is a reference to one secret.
+type Secret struct {
+	// Resource and output say what the author calls it.
+	Resource, Output string
+	// URL is the output of the resource that is a whole URL with this secret in
+	// it, "" where there is none.
+	URL string
+	// Name identifies the reference in its workload: letters, digits and _,
+	// such as db__password.
+	Name string
+	// Kubernetes says that it is a Secret in the namespace of the workload (key is
+	// its name, property the key inside of it), and not in the store of the
+	// environment.
+	Kubernetes             bool
+	Key, Property, Version string
+}
+
+// said is the placeholder of the secret without its braces, for messages.
+func (s *Secret) said() string { return RootResources + "." + s.Resource + "." + s.Output }
+
+// Tainted reports whether t holds a secret.
+func (t Text) Tainted() bool {
+	for _, p := range t.Pieces {
+		if p.Secret != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Plain is the text where it is not tainted.
+func (t Text) Plain() string {
+	if len(t.Pieces) == 1 {
+		return t.Pieces[0].Literal
+	}
+	var b strings.Builder
+	for _, p := range t.Pieces {
+		b.WriteString(p.Literal)
+	}
+	return b.String()
+}
+
+// Single is the only secret that t consists of, nil where there is more or other.
+func (t Text) Single() *Secret {
+	if len(t.Pieces) == 1 && !t.Pieces[0].Escape {
+		return t.Pieces[0].Secret
+	}
+	return nil
+}
