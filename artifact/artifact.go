@@ -5,6 +5,8 @@ package artifact
 
 import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 // Media types of an artifact.
@@ -95,7 +97,7 @@ func (a *Artifact) withLayers(refs []LayerRef) (*Artifact, error) {
 	}
 	delete(out.annotations, AnnotationLayers)
 	if len(refs) > 0 {
-		data, err := encode(refs)
+		data, err := manifest.Encode(refs)
 		if err != nil {
 			return nil, err
 		}
@@ -109,16 +111,16 @@ func (a *Artifact) withLayers(refs []LayerRef) (*Artifact, error) {
 
 // seal writes the manifest.
 func (a *Artifact) seal() error {
-	data, err := encode(manifestJSON{
+	data, err := manifest.Encode(manifest.Image{
 		SchemaVersion: 2,
 		MediaType:     TypeManifest,
-		Config:        plain(describe(TypeConfig, []byte(emptyJSON))),
-		Layers:        []descriptorJSON{plain(a.Layer)},
+		Config:        manifest.Plain(manifest.Describe(TypeConfig, []byte(manifest.EmptyJSON))),
+		Layers:        []manifest.Descriptor{manifest.Plain(a.Layer)},
 		Annotations:   a.annotations,
 	})
 	if err != nil {
 		return err
 	}
-	a.Manifest, a.Descriptor = data, describe(TypeManifest, data)
+	a.Manifest, a.Descriptor = data, manifest.Describe(TypeManifest, data)
 	return nil
 }

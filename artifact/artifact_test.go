@@ -18,6 +18,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/layout"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -53,14 +54,14 @@ func each(t *testing.T, test func(t *testing.T, open func(name string) artifact.
 	run("docker-registry", func(t *testing.T) { test(t, of(servers.Registry(t))) })
 	run("layout", func(t *testing.T) {
 		parent := t.TempDir()
-		test(t, func(name string) artifact.Store { return layout(t, filepath.Join(parent, name)) })
+		test(t, func(name string) artifact.Store { return openLayout(t, filepath.Join(parent, name)) })
 	})
 	run("archive", func(t *testing.T) {
 		stores := map[string]artifact.Store{}
 		parent := t.TempDir()
 		test(t, func(name string) artifact.Store {
 			if stores[name] == nil {
-				l, err := artifact.OpenArchive(filepath.Join(parent, name+".tar"), true)
+				l, err := layout.OpenArchive(filepath.Join(parent, name+".tar"), true)
 				require.NoError(t, err)
 				stores[name] = l
 			}
@@ -69,9 +70,9 @@ func each(t *testing.T, test func(t *testing.T, open func(name string) artifact.
 	})
 }
 
-func layout(t testing.TB, dir string) *artifact.Layout {
+func openLayout(t testing.TB, dir string) *layout.Layout {
 	t.Helper()
-	l, err := artifact.OpenLayout(dir, true)
+	l, err := layout.Open(dir, true)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l

@@ -7,11 +7,17 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
+	"github.com/ropewalk/ropewalk/artifact/signature"
+	"github.com/ropewalk/ropewalk/artifact/statement"
 )
 
 const (
@@ -58,7 +64,7 @@ func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referre
 		}
 	}
 	if err := r.send(ctx, to, d, data, layer); err != nil {
-		return ocispec.Descriptor{}, about(subject.Digest.String(), err)
+		return ocispec.Descriptor{}, manifest.About(subject.Digest.String(), err)
 	}
 	if listed {
 		if good, err := r.readable(ctx, to, subject, d); !good || err != nil {
@@ -72,7 +78,7 @@ func Attach(ctx context.Context, to Store, subject ocispec.Descriptor, r Referre
 // lost what it lists.
 func (r Referrer) readable(ctx context.Context, from Reader, subject, d ocispec.Descriptor) (bool, error) {
 	data, err := ReadReferrer(ctx, from, subject, d, 0)
-	if missing(err) || errors.Is(err, ErrDigest) || errors.Is(err, ErrShape) {
+	if manifest.Missing(err) || errors.Is(err, ErrDigest) || errors.Is(err, ErrShape) {
 		return false, nil
 	}
 	return err == nil && bytes.Equal(data, r.Data), err
@@ -81,13 +87,13 @@ func (r Referrer) readable(ctx context.Context, from Reader, subject, d ocispec.
 // errKept is the error of a store that accepts content and does not replace what it
 // damaged.
 func errKept(d ocispec.Descriptor) error {
-	return refuse(ErrDigest, "%s is damaged in the store, which does not replace it: remove it there, and push again", d.Digest)
+	return manifest.Refuse(ErrDigest, "%s is damaged in the store, which does not replace it: remove it there, and push again", d.Digest)
 }
 
 // send writes the blobs of a referrer and then its manifest.
 func (r Referrer) send(ctx context.Context, to Store, d ocispec.Descriptor, data []byte, layer ocispec.Descriptor) error {
 	// The config is that of the artifact, so it is nearly always there.
-	if err := sendBlob(ctx, to, describe(ocispec.MediaTypeEmptyJSON, []byte(emptyJSON)), []byte(emptyJSON), true); err != nil {
+	if err := sendBlob(ctx, to, manifest.Describe(ocispec.MediaTypeEmptyJSON, []byte(manifest.EmptyJSON)), []byte(manifest.EmptyJSON), true); err != nil {
 		return err
 	}
 	if err := sendBlob(ctx, to, layer, r.Data, false); err != nil {
@@ -110,30 +116,30 @@ func pushReferrer(ctx context.Context, to Writer, d ocispec.Descriptor, data []b
 // manifest is the manifest of the referrer, and the descriptor of its content.
 func (r Referrer) manifest(subject ocispec.Descriptor) (d ocispec.Descriptor, data []byte, layer ocispec.Descriptor, err error) {
 	switch {
-	case !isDigest(subject.Digest.String()) || !isManifest(subject.MediaType):
-		err = refuse(ErrReference, "%.100q is no manifest that something can be attached to", subject.Digest)
+	case !manifest.IsDigest(subject.Digest.String()) || !manifest.Is(subject.MediaType):
+		err = manifest.Refuse(ErrReference, "%.100q is no manifest that something can be attached to", subject.Digest)
 	case r.ArtifactType == "":
-		err = refuse(ErrShape, "a referrer needs an artifact type")
+		err = manifest.Refuse(ErrShape, "a referrer needs an artifact type")
 	case len(r.Data) > maxData:
-		err = refuse(ErrLimit, "a referrer of type %.100q has %d bytes, and at most %d are attached", r.ArtifactType, len(r.Data), maxData)
+		err = manifest.Refuse(ErrLimit, "a referrer of type %.100q has %d bytes, and at most %d are attached", r.ArtifactType, len(r.Data), maxData)
 	}
 	if err != nil {
 		return d, nil, layer, err
 	}
-	layer = describe(cmp.Or(r.MediaType, r.ArtifactType), r.Data)
+	layer = manifest.Describe(cmp.Or(r.MediaType, r.ArtifactType), r.Data)
 	annotations := map[string]string{AnnotationCreated: Created}
 	maps.Copy(annotations, r.Annotations)
-	about := plain(subject)
-	data, err = encode(manifestJSON{
+	about := manifest.Plain(subject)
+	data, err = manifest.Encode(manifest.Image{
 		SchemaVersion: 2,
 		MediaType:     TypeManifest,
 		ArtifactType:  r.ArtifactType,
-		Config:        plain(describe(ocispec.MediaTypeEmptyJSON, []byte(emptyJSON))),
-		Layers:        []descriptorJSON{plain(layer)},
+		Config:        manifest.Plain(manifest.Describe(ocispec.MediaTypeEmptyJSON, []byte(manifest.EmptyJSON))),
+		Layers:        []manifest.Descriptor{manifest.Plain(layer)},
 		Subject:       &about,
 		Annotations:   annotations,
 	})
-	return describe(TypeManifest, data), data, layer, err
+	return manifest.Describe(TypeManifest, data), data, layer, err
 }
 
 // Referrers are the referrers of a manifest, of an artifact type where that is
@@ -149,20 +155,20 @@ func Referrers(ctx context.Context, from Reader, subject ocispec.Descriptor, art
 	err := from.Referrers(ctx, subject, artifactType, func(page []ocispec.Descriptor) error {
 		for _, d := range page {
 			switch {
-			case seen[d.Digest.String()] || d.Digest == subject.Digest || !isDigest(d.Digest.String()) || !isManifest(d.MediaType):
+			case seen[d.Digest.String()] || d.Digest == subject.Digest || !manifest.IsDigest(d.Digest.String()) || !manifest.Is(d.MediaType):
 				continue
 			case artifactType != "" && d.ArtifactType != artifactType:
 				continue
 			case len(out) == maxReferrers:
-				return refuse(ErrLimit, "it has more than %d referrers", maxReferrers)
+				return manifest.Refuse(ErrLimit, "it has more than %d referrers", maxReferrers)
 			}
 			seen[d.Digest.String()] = true
 			out = append(out, d)
 		}
 		return nil
 	})
-	if err != nil && !missing(err) {
-		return nil, about(subject.Digest.String(), err)
+	if err != nil && !manifest.Missing(err) {
+		return nil, manifest.About(subject.Digest.String(), err)
 	}
 	slices.SortFunc(out, func(a, b ocispec.Descriptor) int {
 		return cmp.Or(cmp.Compare(a.ArtifactType, b.ArtifactType), cmp.Compare(a.Digest, b.Digest))
@@ -177,16 +183,60 @@ func holds(list []ocispec.Descriptor, d ocispec.Descriptor) bool {
 // ReadReferrer is the content of a referrer of subject: of one with one layer of
 // at most limit bytes (64 MiB where zero), and with that subject.
 func ReadReferrer(ctx context.Context, from Reader, subject, referrer ocispec.Descriptor, limit int64) ([]byte, error) {
-	m, _, err := readManifest(ctx, from, referrer)
+	m, _, err := manifest.Read(ctx, from, referrer)
 	if err != nil {
-		return nil, about(referrer.Digest.String(), err)
+		return nil, manifest.About(referrer.Digest.String(), err)
 	}
 	if m.Subject == nil || m.Subject.Digest != subject.Digest {
-		return nil, refuse(ErrShape, "%s is no referrer of %s, though the store lists it as one", referrer.Digest, subject.Digest)
+		return nil, manifest.Refuse(ErrShape, "%s is no referrer of %s, though the store lists it as one", referrer.Digest, subject.Digest)
 	}
 	if len(m.Layers) != 1 {
-		return nil, refuse(ErrShape, "%s has %d layers: a referrer has exactly one", referrer.Digest, len(m.Layers))
+		return nil, manifest.Refuse(ErrShape, "%s has %d layers: a referrer has exactly one", referrer.Digest, len(m.Layers))
 	}
-	data, err := readAll(ctx, from, m.Layers[0], cmp.Or(limit, maxData))
-	return data, about(referrer.Digest.String(), err)
+	data, err := manifest.ReadAll(ctx, from, m.Layers[0], cmp.Or(limit, maxData))
+	return data, manifest.About(referrer.Digest.String(), err)
+}
+
+// Attached is the in-toto statement of a predicate type that is attached to a
+// manifest: a signed one where there is any, whoever signed it, and the first one
+// by digest. Nothing is verified but digests; [Attestations] gives what a known key stands behind. An error is
+// ErrNotFound where there is none.
+func Attached(ctx context.Context, from Reader, subject ocispec.Descriptor, predicateType string) ([]byte, error) {
+	for _, kind := range []string{signature.BundleType, statement.MediaType} {
+		list, err := Referrers(ctx, from, subject, kind)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range list {
+			if d.Annotations[annotationPredicate] != predicateType {
+				continue
+			}
+			data, err := ReadReferrer(ctx, from, subject, d, signature.MaxBundle)
+			if err != nil {
+				return nil, err
+			}
+			if kind == statement.MediaType {
+				return data, nil
+			}
+			return payload(data)
+		}
+	}
+	return nil, manifest.Refuse(ErrNotFound, "%s has no %s attached", subject.Digest, predicateType)
+}
+
+// payload is what a bundle holds, whoever signed it.
+func payload(bundle []byte) ([]byte, error) {
+	var b struct {
+		Envelope struct {
+			Payload string `json:"payload"`
+		} `json:"dsseEnvelope"`
+	}
+	if err := json.Unmarshal(bundle, &b); err != nil {
+		return nil, manifest.Refuse(ErrShape, "a bundle is not JSON")
+	}
+	data, err := base64.StdEncoding.DecodeString(b.Envelope.Payload)
+	if err != nil || len(data) == 0 {
+		return nil, manifest.Refuse(ErrShape, "a bundle holds no statement")
+	}
+	return data, nil
 }

@@ -20,6 +20,7 @@ import (
 const typeGraph = "application/vnd.example.graph+json"
 
 func TestWhatIsAttachedIsListedAndRead(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
 		set := single(t, "a", "")
@@ -56,6 +57,7 @@ func TestWhatIsAttachedIsListedAndRead(t *testing.T) {
 }
 
 func TestAttachingTheSameAgainAsksAndWritesNothing(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		o    *servers.OCI
 		most int
@@ -84,6 +86,7 @@ func TestAttachingTheSameAgainAsksAndWritesNothing(t *testing.T) {
 }
 
 func TestWhatIsUnderTheTagOfReferrersAndNoListIsNoList(t *testing.T) {
+	t.Parallel()
 	o := servers.Registry(t)
 	ctx := t.Context()
 	set := single(t, "a", "")
@@ -116,6 +119,7 @@ func TestWhatIsUnderTheTagOfReferrersAndNoListIsNoList(t *testing.T) {
 }
 
 func TestARegistryThatRefusesToDeleteOldListsDoesNoHarm(t *testing.T) {
+	t.Parallel()
 	o := servers.Registry(t)
 	set := single(t, "a", "")
 	push(t, repository(o, "shop"), set, "v1")
@@ -131,6 +135,7 @@ func TestARegistryThatRefusesToDeleteOldListsDoesNoHarm(t *testing.T) {
 }
 
 func TestManyAttachAtOnce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		set := single(t, "a", "")
 		push(t, open("shop"), set, "v1")
@@ -152,7 +157,8 @@ func TestManyAttachAtOnce(t *testing.T) {
 }
 
 func TestWhatCannotBeAttached(t *testing.T) {
-	l := layout(t, t.TempDir())
+	t.Parallel()
+	l := openLayout(t, t.TempDir())
 	set := single(t, "a", "")
 	_, err := artifact.Attach(t.Context(), l, ocispec.Descriptor{}, artifact.Referrer{ArtifactType: typeGraph})
 	require.ErrorIs(t, err, artifact.ErrReference)

@@ -105,7 +105,7 @@ func BenchmarkPull(b *testing.B) {
 			files, size := onDisk(b, n)
 			set, err := artifact.PackSet(files, nil, artifact.Options{})
 			require.NoError(b, err)
-			l := layout(b, b.TempDir())
+			l := openLayout(b, b.TempDir())
 			push(b, l, set, "v1")
 			b.SetBytes(int64(size))
 			pull := func() {
@@ -169,7 +169,8 @@ func BenchmarkCopy(b *testing.B) {
 }
 
 func TestAPullSharesNothingWithTheNext(t *testing.T) {
-	l := layout(t, t.TempDir())
+	t.Parallel()
+	l := openLayout(t, t.TempDir())
 	push(t, l, single(t, "kind: A\n", ""), "v1")
 	one, err := artifact.Pull(t.Context(), l, "v1", artifact.PullOptions{})
 	require.NoError(t, err)

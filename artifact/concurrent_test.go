@@ -48,7 +48,7 @@ func TestManySignAndCopyAtOnce(t *testing.T) {
 	push(t, repository(o, "to"), set, "v1")
 	var group errgroup.Group
 	for i := range many {
-		from := layout(t, t.TempDir())
+		from := openLayout(t, t.TempDir())
 		push(t, from, set, "v1")
 		_, err := artifact.SignSet(t.Context(), from, "v1", signers[i])
 		require.NoError(t, err)
@@ -71,26 +71,29 @@ func TestManySignAndCopyAtOnce(t *testing.T) {
 func TestManyFirstPushesAtOnceSucceed(t *testing.T) {
 	t.Parallel()
 	o := servers.Registry(t)
-	for round := range 3 * rounds {
+	for round := range rounds {
 		for name, same := range map[string]bool{"same": true, "other": false} {
-			repo := fmt.Sprintf("%s%d", name, round)
-			var group errgroup.Group
-			for i := range 8 {
-				content := fmt.Sprint(round)
-				if !same {
-					content = fmt.Sprint(round, i)
+			t.Run(fmt.Sprint(name, round), func(t *testing.T) {
+				t.Parallel()
+				repo := fmt.Sprintf("%s%d", name, round)
+				var group errgroup.Group
+				for i := range 8 {
+					content := fmt.Sprint(round)
+					if !same {
+						content = fmt.Sprint(round, i)
+					}
+					set := layered(t, content, content+"x", "")
+					group.Go(func() error {
+						_, err := artifact.Push(t.Context(), repository(o, repo), set, []string{"latest", fmt.Sprint("v", i)}, artifact.PushOptions{At: at})
+						return err
+					})
 				}
-				set := layered(t, content, content+"x", "")
-				group.Go(func() error {
-					_, err := artifact.Push(t.Context(), repository(o, repo), set, []string{"latest", fmt.Sprint("v", i)}, artifact.PushOptions{At: at})
-					return err
-				})
-			}
-			require.NoError(t, group.Wait(), repo)
-			for i := range 8 {
-				_, err := artifact.Pull(t.Context(), repository(o, repo), fmt.Sprint("v", i), artifact.PullOptions{})
-				require.NoError(t, err, repo)
-			}
+				require.NoError(t, group.Wait(), repo)
+				for i := range 8 {
+					_, err := artifact.Pull(t.Context(), repository(o, repo), fmt.Sprint("v", i), artifact.PullOptions{})
+					require.NoError(t, err, repo)
+				}
+			})
 		}
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"oras.land/oras-go/v2"
 	"oras.land/oras-go/v2/content"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 const (
@@ -102,8 +104,8 @@ func Copy(ctx context.Context, from, to Store, reference string, opts CopyOption
 	}
 	compared := !same || opts.Check
 	if compared {
-		if c.layers, err = c.root.layerRefs(); err != nil {
-			return Copied{}, ofSource(about(reference, err))
+		if c.layers, err = layerRefs(c.root.Manifest); err != nil {
+			return Copied{}, ofSource(manifest.About(reference, err))
 		}
 		if err := c.run(ctx); err != nil {
 			return Copied{}, c.about(reference, err)
@@ -246,11 +248,11 @@ func (c *copier) predecessors(ctx context.Context, _ content.ReadOnlyGraphStorag
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, r := range list {
-		list[i] = bareOf(r)
-		c.edges[r.Digest] = edge{subject: bareOf(subject), listed: holds(there, r)}
+		list[i] = manifest.Bare(r)
+		c.edges[r.Digest] = edge{subject: manifest.Bare(subject), listed: holds(there, r)}
 	}
 	if len(c.edges) > maxManifests {
-		return nil, ofSource(refuse(ErrLimit, "it has more than %d referrers", maxManifests))
+		return nil, ofSource(manifest.Refuse(ErrLimit, "it has more than %d referrers", maxManifests))
 	}
 	return list, nil
 }
@@ -258,19 +260,19 @@ func (c *copier) predecessors(ctx context.Context, _ content.ReadOnlyGraphStorag
 // successors are what a manifest names: its content, and the subject of a referrer. A
 // referrer that the source lists falsely is an error.
 func (c *copier) successors(ctx context.Context, fetcher content.Fetcher, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
-	if !isManifest(d.MediaType) {
+	if !manifest.Is(d.MediaType) {
 		return nil, nil
 	}
-	if d.Size > maxManifest {
-		return nil, ofSource(refuse(ErrLimit, "%s: a manifest of %d bytes; at most %d are read", d.Digest, d.Size, maxManifest))
+	if d.Size > manifest.MaxSize {
+		return nil, ofSource(manifest.Refuse(ErrLimit, "%s: a manifest of %d bytes; at most %d are read", d.Digest, d.Size, manifest.MaxSize))
 	}
 	data, err := content.FetchAll(ctx, fetcher, d)
 	if err != nil {
 		return nil, ofSource(err)
 	}
-	m, err := parseManifest(d.MediaType, data)
+	m, err := manifest.Parse(d.MediaType, data)
 	if err != nil {
-		return nil, ofSource(about(d.Digest.String(), err))
+		return nil, ofSource(manifest.About(d.Digest.String(), err))
 	}
 	c.mu.Lock()
 	c.nodes++
@@ -278,17 +280,17 @@ func (c *copier) successors(ctx context.Context, fetcher content.Fetcher, d ocis
 	e, referrer := c.edges[d.Digest]
 	c.mu.Unlock()
 	if tooMany {
-		return nil, ofSource(refuse(ErrLimit, "more than %d manifests belong to it", maxManifests))
+		return nil, ofSource(manifest.Refuse(ErrLimit, "more than %d manifests belong to it", maxManifests))
 	}
-	next := m.parts()
+	next := m.Parts()
 	for i := range next {
-		next[i] = bareOf(next[i])
+		next[i] = manifest.Bare(next[i])
 	}
 	if !referrer {
 		return next, nil
 	}
 	if m.Subject == nil || m.Subject.Digest != e.subject.Digest {
-		return nil, ofSource(refuse(ErrShape, "%s is no referrer of %s, though the store lists it as one", d.Digest, e.subject.Digest))
+		return nil, ofSource(manifest.Refuse(ErrShape, "%s is no referrer of %s, though the store lists it as one", d.Digest, e.subject.Digest))
 	}
 	return append(next, e.subject), nil
 }
@@ -313,7 +315,7 @@ func (c *copier) tag(ctx context.Context, same bool) error {
 			return c.to.PushReference(ctx, c.root.desc, bytes.NewReader(c.root.data), tag)
 		})
 		if err != nil {
-			return about(tag, err)
+			return manifest.About(tag, err)
 		}
 		c.count(c.root.desc.Size)
 	}
@@ -326,7 +328,7 @@ func (c *copier) about(reference string, err error) error {
 	if !errors.As(err, &of) && len(c.tags) > 0 {
 		reference = c.tags[0]
 	}
-	return about(reference, err)
+	return manifest.About(reference, err)
 }
 
 func (c *copier) count(bytes int64) {

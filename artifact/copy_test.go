@@ -45,6 +45,7 @@ func digests(t testing.TB, from artifact.Store, subject ocispec.Descriptor) []st
 }
 
 func TestACopyHasTheSetAndWhatIsAttached(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
 		set := layered(t, "a", "b", "")
@@ -145,6 +146,7 @@ func TestRequestsOfACopy(t *testing.T) {
 }
 
 func TestBlobsAreMountedWhereTheRegistryLetsThem(t *testing.T) {
+	t.Parallel()
 	o := servers.InProcess(t)
 	set := single(t, strings.Repeat("a", 100), "")
 	push(t, repository(o, "from"), set, "v1")
@@ -167,7 +169,7 @@ func TestBlobsAreMountedWhereTheRegistryLetsThem(t *testing.T) {
 
 func TestACopyThatIsCutShortMovesNoTagAndIsMadeGoodByTheNext(t *testing.T) {
 	t.Parallel()
-	from, to := servers.InProcess(t), servers.Registry(t)
+	from, to := servers.InProcess(t), servers.InProcess(t, servers.NoReferrers())
 	set := layered(t, "a", "b", "")
 	push(t, repository(from, "shop"), set, "v1")
 	attach(t, repository(from, "shop"), set.Complete.Descriptor, 2)
@@ -205,6 +207,7 @@ func TestACopyThatIsCutShortMovesNoTagAndIsMadeGoodByTheNext(t *testing.T) {
 }
 
 func TestACopyTakesNothingThatWasAltered(t *testing.T) {
+	t.Parallel()
 	from := servers.InProcess(t)
 	set := single(t, strings.Repeat("a", 5000), "")
 	push(t, repository(from, "shop"), set, "v1")
@@ -213,7 +216,7 @@ func TestACopyTakesNothingThatWasAltered(t *testing.T) {
 		b[len(b)-1] ^= 1
 		return b
 	}
-	to := layout(t, t.TempDir())
+	to := openLayout(t, t.TempDir())
 	for _, part := range []string{"/blobs/", "/manifests/"} {
 		from.Fault(func(r *http.Request) (http.Handler, bool) {
 			return servers.Alter(from.Server(), flip), r.Method == http.MethodGet && strings.Contains(r.URL.Path, part)
@@ -227,6 +230,7 @@ func TestACopyTakesNothingThatWasAltered(t *testing.T) {
 }
 
 func TestLargeBlobsAreStreamed(t *testing.T) {
+	t.Parallel()
 	from, to := servers.InProcess(t), servers.InProcess(t)
 	noise := make([]byte, 9<<20)
 	state := uint32(1)
@@ -245,6 +249,7 @@ func TestLargeBlobsAreStreamed(t *testing.T) {
 }
 
 func TestAnIndexIsCopiedWithItsManifests(t *testing.T) {
+	t.Parallel()
 	from, to := servers.InProcess(t), servers.InProcess(t)
 	ctx := t.Context()
 	a, b := single(t, "a", ""), single(t, "b", "")
@@ -261,6 +266,7 @@ func TestAnIndexIsCopiedWithItsManifests(t *testing.T) {
 }
 
 func TestAListOfReferrersThatLiesIsFoundOut(t *testing.T) {
+	t.Parallel()
 	from := servers.Registry(t)
 	set, other := single(t, "a", ""), single(t, "b", "")
 	push(t, repository(from, "shop"), set, "v1")
@@ -268,7 +274,7 @@ func TestAListOfReferrersThatLiesIsFoundOut(t *testing.T) {
 	index := []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[` + text(other.Complete.Descriptor) + `]}`)
 	require.NoError(t, repository(from, "shop").PushReference(t.Context(), describe(ocispec.MediaTypeImageIndex, index), bytes.NewReader(index),
 		strings.Replace(set.Complete.Descriptor.Digest.String(), ":", "-", 1)))
-	to := layout(t, t.TempDir())
+	to := openLayout(t, t.TempDir())
 	_, err := artifact.Copy(t.Context(), repository(from, "shop"), to, "v1", artifact.CopyOptions{Referrers: true})
 	require.ErrorIs(t, err, artifact.ErrShape)
 	require.ErrorContains(t, err, "is no referrer of")
@@ -291,11 +297,12 @@ func (l lying) Resolve(ctx context.Context, _ string) (ocispec.Descriptor, error
 }
 
 func TestAStoreThatGivesAnotherManifestForADigestIsFoundOut(t *testing.T) {
-	l := layout(t, t.TempDir())
+	t.Parallel()
+	l := openLayout(t, t.TempDir())
 	one := push(t, l, single(t, "a", ""), "v1")
 	push(t, l, single(t, "b", ""), "v2")
 	_, err := artifact.Pull(t.Context(), lying{l, "v2"}, one.Digest, artifact.PullOptions{})
 	require.ErrorIs(t, err, artifact.ErrDigest)
-	_, err = artifact.Copy(t.Context(), lying{l, "v2"}, layout(t, t.TempDir()), one.Digest, artifact.CopyOptions{})
+	_, err = artifact.Copy(t.Context(), lying{l, "v2"}, openLayout(t, t.TempDir()), one.Digest, artifact.CopyOptions{})
 	require.ErrorIs(t, err, artifact.ErrDigest)
 }

@@ -82,7 +82,7 @@ func TestACheckedCopyFindsWhatARegistryLostOfWhatIsAttached(t *testing.T) {
 	t.Parallel()
 	signer, verifier, _, _ := keys(t)
 	set := layered(t, "a", "b", "")
-	from := layout(t, t.TempDir())
+	from := openLayout(t, t.TempDir())
 	push(t, from, set, "v1")
 	signed, err := artifact.SignSet(t.Context(), from, "v1", signer)
 	require.NoError(t, err)
@@ -113,6 +113,7 @@ func TestACheckedCopyFindsWhatARegistryLostOfWhatIsAttached(t *testing.T) {
 }
 
 func TestContentThatIsGoneIsNamed(t *testing.T) {
+	t.Parallel()
 	o := servers.InProcess(t)
 	set := single(t, "a", "")
 	push(t, repository(o, "shop"), set, "v1")

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 // Signatures of cosign v2 are the layers of one image under a tag. A copy keeps those
@@ -51,7 +53,7 @@ func (c *copier) simple(ctx context.Context, subject ocispec.Descriptor) error {
 	}
 	theirs, err := readFound(ctx, c.to, old)
 	if err != nil {
-		return about(tag, err)
+		return manifest.About(tag, err)
 	}
 	return c.merge(ctx, ours, theirs, tag)
 }
@@ -59,7 +61,7 @@ func (c *copier) simple(ctx context.Context, subject ocispec.Descriptor) error {
 // copySimple copies an image of signatures as it is, of which some are new. One that
 // is there already is written again only if some of it was lost.
 func (c *copier) copySimple(ctx context.Context, ours found, added []ocispec.Descriptor, tag string, there bool) error {
-	sent, err := c.copyBlobs(ctx, ours.parts())
+	sent, err := c.copyBlobs(ctx, ours.Parts())
 	if err != nil {
 		return err
 	}
@@ -74,13 +76,13 @@ func (c *copier) copySimple(ctx context.Context, ours found, added []ocispec.Des
 // copyBlobs copies the blobs that the destination does not have.
 func (c *copier) copyBlobs(ctx context.Context, blobs []ocispec.Descriptor) (sent bool, _ error) {
 	for _, b := range blobs {
-		b = bareOf(b)
+		b = manifest.Bare(b)
 		if good, err := holdsBlob(ctx, c.to, b); err != nil {
 			return sent, err
 		} else if good {
 			continue
 		}
-		data, err := readAll(ctx, c.from, b, buffered)
+		data, err := manifest.ReadAll(ctx, c.from, b, buffered)
 		if err != nil {
 			return sent, ofSource(err)
 		}
@@ -96,7 +98,7 @@ func (c *copier) copyBlobs(ctx context.Context, blobs []ocispec.Descriptor) (sen
 // putSimple writes an image of signatures under its tag.
 func (c *copier) putSimple(ctx context.Context, d ocispec.Descriptor, data []byte, added []ocispec.Descriptor, tag string) error {
 	if err := c.to.PushReference(ctx, d, bytes.NewReader(data), tag); err != nil {
-		return about(tag, err)
+		return manifest.About(tag, err)
 	}
 	c.count(d.Size)
 	c.mu.Lock()
@@ -111,8 +113,8 @@ func (c *copier) putSimple(ctx context.Context, d ocispec.Descriptor, data []byt
 
 // merge makes one image of the signatures of both sides.
 func (c *copier) merge(ctx context.Context, ours, theirs found, tag string) error {
-	if !ours.isSimple() || !theirs.isSimple() {
-		return refuse(ErrShape, "%.200q: the destination has another image there (%s), and one of both is not an image of cosign v2 signatures, so they cannot be merged: "+
+	if !holdsSimple(ours.Manifest) || !holdsSimple(theirs.Manifest) {
+		return manifest.Refuse(ErrShape, "%.200q: the destination has another image there (%s), and one of both is not an image of cosign v2 signatures, so they cannot be merged: "+
 			"remove that tag, or copy without referrers (artifact copy --bare)", tag, theirs.desc.Digest)
 	}
 	added, lacking := lackedBy(theirs, ours), lackedBy(ours, theirs)
@@ -122,7 +124,7 @@ func (c *copier) merge(ctx context.Context, ours, theirs found, tag string) erro
 	case len(lacking) == 0:
 		return c.copySimple(ctx, ours, added, tag, false)
 	case len(theirs.Layers)+len(added) > maxSimple:
-		return refuse(ErrLimit, "%.200q: source and destination together have more than %d signatures of cosign v2: remove that tag", tag, maxSimple)
+		return manifest.Refuse(ErrLimit, "%.200q: source and destination together have more than %d signatures of cosign v2: remove that tag", tag, maxSimple)
 	}
 	config, configData, d, data, err := mergedSimple(theirs, added)
 	if err != nil {
@@ -142,8 +144,8 @@ func isSimple(l ocispec.Descriptor) bool {
 	return l.MediaType == typeSimple && l.Annotations[annotationSimple] != ""
 }
 
-// isSimple reports whether a manifest holds signatures of cosign v2 and nothing else.
-func (m manifest) isSimple() bool {
+// holdsSimple reports whether a manifest holds signatures of cosign v2 and nothing else.
+func holdsSimple(m manifest.Manifest) bool {
 	return len(m.Layers) > 0 && !slices.ContainsFunc(m.Layers, func(l ocispec.Descriptor) bool { return !isSimple(l) })
 }
 
@@ -185,19 +187,19 @@ func mergedSimple(theirs found, added []ocispec.Descriptor) (config ocispec.Desc
 	const never = "0001-01-01T00:00:00Z"
 	image := simpleConfig{Created: never}
 	image.RootFS.Type = "layers"
-	out := manifestJSON{SchemaVersion: 2, MediaType: theirs.desc.MediaType, Annotations: theirs.Annotations}
+	out := manifest.Image{SchemaVersion: 2, MediaType: theirs.desc.MediaType, Annotations: theirs.Annotations}
 	for _, l := range slices.Concat(theirs.Layers, added) {
-		layer := plain(l)
+		layer := manifest.Plain(l)
 		layer.Annotations = l.Annotations
 		out.Layers = append(out.Layers, layer)
 		image.History = append(image.History, simpleHistory{Created: never})
 		image.RootFS.DiffIDs = append(image.RootFS.DiffIDs, layer.Digest)
 	}
-	if configData, err = encode(image); err != nil {
+	if configData, err = manifest.Encode(image); err != nil {
 		return config, nil, d, nil, err
 	}
-	config = describe(theirs.Config.MediaType, configData)
-	out.Config = plain(config)
-	data, err = encode(out)
-	return config, configData, describe(out.MediaType, data), data, err
+	config = manifest.Describe(theirs.Config.MediaType, configData)
+	out.Config = manifest.Plain(config)
+	data, err = manifest.Encode(out)
+	return config, configData, manifest.Describe(out.MediaType, data), data, err
 }

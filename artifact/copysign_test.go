@@ -16,6 +16,7 @@ import (
 )
 
 func TestSignaturesOfCosignV2OfBothSidesArePutTogether(t *testing.T) {
+	t.Parallel()
 	_, ours, oursKey, _ := keys(t)
 	_, theirs, theirsKey, _ := keys(t)
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
@@ -63,10 +64,11 @@ func TestSignaturesOfCosignV2OfBothSidesArePutTogether(t *testing.T) {
 }
 
 func TestWhatHoldsNoSignaturesIsNotWrittenOver(t *testing.T) {
+	t.Parallel()
 	_, _, private, _ := keys(t)
 	set := single(t, "a", "")
 	subject := set.Complete.Descriptor
-	from, to := layout(t, t.TempDir()), layout(t, t.TempDir())
+	from, to := openLayout(t, t.TempDir()), openLayout(t, t.TempDir())
 	push(t, from, set, "v1")
 	push(t, to, set, "v1")
 	simple(t, from, subject, private, subject.Digest.String())

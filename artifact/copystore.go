@@ -14,6 +14,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/registry"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 // buffered is the size up to which content is copied through memory, so that the
@@ -38,9 +40,9 @@ func (s copySource) Fetch(ctx context.Context, d ocispec.Descriptor) (io.ReadClo
 	if ok {
 		return io.NopCloser(bytes.NewReader(data)), nil
 	}
-	rc, err := open(ctx, s.from, d)
+	rc, err := manifest.Open(ctx, s.from, d)
 	if err != nil {
-		return nil, ofSource(about(d.Digest.String(), err))
+		return nil, ofSource(manifest.About(d.Digest.String(), err))
 	}
 	return &sourceContent{ReadCloser: rc}, nil
 }
@@ -60,10 +62,10 @@ type copyTarget struct{ *copier }
 // manifest never counts as there, so that all below it is looked at; Push leaves it
 // alone then. A referrer has to be listed too.
 func (t copyTarget) Exists(ctx context.Context, d ocispec.Descriptor) (bool, error) {
-	if d.Digest == emptyDigest {
+	if d.Digest == manifest.EmptyDigest {
 		return true, t.empty(ctx)
 	}
-	if !isManifest(d.MediaType) {
+	if !manifest.Is(d.MediaType) {
 		var good bool
 		err := persist(ctx, d, func() (err error) { good, err = holdsBlob(ctx, t.to, d); return err })
 		return good, err
@@ -85,8 +87,8 @@ func (t copyTarget) empty(ctx context.Context) error {
 	if t.emptyThere {
 		return nil
 	}
-	data := []byte(emptyJSON)
-	d := describe(ocispec.MediaTypeEmptyJSON, data)
+	data := []byte(manifest.EmptyJSON)
+	d := manifest.Describe(ocispec.MediaTypeEmptyJSON, data)
 	there, err := holdsBlob(ctx, t.to, d)
 	if err == nil && !there {
 		err = t.Mount(ctx, d, t.opts.MountFrom, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil })
@@ -109,12 +111,12 @@ func (t copyTarget) Push(ctx context.Context, d ocispec.Descriptor, r io.Reader)
 		t.count(d.Size)
 		return nil
 	}
-	data, err := drain(r, d.Size)
+	data, err := manifest.Drain(r, d.Size)
 	if err != nil {
 		return ofSource(err)
 	}
-	if isManifest(d.MediaType) {
-		return about(d.Digest.String(), t.manifest(ctx, d, data))
+	if manifest.Is(d.MediaType) {
+		return manifest.About(d.Digest.String(), t.manifest(ctx, d, data))
 	}
 	if err := t.to.Push(ctx, d, bytes.NewReader(data)); err != nil {
 		return err
@@ -158,12 +160,12 @@ func (t copyTarget) manifest(ctx context.Context, d ocispec.Descriptor, data []b
 
 // kept reports whether the destination has a manifest, and had its content.
 func (t copyTarget) kept(ctx context.Context, d ocispec.Descriptor, data []byte) (bool, error) {
-	m, err := parseManifest(d.MediaType, data)
+	m, err := manifest.Parse(d.MediaType, data)
 	if err != nil {
 		return false, ofSource(err)
 	}
 	t.mu.Lock()
-	lost := slices.ContainsFunc(m.parts(), func(part ocispec.Descriptor) bool { return t.resent[part.Digest] })
+	lost := slices.ContainsFunc(m.Parts(), func(part ocispec.Descriptor) bool { return t.resent[part.Digest] })
 	t.mu.Unlock()
 	if lost {
 		return false, nil

@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/layout"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 )
 
@@ -35,7 +36,7 @@ func Example() {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	ctx := context.Background()
-	store, err := artifact.OpenLayout(dir, true)
+	store, err := layout.Open(dir, true)
 	if err != nil {
 		return
 	}

@@ -7,6 +7,8 @@ import (
 	"context"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 // Inspection is what is known of an artifact, as data.
@@ -80,16 +82,16 @@ func Inspect(ctx context.Context, from Store, reference string, opts PullOptions
 		out.Blobs = append(out.Blobs, InspectedBlob{MediaType: l.MediaType, Digest: l.Digest.String(), Size: l.Size})
 	}
 	if err := out.files(ctx, from, f, opts); err != nil {
-		return Inspection{}, about(reference, err)
+		return Inspection{}, manifest.About(reference, err)
 	}
 	if err := out.attached(ctx, from, f.desc); err != nil {
-		return Inspection{}, about(reference, err)
+		return Inspection{}, manifest.About(reference, err)
 	}
 	return out, nil
 }
 
 func (i *Inspection) files(ctx context.Context, from Reader, f found, opts PullOptions) error {
-	if _, err := f.content(); err != nil {
+	if _, err := contentLayer(f.Manifest); err != nil {
 		i.NotRender = err.Error()
 		return nil //nolint:nilerr // the result says it
 	}
@@ -99,7 +101,7 @@ func (i *Inspection) files(ctx context.Context, from Reader, f found, opts PullO
 	}
 	i.Tree, i.Layers = p.Tree, p.Layers
 	for _, file := range p.Files {
-		i.Files = append(i.Files, InspectedFile{Path: file.Path, Size: int64(len(file.Data)), Digest: digestOf(file.Data).String()})
+		i.Files = append(i.Files, InspectedFile{Path: file.Path, Size: int64(len(file.Data)), Digest: manifest.DigestOf(file.Data).String()})
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ package artifact
 import (
 	"path"
 	"strings"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 // Kind is where an artifact lies.
@@ -36,14 +38,14 @@ const wantLocation = "oci://host/name[:tag][@sha256:…], oci-layout:DIR[:tag][@
 // refused and not repeated.
 func ParseLocation(s string) (Location, error) {
 	bad := func(why string) (Location, error) {
-		return Location{}, refuse(ErrReference, "%.300q is no reference of an artifact: %s; write %s", s, why, wantLocation)
+		return Location{}, manifest.Refuse(ErrReference, "%.300q is no reference of an artifact: %s; write %s", s, why, wantLocation)
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(s) > 4096 {
 		return bad("it holds characters that it must not, or too many")
 	}
 	out := Location{Kind: Registry}
 	rest := s
-	if rest, out.Digest = cutDigest(rest); out.Digest != "" && !isDigest(out.Digest) {
+	if rest, out.Digest = cutDigest(rest); out.Digest != "" && !manifest.IsDigest(out.Digest) {
 		return bad("its digest is not sha256: and 64 lower-case hexadecimal digits")
 	}
 	switch kind, name, _ := strings.Cut(rest, ":"); kind {
@@ -55,7 +57,7 @@ func ParseLocation(s string) (Location, error) {
 			return bad("it is a path, and no registry: " + string(LayoutDir) + ":" + s + " is a layout in that folder")
 		}
 		if strings.Contains(rest, "@") {
-			return Location{}, refuse(ErrReference, "the reference holds an @: credentials do not belong into it; log in to the registry; write %s", wantLocation)
+			return Location{}, manifest.Refuse(ErrReference, "the reference holds an @: credentials do not belong into it; log in to the registry; write %s", wantLocation)
 		}
 		if strings.Contains(rest, "://") {
 			return bad("only oci:// names a registry")

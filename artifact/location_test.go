@@ -13,6 +13,7 @@ import (
 )
 
 func TestParseLocation(t *testing.T) {
+	t.Parallel()
 	digest := "sha256:" + strings.Repeat("a", 64)
 	for text, want := range map[string]artifact.Location{
 		"oci://ghcr.io/org/shop":                 {Kind: artifact.Registry, Name: "ghcr.io/org/shop"},

@@ -4,26 +4,23 @@
 package artifact_test
 
 import (
-	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
 func TestACopyMakesADamagedLayoutGoodAgain(t *testing.T) {
+	t.Parallel()
 	set := layered(t, "kind: A\n", "kind: B\n", "")
 	signer, verifier, _, _ := keys(t)
-	from := layout(t, t.TempDir())
+	from := openLayout(t, t.TempDir())
 	push(t, from, set, "v1")
 	signed, err := artifact.SignSet(t.Context(), from, "v1", signer)
 	require.NoError(t, err)
@@ -36,7 +33,7 @@ func TestACopyMakesADamagedLayoutGoodAgain(t *testing.T) {
 			t.Run(what+" is "+name, func(t *testing.T) {
 				dir := t.TempDir()
 				again := func(opts artifact.CopyOptions) bool {
-					copied, err := artifact.Copy(t.Context(), from, layout(t, dir), "v1", opts)
+					copied, err := artifact.Copy(t.Context(), from, openLayout(t, dir), "v1", opts)
 					require.NoError(t, err)
 					return copied.Changed
 				}
@@ -46,8 +43,8 @@ func TestACopyMakesADamagedLayoutGoodAgain(t *testing.T) {
 				harm(t, dir, digest, change)
 				require.False(t, again(artifact.CopyOptions{Referrers: true}))
 				require.True(t, again(full))
-				require.NoError(t, layout(t, dir).Verify(t.Context()))
-				_, err := artifact.VerifySet(t.Context(), layout(t, dir), "v1", verifier)
+				require.NoError(t, openLayout(t, dir).Verify(t.Context()))
+				_, err := artifact.VerifySet(t.Context(), openLayout(t, dir), "v1", verifier)
 				require.NoError(t, err)
 			})
 		}
@@ -78,9 +75,10 @@ func loseAt(o *servers.OCI, path string) {
 }
 
 func TestABlobThatARegistryLostIsCopiedAgain(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {
 		set := layered(t, "kind: A\n", "kind: B\n", "")
-		from := layout(t, t.TempDir())
+		from := openLayout(t, t.TempDir())
 		push(t, from, set, "v1")
 		for what, digest := range map[string]string{"whole": set.Complete.Layer.Digest.String(), "layer": set.Layers[0].Layer.Digest.String()} {
 			t.Run(name+" "+what, func(t *testing.T) {
@@ -103,18 +101,19 @@ func TestABlobThatARegistryLostIsCopiedAgain(t *testing.T) {
 }
 
 func TestWhoSignsAgainHasASignatureThatCanBeRead(t *testing.T) {
+	t.Parallel()
 	signer, verifier, _, _ := keys(t)
 	set := single(t, "a", "")
 	t.Run("in a layout", func(t *testing.T) {
 		for name, change := range map[string]func([]byte) []byte{"removed": nil, "altered": flip} {
 			dir := t.TempDir()
-			push(t, layout(t, dir), set, "v1")
-			signed, err := artifact.SignSet(t.Context(), layout(t, dir), "v1", signer)
+			push(t, openLayout(t, dir), set, "v1")
+			signed, err := artifact.SignSet(t.Context(), openLayout(t, dir), "v1", signer)
 			require.NoError(t, err)
-			harm(t, dir, layerOf(t, layout(t, dir), signed[0].Signature), change)
-			_, err = artifact.SignSet(t.Context(), layout(t, dir), "v1", signer)
+			harm(t, dir, layerOf(t, openLayout(t, dir), signed[0].Signature), change)
+			_, err = artifact.SignSet(t.Context(), openLayout(t, dir), "v1", signer)
 			require.NoError(t, err, name)
-			_, err = artifact.VerifySet(t.Context(), layout(t, dir), "v1", verifier)
+			_, err = artifact.VerifySet(t.Context(), openLayout(t, dir), "v1", verifier)
 			require.NoError(t, err, name)
 		}
 	})
@@ -143,87 +142,4 @@ func TestWhoSignsAgainHasASignatureThatCanBeRead(t *testing.T) {
 		require.ErrorIs(t, err, artifact.ErrDigest)
 		require.ErrorContains(t, err, "does not replace it")
 	})
-}
-
-func TestNobodyIsLostOfThoseWhoWriteOneArchiveAtOnce(t *testing.T) {
-	for round := range 4 * rounds {
-		file := filepath.Join(t.TempDir(), "a.tar")
-		const many = 6
-		var group errgroup.Group
-		for i := range many {
-			// All of them find no file.
-			l, err := artifact.OpenArchive(file, true)
-			require.NoError(t, err)
-			push(t, l, single(t, fmt.Sprint(i), ""), fmt.Sprint("v", i))
-			group.Go(l.Close)
-		}
-		require.NoError(t, group.Wait(), round)
-		l, err := artifact.OpenArchive(file, false)
-		require.NoError(t, err)
-		require.NoError(t, l.Verify(t.Context()))
-		for i := range many {
-			_, err := artifact.Pull(t.Context(), l, fmt.Sprint("v", i), artifact.PullOptions{})
-			require.NoError(t, err)
-		}
-		entries, err := os.ReadDir(filepath.Dir(file))
-		require.NoError(t, err)
-		require.Len(t, entries, 1, "nothing stays beside")
-	}
-}
-
-func TestWhatIsDeletedInAnArchiveThatOthersChangedStaysDeleted(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "a.tar")
-	open := func() *artifact.Layout {
-		l, err := artifact.OpenArchive(file, true)
-		require.NoError(t, err)
-		return l
-	}
-	first := open()
-	old := single(t, "old", "")
-	push(t, first, old, "v1")
-	require.NoError(t, first.Close())
-	one, two := open(), open()
-	require.NoError(t, one.Delete(t.Context(), old.Complete.Descriptor))
-	push(t, two, single(t, "new", ""), "v2")
-	require.NoError(t, two.Close())
-	require.NoError(t, one.Close())
-	l := open()
-	_, err := l.Resolve(t.Context(), "v1")
-	require.ErrorIs(t, err, artifact.ErrNotFound)
-	_, err = artifact.Pull(t.Context(), l, "v2", artifact.PullOptions{})
-	require.NoError(t, err)
-	there, err := l.Exists(t.Context(), old.Complete.Layer)
-	require.NoError(t, err)
-	require.False(t, there)
-}
-
-func TestALayoutThatWasMadeForWhatFailedIsTakenAway(t *testing.T) {
-	set := single(t, "a", "")
-	dir := filepath.Join(t.TempDir(), "new")
-	l := layout(t, dir)
-	push(t, l, set, "v1")
-	require.NoError(t, l.Abandon(t.Context()))
-	require.NoDirExists(t, dir)
-
-	l = layout(t, dir)
-	push(t, l, set, "v1")
-	push(t, layout(t, dir), single(t, "b", ""), "v2")
-	require.NoError(t, l.Abandon(t.Context()), "others have written to it")
-	require.NoError(t, layout(t, dir).Verify(t.Context()))
-	_, err := artifact.Pull(t.Context(), layout(t, dir), "v1", artifact.PullOptions{})
-	require.NoError(t, err)
-
-	l = layout(t, dir)
-	push(t, l, single(t, "c", ""), "v3")
-	require.NoError(t, l.Abandon(t.Context()), "it was there before")
-	_, err = layout(t, dir).Resolve(t.Context(), "v3")
-	require.NoError(t, err)
-
-	file := filepath.Join(t.TempDir(), "a.tar")
-	archive, err := artifact.OpenArchive(file, true)
-	require.NoError(t, err)
-	push(t, archive, set, "v1")
-	require.NoError(t, archive.Abandon(t.Context()))
-	require.NoError(t, archive.Close())
-	require.NoFileExists(t, file)
 }

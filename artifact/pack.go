@@ -23,6 +23,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 // Defaults of [Limits].
@@ -90,7 +92,7 @@ func PackSet(whole fs.FS, layers []Layer, opts Options) (Set, error) {
 	)
 	for _, l := range layers {
 		if l.Name == "" || seen[l.Name] {
-			return Set{}, refuse(ErrShape, "layer %q: each layer needs a name of its own", l.Name)
+			return Set{}, manifest.Refuse(ErrShape, "layer %q: each layer needs a name of its own", l.Name)
 		}
 		seen[l.Name] = true
 		a, err := pack(l.FS, opts, l.Name)
@@ -139,11 +141,11 @@ func pack(fsys fs.FS, opts Options, layer string) (*Artifact, error) {
 func (o Options) Check() error {
 	for _, text := range []string{o.Source, o.Revision} {
 		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return refuse(ErrShape, "the source or the revision holds characters that are no text")
+			return manifest.Refuse(ErrShape, "the source or the revision holds characters that are no text")
 		}
 	}
 	if holdsCredentials(o.Source) {
-		return refuse(ErrShape, "the source holds credentials, and everyone who may pull could read them: write the URL without")
+		return manifest.Refuse(ErrShape, "the source holds credentials, and everyone who may pull could read them: write the URL without")
 	}
 	return nil
 }
@@ -153,7 +155,7 @@ func annotate(opts Options) (map[string]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(opts.Annotations)) {
 		switch name {
 		case AnnotationCreated, AnnotationSource, AnnotationRevision, AnnotationTree, AnnotationLayer, AnnotationLayers:
-			return nil, refuse(ErrShape, "annotation %q is written by the packer: choose another name", name)
+			return nil, manifest.Refuse(ErrShape, "annotation %q is written by the packer: choose another name", name)
 		}
 		out[name] = opts.Annotations[name]
 	}
@@ -207,10 +209,10 @@ func fileNames(fsys fs.FS, opts Options) ([]string, error) {
 		names = append(names, more...)
 	}
 	if len(names) > limits.Files {
-		return nil, refuse(ErrLimit, "there are %d files and at most %d may be packed: render fewer objects, or raise the limit", len(names), limits.Files)
+		return nil, manifest.Refuse(ErrLimit, "there are %d files and at most %d may be packed: render fewer objects, or raise the limit", len(names), limits.Files)
 	}
 	if len(names) == 0 {
-		return nil, refuse(ErrShape, "there is nothing to pack: an engine would delete all that the artifact before it had")
+		return nil, manifest.Refuse(ErrShape, "there is nothing to pack: an engine would delete all that the artifact before it had")
 	}
 	slices.Sort(names)
 	return names, nil
@@ -240,7 +242,7 @@ func namesIn(fsys fs.FS, dir string, wanted bool) (names, folders []string, _ er
 // and what only one of the engines would read.
 func checkFile(e fs.DirEntry) error {
 	name := e.Name()
-	bad := func(why string) error { return refuse(ErrShape, "%q cannot be packed: %s", name, why) }
+	bad := func(why string) error { return manifest.Refuse(ErrShape, "%q cannot be packed: %s", name, why) }
 	if e.IsDir() {
 		return bad("it is a folder, and Argo CD reads none: put the manifests at the root")
 	}
@@ -324,7 +326,7 @@ func readFile(fsys fs.FS, name string, room int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tooLarge := refuse(ErrLimit, "the files are larger than the limit, at %q: render fewer objects, or raise the limit", name)
+	tooLarge := manifest.Refuse(ErrLimit, "the files are larger than the limit, at %q: render fewer objects, or raise the limit", name)
 	if info.Size() > room {
 		return nil, tooLarge
 	}

@@ -28,6 +28,7 @@ const golden = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manife
 	`"org.opencontainers.image.created":"1970-01-01T00:00:00Z","org.opencontainers.image.revision":"main@sha1:4f0c8ae1","org.opencontainers.image.source":"https://git.example/shop?a=1&b=<2>"}}`
 
 func TestTheBytesOfAnArtifactArePinned(t *testing.T) {
+	t.Parallel()
 	files := tree("b.yaml", "kind: B\n", "a.yaml", "kind: A\n")
 	a, err := artifact.Pack(files, artifact.Options{Source: "https://git.example/shop?a=1&b=<2>", Revision: "main@sha1:4f0c8ae1"})
 	require.NoError(t, err)
@@ -47,6 +48,7 @@ func TestTheBytesOfAnArtifactArePinned(t *testing.T) {
 }
 
 func TestTheTreeDigestIsThatOfPackageSource(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 180) + ".yaml" // it does not fit USTAR
 	files := tree("b.yaml", "kind: B\n", "a.yml", "", long, "kind: C\n", "ü.yaml", "kind: D\n")
 	a, err := artifact.Pack(files, artifact.Options{})
@@ -57,6 +59,7 @@ func TestTheTreeDigestIsThatOfPackageSource(t *testing.T) {
 }
 
 func TestModesAndTimesDoNotCount(t *testing.T) {
+	t.Parallel()
 	one := fstest.MapFS{"a.yaml": {Data: []byte("a"), Mode: 0o600, ModTime: at}}
 	two := fstest.MapFS{"a.yaml": {Data: []byte("a"), Mode: 0o755}}
 	a, err := artifact.Pack(one, artifact.Options{})
@@ -68,6 +71,7 @@ func TestModesAndTimesDoNotCount(t *testing.T) {
 }
 
 func TestPackRefusesWhatAnEngineWouldTakeForSomethingElse(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		files fs.FS
 		want  string
@@ -105,6 +109,7 @@ func TestPackRefusesWhatAnEngineWouldTakeForSomethingElse(t *testing.T) {
 }
 
 func TestAWholeNamesItsLayers(t *testing.T) {
+	t.Parallel()
 	set := layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
 	var m struct{ Annotations map[string]string }
 	require.NoError(t, json.Unmarshal(set.Complete.Manifest, &m))
@@ -120,6 +125,7 @@ func TestAWholeNamesItsLayers(t *testing.T) {
 }
 
 func TestASourceWithCredentialsIsRefused(t *testing.T) {
+	t.Parallel()
 	files := fstest.MapFS{"a.yaml": {Data: []byte("a: 1\n")}}
 	for source, refused := range map[string]bool{
 		"https://u:canary@git.example/shop":               true,

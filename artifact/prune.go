@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 // PruneOptions say what is old. The zero value keeps only what has a tag that
@@ -51,7 +54,7 @@ func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
 	if err := p.choose(ctx); err != nil {
 		return Pruned{}, err
 	}
-	for _, digest := range sortedKeys(p.pushes) {
+	for _, digest := range slices.Sorted(maps.Keys(p.pushes)) {
 		switch {
 		case p.keep[digest]:
 			p.out.Kept = append(p.out.Kept, digest)
@@ -88,8 +91,8 @@ func (p *pruner) list(ctx context.Context) error {
 		}
 		return nil
 	})
-	if missing(err) {
-		return refuse(ErrNotFound, "there is no such repository: correct its name, or log in: some registries hide what they do not allow")
+	if manifest.Missing(err) {
+		return manifest.Refuse(ErrNotFound, "there is no such repository: correct its name, or log in: some registries hide what they do not allow")
 	}
 	return err
 }
@@ -106,7 +109,7 @@ func (p *pruner) choose(ctx context.Context) error {
 		}
 	}
 	var wholes []retained
-	for _, digest := range sortedKeys(p.pushes) {
+	for _, digest := range slices.Sorted(maps.Keys(p.pushes)) {
 		if r := p.pushes[digest]; !r.layer {
 			wholes = append(wholes, r)
 		}
@@ -117,14 +120,14 @@ func (p *pruner) choose(ctx context.Context) error {
 			p.keep[r.digest] = true
 		}
 	}
-	for _, digest := range sortedKeys(p.keep) {
+	for _, digest := range slices.Sorted(maps.Keys(p.keep)) {
 		f, err := lookUp(ctx, p.in, digest)
-		if missing(err) {
+		if manifest.Missing(err) {
 			continue
 		}
 		var refs []LayerRef
 		if err == nil {
-			refs, err = f.layerRefs()
+			refs, err = layerRefs(f.Manifest)
 		}
 		// What cannot be read could name any layer; nothing is deleted then.
 		if err != nil && !errors.Is(err, ErrShape) {
@@ -156,13 +159,13 @@ func (p *pruner) delete(ctx context.Context, d string) error {
 	for _, target := range append([]ocispec.Descriptor{subject}, attached...) {
 		err := p.in.Delete(ctx, ocispec.Descriptor{MediaType: target.MediaType, Digest: target.Digest, Size: target.Size})
 		switch {
-		case err == nil || missing(err):
+		case err == nil || manifest.Missing(err):
 		case refusesDelete(err):
 			p.out.Refused = append(p.out.Refused, d)
 			p.out.Reason = "the registry does not delete: allow it there, or have its own clean-up take untagged content"
 			return nil
 		default:
-			return about(d, err)
+			return manifest.About(d, err)
 		}
 	}
 	p.out.Deleted = append(p.out.Deleted, d)

@@ -13,9 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/layout"
 )
 
 func TestPruneKeepsWhatIsLiveNewOrPartOfIt(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
 		var pushes []artifact.Pushed
@@ -71,7 +73,8 @@ func TestPruneKeepsWhatIsLiveNewOrPartOfIt(t *testing.T) {
 }
 
 func TestAnotherPushOfAnOldTreeIsNew(t *testing.T) {
-	l := layout(t, t.TempDir())
+	t.Parallel()
+	l := openLayout(t, t.TempDir())
 	for i, content := range []string{"a", "b", "a", "c"} {
 		_, err := artifact.Push(context.Background(), l, single(t, content, ""), []string{"v1"}, artifact.PushOptions{At: at.Add(time.Duration(i) * time.Minute)})
 		require.NoError(t, err)
@@ -82,10 +85,11 @@ func TestAnotherPushOfAnOldTreeIsNew(t *testing.T) {
 }
 
 func TestWhereNothingIsNothingIsPruned(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		pruned, err := artifact.Prune(t.Context(), open("none"), artifact.PruneOptions{})
 		require.Empty(t, pruned)
-		if _, is := open("none").(*artifact.Layout); is {
+		if _, is := open("none").(*layout.Layout); is {
 			require.NoError(t, err)
 			return
 		}
@@ -94,6 +98,7 @@ func TestWhereNothingIsNothingIsPruned(t *testing.T) {
 }
 
 func TestInspect(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		set := layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
 		push(t, open("shop"), set, "v1")

@@ -19,6 +19,9 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
+	"github.com/ropewalk/ropewalk/internal/memfs"
 )
 
 // PullOptions say how to pull. The zero value has the default limits.
@@ -74,14 +77,14 @@ func Pull(ctx context.Context, from Store, reference string, opts PullOptions) (
 		}
 	}
 	out, err := at.pull(ctx, from, opts)
-	return out, about(reference, err)
+	return out, manifest.About(reference, err)
 }
 
 // barrier is the manifest of a barrier layer of a whole.
 func (f found) barrier(ctx context.Context, from Store, reference, name string) (found, error) {
-	refs, err := f.layerRefs()
+	refs, err := layerRefs(f.Manifest)
 	if err != nil {
-		return found{}, about(reference, err)
+		return found{}, manifest.About(reference, err)
 	}
 	i := slices.IndexFunc(refs, func(r LayerRef) bool { return r.Name == name })
 	if i < 0 {
@@ -90,19 +93,19 @@ func (f found) barrier(ctx context.Context, from Store, reference, name string) 
 			names = append(names, r.Name)
 		}
 		if len(names) == 0 {
-			return found{}, refuse(ErrNotFound, "%.200q has no barrier layers, and so no %.100q: leave the layer out", reference, name)
+			return found{}, manifest.Refuse(ErrNotFound, "%.200q has no barrier layers, and so no %.100q: leave the layer out", reference, name)
 		}
-		return found{}, refuse(ErrNotFound, "%.200q has no layer %.100q: it has %q", reference, name, names)
+		return found{}, manifest.Refuse(ErrNotFound, "%.200q has no layer %.100q: it has %q", reference, name, names)
 	}
 	return lookUp(ctx, from, refs[i].Digest)
 }
 
 func (f found) pull(ctx context.Context, from Reader, opts PullOptions) (Pulled, error) {
-	layer, err := f.content()
+	layer, err := contentLayer(f.Manifest)
 	if err != nil {
 		return Pulled{}, err
 	}
-	refs, err := f.layerRefs()
+	refs, err := layerRefs(f.Manifest)
 	if err != nil {
 		return Pulled{}, err
 	}
@@ -110,26 +113,38 @@ func (f found) pull(ctx context.Context, from Reader, opts PullOptions) (Pulled,
 	if err != nil {
 		return Pulled{}, err
 	}
-	tree, err := treeDigest(files)
+	digest, err := treeDigest(files)
 	if err != nil {
 		return Pulled{}, err
 	}
-	if want := f.Annotations[AnnotationTree]; want != "" && want != tree {
-		return Pulled{}, refuse(ErrDigest, "its files have the tree digest %s, and its annotation says %.100q: it was not packed by this program, or altered", tree, want)
+	if want := f.Annotations[AnnotationTree]; want != "" && want != digest {
+		return Pulled{}, manifest.Refuse(ErrDigest, "its files have the tree digest %s, and its annotation says %.100q: it was not packed by this program, or altered", digest, want)
+	}
+	tree, err := memfs.New(contents(files))
+	if err != nil {
+		return Pulled{}, err
 	}
 	return Pulled{
-		Digest: f.desc.Digest.String(), Tree: tree, Annotations: f.Annotations, Layers: refs,
-		Files: files, FS: newMemory(files),
+		Digest: f.desc.Digest.String(), Tree: digest, Annotations: f.Annotations, Layers: refs,
+		Files: files, FS: tree,
 	}, nil
+}
+
+func contents(files []File) map[string][]byte {
+	out := make(map[string][]byte, len(files))
+	for _, f := range files {
+		out[f.Path] = f.Data
+	}
+	return out
 }
 
 // pullFiles reads and unpacks a layer.
 func pullFiles(ctx context.Context, from Reader, layer ocispec.Descriptor, opts PullOptions) ([]File, error) {
 	limits := opts.Limits.withDefaults()
 	if layer.Size > limits.Bytes {
-		return nil, refuse(ErrLimit, "its layer has %d bytes, and at most %d are read: raise the limit", layer.Size, limits.Bytes)
+		return nil, manifest.Refuse(ErrLimit, "its layer has %d bytes, and at most %d are read: raise the limit", layer.Size, limits.Bytes)
 	}
-	rc, err := open(ctx, from, layer)
+	rc, err := manifest.Open(ctx, from, layer)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +205,7 @@ func unpack(r io.Reader, limits Limits) ([]File, error) {
 			err = u.add(header, t)
 		}
 		if budget.N <= 0 {
-			return nil, refuse(ErrLimit, "its layer unpacks to more than %d bytes: raise the limit", limits.Bytes)
+			return nil, manifest.Refuse(ErrLimit, "its layer unpacks to more than %d bytes: raise the limit", limits.Bytes)
 		}
 		if err != nil {
 			return nil, layerError(err)
@@ -207,7 +222,7 @@ func unpack(r io.Reader, limits Limits) ([]File, error) {
 func layerError(err error) error {
 	switch {
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, tar.ErrHeader), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return refuse(ErrShape, "its layer is no tar.gz, or is cut short")
+		return manifest.Refuse(ErrShape, "its layer is no tar.gz, or is cut short")
 	}
 	return err
 }
@@ -222,7 +237,7 @@ type unpacker struct {
 
 func (u *unpacker) add(header *tar.Header, r io.Reader) error {
 	if u.entries++; u.entries > 2*u.limits.Files+16 {
-		return refuse(ErrLimit, "its layer has more than %d entries: raise the limit", u.limits.Files)
+		return manifest.Refuse(ErrLimit, "its layer has more than %d entries: raise the limit", u.limits.Files)
 	}
 	name := strings.TrimPrefix(header.Name, "./")
 	switch header.Typeflag {
@@ -233,18 +248,18 @@ func (u *unpacker) add(header *tar.Header, r io.Reader) error {
 		return checkPath(name)
 	case tar.TypeReg:
 	default:
-		return refuse(ErrShape, "%.200q in its layer is not a regular file", header.Name)
+		return manifest.Refuse(ErrShape, "%.200q in its layer is not a regular file", header.Name)
 	}
 	if err := checkPath(name); err != nil {
 		return err
 	}
 	switch {
 	case u.seen[name]:
-		return refuse(ErrShape, "%.200q is in its layer twice", name)
+		return manifest.Refuse(ErrShape, "%.200q is in its layer twice", name)
 	case len(u.files) >= u.limits.Files:
-		return refuse(ErrLimit, "its layer has more than %d files: raise the limit", u.limits.Files)
+		return manifest.Refuse(ErrLimit, "its layer has more than %d files: raise the limit", u.limits.Files)
 	case header.Size > u.limits.Bytes-u.bytes:
-		return refuse(ErrLimit, "the files of its layer are larger than %d bytes, at %.200q: raise the limit", u.limits.Bytes, name)
+		return manifest.Refuse(ErrLimit, "the files of its layer are larger than %d bytes, at %.200q: raise the limit", u.limits.Bytes, name)
 	}
 	// A header may promise what never comes: room is made for what came.
 	data, err := io.ReadAll(r)
@@ -263,10 +278,10 @@ func (u *unpacker) end(r *io.LimitedReader) error {
 	for {
 		n, err := r.Read(block)
 		if len(bytes.Trim(block[:n], "\x00")) > 0 {
-			return refuse(ErrShape, "something follows the tar in its layer")
+			return manifest.Refuse(ErrShape, "something follows the tar in its layer")
 		}
 		if r.N <= 0 {
-			return refuse(ErrLimit, "its layer unpacks to more than %d bytes: raise the limit", u.limits.Bytes)
+			return manifest.Refuse(ErrLimit, "its layer unpacks to more than %d bytes: raise the limit", u.limits.Bytes)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -283,7 +298,7 @@ func checkPath(name string) error {
 		name == "." || name == ".." || strings.HasPrefix(name, "../") ||
 		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' })
 	if bad {
-		return refuse(ErrShape, "%.200q in its layer is no good path: it must be relative, clean and inside", name)
+		return manifest.Refuse(ErrShape, "%.200q in its layer is no good path: it must be relative, clean and inside", name)
 	}
 	return nil
 }
@@ -297,7 +312,7 @@ func checkFolders(files []File) error {
 	for _, f := range files {
 		for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
 			if known[dir] {
-				return refuse(ErrShape, "%.200q in its layer is a file and a folder", dir)
+				return manifest.Refuse(ErrShape, "%.200q in its layer is a file and a folder", dir)
 			}
 		}
 	}

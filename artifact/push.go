@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 	"github.com/ropewalk/ropewalk/artifact/statement"
 )
 
@@ -73,7 +74,7 @@ type Pushed struct {
 // reads.
 func Push(ctx context.Context, to Store, set Set, tags []string, opts PushOptions) (Pushed, error) {
 	if set.Complete == nil {
-		return Pushed{}, refuse(ErrShape, "there is nothing to push")
+		return Pushed{}, manifest.Refuse(ErrShape, "there is nothing to push")
 	}
 	if err := CheckTags(tags); err != nil {
 		return Pushed{}, err
@@ -118,7 +119,7 @@ func (p *pusher) current(ctx context.Context, set Set, tags []string) (current, 
 	at, err := lookUp(ctx, p.to, reference)
 	out := current{found: at, exists: true}
 	switch {
-	case missing(err):
+	case manifest.Missing(err):
 		return current{}, nil
 	case errors.Is(err, ErrShape), errors.Is(err, ErrLimit), errors.Is(err, ErrDigest):
 		// Something of others is there, or something damaged: the push replaces it.
@@ -126,20 +127,19 @@ func (p *pusher) current(ctx context.Context, set Set, tags []string) (current, 
 	case err != nil:
 		return current{}, err
 	}
-	if out.layers, err = at.layerRefs(); err != nil {
+	if out.layers, err = layerRefs(at.Manifest); err != nil {
 		return out, nil //nolint:nilerr // as above
 	}
-	layer, err := at.content()
-	if err != nil {
+	if _, err := contentLayer(at.Manifest); err != nil {
 		return out, nil //nolint:nilerr // as above
 	}
 	sameLayer := func(a, b LayerRef) bool { return a.Name == b.Name && a.Tree == b.Tree }
 	if at.Annotations[AnnotationTree] != whole.Tree || !slices.EqualFunc(out.layers, refsOf(set), sameLayer) {
 		return out, nil
 	}
-	good, err := p.holds(ctx, out, layer)
+	good, err := p.holds(ctx, out)
 	out.same, out.damaged = good, !good
-	return out, about(reference, err)
+	return out, manifest.About(reference, err)
 }
 
 func refsOf(set Set) []LayerRef {
@@ -226,7 +226,7 @@ func (p *pusher) seal(ctx context.Context, whole *Artifact, out Pushed) error {
 		group, inner := errgroup.WithContext(ctx)
 		group.SetLimit(parallel)
 		for _, r := range referrers {
-			group.Go(func() error { _, err := Attach(inner, p.to, bareOf(whole.Descriptor), r); return err })
+			group.Go(func() error { _, err := Attach(inner, p.to, manifest.Bare(whole.Descriptor), r); return err })
 		}
 		if err := group.Wait(); err != nil {
 			return err
@@ -275,7 +275,7 @@ func (p *pusher) blobs(ctx context.Context, artifacts []*Artifact, ask bool) err
 		desc ocispec.Descriptor
 		data []byte
 	}
-	all := []blob{{describe(TypeConfig, []byte(emptyJSON)), []byte(emptyJSON)}}
+	all := []blob{{manifest.Describe(TypeConfig, []byte(manifest.EmptyJSON)), []byte(manifest.EmptyJSON)}}
 	for _, a := range artifacts {
 		all = append(all, blob{a.Layer, a.Content})
 	}
@@ -307,7 +307,7 @@ func (p *pusher) blobs(ctx context.Context, artifacts []*Artifact, ask bool) err
 func (p *pusher) manifest(ctx context.Context, d ocispec.Descriptor, data []byte, tag string) error {
 	err := persist(ctx, d, func() error { return p.to.PushReference(ctx, d, bytes.NewReader(data), tag) })
 	if err != nil {
-		return about(tag, err)
+		return manifest.About(tag, err)
 	}
 	p.count(d.Size)
 	return nil
@@ -365,7 +365,7 @@ func gaveUp(d ocispec.Descriptor, err error) error {
 	if !errors.As(err, &answer) || answer.StatusCode == http.StatusInternalServerError {
 		return err
 	}
-	return refuse(ErrBusy, "%s: the registry received what it names, and reports that it does not have it (%d): another client may be writing the same content: try again",
+	return manifest.Refuse(ErrBusy, "%s: the registry received what it names, and reports that it does not have it (%d): another client may be writing the same content: try again",
 		d.Digest, answer.StatusCode)
 }
 
@@ -382,11 +382,6 @@ func isRace(err error) bool {
 	return answer.StatusCode == http.StatusInternalServerError || slices.ContainsFunc(answer.Errors, func(e errcode.Error) bool {
 		return e.Code == errcode.ErrorCodeManifestBlobUnknown || e.Code == errcode.ErrorCodeBlobUnknown
 	})
-}
-
-// bareOf is a descriptor without what a registry reports beside it.
-func bareOf(d ocispec.Descriptor) ocispec.Descriptor {
-	return ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
 }
 
 // StatementReferrer is an in-toto statement of a predicate type, unsigned, as

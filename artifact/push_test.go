@@ -19,6 +19,7 @@ import (
 )
 
 func TestAPushIsPulledAgain(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		set := layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
 		pushed := push(t, open("shop"), set, "v1", "stable")
@@ -49,6 +50,7 @@ func TestAPushIsPulledAgain(t *testing.T) {
 }
 
 func TestAnUnchangedTreeIsNoPush(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		first := push(t, open("shop"), layered(t, "a", "b", "main@sha1:1"), "v1")
 		same := push(t, open("shop"), layered(t, "a", "b", "main@sha1:1"), "v1")
@@ -86,6 +88,7 @@ func TestAnUnchangedTreeIsNoPush(t *testing.T) {
 }
 
 func TestRequestsOfAPush(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {
 		t.Run(name, func(t *testing.T) {
 			set := single(t, "kind: A\n", "main@sha1:1")
@@ -110,6 +113,7 @@ func TestRequestsOfAPush(t *testing.T) {
 }
 
 func TestAPushThatFailsLeavesTheTag(t *testing.T) {
+	t.Parallel()
 	o := servers.InProcess(t)
 	first := push(t, repository(o, "shop"), single(t, "a", ""), "v1")
 	for _, broken := range []string{"/blobs/uploads/", "/manifests/rw-"} {
@@ -127,6 +131,7 @@ func TestAPushThatFailsLeavesTheTag(t *testing.T) {
 }
 
 func TestAPushReplacesWhatIsNoRender(t *testing.T) {
+	t.Parallel()
 	o := servers.InProcess(t)
 	ctx := t.Context()
 	repo := repository(o, "shop")
@@ -136,6 +141,7 @@ func TestAPushReplacesWhatIsNoRender(t *testing.T) {
 }
 
 func TestTagsThatAreNotOursToGive(t *testing.T) {
+	t.Parallel()
 	for _, tag := range []string{"", "-a", ".a", "a b", "a/b", strings.Repeat("a", 129), "rw-1", "rwl-1", "sha256-1"} {
 		_, err := artifact.Push(t.Context(), nil, single(t, "a", ""), []string{tag}, artifact.PushOptions{})
 		require.ErrorIs(t, err, artifact.ErrReference, tag)
@@ -143,6 +149,7 @@ func TestTagsThatAreNotOursToGive(t *testing.T) {
 }
 
 func TestTagMovesATag(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		one := push(t, open("shop"), single(t, "a", ""), "v1")
 		push(t, open("shop"), single(t, "b", ""), "v1")

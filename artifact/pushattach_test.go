@@ -41,6 +41,7 @@ func notes(t *testing.T, o *servers.OCI, to string, set artifact.Set) map[string
 }
 
 func TestWhatIsAttachedToAPushIsThereBeforeItsTag(t *testing.T) {
+	t.Parallel()
 	for name, o := range withoutReferrers(t) {
 		t.Run(name, func(t *testing.T) {
 			set := single(t, "cut", "")

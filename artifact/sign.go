@@ -6,10 +6,12 @@ package artifact
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/artifact/statement"
 )
@@ -48,11 +50,11 @@ func SignSet(ctx context.Context, in Store, reference string, signer *signature.
 	for _, subject := range subjects {
 		text, err := statement.Signature(statement.Subject{Digest: subject.Digest.String()})
 		if err != nil {
-			return nil, about(reference, err)
+			return nil, manifest.About(reference, err)
 		}
 		d, err := AttachStatement(ctx, in, subject, text, statement.PredicateSignature, signer)
 		if err != nil {
-			return nil, about(reference, err)
+			return nil, manifest.About(reference, err)
 		}
 		out = append(out, Signed{Digest: subject.Digest.String(), Signature: d.Digest.String()})
 	}
@@ -86,7 +88,7 @@ func VerifySet(ctx context.Context, in Store, reference string, keys *signature.
 	out := make([]string, 0, len(subjects))
 	for _, subject := range subjects {
 		if err := Verify(ctx, in, subject, keys); err != nil {
-			return nil, about(reference, err)
+			return nil, manifest.About(reference, err)
 		}
 		out = append(out, subject.Digest.String())
 	}
@@ -102,18 +104,18 @@ func members(ctx context.Context, in Store, reference string) ([]ocispec.Descrip
 	if err != nil {
 		return nil, err
 	}
-	refs, err := whole.layerRefs()
+	refs, err := layerRefs(whole.Manifest)
 	if err != nil {
-		return nil, about(reference, err)
+		return nil, manifest.About(reference, err)
 	}
 	out := []ocispec.Descriptor{whole.desc}
 	for _, r := range refs {
 		d, exists, err := resolve(ctx, in, r.Digest)
 		if err != nil {
-			return nil, about(reference, err)
+			return nil, manifest.About(reference, err)
 		}
 		if !exists {
-			return nil, refuse(ErrNotFound, "%.200q: its layer %.100q (%s) is not there: copy or push it again", reference, r.Name, r.Digest)
+			return nil, manifest.Refuse(ErrNotFound, "%.200q: its layer %.100q (%s) is not there: copy or push it again", reference, r.Name, r.Digest)
 		}
 		out = append(out, ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size})
 	}
@@ -127,7 +129,7 @@ type Verifier struct{}
 // keys in PEM by the names of their entries in a Secret.
 func (Verifier) Verify(ctx context.Context, from Reader, manifest ocispec.Descriptor, keys map[string][]byte) error {
 	pems := make([][]byte, 0, len(keys))
-	for _, name := range sortedKeys(keys) {
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		pems = append(pems, keys[name])
 	}
 	v, err := signature.ParsePublicKeys(pems...)
@@ -168,7 +170,7 @@ func Verify(ctx context.Context, from Reader, manifest ocispec.Descriptor, keys 
 var errNothing = errors.New("no signature")
 
 func errNone(subject string) error {
-	return refuse(ErrSignature, "%s has no signature: sign it, or copy it with its referrers", subject)
+	return manifest.Refuse(ErrSignature, "%s has no signature: sign it, or copy it with its referrers", subject)
 }
 
 // verifyBundles says why no bundle is a signature, nil where one is. err is that
@@ -225,7 +227,7 @@ func asSignature(err error) error {
 	if errors.Is(err, ErrSignature) {
 		return err
 	}
-	return refuse(ErrSignature, "its signature does not count: %s", err)
+	return manifest.Refuse(ErrSignature, "its signature does not count: %s", err)
 }
 
 // verifySimple is verifyBundles for cosign v2.
@@ -237,7 +239,7 @@ func verifySimple(ctx context.Context, from Reader, subject ocispec.Descriptor, 
 	if !exists {
 		return errNothing, nil
 	}
-	m, _, err := readManifest(ctx, from, d)
+	m, _, err := manifest.Read(ctx, from, d)
 	if err != nil {
 		if ofSignature(err) {
 			return asSignature(err), nil
@@ -252,7 +254,7 @@ func verifySimple(ctx context.Context, from Reader, subject ocispec.Descriptor, 
 		if i == maxSignatures {
 			break
 		}
-		payload, err := readAll(ctx, from, l, signature.MaxSignature)
+		payload, err := manifest.ReadAll(ctx, from, l, signature.MaxSignature)
 		if err == nil {
 			err = keys.Simple(payload, l.Annotations[annotationSimple], subject.Digest.String())
 		}

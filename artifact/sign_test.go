@@ -38,6 +38,7 @@ func keys(t testing.TB) (*signature.Signer, *signature.Verifier, []byte, []byte)
 }
 
 func TestASignedSetVerifiesAlsoWhereItIsCopiedTo(t *testing.T) {
+	t.Parallel()
 	signer, verifier, _, public := keys(t)
 	_, stranger, _, _ := keys(t)
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
@@ -77,6 +78,7 @@ func TestASignedSetVerifiesAlsoWhereItIsCopiedTo(t *testing.T) {
 }
 
 func TestAttestationsComeBackAndAreNoSignatures(t *testing.T) {
+	t.Parallel()
 	signer, verifier, _, _ := keys(t)
 	other, _, _, _ := keys(t)
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
@@ -107,8 +109,9 @@ func TestAttestationsComeBackAndAreNoSignatures(t *testing.T) {
 }
 
 func TestASignatureOfAnotherArtifactIsNone(t *testing.T) {
+	t.Parallel()
 	signer, verifier, _, _ := keys(t)
-	l := layout(t, t.TempDir())
+	l := openLayout(t, t.TempDir())
 	ctx := t.Context()
 	good, evil := single(t, "good", ""), single(t, "evil", "")
 	push(t, l, good, "good")
@@ -131,6 +134,7 @@ func TestASignatureOfAnotherArtifactIsNone(t *testing.T) {
 }
 
 func TestARegistryThatDoesNotAnswerIsNoMissingSignature(t *testing.T) {
+	t.Parallel()
 	signer, verifier, _, _ := keys(t)
 	o := servers.InProcess(t)
 	set := single(t, "a", "")
@@ -166,6 +170,7 @@ func simple(t testing.TB, to artifact.Store, subject ocispec.Descriptor, private
 }
 
 func TestSignaturesOfCosignV2Count(t *testing.T) {
+	t.Parallel()
 	_, verifier, private, _ := keys(t)
 	_, _, strange, _ := keys(t)
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
@@ -196,6 +201,7 @@ func TestSignaturesOfCosignV2Count(t *testing.T) {
 }
 
 func TestAChangedByteFails(t *testing.T) {
+	t.Parallel()
 	signer, verifier, _, _ := keys(t)
 	o := servers.InProcess(t)
 	set := single(t, "a", "")

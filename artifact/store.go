@@ -32,7 +32,7 @@ type Writer interface {
 	PushReference(ctx context.Context, expected ocispec.Descriptor, content io.Reader, reference string) error
 }
 
-// Store is a repository of a registry, or an image layout: [Layout] is one, and
+// Store is a repository of a registry, or an image layout: layout.Layout is one, and
 // *remote.Repository of oras-go, as it is. A repository is told to leave old
 // referrers indexes alone (SkipReferrersGC), because registries refuse to
 // delete them.

@@ -33,6 +33,7 @@ func flip(data []byte) []byte { data[len(data)/2] ^= 1; return data }
 func cut(data []byte) []byte  { return data[:len(data)/2] }
 
 func TestAPushMakesADamagedLayoutGoodAgain(t *testing.T) {
+	t.Parallel()
 	set := layered(t, "kind: A\n", "kind: B\n", "")
 	for name, change := range map[string]func([]byte) []byte{"removed": nil, "altered": flip, "cut short": cut} {
 		for what, digest := range map[string]string{
@@ -41,32 +42,34 @@ func TestAPushMakesADamagedLayoutGoodAgain(t *testing.T) {
 		} {
 			t.Run(what+" is "+name, func(t *testing.T) {
 				dir := t.TempDir()
-				push(t, layout(t, dir), set, "v1")
-				require.False(t, push(t, layout(t, dir), set, "v1").Changed)
+				push(t, openLayout(t, dir), set, "v1")
+				require.False(t, push(t, openLayout(t, dir), set, "v1").Changed)
 				harm(t, dir, digest, change)
-				require.Error(t, layout(t, dir).Verify(t.Context()))
-				again := push(t, layout(t, dir), set, "v1")
+				require.Error(t, openLayout(t, dir).Verify(t.Context()))
+				again := push(t, openLayout(t, dir), set, "v1")
 				require.True(t, again.Changed)
 				require.Equal(t, set.Complete.Descriptor.Digest.String(), again.Digest)
-				require.NoError(t, layout(t, dir).Verify(t.Context()))
-				require.False(t, push(t, layout(t, dir), set, "v1").Changed)
+				require.NoError(t, openLayout(t, dir).Verify(t.Context()))
+				require.False(t, push(t, openLayout(t, dir), set, "v1").Changed)
 			})
 		}
 	}
 }
 
 func TestAnUnchangedLayerThatIsDamagedIsNotKept(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := layered(t, "kind: A\n", "kind: B\n", "")
-	push(t, layout(t, dir), first, "v1")
+	push(t, openLayout(t, dir), first, "v1")
 	harm(t, dir, first.Layers[0].Layer.Digest.String(), flip)
-	push(t, layout(t, dir), layered(t, "kind: A\n", "kind: C\n", ""), "v1")
-	got, err := artifact.Pull(t.Context(), layout(t, dir), "v1", artifact.PullOptions{Layer: "base"})
+	push(t, openLayout(t, dir), layered(t, "kind: A\n", "kind: C\n", ""), "v1")
+	got, err := artifact.Pull(t.Context(), openLayout(t, dir), "v1", artifact.PullOptions{Layer: "base"})
 	require.NoError(t, err)
 	require.Equal(t, "kind: A\n", string(got.Files[0].Data))
 }
 
 func TestABlobThatARegistryLostIsPushedAgain(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {
 		t.Run(name, func(t *testing.T) {
 			set := layered(t, "kind: A\n", "kind: B\n", "")
@@ -87,6 +90,7 @@ func TestABlobThatARegistryLostIsPushedAgain(t *testing.T) {
 }
 
 func TestABlobThatARegistryDamagedAndKeepsIsSaid(t *testing.T) {
+	t.Parallel()
 	o := servers.InProcess(t)
 	set := single(t, "kind: A\n", "")
 	push(t, repository(o, "shop"), set, "v1")
@@ -103,31 +107,32 @@ func TestABlobThatARegistryDamagedAndKeepsIsSaid(t *testing.T) {
 }
 
 func TestAManifestThatALayoutLostIsNoAbsenceOfReferrers(t *testing.T) {
+	t.Parallel()
 	signer, verifier, _, _ := keys(t)
 	for name, change := range map[string]func([]byte) []byte{"removed": nil, "altered": flip} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			set := single(t, "a", "")
-			push(t, layout(t, dir), set, "v1")
-			signed, err := artifact.SignSet(t.Context(), layout(t, dir), "v1", signer)
+			push(t, openLayout(t, dir), set, "v1")
+			signed, err := artifact.SignSet(t.Context(), openLayout(t, dir), "v1", signer)
 			require.NoError(t, err)
 			harm(t, dir, signed[0].Signature, change)
-			_, err = artifact.Referrers(t.Context(), layout(t, dir), set.Complete.Descriptor, "")
+			_, err = artifact.Referrers(t.Context(), openLayout(t, dir), set.Complete.Descriptor, "")
 			require.ErrorIs(t, err, map[bool]error{true: artifact.ErrDamaged, false: artifact.ErrDigest}[change == nil])
 			require.ErrorContains(t, err, signed[0].Signature)
-			_, err = artifact.VerifySet(t.Context(), layout(t, dir), "v1", verifier)
+			_, err = artifact.VerifySet(t.Context(), openLayout(t, dir), "v1", verifier)
 			require.ErrorContains(t, err, signed[0].Signature)
 			require.NotContains(t, err.Error(), "has no signature")
-			_, err = artifact.SignSet(t.Context(), layout(t, dir), "v1", signer)
+			_, err = artifact.SignSet(t.Context(), openLayout(t, dir), "v1", signer)
 			require.ErrorContains(t, err, signed[0].Signature)
-			to := layout(t, t.TempDir())
-			_, err = artifact.Copy(t.Context(), layout(t, dir), to, "v1", artifact.CopyOptions{Referrers: true})
+			to := openLayout(t, t.TempDir())
+			_, err = artifact.Copy(t.Context(), openLayout(t, dir), to, "v1", artifact.CopyOptions{Referrers: true})
 			require.ErrorContains(t, err, signed[0].Signature)
 			_, err = to.Resolve(t.Context(), "v1")
 			require.ErrorIs(t, err, artifact.ErrNotFound, "nothing is there as if there were no signature")
-			_, err = artifact.Inspect(t.Context(), layout(t, dir), "v1", artifact.PullOptions{})
+			_, err = artifact.Inspect(t.Context(), openLayout(t, dir), "v1", artifact.PullOptions{})
 			require.ErrorContains(t, err, signed[0].Signature)
-			_, err = artifact.Copy(t.Context(), layout(t, dir), to, "v1", artifact.CopyOptions{})
+			_, err = artifact.Copy(t.Context(), openLayout(t, dir), to, "v1", artifact.CopyOptions{})
 			require.NoError(t, err, "without what is attached it can be copied")
 		})
 	}
@@ -135,6 +140,7 @@ func TestAManifestThatALayoutLostIsNoAbsenceOfReferrers(t *testing.T) {
 
 // Of a registry a list may name what it no longer has.
 func TestAReferrerThatARegistryListsAndLostIsAnError(t *testing.T) {
+	t.Parallel()
 	signer, _, _, _ := keys(t)
 	o := servers.InProcess(t)
 	set := single(t, "a", "")
@@ -144,6 +150,6 @@ func TestAReferrerThatARegistryListsAndLostIsAnError(t *testing.T) {
 	o.Fault(func(r *http.Request) (http.Handler, bool) {
 		return servers.Answer(http.StatusNotFound, "MANIFEST_UNKNOWN", "it is gone"), strings.HasSuffix(r.URL.Path, "/manifests/"+signed[0].Signature)
 	})
-	_, err = artifact.Copy(t.Context(), repository(o, "shop"), layout(t, t.TempDir()), "v1", artifact.CopyOptions{Referrers: true})
+	_, err = artifact.Copy(t.Context(), repository(o, "shop"), openLayout(t, t.TempDir()), "v1", artifact.CopyOptions{Referrers: true})
 	require.ErrorContains(t, err, signed[0].Signature)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	ocilayout "github.com/ropewalk/ropewalk/artifact/layout"
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
@@ -53,7 +54,7 @@ func TestWhatIsKeptAndPublishedHoldsNoCanary(t *testing.T) {
 
 		set, err := host.Pack(out.Files, out.Layers, artifact.Options{})
 		require.NoError(t, err)
-		to, err := artifact.OpenLayout(layout, true)
+		to, err := ocilayout.Open(layout, true)
 		require.NoError(t, err)
 		_, err = host.Publication{
 			Set: set, Graph: out.Graph, Build: host.BuildOf(loaded, out.Sources, "test"), Images: host.Images(out.Plan.Graph.Nodes),

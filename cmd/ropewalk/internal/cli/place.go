@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/layout"
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/source"
@@ -155,15 +156,15 @@ func (a *app) open(ctx context.Context, r *registryFlags, arg string, create boo
 		p.Store = repository
 		return p, nil
 	}
-	openLayout := artifact.OpenLayout
+	openLayout := layout.Open
 	if at.Kind == artifact.LayoutFile {
-		openLayout = artifact.OpenArchive
+		openLayout = layout.OpenArchive
 	}
-	layout, err := openLayout(at.Name, create)
+	opened, err := openLayout(at.Name, create)
 	if err != nil {
 		return place{}, layoutError(arg, err)
 	}
-	p.Store, p.close, p.abandon = layout, layout.Close, layout.Abandon
+	p.Store, p.close, p.abandon = opened, opened.Close, opened.Abandon
 	return p, nil
 }
 

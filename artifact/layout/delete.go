@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package artifact
+package layout
 
 import (
 	"cmp"
@@ -9,18 +9,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 // Delete removes a manifest with its tags, and the blobs that no other manifest
 // names. Its referrers stay.
 func (l *Layout) Delete(ctx context.Context, target ocispec.Descriptor) error {
-	return l.change(ctx, func(x *layoutIndex) (func() error, error) {
+	return l.change(ctx, func(x *index) (func() error, error) {
 		d, ok := x.find(target.Digest.String())
 		if !ok {
-			return nil, refuse(ErrNotFound, "the layout has no %.100q", target.Digest)
+			return nil, manifest.Refuse(manifest.ErrNotFound, "the layout has no %.100q", target.Digest)
 		}
 		gone, err := l.reach(ctx, []ocispec.Descriptor{d})
 		if err != nil {
@@ -32,11 +35,11 @@ func (l *Layout) Delete(ctx context.Context, target ocispec.Descriptor) error {
 			return nil, err
 		}
 		return func() error {
-			for _, digest := range sortedKeys(gone) {
-				if kept[digest] {
+			for _, digest := range slices.Sorted(maps.Keys(gone)) {
+				if _, there := l.files.size(digest); !there || kept[digest] {
 					continue
 				}
-				if err := l.files.remove(digest); err != nil && !missing(err) {
+				if err := l.files.remove(digest); err != nil {
 					return err
 				}
 			}
@@ -56,14 +59,14 @@ func (l *Layout) reach(ctx context.Context, manifests []ocispec.Descriptor) (map
 			continue
 		}
 		out[d.Digest.String()] = true
-		if !isManifest(d.MediaType) {
+		if !manifest.Is(d.MediaType) {
 			continue
 		}
-		m, _, err := readManifest(ctx, l, d)
+		m, _, err := manifest.Read(ctx, l, d)
 		if err != nil {
 			return nil, err
 		}
-		todo = append(todo, m.parts()...)
+		todo = append(todo, m.Parts()...)
 	}
 	return out, nil
 }
@@ -102,12 +105,12 @@ func (l *Layout) Verify(ctx context.Context) error {
 
 // check reads one thing, and gives what it names.
 func (l *Layout) check(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
-	if isManifest(d.MediaType) {
-		m, _, err := readManifest(ctx, l, d)
+	if manifest.Is(d.MediaType) {
+		m, _, err := manifest.Read(ctx, l, d)
 		if err != nil {
 			return nil, err
 		}
-		return m.parts(), nil
+		return m.Parts(), nil
 	}
 	rc, err := l.Fetch(ctx, d)
 	if err != nil {

@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package artifact_test
+package layout_test
 
 import (
 	"os"
@@ -14,9 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/layout"
 )
 
 func TestAPipeIsNoPartOfALayout(t *testing.T) {
+	t.Parallel()
 	set := single(t, "a", "")
 	pipe := func(file string) {
 		_ = os.Remove(file)
@@ -24,25 +26,25 @@ func TestAPipeIsNoPartOfALayout(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "a.tar")
 	pipe(file)
-	_, err := artifact.OpenArchive(file, true)
+	_, err := layout.OpenArchive(file, true)
 	require.ErrorIs(t, err, artifact.ErrNotLayout)
 	require.ErrorContains(t, err, "is no regular file")
 
 	dir := t.TempDir()
-	push(t, layout(t, dir), set, "v1")
+	push(t, open(t, dir), set, "v1")
 	pipe(filepath.Join(dir, "blobs", "sha256", set.Complete.Layer.Digest.Encoded()))
 	pipe(filepath.Join(dir, ".tmp-left"))
-	_, err = artifact.Pull(t.Context(), layout(t, dir), "v1", artifact.PullOptions{})
+	_, err = artifact.Pull(t.Context(), open(t, dir), "v1", artifact.PullOptions{})
 	require.ErrorIs(t, err, artifact.ErrNotFound)
 	require.ErrorContains(t, err, "is no regular file")
-	require.True(t, push(t, layout(t, dir), set, "v1").Changed)
-	_, err = artifact.Pull(t.Context(), layout(t, dir), "v1", artifact.PullOptions{})
+	require.True(t, push(t, open(t, dir), set, "v1").Changed)
+	_, err = artifact.Pull(t.Context(), open(t, dir), "v1", artifact.PullOptions{})
 	require.NoError(t, err)
 	for _, name := range []string{"index.json", "oci-layout"} {
 		dir := t.TempDir()
-		push(t, layout(t, dir), set, "v1")
+		push(t, open(t, dir), set, "v1")
 		pipe(filepath.Join(dir, name))
-		l, err := artifact.OpenLayout(dir, false)
+		l, err := layout.Open(dir, false)
 		if err == nil {
 			_, err = l.Resolve(t.Context(), "v1")
 		}

@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package artifact_test
+package layout_test
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/layout"
 )
 
 // The process that is killed is this test itself, run once more with the folder
@@ -27,7 +28,7 @@ const childDir = "ROPEWALK_TEST_LAYOUT_DIR"
 
 // write pushes and deletes without end.
 func write(dir string) error {
-	l, err := artifact.OpenLayout(dir, true)
+	l, err := layout.Open(dir, true)
 	if err != nil {
 		return err
 	}
@@ -74,12 +75,19 @@ func TestAKilledWriterLeavesTheLayoutWhole(t *testing.T) {
 		time.Sleep(time.Duration(random.IntN(12_000)) * time.Microsecond)
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
-		l, err := artifact.OpenLayout(dir, false)
+		l, err := layout.Open(dir, false)
 		require.NoError(t, err)
 		require.NoError(t, l.Verify(t.Context()), "run %d", i)
 		require.NoError(t, l.Close())
 	}
-	l := layout(t, dir)
+	ingest := filepath.Join(dir, "ingest")
+	left, err := os.ReadDir(ingest)
+	require.NoError(t, err)
+	for _, e := range left {
+		old := time.Now().Add(-2 * time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(ingest, e.Name()), old, old))
+	}
+	l := open(t, dir)
 	push(t, l, single(t, "last", ""), "v1")
 	got, err := artifact.Pull(t.Context(), l, "v1", artifact.PullOptions{})
 	require.NoError(t, err)
@@ -89,4 +97,7 @@ func TestAKilledWriterLeavesTheLayoutWhole(t *testing.T) {
 	for _, e := range entries {
 		require.False(t, strings.HasPrefix(e.Name(), ".tmp-"), "the next writer clears what the killed ones left")
 	}
+	left, err = os.ReadDir(ingest)
+	require.NoError(t, err)
+	require.Empty(t, left, "and what they left for an hour")
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package artifact_test
+package layout_test
 
 import (
 	"bytes"
@@ -20,11 +20,13 @@ import (
 	"oras.land/oras-go/v2/content/oci"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/layout"
 )
 
 func TestALayoutIsReadByOthers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	pushed := push(t, layout(t, dir), layered(t, "a", "b", ""), "v1")
+	pushed := push(t, open(t, dir), layered(t, "a", "b", ""), "v1")
 	other, err := oci.New(dir)
 	require.NoError(t, err)
 	d, err := other.Resolve(t.Context(), "v1")
@@ -35,11 +37,7 @@ func TestALayoutIsReadByOthers(t *testing.T) {
 	require.NoError(t, err)
 	_, err = oras.Copy(t.Context(), other, "v1", written, "v2", oras.DefaultCopyOptions)
 	require.NoError(t, err)
-	l, err := artifact.OpenLayout(filepath.Join(parent, "theirs"), false)
-	require.ErrorIs(t, err, artifact.ErrNotLayout, "it has a folder ingest, which is no part of a layout")
-	require.Nil(t, l)
-	require.NoError(t, os.Remove(filepath.Join(parent, "theirs", "ingest")))
-	l, err = artifact.OpenLayout(filepath.Join(parent, "theirs"), false)
+	l, err := layout.Open(filepath.Join(parent, "theirs"), false)
 	require.NoError(t, err)
 	_, err = artifact.Pull(t.Context(), l, "v2", artifact.PullOptions{})
 	require.NoError(t, err)
@@ -47,15 +45,16 @@ func TestALayoutIsReadByOthers(t *testing.T) {
 }
 
 func TestTheSameContentIsTheSameLayout(t *testing.T) {
+	t.Parallel()
 	read := func(first, second string) (string, []byte) {
 		dir := t.TempDir()
-		l := layout(t, dir)
+		l := open(t, dir)
 		push(t, l, single(t, first, ""), first)
 		push(t, l, single(t, second, ""), second)
 		data, err := os.ReadFile(filepath.Join(dir, "index.json"))
 		require.NoError(t, err)
 		file := filepath.Join(t.TempDir(), "a.tar")
-		archive, err := artifact.OpenArchive(file, true)
+		archive, err := layout.OpenArchive(file, true)
 		require.NoError(t, err)
 		for _, tag := range []string{first, second} {
 			_, err = artifact.Copy(t.Context(), l, archive, tag, artifact.CopyOptions{})
@@ -81,6 +80,7 @@ func TestTheSameContentIsTheSameLayout(t *testing.T) {
 }
 
 func TestALayoutOfOthersIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		make   func(dir string) error
 		create bool
@@ -101,7 +101,7 @@ func TestALayoutOfOthersIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			require.NoError(t, c.make(dir))
-			_, err := artifact.OpenLayout(dir, c.create)
+			_, err := layout.Open(dir, c.create)
 			require.ErrorIs(t, err, c.is)
 			require.ErrorContains(t, err, c.want)
 		})
@@ -109,6 +109,7 @@ func TestALayoutOfOthersIsRefused(t *testing.T) {
 }
 
 func TestWhatWasAlteredInALayoutIsFoundOut(t *testing.T) {
+	t.Parallel()
 	blob := func(dir string, d ocispec.Descriptor) string {
 		return filepath.Join(dir, "blobs", "sha256", d.Digest.Encoded())
 	}
@@ -125,7 +126,7 @@ func TestWhatWasAlteredInALayoutIsFoundOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, part := range []string{"layer", "manifest"} {
 				dir := t.TempDir()
-				l := layout(t, dir)
+				l := open(t, dir)
 				set := single(t, "kind: A\n", "")
 				push(t, l, set, "v1")
 				require.NoError(t, l.Verify(t.Context()))
@@ -134,20 +135,21 @@ func TestWhatWasAlteredInALayoutIsFoundOut(t *testing.T) {
 					d = set.Complete.Descriptor
 				}
 				require.NoError(t, change(blob(dir, d)))
-				_, err := artifact.Pull(t.Context(), layout(t, dir), "v1", artifact.PullOptions{})
+				_, err := artifact.Pull(t.Context(), open(t, dir), "v1", artifact.PullOptions{})
 				require.Error(t, err)
-				require.ErrorContains(t, layout(t, dir).Verify(t.Context()), d.Digest.String())
+				require.ErrorContains(t, open(t, dir).Verify(t.Context()), d.Digest.String())
 			}
 		})
 	}
 	dir := t.TempDir()
-	push(t, layout(t, dir), single(t, "a", ""), "v1")
+	push(t, open(t, dir), single(t, "a", ""), "v1")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "index.json"), []byte(`{"schemaVersion":2,"manif`), 0o600))
-	require.ErrorIs(t, layout(t, dir).Verify(t.Context()), artifact.ErrNotLayout)
+	require.ErrorIs(t, open(t, dir).Verify(t.Context()), artifact.ErrNotLayout)
 }
 
 func TestALayoutRefusesWhatIsNotWhole(t *testing.T) {
-	l := layout(t, t.TempDir())
+	t.Parallel()
+	l := open(t, t.TempDir())
 	ctx := t.Context()
 	set := single(t, "a", "")
 	err := l.PushReference(ctx, set.Complete.Descriptor, bytes.NewReader(set.Complete.Manifest), "v1")
@@ -165,8 +167,9 @@ func TestALayoutRefusesWhatIsNotWhole(t *testing.T) {
 }
 
 func TestDeleteKeepsWhatOthersShare(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	l := layout(t, dir)
+	l := open(t, dir)
 	one, two := single(t, "a", "1"), single(t, "a", "2") // the same layer under two manifests
 	push(t, l, one, "v1")
 	_, err := artifact.Push(t.Context(), l, two, []string{"v2"}, artifact.PushOptions{})
@@ -184,10 +187,11 @@ func TestDeleteKeepsWhatOthersShare(t *testing.T) {
 }
 
 func TestManyWriteToOneLayout(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var group errgroup.Group
 	for i := range 6 {
-		l := layout(t, dir)
+		l := open(t, dir)
 		tag := string(rune('a' + i))
 		set := single(t, tag, "")
 		group.Go(func() error {
@@ -200,7 +204,7 @@ func TestManyWriteToOneLayout(t *testing.T) {
 		})
 	}
 	require.NoError(t, group.Wait())
-	l := layout(t, dir)
+	l := open(t, dir)
 	require.NoError(t, l.Verify(t.Context()))
 	var tags []string
 	require.NoError(t, l.Tags(t.Context(), "", func(page []string) error { tags = append(tags, page...); return nil }))
@@ -208,11 +212,12 @@ func TestManyWriteToOneLayout(t *testing.T) {
 }
 
 func TestAnArchive(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.tar")
-	_, err := artifact.OpenArchive(file, false)
+	_, err := layout.OpenArchive(file, false)
 	require.ErrorIs(t, err, artifact.ErrNotFound)
-	open := func() *artifact.Layout {
-		l, err := artifact.OpenArchive(file, true)
+	open := func() *layout.Layout {
+		l, err := layout.OpenArchive(file, true)
 		require.NoError(t, err)
 		return l
 	}
@@ -253,7 +258,7 @@ func TestAnArchive(t *testing.T) {
 	for name, bad := range map[string][]byte{"cut": data[:len(data)/2], "no tar": []byte(strings.Repeat("no tar", 200)), "empty": nil} {
 		other := filepath.Join(t.TempDir(), "b.tar")
 		require.NoError(t, os.WriteFile(other, bad, 0o600))
-		_, err := artifact.OpenArchive(other, true)
+		_, err := layout.OpenArchive(other, true)
 		require.ErrorIs(t, err, artifact.ErrNotLayout, name)
 	}
 }

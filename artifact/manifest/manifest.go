@@ -1,13 +1,25 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package artifact
+// Package manifest reads and writes the manifests of OCI images, and content by its
+// digest: the vocabulary that package artifact and its layouts share, with its errors.
+//
+// # Invariants
+//
+// A manifest is written field by field in a fixed order, so that its bytes do not change
+// with a version of a library. What is read is bounded, has only sha256 digests, and is
+// of one kind: an image or an index. Content is returned only as far as its digest can
+// still be right; the last byte is held back until it is.
+//
+// Callers: artifact, artifact/layout.
+package manifest
 
 import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -15,29 +27,29 @@ import (
 )
 
 const (
-	// emptyJSON is the content of every config, of artifacts and of referrers: the
+	// EmptyJSON is the content of every config, of artifacts and of referrers: the
 	// empty descriptor of the image specification 1.1. One blob serves all, and it
 	// need not be fetched.
-	emptyJSON = "{}"
-	// emptyDigest is its digest.
-	emptyDigest = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+	EmptyJSON = "{}"
+	// EmptyDigest is its digest.
+	EmptyDigest = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
 
-	maxManifest = 4 << 20
-	maxLayers   = 1000
+	MaxSize   = 4 << 20
+	MaxLayers = 1000
 )
 
-// manifestJSON is a manifest as it is written, in this order of fields.
-type manifestJSON struct {
+// Image is a manifest as it is written, in this order of fields.
+type Image struct {
 	SchemaVersion int               `json:"schemaVersion"`
 	MediaType     string            `json:"mediaType"`
 	ArtifactType  string            `json:"artifactType,omitempty"`
-	Config        descriptorJSON    `json:"config"`
-	Layers        []descriptorJSON  `json:"layers"`
-	Subject       *descriptorJSON   `json:"subject,omitempty"`
+	Config        Descriptor        `json:"config"`
+	Layers        []Descriptor      `json:"layers"`
+	Subject       *Descriptor       `json:"subject,omitempty"`
 	Annotations   map[string]string `json:"annotations,omitempty"`
 }
 
-type descriptorJSON struct {
+type Descriptor struct {
 	MediaType    string            `json:"mediaType"`
 	Digest       string            `json:"digest"`
 	Size         int64             `json:"size"`
@@ -46,12 +58,12 @@ type descriptorJSON struct {
 }
 
 // plain is a descriptor without its annotations.
-func plain(d ocispec.Descriptor) descriptorJSON {
-	return descriptorJSON{MediaType: d.MediaType, Digest: d.Digest.String(), Size: d.Size}
+func Plain(d ocispec.Descriptor) Descriptor {
+	return Descriptor{MediaType: d.MediaType, Digest: d.Digest.String(), Size: d.Size}
 }
 
 // encode is compact JSON, with sorted maps and without the escapes for HTML.
-func encode(v any) ([]byte, error) {
+func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -62,31 +74,31 @@ func encode(v any) ([]byte, error) {
 }
 
 // describe is the descriptor of content.
-func describe(mediaType string, content []byte) ocispec.Descriptor {
-	return ocispec.Descriptor{MediaType: mediaType, Digest: digestOf(content), Size: int64(len(content))}
+func Describe(mediaType string, content []byte) ocispec.Descriptor {
+	return ocispec.Descriptor{MediaType: mediaType, Digest: DigestOf(content), Size: int64(len(content))}
 }
 
-func digestOf(content []byte) digest.Digest {
+func DigestOf(content []byte) digest.Digest {
 	sum := sha256.Sum256(content)
 	return digest.Digest("sha256:" + hex.EncodeToString(sum[:]))
 }
 
 // isDigest says whether s is sha256: and 64 hexadecimal digits. Other digests
 // are not used.
-func isDigest(s string) bool {
+func IsDigest(s string) bool {
 	hex, ok := strings.CutPrefix(s, "sha256:")
 	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// manifest is what is read of a manifest or an index.
-type manifest struct {
+// Manifest is a manifest or an index as it is read.
+type Manifest struct {
 	ocispec.Manifest
 	// Manifests are those of an index.
 	Manifests []ocispec.Descriptor `json:"manifests"`
 }
 
 // isManifest says whether a media type is that of a manifest and not of a blob.
-func isManifest(mediaType string) bool {
+func Is(mediaType string) bool {
 	switch mediaType {
 	case ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex,
 		"application/vnd.docker.distribution.manifest.v2+json", "application/vnd.docker.distribution.manifest.list.v2+json":
@@ -96,45 +108,45 @@ func isManifest(mediaType string) bool {
 }
 
 // isIndex says whether a media type is that of a list of manifests.
-func isIndex(mediaType string) bool {
+func IsIndex(mediaType string) bool {
 	return mediaType == ocispec.MediaTypeImageIndex || mediaType == "application/vnd.docker.distribution.manifest.list.v2+json"
 }
 
 // parseManifest reads a manifest or an index whose digest is checked already,
 // and whose media type is what its descriptor says.
-func parseManifest(mediaType string, data []byte) (manifest, error) {
-	var m manifest
-	bad := func(format string, args ...any) (manifest, error) {
-		return manifest{}, refuse(ErrShape, "its manifest is no good: "+format, args...)
+func Parse(mediaType string, data []byte) (Manifest, error) {
+	var m Manifest
+	bad := func(format string, args ...any) (Manifest, error) {
+		return Manifest{}, Refuse(ErrShape, "its manifest is no good: "+format, args...)
 	}
 	switch {
-	case !isManifest(mediaType):
+	case !Is(mediaType):
 		return bad("its type is %.100q: an image manifest of OCI is wanted", mediaType)
-	case len(data) > maxManifest:
-		return manifest{}, refuse(ErrLimit, "its manifest is larger than %d bytes", maxManifest)
+	case len(data) > MaxSize:
+		return Manifest{}, Refuse(ErrLimit, "its manifest is larger than %d bytes", MaxSize)
 	case json.Unmarshal(data, &m) != nil:
 		return bad("it is no JSON of a manifest")
 	case m.SchemaVersion != 2:
 		return bad("schemaVersion is %d and not 2", m.SchemaVersion)
 	case m.MediaType != "" && m.MediaType != mediaType:
 		return bad("it says that its type is %.100q, and the registry says %.100q", m.MediaType, mediaType)
-	case len(m.Layers) > maxLayers || len(m.Manifests) > maxLayers:
-		return manifest{}, refuse(ErrLimit, "its manifest has more than %d layers", maxLayers)
-	case isIndex(mediaType) && (len(m.Layers) > 0 || m.Config.Digest != ""):
+	case len(m.Layers) > MaxLayers || len(m.Manifests) > MaxLayers:
+		return Manifest{}, Refuse(ErrLimit, "its manifest has more than %d layers", MaxLayers)
+	case IsIndex(mediaType) && (len(m.Layers) > 0 || m.Config.Digest != ""):
 		return bad("it is an index and has layers")
-	case !isIndex(mediaType) && len(m.Manifests) > 0:
+	case !IsIndex(mediaType) && len(m.Manifests) > 0:
 		return bad("it is no index and has manifests")
 	}
 	all := append([]ocispec.Descriptor{}, m.Layers...)
 	all = append(all, m.Manifests...)
-	if !isIndex(mediaType) {
+	if !IsIndex(mediaType) {
 		all = append(all, m.Config)
 	}
 	if m.Subject != nil {
 		all = append(all, *m.Subject)
 	}
 	for _, d := range all {
-		if !isDigest(d.Digest.String()) || d.Size < 0 {
+		if !IsDigest(d.Digest.String()) || d.Size < 0 {
 			return bad("%.100q with %d bytes is no content: a sha256 digest and a size are wanted", d.Digest, d.Size)
 		}
 	}
@@ -143,40 +155,24 @@ func parseManifest(mediaType string, data []byte) (manifest, error) {
 
 // artifactType is what a referrer is: its artifact type, or the type of its
 // config, as the distribution specification says.
-func (m manifest) artifactType() string {
+func (m Manifest) Type() string {
 	if m.ArtifactType != "" {
 		return m.ArtifactType
 	}
 	return m.Config.MediaType
 }
 
-// layerRefs are the barrier layers of a whole; none where it has no annotation.
-func (m manifest) layerRefs() ([]LayerRef, error) {
-	text := m.Annotations[AnnotationLayers]
-	if text == "" {
-		return nil, nil
+// Parts are what a manifest names and needs: its layers and config, or the manifests of
+// an index.
+func (m Manifest) Parts() []ocispec.Descriptor {
+	parts := append(slices.Clone(m.Layers), m.Manifests...)
+	if m.Config.Digest != "" {
+		parts = append(parts, m.Config)
 	}
-	var refs []LayerRef
-	if err := json.Unmarshal([]byte(text), &refs); err != nil || len(refs) > maxLayers {
-		return nil, refuse(ErrShape, "its annotation %q is no list of layers", AnnotationLayers)
-	}
-	for _, r := range refs {
-		if !isDigest(r.Digest) || !isDigest(r.Tree) {
-			return nil, refuse(ErrShape, "its annotation %q names a layer %.100q without digests", AnnotationLayers, r.Name)
-		}
-	}
-	return refs, nil
+	return parts
 }
 
-// content is the one layer of a render, as both engines want it.
-func (m manifest) content() (ocispec.Descriptor, error) {
-	if len(m.Layers) != 1 {
-		return ocispec.Descriptor{}, refuse(ErrShape, "it has %d layers: a render has exactly one", len(m.Layers))
-	}
-	switch l := m.Layers[0]; l.MediaType {
-	case TypeLayer, TypeFluxLayer:
-		return l, nil
-	default:
-		return ocispec.Descriptor{}, refuse(ErrShape, "its layer is %.100q: a render has %q", l.MediaType, TypeLayer)
-	}
+// Bare is a descriptor without what a registry reports beside it.
+func Bare(d ocispec.Descriptor) ocispec.Descriptor {
+	return ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
 }

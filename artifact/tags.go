@@ -4,8 +4,13 @@
 package artifact
 
 import (
+	"bytes"
+	"context"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
 // Retention tags hold every digest that was ever pushed, so that the clean-up of
@@ -64,7 +69,7 @@ func parseRetention(tag string) (retained, bool) {
 		out.at, rest = at, hex
 	}
 	out.digest = "sha256:" + rest
-	return out, isDigest(out.digest) && retentionTag(out.digest, out.at, layer) == tag
+	return out, manifest.IsDigest(out.digest) && retentionTag(out.digest, out.at, layer) == tag
 }
 
 // CheckTags refuses tags that registries would, and those that are kept for
@@ -83,11 +88,11 @@ func CheckTags(tags []string) error {
 
 func checkTag(tag string) error {
 	if !isTag(tag) {
-		return refuse(ErrReference, "%.200q is no tag: 1 to 128 letters, digits, _, . and - are wanted, with no . or - at the front", tag)
+		return manifest.Refuse(ErrReference, "%.200q is no tag: 1 to 128 letters, digits, _, . and - are wanted, with no . or - at the front", tag)
 	}
 	for _, own := range []string{retainWhole, retainLayer, "sha256-"} {
 		if strings.HasPrefix(tag, own) {
-			return refuse(ErrReference, "tag %.200q: names that begin with %q are for retention and signatures: choose another", tag, own)
+			return manifest.Refuse(ErrReference, "tag %.200q: names that begin with %q are for retention and signatures: choose another", tag, own)
 		}
 	}
 	return nil
@@ -104,8 +109,40 @@ func isTag(tag string) bool {
 
 // checkReference refuses what is neither a tag nor a digest.
 func checkReference(reference string) error {
-	if isTag(reference) || isDigest(reference) {
+	if isTag(reference) || manifest.IsDigest(reference) {
 		return nil
 	}
-	return refuse(ErrReference, "%.200q is neither a tag nor a digest (sha256: and 64 hexadecimal digits)", reference)
+	return manifest.Refuse(ErrReference, "%.200q is neither a tag nor a digest (sha256: and 64 hexadecimal digits)", reference)
+}
+
+// unique are tags without those that were named before.
+func unique(tags []string) []string {
+	var out []string
+	for _, tag := range tags {
+		if !slices.Contains(out, tag) {
+			out = append(out, tag)
+		}
+	}
+	return out
+}
+
+// Tag has tags lead to the artifact that a tag or a digest leads to, and gives
+// its digest.
+func Tag(ctx context.Context, in Store, reference string, tags ...string) (string, error) {
+	if err := checkReference(reference); err != nil {
+		return "", err
+	}
+	if err := CheckTags(tags); err != nil {
+		return "", err
+	}
+	at, err := lookUp(ctx, in, reference)
+	if err != nil {
+		return "", err
+	}
+	for _, tag := range tags {
+		if err := in.PushReference(ctx, at.desc, bytes.NewReader(at.data), tag); err != nil {
+			return "", manifest.About(tag, err)
+		}
+	}
+	return at.desc.Digest.String(), nil
 }

@@ -1,0 +1,43 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package artifact
+
+import (
+	"encoding/json"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
+)
+
+// layerRefs are the barrier layers of a whole; none where it has no annotation.
+func layerRefs(m manifest.Manifest) ([]LayerRef, error) {
+	text := m.Annotations[AnnotationLayers]
+	if text == "" {
+		return nil, nil
+	}
+	var refs []LayerRef
+	if err := json.Unmarshal([]byte(text), &refs); err != nil || len(refs) > manifest.MaxLayers {
+		return nil, manifest.Refuse(ErrShape, "its annotation %q is no list of layers", AnnotationLayers)
+	}
+	for _, r := range refs {
+		if !manifest.IsDigest(r.Digest) || !manifest.IsDigest(r.Tree) {
+			return nil, manifest.Refuse(ErrShape, "its annotation %q names a layer %.100q without digests", AnnotationLayers, r.Name)
+		}
+	}
+	return refs, nil
+}
+
+// content is the one layer of a render, as both engines want it.
+func contentLayer(m manifest.Manifest) (ocispec.Descriptor, error) {
+	if len(m.Layers) != 1 {
+		return ocispec.Descriptor{}, manifest.Refuse(ErrShape, "it has %d layers: a render has exactly one", len(m.Layers))
+	}
+	switch l := m.Layers[0]; l.MediaType {
+	case TypeLayer, TypeFluxLayer:
+		return l, nil
+	default:
+		return ocispec.Descriptor{}, manifest.Refuse(ErrShape, "its layer is %.100q: a render has %q", l.MediaType, TypeLayer)
+	}
+}

@@ -1,0 +1,326 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package layout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/content/oci"
+	"oras.land/oras-go/v2/errdef"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
+	"github.com/ropewalk/ropewalk/internal/flock"
+)
+
+const (
+	tempPrefix = ".tmp-"
+	indexTemp  = tempPrefix + "index"
+	// ingestDir is where oras-go writes blobs before it renames them.
+	ingestDir = "ingest"
+	// staleIngest is the age of a file there whose writer was killed.
+	staleIngest = time.Hour
+	// lockWait is how long another process may hold the lock of a layout.
+	lockWait = time.Minute
+)
+
+// errNotRegular is the error of a pipe or a device, which may block for ever.
+var errNotRegular = errors.New("it is no regular file")
+
+// Open opens the image layout in a directory. With create, a directory that is empty or
+// missing becomes one. A directory with files that belong to no layout is refused
+// (manifest.ErrNotLayout), so that a mistyped name harms nothing.
+func Open(dir string, create bool) (*Layout, error) {
+	fresh := false
+	if create {
+		_, err := os.Lstat(dir)
+		fresh = errors.Is(err, fs.ErrNotExist)
+		if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the umask decides
+			return nil, err
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, manifest.Refuse(manifest.ErrNotFound, "there is no image layout %q", dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	storage, err := oci.NewStorage(dir)
+	if err != nil {
+		_ = root.Close() // the error before counts
+		return nil, err
+	}
+	d := &directory{root: root, storage: storage, read: oci.NewStorageFromFS(regularFS{root}), name: dir, fresh: fresh, wrote: map[string]bool{}}
+	if err := d.check(create); err != nil {
+		_ = root.Close() // the error before counts
+		return nil, err
+	}
+	return &Layout{files: d, name: dir, subjects: map[string]*subjectOf{}}, nil
+}
+
+// directory is a layout in a directory.
+type directory struct {
+	root    *os.Root
+	read    *oci.ReadOnlyStorage
+	storage *oci.Storage
+	name    string
+	// fresh reports that the directory was created for this layout.
+	fresh bool
+
+	mu    sync.Mutex
+	wrote map[string]bool // the digests of blobs, if fresh
+}
+
+// regularFS opens regular files only.
+type regularFS struct{ root *os.Root }
+
+// Open opens a file.
+func (f regularFS) Open(name string) (fs.File, error) {
+	info, err := f.root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errNotRegular}
+	}
+	return f.root.Open(name)
+}
+
+// check refuses a directory that is no layout, or makes it one.
+func (d *directory) check(create bool) error {
+	entries, err := fs.ReadDir(d.root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	marked := false
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == ocispec.ImageLayoutFile:
+			marked = true
+		case name == ocispec.ImageIndexFile, name == ocispec.ImageBlobsDir, name == ingestDir, name == ".ropewalk.lock", strings.HasPrefix(name, tempPrefix):
+		default:
+			return manifest.Refuse(manifest.ErrNotLayout, "%q holds %q, which belongs to no image layout: choose another folder", d.name, name)
+		}
+	}
+	if !marked {
+		if !create {
+			return manifest.Refuse(manifest.ErrNotLayout, "%q is no image layout: it has no %q", d.name, ocispec.ImageLayoutFile)
+		}
+		release, err := lock(context.Background(), d.name, d.name)
+		if err != nil {
+			return err
+		}
+		defer release()
+		return d.replace(ocispec.ImageLayoutFile, []byte(layoutContent))
+	}
+	data, err := d.bounded(ocispec.ImageLayoutFile, 4096)
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(data), `"1.`) {
+		return manifest.Refuse(manifest.ErrNotLayout, "%q is an image layout of another version than 1", d.name)
+	}
+	return nil
+}
+
+// bounded reads a file of at most limit bytes.
+func (d *directory) bounded(name string, limit int64) ([]byte, error) {
+	f, err := regularFS{d.root}.Open(name)
+	if errors.Is(err, errNotRegular) {
+		return nil, manifest.Refuse(manifest.ErrNotLayout, "%s in %q: %v", name, d.name, errNotRegular)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was read only
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		return nil, manifest.Refuse(manifest.ErrLimit, "%s is larger than %d bytes", name, limit)
+	}
+	return data, err
+}
+
+func blobPath(digest string) string {
+	return path.Join(blobsDir, strings.TrimPrefix(digest, "sha256:"))
+}
+
+func (d *directory) fetch(ctx context.Context, target ocispec.Descriptor) (io.ReadCloser, error) {
+	return d.read.Fetch(ctx, target)
+}
+
+func (d *directory) size(digest string) (int64, bool) {
+	info, err := d.root.Stat(blobPath(digest))
+	switch {
+	case err != nil:
+		return 0, false
+	case !info.Mode().IsRegular():
+		return -1, true
+	}
+	return info.Size(), true
+}
+
+func (d *directory) push(ctx context.Context, target ocispec.Descriptor, content io.Reader) error {
+	if d.fresh {
+		d.mu.Lock()
+		d.wrote[target.Digest.String()] = true
+		d.mu.Unlock()
+	}
+	if err := d.storage.Push(ctx, target, content); err != nil && !errors.Is(err, errdef.ErrAlreadyExists) {
+		return err
+	}
+	// index.json must not name what a crash of the machine would lose.
+	if err := d.sync(blobPath(target.Digest.String())); err != nil {
+		return err
+	}
+	return d.sync(blobsDir)
+}
+
+func (d *directory) remove(digest string) error { return d.root.Remove(blobPath(digest)) }
+
+func (d *directory) close() error { return d.root.Close() }
+
+func (d *directory) index() ([]byte, error) {
+	data, err := d.bounded(ocispec.ImageIndexFile, maxIndex)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
+func (d *directory) update(ctx context.Context, change indexChange) error {
+	release, err := lock(ctx, d.name, d.name)
+	if err != nil {
+		return err
+	}
+	defer release()
+	d.clean()
+	old, err := d.index()
+	if err != nil {
+		return err
+	}
+	data, after, err := change(old)
+	if err != nil {
+		return err
+	}
+	if string(data) != string(old) {
+		if err := d.replace(ocispec.ImageIndexFile, data); err != nil {
+			return err
+		}
+	}
+	if after == nil {
+		return nil
+	}
+	return after()
+}
+
+// clean removes what writers left that were killed.
+func (d *directory) clean() {
+	entries, err := fs.ReadDir(d.root.FS(), ingestDir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > staleIngest {
+			_ = d.root.Remove(path.Join(ingestDir, e.Name())) // it stays for the next one
+		}
+	}
+}
+
+// replace writes a file under the lock: beside, synced, and then renamed.
+func (d *directory) replace(name string, data []byte) error {
+	f, err := d.root.OpenFile(indexTemp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.root.Rename(indexTemp, name); err != nil {
+		return err
+	}
+	return d.sync(".")
+}
+
+// sync writes a file or a directory to the disk.
+func (d *directory) sync(name string) error {
+	f, err := d.root.Open(name)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) {
+		return nil // some file systems cannot, and need not
+	}
+	return err
+}
+
+// abandon removes a directory that was created for this layout, if all that its index
+// names was written by it.
+func (d *directory) abandon(ctx context.Context) error {
+	if !d.fresh {
+		return nil
+	}
+	// A command that was interrupted cleans up all the same.
+	release, err := lock(context.WithoutCancel(ctx), d.name, d.name)
+	if err != nil {
+		return err
+	}
+	defer release()
+	data, err := d.index()
+	if err != nil {
+		return err
+	}
+	x, err := parseIndex(data)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, m := range x.Manifests {
+		if !d.wrote[m.Digest.String()] {
+			return nil
+		}
+	}
+	for _, name := range []string{ocispec.ImageIndexFile, ocispec.ImageBlobsDir, ingestDir, ocispec.ImageLayoutFile} {
+		if err := d.root.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	_ = os.Remove(d.name) // another process may have put something there
+	return nil
+}
+
+// lock locks a directory for one process. whole is the name of the layout.
+func lock(ctx context.Context, dir, layout string) (release func(), _ error) {
+	inner, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	release, err := flock.Lock(inner, dir)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil, manifest.Refuse(manifest.ErrBusy, "another process has locked the layout %q for more than %s: try again", layout, lockWait)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock %q: %w", dir, err)
+	}
+	return release, nil
+}

@@ -1,0 +1,411 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package layout reads and writes OCI image layouts: directories and archives that are
+// stores of package artifact.
+//
+// # Invariants
+//
+// All content is checked against its digest when it is read. Tags are the annotation
+// org.opencontainers.image.ref.name, and referrers are found by their subjects. The same
+// content gives the same index.json, and the same archive.
+//
+// A directory may be used by several processes at once: index.json is changed under a
+// lock of the directory, written aside and renamed, so that a process that is killed
+// leaves the layout as before its write or as after it. Blobs are stored by oras-go. Of
+// an index.json that other programs wrote nothing is trusted: it is bounded, and a
+// manifest that it names and that is missing is an error only for what needs it.
+//
+// Callers: the command line, and tests. See
+// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md.
+package layout
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
+)
+
+// Layout is an image layout. It is safe for concurrent use.
+type Layout struct {
+	files files
+	name  string
+
+	mu sync.Mutex
+	// subjects are what manifests refer to, by digest; they never change.
+	subjects map[string]*subjectOf
+}
+
+// files is how a layout is stored.
+type files interface {
+	// fetch is a blob, manifest.ErrNotFound if there is none.
+	fetch(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error)
+	// size is the size of what is stored for a digest: false if there is nothing, and
+	// -1 if that is no file.
+	size(digest string) (int64, bool)
+	// push writes a blob, which is verified while it is read.
+	push(ctx context.Context, d ocispec.Descriptor, content io.Reader) error
+	// remove removes a blob.
+	remove(digest string) error
+	// index is index.json, nil if there is none yet.
+	index() ([]byte, error)
+	// update changes index.json while no other process does.
+	update(ctx context.Context, change indexChange) error
+	close() error
+	abandon(ctx context.Context) error
+}
+
+// indexChange makes a new index.json of an old one. It returns what is done after that
+// is written, which may be nil.
+type indexChange func(old []byte) (data []byte, after func() error, err error)
+
+// index is index.json.
+type index struct {
+	SchemaVersion int                  `json:"schemaVersion"`
+	MediaType     string               `json:"mediaType"`
+	Manifests     []ocispec.Descriptor `json:"manifests"`
+	Annotations   map[string]string    `json:"annotations,omitempty"`
+}
+
+const (
+	blobsDir      = ocispec.ImageBlobsDir + "/sha256"
+	layoutContent = `{"imageLayoutVersion":"1.0.0"}`
+	maxIndex      = 64 << 20
+)
+
+// Close ends the use of the layout. An archive is written only now.
+func (l *Layout) Close() error { return l.files.close() }
+
+// Abandon undoes what a failed command did to a layout that it created: a directory
+// that [Open] created is removed, unless other processes have written to it meanwhile,
+// and an archive is not written. A layout that was there before keeps what it has. Close
+// is still to be called.
+func (l *Layout) Abandon(ctx context.Context) error { return l.files.abandon(ctx) }
+
+func parseIndex(data []byte) (index, error) {
+	x := index{SchemaVersion: 2, MediaType: ocispec.MediaTypeImageIndex}
+	if data == nil {
+		return x, nil
+	}
+	if json.Unmarshal(data, &x) != nil || x.SchemaVersion != 2 {
+		return index{}, manifest.Refuse(manifest.ErrNotLayout, "%s is no index of an image layout", ocispec.ImageIndexFile)
+	}
+	for _, d := range x.Manifests {
+		if !manifest.IsDigest(d.Digest.String()) || d.Size < 0 {
+			return index{}, manifest.Refuse(manifest.ErrNotLayout, "%s names %.100q: only sha256 digests are read", ocispec.ImageIndexFile, d.Digest)
+		}
+	}
+	return x, nil
+}
+
+// bytes are the index as it is written: the same content gives the same bytes.
+func (x index) bytes() ([]byte, error) {
+	slices.SortStableFunc(x.Manifests, func(a, b ocispec.Descriptor) int {
+		return strings.Compare(a.Annotations[ocispec.AnnotationRefName]+"\n"+a.Digest.String(), b.Annotations[ocispec.AnnotationRefName]+"\n"+b.Digest.String())
+	})
+	if x.Manifests == nil {
+		x.Manifests = []ocispec.Descriptor{}
+	}
+	return manifest.Encode(x)
+}
+
+// find is the entry of a tag or a digest.
+func (x index) find(reference string) (ocispec.Descriptor, bool) {
+	i := slices.IndexFunc(x.Manifests, func(d ocispec.Descriptor) bool {
+		if manifest.IsDigest(reference) {
+			return d.Digest.String() == reference
+		}
+		return d.Annotations[ocispec.AnnotationRefName] == reference
+	})
+	if i < 0 {
+		return ocispec.Descriptor{}, false
+	}
+	d := x.Manifests[i]
+	return ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}, true
+}
+
+// add enters a manifest, under a tag where that is not "".
+func (x *index) add(d ocispec.Descriptor, tag string) {
+	d = ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
+	if tag == "" {
+		if _, known := x.find(d.Digest.String()); !known {
+			x.Manifests = append(x.Manifests, d)
+		}
+		return
+	}
+	replaced, had := x.find(tag)
+	x.Manifests = slices.DeleteFunc(x.Manifests, func(o ocispec.Descriptor) bool {
+		name := o.Annotations[ocispec.AnnotationRefName]
+		return name == tag || name == "" && o.Digest == d.Digest
+	})
+	if had && replaced.Digest != d.Digest {
+		// What lost its tag stays, as in a registry.
+		x.add(replaced, "")
+	}
+	d.Annotations = map[string]string{ocispec.AnnotationRefName: tag}
+	x.Manifests = append(x.Manifests, d)
+}
+
+func (l *Layout) readIndex() (index, error) {
+	data, err := l.files.index()
+	if err != nil {
+		return index{}, err
+	}
+	return parseIndex(data)
+}
+
+// change changes the index; after, where it is not nil, runs when it is written.
+func (l *Layout) change(ctx context.Context, f func(x *index) (after func() error, err error)) error {
+	return l.files.update(ctx, func(old []byte) ([]byte, func() error, error) {
+		x, err := parseIndex(old)
+		if err != nil {
+			return nil, nil, err
+		}
+		after, err := f(&x)
+		if err != nil {
+			return nil, nil, err
+		}
+		data, err := x.bytes()
+		return data, after, err
+	})
+}
+
+// Resolve is the descriptor of the manifest at a tag or a digest.
+func (l *Layout) Resolve(_ context.Context, reference string) (ocispec.Descriptor, error) {
+	x, err := l.readIndex()
+	if err != nil {
+		return ocispec.Descriptor{}, err
+	}
+	d, ok := x.find(reference)
+	if !ok {
+		return ocispec.Descriptor{}, manifest.Refuse(manifest.ErrNotFound, "the layout has nothing at %.200q: correct the tag or the digest", reference)
+	}
+	return d, nil
+}
+
+// Fetch is a manifest or a blob. The digest is checked at its end.
+func (l *Layout) Fetch(ctx context.Context, target ocispec.Descriptor) (io.ReadCloser, error) {
+	if err := checkDigest(target); err != nil {
+		return nil, err
+	}
+	rc, err := l.files.fetch(ctx, target)
+	switch {
+	case errors.Is(err, errNotRegular):
+		return nil, manifest.Refuse(manifest.ErrNotFound, "the layout %q has no %s: %v", l.name, target.Digest, errNotRegular)
+	case manifest.Missing(err):
+		return nil, manifest.Refuse(manifest.ErrNotFound, "the layout %q has no %s", l.name, target.Digest)
+	case err != nil:
+		return nil, err
+	}
+	return manifest.Verify(rc, target), nil
+}
+
+func checkDigest(d ocispec.Descriptor) error {
+	if manifest.IsDigest(d.Digest.String()) {
+		return nil
+	}
+	return manifest.Refuse(manifest.ErrDigest, "%.100q is not sha256: and 64 hexadecimal digits", d.Digest)
+}
+
+// FetchReference is the manifest at a tag or a digest.
+func (l *Layout) FetchReference(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error) {
+	d, err := l.Resolve(ctx, reference)
+	if err != nil {
+		return ocispec.Descriptor{}, nil, err
+	}
+	rc, err := l.Fetch(ctx, d)
+	return d, rc, err
+}
+
+// Exists reports whether a manifest or a blob is there and undamaged: it is read.
+func (l *Layout) Exists(ctx context.Context, target ocispec.Descriptor) (bool, error) {
+	if err := checkDigest(target); err != nil {
+		return false, err
+	}
+	if !l.stored(target) {
+		return false, nil
+	}
+	rc, err := l.Fetch(ctx, target)
+	if err == nil {
+		_, err = io.Copy(io.Discard, rc)
+		if closeErr := rc.Close(); err == nil {
+			err = closeErr
+		}
+	}
+	if manifest.Missing(err) || errors.Is(err, manifest.ErrDigest) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// stored reports whether there is content of the right size.
+func (l *Layout) stored(d ocispec.Descriptor) bool {
+	size, ok := l.files.size(d.Digest.String())
+	return ok && size == d.Size
+}
+
+// Push writes a manifest or a blob. A manifest is refused where what it names is
+// not there.
+func (l *Layout) Push(ctx context.Context, expected ocispec.Descriptor, content io.Reader) error {
+	return l.push(ctx, expected, content, "")
+}
+
+// PushReference writes a manifest and puts it under a tag.
+func (l *Layout) PushReference(ctx context.Context, expected ocispec.Descriptor, content io.Reader, reference string) error {
+	if manifest.IsDigest(reference) {
+		reference = ""
+	} else if err := checkRefName(reference); err != nil {
+		return err
+	}
+	return l.push(ctx, expected, content, reference)
+}
+
+// checkRefName refuses names that the image specification does not allow.
+func checkRefName(name string) error {
+	bad := name == "" || len(name) > 255 || strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._:@/+", r)
+	})
+	if bad {
+		return manifest.Refuse(manifest.ErrReference, "%.200q is no name for a tag of a layout: letters, digits and -._:@/+ are wanted", name)
+	}
+	return nil
+}
+
+func (l *Layout) push(ctx context.Context, d ocispec.Descriptor, content io.Reader, tag string) error {
+	if err := checkDigest(d); err != nil {
+		return err
+	}
+	if !manifest.Is(d.MediaType) {
+		return l.write(ctx, d, manifest.Verify(io.NopCloser(content), d))
+	}
+	if d.Size > manifest.MaxSize {
+		return manifest.Refuse(manifest.ErrLimit, "%s: a manifest of %d bytes; at most %d are taken", d.Digest, d.Size, manifest.MaxSize)
+	}
+	data, err := manifest.Drain(manifest.Verify(io.NopCloser(content), d), d.Size)
+	if err != nil {
+		return err
+	}
+	m, err := manifest.Parse(d.MediaType, data)
+	if err != nil {
+		return err
+	}
+	if err := l.write(ctx, d, bytes.NewReader(data)); err != nil {
+		return err
+	}
+	return l.change(ctx, func(x *index) (func() error, error) {
+		// Under the lock no other process removes what the manifest names.
+		for _, part := range append(m.Parts(), d) {
+			if !l.stored(part) {
+				return nil, manifest.Refuse(manifest.ErrNotFound, "the layout has no %s, which the manifest %s names: push again", part.Digest, d.Digest)
+			}
+		}
+		x.add(d, tag)
+		return nil, nil
+	})
+}
+
+// write writes content that is not there, or damaged.
+func (l *Layout) write(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+	if _, there := l.files.size(d.Digest.String()); there {
+		good, err := l.Exists(ctx, d)
+		if err != nil {
+			return err
+		}
+		if good {
+			_, err = io.Copy(io.Discard, content) // which must be the same
+			return err
+		}
+		if err := l.files.remove(d.Digest.String()); err != nil {
+			return err
+		}
+	}
+	return l.files.push(ctx, d, content)
+}
+
+// Tags calls fn with the tags after last, sorted.
+func (l *Layout) Tags(_ context.Context, last string, fn func(tags []string) error) error {
+	x, err := l.readIndex()
+	if err != nil {
+		return err
+	}
+	var tags []string
+	for _, d := range x.Manifests {
+		if tag := d.Annotations[ocispec.AnnotationRefName]; tag > last {
+			tags = append(tags, tag)
+		}
+	}
+	slices.Sort(tags)
+	return fn(slices.Compact(tags))
+}
+
+// Referrers calls fn with the manifests whose subject is desc. A manifest that
+// is named and not there is manifest.ErrDamaged: it may be one of them.
+func (l *Layout) Referrers(ctx context.Context, desc ocispec.Descriptor, artifactType string, fn func([]ocispec.Descriptor) error) error {
+	x, err := l.readIndex()
+	if err != nil {
+		return err
+	}
+	var out []ocispec.Descriptor
+	seen := map[string]bool{}
+	for _, d := range x.Manifests {
+		if seen[d.Digest.String()] || !manifest.Is(d.MediaType) {
+			continue
+		}
+		seen[d.Digest.String()] = true
+		r, err := l.subject(ctx, d)
+		if manifest.Missing(err) {
+			// Nobody knows what it was about: that it is gone must not look like that
+			// nothing is attached.
+			return manifest.Refuse(manifest.ErrDamaged, "%s names the manifest %s, which is not there: the layout is damaged, and what was attached may be lost; push again into a new one",
+				ocispec.ImageIndexFile, d.Digest)
+		}
+		if err != nil {
+			return manifest.About(d.Digest.String(), err)
+		}
+		if r.subject == desc.Digest.String() && (artifactType == "" || artifactType == r.referrer.ArtifactType) {
+			out = append(out, r.referrer)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return fn(out)
+}
+
+// subjectOf is a manifest as a referrer, and what it refers to.
+type subjectOf struct {
+	referrer ocispec.Descriptor
+	subject  string // "" where it refers to nothing
+}
+
+func (l *Layout) subject(ctx context.Context, d ocispec.Descriptor) (*subjectOf, error) {
+	l.mu.Lock()
+	known, ok := l.subjects[d.Digest.String()]
+	l.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	m, _, err := manifest.Read(ctx, l, d)
+	if err != nil {
+		return nil, err
+	}
+	known = &subjectOf{referrer: ocispec.Descriptor{
+		MediaType: d.MediaType, Digest: d.Digest, Size: d.Size, ArtifactType: m.Type(), Annotations: m.Annotations,
+	}}
+	if m.Subject != nil {
+		known.subject = m.Subject.Digest.String()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.subjects[d.Digest.String()] = known
+	return known, nil
+}

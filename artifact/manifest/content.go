@@ -1,0 +1,109 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"net/http"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+)
+
+// Verified reads content and checks its digest and size. The end of content that
+// is not as it should be is never given away, so that nobody takes it for whole.
+type Verified struct {
+	io.ReadCloser
+	want ocispec.Descriptor
+	hash hash.Hash
+	read int64
+}
+
+// verify is content that is checked while it is read.
+func Verify(rc io.ReadCloser, want ocispec.Descriptor) *Verified {
+	return &Verified{ReadCloser: rc, want: want, hash: sha256.New()}
+}
+
+// Read reads content.
+func (v *Verified) Read(p []byte) (int, error) {
+	n, err := v.ReadCloser.Read(p)
+	v.read += int64(n)
+	v.hash.Write(p[:n])
+	switch {
+	case v.read > v.want.Size:
+		return 0, Refuse(ErrDigest, "%s goes on after its %d bytes: it was altered", v.want.Digest, v.want.Size)
+	case v.read == v.want.Size && n > 0 || errors.Is(err, io.EOF) && v.read == v.want.Size:
+		if "sha256:"+hex.EncodeToString(v.hash.Sum(nil)) != v.want.Digest.String() {
+			return 0, Refuse(ErrDigest, "%s has other content than its digest says: it was altered", v.want.Digest)
+		}
+	case errors.Is(err, io.EOF):
+		return 0, Refuse(ErrDigest, "%s ends after %d of %d bytes: try again, or push it again", v.want.Digest, v.read, v.want.Size)
+	}
+	return n, err
+}
+
+// open is a manifest or a blob that something in the store names, checked while it
+// is read. Where it is not there the store lost it, and that is said.
+func Open(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (io.ReadCloser, error) {
+	if d.Digest == EmptyDigest && d.Size == int64(len(EmptyJSON)) {
+		return io.NopCloser(bytes.NewReader([]byte(EmptyJSON))), nil
+	}
+	if !IsDigest(d.Digest.String()) {
+		return nil, Refuse(ErrDigest, "%.100q is not sha256: and 64 hexadecimal digits", d.Digest)
+	}
+	rc, err := from.Fetch(ctx, d)
+	if Missing(err) {
+		return nil, errLost(d, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Verify(rc, d), nil
+}
+
+// readAll reads a manifest or a blob of at most limit bytes.
+func ReadAll(ctx context.Context, from content.Fetcher, d ocispec.Descriptor, limit int64) ([]byte, error) {
+	if d.Size > limit || d.Size < 0 {
+		return nil, Refuse(ErrLimit, "%s has %d bytes, and at most %d are read", d.Digest, d.Size, limit)
+	}
+	rc, err := Open(ctx, from, d)
+	if err != nil {
+		return nil, err
+	}
+	defer rc.Close() //nolint:errcheck // it was read only
+	return Drain(rc, d.Size)
+}
+
+// drain reads content of a known size, which is checked by the reader.
+func Drain(r io.Reader, size int64) ([]byte, error) {
+	b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
+	if _, err := b.ReadFrom(r); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// readManifest reads and parses a manifest or an index.
+func Read(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (Manifest, []byte, error) {
+	data, err := ReadAll(ctx, from, d, MaxSize)
+	if err != nil {
+		return Manifest{}, nil, err
+	}
+	m, err := Parse(d.MediaType, data)
+	return m, data, err
+}
+
+// missing says that an error is that nothing is there, which may be because
+// there is no such repository yet.
+func Missing(err error) bool {
+	var answer *errcode.ErrorResponse
+	return errors.Is(err, ErrNotFound) || errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound
+}
