@@ -6,7 +6,7 @@ package render
 import (
 	"slices"
 
-	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -27,7 +27,7 @@ func (j joined) within(namespace string, nodes []*object.Node) []*object.Node {
 // kubectl have a namespace for such objects, and Flux refuses them. Its
 // spec.targetNamespace was not taken: it moves the other objects too.
 func (j joined) placed(req Request, nodes []*object.Node) []*object.Node {
-	if req.Emit.Dialect != emit.Flux {
+	if req.Emit.Dialect != dialect.Flux {
 		return nodes
 	}
 	contexts := map[string]string{}

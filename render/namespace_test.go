@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
@@ -32,10 +33,10 @@ unknown: {apiVersion: "sea.example/v1", kind: "Buoy", metadata: name: "one"}
 `
 
 func TestObjectsWithoutANamespaceGetThatOfTheContextForFlux(t *testing.T) {
-	namespaces := func(dialect emit.Dialect) map[string]string {
+	namespaces := func(name dialect.Name) map[string]string {
 		s := transform(t, "bare", "{}")
 		s.Evaluate.Module = module("bare", bare)
-		req := render.Request{Specs: []render.Spec{s}, Emit: emit.Options{Dialect: dialect, Name: "bare"}}
+		req := render.Request{Specs: []render.Spec{s}, Emit: emit.Options{Dialect: name, Name: "bare"}}
 		req.Check.SkipSchemas = true
 		result, err := renderer().Render(t.Context(), req)
 		require.NoError(t, err)
@@ -51,8 +52,8 @@ func TestObjectsWithoutANamespaceGetThatOfTheContextForFlux(t *testing.T) {
 	require.NotEmpty(t, context)
 	require.Equal(t, map[string]string{
 		"ConfigMap " + context: "config", "ConfigMap elsewhere": "config", "Rope " + context: "one",
-	}, namespaces(emit.Flux))
-	for _, dialect := range []emit.Dialect{emit.Plain, emit.ArgoCD} {
-		require.Equal(t, map[string]string{"ConfigMap elsewhere": "config"}, namespaces(dialect), "%s: its engine has a namespace for them", dialect)
+	}, namespaces(dialect.Flux))
+	for _, name := range []dialect.Name{dialect.Plain, dialect.ArgoCD} {
+		require.Equal(t, map[string]string{"ConfigMap elsewhere": "config"}, namespaces(name), "%s: its engine has a namespace for them", name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/graph"
@@ -33,9 +34,9 @@ type Renderer struct {
 // Mistakes that do not hide each other come in one run: a spec that cannot be
 // evaluated does not keep the others from being joined and checked.
 func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
-	rules, err := rulesFor(req.Emit.Dialect)
+	d, err := dialect.Find(req.Emit.Dialect)
 	if err != nil {
-		return Result{}, err
+		return Result{}, Errors{{Stage: object.StageOrder, Err: err}}
 	}
 	req.Specs = slices.Clone(req.Specs)
 	nodes, broken, mistakes, err := r.evaluate(ctx, req)
@@ -55,7 +56,7 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 		return Result{}, mistakes
 	}
 
-	plan := order.New(g, rules)
+	plan := order.New(g, d)
 	mistakes = append(mistakes, plan.Warnings...)
 	written, err := emit.Write(plan, req.Emit)
 	mistakes = append(mistakes, object.AsErrors(err, object.StageEmit)...)
@@ -70,15 +71,6 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 		Files: written.Files, Plan: plan, Layers: written.Layers, Specs: req.Specs,
 		Warnings: mistakes, Sources: sources(req.Specs),
 	}, nil
-}
-
-// rulesFor gives the order's rules for a dialect; the zero dialect is plain.
-func rulesFor(d emit.Dialect) (order.Rules, error) {
-	rules, ok := order.RulesFor(string(cmp.Or(d, emit.Plain)))
-	if !ok {
-		return rules, Errors{{Stage: object.StageOrder, Err: unknownDialect(d)}}
-	}
-	return rules, nil
 }
 
 // strict turns warnings into errors.

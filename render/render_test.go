@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/graph"
@@ -108,7 +109,7 @@ func TestRenderGivesTheSameBytesForShuffledSpecs(t *testing.T) {
 	specs := []render.Spec{transform(t, "a", "replicas: 2"), transform(t, "b", "{}"), transform(t, "c", "{}")}
 	specs[0].DependsOn = []graph.SpecDependency{{Name: "c"}}
 	r := renderer()
-	for _, dialect := range []emit.Dialect{emit.Plain, emit.ArgoCD, emit.Flux} {
+	for _, dialect := range []dialect.Name{dialect.Plain, dialect.ArgoCD, dialect.Flux} {
 		req := render.Request{Specs: specs, Emit: emit.Options{Dialect: dialect, Name: "shop"}}
 		want, err := r.Render(t.Context(), req)
 		require.NoError(t, err)
@@ -179,7 +180,7 @@ func TestStrictTakesWarningsAsErrors(t *testing.T) {
 func TestSpecsDefaultTheAdoptionOfTheirNodes(t *testing.T) {
 	s := transform(t, "api", "{}")
 	s.Adopt = object.AdoptMirror
-	result, err := renderer().Render(t.Context(), render.Request{Specs: []render.Spec{s}, Emit: emit.Options{Dialect: emit.ArgoCD}})
+	result, err := renderer().Render(t.Context(), render.Request{Specs: []render.Spec{s}, Emit: emit.Options{Dialect: dialect.ArgoCD}})
 	require.NoError(t, err)
 	require.Empty(t, result.Files)
 	require.Len(t, result.Warnings, 2, "each object that is left out is named")
@@ -208,7 +209,7 @@ func TestAnUnknownDialectIsRefused(t *testing.T) {
 func BenchmarkRender(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			r, req := renderer(), render.Request{Emit: emit.Options{Dialect: emit.ArgoCD}, Parallel: 2}
+			r, req := renderer(), render.Request{Emit: emit.Options{Dialect: dialect.ArgoCD}, Parallel: 2}
 			for i := range n {
 				s := render.Spec{Evaluate: evaluate.Request{
 					Spec: fmt.Sprintf("s%d", i), Module: module("modules/web", web),

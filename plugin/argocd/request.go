@@ -16,6 +16,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -171,8 +172,8 @@ func (w inputs) options(files fs.FS, limits evaluate.Limits) host.Options {
 	return host.Options{
 		FS: files, Args: []string{w.Path}, Dir: ".", Root: ".", Name: w.Name,
 		Environment: w.Environment, Values: w.Values, Set: w.Set, Images: w.Images,
-		Context: spec.Context{Namespace: w.Namespace, KubeVersion: w.KubeVersion, Engine: string(emit.ArgoCD)},
-		Emit:    emit.Options{Dialect: emit.ArgoCD},
+		Context: spec.Context{Namespace: w.Namespace, KubeVersion: w.KubeVersion, Engine: string(dialect.ArgoCD)},
+		Emit:    emit.Options{Dialect: dialect.ArgoCD},
 		Limits:  limits, AllowEmpty: w.AllowEmpty,
 	}
 }

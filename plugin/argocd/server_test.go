@@ -23,6 +23,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
@@ -71,8 +72,8 @@ func onDisk(t *testing.T, dir string, opts host.Options) []string {
 	h, err := offline(Connection{})
 	require.NoError(t, err)
 	opts.Args, opts.Root = []string{dir}, examples
-	opts.Emit = emit.Options{Dialect: emit.ArgoCD, HealthConfigured: true}
-	opts.Context.Engine = string(emit.ArgoCD)
+	opts.Emit = emit.Options{Dialect: dialect.ArgoCD, HealthConfigured: true}
+	opts.Context.Engine = string(dialect.ArgoCD)
 	loaded, err := h.Load(t.Context(), opts)
 	require.NoError(t, err)
 	result, err := render.Renderer{Evaluator: options(t).Evaluator}.Render(t.Context(), loaded.Request)

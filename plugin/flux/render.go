@@ -22,7 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -167,11 +167,11 @@ func (w *work) violate(err error) {
 
 // dialectOf is what a Transform is rendered for. An artifact that nobody applies here is
 // for Flux, whose layers nobody else minds.
-func dialectOf(t *v1alpha1.Transform) emit.Dialect {
+func dialectOf(t *v1alpha1.Transform) dialect.Name {
 	if engineOf(t) == v1alpha1.EngineArgoCD {
-		return emit.ArgoCD
+		return dialect.ArgoCD
 	}
-	return emit.Flux
+	return dialect.Flux
 }
 
 func engineOf(t *v1alpha1.Transform) v1alpha1.Engine {

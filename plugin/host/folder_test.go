@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -131,7 +132,7 @@ func TestAFolderThatIsAModuleIsASpec(t *testing.T) {
 func TestTheRootHasANameThatNoCheckoutChanges(t *testing.T) {
 	files := []string{"a.cue", "package a\n\nconfig: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"root\"}\n", ".git/HEAD", "", "sub/b.cue", "package b\n"}
 	for _, dir := range []string{write(t, files...), write(t, files...)} {
-		loaded, errs := load(dir, host.Options{Emit: emit.Options{Dialect: emit.Flux}})
+		loaded, errs := load(dir, host.Options{Emit: emit.Options{Dialect: dialect.Flux}})
 		require.Empty(t, errs)
 		require.Equal(t, "app", loaded.Name)
 		require.Equal(t, []string{"app"}, specNames(loaded))

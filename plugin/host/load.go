@@ -13,7 +13,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/check"
-	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -107,7 +107,7 @@ func (l *loading) project() Loaded {
 	if out.Request.Emit.Name == "" {
 		out.Request.Emit.Name = out.Name
 	}
-	out.Request.Emit.Dialect = emit.Dialect(p.Context.Engine)
+	out.Request.Emit.Dialect = dialect.Name(p.Context.Engine)
 	out.Request.Check = check.Options{
 		KubeVersion: p.Context.KubeVersion, Engine: p.Context.Engine,
 		SkipSchemas: l.opts.SkipSchemas, AllowSecrets: map[string][]string{},
@@ -134,8 +134,8 @@ func (l *loading) checkContext(c spec.Context) {
 				fmt.Errorf("%q is no version of Kubernetes: expected one such as 1.36 or v1.36.2", c.KubeVersion))
 		}
 	}
-	if c.Engine != "" && !slices.Contains(spec.Engines(), c.Engine) {
-		l.fail(object.Pos{File: "--dialect " + c.Engine}, object.Suggest(c.Engine, spec.Engines()),
+	if c.Engine != "" && !slices.Contains(dialect.Names(), c.Engine) {
+		l.fail(object.Pos{File: "--dialect " + c.Engine}, object.Suggest(c.Engine, dialect.Names()),
 			fmt.Errorf("dialect %q is not known", c.Engine))
 	}
 	if err := spec.CheckName(c.Namespace); c.Namespace != "" && err != nil {
@@ -144,14 +144,14 @@ func (l *loading) checkContext(c spec.Context) {
 }
 
 // defaults fills what nobody said.
-func defaults(c spec.Context, dialect emit.Dialect) spec.Context {
-	if dialect != "" {
-		c.Engine = string(dialect)
+func defaults(c spec.Context, name dialect.Name) spec.Context {
+	if name != "" {
+		c.Engine = string(name)
 	}
 	c.KubeVersion, _ = spec.ParseKubeVersion(c.KubeVersion)
 	return spec.Context{
 		Namespace: DefaultNamespace, KubeVersion: DefaultKubeVersion,
-		ClusterDomain: DefaultClusterDomain, Engine: string(emit.Plain),
+		ClusterDomain: DefaultClusterDomain, Engine: string(dialect.Plain),
 	}.Merge(c)
 }
 

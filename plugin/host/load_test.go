@@ -17,7 +17,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
@@ -100,7 +100,7 @@ func TestLoadReadsAProject(t *testing.T) {
 	require.Equal(t, "db", api.DependsOn[0].Name)
 	require.Equal(t, object.Pos{File: "specs/api.yaml", Line: 6, Column: 15}, api.DependsOn[0].Pos)
 	require.Equal(t, "Never", api.Adopt)
-	require.Equal(t, emit.ArgoCD, loaded.Request.Emit.Dialect)
+	require.Equal(t, dialect.ArgoCD, loaded.Request.Emit.Dialect)
 	require.Equal(t, "shop", loaded.Request.Emit.Name)
 	require.Equal(t, "1.35", loaded.Request.Check.KubeVersion)
 	require.Equal(t, []string{"s"}, loaded.Request.Check.AllowSecrets["api"])

@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/source/lock"
@@ -106,7 +107,7 @@ func TestAFileSystemRendersAsTheDiskDoes(t *testing.T) {
 		"one spec of it":                 {host.Options{Dir: "shop", Args: []string{"payment.yaml"}, Set: []string{"currency=CHF"}}, ""},
 		"an environment":                 {host.Options{Dir: "environments", Environment: "prod"}, ""},
 		"workloads":                      {host.Options{Dir: "workloads", Environment: "dev"}, ""},
-		"workloads for Argo CD":          {host.Options{Dir: "workloads", Environment: "dev", Emit: emit.Options{Dialect: emit.ArgoCD}}, ""},
+		"workloads for Argo CD":          {host.Options{Dir: "workloads", Environment: "dev", Emit: emit.Options{Dialect: dialect.ArgoCD}}, ""},
 		"a policy that is violated":      {host.Options{Dir: "violation"}, "policy"},
 		"a set that the module refuses":  {host.Options{Dir: "shop", Set: []string{"storefront:replicas=many"}}, "--set storefront:replicas=many"},
 		"an environment that is unknown": {host.Options{Dir: "environments", Environment: "qa"}, `environment "qa" is not known`},

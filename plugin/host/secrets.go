@@ -9,21 +9,21 @@ import (
 	"fmt"
 
 	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/diff"
-	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // CheckSecrets refuses manifests that hold secrets in the clear, as the check of
 // a render does; what SOPS encrypted is none. No value is ever in an error.
-func CheckSecrets(side diff.Side) error {
+func CheckSecrets(side diff.Snapshot) error {
 	nodes := make([]*object.Node, 0, len(side.Items))
 	for _, i := range side.Items {
 		nodes = append(nodes, &object.Node{ID: object.ID(i.Object.Ref().String()), Object: i.Object})
 	}
 	// Only Flux decrypts, and whoever packs manifests need not say for whom.
-	findings := check.New(check.Options{SkipSchemas: true, Engine: string(emit.Flux)}).Check(nodes)
+	findings := check.New(check.Options{SkipSchemas: true, Engine: string(dialect.Flux)}).Check(nodes)
 	if len(findings) == 0 {
 		return nil
 	}

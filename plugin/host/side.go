@@ -19,6 +19,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -33,8 +34,8 @@ const maxManifests = 64 << 20
 // RenderSide is a render as one side of a comparison. Where an object has
 // a node, the objects of the files are compared and not those of the graph, so
 // that what the dialect adds is seen too.
-func RenderSide(name string, result render.Result) (diff.Side, error) {
-	side := diff.Side{Name: name, Rendered: true, Dialect: result.Plan.Rules.Engine}
+func RenderSide(name string, result render.Result) (diff.Snapshot, error) {
+	side := diff.Snapshot{Name: name, Rendered: true, Dialect: result.Plan.Dialect.Name}
 	layers, nodes := layersOf(result), map[object.ID]*object.Node{}
 	for _, n := range result.Plan.Graph.Nodes {
 		nodes[n.ID] = n
@@ -46,13 +47,13 @@ func RenderSide(name string, result render.Result) (diff.Side, error) {
 		}
 		objects, err := objectsOf(f.Path, f.Data)
 		if err != nil {
-			return diff.Side{}, err
+			return diff.Snapshot{}, err
 		}
 		apply := n.Apply.WithDefaults(n.Object.Ref())
 		for _, o := range objects {
 			side.Items = append(side.Items, diff.Item{
 				Object: o.object, At: o.at, Node: n.ID, Wave: f.Wave, Layer: layers[f.Wave], Pos: n.SpecPos,
-				Stays: apply.Prune != nil && !*apply.Prune, Forced: apply.Mode == object.ModeForce,
+				Kept: apply.Prune != nil && !*apply.Prune, Forced: apply.Mode == object.ModeForce,
 			})
 		}
 	}
@@ -74,8 +75,8 @@ func layersOf(result render.Result) map[int]string {
 // side of a comparison. The dialect is that of graph, the document of a plan,
 // where there is one. Waves come from graph, then from the annotations for Argo
 // CD, then from names of files as we write them; else nobody knows.
-func FilesSide(name string, fsys fs.FS, graph []byte) (diff.Side, error) {
-	side := diff.Side{Name: name}
+func FilesSide(name string, fsys fs.FS, graph []byte) (diff.Snapshot, error) {
+	side := diff.Snapshot{Name: name}
 	document, err := documented(graph)
 	if err != nil {
 		return side, err
@@ -146,7 +147,7 @@ func readManifests(fsys fs.FS, file string) ([]byte, error) {
 // documented is the document of a plan, as far as a comparison needs it.
 func documented(graph []byte) (order.Document, error) {
 	var d struct {
-		Engine string               `json:"engine"`
+		Engine dialect.Name         `json:"engine"`
 		Nodes  []order.NodeDocument `json:"nodes"`
 	}
 	if len(graph) > 0 {
@@ -159,7 +160,7 @@ func documented(graph []byte) (order.Document, error) {
 
 // waveOf is the wave that an object says, or that its file is named after.
 func waveOf(o object.Object, file string) int {
-	text, ok := o.Annotations()["argocd.argoproj.io/sync-wave"]
+	text, ok := o.Annotations()[dialect.ArgoSyncWave]
 	if !ok {
 		text, _, _ = strings.Cut(path.Base(file), "-")
 	}

@@ -15,16 +15,17 @@ import (
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
 // rendered renders the example shop.
-func rendered(t *testing.T, dialect emit.Dialect, set ...string) (render.Request, render.Result, evaluate.Evaluator) {
+func rendered(t *testing.T, name dialect.Name, set ...string) (render.Request, render.Result, evaluate.Evaluator) {
 	t.Helper()
 	loaded, err := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}.Load(t.Context(), host.Options{
-		Dir: "../../cue/examples/shop", Set: set, Emit: emit.Options{Dialect: dialect},
+		Dir: "../../cue/examples/shop", Set: set, Emit: emit.Options{Dialect: name},
 	})
 	require.NoError(t, err)
 	require.Empty(t, loaded.Request.Mistakes)
@@ -44,9 +45,9 @@ func filesOf(r render.Result) fs.FS {
 }
 
 func TestARenderIsTheSameAsItsFiles(t *testing.T) {
-	for _, dialect := range []emit.Dialect{emit.Plain, emit.ArgoCD, emit.Flux} {
-		t.Run(string(dialect), func(t *testing.T) {
-			_, result, _ := rendered(t, dialect)
+	for _, name := range []dialect.Name{dialect.Plain, dialect.ArgoCD, dialect.Flux} {
+		t.Run(string(name), func(t *testing.T) {
+			_, result, _ := rendered(t, name)
 			whole, err := host.RenderSide("render", result)
 			require.NoError(t, err)
 			require.Len(t, whole.Items, len(result.Plan.Graph.Nodes))
@@ -64,9 +65,9 @@ func TestARenderIsTheSameAsItsFiles(t *testing.T) {
 }
 
 func TestTheSameProjectInTwoDialectsHasTheSameObjects(t *testing.T) {
-	dialects := []emit.Dialect{emit.Plain, emit.ArgoCD, emit.Flux}
-	sides := func(dialect emit.Dialect) map[string]diff.Side {
-		_, result, _ := rendered(t, dialect)
+	dialects := []dialect.Name{dialect.Plain, dialect.ArgoCD, dialect.Flux}
+	sides := func(name dialect.Name) map[string]diff.Snapshot {
+		_, result, _ := rendered(t, name)
 		whole, err := host.RenderSide("render", result)
 		require.NoError(t, err)
 		graph, err := result.Plan.Document().JSON()
@@ -75,7 +76,7 @@ func TestTheSameProjectInTwoDialectsHasTheSameObjects(t *testing.T) {
 		require.NoError(t, err)
 		bare, err := host.FilesSide("files", filesOf(result), nil)
 		require.NoError(t, err)
-		return map[string]diff.Side{"render": whole, "graph": files, "files": bare}
+		return map[string]diff.Snapshot{"render": whole, "graph": files, "files": bare}
 	}
 	for _, a := range dialects {
 		for _, b := range dialects {
@@ -84,7 +85,7 @@ func TestTheSameProjectInTwoDialectsHasTheSameObjects(t *testing.T) {
 			}
 			for was, before := range sides(a) {
 				for is, after := range sides(b) {
-					if was == "files" && a == emit.Plain || is == "files" && b == emit.Plain {
+					if was == "files" && a == dialect.Plain || is == "files" && b == dialect.Plain {
 						continue // Nothing in them tells that they are plain.
 					}
 					r := diff.Compare(before, after)
@@ -136,8 +137,8 @@ func TestPathsAreWhatDocumentsName(t *testing.T) {
 }
 
 func TestAChangeIsTracedToTheLineOfTheSpec(t *testing.T) {
-	_, before, _ := rendered(t, emit.ArgoCD)
-	req, after, evaluator := rendered(t, emit.ArgoCD, "storefront:image=docker.io/nginxinc/nginx-unprivileged:9")
+	_, before, _ := rendered(t, dialect.ArgoCD)
+	req, after, evaluator := rendered(t, dialect.ArgoCD, "storefront:image=docker.io/nginxinc/nginx-unprivileged:9")
 	old, err := host.RenderSide("before", before)
 	require.NoError(t, err)
 	now, err := host.RenderSide("after", after)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -170,9 +171,9 @@ func settingsOf(config object.Object) (settings, error) {
 			return settings{}, mistake(object.Suggest(key, settingNames()), "annotation %q is not known", key)
 		}
 	}
-	if d := a[settingDialect]; d != "" && !slices.Contains(spec.Engines(), d) {
+	if d := a[settingDialect]; d != "" && !slices.Contains(dialect.Names(), d) {
 		return settings{}, object.Errors{{
-			Stage: object.StageSpec, Pos: object.Pos{File: stdin}, Hint: object.Suggest(d, spec.Engines()),
+			Stage: object.StageSpec, Pos: object.Pos{File: stdin}, Hint: object.Suggest(d, dialect.Names()),
 			Path: object.Fields("metadata", "annotations", settingDialect).String(), Err: fmt.Errorf("dialect %q is not known", d),
 		}}
 	}
@@ -182,7 +183,7 @@ func settingsOf(config object.Object) (settings, error) {
 // over fills what opts do not say.
 func (s settings) over(opts *host.Options) {
 	if opts.Context.Engine == "" && opts.Emit.Dialect == "" {
-		opts.Context.Engine, opts.Emit.Dialect = s.dialect, emit.Dialect(s.dialect)
+		opts.Context.Engine, opts.Emit.Dialect = s.dialect, dialect.Name(s.dialect)
 	}
 	if opts.Environment == "" {
 		opts.Environment = s.environment

@@ -13,7 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/check"
-	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -125,8 +125,8 @@ func (f Function) hinted(found object.Errors) object.Errors {
 
 // layers warns that the order of the flux dialect is in its folders, which a
 // list does not have.
-func layers(result render.Result, dialect emit.Dialect, strict bool) object.Errors {
-	if dialect != emit.Flux || len(result.Layers) < 2 {
+func layers(result render.Result, name dialect.Name, strict bool) object.Errors {
+	if name != dialect.Flux || len(result.Layers) < 2 {
 		return nil
 	}
 	severity := object.SeverityWarning

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -86,12 +87,12 @@ func (c *Checker) encrypted(a *at) {
 	if _, ok := builtInKind(a.w.root.APIVersion(), a.w.root.Kind()); !ok {
 		return
 	}
-	switch c.options.Engine {
-	case "flux":
-	case "argocd":
-		a.field("sops").fail(RuleEncrypted, "is encrypted with SOPS, which Argo CD cannot decrypt").Hint =
-			"use an ExternalSecret"
-	default:
+	d, err := dialect.Find(dialect.Name(c.options.Engine))
+	switch {
+	case err != nil || d.Encrypted == dialect.DecryptedBefore:
 		a.field("sops").warn(RuleEncrypted, "is encrypted with SOPS: decrypt it before it is applied")
+	case d.Encrypted == dialect.Refused:
+		a.field("sops").fail(RuleEncrypted, "is encrypted with SOPS, which %s cannot decrypt", d.Engine).Hint =
+			"use an ExternalSecret"
 	}
 }

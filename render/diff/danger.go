@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Danger is something that a reviewer must not miss.
+// Danger is a consequence of a change that a reviewer must not miss.
 type Danger struct {
 	// Code names the kind of danger, for machines: see the constants.
 	Code string `json:"code"`
@@ -23,23 +23,23 @@ type Danger struct {
 const (
 	// DangerData is data that can be lost.
 	DangerData = "data-loss"
-	// DangerOrphan is an object that stays in the cluster without an owner.
+	// DangerOrphan is an object that stays in the cluster unmanaged.
 	DangerOrphan = "orphan"
-	// DangerPrune is an object that was left alone before and is now pruned.
+	// DangerPrune is an object that was exempt from pruning and is not any more.
 	DangerPrune = "prune"
-	// DangerRecreate is an object that has to be made again.
+	// DangerRecreate is an object that must be deleted and created again.
 	DangerRecreate = "recreate"
 	// DangerHandover is an object that changes its owner.
 	DangerHandover = "handover"
-	// DangerCRD is a change of a CustomResourceDefinition that its objects feel.
+	// DangerCRD is a change of a CustomResourceDefinition that affects its objects.
 	DangerCRD = "crd"
-	// DangerRBAC is more power for someone.
+	// DangerRBAC is a role or a binding that grants more than before.
 	DangerRBAC = "rbac"
 	// DangerExposure is something that becomes reachable from outside.
 	DangerExposure = "exposure"
-	// DangerHost is a workload with power over its node.
+	// DangerHost is a workload with access to its node.
 	DangerHost = "host-access"
-	// DangerStopped is a workload that is scaled to nothing.
+	// DangerStopped is a workload that is scaled to zero.
 	DangerStopped = "stopped"
 )
 
@@ -47,31 +47,31 @@ func danger(code, format string, args ...any) Danger {
 	return Danger{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// deletion says what the end of an object means.
+// deletion are the dangers of deleting an object.
 func deletion(ref object.Ref, i Item) []Danger {
-	if i.stays() {
-		return []Danger{danger(DangerOrphan, "it stays in the cluster, because it is never pruned, and nobody manages it any more: delete it by hand once nothing needs it")}
+	if i.kept() {
+		return []Danger{danger(DangerOrphan, "it stays in the cluster, because it is exempt from pruning, and is no longer managed: delete it by hand once it is not needed")}
 	}
 	switch ref.GroupKind() {
 	case "PersistentVolumeClaim", "PersistentVolume":
-		return []Danger{danger(DangerData, "its data may be lost: the volume is deleted where its reclaim policy is Delete; set apply.deletion: Orphan to keep it")}
+		return []Danger{danger(DangerData, "its data may be lost: the volume is deleted if its reclaim policy is Delete; set apply.deletion: Orphan to keep it")}
 	case "StatefulSet.apps":
 		if i.Object.Text("spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete" {
-			return []Danger{danger(DangerData, "its pods are deleted, and its claims with their data, because persistentVolumeClaimRetentionPolicy says so")}
+			return []Danger{danger(DangerData, "its pods are deleted, and its PersistentVolumeClaims with their data, because persistentVolumeClaimRetentionPolicy.whenDeleted is Delete")}
 		}
-		return []Danger{danger(DangerData, "its pods are deleted; its claims stay")}
+		return []Danger{danger(DangerData, "its pods are deleted; its PersistentVolumeClaims stay")}
 	case "Namespace":
 		return []Danger{danger(DangerData, "everything in the namespace is deleted with it")}
 	case "CustomResourceDefinition.apiextensions.k8s.io":
 		return []Danger{danger(DangerData, "every %s in the cluster is deleted with it", i.Object.Text("spec", "names", "kind"))}
 	}
 	if strings.Contains(ref.Group, ".") && !strings.HasSuffix(ref.Group, ".k8s.io") {
-		return []Danger{danger(DangerData, "what its operator keeps for it may be deleted with it")}
+		return []Danger{danger(DangerData, "its operator may delete the data that belongs to it")}
 	}
 	return nil
 }
 
-// changeDangers are those of a change as such.
+// changeDangers are those of any change of a kind.
 func changeDangers(after Item, c Change) (out []Danger) {
 	var fixed []string
 	for _, f := range c.Fields {
@@ -82,24 +82,24 @@ func changeDangers(after Item, c Change) (out []Danger) {
 	if len(fixed) > 0 {
 		what := strings.Join(fixed, ", ")
 		if after.forced() {
-			out = append(out, danger(DangerRecreate, "%s cannot be changed: the engine deletes the object and makes it again%s", what, lost(c.Ref)))
+			out = append(out, danger(DangerRecreate, "%s is immutable: the engine deletes the object and creates it again%s", what, lost(c.Ref)))
 		} else {
-			out = append(out, danger(DangerRecreate, "%s cannot be changed: the API server refuses it until the object is deleted%s", what, lost(c.Ref)))
+			out = append(out, danger(DangerRecreate, "%s is immutable: the API server rejects the change until the object is deleted%s", what, lost(c.Ref)))
 		}
 	}
 	if c.Layer != nil && object.HoldsData(c.Ref) {
-		out = append(out, danger(DangerHandover, "it moves from layer %s to %s: it must be handed over and not pruned by the layer that it leaves", c.Layer.Before, c.Layer.After))
+		out = append(out, danger(DangerHandover, "it moves from layer %s to %s: hand it over first, or the layer that it leaves prunes it", c.Layer.Before, c.Layer.After))
 	}
 	return out
 }
 
-// pruning is what is different about the end of the object.
+// pruning is a change of whether the engine prunes the object.
 func pruning(before, after Item) []Danger {
-	switch stayed, stays := before.stays(), after.stays(); {
-	case stayed && !stays:
-		return []Danger{danger(DangerPrune, "it was never pruned, and is from now on: it is deleted when it leaves the render")}
-	case !stayed && stays:
-		return []Danger{danger(DangerOrphan, "it is not pruned any more: it stays in the cluster when it leaves the render")}
+	switch was, is := before.kept(), after.kept(); {
+	case was && !is:
+		return []Danger{danger(DangerPrune, "it is no longer exempt from pruning: it is deleted when it leaves the render")}
+	case !was && is:
+		return []Danger{danger(DangerOrphan, "it is exempt from pruning from now on: it stays in the cluster when it leaves the render")}
 	}
 	return nil
 }
@@ -114,8 +114,8 @@ func lost(ref object.Ref) string {
 	return ""
 }
 
-// dangers are those of what an object says, as far as it did not say it before;
-// before is nil where the object is new.
+// dangers are those of the content of an object that it did not have before; before is
+// nil where the object is new.
 func dangers(before, after object.Object, changed []Field) []Danger {
 	var out []Danger
 	switch after.Ref().GroupKind() {
@@ -124,32 +124,32 @@ func dangers(before, after object.Object, changed []Field) []Danger {
 	case "PersistentVolumeClaim":
 		for _, f := range changed {
 			if f.Path == "spec.resources.requests.storage" && shrinks(f) {
-				out = append(out, danger(DangerData, "a claim cannot shrink from %v to %v", f.Before, f.After))
+				out = append(out, danger(DangerData, "a PersistentVolumeClaim cannot shrink from %v to %v", f.Before, f.After))
 			}
 		}
 	case "PersistentVolume":
 		for _, f := range changed {
 			if f.Path == "spec.persistentVolumeReclaimPolicy" && f.After == "Delete" {
-				out = append(out, danger(DangerData, "its data is deleted with its claim from now on"))
+				out = append(out, danger(DangerData, "its reclaim policy is Delete from now on: its data is deleted with its claim"))
 			}
 		}
 	case "Role.rbac.authorization.k8s.io", "ClusterRole.rbac.authorization.k8s.io":
-		out = fresh(powers(before), powers(after), DangerRBAC, "it grants %s")
+		out = added(powers(before), powers(after), DangerRBAC, "it grants %s")
 	case "RoleBinding.rbac.authorization.k8s.io", "ClusterRoleBinding.rbac.authorization.k8s.io":
-		out = fresh(grants(before), grants(after), DangerRBAC, "it gives %s")
+		out = added(grants(before), grants(after), DangerRBAC, "it grants %s")
 	case "Service":
-		out = fresh(reach(before), reach(after), DangerExposure, "it becomes reachable from outside of the cluster: %s")
+		out = added(reach(before), reach(after), DangerExposure, "it becomes reachable from outside the cluster: %s")
 	case "Ingress.networking.k8s.io", "HTTPRoute.gateway.networking.k8s.io":
-		out = fresh(hosts(before), hosts(after), DangerExposure, "it serves a new host: %s")
+		out = added(hosts(before), hosts(after), DangerExposure, "it serves a new host: %s")
 	}
 	if before != nil && after.Get("spec", "replicas") == int64(0) && before.Get("spec", "replicas") != int64(0) {
-		out = append(out, danger(DangerStopped, "it is scaled to 0: nothing of it runs any more"))
+		out = append(out, danger(DangerStopped, "it is scaled to 0: none of its pods runs any more"))
 	}
-	return append(out, fresh(hostPowers(before), hostPowers(after), DangerHost, "its pods get %s")...)
+	return append(out, added(hostPowers(before), hostPowers(after), DangerHost, "its pods get %s")...)
 }
 
-// fresh are dangers for what was not there before.
-func fresh(before, after []string, code, format string) (out []Danger) {
+// added are dangers for the entries of after that before does not have.
+func added(before, after []string, code, format string) (out []Danger) {
 	for _, a := range after {
 		if !slices.Contains(before, a) {
 			out = append(out, danger(code, format, a))
@@ -158,7 +158,7 @@ func fresh(before, after []string, code, format string) (out []Danger) {
 	return out
 }
 
-// crd is what objects of a definition feel.
+// crd is how a change of a definition affects its objects.
 func crd(before, after object.Object) (out []Danger) {
 	if before == nil {
 		return nil
@@ -169,11 +169,11 @@ func crd(before, after object.Object) (out []Danger) {
 		i := slices.IndexFunc(now, func(n version) bool { return n.name == v.name })
 		switch {
 		case i < 0:
-			out = append(out, danger(DangerCRD, "version %s is gone: manifests and clients that use it break, and the API server refuses that while objects are stored in it", v.name))
+			out = append(out, danger(DangerCRD, "version %s is removed: manifests and clients that use it break, and the API server rejects that while objects are stored in it", v.name))
 		case v.served && !now[i].served:
-			out = append(out, danger(DangerCRD, "version %s is not served any more: manifests and clients that use it break", v.name))
+			out = append(out, danger(DangerCRD, "version %s is no longer served: manifests and clients that use it break", v.name))
 		case v.storage && !now[i].storage:
-			out = append(out, danger(DangerCRD, "objects of %s are stored in another version than %s from now on: migrate those that are there", kind, v.name))
+			out = append(out, danger(DangerCRD, "the storage version of %s is no longer %s: migrate the stored objects", kind, v.name))
 		}
 	}
 	return out
@@ -193,7 +193,7 @@ func versions(o object.Object) (out []version) {
 	return out
 }
 
-// powers are the rules of a role that give more than the usual.
+// powers are the rules of a role that grant unusually much.
 func powers(o object.Object) (out []string) {
 	for _, r := range o.List("rules") {
 		m, _ := r.(map[string]any)
@@ -243,19 +243,20 @@ func groupNames(groups []string) string {
 	return strings.Join(out, ", ")
 }
 
-// grants are who gets a role by a binding, where that is much or everyone.
+// grants are the subjects of a binding, where its role is powerful or the subject is
+// every client.
 func grants(o object.Object) (out []string) {
 	role := o.Text("roleRef", "name")
 	for _, s := range o.List("subjects") {
 		m, _ := s.(map[string]any)
-		who := fmt.Sprint(m["kind"], " ", m["name"])
+		subject := fmt.Sprint(m["kind"], " ", m["name"])
 		name, _ := m["name"].(string)
 		switch {
 		case strings.HasPrefix(name, "system:authenticated"), strings.HasPrefix(name, "system:unauthenticated"), name == "system:anonymous",
 			name == "system:serviceaccounts":
 			out = append(out, "the role "+role+" to "+name)
 		case role == "cluster-admin" || role == "admin" || role == "edit":
-			out = append(out, "the role "+role+" to "+who)
+			out = append(out, "the role "+role+" to "+subject)
 		}
 	}
 	return out
@@ -283,7 +284,7 @@ func hosts(o object.Object) []string {
 	return out
 }
 
-// hostPowers are what the pods of an object may do to their node.
+// hostPowers are the access that the pods of an object have to their node.
 func hostPowers(o object.Object) (out []string) {
 	if o == nil {
 		return nil
@@ -318,7 +319,7 @@ func hostPowers(o object.Object) (out []string) {
 	return out
 }
 
-// podSpec is the spec of the pods of an object, nil where it makes none.
+// podSpec is the spec of the pods of an object, nil where it has none.
 func podSpec(o object.Object) map[string]any {
 	switch o.Ref().GroupKind() {
 	case "Pod":

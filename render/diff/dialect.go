@@ -4,75 +4,44 @@
 package diff
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// The dialects; see package emit.
-const (
-	plainDialect  = "plain"
-	argoDialect   = "argocd"
-	fluxDialect   = "flux"
-	dialectsApart = "waves, layers, and what a dialect writes into objects are not compared"
-)
+const differentDialects = "waves, layers, and the annotations of the dialects are not compared"
 
-// Unknown stands in [Report.Dialects] for a dialect that nobody knows.
-const Unknown = "unknown"
+// Unknown stands in [Report.Dialects] for a dialect that could not be detected.
+const Unknown dialect.Name = "unknown"
 
-// Annotations that engines read. A dialect writes all of its own, and no others.
-const (
-	argoOptions = "argocd.argoproj.io/sync-options"
-	argoWave    = "argocd.argoproj.io/sync-wave"
-	argoReady   = "ropewalk.dev/ready-when"
-	fluxPrune   = "kustomize.toolkit.fluxcd.io/prune"
-	fluxForce   = "kustomize.toolkit.fluxcd.io/force"
-	fluxSSA     = "kustomize.toolkit.fluxcd.io/ssa"
-)
-
-// annotationsOf are the annotations that a dialect writes.
-func annotationsOf(dialect string) []string {
-	switch dialect {
-	case argoDialect:
-		return []string{argoOptions, argoWave, argoReady}
-	case fluxDialect:
-		return []string{fluxPrune, fluxForce, fluxSSA}
-	}
-	return nil
-}
-
-// compared makes two sides comparable: what one of them has because of its
-// dialect, or because it is no render, is taken out of both.
-func compared(before, after Side) comparison {
+// compared makes two snapshots comparable: what one of them has because of its
+// dialect, or because it is not a render, is taken out of both.
+func compared(before, after Snapshot) comparison {
 	before.Dialect, after.Dialect = before.dialect(), after.dialect()
-	apart := differ(before, after)
-	if apart || before.Rendered || after.Rendered {
+	different := differ(before, after)
+	if different || before.Rendered || after.Rendered {
 		before.Items, after.Items = delivered(before.Items), delivered(after.Items)
 	}
 	c := comparison{
 		old: index(before.Items), now: index(after.Items),
-		policies: before.tells() && after.tells() && (!apart || before.Rendered && after.Rendered),
+		policies: before.hasPolicies() && after.hasPolicies() && (!different || before.Rendered && after.Rendered),
 	}
-	if !apart {
+	if !different {
 		return c
 	}
-	name := func(dialect string) string {
-		if dialect == "" {
-			return Unknown
-		}
-		return dialect
-	}
-	c.dialects = &Move{Before: name(before.Dialect), After: name(after.Dialect)}
-	watched(c.old, c.now)
-	watched(c.now, c.old)
-	keys := slices.Concat(annotationsOf(before.Dialect), annotationsOf(after.Dialect))
+	c.dialects = &Move{Before: string(cmp.Or(before.Dialect, Unknown)), After: string(cmp.Or(after.Dialect, Unknown))}
+	dropWatched(c.old, c.now)
+	dropWatched(c.now, c.old)
+	keys := slices.Concat(before.annotations(), after.annotations())
 	for _, items := range []map[object.Ref]Item{c.old, c.now} {
 		for ref, i := range items {
-			// What is pruned is read from the annotations that go.
-			i.Stays, i.Forced = i.stays(), i.forced()
+			// Whether it is pruned is read from the annotations that are removed.
+			i.Kept, i.Forced = i.kept(), i.forced()
 			i.Object, i.Wave, i.Layer = without(i.Object, keys), NoWave, ""
 			items[ref] = i
 		}
@@ -80,25 +49,36 @@ func compared(before, after Side) comparison {
 	return c
 }
 
-// tells reports whether a side says what is pruned: plain manifests do not.
-func (s Side) tells() bool {
-	switch {
-	case s.Rendered:
-		return true
-	case s.Dialect == "":
-		return slices.ContainsFunc(s.Items, has(slices.Concat(annotationsOf(argoDialect), annotationsOf(fluxDialect))...))
+// annotations are those that the dialect of a snapshot writes.
+func (s Snapshot) annotations() []string {
+	if s.Dialect == "" {
+		return nil
 	}
-	return s.Dialect != plainDialect
+	d, _ := dialect.Find(s.Dialect) // An unknown dialect has none.
+	return d.Annotations
 }
 
-// differ reports whether two sides are written in different dialects.
-func differ(a, b Side) bool {
+// hasPolicies reports whether a snapshot shows what is pruned: objects of a dialect
+// without annotations do not.
+func (s Snapshot) hasPolicies() bool {
+	if s.Rendered {
+		return true
+	}
+	if s.Dialect != "" {
+		return len(s.annotations()) > 0
+	}
+	return slices.ContainsFunc(dialect.All(), func(d dialect.Dialect) bool { return slices.ContainsFunc(s.Items, has(d.Annotations...)) })
+}
+
+// differ reports whether two snapshots are written in different dialects.
+func differ(a, b Snapshot) bool {
 	if a.Dialect != "" && b.Dialect != "" {
 		return a.Dialect != b.Dialect
 	}
-	// Whoever writes for Argo CD gives every object a wave.
-	other := func(a, b Side) bool {
-		return a.Dialect == argoDialect && b.Dialect == "" && len(b.Items) > 0 && !slices.ContainsFunc(b.Items, has(argoWave))
+	// A dialect with an annotation for waves has it on every object.
+	other := func(a, b Snapshot) bool {
+		d, err := dialect.Find(a.Dialect)
+		return err == nil && d.WaveAnnotation != "" && b.Dialect == "" && len(b.Items) > 0 && !slices.ContainsFunc(b.Items, has(d.WaveAnnotation))
 	}
 	return other(a, b) || other(b, a)
 }
@@ -114,25 +94,35 @@ func has(keys ...string) func(Item) bool {
 	}
 }
 
-// dialect is what a side is written in, "" where nothing tells. Annotations of
-// Flux tell nothing in files that are named after waves: a render in plain
-// manifests with annotations of the author's looks the same.
-func (s Side) dialect() string {
+// dialect is what a snapshot is written in, "" where it cannot be detected: one that
+// has its wave on every object; else a layered one, where objects are in folders of
+// layers; else the one whose annotations occur. Annotations prove nothing in files that
+// are named after waves: plain manifests with annotations of the author's look the same.
+func (s Snapshot) dialect() dialect.Name {
+	if s.Dialect != "" {
+		return s.Dialect
+	}
 	items := delivered(s.Items)
 	all := func(is func(Item) bool) bool {
 		return len(items) > 0 && !slices.ContainsFunc(items, func(i Item) bool { return !is(i) })
 	}
-	switch {
-	case s.Dialect != "":
-		return s.Dialect
-	case all(has(argoWave)):
-		return argoDialect
-	case len(items) < len(s.Items), all(layered):
-		return fluxDialect
-	case slices.ContainsFunc(items, has(argoWave, argoOptions)):
-		return ""
-	case slices.ContainsFunc(items, has(annotationsOf(fluxDialect)...)) && !slices.ContainsFunc(items, waved):
-		return fluxDialect
+	for _, d := range dialect.All() {
+		if d.WaveAnnotation != "" && all(has(d.WaveAnnotation)) {
+			return d.Name
+		}
+	}
+	for _, d := range dialect.All() {
+		if d.Layered && (len(items) < len(s.Items) || all(layered)) {
+			return d.Name
+		}
+	}
+	for _, d := range dialect.All() {
+		if slices.ContainsFunc(items, has(d.Annotations...)) {
+			if d.WaveAnnotation != "" || slices.ContainsFunc(items, waved) {
+				return ""
+			}
+			return d.Name
+		}
 	}
 	return ""
 }
@@ -156,13 +146,30 @@ func delivered(items []Item) []Item {
 	return slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Delivers })
 }
 
-// watched takes out what only Flux can say: an object that is not applied and
-// only watched, which the other dialects leave out.
-func watched(items, other map[object.Ref]Item) {
+// dropWatched removes objects that are marked as watched and not applied: dialects
+// without such a mark leave them out.
+func dropWatched(items, other map[object.Ref]Item) {
 	maps.DeleteFunc(items, func(ref object.Ref, i Item) bool {
 		_, both := other[ref]
-		return !both && strings.EqualFold(i.Object.Annotations()[fluxSSA], "Ignore")
+		return !both && i.marked(func(d dialect.Dialect) []dialect.Mark { return d.Watch })
 	})
+}
+
+// marked reports whether the object of i has one of the marks of any dialect.
+func (i Item) marked(marks func(dialect.Dialect) []dialect.Mark) bool {
+	notes := i.Object.Annotations()
+	return len(notes) > 0 && slices.ContainsFunc(dialect.All(), func(d dialect.Dialect) bool { return dialect.AnyOn(marks(d), notes) })
+}
+
+// kept reports whether the engine leaves the object of i in the cluster when it leaves
+// the render.
+func (i Item) kept() bool {
+	return i.Kept || i.marked(func(d dialect.Dialect) []dialect.Mark { return d.Keep })
+}
+
+// forced reports whether the engine recreates the object of i where it must.
+func (i Item) forced() bool {
+	return i.Forced || i.marked(func(d dialect.Dialect) []dialect.Mark { return d.Recreate })
 }
 
 // without is an object without some annotations; the maps on the way are copied.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -31,20 +32,20 @@ func TestDialectsThatDifferAreNamedAndNotCompared(t *testing.T) {
 	delivers := annotated(t, "flux/kustomization-x.yaml", "z", "")
 	delivers.Delivers = true
 	for name, c := range map[string]struct {
-		before, after diff.Side
+		before, after diff.Snapshot
 		want          *diff.Move
 	}{
 		"plain and argocd, as renders say it": {
-			diff.Side{Dialect: "plain", Items: []diff.Item{bare}}, diff.Side{Dialect: "argocd", Items: []diff.Item{argo}},
+			diff.Snapshot{Dialect: "plain", Items: []diff.Item{bare}}, diff.Snapshot{Dialect: "argocd", Items: []diff.Item{argo}},
 			&diff.Move{Before: "plain", After: "argocd"},
 		},
 		"argocd and flux, as their annotations say it": {
-			diff.Side{Items: []diff.Item{argo}}, diff.Side{Items: []diff.Item{flux, watched, delivers}},
+			diff.Snapshot{Items: []diff.Item{argo}}, diff.Snapshot{Items: []diff.Item{flux, watched, delivers}},
 			&diff.Move{Before: "argocd", After: "flux"},
 		},
 		"argocd and something without any wave": {
-			diff.Side{Items: []diff.Item{argo}}, diff.Side{Items: []diff.Item{bare}},
-			&diff.Move{Before: "argocd", After: diff.Unknown},
+			diff.Snapshot{Items: []diff.Item{argo}}, diff.Snapshot{Items: []diff.Item{bare}},
+			&diff.Move{Before: "argocd", After: string(diff.Unknown)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,8 +64,8 @@ func TestDialectsThatDifferAreNamedAndNotCompared(t *testing.T) {
 }
 
 func TestWhatIsNoDialectIsCompared(t *testing.T) {
-	note := func(text string) diff.Side {
-		return diff.Side{Items: []diff.Item{annotated(t, "00-x.yaml", "x", text)}}
+	note := func(text string) diff.Snapshot {
+		return diff.Snapshot{Items: []diff.Item{annotated(t, "00-x.yaml", "x", text)}}
 	}
 	t.Run("an annotation of the author's own is a field as any other", func(t *testing.T) {
 		a, b := note(`argocd.argoproj.io/sync-wave: "0", argocd.argoproj.io/hook: PreSync`), note("kustomize.toolkit.fluxcd.io/prune: disabled")
@@ -79,38 +80,38 @@ func TestWhatIsNoDialectIsCompared(t *testing.T) {
 	t.Run("what delivers is compared between directories, and left out beside a render", func(t *testing.T) {
 		delivers := annotated(t, "flux/kustomization-z.yaml", "z", "")
 		delivers.Delivers = true
-		files, render := diff.Side{Items: []diff.Item{delivers}}, diff.Side{Rendered: true, Dialect: "flux"}
-		require.Equal(t, []string{"created"}, flat(diff.Compare(diff.Side{Dialect: "flux"}, files)))
+		files, render := diff.Snapshot{Items: []diff.Item{delivers}}, diff.Snapshot{Rendered: true, Dialect: "flux"}
+		require.Equal(t, []string{"created"}, flat(diff.Compare(diff.Snapshot{Dialect: "flux"}, files)))
 		require.True(t, diff.Compare(render, files).Empty())
 	})
 	t.Run("plain manifests do not tell what is pruned", func(t *testing.T) {
 		was, is := item(t, claim("{resources: {requests: {storage: 1Gi}}}")), item(t, claim("{resources: {requests: {storage: 2Gi}}}"))
-		is.Stays = true
-		after := diff.Side{Dialect: "plain", Rendered: true, Items: []diff.Item{is}}
-		for _, dialect := range []string{"plain", ""} {
-			require.Zero(t, diff.Compare(diff.Side{Dialect: dialect, Items: []diff.Item{was}}, after).Dangers())
+		is.Kept = true
+		after := diff.Snapshot{Dialect: "plain", Rendered: true, Items: []diff.Item{is}}
+		for _, name := range []dialect.Name{"plain", ""} {
+			require.Zero(t, diff.Compare(diff.Snapshot{Dialect: name, Items: []diff.Item{was}}, after).Dangers())
 		}
-		require.Equal(t, 1, diff.Compare(diff.Side{Dialect: "plain", Rendered: true, Items: []diff.Item{was}}, after).Dangers())
+		require.Equal(t, 1, diff.Compare(diff.Snapshot{Dialect: "plain", Rendered: true, Items: []diff.Item{was}}, after).Dangers())
 	})
 }
 
 func TestAnObjectThatASideHoldsTwiceIsAFinding(t *testing.T) {
 	first, second := annotated(t, "a.yaml", "x", ""), annotated(t, "b.yaml", "x", "")
-	r := diff.Compare(diff.Side{Name: "out", Items: []diff.Item{first, second}}, diff.Side{Name: "now", Items: []diff.Item{first}})
+	r := diff.Compare(diff.Snapshot{Name: "out", Items: []diff.Item{first, second}}, diff.Snapshot{Name: "now", Items: []diff.Item{first}})
 	require.Equal(t, []diff.Finding{{Side: "before", Name: "out", Ref: first.Object.Ref(), At: []string{"a.yaml:1:1", "b.yaml:1:1"}}}, r.Findings)
 	require.False(t, r.Empty())
-	require.Equal(t, `finding: ConfigMap x: out holds it 2 times, at a.yaml:1:1, b.yaml:1:1: the last is compared, and engines may take another
+	require.Equal(t, `finding: ConfigMap x: out contains it 2 times, at a.yaml:1:1, b.yaml:1:1: the last one is compared, but the engine may apply another
 
 out -> now: 0 changed, 1 unchanged; 1 finding
 `, r.Text(diff.Style{}))
-	require.Contains(t, r.Markdown(), "> - `ConfigMap x`: out holds it 2 times")
+	require.Contains(t, r.Markdown(), "> - `ConfigMap x`: out contains it 2 times")
 }
 
 func TestLayersOfPackedFoldersAreThoseOfARender(t *testing.T) {
-	at := func(layer string) diff.Side {
+	at := func(layer string) diff.Snapshot {
 		i := item(t, claim("{}"))
 		i.Layer = layer
-		return diff.Side{Items: []diff.Item{i}}
+		return diff.Snapshot{Items: []diff.Item{i}}
 	}
 	require.True(t, diff.Compare(at("layer-03"), at("shop-03")).Empty())
 	require.Equal(t, []string{"moved", "danger handover"}, flat(diff.Compare(at("layer-03"), at("shop-02"))))
@@ -131,8 +132,8 @@ func hostile(t testing.TB) diff.Report {
 		"spec": map[string]any{"rules": []any{map[string]any{"host": evil}}},
 	}}
 	return diff.Compare(
-		diff.Side{Name: evil, Dialect: evil, Items: []diff.Item{config(evil, evil, "x"), config(evil, evil, "x")}},
-		diff.Side{Name: evil, Items: []diff.Item{config(evil, evil, evil), ingress}})
+		diff.Snapshot{Name: evil, Dialect: evil, Items: []diff.Item{config(evil, evil, "x"), config(evil, evil, "x")}},
+		diff.Snapshot{Name: evil, Items: []diff.Item{config(evil, evil, evil), ingress}})
 }
 
 func TestNothingInAReportSteersATerminalOrAPage(t *testing.T) {
@@ -178,11 +179,11 @@ func TestLongValuesAreShownWhereTheyDiffer(t *testing.T) {
 }
 
 func TestManyDangersLeaveRoomForTheRest(t *testing.T) {
-	var before diff.Side
+	var before diff.Snapshot
 	for i := range 2000 {
 		before.Items = append(before.Items, item(t, strings.Replace(claim("{}"), "name: x", "name: x"+strings.Repeat("y", i%50)+string(rune('a'+i%26))+strings.Repeat("z", i/26), 1)))
 	}
-	md := diff.Compare(before, diff.Side{}).Markdown()
+	md := diff.Compare(before, diff.Snapshot{}).Markdown()
 	require.Less(t, len(md), 65_000)
 	require.Contains(t, md, "dangers more")
 	require.Contains(t, md, "| `-` |")

@@ -4,51 +4,54 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// NoWave is the wave of an item whose wave nobody knows.
+// NoWave is the wave of an item whose wave is unknown.
 const NoWave = -1
 
-// Side is one of the two renders.
-type Side struct {
+// Snapshot is one of the two renders.
+type Snapshot struct {
 	// Name is what the report calls it, such as HEAD~1 or oci://….
 	Name string
-	// Dialect is the one that the objects are written in: plain, argocd or flux.
-	// Where it is "", the objects are asked, and nobody may know.
-	Dialect string
-	// Rendered says that the items come from a render itself, and not from its
-	// files: their policies are known, and what delivers them is no part of it.
+	// Dialect is the one that the objects are written in. Where it is "", it is
+	// detected from the objects, as far as they show it.
+	Dialect dialect.Name
+	// Rendered says that the items come from a render itself, and not from its files:
+	// their policies are known, and what delivers them is not part of it.
 	Rendered bool
 	Items    []Item
 }
 
-// Item is one object of a side, with what is known of it.
+// Item is one object of a snapshot, with what is known of it.
 type Item struct {
 	Object object.Object
-	// Node is its id in the render, "" where nobody knows.
+	// Node is its id in the render, "" where that is unknown.
 	Node object.ID
 	// Wave is its wave from 0, or [NoWave].
 	Wave int
 	// Layer is its barrier layer, "" where there are none.
 	Layer string
-	// Stays says that the engine leaves the object in the cluster when it leaves
-	// the render. Where it is false, the annotations of the object decide.
-	Stays bool
-	// Forced says that the engine makes the object again where a field cannot be
-	// changed. Where it is false, the annotations decide.
+	// Kept says that the engine leaves the object in the cluster when it leaves the
+	// render. Where it is false, the annotations of the object decide.
+	Kept bool
+	// Forced says that the engine recreates the object where a field is immutable.
+	// Where it is false, the annotations decide.
 	Forced bool
-	// Pos is the line of the spec that is behind the object.
+	// Pos is the line of the spec that the object comes from.
 	Pos object.Pos
-	// At is where the object itself is in the files of the side.
+	// At is the position of the object itself in the files of the snapshot.
 	At object.Pos
-	// Delivers says that the object is for the engine alone: it applies the
-	// others, such as a Kustomization of Flux that a render wrote.
+	// Delivers says that the object is for the engine alone: it applies the others,
+	// such as a Kustomization of Flux that a render wrote.
 	Delivers bool
 }
 
@@ -59,8 +62,8 @@ type Kind string
 const (
 	Created Kind = "created"
 	Changed Kind = "changed"
-	// Recreated is a change of a field that cannot be changed: the object must be
-	// deleted and made again, or the API server refuses it.
+	// Recreated is a change of an immutable field: the object must be deleted and
+	// created again, or the API server rejects it.
 	Recreated Kind = "recreated"
 	Deleted   Kind = "deleted"
 	// Moved is an object that only changes its wave or its layer.
@@ -74,14 +77,14 @@ type Change struct {
 	Node object.ID  `json:"node,omitempty"`
 	// Fields is sorted by path; a created or deleted object has none.
 	Fields []Field `json:"fields,omitempty"`
-	// Wave and Layer are there where both sides know them.
+	// Wave and Layer are set where both snapshots have them.
 	Wave    *Move    `json:"wave,omitempty"`
 	Layer   *Move    `json:"layer,omitempty"`
 	Dangers []Danger `json:"dangers,omitempty"`
-	// Pos is the line of the spec that is behind the object, on the later side
-	// where it is there.
+	// Pos is the line of the spec that the object comes from, in the later snapshot
+	// where it exists there.
 	Pos object.Pos `json:"-"`
-	// At is Pos as text, "" where nobody knows.
+	// At is Pos as text, "" where that is unknown.
 	At string `json:"at,omitempty"`
 }
 
@@ -89,44 +92,44 @@ type Change struct {
 type Field struct {
 	// Path leads to it as people read it: spec.containers[web].image.
 	Path string `json:"path"`
-	// At leads to it in the object of the later side, or in that of the earlier
+	// At leads to it in the object of the later snapshot, or in that of the earlier
 	// one where it is gone.
 	At object.Path `json:"-"`
 	// Before and After are the values, nil where there is none, and [Null] where
 	// there is a null; values of Secrets are replaced.
 	Before any `json:"before,omitempty"`
 	After  any `json:"after,omitempty"`
-	// Order says that the entries of a list stand in another order; Before and
-	// After are their names then.
+	// Order says that the entries of a list are in another order; Before and After are
+	// their names then.
 	Order bool `json:"order,omitempty"`
-	// Immutable says that the field cannot be changed.
+	// Immutable says that the API server rejects a change of the field.
 	Immutable bool `json:"immutable,omitempty"`
-	// Pos is the line of the user's text that the value comes from, where
-	// someone traced it.
+	// Pos is the line of the user's text that the value comes from, where it was
+	// traced.
 	Pos  object.Pos `json:"-"`
 	From string     `json:"from,omitempty"`
 }
 
-// Move is a wave or a layer on both sides.
+// Move is a wave, a layer or a dialect in both snapshots.
 type Move struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// Finding is an object that a side holds more than once, so that nobody can
-// say which of them an engine ends with.
+// Finding is an object that a snapshot holds more than once, so that it is undefined
+// which of them an engine ends with.
 type Finding struct {
 	// Side is before or after, and Name is what the report calls it.
 	Side string     `json:"side"`
 	Name string     `json:"name"`
 	Ref  object.Ref `json:"object"`
-	// At are the places, in the order of the side; the last is compared.
+	// At are the positions, in the order of the snapshot; the last is compared.
 	At []string `json:"at"`
 }
 
 // Message is the finding as a sentence without the object.
 func (f Finding) Message() string {
-	return fmt.Sprintf("%s holds it %d times, at %s: the last is compared, and engines may take another",
+	return fmt.Sprintf("%s contains it %d times, at %s: the last one is compared, but the engine may apply another",
 		f.Name, len(f.At), strings.Join(f.At, ", "))
 }
 
@@ -134,16 +137,16 @@ func (f Finding) Message() string {
 type Report struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Dialects are those of the sides where they differ, [Unknown] where nobody
-	// knows one. Waves, layers, and what a dialect writes into objects are not
+	// Dialects are those of the snapshots where they differ, [Unknown] where one could
+	// not be detected. Waves, layers, and what a dialect writes into objects are not
 	// compared then.
 	Dialects *Move `json:"dialects,omitempty"`
-	// Findings are objects that a side holds more than once, sorted.
+	// Findings are objects that a snapshot holds more than once, sorted.
 	Findings []Finding `json:"findings,omitempty"`
-	// Changes are in the order of the waves of the later side; deletions come
-	// last, in the order of their objects.
+	// Changes are in the order of the waves of the later snapshot; deletions come last,
+	// in the order of their objects.
 	Changes []Change `json:"changes"`
-	// Unchanged is how many objects are the same on both sides.
+	// Unchanged is how many objects are the same in both snapshots.
 	Unchanged int `json:"unchanged"`
 }
 
@@ -172,11 +175,11 @@ func (r Report) Dangers() int {
 	return n
 }
 
-// Compare finds what is different between two sides. Of an object that a side
-// has twice the last counts, and a finding names it.
-func Compare(before, after Side) Report {
+// Compare finds what is different between two snapshots. Of an object that a snapshot
+// holds twice the last counts, and a finding names it.
+func Compare(before, after Snapshot) Report {
 	report := Report{Before: before.Name, After: after.Name, Changes: []Change{}}
-	report.Findings = append(doubles("before", before), doubles("after", after)...)
+	report.Findings = append(duplicates("before", before), duplicates("after", after)...)
 	c := compared(before, after)
 	report.Dialects = c.dialects
 	for _, ref := range c.refs() {
@@ -192,23 +195,23 @@ func Compare(before, after Side) Report {
 	}
 	rank := func(change Change) int {
 		if change.Kind == Deleted {
-			return 1 << 30
+			return math.MaxInt
 		}
 		return c.now[change.Ref].Wave
 	}
-	slices.SortStableFunc(report.Changes, func(a, b Change) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(report.Changes, func(a, b Change) int { return cmp.Compare(rank(a), rank(b)) })
 	return report
 }
 
-// comparison is two sides that are made comparable, by object.
+// comparison is two snapshots that are made comparable, by object.
 type comparison struct {
 	old, now map[object.Ref]Item
 	dialects *Move
-	// policies says that both sides tell what is pruned.
+	// policies says that both snapshots show what is pruned.
 	policies bool
 }
 
-// refs are all objects of both sides, sorted.
+// refs are all objects of both snapshots, sorted.
 func (c comparison) refs() []object.Ref {
 	refs := slices.Collect(maps.Keys(c.old))
 	for ref := range c.now {
@@ -228,19 +231,19 @@ func index(items []Item) map[object.Ref]Item {
 	return out
 }
 
-// doubles are the objects that a side holds more than once.
-func doubles(which string, s Side) (out []Finding) {
-	places := make(map[object.Ref][]string, len(s.Items))
+// duplicates are the objects that a snapshot holds more than once.
+func duplicates(which string, s Snapshot) (out []Finding) {
+	positions := make(map[object.Ref][]string, len(s.Items))
 	for _, i := range s.Items {
-		at := "an unknown place"
+		at := "an unknown position"
 		if i.At.IsValid() {
 			at = i.At.String()
 		}
-		places[i.Object.Ref()] = append(places[i.Object.Ref()], at)
+		positions[i.Object.Ref()] = append(positions[i.Object.Ref()], at)
 	}
-	for _, ref := range slices.SortedFunc(maps.Keys(places), object.Ref.Compare) {
-		if len(places[ref]) > 1 {
-			out = append(out, Finding{Side: which, Name: s.Name, Ref: ref, At: places[ref]})
+	for _, ref := range slices.SortedFunc(maps.Keys(positions), object.Ref.Compare) {
+		if len(positions[ref]) > 1 {
+			out = append(out, Finding{Side: which, Name: s.Name, Ref: ref, At: positions[ref]})
 		}
 	}
 	return out
@@ -284,7 +287,7 @@ func (c comparison) object(ref object.Ref) (Change, bool) {
 	return out, true
 }
 
-// moves are the wave and the layer where both sides know them and they differ.
+// moves are the wave and the layer where both snapshots have them and they differ.
 func moves(before, after Item) (wave, layer *Move) {
 	if before.Wave != NoWave && after.Wave != NoWave && before.Wave != after.Wave {
 		wave = &Move{Before: number(before.Wave), After: number(after.Wave)}
@@ -295,35 +298,11 @@ func moves(before, after Item) (wave, layer *Move) {
 	return wave, layer
 }
 
-// sameLayer reports whether two names are those of one layer. Whoever packs
-// a directory calls layers after their folders, layer-03, and a render after the
-// project, shop-03.
+// sameLayer reports whether two names are those of one layer: layers of a directory
+// are named after their folders, layer-03, and those of a render after the project,
+// shop-03.
 func sameLayer(a, b string) bool {
 	number := func(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
 	folder := strings.HasPrefix(a, layerFolder) || strings.HasPrefix(b, layerFolder)
 	return a == b || folder && number(a) == number(b)
-}
-
-// stays reports whether the engine leaves the object of i when it is gone from
-// the render.
-func (i Item) stays() bool {
-	notes := i.Object.Annotations()
-	return i.Stays || notes[fluxPrune] == "disabled" || option(notes[argoOptions], "Prune=false")
-}
-
-// forced reports whether the engine makes the object of i again where it has to.
-func (i Item) forced() bool {
-	notes := i.Object.Annotations()
-	return i.Forced || notes[fluxForce] == "enabled" || option(notes[argoOptions], "Force=true") ||
-		option(notes[argoOptions], "Replace=true")
-}
-
-// option reports whether a list of options has one.
-func option(list, want string) bool {
-	for o := range strings.SplitSeq(list, ",") {
-		if strings.TrimSpace(o) == want {
-			return true
-		}
-	}
-	return false
 }

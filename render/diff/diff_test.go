@@ -36,8 +36,8 @@ func item(t testing.TB, text string) diff.Item {
 // one compares one object with another; "" is none.
 func one(t testing.TB, before, after string) diff.Report {
 	t.Helper()
-	side := func(name, text string) diff.Side {
-		s := diff.Side{Name: name}
+	side := func(name, text string) diff.Snapshot {
+		s := diff.Snapshot{Name: name}
 		if text != "" {
 			s.Items = append(s.Items, item(t, text))
 		}
@@ -253,13 +253,13 @@ func TestCompareOneObject(t *testing.T) {
 func TestCompareWavesAndLayers(t *testing.T) {
 	was, is := item(t, claim("{}")), item(t, claim("{}"))
 	was.Wave, was.Layer, is.Wave, is.Layer = 1, "base", 3, "apps"
-	r := diff.Compare(diff.Side{Name: "a", Items: []diff.Item{was}}, diff.Side{Name: "b", Items: []diff.Item{is}})
+	r := diff.Compare(diff.Snapshot{Name: "a", Items: []diff.Item{was}}, diff.Snapshot{Name: "b", Items: []diff.Item{is}})
 	require.Equal(t, []string{"moved", "danger handover"}, flat(r))
 	require.Equal(t, &diff.Move{Before: "1", After: "3"}, r.Changes[0].Wave)
 	require.Equal(t, &diff.Move{Before: "base", After: "apps"}, r.Changes[0].Layer)
 
 	is.Wave, is.Layer = diff.NoWave, ""
-	r = diff.Compare(diff.Side{Items: []diff.Item{was}}, diff.Side{Items: []diff.Item{is}})
+	r = diff.Compare(diff.Snapshot{Items: []diff.Item{was}}, diff.Snapshot{Items: []diff.Item{is}})
 	require.True(t, r.Empty(), "what one side does not know is no difference")
 }
 
@@ -272,8 +272,8 @@ func TestForcedObjectsAreMadeAgain(t *testing.T) {
 	text := "apiVersion: batch/v1\nkind: Job\n" + head + "spec: {template: {spec: {restartPolicy: %s}}}"
 	was, is := item(t, fmt.Sprintf(text, "Never")), item(t, fmt.Sprintf(text, "OnFailure"))
 	is.Forced = true
-	r := diff.Compare(diff.Side{Items: []diff.Item{was}}, diff.Side{Items: []diff.Item{is}})
-	require.Contains(t, r.Changes[0].Dangers[0].Message, "the engine deletes the object and makes it again")
+	r := diff.Compare(diff.Snapshot{Items: []diff.Item{was}}, diff.Snapshot{Items: []diff.Item{is}})
+	require.Contains(t, r.Changes[0].Dangers[0].Message, "the engine deletes the object and creates it again")
 }
 
 // several is a report with every kind of change.
@@ -291,8 +291,8 @@ func several(t testing.TB) diff.Report {
 		return i
 	}
 	r := diff.Compare(
-		diff.Side{Name: "HEAD~1", Items: []diff.Item{config("gone", "a", 0), config("same", "a", 0), config("edited", "a", 1), config("moved", "a", 1), job("Never")}},
-		diff.Side{Name: "working tree", Items: []diff.Item{config("same", "a", 0), config("edited", "<b>|`|@all", 2), config("moved", "a", 0), config("new", "a", 1), job("OnFailure")}},
+		diff.Snapshot{Name: "HEAD~1", Items: []diff.Item{config("gone", "a", 0), config("same", "a", 0), config("edited", "a", 1), config("moved", "a", 1), job("Never")}},
+		diff.Snapshot{Name: "working tree", Items: []diff.Item{config("same", "a", 0), config("edited", "<b>|`|@all", 2), config("moved", "a", 0), config("new", "a", 1), job("OnFailure")}},
 	)
 	r.Changes[slices.IndexFunc(r.Changes, func(c diff.Change) bool { return c.Ref.Name == "edited" })].Fields[0].From = "specs/api.yaml:7:3"
 	return r
@@ -303,7 +303,7 @@ func TestReportsForPeople(t *testing.T) {
 	require.Equal(t, `> ConfigMap shop/moved  moved, wave 1 -> 0  specs/api.yaml:3:1
 ! Job.batch shop/x  recreated
     ~ spec.template.spec.restartPolicy: "Never" -> "OnFailure"
-    danger: spec.template.spec.restartPolicy cannot be changed: the API server refuses it until the object is deleted
+    danger: spec.template.spec.restartPolicy is immutable: the API server rejects the change until the object is deleted
 + ConfigMap shop/new  created  specs/api.yaml:3:1
 ~ ConfigMap shop/edited  wave 1 -> 2  specs/api.yaml:3:1
     ~ data.key: "a" -> "<b>|`+"`"+`|@all"  (specs/api.yaml:7:3)
@@ -313,7 +313,7 @@ HEAD~1 -> working tree: 1 created, 1 changed, 1 recreated, 1 moved, 1 deleted, 1
 `, r.Text(diff.Style{}))
 	md := r.Markdown()
 	require.Contains(t, md, "| `~` | `ConfigMap shop/edited` | changed, wave 1 → 2 | `specs/api.yaml:3:1` |")
-	require.Contains(t, md, "> - `Job.batch shop/x`: spec.template.spec.restartPolicy cannot be changed")
+	require.Contains(t, md, "> - `Job.batch shop/x`: spec.template.spec.restartPolicy is immutable")
 	require.Contains(t, md, "+ data.key: \"<b>|`|@all\"  # specs/api.yaml:7:3")
 	require.NotContains(t, strings.ReplaceAll(md, "```", ""), "@all\n")
 	data, err := json.Marshal(r)
@@ -329,8 +329,8 @@ func TestPaintedTextSaysTheSame(t *testing.T) {
 }
 
 func TestMarkdownFitsIntoAComment(t *testing.T) {
-	var after diff.Side
-	var before diff.Side
+	var after diff.Snapshot
+	var before diff.Snapshot
 	for i := range 3000 {
 		text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config-%d}\ndata: {key: '%d'}"
 		before.Items = append(before.Items, item(t, fmt.Sprintf(text, i, 1)))
@@ -346,8 +346,8 @@ func TestTheOrderOfASideMeansNothing(t *testing.T) {
 	require.Equal(t, r.Text(diff.Style{}), several(t).Text(diff.Style{}))
 	a, b := item(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}"), item(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}")
 	require.Equal(t,
-		diff.Compare(diff.Side{}, diff.Side{Items: []diff.Item{a, b}}),
-		diff.Compare(diff.Side{}, diff.Side{Items: []diff.Item{b, a}}))
+		diff.Compare(diff.Snapshot{}, diff.Snapshot{Items: []diff.Item{a, b}}),
+		diff.Compare(diff.Snapshot{}, diff.Snapshot{Items: []diff.Item{b, a}}))
 }
 
 func ExampleCompare() {
@@ -357,8 +357,8 @@ func ExampleCompare() {
 		}}
 	}
 	report := diff.Compare(
-		diff.Side{Name: "v1", Items: []diff.Item{config("info")}},
-		diff.Side{Name: "v2", Items: []diff.Item{config("debug")}})
+		diff.Snapshot{Name: "v1", Items: []diff.Item{config("info")}},
+		diff.Snapshot{Name: "v2", Items: []diff.Item{config("debug")}})
 	fmt.Print(report.Text(diff.Style{}))
 	// Output:
 	// ~ ConfigMap web

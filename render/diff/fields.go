@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -20,20 +21,20 @@ func number(n int) string { return strconv.Itoa(n) }
 // fields are the parts in which two objects differ, sorted by path.
 func fields(before, after object.Object) []Field {
 	w := walk{hidden: before.Kind() == "Secret" && before.Group() == ""}
-	w.value(spot{}, map[string]any(before), map[string]any(after))
+	w.value(location{}, map[string]any(before), map[string]any(after))
 	slices.SortStableFunc(w.out, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
 	return w.out
 }
 
-// Null is a null that stands in an object, in contrast to nothing at all: an API
-// server takes some nulls as a wish to remove what is there.
+// Null is a null in an object, in contrast to a missing field: an API server removes
+// the field where some nulls are.
 type Null struct{}
 
 // MarshalJSON is null.
 func (Null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-// there is a value that is there, even where it is null.
-func there(v any) any {
+// present is a value that exists, even where it is null.
+func present(v any) any {
 	if v == nil {
 		return Null{}
 	}
@@ -47,14 +48,14 @@ type walk struct {
 	hidden bool
 }
 
-// spot is a place in both objects.
-type spot struct {
+// location is the same part of both objects.
+type location struct {
 	// text is the path as people read it, at the path of the later object.
 	text string
 	at   object.Path
 }
 
-func (s spot) field(name string) spot {
+func (s location) field(name string) location {
 	text := name
 	if strings.ContainsAny(name, "./[] ") {
 		text = `"` + name + `"`
@@ -62,15 +63,15 @@ func (s spot) field(name string) spot {
 	if s.text != "" {
 		text = s.text + "." + text
 	}
-	return spot{text: text, at: s.at.Append(object.Field(name))}
+	return location{text: text, at: s.at.Append(object.Field(name))}
 }
 
-func (s spot) entry(key string, i int) spot {
-	return spot{text: s.text + "[" + key + "]", at: s.at.Append(object.Index(i))}
+func (s location) entry(key string, i int) location {
+	return location{text: s.text + "[" + key + "]", at: s.at.Append(object.Index(i))}
 }
 
-// value compares what is at a place on both sides, where nil is a null.
-func (w *walk) value(at spot, before, after any) {
+// value compares a part of both objects, where nil is a null.
+func (w *walk) value(at location, before, after any) {
 	oldMap, wasMap := before.(map[string]any)
 	newMap, isMap := after.(map[string]any)
 	if wasMap && isMap {
@@ -84,11 +85,11 @@ func (w *walk) value(at spot, before, after any) {
 		return
 	}
 	if !same(at.text, before, after) {
-		w.add(at, there(before), there(after))
+		w.add(at, present(before), present(after))
 	}
 }
 
-func (w *walk) maps(at spot, before, after map[string]any) {
+func (w *walk) maps(at location, before, after map[string]any) {
 	names := object.SortedKeys(before)
 	for _, name := range object.SortedKeys(after) {
 		if _, both := before[name]; !both {
@@ -96,8 +97,8 @@ func (w *walk) maps(at spot, before, after map[string]any) {
 		}
 	}
 	for _, name := range names {
-		if at.text == "metadata.annotations" && name == argoWave {
-			continue // It is the wave, which is compared as such.
+		if at.text == "metadata.annotations" && name == dialect.ArgoSyncWave {
+			continue // Waves are compared as such.
 		}
 		old, was := before[name]
 		now, is := after[name]
@@ -105,16 +106,16 @@ func (w *walk) maps(at spot, before, after map[string]any) {
 		case was && is:
 			w.value(at.field(name), old, now)
 		case was:
-			w.add(at.field(name), there(old), nil)
+			w.add(at.field(name), present(old), nil)
 		default:
-			w.add(at.field(name), nil, there(now))
+			w.add(at.field(name), nil, present(now))
 		}
 	}
 }
 
 // lists compares by the names of the entries where all have one of their own,
 // and by position otherwise.
-func (w *walk) lists(at spot, before, after []any) {
+func (w *walk) lists(at location, before, after []any) {
 	key, ok := listKey(before, after)
 	if !ok {
 		w.positions(at, before, after)
@@ -131,12 +132,12 @@ func (w *walk) lists(at spot, before, after []any) {
 		if was, both := old[k]; both {
 			w.value(at.entry(k, i), was, e)
 		} else {
-			w.add(at.entry(k, i), nil, there(e))
+			w.add(at.entry(k, i), nil, present(e))
 		}
 	}
 	for i, e := range before {
 		if k := keyOf(e, key); !seen[k] {
-			w.add(at.entry(k, i), there(e), nil)
+			w.add(at.entry(k, i), present(e), nil)
 		}
 	}
 	w.order(at, before, after, key)
@@ -145,7 +146,7 @@ func (w *walk) lists(at spot, before, after []any) {
 // order reports that the entries of both lists stand in another order. It is a
 // difference of bytes everywhere, and one of meaning in some places: variables
 // may use those before them, and init containers run one after another.
-func (w *walk) order(at spot, before, after []any, key string) {
+func (w *walk) order(at location, before, after []any, key string) {
 	names := func(list []any) (out []any) {
 		for _, e := range list {
 			m, _ := e.(map[string]any)
@@ -153,13 +154,13 @@ func (w *walk) order(at spot, before, after []any, key string) {
 		}
 		return out
 	}
-	place := make(map[string]int, len(after))
+	position := make(map[string]int, len(after))
 	for i, e := range after {
-		place[keyOf(e, key)] = i
+		position[keyOf(e, key)] = i
 	}
 	last := -1
 	for _, e := range before {
-		i, both := place[keyOf(e, key)]
+		i, both := position[keyOf(e, key)]
 		switch {
 		case !both:
 		case i < last:
@@ -174,7 +175,7 @@ func (w *walk) order(at spot, before, after []any, key string) {
 
 // positions compares entry by entry. Where both lists have the same entries, it
 // is their order that is different.
-func (w *walk) positions(at spot, before, after []any) {
+func (w *walk) positions(at location, before, after []any) {
 	if len(before) == len(after) && !reflect.DeepEqual(before, after) && slices.Equal(sorted(before), sorted(after)) {
 		w.add(at, before, after)
 		w.out[len(w.out)-1].Order = true
@@ -184,9 +185,9 @@ func (w *walk) positions(at spot, before, after []any) {
 		here := at.entry(number(i), i)
 		switch {
 		case i >= len(before):
-			w.add(here, nil, there(after[i]))
+			w.add(here, nil, present(after[i]))
 		case i >= len(after):
-			w.add(here, there(before[i]), nil)
+			w.add(here, present(before[i]), nil)
 		default:
 			w.value(here, before[i], after[i])
 		}
@@ -197,7 +198,7 @@ func (w *walk) positions(at spot, before, after []any) {
 func sorted(list []any) []string {
 	out := make([]string, 0, len(list))
 	for _, e := range list {
-		out = append(out, oneLine(there(e)))
+		out = append(out, oneLine(present(e)))
 	}
 	slices.Sort(out)
 	return out
@@ -261,7 +262,7 @@ func quantityPath(path string) bool {
 	return strings.HasSuffix(path, ".sizeLimit")
 }
 
-func (w *walk) add(at spot, before, after any) {
+func (w *walk) add(at location, before, after any) {
 	if w.hidden && (strings.HasPrefix(at.text, "data") || strings.HasPrefix(at.text, "stringData") || strings.HasPrefix(at.text, "metadata.annotations")) {
 		before, after = hide(before), hide(after)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // immutable reports whether a field of a kind cannot be changed once the object
-// is there. Source: the update validation of each kind in Kubernetes 1.36
+// exists. Source: the update validation of each kind in Kubernetes 1.36
 // (pkg/apis/*/validation) and of CustomResourceDefinitions.
 func immutable(before, after object.Object, f Field) bool {
 	switch before.Ref().GroupKind() {
@@ -120,7 +120,7 @@ func service(before, after object.Object, path string) bool {
 	if !under(path, "spec.clusterIP", "spec.clusterIPs") {
 		return false
 	}
-	// Whoever does not name an address keeps the one that was given.
+	// A manifest without an address keeps the one that was assigned.
 	old, now := before.Text("spec", "clusterIP"), after.Text("spec", "clusterIP")
 	external := before.Text("spec", "type") == "ExternalName" || after.Text("spec", "type") == "ExternalName"
 	return !external && now != "" && (old != "" || now == "None")

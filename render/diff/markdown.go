@@ -48,10 +48,10 @@ func (r Report) Markdown() string {
 	return b.String()
 }
 
-// lead is what keeps the sides from being compared in full.
+// lead is why the snapshots are not compared in full.
 func (r Report) lead(b *strings.Builder) {
 	if d := r.Dialects; d != nil {
-		fmt.Fprintf(b, "> [!NOTE]\n> The dialects differ (%s → %s): %s.\n\n", code(d.Before), code(d.After), dialectsApart)
+		fmt.Fprintf(b, "> [!NOTE]\n> The dialects differ (%s → %s): %s.\n\n", code(d.Before), code(d.After), differentDialects)
 	}
 	var lines []string
 	for _, f := range r.Findings {
@@ -103,7 +103,7 @@ func (r Report) warnings(b *strings.Builder) {
 	callout(b, "WARNING", "danger", lines)
 }
 
-// rows are the table, and how many rows there is no room for.
+// rows are the table, and how many of them do not fit.
 func (r Report) rows(b *strings.Builder) (left int) {
 	if len(r.Changes) == 0 {
 		return 0
@@ -133,7 +133,7 @@ func (c Change) details() string {
 	for _, f := range c.Fields {
 		note := ""
 		if f.Immutable {
-			note = "  # cannot be changed"
+			note = "  # immutable"
 		}
 		if f.From != "" {
 			note += "  # " + shown(f.From)

@@ -13,7 +13,7 @@ import (
 )
 
 // textWidth is how much of a name, a path or a sentence is shown, in bytes:
-// nobody reads more, and an object may hold megabytes of it.
+// more is of no use to a reader, and an object may hold megabytes of it.
 const textWidth = 600
 
 // JSON is the report as indented JSON that is safe on a terminal: everything
@@ -104,7 +104,7 @@ func cut(text string, width int) string {
 	return text[:runeStart(text, width)] + "…"
 }
 
-// runeStart is the last place up to at where a character begins.
+// runeStart is the last index up to at where a character begins.
 func runeStart(text string, at int) int {
 	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
 		at--

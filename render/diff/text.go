@@ -42,14 +42,14 @@ func (k Kind) sign() string {
 	}
 }
 
-// Text is the report for a terminal: what keeps the sides from being compared
+// Text is the report for a terminal: why the snapshots are not compared
 // in full, a line for each object, a line for each field, the dangers beneath,
 // and a summary. Nothing in it steers the terminal but style.
 func (r Report) Text(style Style) string {
 	s := style.withDefaults()
 	var b strings.Builder
 	if r.Dialects != nil {
-		fmt.Fprintf(&b, "%s %s -> %s: %s\n", s.Warn("dialects differ:"), shown(r.Dialects.Before), shown(r.Dialects.After), dialectsApart)
+		fmt.Fprintf(&b, "%s %s -> %s: %s\n", s.Warn("dialects differ:"), shown(r.Dialects.Before), shown(r.Dialects.After), differentDialects)
 	}
 	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "%s %s: %s\n", s.Warn("finding:"), shown(f.Ref.String()), shown(f.Message()))
@@ -101,7 +101,7 @@ func (c Change) text(b *strings.Builder, s Style) {
 	}
 }
 
-// movement says where the object moves.
+// movement is where the object moves.
 func (c Change) movement() (out []string) {
 	if c.Wave != nil {
 		out = append(out, "wave "+c.Wave.Before+" -> "+c.Wave.After)
@@ -131,7 +131,7 @@ func (f Field) lines(s Style) []string {
 	return []string{"~ " + name + ":" + from, "    " + s.Removed("- "+before), "    " + s.Added("+ "+after)}
 }
 
-// name is what a line says of the place of a field.
+// name is what a line calls the field.
 func (f Field) name() string {
 	if f.Order {
 		return "order of " + shown(f.Path) + " changed"

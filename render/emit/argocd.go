@@ -8,18 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Annotations of Argo CD; see its documentation of sync waves and sync options.
-const (
-	argoWave    = "argocd.argoproj.io/sync-wave"
-	argoOptions = "argocd.argoproj.io/sync-options"
-)
-
-// largeObject is the size of an object, in bytes of JSON, from which Argo CD
-// is told to apply it on the server: applied by the client, it goes as a whole
-// into an annotation, and all annotations together may have 256 KiB.
+// largeObject is the size of an object, in bytes of JSON, from which Argo CD is told
+// to apply it on the server: client-side apply copies the object into an annotation,
+// and all annotations of an object may have 256 KiB.
 const largeObject = 200 << 10
 
 // argo writes objects for Argo CD.
@@ -36,8 +31,8 @@ type argo struct {
 
 func newArgo(w *writer) *argo {
 	a := &argo{writer: w, kinds: map[string]bool{}, ruled: map[string]*object.Node{}}
-	for _, nodes := range w.waves {
-		for _, n := range nodes {
+	for _, wave := range w.plan.Waves {
+		for _, n := range wave.Nodes {
 			o := n.Object
 			if o.Kind() == "CustomResourceDefinition" && n.Apply.Adopt != object.AdoptMirror {
 				a.kinds[object.Ref{Group: o.Text("spec", "group"), Kind: o.Text("spec", "names", "kind")}.GroupKind()] = true
@@ -51,77 +46,66 @@ func newArgo(w *writer) *argo {
 func (a *argo) object(n *object.Node, wave int) object.Object {
 	if n.Apply.Adopt == object.AdoptMirror {
 		a.checkReady(n)
-		a.mirror(n, "argocd")
+		a.watchOnly(n)
 		return nil
 	}
 	a.reportLost(n)
-	notes := map[string]string{argoWave: strconv.Itoa(wave)}
-	a.replaced(n, argoWave, notes[argoWave], "the wave is computed from the graph")
+	notes := map[string]string{dialect.ArgoSyncWave: strconv.Itoa(wave)}
+	a.overwritten(n, dialect.ArgoSyncWave, notes[dialect.ArgoSyncWave], "waves are computed from the graph")
 	if rule, problems := a.ready.annotation(n); rule != "" {
-		notes[ReadyWhenAnnotation] = rule
+		notes[dialect.ReadyWhen] = rule
 		kind := n.Object.Ref().GroupKind()
 		if first := a.ruled[kind]; first == nil || n.ID < first.ID {
 			a.ruled[kind] = n
 		}
-		a.replaced(n, ReadyWhenAnnotation, rule, "readyWhen of the node stands")
+		a.overwritten(n, dialect.ReadyWhen, rule, "it is computed from readyWhen")
 	} else {
 		a.problems(n, problems)
 	}
 	if options := a.options(n); options != "" {
-		notes[argoOptions] = options
+		notes[dialect.ArgoSyncOptions] = options
 	}
 	return annotated(n.Object, notes)
 }
 
-// replaced reports an annotation of the author's that is written over.
-func (a *argo) replaced(n *object.Node, key, value, why string) {
+// overwritten reports an annotation of the author's that gets another value.
+func (a *argo) overwritten(n *object.Node, key, value, why string) {
 	if old, ok := n.Object.Annotations()[key]; ok && old != value {
-		a.warn(n, `metadata.annotations["`+key+`"]`, "leave the annotation out", "%q is written over with %q: %s", old, value, why)
+		a.warn(n, annotationPath(key), "remove the annotation", "%q is replaced with %q: %s", old, value, why)
 	}
 }
 
 func (a *argo) reportLost(n *object.Node) {
 	if n.Apply.Mode == object.ModeCreate {
-		a.warn(n, "apply.mode", "", "argocd cannot create %s once and then leave it alone: it applies it at every sync", n.Object.Ref())
+		a.warn(n, "apply.mode", "", "Argo CD cannot create %s once and then leave it alone: it applies it at every sync", n.Object.Ref())
 	}
-	lostConflict(a.writer, n, "argocd")
+	a.reportTakeover(n)
 }
 
-// lostConflict reports what neither engine has: both take ownership of what
-// they apply.
-func lostConflict(w *writer, n *object.Node, engine string) {
-	if n.Apply.Conflict == object.ConflictError {
-		w.warn(n, "apply.conflict", "", "%s cannot stop at a conflict: it takes the fields of %s over", engine, n.Object.Ref())
-	}
-	if n.Apply.Adopt == object.AdoptNever {
-		w.warn(n, "apply.adopt", "", "%s cannot refuse an object that is there already: it takes %s over", engine, n.Object.Ref())
-	}
-}
-
-// options is the sync options of n: what the author wrote into the
-// annotation, which wins option by option because it was written for this very
-// engine, then what follows from the policies.
+// options is the sync options of n: what the author wrote into the annotation, which
+// wins option by option because it was written for this very engine, then what follows
+// from the policies.
 func (a *argo) options(n *object.Node) string {
 	var out []string
-	for option := range strings.SplitSeq(n.Object.Annotations()[argoOptions], ",") {
+	for option := range strings.SplitSeq(n.Object.Annotations()[dialect.ArgoSyncOptions], ",") {
 		if option = strings.TrimSpace(option); option != "" && !slices.Contains(out, option) {
 			out = append(out, option)
 		}
 	}
-	for _, option := range a.wanted(n) {
+	for _, option := range a.desired(n) {
 		name, _, _ := strings.Cut(option, "=")
 		i := slices.IndexFunc(out, func(o string) bool { return strings.HasPrefix(o, name+"=") })
 		switch {
 		case i < 0 && !clash(out, option):
 			out = append(out, option)
 		case i < 0 || out[i] != option:
-			a.warn(n, `metadata.annotations["`+argoOptions+`"]`, "", "%q of the author stands against %s, which the policies of the node ask for", strings.Join(out, ","), option)
+			a.warn(n, annotationPath(dialect.ArgoSyncOptions), "", "%q is kept, although apply of the node requires %s", strings.Join(out, ","), option)
 		}
 	}
 	return strings.Join(out, ",")
 }
 
-// clash reports whether option must not stand beside those in list: Replace
+// clash reports whether option cannot be combined with those in list: Replace
 // and Force together delete and create the object at every sync.
 func clash(list []string, option string) bool {
 	switch option {
@@ -133,8 +117,8 @@ func clash(list []string, option string) bool {
 	return false
 }
 
-// wanted is the sync options that follow from the policies and the object.
-func (a *argo) wanted(n *object.Node) []string {
+// desired is the sync options that follow from the policies and the object.
+func (a *argo) desired(n *object.Node) []string {
 	policy := n.Apply.WithDefaults(n.Object.Ref())
 	var out []string
 	if !*policy.Prune {
@@ -156,7 +140,7 @@ func (a *argo) wanted(n *object.Node) []string {
 	if size := len(a.scratch); size >= largeObject && policy.Mode != object.ModeReplace {
 		if policy.Mode == object.ModeForce {
 			// Force is an option of client-side apply only.
-			a.warn(n, "apply.mode", "use mode Replace, or a smaller object", "argocd cannot force %s, which has %d bytes: above 256 KiB it has to be applied on the server", n.Object.Ref(), size)
+			a.warn(n, "apply.mode", "use mode Replace, or a smaller object", "Argo CD cannot force %s, which has %d bytes: above 256 KiB it must be applied on the server, which has no Force", n.Object.Ref(), size)
 			return out
 		}
 		out = append(out, "ServerSideApply=true")
@@ -164,20 +148,20 @@ func (a *argo) wanted(n *object.Node) []string {
 	return out
 }
 
-// reportHealth warns, once for each kind, that readiness rules need the health
-// check of that kind in argocd-cm.
+// reportHealth warns, once for each kind, that readyWhen needs the health check of
+// that kind in argocd-cm.
 func (a *argo) reportHealth() {
 	if a.opts.HealthConfigured {
 		return
 	}
 	for _, kind := range object.SortedKeys(a.ruled) {
 		n := a.ruled[kind]
-		effect := "its own health of the kind stands"
+		effect := "uses its built-in health of the kind"
 		if nativeHealth(n.Object.Group(), n.Object.Kind()) == "other" {
-			effect = "the kind may gate nothing"
+			effect = "may not wait for the kind at all"
 		}
 		a.warn(n, "readyWhen", "merge the health checks of this render into argocd-cm",
-			"argocd honours readyWhen of %s only with %s in argocd-cm; without it %s", kind, strconv.Quote(healthKey(n.Object)), effect)
+			"for kind %s Argo CD needs the key %q in the ConfigMap argocd-cm: without it, it %s", kind, healthKey(n.Object), effect)
 	}
 }
 

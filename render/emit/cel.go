@@ -31,7 +31,7 @@ func parseCEL(text string) (celExpr, error) {
 	tree, errs := p.Parse(common.NewTextSource(text))
 	if found := errs.GetErrors(); len(found) > 0 {
 		first := found[0]
-		return celExpr{}, fmt.Errorf("%q is no CEL expression: column %d: %s", text, first.Location.Column()+1, firstLine(first.Message))
+		return celExpr{}, fmt.Errorf("%q is not valid CEL: column %d: %s", text, first.Location.Column()+1, firstLine(first.Message))
 	}
 	return celExpr{text: text, ast: tree}, nil
 }

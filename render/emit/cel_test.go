@@ -19,6 +19,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/parse"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -138,7 +139,7 @@ func agree(t testing.TB, env *cel.Env, text string, o object.Object) {
 	rule, err := emit.CELForArgoCD(text)
 	require.NoError(t, err)
 	annotated := o.Clone()
-	annotated.Annotate(emit.ReadyWhenAnnotation, rule)
+	annotated.Annotate(dialect.ReadyWhen, rule)
 	status, message := argoCD(t, emit.HealthLua("example.com", "Widget"), annotated)
 	if strings.Contains(rule, "annotations") {
 		return // The annotation itself is one more annotation.
@@ -303,13 +304,13 @@ func TestCELThatHasNoLuaIsNamedWithItsPlace(t *testing.T) {
 		`status.a == 9007199254740993`:                                  "2^53",
 		`int(status.a) == 1`:                                            "a call of int()",
 		strings.Repeat("!(", 40) + "status.a" + strings.Repeat(")", 40): "nest",
-		`status.a == "` + strings.Repeat("x", 3000) + `"`:               "bytes of a rule",
+		`status.a == "` + strings.Repeat("x", 3000) + `"`:               "bytes and Argo CD reads at most",
 	} {
 		_, err := emit.CELForArgoCD(text)
 		require.ErrorContains(t, err, want)
 	}
 	_, err := emit.CELForArgoCD("status.a ==")
-	require.ErrorContains(t, err, "is no CEL expression: column 12")
+	require.ErrorContains(t, err, "is not valid CEL: column 12")
 }
 
 func TestCELForFluxGuardsEveryField(t *testing.T) {

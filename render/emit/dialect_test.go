@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -42,7 +43,7 @@ func endings() map[string]intent {
 		},
 		"prune false that shall be deleted": {
 			change: []func(*object.Node){apply(object.Apply{Prune: &no, Deletion: object.DeletionDelete})},
-			argocd: told{key: syncOptions, value: "Prune=false"}, flux: told{key: fluxKey + "prune", value: "disabled", warning: "apply.deletion: flux cannot keep"},
+			argocd: told{key: syncOptions, value: "Prune=false"}, flux: told{key: fluxKey + "prune", value: "disabled", warning: "apply.deletion: Flux cannot exempt"},
 		},
 		"deletion Orphan": {
 			change: []func(*object.Node){apply(object.Apply{Deletion: object.DeletionOrphan})},
@@ -50,7 +51,7 @@ func endings() map[string]intent {
 		},
 		"deletion Orphan that shall be pruned": {
 			change: []func(*object.Node){apply(object.Apply{Deletion: object.DeletionOrphan, Prune: &yes})},
-			argocd: told{key: syncOptions, value: "Delete=false"}, flux: told{key: fluxKey + "prune", value: "disabled", warning: "apply.prune: flux cannot prune"},
+			argocd: told{key: syncOptions, value: "Delete=false"}, flux: told{key: fluxKey + "prune", value: "disabled", warning: "apply.prune: Flux cannot prune"},
 		},
 		"a kind that holds data": {
 			kind:   "PersistentVolumeClaim/v1",
@@ -67,40 +68,40 @@ func modes() map[string]intent {
 	return map[string]intent{
 		"mode Create": {
 			change: []func(*object.Node){apply(object.Apply{Mode: object.ModeCreate})},
-			plain:  told{warning: "apply.mode: plain manifests cannot say Create"},
-			argocd: told{key: syncOptions, warning: "apply.mode: argocd cannot create ConfigMap shop/a once"}, flux: told{key: fluxKey + "ssa", value: "IfNotPresent"},
+			plain:  told{warning: "apply.mode: plain manifests cannot express Create"},
+			argocd: told{key: syncOptions, warning: "apply.mode: Argo CD cannot create ConfigMap shop/a once"}, flux: told{key: fluxKey + "ssa", value: "IfNotPresent"},
 		},
 		"mode Replace": {
 			change: []func(*object.Node){apply(object.Apply{Mode: object.ModeReplace})},
-			plain:  told{warning: "cannot say Replace"},
-			argocd: told{key: syncOptions, value: "Replace=true"}, flux: told{key: fluxKey + "force", warning: "apply.mode: flux cannot replace ConfigMap shop/a"},
+			plain:  told{warning: "cannot express Replace"},
+			argocd: told{key: syncOptions, value: "Replace=true"}, flux: told{key: fluxKey + "force", warning: "apply.mode: Flux cannot replace ConfigMap shop/a"},
 		},
 		"mode Force": {
 			change: []func(*object.Node){apply(object.Apply{Mode: object.ModeForce})},
-			plain:  told{warning: "cannot say Force"},
+			plain:  told{warning: "cannot express Force"},
 			argocd: told{key: syncOptions, value: "Force=true"}, flux: told{key: fluxKey + "force", value: "enabled"},
 		},
 		"mode Apply": {change: []func(*object.Node){apply(object.Apply{Mode: object.ModeApply, Conflict: object.ConflictEngine})}, argocd: told{key: syncOptions}, flux: told{key: fluxKey + "ssa"}},
 		"conflict Error": {
 			change: []func(*object.Node){apply(object.Apply{Conflict: object.ConflictError})},
-			plain:  told{warning: "cannot say Error"},
-			argocd: told{key: syncOptions, warning: "apply.conflict: argocd cannot stop at a conflict"}, flux: told{key: fluxKey + "ssa", warning: "apply.conflict: flux cannot stop at a conflict"},
+			plain:  told{warning: "cannot express Error"},
+			argocd: told{key: syncOptions, warning: "apply.conflict: Argo CD cannot stop at a conflict"}, flux: told{key: fluxKey + "ssa", warning: "apply.conflict: Flux cannot stop at a conflict"},
 		},
 		"adopt TakeOwnership": {change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptTakeOwnership})}, argocd: told{key: syncOptions}, flux: told{key: fluxKey + "ssa"}},
 		"adopt Never": {
 			change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptNever})},
-			plain:  told{warning: "cannot say Never"},
-			argocd: told{key: syncOptions, warning: "argocd cannot refuse an object"}, flux: told{key: fluxKey + "ssa", warning: "flux cannot refuse an object"},
+			plain:  told{warning: "cannot express Never"},
+			argocd: told{key: syncOptions, warning: "Argo CD cannot refuse an object"}, flux: told{key: fluxKey + "ssa", warning: "Flux cannot refuse an object"},
 		},
 		"adopt Mirror": {
 			change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptMirror})},
-			plain:  told{gone: true, warning: "apply.adopt: plain manifests cannot watch"},
-			argocd: told{gone: true, warning: "apply.adopt: argocd cannot watch"}, flux: told{key: fluxKey + "ssa", value: "Ignore"},
+			plain:  told{gone: true, warning: "apply.adopt: kubectl cannot watch"},
+			argocd: told{gone: true, warning: "apply.adopt: Argo CD cannot watch"}, flux: told{key: fluxKey + "ssa", value: "Ignore"},
 		},
 		"adopt Mirror and mode Create": {
 			change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptMirror, Mode: object.ModeCreate})},
 			plain:  told{gone: true, warning: "cannot watch"},
-			argocd: told{gone: true, warning: "cannot watch"}, flux: told{key: fluxKey + "ssa", value: "Ignore", warning: "it watches"},
+			argocd: told{gone: true, warning: "cannot watch"}, flux: told{key: fluxKey + "ssa", value: "Ignore", warning: "it only watches it"},
 		},
 	}
 }
@@ -116,11 +117,11 @@ func objects() map[string]intent {
 		"an object near 256 KiB":                             {change: []func(*object.Node){large}, argocd: told{key: syncOptions, value: "ServerSideApply=true"}, flux: told{key: fluxKey + "ssa"}},
 		"a large object that is replaced": {
 			change: []func(*object.Node){large, apply(object.Apply{Mode: object.ModeReplace})},
-			plain:  told{warning: "cannot say"}, argocd: told{key: syncOptions, value: "Replace=true"}, flux: told{warning: "cannot replace"},
+			plain:  told{warning: "cannot express"}, argocd: told{key: syncOptions, value: "Replace=true"}, flux: told{warning: "cannot replace"},
 		},
 		"a large object that is forced": {
 			change: []func(*object.Node){large, apply(object.Apply{Mode: object.ModeForce})},
-			plain:  told{warning: "cannot say"}, argocd: told{key: syncOptions, value: "Force=true", warning: "argocd cannot force"}, flux: told{key: fluxKey + "force", value: "enabled"},
+			plain:  told{warning: "cannot express"}, argocd: told{key: syncOptions, value: "Force=true", warning: "Argo CD cannot force"}, flux: told{key: fluxKey + "force", value: "enabled"},
 		},
 		"a wave": {argocd: told{key: syncWave, value: "0"}, flux: told{key: syncWave}},
 	}
@@ -140,21 +141,21 @@ func (row intent) check(t *testing.T) {
 	if row.kind == "" {
 		row.kind = "ConfigMap/v1"
 	}
-	for dialect, want := range map[emit.Dialect]told{emit.Plain: row.plain, emit.ArgoCD: row.argocd, emit.Flux: row.flux} {
+	for name, want := range map[dialect.Name]told{dialect.Plain: row.plain, dialect.ArgoCD: row.argocd, dialect.Flux: row.flux} {
 		n := node("a", row.kind, "shop", row.change...)
-		files, found := write(t, one(n), dialect)
-		require.Equal(t, want.gone, len(files) == 0, dialect)
+		files, found := write(t, one(n), name)
+		require.Equal(t, want.gone, len(files) == 0, name)
 		if want.warning == "" {
-			require.Empty(t, found, dialect)
+			require.Empty(t, found, name)
 		} else {
-			require.Len(t, found, 1, dialect)
+			require.Len(t, found, 1, name)
 			require.Contains(t, found[0], want.warning)
 			require.Contains(t, found[0], "shop.yaml:2:1: emit: "+string(n.ID)+": ")
 		}
 		if !want.gone && want.key != "" {
-			require.Equal(t, want.value, only(t, files).Annotations()[want.key], dialect)
+			require.Equal(t, want.value, only(t, files).Annotations()[want.key], name)
 		}
-		if dialect == emit.Plain && !want.gone {
+		if name == dialect.Plain && !want.gone {
 			require.Equal(t, n.Object, only(t, files), "plain is the object as it is")
 		}
 	}
@@ -163,35 +164,35 @@ func (row intent) check(t *testing.T) {
 func TestWhoWinsWhereTheAuthorHasAnnotatedTheObject(t *testing.T) {
 	no := false
 	for name, row := range map[string]struct {
-		dialect emit.Dialect
+		dialect dialect.Name
 		change  []func(*object.Node)
 		key     string
 		want    string
 		warning string
 	}{
 		"the wave is computed": {
-			emit.ArgoCD, []func(*object.Node){note(syncWave, "7")}, syncWave, "0", `"7" is written over with "0"`,
+			dialect.ArgoCD, []func(*object.Node){note(syncWave, "7")}, syncWave, "0", `"7" is replaced with "0"`,
 		},
-		"the same wave is no news": {emit.ArgoCD, []func(*object.Node){note(syncWave, "0")}, syncWave, "0", ""},
+		"the same wave is no news": {dialect.ArgoCD, []func(*object.Node){note(syncWave, "0")}, syncWave, "0", ""},
 		"readyWhen of the node stands": {
-			emit.ArgoCD, []func(*object.Node){note(emit.ReadyWhenAnnotation, "x"), celRule("true")}, emit.ReadyWhenAnnotation, "true", "readyWhen of the node stands",
+			dialect.ArgoCD, []func(*object.Node){note(dialect.ReadyWhen, "x"), celRule("true")}, dialect.ReadyWhen, "true", "it is computed from readyWhen",
 		},
 		"options are merged": {
-			emit.ArgoCD, []func(*object.Node){note(syncOptions, "PruneLast=true, Validate=false,PruneLast=true"), apply(object.Apply{Prune: &no})},
+			dialect.ArgoCD, []func(*object.Node){note(syncOptions, "PruneLast=true, Validate=false,PruneLast=true"), apply(object.Apply{Prune: &no})},
 			syncOptions, "PruneLast=true,Validate=false,Prune=false", "",
 		},
-		"the same option stands once": {emit.ArgoCD, []func(*object.Node){note(syncOptions, "Prune=false"), apply(object.Apply{Prune: &no})}, syncOptions, "Prune=false", ""},
+		"the same option stands once": {dialect.ArgoCD, []func(*object.Node){note(syncOptions, "Prune=false"), apply(object.Apply{Prune: &no})}, syncOptions, "Prune=false", ""},
 		"an option of the author wins": {
-			emit.ArgoCD, []func(*object.Node){note(syncOptions, "Prune=confirm"), apply(object.Apply{Prune: &no})}, syncOptions, "Prune=confirm", "stands against Prune=false",
+			dialect.ArgoCD, []func(*object.Node){note(syncOptions, "Prune=confirm"), apply(object.Apply{Prune: &no})}, syncOptions, "Prune=confirm", "although apply of the node requires Prune=false",
 		},
 		"Replace and Force never meet": {
-			emit.ArgoCD, []func(*object.Node){note(syncOptions, "Replace=true"), apply(object.Apply{Mode: object.ModeForce})}, syncOptions, "Replace=true", "stands against Force=true",
+			dialect.ArgoCD, []func(*object.Node){note(syncOptions, "Replace=true"), apply(object.Apply{Mode: object.ModeForce})}, syncOptions, "Replace=true", "although apply of the node requires Force=true",
 		},
 		"an annotation for Flux wins": {
-			emit.Flux, []func(*object.Node){note(fluxKey+"ssa", "Merge"), apply(object.Apply{Mode: object.ModeCreate})}, fluxKey + "ssa", "Merge", `"Merge" of the author stands against "IfNotPresent"`,
+			dialect.Flux, []func(*object.Node){note(fluxKey+"ssa", "Merge"), apply(object.Apply{Mode: object.ModeCreate})}, fluxKey + "ssa", "Merge", `"Merge" is kept, although apply of the node requires "IfNotPresent"`,
 		},
-		"the same annotation for Flux is no news": {emit.Flux, []func(*object.Node){note(fluxKey+"prune", "disabled"), apply(object.Apply{Prune: &no})}, fluxKey + "prune", "disabled", ""},
-		"other annotations stay":                  {emit.Flux, []func(*object.Node){note("a", "b"), apply(object.Apply{Prune: &no})}, "a", "b", ""},
+		"the same annotation for Flux is no news": {dialect.Flux, []func(*object.Node){note(fluxKey+"prune", "disabled"), apply(object.Apply{Prune: &no})}, fluxKey + "prune", "disabled", ""},
+		"other annotations stay":                  {dialect.Flux, []func(*object.Node){note("a", "b"), apply(object.Apply{Prune: &no})}, "a", "b", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files, found := write(t, one(node("a", "ConfigMap/v1", "shop", row.change...)), row.dialect)
@@ -209,7 +210,7 @@ func TestWhoWinsWhereTheAuthorHasAnnotatedTheObject(t *testing.T) {
 func TestAnAnnotatedObjectWithoutMetadataMapsIsStillWritten(t *testing.T) {
 	n := node("a", "ConfigMap/v1", "")
 	n.Object["metadata"] = map[string]any{"name": "a", "annotations": "oops"}
-	files, _ := write(t, one(n), emit.ArgoCD)
+	files, _ := write(t, one(n), dialect.ArgoCD)
 	require.Equal(t, "0", only(t, files).Annotations()[syncWave])
 	require.Equal(t, "oops", n.Object.Get("metadata", "annotations"))
 }
@@ -219,7 +220,7 @@ func TestWarningsAreSortedAndCarryBothPlaces(t *testing.T) {
 	b.SpecPos.Line = 1
 	c := node("c", "ConfigMap/v1", "shop", apply(object.Apply{Conflict: object.ConflictError}))
 	c.SpecPos = object.Pos{}
-	out, err := emit.Write(planOf([]*object.Node{a, c}, []*object.Node{b}), emit.Options{Dialect: emit.ArgoCD})
+	out, err := emit.Write(planOf([]*object.Node{a, c}, []*object.Node{b}), emit.Options{Dialect: dialect.ArgoCD})
 	require.NoError(t, err)
 	require.Equal(t, []object.ID{"shop/configmap-c", "shop/configmap-b", "shop/configmap-a"}, []object.ID{out.Warnings[0].Node, out.Warnings[1].Node, out.Warnings[2].Node})
 	require.Equal(t, object.Pos{File: "module.cue", Line: 7, Column: 3}, out.Warnings[0].Pos)
@@ -230,7 +231,7 @@ func TestWarningsAreSortedAndCarryBothPlaces(t *testing.T) {
 }
 
 func TestACustomResourceWhoseDefinitionIsRenderedIsDryRun(t *testing.T) {
-	files, found := write(t, shop(), emit.ArgoCD)
+	files, found := write(t, shop(), dialect.ArgoCD)
 	require.Empty(t, found)
 	require.NotContains(t, files["01-widget-shop-big.yaml"].Annotations()[syncOptions], "SkipDryRun")
 	require.Contains(t, files["01-certificate-shop-cert.yaml"].Annotations()[syncOptions], "SkipDryRunOnMissingResource=true")
@@ -239,12 +240,12 @@ func TestACustomResourceWhoseDefinitionIsRenderedIsDryRun(t *testing.T) {
 func TestARuleWithoutLuaLeavesTheOwnHealthOfTheKind(t *testing.T) {
 	n := node("a", "Deployment.apps/v1", "shop", ready(
 		object.Ready{Type: object.ReadyExists}, object.Ready{Type: object.ReadyCEL, Expr: `status.phase.startsWith("R")`}))
-	files, found := write(t, one(n), emit.ArgoCD)
-	require.NotContains(t, only(t, files).Annotations(), emit.ReadyWhenAnnotation)
-	require.Equal(t, []string{`shop.yaml:2:1: emit: shop/deployment-a: readyWhen[1]: argocd cannot express "status.phase.startsWith(\"R\")": column 24: a call of startsWith(); ` +
-		`its own health of the kind stands (fields, has(), comparisons, &&, ||, !, ?:, in, size(), exists() and all() become Lua)`}, found)
+	files, found := write(t, one(n), dialect.ArgoCD)
+	require.NotContains(t, only(t, files).Annotations(), dialect.ReadyWhen)
+	require.Equal(t, []string{`shop.yaml:2:1: emit: shop/deployment-a: readyWhen[1]: Argo CD cannot express "status.phase.startsWith(\"R\")": column 24: a call of startsWith(); ` +
+		`it uses its built-in health of the kind (fields, has(), comparisons, &&, ||, !, ?:, in, size(), exists() and all() become Lua)`}, found)
 	require.Nil(t, emit.HealthConfig(one(n)))
-	_, found = write(t, one(n), emit.Flux)
+	_, found = write(t, one(n), dialect.Flux)
 	require.Empty(t, found, "Flux evaluates CEL itself")
 }
 
@@ -253,12 +254,12 @@ func TestEveryKindWithARuleIsNamedUntilItsHealthCheckIsThere(t *testing.T) {
 		node("b", "Deployment.apps/v1", "shop", celRule("true")), node("a", "Deployment.apps/v1", "shop", celRule("true")),
 		node("w", "Widget.example.com/v1", "shop", celRule("true")), node("p", "Pod/v1", "shop", celRule("true"), apply(object.Apply{Adopt: object.AdoptMirror})),
 	})
-	out, err := emit.Write(p, emit.Options{Dialect: emit.ArgoCD})
+	out, err := emit.Write(p, emit.Options{Dialect: dialect.ArgoCD})
 	require.NoError(t, err)
 	found := strings.Join(warnings(out), "\n")
 	require.Len(t, out.Warnings, 3)
-	require.Contains(t, found, `shop/deployment-a: readyWhen: argocd honours readyWhen of Deployment.apps only with "resource.customizations.health.apps_Deployment"`)
-	require.Contains(t, found, "the kind may gate nothing")
+	require.Contains(t, found, `shop/deployment-a: readyWhen: for kind Deployment.apps Argo CD needs the key "resource.customizations.health.apps_Deployment"`)
+	require.Contains(t, found, "it may not wait for the kind at all")
 	require.Contains(t, found, "Pod shop/p is left out")
 
 	config := decode(t, emit.HealthConfig(p))

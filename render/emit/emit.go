@@ -6,22 +6,13 @@ package emit
 import (
 	"time"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
-)
-
-// Dialect is how a render is written for an engine.
-type Dialect string
-
-// The dialects.
-const (
-	Plain  Dialect = "plain"
-	ArgoCD Dialect = "argocd"
-	Flux   Dialect = "flux"
 )
 
 // Options say how to write. The zero value writes the plain dialect.
 type Options struct {
-	Dialect Dialect
+	Dialect dialect.Name
 	// Name is the name of the project; it names what is written for Flux.
 	Name string
 	// Repository is the OCI repository that a Flux cluster will pull the render
@@ -31,17 +22,17 @@ type Options struct {
 	// Reference is the tag or the digest (sha256:…) in Repository; latest where
 	// it is "".
 	Reference string
-	// Insecure says that Repository is spoken to without TLS.
+	// Insecure says that Repository is reached without TLS.
 	Insecure bool
 	// FluxNamespace is where the Flux objects go; flux-system where it is "".
 	FluxNamespace string
 	// Interval is that of the Flux objects; an hour where it is zero.
 	Interval time.Duration
 	// HealthConfigured says that the argocd-cm of the cluster holds the checks of
-	// [HealthConfig]. Where it is false, every kind whose readyWhen hangs on
+	// [HealthConfig]. Where it is false, every kind whose readyWhen needs
 	// them is named in a warning.
 	HealthConfigured bool
-	// DecryptionConfigured says that somebody else tells Flux how to decrypt what SOPS
+	// DecryptionConfigured says that the caller configures spec.decryption for what SOPS
 	// encrypted. Where it is false, and Repository is not "", each such object is named
 	// in a warning.
 	DecryptionConfigured bool

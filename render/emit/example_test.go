@@ -6,6 +6,7 @@ package emit_test
 import (
 	"fmt"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
@@ -18,7 +19,7 @@ func ExampleWrite() {
 		ReadyWhen: []object.Ready{{Type: object.ReadyCEL, Expr: "status.readyReplicas >= spec.replicas"}},
 		Apply:     object.Apply{Deletion: object.DeletionOrphan, Conflict: object.ConflictError},
 	}}}}}
-	out, err := emit.Write(plan, emit.Options{Dialect: emit.ArgoCD, HealthConfigured: true})
+	out, err := emit.Write(plan, emit.Options{Dialect: dialect.ArgoCD, HealthConfigured: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -40,7 +41,7 @@ func ExampleWrite() {
 	//     ropewalk.dev/ready-when: '[">=",["object","status","readyReplicas"],["object","spec","replicas"]]'
 	//   name: db
 	//   namespace: shop
-	// emit: shop/db: apply.conflict: argocd cannot stop at a conflict: it takes the fields of StatefulSet.apps shop/db over
+	// emit: shop/db: apply.conflict: Argo CD cannot stop at a conflict: it takes over the fields of StatefulSet.apps shop/db
 }
 
 func ExampleYAML() {

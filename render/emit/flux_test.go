@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
@@ -67,7 +68,7 @@ func (c crd) accepts(t *testing.T, o object.Object) {
 
 func delivered(t *testing.T, p *order.Plan, change ...func(*emit.Options)) (map[string]object.Object, emit.Output) {
 	t.Helper()
-	opts := emit.Options{Dialect: emit.Flux, Name: "shop", Repository: "oci://registry.example/team/shop"}
+	opts := emit.Options{Dialect: dialect.Flux, Name: "shop", Repository: "oci://registry.example/team/shop"}
 	for _, c := range change {
 		c(&opts)
 	}
@@ -130,9 +131,7 @@ func TestTheDeliveryObjectsAreInNoLayer(t *testing.T) {
 
 func TestOnlyWhatGatesOrHasARuleIsWaitedFor(t *testing.T) {
 	p := shop()
-	for i := range p.Gates {
-		p.Gates[i].Gating = p.Graph.Edges[i].To == "shop/deployment-api"
-	}
+	p.Blocking = map[object.ID]bool{"shop/deployment-api": true}
 	files, _ := delivered(t, p)
 	require.Equal(t, []string{"StatefulSet db"}, checked(files["flux/kustomization-shop-00.yaml"]))
 	require.Equal(t, []string{"Deployment api", "Deployment web", "Widget big"}, checked(files["flux/kustomization-shop-01.yaml"]))
@@ -248,9 +247,9 @@ func TestNamesOfLayersFitIntoLabels(t *testing.T) {
 }
 
 func TestWhatFluxHasNoNameForIsNamed(t *testing.T) {
-	_, found := write(t, one(node("a", "Widget.example.com/v1", "shop", celRule(`!has(object.status)`))), emit.Flux)
+	_, found := write(t, one(node("a", "Widget.example.com/v1", "shop", celRule(`!has(object.status)`))), dialect.Flux)
 	require.Len(t, found, 1)
-	require.Contains(t, found[0], `flux cannot express "!has(object.status)": it has no name for the absence of the top-level field "status"`)
+	require.Contains(t, found[0], `Flux cannot express "!has(object.status)": it has no variable for the absence of the top-level field "status"`)
 }
 
 func TestWhatIsEncryptedIsNamedWhereNothingDecryptsIt(t *testing.T) {
@@ -259,7 +258,7 @@ func TestWhatIsEncryptedIsNamedWhereNothingDecryptsIt(t *testing.T) {
 	other := node("o", "SopsSecret/isindir.github.com/v1alpha3", "shop")
 	other.Object["sops"] = secret.Object["sops"]
 	_, out := delivered(t, planOf([]*object.Node{secret, other}))
-	require.Equal(t, []string{"shop.yaml:2:1: emit: shop/secret-s: Secret shop/s is encrypted with SOPS, and nothing tells Flux how to decrypt it: it would apply what is encrypted (add spec.decryption to the Kustomizations of this render)"}, warnings(out))
+	require.Equal(t, []string{"shop.yaml:2:1: emit: shop/secret-s: Secret shop/s is encrypted with SOPS, and its Kustomization has no spec.decryption: Flux would apply the ciphertext (add spec.decryption to the Kustomizations of this render)"}, warnings(out))
 	_, out = delivered(t, planOf([]*object.Node{secret}), func(o *emit.Options) { o.Repository = "" })
 	require.Empty(t, out.Warnings, "who writes the Kustomization says it there")
 	_, out = delivered(t, planOf([]*object.Node{secret}), func(o *emit.Options) { o.DecryptionConfigured = true })

@@ -12,15 +12,15 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// waiting is a node that a layer waits for, and its rule; "" where the engine's
-// own health of the kind is meant.
-type waiting struct {
+// waited is a node that a layer waits for, and its rule; "" where Flux's own health of
+// the kind applies.
+type waited struct {
 	node *object.Node
 	rule string
 }
 
-// fluxRule joins the rules of n into one expression. It is false where a field
-// is missing: Flux then looks again.
+// fluxRule joins the rules of n into one expression. It is false where a field is
+// missing: Flux then checks again.
 func (w *writer) fluxRule(n *object.Node, exprs []*ruleText) string {
 	var parts []string
 	for i, e := range exprs {
@@ -30,8 +30,8 @@ func (w *writer) fluxRule(n *object.Node, exprs []*ruleText) string {
 			continue
 		}
 		if len(lost) > 0 {
-			w.problems(n, []problem{{rule: i, err: fmt.Errorf("flux cannot express %q: it has no name for %s", e.text, strings.Join(lost, ", nor for ")),
-				hint: "name the fields below, such as has(status.phase)"}})
+			w.problems(n, []problem{{rule: i, err: fmt.Errorf("Flux cannot express %q: it has no variable for %s", e.text, strings.Join(lost, ", nor for ")),
+				hint: "read a field below it, such as has(status.phase)"}})
 		}
 		if text != "true" {
 			parts = append(parts, text)
@@ -48,14 +48,15 @@ func (w *writer) fluxRule(n *object.Node, exprs []*ruleText) string {
 	return "(" + strings.Join(parts, ") && (") + ")"
 }
 
-// healthExpr is the expression of one kind in one layer; nil where the engine's
-// own health will do for all of its nodes.
+// healthExpr is the expression of one kind in one layer; nil where Flux's own health
+// applies to all of its nodes.
 //
-// Flux takes one expression for a kind and evaluates it on every object of that
-// kind that it checks. Nodes with different rules are told apart by their names
-// in metadata, so that they stay in one layer and one Kustomization.
-func (w *writer) healthExpr(nodes []waiting) map[string]any {
-	slices.SortFunc(nodes, func(a, b waiting) int { return a.node.Object.Ref().Compare(b.node.Object.Ref()) })
+// Flux takes one expression for a kind and evaluates it on every object of that kind
+// that it checks. Nodes with different rules are told apart by their names in metadata,
+// so that they stay in one layer and one Kustomization: each more costs a poll of its
+// dependency.
+func (w *writer) healthExpr(nodes []waited) map[string]any {
+	slices.SortFunc(nodes, func(a, b waited) int { return a.node.Object.Ref().Compare(b.node.Object.Ref()) })
 	groups := map[string][]object.Ref{}
 	ruled := false
 	for _, n := range nodes {
@@ -81,17 +82,16 @@ func (w *writer) healthExpr(nodes []waiting) map[string]any {
 	}
 	first := nodes[0].node.Object
 	expr := map[string]any{"apiVersion": first.APIVersion(), "kind": first.Kind(), "current": current}
-	// Flux asks for failure first; what is ready by existing cannot fail.
+	// Flux checks for failure first; an object that is ready by existing cannot fail.
 	if failed := nativeFailure(first.Ref()); failed != "" && groups["true"] == nil {
 		expr["failed"] = failed
 	}
 	return expr
 }
 
-// nativeRule spells out the engine's own health for the nodes of a kind that
-// have no rule beside others that do: the expression of the kind is asked for
-// them too.
-func (w *writer) nativeRule(nodes []waiting, groups map[string][]object.Ref, bare []object.Ref) {
+// nativeRule spells out Flux's own health for the nodes of a kind that have no rule
+// beside others that do: the expression of the kind is evaluated on them too.
+func (w *writer) nativeRule(nodes []waited, groups map[string][]object.Ref, bare []object.Ref) {
 	rule, exact := nativeReady(bare[0])
 	delete(groups, "")
 	groups[rule] = append(groups[rule], bare...)
@@ -125,8 +125,8 @@ func named(refs []object.Ref, rule string) []string {
 	return out
 }
 
-// nativeReady is when Flux on its own holds an object for ready, in CEL; exact
-// is false for a kind of which only the usual conditions are known. Sources:
+// nativeReady is when Flux itself counts an object as ready, in CEL; exact is false for
+// a kind of which only the usual conditions are known. Sources:
 // fluxcd/cli-utils, pkg/kstatus/status.
 func nativeReady(r object.Ref) (rule string, exact bool) {
 	has := func(condition string) string {
@@ -161,8 +161,7 @@ func nativeReady(r object.Ref) (rule string, exact bool) {
 	return has("Ready"), false
 }
 
-// nativeFailure is when waiting for an object of a kind is in vain, "" where
-// nothing says so.
+// nativeFailure is when an object of a kind has failed, "" where that cannot be told.
 func nativeFailure(r object.Ref) string {
 	switch r.GroupKind() {
 	case "Deployment.apps":

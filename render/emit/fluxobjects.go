@@ -61,7 +61,7 @@ func (w *writer) deliver() {
 }
 
 func (w *writer) delivery(name string, o object.Object) {
-	w.out.Files = append(w.out.Files, File{Path: DeliveryDir + "/" + name + ".yaml", Data: YAML(o), Wave: max(0, len(w.waves)-1)})
+	w.out.Files = append(w.out.Files, File{Path: DeliveryDir + "/" + name + ".yaml", Data: YAML(o), Wave: max(0, len(w.plan.Waves)-1)})
 }
 
 func (w *writer) fluxDelivery(apiVersion, kind, name string, spec map[string]any) object.Object {
@@ -109,27 +109,22 @@ type layerHealth struct {
 	checks, exprs []any
 }
 
-// healthChecks is, for each layer, the objects that it waits for: those that
-// something in a later layer waits for, and those whose author said when they
-// are ready.
+// healthChecks is, for each layer, the objects that it waits for: those that something
+// in a later layer waits for, and those with a readyWhen.
 func (w *writer) healthChecks() []layerHealth {
-	awaited := map[object.ID]bool{}
-	if w.plan.Graph != nil {
-		awaited = w.plan.Awaited()
-	}
-	out := make([]layerHealth, len(w.waves))
-	for i, nodes := range w.waves {
-		kinds := map[string][]waiting{}
+	out := make([]layerHealth, len(w.plan.Waves))
+	for i, wave := range w.plan.Waves {
+		kinds := map[string][]waited{}
 		var all []*object.Node
-		for _, n := range nodes {
+		for _, n := range wave.Nodes {
 			exprs, problems := w.ready.of(n)
 			w.problems(n, problems)
-			if !awaited[n.ID] && len(n.ReadyWhen) == 0 {
+			if !w.plan.Blocking[n.ID] && len(n.ReadyWhen) == 0 {
 				continue
 			}
 			all = append(all, n)
 			kind := n.Object.Ref().GroupKind()
-			kinds[kind] = append(kinds[kind], waiting{n, w.fluxRule(n, exprs)})
+			kinds[kind] = append(kinds[kind], waited{n, w.fluxRule(n, exprs)})
 		}
 		slices.SortFunc(all, func(a, b *object.Node) int { return a.Object.Ref().Compare(b.Object.Ref()) })
 		for _, n := range all {

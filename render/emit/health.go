@@ -11,11 +11,6 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// ReadyWhenAnnotation carries the readyWhen of a node to Argo CD: an
-// expression tree as JSON, which the health check of the kind walks. See the
-// package doc for the reasons.
-const ReadyWhenAnnotation = "ropewalk.dev/ready-when"
-
 // maxRule is how much of the annotation the health check reads, in bytes, and
 // maxNesting how deep its operators may nest; lua/ready.lua holds the same
 // limits.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -126,7 +127,7 @@ func TestObjectsWithoutARuleGetTheHealthThatArgoCDHasBuiltIn(t *testing.T) {
 		got, message := argoCD(t, emit.HealthLua(o.Group(), o.Kind()), o)
 		require.Equal(t, row.want, got, "%s %v: %s", row.kind, row.status, message)
 
-		o.Annotate(emit.ReadyWhenAnnotation, "")
+		o.Annotate(dialect.ReadyWhen, "")
 		same, _ := argoCD(t, emit.HealthLua(o.Group(), o.Kind()), o)
 		require.Equal(t, got, same, "an empty annotation says nothing")
 		o["metadata"].(m)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -140,7 +141,7 @@ func TestObjectsWithoutARuleGetTheHealthThatArgoCDHasBuiltIn(t *testing.T) {
 
 func TestARuleStandsInFrontOfTheHealthOfTheKind(t *testing.T) {
 	rule := func(o object.Object, text string) (string, string) {
-		o.Annotate(emit.ReadyWhenAnnotation, text)
+		o.Annotate(dialect.ReadyWhen, text)
 		return argoCD(t, emit.HealthLua(o.Group(), o.Kind()), o)
 	}
 	const isReady = `["==",["object","status","x"],1]`
@@ -183,7 +184,7 @@ func TestAnAnnotationIsNeverRun(t *testing.T) {
 		`["all",["object","status","l"],"x",` + bomb + `]`: "steps",
 	} {
 		o := live("Widget.example.com/v1", m{}, m{"l": list, "observedGeneration": int64(2)})
-		o.Annotate(emit.ReadyWhenAnnotation, text)
+		o.Annotate(dialect.ReadyWhen, text)
 		status, message := argoCD(t, emit.HealthLua("example.com", "Widget"), o)
 		require.Equal(t, "Unknown", status, text)
 		require.Contains(t, message, want, text)
@@ -198,7 +199,7 @@ func TestTheLongestRuleIsReadInTime(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, len(rule), 2000)
 	o := live("Widget.example.com/v1", m{}, m{"x": long, "observedGeneration": int64(2)})
-	o.Annotate(emit.ReadyWhenAnnotation, rule)
+	o.Annotate(dialect.ReadyWhen, rule)
 	status, message := argoCD(t, emit.HealthLua("example.com", "Widget"), o)
 	require.Equal(t, "Healthy", status, message)
 }
@@ -212,7 +213,7 @@ func FuzzAnAnnotationNeverBreaksTheHealthCheck(f *testing.F) {
 			return
 		}
 		o := live("Widget.example.com/v1", m{}, m{"x": int64(1), "l": []any{"a", m{"b": true}}, "observedGeneration": int64(2)})
-		o.Annotate(emit.ReadyWhenAnnotation, text)
+		o.Annotate(dialect.ReadyWhen, text)
 		status, _ := argoCD(t, script, o)
 		require.Contains(t, []string{"Healthy", "Progressing", "Unknown"}, status)
 	})
@@ -246,7 +247,7 @@ func BenchmarkHealthLua(b *testing.B) {
 	o := live("Deployment.apps/v1", m{}, conds("type", "Ready", "status", "True"))
 	rule, err := emit.CELForArgoCD(`status.conditions.exists(c, c.type == "Ready" && c.status == "True")`)
 	require.NoError(b, err)
-	o.Annotate(emit.ReadyWhenAnnotation, rule)
+	o.Annotate(dialect.ReadyWhen, rule)
 	script := emit.HealthLua("apps", "Deployment")
 	b.ReportAllocs()
 	for b.Loop() {

@@ -10,22 +10,23 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
 )
 
 // maxFileName is how long a file name may be, in bytes; file systems take 255.
 const maxFileName = 200
 
 // fileNames names the file of each node: <wave>-<kind>-<namespace>-<name>.yaml
-// in lower case. Names that would meet get the group of their kind, and, where
-// that does not part them, a hash of the identity. The names hang on the set of
-// nodes only, not on its order.
-func fileNames(waves [][]*object.Node) map[object.ID]string {
+// in lower case. Names that collide get the group of their kind, and, where that does
+// not tell them apart, a hash of the identity. The names depend on the set of nodes
+// only, not on its order.
+func fileNames(waves []order.Wave) map[object.ID]string {
 	width := max(2, len(strconv.Itoa(max(0, len(waves)-1))))
 	names := map[object.ID]string{}
-	for i, nodes := range waves {
+	for i, wave := range waves {
 		number := strconv.Itoa(i)
 		prefix := strings.Repeat("0", width-len(number)) + number
-		for id, name := range waveNames(prefix, nodes) {
+		for id, name := range waveNames(prefix, wave.Nodes) {
 			names[id] = name
 		}
 	}

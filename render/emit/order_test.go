@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -29,13 +30,9 @@ func TestAnOrderedGraphIsWrittenInEveryDialect(t *testing.T) {
 	g, err := graph.Build(nodes, []graph.Spec{{Name: "shop"}})
 	require.NoError(t, err)
 	for _, opts := range dialects() {
-		engine := string(opts.Dialect)
-		if engine == "" {
-			engine = "plain"
-		}
-		rules, ok := order.RulesFor(engine)
-		require.True(t, ok)
-		out, err := emit.Write(order.New(g, rules), opts)
+		d, err := dialect.Find(opts.Dialect)
+		require.NoError(t, err)
+		out, err := emit.Write(order.New(g, d), opts)
 		require.NoError(t, err)
 		waves := map[object.ID]int{}
 		for _, f := range out.Files {

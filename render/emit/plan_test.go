@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -62,7 +63,7 @@ func field(name string, value any) func(*object.Node) {
 
 // planOf is a plan made by hand; every node of a wave gates the next wave.
 func planOf(waves ...[]*object.Node) *order.Plan {
-	p := &order.Plan{Graph: &graph.Graph{}, Placements: map[object.ID]order.Placement{}}
+	p := &order.Plan{Graph: &graph.Graph{}, Placements: map[object.ID]order.Placement{}, Blocking: map[object.ID]bool{}}
 	for i, nodes := range waves {
 		p.Waves = append(p.Waves, order.Wave{Nodes: nodes})
 		for _, n := range nodes {
@@ -71,6 +72,7 @@ func planOf(waves ...[]*object.Node) *order.Plan {
 			if i+1 < len(waves) && len(waves[i+1]) > 0 {
 				p.Graph.Edges = append(p.Graph.Edges, graph.Edge{From: waves[i+1][0].ID, To: n.ID, Rule: graph.RuleDependsOn, Explicit: true})
 				p.Gates = append(p.Gates, order.Gate{Gating: true})
+				p.Blocking[n.ID] = true
 			}
 		}
 	}
@@ -80,7 +82,7 @@ func planOf(waves ...[]*object.Node) *order.Plan {
 func one(n *object.Node) *order.Plan { return planOf([]*object.Node{n}) }
 
 // write writes in a dialect and reads every file back.
-func write(t testing.TB, p *order.Plan, d emit.Dialect) (map[string]object.Object, []string) {
+func write(t testing.TB, p *order.Plan, d dialect.Name) (map[string]object.Object, []string) {
 	t.Helper()
 	out, err := emit.Write(p, emit.Options{Dialect: d, HealthConfigured: true})
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ func celOf(n *object.Node, r object.Ready) (string, error) {
 		return "true", nil
 	case object.ReadyConditionMatch:
 		if r.Condition == "" {
-			return "", fmt.Errorf("ConditionMatch names no condition: expected one such as %q", "Ready")
+			return "", fmt.Errorf("ConditionMatch has no condition: expected one such as %q", "Ready")
 		}
 		status := r.Status
 		if status == "" {
@@ -32,7 +32,7 @@ func celOf(n *object.Node, r object.Ready) (string, error) {
 			" && (!has(c.observedGeneration) || !has(metadata.generation) || c.observedGeneration >= metadata.generation))", nil
 	case object.ReadyDeploymentAvailable:
 		if n.Object.Ref().GroupKind() != "Deployment.apps" {
-			return "", fmt.Errorf("DeploymentAvailable is for a Deployment, and this is a %s: use ConditionMatch or CEL", n.Object.Kind())
+			return "", fmt.Errorf("DeploymentAvailable is for a Deployment, not for a %s: use ConditionMatch or CEL", n.Object.Kind())
 		}
 		// The condition alone stays true during an update, for the old pods.
 		return `status.observedGeneration >= metadata.generation` +
@@ -44,7 +44,7 @@ func celOf(n *object.Node, r object.Ready) (string, error) {
 		}
 		return r.Expr, nil
 	}
-	return "", fmt.Errorf("unknown type %q of a readiness rule: expected Exists, ConditionMatch, DeploymentAvailable or CEL", r.Type)
+	return "", fmt.Errorf("unknown readiness type %q: expected Exists, ConditionMatch, DeploymentAvailable or CEL", r.Type)
 }
 
 // problem is one thing that is wrong with one readiness rule of a node.
@@ -153,7 +153,7 @@ func (r rules) annotation(n *object.Node) (string, []problem) {
 	for i, e := range exprs {
 		tree, err := e.toLua()
 		if err != nil {
-			problems = append(problems, problem{rule: i, err: fmt.Errorf("argocd cannot express %q: %w; its own health of the kind stands", e.text, err),
+			problems = append(problems, problem{rule: i, err: fmt.Errorf("Argo CD cannot express %q: %w; it uses its built-in health of the kind", e.text, err),
 				hint: "fields, has(), comparisons, &&, ||, !, ?:, in, size(), exists() and all() become Lua"})
 			continue
 		}
@@ -168,10 +168,10 @@ func (r rules) annotation(n *object.Node) (string, []problem) {
 	case len(problems) > 0:
 		return "", problems
 	case len(text) > maxRule:
-		return "", []problem{{err: fmt.Errorf("argocd reads %d bytes of a rule and this one has %d; its own health of the kind stands", maxRule, len(text)),
+		return "", []problem{{err: fmt.Errorf("the rule has %d bytes and Argo CD reads at most %d; it uses its built-in health of the kind", len(text), maxRule),
 			hint: "shorten readyWhen"}}
 	case nesting(tree) > maxNesting:
-		return "", []problem{{err: fmt.Errorf("argocd follows operators %d deep and these nest %d deep; its own health of the kind stands", maxNesting, nesting(tree)),
+		return "", []problem{{err: fmt.Errorf("the operators of the rule nest %d deep and Argo CD follows at most %d; it uses its built-in health of the kind", nesting(tree), maxNesting),
 			hint: "flatten readyWhen"}}
 	}
 	return text, nil

@@ -6,6 +6,7 @@ package emit
 import (
 	"fmt"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 )
@@ -14,37 +15,42 @@ import (
 // objects are left as they are.
 //
 // What the engine cannot express is in Output.Warnings, sorted. The error, an
-// [object.Errors], holds what is wrong whatever the engine: an unknown dialect,
-// a repository that is none, a readiness rule that is no CEL.
+// [object.Errors], holds what is wrong whatever the engine: an unknown dialect, an
+// invalid repository, a readiness rule that is not CEL.
 func Write(plan *order.Plan, opts Options) (Output, error) {
 	if plan == nil {
 		return Output{}, mistake("there is no plan to write")
 	}
-	waves := make([][]*object.Node, len(plan.Waves))
-	for i, w := range plan.Waves {
-		waves[i] = w.Nodes
+	d, err := dialect.Find(opts.Dialect)
+	if err != nil {
+		return Output{}, mistake("%w", err)
 	}
-	w := &writer{plan: plan, opts: opts, waves: waves, names: fileNames(waves), ready: newRules()}
-	switch opts.Dialect {
-	case Plain, "":
+	w := &writer{plan: plan, dialect: d, opts: opts, names: fileNames(plan.Waves), ready: newRules()}
+	if err := w.write(); err != nil {
+		return Output{}, err
+	}
+	w.out.Warnings = w.found.Warnings().Sorted()
+	return w.out, w.found.Failures().Sorted().Err()
+}
+
+// write is the one table of writers.
+func (w *writer) write() error {
+	switch w.dialect.Name {
+	case dialect.Plain:
 		w.flat(w.plain)
-	case ArgoCD:
+	case dialect.ArgoCD:
 		a := newArgo(w)
 		w.flat(a.object)
 		a.reportHealth()
-	case Flux:
-		if err := checkFlux(opts); err != nil {
-			return Output{}, err
+	case dialect.Flux:
+		if err := checkFlux(w.opts); err != nil {
+			return err
 		}
 		w.layers()
 	default:
-		return Output{}, mistake("unknown dialect %q: expected plain, argocd or flux", opts.Dialect)
+		return mistake("dialect %q has no writer", w.dialect.Name)
 	}
-	w.out.Warnings = w.found.Warnings().Sorted()
-	if err := w.found.Failures().Sorted().Err(); err != nil {
-		return Output{}, err
-	}
-	return w.out, nil
+	return nil
 }
 
 func mistake(format string, args ...any) error {
@@ -53,22 +59,21 @@ func mistake(format string, args ...any) error {
 
 // writer is one run of [Write].
 type writer struct {
-	plan  *order.Plan
-	opts  Options
-	waves [][]*object.Node
-	names map[object.ID]string
-	ready rules
-	out   Output
-	found object.Errors
+	plan    *order.Plan
+	dialect dialect.Dialect
+	opts    Options
+	names   map[object.ID]string
+	ready   rules
+	out     Output
+	found   object.Errors
 }
 
-// flat writes every node into the root; object is nil for a node that is left
-// out.
+// flat writes every node into the root; of gives nil for a node that is left out.
 func (w *writer) flat(of func(n *object.Node, wave int) object.Object) {
-	for wave, nodes := range w.waves {
-		for _, n := range nodes {
-			if o := of(n, wave); o != nil {
-				w.file(n, wave, w.names[n.ID], o)
+	for i, wave := range w.plan.Waves {
+		for _, n := range wave.Nodes {
+			if o := of(n, i); o != nil {
+				w.file(n, i, w.names[n.ID], o)
 			}
 		}
 	}
@@ -78,12 +83,12 @@ func (w *writer) file(n *object.Node, wave int, path string, o object.Object) {
 	w.out.Files = append(w.out.Files, File{Path: path, Data: YAML(o), Node: n.ID, Wave: wave})
 }
 
-// plain is the object as it is. Nobody prunes, deletes or waits there, so
-// those intents lose nothing; how an object is applied does.
+// plain is the object as it is. Plain manifests are not pruned, deleted or waited for,
+// so those policies lose nothing; those on how an object is applied do.
 func (w *writer) plain(n *object.Node, _ int) object.Object {
 	w.checkReady(n)
 	if n.Apply.Adopt == object.AdoptMirror {
-		w.mirror(n, "plain manifests")
+		w.watchOnly(n)
 		return nil
 	}
 	for _, lost := range []struct{ field, value, harmless string }{
@@ -92,22 +97,35 @@ func (w *writer) plain(n *object.Node, _ int) object.Object {
 		{"adopt", n.Apply.Adopt, object.AdoptTakeOwnership},
 	} {
 		if lost.value != "" && lost.value != lost.harmless {
-			w.warn(n, "apply."+lost.field, "", "plain manifests cannot say %s: whoever applies them must know", lost.value)
+			w.warn(n, "apply."+lost.field, "", "plain manifests cannot express %s: apply them accordingly", lost.value)
 		}
 	}
 	return n.Object
 }
 
-// checkReady finds rules that are wrong in themselves, for the dialects that
-// do not use them.
+// checkReady finds rules that are wrong in themselves, for the dialects that do not
+// use them.
 func (w *writer) checkReady(n *object.Node) {
 	_, problems := w.ready.of(n)
 	w.problems(n, problems)
 }
 
-func (w *writer) mirror(n *object.Node, engine string) {
-	w.warn(n, "apply.adopt", "", "%s cannot watch an object without applying it: %s is left out of the render", engine, n.Object.Ref())
+// watchOnly reports an object that a dialect without a mark for watching leaves out.
+func (w *writer) watchOnly(n *object.Node) {
+	w.warn(n, "apply.adopt", "", "%s cannot watch an object without applying it: %s is left out of the render", w.dialect.Engine, n.Object.Ref())
 }
+
+// reportTakeover reports what no engine has: all take ownership of what they apply.
+func (w *writer) reportTakeover(n *object.Node) {
+	if n.Apply.Conflict == object.ConflictError {
+		w.warn(n, "apply.conflict", "", "%s cannot stop at a conflict: it takes over the fields of %s", w.dialect.Engine, n.Object.Ref())
+	}
+	if n.Apply.Adopt == object.AdoptNever {
+		w.warn(n, "apply.adopt", "", "%s cannot refuse an object that exists already: it takes over %s", w.dialect.Engine, n.Object.Ref())
+	}
+}
+
+func annotationPath(key string) string { return object.Fields("metadata", "annotations", key).String() }
 
 // warn names an intent of n that the dialect cannot express.
 func (w *writer) warn(n *object.Node, path, hint, format string, args ...any) {
@@ -129,9 +147,9 @@ func (w *writer) problems(n *object.Node, list []problem) {
 	}
 }
 
-// add gives e its stage, its node and its place: the line of the spec first,
-// and the line of the module, which e.Pos holds where it is nearer than that of
-// the node, as a note.
+// add gives e its stage, its node and its position: the line of the spec first, and as
+// a note the line of the module, which e.Pos holds where it is nearer than that of the
+// node.
 func (w *writer) add(n *object.Node, e *object.Error) {
 	e.Stage, e.Node = object.StageEmit, n.ID
 	module := e.Pos
@@ -143,7 +161,7 @@ func (w *writer) add(n *object.Node, e *object.Error) {
 	case !e.Pos.IsValid():
 		e.Pos = module
 	case module.IsValid() && module != e.Pos:
-		e.Notes = append(e.Notes, object.Note{Pos: module, Text: "the module says so here"})
+		e.Notes = append(e.Notes, object.Note{Pos: module, Text: "the module sets it here"})
 	}
 	w.found = append(w.found, e)
 }

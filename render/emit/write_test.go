@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	yaml3 "go.yaml.in/yaml/v3"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -30,8 +31,8 @@ func decode(t testing.TB, data []byte) object.Object {
 
 func dialects() []emit.Options {
 	return []emit.Options{
-		{Name: "shop"}, {Dialect: emit.ArgoCD, Name: "shop"}, {Dialect: emit.Flux, Name: "shop"},
-		{Dialect: emit.Flux, Name: "shop", Repository: "oci://registry.example/team/shop", Reference: "1.2.3", Interval: 5 * time.Minute},
+		{Name: "shop"}, {Dialect: dialect.ArgoCD, Name: "shop"}, {Dialect: dialect.Flux, Name: "shop"},
+		{Dialect: dialect.Flux, Name: "shop", Repository: "oci://registry.example/team/shop", Reference: "1.2.3", Interval: 5 * time.Minute},
 	}
 }
 
@@ -107,7 +108,7 @@ func TestFilesComeWaveByWaveAndHoldManifestsOnly(t *testing.T) {
 		for _, f := range out.Files {
 			require.NotEmpty(t, f.Node)
 			require.NotContains(t, f.Path, "kustomization.yaml")
-			if opts.Dialect != emit.Flux {
+			if opts.Dialect != dialect.Flux {
 				require.NotContains(t, f.Path, "/", "Argo CD reads no sub-folders")
 			}
 		}
@@ -137,7 +138,7 @@ func TestFileNamesSayWaveKindNamespaceAndName(t *testing.T) {
 	for i := range waves {
 		waves[i] = []*object.Node{node(fmt.Sprint("n", i), "ConfigMap/v1", "")}
 	}
-	out, err := emit.Write(planOf(waves...), emit.Options{Dialect: emit.Flux})
+	out, err := emit.Write(planOf(waves...), emit.Options{Dialect: dialect.Flux})
 	require.NoError(t, err)
 	require.Equal(t, "layer-007/007-configmap-n7.yaml", out.Files[7].Path)
 	require.Equal(t, emit.Layer{Name: "ropewalk-100", Dir: "layer-100", Waves: []int{100}}, out.Layers[100])
@@ -168,19 +169,19 @@ func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
 	require.EqualError(t, err, "emit: there is no plan to write")
 	_, err = emit.Write(shop(), emit.Options{Dialect: "helm"})
 	require.EqualError(t, err, `emit: unknown dialect "helm": expected plain, argocd or flux`)
-	_, err = emit.Write(shop(), emit.Options{Dialect: emit.Flux, Repository: "registry.example/shop"})
-	require.ErrorContains(t, err, "expected one such as oci://")
-	_, err = emit.Write(shop(), emit.Options{Dialect: emit.Flux, Repository: "oci://r.example/shop", Interval: time.Millisecond})
+	_, err = emit.Write(shop(), emit.Options{Dialect: dialect.Flux, Repository: "registry.example/shop"})
+	require.ErrorContains(t, err, "expected a reference such as oci://")
+	_, err = emit.Write(shop(), emit.Options{Dialect: dialect.Flux, Repository: "oci://r.example/shop", Interval: time.Millisecond})
 	require.ErrorContains(t, err, "too short")
 }
 
 func TestARuleThatIsWrongInItselfIsAnErrorInEveryDialect(t *testing.T) {
 	for want, rule := range map[string]object.Ready{
-		"is no CEL expression: column 12": {Type: object.ReadyCEL, Expr: "status.a =="},
-		"CEL has no expr":                 {Type: object.ReadyCEL},
-		"ConditionMatch names no":         {Type: object.ReadyConditionMatch},
-		"is for a Deployment":             {Type: object.ReadyDeploymentAvailable},
-		"unknown type \"Soon\"":           {Type: "Soon"},
+		"is not valid CEL: column 12": {Type: object.ReadyCEL, Expr: "status.a =="},
+		"CEL has no expr":             {Type: object.ReadyCEL},
+		"ConditionMatch has no":       {Type: object.ReadyConditionMatch},
+		"is for a Deployment":         {Type: object.ReadyDeploymentAvailable},
+		"unknown readiness type \"Soon\"":       {Type: "Soon"},
 	} {
 		for _, opts := range dialects() {
 			rule.Pos = object.Pos{File: "module.cue", Line: 9, Column: 5}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -18,15 +19,15 @@ import (
 // written, wave by wave; edges, joins and dropped edges are in the order of the
 // graph. Arrays are never null.
 type Document struct {
-	// Engine is plain, argocd or flux.
-	Engine string `json:"engine"`
+	// Engine is the name of the dialect.
+	Engine dialect.Name `json:"engine"`
 	// Waves is how many there are.
 	Waves int            `json:"waves"`
 	Nodes []NodeDocument `json:"nodes"`
 	// Edges lead from a node to one that comes first.
 	Edges []EdgeDocument `json:"edges"`
-	// Joins stand for every pair of two sides: the dependencies of whole specs
-	// and apply sets.
+	// Joins stand for every pair of their ends: the dependencies between complete
+	// specs and apply sets.
 	Joins []JoinDocument `json:"joins"`
 	// Dropped are inferred edges that would have closed a cycle.
 	Dropped []EdgeDocument `json:"dropped"`
@@ -73,7 +74,7 @@ type JoinDocument struct {
 	Gating bool       `json:"gating"`
 	Reason string     `json:"reason"`
 	Pos    object.Pos `json:"pos,omitzero"`
-	// FromNodes and ToNodes are the two sides.
+	// FromNodes and ToNodes are the two ends.
 	FromNodes []object.ID `json:"fromNodes"`
 	ToNodes   []object.ID `json:"toNodes"`
 }
@@ -81,7 +82,7 @@ type JoinDocument struct {
 // Document is the plan as data.
 func (p *Plan) Document() Document {
 	d := Document{
-		Engine: p.Rules.Engine, Waves: len(p.Waves),
+		Engine: p.Dialect.Name, Waves: len(p.Waves),
 		Nodes: []NodeDocument{}, Edges: []EdgeDocument{}, Joins: []JoinDocument{}, Dropped: []EdgeDocument{}, Warnings: object.Errors{},
 	}
 	for _, wave := range p.Waves {
@@ -111,7 +112,7 @@ func (p *Plan) Document() Document {
 }
 
 // Below is the document with the positions of files below dir relative to it,
-// so that it does not depend on where somebody has the project.
+// so that it does not depend on where the project is.
 func (d Document) Below(dir string) Document {
 	cut := func(p object.Pos) object.Pos {
 		p.File = strings.TrimPrefix(p.File, dir+"/")
@@ -119,19 +120,19 @@ func (d Document) Below(dir string) Document {
 	}
 	d.Nodes, d.Edges, d.Joins = slices.Clone(d.Nodes), slices.Clone(d.Edges), slices.Clone(d.Joins)
 	d.Dropped = slices.Clone(d.Dropped)
-	// A reason names places in its sentence.
-	say := func(reason string) string { return strings.ReplaceAll(reason, " "+dir+"/", " ") }
+	// A reason names positions in its sentence.
+	relative := func(reason string) string { return strings.ReplaceAll(reason, " "+dir+"/", " ") }
 	for i := range d.Nodes {
-		d.Nodes[i].Reason = say(d.Nodes[i].Reason)
+		d.Nodes[i].Reason = relative(d.Nodes[i].Reason)
 		d.Nodes[i].Spec, d.Nodes[i].Module = cut(d.Nodes[i].Spec), cut(d.Nodes[i].Module)
 	}
 	for _, edges := range [][]EdgeDocument{d.Edges, d.Dropped} {
 		for i := range edges {
-			edges[i].Pos, edges[i].Reason = cut(edges[i].Pos), say(edges[i].Reason)
+			edges[i].Pos, edges[i].Reason = cut(edges[i].Pos), relative(edges[i].Reason)
 		}
 	}
 	for i := range d.Joins {
-		d.Joins[i].Pos, d.Joins[i].Reason = cut(d.Joins[i].Pos), say(d.Joins[i].Reason)
+		d.Joins[i].Pos, d.Joins[i].Reason = cut(d.Joins[i].Pos), relative(d.Joins[i].Reason)
 	}
 	return d
 }

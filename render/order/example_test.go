@@ -6,6 +6,7 @@ package order_test
 import (
 	"fmt"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
@@ -25,13 +26,18 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	plan := order.New(g, order.ArgoCD())
+	d, err := dialect.Find(dialect.ArgoCD)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan := order.New(g, d)
 	for _, wave := range plan.Waves {
 		for _, n := range wave.Nodes {
 			fmt.Println(n.ID, "is in", plan.Placements[n.ID].Reason)
 		}
 	}
 	// Output:
-	// shop/db is in wave 0 because it depends on nothing
+	// shop/db is in wave 0 because it has no dependencies
 	// shop/web is in wave 1 because it depends on shop/db (dependsOn, shop.cue:12), a StatefulSet that must be ready first
 }

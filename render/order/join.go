@@ -8,22 +8,22 @@ import (
 	"sort"
 )
 
-// table answers for any node what a join asks of it, without looking at every
-// pair. The end of a join is in the order of the engine; a node finds its own
-// place there, and all that is before it costs no wave.
+// table answers for any node what a join requires of it, without looking at every
+// pair: a join of two large specs costs a sort. The end of a join is in the order of
+// the engine; a node finds its own position there, and all that is before it costs no
+// wave.
 type table struct {
-	// ready is the latest end that everybody must wait for; -1 where there is
-	// none.
+	// ready is the latest end that every node must wait for; -1 where there is none.
 	ready int
 	// rest is the ends without readiness, in the order of the engine.
 	rest []int
-	// before is the latest of the ends up to each place of rest, and after the
-	// latest from there on.
+	// before is the latest of the ends up to each index of rest, and after the latest
+	// from there on.
 	before, after []int
 }
 
-// bound is the first wave that one node allows another.
-type bound struct {
+// constraint is the first wave that one node allows another.
+type constraint struct {
 	wave, after int
 	gate        bool
 }
@@ -31,9 +31,9 @@ type bound struct {
 // table makes the table of join j, whose ends have their waves already.
 func (p *planner) table(j int) table {
 	t := table{ready: -1}
-	for _, to := range p.sides[j].to {
-		switch n := p.natures[to]; {
-		case skips(n):
+	for _, to := range p.joins[j].to {
+		switch n := p.traits[to]; {
+		case leftOut(n):
 		case n.ready:
 			t.ready = p.later(t.ready, to)
 		default:
@@ -51,33 +51,32 @@ func (p *planner) table(j int) table {
 	return t
 }
 
-// later is that of two nodes that is in the later wave. Where both are in one
-// it is a workload, which is what people think of, and else the first; -1 is
-// none.
+// later is the one of two nodes that is in the later wave. Where both are in the
+// same it is a workload, which is what people think of, and else the first; -1 is none.
 func (p *planner) later(a, b int) int {
 	switch {
 	case a < 0, p.levels[b] > p.levels[a]:
 		return b
-	case p.levels[b] == p.levels[a] && p.natures[b].works && !p.natures[a].works:
+	case p.levels[b] == p.levels[a] && p.traits[b].workload && !p.traits[a].workload:
 		return b
 	}
 	return a
 }
 
-// bounds is what the join asks of v.
-func (t table) bounds(p *planner, v int) []bound {
-	var out []bound
+// constraints are what the join requires of v.
+func (t table) constraints(p *planner, v int) []constraint {
+	var out []constraint
 	if t.ready >= 0 {
-		out = append(out, bound{p.levels[t.ready] + 1, t.ready, true})
+		out = append(out, constraint{p.levels[t.ready] + 1, t.ready, true})
 	}
 	cut := t.cut(p, v)
 	if cut > 0 {
 		end := t.before[cut-1]
-		out = append(out, bound{p.levels[end], end, false})
+		out = append(out, constraint{p.levels[end], end, false})
 	}
 	if cut < len(t.rest) {
 		end := t.after[cut]
-		out = append(out, bound{p.levels[end] + 1, end, true})
+		out = append(out, constraint{p.levels[end] + 1, end, true})
 	}
 	return out
 }
@@ -85,6 +84,6 @@ func (t table) bounds(p *planner, v int) []bound {
 // cut is how many of rest the engine surely applies before v inside a wave.
 func (t table) cut(p *planner, v int) int {
 	return sort.Search(len(t.rest), func(i int) bool {
-		return !p.before(p.natures[t.rest[i]], p.natures[v])
+		return !p.before(p.traits[t.rest[i]], p.traits[v])
 	})
 }

@@ -4,29 +4,34 @@
 package order
 
 import (
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // Plan is a graph cut into waves.
 type Plan struct {
-	Graph *graph.Graph
-	Rules Rules
-	// Waves are numbered from 0 by their place; none is empty.
+	Graph   *graph.Graph
+	Dialect dialect.Dialect
+	// Waves are numbered from 0 by their index; none is empty.
 	Waves []Wave
 	// Placements say for each node where it is and why.
 	Placements map[object.ID]Placement
-	// Gates say for each edge of the graph, by its place there, whether it
-	// costs a wave.
+	// Gates say for each edge of the graph, by its index there, whether it costs a
+	// wave.
 	Gates []Gate
-	// JoinGates say the same for each join of the graph: one gates where any of
-	// its pairs does.
+	// JoinGates say the same for each join of the graph: one gates where any of its
+	// pairs does.
 	JoinGates []Gate
+	// Blocking are the nodes that a later wave waits for: the ends of gating edges, and
+	// of the ends of gating joins those that have a readiness. An engine that does not
+	// wait for complete waves must be told which they are.
+	Blocking map[object.ID]bool
 	// Warnings are about waves that may hang or gate nothing.
 	Warnings object.Errors
 }
 
-// Wave is nodes that may be applied together.
+// Wave is nodes that may be applied at the same time.
 type Wave struct {
 	// Nodes are in the order in which they are written.
 	Nodes []*object.Node
@@ -35,11 +40,11 @@ type Wave struct {
 // Placement is the wave of a node.
 type Placement struct {
 	Wave int
-	// Edge is the place in Graph.Edges of the gating edge that put the node
-	// there, -1 where none did.
-	Edge int
-	// After is the node that put the node there, by an edge or by a join; ""
+	// Edge is the index in Graph.Edges of the gating edge that put the node there, -1
 	// where none did.
+	Edge int
+	// After is the node that put the node there, by an edge or by a join; "" where
+	// none did.
 	After object.ID
 	// Reason is a sentence for people.
 	Reason string
@@ -48,9 +53,29 @@ type Placement struct {
 // Gate tells whether an edge costs a wave.
 type Gate struct {
 	Gating bool
-	// Loose marks an edge that the order does not keep, because the cluster
-	// settles it by itself: its ends may be applied in either order.
+	// Loose marks an edge that the order does not keep, because the cluster retries
+	// until it holds: its ends may be applied in either order.
 	Loose bool
 	// Reason is a sentence for people.
 	Reason string
+}
+
+// New cuts a graph into waves by the rules of a dialect. It changes neither the
+// graph nor its nodes, and costs little more than a sort of them.
+func New(g *graph.Graph, d dialect.Dialect) *Plan {
+	p := newPlanner(g, newEngine(d))
+	p.decide()
+	p.level()
+	p.placeClaims()
+	p.postpone()
+	p.number()
+	return &Plan{
+		Graph: g, Dialect: d,
+		Waves:      p.waves(),
+		Placements: p.placements(),
+		Gates:      p.gates(),
+		JoinGates:  p.joinGates(),
+		Blocking:   p.blocking(),
+		Warnings:   p.warnings().Sorted(),
+	}
 }

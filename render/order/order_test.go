@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
@@ -46,9 +47,14 @@ func plan(t testing.TB, engine string, nodes []*object.Node, specs ...graph.Spec
 	t.Helper()
 	g, err := graph.Build(nodes, specs)
 	require.NoError(t, err)
-	rules, ok := order.RulesFor(engine)
-	require.True(t, ok)
-	return order.New(g, rules)
+	return order.New(g, engineOf(t, engine))
+}
+
+func engineOf(t testing.TB, name string) dialect.Dialect {
+	t.Helper()
+	d, err := dialect.Find(dialect.Name(name))
+	require.NoError(t, err)
+	return d
 }
 
 // waves writes a plan as one line for each wave.
@@ -318,24 +324,24 @@ front/two: {apiVersion: apps/v1, kind: Deployment, metadata: {name: f}, deps: [f
 `)
 	p := plan(t, "argocd", nodes, dependsOn("front", "api"))
 	reasons := map[object.ID]string{}
-	for id, place := range p.Placements {
-		reasons[id] = place.Reason
+	for id, at := range p.Placements {
+		reasons[id] = at.Reason
 	}
 	require.Equal(t, map[object.ID]string{
-		"db/main":     "wave 0 because it depends on nothing",
-		"api/config":  "wave 0 because it depends on nothing",
-		"api/service": "wave 0 because it depends on nothing",
+		"db/main":     "wave 0 because it has no dependencies",
+		"api/config":  "wave 0 because it has no dependencies",
+		"api/service": "wave 0 because it has no dependencies",
 		"api/web":     "wave 1 because it depends on db/main (dependsOn, m.cue:4:3), a StatefulSet that must be ready first",
-		"api/late": "wave 1 because it depends on api/service (dependsOn, m.cue:2:3): api/service, a Service, has no " +
-			"readiness to wait for, but inside a wave Argo CD applies a ConfigMap before it",
-		"front/one":     "wave 2 because spec front depends on spec api (dependsOn, shop.yaml:12:9), which has api/web, a Deployment that must be ready first",
-		"front/two":     "wave 2 because spec front depends on spec api (dependsOn, shop.yaml:12:9), which has api/web, a Deployment that must be ready first",
-		"front/ingress": "wave 2 because spec front depends on spec api (dependsOn, shop.yaml:12:9), which has api/web, a Deployment that must be ready first",
+		"api/late": "wave 1 because it depends on api/service (dependsOn, m.cue:2:3): api/service (Service) has no " +
+			"readiness to wait for, but in the same wave Argo CD applies a ConfigMap before it",
+		"front/one":     "wave 2 because spec front depends on spec api (dependsOn, shop.yaml:12:9), which contains api/web, a Deployment that must be ready first",
+		"front/two":     "wave 2 because spec front depends on spec api (dependsOn, shop.yaml:12:9), which contains api/web, a Deployment that must be ready first",
+		"front/ingress": "wave 2 because spec front depends on spec api (dependsOn, shop.yaml:12:9), which contains api/web, a Deployment that must be ready first",
 	}, reasons)
 	require.Equal(t, object.ID("api/web"), p.Placements["front/one"].After)
-	require.Equal(t, order.Gate{Gating: true, Reason: "api/web, a Deployment, must be ready first"}, p.JoinGates[0])
+	require.Equal(t, order.Gate{Gating: true, Reason: "api/web (Deployment) must be ready first"}, p.JoinGates[0])
 	i := slices.IndexFunc(p.Graph.Edges, func(e graph.Edge) bool { return e.Rule == graph.RuleConfigMap })
-	require.Equal(t, order.Gate{Reason: "inside a wave Argo CD applies a ConfigMap before a Deployment"}, p.Gates[i])
+	require.Equal(t, order.Gate{Reason: "in the same wave Argo CD applies a ConfigMap before a Deployment"}, p.Gates[i])
 	require.Empty(t, p.Warnings)
 }
 
@@ -350,9 +356,9 @@ var warningCases = map[string]struct {
 		nodes: `
 a/ingress: {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: i}}
 a/job: {apiVersion: batch/v1, kind: Job, metadata: {name: j}, deps: [a/ingress]}`,
-		want: []string{"m.cue:2:3: order: a/ingress: Ingress.networking.k8s.io i is in wave 0 of 0 to 1 because a/job waits for it, and " +
-			"an Ingress may never get an address: the sync may hang there " +
-			"(drop that dependency, or give it a readyWhen that comes true, such as Exists)"},
+		want: []string{"m.cue:2:3: order: a/ingress: Ingress.networking.k8s.io i is in wave 0 of 0 to 1 because a/job depends on it, but " +
+			"an Ingress may never get an address: the sync may hang in that wave " +
+			"(remove that dependency, or give a/ingress a readyWhen that comes true, such as type: Exists)"},
 	},
 	"a spec with a LoadBalancer that another depends on may hang": {
 		engine: "argocd",
@@ -360,17 +366,17 @@ a/job: {apiVersion: batch/v1, kind: Job, metadata: {name: j}, deps: [a/ingress]}
 a/lb: {apiVersion: v1, kind: Service, metadata: {name: s}, spec: {type: LoadBalancer}}
 b/web: {apiVersion: apps/v1, kind: Deployment, metadata: {name: w}}`,
 		specs: []graph.Spec{dependsOn("b", "a")},
-		want: []string{"shop.yaml:12:9: order: a/lb: Service s is in wave 0 of 0 to 1 because spec b waits for it, and " +
-			"a LoadBalancer may never get an address: the sync may hang there " +
-			"(drop that dependency, or give it a readyWhen that comes true, such as Exists)"},
+		want: []string{"shop.yaml:12:9: order: a/lb: Service s is in wave 0 of 0 to 1 because spec b depends on it, but " +
+			"a LoadBalancer may never get an address: the sync may hang in that wave " +
+			"(remove that dependency, or give a/lb a readyWhen that comes true, such as type: Exists)"},
 	},
 	"Argo CD does not wait for a kind that it has no health check of": {
 		engine: "argocd",
 		nodes: `
 a/redis: {apiVersion: redis.redis.opstreelabs.in/v1beta2, kind: Redis, metadata: {name: r}}
 a/web: {apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, deps: [a/redis]}`,
-		want: []string{"m.cue:2:3: order: a/web: depends on a/redis (Redis.redis.redis.opstreelabs.in r), but Argo CD does not know " +
-			"when a Redis.redis.redis.opstreelabs.in is ready and goes on at once (give a/redis a readyWhen)"},
+		want: []string{"m.cue:2:3: order: a/web: depends on a/redis (Redis.redis.redis.opstreelabs.in r), but Argo CD has no health check " +
+			"for Redis.redis.redis.opstreelabs.in and does not wait until it is ready (give a/redis a readyWhen)"},
 	},
 	"Flux looks at the conditions of any custom resource": {
 		engine: "flux",
@@ -384,8 +390,8 @@ a/web: {apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, deps: [a/red
 a/redis: {apiVersion: redis.redis.opstreelabs.in/v1beta2, kind: Redis, metadata: {name: r}}
 b/web: {apiVersion: apps/v1, kind: Deployment, metadata: {name: w}}`,
 		specs: []graph.Spec{dependsOn("b", "a")},
-		want: []string{"shop.yaml:12:9: order: a/redis: spec b depends on spec a, but Argo CD does not know " +
-			"when a Redis.redis.redis.opstreelabs.in is ready and goes on at once (give a/redis a readyWhen)"},
+		want: []string{"shop.yaml:12:9: order: a/redis: spec b depends on spec a, but Argo CD has no health check " +
+			"for Redis.redis.redis.opstreelabs.in and does not wait until it is ready (give a/redis a readyWhen)"},
 	},
 	"a claim whose user must follow what waits for it": {
 		engine: "argocd",
@@ -395,9 +401,9 @@ a/job: {apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: shop}, d
 a/web:
   {apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, deps: [a/job], spec: {template: {spec:
   {containers: [], volumes: [{persistentVolumeClaim: {claimName: data}}]}}}}`,
-		want: []string{"m.cue:2:3: order: a/claim: PersistentVolumeClaim shop/data is in wave 0 of 0 to 2 because a/job waits for it, and " +
-			"a claim binds only when a pod uses it: the sync may hang there " +
-			"(drop that dependency, or give it a readyWhen that comes true, such as Exists)"},
+		want: []string{"m.cue:2:3: order: a/claim: PersistentVolumeClaim shop/data is in wave 0 of 0 to 2 because a/job depends on it, but " +
+			"a PersistentVolumeClaim may bind only when a pod uses it: the sync may hang in that wave " +
+			"(remove that dependency, or give a/claim a readyWhen that comes true, such as type: Exists)"},
 	},
 }
 
@@ -413,16 +419,6 @@ func TestWarnings(t *testing.T) {
 			require.Equal(t, c.want, got)
 		})
 	}
-}
-
-func TestRulesFor(t *testing.T) {
-	for _, engine := range []string{"plain", "argocd", "flux"} {
-		rules, ok := order.RulesFor(engine)
-		require.True(t, ok)
-		require.Equal(t, engine, rules.Engine)
-	}
-	_, ok := order.RulesFor("helm")
-	require.False(t, ok)
 }
 
 func TestEmptyPlan(t *testing.T) {

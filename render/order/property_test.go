@@ -78,12 +78,11 @@ func TestPlansOfRandomGraphs(t *testing.T) {
 		g, err := graph.Build(nodes, specs)
 		require.NoError(t, err)
 		for _, engine := range []string{"plain", "argocd", "flux"} {
-			rules, _ := order.RulesFor(engine)
-			p := order.New(g, rules)
+			p := order.New(g, engineOf(t, engine))
 			msg := fmt.Sprintf("seed %d, %s", seed, engine)
 			keepsEdges(t, p, msg)
 			require.Equal(t, longest(p), len(p.Waves), msg)
-			sameAsPairs(t, p, nodes, specs, rules, msg)
+			sameAsPairs(t, p, nodes, specs, msg)
 		}
 	}
 }
@@ -177,12 +176,12 @@ func pairGates(p *order.Plan, e graph.Edge) bool {
 		}
 	}
 	g, err := graph.Build(pair, nil)
-	return err == nil && len(order.New(g, p.Rules).Waves) == 2
+	return err == nil && len(order.New(g, p.Dialect).Waves) == 2
 }
 
 // sameAsPairs checks that a dependency between specs does just what the
 // product of its nodes would do.
-func sameAsPairs(t *testing.T, p *order.Plan, nodes []*object.Node, specs []graph.Spec, rules order.Rules, msg string) {
+func sameAsPairs(t *testing.T, p *order.Plan, nodes []*object.Node, specs []graph.Spec, msg string) {
 	t.Helper()
 	var written []*object.Node
 	for _, n := range nodes {
@@ -203,7 +202,7 @@ func sameAsPairs(t *testing.T, p *order.Plan, nodes []*object.Node, specs []grap
 	}
 	g, err := graph.Build(written, nil)
 	require.NoError(t, err)
-	require.Equal(t, ids(p), ids(order.New(g, rules)), msg)
+	require.Equal(t, ids(p), ids(order.New(g, p.Dialect)), msg)
 }
 
 func ids(p *order.Plan) [][]object.ID {
@@ -240,7 +239,7 @@ func BenchmarkNew(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				order.New(g, order.ArgoCD())
+				order.New(g, engineOf(b, "argocd"))
 			}
 		})
 	}
@@ -260,7 +259,7 @@ func BenchmarkNewLargeSpecs(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				order.New(g, order.ArgoCD())
+				order.New(g, engineOf(b, "argocd"))
 			}
 		})
 	}

@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// stream is all nodes in the order in which they are written, wave by wave.
-// Engines that sort for themselves get their own order, so that the files look
-// like what happens; for the others the order is one that keeps every edge.
+// stream is all nodes in the order in which they are written, wave by wave. Engines
+// that sort for themselves get their own order, so that the files look like what
+// happens; for the others the order keeps every edge.
 func (p *planner) stream() []int {
-	order := make([]int, len(p.natures))
+	order := make([]int, len(p.traits))
 	for v := range order {
 		order[v] = v
 	}
@@ -30,28 +30,27 @@ func (p *planner) stream() []int {
 	return p.keeping(rank)
 }
 
-// keeping is the nodes in the order of rank, but each after what it needs
-// (Kahn's algorithm with a priority queue). Edges that lead to a later wave
-// bind nothing.
+// keeping is the nodes in the order of rank, but each after what it needs (Kahn's
+// algorithm with a priority queue). Edges that lead to a later wave constrain nothing.
 func (p *planner) keeping(rank []int) []int {
 	n := len(rank)
-	users := make([][]int, n+len(p.sides))
-	waits := make([]int, n+len(p.sides))
+	users := make([][]int, n+len(p.joins))
+	waits := make([]int, n+len(p.joins))
 	need := func(from, to int) {
 		users[to] = append(users[to], from)
 		waits[from]++
 	}
 	for i := range p.to {
-		if from := p.place[p.g.Edges[i].From]; p.levels[p.to[i]] <= p.levels[from] {
+		if from := p.index[p.g.Edges[i].From]; p.levels[p.to[i]] <= p.levels[from] {
 			need(from, p.to[i])
 		}
 	}
-	for j, s := range p.sides {
+	for j, s := range p.joins {
 		for _, from := range s.from {
 			need(from, n+j)
 		}
 		for _, to := range s.to {
-			if !skips(p.natures[to]) {
+			if !leftOut(p.traits[to]) {
 				need(n+j, to)
 			}
 		}

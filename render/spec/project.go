@@ -6,6 +6,7 @@ package spec
 import (
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -44,9 +45,6 @@ func (f *fields) patterns(name string) []Pattern {
 	return out
 }
 
-// Engines are the engines that a render can be written for.
-func Engines() []string { return []string{"plain", "argocd", "flux"} }
-
 // context decodes what a project or an environment says of its surroundings.
 func (f *fields) context(name string) Context {
 	c, ok := f.child(name)
@@ -55,7 +53,7 @@ func (f *fields) context(name string) Context {
 	}
 	out := Context{Pos: c.value.Pos}
 	out.Namespace = c.label("namespace")
-	out.Engine = c.enum("engine", Engines()...)
+	out.Engine = c.enum("engine", dialect.Names()...)
 	out.ClusterDomain = c.domain("clusterDomain")
 	out.KubeVersion = c.kubeVersion("kubeVersion")
 	c.done()

@@ -77,7 +77,7 @@ func rules() []rule {
 
 // stageRules keep the stages of a render in their order.
 func stageRules() []rule {
-	stages := []string{"object", "spec", "workload", "evaluate", "graph", "order", "check", "emit"}
+	stages := []string{"object", "dialect", "spec", "workload", "evaluate", "graph", "order", "check", "emit"}
 	var out []rule
 	for i, stage := range stages {
 		var after []string
@@ -138,7 +138,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "spec", "workload", "workload/generate", "workload/score", "workload/placeholder", "evaluate", "graph", "order", "check", "emit", "diff"} {
+	for _, s := range []string{"object", "dialect", "spec", "workload", "workload/generate", "workload/score", "workload/placeholder", "evaluate", "graph", "order", "check", "emit", "diff"} {
 		known["render/"+s] = true
 	}
 	for _, f := range goFiles(t) {

@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
@@ -36,7 +37,7 @@ func TestWhatIsKeptAndPublishedHoldsNoCanary(t *testing.T) {
 		write(t, dir, files)
 		write(t, dir, map[string]string{"secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {a: " + password + "}\n", ".env": password})
 		loaded, err := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}.Load(t.Context(), host.Options{
-			Dir: dir, Root: ".", Emit: emit.Options{Dialect: emit.Dialect(p.dialect)}, SkipSchemas: true,
+			Dir: dir, Root: ".", Emit: emit.Options{Dialect: dialect.Name(p.dialect)}, SkipSchemas: true,
 		})
 		require.NoError(t, err)
 		// A request with warnings is not remembered.

@@ -20,6 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -69,7 +70,7 @@ func renderAll(t testing.TB, p *project, e evaluate.Evaluator, schemas bool) ren
 	require.NoError(t, err)
 	write(t, out.dir, files)
 	out.loaded, out.err = host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}.Load(t.Context(), host.Options{
-		Dir: out.dir, Root: ".", Emit: emit.Options{Dialect: emit.Dialect(p.dialect)}, SkipSchemas: !schemas,
+		Dir: out.dir, Root: ".", Emit: emit.Options{Dialect: dialect.Name(p.dialect)}, SkipSchemas: !schemas,
 	})
 	if out.err != nil {
 		return out

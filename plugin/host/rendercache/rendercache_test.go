@@ -19,6 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/source/cache"
@@ -68,7 +69,7 @@ func renderer() *counting {
 // shop is the request of the example.
 func shop(t testing.TB, change func(*host.Options)) render.Request {
 	t.Helper()
-	opts := host.Options{Args: []string{"."}, Dir: "../../../cue/examples/shop", Emit: emit.Options{Dialect: emit.ArgoCD}}
+	opts := host.Options{Args: []string{"."}, Dir: "../../../cue/examples/shop", Emit: emit.Options{Dialect: dialect.ArgoCD}}
 	return load(t, opts, change)
 }
 
@@ -102,7 +103,7 @@ spec:
 `
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "app.yaml"), []byte(spec), 0o600))
 	request := func() render.Request {
-		return load(t, host.Options{Dir: dir, Emit: emit.Options{Dialect: emit.ArgoCD}}, nil)
+		return load(t, host.Options{Dir: dir, Emit: emit.Options{Dialect: dialect.ArgoCD}}, nil)
 	}
 	first, err := c.Render(t.Context(), request())
 	require.NoError(t, err)
@@ -133,7 +134,7 @@ func TestTheKeyIsAllThatARenderDependsOn(t *testing.T) {
 	for name, key := range map[string]string{
 		"version":     rendercache.Key(shop(t, nil), "v2", ""),
 		"scope":       rendercache.Key(shop(t, nil), "v1", "team-a"),
-		"dialect":     rendercache.Key(shop(t, func(o *host.Options) { o.Emit.Dialect = emit.Flux }), "v1", ""),
+		"dialect":     rendercache.Key(shop(t, func(o *host.Options) { o.Emit.Dialect = dialect.Flux }), "v1", ""),
 		"input":       rendercache.Key(shop(t, func(o *host.Options) { o.Set = []string{"storefront:replicas=7"} }), "v1", ""),
 		"context":     rendercache.Key(shop(t, func(o *host.Options) { o.Context.Namespace = "other" }), "v1", ""),
 		"schemas off": rendercache.Key(shop(t, func(o *host.Options) { o.SkipSchemas = true }), "v1", ""),

@@ -110,7 +110,7 @@ func isNumbered(dir string) bool {
 
 // deliveredAs are the names of the Kustomizations of a directory, by the folders
 // that they apply.
-func deliveredAs(side diff.Side) map[string]string {
+func deliveredAs(side diff.Snapshot) map[string]string {
 	out := map[string]string{}
 	for _, i := range side.Items {
 		if o := i.Object; o.Kind() == "Kustomization" && o.Group() == "kustomize.toolkit.fluxcd.io" {

@@ -84,7 +84,7 @@ func (a *app) runDiff(ctx context.Context, flags *projectFlags, format, before, 
 		return a.ofSide("AFTER", after, err)
 	}
 	defer now.close()
-	report := diff.Compare(old.Side, now.Side)
+	report := diff.Compare(old.Snapshot, now.Snapshot)
 	if now.rendered != nil {
 		if err := host.TraceChanges(ctx, now.rendered.evaluator, now.rendered.Specs, &report); err != nil {
 			return err
@@ -130,7 +130,7 @@ func (a *app) printDiff(report diff.Report, format string) error {
 // side is one side of a comparison, with the render that it comes from where it
 // is one.
 type side struct {
-	diff.Side
+	diff.Snapshot
 	rendered *rendered
 	close    func()
 }
@@ -180,7 +180,7 @@ func manifestsSide(name string, dir bool) (side, error) {
 		// What is no manifest is a mistake in the file, as YAML that is broken is.
 		err = &object.Error{Stage: object.StageCheck, Err: err}
 	}
-	return side{Side: out, close: func() {}}, err
+	return side{Snapshot: out, close: func() {}}, err
 }
 
 // projectSide renders a project; dir is where the paths begin, "" the working
@@ -195,5 +195,5 @@ func (a *app) projectSide(ctx context.Context, flags *projectFlags, name, dir st
 		r.close()
 		return side{}, err
 	}
-	return side{Side: rendered, rendered: &r, close: r.close}, nil
+	return side{Snapshot: rendered, rendered: &r, close: r.close}, nil
 }

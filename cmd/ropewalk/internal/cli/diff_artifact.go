@@ -12,8 +12,8 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/diff"
-	"github.com/ropewalk/ropewalk/render/emit"
 )
 
 // artifactSide is an artifact with the graph that is attached to it.
@@ -28,45 +28,45 @@ func (a *app) artifactSide(ctx context.Context, flags *projectFlags, arg string)
 		return side{}, placeError(p, err)
 	}
 	files.Name = arg
-	return side{Side: files, close: func() {}}, nil
+	return side{Snapshot: files, close: func() {}}, nil
 }
 
 // pulledSide is an artifact of a place as one side of a comparison. The graph
 // that is attached says in which waves its objects are; an artifact without one
 // is no reason to fail.
-func pulledSide(ctx context.Context, p place, reference string) (diff.Side, error) {
+func pulledSide(ctx context.Context, p place, reference string) (diff.Snapshot, error) {
 	pulled, err := artifact.Pull(ctx, p, reference, artifact.PullOptions{})
 	if err != nil {
-		return diff.Side{}, err
+		return diff.Snapshot{}, err
 	}
 	subject, err := p.Resolve(ctx, pulled.Digest)
 	if err != nil {
-		return diff.Side{}, err
+		return diff.Snapshot{}, err
 	}
 	text, err := artifact.Attached(ctx, p, subject, statement.PredicateGraph)
 	if err != nil && !errors.Is(err, artifact.ErrNotFound) {
-		return diff.Side{}, err
+		return diff.Snapshot{}, err
 	}
 	var attached struct {
 		Predicate json.RawMessage `json:"predicate"`
 	}
 	if text != nil {
 		if err := json.Unmarshal(text, &attached); err != nil {
-			return diff.Side{}, fmt.Errorf("the graph that is attached cannot be read: %w", err)
+			return diff.Snapshot{}, fmt.Errorf("the graph that is attached cannot be read: %w", err)
 		}
 	}
 	out, err := host.FilesSide(p.at(reference), pulled.FS, attached.Predicate)
 	if err != nil {
-		return diff.Side{}, err
+		return diff.Snapshot{}, err
 	}
 	return out, layered(ctx, p, pulled, &out)
 }
 
 // layered says of each item in which barrier layer it is. A layer that is not
 // there any more is no reason to fail: nobody knows its objects then.
-func layered(ctx context.Context, p place, whole artifact.Pulled, out *diff.Side) error {
+func layered(ctx context.Context, p place, whole artifact.Pulled, out *diff.Snapshot) error {
 	if len(whole.Layers) > 0 && out.Dialect == "" {
-		out.Dialect = string(emit.Flux) // No other has layers.
+		out.Dialect = dialect.Flux // No other has layers.
 	}
 	layerOf := map[string]string{}
 	for _, ref := range whole.Layers {

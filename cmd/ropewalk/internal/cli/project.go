@@ -15,6 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -62,7 +63,7 @@ environment (--env), --values in their order, --set in their order. That of a
 Score file is the whole file, that of a Workload what stands below spec.`
 
 func (p *projectFlags) add(cmd *cobra.Command) {
-	p.dialect = choice{words: []string{"plain", "argocd", "flux"}}
+	p.dialect = choice{words: dialect.Names()}
 	p.dialect.add(cmd, "dialect", "engine to order and write for (default that of the project, or plain)")
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -111,7 +112,7 @@ func (p *projectFlags) options(a *app, paths []string) (host.Options, error) {
 		},
 		CRDs: p.crds,
 		Emit: emit.Options{
-			Dialect:    emit.Dialect(p.dialect.value),
+			Dialect:    dialect.Name(p.dialect.value),
 			Repository: repository, Reference: reference, Insecure: repository != "" && p.sources.plain(server),
 			FluxNamespace: p.fluxNamespace, HealthConfigured: p.argocdHealth,
 		},

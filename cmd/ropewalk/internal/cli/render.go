@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/plugin/host/output"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
@@ -90,14 +91,14 @@ func (a *app) runRender(ctx context.Context, flags *renderFlags, paths []string)
 
 // suit refuses flags that say nothing in the dialect: silence would hide a
 // wrong call.
-func (f *renderFlags) suit(d emit.Dialect) error {
+func (f *renderFlags) suit(d dialect.Name) error {
 	switch {
-	case f.argocdCM != "" && d != emit.ArgoCD:
+	case f.argocdCM != "" && d != dialect.ArgoCD:
 		return usagef("add --dialect argocd", "--argocd-cm says nothing in the dialect %s", d)
 	case f.argocdCM != "" && f.output != "" && inside(f.output, f.argocdCM):
 		return usagef("an engine would apply it with the manifests, and the next render would refuse the directory",
 			"--argocd-cm %s is inside the directory of -o", f.argocdCM)
-	case f.repository != "" && d != emit.Flux:
+	case f.repository != "" && d != dialect.Flux:
 		return usagef("add --dialect flux", "--repository says nothing in the dialect %s", d)
 	case f.fluxNamespace != "" && f.repository == "":
 		return usagef("add --repository", "--flux-namespace says nothing without --repository")
@@ -169,11 +170,11 @@ func (a *app) summary(flags *renderFlags, r rendered) {
 func whereToLook(flags *renderFlags, r rendered) []string {
 	out := []string{"the number that the name of a file begins with is its wave"}
 	switch {
-	case r.Request.Emit.Dialect == emit.ArgoCD:
+	case r.Request.Emit.Dialect == dialect.ArgoCD:
 		out = append(out, "point the source of an Argo CD Application at this directory")
-	case r.Request.Emit.Dialect == emit.Flux && flags.repository != "":
+	case r.Request.Emit.Dialect == dialect.Flux && flags.repository != "":
 		out = append(out, "\"ropewalk artifact push --folders "+flags.output+" "+flags.repository+"\" pushes it; apply "+filepath.Join(flags.output, "flux")+" then")
-	case r.Request.Emit.Dialect == emit.Flux:
+	case r.Request.Emit.Dialect == dialect.Flux:
 		out = append(out, "each folder is a layer; --repository writes the objects that apply them in order")
 	}
 	return append(out, "\"ropewalk explain OBJECT\" says why an object is in its wave, \"ropewalk graph\" draws all of them")

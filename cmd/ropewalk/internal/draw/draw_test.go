@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
@@ -71,13 +72,20 @@ func TestDrawingsDoNotDependOnTheOrderOfTheInput(t *testing.T) {
 	}
 	g, err := graph.Build(nodes, specs)
 	require.NoError(t, err)
-	got := order.New(g, order.Flux())
+	got := order.New(g, engine(t, dialect.Flux))
 	for ext, d := range drawers() {
 		var a, b bytes.Buffer
 		require.NoError(t, d(&a, want))
 		require.NoError(t, d(&b, got))
 		require.Equal(t, a.String(), b.String(), ext)
 	}
+}
+
+func engine(t testing.TB, name dialect.Name) dialect.Dialect {
+	t.Helper()
+	d, err := dialect.Find(name)
+	require.NoError(t, err)
+	return d
 }
 
 // strange is a plan whose names try to break out of every format.
@@ -94,7 +102,7 @@ func strange(t testing.TB, name string) *order.Plan {
 	}
 	g, err := graph.Build([]*object.Node{node("a/x", "Deployment", "b/y"), node("b/y", "StatefulSet")}, nil)
 	require.NoError(t, err)
-	return order.New(g, order.Plain())
+	return order.New(g, engine(t, dialect.Plain))
 }
 
 func TestStrangeNamesAreEscaped(t *testing.T) {
@@ -139,7 +147,7 @@ func TestEmptyPlansCanBeDrawn(t *testing.T) {
 	require.NoError(t, err)
 	for ext, d := range drawers() {
 		var b bytes.Buffer
-		require.NoError(t, d(&b, order.New(g, order.Plain())), ext)
+		require.NoError(t, d(&b, order.New(g, engine(t, dialect.Plain))), ext)
 	}
 }
 
@@ -191,7 +199,7 @@ func BenchmarkSVG(b *testing.B) {
 		}
 		g, err := graph.Build(nodes, nil)
 		require.NoError(b, err)
-		p := order.New(g, order.Plain())
+		p := order.New(g, engine(b, dialect.Plain))
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

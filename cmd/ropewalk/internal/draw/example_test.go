@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
@@ -27,7 +28,12 @@ func ExampleText() {
 		fmt.Println(err)
 		return
 	}
-	if err := draw.Text(os.Stdout, order.New(g, order.Flux())); err != nil {
+	flux, err := dialect.Find(dialect.Flux)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := draw.Text(os.Stdout, order.New(g, flux)); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
@@ -36,7 +42,7 @@ func ExampleText() {
 	//
 	// wave 1, 1 object
 	//   shop/web  Deployment.apps web
-	//     └══▶ shop/db  dependsOn: shop/db, a StatefulSet, must be ready first
+	//     └══▶ shop/db  dependsOn: shop/db (StatefulSet) must be ready first
 	//
 	// ══▶ costs a wave   ──▶ comes first in the same wave or before   ┄┄▶ settles by itself
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
@@ -68,7 +69,9 @@ func tangle(t *testing.T, specs, nodes int) *order.Plan {
 	}
 	g, err := graph.Build(all, nil)
 	require.NoError(t, err)
-	return order.New(g, order.ArgoCD())
+	d, err := dialect.Find(dialect.ArgoCD)
+	require.NoError(t, err)
+	return order.New(g, d)
 }
 
 func TestNothingOnThePictureLiesOnAnythingElse(t *testing.T) {

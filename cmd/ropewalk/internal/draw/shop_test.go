@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
@@ -18,7 +19,7 @@ import (
 
 // shop is seven specs with five objects each: two databases, three services
 // that use them, a front end, and a worker.
-func shop(t testing.TB, engine string) *order.Plan {
+func shop(t testing.TB, name string) *order.Plan {
 	t.Helper()
 	var nodes []*object.Node
 	var specs []graph.Spec
@@ -60,7 +61,5 @@ func shop(t testing.TB, engine string) *order.Plan {
 	add("front", []string{"orders", "catalog", "cart", "sessions"}, account, settings, service, workload("Deployment"), ingress, hpa, pdb)
 	g, err := graph.Build(nodes, specs)
 	require.NoError(t, err)
-	rules, ok := order.RulesFor(engine)
-	require.True(t, ok)
-	return order.New(g, rules)
+	return order.New(g, engine(t, dialect.Name(name)))
 }

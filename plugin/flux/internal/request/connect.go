@@ -18,6 +18,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -38,7 +39,7 @@ func options(who Asker, t *v1alpha1.Transform, limits evaluate.Limits) host.Opti
 		Context: spec.Context{Namespace: c.Namespace, ClusterDomain: c.ClusterDomain, KubeVersion: c.KubeVersion, Engine: string(who.Dialect)},
 		Emit:    emit.Options{Dialect: who.Dialect, Name: label(t.Name), FluxNamespace: t.Namespace},
 	}
-	if who.Dialect == emit.Flux {
+	if who.Dialect == dialect.Flux {
 		// The delivery refuses what it is not told to have decrypted.
 		out.Emit.Repository, out.Emit.DecryptionConfigured = repository, true
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -71,7 +71,7 @@ type Asker struct {
 	// Scope is the credential scope: the namespace and the service account.
 	Scope string
 	// Dialect is what is rendered.
-	Dialect emit.Dialect
+	Dialect dialect.Name
 	// TTL is how long it is believed where a tag or a branch leads; negative asks
 	// each time.
 	TTL time.Duration

@@ -31,7 +31,7 @@ import (
 	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -94,7 +94,7 @@ func transform(t testing.TB, spec string) *v1alpha1.Transform {
 
 func load(t testing.TB, tf *v1alpha1.Transform, objects ...client.Object) (Loaded, error) {
 	t.Helper()
-	return loader().Load(t.Context(), Asker{Client: cluster(t, objects...), Scope: "shop/", Dialect: emit.Flux}, tf)
+	return loader().Load(t.Context(), Asker{Client: cluster(t, objects...), Scope: "shop/", Dialect: dialect.Flux}, tf)
 }
 
 // rendered loads and renders.

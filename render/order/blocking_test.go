@@ -22,6 +22,6 @@ api/web: {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}
 `)
 	for _, engine := range []string{"plain", "argocd", "flux"} {
 		p := plan(t, engine, nodes, dependsOn("api", "db"))
-		require.Equal(t, map[object.ID]bool{"db/main": true, "job/one": true}, p.Awaited(), engine)
+		require.Equal(t, map[object.ID]bool{"db/main": true, "job/one": true}, p.Blocking, engine)
 	}
 }

@@ -53,9 +53,9 @@ func TestTrapsAreLastOrSharedOrWarnedOf(t *testing.T) {
 		traps := setTraps(r, nodes)
 		g, err := graph.Build(nodes, specs)
 		require.NoError(t, err)
-		for _, rules := range []order.Rules{order.Plain(), order.ArgoCD()} {
-			p := order.New(g, rules)
-			msg := fmt.Sprintf("seed %d, %s", seed, rules.Engine)
+		for _, engine := range []string{"plain", "argocd"} {
+			p := order.New(g, engineOf(t, engine))
+			msg := fmt.Sprintf("seed %d, %s", seed, engine)
 			placed := 0
 			for i, w := range p.Waves {
 				placed += len(w.Nodes)

@@ -1,0 +1,155 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package order
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/dialect"
+	"github.com/ropewalk/ropewalk/render/graph"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// verdict is what an edge means for the waves.
+type verdict struct {
+	// gate is whether its end must be in an earlier wave than its start.
+	gate bool
+	// free edges do not constrain the waves of their ends at all.
+	free bool
+	// loose edges constrain waves, but not the order inside one.
+	loose bool
+	// why is for people; it becomes text only where that is read.
+	why why
+}
+
+// why is why an edge gates, or does not.
+type why int
+
+const (
+	// Gating.
+	whyReady why = iota
+	whyAuthored
+	whyWorkload
+	whyOrder
+	whyRejected
+	// Not gating.
+	whyInWave
+	whyRetried
+	whyNeverReady
+	whyClaim
+)
+
+// explicit is the verdict on an edge that an author wrote from one node to another.
+func (e *engine) explicit(from, to traits, uses bool) verdict {
+	switch {
+	case to.neverReady == dialect.ClaimUnbound && uses:
+		return verdict{loose: true, why: whyClaim}
+	case to.authored:
+		return verdict{gate: true, why: whyAuthored}
+	case to.ready:
+		return verdict{gate: true, why: whyReady}
+	case e.before(to, from):
+		return verdict{why: whyInWave}
+	}
+	return verdict{gate: true, why: whyOrder}
+}
+
+// pair is the verdict on one pair of a join. A join asks for all nodes of a spec at
+// once, so it leaves out those that are never ready: only a dependency that names such
+// a node waits for it.
+func (e *engine) pair(from, to traits) verdict {
+	if leftOut(to) {
+		return verdict{free: true, why: whyNeverReady}
+	}
+	return e.explicit(from, to, false)
+}
+
+// leftOut reports whether a join leaves the node out. A LoadBalancer it does not, because
+// pods reach each other through it.
+func leftOut(to traits) bool {
+	return to.neverReady != "" && to.neverReady != dialect.LoadBalancerAddress
+}
+
+// inferred is the verdict on an edge that follows from the objects.
+func (e *engine) inferred(rule graph.Rule, from, to traits) verdict {
+	switch {
+	case to.neverReady == dialect.ClaimUnbound:
+		return verdict{loose: true, why: whyClaim}
+	case to.neverReady != "":
+		return verdict{free: true, loose: true, why: whyNeverReady}
+	case rule == graph.RuleWebhook && to.ready:
+		return verdict{gate: true, why: whyWorkload}
+	case to.authored && to.custom && needsReady(rule):
+		return verdict{gate: true, why: whyAuthored}
+	case e.before(to, from) || rule == graph.RuleNamespace || rule == graph.RuleCRD:
+		return verdict{why: whyInWave}
+	case from.ref.GroupKind() == "Pod" && rule == graph.RuleClass:
+		// The API server rejects a Pod at once, where the controller of a workload
+		// tries again.
+		return verdict{gate: true, why: whyRejected}
+	}
+	return verdict{loose: true, why: whyRetried}
+}
+
+// needsReady reports whether the start of an inferred edge is of no use until its end
+// is ready, where the author defines when that is.
+func needsReady(rule graph.Rule) bool {
+	switch rule {
+	case graph.RuleSecret, graph.RuleReference, graph.RuleConfigMap, graph.RuleClass, graph.RuleService:
+		return true
+	default:
+		return false
+	}
+}
+
+// sentence explains a verdict on the edge from -> to to people.
+func (e *engine) sentence(v verdict, from, to traits, id object.ID) string {
+	name := fmt.Sprintf("%s (%s)", id, to.ref.Kind)
+	switch v.why {
+	case whyReady:
+		return name + " must be ready first"
+	case whyAuthored:
+		return name + " must meet its readyWhen first"
+	case whyWorkload:
+		return name + " answers the calls of the API server and must be ready first"
+	case whyOrder:
+		return fmt.Sprintf("%s has no readiness to wait for, but in the same wave %s %s", name, e.Engine, e.contrary(from, to))
+	case whyRejected:
+		return fmt.Sprintf("the API server rejects a Pod without its %s, which %s applies later in the same wave", to.ref.Kind, e.Engine)
+	case whyInWave:
+		if e.KeepsOrder {
+			return name + " is written first in the same wave"
+		}
+		return fmt.Sprintf("in the same wave %s applies %s before %s", e.Engine, a(to.ref.Kind), a(from.ref.Kind))
+	case whyNeverReady:
+		return fmt.Sprintf("no object waits for %s: %s", name, to.neverReady)
+	case whyClaim:
+		return fmt.Sprintf("%s is in the wave of its first user: %s", name, to.neverReady)
+	case whyRetried:
+	}
+	return fmt.Sprintf("%s and %s may be applied in either order: the cluster retries until both exist", a(from.ref.Kind), a(to.ref.Kind))
+}
+
+// contrary says how the engine's own order fails an edge.
+func (e *engine) contrary(from, to traits) string {
+	switch {
+	case from.ref.Kind == to.ref.Kind && !e.Serial:
+		return fmt.Sprintf("applies every %s at the same time", from.ref.Kind)
+	case e.before(from, to):
+		return fmt.Sprintf("applies %s before it", a(from.ref.Kind))
+	}
+	return fmt.Sprintf("may apply %s before it", a(from.ref.Kind))
+}
+
+// a puts the article before a kind.
+func a(kind string) string {
+	if kind == "" {
+		return "an object"
+	}
+	if strings.ContainsRune("AEIO", rune(kind[0])) || strings.HasPrefix(kind, "HTTP") || strings.HasPrefix(kind, "HPA") {
+		return "an " + kind
+	}
+	return "a " + kind
+}
