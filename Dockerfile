@@ -17,12 +17,15 @@ RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedVersion=${VERSION} \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedRevision=${REVISION}" -o /ropewalk-controller ./cmd/ropewalk-controller
 
-FROM scratch
+# Git repositories are fetched with git and ssh. ssh refuses a user without an entry
+# in /etc/passwd: 999 is that of the sidecar of Argo CD.
+FROM alpine:3.22
 ARG VERSION REVISION
 LABEL org.opencontainers.image.version=${VERSION} org.opencontainers.image.revision=${REVISION}
-COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+RUN apk add --no-cache ca-certificates git openssh-client-default && \
+    printf '%s:x:%s:%s::/tmp:/sbin/nologin\n' ropewalk 65532 65532 argocd 999 999 >> /etc/passwd
 COPY --from=build /ropewalk /ropewalk-controller /usr/local/bin/
 # Others start it by its name: plugin.yaml of the stock argocd-cmp-server does.
-ENV PATH=/usr/local/bin
+ENV PATH=/usr/local/bin:/usr/bin:/bin
 USER 65532:65532
 ENTRYPOINT ["/usr/local/bin/ropewalk"]

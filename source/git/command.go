@@ -11,8 +11,10 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,7 +34,7 @@ type command struct {
 	with      credentials
 	env       []string
 	transfer  int64
-	// complete says that the server does not filter: all blobs are here.
+	// complete is set where the server does not filter: all blobs are here.
 	complete bool
 	batch    *batch
 }
@@ -42,8 +44,8 @@ var (
 	_ objects = (*command)(nil)
 )
 
-// newCommand makes the repository, and owns dir, also where it fails. Own says
-// that the configuration of the user is in force.
+// newCommand makes the repository, and owns dir, also where it fails. With own,
+// the configuration of the user is in force.
 func newCommand(ctx context.Context, f *Fetcher, dir string, at location, with credentials, own bool) (remote, error) {
 	c := &command{binary: f.Binary, dir: dir, repo: filepath.Join(dir, "repo"), at: at, with: with, transfer: f.transfer()}
 	protocols := at.scheme
@@ -72,8 +74,8 @@ func newCommand(ctx context.Context, f *Fetcher, dir string, at location, with c
 	return c, nil
 }
 
-// cleanEnv is an environment in which git reads no configuration, asks nobody
-// and gets nothing by itself. The path is for sh and ssh.
+// cleanEnv is an environment in which git reads no configuration, has no
+// prompt and fetches nothing by itself. The path is for sh and ssh.
 func cleanEnv(home string) []string {
 	return []string{
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home, "TMPDIR=" + home, "LC_ALL=C", "TZ=UTC",
@@ -127,8 +129,8 @@ func (c *command) configure(sha256 bool) error {
 	auto = false
 `, strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(c.at.url))
 	if c.with.header() != "" || c.at.scheme == schemeHTTP {
-		// The header would go wherever the server sends the request on to, and
-		// git does not ask whether plain http is allowed there.
+		// The header would follow every redirect, and git does not check whether
+		// plain http is allowed at the target.
 		b.WriteString("[http]\n\tfollowRedirects = false\n")
 	}
 	return c.write(filepath.Join("repo", "config"), b.String())
@@ -143,21 +145,30 @@ func (c *command) authenticate(ctx context.Context, ca []byte) error {
 		}
 		return c.trust(ctx, ca)
 	}
-	ssh, err := exec.LookPath("ssh")
-	if err != nil {
-		return source.Refuse(source.ErrUnavailable, "ssh is missing beside git: install an OpenSSH client")
-	}
 	options := []string{
 		"StrictHostKeyChecking=yes", "UserKnownHostsFile=" + sshQuote(filepath.Join(c.dir, "known_hosts")),
 		"GlobalKnownHostsFile=" + os.DevNull, "IdentitiesOnly=yes", "IdentityAgent=none", "IdentityFile=" + sshQuote(filepath.Join(c.dir, "identity")),
 		"BatchMode=yes", "UpdateHostKeys=no", "LogLevel=ERROR",
 	}
-	line := shellQuote(ssh) + " -F none"
+	line := shellQuote(findSSH()) + " -F none"
 	for _, option := range options {
 		line += " -o " + shellQuote(option)
 	}
 	c.env = append(c.env, "GIT_SSH_COMMAND="+line, "GIT_SSH_VARIANT=ssh")
 	return errors.Join(c.write("known_hosts", string(c.with.knownHosts)), c.write("identity", string(c.with.identity)))
+}
+
+// findSSH is the path of an OpenSSH client, or "" where there is none that runs: it
+// refuses a user without an entry in /etc/passwd, as arbitrary ids in containers are.
+func findSSH() string {
+	path, err := exec.LookPath("ssh")
+	if err != nil {
+		return ""
+	}
+	if _, err := user.LookupId(strconv.Itoa(os.Getuid())); err != nil {
+		return ""
+	}
+	return path
 }
 
 // sshQuote is a path in an option of ssh, where percent signs and spaces mean
@@ -246,7 +257,7 @@ func (c *command) read(id string, fits fits) ([]byte, error) { return c.batch.re
 func (c *command) run(ctx context.Context, input []byte, args ...string) (out []byte, warnings string, err error) {
 	inSize, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	cmd := exec.CommandContext(inSize, c.binary, args...) //nolint:gosec // the caller says which binary, and no argument is a user's own
+	cmd := exec.CommandContext(inSize, c.binary, args...) //nolint:gosec // the binary is an option of the caller, and no argument is a user's own
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, bytes.NewReader(input)
 	stdout, stderr := &capped{limit: maxListing}, &capped{limit: 64 << 10, drop: true}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
@@ -322,4 +333,73 @@ func (c *capped) Write(data []byte) (int, error) {
 		return len(data), nil
 	}
 	return c.Buffer.Write(data)
+}
+
+// The variables by which git takes authorities and configuration; see git(1)
+// and git-config(1).
+const (
+	caVariable    = "GIT_SSL_CAINFO="
+	countVariable = "GIT_CONFIG_COUNT="
+)
+
+// bundles are where systems keep their authorities in one file: Debian and
+// Alpine, Fedora, SUSE, macOS and the BSDs.
+func bundles() []string {
+	return []string{
+		"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+	}
+}
+
+// trust has git trust the authorities in ca beside those of the Secret, or of
+// the user or the system where the Secret has none. Git takes one file, which
+// has all of them then. A http.<url>.sslCAInfo of the user outranks it.
+func (c *command) trust(ctx context.Context, ca []byte) error {
+	if c.at.scheme == schemeSSH || len(c.with.ca)+len(ca) == 0 {
+		return nil
+	}
+	all := c.with.ca
+	if len(all) == 0 {
+		all = c.known(ctx)
+	}
+	all = slices.Concat(bytes.TrimRight(all, "\n"), []byte("\n"), ca)
+	c.set("http.sslCAInfo", filepath.Join(c.dir, "ca.crt"))
+	return c.write("ca.crt", string(all))
+}
+
+// known are the authorities of the user, whose variable would outrank the
+// configuration and so goes, or of the system; nothing where they are in no file
+// that can be read.
+func (c *command) known(ctx context.Context) []byte {
+	files := bundles()
+	// It fails where nothing is configured.
+	if out, _, err := c.run(ctx, nil, "config", "--type=path", "--get", "http.sslCAInfo"); err == nil {
+		files = []string{strings.TrimSpace(string(out))}
+	}
+	c.env = slices.DeleteFunc(c.env, func(pair string) bool {
+		name, mine := strings.CutPrefix(pair, caVariable)
+		if mine {
+			files = []string{name}
+		}
+		return mine
+	})
+	for _, name := range files {
+		if data, err := os.ReadFile(name); err == nil { //nolint:gosec // the path is that of the user or the system
+			return data
+		}
+	}
+	return nil
+}
+
+// set adds configuration of git to the environment, behind what is there.
+func (c *command) set(key, value string) {
+	count := 0
+	c.env = slices.DeleteFunc(c.env, func(pair string) bool {
+		text, mine := strings.CutPrefix(pair, countVariable)
+		if n, err := strconv.Atoi(text); mine && err == nil && n > 0 {
+			count = n
+		}
+		return mine
+	})
+	n := strconv.Itoa(count)
+	c.env = append(c.env, "GIT_CONFIG_KEY_"+n+"="+key, "GIT_CONFIG_VALUE_"+n+"="+value, countVariable+strconv.Itoa(count+1))
 }

@@ -35,9 +35,9 @@ type credentials struct {
 func (f *Fetcher) secret(ctx context.Context, name string) (map[string][]byte, error) {
 	switch {
 	case name == "":
-		return nil, source.Refuse(source.ErrReference, "no Secret is named that holds the keys to verify with")
+		return nil, source.Refuse(source.ErrReference, "verify.secret is empty: name the Secret with the public keys")
 	case f.Secrets == nil:
-		return nil, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("secret %q cannot be read: there are no Secrets here", name))
+		return nil, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("secret %q cannot be read: no Secrets are configured", name))
 	}
 	return f.Secrets.Secret(ctx, name)
 }
@@ -76,13 +76,13 @@ func open(identity, passphrase []byte) ([]byte, error) {
 		// ssh wants a line end behind the last line.
 		return append([]byte(strings.TrimRight(string(identity), "\r\n")), '\n'), nil
 	case !errors.As(err, &closed):
-		return nil, errors.New("is no private key in PEM")
+		return nil, errors.New("is not a private key in PEM")
 	case len(passphrase) == 0:
-		return nil, errors.New("has a passphrase, which belongs under \"password\"")
+		return nil, errors.New("has a passphrase, which must be in entry \"password\"")
 	}
 	key, err := ssh.ParseRawPrivateKeyWithPassphrase(identity, passphrase)
 	if err != nil {
-		return nil, errors.New("cannot be opened with the passphrase under \"password\"")
+		return nil, errors.New("cannot be opened with the passphrase in entry \"password\"")
 	}
 	block, err := ssh.MarshalPrivateKey(key, "")
 	if err != nil {
@@ -112,9 +112,9 @@ func (c credentials) check(scheme string) error {
 	}
 	switch {
 	case strings.ContainsAny(c.token+c.user+c.password, "\r\n\x00") && scheme != schemeSSH:
-		return source.Refuse(source.ErrUnauthorized, fmt.Sprintf("secret %q holds a line end in username, password or bearerToken", c.secret))
+		return source.Refuse(source.ErrUnauthorized, fmt.Sprintf("secret %q holds a line break in username, password or bearerToken", c.secret))
 	case scheme == schemeSSH && len(c.knownHosts) == 0:
-		return missing(source.ErrHostKey, "known_hosts", "without it nobody can tell the server from an impostor; ssh-keyscan prints what to check and put there")
+		return missing(source.ErrHostKey, "known_hosts", "without it the server cannot be authenticated; get the keys with ssh-keyscan, check them, and add them")
 	case scheme == schemeSSH && len(c.identity) == 0:
 		return missing(source.ErrUnauthorized, "identity", "it is the private key, in PEM")
 	}

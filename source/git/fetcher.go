@@ -20,8 +20,8 @@ const (
 	DefaultTransfer = 512 << 20
 )
 
-// Fetcher gets trees from Git servers. The zero value asks https servers that
-// want no credentials, without the git binary. It is safe for concurrent use.
+// Fetcher gets trees from Git servers. The zero value fetches from https
+// servers without credentials, and without the git binary. It is safe for concurrent use.
 type Fetcher struct {
 	// Secrets has the credentials that references name, and the keys to verify
 	// signatures with; nil is none.
@@ -36,9 +36,9 @@ type Fetcher struct {
 	Transfer int64
 	// Binary is the path of git; "" does without. [FindBinary] finds it.
 	Binary string
-	// PlainHTTP says to which hosts, with the port where the reference has one,
-	// http:// references may lead, which nobody encrypts; nil is none, not even on
-	// the loopback. Credentials go there too.
+	// PlainHTTP reports whether http:// references, which are not encrypted, may
+	// name a host, with the port where the reference has one; nil allows none, not
+	// even the loopback. Credentials go there too.
 	PlainHTTP func(host string) bool
 	// CA is PEM of certificate authorities for every https server, beside those of
 	// the system, or those that the Secret of the reference has in their place.
@@ -66,9 +66,9 @@ type Result struct {
 	// TreeID is the id of the folder that the tree is made of, with a colon and
 	// the folder of the package where that is not the root. The same id has the
 	// same files always. It is "" where files come from outside the folder,
-	// through symlinks or submodules, which the id says nothing of.
+	// through symlinks or submodules, which the id does not cover.
 	TreeID string
-	// Known says that Fetcher.Known had the tree.
+	// Known is set where the tree is that of Fetcher.Known.
 	Known bool
 }
 
@@ -90,7 +90,7 @@ func (f *Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error
 // FetchResult is Fetch with what Git calls the tree. The root of the tree is
 // the folder ref.Path. Where that has no cue.mod and a folder above it has, the
 // nearest such folder is the root: the tree holds its cue.mod, its CUE files,
-// all of ref.Path, and all of the folders whose CUE files embed files; Dir says
+// all of ref.Path, and all of the folders whose CUE files embed files; Dir is
 // where the package is.
 func (f *Fetcher) FetchResult(ctx context.Context, ref source.Ref) (Result, error) {
 	return call(ctx, f, ref, func(ctx context.Context, r reference, with credentials) (Result, error) {
@@ -118,7 +118,8 @@ func (f *Fetcher) FetchResult(ctx context.Context, ref source.Ref) (Result, erro
 	})
 }
 
-// Resolve asks the server where a reference leads; it asks none for a commit.
+// Resolve gets the commit of a reference from the server; for a commit there is no
+// request.
 func (f *Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
 	if r, err := f.parse(ref.Ref); err == nil && r.by == byCommit {
 		ref.Ref = r.at(r.choice)
@@ -140,9 +141,9 @@ func (f *Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved,
 	})
 }
 
-// Check asks the server whether a reference may be had with its Secret: it
-// lists the default branch, and gets nothing. For a cache, which has the tree
-// already and must not give it to everybody.
+// Check checks that the Secret of a reference gives access to it: it lists the
+// default branch, and fetches nothing. A cache that has the tree already calls it
+// before each use.
 func (f *Fetcher) Check(ctx context.Context, ref source.Ref) error {
 	_, err := call(ctx, f, ref, func(ctx context.Context, r reference, with credentials) (struct{}, error) {
 		from, err := f.connect(ctx, r.location, with)
@@ -206,7 +207,7 @@ func (f *Fetcher) connect(ctx context.Context, at location, with credentials) (r
 			return nil, err
 		}
 	}
-	if f.Binary == "" {
+	if f.Binary == "" || !own && at.scheme == schemeSSH && findSSH() == "" {
 		return f.dial(at, with)
 	}
 	dir, err := os.MkdirTemp(f.Scratch, "git-")

@@ -95,6 +95,7 @@ func content(t testing.TB, tree source.Tree, name string) string {
 }
 
 func TestReferencesLeadToTheirCommits(t *testing.T) {
+	t.Parallel()
 	root, g, first, second := repository(t)
 	repo := servers.GitHTTP(t, root) + "/org/repo.git"
 	third := g.Hash("feature/x")
@@ -140,6 +141,7 @@ func TestReferencesLeadToTheirCommits(t *testing.T) {
 }
 
 func TestACommitIsResolvedWithoutAnyServer(t *testing.T) {
+	t.Parallel()
 	hash := strings.Repeat("0a", 20)
 	resolved, err := (&Fetcher{}).Resolve(t.Context(), source.Ref{Ref: "https://127.0.0.1:1/r.git?commit=" + hash + "&submodules=true"})
 	require.NoError(t, err)
@@ -149,6 +151,7 @@ func TestACommitIsResolvedWithoutAnyServer(t *testing.T) {
 }
 
 func TestWhatIsNotThereIsSaid(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	empty := servers.NewGit(t, filepath.Join(root, "empty.git"))
 	require.NotEmpty(t, empty.Dir)
@@ -159,7 +162,7 @@ func TestWhatIsNotThereIsSaid(t *testing.T) {
 		{"a range", "/org/repo.git?semver=^7", "", `is a version in "^7"`},
 		{"a commit", "/org/repo.git?commit=" + strings.Repeat("ab", 20), "", "does not have that commit"},
 		{"a folder", "/org/repo.git", "app/none", `no folder "app/none"`},
-		{"a folder that is a file", "/org/repo.git", "module.cue", `"module.cue" is no folder`},
+		{"a folder that is a file", "/org/repo.git", "module.cue", `"module.cue" is not a folder`},
 		{"a repository", "/org/other.git", "", "no repository"},
 		{"anything in a repository", "/empty.git", "", "no default branch"},
 	}
@@ -176,6 +179,7 @@ func TestWhatIsNotThereIsSaid(t *testing.T) {
 }
 
 func TestBothWaysAndBothProtocolsGiveTheSameTree(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	var ca []byte
 	plain, secure := servers.GitHTTP(t, root), servers.GitHTTP(t, root, servers.WithGitTLS(&ca), servers.WithGitAuth("me", canary))
@@ -220,6 +224,7 @@ func versionZero(r *http.Request) (http.Handler, bool) {
 // TestACommitOfTheHistoryIsServedByEveryServer has one that gives commits by
 // the hashes of its branches and tags only, as git without configuration does.
 func TestACommitOfTheHistoryIsServedByEveryServer(t *testing.T) {
+	t.Parallel()
 	root, g, first, second := repository(t)
 	g.Run("config", "uploadpack.allowAnySHA1InWant", "false")
 	g.Commit(map[string]string{"app/a.cue": "package app\n\nx: 3\n"}, "fourth")
@@ -236,6 +241,7 @@ func TestACommitOfTheHistoryIsServedByEveryServer(t *testing.T) {
 }
 
 func TestARepositoryOfSHA256NeedsTheBinary(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	g := servers.NewGit(t, filepath.Join(root, "r.git"), "--object-format=sha256")
 	hash := g.Commit(map[string]string{"a": "b"}, "first")
@@ -254,6 +260,7 @@ func TestARepositoryOfSHA256NeedsTheBinary(t *testing.T) {
 }
 
 func TestAnUnchangedFolderIsNotFetched(t *testing.T) {
+	t.Parallel()
 	root, g, first, second := repository(t)
 	g.Commit(map[string]string{"other": "changed"}, "elsewhere")
 	var bodies atomic.Int64
@@ -291,6 +298,7 @@ func TestAnUnchangedFolderIsNotFetched(t *testing.T) {
 }
 
 func TestFilesAreAskedForAtOnce(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	g := servers.NewGit(t, filepath.Join(root, "r.git"))
 	files := map[string]string{}
@@ -314,6 +322,7 @@ func TestFilesAreAskedForAtOnce(t *testing.T) {
 }
 
 func TestLimitsHold(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	g := servers.NewGit(t, filepath.Join(root, "r.git"))
 	files := map[string]string{"a/b/c/d/e": "deep"}
@@ -345,6 +354,7 @@ func TestLimitsHold(t *testing.T) {
 }
 
 func TestWhoeverGoesAwayIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	base := servers.GitHTTP(t, t.TempDir(), servers.WithGitFault(func(*http.Request) (http.Handler, bool) {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -110,8 +110,9 @@ func (l *library) refs(ctx context.Context, patterns []string) ([]advert, error)
 	return all, nil
 }
 
-// open fetches a commit, or the tag that leads to it, without history. A server
-// that does not give a commit by its hash is asked for all branches and tags.
+// open fetches a commit, or the tag that leads to it, without history. From
+// a server that does not serve a commit by its hash, all branches and tags are
+// fetched, with their history.
 func (l *library) open(ctx context.Context, c chosen, _ bool) (objects, error) {
 	id := cmp.Or(c.tag, c.commit)
 	if len(id) != 40 {

@@ -51,10 +51,10 @@ func within(name, dir string) bool {
 	return dir == "" || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// dead says why a path ends nowhere.
+// dead is why a path ends nowhere.
 type dead string
 
-// Error is why.
+// Error is the reason.
 func (d dead) Error() string { return string(d) }
 
 // resolve finds what a path is that begins at a folder of the commit, through

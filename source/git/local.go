@@ -5,12 +5,25 @@ package git
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	gogit "github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -18,14 +31,14 @@ import (
 // Revision is the tree of a folder as it was at a revision of the repository
 // that dir is in: anything that git rev-parse knows, such as main, v1.2.0,
 // HEAD~3 or a hash. Path is relative to dir, and "" is dir itself. It reads the
-// objects of the repository and asks no server; what is in the worktree and in
+// objects of the repository and no server; what is in the worktree and in
 // the index does not count. Errors are ErrNotFound where there is no such
 // repository, revision or folder, and those of trees.
 //
 // It runs the git binary where there is one. Without it, go-git reads the
 // repository, and a revision is a name of a branch or tag, HEAD or @, a hash or
-// the start of one, with any of ~N, ^N, ^{} and ^{commit} after it; everything
-// else is an error that says so.
+// the start of one, with any of ~N, ^N, ^{} and ^{commit} after it; every
+// other form is an error.
 func Revision(ctx context.Context, dir, rev, path string, limits source.Limits) (source.Tree, error) {
 	return revision(ctx, FindBinary(), dir, rev, path, limits)
 }
@@ -90,7 +103,7 @@ func openBinary(ctx context.Context, binary, dir, rev string) (checkout, error) 
 	env := append(cleanEnv(os.DevNull), "GIT_ALLOW_PROTOCOL=none", "GIT_OPTIONAL_LOCKS=0",
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false")
 	parse := func(args ...string) ([]string, error) {
-		cmd := exec.CommandContext(ctx, binary, append([]string{"rev-parse"}, args...)...) //nolint:gosec // the caller says which binary, and options end before the revision
+		cmd := exec.CommandContext(ctx, binary, append([]string{"rev-parse"}, args...)...) //nolint:gosec // the binary is that of the PATH, and options end before the revision
 		var out, stderr capped
 		out.limit, stderr.limit, stderr.drop = 64<<10, 64<<10, true
 		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, &out, &stderr
@@ -123,4 +136,248 @@ func openBinary(ctx context.Context, binary, dir, rev string) (checkout, error) 
 		return checkout{}, err
 	}
 	return checkout{objects: b, commit: commit[0], prefix: at[1], close: b.stop}, nil
+}
+
+// largeObject is from which size on go-git does not read objects of a repository
+// on disk before they are known to fit, in bytes.
+const largeObject = 1 << 20
+
+// minAbbreviation is the fewest digits that a hash is abbreviated to.
+const minAbbreviation = 4
+
+// store is objects of go-git, all of which are here.
+type store struct {
+	storer.EncodedObjectStorer
+	// missing is the error for an object that is not there.
+	missing func(id string) error
+}
+
+var _ objects = store{}
+
+// need does nothing.
+func (store) need(context.Context, []string) error { return nil }
+
+// read reads an object.
+func (s store) read(id string, fits fits) ([]byte, error) {
+	o, err := s.EncodedObject(plumbing.AnyObject, plumbing.NewHash(id))
+	if err != nil {
+		return nil, s.missing(id)
+	}
+	if err := fits(o.Type().String(), o.Size()); err != nil {
+		return nil, err
+	}
+	r, err := o.Reader()
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(r, o.Size()))
+	if err := errors.Join(err, r.Close()); err != nil {
+		return nil, err
+	}
+	if int64(len(data)) != o.Size() || plumbing.ComputeHash(o.Type(), data).String() != id {
+		return nil, source.Refuse(source.ErrDigest, fmt.Sprintf("object %s of the repository is damaged", id))
+	}
+	return slices.Clip(data), nil
+}
+
+// openLibrary reads a repository by go-git.
+func openLibrary(ctx context.Context, dir, rev string) (checkout, error) {
+	d, prefix, err := openOnDisk(dir)
+	if err != nil {
+		return checkout{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("it is in no Git repository that can be read without the git binary (%s)", firstLine(err.Error())))
+	}
+	commit, err := d.resolve(ctx, rev)
+	if err != nil {
+		return checkout{}, err
+	}
+	objects := store{d, func(id string) error {
+		return source.Refuse(source.ErrNotFound, fmt.Sprintf("object %s is not in the repository, which may be a partial or damaged clone", id))
+	}}
+	return checkout{objects: objects, commit: commit, prefix: prefix, close: func() {}}, nil
+}
+
+// openOnDisk finds the repository of a folder, and where in its worktree the
+// folder is; "" where it has none.
+func openOnDisk(dir string) (d onDisk, prefix string, err error) {
+	if dir, err = filepath.Abs(dir); err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return d, "", err
+	}
+	// The folder may be a bare repository, which is not looked for above it.
+	repo, err := gogit.PlainOpenWithOptions(dir, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
+	if errors.Is(err, gogit.ErrRepositoryNotExists) {
+		repo, err = gogit.PlainOpenWithOptions(dir, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true, DetectDotGit: true})
+	}
+	if err != nil {
+		return d, "", err
+	}
+	from, ok := repo.Storer.(*filesystem.Storage)
+	config, err := repo.Config()
+	if err != nil || !ok {
+		return d, "", err
+	}
+	d.Storage = filesystem.NewStorageWithOptions(from.Filesystem(), cache.NewObjectLRUDefault(), filesystem.Options{
+		LargeObjectThreshold: largeObject, AlternatesFS: osfs.New("/"),
+	})
+	tree, err := repo.Worktree()
+	if errors.Is(err, gogit.ErrIsBareRepository) {
+		return d, "", nil
+	}
+	if err != nil {
+		return d, "", err
+	}
+	root := tree.Filesystem.Root()
+	if _, err := from.Filesystem().Stat("commondir"); err != nil { // the configuration is not that of a linked worktree
+		if config.Core.IsBare {
+			return d, "", nil
+		}
+		if named := config.Core.Worktree; named != "" {
+			if !filepath.IsAbs(named) {
+				named = filepath.Join(from.Filesystem().Root(), named)
+			}
+			if named, err = filepath.EvalSymlinks(named); err != nil || named != root {
+				return d, "", errors.New("its worktree is another folder, by core.worktree")
+			}
+		}
+	}
+	if prefix, err = filepath.Rel(root, dir); err != nil || !filepath.IsLocal(prefix) {
+		return d, "", err
+	}
+	return d, prefix, nil
+}
+
+// onDisk is a repository on this machine, as go-git reads it.
+type onDisk struct{ *filesystem.Storage }
+
+func noCommit() error {
+	return source.Refuse(source.ErrNotFound, "the repository has no such commit")
+}
+
+func otherForm() error {
+	return source.Refuse(source.ErrNotFound, needsBinary("it is no name of a branch or tag and no hash, nor one of them with ~N, ^N or ^{commit} after it: "+
+		"a range is not one commit, and every other form, such as main@{1}, @{u}, HEAD^{/text} and dates,"))
+}
+
+// resolve finds the commit of a revision. ResolveRevision of go-git was not
+// taken: it ignores what it does not know, such as the date in main@{yesterday},
+// takes ^3 for ^2, and prefers the start of a hash to a branch of that name.
+func (d onDisk) resolve(ctx context.Context, rev string) (string, error) {
+	form := regexp.MustCompile(`^(.*?)((?:~\d*|\^\d*|\^\{\}|\^\{commit\})*)$`).FindStringSubmatch(rev)
+	if form == nil {
+		return "", otherForm()
+	}
+	id, err := d.named(form[1])
+	if err != nil {
+		return "", err
+	}
+	shallow, err := d.Shallow()
+	if err != nil {
+		return "", err
+	}
+	commit, err := d.commit(id)
+	for _, step := range regexp.MustCompile(`[~^](?:\d+|\{\w*\})?`).FindAllString(form[2], -1) {
+		if err != nil || step[len(step)-1] == '}' {
+			continue
+		}
+		n := 1
+		if len(step) > 1 {
+			if n, err = strconv.Atoi(step[1:]); err != nil {
+				return "", noCommit()
+			}
+		}
+		parent, times := 0, n
+		if step[0] == '^' {
+			parent, times = n-1, min(n, 1)
+		}
+		for ; err == nil && times > 0; times-- {
+			if ctx.Err() != nil {
+				return "", ctx.Err()
+			}
+			if slices.Contains(shallow, commit.Hash) {
+				return "", noCommit()
+			}
+			commit, err = commit.Parent(parent)
+		}
+	}
+	if err != nil {
+		return "", noCommit()
+	}
+	return commit.Hash.String(), nil
+}
+
+// named finds the object of a name: a hash comes before references, and those
+// before the start of a hash; see gitrevisions(7).
+func (d onDisk) named(name string) (plumbing.Hash, error) {
+	if hash := strings.ToLower(name); len(hash) == 40 && isHash(hash) {
+		return plumbing.NewHash(hash), nil
+	}
+	if name == "@" {
+		name = "HEAD"
+	}
+	if !isRefName(name) {
+		return plumbing.ZeroHash, otherForm()
+	}
+	for _, rule := range plumbing.RefRevParseRules {
+		full := fmt.Sprintf(rule, name)
+		ref, err := storer.ResolveReference(d, plumbing.ReferenceName(full))
+		if err != nil {
+			continue
+		}
+		for _, own := range []string{"refs/bisect/", "refs/worktree/", "refs/rewritten/"} {
+			if strings.HasPrefix(full, own) { // each worktree has its own, and go-git reads those of the first
+				return plumbing.ZeroHash, otherForm()
+			}
+		}
+		return ref.Hash(), nil
+	}
+	// The output of git describe ends with an abbreviation.
+	if i := strings.LastIndex(name, "-g"); i > 0 {
+		name = name[i+2:]
+	}
+	return d.abbreviated(strings.ToLower(name))
+}
+
+// abbreviated finds the commit, or the tag of one, whose hash starts with some
+// digits.
+func (d onDisk) abbreviated(start string) (plumbing.Hash, error) {
+	prefix, err := hex.DecodeString(start[:len(start)&^1])
+	if err != nil || len(start) < minAbbreviation {
+		return plumbing.ZeroHash, noCommit()
+	}
+	all, err := d.HashesWithPrefix(prefix)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	var found []plumbing.Hash
+	for _, h := range all {
+		if !strings.HasPrefix(h.String(), start) || slices.Contains(found, h) {
+			continue
+		}
+		if _, err := d.commit(h); err == nil {
+			found = append(found, h)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return plumbing.ZeroHash, noCommit()
+	case 1:
+		return found[0], nil
+	}
+	return plumbing.ZeroHash, source.Refuse(source.ErrNotFound, fmt.Sprintf("%d commits have hashes that start with %q: add digits", len(found), start))
+}
+
+// commit is the commit that an object is, or that a tag points to.
+func (d onDisk) commit(id plumbing.Hash) (*object.Commit, error) {
+	for {
+		if c, err := object.GetCommit(d, id); err == nil {
+			return c, nil
+		}
+		tag, err := object.GetTag(d, id)
+		if err != nil {
+			return nil, err
+		}
+		id = tag.Target
+	}
 }

@@ -34,6 +34,7 @@ func git(t *testing.T, dir string, args ...string) {
 }
 
 func TestARevisionIsReadFromTheObjects(t *testing.T) {
+	t.Parallel()
 	_, g, first, second := repository(t)
 	dir := clone(t, g.Dir)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "app", "a.cue"), []byte("not committed"), 0o600))
@@ -83,6 +84,7 @@ func TestARevisionIsReadFromTheObjects(t *testing.T) {
 }
 
 func TestAPartialCloneAsksNoServer(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	base := servers.GitHTTP(t, root)
 	dir := filepath.Join(t.TempDir(), "c")

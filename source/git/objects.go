@@ -53,7 +53,7 @@ type remote interface {
 }
 
 // objects is where the objects of a repository are read from. What it gives is
-// always what the id says: its hash has been compared.
+// always the content of that id: its hash has been compared.
 type objects interface {
 	// read is the kind and content of an object. fits sees kind and size before
 	// the content is read, and can refuse it.
@@ -70,7 +70,7 @@ func only(want string, most int64) fits {
 	return func(kind string, size int64) error {
 		switch {
 		case kind != want:
-			return source.Refuse(source.ErrDigest, fmt.Sprintf("a %s stands where a %s should be", kind, want))
+			return source.Refuse(source.ErrDigest, fmt.Sprintf("found a %s where a %s is expected", kind, want))
 		case size > most:
 			return source.Refuse(source.ErrLimit, fmt.Sprintf("a %s is larger than %d bytes", kind, most))
 		}
@@ -80,7 +80,7 @@ func only(want string, most int64) fits {
 
 // lacking is the error for an object that a server should have sent.
 func lacking(id string) error {
-	return source.Refuse(source.ErrDigest, fmt.Sprintf("the server did not send object %s, or sent something else in its place", id))
+	return source.Refuse(source.ErrDigest, fmt.Sprintf("object %s is missing from what the server sent, or damaged", id))
 }
 
 // entry is one of a tree.
@@ -138,10 +138,10 @@ type batch struct {
 
 var _ objects = (*batch)(nil)
 
-// newBatch starts git cat-file in an environment, which says where the
-// repository is. It must not be able to ask servers.
+// newBatch starts git cat-file in an environment, which names the repository, and
+// must not allow a protocol.
 func newBatch(ctx context.Context, binary string, env []string) (*batch, error) {
-	cmd := exec.CommandContext(ctx, binary, "cat-file", "--batch") //nolint:gosec // the caller says which binary
+	cmd := exec.CommandContext(ctx, binary, "cat-file", "--batch") //nolint:gosec // the binary is an option of the caller
 	cmd.Env = env
 	isolate(cmd)
 	in, err := cmd.StdinPipe()

@@ -4,14 +4,17 @@
 package git
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/version"
 )
 
 // form is what a reference looks like, for errors.
@@ -72,12 +75,12 @@ func parse(ref string) (reference, error) {
 		key, raw, _ := strings.Cut(pair, "=")
 		value, err := url.PathUnescape(raw)
 		if err != nil || value == "" {
-			return reference{}, bad("%q in the query has no value that can be read", key)
+			return reference{}, bad("%q in the query has no valid value", key)
 		}
 		switch key {
 		case byBranch, byTag, bySemver, byCommit:
 			if r.by != byHead {
-				return reference{}, bad("the query asks for %s and for %s", r.by, key)
+				return reference{}, bad("the query has both %s and %s", r.by, key)
 			}
 			r.by, r.choice = key, value
 		case "submodules":
@@ -85,7 +88,7 @@ func parse(ref string) (reference, error) {
 				return reference{}, bad("submodules is true or false, not %q", value)
 			}
 		default:
-			return reference{}, bad("the query has an unknown key %q", key)
+			return reference{}, bad("unknown key %q in the query", key)
 		}
 	}
 	return r, r.checkChoice()
@@ -98,11 +101,11 @@ func (r *reference) checkChoice() error {
 	case byCommit:
 		r.choice = strings.ToLower(r.choice)
 		if !isHash(r.choice) {
-			return bad("commit %q is no full hash", r.choice)
+			return bad("commit %q is not a full hash", r.choice)
 		}
 	case byBranch, byTag:
 		if !isRefName(r.choice) {
-			return bad("%s %q is no name that Git takes", r.by, r.choice)
+			return bad("%s %q is not a valid name in Git", r.by, r.choice)
 		}
 	case bySemver:
 		if _, err := constraint(r.choice); err != nil {
@@ -115,7 +118,7 @@ func (r *reference) checkChoice() error {
 // parseLocation reads a URL, or what scp takes.
 func parseLocation(base string) (location, error) {
 	if strings.ContainsFunc(base, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return location{}, bad("the URL holds characters that are no text")
+		return location{}, bad("the URL holds spaces or control characters")
 	}
 	if strings.Contains(base, "#") {
 		return location{}, bad("the URL has a fragment")
@@ -143,7 +146,7 @@ func parseLocation(base string) (location, error) {
 			l.path = l.path[1:]
 		}
 	default:
-		return location{}, bad("%q is no scheme of a server that this program asks: it is https or ssh", scheme)
+		return location{}, bad("unsupported scheme %q: use https or ssh", scheme)
 	}
 	return l, l.check()
 }
@@ -153,7 +156,7 @@ func parseSCP(base string) (location, error) {
 	where, path, ok := strings.Cut(base, ":")
 	user, host, named := strings.Cut(where, "@")
 	if !ok || !named || strings.Contains(where, "/") {
-		return location{}, bad("that is no URL")
+		return location{}, bad("it is not a URL")
 	}
 	l := location{url: base, scheme: schemeSSH, user: user, host: host, path: path}
 	return l, l.check()
@@ -172,14 +175,14 @@ func (l location) check() error {
 	}
 	switch {
 	case l.host == "" || strings.ContainsFunc(l.host, func(r rune) bool { return !plain(r) }):
-		return bad("%q is no name of a host", l.host)
+		return bad("%q is not a host name", l.host)
 	case strings.ContainsFunc(l.user, func(r rune) bool { return !plain(r) && r != '+' }):
-		return bad("the name of the user holds more than letters and digits")
+		return bad("the user name holds invalid characters")
 	case strings.Trim(l.path, "/") == "":
 		return bad("the URL has no path")
 	case l.port != "":
 		if n, err := strconv.Atoi(l.port); err != nil || n < 1 || n > 65535 {
-			return bad("%q is no port", l.port)
+			return bad("%q is not a port", l.port)
 		}
 	}
 	return nil
@@ -268,7 +271,7 @@ func scrub(ref string) string {
 	if end < 0 {
 		end = len(rest)
 	}
-	// A password may hold slashes that nobody escaped.
+	// A password may hold slashes that are not escaped.
 	if at := strings.LastIndexByte(rest, '@'); at > end && strings.Contains(rest[:end], ":") && !strings.ContainsAny(rest[:at], "?") {
 		end = at + 1
 	}
@@ -286,4 +289,147 @@ func shown(ref string) string {
 		ref = strings.ToValidUTF8(ref[:longest], "") + "…"
 	}
 	return ref
+}
+
+// The folders of references, and what marks the commit of an annotated tag.
+const (
+	heads  = "refs/heads/"
+	tags   = "refs/tags/"
+	peeled = "^{}"
+)
+
+// advert is a reference of a repository, as the server lists it.
+type advert struct {
+	name string
+	// id is the object that it names: a tag where it is an annotated one.
+	id string
+	// commit is what an annotated tag leads to; "" for all else.
+	commit string
+	// symref is the reference that HEAD stands for; "" where that is not known.
+	symref string
+}
+
+// target is the commit that a reference leads to.
+func (a advert) target() string {
+	if a.commit != "" {
+		return a.commit
+	}
+	return a.id
+}
+
+// chosen is the commit that a reference leads to now.
+type chosen struct {
+	commit string
+	// name is that of the branch or tag; "" for a bare commit.
+	name string
+	// tag is the object of an annotated tag; "" where there is none.
+	tag string
+}
+
+// revision is a commit with what led there.
+func (c chosen) revision() string {
+	algorithm := "sha1:"
+	if len(c.commit) == 64 {
+		algorithm = "sha256:"
+	}
+	if c.name == "" {
+		return algorithm + c.commit
+	}
+	return c.name + "@" + algorithm + c.commit
+}
+
+// patterns are the references that a choice is made among.
+func (r reference) patterns() []string {
+	switch r.by {
+	case byBranch:
+		return []string{heads + r.choice}
+	case byTag:
+		return []string{tags + r.choice, tags + r.choice + peeled}
+	case bySemver:
+		return []string{tags + "*"}
+	default:
+		return []string{"HEAD"}
+	}
+}
+
+// choose gets the commit of a reference from a server.
+func (r reference) choose(ctx context.Context, from remote) (chosen, error) {
+	if r.by == byCommit {
+		return chosen{commit: r.choice}, nil
+	}
+	adverts, err := from.refs(ctx, r.patterns())
+	if err != nil {
+		return chosen{}, err
+	}
+	for _, a := range adverts {
+		if !isHash(a.target()) || a.commit != "" && !isHash(a.id) {
+			return chosen{}, source.Refuse(source.ErrDigest, fmt.Sprintf("the server lists %q with %q, which is not a hash", a.name, a.target()))
+		}
+	}
+	switch r.by {
+	case bySemver:
+		return highest(adverts, r.choice)
+	case byTag:
+		return named(adverts, tags+r.choice, r.choice, fmt.Sprintf("no tag %q", r.choice))
+	case byBranch:
+		return named(adverts, heads+r.choice, r.choice, fmt.Sprintf("no branch %q", r.choice))
+	default:
+		c, err := named(adverts, "HEAD", "HEAD", "no default branch, or is empty: write ?branch=<name>")
+		if err != nil {
+			return c, err
+		}
+		for _, a := range adverts {
+			if name, ok := strings.CutPrefix(a.symref, heads); ok && a.name == "HEAD" {
+				c.name = name
+			}
+		}
+		return c, nil
+	}
+}
+
+// named chooses the reference of that full name.
+func named(adverts []advert, full, short, missing string) (chosen, error) {
+	i := slices.IndexFunc(adverts, func(a advert) bool { return a.name == full })
+	if i < 0 {
+		return chosen{}, source.Refuse(source.ErrAbsent, "the repository has "+missing)
+	}
+	return choice(adverts[i], short), nil
+}
+
+func choice(a advert, name string) chosen {
+	c := chosen{commit: a.target(), name: name}
+	if a.commit != "" {
+		c.tag = a.id
+	}
+	return c
+}
+
+// constraint reads a range of versions.
+func constraint(text string) (version.Range, error) {
+	r, err := version.ParseRange(text)
+	if err != nil {
+		return r, source.Refuse(source.ErrReference, fmt.Sprintf("semver: %v (?semver=^1.2)", err))
+	}
+	return r, nil
+}
+
+// highest chooses the tag with the highest version in a range. A leading v
+// does not count, and of two tags with equal versions the first by name wins.
+func highest(adverts []advert, text string) (chosen, error) {
+	in, err := constraint(text)
+	if err != nil {
+		return chosen{}, err
+	}
+	best, byName := in.Highest(), map[string]advert{}
+	for _, a := range adverts {
+		if name, ok := strings.CutPrefix(a.name, tags); ok {
+			best.Add(name)
+			byName[name] = a
+		}
+	}
+	name, ok := best.Tag()
+	if !ok {
+		return chosen{}, source.Refuse(source.ErrAbsent, fmt.Sprintf("none of the %d tags of the repository is a version in %q", len(adverts), text))
+	}
+	return choice(byName[name], name), nil
 }

@@ -13,6 +13,7 @@ import (
 )
 
 func TestReferencesAreRead(t *testing.T) {
+	t.Parallel()
 	hash := strings.Repeat("0a", 20)
 	cases := []struct {
 		ref                          string
@@ -38,6 +39,7 @@ func TestReferencesAreRead(t *testing.T) {
 }
 
 func TestBadReferencesSayTheRightForm(t *testing.T) {
+	t.Parallel()
 	refs := []string{
 		"", "repo", "host/org/repo", "/tmp/repo", "file:///tmp/repo", "ext::sh -c true", "git://host/repo", "https://host", "https://host/", "https://host/a b",
 		"https://host/r?tag=", "https://host/r?tag=a&branch=b", "https://host/r?ref=x", "https://host/r?tag=%zz", "https://host/r#main", "https://host/r?branch=-x",
@@ -62,6 +64,7 @@ func TestBadReferencesSayTheRightForm(t *testing.T) {
 }
 
 func TestCredentialsInAReferenceAreRefusedAndNotRepeated(t *testing.T) {
+	t.Parallel()
 	refs := []string{
 		"https://me:" + canary + "@host/r", "https://" + canary + "@host/r", "ssh://git:" + canary + "@host/r", "https://me:a/" + canary + "@host/r?tag=x",
 		"https://me:" + canary + "@ho st/r", "https://me:" + canary + "@host/r?branch=..", "http://me:" + canary + "@host/%zz",
@@ -74,6 +77,7 @@ func TestCredentialsInAReferenceAreRefusedAndNotRepeated(t *testing.T) {
 }
 
 func TestTheHighestVersionWins(t *testing.T) {
+	t.Parallel()
 	var adverts []advert
 	for _, name := range []string{"v1.9.0", "v1.10.0", "1.2.0", "v2.0.0-rc.1", "v2.0.0+build", "v01.0.0", "v1", "nightly"} {
 		adverts = append(adverts, advert{name: tags + name, id: strings.Repeat("1", 40)})

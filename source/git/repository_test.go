@@ -86,6 +86,7 @@ func shallow(t *testing.T, g *servers.Git) (string, string) {
 }
 
 func TestRepositoriesThatOnlyGitReadsAreNamed(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name, says string
 		prepare    func(dir string)
@@ -127,6 +128,7 @@ func TestRepositoriesThatOnlyGitReadsAreNamed(t *testing.T) {
 }
 
 func TestObjectsOfOthersAreRead(t *testing.T) {
+	t.Parallel()
 	g := historic(t)
 	dir := filepath.Join(t.TempDir(), "shared")
 	git(t, "", "clone", "--quiet", "--shared", g.Dir, dir)
@@ -136,6 +138,7 @@ func TestObjectsOfOthersAreRead(t *testing.T) {
 }
 
 func TestObjectsAreReadHoweverTheyArePacked(t *testing.T) {
+	t.Parallel()
 	g := servers.NewGit(t, filepath.Join(t.TempDir(), "r.git"))
 	random := rand.New(rand.NewPCG(1, 2))
 	var text strings.Builder
@@ -201,6 +204,7 @@ func TestAFileThatIsTooLargeIsNotRead(t *testing.T) {
 }
 
 func TestADamagedObjectIsRefused(t *testing.T) {
+	t.Parallel()
 	_, g, _, _ := repository(t)
 	dir := clone(t, g.Dir)
 	blob, other := g.Hash("main:app/a.cue"), g.Hash("main:module.cue")

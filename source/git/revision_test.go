@@ -111,6 +111,7 @@ func onlyGit(rev string) bool {
 }
 
 func TestRevisionsLeadWhereGitLeadsThem(t *testing.T) {
+	t.Parallel()
 	g := historic(t)
 	revisions := spellings(g)
 	require.Greater(t, len(shared(g)), 4)
@@ -172,6 +173,7 @@ func files(t *testing.T, binary, dir, rev string) []string {
 }
 
 func TestFormsThatNeedGitAreNamed(t *testing.T) {
+	t.Parallel()
 	g := historic(t)
 	dir := clone(t, g.Dir)
 	for _, rev := range []string{"main@{0}", "main@{yesterday}", "@{u}", "@{-1}", "main@{upstream}~1", ":/first", ":/", "HEAD:app", ":app", "main..side", "main...side", "^main", "HEAD^!", "HEAD^@", "HEAD^{nothing}", "HEAD^{/!x}", "HEAD^{/(}", "^", ""} {
@@ -193,6 +195,7 @@ func TestFormsThatNeedGitAreNamed(t *testing.T) {
 }
 
 func TestAWalkEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	g := historic(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

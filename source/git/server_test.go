@@ -28,6 +28,7 @@ import (
 )
 
 func TestCredentialsOpenTheServerAndShowNowhere(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	base := servers.GitHTTP(t, root, servers.WithGitAuth("me", canary))
 	ref := base + "/org/repo.git"
@@ -59,6 +60,7 @@ func TestCredentialsOpenTheServerAndShowNowhere(t *testing.T) {
 }
 
 func TestAServerThatRepeatsCredentialsIsNotQuoted(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	packet := func(text string) []byte { return fmt.Appendf(nil, "%04x%s", len(text)+4, text) }
 	base := servers.GitHTTP(t, root, servers.WithGitFault(func(r *http.Request) (http.Handler, bool) {
@@ -78,6 +80,7 @@ func TestAServerThatRepeatsCredentialsIsNotQuoted(t *testing.T) {
 }
 
 func TestATokenIsABearer(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	base := servers.GitHTTP(t, root, servers.WithGitFault(func(r *http.Request) (http.Handler, bool) {
 		if r.Header.Get("Authorization") == "Bearer "+canary {
@@ -97,6 +100,7 @@ func TestATokenIsABearer(t *testing.T) {
 // TestCredentialsAreInNoArguments looks at all processes below this one while
 // a server hangs.
 func TestCredentialsAreInNoArguments(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
 		t.Skip("there is no /proc")
 	}
@@ -127,6 +131,7 @@ func TestCredentialsAreInNoArguments(t *testing.T) {
 }
 
 func TestCredentialsDoNotFollowARedirect(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	var stolen atomic.Int64
 	var ca []byte
@@ -156,6 +161,7 @@ func TestCredentialsDoNotFollowARedirect(t *testing.T) {
 }
 
 func TestSSHWantsTheKnownHostAndTheKey(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	server := servers.GitSSH(t, root)
 	host := "[" + server.Host + "]:" + strconv.Itoa(server.Port)
@@ -200,6 +206,7 @@ func TestSSHWantsTheKnownHostAndTheKey(t *testing.T) {
 }
 
 func TestAnswersOfServersHaveTheirErrors(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		status int
 		is     error
@@ -231,6 +238,7 @@ func TestAnswersOfServersHaveTheirErrors(t *testing.T) {
 }
 
 func TestAHangEndsInTimeWithEverythingItStarted(t *testing.T) {
+	t.Parallel()
 	base := servers.GitHTTP(t, t.TempDir(), servers.WithGitFault(func(*http.Request) (http.Handler, bool) {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), true
 	}))
@@ -269,6 +277,7 @@ func children(t *testing.T, folder string) []string {
 // TestAServerThatLiesGetsNothingIn puts the pack of one commit in place of
 // that of another.
 func TestAServerThatLiesGetsNothingIn(t *testing.T) {
+	t.Parallel()
 	root, g, first, second := repository(t)
 	honest := servers.GitHTTP(t, root)
 	liar := func(from, to string) string {
@@ -313,6 +322,7 @@ func TestAServerThatLiesGetsNothingIn(t *testing.T) {
 }
 
 func TestAPackThatIsCutOrChangedIsRefused(t *testing.T) {
+	t.Parallel()
 	root, _, _, second := repository(t)
 	honest := servers.GitHTTP(t, root)
 	spoil := func(change func([]byte) []byte) string {
@@ -358,6 +368,7 @@ func TestAPackThatIsCutOrChangedIsRefused(t *testing.T) {
 }
 
 func TestAServerThatSendsTooMuchIsStopped(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	g := servers.NewGit(t, filepath.Join(root, "r.git"))
 	files := map[string]string{}
@@ -375,6 +386,7 @@ func TestAServerThatSendsTooMuchIsStopped(t *testing.T) {
 }
 
 func TestAnUnknownAuthorityIsRefused(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	var ca []byte
 	base := servers.GitHTTP(t, root, servers.WithGitTLS(&ca))
@@ -388,6 +400,7 @@ func TestAnUnknownAuthorityIsRefused(t *testing.T) {
 // TestTheConfigurationOfTheUserIsOnlyReadWhenAskedFor has one that leads to
 // another server.
 func TestTheConfigurationOfTheUserIsOnlyReadWhenAskedFor(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	base := servers.GitHTTP(t, root)
 	home := t.TempDir()

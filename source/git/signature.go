@@ -6,10 +6,19 @@ package git
 import (
 	"bytes"
 	"context"
+	_ "crypto/sha256" // sshsig looks its hashes up
+	_ "crypto/sha512"
 	"fmt"
+	"maps"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp"
+	"github.com/hiddeco/sshsig"
+	"golang.org/x/crypto/ssh"
 
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -25,18 +34,18 @@ type signed struct {
 	// what names the object for errors.
 	what            string
 	text, signature []byte
-	// at is when the object says that it was made.
+	// at is the time in the object.
 	at time.Time
 }
 
-// verify refuses a commit that is not signed as asked for. The signature is
+// verify refuses a commit that is not signed as verify wants it. The signature is
 // that of the annotated tag where the reference is one that is signed, and
 // that of the commit otherwise.
-func (f *Fetcher) verify(ctx context.Context, ask source.Verify, from objects, c chosen) error {
-	if ask.Provider == "" {
+func (f *Fetcher) verify(ctx context.Context, want source.Verify, from objects, c chosen) error {
+	if want.Provider == "" {
 		return nil
 	}
-	keys, err := f.keys(ctx, ask)
+	keys, err := f.keys(ctx, want)
 	if err != nil {
 		return err
 	}
@@ -61,8 +70,8 @@ func (f *Fetcher) verify(ctx context.Context, ask source.Verify, from objects, c
 	return keys.check(s)
 }
 
-// readTag reads an annotated tag, which must have the name that was asked for
-// and lead to the commit that the server said: a signature of the tag is one
+// readTag reads an annotated tag, which must have the name of the reference
+// and point to the commit that the server listed: a signature of the tag is one
 // of the commit only then. Otherwise an old signed tag could be served under
 // the name of a new one.
 func readTag(from objects, c chosen) (signed, error) {
@@ -83,14 +92,14 @@ func readTag(from objects, c chosen) (signed, error) {
 		}
 		if first.text == nil {
 			if fields["tag"] != c.name {
-				return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("the object of tag %q says that its name is %q", c.name, fields["tag"]))
+				return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("the object of tag %q has the name %q", c.name, fields["tag"]))
 			}
 			first = splitTag(data)
 			first.what, first.at = fmt.Sprintf("tag %q", c.name), when(fields["tagger"])
 		}
 		if fields["type"] == kindCommit {
 			if fields["object"] != c.commit {
-				return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("tag %q leads to commit %s, and the server said %s", c.name, fields["object"], c.commit))
+				return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("tag %q points to commit %s, and the server listed %s", c.name, fields["object"], c.commit))
 			}
 			return first, nil
 		}
@@ -99,7 +108,7 @@ func readTag(from objects, c chosen) (signed, error) {
 		}
 		id = fields["object"]
 	}
-	return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("tag %q does not lead to a commit", c.name))
+	return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("tag %q does not point to a commit", c.name))
 }
 
 // splitTag takes the signature off the end of a tag.
@@ -143,8 +152,8 @@ func splitCommit(data []byte, sha256 bool) (signed, error) {
 			into = &bytes.Buffer{}
 		case line[0] != ' ':
 			into = &text
-			if who, ok := bytes.CutPrefix(line, []byte("committer ")); ok {
-				s.at = when(strings.TrimSpace(string(who)))
+			if identity, ok := bytes.CutPrefix(line, []byte("committer ")); ok {
+				s.at = when(strings.TrimSpace(string(identity)))
 			}
 		}
 		into.Write(line)
@@ -156,8 +165,8 @@ func splitCommit(data []byte, sha256 bool) (signed, error) {
 }
 
 // when is the time at the end of "name <address> seconds zone".
-func when(who string) time.Time {
-	fields := strings.Fields(who[strings.LastIndexByte(who, '>')+1:])
+func when(identity string) time.Time {
+	fields := strings.Fields(identity[strings.LastIndexByte(identity, '>')+1:])
 	if len(fields) == 0 {
 		return time.Time{}
 	}
@@ -166,4 +175,177 @@ func when(who string) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(seconds, 0)
+}
+
+// namespace is what ssh-keygen signs in for Git.
+const namespace = "git"
+
+// keys are those that may sign.
+type keys struct {
+	provider string
+	secret   string
+	pgp      openpgp.EntityList
+	ssh      []signer
+}
+
+// signer is a key of SSH that may sign for a time.
+type signer struct {
+	key           ssh.PublicKey
+	after, before time.Time
+}
+
+// keys reads the Secret of a verification: entries *.asc for PGP; *.pub, and
+// those called allowed_signers, for SSH.
+func (f *Fetcher) keys(ctx context.Context, from source.Verify) (keys, error) {
+	k := keys{provider: from.Provider, secret: from.Secret}
+	if k.provider != providerPGP && k.provider != providerSSH {
+		return k, source.Refuse(source.ErrReference, fmt.Sprintf("verify.provider %q is not supported for Git: use pgp or ssh", from.Provider))
+	}
+	entries, err := f.secret(ctx, from.Secret)
+	if err != nil {
+		return k, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		switch {
+		case k.provider == providerPGP && path.Ext(name) == ".asc":
+			ring, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(entries[name]))
+			if err != nil {
+				return k, unreadable(name, from.Secret)
+			}
+			k.pgp = append(k.pgp, ring...)
+		case k.provider == providerSSH && (path.Ext(name) == ".pub" || name == "allowed_signers"):
+			signers, err := readSigners(string(entries[name]), name == "allowed_signers")
+			if err != nil {
+				return k, unreadable(name, from.Secret)
+			}
+			k.ssh = append(k.ssh, signers...)
+		}
+	}
+	if len(k.pgp)+len(k.ssh) == 0 {
+		want := "*.asc with keys of PGP"
+		if k.provider == providerSSH {
+			want = "*.pub or allowed_signers with keys of SSH"
+		}
+		return k, source.Refuse(source.ErrSignature, fmt.Sprintf("secret %q has no key to verify with: it needs entries %s", from.Secret, want))
+	}
+	return k, nil
+}
+
+func unreadable(entry, secret string) error {
+	return source.Refuse(source.ErrSignature, fmt.Sprintf("entry %q of secret %q holds no valid public keys", entry, secret))
+}
+
+// readSigners reads keys, one for each line; the lines of allowed_signers have
+// principals and options before them, see ssh-keygen(1). The principals do not
+// count: every key in the file may sign. Keys of authorities are left out.
+func readSigners(text string, allowed bool) ([]signer, error) {
+	var out []signer
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if allowed {
+			_, rest, ok := strings.Cut(line, " ")
+			if !ok {
+				return nil, fmt.Errorf("no key in line %q", line)
+			}
+			line = strings.TrimSpace(rest)
+		}
+		key, _, options, _, err := ssh.ParseAuthorizedKey([]byte(line))
+		if err != nil {
+			return nil, err
+		}
+		s := signer{key: key}
+		use, err := s.limit(options)
+		if err != nil {
+			return nil, err
+		}
+		if use {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// limit takes the options of a line in, and reports whether the key is one for
+// Git.
+func (s *signer) limit(options []string) (use bool, err error) {
+	use = true
+	for _, option := range options {
+		name, value, _ := strings.Cut(option, "=")
+		value = strings.Trim(value, `"`)
+		switch strings.ToLower(name) {
+		case "cert-authority":
+			use = false
+		case "namespaces":
+			matches := func(pattern string) bool {
+				ok, err := path.Match(strings.TrimSpace(pattern), namespace)
+				return ok && err == nil
+			}
+			use = use && slices.ContainsFunc(strings.Split(value, ","), matches)
+		case "valid-after":
+			s.after, err = readTime(value)
+		case "valid-before":
+			s.before, err = readTime(value)
+		default:
+			return false, fmt.Errorf("unknown option %q", name)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return use, nil
+}
+
+// readTime reads YYYYMMDD[HHMM[SS]], with Z for UTC; without it too, because a
+// result must not depend on the zone of a machine.
+func readTime(text string) (time.Time, error) {
+	text = strings.TrimSuffix(text, "Z")
+	for _, layout := range []string{"20060102", "200601021504", "20060102150405"} {
+		if len(text) == len(layout) {
+			return time.Parse(layout, text)
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a time", text)
+}
+
+// check refuses an object whose signature is not by one of the keys.
+func (k keys) check(s signed) error {
+	refuse := func(format string, args ...any) error {
+		return source.Refuse(source.ErrSignature, s.what+" "+fmt.Sprintf(format, args...))
+	}
+	armor, _, _ := strings.Cut(string(s.signature), "\n")
+	switch {
+	case len(s.signature) == 0:
+		return refuse("is not signed, and verify.provider is %s", k.provider)
+	case k.provider == providerSSH && armor != "-----BEGIN SSH SIGNATURE-----",
+		k.provider == providerPGP && armor != "-----BEGIN PGP SIGNATURE-----" && armor != "-----BEGIN PGP MESSAGE-----":
+		return refuse("has a signature of another type than verify.provider %q: it begins with %q", k.provider, armor)
+	case k.provider == providerPGP:
+		if _, err := openpgp.CheckArmoredDetachedSignature(k.pgp, bytes.NewReader(s.text), bytes.NewReader(s.signature), nil); err != nil {
+			return refuse("is not signed by a key of secret %q: %v", k.secret, err)
+		}
+		return nil
+	}
+	signature, err := sshsig.Unarmor(s.signature)
+	if err != nil {
+		return refuse("has a signature that cannot be read")
+	}
+	if signature.Signature.Format == ssh.KeyAlgoRSA {
+		return refuse("is signed with SHA-1, which is not accepted")
+	}
+	for _, by := range k.ssh {
+		if !bytes.Equal(by.key.Marshal(), signature.PublicKey.Marshal()) {
+			continue
+		}
+		switch {
+		case !by.after.IsZero() && s.at.Before(by.after), !by.before.IsZero() && s.at.After(by.before):
+			return refuse("is signed by a key of secret %q outside of the time that allowed_signers gives the key", k.secret)
+		case sshsig.Verify(bytes.NewReader(s.text), signature, by.key, signature.HashAlgorithm, namespace) != nil:
+			return refuse("has a signature that does not match: it was changed after it was signed")
+		}
+		return nil
+	}
+	return refuse("is signed by %s, which is not a key of secret %q", ssh.FingerprintSHA256(signature.PublicKey), k.secret)
 }

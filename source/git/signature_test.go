@@ -91,6 +91,7 @@ func pgpKey(t *testing.T) (home, public string) {
 }
 
 func TestSignaturesOfSSH(t *testing.T) {
+	t.Parallel()
 	need(t, "ssh-keygen")
 	key, public := sshKey(t)
 	_, stranger := sshKey(t)
@@ -108,6 +109,7 @@ func TestSignaturesOfSSH(t *testing.T) {
 }
 
 func TestSignaturesOfPGP(t *testing.T) {
+	t.Parallel()
 	need(t, "gpg")
 	home, public := pgpKey(t)
 	_, stranger := pgpKey(t)
@@ -143,7 +145,7 @@ func testSignatures(t *testing.T, provider string, sign, env []string, have secr
 	base := servers.GitHTTP(t, root)
 	signed := []string{"branch=signed", "tag=v1", "tag=v2", "commit=" + signedCommit}
 	unsigned := map[string]string{
-		"branch=main": "is not signed", "tag=v3": "is not signed", "commit=" + plain: "is not signed", "tag=v4": `its name is "v1"`, "branch=changed": "", "tag=v5": "",
+		"branch=main": "is not signed", "tag=v3": "is not signed", "commit=" + plain: "is not signed", "tag=v4": `has the name "v1"`, "branch=changed": "", "tag=v5": "",
 	}
 	ways(t, func(t *testing.T, f *Fetcher) {
 		f.Secrets = have

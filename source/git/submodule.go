@@ -17,7 +17,7 @@ import (
 // maxModules is how deep submodules may lie in submodules.
 const maxModules = 4
 
-// modulesFile says where submodules are.
+// modulesFile lists the submodules.
 const modulesFile = ".gitmodules"
 
 // submodules is what gets the submodules of a commit into its tree. They count
@@ -36,10 +36,10 @@ func (g *get) submodules(w *walk) func(ctx context.Context, at item, commit stri
 		}
 		where, ok := urls[at.real]
 		if !ok {
-			return source.Refuse(source.ErrNotFound, fmt.Sprintf("%q is a submodule that %s does not name", at.name, modulesFile))
+			return source.Refuse(source.ErrNotFound, fmt.Sprintf("%q is a submodule without an entry in %s", at.name, modulesFile))
 		}
 		if g.depth == maxModules {
-			return source.Refuse(source.ErrLimit, fmt.Sprintf("%q is a submodule more than %d deep", at.name, maxModules))
+			return source.Refuse(source.ErrLimit, fmt.Sprintf("submodule %q is nested more than %d deep", at.name, maxModules))
 		}
 		url, err := relative(g.ref.url, where)
 		if err != nil {

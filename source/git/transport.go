@@ -96,7 +96,7 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	if err := statusError(response); err != nil {
-		_ = response.Body.Close() // the status says enough
+		_ = response.Body.Close() // the status is the error
 		return nil, err
 	}
 	limit, err := int64(maxListing), listingTooLong()
@@ -124,8 +124,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// statusError is the error for a status of http, or for an answer that is none
-// of Git.
+// statusError is the error for a status of http, or for an answer of another
+// protocol.
 func statusError(response *http.Response) error {
 	status := fmt.Sprintf("the server returned status %d", response.StatusCode)
 	switch code := response.StatusCode; {
@@ -170,7 +170,7 @@ var _ session = (*overSSH)(nil)
 func newSSH(at location, with credentials, scratch string) (session, error) {
 	signer, err := ssh.ParsePrivateKey(with.identity)
 	if err != nil {
-		return nil, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("entry \"identity\" of secret %q is no private key in PEM", with.secret))
+		return nil, source.Refuse(source.ErrUnauthorized, fmt.Sprintf("entry \"identity\" of secret %q is not a private key in PEM", with.secret))
 	}
 	known, err := readKnown(with.knownHosts, scratch)
 	if err != nil {

@@ -40,6 +40,7 @@ func commit(t testing.TB, g *servers.Git, branch, tree string) string {
 }
 
 func TestSymlinksStandForWhatTheyLeadTo(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	g := servers.NewGit(t, filepath.Join(root, "r.git"))
 	shared := craft(t, g, "100644 blob {shared}\tfile.cue", "120000 blob {file.cue}\talias")
@@ -63,6 +64,7 @@ func TestSymlinksStandForWhatTheyLeadTo(t *testing.T) {
 }
 
 func TestWhatIsNoFileIsRefusedByName(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	g := servers.NewGit(t, filepath.Join(root, "r.git"))
 	lfs := "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
@@ -105,6 +107,7 @@ func TestWhatIsNoFileIsRefusedByName(t *testing.T) {
 }
 
 func TestAPackageComesWithItsModule(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	g := servers.NewGit(t, filepath.Join(root, "r.git"))
 	g.Commit(map[string]string{
@@ -139,6 +142,7 @@ func TestAPackageComesWithItsModule(t *testing.T) {
 }
 
 func TestManyFoldersWithoutFilesEnd(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	g := servers.NewGit(t, filepath.Join(root, "r.git"))
 	tree := craft(t, g)
@@ -159,6 +163,7 @@ func TestManyFoldersWithoutFilesEnd(t *testing.T) {
 }
 
 func TestSubmodulesComeWhereTheyAreAskedFor(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	leaf := servers.NewGit(t, filepath.Join(root, "org", "leaf.git"))
 	leafHash := leaf.Commit(map[string]string{"leaf.txt": "leaf"}, "leaf")
@@ -218,6 +223,7 @@ func TestSubmodulesComeWhereTheyAreAskedFor(t *testing.T) {
 }
 
 func TestURLsOfSubmodulesAreThoseOfGit(t *testing.T) {
+	t.Parallel()
 	cases := []struct{ base, url, want string }{
 		{"https://h/a/b.git", "../c.git", "https://h/a/c.git"},
 		{"https://h/a/b.git", "./c.git", "https://h/a/b.git/c.git"},

@@ -37,6 +37,7 @@ func stranger(t *testing.T) []byte {
 }
 
 func TestAuthoritiesAreTrustedBesideThoseOfTheSecret(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	var ca []byte
 	base := servers.GitHTTP(t, root, servers.WithGitTLS(&ca), servers.WithGitAuth("me", canary))
@@ -66,6 +67,7 @@ func TestAuthoritiesAreTrustedBesideThoseOfTheSecret(t *testing.T) {
 // TestAuthoritiesAreTrustedBesideThoseOfTheUser has the user trust the server in
 // both ways that git knows, while another authority is given.
 func TestAuthoritiesAreTrustedBesideThoseOfTheUser(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	var ca []byte
 	base := servers.GitHTTP(t, root, servers.WithGitTLS(&ca))
@@ -95,6 +97,7 @@ func TestAuthoritiesAreTrustedBesideThoseOfTheUser(t *testing.T) {
 }
 
 func TestPlainHTTPIsForHostsThatAreNamed(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	var sent atomic.Int64
 	base := servers.GitHTTP(t, root, servers.WithGitFault(func(*http.Request) (http.Handler, bool) {
@@ -130,6 +133,7 @@ func TestPlainHTTPIsForHostsThatAreNamed(t *testing.T) {
 }
 
 func TestACheckShowsTheCredentialsAndGetsNothing(t *testing.T) {
+	t.Parallel()
 	root, _, first, _ := repository(t)
 	base := servers.GitHTTP(t, root, servers.WithGitAuth("me", canary))
 	ways(t, func(t *testing.T, f *Fetcher) {
@@ -145,6 +149,7 @@ func TestACheckShowsTheCredentialsAndGetsNothing(t *testing.T) {
 
 // TestTheReasonOfSSHIsInTheMessage has a user's own ssh, which says much.
 func TestTheReasonOfSSHIsInTheMessage(t *testing.T) {
+	t.Parallel()
 	root, _, _, _ := repository(t)
 	server := servers.GitSSH(t, root)
 	run := func(command, ref string) error {

@@ -14,12 +14,12 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// maxRounds bounds how often blobs are asked for: the first time for those in
+// maxRounds bounds how often blobs are fetched: the first time those in
 // the folder, and then for what links lead to.
 const maxRounds = 16
 
 // walk reads the files below one folder of a commit. First the trees are
-// walked, which are all there, then all blobs are asked for at once, and then
+// walked, which are all there, then all blobs are fetched at once, and then
 // they are read. Links lead to another round.
 type walk struct {
 	from objects
@@ -28,7 +28,7 @@ type walk struct {
 	// start is the folder that everything is taken from; "" is the root.
 	start string
 	// pkg is the package inside start where that is a module around it, of which
-	// only a part is taken; partial says so.
+	// only a part is taken; partial is set then.
 	pkg     string
 	partial bool
 	limits  source.Limits
@@ -46,7 +46,7 @@ type walk struct {
 	// embed files; both of partial walks only.
 	taken  map[string]bool
 	embeds []string
-	// outside says that something came from elsewhere than the folder.
+	// outside is set where something came from elsewhere than the folder.
 	outside bool
 }
 
@@ -56,8 +56,8 @@ type item struct {
 	name, real string
 	id         string
 	link       bool
-	// whole says that all of the folder is taken, and not its CUE files alone.
-	whole bool
+	// complete is set where all of the folder is taken, and not its CUE files alone.
+	complete bool
 	// through are the links that led here, as they are called in the commit.
 	through []string
 }
@@ -79,7 +79,7 @@ func (w *walk) folder(dir string) (string, error) {
 		case e.mode == modeGitlink:
 			return "", source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is in a submodule: refer to the repository of the submodule itself", dir))
 		case e.mode != modeTree:
-			return "", source.Refuse(source.ErrNotFound, fmt.Sprintf("%q is no folder of the commit", dir))
+			return "", source.Refuse(source.ErrNotFound, fmt.Sprintf("%q is not a folder in the commit", dir))
 		}
 		id = e.id
 	}
@@ -119,7 +119,7 @@ func (w *walk) all(ctx context.Context, p part) error {
 	}
 	for round := 0; len(w.files) > 0; round++ {
 		if round == maxRounds {
-			return source.Refuse(source.ErrLimit, fmt.Sprintf("%q is a symlink to a symlink to …, more than %d deep", w.files[0].name, maxRounds))
+			return source.Refuse(source.ErrLimit, fmt.Sprintf("symlinks at %q lead to other symlinks more than %d times", w.files[0].name, maxRounds))
 		}
 		batch := w.files
 		w.files = nil
@@ -161,12 +161,12 @@ func (w *walk) list(ctx context.Context, tree string, at item) error {
 	if err != nil {
 		return err
 	}
-	whole := w.whole(at)
-	if !whole && at.real != w.start && slices.ContainsFunc(entries, isModule) {
+	complete := w.complete(at)
+	if !complete && at.real != w.start && slices.ContainsFunc(entries, isModule) {
 		return nil // it is another module
 	}
 	for _, e := range entries {
-		to := item{name: path.Join(at.name, e.name), real: path.Join(at.real, e.name), id: e.id, whole: whole, through: at.through}
+		to := item{name: path.Join(at.name, e.name), real: path.Join(at.real, e.name), id: e.id, complete: complete, through: at.through}
 		if w.partial && w.leaves(e, to) {
 			continue
 		}
@@ -187,7 +187,7 @@ func (w *walk) note(ctx context.Context, e entry, to item) error {
 		return w.list(ctx, e.id, to)
 	case e.mode == modeGitlink && w.modules == nil:
 		return source.Refuse(source.ErrNotRegular, fmt.Sprintf(
-			"%q is a submodule, whose files are in another repository: a reference to a server asks for them with &submodules=true", to.name))
+			"%q is a submodule, whose files are in another repository: add &submodules=true to the reference", to.name))
 	case e.mode == modeGitlink && len(to.through) > 0:
 		return source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is a submodule behind a symlink %q", to.name, to.through[0]))
 	case e.mode == modeGitlink:
@@ -196,7 +196,7 @@ func (w *walk) note(ctx context.Context, e entry, to item) error {
 	case e.mode == modeSymlink:
 		to.link = true
 	case !e.isFile():
-		return source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q has the mode %s, which no file has", to.name, e.mode))
+		return source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q has the mode %s, which is not that of a file", to.name, e.mode))
 	}
 	limits := w.limits.WithDefaults()
 	if w.count++; w.count > limits.Files {
@@ -226,12 +226,12 @@ func (w *walk) take(ctx context.Context, f item) error {
 	if err != nil {
 		return naming(f.name, err)
 	}
-	if !f.whole && bytes.Contains(data, []byte("@embed(")) {
+	if !f.complete && bytes.Contains(data, []byte("@embed(")) {
 		w.embeds = append(w.embeds, f.real)
 	}
 	if isPointer(data) {
 		return source.Refuse(source.ErrNotRegular, fmt.Sprintf(
-			"%q is a pointer to Git LFS, and its content is not in the repository: commit the file itself, or take a folder without it", f.name))
+			"%q is a pointer to Git LFS, and its content is not in the repository: commit the file itself, or refer to a folder without it", f.name))
 	}
 	return w.out.Add(name, data)
 }
@@ -240,4 +240,94 @@ func (w *walk) take(ctx context.Context, f item) error {
 // another; see the specification of LFS, docs/spec.md.
 func isPointer(data []byte) bool {
 	return len(data) < 1024 && bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/"))
+}
+
+// cueMod is the folder that makes a folder a module of CUE.
+const cueMod = "cue.mod"
+
+// part is what of a commit becomes a tree.
+type part struct {
+	// id is the tree that the files are in, which is called root in the commit.
+	id, root string
+	// dir is where the package is inside; "" is the root.
+	dir string
+}
+
+// treeID identifies files and package.
+func (p part) treeID() string {
+	if p.dir == "" {
+		return p.id
+	}
+	return p.id + ":" + p.dir
+}
+
+// find finds a folder, with the module that it is in: where the folder has no
+// cue.mod, and one above it has, the package cannot be evaluated without that.
+// The rule is the one of package local.
+func (w *walk) find(dir string) (part, error) {
+	id, err := w.folder(dir)
+	if err != nil {
+		return part{}, err
+	}
+	w.start = dir
+	for root := dir; ; root = clean(path.Dir(root)) {
+		above, err := w.folder(root)
+		if err != nil {
+			return part{}, err
+		}
+		e, ok, err := w.entry(above, cueMod)
+		if err != nil {
+			return part{}, err
+		}
+		if ok && isModule(e) {
+			w.start, w.pkg, w.partial, w.taken = root, dir, root != dir, map[string]bool{}
+			return part{id: above, root: root, dir: strings.TrimPrefix(strings.TrimPrefix(dir, root), "/")}, nil
+		}
+		if root == "" {
+			return part{id: id, root: dir}, nil
+		}
+	}
+}
+
+func isModule(e entry) bool { return e.mode == modeTree && e.name == cueMod }
+
+// complete reports whether all of a folder is taken, or its CUE files alone.
+func (w *walk) complete(at item) bool {
+	return !w.partial || at.complete || within(at.real, w.pkg) || within(at.real, path.Join(w.start, cueMod))
+}
+
+// leaves reports whether an entry of a partial walk is left out, and notes it
+// otherwise.
+func (w *walk) leaves(e entry, to item) bool {
+	if e.mode == modeTree {
+		return false
+	}
+	if !to.complete && !strings.HasSuffix(e.name, ".cue") {
+		return true
+	}
+	// What links lead to has names of its own.
+	if len(to.through) > 0 {
+		return false
+	}
+	left := w.taken[to.name]
+	w.taken[to.name] = true
+	return left
+}
+
+// embedded takes all of the folders whose CUE files embed files.
+func (w *walk) embedded(ctx context.Context) error {
+	files := w.embeds
+	w.embeds = nil
+	for _, file := range files {
+		dir := clean(path.Dir(file))
+		tree, err := w.folder(dir)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(dir, w.start), "/")
+		if err := w.list(ctx, tree, item{name: name, real: dir, complete: true}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -136,13 +136,13 @@ type failure struct {
 func failures(git, closed, broken, registry, private, tls string, ssh *servers.SSH) []failure {
 	oci := "oci://" + registry
 	return []failure{
-		{"git", "ftp://x/web.git", "", Findings, "is no scheme of a server"},
-		{"git", "web.git", "", Findings, "that is no URL: write https://"},
-		{"git", "--upload-pack=touch x", "", Findings, "characters that are no text"},
+		{"git", "ftp://x/web.git", "", Findings, "unsupported scheme"},
+		{"git", "web.git", "", Findings, "it is not a URL: write https://"},
+		{"git", "--upload-pack=touch x", "", Findings, "holds spaces or control characters"},
 		{"git", "https://u:" + keyword + "@127.0.0.1/web.git", "", Findings, "a URL must hold no credentials"},
-		{"git", "http://127.0.0.1:1/web.git", "", Environment, "nothing listens there: correct host and port"},
-		{"git", "ssh://git@127.0.0.1:1/web.git", "", Environment, "nothing listens there: correct host and port, or try again later (ssh: connect to host 127.0.0.1 port 1: Connection refused)"},
-		{"git", ssh.URL("web.git"), ", pullSecretRef: {name: stranger}", Environment, "ssh-keyscan prints what to check"},
+		{"git", "http://127.0.0.1:1/web.git", "", Environment, "connection refused: correct host and port"},
+		{"git", "ssh://git@127.0.0.1:1/web.git", "", Environment, "connection refused: correct host and port, or try again later (ssh: connect to host 127.0.0.1 port 1: Connection refused)"},
+		{"git", ssh.URL("web.git"), ", pullSecretRef: {name: stranger}", Environment, "get it with ssh-keyscan"},
 		{"git", ssh.URL("none.git"), ", pullSecretRef: {name: ssh}", Environment, "there is no repository"},
 		{"git", git + "/none.git", "", Environment, "there is no repository"},
 		{"git", git + "/web.git?tag=none", "", Environment, `the repository has no tag "none"`},
