@@ -6,135 +6,111 @@ package modules_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/modules"
 )
 
-const baseZip = "mod/download/example.com/base/@v/v0.1.0.zip"
+func newStore(t testing.TB) *cache.Store {
+	t.Helper()
+	s, err := cache.Open(t.TempDir(), cache.StoreOptions{})
+	require.NoError(t, err)
+	return s
+}
+
+// entry is the entry of a module, path@version.
+func entry(t testing.TB, s *cache.Store, module string) cache.Entry {
+	t.Helper()
+	for e, err := range s.Ls(t.Context()) {
+		require.NoError(t, err)
+		if strings.HasPrefix(e.Key, strconv.Quote(module)) {
+			return e
+		}
+	}
+	t.Fatalf("the store has no module %s", module)
+	return cache.Entry{}
+}
 
 func TestOfflineTakesFromTheCacheOnly(t *testing.T) {
 	oci, files := shop(t)
 	tree := treeOf(t, files)
-	dir := t.TempDir()
-	_, _, err := (&modules.Registry{Config: oci.Host, CacheDir: dir, Offline: true}).Complete(t.Context(), tree, nil)
+	store := newStore(t)
+	_, _, err := (&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
 	require.ErrorIs(t, err, source.ErrNotFound)
-	require.ErrorContains(t, err, `module "example.com/base@v0.1.0": offline, and the cache "`+dir+`" does not hold it: run "ropewalk lock" once with the network`)
+	require.ErrorContains(t, err, `module "example.com/base@v0.1.0": offline, and the cache does not hold it: run "ropewalk lock" once with the network`)
 	_, _, err = (&modules.Registry{Config: oci.Host, Offline: true}).Complete(t.Context(), tree, nil)
-	require.ErrorContains(t, err, "there is no cache folder")
+	require.ErrorContains(t, err, "there is no cache")
 	require.Empty(t, oci.Requests())
 
-	online, fetched, err := (&modules.Registry{Config: oci.Host, CacheDir: dir}).Complete(t.Context(), tree, nil)
+	online, fetched, err := (&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
 	require.NoError(t, err)
 	oci.Reset()
-	offline, again, err := (&modules.Registry{Config: oci.Host, CacheDir: dir, Offline: true}).Complete(t.Context(), tree, nil)
+	offline, again, err := (&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
 	require.NoError(t, err)
 	require.Equal(t, online.Digest, offline.Digest)
 	require.Equal(t, fetched, again)
 	require.Empty(t, oci.Requests())
-	require.Contains(t, cached(t, dir), baseZip)
-}
-
-func TestTheCacheIsThatOfTheCueCommand(t *testing.T) {
-	oci, files := shop(t)
-	dir := filepath.Join(t.TempDir(), "cue")
-	t.Cleanup(func() { writable(dir) })
-	cue := producer{registry: oci.Host, cacheDir: dir}
-
-	cue.run(t, folder(t, files), "vet", "-c=false", ".") // it fetches for itself
-	oci.Reset()
-	out, _, err := (&modules.Registry{Config: oci.Host, CacheDir: dir, Offline: true}).Complete(t.Context(), treeOf(t, files), nil)
-	require.NoError(t, err)
-	require.Equal(t, "blue", team(t, out))
-
-	t.Run("the other way round", func(t *testing.T) {
-		dir := filepath.Join(t.TempDir(), "cue")
-		t.Cleanup(func() { writable(dir) })
-		_, deps, err := (&modules.Registry{Config: oci.Host, CacheDir: dir}).Complete(t.Context(), treeOf(t, files), nil)
-		require.NoError(t, err)
-		oci.Reset()
-		producer{registry: oci.Host, cacheDir: dir}.run(t, folder(t, files), "vet", "-c=false", ".")
-		for _, r := range oci.Requests() {
-			for _, d := range deps {
-				require.NotContains(t, r.Path, d.Digest, "cue found the zips; it asks for module files only")
-			}
-		}
-	})
+	entry(t, store, "example.com/base@v0.1.0")
 }
 
 func TestDamagedEntriesAreFetchedAgain(t *testing.T) {
 	oci, files := shop(t)
 	tree := treeOf(t, files)
-	for _, c := range []struct {
-		name   string
-		damage func(t *testing.T, zip string)
-	}{
-		{"a zip cut short", func(t *testing.T, zip string) { require.NoError(t, os.Truncate(zip, 30)) }},
-		{"an empty zip", func(t *testing.T, zip string) { require.NoError(t, os.Truncate(zip, 0)) }},
-		{"another zip", func(t *testing.T, zip string) {
-			other, err := os.ReadFile(filepath.Join(filepath.Dir(zip), "../../web/@v/v0.2.0.zip"))
+	for name, damage := range map[string]func(t *testing.T, s *cache.Store, e cache.Entry){
+		"a file cut short": func(t *testing.T, s *cache.Store, e cache.Entry) {
+			require.NoError(t, os.Truncate(filepath.Join(s.Dir(), e.File), 30))
+		},
+		"an empty file": func(t *testing.T, s *cache.Store, e cache.Entry) {
+			require.NoError(t, os.Truncate(filepath.Join(s.Dir(), e.File), 0))
+		},
+		"not a zip": func(t *testing.T, s *cache.Store, e cache.Entry) {
+			require.NoError(t, s.Put(t.Context(), e.Kind, e.Key, []byte("not a zip")))
+		},
+		"another zip": func(t *testing.T, s *cache.Store, e cache.Entry) {
+			other := entry(t, s, "example.com/web@v0.2.0")
+			data, ok, err := s.Get(t.Context(), other.Kind, other.Key)
 			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(zip, other, 0o600))
-		}},
-		{"a zip cut short without a digest", func(t *testing.T, zip string) {
-			require.NoError(t, os.Remove(zip+".sha256"))
-			require.NoError(t, os.Truncate(zip, 30))
-		}},
-		{"a digest without a zip", func(t *testing.T, zip string) { require.NoError(t, os.Remove(zip)) }},
-		{"nonsense for a digest", func(t *testing.T, zip string) {
-			require.NoError(t, os.WriteFile(zip+".sha256", []byte("x"), 0o600))
-		}},
+			require.True(t, ok)
+			require.NoError(t, s.Put(t.Context(), e.Kind, e.Key, data))
+		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			want, _, err := (&modules.Registry{Config: oci.Host, CacheDir: dir}).Complete(t.Context(), tree, nil)
+		t.Run(name, func(t *testing.T) {
+			store := newStore(t)
+			want, _, err := (&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
 			require.NoError(t, err)
-			c.damage(t, filepath.Join(dir, baseZip))
+			damage(t, store, entry(t, store, "example.com/base@v0.1.0"))
 
-			_, _, err = (&modules.Registry{Config: oci.Host, CacheDir: dir, Offline: true}).Complete(t.Context(), tree, nil)
+			_, _, err = (&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
 			require.ErrorContains(t, err, "example.com/base@v0.1.0")
 
-			got, _, err := (&modules.Registry{Config: oci.Host, CacheDir: dir}).Complete(t.Context(), tree, nil)
+			got, _, err := (&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
 			require.NoError(t, err)
 			require.Equal(t, want.Digest, got.Digest)
-			_, _, err = (&modules.Registry{Config: oci.Host, CacheDir: dir, Offline: true}).Complete(t.Context(), tree, nil)
-			require.NoError(t, err, "the entry is whole again")
+			_, _, err = (&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
+			require.NoError(t, err, "the entry is good again")
 		})
 	}
-}
-
-func TestLeftOversOfKilledProcessesGo(t *testing.T) {
-	oci, files := shop(t)
-	dir := t.TempDir()
-	old, young := filepath.Join(dir, filepath.Dir(baseZip), ".ropewalk-1"), filepath.Join(dir, filepath.Dir(baseZip), ".ropewalk-2")
-	require.NoError(t, os.MkdirAll(filepath.Dir(old), 0o755))
-	for _, name := range []string{old, young} {
-		require.NoError(t, os.WriteFile(name, []byte("half"), 0o600))
-	}
-	require.NoError(t, os.Chtimes(old, time.Time{}, time.Now().Add(-2*time.Hour)))
-	_, _, err := (&modules.Registry{Config: oci.Host, CacheDir: dir}).Complete(t.Context(), treeOf(t, files), nil)
-	require.NoError(t, err)
-	require.NoFileExists(t, old)
-	require.FileExists(t, young, "someone may be writing it")
 }
 
 func TestOneRegistryAndOneCacheForMany(t *testing.T) {
 	oci, files := shop(t)
 	tree := treeOf(t, files)
-	dir := t.TempDir()
-	shared := &modules.Registry{Config: oci.Host, CacheDir: dir}
+	store := newStore(t)
+	shared := &modules.Registry{Config: oci.Host, Store: store}
 	var wg sync.WaitGroup
 	digests := make([]string, 8)
 	for i := range digests {
 		wg.Go(func() {
 			r := shared
 			if i%2 == 1 {
-				r = &modules.Registry{Config: oci.Host, CacheDir: dir}
+				r = &modules.Registry{Config: oci.Host, Store: store}
 			}
 			out, _, err := r.Complete(t.Context(), tree, nil)
 			if err == nil {
@@ -147,12 +123,4 @@ func TestOneRegistryAndOneCacheForMany(t *testing.T) {
 		require.Equal(t, digests[0], d)
 		require.NotEmpty(t, d)
 	}
-}
-
-func TestACacheThatCannotBeWrittenIsAnError(t *testing.T) {
-	oci, files := shop(t)
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	_, _, err := (&modules.Registry{Config: oci.Host, CacheDir: file}).Complete(t.Context(), treeOf(t, files), nil)
-	require.ErrorContains(t, err, "module cache: ")
 }

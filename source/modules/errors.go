@@ -53,14 +53,14 @@ func damaged(mv module.Version, err error) error {
 	return source.Refuse(source.ErrDigest, fmt.Sprintf("module %q: its zip is damaged, or was not made by cue mod publish: %s", mv.String(), oneLine(err)))
 }
 
-// offline says that the cache lacks a module.
-func offline(mv module.Version, kept string, err error) error {
+// errNoStore is the error of a Registry without a Store.
+var errNoStore = errors.New("there is no cache")
+
+// offline is the error for a module that is not cached.
+func offline(mv module.Version, err error) error {
 	why := err.Error()
-	switch {
-	case kept == "":
-		why = "there is no cache folder to take it from"
-	case errors.Is(err, fs.ErrNotExist):
-		why = kept + " does not hold it"
+	if errors.Is(err, fs.ErrNotExist) {
+		why = "the cache does not hold it"
 	}
 	return source.Refuse(errors.Join(source.ErrNotFound, store.ErrOffline), fmt.Sprintf(
 		"module %q: offline, and %s: run %q once with the network, or %q to keep it in the project", mv.String(), why, "ropewalk lock", "ropewalk vendor"))

@@ -36,6 +36,6 @@ func ExampleRegistry_Complete() {
 	files["cue.mod/pkg/example.com/base/base.cue"] = []byte("package base\n\n#Labels: team: \"blue\"\n")
 	complete()
 	// Output:
-	// 0 module "example.com/base@v0.1.0": offline, and there is no cache folder to take it from: run "ropewalk lock" once with the network, or "ropewalk vendor" to keep it in the project
+	// 0 module "example.com/base@v0.1.0": offline, and there is no cache: run "ropewalk lock" once with the network, or "ropewalk vendor" to keep it in the project
 	// 0 <nil>
 }

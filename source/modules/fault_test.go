@@ -54,9 +54,9 @@ func TestFaultsOfARegistry(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			oci.Fault(c.fault)
-			dir := t.TempDir()
+			store := newStore(t)
 			registry := func(fast bool) *modules.Registry {
-				r := &modules.Registry{Config: oci.Host, CacheDir: dir}
+				r := &modules.Registry{Config: oci.Host, Store: store}
 				if fast {
 					r.Transport, r.Timeout = http.DefaultTransport, 200*time.Millisecond
 				}
@@ -69,7 +69,8 @@ func TestFaultsOfARegistry(t *testing.T) {
 			}
 			require.ErrorContains(t, err, c.says)
 			require.ErrorContains(t, err, `module "example.com/base@v0.1.0" at oci://`+oci.Host+"/example.com/base:v0.1.0: ")
-			require.Empty(t, cached(t, dir), "nothing half-written")
+			entries, _ := held(t, store)
+			require.Zero(t, entries, "nothing half-written")
 
 			oci.Fault(nil)
 			_, _, err = registry(false).Complete(t.Context(), tree, nil)

@@ -86,9 +86,6 @@ var cueBinary = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	if host := os.Getenv(childHost); host != "" {
-		fillCaches(host, os.Getenv(childDir))
-	}
 	code := m.Run()
 	if name, err := cueBinary(); err == nil && filepath.Base(filepath.Dir(name)) != ".bin" {
 		_ = os.RemoveAll(filepath.Dir(name))

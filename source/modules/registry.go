@@ -26,7 +26,7 @@ const DefaultTimeout = 2 * time.Minute
 const parallel = 4
 
 // Registry gets modules from registries. The zero value gets them from CUE's
-// central registry, with no credentials and no cache. It must not be copied or
+// central registry, without credentials and without a cache. It must not be copied or
 // changed after its first use, and is safe for concurrent use.
 type Registry struct {
 	// Config says which registry holds which modules, in the syntax of
@@ -47,12 +47,10 @@ type Registry struct {
 	// Credentials is asked for the credentials of a host (host or host:port), in
 	// place of Docker; nil is Docker.
 	Credentials func(host string) (Credential, error)
-	// CacheDir is the cache folder of CUE (CUE_CACHE_DIR); "" has no cache.
-	CacheDir string
-	// Store keeps modules in place of CacheDir, each apart by where its registry has
-	// it; nil is CacheDir. What it cannot keep or read costs time, never a module.
+	// Store caches modules, separately for each registry; nil caches none. What it
+	// cannot keep or read costs time, never a module.
 	Store Store
-	// Offline takes modules from CacheDir, or from Store, only.
+	// Offline takes modules from Store only.
 	Offline bool
 	// RequireLock refuses modules that the lock does not name.
 	RequireLock bool
@@ -249,16 +247,15 @@ func (r *Registry) one(ctx context.Context, mv module.Version, locked map[string
 		a.origin = r.origin(mv)
 		return a, nil
 	}
-	kept := r.keeper()
-	a, err := kept.get(ctx, mv)
+	a, err := r.stored(ctx, mv)
 	switch {
 	case err == nil && (want == "" || want == a.digest):
 		a.origin = r.origin(mv)
 		return a, nil
 	case r.Offline && err == nil:
-		return nil, otherThanLocked(mv, want, a.digest, kept.name())
+		return nil, otherThanLocked(mv, want, a.digest, "the cache")
 	case r.Offline:
-		return nil, offline(mv, kept.name(), err)
+		return nil, offline(mv, err)
 	}
 	a, err = r.fetch(ctx, mv)
 	if err != nil {
@@ -267,15 +264,8 @@ func (r *Registry) one(ctx context.Context, mv module.Version, locked map[string
 	if want != "" && want != a.digest {
 		return nil, otherThanLocked(mv, want, a.digest, a.origin)
 	}
-	return a, kept.put(ctx, a)
-}
-
-// keeper is where modules are kept.
-func (r *Registry) keeper() keeper {
-	if r.Store != nil {
-		return stored{store: r.Store, origin: r.origin, limits: r.Limits}
-	}
-	return cache{dir: r.CacheDir, limits: r.Limits}
+	r.keep(ctx, a)
+	return a, nil
 }
 
 // fetch gets a module from its registry, in bounded time.

@@ -234,8 +234,8 @@ func TestLocks(t *testing.T) {
 	for _, d := range deps {
 		locked[d.String()] = d.Digest
 	}
-	dir := t.TempDir()
-	_, _, err = (&modules.Registry{Config: oci.Host, RequireLock: true, CacheDir: dir}).Complete(t.Context(), tree, locked)
+	store := newStore(t)
+	_, _, err = (&modules.Registry{Config: oci.Host, RequireLock: true, Store: store}).Complete(t.Context(), tree, locked)
 	require.NoError(t, err)
 
 	producer{registry: oci.Host}.publish(t, "v0.1.0", base("red"))
@@ -243,11 +243,11 @@ func TestLocks(t *testing.T) {
 	require.ErrorIs(t, err, source.ErrLocked)
 	require.ErrorContains(t, err, locked["example.com/base@v0.1.0"])
 	require.ErrorContains(t, err, `if it is meant, run "ropewalk lock"`)
-	_, _, err = (&modules.Registry{Config: oci.Host, CacheDir: dir}).Complete(t.Context(), tree, locked)
+	_, _, err = (&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, locked)
 	require.NoError(t, err, "the cache holds what is locked")
 
 	locked["example.com/base@v0.1.0"] = "sha256:0"
-	_, _, err = (&modules.Registry{Config: oci.Host, CacheDir: dir, Offline: true}).Complete(t.Context(), tree, locked)
+	_, _, err = (&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, locked)
 	require.ErrorIs(t, err, source.ErrLocked)
 
 	delete(locked, "example.com/base@v0.1.0")
@@ -281,9 +281,9 @@ func BenchmarkCompleteWithNothingToDo(b *testing.B) {
 func BenchmarkCompleteFromTheCache(b *testing.B) {
 	oci, files := shop(b)
 	tree := treeOf(b, files)
-	dir := b.TempDir()
+	store := newStore(b)
 	for b.Loop() {
-		r := modules.Registry{Config: oci.Host, CacheDir: dir, Timeout: time.Minute}
+		r := modules.Registry{Config: oci.Host, Store: store, Timeout: time.Minute}
 		_, _, err := r.Complete(b.Context(), tree, nil)
 		require.NoError(b, err)
 	}

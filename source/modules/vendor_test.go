@@ -5,6 +5,7 @@ package modules_test
 
 import (
 	"archive/zip"
+	"bytes"
 	"context"
 	"io/fs"
 	"os"
@@ -162,14 +163,16 @@ func TestTheCueCommandIsNotDisturbed(t *testing.T) {
 	cue.run(t, dir, "vet", "-c=false", "./...")
 
 	cue.run(t, dir, "mod", "publish", "v0.1.0")
-	cache := t.TempDir()
+	store := newStore(t)
 	user := treeOf(t, map[string]string{"cue.mod/module.cue": strings.Replace(deps(
 		"example.com/app@v0", "v0.1.0", "example.com/base@v0", "v0.1.0", "example.com/web@v0", "v0.2.0"), "/app@v0\"\n", "/user@v0\"\n", 1)})
-	_, _, err = (&modules.Registry{Config: oci.Host, CacheDir: cache}).Complete(t.Context(), user, nil)
+	_, _, err = (&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), user, nil)
 	require.NoError(t, err)
-	z, err := zip.OpenReader(filepath.Join(cache, "mod/download/example.com/app/@v/v0.1.0.zip"))
+	published := entry(t, store, "example.com/app@v0.1.0")
+	data, _, err := store.Get(t.Context(), published.Kind, published.Key)
 	require.NoError(t, err)
-	defer z.Close()
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	require.NoError(t, err)
 	var names []string
 	for _, f := range z.File {
 		names = append(names, f.Name)
@@ -253,7 +256,7 @@ func TestVendorFollowsTheModuleFile(t *testing.T) {
 	put(t, dir, "cue.mod/pkg/mine.example/a.cue", "package a")
 	put(t, dir, "cue.mod/module.cue", deps("example.com/base@v0", "v0.1.1"))
 	_, _, err := offline().Complete(t.Context(), read(t, dir), nil)
-	require.ErrorContains(t, err, `module "example.com/base@v0.1.1": offline, and there is no cache folder to take it from: run "ropewalk lock" once with the network, or "ropewalk vendor"`)
+	require.ErrorContains(t, err, `module "example.com/base@v0.1.1": offline, and there is no cache: run "ropewalk lock" once with the network, or "ropewalk vendor"`)
 	_, deps, err := (&modules.Registry{Config: oci.Host}).Complete(t.Context(), read(t, dir), nil)
 	require.NoError(t, err)
 	require.Equal(t, "v0.1.1", deps[0].Version, "another version than the vendored one is fetched")

@@ -43,7 +43,8 @@ type Options struct {
 	// Artifacts finds the artifacts of Flux sources; nil refuses references of the
 	// type source.
 	Artifacts flux.Artifacts
-	// Modules gets the dependencies of CUE modules; nil adds none.
+	// Modules gets the dependencies of CUE modules, from the cache of Store if it has
+	// none of its own; nil adds none.
 	Modules func() *modules.Registry
 	// Store opens the cache when it is needed for the first time; nil has none.
 	Store func() (*cache.Store, error)
@@ -91,7 +92,13 @@ func (o Options) Connect(h host.Host) host.Host {
 	}
 	h.Fetchers, h.Limits = fetchers, o.Limits
 	if o.Modules != nil {
-		registry := sync.OnceValue(o.Modules)
+		registry := sync.OnceValue(func() *modules.Registry {
+			r := o.Modules()
+			if store := o.store(); store != nil && r.Store == nil {
+				r.Store = store
+			}
+			return r
+		})
 		h.Complete = func(ctx context.Context, tree source.Tree) (source.Tree, error) {
 			return o.complete(ctx, registry, tree)
 		}
@@ -105,19 +112,21 @@ func (o Options) locking() bool { return o.Mode != lock.Prefer || o.Record != ni
 // lazy is a fetcher that is made when it is needed for the first time.
 func (o Options) lazy(backend func(store *cache.Store) source.Resolver) source.Fetcher {
 	build := sync.OnceValue(func() source.Fetcher {
-		var store *cache.Store
-		if o.Store != nil {
-			opened, err := o.Store()
-			if err != nil {
-				o.report(err)
-			}
-			store = opened
-		}
-		return o.Guard.Before(o.locked(o.Guard.Around(backend(store))))
+		return o.Guard.Before(o.locked(o.Guard.Around(backend(o.store()))))
 	})
 	return source.FetcherFunc(func(ctx context.Context, ref source.Ref) (source.Tree, error) {
 		return build().Fetch(ctx, ref)
 	})
+}
+
+// store opens the cache; nil if there is none, or it cannot be opened.
+func (o Options) store() *cache.Store {
+	if o.Store == nil {
+		return nil
+	}
+	store, err := o.Store()
+	o.report(err)
+	return store
 }
 
 // cached is a backend behind the cache, where there is one.

@@ -123,11 +123,10 @@ func TestAPolicyHoldsForDependencies(t *testing.T) {
 	files["parts/parts.cue"] = "package parts\n\nimport \"example.com/base@v0\"\n\nteam: base.team\n"
 	dir := write(t, t.TempDir(), map[string]string{"web.yaml": spec("{type: path, ref: ./web}")})
 	write(t, filepath.Join(dir, "web"), files)
-	home := t.TempDir()
 	options := cached(t)
 	options.Signed = &fetch.Signed{}
 	options.Modules = func() *modules.Registry {
-		return &modules.Registry{Config: server.Host + "+insecure", CacheDir: home}
+		return &modules.Registry{Config: server.Host + "+insecure"}
 	}
 	denied := with(options, guard(t, "", "rules: [{name: no-base, effect: Deny, sources: [\"oci://*/example.com/base\"]}]\n"))
 	server.Reset()

@@ -304,15 +304,7 @@ func (f *argocdFlags) connect(
 				return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: f.plain, CA: ca}
 			},
 			Modules: func() *modules.Registry {
-				r := moduleRegistry(&sourceFlags{registryFlags: f.registryFlags, locked: c.Mode == lock.Frozen}, ca)
-				// Nothing ever leaves the folder of the cue command, and a server runs on.
-				r.CacheDir = ""
-				if kept, err := store(); err != nil {
-					report(err)
-				} else {
-					r.Store = kept
-				}
-				return r
+				return moduleRegistry(&sourceFlags{registryFlags: f.registryFlags, locked: c.Mode == lock.Frozen}, ca)
 			},
 		}
 		return o.Connect(host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}), nil

@@ -174,14 +174,8 @@ func moduleRegistry(s *sourceFlags, ca []byte) *modules.Registry {
 	if err != nil {
 		docker = nil // Who has not logged in anywhere has no credentials.
 	}
-	dir := os.Getenv("CUE_CACHE_DIR")
-	if dir == "" {
-		if user, err := os.UserCacheDir(); err == nil {
-			dir = filepath.Join(user, "cue")
-		}
-	}
 	return &modules.Registry{
-		Config: os.Getenv("CUE_REGISTRY"), Docker: docker, CacheDir: dir, Offline: s.offline,
+		Config: os.Getenv("CUE_REGISTRY"), Docker: docker, Offline: s.offline,
 		RequireLock: s.locked, CA: ca, Provided: []string{cue.SchemaPath},
 	}
 }

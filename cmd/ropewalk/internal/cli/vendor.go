@@ -32,7 +32,7 @@ files are not to be edited: a render refuses files that were. Modules that are i
 nearest ` + lock.Name + `, in DIR or above, must have the digests that it says.
 
 The registries are those of $CUE_REGISTRY, with the credentials of docker, and the cache
-is that of the cue command ($CUE_CACHE_DIR).
+is that of ropewalk ($ROPEWALK_CACHE).
 
 One line for each module goes to standard output: path@version and the digest of its
 zip.
@@ -52,7 +52,7 @@ zip.
 	}
 	// Those of sourceFlags that CUE modules know of.
 	cmd.Flags().BoolVar(&flags.locked, "locked", false, "refuse modules that are not in "+lock.Name)
-	cmd.Flags().BoolVar(&flags.offline, "offline", false, "ask no registry: take modules from the cache of the cue command")
+	cmd.Flags().BoolVar(&flags.offline, "offline", false, "ask no registry: take modules from the cache")
 	flags.addCA(cmd)
 	return cmd
 }
@@ -77,7 +77,11 @@ func (a *app) runVendor(ctx context.Context, flags *sourceFlags, dir string) err
 	if err != nil {
 		return err
 	}
-	deps, changed, err := moduleRegistry(flags, ca).Vendor(ctx, dir, locked.Locked())
+	registry := moduleRegistry(flags, ca)
+	if store, err := openCache(flags.cacheDir); err == nil { // without a cache it asks the registry
+		registry.Store = store
+	}
+	deps, changed, err := registry.Vendor(ctx, dir, locked.Locked())
 	if err != nil {
 		return &object.Error{Stage: object.StageResolve, Pos: object.Pos{File: file}, Err: err}
 	}

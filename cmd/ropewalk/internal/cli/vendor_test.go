@@ -71,7 +71,7 @@ func TestAVendoredProjectRendersWithoutItsRegistry(t *testing.T) {
 	}
 	runCue(t, filepath.Join(dir, "base"), "mod", "publish", "v0.1.0")
 	project, web := filepath.Join(dir, "project"), filepath.Join(dir, "project/web")
-	emptyCache := func() { t.Setenv("CUE_CACHE_DIR", t.TempDir()) }
+	emptyCache := func() { t.Setenv("ROPEWALK_CACHE", t.TempDir()) }
 
 	code, _, diagnostics := call(t, "vendor", web, "--locked")
 	require.Equal(t, Usage, code)
