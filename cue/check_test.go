@@ -32,7 +32,9 @@ func TestObjectsOfTheGoldensPassTheCheckAndThePolicies(t *testing.T) {
 			res, err := e.Evaluate(context.Background(), req)
 			require.NoError(t, err)
 			require.Empty(t, res.Violations)
-			require.Empty(t, checker.Check(res.Nodes))
+			findings, err := checker.Check(t.Context(), res.Nodes)
+			require.NoError(t, err)
+			require.Empty(t, findings)
 		})
 	}
 }
@@ -52,7 +54,9 @@ func TestTheCheckFindsMistakesInOpenGroups(t *testing.T) {
 	res, err := e.Evaluate(context.Background(), req)
 	require.NoError(t, err)
 	var paths []string
-	for _, f := range checker.Check(res.Nodes) {
+	findings, err := checker.Check(t.Context(), res.Nodes)
+	require.NoError(t, err)
+	for _, f := range findings {
 		paths = append(paths, f.Path.String())
 	}
 	template := "spec.template.spec."

@@ -205,7 +205,9 @@ func TestProvisionersMakeWhatTheGoldensSay(t *testing.T) {
 				for _, name := range slices.Sorted(maps.Keys(res.Provisioned)) {
 					nodes = append(nodes, res.Provisioned[name].Nodes...)
 				}
-				require.Empty(t, checker.Check(nodes))
+				findings, err := checker.Check(t.Context(), nodes)
+				require.NoError(t, err)
+				require.Empty(t, findings)
 				got := made(t, res)
 				if first == nil {
 					first = got

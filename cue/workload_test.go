@@ -26,7 +26,9 @@ func workloadNodes(t *testing.T, input string) map[string]*object.Node {
 	req := request(t, embedded(t, "workload"), "input.yaml", []byte(input))
 	res, err := evaluator().Evaluate(t.Context(), req)
 	require.NoError(t, err)
-	require.Empty(t, check.New(check.Options{KubeVersion: "1.36"}).Check(res.Nodes))
+	findings, err := check.New(check.Options{KubeVersion: "1.36"}).Check(t.Context(), res.Nodes)
+	require.NoError(t, err)
+	require.Empty(t, findings)
 	out := make(map[string]*object.Node, len(res.Nodes))
 	for _, n := range res.Nodes {
 		out[strings.TrimPrefix(string(n.ID), "web/")] = n

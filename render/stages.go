@@ -135,7 +135,11 @@ func (r Renderer) check(ctx context.Context, req Request, nodes []*object.Node) 
 		options.Schemas = r.Schemas
 	}
 	bySpec := map[string][]check.Finding{}
-	for _, f := range check.New(options).Check(nodes) {
+	findings, err := check.New(options).Check(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range findings {
 		bySpec[f.Node.Spec()] = append(bySpec[f.Node.Spec()], f)
 	}
 	if len(bySpec) == 0 {

@@ -3,21 +3,18 @@
 
 package check
 
-import "github.com/ropewalk/ropewalk/render/object"
+import (
+	"github.com/ropewalk/ropewalk/render/check/custom"
+	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/object"
+)
 
 // Finding is one thing wrong with one rendered object.
-type Finding struct {
-	Node     object.ID
-	Path     object.Path
-	Severity object.Severity
-	// Message says what is wrong and what was expected.
-	Message string
-	// Hint says what to do, "" where the message says it already.
-	Hint string
-	// Rule names the check, for those who read findings as data; it is one of the
-	// Rule constants.
-	Rule string
-}
+type Finding = finding.Finding
+
+// Schemas is a cache of parsed and compiled schemas, to share between Checkers.
+// It is safe for concurrent use; the zero value is ready.
+type Schemas = custom.Schemas
 
 // Options say what to check against. The zero value checks against the
 // built-in schemas.

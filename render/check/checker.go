@@ -5,9 +5,13 @@ package check
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/check/custom"
+	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/check/kubernetes"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -16,14 +20,14 @@ import (
 type Checker struct {
 	options Options
 	schemas *Schemas
-	given   map[string]*definition // Options.CRDs, by group/Kind
-	broken  []Finding              // what is wrong with Options.CRDs
+	given   map[string]*custom.Definition // Options.CRDs, by group/Kind
+	broken  []Finding                     // what is wrong with Options.CRDs
 }
 
 // New makes a Checker. A CustomResourceDefinition of the options that cannot
 // be read is a finding of every check, without a node.
 func New(options Options) *Checker {
-	c := &Checker{options: options, schemas: options.Schemas, given: map[string]*definition{}}
+	c := &Checker{options: options, schemas: options.Schemas, given: map[string]*custom.Definition{}}
 	if c.schemas == nil {
 		c.schemas = &Schemas{}
 	}
@@ -31,12 +35,12 @@ func New(options Options) *Checker {
 		return c
 	}
 	for _, o := range options.CRDs {
-		if d, problem := definitionOf(o); problem != "" {
+		if d, problem := custom.Read(o); problem != "" {
 			c.broken = append(c.broken, Finding{
-				Rule: RuleDefinition, Message: "CustomResourceDefinition " + quote(o.Name()) + " " + problem,
+				Rule: finding.RuleDefinition, Message: "CustomResourceDefinition " + finding.Quote(o.Name()) + " " + problem,
 			})
 		} else {
-			c.given[d.key()] = d
+			c.given[d.Key()] = d
 		}
 	}
 	return c
@@ -44,77 +48,79 @@ func New(options Options) *Checker {
 
 // Check judges nodes and returns what is wrong with them, sorted by node,
 // path and message, each mistake once. CustomResourceDefinitions among the nodes
-// win over all others for the custom resources among the nodes.
-func (c *Checker) Check(nodes []*object.Node) []Finding {
-	own := map[string]*definition{}
+// win over all others for the custom resources among the nodes. The error is that
+// of ctx, which ends a check of any length.
+func (c *Checker) Check(ctx context.Context, nodes []*object.Node) ([]Finding, error) {
+	own := map[string]*custom.Definition{}
 	if !c.options.SkipSchemas {
 		for _, n := range nodes {
-			if isDefinition(n.Object) {
-				if d, problem := definitionOf(n.Object); problem == "" {
-					own[d.key()] = d
+			if custom.IsDefinition(n.Object) {
+				if d, problem := custom.Read(n.Object); problem == "" {
+					own[d.Key()] = d
 				}
 			}
 		}
 	}
 	findings := slices.Clone(c.broken)
 	for _, n := range nodes {
-		findings = append(findings, c.node(n, own)...)
+		findings = append(findings, c.node(ctx, n, own)...)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 	}
-	return sorted(findings)
+	return sorted(findings), nil
 }
 
 // node judges one object.
-func (c *Checker) node(n *object.Node, own map[string]*definition) []Finding {
-	w := &walk{schemas: c.schemas, node: n.ID, root: n.Object, secret: isSecret(n.Object) || isEncrypted(n.Object)}
-	a := &at{w: w, v: map[string]any(n.Object)}
+func (c *Checker) node(ctx context.Context, n *object.Node, own map[string]*custom.Definition) []Finding {
+	encrypted := isEncrypted(n.Object)
+	report := &finding.Report{Node: n.ID, Root: n.Object, Secret: isSecret(n.Object) || encrypted}
+	a := finding.NewValue(report)
 	c.secrets(a)
-	if c.options.SkipSchemas {
-		return w.findings
-	}
-	if n.Object.APIVersion() == "" || n.Object.Kind() == "" {
+	switch {
+	case c.options.SkipSchemas:
+	case n.Object.APIVersion() == "" || n.Object.Kind() == "":
 		for _, name := range [...]string{"apiVersion", "kind"} {
 			if n.Object.Text(name) == "" {
-				a.missing(name)
+				a.Missing(name)
 			}
 		}
-		return w.findings
+	case encrypted:
+		// The content can be checked only where it is decrypted.
+		kubernetes.Metadata(a)
+	default:
+		c.schema(ctx, a, own)
 	}
-	if isEncrypted(n.Object) {
-		// Only who can decrypt it can check it.
-		rootMeta(a)
-		return w.findings
-	}
-	c.schema(a, own)
-	return w.findings
+	return report.Findings
 }
 
 // schema judges an object by its kind.
-func (c *Checker) schema(a *at, own map[string]*definition) {
-	o := a.w.root
-	if info, ok := builtInKind(o.APIVersion(), o.Kind()); ok {
-		rootMeta(a)
-		scope(a, info.namespaced)
-		if preview(o.APIVersion()) {
-			a.field("apiVersion").warn(RuleAPIVersion, "%s %s is served only where the cluster enables it", o.APIVersion(), o.Kind())
+func (c *Checker) schema(ctx context.Context, a *finding.Value, own map[string]*custom.Definition) {
+	o := a.Root()
+	if kind, ok := kubernetes.LookupKind(o.APIVersion(), o.Kind()); ok {
+		kubernetes.Metadata(a)
+		kubernetes.Scope(a, kind.Namespaced)
+		if kubernetes.Preview(o.APIVersion()) {
+			a.Field("apiVersion").Warn(finding.RuleAPIVersion, "%s %s is served only where the cluster enables it", o.APIVersion(), o.Kind())
 		}
-		a.w.value(a, &schema{Ref: info.component})
-		if isDefinition(o) {
-			c.definition(a)
+		c.schemas.Components.Check(a, kind)
+		if custom.IsDefinition(o) {
+			c.schemas.CheckDefinition(ctx, a)
 		}
 		return
 	}
 	d := c.lookup(o.Group(), o.Kind(), own)
 	switch {
 	case d != nil:
-		rootMeta(a)
-		scope(a, d.Scope != "Cluster")
-		c.custom(a, d)
-	case unserved(a):
+		kubernetes.Metadata(a)
+		kubernetes.Scope(a, d.Scope != "Cluster")
+		c.schemas.Check(ctx, a, d)
+	case kubernetes.Unserved(a):
 	default:
-		rootMeta(a)
-		f := a.field("kind").warn(RuleKind, "no schema is known for %s %s: the object was not checked", o.APIVersion(), o.Kind())
+		kubernetes.Metadata(a)
+		f := a.Field("kind").Warn(finding.RuleKind, "no schema is known for %s %s: the object was not checked", o.APIVersion(), o.Kind())
 		f.Hint = "name its CustomResourceDefinition with --crds"
-		if best := nearest(o.Kind(), c.kindsOf(o.Group(), own)); best != "" {
+		if best := finding.Nearest(o.Kind(), c.kindsOf(o.Group(), own)); best != "" {
 			f.Hint = "did you mean \"" + best + "\"? Otherwise name its CustomResourceDefinition with --crds"
 		}
 	}
@@ -122,7 +128,7 @@ func (c *Checker) schema(a *at, own map[string]*definition) {
 
 // lookup is the definition of a kind: that of the render, of the options, or
 // of the built-in set.
-func (c *Checker) lookup(group, kind string, own map[string]*definition) *definition {
+func (c *Checker) lookup(group, kind string, own map[string]*custom.Definition) *custom.Definition {
 	key := group + "/" + kind
 	if d, ok := own[key]; ok {
 		return d
@@ -130,26 +136,19 @@ func (c *Checker) lookup(group, kind string, own map[string]*definition) *defini
 	if d, ok := c.given[key]; ok {
 		return d
 	}
-	return c.schemas.builtInDefinition(group, kind)
+	return c.schemas.BuiltIn(group, kind)
 }
 
 // kindsOf is the kinds of a group that a definition is known for.
-func (c *Checker) kindsOf(group string, own map[string]*definition) (kinds []string) {
-	for _, set := range [...]map[string]*definition{own, c.given} {
+func (c *Checker) kindsOf(group string, own map[string]*custom.Definition) (kinds []string) {
+	for _, set := range [...]map[string]*custom.Definition{own, c.given} {
 		for _, key := range object.SortedKeys(set) {
 			if g, kind, _ := strings.Cut(key, "/"); g == group {
 				kinds = append(kinds, kind)
 			}
 		}
 	}
-	entries, err := definitionFiles.ReadDir("schemas/crds/" + group)
-	if err != nil || group == "" {
-		return kinds
-	}
-	for _, e := range entries {
-		kinds = append(kinds, strings.TrimSuffix(e.Name(), ".json"))
-	}
-	return kinds
+	return append(kinds, c.schemas.Kinds(group)...)
 }
 
 // sorted is findings by node, path and message, each once.
@@ -170,8 +169,8 @@ func sorted(findings []Finding) []Finding {
 		)
 	})
 	all = slices.CompactFunc(all, func(a, b keyed) bool {
-		// A required field is missed once, whoever misses it.
-		return a.Node == b.Node && a.path == b.path && (a.Message == b.Message || a.Rule == RuleRequired && b.Rule == RuleRequired)
+		// A required field is missed once, however many checks report it.
+		return a.Node == b.Node && a.path == b.path && (a.Message == b.Message || a.Rule == finding.RuleRequired && b.Rule == finding.RuleRequired)
 	})
 	out := make([]Finding, len(all))
 	for i, k := range all {
@@ -180,7 +179,7 @@ func sorted(findings []Finding) []Finding {
 	return out
 }
 
-// comparePaths orders places as a reader of the object meets them: item 2
+// comparePaths orders paths as a reader of the object meets them: item 2
 // before item 10.
 func comparePaths(a, b object.Path) int {
 	return slices.CompareFunc(a, b, func(s, t object.Step) int {

@@ -64,7 +64,7 @@ func TestKindsAndVersions(t *testing.T) {
 		"no apiVersion":               {"{kind: ConfigMap}", "apiVersion", "is required", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			findings := check.New(check.Options{}).Check(node(parse(t, c.text)))
+			findings := judge(check.New(check.Options{}), node(parse(t, c.text)))
 			require.Len(t, findings, 1, "%v", findings)
 			require.Equal(t, c.path, findings[0].Path.String())
 			require.Equal(t, c.message, findings[0].Message)
@@ -77,16 +77,16 @@ func TestKindsAndVersions(t *testing.T) {
 func TestDefinitionsOfTheRenderWinOverThoseOfTheCaller(t *testing.T) {
 	foo := parse(t, "{apiVersion: example.com/v1, kind: Foo, metadata: {name: a}, spec: {size: 3}}")
 	given := check.New(check.Options{CRDs: []object.Object{foos(t, "string")}})
-	findings := given.Check(node(foo))
+	findings := judge(given, node(foo))
 	require.Len(t, findings, 1)
 	require.Equal(t, "expected a string, found the number 3", findings[0].Message)
 	require.Equal(t, `quote it: "3"`, findings[0].Hint)
-	require.Empty(t, given.Check(node(foo, foos(t, "integer"))), "the render defines the kind as well")
+	require.Empty(t, judge(given, node(foo, foos(t, "integer"))), "the render defines the kind as well")
 }
 
 func TestMistakesOfACustomResourceComeTogether(t *testing.T) {
 	checker := check.New(check.Options{CRDs: []object.Object{foos(t, "integer")}})
-	findings := checker.Check(node(
+	findings := judge(checker, node(
 		parse(t, "{apiVersion: example.com/v1, kind: Foo, metadata: {name: A, namespace: b}, spec: {size: '3', port: true, sise: 1, parts: [a, a, long], notes: {a.b: 1}, one: {a: x, b: y}}}"),
 		parse(t, "{apiVersion: example.com/v1, kind: Foo, metadata: {name: a}, spec: {parts: [a, b, c]}}"),
 		parse(t, "{apiVersion: example.com/v1alpha1, kind: Foo, metadata: {name: a}}"),
@@ -123,7 +123,7 @@ func TestBadDefinitionsAreNamed(t *testing.T) {
 		"text for a map":       {parse(t, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: x}"), "has a string where spec should be"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			findings := check.New(check.Options{CRDs: []object.Object{c.crd}}).Check(nil)
+			findings := judge(check.New(check.Options{CRDs: []object.Object{c.crd}}), nil)
 			require.Len(t, findings, 1)
 			require.Equal(t, `CustomResourceDefinition "a" `+c.want, findings[0].Message)
 		})
@@ -137,18 +137,18 @@ func TestTheOrderOfTheNodesChangesNothing(t *testing.T) {
 		nodes = append(nodes, &object.Node{ID: object.MakeID("s", fmt.Sprint(i)), Object: files[name]})
 	}
 	checker := check.New(check.Options{})
-	want := checker.Check(nodes)
+	want := judge(checker, nodes)
 	require.NotEmpty(t, want)
 	for range 3 {
 		rand.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
-		require.Equal(t, want, checker.Check(nodes))
+		require.Equal(t, want, judge(checker, nodes))
 	}
 }
 
 func TestACheckChangesNoObject(t *testing.T) {
 	for name, o := range corpus(t, "testdata/custom") {
 		before := o.Clone()
-		check.New(check.Options{}).Check(node(o))
+		judge(check.New(check.Options{}), node(o))
 		require.Equal(t, before, o, name)
 	}
 }
@@ -163,7 +163,7 @@ func TestManyChecksAtOnceShareSchemas(t *testing.T) {
 			checker := check.New(check.Options{Schemas: schemas})
 			for _, name := range slices.Sorted(slices.Values(names)) {
 				good := strings.HasPrefix(name, "good/")
-				if failed(checker.Check(node(files[name].Clone()))) == good {
+				if failed(judge(checker, node(files[name].Clone()))) == good {
 					t.Errorf("%d: %s", i, name)
 				}
 			}

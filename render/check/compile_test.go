@@ -59,7 +59,7 @@ spec:
           part: {type: object, default: {a: 1}}
 `)
 	var lines []string
-	for _, f := range check.New(check.Options{}).Check(node(definition)) {
+	for _, f := range judge(check.New(check.Options{}), node(definition)) {
 		lines = append(lines, f.Path.String()+" "+f.Message)
 	}
 	require.Len(t, lines, 7)

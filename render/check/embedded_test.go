@@ -54,7 +54,7 @@ spec:
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lines []string
-			for _, f := range checker.Check(node(parse(t, "{apiVersion: example.com/v1, kind: Bundle, metadata: {name: a}, "+c.spec+"}"))) {
+			for _, f := range judge(checker, node(parse(t, "{apiVersion: example.com/v1, kind: Bundle, metadata: {name: a}, "+c.spec+"}"))) {
 				lines = append(lines, f.Path.String()+" "+f.Message)
 			}
 			require.Equal(t, c.want, lines)

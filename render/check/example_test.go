@@ -4,6 +4,7 @@
 package check_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/ropewalk/ropewalk/render/check"
@@ -20,7 +21,11 @@ func ExampleChecker_Check() {
 		},
 	}
 	checker := check.New(check.Options{})
-	for _, f := range checker.Check([]*object.Node{{ID: "api/web", Object: service}}) {
+	findings, err := checker.Check(context.Background(), []*object.Node{{ID: "api/web", Object: service}})
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range findings {
 		fmt.Printf("%s: %s: %s (%s)\n", f.Node, f.Path, f.Message, f.Hint)
 	}
 	// Output:

@@ -66,7 +66,7 @@ spec:
 			checker := check.New(check.Options{CRDs: []object.Object{crd}})
 			foo := parse(t, "{apiVersion: example.com/v1, kind: Foo, metadata: {name: a}, spec: {x: {y: "+c.value+"}}}")
 			var lines []string
-			for _, f := range checker.Check(node(foo)) {
+			for _, f := range judge(checker, node(foo)) {
 				line := f.Path.String() + " " + f.Message
 				if f.Hint != "" {
 					line += " (" + f.Hint + ")"

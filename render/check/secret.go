@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/check/kubernetes"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -22,12 +24,12 @@ func isEncrypted(o object.Object) bool {
 
 // secrets refuses Secrets that hold data. It names no value and no key: what
 // is written in the wrong place must not end up in a log.
-func (c *Checker) secrets(a *at) {
-	o := a.w.root
+func (c *Checker) secrets(a *finding.Value) {
+	o := a.Root()
 	if o.Group() == "" && strings.HasSuffix(o.Kind(), "List") {
-		for _, item := range a.field("items").items() {
-			if m, ok := item.v.(map[string]any); ok && isSecret(m) && held(item, false) > 0 {
-				item.fail(RuleSecret, "is a Secret that holds data, which a render must not").Hint = "write each item of a List as an object of its own"
+		for _, item := range a.Field("items").Items() {
+			if m, ok := item.Raw.(map[string]any); ok && isSecret(m) && held(item, false) > 0 {
+				item.Fail(finding.RuleSecret, "is a Secret that holds data, which a render must not").Hint = "write each item of a List as an object of its own"
 			}
 		}
 		return
@@ -36,7 +38,7 @@ func (c *Checker) secrets(a *at) {
 	if encrypted {
 		c.encrypted(a)
 	}
-	if !isSecret(o) || slices.Contains(c.options.AllowSecrets[a.w.node.Spec()], o.Name()) {
+	if !isSecret(o) || slices.Contains(c.options.AllowSecrets[a.Node().Spec()], o.Name()) {
 		return
 	}
 	n := held(a, encrypted)
@@ -48,27 +50,27 @@ func (c *Checker) secrets(a *at) {
 		what = "value"
 	}
 	if encrypted {
-		a.fail(RuleSecret, "is marked as encrypted but holds %d %s in the clear", n, what).Hint = "encrypt the file again with SOPS"
+		a.Fail(finding.RuleSecret, "is marked as encrypted but holds %d %s in the clear", n, what).Hint = "encrypt the file again with SOPS"
 		return
 	}
-	a.fail(RuleSecret, "holds %d secret %s, which a render must not", n, what).Hint =
+	a.Fail(finding.RuleSecret, "holds %d secret %s, which a render must not", n, what).Hint =
 		"use an ExternalSecret or a reference to a Secret of the cluster, encrypt it with SOPS for Flux, or allow this Secret by name"
 }
 
 // held is how many values data and stringData hold. With encrypted, only the
 // values in the clear count.
-func held(a *at, encrypted bool) (n int) {
+func held(a *finding.Value, encrypted bool) (n int) {
 	for _, list := range [...]string{"data", "stringData"} {
-		m := a.field(list)
-		if _, ok := m.v.(map[string]any); !ok {
-			if !m.empty() {
+		m := a.Field(list)
+		if _, ok := m.Raw.(map[string]any); !ok {
+			if !m.Empty() {
 				n++
 			}
 			continue
 		}
-		for _, key := range m.names() {
-			v := m.field(key)
-			if !v.empty() && (!encrypted || !ciphertext(v.text())) {
+		for _, key := range m.Names() {
+			v := m.Field(key)
+			if !v.Empty() && (!encrypted || !ciphertext(v.Text())) {
 				n++
 			}
 		}
@@ -83,16 +85,16 @@ func ciphertext(text string) bool {
 
 // encrypted judges an object that SOPS encrypted by what the engine can do. Kinds that
 // Kubernetes does not have are those of an operator that decrypts them itself.
-func (c *Checker) encrypted(a *at) {
-	if _, ok := builtInKind(a.w.root.APIVersion(), a.w.root.Kind()); !ok {
+func (c *Checker) encrypted(a *finding.Value) {
+	if _, ok := kubernetes.LookupKind(a.Root().APIVersion(), a.Root().Kind()); !ok {
 		return
 	}
 	d, err := dialect.Find(dialect.Name(c.options.Engine))
 	switch {
 	case err != nil || d.Encrypted == dialect.DecryptedBefore:
-		a.field("sops").warn(RuleEncrypted, "is encrypted with SOPS: decrypt it before it is applied")
+		a.Field("sops").Warn(finding.RuleEncrypted, "is encrypted with SOPS: decrypt it before it is applied")
 	case d.Encrypted == dialect.Refused:
-		a.field("sops").fail(RuleEncrypted, "is encrypted with SOPS, which %s cannot decrypt", d.Engine).Hint =
+		a.Field("sops").Fail(finding.RuleEncrypted, "is encrypted with SOPS, which %s cannot decrypt", d.Engine).Hint =
 			"use an ExternalSecret"
 	}
 }

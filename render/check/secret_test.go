@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/check/finding"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -30,29 +31,29 @@ func TestSecretsInARender(t *testing.T) {
 	}{
 		"a Secret without data passes":                    {text: head, rules: nil},
 		"a Secret with empty data passes":                 {text: head + "data: {}\nstringData: {a: \"\"}\n", rules: nil},
-		"data is refused":                                 {text: head + "data: {password: " + encoded + "}\n", rules: []string{check.RuleSecret}},
-		"stringData is refused":                           {text: head + "stringData: {password: " + canary + "}\n", rules: []string{check.RuleSecret}},
+		"data is refused":                                 {text: head + "data: {password: " + encoded + "}\n", rules: []string{finding.RuleSecret}},
+		"stringData is refused":                           {text: head + "stringData: {password: " + canary + "}\n", rules: []string{finding.RuleSecret}},
 		"data of an allowed Secret passes":                {text: head + "data: {password: " + encoded + "}\n", allow: true, rules: nil},
-		"data that is no base64 is two mistakes":          {text: head + "data: {password: \"" + canary + "!\"}\n", rules: []string{check.RuleSecret, check.RuleFormat}},
-		"data that is no map is refused as well":          {text: head + "data: " + canary + "\n", rules: []string{check.RuleSecret, check.RuleSchema}},
-		"a number in stringData is refused as well":       {text: head + "stringData: {pin: 4711}\n", rules: []string{check.RuleSecret, check.RuleSchema}},
-		"a value in place of a key is not shown":          {text: head + "stringData: {\"" + canary + " x\": \"\"}\n", rules: []string{check.RuleName}},
-		"a value in a label is not shown":                 {text: "apiVersion: v1\nkind: Secret\nmetadata: {name: db, labels: {a: \"" + canary + " x\"}}\n", rules: []string{check.RuleName}},
-		"a value in the type of a Secret is not shown":    {text: head + "immutable: " + canary + "\n", rules: []string{check.RuleSchema}},
+		"data that is no base64 is two mistakes":          {text: head + "data: {password: \"" + canary + "!\"}\n", rules: []string{finding.RuleSecret, finding.RuleFormat}},
+		"data that is no map is refused as well":          {text: head + "data: " + canary + "\n", rules: []string{finding.RuleSecret, finding.RuleSchema}},
+		"a number in stringData is refused as well":       {text: head + "stringData: {pin: 4711}\n", rules: []string{finding.RuleSecret, finding.RuleSchema}},
+		"a value in place of a key is not shown":          {text: head + "stringData: {\"" + canary + " x\": \"\"}\n", rules: []string{finding.RuleName}},
+		"a value in a label is not shown":                 {text: "apiVersion: v1\nkind: Secret\nmetadata: {name: db, labels: {a: \"" + canary + " x\"}}\n", rules: []string{finding.RuleName}},
+		"a value in the type of a Secret is not shown":    {text: head + "immutable: " + canary + "\n", rules: []string{finding.RuleSchema}},
 		"an encrypted Secret passes for Flux":             {text: head + mark + "data: {a: \"" + cipher + "\"}\n", engine: "flux", rules: nil},
-		"an encrypted Secret is an error for Argo CD":     {text: head + mark + "data: {a: \"" + cipher + "\"}\n", engine: "argocd", rules: []string{check.RuleEncrypted}},
-		"an encrypted Secret is a warning in plain":       {text: head + mark + "stringData: {a: \"" + cipher + "\"}\n", engine: "plain", rules: []string{check.RuleEncrypted}},
+		"an encrypted Secret is an error for Argo CD":     {text: head + mark + "data: {a: \"" + cipher + "\"}\n", engine: "argocd", rules: []string{finding.RuleEncrypted}},
+		"an encrypted Secret is a warning in plain":       {text: head + mark + "stringData: {a: \"" + cipher + "\"}\n", engine: "plain", rules: []string{finding.RuleEncrypted}},
 		"one that an operator decrypts passes":            {text: "apiVersion: isindir.github.com/v1alpha3\nkind: SopsSecret\nmetadata: {name: db}\nspec: {secretTemplates: []}\n" + mark, engine: "argocd", rules: nil},
-		"a mark of encryption hides nothing in the clear": {text: head + mark + "data: {a: \"" + cipher + "\", b: " + encoded + "}\n", engine: "flux", rules: []string{check.RuleSecret}},
-		"half a mark of encryption is none":               {text: head + "sops: {mac: x}\ndata: {a: \"" + cipher + "\"}\n", engine: "flux", rules: []string{check.RuleSecret, check.RuleFormat, check.RuleUnknownField}},
-		"a List cannot hide a Secret":                     {text: "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Secret, stringData: {a: " + canary + "}}]\n", rules: []string{check.RuleSecret, check.RuleKind}},
+		"a mark of encryption hides nothing in the clear": {text: head + mark + "data: {a: \"" + cipher + "\", b: " + encoded + "}\n", engine: "flux", rules: []string{finding.RuleSecret}},
+		"half a mark of encryption is none":               {text: head + "sops: {mac: x}\ndata: {a: \"" + cipher + "\"}\n", engine: "flux", rules: []string{finding.RuleSecret, finding.RuleFormat, finding.RuleUnknownField}},
+		"a List cannot hide a Secret":                     {text: "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Secret, stringData: {a: " + canary + "}}]\n", rules: []string{finding.RuleSecret, finding.RuleKind}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := check.Options{Engine: c.engine}
 			if c.allow {
 				options.AllowSecrets = map[string][]string{"s": {"db"}, "other": {"x"}}
 			}
-			findings := check.New(options).Check(node(parse(t, c.text)))
+			findings := judge(check.New(options), node(parse(t, c.text)))
 			var rules []string
 			for _, f := range findings {
 				rules = append(rules, f.Rule)
@@ -65,16 +66,16 @@ func TestSecretsInARender(t *testing.T) {
 
 func TestASecretOfAnotherSpecIsNotAllowed(t *testing.T) {
 	checker := check.New(check.Options{AllowSecrets: map[string][]string{"other": {"db"}}})
-	require.True(t, failed(checker.Check(node(parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {a: x}}")))))
+	require.True(t, failed(judge(checker, node(parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {a: x}}")))))
 }
 
 func TestSecretsAreRefusedWithoutSchemasToo(t *testing.T) {
-	findings := check.New(check.Options{SkipSchemas: true}).Check(node(
+	findings := judge(check.New(check.Options{SkipSchemas: true}), node(
 		parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: Db}, stringData: {a: "+canary+"}}"),
 		parse(t, "{apiVersion: apps/v1, kind: Nonsense}"),
 	))
 	require.Len(t, findings, 1)
-	require.Equal(t, check.RuleSecret, findings[0].Rule)
+	require.Equal(t, finding.RuleSecret, findings[0].Rule)
 	silent(t, findings, canary)
 }
 
@@ -90,7 +91,7 @@ func TestNoMutantOfASecretIsShown(t *testing.T) {
 			set(value)
 			o := base.Clone()
 			o["apiVersion"], o["kind"] = "v1", "Secret"
-			silent(t, checker.Check(node(o)), canary)
+			silent(t, judge(checker, node(o)), canary)
 		}
 		set(v)
 		switch v := v.(type) {

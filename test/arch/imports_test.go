@@ -138,7 +138,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "dialect", "spec", "workload", "workload/generate", "workload/score", "workload/placeholder", "evaluate", "graph", "order", "check", "emit", "diff"} {
+	for _, s := range []string{"object", "dialect", "spec", "workload", "workload/generate", "workload/score", "workload/placeholder", "evaluate", "graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff"} {
 		known["render/"+s] = true
 	}
 	for _, f := range goFiles(t) {

@@ -5,6 +5,7 @@ package deploy
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -19,6 +20,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/check/finding"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -88,8 +90,12 @@ func findings(objects ...object.Object) []string {
 		nodes = append(nodes, &object.Node{ID: object.MakeID(o.Kind(), o.Name()), Object: o})
 	}
 	var out []string
-	for _, f := range check.New(check.Options{Engine: "argocd"}).Check(nodes) {
-		if f.Rule == check.RuleKind && slices.Contains(undefined(), strings.Split(string(f.Node), "/")[0]) {
+	found, err := check.New(check.Options{Engine: "argocd"}).Check(context.Background(), nodes)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, f := range found {
+		if f.Rule == finding.RuleKind && slices.Contains(undefined(), strings.Split(string(f.Node), "/")[0]) {
 			continue
 		}
 		out = append(out, string(f.Node)+": "+f.Path.String()+": "+f.Message)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/check/finding"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -49,8 +50,10 @@ func judged(t *testing.T, objects ...object.Object) []string {
 	crd := only(t, definition)
 	undefined := []string{"ServiceMonitor", "PrometheusRule"}
 	var out []string
-	for _, f := range check.New(check.Options{Engine: "flux", CRDs: []object.Object{crd}}).Check(nodes) {
-		if f.Rule == check.RuleKind && slices.Contains(undefined, strings.Split(string(f.Node), "/")[0]) {
+	findings, err := check.New(check.Options{Engine: "flux", CRDs: []object.Object{crd}}).Check(t.Context(), nodes)
+	require.NoError(t, err)
+	for _, f := range findings {
+		if f.Rule == finding.RuleKind && slices.Contains(undefined, strings.Split(string(f.Node), "/")[0]) {
 			continue
 		}
 		out = append(out, string(f.Node)+": "+f.Path.String()+": "+f.Message)

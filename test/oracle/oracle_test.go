@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/check/finding"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -121,9 +122,11 @@ func refuses(judge *Judge, text []byte) (bool, string) {
 func finds(t *testing.T, checker *check.Checker, text []byte) (found bool, message, rule string) {
 	o, err := object.Decode(text)
 	require.NoError(t, err)
-	for _, f := range checker.Check([]*object.Node{{ID: "s/n", Object: o}}) {
+	findings, err := checker.Check(t.Context(), []*object.Node{{ID: "s/n", Object: o}})
+	require.NoError(t, err)
+	for _, f := range findings {
 		// Secrets are refused for what they are, which no server does.
-		if f.Severity == object.SeverityError && f.Rule != check.RuleSecret {
+		if f.Severity == object.SeverityError && f.Rule != finding.RuleSecret {
 			return true, f.Path.String() + ": " + f.Message, f.Rule
 		}
 	}
@@ -203,5 +206,5 @@ func argued(key, rule string) bool {
 	}
 	// A create takes two items with one key; a server-side apply, which is
 	// what engines do, does not.
-	return rule == check.RuleListType && strings.HasPrefix(key, "oracle refuses=false")
+	return rule == finding.RuleListType && strings.HasPrefix(key, "oracle refuses=false")
 }

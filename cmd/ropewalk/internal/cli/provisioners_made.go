@@ -85,7 +85,11 @@ func (c catalog) try(ctx context.Context, document object.Value) (tried, error) 
 // leads to it, or at that of the module.
 func (c catalog) checked(ctx context.Context, req evaluate.Request, nodes []*object.Node) error {
 	var errs object.Errors
-	for _, f := range check.New(c.Check).Check(nodes) {
+	findings, err := check.New(c.Check).Check(ctx, nodes)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
 		e := &object.Error{
 			Stage: object.StageCheck, Severity: f.Severity, Node: f.Node, Path: f.Path.String(),
 			Err: errors.New(f.Message), Hint: f.Hint,

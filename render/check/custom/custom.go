@@ -1,0 +1,194 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package custom
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Check judges a custom resource by its definition, in the order of an API server: unknown
+// fields, nulls, defaults, schema, lists, and CEL where the rest is good.
+func (s *Schemas) Check(ctx context.Context, a *finding.Value, d *Definition) {
+	o := a.Root()
+	v := d.version(o.Version())
+	if v == nil || !v.Served {
+		notServed(a, d)
+		return
+	}
+	compiled, err := s.compile(d, v)
+	if err != nil {
+		// A definition of the render has findings of its own.
+		a.Field("kind").Fail(finding.RuleDefinition, "cannot be checked: the schema of %s in its CustomResourceDefinition is not valid: %s", o.APIVersion(), oneLine(err.Error()))
+		return
+	}
+	// The metadata has the same form in every kind.
+	s.Components.ObjectMeta(a.Field("metadata"))
+	content := o.Clone()
+	unknown := pruning.PruneWithOptions(map[string]any(content), compiled.schema, true, structural.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	for _, text := range unknown {
+		unknownField(a, compiled, text)
+	}
+	// The server fills defaults in before it judges.
+	complete(content, compiled.schema)
+	before := len(a.Report.Findings)
+	errs := schemaErrors{a, compiled.schema, content}
+	for _, err := range compiled.validator.Validate(map[string]any(content)).Errors {
+		errs.report(err)
+	}
+	for _, p := range listtype.ValidateListSetsAndMaps(nil, compiled.schema, content) {
+		errs.duplicate(p)
+	}
+	if compiled.embeds {
+		s.embedded(a.WithRaw(map[string]any(content)), compiled.schema)
+	}
+	if len(a.Report.Findings) > before {
+		return
+	}
+	broken, _ := compiled.rules.validate(ctx, nil, map[string]any(content), celconfig.RuntimeCELCostBudget)
+	for _, p := range broken {
+		path, _ := locate(map[string]any(content), strings.TrimPrefix(p.Field, "<nil>"))
+		a.FailAt(path, finding.RuleCEL, ruleMessage(p))
+	}
+}
+
+// complete fills the defaults in, as the server does before it judges.
+func complete(content map[string]any, s *structural.Structural) {
+	defaulting.PruneNonNullableNullsWithoutDefaults(content, s)
+	defaulting.Default(content, s)
+}
+
+// ruleMessage is what the author of a CEL rule says.
+func ruleMessage(p *field.Error) string {
+	detail := oneLine(p.Detail)
+	if rule, ok := strings.CutPrefix(detail, "failed rule: "); ok {
+		return "breaks the rule of its kind: " + rule
+	}
+	return detail
+}
+
+// notServed names the versions that there are.
+func notServed(a *finding.Value, d *Definition) {
+	served := d.served()
+	for i, v := range served {
+		served[i] = d.Group + "/" + v
+	}
+	f := a.Field("apiVersion").Fail(finding.RuleAPIVersion, "%s %s is not served", a.Root().APIVersion(), a.Root().Kind())
+	switch len(served) {
+	case 0:
+		f.Hint = "no version of the kind is"
+	case 1:
+		f.Hint = "use " + served[0]
+	default:
+		f.Hint = "served: " + strings.Join(served, ", ")
+	}
+}
+
+// unknownField says that a field has no meaning, and which one was probably
+// meant.
+func unknownField(a *finding.Value, compiled *compiled, text string) {
+	path, _ := locate(map[string]any(a.Root()), text)
+	f := a.FailAt(path, finding.RuleUnknownField, "is not a known field")
+	if len(path) == 0 {
+		return
+	}
+	parent, ok := schemaAt(compiled.schema, path[:len(path)-1])
+	if !ok {
+		return
+	}
+	known := object.SortedKeys(parent.Properties)
+	if best := finding.Nearest(path[len(path)-1].Name, known); best != "" {
+		f.Hint = "did you mean " + strconv.Quote(best) + "?"
+	} else if len(known) > 0 && len(known) <= 8 {
+		f.Hint = "known fields: " + strings.Join(known, ", ")
+	}
+}
+
+// schemaAt follows a path through a schema.
+func schemaAt(s *structural.Structural, path object.Path) (*structural.Structural, bool) {
+	for _, step := range path {
+		switch {
+		case step.IsIndex && s.Items != nil:
+			s = s.Items
+		case step.IsIndex:
+			return nil, false
+		default:
+			p, ok := s.Properties[step.Name]
+			if !ok && s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+				p, ok = *s.AdditionalProperties.Structural, true
+			}
+			if !ok {
+				return nil, false
+			}
+			s = &p
+		}
+	}
+	return s, true
+}
+
+// locate reads a path as the libraries write it, with names joined by dots
+// though names may hold dots themselves: what the object has decides. It
+// returns the value there, nil where there is none.
+func locate(v any, text string) (object.Path, any) {
+	var path object.Path
+	for text != "" && text != "<nil>" {
+		text = strings.TrimPrefix(text, ".")
+		if rest, ok := strings.CutPrefix(text, "["); ok {
+			inside, after, _ := strings.Cut(rest, "]")
+			text = after
+			if l, isList := v.([]any); isList {
+				if i, err := strconv.Atoi(inside); err == nil {
+					path, v = append(path, object.Index(i)), nil
+					if i >= 0 && i < len(l) {
+						v = l[i]
+					}
+					continue
+				}
+			}
+			path, v = append(path, object.Field(inside)), member(v, inside)
+			continue
+		}
+		name := longestMember(v, text)
+		if name == "" {
+			end := strings.IndexAny(text, ".[")
+			if end < 0 {
+				end = len(text)
+			}
+			name = text[:end]
+		}
+		if name == "" {
+			break
+		}
+		path, v, text = append(path, object.Field(name)), member(v, name), text[len(name):]
+	}
+	return path, v
+}
+
+func member(v any, name string) any {
+	m, _ := v.(map[string]any)
+	return m[name]
+}
+
+// longestMember is the longest member of v that text begins with as a whole.
+func longestMember(v any, text string) (best string) {
+	m, _ := v.(map[string]any)
+	for name := range m {
+		rest, ok := strings.CutPrefix(text, name)
+		if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') && len(name) > len(best) {
+			best = name
+		}
+	}
+	return best
+}

@@ -1,0 +1,72 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package custom
+
+import (
+	"strings"
+
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+)
+
+// embeds reports whether a value of s can hold resources
+// (x-kubernetes-embedded-resource).
+func embeds(s *structural.Structural) bool {
+	if s == nil {
+		return false
+	}
+	if s.XEmbeddedResource || embeds(s.Items) || s.AdditionalProperties != nil && embeds(s.AdditionalProperties.Structural) {
+		return true
+	}
+	for name := range s.Properties {
+		p := s.Properties[name]
+		if embeds(&p) {
+			return true
+		}
+	}
+	return false
+}
+
+// embedded wants the resources that a value holds to say what they are, and
+// their metadata to have the form that it has everywhere.
+func (s *Schemas) embedded(a *finding.Value, part *structural.Structural) {
+	if part == nil || !isMap(a.Raw) {
+		return
+	}
+	if part.XEmbeddedResource {
+		identity(a)
+		s.Components.EmbeddedMeta(a.Field("metadata"))
+	}
+	for _, item := range a.Items() {
+		s.embedded(item, part.Items)
+	}
+	for _, name := range a.Names() {
+		if p, ok := part.Properties[name]; ok {
+			s.embedded(a.Field(name), &p)
+		} else if part.AdditionalProperties != nil {
+			s.embedded(a.Field(name), part.AdditionalProperties.Structural)
+		}
+	}
+}
+
+// identity judges apiVersion and kind of a resource that is a part of another one.
+func identity(a *finding.Value) {
+	for _, name := range [...]string{"apiVersion", "kind"} {
+		part := a.Field(name)
+		text, isText := part.Raw.(string)
+		switch {
+		case part.Raw == nil || isText && text == "":
+			a.Missing(name)
+		case !isText:
+			part.WrongType("a string")
+		case name == "apiVersion" && strings.Count(text, "/") > 1:
+			part.Fail(finding.RuleFormat, "expected a version such as \"v1\" or \"example.com/v1\", found %s", part.Show())
+		case name == "kind" && len(validation.IsDNS1035Label(strings.ToLower(text))) > 0:
+			part.Fail(finding.RuleName, "expected letters, digits and \"-\" (at most 63) that begin with a letter, found %s", part.Show())
+		}
+	}
+}

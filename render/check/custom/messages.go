@@ -1,0 +1,263 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package custom
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	openapi "k8s.io/kube-openapi/pkg/validation/errors"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// schemaErrors is the part of a check of one custom resource that words what
+// the libraries of Kubernetes report as this package would.
+type schemaErrors struct {
+	at      *finding.Value
+	schema  *structural.Structural
+	content object.Object // with its defaults
+}
+
+// add adds a finding at a path as the libraries write it.
+func (e schemaErrors) add(path object.Path, rule, message string) *finding.Finding {
+	f := e.at.Fail(rule, "%s", message)
+	f.Path = path
+	return f
+}
+
+// report words an error of the validator of kube-openapi.
+func (e schemaErrors) report(err error) {
+	var v *openapi.Validation
+	if !errors.As(err, &v) {
+		e.untyped(err.Error())
+		return
+	}
+	path, value := locate(map[string]any(e.content), v.Name)
+	s, _ := schemaAt(e.schema, path)
+	detail := oneLine(strings.TrimPrefix(v.Error(), v.Name+" in "+v.In+" "))
+	switch v.Code() {
+	case openapi.RequiredFailCode:
+		e.add(path, finding.RuleRequired, "is required")
+	case openapi.InvalidTypeCode:
+		e.mistyped(path, s, value, detail)
+	case openapi.EnumFailCode:
+		e.enum(path, value, v.Values)
+	case openapi.TooLongFailCode:
+		text, _ := value.(string)
+		e.add(path, finding.RuleSize, fmt.Sprintf("expected at most %d characters, found %d", v.Valid, len([]rune(text))))
+	case openapi.TooShortFailCode:
+		e.add(path, finding.RuleSize, fmt.Sprintf("expected at least %s, found %s", count(v.Valid, "character"), e.show(value)))
+	case openapi.MaxItemsFailCode:
+		e.add(path, finding.RuleSize, fmt.Sprintf("expected at most %s, found %d", count(v.Valid, "item"), size(value)))
+	case openapi.MinItemsFailCode:
+		e.add(path, finding.RuleSize, fmt.Sprintf("expected at least %s, found %d", count(v.Valid, "item"), size(value)))
+	case openapi.TooManyPropertiesCode:
+		e.add(path, finding.RuleSize, fmt.Sprintf("expected at most %s, found %d", count(v.Valid, "field"), size(value)))
+	case openapi.TooFewPropertiesCode:
+		e.add(path, finding.RuleSize, fmt.Sprintf("expected at least %s, found %d", count(v.Valid, "field"), size(value)))
+	case openapi.UniqueFailCode:
+		e.add(path, finding.RuleUnique, "has the same item more than once")
+	case openapi.UnallowedPropertyCode:
+		name, _ := v.Value.(string)
+		e.add(path.Append(object.Field(name)), finding.RuleUnknownField, "is not an allowed field")
+	case openapi.PatternFailCode:
+		pattern := strings.TrimSuffix(strings.TrimPrefix(detail, "should match '"), "'")
+		e.add(path, finding.RuleFormat, "expected a text that matches "+pattern+", found "+e.show(value))
+	case openapi.MaxFailCode, openapi.MinFailCode:
+		e.add(path, finding.RuleRange, "expected "+bound(detail)+", found "+e.show(value))
+	default:
+		e.add(path, finding.RuleRange, detail+", found "+e.show(value))
+	}
+}
+
+// mistyped words a value of another type, or a text of another format.
+func (e schemaErrors) mistyped(path object.Path, s *structural.Structural, value any, detail string) {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(detail, "must be of type "), ":")
+	if _, isText := value.(string); isText && typeName(kind) == "" && !strings.Contains(kind, ",") {
+		e.add(path, finding.RuleFormat, "expected a text of the form "+kind+", found "+e.show(value))
+		return
+	}
+	f := e.add(path, finding.RuleSchema, "expected "+expectedType(s, kind)+", found "+finding.Typed(value, e.at.Secret()))
+	f.Hint = typeHint(s, value)
+}
+
+// enum words a value that is none of the known ones.
+func (e schemaErrors) enum(path object.Path, value any, values []any) {
+	texts, shown := []string{}, []string{}
+	for _, v := range values {
+		content, _ := json.Marshal(v)
+		if text, ok := v.(string); ok {
+			texts, content = append(texts, text), []byte(strconv.Quote(text))
+		}
+		shown = append(shown, string(content))
+	}
+	f := e.add(path, finding.RuleEnum, "expected "+finding.Join(shown)+", found "+e.show(value))
+	if t, ok := value.(string); ok && !e.at.Secret() {
+		if best := finding.Nearest(t, texts); best != "" {
+			f.Hint = "did you mean " + strconv.Quote(best) + "?"
+		}
+	}
+}
+
+// untyped words the errors that are texts alone: alternatives, which begin with
+// the quoted path, and numbers that do not fit their format, which end with it.
+func (e schemaErrors) untyped(text string) {
+	if quoted, err := strconv.QuotedPrefix(text); err == nil {
+		name, _ := strconv.Unquote(quoted)
+		path, _ := locate(map[string]any(e.content), name)
+		s, _ := schemaAt(e.schema, path)
+		e.add(path, finding.RuleExclusive, alternatives(s, text[len(quoted):]))
+		return
+	}
+	detail, name, _ := strings.Cut(text, " in ")
+	_, detail, _ = strings.Cut(detail, " value must be of type ")
+	path, value := locate(map[string]any(e.content), name)
+	if f, ok := value.(float64); ok && f != math.Trunc(f) {
+		return // That it is no integer is reported already.
+	}
+	e.add(path, finding.RuleRange, "expected a number of the type "+detail+", found "+e.show(value))
+}
+
+// duplicate words an error of the list types.
+func (e schemaErrors) duplicate(p *field.Error) {
+	path, _ := locate(map[string]any(e.content), p.Field)
+	message := oneLine(p.Detail)
+	if p.Type == field.ErrorTypeDuplicate {
+		message = "is in the list already"
+		if list, ok := schemaAt(e.schema, path[:max(0, len(path)-1)]); ok && len(list.XListMapKeys) > 0 {
+			message = "has the same " + strings.Join(list.XListMapKeys, " and ") + " as an earlier item of the list"
+		}
+	}
+	e.add(path, finding.RuleListType, message)
+}
+
+func (e schemaErrors) show(v any) string { return finding.Describe(v, e.at.Secret()) }
+
+// count is a number of things: 1 item, 2 items.
+func count(n any, thing string) string {
+	if n == int64(1) {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+func size(v any) int { return (&finding.Value{Raw: v}).Size() }
+
+// bound words a limit of a number.
+func bound(detail string) string {
+	for _, words := range [...][2]string{
+		{"should be greater than or equal to ", "at least "}, {"should be less than or equal to ", "at most "},
+		{"should be greater than ", "more than "}, {"should be less than ", "less than "},
+	} {
+		if limit, ok := strings.CutPrefix(detail, words[0]); ok {
+			return words[1] + limit
+		}
+	}
+	return detail
+}
+
+func isMap(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
+}
+
+// expectedType is what a schema wants, in words.
+func expectedType(s *structural.Structural, kind string) string {
+	if s != nil && s.XIntOrString {
+		return "an integer or a string"
+	}
+	if s != nil && typeName(s.Type) != "" {
+		return typeName(s.Type)
+	}
+	if name := typeName(kind); name != "" {
+		return name
+	}
+	return kind
+}
+
+func typeName(kind string) string {
+	switch kind {
+	case "object":
+		return "a map"
+	case "array":
+		return "a list"
+	case "string":
+		return "a string"
+	case "integer":
+		return "an integer"
+	case "number":
+		return "a number"
+	case "boolean":
+		return "true or false"
+	}
+	return ""
+}
+
+// typeHint is what to do about a number in quotes and its like.
+func typeHint(s *structural.Structural, value any) string {
+	if s == nil {
+		return ""
+	}
+	switch v := value.(type) {
+	case int64, float64, bool:
+		if s.Type == "string" {
+			return "quote it: \"" + finding.Describe(v, false) + "\""
+		}
+	case string:
+		number := v != "" && strings.Trim(v, "0123456789") == ""
+		if (s.Type == "integer" || s.Type == "number") && number || s.Type == "boolean" && (v == "true" || v == "false") {
+			return "write it without quotes"
+		}
+	}
+	return ""
+}
+
+// alternatives words a schema that lets one choose; detail says by which
+// keyword.
+func alternatives(s *structural.Structural, detail string) string {
+	exactly := strings.Contains(detail, "(oneOf)")
+	if strings.Contains(detail, "(not)") {
+		return "is of a form that its schema excludes"
+	}
+	if s == nil || s.ValueValidation == nil {
+		return "fits none of the alternatives of its schema"
+	}
+	choices := s.ValueValidation.AnyOf
+	if exactly {
+		choices = s.ValueValidation.OneOf
+	}
+	var names []string
+	for _, c := range choices {
+		if len(c.Required) == 0 {
+			names = nil
+			break
+		}
+		names = append(names, strings.Join(c.Required, " with "))
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch {
+	case len(names) == 0:
+		return "fits none of the alternatives of its schema"
+	case exactly:
+		return "needs exactly one of " + finding.Join(names)
+	default:
+		return "needs " + finding.Join(names)
+	}
+}
+
+// oneLine is a text without line breaks.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,152 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetes
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// accessRules holds the rules of RBAC. The source is k8s.io/kubernetes,
+// pkg/apis/rbac/validation.
+func accessRules(component string) func(*finding.Value) {
+	switch component {
+	case "rbac.v1.PolicyRule":
+		return policyRule
+	case "rbac.v1.RoleBinding", "rbac.v1.ClusterRoleBinding":
+		return binding
+	case "rbac.v1.Subject":
+		return subject
+	case "rbac.v1.AggregationRule":
+		return func(a *finding.Value) {
+			if a.Field("clusterRoleSelectors").Size() == 0 {
+				a.Field("clusterRoleSelectors").Fail(finding.RuleRequired, "needs at least one selector")
+			}
+		}
+	}
+	return nil
+}
+
+func policyRule(a *finding.Value) {
+	if a.Field("verbs").Has() && a.Field("verbs").Size() == 0 {
+		a.Field("verbs").Fail(finding.RuleRequired, "needs at least one verb")
+	}
+	urls := a.Field("nonResourceURLs")
+	if urls.Size() > 0 {
+		if a.Root().Kind() == "Role" {
+			urls.Fail(finding.RuleExclusive, "must not be set in a Role").Hint = "only a ClusterRole grants URLs"
+		}
+		if a.Field("apiGroups").Size()+a.Field("resources").Size()+a.Field("resourceNames").Size() > 0 {
+			urls.Fail(finding.RuleExclusive, "must not be set beside apiGroups, resources or resourceNames").Hint = "make it a rule of its own"
+		}
+		return
+	}
+	if a.Field("apiGroups").Size() == 0 {
+		a.Missing("apiGroups").Hint = "the core group is \"\""
+	}
+	if a.Field("resources").Size() == 0 {
+		a.Missing("resources")
+	}
+}
+
+func binding(a *finding.Value) {
+	ref := a.Field("roleRef")
+	if !ref.Has() {
+		return
+	}
+	if g := ref.Field("apiGroup"); g.Text() != "rbac.authorization.k8s.io" && g.Text() != "" {
+		g.Fail(finding.RuleEnum, "expected \"rbac.authorization.k8s.io\", found %s", g.Show())
+	}
+	kind := ref.Field("kind")
+	cluster := a.Root().Kind() == "ClusterRoleBinding"
+	switch t := kind.Text(); {
+	case t == "":
+	case cluster && t != "ClusterRole":
+		kind.Fail(finding.RuleEnum, "expected \"ClusterRole\", found %s", kind.Show()).Hint = "a Role is bound by a RoleBinding"
+	case t != "ClusterRole" && t != "Role":
+		kind.Fail(finding.RuleEnum, "expected \"Role\" or \"ClusterRole\", found %s", kind.Show())
+	}
+	pathSegment(ref.Field("name"))
+}
+
+func subject(a *finding.Value) {
+	group, kind := a.Field("apiGroup"), a.Field("kind")
+	switch kind.Text() {
+	case "ServiceAccount":
+		if !group.Empty() {
+			group.Fail(finding.RuleEnum, "expected \"\" for a ServiceAccount, found %s", group.Show())
+		}
+		if a.Field("namespace").Text() == "" {
+			if f := a.Missing("namespace"); a.Root().Kind() == "RoleBinding" {
+				// The server takes it and binds nobody.
+				f.Severity = object.SeverityWarning
+			}
+		}
+		Subdomain(a.Field("name"))
+	case "User", "Group":
+		if group.Text() != "" && group.Text() != "rbac.authorization.k8s.io" {
+			group.Fail(finding.RuleEnum, "expected \"rbac.authorization.k8s.io\", found %s", group.Show())
+		}
+	case "":
+	default:
+		kind.Fail(finding.RuleEnum, "expected \"ServiceAccount\", \"User\" or \"Group\", found %s", kind.Show())
+	}
+}
+
+// admissionRules holds the rules of webhooks. The source is k8s.io/kubernetes,
+// pkg/apis/admissionregistration/validation.
+func admissionRules(component string) func(*finding.Value) {
+	switch component {
+	case "admissionregistration.v1.ValidatingWebhook", "admissionregistration.v1.MutatingWebhook":
+		return webhook
+	case "admissionregistration.v1.WebhookClientConfig":
+		return func(a *finding.Value) {
+			if oneOf(a, "address", "url", "service") == "url" && !strings.HasPrefix(a.Field("url").Text(), "https://") {
+				a.Field("url").Fail(finding.RuleFormat, "expected a URL that begins with \"https://\", found %s", a.Field("url").Show())
+			}
+		}
+	case "admissionregistration.v1.ServiceReference":
+		return func(a *finding.Value) {
+			port(a.Field("port"))
+			if p := a.Field("path"); p.Text() != "" && !strings.HasPrefix(p.Text(), "/") {
+				p.Fail(finding.RuleFormat, "expected a path that begins with \"/\", found %s", p.Show())
+			}
+		}
+	case "admissionregistration.v1.RuleWithOperations":
+		return func(a *finding.Value) {
+			for _, n := range [...]string{"operations", "apiGroups", "apiVersions", "resources"} {
+				if a.Field(n).Size() == 0 {
+					a.Missing(n)
+				}
+				if n != "operations" && n != "apiGroups" {
+					texts(a.Field(n), func(*finding.Value) {})
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func webhook(a *finding.Value) {
+	name := a.Field("name")
+	if t := name.Text(); t != "" && (len(validation.IsDNS1123Subdomain(t)) > 0 || strings.Count(t, ".") < 2) {
+		name.Fail(finding.RuleName, "expected a domain name of at least three parts such as \"check.example.com\", found %s", name.Show())
+	}
+	between(a.Field("timeoutSeconds"), 1, 30)
+	effects := a.Field("sideEffects")
+	if t := effects.Text(); t == "Some" || t == "Unknown" {
+		effects.Fail(finding.RuleEnum, "expected \"None\" or \"NoneOnDryRun\", found %s", effects.Show())
+	}
+	versions := a.Field("admissionReviewVersions")
+	unique(versions.Items(), finding.RuleUnique, "stands in the list already, as item %d")
+	ok := slices.ContainsFunc(versions.Items(), func(v *finding.Value) bool { return v.Text() == "v1" || v.Text() == "v1beta1" })
+	if versions.Size() > 0 && !ok {
+		versions.Fail(finding.RuleEnum, "needs \"v1\" or \"v1beta1\"")
+	}
+}

@@ -1,0 +1,203 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetes
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+)
+
+// maxConfigSize is how much data a ConfigMap or a Secret may hold, in bytes
+// (core/v1 MaxSecretSize).
+const maxConfigSize = 1 << 20
+
+// configRules holds the rules of ConfigMaps, Secrets and the small kinds of
+// the core group.
+func configRules(component string) func(*finding.Value) {
+	switch component {
+	case "core.v1.ConfigMap":
+		return configMap
+	case "core.v1.Secret":
+		return secretObject
+	case "core.v1.LimitRangeSpec":
+		return limitRange
+	case "core.v1.LimitRangeItem":
+		return limitRangeItem
+	case "core.v1.ResourceQuotaSpec":
+		return func(a *finding.Value) {
+			for _, n := range a.Field("hard").Names() {
+				quota(a.In("hard", n), n)
+			}
+		}
+	case "core.v1.Taint":
+		return func(a *finding.Value) {
+			optionalKey(a.Field("key"))
+			labelValue(a.Field("value"))
+		}
+	}
+	return nil
+}
+
+// configKey wants the name of a key of a ConfigMap or Secret.
+func configKey(a *finding.Value, key string) {
+	if len(validation.IsConfigMapKey(key)) == 0 {
+		return
+	}
+	if a.Secret() {
+		// The key may be a value that was written in the wrong place.
+		a.Parent.Fail(finding.RuleName, "has a key that is not made of letters, digits, \"-\", \"_\" and \".\" (at most 253)")
+	} else {
+		a.Fail(finding.RuleName, "expected letters, digits, \"-\", \"_\" and \".\" (at most 253) as the key, found %s", finding.Quote(key))
+	}
+}
+
+func configMap(a *finding.Value) {
+	data, binary := a.Field("data"), a.Field("binaryData")
+	size := 0
+	for _, k := range data.Names() {
+		configKey(data.Field(k), k)
+		size += len(data.Field(k).Text())
+		if binary.Field(k).Has() {
+			data.Field(k).Fail(finding.RuleUnique, "is a key of binaryData as well").Hint = "keep one"
+		}
+	}
+	for _, k := range binary.Names() {
+		configKey(binary.Field(k), k)
+		size += base64.StdEncoding.DecodedLen(len(binary.Field(k).Text()))
+	}
+	if size > maxConfigSize {
+		a.Fail(finding.RuleSize, "holds %d bytes, at most %d are allowed", size, maxConfigSize)
+	}
+}
+
+// secretObject checks the form of a Secret. Its messages name keys and types,
+// never a value.
+func secretObject(a *finding.Value) {
+	size := 0
+	for _, list := range [...]string{"data", "stringData"} {
+		for _, k := range a.Field(list).Names() {
+			configKey(a.In(list, k), k)
+			size += len(a.In(list, k).Text())
+		}
+	}
+	if size > maxConfigSize*4/3 {
+		a.Fail(finding.RuleSize, "holds more than %d bytes", maxConfigSize)
+	}
+	need := func(keys ...string) {
+		for _, k := range keys {
+			if !a.In("data", k).Has() && !a.In("stringData", k).Has() {
+				a.In("data", k).Fail(finding.RuleRequired, "is required in a Secret of type %q", a.Field("type").Text())
+			}
+		}
+	}
+	switch a.Field("type").Text() {
+	case "kubernetes.io/tls":
+		need("tls.crt", "tls.key")
+	case "kubernetes.io/dockerconfigjson":
+		need(".dockerconfigjson")
+		dockerConfig(a, ".dockerconfigjson")
+	case "kubernetes.io/dockercfg":
+		need(".dockercfg")
+		dockerConfig(a, ".dockercfg")
+	case "kubernetes.io/ssh-auth":
+		need("ssh-privatekey")
+	case "kubernetes.io/basic-auth":
+		user := a.In("data", "username").Has() || a.In("stringData", "username").Has()
+		pass := a.In("data", "password").Has() || a.In("stringData", "password").Has()
+		if !user && !pass {
+			a.Field("data").Fail(finding.RuleRequired, "needs username or password in a Secret of type \"kubernetes.io/basic-auth\"")
+		}
+	case "kubernetes.io/service-account-token":
+		if a.In("metadata", "annotations", "kubernetes.io/service-account.name").Text() == "" {
+			a.In("metadata", "annotations", "kubernetes.io/service-account.name").Fail(finding.RuleRequired,
+				"is required in a Secret of type \"kubernetes.io/service-account-token\"")
+		}
+	}
+}
+
+// dockerConfig wants JSON and says nothing of what it holds.
+func dockerConfig(a *finding.Value, key string) {
+	text := a.In("stringData", key).Text()
+	place := a.In("stringData", key)
+	if text == "" {
+		place = a.In("data", key)
+		decoded, err := base64.StdEncoding.DecodeString(place.Text())
+		if err != nil || !place.Has() {
+			return
+		}
+		text = string(decoded)
+	}
+	if !json.Valid([]byte(text)) {
+		place.Fail(finding.RuleFormat, "is not JSON")
+	}
+}
+
+// quota checks one limit of a ResourceQuota.
+func quota(a *finding.Value, name string) {
+	q, ok := amountOf(a)
+	switch {
+	case !ok:
+	case q.Sign() < 0:
+		a.Fail(finding.RuleRange, "must not be negative, found %s", a.Show())
+	case counted(name) && q.MilliValue()%1000 != 0:
+		a.Fail(finding.RuleFormat, "expected a whole number, found %s", a.Show())
+	}
+}
+
+// counted reports whether a quota counts objects.
+func counted(name string) bool {
+	switch name {
+	case "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
+		"persistentvolumeclaims", "services.nodeports", "services.loadbalancers":
+		return true
+	}
+	return strings.HasPrefix(name, "count/")
+}
+
+// limitRange checks that no type of limit comes twice.
+func limitRange(a *finding.Value) {
+	seen := map[string]bool{}
+	for _, l := range a.Field("limits").Items() {
+		kind := l.Field("type")
+		if seen[kind.Text()] {
+			kind.Fail(finding.RuleUnique, "is the type of another item: %s", kind.Show())
+		}
+		seen[kind.Text()] = true
+	}
+}
+
+// limitRangeItem checks that every bound is within the next:
+// min, defaultRequest, default, max.
+func limitRangeItem(a *finding.Value) {
+	if a.Field("type").Text() == "Pod" {
+		forbid(a, "where the type is \"Pod\"", "default", "defaultRequest")
+	}
+	switch t := a.Field("type"); t.Text() {
+	case "", "Pod", "Container", "PersistentVolumeClaim":
+	default:
+		if !strings.Contains(t.Text(), "/") || len(content.IsLabelKey(t.Text())) > 0 {
+			t.Fail(finding.RuleEnum, "expected \"Pod\", \"Container\" or \"PersistentVolumeClaim\", found %s", t.Show())
+		}
+	}
+	bounds := [...]string{"min", "defaultRequest", "default", "max"}
+	for i, lower := range bounds {
+		for _, n := range a.Field(lower).Names() {
+			low := a.In(lower, n)
+			l, ok := amountOf(low)
+			for _, upper := range bounds[i+1:] {
+				high := a.In(upper, n)
+				if h, bounded := amountOf(high); ok && bounded && l.Cmp(h) > 0 {
+					low.Fail(finding.RuleRange, "expected at most %s, the %s, found %s", high.Show(), upper, low.Show())
+					break
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,333 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetes
+
+import (
+	"math"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+)
+
+// containerRules holds the rules of containers.
+func containerRules(component string) func(*finding.Value) {
+	switch component {
+	case "core.v1.Container", "core.v1.EphemeralContainer":
+		return container
+	case "core.v1.ContainerPort":
+		return containerPort
+	case "core.v1.EnvVar":
+		return envVar
+	case "core.v1.EnvFromSource":
+		return envFrom
+	case "core.v1.ConfigMapKeySelector", "core.v1.SecretKeySelector":
+		return keySelector
+	case "core.v1.VolumeMount":
+		return volumeMount
+	case "core.v1.Probe":
+		return probe
+	case "core.v1.LifecycleHandler":
+		return func(a *finding.Value) { oneOf(a, "handler", "exec", "httpGet", "tcpSocket", "sleep") }
+	case "core.v1.ExecAction":
+		return func(a *finding.Value) {
+			if a.Field("command").Size() == 0 {
+				a.Missing("command")
+			}
+		}
+	case "core.v1.HTTPGetAction", "core.v1.TCPSocketAction":
+		return httpGet
+	case "core.v1.GRPCAction":
+		return func(a *finding.Value) { port(a.Field("port")) }
+	case "core.v1.ResourceRequirements", "core.v1.VolumeResourceRequirements":
+		return resources
+	case "core.v1.SecurityContext":
+		return securityContext
+	}
+	return nil
+}
+
+func container(a *finding.Value) {
+	label(a.Field("name"))
+	image := a.Field("image")
+	switch t := image.Text(); {
+	case t == "" && (image.Raw == nil || image.Raw == ""):
+		a.Missing("image").Hint = "such as \"docker.io/library/nginx:1.29\""
+	case t != strings.TrimSpace(t):
+		image.Fail(finding.RuleFormat, "must not begin or end with a space, found %s", image.Show())
+	}
+	seen := map[string]bool{}
+	for _, p := range a.Field("ports").Items() {
+		name := p.Field("name")
+		if name.Text() != "" && seen[name.Text()] {
+			name.Fail(finding.RuleUnique, "is the name of another port of the container: %s", name.Show())
+		}
+		seen[name.Text()] = true
+	}
+	probes(a)
+	for _, m := range a.Field("volumeMounts").Items() {
+		if m.Field("mountPropagation").Text() == "Bidirectional" && !a.In("securityContext", "privileged").Bool() {
+			m.Field("mountPropagation").Fail(finding.RuleExclusive, "must not be \"Bidirectional\" unless the container is privileged")
+		}
+	}
+}
+
+// probes checks the probes of a container by their names, and that the ports
+// that they name exist.
+func probes(a *finding.Value) {
+	var ports []string
+	for _, p := range a.Field("ports").Items() {
+		ports = append(ports, p.Field("name").Text())
+	}
+	for _, name := range [...]string{"livenessProbe", "startupProbe", "readinessProbe"} {
+		p := a.Field(name)
+		if !p.Has() {
+			continue
+		}
+		grace := p.Field("terminationGracePeriodSeconds")
+		if name == "readinessProbe" {
+			if grace.Has() {
+				grace.Fail(finding.RuleExclusive, "must not be set on a readiness probe: that stops no container")
+			}
+		} else {
+			atLeast(grace, 1)
+			if s, ok := p.Field("successThreshold").Int(); ok && s != 1 && s != 0 {
+				p.Field("successThreshold").Fail(finding.RuleRange, "must be 1 for a %s, found %d", name, s)
+			}
+		}
+		for _, handler := range [...]string{"httpGet", "tcpSocket"} {
+			known(p.In(handler, "port"), ports)
+		}
+	}
+}
+
+// known warns of a port name that the container does not have: the server
+// takes it and the probe then fails.
+func known(port *finding.Value, ports []string) {
+	t := port.Text()
+	if t == "" || len(validation.IsValidPortName(t)) > 0 {
+		return
+	}
+	for _, p := range ports {
+		if p == t {
+			return
+		}
+	}
+	port.Warn(finding.RuleReference, "names no port of the container: %s", port.Show()).Hint = knownNames(t, ports, "named ports")
+}
+
+func containerPort(a *finding.Value) {
+	port(a.Field("containerPort"))
+	between(a.Field("hostPort"), 0, 65535)
+	portName(a.Field("name"))
+	ip(a.Field("hostIP"))
+}
+
+func envVar(a *finding.Value) {
+	name := a.Field("name")
+	if t := name.Text(); t != "" && len(validation.IsRelaxedEnvVarName(t)) > 0 {
+		name.Fail(finding.RuleName, "expected printable characters other than \"=\", found %s", name.Show())
+	}
+	from := a.Field("valueFrom")
+	if !from.Has() {
+		return
+	}
+	if a.Field("value").Text() != "" {
+		from.Fail(finding.RuleExclusive, "must not be set beside value").Hint = "keep one of the two"
+	}
+	switch oneOf(from, "source", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef") {
+	case "fieldRef":
+		fieldPath(from.In("fieldRef", "fieldPath"), "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
+			"spec.serviceAccountName", "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs")
+	case "resourceFieldRef":
+		resourceField(from.In("resourceFieldRef", "resource"))
+	}
+}
+
+// fieldPath wants one of the fields of a pod that may be read, or one label or
+// annotation.
+func fieldPath(a *finding.Value, paths ...string) {
+	t := a.Text()
+	for _, prefix := range [...]string{"metadata.labels['", "metadata.annotations['"} {
+		if key, ok := strings.CutPrefix(t, prefix); ok && strings.HasSuffix(key, "']") {
+			if strings.Contains(prefix, "annotations") {
+				key = strings.ToLower(key)
+			}
+			optionalKey(a.WithRaw(strings.TrimSuffix(key, "']")))
+			return
+		}
+	}
+	for _, p := range paths {
+		if t == p {
+			return
+		}
+	}
+	if t == "" {
+		return
+	}
+	f := a.Fail(finding.RuleEnum, "expected %s, or a label or annotation such as \"metadata.labels['app']\", found %s", finding.OneOf(paths), a.Show())
+	if best := finding.Nearest(t, paths); best != "" {
+		f.Hint = "did you mean \"" + best + "\"?"
+	}
+}
+
+// resourceField wants limits.cpu and its like.
+func resourceField(a *finding.Value) {
+	kind, name, _ := strings.Cut(a.Text(), ".")
+	ok := kind == "limits" || kind == "requests"
+	switch {
+	case name == "cpu", name == "memory", name == "ephemeral-storage", strings.HasPrefix(name, "hugepages-"):
+	default:
+		ok = false
+	}
+	if !ok && a.Text() != "" {
+		a.Fail(finding.RuleEnum, "expected \"limits\" or \"requests\" of \"cpu\", \"memory\" or \"ephemeral-storage\", such as \"limits.cpu\", found %s", a.Show())
+	}
+}
+
+func envFrom(a *finding.Value) {
+	source := oneOf(a, "source", "configMapRef", "secretRef")
+	if source != "" {
+		if a.In(source, "name").Text() == "" {
+			a.Field(source).Missing("name")
+		}
+		Subdomain(a.In(source, "name"))
+	}
+	if p := a.Field("prefix"); p.Text() != "" && len(validation.IsRelaxedEnvVarName(p.Text())) > 0 {
+		p.Fail(finding.RuleName, "expected printable characters other than \"=\", found %s", p.Show())
+	}
+}
+
+func keySelector(a *finding.Value) {
+	if a.Field("name").Text() == "" {
+		a.Missing("name")
+	}
+	Subdomain(a.Field("name"))
+	if key := a.Field("key"); key.Text() != "" {
+		configKey(key, key.Text())
+	}
+}
+
+func volumeMount(a *finding.Value) {
+	noParent(a.Field("subPath"))
+	relative(a.Field("subPath"))
+	relative(a.Field("subPathExpr"))
+	if a.Field("subPath").Text() != "" && a.Field("subPathExpr").Text() != "" {
+		a.Field("subPathExpr").Fail(finding.RuleExclusive, "must not be set beside subPath")
+	}
+	r := a.Field("recursiveReadOnly")
+	if t := r.Text(); t != "" && t != "Disabled" {
+		if t != "Enabled" && t != "IfPossible" {
+			r.Fail(finding.RuleEnum, "expected \"Disabled\", \"Enabled\" or \"IfPossible\", found %s", r.Show())
+		}
+		if !a.Field("readOnly").Bool() {
+			r.Fail(finding.RuleExclusive, "must not be set unless readOnly is true")
+		}
+	}
+}
+
+func probe(a *finding.Value) {
+	oneOf(a, "handler", "exec", "httpGet", "tcpSocket", "grpc")
+	notNegative(a, "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+}
+
+func httpGet(a *finding.Value) {
+	portOrName(a.Field("port"))
+	for _, h := range a.Field("httpHeaders").Items() {
+		if n := h.Field("name"); n.Text() != "" && len(validation.IsHTTPHeaderName(n.Text())) > 0 {
+			n.Fail(finding.RuleName, "expected the name of an HTTP header, found %s", n.Show())
+		}
+	}
+}
+
+// resources compares requests with limits.
+func resources(a *finding.Value) {
+	limits, requests := a.Field("limits"), a.Field("requests")
+	inContainer := a.Step.Name == "resources" && a.Parent.Field("image").Has()
+	for _, list := range [...]*finding.Value{limits, requests} {
+		for _, name := range list.Names() {
+			amount := list.Field(name)
+			if inContainer || strings.Contains(name, "/") {
+				resourceName(amount, name)
+			}
+			if q, ok := amountOf(amount); ok && q.Sign() < 0 {
+				amount.Fail(finding.RuleRange, "must not be negative, found %s", amount.Show())
+			}
+		}
+	}
+	for _, name := range requests.Names() {
+		request, limit := requests.Field(name), limits.Field(name)
+		q, ok := amountOf(request)
+		if !ok {
+			continue
+		}
+		most, limited := amountOf(limit)
+		whole := strings.Contains(name, "/") || strings.HasPrefix(name, "hugepages-")
+		switch {
+		case whole && !limit.Present():
+			limit.Fail(finding.RuleRequired, "is required and must equal the request")
+		case whole && limited && q.Cmp(most) != 0:
+			request.Fail(finding.RuleExclusive, "must equal the limit %s, found %s", limit.Show(), request.Show())
+		case limited && q.Cmp(most) > 0:
+			request.Fail(finding.RuleRange, "expected at most the limit %s, found %s", limit.Show(), request.Show())
+		}
+	}
+}
+
+// resourceName wants a resource that containers have.
+func resourceName(a *finding.Value, name string) {
+	switch {
+	case name == "cpu", name == "memory", name == "ephemeral-storage", name == "storage" && a.Root().Kind() == "LimitRange":
+	case strings.HasPrefix(name, "hugepages-"):
+	case strings.Contains(name, "/"):
+		qualified(a, name)
+		if q, ok := amountOf(a); ok && !strings.HasSuffix(strings.SplitN(name, "/", 2)[0], "kubernetes.io") && q.MilliValue()%1000 != 0 {
+			a.Fail(finding.RuleFormat, "expected a whole number, found %s", a.Show())
+		}
+	default:
+		f := a.Fail(finding.RuleName, "is no resource of a container: expected \"cpu\", \"memory\", \"ephemeral-storage\", \"hugepages-…\" or an extended resource such as \"example.com/gpu\"")
+		if best := finding.Nearest(name, []string{"cpu", "memory", "ephemeral-storage"}); best != "" {
+			f.Hint = "did you mean \"" + best + "\"?"
+		}
+	}
+}
+
+// amountOf is the quantity at a.
+func amountOf(a *finding.Value) (resource.Quantity, bool) {
+	switch v := a.Raw.(type) {
+	case nil:
+		// The decoder of the server makes null an amount of nothing.
+		return resource.Quantity{}, a.Present()
+	case string:
+		q, err := resource.ParseQuantity(v)
+		return q, err == nil
+	case int64:
+		return *resource.NewQuantity(v, resource.DecimalSI), true
+	case float64:
+		if math.Abs(v) < math.MaxInt64/1000 {
+			return *resource.NewMilliQuantity(int64(v*1000), resource.DecimalSI), true
+		}
+	}
+	return resource.Quantity{}, false
+}
+
+func securityContext(a *finding.Value) {
+	between(a.Field("runAsUser"), 0, math.MaxInt32)
+	between(a.Field("runAsGroup"), 0, math.MaxInt32)
+	escalation := a.Field("allowPrivilegeEscalation")
+	if !escalation.Has() || escalation.Bool() {
+		return
+	}
+	if a.Field("privileged").Bool() {
+		escalation.Fail(finding.RuleExclusive, "must not be false where privileged is true")
+	}
+	for _, c := range a.In("capabilities", "add").Items() {
+		if c.Text() == "CAP_SYS_ADMIN" {
+			escalation.Fail(finding.RuleExclusive, "must not be false where CAP_SYS_ADMIN is added")
+		}
+	}
+}

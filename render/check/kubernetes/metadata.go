@@ -1,0 +1,96 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetes
+
+import (
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+)
+
+// maxAnnotations is how large the annotations of an object may be together,
+// in bytes (apimachinery, TotalAnnotationSizeLimitB).
+const maxAnnotations = 256 << 10
+
+// Metadata checks the metadata of an object.
+func Metadata(a *finding.Value) {
+	kind := a.Root().Kind()
+	meta := a.Field("metadata")
+	if !meta.Has() {
+		a.Missing("metadata")
+		return
+	}
+	name := meta.Field("name")
+	if name.Text() == "" && (name.Raw == nil || name.Raw == "") {
+		f := meta.Missing("name")
+		if meta.Field("generateName").Has() {
+			f.Hint = "generateName gives another object at every apply: set name"
+		}
+	}
+	objectName(name, a.Root().Group(), kind)
+	label(meta.Field("namespace"))
+	templateMeta(meta)
+	for _, f := range meta.Field("finalizers").Items() {
+		optionalKey(f)
+	}
+	for _, o := range meta.Field("ownerReferences").Items() {
+		for _, n := range [...]string{"apiVersion", "kind", "name", "uid"} {
+			if v := o.Field(n); v.Has() && v.Text() == "" {
+				v.Fail(finding.RuleRequired, "is required")
+			}
+		}
+	}
+}
+
+// objectName checks the name of an object as its kind demands.
+func objectName(a *finding.Value, group, kind string) {
+	switch group + "/" + kind {
+	case "/Namespace", "/Service", "apps/StatefulSet":
+		label(a)
+	case "policy/PodDisruptionBudget":
+		pathSegment(a)
+	case "batch/Job":
+		Subdomain(a)
+		if n := len(a.Text()); n > 63 {
+			a.Fail(finding.RuleSize, "expected at most 63 characters, found %d", n).Hint = "the pods of a Job carry its name as a label"
+		}
+	case "rbac.authorization.k8s.io/Role", "rbac.authorization.k8s.io/ClusterRole",
+		"rbac.authorization.k8s.io/RoleBinding", "rbac.authorization.k8s.io/ClusterRoleBinding":
+		pathSegment(a)
+	case "batch/CronJob":
+		Subdomain(a)
+		if n := len(a.Text()); n > 52 {
+			a.Fail(finding.RuleSize, "expected at most 52 characters, found %d", n).Hint = "the Jobs of a CronJob add 11 to its name"
+		}
+	default:
+		Subdomain(a)
+	}
+}
+
+// templateMeta checks the labels and annotations of an object or a template.
+func templateMeta(meta *finding.Value) {
+	labels(meta.Field("labels"))
+	annotations(meta.Field("annotations"))
+}
+
+func annotations(a *finding.Value) {
+	size := 0
+	for _, name := range a.Names() {
+		v := a.Field(name)
+		// The server compares annotation keys without case.
+		qualified(v, strings.ToLower(name))
+		size += len(name) + len(v.Text())
+	}
+	if size > maxAnnotations {
+		a.Fail(finding.RuleSize, "hold %d bytes together, at most %d are allowed", size, maxAnnotations)
+	}
+}
+
+// Scope warns where the scope of the kind and the namespace of the object
+// do not go together.
+func Scope(a *finding.Value, namespaced bool) {
+	if ns := a.In("metadata", "namespace"); !namespaced && ns.Text() != "" {
+		ns.Warn(finding.RuleNamespace, "has no effect: a %s belongs to no namespace", a.Root().Kind())
+	}
+}

@@ -1,0 +1,233 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetes
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+)
+
+// The checks of single texts. Each says nothing of "", where the text is
+// optional and the server takes "" for absent; required texts are the schema's
+// business.
+
+// Subdomain wants a DNS-1123 Subdomain, the form of most names.
+func Subdomain(a *finding.Value) {
+	if t := a.Text(); t != "" && len(validation.IsDNS1123Subdomain(t)) > 0 {
+		a.Fail(finding.RuleName, "expected lower-case letters, digits, \"-\" and \".\" (at most 253, beginning and ending with a letter or digit), found %s", a.Show())
+	}
+}
+
+// label wants a DNS-1123 label, the form of names that become host names.
+func label(a *finding.Value) {
+	if t := a.Text(); t != "" && len(validation.IsDNS1123Label(t)) > 0 {
+		a.Fail(finding.RuleName, "expected lower-case letters, digits and \"-\" (at most 63, beginning and ending with a letter or digit), found %s", a.Show())
+	}
+}
+
+// pathSegment wants what can be a part of a URL path.
+func pathSegment(a *finding.Value) {
+	if t := a.Text(); t == "." || t == ".." || strings.ContainsAny(t, "/%") {
+		a.Fail(finding.RuleName, "must not be %s: a name is part of a URL", a.Show())
+	}
+}
+
+// portName wants the name of a port.
+func portName(a *finding.Value) {
+	t := a.Text()
+	switch {
+	case t == "" || len(validation.IsValidPortName(t)) == 0:
+	case len(t) > 15:
+		a.Fail(finding.RuleName, "expected at most 15 characters, found %d in %s", len(t), a.Show())
+	default:
+		a.Fail(finding.RuleName, "expected lower-case letters, digits and single \"-\" with at least one letter, found %s", a.Show())
+	}
+}
+
+// port wants a port number.
+func port(a *finding.Value) {
+	if i, ok := a.Int(); ok && (i < 1 || i > 65535) {
+		a.Fail(finding.RuleRange, "expected a port from 1 to 65535, found %d", i)
+	}
+}
+
+// portOrName wants a port number or the name of one.
+func portOrName(a *finding.Value) {
+	port(a)
+	if t, ok := a.Raw.(string); ok {
+		if _, err := strconv.Atoi(t); err == nil {
+			a.Fail(finding.RuleFormat, "expected a number or the name of a port, found %s", a.Show()).Hint = "write it without quotes"
+		} else if t == "" {
+			a.Fail(finding.RuleRequired, "is required")
+		} else {
+			portName(a)
+		}
+	}
+}
+
+// qualified wants a key such as app or example.com/app.
+func qualified(a *finding.Value, text string) {
+	if text != "" && len(content.IsLabelKey(text)) == 0 {
+		return
+	}
+	a.Fail(finding.RuleName, "expected a key such as \"app\" or \"example.com/app\" (at most 63 letters, digits, \"-\", \"_\" and \".\" after the slash), found %s", finding.Describe(text, a.Secret()))
+}
+
+// labels checks a map of labels.
+func labels(a *finding.Value) {
+	for _, name := range a.Names() {
+		v := a.Field(name)
+		qualified(v, name)
+		labelValue(v)
+	}
+}
+
+// labelValue wants the value of a label.
+func labelValue(a *finding.Value) {
+	if t := a.Text(); len(content.IsLabelValue(t)) > 0 {
+		f := a.Fail(finding.RuleName, "expected at most 63 letters, digits, \"-\", \"_\" and \".\" (beginning and ending with a letter or digit), found %s", a.Show())
+		if len(t) > 63 {
+			f.Hint = "put long texts into an annotation"
+		}
+	}
+}
+
+// ip wants an IP address.
+func ip(a *finding.Value) {
+	if t := a.Text(); t != "" {
+		if _, err := netip.ParseAddr(t); err != nil {
+			a.Fail(finding.RuleFormat, "expected an IP address, found %s", a.Show())
+		}
+	}
+}
+
+// texts wants every item of a list to be some text, and checks it.
+func texts(a *finding.Value, check func(*finding.Value)) {
+	for _, item := range a.Items() {
+		if item.Raw == nil || item.Raw == "" {
+			item.Fail(finding.RuleRequired, "must not be empty")
+		} else {
+			check(item)
+		}
+	}
+}
+
+// cidr wants a network such as 10.0.0.0/8 and returns it.
+func cidr(a *finding.Value) (netip.Prefix, bool) {
+	p, err := netip.ParsePrefix(strings.TrimSpace(a.Text()))
+	if err != nil {
+		a.Fail(finding.RuleFormat, "expected a network such as \"10.0.0.0/8\", found %s", a.Show())
+	}
+	return p, err == nil
+}
+
+// atLeast wants a number not below limit.
+func atLeast(a *finding.Value, limit int64) {
+	if i, ok := a.Int(); ok && i < limit {
+		a.Fail(finding.RuleRange, "expected at least %d, found %d", limit, i)
+	}
+}
+
+// between wants a number within bounds.
+func between(a *finding.Value, low, high int64) {
+	if i, ok := a.Int(); ok && (i < low || i > high) {
+		a.Fail(finding.RuleRange, "expected a number from %d to %d, found %d", low, high, i)
+	}
+}
+
+// notNegative wants several members not below zero.
+func notNegative(a *finding.Value, names ...string) {
+	for _, n := range names {
+		atLeast(a.Field(n), 0)
+	}
+}
+
+// numberOrPercent wants a number of things or a share such as 25%, and
+// returns whether it is nothing.
+func numberOrPercent(a *finding.Value) (zero bool) {
+	switch v := a.Raw.(type) {
+	case int64:
+		atLeast(a, 0)
+		return v == 0
+	case string:
+		n, ok := strings.CutSuffix(v, "%")
+		i, err := strconv.Atoi(n)
+		if !ok || err != nil || i < 0 {
+			f := a.Fail(finding.RuleFormat, "expected a number or a percentage such as \"25%%\", found %s", a.Show())
+			if err == nil && i >= 0 {
+				f.Hint = "write it without quotes, or with a percent sign"
+			}
+		}
+		return ok && err == nil && i == 0
+	}
+	return false
+}
+
+// percent is the share that stands at a, -1 where it is none.
+func percent(a *finding.Value) int {
+	n, ok := strings.CutSuffix(a.Text(), "%")
+	if i, err := strconv.Atoi(n); ok && err == nil {
+		return i
+	}
+	return -1
+}
+
+// relative wants a path inside a volume.
+func relative(a *finding.Value) {
+	t := a.Text()
+	if strings.HasPrefix(t, "/") {
+		a.Fail(finding.RuleFormat, "expected a relative path, found %s", a.Show())
+	}
+	noParent(a)
+}
+
+// noParent refuses .. in a path.
+func noParent(a *finding.Value) {
+	for part := range strings.SplitSeq(a.Text(), "/") {
+		if part == ".." {
+			a.Fail(finding.RuleFormat, "must not contain \"..\", found %s", a.Show())
+			return
+		}
+	}
+}
+
+// oneOf wants exactly one of the members of a map; what is how a message
+// calls them together. It returns the member.
+func oneOf(a *finding.Value, what string, names ...string) string {
+	var found []string
+	for _, n := range names {
+		if a.Field(n).Has() {
+			found = append(found, n)
+		}
+	}
+	switch len(found) {
+	case 0:
+		shown := names
+		if len(shown) > 6 {
+			a.Fail(finding.RuleExclusive, "needs one %s", what)
+			return ""
+		}
+		a.Fail(finding.RuleExclusive, "needs one %s: %s", what, finding.Join(shown))
+	case 1:
+		return found[0]
+	default:
+		a.Fail(finding.RuleExclusive, "has more than one %s: %s", what, strings.Join(found, ", ")).Hint = "keep one"
+	}
+	return ""
+}
+
+// forbid refuses members that make no sense beside another.
+func forbid(a *finding.Value, reason string, names ...string) {
+	for _, n := range names {
+		if f := a.Field(n); !f.Empty() {
+			f.Fail(finding.RuleExclusive, "must not be set %s", reason)
+		}
+	}
+}

@@ -1,0 +1,382 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetes
+
+import (
+	"math"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+)
+
+// podRules holds the rules of pods and what only they consist of. The source
+// of all of them is k8s.io/kubernetes, pkg/apis/core/validation.
+func podRules(component string) func(*finding.Value) {
+	switch component {
+	case "core.v1.PodSpec":
+		return podSpec
+	case "core.v1.PodSecurityContext":
+		return podSecurity
+	case "core.v1.SeccompProfile", "core.v1.AppArmorProfile":
+		return profile
+	case "core.v1.Toleration":
+		return toleration
+	case "core.v1.TopologySpreadConstraint":
+		return topologySpread
+	case "core.v1.NodeSelectorTerm":
+		return nodeSelectorTerm
+	case "core.v1.PodAffinityTerm":
+		return podAffinityTerm
+	case "core.v1.PreferredSchedulingTerm", "core.v1.WeightedPodAffinityTerm":
+		return func(a *finding.Value) {
+			if !a.Field("weight").Has() {
+				a.Missing("weight")
+			}
+			between(a.Field("weight"), 1, 100)
+		}
+	case "core.v1.NodeSelector":
+		return func(a *finding.Value) {
+			if a.Field("nodeSelectorTerms").Size() == 0 && a.Field("nodeSelectorTerms").Has() {
+				a.Field("nodeSelectorTerms").Fail(finding.RuleRequired, "needs at least one term")
+			}
+		}
+	case "core.v1.HostAlias":
+		return func(a *finding.Value) {
+			ip(a.Field("ip"))
+			texts(a.Field("hostnames"), Subdomain)
+		}
+	case "core.v1.PodReadinessGate":
+		return func(a *finding.Value) { qualified(a.Field("conditionType"), a.Field("conditionType").Text()) }
+	}
+	return nil
+}
+
+// podSpec checks what holds between the parts of a pod.
+func podSpec(a *finding.Value) {
+	if c := a.Field("containers"); c.Has() && c.Size() == 0 {
+		c.Fail(finding.RuleRequired, "needs at least one container")
+	}
+	containers := append(a.Field("initContainers").Items(), a.Field("containers").Items()...)
+	containers = append(containers, a.Field("ephemeralContainers").Items()...)
+	uniqueNames(containers)
+	mounts(a, containers)
+	hostPorts(a, containers)
+	for _, c := range a.Field("initContainers").Items() {
+		initContainer(c)
+	}
+	for _, c := range a.Field("containers").Items() {
+		if f := c.Field("restartPolicyRules"); f.Size() > 0 && !c.Field("restartPolicy").Has() {
+			c.Field("restartPolicy").Fail(finding.RuleRequired, "is required beside restartPolicyRules")
+		}
+	}
+	sleeps(a)
+	podNames(a)
+	podDNS(a)
+	spread := map[string]bool{}
+	for _, c := range a.Field("topologySpreadConstraints").Items() {
+		id := c.Field("topologyKey").Text() + " " + c.Field("whenUnsatisfiable").Text()
+		if spread[id] {
+			c.Fail(finding.RuleUnique, "has the same topologyKey and whenUnsatisfiable as another constraint")
+		}
+		spread[id] = true
+	}
+	notNegative(a, "terminationGracePeriodSeconds")
+	between(a.Field("activeDeadlineSeconds"), 1, math.MaxInt32)
+	if a.Field("hostPID").Bool() && a.Field("shareProcessNamespace").Bool() {
+		a.Field("shareProcessNamespace").Fail(finding.RuleExclusive, "must not be true beside hostPID")
+	}
+	if l := a.In("securityContext", "windowsOptions"); a.In("os", "name").Text() == "linux" && l.Has() {
+		l.Fail(finding.RuleExclusive, "must not be set where os.name is \"linux\"")
+	}
+	if n := a.In("os", "name"); n.Text() != "" && n.Text() != "linux" && n.Text() != "windows" {
+		n.Fail(finding.RuleEnum, "expected \"linux\" or \"windows\", found %s", n.Show())
+	}
+}
+
+// uniqueNames says which containers share a name: init containers and the
+// others are one list to it.
+func uniqueNames(containers []*finding.Value) {
+	seen := map[string]*finding.Value{}
+	for _, c := range containers {
+		name := c.Field("name")
+		if name.Text() == "" {
+			continue
+		}
+		first, dup := seen[name.Text()]
+		switch {
+		case !dup:
+			seen[name.Text()] = c
+		case first.Parent.Step != c.Parent.Step:
+			// Within one list the schema says so.
+			name.Fail(finding.RuleUnique, "is the name of %s as well", first.Path())
+		}
+	}
+}
+
+// mounts says which mounts name no volume of the pod.
+func mounts(a *finding.Value, containers []*finding.Value) {
+	volumes := map[string]*finding.Value{}
+	var known []string
+	for _, v := range a.Field("volumes").Items() {
+		volumes[v.Field("name").Text()] = v
+		known = append(known, v.Field("name").Text())
+	}
+	for _, name := range claimTemplates(a) {
+		volumes[name] = nil
+		known = append(known, name)
+	}
+	for _, c := range containers {
+		for _, list := range [...]string{"volumeMounts", "volumeDevices"} {
+			for _, m := range c.Field(list).Items() {
+				name := m.Field("name")
+				volume, ok := volumes[name.Text()]
+				if !ok && name.Text() != "" {
+					f := name.Fail(finding.RuleReference, "names no volume of the pod: %s", name.Show())
+					f.Hint = knownNames(name.Text(), known, "volumes")
+				}
+				if list == "volumeDevices" && volume != nil && !volume.Field("persistentVolumeClaim").Has() && !volume.Field("ephemeral").Has() {
+					name.Fail(finding.RuleReference, "names a volume that is no claim: %s", name.Show())
+				}
+			}
+		}
+	}
+}
+
+// knownNames is the hint for a name that names nothing.
+func knownNames(name string, known []string, what string) string {
+	switch best := finding.Nearest(name, known); {
+	case best != "":
+		return "did you mean \"" + best + "\"?"
+	case len(known) == 0:
+		return "there are no " + what
+	default:
+		return what + ": " + strings.Join(known, ", ")
+	}
+}
+
+// claimTemplates is the names of the claims that a StatefulSet adds to the
+// volumes of its pods.
+func claimTemplates(pod *finding.Value) (names []string) {
+	if pod.Root().Kind() != "StatefulSet" || pod.Path().String() != "spec.template.spec" {
+		return nil
+	}
+	for _, t := range pod.Parent.Parent.Field("volumeClaimTemplates").Items() {
+		names = append(names, t.In("metadata", "name").Text())
+	}
+	return names
+}
+
+// hostPorts says which containers want the same port of the node, and what
+// the network of the host demands.
+func hostPorts(a *finding.Value, containers []*finding.Value) {
+	seen := map[string]bool{}
+	for _, c := range containers {
+		if c.Parent.Step.Name == "initContainers" && c.Field("restartPolicy").Text() != "Always" {
+			continue
+		}
+		for _, p := range c.Field("ports").Items() {
+			host, _ := p.Field("hostPort").Int()
+			if host == 0 {
+				continue
+			}
+			own, _ := p.Field("containerPort").Int()
+			if a.Field("hostNetwork").Bool() && own != host {
+				p.Field("hostPort").Fail(finding.RuleExclusive, "expected %d, the containerPort, because the pod uses hostNetwork; found %d", own, host)
+			}
+			protocol := p.Field("protocol").Text()
+			if protocol == "" {
+				protocol = "TCP"
+			}
+			id := strings.Join([]string{p.Field("hostPort").Show(), protocol, p.Field("hostIP").Text()}, "/")
+			if seen[id] {
+				p.Field("hostPort").Fail(finding.RuleUnique, "is taken by another container of the pod: %d", host)
+			}
+			seen[id] = true
+		}
+	}
+}
+
+// initContainer checks what holds of init containers alone.
+func initContainer(c *finding.Value) {
+	if c.Field("restartPolicy").Text() == "Always" {
+		return
+	}
+	for _, name := range [...]string{"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"} {
+		if c.Field(name).Has() {
+			c.Field(name).Fail(finding.RuleExclusive, "must not be set on an init container").Hint =
+				"only one with restartPolicy \"Always\", a sidecar, may have it"
+		}
+	}
+}
+
+// sleeps says which containers sleep longer than they may at their end.
+func sleeps(a *finding.Value) {
+	grace, ok := a.Field("terminationGracePeriodSeconds").Int()
+	if !ok {
+		grace = 30
+	}
+	if grace < 0 {
+		return
+	}
+	for _, c := range a.Field("containers").Items() {
+		for _, when := range [...]string{"preStop", "postStart"} {
+			between(c.In("lifecycle", when, "sleep", "seconds"), 0, grace)
+		}
+	}
+}
+
+func podNames(a *finding.Value) {
+	for _, n := range [...]string{"serviceAccountName", "priorityClassName", "runtimeClassName", "nodeName"} {
+		Subdomain(a.Field(n))
+	}
+	for _, n := range [...]string{"hostname", "subdomain"} {
+		label(a.Field(n))
+	}
+	labels(a.Field("nodeSelector"))
+	if s := a.Field("schedulerName"); s.Has() && s.Text() != "" && len(s.Text()) > validation.DNS1123SubdomainMaxLength {
+		s.Fail(finding.RuleSize, "expected at most 253 characters, found %d", len(s.Text()))
+	}
+}
+
+func podDNS(a *finding.Value) {
+	config := a.Field("dnsConfig")
+	if a.Field("dnsPolicy").Text() == "None" && config.Field("nameservers").Size() == 0 {
+		config.Field("nameservers").Fail(finding.RuleRequired, "is required where dnsPolicy is \"None\"")
+	}
+	texts(config.Field("nameservers"), ip)
+	if n := config.Field("nameservers"); n.Size() > 3 {
+		n.Fail(finding.RuleSize, "expected at most 3 name servers, found %d", n.Size())
+	}
+	for _, o := range config.Field("options").Items() {
+		if o.Field("name").Text() == "" {
+			o.Missing("name")
+		}
+	}
+}
+
+func podSecurity(a *finding.Value) {
+	for _, n := range [...]string{"runAsUser", "runAsGroup", "fsGroup"} {
+		between(a.Field(n), 0, math.MaxInt32)
+	}
+	for _, g := range a.Field("supplementalGroups").Items() {
+		between(g, 0, math.MaxInt32)
+	}
+	seen := map[string]bool{}
+	for _, s := range a.Field("sysctls").Items() {
+		name := s.Field("name")
+		if seen[name.Text()] {
+			name.Fail(finding.RuleUnique, "stands in the list already: %s", name.Show())
+		}
+		seen[name.Text()] = true
+		if n := len(name.Text()); n > validation.DNS1123SubdomainMaxLength {
+			name.Fail(finding.RuleSize, "expected at most 253 characters, found %d", n)
+		}
+		for part := range strings.FieldsFuncSeq(name.Text(), func(r rune) bool { return r == '.' || r == '/' }) {
+			if strings.Trim(part, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+				name.Fail(finding.RuleFormat, "expected the name of a kernel parameter such as \"net.core.somaxconn\", found %s", name.Show())
+				break
+			}
+		}
+	}
+}
+
+// profile checks a seccomp or AppArmor profile.
+func profile(a *finding.Value) {
+	local := a.Field("localhostProfile")
+	switch a.Field("type").Text() {
+	case "Localhost":
+		if local.Text() == "" {
+			a.Missing("localhostProfile")
+		}
+	default:
+		if local.Has() {
+			local.Fail(finding.RuleExclusive, "must not be set unless type is \"Localhost\"")
+		}
+	}
+}
+
+func toleration(a *finding.Value) {
+	key, operator, value := a.Field("key"), a.Field("operator").Text(), a.Field("value")
+	if key.Text() != "" {
+		qualified(key, key.Text())
+	} else if operator != "Exists" {
+		a.Field("operator").Fail(finding.RuleExclusive, "must be \"Exists\" where key is empty: that tolerates everything")
+	}
+	if operator == "Exists" {
+		if value.Text() != "" {
+			value.Fail(finding.RuleExclusive, "must not be set where operator is \"Exists\"")
+		}
+	} else {
+		labelValue(value)
+	}
+	if a.Field("tolerationSeconds").Has() && a.Field("effect").Text() != "NoExecute" {
+		a.Field("effect").Fail(finding.RuleExclusive, "must be \"NoExecute\" where tolerationSeconds is set")
+	}
+}
+
+func topologySpread(a *finding.Value) {
+	atLeast(a.Field("maxSkew"), 1)
+	atLeast(a.Field("minDomains"), 1)
+	if a.Field("minDomains").Has() && a.Field("whenUnsatisfiable").Text() != "DoNotSchedule" {
+		a.Field("minDomains").Fail(finding.RuleExclusive, "must not be set unless whenUnsatisfiable is \"DoNotSchedule\"")
+	}
+	for _, k := range a.Field("matchLabelKeys").Items() {
+		optionalKey(k)
+	}
+	if m := a.Field("matchLabelKeys"); m.Size() > 0 && !a.Field("labelSelector").Has() {
+		m.Fail(finding.RuleExclusive, "must not be set without labelSelector")
+	}
+}
+
+// optionalKey is qualified for a text that may be absent.
+func optionalKey(a *finding.Value) {
+	if t := a.Text(); t != "" {
+		qualified(a, t)
+	}
+}
+
+func nodeSelectorTerm(a *finding.Value) {
+	for _, e := range a.Field("matchExpressions").Items() {
+		optionalKey(e.Field("key"))
+		selectorValues(e)
+		if o := e.Field("operator").Text(); o == "In" || o == "NotIn" {
+			for _, v := range e.Field("values").Items() {
+				labelValue(v)
+			}
+		}
+	}
+	for _, e := range a.Field("matchFields").Items() {
+		if k := e.Field("key"); k.Text() != "metadata.name" {
+			k.Fail(finding.RuleEnum, "expected \"metadata.name\", the only field there is, found %s", k.Show())
+		}
+	}
+}
+
+// selectorValues checks the number of values against the operator.
+func selectorValues(e *finding.Value) {
+	values := e.Field("values")
+	switch operator := e.Field("operator").Text(); operator {
+	case "In", "NotIn":
+		if values.Size() == 0 {
+			values.Fail(finding.RuleRequired, "needs at least one value where operator is %q", operator)
+		}
+	case "Exists", "DoesNotExist":
+		if values.Size() > 0 {
+			values.Fail(finding.RuleExclusive, "must not be set where operator is %q", operator)
+		}
+	case "Gt", "Lt":
+		if values.Size() != 1 {
+			values.Fail(finding.RuleRange, "needs exactly one value where operator is %q, found %d", operator, values.Size())
+		}
+	}
+}
+
+func podAffinityTerm(a *finding.Value) {
+	optionalKey(a.Field("topologyKey"))
+	for _, n := range a.Field("namespaces").Items() {
+		label(n)
+	}
+}

@@ -1,0 +1,165 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetes
+
+import (
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+)
+
+// policyRules holds the rules of scaling, disruption and priority. The sources
+// are the validation packages of autoscaling, policy and scheduling in
+// k8s.io/kubernetes, pkg/apis.
+func policyRules(component string) func(*finding.Value) {
+	switch component {
+	case "autoscaling.v2.HorizontalPodAutoscalerSpec", "autoscaling.v1.HorizontalPodAutoscalerSpec":
+		return autoscaler
+	case "autoscaling.v2.MetricSpec":
+		return metric
+	case "autoscaling.v2.MetricIdentifier":
+		return func(a *finding.Value) { pathSegment(a.Field("name")) }
+	case "autoscaling.v2.ContainerResourceMetricSource":
+		return func(a *finding.Value) {
+			label(a.Field("container"))
+			if t := a.Field("name"); t.Text() != "" {
+				resourceName(t, t.Text())
+			}
+		}
+	case "autoscaling.v2.MetricTarget":
+		return metricTarget
+	case "autoscaling.v2.HPAScalingRules":
+		return scalingRules
+	case "autoscaling.v2.CrossVersionObjectReference", "autoscaling.v1.CrossVersionObjectReference":
+		return func(a *finding.Value) {
+			pathSegment(a.Field("kind"))
+			pathSegment(a.Field("name"))
+			version := a.Field("apiVersion")
+			group, _, ok := strings.Cut(version.Text(), "/")
+			if a.Step.Name == "scaleTargetRef" && a.Field("kind").Text() != "ReplicationController" && (!ok || group == "") {
+				version.Fail(finding.RuleFormat, "expected a group and a version such as \"apps/v1\", found %s", version.Show())
+			}
+		}
+	case "policy.v1.PodDisruptionBudgetSpec":
+		return disruption
+	case "scheduling.v1.PriorityClass":
+		return priority
+	case "coordination.v1.LeaseSpec":
+		return func(a *finding.Value) {
+			atLeast(a.Field("leaseDurationSeconds"), 1)
+			notNegative(a, "leaseTransitions")
+		}
+	}
+	return nil
+}
+
+func autoscaler(a *finding.Value) {
+	least, most := a.Field("minReplicas"), a.Field("maxReplicas")
+	atLeast(most, 1)
+	low, ok := least.Int()
+	high, bounded := most.Int()
+	if ok && bounded && high > 0 && low > high {
+		least.Fail(finding.RuleRange, "expected at most maxReplicas, which is %d, found %d", high, low)
+	}
+	if ok && low < 1 {
+		least.Fail(finding.RuleRange, "expected at least 1, found %d", low)
+	}
+	if t := a.Field("targetCPUUtilizationPercentage"); t.Has() {
+		atLeast(t, 1)
+	}
+}
+
+// metric wants the source that the type names, and no other.
+func metric(a *finding.Value) {
+	kind := a.Field("type").Text()
+	if kind == "" {
+		return
+	}
+	want := strings.ToLower(kind[:1]) + kind[1:]
+	for _, n := range [...]string{"containerResource", "external", "object", "pods", "resource"} {
+		source := a.Field(n)
+		switch {
+		case n == want && !source.Has():
+			a.Missing(n).Message = "is required where the type is \"" + kind + "\""
+		case n != want && source.Has():
+			source.Fail(finding.RuleExclusive, "must not be set where the type is %q", kind)
+		}
+	}
+	target := a.In(want, "target")
+	switch want {
+	case "resource", "containerResource":
+		if target.Has() && !target.Field("averageUtilization").Has() && !target.Field("averageValue").Has() {
+			target.Fail(finding.RuleExclusive, "needs averageUtilization or averageValue")
+		}
+		if target.Has() && target.Field("averageUtilization").Has() && target.Field("averageValue").Has() {
+			target.Fail(finding.RuleExclusive, "has averageUtilization and averageValue").Hint = "keep one"
+		}
+	case "pods":
+		if target.Has() && !target.Field("averageValue").Has() {
+			target.Missing("averageValue")
+		}
+	case "object", "external":
+		if target.Has() && !target.Field("value").Has() && !target.Field("averageValue").Has() {
+			target.Fail(finding.RuleExclusive, "needs value or averageValue")
+		}
+		if want == "external" && target.Field("value").Has() && target.Field("averageValue").Has() {
+			target.Fail(finding.RuleExclusive, "has value and averageValue").Hint = "keep one"
+		}
+	}
+}
+
+func metricTarget(a *finding.Value) {
+	if t := a.Field("type"); t.Text() != "" && t.Text() != "Utilization" && t.Text() != "Value" && t.Text() != "AverageValue" {
+		t.Fail(finding.RuleEnum, "expected \"Utilization\", \"Value\" or \"AverageValue\", found %s", t.Show())
+	}
+	atLeast(a.Field("averageUtilization"), 1)
+	for _, n := range [...]string{"value", "averageValue"} {
+		if q, ok := amountOf(a.Field(n)); ok && q.Sign() <= 0 {
+			a.Field(n).Fail(finding.RuleRange, "must be above 0, found %s", a.Field(n).Show())
+		}
+	}
+}
+
+func scalingRules(a *finding.Value) {
+	between(a.Field("stabilizationWindowSeconds"), 0, 3600)
+	if p := a.Field("policies"); p.Has() && p.Size() == 0 {
+		p.Fail(finding.RuleRequired, "needs at least one policy").Hint = "leave policies out for the defaults"
+	}
+	for _, p := range a.Field("policies").Items() {
+		if t := p.Field("type"); t.Text() != "" && t.Text() != "Pods" && t.Text() != "Percent" {
+			t.Fail(finding.RuleEnum, "expected \"Pods\" or \"Percent\", found %s", t.Show())
+		}
+		between(p.Field("periodSeconds"), 1, 1800)
+		atLeast(p.Field("value"), 1)
+	}
+	if s := a.Field("selectPolicy"); s.Text() != "" && s.Text() != "Max" && s.Text() != "Min" && s.Text() != "Disabled" {
+		s.Fail(finding.RuleEnum, "expected \"Max\", \"Min\" or \"Disabled\", found %s", s.Show())
+	}
+}
+
+func disruption(a *finding.Value) {
+	least, most := a.Field("minAvailable"), a.Field("maxUnavailable")
+	switch {
+	case least.Has() && most.Has():
+		most.Fail(finding.RuleExclusive, "must not be set beside minAvailable").Hint = "keep one of the two"
+	case !least.Has() && !most.Has():
+		a.Warn(finding.RuleExclusive, "has neither minAvailable nor maxUnavailable, so that it protects nothing")
+	}
+	for _, v := range [...]*finding.Value{least, most} {
+		numberOrPercent(v)
+		if percent(v) > 100 {
+			v.Fail(finding.RuleRange, "expected at most \"100%%\", found %s", v.Show())
+		}
+	}
+}
+
+func priority(a *finding.Value) {
+	name := a.In("metadata", "name").Text()
+	if strings.HasPrefix(name, "system-") && name != "system-node-critical" && name != "system-cluster-critical" {
+		a.In("metadata", "name").Fail(finding.RuleName, "must not begin with \"system-\", found %q", name)
+	}
+	if i, ok := a.Field("value").Int(); ok && i > 1_000_000_000 && !strings.HasPrefix(name, "system-") {
+		a.Field("value").Fail(finding.RuleRange, "expected at most 1000000000, found %d", i)
+	}
+}

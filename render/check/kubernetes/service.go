@@ -1,0 +1,204 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetes
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+)
+
+// serviceRules holds the rules of Services. The source is k8s.io/kubernetes,
+// pkg/apis/core/validation.
+func serviceRules(component string) func(*finding.Value) {
+	switch component {
+	case "core.v1.ServiceSpec":
+		return service
+	case "core.v1.ServicePort":
+		return servicePort
+	case "core.v1.EndpointAddress":
+		return func(a *finding.Value) { ip(a.Field("ip")) }
+	case "discovery.v1.EndpointSlice":
+		return endpointSlice
+	case "core.v1.EndpointPort":
+		return func(a *finding.Value) { between(a.Field("port"), 1, 65535) }
+	}
+	return nil
+}
+
+// serviceType is the type with its default.
+func serviceType(a *finding.Value) string {
+	if t := a.Field("type").Text(); t != "" {
+		return t
+	}
+	return "ClusterIP"
+}
+
+func service(a *finding.Value) {
+	labels(a.Field("selector"))
+	kind, headless := serviceType(a), a.Field("clusterIP").Text() == "None"
+	switch {
+	case kind == "ExternalName":
+		externalName(a)
+	case a.Field("ports").Size() == 0 && !headless:
+		a.Field("ports").Fail(finding.RuleRequired, "needs at least one port")
+	}
+	if headless && (kind == "NodePort" || kind == "LoadBalancer") {
+		a.Field("clusterIP").Fail(finding.RuleExclusive, "must not be \"None\" where the type is %q", kind)
+	}
+	servicePorts(a, kind)
+	serviceAddresses(a)
+	session(a)
+	balancing(a, kind)
+}
+
+func externalName(a *finding.Value) {
+	name := a.Field("externalName")
+	if name.Text() == "" {
+		a.Missing("externalName")
+	}
+	if t, ok := strings.CutSuffix(name.Text(), "."); ok || t != "" {
+		Subdomain(name.WithRaw(t))
+	}
+	// The server drops what an ExternalName does not have.
+	for _, n := range [...]string{"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"} {
+		if f := a.Field(n); !f.Empty() {
+			f.Warn(finding.RuleExclusive, "has no effect where the type is \"ExternalName\"")
+		}
+	}
+}
+
+// servicePorts checks the ports against one another; that port and protocol
+// differ is the schema's business.
+func servicePorts(a *finding.Value, kind string) {
+	ports := a.Field("ports").Items()
+	names, nodes := map[string]bool{}, map[string]bool{}
+	for _, p := range ports {
+		name := p.Field("name")
+		switch t := name.Text(); {
+		case t == "" && len(ports) > 1:
+			name.Fail(finding.RuleRequired, "is required where a Service has several ports")
+		case t != "" && names[t]:
+			name.Fail(finding.RuleUnique, "is the name of another port: %s", name.Show())
+		}
+		names[name.Text()] = true
+		protocol := p.Field("protocol").Text()
+		if protocol == "" {
+			protocol = "TCP"
+		}
+		node := p.Field("nodePort")
+		if i, ok := node.Int(); ok && i != 0 {
+			switch {
+			case kind == "ClusterIP":
+				node.Fail(finding.RuleExclusive, "must not be set where the type is \"ClusterIP\"").Hint = "set type to NodePort, or leave the port out"
+			case nodes[protocol+node.Show()]:
+				node.Fail(finding.RuleUnique, "is taken by another port: %d", i)
+			case i < 30000 || i > 32767:
+				node.Warn(finding.RuleRange, "is outside the range that clusters reserve by default, 30000 to 32767, found %d", i)
+			}
+			nodes[protocol+node.Show()] = true
+		}
+	}
+}
+
+func servicePort(a *finding.Value) {
+	label(a.Field("name"))
+	port(a.Field("port"))
+	between(a.Field("nodePort"), 0, 65535)
+	// The server takes "" and 0 for the number of the port itself.
+	if t := a.Field("targetPort"); !t.Empty() {
+		portOrName(t)
+	}
+	optionalKey(a.Field("appProtocol"))
+}
+
+func serviceAddresses(a *finding.Value) {
+	if c := a.Field("clusterIP"); c.Text() != "None" {
+		ip(c)
+	}
+	for _, e := range a.Field("externalIPs").Items() {
+		ip(e)
+		if addr, err := netip.ParseAddr(e.Text()); err == nil && (addr.IsUnspecified() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsMulticast()) {
+			e.Fail(finding.RuleFormat, "expected an address that others can reach, found %s", e.Show())
+		}
+	}
+	if families := a.Field("ipFamilies"); families.Size() > 0 {
+		unique(families.Items(), finding.RuleUnique, "stands in the list already, as item %d")
+	}
+	if ips := a.Field("clusterIPs").Items(); len(ips) > 0 {
+		first := ips[0]
+		if c := a.Field("clusterIP"); c.Text() != "" && c.Text() != first.Text() {
+			first.Fail(finding.RuleExclusive, "must equal clusterIP, which is %s, found %s", c.Show(), first.Show())
+		}
+		for _, i := range ips {
+			if i.Text() != "None" {
+				ip(i)
+			} else if len(ips) > 1 {
+				i.Fail(finding.RuleExclusive, "must be the only item where it is \"None\"")
+			}
+		}
+	}
+}
+
+func session(a *finding.Value) {
+	config := a.Field("sessionAffinityConfig")
+	if a.Field("sessionAffinity").Text() != "ClientIP" {
+		if config.Has() {
+			// The server drops it.
+			config.Warn(finding.RuleExclusive, "has no effect unless sessionAffinity is \"ClientIP\"")
+		}
+		return
+	}
+	between(config.In("clientIP", "timeoutSeconds"), 1, 86400)
+}
+
+func endpointSlice(a *finding.Value) {
+	for _, e := range a.Field("endpoints").Items() {
+		texts(e.Field("addresses"), func(address *finding.Value) {
+			if a.Field("addressType").Text() == "FQDN" {
+				Subdomain(address)
+			} else {
+				ip(address)
+			}
+		})
+	}
+	seen := map[string]bool{}
+	for _, p := range a.Field("ports").Items() {
+		name := p.Field("name")
+		label(name)
+		if seen[name.Text()] {
+			name.Fail(finding.RuleUnique, "is the name of another port: %s", name.Show())
+		}
+		seen[name.Text()] = true
+	}
+}
+
+// balancing checks what only some types of Service have.
+func balancing(a *finding.Value, kind string) {
+	outside := kind == "NodePort" || kind == "LoadBalancer"
+	if !outside && a.Field("externalIPs").Size() == 0 {
+		forbid(a, "unless the type is \"NodePort\" or \"LoadBalancer\"", "externalTrafficPolicy")
+	}
+	if kind != "LoadBalancer" {
+		forbid(a, "unless the type is \"LoadBalancer\"", "loadBalancerClass", "loadBalancerSourceRanges")
+		if f := a.Field("allocateLoadBalancerNodePorts"); f.Has() {
+			f.Fail(finding.RuleExclusive, "must not be set unless the type is \"LoadBalancer\"")
+		}
+	}
+	for _, r := range a.Field("loadBalancerSourceRanges").Items() {
+		cidr(r)
+	}
+	health := a.Field("healthCheckNodePort")
+	if !health.Empty() && (kind != "LoadBalancer" || a.Field("externalTrafficPolicy").Text() != "Local") {
+		health.Fail(finding.RuleExclusive, "must not be set unless the type is \"LoadBalancer\" and externalTrafficPolicy is \"Local\"")
+	}
+	between(health, 0, 65535)
+	optionalKey(a.Field("loadBalancerClass"))
+	known := []string{"PreferClose", "PreferSameZone", "PreferSameNode"}
+	if t := a.Field("trafficDistribution"); t.Has() && !slices.Contains(known, t.Text()) {
+		t.Fail(finding.RuleEnum, "expected %s, found %s", finding.OneOf(known), t.Show())
+	}
+}

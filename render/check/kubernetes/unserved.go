@@ -1,0 +1,113 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetes
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+)
+
+// successor is where a kind went whose group changed.
+func successor(group, kind string) string {
+	if group == "extensions" {
+		switch kind {
+		case "Ingress", "NetworkPolicy":
+			return "networking.k8s.io/v1"
+		case "Deployment", "DaemonSet", "ReplicaSet":
+			return "apps/v1"
+		}
+	}
+	return ""
+}
+
+// removed says in one clause why a kind can be served no more, "" where it was
+// never known. The source is the deprecated API migration guide of Kubernetes.
+func removed(group, kind string) string {
+	switch group + "/" + kind {
+	case "policy/PodSecurityPolicy", "extensions/PodSecurityPolicy":
+		return "was removed in Kubernetes 1.25: use Pod Security Admission, by labels of the Namespace"
+	case "settings.k8s.io/PodPreset":
+		return "was removed in Kubernetes 1.20"
+	case "auditregistration.k8s.io/AuditSink":
+		return "was removed in Kubernetes 1.19"
+	}
+	return ""
+}
+
+// Unserved judges an object of a group of Kubernetes whose apiVersion and kind
+// no server knows. It reports whether the group is one of Kubernetes.
+func Unserved(a *finding.Value) bool {
+	apiVersion, kind := a.Root().APIVersion(), a.Root().Kind()
+	group := a.Root().Group()
+	var inGroup, elsewhere, versions []string
+	builtIn := group == "extensions"
+	for v, k := range eachBuiltIn {
+		g, _, ok := strings.Cut(v, "/")
+		if !ok {
+			g = ""
+		}
+		if g == group {
+			builtIn = true
+			if k == kind {
+				versions = append(versions, v)
+			}
+			inGroup = append(inGroup, k)
+		}
+		if k == kind {
+			elsewhere = append(elsewhere, v)
+		}
+	}
+	place := a.Field("apiVersion")
+	switch to := successor(group, kind); {
+	case to != "":
+		place.Fail(finding.RuleAPIVersion, "%s %s is gone", apiVersion, kind).Hint = "use " + to
+	case removed(group, kind) != "":
+		place.Fail(finding.RuleAPIVersion, "%s %s %s", apiVersion, kind, removed(group, kind))
+	case len(versions) > 0:
+		place.Fail(finding.RuleAPIVersion, "%s %s is not served", apiVersion, kind).Hint = "use " + newest(versions)
+	case !builtIn && len(elsewhere) == 0:
+		return false
+	case group == "" && kind == "List":
+		a.Field("kind").Fail(finding.RuleKind, "a List is no object").Hint = "write each of its items as an object of its own"
+	case len(elsewhere) > 0 && (builtIn || group == ""):
+		place.Fail(finding.RuleAPIVersion, "%s knows no %s", finding.Quote(apiVersion), kind).Hint = "use " + newest(elsewhere)
+	case builtIn:
+		f := a.Field("kind").Fail(finding.RuleKind, "%s knows no %s", finding.Quote(apiVersion), finding.Quote(kind))
+		if best := finding.Nearest(kind, inGroup); best != "" {
+			f.Hint = "did you mean \"" + best + "\"?"
+		} else if best := finding.Nearest(kind, allKinds()); best != "" {
+			f.Hint = "did you mean \"" + best + "\"?"
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// newest is the last stable one of versions, or the first where none is.
+func newest(versions []string) string {
+	for _, v := range slices.Backward(versions) {
+		if !Preview(v) {
+			return v
+		}
+	}
+	return versions[0]
+}
+
+// Preview reports whether servers leave a version of a built-in group out by
+// default.
+func Preview(apiVersion string) bool {
+	return strings.Contains(apiVersion, "alpha") || strings.Contains(apiVersion, "beta")
+}
+
+// allKinds is every kind of Kubernetes, once.
+func allKinds() (kinds []string) {
+	for _, k := range eachBuiltIn {
+		kinds = append(kinds, k)
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}

@@ -1,0 +1,376 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetes
+
+import (
+	"encoding/base64"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Check judges an object of a kind by its schema and its rules.
+func (c *Components) Check(a *finding.Value, k Kind) { c.value(a, &schema{Ref: k.component}) }
+
+// ObjectMeta judges metadata by its schema.
+func (c *Components) ObjectMeta(a *finding.Value) { c.value(a, &schema{Ref: "meta.v1.ObjectMeta"}) }
+
+// EmbeddedMeta judges the metadata of a resource that is a part of another one.
+func (c *Components) EmbeddedMeta(a *finding.Value) {
+	c.ObjectMeta(a)
+	pathSegment(a.Field("name"))
+	label(a.Field("namespace"))
+	templateMeta(a)
+}
+
+// value checks a against s. Null is the same as nothing, as in
+// the decoder of an API server.
+func (c *Components) value(a *finding.Value, s *schema) {
+	enum := s.Enum
+	if s.Ref != "" {
+		s = c.get(s.Ref)
+	}
+	if a.Raw == nil {
+		return
+	}
+	if special(a, s) {
+		return
+	}
+	switch s.Type {
+	case "object":
+		c.object(a, s)
+	case "array":
+		c.array(a, s)
+	case "string":
+		c.text(a, s, enum)
+	case "integer":
+		c.integer(a, s)
+	case "number":
+		switch a.Raw.(type) {
+		case int64, float64:
+		default:
+			a.WrongType("a number")
+		}
+	case "boolean":
+		if _, ok := a.Raw.(bool); !ok {
+			f := a.WrongType("true or false")
+			if t := a.Text(); !a.Secret() && (t == "true" || t == "false") {
+				f.Hint = "write it without quotes"
+			}
+		}
+	}
+}
+
+// special checks the components whose form in JSON is not that of their
+// schema.
+func special(a *finding.Value, s *schema) bool {
+	switch s.name {
+	case "":
+		return false
+	case "apimachinery.pkg.api.resource.Quantity":
+		quantity(a)
+	case "apimachinery.pkg.util.intstr.IntOrString":
+		switch a.Raw.(type) {
+		case int64:
+			fits(a)
+		case string:
+		default:
+			a.WrongType("an integer or a string")
+		}
+	case "meta.v1.Time", "meta.v1.MicroTime":
+		t, ok := a.Raw.(string)
+		if !ok {
+			a.WrongType("a time such as \"2026-01-31T12:00:00Z\"")
+			return true
+		}
+		if _, err := time.Parse(time.RFC3339, t); err != nil {
+			a.Fail(finding.RuleFormat, "expected a time such as \"2026-01-31T12:00:00Z\", found %s", a.Show())
+		}
+	case "apimachinery.pkg.runtime.RawExtension", "meta.v1.FieldsV1":
+		if _, ok := a.Raw.(map[string]any); !ok {
+			a.WrongType("a map")
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// quantity checks an amount such as 500m or 1Gi.
+func quantity(a *finding.Value) {
+	switch v := a.Raw.(type) {
+	case int64, float64:
+		return
+	case string:
+		if _, err := resource.ParseQuantity(v); err == nil {
+			return
+		}
+		f := a.Fail(finding.RuleFormat, "expected a quantity such as \"500m\" or \"1Gi\", found %s", a.Show())
+		if fixed := quantitySlip(v); fixed != "" && !a.Secret() {
+			f.Hint = "write " + strconv.Quote(fixed)
+		}
+	default:
+		a.WrongType("a quantity such as \"500m\" or \"1Gi\"")
+	}
+}
+
+// quantitySlip corrects the usual slips: spaces, GB for G, gi for Gi.
+func quantitySlip(v string) string {
+	digits := strings.TrimRight(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+	unit := strings.TrimSpace(v[len(digits):])
+	unit = strings.TrimSuffix(strings.TrimSuffix(unit, "B"), "b")
+	for _, known := range []string{"Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "k", "M", "G", "T", "P", "E", "m"} {
+		if strings.EqualFold(unit, known) {
+			if _, err := resource.ParseQuantity(digits + known); err == nil {
+				return digits + known
+			}
+		}
+	}
+	return ""
+}
+
+// object checks the members of a map.
+func (c *Components) object(a *finding.Value, s *schema) {
+	m, ok := a.Raw.(map[string]any)
+	if !ok {
+		a.WrongType("a map")
+		return
+	}
+	if s.Properties == nil {
+		if s.Values != nil {
+			for _, name := range object.SortedKeys(m) {
+				c.value(a.Field(name), s.Values)
+			}
+		}
+		if s.Values == nil && s.name != "" {
+			for _, name := range object.SortedKeys(m) {
+				c.unknown(a, name, s)
+			}
+		}
+		c.rule(a, s)
+		return
+	}
+	var unknown []string
+	for _, name := range object.SortedKeys(m) {
+		if p, ok := s.Properties[name]; ok {
+			place := a.Field(name)
+			if m[name] == "" && emptyRefused(s.name, name) {
+				place.Fail(finding.RuleEnum, "must not be empty").Hint = "leave it out for the default"
+				continue
+			}
+			c.value(place, p)
+		} else {
+			unknown = append(unknown, name)
+		}
+	}
+	for _, name := range unknown {
+		c.unknown(a, name, s)
+	}
+	c.absent(a, s, m)
+	c.rule(a, s)
+}
+
+// absent says which members are missing: those that the schema requires, and
+// those that the server makes up where they are absent and then refuses.
+func (c *Components) absent(a *finding.Value, s *schema, m map[string]any) {
+	for _, name := range s.structs() {
+		if m[name] == nil && !c.emptyIsFine(s.Properties[name]) {
+			a.Missing(name)
+		}
+	}
+	for _, name := range s.Required {
+		if p := s.Properties[name]; p != nil && p.Struct || zeroIsFine(s.name, name) {
+			continue
+		}
+		switch v := m[name].(type) {
+		case nil:
+			a.Missing(name)
+		case string:
+			if v == "" {
+				a.Field(name).Fail(finding.RuleRequired, "must not be empty")
+			}
+		case []any:
+			if len(v) == 0 {
+				a.Field(name).Fail(finding.RuleRequired, "must not be empty")
+			}
+		}
+	}
+}
+
+// emptyIsFine reports whether an empty object of the component that s refers
+// to is good.
+func (c *Components) emptyIsFine(s *schema) bool {
+	known := &c.empty
+	if fine, ok := known.Load(s.Ref); ok {
+		return fine.(bool)
+	}
+	probe := &finding.Report{Root: object.Object{}}
+	c.value(finding.NewValue(probe).Field("").WithRaw(map[string]any{}), &schema{Ref: s.Ref})
+	fine := !slices.ContainsFunc(probe.Findings, func(f finding.Finding) bool { return f.Severity == object.SeverityError })
+	known.Store(s.Ref, fine)
+	return fine
+}
+
+func (c *Components) rule(a *finding.Value, s *schema) {
+	if s.rule != nil {
+		s.rule(a)
+	}
+}
+
+// unknown says that a field has no meaning, and which one was probably meant.
+func (c *Components) unknown(a *finding.Value, name string, s *schema) {
+	f := a.Field(name).Fail(finding.RuleUnknownField, "is not a known field")
+	known := make([]string, 0, len(s.Properties))
+	for _, n := range object.SortedKeys(s.Properties) {
+		if _, taken := a.Raw.(map[string]any)[n]; !taken {
+			known = append(known, n)
+		}
+	}
+	if best := finding.Nearest(name, known); best != "" {
+		f.Hint = "did you mean " + strconv.Quote(best) + "?"
+	} else if len(known) > 0 && len(known) <= 8 {
+		f.Hint = "known fields: " + strings.Join(object.SortedKeys(s.Properties), ", ")
+	}
+}
+
+// array checks the items of a list.
+func (c *Components) array(a *finding.Value, s *schema) {
+	if _, ok := a.Raw.([]any); !ok {
+		a.WrongType("a list")
+		return
+	}
+	items := a.Items()
+	for _, item := range items {
+		if item.Raw == nil && s.Items != nil {
+			// A null item decodes to an empty one, and that lacks what is required.
+			item.Raw = emptyItem(c, s.Items)
+		}
+		c.value(item, s.Items)
+	}
+	switch {
+	case s.List == "map" && len(items) > 1:
+		uniqueKeys(items, s.Keys)
+	case s.List == "set" && len(items) > 1:
+		unique(items, finding.RuleListType, "stands in the list already, as item %d")
+	}
+}
+
+// emptyItem is what null in a list decodes to.
+func emptyItem(c *Components, s *schema) any {
+	if s.Ref != "" {
+		s = c.get(s.Ref)
+	}
+	switch s.Type {
+	case "object":
+		return map[string]any{}
+	case "string":
+		return ""
+	case "integer":
+		return int64(0)
+	}
+	return nil
+}
+
+// uniqueKeys says which items of a list share their keys: a server-side apply
+// cannot tell them apart.
+func uniqueKeys(items []*finding.Value, keys []string) {
+	seen := make(map[string]int, len(items))
+	for i, item := range items {
+		var id strings.Builder
+		complete := true
+		for _, k := range keys {
+			v := item.Field(k)
+			// The defaults of keys: protocol is TCP, an address has none.
+			if (v.Raw == nil || v.Raw == "") && k == "protocol" {
+				v.Raw = "TCP"
+			}
+			complete = complete && v.Raw != nil
+			id.WriteString(finding.Describe(v.Raw, false) + "\x00")
+		}
+		first, dup := seen[id.String()]
+		switch {
+		case !dup:
+			seen[id.String()] = i
+		case complete:
+			item.Fail(finding.RuleListType, "has the same %s as item %d of the list", strings.Join(keys, " and "), first)
+		}
+	}
+}
+
+// unique says which items stand in a list twice.
+func unique(items []*finding.Value, rule, format string) {
+	seen := make(map[string]int, len(items))
+	for i, item := range items {
+		id := finding.Describe(item.Raw, false)
+		if s, ok := item.Raw.(string); ok {
+			id = s
+		}
+		if first, dup := seen[id]; dup {
+			item.Fail(rule, format, first)
+		} else {
+			seen[id] = i
+		}
+	}
+}
+
+// text checks a string.
+func (c *Components) text(a *finding.Value, s *schema, enum []string) {
+	t, ok := a.Raw.(string)
+	if !ok {
+		f := a.WrongType("a string")
+		switch a.Raw.(type) {
+		case int64, float64, bool:
+			if !a.Secret() {
+				f.Hint = "quote it: " + strconv.Quote(finding.Describe(a.Raw, false))
+			}
+		}
+		return
+	}
+	if s.Format == "byte" {
+		if _, err := base64.StdEncoding.DecodeString(t); err != nil {
+			a.Fail(finding.RuleFormat, "is not base64").Hint = "encode the value, or use stringData where the kind has it"
+		}
+	}
+	if len(enum) > 0 && (t != "" || a.Step.IsIndex) && !slices.Contains(enum, t) {
+		f := a.Fail(finding.RuleEnum, "expected %s, found %s", finding.OneOf(enum), a.Show())
+		if best := finding.Nearest(t, enum); best != "" && !a.Secret() {
+			f.Hint = "did you mean " + strconv.Quote(best) + "?"
+		}
+	}
+}
+
+// integer checks a whole number.
+func (c *Components) integer(a *finding.Value, s *schema) {
+	if _, ok := a.Int(); !ok {
+		f := a.WrongType("an integer")
+		switch v := a.Raw.(type) {
+		case float64:
+			if v == math.Trunc(v) && math.Abs(v) < 1<<53 && !a.Secret() {
+				f.Hint = "write " + strconv.FormatInt(int64(v), 10)
+			}
+		case string:
+			if _, err := strconv.ParseInt(v, 10, 64); err == nil && !a.Secret() {
+				f.Hint = "write it without quotes"
+			}
+		}
+		return
+	}
+	if s.Format == "int32" {
+		fits(a)
+	}
+}
+
+// fits wants an integer of 32 bits.
+func fits(a *finding.Value) {
+	if i, _ := a.Int(); i > math.MaxInt32 || i < math.MinInt32 {
+		a.Fail(finding.RuleRange, "expected a number that fits into 32 bits, found %s", a.Show())
+	}
+}

@@ -1,0 +1,338 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kubernetes
+
+import (
+	"slices"
+
+	"github.com/ropewalk/ropewalk/render/check/finding"
+)
+
+// workloadRules holds the rules of what makes pods. Their sources are
+// k8s.io/kubernetes, pkg/apis/apps/validation and pkg/apis/batch/validation.
+func workloadRules(component string) func(*finding.Value) {
+	switch component {
+	case "apps.v1.DeploymentSpec":
+		return deployment
+	case "apps.v1.StatefulSetSpec":
+		return statefulSet
+	case "apps.v1.DaemonSetSpec":
+		return daemonSet
+	case "apps.v1.ReplicaSetSpec":
+		return replicaSet
+	case "batch.v1.JobSpec":
+		return job
+	case "batch.v1.CronJobSpec":
+		return cronJob
+	case "meta.v1.LabelSelector":
+		return labelSelector
+	case "core.v1.PodTemplateSpec", "batch.v1.JobTemplateSpec", "core.v1.PersistentVolumeClaimTemplate":
+		return func(a *finding.Value) { templateMeta(a.Field("metadata")) }
+	case "core.v1.ReplicationControllerSpec":
+		return replicationController
+	}
+	return nil
+}
+
+func deployment(a *finding.Value) {
+	replicas(a)
+	notNegative(a, "revisionHistoryLimit", "progressDeadlineSeconds")
+	ready, _ := a.Field("minReadySeconds").Int()
+	deadline, ok := a.Field("progressDeadlineSeconds").Int()
+	if !ok {
+		deadline = 600
+	}
+	if deadline <= ready && deadline >= 0 {
+		a.Field("progressDeadlineSeconds").Fail(finding.RuleRange, "expected more than minReadySeconds, which is %d, found %d", ready, deadline)
+	}
+	selects(a)
+	always(a)
+	strategy := a.Field("strategy")
+	rolling := strategy.Field("rollingUpdate")
+	if strategy.Field("type").Text() == "Recreate" {
+		if rolling.Has() {
+			rolling.Fail(finding.RuleExclusive, "must not be set where the type is \"Recreate\"")
+		}
+		return
+	}
+	rollingUpdate(rolling)
+}
+
+// rollingUpdate checks that an update can move at all.
+func rollingUpdate(a *finding.Value) {
+	surge, unavailable := a.Field("maxSurge"), a.Field("maxUnavailable")
+	none := numberOrPercent(surge)
+	if numberOrPercent(unavailable) && (none || !surge.Has() && a.Root().Kind() == "DaemonSet") {
+		unavailable.Fail(finding.RuleExclusive, "must not be 0 while maxSurge is 0: no pod could ever be replaced")
+	}
+	if percent(unavailable) > 100 {
+		unavailable.Fail(finding.RuleRange, "expected at most \"100%%\", found %s", unavailable.Show())
+	}
+}
+
+// replicas checks the counts that all workloads have.
+func replicas(a *finding.Value) { notNegative(a, "replicas", "minReadySeconds") }
+
+// always wants pods that are started again.
+func always(a *finding.Value) {
+	spec := a.In("template", "spec")
+	policy := spec.Field("restartPolicy")
+	if t := policy.Text(); t == "Never" || t == "OnFailure" {
+		policy.Fail(finding.RuleEnum, "expected \"Always\" in a %s, found %s", a.Root().Kind(), policy.Show()).Hint =
+			"a Job runs pods to their end"
+	}
+	if d := spec.Field("activeDeadlineSeconds"); d.Has() {
+		d.Fail(finding.RuleExclusive, "must not be set in a %s", a.Root().Kind())
+	}
+	if spec.Field("ephemeralContainers").Size() > 0 {
+		spec.Field("ephemeralContainers").Fail(finding.RuleExclusive, "must not be set in a template")
+	}
+}
+
+// selects wants a selector that selects the pods of the template.
+func selects(a *finding.Value) {
+	selector, have := a.Field("selector"), a.In("template", "metadata", "labels")
+	if !selector.Has() {
+		return
+	}
+	want, expressions := selector.Field("matchLabels"), selector.Field("matchExpressions")
+	if want.Size() == 0 && expressions.Size() == 0 {
+		selector.Fail(finding.RuleSelector, "must not be empty: it selects the pods").Hint = "repeat the labels of template.metadata.labels in matchLabels"
+		return
+	}
+	for _, key := range want.Names() {
+		w, h := want.Field(key), have.Field(key)
+		switch {
+		case !h.Has():
+			w.Fail(finding.RuleSelector, "selects the label %q, which spec.template.metadata.labels does not have", key)
+		case w.Text() != h.Text():
+			w.Fail(finding.RuleSelector, "expected %s as in spec.template.metadata.labels, found %s", h.Show(), w.Show())
+		}
+	}
+	for _, e := range expressions.Items() {
+		if !matches(e, have) {
+			e.Fail(finding.RuleSelector, "does not match spec.template.metadata.labels")
+		}
+	}
+}
+
+// matches evaluates one expression of a selector against labels.
+func matches(e, have *finding.Value) bool {
+	h := have.Field(e.Field("key").Text())
+	in := slices.ContainsFunc(e.Field("values").Items(), func(v *finding.Value) bool { return h.Has() && v.Text() == h.Text() })
+	switch e.Field("operator").Text() {
+	case "In":
+		return in
+	case "NotIn":
+		return !in
+	case "Exists":
+		return h.Has()
+	case "DoesNotExist":
+		return !h.Has()
+	}
+	return true
+}
+
+func statefulSet(a *finding.Value) {
+	replicas(a)
+	notNegative(a, "revisionHistoryLimit")
+	atLeast(a.In("ordinals", "start"), 0)
+	selects(a)
+	always(a)
+	Subdomain(a.Field("serviceName"))
+	if n := len(a.Field("serviceName").Text()); n > 63 {
+		a.Field("serviceName").Fail(finding.RuleSize, "expected at most 63 characters, found %d", n)
+	}
+	update := a.Field("updateStrategy")
+	rolling := update.Field("rollingUpdate")
+	if update.Field("type").Text() == "OnDelete" {
+		if rolling.Has() {
+			rolling.Fail(finding.RuleExclusive, "must not be set where the type is \"OnDelete\"")
+		}
+	} else if rolling.Has() {
+		atLeast(rolling.Field("partition"), 0)
+		numberOrPercent(rolling.Field("maxUnavailable"))
+	}
+	retention := a.Field("persistentVolumeClaimRetentionPolicy")
+	for _, n := range [...]string{"whenDeleted", "whenScaled"} {
+		if p := retention.Field(n); p.Text() != "" && p.Text() != "Retain" && p.Text() != "Delete" {
+			p.Fail(finding.RuleEnum, "expected \"Retain\" or \"Delete\", found %s", p.Show())
+		}
+	}
+	seen := map[string]bool{}
+	for _, t := range a.Field("volumeClaimTemplates").Items() {
+		name := t.In("metadata", "name")
+		label(name)
+		switch {
+		case name.Text() == "":
+			t.Field("metadata").Missing("name")
+		case seen[name.Text()]:
+			name.Fail(finding.RuleUnique, "is the name of another claim template: %s", name.Show())
+		}
+		seen[name.Text()] = true
+	}
+}
+
+func daemonSet(a *finding.Value) {
+	notNegative(a, "minReadySeconds", "revisionHistoryLimit")
+	selects(a)
+	always(a)
+	if rolling := a.In("updateStrategy", "rollingUpdate"); rolling.Has() {
+		rollingUpdate(rolling)
+		surge, unavailable := rolling.Field("maxSurge"), rolling.Field("maxUnavailable")
+		if surge.Has() && !numberOrPercentIsZero(surge) && (!unavailable.Has() || !numberOrPercentIsZero(unavailable)) {
+			surge.Fail(finding.RuleExclusive, "must not be set unless maxUnavailable is 0")
+		}
+		if percent(surge) > 100 {
+			surge.Fail(finding.RuleRange, "expected at most \"100%%\", found %s", surge.Show())
+		}
+	}
+}
+
+func numberOrPercentIsZero(a *finding.Value) bool {
+	i, ok := a.Int()
+	return ok && i == 0 || percent(a) == 0
+}
+
+func replicaSet(a *finding.Value) {
+	replicas(a)
+	if !a.Field("template").Has() {
+		a.Missing("template")
+	}
+	selects(a)
+	always(a)
+}
+
+func replicationController(a *finding.Value) {
+	replicas(a)
+	always(a)
+	labels(a.Field("selector"))
+	if !a.Field("template").Has() {
+		a.Missing("template")
+		return
+	}
+	have := a.In("template", "metadata", "labels")
+	for _, key := range a.Field("selector").Names() {
+		if w := a.In("selector", key); w.Text() != have.Field(key).Text() {
+			w.Fail(finding.RuleSelector, "does not match spec.template.metadata.labels")
+		}
+	}
+}
+
+func job(a *finding.Value) {
+	notNegative(a, "completions", "parallelism", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes",
+		"activeDeadlineSeconds", "ttlSecondsAfterFinished")
+	policy := a.In("template", "spec", "restartPolicy")
+	if t := policy.Text(); a.In("template", "spec").Has() && t != "OnFailure" && t != "Never" {
+		f := policy.Fail(finding.RuleEnum, "expected \"OnFailure\" or \"Never\" in a Job, found %s", policy.Show())
+		if t == "" {
+			f.Rule, f.Message = finding.RuleRequired, "is required in a Job: \"OnFailure\" or \"Never\""
+		}
+	}
+	selector := a.Field("selector")
+	if a.Field("manualSelector").Bool() {
+		selects(a)
+	} else if selector.Has() {
+		selector.Fail(finding.RuleExclusive, "must not be set unless manualSelector is true").Hint = "leave it out: the server makes one that selects the pods of this Job"
+	}
+	if mode := a.Field("completionMode"); mode.Text() == "Indexed" {
+		if !a.Field("completions").Has() {
+			a.Missing("completions")
+		}
+	} else {
+		forbid(a, "unless completionMode is \"Indexed\"", "backoffLimitPerIndex", "successPolicy")
+	}
+	if p := a.Field("podFailurePolicy"); p.Has() {
+		if policy.Text() == "OnFailure" {
+			policy.Fail(finding.RuleEnum, "expected \"Never\" beside podFailurePolicy, found %s", policy.Show())
+		}
+		for _, r := range p.Field("rules").Items() {
+			failureRule(r, a.In("template", "spec"))
+		}
+	}
+}
+
+// failureRule checks a rule of a podFailurePolicy against the pods of the Job.
+func failureRule(a, pod *finding.Value) {
+	codes, conditions := a.Field("onExitCodes"), a.Field("onPodConditions")
+	switch {
+	case codes.Has() && conditions.Size() > 0:
+		codes.Fail(finding.RuleExclusive, "must not be set beside onPodConditions").Hint = "make it a rule of its own"
+	case !codes.Has() && conditions.Size() == 0:
+		a.Fail(finding.RuleExclusive, "needs onExitCodes or onPodConditions")
+	}
+	name := codes.Field("containerName")
+	containers := append(pod.Field("containers").Items(), pod.Field("initContainers").Items()...)
+	if name.Has() && !slices.ContainsFunc(containers, func(c *finding.Value) bool { return c.Field("name").Text() == name.Text() }) {
+		name.Fail(finding.RuleReference, "names no container of the pod: %s", name.Show())
+	}
+	for _, v := range codes.Field("values").Items() {
+		if i, ok := v.Int(); (v.Raw == nil || ok && i == 0) && codes.Field("operator").Text() == "In" {
+			v.Fail(finding.RuleRange, "must not be 0 where operator is \"In\": that is success")
+		}
+	}
+	for _, c := range conditions.Items() {
+		optionalKey(c.Field("type"))
+		switch s := c.Field("status"); s.Text() {
+		case "", "True", "False", "Unknown":
+		default:
+			s.Fail(finding.RuleEnum, "expected \"True\", \"False\" or \"Unknown\", found %s", s.Show())
+		}
+	}
+}
+
+func cronJob(a *finding.Value) {
+	notNegative(a, "startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
+	schedule := a.Field("schedule")
+	if t := schedule.Text(); t != "" {
+		if problem := cronProblem(t); problem != "" {
+			schedule.Fail(finding.RuleFormat, "%s, found %s", problem, schedule.Show())
+		}
+	}
+	zone := a.Field("timeZone")
+	if z, ok := zone.Raw.(string); ok && !knownZone(z) {
+		zone.Fail(finding.RuleFormat, "expected the name of a time zone such as \"Europe/Berlin\", found %s", zone.Show())
+	}
+	spec := a.In("jobTemplate", "spec")
+	if spec.Field("manualSelector").Bool() {
+		spec.Field("manualSelector").Fail(finding.RuleExclusive, "must not be set in a CronJob")
+	}
+}
+
+// knownZone reports whether the text has the form of a time zone. The names
+// themselves depend on the database of the machine, and a render must not: an
+// unknown but well formed name passes.
+func knownZone(name string) bool {
+	if name == "" || name == "Local" {
+		return false
+	}
+	if name == "UTC" {
+		return true
+	}
+	for i, r := range name {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		inside := r >= '0' && r <= '9' || r == '/' || r == '_' || r == '-' || r == '+'
+		if !letter && (i == 0 || !inside) {
+			return false
+		}
+	}
+	return true
+}
+
+func labelSelector(a *finding.Value) {
+	labels(a.Field("matchLabels"))
+	for _, e := range a.Field("matchExpressions").Items() {
+		key, operator := e.Field("key"), e.Field("operator")
+		optionalKey(key)
+		switch operator.Text() {
+		case "In", "NotIn", "Exists", "DoesNotExist", "":
+			selectorValues(e)
+		default:
+			operator.Fail(finding.RuleEnum, "expected \"In\", \"NotIn\", \"Exists\" or \"DoesNotExist\", found %s", operator.Show())
+		}
+		for _, v := range e.Field("values").Items() {
+			labelValue(v)
+		}
+	}
+}

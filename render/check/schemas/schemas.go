@@ -1,0 +1,33 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schemas is the schemas of the check as data: those of the kinds of
+// Kubernetes and a set of CustomResourceDefinitions. SOURCES.md says where they come
+// from and in which form they are; test/schemas writes them. Callers are the packages
+// beside this one, which parse what they need when they need it.
+package schemas
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed kinds.txt
+var kinds string
+
+//go:embed components.txt
+var components string
+
+//go:embed crds
+var definitions embed.FS
+
+// Kinds has a line for each kind that a Kubernetes API server serves:
+// apiVersion, kind, scope, component.
+func Kinds() string { return kinds }
+
+// Components has a line for each component, sorted by name: name, then a schema
+// as JSON.
+func Components() string { return components }
+
+// Definitions is the CustomResourceDefinitions: crds/<group>/<Kind>.json.
+func Definitions() fs.FS { return definitions }
