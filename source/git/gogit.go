@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -249,15 +250,22 @@ func broken(err error) error {
 
 // explain makes an error of the connection one for callers.
 func (l *library) explain(ctx context.Context, err error) error {
-	if err == nil || isSentinel(err) {
-		return err
+	if err == nil {
+		return nil
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !isSentinel(err) {
 		return ctx.Err()
 	}
-	var unexpected *plumbing.UnexpectedError
-	if errors.As(err, &unexpected) && isSentinel(unexpected.Err) {
-		return unexpected.Err
+	var unexpected *plumbing.UnexpectedError // it does not unwrap
+	if errors.As(err, &unexpected) {
+		err = unexpected.Err
+	}
+	if isSentinel(err) {
+		return err
+	}
+	var request *url.Error
+	if errors.As(err, &request) {
+		err = request.Err // the caller names the URL
 	}
 	var line *pktline.ErrorLine
 	var data *packp.ErrUnexpectedData

@@ -385,6 +385,38 @@ func TestAServerThatSendsTooMuchIsStopped(t *testing.T) {
 	})
 }
 
+// TestAPackThatInflatesIsStopped has a file that is a thousandth of its size in
+// the pack, and one that is a delta of it.
+func TestAPackThatInflatesIsStopped(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	g := servers.NewGit(t, filepath.Join(root, "r.git"))
+	zeros := strings.Repeat("0", 900_000)
+	g.Commit(map[string]string{"a": zeros, "b": zeros + "1"}, "first")
+	g.Run("repack", "-adfq")
+	base := servers.GitHTTP(t, root, servers.NoFilter())
+	ways(t, func(t *testing.T, f *Fetcher) {
+		f.Transfer, f.Limits.Bytes = 1_000_000, 1_000_000
+		_, err := f.Fetch(t.Context(), source.Ref{Ref: base + "/r.git"})
+		require.ErrorIs(t, err, source.ErrLimit)
+		f.Transfer, f.Limits.Bytes = 2_000_000, 2_000_000
+		_, err = f.Fetch(t.Context(), source.Ref{Ref: base + "/r.git"})
+		require.NoError(t, err)
+	})
+}
+
+func TestSSHNeedsNoOpenSSH(t *testing.T) {
+	root, _, _, _ := repository(t)
+	server := servers.GitSSH(t, root)
+	binary, path := FindBinary(), t.TempDir()
+	require.NoError(t, os.Symlink(binary, filepath.Join(path, "git")))
+	t.Setenv("PATH", path)
+	f := &Fetcher{Binary: binary, Scratch: t.TempDir(), Secrets: secrets{"s": {"identity": string(server.ClientKey), "known_hosts": server.KnownHosts}}}
+	tree, err := f.Fetch(t.Context(), source.Ref{Ref: server.URL("org/repo.git"), Secret: "s"})
+	require.NoError(t, err)
+	require.NotEmpty(t, names(t, tree))
+}
+
 func TestAnUnknownAuthorityIsRefused(t *testing.T) {
 	t.Parallel()
 	root, _, _, _ := repository(t)
