@@ -16,6 +16,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 )
 
 func ExampleModule() {
@@ -100,7 +101,7 @@ func contents(t *testing.T, files fs.FS) map[string]string {
 // Without Schemas the evaluator has nothing to lay over: what compiles then
 // compiles for the cue command too.
 func TestModulesCompileWithTheSchemaVendored(t *testing.T) {
-	alone := evaluate.NewInProcess(evaluate.Options{})
+	alone := inprocess.New(inprocess.Options{})
 	for _, dir := range vendored(t) {
 		m := evaluate.Module{FS: os.DirFS(dir), Digest: dir, Label: dir}
 		requireCompiles(t, alone, m)

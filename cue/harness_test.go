@@ -16,6 +16,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -23,8 +24,8 @@ import (
 // update rewrites goldens instead of comparing with them.
 func update() bool { return os.Getenv("ROPEWALK_UPDATE") == "1" }
 
-func evaluator() *evaluate.InProcess {
-	return evaluate.NewInProcess(evaluate.Options{
+func evaluator() *inprocess.Evaluator {
+	return inprocess.New(inprocess.Options{
 		Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()},
 	})
 }

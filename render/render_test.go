@@ -21,6 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -100,7 +101,7 @@ func transform(t *testing.T, name, text string) render.Spec {
 
 func renderer() render.Renderer {
 	return render.Renderer{
-		Evaluator: evaluate.NewInProcess(evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}),
+		Evaluator: inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}),
 		Schemas:   &check.Schemas{},
 	}
 }
@@ -228,7 +229,7 @@ func BenchmarkRender(b *testing.B) {
 }
 
 func ExampleRenderer_Render() {
-	r := render.Renderer{Evaluator: evaluate.NewInProcess(evaluate.Options{})}
+	r := render.Renderer{Evaluator: inprocess.New(inprocess.Options{})}
 	result, err := r.Render(context.Background(), render.Request{Specs: []render.Spec{{Evaluate: evaluate.Request{
 		Spec: "hello",
 		Module: evaluate.Module{Digest: "sha256:1", Label: "hello", FS: fstest.MapFS{"hello.cue": {Data: []byte(`

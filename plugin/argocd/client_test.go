@@ -31,7 +31,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 )
 
 // chunk is the size of chunks that a repo-server sends.
@@ -155,7 +155,7 @@ func options(t testing.TB) Options {
 	t.Helper()
 	return Options{
 		Dir: socketDir(t), Temporary: t.TempDir(), Connect: offline, AllowUnlocked: true, HealthConfigured: true, Version: "test",
-		Evaluator: evaluate.NewInProcess(evaluate.Options{Schemas: schemas()}),
+		Evaluator: inprocess.New(inprocess.Options{Schemas: schemas()}),
 		Stores:    []rendercache.Store{rendercache.Memory{Entries: lru.New[string, []byte](32 << 20)}},
 		Report:    func(err error) { t.Log(err) }, Drain: 5 * time.Second,
 	}

@@ -65,7 +65,7 @@ func TestADeadRegistryOfOneProjectStarvesNoOther(t *testing.T) {
 // whose modules never end, on two workers: one is left for others.
 func TestModulesWithoutEndOfOneProjectStarveNoOther(t *testing.T) {
 	t.Parallel()
-	hang, err := os.ReadFile("../../render/evaluate/testdata/hostile/long-range.cue")
+	hang, err := os.ReadFile("../../render/evaluate/worker/testdata/hostile/long-range.cue")
 	require.NoError(t, err)
 	opts, _ := pooled(t, evaluate.Limits{Timeout: time.Minute})
 	s, socket := start(t, opts)

@@ -19,13 +19,14 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
 // pooled has two worker processes evaluate, and nothing remembered.
-func pooled(t *testing.T, limits evaluate.Limits) (Options, *evaluate.Pool) {
+func pooled(t *testing.T, limits evaluate.Limits) (Options, *worker.Pool) {
 	t.Helper()
-	pool, err := evaluate.NewPool(evaluate.PoolOptions{Size: 2, Schemas: schemas()})
+	pool, err := worker.NewPool(worker.Options{Size: 2, Schemas: schemas()})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	opts := options(t)

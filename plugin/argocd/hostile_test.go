@@ -18,6 +18,8 @@ import (
 
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
+	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 )
 
 func schemas() map[string]fs.FS { return map[string]fs.FS{cue.SchemaPath: cue.Schema()} }
@@ -25,8 +27,8 @@ func schemas() map[string]fs.FS { return map[string]fs.FS{cue.SchemaPath: cue.Sc
 // TestMain is the worker of the pools under test: the test binary starts itself,
 // as the program does.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == evaluate.WorkerArg {
-		if err := evaluate.ServeWorker(context.Background(), os.Stdin, os.Stdout, evaluate.Options{Schemas: schemas()}); err != nil {
+	if len(os.Args) > 1 && os.Args[1] == worker.Arg {
+		if err := worker.Serve(context.Background(), os.Stdin, os.Stdout, inprocess.Options{Schemas: schemas()}); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(3)
 		}
@@ -36,14 +38,14 @@ func TestMain(m *testing.M) {
 }
 
 func TestAModuleThatHangsHarmsNoOther(t *testing.T) {
-	pool, err := evaluate.NewPool(evaluate.PoolOptions{Size: 2, Schemas: schemas()})
+	pool, err := worker.NewPool(worker.Options{Size: 2, Schemas: schemas()})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	opts := options(t)
 	opts.Evaluator, opts.Workers, opts.Stores = pool, 2, nil
 	opts.Limits = evaluate.Limits{Timeout: time.Second}
 	_, socket := start(t, opts)
-	hang, err := os.ReadFile("../../render/evaluate/testdata/hostile/long-range.cue")
+	hang, err := os.ReadFile("../../render/evaluate/worker/testdata/hostile/long-range.cue")
 	require.NoError(t, err)
 	files := project("web")
 	files["bad/bad.yaml"] = "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: bad}\nspec: {cueRef: {type: path, ref: m}}\n"

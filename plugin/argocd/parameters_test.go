@@ -18,6 +18,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 )
 
 // announce asks for the parameters of an application.
@@ -260,7 +261,7 @@ func TestEveryTypeOfParameterChangesTheRender(t *testing.T) {
 }
 
 func TestAModuleThatHangsIsLeftOutOfTheAnnouncement(t *testing.T) {
-	pool, err := evaluate.NewPool(evaluate.PoolOptions{Size: 2, Schemas: schemas()})
+	pool, err := worker.NewPool(worker.Options{Size: 2, Schemas: schemas()})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	var said []string
@@ -269,7 +270,7 @@ func TestAModuleThatHangsIsLeftOutOfTheAnnouncement(t *testing.T) {
 	opts.Limits = evaluate.Limits{Timeout: 500 * time.Millisecond}
 	opts.Report = func(err error) { said = append(said, err.Error()) }
 	_, socket := start(t, opts)
-	hang, err := os.ReadFile("../../render/evaluate/testdata/hostile/long-range.cue")
+	hang, err := os.ReadFile("../../render/evaluate/worker/testdata/hostile/long-range.cue")
 	require.NoError(t, err)
 	files := project("web")
 	files["apps/web/bad.yaml"] = "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: bad}\nspec: {cueRef: {type: path, ref: m}}\n"

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ropewalk/ropewalk/plugin/host"
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -81,13 +81,13 @@ func TestWhatWasWrongIsSaidWhereTheLastAttemptHangs(t *testing.T) {
 
 func TestARequestThatIsLateSaysWhatItWasAt(t *testing.T) {
 	t.Parallel() // it only waits
-	pool, err := evaluate.NewPool(evaluate.PoolOptions{Size: 1, Schemas: schemas()})
+	pool, err := worker.NewPool(worker.Options{Size: 1, Schemas: schemas()})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	opts := options(t)
 	opts.Evaluator, opts.Workers, opts.Stores = pool, 1, nil
 	_, socket := start(t, opts)
-	hang, err := os.ReadFile("../../render/evaluate/testdata/hostile/nested-for.cue")
+	hang, err := os.ReadFile("../../render/evaluate/worker/testdata/hostile/nested-for.cue")
 	require.NoError(t, err)
 	files := project("web")
 	files["modules/m/m.cue"] = string(hang)

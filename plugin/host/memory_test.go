@@ -20,7 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
@@ -84,7 +84,7 @@ func outcomeOf(t *testing.T, opts host.Options) outcome {
 	var err error
 	h := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}
 	if out.loaded, err = h.Load(t.Context(), opts); err == nil {
-		evaluator := evaluate.NewInProcess(evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
+		evaluator := inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
 		out.result, err = render.Renderer{Evaluator: evaluator}.Render(t.Context(), out.loaded.Request)
 	}
 	if err != nil {

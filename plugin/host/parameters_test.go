@@ -15,7 +15,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/host"
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 )
 
 // described is what the specs of a directory take, a line for each input.
@@ -23,7 +23,7 @@ func described(t *testing.T, opts host.Options) ([]string, error) {
 	t.Helper()
 	loaded, err := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}.Load(t.Context(), opts)
 	require.NoError(t, err)
-	all, err := loaded.Parameters(t.Context(), evaluate.NewInProcess(evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}))
+	all, err := loaded.Parameters(t.Context(), inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}))
 	var out []string
 	for _, p := range all {
 		line := fmt.Sprintf("%s:%s %s", p.Spec, p.Path, p.Value.JSON())
@@ -99,6 +99,6 @@ func TestAModuleThatCannotBeDescribedHidesNoOther(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = loaded.Parameters(ctx, evaluate.NewInProcess(evaluate.Options{}))
+	_, err = loaded.Parameters(ctx, inprocess.New(inprocess.Options{}))
 	require.ErrorIs(t, err, context.Canceled)
 }

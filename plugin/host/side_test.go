@@ -19,6 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 )
 
 // rendered renders the example shop.
@@ -29,7 +30,7 @@ func rendered(t *testing.T, name dialect.Name, set ...string) (render.Request, r
 	})
 	require.NoError(t, err)
 	require.Empty(t, loaded.Request.Mistakes)
-	evaluator := evaluate.NewInProcess(evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
+	evaluator := inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
 	result, err := render.Renderer{Evaluator: evaluator}.Render(t.Context(), loaded.Request)
 	require.NoError(t, err)
 	return loaded.Request, result, evaluator

@@ -11,12 +11,12 @@ import (
 
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/krm"
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 )
 
 func ExampleFunction_Run() {
 	f := krm.Function{
-		Evaluator: evaluate.NewInProcess(evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}),
+		Evaluator: inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}),
 	}
 	out, err := f.Run(context.Background(), strings.NewReader(`
 apiVersion: config.kubernetes.io/v1

@@ -17,7 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/krm"
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 )
 
 // function is one that evaluates in this process.
@@ -26,7 +26,7 @@ func function(t testing.TB) krm.Function {
 	return krm.Function{
 		Host:      host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()},
 		Options:   host.Options{Dir: t.TempDir()},
-		Evaluator: evaluate.NewInProcess(evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}),
+		Evaluator: inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}}),
 	}
 }
 

@@ -5,10 +5,20 @@ package evaluate
 
 import "errors"
 
-// Reasons for which an evaluation ends early.
+// Reasons for which an evaluation ends without a result. Errors of an [Evaluator]
+// wrap them.
 var (
-	// ErrTimeout is the cause of an evaluation that exceeded Limits.Timeout.
+	// ErrTimeout: it exceeded Limits.Timeout.
 	ErrTimeout = errors.New("evaluation took too long")
-	// ErrMemory is the cause of an evaluation that exceeded Limits.Memory.
+	// ErrMemory: it exceeded Limits.Memory.
 	ErrMemory = errors.New("evaluation needed too much memory")
+	// ErrCrashed: it ended its worker in another way.
+	ErrCrashed = errors.New("evaluation crashed")
+	// ErrWorker: workers do not start or are ended by other processes; the
+	// environment is at fault, not the module.
+	ErrWorker = errors.New("no evaluation worker")
+	// ErrQuarantined: the request was stopped before and is refused.
+	ErrQuarantined = errors.New("evaluation is refused")
+	// ErrClosed: the pool is closed.
+	ErrClosed = errors.New("the pool of evaluation workers is closed")
 )

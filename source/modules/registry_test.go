@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/modules"
@@ -35,7 +36,7 @@ func shop(t testing.TB, opts ...servers.Option) (*servers.OCI, map[string]string
 // comes from base.
 func team(t testing.TB, tree source.Tree) string {
 	t.Helper()
-	e := evaluate.NewInProcess(evaluate.Options{})
+	e := inprocess.New(inprocess.Options{})
 	result, err := e.Evaluate(t.Context(), evaluate.Request{
 		Spec: "app", Module: evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: "app"},
 		Input: object.Value{Kind: object.KindMap, Members: []object.Member{

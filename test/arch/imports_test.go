@@ -75,10 +75,26 @@ func rules() []rule {
 	)
 }
 
-// stageRules keep the stages of a render in their order.
+// stageRules keep the stages of a render in their order, and the packages of the
+// evaluation in theirs.
 func stageRules() []rule {
 	stages := []string{"object", "dialect", "spec", "workload", "evaluate", "graph", "order", "check", "emit"}
 	var out []rule
+	parts := []string{"diagnose", "module", "trace", "provision", "inprocess", "worker"}
+	for i, part := range parts {
+		var after []string
+		for _, later := range parts[i+1:] {
+			after = append(after, "render/evaluate/"+later)
+		}
+		out = append(out, rule{in: []string{"render/evaluate/" + part}, deny: after, reason: "imports below render/evaluate go one way"})
+	}
+	out = append(out, rule{
+		in: []string{"render/evaluate"}, except: within("render/evaluate", parts), deny: within("render/evaluate", parts),
+		reason: "render/evaluate is the vocabulary of the packages below it",
+	}, rule{
+		in: []string{"render"}, except: within("render/evaluate", parts), deny: within("render/evaluate", parts),
+		reason: "the pipeline takes an evaluator from its caller",
+	})
 	for i, stage := range stages {
 		var after []string
 		for _, later := range stages[i+1:] {
@@ -88,6 +104,15 @@ func stageRules() []rule {
 			in: []string{"render/" + stage}, deny: after,
 			reason: "a stage knows the stages before it, never one after it",
 		})
+	}
+	return out
+}
+
+// within are the folders called names of dir.
+func within(dir string, names []string) []string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = dir + "/" + name
 	}
 	return out
 }
@@ -138,7 +163,8 @@ func TestImportsKeepTheLayers(t *testing.T) {
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "dialect", "spec", "workload", "workload/generate", "workload/score", "workload/placeholder", "evaluate", "graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff"} {
+	for _, s := range []string{"object", "dialect", "spec", "workload", "workload/generate", "workload/score", "workload/placeholder", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker",
+		"graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff"} {
 		known["render/"+s] = true
 	}
 	for _, f := range goFiles(t) {

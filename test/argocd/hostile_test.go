@@ -15,7 +15,7 @@ import (
 
 // hostile are modules that the evaluator has to be kept from, by what they do.
 func hostile() map[string]string {
-	const dir = "../../render/evaluate/testdata/hostile"
+	const dir = "../../render/evaluate/worker/testdata/hostile"
 	return map[string]string{
 		"hangs":       filepath.Join(dir, "nested-for.cue"),
 		"eats memory": filepath.Join(dir, "doubled-string.cue"),

@@ -23,6 +23,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -41,7 +42,7 @@ const batch = 50
 
 // evaluator evaluates in this process; compiled modules are kept over projects.
 func evaluator() evaluate.Evaluator {
-	return evaluate.NewInProcess(evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
+	return inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
 }
 
 // rendered is a render with what it was made of.

@@ -120,7 +120,7 @@ func TestANamespaceThatIsDeletedTakesItsTransformsAlong(t *testing.T) {
 func (n *tenant) hostile(round int) (names []string) {
 	n.t.Helper()
 	for _, module := range []string{"unified-unions", "one-block", "nested-for"} {
-		text, err := os.ReadFile(filepath.Join("../../render/evaluate/testdata/hostile", module+".cue"))
+		text, err := os.ReadFile(filepath.Join("../../render/evaluate/worker/testdata/hostile", module+".cue"))
 		require.NoError(n.t, err)
 		name := fmt.Sprintf("%s-%d", module, round)
 		n.Apply(n.t, fmt.Sprintf(`

@@ -33,7 +33,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/flux"
@@ -198,7 +198,7 @@ func rendered(t testing.TB, dir string, o fetch.Options) (render.Result, error) 
 	if err != nil {
 		return render.Result{}, err
 	}
-	evaluator := evaluate.NewInProcess(evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
+	evaluator := inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
 	return render.Renderer{Evaluator: evaluator}.Render(t.Context(), loaded.Request)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/modules"
@@ -130,7 +131,7 @@ func TestNothingUnsignedIsEverEvaluated(t *testing.T) {
 		require.NoError(t, err)
 		return &modules.Registry{Config: server.Host + "+insecure", Store: store}
 	}
-	w := &watched{Evaluator: evaluate.NewInProcess(evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})}
+	w := &watched{Evaluator: inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})}
 	do := func(o fetch.Options) (render.Result, error) {
 		loaded, err := o.Connect(host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}).Load(t.Context(), host.Options{Dir: dir})
 		require.NoError(t, err)

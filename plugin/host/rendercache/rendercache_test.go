@@ -21,7 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
 
@@ -61,7 +61,7 @@ func (c *counting) Render(ctx context.Context, req render.Request) (render.Resul
 }
 
 func renderer() *counting {
-	return &counting{next: render.Renderer{Evaluator: evaluate.NewInProcess(evaluate.Options{
+	return &counting{next: render.Renderer{Evaluator: inprocess.New(inprocess.Options{
 		Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()},
 	})}}
 }

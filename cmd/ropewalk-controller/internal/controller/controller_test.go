@@ -17,12 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
 // TestMain makes the test a program that serves workers, as the controller is.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == evaluate.WorkerArg {
+	if len(os.Args) > 1 && os.Args[1] == worker.Arg {
 		os.Exit(serveWorker())
 	}
 	os.Exit(m.Run())

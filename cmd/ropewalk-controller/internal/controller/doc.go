@@ -8,7 +8,7 @@
 //
 // Only this package reads the environment and the arguments. Nothing that tenants
 // write is evaluated in this process: modules run in workers, which are this program
-// started again with [evaluate.WorkerArg], and the memory of all of them together stays
+// started again with the argument of workers, and the memory of all of them together stays
 // within --memory-total. SIGTERM stops taking on work, lets what is begun go on for the
 // time of --graceful-shutdown-timeout, gives the lease back and ends; nothing is ever
 // written by halves, so that SIGKILL is no worse.

@@ -24,6 +24,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/git"
@@ -37,7 +38,7 @@ const renderRoom = 8 << 20
 // parts are what renders, fetches and remembers for all Transforms.
 type parts struct {
 	shares  shares
-	pool    *evaluate.Pool
+	pool    *worker.Pool
 	renders *lru.Cache[string, []byte]
 	trees   *lru.Cache[string, source.Tree]
 	// disk is nil without a --cache-dir, and behind writes to it.
@@ -77,7 +78,7 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 			return nil, fmt.Errorf("--pull-policy: %w", err)
 		}
 	}
-	p.pool, err = evaluate.NewPool(evaluate.PoolOptions{
+	p.pool, err = worker.NewPool(worker.Options{
 		Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: divided.worker, Timeout: f.timeout,
 	})
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/git"
 	"github.com/ropewalk/ropewalk/source/lock"
@@ -205,7 +206,7 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 	if err != nil {
 		return nil, nil, err
 	}
-	pool, err := evaluate.NewPool(evaluate.PoolOptions{
+	pool, err := worker.NewPool(worker.Options{
 		Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: parts.worker, Timeout: f.timeout,
 	})
 	if err != nil {

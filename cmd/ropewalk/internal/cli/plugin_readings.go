@@ -9,14 +9,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ropewalk/ropewalk/internal/lru"
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
 // readings are metrics of the parts of a server, read when they are collected.
 type readings struct {
-	pool    *evaluate.Pool
+	pool    *worker.Pool
 	renders *lru.Cache[string, []byte]
 	store   func() (*cache.Store, error)
 	policy  *pullpolicy.File

@@ -18,6 +18,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
+	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -198,9 +200,9 @@ func (p *projectFlags) parallel() int {
 // evaluator is in this process, or in workers where they were asked for.
 func (p *projectFlags) evaluator() (evaluate.Evaluator, func(), error) {
 	if p.workers == 0 {
-		return evaluate.NewInProcess(process.EvaluateOptions()), func() {}, nil
+		return inprocess.New(process.EvaluateOptions()), func() {}, nil
 	}
-	pool, err := evaluate.NewPool(evaluate.PoolOptions{
+	pool, err := worker.NewPool(worker.Options{
 		Size: p.workers, Schemas: process.EvaluateOptions().Schemas, Memory: int64(p.memory), Timeout: p.timeout,
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload"
 )
@@ -104,7 +105,7 @@ func (a *app) provisioners(ctx context.Context, flags *provisionersFlags, opts h
 	if err != nil {
 		return catalog{}, withOptions(err)
 	}
-	out := catalog{Provisioners: found, evaluator: evaluate.NewInProcess(process.EvaluateOptions())}
+	out := catalog{Provisioners: found, evaluator: inprocess.New(process.EvaluateOptions())}
 	var mistakes object.Errors
 	for i, m := range found.Workloads.Provisioners {
 		result, err := out.evaluator.Evaluate(ctx, evaluate.Request{

@@ -15,12 +15,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 )
 
 // TestMain lets the test program be the command, and a worker of it.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == evaluate.WorkerArg {
+	if len(os.Args) > 1 && os.Args[1] == worker.Arg {
 		os.Exit(Main())
 	}
 	testscript.Main(m, map[string]func(){"ropewalk": func() { os.Exit(Main()) }})

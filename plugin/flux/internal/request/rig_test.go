@@ -32,7 +32,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
-	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -104,7 +104,7 @@ func rendered(t testing.TB, tf *v1alpha1.Transform, objects ...client.Object) (r
 	if err != nil {
 		return render.Result{}, err
 	}
-	r := render.Renderer{Evaluator: evaluate.NewInProcess(evaluate.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})}
+	r := render.Renderer{Evaluator: inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})}
 	out, err := r.Render(t.Context(), loaded.Request)
 	return out, loaded.Explain(err)
 }

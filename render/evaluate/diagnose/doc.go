@@ -1,0 +1,15 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package diagnose makes errors that users can act on of those of CUE.
+//
+// CUE's errors are about what clashes inside of CUE. What users read is made of three
+// things: CUE has the position, the schema has what was expected, and the table of a
+// [Filling] has the line of the user's own file. CUE hides errors behind others, so a
+// wrong part is taken out and the rest is validated again, within bounds, until no
+// error is left. A value that fits none of several alternatives is compared with the
+// nearest of them.
+//
+// The package knows a module by the interface [Module] only. Callers: the other packages
+// below render/evaluate.
+package diagnose

@@ -1,0 +1,372 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// maxDepth bounds how deep a schema is read for a message; schemas may refer
+// to themselves.
+const maxDepth = 12
+
+// demand is what a schema asks of one value.
+type demand struct {
+	kind cue.Kind
+	// literals are the values that are allowed, as JSON, where there are only
+	// some.
+	literals []string
+	// terms are further conditions in plain words.
+	terms []string
+	// others are the alternatives that are no literals.
+	others []*demand
+}
+
+// Expected says in plain words what v asks for; "" where there are no words
+// for it.
+func Expected(v cue.Value) string {
+	if !v.Exists() {
+		return ""
+	}
+	d := &demand{kind: cue.TopKind}
+	d.read(v, 0)
+	return d.String()
+}
+
+// read adds what v asks for to d.
+func (d *demand) read(v cue.Value, depth int) {
+	if depth > maxDepth {
+		return
+	}
+	if target := cue.Dereference(v); target.Exists() {
+		v = target
+	}
+	if k := v.IncompleteKind(); k != cue.BottomKind {
+		d.kind &= k
+	}
+	op, args := v.Expr()
+	switch op {
+	case cue.AndOp:
+		for _, a := range args {
+			d.read(a, depth+1)
+		}
+	case cue.OrOp:
+		d.choose(args, depth)
+	case cue.GreaterThanOp, cue.GreaterThanEqualOp, cue.LessThanOp, cue.LessThanEqualOp, cue.NotEqualOp,
+		cue.RegexMatchOp, cue.NotRegexMatchOp:
+		d.term(comparison(op) + " " + Given(args[0]))
+	case cue.CallOp:
+		d.term(condition(fmt.Sprint(v)))
+	case cue.NoOp:
+		if len(args) == 1 && !v.IsConcrete() {
+			d.read(args[0], depth+1)
+			return
+		}
+		if v.IsConcrete() && v.IncompleteKind()&(cue.StructKind|cue.ListKind) == 0 {
+			d.literals = append(d.literals, Given(v))
+		}
+	}
+}
+
+func (d *demand) term(text string) {
+	if !slices.Contains(d.terms, text) {
+		d.terms = append(d.terms, text)
+	}
+}
+
+// choose reads the alternatives of a disjunction. A literal that another
+// alternative allows too is only a default and says nothing.
+func (d *demand) choose(args []cue.Value, depth int) {
+	var open cue.Kind
+	for _, a := range args {
+		one := &demand{kind: cue.TopKind}
+		one.read(a, depth+1)
+		if len(one.literals) > 0 && len(one.terms) == 0 {
+			d.literals = append(d.literals, one.literals...)
+			continue
+		}
+		open |= one.kind
+		d.others = append(d.others, one)
+	}
+	d.literals = slices.DeleteFunc(d.literals, func(text string) bool { return literalKind(text)&open != 0 })
+}
+
+func literalKind(text string) cue.Kind {
+	switch {
+	case strings.HasPrefix(text, `"`):
+		return cue.StringKind
+	case text == "true" || text == "false":
+		return cue.BoolKind
+	case text == "null":
+		return cue.NullKind
+	default:
+		return cue.NumberKind
+	}
+}
+
+// String is the demand in plain words.
+func (d *demand) String() string {
+	var choices []string
+	literals := slices.Clone(d.literals)
+	slices.Sort(literals)
+	if literals = slices.Compact(literals); len(literals) > manyNames {
+		literals = append(literals[:manyNames], "…")
+	}
+	for _, o := range d.others {
+		if text := o.String(); text != "" && !slices.Contains(choices, text) {
+			choices = append(choices, text)
+		}
+	}
+	switch {
+	case len(literals) == 1 && len(choices) == 0:
+		return literals[0]
+	case len(literals) > 0 && len(choices) == 0:
+		return "one of " + choice(literals)
+	case len(choices) > 0:
+		text := choice(append(choices, literals...))
+		if len(d.terms) > 0 {
+			text += " " + strings.Join(d.terms, " and ")
+		}
+		return text
+	}
+	text := KindName(d.kind)
+	if len(d.terms) > 0 {
+		if text == "" {
+			text = "a value"
+		}
+		text += " " + strings.Join(d.terms, " and ")
+	}
+	return text
+}
+
+// KindName is a kind, or a set of kinds, in plain words; "" for any.
+func KindName(k cue.Kind) string {
+	if k&cue.TopKind == cue.TopKind {
+		return ""
+	}
+	var names []string
+	add := func(kind cue.Kind, name string) {
+		if k&kind == kind {
+			names = append(names, name)
+		}
+	}
+	add(cue.StringKind, "text")
+	if k&cue.NumberKind == cue.NumberKind {
+		names = append(names, "a number")
+	} else {
+		add(cue.IntKind, "an integer")
+		add(cue.FloatKind, "a number with a fraction")
+	}
+	add(cue.BoolKind, "true or false")
+	add(cue.StructKind, "a map")
+	add(cue.ListKind, "a list")
+	add(cue.BytesKind, "bytes")
+	add(cue.NullKind, "null")
+	return choice(names)
+}
+
+func comparison(op cue.Op) string {
+	switch op {
+	case cue.GreaterThanOp:
+		return "greater than"
+	case cue.GreaterThanEqualOp:
+		return "of at least"
+	case cue.LessThanOp:
+		return "less than"
+	case cue.LessThanEqualOp:
+		return "of at most"
+	case cue.NotEqualOp:
+		return "other than"
+	case cue.RegexMatchOp:
+		return "that matches"
+	default:
+		return "that does not match"
+	}
+}
+
+// condition is a validator of CUE's library in plain words.
+func condition(call string) string {
+	name, args, _ := strings.Cut(strings.TrimSuffix(call, ")"), "(")
+	switch name {
+	case "strings.MaxRunes":
+		return "of at most " + Plural(args, "character")
+	case "strings.MinRunes":
+		return "of at least " + Plural(args, "character")
+	case "list.MaxItems":
+		return "of at most " + Plural(args, "item")
+	case "list.MinItems":
+		return "of at least " + Plural(args, "item")
+	case "list.UniqueItems":
+		return "of items that all differ"
+	case "struct.MaxFields":
+		return "of at most " + Plural(args, "field")
+	case "struct.MinFields":
+		return "of at least " + Plural(args, "field")
+	default:
+		return "that satisfies " + oneLineOf(call)
+	}
+}
+
+func Plural(count, noun string) string {
+	if count == "1" {
+		return count + " " + noun
+	}
+	return count + " " + noun + "s"
+}
+
+// oneLineOf is text without line breaks and not too long.
+func oneLineOf(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 120 {
+		return string(r[:120]) + "…"
+	}
+	return text
+}
+
+// Quote quotes what a user gave.
+func Quote(v object.Value) string {
+	switch v.Kind {
+	case object.KindString:
+		return strconv.Quote(oneLineOf(v.Text))
+	case object.KindMap:
+		return "a map"
+	case object.KindList:
+		return "a list"
+	case object.KindNone:
+		return "nothing"
+	default:
+		return string(v.JSON())
+	}
+}
+
+// SchemaAt follows path from v through fields, optional fields and patterns.
+func SchemaAt(v cue.Value, path object.Path) cue.Value {
+	for _, step := range path {
+		v = SchemaStep(v, step)
+		if !v.Exists() {
+			return cue.Value{}
+		}
+	}
+	return v
+}
+
+func SchemaStep(v cue.Value, step object.Step) cue.Value {
+	if step.IsIndex {
+		if at := v.LookupPath(cue.MakePath(cue.Index(step.Index))); at.Exists() {
+			return at
+		}
+		return v.LookupPath(cue.MakePath(cue.AnyIndex))
+	}
+	name := cue.Str(step.Name)
+	for _, sel := range []cue.Selector{name, name.Optional(), name.Required()} {
+		if at := v.LookupPath(cue.MakePath(sel)); at.Exists() {
+			return at
+		}
+	}
+	if at := v.LookupPath(cue.MakePath(cue.AnyString)); at.Exists() {
+		return at
+	}
+	// Fields of alternatives are not fields of the whole.
+	for _, alt := range alternatives(v) {
+		if at := SchemaStep(alt, step); at.Exists() {
+			return at
+		}
+	}
+	return cue.Value{}
+}
+
+// alternatives are the members of a disjunction; none where v is not one.
+func alternatives(v cue.Value) []cue.Value {
+	for range maxDepth {
+		if target := cue.Dereference(v); target.Exists() {
+			v = target
+		}
+		op, args := v.Expr()
+		if op == cue.OrOp {
+			var out []cue.Value
+			for _, a := range args {
+				if nested := alternatives(a); len(nested) > 0 {
+					out = append(out, nested...)
+				} else {
+					out = append(out, a)
+				}
+			}
+			return out
+		}
+		if op != cue.AndOp {
+			return nil
+		}
+		next := cue.Value{}
+		for _, a := range args {
+			if o, _ := cue.Dereference(a).Expr(); o == cue.OrOp {
+				next = a
+			}
+		}
+		if !next.Exists() {
+			return nil
+		}
+		v = next
+	}
+	return nil
+}
+
+// KnownFields are the names that v has a field for, required or not, in order.
+func KnownFields(v cue.Value) []string {
+	var names []string
+	if fields, err := v.Fields(cue.Optional(true)); err == nil {
+		for fields.Next() {
+			sel := fields.Selector()
+			if sel.LabelType() == cue.StringLabel {
+				names = append(names, sel.Unquoted())
+			}
+		}
+	}
+	for _, alt := range alternatives(v) {
+		names = append(names, KnownFields(alt)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// DefaultOf is the default of v as JSON; "" where it has none.
+func DefaultOf(v cue.Value) string {
+	d, ok := v.Default()
+	if !ok {
+		return ""
+	}
+	data, err := d.MarshalJSON()
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// DocOf is the comment above a field, without its markers.
+func DocOf(v cue.Value) string {
+	var texts []string
+	for _, group := range v.Doc() {
+		if text := strings.TrimSpace(group.Text()); text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Given quotes a value for a message.
+func Given(v cue.Value) string {
+	if !v.Exists() {
+		return "nothing"
+	}
+	if data, err := v.MarshalJSON(); err == nil {
+		return string(data)
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,381 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"cuelang.org/go/cue"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/token"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// CUE hides errors behind others, so an input that is wrong is validated again
+// without its wrong parts until nothing is left to say, at most this often.
+const maxRounds = 32
+
+// Mistake is one thing that is wrong in an input.
+type Mistake struct {
+	// Path leads to it from the root of the input.
+	Path object.Path
+	// Missing parts are not in the input, unknown ones should not be.
+	Missing, unknown bool
+	Message          string
+	// Demands are the lines of the module that ask for something else.
+	Demands []token.Pos
+	// Key is set where the name is wrong, not the value.
+	Key bool
+}
+
+// Scope is a part of an input and the schema that it is held against.
+type Scope struct {
+	// schema is what an input is unified with, before it is.
+	schema cue.Value
+	// skip is how many labels of CUE's paths lead to the part.
+	skip int
+	// try validates one version of the part.
+	try      func(object.Value) (*Filling, error)
+	deadline time.Time
+	// depth counts the scopes around this one.
+	depth int
+}
+
+// mistakes finds all that is wrong with given.
+func (sc Scope) mistakes(input object.Value) []Mistake {
+	var found []Mistake
+	gone := map[string]bool{}
+	for round := range maxRounds {
+		if round > 0 && time.Now().After(sc.deadline) {
+			break
+		}
+		with, err := sc.try(input)
+		if err == nil {
+			break
+		}
+		progress := false
+		for _, m := range sc.read(err, with, input, gone, round) {
+			found = append(found, m)
+			gone[m.Path.String()] = true
+			switch {
+			case m.Missing:
+			case m.unknown:
+				input, progress = input.Without(m.Path), true
+			default:
+				if _, n := input.Lookup(m.Path); n == len(m.Path) {
+					input, progress = blank(input, m.Path), true
+				}
+			}
+		}
+		if !progress {
+			break
+		}
+	}
+	return found
+}
+
+// blank is v with a part that says nothing at p, so that the parts beside it
+// keep their numbers.
+func blank(v object.Value, p object.Path) object.Value {
+	if len(p) == 0 {
+		return object.Value{Pos: v.Pos}
+	}
+	s := p[0]
+	if s.IsIndex {
+		items := append([]object.Value{}, v.Items...)
+		items[s.Index] = blank(items[s.Index], p[1:])
+		v.Items = items
+		return v
+	}
+	members := append([]object.Member{}, v.Members...)
+	for i, m := range members {
+		if m.Name == s.Name {
+			members[i].Value = blank(m.Value, p[1:])
+		}
+	}
+	v.Members = members
+	return v
+}
+
+// group is what CUE says about one path.
+type group struct {
+	Path    object.Path
+	Errs    []cueerrors.Error
+	Entries []int // of the filling
+	// choice is set where CUE speaks of alternatives that all fail.
+	choice bool
+}
+
+// read turns the errors of one round into mistakes, one for each path.
+func (sc Scope) read(err error, with *Filling, input object.Value, gone map[string]bool, round int) []Mistake {
+	groups := sc.Groups(err, with, input)
+	var out []Mistake
+	var folded []object.Path
+	for _, g := range groups {
+		if isGone(gone, g.Path) || below(folded, g.Path) {
+			continue
+		}
+		if g.choice && (hasBelow(groups, g.Path) || isCollection(input, g.Path)) {
+			if near := sc.nearest(groups, g, input); len(near) > 0 {
+				folded = append(folded, g.Path)
+				out = append(out, near...)
+				continue
+			}
+		}
+		if m, ok := sc.say(g, with, input, round); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Groups puts the errors of one path together, in the order in which CUE
+// found them.
+func (sc Scope) Groups(err error, with *Filling, input object.Value) []*group {
+	var out []*group
+	index := map[string]*group{}
+	for _, e := range cueerrors.Errors(err) {
+		path := inputPath(e.Path(), sc.skip, input)
+		key := path.String()
+		g := index[key]
+		if g == nil {
+			g = &group{Path: path}
+			index[key] = g
+			out = append(out, g)
+		}
+		if format, _ := e.Msg(); strings.Contains(format, "empty disjunction") {
+			g.choice = true
+			continue
+		}
+		g.Errs = append(g.Errs, e)
+		for _, p := range cueerrors.Positions(e) {
+			if i := with.At(p); i > 0 {
+				g.Entries = append(g.Entries, i)
+			}
+		}
+	}
+	return out
+}
+
+// inputPath turns labels of CUE into a path of input.
+func inputPath(labels []string, skip int, input object.Value) object.Path {
+	if len(labels) < skip {
+		return nil
+	}
+	var path object.Path
+	at := input
+	for _, l := range labels[skip:] {
+		step := object.Field(Unquote(l))
+		if n, err := strconv.Atoi(l); err == nil && at.Kind != object.KindMap {
+			step = object.Index(n)
+		}
+		path = append(path, step)
+		next, n := at.Lookup(object.Path{step})
+		if n == 0 {
+			next = object.Value{}
+		}
+		at = next
+	}
+	return path
+}
+
+func Unquote(label string) string {
+	if s, err := strconv.Unquote(label); err == nil {
+		return s
+	}
+	return label
+}
+
+// isGone reports whether path is, or is below, a part that was taken out.
+func isGone(gone map[string]bool, path object.Path) bool {
+	for i := range path {
+		if gone[path[:i+1].String()] {
+			return true
+		}
+	}
+	return gone[""]
+}
+
+func below(roots []object.Path, path object.Path) bool {
+	for _, r := range roots {
+		if IsPrefix(r, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasBelow(groups []*group, path object.Path) bool {
+	for _, g := range groups {
+		if len(g.Path) > len(path) && IsPrefix(path, g.Path) {
+			return true
+		}
+	}
+	return false
+}
+
+// isCollection reports whether a list or a map is at path. CUE says of one in a
+// disjunction what is wrong with its parts, and not always with which.
+func isCollection(input object.Value, path object.Path) bool {
+	v, n := input.Lookup(path)
+	return n == len(path) && (v.Kind == object.KindList || v.Kind == object.KindMap)
+}
+
+func IsPrefix(a, b object.Path) bool {
+	if len(a) > len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// formats of CUE's messages that are told apart.
+const (
+	FormatUnknown    = "field not allowed"
+	formatRequired   = "field is required but not present"
+	formatIncomplete = "incomplete value %v"
+	formatKinds      = "conflicting values %s and %s (mismatched types %s and %s)"
+	formatConflict   = "conflicting values %s and %s"
+	formatBound      = "invalid value %v (out of bound %s)"
+)
+
+// say puts a group into words. It reports false where the group only says
+// that something which was taken out is not there.
+func (sc Scope) say(g *group, with *Filling, input object.Value, round int) (Mistake, bool) {
+	m := Mistake{Path: g.Path}
+	value, n := input.Lookup(g.Path)
+	present := n == len(g.Path)
+	schema := SchemaAt(sc.schema, g.Path)
+	m.Demands = Demands(g, with, schema)
+	unsure := round > 0
+	for _, e := range g.Errs {
+		format, _ := e.Msg()
+		switch {
+		case format == FormatUnknown:
+			m.unknown, m.Key = true, true
+			m.Message = sc.unknown(g.Path)
+			return m, true
+		case format == formatRequired || format == formatIncomplete && !present:
+			m.Missing = true
+			m.Message = "is missing"
+			if text := Expected(schema); text != "" {
+				m.Message += ", expected " + text
+			}
+			return m, true
+		case format == formatKinds, format == formatConflict, format == formatBound:
+			unsure = false
+		case strings.HasPrefix(format, "invalid value"):
+			unsure = false
+		}
+	}
+	if unsure || len(g.Errs) == 0 {
+		return m, false
+	}
+	m.Message = wrong(g, schema, value)
+	return m, true
+}
+
+// Demands are the places of the module that a group is about: the field of the
+// schema, or where there is none all that CUE names.
+func Demands(g *group, with *Filling, schema cue.Value) []token.Pos {
+	if schema.Exists() && schema.Pos().HasAbsPos() {
+		return []token.Pos{schema.Pos()}
+	}
+	var places []token.Pos
+	for _, e := range g.Errs {
+		for _, p := range cueerrors.Positions(e) {
+			if with.At(p) == 0 {
+				places = append(places, p)
+			}
+		}
+	}
+	return places
+}
+
+// unknown is the message for a field at path that the schema does not have.
+func (sc Scope) unknown(path object.Path) string {
+	if len(path) == 0 {
+		return "is not known here"
+	}
+	last := len(path) - 1
+	return UnknownField(path[last].Name, KnownFields(SchemaAt(sc.schema, path[:last])))
+}
+
+// wrong says what was expected instead of value. The schema has the better
+// words, but what depends on other parts of the input is only in the errors.
+func wrong(g *group, schema cue.Value, value object.Value) string {
+	if schema.Exists() && value.Kind != object.KindNone {
+		alone := schema.Unify(Fill(Part{Field: FieldInput, Value: value}).Value)
+		if alone.Validate() != nil {
+			if text := Expected(schema); text != "" {
+				return "expected " + text + ", got " + Quote(value) + detail(g.Errs) + nearestLiteral(schema, value)
+			}
+		}
+	}
+	return conflict(g.Errs, value)
+}
+
+// detail is what a validator of CUE's library adds to its refusal.
+func detail(errs []cueerrors.Error) string {
+	for _, e := range errs {
+		format, _ := e.Msg()
+		if !strings.HasPrefix(format, "invalid value %s (does not satisfy %s)") {
+			continue
+		}
+		if _, text, ok := strings.Cut(e.Error(), "): "); ok {
+			return " (" + oneLineOf(text) + ")"
+		}
+	}
+	return ""
+}
+
+// conflict says in words what CUE's errors have against a value.
+func conflict(errs []cueerrors.Error, value object.Value) string {
+	var wants []string
+	fallback := ""
+	for _, e := range errs {
+		format, args := e.Msg()
+		switch format {
+		case formatKinds, formatConflict:
+			want, ok := otherThan(value, fmt.Sprint(args[0]), fmt.Sprint(args[1]))
+			if !ok {
+				fallback = fmt.Sprintf("%s and %s are demanded at once", want, fmt.Sprint(args[1]))
+				continue
+			}
+			wants = append(wants, want)
+		case formatBound:
+			wants = append(wants, bound(fmt.Sprint(args[1])))
+		default:
+			fallback = oneLineOf(words(e))
+		}
+	}
+	if len(wants) == 0 {
+		return fallback
+	}
+	return "expected " + best(wants) + ", got " + Quote(value)
+}
+
+// nearestLiteral suggests the allowed text that value was probably meant to be.
+func nearestLiteral(schema cue.Value, value object.Value) string {
+	if value.Kind != object.KindString {
+		return ""
+	}
+	d := &demand{kind: cue.TopKind}
+	d.read(schema, 0)
+	var words []string
+	for _, l := range d.literals {
+		if text, err := strconv.Unquote(l); err == nil {
+			words = append(words, text)
+		}
+	}
+	return Nearest(value.Text, words)
+}

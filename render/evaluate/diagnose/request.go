@@ -1,0 +1,132 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+func Timeout(l evaluate.Limits) time.Duration { return cmp.Or(l.Timeout, evaluate.DefaultTimeout) }
+
+func Memory(l evaluate.Limits) int64 { return cmp.Or(l.Memory, evaluate.DefaultMemory) }
+
+// ReasonError is a message that wraps one of the sentinels.
+type ReasonError struct {
+	Text   string
+	Reason error
+}
+
+func (e *ReasonError) Error() string { return e.Text }
+func (e *ReasonError) Unwrap() error { return e.Reason }
+
+func Because(reason error, format string, args ...any) error {
+	return &ReasonError{Text: fmt.Sprintf(format, args...), Reason: reason}
+}
+
+func Cancelled(ctx context.Context, req evaluate.Request) error {
+	cause := ctx.Err()
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return Fail(req, fmt.Errorf("the caller's deadline passed: %w", cause))
+	}
+	return fmt.Errorf("evaluation of %q: %w", req.Spec, cause)
+}
+
+// TimedOut is the error of an evaluation that took too long.
+func TimedOut(r evaluate.Request) error {
+	e := Blame(r, Because(evaluate.ErrTimeout, "evaluation exceeded %s: module %q does not come to an end in time", Timeout(r.Limits), ModuleName(r.Module)))
+	e.Hint = "look for comprehensions over comprehensions and for unified disjunctions, or raise the limit (--timeout)"
+	return object.Errors{e}
+}
+
+// OutOfMemory is the error of an evaluation that grew too large.
+func OutOfMemory(r evaluate.Request) error {
+	e := Blame(r, Because(evaluate.ErrMemory, "evaluation exceeded %d MiB of memory: module %q grows too large", Memory(r.Limits)>>20, ModuleName(r.Module)))
+	e.Hint = "look for lists and texts that multiply, or raise the limit (--memory, or --memory-total of a server)"
+	return object.Errors{e}
+}
+
+// Advice is what can be done about a request that its limits have stopped again and
+// again.
+func Advice(l evaluate.Limits) string {
+	return fmt.Sprintf("change the module or its input, or raise its limits: %s (--timeout), %d MiB (--memory, or --memory-total of a server)",
+		Timeout(l), Memory(l)>>20)
+}
+
+// Panicked is the error for a fault of the CUE library.
+func Panicked(r evaluate.Request, cause any) error {
+	return Because(evaluate.ErrCrashed, "module %q: the CUE library gave up: %s", ModuleName(r.Module), FirstLine(fmt.Sprint(cause)))
+}
+
+// AtSpec is a mistake that belongs to the spec as a whole.
+func AtSpec(r evaluate.Request, err error) *object.Error {
+	return &object.Error{Stage: object.StageEvaluate, Pos: r.Pos, Err: err}
+}
+
+// Blame is a mistake of the module, at the line that names it.
+func Blame(r evaluate.Request, err error) *object.Error {
+	e := AtSpec(r, err)
+	e.Pos = FirstValid(r.Module.Pos, r.Pos)
+	return e
+}
+
+// Fail makes any error a list of mistakes with positions.
+func Fail(r evaluate.Request, err error) error {
+	if err == nil {
+		return nil
+	}
+	var many object.Errors
+	if errors.As(err, &many) {
+		return many.Sorted()
+	}
+	var one *object.Error
+	if errors.As(err, &one) {
+		return object.Errors{one}
+	}
+	return object.Errors{AtSpec(r, err)}
+}
+
+func FirstValid(a, b object.Pos) object.Pos {
+	if a.IsValid() {
+		return a
+	}
+	return b
+}
+
+// maxLine is how many bytes of a line a message holds.
+const maxLine = 200
+
+// FirstLine is the first line of text that says something, within bounds: a
+// stack is for a debugger.
+func FirstLine(text string) string {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		if len(line) > maxLine {
+			line = line[:maxLine] + "…"
+		}
+		return strings.ToValidUTF8(line, "?")
+	}
+	return ""
+}
+
+// ModuleName is what messages call a module.
+func ModuleName(m evaluate.Module) string {
+	if m.Label != "" {
+		return m.Label
+	}
+	if m.Dir != "" && m.Dir != "." {
+		return m.Dir
+	}
+	return "inline"
+}

@@ -1,0 +1,138 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/token"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Module is what messages need to know of a module.
+type Module interface {
+	// Name is what messages call the module.
+	Name() string
+	// Position is p as the user knows it; not valid where p is in no file of the
+	// module.
+	Position(p token.Pos) object.Pos
+	// Own reports whether p is in a file that the author of the module wrote, and
+	// neither in a dependency nor in a schema.
+	Own(p token.Pos) bool
+	// Clean takes names of ours out of a message of CUE.
+	Clean(text string) string
+	// Tag is the tag of the first field at one of positions that has one.
+	Tag(positions []token.Pos) string
+}
+
+// Subject is what one evaluation is about, as far as messages go.
+type Subject struct {
+	Req    evaluate.Request
+	Module Module
+	// Input is what the module is given, inputPath and pos where it stands.
+	Input object.Value
+	// Written is the part of it that the user wrote.
+	Written   object.Value
+	InputPath object.Path
+	Pos       object.Pos
+	Began     time.Time
+	// Resource is the key of the resource whose provisioner is evaluated, and skip
+	// how many labels of CUE's paths lead to that one; both are zero where a whole
+	// module is evaluated.
+	Resource string
+	Skip     int
+}
+
+// maxNodeName is how many characters the name of a node has at most.
+const maxNodeName = 63
+
+// NodeID is the id of a node that the module calls name.
+func (s *Subject) NodeID(name string) object.ID {
+	if s.Resource != "" {
+		name = shortName(FieldResource + "-" + s.Resource + "-" + name)
+	}
+	return object.MakeID(s.Req.Spec, name)
+}
+
+// shortName is name, cut and with a hash of the whole where it is too long.
+func shortName(name string) string {
+	if len(name) <= maxNodeName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	hash := hex.EncodeToString(sum[:4])
+	return strings.TrimRight(name[:maxNodeName-len(hash)-1], "-") + "-" + hash
+}
+
+// OwnPos is the line of the module that made the first of values. A value may
+// come from a schema and from the module; the module's own line is what its
+// author looks for.
+func (s *Subject) OwnPos(values ...cue.Value) object.Pos {
+	first := object.Pos{}
+	for _, v := range values {
+		if !v.Exists() {
+			continue
+		}
+		places := []token.Pos{v.Pos()}
+		if !s.Module.Own(places[0]) {
+			places = append(places, conjuncts(v)...)
+		}
+		for _, p := range places {
+			at := s.Module.Position(p)
+			if s.Module.Own(p) {
+				return at
+			}
+			if !first.IsValid() {
+				first = at
+			}
+		}
+	}
+	return first
+}
+
+// conjuncts are the places of what v was unified of.
+func conjuncts(v cue.Value) (places []token.Pos) {
+	// CUE's reflection gives up on some values.
+	defer func() { _ = recover() }()
+	op, args := v.Expr()
+	if op != cue.AndOp {
+		return nil
+	}
+	for _, a := range args {
+		places = append(places, a.Pos())
+	}
+	return places
+}
+
+// ModuleError is a mistake of the module at v.
+func (s *Subject) ModuleError(v cue.Value, path, message string) *object.Error {
+	return &object.Error{
+		Stage: object.StageEvaluate, Pos: FirstValid(s.Module.Position(v.Pos()), s.Req.Pos), Path: path,
+		Err: fmt.Errorf("%s", message),
+	}
+}
+
+// InInput is a path of what the session fills as one of the input of its
+// request.
+func (s *Subject) InInput(path object.Path) (object.Path, bool) {
+	switch {
+	case s.Resource == "":
+		return path, true
+	case len(path) == 0:
+		return nil, false
+	case path[0].Name == FieldConfig:
+		return path, true
+	case path[0].Name == FieldParams, path[0].Name == FieldResource:
+		return object.Fields("resources", s.Resource).Append(path...), true
+	default:
+		return nil, false
+	}
+}

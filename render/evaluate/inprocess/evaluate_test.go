@@ -1,0 +1,329 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inprocess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// inline is a request for a module of one file.
+func inline(module string) evaluate.Request {
+	return evaluate.Request{
+		Spec: "api", Pos: object.Pos{File: "spec.yaml", Line: 1, Column: 1},
+		Module: evaluate.Module{
+			FS: fstest.MapFS{"m.cue": {Data: []byte(module)}}, Digest: fmt.Sprintf("%q", module), Label: "modules/m",
+		},
+		InputPath: object.Fields("spec", "input"),
+		Context:   testContext(),
+	}
+}
+
+func TestAnEvaluationThatDoesNotEndIsGivenUp(t *testing.T) {
+	t.Parallel()
+	req := inline(`package m
+import "list"
+n: list.Range(0, 30, 1)
+x: [for a in n for b in n for c in n {a + b + c}]
+`)
+	req.Limits.Timeout = 2 * time.Millisecond
+	began := time.Now()
+	_, err := New(Options{}).Evaluate(context.Background(), req)
+	require.ErrorIs(t, err, evaluate.ErrTimeout)
+	require.ErrorContains(t, err, "evaluation exceeded 2ms")
+	require.ErrorContains(t, err, "modules/m")
+	require.Less(t, time.Since(began), 5*time.Second)
+	require.IsType(t, object.Errors{}, err)
+}
+
+func TestAnEvaluationThatGrowsTooLargeIsGivenUp(t *testing.T) {
+	req := inline("")
+	req.Limits.Memory = 8 << 20
+	stop := make(chan struct{})
+	_, err := guarded(context.Background(), req, func() (int, error) {
+		var held [][]byte
+		for {
+			select {
+			case <-stop:
+				return len(held), nil
+			default:
+				held = append(held, make([]byte, 1<<20))
+				runtime.GC()
+			}
+		}
+	})
+	close(stop)
+	require.ErrorIs(t, err, evaluate.ErrMemory)
+	require.ErrorContains(t, err, "evaluation exceeded 8 MiB of memory")
+}
+
+func TestACancelledContextIsSaidSo(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := New(Options{}).Evaluate(ctx, inline("package m\nx: 1\n"))
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = New(Options{}).Trace(ctx, inline("package m\nx: 1\n"), nil)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestAnInputThatIsTooLargeIsRefused(t *testing.T) {
+	t.Parallel()
+	req := inline("package m\nx: string\n")
+	req.Input = object.Value{Kind: object.KindMap, Members: []object.Member{
+		{Name: "x", Value: object.Value{Kind: object.KindString, Text: strings.Repeat("x", 5<<20)}},
+	}}
+	_, err := New(Options{}).Evaluate(context.Background(), req)
+	require.ErrorContains(t, err, "larger than 4 MiB")
+}
+
+func TestATreeMayHoldRegularFilesOnly(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m.cue"), []byte("package m\n"), 0o600))
+	require.NoError(t, os.Symlink("/etc/hostname", filepath.Join(dir, "secret.json")))
+	req := inline("")
+	req.Module.FS = os.DirFS(dir)
+	_, err := New(Options{}).Evaluate(context.Background(), req)
+	require.ErrorContains(t, err, `"secret.json" is a symbolic link`)
+}
+
+func TestBadTreesGiveClearErrors(t *testing.T) {
+	t.Parallel()
+	file := func(text string) fs.FS { return fstest.MapFS{"m.cue": {Data: []byte(text)}} }
+	for _, test := range []struct {
+		name   string
+		module evaluate.Module
+		want   string
+	}{
+		{"no files at all", evaluate.Module{Label: "m"}, "the module has no files"},
+		{"an empty tree", evaluate.Module{Label: "m", FS: fstest.MapFS{}}, `no .cue file in folder "."`},
+		{"a folder outside", evaluate.Module{Label: "m", FS: file("package m"), Dir: "../up"}, `folder "../up" is not inside the module`},
+		{"a folder that is not there", evaluate.Module{Label: "m", FS: file("package m"), Dir: "sub"}, `no .cue file in folder "sub"`},
+		{"invalid UTF-8", evaluate.Module{Label: "m", FS: file("package m\nx: \"\xff\"")}, "m/m.cue:2"},
+		{"two packages", evaluate.Module{Label: "m", FS: fstest.MapFS{
+			"a.cue": {Data: []byte("package a")}, "b.cue": {Data: []byte("package b")},
+		}}, "found packages"},
+		{"a broken module file", evaluate.Module{Label: "m", FS: fstest.MapFS{
+			"a.cue": {Data: []byte("package a")}, "cue.mod/module.cue": {Data: []byte("module: 5\nnope")},
+		}}, "cue.mod/module.cue"},
+		{"a module file that replaces a dependency by a folder of the host", evaluate.Module{Label: "m", FS: fstest.MapFS{
+			"a.cue":                    {Data: []byte("package a\nimport \"x.example/y\"\nz: y")},
+			"cue.mod/module.cue":       {Data: []byte("module: \"m.example@v0\"\nlanguage: version: \"v0.17.0\"\n")},
+			"cue.mod/local-module.cue": {Data: []byte("deps: \"x.example@v0\": replaceWith: \"/etc\"\n")},
+		}}, `vendor it under "cue.mod/pkg/x.example/y"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := New(Options{}).Evaluate(context.Background(), evaluate.Request{Spec: "s", Module: test.module})
+			require.ErrorContains(t, err, test.want)
+			require.IsType(t, object.Errors{}, err)
+			require.NotContains(t, err.Error(), "virtual-root")
+		})
+	}
+}
+
+func TestPositionsOfInlineModulesAreThoseOfTheUsersFile(t *testing.T) {
+	t.Parallel()
+	req := inline("package m\n\na: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: 5 & 6}\n")
+	req.Module.Sources = map[string]evaluate.Source{"m.cue": {Pos: object.Pos{File: "spec.yaml", Line: 10, Column: 7}, Indent: 6}}
+	_, err := New(Options{}).Evaluate(context.Background(), req)
+	var one *object.Error
+	require.ErrorAs(t, err, &one)
+	require.Equal(t, object.Pos{File: "spec.yaml", Line: 12, Column: 64}, one.Pos)
+}
+
+func TestAModuleIsCompiledOnceHoweverManyAsk(t *testing.T) {
+	t.Parallel()
+	c := newModuleCache(2)
+	var mu sync.Mutex
+	built := 0
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			_, err := c.get(evaluate.Module{Digest: "a"}, func() (*loaded, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				built++
+				return &loaded{}, nil
+			})
+			require.NoError(t, err)
+		})
+	}
+	group.Wait()
+	require.Equal(t, 1, built)
+}
+
+func TestTheCacheLetsGoOfWhatWasNotUsedForLongest(t *testing.T) {
+	t.Parallel()
+	c := newModuleCache(2)
+	built := map[string]int{}
+	get := func(digest string) {
+		_, err := c.get(evaluate.Module{Digest: digest}, func() (*loaded, error) {
+			built[digest]++
+			return &loaded{}, nil
+		})
+		require.NoError(t, err)
+	}
+	for _, digest := range []string{"a", "b", "a", "c", "a", "b"} {
+		get(digest)
+	}
+	require.Equal(t, map[string]int{"a": 1, "b": 2, "c": 1}, built)
+}
+
+func TestAModuleThatDoesNotCompileIsNotKept(t *testing.T) {
+	t.Parallel()
+	c := newModuleCache(2)
+	_, err := c.get(evaluate.Module{Digest: "a"}, func() (*loaded, error) { return nil, errors.New("bad") })
+	require.EqualError(t, err, "bad")
+	require.Panics(t, func() { _, _ = c.get(evaluate.Module{Digest: "a"}, func() (*loaded, error) { panic("worse") }) })
+	_, err = c.get(evaluate.Module{Digest: "a"}, func() (*loaded, error) { return &loaded{}, nil })
+	require.NoError(t, err)
+}
+
+func TestTagsAndFoldersArePartOfTheKey(t *testing.T) {
+	t.Parallel()
+	a := evaluate.Module{Digest: "x", Tags: map[string]string{"env": "a"}}
+	b := evaluate.Module{Digest: "x", Tags: map[string]string{"env": "b"}}
+	c := evaluate.Module{Digest: "x", Dir: "sub"}
+	require.NotEqual(t, cacheKey(a), cacheKey(b))
+	require.NotEqual(t, cacheKey(a), cacheKey(c))
+	require.Equal(t, cacheKey(evaluate.Module{Digest: "x"}), cacheKey(evaluate.Module{Digest: "x", Dir: ".", Label: "other"}))
+}
+
+// TestOneModuleMayBeRenderedByManyAtOnce is for the race detector.
+func TestOneModuleMayBeRenderedByManyAtOnce(t *testing.T) {
+	t.Parallel()
+	p := New(Options{Schemas: testSchemas()})
+	var group sync.WaitGroup
+	for g := range 2 {
+		group.Go(func() {
+			for i := range 20 {
+				req := renderWeb(t, g*100+i)
+				result, err := p.Evaluate(context.Background(), req)
+				require.NoError(t, err)
+				require.Len(t, result.Nodes, 6)
+				_, err = p.Trace(context.Background(), req, []evaluate.Query{{Node: "web/deployment", Path: object.Fields("spec", "replicas")}})
+				require.NoError(t, err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestRendersLeaveNothingBehind holds the promise that a compiled module never
+// grows: two thousand renders with different values keep the heap as it was.
+func TestRendersLeaveNothingBehind(t *testing.T) {
+	p := New(Options{Schemas: testSchemas()})
+	render := func(from, to int) {
+		for i := from; i < to; i++ {
+			_, err := p.Evaluate(context.Background(), renderWeb(t, i))
+			require.NoError(t, err)
+		}
+	}
+	staysFlat(t, render)
+	runtime.KeepAlive(p)
+}
+
+// staysFlat renders two thousand times and requires that the heap stays as it
+// was.
+func staysFlat(t *testing.T, render func(from, to int)) {
+	t.Helper()
+	count := 2000
+	if testing.Short() {
+		count = 200
+	}
+	render(0, 100)
+	before := inUse()
+	render(100, 100+count)
+	grown := int64(0)
+	// What other tests gave up may still be running out.
+	require.Eventually(t, func() bool {
+		grown = int64(inUse()) - int64(before)
+		return grown < 1<<20
+	}, 10*time.Second, 100*time.Millisecond)
+	t.Logf("the heap grew by %d bytes", grown)
+}
+
+func inUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// FuzzNodes feeds the strict decoder with fields of nodes as modules might
+// write them: it either takes them or says what is wrong, and never panics.
+func FuzzNodes(f *testing.F) {
+	for _, seed := range []string{
+		`dependsOn: ["a", "b/c"]`, `readyWhen: [{type: "Exists"}]`, `apply: {mode: "Force", prune: true}`,
+		`apply: 5`, `readyWhen: [null]`, `dependsOn: [[]]`, `object: []`, `x: {}`, `apply: prune: null`,
+	} {
+		f.Add(seed)
+	}
+	p := New(Options{})
+	f.Fuzz(func(t *testing.T, field string) {
+		if len(field) > 200 || strings.ContainsAny(field, "&|*[({") && strings.Count(field, "for") > 0 {
+			t.Skip("only data is decoded")
+		}
+		req := inline("package m\nropewalk: apiVersion: \"v1alpha1\"\ngraph: nodes: a: {\n" +
+			"object: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"a\"}\n" + field + "\n}\n")
+		req.Module.Digest = ""
+		req.Limits.Timeout = 2 * time.Second
+		result, err := p.Evaluate(context.Background(), req)
+		if err != nil {
+			require.IsType(t, object.Errors{}, err)
+			require.NotContains(t, err.Error(), "the CUE library gave up")
+			return
+		}
+		for _, n := range result.Nodes {
+			require.NotEmpty(t, n.Object.Kind())
+			for _, r := range n.ReadyWhen {
+				require.NotEmpty(t, r.Type)
+			}
+		}
+	})
+}
+
+func TestTheOrderOfAnInputDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	p := New(Options{Schemas: testSchemas()})
+	req := renderWeb(t, 3)
+	want, err := p.Evaluate(context.Background(), req)
+	require.NoError(t, err)
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test wants the same order each time
+	for range 10 {
+		shuffle(random, &req.Input)
+		fresh := New(Options{Schemas: testSchemas()})
+		for _, e := range []*Evaluator{p, fresh} {
+			got, err := e.Evaluate(context.Background(), req)
+			require.NoError(t, err)
+			require.Equal(t, want.Nodes, got.Nodes)
+		}
+	}
+}
+
+func shuffle(random *rand.Rand, v *object.Value) {
+	random.Shuffle(len(v.Members), func(i, j int) { v.Members[i], v.Members[j] = v.Members[j], v.Members[i] })
+	for i := range v.Members {
+		shuffle(random, &v.Members[i].Value)
+	}
+}

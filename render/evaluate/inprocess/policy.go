@@ -1,0 +1,192 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inprocess
+
+import (
+	"fmt"
+	"slices"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/evaluate/module"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Fields of a policy module beside input and context.
+const (
+	fieldSubject    = "subject"
+	fieldViolations = "violations"
+)
+
+// judge asks every policy of the request about its input and nodes.
+func (p *Evaluator) judge(req evaluate.Request, nodes []*object.Node) ([]evaluate.Violation, error) {
+	if len(req.Policies) == 0 {
+		return nil, nil
+	}
+	subject := subjectOf(req, nodes)
+	var out []evaluate.Violation
+	var errs object.Errors
+	for _, policy := range req.Policies {
+		found, err := p.judgeBy(req, policy, subject)
+		if err != nil {
+			policyReq := req
+			policyReq.Pos = diagnose.FirstValid(policy.Pos, req.Pos)
+			many, _ := diagnose.Fail(policyReq, err).(object.Errors) //nolint:errorlint // fail gives no other type
+			for _, e := range many {
+				e.Policy = policy.Name
+			}
+			errs = append(errs, many...)
+			continue
+		}
+		out = append(out, found...)
+	}
+	return out, errs.Err()
+}
+
+// subjectOf is what a policy sees of a spec.
+func subjectOf(req evaluate.Request, nodes []*object.Node) object.Value {
+	objects := object.Value{Kind: object.KindMap}
+	for _, n := range nodes {
+		objects.Members = append(objects.Members, object.Member{Name: n.ID.Node(), Value: diagnose.ValueOf(map[string]any(n.Object))})
+	}
+	input := req.Input
+	if input.Kind == object.KindNone {
+		input = object.Value{Kind: object.KindMap}
+	}
+	return object.Value{Kind: object.KindMap, Members: []object.Member{
+		{Name: "spec", Value: diagnose.ValueOf(req.Spec)},
+		{Name: diagnose.FieldInput, Value: input},
+		{Name: "objects", Value: objects},
+	}}
+}
+
+func (p *Evaluator) judgeBy(req evaluate.Request, policy evaluate.Policy, subject object.Value) ([]evaluate.Violation, error) {
+	s, err := p.open(req, policy.Module)
+	if err != nil {
+		return nil, err
+	}
+	if s.Compiled.Kind != module.KindPolicy {
+		return nil, fmt.Errorf("module %q is no policy: it lacks ropewalk.kind %q", diagnose.ModuleName(policy.Module), module.KindPolicy)
+	}
+	s.Input, s.Written, s.Pos = policy.Input, policy.Input, diagnose.FirstValid(policy.Pos, req.Pos)
+	s.InputPath = object.Fields("policies", policy.Name, diagnose.FieldInput)
+	return verdict(s.Session, policy, subject)
+}
+
+// verdict is what a policy has against the subject.
+func verdict(s *module.Session, policy evaluate.Policy, subject object.Value) ([]evaluate.Violation, error) {
+	fillWith := func(input object.Value) (diagnose.Filled, error) {
+		parts, err := s.Parts(input)
+		if err != nil {
+			return diagnose.Filled{}, err
+		}
+		return s.Fill(append(parts, diagnose.Part{Field: fieldSubject, At: []string{fieldSubject}, Value: subject})...), nil
+	}
+	f, err := fillWith(s.Input)
+	if err != nil {
+		return nil, err
+	}
+	if err := validatePolicy(s, f, fillWith); err != nil {
+		return nil, err
+	}
+	return violations(s, f, policy)
+}
+
+// validatePolicy checks the parameters, what surrounds them, and the verdict.
+func validatePolicy(s *module.Session, f diagnose.Filled, fillWith func(object.Value) (diagnose.Filled, error)) error {
+	for _, field := range []string{diagnose.FieldInput, diagnose.FieldContext, fieldViolations} {
+		path := cue.MakePath(cue.Str(field))
+		if !s.Has(field) {
+			if field == fieldViolations {
+				return fmt.Errorf("policy %q has no field %q", s.Module.Name(), field)
+			}
+			continue
+		}
+		err := f.Root.LookupPath(path).Validate(cue.Concrete(true), cue.Final())
+		if err == nil {
+			continue
+		}
+		if field == diagnose.FieldInput {
+			try := func(v object.Value) (*diagnose.Filling, error) {
+				f, err := fillWith(v)
+				if err != nil {
+					return nil, err
+				}
+				return f.With, f.Root.LookupPath(path).Validate(cue.Concrete(true), cue.Final())
+			}
+			if errs := s.InputErrorsOf(s.Compiled.Value.LookupPath(path), 1, try); len(errs) > 0 {
+				return errs.Sorted()
+			}
+		}
+		return s.ErrorsOf(f, field, err)
+	}
+	return nil
+}
+
+// violations reads the verdict of a policy.
+func violations(s *module.Session, f diagnose.Filled, policy evaluate.Policy) ([]evaluate.Violation, error) {
+	list, err := f.Root.LookupPath(cue.MakePath(cue.Str(fieldViolations))).List()
+	if err != nil {
+		return nil, fmt.Errorf("policy %q: violations must be a list", s.Module.Name())
+	}
+	var out []evaluate.Violation
+	var errs object.Errors
+	for i := 0; list.Next(); i++ {
+		v, at := list.Value(), fmt.Sprintf("%s[%d]", fieldViolations, i)
+		data, err := v.MarshalJSON()
+		if err != nil {
+			errs = append(errs, s.ModuleError(v, at, diagnose.Message(err)))
+			continue
+		}
+		one, message := violation(s, data, policy)
+		if message != "" {
+			errs = append(errs, s.ModuleError(v, at, message))
+			continue
+		}
+		one.PolicyPos = s.OwnPos(v.LookupPath(cue.MakePath(cue.Str("message"))), v)
+		out = append(out, one)
+	}
+	return out, errs.Err()
+}
+
+// violation decodes one entry of a verdict strictly; the text says what is
+// wrong with it.
+func violation(s *module.Session, data []byte, policy evaluate.Policy) (evaluate.Violation, string) {
+	m, ok := module.Unmarshal(data).(map[string]any)
+	if !ok {
+		return evaluate.Violation{}, "must be a violation"
+	}
+	known := []string{"policy", "severity", "message", "object", "path"}
+	text := map[string]string{}
+	for _, name := range object.SortedKeys(m) {
+		value, isText := m[name].(string)
+		switch {
+		case !slices.Contains(known, name):
+			return evaluate.Violation{}, diagnose.UnknownField(name, known)
+		case !isText:
+			return evaluate.Violation{}, name + " must be text, got " + module.GotJSON(m[name])
+		}
+		text[name] = value
+	}
+	v := evaluate.Violation{Policy: text["policy"], Message: text["message"], Path: object.ParsePath(text["path"])}
+	switch text["severity"] {
+	case "error", "":
+	case "warning":
+		v.Severity = object.SeverityWarning
+	default:
+		return v, fmt.Sprintf("severity must be \"error\" or \"warning\", got %q", text["severity"])
+	}
+	if v.Policy == "" {
+		v.Policy = policy.Name
+	}
+	if v.Message == "" {
+		return v, "message is missing"
+	}
+	if text["object"] != "" {
+		v.Node = object.MakeID(s.Req.Spec, text["object"])
+	}
+	return v, ""
+}

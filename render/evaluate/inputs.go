@@ -1,0 +1,52 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package evaluate
+
+import "github.com/ropewalk/ropewalk/render/object"
+
+// Input is one part of what a module takes that can be set by itself.
+type Input struct {
+	// Path leads to it from the root of the input; it holds no index.
+	Path object.Path
+	Type InputType
+	// Collection says that it is a list or a map of that type. Members of a map that
+	// have names of their own are inputs beside it.
+	Collection Collection
+	// Expected says in plain words what is: an integer of at least 1. It is "" where
+	// anything is.
+	Expected string
+	// Default is what holds where nobody sets it, as JSON; "" where nothing does, where
+	// it depends on the rest of the input, and where it is longer than 4 KiB.
+	Default string
+	// Required says that the module makes nothing without it. What is needed only
+	// together with a part that may be absent is not required.
+	Required bool
+	// Doc is the comment above it, cut after 2 KiB.
+	Doc string
+	// Cut says that it has named parts of its own that are no inputs here, because
+	// there are too many of them or they lie too deep.
+	Cut bool
+}
+
+// InputType is the type of a value, or of those of a collection.
+type InputType string
+
+// The types.
+const (
+	InputString  InputType = "string"
+	InputNumber  InputType = "number"
+	InputBoolean InputType = "boolean"
+	// InputAny is one of several types, or a list or a map of more than scalars.
+	InputAny InputType = ""
+)
+
+// Collection is how many values an input has.
+type Collection string
+
+// The collections.
+const (
+	CollectionNone Collection = ""
+	CollectionList Collection = "list"
+	CollectionMap  Collection = "map"
+)

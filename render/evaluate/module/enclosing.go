@@ -1,0 +1,89 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/token"
+)
+
+// syntax is the files of the package and of all that it imports.
+func (c *Compiled) syntax() []*ast.File {
+	var files []*ast.File
+	seen := map[*build.Instance]bool{}
+	var visit func(*build.Instance)
+	visit = func(inst *build.Instance) {
+		if seen[inst] {
+			return
+		}
+		seen[inst] = true
+		files = append(files, inst.Files...)
+		for _, i := range inst.Imports {
+			visit(i)
+		}
+	}
+	visit(c.instance)
+	return files
+}
+
+// tagAt is the tag of the first field at one of places that has one.
+func (c *Compiled) tagAt(places []token.Pos) string {
+	for _, p := range places {
+		around := c.Enclosing(p)
+		for i := len(around) - 1; i >= 0; i-- {
+			f, ok := around[i].(*ast.Field)
+			if !ok {
+				continue
+			}
+			for _, a := range f.Attrs {
+				if key, body := a.Split(); key == "tag" {
+					name, _, _ := strings.Cut(body, ",")
+					return strings.TrimSpace(name)
+				}
+			}
+			break
+		}
+	}
+	return ""
+}
+
+// Enclosing are the nodes around pos, the innermost last.
+func (c *Compiled) Enclosing(pos token.Pos) []ast.Node {
+	if !pos.HasAbsPos() {
+		return nil
+	}
+	var found, stack []ast.Node
+	for _, f := range c.syntax() {
+		if f.Filename != pos.Filename() {
+			continue
+		}
+		ast.Walk(f, func(n ast.Node) bool {
+			if !covers(n, pos) {
+				return false
+			}
+			stack = append(stack, n)
+			found = append([]ast.Node{}, stack...)
+			return true
+		}, nil)
+	}
+	return found
+}
+
+// covers reports whether pos is inside n.
+func covers(n ast.Node, pos token.Pos) bool {
+	from, to := n.Pos(), n.End()
+	if !from.HasAbsPos() || !to.HasAbsPos() {
+		// Nodes that CUE made have no place, but what is in them may have.
+		return true
+	}
+	return token.WithinInclusive(pos.Offset(), from, to)
+}
+
+func LabelIs(l ast.Label, name string) bool {
+	got, _, err := ast.LabelName(l)
+	return err == nil && got == name
+}

@@ -1,0 +1,250 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"bytes"
+	"path"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/build"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// fastLoad loads a plain tree without CUE's loader: one package at the root of its
+// module, imports of CUE's own library and of what is vendored below
+// cue.mod/pkg, and no attribute that means something to the loader. Most modules
+// are plain, and the loader costs them as much as their evaluation: it reads the
+// module file by evaluating CUE of its own. Whatever is not plain, or wrong, is
+// left to the loader, so that there is one voice for mistakes; nil stands for
+// that.
+func (t *tree) fastLoad(m evaluate.Module) *build.Instance {
+	module, version, ok := t.plainModule()
+	if !ok || t.dir != t.root || len(m.Tags) > 0 {
+		return nil
+	}
+	l := &loader{tree: t, module: module, version: version}
+	l.context = build.NewContext(build.Loader(l.vendored))
+	inst := l.instance(t.dir)
+	if inst == nil {
+		return nil
+	}
+	inst.ImportPath = module + ":" + inst.PkgName
+	if !l.complete(inst) {
+		return nil
+	}
+	return inst
+}
+
+// loader is one load.
+type loader struct {
+	tree    *tree
+	context *build.Context
+	module  string
+	version string
+	// stack is the folders that are being loaded, to find imports that come back
+	// to themselves.
+	stack  []string
+	failed bool
+}
+
+// plainModule is the path and the language version of a module file that says
+// nothing else.
+func (t *tree) plainModule() (module, version string, ok bool) {
+	data, found := t.files[path.Join(t.root, modFile)]
+	if !found {
+		return "module.local@v0", languageVersion, true
+	}
+	file, err := parser.ParseFile(modFile, data)
+	if err != nil {
+		return "", "", false
+	}
+	for _, d := range file.Decls {
+		f, isField := d.(*ast.Field)
+		switch {
+		case !isField:
+			return "", "", false
+		case LabelIs(f.Label, "module") && module == "":
+			module = textOf(f.Value)
+		case LabelIs(f.Label, "language") && version == "":
+			version = languageOf(f.Value)
+		default:
+			return "", "", false
+		}
+	}
+	if !strings.Contains(module, "@") {
+		module += "@v0" // as the loader reads it
+	}
+	return module, version, plainPath(module) && knownLanguage(version)
+}
+
+// plainPath reports whether a module path is one that nobody would argue about:
+// a domain, then words, then a major version.
+func plainPath(module string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+	name, major, _ := strings.Cut(module, "@v")
+	if major == "" || strings.Trim(major, "0123456789") != "" {
+		return false
+	}
+	domain, rest, _ := strings.Cut(name, "/")
+	parts := strings.Split(domain, ".")
+	if rest != "" {
+		parts = append(parts, strings.Split(rest, "/")...)
+	}
+	for _, p := range parts {
+		if p == "" || strings.Trim(p, letters) != "" {
+			return false
+		}
+	}
+	return strings.Contains(domain, ".")
+}
+
+// languageOf is the version in {version: "v0.9.0"}, "" where it says more.
+func languageOf(e ast.Expr) string {
+	s, ok := e.(*ast.StructLit)
+	if !ok || len(s.Elts) != 1 {
+		return ""
+	}
+	f, ok := s.Elts[0].(*ast.Field)
+	if !ok || !LabelIs(f.Label, "version") {
+		return ""
+	}
+	return textOf(f.Value)
+}
+
+func textOf(e ast.Expr) string {
+	lit, ok := e.(*ast.BasicLit)
+	if !ok || lit.Kind != token.STRING {
+		return ""
+	}
+	text, err := strconv.Unquote(lit.Value)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// knownLanguage reports whether version is one that this library speaks and
+// that the loader treats as it treats the newest.
+func knownLanguage(version string) bool {
+	const first = 9 // v0.9.0 brought modules
+	number := func(v string) int {
+		parts := strings.Split(v, ".")
+		if len(parts) != 3 || parts[0] != "v0" {
+			return -1
+		}
+		n, err := strconv.Atoi(parts[1])
+		if _, bad := strconv.Atoi(parts[2]); err != nil || bad != nil {
+			return -1
+		}
+		return n
+	}
+	n := number(version)
+	return n >= first && n <= number(languageVersion)
+}
+
+// instance parses the files of one folder; nil where they are not plain.
+func (l *loader) instance(dir string) *build.Instance {
+	inst := l.context.NewInstance(path.Join(virtualRoot, dir), nil)
+	inst.Dir, inst.Root = path.Join(virtualRoot, dir), path.Join(virtualRoot, l.tree.root)
+	inst.Module, inst.DisplayPath = l.module, "."
+	for _, name := range object.SortedKeys(l.tree.files) {
+		if path.Dir(name) != dir || !strings.HasSuffix(name, ".cue") {
+			continue
+		}
+		data := l.tree.files[name]
+		if !plainFile(path.Base(name), data) {
+			return nil
+		}
+		f, err := parser.ParseFile(path.Join(virtualRoot, name), data, parser.ParseComments, parser.Version(l.version))
+		pkg := f.PackageName()
+		if err != nil || pkg == "" || pkg == "_" || len(inst.Files) > 0 && pkg != inst.PkgName {
+			return nil
+		}
+		// AddSyntax would look up all names in the file, as the parser just did.
+		inst.Files, inst.PkgName = append(inst.Files, f), pkg
+	}
+	if len(inst.Files) == 0 {
+		return nil
+	}
+	return inst
+}
+
+// plainFile reports whether a file is one that the loader always takes, and in
+// which it changes nothing.
+func plainFile(name string, data []byte) bool {
+	if strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") ||
+		strings.HasSuffix(name, "_test.cue") || strings.HasSuffix(name, "_tool.cue") {
+		return false
+	}
+	for _, attribute := range []string{"@if", "@ignore", "@tag", "@embed", "@extern", "@experiment"} {
+		if bytes.Contains(data, []byte(attribute)) {
+			return false
+		}
+	}
+	return true
+}
+
+// complete joins an instance with what it imports.
+func (l *loader) complete(inst *build.Instance) bool {
+	l.stack = append(l.stack, inst.Dir)
+	err := inst.Complete()
+	l.stack = l.stack[:len(l.stack)-1]
+	return err == nil && inst.Err == nil && !l.failed
+}
+
+// vendored is the package of an import; nil stands for CUE's own library.
+func (l *loader) vendored(_ token.Pos, importPath string) *build.Instance {
+	first, _, _ := strings.Cut(importPath, "/")
+	if !strings.Contains(first, ".") {
+		return nil
+	}
+	inst := l.imported(importPath)
+	if inst == nil {
+		l.failed = true
+	}
+	return inst
+}
+
+func (l *loader) imported(importPath string) *build.Instance {
+	own, _, _ := strings.Cut(l.module, "@")
+	if strings.ContainsAny(importPath, ":@") || importPath == own || strings.HasPrefix(importPath, own+"/") {
+		return nil
+	}
+	folder := func(kind string) string { return path.Join(l.tree.root, modFolder, kind, importPath) }
+	if l.tree.holds(folder("gen")) || l.tree.holds(folder("usr")) {
+		return nil
+	}
+	dir := folder("pkg")
+	for _, d := range l.stack {
+		if d == path.Join(virtualRoot, dir) {
+			return nil
+		}
+	}
+	inst := l.instance(dir)
+	if inst == nil || inst.PkgName != path.Base(importPath) {
+		return nil
+	}
+	inst.ImportPath = importPath
+	if !l.complete(inst) {
+		return nil
+	}
+	return inst
+}
+
+// holds reports whether the tree has files in dir.
+func (t *tree) holds(dir string) bool {
+	for name := range t.files {
+		if strings.HasPrefix(name, dir+"/") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,233 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// fillNative unifies input and context with the module, in one step.
+func (s *Session) fillNative(input object.Value) (diagnose.Filled, error) {
+	parts, err := s.Parts(input)
+	if err != nil {
+		return diagnose.Filled{}, err
+	}
+	return s.Fill(parts...), nil
+}
+
+// Parts are input and context as far as the module asks for them.
+func (s *Session) Parts(input object.Value) ([]diagnose.Part, error) {
+	var parts []diagnose.Part
+	// An input that is only a name, with nothing behind it, is none.
+	if input.Kind != object.KindNone && input.Kind != object.KindNull {
+		if !s.Has(diagnose.FieldInput) {
+			return nil, &object.Error{
+				Stage: object.StageEvaluate, Pos: diagnose.FirstValid(input.Pos, s.Pos), Path: s.InputPath.String(),
+				Err: fmt.Errorf("module %q takes no input: it has no field %q", s.Module.Name(), diagnose.FieldInput),
+			}
+		}
+		parts = append(parts, diagnose.Part{Field: diagnose.FieldInput, At: []string{diagnose.FieldInput}, Value: input})
+	}
+	if s.Has(diagnose.FieldContext) {
+		parts = append(parts, diagnose.Part{Field: diagnose.FieldContext, At: []string{diagnose.FieldContext}, Value: diagnose.ContextValue(s.Req.Context)})
+	}
+	return parts, nil
+}
+
+func (s *Session) Fill(parts ...diagnose.Part) diagnose.Filled {
+	if len(parts) == 0 {
+		return diagnose.Filled{Root: s.Compiled.Value}
+	}
+	f := diagnose.Fill(parts...)
+	return diagnose.Filled{Root: s.Compiled.Value.FillPath(cue.MakePath(), f.Value), With: f}
+}
+
+func (s *Session) Has(field string) bool {
+	return s.Compiled.Value.LookupPath(cue.MakePath(cue.Str(field))).Exists()
+}
+
+// Native gives the nodes of a native module.
+func (s *Session) Native() ([]*object.Node, error) {
+	f, err := s.fillNative(s.Input)
+	if err != nil {
+		return nil, err
+	}
+	for _, field := range []string{diagnose.FieldInput, diagnose.FieldContext, diagnose.FieldGraph} {
+		v := f.Root.LookupPath(cue.MakePath(cue.Str(field)))
+		if !v.Exists() {
+			continue
+		}
+		if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
+			return nil, s.explain(f, field, err)
+		}
+	}
+	nodes := f.Root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldGraph), cue.Str(diagnose.FieldNodes)))
+	if !nodes.Exists() {
+		return nil, fmt.Errorf("module %q has no graph.nodes: it makes no objects", s.Module.Name())
+	}
+	return s.Nodes(nodes, &Budget{})
+}
+
+// explain says what is wrong with field, which did not validate with f.
+func (s *Session) explain(f diagnose.Filled, field string, err error) error {
+	switch field {
+	case diagnose.FieldInput:
+		if errs := s.inputErrors(); len(errs) > 0 {
+			return errs.Sorted()
+		}
+	case diagnose.FieldGraph:
+		return s.graphErrors(f, err)
+	}
+	return s.ErrorsOf(f, field, err)
+}
+
+// graphErrors is what is wrong with the graph.
+func (s *Session) graphErrors(f diagnose.Filled, err error) error {
+	return s.OutcomeErrors(f, diagnose.FieldGraph, err, func(input object.Value) (diagnose.Filled, error) {
+		f, err := s.fillNative(input)
+		if err != nil {
+			return f, err
+		}
+		return f, f.Root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldGraph))).Validate(cue.Concrete(true), cue.Final())
+	})
+}
+
+// inputErrors is all mistakes in the input.
+func (s *Session) inputErrors() object.Errors {
+	try := func(v object.Value) (*diagnose.Filling, error) {
+		f, err := s.fillNative(v)
+		if err != nil {
+			return nil, err
+		}
+		return f.With, f.Root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldInput))).Validate(cue.Concrete(true), cue.Final())
+	}
+	schema := s.Compiled.Value.LookupPath(cue.MakePath(cue.Str(diagnose.FieldInput)))
+	return s.InputErrorsOf(schema, 1, try)
+}
+
+// Nodes reads graph.nodes.
+func (s *Session) Nodes(v cue.Value, b *Budget) ([]*object.Node, error) {
+	fields, err := v.Fields()
+	if err != nil {
+		return nil, s.ModuleError(v, "graph.nodes", "must be a map of nodes")
+	}
+	var out []*object.Node
+	var errs object.Errors
+	for fields.Next() {
+		n, err := s.node(fields.Selector().Unquoted(), fields.Value(), b)
+		if err != nil {
+			errs = append(errs, err...)
+			continue
+		}
+		if err := b.Err(); err != nil {
+			return nil, err
+		}
+		out = append(out, n)
+	}
+	return out, errs.Err()
+}
+
+// node reads one node.
+func (s *Session) node(name string, v cue.Value, b *Budget) (*object.Node, object.Errors) {
+	n := &object.Node{ID: s.NodeID(name), SpecPos: s.Req.Pos}
+	if p, ok := s.Declared[name]; ok {
+		n.Pos = s.Module.Position(p)
+	} else {
+		n.Pos = s.nodePos(v)
+	}
+	path := object.Fields(diagnose.FieldGraph, diagnose.FieldNodes, name)
+	if !ValidNodeName(name) {
+		return nil, object.Errors{{
+			Stage: object.StageEvaluate, Pos: n.Pos, Path: path.String(), Node: n.ID,
+			Err: fmt.Errorf("the name of a node must be a DNS label of lower-case letters, digits and dashes, got %q", name),
+		}}
+	}
+	d := nodeDecoder{session: s, node: n, path: path}
+	v, _ = v.Default()
+	fields, err := v.Fields()
+	if err != nil {
+		return nil, object.Errors{s.ModuleError(v, path.String(), "must be a node")}
+	}
+	for fields.Next() {
+		field, value := fields.Selector().Unquoted(), fields.Value()
+		if field == diagnose.FieldObject {
+			if value, _ = value.Default(); value.IncompleteKind() != cue.StructKind {
+				d.fail(value, field, "must be an object")
+				continue
+			}
+			n.Object, err = b.export(value)
+		} else {
+			err = d.decode(field, value)
+		}
+		if err != nil {
+			return nil, object.Errors{s.ModuleError(value, path.Append(object.Field(field)).String(), diagnose.Message(err))}
+		}
+	}
+	d.finish(v)
+	return n, d.errs
+}
+
+// What comes out of one evaluation, at most. There are no flags for these: an engine
+// that has to apply more at once is slow at it for every change, and a module of
+// that size can be split. What fewer objects cost is bounded by the memory of an
+// evaluation, which is a flag.
+const (
+	maxObjects     = 50_000
+	maxOutputBytes = 64 << 20
+)
+
+// Budget counts what comes out of an evaluation.
+type Budget struct{ objects, Bytes int }
+
+// export is the concrete value v as an object.
+func (b *Budget) export(v cue.Value) (object.Object, error) {
+	data, err := v.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	b.objects++
+	b.Bytes += len(data)
+	return object.Decode(data)
+}
+
+func (b Budget) Err() error {
+	if b.objects > maxObjects {
+		return fmt.Errorf("the module makes more than %d objects, which no flag allows: make several specs of it", maxObjects)
+	}
+	if b.Bytes > maxOutputBytes {
+		return fmt.Errorf("the module makes objects of more than %d MiB together, which no flag allows: make several specs of it", maxOutputBytes>>20)
+	}
+	return nil
+}
+
+// nodePos is the line of the module that made the node v.
+func (s *Session) nodePos(v cue.Value) object.Pos {
+	// Where a value was written first is cheap to ask; which of its parts the
+	// module itself wrote is not, and there is a node for every object.
+	if p := v.Pos(); s.Module.Own(p) {
+		return s.Module.Position(p)
+	}
+	made := v.LookupPath(cue.MakePath(cue.Str(diagnose.FieldObject)))
+	if p := made.Pos(); made.Exists() && s.Module.Own(p) {
+		return s.Module.Position(p)
+	}
+	kind := made.LookupPath(cue.MakePath(cue.Str("kind")))
+	return s.OwnPos(v, made, kind)
+}
+
+// Unmarshal reads data that CUE wrote; json is enough where no positions are
+// needed.
+func Unmarshal(data []byte) any {
+	var v any
+	if json.Unmarshal(data, &v) != nil {
+		return nil
+	}
+	return v
+}

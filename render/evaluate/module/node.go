@@ -1,0 +1,252 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// nodeDecoder reads the fields of one node strictly, whether or not its
+// module imports the schema: a dependsOn with a typo must not be dropped.
+type nodeDecoder struct {
+	session *Session
+	node    *object.Node
+	path    object.Path
+	errs    object.Errors
+}
+
+// decode reads one field other than object.
+func (d *nodeDecoder) decode(name string, v cue.Value) error {
+	data, err := v.MarshalJSON()
+	if err == nil {
+		d.field(name, data, v)
+	}
+	return err
+}
+
+// field reads one field other than object.
+func (d *nodeDecoder) field(name string, data []byte, v cue.Value) {
+	value := Unmarshal(data)
+	switch name {
+	case "dependsOn":
+		d.dependsOn(value, v)
+	case "readyWhen":
+		d.readyWhen(value, v)
+	case "apply":
+		d.apply(value, v)
+	default:
+		d.unknown(v, nil, name, diagnose.NodeFields())
+	}
+}
+
+// finish checks the node as a whole.
+func (d *nodeDecoder) finish(v cue.Value) {
+	o := d.node.Object
+	if o == nil {
+		if len(d.errs) == 0 {
+			d.fail(v, "object", "is missing: every node makes one object")
+		}
+		return
+	}
+	for _, field := range [...]struct {
+		value any
+		name  string
+	}{{o["apiVersion"], "apiVersion"}, {o["kind"], "kind"}, {o.Get("metadata", "name"), "metadata.name"}} {
+		if s, ok := field.value.(string); !ok || s == "" {
+			d.fail(v.LookupPath(cue.ParsePath("object")), "object."+field.name, "must be text that is not empty")
+		}
+	}
+}
+
+func (d *nodeDecoder) dependsOn(value any, v cue.Value) {
+	list, ok := value.([]any)
+	if !ok {
+		d.fail(v, "dependsOn", "must be a list of node ids, got "+GotJSON(value))
+		return
+	}
+	for i, e := range list {
+		at := v.LookupPath(cue.MakePath(cue.Index(i)))
+		path := fmt.Sprintf("dependsOn[%d]", i)
+		id, ok := e.(string)
+		if !ok {
+			d.fail(at, path, "must be a node id, got "+GotJSON(e))
+			continue
+		}
+		spec, node, full := strings.Cut(id, "/")
+		if !full {
+			spec, node = d.node.ID.Spec(), id
+		}
+		if !validDependency(spec, node, full) {
+			d.fail(at, path, fmt.Sprintf("must be a node of this spec (\"node\"), of another (\"spec/node\") or another spec (\"spec/\"), got %q", id))
+			continue
+		}
+		need := object.MakeID(spec, node)
+		if !full {
+			need = d.session.NodeID(node)
+		}
+		pos := diagnose.FirstValid(d.session.OwnPos(at), d.node.Pos)
+		d.node.DependsOn = append(d.node.DependsOn, object.Dependency{ID: need, Pos: pos})
+	}
+}
+
+func (d *nodeDecoder) readyWhen(value any, v cue.Value) {
+	list, ok := value.([]any)
+	if !ok {
+		d.fail(v, "readyWhen", "must be a list of rules, got "+GotJSON(value))
+		return
+	}
+	for i, e := range list {
+		at := v.LookupPath(cue.MakePath(cue.Index(i)))
+		path := object.Path{object.Field("readyWhen"), object.Index(i)}
+		rule, ok := e.(map[string]any)
+		if !ok {
+			d.fail(at, path.String(), "must be a rule, got "+GotJSON(e))
+			continue
+		}
+		d.ready(rule, at, path)
+	}
+}
+
+func (d *nodeDecoder) ready(rule map[string]any, v cue.Value, path object.Path) {
+	r := object.Ready{Pos: diagnose.FirstValid(d.session.OwnPos(v), d.node.Pos)}
+	before := len(d.errs)
+	targets := map[string]*string{"type": &r.Type, "condition": &r.Condition, "status": &r.Status, "expr": &r.Expr}
+	d.texts(rule, targets, v, path)
+	if len(d.errs) > before {
+		return
+	}
+	at := path.String()
+	switch r.Type {
+	case object.ReadyExists, object.ReadyDeploymentAvailable:
+	case object.ReadyConditionMatch:
+		if r.Condition == "" {
+			d.fail(v, at+".condition", "is missing: ConditionMatch needs the name of a condition")
+		}
+		if r.Status == "" {
+			r.Status = "True"
+		}
+		d.oneOf(v, at+".status", r.Status, "True", "False", "Unknown")
+	case object.ReadyCEL:
+		if r.Expr == "" {
+			d.fail(v, at+".expr", "is missing: CEL needs an expression")
+		}
+	default:
+		d.oneOf(v, at+".type", r.Type, object.ReadyExists, object.ReadyConditionMatch, object.ReadyDeploymentAvailable, object.ReadyCEL)
+	}
+	if r.Type != object.ReadyConditionMatch && r.Condition+r.Status != "" {
+		d.fail(v, at, "condition and status are for type ConditionMatch only")
+	}
+	if r.Type != object.ReadyCEL && r.Expr != "" {
+		d.fail(v, at, "expr is for type CEL only")
+	}
+	d.node.ReadyWhen = append(d.node.ReadyWhen, r)
+}
+
+func (d *nodeDecoder) apply(value any, v cue.Value) {
+	rules, ok := value.(map[string]any)
+	if !ok {
+		d.fail(v, "apply", "must be a map of policies, got "+GotJSON(value))
+		return
+	}
+	a := &d.node.Apply
+	if prune, ok := rules["prune"]; ok {
+		if b, ok := prune.(bool); ok {
+			a.Prune = &b
+		} else {
+			d.fail(v.LookupPath(cue.ParsePath("prune")), "apply.prune", "must be true or false, got "+GotJSON(prune))
+		}
+	}
+	path := object.Fields("apply")
+	targets := map[string]*string{"mode": &a.Mode, "conflict": &a.Conflict, "adopt": &a.Adopt, "deletion": &a.Deletion, "prune": nil}
+	d.texts(rules, targets, v, path)
+	d.oneOf(v, "apply.mode", a.Mode, object.ModeApply, object.ModeCreate, object.ModeReplace, object.ModeForce)
+	d.oneOf(v, "apply.conflict", a.Conflict, object.ConflictEngine, object.ConflictError)
+	d.oneOf(v, "apply.adopt", a.Adopt, object.AdoptNever, object.AdoptTakeOwnership, object.AdoptMirror)
+	d.oneOf(v, "apply.deletion", a.Deletion, object.DeletionDelete, object.DeletionOrphan)
+}
+
+// texts reads the text fields of m; a nil target is read elsewhere.
+func (d *nodeDecoder) texts(m map[string]any, targets map[string]*string, v cue.Value, path object.Path) {
+	for _, name := range object.SortedKeys(m) {
+		at := v.LookupPath(cue.MakePath(cue.Str(name)))
+		target, known := targets[name]
+		if !known {
+			d.unknown(at, path, name, object.SortedKeys(targets))
+			continue
+		}
+		if target == nil {
+			continue
+		}
+		text, ok := m[name].(string)
+		if !ok {
+			d.fail(at, path.Append(object.Field(name)).String(), "must be text, got "+GotJSON(m[name]))
+			continue
+		}
+		*target = text
+	}
+}
+
+// oneOf fails where value is set and none of allowed.
+func (d *nodeDecoder) oneOf(v cue.Value, path, value string, allowed ...string) {
+	if value == "" && strings.HasPrefix(path, "apply.") || slices.Contains(allowed, value) {
+		return
+	}
+	d.fail(v, path, fmt.Sprintf("must be one of %s, got %q%s", diagnose.Quoted(allowed), value, diagnose.Nearest(value, allowed)))
+}
+
+func (d *nodeDecoder) unknown(v cue.Value, path object.Path, name string, known []string) {
+	d.fail(v, path.Append(object.Field(name)).String(), diagnose.UnknownField(name, known))
+}
+
+// fail notes a mistake at path below the node.
+func (d *nodeDecoder) fail(v cue.Value, path, message string) {
+	d.errs = append(d.errs, &object.Error{
+		Stage: object.StageEvaluate,
+		Pos:   diagnose.FirstValid(d.session.Module.Position(v.Pos()), d.node.Pos),
+		Node:  d.node.ID,
+		Path:  d.path.String() + "." + path,
+		Err:   fmt.Errorf("%s", message),
+	})
+}
+
+// GotJSON names a JSON value for a message.
+func GotJSON(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		return "a map"
+	case []any:
+		return "a list"
+	case nil:
+		return "null"
+	default:
+		data, _ := json.Marshal(v)
+		return string(data)
+	}
+}
+
+// ValidNodeName reports whether name is a DNS label, which is what #ID asks.
+func ValidNodeName(name string) bool {
+	if name == "" || len(name) > 63 || name[0] == '-' || name[len(name)-1] == '-' {
+		return false
+	}
+	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}
+
+// validDependency reports whether spec and node can name a node, or a whole
+// spec where full says that a slash was written. The nodes of plain and Timoni
+// modules are called after their objects and may have dots in their names.
+func validDependency(spec, node string, full bool) bool {
+	if spec == "" || (node == "" && !full) {
+		return false
+	}
+	return !strings.ContainsAny(spec+node, "/ \t\r\n")
+}

@@ -1,0 +1,252 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// maxWalk bounds how deep objects are looked for.
+const maxWalk = 32
+
+// fillPlain unifies the input with the root of a module.
+func (s *Session) fillPlain(input object.Value) diagnose.Filled {
+	if input.Kind == object.KindNone {
+		return s.Fill()
+	}
+	return s.Fill(diagnose.Part{Field: diagnose.FieldInput, Value: input})
+}
+
+// Plain gives the objects of a module without a mark: whatever has a concrete
+// apiVersion and kind.
+func (s *Session) Plain() ([]*object.Node, error) {
+	if err := s.plainInput(); err != nil {
+		return nil, err
+	}
+	f := s.fillPlain(s.Input)
+	if err := f.Root.Validate(); err != nil {
+		return nil, s.explainPlain(f, err)
+	}
+	w := walker{session: s, filled: f}
+	w.walk(f.Root, 0)
+	if err := w.errs.Err(); err != nil {
+		return nil, err
+	}
+	if err := w.budget.Err(); err != nil {
+		return nil, err
+	}
+	if len(w.nodes) == 0 && !s.Req.AllowEmpty {
+		return nil, fmt.Errorf("module %q makes no objects: no value has both a concrete apiVersion and a concrete kind", s.Module.Name())
+	}
+	return w.nodes, s.nameNodes(w.nodes)
+}
+
+// plainInput refuses what a root without a schema would take in silence: input
+// that is no map, and names that the module does not have.
+func (s *Session) plainInput() error {
+	switch s.Input.Kind {
+	case object.KindNone, object.KindNull:
+		s.Input = object.Value{}
+		return nil
+	case object.KindMap:
+	default:
+		return s.Report(diagnose.Mistake{Message: "expected a map, got " + diagnose.Quote(s.Input)})
+	}
+	known := diagnose.KnownFields(s.Compiled.Value)
+	var errs object.Errors
+	for _, m := range s.Input.Members {
+		path := object.Path{object.Field(m.Name)}
+		if !diagnose.SchemaStep(s.Compiled.Value, path[0]).Exists() {
+			errs = append(errs, s.Report(diagnose.Mistake{Path: path, Key: true, Message: diagnose.UnknownField(m.Name, known)}))
+		}
+	}
+	return errs.Err()
+}
+
+func (s *Session) explainPlain(f diagnose.Filled, err error) error {
+	try := func(v object.Value) (*diagnose.Filling, error) {
+		f := s.fillPlain(v)
+		return f.With, f.Root.Validate()
+	}
+	touched := false
+	for _, g := range (diagnose.Scope{}).Groups(err, f.With, object.Value{}) {
+		touched = touched || len(g.Entries) > 0
+	}
+	if touched {
+		if errs := s.InputErrorsOf(s.Compiled.Value, 0, try); len(errs) > 0 {
+			return errs.Sorted()
+		}
+	}
+	return s.ErrorsOf(f, "", err)
+}
+
+// walker looks for objects.
+type walker struct {
+	session *Session
+	filled  diagnose.Filled
+	nodes   []*object.Node
+	errs    object.Errors
+	budget  Budget
+	// values, where set, keeps the values that the nodes were made of.
+	values map[*object.Node]cue.Value
+	// timoni is set for the objects of Timoni's apply sets.
+	timoni   bool
+	warnings object.Errors
+	// at is the line of the apply set.
+	at object.Pos
+}
+
+func (w *walker) walk(v cue.Value, depth int) {
+	if depth > maxWalk || w.budget.Err() != nil {
+		return
+	}
+	switch v.IncompleteKind() {
+	case cue.ListKind:
+		items, err := v.List()
+		for err == nil && items.Next() {
+			w.walk(items.Value(), depth+1)
+		}
+	case cue.StructKind:
+		if isObject(v) {
+			w.take(v)
+			return
+		}
+		fields, err := v.Fields()
+		for err == nil && fields.Next() {
+			w.walk(fields.Value(), depth+1)
+		}
+	}
+}
+
+// pos is the line of the module that made the object v. Timoni's sets only
+// list objects that templates make, so the template's own line is wanted.
+func (w *walker) pos(v cue.Value) object.Pos {
+	if !w.timoni {
+		return w.session.nodePos(v)
+	}
+	kind := v.LookupPath(cue.MakePath(cue.Str("kind")))
+	return diagnose.FirstValid(w.session.OwnPos(kind, v), w.at)
+}
+
+// isObject reports whether v has a concrete apiVersion and a concrete kind.
+func isObject(v cue.Value) bool {
+	for _, name := range []string{"apiVersion", "kind"} {
+		if _, err := v.LookupPath(cue.MakePath(cue.Str(name))).String(); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// take makes a node of an object, or one of each of its items where it is a
+// List.
+func (w *walker) take(v cue.Value) {
+	s := w.session
+	if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
+		w.fail(s.ErrorsOf(w.filled, v.Path().String(), err))
+		return
+	}
+	o, err := w.budget.export(v)
+	if err != nil {
+		w.errs = append(w.errs, s.ModuleError(v, v.Path().String(), diagnose.Message(err)))
+		return
+	}
+	pos, at := w.pos(v), v.Path().String()
+	for i, o := range expand(o) {
+		w.budget.objects += min(i, 1) // the first is counted
+		if w.timoni && isKustomize(o) {
+			e := s.ModuleError(v, at, "configuration of kustomize is no object of a cluster and is left out")
+			e.Severity = object.SeverityWarning
+			w.warnings = append(w.warnings, e)
+			continue
+		}
+		if o.APIVersion() == "" || o.Kind() == "" || o.Name() == "" {
+			w.errs = append(w.errs, &object.Error{
+				Stage: object.StageEvaluate, Pos: pos, Path: at,
+				Err: fmt.Errorf("an object needs apiVersion, kind and metadata.name, got %q, %q and %q", o.APIVersion(), o.Kind(), o.Name()),
+			})
+			continue
+		}
+		n := &object.Node{Object: o, Pos: pos, SpecPos: s.Req.Pos}
+		w.nodes = append(w.nodes, n)
+		if w.values != nil {
+			w.values[n] = v
+		}
+	}
+}
+
+func (w *walker) fail(err error) {
+	many, _ := diagnose.Fail(w.session.Req, err).(object.Errors) //nolint:errorlint // fail gives no other type
+	w.errs = append(w.errs, many...)
+}
+
+// expand gives the items of a List, and of Lists in it; anything else is
+// itself.
+func expand(o object.Object) []object.Object {
+	if o.Kind() != "List" || o.APIVersion() != "v1" {
+		return []object.Object{o}
+	}
+	var out []object.Object
+	for _, item := range o.List("items") {
+		m, ok := item.(map[string]any)
+		if !ok {
+			out = append(out, object.Object{})
+			continue
+		}
+		out = append(out, expand(m)...)
+	}
+	return out
+}
+
+// nameNodes gives nodes ids made of their objects: kind and name, with the
+// namespace and then the group where that is not enough.
+func (s *Session) nameNodes(nodes []*object.Node) error {
+	rest := nodes
+	for _, name := range []func(object.Ref) string{
+		func(r object.Ref) string { return nodeName(r.Kind, r.Name) },
+		func(r object.Ref) string { return nodeName(r.Kind, r.Namespace, r.Name) },
+		func(r object.Ref) string { return nodeName(r.Kind, r.Group, r.Namespace, r.Name) },
+	} {
+		count := map[string]int{}
+		for _, n := range rest {
+			count[name(n.Object.Ref())]++
+		}
+		var again []*object.Node
+		for _, n := range rest {
+			id := name(n.Object.Ref())
+			n.ID = object.MakeID(s.Req.Spec, id)
+			if count[id] > 1 {
+				again = append(again, n)
+			}
+		}
+		rest = again
+	}
+	var errs object.Errors
+	first := map[object.ID]*object.Node{}
+	for _, n := range nodes {
+		if f, ok := first[n.ID]; ok {
+			errs = append(errs, &object.Error{
+				Stage: object.StageEvaluate, Pos: n.Pos, Node: n.ID,
+				Err:   fmt.Errorf("object %q is made twice", n.Object.Ref()),
+				Notes: []object.Note{{Pos: f.Pos, Text: "made here first"}},
+			})
+			continue
+		}
+		first[n.ID] = n
+	}
+	return errs.Err()
+}
+
+// nodeName joins what there is of parts to the second half of an id.
+func nodeName(parts ...string) string {
+	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+	return strings.ReplaceAll(strings.ToLower(strings.Join(parts, "-")), "/", "-")
+}

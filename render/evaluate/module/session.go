@@ -1,0 +1,58 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"time"
+
+	"cuelang.org/go/cue/token"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Session is one evaluation of one module.
+type Session struct {
+	diagnose.Subject
+	Compiled *Compiled
+	// origin is what the module was compiled of.
+	origin evaluate.Module
+	// Declared is where the text declares the nodes: see compiled.
+	Declared map[string]token.Pos
+}
+
+// NewSession evaluates c, which was compiled of m, for a request.
+func NewSession(req evaluate.Request, m evaluate.Module, c *Compiled) *Session {
+	return &Session{
+		Subject: diagnose.Subject{
+			Req: req, Module: located{c, m}, Input: req.Input, Written: req.Input,
+			InputPath: req.InputPath, Pos: req.Pos, Began: time.Now(),
+		},
+		Compiled: c, origin: m, Declared: c.declared,
+	}
+}
+
+// located is a compiled module with the names and positions of one request.
+type located struct {
+	module *Compiled
+	origin evaluate.Module
+}
+
+var _ diagnose.Module = located{}
+
+// Name implements source.
+func (l located) Name() string { return diagnose.ModuleName(l.origin) }
+
+// Position implements source.
+func (l located) Position(p token.Pos) object.Pos { return l.module.Tree.position(l.origin, p) }
+
+// Own implements source.
+func (l located) Own(p token.Pos) bool { return l.module.Tree.own(p) }
+
+// Clean implements source.
+func (l located) Clean(text string) string { return l.module.Tree.clean(l.origin, text) }
+
+// Tag implements source.
+func (l located) Tag(positions []token.Pos) string { return l.module.tagAt(positions) }

@@ -1,0 +1,269 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Fields of a Timoni module, from the layout that timoni.sh documents.
+const (
+	fieldTimoni = "timoni"
+	fieldValues = "values"
+	valuesFile  = "values.cue"
+)
+
+// Annotations by which a Timoni module speaks about applying an object.
+const (
+	actionForce  = "action.timoni.sh/force"
+	actionOneOff = "action.timoni.sh/one-off"
+	actionPrune  = "action.timoni.sh/prune"
+	actionWait   = "action.timoni.sh/wait"
+)
+
+// noVersion is the module version that Timoni itself builds with where it
+// knows none.
+const noVersion = "0.0.0-devel"
+
+// Timoni gives the nodes of a Timoni module: its apply sets in order.
+func (s *Session) Timoni() ([]*object.Node, object.Errors, error) {
+	f, err := s.fillTimoni()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.validateTimoni(f); err != nil {
+		return nil, nil, err
+	}
+	sets, err := f.Root.LookupPath(cue.ParsePath("timoni.apply")).Fields()
+	if err != nil {
+		return nil, nil, fmt.Errorf("module %q has no timoni.apply: it makes no objects", s.Module.Name())
+	}
+	w := walker{session: s, filled: f, values: map[*object.Node]cue.Value{}, timoni: true}
+	for n := 1; sets.Next(); n++ {
+		before := len(w.nodes)
+		w.set(sets.Selector().Unquoted(), sets.Value())
+		for _, node := range w.nodes[before:] {
+			node.Set, node.SetName = n, sets.Selector().Unquoted()
+		}
+	}
+	if err := w.errs.Err(); err != nil {
+		return nil, nil, err
+	}
+	if err := w.budget.Err(); err != nil {
+		return nil, nil, err
+	}
+	for _, n := range w.nodes {
+		translateActions(n)
+	}
+	w.healthChecks(f.Root.LookupPath(cue.ParsePath("timoni.healthChecks")))
+	return w.nodes, w.warnings, s.nameNodes(w.nodes)
+}
+
+// fillTimoni merges the input over the module's own values, because CUE cannot
+// override the concrete ones among them, and fills all in one step.
+func (s *Session) fillTimoni() (diagnose.Filled, error) {
+	m := s.Compiled.timoni
+	if errs := s.unequalLists(m.values, s.Input, nil); len(errs) > 0 {
+		return diagnose.Filled{}, errs.Sorted()
+	}
+	switch s.Input.Kind {
+	case object.KindNone, object.KindNull:
+		s.Input = m.valuesIn(s.origin, s.Compiled.Tree)
+	case object.KindMap:
+		s.Input = m.valuesIn(s.origin, s.Compiled.Tree).Merge(s.Input)
+	default:
+		return diagnose.Filled{}, s.Report(diagnose.Mistake{Message: "expected a map of values, got " + diagnose.Quote(s.Input)})
+	}
+	return s.fillValues(s.Input), nil
+}
+
+func (s *Session) fillValues(values object.Value) diagnose.Filled {
+	var parts []diagnose.Part
+	if values.Kind != object.KindNone {
+		parts = append(parts, diagnose.Part{Field: diagnose.FieldInput, At: []string{fieldValues}, Value: values})
+	}
+	for _, t := range s.Compiled.timoni.tags {
+		if text := s.tagValue(t.name); text != "" {
+			parts = append(parts, diagnose.Part{Field: diagnose.FieldContext, At: t.path, Value: diagnose.ValueOf(text)})
+		}
+	}
+	return s.Fill(parts...)
+}
+
+// tagValue is what Timoni sets for one of its own tags.
+func (s *Session) tagValue(name string) string {
+	switch name {
+	case "name":
+		return s.Req.Context.Name
+	case "namespace":
+		return s.Req.Context.Namespace
+	case "mv":
+		return noVersion
+	case "kv":
+		return strings.TrimPrefix(s.Req.Context.KubeVersion, "v")
+	}
+	return ""
+}
+
+// unequalLists refuses lists that would have to be merged item by item with
+// one of another length: Timoni cuts the longer one off in silence.
+func (s *Session) unequalLists(base, over object.Value, path object.Path) object.Errors {
+	if base.Kind == object.KindList && over.Kind == object.KindList && len(base.Items) != len(over.Items) && len(base.Items) > 0 {
+		e := s.Report(diagnose.Mistake{Path: path, Message: fmt.Sprintf(
+			"this list has %s and the module's own in %s has %d: Timoni would cut the longer one off",
+			diagnose.Plural(strconv.Itoa(len(over.Items)), "item"), valuesFile, len(base.Items))})
+		e.Hint = "give as many items as the module, or make its list empty"
+		return object.Errors{e}
+	}
+	var errs object.Errors
+	for _, m := range over.Members {
+		if b, ok := base.Get(m.Name); ok {
+			errs = append(errs, s.unequalLists(b, m.Value, path.Append(object.Field(m.Name)))...)
+		}
+	}
+	return errs
+}
+
+// validateTimoni checks the values, then what the module makes of them.
+func (s *Session) validateTimoni(f diagnose.Filled) error {
+	values := cue.MakePath(cue.Str(fieldValues))
+	if err := f.Root.LookupPath(values).Validate(); err != nil && s.Has(fieldValues) {
+		try := func(v object.Value) (*diagnose.Filling, error) {
+			f := s.fillValues(v)
+			return f.With, f.Root.LookupPath(values).Validate()
+		}
+		if errs := s.InputErrorsOf(s.Compiled.Value.LookupPath(values), 1, try); len(errs) > 0 {
+			return errs.Sorted()
+		}
+		return s.ErrorsOf(f, fieldValues, err)
+	}
+	version := f.Root.LookupPath(cue.ParsePath("timoni.apiVersion"))
+	if text, err := version.String(); err != nil || text != apiVersion {
+		e := s.ModuleError(version, "timoni.apiVersion", fmt.Sprintf("version %s is not supported, expected %q", diagnose.Given(version), apiVersion))
+		return e
+	}
+	for _, name := range []string{"instance", "apply"} {
+		v := f.Root.LookupPath(cue.MakePath(cue.Str(fieldTimoni), cue.Str(name)))
+		if !v.Exists() {
+			continue
+		}
+		if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
+			return s.instanceErrors(f, fieldTimoni+"."+name, err)
+		}
+	}
+	return nil
+}
+
+// instanceErrors is what is wrong with what a module makes of its values.
+// What is missing in timoni.instance.config is missing in the values, which
+// have the same schema.
+func (s *Session) instanceErrors(f diagnose.Filled, field string, err error) error {
+	config := object.Fields(fieldTimoni, "instance", "config")
+	schema := s.Compiled.Value.LookupPath(cue.MakePath(cue.Str(fieldValues)))
+	var missing object.Errors
+	for _, g := range (diagnose.Scope{}).Groups(err, f.With, object.Value{}) {
+		if !diagnose.IsPrefix(config, g.Path) || !diagnose.IsIncomplete(g) || len(g.Errs) == 0 {
+			continue
+		}
+		path := g.Path[len(config):]
+		at := diagnose.SchemaAt(schema, path)
+		m := diagnose.Mistake{Path: path, Missing: true, Message: "is missing", Demands: diagnose.Demands(g, f.With, at)}
+		if text := diagnose.Expected(at); text != "" {
+			m.Message += ", expected " + text
+		}
+		missing = append(missing, s.Report(m))
+	}
+	if len(missing) > 0 {
+		return missing.Sorted()
+	}
+	return s.ErrorsOf(f, field, err)
+}
+
+// set takes the objects of one apply set.
+func (w *walker) set(name string, v cue.Value) {
+	items, err := v.List()
+	if err != nil {
+		w.errs = append(w.errs, w.session.ModuleError(v, "timoni.apply."+name, "must be a list of objects"))
+		return
+	}
+	w.at = w.session.OwnPos(v)
+	for items.Next() {
+		if item := items.Value(); item.IncompleteKind() != cue.NullKind {
+			w.take(item)
+		}
+	}
+}
+
+// isKustomize reports whether o is configuration of kustomize, which Timoni
+// leaves out because it is no object of a cluster.
+func isKustomize(o object.Object) bool { return o.Group() == "kustomize.config.k8s.io" }
+
+// translateActions makes policies of Timoni's annotations, which stay on the
+// object as their author wrote them.
+func translateActions(n *object.Node) {
+	notes := n.Object.Annotations()
+	if notes[actionForce] == "enabled" {
+		n.Apply.Mode = object.ModeForce
+	}
+	if notes[actionOneOff] == "enabled" {
+		n.Apply.Mode = object.ModeCreate
+	}
+	if notes[actionPrune] == "disabled" {
+		prune := false
+		n.Apply.Prune = &prune
+	}
+	if notes[actionWait] == "disabled" {
+		n.ReadyWhen = []object.Ready{{Type: object.ReadyExists, Pos: n.Pos}}
+	}
+}
+
+// healthChecks translates those checks that only ask for a condition; free
+// CUE over a live object has no equivalent and is reported.
+func (w *walker) healthChecks(v cue.Value) {
+	fields, err := v.Fields()
+	if !v.Exists() || err != nil {
+		return
+	}
+	for fields.Next() {
+		check := fields.Value()
+		group, kind := textAt(check, "group"), textAt(check, "kind")
+		condition := textAt(check, "conditionType")
+		if condition == "" {
+			e := w.session.ModuleError(check.LookupPath(cue.MakePath(cue.Str("group"))), "timoni.healthChecks."+fields.Selector().String(),
+				"this health check is free CUE over the live object and cannot be translated: objects of that kind are ready when the engine says so")
+			e.Severity = object.SeverityWarning
+			e.Hint = "a check for a condition (conditionType) can be translated"
+			w.warnings = append(w.warnings, e)
+			continue
+		}
+		for _, n := range w.nodes {
+			if n.Object.Group() != group || (kind != "" && n.Object.Kind() != kind) || len(n.ReadyWhen) > 0 {
+				continue
+			}
+			n.ReadyWhen = []object.Ready{{
+				Type: object.ReadyConditionMatch, Condition: condition, Status: "True", Pos: w.session.OwnPos(check.LookupPath(cue.MakePath(cue.Str("group"))), check),
+			}}
+		}
+	}
+}
+
+// textAt is the text of a field, "" where it has none.
+func textAt(v cue.Value, name string) string {
+	field := v.LookupPath(cue.MakePath(cue.Str(name)))
+	if !field.Exists() {
+		return ""
+	}
+	text, err := field.String()
+	if err != nil {
+		return ""
+	}
+	return text
+}

@@ -1,0 +1,382 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/cuecontext"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// timoniSchema is what stands in for the definitions that Timoni lays over a
+// module's package; see https://timoni.sh/cue/module/custom-health-checks.
+const timoniSchema = `package main
+
+#Timoni: {
+	apiVersion: "v1alpha1"
+	instance: {...}
+	apply: [string]: [...]
+	healthChecks?: [string]: #HealthCheck
+	...
+}
+#HealthCheck: {
+	group!: string
+	kind?:  string
+	#object: {...}
+	current:     _
+	failed?:     _
+	inProgress?: _
+	...
+}
+`
+
+// timoniSchemaFile is the name that Timoni gives its own file.
+const timoniSchemaFile = "timoni.schema.cue"
+
+// timoniModule is what a Timoni module has beside its CUE.
+type timoniModule struct {
+	// values are those of values.cue, with offsets into it as positions.
+	values object.Value
+	file   string
+	// tags are the fields that Timoni sets and that Module.Tags does not.
+	tags []tagField
+}
+
+type tagField struct {
+	name string
+	path []string
+}
+
+// isTimoni reports whether a file of the package has the mark of Timoni.
+func isTimoni(files []*ast.File) bool {
+	for _, f := range files {
+		for _, d := range f.Decls {
+			if field, ok := d.(*ast.Field); ok && LabelIs(field.Label, fieldTimoni) && hasVersion(field.Value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// says reports whether a file of the package holds a word.
+func (t *tree) says(word string) bool {
+	for name, data := range t.files {
+		if path.Dir(name) == t.dir && strings.HasSuffix(name, ".cue") && bytes.Contains(data, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasVersion reports whether apiVersion is set somewhere in an expression, not
+// in a deeper field.
+func hasVersion(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.StructLit:
+		for _, d := range e.Elts {
+			if field, ok := d.(*ast.Field); ok && LabelIs(field.Label, "apiVersion") {
+				return true
+			}
+		}
+	case *ast.BinaryExpr:
+		return hasVersion(e.X) || hasVersion(e.Y)
+	case *ast.ParenExpr:
+		return hasVersion(e.X)
+	}
+	return false
+}
+
+// prepareTimoni changes a tree before it is loaded: values.cue is taken out,
+// because values are merged outside of CUE, and definitions that Timoni brings
+// along are laid over. It is nil for a tree that is not Timoni's.
+func prepareTimoni(m evaluate.Module, t *tree) (*timoniModule, error) {
+	// To parse is dear, and the loader parses again: a module that never says
+	// the word is none of Timoni's.
+	if !t.says(fieldTimoni) {
+		return nil, nil
+	}
+	var files []*ast.File
+	for _, name := range object.SortedKeys(t.files) {
+		if path.Dir(name) != t.dir || !strings.HasSuffix(name, ".cue") {
+			continue
+		}
+		// A syntax error is the loader's to report, with all the others.
+		if f, err := parser.ParseFile(name, t.files[name]); err == nil {
+			files = append(files, f)
+		}
+	}
+	if !isTimoni(files) {
+		return nil, nil
+	}
+	out := &timoniModule{file: path.Join(t.dir, valuesFile)}
+	if data, ok := t.files[out.file]; ok {
+		values, err := readValues(m, t, out.file, data)
+		if err != nil {
+			return nil, err
+		}
+		out.values = values
+		delete(t.files, out.file)
+	}
+	out.tags = tagFields(files, m.Tags)
+	schema := path.Join(t.dir, timoniSchemaFile)
+	if _, ok := t.files[schema]; !ok && needsSchema(files) {
+		t.files[schema] = []byte(timoniSchema)
+		t.laid[schema] = schemaPrefix + timoniSchemaFile
+	}
+	return out, nil
+}
+
+// needsSchema reports whether the package uses Timoni's definitions without
+// having them.
+func needsSchema(files []*ast.File) bool {
+	used, defined := false, false
+	for _, f := range files {
+		ast.Walk(f, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && (id.Name == "#Timoni" || id.Name == "#HealthCheck") {
+				used = true
+			}
+			return true
+		}, nil)
+		for _, d := range f.Decls {
+			if field, ok := d.(*ast.Field); ok && (LabelIs(field.Label, "#Timoni") || LabelIs(field.Label, "#HealthCheck")) {
+				defined = true
+			}
+		}
+	}
+	return used && !defined
+}
+
+// tagFields are the fields that carry one of Timoni's own tags.
+func tagFields(files []*ast.File, set map[string]string) []tagField {
+	var out []tagField
+	var visit func(n ast.Node, at []string)
+	visit = func(n ast.Node, at []string) {
+		switch n := n.(type) {
+		case *ast.Field:
+			name, _, err := ast.LabelName(n.Label)
+			if err != nil {
+				return
+			}
+			at = append(append([]string{}, at...), name)
+			for _, a := range n.Attrs {
+				key, body := a.Split()
+				tag, _, _ := strings.Cut(body, ",")
+				tag = strings.TrimSpace(tag)
+				if _, taken := set[tag]; key == "tag" && !taken {
+					out = append(out, tagField{name: tag, path: at})
+				}
+			}
+			visit(n.Value, at)
+		case *ast.StructLit:
+			for _, d := range n.Elts {
+				visit(d, at)
+			}
+		case *ast.BinaryExpr:
+			if n.Op == token.AND {
+				visit(n.X, at)
+				visit(n.Y, at)
+			}
+		case *ast.EmbedDecl:
+			visit(n.Expr, at)
+		case *ast.ParenExpr:
+			visit(n.X, at)
+		}
+	}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			visit(d, nil)
+		}
+	}
+	return out
+}
+
+// readValues compiles values.cue alone, as Timoni does.
+func readValues(m evaluate.Module, t *tree, name string, data []byte) (object.Value, error) {
+	f, err := parser.ParseFile(path.Join(virtualRoot, name), data, parser.ParseComments)
+	if err != nil {
+		return object.Value{}, t.moduleErrors(m, err)
+	}
+	if err := injectRuntime(m, t, []*ast.File{f}); err != nil {
+		return object.Value{}, err
+	}
+	v := cuecontext.New().BuildFile(f)
+	values := v.LookupPath(cue.MakePath(cue.Str(fieldValues)))
+	if err := v.Err(); err != nil {
+		return object.Value{}, t.moduleErrors(m, err)
+	}
+	if !values.Exists() {
+		return object.Value{}, nil
+	}
+	if err := values.Validate(cue.Concrete(true), cue.Final()); err != nil {
+		return object.Value{}, t.moduleErrors(m, err)
+	}
+	return readValue(values), nil
+}
+
+// readValue is concrete CUE as data. Line and column are kept without a file:
+// the name of the file depends on the request.
+func readValue(v cue.Value) object.Value {
+	at := v.Pos().Position()
+	pos := object.Pos{Line: at.Line, Column: at.Column}
+	v, _ = v.Default()
+	switch v.IncompleteKind() {
+	case cue.StructKind:
+		out := object.Value{Kind: object.KindMap, Pos: pos}
+		fields, err := v.Fields()
+		for err == nil && fields.Next() {
+			out.Members = append(out.Members, object.Member{Name: fields.Selector().Unquoted(), Pos: pos, Value: readValue(fields.Value())})
+		}
+		return out
+	case cue.ListKind:
+		out := object.Value{Kind: object.KindList, Pos: pos}
+		items, err := v.List()
+		for err == nil && items.Next() {
+			out.Items = append(out.Items, readValue(items.Value()))
+		}
+		return out
+	}
+	// What is concrete and no container always encodes.
+	data, _ := v.MarshalJSON()
+	var text any
+	if json.Unmarshal(data, &text) != nil {
+		return object.Value{Kind: object.KindNull, Pos: pos}
+	}
+	out := object.Value{Kind: object.KindNumber, Pos: pos, Text: string(data)}
+	switch text := text.(type) {
+	case string:
+		out.Kind, out.Text = object.KindString, text
+	case bool:
+		out.Kind = object.KindBool
+	case nil:
+		out.Kind, out.Text = object.KindNull, ""
+	}
+	return out
+}
+
+// valuesIn is the module's own values with positions as the request calls
+// them.
+func (m *timoniModule) valuesIn(source evaluate.Module, t *tree) object.Value {
+	var place func(object.Value) object.Value
+	at := func(p object.Pos) object.Pos {
+		return t.pos(source, path.Join(virtualRoot, m.file), p.Line, p.Column)
+	}
+	place = func(v object.Value) object.Value {
+		v.Pos = at(v.Pos)
+		members := make([]object.Member, len(v.Members))
+		for i, e := range v.Members {
+			members[i] = object.Member{Name: e.Name, Pos: at(e.Pos), Value: place(e.Value)}
+		}
+		items := make([]object.Value, len(v.Items))
+		for i, e := range v.Items {
+			items[i] = place(e)
+		}
+		v.Members, v.Items = members, items
+		return v
+	}
+	if m.values.Kind == object.KindNone {
+		return object.Value{}
+	}
+	return place(m.values)
+}
+
+// runtimeAttribute matches @timoni(runtime:string:NAME).
+const runtimeAttribute = `^\s*runtime:(\w+):([\w.-]+)\s*$`
+
+// injectRuntime puts values of Module.Tags in the place of fields that have a
+// runtime attribute. A name without a value leaves its field as it is.
+func injectRuntime(m evaluate.Module, t *tree, files []*ast.File) error {
+	pattern := regexp.MustCompile(runtimeAttribute)
+	replaced := map[ast.Node]ast.Node{}
+	var errs object.Errors
+	walk := func(n ast.Node) bool {
+		field, ok := n.(*ast.Field)
+		if !ok {
+			return true
+		}
+		for _, a := range field.Attrs {
+			key, body := a.Split()
+			parts := pattern.FindStringSubmatch(body)
+			if key != fieldTimoni || parts == nil {
+				continue
+			}
+			value, ok := m.Tags[parts[2]]
+			if !ok {
+				continue
+			}
+			literal, err := runtimeValue(parts[1], value)
+			if err != nil {
+				errs = append(errs, &object.Error{
+					Stage: object.StageEvaluate, Pos: t.position(m, a.Pos()),
+					Err: fmt.Errorf("runtime value %q: %w", parts[2], err),
+				})
+				continue
+			}
+			replaced[field.Value], field.Value = literal, literal
+		}
+		return true
+	}
+	for _, f := range files {
+		ast.Walk(f, walk, nil)
+	}
+	// Names that were resolved to the old expression must mean the new one.
+	for _, f := range files {
+		ast.Walk(f, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && replaced[id.Node] != nil {
+				id.Node = replaced[id.Node]
+			}
+			return true
+		}, nil)
+	}
+	return errs.Err()
+}
+
+// runtimeValue is text as a literal of CUE. It is never parsed as CUE, so that
+// a value cannot bring expressions along.
+func runtimeValue(kind, text string) (ast.Expr, error) {
+	switch kind {
+	case "string":
+		return ast.NewString(text), nil
+	case "bool":
+		if text != "true" && text != "false" {
+			return nil, fmt.Errorf("expected true or false, got %q", text)
+		}
+		return ast.NewBool(text == "true"), nil
+	case "number":
+		var n json.Number
+		if json.Unmarshal([]byte(text), &n) != nil || n == "" || strings.HasPrefix(strings.TrimSpace(text), `"`) {
+			return nil, fmt.Errorf("expected a number, got %q", text)
+		}
+		return diagnose.NumberLit(n.String(), token.NoPos), nil
+	}
+	return nil, errors.New("the type must be string, number or bool, got " + kind)
+}
+
+// runtimeNames are the names that runtime attributes of the tree ask for.
+func (t *tree) runtimeNames() map[string]bool {
+	out := map[string]bool{}
+	pattern := regexp.MustCompile(`@timoni\(\s*runtime:\w+:([\w.-]+)\s*\)`)
+	for name, data := range t.files {
+		if strings.HasSuffix(name, ".cue") {
+			for _, m := range pattern.FindAllSubmatch(data, -1) {
+				out[string(m[1])] = true
+			}
+		}
+	}
+	return out
+}

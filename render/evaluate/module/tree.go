@@ -1,0 +1,301 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/load"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/mod/modfile"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// virtualRoot is where trees appear to the loader. The loader falls through
+// to the disk for what is not laid over, so this folder must exist on no host.
+const virtualRoot = "/.ropewalk-virtual-root/module"
+
+// Names that CUE gives meaning to.
+const (
+	modFolder       = "cue.mod"
+	modFile         = "cue.mod/module.cue"
+	localModFile    = "cue.mod/local-module.cue"
+	languageVersion = "v0.17.0"
+)
+
+// schemaPrefix marks positions in schemas that the module does not hold.
+const schemaPrefix = "schema:"
+
+// tree is a module in memory.
+type tree struct {
+	files map[string][]byte // by slash-separated path
+	// dir is the folder of the package, root that of the CUE module; both are
+	// clean, "." is the root of files.
+	dir, root string
+	// laid holds the paths that were laid over, not written by the module.
+	laid map[string]string // path -> position label
+}
+
+// readTree reads all of the module and lays the schemas over what it lacks.
+func readTree(m evaluate.Module, schemas map[string]fs.FS) (*tree, error) {
+	t := &tree{files: map[string][]byte{}, laid: map[string]string{}}
+	t.dir = path.Clean("./" + strings.TrimPrefix(m.Dir, "/"))
+	if !fs.ValidPath(t.dir) {
+		return nil, fmt.Errorf("folder %q is not inside the module", m.Dir)
+	}
+	if m.FS == nil {
+		return nil, errors.New("the module has no files")
+	}
+	err := fs.WalkDir(m.FS, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if !d.Type().IsRegular() {
+			return fmt.Errorf("%q is %s, and a module may hold regular files only: replace it by a copy", name, irregular(d.Type()))
+		}
+		data, err := fs.ReadFile(m.FS, name)
+		t.files[name] = data
+		if err == nil && strings.HasSuffix(name, ".cue") {
+			err = checkText(m, t, name, data)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !t.hasPackage() {
+		return nil, fmt.Errorf("no .cue file in folder %q", t.dir)
+	}
+	t.findRoot()
+	return t, t.layOver(schemas)
+}
+
+// checkText refuses CUE that is not UTF-8, which the parser lets pass inside of
+// strings.
+func checkText(m evaluate.Module, t *tree, name string, data []byte) error {
+	if utf8.Valid(data) {
+		return nil
+	}
+	line := 1
+	for text := range bytes.Lines(data) {
+		if !utf8.Valid(text) {
+			break
+		}
+		line++
+	}
+	return &object.Error{
+		Stage: object.StageEvaluate, Pos: t.pos(m, path.Join(virtualRoot, name), line, 0),
+		Err: errors.New("the line is not valid UTF-8"), Hint: "save the file as UTF-8",
+	}
+}
+
+func irregular(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	default:
+		return "a device"
+	}
+}
+
+// hasPackage reports whether the folder of the package holds CUE at all.
+func (t *tree) hasPackage() bool {
+	for name := range t.files {
+		if path.Dir(name) == t.dir && strings.HasSuffix(name, ".cue") {
+			return true
+		}
+	}
+	return false
+}
+
+// findRoot takes the nearest folder with a module file; a tree without one
+// gets a file at its root, where it needs one.
+func (t *tree) findRoot() {
+	for d := t.dir; ; d = path.Dir(d) {
+		if data, ok := t.files[path.Join(d, modFile)]; ok {
+			t.root = d
+			t.files[path.Join(d, modFile)] = withLanguage(data)
+			break
+		}
+		if d == "." {
+			t.root = "."
+			if !t.needsModule() {
+				break
+			}
+			t.files[modFile] = []byte(`module: "module.local@v0"` + "\n" + `language: version: "` + languageVersion + `"` + "\n")
+			break
+		}
+	}
+	// The local module file can replace dependencies by folders of the host;
+	// CUE itself never publishes it.
+	delete(t.files, path.Join(t.root, localModFile))
+}
+
+// needsModule reports whether the tree means nothing without a module file: it
+// imports more than CUE's own library, or embeds files. To read a module file
+// costs the loader as much as a small module itself.
+func (t *tree) needsModule() bool {
+	for name, data := range t.files {
+		switch {
+		case !strings.HasSuffix(name, ".cue"):
+		case bytes.Contains(data, []byte("@extern")), bytes.Contains(data, []byte("@embed")):
+			return true
+		case bytes.Contains(data, []byte("import")):
+			f, err := parser.ParseFile(name, data, parser.ImportsOnly)
+			if err != nil || importsModules(f) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// importsModules reports whether a file imports more than CUE's own library,
+// whose paths have no dot in their first part.
+func importsModules(f *ast.File) bool {
+	for i := range f.ImportSpecs() {
+		if first, _, _ := strings.Cut(diagnose.Unquote(i.Path.Value), "/"); strings.Contains(first, ".") {
+			return true
+		}
+	}
+	return false
+}
+
+// withLanguage completes a module file from before language versions, which the
+// loader takes for the module but not for what lies in its cue.mod/pkg.
+func withLanguage(data []byte) []byte {
+	// A file that says the word is not from before; what is wrong with it is the
+	// loader's to say, and to read it twice costs as much as a small module.
+	if bytes.Contains(data, []byte("language")) {
+		return data
+	}
+	if _, err := modfile.ParseNonStrict(data, modFile); err == nil {
+		return data
+	}
+	f, err := modfile.FixLegacy(data, modFile)
+	if err != nil {
+		// The loader says what is wrong with it, with its line.
+		return data
+	}
+	fixed, err := modfile.Format(f)
+	if err != nil {
+		return data
+	}
+	return fixed
+}
+
+// layOver puts each schema that the module has not vendored below cue.mod/pkg.
+func (t *tree) layOver(schemas map[string]fs.FS) error {
+	for _, importPath := range object.SortedKeys(schemas) {
+		if t.vendors(importPath) {
+			continue
+		}
+		folder := path.Join(t.root, modFolder, "pkg", importPath)
+		fsys := schemas[importPath]
+		err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() {
+				// A module file inside of cue.mod/pkg would make it a module of its own.
+				if name == modFolder {
+					return fs.SkipDir
+				}
+				return nil
+			}
+			data, err := fs.ReadFile(fsys, name)
+			at := path.Join(folder, name)
+			t.files[at] = data
+			t.laid[at] = schemaPrefix + path.Join(importPath, name)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("schema %q: %w", importPath, err)
+		}
+	}
+	return nil
+}
+
+// vendors reports whether the module holds files of importPath itself.
+func (t *tree) vendors(importPath string) bool {
+	for _, sub := range []string{"pkg", "gen", "usr"} {
+		prefix := path.Join(t.root, modFolder, sub, importPath) + "/"
+		for name := range t.files {
+			if strings.HasPrefix(name, prefix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// overlay is the tree as the loader wants it.
+func (t *tree) overlay() map[string]load.Source {
+	out := make(map[string]load.Source, len(t.files))
+	for name, data := range t.files {
+		out[path.Join(virtualRoot, name)] = load.FromBytes(data)
+	}
+	return out
+}
+
+// packageName is what the loader is to look for in the folder: main for a
+// Timoni module, which keeps helper packages beside it; _ where no file has a
+// package clause; "" lets the loader find the one that there is.
+func (t *tree) packageName() string {
+	if _, ok := t.files[path.Join(t.dir, "timoni.cue")]; ok {
+		return "main"
+	}
+	for _, name := range object.SortedKeys(t.files) {
+		if path.Dir(name) != t.dir || !strings.HasSuffix(name, ".cue") {
+			continue
+		}
+		f, err := parser.ParseFile(name, t.files[name], parser.PackageClauseOnly)
+		if err != nil || f.PackageName() != "" {
+			return ""
+		}
+	}
+	return "_"
+}
+
+// pos turns a file name of the loader and a place in it into one that the
+// user knows.
+func (t *tree) pos(m evaluate.Module, filename string, line, column int) object.Pos {
+	name, ok := strings.CutPrefix(filename, virtualRoot+"/")
+	if !ok {
+		return object.Pos{File: filename, Line: line, Column: column}
+	}
+	if label, ok := t.laid[name]; ok {
+		return object.Pos{File: label, Line: line, Column: column}
+	}
+	src, ok := m.Sources[name]
+	if !ok {
+		return object.Pos{File: path.Join(m.Label, name), Line: line, Column: column}
+	}
+	if line == 0 {
+		return src.Pos
+	}
+	at := object.Pos{File: src.Pos.File, Line: src.Pos.Line + line - 1}
+	switch {
+	case column == 0:
+	case line == 1:
+		at.Column = max(src.Pos.Column, 1) + column - 1
+	default:
+		at.Column = column + src.Indent
+	}
+	return at
+}

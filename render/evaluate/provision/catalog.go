@@ -1,0 +1,111 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package provision
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"cuelang.org/go/cue"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// onceCatalog makes the catalog of a list when it is first asked for.
+func onceCatalog(list []provisioner) func() []evaluate.Provisioner {
+	return sync.OnceValue(func() []evaluate.Provisioner {
+		out := make([]evaluate.Provisioner, len(list))
+		for i, p := range list {
+			out[i] = p.Provisioner
+			out[i].Params = p.paramList()
+			out[i].Outputs, out[i].Sensitive = p.names(diagnose.FieldOutputs), p.names(diagnose.FieldSensitive)
+		}
+		return out
+	})
+}
+
+// names are the fields of a field that are there whatever the input is.
+func (p *provisioner) names(field string) (names []string) {
+	fields, err := p.value.LookupPath(cue.MakePath(cue.Str(field))).Fields(cue.Optional(true))
+	for err == nil && fields.Next() {
+		if sel := fields.Selector(); sel.LabelType() == cue.StringLabel {
+			names = append(names, sel.Unquoted())
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// paramList is what the entry says of its params.
+func (p *provisioner) paramList() (params []evaluate.Param) {
+	if !p.params {
+		return nil
+	}
+	fields, err := p.value.LookupPath(cue.MakePath(cue.Str(diagnose.FieldParams))).Fields(cue.Optional(true))
+	for err == nil && fields.Next() {
+		sel := fields.Selector()
+		if sel.LabelType() != cue.StringLabel {
+			continue
+		}
+		v := fields.Value()
+		one := evaluate.Param{Name: sel.Unquoted(), Type: diagnose.Expected(v), Default: diagnose.DefaultOf(v), Doc: diagnose.DocOf(v)}
+		switch sel.ConstraintType() {
+		case cue.RequiredConstraint:
+			one.Required = true
+		case cue.OptionalConstraint:
+		default:
+			one.Required = one.Default == "" && !p.hasValue(sel)
+		}
+		params = append(params, one)
+	}
+	slices.SortFunc(params, func(a, b evaluate.Param) int { return strings.Compare(a.Name, b.Name) })
+	return params
+}
+
+// hasValue reports whether a param that nobody gives has a value, which may
+// depend on the resource: one that stands for all is laid below.
+func (p *provisioner) hasValue(sel cue.Selector) bool {
+	param := cue.MakePath(cue.Str(diagnose.FieldParams), sel)
+	if p.value.LookupPath(param).Validate(cue.Concrete(true), cue.Final()) == nil {
+		return true
+	}
+	if !p.takes[diagnose.FieldResource] {
+		return false
+	}
+	with := diagnose.Fill(diagnose.Part{Field: diagnose.FieldInput, At: []string{diagnose.FieldResource}, Value: sample(p.Provisioner)})
+	v := p.value.Unify(with.Value).LookupPath(param)
+	return v.Validate(cue.Concrete(true), cue.Final()) == nil
+}
+
+// sample is a resource that a provisioner could be asked for.
+func sample(p evaluate.Provisioner) object.Value {
+	text := func(s string) object.Value { return object.Value{Kind: object.KindString, Text: s} }
+	isFalse := object.Value{Kind: object.KindBool, Text: "false"}
+	class, id := p.Class, p.ID
+	if class == "" {
+		class = "default"
+	}
+	if id == "" {
+		id = "workload-name"
+	}
+	return object.Value{Kind: object.KindMap, Members: []object.Member{
+		{Name: "name", Value: text("name")},
+		{Name: "type", Value: text(p.Type)},
+		{Name: "class", Value: text(class)},
+		{Name: "id", Value: text(id)},
+		{Name: "uid", Value: text(p.Type + "." + class + "#workload.name")},
+		{Name: "shared", Value: isFalse},
+		{Name: "workload", Value: text("workload")},
+		{Name: "namespace", Value: text("namespace")},
+		{Name: "secrets", Value: text("external-secrets")},
+		{Name: "target", Value: object.Value{Kind: object.KindMap, Members: []object.Member{
+			{Name: "name", Value: text("name")},
+			{Name: "namespace", Value: text("namespace")},
+			{Name: "known", Value: isFalse},
+		}}},
+	}}
+}

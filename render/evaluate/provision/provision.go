@@ -1,0 +1,313 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package provision
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"cuelang.org/go/cue"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/token"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/evaluate/module"
+	"github.com/ropewalk/ropewalk/render/evaluate/trace"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Entries is the catalog, with positions as the session knows them.
+func (p *Provisioners) Entries(s *module.Session) []evaluate.Provisioner {
+	out := slices.Clone(p.catalog())
+	for i, one := range p.list {
+		out[i].Pos = s.Module.Position(one.value.LookupPath(cue.MakePath(cue.Str("type"))).Pos())
+	}
+	return out
+}
+
+// Make makes every resource of the input.
+func (p *Provisioners) Make(s *module.Session) (map[string]evaluate.Provisioned, error) {
+	resources, err := p.resources(s)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]evaluate.Provisioned, len(resources))
+	var errs object.Errors
+	total := module.Budget{}
+	for _, r := range resources {
+		made, err := r.make(&total)
+		if err != nil {
+			many, _ := diagnose.Fail(s.Req, err).(object.Errors) //nolint:errorlint // fail gives no other type
+			errs = appendNew(errs, many)
+			continue
+		}
+		if err := total.Err(); err != nil {
+			return nil, err
+		}
+		out[r.session.Resource] = made
+	}
+	return out, errs.Err()
+}
+
+// appendNew adds what is not said yet: resources share the config.
+func appendNew(errs, more object.Errors) object.Errors {
+	for _, e := range more {
+		same := func(o *object.Error) bool {
+			return o.Pos == e.Pos && o.Path == e.Path && o.Err.Error() == e.Err.Error()
+		}
+		if !slices.ContainsFunc(errs, same) {
+			errs = append(errs, e)
+		}
+	}
+	return errs
+}
+
+// asked is a resource that is asked for.
+type asked struct {
+	// session is that of the resource: its input is the entry of the resource,
+	// without what it does not take.
+	session     *module.Session
+	provisioner *provisioner
+	config      object.Value
+}
+
+// resources are those of the input, in the order of their keys.
+func (p *Provisioners) resources(s *module.Session) ([]asked, error) {
+	list := p.list
+	resources, ok := s.Req.Input.Get("resources")
+	if !ok || resources.Kind != object.KindMap {
+		e := diagnose.AtSpec(s.Req, fmt.Errorf("module %q makes resources of workloads, and not the objects of a spec", s.Module.Name()))
+		e.Hint = "name it under spec.workloads.provisioners of the project"
+		return nil, e
+	}
+	config, _ := s.Req.Input.Get(diagnose.FieldConfig)
+	out := make([]asked, 0, len(resources.Members))
+	for _, m := range diagnose.Sorted(resources.Members) {
+		at := s.InputPath.Append(object.Fields("resources", m.Name)...)
+		number, _ := m.Value.Get("provisioner")
+		i, err := strconv.Atoi(number.Text)
+		if err != nil || i < 0 || i >= len(list) {
+			e := diagnose.AtSpec(s.Req, fmt.Errorf("module %q has %d provisioners, and none is number %q", s.Module.Name(), len(list), number.Text))
+			e.Path = at.String()
+			return nil, e
+		}
+		if !module.ValidNodeName(m.Name) {
+			e := diagnose.AtSpec(s.Req, fmt.Errorf("the key of a resource must be a DNS label of lower-case letters, digits and dashes, got %q", m.Name))
+			e.Path, e.Pos = at.String(), diagnose.FirstValid(m.Pos, s.Pos)
+			return nil, e
+		}
+		out = append(out, requested(s, &list[i], m, config, at))
+	}
+	return out, nil
+}
+
+// requested is one resource: member m of the resources, which stands at at.
+func requested(s *module.Session, p *provisioner, m object.Member, config object.Value, at object.Path) asked {
+	one := *s
+	one.Resource, one.Skip, one.Declared = m.Name, p.skip, p.declared
+	one.InputPath, one.Pos = at, diagnose.FirstValid(diagnose.FirstValid(m.Pos, m.Value.Pos), s.Pos)
+	entry := object.Value{Kind: object.KindMap, Pos: diagnose.FirstValid(m.Value.Pos, m.Pos)}
+	for _, part := range m.Value.Members {
+		switch part.Name {
+		case diagnose.FieldResource:
+			if !p.takes[diagnose.FieldResource] {
+				continue
+			}
+		case diagnose.FieldParams:
+			// Nothing behind the name is no params.
+			if part.Value.Kind == object.KindNone || part.Value.Kind == object.KindNull {
+				part.Value = object.Value{Kind: object.KindMap, Pos: part.Value.Pos}
+			}
+		default:
+			continue
+		}
+		entry.Members = append(entry.Members, part)
+	}
+	one.Input, one.Written = entry, entry
+	if config.Kind == object.KindNone {
+		config.Kind = object.KindMap
+	}
+	return asked{session: &one, provisioner: p, config: config}
+}
+
+// fill unifies the provisioner with an entry and a config, in one step.
+func (a asked) fill(entry, config object.Value) diagnose.Filled {
+	if !a.provisioner.takes[diagnose.FieldParams] {
+		entry = entry.Without(object.Fields(diagnose.FieldParams))
+	}
+	parts := []diagnose.Part{{Field: diagnose.FieldInput, Value: entry}}
+	if a.provisioner.takes[diagnose.FieldConfig] {
+		parts = append(parts, diagnose.Part{Field: diagnose.FieldConfig, At: []string{diagnose.FieldConfig}, Value: config})
+	}
+	if a.provisioner.takes[diagnose.FieldContext] {
+		parts = append(parts, diagnose.Part{Field: diagnose.FieldContext, At: []string{diagnose.FieldContext}, Value: diagnose.ContextValue(a.session.Req.Context)})
+	}
+	with := diagnose.Fill(parts...)
+	return diagnose.Filled{Root: a.provisioner.value.Unify(with.Value), With: with}
+}
+
+// Make makes the resource.
+func (a asked) make(total *module.Budget) (evaluate.Provisioned, error) {
+	s := a.session
+	if err := a.refuseParams(); err != nil {
+		return evaluate.Provisioned{}, err
+	}
+	f := a.fill(s.Input, a.config)
+	if err := f.Root.Validate(cue.Concrete(true), cue.Final()); err != nil {
+		return evaluate.Provisioned{}, a.explain(f, err)
+	}
+	return a.read(f, total)
+}
+
+// refuseParams refuses params where the provisioner has none; an entry that
+// does not say which there are takes anything.
+func (a asked) refuseParams() error {
+	if a.provisioner.params {
+		return nil
+	}
+	s := a.session
+	params, _ := s.Input.Get(diagnose.FieldParams)
+	var errs object.Errors
+	for _, m := range params.Members {
+		message := fmt.Sprintf("unknown field %q: the provisioner of type %q takes no params", m.Name, a.provisioner.Type)
+		e := s.Report(diagnose.Mistake{Path: object.Fields(diagnose.FieldParams, m.Name), Key: true, Message: message})
+		e.Notes = append(e.Notes, s.Notes([]token.Pos{a.provisioner.value.LookupPath(cue.ParsePath("type")).Pos()}, "demanded here")...)
+		errs = append(errs, e)
+	}
+	return errs.Err()
+}
+
+// explain says what is wrong with f: with what the user wrote first, because
+// all else follows from it.
+func (a asked) explain(f diagnose.Filled, err error) error {
+	s := a.session
+	given := func(f diagnose.Filled, names ...string) error {
+		var errs cueerrors.Error
+		for _, name := range names {
+			v := f.Root.LookupPath(cue.MakePath(cue.Str(name)))
+			if !v.Exists() {
+				continue
+			}
+			if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
+				errs = cueerrors.Append(errs, cueerrors.Promote(err, ""))
+			}
+		}
+		if errs == nil {
+			return nil
+		}
+		return errs
+	}
+	errs := s.InputErrorsOf(a.provisioner.value, s.Skip, func(v object.Value) (*diagnose.Filling, error) {
+		f := a.fill(v, a.config)
+		return f.With, given(f, diagnose.FieldResource, diagnose.FieldParams)
+	})
+	errs = append(errs, a.configErrors(func(config object.Value) (*diagnose.Filling, error) {
+		f := a.fill(s.Input, config)
+		return f.With, given(f, diagnose.FieldConfig)
+	})...)
+	if len(errs) > 0 {
+		return errs.Sorted()
+	}
+	if err := given(f, diagnose.FieldContext); err != nil {
+		return s.ErrorsOf(f, diagnose.FieldContext, err)
+	}
+	return s.OutcomeErrors(f, listProvisioners, err, func(entry object.Value) (diagnose.Filled, error) {
+		f := a.fill(entry, a.config)
+		return f, f.Root.Validate(cue.Concrete(true), cue.Final())
+	})
+}
+
+// configErrors is what the provisioner has against the config of the project.
+func (a asked) configErrors(try func(object.Value) (*diagnose.Filling, error)) object.Errors {
+	if !a.provisioner.takes[diagnose.FieldConfig] {
+		return nil
+	}
+	s := *a.session
+	s.Input, s.Written, s.InputPath = a.config, a.config, object.Fields(diagnose.FieldConfig)
+	errs := s.InputErrorsOf(a.provisioner.value.LookupPath(cue.MakePath(cue.Str(diagnose.FieldConfig))), s.Skip+1, try)
+	for _, e := range errs {
+		e.Hint = fmt.Sprintf("provisioners of module %q read spec.workloads.config of the project", s.Module.Name())
+	}
+	return errs
+}
+
+// read reads what was made. Fields are asked for by name: to list them costs as
+// much as a third of filling them.
+func (a asked) read(f diagnose.Filled, total *module.Budget) (evaluate.Provisioned, error) {
+	s := a.session
+	if err := a.refuseFields(f); err != nil {
+		return evaluate.Provisioned{}, err
+	}
+	out, data := evaluate.Provisioned{}, map[string]json.RawMessage{}
+	for _, name := range resultFields() {
+		v := f.Root.LookupPath(cue.MakePath(cue.Str(name)))
+		if !v.Exists() {
+			continue
+		}
+		var err error
+		if data[name], err = v.MarshalJSON(); err != nil {
+			return evaluate.Provisioned{}, s.ModuleError(v, name, diagnose.Message(err))
+		}
+		total.Bytes += len(data[name])
+	}
+	// Through an object, so that names are in order.
+	text, err := json.Marshal(data)
+	if err != nil {
+		return evaluate.Provisioned{}, err
+	}
+	made, err := object.Decode(text)
+	if err != nil {
+		return evaluate.Provisioned{}, err
+	}
+	if nodes := f.Root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldGraph), cue.Str(diagnose.FieldNodes))); nodes.Exists() {
+		if out.Nodes, err = s.Nodes(nodes, total); err != nil {
+			return evaluate.Provisioned{}, err
+		}
+	}
+	object.SortNodes(out.Nodes)
+	out.JSON, err = json.Marshal(made)
+	return out, err
+}
+
+// refuseFields refuses fields that are there under a condition only, and that
+// nobody knows. The schema refuses them as well, and an entry that has all that
+// is filled is of the schema.
+func (a asked) refuseFields(f diagnose.Filled) error {
+	if len(a.provisioner.takes) == len(filledFields()) {
+		return nil
+	}
+	fields, err := f.Root.Fields()
+	for err == nil && fields.Next() {
+		if name := fields.Selector().Unquoted(); !slices.Contains(provisionerFields(), name) {
+			return a.session.ModuleError(fields.Value(), name, diagnose.UnknownField(name, provisionerFields()))
+		}
+	}
+	return nil
+}
+
+// Trace answers queries for the objects of resources; those of others
+// stay as they are.
+func (p *Provisioners) Trace(s *module.Session, queries []evaluate.Query) ([]evaluate.Origin, error) {
+	out := make([]evaluate.Origin, len(queries))
+	resources, err := p.resources(s)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range resources {
+		f := a.fill(a.session.Input, a.config)
+		nodes, err := f.Root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldGraph), cue.Str(diagnose.FieldNodes))).Fields()
+		for err == nil && nodes.Next() {
+			id := a.session.NodeID(nodes.Selector().Unquoted())
+			for i, q := range queries {
+				if q.Node == id {
+					out[i] = trace.Origin(a.session, f, nodes.Value().LookupPath(cue.MakePath(cue.Str(diagnose.FieldObject))), q.Path)
+				}
+			}
+		}
+	}
+	return out, nil
+}

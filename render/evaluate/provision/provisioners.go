@@ -1,0 +1,150 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package provision
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"cuelang.org/go/cue"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/token"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/evaluate/module"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// listProvisioners is the definition that holds the list of a module of
+// provisioners.
+const listProvisioners = "#Provisioners"
+
+// Provisioners are those of a module, in the order of its list.
+type Provisioners struct {
+	list []provisioner
+	// catalog is made when it is first asked for.
+	catalog func() []evaluate.Provisioner
+}
+
+// provisioner is one entry of the list. Its value is filled by itself: whatever
+// else the module holds is evaluated once, when the module is compiled.
+type provisioner struct {
+	value cue.Value
+	// skip is how many labels of CUE's paths lead to value.
+	skip int
+	// takes are the fields that the entry has, out of those that are filled.
+	takes map[string]bool
+	// params says that the entry declares what params there are.
+	params bool
+	// declared is where the text declares the nodes: see compiled.
+	declared map[string]token.Pos
+	evaluate.Provisioner
+}
+
+// ReadProvisioners reads the list of c, which was compiled of m, and what tells its
+// entries apart.
+func ReadProvisioners(c *module.Compiled, m evaluate.Module) (*Provisioners, error) {
+	lists := module.DeclaredInLists(c.Files, listProvisioners)
+	v := c.Value.LookupPath(cue.MakePath(cue.Def(listProvisioners)))
+	mistake := func(at cue.Value, path, format string, args ...any) *object.Error {
+		pos := diagnose.FirstValid(c.Tree.At(m, at), c.Tree.At(m, c.Value.LookupPath(cue.ParsePath("ropewalk"))))
+		return &object.Error{Stage: object.StageEvaluate, Pos: pos, Path: path, Err: fmt.Errorf(format, args...)}
+	}
+	if !v.Exists() {
+		e := mistake(v, listProvisioners, "is missing: a module of provisioners has a list of them")
+		e.Hint = listProvisioners + ": [#Postgres, #Redis]"
+		return nil, e
+	}
+	if err := cmp.Or(v.Validate(), v.Err()); err != nil {
+		s := module.NewSession(evaluate.Request{}, m, c)
+		return nil, s.ErrorsOf(diagnose.Filled{}, listProvisioners, err)
+	}
+	items, err := v.List()
+	if err != nil {
+		return nil, mistake(v, listProvisioners, "must be a list of provisioners, got %s", diagnose.Given(v))
+	}
+	out := &Provisioners{}
+	var errs object.Errors
+	for i := 0; items.Next(); i++ {
+		p := provisioner{value: items.Value(), Provisioner: evaluate.Provisioner{Index: i}}
+		if len(lists) > i {
+			p.declared = lists[i]
+		}
+		p.read(func(at cue.Value, field, message string) {
+			e := mistake(at, fmt.Sprintf("%s[%d]%s", listProvisioners, i, field), "%s", message)
+			// Entries that are made of the same parts have the same mistakes.
+			if !slices.ContainsFunc(errs, func(o *object.Error) bool { return o.Pos == e.Pos && o.Err.Error() == message }) {
+				errs = append(errs, e)
+			}
+		})
+		out.list = append(out.list, p)
+	}
+	out.catalog = onceCatalog(out.list)
+	return out, errs.Err()
+}
+
+// read finds out what the entry is for and what it takes. A field that nobody
+// knows is a mistake of the author, who would wait in vain for what it does.
+func (p *provisioner) read(mistake func(at cue.Value, field, message string)) {
+	p.skip = len(p.value.Path().Selectors())
+	p.takes = map[string]bool{}
+	texts := map[string]*string{"type": &p.Type, "class": &p.Class, "id": &p.ID, "description": &p.Description}
+	fields, err := p.value.Fields()
+	for err == nil && fields.Next() {
+		name, v := fields.Selector().Unquoted(), fields.Value()
+		switch text := texts[name]; {
+		case text != nil:
+			if *text, err = v.String(); err != nil {
+				mistake(v, "."+name, "must be text that is the same for every resource, got "+diagnose.Given(v))
+			}
+			err = nil
+		case slices.Contains(filledFields(), name):
+			p.takes[name] = true
+			if name == diagnose.FieldParams {
+				p.params = v.IncompleteKind() != cue.TopKind
+				refuseClosed(v, mistake)
+			}
+		case !slices.Contains(provisionerFields(), name):
+			mistake(v, "."+name, diagnose.UnknownField(name, provisionerFields())+"; hide what only the module itself needs: _"+name)
+		}
+	}
+	switch {
+	case err != nil:
+		mistake(p.value, "", "must be a provisioner")
+	case !p.value.LookupPath(cue.MakePath(cue.Str("type"))).Exists():
+		mistake(p.value, ".type", "is missing, expected the type of the resources that it is for")
+	}
+}
+
+// refuseClosed refuses params that another definition does not allow. CUE says
+// nothing of fields that may be absent until somebody gives one.
+func refuseClosed(params cue.Value, mistake func(at cue.Value, field, message string)) {
+	fields, err := params.Fields(cue.Optional(true))
+	for err == nil && fields.Next() {
+		v := fields.Value()
+		if e, ok := v.Err().(cueerrors.Error); ok { //nolint:errorlint // CUE gives no other type, and wraps none
+			if format, _ := e.Msg(); format == diagnose.FormatUnknown {
+				mistake(v, "."+diagnose.FieldParams+"."+fields.Selector().Unquoted(), "is not allowed by a definition that the provisioner is made of: "+
+					"what provisioners share must be no definition, such as _shared: {...}")
+			}
+		}
+	}
+}
+
+// provisionerFields are all that a provisioner may have.
+func provisionerFields() []string {
+	return slices.Concat([]string{"type", "class", "id", "description", diagnose.FieldGraph}, filledFields(), resultFields())
+}
+
+// filledFields are those that Ropewalk fills.
+func filledFields() []string {
+	return []string{diagnose.FieldResource, diagnose.FieldParams, diagnose.FieldConfig, diagnose.FieldContext}
+}
+
+// resultFields are those that a provisioner may give, beside graph.
+func resultFields() []string {
+	return []string{"after", "claim", diagnose.FieldOutputs, diagnose.FieldSensitive, "volume", "workload"}
+}

@@ -1,0 +1,277 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// process is a running worker. All but kill is for its one user at a time.
+type process struct {
+	memory int64
+	cmd    *exec.Cmd
+	in     *os.File
+	out    *os.File
+	reader *bufio.Reader
+	stderr *beginning
+
+	codec    codec
+	greeting []byte            // the hello frame, until it was sent
+	ready    bool              // the worker has answered it
+	used     bool              // it has evaluated something
+	trees    map[string]treeID // by digest: what the worker has got
+	lastTree treeID
+
+	done   chan struct{} // closed when the process is gone
+	mu     sync.Mutex
+	killed error // why we killed it, nil where we did not
+	gone   bool
+}
+
+// stderrSize is how much of the last words of a worker is kept: the message
+// comes before the stack.
+const stderrSize = 4 << 10
+
+// startProcess starts a worker with a memory limit. The worker gets nothing
+// of this process but three streams: no environment, no folder, no files.
+func startProcess(opts Options, c codec, memory int64) (*process, error) {
+	p := &process{
+		memory: memory, trees: map[string]treeID{}, done: make(chan struct{}),
+		stderr: &beginning{}, codec: c,
+	}
+	first := hello{Memory: memory, Schemas: map[string][]byte{}}
+	var err error
+	for importPath, fsys := range opts.Schemas {
+		if first.Schemas[importPath], err = pack(fsys); err != nil {
+			return nil, fmt.Errorf("evaluation workers: schema %q: %w", importPath, err)
+		}
+	}
+	if p.greeting, err = c.marshal(first); err != nil {
+		return nil, fmt.Errorf("evaluation workers: schemas: %w", err)
+	}
+	childIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, diagnose.Because(errors.Join(evaluate.ErrWorker, err), "the evaluation worker did not start: %v", err)
+	}
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		_, _ = childIn.Close(), in.Close()
+		return nil, diagnose.Because(errors.Join(evaluate.ErrWorker, err), "the evaluation worker did not start: %v", err)
+	}
+	p.in, p.out, p.reader = in, out, bufio.NewReaderSize(out, 64<<10)
+	p.cmd = &exec.Cmd{
+		Path: opts.Command[0], Args: opts.Command, Env: []string{}, Dir: workerDir(),
+		Stdin: childIn, Stdout: childOut, Stderr: p.stderr,
+		SysProcAttr: workerAttributes(), WaitDelay: time.Second,
+	}
+	err = p.cmd.Start()
+	_, _ = childIn.Close(), childOut.Close()
+	if err != nil {
+		p.close()
+		return nil, diagnose.Because(errors.Join(evaluate.ErrWorker, err), "the evaluation worker did not start: %v", err)
+	}
+	return p, nil
+}
+
+// reap waits until the process has ended and gives the largest size that it
+// had. There is one reaper for each process, so that none becomes a zombie.
+func (p *process) reap() (peak int64) {
+	if awaitExit(p.cmd.Process.Pid) {
+		// The process stays a zombie until the lock is held, so that kill cannot
+		// hit another one that got its number.
+		p.mu.Lock()
+		_ = p.cmd.Wait() // how it ended is in its state
+	} else {
+		_ = p.cmd.Wait()
+		p.mu.Lock()
+	}
+	p.gone = true
+	p.mu.Unlock()
+	close(p.done)
+	return peakMemory(p.cmd.ProcessState)
+}
+
+// kill ends the process at once and wakes its user. The first reason counts.
+func (p *process) kill(why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killed == nil {
+		p.killed = why
+	}
+	if !p.gone {
+		killGroup(p.cmd.Process)
+	}
+	// A reader need not wait until the kernel has taken the memory back.
+	_ = p.out.SetReadDeadline(time.Unix(1, 0))
+	_ = p.in.SetWriteDeadline(time.Unix(1, 0))
+}
+
+// close gives the streams back.
+func (p *process) close() { _, _ = p.in.Close(), p.out.Close() }
+
+// ended reports whether the process is gone, or about to be.
+func (p *process) ended() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.gone || p.killed != nil
+}
+
+// knows reports whether the worker has the module.
+func (p *process) knows(m evaluate.Module) bool { return m.Digest != "" && p.trees[m.Digest] != 0 }
+
+// call sends j and waits for its reply, its deadline or the end of ctx. After
+// a loss the process is of no use, unless nothing was sent.
+func (p *process) call(ctx context.Context, j job, left time.Duration) (*answer, *loss) {
+	frames, err := p.encode(j)
+	if err != nil {
+		return nil, &loss{unsent: true, cause: fmt.Errorf("the request cannot be sent to an evaluation worker: %w", err)}
+	}
+	timer := time.AfterFunc(left, func() { p.kill(evaluate.ErrTimeout) })
+	defer timer.Stop()
+	stop := context.AfterFunc(ctx, func() { p.kill(ctx.Err()) })
+	defer stop()
+	a, err := p.exchange(frames)
+	used := p.used
+	p.used = true
+	switch {
+	case err == nil && a.crash != "":
+		return nil, &loss{
+			cause: diagnose.Because(evaluate.ErrCrashed, "the evaluator crashed: %s", a.crash),
+			hint:  "this is a fault of ropewalk or of CUE: please report it with the module",
+		}
+	case err == nil:
+		return a, nil
+	}
+	p.mu.Lock()
+	why := p.killed
+	p.mu.Unlock()
+	if why == nil {
+		return nil, p.lost(err, used)
+	}
+	return nil, &loss{cause: why}
+}
+
+// lost tells how a process ended that nobody killed.
+func (p *process) lost(err error, used bool) *loss {
+	select {
+	case <-p.done:
+	case <-time.After(time.Second):
+		// It lives and talks nonsense.
+		p.kill(evaluate.ErrWorker)
+		<-p.done
+		return &loss{cause: diagnose.Because(evaluate.ErrWorker, "the program that was started is no evaluation worker: %v", err)}
+	}
+	return autopsy(p.cmd.ProcessState, p.stderr.text(), used, p.ready)
+}
+
+// encode writes the request and the trees that the worker lacks, as frames.
+func (p *process) encode(j job) ([][]byte, error) {
+	var out [][]byte
+	if p.greeting != nil {
+		out = append(out, p.greeting)
+	}
+	c := &call{Request: j.req, Trace: j.trace, Queries: j.queries}
+	last, sent := p.lastTree, map[string]treeID{}
+	for _, m := range j.modules() {
+		id := max(p.trees[m.Digest], sent[m.Digest])
+		if id == 0 && m.FS != nil {
+			packed, err := pack(m.FS)
+			if err != nil {
+				return nil, err
+			}
+			last++
+			id = last
+			if m.Digest != "" {
+				sent[m.Digest] = id
+			}
+			frame, err := p.codec.marshal(message{Tree: &packedTree{ID: id, Zip: packed}})
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, frame)
+		}
+		c.Trees = append(c.Trees, id)
+	}
+	frame, err := p.codec.marshal(message{Call: c})
+	if err != nil {
+		return nil, err
+	}
+	p.lastTree = last
+	maps.Copy(p.trees, sent)
+	return append(out, frame), nil
+}
+
+// answer is a reply as the pool uses it.
+type answer struct {
+	crash    string
+	retire   bool
+	live     int64
+	mistakes object.Errors
+	result   evaluate.Result
+	origins  []evaluate.Origin
+}
+
+// exchange sends frames and reads the reply to the last.
+func (p *process) exchange(frames [][]byte) (*answer, error) {
+	p.greeting = nil
+	for _, f := range frames {
+		if _, err := p.in.Write(f); err != nil {
+			return nil, err
+		}
+	}
+	if !p.ready {
+		var text string
+		if err := p.codec.receive(p.reader, 1<<10, &text); err != nil {
+			return nil, err
+		}
+		if text != greeting {
+			return nil, errors.New("it does not greet")
+		}
+		p.ready = true
+	}
+	var r reply
+	if err := p.codec.receive(p.reader, maxFrame, &r); err != nil {
+		return nil, fmt.Errorf("read its reply: %w", err)
+	}
+	a := &answer{crash: r.Crash, retire: r.Retire, live: r.Live, origins: r.Origins}
+	var err, more error
+	a.mistakes, err = mistakesOf(r.Mistakes)
+	a.result, more = r.result()
+	return a, errors.Join(err, more)
+}
+
+// beginning keeps the first bytes that are written to it.
+type beginning struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+var _ io.Writer = (*beginning)(nil)
+
+// Write never fails.
+func (b *beginning) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.buf = append(b.buf, data[:min(len(data), stderrSize-len(b.buf))]...)
+	return len(data), nil
+}
+
+func (b *beginning) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return string(b.buf)
+}

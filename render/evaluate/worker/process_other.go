@@ -1,0 +1,14 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package worker
+
+import "os"
+
+// awaitExit cannot wait without reaping.
+func awaitExit(int) bool { return false }
+
+// peakMemory is not known.
+func peakMemory(*os.ProcessState) int64 { return 0 }

@@ -1,0 +1,197 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package worker
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+)
+
+// slot is the place of one worker. Who holds a slot (busy) alone uses its
+// process; the fields are written under the lock of the pool.
+type slot struct {
+	busy bool
+	proc *process // nil where none runs
+}
+
+// waiter is a call without a slot. A closed channel means that the pool is.
+type waiter struct {
+	prefers *slot
+	passed  int // how often a later one went first
+	granted chan *slot
+}
+
+// maxPassed is how often a call lets others go first whose module is already
+// compiled in the worker that has become free.
+const maxPassed = 4
+
+// acquire gives a slot, waiting for one where all are busy.
+func (p *Pool) acquire(ctx context.Context, req evaluate.Request) (*slot, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, evaluate.ErrClosed
+	}
+	prefers := p.preferred(req.Module.Digest)
+	if s := p.idle(prefers, req); s != nil {
+		s.busy = true
+		p.mu.Unlock()
+		return s, nil
+	}
+	w := &waiter{prefers: prefers, granted: make(chan *slot, 1)}
+	p.waiting = append(p.waiting, w)
+	p.mu.Unlock()
+	select {
+	case s, ok := <-w.granted:
+		if !ok {
+			return nil, evaluate.ErrClosed
+		}
+		return s, nil
+	case <-ctx.Done():
+		p.forget(w)
+		return nil, ctx.Err()
+	}
+}
+
+// preferred is the slot that a module belongs to.
+func (p *Pool) preferred(digest string) *slot {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(digest)) // a hash never fails
+	return p.slots[int(h.Sum32())%len(p.slots)]
+}
+
+// idle is the best slot that is not busy: the preferred one, then one that
+// knows the module, then one that runs, then any.
+func (p *Pool) idle(prefers *slot, req evaluate.Request) *slot {
+	var best *slot
+	bestScore := -1
+	for _, s := range p.slots {
+		score := 0
+		switch {
+		case s.busy:
+			continue
+		case s == prefers:
+			score = 3
+		case s.proc != nil && s.proc.memory == req.Limits.Memory && s.proc.knows(req.Module):
+			score = 2
+		case s.proc != nil && s.proc.memory == req.Limits.Memory:
+			score = 1
+		}
+		if score > bestScore {
+			best, bestScore = s, score
+		}
+	}
+	return best
+}
+
+// release hands s to the next call: the first one that prefers it, unless that
+// would keep another waiting for too long.
+func (p *Pool) release(s *slot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiting) == 0 {
+		s.busy = false
+		return
+	}
+	next := 0
+	if p.waiting[0].passed < maxPassed {
+		next = max(0, slices.IndexFunc(p.waiting, func(w *waiter) bool { return w.prefers == s }))
+	}
+	if next > 0 {
+		p.waiting[0].passed++
+	}
+	w := p.waiting[next]
+	p.waiting = slices.Delete(p.waiting, next, next+1)
+	w.granted <- s
+}
+
+// forget takes a waiter out whose caller has given up.
+func (p *Pool) forget(w *waiter) {
+	p.mu.Lock()
+	i := slices.Index(p.waiting, w)
+	if i >= 0 {
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+	}
+	p.mu.Unlock()
+	if i >= 0 {
+		return
+	}
+	if s, ok := <-w.granted; ok {
+		p.release(s)
+	}
+}
+
+// try does j once, in the time that is left. With fresh it does so on a worker
+// that has done nothing before.
+func (p *Pool) try(ctx context.Context, j job, left time.Duration, fresh bool) (*answer, *loss) {
+	s, err := p.acquire(ctx, j.req)
+	if err != nil {
+		return nil, &loss{cause: err}
+	}
+	defer p.release(s)
+	if s.proc != nil && (s.proc.ended() || s.proc.memory != j.req.Limits.Memory || fresh && s.proc.used) {
+		p.drop(s, errRecycled)
+	}
+	if s.proc == nil {
+		if err := p.start(s, j.req.Limits.Memory); err != nil {
+			return nil, &loss{cause: err}
+		}
+	}
+	r, lost := s.proc.call(ctx, j, left)
+	switch {
+	case lost != nil && lost.unsent:
+	case lost != nil:
+		p.drop(s, lost.cause)
+	case r.retire:
+		p.drop(s, errRecycled)
+	}
+	if r != nil {
+		p.count(func(st *Stats) { st.LiveHeap = r.live })
+	}
+	return r, lost
+}
+
+// start puts a new process into s.
+func (p *Pool) start(s *slot, memory int64) error {
+	proc, err := startProcess(p.opts, p.codec, memory)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.proc = proc
+	p.stats.Started++
+	p.reapers.Go(func() {
+		peak := proc.reap()
+		p.count(func(st *Stats) { st.PeakMemory = max(st.PeakMemory, peak) })
+	})
+	if p.closed {
+		proc.kill(evaluate.ErrClosed)
+	}
+	return nil
+}
+
+// drop ends the process of s, if there is one.
+func (p *Pool) drop(s *slot, why error) {
+	p.mu.Lock()
+	proc := s.proc
+	s.proc = nil
+	switch {
+	case proc == nil, errors.Is(why, evaluate.ErrClosed):
+	case errors.Is(why, errRecycled):
+		p.stats.Recycled++
+	default:
+		p.stats.Killed++
+	}
+	p.mu.Unlock()
+	if proc != nil {
+		proc.kill(why)
+		proc.close()
+	}
+}
