@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"sync/atomic"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
@@ -44,7 +43,7 @@ func (s copySource) Fetch(ctx context.Context, d ocispec.Descriptor) (io.ReadClo
 	if err != nil {
 		return nil, ofSource(manifest.About(d.Digest.String(), err))
 	}
-	return &sourceContent{ReadCloser: rc}, nil
+	return sourceContent{rc}, nil
 }
 
 // Exists is not called by a copy, which finds out when it reads.
@@ -106,7 +105,7 @@ func (t copyTarget) Fetch(ctx context.Context, d ocispec.Descriptor) (io.ReadClo
 func (t copyTarget) Push(ctx context.Context, d ocispec.Descriptor, r io.Reader) error {
 	if d.Size > buffered {
 		if err := t.to.Push(ctx, d, r); err != nil {
-			return blame(r, err)
+			return err
 		}
 		t.count(d.Size)
 		return nil
@@ -176,19 +175,14 @@ func (t copyTarget) kept(ctx context.Context, d ocispec.Descriptor, data []byte)
 // Mount takes a blob from another repository of the same registry, and copies it if
 // the registry refuses.
 func (t copyTarget) Mount(ctx context.Context, d ocispec.Descriptor, from string, fetch func() (io.ReadCloser, error)) error {
-	var read io.ReadCloser
-	var err error
 	if m, ok := t.to.(registry.Mounter); ok && from != "" {
-		err = m.Mount(ctx, d, from, func() (rc io.ReadCloser, err error) {
-			read, err = fetch()
-			return read, err
-		})
+		err := m.Mount(ctx, d, from, fetch)
 		if err == nil {
 			t.count(d.Size)
 			return nil
 		}
 		var of *SourceError
-		if err = blame(read, err); errors.As(err, &of) || ctx.Err() != nil {
+		if errors.As(err, &of) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -207,30 +201,14 @@ func (c *copier) edge(d ocispec.Descriptor) (edge, bool) {
 	return e, ok
 }
 
-// sourceContent is content of the source that remembers why reading it failed: the
-// client that sends it may report another error.
-type sourceContent struct {
-	io.ReadCloser
-	failed atomic.Pointer[SourceError] // the client may still read when it gives up
-}
+// sourceContent is content of the source, whose errors are marked as those of the source.
+type sourceContent struct{ io.ReadCloser }
 
 // Read reads content.
-func (b *sourceContent) Read(p []byte) (int, error) {
+func (b sourceContent) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		of := &SourceError{Err: err}
-		b.failed.Store(of)
-		return n, of
+		err = &SourceError{Err: err}
 	}
 	return n, err
-}
-
-// blame is the error of reading r, if there is one, or else err.
-func blame(r io.Reader, err error) error {
-	if b, ok := r.(*sourceContent); ok {
-		if of := b.failed.Load(); of != nil {
-			return of
-		}
-	}
-	return err
 }

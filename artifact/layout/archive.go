@@ -5,18 +5,14 @@ package layout
 
 import (
 	"archive/tar"
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -24,42 +20,66 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
-// maxArchive is how large an archive may be, which is in memory as a whole.
+// maxArchive is the size up to which archives are read, and what they unpack to.
 const maxArchive = 512 << 20
 
-// OpenArchive opens the image layout in a tar file. Where create is true, a file
-// that is not there becomes one. It is held in memory, and written, if something
-// was changed, by [Layout.Close] and only then: as a whole and by rename. What
-// others have written to it by then stays, and a tag that they moved too moves
-// once more: of those who write at once nobody is lost. The same content gives
-// the same file.
+// OpenArchive opens the image layout in a tar file. With create, a file that is missing
+// becomes one. It is unpacked into a temporary directory, and written by [Layout.Close]
+// if something was changed: aside, and renamed. If other processes have changed the file
+// by then, their changes stay, and those of this layout are made once more on top of
+// them. The same content gives the same file.
 func OpenArchive(file string, create bool) (*Layout, error) {
-	a := &archive{file: file, blobs: map[string][]byte{}, written: map[string][]byte{}}
-	if err := a.load(); err != nil {
+	temp, err := os.MkdirTemp("", "ropewalk-layout-")
+	if err != nil {
+		return nil, err
+	}
+	a := &archive{file: file, temp: temp}
+	l, err := a.open(create)
+	if err != nil {
+		_ = os.RemoveAll(temp) // the error before counts
+		return nil, err
+	}
+	return l, nil
+}
+
+// archive is the tar file of a layout that is in a temporary directory.
+type archive struct {
+	file, temp string
+	was        fs.FileInfo // nil if there was no file
+	abandoned  bool
+}
+
+func (a *archive) open(create bool) (*Layout, error) {
+	if err := a.unpack(); err != nil {
 		return nil, err
 	}
 	if a.was == nil && !create {
-		return nil, manifest.Refuse(manifest.ErrNotFound, "there is no archive %q", file)
+		return nil, manifest.Refuse(manifest.ErrNotFound, "there is no archive %q", a.file)
 	}
-	return &Layout{files: a, name: file, subjects: map[string]*subjectOf{}}, nil
+	l, err := Open(a.temp, true)
+	if err != nil {
+		return nil, err
+	}
+	l.name, l.archive, l.temporary = a.file, a, true
+	return l, nil
 }
 
-// load reads the file, where there is one.
-func (a *archive) load() error {
-	// What is no file may have nobody at its other end, and opening it never ends.
+// unpack unpacks the file, if there is one.
+func (a *archive) unpack() error {
+	// To open a pipe would block.
 	info, err := os.Stat(a.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		a.was = nil
 		return nil
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
 		return manifest.Refuse(manifest.ErrNotLayout, "%q is no regular file, and so no archive of an image layout", a.file)
+	case info.Size() > maxArchive:
+		return manifest.Refuse(manifest.ErrLimit, "%q has %d bytes, and archives of at most %d are read: use a folder (oci-layout:DIR)", a.file, info.Size(), maxArchive)
 	}
 	f, err := os.Open(a.file) //nolint:gosec // the caller says which file
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -67,192 +87,74 @@ func (a *archive) load() error {
 	if a.was, err = f.Stat(); err != nil {
 		return err
 	}
-	if a.was.Size() > maxArchive {
-		return manifest.Refuse(manifest.ErrLimit, "%q has %d bytes, and archives of at most %d are read: use a folder (oci-layout:DIR)", a.file, a.was.Size(), maxArchive)
-	}
-	return a.read(f)
-}
-
-// archive is a layout in a tar file, in memory.
-type archive struct {
-	file string
-	was  fs.FileInfo // nil where there was no file
-
-	// updates has one goroutine at a time change the index.
-	updates sync.Mutex
-
-	mu      sync.Mutex
-	blobs   map[string][]byte // by digest
-	listing []byte            // index.json
-	changed bool
-	closed  bool
-	// written are the blobs that are new, and changes what was done to the index,
-	// in that order: both are done again to a file that others have changed.
-	written map[string][]byte
-	changes []indexChange
-}
-
-// read reads the tar. Its blobs are checked when they are used.
-func (a *archive) read(r io.Reader) error {
-	notOne := func(why string) error {
+	why, err := a.extract(tar.NewReader(f))
+	if why != "" {
 		return manifest.Refuse(manifest.ErrNotLayout, "%q is no archive of an image layout: %s", a.file, why)
 	}
-	t, marked := tar.NewReader(io.LimitReader(r, maxArchive)), false
+	return err
+}
+
+// extract writes the files of a tar, and returns why it is no layout. Blobs are verified
+// when they are used; those that are there already stay.
+func (a *archive) extract(t *tar.Reader) (why string, _ error) {
+	if err := os.MkdirAll(filepath.Join(a.temp, blobsDir), 0o700); err != nil {
+		return "", err
+	}
+	marked, room := false, int64(maxArchive)
 	for {
 		header, err := t.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return notOne("it is no tar, or is cut short")
+		switch {
+		case errors.Is(err, io.EOF) && !marked:
+			return "it has no " + ocispec.ImageLayoutFile, nil
+		case errors.Is(err, io.EOF):
+			return "", nil
+		case err != nil:
+			return "it is no tar, or is cut short", nil
 		}
 		name := strings.TrimSuffix(strings.TrimPrefix(header.Name, "./"), "/")
 		if header.Typeflag == tar.TypeDir && (name == "" || name == "." || name == ocispec.ImageBlobsDir || name == blobsDir) {
 			continue
 		}
-		if header.Typeflag != tar.TypeReg {
-			return notOne("it holds something that is no file")
-		}
-		data, err := io.ReadAll(t)
-		if err != nil {
-			return notOne("it is cut short")
-		}
-		digest := "sha256:" + strings.TrimPrefix(name, blobsDir+"/")
+		flags := os.O_CREATE | os.O_TRUNC | os.O_WRONLY
 		switch {
-		case name == ocispec.ImageLayoutFile:
-			marked = true
-		case name == ocispec.ImageIndexFile:
-			a.listing = data
-		case manifest.IsDigest(digest):
-			a.blobs[digest] = data
+		case header.Typeflag != tar.TypeReg:
+			return "it holds something that is no file", nil
+		case name == ocispec.ImageLayoutFile, name == ocispec.ImageIndexFile:
+			marked = marked || name == ocispec.ImageLayoutFile
+		case manifest.IsDigest("sha256:" + strings.TrimPrefix(name, blobsDir+"/")):
+			flags = os.O_CREATE | os.O_EXCL | os.O_WRONLY
 		default:
-			return notOne("it holds a file that belongs to none: " + name)
+			return "it holds a file that belongs to none: " + name, nil
+		}
+		if room -= header.Size; room < 0 {
+			return "", manifest.Refuse(manifest.ErrLimit, "%q unpacks to more than %d bytes", a.file, maxArchive)
+		}
+		if err := writeFile(filepath.Join(a.temp, name), flags, t); errors.Is(err, io.ErrUnexpectedEOF) {
+			return "it is cut short", nil
+		} else if err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", err
 		}
 	}
-	if !marked {
-		return notOne("it has no " + ocispec.ImageLayoutFile)
-	}
-	return nil
 }
 
-func (a *archive) fetch(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	data, ok := a.blobs[d.Digest.String()]
-	if !ok {
-		return nil, manifest.ErrNotFound
-	}
-	return io.NopCloser(bytes.NewReader(data)), nil
-}
-
-func (a *archive) size(digest string) (int64, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	data, ok := a.blobs[digest]
-	return int64(len(data)), ok
-}
-
-func (a *archive) push(_ context.Context, d ocispec.Descriptor, content io.Reader) error {
-	data, err := io.ReadAll(content)
+// writeFile writes a file of the temporary directory.
+func writeFile(name string, flags int, r io.Reader) error {
+	f, err := os.OpenFile(name, flags, 0o600) //nolint:gosec // the name is one of a layout
 	if err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.changed = true
-	a.blobs[d.Digest.String()], a.written[d.Digest.String()] = data, data
-	return nil
+	_, err = io.Copy(f, r)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
 }
 
-func (a *archive) index() ([]byte, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.listing, nil
-}
-
-func (a *archive) update(_ context.Context, change indexChange) error {
-	// change reads blobs, so that mu cannot be held meanwhile.
-	a.updates.Lock()
-	defer a.updates.Unlock()
-	if err := a.apply(change); err != nil {
-		return err
-	}
-	a.changes = append(a.changes, change)
-	return nil
-}
-
-// apply changes the index in memory.
-func (a *archive) apply(change indexChange) error {
-	old, err := a.index()
-	if err != nil {
-		return err
-	}
-	data, after, err := change(old)
-	if err != nil {
-		return err
-	}
-	a.replace(data)
-	if after == nil {
-		return nil
-	}
-	return after()
-}
-
-func (a *archive) replace(data []byte) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.changed = a.changed || !bytes.Equal(a.listing, data)
-	a.listing = data
-}
-
-func (a *archive) remove(digest string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.blobs, digest)
-	delete(a.written, digest)
-	a.changed = true
-	return nil
-}
-
-func (a *archive) writeTar(w io.Writer) error {
-	x, err := parseIndex(a.listing)
-	if err != nil {
-		return err
-	}
-	listing, err := x.bytes()
-	if err != nil {
-		return err
-	}
-	t := tar.NewWriter(w)
-	write := func(name string, data []byte) error {
-		header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o644, ModTime: time.Unix(0, 0)}
-		if err := t.WriteHeader(header); err != nil {
-			return err
-		}
-		_, err := t.Write(data)
-		return err
-	}
-	if err := write(ocispec.ImageLayoutFile, []byte(layoutContent)); err != nil {
-		return err
-	}
-	if err := write(ocispec.ImageIndexFile, listing); err != nil {
-		return err
-	}
-	for _, digest := range slices.Sorted(maps.Keys(a.blobs)) {
-		if err := write(blobPath(digest), a.blobs[digest]); err != nil {
-			return err
-		}
-	}
-	return t.Close()
-}
-
-// close writes the archive, where something was changed. Those who write at once
-// do so one after the other: who looks at the file and then renames another one
-// over it would else lose what came between.
-func (a *archive) close() error {
-	a.updates.Lock()
-	defer a.updates.Unlock()
-	if !a.pending() {
+// close writes the archive if the layout was changed, under a lock of its directory:
+// otherwise a process could rename its file over that of another one.
+func (a *archive) close(l *Layout) error {
+	defer os.RemoveAll(a.temp) //nolint:errcheck // it is only temporary
+	if a.abandoned || len(l.changes) == 0 && len(l.wrote) == 0 {
 		return nil
 	}
 	release, err := lock(context.Background(), filepath.Dir(a.file), a.file)
@@ -260,58 +162,44 @@ func (a *archive) close() error {
 		return err
 	}
 	defer release()
-	if now, err := os.Stat(a.file); !a.unchanged(now, err) {
-		if err := a.redo(); err != nil {
+	if !a.unchanged() {
+		if err := a.redo(l); err != nil {
 			return err
 		}
+	}
+	if _, err := os.Lstat(filepath.Join(a.temp, ocispec.ImageIndexFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was completed
 	}
 	return a.save()
 }
 
-// pending says whether there is something to write, once.
-func (a *archive) pending() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	pending := a.changed && !a.closed
-	a.closed = a.closed || pending
-	return pending
-}
-
-// abandon forgets what was changed.
-func (a *archive) abandon(context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.closed = true
-	return nil
-}
-
-// unchanged says whether the file is the one that was read.
-func (a *archive) unchanged(now fs.FileInfo, err error) bool {
+// unchanged reports whether the file is the one that was unpacked.
+func (a *archive) unchanged() bool {
+	now, err := os.Stat(a.file)
 	if a.was == nil || err != nil {
 		return a.was == nil && errors.Is(err, fs.ErrNotExist)
 	}
 	return os.SameFile(a.was, now) && a.was.Size() == now.Size() && a.was.ModTime().Equal(now.ModTime())
 }
 
-// redo reads what others have written meanwhile, and does to that what was done
-// to the file as it was.
-func (a *archive) redo() error {
-	written := maps.Clone(a.written)
-	a.was, a.listing = nil, nil
-	clear(a.blobs)
-	if err := a.load(); err != nil {
+// redo unpacks what another process has written over the layout, and makes the changes
+// of the index once more.
+func (a *archive) redo(l *Layout) error {
+	if err := os.RemoveAll(filepath.Join(a.temp, ocispec.ImageIndexFile)); err != nil {
 		return err
 	}
-	maps.Copy(a.blobs, written)
-	for _, change := range a.changes {
-		if err := a.apply(change); err != nil {
-			return manifest.Refuse(manifest.ErrBusy, "%q was changed by another process meanwhile (%s): try again; nothing was written", a.file, err)
+	if err := a.unpack(); err != nil {
+		return err
+	}
+	for _, change := range l.changes {
+		if err := l.change(context.Background(), change); err != nil {
+			return manifest.Refuse(manifest.ErrBusy, "%q was changed by another process meanwhile (%v): try again; nothing was written", a.file, err)
 		}
 	}
 	return nil
 }
 
-// save writes the file: beside, synced, and then by rename.
+// save writes the file: aside, synced, and then renamed.
 func (a *archive) save() (err error) {
 	dir, base := filepath.Split(a.file)
 	temp := filepath.Join(dir, "."+base+tempPrefix+rand.Text())
@@ -325,7 +213,7 @@ func (a *archive) save() (err error) {
 			_ = os.Remove(temp) // as above
 		}
 	}()
-	if err = a.writeTar(f); err != nil {
+	if err = a.pack(f); err != nil {
 		return err
 	}
 	if err = f.Sync(); err != nil {
@@ -335,4 +223,41 @@ func (a *archive) save() (err error) {
 		return err
 	}
 	return os.Rename(temp, a.file)
+}
+
+// pack writes the tar: the same content gives the same bytes.
+func (a *archive) pack(w io.Writer) error {
+	names := []string{ocispec.ImageLayoutFile, ocispec.ImageIndexFile}
+	entries, err := os.ReadDir(filepath.Join(a.temp, blobsDir)) // sorted
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		names = append(names, blobsDir+"/"+e.Name())
+	}
+	t := tar.NewWriter(w)
+	for _, name := range names {
+		if err := packFile(t, filepath.Join(a.temp, name), name); err != nil {
+			return err
+		}
+	}
+	return t.Close()
+}
+
+func packFile(t *tar.Writer, file, name string) error {
+	f, err := os.Open(file) //nolint:gosec // it is in the temporary directory
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // it was read only
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: info.Size(), Mode: 0o644, ModTime: time.Unix(0, 0)}
+	if err := t.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err = io.Copy(t, f)
+	return err
 }

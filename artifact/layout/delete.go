@@ -36,10 +36,10 @@ func (l *Layout) Delete(ctx context.Context, target ocispec.Descriptor) error {
 		}
 		return func() error {
 			for _, digest := range slices.Sorted(maps.Keys(gone)) {
-				if _, there := l.files.size(digest); !there || kept[digest] {
+				if _, there := l.size(digest); !there || kept[digest] {
 					continue
 				}
-				if err := l.files.remove(digest); err != nil {
+				if err := l.remove(digest); err != nil {
 					return err
 				}
 			}

@@ -61,25 +61,58 @@ func Open(dir string, create bool) (*Layout, error) {
 		_ = root.Close() // the error before counts
 		return nil, err
 	}
-	d := &directory{root: root, storage: storage, read: oci.NewStorageFromFS(regularFS{root}), name: dir, fresh: fresh, wrote: map[string]bool{}}
+	d := &directory{root: root, storage: storage, read: oci.NewStorageFromFS(regularFS{root}), path: dir, name: dir, fresh: fresh, wrote: map[string]bool{}}
 	if err := d.check(create); err != nil {
 		_ = root.Close() // the error before counts
 		return nil, err
 	}
-	return &Layout{files: d, name: dir, subjects: map[string]*subjectOf{}}, nil
+	return &Layout{directory: d, subjects: map[string]*subjectOf{}}, nil
 }
 
-// directory is a layout in a directory.
+// Close ends the use of the layout. An archive is written only now.
+func (l *Layout) Close() error {
+	var err error
+	if l.archive != nil {
+		err = l.archive.close(l)
+	}
+	if closeErr := l.root.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// Abandon undoes what a failed command did to a layout that it created: a directory
+// that [Open] created is removed, unless other processes have written to it meanwhile,
+// and an archive is not written. A layout that was there before keeps what it has. Close
+// is still to be called.
+func (l *Layout) Abandon(ctx context.Context) error {
+	if l.archive != nil {
+		l.archive.abandoned = true
+		return nil
+	}
+	return l.abandon(ctx)
+}
+
+// directory is where a layout is stored.
 type directory struct {
 	root    *os.Root
 	read    *oci.ReadOnlyStorage
 	storage *oci.Storage
-	name    string
+	path    string
+	// name is how errors call the layout.
+	name string
 	// fresh reports that the directory was created for this layout.
 	fresh bool
 
-	mu    sync.Mutex
-	wrote map[string]bool // the digests of blobs, if fresh
+	updates sync.Mutex // between goroutines, where the platform has no locks
+	// temporary reports that nothing needs to last.
+	temporary bool
+
+	writes sync.Mutex
+	wrote  map[string]bool // the digests of blobs
+	// changes are those of index.json, in their order: an archive that another process
+	// has changed meanwhile gets them once more.
+	changes []indexChange
 }
 
 // regularFS opens regular files only.
@@ -117,7 +150,7 @@ func (d *directory) check(create bool) error {
 		if !create {
 			return manifest.Refuse(manifest.ErrNotLayout, "%q is no image layout: it has no %q", d.name, ocispec.ImageLayoutFile)
 		}
-		release, err := lock(context.Background(), d.name, d.name)
+		release, err := lock(context.Background(), d.path, d.name)
 		if err != nil {
 			return err
 		}
@@ -155,10 +188,6 @@ func blobPath(digest string) string {
 	return path.Join(blobsDir, strings.TrimPrefix(digest, "sha256:"))
 }
 
-func (d *directory) fetch(ctx context.Context, target ocispec.Descriptor) (io.ReadCloser, error) {
-	return d.read.Fetch(ctx, target)
-}
-
 func (d *directory) size(digest string) (int64, bool) {
 	info, err := d.root.Stat(blobPath(digest))
 	switch {
@@ -170,12 +199,11 @@ func (d *directory) size(digest string) (int64, bool) {
 	return info.Size(), true
 }
 
-func (d *directory) push(ctx context.Context, target ocispec.Descriptor, content io.Reader) error {
-	if d.fresh {
-		d.mu.Lock()
-		d.wrote[target.Digest.String()] = true
-		d.mu.Unlock()
-	}
+// store writes a blob, which is verified while it is read.
+func (d *directory) store(ctx context.Context, target ocispec.Descriptor, content io.Reader) error {
+	d.writes.Lock()
+	d.wrote[target.Digest.String()] = true
+	d.writes.Unlock()
 	if err := d.storage.Push(ctx, target, content); err != nil && !errors.Is(err, errdef.ErrAlreadyExists) {
 		return err
 	}
@@ -188,35 +216,42 @@ func (d *directory) push(ctx context.Context, target ocispec.Descriptor, content
 
 func (d *directory) remove(digest string) error { return d.root.Remove(blobPath(digest)) }
 
-func (d *directory) close() error { return d.root.Close() }
-
-func (d *directory) index() ([]byte, error) {
+// readIndex reads index.json, which may be missing.
+func (d *directory) readIndex() (index, error) {
 	data, err := d.bounded(ocispec.ImageIndexFile, maxIndex)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return index{}, err
 	}
-	return data, err
+	return parseIndex(data)
 }
 
-func (d *directory) update(ctx context.Context, change indexChange) error {
-	release, err := lock(ctx, d.name, d.name)
+// change changes index.json while no other process does.
+func (d *directory) change(ctx context.Context, change indexChange) error {
+	release, err := lock(ctx, d.path, d.name)
 	if err != nil {
 		return err
 	}
 	defer release()
+	d.updates.Lock()
+	defer d.updates.Unlock()
 	d.clean()
-	old, err := d.index()
+	x, err := d.readIndex()
 	if err != nil {
 		return err
 	}
-	data, after, err := change(old)
+	after, err := change(&x)
 	if err != nil {
 		return err
 	}
-	if string(data) != string(old) {
+	data, err := x.bytes()
+	if err != nil {
+		return err
+	}
+	if old, err := d.bounded(ocispec.ImageIndexFile, maxIndex); err != nil || string(data) != string(old) {
 		if err := d.replace(ocispec.ImageIndexFile, data); err != nil {
 			return err
 		}
+		d.changes = append(d.changes, change)
 	}
 	if after == nil {
 		return nil
@@ -261,6 +296,9 @@ func (d *directory) replace(name string, data []byte) error {
 
 // sync writes a file or a directory to the disk.
 func (d *directory) sync(name string) error {
+	if d.temporary {
+		return nil
+	}
 	f, err := d.root.Open(name)
 	if err != nil {
 		return err
@@ -282,21 +320,17 @@ func (d *directory) abandon(ctx context.Context) error {
 		return nil
 	}
 	// A command that was interrupted cleans up all the same.
-	release, err := lock(context.WithoutCancel(ctx), d.name, d.name)
+	release, err := lock(context.WithoutCancel(ctx), d.path, d.name)
 	if err != nil {
 		return err
 	}
 	defer release()
-	data, err := d.index()
+	x, err := d.readIndex()
 	if err != nil {
 		return err
 	}
-	x, err := parseIndex(data)
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.writes.Lock()
+	defer d.writes.Unlock()
 	for _, m := range x.Manifests {
 		if !d.wrote[m.Digest.String()] {
 			return nil
@@ -307,11 +341,11 @@ func (d *directory) abandon(ctx context.Context) error {
 			return err
 		}
 	}
-	_ = os.Remove(d.name) // another process may have put something there
+	_ = os.Remove(d.path) // another process may have put something there
 	return nil
 }
 
-// lock locks a directory for one process. whole is the name of the layout.
+// lock locks a directory for one process; layout is how errors call it.
 func lock(ctx context.Context, dir, layout string) (release func(), _ error) {
 	inner, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()

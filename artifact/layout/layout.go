@@ -37,36 +37,17 @@ import (
 
 // Layout is an image layout. It is safe for concurrent use.
 type Layout struct {
-	files files
-	name  string
+	*directory
+	archive *archive // nil for a directory
 
 	mu sync.Mutex
 	// subjects are what manifests refer to, by digest; they never change.
 	subjects map[string]*subjectOf
 }
 
-// files is how a layout is stored.
-type files interface {
-	// fetch is a blob, manifest.ErrNotFound if there is none.
-	fetch(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error)
-	// size is the size of what is stored for a digest: false if there is nothing, and
-	// -1 if that is no file.
-	size(digest string) (int64, bool)
-	// push writes a blob, which is verified while it is read.
-	push(ctx context.Context, d ocispec.Descriptor, content io.Reader) error
-	// remove removes a blob.
-	remove(digest string) error
-	// index is index.json, nil if there is none yet.
-	index() ([]byte, error)
-	// update changes index.json while no other process does.
-	update(ctx context.Context, change indexChange) error
-	close() error
-	abandon(ctx context.Context) error
-}
-
-// indexChange makes a new index.json of an old one. It returns what is done after that
-// is written, which may be nil.
-type indexChange func(old []byte) (data []byte, after func() error, err error)
+// indexChange changes index.json. It returns what is done after that is written, which
+// may be nil.
+type indexChange func(x *index) (after func() error, err error)
 
 // index is index.json.
 type index struct {
@@ -81,15 +62,6 @@ const (
 	layoutContent = `{"imageLayoutVersion":"1.0.0"}`
 	maxIndex      = 64 << 20
 )
-
-// Close ends the use of the layout. An archive is written only now.
-func (l *Layout) Close() error { return l.files.close() }
-
-// Abandon undoes what a failed command did to a layout that it created: a directory
-// that [Open] created is removed, unless other processes have written to it meanwhile,
-// and an archive is not written. A layout that was there before keeps what it has. Close
-// is still to be called.
-func (l *Layout) Abandon(ctx context.Context) error { return l.files.abandon(ctx) }
 
 func parseIndex(data []byte) (index, error) {
 	x := index{SchemaVersion: 2, MediaType: ocispec.MediaTypeImageIndex}
@@ -155,30 +127,6 @@ func (x *index) add(d ocispec.Descriptor, tag string) {
 	x.Manifests = append(x.Manifests, d)
 }
 
-func (l *Layout) readIndex() (index, error) {
-	data, err := l.files.index()
-	if err != nil {
-		return index{}, err
-	}
-	return parseIndex(data)
-}
-
-// change changes the index; after, where it is not nil, runs when it is written.
-func (l *Layout) change(ctx context.Context, f func(x *index) (after func() error, err error)) error {
-	return l.files.update(ctx, func(old []byte) ([]byte, func() error, error) {
-		x, err := parseIndex(old)
-		if err != nil {
-			return nil, nil, err
-		}
-		after, err := f(&x)
-		if err != nil {
-			return nil, nil, err
-		}
-		data, err := x.bytes()
-		return data, after, err
-	})
-}
-
 // Resolve is the descriptor of the manifest at a tag or a digest.
 func (l *Layout) Resolve(_ context.Context, reference string) (ocispec.Descriptor, error) {
 	x, err := l.readIndex()
@@ -197,7 +145,7 @@ func (l *Layout) Fetch(ctx context.Context, target ocispec.Descriptor) (io.ReadC
 	if err := checkDigest(target); err != nil {
 		return nil, err
 	}
-	rc, err := l.files.fetch(ctx, target)
+	rc, err := l.read.Fetch(ctx, target)
 	switch {
 	case errors.Is(err, errNotRegular):
 		return nil, manifest.Refuse(manifest.ErrNotFound, "the layout %q has no %s: %v", l.name, target.Digest, errNotRegular)
@@ -249,7 +197,7 @@ func (l *Layout) Exists(ctx context.Context, target ocispec.Descriptor) (bool, e
 
 // stored reports whether there is content of the right size.
 func (l *Layout) stored(d ocispec.Descriptor) bool {
-	size, ok := l.files.size(d.Digest.String())
+	size, ok := l.size(d.Digest.String())
 	return ok && size == d.Size
 }
 
@@ -315,7 +263,7 @@ func (l *Layout) push(ctx context.Context, d ocispec.Descriptor, content io.Read
 
 // write writes content that is not there, or damaged.
 func (l *Layout) write(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
-	if _, there := l.files.size(d.Digest.String()); there {
+	if _, there := l.size(d.Digest.String()); there {
 		good, err := l.Exists(ctx, d)
 		if err != nil {
 			return err
@@ -324,11 +272,11 @@ func (l *Layout) write(ctx context.Context, d ocispec.Descriptor, content io.Rea
 			_, err = io.Copy(io.Discard, content) // which must be the same
 			return err
 		}
-		if err := l.files.remove(d.Digest.String()); err != nil {
+		if err := l.remove(d.Digest.String()); err != nil {
 			return err
 		}
 	}
-	return l.files.push(ctx, d, content)
+	return l.store(ctx, d, content)
 }
 
 // Tags calls fn with the tags after last, sorted.
