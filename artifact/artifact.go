@@ -13,7 +13,7 @@ import (
 const (
 	// TypeManifest is the type of every manifest that is written.
 	TypeManifest = ocispec.MediaTypeImageManifest
-	// TypeConfig is the type of the config, the one that Flux writes; nobody reads
+	// TypeConfig is the type of the config, the one that Flux writes; no engine reads
 	// the content.
 	TypeConfig = "application/vnd.cncf.flux.config.v1+json"
 	// TypeLayer is the type of the one layer. Argo CD refuses that of Flux, and
@@ -38,7 +38,7 @@ const (
 	// AnnotationLayer is the name of the barrier layer that an artifact is.
 	AnnotationLayer = "dev.ropewalk.layer"
 	// AnnotationLayers is a JSON list of [LayerRef], in the order of the waves: the
-	// barrier layers that a whole has as artifacts of their own.
+	// barrier layers that a complete artifact has as artifacts of their own.
 	AnnotationLayers = "dev.ropewalk.layers"
 
 	// Created is the time that artifacts have.
@@ -70,7 +70,7 @@ type NamedArtifact struct {
 	*Artifact
 }
 
-// LayerRef is how a whole names a barrier layer.
+// LayerRef is how a complete artifact names a barrier layer.
 type LayerRef struct {
 	Name string `json:"name"`
 	// Digest is that of the manifest of the layer.
@@ -79,7 +79,7 @@ type LayerRef struct {
 	Tree string `json:"tree"`
 }
 
-// Set is a render: as a whole, and, where it has several barrier layers, each of
+// Set is a render: the complete artifact and, if there are several barrier layers, each of
 // them. It is pushed, copied, signed and kept as one.
 type Set struct {
 	// Complete is the whole render, which names the layers.

@@ -29,7 +29,7 @@ const (
 
 // Referrer is something to attach to an artifact.
 type Referrer struct {
-	// ArtifactType says what it is; referrers are listed by it.
+	// ArtifactType is its type; referrers are listed by it.
 	ArtifactType string
 	// MediaType is that of Data; ArtifactType where it is "".
 	MediaType string
@@ -147,7 +147,7 @@ func (r Referrer) manifest(subject ocispec.Descriptor) (d ocispec.Descriptor, da
 // the list under the tag of the subject; what is there and is no list, or is the
 // subject itself, counts as no list.
 //
-// A list is the word of the store: who trusts a referrer reads it by
+// A list is what the store claims: a caller that trusts a referrer reads it by
 // [ReadReferrer], which checks that it is one.
 func Referrers(ctx context.Context, from Reader, subject ocispec.Descriptor, artifactType string) ([]ocispec.Descriptor, error) {
 	var out []ocispec.Descriptor
@@ -188,7 +188,7 @@ func ReadReferrer(ctx context.Context, from Reader, subject, referrer ocispec.De
 		return nil, manifest.About(referrer.Digest.String(), err)
 	}
 	if m.Subject == nil || m.Subject.Digest != subject.Digest {
-		return nil, manifest.Refuse(ErrShape, "%s is no referrer of %s, though the store lists it as one", referrer.Digest, subject.Digest)
+		return nil, manifest.Refuse(ErrShape, "%s is not a referrer of %s, although the store lists it as one", referrer.Digest, subject.Digest)
 	}
 	if len(m.Layers) != 1 {
 		return nil, manifest.Refuse(ErrShape, "%s has %d layers: a referrer has exactly one", referrer.Digest, len(m.Layers))
@@ -198,7 +198,7 @@ func ReadReferrer(ctx context.Context, from Reader, subject, referrer ocispec.De
 }
 
 // Attached is the in-toto statement of a predicate type that is attached to a
-// manifest: a signed one where there is any, whoever signed it, and the first one
+// manifest: a signed one if there is any, by whatever key, and the first one
 // by digest. Nothing is verified but digests; [Attestations] gives what a known key stands behind. An error is
 // ErrNotFound where there is none.
 func Attached(ctx context.Context, from Reader, subject ocispec.Descriptor, predicateType string) ([]byte, error) {
@@ -224,7 +224,7 @@ func Attached(ctx context.Context, from Reader, subject ocispec.Descriptor, pred
 	return nil, manifest.Refuse(ErrNotFound, "%s has no %s attached", subject.Digest, predicateType)
 }
 
-// payload is what a bundle holds, whoever signed it.
+// payload is what a bundle holds, whatever key signed it.
 func payload(bundle []byte) ([]byte, error) {
 	var b struct {
 		Envelope struct {

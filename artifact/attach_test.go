@@ -52,7 +52,7 @@ func TestWhatIsAttachedIsListedAndRead(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		_, err = artifact.ReadReferrer(ctx, open("shop"), list[0], list[0], 0)
-		require.ErrorContains(t, err, "is no referrer of")
+		require.ErrorContains(t, err, "is not a referrer of")
 	})
 }
 

@@ -290,7 +290,7 @@ func (c *copier) successors(ctx context.Context, fetcher content.Fetcher, d ocis
 		return next, nil
 	}
 	if m.Subject == nil || m.Subject.Digest != e.subject.Digest {
-		return nil, ofSource(manifest.Refuse(ErrShape, "%s is no referrer of %s, though the store lists it as one", d.Digest, e.subject.Digest))
+		return nil, ofSource(manifest.Refuse(ErrShape, "%s is not a referrer of %s, although the store lists it as one", d.Digest, e.subject.Digest))
 	}
 	return append(next, e.subject), nil
 }

@@ -277,7 +277,7 @@ func TestAListOfReferrersThatLiesIsFoundOut(t *testing.T) {
 	to := openLayout(t, t.TempDir())
 	_, err := artifact.Copy(t.Context(), repository(from, "shop"), to, "v1", artifact.CopyOptions{Referrers: true})
 	require.ErrorIs(t, err, artifact.ErrShape)
-	require.ErrorContains(t, err, "is no referrer of")
+	require.ErrorContains(t, err, "is not a referrer of")
 	_, err = to.Resolve(t.Context(), "v1")
 	require.ErrorIs(t, err, artifact.ErrNotFound)
 }

@@ -121,5 +121,5 @@ func TestContentThatIsGoneIsNamed(t *testing.T) {
 	_, err := artifact.Pull(t.Context(), repository(o, "shop"), "v1", artifact.PullOptions{})
 	require.ErrorIs(t, err, artifact.ErrDamaged)
 	require.ErrorIs(t, err, artifact.ErrNotFound)
-	require.ErrorContains(t, err, set.Complete.Layer.Digest.String()+" is named there and is gone: copy the artifact again")
+	require.ErrorContains(t, err, set.Complete.Layer.Digest.String()+" is referenced there but missing: copy the artifact again")
 }

@@ -24,11 +24,11 @@ type Inspection struct {
 	Tree string `json:"tree,omitempty"`
 	// Blobs are the layers of the manifest.
 	Blobs []InspectedBlob `json:"blobs,omitempty"`
-	// Layers are the barrier layers of a whole.
+	// Layers are the barrier layers of a complete artifact.
 	Layers []LayerRef `json:"layers,omitempty"`
 	// Files are those of a render, sorted by path.
 	Files []InspectedFile `json:"files,omitempty"`
-	// NotRender says why there are no files, where it is no render of this shape.
+	// NotRender is why there are no files, if it is not a render of this format.
 	NotRender string              `json:"notRender,omitempty"`
 	Referrers []InspectedReferrer `json:"referrers,omitempty"`
 	// Signatures of cosign v2 are not referrers: this is the digest of their
@@ -59,7 +59,7 @@ type InspectedReferrer struct {
 	Annotations  map[string]string `json:"annotations,omitempty"`
 }
 
-// Inspect reads an artifact and says what is in it. It describes others than
+// Inspect reads an artifact and returns what is in it. It describes others than
 // renders too, without files.
 func Inspect(ctx context.Context, from Store, reference string, opts PullOptions) (Inspection, error) {
 	if err := checkReference(reference); err != nil {
@@ -93,7 +93,7 @@ func Inspect(ctx context.Context, from Store, reference string, opts PullOptions
 func (i *Inspection) files(ctx context.Context, from Reader, f found, opts PullOptions) error {
 	if _, err := contentLayer(f.Manifest); err != nil {
 		i.NotRender = err.Error()
-		return nil //nolint:nilerr // the result says it
+		return nil //nolint:nilerr // the result has it
 	}
 	p, err := f.pull(ctx, from, opts)
 	if err != nil {

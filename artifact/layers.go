@@ -11,7 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
-// layerRefs are the barrier layers of a whole; none where it has no annotation.
+// layerRefs are the barrier layers of a complete artifact; none without the annotation.
 func layerRefs(m manifest.Manifest) ([]LayerRef, error) {
 	text := m.Annotations[AnnotationLayers]
 	if text == "" {

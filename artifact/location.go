@@ -38,10 +38,10 @@ const wantLocation = "oci://host/name[:tag][@sha256:…], oci-layout:DIR[:tag][@
 // refused and not repeated.
 func ParseLocation(s string) (Location, error) {
 	bad := func(why string) (Location, error) {
-		return Location{}, manifest.Refuse(ErrReference, "%.300q is no reference of an artifact: %s; write %s", s, why, wantLocation)
+		return Location{}, manifest.Refuse(ErrReference, "%.300q is not an artifact reference: %s; expected %s", s, why, wantLocation)
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(s) > 4096 {
-		return bad("it holds characters that it must not, or too many")
+		return bad("it contains control characters, or is too long")
 	}
 	out := Location{Kind: Registry}
 	rest := s
@@ -54,10 +54,10 @@ func ParseLocation(s string) (Location, error) {
 	default:
 		var marked bool
 		if rest, marked = strings.CutPrefix(rest, "oci://"); !marked && isPath(rest) {
-			return bad("it is a path, and no registry: " + string(LayoutDir) + ":" + s + " is a layout in that folder")
+			return bad("it is a path, not a registry: " + string(LayoutDir) + ":" + s + " is a layout in that folder")
 		}
 		if strings.Contains(rest, "@") {
-			return Location{}, manifest.Refuse(ErrReference, "the reference holds an @: credentials do not belong into it; log in to the registry; write %s", wantLocation)
+			return Location{}, manifest.Refuse(ErrReference, "the reference contains an @: credentials are not allowed in it: log in to the registry; expected %s", wantLocation)
 		}
 		if strings.Contains(rest, "://") {
 			return bad("only oci:// names a registry")
@@ -72,14 +72,14 @@ func ParseLocation(s string) (Location, error) {
 	case out.Kind != Registry && strings.HasSuffix(out.Name, ":"):
 		return bad("its tag is empty: leave the colon out for latest")
 	case out.Tag != "" && !isTag(out.Tag):
-		return bad("its tag has characters that no tag has")
+		return bad("its tag contains characters that are not allowed in a tag")
 	case out.Kind == Registry && !isRepository(out.Name):
-		return bad("a host and a name in lower case are wanted")
+		return bad("a host and a lower-case repository name are required")
 	}
 	return out, nil
 }
 
-// isPath says whether what has no prefix is rather a path than a registry: it
+// isPath reports whether a text without a prefix is a path and not a registry: it
 // begins as paths do, or with a name that only a host with oci:// may have.
 func isPath(s string) bool {
 	first, _, nested := strings.Cut(s, "/")
@@ -108,7 +108,7 @@ func cutTag(s string) (name, tag string) {
 	return s[:i], s[i+1:]
 }
 
-// isRepository says whether a name is that of a repository, with its host.
+// isRepository reports whether a name is that of a repository, with its host.
 func isRepository(name string) bool {
 	host, repository, ok := strings.Cut(name, "/")
 	if !ok || strings.Trim(host, ".") == "" || repository == "" || len(repository) > 255 {

@@ -34,25 +34,25 @@ func TestParseLocation(t *testing.T) {
 		require.Equal(t, want, got, text)
 	}
 	for text, want := range map[string]string{
-		"":                                   "a host and a name", // names nothing
+		"":                                   "a host and a lower-case repository name", // names nothing
 		"oci-layout:":                        "it names nothing",
 		"oci-layout:out:":                    "its tag is empty",
 		"oci-archive:out.tar:":               "its tag is empty",
 		"oci-layout::":                       "its tag is empty",
-		"shop":                               "a host and a name in lower case are wanted",
-		"ghcr.io/Org/shop":                   "a host and a name in lower case are wanted",
-		"ghcr.io/../shop":                    "a host and a name in lower case are wanted",
+		"shop":                               "a host and a lower-case repository name are required",
+		"ghcr.io/Org/shop":                   "a host and a lower-case repository name are required",
+		"ghcr.io/../shop":                    "a host and a lower-case repository name are required",
 		"https://ghcr.io/shop":               "only oci:// names a registry",
-		"ghcr.io/shop:a b":                   "its tag has characters that no tag has",
+		"ghcr.io/shop:a b":                   "its tag contains characters that are not allowed in a tag",
 		"ghcr.io/shop@sha256:abc":            "its digest is not sha256:",
-		"oci://ann:canary@ghcr.io/shop":      "credentials do not belong into it",
-		"ghcr.io/shop\n":                     "it holds characters that it must not",
+		"oci://ann:canary@ghcr.io/shop":      "credentials are not allowed in it",
+		"ghcr.io/shop\n":                     "it contains control characters",
 		"./out/shop":                         "oci-layout:./out/shop is a layout in that folder",
 		"out/shop:v1":                        "oci-layout:out/shop:v1 is a layout in that folder",
 		"/out":                               "oci-layout:/out is a layout in that folder",
-		"oci://./shop":                       "a host and a name in lower case are wanted",
+		"oci://./shop":                       "a host and a lower-case repository name are required",
 		"oci-layout:out@sha512:abc":          "only sha256 digests are read",
-		"oci://ghcr.io/shop?token=canary#xx": "a host and a name",
+		"oci://ghcr.io/shop?token=canary#xx": "a host and a lower-case repository name",
 	} {
 		_, err := artifact.ParseLocation(text)
 		require.ErrorIs(t, err, artifact.ErrReference, text)

@@ -66,7 +66,7 @@ type Options struct {
 	Annotations map[string]string
 	// Folders takes the folders at the root too, which hold manifests only. Flux
 	// applies one where a Kustomization names its path; Argo CD looks into none
-	// unless it is told to.
+	// unless its spec sets directory.recurse.
 	Folders bool
 	// Limits bound the tree.
 	Limits Limits
@@ -83,8 +83,8 @@ type Layer struct {
 // fsys. At most one file is in memory, beside the packed tree.
 func Pack(fsys fs.FS, opts Options) (*Artifact, error) { return pack(fsys, opts, "") }
 
-// PackSet packs a render as a whole and, where layers are given, each of them.
-func PackSet(whole fs.FS, layers []Layer, opts Options) (Set, error) {
+// PackSet packs a complete render and, if layers are given, each of them.
+func PackSet(complete fs.FS, layers []Layer, opts Options) (Set, error) {
 	var (
 		set  Set
 		refs []LayerRef
@@ -102,7 +102,7 @@ func PackSet(whole fs.FS, layers []Layer, opts Options) (Set, error) {
 		set.Layers = append(set.Layers, NamedArtifact{Name: l.Name, Artifact: a})
 		refs = append(refs, LayerRef{Name: l.Name, Digest: a.Descriptor.Digest.String(), Tree: a.Tree})
 	}
-	a, err := Pack(whole, opts)
+	a, err := Pack(complete, opts)
 	if err != nil {
 		return Set{}, err
 	}
@@ -136,16 +136,15 @@ func pack(fsys fs.FS, opts Options, layer string) (*Artifact, error) {
 }
 
 // Check refuses a source and a revision that cannot be written into an artifact
-// (ErrShape). Packing does so too; who calls it first has said it before anything
-// is rendered.
+// (ErrShape). Packing does so too; a caller that checks first fails before it renders.
 func (o Options) Check() error {
 	for _, text := range []string{o.Source, o.Revision} {
 		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return manifest.Refuse(ErrShape, "the source or the revision holds characters that are no text")
+			return manifest.Refuse(ErrShape, "the source or the revision contains control characters")
 		}
 	}
 	if holdsCredentials(o.Source) {
-		return manifest.Refuse(ErrShape, "the source holds credentials, and everyone who may pull could read them: write the URL without")
+		return manifest.Refuse(ErrShape, "the source URL contains credentials, which every client that may pull could read: remove them")
 	}
 	return nil
 }
@@ -212,7 +211,7 @@ func fileNames(fsys fs.FS, opts Options) ([]string, error) {
 		return nil, manifest.Refuse(ErrLimit, "there are %d files and at most %d may be packed: render fewer objects, or raise the limit", len(names), limits.Files)
 	}
 	if len(names) == 0 {
-		return nil, manifest.Refuse(ErrShape, "there is nothing to pack: an engine would delete all that the artifact before it had")
+		return nil, manifest.Refuse(ErrShape, "there are no files to pack: an engine would delete everything that the previous artifact contained")
 	}
 	slices.Sort(names)
 	return names, nil
@@ -244,13 +243,13 @@ func checkFile(e fs.DirEntry) error {
 	name := e.Name()
 	bad := func(why string) error { return manifest.Refuse(ErrShape, "%q cannot be packed: %s", name, why) }
 	if e.IsDir() {
-		return bad("it is a folder, and Argo CD reads none: put the manifests at the root")
+		return bad("it is a directory, and Argo CD reads only files at the root: put the manifests there")
 	}
 	if !e.Type().IsRegular() {
 		return bad("it is not a regular file")
 	}
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
-		return bad("its name holds characters that names of files must not have")
+		return bad("its name contains control characters, a backslash or invalid UTF-8")
 	}
 	switch lower := strings.ToLower(name); {
 	case strings.HasPrefix(name, "."):
@@ -266,7 +265,7 @@ func checkFile(e fs.DirEntry) error {
 	case ".json":
 		return bad("Argo CD would apply it and Flux would not: write it as YAML")
 	}
-	return bad("only manifests go in, as .yaml or .yml: attach everything else as a referrer")
+	return bad("only manifests can be packed, as .yaml or .yml: attach other files as referrers")
 }
 
 // compress streams the canonical tar through the digests and gzip.

@@ -76,17 +76,17 @@ func TestPackRefusesWhatAnEngineWouldTakeForSomethingElse(t *testing.T) {
 		files fs.FS
 		want  string
 	}{
-		"nothing":             {fstest.MapFS{}, "there is nothing to pack: an engine would delete all that the artifact before it had"},
-		"a folder":            {tree("apps/a.yaml", ""), `"apps" cannot be packed: it is a folder, and Argo CD reads none: put the manifests at the root`},
+		"nothing":             {fstest.MapFS{}, "there are no files to pack: an engine would delete everything that the previous artifact contained"},
+		"a folder":            {tree("apps/a.yaml", ""), `"apps" cannot be packed: it is a directory, and Argo CD reads only files at the root: put the manifests there`},
 		"a kustomization":     {tree("kustomization.yaml", ""), `"kustomization.yaml" cannot be packed: Argo CD would run kustomize: leave it out`},
 		"another spelling":    {tree("Kustomization.yml", ""), `Argo CD would run kustomize`},
 		"a chart":             {tree("Chart.yaml", ""), `Argo CD would run Helm`},
 		"a file for Argo CD":  {tree(".argocd-source.yaml", ""), `files with a dot at the front configure the engines`},
 		"JSON":                {tree("a.json", ""), `Argo CD would apply it and Flux would not: write it as YAML`},
-		"something else":      {tree("README.md", ""), `only manifests go in, as .yaml or .yml: attach everything else as a referrer`},
+		"something else":      {tree("README.md", ""), `only manifests can be packed, as .yaml or .yml: attach other files as referrers`},
 		"a symlink":           {fstest.MapFS{"a.yaml": {Mode: fs.ModeSymlink}}, `it is not a regular file`},
-		"control characters":  {tree("a\n.yaml", ""), `its name holds characters that names of files must not have`},
-		"a backslash":         {tree(`a\b.yaml`, ""), `its name holds characters that names of files must not have`},
+		"control characters":  {tree("a\n.yaml", ""), `its name contains control characters, a backslash or invalid UTF-8`},
+		"a backslash":         {tree(`a\b.yaml`, ""), `its name contains control characters, a backslash or invalid UTF-8`},
 		"a layer without one": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,20 +20,20 @@ import (
 )
 
 // PruneOptions say what is old. The zero value keeps only what has a tag that
-// somebody gave it.
+// a user gave it.
 type PruneOptions struct {
 	// Keep is how many of the newest pushes stay, with their barrier layers.
 	Keep int
 	// After keeps what was pushed after that time; the zero time keeps nothing
 	// for its age.
 	After time.Time
-	// DryRun deletes nothing and says what would go.
+	// DryRun deletes nothing and returns what would be deleted.
 	DryRun bool
 }
 
 // Pruned is what a prune did.
 type Pruned struct {
-	// Kept and Deleted are digests of wholes and of barrier layers, sorted.
+	// Kept and Deleted are digests of complete artifacts and of barrier layers, sorted.
 	Kept    []string `json:"kept,omitempty"`
 	Deleted []string `json:"deleted,omitempty"`
 	// Refused are those that the registry does not delete, and Reason why.
@@ -45,7 +45,7 @@ type Pruned struct {
 // with a retention tag that no other tag leads to, that are no barrier layers of
 // what stays, and that are neither among the newest nor young enough. Pushes
 // whose time is unknown are the oldest. A registry that refuses to delete is no
-// error: it is said in the result.
+// error: the result has it.
 func Prune(ctx context.Context, in Store, opts PruneOptions) (Pruned, error) {
 	p := &pruner{in: in, opts: opts, pushes: map[string]retained{}, keep: map[string]bool{}}
 	if err := p.list(ctx); err != nil {
@@ -73,7 +73,7 @@ type pruner struct {
 	in     Store
 	opts   PruneOptions
 	pushes map[string]retained // by digest, the newest of each
-	live   []string            // tags that somebody gave
+	live   []string            // tags that users gave
 	keep   map[string]bool
 	out    Pruned
 }
@@ -92,7 +92,7 @@ func (p *pruner) list(ctx context.Context) error {
 		return nil
 	})
 	if manifest.Missing(err) {
-		return manifest.Refuse(ErrNotFound, "there is no such repository: correct its name, or log in: some registries hide what they do not allow")
+		return manifest.Refuse(ErrNotFound, "repository not found: correct its name, or log in: some registries report a repository as missing to clients without access")
 	}
 	return err
 }
@@ -108,14 +108,14 @@ func (p *pruner) choose(ctx context.Context) error {
 			p.keep[d.Digest.String()] = true
 		}
 	}
-	var wholes []retained
+	var complete []retained
 	for _, digest := range slices.Sorted(maps.Keys(p.pushes)) {
 		if r := p.pushes[digest]; !r.layer {
-			wholes = append(wholes, r)
+			complete = append(complete, r)
 		}
 	}
-	slices.SortStableFunc(wholes, func(a, b retained) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.digest, b.digest)) })
-	for i, r := range wholes {
+	slices.SortStableFunc(complete, func(a, b retained) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.digest, b.digest)) })
+	for i, r := range complete {
 		if i < p.opts.Keep || !p.opts.After.IsZero() && r.at.After(p.opts.After) {
 			p.keep[r.digest] = true
 		}
@@ -172,7 +172,7 @@ func (p *pruner) delete(ctx context.Context, d string) error {
 	return nil
 }
 
-// refusesDelete says whether a registry deletes nothing at all: 405, or the code
+// refusesDelete reports whether a registry deletes nothing at all: 405, or the code
 // UNSUPPORTED.
 func refusesDelete(err error) bool {
 	var answer *errcode.ErrorResponse

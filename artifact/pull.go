@@ -28,8 +28,8 @@ import (
 type PullOptions struct {
 	// Limits bound the tree; the compressed layer may have as many bytes.
 	Limits Limits
-	// Layer is the name of the barrier layer to pull in place of the whole; "" is
-	// the whole.
+	// Layer is the name of the barrier layer to pull in place of the complete artifact; ""
+	// is the latter.
 	Layer string
 	// Progress is called with the bytes that were read. It may be nil.
 	Progress func(bytes int64)
@@ -50,7 +50,7 @@ type Pulled struct {
 	Tree string
 	// Annotations are those of the manifest.
 	Annotations map[string]string
-	// Layers are the barrier layers of a whole.
+	// Layers are the barrier layers of a complete artifact.
 	Layers []LayerRef
 	// Files are sorted by path.
 	Files []File
@@ -80,7 +80,7 @@ func Pull(ctx context.Context, from Store, reference string, opts PullOptions) (
 	return out, manifest.About(reference, err)
 }
 
-// barrier is the manifest of a barrier layer of a whole.
+// barrier is the manifest of a barrier layer of a complete artifact.
 func (f found) barrier(ctx context.Context, from Store, reference, name string) (found, error) {
 	refs, err := layerRefs(f.Manifest)
 	if err != nil {
@@ -163,14 +163,14 @@ func pullFiles(ctx context.Context, from Reader, layer ocispec.Descriptor, opts 
 	return files, nil
 }
 
-// counting tells of progress.
+// counting reports progress.
 type counting struct {
 	io.Reader
 	progress func(int64)
 	failed   error
 }
 
-// Read reads, and says the same again after an error.
+// Read reads, and returns an error again.
 func (c *counting) Read(p []byte) (int, error) {
 	if c.failed != nil {
 		return 0, c.failed
@@ -278,7 +278,7 @@ func (u *unpacker) end(r *io.LimitedReader) error {
 	for {
 		n, err := r.Read(block)
 		if len(bytes.Trim(block[:n], "\x00")) > 0 {
-			return manifest.Refuse(ErrShape, "something follows the tar in its layer")
+			return manifest.Refuse(ErrShape, "its layer has data after the end of the tar")
 		}
 		if r.N <= 0 {
 			return manifest.Refuse(ErrLimit, "its layer unpacks to more than %d bytes: raise the limit", u.limits.Bytes)
@@ -298,7 +298,7 @@ func checkPath(name string) error {
 		name == "." || name == ".." || strings.HasPrefix(name, "../") ||
 		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' })
 	if bad {
-		return manifest.Refuse(ErrShape, "%.200q in its layer is no good path: it must be relative, clean and inside", name)
+		return manifest.Refuse(ErrShape, "%.200q in its layer is not a valid path: it must be relative, clean and inside the root", name)
 	}
 	return nil
 }

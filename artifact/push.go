@@ -37,7 +37,7 @@ type PushOptions struct {
 	// not called if nothing is pushed; it may be nil.
 	Attach func(ctx context.Context, pushed Pushed) ([]Referrer, error)
 	// Sealed is called when all is there and before any tag leads to it, so that
-	// what is attached and the signature are there for whoever follows a tag. Its
+	// what is attached and the signature are there for every client that follows a tag. Its
 	// error ends the push. It is not called where nothing is pushed; it may be nil.
 	Sealed func(ctx context.Context, pushed Pushed) error
 }
@@ -49,7 +49,7 @@ type Pushed struct {
 	Digest string `json:"digest"`
 	// Tree is the tree digest.
 	Tree string `json:"tree"`
-	// Changed says that an artifact was pushed.
+	// Changed reports that an artifact was pushed.
 	Changed bool `json:"changed"`
 	// Previous is the digest that the first tag had before, "" where it is new.
 	Previous string `json:"previous,omitempty"`
@@ -66,11 +66,11 @@ type Pushed struct {
 // Where the first tag leads to an artifact with the same tree and the same
 // layers already, nothing is pushed, and that artifact stays, with its source
 // and revision: two requests, and one for each further tag. The second one asks
-// whether the registry still has the content of the whole, with the right size;
+// whether the registry still has the content of the complete artifact, with the right size;
 // of a layout everything is read. What is gone or damaged is pushed again.
 //
 // A barrier layer whose tree is unchanged keeps the artifact that it had. Tags
-// move last, so that a push that is cut short changes nothing that somebody
+// move last, so that a push that is cut short changes nothing that a client
 // reads.
 func Push(ctx context.Context, to Store, set Set, tags []string, opts PushOptions) (Pushed, error) {
 	if set.Complete == nil {
@@ -101,9 +101,9 @@ type pusher struct {
 type current struct {
 	found
 	exists bool
-	// same says that it is the same render, and all of it there.
+	// same reports that it is the same render, and all of it there.
 	same bool
-	// damaged says that it would be the same render, and some of it is gone.
+	// damaged reports that it would be the same render, but some of it is missing.
 	damaged bool
 	layers  []LayerRef
 }
@@ -111,8 +111,8 @@ type current struct {
 // current asks what is at the first tag, in one request, and where that is the
 // same render, whether its content is there, in another one.
 func (p *pusher) current(ctx context.Context, set Set, tags []string) (current, error) {
-	whole := set.Complete
-	reference := whole.Descriptor.Digest.String()
+	complete := set.Complete
+	reference := complete.Descriptor.Digest.String()
 	if len(tags) > 0 {
 		reference = tags[0]
 	}
@@ -134,7 +134,7 @@ func (p *pusher) current(ctx context.Context, set Set, tags []string) (current, 
 		return out, nil //nolint:nilerr // as above
 	}
 	sameLayer := func(a, b LayerRef) bool { return a.Name == b.Name && a.Tree == b.Tree }
-	if at.Annotations[AnnotationTree] != whole.Tree || !slices.EqualFunc(out.layers, refsOf(set), sameLayer) {
+	if at.Annotations[AnnotationTree] != complete.Tree || !slices.EqualFunc(out.layers, refsOf(set), sameLayer) {
 		return out, nil
 	}
 	good, err := p.holds(ctx, out)
@@ -195,16 +195,16 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 	if err := group.Wait(); err != nil {
 		return Pushed{}, err
 	}
-	whole := set.Complete
+	complete := set.Complete
 	out := Pushed{
-		Digest: whole.Descriptor.Digest.String(), Tree: whole.Tree, Changed: true, Previous: old.desc.Digest.String(),
+		Digest: complete.Descriptor.Digest.String(), Tree: complete.Tree, Changed: true, Previous: old.desc.Digest.String(),
 		Tags: tags, Layers: refsOf(set),
 	}
-	if err := p.seal(ctx, whole, out); err != nil {
+	if err := p.seal(ctx, complete, out); err != nil {
 		return Pushed{}, err
 	}
 	for _, tag := range tags {
-		if err := p.manifest(ctx, whole.Descriptor, whole.Manifest, tag); err != nil {
+		if err := p.manifest(ctx, complete.Descriptor, complete.Manifest, tag); err != nil {
 			return Pushed{}, err
 		}
 	}
@@ -214,8 +214,8 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 
 // seal writes the complete artifact under its retention tag, and what is attached to
 // it.
-func (p *pusher) seal(ctx context.Context, whole *Artifact, out Pushed) error {
-	if err := p.manifest(ctx, whole.Descriptor, whole.Manifest, retentionTag(out.Digest, p.opts.At, false)); err != nil {
+func (p *pusher) seal(ctx context.Context, complete *Artifact, out Pushed) error {
+	if err := p.manifest(ctx, complete.Descriptor, complete.Manifest, retentionTag(out.Digest, p.opts.At, false)); err != nil {
 		return err
 	}
 	if p.opts.Attach != nil {
@@ -226,7 +226,7 @@ func (p *pusher) seal(ctx context.Context, whole *Artifact, out Pushed) error {
 		group, inner := errgroup.WithContext(ctx)
 		group.SetLimit(parallel)
 		for _, r := range referrers {
-			group.Go(func() error { _, err := Attach(inner, p.to, manifest.Bare(whole.Descriptor), r); return err })
+			group.Go(func() error { _, err := Attach(inner, p.to, manifest.Bare(complete.Descriptor), r); return err })
 		}
 		if err := group.Wait(); err != nil {
 			return err

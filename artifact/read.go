@@ -34,7 +34,7 @@ func lookUp(ctx context.Context, from Store, reference string) (found, error) {
 	}
 	defer rc.Close() //nolint:errcheck // it was read only
 	if manifest.IsDigest(reference) && d.Digest.String() != reference {
-		return found{}, manifest.Refuse(ErrDigest, "%q: the store gives %s for it", reference, d.Digest)
+		return found{}, manifest.Refuse(ErrDigest, "%q: the store returned %s instead", reference, d.Digest)
 	}
 	if d.Size > manifest.MaxSize || d.Size < 0 {
 		return found{}, manifest.Refuse(ErrLimit, "%.200q: its manifest has %d bytes, and at most %d are read", reference, d.Size, manifest.MaxSize)
@@ -60,7 +60,7 @@ func resolve(ctx context.Context, from Reader, reference string) (ocispec.Descri
 	case err != nil:
 		return ocispec.Descriptor{}, false, manifest.About(reference, err)
 	case manifest.IsDigest(reference) && d.Digest.String() != reference:
-		return ocispec.Descriptor{}, false, manifest.Refuse(ErrDigest, "%q: the store gives %s for it", reference, d.Digest)
+		return ocispec.Descriptor{}, false, manifest.Refuse(ErrDigest, "%q: the store returned %s instead", reference, d.Digest)
 	}
 	return d, true, nil
 }

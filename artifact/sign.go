@@ -39,8 +39,8 @@ type Signed struct {
 }
 
 // SignSet signs the artifact at a tag or a digest and each barrier layer that it
-// names. Who signs again with the same key changes nothing. Others may sign at the
-// same time: see [Attach].
+// names. Signing again with the same key changes nothing. Other clients may sign at
+// the same time, see [Attach].
 func SignSet(ctx context.Context, in Store, reference string, signer *signature.Signer) ([]Signed, error) {
 	subjects, err := members(ctx, in, reference)
 	if err != nil {
@@ -95,20 +95,20 @@ func VerifySet(ctx context.Context, in Store, reference string, keys *signature.
 	return out, nil
 }
 
-// members are the manifests of a set: the whole and its barrier layers.
+// members are the manifests of a set: the complete artifact and its barrier layers.
 func members(ctx context.Context, in Store, reference string) ([]ocispec.Descriptor, error) {
 	if err := checkReference(reference); err != nil {
 		return nil, err
 	}
-	whole, err := lookUp(ctx, in, reference)
+	complete, err := lookUp(ctx, in, reference)
 	if err != nil {
 		return nil, err
 	}
-	refs, err := layerRefs(whole.Manifest)
+	refs, err := layerRefs(complete.Manifest)
 	if err != nil {
 		return nil, manifest.About(reference, err)
 	}
-	out := []ocispec.Descriptor{whole.desc}
+	out := []ocispec.Descriptor{complete.desc}
 	for _, r := range refs {
 		d, exists, err := resolve(ctx, in, r.Digest)
 		if err != nil {
@@ -166,14 +166,14 @@ func Verify(ctx context.Context, from Reader, manifest ocispec.Descriptor, keys 
 	}
 }
 
-// errNothing says that there is no signature to look at.
+// errNothing: there is no signature to verify.
 var errNothing = errors.New("no signature")
 
 func errNone(subject string) error {
 	return manifest.Refuse(ErrSignature, "%s has no signature: sign it, or copy it with its referrers", subject)
 }
 
-// verifyBundles says why no bundle is a signature, nil where one is. err is that
+// verifyBundles returns why no bundle is a signature, nil if one is. err is that
 // of the store.
 func verifyBundles(ctx context.Context, from Reader, subject ocispec.Descriptor, keys *signature.Verifier) (refused, err error) {
 	list, err := Referrers(ctx, from, subject, signature.BundleType)
@@ -210,7 +210,7 @@ func verifyBundles(ctx context.Context, from Reader, subject ocispec.Descriptor,
 	return refused, nil
 }
 
-// ofSignature says whether an error is one of a signature, and not of the store
+// ofSignature reports whether an error is one of a signature, and not of the store
 // or the network.
 func ofSignature(err error) bool {
 	for _, is := range []error{signature.ErrSignature, signature.ErrMalformed, ErrShape, ErrLimit, ErrDigest, ErrNotFound} {
@@ -227,7 +227,7 @@ func asSignature(err error) error {
 	if errors.Is(err, ErrSignature) {
 		return err
 	}
-	return manifest.Refuse(ErrSignature, "its signature does not count: %s", err)
+	return manifest.Refuse(ErrSignature, "invalid signature: %s", err)
 }
 
 // verifySimple is verifyBundles for cosign v2.

@@ -62,7 +62,7 @@ func TestASignedSetVerifiesAlsoWhereItIsCopiedTo(t *testing.T) {
 		require.Len(t, verified, 3)
 		_, err = artifact.VerifySet(ctx, open("from"), "v1", stranger)
 		require.ErrorIs(t, err, artifact.ErrSignature)
-		require.ErrorContains(t, err, "not by the given key")
+		require.ErrorContains(t, err, "made by none of the given keys")
 
 		_, err = artifact.Copy(ctx, open("from"), open("plain"), "v1", artifact.CopyOptions{})
 		require.NoError(t, err)

@@ -24,7 +24,7 @@ type Reader interface {
 
 // Writer takes manifests and blobs.
 type Writer interface {
-	// Exists says whether a manifest or a blob is there.
+	// Exists reports whether a manifest or a blob is there.
 	Exists(ctx context.Context, target ocispec.Descriptor) (bool, error)
 	// Push writes a manifest or a blob.
 	Push(ctx context.Context, expected ocispec.Descriptor, content io.Reader) error

@@ -17,18 +17,17 @@ import (
 // a registry, which takes what has no tag, cannot eat what a cluster runs.
 // [Prune] reads the order of pushes off them, because artifacts have no time.
 //
-// They are rw-<time>-<hex> for a whole and rwl-<time>-<hex> for a barrier layer;
+// They are rw-<time>-<hex> for a complete artifact and rwl-<time>-<hex> for a barrier layer;
 // <time> is 20060102T150405.999999999Z, without zeros at the end, and left out
-// where it is unknown, <hex> is the whole SHA-256 of the manifest. The time is that
-// exact because alone.go tells those who write at once apart by it. cosign owns
-// sha256-<hex>, and tools that look for versions take none of these for one.
+// where it is unknown, <hex> is the SHA-256 of the manifest. cosign owns sha256-<hex>, and
+// tools that look for versions take none of these for one.
 const (
-	retainWhole = "rw-"
-	retainLayer = "rwl-"
-	retainTime  = "20060102T150405.999999999Z"
+	retainComplete = "rw-"
+	retainLayer    = "rwl-"
+	retainTime     = "20060102T150405.999999999Z"
 )
 
-// retained is what a retention tag says.
+// retained is what a retention tag holds.
 type retained struct {
 	digest string
 	layer  bool
@@ -41,7 +40,7 @@ func retentionTag(digest string, at time.Time, layer bool) string {
 	if layer {
 		b.WriteString(retainLayer)
 	} else {
-		b.WriteString(retainWhole)
+		b.WriteString(retainComplete)
 	}
 	if !at.IsZero() {
 		b.WriteString(at.UTC().Format(retainTime))
@@ -56,7 +55,7 @@ func parseRetention(tag string) (retained, bool) {
 	rest, layer := strings.CutPrefix(tag, retainLayer)
 	if !layer {
 		var ok bool
-		if rest, ok = strings.CutPrefix(tag, retainWhole); !ok {
+		if rest, ok = strings.CutPrefix(tag, retainComplete); !ok {
 			return retained{}, false
 		}
 	}
@@ -88,11 +87,11 @@ func CheckTags(tags []string) error {
 
 func checkTag(tag string) error {
 	if !isTag(tag) {
-		return manifest.Refuse(ErrReference, "%.200q is no tag: 1 to 128 letters, digits, _, . and - are wanted, with no . or - at the front", tag)
+		return manifest.Refuse(ErrReference, "%.200q is not a valid tag: 1 to 128 letters, digits, _, . and - are allowed, not starting with . or -", tag)
 	}
-	for _, own := range []string{retainWhole, retainLayer, "sha256-"} {
+	for _, own := range []string{retainComplete, retainLayer, "sha256-"} {
 		if strings.HasPrefix(tag, own) {
-			return manifest.Refuse(ErrReference, "tag %.200q: names that begin with %q are for retention and signatures: choose another", tag, own)
+			return manifest.Refuse(ErrReference, "tag %.200q: names that begin with %q are reserved for retention and signatures: choose another", tag, own)
 		}
 	}
 	return nil

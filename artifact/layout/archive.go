@@ -89,7 +89,7 @@ func (a *archive) unpack() error {
 	}
 	why, err := a.extract(tar.NewReader(f))
 	if why != "" {
-		return manifest.Refuse(manifest.ErrNotLayout, "%q is no archive of an image layout: %s", a.file, why)
+		return manifest.Refuse(manifest.ErrNotLayout, "%q is not an archive of an image layout: %s", a.file, why)
 	}
 	return err
 }
@@ -109,7 +109,7 @@ func (a *archive) extract(t *tar.Reader) (why string, _ error) {
 		case errors.Is(err, io.EOF):
 			return "", nil
 		case err != nil:
-			return "it is no tar, or is cut short", nil
+			return "it is no tar, or is cut short", nil //nolint:nilerr // the reason is the text
 		}
 		name := strings.TrimSuffix(strings.TrimPrefix(header.Name, "./"), "/")
 		if header.Typeflag == tar.TypeDir && (name == "" || name == "." || name == ocispec.ImageBlobsDir || name == blobsDir) {

@@ -143,12 +143,12 @@ func (d *directory) check(create bool) error {
 			marked = true
 		case name == ocispec.ImageIndexFile, name == ocispec.ImageBlobsDir, name == ingestDir, name == ".ropewalk.lock", strings.HasPrefix(name, tempPrefix):
 		default:
-			return manifest.Refuse(manifest.ErrNotLayout, "%q holds %q, which belongs to no image layout: choose another folder", d.name, name)
+			return manifest.Refuse(manifest.ErrNotLayout, "%q holds %q, which is not part of an image layout: choose another directory", d.name, name)
 		}
 	}
 	if !marked {
 		if !create {
-			return manifest.Refuse(manifest.ErrNotLayout, "%q is no image layout: it has no %q", d.name, ocispec.ImageLayoutFile)
+			return manifest.Refuse(manifest.ErrNotLayout, "%q is not an image layout: it has no %q", d.name, ocispec.ImageLayoutFile)
 		}
 		release, err := lock(context.Background(), d.path, d.name)
 		if err != nil {
@@ -162,7 +162,7 @@ func (d *directory) check(create bool) error {
 		return err
 	}
 	if !strings.Contains(string(data), `"1.`) {
-		return manifest.Refuse(manifest.ErrNotLayout, "%q is an image layout of another version than 1", d.name)
+		return manifest.Refuse(manifest.ErrNotLayout, "%q is an image layout of an unsupported version: only version 1 is supported", d.name)
 	}
 	return nil
 }

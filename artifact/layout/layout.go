@@ -223,7 +223,7 @@ func checkRefName(name string) error {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._:@/+", r)
 	})
 	if bad {
-		return manifest.Refuse(manifest.ErrReference, "%.200q is no name for a tag of a layout: letters, digits and -._:@/+ are wanted", name)
+		return manifest.Refuse(manifest.ErrReference, "%.200q is not a valid tag of a layout: letters, digits and -._:@/+ are allowed", name)
 	}
 	return nil
 }

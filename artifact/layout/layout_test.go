@@ -87,15 +87,15 @@ func TestALayoutOfOthersIsRefused(t *testing.T) {
 		is     error
 		want   string
 	}{
-		"a folder with files": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600) }, true, artifact.ErrNotLayout, `holds "notes.txt", which belongs to no image layout`},
+		"a folder with files": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600) }, true, artifact.ErrNotLayout, `holds "notes.txt", which is not part of an image layout`},
 		"a file beside a layout": {func(dir string) error {
 			_ = os.WriteFile(filepath.Join(dir, "oci-layout"), []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o600)
 			return os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600)
 		}, true, artifact.ErrNotLayout, `holds "notes.txt"`},
 		"another version": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "oci-layout"), []byte(`{"imageLayoutVersion":"2.0.0"}`), 0o600)
-		}, true, artifact.ErrNotLayout, "of another version"},
-		"an empty folder to read":  {func(string) error { return nil }, false, artifact.ErrNotLayout, `is no image layout: it has no "oci-layout"`},
+		}, true, artifact.ErrNotLayout, "of an unsupported version"},
+		"an empty folder to read":  {func(string) error { return nil }, false, artifact.ErrNotLayout, `is not an image layout: it has no "oci-layout"`},
 		"a folder that is missing": {os.Remove, false, artifact.ErrNotFound, "there is no image layout"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 )
 
 // Verified reads content and checks its digest and size. The end of content that
-// is not as it should be is never given away, so that nobody takes it for whole.
+// does not match is never returned, so that no caller takes it for complete.
 type Verified struct {
 	io.ReadCloser
 	want ocispec.Descriptor
@@ -27,7 +27,7 @@ type Verified struct {
 	read int64
 }
 
-// verify is content that is checked while it is read.
+// Verify is content that is checked while it is read.
 func Verify(rc io.ReadCloser, want ocispec.Descriptor) *Verified {
 	return &Verified{ReadCloser: rc, want: want, hash: sha256.New()}
 }
@@ -39,10 +39,10 @@ func (v *Verified) Read(p []byte) (int, error) {
 	v.hash.Write(p[:n])
 	switch {
 	case v.read > v.want.Size:
-		return 0, Refuse(ErrDigest, "%s goes on after its %d bytes: it was altered", v.want.Digest, v.want.Size)
+		return 0, Refuse(ErrDigest, "%s is longer than its %d bytes: it was altered", v.want.Digest, v.want.Size)
 	case v.read == v.want.Size && n > 0 || errors.Is(err, io.EOF) && v.read == v.want.Size:
 		if "sha256:"+hex.EncodeToString(v.hash.Sum(nil)) != v.want.Digest.String() {
-			return 0, Refuse(ErrDigest, "%s has other content than its digest says: it was altered", v.want.Digest)
+			return 0, Refuse(ErrDigest, "%s: the content does not match the digest: it was altered", v.want.Digest)
 		}
 	case errors.Is(err, io.EOF):
 		return 0, Refuse(ErrDigest, "%s ends after %d of %d bytes: try again, or push it again", v.want.Digest, v.read, v.want.Size)
@@ -50,8 +50,8 @@ func (v *Verified) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// open is a manifest or a blob that something in the store names, checked while it
-// is read. Where it is not there the store lost it, and that is said.
+// Open is a manifest or a blob that something in the store names, checked while it
+// is read. If it is missing the store lost it: ErrDamaged.
 func Open(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (io.ReadCloser, error) {
 	if d.Digest == EmptyDigest && d.Size == int64(len(EmptyJSON)) {
 		return io.NopCloser(bytes.NewReader([]byte(EmptyJSON))), nil
@@ -69,7 +69,7 @@ func Open(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (io.R
 	return Verify(rc, d), nil
 }
 
-// readAll reads a manifest or a blob of at most limit bytes.
+// ReadAll reads a manifest or a blob of at most limit bytes.
 func ReadAll(ctx context.Context, from content.Fetcher, d ocispec.Descriptor, limit int64) ([]byte, error) {
 	if d.Size > limit || d.Size < 0 {
 		return nil, Refuse(ErrLimit, "%s has %d bytes, and at most %d are read", d.Digest, d.Size, limit)
@@ -82,7 +82,7 @@ func ReadAll(ctx context.Context, from content.Fetcher, d ocispec.Descriptor, li
 	return Drain(rc, d.Size)
 }
 
-// drain reads content of a known size, which is checked by the reader.
+// Drain reads content of a known size, which is checked by the reader.
 func Drain(r io.Reader, size int64) ([]byte, error) {
 	b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead))
 	if _, err := b.ReadFrom(r); err != nil {
@@ -91,7 +91,7 @@ func Drain(r io.Reader, size int64) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// readManifest reads and parses a manifest or an index.
+// Read reads and parses a manifest or an index.
 func Read(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (Manifest, []byte, error) {
 	data, err := ReadAll(ctx, from, d, MaxSize)
 	if err != nil {
@@ -101,7 +101,7 @@ func Read(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (Mani
 	return m, data, err
 }
 
-// missing says that an error is that nothing is there, which may be because
+// Missing reports that an error is that nothing is there, which may be because
 // there is no such repository yet.
 func Missing(err error) bool {
 	var answer *errcode.ErrorResponse

@@ -15,43 +15,43 @@ import (
 // What callers may match with errors.Is. Errors of a store, such as those of
 // the network, are passed on as they are, with the reference before them.
 var (
-	// ErrNotFound says that nothing is at the reference. It is that of oras-go, so
-	// that what a repository says matches too.
+	// ErrNotFound: nothing is at the reference. It is that of oras-go, so that errors
+	// of a repository match too.
 	ErrNotFound = errdef.ErrNotFound
-	// ErrDigest says that content is not what its digest, or its size, says.
+	// ErrDigest: content does not match its digest or its size.
 	ErrDigest = errors.New("wrong digest")
-	// ErrDamaged says that a store lost something that it names. In a layout nobody
-	// may know then what is attached to what.
+	// ErrDamaged: a store lost something that it names. In a layout it is unknown then
+	// what is attached to what.
 	ErrDamaged = errors.New("damaged")
-	// ErrShape says that something is no artifact of the shape of this package,
+	// ErrShape: something is not an artifact of the format of package artifact,
 	// or cannot become one.
 	ErrShape = errors.New("not a render")
-	// ErrLimit says that something is larger than its limit.
+	// ErrLimit: something is larger than its limit.
 	ErrLimit = errors.New("over the limit")
-	// ErrReference says that a reference or a tag is written wrongly.
+	// ErrReference: a reference or a tag is malformed.
 	ErrReference = errors.New("bad reference")
-	// ErrNotLayout says that a folder or a file is no OCI image layout, or holds
+	// ErrNotLayout: a directory or a file is not an OCI image layout, or contains
 	// files of others.
 	ErrNotLayout = errors.New("not an image layout")
-	// ErrBusy says that another process has the layout for too long, or changed
-	// the archive meanwhile, or that others write the same to a registry at once: a
+	// ErrBusy: another process has locked the layout for too long, or changed
+	// the archive meanwhile, or other clients write the same to a registry at once: a
 	// retry may help.
 	ErrBusy = errors.New("busy")
 )
 
-// lostError says that a store names content and does not have it: ErrDamaged, and
-// ErrNotFound for who asks whether it is there.
+// lostError is the error of a store that names content and does not have it: it is
+// ErrDamaged, and ErrNotFound.
 type lostError struct{ digest, why string }
 
-// Error says what is gone, and how to make that good.
+// Error is what is missing, and how to restore it.
 func (e *lostError) Error() string {
-	return e.why + ": copy the artifact again from where it is whole (artifact copy --check), or push it again"
+	return e.why + ": copy the artifact again from a complete source (artifact copy --check), or push it again"
 }
 
 // errLost is an error of content that something in a store names, which is missing
-// there. A layout says itself what is wrong.
+// there. A layout explains itself what is wrong.
 func errLost(d ocispec.Descriptor, err error) error {
-	lost := &lostError{digest: d.Digest.String(), why: d.Digest.String() + " is named there and is gone"}
+	lost := &lostError{digest: d.Digest.String(), why: d.Digest.String() + " is referenced there but missing"}
 	var own *refusal
 	if errors.As(err, &own) {
 		lost.why = own.message
@@ -77,13 +77,13 @@ func (r *refusal) Error() string { return r.message }
 // Unwrap is the sentinel.
 func (r *refusal) Unwrap() error { return r.is }
 
-// refuse is an error with a message of its own that errors.Is knows as is.
+// Refuse is an error with a message of its own that errors.Is knows as is.
 func Refuse(is error, format string, args ...any) error {
 	return &refusal{is: is, message: fmt.Sprintf(format, args...)}
 }
 
-// about puts the reference before an error, and keeps the error. One that names
-// the reference already is left alone.
+// About puts the reference before an error, and keeps the error. One that names
+// the reference already is returned as it is.
 func About(reference string, err error) error {
 	if err == nil || strings.Contains(err.Error(), fmt.Sprintf("%.200q", reference)) {
 		return err

@@ -34,7 +34,9 @@ const (
 	// EmptyDigest is its digest.
 	EmptyDigest = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
 
-	MaxSize   = 4 << 20
+	// MaxSize is the size up to which manifests are read and written.
+	MaxSize = 4 << 20
+	// MaxLayers is the number of layers, or of manifests of an index, that are read.
 	MaxLayers = 1000
 )
 
@@ -49,6 +51,7 @@ type Image struct {
 	Annotations   map[string]string `json:"annotations,omitempty"`
 }
 
+// Descriptor is a descriptor as it is written, in this order of fields.
 type Descriptor struct {
 	MediaType    string            `json:"mediaType"`
 	Digest       string            `json:"digest"`
@@ -57,12 +60,12 @@ type Descriptor struct {
 	ArtifactType string            `json:"artifactType,omitempty"`
 }
 
-// plain is a descriptor without its annotations.
+// Plain is a descriptor without its annotations.
 func Plain(d ocispec.Descriptor) Descriptor {
 	return Descriptor{MediaType: d.MediaType, Digest: d.Digest.String(), Size: d.Size}
 }
 
-// encode is compact JSON, with sorted maps and without the escapes for HTML.
+// Encode is compact JSON, with sorted maps and without the escapes for HTML.
 func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -73,17 +76,18 @@ func Encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// describe is the descriptor of content.
+// Describe is the descriptor of content.
 func Describe(mediaType string, content []byte) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: mediaType, Digest: DigestOf(content), Size: int64(len(content))}
 }
 
+// DigestOf is the digest of content.
 func DigestOf(content []byte) digest.Digest {
 	sum := sha256.Sum256(content)
 	return digest.Digest("sha256:" + hex.EncodeToString(sum[:]))
 }
 
-// isDigest says whether s is sha256: and 64 hexadecimal digits. Other digests
+// IsDigest reports whether s is sha256: and 64 hexadecimal digits. Other digests
 // are not used.
 func IsDigest(s string) bool {
 	hex, ok := strings.CutPrefix(s, "sha256:")
@@ -97,7 +101,7 @@ type Manifest struct {
 	Manifests []ocispec.Descriptor `json:"manifests"`
 }
 
-// isManifest says whether a media type is that of a manifest and not of a blob.
+// Is reports whether a media type is that of a manifest and not of a blob.
 func Is(mediaType string) bool {
 	switch mediaType {
 	case ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex,
@@ -107,29 +111,29 @@ func Is(mediaType string) bool {
 	return false
 }
 
-// isIndex says whether a media type is that of a list of manifests.
+// IsIndex reports whether a media type is that of a list of manifests.
 func IsIndex(mediaType string) bool {
 	return mediaType == ocispec.MediaTypeImageIndex || mediaType == "application/vnd.docker.distribution.manifest.list.v2+json"
 }
 
-// parseManifest reads a manifest or an index whose digest is checked already,
-// and whose media type is what its descriptor says.
+// Parse reads a manifest or an index whose digest is checked already,
+// and whose media type is that of its descriptor.
 func Parse(mediaType string, data []byte) (Manifest, error) {
 	var m Manifest
 	bad := func(format string, args ...any) (Manifest, error) {
-		return Manifest{}, Refuse(ErrShape, "its manifest is no good: "+format, args...)
+		return Manifest{}, Refuse(ErrShape, "invalid manifest: "+format, args...)
 	}
 	switch {
 	case !Is(mediaType):
-		return bad("its type is %.100q: an image manifest of OCI is wanted", mediaType)
+		return bad("its type is %.100q: an OCI image manifest is required", mediaType)
 	case len(data) > MaxSize:
 		return Manifest{}, Refuse(ErrLimit, "its manifest is larger than %d bytes", MaxSize)
 	case json.Unmarshal(data, &m) != nil:
-		return bad("it is no JSON of a manifest")
+		return bad("it is not the JSON of a manifest")
 	case m.SchemaVersion != 2:
 		return bad("schemaVersion is %d and not 2", m.SchemaVersion)
 	case m.MediaType != "" && m.MediaType != mediaType:
-		return bad("it says that its type is %.100q, and the registry says %.100q", m.MediaType, mediaType)
+		return bad("its mediaType is %.100q, but the registry reports %.100q", m.MediaType, mediaType)
 	case len(m.Layers) > MaxLayers || len(m.Manifests) > MaxLayers:
 		return Manifest{}, Refuse(ErrLimit, "its manifest has more than %d layers", MaxLayers)
 	case IsIndex(mediaType) && (len(m.Layers) > 0 || m.Config.Digest != ""):
@@ -153,8 +157,8 @@ func Parse(mediaType string, data []byte) (Manifest, error) {
 	return m, nil
 }
 
-// artifactType is what a referrer is: its artifact type, or the type of its
-// config, as the distribution specification says.
+// Type is what a referrer is: its artifact type, or the type of its
+// config, see the distribution specification.
 func (m Manifest) Type() string {
 	if m.ArtifactType != "" {
 		return m.ArtifactType

@@ -45,9 +45,9 @@ func TestContentIsGivenAwayOnlyWhereItIsRight(t *testing.T) {
 		want    string
 	}{
 		"right":   {"some content", ""},
-		"altered": {"some Content", "has other content than its digest says"},
+		"altered": {"some Content", "the content does not match the digest"},
 		"short":   {"some", "ends after 4 of 12 bytes"},
-		"long":    {"some content and more", "goes on after its 12 bytes"},
+		"long":    {"some content and more", "is longer than its 12 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, size := range []int{1, 5, 4096} {

@@ -13,7 +13,7 @@
 //     an artifact again changes nothing. ECDSA takes its nonces from RFC 6979.
 //   - Nothing of a payload is read before its signature is known to be good.
 //   - A bundle has exactly one signature, and it counts only for a key that the
-//     caller gave. The hint says nothing: everyone can write one.
+//     caller gave. The hint proves nothing: anyone can write one.
 //   - A name that stands twice in a JSON object, or in another case than it
 //     should, is an error: two readers could see two things.
 //   - Sizes are bounded before anything is parsed.

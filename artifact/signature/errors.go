@@ -7,14 +7,14 @@ import "errors"
 
 // What callers may match with errors.Is.
 var (
-	// ErrSignature says that a signature is by none of the keys, or not of the
+	// ErrSignature: a signature is by none of the keys, or not of the
 	// subject.
 	ErrSignature = errors.New("not signed")
-	// ErrMalformed says that something is no bundle, no statement or no payload.
+	// ErrMalformed: something is no bundle, no statement or no payload.
 	ErrMalformed = errors.New("malformed")
-	// ErrKey says that a key cannot be read or used.
+	// ErrKey: a key cannot be read or used.
 	ErrKey = errors.New("bad key")
-	// ErrPassword says that the password of a private key is missing or wrong.
+	// ErrPassword: the password of a private key is missing or wrong.
 	ErrPassword = errors.New("bad password")
 )
 

@@ -73,7 +73,7 @@ func ParsePrivateKey(data []byte, password func() ([]byte, error)) (*Signer, err
 	case pemSEC1:
 		key, err := x509.ParseECPrivateKey(der)
 		if err != nil {
-			return nil, refuse(ErrKey, "private key: no SEC 1 in its PEM block: is the file whole?")
+			return nil, refuse(ErrKey, "private key: no SEC 1 in its PEM block: is the file complete?")
 		}
 		return newSigner(key)
 	case pemSigstore, pemCosign:
@@ -90,7 +90,7 @@ func ParsePrivateKey(data []byte, password func() ([]byte, error)) (*Signer, err
 	}
 	key, err := x509.ParsePKCS8PrivateKey(der)
 	if err != nil {
-		return nil, refuse(ErrKey, "private key: no PKCS #8 in its PEM block: is the file whole?")
+		return nil, refuse(ErrKey, "private key: no PKCS #8 in its PEM block: is the file complete?")
 	}
 	return newSigner(key)
 }
@@ -108,7 +108,7 @@ func privateBlock(data []byte) (*pem.Block, error) {
 		return nil, refuse(ErrKey, `private key: no PEM block "-----BEGIN … PRIVATE KEY-----"`)
 	}
 	if len(bytes.TrimSpace(rest)) > 0 {
-		return nil, refuse(ErrKey, "private key: something follows the PEM block: give a file with one key")
+		return nil, refuse(ErrKey, "private key: unexpected data after the PEM block: give a file with one key")
 	}
 	return block, nil
 }
@@ -185,7 +185,7 @@ func newPublicKey(key crypto.PublicKey) (publicKey, error) {
 	return out, nil
 }
 
-// signed says whether the key made the signature of message.
+// signed reports whether the key made the signature of message.
 func (k publicKey) signed(message, signature []byte) bool {
 	switch key := k.key.(type) {
 	case *ecdsa.PublicKey:

@@ -167,7 +167,7 @@ func parseSubject(data []byte) (string, error) {
 func object(data []byte, names ...string) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {
-		return nil, errors.New("a JSON object is wanted")
+		return nil, errors.New("a JSON object is required")
 	}
 	seen := map[string]json.RawMessage{}
 	for d.More() {
@@ -192,7 +192,7 @@ func object(data []byte, names ...string) (map[string]json.RawMessage, error) {
 		return nil, errors.New("the JSON is cut short or broken")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the JSON object")
+		return nil, errors.New("unexpected data after the JSON object")
 	}
 	for name, value := range seen {
 		if string(value) == "null" {

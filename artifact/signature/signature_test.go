@@ -132,7 +132,7 @@ func TestOneOfSeveralKeysIsEnough(t *testing.T) {
 	require.NoError(t, err)
 	_, err = v.Bundle(bundle, subject)
 	require.ErrorIs(t, err, ErrSignature)
-	require.ErrorContains(t, err, "give the public key of who signed")
+	require.ErrorContains(t, err, "pass the public key of the signer")
 	require.ErrorContains(t, err, s.Hint())
 }
 
@@ -266,8 +266,8 @@ func TestABundleIsReadStrictly(t *testing.T) {
 		is   error
 		says string
 	}{
-		"empty":                       {"", ErrMalformed, "a JSON object is wanted"},
-		"a list":                      {"[]", ErrMalformed, "a JSON object is wanted"},
+		"empty":                       {"", ErrMalformed, "a JSON object is required"},
+		"a list":                      {"[]", ErrMalformed, "a JSON object is required"},
 		"no fields":                   {"{}", ErrMalformed, "mediaType is missing"},
 		"another media type":          {change("v0.3+json", "v0.4+json"), ErrMalformed, "v0.4+json"},
 		"two signatures":              {change(sig, sig+","+sig), ErrMalformed, "exactly one signature"},
@@ -281,7 +281,7 @@ func TestABundleIsReadStrictly(t *testing.T) {
 		"base64 for URLs":             {change(sig, `{"sig":"-_-_"}`), ErrMalformed, "standard base64"},
 		"base64 without padding":      {change(sig, `{"sig":"AAA"}`), ErrMalformed, "standard base64"},
 		"base64 with a line break":    {change(sig, `{"sig":"AA\nAA"}`), ErrMalformed, "standard base64"},
-		"something after it":          {string(good) + "{}", ErrMalformed, "follows"},
+		"something after it":          {string(good) + "{}", ErrMalformed, "unexpected data after"},
 		"no key":                      {change(`"publicKey"`, `"tlogEntries"`), ErrMalformed, "publicKey"},
 		"no verification material":    {change(`"verificationMaterial":{"publicKey"`, `"verificationMaterial":null,"x":{"publicKey"`), ErrMalformed, "unknown"},
 		"a certificate":               {change(`{"publicKey":{`, `{"certificate":{`), ErrSignature, "keyless signatures need"},

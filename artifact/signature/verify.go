@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// simpleType is what a simple signing payload of cosign says of itself.
+	// simpleType is the type in a simple signing payload of cosign.
 	simpleType = "cosign container image signature"
 	// maxSimple bounds a signature in an annotation; those of the supported keys
 	// have less than 150 characters.
@@ -26,11 +26,11 @@ type Verifier struct {
 	keys []publicKey
 }
 
-// Statement is what a bundle says of its subject, and who says so.
+// Statement is what a bundle states of its subject, and the key that signed it.
 type Statement struct {
-	// PredicateType is the URI of what is said.
+	// PredicateType is the URI of the type of Predicate.
 	PredicateType string
-	// Predicate is what is said, as JSON; nil where the statement has none.
+	// Predicate is the JSON that was signed; nil where the statement has none.
 	Predicate json.RawMessage
 	// Key is the hint of the key that signed, see [Signer.Hint].
 	Key string
@@ -76,7 +76,7 @@ func parsePublicKey(block *pem.Block) (publicKey, error) {
 	}
 	key, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {
-		return publicKey{}, refuse(ErrKey, "public key: no PKIX in its PEM block: is the file whole?")
+		return publicKey{}, refuse(ErrKey, "public key: no PKIX in its PEM block: is the file complete?")
 	}
 	return newPublicKey(key)
 }
@@ -200,12 +200,12 @@ func (v *Verifier) signer(message, signature []byte) (publicKey, bool) {
 }
 
 func (v *Verifier) unknown(subject, hint string) error {
-	who := ""
+	signer := ""
 	if hint != "" {
-		who = fmt.Sprintf(" (it names the key %.100q)", hint)
+		signer = fmt.Sprintf(" (it names the key %.100q)", hint)
 	}
-	return refuse(ErrSignature, fmt.Sprintf("signature of %s: not by the given key, of which there are %d%s: give the public key of who signed, or sign it",
-		subject, len(v.keys), who))
+	return refuse(ErrSignature, fmt.Sprintf("signature of %s: made by none of the given keys (%d)%s: pass the public key of the signer, or sign it",
+		subject, len(v.keys), signer))
 }
 
 // others names what something is about in an error.

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package statement writes what is said of an artifact: in-toto statements v1
+// Package statement writes statements about an artifact: in-toto statements v1
 // that sign it, tell where it comes from, which images it runs and what its
 // graph is. Values go in and JSON comes out; package signature signs it.
 //
@@ -21,7 +21,7 @@
 // new artifact each time. Who must know when, reads the log of the pipeline.
 //
 // The SBOM lists the images that the manifests name and nothing inside them:
-// each image has an SBOM of its own, made by who built it. Images are not
+// each image has an SBOM of its own, made by its builder. Images are not
 // looked up in a registry: rendering is offline, so a reference without a
 // digest stays one.
 package statement

@@ -10,13 +10,13 @@ import (
 
 // What callers may match with errors.Is.
 var (
-	// ErrSubject says that a statement has no subject, or one without a digest.
+	// ErrSubject: a statement has no subject, or one without a digest.
 	ErrSubject = errors.New("bad subject")
-	// ErrSource says that a source cannot be in a provenance.
+	// ErrSource: a source cannot be in a provenance.
 	ErrSource = errors.New("bad source")
-	// ErrImage says that something is no reference to an image.
+	// ErrImage: something is no reference to an image.
 	ErrImage = errors.New("bad image reference")
-	// ErrPredicate says that a predicate is missing something or is no JSON.
+	// ErrPredicate: a predicate is missing something or is no JSON.
 	ErrPredicate = errors.New("bad predicate")
 )
 

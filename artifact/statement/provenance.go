@@ -16,7 +16,7 @@ const (
 	// environment and an engine. Its external parameters are project, environment
 	// and dialect; its resolved dependencies are the sources of the modules.
 	BuildType = "https://ropewalk.dev/provenance/render/v1"
-	// Builder is who made it where [Build] names nobody.
+	// Builder is the builder if [Build] names none.
 	Builder = "https://ropewalk.dev/builder/v1"
 )
 
@@ -31,7 +31,7 @@ type Build struct {
 	Inputs string
 	// Sources are all trees that went in, in any order.
 	Sources []Source
-	// Builder is the URI of who made it, such as a pipeline; Builder where "".
+	// Builder is the URI of the builder, such as a pipeline; Builder where "".
 	Builder string
 	// Version is that of Ropewalk.
 	Version string

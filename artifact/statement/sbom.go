@@ -131,7 +131,7 @@ func isTag(s string) bool {
 	return s != "" && len(s) <= 128 && s[0] != '.' && s[0] != '-' && consistsOf(s, lower+upper+digits+"_.-")
 }
 
-// isPathPart says whether s is one part of a repository: runs of letters and
+// isPathPart reports whether s is one part of a repository: runs of letters and
 // digits, with one ., one or two _, or any number of - between them.
 func isPathPart(s string) bool {
 	const alphanumeric = lower + digits
@@ -155,7 +155,7 @@ func isPathPart(s string) bool {
 	}
 }
 
-// isRegistry says whether s is a host name or address with an optional port.
+// isRegistry reports whether s is a host name or address with an optional port.
 func isRegistry(s string) bool {
 	host, port, hasPort := strings.Cut(s, ":")
 	if hasPort && (port == "" || !consistsOf(port, digits)) {

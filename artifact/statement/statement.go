@@ -14,14 +14,14 @@ import (
 
 // Types of statements and predicates.
 const (
-	// MediaType is the media type of a statement that nobody signed.
+	// MediaType is the media type of an unsigned statement.
 	MediaType = "application/vnd.in-toto+json"
 	// Type is the version of statements that is written.
 	Type = "https://in-toto.io/Statement/v1"
 
-	// PredicateSignature says that the signer stands for the subject, and no more.
+	// PredicateSignature: the signer vouches for the subject, and no more.
 	PredicateSignature = "https://sigstore.dev/cosign/sign/v1"
-	// PredicateProvenance says where the subject comes from (SLSA 1.0).
+	// PredicateProvenance: where the subject comes from (SLSA 1.0).
 	PredicateProvenance = "https://slsa.dev/provenance/v1"
 	// PredicateSBOM is a CycloneDX document.
 	PredicateSBOM = "https://cyclonedx.org/bom"

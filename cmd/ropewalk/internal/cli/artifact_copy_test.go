@@ -39,7 +39,7 @@ func TestAnErrorOfACopyNamesItsOwnSide(t *testing.T) {
 		"the tag of a layout is not there":  {"oci-layout:" + filepath.Join(dir, "layout"), b, nil, nil, []string{`layout:latest"`, "correct"}, to.Host},
 		"the source wants credentials":      {a + ":v1", b + ":x2", wanted, nil, []string{a + ":v1: ", "log in there"}, to.Host},
 		"the destination wants credentials": {a + ":v1", b, nil, wanted, []string{b + ":v1: ", "log in there"}, from.Host},
-		"the source lost content":           {a + ":v1", b + ":x3", gone, nil, []string{`"` + a + `:v1": `, "is named there and is gone: copy the artifact again"}, to.Host},
+		"the source lost content":           {a + ":v1", b + ":x3", gone, nil, []string{`"` + a + `:v1": `, "is referenced there but missing: copy the artifact again"}, to.Host},
 		"the source speaks no https":        {"oci://" + secure.Host + "/shop:v1", b + ":x4", nil, nil, []string{"hint: --plain-http " + secure.Host}, to.Host},
 		"the destination speaks no https":   {a + ":v1", "oci://" + secure.Host + "/shop", nil, nil, []string{"oci://" + secure.Host + "/shop:v1: ", "hint: --plain-http " + secure.Host}, from.Host},
 	} {
@@ -90,7 +90,7 @@ func TestWhatARegistryLostIsNamed(t *testing.T) {
 	for _, command := range [][]string{{"inspect", ref}, {"verify", ref, "--key", key + ".pub"}} {
 		code, _, diagnostics := call(t, append(append([]string{"artifact"}, command...), plain...)...)
 		require.Equal(t, Environment, code, diagnostics)
-		require.Contains(t, diagnostics, lost+" is named there and is gone: copy the artifact again from where it is whole (artifact copy --check), or push it again")
+		require.Contains(t, diagnostics, lost+" is referenced there but missing: copy the artifact again from a complete source (artifact copy --check), or push it again")
 		require.NotContains(t, diagnostics, "correct the name")
 	}
 }
