@@ -7,10 +7,9 @@ import "errors"
 
 // What callers may match with errors.Is.
 var (
-	// ErrOffline says that something is not in the store, and that nothing else
-	// was asked.
+	// ErrOffline is returned for what is not cached, when no server may be asked.
 	ErrOffline = errors.New("not in the cache")
-	// ErrEntry says that something cannot be an entry: a kind or a key that is
-	// written wrongly, or content larger than the store.
+	// ErrEntry is returned for an invalid kind or key, and for content larger than the
+	// store.
 	ErrEntry = errors.New("no entry of the cache")
 )

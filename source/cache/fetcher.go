@@ -14,36 +14,34 @@ import (
 	"github.com/ropewalk/ropewalk/source/cache/flight"
 )
 
-// DefaultTTL is how long the resolution of a mutable reference is believed
-// where nobody says.
+// DefaultTTL is the default of Fetcher.TTL.
 const DefaultTTL = 5 * time.Minute
 
-// Fetcher is a resolver that keeps what another one gives. Fetches of the same
-// thing at the same time are done once. It must not be copied after first use.
+// Fetcher is a resolver that caches what another one returns. Concurrent fetches of
+// the same thing are done once. It must not be copied after first use.
 type Fetcher struct {
-	// Next is asked for what is not in the store.
+	// Next gets what is not cached.
 	Next source.Resolver
 	// Store keeps trees and resolutions on disk; nil keeps none.
 	Store *Store
-	// Memory keeps trees in memory, in front of the store; nil keeps none. It
-	// may be shared by fetchers that have the same limits.
+	// Memory caches trees in front of the store; nil caches none. It may be shared by
+	// fetchers with the same limits.
 	Memory *lru.Cache[string, source.Tree]
 	// TTL is how long the resolution of a mutable reference without a Secret is
-	// believed; [DefaultTTL] where zero, never where negative.
+	// trusted; [DefaultTTL] if zero, not at all if negative.
 	TTL time.Duration
 	// Scope names whose credentials Next uses, such as a namespace and a service
-	// account. It parts the entries of tenants from each other.
+	// account. It separates the entries of tenants.
 	Scope string
-	// Offline never asks Next, and believes resolutions of any age.
+	// Offline never asks Next, and trusts resolutions of any age.
 	Offline bool
 	// Limits bound trees from the store, as those of Next bound what it gets.
 	Limits source.Limits
-	// Keys gives a digest of the keys in the Secret of that name, with which
-	// signatures are verified, so that a tree that was verified with other keys
-	// is no answer; see [KeysOf]. Nil goes by the name of the Secret alone.
+	// Keys returns a digest of the keys in a Secret that signatures are verified with,
+	// so that a tree that was verified with other keys is a miss; see [KeysOf]. If it
+	// is nil, the name of the Secret counts alone.
 	Keys func(ctx context.Context, secret string) (string, error)
-	// Report is told what the store could not keep or read; such errors end no
-	// fetch. Nil tells nobody.
+	// Report receives the errors of the store, which fail no fetch; nil ignores them.
 	Report func(error)
 
 	resolves flight.Group[source.Resolved]
@@ -53,9 +51,9 @@ type Fetcher struct {
 
 var _ source.Resolver = (*Fetcher)(nil)
 
-// Checker asks a server whether a reference may be had with its Secret, and
-// gets nothing. What a Fetcher has behind it should be one: where it is none, a
-// reference with a Secret is always fetched anew.
+// Checker asks a server whether a reference may be fetched with its Secret, without
+// fetching it. Next of a Fetcher should be one: otherwise a reference with a Secret
+// is fetched every time.
 type Checker interface {
 	Check(ctx context.Context, ref source.Ref) error
 }
@@ -91,7 +89,7 @@ func (f *Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error
 	}
 	tree, err := f.follow(ctx, ref, key, known)
 	if fresh && !f.Offline && errors.Is(err, source.ErrNotFound) {
-		// What was believed is gone, as after a forced push; it leads elsewhere now.
+		// The cached resolution is gone, as after a forced push.
 		if known, err = f.ask(ctx, ref, key, known); err == nil {
 			tree, err = f.follow(ctx, ref, key, known)
 		}
@@ -116,14 +114,14 @@ func (f *Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved,
 	return source.Resolved{Ref: known.Ref, Revision: known.Revision, Immutable: known.Immutable}, err
 }
 
-// passes reports whether a reference goes by the store: with credentials in it,
-// it must not come into a file. Next is to refuse it.
+// passes reports whether a reference bypasses the store: one with credentials in it
+// must not be written to a file. Next refuses it.
 func (f *Fetcher) passes(ref source.Ref) bool {
 	return !f.Offline && scrub(ref.Ref) != ref.Ref
 }
 
-// known is what the store knows of where a reference leads; its time is zero
-// where that is nothing. Fresh says that it may be believed.
+// known is the cached resolution of a reference; its time is zero if there is none.
+// Fresh means that it may be used.
 func (f *Fetcher) known(ctx context.Context, key string) (r resolution, fresh bool) {
 	if f.Store == nil {
 		return r, false
@@ -140,8 +138,8 @@ func (f *Fetcher) known(ctx context.Context, key string) (r resolution, fresh bo
 	return r, r.Immutable || f.Offline || age >= 0 && age < ttl
 }
 
-// believed is known, which does not count for a reference with a Secret: to ask
-// again proves that its credentials are good for the server.
+// believed is known, except that it is never fresh for a reference with a Secret: the
+// server has to accept its credentials.
 func (f *Fetcher) believed(ctx context.Context, ref source.Ref, key string) (r resolution, fresh bool) {
 	r, fresh = f.known(ctx, key)
 	return r, fresh && !f.proves(ref)
@@ -151,8 +149,8 @@ func (f *Fetcher) believed(ctx context.Context, ref source.Ref, key string) (r r
 // server, also for what is in the store.
 func (f *Fetcher) proves(ref source.Ref) bool { return ref.Secret != "" && !f.Offline }
 
-// allowed is stored for whoever the server would give it to. Callers that ask at
-// the same time share one question: their Secret is the same.
+// allowed is stored, if the server would still serve it with the Secret of the
+// reference. Concurrent callers share one request: their Secret is the same.
 func (f *Fetcher) allowed(ctx context.Context, ref source.Ref, key string) (source.Tree, bool, error) {
 	tree, ok, err := f.stored(ctx, ref, key)
 	if !ok || err != nil || !f.proves(ref) {
@@ -164,7 +162,7 @@ func (f *Fetcher) allowed(ctx context.Context, ref source.Ref, key string) (sour
 	}
 	_, _, err = f.checks.Do(ctx, key, func(ctx context.Context) (struct{}, error) { return struct{}{}, checker.Check(ctx, ref) }, nil)
 	if errors.Is(err, source.ErrUnavailable) {
-		err = fmt.Errorf("%w; the cache has it, but cannot tell whether the secret %q may: --offline takes it", err, ref.Secret)
+		err = fmt.Errorf("%w; it is cached, but the server cannot confirm access for the Secret %q: --offline uses the cache", err, ref.Secret)
 	}
 	if err != nil {
 		return source.Tree{}, false, err
@@ -172,18 +170,18 @@ func (f *Fetcher) allowed(ctx context.Context, ref source.Ref, key string) (sour
 	return tree, true, nil
 }
 
-// ask has Next resolve a reference, and keeps the answer.
+// ask has Next resolve a reference, and caches the answer.
 func (f *Fetcher) ask(ctx context.Context, ref source.Ref, key string, old resolution) (resolution, error) {
 	if f.Offline {
 		return f.pinned(ctx, ref, key)
 	}
 	resolved, _, err := f.resolves.Do(ctx, key, func(ctx context.Context) (source.Resolved, error) {
-		// Another flight may have ended since this caller looked.
+		// Another flight may have ended since this caller read the store.
 		if now, fresh := f.believed(ctx, ref, key); fresh && now.At.After(old.At) {
 			return source.Resolved{Ref: now.Ref, Revision: now.Revision, Immutable: now.Immutable}, nil
 		}
 		resolved, err := f.Next.Resolve(ctx, ref)
-		// A reference that is its own resolution has nothing to be looked up.
+		// A reference that is its own resolution needs no entry.
 		if err == nil && f.Store != nil && (!resolved.Immutable || resolved.Ref != ref) {
 			f.report(f.Store.putRecord(ctx, KindResolution, key, resolution{
 				Ref: resolved.Ref, Revision: resolved.Revision, Immutable: resolved.Immutable, At: f.Store.now(),
@@ -193,14 +191,14 @@ func (f *Fetcher) ask(ctx context.Context, ref source.Ref, key string, old resol
 	}, nil)
 	if errors.Is(err, source.ErrUnavailable) && !old.At.IsZero() {
 		age := f.Store.now().Sub(old.At).Round(time.Second)
-		return resolution{}, fmt.Errorf("%w; the cache knows where %q led %s ago (%s), and --offline uses that",
+		return resolution{}, fmt.Errorf("%w; the cached resolution of %q is %s old (%s): --offline uses it",
 			err, scrub(ref.Ref), age, old.Revision)
 	}
 	return resolution{Ref: resolved.Ref, Revision: resolved.Revision, Immutable: resolved.Immutable}, err
 }
 
-// pinned is the resolution of a reference that is immutable by itself, which
-// only the pointer under its own key can tell offline.
+// pinned is the resolution of a reference that is immutable by itself: offline, only
+// the pointer under its own key shows that.
 func (f *Fetcher) pinned(ctx context.Context, ref source.Ref, key string) (resolution, error) {
 	var p pointer
 	if f.Store != nil {
@@ -210,18 +208,18 @@ func (f *Fetcher) pinned(ctx context.Context, ref source.Ref, key string) (resol
 			return resolution{Ref: ref, Revision: p.Revision, Immutable: true}, nil
 		}
 	}
-	return resolution{}, missing(fmt.Sprintf("where %q leads", scrub(ref.Ref)))
+	return resolution{}, missing(fmt.Sprintf("the resolution of %q", scrub(ref.Ref)))
 }
 
-// missing is the error for what would have to be fetched.
+// missing is the error for what offline cannot fetch.
 func missing(what string) error {
 	return source.Refuse(ErrOffline, what+" is not in the cache; run the same command once without --offline")
 }
 
 // follow gets the tree that a resolution leads to.
 func (f *Fetcher) follow(ctx context.Context, ref source.Ref, key string, to resolution) (source.Tree, error) {
-	// Where a signature is asked for, Next gets the reference as it was written:
-	// the signature may be that of the tag, which the commit knows nothing of.
+	// With a signature, Next gets the reference as it was written: the signature may
+	// be that of a tag, which its commit does not have.
 	asWritten := !to.Immutable && (ref.Verify.Provider != "" || to.Ref == ref)
 	want, wantKey := to.Ref, key
 	if asWritten {
@@ -233,7 +231,7 @@ func (f *Fetcher) follow(ctx context.Context, ref source.Ref, key string, to res
 		}
 	}
 	tree, _, err := f.fetches.Do(ctx, wantKey, func(ctx context.Context) (source.Tree, error) {
-		// Who was told where a mutable reference leads has shown the credentials.
+		// The server has accepted the credentials when it resolved a mutable reference.
 		find := f.stored
 		if to.Immutable {
 			find = f.allowed
@@ -248,8 +246,8 @@ func (f *Fetcher) follow(ctx context.Context, ref source.Ref, key string, to res
 		switch {
 		case err != nil || asWritten && to.Revision == "":
 		case asWritten && tree.Revision != to.Revision:
-			// The reference moved since it was resolved: this is not the tree that
-			// the key says, and what was believed is wrong.
+			// The reference moved since it was resolved: the tree is not that of the key,
+			// and the resolution is wrong.
 			f.forget(KindResolution, key)
 		default:
 			f.keep(ctx, wantKey, tree)
@@ -283,7 +281,7 @@ func (f *Fetcher) stored(ctx context.Context, ref source.Ref, key string) (sourc
 	return tree, ok, nil
 }
 
-// keep puts a tree under a key, as well as that is possible.
+// keep caches a tree; errors are reported only.
 func (f *Fetcher) keep(ctx context.Context, key string, tree source.Tree) {
 	if f.Store == nil && f.Memory == nil {
 		return
@@ -299,14 +297,14 @@ func (f *Fetcher) keep(ctx context.Context, key string, tree source.Tree) {
 	}
 }
 
-// forget takes an entry away.
+// forget removes an entry.
 func (f *Fetcher) forget(kind, key string) {
 	if f.Store != nil {
 		f.Store.remove(kind, key)
 	}
 }
 
-// report tells of an error that ends nothing. That a caller has gone is none.
+// report reports an error that fails nothing, unless the caller has left.
 func (f *Fetcher) report(err error) {
 	if err == nil || f.Report == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return

@@ -91,7 +91,7 @@ func TestAStaleResolutionIsNotUsedSilently(t *testing.T) {
 	fetch(t, f, named("main"))
 	now.Add(3 * time.Hour)
 	r.set(func() { r.fail = errDown })
-	want := `"https://example.org/r.git" does not answer; the cache knows where "https://example.org/r.git?branch=main" led 3h0m0s ago (main@sha1:c1), and --offline uses that`
+	want := `"https://example.org/r.git" does not answer; the cached resolution of "https://example.org/r.git?branch=main" is 3h0m0s old (main@sha1:c1): --offline uses it`
 	_, err := f.Fetch(t.Context(), named("main"))
 	require.EqualError(t, err, want)
 	require.ErrorIs(t, err, source.ErrUnavailable)
@@ -117,9 +117,9 @@ func TestOfflineAsksNobody(t *testing.T) {
 	offline := again(f, func(f *cache.Fetcher) { f.Offline = true })
 	secret := source.Ref{Type: "git", Ref: "https://me:hunter2@example.org/r.git?branch=main"}
 	for want, ref := range map[string]source.Ref{
-		`where "https://example.org/r.git?branch=main" leads is not in the cache; run the same command once without --offline`:     named("main"),
-		`where "https://example.org/r.git?commit=c1" leads is not in the cache; run the same command once without --offline`:       commit("c1"),
-		`where "https://***@example.org/r.git?branch=main" leads is not in the cache; run the same command once without --offline`: secret,
+		`the resolution of "https://example.org/r.git?branch=main" is not in the cache; run the same command once without --offline`:     named("main"),
+		`the resolution of "https://example.org/r.git?commit=c1" is not in the cache; run the same command once without --offline`:       commit("c1"),
+		`the resolution of "https://***@example.org/r.git?branch=main" is not in the cache; run the same command once without --offline`: secret,
 	} {
 		_, err := offline.Fetch(t.Context(), ref)
 		require.EqualError(t, err, want)

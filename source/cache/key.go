@@ -37,9 +37,9 @@ func KeysOf(secrets source.Secrets) func(ctx context.Context, name string) (stri
 	}
 }
 
-// key is what a reference is kept under: everything that decides which tree it
-// is and who may have it. It is legible, for listings, and every part is
-// quoted, so that no two references have the same.
+// key is that of a reference: everything that decides which tree it is and which
+// tenant may have it. It is readable, for listings, and every part is quoted, so that
+// no two references have the same.
 func (f *Fetcher) key(ctx context.Context, ref source.Ref) (string, error) {
 	var b strings.Builder
 	_, _ = fmt.Fprintf(&b, "%q %q scope %q", ref.Type, ref.Ref, f.Scope)
@@ -64,9 +64,9 @@ func (f *Fetcher) key(ctx context.Context, ref source.Ref) (string, error) {
 	return b.String(), nil
 }
 
-// scrub hides credentials in a reference: whoever wrote them there gets an
-// error from the backend, and this package must not print them before. A lone
-// user name stays for ssh, where it is none.
+// scrub hides credentials in a reference. The backend refuses such a reference, and
+// this package must not print them before. A user name alone stays for ssh, where it
+// is not a credential.
 func scrub(ref string) string {
 	scheme, rest, ok := strings.Cut(ref, "://")
 	if !ok {

@@ -70,7 +70,7 @@ func unpack(data []byte, p pointer, limits source.Limits) (source.Tree, error) {
 		// Room has bounded the size, but only the tar tells whether it is there.
 		content := make([]byte, min(h.Size, int64(len(data))))
 		if _, err := io.ReadFull(r, content); err != nil {
-			return source.Tree{}, source.Refuse(source.ErrDigest, "the tar of a tree is cut short")
+			return source.Tree{}, source.Refuse(source.ErrDigest, "the tar of a tree is truncated")
 		}
 		if err := b.Add(h.Name, content); err != nil {
 			return source.Tree{}, err
@@ -150,17 +150,17 @@ func (s *Store) putRecord(ctx context.Context, kind, key string, v any) error {
 	return s.Put(ctx, kind, key, data)
 }
 
-// TreeByID is the tree that was remembered under the id of a Git tree; false
-// where there is none. Origin, Revision and Pinned are those of the time when
-// it was remembered: the same tree can be part of many commits.
+// TreeByID returns the tree that was cached under the id of a Git tree; false if
+// there is none. Origin, Revision and Pinned are those of the commit that it was
+// cached for: the same tree can be part of many.
 func (s *Store) TreeByID(ctx context.Context, scope, id string) (source.Tree, bool) {
 	tree, _, ok, err := s.tree(ctx, scope, idKey(scope, id), source.Limits{})
 	return tree, ok && err == nil
 }
 
-// RememberTreeID keeps a tree under the id of a Git tree, for [Store.TreeByID].
-// It is for trees that are nothing but what the id names: a tree with files
-// from outside, behind links or in submodules, must not be remembered.
+// RememberTreeID caches a tree under the id of a Git tree, for [Store.TreeByID]. The
+// tree must hold nothing but what the id names: no files from outside of it, behind
+// links or in submodules.
 func (s *Store) RememberTreeID(ctx context.Context, scope, id string, tree source.Tree) error {
 	data, err := pack(tree)
 	if err != nil {

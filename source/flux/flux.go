@@ -70,7 +70,7 @@ type Fetcher struct {
 
 var _ source.Resolver = Fetcher{}
 
-// Resolve says which artifact a source has. It asks nobody where the reference
+// Resolve returns the artifact of a source. It asks no server if the reference
 // has a digest.
 func (f Fetcher) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
 	r, err := parseRef(ref)
@@ -189,7 +189,7 @@ func (f Fetcher) read(ctx context.Context, r reference, u *url.URL, a Artifact, 
 	if err != nil {
 		return fault(source.ErrReference, r, "the URL of its artifact cannot be asked for")
 	}
-	// What is hashed are the bytes of the artifact, so nobody unpacks them on the way.
+	// The hash is that of the bytes of the artifact, so they must not be unpacked on the way.
 	request.Header.Set("Accept-Encoding", "identity")
 	response, err := f.client().Do(request) //nolint:gosec // the URL is that of the source, and its digest is known
 	if err != nil {
@@ -217,7 +217,7 @@ func (f Fetcher) read(ctx context.Context, r reference, u *url.URL, a Artifact, 
 	case errors.Is(in.err, errTooLarge):
 		return errTooLarge
 	case in.err != io.EOF: //nolint:errorlint // body keeps it bare
-		return fault(source.ErrUnavailable, r, "the artifact broke off after %d bytes (%v): try again", in.n, in.err)
+		return fault(source.ErrUnavailable, r, "the artifact was truncated after %d bytes (%v): try again", in.n, in.err)
 	case !in.is(sum):
 		return fault(source.ErrDigest, r, "what %q sends is not the artifact with the digest %s: try again, and look at the server of artifacts if it stays so", u.Host, a.Digest)
 	case err != nil:

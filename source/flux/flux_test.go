@@ -280,7 +280,7 @@ func TestFaultsOfAServerAreToldApart(t *testing.T) {
 		"204":                   {status(204), "answers 204 no content", nil},
 		"a reset":               {http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), "EOF: try again later", source.ErrUnavailable},
 		"a hang":                {http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), "did not send the artifact within 300ms: try again later", source.ErrUnavailable},
-		"cut":                   {send(len(data), data[:100]), "the artifact broke off after 100 bytes (unexpected EOF): try again", source.ErrUnavailable},
+		"cut":                   {send(len(data), data[:100]), "the artifact was truncated after 100 bytes (unexpected EOF): try again", source.ErrUnavailable},
 		"cut, and honest":       {send(100, data[:100]), "is not the artifact with the digest", source.ErrDigest},
 		"altered":               {send(len(flip), flip), "is not the artifact with the digest", source.ErrDigest},
 		"longer":                {send(len(data)+1, append(bytes.Clone(data), 0)), "is not the artifact with the digest", source.ErrDigest},

@@ -41,5 +41,5 @@ func (r *Recorder) Module(m Module) {
 func (r *Recorder) File() File {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.file // Add copies, so nobody writes into what was given out
+	return r.file // Add copies, so what was returned never changes
 }

@@ -37,7 +37,7 @@ type cutError struct {
 
 // Error is what ended, and where.
 func (e *cutError) Error() string {
-	return fmt.Sprintf("its %s broke off after %d bytes", e.what, e.got)
+	return fmt.Sprintf("its %s was truncated after %d bytes", e.what, e.got)
 }
 
 // Unwrap is what the connection said.
@@ -99,7 +99,7 @@ func classify(ctx, bounded context.Context, mv module.Version, origin string, ti
 	case ctx.Err() != nil:
 		return about(mv, context.Cause(ctx))
 	case bounded.Err() != nil:
-		return refuse(source.ErrUnavailable, "no whole answer within %s: try again", timeout)
+		return refuse(source.ErrUnavailable, "no complete response within %s: try again", timeout)
 	case errors.Is(err, source.ErrLimit):
 		return refuse(source.ErrLimit, "%s", err)
 	case errors.Is(err, source.ErrDigest):

@@ -43,10 +43,10 @@ func TestFaultsOfARegistry(t *testing.T) {
 		{"500", servers.Always(servers.Answer(500, "UNKNOWN", "oops")), source.ErrUnavailable, "500 Internal Server Error"},
 		{"418", servers.Always(servers.Answer(418, "UNKNOWN", "oops")), source.ErrReference, "418 I'm a teapot"},
 		{"a closed connection", servers.Always(servers.Reset()), source.ErrUnavailable, "EOF"},
-		{"a hang", servers.Always(servers.Hang()), source.ErrUnavailable, "no whole answer within 200ms: try again"},
-		{"a hang in the middle", only("/blobs/", servers.Hang()), source.ErrUnavailable, "no whole answer"},
-		{"a manifest cut short", only("/manifests/", servers.Cut(oci.Server(), 20)), source.ErrUnavailable, "its manifest broke off"},
-		{"a zip cut short", only("/blobs/", servers.Cut(oci.Server(), 20)), source.ErrUnavailable, "its zip broke off after 20 bytes"},
+		{"a hang", servers.Always(servers.Hang()), source.ErrUnavailable, "no complete response within 200ms: try again"},
+		{"a hang in the middle", only("/blobs/", servers.Hang()), source.ErrUnavailable, "no complete response"},
+		{"a manifest cut short", only("/manifests/", servers.Cut(oci.Server(), 20)), source.ErrUnavailable, "its manifest was truncated"},
+		{"a zip cut short", only("/blobs/", servers.Cut(oci.Server(), 20)), source.ErrUnavailable, "its zip was truncated after 20 bytes"},
 		{"a zip with another bit", only("/blobs/", servers.Alter(oci.Server(), flip)), source.ErrDigest, "its zip is not what its digest says"},
 		{"an image that is no module", only("/manifests/", servers.Alter(oci.Server(), func(body []byte) []byte {
 			return bytes.ReplaceAll(body, []byte("vnd.cue.module.v1"), []byte("vnd.oci.something"))

@@ -132,8 +132,8 @@ func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[st
 	return out, dependencies(got), nil
 }
 
-// Needs is what [Registry.Complete] would add to a tree, sorted, without asking
-// anybody for it: who judges where modules come from does so before any request.
+// Needs returns what [Registry.Complete] would add to a tree, sorted, without any
+// request, so that a pull policy is applied first.
 // Their Digest is "", and so is the Origin of one that no registry is configured
 // for. What lies in cue.mod/vendor is among them.
 //

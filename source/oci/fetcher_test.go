@@ -240,7 +240,7 @@ func TestWhatIsInALayerIsJudged(t *testing.T) {
 		"tar":   {`path "../a.cue" leaves its root`, source.ErrPath},
 		"large": {`the tree holds more than 2000 bytes, at "a.cue"`, source.ErrLimit},
 		"junk":  {"the gzip cannot be read: unexpected EOF", nil},
-		"none":  {"has nothing there: correct the name", source.ErrNotFound},
+		"none":  {"not found in the registry: correct the name", source.ErrNotFound},
 	} {
 		t.Run(tag, func(t *testing.T) {
 			f := fetcher(server)

@@ -212,7 +212,7 @@ func (c *checked) Read(p []byte) (int, error) {
 	case err == nil:
 		return n, nil
 	case isCut(err) && c.n < c.desc.Size:
-		c.err = source.Refuse(source.ErrUnavailable, fmt.Sprintf("the layer %s broke off after %d of %d bytes: try again", c.desc.Digest, c.n, c.desc.Size))
+		c.err = source.Refuse(source.ErrUnavailable, fmt.Sprintf("the layer %s was truncated after %d of %d bytes: try again", c.desc.Digest, c.n, c.desc.Size))
 	case isCut(err) && !c.hash.Verified():
 		c.err = source.Refuse(source.ErrDigest, fmt.Sprintf("the layer is not what its digest %s says: the registry, or something before it, is broken or lies", c.desc.Digest))
 	case isCut(err):

@@ -68,7 +68,7 @@ func (f Fetcher) manifest(ctx context.Context, repo Repository, r reference) (oc
 	data, err := io.ReadAll(io.LimitReader(body, maxManifest+1))
 	switch {
 	case err != nil && isCut(err):
-		return desc, manifest, fault(source.ErrUnavailable, r, "the manifest broke off after %d bytes: try again", len(data))
+		return desc, manifest, fault(source.ErrUnavailable, r, "the manifest was truncated after %d bytes: try again", len(data))
 	case err != nil:
 		return desc, manifest, f.explain(err, r)
 	case len(data) > maxManifest:

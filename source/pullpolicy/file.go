@@ -24,9 +24,9 @@ type File struct {
 	mu     sync.Mutex
 	data   []byte
 	policy *Policy
-	// said is the error that was told last.
-	said  string
-	stats FileStats
+	// reported is the text of the last error that was reported.
+	reported string
+	stats    FileStats
 }
 
 // FileStats count what became of a file since it was opened.
@@ -38,9 +38,9 @@ type FileStats struct {
 	Good bool
 }
 
-// Open reads a policy. Report is told what is wrong with the file later on; nil tells
-// nobody. Errors are those of [Parse] and of the file system; what is no regular file is
-// ErrPolicy too, and is not opened.
+// Open reads a policy. Report receives later errors of the file; nil ignores them.
+// Errors are those of [Parse] and of the file system; a file that is not regular is
+// ErrPolicy, and is not opened.
 func Open(name string, report func(error)) (*File, error) {
 	f := &File{name: name, report: report}
 	data, err := f.read()
@@ -70,11 +70,11 @@ func (f *File) Current() *Policy {
 		return f.policy
 	}
 	if bytes.Equal(data, f.data) {
-		if f.said == "" {
+		if f.reported == "" {
 			return f.policy
 		}
 		// The file could not be read, or was broken, and is as it was.
-		f.said, f.stats.Good = "", true
+		f.reported, f.stats.Good = "", true
 		return f.policy
 	}
 	policy, err := Parse(f.name, data)
@@ -82,7 +82,7 @@ func (f *File) Current() *Policy {
 		f.fail(err)
 		return f.policy
 	}
-	f.data, f.policy, f.said = data, policy, ""
+	f.data, f.policy, f.reported = data, policy, ""
 	f.stats.Loaded++
 	f.stats.Good = true
 	return f.policy
@@ -98,13 +98,13 @@ func (f *File) Stats() FileStats {
 	return f.stats
 }
 
-// fail tells an error once; the lock is held.
+// fail reports an error once; the lock is held.
 func (f *File) fail(err error) {
 	f.stats.Good = false
-	if err.Error() == f.said {
+	if err.Error() == f.reported {
 		return
 	}
-	f.said = err.Error()
+	f.reported = err.Error()
 	f.stats.Failed++
 	if f.report != nil {
 		f.report(fmt.Errorf("the pull policy stays as it was: %w", err))
@@ -112,8 +112,7 @@ func (f *File) fail(err error) {
 }
 
 func (f *File) read() ([]byte, error) {
-	// A pipe or a device may have nobody at its other end, and who waits for it holds
-	// up every request.
+	// Opening a pipe or a device may block, and with it every request.
 	info, err := os.Stat(f.name)
 	if err != nil {
 		return nil, err
@@ -145,5 +144,5 @@ func (f *File) regular(info os.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is no regular file: put the text of the policy there", ErrPolicy, f.name)
+	return fmt.Errorf("%w: %s is not a regular file: put the text of the policy there", ErrPolicy, f.name)
 }

@@ -16,13 +16,13 @@ import (
 // Guard holds fetchers to a policy. Its zero value lets everything through.
 type Guard struct {
 	Policy *Policy
-	// Project is who asks; "" where it is not known.
+	// Project is that of the request; "" if it is not known.
 	Project string
-	// Refused is told the rule by which something was refused; nil tells nobody.
+	// Refused is called with the rule that refused something; it may be nil.
 	Refused func(rule string)
 }
 
-var errSubmodules = errors.New("it wants submodules, which come from places that no rule sees")
+var errSubmodules = errors.New("it has submodules, which come from sources that no rule sees")
 
 // submodules reports whether a reference of Git may want them.
 func submodules(ref string) bool {
@@ -127,7 +127,7 @@ func (g guarded) explain(signatures []Signature, v source.Verify, err error) err
 	if g.guard.Refused != nil {
 		g.guard.Refused(signatures[i].Rule)
 	}
-	return fmt.Errorf("rule %q of the pull policy wants a signature: %w", signatures[i].Rule, err)
+	return fmt.Errorf("rule %q of the pull policy requires a signature: %w", signatures[i].Rule, err)
 }
 
 // secretOf is what the keys of a rule are called. No Secret of Kubernetes can have

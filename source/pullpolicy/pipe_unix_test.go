@@ -55,7 +55,7 @@ func TestWhatIsNoFileHoldsNobodyUp(t *testing.T) {
 			})
 			require.ErrorIs(t, judged, pullpolicy.ErrRefused, "the last good one holds")
 			require.ErrorIs(t, opened, pullpolicy.ErrPolicy)
-			require.ErrorContains(t, opened, name+" is no regular file")
+			require.ErrorContains(t, opened, name+" is not a regular file")
 			require.Len(t, told, 1)
 			require.Contains(t, told[0], "the pull policy stays as it was: ")
 			require.False(t, f.Stats().Good)

@@ -248,7 +248,7 @@ func TestEverySignatureThatIsWantedIsVerified(t *testing.T) {
 	}
 	_, err = g.Around(next).Fetch(t.Context(), refOf("https://example.com/x"))
 	require.ErrorIs(t, err, source.ErrSignature)
-	require.ErrorContains(t, err, `rule "one" of the pull policy wants a signature`)
+	require.ErrorContains(t, err, `rule "one" of the pull policy requires a signature`)
 	n := 0
 	next.tree = func(source.Ref) (source.Tree, error) { n++; return source.Tree{Digest: fmt.Sprint(n)}, nil }
 	_, err = g.Around(next).Fetch(t.Context(), refOf("https://example.com/a/x"))

@@ -67,7 +67,7 @@ type Options struct {
 	Signed *Signed
 	// Limits bound every module.
 	Limits source.Limits
-	// Report is told what a cache could not keep; nil tells nobody.
+	// Report receives the errors of the cache; nil ignores them.
 	Report func(error)
 }
 
@@ -175,7 +175,7 @@ type remembering struct {
 	report func(error)
 }
 
-// What the cache asks before it gives a tree to who names a Secret.
+// The cache checks references with a Secret by these.
 var (
 	_ cache.Checker = (*remembering)(nil)
 	_ cache.Checker = (*oci.Fetcher)(nil)

@@ -92,7 +92,7 @@ func TestAPolicyAtARegistryThatWantsALogin(t *testing.T) {
 			}
 			require.ErrorIs(t, render(good), source.ErrSignature, "nobody has signed it")
 			sign("web")
-			require.ErrorContains(t, render(good), `dependency "example.com/base@v0.1.0": rule "signed" of the pull policy wants a signature`)
+			require.ErrorContains(t, render(good), `dependency "example.com/base@v0.1.0": rule "signed" of the pull policy requires a signature`)
 			sign("base")
 			require.NoError(t, render(good))
 			require.ErrorIs(t, render(login(t, server.Host, canary+"-wrong")), source.ErrUnauthorized)
@@ -148,7 +148,7 @@ func TestAPolicyTakesNoKeylessSignature(t *testing.T) {
 	wanted := with(cached(t), guard(t, "", signedBy("oci://"+server.Host+"/**", "cosign", public)))
 	_, err = rendered(t, dir, wanted)
 	require.ErrorIs(t, err, source.ErrSignature)
-	require.ErrorContains(t, err, `rule "signed" of the pull policy wants a signature`)
+	require.ErrorContains(t, err, `rule "signed" of the pull policy requires a signature`)
 	require.ErrorContains(t, err, "keyless signatures need certificates")
 	sign(t, server, "example.com/web", private)
 	_, err = rendered(t, dir, wanted)

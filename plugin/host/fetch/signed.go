@@ -86,7 +86,7 @@ func (o Options) verify(ctx context.Context, all []modules.Dependency, wanted ma
 	for _, d := range all {
 		for _, s := range wanted[d.String()] {
 			if err := o.signed(ctx, d, s); err != nil {
-				return fmt.Errorf("dependency %q: rule %q of the pull policy wants a signature: %w", d.String(), s.Rule, err)
+				return fmt.Errorf("dependency %q: rule %q of the pull policy requires a signature: %w", d.String(), s.Rule, err)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.
 	}
 	repository, tag, ok := cutTag(d.Origin)
 	if !ok {
-		return source.Refuse(source.ErrSignature, "nobody knows which registry has it")
+		return source.Refuse(source.ErrSignature, "no registry is configured for it")
 	}
 	r, err := o.Registries()
 	if err != nil {

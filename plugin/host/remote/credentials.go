@@ -38,8 +38,8 @@ func Password(host, user, password string) Credentials {
 }
 
 // DockerConfig is the file that docker login writes, with its credential
-// helpers. It is read each time that somebody logs in, so that a login while we
-// run counts; a file that is not there holds none.
+// helpers. It is read at every login, so that a docker login counts at once; a
+// missing file holds none.
 //
 // See https://docs.docker.com/reference/cli/docker/login/#credential-stores.
 func DockerConfig(path string) Credentials {
@@ -48,7 +48,7 @@ func DockerConfig(path string) Credentials {
 		if err != nil {
 			// The reason is left out: it may repeat what the file holds.
 			return auth.EmptyCredential, source.Refuse(source.ErrUnauthorized,
-				fmt.Sprintf("%q is no configuration of docker: correct it, or log in again", path))
+				fmt.Sprintf("%q is not a docker configuration: correct it, or log in again", path))
 		}
 		credential, err := store.Get(ctx, credentials.ServerAddressFromHostname(host))
 		if err != nil {

@@ -51,10 +51,10 @@ func TestTheConfigurationOfDockerLogsIn(t *testing.T) {
 		"auths":                    {`{"auths":{"` + o.Host + `":{"auth":"` + basic + `"}}}`, ""},
 		"a helper for the host":    {`{"credHelpers":{"` + o.Host + `":"good"}}`, ""},
 		"a store":                  {`{"credsStore":"good"}`, ""},
-		"nothing":                  {`{}`, "wants credentials"},
+		"nothing":                  {`{}`, "requires valid credentials"},
 		"a helper that fails":      {`{"credsStore":"broken"}`, "or a credential helper that it names, gives no credentials for"},
 		"a helper that is missing": {`{"credsStore":"missing"}`, "or a credential helper that it names, gives no credentials for"},
-		"no JSON":                  {`{"auths":` + canary, "is no configuration of docker"},
+		"no JSON":                  {`{"auths":` + canary, "is not a docker configuration"},
 		"no name and password": {
 			`{"auths":{"` + o.Host + `":{"auth":"` + base64.StdEncoding.EncodeToString([]byte(canary)) + `"}}}`, "gives no credentials for",
 		},

@@ -22,7 +22,7 @@ func ExampleRegistries() {
 	_, err = repo.Resolve(context.Background(), "v1")
 	err = remote.Explain(err, "oci://127.0.0.1:1/modules/web:v1")
 	fmt.Println(errors.Is(err, source.ErrUnavailable), err)
-	// Output: true oci://127.0.0.1:1/modules/web:v1: "127.0.0.1:1": nothing listens there (connection refused): correct host and port, or try again later
+	// Output: true oci://127.0.0.1:1/modules/web:v1: "127.0.0.1:1": connection refused: correct host and port, or try again later
 }
 
 func ExamplePassword() {

@@ -117,11 +117,11 @@ func answered(err error) (why string, is error) {
 	}
 	switch code := e.StatusCode; {
 	case code == http.StatusUnauthorized:
-		return fmt.Sprintf("%s wants credentials, or others (%s): log in there, or correct the secret for it", host, answer), source.ErrUnauthorized
+		return fmt.Sprintf("%s requires valid credentials (%s): log in there, or correct the Secret for it", host, answer), source.ErrUnauthorized
 	case code == http.StatusForbidden:
-		return fmt.Sprintf("%s does not allow this (%s): ask for access, or use other credentials", host, answer), source.ErrUnauthorized
+		return fmt.Sprintf("%s denies access (%s): ask for access, or use other credentials", host, answer), source.ErrUnauthorized
 	case code == http.StatusNotFound:
-		return fmt.Sprintf("%s has nothing there (%s): correct the name, or log in: some servers hide what they do not allow", host, answer), source.ErrAbsent
+		return fmt.Sprintf("%s: not found (%s): correct the name, or log in: some servers hide what they do not allow", host, answer), source.ErrAbsent
 	case code == http.StatusMethodNotAllowed || has(e.Errors, errcode.ErrorCodeUnsupported):
 		return fmt.Sprintf("%s does not do this (%s)", host, answer), errdef.ErrUnsupported
 	case has(e.Errors, errcode.ErrorCodeDigestInvalid):
@@ -134,16 +134,16 @@ func answered(err error) (why string, is error) {
 	return fmt.Sprintf("%s answers %s", host, answer), nil
 }
 
-// credential are errors of those who look for credentials.
+// credential are errors of missing or unusable credentials.
 func credential(err error) (why string, is error) {
 	var helper *exec.Error
 	switch {
 	case errors.Is(err, auth.ErrBasicCredentialNotFound):
-		return at(err) + "the server wants credentials, and there are none for it: log in there, or name a secret with them", source.ErrUnauthorized
+		return at(err) + "the server requires credentials, and there are none for it: log in there, or name a Secret with them", source.ErrUnauthorized
 	case errors.As(err, &helper):
 		return fmt.Sprintf("the credential helper %q cannot be run: install it, or log in again", helper.Name), source.ErrUnauthorized
 	case strings.Contains(err.Error(), "missing username or password"):
-		return at(err) + "the server wants a name and a password, and there is only a token for it", source.ErrUnauthorized
+		return at(err) + "the server requires a user name and a password, and there is only a token for it", source.ErrUnauthorized
 	}
 	return "", nil
 }
@@ -155,7 +155,7 @@ func mismatch(err error) (why string, is error) {
 	case errors.Is(err, errIdle):
 		return at(err) + errIdle.Error() + ": try again later", source.ErrUnavailable
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return at(err) + "the answer was cut short" + tried(err) + ": try again", source.ErrUnavailable
+		return at(err) + "the response was truncated" + tried(err) + ": try again", source.ErrUnavailable
 	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrTrailingData), errors.Is(err, content.ErrInvalidDescriptorSize),
 		errors.Is(err, errdef.ErrInvalidDigest),
 		// oras-go has no error of its own for headers that contradict a digest.
@@ -167,7 +167,7 @@ func mismatch(err error) (why string, is error) {
 	case lost(err) != "":
 		return "the registry has lost " + lost(err) + ", which is named there: copy it again from where it is whole, or push it again", source.ErrAbsent
 	case errors.Is(err, errdef.ErrNotFound):
-		return "the registry has nothing there: correct the name, or log in: some servers hide what they do not allow", source.ErrAbsent
+		return "not found in the registry: correct the name, or log in: some servers hide what they do not allow", source.ErrAbsent
 	case errors.Is(err, errdef.ErrInvalidReference), errors.Is(err, errdef.ErrMissingReference):
 		return line(withoutURL(err)), source.ErrReference
 	case errors.Is(err, errdef.ErrUnsupported):
@@ -203,9 +203,9 @@ func connection(err error) (why string, is error) {
 	case errors.Is(err, context.Canceled):
 		return "cancelled", context.Canceled
 	case errors.As(err, &authority):
-		return at(err) + "the certificate of the server is by an unknown authority: give that as ca.crt of the secret, or have the system trust it", source.ErrHostKey
+		return at(err) + "the certificate of the server is signed by an unknown authority: add the authority as ca.crt of the Secret, or to those that the system trusts", source.ErrHostKey
 	case errors.As(err, &certificate):
-		return at(err) + "the certificate of the server is not good: " + line(certificate.Err.Error()), source.ErrHostKey
+		return at(err) + "the certificate of the server is not valid: " + line(certificate.Err.Error()), source.ErrHostKey
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		is = source.ErrUnavailable
 		if host := hostOf(err); host != "" {
@@ -217,7 +217,7 @@ func connection(err error) (why string, is error) {
 	case errors.As(err, &name):
 		return fmt.Sprintf("the host %q has no address: correct the name, or try again later", line(name.Name)), source.ErrUnavailable
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return at(err) + "nothing listens there (connection refused): correct host and port, or try again later", source.ErrUnavailable
+		return at(err) + "connection refused: correct host and port, or try again later", source.ErrUnavailable
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return at(err) + "the server closed the connection" + tried(err) + ": try again", source.ErrUnavailable
 	case errors.Is(err, context.DeadlineExceeded):

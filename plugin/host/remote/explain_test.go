@@ -47,7 +47,7 @@ func TestExplainTellsALostBlobFromANameOfNothing(t *testing.T) {
 		_, err = repository.Resolve(t.Context(), name)
 		err = Explain(err, "oci://h/shop:v1")
 		require.ErrorIs(t, err, source.ErrAbsent)
-		require.ErrorContains(t, err, "nothing there: correct the name")
+		require.ErrorContains(t, err, "not found in the registry: correct the name")
 	}
 }
 

@@ -41,13 +41,13 @@ func failures() map[string]failure {
 	return map[string]failure{
 		"401 with a challenge": {
 			servers.Answer(401, "UNAUTHORIZED", echo(), "WWW-Authenticate", `Basic realm="r"`),
-			source.ErrUnauthorized, "wants credentials, or others (401 unauthorized", 2,
+			source.ErrUnauthorized, "requires valid credentials (401 unauthorized", 2,
 		},
 		"401 without a challenge": {
-			servers.Answer(401, "UNAUTHORIZED", echo()), source.ErrUnauthorized, "wants credentials, or others (401 unauthorized", 1,
+			servers.Answer(401, "UNAUTHORIZED", echo()), source.ErrUnauthorized, "requires valid credentials (401 unauthorized", 1,
 		},
-		"403": {servers.Answer(403, "DENIED", "not you, "+echo()), source.ErrUnauthorized, "does not allow this (403 forbidden", 1},
-		"404": {servers.Answer(404, "MANIFEST_UNKNOWN", echo()), source.ErrNotFound, "nothing there", 1},
+		"403": {servers.Answer(403, "DENIED", "not you, "+echo()), source.ErrUnauthorized, "denies access (403 forbidden", 1},
+		"404": {servers.Answer(404, "MANIFEST_UNKNOWN", echo()), source.ErrNotFound, "not found in the registry", 1},
 		"405": {servers.Answer(405, "UNSUPPORTED", echo()), errdef.ErrUnsupported, "does not do this (405 method not allowed", 1},
 		"418": {servers.Answer(418, "", echo()), nil, "answers 418 i'm a teapot", 1},
 		"429 always": {
@@ -56,18 +56,18 @@ func failures() map[string]failure {
 		},
 		"429 with a wait that is too long": {
 			servers.Answer(429, "TOOMANYREQUESTS", "", "Retry-After", "3600"),
-			source.ErrUnavailable, "429 too many requests: toomanyrequests, asked once, and asks to wait 1h0m0s: try again later", 1,
+			source.ErrUnavailable, "429 too many requests: toomanyrequests, 1 attempt, and asks to wait 1h0m0s: try again later", 1,
 		},
-		"500 always":      {servers.Answer(500, "UNKNOWN", echo()), source.ErrUnavailable, "***, asked 3 times: try again later", 3},
+		"500 always":      {servers.Answer(500, "UNKNOWN", echo()), source.ErrUnavailable, "***, 3 attempts: try again later", 3},
 		"503 without end": {servers.Answer(503, "", strings.Repeat("x", 1<<20)), source.ErrUnavailable, "503 service unavailable", 3},
 		"a broken connection": {
 			// net/http itself sends once more what fails on a used connection.
-			servers.Reset(), source.ErrUnavailable, "(asked 3 times): try again", 4,
+			servers.Reset(), source.ErrUnavailable, "(3 attempts): try again", 4,
 		},
 		"a hang": {servers.Hang(), source.ErrUnavailable, "no answer in time", 1},
 		"a redirect to a host that is not there": {
 			http.RedirectHandler("http://127.0.0.1:1/x?X-Amz-Signature="+url.QueryEscape(canary), http.StatusTemporaryRedirect),
-			source.ErrUnavailable, `"127.0.0.1:1": nothing listens there`, 1,
+			source.ErrUnavailable, `"127.0.0.1:1": connection refused`, 1,
 		},
 		"a redirect without end": {
 			http.RedirectHandler("/v2/a/b/manifests/v1?token="+url.QueryEscape(canary), http.StatusTemporaryRedirect),
@@ -157,7 +157,7 @@ func TestUploadsThatCannotBeRewoundAreSentOnce(t *testing.T) {
 	})
 	err := Explain(repo.Push(t.Context(), blob, io.MultiReader(strings.NewReader("{}"))), "oci://x")
 	require.ErrorIs(t, err, source.ErrUnavailable)
-	require.ErrorContains(t, err, "asked once")
+	require.ErrorContains(t, err, "1 attempt")
 	require.Len(t, o.Requests(), 2)
 }
 
@@ -189,7 +189,7 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 			require.Less(t, time.Since(began), 10*time.Second)
 			err = Explain(err, "oci://x")
 			require.ErrorIs(t, err, source.ErrUnavailable)
-			require.ErrorContains(t, err, "asked once, and asks to wait 1m0s: try again later")
+			require.ErrorContains(t, err, "1 attempt, and asks to wait 1m0s: try again later")
 		})
 	}
 }
@@ -252,13 +252,13 @@ func TestAnswersThatStop(t *testing.T) {
 			blob, _, err := push(t.Context(), repository(t, plain(t, nil), o, nil))
 			require.NoError(t, err)
 			for name, fault := range map[string]http.Handler{
-				"the server paused for too long": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				"the server stalled": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Content-Length", "2")
 					_, _ = io.WriteString(w, "{")
 					_ = http.NewResponseController(w).Flush()
 					<-r.Context().Done()
 				}),
-				"the answer was cut short": servers.Cut(o.Server(), 1),
+				"the response was truncated": servers.Cut(o.Server(), 1),
 			} {
 				o.Fault(servers.Always(fault))
 				body, err := repo.Fetch(t.Context(), blob)
@@ -381,7 +381,7 @@ func TestHostsThatAreNotThere(t *testing.T) {
 	host := l.Addr().String()
 	require.NoError(t, l.Close())
 	for name, says := range map[string]string{
-		host + "/a":               "nothing listens there (connection refused)",
+		host + "/a":               "connection refused",
 		"registry.invalid/a":      "has no address",
 		"registry.invalid:5000/a": "has no address",
 	} {

@@ -48,7 +48,7 @@ const remembered = 256
 // credentials. Fields are not changed any more after the first call. It is safe
 // for concurrent use.
 type Registries struct {
-	// Credentials are for those who bring no secret; nil is none.
+	// Credentials are for repositories without a Secret; nil is none.
 	Credentials Credentials
 	// PlainHTTP says which hosts, with their ports, are spoken to without TLS;
 	// nil is none, not even on the loopback.
@@ -92,7 +92,7 @@ type login struct {
 // Repository is a connection to a repository, such as ghcr.io/org/repo. It asks
 // no server yet. The secret holds entries as in [source.Secrets]: a
 // .dockerconfigjson, or username and password, or bearerToken, and ca.crt; nil
-// takes Credentials. A secret that is for other hosts logs nobody in.
+// takes Credentials. A secret for other hosts is not used.
 //
 // Errors are source.ErrReference for a name that is none, and
 // source.ErrUnauthorized for a secret that cannot be read. Those of the
@@ -132,7 +132,7 @@ func (r *Registries) Repository(ctx context.Context, name string, secret map[str
 	}, nil
 }
 
-// CloseIdleConnections closes the connections that nobody uses now.
+// CloseIdleConnections closes unused connections.
 func (r *Registries) CloseIdleConnections() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +149,7 @@ func parse(name string) (registry.Reference, error) {
 	}
 	bad := func(why string) (registry.Reference, error) {
 		return registry.Reference{}, source.Refuse(source.ErrReference,
-			fmt.Sprintf("%s is no repository (%s): write it as host/name, such as ghcr.io/org/repo", shown, why))
+			fmt.Sprintf("%s is not a repository (%s): write it as host/name, such as ghcr.io/org/repo", shown, why))
 	}
 	host, _, ok := strings.Cut(name, "/")
 	switch {
@@ -204,7 +204,7 @@ func (r *Registries) client(key login) (*auth.Client, error) {
 	return c, nil
 }
 
-// base is the pool of connections of those who trust the same authorities.
+// base is the pool of connections for the same certificate authorities.
 func (r *Registries) base(key login) (*http.Transport, error) {
 	ca := strings.TrimSpace(key.ca)
 	if t, ok := r.bases[ca]; ok {
@@ -218,7 +218,7 @@ func (r *Registries) base(key login) (*http.Transport, error) {
 		}
 		if !pool.AppendCertsFromPEM([]byte(ca)) {
 			return nil, source.Refuse(source.ErrUnauthorized,
-				fmt.Sprintf("the certificate authority for %q (ca.crt) is no certificate in PEM", key.host))
+				fmt.Sprintf("the certificate authority for %q (ca.crt) is not a certificate in PEM", key.host))
 		}
 		config.RootCAs = pool
 	}

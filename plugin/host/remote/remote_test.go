@@ -175,7 +175,7 @@ func TestTLSNeedsAKnownAuthority(t *testing.T) {
 			_, _, err := push(t.Context(), repository(t, r, o, ann))
 			err = Explain(err, "oci://r/a/b:v1")
 			require.ErrorIs(t, err, source.ErrHostKey)
-			require.ErrorContains(t, err, "unknown authority: give that as ca.crt")
+			require.ErrorContains(t, err, "unknown authority: add the authority as ca.crt")
 			safe(t, err, "oci://r/a/b:v1")
 
 			ann["ca.crt"] = o.CA

@@ -20,7 +20,7 @@ import (
 // hidden stands where a credential was.
 const hidden = "***"
 
-// longest is how many bytes of somebody else's words are repeated.
+// longest is how many bytes of a foreign text are repeated.
 const longest = 300
 
 // sent is every form in which a server may repeat the credentials of a request,
@@ -95,7 +95,7 @@ func scrub(text string) string {
 	return text
 }
 
-// line is a text of somebody else in one line of bounded length, without
+// line is a foreign text in one line of bounded length, without
 // credentials and without what could steer a terminal.
 func line(text string) string {
 	if len(text) > 4*said {

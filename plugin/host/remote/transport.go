@@ -28,7 +28,7 @@ const said = 8 << 10
 
 var (
 	// errIdle says that a server began an answer and then fell silent.
-	errIdle = errors.New("the server paused for too long in its answer")
+	errIdle = errors.New("the server stalled in its response")
 	// errSlow says that a server did not begin an answer, or that there was no
 	// connection to it, while the caller had time left.
 	errSlow = errors.New("no answer in time")
@@ -79,7 +79,7 @@ type policy struct {
 func (p *policy) Retry(attempt int, response *http.Response, err error) (time.Duration, error) {
 	p.attempts, p.after = attempt+1, 0
 	if !transient(response, err) {
-		return -1, nil
+		return -1, nil //nolint:nilerr // the transport returns it
 	}
 	wait := min(p.backoff<<min(attempt, 20), p.maxWait)
 	if response != nil {
@@ -123,9 +123,9 @@ func (r *refused) Unwrap() error { return r.err }
 
 func times(n int) string {
 	if n == 1 {
-		return "asked once"
+		return "1 attempt"
 	}
-	return fmt.Sprintf("asked %d times", n)
+	return fmt.Sprintf("%d attempts", n)
 }
 
 // transient reports whether the same request may succeed in a moment.

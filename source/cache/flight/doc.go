@@ -1,29 +1,16 @@
-// Copyright 2026 The Ropewalk Authors
-// SPDX-License-Identifier: Apache-2.0
-
-// Package flight does a thing once for all who ask for it at the same time.
+// Package flight runs work once for all callers that request it at the same time.
 //
 // # Invariants
 //
-// Who asks while the same is being done gets its result, and nothing is remembered
-// after that: a cache is another thing.
+// A caller that arrives while the same work runs gets its result; nothing is kept
+// after that.
 //
-// A flight has its own context, with the values of the one of who began it. It ends
-// when the last caller has left, and then nobody joins the flight any more. A caller
-// whose own context ends leaves with its error, and holds up nobody; the last one waits
-// for the end of the flight, within a patience, unless there is none.
+// The work has a context of its own, with the values of that of its first caller. It
+// is cancelled when the last caller has left, and is not joined any more then. A
+// caller whose own context ends returns its error at once; only the last one waits
+// for the work to clean up, for the patience of the group.
 //
-// A panic of what is done is an error for all who wait for it. One request must not
-// end a server for all others.
+// A panic of the work is an error for all callers.
 //
-// It imports nothing of this module, and knows no clock but for the patience of a
-// caller.
-//
-// Callers: source/cache, for fetches, and plugin/argocd, for renders. The latter has no patience: it runs
-// on, and a deadline has passed.
-//
-// # Decisions
-//
-// The singleflight package of golang.org/x/sync was not chosen: with it either the
-// first caller takes the others with it, or what nobody waits for goes on.
+// Callers: source/cache, for fetches, plugin/argocd and plugin/flux, for renders.
 package flight

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// DefaultPatience is that of a Group where nobody says.
+// DefaultPatience is the default of Group.Patience.
 const DefaultPatience = 3 * time.Second
 
 // Group is flights by their keys. The zero value is ready. It is safe for concurrent
 // use, and must not be copied after its first.
 type Group[V any] struct {
-	// Patience is how long the last caller of a flight waits for it to clean up behind
-	// itself when it has left: a process that ends before that would leave behind what
-	// the flight has started. DefaultPatience where zero, none where negative.
+	// Patience is how long the last caller waits for the cancelled work to clean up, so
+	// that what it has started does not outlive the process. DefaultPatience if zero,
+	// none if negative.
 	Patience time.Duration
 
 	mu   sync.Mutex
@@ -36,11 +36,12 @@ type one[V any] struct {
 	err     error
 }
 
-// Do is the result of work, or of the work that goes on under the same key; joined
-// says that it is the latter. Joins is called then, before the wait; it may be nil.
+// Do returns the result of work, or that of the work that runs under the same key
+// already; joined reports the latter. Joins is called then, before the wait; it may
+// be nil.
 //
-// The context of the work ends when nobody waits for it any more. A caller whose own
-// context ends gets its error. Work that panics gives an error.
+// The context of the work ends when its last caller has left. A caller whose own
+// context ends returns its error. A panic of the work is returned as an error.
 func (g *Group[V]) Do(ctx context.Context, key string, work func(ctx context.Context) (V, error), joins func()) (value V, joined bool, err error) {
 	f, joined := g.join(ctx, key, work)
 	if joined && joins != nil {
@@ -92,7 +93,7 @@ func (g *Group[V]) join(ctx context.Context, key string, work func(context.Conte
 	return f, false
 }
 
-// land ends a flight, also one that panics: who comes later begins another.
+// land ends a flight, also one that panics: a later caller begins another.
 func (g *Group[V]) land(key string, f *one[V]) {
 	if p := recover(); p != nil {
 		f.err = fmt.Errorf("ropewalk panicked, please report it: %v\n%s", p, debug.Stack())
@@ -105,9 +106,8 @@ func (g *Group[V]) land(key string, f *one[V]) {
 	close(f.done)
 }
 
-// leave is a caller that waits no longer; it reports whether that was the last. A
-// flight without any is no longer found, so that nobody joins one that is being
-// cancelled.
+// leave removes a caller, and reports whether it was the last. Then the flight is
+// cancelled, and not joined any more.
 func (g *Group[V]) leave(key string, f *one[V]) (last bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

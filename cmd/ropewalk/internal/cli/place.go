@@ -214,7 +214,7 @@ func placeError(p place, err error) error {
 	switch {
 	case errors.As(err, &plain):
 		hint = "--plain-http " + plain.Host // which may be that of its tokens
-	case p.repository != "" && strings.Contains(err.Error(), "by an unknown authority"):
+	case p.repository != "" && strings.Contains(err.Error(), "signed by an unknown authority"):
 		hint = "--ca FILE"
 	}
 	return &environmentError{err: err, hint: hint}

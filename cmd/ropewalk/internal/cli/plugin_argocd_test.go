@@ -69,7 +69,7 @@ func TestTheServerForArgoCDRefusesWhatCannotBe(t *testing.T) {
 		require.ErrorAs(t, argocdCommand(t.Context(), flag, file), &usage, flag)
 		require.ErrorContains(t, argocdCommand(t.Context(), flag, file), flag)
 	}
-	require.ErrorContains(t, argocdCommand(t.Context(), "--config", t.TempDir()), "is no regular file")
+	require.ErrorContains(t, argocdCommand(t.Context(), "--config", t.TempDir()), "is not a regular file")
 	require.ErrorContains(t, argocdCommand(t.Context(), "--config", write(t, "apiVersion: v1\n")), "policy.yaml:1:13: apiVersion is")
 	var environment *environmentError
 	require.ErrorAs(t, argocdCommand(t.Context(), "--config", filepath.Join(t.TempDir(), "missing")), &environment)
