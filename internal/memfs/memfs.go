@@ -33,10 +33,21 @@ var ErrConflict = errors.New("conflicting path")
 
 // FS is an immutable tree of files.
 type FS struct {
-	files map[string][]byte
-	links map[string]string
+	content Content
 	// dirs has the entries of each directory, sorted by name.
 	dirs map[string][]fs.DirEntry
+}
+
+// Content is what a tree is made of, by slash-separated path. An FS keeps the maps and
+// the contents, which must not change.
+type Content struct {
+	Files map[string][]byte
+	// Sections are files whose content is not in memory.
+	Sections map[string]*io.SectionReader
+	// Links are symbolic links: path to target.
+	Links map[string]string
+	// Dirs are directories that may be empty.
+	Dirs []string
 }
 
 var (
@@ -46,36 +57,61 @@ var (
 	_ fs.ReadLinkFS = (*FS)(nil)
 )
 
-// New returns the tree of files, by slash-separated path. It keeps the map and the
-// contents, which must not change. The error is ErrConflict.
-func New(files map[string][]byte) (*FS, error) { return NewWithLinks(files, nil) }
+// New returns the tree of files. The error is ErrConflict.
+func New(files map[string][]byte) (*FS, error) { return Content{Files: files}.FS() }
 
 // NewWithLinks is New with symbolic links: path to target.
 func NewWithLinks(files map[string][]byte, links map[string]string) (*FS, error) {
-	f := &FS{files: files, links: links, dirs: map[string][]fs.DirEntry{".": nil}}
-	for name, data := range files {
-		if err := f.add(name, entry{name: path.Base(name), size: int64(len(data)), mode: 0o444}); err != nil {
+	return Content{Files: files, Links: links}.FS()
+}
+
+// FS returns the tree of the content. The error is ErrConflict.
+func (c Content) FS() (*FS, error) {
+	f := &FS{content: c, dirs: map[string][]fs.DirEntry{".": nil}}
+	names := slices.Concat(slices.Collect(maps.Keys(c.Files)), slices.Collect(maps.Keys(c.Sections)), slices.Collect(maps.Keys(c.Links)))
+	slices.Sort(names)
+	for i, name := range names {
+		if i > 0 && names[i-1] == name {
+			return nil, fmt.Errorf("%w: %q stands there twice", ErrConflict, name)
+		}
+		e, _ := c.entry(name)
+		if err := f.add(name, e); err != nil {
 			return nil, err
 		}
 	}
-	for name, target := range links {
-		if _, both := files[name]; both {
-			return nil, fmt.Errorf("%w: %q is a file and a symbolic link", ErrConflict, name)
+	for _, name := range c.Dirs {
+		if _, known := f.dirs[name]; known {
+			continue
 		}
-		if err := f.add(name, entry{name: path.Base(name), size: int64(len(target)), mode: fs.ModeSymlink | 0o777}); err != nil {
+		f.dirs[name] = nil
+		if err := f.add(name, dirEntry(name)); err != nil {
 			return nil, err
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(f.dirs)) {
-		_, isFile := files[dir]
-		_, isLink := links[dir]
-		if isFile || isLink {
+		if _, ok := c.entry(dir); ok {
 			return nil, fmt.Errorf("%w: %q is a file and a directory", ErrConflict, dir)
 		}
 		slices.SortFunc(f.dirs[dir], func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	}
 	return f, nil
 }
+
+// entry is a file or a link.
+func (c Content) entry(name string) (entry, bool) {
+	if data, ok := c.Files[name]; ok {
+		return entry{name: path.Base(name), size: int64(len(data)), mode: 0o444}, true
+	}
+	if section, ok := c.Sections[name]; ok {
+		return entry{name: path.Base(name), size: section.Size(), mode: 0o444}, true
+	}
+	if target, ok := c.Links[name]; ok {
+		return entry{name: path.Base(name), size: int64(len(target)), mode: fs.ModeSymlink | 0o777}, true
+	}
+	return entry{}, false
+}
+
+func dirEntry(name string) entry { return entry{name: path.Base(name), mode: fs.ModeDir | 0o555} }
 
 // add lists e in its directory, and the directory in the one above it.
 func (f *FS) add(name string, e entry) error {
@@ -89,7 +125,7 @@ func (f *FS) add(name string, e entry) error {
 		if known {
 			return nil
 		}
-		name, e = dir, entry{name: path.Base(dir), mode: fs.ModeDir | 0o555}
+		name, e = dir, dirEntry(dir)
 	}
 }
 
@@ -102,14 +138,11 @@ func (f *FS) Lstat(name string) (fs.FileInfo, error) {
 	if !fs.ValidPath(name) {
 		return nil, pathError("stat", name, fs.ErrInvalid)
 	}
-	if data, ok := f.files[name]; ok {
-		return entry{name: path.Base(name), size: int64(len(data)), mode: 0o444}, nil
-	}
-	if target, ok := f.links[name]; ok {
-		return entry{name: path.Base(name), size: int64(len(target)), mode: fs.ModeSymlink | 0o777}, nil
+	if e, ok := f.content.entry(name); ok {
+		return e, nil
 	}
 	if _, ok := f.dirs[name]; ok {
-		return entry{name: path.Base(name), mode: fs.ModeDir | 0o555}, nil
+		return dirEntry(name), nil
 	}
 	return nil, pathError("stat", name, fs.ErrNotExist)
 }
@@ -119,7 +152,7 @@ func (f *FS) Stat(name string) (fs.FileInfo, error) { return f.Lstat(name) }
 
 // ReadLink returns the target of a symbolic link, as it was given.
 func (f *FS) ReadLink(name string) (string, error) {
-	target, ok := f.links[name]
+	target, ok := f.content.Links[name]
 	if !ok {
 		return "", pathError("readlink", name, fs.ErrInvalid)
 	}
@@ -128,8 +161,13 @@ func (f *FS) ReadLink(name string) (string, error) {
 
 // ReadFile returns a copy of the content of a file.
 func (f *FS) ReadFile(name string) ([]byte, error) {
-	if data, ok := f.files[name]; ok {
+	if data, ok := f.content.Files[name]; ok {
 		return bytes.Clone(data), nil
+	}
+	if section, ok := f.content.Sections[name]; ok {
+		data := make([]byte, section.Size())
+		_, err := io.ReadFull(io.NewSectionReader(section, 0, section.Size()), data)
+		return data, err
 	}
 	if _, err := f.Lstat(name); err != nil {
 		return nil, err
@@ -159,7 +197,11 @@ func (f *FS) Open(name string) (fs.File, error) {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return nil, pathError("open", name, fs.ErrInvalid)
 	}
-	return &openFile{Reader: bytes.NewReader(f.files[name]), info: info}, nil
+	content := io.ReaderAt(bytes.NewReader(f.content.Files[name]))
+	if section, ok := f.content.Sections[name]; ok {
+		content = section
+	}
+	return &openFile{SectionReader: io.NewSectionReader(content, 0, info.Size()), info: info}, nil
 }
 
 // entry is a fs.FileInfo and a fs.DirEntry.
@@ -180,7 +222,7 @@ func (e entry) Info() (fs.FileInfo, error) { return e, nil }
 func (e entry) String() string             { return fs.FormatDirEntry(e) }
 
 type openFile struct {
-	*bytes.Reader
+	*io.SectionReader
 	info fs.FileInfo
 }
 

@@ -4,7 +4,9 @@
 package memfs_test
 
 import (
+	"io"
 	"io/fs"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -65,4 +67,25 @@ func TestWhatIsNotThereIsAnErrorThatNamesIt(t *testing.T) {
 	again, err := f.ReadFile("a/b")
 	require.NoError(t, err)
 	require.Equal(t, "b", string(again))
+}
+
+func TestContentMayBeElsewhereAndDirectoriesEmpty(t *testing.T) {
+	disk := strings.NewReader("first, second")
+	f, err := memfs.Content{
+		Files:    map[string][]byte{"a/b": []byte("b")},
+		Sections: map[string]*io.SectionReader{"a/c": io.NewSectionReader(disk, 7, 6)},
+		Dirs:     []string{".git", "d/e", "a"},
+	}.FS()
+	require.NoError(t, err)
+	require.NoError(t, fstest.TestFS(f, "a/b", "a/c", ".git", "d/e"))
+	data, err := f.ReadFile("a/c")
+	require.NoError(t, err)
+	require.Equal(t, "second", string(data))
+	for _, c := range []memfs.Content{
+		{Files: map[string][]byte{"a": nil}, Dirs: []string{"a"}}, {Dirs: []string{"../a"}},
+		{Files: map[string][]byte{"a": nil}, Sections: map[string]*io.SectionReader{"a": io.NewSectionReader(disk, 0, 0)}},
+	} {
+		_, err := c.FS()
+		require.ErrorIs(t, err, memfs.ErrConflict)
+	}
 }

@@ -80,6 +80,7 @@ func (x *tenants) takeAway(t *testing.T, files map[string]string, folder, other 
 // evaluations, renders and answers, in memory and on disk, and takes credentials away
 // from it: those of a Git host, and those of a Secret.
 func TestWhatIsRememberedIsGoneWithTheCredentials(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo := servers.NewGit(t, filepath.Join(root, "m.git"))
 	module := project("web")
@@ -123,6 +124,7 @@ func TestWhatIsRememberedIsGoneWithTheCredentials(t *testing.T) {
 // TestAPublicModuleNeedsNoCredentials is the other side: nothing is taken from those
 // who need none.
 func TestAPublicModuleNeedsNoCredentials(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo := servers.NewGit(t, filepath.Join(root, "m.git"))
 	module := project("web")

@@ -120,6 +120,7 @@ func fullDisk(t *testing.T, args ...string) (socket, fill string) {
 // TestAFullDiskFailsWhatNeedsIt has no room for temporary files nor for a cache: who
 // needs none is rendered, who does is told, and all are when there is room again.
 func TestAFullDiskFailsWhatNeedsIt(t *testing.T) {
+	t.Parallel()
 	server := servers.InProcess(t)
 	socket, fill := fullDisk(t, "--plain-http", server.Host)
 	files := project("web")

@@ -65,6 +65,7 @@ func many(t *testing.T, n int) []byte {
 // TestStreamsThatNoRepositoryMakes has each of them end as an error of its own, and
 // the next request rendered as if nothing had been.
 func TestStreamsThatNoRepositoryMakes(t *testing.T) {
+	t.Parallel()
 	opts := options(t)
 	opts.Archive.Compressed = 2 << 20
 	s, socket := start(t, opts)
@@ -184,6 +185,7 @@ func dialled(t *testing.T, socket string) pluginClient {
 // server is told to end, and have not asked yet. They ask one after the other, without a
 // wait for the answers of those before them: all of it must fit into settling.
 func TestWhoDialledBeforeTheEndIsAnswered(t *testing.T) {
+	t.Parallel()
 	opts := options(t)
 	opts.Drain = 10 * time.Second
 	s := New(opts)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -34,10 +35,13 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	_ = os.Remove(filepath.Join(os.TempDir(), fmt.Sprintf("ropewalk-%d.test", os.Getpid()))) // see program
+	os.Exit(code)
 }
 
 func TestAModuleThatHangsHarmsNoOther(t *testing.T) {
+	t.Parallel()
 	pool, err := worker.NewPool(worker.Options{Size: 2, Schemas: schemas()})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })

@@ -131,16 +131,6 @@ func TestAFullQueueIsAnError(t *testing.T) {
 	require.Equal(t, int64(3), full.Load(), "two are admitted, and one waits")
 }
 
-func TestTheDeadlineLeavesTimeToAnswer(t *testing.T) {
-	t.Parallel()
-	opts, _ := slow(t, time.Minute)
-	_, socket := start(t, opts)
-	_, err := generate(t, socket, call{archive: archive(t, texts(project("web"))), path: "apps/web", timeout: shortDeadline})
-	require.Equal(t, codes.DeadlineExceeded, status.Code(err))
-	require.ErrorContains(t, err, "no result within", "it is the answer of the server and not of the client")
-	leavesTime(t, err)
-}
-
 func TestAClientThatIsSlowOrGoneHoldsNothing(t *testing.T) {
 	t.Parallel()
 	opts := options(t)

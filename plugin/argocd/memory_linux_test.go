@@ -24,13 +24,21 @@ import (
 // not set. Some 20,000 take ten minutes.
 const memoryRequests = "ROPEWALK_MEMORY_REQUESTS"
 
+// building lets one test build the command.
+var building sync.Mutex
+
 // program builds the command, or takes the one that is there.
 func program(t testing.TB) string {
 	t.Helper()
 	if name := os.Getenv("ROPEWALK_BIN"); name != "" {
 		return name
 	}
-	name := filepath.Join(t.TempDir(), "ropewalk")
+	building.Lock()
+	defer building.Unlock()
+	name := filepath.Join(os.TempDir(), fmt.Sprintf("ropewalk-%d.test", os.Getpid()))
+	if _, err := os.Stat(name); err == nil {
+		return name
+	}
 	build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", name, "./cmd/ropewalk")
 	build.Dir, build.Env = "../..", append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
@@ -143,6 +151,7 @@ func flood(t *testing.T, socket string, requests int) int64 {
 // CUE never forgets, archives larger than what may be kept, results that are
 // remembered.
 func TestTheServerKeepsToItsMemory(t *testing.T) {
+	t.Parallel()
 	requests := 200
 	if n, err := strconv.Atoi(os.Getenv(memoryRequests)); err == nil {
 		requests = n

@@ -261,6 +261,7 @@ func TestEveryTypeOfParameterChangesTheRender(t *testing.T) {
 }
 
 func TestAModuleThatHangsIsLeftOutOfTheAnnouncement(t *testing.T) {
+	t.Parallel()
 	pool, err := worker.NewPool(worker.Options{Size: 2, Schemas: schemas()})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })

@@ -74,6 +74,7 @@ func TestOnlyTheProceduresOfAPluginAreAnswered(t *testing.T) {
 }
 
 func TestAStreamOfWhichNothingIsNeededIsReadInsideOfTheDeadline(t *testing.T) {
+	t.Parallel()
 	opts := options(t)
 	opts.Timeout = 200 * time.Millisecond
 	s, socket := start(t, opts)

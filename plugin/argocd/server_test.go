@@ -10,10 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
@@ -312,37 +310,6 @@ func locked(t *testing.T, dir, environment string) []byte {
 	data, err := record.File().Bytes()
 	require.NoError(t, err)
 	return data
-}
-
-func TestWhatMayPassIsTriedAgain(t *testing.T) {
-	t.Parallel() // it only waits
-	var asked atomic.Int64
-	opts := options(t)
-	opts.Connect = func(c Connection) (host.Host, error) {
-		h, err := offline(c)
-		h.Fetchers[source.TypeOCI] = source.FetcherFunc(func(ctx context.Context, _ source.Ref) (source.Tree, error) {
-			if asked.Add(1) < 3 {
-				return source.Tree{}, source.Refuse(source.ErrUnavailable, "the registry is down")
-			}
-			return source.Embedded(h.Embedded, source.Limits{}).Fetch(ctx, source.Ref{Type: source.TypeEmbedded, Ref: "webservice"})
-		})
-		return h, err
-	}
-	_, socket := start(t, opts)
-	packed := archive(t, texts(map[string]string{"a/a.yaml": `apiVersion: ropewalk.dev/v1alpha1
-kind: Transform
-metadata: {name: a}
-spec: {cueRef: {type: oci, ref: "localhost:1/m:v1"}, input: {image: "ghcr.io/stefanprodan/podinfo:6.9.2", ports: {http: {port: 9898}}}}
-`}))
-	got, err := generate(t, socket, call{archive: packed, path: "a"})
-	require.NoError(t, err)
-	require.NotEmpty(t, got)
-	asked.Store(-1000)
-	start := time.Now()
-	_, err = generate(t, socket, call{archive: packed, path: "a", timeout: shortDeadline})
-	require.Equal(t, codes.Unavailable, status.Code(err))
-	require.ErrorContains(t, err, "the registry is down")
-	require.Less(t, time.Since(start), shortDeadline, "the answer comes inside of the deadline")
 }
 
 func TestNothingIsDiscoveredAndParametersAreAnnounced(t *testing.T) {

@@ -43,6 +43,7 @@ func TestAStaleSocketIsReplacedAndARunningServerIsNot(t *testing.T) {
 }
 
 func TestTheEndLetsRequestsEnd(t *testing.T) {
+	t.Parallel()
 	opts, renderer := slow(t, 30*time.Second)
 	var seen atomic.Bool
 	renderer.until = seen.Load
@@ -70,6 +71,7 @@ func TestTheEndLetsRequestsEnd(t *testing.T) {
 }
 
 func TestTheEndDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
 	opts, _ := slow(t, time.Minute)
 	opts.Drain = 200 * time.Millisecond
 	s := New(opts)

@@ -117,6 +117,7 @@ func withRef(ref string) map[string]string {
 }
 
 func TestATenantGetsNothingOfAnother(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	repo := servers.NewGit(t, filepath.Join(root, "m.git"))
 	files := project("web")
@@ -186,6 +187,7 @@ func serveModule(t *testing.T, server *servers.OCI) string {
 }
 
 func TestAChangedPolicyHoldsForTheNextRequest(t *testing.T) {
+	t.Parallel()
 	server := servers.InProcess(t)
 	ref := serveModule(t, server)
 	x := newTenants(t)
@@ -212,6 +214,7 @@ func TestAChangedPolicyHoldsForTheNextRequest(t *testing.T) {
 }
 
 func TestARegistryThatIsDownForFiveSecondsCostsFiveSeconds(t *testing.T) {
+	t.Parallel()
 	server := servers.InProcess(t)
 	ref := serveModule(t, server)
 	front := servers.FreeAddress(t)
@@ -239,6 +242,7 @@ func TestARegistryThatIsDownForFiveSecondsCostsFiveSeconds(t *testing.T) {
 }
 
 func TestAServerThatAsksToWaitIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	server := servers.InProcess(t)
 	ref := serveModule(t, server)
 	packed := archive(t, texts(withRef(fmt.Sprintf("{type: oci, ref: %q}", ref))))
@@ -264,6 +268,7 @@ func TestAServerThatAsksToWaitIsLeftAlone(t *testing.T) {
 }
 
 func TestARequestIsNotJoinedToOneOfAnotherEpoch(t *testing.T) {
+	t.Parallel()
 	opts, renderer := slow(t, 300*time.Millisecond)
 	var epoch atomic.Int64
 	opts.Epoch = func() string { return fmt.Sprint(epoch.Load()) }
@@ -287,6 +292,7 @@ func TestARequestIsNotJoinedToOneOfAnotherEpoch(t *testing.T) {
 }
 
 func TestAnApplicationThatSendsSlowlyLeavesPlacesToOthers(t *testing.T) {
+	t.Parallel()
 	opts := options(t)
 	opts.Requests = 4
 	s, socket := start(t, opts)

@@ -137,7 +137,7 @@ func TestErrorsOfTheGuideAreThoseOfTheCode(t *testing.T) {
 	// These are Argo CD's.
 	theirs := []string{"could not find cmp-server plugin", "Manifest generation error", "is not permitted in project", "context deadline exceeded"}
 	var code strings.Builder
-	for _, dir := range []string{"plugin", "source", "render"} {
+	for _, dir := range []string{"internal", "plugin", "source", "render"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join(root, dir), func(file string, d fs.DirEntry, err error) error {
 			if err == nil && filepath.Ext(file) == ".go" && !strings.HasSuffix(file, "_test.go") {
 				code.WriteString(read(t, file))

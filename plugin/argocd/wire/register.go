@@ -8,8 +8,8 @@ import "sync"
 // registered guards what must happen once in a process.
 var registered sync.Once //nolint:gochecknoglobals // so is the registry of messages
 
-// Register makes the messages of this package known. Whoever makes a server or a
-// client calls it first; it may be called often, also at once.
+// Register registers the messages of this package. Servers and clients call it first;
+// it may be called often, and concurrently.
 func Register() {
 	registered.Do(func() {
 		file_plugin_proto_init()

@@ -1,6 +1,23 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
+// Package unpack reads the archive that a repo-server streams to a plugin, a
+// gzip-compressed tar of a repository, into a file system.
+//
+// # Invariants
+//
+// Neither the archive nor the tar in it is ever held as a whole: the files of the
+// application are kept in memory up to a limit, and everything else follows one
+// another in one file without a name. There is no tree before the end of the stream
+// was seen and the checksum of all its compressed bytes is right.
+//
+// Names are relative and clean, each stands once, and none lies below a file. What
+// is no regular file, folder or symbolic link is refused. Size (compressed, unpacked,
+// of a file), entries, depth and the ratio of the compression are bounded, and no size
+// that an archive claims is believed before the bytes are there. The content of .git
+// is left out.
+//
+// Callers: plugin/argocd.
 package unpack
 
 import (
@@ -17,6 +34,21 @@ import (
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/ropewalk/ropewalk/internal/memfs"
+)
+
+// What callers may match with errors.Is.
+var (
+	// ErrLimit is an archive over a limit.
+	ErrLimit = errors.New("over the limit")
+	// ErrArchive is no archive, a damaged one, or one with entries that no repository
+	// has.
+	ErrArchive = errors.New("bad archive")
+	// ErrChecksum is another archive than the sender announced.
+	ErrChecksum = errors.New("wrong checksum")
+	// ErrRoom is an error of the disk.
+	ErrRoom = errors.New("no room for the archive")
 )
 
 // Defaults of [Limits].
@@ -40,7 +72,7 @@ const (
 // maxTarget is how long the target of a symlink may be.
 const maxTarget = 4096
 
-// Limits bound an archive. Where one is zero, it is its default.
+// Limits bound an archive. One that is zero has its default.
 type Limits struct {
 	// Compressed is how many bytes the archive may have.
 	Compressed int64
@@ -67,19 +99,19 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Options say how an archive is read.
+// Options are how an archive is read.
 type Options struct {
 	// Checksum is the SHA-256 of the compressed archive, in hex.
 	Checksum string
 	// App is the folder of the application; "." is the root.
 	App string
-	// Dir is where the file is made that holds what does not stay in memory; the
-	// system's own place for such files where "".
+	// Dir is where the file is made that holds what does not stay in memory; that of
+	// the system if "".
 	Dir    string
 	Limits Limits
 }
 
-// Stats say what an archive came to.
+// Stats are what an archive came to.
 type Stats struct {
 	Compressed, Unpacked int64
 	// Memory and Spooled are the bytes of files that are in memory, and in a file.
@@ -91,7 +123,8 @@ type Stats struct {
 // ErrLimit, ErrArchive, ErrChecksum, those of ctx and those of r as they are.
 func Read(ctx context.Context, r io.Reader, opts Options) (*Tree, error) {
 	u := &unpacking{
-		opts: opts, limits: opts.Limits.withDefaults(), tree: newTree(opts.Dir),
+		opts: opts, limits: opts.Limits.withDefaults(), spool: spool{dir: opts.Dir},
+		content:    memfs.Content{Files: map[string][]byte{}, Sections: map[string]*io.SectionReader{}, Links: map[string]string{}},
 		compressed: counted{ctx: ctx, from: r, hash: sha256.New()},
 	}
 	u.compressed.limit = u.limits.Compressed
@@ -100,55 +133,41 @@ func Read(ctx context.Context, r io.Reader, opts Options) (*Tree, error) {
 		// The gzip reader says of any fault below it that the archive is damaged.
 		err = u.compressed.err
 	}
-	if err == nil && !u.compressed.is(opts.Checksum) {
-		err = errOther()
+	if err == nil && !strings.EqualFold(hex.EncodeToString(u.compressed.hash.Sum(nil)), opts.Checksum) {
+		err = fmt.Errorf("%w: the archive was truncated or altered in transit", ErrChecksum)
+	}
+	var tree *memfs.FS
+	if err == nil {
+		if tree, err = u.content.FS(); err != nil {
+			err = fmt.Errorf("%w: %s", ErrArchive, err.Error())
+		}
 	}
 	if err != nil {
-		_ = u.tree.Close()
+		_ = u.spool.close()
 		return nil, err
 	}
-	u.tree.stats.Compressed, u.tree.stats.Entries = u.compressed.n, u.entries
-	return u.tree, nil
-}
-
-// Check reads an archive up to its end and takes nothing of it, where what is in it
-// is known already. Errors are ErrLimit, ErrChecksum, those of ctx and those of r.
-func Check(ctx context.Context, r io.Reader, opts Options) (Stats, error) {
-	c := counted{ctx: ctx, from: r, hash: sha256.New(), limit: opts.Limits.withDefaults().Compressed}
-	_, err := io.Copy(io.Discard, &c)
-	if c.err != nil {
-		err = c.err
-	}
-	if err == nil && !c.is(opts.Checksum) {
-		err = errOther()
-	}
-	return Stats{Compressed: c.n}, err
-}
-
-// is reports whether what was read has a checksum.
-func (c *counted) is(checksum string) bool {
-	return strings.EqualFold(hex.EncodeToString(c.hash.Sum(nil)), checksum)
-}
-
-func errOther() error {
-	return fmt.Errorf("%w: the archive is not the one that was announced: it was cut short or altered on its way", ErrChecksum)
+	u.stats.Compressed, u.stats.Entries, u.stats.Spooled = u.compressed.n, u.entries, u.spool.size
+	return &Tree{FS: tree, stats: u.stats, spool: u.spool.file}, nil
 }
 
 // unpacking is one archive that is being read.
 type unpacking struct {
 	opts       Options
 	limits     Limits
-	tree       *Tree
 	compressed counted
+	content    memfs.Content
+	spool      spool
+	stats      Stats
 	entries    int
-	// content is the size of all files that were taken.
-	content int64
+	// size is that of all files, and elsewhere that of those in memory which are not of
+	// the application.
+	size, elsewhere int64
 }
 
 func (u *unpacking) all() error {
 	unzipped, err := gzip.NewReader(&u.compressed)
 	if err != nil {
-		return fmt.Errorf("%w: no gzip: %s", ErrArchive, err.Error())
+		return fmt.Errorf("%w: not gzip: %s", ErrArchive, err.Error())
 	}
 	plain := &bounded{u: u, from: unzipped}
 	err = u.tar(tar.NewReader(plain))
@@ -157,9 +176,9 @@ func (u *unpacking) all() error {
 		_, err = io.Copy(io.Discard, plain)
 	}
 	if err == nil {
-		err = u.tree.flush()
+		err = u.spool.flush()
 	}
-	u.tree.stats.Unpacked = plain.n
+	u.stats.Unpacked = plain.n
 	switch {
 	case plain.err != nil:
 		return plain.err
@@ -182,7 +201,7 @@ func (u *unpacking) tar(r *tar.Reader) error {
 			return fmt.Errorf("%w: more than %d entries", ErrLimit, u.limits.Entries)
 		}
 		if h.Typeflag == tar.TypeXGlobalHeader {
-			continue // git archive says the commit in one.
+			continue // git archive has the commit in one.
 		}
 		if err := u.entry(h, r); err != nil {
 			return err
@@ -202,15 +221,20 @@ func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 	inGit := strings.HasPrefix(name, ".git/")
 	switch h.Typeflag {
 	case tar.TypeDir:
-		return u.tree.folder(name)
+		u.content.Dirs = append(u.content.Dirs, name)
+		return nil
 	case tar.TypeSymlink:
 		if h.Linkname == "" || len(h.Linkname) > maxTarget {
-			return fmt.Errorf("%w: the target of the link %q has %d bytes", ErrArchive, name, len(h.Linkname))
+			return fmt.Errorf("%w: the target of the symbolic link %q has %d bytes, expected 1 to %d", ErrArchive, name, len(h.Linkname), maxTarget)
 		}
 		if inGit {
 			return nil
 		}
-		return u.tree.add(name, &node{mode: fs.ModeSymlink | 0o777, target: h.Linkname, size: int64(len(h.Linkname))})
+		if err := u.once(name); err != nil {
+			return err
+		}
+		u.content.Links[name] = h.Linkname
+		return nil
 	case tar.TypeReg:
 		// A pack of .git may be larger than any file of a tree: what is not kept counts
 		// against the archive as a whole only.
@@ -222,32 +246,42 @@ func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 		}
 		return u.file(name, h, r)
 	}
-	return fmt.Errorf("%w: %q is no regular file, folder or symlink", ErrArchive, name)
+	return fmt.Errorf("%w: %q is not a regular file, folder or symbolic link", ErrArchive, name)
 }
 
 // file keeps the content of a file.
 func (u *unpacking) file(name string, h *tar.Header, r io.Reader) error {
 	// A sparse file is larger than what the tar has of it.
-	if u.content += h.Size; u.content > u.limits.Unpacked {
+	if u.size += h.Size; u.size > u.limits.Unpacked {
 		return fmt.Errorf("%w: the files of the archive have more than %d bytes", ErrLimit, u.limits.Unpacked)
 	}
-	n := &node{mode: 0o644, size: h.Size}
-	if h.Mode&0o111 != 0 {
-		n.mode = 0o755
-	}
-	// A name that cannot be is refused before its content costs anything.
-	if err := u.tree.add(name, n); err != nil {
+	err := u.once(name)
+	if err != nil {
 		return err
 	}
 	mine := u.opts.App == "." || strings.HasPrefix(name, u.opts.App+"/")
-	kept := u.tree.stats.Memory + h.Size
-	if kept <= u.limits.Memory && (mine || u.tree.elsewhere+h.Size <= u.limits.Elsewhere) {
-		if !mine {
-			u.tree.elsewhere += h.Size
-		}
-		return u.tree.keep(n, r)
+	if u.stats.Memory+h.Size > u.limits.Memory || !mine && u.elsewhere+h.Size > u.limits.Elsewhere {
+		u.content.Sections[name], err = u.spool.add(r)
+		return err
 	}
-	return u.tree.spoolFile(n, r)
+	if !mine {
+		u.elsewhere += h.Size
+	}
+	u.content.Files[name], err = keep(r, h.Size)
+	u.stats.Memory += h.Size
+	return err
+}
+
+// once refuses a name that stands in the archive already, before its content costs
+// anything. That of a folder is refused at the end.
+func (u *unpacking) once(name string) error {
+	_, file := u.content.Files[name]
+	_, section := u.content.Sections[name]
+	_, link := u.content.Links[name]
+	if file || section || link {
+		return fmt.Errorf("%w: it holds %q twice", ErrArchive, name)
+	}
+	return nil
 }
 
 // name is the path of an entry in the tree.
@@ -260,7 +294,7 @@ func (u *unpacking) name(h *tar.Header) (string, error) {
 	}
 	name = strings.TrimPrefix(name, "./")
 	if !fs.ValidPath(name) || name == "." || strings.ContainsRune(name, 0) {
-		return "", fmt.Errorf("%w: the name %q is no clean path in a repository", ErrArchive, h.Name)
+		return "", fmt.Errorf("%w: the name %q is not a clean relative path", ErrArchive, h.Name)
 	}
 	if depth := strings.Count(name, "/"); depth > u.limits.Depth {
 		return "", fmt.Errorf("%w: %q lies %d folders deep, and %d are allowed", ErrLimit, name, depth, u.limits.Depth)
