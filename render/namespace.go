@@ -6,39 +6,34 @@ package render
 import (
 	"slices"
 
-	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// within is the nodes that a provisioner made, each in a namespace where its kind
-// belongs to one: that of the workload where the provisioner names none. An
-// engine would choose one of its own, and what is there twice would not be found.
-func (j joined) within(namespace string, nodes []*object.Node) []*object.Node {
-	return settle(nodes, func(n *object.Node) string {
-		if namespaced, _ := j.scopes().Namespaced(n.Object); namespaced {
+// provisionedIn is the nodes that a provisioner made, each in a namespace where its kind
+// is namespaced: that of the workload where the provisioner sets none. An engine would
+// choose one of its own, and duplicates would not be found.
+func (c *compiler) provisionedIn(namespace string, nodes []*object.Node) []*object.Node {
+	return withNamespace(nodes, func(n *object.Node) string {
+		if namespaced, _ := c.scopes().Namespaced(n.Object); namespaced {
 			return namespace
 		}
 		return ""
 	})
 }
 
-// placed is all nodes of a render for Flux, each in the namespace of its spec's
-// context where its kind belongs to one and its module names none. Argo CD and
-// kubectl have a namespace for such objects, and Flux refuses them. Its
-// spec.targetNamespace was not taken: it moves the other objects too.
-func (j joined) placed(req Request, nodes []*object.Node) []*object.Node {
-	if req.Emit.Dialect != dialect.Flux {
-		return nodes
-	}
+// withNamespaces is all nodes of a render, each in the namespace of its spec's context
+// where its kind is namespaced and its module sets none. Flux rejects such objects, and
+// spec.targetNamespace of a Kustomization moves all other objects too.
+func (c *compiler) withNamespaces(nodes []*object.Node) []*object.Node {
 	contexts := map[string]string{}
-	for _, s := range req.Specs {
+	for _, s := range c.req.Specs {
 		contexts[s.Evaluate.Spec] = s.Evaluate.Context.Namespace
 	}
 	own := scopesOf(nodes)
-	return settle(nodes, func(n *object.Node) string {
+	return withNamespace(nodes, func(n *object.Node) string {
 		namespaced, known := own[n.Object.Ref().GroupKind()]
 		if !known {
-			namespaced, _ = j.scopes().Namespaced(n.Object)
+			namespaced, _ = c.scopes().Namespaced(n.Object)
 		}
 		if namespaced {
 			return contexts[n.ID.Spec()]
@@ -47,8 +42,7 @@ func (j joined) placed(req Request, nodes []*object.Node) []*object.Node {
 	})
 }
 
-// scopesOf says of the kinds that the render itself defines whether they belong to a
-// namespace.
+// scopesOf tells which of the kinds that the render itself defines are namespaced.
 func scopesOf(nodes []*object.Node) map[string]bool {
 	out := map[string]bool{}
 	for _, n := range nodes {
@@ -60,28 +54,29 @@ func scopesOf(nodes []*object.Node) map[string]bool {
 	return out
 }
 
-// settle is nodes, those without a namespace in the one that in says; "" leaves them.
-func settle(nodes []*object.Node, in func(n *object.Node) string) []*object.Node {
+// withNamespace is nodes, those without a namespace in the one that of returns; ""
+// leaves them.
+func withNamespace(nodes []*object.Node, of func(n *object.Node) string) []*object.Node {
 	var out []*object.Node
 	for i, n := range nodes {
 		if n.Object.Namespace() != "" {
 			continue
 		}
-		namespace := in(n)
+		namespace := of(n)
 		if namespace == "" {
 			continue
 		}
-		placed := *n
-		placed.Object = n.Object.Clone()
-		meta := placed.Object.Map("metadata")
+		clone := *n
+		clone.Object = n.Object.Clone()
+		meta := clone.Object.Map("metadata")
 		if meta == nil {
-			continue // The check says so.
+			continue // The check reports it.
 		}
 		if out == nil {
-			out = slices.Clone(nodes) // What the evaluator gave belongs to it.
+			out = slices.Clone(nodes) // The evaluator may share its result.
 		}
 		meta["namespace"] = namespace
-		out[i] = &placed
+		out[i] = &clone
 	}
 	if out == nil {
 		return nodes

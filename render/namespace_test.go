@@ -37,7 +37,7 @@ func TestObjectsWithoutANamespaceGetThatOfTheContextForFlux(t *testing.T) {
 		s := transform(t, "bare", "{}")
 		s.Evaluate.Module = module("bare", bare)
 		req := render.Request{Specs: []render.Spec{s}, Emit: emit.Options{Dialect: name, Name: "bare"}}
-		req.Check.SkipSchemas = true
+		req.SkipSchemas = true
 		result, err := renderer().Render(t.Context(), req)
 		require.NoError(t, err)
 		out := map[string]string{}

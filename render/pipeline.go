@@ -22,9 +22,8 @@ type Renderer struct {
 	// Evaluator evaluates modules: in process for a user's own, in workers for
 	// those of others.
 	Evaluator evaluate.Evaluator
-	// Schemas keeps what the check has compiled from render to render. A process
-	// that renders more than once gives one to every Renderer; nil is fine where
-	// it does not.
+	// Schemas caches compiled schemas from render to render. A process that renders
+	// more than once shares one between its Renderers; nil disables the cache.
 	Schemas *check.Schemas
 }
 
@@ -38,21 +37,29 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 	if err != nil {
 		return Result{}, Errors{{Stage: object.StageOrder, Err: err}}
 	}
-	req.Specs = slices.Clone(req.Specs)
-	nodes, broken, mistakes, err := r.evaluate(ctx, req)
+	c, err := r.compiler(ctx, req)
 	if err != nil {
 		return Result{}, err
 	}
-	mistakes = append(mistakes, req.Mistakes...)
+	evaluated, err := c.evaluate(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	nodes := evaluated.nodes
+	if d.NeedsNamespace {
+		nodes = c.withNamespaces(nodes)
+	}
+	object.SortNodes(nodes)
+	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes)
 
-	g, err := graph.Build(nodes, dependencies(req.Specs, append(broken, req.Broken...)))
+	g, err := graph.Build(nodes, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
 	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)
 
-	found, err := r.check(ctx, req, nodes)
+	findings, err := c.check(ctx, nodes)
 	if err != nil {
 		return Result{}, err
 	}
-	if mistakes = append(mistakes, found...).Sorted(); mistakes.Err() != nil {
+	if mistakes = append(mistakes, findings...).Sorted(); mistakes.Err() != nil {
 		return Result{}, mistakes
 	}
 
@@ -68,8 +75,8 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 		return Result{}, mistakes
 	}
 	return Result{
-		Files: written.Files, Plan: plan, Layers: written.Layers, Specs: req.Specs,
-		Warnings: mistakes, Sources: sources(req.Specs),
+		Files: written.Files, Plan: plan, Layers: written.Layers,
+		Warnings: mistakes, Sources: sources(req.Specs), Provisioned: evaluated.provisioned,
 	}, nil
 }
 

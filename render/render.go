@@ -4,53 +4,62 @@
 package render
 
 import (
-	"context"
+	"slices"
 
-	"github.com/ropewalk/ropewalk/render/check"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload"
 )
 
-// Error is one mistake of one user at one place.
+// Error is one mistake of a user, with its position.
 type Error = object.Error
 
 // Errors is all mistakes of one run.
 type Errors = object.Errors
 
-// Request is all that a render depends on.
+// Request is all that a render depends on. It is never changed by one.
 type Request struct {
 	// Specs are evaluated on their own, in any order.
 	Specs []Spec
-	// Workloads is what those of Specs have in common that are workloads.
+	// Workloads is what those of Specs share that are workloads.
 	Workloads Workloads
-	Emit      emit.Options
-	Check     check.Options
+	// Emit says how to write, and by its dialect for which engine to order and check.
+	Emit emit.Options
+
+	// CRDs are CustomResourceDefinitions to check against, beside those of the render
+	// itself and the built-in set; they win over the built-in ones.
+	CRDs []object.Object
+	// KubeVersion is the version of the target cluster, such as 1.36.
+	KubeVersion string
+	// AllowSecrets names, for each spec, the Secrets that may hold data.
+	AllowSecrets map[string][]string
+	// SkipSchemas leaves out the schema check; secrets are checked all the same.
+	SkipSchemas bool
+
 	// Strict turns warnings of the order and of the dialect into errors.
 	Strict bool
 	// Parallel is how many specs are evaluated at once; 1 where zero.
 	Parallel int
-	// Mistakes were found before, in specs that are not in Specs or in the
-	// project. They fail the render, together with what it finds in the others.
+	// Mistakes were found before, in specs that are not in Specs or in the project.
+	// They fail the render, together with what it finds in the others.
 	Mistakes Errors
-	// Broken names the specs that mistakes hide, so that others may depend on
-	// them without a second message.
+	// Broken names the specs that mistakes hide, so that others may depend on them
+	// without a second message.
 	Broken []string
-	// Progress, where set, is called after each spec with how many are done. It
-	// may be called from several goroutines at once.
+	// Progress, where set, is called after each spec with how many are done. It may be
+	// called from several goroutines at once.
 	Progress func(done, all int)
 }
 
-// Workloads is what the workloads of a project have in common.
+// Workloads is what the workloads of a project share.
 type Workloads struct {
 	// Config says how they are compiled. Its modules are for messages only: they
 	// are fetched already.
 	Config spec.Workloads
-	// Provisioners are asked in this order.
+	// Provisioners are tried in this order.
 	Provisioners []Provisioners
 }
 
@@ -59,7 +68,7 @@ type Provisioners struct {
 	// Name of the module, for messages.
 	Name   string
 	Module evaluate.Module
-	// Pos is the place that names the module, not valid where it is ours.
+	// Pos is the line that names the module, not valid where it is embedded.
 	Pos object.Pos
 }
 
@@ -67,37 +76,16 @@ type Provisioners struct {
 type Spec struct {
 	Evaluate evaluate.Request
 	// Workload is set where the spec is a workload. The module of Evaluate then
-	// makes its objects, and its input is what the workload compiles to: the input
-	// of the request, which is the document, is only what tells two requests
-	// apart.
+	// makes its objects from what the workload compiles to; its Input is the document,
+	// which only tells two requests apart.
 	Workload  *workload.Source
-	DependsOn []graph.SpecDependency
+	DependsOn []object.SpecDependency
 	// Adopt is the default of the nodes' apply.adopt; "" where not given.
 	Adopt string
 	// Source says where the module came from, for provenance, and Policies where
 	// those of its policies and provisioners did.
 	Source   Source
 	Policies []Source
-
-	// by is the name of the module of provisioners that made a node, for those that
-	// one did.
-	by map[object.ID]string
-	// again compiles a workload once more, for who asks where its objects come
-	// from: to keep what every workload compiled to costs a large project a third of
-	// its memory, and nearly nobody asks.
-	again func(ctx context.Context) (*compilation, error)
-}
-
-// Made is the provenance of the module that made a node of the spec, one of
-// [Result.Specs]: its own, or one of provisioners.
-func (s Spec) Made(id object.ID) Source {
-	name, ok := s.by[id]
-	for _, p := range s.Policies {
-		if ok && p.Policy == "" && p.Provisioners == name {
-			return p
-		}
-	}
-	return s.Source
 }
 
 // Source is the provenance of a module.
@@ -111,8 +99,8 @@ type Source struct {
 	Provisioners string `json:"provisioners,omitempty"`
 	Origin       string `json:"origin"`
 	Revision     string `json:"revision,omitempty"`
-	// Pinned is a reference that always leads to this revision, "" where there
-	// is none.
+	// Pinned is a reference that always resolves to this revision, "" where there is
+	// none.
 	Pinned string `json:"pinned,omitempty"`
 	// Digest is that of the tree, with the modules that it depends on.
 	Digest string `json:"digest"`
@@ -122,13 +110,30 @@ type Source struct {
 type Result struct {
 	Files []emit.File
 	// Plan holds the graph and its waves.
-	Plan *order.Plan
-	// Specs are those of the request; they know where their objects come from.
-	Specs  []Spec
+	Plan   *order.Plan
 	Layers []emit.Layer
 	// Warnings are in the order of their positions.
 	Warnings Errors
-	// Sources has one entry for each spec, and one for each of its policies, sorted
-	// by name.
+	// Sources has one entry for each spec, and one for each of its policies and
+	// provisioners, sorted by name.
 	Sources []Source
+	// Provisioned is the name of the module of provisioners for each node that one
+	// made.
+	Provisioned map[object.ID]string
+}
+
+// Source is the provenance of the module that made a node: that of its spec, or one of
+// provisioners.
+func (r Result) Source(id object.ID) Source {
+	of := func(provisioners string) int {
+		return slices.IndexFunc(r.Sources, func(s Source) bool {
+			return s.Spec == id.Spec() && s.Policy == "" && s.Provisioners == provisioners
+		})
+	}
+	for _, provisioners := range []string{r.Provisioned[id], ""} {
+		if i := of(provisioners); i >= 0 {
+			return r.Sources[i]
+		}
+	}
+	return Source{}
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
-	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -108,7 +107,7 @@ func renderer() render.Renderer {
 
 func TestRenderGivesTheSameBytesForShuffledSpecs(t *testing.T) {
 	specs := []render.Spec{transform(t, "a", "replicas: 2"), transform(t, "b", "{}"), transform(t, "c", "{}")}
-	specs[0].DependsOn = []graph.SpecDependency{{Name: "c"}}
+	specs[0].DependsOn = []object.SpecDependency{{Name: "c"}}
 	r := renderer()
 	for _, dialect := range []dialect.Name{dialect.Plain, dialect.ArgoCD, dialect.Flux} {
 		req := render.Request{Specs: specs, Emit: emit.Options{Dialect: dialect, Name: "shop"}}
@@ -134,8 +133,8 @@ func TestMistakesOfDifferentSpecsComeInOneRun(t *testing.T) {
 		transform(t, "needs", "{}"),
 	}
 	specs[2].Evaluate.Module = module("modules/typo", strings.Replace(web, "kind: \"ConfigMap\"", "kind: \"ConfigMap\", dta: a: \"b\"", 1))
-	specs[3].DependsOn = []graph.SpecDependency{{Name: "nobody", Pos: object.Pos{File: "unknown.yaml", Line: 9}}}
-	specs[4].DependsOn = []graph.SpecDependency{{Name: "input"}, {Name: "lost"}}
+	specs[3].DependsOn = []object.SpecDependency{{Name: "nobody", Pos: object.Pos{File: "unknown.yaml", Line: 9}}}
+	specs[4].DependsOn = []object.SpecDependency{{Name: "input"}, {Name: "lost"}}
 	before := &object.Error{Stage: object.StageSpec, Pos: object.Pos{File: "a.yaml", Line: 1}, Err: errors.New("found before")}
 	_, err := renderer().Render(t.Context(), render.Request{
 		Specs: specs, Mistakes: object.Errors{before}, Broken: []string{"lost"},
@@ -190,7 +189,7 @@ func TestSpecsDefaultTheAdoptionOfTheirNodes(t *testing.T) {
 func TestABrokenSchemaIsAMistakeOfNoSpec(t *testing.T) {
 	crd := object.Object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "x"}}
 	_, err := renderer().Render(t.Context(), render.Request{
-		Specs: []render.Spec{transform(t, "api", "{}")}, Check: check.Options{CRDs: []object.Object{crd}},
+		Specs: []render.Spec{transform(t, "api", "{}")}, CRDs: []object.Object{crd},
 	})
 	require.ErrorContains(t, err, "CustomResourceDefinition")
 }

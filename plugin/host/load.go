@@ -12,10 +12,8 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/check"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
@@ -49,7 +47,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	if err := l.specs(ctx, &out); err != nil {
 		return Loaded{}, err
 	}
-	out.Request.Check.CRDs = f.crds()
+	out.Request.CRDs = f.crds()
 	out.Texts = l.overlays.texts
 	for _, file := range f.files {
 		out.Texts[file.Name] = file.Data
@@ -108,10 +106,8 @@ func (l *loading) project() Loaded {
 		out.Request.Emit.Name = out.Name
 	}
 	out.Request.Emit.Dialect = dialect.Name(p.Context.Engine)
-	out.Request.Check = check.Options{
-		KubeVersion: p.Context.KubeVersion, Engine: p.Context.Engine,
-		SkipSchemas: l.opts.SkipSchemas, AllowSecrets: map[string][]string{},
-	}
+	out.Request.KubeVersion, out.Request.SkipSchemas = p.Context.KubeVersion, l.opts.SkipSchemas
+	out.Request.AllowSecrets = map[string][]string{}
 	return out
 }
 
@@ -223,7 +219,7 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 		}
 		if s, good := l.spec(t, uses[i], policies); good {
 			out.Request.Specs = append(out.Request.Specs, s)
-			out.Request.Check.AllowSecrets[t.Name] = t.AllowSecrets
+			out.Request.AllowSecrets[t.Name] = t.AllowSecrets
 		}
 	}
 	if ok && wholeWorkloads {
@@ -310,7 +306,7 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		}
 	}
 	for _, d := range t.DependsOn {
-		out.DependsOn = append(out.DependsOn, graph.SpecDependency{Name: d.Name, Pos: d.Pos})
+		out.DependsOn = append(out.DependsOn, object.SpecDependency{Name: d.Name, Pos: d.Pos})
 	}
 	return out, true
 }

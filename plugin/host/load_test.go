@@ -102,8 +102,8 @@ func TestLoadReadsAProject(t *testing.T) {
 	require.Equal(t, "Never", api.Adopt)
 	require.Equal(t, dialect.ArgoCD, loaded.Request.Emit.Dialect)
 	require.Equal(t, "shop", loaded.Request.Emit.Name)
-	require.Equal(t, "1.35", loaded.Request.Check.KubeVersion)
-	require.Equal(t, []string{"s"}, loaded.Request.Check.AllowSecrets["api"])
+	require.Equal(t, "1.35", loaded.Request.KubeVersion)
+	require.Equal(t, []string{"s"}, loaded.Request.AllowSecrets["api"])
 	require.Equal(t, "path:modules", api.Source.Origin)
 	require.Equal(t, api.Evaluate.Module.Digest, api.Source.Digest)
 	require.Contains(t, loaded.Texts, "specs/api.yaml")
@@ -288,9 +288,9 @@ func TestLoadReadsCRDs(t *testing.T) {
 		"crds/template.yaml", "{{ x }}\n")
 	loaded, errs := load(dir, host.Options{Args: []string{"a.yaml"}, CRDs: []string{"crds"}})
 	require.Empty(t, errs)
-	require.Len(t, loaded.Request.Check.CRDs, 2)
-	require.Equal(t, "y", loaded.Request.Check.CRDs[0].Name())
-	require.Equal(t, int64(1), loaded.Request.Check.CRDs[1].Get("spec", "replicas"))
+	require.Len(t, loaded.Request.CRDs, 2)
+	require.Equal(t, "y", loaded.Request.CRDs[0].Name())
+	require.Equal(t, int64(1), loaded.Request.CRDs[1].Get("spec", "replicas"))
 }
 
 func TestLoadFetchesEachModuleOnce(t *testing.T) {

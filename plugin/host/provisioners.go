@@ -11,7 +11,8 @@ import (
 	"slices"
 
 	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/dialect"
+	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
@@ -27,8 +28,8 @@ type Provisioners struct {
 	Workloads render.Workloads
 	// Context is the surroundings of a workload; its name is that of nobody.
 	Context object.Context
-	// Check says how to check the objects that are made.
-	Check check.Options
+	// Check is a request without specs, by which the objects that are made are checked.
+	Check render.Request
 	// Texts is every file that was read as a document, as in [Loaded].
 	Texts map[string][]byte
 }
@@ -62,7 +63,10 @@ func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, err
 	out := Provisioners{
 		Context: l.contextOf("", "", opts.Environment), Texts: map[string][]byte{},
 		Workloads: render.Workloads{Config: config},
-		Check:     check.Options{KubeVersion: l.context.KubeVersion, Engine: l.context.Engine, SkipSchemas: opts.SkipSchemas, CRDs: l.crds()},
+		Check: render.Request{
+			Emit: emit.Options{Dialect: dialect.Name(l.context.Engine)}, KubeVersion: l.context.KubeVersion,
+			SkipSchemas: opts.SkipSchemas, CRDs: l.crds(),
+		},
 	}
 	for _, file := range l.files {
 		out.Texts[file.Name] = file.Data

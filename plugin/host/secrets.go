@@ -9,9 +9,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -25,12 +26,12 @@ func CheckSecrets(side diff.Snapshot) error {
 	}
 	// Only Flux decrypts, and whoever packs manifests need not say for whom.
 	// Without schemas the check takes no time that a caller would cut short.
-	findings, err := check.New(check.Options{SkipSchemas: true, Engine: string(dialect.Flux)}).Check(context.Background(), nodes)
+	findings, err := render.Renderer{}.Check(context.Background(), render.Request{SkipSchemas: true, Emit: emit.Options{Dialect: dialect.Flux}}, nodes)
 	if err != nil || len(findings) == 0 {
 		return err
 	}
 	f := findings[0]
-	return fmt.Errorf("%s: %s (reference a Secret that exists, or encrypt it with SOPS)", f.Node, f.Message)
+	return fmt.Errorf("%s: %s (reference a Secret that exists, or encrypt it with SOPS)", f.Node, f.Err)
 }
 
 // Secrets are the Secrets in a file of manifests, by name: their data, decoded,

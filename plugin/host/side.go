@@ -212,44 +212,41 @@ func objectsOf(name string, data []byte) ([]placed, error) {
 // much as an evaluation.
 const maxTraced = 500
 
-// TraceChanges puts into a report the lines of the user's own text that the
-// fields of the later side come from, as far as the modules tell; specs are
-// those of its result.
-func TraceChanges(ctx context.Context, evaluator evaluate.Evaluator, specs []render.Spec, report *diff.Report) error {
-	for _, s := range specs {
-		var queries []evaluate.Query
-		var fields []*diff.Field
-		for i := range report.Changes {
-			c := &report.Changes[i]
-			if c.Node.Spec() != s.Evaluate.Spec || c.Kind == diff.Deleted {
-				continue
-			}
-			for j := range c.Fields {
-				if f := &c.Fields[j]; f.After != nil && len(fields) < maxTraced {
-					fields = append(fields, f)
-					queries = append(queries, evaluate.Query{Node: c.Node, Path: f.At})
-				}
-			}
-		}
-		if len(queries) == 0 {
+// TraceChanges puts into a report the lines of the user's own text that the fields of
+// the later side come from, as far as they are known; req is the request of that side.
+func TraceChanges(ctx context.Context, evaluator evaluate.Evaluator, req render.Request, report *diff.Report) error {
+	var queries []evaluate.Query
+	var fields []*diff.Field
+	traced := map[string]int{}
+	for i := range report.Changes {
+		c := &report.Changes[i]
+		if c.Node == "" || c.Kind == diff.Deleted {
 			continue
 		}
-		origins, err := render.Renderer{Evaluator: evaluator}.Trace(ctx, s, queries)
-		if errors.Is(err, context.Canceled) {
-			return err
+		for j := range c.Fields {
+			if f := &c.Fields[j]; f.After != nil && traced[c.Node.Spec()] < maxTraced {
+				traced[c.Node.Spec()]++
+				fields = append(fields, f)
+				queries = append(queries, evaluate.Query{Node: c.Node, Path: f.At})
+			}
 		}
-		for i, o := range origins {
-			if err != nil {
-				break // Where a value comes from is an extra.
-			}
-			at := o.Input
-			if !at.IsValid() {
-				at = o.Module
-			}
-			fields[i].Pos = at
-			if at.IsValid() {
-				fields[i].From = at.String()
-			}
+	}
+	if len(queries) == 0 {
+		return nil
+	}
+	// Where a value comes from is an extra: only a cancelled context is an error.
+	origins, err := render.Renderer{Evaluator: evaluator}.Trace(ctx, req, queries)
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	for i, o := range origins {
+		at := o.Input
+		if !at.IsValid() {
+			at = o.Module
+		}
+		fields[i].Pos = at
+		if at.IsValid() {
+			fields[i].From = at.String()
 		}
 	}
 	return nil

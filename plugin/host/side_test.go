@@ -145,7 +145,7 @@ func TestAChangeIsTracedToTheLineOfTheSpec(t *testing.T) {
 	now, err := host.RenderSide("after", after)
 	require.NoError(t, err)
 	report := diff.Compare(old, now)
-	require.NoError(t, host.TraceChanges(t.Context(), evaluator, req.Specs, &report))
+	require.NoError(t, host.TraceChanges(t.Context(), evaluator, req, &report))
 	require.NotEmpty(t, report.Changes)
 	require.Equal(t, "storefront.yaml", report.Changes[0].Pos.File)
 	require.Contains(t, report.Changes[0].Fields[0].From, "storefront:image=docker.io/nginxinc/nginx-unprivileged:9")

@@ -13,7 +13,6 @@ import (
 
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload"
@@ -101,7 +100,7 @@ func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Polic
 			s.Policies = append(s.Policies, source)
 		}
 		for _, d := range w.Spec.DependsOn {
-			s.DependsOn = append(s.DependsOn, graph.SpecDependency{Name: d.Value, Pos: d.Pos})
+			s.DependsOn = append(s.DependsOn, object.SpecDependency{Name: d.Value, Pos: d.Pos})
 		}
 		out.Request.Specs = append(out.Request.Specs, s)
 	}

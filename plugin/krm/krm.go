@@ -12,7 +12,6 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/check"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -30,8 +29,6 @@ type Function struct {
 	Options host.Options
 	// Evaluator evaluates modules.
 	Evaluator evaluate.Evaluator
-	// Schemas are those of [render.Renderer].
-	Schemas *check.Schemas
 	// Strict takes warnings as errors.
 	Strict bool
 	// Parallel is how many specs are evaluated at once; 1 where zero.
@@ -105,7 +102,7 @@ func (f Function) render(ctx context.Context, docs documents) ([]rendered, objec
 			"the project has no spec"), object.StageSpec)
 	}
 	loaded.Request.Strict, loaded.Request.Parallel = f.Strict, f.Parallel
-	result, err := render.Renderer{Evaluator: f.Evaluator, Schemas: f.Schemas}.Render(ctx, loaded.Request)
+	result, err := render.Renderer{Evaluator: f.Evaluator}.Render(ctx, loaded.Request)
 	if err != nil {
 		return nil, f.hinted(object.AsErrors(err, object.StageEvaluate))
 	}

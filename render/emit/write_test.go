@@ -177,11 +177,11 @@ func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
 
 func TestARuleThatIsWrongInItselfIsAnErrorInEveryDialect(t *testing.T) {
 	for want, rule := range map[string]object.Ready{
-		"is not valid CEL: column 12": {Type: object.ReadyCEL, Expr: "status.a =="},
-		"CEL has no expr":             {Type: object.ReadyCEL},
-		"ConditionMatch has no":       {Type: object.ReadyConditionMatch},
-		"is for a Deployment":         {Type: object.ReadyDeploymentAvailable},
-		"unknown readiness type \"Soon\"":       {Type: "Soon"},
+		"is not valid CEL: column 12":     {Type: object.ReadyCEL, Expr: "status.a =="},
+		"CEL has no expr":                 {Type: object.ReadyCEL},
+		"ConditionMatch has no":           {Type: object.ReadyConditionMatch},
+		"is for a Deployment":             {Type: object.ReadyDeploymentAvailable},
+		"unknown readiness type \"Soon\"": {Type: "Soon"},
 	} {
 		for _, opts := range dialects() {
 			rule.Pos = object.Pos{File: "module.cue", Line: 9, Column: 5}

@@ -57,7 +57,7 @@ func workloadSpecs(n int) []graph.Spec {
 	for i := range n / perSpec {
 		s := graph.Spec{Name: fmt.Sprintf("s%04d", i)}
 		if i > 0 {
-			s.DependsOn = []graph.SpecDependency{{Name: fmt.Sprintf("s%04d", i-1)}}
+			s.DependsOn = []object.SpecDependency{{Name: fmt.Sprintf("s%04d", i-1)}}
 		}
 		specs = append(specs, s)
 	}

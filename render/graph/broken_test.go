@@ -22,7 +22,7 @@ func TestDependenciesOnABrokenSpecAreNotJudged(t *testing.T) {
 		},
 		DependsOn: []object.Dependency{{ID: "db/statefulset"}, {ID: "db/"}},
 	}
-	specs := []Spec{{Name: "web", DependsOn: []SpecDependency{{Name: "db"}}}, {Name: "db", Broken: true}}
+	specs := []Spec{{Name: "web", DependsOn: []object.SpecDependency{{Name: "db"}}}, {Name: "db", Broken: true}}
 	_, err := Build([]*object.Node{web}, specs)
 	require.NoError(t, err)
 

@@ -46,7 +46,7 @@ func config(t testing.TB, id string, deps ...string) *object.Node {
 func spec(name string, deps ...string) graph.Spec {
 	s := graph.Spec{Name: name, Pos: object.Pos{File: name + ".yaml", Line: 1}}
 	for i, d := range deps {
-		s.DependsOn = append(s.DependsOn, graph.SpecDependency{
+		s.DependsOn = append(s.DependsOn, object.SpecDependency{
 			Name: d, Pos: object.Pos{File: name + ".yaml", Line: 20 + i, Column: 3},
 		})
 	}

@@ -83,7 +83,7 @@ func (b *builder) specDependencies() {
 	}
 }
 
-func (b *builder) specOnSpec(name string, d SpecDependency) {
+func (b *builder) specOnSpec(name string, d object.SpecDependency) {
 	for _, to := range b.filled(d.Name, nil) {
 		if to == name {
 			// A circle of specs that leads through one without nodes.

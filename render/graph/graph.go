@@ -113,14 +113,8 @@ type Spec struct {
 	Name string
 	Pos  object.Pos
 	// DependsOn names other specs of the project.
-	DependsOn []SpecDependency
+	DependsOn []object.SpecDependency
 	// Broken means that mistakes of its own hide the nodes of the spec: what
 	// depends on it or on its nodes is not judged.
 	Broken bool
-}
-
-// SpecDependency is the name of a spec whose nodes come first.
-type SpecDependency struct {
-	Name string
-	Pos  object.Pos
 }

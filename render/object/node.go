@@ -60,6 +60,12 @@ type Dependency struct {
 	Pos Pos
 }
 
+// SpecDependency is the name of a spec whose nodes come first.
+type SpecDependency struct {
+	Name string
+	Pos  Pos
+}
+
 // Readiness rules.
 const (
 	ReadyExists              = "Exists"

@@ -71,7 +71,7 @@ func waves(p *order.Plan) []string {
 }
 
 func dependsOn(name, on string) graph.Spec {
-	return graph.Spec{Name: name, DependsOn: []graph.SpecDependency{{
+	return graph.Spec{Name: name, DependsOn: []object.SpecDependency{{
 		Name: on, Pos: object.Pos{File: "shop.yaml", Line: 12, Column: 9},
 	}}}
 }

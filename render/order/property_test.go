@@ -32,7 +32,7 @@ func randomNodes(r *rand.Rand, n int) ([]*object.Node, []graph.Spec) {
 		if i%6 == 0 {
 			s := graph.Spec{Name: spec}
 			if i > 0 && r.IntN(2) == 0 {
-				s.DependsOn = []graph.SpecDependency{{Name: fmt.Sprintf("s%02d", r.IntN(i/6))}}
+				s.DependsOn = []object.SpecDependency{{Name: fmt.Sprintf("s%02d", r.IntN(i/6))}}
 			}
 			specs = append(specs, s)
 		}
@@ -254,7 +254,7 @@ func BenchmarkNewLargeSpecs(b *testing.B) {
 			node.ID = object.MakeID([]string{"a", "b"}[i%2], fmt.Sprint(i))
 			node.DependsOn = nil
 		}
-		g, err := graph.Build(nodes, []graph.Spec{{Name: "a", DependsOn: []graph.SpecDependency{{Name: "b"}}}})
+		g, err := graph.Build(nodes, []graph.Spec{{Name: "a", DependsOn: []object.SpecDependency{{Name: "b"}}}})
 		require.NoError(b, err)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()

@@ -26,6 +26,15 @@ func rules() []rule {
 			in: []string{"render/diff"}, deny: []string{"render/spec", "render/evaluate", "render/graph", "render/order", "render/check", "render/emit"},
 			reason: "a comparison takes objects, wherever they come from",
 		},
+		rule{
+			in: []string{"cmd", "plugin"}, deny: []string{"render/check", "render/component"},
+			reason: "render runs the stages: callers build a render.Request and read a render.Result, whose words are those of object, spec, dialect, " +
+				"workload (front ends), evaluate (the evaluator is theirs), order (the plan as data), emit (files) and diff",
+		},
+		rule{
+			in: []string{"cmd", "plugin"}, except: []string{"cmd/ropewalk"}, deny: []string{"render/graph"},
+			reason: "a plan is read as order.Document; only the command draws and explains the edges of a graph",
+		},
 		rule{in: []string{"source"}, deny: []string{"render", "artifact"}, reason: "source, render and artifact meet as fs.FS and digests"},
 		rule{in: []string{"render"}, deny: []string{"source", "artifact"}, reason: "source, render and artifact meet as fs.FS and digests"},
 		rule{in: []string{"artifact"}, deny: []string{"source", "render"}, reason: "source, render and artifact meet as fs.FS and digests"},

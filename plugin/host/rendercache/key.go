@@ -15,7 +15,6 @@ import (
 	"slices"
 
 	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/check"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
@@ -39,10 +38,8 @@ func Key(req render.Request, version, scope string) string {
 func without() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
 		reflect.TypeFor[render.Request]():   {"Parallel", "Progress", "Mistakes", "Broken"},
-		reflect.TypeFor[render.Spec]():      {"by", "again"},
 		reflect.TypeFor[evaluate.Request](): {"Limits"},
 		reflect.TypeFor[evaluate.Module]():  {"FS"},
-		reflect.TypeFor[check.Options]():    {"Schemas"},
 	}
 }
 

@@ -86,7 +86,7 @@ func (a *app) runDiff(ctx context.Context, flags *projectFlags, format, before, 
 	defer now.close()
 	report := diff.Compare(old.Snapshot, now.Snapshot)
 	if now.rendered != nil {
-		if err := host.TraceChanges(ctx, now.rendered.evaluator, now.rendered.Specs, &report); err != nil {
+		if err := host.TraceChanges(ctx, now.rendered.evaluator, now.rendered.Request, &report); err != nil {
 			return err
 		}
 	}

@@ -61,12 +61,8 @@ func (a *app) runExplain(ctx context.Context, flags *projectFlags, own explainFl
 		return err
 	}
 	e := explain(r.Plan, node)
-	for _, s := range r.Specs {
-		if s.Evaluate.Spec == node.ID.Spec() {
-			made := s.Made(node.ID)
-			e.Origin, e.Digest = made.Origin, made.Digest
-		}
-	}
+	module := r.Source(node.ID)
+	e.Origin, e.Digest = module.Origin, module.Digest
 	if own.path != "" {
 		if e.Value, err = traceValue(ctx, r, node, own.path); err != nil {
 			return err
@@ -90,20 +86,15 @@ func traceValue(ctx context.Context, r rendered, n *object.Node, path string) (*
 		return nil, usagef("", "--path %s: %s has no such field", path, n.ID)
 	}
 	out := &valueOrigin{Path: at.String(), Value: value}
-	for _, s := range r.Specs {
-		if s.Evaluate.Spec != n.ID.Spec() {
-			continue
-		}
-		origins, err := render.Renderer{Evaluator: r.evaluator}.Trace(ctx, s, []evaluate.Query{{Node: n.ID, Path: at}})
-		if err != nil {
-			return nil, err
-		}
-		if len(origins) == 1 {
-			out.Input, out.Module = origins[0].Input, origins[0].Module
-			// The input of a workload's module is none that its user knows.
-			if out.Input.IsValid() && s.Workload == nil {
-				out.InputPath = s.Evaluate.InputPath.Append(origins[0].InputPath...).String()
-			}
+	origins, err := render.Renderer{Evaluator: r.evaluator}.Trace(ctx, r.Request, []evaluate.Query{{Node: n.ID, Path: at}})
+	if err != nil {
+		return nil, err
+	}
+	out.Input, out.Module = origins[0].Input, origins[0].Module
+	for _, s := range r.Request.Specs {
+		// The input of a workload's module is none that its user knows.
+		if s.Evaluate.Spec == n.ID.Spec() && out.Input.IsValid() && s.Workload == nil {
+			out.InputPath = s.Evaluate.InputPath.Append(origins[0].InputPath...).String()
 		}
 	}
 	return out, nil

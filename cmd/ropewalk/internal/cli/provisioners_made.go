@@ -7,11 +7,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
-	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -85,22 +84,18 @@ func (c catalog) try(ctx context.Context, document object.Value) (tried, error) 
 // leads to it, or at that of the module.
 func (c catalog) checked(ctx context.Context, req evaluate.Request, nodes []*object.Node) error {
 	var errs object.Errors
-	findings, err := check.New(c.Check).Check(ctx, nodes)
+	findings, err := render.Renderer{}.Check(ctx, c.Check, nodes)
 	if err != nil {
 		return err
 	}
-	for _, f := range findings {
-		e := &object.Error{
-			Stage: object.StageCheck, Severity: f.Severity, Node: f.Node, Path: f.Path.String(),
-			Err: errors.New(f.Message), Hint: f.Hint,
-		}
+	for _, e := range findings {
 		for _, n := range nodes {
-			if n.ID == f.Node {
+			if n.ID == e.Node {
 				e.Pos = n.Pos
 			}
 		}
 		// Without an origin the line of the node is as good as it gets.
-		origins, _ := c.evaluator.Trace(ctx, req, []evaluate.Query{{Node: f.Node, Path: f.Path}})
+		origins, _ := c.evaluator.Trace(ctx, req, []evaluate.Query{{Node: e.Node, Path: object.ParsePath(e.Path)}})
 		for _, o := range origins {
 			switch {
 			case o.Input.IsValid():

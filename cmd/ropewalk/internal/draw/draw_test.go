@@ -57,7 +57,7 @@ func TestDrawingsDoNotDependOnTheOrderOfTheInput(t *testing.T) {
 	r.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 	var specs []graph.Spec
 	for _, j := range want.Graph.Joins {
-		specs = append(specs, graph.Spec{Name: j.FromName, DependsOn: []graph.SpecDependency{{Name: j.ToName, Pos: j.Pos}}})
+		specs = append(specs, graph.Spec{Name: j.FromName, DependsOn: []object.SpecDependency{{Name: j.ToName, Pos: j.Pos}}})
 	}
 	merged := map[string]graph.Spec{}
 	for _, s := range specs {

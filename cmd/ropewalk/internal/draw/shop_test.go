@@ -26,7 +26,7 @@ func shop(t testing.TB, name string) *order.Plan {
 	add := func(spec string, deps []string, objects ...string) {
 		s := graph.Spec{Name: spec, Pos: object.Pos{File: "shop/" + spec + ".yaml", Line: 1}}
 		for i, d := range deps {
-			s.DependsOn = append(s.DependsOn, graph.SpecDependency{Name: d, Pos: object.Pos{File: s.Pos.File, Line: 8, Column: 15 + 8*i}})
+			s.DependsOn = append(s.DependsOn, object.SpecDependency{Name: d, Pos: object.Pos{File: s.Pos.File, Line: 8, Column: 15 + 8*i}})
 		}
 		specs = append(specs, s)
 		for i, text := range objects {

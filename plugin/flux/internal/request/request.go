@@ -175,7 +175,7 @@ func (l *Loader) complete(ctx context.Context, h host.Host, opts host.Options, t
 	}
 	for _, s := range req.Specs {
 		name := s.Evaluate.Spec
-		req.Check.AllowSecrets[name] = append(req.Check.AllowSecrets[name], t.Spec.AllowSecrets...)
+		req.AllowSecrets[name] = append(req.AllowSecrets[name], t.Spec.AllowSecrets...)
 	}
 	if len(t.Spec.Policies) == 0 {
 		return nil

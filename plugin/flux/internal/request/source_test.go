@@ -133,7 +133,7 @@ func TestPoliciesOfTheTransformJudgeAProject(t *testing.T) {
 	require.Len(t, s.Evaluate.Policies, 1)
 	require.Equal(t, "small", s.Evaluate.Policies[0].Name)
 	require.Equal(t, "Never", s.Adopt)
-	require.Equal(t, []string{"a"}, loaded.Request.Check.AllowSecrets["cart"])
+	require.Equal(t, []string{"a"}, loaded.Request.AllowSecrets["cart"])
 	require.Equal(t, "cart", s.Policies[0].Spec)
 	require.Equal(t, "small", s.Policies[0].Policy)
 }

@@ -1,0 +1,105 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload"
+)
+
+// evaluated is what the specs of a request evaluate to.
+type evaluated struct {
+	nodes []*object.Node
+	// broken names the specs that could not be evaluated.
+	broken []string
+	// mistakes holds errors and warnings.
+	mistakes    Errors
+	provisioned map[object.ID]string
+}
+
+// outcome is what one spec evaluates to.
+type outcome struct {
+	evaluate.Result
+	err error
+	// compiled is set for a workload; its nodes are in Result already.
+	compiled workload.Compiled
+	// provisioned is the module of provisioners for each node that one made.
+	provisioned map[object.ID]string
+	// refused is what the module of workloads reports against the input of a workload
+	// where it is not made for workloads at all.
+	refused *Error
+}
+
+// evaluate runs every spec. The error is only that of a cancelled context.
+func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
+	specs := c.req.Specs
+	outcomes := make([]outcome, len(specs))
+	var done atomic.Int64
+	each(len(specs), c.req.Parallel, func(i int) {
+		if outcomes[i].err = ctx.Err(); outcomes[i].err != nil {
+			return
+		}
+		outcomes[i] = c.spec(ctx, specs[i])
+		if n := done.Add(1); c.req.Progress != nil {
+			c.req.Progress(int(n), len(specs))
+		}
+	})
+	out := evaluated{mistakes: c.mistakes, provisioned: map[object.ID]string{}}
+	for i, s := range specs {
+		o := outcomes[i]
+		switch {
+		case errors.Is(o.err, context.Canceled):
+			return evaluated{}, o.err
+		case o.err != nil:
+			out.broken = append(out.broken, s.Evaluate.Spec)
+			if !errors.Is(o.err, errReported) {
+				out.mistakes = append(out.mistakes, object.AsErrors(o.err, object.StageEvaluate)...)
+			}
+			continue
+		}
+		violations, err := c.violations(ctx, s, o.Violations)
+		if err != nil {
+			return evaluated{}, err
+		}
+		out.mistakes = append(append(out.mistakes, violations...), o.Warnings...)
+		for _, n := range o.Nodes {
+			if n.Apply.Adopt == "" {
+				n.Apply.Adopt = s.Adopt
+			}
+			out.nodes = append(out.nodes, n)
+		}
+		for id, name := range o.provisioned {
+			out.provisioned[id] = name
+		}
+	}
+	out.mistakes = append(out.mistakes, c.shared(outcomes)...)
+	return out, nil
+}
+
+// each calls do for 0..n-1 on at most parallel goroutines and waits. Where there is one
+// at a time it starts none: that would wake a thread for nothing.
+func each(n, parallel int, do func(i int)) {
+	if min(parallel, n) <= 1 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(parallel, n) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,221 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/check"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// violations gives the violations of the policies of a spec the user's line.
+func (c *compiler) violations(ctx context.Context, s Spec, violations []evaluate.Violation) (Errors, error) {
+	var queries []evaluate.Query
+	for _, v := range violations {
+		queries = append(queries, evaluate.Query{Node: v.Node, Path: v.Path})
+	}
+	origins, input, err := c.trace(ctx, s, queries)
+	if errors.Is(err, context.Canceled) {
+		return nil, err
+	}
+	var out Errors
+	for i, v := range violations {
+		e := &Error{
+			Stage: object.StageCheck, Severity: v.Severity, Policy: v.Policy,
+			Node: v.Node, Path: v.Path.String(), Err: errors.New(v.Message),
+		}
+		if v.Node == "" {
+			e.Pos = input.NearestPos(v.Path)
+			e.Path = s.Evaluate.InputPath.Append(v.Path...).String()
+		}
+		locate(e, s, origins[i])
+		if v.PolicyPos.IsValid() {
+			e.Notes = append(e.Notes, object.Note{Pos: v.PolicyPos, Text: "the policy is defined here"})
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// check checks the nodes and gives every finding the user's line.
+func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, error) {
+	bySpec := map[string][]check.Finding{}
+	all, err := c.checker(c.req).Check(ctx, nodes)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range all {
+		bySpec[f.Node.Spec()] = append(bySpec[f.Node.Spec()], f)
+	}
+	if len(bySpec) == 0 {
+		return nil, nil
+	}
+	module := make(map[object.ID]object.Pos, len(nodes))
+	for _, n := range nodes {
+		module[n.ID] = n.Pos
+	}
+	var out Errors
+	for _, s := range c.req.Specs {
+		findings := bySpec[s.Evaluate.Spec]
+		queries := make([]evaluate.Query, len(findings))
+		for i, f := range findings {
+			queries[i] = evaluate.Query{Node: f.Node, Path: f.Path}
+		}
+		origins, _, err := c.trace(ctx, s, queries)
+		if errors.Is(err, context.Canceled) {
+			return nil, err
+		}
+		for i, f := range findings {
+			e := asError(f)
+			if !origins[i].Module.IsValid() {
+				origins[i].Module = module[f.Node]
+			}
+			locate(e, s, origins[i])
+			out = append(out, e)
+		}
+	}
+	// What is wrong with the schemas themselves belongs to no spec.
+	for _, f := range bySpec[""] {
+		out = append(out, asError(f))
+	}
+	return out, nil
+}
+
+// Check checks nodes as a render of the request does. What it finds has no positions; the
+// error is only that of a cancelled context.
+func (r Renderer) Check(ctx context.Context, req Request, nodes []*object.Node) (Errors, error) {
+	findings, err := r.checker(req).Check(ctx, nodes)
+	out := make(Errors, len(findings))
+	for i, f := range findings {
+		out[i] = asError(f)
+	}
+	return out, err
+}
+
+func (r Renderer) checker(req Request) *check.Checker {
+	return check.New(check.Options{
+		CRDs: req.CRDs, KubeVersion: req.KubeVersion, AllowSecrets: req.AllowSecrets,
+		Engine: string(req.Emit.Dialect), Schemas: r.Schemas, SkipSchemas: req.SkipSchemas,
+	})
+}
+
+// asError is f as an error that has no position yet.
+func asError(f check.Finding) *Error {
+	return &Error{
+		Stage: object.StageCheck, Severity: f.Severity, Node: f.Node,
+		Path: f.Path.String(), Err: errors.New(f.Message), Hint: f.Hint,
+	}
+}
+
+// Trace tells where parts of the objects of a request come from. Origins are in the
+// order of the queries; one that is not known is zero. What can be traced is, even where
+// there is an error.
+//
+// A workload is compiled once more for it: to keep what every workload compiled to costs
+// a large project a third of its memory, and few callers trace.
+func (r Renderer) Trace(ctx context.Context, req Request, queries []evaluate.Query) ([]evaluate.Origin, error) {
+	out := make([]evaluate.Origin, len(queries))
+	c, err := r.compiler(ctx, req)
+	if err != nil {
+		return out, err
+	}
+	var errs []error
+	for _, s := range req.Specs {
+		var own []evaluate.Query
+		var at []int
+		for i, q := range queries {
+			if q.Node.Spec() == s.Evaluate.Spec {
+				own, at = append(own, q), append(at, i)
+			}
+		}
+		origins, _, err := c.trace(ctx, s, own)
+		errs = append(errs, err)
+		for i, o := range origins {
+			out[at[i]] = o
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// trace tells where parts of the objects of s come from, and which input its module was
+// given. There is one origin for each query, whatever the error: an origin only makes a
+// message better.
+func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) ([]evaluate.Origin, object.Value, error) {
+	out := make([]evaluate.Origin, len(queries))
+	own := provision{request: s.Evaluate}
+	if len(queries) == 0 {
+		return out, own.request.Input, nil
+	}
+	provisions := []provision{own}
+	if s.Workload != nil {
+		compiled, err := c.compile(ctx, s)
+		if err != nil {
+			return out, own.request.Input, err
+		}
+		provisions[0].request.Input = compiled.Input
+		provisions = append(provisions, compiled.provisions...)
+	}
+	// The last provision that made a node is its origin, the module of the spec where
+	// none did.
+	madeBy := map[object.ID]int{}
+	for p := range provisions {
+		for _, id := range provisions[p].nodes {
+			madeBy[id] = p
+		}
+	}
+	var errs []error
+	for p := range provisions {
+		var asked []evaluate.Query
+		var at []int
+		for i, q := range queries {
+			if madeBy[q.Node] == p {
+				asked, at = append(asked, q), append(at, i)
+			}
+		}
+		if len(asked) == 0 {
+			continue
+		}
+		origins, err := c.Evaluator.Trace(ctx, provisions[p].request, asked)
+		errs = append(errs, err)
+		if err == nil && len(origins) == len(asked) {
+			for i, o := range origins {
+				out[at[i]] = o
+			}
+		}
+	}
+	return out, provisions[0].request.Input, errors.Join(errs...)
+}
+
+// embedded is the prefix of the labels of modules that come with Ropewalk.
+const embedded = "embedded:"
+
+// locate puts an error where it can be fixed: at the input that the value was computed
+// from, else at the line of the user's own module, else at the spec that chose a module
+// of others.
+func locate(e *Error, s Spec, origin evaluate.Origin) {
+	own := origin.Module.IsValid() && !strings.HasPrefix(s.Evaluate.Module.Label, embedded)
+	switch {
+	case origin.Input.IsValid():
+		e.Pos = origin.Input
+	case !e.Pos.IsValid() && own:
+		e.Pos = origin.Module
+		e.Notes = append(e.Notes, object.Note{Pos: s.Evaluate.Pos, Text: "the spec uses the module here"})
+		return
+	case !e.Pos.IsValid():
+		e.Pos = s.Evaluate.Pos
+	}
+	if origin.Module.IsValid() {
+		text := "the module writes it here"
+		if len(origin.InputPath) > 0 && s.Workload == nil {
+			path := s.Evaluate.InputPath.Append(origin.InputPath...)
+			text = fmt.Sprintf("the module writes it here, from %s", path)
+		}
+		e.Notes = append(e.Notes, object.Note{Pos: origin.Module, Text: text})
+	}
+}
