@@ -18,7 +18,7 @@ const maxNesting = 4
 
 // nearest folds the errors of all alternatives at and below g into those of
 // the one that the user most probably meant. It is empty where there is none.
-func (sc Scope) nearest(groups []*group, g *group, input object.Value) []Mistake {
+func (sc Scope) nearest(groups []*Group, g *Group, input object.Value) []Mistake {
 	value, n := input.Lookup(g.Path)
 	schema := SchemaAt(sc.schema, g.Path)
 	alts := alternatives(schema)
@@ -91,7 +91,7 @@ func isLiteral(message string) bool { return strings.HasPrefix(message, `expecte
 
 // tagged is the one mistake of a value whose tag, the field that tells the
 // alternatives apart, is none of those that there are.
-func tagged(groups []*group, g *group, input object.Value, alts []cue.Value) (Mistake, bool) {
+func tagged(groups []*Group, g *Group, input object.Value, alts []cue.Value) (Mistake, bool) {
 	for _, c := range groups {
 		if len(c.Path) != len(g.Path)+1 || !IsPrefix(g.Path, c.Path) {
 			continue

@@ -215,6 +215,7 @@ func condition(call string) string {
 	}
 }
 
+// Plural is a count with its noun: 1 item, 2 items.
 func Plural(count, noun string) string {
 	if count == "1" {
 		return count + " " + noun
@@ -258,6 +259,7 @@ func SchemaAt(v cue.Value, path object.Path) cue.Value {
 	return v
 }
 
+// SchemaStep follows one step from v through fields, optional fields and patterns.
 func SchemaStep(v cue.Value, step object.Step) cue.Value {
 	if step.IsIndex {
 		if at := v.LookupPath(cue.MakePath(cue.Index(step.Index))); at.Exists() {

@@ -102,8 +102,8 @@ func blank(v object.Value, p object.Path) object.Value {
 	return v
 }
 
-// group is what CUE says about one path.
-type group struct {
+// Group is what CUE reports of one path.
+type Group struct {
 	Path    object.Path
 	Errs    []cueerrors.Error
 	Entries []int // of the filling
@@ -136,15 +136,15 @@ func (sc Scope) read(err error, with *Filling, input object.Value, gone map[stri
 
 // Groups puts the errors of one path together, in the order in which CUE
 // found them.
-func (sc Scope) Groups(err error, with *Filling, input object.Value) []*group {
-	var out []*group
-	index := map[string]*group{}
+func (sc Scope) Groups(err error, with *Filling, input object.Value) []*Group {
+	var out []*Group
+	index := map[string]*Group{}
 	for _, e := range cueerrors.Errors(err) {
 		path := inputPath(e.Path(), sc.skip, input)
 		key := path.String()
 		g := index[key]
 		if g == nil {
-			g = &group{Path: path}
+			g = &Group{Path: path}
 			index[key] = g
 			out = append(out, g)
 		}
@@ -184,6 +184,7 @@ func inputPath(labels []string, skip int, input object.Value) object.Path {
 	return path
 }
 
+// Unquote is a label of CUE without quotes.
 func Unquote(label string) string {
 	if s, err := strconv.Unquote(label); err == nil {
 		return s
@@ -210,7 +211,7 @@ func below(roots []object.Path, path object.Path) bool {
 	return false
 }
 
-func hasBelow(groups []*group, path object.Path) bool {
+func hasBelow(groups []*Group, path object.Path) bool {
 	for _, g := range groups {
 		if len(g.Path) > len(path) && IsPrefix(path, g.Path) {
 			return true
@@ -226,6 +227,7 @@ func isCollection(input object.Value, path object.Path) bool {
 	return n == len(path) && (v.Kind == object.KindList || v.Kind == object.KindMap)
 }
 
+// IsPrefix reports whether b is a or below a.
 func IsPrefix(a, b object.Path) bool {
 	if len(a) > len(b) {
 		return false
@@ -250,7 +252,7 @@ const (
 
 // say puts a group into words. It reports false where the group only says
 // that something which was taken out is not there.
-func (sc Scope) say(g *group, with *Filling, input object.Value, round int) (Mistake, bool) {
+func (sc Scope) say(g *Group, with *Filling, input object.Value, round int) (Mistake, bool) {
 	m := Mistake{Path: g.Path}
 	value, n := input.Lookup(g.Path)
 	present := n == len(g.Path)
@@ -286,7 +288,7 @@ func (sc Scope) say(g *group, with *Filling, input object.Value, round int) (Mis
 
 // Demands are the places of the module that a group is about: the field of the
 // schema, or where there is none all that CUE names.
-func Demands(g *group, with *Filling, schema cue.Value) []token.Pos {
+func Demands(g *Group, with *Filling, schema cue.Value) []token.Pos {
 	if schema.Exists() && schema.Pos().HasAbsPos() {
 		return []token.Pos{schema.Pos()}
 	}
@@ -312,7 +314,7 @@ func (sc Scope) unknown(path object.Path) string {
 
 // wrong says what was expected instead of value. The schema has the better
 // words, but what depends on other parts of the input is only in the errors.
-func wrong(g *group, schema cue.Value, value object.Value) string {
+func wrong(g *Group, schema cue.Value, value object.Value) string {
 	if schema.Exists() && value.Kind != object.KindNone {
 		alone := schema.Unify(Fill(Part{Field: FieldInput, Value: value}).Value)
 		if alone.Validate() != nil {

@@ -58,7 +58,7 @@ func (s *Subject) OutcomeErrors(f Filled, field string, err error, try func(obje
 }
 
 // IsIncomplete reports whether a group only says that something has no value.
-func IsIncomplete(g *group) bool {
+func IsIncomplete(g *Group) bool {
 	for _, e := range g.Errs {
 		switch format, _ := e.Msg(); format {
 		case formatKinds, formatConflict, formatBound, FormatUnknown:
@@ -157,7 +157,7 @@ func (s *Subject) ErrorsOf(f Filled, field string, err error) error {
 	return out.Sorted()
 }
 
-func (s *Subject) moduleMistake(f Filled, field string, g *group) *object.Error {
+func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error {
 	e := &object.Error{Stage: object.StageEvaluate, Path: g.Path.String(), Pos: s.Pos}
 	if len(g.Path) > 2 && g.Path[0].Name == FieldGraph && g.Path[1].Name == FieldNodes {
 		e.Node = s.NodeID(g.Path[2].Name)
@@ -198,7 +198,7 @@ func (s *Subject) moduleMistake(f Filled, field string, g *group) *object.Error 
 }
 
 // entry is that of what was filled in at root that g is about; 0 is none.
-func (s *Subject) entry(f Filled, g *group, root string) int {
+func (s *Subject) entry(f Filled, g *Group, root string) int {
 	places := slices.Clone(g.Entries)
 	slices.Sort(places)
 	for _, i := range places {
@@ -209,7 +209,7 @@ func (s *Subject) entry(f Filled, g *group, root string) int {
 	return 0
 }
 
-func (s *Subject) moduleMessage(g *group, value object.Value) string {
+func (s *Subject) moduleMessage(g *Group, value object.Value) string {
 	if value.Kind != object.KindNone {
 		return conflict(g.Errs, value)
 	}

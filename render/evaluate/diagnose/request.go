@@ -15,8 +15,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
+// Timeout is that of l, or the default.
 func Timeout(l evaluate.Limits) time.Duration { return cmp.Or(l.Timeout, evaluate.DefaultTimeout) }
 
+// Memory is that of l, or the default.
 func Memory(l evaluate.Limits) int64 { return cmp.Or(l.Memory, evaluate.DefaultMemory) }
 
 // ReasonError is a message that wraps one of the sentinels.
@@ -28,10 +30,12 @@ type ReasonError struct {
 func (e *ReasonError) Error() string { return e.Text }
 func (e *ReasonError) Unwrap() error { return e.Reason }
 
+// Because is an error with a text of its own that wraps one of the sentinels.
 func Because(reason error, format string, args ...any) error {
 	return &ReasonError{Text: fmt.Sprintf(format, args...), Reason: reason}
 }
 
+// Cancelled is the error of a request whose ctx has ended.
 func Cancelled(ctx context.Context, req evaluate.Request) error {
 	cause := ctx.Err()
 	if errors.Is(cause, context.DeadlineExceeded) {
@@ -94,6 +98,7 @@ func Fail(r evaluate.Request, err error) error {
 	return object.Errors{AtSpec(r, err)}
 }
 
+// FirstValid is a, or b where a names no position.
 func FirstValid(a, b object.Pos) object.Pos {
 	if a.IsValid() {
 		return a

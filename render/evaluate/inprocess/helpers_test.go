@@ -5,7 +5,6 @@ package inprocess
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -138,47 +137,6 @@ func nodeValue(file string, n *yaml.Node) object.Value {
 // oneFile is a module of one file; its digest is its text.
 func oneFile(text string) evaluate.Module {
 	return evaluate.Module{FS: fstest.MapFS{"module.cue": {Data: []byte(text)}}, Digest: text, Label: "modules/test"}
-}
-
-func ask(text string) evaluate.Request {
-	return evaluate.Request{
-		Spec: "web", Pos: object.Pos{File: "specs/web.yaml", Line: 4, Column: 3},
-		Module: oneFile(text), InputPath: object.Fields("spec", "input"),
-		Context: object.Context{Name: "web", Namespace: "shop", Engine: "plain", KubeVersion: "1.36", ClusterDomain: "cluster.local"},
-	}
-}
-
-// field is a map with one member.
-func fieldOf(name string, v object.Value) object.Value {
-	v.Pos = object.Pos{File: "specs/web.yaml", Line: 9, Column: 20}
-	return object.Value{
-		Kind: object.KindMap, Pos: object.Pos{File: "specs/web.yaml", Line: 9, Column: 10},
-		Members: []object.Member{{Name: name, Pos: object.Pos{File: "specs/web.yaml", Line: 9, Column: 11}, Value: v}},
-	}
-}
-
-func withReplicas(n int) object.Value {
-	return fieldOf("replicas", object.Value{Kind: object.KindNumber, Text: fmt.Sprint(n)})
-}
-
-// goodModule is a small module that renders one object.
-const goodModule = `package good
-ropewalk: apiVersion: "v1alpha1"
-#Input: {name: string | *"web", replicas: int & >0 | *1, ports: [...int]}
-input: #Input
-graph: nodes: web: object: {
-	apiVersion: "apps/v1", kind: "Deployment"
-	metadata: name: input.name
-	spec: {replicas: input.replicas, ratio: 0.5, ports: input.ports}
-}
-`
-
-func inputNames(r evaluate.Result) []string {
-	var out []string
-	for _, in := range r.Inputs {
-		out = append(out, in.Path.String())
-	}
-	return out
 }
 
 // describing asks what a module of one file takes.

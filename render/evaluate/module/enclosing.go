@@ -83,6 +83,7 @@ func covers(n ast.Node, pos token.Pos) bool {
 	return token.WithinInclusive(pos.Offset(), from, to)
 }
 
+// LabelIs reports whether a label is the name.
 func LabelIs(l ast.Label, name string) bool {
 	got, _, err := ast.LabelName(l)
 	return err == nil && got == name

@@ -41,6 +41,7 @@ func (s *Session) Parts(input object.Value) ([]diagnose.Part, error) {
 	return parts, nil
 }
 
+// Fill unifies parts with the module, in one step.
 func (s *Session) Fill(parts ...diagnose.Part) diagnose.Filled {
 	if len(parts) == 0 {
 		return diagnose.Filled{Root: s.Compiled.Value}
@@ -49,6 +50,7 @@ func (s *Session) Fill(parts ...diagnose.Part) diagnose.Filled {
 	return diagnose.Filled{Root: s.Compiled.Value.FillPath(cue.MakePath(), f.Value), With: f}
 }
 
+// Has reports whether the module has a field at its root.
 func (s *Session) Has(field string) bool {
 	return s.Compiled.Value.LookupPath(cue.MakePath(cue.Str(field))).Exists()
 }
@@ -197,6 +199,7 @@ func (b *Budget) export(v cue.Value) (object.Object, error) {
 	return object.Decode(data)
 }
 
+// Err is the error of a module that makes too much.
 func (b Budget) Err() error {
 	if b.objects > maxObjects {
 		return fmt.Errorf("the module makes more than %d objects, which no flag allows: make several specs of it", maxObjects)

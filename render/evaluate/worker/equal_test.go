@@ -65,6 +65,7 @@ func anyNodes(r evaluate.Result) []evaluate.Query {
 }
 
 func TestAPoolGivesTheSameAsInProcess(t *testing.T) {
+	t.Parallel()
 	in := inprocess.New(inprocess.Options{Schemas: testSchemas()})
 	p := newTestPool(t, Options{Size: 1, Schemas: testSchemas()})
 	names, err := filepath.Glob("../inprocess/testdata/cases/*.txtar")

@@ -45,7 +45,7 @@ func newCodec() (codec, error) {
 		return codec{}, err
 	}
 	dec, err := cbor.DecOptions{
-		IntDec:         cbor.IntDecConvertSigned,
+		IntDec:         cbor.IntDecConvertSignedOrFail,
 		DefaultMapType: reflect.TypeFor[map[string]any](),
 		// What users wrote need not be UTF-8.
 		UTF8: cbor.UTF8DecodeInvalid,

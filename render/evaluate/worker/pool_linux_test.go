@@ -36,6 +36,7 @@ graph: nodes: a: object: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "
 `
 
 func TestAWorkerThatFillsUpWithFieldNamesIsReplacedInTime(t *testing.T) {
+	t.Parallel()
 	// An eighth of the limit is 8 MiB, which are some 40,000 of these names.
 	p := newTestPool(t, Options{Size: 1, Memory: 64 << 20})
 	req := ask(labelModule)
@@ -53,6 +54,7 @@ func TestAWorkerThatFillsUpWithFieldNamesIsReplacedInTime(t *testing.T) {
 }
 
 func TestAWorkerThatFillsUpWithModulesIsReplacedInTime(t *testing.T) {
+	t.Parallel()
 	p := newTestPool(t, Options{Size: 1, Memory: 64 << 20})
 	for round := range 40 {
 		req := ask(goodModule + "// " + strings.Repeat("x", 1<<20) + strconv.Itoa(round))

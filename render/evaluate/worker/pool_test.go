@@ -71,6 +71,7 @@ func TestACancelledCallEndsAtOnce(t *testing.T) {
 }
 
 func TestACallThatWaitsForAWorkerCanBeCancelled(t *testing.T) {
+	t.Parallel()
 	p := newTestPool(t, Options{Size: 1, Timeout: time.Second})
 	busy := make(chan error, 1)
 	go func() {
@@ -133,6 +134,7 @@ func killWhenBusy(t *testing.T, p *Pool) {
 }
 
 func TestAProgramThatIsNoWorkerIsAClearError(t *testing.T) {
+	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
