@@ -160,7 +160,7 @@ type Provisioner struct {
 	// Class and ID are "" where every class or id is meant.
 	Class, ID   string
 	Description string
-	// Pos is the place of its type in the module, not valid where nobody knows it.
+	// Pos is the place of its type in the module, not valid where it is not known.
 	Pos object.Pos
 	// Params are what a workload may give, in the order of their names.
 	Params []Param

@@ -16,7 +16,7 @@ type Input struct {
 	// Expected says in plain words what is: an integer of at least 1. It is "" where
 	// anything is.
 	Expected string
-	// Default is what holds where nobody sets it, as JSON; "" where nothing does, where
+	// Default is the value of an input that is not set, as JSON; "" where there is none, where
 	// it depends on the rest of the input, and where it is longer than 4 KiB.
 	Default string
 	// Required says that the module makes nothing without it. What is needed only

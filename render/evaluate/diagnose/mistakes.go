@@ -350,7 +350,7 @@ func conflict(errs []cueerrors.Error, value object.Value) string {
 		case formatKinds, formatConflict:
 			want, ok := otherThan(value, fmt.Sprint(args[0]), fmt.Sprint(args[1]))
 			if !ok {
-				fallback = fmt.Sprintf("%s and %s are demanded at once", want, fmt.Sprint(args[1]))
+				fallback = fmt.Sprintf("conflicting values %s and %s", want, fmt.Sprint(args[1]))
 				continue
 			}
 			wants = append(wants, want)

@@ -99,7 +99,7 @@ func (s *Subject) Report(m Mistake) *object.Error {
 		Pos:   FirstValid(pos, s.Pos),
 		Path:  s.InputPath.Append(m.Path...).String(),
 		Err:   fmt.Errorf("%s", m.Message),
-		Notes: s.Notes(m.Demands, "demanded here"),
+		Notes: s.Notes(m.Demands, "required here"),
 	}
 }
 
@@ -173,7 +173,7 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 	value := object.Value{}
 	if i := s.entry(f, g, FieldContext); i > 0 && field == FieldContext {
 		value, _ = ContextValue(s.Req.Context).Lookup(f.With.Path(i))
-		e.Notes = s.Notes(demands, "demanded here")
+		e.Notes = s.Notes(demands, "required here")
 	} else if i := s.entry(f, g, FieldInput); i > 0 {
 		path := f.With.Path(i)
 		value, _ = s.Input.Lookup(path)
@@ -184,7 +184,7 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		value, _ = s.Req.Input.Lookup(path)
 		e.Pos, e.Path = FirstValid(f.With.Positions[i].pos, s.Pos), path.String()
 		e.Notes = s.Notes(demands, "leads to "+g.Path.String())
-	} else if notes := s.Notes(demands, "has to do with it"); len(notes) > 0 {
+	} else if notes := s.Notes(demands, "related"); len(notes) > 0 {
 		e.Pos, e.Notes = notes[0].Pos, notes[1:]
 	}
 	e.Err = fmt.Errorf("%s", s.Module.Clean(s.moduleMessage(g, value)))
@@ -192,7 +192,7 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		e.Err = fmt.Errorf("tag %q is not set: give it a value under tags", tag)
 	}
 	if field == FieldContext {
-		e.Hint = fmt.Sprintf("module %q asks this of its surroundings", s.Module.Name())
+		e.Hint = fmt.Sprintf("module %q requires this of its context", s.Module.Name())
 	}
 	return e
 }
@@ -241,7 +241,7 @@ func words(e cueerrors.Error) string {
 	case formatIncomplete:
 		return "has no value, expected " + typeName(oneLineOf(fmt.Sprint(args...)))
 	case formatKinds, formatConflict:
-		return oneLineOf(fmt.Sprintf("%v and %v are demanded at once", args[0], args[1]))
+		return oneLineOf(fmt.Sprintf("conflicting values %v and %v", args[0], args[1]))
 	case formatBound:
 		return oneLineOf(fmt.Sprintf("expected %s, got %v", bound(fmt.Sprint(args[1])), args[0]))
 	default:

@@ -46,7 +46,7 @@ func Cancelled(ctx context.Context, req evaluate.Request) error {
 
 // TimedOut is the error of an evaluation that took too long.
 func TimedOut(r evaluate.Request) error {
-	e := Blame(r, Because(evaluate.ErrTimeout, "evaluation exceeded %s: module %q does not come to an end in time", Timeout(r.Limits), ModuleName(r.Module)))
+	e := Blame(r, Because(evaluate.ErrTimeout, "evaluation exceeded %s: module %q did not finish in time", Timeout(r.Limits), ModuleName(r.Module)))
 	e.Hint = "look for comprehensions over comprehensions and for unified disjunctions, or raise the limit (--timeout)"
 	return object.Errors{e}
 }
@@ -67,7 +67,7 @@ func Advice(l evaluate.Limits) string {
 
 // Panicked is the error for a fault of the CUE library.
 func Panicked(r evaluate.Request, cause any) error {
-	return Because(evaluate.ErrCrashed, "module %q: the CUE library gave up: %s", ModuleName(r.Module), FirstLine(fmt.Sprint(cause)))
+	return Because(evaluate.ErrCrashed, "module %q: CUE panicked: %s", ModuleName(r.Module), FirstLine(fmt.Sprint(cause)))
 }
 
 // AtSpec is a mistake that belongs to the spec as a whole.

@@ -136,7 +136,7 @@ func (d *description) field(v cue.Value, at object.Path, c cue.SelectorType, nee
 }
 
 // others is the input by which a struct takes members beside its named ones, where a
-// pattern says what they are. Any other open struct takes what nobody may ask for.
+// pattern says what they are. Any other open struct takes members without a name.
 func (d *description) others(v cue.Value, at object.Path) {
 	kind := patternKind(v) &^ (cue.NullKind | cue.BytesKind)
 	if kind == cue.BottomKind {
@@ -180,7 +180,7 @@ func mayBe(v cue.Value) cue.Kind {
 	return all
 }
 
-// hasValue reports whether a field that nobody gives has a value, which may depend
+// hasValue reports whether a field that is not set has a value, which may depend
 // on others.
 func hasValue(v cue.Value) bool {
 	_, ok := v.Default()
@@ -196,7 +196,7 @@ func choicesOf(v cue.Value) []cue.Value {
 	return nil
 }
 
-// isConstant reports whether nobody can give v another value: scalars that are
+// isConstant reports whether v can have no other value: scalars that are
 // concrete without a default, and lists of as many items as they have that are so.
 func isConstant(v cue.Value, kind cue.Kind) bool {
 	switch {
@@ -208,7 +208,7 @@ func isConstant(v cue.Value, kind cue.Kind) bool {
 	return false
 }
 
-// isOfBytes reports whether v is a list or a map of bytes, of which nobody can write
+// isOfBytes reports whether v is a list or a map of bytes, of which a user cannot write
 // one.
 func isOfBytes(v cue.Value, kind cue.Kind) bool {
 	switch kind {

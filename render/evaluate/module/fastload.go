@@ -85,7 +85,7 @@ func (t *tree) plainModule() (module, version string, ok bool) {
 	return module, version, plainPath(module) && knownLanguage(version)
 }
 
-// plainPath reports whether a module path is one that nobody would argue about:
+// plainPath reports whether a module path is one that needs no judgement:
 // a domain, then words, then a major version.
 func plainPath(module string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"

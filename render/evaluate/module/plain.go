@@ -236,7 +236,7 @@ func (s *Session) nameNodes(nodes []*object.Node) error {
 			errs = append(errs, &object.Error{
 				Stage: object.StageEvaluate, Pos: n.Pos, Node: n.ID,
 				Err:   fmt.Errorf("object %q is made twice", n.Object.Ref()),
-				Notes: []object.Note{{Pos: f.Pos, Text: "made here first"}},
+				Notes: []object.Note{{Pos: f.Pos, Text: "first made here"}},
 			})
 			continue
 		}

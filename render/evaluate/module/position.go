@@ -55,7 +55,7 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 			case !one.Pos.IsValid():
 				one.Pos = at
 			default:
-				one.Notes = append(one.Notes, object.Note{Pos: at, Text: "has to do with it"})
+				one.Notes = append(one.Notes, object.Note{Pos: at, Text: "related"})
 			}
 		}
 		switch {

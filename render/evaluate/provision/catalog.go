@@ -66,7 +66,7 @@ func (p *provisioner) paramList() (params []evaluate.Param) {
 	return params
 }
 
-// hasValue reports whether a param that nobody gives has a value, which may
+// hasValue reports whether a param that is not set has a value, which may
 // depend on the resource: one that stands for all is laid below.
 func (p *provisioner) hasValue(sel cue.Selector) bool {
 	param := cue.MakePath(cue.Str(diagnose.FieldParams), sel)

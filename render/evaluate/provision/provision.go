@@ -175,7 +175,7 @@ func (a asked) refuseParams() error {
 	for _, m := range params.Members {
 		message := fmt.Sprintf("unknown field %q: the provisioner of type %q takes no params", m.Name, a.provisioner.Type)
 		e := s.Report(diagnose.Mistake{Path: object.Fields(diagnose.FieldParams, m.Name), Key: true, Message: message})
-		e.Notes = append(e.Notes, s.Notes([]token.Pos{a.provisioner.value.LookupPath(cue.ParsePath("type")).Pos()}, "demanded here")...)
+		e.Notes = append(e.Notes, s.Notes([]token.Pos{a.provisioner.value.LookupPath(cue.ParsePath("type")).Pos()}, "required here")...)
 		errs = append(errs, e)
 	}
 	return errs.Err()
@@ -274,7 +274,7 @@ func (a asked) read(f diagnose.Filled, total *module.Budget) (evaluate.Provision
 }
 
 // refuseFields refuses fields that are there under a condition only, and that
-// nobody knows. The schema refuses them as well, and an entry that has all that
+// the contract does not know. The schema refuses them as well, and an entry that has all that
 // is filled is of the schema.
 func (a asked) refuseFields(f diagnose.Filled) error {
 	if len(a.provisioner.takes) == len(filledFields()) {

@@ -86,8 +86,8 @@ func ReadProvisioners(c *module.Compiled, m evaluate.Module) (*Provisioners, err
 	return out, errs.Err()
 }
 
-// read finds out what the entry is for and what it takes. A field that nobody
-// knows is a mistake of the author, who would wait in vain for what it does.
+// read finds out what the entry is for and what it takes. An
+// unknown field is a mistake of the author.
 func (p *provisioner) read(mistake func(at cue.Value, field, message string)) {
 	p.skip = len(p.value.Path().Selectors())
 	p.takes = map[string]bool{}
@@ -120,7 +120,7 @@ func (p *provisioner) read(mistake func(at cue.Value, field, message string)) {
 }
 
 // refuseClosed refuses params that another definition does not allow. CUE says
-// nothing of fields that may be absent until somebody gives one.
+// nothing of fields that may be absent until one is set.
 func refuseClosed(params cue.Value, mistake func(at cue.Value, field, message string)) {
 	fields, err := params.Fields(cue.Optional(true))
 	for err == nil && fields.Next() {

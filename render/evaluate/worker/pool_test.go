@@ -243,7 +243,7 @@ func TestWhatKillsItsWorkerTwiceIsRefused(t *testing.T) {
 		want.Refused++
 		now := p.Stats()
 		want.PeakMemory = now.PeakMemory // of a worker that is not waited for until now
-		require.Equal(t, want, now, "no worker has to do with it")
+		require.Equal(t, want, now, "no worker related")
 	}
 	other := ask(hangs)
 	other.Input = withReplicas(2)

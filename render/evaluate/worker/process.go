@@ -165,7 +165,7 @@ func (p *process) call(ctx context.Context, j job, left time.Duration) (*answer,
 	return nil, &loss{cause: why}
 }
 
-// lost tells how a process ended that nobody killed.
+// lost tells how a process ended that the pool did not kill.
 func (p *process) lost(err error, used bool) *loss {
 	select {
 	case <-p.done:

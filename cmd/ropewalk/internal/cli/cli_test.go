@@ -69,7 +69,7 @@ func TestReportsShowTheLineTheNotesAndTheHint(t *testing.T) {
 			Stage: object.StageEvaluate, Pos: object.Pos{File: "api.yaml", Line: 2, Column: 12},
 			Path: "spec.input.replicas", Err: errors.New("expected int, found \"two\""),
 			Hint:  "write a number",
-			Notes: []object.Note{{Pos: object.Pos{File: "modules/api/api.cue", Line: 1, Column: 19}, Text: "demanded here"}},
+			Notes: []object.Note{{Pos: object.Pos{File: "modules/api/api.cue", Line: 1, Column: 19}, Text: "required here"}},
 		},
 		{
 			Severity: object.SeverityWarning, Policy: "images", Node: "api/deployment", Path: "spec",
@@ -79,7 +79,7 @@ func TestReportsShowTheLineTheNotesAndTheHint(t *testing.T) {
 	require.Equal(t, `api.yaml:2:12: spec.input.replicas: expected int, found "two"
   | 	replicas: "two"
   | 	          ^
-  modules/api/api.cue:1:19: demanded here
+  modules/api/api.cue:1:19: required here
     | #Input: replicas: int
     |                   ^
   hint: write a number
