@@ -79,7 +79,7 @@ type policy struct {
 func (p *policy) Retry(attempt int, response *http.Response, err error) (time.Duration, error) {
 	p.attempts, p.after = attempt+1, 0
 	if !transient(response, err) {
-		return -1, nil //nolint:nilerr // the transport returns it
+		return -1, nil
 	}
 	wait := min(p.backoff<<min(attempt, 20), p.maxWait)
 	if response != nil {
@@ -88,7 +88,7 @@ func (p *policy) Retry(attempt int, response *http.Response, err error) (time.Du
 	}
 	deadline, ok := p.ctx.Deadline()
 	if p.attempts >= p.transport.attempts || p.ctx.Err() != nil || wait > p.maxWait || ok && time.Until(deadline) <= wait {
-		return -1, nil
+		return -1, nil //nolint:nilerr // the transport returns the error itself
 	}
 	return wait, nil
 }
