@@ -52,12 +52,12 @@ spec:
 
 func TestKindsAndVersions(t *testing.T) {
 	for name, c := range map[string]struct{ text, path, message, hint string }{
-		"a group that moved":          {"{apiVersion: extensions/v1beta1, kind: Ingress}", "apiVersion", "extensions/v1beta1 Ingress is gone", "use networking.k8s.io/v1"},
+		"a group that moved":          {"{apiVersion: extensions/v1beta1, kind: Ingress}", "apiVersion", "extensions/v1beta1 Ingress is no longer served", "use networking.k8s.io/v1"},
 		"a kind that was removed":     {"{apiVersion: policy/v1beta1, kind: PodSecurityPolicy}", "apiVersion", "policy/v1beta1 PodSecurityPolicy was removed in Kubernetes 1.25: use Pod Security Admission, by labels of the Namespace", ""},
 		"a version that is no more":   {"{apiVersion: autoscaling/v2beta2, kind: HorizontalPodAutoscaler}", "apiVersion", "autoscaling/v2beta2 HorizontalPodAutoscaler is not served", "use autoscaling/v2"},
-		"a kind of another group":     {"{apiVersion: v1, kind: Deployment}", "apiVersion", `"v1" knows no Deployment`, "use apps/v1"},
-		"a typo in a kind":            {"{apiVersion: v1, kind: ConfgMap}", "kind", `"v1" knows no "ConfgMap"`, `did you mean "ConfigMap"?`},
-		"a List":                      {"{apiVersion: v1, kind: List}", "kind", "a List is no object", "write each of its items as an object of its own"},
+		"a kind of another group":     {"{apiVersion: v1, kind: Deployment}", "apiVersion", `"v1" has no kind Deployment`, "use apps/v1"},
+		"a typo in a kind":            {"{apiVersion: v1, kind: ConfgMap}", "kind", `"v1" has no kind "ConfgMap"`, `did you mean "ConfigMap"?`},
+		"a List":                      {"{apiVersion: v1, kind: List}", "kind", "a List is not an object of its own", "write each item as a separate object"},
 		"an unknown group":            {"{apiVersion: example.com/v1, kind: Bar, metadata: {name: a}}", "kind", "no schema is known for example.com/v1 Bar: the object was not checked", "name its CustomResourceDefinition with --crds"},
 		"an unknown kind beside ours": {"{apiVersion: keda.sh/v1alpha1, kind: ScaledObjects, metadata: {name: a}}", "kind", "no schema is known for keda.sh/v1alpha1 ScaledObjects: the object was not checked", `did you mean "ScaledObject"? Otherwise name its CustomResourceDefinition with --crds`},
 		"a version in preview":        {"{apiVersion: storage.k8s.io/v1beta1, kind: VolumeAttributesClass, metadata: {name: a}, driverName: a.b}", "apiVersion", "storage.k8s.io/v1beta1 VolumeAttributesClass is served only where the cluster enables it", ""},
@@ -98,7 +98,7 @@ func TestMistakesOfACustomResourceComeTogether(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		`s/n0 name metadata.name expected lower-case letters, digits, "-" and "." (at most 253, beginning and ending with a letter or digit), found "A"`,
-		`s/n0 namespace metadata.namespace has no effect: a Foo belongs to no namespace`,
+		`s/n0 namespace metadata.namespace has no effect: Foo is a cluster-scoped kind`,
 		`s/n0 schema spec.notes["a.b"] expected a string, found the number 1`,
 		`s/n0 exclusive spec.one needs exactly one of a or b`,
 		`s/n0 listType spec.parts[1] is in the list already`,
@@ -146,9 +146,10 @@ func TestTheOrderOfTheNodesChangesNothing(t *testing.T) {
 }
 
 func TestACheckChangesNoObject(t *testing.T) {
+	checker := check.New(check.Options{})
 	for name, o := range corpus(t, "testdata/custom") {
 		before := o.Clone()
-		judge(check.New(check.Options{}), node(o))
+		judge(checker, node(o))
 		require.Equal(t, before, o, name)
 	}
 }

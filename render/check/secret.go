@@ -23,13 +23,13 @@ func isEncrypted(o object.Object) bool {
 }
 
 // secrets refuses Secrets that hold data. It names no value and no key: what
-// is written in the wrong place must not end up in a log.
+// is written in the wrong field must not end up in a log.
 func (c *Checker) secrets(a *finding.Value) {
 	o := a.Root()
 	if o.Group() == "" && strings.HasSuffix(o.Kind(), "List") {
 		for _, item := range a.Field("items").Items() {
 			if m, ok := item.Raw.(map[string]any); ok && isSecret(m) && held(item, false) > 0 {
-				item.Fail(finding.RuleSecret, "is a Secret that holds data, which a render must not").Hint = "write each item of a List as an object of its own"
+				item.Fail(finding.RuleSecret, "is a Secret that holds data, which a render must not contain contain").Hint = "write each item of the List as a separate object"
 			}
 		}
 		return
@@ -53,7 +53,7 @@ func (c *Checker) secrets(a *finding.Value) {
 		a.Fail(finding.RuleSecret, "is marked as encrypted but holds %d %s in the clear", n, what).Hint = "encrypt the file again with SOPS"
 		return
 	}
-	a.Fail(finding.RuleSecret, "holds %d secret %s, which a render must not", n, what).Hint =
+	a.Fail(finding.RuleSecret, "holds %d secret %s, which a render must not contain", n, what).Hint =
 		"use an ExternalSecret or a reference to a Secret of the cluster, encrypt it with SOPS for Flux, or allow this Secret by name"
 }
 

@@ -70,11 +70,11 @@ func complete(content map[string]any, s *structural.Structural) {
 	defaulting.Default(content, s)
 }
 
-// ruleMessage is what the author of a CEL rule says.
+// ruleMessage is the message of a CEL rule.
 func ruleMessage(p *field.Error) string {
 	detail := oneLine(p.Detail)
 	if rule, ok := strings.CutPrefix(detail, "failed rule: "); ok {
-		return "breaks the rule of its kind: " + rule
+		return "violates a rule of its CustomResourceDefinition: " + rule
 	}
 	return detail
 }
@@ -88,7 +88,7 @@ func notServed(a *finding.Value, d *Definition) {
 	f := a.Field("apiVersion").Fail(finding.RuleAPIVersion, "%s %s is not served", a.Root().APIVersion(), a.Root().Kind())
 	switch len(served) {
 	case 0:
-		f.Hint = "no version of the kind is"
+		f.Hint = "the CustomResourceDefinition serves no version"
 	case 1:
 		f.Hint = "use " + served[0]
 	default:
@@ -96,7 +96,7 @@ func notServed(a *finding.Value, d *Definition) {
 	}
 }
 
-// unknownField says that a field has no meaning, and which one was probably
+// unknownField reports a field that does not exist, and which one was probably
 // meant.
 func unknownField(a *finding.Value, compiled *compiled, text string) {
 	path, _ := locate(map[string]any(a.Root()), text)

@@ -13,10 +13,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/ropewalk/ropewalk/render/check/finding"
 	"github.com/ropewalk/ropewalk/render/check/kubernetes"
 	"github.com/ropewalk/ropewalk/render/object"
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Definition is what checking needs of a CustomResourceDefinition.
@@ -43,6 +44,7 @@ type definitionVersion struct {
 	} `json:"schema"`
 }
 
+// Key is the group and the kind: group/Kind.
 func (d *Definition) Key() string { return d.Group + "/" + d.Names.Kind }
 
 // version is the version called name, nil where there is none.

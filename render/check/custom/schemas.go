@@ -39,7 +39,7 @@ type compiledKey struct {
 	version string
 }
 
-// compiledOnce compiles a schema when it is first asked for.
+// compiledOnce compiles a schema when it is first needed.
 type compiledOnce struct {
 	once sync.Once
 	c    *compiled

@@ -22,8 +22,8 @@ const (
 	RuleSecret       = "secret"       // a Secret holds data
 	RuleEncrypted    = "encrypted"    // an encrypted object does not suit the engine
 	RuleAPIVersion   = "apiVersion"   // no server serves the version
-	RuleKind         = "kind"         // nobody knows the kind
-	RuleNamespace    = "namespace"    // the scope of the kind says otherwise
+	RuleKind         = "kind"         // the kind is unknown
+	RuleNamespace    = "namespace"    // the namespace does not suit the scope of the kind
 	RuleCEL          = "cel"          // a rule of a custom resource does not hold
-	RuleDefinition   = "definition"   // a CustomResourceDefinition is no good
+	RuleDefinition   = "definition"   // a CustomResourceDefinition is not valid
 )

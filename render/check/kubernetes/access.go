@@ -43,7 +43,7 @@ func policyRule(a *finding.Value) {
 			urls.Fail(finding.RuleExclusive, "must not be set in a Role").Hint = "only a ClusterRole grants URLs"
 		}
 		if a.Field("apiGroups").Size()+a.Field("resources").Size()+a.Field("resourceNames").Size() > 0 {
-			urls.Fail(finding.RuleExclusive, "must not be set beside apiGroups, resources or resourceNames").Hint = "make it a rule of its own"
+			urls.Fail(finding.RuleExclusive, "must not be set together with apiGroups, resources or resourceNames").Hint = "write a separate rule"
 		}
 		return
 	}
@@ -84,7 +84,7 @@ func subject(a *finding.Value) {
 		}
 		if a.Field("namespace").Text() == "" {
 			if f := a.Missing("namespace"); a.Root().Kind() == "RoleBinding" {
-				// The server takes it and binds nobody.
+				// The server accepts it, and the binding has no effect.
 				f.Severity = object.SeverityWarning
 			}
 		}
@@ -144,7 +144,7 @@ func webhook(a *finding.Value) {
 		effects.Fail(finding.RuleEnum, "expected \"None\" or \"NoneOnDryRun\", found %s", effects.Show())
 	}
 	versions := a.Field("admissionReviewVersions")
-	unique(versions.Items(), finding.RuleUnique, "stands in the list already, as item %d")
+	unique(versions.Items(), finding.RuleUnique, "is in the list already, as item %d")
 	ok := slices.ContainsFunc(versions.Items(), func(v *finding.Value) bool { return v.Text() == "v1" || v.Text() == "v1beta1" })
 	if versions.Size() > 0 && !ok {
 		versions.Fail(finding.RuleEnum, "needs \"v1\" or \"v1beta1\"")

@@ -25,7 +25,7 @@ type schema struct {
 	Enum       []string
 	List       string
 	Keys       []string
-	// Struct marks what the decoder of the server makes up where it is absent.
+	// Struct marks what the decoder of the server adds empty where it is absent.
 	Struct bool
 
 	// name is that of the component, and rule is what its schema cannot say;
@@ -138,7 +138,7 @@ func eachBuiltIn(yield func(apiVersion, kind string) bool) {
 }
 
 // ruleFor is the rule for what the schema of a component cannot say, nil where
-// there is none. Rules run wherever the component stands: that of a container
+// there is none. Rules run wherever the component is used: that of a container
 // holds in a Pod and in the template of a Job.
 func ruleFor(component string) func(*finding.Value) {
 	for _, rules := range [...]func(string) func(*finding.Value){

@@ -51,7 +51,7 @@ func configKey(a *finding.Value, key string) {
 		return
 	}
 	if a.Secret() {
-		// The key may be a value that was written in the wrong place.
+		// The key may be a value that was written in the wrong field.
 		a.Parent.Fail(finding.RuleName, "has a key that is not made of letters, digits, \"-\", \"_\" and \".\" (at most 253)")
 	} else {
 		a.Fail(finding.RuleName, "expected letters, digits, \"-\", \"_\" and \".\" (at most 253) as the key, found %s", finding.Quote(key))
@@ -122,20 +122,20 @@ func secretObject(a *finding.Value) {
 	}
 }
 
-// dockerConfig wants JSON and says nothing of what it holds.
+// dockerConfig wants JSON and shows nothing of the content.
 func dockerConfig(a *finding.Value, key string) {
 	text := a.In("stringData", key).Text()
-	place := a.In("stringData", key)
+	content := a.In("stringData", key)
 	if text == "" {
-		place = a.In("data", key)
-		decoded, err := base64.StdEncoding.DecodeString(place.Text())
-		if err != nil || !place.Has() {
+		content = a.In("data", key)
+		decoded, err := base64.StdEncoding.DecodeString(content.Text())
+		if err != nil || !content.Has() {
 			return
 		}
 		text = string(decoded)
 	}
 	if !json.Valid([]byte(text)) {
-		place.Fail(finding.RuleFormat, "is not JSON")
+		content.Fail(finding.RuleFormat, "is not JSON")
 	}
 }
 

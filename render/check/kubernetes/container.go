@@ -91,7 +91,7 @@ func probes(a *finding.Value) {
 		grace := p.Field("terminationGracePeriodSeconds")
 		if name == "readinessProbe" {
 			if grace.Has() {
-				grace.Fail(finding.RuleExclusive, "must not be set on a readiness probe: that stops no container")
+				grace.Fail(finding.RuleExclusive, "must not be set on a readiness probe: it does not stop the container")
 			}
 		} else {
 			atLeast(grace, 1)
@@ -137,7 +137,7 @@ func envVar(a *finding.Value) {
 		return
 	}
 	if a.Field("value").Text() != "" {
-		from.Fail(finding.RuleExclusive, "must not be set beside value").Hint = "keep one of the two"
+		from.Fail(finding.RuleExclusive, "must not be set together with value").Hint = "keep one of the two"
 	}
 	switch oneOf(from, "source", "fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef") {
 	case "fieldRef":
@@ -217,7 +217,7 @@ func volumeMount(a *finding.Value) {
 	relative(a.Field("subPath"))
 	relative(a.Field("subPathExpr"))
 	if a.Field("subPath").Text() != "" && a.Field("subPathExpr").Text() != "" {
-		a.Field("subPathExpr").Fail(finding.RuleExclusive, "must not be set beside subPath")
+		a.Field("subPathExpr").Fail(finding.RuleExclusive, "must not be set together with subPath")
 	}
 	r := a.Field("recursiveReadOnly")
 	if t := r.Text(); t != "" && t != "Disabled" {
@@ -289,7 +289,7 @@ func resourceName(a *finding.Value, name string) {
 			a.Fail(finding.RuleFormat, "expected a whole number, found %s", a.Show())
 		}
 	default:
-		f := a.Fail(finding.RuleName, "is no resource of a container: expected \"cpu\", \"memory\", \"ephemeral-storage\", \"hugepages-…\" or an extended resource such as \"example.com/gpu\"")
+		f := a.Fail(finding.RuleName, "is not a resource of a container: expected \"cpu\", \"memory\", \"ephemeral-storage\", \"hugepages-…\" or an extended resource such as \"example.com/gpu\"")
 		if best := finding.Nearest(name, []string{"cpu", "memory", "ephemeral-storage"}); best != "" {
 			f.Hint = "did you mean \"" + best + "\"?"
 		}

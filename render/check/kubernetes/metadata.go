@@ -83,7 +83,7 @@ func annotations(a *finding.Value) {
 		size += len(name) + len(v.Text())
 	}
 	if size > maxAnnotations {
-		a.Fail(finding.RuleSize, "hold %d bytes together, at most %d are allowed", size, maxAnnotations)
+		a.Fail(finding.RuleSize, "hold %d bytes in total, at most %d are allowed", size, maxAnnotations)
 	}
 }
 
@@ -91,6 +91,6 @@ func annotations(a *finding.Value) {
 // do not go together.
 func Scope(a *finding.Value, namespaced bool) {
 	if ns := a.In("metadata", "namespace"); !namespaced && ns.Text() != "" {
-		ns.Warn(finding.RuleNamespace, "has no effect: a %s belongs to no namespace", a.Root().Kind())
+		ns.Warn(finding.RuleNamespace, "has no effect: %s is a cluster-scoped kind", a.Root().Kind())
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// The checks of single texts. Each says nothing of "", where the text is
+// Checks of single texts. Each accepts "", where the text is
 // optional and the server takes "" for absent; required texts are the schema's
 // business.
 
@@ -170,7 +170,7 @@ func numberOrPercent(a *finding.Value) (zero bool) {
 	return false
 }
 
-// percent is the share that stands at a, -1 where it is none.
+// percent is the share, -1 where it is none.
 func percent(a *finding.Value) int {
 	n, ok := strings.CutSuffix(a.Text(), "%")
 	if i, err := strconv.Atoi(n); ok && err == nil {
@@ -223,7 +223,7 @@ func oneOf(a *finding.Value, what string, names ...string) string {
 	return ""
 }
 
-// forbid refuses members that make no sense beside another.
+// forbid refuses members that contradict another.
 func forbid(a *finding.Value, reason string, names ...string) {
 	for _, n := range names {
 		if f := a.Field(n); !f.Empty() {

@@ -195,7 +195,7 @@ func networkPolicyPort(a *finding.Value) {
 	case !p.Has():
 		end.Fail(finding.RuleExclusive, "must not be set without port")
 	case !ok:
-		end.Fail(finding.RuleExclusive, "must not be set beside a named port")
+		end.Fail(finding.RuleExclusive, "must not be set together with a named port")
 	case high < low:
 		end.Fail(finding.RuleRange, "expected at least %d, the port, found %d", low, high)
 	}
@@ -205,7 +205,7 @@ func networkPolicyPeer(a *finding.Value) {
 	block, pods, spaces := a.Field("ipBlock"), a.Field("podSelector"), a.Field("namespaceSelector")
 	switch {
 	case block.Has() && (pods.Has() || spaces.Has()):
-		block.Fail(finding.RuleExclusive, "must not be set beside podSelector or namespaceSelector").Hint = "make it an item of its own"
+		block.Fail(finding.RuleExclusive, "must not be set together with podSelector or namespaceSelector").Hint = "write a separate item"
 	case !block.Has() && !pods.Has() && !spaces.Has():
 		a.Fail(finding.RuleExclusive, "needs a podSelector, a namespaceSelector or an ipBlock")
 	}

@@ -69,7 +69,7 @@ func podSpec(a *finding.Value) {
 	}
 	for _, c := range a.Field("containers").Items() {
 		if f := c.Field("restartPolicyRules"); f.Size() > 0 && !c.Field("restartPolicy").Has() {
-			c.Field("restartPolicy").Fail(finding.RuleRequired, "is required beside restartPolicyRules")
+			c.Field("restartPolicy").Fail(finding.RuleRequired, "is required with restartPolicyRules")
 		}
 	}
 	sleeps(a)
@@ -86,7 +86,7 @@ func podSpec(a *finding.Value) {
 	notNegative(a, "terminationGracePeriodSeconds")
 	between(a.Field("activeDeadlineSeconds"), 1, math.MaxInt32)
 	if a.Field("hostPID").Bool() && a.Field("shareProcessNamespace").Bool() {
-		a.Field("shareProcessNamespace").Fail(finding.RuleExclusive, "must not be true beside hostPID")
+		a.Field("shareProcessNamespace").Fail(finding.RuleExclusive, "must not be true together with hostPID")
 	}
 	if l := a.In("securityContext", "windowsOptions"); a.In("os", "name").Text() == "linux" && l.Has() {
 		l.Fail(finding.RuleExclusive, "must not be set where os.name is \"linux\"")
@@ -96,7 +96,7 @@ func podSpec(a *finding.Value) {
 	}
 }
 
-// uniqueNames says which containers share a name: init containers and the
+// uniqueNames reports which containers share a name: init containers and the
 // others are one list to it.
 func uniqueNames(containers []*finding.Value) {
 	seen := map[string]*finding.Value{}
@@ -110,13 +110,13 @@ func uniqueNames(containers []*finding.Value) {
 		case !dup:
 			seen[name.Text()] = c
 		case first.Parent.Step != c.Parent.Step:
-			// Within one list the schema says so.
+			// Within one list the schema reports it.
 			name.Fail(finding.RuleUnique, "is the name of %s as well", first.Path())
 		}
 	}
 }
 
-// mounts says which mounts name no volume of the pod.
+// mounts reports which mounts name no volume of the pod.
 func mounts(a *finding.Value, containers []*finding.Value) {
 	volumes := map[string]*finding.Value{}
 	var known []string
@@ -134,7 +134,7 @@ func mounts(a *finding.Value, containers []*finding.Value) {
 				name := m.Field("name")
 				volume, ok := volumes[name.Text()]
 				if !ok && name.Text() != "" {
-					f := name.Fail(finding.RuleReference, "names no volume of the pod: %s", name.Show())
+					f := name.Fail(finding.RuleReference, "does not name a volume of the pod: %s", name.Show())
 					f.Hint = knownNames(name.Text(), known, "volumes")
 				}
 				if list == "volumeDevices" && volume != nil && !volume.Field("persistentVolumeClaim").Has() && !volume.Field("ephemeral").Has() {
@@ -169,7 +169,7 @@ func claimTemplates(pod *finding.Value) (names []string) {
 	return names
 }
 
-// hostPorts says which containers want the same port of the node, and what
+// hostPorts reports which containers want the same port of the node, and what
 // the network of the host demands.
 func hostPorts(a *finding.Value, containers []*finding.Value) {
 	seen := map[string]bool{}
@@ -212,7 +212,7 @@ func initContainer(c *finding.Value) {
 	}
 }
 
-// sleeps says which containers sleep longer than they may at their end.
+// sleeps reports which containers sleep longer than they may at their end.
 func sleeps(a *finding.Value) {
 	grace, ok := a.Field("terminationGracePeriodSeconds").Int()
 	if !ok {
@@ -268,7 +268,7 @@ func podSecurity(a *finding.Value) {
 	for _, s := range a.Field("sysctls").Items() {
 		name := s.Field("name")
 		if seen[name.Text()] {
-			name.Fail(finding.RuleUnique, "stands in the list already: %s", name.Show())
+			name.Fail(finding.RuleUnique, "is in the list already: %s", name.Show())
 		}
 		seen[name.Text()] = true
 		if n := len(name.Text()); n > validation.DNS1123SubdomainMaxLength {

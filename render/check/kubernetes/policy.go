@@ -142,7 +142,7 @@ func disruption(a *finding.Value) {
 	least, most := a.Field("minAvailable"), a.Field("maxUnavailable")
 	switch {
 	case least.Has() && most.Has():
-		most.Fail(finding.RuleExclusive, "must not be set beside minAvailable").Hint = "keep one of the two"
+		most.Fail(finding.RuleExclusive, "must not be set together with minAvailable").Hint = "keep one of the two"
 	case !least.Has() && !most.Has():
 		a.Warn(finding.RuleExclusive, "has neither minAvailable nor maxUnavailable, so that it protects nothing")
 	}

@@ -24,7 +24,7 @@ func zeroIsFine(component, member string) bool {
 
 // emptyRefused reports whether the server refuses "" for a member that may be
 // absent. It takes "" for absent where the member is no pointer in its code,
-// which no published schema tells.
+// which no published schema shows.
 func emptyRefused(component, member string) bool {
 	switch component + "." + member {
 	case "core.v1.VolumeMount.mountPropagation",

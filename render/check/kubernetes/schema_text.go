@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// errSchemaText says that a component is not written as schemas/SOURCES.md
-// says.
+// errSchemaText reports a component that is not written as schemas/SOURCES.md
+// describes.
 var errSchemaText = errors.New("not a schema as schemas/SOURCES.md describes it")
 
 // parseSchema reads a schema of the data. It knows as much JSON as the data

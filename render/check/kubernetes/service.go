@@ -122,11 +122,11 @@ func serviceAddresses(a *finding.Value) {
 	for _, e := range a.Field("externalIPs").Items() {
 		ip(e)
 		if addr, err := netip.ParseAddr(e.Text()); err == nil && (addr.IsUnspecified() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsMulticast()) {
-			e.Fail(finding.RuleFormat, "expected an address that others can reach, found %s", e.Show())
+			e.Fail(finding.RuleFormat, "expected an address that other hosts can reach, found %s", e.Show())
 		}
 	}
 	if families := a.Field("ipFamilies"); families.Size() > 0 {
-		unique(families.Items(), finding.RuleUnique, "stands in the list already, as item %d")
+		unique(families.Items(), finding.RuleUnique, "is in the list already, as item %d")
 	}
 	if ips := a.Field("clusterIPs").Items(); len(ips) > 0 {
 		first := ips[0]

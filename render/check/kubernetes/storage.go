@@ -31,7 +31,7 @@ func claim(a *finding.Value) {
 	accessModes(a)
 	request := a.In("resources", "requests", "storage")
 	if !request.Has() {
-		request.Fail(finding.RuleRequired, "is required: how much storage is asked for")
+		request.Fail(finding.RuleRequired, "is required: the amount of storage to request")
 	}
 	positive(request)
 	Subdomain(a.Field("storageClassName"))
@@ -51,14 +51,14 @@ func accessModes(a *finding.Value) {
 	}
 	once := slices.ContainsFunc(modes.Items(), func(m *finding.Value) bool { return m.Text() == "ReadWriteOncePod" })
 	if once && modes.Size() > 1 {
-		modes.Fail(finding.RuleExclusive, "must not hold other modes beside \"ReadWriteOncePod\"")
+		modes.Fail(finding.RuleExclusive, "must not contain other modes together with \"ReadWriteOncePod\"")
 	}
 }
 
 func persistentVolume(a *finding.Value) {
 	accessModes(a)
 	if s := a.In("capacity", "storage"); !s.Has() {
-		s.Fail(finding.RuleRequired, "is required: how large the volume is")
+		s.Fail(finding.RuleRequired, "is required: the size of the volume")
 	} else {
 		positive(s)
 	}

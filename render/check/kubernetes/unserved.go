@@ -23,7 +23,7 @@ func successor(group, kind string) string {
 	return ""
 }
 
-// removed says in one clause why a kind can be served no more, "" where it was
+// removed is the reason, in one clause, why a kind is not served any more, "" where it was
 // never known. The source is the deprecated API migration guide of Kubernetes.
 func removed(group, kind string) string {
 	switch group + "/" + kind {
@@ -60,22 +60,22 @@ func Unserved(a *finding.Value) bool {
 			elsewhere = append(elsewhere, v)
 		}
 	}
-	place := a.Field("apiVersion")
+	version := a.Field("apiVersion")
 	switch to := successor(group, kind); {
 	case to != "":
-		place.Fail(finding.RuleAPIVersion, "%s %s is gone", apiVersion, kind).Hint = "use " + to
+		version.Fail(finding.RuleAPIVersion, "%s %s is no longer served", apiVersion, kind).Hint = "use " + to
 	case removed(group, kind) != "":
-		place.Fail(finding.RuleAPIVersion, "%s %s %s", apiVersion, kind, removed(group, kind))
+		version.Fail(finding.RuleAPIVersion, "%s %s %s", apiVersion, kind, removed(group, kind))
 	case len(versions) > 0:
-		place.Fail(finding.RuleAPIVersion, "%s %s is not served", apiVersion, kind).Hint = "use " + newest(versions)
+		version.Fail(finding.RuleAPIVersion, "%s %s is not served", apiVersion, kind).Hint = "use " + newest(versions)
 	case !builtIn && len(elsewhere) == 0:
 		return false
 	case group == "" && kind == "List":
-		a.Field("kind").Fail(finding.RuleKind, "a List is no object").Hint = "write each of its items as an object of its own"
+		a.Field("kind").Fail(finding.RuleKind, "a List is not an object of its own").Hint = "write each item as a separate object"
 	case len(elsewhere) > 0 && (builtIn || group == ""):
-		place.Fail(finding.RuleAPIVersion, "%s knows no %s", finding.Quote(apiVersion), kind).Hint = "use " + newest(elsewhere)
+		version.Fail(finding.RuleAPIVersion, "%s has no kind %s", finding.Quote(apiVersion), kind).Hint = "use " + newest(elsewhere)
 	case builtIn:
-		f := a.Field("kind").Fail(finding.RuleKind, "%s knows no %s", finding.Quote(apiVersion), finding.Quote(kind))
+		f := a.Field("kind").Fail(finding.RuleKind, "%s has no kind %s", finding.Quote(apiVersion), finding.Quote(kind))
 		if best := finding.Nearest(kind, inGroup); best != "" {
 			f.Hint = "did you mean \"" + best + "\"?"
 		} else if best := finding.Nearest(kind, allKinds()); best != "" {

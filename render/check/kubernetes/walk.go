@@ -161,12 +161,12 @@ func (c *Components) object(a *finding.Value, s *schema) {
 	var unknown []string
 	for _, name := range object.SortedKeys(m) {
 		if p, ok := s.Properties[name]; ok {
-			place := a.Field(name)
+			member := a.Field(name)
 			if m[name] == "" && emptyRefused(s.name, name) {
-				place.Fail(finding.RuleEnum, "must not be empty").Hint = "leave it out for the default"
+				member.Fail(finding.RuleEnum, "must not be empty").Hint = "leave it out for the default"
 				continue
 			}
-			c.value(place, p)
+			c.value(member, p)
 		} else {
 			unknown = append(unknown, name)
 		}
@@ -178,8 +178,8 @@ func (c *Components) object(a *finding.Value, s *schema) {
 	c.rule(a, s)
 }
 
-// absent says which members are missing: those that the schema requires, and
-// those that the server makes up where they are absent and then refuses.
+// absent reports which members are missing: those that the schema requires, and
+// those that the server adds empty where they are absent and then refuses.
 func (c *Components) absent(a *finding.Value, s *schema, m map[string]any) {
 	for _, name := range s.structs() {
 		if m[name] == nil && !c.emptyIsFine(s.Properties[name]) {
@@ -225,7 +225,7 @@ func (c *Components) rule(a *finding.Value, s *schema) {
 	}
 }
 
-// unknown says that a field has no meaning, and which one was probably meant.
+// unknown reports a field that does not exist, and which one was probably meant.
 func (c *Components) unknown(a *finding.Value, name string, s *schema) {
 	f := a.Field(name).Fail(finding.RuleUnknownField, "is not a known field")
 	known := make([]string, 0, len(s.Properties))
@@ -259,7 +259,7 @@ func (c *Components) array(a *finding.Value, s *schema) {
 	case s.List == "map" && len(items) > 1:
 		uniqueKeys(items, s.Keys)
 	case s.List == "set" && len(items) > 1:
-		unique(items, finding.RuleListType, "stands in the list already, as item %d")
+		unique(items, finding.RuleListType, "is in the list already, as item %d")
 	}
 }
 
@@ -279,7 +279,7 @@ func emptyItem(c *Components, s *schema) any {
 	return nil
 }
 
-// uniqueKeys says which items of a list share their keys: a server-side apply
+// uniqueKeys reports which items of a list share their keys: a server-side apply
 // cannot tell them apart.
 func uniqueKeys(items []*finding.Value, keys []string) {
 	seen := make(map[string]int, len(items))
@@ -305,7 +305,7 @@ func uniqueKeys(items []*finding.Value, keys []string) {
 	}
 }
 
-// unique says which items stand in a list twice.
+// unique reports which items are in a list twice.
 func unique(items []*finding.Value, rule, format string) {
 	seen := make(map[string]int, len(items))
 	for i, item := range items {

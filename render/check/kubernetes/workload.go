@@ -245,7 +245,7 @@ func job(a *finding.Value) {
 	}
 	if p := a.Field("podFailurePolicy"); p.Has() {
 		if policy.Text() == "OnFailure" {
-			policy.Fail(finding.RuleEnum, "expected \"Never\" beside podFailurePolicy, found %s", policy.Show())
+			policy.Fail(finding.RuleEnum, "expected \"Never\" with podFailurePolicy, found %s", policy.Show())
 		}
 		for _, r := range p.Field("rules").Items() {
 			failureRule(r, a.In("template", "spec"))
@@ -258,7 +258,7 @@ func failureRule(a, pod *finding.Value) {
 	codes, conditions := a.Field("onExitCodes"), a.Field("onPodConditions")
 	switch {
 	case codes.Has() && conditions.Size() > 0:
-		codes.Fail(finding.RuleExclusive, "must not be set beside onPodConditions").Hint = "make it a rule of its own"
+		codes.Fail(finding.RuleExclusive, "must not be set together with onPodConditions").Hint = "write a separate rule"
 	case !codes.Has() && conditions.Size() == 0:
 		a.Fail(finding.RuleExclusive, "needs onExitCodes or onPodConditions")
 	}

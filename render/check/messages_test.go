@@ -48,7 +48,7 @@ func TestEveryKeywordIsWorded(t *testing.T) {
 		"a set":                       {`{type: array, x-kubernetes-list-type: set, items: {type: integer}}`, `[1, 1]`, `spec.x.y[1] is in the list already`},
 		"a list with keys":            {`{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a, b], items: {type: object, required: [a, b], properties: {a: {type: integer}, b: {type: string}}}}`, `[{a: 1, b: x}, {a: 1, b: x}]`, `spec.x.y[1] has the same a and b as an earlier item of the list`},
 		"keys that differ at the end": {`{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [a], items: {type: object, required: [a], properties: {a: {type: string}}}}`, `[{a: ` + strings.Repeat("n", 100) + `1}, {a: ` + strings.Repeat("n", 100) + `2}]`, ``},
-		"a rule":                      {`{type: integer, x-kubernetes-validations: [{rule: self > 3}]}`, `3`, `spec.x.y breaks the rule of its kind: self > 3`},
+		"a rule":                      {`{type: integer, x-kubernetes-validations: [{rule: self > 3}]}`, `3`, `spec.x.y violates a rule of its CustomResourceDefinition: self > 3`},
 		"a rule beyond the limit":     {`{type: array, items: {type: integer}, x-kubernetes-validations: [{rule: "self.all(x, self.all(y, x + y > 0))"}]}`, `[1` + strings.Repeat(", 1", 2000) + `]`, `spec.x.y 'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: self.all(x, self.all(y, x + y > 0))`},
 	} {
 		t.Run(name, func(t *testing.T) {
