@@ -27,8 +27,8 @@ const (
 	kustomizeID    = "kustomize.config.k8s.io/id"
 )
 
-// isPlace reports whether an annotation tells where an item came from.
-func isPlace(key string) bool {
+// isOrigin reports whether an annotation tells where an item came from.
+func isOrigin(key string) bool {
 	switch key {
 	case configPrefix + "path", configPrefix + "index", legacyID, kustomizeID:
 		return true
@@ -36,14 +36,14 @@ func isPlace(key string) bool {
 	return strings.HasPrefix(key, internalPrefix)
 }
 
-// isRun reports whether an annotation of a spec speaks to the orchestrator or to
-// this package, and not to who applies what is rendered.
+// isRun reports whether an annotation of a spec is for the orchestrator or for this
+// package, and not for the engine that applies rendered objects.
 func isRun(key string) bool {
 	switch key {
 	case configPrefix + "depends-on", configPrefix + "apply-time-mutation":
 		return false
 	}
-	return isPlace(key) || strings.HasPrefix(key, configPrefix) || strings.HasPrefix(key, "config.k8s.io/") ||
+	return isOrigin(key) || strings.HasPrefix(key, configPrefix) || strings.HasPrefix(key, "config.k8s.io/") ||
 		slices.Contains(settingNames(), key)
 }
 
@@ -62,7 +62,7 @@ func without(o object.Object, drop func(key string) bool) object.Object {
 	return out
 }
 
-// file is where an item came from; "" where its orchestrator does not say.
+// file is where an item came from; "" if its orchestrator sets no path.
 func (i item) file() (path, index string) {
 	a := i.object.Annotations()
 	for _, prefix := range []string{internalPrefix, configPrefix} {
@@ -76,7 +76,7 @@ func (i item) file() (path, index string) {
 	return path, index
 }
 
-// title names an item for people: by its file, or by what it is.
+// title names an item for users: by its file, or by kind and name.
 func (i item) title() string {
 	if path, _ := i.file(); path != "" {
 		return path

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package krm is the render as a KRM function: [Function.Run] reads a
-// ResourceList (config.kubernetes.io/v1) and gives the list to write back, with
+// ResourceList (config.kubernetes.io/v1) and returns the list to write back, with
 // the rendered objects among its items. Kustomize and kpt run it as a program
 // or as a container; the command is `ropewalk plugin krm`.
 //
@@ -15,15 +15,15 @@
 //     Transforms and Workloads among the items, and the files that spec.specs
 //     names, relative to the working directory
 //
-// A Score file has no kind, so that it is no functionConfig: its content below
-// spec of a Workload is the same. Among the items of a Project it is a spec. Annotations of functionConfig say what has no
-// field: ropewalk.dev/dialect, ropewalk.dev/environment and
-// ropewalk.dev/kube-version. The annotations of orchestrators on specs are not
-// passed on to what is rendered.
+// A Score file has no kind, so that it cannot be functionConfig: its content below
+// spec of a Workload is the same. Among the items of a Project it is a spec.
+// Annotations of functionConfig set what has no field: ropewalk.dev/dialect,
+// ropewalk.dev/environment and ropewalk.dev/kube-version. The annotations of
+// orchestrators on specs are not passed on to rendered objects.
 //
 // ConfigMaps among the items can be modules (cueRef.type configmap). They, the
 // specs and all items of others pass through as they are, in their order, with
-// their comments and annotations; annotate what must not reach a cluster with
+// their comments and annotations; annotate items that must not reach a cluster with
 // config.kubernetes.io/local-config.
 //
 // Rendered objects follow the items of others, in the order in which they are to
@@ -39,24 +39,10 @@
 // The same list gives the same bytes. Nothing of another is changed or removed.
 // The package prints nothing and reads no disk; the host does, below the root.
 //
-// # Decisions
+// Objects rendered here carry the annotation ropewalk.dev/rendered-by, with the name of the
+// spec, and <project>/<spec> in a project: the next run replaces or removes them. An
+// object of another with the identity of a rendered one is a mistake, unless both are
+// equal. The host decides by its fetchers that a function has no network.
 //
-// What is ours is marked by the annotation ropewalk.dev/rendered-by, with the
-// name of the spec, and <project>/<spec> where there is a project. An
-// orchestrator such as kpt writes the items to disk and gives them back in the
-// next run; without a mark, an object that is not rendered any more could not be
-// told from one that a user wrote, and would stay forever. The path does not tell
-// it, because users move files. The mark stays on the object in the cluster,
-// because annotations that orchestrators remove are gone in the next run too.
-//
-// An object of another with the identity of a rendered one is a mistake, except
-// where both say the same: to replace it would lose what somebody wrote, and two
-// of one identity would let the order of files decide.
-//
-// Lists are read and written with the YAML library that reads specs, not with
-// kyaml, which tests read the results with: linked into the command, its
-// embedded OpenAPI schemas would cost every start.
-//
-// A function is run without a network, as kustomize and kpt run containers: the
-// adapter decides that by the fetchers of the host.
+// Callers: the command line (ropewalk plugin krm).
 package krm

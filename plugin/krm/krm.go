@@ -33,8 +33,7 @@ type Function struct {
 	Strict bool
 	// Parallel is how many specs are evaluated at once; 1 where zero.
 	Parallel int
-	// Hint says what may help against an error that has no hint of its own; nil
-	// knows nothing.
+	// Hint returns a hint for an error that has none of its own; nil returns none.
 	Hint func(err error) string
 }
 
@@ -46,8 +45,8 @@ type Output struct {
 	Warnings object.Errors
 }
 
-// Run reads a ResourceList, renders what its functionConfig says, and gives the
-// list to write back.
+// Run reads a ResourceList, renders its functionConfig, and returns the list to write
+// back.
 //
 // The error is an [object.Errors] with every mistake, each with the file of its
 // item in place of a position in the list; the list is there even then, with the
@@ -69,8 +68,8 @@ func (f Function) Run(ctx context.Context, in io.Reader) (Output, error) {
 	return Output{List: l.write(), Warnings: found.Warnings()}, found.Err()
 }
 
-// apply renders, merges and leaves its results in the list. What it gives has
-// positions for people.
+// apply renders, merges and leaves its results in the list. Its mistakes have
+// positions for users.
 func (f Function) apply(ctx context.Context, l *list) object.Errors {
 	docs, err := gather(l)
 	found := object.AsErrors(err, object.StageSpec)
@@ -98,7 +97,7 @@ func (f Function) render(ctx context.Context, docs documents) ([]rendered, objec
 		return nil, f.hinted(object.AsErrors(err, object.StageSpec))
 	}
 	if len(loaded.Request.Specs) == 0 {
-		return nil, object.AsErrors(mistake("put Transforms or Workloads among the items, or name files in spec.specs",
+		return nil, object.AsErrors(mistake("add Transforms or Workloads to the items, or name files in spec.specs",
 			"the project has no spec"), object.StageSpec)
 	}
 	loaded.Request.Strict, loaded.Request.Parallel = f.Strict, f.Parallel
@@ -132,7 +131,7 @@ func layers(result render.Result, name dialect.Name, strict bool) object.Errors 
 	}
 	return object.Errors{{
 		Stage: object.StageEmit, Severity: severity, Pos: object.Pos{File: stdin},
-		Err:  fmt.Errorf("the order of %d layers is lost: Flux orders Kustomizations, and a list has none", len(result.Layers)),
+		Err:  fmt.Errorf("the order of %d layers is lost: Flux orders Kustomizations, and a ResourceList has none", len(result.Layers)),
 		Hint: `"ropewalk build --dialect flux" keeps it`,
 	}}
 }
@@ -144,5 +143,5 @@ func mistake(hint, format string, args ...any) error {
 	}}
 }
 
-// errNoList says what standard input was expected to be.
+// errNoList is standard input that is no list.
 var errNoList = errors.New("expected a ResourceList of config.kubernetes.io/v1")

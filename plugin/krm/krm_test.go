@@ -191,7 +191,7 @@ func TestAnObjectOfAnotherIsNeverReplaced(t *testing.T) {
 	in := list(inline("web", configMap("one", "1")), fmt.Sprintf(theirs, "2"))
 	out, err := function(t).Run(t.Context(), strings.NewReader(in))
 	require.ErrorContains(t, err, "ConfigMap")
-	require.ErrorContains(t, err, "is an item already that somebody else wrote: x.yaml")
+	require.ErrorContains(t, err, "is an item already that this function did not render: x.yaml")
 	items, results := read(t, out.List)
 	require.Equal(t, []string{"ConfigMap one"}, titles(items), "the items are what they were")
 	require.Len(t, results, 1)

@@ -126,17 +126,17 @@ func merge(items []item, objects []rendered, own owner) ([]item, object.Errors) 
 	return out, clashes
 }
 
-// equal reports whether two objects say the same, wherever they came from.
+// equal reports whether two objects are equal, but for where they came from.
 func equal(a, b object.Object) bool {
-	drop := func(key string) bool { return isPlace(key) || key == RenderedBy }
+	drop := func(key string) bool { return isOrigin(key) || key == RenderedBy }
 	return bytes.Equal(emit.JSON(without(a, drop)), emit.JSON(without(b, drop)))
 }
 
 // clash is the mistake that an item of another is what o is.
 func (i item) clash(o *rendered) *object.Error {
-	whose := "is an item already that somebody else wrote"
+	whose := "is an item already that this function did not render"
 	if mark := i.object.Annotations()[RenderedBy]; mark != "" {
-		whose = fmt.Sprintf("is an item already that %q renders", mark)
+		whose = fmt.Sprintf("is an item already, rendered by %q", mark)
 	}
 	if path, _ := i.file(); path != "" {
 		whose += ": " + path
@@ -147,13 +147,13 @@ func (i item) clash(o *rendered) *object.Error {
 	}
 }
 
-// item is o as an item, at the place of what it replaces.
+// item is o as an item, with the path of the one that it replaces.
 func (o rendered) item(before item) item {
 	out := o.object.Clone()
 	placed := false
 	if before.object != nil {
 		for key, value := range before.object.Annotations() {
-			if isPlace(key) {
+			if isOrigin(key) {
 				out.Annotate(key, value)
 				placed = placed || strings.HasSuffix(key, "/path")
 			}

@@ -28,7 +28,7 @@ func TestMistakesAreResultsAndTheItemsStay(t *testing.T) {
 		"a dialect that is not known":           {strings.Replace(transform("spec: {}"), "{internal", "{ropewalk.dev/dialect: argo, internal", 1), `metadata.annotations["ropewalk.dev/dialect"]`, `dialect "argo" is not known (did you mean`},
 		"an annotation that is not known":       {strings.Replace(transform("spec: {}"), "{internal", "{ropewalk.dev/env: argo, internal", 1), "", "is not known"},
 		"an environment without a project":      {strings.Replace(transform("spec: {cueRef: {type: embedded, ref: webservice}}"), "{internal", "{ropewalk.dev/environment: prod, internal", 1), `metadata.annotations["ropewalk.dev/environment"]`, "prod"},
-		"a project without a spec":              {"apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: x}\n", "", "the project has no spec (put"},
+		"a project without a spec":              {"apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: x}\n", "", "the project has no spec (add"},
 		"no functionConfig":                     {"", "", "functionConfig is missing (expected kind Transform"},
 		"a ConfigMap as functionConfig":         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "", `of kind "ConfigMap"`},
 		"a Score file as functionConfig":        {"apiVersion: score.dev/v1b1\nkind: x\nmetadata: {name: x}\n", "", "below spec of kind Workload"},

@@ -12,8 +12,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// place is where a mistake is, in words of the list.
-type place struct {
+// location is where a mistake is, in terms of the list.
+type location struct {
 	item item
 	// field is the path of the field in the item, "" for the whole.
 	field string
@@ -24,8 +24,8 @@ type place struct {
 	value object.Value
 }
 
-// String is the place for people.
-func (p place) String() string {
+// String is the location for users.
+func (p location) String() string {
 	out := p.item.title()
 	if within := p.within(); within != "" {
 		out += ": " + within
@@ -33,8 +33,8 @@ func (p place) String() string {
 	return out
 }
 
-// within is the place inside the item.
-func (p place) within() string {
+// within is the location inside the item.
+func (p location) within() string {
 	if p.line > 0 {
 		return p.field + " line " + strconv.Itoa(p.line)
 	}
@@ -60,7 +60,7 @@ func (d documents) result(e *object.Error) map[string]any {
 		tags["policy"] = e.Policy
 	}
 	out := map[string]any{"severity": e.Severity.String(), "tags": tags}
-	at, inside := d.place(e)
+	at, inside := d.locate(e)
 	switch {
 	case inside:
 		if at.item.object != nil {
@@ -92,8 +92,8 @@ func reference(o object.Object) map[string]any {
 	return out
 }
 
-// message is the text of a result: what its other fields do not say.
-func (d documents) message(e *object.Error, at place, inside bool) string {
+// message is the text of a result, without what its other fields hold.
+func (d documents) message(e *object.Error, at location, inside bool) string {
 	var b strings.Builder
 	switch {
 	case inside && at.line > 0:
@@ -101,11 +101,11 @@ func (d documents) message(e *object.Error, at place, inside bool) string {
 	case !inside && e.Pos.IsValid():
 		b.WriteString(e.Pos.String() + ": ")
 	}
-	said := *e
+	short := *e
 	if inside && e.Path == at.field {
-		said.Path = ""
+		short.Path = ""
 	}
-	b.WriteString(said.Sentence())
+	b.WriteString(short.Sentence())
 	if e.Hint != "" {
 		b.WriteString(" (" + e.Hint + ")")
 	}
@@ -115,7 +115,7 @@ func (d documents) message(e *object.Error, at place, inside bool) string {
 	return b.String()
 }
 
-// notes are the further places of a mistake, in words of the list. That the
+// notes are the further locations of a mistake, in terms of the list. That the
 // mistake is about its own item needs no note.
 func (d documents) notes(e *object.Error) []object.Note {
 	var out []object.Note
@@ -137,7 +137,7 @@ func (d documents) named(found object.Errors) object.Errors {
 	out := make(object.Errors, 0, len(found))
 	for _, e := range found.Sorted() {
 		n := *e
-		if at, ok := d.place(e); ok {
+		if at, ok := d.locate(e); ok {
 			n.Pos = object.Pos{File: at.item.title()}
 			switch {
 			case e.Node == "" && (e.Path == "" || e.Path == at.field):
@@ -154,14 +154,14 @@ func (d documents) named(found object.Errors) object.Errors {
 	return out
 }
 
-// place is the place of a mistake; false where it is in no item.
-func (d documents) place(e *object.Error) (place, bool) {
+// locate is the location of a mistake; false if it is in no item.
+func (d documents) locate(e *object.Error) (location, bool) {
 	if name := d.settings.annotation(e.Pos.File); name != "" {
-		return place{item: d.config, field: object.Fields("metadata", "annotations", name).String()}, true
+		return location{item: d.config, field: object.Fields("metadata", "annotations", name).String()}, true
 	}
 	at, ok := d.find(e.Pos)
 	if !ok {
-		return place{}, false
+		return location{}, false
 	}
 	// The path is nearer than what a position tells, but for that of a mistake in
 	// the text of a module, which leads from its root.
@@ -173,16 +173,16 @@ func (d documents) place(e *object.Error) (place, bool) {
 	return at, true
 }
 
-// find is the place of a position in the text.
-func (d documents) find(pos object.Pos) (place, bool) {
+// find is the location of a position in the text.
+func (d documents) find(pos object.Pos) (location, bool) {
 	if pos.File != stdin {
-		return place{}, false
+		return location{}, false
 	}
 	for i, p := range d.parts {
 		if pos.Line < p.first || pos.Line > p.last {
 			continue
 		}
-		out := place{item: p.item}
+		out := location{item: p.item}
 		// The text is ours, so that it can be read.
 		docs, _ := spec.ParseManifests(spec.File{Name: stdin, Data: d.text}, MaxList)
 		if i < len(docs) {
@@ -191,10 +191,10 @@ func (d documents) find(pos object.Pos) (place, bool) {
 		}
 		return out, true
 	}
-	return place{item: d.config}, true
+	return location{item: d.config}, true
 }
 
-// specPos is the place of a spec in the text; nowhere where a file holds it.
+// specPos is the position of a spec in the text; none if a file holds it.
 func (d documents) specPos(name string) object.Pos {
 	for _, p := range d.parts {
 		if p.item.object.Name() == name && p.item.isSpec() {

@@ -144,7 +144,7 @@ func TestKustomizeRunsTheRender(t *testing.T) {
 		replace(t, filepath.Join(dir, "theirs.yaml"), "name: theirs", "name: color")
 		_, diagnostics, err := p.run(t, dir, "build", "--enable-alpha-plugins", "--enable-exec", ".")
 		require.Error(t, err)
-		require.Contains(t, diagnostics, "ConfigMap color is an item already that somebody else wrote")
+		require.Contains(t, diagnostics, "ConfigMap color is an item already that this function did not render")
 	})
 }
 

@@ -30,8 +30,8 @@ rendered objects on standard output.
 
 functionConfig is a Transform or a Workload, or a Project whose specs are the
 Transforms and Workloads among the items and the files that its spec.specs names.
-ConfigMaps among the items can be modules. Annotations of functionConfig say what
-has no field and no flag was given for: ropewalk.dev/dialect,
+ConfigMaps among the items can be modules. Annotations of functionConfig set what
+has no field and no flag: ropewalk.dev/dialect,
 ropewalk.dev/environment, ropewalk.dev/kube-version.
 
 Items of others stay as they are. Rendered objects are marked with the annotation
@@ -40,8 +40,8 @@ is not rendered any more. Mistakes and warnings are the results of the list, and
 text on standard error; the items are then as they were.
 
 Paths of modules and files begin in the working directory, which for kustomize is
-that of the kustomization. No server is asked without --allow-network: a module from
-Git or a registry must be in the cache then.
+that of the kustomization. Without --allow-network nothing is fetched: a module from
+Git or a registry must be in the cache.
 
 Exit codes:
   0    good
@@ -95,7 +95,7 @@ func (a *app) runKRM(ctx context.Context, flags *krmFlags) error {
 	}
 	var found object.Errors
 	if errors.As(err, &found) {
-		// One code for all of them: who runs functions reads the results.
+		// One code for all of them: orchestrators read the results.
 		a.report().mistakes(found)
 		return errDifferentReported()
 	}
@@ -106,7 +106,7 @@ func (a *app) runKRM(ctx context.Context, flags *krmFlags) error {
 // hint is the option that may help against an error of fetching.
 func (f *krmFlags) hint(err error) string {
 	if errors.Is(err, cache.ErrOffline) && !f.network {
-		return "a function asks no server by itself: add --allow-network to its args"
+		return "a function fetches nothing by default: add --allow-network to its args"
 	}
 	return optionFor(err)
 }
