@@ -211,13 +211,28 @@ type entry struct {
 	mode fs.FileMode
 }
 
-func (e entry) Name() string               { return e.name }
-func (e entry) Size() int64                { return e.size }
-func (e entry) Mode() fs.FileMode          { return e.mode }
-func (e entry) Type() fs.FileMode          { return e.mode.Type() }
-func (e entry) IsDir() bool                { return e.mode.IsDir() }
-func (e entry) ModTime() time.Time         { return time.Time{} }
-func (e entry) Sys() any                   { return nil }
+// Name is the last element of the path.
+func (e entry) Name() string { return e.name }
+
+// Size is the length of the content in bytes.
+func (e entry) Size() int64 { return e.size }
+
+// Mode is the type and the permissions.
+func (e entry) Mode() fs.FileMode { return e.mode }
+
+// Type is the type alone.
+func (e entry) Type() fs.FileMode { return e.mode.Type() }
+
+// IsDir is true for a directory.
+func (e entry) IsDir() bool { return e.mode.IsDir() }
+
+// ModTime is zero.
+func (e entry) ModTime() time.Time { return time.Time{} }
+
+// Sys is nil.
+func (e entry) Sys() any { return nil }
+
+// Info is the entry itself.
 func (e entry) Info() (fs.FileInfo, error) { return e, nil }
 func (e entry) String() string             { return fs.FormatDirEntry(e) }
 
@@ -226,8 +241,11 @@ type openFile struct {
 	info fs.FileInfo
 }
 
+// Stat describes it.
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f *openFile) Close() error               { return nil }
+
+// Close does nothing.
+func (f *openFile) Close() error { return nil }
 
 type openDir struct {
 	info fs.FileInfo
@@ -235,9 +253,12 @@ type openDir struct {
 	rest []fs.DirEntry
 }
 
+// Stat describes it.
 func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
-func (d *openDir) Close() error               { return nil }
-func (d *openDir) Read([]byte) (int, error)   { return 0, pathError("read", d.name, fs.ErrInvalid) }
+
+// Close does nothing.
+func (d *openDir) Close() error             { return nil }
+func (d *openDir) Read([]byte) (int, error) { return 0, pathError("read", d.name, fs.ErrInvalid) }
 
 // ReadDir returns the next n entries, or all that are left if n is not positive.
 func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
