@@ -62,7 +62,7 @@ func (a *accounts) client(t *v1alpha1.Transform) (client.Client, error) {
 	}
 	config := rest.CopyConfig(a.config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user}
-	// Connections are shared by all who have the same TLS configuration.
+	// Clients with the same TLS configuration share connections.
 	web, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func (w *work) flux() *delivery.Flux {
 	return &delivery.Flux{Client: w.as, Artifacts: w.store, DefaultServiceAccount: w.opts.DefaultServiceAccount}
 }
 
-// engine is who delivers; nil is nobody.
+// engine is the one that delivers; nil for delivery type None.
 func (w *work) engine() delivery.Engine { return w.engineFor(engineOf(w.transform)) }
 
 func (w *work) engineFor(kind v1alpha1.Engine) delivery.Engine {
@@ -47,15 +47,15 @@ func (w *work) engineFor(kind v1alpha1.Engine) delivery.Engine {
 
 // deliver brings the engine nearer to what is wanted.
 func (w *work) deliver(ctx context.Context, want delivery.Desired) error {
-	if text, err := w.leave(ctx); err != nil || text != "" {
+	if text, err := w.endOtherEngines(ctx); err != nil || text != "" {
 		w.progress = &delivery.Progress{Message: text}
-		w.layers()
+		w.showLayers()
 		return atDeliver.at(err)
 	}
 	engine := w.engine()
 	if engine == nil {
 		w.progress = &delivery.Progress{Ready: true}
-		w.layers()
+		w.showLayers()
 		return nil
 	}
 	progress, err := engine.Deliver(ctx, w.transform, want)
@@ -66,7 +66,7 @@ func (w *work) deliver(ctx context.Context, want delivery.Desired) error {
 		progress.Reason, progress.Message = v1alpha1.FeatureDisabledReason, progress.Message+": "+storage.GateAdvice
 	}
 	w.progress = &progress
-	w.layers()
+	w.showLayers()
 	return nil
 }
 
@@ -102,10 +102,10 @@ func (w *work) withdraw(ctx context.Context) (ctrl.Result, error) {
 	switch {
 	case err == nil:
 	case w.isEnding(ctx):
-		log.FromContext(ctx).Info("the namespace is being deleted, and the account with it: what is left goes with them", "error", err.Error())
+		log.FromContext(ctx).Info("the namespace is being deleted with the service account: removing the finalizer", "error", err.Error())
 		done = true
 	case w.isEmpty(ctx):
-		log.FromContext(ctx).Info("nothing was delivered, or all of it is gone: the Transform may go", "error", err.Error())
+		log.FromContext(ctx).Info("nothing of the Transform is left in the cluster: removing the finalizer", "error", err.Error())
 		if w.storage != nil {
 			// What the controller serves is its own to take away.
 			if err := w.storage.For(w.direct, t).Remove(ctx); err != nil {
@@ -135,7 +135,7 @@ func (w *work) withdrawn(ctx context.Context) (done bool, text string, err error
 	if err := w.open(ctx); err != nil {
 		return false, "", err
 	}
-	if text, err := w.leave(ctx); err != nil || text != "" {
+	if text, err := w.endOtherEngines(ctx); err != nil || text != "" {
 		return false, text, err
 	}
 	if engine := w.engine(); engine != nil {

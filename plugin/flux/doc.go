@@ -10,7 +10,7 @@
 //	    │
 //	dependsOn ── look: did anything change? ──── no ──┐
 //	    │ yes                                         │
-//	request ── render ── units ── publish             │
+//	request ── render ── layers ── publish             │
 //	(internal/request)            (internal/publish,  │
 //	    │                          internal/storage)  │
 //	    └──────────────── deliver ◄───────────────────┘

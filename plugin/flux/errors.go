@@ -23,15 +23,15 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// kind says who gets a Transform further.
+// kind is what it takes for a Transform to go on.
 type kind int
 
 const (
 	// retry: it may pass by itself.
 	retry kind = iota
-	// waiting: somebody else is at it.
+	// waiting: another object has to change first.
 	waiting
-	// stalled: somebody must change something.
+	// stalled: a user has to change something.
 	stalled
 )
 
@@ -41,9 +41,8 @@ type problem struct {
 	reason string
 	// watched says that an event tells when it is worth to try again.
 	watched bool
-	// unwatched says of what is stalled that nobody tells when it is right: rights are
-	// granted without an event, and an API server that has just started denies them to
-	// all.
+	// unwatched: it is stalled, and no event follows when it is corrected. Rights are
+	// granted without one, and an API server that has just started denies them to all.
 	unwatched bool
 	// validated and rendered are what it says of those conditions: True, False, Unknown,
 	// or "" where it says nothing.
@@ -151,7 +150,7 @@ func (p *problem) ofStage(in *staged) {
 	}
 }
 
-// ofIdentity says who is to put a login at a cloud right.
+// ofIdentity classifies a failed login at a cloud.
 func (p *problem) ofIdentity(e *publish.IdentityError) {
 	switch e.Fault {
 	case publish.Refused, publish.Away:

@@ -28,19 +28,18 @@ const (
 	typeTrace   = eventv1.EventTypeTrace
 )
 
-// firstUnit is what the first unit will be called, where none was delivered yet.
-const firstUnit = "layer-00"
+// firstLayer is what the first layer will be called, where none was delivered yet.
+const firstLayer = "layer-00"
 
-// tell raises events for what changed.
-func (w *work) tell(ctx context.Context, p *problem) {
+// raiseEvents raises events for what changed.
+func (w *work) raiseEvents(ctx context.Context, p *problem) {
 	t := w.transform
 	switch {
 	case w.changed:
 		w.event(ctx, typeNormal, v1alpha1.PublishedReason, "published "+shown(t.Status.Artifact))
 	case w.revised:
-		// Nothing is pushed, and who waits for this commit still learns that it is done.
-		// A chat has no use for it.
-		w.event(ctx, typeNormal, v1alpha1.PublishedReason, "nothing changed with "+shown(t.Status.Artifact), eventv1.MetaCommitStatusKey)
+		// Nothing is pushed. The commit status is still set; no chat needs to know.
+		w.event(ctx, typeNormal, v1alpha1.PublishedReason, "no changes with "+shown(t.Status.Artifact), eventv1.MetaCommitStatusKey)
 	}
 	if w.progress != nil && len(w.progress.Changed) > 0 {
 		w.event(ctx, typeTrace, "Released", "released "+strings.Join(w.progress.Changed, ", "))
@@ -48,7 +47,7 @@ func (w *work) tell(ctx context.Context, p *problem) {
 	now, was := conditions.Get(t, meta.ReadyCondition), w.was
 	same := now != nil && was != nil && was.Status == now.Status && was.Reason == now.Reason
 	if now == nil || same && (was.Message == now.Message || now.Status == metav1.ConditionUnknown) {
-		return // Every step of a layer is in the condition; as events nobody could find the others.
+		return // Every step of a layer is in the condition; as events they would hide the others.
 	}
 	switch {
 	case now.Status == metav1.ConditionTrue:
@@ -97,7 +96,7 @@ func (w *work) raise(about client.Object, group, kind, reason, text string, only
 }
 
 // standIn is the object of Flux that Alerts may name: the ExternalArtifact of the
-// whole, or the OCIRepository of the first unit. Before there is one it is that which
+// whole, or the OCIRepository of the first layer. Before there is one it is that which
 // there will be, so that an Alert learns why there is none. Nil is none.
 func (w *work) standIn(ctx context.Context) client.Object {
 	t := w.transform
@@ -108,11 +107,11 @@ func (w *work) standIn(ctx context.Context) client.Object {
 	case engineOf(t) != v1alpha1.EngineFlux:
 		return nil
 	default:
-		unit := t.Name + "-" + firstUnit
+		layer := t.Name + "-" + firstLayer
 		if len(t.Status.Layers) > 0 {
-			unit = t.Status.Layers[0].Name
+			layer = t.Status.Layers[0].Name
 		}
-		out = publish.Event(t, unit)
+		out = publish.Event(t, layer)
 	}
 	live := out.DeepCopyObject().(client.Object) //nolint:forcetypeassert // it is a copy
 	if w.cache.Get(ctx, client.ObjectKeyFromObject(out), live) == nil {

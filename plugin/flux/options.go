@@ -29,7 +29,7 @@ import (
 )
 
 // Name is what the controller is called: the owner of the fields that it sets, and
-// who its events are from.
+// the source of its events.
 const Name = "ropewalk-controller"
 
 // GateWorkloadIdentity is what Flux calls the feature gate of Options.WorkloadIdentity.
@@ -88,9 +88,9 @@ type Options struct {
 	// DependencyRequeue is how long to wait for what no event tells of; 30 s
 	// where zero.
 	DependencyRequeue time.Duration
-	// Remembered is how many bytes of plans of deliveries are kept in memory; 32 MiB
+	// PlanCacheBytes is how many bytes of plans of deliveries are cached in memory; 32 MiB
 	// where zero.
-	Remembered int64
+	PlanCacheBytes int64
 }
 
 // Modules says where modules come from. The zero value gets them over https, without
@@ -124,7 +124,7 @@ type Modules struct {
 	SourceHost string
 	// Limits bound sources and modules.
 	Limits source.Limits
-	// Report is told what a cache could not keep; nil tells nobody.
+	// Report gets the errors of caches, which do not fail a render; nil drops them.
 	Report func(error)
 }
 

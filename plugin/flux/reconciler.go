@@ -34,7 +34,7 @@ type Reconciler struct {
 	oci      publish.OCI
 	storage  *storage.Storage
 	plans    *plans
-	visits   *visits
+	attempts *attempts
 	outages  *outages
 	slots    *slots
 	// evaluations has a slot for each worker.
@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 // reconcile renders where something changed, publishes what changed, and delivers
 // it. What is wrong with a render does not end the delivery of the one before it.
 func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
-	want, wrong := w.wanted(ctx)
+	want, wrong := w.desired(ctx)
 	if wrong != nil {
 		w.refused = true
 		var ok bool
@@ -79,5 +79,5 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, cmp.Or(wrong, err)
 	}
 	w.prune(ctx)
-	return ctrl.Result{}, w.rehearse(ctx)
+	return ctrl.Result{}, w.preview(ctx)
 }

@@ -26,8 +26,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// wholeUnit is the name of the unit of an engine that takes the whole.
-const wholeUnit = "whole"
+// argoLayer is the name of the only layer for an engine that orders by itself.
+const argoLayer = "whole"
 
 // rendered is a render that went well.
 type rendered struct {
@@ -36,8 +36,8 @@ type rendered struct {
 	key string
 }
 
-// renewed renders what the spec gives, and publishes it.
-func (w *work) renewed(ctx context.Context) (delivery.Desired, error) {
+// renderAndPublish renders what the spec gives, and publishes it.
+func (w *work) renderAndPublish(ctx context.Context) (delivery.Desired, error) {
 	t := w.transform
 	out, err := w.render(ctx)
 	if err != nil {
@@ -48,16 +48,16 @@ func (w *work) renewed(ctx context.Context) (delivery.Desired, error) {
 	if err != nil {
 		return delivery.Desired{}, atPublish.at(err)
 	}
-	w.visits.found(client.ObjectKeyFromObject(t))
+	w.attempts.found(client.ObjectKeyFromObject(t))
 	w.plans.put(ctx, t.UID, published.Desired)
 	w.record(published, out)
 	conditions.MarkTrue(t, v1alpha1.RenderedCondition, v1alpha1.PublishedReason, "published %s", shown(t.Status.Artifact))
-	// Who is killed now finds it published.
+	// A process that is killed now finds it published.
 	return published.Desired, w.patchStatus(ctx)
 }
 
-// tried renders what the spec gives, and publishes nothing.
-func (w *work) tried(ctx context.Context) error {
+// dryRun renders what the spec gives, and publishes nothing.
+func (w *work) dryRun(ctx context.Context) error {
 	out, err := w.render(ctx)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (w *work) tried(ctx context.Context) error {
 // modules lead to.
 func (w *work) render(ctx context.Context) (rendered, error) {
 	t := w.transform
-	before := w.visits.failed(t.UID, w.key)
+	before := w.attempts.failed(t.UID, w.key)
 	if before != nil && !w.due() && !w.asked() {
 		if p := diagnose(before); p.kind == stalled && !p.unwatched {
 			return rendered{}, before
@@ -98,7 +98,7 @@ func (w *work) render(ctx context.Context) (rendered, error) {
 	if isPostponed(err) {
 		return rendered{}, err
 	}
-	w.visits.visited(t.UID, w.now(), w.key, err)
+	w.attempts.done(t.UID, w.now(), w.key, err)
 	return out, err
 }
 
@@ -113,12 +113,12 @@ func (w *work) isNew() bool {
 }
 
 // attempt loads the request of the Transform, renders it, or finds it rendered, and
-// cuts it into units.
+// cuts it into layers.
 func (w *work) attempt(ctx context.Context) (rendered, error) {
 	t := w.transform
-	who := request.Asker{Client: w.as, Scope: w.accounts.scope(t), Dialect: dialectOf(t), TTL: w.ttl()}
+	id := request.Identity{Client: w.as, Scope: w.accounts.scope(t), Dialect: dialectOf(t), TTL: w.ttl()}
 	inTime, cancel := context.WithTimeout(ctx, fetchTimeout)
-	loaded, err := w.loader.Load(inTime, who, t)
+	loaded, err := w.loader.Load(inTime, id, t)
 	cancel()
 	if ctx.Err() != nil {
 		return rendered{}, context.Cause(ctx)
@@ -131,7 +131,7 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 	renderer := w.opts.Renderer
 	renderer.Evaluator = host.Limited{Next: renderer.Evaluator, Limiter: w.evaluations, Tenant: t.Namespace}
 	cached := rendercache.Cache{
-		Next: renderer, Stores: w.opts.Stores, Version: w.opts.Version, Scope: who.Scope, Failed: w.opts.Modules.Report,
+		Next: renderer, Stores: w.opts.Stores, Version: w.opts.Version, Scope: id.Scope, Failed: w.opts.Modules.Report,
 	}
 	outcome, err := cached.Render(ctx, loaded.Request)
 	if ctx.Err() != nil {
@@ -143,16 +143,16 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 		w.violate(err)
 		return rendered{}, atRender.at(err)
 	}
-	units, err := w.units(ctx, outcome)
+	layers, err := w.layers(ctx, outcome)
 	if err != nil {
 		return rendered{}, atDeliver.at(err)
 	}
 	w.references(loaded, outcome.Sources)
-	t.Status.Violations = violations(loaded.Places(outcome.Warnings))
-	w.waves(outcome, units)
-	conditions.MarkTrue(t, v1alpha1.ValidatedCondition, v1alpha1.ValidReason, "the input, the objects and the policies agree")
+	t.Status.Violations = violations(loaded.Positions(outcome.Warnings))
+	w.waves(outcome, layers)
+	conditions.MarkTrue(t, v1alpha1.ValidatedCondition, v1alpha1.ValidReason, "input, objects and policies are valid")
 	out := rendered{key: loaded.Key, Render: publish.Render{
-		Files: publish.Flat(outcome.Files), Units: units, Graph: outcome.Graph,
+		Files: publish.Flat(outcome.Files), Layers: layers, Graph: outcome.Graph,
 		Build:  host.BuildOf(loaded.Loaded, outcome.Sources, w.opts.Version),
 		Images: func() []string { return imagesOf(outcome) },
 	}}
@@ -165,8 +165,8 @@ func (w *work) violate(err error) {
 	w.transform.Status.Violations = violations(object.AsErrors(err, object.StageSpec))
 }
 
-// dialectOf is what a Transform is rendered for. An artifact that nobody applies here is
-// for Flux, whose layers nobody else minds.
+// dialectOf is what a Transform is rendered for. That is Flux for an artifact that no engine
+// applies here: other consumers ignore its annotations.
 func dialectOf(t *v1alpha1.Transform) dialect.Name {
 	if engineOf(t) == v1alpha1.EngineArgoCD {
 		return dialect.ArgoCD
@@ -181,25 +181,25 @@ func engineOf(t *v1alpha1.Transform) v1alpha1.Engine {
 	return cmp.Or(t.Spec.Delivery.Type, v1alpha1.EngineFlux)
 }
 
-// units cuts a render into what the engine releases one after the other.
-func (w *work) units(ctx context.Context, outcome rendercache.Outcome) ([]delivery.Unit, error) {
+// layers cuts a render into what the engine releases one after the other.
+func (w *work) layers(ctx context.Context, outcome rendercache.Outcome) ([]delivery.Layer, error) {
 	if engineOf(w.transform) == v1alpha1.EngineArgoCD {
-		whole, err := delivery.Whole(wholeUnit, publish.Flat(outcome.Files))
-		return []delivery.Unit{whole}, err
+		whole, err := delivery.OneLayer(argoLayer, publish.Flat(outcome.Files))
+		return []delivery.Layer{whole}, err
 	}
 	present, err := w.present(ctx, len(outcome.Files))
 	if err != nil {
 		return nil, err
 	}
-	units, err := delivery.Units(w.transform.Name, outcome.Files, outcome.Layers, present)
+	layers, err := delivery.Layers(w.transform.Name, outcome.Files, outcome.Layers, present)
 	own := adoptions(w.transform.Spec.Adopt, outcome.Graph)
-	for i := range units {
-		units[i].Files = publish.Flat(units[i].Files)
-		for j := range units[i].Objects {
-			units[i].Objects[j].Adopt = own[units[i].Objects[j].Node]
+	for i := range layers {
+		layers[i].Files = publish.Flat(layers[i].Files)
+		for j := range layers[i].Objects {
+			layers[i].Objects[j].Adopt = own[layers[i].Objects[j].Node]
 		}
 	}
-	return units, err
+	return layers, err
 }
 
 // adoptions are the nodes of a graph with a policy of their own, which is another one
@@ -234,13 +234,13 @@ func (w *work) present(ctx context.Context, objects int) (delivery.Present, erro
 	}
 	plan, err := w.plan(ctx, last.Digest)
 	if errors.Is(err, delivery.ErrGone) {
-		return nil, nil //nolint:nilnil // nobody knows
+		return nil, nil //nolint:nilnil // it is not known
 	}
-	units := map[string][]delivery.ObjectRef{}
-	for _, u := range plan.Units {
-		units[u.Name] = u.Objects
+	layers := map[string][]delivery.ObjectRef{}
+	for _, u := range plan.Layers {
+		layers[u.Name] = u.Objects
 	}
-	return delivery.Cuts(units), err
+	return delivery.Cuts(layers), err
 }
 
 // originOf is where the specs come from: the source, or else the module of the only
@@ -303,7 +303,7 @@ func (w *work) references(loaded request.Loaded, sources []render.Source) {
 }
 
 // waves puts the waves and the number of nodes into the status.
-func (w *work) waves(outcome rendercache.Outcome, units []delivery.Unit) {
+func (w *work) waves(outcome rendercache.Outcome, layers []delivery.Layer) {
 	var graph struct {
 		Nodes []struct {
 			Wave int32 `json:"wave"`
@@ -311,10 +311,10 @@ func (w *work) waves(outcome rendercache.Outcome, units []delivery.Unit) {
 	}
 	// The graph is ours.
 	_ = json.Unmarshal(outcome.Graph, &graph)
-	layers := map[int32]string{}
-	for _, u := range units {
-		for _, wave := range u.Waves {
-			layers[wave] = u.Layer
+	barriers := map[int32]string{}
+	for _, l := range layers {
+		for _, wave := range l.Waves {
+			barriers[wave] = l.Barrier
 		}
 	}
 	counts := map[int32]int32{}
@@ -323,7 +323,7 @@ func (w *work) waves(outcome rendercache.Outcome, units []delivery.Unit) {
 	}
 	var out []v1alpha1.WaveStatus
 	for wave := range int32(len(counts)) { //nolint:gosec // waves are numbered from 0
-		out = append(out, v1alpha1.WaveStatus{Wave: wave, Layer: layers[wave], Nodes: counts[wave]})
+		out = append(out, v1alpha1.WaveStatus{Wave: wave, Layer: barriers[wave], Nodes: counts[wave]})
 	}
 	w.transform.Status.Waves, w.transform.Status.NodeCount = out, int32(len(graph.Nodes)) //nolint:gosec // 2^31 nodes are over every limit
 }
@@ -334,8 +334,8 @@ func (w *work) artifact(p publish.Published, out rendered) v1alpha1.Artifact {
 		Digest: p.Desired.Digest, Tree: p.Tree, Revision: out.Revision, Repository: p.Location,
 		Time: w.time(), Checksum: out.key,
 	}
-	if len(p.Desired.Units) > 1 {
-		for _, u := range p.Desired.Units {
+	if len(p.Desired.Layers) > 1 {
+		for _, u := range p.Desired.Layers {
 			a.Layers = append(a.Layers, v1alpha1.ArtifactLayer{Name: u.Name, Digest: u.Digest})
 		}
 	}

@@ -16,8 +16,7 @@ import (
 )
 
 // rolledBack is the artifact that the spec names, out of those that were published. Nothing
-// else of the spec is looked at for it: who rolls back may well do so because a server, or
-// the module, is not as it should be.
+// else of the spec is read: a server or the module may be why the user rolls back.
 func (w *work) rolledBack(ctx context.Context) (delivery.Desired, error) {
 	t := w.transform
 	if err := w.open(ctx); err != nil {
@@ -27,7 +26,7 @@ func (w *work) rolledBack(ctx context.Context) (delivery.Desired, error) {
 	i := slices.IndexFunc(t.Status.History, func(a v1alpha1.Artifact) bool { return a.Digest == digest })
 	if i < 0 {
 		return delivery.Desired{}, block(stalled, v1alpha1.InvalidReason,
-			"spec.rollback.digest: %s is not in status.history: name one that is, or take the rollback away", digest)
+			"spec.rollback.digest: %s is not in status.history: name a digest that is, or remove spec.rollback", digest)
 	}
 	want, err := w.plan(ctx, digest)
 	if err != nil {
@@ -47,11 +46,11 @@ func (w *work) rolledBack(ctx context.Context) (delivery.Desired, error) {
 	return want, nil
 }
 
-// rehearse renders what the spec gives while an earlier artifact is delivered, so that it
+// preview renders what the spec gives while an earlier artifact is delivered, so that it
 // is known what will come when the rollback is taken away. It waits for the delivery, which
 // it could hold up, and what is wrong with it makes nothing of the delivery wrong: the
 // condition Rendered says it.
-func (w *work) rehearse(ctx context.Context) error {
+func (w *work) preview(ctx context.Context) error {
 	t, p := w.transform, w.progress
 	if t.Spec.Rollback == nil || !p.Ready && !p.Failed && !p.Stalled {
 		return nil
@@ -64,19 +63,19 @@ func (w *work) rehearse(ctx context.Context) error {
 	if err := w.patchStatus(ctx); err != nil {
 		return err
 	}
-	w.ahead = w.rehearsed(ctx)
+	w.previewErr = w.previewed(ctx)
 	switch {
-	case w.ahead == nil:
+	case w.previewErr == nil:
 		w.pinned("")
-	case !isPostponed(w.ahead):
-		p := diagnose(w.ahead)
+	case !isPostponed(w.previewErr):
+		p := diagnose(w.previewErr)
 		if p.kind == stalled {
 			t.Status.Rendered = nil
 		}
-		text := message(w.ahead)
+		text := message(w.previewErr)
 		w.set(v1alpha1.ValidatedCondition, p.validated, p.reason, text)
 		before := conditions.GetMessage(t, v1alpha1.RenderedCondition)
-		w.pinned(": what the spec gives now cannot be delivered: " + text)
+		w.pinned("; the present spec cannot be rendered: " + text)
 		if conditions.GetMessage(t, v1alpha1.RenderedCondition) != before {
 			w.refused = true
 			w.event(ctx, typeWarning, p.reason, text)
@@ -89,16 +88,16 @@ func (w *work) rehearse(ctx context.Context) error {
 // pinned says in the condition Rendered what is delivered instead of what is rendered.
 func (w *work) pinned(more string) {
 	t := w.transform
-	conditions.MarkFalse(t, v1alpha1.RenderedCondition, v1alpha1.RolledBackReason, "%s is delivered, as spec.rollback says%s", t.Spec.Rollback.Digest, more)
+	conditions.MarkFalse(t, v1alpha1.RenderedCondition, v1alpha1.RolledBackReason, "spec.rollback pins %s%s", t.Spec.Rollback.Digest, more)
 }
 
-// rehearsed renders what the spec gives, where that is not known.
-func (w *work) rehearsed(ctx context.Context) error {
-	if err := w.look(ctx); err != nil {
+// previewed renders what the spec gives, where that is not known.
+func (w *work) previewed(ctx context.Context) error {
+	if err := w.resolve(ctx); err != nil {
 		return err
 	}
 	if known := w.transform.Status.Rendered; known != nil && known.Checksum == w.key && !w.due() && !w.asked() {
 		return nil
 	}
-	return w.tried(ctx)
+	return w.dryRun(ctx)
 }

@@ -37,7 +37,7 @@ import (
 const (
 	DefaultConcurrent        = 8
 	DefaultDependencyRequeue = 30 * time.Second
-	DefaultRemembered        = 32 << 20
+	DefaultPlanCacheBytes    = 32 << 20
 )
 
 // kubeVersionFor is how long the version of the API server is believed.
@@ -52,7 +52,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	}
 	opts.Concurrent = cmp.Or(opts.Concurrent, DefaultConcurrent)
 	opts.DependencyRequeue = cmp.Or(opts.DependencyRequeue, DefaultDependencyRequeue)
-	opts.Remembered = cmp.Or(opts.Remembered, DefaultRemembered)
+	opts.PlanCacheBytes = cmp.Or(opts.PlanCacheBytes, DefaultPlanCacheBytes)
 	if opts.RateLimiter == nil {
 		opts.RateLimiter = runtimectrl.GetDefaultRateLimiter()
 	}
@@ -64,8 +64,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	r.accounts = &accounts{
 		usual: opts.DefaultServiceAccount, own: direct, config: mgr.GetConfig(), mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(),
 	}
-	r.plans = &plans{kept: lru.New[string, delivery.Desired](opts.Remembered), disk: opts.Modules.Store, report: opts.Modules.Report}
-	r.visits, r.slots = &visits{}, newSlots(opts.Concurrent)
+	r.plans = &plans{kept: lru.New[string, delivery.Desired](opts.PlanCacheBytes), disk: opts.Modules.Store, report: opts.Modules.Report}
+	r.attempts, r.slots = &attempts{}, newSlots(opts.Concurrent)
 	r.evaluations = limiter.New(limiter.Options{Slots: opts.Workers})
 	r.outages = &outages{TypedRateLimiter: opts.RateLimiter, now: r.now}
 	if r.counters, err = newCounters(metrics.Registry); err != nil {
@@ -123,7 +123,7 @@ func (o Options) loader(registries func(bool) (*remote.Registries, error), versi
 
 // direct asks servers of the cluster, which no proxy of the environment is for.
 func direct() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nobody sets another one
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is never replaced
 	transport.Proxy = nil
 	return &http.Client{Transport: transport}
 }
@@ -183,11 +183,11 @@ func (r *Reconciler) serve(mgr ctrl.Manager, lost chan<- event.GenericEvent) err
 		return err
 	}
 	r.storage = files
-	if err := mgr.Add(&storage.Server{Storage: files, Address: o.Address}); err != nil {
+	if err := mgr.Add(storage.NewServer(files, o.Address)); err != nil {
 		return err
 	}
 	return mgr.Add(&storage.Sweeper{Storage: files, Reader: r.direct, Lost: func(name types.NamespacedName) {
-		r.visits.lose(name)
+		r.attempts.lose(name)
 		lost <- event.GenericEvent{Object: &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}}
 	}})
 }

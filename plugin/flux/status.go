@@ -43,7 +43,7 @@ func (w *work) set(condition, status, reason, text string) {
 	case "":
 		return
 	case "True":
-		reason, text = v1alpha1.ValidReason, "the input, the objects and the policies agree"
+		reason, text = v1alpha1.ValidReason, "input, objects and policies are valid"
 	}
 	c := conditions.UnknownCondition(condition, reason, "%s", text)
 	c.Status = metav1.ConditionStatus(status)
@@ -66,9 +66,9 @@ func (w *work) conditionOf(_ context.Context) {
 		conditions.MarkTrue(t, meta.ReadyCondition, reason, "%s", text)
 		t.Status.ObservedGeneration = t.Generation
 	case p.Stalled:
-		w.condition(problem{kind: stalled, reason: cmp.Or(p.Reason, v1alpha1.DeliveryFailedReason), err: told(p.Message)})
+		w.condition(problem{kind: stalled, reason: cmp.Or(p.Reason, v1alpha1.DeliveryFailedReason), err: engineMessage(p.Message)})
 	case p.Failed:
-		w.condition(problem{kind: retry, reason: cmp.Or(p.Reason, v1alpha1.LayerNotReadyReason), err: told(p.Message)})
+		w.condition(problem{kind: retry, reason: cmp.Or(p.Reason, v1alpha1.LayerNotReadyReason), err: engineMessage(p.Message)})
 	default:
 		conditions.Delete(t, meta.StalledCondition)
 		conditions.MarkReconciling(t, meta.ProgressingReason, "%s", p.Message)
@@ -76,11 +76,11 @@ func (w *work) conditionOf(_ context.Context) {
 	}
 }
 
-// told is what an engine says, as an error.
-type told string
+// engineMessage is what an engine says, as an error.
+type engineMessage string
 
 // Error is what it says.
-func (t told) Error() string { return cmp.Or(string(t), "the engine does not say why") }
+func (m engineMessage) Error() string { return cmp.Or(string(m), "the engine gives no reason") }
 
 // shown is how messages name what is delivered: short enough for the line that kubectl
 // has for a Transform. The status has the whole of it.
@@ -132,7 +132,7 @@ func violation(m *object.Error) v1alpha1.Violation {
 	if m.Severity == object.SeverityWarning {
 		v.Severity = "warning"
 	}
-	text := "something is wrong"
+	text := "unknown error"
 	if m.Err != nil {
 		text = m.Err.Error()
 	}
@@ -152,8 +152,8 @@ func violation(m *object.Error) v1alpha1.Violation {
 	return v
 }
 
-// layers puts the states of the units into the status.
-func (w *work) layers() {
+// showLayers puts the states of the layers into the status.
+func (w *work) showLayers() {
 	t := w.transform
 	t.Status.Layers = w.progress.Layers
 	t.Status.Nodes = w.progress.Nodes[:min(len(w.progress.Nodes), maxListed)]

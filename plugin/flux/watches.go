@@ -71,7 +71,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager, lost <-chan ev
 		WithOptions(controller.Options{MaxConcurrentReconciles: 2 * r.opts.Concurrent, RateLimiter: r.outages})
 	for _, kind := range request.SourceKinds() {
 		if !isKnown(mgr, request.NewSource(kind)) {
-			log.FromContext(ctx).Info("the cluster does not know this kind of source, and Transforms cannot use it", "kind", kind)
+			log.FromContext(ctx).Info("this kind of source is not installed in the cluster, so that Transforms cannot use it", "kind", kind)
 			continue
 		}
 		name := func(o client.Object) string { return kind + "/" + o.GetNamespace() + "/" + o.GetName() }
@@ -192,8 +192,8 @@ func isCurrent(o client.Object) bool {
 	return true
 }
 
-// stateChanged lets an object of Flux through when its controller says something else
-// of it, or somebody changed it; not when it only says it again.
+// stateChanged lets an object of Flux through when its state or its spec has changed, and not when
+// its controller only repeats it.
 func stateChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld, e.ObjectNew

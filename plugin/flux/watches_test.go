@@ -91,7 +91,7 @@ func TestWhatIsRememberedSavesWork(t *testing.T) {
 		return &plans{kept: lru.New[string, delivery.Desired](1 << 10), disk: func() (*cache.Store, error) { return disk, nil }, report: func(err error) { t.Error(err) }}
 	}
 	p := fresh()
-	want := delivery.Desired{Digest: "sha256:1", Units: []delivery.Unit{{Name: "a"}}}
+	want := delivery.Desired{Digest: "sha256:1", Layers: []delivery.Layer{{Name: "a"}}}
 	p.put(t.Context(), "u", want)
 	for _, p := range []*plans{p, fresh()} {
 		got, ok := p.get(t.Context(), "u", "sha256:1")
@@ -103,11 +103,11 @@ func TestWhatIsRememberedSavesWork(t *testing.T) {
 		require.False(t, ok)
 	}
 
-	v, at := &visits{}, time.Unix(1000, 0)
+	v, at := &attempts{}, time.Unix(1000, 0)
 	require.Zero(t, v.since("u", at), "a restart is no reason to look for modules")
 	require.Equal(t, time.Minute, v.since("u", at.Add(time.Minute)))
 	failure := errors.New("no")
-	v.visited("u", at.Add(time.Hour), "key", failure)
+	v.done("u", at.Add(time.Hour), "key", failure)
 	require.Equal(t, time.Minute, v.since("u", at.Add(time.Hour+time.Minute)))
 	require.Equal(t, failure, v.failed("u", "key"))
 	require.NoError(t, v.failed("u", "other"))

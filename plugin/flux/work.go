@@ -41,8 +41,8 @@ type work struct {
 	// suspended says that nothing was looked at, gone that nothing is left to write to,
 	// and refused that what was found could not be published.
 	suspended, gone, refused bool
-	// ahead is why what the spec gives could not be rendered during a rollback.
-	ahead error
+	// previewErr is why what the spec gives could not be rendered during a rollback.
+	previewErr error
 	// progress is what the engine says, nil where it was not asked.
 	progress *delivery.Progress
 	// changed says that something new was published, and revised that what was
@@ -55,7 +55,7 @@ func (r *Reconciler) begin(t *v1alpha1.Transform) *work {
 	return &work{Reconciler: r, transform: t, before: before, was: conditions.Get(before, meta.ReadyCondition).DeepCopy(), started: r.now()}
 }
 
-// addFinalizer makes sure that nothing is delivered that nobody takes away.
+// addFinalizer makes sure that all that is delivered is withdrawn.
 func (w *work) addFinalizer(ctx context.Context) error {
 	if !controllerutil.AddFinalizer(w.transform, v1alpha1.Finalizer) {
 		return nil
@@ -100,7 +100,7 @@ func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.
 	t := w.transform
 	defer w.opts.Metrics.RecordDuration(ctx, t, w.started)
 	if w.gone {
-		w.visits.forget(t.UID)
+		w.attempts.forget(t.UID)
 		return result, err
 	}
 	if ctx.Err() != nil {
@@ -119,7 +119,7 @@ func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.
 	} else if !w.suspended {
 		w.conditionOf(ctx)
 	}
-	w.tell(ctx, p)
+	w.raiseEvents(ctx, p)
 	if failed := w.patchStatus(ctx); client.IgnoreNotFound(failed) != nil {
 		return ctrl.Result{}, failed
 	}
@@ -151,8 +151,8 @@ func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
 	case p == nil && w.progress != nil && !w.progress.Ready && !w.progress.Stalled:
 		// Events tell of changes; this is for those that got lost.
 		interval = min(interval, w.opts.DependencyRequeue)
-	case p == nil && w.ahead != nil:
-		interval = min(interval, w.aheadAgain())
+	case p == nil && w.previewErr != nil:
+		interval = min(interval, w.previewAgain())
 	case p == nil || p.kind == stalled && !p.unwatched:
 	case p.kind == waiting && !p.watched:
 		interval = min(interval, cmp.Or(w.transform.GetRetryInterval(), w.opts.DependencyRequeue))
@@ -166,12 +166,12 @@ func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
 	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: interval}), nil
 }
 
-// aheadAgain is when a rehearsal that went wrong is worth another one.
-func (w *work) aheadAgain() time.Duration {
-	if isPostponed(w.ahead) {
+// previewAgain is when a preview that went wrong is worth another one.
+func (w *work) previewAgain() time.Duration {
+	if isPostponed(w.previewErr) {
 		return slotRetry
 	}
-	switch p := diagnose(w.ahead); {
+	switch p := diagnose(w.previewErr); {
 	case p.kind == stalled && !p.unwatched, p.kind == waiting && p.watched:
 		return intervalOf(w.transform)
 	}

@@ -123,7 +123,7 @@ func TestAnExternalArtifactOfSomebodyElseIsNotTaken(t *testing.T) {
 	n.Apply(t, "apiVersion: source.toolkit.fluxcd.io/v1\nkind: ExternalArtifact\nmetadata: {name: web, namespace: "+n.namespace+"}\nspec: {sourceRef: {kind: Other, name: x}}\n")
 	n.served("web", `{text: one}`, "")
 	n.await("web", "says whose it is", func(tf *v1alpha1.Transform) bool {
-		return reasonOf(tf) != "" && reasonOf(tf) != "Progressing" && messageOf(tf) != "" && contains(messageOf(tf), "belongs to somebody else")
+		return reasonOf(tf) != "" && reasonOf(tf) != "Progressing" && messageOf(tf) != "" && contains(messageOf(tf), "has another owner")
 	})
 	require.Empty(t, n.text("web"))
 	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "web", "--timeout=2m")

@@ -142,7 +142,7 @@ func TestAnotherClusterIsDeliveredTo(t *testing.T) {
 	e.deliver("{text: three, replicas: 1}", "Delete", "  adopt: Never\n")
 	refused := e.stalled("web")
 	require.Equal(t, v1alpha1.ForeignObjectsReason, refused.Reason)
-	require.Contains(t, refused.Message, "say TakeOwnership")
+	require.Contains(t, refused.Message, "set adopt: TakeOwnership")
 	e.deliver("{text: three, replicas: 1}", "Delete", "  adopt: TakeOwnership\n")
 	e.ready("web")
 	require.Equal(t, []string{"web-config: three", "web-first", "web-second"}, e.holds(e.there))

@@ -165,7 +165,7 @@ stringData: {password: `+canary+`}
 `)
 	n.await("web", "waits", func(t *v1alpha1.Transform) bool {
 		c := apimeta.FindStatusCondition(t.Status.Conditions, meta.ReadyCondition)
-		return c != nil && c.Reason == v1alpha1.FetchFailedReason && strings.Contains(c.Message, "there is no ConfigMap settings/values.yaml")
+		return c != nil && c.Reason == v1alpha1.FetchFailedReason && strings.Contains(c.Message, "ConfigMap settings/values.yaml does not exist")
 	})
 	settings := func(text string) {
 		n.Apply(t, `

@@ -12,7 +12,7 @@ import (
 
 // What the linker sets where sources are built without their .git, as in the
 // Dockerfile; "" elsewhere. The toolchain knows no other way into a program.
-var linkedVersion, linkedRevision string //nolint:gochecknoglobals // the linker writes them, and nobody else
+var linkedVersion, linkedRevision string //nolint:gochecknoglobals // only the linker writes them
 
 // dirty ends a revision of sources that were modified, as git describe has it.
 const dirty = "-dirty"

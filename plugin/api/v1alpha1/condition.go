@@ -32,7 +32,7 @@ const (
 	RenderFailedReason = "RenderFailed"
 	// PublishFailedReason: the artifact could not be pushed or stored.
 	PublishFailedReason = "PublishFailed"
-	// ForeignObjectsReason: objects belong to somebody else.
+	// ForeignObjectsReason: objects have another owner.
 	ForeignObjectsReason = "ForeignObjects"
 	// DeliveryFailedReason: the objects of the engine could not be written.
 	DeliveryFailedReason = "DeliveryFailed"

@@ -77,7 +77,7 @@ type OCITag string
 // the whole that has the name of the Transform.
 type ExternalArtifactOutput struct{}
 
-// Engine is who applies an artifact.
+// Engine applies an artifact.
 type Engine string
 
 // The engines.
@@ -87,14 +87,14 @@ const (
 	EngineNone   Engine = "None"
 )
 
-// Delivery is who applies the artifact, and how.
+// Delivery is the engine that applies the artifact, and how.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.flux) || !has(self.type) || self.type == 'Flux'",message="flux is for the type Flux"
 // +kubebuilder:validation:XValidation:rule="!has(self.argocd) || has(self.type) && self.type == 'ArgoCD'",message="argocd is for the type ArgoCD"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || self.type != 'ArgoCD' || has(self.argocd)",message="argocd says where the Application goes"
 type Delivery struct {
 	// Type is Flux (objects of Flux that are ours), ArgoCD (an Application) or None:
-	// the artifact is published, and somebody else applies it. Where it changes, the
+	// the artifact is published, and applied by other means. Where it changes, the
 	// engine that was before lets go first: its objects of ours are deleted, and what
 	// it applied stays, as with deletionPolicy Orphan.
 	// +kubebuilder:validation:Enum=Flux;ArgoCD;None

@@ -45,13 +45,13 @@ type TransformList struct {
 	Items           []Transform `json:"items"`
 }
 
-// TransformSpec says what is rendered, where it goes, and who applies it.
+// TransformSpec says what is rendered, where it is published, and which engine applies it.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.sourceRef) || has(self.cueRef)",message="one of sourceRef and cueRef is needed: a source with a project in it, or a module"
 // +kubebuilder:validation:XValidation:rule="!has(self.cueRef) || self.cueRef.type != 'path' || has(self.sourceRef)",message="a cueRef of type path is a folder in a source: name it in sourceRef"
 // +kubebuilder:validation:XValidation:rule="has(self.cueRef) || !(has(self.input) || has(self.tags) || has(self.inputsFrom) && self.inputsFrom.exists(i, !has(i.spec)))",message="without a cueRef the source has several specs: an input there names its spec (inputsFrom[].spec), and tags and input are those of its documents"
 // +kubebuilder:validation:XValidation:rule="!has(self.cueRef) || !has(self.sourceRef) || !has(self.sourceRef.environment)",message="an environment is one of a project: take it away, or take cueRef away"
-// +kubebuilder:validation:XValidation:rule="!has(self.delivery) || !has(self.delivery.type) || self.delivery.type != 'ArgoCD' || !has(self.output) || !has(self.output.externalArtifact)",message="Argo CD cannot read an ExternalArtifact: give output.oci"
+// +kubebuilder:validation:XValidation:rule="!has(self.delivery) || !has(self.delivery.type) || self.delivery.type != 'ArgoCD' || !has(self.output) || !has(self.output.externalArtifact)",message="Argo CD cannot read an ExternalArtifact: set spec.output.oci"
 type TransformSpec struct {
 	// SourceRef is a Flux source that holds a project, or the module that cueRef
 	// names by a path.
@@ -82,7 +82,7 @@ type TransformSpec struct {
 	Strict bool `json:"strict,omitempty"`
 
 	// Interval is how often everything is looked at again without an event: modules
-	// that a tag leads to, and objects of ours that somebody changed.
+	// that a tag leads to, and objects of Flux that were changed in the cluster.
 	// +kubebuilder:default:="10m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"
@@ -105,7 +105,7 @@ type TransformSpec struct {
 	// +optional
 	Output *Output `json:"output,omitempty"`
 
-	// Delivery is who applies the artifact; Flux where nothing is said.
+	// Delivery is the engine that applies the artifact; Flux by default.
 	// +optional
 	Delivery *Delivery `json:"delivery,omitempty"`
 
@@ -157,8 +157,8 @@ type RenderSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Policies []Policy `json:"policies,omitempty"`
 
-	// Adopt is what becomes of objects that are in the cluster already and belong to
-	// somebody else: Never lists them and applies nothing, TakeOwnership takes
+	// Adopt is what happens to objects that exist in the cluster with another
+	// owner: Never lists them and applies nothing, TakeOwnership takes
 	// them over, Mirror leaves them alone. Nodes of a module may say otherwise.
 	// +optional
 	// +kubebuilder:validation:Enum=Never;TakeOwnership;Mirror
@@ -251,7 +251,7 @@ func (t *Transform) GetHistory() int {
 const DefaultHistory = 5
 
 // GetLastHandledReconcileRequest is the last value of the annotation by which
-// somebody asked for a reconciliation.
+// the annotation requested a reconciliation.
 func (t *Transform) GetLastHandledReconcileRequest() string {
 	return t.Status.GetLastHandledReconcileRequest()
 }

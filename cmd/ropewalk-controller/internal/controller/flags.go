@@ -23,8 +23,8 @@ import (
 
 // Defaults that are not those of a library.
 const (
-	// retention is how long a file that was replaced is still served: who asks for it
-	// has seen the object before it was patched.
+	// retention is how long a file that was replaced is still served: a client may
+	// have read the object before it was patched.
 	retention = 10 * time.Minute
 )
 

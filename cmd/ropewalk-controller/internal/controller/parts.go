@@ -146,7 +146,7 @@ func (f *flags) options(p *parts) flux.Options {
 		DefaultServiceAccount: f.defaultAccount, NoCrossNamespaceRefs: f.acl.NoCrossNamespaceRefs,
 		ArgoCD:     flux.ArgoCD{Namespaces: f.argocdNamespaces, Projects: f.argocdProjects},
 		Concurrent: f.concurrent, RateLimiter: runtimectrl.GetRateLimiter(f.retry), DependencyRequeue: f.requeueDependency,
-		Remembered: p.shares.plans,
+		PlanCacheBytes: p.shares.plans,
 	}
 	if f.serves() {
 		o.Storage = &flux.Storage{Path: f.storagePath, Address: f.storageAddress, Advertised: f.storageAdvertised, TTL: f.retention}

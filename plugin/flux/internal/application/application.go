@@ -39,7 +39,7 @@ func (e *Engine) application(t *v1alpha1.Transform, digest string) (*unstructure
 	case !e.Allow.project(t.Namespace, project):
 		return nil, refuse(v1alpha1.AccessDeniedReason, "the controller is not allowed to use project %q for Transforms of namespace %q: its flag --argocd-projects names those that it may", project, t.Namespace)
 	case t.Spec.Output == nil || t.Spec.Output.OCI == nil:
-		return nil, refuse(v1alpha1.InvalidReason, "Argo CD reads from a registry: give output.oci")
+		return nil, refuse(v1alpha1.InvalidReason, "Argo CD reads from a registry: set spec.output.oci")
 	case len(name) > 253:
 		return nil, refuse(v1alpha1.InvalidReason, "the name of the Application, %q, is longer than 253 characters: rename the Transform", name)
 	}

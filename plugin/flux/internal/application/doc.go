@@ -4,7 +4,7 @@
 // Package application delivers by Argo CD: Engine puts the whole of a Transform into
 // one Application, with an OCI source that is pinned by its digest, and reads back
 // what Argo CD makes of it. The order inside is that of the waves, which the
-// argocd dialect of the render has written on the objects; so there is one unit.
+// argocd dialect of the render has written on the objects; so there is one layer.
 //
 // # Invariants
 //

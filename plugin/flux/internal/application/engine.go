@@ -19,7 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 )
 
-// fieldOwner is who we are when we apply.
+// fieldOwner is the field owner of server-side apply.
 const fieldOwner = client.FieldOwner("ropewalk-controller")
 
 // retryAfter is how long a sync that failed is left alone where a Transform does not
@@ -53,8 +53,8 @@ func (a Allow) project(namespace, project string) bool {
 	})
 }
 
-// places are the namespaces that an Application may be in; "" is all of them.
-func (a Allow) places() []string {
+// namespaces are the namespaces that an Application may be in; "" is all of them.
+func (a Allow) namespaces() []string {
 	if slices.Contains(a.Namespaces, everything) {
 		return []string{""}
 	}
@@ -74,7 +74,7 @@ type Engine struct {
 var _ delivery.Engine = (*Engine)(nil)
 
 // Deliver has the Application lead to want, and says what Argo CD has made of
-// it. What the controller does not allow, and what needs somebody, is Stalled and
+// it. What the controller does not allow, and what a user has to change, is Stalled and
 // no error.
 func (e *Engine) Deliver(ctx context.Context, t *v1alpha1.Transform, want delivery.Desired) (delivery.Progress, error) {
 	app, refused := e.application(t, want.Digest)
@@ -84,11 +84,11 @@ func (e *Engine) Deliver(ctx context.Context, t *v1alpha1.Transform, want delive
 	live, err := e.get(ctx, app)
 	switch {
 	case apimeta.IsNoMatchError(err):
-		return refuse(v1alpha1.FeatureDisabledReason, "Argo CD is not in this cluster: there is no kind Application").progress(t, want), nil
+		return refuse(v1alpha1.FeatureDisabledReason, "Argo CD is not installed in this cluster: kind Application does not exist").progress(t, want), nil
 	case err != nil:
 		return delivery.Progress{}, err
 	case live != nil && !owns(t, live):
-		return refuse(v1alpha1.ForeignObjectsReason, "Application %s/%s belongs to somebody else: delete it, or rename the Transform",
+		return refuse(v1alpha1.ForeignObjectsReason, "Application %s/%s exists and is not of this Transform: delete it, or rename the Transform",
 			app.GetNamespace(), app.GetName()).progress(t, want), nil
 	case live != nil && live.GetDeletionTimestamp() != nil:
 		return waiting(app, want, "Argo CD is deleting the Application"), nil
@@ -118,7 +118,7 @@ func (e *Engine) apply(ctx context.Context, app, live *unstructured.Unstructured
 	if err := e.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(app.DeepCopy()), fieldOwner, client.ForceOwnership); err != nil {
 		return delivery.Progress{}, err
 	}
-	out := waiting(app, want, "Argo CD has not looked at the new digest yet")
+	out := waiting(app, want, "waiting for Argo CD to compare the new digest")
 	if live == nil || text(live, "spec", "source", "targetRevision") != want.Digest {
 		out.Changed = []string{app.GetName()}
 	}
@@ -136,7 +136,7 @@ func (e *Engine) push(ctx context.Context, t *v1alpha1.Transform, live *unstruct
 	}
 	switch {
 	case op.Phase == phaseRunning && (op.revision() != digest && op.Operation.InitiatedBy.Automated || op.outdated(live)):
-		return "the sync that was wanted before is being ended",
+		return "terminating the sync of the previous digest",
 			e.patch(ctx, live, map[string]any{"status": map[string]any{"operationState": map[string]any{"phase": phaseTerminating}}})
 	case op.failed() && op.revision() == digest && live.Object["operation"] == nil && (op.outdated(live) || e.rested(t, op)):
 		policy := live.Object["spec"].(map[string]any)["syncPolicy"].(map[string]any)
@@ -144,7 +144,7 @@ func (e *Engine) push(ctx context.Context, t *v1alpha1.Transform, live *unstruct
 		if options := policy["syncOptions"]; options != nil {
 			sync["syncOptions"] = options
 		}
-		return "the sync that failed is being tried again", e.patch(ctx, live, map[string]any{"operation": map[string]any{
+		return "retrying the failed sync", e.patch(ctx, live, map[string]any{"operation": map[string]any{
 			"sync": sync, "retry": policy["retry"],
 			"initiatedBy": map[string]any{"username": string(fieldOwner), "automated": true},
 		}})
@@ -196,7 +196,7 @@ func merge(object, parts map[string]any) {
 	}
 }
 
-// refusal is what keeps a Transform from being delivered until somebody changes
+// refusal is what keeps a Transform from being delivered until a user changes
 // something.
 type refusal struct{ reason, message string }
 

@@ -55,7 +55,7 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 }
 
 func want(of string) delivery.Desired {
-	return delivery.Desired{Digest: digest(of), Units: []delivery.Unit{{
+	return delivery.Desired{Digest: digest(of), Layers: []delivery.Layer{{
 		Name: "layer-01", Waves: []int32{1, 0},
 		Objects: []delivery.ObjectRef{
 			{Node: "web/app", Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "team", Name: "app"},
@@ -120,7 +120,7 @@ func TestAnApplicationIsMadeAndFollowsTheDigest(t *testing.T) {
 	require.Equal(t, []string{"team.web"}, p.Changed)
 	require.Equal(t, v1alpha1.LayerStatus{
 		Name: "team.web", Waves: []int32{0, 1}, Digest: digest("a"), State: v1alpha1.LayerApplying, Objects: 2,
-		Message: "Argo CD has not looked at the new digest yet",
+		Message: "waiting for Argo CD to compare the new digest",
 	}, p.Layers[0])
 
 	live := r.live()
@@ -204,7 +204,7 @@ func TestWhatIsNotAllowedIsNotWritten(t *testing.T) {
 			func(r *rig) { r.Allow = Allow{} }, v1alpha1.AccessDeniedReason, `namespace "argocd"`,
 		},
 		"an output that Argo CD cannot read": {
-			func(r *rig) { r.transform.Spec.Output = nil }, v1alpha1.InvalidReason, "give output.oci",
+			func(r *rig) { r.transform.Spec.Output = nil }, v1alpha1.InvalidReason, "set spec.output.oci",
 		},
 		"a name that is too long": {
 			func(r *rig) { r.transform.Name = strings.Repeat("a", 250) }, v1alpha1.InvalidReason, "longer than 253",
@@ -337,7 +337,7 @@ func observations() map[string]observed { //nolint:funlen // a table
 			status: map[string]any{"sync": map[string]any{"status": synced, "revision": digest("a"), "comparedTo": map[string]any{
 				"source": map[string]any{"repoURL": "oci://registry.example/old", "targetRevision": digest("a")},
 			}}, "health": ok},
-			state: v1alpha1.LayerApplying, message: "not looked at the new digest",
+			state: v1alpha1.LayerApplying, message: "to compare the new digest",
 		},
 	}
 }

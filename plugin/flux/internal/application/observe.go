@@ -139,7 +139,7 @@ func progress(app *unstructured.Unstructured, seen observation, want delivery.De
 	refused := slices.ContainsFunc(seen.Conditions, func(c condition) bool { return c.Type == invalidSpec })
 	compared := seen.Sync.ComparedTo.Source
 	if !refused && (compared.TargetRevision != want.Digest || compared.RepoURL != text(app, "spec", "source", "repoURL")) {
-		return waiting(app, want, "Argo CD has not looked at the new digest yet")
+		return waiting(app, want, "waiting for Argo CD to compare the new digest")
 	}
 	out := delivery.Progress{Nodes: nodes(seen, want)}
 	state, message := judge(app, seen, want.Digest)
@@ -183,18 +183,18 @@ func judge(app *unstructured.Unstructured, seen observation, digest string) (sta
 	switch {
 	case seen.Sync.Revision != digest || !seen.applied(digest):
 		if !automated {
-			return v1alpha1.LayerWaiting, "it is " + cmp.Or(seen.Sync.Status, outOfSync) + " and not automated: sync it in Argo CD"
+			return v1alpha1.LayerWaiting, cmp.Or(seen.Sync.Status, outOfSync) + ", and automated sync is off: sync it in Argo CD"
 		}
 		return v1alpha1.LayerApplying, cmp.Or(seen.Sync.Status, outOfSync)
 	case seen.Health.Status == degraded:
 		return v1alpha1.LayerFailed, cmp.Or(seen.Health.Message, degraded)
 	case seen.Health.Status != healthy:
-		return v1alpha1.LayerApplying, cmp.Or(seen.Health.Status, "its health is not known yet")
+		return v1alpha1.LayerApplying, cmp.Or(seen.Health.Status, "waiting for its health status")
 	}
 	return v1alpha1.LayerReady, ""
 }
 
-// mistake is the condition that says best why Argo CD does not get on.
+// mistake is the condition that says best why Argo CD makes no progress.
 func (s status) mistake() (condition, bool) {
 	errors := slices.DeleteFunc(slices.Clone(s.Conditions), func(c condition) bool { return !strings.HasSuffix(c.Type, "Error") })
 	if len(errors) == 0 {
@@ -240,8 +240,8 @@ func (s status) results(digest string) map[string]resource {
 // nodes are the objects that are not Ready, sorted by their ids.
 func nodes(seen observation, want delivery.Desired) []v1alpha1.NodeStatus {
 	ids := map[string]string{}
-	for _, unit := range want.Units {
-		for _, o := range unit.Objects {
+	for _, layer := range want.Layers {
+		for _, o := range layer.Objects {
 			ids[(resource{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}).object()] = o.Node
 		}
 	}
@@ -291,9 +291,9 @@ func waiting(app *unstructured.Unstructured, want delivery.Desired, message stri
 // layer is the whole as the one layer of a status.
 func layer(name, state, message string, want delivery.Desired) v1alpha1.LayerStatus {
 	out := v1alpha1.LayerStatus{Name: name, Digest: want.Digest, State: state, Message: message}
-	for _, unit := range want.Units {
-		out.Waves = append(out.Waves, unit.Waves...)
-		out.Objects += int32(min(len(unit.Objects), 1<<20)) //nolint:gosec // bounded
+	for _, layer := range want.Layers {
+		out.Waves = append(out.Waves, layer.Waves...)
+		out.Objects += int32(min(len(layer.Objects), 1<<20)) //nolint:gosec // bounded
 	}
 	slices.Sort(out.Waves)
 	out.Waves = slices.Compact(out.Waves)

@@ -16,7 +16,7 @@ func TestASyncOfAnEarlierDigestIsEnded(t *testing.T) {
 	r.deliver("a")
 	r.deliver("b")
 	r.argo(map[string]any{"sync": compared("b", outOfSync), "operationState": operation("a", phaseRunning, "waiting", time.Time{})})
-	require.Contains(t, r.deliver("b").Message, "being ended")
+	require.Contains(t, r.deliver("b").Message, "terminating the sync of the previous digest")
 	require.Equal(t, phaseTerminating, text(r.live(), "status", "operationState", "phase"))
 
 	byHand := operation("a", phaseRunning, "waiting", time.Time{})
@@ -39,18 +39,18 @@ func TestASyncThatFailedIsTriedAgainAfterAWhile(t *testing.T) {
 	r.now = r.now.Add(time.Second)
 	p := r.deliver("a")
 	require.False(t, p.Failed)
-	require.Contains(t, p.Message, "tried again")
+	require.Contains(t, p.Message, "retrying the failed sync")
 	require.Equal(t, map[string]any{
 		"sync":        map[string]any{"revision": digest("a"), "prune": true, "syncOptions": []any{"FailOnSharedResource=true"}},
 		"initiatedBy": map[string]any{"username": "ropewalk-controller", "automated": true},
 		"retry":       map[string]any{"limit": int64(3), "backoff": map[string]any{"duration": "5s", "factor": int64(2), "maxDuration": "1m"}},
 	}, r.live().Object["operation"])
-	require.NotContains(t, r.deliver("a").Message, "tried again")
+	require.NotContains(t, r.deliver("a").Message, "retrying the failed sync")
 
 	r.transform.Spec.RetryInterval = &metav1.Duration{Duration: time.Minute}
 	r.argo(map[string]any{"operationState": operation("a", phaseError, "no such kind", r.now)})
 	r.now = r.now.Add(time.Minute)
-	require.Contains(t, r.deliver("a").Message, "tried again")
+	require.Contains(t, r.deliver("a").Message, "retrying the failed sync")
 }
 
 // TestASyncThatRefusesWhatMayBeTakenIsNotWaitedFor: who says that objects may be taken over does not
@@ -67,11 +67,11 @@ func TestASyncThatRefusesWhatMayBeTakenIsNotWaitedFor(t *testing.T) {
 
 	r.transform.Spec.Adopt = "TakeOwnership"
 	r.deliver("a")
-	require.Contains(t, r.deliver("a").Message, "being ended")
+	require.Contains(t, r.deliver("a").Message, "terminating the sync of the previous digest")
 	require.Equal(t, phaseTerminating, text(r.live(), "status", "operationState", "phase"))
 	running["phase"], running["finishedAt"] = phaseFailed, r.now.Format(time.RFC3339)
 	r.argo(map[string]any{"operationState": running})
-	require.Contains(t, r.deliver("a").Message, "tried again")
+	require.Contains(t, r.deliver("a").Message, "retrying the failed sync")
 	require.Equal(t, map[string]any{"revision": digest("a"), "prune": true, "syncOptions": []any{"FailOnSharedResource=false"}},
 		r.live().Object["operation"].(map[string]any)["sync"])
 }

@@ -68,7 +68,7 @@ func (e *Engine) remove(ctx context.Context, live *unstructured.Unstructured, or
 // any more. Their objects stay, and the new Application takes them over. The message
 // says what goes on; "" is nothing.
 func (e *Engine) leave(ctx context.Context, t *v1alpha1.Transform, app *unstructured.Unstructured) (string, error) {
-	if places := e.Allow.places(); len(places) == 1 && places[0] != "" {
+	if namespaces := e.Allow.namespaces(); len(namespaces) == 1 && namespaces[0] != "" {
 		return "", nil // There is nowhere else.
 	}
 	live, err := e.owned(ctx, t)
@@ -91,7 +91,7 @@ func (e *Engine) leave(ctx context.Context, t *v1alpha1.Transform, app *unstruct
 // owned are the Applications of a Transform in all namespaces that are allowed.
 func (e *Engine) owned(ctx context.Context, t *v1alpha1.Transform) ([]unstructured.Unstructured, error) {
 	var out []unstructured.Unstructured
-	for _, namespace := range e.Allow.places() {
+	for _, namespace := range e.Allow.namespaces() {
 		var list unstructured.UnstructuredList
 		gvk := GroupVersionKind()
 		gvk.Kind += "List"

@@ -10,17 +10,17 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
-// Unit is what one Kustomization applies: a barrier layer, or, where a layer has
+// Layer is what one Kustomization applies: a barrier layer, or, where a layer has
 // more than MaxObjects, a shard of it.
-type Unit struct {
+type Layer struct {
 	// Name is stable within a Transform: that of the layer, such as layer-01, with
 	// the number of the shard where there are several (layer-01-2). The objects of
 	// Flux are called TRANSFORM-NAME.
 	Name string `json:"name"`
-	// Layer is the name of the barrier layer, and Waves are its waves.
-	Layer string  `json:"layer"`
-	Waves []int32 `json:"waves,omitempty"`
-	// After are the units that must be Ready at their digest before this one is
+	// Barrier is the name of the barrier layer, and Waves are its waves.
+	Barrier string  `json:"layer"`
+	Waves   []int32 `json:"waves,omitempty"`
+	// After are the layers that must be Ready at their digest before this one is
 	// released.
 	After []string `json:"after,omitempty"`
 	// Objects are what it applies, in the order of the files.
@@ -50,12 +50,12 @@ type ObjectRef struct {
 	Encrypted bool `json:"encrypted,omitempty"`
 }
 
-// Desired is what is to be delivered: the whole, and the units in the order in
+// Desired is what is to be delivered: the whole, and the layers in the order in
 // which they are released. As JSON it is stored beside the artifact, so that a
 // rollback needs no render.
 type Desired struct {
 	// Digest and Revision are those of the whole.
-	Digest   string `json:"digest"`
-	Revision string `json:"revision,omitempty"`
-	Units    []Unit `json:"units"`
+	Digest   string  `json:"digest"`
+	Revision string  `json:"revision,omitempty"`
+	Layers   []Layer `json:"units"`
 }

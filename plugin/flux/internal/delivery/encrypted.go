@@ -29,14 +29,14 @@ func encrypted(r ObjectRef, data []byte) bool {
 	return text(field(top, "sops"), "mac") != "" && text(field(field(top, "metadata"), "annotations"), annotationDecrypt) != "disabled"
 }
 
-// readable refuses units with what Flux cannot read, for nobody has said that it is to
+// readable refuses layers with encrypted objects where Flux is not configured to
 // decrypt.
-func (d *delivery) readable(units []Unit) Progress {
+func (d *delivery) readable(layers []Layer) Progress {
 	if d.template().Decryption != nil {
 		return Progress{}
 	}
 	var nodes []v1alpha1.NodeStatus
-	for _, u := range units {
+	for _, u := range layers {
 		for _, r := range u.Objects {
 			if r.Encrypted {
 				nodes = append(nodes, v1alpha1.NodeStatus{
@@ -53,5 +53,5 @@ func (d *delivery) readable(units []Unit) Progress {
 		what = fmt.Sprintf("%s and %d more", what, len(nodes)-1)
 	}
 	return Progress{Stalled: true, Nodes: nodes, Reason: v1alpha1.InvalidReason, Message: what +
-		": encrypted with SOPS, and Flux would apply it as it is: say in spec.delivery.flux.decryption how to decrypt it"}
+		": encrypted with SOPS, and Flux would apply it encrypted: set spec.delivery.flux.decryption"}
 }

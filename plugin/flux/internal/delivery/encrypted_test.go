@@ -44,14 +44,14 @@ func TestWhatSOPSEncryptedIsKnown(t *testing.T) {
 }
 
 func TestWhatIsEncryptedNeedsADecryption(t *testing.T) {
-	units := []Unit{{Name: "layer-00", Objects: []ObjectRef{
+	layers := []Layer{{Name: "layer-00", Objects: []ObjectRef{
 		{Version: "v1", Kind: "ConfigMap", Namespace: "ns", Name: "a"},
 		{Node: "web/db", Version: "v1", Kind: "Secret", Namespace: "ns", Name: "db", Encrypted: true},
 		{Version: "v1", Kind: "Secret", Namespace: "ns", Name: "mail", Encrypted: true},
 	}}}
 	transform := &v1alpha1.Transform{}
 	transform.Name = "web"
-	got := (&Flux{}).begin(transform).readable(units)
+	got := (&Flux{}).begin(transform).readable(layers)
 	require.True(t, got.Stalled)
 	require.Equal(t, v1alpha1.InvalidReason, got.Reason)
 	require.Contains(t, got.Message, "Secret ns/db and 1 more: encrypted with SOPS")
@@ -59,5 +59,5 @@ func TestWhatIsEncryptedNeedsADecryption(t *testing.T) {
 	require.Equal(t, "web-layer-00", got.Nodes[0].Layer)
 
 	transform.Spec.Delivery = &v1alpha1.Delivery{Flux: &v1alpha1.FluxDelivery{Decryption: &v1alpha1.Decryption{Provider: "sops"}}}
-	require.False(t, (&Flux{}).begin(transform).readable(units).Stalled)
+	require.False(t, (&Flux{}).begin(transform).readable(layers).Stalled)
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
-// Artifacts is where units are published: a repository, or the controller's own
+// Artifacts is where layers are published: a repository, or the controller's own
 // server.
 type Artifacts interface {
-	// Publish makes files an artifact of a unit and returns its digest, sha256:…. The
+	// Publish makes files an artifact of a layer and returns its digest, sha256:…. The
 	// same files are the same digest, and no work. It is for what a hand-over needs
-	// between two renders; units of a Desired are published already.
-	Publish(ctx context.Context, unit string, files []emit.File) (digest string, err error)
-	// Files are those of an artifact of a unit. The error wraps ErrGone where it is not
+	// between two renders; layers of a Desired are published already.
+	Publish(ctx context.Context, layer string, files []emit.File) (digest string, err error)
+	// Files are those of an artifact of a layer. The error wraps ErrGone where it is not
 	// there any more.
-	Files(ctx context.Context, unit, digest string) ([]emit.File, error)
-	// Source is the object of Flux that leads to an artifact of a unit: an
+	Files(ctx context.Context, layer, digest string) ([]emit.File, error)
+	// Source is the object of Flux that leads to an artifact of a layer: an
 	// OCIRepository with spec.ref.digest, or an ExternalArtifact, with its
 	// name, its namespace and what the output of the Transform says, but without
 	// labels. Applied revision is what a Kustomization has as lastAppliedRevision when it has
 	// applied that artifact.
-	Source(t *v1alpha1.Transform, unit, digest string) (source client.Object, appliedRevision string, err error)
+	Source(t *v1alpha1.Transform, layer, digest string) (source client.Object, appliedRevision string, err error)
 }
 
 // Engine delivers a Desired: objects of Flux, or an Application of Argo CD. Its
@@ -39,27 +39,27 @@ type Engine interface {
 	// nothing.
 	Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired) (Progress, error)
 	// Withdraw deletes or orphans what was delivered, as t says. It is done when
-	// done is true; else somebody tells when there is more to do.
+	// done is true; else an event follows when there is more to do.
 	Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, waiting string, err error)
 }
 
 // Progress is how far a delivery is.
 type Progress struct {
-	// Layers are the units, those that retire too, as the status shows them.
+	// Layers are the layers, those that retire too, as the status shows them.
 	Layers []v1alpha1.LayerStatus
 	// Nodes are objects that are not Ready.
 	Nodes []v1alpha1.NodeStatus
-	// Ready says that every unit is Ready at the digest that is wanted, and that
+	// Ready says that every layer is Ready at the digest that is wanted, and that
 	// nothing is handed over or retired any more.
 	Ready bool
-	// Failed says that the engine has given up on a unit, for now, and Stalled that
-	// it waits for somebody to change something.
+	// Failed says that the engine has given up on a layer, for now, and Stalled that
+	// a user has to change something.
 	Failed, Stalled bool
 	// Reason and Message are those of the condition Ready where it is not Ready.
 	Reason, Message string
-	// Changed are the units whose digest was released in this step, for events.
+	// Changed are the layers whose digest was released in this step, for events.
 	Changed []string
-	// Taken are objects of others that units released in this step take over, where
+	// Taken are objects of others that layers released in this step take over, where
 	// adopt is TakeOwnership.
 	Taken []v1alpha1.NodeStatus
 }

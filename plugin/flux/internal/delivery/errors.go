@@ -9,5 +9,5 @@ import "errors"
 // any more.
 var ErrGone = errors.New("the artifact is gone")
 
-// errElsewhere is that nobody but Flux can look where objects with adopt Never are to go.
-var errElsewhere = errors.New("adopt: Never cannot be held to in the cluster of spec.delivery.flux.kubeConfig, where only Flux can look: say TakeOwnership")
+// errElsewhere is returned where only Flux can read the cluster of objects with adopt Never.
+var errElsewhere = errors.New("adopt: Never cannot be checked in the cluster of spec.delivery.flux.kubeConfig, which only Flux can read: set adopt: TakeOwnership")

@@ -15,17 +15,17 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// FieldOwner is who we are when we apply on the server.
+// FieldOwner is the field owner of server-side apply.
 const FieldOwner = client.FieldOwner("ropewalk-controller")
 
-// Flux is the engine that has Flux apply: a Kustomization for each unit, and a source
+// Flux is the engine that has Flux apply: a Kustomization for each layer, and a source
 // for each Kustomization.
 type Flux struct {
 	// Client reads and writes them, and reads the metadata of objects before they are
 	// taken over. It should not read from a cache: what was written a moment ago is
 	// what the next step starts from.
 	Client client.Client
-	// Artifacts is where the units are published.
+	// Artifacts is where the layers are published.
 	Artifacts Artifacts
 	// DefaultServiceAccount is the account that Flux applies with where the Transform names
 	// none.
@@ -38,14 +38,14 @@ var _ Engine = (*Flux)(nil)
 type delivery struct {
 	*Flux
 	t       *v1alpha1.Transform
-	want    []wanted
-	units   map[string]*Unit
+	desired []desired
+	layers  map[string]*Layer
 	live    *cluster
 	states  map[string]*state
 	library library
 	// policy is what becomes of the objects of a Kustomization that is deleted.
 	policy string
-	// changed are units that got what is wanted, and touched those that were written.
+	// changed are layers that got what is wanted, and touched those that were written.
 	changed []string
 	touched map[string]bool
 	// healed: an artifact that was gone was published again.
@@ -56,7 +56,7 @@ type delivery struct {
 
 // Deliver implements [Engine].
 func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired) (Progress, error) {
-	for _, u := range want.Units {
+	for _, u := range want.Layers {
 		if name := objectName(t, u.Name); len(name) > maxName {
 			return Progress{Stalled: true, Reason: v1alpha1.InvalidReason, Message: fmt.Sprintf(
 				"%q is too long for the name of a Kustomization, which is a label of all that it applies: %d characters are too many: rename the Transform",
@@ -64,17 +64,17 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 		}
 	}
 	d := f.begin(t)
-	for i := range want.Units {
-		d.units[want.Units[i].Name] = &want.Units[i]
+	for i := range want.Layers {
+		d.layers[want.Layers[i].Name] = &want.Layers[i]
 	}
 	if err := d.read(ctx); err != nil {
 		return Progress{}, err
 	}
-	if err := d.load(ctx, want.Units); err != nil {
+	if err := d.load(ctx, want.Layers); err != nil {
 		return Progress{}, err
 	}
-	goals := plan(d.want, d.states)
-	refused, err := d.readable(want.Units), error(nil)
+	goals := plan(d.desired, d.states)
+	refused, err := d.readable(want.Layers), error(nil)
 	if refused.Reason == "" {
 		refused, err = d.preflight(ctx, goals)
 	}
@@ -84,7 +84,7 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 	}
 	for _, g := range goals {
 		if err := d.bring(ctx, g); err != nil {
-			return Progress{}, fmt.Errorf("layer %q: %w", g.unit, err)
+			return Progress{}, fmt.Errorf("layer %q: %w", g.layer, err)
 		}
 	}
 	if d.healed {
@@ -97,17 +97,17 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 }
 
 func (f *Flux) begin(t *v1alpha1.Transform) *delivery {
-	return &delivery{Flux: f, t: t, units: map[string]*Unit{}, library: library{}, touched: map[string]bool{}, policy: waitForTermination}
+	return &delivery{Flux: f, t: t, layers: map[string]*Layer{}, library: library{}, touched: map[string]bool{}, policy: waitForTermination}
 }
 
-// bring writes what brings a unit nearer to its goal.
+// bring writes what brings a layer nearer to its goal.
 func (d *delivery) bring(ctx context.Context, g goal) error {
-	s := d.states[g.unit]
+	s := d.states[g.layer]
 	if s != nil && s.deleting || (s == nil || s.absent) && g.waits != "" {
 		return nil
 	}
-	if g.leave && (s.digest == "" || s.elsewhere) {
-		return nil // Its turn comes, and it gets a source then.
+	if g.keep && (s.digest == "" || s.elsewhere) {
+		return nil // Its due comes, and it gets a source then.
 	}
 	digest, err := d.digest(ctx, g)
 	if err != nil {
@@ -117,26 +117,26 @@ func (d *delivery) bring(ctx context.Context, g goal) error {
 		return d.remove(ctx, g, next(s, g, digest, true))
 	}
 	source, err := d.source(g, digest)
-	if g.leave && errors.Is(err, ErrGone) {
+	if g.keep && errors.Is(err, ErrGone) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	d.healed = d.healed || !g.leave && s != nil && !s.known && digest == s.digest
-	now := next(s, g, digest, s != nil && d.current(g.unit, s.health, refer(source)))
+	d.healed = d.healed || !g.keep && s != nil && !s.known && digest == s.digest
+	now := next(s, g, digest, s != nil && d.current(g.layer, s.health, refer(source)))
 	if now.suspend {
 		if err := d.write(ctx, g, refer(source), true); err != nil {
 			return err
 		}
 	}
 	if now.source || s != nil && digest == s.digest && !d.live.same(source) {
-		if err := d.lead(ctx, g.unit, source); err != nil {
+		if err := d.lead(ctx, g.layer, source); err != nil {
 			return err
 		}
 	}
 	if now.source && g.released {
-		d.changed = append(d.changed, g.unit)
+		d.changed = append(d.changed, g.layer)
 	}
 	if now.resume {
 		return d.write(ctx, g, refer(source), false)
@@ -147,27 +147,27 @@ func (d *delivery) bring(ctx context.Context, g goal) error {
 // digest is that of the artifact of a goal, which is published if it is none that
 // is wanted for good.
 func (d *delivery) digest(ctx context.Context, g goal) (string, error) {
-	s := d.states[g.unit]
+	s := d.states[g.layer]
 	switch {
 	case g.remove:
 		return "", nil
-	case g.leave:
+	case g.keep:
 		return s.digest, nil
 	}
-	if i := slices.IndexFunc(d.want, func(w wanted) bool { return w.name == g.unit }); i >= 0 && maps.Equal(d.want[i].content, g.content) {
-		return d.want[i].digest, nil
+	if i := slices.IndexFunc(d.desired, func(w desired) bool { return w.name == g.layer }); i >= 0 && maps.Equal(d.desired[i].content, g.content) {
+		return d.desired[i].digest, nil
 	}
 	files, err := d.library.files(g.content)
 	if err != nil {
 		return "", err
 	}
-	return d.Artifacts.Publish(ctx, g.unit, files)
+	return d.Artifacts.Publish(ctx, g.layer, files)
 }
 
-// remove deletes the Kustomization of a unit. Its finalizer takes away what is its
+// remove deletes the Kustomization of a layer. Its finalizer takes away what is its
 // own, but not while it is suspended.
 func (d *delivery) remove(ctx context.Context, g goal, now writes) error {
-	k := d.live.kustomizations[g.unit]
+	k := d.live.kustomizations[g.layer]
 	if now.resume || now.suspend {
 		if err := d.write(ctx, g, k.Spec.SourceRef, now.suspend); err != nil {
 			return err
@@ -176,6 +176,6 @@ func (d *delivery) remove(ctx context.Context, g goal, now writes) error {
 	if !now.remove {
 		return nil
 	}
-	d.touched[g.unit] = true
+	d.touched[g.layer] = true
 	return client.IgnoreNotFound(d.Client.Delete(ctx, k, client.Preconditions{UID: &k.UID}))
 }

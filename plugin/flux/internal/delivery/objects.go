@@ -45,8 +45,8 @@ type reference = kustomizev1.CrossNamespaceSourceReference
 // refer is the reference to a source.
 func refer(to client.Object) reference { return reference{Kind: kindOf(to), Name: to.GetName()} }
 
-// objectName is the name of the objects of Flux of a unit.
-func objectName(t *v1alpha1.Transform, unit string) string { return t.Name + "-" + unit }
+// objectName is the name of the objects of Flux of a layer.
+func objectName(t *v1alpha1.Transform, layer string) string { return t.Name + "-" + layer }
 
 // template is the part of the Transform that Flux objects are made after.
 func (d *delivery) template() v1alpha1.FluxDelivery {
@@ -56,9 +56,9 @@ func (d *delivery) template() v1alpha1.FluxDelivery {
 	return *d.t.Spec.Delivery.Flux
 }
 
-func (d *delivery) labels(unit string) map[string]string {
+func (d *delivery) labels(layer string) map[string]string {
 	labels := map[string]string{
-		v1alpha1.LabelTransform: d.t.Name, v1alpha1.LabelNamespace: d.t.Namespace, v1alpha1.LabelLayer: unit,
+		v1alpha1.LabelTransform: d.t.Name, v1alpha1.LabelNamespace: d.t.Namespace, v1alpha1.LabelLayer: layer,
 	}
 	if shard := d.template().Shard; shard != "" {
 		labels[labelShard] = shard
@@ -66,12 +66,12 @@ func (d *delivery) labels(unit string) map[string]string {
 	return labels
 }
 
-// kustomization is that of a unit as it should be.
-func (d *delivery) kustomization(unit, checks string, from reference, suspend bool) *kustomizev1.Kustomization {
+// kustomization is that of a layer as it should be.
+func (d *delivery) kustomization(layer, checks string, from reference, suspend bool) *kustomizev1.Kustomization {
 	f := d.template()
 	k := &kustomizev1.Kustomization{
 		TypeMeta:   metav1.TypeMeta{APIVersion: kustomizev1.GroupVersion.String(), Kind: kustomizev1.KustomizationKind},
-		ObjectMeta: metav1.ObjectMeta{Name: objectName(d.t, unit), Namespace: d.t.Namespace, Labels: d.labels(unit)},
+		ObjectMeta: metav1.ObjectMeta{Name: objectName(d.t, layer), Namespace: d.t.Namespace, Labels: d.labels(layer)},
 		Spec: kustomizev1.KustomizationSpec{
 			Interval: duration(f.Interval, time.Hour), RetryInterval: new(duration(f.RetryInterval, time.Minute)),
 			Timeout: new(duration(f.Timeout, 5*time.Minute)), KubeConfig: f.KubeConfig,
@@ -85,9 +85,9 @@ func (d *delivery) kustomization(unit, checks string, from reference, suspend bo
 			Provider: f.Decryption.Provider, SecretRef: f.Decryption.SecretRef, ServiceAccountName: f.Decryption.ServiceAccountName,
 		}
 	}
-	if u := d.units[unit]; u != nil && checks == health(u.HealthChecks, u.HealthCheckExprs) {
+	if u := d.layers[layer]; u != nil && checks == health(u.HealthChecks, u.HealthCheckExprs) {
 		k.Spec.HealthChecks, k.Spec.HealthCheckExprs = u.HealthChecks, u.HealthCheckExprs
-	} else if live := d.live.kustomizations[unit]; live != nil {
+	} else if live := d.live.kustomizations[layer]; live != nil {
 		k.Spec.HealthChecks, k.Spec.HealthCheckExprs = live.Spec.HealthChecks, live.Spec.HealthCheckExprs
 	}
 	if suspend {
@@ -103,24 +103,24 @@ func duration(d metav1.Duration, otherwise time.Duration) metav1.Duration {
 	return metav1.Duration{Duration: cmp.Or(d.Duration, otherwise)}
 }
 
-// write applies the Kustomization of a unit.
+// write applies the Kustomization of a layer.
 func (d *delivery) write(ctx context.Context, g goal, from reference, suspend bool) error {
-	d.touched[g.unit] = true
-	o, err := configuration(d.kustomization(g.unit, g.health, from, suspend))
+	d.touched[g.layer] = true
+	o, err := configuration(d.kustomization(g.layer, g.health, from, suspend))
 	if err != nil {
 		return err
 	}
 	return d.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), FieldOwner, client.ForceOwnership)
 }
 
-// current reports whether the Kustomization of a unit is as it should be, with the
+// current reports whether the Kustomization of a layer is as it should be, with the
 // health checks that are given, and not suspended by us.
-func (d *delivery) current(unit, checks string, from reference) bool {
-	live := d.live.kustomizations[unit]
+func (d *delivery) current(layer, checks string, from reference) bool {
+	live := d.live.kustomizations[layer]
 	if live == nil {
 		return false
 	}
-	want, err := configuration(d.kustomization(unit, checks, from, false))
+	want, err := configuration(d.kustomization(layer, checks, from, false))
 	if err != nil {
 		return true
 	}
@@ -128,13 +128,13 @@ func (d *delivery) current(unit, checks string, from reference) bool {
 	return err == nil && same(want, have)
 }
 
-// source is that of a unit as it should be when it leads to a digest.
+// source is that of a layer as it should be when it leads to a digest.
 func (d *delivery) source(g goal, digest string) (client.Object, error) {
-	from, _, err := d.Artifacts.Source(d.t, g.unit, digest)
+	from, _, err := d.Artifacts.Source(d.t, g.layer, digest)
 	if err != nil {
 		return nil, err
 	}
-	labels := d.labels(g.unit)
+	labels := d.labels(g.layer)
 	for key, value := range from.GetLabels() {
 		labels[key] = cmp.Or(labels[key], value)
 	}
@@ -153,11 +153,11 @@ func (d *delivery) source(g goal, digest string) (client.Object, error) {
 // stain is the annotation of a source: what its artifact has marked, and what the
 // artifact before had and this one has not, until that is applied.
 func (d *delivery) stain(g goal) string {
-	s := d.states[g.unit]
+	s := d.states[g.layer]
 	old := s.stains(g.content)
-	if g.leave && s.applied {
+	if g.keep && s.applied {
 		clear(old)
-	} else if g.leave {
+	} else if g.keep {
 		old = s.stained
 	}
 	var out []string
@@ -193,8 +193,8 @@ func (c *cluster) same(want client.Object) bool {
 }
 
 // lead applies a source. Where an ExternalArtifact leads is in its status.
-func (d *delivery) lead(ctx context.Context, unit string, want client.Object) error {
-	d.touched[unit] = true
+func (d *delivery) lead(ctx context.Context, layer string, want client.Object) error {
+	d.touched[layer] = true
 	o, err := configuration(want)
 	if err != nil {
 		return err

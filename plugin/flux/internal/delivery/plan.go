@@ -11,32 +11,32 @@ import (
 	"strings"
 )
 
-// planner decides from the state of all units of a Transform and what is wanted.
+// planner decides from the state of all layers of a Transform and what is wanted.
 type planner struct {
-	want []wanted
-	live map[string]*state
-	// wants are the wanted units by name, and home is the unit in which an object is
+	desired []desired
+	live    map[string]*state
+	// byName are the desired layers by name, and owner is the layer in which an object is
 	// wanted.
-	wants map[string]*wanted
-	home  map[key]string
-	// heirs are the units that delete what nobody wants any more, and what was marked.
-	heirs map[key]string
+	byName map[string]*desired
+	owner  map[key]string
+	// newOwner are the layers that delete what is not desired any more and was marked.
+	newOwner map[key]string
 }
 
-// plan says for each unit what it should lead to: those that are wanted in their
+// plan says for each layer what it should lead to: those that are wanted in their
 // order, then those that are not, in the order in which they go.
-func plan(want []wanted, all map[string]*state) []goal {
+func plan(want []desired, all map[string]*state) []goal {
 	live := maps.Clone(all)
 	maps.DeleteFunc(live, func(_ string, s *state) bool { return s.absent })
-	p := planner{want: want, live: live, wants: map[string]*wanted{}, home: map[key]string{}, heirs: map[key]string{}}
+	p := planner{desired: want, live: live, byName: map[string]*desired{}, owner: map[key]string{}, newOwner: map[key]string{}}
 	for i := range want {
 		w := &want[i]
-		p.wants[w.name] = w
+		p.byName[w.name] = w
 		for k := range w.content {
-			p.home[k] = w.name
+			p.owner[k] = w.name
 		}
 	}
-	p.inherit()
+	p.chooseOwners()
 	var goals []goal
 	for i := range want {
 		goals = append(goals, p.goal(live[want[i].name], &want[i]))
@@ -44,15 +44,15 @@ func plan(want []wanted, all map[string]*state) []goal {
 	return append(goals, p.retire()...)
 }
 
-// inherit names the heir of each object that is marked and not wanted: one that has
+// chooseOwners names the new owner of each object that is marked and not wanted: one that has
 // applied it before one that has not, one that stays before one that goes.
-func (p *planner) inherit() {
+func (p *planner) chooseOwners() {
 	rank := func(s *state, k key) int {
 		r := 0
 		if !s.inventory[k] {
 			r += 2
 		}
-		if p.wants[s.name] == nil {
+		if p.byName[s.name] == nil {
 			r++
 		}
 		return r
@@ -63,24 +63,24 @@ func (p *planner) inherit() {
 			continue
 		}
 		for k := range s.content {
-			if !s.dirty(k) || p.home[k] != "" {
+			if !s.dirty(k) || p.owner[k] != "" {
 				continue
 			}
-			if old := p.heirs[k]; old == "" || rank(s, k) < rank(p.live[old], k) {
-				p.heirs[k] = name
+			if old := p.newOwner[k]; old == "" || rank(s, k) < rank(p.live[old], k) {
+				p.newOwner[k] = name
 			}
 		}
 	}
 }
 
-// destination is the unit that should have an object, "" where none should.
-func (p *planner) destination(k key) string { return cmp.Or(p.home[k], p.heirs[k]) }
+// destination is the layer that should have an object, "" where none should.
+func (p *planner) destination(k key) string { return cmp.Or(p.owner[k], p.newOwner[k]) }
 
-// pinned reports whether a unit keeps an object for good because it cannot be
+// pinned reports whether a layer keeps an object for good because it cannot be
 // handed over to where it is wanted.
 func (p *planner) pinned(s *state, k key) bool {
-	home := p.home[k]
-	return home != "" && home != s.name && s.inventory[k] && p.wants[home].content[k].once
+	owner := p.owner[k]
+	return owner != "" && owner != s.name && s.inventory[k] && p.byName[owner].content[k].once
 }
 
 // holds reports whether Flux may treat an object as one of s.
@@ -89,7 +89,7 @@ func (p *planner) holds(s *state, k key) bool {
 	return (has || s.inventory[k]) && !p.pinned(s, k)
 }
 
-// others reports whether a unit other than that of a name holds an object.
+// others reports whether a layer other than that of a name holds an object.
 func (p *planner) others(name string, k key) bool {
 	for _, s := range p.live {
 		if s.name != name && p.holds(s, k) {
@@ -99,7 +99,7 @@ func (p *planner) others(name string, k key) bool {
 	return false
 }
 
-// droppable reports whether a unit may lose an object that another one should have:
+// droppable reports whether a layer may lose an object that another one should have:
 // both have applied it marked.
 func (p *planner) droppable(s *state, k key) bool {
 	d := p.live[p.destination(k)]
@@ -107,9 +107,9 @@ func (p *planner) droppable(s *state, k key) bool {
 		d != nil && !d.deleting && d.applied && d.inventory[k] && d.content[k].mark == marked
 }
 
-// carries reports whether a unit leads to all that is wanted of it, and beyond that
+// carries reports whether a layer leads to all that is wanted of it, and beyond that
 // only to what a hand-over keeps in it.
-func (p *planner) carries(s *state, w *wanted) bool {
+func (p *planner) carries(s *state, w *desired) bool {
 	if s == nil || s.deleting || s.health != w.health {
 		return false
 	}
@@ -132,11 +132,11 @@ func (p *planner) carries(s *state, w *wanted) bool {
 	return true
 }
 
-// blocked says what a unit has to wait for before it gets what is wanted; "" where
+// blocked says what a layer has to wait for before it gets what is wanted; "" where
 // nothing is in its way.
-func (p *planner) blocked(w *wanted) string {
+func (p *planner) blocked(w *desired) string {
 	for _, name := range w.after {
-		before := p.wants[name]
+		before := p.byName[name]
 		if s := p.live[name]; before != nil && (!p.carries(s, before) || !s.healthy) {
 			return name + " is not Ready at its digest"
 		}
@@ -151,21 +151,21 @@ func (p *planner) blocked(w *wanted) string {
 		}
 		for k := range w.content {
 			if p.holds(s, k) && (s.content[k].mark != marked || !s.applied) {
-				return name + " has yet to hand over what moves here"
+				return name + " has not handed its objects over yet"
 			}
 		}
 	}
 	return ""
 }
 
-// goal of a unit that is wanted; w is nil for one that keeps what it has.
-func (p *planner) goal(s *state, w *wanted) goal {
+// goal of a layer that is wanted; w is nil for one that keeps what it has.
+func (p *planner) goal(s *state, w *desired) goal {
 	if s == nil {
 		return p.first(w)
 	}
-	g := goal{unit: s.name, health: s.health}
+	g := goal{layer: s.name, health: s.health}
 	if s.deleting {
-		g.waits, g.leave = "its Kustomization is being deleted", true
+		g.waits, g.keep = "its Kustomization is being deleted", true
 		return g
 	}
 	if w != nil {
@@ -180,10 +180,10 @@ func (p *planner) goal(s *state, w *wanted) goal {
 	case s.known:
 		g.content = maps.Clone(s.content)
 	case !p.moves(s):
-		g.leave = true
+		g.keep = true
 		return g
 	case w != nil:
-		// Its artifact is gone, so the new manifests stand in before their turn: an
+		// Its artifact is gone, so the new manifests stand in before their due: an
 		// order that is not kept is better than an object that is lost.
 		g.content, g.health, g.released, g.waits = maps.Clone(w.content), w.health, true, ""
 	}
@@ -194,13 +194,13 @@ func (p *planner) goal(s *state, w *wanted) goal {
 	if len(g.content) == 0 {
 		g.content = maps.Clone(s.content) // Flux refuses an artifact without an object.
 	}
-	g.leave = s.known && maps.Equal(g.content, s.content) && g.health == s.health
+	g.keep = s.known && maps.Equal(g.content, s.content) && g.health == s.health
 	return g
 }
 
-// first is the goal of a unit that is not in the cluster yet.
-func (p *planner) first(w *wanted) goal {
-	g := goal{unit: w.name, waits: p.blocked(w)}
+// first is the goal of a layer that is not in the cluster yet.
+func (p *planner) first(w *desired) goal {
+	g := goal{layer: w.name, waits: p.blocked(w)}
 	if g.waits != "" {
 		return g
 	}
@@ -214,7 +214,7 @@ func (p *planner) first(w *wanted) goal {
 	return g
 }
 
-// moves reports whether a unit has applied what another one should have.
+// moves reports whether a layer has applied what another one should have.
 func (p *planner) moves(s *state) bool {
 	for k := range s.inventory {
 		if d := p.destination(k); d != "" && d != s.name {
@@ -224,7 +224,7 @@ func (p *planner) moves(s *state) bool {
 	return false
 }
 
-// handOver puts into the goal of a unit what it keeps for others, takes out what
+// handOver puts into the goal of a layer what it keeps for others, takes out what
 // others own, and marks both.
 func (p *planner) handOver(g *goal, s *state) {
 	all := map[key]bool{}
@@ -241,10 +241,10 @@ func (p *planner) handOver(g *goal, s *state) {
 		switch p.destination(k) {
 		case "":
 		case s.name:
-			if p.home[k] == s.name {
+			if p.owner[k] == s.name {
 				p.own(g, s, k)
 			} else {
-				p.disinherit(g, s, k)
+				p.unmark(g, s, k)
 			}
 		default:
 			p.away(g, s, k)
@@ -252,7 +252,7 @@ func (p *planner) handOver(g *goal, s *state) {
 	}
 }
 
-// own marks what a unit should have as long as another one has it too.
+// own marks what a layer should have as long as another one has it too.
 func (p *planner) own(g *goal, s *state, k key) {
 	if m, ok := g.content[k]; ok && !m.once && p.others(s.name, k) {
 		m.mark = marked
@@ -260,11 +260,11 @@ func (p *planner) own(g *goal, s *state, k key) {
 	}
 }
 
-// disinherit takes the mark from what nobody wants, so that it can be pruned when it
+// unmark takes the mark from what is not desired, so that it can be pruned when it
 // is dropped.
-func (p *planner) disinherit(g *goal, s *state, k key) {
+func (p *planner) unmark(g *goal, s *state, k key) {
 	if s.failed && (!s.inventory[k] || s.refused[k]) {
-		// It cannot be applied again, so another unit inherits, or at worst it stays.
+		// It cannot be applied again, so another layer inherits, or at worst it stays.
 		delete(g.content, k)
 		g.quiesce = true
 		return
@@ -277,11 +277,11 @@ func (p *planner) disinherit(g *goal, s *state, k key) {
 	g.content[k] = m
 }
 
-// away decides on an object that another unit should have.
+// away decides on an object that another layer should have.
 func (p *planner) away(g *goal, s *state, k key) {
-	home := p.destination(k)
+	owner := p.destination(k)
 	m, has := s.content[k]
-	switch stands := p.standIn(home, k); {
+	switch stands := p.standIn(owner, k); {
 	case p.pinned(s, k):
 		stands.mark = plain
 		g.content[k] = stands
@@ -313,7 +313,7 @@ func (p *planner) away(g *goal, s *state, k key) {
 
 // standIn is the manifest of an object where it should be.
 func (p *planner) standIn(name string, k key) manifest {
-	if w := p.wants[name]; w != nil {
+	if w := p.byName[name]; w != nil {
 		if m, ok := w.content[k]; ok {
 			return m
 		}
@@ -321,19 +321,19 @@ func (p *planner) standIn(name string, k key) manifest {
 	return p.live[name].content[k]
 }
 
-// retire is the goals of units that are not wanted, the last first.
+// retire is the goals of layers that are not wanted, the last first.
 func (p *planner) retire() []goal {
 	var goals []goal
-	turn := true
-	for i := range p.want {
-		w := &p.want[i]
+	due := true
+	for i := range p.desired {
+		w := &p.desired[i]
 		s := p.live[w.name]
-		turn = turn && p.carries(s, w) && s.applied
+		due = due && p.carries(s, w) && s.applied
 	}
 	names := ordered(p.live)
 	slices.Reverse(names)
 	for _, name := range names {
-		if p.wants[name] != nil {
+		if p.byName[name] != nil {
 			continue
 		}
 		s := p.live[name]
@@ -341,34 +341,34 @@ func (p *planner) retire() []goal {
 		switch {
 		case s.deleting:
 		case len(s.inventory) == 0:
-			// There is nothing to delete, so it need not wait for its turn. It is deleted
+			// There is nothing to delete, so it need not wait for its due. It is deleted
 			// while it is suspended, so that nothing is applied at the last moment.
-			g = goal{unit: name, health: s.health, remove: true, quiesce: true}
-		case turn:
+			g = goal{layer: name, health: s.health, remove: true, quiesce: true}
+		case due:
 			g = p.last(s, g)
 		}
 		goals = append(goals, g)
-		turn = turn && p.parked(s, g)
+		due = due && p.pinnedOnly(s, g)
 	}
 	return goals
 }
 
-// last is the goal of a unit that may go: kept is what it would have else.
+// last is the goal of a layer that may go: kept is what it would have else.
 func (p *planner) last(s *state, kept goal) goal {
-	g := goal{unit: s.name, health: s.health, content: content{}, released: true}
+	g := goal{layer: s.name, health: s.health, content: content{}, released: true}
 	p.handOver(&g, s)
 	if len(g.content) == 0 {
-		return goal{unit: s.name, health: s.health, remove: true}
+		return goal{layer: s.name, health: s.health, remove: true}
 	}
-	if s.failed || !s.known || p.parked(s, g) {
-		g.leave = s.known && maps.Equal(g.content, s.content)
+	if s.failed || !s.known || p.pinnedOnly(s, g) {
+		g.keep = s.known && maps.Equal(g.content, s.content)
 		return g
 	}
 	return kept
 }
 
-// parked reports whether a unit stays only for what cannot be handed over.
-func (p *planner) parked(s *state, g goal) bool {
+// pinnedOnly reports whether a layer stays only for what cannot be handed over.
+func (p *planner) pinnedOnly(s *state, g goal) bool {
 	for k := range g.content {
 		if !p.pinned(s, k) {
 			return false
@@ -377,10 +377,10 @@ func (p *planner) parked(s *state, g goal) bool {
 	return len(g.content) > 0
 }
 
-// ordered is the names of units in the order in which they are released: numbers
+// ordered is the names of layers in the order in which they are released: numbers
 // count as such, and a layer comes before its shards.
-func ordered[V any](units map[string]V) []string {
-	return slices.SortedFunc(maps.Keys(units), natural)
+func ordered[V any](layers map[string]V) []string {
+	return slices.SortedFunc(maps.Keys(layers), natural)
 }
 
 // natural compares names by their parts between hyphens.
@@ -395,7 +395,7 @@ func natural(a, b string) int {
 	})
 }
 
-// writes are what is to be done to a unit now, in this order.
+// writes are what is to be done to a layer now, in this order.
 type writes struct {
 	// suspend and resume write the Kustomization with all that is wanted of it.
 	suspend bool

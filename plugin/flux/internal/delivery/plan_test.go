@@ -11,7 +11,7 @@ import (
 
 func old(mark mark) manifest { return manifest{sum: "old", mark: mark} }
 
-func goalsOf(want []wanted, live ...*state) map[string]goal {
+func goalsOf(want []desired, live ...*state) map[string]goal {
 	states := map[string]*state{}
 	for _, s := range live {
 		s.known = true
@@ -19,7 +19,7 @@ func goalsOf(want []wanted, live ...*state) map[string]goal {
 	}
 	out := map[string]goal{}
 	for _, g := range plan(want, states) {
-		out[g.unit] = g
+		out[g.layer] = g
 	}
 	return out
 }
@@ -33,10 +33,10 @@ func has(keys ...key) map[key]bool {
 }
 
 func TestWhatMovesIsMarkedWhereItComesFromBeforeItIsAppliedElsewhere(t *testing.T) {
-	want := []wanted{{name: "a", digest: "new", content: content{"x": {sum: "new"}}}}
+	want := []desired{{name: "a", digest: "new", content: content{"x": {sum: "new"}}}}
 	from := &state{name: "b", digest: "d", applied: true, content: content{"x": old(plain)}, inventory: has("x")}
 	goals := goalsOf(want, from)
-	require.Contains(t, goals["a"].waits, "b has yet to hand over")
+	require.Contains(t, goals["a"].waits, "b has not handed its objects over")
 	require.Equal(t, content{"x": old(marked)}, goals["b"].content)
 
 	from.content["x"] = old(marked)
@@ -48,7 +48,7 @@ func TestWhatMovesIsMarkedWhereItComesFromBeforeItIsAppliedElsewhere(t *testing.
 }
 
 func TestAnObjectIsDroppedWhenBothHaveItMarked(t *testing.T) {
-	want := []wanted{{name: "a", digest: "new", content: content{"x": {sum: "new"}}}}
+	want := []desired{{name: "a", digest: "new", content: content{"x": {sum: "new"}}}}
 	from := &state{name: "b", digest: "d", applied: true, content: content{"x": old(marked), "y": old(plain)}, inventory: has("x", "y")}
 	to := &state{name: "a", digest: "new", applied: true, healthy: true, content: content{"x": {sum: "new"}}, inventory: has("x")}
 	require.Contains(t, goalsOf(want, from, to)["b"].content, key("x"), "it gets the labels of a again only when a gets another artifact")
@@ -59,7 +59,7 @@ func TestAnObjectIsDroppedWhenBothHaveItMarked(t *testing.T) {
 }
 
 func TestWhatWasNeverAppliedIsDroppedWhenNothingIsUnderWay(t *testing.T) {
-	want := []wanted{
+	want := []desired{
 		{name: "a", digest: "new a", content: content{"y": {sum: "new"}}},
 		{name: "b", digest: "new b", after: []string{"a"}, content: content{"x": {sum: "new"}}},
 	}
@@ -86,7 +86,7 @@ func TestUnitsThatRetireGoTheLastFirst(t *testing.T) {
 	require.False(t, goalsOf(nil, a, b)["layer-1"].remove, "its objects may still be there")
 	require.True(t, goalsOf(nil, a)["layer-1"].remove)
 
-	want := []wanted{{name: "layer-0", digest: "new", content: content{"z": {sum: "new"}}}}
+	want := []desired{{name: "layer-0", digest: "new", content: content{"z": {sum: "new"}}}}
 	require.False(t, goalsOf(want, a)["layer-1"].remove, "what is wanted is applied first")
 }
 
@@ -101,7 +101,7 @@ func TestAUnitThatHasAppliedNothingIsDeletedWhileItIsSuspended(t *testing.T) {
 }
 
 func TestNextWrites(t *testing.T) {
-	g := goal{unit: "a", health: "h"}
+	g := goal{layer: "a", health: "h"}
 	for name, c := range map[string]struct {
 		state   *state
 		goal    goal
@@ -109,7 +109,7 @@ func TestNextWrites(t *testing.T) {
 		changed bool
 		want    writes
 	}{
-		"both objects of a unit that is new":                    {nil, g, "d", false, writes{source: true, resume: true}},
+		"both objects of a layer that is new":                   {nil, g, "d", false, writes{source: true, resume: true}},
 		"the source first where an old one was left behind":     {&state{absent: true, digest: "old", fetched: true}, g, "d", false, writes{source: true}},
 		"nothing until that one has the artifact":               {&state{absent: true, digest: "d"}, g, "d", false, writes{}},
 		"and then its Kustomization":                            {&state{absent: true, digest: "d", fetched: true}, g, "d", false, writes{resume: true}},

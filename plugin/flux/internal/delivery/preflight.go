@@ -32,26 +32,26 @@ const (
 	labelKustomization          = "kustomize.toolkit.fluxcd.io/name"
 	labelKustomizationNamespace = "kustomize.toolkit.fluxcd.io/namespace"
 
-	// StateForeign is that of a node whose object belongs to somebody else.
+	// StateForeign is that of a node whose object has another owner.
 	StateForeign = "Foreign"
 
 	// concurrentReads is how many objects are looked at together.
 	concurrentReads = 8
 )
 
-// preflight looks for objects that belong to somebody else before a unit that applies
+// preflight looks for objects of other owners before a layer that applies
 // them is released. With Never the Progress says which, and nothing is to be written;
 // with TakeOwnership they are put down as taken. Where a module says of an object
 // what becomes of it, that counts, and spec.adopt for the others.
 //
-// With Never those of units that wait for their turn are looked for too, whenever
-// something is released: who is asked is told of all of them, and not of the next layer
+// With Never those of layers that wait for their due are looked for too, whenever
+// something is released: the user sees all of them, and not those of the next layer
 // when the ones before it are taken already.
 func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error) {
 	if refused, err := d.free(ctx, goals); err != nil || refused.Reason != "" {
 		return refused, err
 	}
-	if !slices.ContainsFunc(goals, func(g goal) bool { return d.units[g.unit] != nil && g.released && !g.leave }) {
+	if !slices.ContainsFunc(goals, func(g goal) bool { return d.layers[g.layer] != nil && g.released && !g.keep }) {
 		return Progress{}, nil
 	}
 	refused, err := d.belonging(ctx, goals, adoptNever)
@@ -68,7 +68,7 @@ func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error
 }
 
 // belonging are those of the objects with a policy that are not applied yet and belong
-// to somebody else.
+// to another owner.
 func (d *delivery) belonging(ctx context.Context, goals []goal, adopt string) ([]v1alpha1.NodeStatus, error) {
 	applied := map[key]bool{}
 	for _, s := range d.states {
@@ -78,8 +78,8 @@ func (d *delivery) belonging(ctx context.Context, goals []goal, adopt string) ([
 	}
 	var out []v1alpha1.NodeStatus
 	for _, g := range goals {
-		u := d.units[g.unit]
-		if u == nil || adopt == adoptTake && (!g.released || g.leave) {
+		u := d.layers[g.layer]
+		if u == nil || adopt == adoptTake && (!g.released || g.keep) {
 			continue
 		}
 		fresh := slices.DeleteFunc(slices.Clone(u.Objects), func(r ObjectRef) bool {
@@ -103,19 +103,19 @@ func (d *delivery) belonging(ctx context.Context, goals []goal, adopt string) ([
 	return out, nil
 }
 
-// free makes sure that the objects of Flux of new units are nobody else's. Whoever
-// has one of their name may be somebody who moves to Ropewalk: what is in its
+// free makes sure that the objects of Flux of new layers have no other owner. One of
+// the same name may be of a user who migrates to Ropewalk: what is in its
 // inventory would be pruned.
 func (d *delivery) free(ctx context.Context, goals []goal) (Progress, error) {
 	for _, g := range goals {
-		if d.states[g.unit] != nil || !g.released {
+		if d.states[g.layer] != nil || !g.released {
 			continue
 		}
-		from, _, err := d.Artifacts.Source(d.t, g.unit, d.units[g.unit].Digest)
+		from, _, err := d.Artifacts.Source(d.t, g.layer, d.layers[g.layer].Digest)
 		if err != nil {
 			return Progress{}, err
 		}
-		names := client.ObjectKey{Namespace: d.t.Namespace, Name: objectName(d.t, g.unit)}
+		names := client.ObjectKey{Namespace: d.t.Namespace, Name: objectName(d.t, g.layer)}
 		for _, gvk := range []schema.GroupVersionKind{
 			kustomizev1.GroupVersion.WithKind(kustomizev1.KustomizationKind), sourcev1.GroupVersion.WithKind(kindOf(from)),
 		} {
@@ -132,7 +132,7 @@ func (d *delivery) free(ctx context.Context, goals []goal) (Progress, error) {
 				continue
 			}
 			return Progress{Stalled: true, Reason: v1alpha1.ForeignObjectsReason, Message: fmt.Sprintf(
-				"%s %q is there already and not of this Transform: delete it (a Kustomization with deletionPolicy: Orphan, so that its objects stay), or rename the Transform",
+				"%s %q exists and is not of this Transform: delete it (a Kustomization with deletionPolicy: Orphan, so that its objects stay), or rename the Transform",
 				gvk.Kind, names.Name)}, nil
 		}
 	}
@@ -149,15 +149,15 @@ func foreignMessage(foreign []v1alpha1.NodeStatus) string {
 	if len(foreign) > most {
 		more = fmt.Sprintf(" and %d more", len(foreign)-most)
 	}
-	return fmt.Sprintf("%s%s belong to somebody else, and adopt is Never for them: nothing is applied: delete them, rename them here, or say TakeOwnership",
+	return fmt.Sprintf("%s%s exist with another owner, and adopt is Never: nothing is applied: delete or rename them, or set adopt: TakeOwnership",
 		strings.Join(names, ", "), more)
 }
 
 // foreign reads the metadata of objects, and returns those that are there and have not
 // the labels of a Kustomization of this Transform.
-func (d *delivery) foreign(ctx context.Context, unit, adopt string, refs []ObjectRef) ([]v1alpha1.NodeStatus, error) {
+func (d *delivery) foreign(ctx context.Context, layer, adopt string, refs []ObjectRef) ([]v1alpha1.NodeStatus, error) {
 	ours := map[string]bool{}
-	for name := range d.units {
+	for name := range d.layers {
 		ours[objectName(d.t, name)] = true
 	}
 	for name := range d.live.kustomizations {
@@ -186,7 +186,7 @@ func (d *delivery) foreign(ctx context.Context, unit, adopt string, refs []Objec
 			mu.Lock()
 			defer mu.Unlock()
 			out = append(out, v1alpha1.NodeStatus{
-				ID: r.Node, Object: r.String(), Layer: objectName(d.t, unit), State: StateForeign, Message: ownerOf(o),
+				ID: r.Node, Object: r.String(), Layer: objectName(d.t, layer), State: StateForeign, Message: ownerOf(o),
 			})
 			return nil
 		})

@@ -37,10 +37,10 @@ func (d *delivery) progress(goals []goal) Progress {
 				first = &layer
 			}
 		}
-		if k := d.live.kustomizations[g.unit]; k != nil && d.units[g.unit] != nil && !d.touched[g.unit] {
+		if k := d.live.kustomizations[g.layer]; k != nil && d.layers[g.layer] != nil && !d.touched[g.layer] {
 			p.judge(k)
 			if layer.State != v1alpha1.LayerReady {
-				p.Nodes = append(p.Nodes, d.nodes(g.unit, k)...)
+				p.Nodes = append(p.Nodes, d.nodes(g.layer, k)...)
 			}
 		}
 		p.Failed = p.Failed || layer.State == v1alpha1.LayerFailed
@@ -55,7 +55,7 @@ func (d *delivery) progress(goals []goal) Progress {
 	return p
 }
 
-// judge looks for what only people can change.
+// judge looks for what only a user can change.
 func (p *Progress) judge(k *kustomizev1.Kustomization) {
 	stalled := apimeta.FindStatusCondition(k.Status.Conditions, meta.StalledCondition)
 	if stalled == nil || stalled.Status != metav1.ConditionTrue {
@@ -68,12 +68,12 @@ func (p *Progress) judge(k *kustomizev1.Kustomization) {
 	}
 }
 
-// layer is the status of a unit.
+// layer is the status of a layer.
 func (d *delivery) layer(g goal) v1alpha1.LayerStatus {
-	out := v1alpha1.LayerStatus{Name: objectName(d.t, g.unit), Objects: int32(len(g.content))} //nolint:gosec // a unit has few objects
-	u, s, k := d.units[g.unit], d.states[g.unit], d.live.kustomizations[g.unit]
+	out := v1alpha1.LayerStatus{Name: objectName(d.t, g.layer), Objects: int32(len(g.content))} //nolint:gosec // a layer has few objects
+	u, s, k := d.layers[g.layer], d.states[g.layer], d.live.kustomizations[g.layer]
 	if u != nil {
-		out.Waves, out.Digest, out.Objects = u.Waves, u.Digest, int32(len(u.Objects)) //nolint:gosec // a unit has few objects
+		out.Waves, out.Digest, out.Objects = u.Waves, u.Digest, int32(len(u.Objects)) //nolint:gosec // a layer has few objects
 	}
 	out.State, out.Message = v1alpha1.LayerApplying, g.waits
 	if k == nil {
@@ -86,17 +86,17 @@ func (d *delivery) layer(g goal) v1alpha1.LayerStatus {
 	if out.Applied != "" {
 		out.Applied = "sha256:" + out.Applied
 	}
-	fine := s.healthy && g.leave && g.released && !d.touched[g.unit]
+	fine := s.healthy && g.keep && g.released && !d.touched[g.layer]
 	switch {
-	case g.remove || u == nil && !d.parked(g):
+	case g.remove || u == nil && !d.pinnedOnly(g):
 		out.State = v1alpha1.LayerRetiring
 	case g.waits != "":
 		out.State = v1alpha1.LayerWaiting
 	case fine && slices.ContainsFunc(sortedKeys(g.content), func(k key) bool { return g.content[k].mark == marked }):
-		out.State, out.Message = v1alpha1.LayerHandingOver, "objects change their layer"
+		out.State, out.Message = v1alpha1.LayerHandingOver, "handing objects over to another layer"
 	case fine:
 		out.State = v1alpha1.LayerReady
-	case d.touched[g.unit]:
+	case d.touched[g.layer]:
 	case s.failed || s.applied && !s.healthy && ready(k).Status == metav1.ConditionFalse:
 		out.State, out.Message = v1alpha1.LayerFailed, ready(k).Message
 	default:
@@ -108,8 +108,8 @@ func (d *delivery) layer(g goal) v1alpha1.LayerStatus {
 	return out
 }
 
-// parked reports whether a unit stays for good although it is not wanted.
-func (d *delivery) parked(g goal) bool { return g.released && g.leave && len(g.content) > 0 }
+// pinnedOnly reports whether a layer stays for good although it is not wanted.
+func (d *delivery) pinnedOnly(g goal) bool { return g.released && g.keep && len(g.content) > 0 }
 
 // ready is the condition Ready.
 func ready(k *kustomizev1.Kustomization) metav1.Condition {
@@ -125,7 +125,7 @@ func (d *delivery) doing(k *kustomizev1.Kustomization, s *state) string {
 		if c := apimeta.FindStatusCondition(from.Status.Conditions, meta.ReadyCondition); c != nil && c.Status == metav1.ConditionFalse {
 			return fmt.Sprintf("OCIRepository %q: %s", from.Name, c.Message)
 		}
-		return "the artifact is being fetched"
+		return "fetching the artifact"
 	}
 	if c := apimeta.FindStatusCondition(k.Status.Conditions, meta.ReconcilingCondition); c != nil {
 		return c.Message
@@ -136,13 +136,13 @@ func (d *delivery) doing(k *kustomizev1.Kustomization, s *state) string {
 // nodes are the objects that the message of a Kustomization names: those that it waits
 // for, and those that it cannot apply. While Flux waits it names none, and then they are
 // all that it waits for.
-func (d *delivery) nodes(unit string, k *kustomizev1.Kustomization) []v1alpha1.NodeStatus {
+func (d *delivery) nodes(layer string, k *kustomizev1.Kustomization) []v1alpha1.NodeStatus {
 	c := ready(k)
 	if c.Status != metav1.ConditionFalse {
-		return d.awaited(unit, k)
+		return d.awaited(layer, k)
 	}
 	var out []v1alpha1.NodeStatus
-	for _, r := range d.units[unit].Objects {
+	for _, r := range d.layers[layer].Objects {
 		name := shown(r.key())
 		n := v1alpha1.NodeStatus{ID: r.Node, Object: r.String(), Layer: k.Name}
 		switch i := strings.Index(c.Message, name+" "); {
@@ -161,15 +161,15 @@ func (d *delivery) nodes(unit string, k *kustomizev1.Kustomization) []v1alpha1.N
 	return out
 }
 
-// awaited are the objects that have to be Ready before a unit is, while Flux looks at
+// awaited are the objects that have to be Ready before a layer is, while Flux looks at
 // them. It tells which are not when their time is up, and only the account that applies
 // may look.
-func (d *delivery) awaited(unit string, k *kustomizev1.Kustomization) []v1alpha1.NodeStatus {
-	if s := d.states[unit]; !s.applied || s.healthy {
+func (d *delivery) awaited(layer string, k *kustomizev1.Kustomization) []v1alpha1.NodeStatus {
+	if s := d.states[layer]; !s.applied || s.healthy {
 		return nil
 	}
 	ids := map[key]string{}
-	for _, r := range d.units[unit].Objects {
+	for _, r := range d.layers[layer].Objects {
 		ids[r.key()] = r.Node
 	}
 	var out []v1alpha1.NodeStatus
@@ -177,7 +177,7 @@ func (d *delivery) awaited(unit string, k *kustomizev1.Kustomization) []v1alpha1
 		r := checked(check)
 		out = append(out, v1alpha1.NodeStatus{
 			ID: ids[r.key()], Object: r.String(), Layer: k.Name, State: StateInProgress,
-			Message: "awaited with all of its layer: Flux says which are not Ready when the time is up",
+			Message: "waiting for its layer: Flux reports objects that are not Ready at the timeout",
 		})
 	}
 	return out

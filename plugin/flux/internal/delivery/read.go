@@ -24,7 +24,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// cluster is what there is for a Transform: Kustomizations by the name of their unit,
+// cluster is what there is for a Transform: Kustomizations by the name of their layer,
 // and sources by their kind and name.
 type cluster struct {
 	kustomizations map[string]*kustomizev1.Kustomization
@@ -122,7 +122,7 @@ func digestOf(o client.Object) string {
 	return ""
 }
 
-// read finds out in which state the units are.
+// read finds out in which state the layers are.
 func (d *delivery) read(ctx context.Context) error {
 	live, err := d.find(ctx, d.t)
 	if err != nil {
@@ -137,7 +137,7 @@ func (d *delivery) read(ctx context.Context) error {
 	}
 	for _, s := range live.sources {
 		name := s.GetLabels()[v1alpha1.LabelLayer]
-		if d.states[name] != nil || d.units[name] == nil {
+		if d.states[name] != nil || d.layers[name] == nil {
 			continue
 		}
 		left, err := d.stateOf(name, &kustomizev1.Kustomization{}, s)
@@ -152,7 +152,7 @@ func (d *delivery) read(ctx context.Context) error {
 	return nil
 }
 
-// stateOf reads the state of a unit from its objects.
+// stateOf reads the state of a layer from its objects.
 func (d *delivery) stateOf(name string, k *kustomizev1.Kustomization, from client.Object) (*state, error) {
 	s := &state{
 		name: name, deleting: !k.DeletionTimestamp.IsZero(), inventory: inventoryOf(k),
@@ -265,21 +265,21 @@ func Inventory(k *kustomizev1.Kustomization) []ObjectRef {
 
 // load brings what is wanted and what is live into terms that plan compares. Only
 // where something is handed over are manifests looked at.
-func (d *delivery) load(ctx context.Context, units []Unit) error {
-	involved := d.involved(units)
-	for i := range units {
-		u := &units[i]
-		w := wanted{name: u.Name, digest: u.Digest, after: u.After, content: make(content, len(u.Objects)), health: health(u.HealthChecks, u.HealthCheckExprs)}
+func (d *delivery) load(ctx context.Context, layers []Layer) error {
+	involved := d.involved(layers)
+	for i := range layers {
+		u := &layers[i]
+		w := desired{name: u.Name, digest: u.Digest, after: u.After, content: make(content, len(u.Objects)), health: health(u.HealthChecks, u.HealthCheckExprs)}
 		for _, r := range u.Objects {
 			w.content[r.key()] = manifest{sum: "wanted"}
 		}
 		if involved[u.Name] {
 			var err error
-			if w.content, err = d.wantedContent(ctx, u); err != nil {
+			if w.content, err = d.desiredContent(ctx, u); err != nil {
 				return fmt.Errorf("layer %q: %w", u.Name, err)
 			}
 		}
-		d.want = append(d.want, w)
+		d.desired = append(d.desired, w)
 	}
 	for _, name := range ordered(d.states) {
 		if err := d.liveContent(ctx, d.states[name], involved[name]); err != nil {
@@ -289,15 +289,15 @@ func (d *delivery) load(ctx context.Context, units []Unit) error {
 	return nil
 }
 
-// involved are the units that take part in a hand-over: those that have what another
+// involved are the layers that take part in a hand-over: those that have what another
 // one should have, that one, and those that are marked as such. Also those that wait for what may
 // have been applied or not.
-func (d *delivery) involved(units []Unit) map[string]bool {
+func (d *delivery) involved(layers []Layer) map[string]bool {
 	out := map[string]bool{}
-	home, bare := map[key]string{}, map[key]key{}
-	for i := range units {
-		for _, r := range units[i].Objects {
-			home[r.key()] = units[i].Name
+	owner, bare := map[key]string{}, map[key]key{}
+	for i := range layers {
+		for _, r := range layers[i].Objects {
+			owner[r.key()] = layers[i].Name
 			bare[withoutNamespace(r.key())] = r.key()
 		}
 	}
@@ -307,11 +307,11 @@ func (d *delivery) involved(units []Unit) map[string]bool {
 		if d.stains(name) != "" {
 			out[name] = true
 		}
-		if u := d.units[name]; u != nil && s.digest != u.Digest && !s.applied {
+		if u := d.layers[name]; u != nil && s.digest != u.Digest && !s.applied {
 			out[name] = true
 		}
 		for k := range s.inventory {
-			if h := home[k]; h != "" && h != name {
+			if h := owner[k]; h != "" && h != name {
 				out[name], out[h] = true, true
 			}
 		}
@@ -319,8 +319,8 @@ func (d *delivery) involved(units []Unit) map[string]bool {
 	return out
 }
 
-// wantedContent is that of a unit, from its files or from its artifact.
-func (d *delivery) wantedContent(ctx context.Context, u *Unit) (content, error) {
+// desiredContent is that of a layer, from its files or from its artifact.
+func (d *delivery) desiredContent(ctx context.Context, u *Layer) (content, error) {
 	files := u.Files
 	if len(files) == 0 {
 		var err error
@@ -333,10 +333,10 @@ func (d *delivery) wantedContent(ctx context.Context, u *Unit) (content, error) 
 
 // liveContent fills the content of a state in.
 func (d *delivery) liveContent(ctx context.Context, s *state, involved bool) error {
-	i := slices.IndexFunc(d.want, func(w wanted) bool { return w.name == s.name })
+	i := slices.IndexFunc(d.desired, func(w desired) bool { return w.name == s.name })
 	switch {
-	case i >= 0 && s.digest == d.want[i].digest:
-		s.content, s.known = d.want[i].content, true
+	case i >= 0 && s.digest == d.desired[i].digest:
+		s.content, s.known = d.desired[i].content, true
 	case !involved:
 		s.content, s.known = content{}, true
 		for k := range s.inventory {
@@ -373,7 +373,7 @@ func (d *delivery) liveContent(ctx context.Context, s *state, involved bool) err
 	return nil
 }
 
-// alias brings the inventory of a unit to the names of manifests: those of an object
+// alias brings the inventory of a layer to the names of manifests: those of an object
 // that has no namespace in the cluster may name one.
 func (s *state) alias(bare map[key]key) {
 	for _, k := range sortedKeys(s.inventory) {
@@ -389,9 +389,9 @@ func withoutNamespace(k key) key {
 	return key(parts[0] + "/" + parts[1] + "//" + parts[3])
 }
 
-// stains is the annotation of the source of a unit that says what is or was marked.
-func (d *delivery) stains(unit string) string {
-	if s := d.live.sourceOf(d.live.kustomizations[unit]); s != nil {
+// stains is the annotation of the source of a layer that says what is or was marked.
+func (d *delivery) stains(layer string) string {
+	if s := d.live.sourceOf(d.live.kustomizations[layer]); s != nil {
 		return s.GetAnnotations()[annotationHandOver]
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// MaxObjects is how many objects a unit has at most: a reconciliation in which
+// MaxObjects is how many objects a layer has at most: a reconciliation in which
 // nothing changes takes Flux 7 s for so many, and grows faster than their number.
 const MaxObjects = 1000
 
@@ -23,24 +23,24 @@ type Present map[string]Cut
 
 // Cut is how a layer is cut.
 type Cut struct {
-	// Shards is how many shards there are beside the unit of the layer.
+	// Shards is how many shards there are beside the layer of the layer.
 	Shards int
 	// Spread says that what pods need to run is in the shards too.
 	Spread bool
 }
 
-// Cuts is how the layers of the objects of units are cut; units maps the name of each
-// unit to what it has applied.
-func Cuts(units map[string][]ObjectRef) Present {
+// Cuts is how the layers of the objects of layers are cut; layers maps the name of each
+// layer to what it has applied.
+func Cuts(layers map[string][]ObjectRef) Present {
 	out := Present{}
-	for _, name := range ordered(units) {
+	for _, name := range ordered(layers) {
 		layer, number, ok := shardOf(name)
 		if !ok {
 			continue
 		}
 		c := out[layer]
 		c.Shards = max(c.Shards, number)
-		for _, r := range units[name] {
+		for _, r := range layers[name] {
 			c.Spread = c.Spread || need(r) == atRun
 		}
 		out[layer] = c
@@ -60,15 +60,15 @@ func shardOf(name string) (layer string, number int, ok bool) {
 	return name[:i], number, true
 }
 
-// cut makes the units of a layer.
-func cut(layer string, members []member, now Cut) []Unit {
+// cut makes the layers of a layer.
+func cut(layer string, members []member, now Cut) []Layer {
 	var first, rest []member
 	if whole := len(members) <= MaxObjects && now.Shards == 0 || len(members) <= MaxObjects/2; whole {
 		first = members
 	} else {
 		first, rest = divide(members, now)
 	}
-	var out []Unit
+	var out []Layer
 	if len(first) > 0 {
 		out = append(out, unitOf(layer, first))
 	}
@@ -120,8 +120,8 @@ func divide(members []member, now Cut) (first, rest []member) {
 	return first, rest
 }
 
-func unitOf(name string, members []member) Unit {
-	u := Unit{Name: name}
+func unitOf(name string, members []member) Layer {
+	u := Layer{Name: name}
 	for _, m := range members {
 		u.Objects = append(u.Objects, m.ref)
 		u.Files = append(u.Files, m.file)

@@ -38,11 +38,11 @@ const (
 	_ suspension = iota
 	// ours: its artifact and its health checks are about to change together.
 	ours
-	// theirs: somebody else wants it to stand still.
+	// theirs: a user has suspended it.
 	theirs
 )
 
-// state is a unit as the cluster has it.
+// state is a layer as the cluster has it.
 type state struct {
 	name string
 	// absent: there is a source, and no Kustomization.
@@ -95,8 +95,8 @@ func (s *state) stains(c content) map[key]bool {
 	return out
 }
 
-// wanted is a unit of what is to be delivered.
-type wanted struct {
+// wanted is a layer of what is to be delivered.
+type desired struct {
 	name    string
 	digest  string
 	after   []string
@@ -104,13 +104,13 @@ type wanted struct {
 	health  string
 }
 
-// goal is what a unit should lead to now.
+// goal is what a layer should lead to now.
 type goal struct {
-	unit string
+	layer string
 	// remove: its Kustomization is to be deleted.
 	remove bool
-	// leave: its source is as it should be.
-	leave bool
+	// keep: its source is as it should be.
+	keep bool
 	// content and health are what its artifact and its Kustomization should have.
 	content content
 	health  string

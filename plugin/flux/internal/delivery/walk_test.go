@@ -18,28 +18,28 @@ import (
 // killed now and then.
 type walk struct {
 	*world
-	want   []wanted
-	gone   map[string]bool
-	strict bool // the order is to be kept
-	lossy  bool // what is marked and not wanted may stay behind
-	t      *testing.T
-	log    []string
+	desired []desired
+	gone    map[string]bool
+	strict  bool // the order is to be kept
+	lossy   bool // what is marked and not wanted may stay behind
+	t       *testing.T
+	log     []string
 }
 
 // deliver does what one call of Deliver does, but ends after some writes.
 func (k *walk) deliver(most int) {
 	live := k.states(k.gone)
-	for _, g := range plan(k.want, live) {
-		s := live[g.unit]
+	for _, g := range plan(k.desired, live) {
+		s := live[g.layer]
 		if s != nil && s.deleting || (s == nil || s.absent) && g.waits != "" {
 			continue
 		}
 		digest := ""
 		switch {
-		case g.leave:
+		case g.keep:
 			digest = s.digest
 		case !g.remove:
-			require.NotEmpty(k.t, g.content, "%s", g.unit)
+			require.NotEmpty(k.t, g.content, "%s", g.layer)
 			digest = k.publish(g.content)
 			delete(k.gone, digest)
 		}
@@ -51,11 +51,11 @@ func (k *walk) deliver(most int) {
 }
 
 func (k *walk) write(g goal, live map[string]*state, digest string, most *int) {
-	w := next(live[g.unit], g, digest, true)
-	u := k.units[g.unit]
+	w := next(live[g.layer], g, digest, true)
+	u := k.layers[g.layer]
 	if u == nil {
-		u = &unitInWorld{}
-		k.units[g.unit] = u
+		u = &layerInWorld{}
+		k.layers[g.layer] = u
 	}
 	for _, step := range []struct {
 		do bool
@@ -64,7 +64,7 @@ func (k *walk) write(g goal, live map[string]*state, digest string, most *int) {
 		{w.suspend, func() { u.suspended, u.health = true, g.health }},
 		{w.source, func() {
 			k.checkOrder(g, live, digest)
-			u.digest, u.stained = digest, live[g.unit].stains(k.artifacts[digest])
+			u.digest, u.stained = digest, live[g.layer].stains(k.artifacts[digest])
 		}},
 		{w.resume, func() {
 			u.exists, u.suspended, u.idle = true, false, false
@@ -77,26 +77,26 @@ func (k *walk) write(g goal, live map[string]*state, digest string, most *int) {
 		if step.do && *most > 0 {
 			step.f()
 			*most--
-			k.log = append(k.log, fmt.Sprintf("%s: %+v -> %s", g.unit, w, digest))
+			k.log = append(k.log, fmt.Sprintf("%s: %+v -> %s", g.layer, w, digest))
 		}
 	}
 }
 
-// checkOrder fails where a unit gets what is wanted of it too early, by what the
+// checkOrder fails where a layer gets what is wanted of it too early, by what the
 // world says and not the plan.
 func (k *walk) checkOrder(g goal, live map[string]*state, digest string) {
-	i := slices.IndexFunc(k.want, func(w wanted) bool { return w.name == g.unit })
-	if !k.strict || i < 0 || !leads(k.artifacts[digest], k.want[i].content) || g.health != k.want[i].health {
+	i := slices.IndexFunc(k.desired, func(w desired) bool { return w.name == g.layer })
+	if !k.strict || i < 0 || !leads(k.artifacts[digest], k.desired[i].content) || g.health != k.desired[i].health {
 		return
 	}
-	if s := live[g.unit]; s != nil && !s.absent && leads(k.artifacts[s.digest], k.want[i].content) {
+	if s := live[g.layer]; s != nil && !s.absent && leads(k.artifacts[s.digest], k.desired[i].content) {
 		return // It has all that is new.
 	}
-	for _, name := range k.want[i].after {
-		j := slices.IndexFunc(k.want, func(w wanted) bool { return w.name == name })
+	for _, name := range k.desired[i].after {
+		j := slices.IndexFunc(k.desired, func(w desired) bool { return w.name == name })
 		before := live[name]
-		require.True(k.t, before != nil && before.healthy, "%s is released before %s is Ready", g.unit, name)
-		require.True(k.t, leads(k.artifacts[before.digest], k.want[j].content), "%s is released before %s is up to date", g.unit, name)
+		require.True(k.t, before != nil && before.healthy, "%s is released before %s is Ready", g.layer, name)
+		require.True(k.t, leads(k.artifacts[before.digest], k.desired[j].content), "%s is released before %s is up to date", g.layer, name)
 	}
 }
 
@@ -117,7 +117,7 @@ func (k *walk) converge() {
 	for range 200 {
 		before := len(k.log)
 		k.deliver(1000)
-		for _, name := range slices.Sorted(maps.Keys(k.units)) {
+		for _, name := range slices.Sorted(maps.Keys(k.layers)) {
 			k.move(name, 0)
 			k.move(name, 2) // what is under way
 			k.move(name, 1)
@@ -134,13 +134,13 @@ func (k *walk) converge() {
 
 // settled checks a world in which a graph was delivered.
 func (k *walk) settled(stable map[key]int) {
-	homes := map[key]string{}
-	for _, w := range k.want {
-		u := k.units[w.name]
+	owners := map[key]string{}
+	for _, w := range k.desired {
+		u := k.layers[w.name]
 		require.True(k.t, u != nil && u.exists && u.healthy && !u.suspended && !u.deleting, "%s is Ready", w.name)
 		require.Equal(k.t, w.health, u.health)
 		for key, m := range w.content {
-			homes[key] = w.name
+			owners[key] = w.name
 			o := k.objects[key]
 			require.NotNil(k.t, o, "%s is there", key)
 			if k.once[key] {
@@ -155,16 +155,16 @@ func (k *walk) settled(stable map[key]int) {
 			require.True(k.t, own || k.once[key], "%s has %s no more", w.name, key)
 		}
 	}
-	for name, u := range k.units {
-		if u.exists && !slices.ContainsFunc(k.want, func(w wanted) bool { return w.name == name }) {
+	for name, u := range k.layers {
+		if u.exists && !slices.ContainsFunc(k.desired, func(w desired) bool { return w.name == name }) {
 			for key := range u.inventory {
-				require.True(k.t, k.once[key] && homes[key] != "", "%s stays only for what cannot move, and has %s", name, key)
+				require.True(k.t, k.once[key] && owners[key] != "", "%s stays only for what cannot move, and has %s", name, key)
 			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(k.objects)) {
 		lost := k.lossy && k.objects[key].mark
-		if homes[key] == "" && k.tracked[key] && !k.protected[key] && !lost {
+		if owners[key] == "" && k.tracked[key] && !k.protected[key] && !lost {
 			require.Fail(k.t, "an object is orphaned", "%s %+v", key, *k.objects[key])
 		}
 	}
@@ -173,14 +173,14 @@ func (k *walk) settled(stable map[key]int) {
 	}
 }
 
-// graph is a random one: units in their order, some of which are shards that come
+// graph is a random one: layers in their order, some of which are shards that come
 // after the same one.
-func (k *walk) graph(version int, keys []key) []wanted {
+func (k *walk) graph(version int, keys []key) []desired {
 	r := k.random
 	count := 1 + r.IntN(4)
-	var out []wanted
+	var out []desired
 	for i := range count {
-		w := wanted{name: fmt.Sprintf("layer-%02d", i), content: content{}, health: fmt.Sprint(r.IntN(2))}
+		w := desired{name: fmt.Sprintf("layer-%02d", i), content: content{}, health: fmt.Sprint(r.IntN(2))}
 		if i > 0 {
 			w.after = []string{out[i-1].name}
 			if i > 1 && r.IntN(4) == 0 {
@@ -220,7 +220,7 @@ func (k *walk) graph(version int, keys []key) []wanted {
 		}
 		out[i].after, out[i].digest = after, k.publish(out[i].content)
 	}
-	return slices.DeleteFunc(out, func(w wanted) bool { return empty[w.name] })
+	return slices.DeleteFunc(out, func(w desired) bool { return empty[w.name] })
 }
 
 func TestNoObjectThatStaysIsEverDeleted(t *testing.T) {
@@ -262,7 +262,7 @@ func (k *walk) through(broken, gone bool) {
 		k.protected[key] = k.random.IntN(6) == 0
 		k.once[key] = k.random.IntN(8) == 0
 	}
-	k.want = k.graph(0, keys)
+	k.desired = k.graph(0, keys)
 	k.converge()
 	k.settled(nil)
 	stable := map[key]int{}
@@ -277,9 +277,9 @@ func (k *walk) through(broken, gone bool) {
 				k.gone[digest] = k.random.IntN(2) == 0
 			}
 		}
-		k.want = k.graph(version+1, keys)
+		k.desired = k.graph(version+1, keys)
 		if broken && version+1 < versions {
-			for _, w := range k.want {
+			for _, w := range k.desired {
 				for _, key := range slices.Sorted(maps.Keys(w.content)) {
 					if sum := w.content[key].sum; k.random.IntN(4) == 0 && sum == fmt.Sprintf("%s@%d", key, version+1) {
 						k.broken[sum] = true
@@ -287,7 +287,7 @@ func (k *walk) through(broken, gone bool) {
 				}
 			}
 		}
-		for _, w := range k.want {
+		for _, w := range k.desired {
 			delete(k.gone, w.digest)
 			k.log = append(k.log, fmt.Sprintf("wanted now: %s after %s (health %s): %s", w.name, w.after, w.health, w.digest))
 		}
@@ -301,9 +301,9 @@ func (k *walk) through(broken, gone bool) {
 	}
 	k.converge()
 	k.settled(stable)
-	k.want = nil // deleted
+	k.desired = nil // deleted
 	k.converge()
-	for name, u := range k.units {
+	for name, u := range k.layers {
 		require.False(k.t, u.exists, "%s is gone", name)
 	}
 	k.settled(nil)

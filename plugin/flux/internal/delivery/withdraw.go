@@ -42,12 +42,12 @@ func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, 
 	}
 	for _, g := range plan(nil, d.states) {
 		if err := d.bring(ctx, g); err != nil {
-			return false, "", fmt.Errorf("layer %q: %w", g.unit, err)
+			return false, "", fmt.Errorf("layer %q: %w", g.layer, err)
 		}
-		if !d.states[g.unit].deleting && g.leave {
+		if !d.states[g.layer].deleting && g.keep {
 			continue
 		}
-		waiting = leaving(d.live.kustomizations[g.unit], d.states[g.unit])
+		waiting = leaving(d.live.kustomizations[g.layer], d.states[g.layer])
 		break
 	}
 	return false, waiting, nil
@@ -58,10 +58,10 @@ func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, 
 func leaving(k *kustomizev1.Kustomization, s *state) string {
 	switch {
 	case s.suspended == theirs:
-		return fmt.Sprintf("Kustomization %q is suspended, and so would leave its objects behind: resume it", k.Name)
+		return fmt.Sprintf("Kustomization %q is suspended and would leave its objects behind: resume it", k.Name)
 	case k.Spec.KubeConfig != nil:
 		return fmt.Sprintf("Kustomization %q is being deleted, with its objects in the cluster of spec.delivery.flux.kubeConfig: "+
-			"where that is gone, say deletionPolicy: Orphan", k.Name)
+			"if that cluster is gone, set deletionPolicy: Orphan", k.Name)
 	}
 	return fmt.Sprintf("Kustomization %q is being deleted", k.Name)
 }
@@ -110,8 +110,8 @@ func (d *delivery) tidy(ctx context.Context) (left int, err error) {
 		used[sourceKey{k.Spec.SourceRef.Kind, k.Spec.SourceRef.Name}] = true
 	}
 	for k, s := range d.live.sources {
-		unit := s.GetLabels()[v1alpha1.LabelLayer]
-		if used[k] || d.touched[unit] || d.live.kustomizations[unit] == nil && d.units[unit] != nil {
+		layer := s.GetLabels()[v1alpha1.LabelLayer]
+		if used[k] || d.touched[layer] || d.live.kustomizations[layer] == nil && d.layers[layer] != nil {
 			continue
 		}
 		left++

@@ -21,7 +21,7 @@ func TestWhatADeletionWaitsForIsSaid(t *testing.T) {
 		want       string
 	}{
 		"objects that are here":                      {want: `Kustomization "web-layer-00" is being deleted`},
-		"objects of another cluster":                 {kubeConfig: elsewhere, want: "say deletionPolicy: Orphan"},
+		"objects of another cluster":                 {kubeConfig: elsewhere, want: "set deletionPolicy: Orphan"},
 		"one that is suspended":                      {suspended: theirs, want: "resume it"},
 		"one that is suspended, for another cluster": {kubeConfig: elsewhere, suspended: theirs, want: "resume it"},
 	} {

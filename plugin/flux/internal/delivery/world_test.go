@@ -19,7 +19,7 @@ import (
 type world struct {
 	random    *rand.Rand
 	artifacts map[string]content
-	units     map[string]*unitInWorld
+	layers    map[string]*layerInWorld
 	objects   map[key]*objectInWorld
 	// protected objects have an annotation of their author that forbids pruning.
 	protected map[key]bool
@@ -29,7 +29,7 @@ type world struct {
 	broken map[string]bool
 	// calm: nothing fails by chance.
 	calm bool
-	// tracked objects were in the inventory of the unit that they are labelled for:
+	// tracked objects were in the inventory of the layer that they are labelled for:
 	// Flux itself loses the others when an apply ends in the middle.
 	tracked map[key]bool
 	deleted []key
@@ -43,7 +43,7 @@ type objectInWorld struct {
 	sum   string
 }
 
-type unitInWorld struct {
+type layerInWorld struct {
 	digest, fetched string // of its source
 	exists          bool   // its Kustomization
 	deleting        bool
@@ -61,7 +61,7 @@ type unitInWorld struct {
 
 func newWorld(random *rand.Rand) *world {
 	return &world{
-		random: random, artifacts: map[string]content{}, units: map[string]*unitInWorld{}, objects: map[key]*objectInWorld{},
+		random: random, artifacts: map[string]content{}, layers: map[string]*layerInWorld{}, objects: map[key]*objectInWorld{},
 		protected: map[key]bool{}, once: map[key]bool{}, broken: map[string]bool{}, tracked: map[key]bool{},
 	}
 }
@@ -79,15 +79,15 @@ func (w *world) publish(c content) string {
 
 // step lets Flux do something.
 func (w *world) step() {
-	if len(w.units) == 0 {
+	if len(w.layers) == 0 {
 		return
 	}
-	names := slices.Sorted(maps.Keys(w.units))
+	names := slices.Sorted(maps.Keys(w.layers))
 	w.move(names[w.random.IntN(len(names))], w.random.IntN(4))
 }
 
 func (w *world) move(name string, what int) {
-	u := w.units[name]
+	u := w.layers[name]
 	switch what {
 	case 0:
 		u.fetched = u.digest
@@ -99,7 +99,7 @@ func (w *world) move(name string, what int) {
 }
 
 // begin starts a reconciliation with what is there now.
-func (w *world) begin(u *unitInWorld) {
+func (w *world) begin(u *layerInWorld) {
 	if u.under != "" || !u.exists || u.deleting || u.fetched == "" {
 		return
 	}
@@ -112,7 +112,7 @@ func (w *world) begin(u *unitInWorld) {
 }
 
 // end ends a reconciliation that has begun, or lets the finalizer work.
-func (w *world) end(name string, u *unitInWorld) {
+func (w *world) end(name string, u *layerInWorld) {
 	switch {
 	case u.under != "":
 		w.apply(name, u)
@@ -121,11 +121,11 @@ func (w *world) end(name string, u *unitInWorld) {
 		if !u.suspended {
 			w.prune(name, slices.Sorted(maps.Keys(u.inventory)))
 		}
-		*u = unitInWorld{digest: u.digest, fetched: u.fetched}
+		*u = layerInWorld{digest: u.digest, fetched: u.fetched}
 	}
 }
 
-func (w *world) apply(name string, u *unitInWorld) {
+func (w *world) apply(name string, u *layerInWorld) {
 	c := w.artifacts[u.under]
 	all := slices.Sorted(maps.Keys(c))
 	stop := len(all)
@@ -189,7 +189,7 @@ func (w *world) prune(name string, stale []key) {
 // states is what the engine reads.
 func (w *world) states(gone map[string]bool) map[string]*state {
 	live := map[string]*state{}
-	for name, u := range w.units {
+	for name, u := range w.layers {
 		if u.digest == "" {
 			continue
 		}

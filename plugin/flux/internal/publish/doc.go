@@ -7,7 +7,7 @@
 //
 // # What is in the repository of a Transform
 //
-// The whole and its units, each with the retention tag that package artifact gives it;
+// The whole and its layers, each with the retention tag that package artifact gives it;
 // the tag transform.NAMESPACE.NAME and those of the spec, which lead to the newest
 // whole; attached to the whole, what spec.output.oci.attest asks for, and the plan of
 // its delivery ([TypePlan]), by which a rollback needs no render. What hand-overs need

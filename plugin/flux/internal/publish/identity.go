@@ -58,7 +58,7 @@ type Identity struct {
 	// caches are by account, because that cache lets one ask at a time: a cloud that
 	// does not answer one tenant must not hold up the others.
 	caches map[string]*cache.TokenCache
-	// google is the turn of those who ask Google where they run.
+	// google is held while the metadata server is asked.
 	google chan struct{}
 }
 
@@ -80,7 +80,7 @@ type Fault int
 
 const (
 	// Refused is by the cloud, by its annotations, or because there is no such account:
-	// it may pass, and nobody tells when it does.
+	// it may pass, without an event.
 	Refused Fault = iota
 	// Denied is by the API server: the controller may not ask for tokens.
 	Denied
@@ -93,13 +93,13 @@ const (
 	Away
 )
 
-// IdentityError says that nobody can log in as the spec wants it.
+// IdentityError is returned where the login that the spec asks for fails.
 type IdentityError struct {
 	Fault   Fault
 	message string
 }
 
-// Unwrap is source.ErrUnavailable where somebody is away.
+// Unwrap is source.ErrUnavailable where a server is away.
 func (e *IdentityError) Unwrap() error {
 	if e.Fault == Away {
 		return source.ErrUnavailable
@@ -137,7 +137,7 @@ func (i *Identity) of(cloud string) auth.ArtifactRegistryCredentialsProvider {
 	return nil
 }
 
-// holder is who logs in.
+// holder is the account that logs in.
 type holder struct{ namespace, account string }
 
 // String is how messages name it.
@@ -152,7 +152,7 @@ func (h holder) String() string {
 func (i *Identity) login(ctx context.Context, provider, name string, who holder) (map[string][]byte, error) {
 	if who.account != "" && !i.accounts {
 		return nil, identityError(Disabled,
-			"nobody logs in at %s as %s without a feature gate: start the controller with --feature-gates=%s=true, or give pushSecretRef",
+			"login at %s as %s needs a feature gate: start the controller with --feature-gates=%s=true, or set spec.output.oci.pushSecretRef",
 			provider, who, auth.FeatureGateObjectLevelWorkloadIdentity)
 	}
 	of := i.of(provider)
@@ -213,9 +213,9 @@ func refusal(err error, provider, host string, who holder) error {
 	switch {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return identityError(Denied,
-			"the controller may not read %s or ask for its tokens: install it with the rights for workload identity, which the guide names", who)
+			"the controller may not read %s or create its tokens: grant it the rights for workload identity, see the guide", who)
 	case apierrors.IsNotFound(err) && who.account != "":
-		return identityError(Refused, "%s: there is none in the namespace %q: make it", who, who.namespace)
+		return identityError(Refused, "%s does not exist in namespace %q: create it", who, who.namespace)
 	case isAway(err):
 		// What a server says on its way down may repeat what it was sent.
 		why := fmt.Sprintf("%s gives %s no credentials for %q", provider, who, host)

@@ -162,7 +162,7 @@ func account(name string, annotations map[string]string) *corev1.ServiceAccount 
 // refused releases, and returns why that is not to be.
 func (c *clouded) refused() *IdentityError {
 	c.t.Helper()
-	_, err := c.open().Release(c.t.Context(), twoUnits("main@sha1:1", "1", "1"))
+	_, err := c.open().Release(c.t.Context(), twoLayers("main@sha1:1", "1", "1"))
 	var why *IdentityError
 	require.ErrorAs(c.t, err, &why)
 	for _, secret := range []string{"canary", "eyJ", c.cloud.Password} {
@@ -179,9 +179,9 @@ func TestAnAccountPushesAndPrunesWithTheCredentialsOfItsCloud(t *testing.T) {
 			of.docker = true
 			c := newClouded(t, of, true, account("deployer", of.annotations))
 			c.as("deployer")
-			first := c.release(twoUnits("main@sha1:1", "1", "1"))
-			second := c.release(twoUnits("main@sha1:2", "1", "2"))
-			files, err := c.open().Files(t.Context(), "layer-01", second.Desired.Units[1].Digest)
+			first := c.release(twoLayers("main@sha1:1", "1", "1"))
+			second := c.release(twoLayers("main@sha1:2", "1", "2"))
+			files, err := c.open().Files(t.Context(), "layer-01", second.Desired.Layers[1].Digest)
 			require.NoError(t, err)
 			require.Equal(t, "b.yaml", files[0].Path)
 			_, err = c.open().Prune(t.Context(), []v1alpha1.Artifact{{Digest: second.Desired.Digest}}, []v1alpha1.Artifact{{Digest: first.Desired.Digest}})
@@ -210,7 +210,7 @@ func TestAnAccountThatItsCloudDoesNotTrustIsToldSo(t *testing.T) {
 		t.Run(of.name+" "+of.impersonated, func(t *testing.T) {
 			c := newClouded(t, of, true, account("deployer", of.annotations), account("other", of.annotations))
 			c.as("deployer")
-			c.release(twoUnits("main@sha1:1", "1", "1"))
+			c.release(twoLayers("main@sha1:1", "1", "1"))
 			c.as("other")
 			why := c.refused()
 			require.Equal(t, Refused, why.Fault)
@@ -229,9 +229,9 @@ func TestWhatIsWrongWithAnIdentityIsSaid(t *testing.T) {
 		fault  Fault
 		says   string
 	}{
-		"no such account":            {func(c *clouded) { c.as("nobody") }, Refused, `ServiceAccount "nobody": there is none in the namespace "shop": make it`},
+		"no such account":            {func(c *clouded) { c.as("nobody") }, Refused, `ServiceAccount "nobody" does not exist in namespace "shop": create it`},
 		"no annotation":              {func(c *clouded) { c.as("plain") }, Refused, `no credentials for "` + aws.registry + `": invalid eks.amazonaws.com/role-arn annotation: ''`},
-		"no right to ask for tokens": {func(c *clouded) { c.denies = forbidden }, Denied, `the controller may not read ServiceAccount "deployer" or ask for its tokens: install it`},
+		"no right to ask for tokens": {func(c *clouded) { c.denies = forbidden }, Denied, `the controller may not read ServiceAccount "deployer" or create its tokens: grant it`},
 		"a registry of nobody":       {func(c *clouded) { c.transform.Spec.Output.OCI.Repository = "oci://ghcr.io/shop/web" }, Misplaced, `"ghcr.io" is no registry of aws: name the cloud`},
 		"a cloud that repeats what it is sent": {func(c *clouded) {
 			c.cloud.Fault(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -256,6 +256,7 @@ func TestWhatIsWrongWithAnIdentityIsSaid(t *testing.T) {
 func TestACloudThatIsAwayIsNotSaidToRefuse(t *testing.T) {
 	answers := func(status int) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After-Ms", "1") // The library of Azure tries for 20 s without it.
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, "canary-Of-The-Token-1234567890-canary-Of-The-Token-1234567890")
 		})
@@ -313,8 +314,8 @@ func TestWithoutTheFeatureGateNobodyLogsInForAnAccount(t *testing.T) {
 	c.oci.DefaultServiceAccount = "deployer"
 	why := c.refused()
 	require.Equal(t, Disabled, why.Fault)
-	require.Equal(t, `spec.output.oci.provider: nobody logs in at aws as ServiceAccount "deployer" without a feature gate: `+
-		`start the controller with --feature-gates=ObjectLevelWorkloadIdentity=true, or give pushSecretRef`, why.Error())
+	require.Equal(t, `spec.output.oci.provider: login at aws as ServiceAccount "deployer" needs a feature gate: `+
+		`start the controller with --feature-gates=ObjectLevelWorkloadIdentity=true, or set spec.output.oci.pushSecretRef`, why.Error())
 	require.Zero(t, c.issues)
 	require.Empty(t, c.cloud.Asked())
 }
@@ -334,7 +335,7 @@ func TestTheControllerLogsInAsItsPod(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(issued("shop", "deployer", of.audience)), 0o600))
 	t.Setenv("AWS_WEB_IDENTITY_TOKEN_FILE", file)
 	t.Setenv("AWS_ROLE_ARN", role)
-	require.True(t, c.release(twoUnits("main@sha1:1", "1", "1")).Changed)
+	require.True(t, c.release(twoLayers("main@sha1:1", "1", "1")).Changed)
 	require.Zero(t, c.issues)
 }
 
@@ -381,7 +382,7 @@ func TestAnAccountOfGKEPushesByItsOwnName(t *testing.T) {
 	c := newClouded(t, onGKE(), true, account("deployer", nil))
 	t.Setenv("GCE_METADATA_HOST", c.cloud.Metadata(t))
 	c.as("deployer")
-	require.True(t, c.release(twoUnits("main@sha1:1", "1", "1")).Changed)
+	require.True(t, c.release(twoLayers("main@sha1:1", "1", "1")).Changed)
 	require.Equal(t, 1, c.issues)
 	require.Equal(t, []string{"sts.googleapis.com/v1/token"}, c.cloud.Asked())
 }
@@ -391,7 +392,7 @@ func TestTheControllerLogsInAtGoogleAsItsPod(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	c := newClouded(t, onGKE(), false)
 	t.Setenv("GCE_METADATA_HOST", c.cloud.Metadata(t))
-	require.True(t, c.release(twoUnits("main@sha1:1", "1", "1")).Changed)
+	require.True(t, c.release(twoLayers("main@sha1:1", "1", "1")).Changed)
 	require.Zero(t, c.issues)
 	require.Empty(t, c.cloud.Asked(), "the metadata server gives the pod its tokens")
 }
@@ -412,7 +413,7 @@ func TestSecretsComeBeforeTheCloud(t *testing.T) {
 	}}
 	require.NoError(t, c.client.Create(t.Context(), secret))
 	c.transform.Spec.Output.OCI.PushSecretRef = &meta.LocalObjectReference{Name: "push"}
-	c.release(twoUnits("main@sha1:1", "1", "1"))
+	c.release(twoLayers("main@sha1:1", "1", "1"))
 	require.Empty(t, c.cloud.Asked())
 }
 

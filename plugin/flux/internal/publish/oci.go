@@ -78,7 +78,7 @@ type repository struct {
 	name, tag string
 	// verified says that Flux can verify what is signed.
 	verified bool
-	// repo is there once somebody asked for it.
+	// repo is set at its first use.
 	repo *orasremote.Repository
 }
 
@@ -127,13 +127,13 @@ func (r *repository) Pack(_ context.Context, in Render) (Published, error) {
 	return Published{Desired: desired(in, pushed), Tree: set.Complete.Tree, Location: r.out.Repository}, nil
 }
 
-// Publish makes files an artifact of a unit, for a hand-over.
-func (r *repository) Publish(ctx context.Context, unit string, files []emit.File) (string, error) {
+// Publish makes files an artifact of a layer, for a hand-over.
+func (r *repository) Publish(ctx context.Context, layer string, files []emit.File) (string, error) {
 	tree, err := folder(files)
 	if err != nil {
 		return "", err
 	}
-	a, err := artifact.Pack(tree, artifact.Options{Annotations: map[string]string{annotationUnit: unit}, Limits: packing()})
+	a, err := artifact.Pack(tree, artifact.Options{Annotations: map[string]string{annotationUnit: layer}, Limits: packing()})
 	if err != nil {
 		return "", err
 	}
@@ -157,7 +157,7 @@ func (r *repository) Publish(ctx context.Context, unit string, files []emit.File
 	return digest, r.explain(err)
 }
 
-// annotationUnit is the name of the unit that an artifact of a hand-over is for.
+// annotationUnit is the name of the layer that an artifact of a hand-over is for.
 const annotationUnit = "dev.ropewalk.unit"
 
 // interim is the tag of what a hand-over needs.
@@ -210,7 +210,7 @@ func (r *repository) Desired(ctx context.Context, digest string) (delivery.Desir
 	return decodePlan(plans[len(plans)-1].data, digest)
 }
 
-// Remove leaves everything: who deletes a Transform may still roll back by hand.
+// Remove leaves everything: the artifacts of a deleted Transform can still be used.
 func (r *repository) Remove(context.Context) error { return nil }
 
 // connect is the repository, logged in.

@@ -80,17 +80,17 @@ func (r *rig) release(in Render) Published {
 	return out
 }
 
-// twoUnits is a render of two layers with an object each.
-func twoUnits(revision, first, second string) Render {
+// twoLayers is a render of two layers with an object each.
+func twoLayers(revision, first, second string) Render {
 	file := func(name, text string) emit.File {
 		return emit.File{Path: name + ".yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata: {a: " + text + "}\n"), Node: "web/a"}
 	}
 	a, b := file("a", first), file("b", second)
 	return Render{
 		Files: []emit.File{a, b}, Source: "https://git.example/shop.git", Revision: revision,
-		Units: []delivery.Unit{
-			{Name: "layer-00", Layer: "layer-00", Waves: []int32{0}, Files: []emit.File{a}},
-			{Name: "layer-01", Layer: "layer-01", Waves: []int32{1}, After: []string{"layer-00"}, Files: []emit.File{b}},
+		Layers: []delivery.Layer{
+			{Name: "layer-00", Barrier: "layer-00", Waves: []int32{0}, Files: []emit.File{a}},
+			{Name: "layer-01", Barrier: "layer-01", Waves: []int32{1}, After: []string{"layer-00"}, Files: []emit.File{b}},
 		},
 		Graph: []byte(`{"engine":"flux"}`), Build: statement.Build{Project: "web", Version: "test"},
 		Images: func() []string { return []string{"nginx:1"} },
@@ -110,20 +110,20 @@ func TestAnUnchangedUnitKeepsItsDigestAndAnUnchangedRenderIsNoPush(t *testing.T)
 	for name, registry := range kinds(t) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, registry)
-			first := r.release(twoUnits("main@sha1:1", "1", "1"))
+			first := r.release(twoLayers("main@sha1:1", "1", "1"))
 			require.True(t, first.Changed)
 			require.Equal(t, r.transform.Spec.Output.OCI.Repository, first.Location)
-			require.Len(t, first.Desired.Units, 2)
-			require.Nil(t, first.Desired.Units[0].Files)
+			require.Len(t, first.Desired.Layers, 2)
+			require.Nil(t, first.Desired.Layers[0].Files)
 
-			second := r.release(twoUnits("main@sha1:2", "1", "2"))
+			second := r.release(twoLayers("main@sha1:2", "1", "2"))
 			require.True(t, second.Changed)
 			require.NotEqual(t, first.Desired.Digest, second.Desired.Digest)
-			require.Equal(t, first.Desired.Units[0].Digest, second.Desired.Units[0].Digest)
-			require.NotEqual(t, first.Desired.Units[1].Digest, second.Desired.Units[1].Digest)
+			require.Equal(t, first.Desired.Layers[0].Digest, second.Desired.Layers[0].Digest)
+			require.NotEqual(t, first.Desired.Layers[1].Digest, second.Desired.Layers[1].Digest)
 
 			before := len(registry.Requests())
-			third := r.release(twoUnits("main@sha1:3", "1", "2"))
+			third := r.release(twoLayers("main@sha1:3", "1", "2"))
 			require.False(t, third.Changed)
 			require.Equal(t, second.Desired.Digest, third.Desired.Digest)
 			for _, asked := range registry.Requests()[before:] {
@@ -133,43 +133,43 @@ func TestAnUnchangedUnitKeepsItsDigestAndAnUnchangedRenderIsNoPush(t *testing.T)
 			for _, p := range []Published{first, second} {
 				stored, err := r.open().Desired(t.Context(), p.Desired.Digest)
 				require.NoError(t, err)
-				require.Equal(t, p.Desired.Units, stored.Units)
+				require.Equal(t, p.Desired.Layers, stored.Layers)
 				require.Equal(t, p.Desired.Digest, stored.Digest)
 			}
-			files, err := r.open().Files(t.Context(), "layer-01", second.Desired.Units[1].Digest)
+			files, err := r.open().Files(t.Context(), "layer-01", second.Desired.Layers[1].Digest)
 			require.NoError(t, err)
 			require.Equal(t, "b.yaml", files[0].Path)
-			require.Equal(t, twoUnits("", "1", "2").Files[1].Data, files[0].Data)
+			require.Equal(t, twoLayers("", "1", "2").Files[1].Data, files[0].Data)
 		})
 	}
 }
 
 func TestHealthChecksThatChangeWithoutAFileAreStored(t *testing.T) {
 	r := newRig(t, servers.InProcess(t))
-	in := twoUnits("main@sha1:1", "1", "1")
+	in := twoLayers("main@sha1:1", "1", "1")
 	first := r.release(in)
-	in.Units[1].HealthChecks = []meta.NamespacedObjectKindReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "b"}}
+	in.Layers[1].HealthChecks = []meta.NamespacedObjectKindReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "b"}}
 	second := r.release(in)
 	require.False(t, second.Changed)
 	require.Equal(t, first.Desired.Digest, second.Desired.Digest)
 	stored, err := r.open().Desired(t.Context(), second.Desired.Digest)
 	require.NoError(t, err)
-	require.Equal(t, in.Units[1].HealthChecks, stored.Units[1].HealthChecks)
+	require.Equal(t, in.Layers[1].HealthChecks, stored.Layers[1].HealthChecks)
 
 	// And back again: the newest counts, not the first that was written.
-	in.Units[1].HealthChecks = nil
+	in.Layers[1].HealthChecks = nil
 	r.release(in)
 	stored, err = r.open().Desired(t.Context(), second.Desired.Digest)
 	require.NoError(t, err)
-	require.Empty(t, stored.Units[1].HealthChecks)
+	require.Empty(t, stored.Layers[1].HealthChecks)
 }
 
 func TestAUnitThatIsAloneIsTheWhole(t *testing.T) {
 	r := newRig(t, servers.InProcess(t))
-	in := twoUnits("", "1", "1")
-	in.Units, in.Files = in.Units[:1], in.Files[:1]
+	in := twoLayers("", "1", "1")
+	in.Layers, in.Files = in.Layers[:1], in.Files[:1]
 	out := r.release(in)
-	require.Equal(t, out.Desired.Digest, out.Desired.Units[0].Digest)
+	require.Equal(t, out.Desired.Digest, out.Desired.Layers[0].Digest)
 	packed, err := r.open().Pack(t.Context(), in)
 	require.NoError(t, err)
 	require.Equal(t, out.Desired, packed.Desired)
@@ -180,7 +180,7 @@ func TestAHandOverHasArtifactsOfItsOwn(t *testing.T) {
 	for name, registry := range kinds(t) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, registry)
-			files := twoUnits("", "1", "1").Files
+			files := twoLayers("", "1", "1").Files
 			digest, err := r.open().Publish(t.Context(), "layer-00", files)
 			require.NoError(t, err)
 			before := len(registry.Requests())
@@ -205,7 +205,7 @@ func TestWhatIsGoneIsSaidToBe(t *testing.T) {
 	require.ErrorContains(t, err, r.transform.Spec.Output.OCI.Repository+"@"+digest)
 
 	// A whole that somebody else pushed has no plan.
-	pushed, err := artifact.Pack(mustFolder(t, twoUnits("", "1", "1").Files), artifact.Options{})
+	pushed, err := artifact.Pack(mustFolder(t, twoLayers("", "1", "1").Files), artifact.Options{})
 	require.NoError(t, err)
 	to, err := r.open().connect(t.Context())
 	require.NoError(t, err)
@@ -220,14 +220,14 @@ func TestOldArtifactsAreDeletedAndNothingOfOthers(t *testing.T) {
 	r := newRig(t, registry)
 	var history []v1alpha1.Artifact
 	for i := range 4 {
-		p := r.release(twoUnits("", "1", fmt.Sprint(i)))
+		p := r.release(twoLayers("", "1", fmt.Sprint(i)))
 		a := v1alpha1.Artifact{Digest: p.Desired.Digest}
-		for _, u := range p.Desired.Units {
+		for _, u := range p.Desired.Layers {
 			a.Layers = append(a.Layers, v1alpha1.ArtifactLayer{Name: u.Name, Digest: u.Digest})
 		}
 		history = append([]v1alpha1.Artifact{a}, history...)
 	}
-	interim, err := r.open().Publish(t.Context(), "layer-00", twoUnits("", "1", "interim").Files)
+	interim, err := r.open().Publish(t.Context(), "layer-00", twoLayers("", "1", "interim").Files)
 	require.NoError(t, err)
 	to, err := r.open().connect(t.Context())
 	require.NoError(t, err)
@@ -254,7 +254,7 @@ func TestOldArtifactsAreDeletedAndNothingOfOthers(t *testing.T) {
 
 func TestARegistryThatDoesNotDeleteSaysSo(t *testing.T) {
 	r := newRig(t, servers.Registry(t))
-	first, second := r.release(twoUnits("", "1", "1")), r.release(twoUnits("", "1", "2"))
+	first, second := r.release(twoLayers("", "1", "1")), r.release(twoLayers("", "1", "2"))
 	left, err := r.open().Prune(t.Context(), []v1alpha1.Artifact{{Digest: second.Desired.Digest}}, []v1alpha1.Artifact{{Digest: first.Desired.Digest}})
 	require.NoError(t, err)
 	require.Contains(t, left, "does not delete: allow it there")
@@ -266,7 +266,7 @@ func TestWhatIsPublishedIsSignedAndAttested(t *testing.T) {
 	key := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "key"}, Data: map[string][]byte{"cosign.key": private, "cosign.pub": public}}
 	r := newRig(t, servers.InProcess(t), key)
 	r.transform.Spec.Output.OCI.SigningKeyRef = &meta.LocalObjectReference{Name: "key"}
-	out := r.release(twoUnits("", "1", "1"))
+	out := r.release(twoLayers("", "1", "1"))
 	store := r.open()
 	to, err := store.connect(t.Context())
 	require.NoError(t, err)
@@ -282,7 +282,7 @@ func TestWhatIsPublishedIsSignedAndAttested(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, found, 1, predicate)
 	}
-	interim, err := store.Publish(t.Context(), "layer-00", twoUnits("", "2", "1").Files)
+	interim, err := store.Publish(t.Context(), "layer-00", twoLayers("", "2", "1").Files)
 	require.NoError(t, err)
 	_, err = artifact.VerifySet(t.Context(), to, interim, keys)
 	require.NoError(t, err)
@@ -344,7 +344,7 @@ func TestCredentialsComeFromSecrets(t *testing.T) {
 				out.CertSecretRef = &meta.LocalObjectReference{Name: c.ca}
 			}
 			r.transform.Spec.ServiceAccountName = c.account
-			_, err := r.open().Release(t.Context(), twoUnits("", "1", name))
+			_, err := r.open().Release(t.Context(), twoLayers("", "1", name))
 			switch {
 			case c.want != "":
 				require.EqualError(t, err, c.want)
@@ -364,7 +364,7 @@ func TestARegistryThatIsDownIsUnavailable(t *testing.T) {
 	registry := servers.InProcess(t)
 	r := newRig(t, registry)
 	registry.Fault(servers.Always(servers.Answer(http.StatusServiceUnavailable, "UNAVAILABLE", "later")))
-	_, err := r.open().Release(t.Context(), twoUnits("", "1", "1"))
+	_, err := r.open().Release(t.Context(), twoLayers("", "1", "1"))
 	require.ErrorIs(t, err, source.ErrUnavailable)
 }
 

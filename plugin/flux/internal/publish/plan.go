@@ -34,10 +34,10 @@ func desired(in Render, pushed artifact.Pushed) delivery.Desired {
 	for _, l := range pushed.Layers {
 		digests[l.Name] = l.Digest
 	}
-	out := delivery.Desired{Digest: pushed.Digest, Revision: in.Revision, Units: slices.Clone(in.Units)}
-	for i := range out.Units {
-		u := &out.Units[i]
-		// A unit that is alone is the whole.
+	out := delivery.Desired{Digest: pushed.Digest, Revision: in.Revision, Layers: slices.Clone(in.Layers)}
+	for i := range out.Layers {
+		u := &out.Layers[i]
+		// A layer that is alone is the whole.
 		u.Digest, u.Files = cmp.Or(digests[u.Name], pushed.Digest), nil
 	}
 	return out

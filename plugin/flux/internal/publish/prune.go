@@ -69,7 +69,7 @@ func (r *repository) Prune(ctx context.Context, keep, drop []v1alpha1.Artifact) 
 	return "", nil
 }
 
-// members are what a tag leads to: an artifact and, where it is a whole, its units.
+// members are what a tag leads to: an artifact and, where it is a whole, its layers.
 func members(ctx context.Context, in artifact.Store, tag string) ([]string, error) {
 	d, content, err := in.FetchReference(ctx, tag)
 	if errors.Is(err, artifact.ErrNotFound) {
@@ -97,7 +97,7 @@ func members(ctx context.Context, in artifact.Store, tag string) ([]string, erro
 	return out, nil
 }
 
-// digestsOf are the digests of wholes and of their units.
+// digestsOf are the digests of wholes and of their layers.
 func digestsOf(all []v1alpha1.Artifact) []string {
 	var out []string
 	for _, a := range all {

@@ -23,7 +23,7 @@ type sealing struct {
 	attest bool
 }
 
-// options say how to push. What nobody signs is attached all at once, which a registry
+// options say how to push. What is not signed is attached all at once, which a registry
 // without an interface for referrers takes without a wait.
 func (s sealing) options(at time.Time) artifact.PushOptions {
 	if s.signer == nil {
@@ -32,7 +32,7 @@ func (s sealing) options(at time.Time) artifact.PushOptions {
 	return artifact.PushOptions{At: at, Sealed: s.seal}
 }
 
-// referrers are what is attached to a render that nobody signs.
+// referrers are what is attached to a render that is not signed.
 func (s sealing) referrers(ctx context.Context, pushed artifact.Pushed) ([]artifact.Referrer, error) {
 	whole := ocispec.Descriptor{MediaType: artifact.TypeManifest, Digest: digest.Digest(pushed.Digest)}
 	var out []artifact.Referrer
@@ -75,7 +75,7 @@ func (s sealing) keep(ctx context.Context, pushed artifact.Pushed) error {
 	return s.finish(ctx, whole, pushed)
 }
 
-// finish attaches the plan and signs; who signs again changes nothing.
+// finish attaches the plan and signs; signing again changes nothing.
 func (s sealing) finish(ctx context.Context, whole ocispec.Descriptor, pushed artifact.Pushed) error {
 	if err := attachPlan(ctx, s.to, whole, desired(s.in, pushed)); err != nil || s.signer == nil {
 		return err

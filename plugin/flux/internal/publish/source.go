@@ -36,12 +36,12 @@ func Event(t *v1alpha1.Transform, name string) *sourcev1.OCIRepository {
 	return out
 }
 
-// Source is the OCIRepository of a unit. A source that is pinned by its digest has
+// Source is the OCIRepository of a layer. A source that is pinned by its digest has
 // that digest as its revision.
-func (r *repository) Source(t *v1alpha1.Transform, unit, digest string) (client.Object, string, error) {
+func (r *repository) Source(t *v1alpha1.Transform, layer, digest string) (client.Object, string, error) {
 	out := &sourcev1.OCIRepository{
 		TypeMeta:   metav1.TypeMeta{APIVersion: sourcev1.GroupVersion.String(), Kind: sourcev1.OCIRepositoryKind},
-		ObjectMeta: metav1.ObjectMeta{Name: t.Name + "-" + unit, Namespace: t.Namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: t.Name + "-" + layer, Namespace: t.Namespace},
 		Spec: sourcev1.OCIRepositorySpec{
 			URL: r.out.Repository, Reference: &sourcev1.OCIRepositoryRef{Digest: digest},
 			Provider: cmp.Or(r.out.Provider, sourcev1.GenericOCIProvider), Insecure: r.out.Insecure,

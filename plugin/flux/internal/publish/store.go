@@ -18,9 +18,9 @@ type Render struct {
 	// Files are those of the whole, with the names that they get: flat, no
 	// folders, and without the Flux objects of emit.DeliveryDir.
 	Files []emit.File
-	// Units are what it is cut into, in the order of their release. Their Files are
+	// Layers are what it is cut into, in the order of their release. Their Files are
 	// flat too, and their Digest is still "".
-	Units []delivery.Unit
+	Layers []delivery.Layer
 	// Source and Revision are where the specs come from: the URL, and the revision
 	// such as main@sha1:…; "" where there is no source.
 	Source, Revision string
@@ -34,7 +34,7 @@ type Render struct {
 
 // Published is what became of a Render.
 type Published struct {
-	// Desired has the digest of the whole and that of each unit; its units have no
+	// Desired has the digest of the whole and that of each layer; its layers have no
 	// Files.
 	Desired delivery.Desired
 	// Tree identifies the files of the whole, however they are packed.
@@ -46,7 +46,7 @@ type Published struct {
 	Changed bool
 }
 
-// Store keeps the artifacts of one Transform: of its whole, of its units, and, for
+// Store keeps the artifacts of one Transform: of its whole, of its layers, and, for
 // rollbacks, the Desired of each whole. It is made anew for each reconciliation, so
 // it must be cheap to make; it is used by one goroutine at a time.
 //
@@ -54,8 +54,8 @@ type Published struct {
 // publish for its own Transform.
 type Store interface {
 	delivery.Artifacts
-	// Release publishes a render: units, whole and Desired, the whole last. What is
-	// there already is not written again: an unchanged unit keeps its digest,
+	// Release publishes a render: layers, whole and Desired, the whole last. What is
+	// there already is not written again: an unchanged layer keeps its digest,
 	// and so does an unchanged whole.
 	Release(ctx context.Context, r Render) (Published, error)
 	// Pack is what Release would publish, without publishing it: for what is
@@ -65,7 +65,7 @@ type Store interface {
 	// with it, is not there any more.
 	Desired(ctx context.Context, digest string) (delivery.Desired, error)
 	// Prune deletes what was published for wholes that are not wanted any more:
-	// drop, with their units, but for those that a whole of keep has too; and what
+	// drop, with their layers, but for those that a whole of keep has too; and what
 	// hand-overs left behind. It is called when nothing is handed over. A store
 	// that cannot delete says so in left, in words for people, and is not asked
 	// again.
@@ -75,16 +75,16 @@ type Store interface {
 	Remove(ctx context.Context) error
 }
 
-// pack makes the set of a render: the whole, and its units where there are several.
+// pack makes the set of a render: the whole, and its layers where there are several.
 func pack(r Render) (artifact.Set, error) {
 	whole, err := folder(r.Files)
 	if err != nil {
 		return artifact.Set{}, err
 	}
 	var layers []artifact.Layer
-	for _, u := range r.Units {
-		if len(r.Units) < 2 {
-			break // The whole is the unit.
+	for _, u := range r.Layers {
+		if len(r.Layers) < 2 {
+			break // The whole is the layer.
 		}
 		files, err := folder(u.Files)
 		if err != nil {

@@ -58,7 +58,7 @@ func isThere(files fs.FS, t *v1alpha1.Transform) (folder bool, err error) {
 	info, err := fs.Stat(files, name)
 	switch {
 	case err != nil:
-		return false, mistake("spec.sourceRef.path", "hidden files and folders are left out", "there is no %q in the source", name)
+		return false, mistake("spec.sourceRef.path", "hidden files and folders are not part of a source", "%q does not exist in the source", name)
 	case !info.IsDir() && t.Spec.CueRef != nil:
 		return false, mistake("spec.sourceRef.path", "", "%q is a file: expected the folder that spec.cueRef.ref is relative to", name)
 	}

@@ -29,17 +29,17 @@ import (
 )
 
 // options are what the host is to load, without files and arguments.
-func options(who Asker, t *v1alpha1.Transform, limits evaluate.Limits) host.Options {
+func options(id Identity, t *v1alpha1.Transform, limits evaluate.Limits) host.Options {
 	c := v1alpha1.Context{}
 	if t.Spec.Context != nil {
 		c = *t.Spec.Context
 	}
 	out := host.Options{
 		Dir: ".", Root: ".", Name: label(t.Name), Limits: limits,
-		Context: spec.Context{Namespace: c.Namespace, ClusterDomain: c.ClusterDomain, KubeVersion: c.KubeVersion, Engine: string(who.Dialect)},
-		Emit:    emit.Options{Dialect: who.Dialect, Name: label(t.Name), FluxNamespace: t.Namespace},
+		Context: spec.Context{Namespace: c.Namespace, ClusterDomain: c.ClusterDomain, KubeVersion: c.KubeVersion, Engine: string(id.Dialect)},
+		Emit:    emit.Options{Dialect: id.Dialect, Name: label(t.Name), FluxNamespace: t.Namespace},
 	}
-	if who.Dialect == dialect.Flux {
+	if id.Dialect == dialect.Flux {
 		// The delivery refuses what it is not told to have decrypted.
 		out.Emit.Repository, out.Emit.DecryptionConfigured = repository, true
 	}
@@ -85,7 +85,7 @@ func contextOf(files fs.FS, t *v1alpha1.Transform, environment string) spec.Cont
 }
 
 // connect gives the host what fetches modules for a Transform.
-func (l *Loader) connect(who Asker, t *v1alpha1.Transform, opts host.Options) (host.Host, error) {
+func (l *Loader) connect(id Identity, t *v1alpha1.Transform, opts host.Options) (host.Host, error) {
 	h := host.Host{Embedded: l.Embedded, EmbeddedNames: l.EmbeddedNames}
 	var locked lock.File
 	if t.Spec.CueRef == nil {
@@ -95,17 +95,17 @@ func (l *Loader) connect(who Asker, t *v1alpha1.Transform, opts host.Options) (h
 		}
 	}
 	o := fetch.Options{
-		Registries: l.Registries, Secrets: secrets(who.Client, t.Namespace), Git: l.Git,
-		Artifacts: l.artifacts(who.Client, t), Modules: l.Dependencies, Store: l.Store, TTL: who.TTL, Scope: who.Scope,
+		Registries: l.Registries, Secrets: secrets(id.Client, t.Namespace), Git: l.Git,
+		Artifacts: l.artifacts(id.Client, t), Modules: l.Dependencies, Store: l.Store, TTL: id.TTL, Scope: id.Scope,
 		Lock: locked, Mode: lock.Prefer, Signed: l.Signed, Limits: l.Limits, Report: l.Report,
 	}
 	if l.Policy != nil {
 		o.Guard = pullpolicy.Guard{Policy: l.Policy(), Project: t.Namespace}
 	}
 	h = o.Connect(h)
-	h.Fetchers[source.TypeFlux] = l.newest(h.Fetchers[source.TypeFlux], who.Client, t)
+	h.Fetchers[source.TypeFlux] = l.newest(h.Fetchers[source.TypeFlux], id.Client, t)
 	if t.Spec.CueRef != nil {
-		h = l.inCluster(h, who.Client, t)
+		h = l.inCluster(h, id.Client, t)
 	}
 	return h, nil
 }
@@ -134,7 +134,7 @@ func (l *Loader) inCluster(h host.Host, from client.Client, t *v1alpha1.Transfor
 		m := &corev1.ConfigMap{}
 		err := from.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: name}, m)
 		if apierrors.IsNotFound(err) {
-			return configmap.ConfigMap{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("there is no ConfigMap %q in the namespace %q", name, t.Namespace))
+			return configmap.ConfigMap{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("ConfigMap %q does not exist in namespace %q", name, t.Namespace))
 		}
 		return configmap.ConfigMap{Name: name, Data: m.Data, BinaryData: m.BinaryData, UID: string(m.UID), ResourceVersion: m.ResourceVersion}, err
 	}

@@ -12,7 +12,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// WaitError says that something is not there yet, and that somebody else makes it.
+// WaitError is returned for an object that does not exist yet.
 type WaitError struct {
 	// Reason is that of the condition Ready.
 	Reason string
@@ -48,8 +48,8 @@ func twice(t *v1alpha1.Transform, name string) *object.Error {
 		}
 	}
 	return &object.Error{
-		Stage: object.StageSpec, Pos: object.Pos{File: path}, Err: fmt.Errorf("the project has a policy %q too", name),
-		Hint: "give one of them another name, so that a violation tells which it is",
+		Stage: object.StageSpec, Pos: object.Pos{File: path}, Err: fmt.Errorf("policy %q is in the project too", name),
+		Hint: "rename one of them, so that a violation names its policy",
 	}
 }
 

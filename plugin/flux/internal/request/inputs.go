@@ -36,7 +36,7 @@ func inputs(ctx context.Context, from client.Client, t *v1alpha1.Transform, file
 		if data == nil {
 			continue
 		}
-		// One entry may be named twice, for two places.
+		// One entry may be named twice, for two positions.
 		name := fmt.Sprintf("%s/%d/%s", hidden, i, shown(in))
 		files[name] = data
 		target := in.Spec
@@ -75,12 +75,12 @@ func input(ctx context.Context, from client.Client, t *v1alpha1.Transform, in v1
 		if in.Optional {
 			return nil, nil
 		}
-		return nil, waiting(v1alpha1.FetchFailedReason, true, "%s: there is no %s in the namespace %q: make it, or set optional", at, shown(in), t.Namespace)
+		return nil, waiting(v1alpha1.FetchFailedReason, true, "%s: %s does not exist in namespace %q: create it, or set optional: true", at, shown(in), t.Namespace)
 	}
 	if err != nil || in.TargetPath == "" {
 		return []byte(text), err
 	}
-	return placed(in.TargetPath, object.Value{Kind: object.KindString, Text: text}, at)
+	return valuesAt(in.TargetPath, object.Value{Kind: object.KindString, Text: text}, at)
 }
 
 // entry is the text of an entry of a ConfigMap.
@@ -106,8 +106,8 @@ func secretInput(ctx context.Context, from client.Client, t *v1alpha1.Transform,
 	case apierrors.IsNotFound(err) && in.Optional:
 		return nil, nil
 	case apierrors.IsNotFound(err):
-		// Secrets are not watched: who may watch one may read all.
-		return nil, waiting(v1alpha1.FetchFailedReason, false, "%s: there is no Secret %q in the namespace %q: make it, or set optional", at, in.Name, t.Namespace)
+		// Secrets are not watched: the right to watch one is the right to read all.
+		return nil, waiting(v1alpha1.FetchFailedReason, false, "%s: Secret %q does not exist in namespace %q: create it, or set optional: true", at, in.Name, t.Namespace)
 	case err != nil:
 		return nil, err
 	}
@@ -116,17 +116,17 @@ func secretInput(ctx context.Context, from client.Client, t *v1alpha1.Transform,
 	if in.Key != "" {
 		v.Members = append(v.Members, object.Member{Name: "key", Value: text(in.Key)})
 	}
-	return placed(in.TargetPath, v, at)
+	return valuesAt(in.TargetPath, v, at)
 }
 
-// placed is a values file that has nothing but v, at a path.
-func placed(path string, v object.Value, at string) ([]byte, error) {
+// valuesAt is a values file that has nothing but v, at a path.
+func valuesAt(path string, v object.Value, at string) ([]byte, error) {
 	set, err := spec.ParseSet(path + "=x")
 	if err == nil && set.Spec != "" {
 		err = fmt.Errorf("%q names a spec", path)
 	}
 	if err == nil && slices.ContainsFunc(set.Path, func(s object.Step) bool { return s.IsIndex }) {
-		err = fmt.Errorf("%q leads into a list, and lists are laid over as a whole", path)
+		err = fmt.Errorf("%q leads into a list; lists are replaced, not merged", path)
 	}
 	if err != nil {
 		return nil, mistake(at+".targetPath", "write fields joined by dots, such as database.password", "%s", strings.TrimPrefix(err.Error(), "--set "))
@@ -139,13 +139,13 @@ func placed(path string, v object.Value, at string) ([]byte, error) {
 	return whole.JSON(), nil
 }
 
-// secrets are the Secrets of the Transform's namespace, for those who log in.
+// secrets are the Secrets of the Transform's namespace, for the fetchers.
 func secrets(from client.Client, namespace string) source.Secrets {
 	return source.SecretsFunc(func(ctx context.Context, name string) (map[string][]byte, error) {
 		s := &corev1.Secret{}
 		err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, s)
 		if apierrors.IsNotFound(err) {
-			return nil, source.Refuse(source.ErrNotFound, fmt.Sprintf("there is no Secret %q in the namespace %q", name, namespace))
+			return nil, source.Refuse(source.ErrNotFound, fmt.Sprintf("Secret %q does not exist in namespace %q", name, namespace))
 		}
 		return s.Data, err
 	})

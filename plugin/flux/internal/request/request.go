@@ -58,14 +58,14 @@ type Loader struct {
 	KubeVersion func(ctx context.Context) (string, error)
 	// NoCrossNamespaceRefs refuses sources of other namespaces.
 	NoCrossNamespaceRefs bool
-	// Report is told what a cache could not keep; nil tells nobody.
+	// Report gets the errors of caches; nil drops them.
 	Report func(error)
 
 	downloads flight.Group[source.Tree]
 }
 
-// Asker is who a request is made for.
-type Asker struct {
+// Identity is the account, with its dialect, that a request is made for.
+type Identity struct {
 	// Client reads for the service account of the Transform.
 	Client client.Client
 	// Scope is the credential scope: the namespace and the service account.
@@ -80,9 +80,9 @@ type Asker struct {
 // Loaded is a request that is ready to be rendered.
 type Loaded struct {
 	host.Loaded
-	Found
-	// places tell where the user wrote what the request says.
-	places places
+	Resolved
+	// positions tell where the user wrote what the request says.
+	positions positions
 }
 
 // repository stands for the one that Flux will pull from. The render writes it into
@@ -90,23 +90,23 @@ type Loaded struct {
 const repository = "oci://ropewalk.invalid/delivery"
 
 // Load makes the request of a Transform. An error is an object.Errors with every
-// mistake, at the places where the user made them; or it has a [WaitError] for what is
+// mistake, at the positions where the user made them; or it has a [WaitError] for what is
 // not there yet, or a [DeniedError]; or it is that of the API server.
-func (l *Loader) Load(ctx context.Context, who Asker, t *v1alpha1.Transform) (Loaded, error) {
-	found, err := l.Look(ctx, who.Client, t)
-	out := Loaded{Found: found}
+func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (Loaded, error) {
+	resolved, err := l.Resolve(ctx, id.Client, t)
+	out := Loaded{Resolved: resolved}
 	if err != nil {
 		return out, err
 	}
-	files, err := l.files(ctx, who, t, &out)
+	files, err := l.files(ctx, id, t, &out)
 	if err != nil {
 		return out, err
 	}
-	opts := options(who, t, l.Evaluation)
+	opts := options(id, t, l.Evaluation)
 	opts.FS, opts.Values = files.fsys, files.values
 	project := spec.Context{}
 	if t.Spec.CueRef != nil {
-		opts.Documents = []spec.File{out.places.doc.File}
+		opts.Documents = []spec.File{out.positions.doc.File}
 	} else {
 		opts.Args = []string{folderOf(t)}
 		project = contextOf(files.fsys, t, opts.Environment)
@@ -114,7 +114,7 @@ func (l *Loader) Load(ctx context.Context, who Asker, t *v1alpha1.Transform) (Lo
 	if err := l.surround(ctx, &opts.Context, project, t); err != nil {
 		return out, err
 	}
-	h, err := l.connect(who, t, opts)
+	h, err := l.connect(id, t, opts)
 	if err != nil {
 		return out, err
 	}
@@ -124,7 +124,7 @@ func (l *Loader) Load(ctx context.Context, who Asker, t *v1alpha1.Transform) (Lo
 	if t.Spec.CueRef != nil {
 		return out, nil
 	}
-	return out, l.complete(ctx, l.inCluster(h, who.Client, t), opts, t, &out)
+	return out, l.complete(ctx, l.inCluster(h, id.Client, t), opts, t, &out)
 }
 
 // loading is what a request is loaded from.
@@ -134,9 +134,9 @@ type loading struct {
 }
 
 // files are those of the source, with the inputs of the Transform beside them.
-func (l *Loader) files(ctx context.Context, who Asker, t *v1alpha1.Transform, out *Loaded) (loading, error) {
+func (l *Loader) files(ctx context.Context, id Identity, t *v1alpha1.Transform, out *Loaded) (loading, error) {
 	beside := map[string][]byte{}
-	values, err := inputs(ctx, who.Client, t, beside)
+	values, err := inputs(ctx, id.Client, t, beside)
 	if err != nil {
 		return loading{}, err
 	}
@@ -160,7 +160,7 @@ func (l *Loader) files(ctx context.Context, who Asker, t *v1alpha1.Transform, ou
 	if err != nil {
 		return loading{}, err
 	}
-	out.places = places{doc: doc, transform: t}
+	out.positions = positions{doc: doc, transform: t}
 	fsys, err := newOverlay(under, beside)
 	return loading{fsys: fsys, values: values}, err
 }
@@ -180,7 +180,7 @@ func (l *Loader) complete(ctx context.Context, h host.Host, opts host.Options, t
 	if len(t.Spec.Policies) == 0 {
 		return nil
 	}
-	opts.Args, opts.Documents, opts.Values, opts.Environment = nil, []spec.File{out.places.doc.File}, nil, ""
+	opts.Args, opts.Documents, opts.Values, opts.Environment = nil, []spec.File{out.positions.doc.File}, nil, ""
 	own, err := h.Load(ctx, opts)
 	if err == nil {
 		err = own.Request.Mistakes.Err()

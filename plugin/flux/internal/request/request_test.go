@@ -86,13 +86,13 @@ func TestWhatIsNotThereIsWaitedFor(t *testing.T) {
 		spec, reason, want string
 		watched            bool
 	}{
-		"a ConfigMap":            {"inputsFrom: [{kind: ConfigMap, name: a}]", v1alpha1.FetchFailedReason, `spec.inputsFrom[0]: there is no ConfigMap a/values.yaml in the namespace "shop": make it, or set optional`, true},
-		"an entry":               {"inputsFrom: [{kind: ConfigMap, name: settings, key: b}]", v1alpha1.FetchFailedReason, `spec.inputsFrom[0]: there is no ConfigMap settings/b in the namespace "shop": make it, or set optional`, true},
-		"a Secret":               {"inputsFrom: [{kind: Secret, name: a, targetPath: x}]", v1alpha1.FetchFailedReason, `spec.inputsFrom[0]: there is no Secret "a" in the namespace "shop": make it, or set optional`, false},
-		"a source":               {"sourceRef: {kind: GitRepository, name: a}", v1alpha1.SourceNotFoundReason, `there is no GitRepository "a" in the namespace "shop": make it, or correct sourceRef`, true},
-		"an artifact":            {"sourceRef: {kind: GitRepository, name: empty}", v1alpha1.SourceNotReadyReason, `GitRepository/shop/empty has no artifact yet: kubectl describe it to see why`, true},
-		"an artifact of a spec":  {"sourceRef: {kind: GitRepository, name: stale}", v1alpha1.SourceNotReadyReason, `GitRepository/shop/stale was changed, and has no artifact of its new spec yet`, true},
-		"the source of a module": {"cueRef: {type: source, ref: GitRepository/a}", v1alpha1.SourceNotFoundReason, `there is no GitRepository "a" in the namespace "shop": make it, or correct sourceRef`, true},
+		"a ConfigMap":            {"inputsFrom: [{kind: ConfigMap, name: a}]", v1alpha1.FetchFailedReason, `spec.inputsFrom[0]: ConfigMap a/values.yaml does not exist in namespace "shop": create it, or set optional: true`, true},
+		"an entry":               {"inputsFrom: [{kind: ConfigMap, name: settings, key: b}]", v1alpha1.FetchFailedReason, `spec.inputsFrom[0]: ConfigMap settings/b does not exist in namespace "shop": create it, or set optional: true`, true},
+		"a Secret":               {"inputsFrom: [{kind: Secret, name: a, targetPath: x}]", v1alpha1.FetchFailedReason, `spec.inputsFrom[0]: Secret "a" does not exist in namespace "shop": create it, or set optional: true`, false},
+		"a source":               {"sourceRef: {kind: GitRepository, name: a}", v1alpha1.SourceNotFoundReason, `GitRepository "a" does not exist in namespace "shop": create it, or correct the reference`, true},
+		"an artifact":            {"sourceRef: {kind: GitRepository, name: empty}", v1alpha1.SourceNotReadyReason, `GitRepository/shop/empty has no artifact yet: see its conditions`, true},
+		"an artifact of a spec":  {"sourceRef: {kind: GitRepository, name: stale}", v1alpha1.SourceNotReadyReason, `GitRepository/shop/stale has no artifact for its present generation yet`, true},
+		"the source of a module": {"cueRef: {type: source, ref: GitRepository/a}", v1alpha1.SourceNotFoundReason, `GitRepository "a" does not exist in namespace "shop": create it, or correct the reference`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			empty, stale := gitRepository(t, "empty", nil), gitRepository(t, "stale", nil)
@@ -118,10 +118,10 @@ func TestSourcesOfOtherNamespacesCanBeForbidden(t *testing.T) {
 	other := gitRepository(t, "a", nil)
 	other.Namespace = "other"
 	for _, text := range []string{"sourceRef: {kind: GitRepository, name: a, namespace: other}", "cueRef: {type: source, ref: GitRepository/other/a}"} {
-		_, err := l.Load(t.Context(), Asker{Client: cluster(t, other)}, transform(t, text))
+		_, err := l.Load(t.Context(), Identity{Client: cluster(t, other)}, transform(t, text))
 		var denied *DeniedError
 		require.ErrorAs(t, err, &denied)
-		require.EqualError(t, err, `GitRepository/other/a is in another namespace, which --no-cross-namespace-refs of the controller forbids: name a source of the namespace "shop"`)
+		require.EqualError(t, err, `GitRepository/other/a is in another namespace, and the controller runs with --no-cross-namespace-refs: use a source in namespace "shop"`)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestTheKeyIsThatOfWhatATransformStandsOn(t *testing.T) {
 	source, settings := gitRepository(t, "a", map[string]string{"x": "1"}), configMap("settings", map[string]string{"values.yaml": "text: a"})
 	c := cluster(t, source, settings)
 	key := func() string {
-		found, err := loader().Look(t.Context(), c, tf)
+		found, err := loader().Resolve(t.Context(), c, tf)
 		require.NoError(t, err)
 		return found.Key
 	}

@@ -94,7 +94,7 @@ func transform(t testing.TB, spec string) *v1alpha1.Transform {
 
 func load(t testing.TB, tf *v1alpha1.Transform, objects ...client.Object) (Loaded, error) {
 	t.Helper()
-	return loader().Load(t.Context(), Asker{Client: cluster(t, objects...), Scope: "shop/", Dialect: dialect.Flux}, tf)
+	return loader().Load(t.Context(), Identity{Client: cluster(t, objects...), Scope: "shop/", Dialect: dialect.Flux}, tf)
 }
 
 // rendered loads and renders.

@@ -19,14 +19,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// halfWritten is how old a file is that nobody writes any more.
+// halfWritten is how old an unfinished file is that no process writes any more.
 const halfWritten = 10 * time.Minute
 
-// Retain keeps of a Transform the wholes with their plans, the units that these
+// Retain keeps of a Transform the complete with their plans, the layers that these
 // plans name, and the other digests, which are those that objects in the cluster name.
 // What it does not keep is marked as not needed since now, and goes when it is so
 // for longer than the TTL: Retain gives the names of the files that went.
-func (s *Storage) Retain(owner types.NamespacedName, wholes, others []string, now time.Time) ([]string, error) {
+func (s *Storage) Retain(owner types.NamespacedName, complete, others []string, now time.Time) ([]string, error) {
 	dir, err := folder(owner)
 	if err != nil {
 		return nil, err
@@ -37,14 +37,14 @@ func (s *Storage) Retain(owner types.NamespacedName, wholes, others []string, no
 			keep[sum] = true
 		}
 	}
-	for _, digest := range wholes {
+	for _, digest := range complete {
 		add(digest)
 		plan, err := s.Plan(owner, digest)
 		if err != nil {
-			continue // Nobody can roll back to it: its units are not needed.
+			continue // Nobody can roll back to it: its layers are not needed.
 		}
-		for _, unit := range plan.digests() {
-			add(unit)
+		for _, layer := range plan.digests() {
+			add(layer)
 		}
 	}
 	for _, digest := range others {
@@ -80,7 +80,7 @@ func (s *Storage) collect(dir string, keep map[string]bool, now time.Time) ([]st
 			errs = append(errs, err)
 			continue
 		}
-		// The mark goes last: who is killed in between finds it again.
+		// The mark goes last: a process that is killed in between finds it again.
 		for _, suffix := range []string{archiveSuffix, planSuffix, markSuffix} {
 			err := s.root.Remove(path.Join(dir, sum+suffix))
 			if err == nil && suffix != markSuffix {
@@ -93,7 +93,7 @@ func (s *Storage) collect(dir string, keep map[string]bool, now time.Time) ([]st
 	return removed, errors.Join(errs...)
 }
 
-// Clear removes what a process that was killed left half written: nobody writes for
+// Clear removes what a process that was killed left half written: no process writes for
 // longer than a few minutes, also not another process that has just led.
 func (s *Storage) Clear(now time.Time) error {
 	entries, err := fs.ReadDir(s.root.FS(), incoming)
@@ -111,7 +111,7 @@ func (s *Storage) Clear(now time.Time) error {
 	return errors.Join(errs...)
 }
 
-// mark makes the empty file that says since when nobody needs the others.
+// mark makes the empty file that says since when the others are not needed.
 func (s *Storage) mark(name string, now time.Time) error {
 	f, err := s.root.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

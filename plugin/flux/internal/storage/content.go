@@ -52,7 +52,7 @@ func (s *Storage) Put(owner types.NamespacedName, files []emit.File) (Stored, er
 	}
 	there, err := s.has(name, out.Size)
 	if err == nil && !there {
-		out.New, err = true, s.place(name, packed.Content)
+		out.New, err = true, s.write(name, packed.Content)
 	}
 	if err != nil {
 		return Stored{}, err
@@ -81,9 +81,9 @@ func (s *Storage) pack(files []emit.File) (*artifact.Artifact, error) {
 	return artifact.Pack(tree.FS, artifact.Options{Limits: s.limits})
 }
 
-// Look is what is known of an artifact without reading it. The error is
+// Stat is what is known of an artifact without reading it. The error is
 // delivery.ErrGone where it is not there.
-func (s *Storage) Look(owner types.NamespacedName, digest string) (Stored, error) {
+func (s *Storage) Stat(owner types.NamespacedName, digest string) (Stored, error) {
 	name, err := file(owner, digest, archiveSuffix)
 	if err != nil {
 		return Stored{}, err

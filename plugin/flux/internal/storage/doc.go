@@ -9,7 +9,7 @@
 // # The shape
 //
 // Each Transform has a folder, transform/NAMESPACE/NAME, with archives that are
-// called by their own SHA-256, <hex>.tar.gz: of the whole, of each unit, and of what
+// called by their own SHA-256, <hex>.tar.gz: of the whole, of each layer, and of what
 // a hand-over needs in between. Beside a whole lies its plan, <hex>.json, which
 // a rollback reads. The digest of an artifact is that of its archive; the revision by
 // which Flux sees a change is UNIT@DIGEST. An ExternalArtifact is written after its
@@ -50,9 +50,9 @@
 // names of the flags (--storage-path, --storage-addr, --storage-adv-addr,
 // --artifact-retention-ttl).
 //
-// One folder for a Transform and not for each ExternalArtifact: a whole with one unit
+// One folder for a Transform and not for each ExternalArtifact: a whole with one layer
 // is stored once, and the folder goes with the Transform. A Transform that is called
-// as a unit of another one, web-layer-01, meets it only as an object, and is told so.
+// as a layer of another one, web-layer-01, meets it only as an object, and is told so.
 //
 // Metadata of an artifact names the revision with which it was published first, as it
 // is in a registry. The revision of now would write each object at each commit

@@ -12,6 +12,6 @@ var (
 	// never becomes a path.
 	ErrName = errors.New("bad name")
 	// ErrForeign says that an ExternalArtifact of the name that is needed belongs to
-	// somebody else.
-	ErrForeign = errors.New("belongs to somebody else")
+	// another owner.
+	ErrForeign = errors.New("has another owner")
 )

@@ -25,7 +25,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// fieldOwner is who we are when we apply.
+// fieldOwner is the field owner of server-side apply.
 const fieldOwner = client.FieldOwner("ropewalk-controller")
 
 // Event is the ExternalArtifact of the whole, as events need it: Alerts of Flux
@@ -50,9 +50,9 @@ func Event(t *v1alpha1.Transform) *sourcev1.ExternalArtifact {
 	return out
 }
 
-// external is the ExternalArtifact of a unit, or of the whole where unit is "",
+// external is the ExternalArtifact of a layer, or of the whole where layer is "",
 // with its status.
-func (s *Storage) external(t *v1alpha1.Transform, unit string, stored Stored, from Origin) (*sourcev1.ExternalArtifact, error) {
+func (s *Storage) external(t *v1alpha1.Transform, layer string, stored Stored, from Origin) (*sourcev1.ExternalArtifact, error) {
 	owner := types.NamespacedName{Namespace: t.Namespace, Name: t.Name}
 	name, err := file(owner, stored.Digest, archiveSuffix)
 	if err != nil {
@@ -60,8 +60,8 @@ func (s *Storage) external(t *v1alpha1.Transform, unit string, stored Stored, fr
 	}
 	out := Event(t)
 	called := t.Name
-	if unit != "" {
-		out.Name, called = t.Name+"-"+unit, unit
+	if layer != "" {
+		out.Name, called = t.Name+"-"+layer, layer
 	}
 	written := metav1.NewTime(stored.Time.UTC().Truncate(1e9)) // as it comes back from the API server
 	out.Status.Artifact = &meta.Artifact{

@@ -15,7 +15,7 @@ import (
 )
 
 // Plan is what is kept beside a whole: what is to be delivered with it, so that
-// somebody may roll back, and where its artifacts come from.
+// a rollback needs no render, and where its artifacts come from.
 type Plan struct {
 	Desired delivery.Desired `json:"desired"`
 	// Origins says of each digest from where it was published first, so that an
@@ -29,11 +29,11 @@ type Origin struct {
 	Revision string `json:"revision,omitempty"`
 }
 
-// digests are those of the whole and of the units.
+// digests are those of the whole and of the layers.
 func (p Plan) digests() []string {
 	out := []string{p.Desired.Digest}
-	for _, unit := range p.Desired.Units {
-		out = append(out, unit.Digest)
+	for _, layer := range p.Desired.Layers {
+		out = append(out, layer.Digest)
 	}
 	return out
 }
@@ -56,7 +56,7 @@ func (s *Storage) PutPlan(owner types.NamespacedName, plan Plan) error {
 	if err := ignore(err, fs.ErrNotExist); err != nil {
 		return err
 	}
-	return s.place(name, data)
+	return s.write(name, data)
 }
 
 // Plan is what PutPlan kept. The error is delivery.ErrGone where it is not there, or

@@ -4,94 +4,41 @@
 package storage
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
 // Limits of the server.
 const (
-	// requests is how many are answered at once; the others are told to come back,
-	// which Flux does.
-	requests = 256
-	// headerBytes is how large the head of a request may be.
-	headerBytes = 16 << 10
-
+	headerBytes  = 16 << 10
 	readTimeout  = 10 * time.Second
 	writeTimeout = 5 * time.Minute
 	idleTimeout  = 2 * time.Minute
 	stopTimeout  = 5 * time.Second
 )
 
-// Server serves the archives of a storage by HTTP, as long as this process leads.
-// It is a Runnable of a manager, which starts it only then: with several replicas
-// only one has the files.
-type Server struct {
-	Storage *Storage
-	// Address to listen at, such as :9090. Listener, where set, is listened at instead.
-	Address  string
-	Listener net.Listener
-
-	serving atomic.Bool
-}
-
-// NeedLeaderElection says that only the leader serves.
-func (*Server) NeedLeaderElection() bool { return true }
-
-// Start serves until ctx ends, and then lets requests finish for a while.
-func (s *Server) Start(ctx context.Context) error {
-	listener := s.Listener
-	if listener == nil {
-		var (
-			config net.ListenConfig
-			err    error
-		)
-		if listener, err = config.Listen(ctx, "tcp", s.Address); err != nil {
-			return fmt.Errorf("the server of artifacts: %w", err)
-		}
+// NewServer serves the archives of a storage by HTTP at an address such as :9790. Only the
+// leader among several replicas has the files, and serves.
+func NewServer(s *Storage, address string) *manager.Server {
+	stop := stopTimeout
+	return &manager.Server{
+		Name: "artifacts", OnlyServeWhenLeader: true, ShutdownTimeout: &stop,
+		Server: &http.Server{
+			Addr: address, Handler: s.Handler(), MaxHeaderBytes: headerBytes,
+			ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		},
 	}
-	server := &http.Server{
-		Handler: s.Storage.Handler(), MaxHeaderBytes: headerBytes,
-		ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	s.serving.Store(true)
-	defer s.serving.Store(false)
-	select {
-	case err := <-ended:
-		return fmt.Errorf("the server of artifacts: %w", err)
-	case <-ctx.Done():
-	}
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-	defer cancel()
-	if err := server.Shutdown(stop); err != nil {
-		return errors.Join(ignore(err, context.DeadlineExceeded), server.Close())
-	}
-	return nil
-}
-
-// Ready is a check of readiness that fails where this process does not serve: it
-// does not lead, or is starting. A Service that asks for it sends Flux to the leader.
-func (s *Server) Ready(*http.Request) error {
-	if s.serving.Load() {
-		return nil
-	}
-	return errors.New("artifacts are served by the leader, which this process is not")
 }
 
 // Handler serves archives, and nothing else: no plans, no folders, no other
-// files that lie there. What it serves never changes under its name.
+// files. What it serves never changes under its name.
 func (s *Storage) Handler() http.Handler {
-	busy := make(chan struct{}, requests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
@@ -101,14 +48,6 @@ func (s *Storage) Handler() http.Handler {
 		name, sum := served(r.URL.Path)
 		if name == "" {
 			http.NotFound(w, r)
-			return
-		}
-		select {
-		case busy <- struct{}{}:
-			defer func() { <-busy }()
-		default:
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
 			return
 		}
 		s.serve(w, r, name, sum)
@@ -149,8 +88,8 @@ func (s *Storage) serve(w http.ResponseWriter, r *http.Request, name, sum string
 	http.ServeContent(w, r, "", info.ModTime(), f)
 }
 
-// refuse answers for a file that cannot be served. Flux asks again in both cases;
-// what is wrong here is no business of whoever asks.
+// refuse answers for a file that cannot be served, without the reason. Flux tries again in
+// both cases.
 func (*Storage) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		http.NotFound(w, r)

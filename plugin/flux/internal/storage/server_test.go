@@ -90,7 +90,9 @@ func TestNothingElseIsServed(t *testing.T) {
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- (&Server{Storage: s, Listener: listener}).Start(ctx) }()
+		limited := NewServer(s, "")
+		limited.Listener = listener
+		go func() { ended <- limited.Start(ctx) }()
 		defer func() { stop(); require.NoError(t, <-ended) }()
 		server.URL = "http://" + listener.Addr().String()
 		return status("GET", "/"+strings.Repeat("a", 64<<10))
@@ -101,63 +103,23 @@ func TestTheServerStartsAndStops(t *testing.T) {
 	s, _ := opened(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server := &Server{Storage: s, Listener: listener}
+	server := NewServer(s, "")
+	server.Listener = listener
 	require.True(t, server.NeedLeaderElection())
-	require.Error(t, server.Ready(nil), "who does not lead does not serve")
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Start(ctx) }()
-	require.Eventually(t, func() bool { return server.Ready(nil) == nil }, time.Minute, time.Millisecond)
 	response, err := http.Get("http://" + listener.Addr().String() + "/")
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusNotFound, response.StatusCode)
 	stop()
 	require.NoError(t, <-ended)
-	require.Error(t, server.Ready(nil))
 
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
-	require.ErrorContains(t, (&Server{Storage: s, Address: taken.Addr().String()}).Start(t.Context()), "the server of artifacts")
-}
-
-func TestManyAtOnceAreToldToComeBack(t *testing.T) {
-	s, _ := opened(t)
-	digest := put(t, s, "a")
-	handler := s.Handler()
-	path := "/transform/team/web/" + strings.TrimPrefix(digest, "sha256:") + ".tar.gz"
-	release := make(chan struct{})
-	inside := make(chan struct{}, requests)
-	for range requests {
-		go handler.ServeHTTP(slow{httptest.NewRecorder(), inside, release}, httptest.NewRequest("GET", path, nil))
-	}
-	for range requests {
-		<-inside
-	}
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
-	require.Equal(t, http.StatusServiceUnavailable, w.Code)
-	require.Equal(t, "1", w.Header().Get("Retry-After"))
-	close(release)
-	require.Eventually(t, func() bool {
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
-		return w.Code == http.StatusOK
-	}, time.Minute, time.Millisecond)
-}
-
-// slow is a client that takes its time.
-type slow struct {
-	*httptest.ResponseRecorder
-	inside  chan<- struct{}
-	release <-chan struct{}
-}
-
-func (s slow) WriteHeader(code int) {
-	s.inside <- struct{}{}
-	<-s.release
-	s.ResponseRecorder.WriteHeader(code)
+	require.ErrorContains(t, NewServer(s, taken.Addr().String()).Start(t.Context()), "address already in use")
 }
 
 // FuzzServed: whatever is asked for, only the name of an archive comes out, as it

@@ -29,12 +29,12 @@ const (
 
 	archiveSuffix = ".tar.gz"
 	planSuffix    = ".json"
-	// markSuffix is that of an empty file whose time says since when nobody needs the
+	// markSuffix is that of an empty file whose time says since when nothing needs the
 	// archive and the plan of the same name.
 	markSuffix = ".unused"
 )
 
-// DefaultTTL is how long a file stays that nobody needs any more.
+// DefaultTTL is how long a file stays that is not needed.
 const DefaultTTL = 10 * time.Minute
 
 // Options say where artifacts are kept and how they are found. Path and URL are
@@ -45,7 +45,7 @@ type Options struct {
 	// URL is the address by which Flux reaches the server: a host with a port, or a
 	// URL.
 	URL string
-	// TTL is how long a file stays that nobody needs any more; DefaultTTL where zero.
+	// TTL is how long a file stays that is not needed; DefaultTTL where zero.
 	// An engine may still ask for it, which has read an object before it was changed.
 	TTL time.Duration
 	// Limits bound an artifact; 100,000 files of 512 MiB together where zero.
@@ -124,9 +124,9 @@ func file(owner types.NamespacedName, digest, suffix string) (string, error) {
 	return path.Join(dir, sum+suffix), err
 }
 
-// place gives data a name: written and synced under another one first, so that a
+// write gives data a name: written and synced under another one first, so that a
 // reader sees all of it or nothing.
-func (s *Storage) place(name string, data []byte) (err error) {
+func (s *Storage) write(name string, data []byte) (err error) {
 	temporary := path.Join(incoming, rand.Text())
 	f, err := s.root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *Storage) has(name string, size int64) (bool, error) {
 	return true, s.use(name)
 }
 
-// use takes the mark away that nobody needs the file. The caller holds mu.
+// use takes away the mark of a file that is not needed. The caller holds mu.
 func (s *Storage) use(name string) error {
 	sum, _, _ := strings.Cut(path.Base(name), ".")
 	return ignore(s.root.Remove(path.Join(path.Dir(name), sum+markSuffix)), fs.ErrNotExist)

@@ -147,7 +147,7 @@ func TestASymlinkLeadsNowhere(t *testing.T) {
 	require.NoError(t, os.Symlink(secret, name))
 	_, err = s.Files(t.Context(), owner(), digest)
 	require.Error(t, err)
-	_, err = s.Look(owner(), digest)
+	_, err = s.Stat(owner(), digest)
 	require.ErrorIs(t, err, delivery.ErrGone)
 	require.Equal(t, digest, put(t, s, "a"), "it is made again in its place")
 	_, err = s.Files(t.Context(), owner(), digest)
@@ -179,7 +179,7 @@ func TestOpeningNeedsAFolder(t *testing.T) {
 func TestAPlanIsReadBackOrGone(t *testing.T) {
 	s, dir := opened(t)
 	plan := Plan{
-		Desired: delivery.Desired{Digest: put(t, s, "a"), Revision: "main@sha1:1", Units: []delivery.Unit{{Name: "layer-01", Layer: "layer-01"}}},
+		Desired: delivery.Desired{Digest: put(t, s, "a"), Revision: "main@sha1:1", Layers: []delivery.Layer{{Name: "layer-01", Barrier: "layer-01"}}},
 		Origins: map[string]Origin{"sha256:1": {Revision: "main@sha1:1"}},
 	}
 	_, err := s.Plan(owner(), plan.Desired.Digest)
@@ -201,14 +201,14 @@ func TestAPlanIsReadBackOrGone(t *testing.T) {
 func TestWhatNobodyNeedsGoesAfterAWhile(t *testing.T) {
 	s, dir := opened(t)
 	now := time.Now()
-	retain := func(wholes, others []string) []string {
+	retain := func(complete, others []string) []string {
 		t.Helper()
-		removed, err := s.Retain(owner(), wholes, others, now)
+		removed, err := s.Retain(owner(), complete, others, now)
 		require.NoError(t, err)
 		return removed
 	}
-	old, unit, announced := put(t, s, "old"), put(t, s, "unit"), put(t, s, "announced")
-	require.NoError(t, s.PutPlan(owner(), Plan{Desired: delivery.Desired{Digest: old, Units: []delivery.Unit{{Digest: unit}}}}))
+	old, layer, announced := put(t, s, "old"), put(t, s, "layer"), put(t, s, "announced")
+	require.NoError(t, s.PutPlan(owner(), Plan{Desired: delivery.Desired{Digest: old, Layers: []delivery.Layer{{Digest: layer}}}}))
 
 	require.Empty(t, retain([]string{old}, []string{announced}))
 	now = now.Add(24 * time.Hour)
@@ -218,7 +218,7 @@ func TestWhatNobodyNeedsGoesAfterAWhile(t *testing.T) {
 	require.Empty(t, retain(nil, []string{announced}))
 	now = now.Add(time.Minute - time.Second)
 	require.Empty(t, retain(nil, []string{announced}), "since a day, but not needed for less than the TTL")
-	require.False(t, func() bool { stored, err := s.Put(owner(), files("unit")); require.NoError(t, err); return stored.New }())
+	require.False(t, func() bool { stored, err := s.Put(owner(), files("layer")); require.NoError(t, err); return stored.New }())
 
 	again, err := Open(Options{Path: dir, URL: "artifacts.example", TTL: time.Minute})
 	require.NoError(t, err)
@@ -263,7 +263,7 @@ func TestADamagedArchiveIsFoundAndRemoved(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{bad}, found)
 	require.NoFileExists(t, name)
-	_, err = s.Look(owner(), good)
+	_, err = s.Stat(owner(), good)
 	require.NoError(t, err)
 	found, err = s.Verify(t.Context(), owner())
 	require.NoError(t, err)

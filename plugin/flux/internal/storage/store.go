@@ -45,7 +45,7 @@ func (s *Storage) For(c client.Client, t *v1alpha1.Transform) *Store {
 }
 
 // Release stores a render, and then has the ExternalArtifact of the whole lead to
-// it. Those of the units are the engine's to write, one after the other.
+// it. Those of the layers are the engine's to write, one after the other.
 func (s *Store) Release(ctx context.Context, r publish.Render) (publish.Published, error) {
 	if _, err := foreign(ctx, s.client, Event(s.transform)); err != nil {
 		return publish.Published{}, err
@@ -58,13 +58,13 @@ func (s *Store) Release(ctx context.Context, r publish.Render) (publish.Publishe
 		changed = changed || stored.New
 		return stored, err
 	}
-	for _, unit := range r.Units {
-		stored, err := put(unit.Files)
+	for _, layer := range r.Layers {
+		stored, err := put(layer.Files)
 		if err != nil {
-			return publish.Published{}, fmt.Errorf("unit %q: %w", unit.Name, err)
+			return publish.Published{}, fmt.Errorf("layer %q: %w", layer.Name, err)
 		}
-		unit.Digest, unit.Files = stored.Digest, nil
-		plan.Desired.Units = append(plan.Desired.Units, unit)
+		layer.Digest, layer.Files = stored.Digest, nil
+		plan.Desired.Layers = append(plan.Desired.Layers, layer)
 	}
 	whole, err := put(r.Files)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Store) announce(ctx context.Context, whole Stored) (string, error) {
 // Point has the ExternalArtifact of the whole lead to an earlier artifact, as a
 // rollback needs it.
 func (s *Store) Point(ctx context.Context, digest string) error {
-	stored, err := s.storage.Look(s.owner, digest)
+	stored, err := s.storage.Stat(s.owner, digest)
 	if err != nil {
 		return err
 	}
@@ -126,13 +126,13 @@ func (s *Store) Point(ctx context.Context, digest string) error {
 // Pack is what Release would store. Digests are exactly those.
 func (s *Store) Pack(_ context.Context, r publish.Render) (publish.Published, error) {
 	var out publish.Published
-	for _, unit := range r.Units {
-		packed, err := s.storage.pack(unit.Files)
+	for _, layer := range r.Layers {
+		packed, err := s.storage.pack(layer.Files)
 		if err != nil {
-			return publish.Published{}, fmt.Errorf("unit %q: %w", unit.Name, err)
+			return publish.Published{}, fmt.Errorf("layer %q: %w", layer.Name, err)
 		}
-		unit.Digest, unit.Files = packed.Layer.Digest.String(), nil
-		out.Desired.Units = append(out.Desired.Units, unit)
+		layer.Digest, layer.Files = packed.Layer.Digest.String(), nil
+		out.Desired.Layers = append(out.Desired.Layers, layer)
 	}
 	whole, err := s.storage.pack(r.Files)
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Store) Desired(_ context.Context, digest string) (delivery.Desired, err
 		return delivery.Desired{}, err
 	}
 	for _, needed := range plan.digests() {
-		if _, err := s.storage.Look(s.owner, needed); err != nil {
+		if _, err := s.storage.Stat(s.owner, needed); err != nil {
 			return delivery.Desired{}, err
 		}
 	}
@@ -171,14 +171,14 @@ func (s *Store) Files(ctx context.Context, _, digest string) ([]emit.File, error
 	return s.storage.Files(ctx, s.owner, digest)
 }
 
-// Source is the ExternalArtifact of a unit, with the status by which it leads to
+// Source is the ExternalArtifact of a layer, with the status by which it leads to
 // an artifact that is stored.
-func (s *Store) Source(t *v1alpha1.Transform, unit, digest string) (client.Object, string, error) {
-	stored, err := s.storage.Look(s.owner, digest)
+func (s *Store) Source(t *v1alpha1.Transform, layer, digest string) (client.Object, string, error) {
+	stored, err := s.storage.Stat(s.owner, digest)
 	if err != nil {
 		return nil, "", err
 	}
-	object, err := s.storage.external(t, unit, stored, s.origin(digest, Origin{Revision: s.plan.Desired.Revision}))
+	object, err := s.storage.external(t, layer, stored, s.origin(digest, Origin{Revision: s.plan.Desired.Revision}))
 	if err != nil {
 		return nil, "", err
 	}
@@ -186,7 +186,7 @@ func (s *Store) Source(t *v1alpha1.Transform, unit, digest string) (client.Objec
 	return object, object.Status.Artifact.Revision, nil
 }
 
-// Prune marks what nobody needs any more, and removes what nobody needs for longer
+// Prune marks what is not needed, and removes what has not been needed for longer
 // than the TTL. What is delivered and what is rolled back to is needed, and so is what
 // an ExternalArtifact in the cluster leads to; what is dropped is not, although the
 // status still has it.
@@ -194,15 +194,15 @@ func (s *Store) Prune(ctx context.Context, keep, drop []v1alpha1.Artifact) (stri
 	dropped := func(digest string) bool {
 		return slices.ContainsFunc(drop, func(a v1alpha1.Artifact) bool { return a.Digest == digest })
 	}
-	wholes := slices.DeleteFunc(needed(s.transform), dropped)
+	complete := slices.DeleteFunc(needed(s.transform), dropped)
 	for _, a := range keep {
-		wholes = append(wholes, a.Digest)
+		complete = append(complete, a.Digest)
 	}
 	live, err := announcedDigests(ctx, s.client, s.owner)
 	if err != nil {
 		return "", err
 	}
-	_, err = s.storage.Retain(s.owner, wholes, live, s.now())
+	_, err = s.storage.Retain(s.owner, complete, live, s.now())
 	return "", err
 }
 
@@ -221,7 +221,7 @@ func (s *Store) Remove(ctx context.Context) error {
 	return err
 }
 
-// needed are the wholes that a Transform may still deliver.
+// needed are the complete that a Transform may still deliver.
 func needed(t *v1alpha1.Transform) []string {
 	var out []string
 	for _, a := range slices.Concat([]*v1alpha1.Artifact{t.Status.Artifact, t.Status.Rendered}, pointers(t.Status.History)) {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// sweepEvery is how often files that nobody needs are looked for, and verifyEvery
+	// sweepEvery is how often files that are not needed are looked for, and verifyEvery
 	// how often all of them are read.
 	sweepEvery  = 5 * time.Minute
 	verifyEvery = time.Hour
@@ -35,7 +35,7 @@ type Sweeper struct {
 	Reader client.Reader
 	// Every is how often it sweeps; 5 minutes where zero.
 	Every time.Duration
-	// Lost, where set, is told of Transforms that deliver an artifact which is not
+	// Lost, where set, is called for Transforms that deliver an artifact which is not
 	// there, or is damaged: to render them once more makes it again.
 	Lost func(types.NamespacedName)
 }
@@ -75,7 +75,7 @@ func (w *Sweeper) Start(ctx context.Context) error {
 
 // Swept is what a sweep did.
 type Swept struct {
-	// Removed are files that nobody needs any more.
+	// Removed are files that are not needed.
 	Removed []string
 	// Damaged are archives that were not what their digests say, as
 	// NAMESPACE/NAME DIGEST; they are removed.
@@ -121,7 +121,7 @@ func (w *Sweeper) sweep(ctx context.Context, namespace string, owners []types.Na
 	if err := w.Reader.List(ctx, &transforms, client.InNamespace(namespace)); err != nil {
 		return fmt.Errorf("the Transforms of namespace %q: %w", namespace, err)
 	}
-	live, wholes := map[string][]string{}, map[string][]string{}
+	live, complete := map[string][]string{}, map[string][]string{}
 	for i := range externals.Items {
 		if a := externals.Items[i].Status.Artifact; a != nil {
 			name := externals.Items[i].Labels[v1alpha1.LabelTransform]
@@ -129,7 +129,7 @@ func (w *Sweeper) sweep(ctx context.Context, namespace string, owners []types.Na
 		}
 	}
 	for i := range transforms.Items {
-		wholes[transforms.Items[i].Name] = needed(&transforms.Items[i])
+		complete[transforms.Items[i].Name] = needed(&transforms.Items[i])
 	}
 	var errs []error
 	for _, owner := range owners {
@@ -140,7 +140,7 @@ func (w *Sweeper) sweep(ctx context.Context, namespace string, owners []types.Na
 				out.Damaged = append(out.Damaged, owner.String()+" "+digest)
 			}
 		}
-		removed, err := w.Storage.Retain(owner, wholes[owner.Name], live[owner.Name], now)
+		removed, err := w.Storage.Retain(owner, complete[owner.Name], live[owner.Name], now)
 		out.Removed = append(out.Removed, removed...)
 		errs = append(errs, err)
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Command deliver delivers units from a file to a cluster, and says after each step
+// Command deliver delivers layers from a file to a cluster, and says after each step
 // how far it is: for the tests in test/e2e, which kill it.
 package main
 
@@ -36,7 +36,7 @@ type request struct {
 	Transform  v1alpha1.Transform
 	Withdraw   bool
 	Namespaces []string
-	Units      []struct {
+	Layers     []struct {
 		Name, Layer string
 		After       []string
 		Files       map[string]string
@@ -127,8 +127,8 @@ func say(v any) { _ = json.NewEncoder(os.Stdout).Encode(v) }
 
 func render(r request) publish.Render {
 	var out publish.Render
-	for _, in := range r.Units {
-		u := delivery.Unit{Name: in.Name, Layer: in.Layer, After: in.After, Objects: in.Objects, HealthChecks: in.Checks}
+	for _, in := range r.Layers {
+		u := delivery.Layer{Name: in.Name, Layer: in.Layer, After: in.After, Objects: in.Objects, HealthChecks: in.Checks}
 		names := make([]string, 0, len(in.Files))
 		for name := range in.Files {
 			names = append(names, name)
@@ -139,7 +139,7 @@ func render(r request) publish.Render {
 			u.Files = append(u.Files, f)
 			out.Files = append(out.Files, f)
 		}
-		out.Units = append(out.Units, u)
+		out.Layers = append(out.Layers, u)
 	}
 	return out
 }

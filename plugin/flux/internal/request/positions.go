@@ -14,28 +14,28 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// places lead from what a request says back to what the user wrote.
-type places struct {
+// positions lead from what a request says back to what the user wrote.
+type positions struct {
 	doc       *spec.Structured
 	transform *v1alpha1.Transform
 }
 
-// Explain is an error with the places where the user wrote what is wrong. What is
+// Explain is an error with the positions where the user wrote what is wrong. What is
 // none of an object.Errors is given back as it is.
 func (l Loaded) Explain(err error) error {
 	var mistakes object.Errors
 	if !errors.As(err, &mistakes) {
 		return err
 	}
-	return l.Places(mistakes)
+	return l.Positions(mistakes)
 }
 
-// Places are mistakes at the places where the user made them.
-func (l Loaded) Places(mistakes object.Errors) object.Errors {
+// Positions are mistakes at the positions where the user made them.
+func (l Loaded) Positions(mistakes object.Errors) object.Errors {
 	out := make(object.Errors, len(mistakes))
 	for i, m := range mistakes {
 		at := *m
-		if pos, path := l.places.of(m.Pos); path != "" {
+		if pos, path := l.positions.of(m.Pos); path != "" {
 			// What a mistake calls its path is that of the document, and so of the Transform.
 			if strings.HasPrefix(m.Path, "spec.") && !strings.HasPrefix(path, m.Path+":") {
 				path = m.Path
@@ -46,7 +46,7 @@ func (l Loaded) Places(mistakes object.Errors) object.Errors {
 		}
 		at.Notes = make([]object.Note, len(m.Notes))
 		for j, n := range m.Notes {
-			pos, path := l.places.of(n.Pos)
+			pos, path := l.positions.of(n.Pos)
 			if n.Pos = pos; path != "" {
 				n.Pos = object.Pos{File: path}
 			}
@@ -57,9 +57,9 @@ func (l Loaded) Places(mistakes object.Errors) object.Errors {
 	return out
 }
 
-// of is a position without the files that nobody wrote, or the field of the
+// of is a position without the files that no user wrote, or the field of the
 // Transform that it is.
-func (p places) of(pos object.Pos) (object.Pos, string) {
+func (p positions) of(pos object.Pos) (object.Pos, string) {
 	switch {
 	case pos.File == "":
 	case pos.File == p.doc.File.Name:
@@ -81,7 +81,7 @@ func (p places) of(pos object.Pos) (object.Pos, string) {
 }
 
 // input is the field of inputsFrom that names a spec, from the option that it became.
-func (p places) input(option string) string {
+func (p positions) input(option string) string {
 	for i := range p.transform.Spec.InputsFrom {
 		if strings.Contains(option, fmt.Sprintf(":%s/%d/", hidden, i)) {
 			return fmt.Sprintf("spec.inputsFrom[%d].spec", i)

@@ -19,16 +19,16 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
-// Units cuts a render of the flux dialect into units, in the order in which they are
-// released. Name is that of the render, for errors. Layers are its barrier layers, and the health checks
+// Layers cuts a render of the flux dialect into layers, in the order in which they are
+// released. Name is that of the render, for errors. Barriers are its barrier layers, and the health checks
 // are those of the Kustomizations that the render has written into
 // [emit.DeliveryDir]: it must have been given a repository. A layer without an
 // object is left out.
 //
 // Present is how layers are cut in the cluster now, see [Present]: it keeps objects
-// where they are. The files of a unit have no folders. What is not valid is an error:
+// where they are. The files of a layer have no folders. What is not valid is an error:
 // two files of one name, a manifest without a name.
-func Units(name string, files []emit.File, layers []emit.Layer, present Present) ([]Unit, error) {
+func Layers(name string, files []emit.File, barriers []emit.Layer, present Present) ([]Layer, error) {
 	parts := map[string][]emit.File{}
 	for _, f := range files {
 		dir := path.Dir(f.Path)
@@ -38,56 +38,56 @@ func Units(name string, files []emit.File, layers []emit.Layer, present Present)
 	if err != nil {
 		return nil, fmt.Errorf("render %q: %w", name, err)
 	}
-	var out []Unit
+	var out []Layer
 	var before []string
-	for _, layer := range layers {
-		dir := path.Clean(layer.Dir)
-		health, ok := checks[layer.Name]
+	for _, barrier := range barriers {
+		dir := path.Clean(barrier.Dir)
+		health, ok := checks[barrier.Name]
 		if !ok {
-			return nil, fmt.Errorf("render %q: %s has no Kustomization %q: render with a repository", name, emit.DeliveryDir, layer.Name)
+			return nil, fmt.Errorf("render %q: %s has no Kustomization %q: render with a repository", name, emit.DeliveryDir, barrier.Name)
 		}
 		members, err := membersOf(parts[dir])
 		if err != nil {
 			return nil, fmt.Errorf("render %q: %s: %w", name, dir, err)
 		}
-		units := cut(dir, members, present[dir])
-		for i := range units {
-			u := &units[i]
-			u.Layer = dir
-			for _, wave := range layer.Waves {
+		layers := cut(dir, members, present[dir])
+		for i := range layers {
+			u := &layers[i]
+			u.Barrier = dir
+			for _, wave := range barrier.Waves {
 				u.Waves = append(u.Waves, int32(wave)) //nolint:gosec // waves are counted, and few
 			}
 			u.After = slices.Concat(before, u.After)
 			u.await(health)
 		}
-		if len(units) == 0 {
+		if len(layers) == 0 {
 			continue
 		}
 		before = nil
-		for _, u := range units {
+		for _, u := range layers {
 			before = append(before, u.Name)
 		}
-		out = append(out, units...)
+		out = append(out, layers...)
 	}
 	return out, nil
 }
 
-// Whole is a render as one unit, for an engine that keeps the order by itself. Its files
+// OneLayer is a render as one layer, for an engine that keeps the order by itself. Its files
 // have no folders.
-func Whole(name string, files []emit.File) (Unit, error) {
+func OneLayer(name string, files []emit.File) (Layer, error) {
 	members, err := membersOf(files)
 	if err != nil {
-		return Unit{}, fmt.Errorf("render %q: %w", name, err)
+		return Layer{}, fmt.Errorf("render %q: %w", name, err)
 	}
-	out := Unit{Name: name, Layer: name}
+	out := Layer{Name: name, Barrier: name}
 	for _, m := range members {
 		out.Files, out.Objects = append(out.Files, m.file), append(out.Objects, m.ref)
 	}
 	return out, nil
 }
 
-// await gives a unit those of the checks that are about its objects.
-func (u *Unit) await(health kustomizev1.KustomizationSpec) {
+// await gives a layer those of the checks that are about its objects.
+func (u *Layer) await(health kustomizev1.KustomizationSpec) {
 	own := map[key]bool{}
 	for _, r := range u.Objects {
 		own[r.key()] = true

@@ -25,8 +25,8 @@ import (
 	"github.com/ropewalk/ropewalk/source/flux"
 )
 
-// Found is what a Transform stands on now.
-type Found struct {
+// Resolved is what a Transform stands on now.
+type Resolved struct {
 	// Source is that of sourceRef; nil where it has none.
 	Source *Source
 	// Key is the same as long as neither the spec of the Transform nor what it names
@@ -47,17 +47,17 @@ type Source struct {
 // String names the source as references do.
 func (s Source) String() string { return s.Kind + "/" + s.Namespace + "/" + s.Name }
 
-// Look finds what a Transform stands on, from metadata and status alone, so that it
+// Resolve finds what a Transform stands on, from metadata and status alone, so that it
 // may be asked of a cache. Errors are those of Load.
-func (l *Loader) Look(ctx context.Context, from client.Reader, t *v1alpha1.Transform) (Found, error) {
+func (l *Loader) Resolve(ctx context.Context, from client.Reader, t *v1alpha1.Transform) (Resolved, error) {
 	h := sha256.New()
 	note := func(parts ...string) { _, _ = fmt.Fprintf(h, "%q\n", parts) }
 	spec, err := json.Marshal(t.Spec)
 	if err != nil {
-		return Found{}, err
+		return Resolved{}, err
 	}
 	note("ropewalk transform 1", t.Namespace, t.Name, fmt.Sprint(t.Generation), string(spec))
-	var out Found
+	var out Resolved
 	if ref := t.Spec.SourceRef; ref != nil {
 		s, err := l.source(ctx, from, t, ref.Kind, ref.Namespace, ref.Name)
 		if err != nil {
@@ -94,25 +94,25 @@ func (l *Loader) source(ctx context.Context, from client.Reader, t *v1alpha1.Tra
 	s := Source{Kind: kind, Namespace: namespace, Name: name}
 	if namespace != t.Namespace && l.NoCrossNamespaceRefs {
 		return s, &DeniedError{message: fmt.Sprintf(
-			"%s is in another namespace, which --no-cross-namespace-refs of the controller forbids: name a source of the namespace %q", s, t.Namespace)}
+			"%s is in another namespace, and the controller runs with --no-cross-namespace-refs: use a source in namespace %q", s, t.Namespace)}
 	}
 	obj, artifact, origin := sourceOf(kind)
 	if obj == nil {
-		return s, mistake("spec.sourceRef.kind", "", "%q is no kind of source: expected GitRepository, OCIRepository, Bucket or ExternalArtifact", kind)
+		return s, mistake("spec.sourceRef.kind", "", "%q is not a kind of source: expected GitRepository, OCIRepository, Bucket or ExternalArtifact", kind)
 	}
 	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj)
 	switch {
 	case apierrors.IsNotFound(err):
-		return s, waiting(v1alpha1.SourceNotFoundReason, true, "there is no %s %q in the namespace %q: make it, or correct sourceRef", kind, name, namespace)
+		return s, waiting(v1alpha1.SourceNotFoundReason, true, "%s %q does not exist in namespace %q: create it, or correct the reference", kind, name, namespace)
 	case err != nil:
 		return s, err
 	}
 	current, observed := artifact()
 	switch {
 	case current == nil || current.URL == "" || current.Digest == "":
-		return s, waiting(v1alpha1.SourceNotReadyReason, true, "%s has no artifact yet: kubectl describe it to see why", s)
+		return s, waiting(v1alpha1.SourceNotReadyReason, true, "%s has no artifact yet: see its conditions", s)
 	case observed != nil && *observed < obj.GetGeneration():
-		return s, waiting(v1alpha1.SourceNotReadyReason, true, "%s was changed, and has no artifact of its new spec yet", s)
+		return s, waiting(v1alpha1.SourceNotReadyReason, true, "%s has no artifact for its present generation yet", s)
 	}
 	s.Artifact, s.Origin = *current, origin()
 	return s, nil

@@ -23,13 +23,12 @@ import (
 // orphan is the policy by which what was delivered stays.
 const orphan = "Orphan"
 
-// leave has the engines let go that delivered before spec.delivery.type was changed.
+// endOtherEngines ends the deliveries of engines that delivered before spec.delivery.type was changed.
 // The message says what goes on; "" is nothing.
 //
-// What they applied stays, for the engine that is next to take over, or for whoever
-// else it is for. Where the Transform is being deleted, its policy counts, unless it
-// says that its artifact is somebody else's to apply.
-func (w *work) leave(ctx context.Context) (string, error) {
+// What they applied stays, for the next engine to take over. Where the Transform is being
+// deleted its policy counts, unless its delivery type is None.
+func (w *work) endOtherEngines(ctx context.Context) (string, error) {
 	of := engineOf(w.transform)
 	t := w.transform.DeepCopy()
 	if t.DeletionTimestamp.IsZero() || of == v1alpha1.EngineNone {
@@ -55,7 +54,7 @@ func (w *work) leave(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if !done {
-			return fmt.Sprintf("the delivery by %s ends: %s", other, cmp.Or(text, has)), nil
+			return fmt.Sprintf("ending the delivery by %s: %s", other, cmp.Or(text, has)), nil
 		}
 	}
 	return "", nil
@@ -72,11 +71,11 @@ func (w *work) owned(ctx context.Context, from client.Reader, of v1alpha1.Engine
 	if of == v1alpha1.EngineArgoCD {
 		apps := &unstructured.UnstructuredList{}
 		apps.SetGroupVersionKind(application.GroupVersionKind().GroupVersion().WithKind(application.GroupVersionKind().Kind + "List"))
-		places := w.opts.ArgoCD.Namespaces
-		if slices.Contains(places, "*") {
-			places = []string{""}
+		namespaces := w.opts.ArgoCD.Namespaces
+		if slices.Contains(namespaces, "*") {
+			namespaces = []string{""}
 		}
-		for _, namespace := range places {
+		for _, namespace := range namespaces {
 			if name, err := first(ctx, from, apps, client.InNamespace(namespace), labels); name != "" || err != nil {
 				return name, err
 			}
@@ -84,7 +83,7 @@ func (w *work) owned(ctx context.Context, from client.Reader, of v1alpha1.Engine
 		return "", nil
 	}
 	for _, list := range []client.ObjectList{&kustomizev1.KustomizationList{}, &sourcev1.OCIRepositoryList{}, &sourcev1.ExternalArtifactList{}} {
-		// The whole has no layer, and is there whoever delivers.
+		// The complete artifact has no layer, and does not depend on the engine.
 		name, err := first(ctx, from, list, client.InNamespace(t.Namespace), labels, client.HasLabels{v1alpha1.LabelLayer})
 		if name != "" || err != nil {
 			return name, err
@@ -113,7 +112,7 @@ func first(ctx context.Context, from client.Reader, list client.ObjectList, opts
 }
 
 // isEmpty reports whether no engine has anything of the Transform, as the controller
-// itself sees it: then nothing is lost whoever may not withdraw, or cannot.
+// itself sees it: then nothing is lost where the account may not withdraw.
 func (w *work) isEmpty(ctx context.Context) bool {
 	for _, engine := range []v1alpha1.Engine{v1alpha1.EngineFlux, v1alpha1.EngineArgoCD} {
 		if name, err := w.owned(ctx, w.direct, engine); name != "" || err != nil {
@@ -128,12 +127,12 @@ func (w *work) isEmpty(ctx context.Context) bool {
 func isTooLong(t *v1alpha1.Transform) bool { return len(t.Name) > validation.LabelValueMaxLength }
 
 // nameable wants a name that can be a label where one is needed: only an artifact in a
-// registry that nobody applies here has none.
+// registry with delivery type None has none.
 func nameable(t *v1alpha1.Transform) error {
 	if !isTooLong(t) || engineOf(t) == v1alpha1.EngineNone && t.Spec.Output != nil && t.Spec.Output.OCI != nil {
 		return nil
 	}
 	return block(stalled, v1alpha1.InvalidReason,
-		"metadata.name has %d characters, and is a label of all that is made for the Transform, which has %d at most: give it a shorter name",
+		"metadata.name has %d characters; it is used as a label, which may have %d: use a shorter name",
 		len(t.Name), validation.LabelValueMaxLength)
 }

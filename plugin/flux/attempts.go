@@ -72,17 +72,17 @@ func (p *plans) failed(err error) {
 	}
 }
 
-// visits remembers when the modules of a Transform were looked for last, and which
+// attempts are when the modules of a Transform were looked for last, and which
 // render failed. It is lost with the process, which costs a render each.
-type visits struct {
+type attempts struct {
 	mu    sync.Mutex
-	byUID map[types.UID]visit
+	byUID map[types.UID]lastAttempt
 	// lost are Transforms whose artifacts are gone.
 	lost map[types.NamespacedName]bool
 }
 
 // lose says that the artifact of a Transform is gone.
-func (v *visits) lose(name types.NamespacedName) {
+func (v *attempts) lose(name types.NamespacedName) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.lost == nil {
@@ -92,20 +92,20 @@ func (v *visits) lose(name types.NamespacedName) {
 }
 
 // wasLost reports whether the artifact of a Transform was lost.
-func (v *visits) wasLost(name types.NamespacedName) bool {
+func (v *attempts) wasLost(name types.NamespacedName) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.lost[name]
 }
 
 // found says that the artifact of a Transform is there: it was published again.
-func (v *visits) found(name types.NamespacedName) {
+func (v *attempts) found(name types.NamespacedName) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.lost, name)
 }
 
-type visit struct {
+type lastAttempt struct {
 	at time.Time
 	// key is that of what could not be rendered, and err why.
 	key string
@@ -114,28 +114,28 @@ type visit struct {
 
 // since is how long ago a Transform was visited. One that this process never saw
 // counts from now on: a restart must not look for the modules of all.
-func (v *visits) since(uid types.UID, now time.Time) time.Duration {
+func (v *attempts) since(uid types.UID, now time.Time) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	seen, ok := v.byUID[uid]
 	if !ok {
-		v.put(uid, visit{at: now})
+		v.put(uid, lastAttempt{at: now})
 		return 0
 	}
 	return now.Sub(seen.at)
 }
 
-// visited says that the modules of a Transform were looked for: err is what came of
+// done records that the modules of a Transform were looked for: err is what came of
 // it, for what has this key.
-func (v *visits) visited(uid types.UID, now time.Time, key string, err error) {
+func (v *attempts) done(uid types.UID, now time.Time, key string, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.put(uid, visit{at: now, key: key, err: err})
+	v.put(uid, lastAttempt{at: now, key: key, err: err})
 }
 
 // failed is why what has this key could not be rendered; nil where it was not tried, or
 // could be.
-func (v *visits) failed(uid types.UID, key string) error {
+func (v *attempts) failed(uid types.UID, key string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if seen := v.byUID[uid]; seen.key == key {
@@ -144,15 +144,15 @@ func (v *visits) failed(uid types.UID, key string) error {
 	return nil
 }
 
-func (v *visits) forget(uid types.UID) {
+func (v *attempts) forget(uid types.UID) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.byUID, uid)
 }
 
-func (v *visits) put(uid types.UID, seen visit) {
+func (v *attempts) put(uid types.UID, seen lastAttempt) {
 	if v.byUID == nil {
-		v.byUID = map[types.UID]visit{}
+		v.byUID = map[types.UID]lastAttempt{}
 	}
 	v.byUID[uid] = seen
 }

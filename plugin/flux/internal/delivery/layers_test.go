@@ -43,23 +43,23 @@ func rendered(layers ...[]string) ([]emit.File, []emit.Layer) {
 }
 
 func TestALayerIsAUnitWithItsHealthChecks(t *testing.T) {
-	files, layers := rendered([]string{"ConfigMap/a", "Pod/p"}, nil, []string{"ConfigMap/b"})
-	units, err := Units("web", files, layers, nil)
+	files, barriers := rendered([]string{"ConfigMap/a", "Pod/p"}, nil, []string{"ConfigMap/b"})
+	layers, err := Layers("web", files, barriers, nil)
 	require.NoError(t, err)
-	require.Len(t, units, 2, "a layer without an object is left out")
-	require.Equal(t, "layer-00", units[0].Name)
-	require.Empty(t, units[0].After)
-	require.Len(t, units[0].HealthChecks, 1)
-	require.Len(t, units[0].HealthCheckExprs, 1, "the rule of a kind that it does not wait for is none of its own")
-	require.Equal(t, "configmap-a.yaml", units[0].Files[0].Path)
-	require.Equal(t, ObjectRef{Node: "a", Version: "v1", Kind: "ConfigMap", Namespace: "ns", Name: "a"}, units[0].Objects[0])
-	require.Equal(t, "layer-02", units[1].Name)
-	require.Equal(t, []string{"layer-00"}, units[1].After)
-	require.Equal(t, []int32{2}, units[1].Waves)
+	require.Len(t, layers, 2, "a layer without an object is left out")
+	require.Equal(t, "layer-00", layers[0].Name)
+	require.Empty(t, layers[0].After)
+	require.Len(t, layers[0].HealthChecks, 1)
+	require.Len(t, layers[0].HealthCheckExprs, 1, "the rule of a kind that it does not wait for is none of its own")
+	require.Equal(t, "configmap-a.yaml", layers[0].Files[0].Path)
+	require.Equal(t, ObjectRef{Node: "a", Version: "v1", Kind: "ConfigMap", Namespace: "ns", Name: "a"}, layers[0].Objects[0])
+	require.Equal(t, "layer-02", layers[1].Name)
+	require.Equal(t, []string{"layer-00"}, layers[1].After)
+	require.Equal(t, []int32{2}, layers[1].Waves)
 }
 
 func TestUnitsRefuseWhatFluxCouldNotApply(t *testing.T) {
-	files, layers := rendered([]string{"ConfigMap/a"})
+	files, barriers := rendered([]string{"ConfigMap/a"})
 	for name, wrong := range map[string]struct {
 		files []emit.File
 		says  string
@@ -70,13 +70,13 @@ func TestUnitsRefuseWhatFluxCouldNotApply(t *testing.T) {
 		"one object in two files":         {append(files, emit.File{Path: "layer-00/x.yaml", Data: manifestOf("ConfigMap", "a")}), "the same object"},
 		"a Kustomization that is no YAML": {append(files, emit.File{Path: emit.DeliveryDir + "/x.yaml", Data: []byte("a: [\n")}), "flux/x.yaml"},
 	} {
-		_, err := Units("web", wrong.files, layers, nil)
+		_, err := Layers("web", wrong.files, barriers, nil)
 		require.ErrorContains(t, err, wrong.says, name)
 	}
 }
 
 func TestTheWholeIsOneUnitWhoseObjectsAreNamedByTheirNodes(t *testing.T) {
-	u, err := Whole("whole", []emit.File{
+	u, err := OneLayer("whole", []emit.File{
 		{Path: "00-configmap-a.yaml", Data: manifestOf("ConfigMap", "a"), Node: "web/a"},
 		{Path: "01-pod-b.yaml", Data: manifestOf("Pod", "b"), Node: "web/b"},
 	})
@@ -84,7 +84,7 @@ func TestTheWholeIsOneUnitWhoseObjectsAreNamedByTheirNodes(t *testing.T) {
 	require.Len(t, u.Files, 2)
 	require.Equal(t, []string{"web/a", "web/b"}, []string{u.Objects[0].Node, u.Objects[1].Node})
 	require.Equal(t, "b", u.Objects[1].Name)
-	_, err = Whole("whole", []emit.File{{Path: "x.yaml", Data: []byte("kind: A\napiVersion: v1\n")}})
+	_, err = OneLayer("whole", []emit.File{{Path: "x.yaml", Data: []byte("kind: A\napiVersion: v1\n")}})
 	require.ErrorContains(t, err, "metadata.name is missing")
 }
 
@@ -99,34 +99,34 @@ func many(kind string, count int) []string {
 
 func TestALayerWithTooManyObjectsIsCut(t *testing.T) {
 	objects := append(many("Pod", 2500), "Namespace/n", "ConfigMap/c")
-	files, layers := rendered(objects, []string{"ConfigMap/after"})
-	units, err := Units("web", files, layers, nil)
+	files, barriers := rendered(objects, []string{"ConfigMap/after"})
+	layers, err := Layers("web", files, barriers, nil)
 	require.NoError(t, err)
 	var names []string
 	count := 0
-	for _, u := range units {
+	for _, u := range layers {
 		names = append(names, u.Name)
 		count += len(u.Objects)
 		require.LessOrEqual(t, len(u.Objects), MaxObjects)
 		require.Len(t, u.Files, len(u.Objects))
 	}
 	require.Equal(t, []string{"layer-00", "layer-00-1", "layer-00-2", "layer-00-3", "layer-00-4", "layer-01"}, names)
-	require.Equal(t, len(objects)+1, count, "each object is in one unit")
-	require.Len(t, units[0].Objects, 2, "what others need comes first")
-	require.Equal(t, []string{"layer-00"}, units[1].After)
-	require.Equal(t, names[:5], units[5].After)
-	for _, u := range units[1:5] {
+	require.Equal(t, len(objects)+1, count, "each object is in one layer")
+	require.Len(t, layers[0].Objects, 2, "what others need comes first")
+	require.Equal(t, []string{"layer-00"}, layers[1].After)
+	require.Equal(t, names[:5], layers[5].After)
+	for _, u := range layers[1:5] {
 		require.Len(t, u.HealthChecks, len(u.Objects), "a shard waits for what is in it")
 	}
 }
 
 func TestShardsStayAsTheyAreUntilALayerIsHalfAsLarge(t *testing.T) {
-	homes := func(count int, present Present) (map[key]string, Present) {
-		files, layers := rendered(many("Pod", count))
-		units, err := Units("web", files, layers, present)
+	owners := func(count int, present Present) (map[key]string, Present) {
+		files, barriers := rendered(many("Pod", count))
+		layers, err := Layers("web", files, barriers, present)
 		require.NoError(t, err)
 		out, refs := map[key]string{}, map[string][]ObjectRef{}
-		for _, u := range units {
+		for _, u := range layers {
 			refs[u.Name] = u.Objects
 			for _, r := range u.Objects {
 				out[r.key()] = u.Name
@@ -135,54 +135,54 @@ func TestShardsStayAsTheyAreUntilALayerIsHalfAsLarge(t *testing.T) {
 		return out, Cuts(refs)
 	}
 	moved := func(a, b map[key]string) (moved int) {
-		for k, home := range a {
-			if b[k] != "" && b[k] != home {
+		for k, owner := range a {
+			if b[k] != "" && b[k] != owner {
 				moved++
 			}
 		}
 		return moved
 	}
-	at2400, present := homes(2400, nil)
+	at2400, present := owners(2400, nil)
 	require.Equal(t, 3, present["layer-00"].Shards)
-	at3000, more := homes(3000, present)
+	at3000, more := owners(3000, present)
 	require.Equal(t, 4, more["layer-00"].Shards)
 	require.InDelta(t, 2400/4, moved(at2400, at3000), 100, "only what the new shard takes moves")
-	again, still := homes(2000, more)
+	again, still := owners(2000, more)
 	require.Equal(t, 4, still["layer-00"].Shards)
 	require.Zero(t, moved(at3000, again))
-	_, fewer := homes(1500, still)
+	_, fewer := owners(1500, still)
 	require.Equal(t, 2, fewer["layer-00"].Shards)
-	at900, _ := homes(900, fewer)
+	at900, _ := owners(900, fewer)
 	require.Equal(t, 2, Cuts(map[string][]ObjectRef{"layer-00-2": nil})["layer-00"].Shards)
 	require.NotContains(t, at900, key("/Pod/ns/none"))
-	for _, home := range at900 {
-		require.Contains(t, home, "layer-00-", "it is still cut")
+	for _, owner := range at900 {
+		require.Contains(t, owner, "layer-00-", "it is still cut")
 	}
-	at400, _ := homes(400, fewer)
-	for _, home := range at400 {
-		require.Equal(t, "layer-00", home)
+	at400, _ := owners(400, fewer)
+	for _, owner := range at400 {
+		require.Equal(t, "layer-00", owner)
 	}
 }
 
 func TestWhatPodsNeedIsSpreadWhereThereIsTooMuchOfIt(t *testing.T) {
-	files, layers := rendered(append(many("ConfigMap", 3000), many("ServiceAccount", 10)...))
-	units, err := Units("web", files, layers, nil)
+	files, barriers := rendered(append(many("ConfigMap", 3000), many("ServiceAccount", 10)...))
+	layers, err := Layers("web", files, barriers, nil)
 	require.NoError(t, err)
-	require.Len(t, units[0].Objects, 10)
-	require.Equal(t, "ServiceAccount", units[0].Objects[0].Kind)
+	require.Len(t, layers[0].Objects, 10)
+	require.Equal(t, "ServiceAccount", layers[0].Objects[0].Kind)
 	present := Present{"layer-00": {Shards: 4, Spread: true}}
-	files, layers = rendered(append(many("ConfigMap", 900), many("Pod", 1000)...))
-	units, err = Units("web", files, layers, present)
+	files, barriers = rendered(append(many("ConfigMap", 900), many("Pod", 1000)...))
+	layers, err = Layers("web", files, barriers, present)
 	require.NoError(t, err)
-	require.Equal(t, "layer-00-1", units[0].Name, "what is spread stays so until it is half of what a unit takes")
+	require.Equal(t, "layer-00-1", layers[0].Name, "what is spread stays so until it is half of what a layer takes")
 }
 
 func BenchmarkUnits(b *testing.B) {
 	for _, count := range []int{10, 100, 1000, 50_000} {
-		files, layers := rendered(many("ConfigMap", count))
+		files, barriers := rendered(many("ConfigMap", count))
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Units("web", files, layers, nil); err != nil {
+				if _, err := Layers("web", files, barriers, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -20,9 +20,9 @@ import (
 	"github.com/ropewalk/ropewalk/source/cache"
 )
 
-// wanted is what is to be delivered: what the spec gives, rendered and published
+// desired is what is to be delivered: what the spec gives, rendered and published
 // where that is not known yet, or the artifact that a rollback names.
-func (w *work) wanted(ctx context.Context) (delivery.Desired, error) {
+func (w *work) desired(ctx context.Context) (delivery.Desired, error) {
 	t := w.transform
 	if err := nameable(t); err != nil {
 		return delivery.Desired{}, err
@@ -30,29 +30,29 @@ func (w *work) wanted(ctx context.Context) (delivery.Desired, error) {
 	if t.Spec.Rollback != nil {
 		return w.rolledBack(ctx)
 	}
-	if err := w.look(ctx); err != nil {
+	if err := w.resolve(ctx); err != nil {
 		return delivery.Desired{}, err
 	}
 	t.Status.Rendered = nil
-	if a := t.Status.Artifact; a != nil && a.Checksum == w.key && !w.due() && !w.asked() && !w.visits.wasLost(client.ObjectKeyFromObject(t)) {
+	if a := t.Status.Artifact; a != nil && a.Checksum == w.key && !w.due() && !w.asked() && !w.attempts.wasLost(client.ObjectKeyFromObject(t)) {
 		want, err := w.plan(ctx, a.Digest)
 		if err == nil {
 			return want, nil
 		}
 		// What was published is gone, or cannot be read: it is published again.
 	}
-	return w.renewed(ctx)
+	return w.renderAndPublish(ctx)
 }
 
-// look finds what the spec names, once all that it depends on is Ready.
-func (w *work) look(ctx context.Context) error {
+// resolve finds what the spec names, once all that it depends on is Ready.
+func (w *work) resolve(ctx context.Context) error {
 	if err := w.dependencies(ctx); err != nil {
 		return err
 	}
 	if err := w.open(ctx); err != nil {
 		return err
 	}
-	found, err := w.loader.Look(ctx, w.cache, w.transform)
+	found, err := w.loader.Resolve(ctx, w.cache, w.transform)
 	if err != nil {
 		return atRequest.at(err)
 	}
@@ -83,7 +83,7 @@ func (w *work) storeOf(ctx context.Context) (publish.Store, error) {
 		return w.oci.Open(ctx, w.transform, w.as)
 	case w.storage == nil:
 		return nil, block(stalled, v1alpha1.FeatureDisabledReason,
-			"the controller has no storage for ExternalArtifacts: start it with --storage-path, or give output.oci")
+			"the controller has no storage for ExternalArtifacts: set spec.output.oci, or start the controller with --storage-path")
 	}
 	return w.storage.For(w.as, w.transform), nil
 }
@@ -98,11 +98,11 @@ func (w *work) dependencies(ctx context.Context) error {
 		err := w.Get(ctx, client.ObjectKey{Namespace: w.transform.Namespace, Name: string(name)}, other)
 		switch {
 		case apierrors.IsNotFound(err):
-			return block(waiting, v1alpha1.DependencyNotReadyReason, "there is no Transform %q, which this one depends on", name)
+			return block(waiting, v1alpha1.DependencyNotReadyReason, "spec.dependsOn: Transform %q does not exist", name)
 		case err != nil:
 			return err
 		case !isReady(other):
-			return block(waiting, v1alpha1.DependencyNotReadyReason, "Transform %q is not Ready, and this one depends on it", name)
+			return block(waiting, v1alpha1.DependencyNotReadyReason, "spec.dependsOn: Transform %q is not Ready", name)
 		}
 	}
 	return nil
@@ -112,7 +112,7 @@ func isReady(t *v1alpha1.Transform) bool {
 	return conditions.IsReady(t) && t.Status.ObservedGeneration == t.Generation
 }
 
-// asked reports whether somebody asked for a reconciliation by the annotation.
+// asked reports whether the annotation requests a reconciliation.
 func (w *work) asked() bool {
 	at, ok := meta.ReconcileAnnotationValue(w.transform.GetAnnotations())
 	return ok && at != w.before.GetLastHandledReconcileRequest()
@@ -120,7 +120,7 @@ func (w *work) asked() bool {
 
 // due reports whether it is time to look at what tags and branches lead to.
 func (w *work) due() bool {
-	return w.visits.since(w.transform.UID, w.now()) >= intervalOf(w.transform)
+	return w.attempts.since(w.transform.UID, w.now()) >= intervalOf(w.transform)
 }
 
 // ttl is how long it is believed where a tag or a branch leads.
@@ -134,7 +134,7 @@ func (w *work) ttl() time.Duration {
 // plan is the Desired of a whole that was published.
 func (w *work) plan(ctx context.Context, digest string) (delivery.Desired, error) {
 	if engineOf(w.transform) == v1alpha1.EngineNone {
-		return delivery.Desired{Digest: digest}, nil // nobody looks at it
+		return delivery.Desired{Digest: digest}, nil // It is not delivered.
 	}
 	if want, ok := w.plans.get(ctx, w.transform.UID, digest); ok {
 		return want, nil
