@@ -283,7 +283,6 @@ func TestACloudThatIsAwayIsNotSaidToRefuse(t *testing.T) {
 				c.as("deployer")
 				change(c)
 				why := c.refused()
-				t.Log(why)
 				require.Equal(t, Away, why.Fault, why.Error())
 				require.ErrorIs(t, why, source.ErrUnavailable)
 				require.Contains(t, why.Error(), "gives ServiceAccount \"deployer\" no credentials for")

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package request makes of a Transform in a cluster the request that render takes:
-// it finds the source and the ConfigMaps that the Transform names, writes the
-// Transform down as the document that a repository would have, and has plugin/host
-// load it all from memory.
+// it finds the source and the ConfigMaps that the Transform names, turns the
+// Transform into a spec document, and has plugin/host load it all from memory.
 //
 // # Invariants
 //
@@ -17,26 +16,13 @@
 // credentials go to the fetchers, and nowhere else.
 //
 // Positions lead to what the user wrote: files of the source from its root, and
-// fields of the Transform (spec.input.replicas) and of ConfigMaps for the rest. The
-// document that stands between is never named.
+// fields of the Transform (spec.input.replicas) and of ConfigMaps for the rest. The file of the
+// document is never named.
 //
 // Nothing is written to disk, and the package keeps nothing but sources in a memory
 // that its caller bounds. An entry of that memory is found only under the source's
-// own name beside the digest: who knows the digest of a tenant's source must not
-// get it by naming it in the status of an object of their own.
+// own name beside the digest: a tenant must not get the source of another one by naming its
+// digest in the status of an object of their own.
 //
 // Callers: plugin/flux.
-//
-// # Decisions
-//
-// A source counts as long as it has an artifact for its generation, also while it
-// is not Ready: a Git server that is down must not take a Transform down that has
-// been delivered for long. That is what Flux does with its own consumers.
-//
-// A source is fetched whole, because a project has several modules.
-//
-// A Transform with a source and without a module is a project, whose documents
-// stand as they are. Policies of the Transform are made by loading a document that
-// has nothing but them, and are then put beside those of each spec, because a
-// project that is altered has other lines than the user's.
 package request

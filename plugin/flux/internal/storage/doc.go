@@ -30,8 +30,8 @@
 // A file that is needed is never removed: what the status of a Transform, its rollback
 // or an ExternalArtifact in the cluster names. What is not needed is marked
 // by an empty file <hex>.unused, whose time says since when, and goes after the TTL,
-// because whoever has read an object before it was changed still asks for what it
-// said. So that time outlives the process, and publishing takes the mark away.
+// because a client that has read an object before it was changed still asks for what it
+// named. So that time outlives the process, and publishing takes the mark away.
 //
 // Only the leader writes and serves. A replica that takes over has an empty folder,
 // or that of the volume, and each Transform is reconciled then, which makes again
@@ -39,25 +39,4 @@
 //
 // Callers: plugin/flux, and cmd/ropewalk-controller, which opens the folder and adds
 // Server and Sweeper to its manager.
-//
-// # Decisions
-//
-// github.com/fluxcd/pkg/artifact is not used. Its server lists folders and has no
-// timeouts, its archives have folders and the gzip encoder of Go's release in them,
-// and its garbage collection goes by the time of a file and a count, not by who
-// needs it: it takes away the artifact of a layer that did not change for long
-// while another one did. The layout of the URLs is the same, and so should be the
-// names of the flags (--storage-path, --storage-addr, --storage-adv-addr,
-// --artifact-retention-ttl).
-//
-// One folder for a Transform and not for each ExternalArtifact: a whole with one layer
-// is stored once, and the folder goes with the Transform. A Transform that is called
-// as a layer of another one, web-layer-01, meets it only as an object, and is told so.
-//
-// Metadata of an artifact names the revision with which it was published first, as it
-// is in a registry. The revision of now would write each object at each commit
-// though Flux has nothing to do.
-//
-// The whole is written by the controller's own account. To write the status of an
-// ExternalArtifact is to choose what Flux applies, which no account of a tenant needs.
 package storage
