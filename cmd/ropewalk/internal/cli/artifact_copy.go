@@ -13,13 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 )
 
-func (a *app) artifactCopy() *cobra.Command {
-	var r registryFlags
+func (a artifactCommands) artifactCopy() *cobra.Command {
+	var r command.RegistryFlags
 	opts := artifact.CopyOptions{Referrers: true}
 	var bare bool
-	format := newChoice("text", "json")
+	format := command.NewChoice("text", "json")
 	cmd := &cobra.Command{
 		Use:   "copy FROM TO",
 		Short: "Copy an artifact with its signatures and attestations",
@@ -35,24 +36,24 @@ of what is attached to them, and for its size. It does not look for what is atta
 something attached that TO has already, and reads no content again, except in a layout.
 
 Signatures of cosign v2 that TO has and FROM has not stay there.
-` + placeHelp,
+` + command.LocationHelp,
 		Example: `  ropewalk artifact copy oci://ghcr.io/acme/shop:v1 oci://registry.prod.acme.com/shop:v1
   ropewalk artifact copy oci-layout:out/shop oci://ghcr.io/acme/shop:v1`,
 		Args: cobra.ExactArgs(2),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.Run(func(ctx context.Context, args []string) error {
 			opts.Referrers = !bare
 			if err := checkTarget(args[1], opts.Tags, artifact.Options{}); err != nil {
 				return err
 			}
-			return a.in(ctx, &r, args[0], false, func(from place) error {
+			return a.WithLocation(ctx, &r, args[0], false, func(from command.Location) error {
 				if strings.HasPrefix(args[1], string(artifact.LayoutDir)+":") {
 					// A folder is made only for what is there.
-					if _, err := from.Resolve(ctx, from.reference); err != nil {
+					if _, err := from.Resolve(ctx, from.Reference); err != nil {
 						return err
 					}
 				}
-				return a.in(ctx, &r, args[1], true, func(to place) error {
-					return a.copyArtifact(ctx, from, to, opts, format.value)
+				return a.WithLocation(ctx, &r, args[1], true, func(to command.Location) error {
+					return a.copyArtifact(ctx, from, to, opts, format.Value)
 				})
 			})
 		}),
@@ -61,30 +62,30 @@ Signatures of cosign v2 that TO has and FROM has not stay there.
 	f.StringArrayVar(&opts.Tags, "tag", nil, "another `TAG` at the destination; may be repeated")
 	f.BoolVar(&bare, "bare", false, "leave signatures and attestations behind")
 	f.BoolVar(&opts.Check, "check", false, "where TO has the artifact, look for what was attached since and for what TO has lost")
-	format.add(cmd, "format", "how to print what was done")
-	r.add(cmd)
+	format.Add(cmd, "format", "how to print what was done")
+	r.Add(cmd)
 	return cmd
 }
 
-func (a *app) copyArtifact(ctx context.Context, from, to place, opts artifact.CopyOptions, format string) error {
-	tag := to.reference
-	if !to.given && from.given && !strings.HasPrefix(from.reference, "sha256:") {
-		tag = from.reference
+func (a artifactCommands) copyArtifact(ctx context.Context, from, to command.Location, opts artifact.CopyOptions, format string) error {
+	tag := to.Reference
+	if !to.Given && from.Given && !strings.HasPrefix(from.Reference, "sha256:") {
+		tag = from.Reference
 	}
-	bar := newTransfer(a.Streams, "copying")
-	defer bar.clear()
-	opts.Tags, opts.At, opts.Progress = append([]string{tag}, opts.Tags...), time.Now(), bar.add
-	if host, repository, _ := strings.Cut(from.repository, "/"); host != "" && strings.HasPrefix(to.repository, host+"/") {
+	bar := command.NewTransfer(a.Streams, "copying")
+	defer bar.Clear()
+	opts.Tags, opts.At, opts.Progress = append([]string{tag}, opts.Tags...), time.Now(), bar.Add
+	if host, repository, _ := strings.Cut(from.Repository, "/"); host != "" && strings.HasPrefix(to.Repository, host+"/") {
 		opts.MountFrom = repository
 	}
-	copied, err := artifact.Copy(ctx, from.Store, to.Store, from.reference, opts)
-	bar.clear()
+	copied, err := artifact.Copy(ctx, from.Store, to.Store, from.Reference, opts)
+	bar.Clear()
 	if err != nil {
 		return copyError(from, to, tag, err)
 	}
-	attached := plural(len(copied.Referrers), "referrer")
+	attached := command.Plural(len(copied.Referrers), "referrer")
 	if copied.Simple > 0 {
-		attached += " and " + plural(copied.Simple, "cosign signature")
+		attached += " and " + command.Plural(copied.Simple, "cosign signature")
 	}
 	attached += " copied"
 	switch {
@@ -93,20 +94,20 @@ func (a *app) copyArtifact(ctx context.Context, from, to place, opts artifact.Co
 	case !copied.Checked:
 		attached = "not looked at, since the artifact was there: --check looks for later signatures"
 	}
-	return a.outcome(format, copied, fmt.Sprintf("%s\n  digest    %s\n  changed   %s\n  attached  %s\n",
-		to.at(tag), copied.Digest, yesNo(copied.Changed), attached))
+	return a.Outcome(format, copied, fmt.Sprintf("%s\n  digest    %s\n  changed   %s\n  attached  %s\n",
+		to.At(tag), copied.Digest, yesNo(copied.Changed), attached))
 }
 
 // copyError is an error of a copy, as one of the place that it is of. A tag that is
 // written wrongly is a mistake on the command line.
-func copyError(from, to place, tag string, err error) error {
+func copyError(from, to command.Location, tag string, err error) error {
 	var of *artifact.SourceError
 	switch {
 	case errors.Is(err, artifact.ErrReference):
 		return err
 	case errors.As(err, &of):
-		return placeError(from, err)
+		return command.LocationError(from, err)
 	}
-	to.reference = tag
-	return placeError(to, err)
+	to.Reference = tag
+	return command.LocationError(to, err)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -47,7 +48,7 @@ func TestAnErrorOfACopyNamesItsOwnSide(t *testing.T) {
 			from.Fault(tt.fromFault)
 			to.Fault(tt.fault)
 			code, _, diagnostics := call(t, append([]string{"artifact", "copy", tt.from, tt.to}, plain...)...)
-			require.Equal(t, Environment, code, diagnostics)
+			require.Equal(t, command.Environment, code, diagnostics)
 			for _, want := range tt.want {
 				require.Contains(t, diagnostics, want)
 			}
@@ -68,7 +69,7 @@ func TestAnErrorOfACopyNamesItsOwnSide(t *testing.T) {
 		}
 	}
 	code, _, diagnostics := call(t, append([]string{"artifact", "copy", "oci-layout:" + filepath.Join(dir, "layout") + ":v1", b + ":x5"}, plain...)...)
-	require.Equal(t, Findings, code, diagnostics)
+	require.Equal(t, command.Findings, code, diagnostics)
 	require.Contains(t, diagnostics, `layout:v1": `)
 	require.Contains(t, diagnostics, "it was altered")
 	require.NotContains(t, diagnostics, to.Host)
@@ -87,9 +88,9 @@ func TestWhatARegistryLostIsNamed(t *testing.T) {
 	server.Fault(func(r *http.Request) (http.Handler, bool) {
 		return servers.Answer(http.StatusNotFound, "BLOB_UNKNOWN", "gone"), strings.HasSuffix(r.URL.Path, "/blobs/"+lost)
 	})
-	for _, command := range [][]string{{"inspect", ref}, {"verify", ref, "--key", key + ".pub"}} {
-		code, _, diagnostics := call(t, append(append([]string{"artifact"}, command...), plain...)...)
-		require.Equal(t, Environment, code, diagnostics)
+	for _, argv := range [][]string{{"inspect", ref}, {"verify", ref, "--key", key + ".pub"}} {
+		code, _, diagnostics := call(t, append(append([]string{"artifact"}, argv...), plain...)...)
+		require.Equal(t, command.Environment, code, diagnostics)
 		require.Contains(t, diagnostics, lost+" is referenced there but missing: copy the artifact again from a complete source (artifact copy --check), or push it again")
 		require.NotContains(t, diagnostics, "correct the name")
 	}
@@ -103,7 +104,7 @@ func TestALayoutThatCannotBeMadeIsNamed(t *testing.T) {
 	good(t, "build", shop, "--to", "oci-layout:"+filepath.Join(dir, "layout"))
 	for _, to := range []string{"oci-layout:" + file, "oci-layout:" + file + "/x", "oci-archive:" + file + "/x.tar", "oci-archive:" + file} {
 		code, _, diagnostics := call(t, "artifact", "copy", "oci-layout:"+filepath.Join(dir, "layout"), to)
-		require.Equal(t, Environment, code, diagnostics)
+		require.Equal(t, command.Environment, code, diagnostics)
 		require.Contains(t, diagnostics, file)
 		require.Contains(t, diagnostics, "hint: ")
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -31,11 +32,11 @@ const layerDir = "layer-"
 func packDir(dir, project string, opts artifact.Options) (artifact.Set, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return artifact.Set{}, &environmentError{err: err}
+		return artifact.Set{}, &command.EnvironmentError{Err: err}
 	}
 	defer root.Close() //nolint:errcheck // it is read only
 	set, err := packTree(dir, root.FS(), project, opts)
-	if err != nil && !isSystem(err) {
+	if err != nil && !command.IsSystem(err) {
 		return artifact.Set{}, &object.Error{Stage: object.StageCheck, Err: fmt.Errorf("%s: %w", dir, err)}
 	}
 	return set, err

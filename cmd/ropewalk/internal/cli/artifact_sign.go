@@ -16,53 +16,54 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 )
 
-func (a *app) artifactSign() *cobra.Command {
-	var r registryFlags
+func (a artifactCommands) artifactSign() *cobra.Command {
+	var r command.RegistryFlags
 	var key string
-	format := newChoice("text", "json")
+	format := command.NewChoice("text", "json")
 	cmd := &cobra.Command{
 		Use:   "sign REFERENCE --key FILE",
 		Short: "Sign an artifact and its barrier layers",
 		Long: `Sign an artifact and its barrier layers with a private key, as a Sigstore bundle that is
 attached to it. No server is asked but the registry. The same key signs to the same
 bytes, so that signing twice changes nothing.
-` + placeHelp,
+` + command.LocationHelp,
 		Example: `  ropewalk artifact keygen release
   ropewalk artifact sign oci://ghcr.io/acme/shop:v1 --key release.key`,
 		Args: cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.Run(func(ctx context.Context, args []string) error {
 			if key == "" {
-				return usagef("add --key FILE; \"ropewalk artifact keygen\" makes one", "--key is missing")
+				return command.Usagef("add --key FILE; \"ropewalk artifact keygen\" makes one", "--key is missing")
 			}
 			signer, err := readSigner(key)
 			if err != nil {
 				return err
 			}
-			return a.in(ctx, &r, args[0], false, func(p place) error {
-				signed, err := artifact.SignSet(ctx, p.Store, p.reference, signer)
+			return a.WithLocation(ctx, &r, args[0], false, func(p command.Location) error {
+				signed, err := artifact.SignSet(ctx, p.Store, p.Reference, signer)
 				if err != nil {
 					return err
 				}
 				var text strings.Builder
 				for _, s := range signed {
-					fmt.Fprintf(&text, "%s signed, signature %s\n", p.at(s.Digest), s.Signature)
+					fmt.Fprintf(&text, "%s signed, signature %s\n", p.At(s.Digest), s.Signature)
 				}
-				return a.outcome(format.value, signed, text.String())
+				return a.Outcome(format.Value, signed, text.String())
 			})
 		}),
 	}
-	cmd.Flags().Var(&single{to: &key}, "key", "`FILE` of the private key (PEM, cosign's own too; its password is in\n$COSIGN_PASSWORD)")
-	format.add(cmd, "format", "how to print what was done")
-	r.add(cmd)
+	cmd.Flags().Var(&command.Single{To: &key}, "key", "`FILE` of the private key (PEM, cosign's own too; its password is in\n$COSIGN_PASSWORD)")
+	format.Add(cmd, "format", "how to print what was done")
+	r.Add(cmd)
 	return cmd
 }
 
-func (a *app) artifactVerify() *cobra.Command {
-	var r registryFlags
+func (a artifactCommands) artifactVerify() *cobra.Command {
+	var r command.RegistryFlags
 	var keys []string
-	format := newChoice("text", "json")
+	format := command.NewChoice("text", "json")
 	cmd := &cobra.Command{
 		Use:   "verify REFERENCE --key FILE",
 		Short: "Check that an artifact is signed by a known key",
@@ -70,16 +71,16 @@ func (a *app) artifactVerify() *cobra.Command {
 keys, by a Sigstore bundle or by a signature of cosign v2, and that its content and all
 that is attached to it is what its digests say. Exit code 1 says that it is not, and 3
 that it could not be read: nothing is there, or the registry refuses or does not answer.
-` + placeHelp,
+` + command.LocationHelp,
 		Example: `  ropewalk artifact verify oci://ghcr.io/acme/shop:v1 --key release.pub`,
 		Args:    cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.Run(func(ctx context.Context, args []string) error {
 			verifier, err := readVerifier(keys)
 			if err != nil {
 				return err
 			}
-			return a.in(ctx, &r, args[0], false, func(p place) error {
-				digests, err := artifact.VerifySet(ctx, p, p.reference, verifier)
+			return a.WithLocation(ctx, &r, args[0], false, func(p command.Location) error {
+				digests, err := artifact.VerifySet(ctx, p, p.Reference, verifier)
 				if err != nil {
 					return err
 				}
@@ -90,17 +91,17 @@ that it could not be read: nothing is there, or the registry refuses or does not
 						return err
 					}
 					for _, s := range strangers {
-						a.note("ropewalk: warning: %s\n", s)
+						a.Note("ropewalk: warning: %s\n", s)
 					}
-					text.WriteString(p.at(d) + " is signed by a known key\n")
+					text.WriteString(p.At(d) + " is signed by a known key\n")
 				}
-				return a.outcome(format.value, map[string]any{"verified": digests}, text.String())
+				return a.Outcome(format.Value, map[string]any{"verified": digests}, text.String())
 			})
 		}),
 	}
 	cmd.Flags().StringArrayVar(&keys, "key", nil, "`FILE` of a public key (PEM); may be repeated")
-	format.add(cmd, "format", "how to print it")
-	r.add(cmd)
+	format.Add(cmd, "format", "how to print it")
+	r.Add(cmd)
 	return cmd
 }
 
@@ -108,7 +109,7 @@ that it could not be read: nothing is there, or the registry refuses or does not
 // of a manifest, and the content must be what the manifest says.
 // It names what is attached and no known key stands behind: whoever may push
 // may have put it there.
-func intact(ctx context.Context, p place, digest string, keys *signature.Verifier) (strangers []string, err error) {
+func intact(ctx context.Context, p command.Location, digest string, keys *signature.Verifier) (strangers []string, err error) {
 	if _, err := artifact.Inspect(ctx, p, digest, artifact.PullOptions{}); err != nil {
 		return nil, err
 	}
@@ -138,55 +139,55 @@ func intact(ctx context.Context, p place, digest string, keys *signature.Verifie
 // readVerifier reads public keys.
 func readVerifier(names []string) (*signature.Verifier, error) {
 	if len(names) == 0 {
-		return nil, usagef("add --key FILE of the public key", "--key is missing")
+		return nil, command.Usagef("add --key FILE of the public key", "--key is missing")
 	}
 	var all [][]byte
 	for _, name := range names {
-		data, err := readRegular(name)
+		data, err := command.ReadRegular(name)
 		if err != nil {
 			return nil, err
 		}
 		if _, err := signature.ParsePublicKeys(data); err != nil {
-			return nil, &usageError{err: fmt.Errorf("%s: %w", name, err)}
+			return nil, &command.UsageError{Err: fmt.Errorf("%s: %w", name, err)}
 		}
 		all = append(all, data)
 	}
 	verifier, err := signature.ParsePublicKeys(all...)
 	if err != nil {
-		return nil, &environmentError{err: err}
+		return nil, &command.EnvironmentError{Err: err}
 	}
 	return verifier, nil
 }
 
-func (a *app) artifactPrune() *cobra.Command {
-	var r registryFlags
+func (a artifactCommands) artifactPrune() *cobra.Command {
+	var r command.RegistryFlags
 	var keep int
 	var older time.Duration
 	var dry bool
-	format := newChoice("text", "json")
+	format := command.NewChoice("text", "json")
 	cmd := &cobra.Command{
 		Use:   "prune REFERENCE",
 		Short: "Delete old pushes",
 		Long: `Delete what was pushed by Ropewalk, is old, and has no tag that somebody gave it, with
 all that is attached to it. What the barrier layers of a push that stays need, stays.
 A registry that refuses to delete is said, and is no failure.
-` + placeHelp,
+` + command.LocationHelp,
 		Example: `  ropewalk artifact prune oci://ghcr.io/acme/shop --keep 10 --dry-run`,
 		Args:    cobra.ExactArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.Run(func(ctx context.Context, args []string) error {
 			if keep < 0 || older < 0 {
-				return usagef("write 0 or more", "--keep %d --older-than %s: nothing is kept by less than nothing", keep, older)
+				return command.Usagef("write 0 or more", "--keep %d --older-than %s: nothing is kept by less than nothing", keep, older)
 			}
 			opts := artifact.PruneOptions{Keep: keep, DryRun: dry}
 			if older > 0 {
 				opts.After = time.Now().Add(-older)
 			}
-			return a.in(ctx, &r, args[0], false, func(p place) error {
+			return a.WithLocation(ctx, &r, args[0], false, func(p command.Location) error {
 				pruned, err := artifact.Prune(ctx, p, opts)
 				if err != nil {
 					return err
 				}
-				return a.outcome(format.value, pruned, prunedText(pruned, dry))
+				return a.Outcome(format.Value, pruned, prunedText(pruned, dry))
 			})
 		}),
 	}
@@ -194,8 +195,8 @@ A registry that refuses to delete is said, and is no failure.
 	f.IntVar(&keep, "keep", 10, "`N` of the newest pushes to keep")
 	f.DurationVar(&older, "older-than", 0, "keep what is younger than `DURATION`, such as 720h")
 	f.BoolVar(&dry, "dry-run", false, "delete nothing, and say what would go")
-	format.add(cmd, "format", "how to print what was done")
-	r.add(cmd)
+	format.Add(cmd, "format", "how to print what was done")
+	r.Add(cmd)
 	return cmd
 }
 
@@ -215,7 +216,7 @@ func prunedText(p artifact.Pruned, dry bool) string {
 	return b.String()
 }
 
-func (a *app) artifactKeygen() *cobra.Command {
+func (a artifactCommands) artifactKeygen() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keygen NAME",
 		Short: "Make a key pair to sign with",
@@ -224,15 +225,15 @@ there already are not touched. The private key has no password; cosign makes one
 a password, and its keys work here too.`,
 		Example: `  ropewalk artifact keygen release`,
 		Args:    cobra.ExactArgs(1),
-		RunE: a.run(func(_ context.Context, args []string) error {
+		RunE: a.Run(func(_ context.Context, args []string) error {
 			private, public, err := signature.GenerateKey()
 			if err != nil {
-				return &environmentError{err: err}
+				return &command.EnvironmentError{Err: err}
 			}
 			for _, end := range []string{".key", ".pub"} {
 				if _, err := os.Lstat(args[0] + end); err == nil {
-					return &environmentError{err: fmt.Errorf("%s%s is there already, and a key is never overwritten", args[0], end),
-						hint: "choose another NAME, or move it away"}
+					return &command.EnvironmentError{Err: fmt.Errorf("%s%s is there already, and a key is never overwritten", args[0], end),
+						Hint: "choose another NAME, or move it away"}
 				}
 			}
 			if err := newFile(args[0]+".key", private, 0o600); err != nil {
@@ -242,7 +243,7 @@ a password, and its keys work here too.`,
 				_ = os.Remove(args[0] + ".key")
 				return err
 			}
-			a.note("%s.key and %s.pub are written; keep the first one secret\n", args[0], args[0])
+			a.Note("%s.key and %s.pub are written; keep the first one secret\n", args[0], args[0])
 			return nil
 		}),
 	}
@@ -252,11 +253,11 @@ a password, and its keys work here too.`,
 func newFile(name string, data []byte, mode os.FileMode) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode) //nolint:gosec // the user names it
 	if err != nil {
-		return &environmentError{err: err}
+		return &command.EnvironmentError{Err: err}
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return &environmentError{err: err}
+		return &command.EnvironmentError{Err: err}
 	}
 	return nil
 }
@@ -266,7 +267,7 @@ func readBounded(r io.Reader) ([]byte, error) {
 	const limit = 4 << 20
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && len(data) > limit {
-		err = fmt.Errorf("it is larger than %s", bytesText(limit))
+		err = fmt.Errorf("it is larger than %s", command.BytesText(limit))
 	}
 	return data, err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -35,9 +36,9 @@ func TestExitCodesOfRegistriesAgree(t *testing.T) {
 		{"artifact", "tag"},
 		{"artifact", "copy"},
 	}
-	run := func(command []string, ref string, more ...string) (int, string) {
-		args := append(append([]string{}, command...), ref)
-		switch command[1] {
+	run := func(argv []string, ref string, more ...string) (int, string) {
+		args := append(append([]string{}, argv...), ref)
+		switch argv[1] {
 		case "tag":
 			args = append(args, "v2")
 		case "copy":
@@ -46,30 +47,30 @@ func TestExitCodesOfRegistriesAgree(t *testing.T) {
 		code, _, diagnostics := call(t, append(append(args, "--plain-http", server.Host), more...)...)
 		return code, diagnostics
 	}
-	for _, command := range commands {
+	for _, argv := range commands {
 		for name, c := range map[string]struct {
 			ref   string
 			fault http.Handler
 			want  int
 		}{
-			"no such tag":             {ref + ":v9", nil, Environment},
-			"no such repository":      {"oci://" + server.Host + "/nothing:v1", nil, Environment},
-			"nobody listens":          {"oci://127.0.0.1:1/shop:v1", nil, Environment},
-			"credentials are wanted":  {ref + ":v1", servers.Answer(http.StatusUnauthorized, "UNAUTHORIZED", "log in"), Environment},
-			"it is not allowed":       {ref + ":v1", servers.Answer(http.StatusForbidden, "DENIED", "no"), Environment},
-			"a reference of no shape": {ref + ":a b", nil, Usage},
+			"no such tag":             {ref + ":v9", nil, command.Environment},
+			"no such repository":      {"oci://" + server.Host + "/nothing:v1", nil, command.Environment},
+			"nobody listens":          {"oci://127.0.0.1:1/shop:v1", nil, command.Environment},
+			"credentials are wanted":  {ref + ":v1", servers.Answer(http.StatusUnauthorized, "UNAUTHORIZED", "log in"), command.Environment},
+			"it is not allowed":       {ref + ":v1", servers.Answer(http.StatusForbidden, "DENIED", "no"), command.Environment},
+			"a reference of no shape": {ref + ":a b", nil, command.Usage},
 		} {
 			server.Fault(nil)
 			if c.fault != nil {
 				server.Fault(servers.Always(c.fault))
 			}
-			code, diagnostics := run(command, c.ref, "--plain-http", "127.0.0.1:1")
-			require.Equal(t, c.want, code, "%s, %s: %s", command, name, diagnostics)
+			code, diagnostics := run(argv, c.ref, "--plain-http", "127.0.0.1:1")
+			require.Equal(t, c.want, code, "%s, %s: %s", argv, name, diagnostics)
 		}
 	}
 	server.Fault(nil)
 	code, diagnostics := run(commands[3], ref+":v1")
-	require.Equal(t, Findings, code, "it is there and nobody signed it: %s", diagnostics)
+	require.Equal(t, command.Findings, code, "it is there and nobody signed it: %s", diagnostics)
 }
 
 func TestACopyInOneRegistrySendsNoContent(t *testing.T) {
@@ -98,7 +99,7 @@ func TestARegistryWithAnUnknownAuthoritySaysWhichOptionHelps(t *testing.T) {
 		{"build", shop, "--to", ref},
 	} {
 		code, _, diagnostics := call(t, args...)
-		require.Equal(t, Environment, code, diagnostics)
+		require.Equal(t, command.Environment, code, diagnostics)
 		require.Contains(t, diagnostics, "unknown authority", args)
 		require.Contains(t, diagnostics, "hint: --ca FILE", args)
 	}
@@ -117,7 +118,7 @@ func TestManyMayPullIntoOneDirectory(t *testing.T) {
 		for range 6 {
 			group.Go(func() error {
 				code, _, diagnostics := call(t, "artifact", "pull", ref, "-o", filepath.Join(dir, fmt.Sprint(round)))
-				if code != Good {
+				if code != command.Good {
 					require.NotContains(t, diagnostics, "rename")
 					return errors.New(diagnostics)
 				}

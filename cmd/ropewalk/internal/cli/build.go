@@ -16,28 +16,29 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/diff"
 )
 
 // buildFlags are those of build beside those of every project.
 type buildFlags struct {
-	projectFlags
+	command.ProjectFlags
 	to       string
 	tags     []string
 	signKey  string
 	source   string
 	revision string
 	folders  bool
-	format   choice
+	format   command.Choice
 }
 
 // options are those of the artifact.
-func (f *buildFlags) options() artifact.Options {
+func (f *buildFlags) Options() artifact.Options {
 	return artifact.Options{Source: f.source, Revision: f.revision, Folders: f.folders}
 }
 
-func (a *app) buildCommand() *cobra.Command {
+func (a artifactCommands) buildCommand() *cobra.Command {
 	var flags buildFlags
 	cmd := &cobra.Command{
 		Use:   "build [PATH...|-] --to REFERENCE",
@@ -48,26 +49,26 @@ the images are attached to it; with --sign-key all of it is signed. Tags move la
 
 The same render gives the same digest everywhere. Where the tag leads to the same
 manifests already, nothing is pushed.
-` + placeHelp + `
-` + projectHelp + `
+` + command.LocationHelp + `
+` + command.ProjectHelp + `
 
-` + exitCodes,
+` + command.ExitCodes,
 		Example: `  ropewalk build shop --to oci-layout:out/shop            no registry, no account
   ropewalk build shop --dialect flux --to oci://ghcr.io/acme/shop:v1.4.0 --tag latest
   ropewalk build --env prod --to oci://ghcr.io/acme/shop:prod --sign-key cosign.key
   ropewalk build shop --to oci-archive:shop.tar --format json | jq -r .digest`,
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.runBuild(ctx, &flags, args) }),
+		RunE: a.Run(func(ctx context.Context, args []string) error { return a.runBuild(ctx, &flags, args) }),
 	}
 	f := cmd.Flags()
-	f.Var(&single{to: &flags.to}, "to", "`REFERENCE` to push to")
+	f.Var(&command.Single{To: &flags.to}, "to", "`REFERENCE` to push to")
 	f.StringArrayVar(&flags.tags, "tag", nil, "another `TAG` to push it under; may be repeated")
-	f.Var(&single{to: &flags.signKey}, "sign-key", "`FILE` of the private key to sign with (PEM, cosign's own too; its password is\nin $COSIGN_PASSWORD)")
+	f.Var(&command.Single{To: &flags.signKey}, "sign-key", "`FILE` of the private key to sign with (PEM, cosign's own too; its password is\nin $COSIGN_PASSWORD)")
 	f.StringVar(&flags.source, "source", "", "`URL` of the repository that the specs come from, for the engines to show")
 	f.StringVar(&flags.revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>, for commit statuses")
 	f.BoolVar(&flags.folders, "folders", false, foldersHelp)
-	flags.format = newChoice("text", "json")
-	flags.format.add(cmd, "format", "how to print what was done")
-	flags.add(cmd)
+	flags.format = command.NewChoice("text", "json")
+	flags.format.Add(cmd, "format", "how to print what was done")
+	flags.Add(cmd)
 	return cmd
 }
 
@@ -87,59 +88,59 @@ type built struct {
 	Signed  bool              `json:"signed,omitempty"`
 }
 
-func (a *app) runBuild(ctx context.Context, flags *buildFlags, paths []string) error {
-	a.json = flags.format.value == "json"
+func (a artifactCommands) runBuild(ctx context.Context, flags *buildFlags, paths []string) error {
+	a.JSON = flags.format.Value == "json"
 	if flags.to == "" {
-		return usagef("add --to oci://REGISTRY/REPOSITORY[:TAG] or --to oci-layout:DIR", "--to is missing")
+		return command.Usagef("add --to oci://REGISTRY/REPOSITORY[:TAG] or --to oci-layout:DIR", "--to is missing")
 	}
 	signer, err := readSigner(flags.signKey)
 	if err != nil {
 		return err
 	}
-	if err := checkTarget(flags.to, flags.tags, flags.options()); err != nil {
+	if err := checkTarget(flags.to, flags.tags, flags.Options()); err != nil {
 		return err
 	}
-	r, err := a.render(ctx, &flags.projectFlags, paths)
+	r, err := a.Render(ctx, &flags.ProjectFlags, paths)
 	if err != nil {
 		return err
 	}
-	defer r.close()
-	a.warn(r.Warnings)
+	defer r.Close()
+	a.Warn(r.Warnings)
 	// A layout is made only for a render that is good.
-	to, err := a.open(ctx, &flags.sources.registryFlags, flags.to, true)
+	to, err := a.Open(ctx, &flags.Sources.RegistryFlags, flags.to, true)
 	if err != nil {
 		return err
 	}
 	out, err := a.push(ctx, flags, r, to, signer)
-	if err := finish(ctx, to, err); err != nil {
+	if err := command.Finish(ctx, to, err); err != nil {
 		return err
 	}
 	return a.printBuilt(out)
 }
 
 // push packs and pushes a render.
-func (a *app) push(ctx context.Context, flags *buildFlags, r rendered, to place, signer *signature.Signer) (built, error) {
-	set, err := host.Pack(r.Files, r.Layers, flags.options())
+func (a artifactCommands) push(ctx context.Context, flags *buildFlags, r command.Rendered, to command.Location, signer *signature.Signer) (built, error) {
+	set, err := host.Pack(r.Files, r.Layers, flags.Options())
 	if err != nil {
 		return built{}, err
 	}
-	graph, err := r.Plan.Document().Below(shownDir(r.paths)).JSON()
+	graph, err := r.Plan.Document().Below(shownDir(r.Paths)).JSON()
 	if err != nil {
 		return built{}, err
 	}
-	bar := newTransfer(a.Streams, "pushing")
-	defer bar.clear()
+	bar := command.NewTransfer(a.Streams, "pushing")
+	defer bar.Clear()
 	pushed, err := host.Publication{
 		Set: set, Graph: graph, Build: host.BuildOf(r.Loaded, r.Sources, process.CurrentRelease().Version),
 		Images: host.Images(r.Plan.Graph.Nodes), Signer: signer,
-		Push: artifact.PushOptions{At: time.Now(), Progress: bar.add},
-	}.Publish(ctx, to.Store, append([]string{to.reference}, flags.tags...))
-	bar.clear()
+		Push: artifact.PushOptions{At: time.Now(), Progress: bar.Add},
+	}.Publish(ctx, to.Store, append([]string{to.Reference}, flags.tags...))
+	bar.Clear()
 	if err != nil {
-		return built{}, placeError(to, err)
+		return built{}, command.LocationError(to, err)
 	}
 	out := built{
-		Reference: to.at(to.reference), Pushed: pushed, Objects: len(r.Plan.Graph.Nodes), Waves: len(r.Plan.Waves),
+		Reference: to.At(to.Reference), Pushed: pushed, Objects: len(r.Plan.Graph.Nodes), Waves: len(r.Plan.Waves),
 		Signed: signer != nil && pushed.Changed,
 	}
 	if pushed.Changed && pushed.Previous != "" {
@@ -169,7 +170,7 @@ func shownDir(paths []string) string {
 
 // sincePush counts what is different to an earlier push. It is an extra: where
 // that cannot be read any more, nothing is said.
-func (a *app) sincePush(ctx context.Context, r rendered, to place, digest string) (map[diff.Kind]int, int) {
+func (a artifactCommands) sincePush(ctx context.Context, r command.Rendered, to command.Location, digest string) (map[diff.Kind]int, int) {
 	before, err := pulledSide(ctx, to, digest)
 	if err != nil {
 		return nil, 0
@@ -186,13 +187,13 @@ func (a *app) sincePush(ctx context.Context, r rendered, to place, digest string
 	return out, report.Dangers()
 }
 
-func (a *app) printBuilt(out built) error {
-	if a.json {
-		data, err := encode(out)
+func (a artifactCommands) printBuilt(out built) error {
+	if a.JSON {
+		data, err := command.Encode(out)
 		if err != nil {
 			return err
 		}
-		return a.write(data)
+		return a.Write(data)
 	}
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -201,7 +202,7 @@ func (a *app) printBuilt(out built) error {
 	b.WriteString(out.Reference + "\n")
 	line("digest", "%s", out.Digest)
 	line("tree", "%s", out.Tree)
-	line("holds", "%s in %s", plural(out.Objects, "object"), plural(out.Waves, "wave"))
+	line("holds", "%s in %s", command.Plural(out.Objects, "object"), command.Plural(out.Waves, "wave"))
 	for _, l := range out.Layers {
 		line("layer", "%s %s", l.Name, l.Digest)
 	}
@@ -209,9 +210,9 @@ func (a *app) printBuilt(out built) error {
 	case !out.Changed:
 		line("changed", "no: the manifests are what the tag led to already; nothing was pushed")
 	case out.Changes == nil:
-		line("changed", "yes: %s pushed", bytesText(out.Uploaded))
+		line("changed", "yes: %s pushed", command.BytesText(out.Uploaded))
 	default:
-		line("changed", "yes: %s; %s pushed", changesText(out), bytesText(out.Uploaded))
+		line("changed", "yes: %s; %s pushed", changesText(out), command.BytesText(out.Uploaded))
 	}
 	if len(out.Tags) > 1 {
 		line("tags", "%s", strings.Join(out.Tags, ", "))
@@ -219,7 +220,7 @@ func (a *app) printBuilt(out built) error {
 	if out.Signed {
 		line("signed", "yes, with all that is attached")
 	}
-	return a.print(b.String())
+	return a.Print(b.String())
 }
 
 func changesText(out built) string {
@@ -233,21 +234,9 @@ func changesText(out built) string {
 		parts = []string{"no object"}
 	}
 	if out.Dangers > 0 {
-		parts = append(parts, plural(out.Dangers, "danger")+": see ropewalk diff")
+		parts = append(parts, command.Plural(out.Dangers, "danger")+": see ropewalk diff")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// bytesText is a size as people read it.
-func bytesText(n int64) string {
-	const unit = 1024
-	switch {
-	case n < unit:
-		return fmt.Sprintf("%d B", n)
-	case n < unit*unit:
-		return fmt.Sprintf("%.1f KiB", float64(n)/unit)
-	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/unit/unit)
 }
 
 // readSigner reads a private key; nil where name is "".
@@ -255,7 +244,7 @@ func readSigner(name string) (*signature.Signer, error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // no key is no signer
 	}
-	data, err := readRegular(name)
+	data, err := command.ReadRegular(name)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +256,7 @@ func readSigner(name string) (*signature.Signer, error) {
 		return []byte(password), nil
 	})
 	if err != nil {
-		return nil, &usageError{err: fmt.Errorf("%s: %w", name, err)}
+		return nil, &command.UsageError{Err: fmt.Errorf("%s: %w", name, err)}
 	}
 	return signer, nil
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
 
-func (a *app) cacheCommand() *cobra.Command {
+func (a commands) cacheCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "List, check and prune the cache of modules and renders",
@@ -28,15 +29,15 @@ are in the cache of CUE.`,
 	return cmd
 }
 
-func (a *app) cacheLs() *cobra.Command {
+func (a commands) cacheLs() *cobra.Command {
 	var dir string
-	format := newChoice("text", "json")
+	format := command.NewChoice("text", "json")
 	cmd := &cobra.Command{
 		Use: "ls", Short: "List what is in the cache",
 		Long:    "List what is in the cache, with its size and when it was last used.",
 		Example: "  ropewalk cache ls", Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			store, err := openCache(dir)
+		RunE: a.Run(func(ctx context.Context, _ []string) error {
+			store, err := command.OpenCache(dir)
 			if err != nil {
 				return err
 			}
@@ -46,17 +47,17 @@ func (a *app) cacheLs() *cobra.Command {
 			_, _ = fmt.Fprintln(t, "KIND\tSIZE\tUSED\tKEY")
 			for e, err := range store.Ls(ctx) {
 				if err != nil {
-					return &environmentError{err: err}
+					return &command.EnvironmentError{Err: err}
 				}
 				entries = append(entries, cached(e))
-				_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", e.Kind, bytesText(e.Size), e.Used.UTC().Format(time.RFC3339), oneLine(e.Key))
+				_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", e.Kind, command.BytesText(e.Size), e.Used.UTC().Format(time.RFC3339), oneLine(e.Key))
 			}
 			_ = t.Flush() // A builder takes everything.
-			return a.outcome(format.value, entries, b.String())
+			return a.Outcome(format.Value, entries, b.String())
 		}),
 	}
-	addCacheDir(cmd, &dir)
-	format.add(cmd, "format", "how to print it")
+	command.AddCacheDir(cmd, &dir)
+	format.Add(cmd, "format", "how to print it")
 	return cmd
 }
 
@@ -76,7 +77,7 @@ func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
 }
 
-func (a *app) cachePrune() *cobra.Command {
+func (a commands) cachePrune() *cobra.Command {
 	var dir, kind string
 	var opts cache.PruneOptions
 	var limit process.Size
@@ -87,20 +88,20 @@ func (a *app) cachePrune() *cobra.Command {
   ropewalk cache prune --max-size 100MiB
   ropewalk cache prune --all`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			store, err := openCache(dir)
+		RunE: a.Run(func(ctx context.Context, _ []string) error {
+			store, err := command.OpenCache(dir)
 			if err != nil {
 				return err
 			}
 			opts.Kind, opts.MaxBytes = kind, int64(limit)
 			if !opts.All && opts.OlderThan == 0 && opts.MaxBytes == 0 {
-				return usagef("add --all, --older-than or --max-size", "nothing says what to delete")
+				return command.Usagef("add --all, --older-than or --max-size", "nothing says what to delete")
 			}
 			pruned, err := store.Prune(ctx, opts)
 			if err != nil {
-				return &environmentError{err: err}
+				return &command.EnvironmentError{Err: err}
 			}
-			return a.print(fmt.Sprintf("%s deleted, %s\n", plural(pruned.Entries, "file"), bytesText(pruned.Bytes)))
+			return a.Print(fmt.Sprintf("%s deleted, %s\n", command.Plural(pruned.Entries, "file"), command.BytesText(pruned.Bytes)))
 		}),
 	}
 	f := cmd.Flags()
@@ -108,39 +109,39 @@ func (a *app) cachePrune() *cobra.Command {
 	f.DurationVar(&opts.OlderThan, "older-than", 0, "delete what was not used for `DURATION`, such as 720h")
 	f.Var(&limit, "max-size", "delete what was not used for longest until the rest is not larger")
 	f.StringVar(&kind, "kind", "", "`KIND` to delete: tree, pointer, resolution or render; all where it is not given")
-	addCacheDir(cmd, &dir)
+	command.AddCacheDir(cmd, &dir)
 	return cmd
 }
 
-func (a *app) cacheVerify() *cobra.Command {
+func (a commands) cacheVerify() *cobra.Command {
 	var dir string
 	var opts cache.VerifyOptions
 	cmd := &cobra.Command{
 		Use: "verify", Short: "Check that the cache holds what it says",
 		Long:    "Read every entry and check it against its digest. Exit code 1 says that one is bad.",
 		Example: "  ropewalk cache verify --remove", Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
-			store, err := openCache(dir)
+		RunE: a.Run(func(ctx context.Context, _ []string) error {
+			store, err := command.OpenCache(dir)
 			if err != nil {
 				return err
 			}
 			report, err := store.Verify(ctx, opts)
 			if err != nil {
-				return &environmentError{err: err}
+				return &command.EnvironmentError{Err: err}
 			}
 			for _, e := range report.Bad {
-				a.note("bad: %s\n", oneLine(e.File))
+				a.Note("bad: %s\n", oneLine(e.File))
 			}
-			if err := a.print(fmt.Sprintf("%s in %s, %d bad, %d left over\n", bytesText(report.Bytes), plural(report.Entries, "file"), len(report.Bad), len(report.Stale))); err != nil {
+			if err := a.Print(fmt.Sprintf("%s in %s, %d bad, %d left over\n", command.BytesText(report.Bytes), command.Plural(report.Entries, "file"), len(report.Bad), len(report.Stale))); err != nil {
 				return err
 			}
 			if len(report.Bad) > 0 {
-				return errDifferentReported()
+				return command.ErrDifferentReported()
 			}
 			return nil
 		}),
 	}
 	cmd.Flags().BoolVar(&opts.Remove, "remove", false, "delete what is bad or left over")
-	addCacheDir(cmd, &dir)
+	command.AddCacheDir(cmd, &dir)
 	return cmd
 }

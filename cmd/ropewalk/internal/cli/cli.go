@@ -6,7 +6,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -16,22 +15,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 )
-
-// Streams are what a run reads from and writes to.
-type Streams struct {
-	// In is read where a path is "-".
-	In io.Reader
-	// Out takes data.
-	Out io.Writer
-	// Err takes diagnostics.
-	Err io.Writer
-	// Width is the number of columns of the terminal that Err is; 0 means that
-	// it is none, and that no progress is shown.
-	Width int
-	// Color allows colours on Err, and OutColor on Out.
-	Color, OutColor bool
-}
 
 // Main runs the process: a worker where the first argument asks for one, and
 // otherwise the command line until it ends or the user interrupts it. It
@@ -67,8 +52,8 @@ func listen(cancel context.CancelFunc) {
 }
 
 // processStreams are those of the process.
-func processStreams() Streams {
-	s := Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+func processStreams() command.Streams {
+	s := command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	colors := os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
 	s.OutColor = colors && term.IsTerminal(int(os.Stdout.Fd()))
 	fd := int(os.Stderr.Fd())
@@ -87,7 +72,7 @@ func processStreams() Streams {
 func serveWorker() int {
 	if err := process.ServeWorker(); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "ropewalk: worker:", err)
-		return Environment
+		return command.Environment
 	}
-	return Good
+	return command.Good
 }

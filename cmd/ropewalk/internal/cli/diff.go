@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -24,9 +25,9 @@ import (
 // gitPrefix marks a side as a Git revision, whatever files there are.
 const gitPrefix = "git:"
 
-func (a *app) diffCommand() *cobra.Command {
-	var flags projectFlags
-	var format choice
+func (a commands) diffCommand() *cobra.Command {
+	var flags command.ProjectFlags
+	var format command.Choice
 	cmd := &cobra.Command{
 		Use:   "diff BEFORE AFTER",
 		Short: "Say what is different between two renders",
@@ -50,30 +51,24 @@ and what a dialect writes into objects are not compared.
 
 Exit code 1 says that there is a difference, or that a side holds an object twice.
 
-` + exitCodes,
+` + command.ExitCodes,
 		Example: `  ropewalk diff HEAD~1 .                        what my last commit changes
   ropewalk diff main:apps/shop apps/shop --dialect argocd
   ropewalk diff oci://ghcr.io/acme/shop:prod .  what a push would change
   ropewalk diff out-before out-after --format json | jq '.changes[].object'
   ropewalk diff origin/main . --format markdown > comment.md`,
 		Args: cobra.ExactArgs(2),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			return a.runDiff(ctx, &flags, format.value, args[0], args[1])
+		RunE: a.Run(func(ctx context.Context, args []string) error {
+			return a.runDiff(ctx, &flags, format.Value, args[0], args[1])
 		}),
 	}
-	format = newChoice("text", "markdown", "json")
-	format.add(cmd, "format", "how to print it; markdown is for a comment on a change request")
-	flags.add(cmd)
+	format = command.NewChoice("text", "markdown", "json")
+	format.Add(cmd, "format", "how to print it; markdown is for a comment on a change request")
+	flags.Add(cmd)
 	return cmd
 }
 
-// errDifferent says by the exit code that two sides differ.
-var errDifferent = errors.New("different")
-
-// errDifferentReported is errDifferent with nothing left to say.
-func errDifferentReported() error { return errors.Join(errDifferent, errReported) }
-
-func (a *app) runDiff(ctx context.Context, flags *projectFlags, format, before, after string) error {
+func (a commands) runDiff(ctx context.Context, flags *command.ProjectFlags, format, before, after string) error {
 	old, err := a.side(ctx, flags, before, after)
 	if err != nil {
 		return a.ofSide("BEFORE", before, err)
@@ -86,61 +81,61 @@ func (a *app) runDiff(ctx context.Context, flags *projectFlags, format, before, 
 	defer now.close()
 	report := diff.Compare(old.Snapshot, now.Snapshot)
 	if now.rendered != nil {
-		if err := host.TraceChanges(ctx, now.rendered.evaluator, now.rendered.Request, &report); err != nil {
+		if err := host.TraceChanges(ctx, now.rendered.Evaluator, now.rendered.Request, &report); err != nil {
 			return err
 		}
 	}
 	if err := a.printDiff(report, format); err != nil || report.Empty() {
 		return err
 	}
-	return errDifferentReported()
+	return command.ErrDifferentReported()
 }
 
 // ofSide says of which side an error is. Mistakes in files are printed one by
 // one with their places, so that they get a line ahead of all.
-func (a *app) ofSide(which, arg string, err error) error {
+func (a commands) ofSide(which, arg string, err error) error {
 	var mistakes object.Errors
 	var mistake *object.Error
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &mistakes), errors.As(err, &mistake):
-		a.note("ropewalk: %s %s:\n", which, printable(strconv.Quote(arg)))
+		a.Note("ropewalk: %s %s:\n", which, command.Printable(strconv.Quote(arg)))
 		return err
 	}
 	return fmt.Errorf("%s %q: %w", which, arg, err)
 }
 
-func (a *app) printDiff(report diff.Report, format string) error {
+func (a commands) printDiff(report diff.Report, format string) error {
 	switch format {
 	case "json":
 		data, err := report.JSON()
 		if err != nil {
 			return err
 		}
-		return a.write(data)
+		return a.Write(data)
 	case "markdown":
-		return a.write([]byte(report.Markdown()))
+		return a.Write([]byte(report.Markdown()))
 	}
 	// Colours are for the stream that they go to; paint knows of the other one.
-	p := paint{on: a.OutColor}
-	return a.write([]byte(report.Text(diff.Style{Bold: p.bold, Dim: p.dim, Added: p.good, Removed: p.bad, Warn: p.warn})))
+	p := command.Paint{On: a.OutColor}
+	return a.Write([]byte(report.Text(diff.Style{Bold: p.Bold, Dim: p.Dim, Added: p.Good, Removed: p.Bad, Warn: p.Warn})))
 }
 
 // side is one side of a comparison, with the render that it comes from where it
 // is one.
 type side struct {
 	diff.Snapshot
-	rendered *rendered
+	rendered *command.Rendered
 	close    func()
 }
 
 // side is what arg names; other is the other argument.
-func (a *app) side(ctx context.Context, flags *projectFlags, arg, other string) (side, error) {
+func (a commands) side(ctx context.Context, flags *command.ProjectFlags, arg, other string) (side, error) {
 	if rev, ok := strings.CutPrefix(arg, gitPrefix); ok {
 		return a.revisionSide(ctx, flags, rev, other)
 	}
-	if isArtifact(arg) {
+	if command.IsArtifact(arg) {
 		return a.artifactSide(ctx, flags, arg)
 	}
 	info, err := os.Stat(arg)
@@ -148,11 +143,11 @@ func (a *app) side(ctx context.Context, flags *projectFlags, arg, other string) 
 	case errors.Is(err, fs.ErrNotExist):
 		return a.revisionSide(ctx, flags, arg, other)
 	case err != nil:
-		return side{}, &environmentError{err: err}
+		return side{}, &command.EnvironmentError{Err: err}
 	}
 	specs, err := host.HoldsSpecs(arg)
 	if err != nil {
-		return side{}, &environmentError{err: err}
+		return side{}, &command.EnvironmentError{Err: err}
 	}
 	if !specs {
 		return manifestsSide(arg, info.IsDir())
@@ -166,7 +161,7 @@ func manifestsSide(name string, dir bool) (side, error) {
 	if !dir {
 		data, err := os.ReadFile(name) //nolint:gosec // the user names it, and its size is known
 		if err != nil {
-			return side{}, &environmentError{err: err}
+			return side{}, &command.EnvironmentError{Err: err}
 		}
 		tree, err := source.NewTree(map[string][]byte{filepath.Base(name): data}, "", "")
 		if err != nil {
@@ -176,7 +171,7 @@ func manifestsSide(name string, dir bool) (side, error) {
 	}
 	out, err := host.FilesSide(name, files, nil)
 	var mistakes object.Errors
-	if err != nil && !isSystem(err) && !errors.As(err, &mistakes) {
+	if err != nil && !command.IsSystem(err) && !errors.As(err, &mistakes) {
 		// What is no manifest is a mistake in the file, as YAML that is broken is.
 		err = &object.Error{Stage: object.StageCheck, Err: err}
 	}
@@ -185,15 +180,15 @@ func manifestsSide(name string, dir bool) (side, error) {
 
 // projectSide renders a project; dir is where the paths begin, "" the working
 // directory.
-func (a *app) projectSide(ctx context.Context, flags *projectFlags, name, dir string, paths []string) (side, error) {
-	r, err := a.renderIn(ctx, flags, dir, paths)
+func (a commands) projectSide(ctx context.Context, flags *command.ProjectFlags, name, dir string, paths []string) (side, error) {
+	r, err := a.RenderIn(ctx, flags, dir, paths)
 	if err != nil {
 		return side{}, err
 	}
 	rendered, err := host.RenderSide(name, r.Result)
 	if err != nil {
-		r.close()
+		r.Close()
 		return side{}, err
 	}
-	return side{Snapshot: rendered, rendered: &r, close: r.close}, nil
+	return side{Snapshot: rendered, rendered: &r, close: r.Close}, nil
 }

@@ -11,21 +11,22 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/statement"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/diff"
 )
 
 // artifactSide is an artifact with the graph that is attached to it.
-func (a *app) artifactSide(ctx context.Context, flags *projectFlags, arg string) (side, error) {
-	p, err := a.open(ctx, &flags.sources.registryFlags, arg, false)
+func (a commands) artifactSide(ctx context.Context, flags *command.ProjectFlags, arg string) (side, error) {
+	p, err := a.Open(ctx, &flags.Sources.RegistryFlags, arg, false)
 	if err != nil {
 		return side{}, err
 	}
-	defer p.close() //nolint:errcheck // nothing was written
-	files, err := pulledSide(ctx, p, p.reference)
+	defer p.Close() //nolint:errcheck // nothing was written
+	files, err := pulledSide(ctx, p, p.Reference)
 	if err != nil {
-		return side{}, placeError(p, err)
+		return side{}, command.LocationError(p, err)
 	}
 	files.Name = arg
 	return side{Snapshot: files, close: func() {}}, nil
@@ -34,7 +35,7 @@ func (a *app) artifactSide(ctx context.Context, flags *projectFlags, arg string)
 // pulledSide is an artifact of a place as one side of a comparison. The graph
 // that is attached says in which waves its objects are; an artifact without one
 // is no reason to fail.
-func pulledSide(ctx context.Context, p place, reference string) (diff.Snapshot, error) {
+func pulledSide(ctx context.Context, p command.Location, reference string) (diff.Snapshot, error) {
 	pulled, err := artifact.Pull(ctx, p, reference, artifact.PullOptions{})
 	if err != nil {
 		return diff.Snapshot{}, err
@@ -55,7 +56,7 @@ func pulledSide(ctx context.Context, p place, reference string) (diff.Snapshot, 
 			return diff.Snapshot{}, fmt.Errorf("the graph that is attached cannot be read: %w", err)
 		}
 	}
-	out, err := host.FilesSide(p.at(reference), pulled.FS, attached.Predicate)
+	out, err := host.FilesSide(p.At(reference), pulled.FS, attached.Predicate)
 	if err != nil {
 		return diff.Snapshot{}, err
 	}
@@ -64,7 +65,7 @@ func pulledSide(ctx context.Context, p place, reference string) (diff.Snapshot, 
 
 // layered says of each item in which barrier layer it is. A layer that is not
 // there any more is no reason to fail: nobody knows its objects then.
-func layered(ctx context.Context, p place, whole artifact.Pulled, out *diff.Snapshot) error {
+func layered(ctx context.Context, p command.Location, whole artifact.Pulled, out *diff.Snapshot) error {
 	if len(whole.Layers) > 0 && out.Dialect == "" {
 		out.Dialect = dialect.Flux // No other has layers.
 	}

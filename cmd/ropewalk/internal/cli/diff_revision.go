@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
@@ -32,7 +33,7 @@ const givenDir = ".given"
 
 // revisionSide renders the project as it was at a revision of the repository
 // that the working directory, or the other side, is in.
-func (a *app) revisionSide(ctx context.Context, flags *projectFlags, arg, other string) (side, error) {
+func (a commands) revisionSide(ctx context.Context, flags *command.ProjectFlags, arg, other string) (side, error) {
 	rev, inside, given := strings.Cut(arg, ":")
 	repository, at, err := inRepository(other)
 	if err != nil {
@@ -42,7 +43,7 @@ func (a *app) revisionSide(ctx context.Context, flags *projectFlags, arg, other 
 		inside = at
 	}
 	if inside = path.Clean(inside); !filepath.IsLocal(inside) {
-		return side{}, usagef("write REVISION:PATH with a path from the root of the repository", "%q leaves the repository", inside)
+		return side{}, command.Usagef("write REVISION:PATH with a path from the root of the repository", "%q leaves the repository", inside)
 	}
 	// What is written is taken away again, whatever ends the run and when.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -80,12 +81,12 @@ type revision struct {
 func newRevision(repository, rev string) (*revision, error) {
 	dir, err := os.MkdirTemp("", "ropewalk-diff-")
 	if err != nil {
-		return nil, &environmentError{err: err}
+		return nil, &command.EnvironmentError{Err: err}
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		_ = os.RemoveAll(dir)
-		return nil, &environmentError{err: err}
+		return nil, &command.EnvironmentError{Err: err}
 	}
 	return &revision{repository: repository, rev: rev, dir: dir, root: root, left: revisionLimits()}, nil
 }
@@ -104,12 +105,12 @@ func (r *revision) project(ctx context.Context, inside string) error {
 		return err
 	}
 	if _, err := r.root.Stat(inside); err != nil {
-		return &environmentError{err: fmt.Errorf("revision %s has no %q: name it as %s:PATH", r.rev, inside, r.rev)}
+		return &command.EnvironmentError{Err: fmt.Errorf("revision %s has no %q: name it as %s:PATH", r.rev, inside, r.rev)}
 	}
 	for {
 		needed, err := host.Paths(host.Options{Args: []string{filepath.FromSlash(inside)}, Dir: r.dir, Root: "."})
 		if err != nil {
-			return &environmentError{err: err}
+			return &command.EnvironmentError{Err: err}
 		}
 		before := len(r.looked)
 		for _, name := range needed {
@@ -136,7 +137,7 @@ func (r *revision) bring(ctx context.Context, name string) error {
 		switch {
 		case err == nil:
 			r.have = append(r.have, at)
-			return r.write(ctx, at, tree)
+			return r.Write(ctx, at, tree)
 		case first == nil:
 			first = err
 		}
@@ -144,11 +145,11 @@ func (r *revision) bring(ctx context.Context, name string) error {
 		case errors.Is(err, context.Canceled):
 			return err
 		case !errors.Is(first, source.ErrNotFound):
-			return &environmentError{err: first}
+			return &command.EnvironmentError{Err: first}
 		case !errors.Is(err, source.ErrNotFound):
-			return &environmentError{err: fmt.Errorf("%w; and the folder around it cannot be read: %w", first, err)}
+			return &command.EnvironmentError{Err: fmt.Errorf("%w; and the folder around it cannot be read: %w", first, err)}
 		case at == ".":
-			return &environmentError{err: first, hint: fmt.Sprintf("%q is no file, and no revision of the repository", r.rev)}
+			return &command.EnvironmentError{Err: first, Hint: fmt.Sprintf("%q is no file, and no revision of the repository", r.rev)}
 		}
 	}
 	return nil
@@ -163,7 +164,7 @@ func (r *revision) has(name string) bool {
 
 // write writes the tree of a folder. The tree begins at the module that the
 // folder is in, where there is one.
-func (r *revision) write(ctx context.Context, at string, tree source.Tree) error {
+func (r *revision) Write(ctx context.Context, at string, tree source.Tree) error {
 	for dir := tree.Dir; dir != "." && dir != ""; dir = path.Dir(dir) {
 		at = path.Dir(at)
 	}
@@ -187,7 +188,7 @@ func (r *revision) put(name string, data []byte) error {
 	r.left.Files, r.left.Bytes = r.left.Files-1, r.left.Bytes-int64(len(data))
 	if r.left.Files <= 0 || r.left.Bytes <= 0 {
 		limits := revisionLimits()
-		return &environmentError{err: source.Refuse(source.ErrLimit, fmt.Sprintf(
+		return &command.EnvironmentError{Err: source.Refuse(source.ErrLimit, fmt.Sprintf(
 			"the project needs more than %d files or %d bytes of the revision %s, at %q", limits.Files, limits.Bytes, r.rev, name))}
 	}
 	err := r.root.MkdirAll(path.Dir(name), 0o700)
@@ -195,17 +196,17 @@ func (r *revision) put(name string, data []byte) error {
 		err = r.root.WriteFile(name, data, 0o600)
 	}
 	if err != nil {
-		return &environmentError{err: err}
+		return &command.EnvironmentError{Err: err}
 	}
 	return nil
 }
 
 // given are the flags with the files that they name as paths in the directory:
 // those of the revision where it has them, else those that are there now.
-func (r *revision) given(ctx context.Context, flags *projectFlags) (*projectFlags, error) {
+func (r *revision) given(ctx context.Context, flags *command.ProjectFlags) (*command.ProjectFlags, error) {
 	out := *flags
-	out.values, out.crds = nil, nil
-	for _, arg := range flags.values {
+	out.Values, out.Crds = nil, nil
+	for _, arg := range flags.Values {
 		name, file := "", arg
 		if before, after, ok := strings.Cut(arg, ":"); ok && after != "" && spec.CheckName(before) == nil {
 			name, file = before+":", after
@@ -214,14 +215,14 @@ func (r *revision) given(ctx context.Context, flags *projectFlags) (*projectFlag
 		if err != nil {
 			return nil, err
 		}
-		out.values = append(out.values, name+file)
+		out.Values = append(out.Values, name+file)
 	}
-	for _, arg := range flags.crds {
+	for _, arg := range flags.Crds {
 		file, err := r.file(ctx, arg)
 		if err != nil {
 			return nil, err
 		}
-		out.crds = append(out.crds, file)
+		out.Crds = append(out.Crds, file)
 	}
 	return &out, nil
 }
@@ -230,7 +231,7 @@ func (r *revision) given(ctx context.Context, flags *projectFlags) (*projectFlag
 func (r *revision) file(ctx context.Context, name string) (string, error) {
 	full, err := filepath.Abs(name)
 	if err != nil {
-		return "", &environmentError{err: err}
+		return "", &command.EnvironmentError{Err: err}
 	}
 	// A file that is only in the revision leads nowhere now, and its folder may.
 	if real, err := filepath.EvalSymlinks(full); err == nil {
@@ -256,7 +257,7 @@ func (r *revision) file(ctx context.Context, name string) (string, error) {
 func (r *revision) copy(ctx context.Context, from, to string) error {
 	info, err := os.Stat(from)
 	if err != nil {
-		return &environmentError{err: err}
+		return &command.EnvironmentError{Err: err}
 	}
 	dir := os.DirFS(filepath.Dir(from))
 	return fs.WalkDir(dir, filepath.Base(from), func(name string, e fs.DirEntry, err error) error {
@@ -264,17 +265,17 @@ func (r *revision) copy(ctx context.Context, from, to string) error {
 		case err == nil:
 			err = ctx.Err()
 		case !info.IsDir():
-			return &environmentError{err: err}
+			return &command.EnvironmentError{Err: err}
 		}
 		if err != nil || e.IsDir() || info.IsDir() && (!e.Type().IsRegular() || !isManifestName(name)) {
 			return err
 		}
 		if size, err := e.Info(); err != nil || !size.Mode().IsRegular() || size.Size() > r.left.Bytes {
-			return &environmentError{err: fmt.Errorf("%q cannot be read, or is too large", name)}
+			return &command.EnvironmentError{Err: fmt.Errorf("%q cannot be read, or is too large", name)}
 		}
 		data, err := fs.ReadFile(dir, name)
 		if err != nil {
-			return &environmentError{err: err}
+			return &command.EnvironmentError{Err: err}
 		}
 		return r.put(path.Join(path.Dir(to), name), data)
 	})
@@ -287,7 +288,7 @@ func isManifestName(name string) bool {
 // inRepository is the repository that a path is in, and where in it; the
 // working directory stands for what is no path.
 func inRepository(arg string) (repository, inside string, err error) {
-	if _, err := os.Stat(arg); err != nil || isArtifact(arg) {
+	if _, err := os.Stat(arg); err != nil || command.IsArtifact(arg) {
 		arg = "."
 	}
 	full, err := filepath.Abs(arg)
@@ -295,7 +296,7 @@ func inRepository(arg string) (repository, inside string, err error) {
 		full, err = filepath.EvalSymlinks(full)
 	}
 	if err != nil {
-		return "", "", &environmentError{err: err}
+		return "", "", &command.EnvironmentError{Err: err}
 	}
 	for dir := full; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
@@ -303,7 +304,7 @@ func inRepository(arg string) (repository, inside string, err error) {
 			return dir, filepath.ToSlash(rel), err
 		}
 		if dir == filepath.Dir(dir) {
-			return "", "", usagef("BEFORE and AFTER are each a path, a Git revision or an artifact", "%s is in no Git repository", arg)
+			return "", "", command.Usagef("BEFORE and AFTER are each a path, a Git revision or an artifact", "%s is in no Git repository", arg)
 		}
 	}
 }

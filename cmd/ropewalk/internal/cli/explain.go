@@ -8,14 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-func (a *app) explainCommand() *cobra.Command {
-	var flags projectFlags
-	var format choice
+func (a commands) explainCommand() *cobra.Command {
+	var flags command.ProjectFlags
+	var format command.Choice
 	var path string
 	cmd := &cobra.Command{
 		Use:   "explain OBJECT [PATH...|-]",
@@ -26,23 +27,23 @@ With --path, say where a value in it comes from.
 
 OBJECT is the id of a node (api/deployment), the part of it after the slash, or an
 object: Deployment/api, Deployment.apps/api or Deployment/shop/api with a namespace.
-` + projectHelp + `
+` + command.ProjectHelp + `
 
-` + exitCodes,
+` + command.ExitCodes,
 		Example: `  ropewalk explain api/deployment shop
   ropewalk explain Deployment/api shop --dialect argocd
   ropewalk explain Deployment/api shop --path spec.replicas
   ropewalk explain api/deployment shop --format json | jq '.needs[].id'`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			flags.skipSchemas = true
-			return a.runExplain(ctx, &flags, explainFlags{format.value, path}, args)
+		RunE: a.Run(func(ctx context.Context, args []string) error {
+			flags.SkipSchemas = true
+			return a.runExplain(ctx, &flags, explainFlags{format.Value, path}, args)
 		}),
 	}
-	format = newChoice("text", "json")
-	format.add(cmd, "format", "how to print it")
+	format = command.NewChoice("text", "json")
+	format.Add(cmd, "format", "how to print it")
 	cmd.Flags().StringVar(&path, "path", "", "field of the object to explain, such as spec.replicas")
-	flags.add(cmd)
+	flags.Add(cmd)
 	return cmd
 }
 
@@ -50,12 +51,12 @@ type explainFlags struct {
 	format, path string
 }
 
-func (a *app) runExplain(ctx context.Context, flags *projectFlags, own explainFlags, args []string) error {
-	r, err := a.render(ctx, flags, args[1:])
+func (a commands) runExplain(ctx context.Context, flags *command.ProjectFlags, own explainFlags, args []string) error {
+	r, err := a.Render(ctx, flags, args[1:])
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	node, err := findNode(r.Plan.Graph.Nodes, args[0])
 	if err != nil {
 		return err
@@ -69,24 +70,24 @@ func (a *app) runExplain(ctx context.Context, flags *projectFlags, own explainFl
 		}
 	}
 	if own.format == "json" {
-		data, err := encode(e)
+		data, err := command.Encode(e)
 		if err != nil {
 			return err
 		}
-		return a.write(data)
+		return a.Write(data)
 	}
-	return a.print(e.text(paint{}))
+	return a.Print(e.text(command.Paint{}))
 }
 
 // traceValue says where the part of n at path comes from.
-func traceValue(ctx context.Context, r rendered, n *object.Node, path string) (*valueOrigin, error) {
+func traceValue(ctx context.Context, r command.Rendered, n *object.Node, path string) (*valueOrigin, error) {
 	at := object.ParsePath(path)
 	value, ok := valueAt(n.Object, at)
 	if !ok {
-		return nil, usagef("", "--path %s: %s has no such field", path, n.ID)
+		return nil, command.Usagef("", "--path %s: %s has no such field", path, n.ID)
 	}
 	out := &valueOrigin{Path: at.String(), Value: value}
-	origins, err := render.Renderer{Evaluator: r.evaluator}.Trace(ctx, r.Request, []evaluate.Query{{Node: n.ID, Path: at}})
+	origins, err := render.Renderer{Evaluator: r.Evaluator}.Trace(ctx, r.Request, []evaluate.Query{{Node: n.ID, Path: at}})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
@@ -29,13 +30,13 @@ func findNode(nodes []*object.Node, name string) (*object.Node, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, usagef(nearest(nodes, name), "no object %q in this render", name)
+		return nil, command.Usagef(nearest(nodes, name), "no object %q in this render", name)
 	}
 	ids := make([]string, len(found))
 	for i, n := range found {
 		ids[i] = string(n.ID)
 	}
-	return nil, usagef("name it by its id: "+strings.Join(ids, ", "), "%q means %d objects", name, len(found))
+	return nil, command.Usagef("name it by its id: "+strings.Join(ids, ", "), "%q means %d objects", name, len(found))
 }
 
 // isCalled reports whether name is one of the names of the object at ref.
@@ -163,9 +164,9 @@ func sideName(j graph.Join, name string) string {
 }
 
 // text is e for people.
-func (e explanation) text(p paint) string {
+func (e explanation) text(p command.Paint) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", p.bold(string(e.ID)), e.Object)
+	fmt.Fprintf(&b, "%s  %s\n", p.Bold(string(e.ID)), e.Object)
 	row := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "  %-9s  %s\n", name, text)
@@ -233,10 +234,10 @@ func policies(a object.Apply) string {
 	return strings.Join(parts, ", ")
 }
 
-func (v *valueOrigin) text(p paint) string {
+func (v *valueOrigin) text(p command.Paint) string {
 	var b strings.Builder
-	value, _ := encode(v.Value)
-	fmt.Fprintf(&b, "\n%s = %s\n", p.bold(v.Path), lines(string(value), "  "))
+	value, _ := command.Encode(v.Value)
+	fmt.Fprintf(&b, "\n%s = %s\n", p.Bold(v.Path), command.Lines(string(value), "  "))
 	switch {
 	case v.Input.IsValid():
 		fmt.Fprintf(&b, "  comes from %s", v.Input)
@@ -258,13 +259,13 @@ func (v *valueOrigin) text(p paint) string {
 const mostEdges = 20
 
 // writeEdges writes one line for each edge, gating ones first.
-func writeEdges(b *strings.Builder, p paint, title string, edges []edge) {
+func writeEdges(b *strings.Builder, p command.Paint, title string, edges []edge) {
 	if len(edges) == 0 {
 		return
 	}
 	edges = slices.Clone(edges)
 	slices.SortStableFunc(edges, func(x, y edge) int { return y.weight() - x.weight() })
-	fmt.Fprintf(b, "\n%s\n", p.bold(title))
+	fmt.Fprintf(b, "\n%s\n", p.Bold(title))
 	more := max(0, len(edges)-mostEdges)
 	edges = edges[:len(edges)-more]
 	width := 0

@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
@@ -97,23 +98,23 @@ func TestGitFollowsTheOptionsOfServers(t *testing.T) {
 	for _, path := range []string{os.Getenv("PATH"), t.TempDir()} {
 		t.Setenv("PATH", path)
 		code, diagnostics := render(plain)
-		require.Equal(t, Findings, code)
+		require.Equal(t, command.Findings, code)
 		require.Contains(t, diagnostics, "hint: --plain-http "+hostOfURL(plain)+"\n")
 		code, diagnostics = render(plain, "--plain-http", hostOfURL(plain))
-		require.Equal(t, Good, code, diagnostics)
+		require.Equal(t, command.Good, code, diagnostics)
 		code, _ = render(plain, "--plain-http", "127.0.0.1")
-		require.Equal(t, Findings, code, "a host is one with its port")
+		require.Equal(t, command.Findings, code, "a host is one with its port")
 
 		code, diagnostics = render(secure)
-		require.Equal(t, Environment, code)
+		require.Equal(t, command.Environment, code)
 		require.Contains(t, diagnostics, "hint: --ca FILE\n")
 		code, diagnostics = render(secure, "--ca", filepath.Join(dir, "ca.pem"))
-		require.Equal(t, Good, code, diagnostics)
+		require.Equal(t, command.Good, code, diagnostics)
 	}
 	code, _ := render(secure, "--ca", filepath.Join(dir, "none.pem"))
-	require.Equal(t, Usage, code)
+	require.Equal(t, command.Usage, code)
 	code, _ = render(secure, "--ca", filepath.Join(dir, "missing.pem"))
-	require.Equal(t, Environment, code)
+	require.Equal(t, command.Environment, code)
 }
 
 func TestARegistryWithoutTLSIsNamedWithItsOption(t *testing.T) {
@@ -121,7 +122,7 @@ func TestARegistryWithoutTLSIsNamedWithItsOption(t *testing.T) {
 	registry := servers.InProcess(t)
 	project := writeIn(t, t.TempDir(), map[string]string{"web.yaml": specOf("web", "type: oci, ref: \"oci://"+registry.Host+"/web:v1\"")})
 	code, _, diagnostics := call(t, "render", project)
-	require.Equal(t, Environment, code)
+	require.Equal(t, command.Environment, code)
 	require.Contains(t, diagnostics, "hint: --plain-http "+registry.Host+"\n")
 }
 
@@ -136,35 +137,35 @@ type failure struct {
 func failures(git, closed, broken, registry, private, tls string, ssh *servers.SSH) []failure {
 	oci := "oci://" + registry
 	return []failure{
-		{"git", "ftp://x/web.git", "", Findings, "unsupported scheme"},
-		{"git", "web.git", "", Findings, "it is not a URL: write https://"},
-		{"git", "--upload-pack=touch x", "", Findings, "holds spaces or control characters"},
-		{"git", "https://u:" + keyword + "@127.0.0.1/web.git", "", Findings, "a URL must hold no credentials"},
-		{"git", "http://127.0.0.1:1/web.git", "", Environment, "connection refused: correct host and port"},
-		{"git", "ssh://git@127.0.0.1:1/web.git", "", Environment, "connection refused: correct host and port, or try again later (ssh: connect to host 127.0.0.1 port 1: Connection refused)"},
-		{"git", ssh.URL("web.git"), ", pullSecretRef: {name: stranger}", Environment, "get it with ssh-keyscan"},
-		{"git", ssh.URL("none.git"), ", pullSecretRef: {name: ssh}", Environment, "there is no repository"},
-		{"git", git + "/none.git", "", Environment, "there is no repository"},
-		{"git", git + "/web.git?tag=none", "", Environment, `the repository has no tag "none"`},
-		{"git", git + "/web.git?semver=^7", "", Environment, `is a version in "^7"`},
-		{"git", git + "/web.git", ", path: none", Findings, `the commit has no folder "none": correct the path`},
-		{"git", git + "/web.git", ", path: ../none", Findings, `leaves its root`},
-		{"git", closed + "/web.git", "", Environment, "credentials are wrong or missing"},
-		{"git", closed + "/web.git", ", pullSecretRef: {name: wrong}", Environment, "check the Secret of the reference"},
-		{"git", closed + "/web.git", ", pullSecretRef: {name: none}", Findings, `no Secret is called "none": give its manifest by --secrets FILE`},
-		{"git", broken + "/web.git", "", Environment, "try again later"},
-		{"oci", "https://127.0.0.1:1/web:v1", "", Findings, "does not begin with oci://"},
-		{"oci", "oci://u:" + keyword + "@127.0.0.1:1/web:v1", "", Findings, "must hold no credentials"},
-		{"oci", oci + "/web@sha256:abc", "", Findings, "is no digest: write oci://"},
-		{"oci", "oci://127.0.0.1:1/web:v1", "", Environment, "connection refused"},
-		{"oci", oci + "/web:none", "", Environment, "not found in the registry: correct the name"},
-		{"oci", oci + "/none:v1", "", Environment, "not found in the registry: correct the name"},
-		{"oci", oci + "/web?semver=^7", "", Environment, "is a version in this range"},
-		{"oci", oci + "/web:v1", ", path: none", Findings, `has no folder "none"`},
-		{"oci", oci + "/web:v1", ", verify: {provider: cosign, secretRef: {name: wrong}}", Findings, "has no entry *.pub"},
-		{"oci", "oci://" + private + "/web:v1", "", Environment, "requires credentials"},
-		{"oci", "oci://" + private + "/web:v1", ", pullSecretRef: {name: wrong}", Environment, "requires valid credentials (401 unauthorized)"},
-		{"oci", "oci://" + tls + "/web:v1", "", Environment, "--ca FILE"},
+		{"git", "ftp://x/web.git", "", command.Findings, "unsupported scheme"},
+		{"git", "web.git", "", command.Findings, "it is not a URL: write https://"},
+		{"git", "--upload-pack=touch x", "", command.Findings, "holds spaces or control characters"},
+		{"git", "https://u:" + keyword + "@127.0.0.1/web.git", "", command.Findings, "a URL must hold no credentials"},
+		{"git", "http://127.0.0.1:1/web.git", "", command.Environment, "connection refused: correct host and port"},
+		{"git", "ssh://git@127.0.0.1:1/web.git", "", command.Environment, "connection refused: correct host and port, or try again later (ssh: connect to host 127.0.0.1 port 1: Connection refused)"},
+		{"git", ssh.URL("web.git"), ", pullSecretRef: {name: stranger}", command.Environment, "get it with ssh-keyscan"},
+		{"git", ssh.URL("none.git"), ", pullSecretRef: {name: ssh}", command.Environment, "there is no repository"},
+		{"git", git + "/none.git", "", command.Environment, "there is no repository"},
+		{"git", git + "/web.git?tag=none", "", command.Environment, `the repository has no tag "none"`},
+		{"git", git + "/web.git?semver=^7", "", command.Environment, `is a version in "^7"`},
+		{"git", git + "/web.git", ", path: none", command.Findings, `the commit has no folder "none": correct the path`},
+		{"git", git + "/web.git", ", path: ../none", command.Findings, `leaves its root`},
+		{"git", closed + "/web.git", "", command.Environment, "credentials are wrong or missing"},
+		{"git", closed + "/web.git", ", pullSecretRef: {name: wrong}", command.Environment, "check the Secret of the reference"},
+		{"git", closed + "/web.git", ", pullSecretRef: {name: none}", command.Findings, `no Secret is called "none": give its manifest by --secrets FILE`},
+		{"git", broken + "/web.git", "", command.Environment, "try again later"},
+		{"oci", "https://127.0.0.1:1/web:v1", "", command.Findings, "does not begin with oci://"},
+		{"oci", "oci://u:" + keyword + "@127.0.0.1:1/web:v1", "", command.Findings, "must hold no credentials"},
+		{"oci", oci + "/web@sha256:abc", "", command.Findings, "is no digest: write oci://"},
+		{"oci", "oci://127.0.0.1:1/web:v1", "", command.Environment, "connection refused"},
+		{"oci", oci + "/web:none", "", command.Environment, "not found in the registry: correct the name"},
+		{"oci", oci + "/none:v1", "", command.Environment, "not found in the registry: correct the name"},
+		{"oci", oci + "/web?semver=^7", "", command.Environment, "is a version in this range"},
+		{"oci", oci + "/web:v1", ", path: none", command.Findings, `has no folder "none"`},
+		{"oci", oci + "/web:v1", ", verify: {provider: cosign, secretRef: {name: wrong}}", command.Findings, "has no entry *.pub"},
+		{"oci", "oci://" + private + "/web:v1", "", command.Environment, "requires credentials"},
+		{"oci", "oci://" + private + "/web:v1", ", pullSecretRef: {name: wrong}", command.Environment, "requires valid credentials (401 unauthorized)"},
+		{"oci", "oci://" + tls + "/web:v1", "", command.Environment, "--ca FILE"},
 	}
 }
 
@@ -253,15 +254,15 @@ func TestTheCacheGivesNobodyWhatTheServerWouldNot(t *testing.T) {
 				t.Helper()
 				// An artifact of manifests is no module; that it is said so means that it
 				// was given.
-				require.True(t, code == Good || code == Findings && strings.Contains(diagnostics, "no .cue file"), diagnostics)
+				require.True(t, code == command.Good || code == command.Findings && strings.Contains(diagnostics, "no .cue file"), diagnostics)
 			}
 			fetched(render("right.yaml"))
 			fetched(render("right.yaml"))
 			code, diagnostics := render("wrong.yaml")
-			require.Equal(t, Environment, code, diagnostics)
+			require.Equal(t, command.Environment, code, diagnostics)
 			require.NotContains(t, diagnostics, keyword)
 			code, _ = run("wrong.yaml")
-			require.Equal(t, Environment, code)
+			require.Equal(t, command.Environment, code)
 			fetched(render("wrong.yaml", "--offline"))
 		})
 	}
@@ -333,7 +334,7 @@ func TestAnInterruptedFetchLeavesNothing(t *testing.T) {
 		start := time.Now()
 		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 		_ = cmd.Wait() // the code says how it ended
-		require.Equal(t, Interrupted, cmd.ProcessState.ExitCode())
+		require.Equal(t, command.Interrupted, cmd.ProcessState.ExitCode())
 		require.Less(t, time.Since(start), 2*time.Second)
 		// What is killed is gone when it next has its turn.
 		require.Eventually(t, func() bool { return len(processesOf(t, temp)) == 0 }, 10*time.Second, 10*time.Millisecond, "no process is left")
@@ -371,22 +372,22 @@ func TestExitCodesOfFetching(t *testing.T) {
 		err  error
 		code int
 	}{
-		"no answer":                   {failed(source.ErrUnavailable), Environment},
-		"no access":                   {failed(source.ErrUnauthorized), Environment},
-		"nothing there":               {failed(source.ErrAbsent), Environment},
-		"another host":                {failed(source.ErrHostKey), Environment},
-		"not in the cache":            {failed(cache.ErrOffline), Environment},
-		"several of them":             {failed(source.ErrAbsent, source.ErrUnavailable), Environment},
-		"not signed":                  {failed(source.ErrSignature), Findings},
-		"not as locked":               {failed(source.ErrLocked), Findings},
-		"another digest":              {failed(source.ErrDigest), Findings},
-		"one of them beside a server": {failed(source.ErrUnavailable, source.ErrLocked), Findings},
-		"no such folder":              {failed(source.ErrNotFound), Findings},
-		"a mistake in the reference":  {failed(source.ErrReference), Findings},
-		"not signed, by itself":       {source.Refuse(source.ErrSignature, "why"), Findings},
-		"not as locked, by itself":    {source.Refuse(source.ErrLocked, "why"), Findings},
+		"no answer":                   {failed(source.ErrUnavailable), command.Environment},
+		"no access":                   {failed(source.ErrUnauthorized), command.Environment},
+		"nothing there":               {failed(source.ErrAbsent), command.Environment},
+		"another host":                {failed(source.ErrHostKey), command.Environment},
+		"not in the cache":            {failed(cache.ErrOffline), command.Environment},
+		"several of them":             {failed(source.ErrAbsent, source.ErrUnavailable), command.Environment},
+		"not signed":                  {failed(source.ErrSignature), command.Findings},
+		"not as locked":               {failed(source.ErrLocked), command.Findings},
+		"another digest":              {failed(source.ErrDigest), command.Findings},
+		"one of them beside a server": {failed(source.ErrUnavailable, source.ErrLocked), command.Findings},
+		"no such folder":              {failed(source.ErrNotFound), command.Findings},
+		"a mistake in the reference":  {failed(source.ErrReference), command.Findings},
+		"not signed, by itself":       {source.Refuse(source.ErrSignature, "why"), command.Findings},
+		"not as locked, by itself":    {source.Refuse(source.ErrLocked, "why"), command.Findings},
 	} {
-		require.Equal(t, c.code, exitCode(c.err), name)
+		require.Equal(t, c.code, command.ExitCode(c.err), name)
 	}
 }
 

@@ -11,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-func (a *app) graphCommand() *cobra.Command {
-	var flags projectFlags
-	var format choice
+func (a commands) graphCommand() *cobra.Command {
+	var flags command.ProjectFlags
+	var format command.Choice
 	var output string
 	cmd := &cobra.Command{
 		Use:   "graph [PATH...|-]",
@@ -27,39 +28,39 @@ the reason for each. Objects are not checked against schemas here.
 
 The formats dot and mermaid are for other tools; svg is a picture that any browser
 shows.
-` + projectHelp + `
+` + command.ProjectHelp + `
 
-` + exitCodes,
+` + command.ExitCodes,
 		Example: `  ropewalk graph shop
   ropewalk graph shop --format svg -o shop.svg
   ropewalk graph shop --dialect flux --format mermaid
   ropewalk graph shop --format dot | dot -Tpng > shop.png
   ropewalk graph shop --format json | jq '.edges[] | select(.gating)'`,
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			flags.skipSchemas = true
-			return a.runGraph(ctx, &flags, format.value, output, args)
+		RunE: a.Run(func(ctx context.Context, args []string) error {
+			flags.SkipSchemas = true
+			return a.runGraph(ctx, &flags, format.Value, output, args)
 		}),
 	}
-	format = newChoice("text", "dot", "mermaid", "svg", "json")
-	format.add(cmd, "format", "how to draw it")
+	format = command.NewChoice("text", "dot", "mermaid", "svg", "json")
+	format.Add(cmd, "format", "how to draw it")
 	cmd.Flags().StringVarP(&output, "output", "o", "", "`FILE` to write to, and not standard output")
-	flags.add(cmd)
+	flags.Add(cmd)
 	return cmd
 }
 
-func (a *app) runGraph(ctx context.Context, flags *projectFlags, format, output string, paths []string) error {
-	r, err := a.render(ctx, flags, paths)
+func (a commands) runGraph(ctx context.Context, flags *command.ProjectFlags, format, output string, paths []string) error {
+	r, err := a.Render(ctx, flags, paths)
 	if err != nil {
 		return err
 	}
-	defer r.close()
-	a.warn(r.Warnings)
+	defer r.Close()
+	a.Warn(r.Warnings)
 	var b bytes.Buffer
 	if err := drawPlan(&b, r.Plan, format); err != nil {
 		return err
 	}
 	if output == "" {
-		return a.write(b.Bytes())
+		return a.Write(b.Bytes())
 	}
 	return writeFile(output, b.Bytes())
 }

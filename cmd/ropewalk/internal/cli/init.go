@@ -14,10 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cue"
 )
 
-func (a *app) initCommand() *cobra.Command {
+func (a commands) initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Start a project that renders at once",
@@ -28,7 +29,7 @@ written at all.`,
 		Example: `  ropewalk init shop
   ropewalk render shop`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.Run(func(ctx context.Context, args []string) error {
 			dir := "."
 			if len(args) == 1 {
 				dir = args[0]
@@ -38,7 +39,7 @@ written at all.`,
 	}
 }
 
-func (a *app) runInit(ctx context.Context, dir string) error {
+func (a commands) runInit(ctx context.Context, dir string) error {
 	names, err := copyNew(ctx, dir, cue.Template())
 	if err != nil {
 		return err
@@ -47,10 +48,10 @@ func (a *app) runInit(ctx context.Context, dir string) error {
 	for _, name := range names {
 		created.WriteString(path.Join(dir, name) + "\n")
 	}
-	if err := a.print(created.String()); err != nil {
+	if err := a.Print(created.String()); err != nil {
 		return err
 	}
-	a.note(`
+	a.Note(`
 A project is in %[1]s. Next:
   ropewalk render %[1]s           print its manifests
   ropewalk graph %[1]s            see what comes before what
@@ -64,21 +65,21 @@ A project is in %[1]s. Next:
 func copyNew(ctx context.Context, dir string, from fs.FS) (names []string, err error) {
 	//nolint:gosec // Projects are read by others of the team.
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, &environmentError{err: err}
+		return nil, &command.EnvironmentError{Err: err}
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, &environmentError{err: err}
+		return nil, &command.EnvironmentError{Err: err}
 	}
 	defer root.Close() //nolint:errcheck // It is only read from.
 	names, taken, err := survey(root, from)
 	if err != nil {
-		return nil, &environmentError{err: err}
+		return nil, &command.EnvironmentError{Err: err}
 	}
 	if len(taken) > 0 {
-		return nil, &environmentError{
-			err:  fmt.Errorf("%s has %s already: nothing was written", dir, few(taken)),
-			hint: "name a new directory, such as \"ropewalk init shop\"",
+		return nil, &command.EnvironmentError{
+			Err:  fmt.Errorf("%s has %s already: nothing was written", dir, few(taken)),
+			Hint: "name a new directory, such as \"ropewalk init shop\"",
 		}
 	}
 	for i, name := range names {
@@ -90,7 +91,7 @@ func copyNew(ctx context.Context, dir string, from fs.FS) (names []string, err e
 			for _, written := range names[:i] {
 				err = errors.Join(err, root.Remove(written))
 			}
-			return nil, &environmentError{err: err}
+			return nil, &command.EnvironmentError{Err: err}
 		}
 	}
 	return names, nil

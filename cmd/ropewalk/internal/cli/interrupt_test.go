@@ -10,12 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 )
 
 // endless is a spec whose evaluation does not end, after more text than a pipe
@@ -56,7 +57,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	start := time.Now()
 	err = cmd.Wait()
 	var failed *exec.ExitError
-	if !errors.As(err, &failed) || failed.ExitCode() != Interrupted {
+	if !errors.As(err, &failed) || failed.ExitCode() != command.Interrupted {
 		ts.Fatalf("interrupted command ends with %v", err)
 	}
 	if took := time.Since(start); took > 5*time.Second {
@@ -69,16 +70,8 @@ func TestAReadThatNeverEndsIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, diagnostics strings.Builder
-	code := Run(ctx, []string{"render", "-"}, Streams{In: in, Out: &out, Err: &diagnostics})
-	require.Equal(t, Interrupted, code)
+	code := Run(ctx, []string{"render", "-"}, command.Streams{In: in, Out: &out, Err: &diagnostics})
+	require.Equal(t, command.Interrupted, code)
 	require.Equal(t, "ropewalk: interrupted\n", diagnostics.String())
 	require.Empty(t, out.String())
-}
-
-func TestAReaderThatIsNotInterruptedReads(t *testing.T) {
-	data, err := io.ReadAll(stoppable(t.Context(), strings.NewReader("text")))
-	require.NoError(t, err)
-	require.Equal(t, "text", string(data))
-	_, err = stoppable(t.Context(), readerFunc(func([]byte) (int, error) { return 0, syscall.EIO })).Read(make([]byte, 1))
-	require.ErrorIs(t, err, syscall.EIO)
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
-func (a *app) lockCommand() *cobra.Command {
-	var flags projectFlags
+func (a commands) lockCommand() *cobra.Command {
+	var flags command.ProjectFlags
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "lock [PATH]",
@@ -23,44 +24,44 @@ into ` + lock.Name + ` beside the project. Every command takes the modules from 
 from then on; --locked refuses what is not in it, or leads elsewhere now.
 
 Specs of every environment are covered, because an environment changes no module.
-` + projectHelp + `
+` + command.ProjectHelp + `
 
-` + exitCodes,
+` + command.ExitCodes,
 		Example: `  ropewalk lock shop            write shop/` + lock.Name + `
   ropewalk lock shop --check    say what would change; exit code 1 where something does`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error { return a.runLock(ctx, &flags, args, check) }),
+		RunE: a.Run(func(ctx context.Context, args []string) error { return a.runLock(ctx, &flags, args, check) }),
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing, and say what would change")
-	flags.add(cmd)
+	flags.Add(cmd)
 	return cmd
 }
 
-func (a *app) runLock(ctx context.Context, flags *projectFlags, paths []string, check bool) error {
-	if flags.sources.locked || flags.sources.offline {
-		return usagef("leave --locked and --offline out", "a lock is made of what the servers say now")
+func (a commands) runLock(ctx context.Context, flags *command.ProjectFlags, paths []string, check bool) error {
+	if flags.Sources.Locked || flags.Sources.Offline {
+		return command.Usagef("leave --locked and --offline out", "a lock is made of what the servers say now")
 	}
-	opts, err := flags.options(a, paths)
+	opts, err := flags.Options(a.App, paths)
 	if err != nil {
 		return err
 	}
 	record := &lock.Recorder{}
-	h, err := a.connect(&flags.sources, "", paths, record)
+	h, err := a.Connect(&flags.Sources, "", paths, record)
 	if err != nil {
 		return err
 	}
-	loaded, err := load(ctx, h, opts)
-	a.texts = loaded.Texts
+	loaded, err := command.Load(ctx, h, opts)
+	a.Texts = loaded.Texts
 	if err == nil {
 		err = loaded.Request.Mistakes.Err()
 	}
 	if err != nil {
 		return err
 	}
-	name := lockFile("", paths)
-	old, found, err := readLock(name)
+	name := command.LockFile("", paths)
+	old, found, err := command.ReadLock(name)
 	if err != nil {
-		a.note("ropewalk: warning: %v; it is written anew\n", err)
+		a.Note("ropewalk: warning: %v; it is written anew\n", err)
 		old, found = lock.File{}, false
 	}
 	changes := old.Diff(record.File())
@@ -68,16 +69,16 @@ func (a *app) runLock(ctx context.Context, flags *projectFlags, paths []string, 
 	for _, c := range changes {
 		b.WriteString(c.String() + "\n")
 	}
-	if err := a.print(b.String()); err != nil {
+	if err := a.Print(b.String()); err != nil {
 		return err
 	}
 	switch {
 	case found && len(changes) == 0:
-		a.note("%s is up to date\n", name)
+		a.Note("%s is up to date\n", name)
 		return nil
 	case check:
-		a.note("%s is not up to date: run \"ropewalk lock\"\n", name)
-		return errDifferentReported()
+		a.Note("%s is not up to date: run \"ropewalk lock\"\n", name)
+		return command.ErrDifferentReported()
 	}
 	data, err := record.File().Bytes()
 	if err != nil {
@@ -86,6 +87,6 @@ func (a *app) runLock(ctx context.Context, flags *projectFlags, paths []string, 
 	if err := writeFile(name, data); err != nil {
 		return err
 	}
-	a.note("%s written: %s, %s\n", name, plural(len(record.File().Sources), "source"), plural(len(record.File().Modules), "module"))
+	a.Note("%s written: %s, %s\n", name, command.Plural(len(record.File().Sources), "source"), command.Plural(len(record.File().Modules), "module"))
 	return nil
 }

@@ -5,7 +5,7 @@ package cli
 
 import "github.com/spf13/cobra"
 
-func (a *app) pluginCommand() *cobra.Command {
+func (a commands) pluginCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
 		Short: "Render inside of other tools",

@@ -21,6 +21,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/argocd"
@@ -50,7 +51,7 @@ const (
 
 // argocdFlags are those of plugin argocd.
 type argocdFlags struct {
-	registryFlags
+	command.RegistryFlags
 	name, dir, http, cacheDir, temporary, askPass string
 	config, secrets, gitCredentials               string
 	allowUnlocked, health                         bool
@@ -59,7 +60,7 @@ type argocdFlags struct {
 	timeout, request, drain                       time.Duration
 }
 
-func (a *app) pluginArgoCD() *cobra.Command {
+func (a commands) pluginArgoCD() *cobra.Command {
 	var flags argocdFlags
 	cmd := &cobra.Command{
 		Use:   "argocd",
@@ -84,13 +85,13 @@ Everything is evaluated in worker processes, which share --memory-total with the
 server. On SIGTERM, it removes the socket, lets requests go on for
 the time of --drain, and exits.
 
-` + exitCodes,
+` + command.ExitCodes,
 		Example: `  ropewalk plugin argocd
   ropewalk plugin argocd --socket-dir run --http 127.0.0.1:8085 --cache-dir cache
   ropewalk plugin argocd --config pull-policy.yaml --secrets secrets --git-credentials git
   curl localhost:8085/readyz`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error { return a.runArgoCD(ctx, &flags) }),
+		RunE: a.Run(func(ctx context.Context, _ []string) error { return a.runArgoCD(ctx, &flags) }),
 	}
 	addArgoCDFlags(cmd, &flags)
 	cmd.AddCommand(a.pluginArgoCDGenerate(), a.pluginArgoCDParameters())
@@ -119,21 +120,21 @@ func addArgoCDFlags(cmd *cobra.Command, flags *argocdFlags) {
 	f.DurationVar(&flags.timeout, "timeout", evaluate.DefaultTimeout, "limit of the evaluation of one spec")
 	f.DurationVar(&flags.request, "request-timeout", argocd.DefaultTimeout, "limit of a request; that of the repo-server holds where it is less")
 	f.DurationVar(&flags.drain, "drain", argocd.DefaultDrain, "how long requests may go on after SIGTERM")
-	flags.add(cmd)
-	addCacheDir(cmd, &flags.cacheDir)
+	flags.Add(cmd)
+	command.AddCacheDir(cmd, &flags.cacheDir)
 }
 
 // check refuses what no server can be made of.
 func (f *argocdFlags) check() error {
 	switch {
 	case f.workers < 1:
-		return usagef("", "--workers %d: expected 1 or more", f.workers)
+		return command.Usagef("", "--workers %d: expected 1 or more", f.workers)
 	case f.renders < 0:
-		return usagef("", "--renders %d: expected 0 or more", f.renders)
+		return command.Usagef("", "--renders %d: expected 0 or more", f.renders)
 	case f.timeout <= 0 || f.request <= 0 || f.drain < 0:
-		return usagef("", "--timeout, --request-timeout and --drain: expected more than 0")
-	case f.memory != 0 && f.memory < leastMemory:
-		return usagef("", "--memory %s: expected at least 32MiB", &f.memory)
+		return command.Usagef("", "--timeout, --request-timeout and --drain: expected more than 0")
+	case f.memory != 0 && f.memory < command.LeastMemory:
+		return command.Usagef("", "--memory %s: expected at least 32MiB", &f.memory)
 	}
 	return f.checkFolders()
 }
@@ -146,30 +147,30 @@ func (f *argocdFlags) checkFolders() error {
 			continue
 		}
 		if err := os.Mkdir(own.dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
-			return usagef("", "%s: %v", own.flag, err)
+			return command.Usagef("", "%s: %v", own.flag, err)
 		}
 		probe, err := os.CreateTemp(own.dir, ".ropewalk-*")
 		if err != nil {
-			return usagef("", "%s: %v", own.flag, err)
+			return command.Usagef("", "%s: %v", own.flag, err)
 		}
 		if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
-			return usagef("", "%s: %v", own.flag, err)
+			return command.Usagef("", "%s: %v", own.flag, err)
 		}
 	}
 	for _, mounted := range []struct{ flag, dir string }{{"--secrets", f.secrets}, {"--git-credentials", f.gitCredentials}} {
 		// What is not there yet may be mounted later.
 		if info, err := os.Stat(mounted.dir); err == nil && !info.IsDir() {
-			return usagef("", "%s %s: expected a folder", mounted.flag, mounted.dir)
+			return command.Usagef("", "%s %s: expected a folder", mounted.flag, mounted.dir)
 		}
 	}
 	return nil
 }
 
-func (a *app) runArgoCD(ctx context.Context, flags *argocdFlags) error {
+func (a commands) runArgoCD(ctx context.Context, flags *argocdFlags) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
-	a.listen() // Workers are processes of our own.
+	a.Listen() // Workers are processes of our own.
 	server, done, err := flags.server(a.reporter())
 	if err != nil {
 		return err
@@ -179,13 +180,13 @@ func (a *app) runArgoCD(ctx context.Context, flags *argocdFlags) error {
 }
 
 // reporter prints errors that failed nothing; it is safe for concurrent use.
-func (a *app) reporter() func(error) {
+func (a commands) reporter() func(error) {
 	var printing sync.Mutex
 	return func(err error) {
 		if err != nil {
 			printing.Lock()
 			defer printing.Unlock()
-			a.note("ropewalk: %v\n", err)
+			a.Note("ropewalk: %v\n", err)
 		}
 	}
 }
@@ -197,12 +198,12 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 	if err != nil {
 		return nil, nil, err
 	}
-	policy, err := openPolicy("--config", f.config, report)
+	policy, err := command.OpenPolicy("--config", f.config, report)
 	if err != nil {
 		return nil, nil, err
 	}
-	store := sync.OnceValues(func() (*cache.Store, error) { return openCache(f.cacheDir) })
-	connect, err := f.connect(store, policy, report)
+	store := sync.OnceValues(func() (*cache.Store, error) { return command.OpenCache(f.cacheDir) })
+	connect, err := f.Connect(store, policy, report)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -210,7 +211,7 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 		Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: parts.worker, Timeout: f.timeout,
 	})
 	if err != nil {
-		return nil, nil, &environmentError{err: err}
+		return nil, nil, &command.EnvironmentError{Err: err}
 	}
 	parts.hold()
 	renders := lru.New[string, []byte](parts.renders)
@@ -259,7 +260,7 @@ func serveWith(ctx context.Context, server *argocd.Server, address string) error
 	if address != "" {
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err != nil {
-			return &environmentError{err: err, hint: "use --http"}
+			return &command.EnvironmentError{Err: err, Hint: "use --http"}
 		}
 		web := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 		defer func() { _ = web.Close() }()
@@ -277,20 +278,20 @@ func serveWith(ctx context.Context, server *argocd.Server, address string) error
 	default:
 	}
 	if err != nil {
-		return &environmentError{err: err}
+		return &command.EnvironmentError{Err: err}
 	}
 	return nil
 }
 
 // connect makes what fetches the modules of a request.
-func (f *argocdFlags) connect(
+func (f *argocdFlags) Connect(
 	store func() (*cache.Store, error), policy *pullpolicy.File, report func(error),
 ) (func(argocd.Connection) (host.Host, error), error) {
-	ca, err := f.authorities()
+	ca, err := f.Authorities()
 	if err != nil {
 		return nil, err
 	}
-	registries, signed := sync.OnceValues(f.registries), &fetch.Signed{}
+	registries, signed := sync.OnceValues(f.Registries), &fetch.Signed{}
 	return func(c argocd.Connection) (host.Host, error) {
 		registries := registries
 		if c.Source != nil {
@@ -302,10 +303,10 @@ func (f *argocdFlags) connect(
 			Secrets: fetch.Mounted(f.secrets).Of(c.Project), GitHosts: fetch.Mounted(f.gitCredentials),
 			Guard: pullpolicy.Guard{Policy: policy.Current(), Project: c.Project, Refused: c.Refused}, Signed: signed,
 			Git: func() git.Fetcher {
-				return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: f.plain, CA: ca}
+				return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: f.Plain, CA: ca}
 			},
 			Modules: func() *modules.Registry {
-				return moduleRegistry(&sourceFlags{registryFlags: f.registryFlags, locked: c.Mode == lock.Frozen}, ca)
+				return command.ModuleRegistry(&command.SourceFlags{RegistryFlags: f.RegistryFlags, Locked: c.Mode == lock.Frozen}, ca)
 			},
 		}
 		return o.Connect(host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}), nil
@@ -315,7 +316,7 @@ func (f *argocdFlags) connect(
 // registriesOf connects to registries with the credentials of a source for the one
 // that it comes from, and as usual to others.
 func (f *argocdFlags) registriesOf(own *argocd.Source) (*remote.Registries, error) {
-	r, err := f.registries()
+	r, err := f.Registries()
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/argocd"
 	"github.com/ropewalk/ropewalk/render/emit"
 )
@@ -36,7 +37,7 @@ KUBE_VERSION mean the same as for "ropewalk plugin argocd". Variables that begin
 GIT_ are ignored: those of a request hold the credentials of its source, and would be
 sent to any other Git server too.`
 
-func (a *app) pluginArgoCDGenerate() *cobra.Command {
+func (a commands) pluginArgoCDGenerate() *cobra.Command {
 	var flags stockFlags
 	cmd := &cobra.Command{
 		Use:   "generate",
@@ -49,12 +50,12 @@ argocd" answers on its socket, as one YAML stream.
 
 Errors go to standard error, the user's file and line first, in at most 4 KiB.
 
-` + exitCodes,
+` + command.ExitCodes,
 		Example: `  ropewalk plugin argocd generate
   ropewalk plugin argocd generate --request-timeout 80s
   cd shop && ARGOCD_APP_SOURCE_PATH=shop ropewalk plugin argocd generate --verbose`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
+		RunE: a.Run(func(ctx context.Context, _ []string) error {
 			return a.stock(ctx, &flags, func(ctx context.Context, s *argocd.Server, in argocd.Request) ([]byte, error) {
 				manifests, err := s.Generate(ctx, in)
 				if err != nil {
@@ -64,7 +65,7 @@ Errors go to standard error, the user's file and line first, in at most 4 KiB.
 				for i, m := range manifests {
 					files[i].Data = []byte(m)
 				}
-				return stream(files, "yaml")
+				return command.Stream(files, "yaml")
 			})
 		}),
 	}
@@ -72,7 +73,7 @@ Errors go to standard error, the user's file and line first, in at most 4 KiB.
 	return cmd
 }
 
-func (a *app) pluginArgoCDParameters() *cobra.Command {
+func (a commands) pluginArgoCDParameters() *cobra.Command {
 	var flags stockFlags
 	cmd := &cobra.Command{
 		Use:   "parameters",
@@ -83,17 +84,17 @@ application takes are not among them: they are parameters.static there.
 
 ` + stockHelp + `
 
-` + exitCodes,
+` + command.ExitCodes,
 		Example: `  ropewalk plugin argocd parameters
   cd shop && ARGOCD_APP_SOURCE_PATH=shop ropewalk plugin argocd parameters`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error {
+		RunE: a.Run(func(ctx context.Context, _ []string) error {
 			return a.stock(ctx, &flags, func(ctx context.Context, s *argocd.Server, in argocd.Request) ([]byte, error) {
 				all, err := s.Parameters(ctx, in)
 				if err != nil {
 					return nil, err
 				}
-				return encode(dynamic(all))
+				return command.Encode(dynamic(all))
 			})
 		}),
 	}
@@ -133,11 +134,11 @@ func (f *stockFlags) addTo(cmd *cobra.Command) {
 }
 
 // stock works on one request of argocd-cmp-server and prints the result.
-func (a *app) stock(ctx context.Context, flags *stockFlags, work func(context.Context, *argocd.Server, argocd.Request) ([]byte, error)) error {
+func (a commands) stock(ctx context.Context, flags *stockFlags, work func(context.Context, *argocd.Server, argocd.Request) ([]byte, error)) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
-	a.listen() // Workers are processes of our own.
+	a.Listen() // Workers are processes of our own.
 	ctx, cancel := context.WithTimeout(ctx, flags.request)
 	defer cancel()
 	report := func(error) {}
@@ -158,22 +159,22 @@ func (a *app) stock(ctx context.Context, flags *stockFlags, work func(context.Co
 	if err != nil {
 		return a.refused(ctx, err)
 	}
-	return a.write(data)
+	return a.Write(data)
 }
 
 // stockRequest is the request in the environment; closer closes the repository.
 func stockRequest() (in argocd.Request, closer func(), err error) {
 	in.Variables = argocd.Variables(os.Environ())
 	if err := unsetSource(); err != nil {
-		return in, nil, &environmentError{err: err}
+		return in, nil, &command.EnvironmentError{Err: err}
 	}
 	dir, app, err := argocd.Checkout(".", in.Variables["ARGOCD_APP_SOURCE_PATH"])
 	if err != nil {
-		return in, nil, &environmentError{err: err}
+		return in, nil, &command.EnvironmentError{Err: err}
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return in, nil, &environmentError{err: err}
+		return in, nil, &command.EnvironmentError{Err: err}
 	}
 	in.Files, in.Path = root.FS(), filepath.ToSlash(app)
 	return in, func() { _ = root.Close() }, nil
@@ -194,17 +195,17 @@ func unsetSource() error {
 }
 
 // refused prints why there is no result.
-func (a *app) refused(ctx context.Context, err error) error {
+func (a commands) refused(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
 	// The text of a refusal is at most as long as Argo CD's field for it.
 	for line := range strings.Lines(err.Error()) {
-		a.note("%s\n", printable(strings.TrimRight(line, "\n")))
+		a.Note("%s\n", command.Printable(strings.TrimRight(line, "\n")))
 	}
 	var refusal *argocd.Refusal
 	if errors.As(err, &refusal) && refusal.Findings {
-		return errDifferentReported()
+		return command.ErrDifferentReported()
 	}
-	return errors.Join(&environmentError{err: err}, errReported)
+	return errors.Join(&command.EnvironmentError{Err: err}, command.ErrReported)
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 )
 
 const configMap = `apiVersion: ropewalk.dev/v1alpha1
@@ -78,7 +80,7 @@ func TestAnErrorForTheStockServerFitsAndBeginsWithAPlace(t *testing.T) {
 	}
 	unpackedBy(t, files)
 	code, out, diagnostics := generated(t)
-	require.Equal(t, Findings, code)
+	require.Equal(t, command.Findings, code)
 	require.Empty(t, out)
 	require.Regexp(t, `^apps/web/spec-00\.yaml:\d+:\d+: `, diagnostics)
 	require.LessOrEqual(t, len(diagnostics), 4<<10)
@@ -97,13 +99,13 @@ func TestExitCodesForTheStockServer(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"a flag that cannot be":          {good, "", []string{"--workers", "0"}, Usage, "--workers 0"},
-		"an argument":                    {good, "", []string{"apps/web"}, Usage, "apps/web"},
-		"a flag of the server":           {good, "", []string{"--socket-dir", "."}, Usage, "unknown flag"},
-		"a path that leaves":             {good, "ARGOCD_APP_SOURCE_PATH=../x", nil, Environment, `"../x" leaves`},
-		"a registry that is not there":   {absent, "", []string{"--request-timeout", "2s", "--plain-http", "127.0.0.1:1"}, Environment, "apps/web/a.yaml:4"},
-		"nothing is rendered":            {map[string]string{"ropewalk.yaml": "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: p}\n"}, "", nil, Findings, "nothing was rendered"},
-		"a module that is not in a lock": {map[string]string{"a.yaml": strings.Replace(absent["a.yaml"], "@sha256:"+strings.Repeat("0", 64), ":v1", 1)}, "", nil, Findings, "ropewalk.lock"},
+		"a flag that cannot be":          {good, "", []string{"--workers", "0"}, command.Usage, "--workers 0"},
+		"an argument":                    {good, "", []string{"apps/web"}, command.Usage, "apps/web"},
+		"a flag of the server":           {good, "", []string{"--socket-dir", "."}, command.Usage, "unknown flag"},
+		"a path that leaves":             {good, "ARGOCD_APP_SOURCE_PATH=../x", nil, command.Environment, `"../x" leaves`},
+		"a registry that is not there":   {absent, "", []string{"--request-timeout", "2s", "--plain-http", "127.0.0.1:1"}, command.Environment, "apps/web/a.yaml:4"},
+		"nothing is rendered":            {map[string]string{"ropewalk.yaml": "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: p}\n"}, "", nil, command.Findings, "nothing was rendered"},
+		"a module that is not in a lock": {map[string]string{"a.yaml": strings.Replace(absent["a.yaml"], "@sha256:"+strings.Repeat("0", 64), ":v1", 1)}, "", nil, command.Findings, "ropewalk.lock"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			unpackedBy(t, test.files)
@@ -123,8 +125,8 @@ func TestAnInterruptedRenderForTheStockServerEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, diagnostics bytes.Buffer
-	code := Run(ctx, []string{"plugin", "argocd", "generate"}, Streams{In: strings.NewReader(""), Out: &out, Err: &diagnostics})
-	require.Equal(t, Interrupted, code)
+	code := Run(ctx, []string{"plugin", "argocd", "generate"}, command.Streams{In: strings.NewReader(""), Out: &out, Err: &diagnostics})
+	require.Equal(t, command.Interrupted, code)
 	require.Empty(t, out.String())
 }
 

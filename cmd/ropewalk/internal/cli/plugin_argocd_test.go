@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/argocd"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/source"
@@ -27,7 +28,7 @@ import (
 
 // argocdCommand runs plugin argocd with args until ctx ends.
 func argocdCommand(ctx context.Context, args ...string) error {
-	a := &app{Streams: Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, listen: func() {}}
+	a := commands{command.New(command.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, func() {})}
 	cmd := a.pluginArgoCD()
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
@@ -60,18 +61,18 @@ func TestTheServerForArgoCDRefusesWhatCannotBe(t *testing.T) {
 		{"--workers", "0"}, {"--renders", "-1"}, {"--timeout", "0s"}, {"--memory", "1MiB"}, {"--memory", "256MiB"},
 		{"--memory-total", "128MiB"}, {"--workers", "16"}, {"--config", write(t, "apiVersion: v1\n")},
 	} {
-		var usage *usageError
+		var usage *command.UsageError
 		require.ErrorAs(t, argocdCommand(t.Context(), args...), &usage, "%v", args)
 	}
 	file := write(t, "")
 	for _, flag := range []string{"--temp-dir", "--cache-dir", "--secrets", "--git-credentials"} {
-		var usage *usageError
+		var usage *command.UsageError
 		require.ErrorAs(t, argocdCommand(t.Context(), flag, file), &usage, flag)
 		require.ErrorContains(t, argocdCommand(t.Context(), flag, file), flag)
 	}
 	require.ErrorContains(t, argocdCommand(t.Context(), "--config", t.TempDir()), "is not a regular file")
 	require.ErrorContains(t, argocdCommand(t.Context(), "--config", write(t, "apiVersion: v1\n")), "policy.yaml:1:13: apiVersion is")
-	var environment *environmentError
+	var environment *command.EnvironmentError
 	require.ErrorAs(t, argocdCommand(t.Context(), "--config", filepath.Join(t.TempDir(), "missing")), &environment)
 	require.ErrorAs(t, argocdCommand(t.Context(), "--socket-dir", filepath.Join(t.TempDir(), "missing"), "--http", ""), &environment)
 }
@@ -95,7 +96,7 @@ func TestPartsOfAServerFitIntoItsMemory(t *testing.T) {
 	} {
 		s, err := divide(c.total<<20, c.limit<<20, c.workers, 4*c.workers)
 		if c.worker == 0 {
-			var usage *usageError
+			var usage *command.UsageError
 			require.ErrorAs(t, err, &usage, "%+v", c)
 			continue
 		}
@@ -148,11 +149,11 @@ func TestTheServerForArgoCDUsesWhatIsMounted(t *testing.T) {
 	}
 	const head = "apiVersion: ropewalk.dev/v1alpha1\nkind: PullPolicy\n"
 	flags := &argocdFlags{config: write(t, head), secrets: t.TempDir(), gitCredentials: t.TempDir()}
-	require.NoError(t, flags.plainHTTP.Set(server))
+	require.NoError(t, flags.PlainHTTP.Set(server))
 	secret(filepath.Join(flags.secrets, "shop", "git"))
-	policy, err := openPolicy("--config", flags.config, func(error) {})
+	policy, err := command.OpenPolicy("--config", flags.config, func(error) {})
 	require.NoError(t, err)
-	connect, err := flags.connect(func() (*cache.Store, error) { return cache.Open(t.TempDir(), cache.StoreOptions{}) }, policy, func(error) {})
+	connect, err := flags.Connect(func() (*cache.Store, error) { return cache.Open(t.TempDir(), cache.StoreOptions{}) }, policy, func(error) {})
 	require.NoError(t, err)
 	load := func(project, ref string) error {
 		h, err := connect(argocd.Connection{Project: project, Scope: project})
@@ -189,8 +190,8 @@ func TestTheServerForArgoCDKeepsModulesWhereTheyAreBounded(t *testing.T) {
 	store, err := cache.Open(t.TempDir(), cache.StoreOptions{})
 	require.NoError(t, err)
 	flags := &argocdFlags{}
-	require.NoError(t, flags.plainHTTP.Set(registry.Host))
-	connect, err := flags.connect(func() (*cache.Store, error) { return store, nil }, nil, func(err error) { require.NoError(t, err) })
+	require.NoError(t, flags.PlainHTTP.Set(registry.Host))
+	connect, err := flags.Connect(func() (*cache.Store, error) { return store, nil }, nil, func(err error) { require.NoError(t, err) })
 	require.NoError(t, err)
 	for range 2 {
 		h, err := connect(argocd.Connection{})

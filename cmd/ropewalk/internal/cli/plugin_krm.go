@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/krm"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/cache"
@@ -16,11 +17,11 @@ import (
 
 // krmFlags are those of plugin krm.
 type krmFlags struct {
-	projectFlags
+	command.ProjectFlags
 	network bool
 }
 
-func (a *app) pluginKRM() *cobra.Command {
+func (a commands) pluginKRM() *cobra.Command {
 	var flags krmFlags
 	cmd := &cobra.Command{
 		Use:   "krm",
@@ -62,44 +63,44 @@ Exit codes:
     cueRef: {type: embedded, ref: webservice}
     input: {image: "ghcr.io/stefanprodan/podinfo:6.9.2", ports: {http: {port: 9898}}}`,
 		Args: cobra.NoArgs,
-		RunE: a.run(func(ctx context.Context, _ []string) error { return a.runKRM(ctx, &flags) }),
+		RunE: a.Run(func(ctx context.Context, _ []string) error { return a.runKRM(ctx, &flags) }),
 	}
-	flags.add(cmd)
+	flags.Add(cmd)
 	cmd.Flags().BoolVar(&flags.network, "allow-network", false, "fetch modules from Git and registries")
 	return cmd
 }
 
-func (a *app) runKRM(ctx context.Context, flags *krmFlags) error {
-	opts, err := flags.options(a, nil)
+func (a commands) runKRM(ctx context.Context, flags *krmFlags) error {
+	opts, err := flags.Options(a.App, nil)
 	if err != nil {
 		return err
 	}
-	flags.sources.offline = flags.sources.offline || !flags.network
-	h, err := a.connect(&flags.sources, "", []string{"-"}, nil)
+	flags.Sources.Offline = flags.Sources.Offline || !flags.network
+	h, err := a.Connect(&flags.Sources, "", []string{"-"}, nil)
 	if err != nil {
 		return err
 	}
-	evaluator, closer, err := flags.evaluator()
+	evaluator, closer, err := flags.Evaluator()
 	if err != nil {
 		return err
 	}
 	defer closer()
 	out, err := krm.Function{
-		Host: h, Options: opts, Evaluator: evaluator, Strict: flags.strict, Parallel: flags.parallel(), Hint: flags.hint,
+		Host: h, Options: opts, Evaluator: evaluator, Strict: flags.Strict, Parallel: flags.Parallel(), Hint: flags.hint,
 	}.Run(ctx, a.In)
 	if ctx.Err() != nil {
 		return err
 	}
-	if writeErr := a.write(out.List); writeErr != nil {
+	if writeErr := a.Write(out.List); writeErr != nil {
 		return writeErr
 	}
 	var found object.Errors
 	if errors.As(err, &found) {
 		// One code for all of them: orchestrators read the results.
-		a.report().mistakes(found)
-		return errDifferentReported()
+		a.Report().Mistakes(found)
+		return command.ErrDifferentReported()
 	}
-	a.warn(out.Warnings)
+	a.Warn(out.Warnings)
 	return err
 }
 
@@ -108,5 +109,5 @@ func (f *krmFlags) hint(err error) string {
 	if errors.Is(err, cache.ErrOffline) && !f.network {
 		return "a function fetches nothing by default: add --allow-network to its args"
 	}
-	return optionFor(err)
+	return command.OptionFor(err)
 }

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/argocd"
 )
 
@@ -49,14 +50,14 @@ func divide(total, limit int64, workers, requests int) (shares, error) {
 	n := int64(workers)
 	parent := max(leastParent, total*3/8)
 	worker := (total-parent)/n - processCost
-	if worker < leastMemory {
-		need := process.Size(max(leastParent+n*(leastMemory+processCost), (n*(leastMemory+processCost)*8+4)/5))
-		return shares{}, usagef("", "--memory-total %s cannot hold %d workers beside the server: give it at least %dMiB, or fewer --workers",
+	if worker < command.LeastMemory {
+		need := process.Size(max(leastParent+n*(command.LeastMemory+processCost), (n*(command.LeastMemory+processCost)*8+4)/5))
+		return shares{}, command.Usagef("", "--memory-total %s cannot hold %d workers beside the server: give it at least %dMiB, or fewer --workers",
 			(*process.Size)(&total), workers, (need+1<<20-1)>>20)
 	}
 	if limit > worker {
 		fits := process.Size(worker)
-		return shares{}, usagef("", "--memory %s: --memory-total %s leaves %s for each of %d workers",
+		return shares{}, command.Usagef("", "--memory %s: --memory-total %s leaves %s for each of %d workers",
 			(*process.Size)(&limit), (*process.Size)(&total), &fits, workers)
 	}
 	if limit > 0 {

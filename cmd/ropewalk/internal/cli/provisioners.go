@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -28,7 +29,10 @@ of provisioners (with cue.mod) that no project need know yet. Where there is non
 is the working directory if that is a project, and nothing but what Ropewalk brings
 along if not.`
 
-func (a *app) provisionersCommand() *cobra.Command {
+// provisionersCommands has the subcommands of this package.
+type provisionersCommands struct{ *command.App }
+
+func (a provisionersCommands) provisionersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "provisioners",
 		Short: "List, show and try what makes the resources of workloads",
@@ -42,17 +46,17 @@ Ropewalk brings along. The first whose type, class and id match a resource makes
 // provisionersFlags are those of every command that looks at provisioners.
 type provisionersFlags struct {
 	environment string
-	format      choice
-	sources     sourceFlags
+	format      command.Choice
+	sources     command.SourceFlags
 }
 
-func (p *provisionersFlags) add(cmd *cobra.Command) {
-	p.format = newChoice("text", "json")
-	p.format.add(cmd, "format", "how to print it")
+func (p *provisionersFlags) Add(cmd *cobra.Command) {
+	p.format = command.NewChoice("text", "json")
+	p.format.Add(cmd, "format", "how to print it")
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVarP(&p.environment, "env", "e", "", "environment of the project to lay over it")
-	p.sources.add(cmd)
+	p.sources.Add(cmd)
 }
 
 // provisioner is one entry of a catalog with the module that it is in.
@@ -93,15 +97,15 @@ func (c catalog) types() []string {
 }
 
 // provisioners reads the catalogs of all modules.
-func (a *app) provisioners(ctx context.Context, flags *provisionersFlags, opts host.Options) (catalog, error) {
-	a.json = flags.format.value == "json"
-	h, err := a.connect(&flags.sources, "", opts.Args, nil)
+func (a provisionersCommands) provisioners(ctx context.Context, flags *provisionersFlags, opts host.Options) (catalog, error) {
+	a.JSON = flags.format.Value == "json"
+	h, err := a.Connect(&flags.sources, "", opts.Args, nil)
 	if err != nil {
 		return catalog{}, err
 	}
 	opts.Environment = flags.environment
 	found, err := h.Provisioners(ctx, opts)
-	a.texts = found.Texts
+	a.Texts = found.Texts
 	if err != nil {
 		return catalog{}, withOptions(err)
 	}
@@ -148,14 +152,14 @@ func (c catalog) named(arg string) ([]provisioner, error) {
 		return out, nil
 	case len(classes) > 0:
 		slices.Sort(classes)
-		return nil, usagef(object.Suggest(class, classes), "no provisioner of type %q has the class %q; known: %s",
+		return nil, command.Usagef(object.Suggest(class, classes), "no provisioner of type %q has the class %q; known: %s",
 			kind, class, strings.Join(slices.Compact(classes), ", "))
 	}
 	hint := ""
 	if near, ok := object.Nearest(kind, c.types()); ok {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
-	return nil, usagef(hint, "no provisioner makes a resource of type %q; known: %s", kind, strings.Join(c.types(), ", "))
+	return nil, command.Usagef(hint, "no provisioner makes a resource of type %q; known: %s", kind, strings.Join(c.types(), ", "))
 }
 
 // matching are the entries as a project of workloads takes them.
@@ -181,7 +185,7 @@ func withOptions(err error) error {
 	if errors.As(err, &mistakes) {
 		for _, m := range mistakes {
 			if m.Hint == "" {
-				m.Hint = optionFor(m.Err)
+				m.Hint = command.OptionFor(m.Err)
 			}
 		}
 	}

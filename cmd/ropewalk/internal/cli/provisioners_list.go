@@ -14,22 +14,23 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
-func (a *app) provisionersList() *cobra.Command {
+func (a provisionersCommands) provisionersList() *cobra.Command {
 	var flags provisionersFlags
 	cmd := &cobra.Command{
 		Use: "list [PATH]", Short: "List what workloads may ask for",
 		Long: `List what workloads may ask for, in the order in which it is matched: an entry with *
 is for every class or id. A * after an output says that it is a secret.
-` + provisionersHelp + "\n\n" + exitCodes,
+` + provisionersHelp + "\n\n" + command.ExitCodes,
 		Example: `  ropewalk provisioners list
   ropewalk provisioners list shop --env prod
   ropewalk provisioners list --format json | jq -r '.[].type'`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.Run(func(ctx context.Context, args []string) error {
 			c, err := a.provisioners(ctx, &flags, host.Options{Args: args})
 			if err != nil {
 				return err
@@ -44,26 +45,26 @@ is for every class or id. A * after an output says that it is a secret.
 					oneLine(p.module.Name), cmp.Or(oneLine(strings.Join(p.outputs(), ",")), "-"), oneLine(p.Description))
 			}
 			_ = t.Flush() // A builder takes everything.
-			return a.outcome(flags.format.value, out, trimmed(b.String()))
+			return a.Outcome(flags.format.Value, out, trimmed(b.String()))
 		}),
 	}
-	flags.add(cmd)
+	flags.Add(cmd)
 	return cmd
 }
 
-func (a *app) provisionersShow() *cobra.Command {
+func (a provisionersCommands) provisionersShow() *cobra.Command {
 	var flags provisionersFlags
 	cmd := &cobra.Command{
 		Use: "show TYPE[/CLASS] [PATH]", Short: "Show the params and outputs of a type of resources",
 		Long: `Show what a workload may write below params of a resource, and what it may refer to by
 ${resources.NAME.OUTPUT}. Secret outputs are never values: they are references that
 the cluster resolves. Outputs that are there for some params only are not listed.
-` + provisionersHelp + "\n\n" + exitCodes,
+` + provisionersHelp + "\n\n" + command.ExitCodes,
 		Example: `  ropewalk provisioners show postgres
   ropewalk provisioners show postgres/cnpg
   ropewalk provisioners show license shop`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.Run(func(ctx context.Context, args []string) error {
 			c, err := a.provisioners(ctx, &flags, host.Options{Args: pathArgs(args, 1)})
 			if err != nil {
 				return err
@@ -78,10 +79,10 @@ the cluster resolves. Outputs that are there for some params only are not listed
 				out = append(out, p.listed())
 				texts = append(texts, p.text())
 			}
-			return a.outcome(flags.format.value, out, strings.Join(texts, "\n"))
+			return a.Outcome(flags.format.Value, out, strings.Join(texts, "\n"))
 		}),
 	}
-	flags.add(cmd)
+	flags.Add(cmd)
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -20,13 +21,13 @@ import (
 type tryFlags struct {
 	provisionersFlags
 	workload, name, id, namespace string
-	backend                       choice
+	backend                       command.Choice
 	params, paramFiles, config    []string
 	crds                          []string
 	skipSchemas                   bool
 }
 
-func (a *app) provisionersTest() *cobra.Command {
+func (a provisionersCommands) provisionersTest() *cobra.Command {
 	var flags tryFlags
 	cmd := &cobra.Command{
 		Use: "test TYPE[/CLASS] [PATH]", Short: "Make a resource as a workload would have it",
@@ -36,19 +37,19 @@ of the workload, and its objects, checked against the schemas of the API.
 
 The workload is in the namespace of the project and has one port: http, 80, which
 leads to 8080. No other workload is known.
-` + provisionersHelp + "\n\n" + exitCodes,
+` + provisionersHelp + "\n\n" + command.ExitCodes,
 		Example: `  ropewalk provisioners test postgres
   ropewalk provisioners test postgres/cnpg --param instances=3 --param storage=20Gi
   ropewalk provisioners test redis --id sessions --backend kubernetes
   ropewalk provisioners test license ./modules/platform --config config.yaml`,
 		Args: cobra.RangeArgs(1, 2),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.Run(func(ctx context.Context, args []string) error {
 			return a.runTry(ctx, &flags, args)
 		}),
 	}
-	flags.add(cmd)
-	flags.backend = choice{words: []string{spec.BackendExternalSecrets, spec.BackendKubernetes}}
-	flags.backend.add(cmd, "backend", "how secrets reach pods (default that of the project, or external-secrets)")
+	flags.Add(cmd)
+	flags.backend = command.Choice{Words: []string{spec.BackendExternalSecrets, spec.BackendKubernetes}}
+	flags.backend.Add(cmd, "backend", "how secrets reach pods (default that of the project, or external-secrets)")
 	f := cmd.Flags()
 	f.StringVar(&flags.workload, "workload", "api", "name of the workload that asks")
 	f.StringVar(&flags.name, "name", "", "name of the resource in it (default the type)")
@@ -62,8 +63,8 @@ leads to 8080. No other workload is known.
 	return cmd
 }
 
-func (a *app) runTry(ctx context.Context, flags *tryFlags, args []string) error {
-	a.json = flags.format.value == "json"
+func (a provisionersCommands) runTry(ctx context.Context, flags *tryFlags, args []string) error {
+	a.JSON = flags.format.Value == "json"
 	params, err := a.values(flags.paramFiles)
 	if err != nil {
 		return err
@@ -75,15 +76,15 @@ func (a *app) runTry(ctx context.Context, flags *tryFlags, args []string) error 
 	if err != nil {
 		return err
 	}
-	read := a.texts
+	read := a.Texts
 	c, err := a.provisioners(ctx, &flags.provisionersFlags, host.Options{
 		Args: pathArgs(args, 1), Context: spec.Context{Namespace: flags.namespace},
 		CRDs: flags.crds, SkipSchemas: flags.skipSchemas,
 	})
-	if a.texts == nil {
-		a.texts = map[string][]byte{}
+	if a.Texts == nil {
+		a.Texts = map[string][]byte{}
 	}
-	maps.Copy(a.texts, read)
+	maps.Copy(a.Texts, read)
 	if err != nil {
 		return err
 	}
@@ -91,27 +92,27 @@ func (a *app) runTry(ctx context.Context, flags *tryFlags, args []string) error 
 		return err
 	}
 	c.Workloads.Config.Config = c.Workloads.Config.Config.Merge(config)
-	if flags.backend.value != "" {
-		c.Workloads.Config.Secrets.Backend = flags.backend.value
+	if flags.backend.Value != "" {
+		c.Workloads.Config.Secrets.Backend = flags.backend.Value
 	}
 	out, err := c.try(ctx, flags.document(args[0], params))
 	if err != nil {
 		return err
 	}
-	return a.outcome(flags.format.value, out, out.text())
+	return a.Outcome(flags.format.Value, out, out.text())
 }
 
 // values reads files of values, the later over the earlier.
-func (a *app) values(files []string) (out object.Value, err error) {
+func (a provisionersCommands) values(files []string) (out object.Value, err error) {
 	for _, name := range files {
 		data, err := os.ReadFile(name) //nolint:gosec // the user names it
 		if err != nil {
-			return out, &environmentError{err: err}
+			return out, &command.EnvironmentError{Err: err}
 		}
-		if a.texts == nil {
-			a.texts = map[string][]byte{}
+		if a.Texts == nil {
+			a.Texts = map[string][]byte{}
 		}
-		a.texts[name] = data
+		a.Texts[name] = data
 		v, err := spec.ParseValue(spec.File{Name: name, Data: data})
 		if err != nil {
 			return out, err
@@ -129,7 +130,7 @@ func withParams(params object.Value, args []string) (object.Value, error) {
 	for _, arg := range args {
 		set, err := spec.ParseSet(arg)
 		if err != nil || set.Spec != "" {
-			return params, usagef("write NAME=VALUE, such as storage=20Gi", "--param %s: expected NAME=VALUE", arg)
+			return params, command.Usagef("write NAME=VALUE, such as storage=20Gi", "--param %s: expected NAME=VALUE", arg)
 		}
 		set.Pos.File = "--param " + arg
 		set.Value = placed(set.Value, set.Pos)

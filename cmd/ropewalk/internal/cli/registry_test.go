@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -25,7 +26,7 @@ const shop = "../../../../cue/examples/shop"
 func call(t *testing.T, args ...string) (code int, out, diagnostics string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = Run(t.Context(), args, Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
+	code = Run(t.Context(), args, command.Streams{In: strings.NewReader(""), Out: &stdout, Err: &stderr})
 	return code, stdout.String(), stderr.String()
 }
 
@@ -106,7 +107,7 @@ func TestSignedArtifactsAreVerifiedAndCopied(t *testing.T) {
 
 			run("build", shop, "--dialect", "flux", "--to", ref)
 			code, _, diagnostics := call(t, append([]string{"artifact", "verify", ref, "--key", key + ".pub"}, plain...)...)
-			require.Equal(t, Findings, code, diagnostics)
+			require.Equal(t, command.Findings, code, diagnostics)
 			run("artifact", "sign", ref, "--key", key+".key")
 			require.Equal(t, 5, strings.Count(run("artifact", "verify", ref, "--key", key+".pub"), "is signed by a known key"))
 
@@ -130,7 +131,7 @@ func TestSignedArtifactsAreVerifiedAndCopied(t *testing.T) {
 			require.Contains(t, run("artifact", "copy", ref, mirror), "not looked at, since the artifact was there: --check")
 			require.Len(t, slices.Concat(server.Lines(), second.Lines()), 2)
 			code, _, diagnostics = call(t, append([]string{"artifact", "verify", mirror, "--key", key + "-other.pub"}, plain...)...)
-			require.Equal(t, Findings, code, diagnostics)
+			require.Equal(t, command.Findings, code, diagnostics)
 			require.Contains(t, run("artifact", "copy", ref, mirror, "--check"), "5 referrers copied")
 			run("artifact", "verify", mirror, "--key", key+"-other.pub")
 			require.Contains(t, run("artifact", "copy", ref, mirror, "--check", "--format", "json"), `"checked": true`)
@@ -170,19 +171,19 @@ func TestAMovedTagFailsWhatIsLocked(t *testing.T) {
 	project := filepath.Join(dir, "project")
 
 	code, _, diagnostics := call(t, append([]string{"render", project, "--locked"}, plain...)...)
-	require.Equal(t, Usage, code)
+	require.Equal(t, command.Usage, code)
 	require.Contains(t, diagnostics, `run "ropewalk lock"`)
 	require.Contains(t, good(t, append([]string{"lock", project}, plain...)...), "/web:v1")
 	require.Empty(t, good(t, append([]string{"lock", project, "--check"}, plain...)...))
 
 	publish("red")
 	code, _, diagnostics = call(t, append([]string{"render", project, "--locked"}, plain...)...)
-	require.Equal(t, Findings, code, diagnostics)
+	require.Equal(t, command.Findings, code, diagnostics)
 	require.Contains(t, diagnostics, "web.yaml:5:28")
 	require.Contains(t, diagnostics, "moved from v1@sha256:")
 	require.Contains(t, diagnostics, `run "ropewalk lock"`)
 	code, out, _ := call(t, append([]string{"lock", project, "--check"}, plain...)...)
-	require.Equal(t, Findings, code)
+	require.Equal(t, command.Findings, code)
 	require.Contains(t, out, "moved")
 }
 
@@ -193,7 +194,7 @@ func TestServersThatRefuseAreNamedWithoutCredentials(t *testing.T) {
 	config := fmt.Sprintf(`{"auths":{%q:{"username":"alice","password":%q}}}`, server.Host, canary)
 	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("DOCKER_CONFIG"), "config.json"), []byte(config), 0o600))
 	code, out, diagnostics := call(t, "artifact", "inspect", "oci://"+server.Host+"/shop:v1", "--plain-http", server.Host)
-	require.Equal(t, Environment, code)
+	require.Equal(t, command.Environment, code)
 	require.Contains(t, diagnostics, server.Host+"/shop")
 	require.NotContains(t, out+diagnostics, canary)
 }
@@ -248,6 +249,6 @@ func TestPushTakesManifestsOnly(t *testing.T) {
 		})
 	}
 	code, _, diagnostics := call(t, "artifact", "push", filepath.Join(t.TempDir(), "nowhere"), "oci-layout:"+t.TempDir())
-	require.Equal(t, Environment, code)
+	require.Equal(t, command.Environment, code)
 	require.Contains(t, diagnostics, "nowhere")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -18,14 +19,14 @@ import (
 
 // renderFlags are those of render beside those of every project.
 type renderFlags struct {
-	projectFlags
+	command.ProjectFlags
 	output   string
-	format   choice
+	format   command.Choice
 	table    bool
 	argocdCM string
 }
 
-func (a *app) renderCommand() *cobra.Command {
+func (a commands) renderCommand() *cobra.Command {
 	var flags renderFlags
 	cmd := &cobra.Command{
 		Use:   "render [PATH...|-]",
@@ -38,11 +39,11 @@ are not an earlier output of Ropewalk, nothing is changed.
 
 In the flux dialect there is one folder for each layer; with --repository also the
 OCIRepository and the Kustomizations that apply them one after another.
-` + projectHelp + `
+` + command.ProjectHelp + `
 
 Warnings and errors go to standard error: as text, or with --format json as a list.
 
-` + exitCodes,
+` + command.ExitCodes,
 		Example: `  ropewalk render                                 the project in this directory
   ropewalk render shop --env prod                 one of its environments
   ropewalk render shop -o out                     one file for each object, and the waves
@@ -52,36 +53,36 @@ Warnings and errors go to standard error: as text, or with --format json as a li
   ropewalk render shop --dialect argocd -o out --argocd-cm argocd-cm.yaml
   ropewalk render shop --dialect flux -o out --repository oci://ghcr.io/acme/shop:v1
   ropewalk render shop --format json | jq '.items[].kind'`,
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.Run(func(ctx context.Context, args []string) error {
 			return a.runRender(ctx, &flags, args)
 		}),
 	}
 	f := cmd.Flags()
 	f.StringVarP(&flags.output, "output", "o", "", "`DIR` to write files to, and not standard output")
-	flags.format = newChoice("yaml", "json")
-	flags.format.add(cmd, "format", "format of the manifests; json writes one List, and errors as a list")
+	flags.format = command.NewChoice("yaml", "json")
+	flags.format.Add(cmd, "format", "format of the manifests; json writes one List, and errors as a list")
 	f.BoolVar(&flags.table, "table", false, "print the waves to standard error, as -o always does in yaml")
-	flags.add(cmd)
-	f.StringVar(&flags.repository, "repository", "", "OCI `REF` that the cluster will pull this render from, with a tag or a\ndigest; flux only")
-	f.StringVar(&flags.fluxNamespace, "flux-namespace", "", "namespace of the Flux objects (default flux-system)")
+	flags.Add(cmd)
+	f.StringVar(&flags.Repository, "repository", "", "OCI `REF` that the cluster will pull this render from, with a tag or a\ndigest; flux only")
+	f.StringVar(&flags.FluxNamespace, "flux-namespace", "", "namespace of the Flux objects (default flux-system)")
 	f.StringVar(&flags.argocdCM, "argocd-cm", "", "`FILE` to write the health checks for argocd-cm to; argocd only")
 	return cmd
 }
 
-func (a *app) runRender(ctx context.Context, flags *renderFlags, paths []string) error {
-	a.json = flags.format.value == "json"
-	r, err := a.render(ctx, &flags.projectFlags, paths)
+func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []string) error {
+	a.JSON = flags.format.Value == "json"
+	r, err := a.Render(ctx, &flags.ProjectFlags, paths)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	if err := flags.suit(r.Request.Emit.Dialect); err != nil {
 		return err
 	}
 	if err := a.writeRender(ctx, flags, r); err != nil {
 		return err
 	}
-	a.warn(r.Warnings)
+	a.Warn(r.Warnings)
 	if flags.output == "" && !flags.table {
 		return nil
 	}
@@ -94,14 +95,14 @@ func (a *app) runRender(ctx context.Context, flags *renderFlags, paths []string)
 func (f *renderFlags) suit(d dialect.Name) error {
 	switch {
 	case f.argocdCM != "" && d != dialect.ArgoCD:
-		return usagef("add --dialect argocd", "--argocd-cm says nothing in the dialect %s", d)
+		return command.Usagef("add --dialect argocd", "--argocd-cm says nothing in the dialect %s", d)
 	case f.argocdCM != "" && f.output != "" && inside(f.output, f.argocdCM):
-		return usagef("an engine would apply it with the manifests, and the next render would refuse the directory",
+		return command.Usagef("an engine would apply it with the manifests, and the next render would refuse the directory",
 			"--argocd-cm %s is inside the directory of -o", f.argocdCM)
-	case f.repository != "" && d != dialect.Flux:
-		return usagef("add --dialect flux", "--repository says nothing in the dialect %s", d)
-	case f.fluxNamespace != "" && f.repository == "":
-		return usagef("add --repository", "--flux-namespace says nothing without --repository")
+	case f.Repository != "" && d != dialect.Flux:
+		return command.Usagef("add --dialect flux", "--repository says nothing in the dialect %s", d)
+	case f.FluxNamespace != "" && f.Repository == "":
+		return command.Usagef("add --repository", "--flux-namespace says nothing without --repository")
 	}
 	return nil
 }
@@ -116,15 +117,15 @@ func inside(dir, name string) bool {
 
 // writeRender writes the files of r. Everything is made before anything is
 // written.
-func (a *app) writeRender(ctx context.Context, flags *renderFlags, r rendered) error {
+func (a commands) writeRender(ctx context.Context, flags *renderFlags, r command.Rendered) error {
 	var data []byte
 	var err error
 	files := r.Files
 	switch {
 	case flags.output == "":
-		data, err = stream(files, flags.format.value)
-	case flags.format.value == "json":
-		files, err = jsonFiles(files)
+		data, err = command.Stream(files, flags.format.Value)
+	case flags.format.Value == "json":
+		files, err = command.JsonFiles(files)
 	}
 	if err != nil {
 		return err
@@ -135,7 +136,7 @@ func (a *app) writeRender(ctx context.Context, flags *renderFlags, r rendered) e
 	// The directory is the likeliest to be refused, so it goes first.
 	if flags.output != "" {
 		if err := output.Write(ctx, flags.output, files, output.Options{}); err != nil {
-			return &environmentError{err: err}
+			return &command.EnvironmentError{Err: err}
 		}
 	}
 	if flags.argocdCM != "" {
@@ -146,34 +147,34 @@ func (a *app) writeRender(ctx context.Context, flags *renderFlags, r rendered) e
 	if flags.output != "" {
 		return nil
 	}
-	return a.write(data)
+	return a.Write(data)
 }
 
 // summary prints the waves, and with -o where everything is.
-func (a *app) summary(flags *renderFlags, r rendered) {
-	if a.json {
+func (a commands) summary(flags *renderFlags, r command.Rendered) {
+	if a.JSON {
 		return
 	}
-	a.note("%s", waveTable(r.Plan))
+	a.Note("%s", waveTable(r.Plan))
 	if flags.output == "" {
 		return
 	}
-	a.note("\n%s of %s in %s, written to %s\n",
-		plural(len(r.Plan.Graph.Nodes), "object"), plural(len(r.Request.Specs), "spec"),
-		plural(len(r.Plan.Waves), "wave"), a.paint.bold(flags.output))
+	a.Note("\n%s of %s in %s, written to %s\n",
+		command.Plural(len(r.Plan.Graph.Nodes), "object"), command.Plural(len(r.Request.Specs), "spec"),
+		command.Plural(len(r.Plan.Waves), "wave"), a.Paint.Bold(flags.output))
 	for _, line := range whereToLook(flags, r) {
-		a.note("  %s\n", line)
+		a.Note("  %s\n", line)
 	}
 }
 
 // whereToLook says what to do with the files.
-func whereToLook(flags *renderFlags, r rendered) []string {
+func whereToLook(flags *renderFlags, r command.Rendered) []string {
 	out := []string{"the number that the name of a file begins with is its wave"}
 	switch {
 	case r.Request.Emit.Dialect == dialect.ArgoCD:
 		out = append(out, "point the source of an Argo CD Application at this directory")
-	case r.Request.Emit.Dialect == dialect.Flux && flags.repository != "":
-		out = append(out, "\"ropewalk artifact push --folders "+flags.output+" "+flags.repository+"\" pushes it; apply "+filepath.Join(flags.output, "flux")+" then")
+	case r.Request.Emit.Dialect == dialect.Flux && flags.Repository != "":
+		out = append(out, "\"ropewalk artifact push --folders "+flags.output+" "+flags.Repository+"\" pushes it; apply "+filepath.Join(flags.output, "flux")+" then")
 	case r.Request.Emit.Dialect == dialect.Flux:
 		out = append(out, "each folder is a layer; --repository writes the objects that apply them in order")
 	}
@@ -182,7 +183,7 @@ func whereToLook(flags *renderFlags, r rendered) []string {
 
 // writeFile replaces the file called name as a whole, or not at all.
 func writeFile(name string, data []byte) error {
-	fail := func(err error) error { return &environmentError{err: err} }
+	fail := func(err error) error { return &command.EnvironmentError{Err: err} }
 	temporary, err := os.CreateTemp(filepath.Dir(name), ".ropewalk-*")
 	if err != nil {
 		return fail(err)

@@ -4,43 +4,28 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/render/object"
 )
-
-// app is one run of the command line.
-type app struct {
-	Streams
-	paint paint
-	// started is set when a command begins its work: what fails before is a
-	// mistake on the command line.
-	started bool
-	// json asks for errors as data.
-	json bool
-	// texts is what was read as documents, for excerpts.
-	texts map[string][]byte
-	// listen has signals cancel the run from now on; it may be called often.
-	listen func()
-}
 
 // Run runs the command line args, without the name of the program, and gives
 // its exit code. It writes to streams only, except where a command is asked to
 // write files. A cancelled ctx ends the run with code [Interrupted].
-func Run(ctx context.Context, args []string, streams Streams) int {
+func Run(ctx context.Context, args []string, streams command.Streams) int {
 	return run(ctx, args, streams, func() {})
 }
 
 // run is Run with what has signals cancel ctx, for who starts processes before
 // that happens by itself.
-func run(ctx context.Context, args []string, streams Streams, listen func()) int {
-	streams.In = stoppable(ctx, streams.In)
-	a := &app{Streams: streams, paint: paint{on: streams.Color}, listen: listen}
+func run(ctx context.Context, args []string, streams command.Streams, listen func()) int {
+	streams.In = command.Stoppable(ctx, streams.In)
+	a := commands{command.New(streams, listen)}
 	root := a.root(args)
 	root.SetArgs(args)
 	root.SetIn(streams.In)
@@ -49,66 +34,34 @@ func run(ctx context.Context, args []string, streams Streams, listen func()) int
 	cmd, err := root.ExecuteContextC(ctx)
 	switch {
 	case err == nil:
-		return Good
+		return command.Good
 	case ctx.Err() != nil:
 		err = errors.Join(context.Canceled, err)
-		a.note("ropewalk: interrupted\n")
-		return exitCode(err)
-	case !a.started:
-		err = &usageError{err: err, hint: fmt.Sprintf("see \"%s --help\"", cmd.CommandPath())}
+		a.Note("ropewalk: interrupted\n")
+		return command.ExitCode(err)
+	case !a.Started:
+		err = &command.UsageError{Err: err, Hint: fmt.Sprintf("see \"%s --help\"", cmd.CommandPath())}
 	}
-	if !errors.Is(err, errReported) {
-		a.report().fail(err)
+	if !errors.Is(err, command.ErrReported) {
+		a.Report().Fail(err)
 	}
-	return exitCode(err)
-}
-
-// errReported marks errors that the command has written already, as data.
-var errReported = errors.New("reported")
-
-// report writes to the stream of diagnostics.
-func (a *app) report() report {
-	return report{out: a.Err, paint: a.paint, json: a.json, read: fileReader(a.texts)}
-}
-
-// findings writes mistakes as the data of a command.
-func (a *app) findings(out report, found object.Errors) error {
-	var b bytes.Buffer
-	out.out = &b
-	out.mistakes(found)
-	return a.write(b.Bytes())
-}
-
-// note writes to the stream of diagnostics; where that is closed there is
-// nobody to tell.
-func (a *app) note(format string, args ...any) { _, _ = fmt.Fprintf(a.Err, format, args...) }
-
-// warn writes warnings to the stream of diagnostics.
-func (a *app) warn(warnings object.Errors) {
-	if len(warnings) > 0 {
-		a.report().mistakes(warnings)
-	}
-}
-
-// run makes a command's work from do.
-func (a *app) run(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		a.started = true
-		return do(cmd.Context(), args)
-	}
+	return command.ExitCode(err)
 }
 
 // commands are the subcommands, in the order in which help lists them, by name.
-func (a *app) commands() []command {
-	return []command{
+func (a commands) all() []subcommand {
+	return []subcommand{
 		{"render", a.renderCommand}, {"vet", a.vetCommand}, {"graph", a.graphCommand}, {"explain", a.explainCommand},
-		{"diff", a.diffCommand}, {"build", a.buildCommand}, {"artifact", a.artifactCommand}, {"lock", a.lockCommand},
-		{"vendor", a.vendorCommand}, {"provisioners", a.provisionersCommand}, {"plugin", a.pluginCommand}, {"cache", a.cacheCommand}, {"init", a.initCommand}, {"version", a.versionCommand},
+		{"diff", a.diffCommand}, {"build", artifactCommands{a.App}.buildCommand}, {"artifact", artifactCommands{a.App}.artifactCommand}, {"lock", a.lockCommand},
+		{"vendor", a.vendorCommand}, {"provisioners", provisionersCommands{a.App}.provisionersCommand}, {"plugin", a.pluginCommand}, {"cache", a.cacheCommand}, {"init", a.initCommand}, {"version", a.versionCommand},
 	}
 }
 
-// command makes a subcommand.
-type command struct {
+// commands has the subcommands of this package.
+type commands struct{ *command.App }
+
+// subcommand makes a subcommand.
+type subcommand struct {
 	name string
 	make func() *cobra.Command
 }
@@ -116,8 +69,8 @@ type command struct {
 // addCommands adds the subcommand that args call, or all where they call none of
 // them: to make the flags of all of them costs a small render a thirtieth of
 // its time.
-func (a *app) addCommands(root *cobra.Command, args []string) {
-	all := a.commands()
+func (a commands) addCommands(root *cobra.Command, args []string) {
+	all := a.all()
 	for _, c := range all {
 		if len(args) > 0 && args[0] == c.name {
 			root.AddCommand(c.make())
@@ -132,7 +85,7 @@ func (a *app) addCommands(root *cobra.Command, args []string) {
 }
 
 // root is the command with what args call below it.
-func (a *app) root(args []string) *cobra.Command {
+func (a commands) root(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ropewalk",
 		Short: "Turn typed specs into ordered, checked Kubernetes manifests",
@@ -140,7 +93,7 @@ func (a *app) root(args []string) *cobra.Command {
 or Flux) can apply as they are: in order of their dependencies, checked against
 the API's own schemas and your policies, and the same bytes on every machine.
 
-` + exitCodes,
+` + command.ExitCodes,
 		Example: `  ropewalk init shop                         start a project
   ropewalk render shop                       print its manifests
   ropewalk render shop --dialect argocd -o out
@@ -158,7 +111,7 @@ the API's own schemas and your policies, and the same bytes on every machine.
 			return unknownCommand(cmd, args[0])
 		},
 	}
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(command.FlagError)
 	a.addCommands(root, args)
 	for _, c := range root.Commands() {
 		// A command that does nothing by itself shows its help whatever follows

@@ -14,12 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
-func (a *app) vendorCommand() *cobra.Command {
-	var flags sourceFlags
+func (a commands) vendorCommand() *cobra.Command {
+	var flags command.SourceFlags
 	cmd := &cobra.Command{
 		Use:   "vendor [DIR]",
 		Short: "Keep the dependencies of a CUE module in its folder",
@@ -37,12 +38,12 @@ is that of ropewalk ($ROPEWALK_CACHE).
 One line for each module goes to standard output: path@version and the digest of its
 zip.
 
-` + exitCodes,
+` + command.ExitCodes,
 		Example: `  ropewalk vendor modules/web             write modules/web/cue.mod/vendor
   ropewalk vendor modules/web --locked    the same, of nothing but what is locked
   ropewalk render shop --offline          needs no registry from then on`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(ctx context.Context, args []string) error {
+		RunE: a.Run(func(ctx context.Context, args []string) error {
 			dir := "."
 			if len(args) == 1 {
 				dir = args[0]
@@ -51,34 +52,34 @@ zip.
 		}),
 	}
 	// Those of sourceFlags that CUE modules know of.
-	cmd.Flags().BoolVar(&flags.locked, "locked", false, "refuse modules that are not in "+lock.Name)
-	cmd.Flags().BoolVar(&flags.offline, "offline", false, "ask no registry: take modules from the cache")
-	flags.addCA(cmd)
+	cmd.Flags().BoolVar(&flags.Locked, "locked", false, "refuse modules that are not in "+lock.Name)
+	cmd.Flags().BoolVar(&flags.Offline, "offline", false, "ask no registry: take modules from the cache")
+	flags.AddCA(cmd)
 	return cmd
 }
 
-func (a *app) runVendor(ctx context.Context, flags *sourceFlags, dir string) error {
+func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir string) error {
 	file := filepath.Join(dir, "cue.mod", "module.cue")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return usagef("name the folder of a CUE module", "there is no %s", file)
+		return command.Usagef("name the folder of a CUE module", "there is no %s", file)
 	}
 	at, err := nearestLock(dir)
 	if err != nil {
-		return &environmentError{err: err}
+		return &command.EnvironmentError{Err: err}
 	}
-	locked, found, err := readLock(at)
+	locked, found, err := command.ReadLock(at)
 	if err != nil {
 		return err
 	}
-	if flags.locked && !found {
-		return usagef("run \"ropewalk lock\" for the project", "--locked: there is no %s in %s or above", lock.Name, dir)
+	if flags.Locked && !found {
+		return command.Usagef("run \"ropewalk lock\" for the project", "--locked: there is no %s in %s or above", lock.Name, dir)
 	}
-	ca, err := flags.authorities()
+	ca, err := flags.Authorities()
 	if err != nil {
 		return err
 	}
-	registry := moduleRegistry(flags, ca)
-	if store, err := openCache(flags.cacheDir); err == nil { // without a cache it asks the registry
+	registry := command.ModuleRegistry(flags, ca)
+	if store, err := command.OpenCache(flags.CacheDir); err == nil { // without a cache it asks the registry
 		registry.Store = store
 	}
 	deps, changed, err := registry.Vendor(ctx, dir, locked.Locked())
@@ -89,19 +90,19 @@ func (a *app) runVendor(ctx context.Context, flags *sourceFlags, dir string) err
 	for _, d := range deps {
 		fmt.Fprintf(&b, "%s %s\n", d, d.Digest)
 	}
-	if err := a.print(b.String()); err != nil {
+	if err := a.Print(b.String()); err != nil {
 		return err
 	}
 	folder := filepath.Join(dir, "cue.mod", "vendor")
 	switch {
 	case !changed && len(deps) == 0:
-		a.note("%s lists nothing to vendor\n", file)
+		a.Note("%s lists nothing to vendor\n", file)
 	case !changed:
-		a.note("%s is up to date\n", folder)
+		a.Note("%s is up to date\n", folder)
 	case len(deps) == 0:
-		a.note("%s removed: %s lists nothing to vendor\n", folder, file)
+		a.Note("%s removed: %s lists nothing to vendor\n", folder, file)
 	default:
-		a.note("%s written: %s\n", folder, plural(len(deps), "module"))
+		a.Note("%s written: %s\n", folder, command.Plural(len(deps), "module"))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -74,7 +75,7 @@ func TestAVendoredProjectRendersWithoutItsRegistry(t *testing.T) {
 	emptyCache := func() { t.Setenv("ROPEWALK_CACHE", t.TempDir()) }
 
 	code, _, diagnostics := call(t, "vendor", web, "--locked")
-	require.Equal(t, Usage, code)
+	require.Equal(t, command.Usage, code)
 	require.Contains(t, diagnostics, "--locked: there is no ropewalk.lock in "+web+" or above")
 	want := good(t, "render", project)
 	require.Contains(t, want, "team: blue")
@@ -84,10 +85,10 @@ func TestAVendoredProjectRendersWithoutItsRegistry(t *testing.T) {
 
 	emptyCache()
 	code, _, diagnostics = call(t, "vendor", web, "--offline")
-	require.Equal(t, Environment, code)
+	require.Equal(t, command.Environment, code)
 	require.Contains(t, diagnostics, `module "example.com/base@v0.1.0": offline, and the cache`)
 	code, _, _ = call(t, "render", project, "--offline")
-	require.Equal(t, Environment, code)
+	require.Equal(t, command.Environment, code)
 
 	code, out, diagnostics := call(t, "vendor", web, "--locked")
 	require.Zero(t, code, diagnostics)
@@ -113,7 +114,7 @@ func TestAVendoredProjectRendersWithoutItsRegistry(t *testing.T) {
 	write("project/web/cue.mod/vendor/example.com/base@v0.1.0/base.cue", "package base\n\n#Labels: team: \"red\"\n")
 	for _, args := range [][]string{{"render", project}, {"vendor", web}} {
 		code, _, diagnostics = call(t, args...)
-		require.Equal(t, Findings, code)
+		require.Equal(t, command.Findings, code)
 		require.Contains(t, diagnostics, `base.cue" was vendored and changed since`)
 	}
 }
@@ -126,7 +127,7 @@ func TestVendorSaysWhatIsWrong(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "cue.mod/module.cue"), []byte(text), 0o600))
 	}
 	code, _, diagnostics := call(t, "vendor", dir)
-	require.Equal(t, Usage, code)
+	require.Equal(t, command.Usage, code)
 	require.Contains(t, diagnostics, "name the folder of a CUE module")
 
 	write(vendoring["base/cue.mod/module.cue"])
@@ -138,10 +139,10 @@ func TestVendorSaysWhatIsWrong(t *testing.T) {
 	write(vendoring["project/web/cue.mod/module.cue"])
 	t.Setenv("CUE_REGISTRY", "127.0.0.1:1+insecure")
 	code, _, diagnostics = call(t, "vendor", dir)
-	require.Equal(t, Environment, code, diagnostics)
+	require.Equal(t, command.Environment, code, diagnostics)
 	require.Contains(t, diagnostics, `module "example.com/base@v0.1.0" at oci://127.0.0.1:1/`)
 	write(`module: "example.com/web@v0"` + language + "deps: {")
 	code, _, diagnostics = call(t, "vendor", dir)
-	require.Equal(t, Findings, code, diagnostics)
+	require.Equal(t, command.Findings, code, diagnostics)
 	require.NoFileExists(t, filepath.Join(dir, "cue.mod/vendor"))
 }

@@ -9,11 +9,13 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 )
 
-func (a *app) vetCommand() *cobra.Command {
-	var flags projectFlags
-	var format choice
+func (a commands) vetCommand() *cobra.Command {
+	var flags command.ProjectFlags
+	var format command.Choice
 	cmd := &cobra.Command{
 		Use:   "vet [PATH...|-]",
 		Short: "Check specs without writing manifests",
@@ -21,41 +23,41 @@ func (a *app) vetCommand() *cobra.Command {
 modules and rendered objects, with the line to change.
 
 Findings are the data of this command, and so go to standard output.
-` + projectHelp + `
+` + command.ProjectHelp + `
 
-` + exitCodes,
+` + command.ExitCodes,
 		Example: `  ropewalk vet shop
   ropewalk vet shop --env prod --strict
   ropewalk vet shop --format json | jq -r '.[].message'`,
-		RunE: a.run(func(ctx context.Context, args []string) error {
-			return a.runVet(ctx, &flags, format.value, args)
+		RunE: a.Run(func(ctx context.Context, args []string) error {
+			return a.runVet(ctx, &flags, format.Value, args)
 		}),
 	}
-	format = newChoice("text", "json")
-	format.add(cmd, "format", "how to print findings; json is a list")
-	flags.add(cmd)
+	format = command.NewChoice("text", "json")
+	format.Add(cmd, "format", "how to print findings; json is a list")
+	flags.Add(cmd)
 	return cmd
 }
 
-func (a *app) runVet(ctx context.Context, flags *projectFlags, format string, paths []string) error {
-	r, err := a.render(ctx, flags, paths)
-	out := a.report()
+func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, format string, paths []string) error {
+	r, err := a.Render(ctx, flags, paths)
+	out := a.Report()
 	// Colours are for the stream of diagnostics only.
-	out.json, out.paint = format == "json", paint{}
+	out.JSON, out.Paint = format == "json", command.Paint{}
 	if err != nil {
-		found, ok := isFindings(err)
+		found, ok := command.IsFindings(err)
 		if !ok || ctx.Err() != nil {
 			return err
 		}
-		if err := a.findings(out, found); err != nil {
+		if err := a.Findings(out, found); err != nil {
 			return err
 		}
-		return errors.Join(errReported, err)
+		return errors.Join(command.ErrReported, err)
 	}
-	defer r.close()
-	if err := a.findings(out, r.Warnings); err != nil || out.json {
+	defer r.Close()
+	if err := a.Findings(out, r.Warnings); err != nil || out.JSON {
 		return err
 	}
-	return a.print(fmt.Sprintf("good: %s, %s, %s\n", plural(len(r.Request.Specs), "spec"),
-		plural(len(r.Plan.Graph.Nodes), "object"), plural(len(r.Plan.Waves), "wave")))
+	return a.Print(fmt.Sprintf("good: %s, %s, %s\n", command.Plural(len(r.Request.Specs), "spec"),
+		command.Plural(len(r.Plan.Graph.Nodes), "object"), command.Plural(len(r.Plan.Waves), "wave")))
 }

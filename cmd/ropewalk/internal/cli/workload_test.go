@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -155,13 +156,13 @@ func TestAPlatformTeamsProvisionersComeFromGit(t *testing.T) {
 	url := servers.GitHTTP(t, root)
 	project := writeIn(t, t.TempDir(), licensed(url+"/platform.git?branch=main"))
 	server := []string{"--plain-http", hostOfURL(url)}
-	run := func(command string, args ...string) string {
-		return good(t, append(append([]string{command, project}, server...), args...)...)
+	run := func(name string, args ...string) string {
+		return good(t, append(append([]string{name, project}, server...), args...)...)
 	}
 
 	// Nothing is locked yet, and a branch may go anywhere.
 	code, _, diagnostics := call(t, append([]string{"render", project, "--locked"}, server...)...)
-	require.Equal(t, Usage, code)
+	require.Equal(t, command.Usage, code)
 	require.Contains(t, diagnostics, "there is no ropewalk.lock")
 	run("lock")
 	text := run("render", "--locked", "--format", "json")
@@ -189,7 +190,7 @@ func TestAPlatformTeamsProvisionersComeFromGit(t *testing.T) {
 	// was locked.
 	repo.Commit(licences("silver"), "another default")
 	code, _, diagnostics = call(t, append([]string{"render", project, "--locked"}, server...)...)
-	require.Equal(t, Findings, code)
+	require.Equal(t, command.Findings, code)
 	require.Contains(t, diagnostics, "ropewalk.yaml:9:34: spec.workloads.provisioners[0].cueRef.ref: ")
 	require.Contains(t, diagnostics, "since it was locked")
 	require.Equal(t, text, run("render", "--offline", "--format", "json"))
@@ -222,7 +223,7 @@ func TestMistakesOfAPlatformTeamsProvisionersHoldNoSecret(t *testing.T) {
 			project := writeIn(t, t.TempDir(), files)
 			for _, format := range []string{"text", "json"} {
 				code, out, diagnostics := call(t, "vet", project, "--format", format)
-				require.Equal(t, Findings, code)
+				require.Equal(t, command.Findings, code)
 				require.Contains(t, out+diagnostics, c.says)
 				// The excerpt of the module's own line is what its author wrote there.
 				var told []string

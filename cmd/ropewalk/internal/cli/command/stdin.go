@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
 	"context"
@@ -14,11 +14,11 @@ type readerFunc func(p []byte) (int, error)
 // Read calls f.
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// stoppable is a reader that ends when ctx does: a read of a terminal or of a
+// Stoppable is a reader that ends when ctx does: a read of a terminal or of a
 // pipe cannot be interrupted otherwise. The read that ctx left behind goes on
 // in the background until the process ends, into a buffer of its own that
 // nobody looks at any more.
-func stoppable(ctx context.Context, from io.Reader) io.Reader {
+func Stoppable(ctx context.Context, from io.Reader) io.Reader {
 	type outcome struct {
 		n   int
 		err error

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
 	"errors"
@@ -15,32 +15,32 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// single is a flag that takes a text, and is given once: of two keys or two
+// Single is a flag that takes a text, and is given once: of two keys or two
 // targets nobody would know which one counts.
-type single struct {
-	to  *string
+type Single struct {
+	To  *string
 	set bool
 }
 
-var _ pflag.Value = (*single)(nil)
+var _ pflag.Value = (*Single)(nil)
 
 // String is the text.
-func (s *single) String() string {
-	if s.to == nil {
+func (s *Single) String() string {
+	if s.To == nil {
 		return ""
 	}
-	return *s.to
+	return *s.To
 }
 
 // Type is what help prints for the value.
-func (*single) Type() string { return "string" }
+func (*Single) Type() string { return "string" }
 
 // Set takes the text, the first time.
-func (s *single) Set(text string) error {
+func (s *Single) Set(text string) error {
 	if s.set {
-		return fmt.Errorf("it was given before, as %q: give it once", *s.to)
+		return fmt.Errorf("it was given before, as %q: give it once", *s.To)
 	}
-	*s.to, s.set = text, true
+	*s.To, s.set = text, true
 	return nil
 }
 
@@ -73,21 +73,21 @@ func (h *hosts) Set(text string) error {
 	return nil
 }
 
-// readRegular reads a file that the user names. What is no file, such as a pipe,
+// ReadRegular reads a file that the user names. What is no file, such as a pipe,
 // may have nobody at its other end, and reading it never ends; only one that the
 // shell has made for this process is taken.
-func readRegular(name string) ([]byte, error) {
+func ReadRegular(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return nil, &environmentError{err: err}
+		return nil, &EnvironmentError{Err: err}
 	}
 	given := name == "/dev/stdin" || slices.Contains([]string{"/dev/fd", "/proc/self/fd"}, filepath.Dir(name))
 	if !info.Mode().IsRegular() && !given {
-		return nil, &environmentError{err: fmt.Errorf("%s is no regular file", name)}
+		return nil, &EnvironmentError{Err: fmt.Errorf("%s is no regular file", name)}
 	}
 	data, err := os.ReadFile(name) //nolint:gosec // the user names it
 	if err != nil {
-		return nil, &environmentError{err: err}
+		return nil, &EnvironmentError{Err: err}
 	}
 	return data, nil
 }

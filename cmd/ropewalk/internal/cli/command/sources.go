@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
 	"context"
@@ -28,27 +28,27 @@ import (
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
-// sourceFlags say how modules are fetched.
-type sourceFlags struct {
-	registryFlags
-	locked   bool
-	offline  bool
+// SourceFlags say how modules are fetched.
+type SourceFlags struct {
+	RegistryFlags
+	Locked   bool
+	Offline  bool
 	secrets  []string
 	policy   string
-	cacheDir string
+	CacheDir string
 }
 
-func (s *sourceFlags) add(cmd *cobra.Command) {
+func (s *SourceFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&s.locked, "locked", false, "refuse modules that are not in "+lock.Name+", or that lead elsewhere now")
-	f.BoolVar(&s.offline, "offline", false, "ask no server: take modules from the cache and from "+lock.Name)
+	f.BoolVar(&s.Locked, "locked", false, "refuse modules that are not in "+lock.Name+", or that lead elsewhere now")
+	f.BoolVar(&s.Offline, "offline", false, "ask no server: take modules from the cache and from "+lock.Name)
 	f.StringArrayVar(&s.secrets, "secrets", nil, "`FILE` of Secrets (manifests) that pullSecretRef and verify may name; may be\nrepeated; it is never rendered")
 	f.StringVar(&s.policy, "pull-policy", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed")
-	s.registryFlags.add(cmd)
-	addCacheDir(cmd, &s.cacheDir)
+	s.RegistryFlags.Add(cmd)
+	AddCacheDir(cmd, &s.CacheDir)
 }
 
-func addCacheDir(cmd *cobra.Command, dir *string) {
+func AddCacheDir(cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVar(dir, "cache-dir", "", "`DIR` of the cache (default $ROPEWALK_CACHE, or ropewalk in the user's own)")
 }
 
@@ -62,49 +62,49 @@ func cacheFolder(flag string) (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", &environmentError{err: fmt.Errorf("no place for a cache is known: %w", err), hint: "use --cache-dir"}
+		return "", &EnvironmentError{Err: fmt.Errorf("no place for a cache is known: %w", err), Hint: "use --cache-dir"}
 	}
 	return filepath.Join(dir, "ropewalk"), nil
 }
 
-// connect is the host with what fetches modules. Nothing is opened before a
+// Connect is the host with what fetches modules. Nothing is opened before a
 // module needs it. Record, where set, gets what was used, for a new lock.
-func (a *app) connect(s *sourceFlags, dir string, paths []string, record *lock.Recorder) (host.Host, error) {
+func (a *App) Connect(s *SourceFlags, dir string, paths []string, record *lock.Recorder) (host.Host, error) {
 	h := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}
 	secrets, err := readSecrets(s.secrets)
 	if err != nil {
 		return h, err
 	}
-	ca, err := s.authorities()
+	ca, err := s.Authorities()
 	if err != nil {
 		return h, err
 	}
-	policy, err := openPolicy("--pull-policy", s.policy, nil)
+	policy, err := OpenPolicy("--pull-policy", s.policy, nil)
 	if err != nil {
 		return h, err
 	}
 	o := fetch.Options{
-		Registries: s.registries, Secrets: secrets, Offline: s.offline, Record: record,
+		Registries: s.Registries, Secrets: secrets, Offline: s.Offline, Record: record,
 		Guard: pullpolicy.Guard{Policy: policy.Current()}, Signed: &fetch.Signed{},
 		Git: func() git.Fetcher {
-			a.listen() // git is in a session of its own
-			return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: s.plain, CA: ca}
+			a.Listen() // git is in a session of its own
+			return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: s.Plain, CA: ca}
 		},
-		Modules: func() *modules.Registry { return moduleRegistry(s, ca) },
-		Store:   sync.OnceValues(func() (*cache.Store, error) { return openCache(s.cacheDir) }),
+		Modules: func() *modules.Registry { return ModuleRegistry(s, ca) },
+		Store:   sync.OnceValues(func() (*cache.Store, error) { return OpenCache(s.CacheDir) }),
 		Report: func(err error) {
 			if err != nil {
-				a.note("ropewalk: cache: %v\n", err)
+				a.Note("ropewalk: cache: %v\n", err)
 			}
 		},
 	}
-	file, found, err := readLock(lockFile(dir, paths))
+	file, found, err := ReadLock(LockFile(dir, paths))
 	if err != nil && record == nil {
 		return h, err // Who writes a new one needs nothing of the old.
 	}
 	o.Lock, o.Mode = file, s.mode(record != nil)
-	if s.locked && !found {
-		return h, usagef("run \"ropewalk lock\"", "--locked: there is no %s", lock.Name)
+	if s.Locked && !found {
+		return h, Usagef("run \"ropewalk lock\"", "--locked: there is no %s", lock.Name)
 	}
 	if o.Mode == lock.Enforce || o.Mode == lock.Update {
 		o.TTL = -1 // What was believed five minutes ago proves nothing.
@@ -112,38 +112,38 @@ func (a *app) connect(s *sourceFlags, dir string, paths []string, record *lock.R
 	return o.Connect(h), nil
 }
 
-// openPolicy is the pull policy in a file that a flag names; nil where it names none,
+// OpenPolicy is the pull policy in a file that a flag names; nil where it names none,
 // which allows all. Report is told what is wrong with the file later on.
-func openPolicy(flag, name string, report func(error)) (*pullpolicy.File, error) {
+func OpenPolicy(flag, name string, report func(error)) (*pullpolicy.File, error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // no policy allows all
 	}
 	policy, err := pullpolicy.Open(name, report)
 	switch {
 	case errors.Is(err, pullpolicy.ErrPolicy):
-		return nil, usagef("", "%s: %v", flag, err)
+		return nil, Usagef("", "%s: %v", flag, err)
 	case err != nil:
-		return nil, &environmentError{err: err}
+		return nil, &EnvironmentError{Err: err}
 	}
 	return policy, nil
 }
 
-// load is h.Load whose errors of fetching say which option may help.
-func load(ctx context.Context, h host.Host, opts host.Options) (host.Loaded, error) {
+// Load is h.Load whose errors of fetching say which option may help.
+func Load(ctx context.Context, h host.Host, opts host.Options) (host.Loaded, error) {
 	loaded, err := h.Load(ctx, opts)
 	var mistakes object.Errors
 	if errors.As(err, &mistakes) {
 		for _, m := range mistakes {
 			if m.Hint == "" {
-				m.Hint = optionFor(m.Err)
+				m.Hint = OptionFor(m.Err)
 			}
 		}
 	}
 	return loaded, err
 }
 
-// optionFor is the option that may help against an error of fetching.
-func optionFor(err error) string {
+// OptionFor is the option that may help against an error of fetching.
+func OptionFor(err error) string {
 	var plain *source.PlainError
 	switch {
 	case errors.As(err, &plain):
@@ -154,33 +154,33 @@ func optionFor(err error) string {
 	return ""
 }
 
-func (s *sourceFlags) mode(update bool) lock.Mode {
+func (s *SourceFlags) mode(update bool) lock.Mode {
 	switch {
 	case update:
 		return lock.Update
-	case s.offline && s.locked:
+	case s.Offline && s.Locked:
 		return lock.Frozen
-	case s.locked:
+	case s.Locked:
 		return lock.Enforce
 	}
 	return lock.Prefer
 }
 
-// moduleRegistry is where dependencies of CUE modules come from: what CUE's own
+// ModuleRegistry is where dependencies of CUE modules come from: what CUE's own
 // command is told by the environment holds here too, and so plain http is what
 // CUE_REGISTRY says by +insecure.
-func moduleRegistry(s *sourceFlags, ca []byte) *modules.Registry {
+func ModuleRegistry(s *SourceFlags, ca []byte) *modules.Registry {
 	docker, err := os.ReadFile(dockerConfig())
 	if err != nil {
 		docker = nil // Who has not logged in anywhere has no credentials.
 	}
 	return &modules.Registry{
-		Config: os.Getenv("CUE_REGISTRY"), Docker: docker, Offline: s.offline,
-		RequireLock: s.locked, CA: ca, Provided: []string{cue.SchemaPath},
+		Config: os.Getenv("CUE_REGISTRY"), Docker: docker, Offline: s.Offline,
+		RequireLock: s.Locked, CA: ca, Provided: []string{cue.SchemaPath},
 	}
 }
 
-func openCache(flag string) (*cache.Store, error) {
+func OpenCache(flag string) (*cache.Store, error) {
 	dir, err := cacheFolder(flag)
 	if err != nil {
 		return nil, err
@@ -188,9 +188,9 @@ func openCache(flag string) (*cache.Store, error) {
 	return cache.Open(dir, cache.StoreOptions{})
 }
 
-// lockFile is where the lock of a project is: beside its ropewalk.yaml, or in
+// LockFile is where the lock of a project is: beside its ropewalk.yaml, or in
 // the directory that the first path names.
-func lockFile(dir string, paths []string) string {
+func LockFile(dir string, paths []string) string {
 	first := "."
 	if len(paths) > 0 && paths[0] != "-" {
 		first = paths[0]
@@ -204,18 +204,18 @@ func lockFile(dir string, paths []string) string {
 	return filepath.Join(first, lock.Name)
 }
 
-// readLock reads a lock; found is false where there is none.
-func readLock(name string) (file lock.File, found bool, err error) {
+// ReadLock reads a lock; found is false where there is none.
+func ReadLock(name string) (file lock.File, found bool, err error) {
 	data, err := os.ReadFile(name) //nolint:gosec // it is beside what the user names
 	if errors.Is(err, fs.ErrNotExist) {
 		return lock.File{}, false, nil
 	}
 	if err != nil {
-		return lock.File{}, false, &environmentError{err: err}
+		return lock.File{}, false, &EnvironmentError{Err: err}
 	}
 	file, err = lock.Parse(name, data)
 	if err != nil {
-		return lock.File{}, true, usagef("mend it, or write it anew by \"ropewalk lock\"", "%v", err)
+		return lock.File{}, true, Usagef("mend it, or write it anew by \"ropewalk lock\"", "%v", err)
 	}
 	return file, true, nil
 }
@@ -224,7 +224,7 @@ func readLock(name string) (file lock.File, found bool, err error) {
 func readSecrets(files []string) (source.Secrets, error) {
 	known := map[string]map[string][]byte{}
 	for _, name := range files {
-		data, err := readRegular(name)
+		data, err := ReadRegular(name)
 		if err != nil {
 			return nil, err
 		}

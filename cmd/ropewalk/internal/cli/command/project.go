@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
 	"context"
@@ -24,35 +24,35 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// projectFlags are those of every command that renders.
-type projectFlags struct {
-	dialect       choice
+// ProjectFlags are those of every command that renders.
+type ProjectFlags struct {
+	dialect       Choice
 	environment   string
 	set           []string
-	values        []string
+	Values        []string
 	images        []string
 	namespace     string
 	kubeVersion   string
 	clusterDomain string
-	crds          []string
-	strict        bool
+	Crds          []string
+	Strict        bool
 	argocdHealth  bool
-	skipSchemas   bool
+	SkipSchemas   bool
 	timeout       time.Duration
 	memory        process.Size
 	workers       int
-	sources       sourceFlags
-	// repository and fluxNamespace are added by the commands that write.
-	repository    string
-	fluxNamespace string
+	Sources       SourceFlags
+	// Repository and fluxNamespace are added by the commands that write.
+	Repository    string
+	FluxNamespace string
 }
 
-// leastMemory is what a worker needs to start at all.
-const leastMemory = 32 << 20
+// LeastMemory is what a worker needs to start at all.
+const LeastMemory = 32 << 20
 
-// projectHelp is the part of the help that is the same for every command that
+// ProjectHelp is the part of the help that is the same for every command that
 // renders.
-const projectHelp = `
+const ProjectHelp = `
 PATH is a spec, a directory or "-" for standard input; the working directory where
 there is none. A directory with ropewalk.yaml is a project; any other is searched
 for specs. One that holds none and is a CUE package, of Ropewalk, of Timoni or plain,
@@ -64,13 +64,13 @@ The input of a spec is laid over in this order, the later wins: the spec, the
 environment (--env), --values in their order, --set in their order. That of a
 Score file is the whole file, that of a Workload what stands below spec.`
 
-func (p *projectFlags) add(cmd *cobra.Command) {
-	p.dialect = choice{words: dialect.Names()}
-	p.dialect.add(cmd, "dialect", "engine to order and write for (default that of the project, or plain)")
+func (p *ProjectFlags) Add(cmd *cobra.Command) {
+	p.dialect = Choice{Words: dialect.Names()}
+	p.dialect.Add(cmd, "dialect", "engine to order and write for (default that of the project, or plain)")
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVarP(&p.environment, "env", "e", "", "environment of the project to lay over it")
-	f.StringArrayVarP(&p.values, "values", "f", nil, "`[SPEC:]FILE` of YAML or JSON to lay over the input; may be repeated")
+	f.StringArrayVarP(&p.Values, "values", "f", nil, "`[SPEC:]FILE` of YAML or JSON to lay over the input; may be repeated")
 	// Two flags of one variable would each begin it anew: they share the value.
 	f.Var(f.Lookup("values").Value, "override-file", "`[SPEC:]FILE`: --values by the name that users of Score know")
 	f.StringArrayVar(&p.set, "set", nil, "`[SPEC:]PATH=VALUE` to lay over the input; may be repeated")
@@ -78,48 +78,48 @@ func (p *projectFlags) add(cmd *cobra.Command) {
 	f.StringVarP(&p.namespace, "namespace", "n", "", "namespace of objects that name none")
 	f.StringVar(&p.kubeVersion, "kube-version", "", "`VERSION` of the cluster, such as 1.36")
 	f.StringVar(&p.clusterDomain, "cluster-domain", "", "DNS domain of the cluster")
-	f.StringArrayVar(&p.crds, "crds", nil, "`DIR` or file of CustomResourceDefinitions to check against; may be repeated")
-	f.BoolVar(&p.strict, "strict", false, "take warnings as errors")
+	f.StringArrayVar(&p.Crds, "crds", nil, "`DIR` or file of CustomResourceDefinitions to check against; may be repeated")
+	f.BoolVar(&p.Strict, "strict", false, "take warnings as errors")
 	f.BoolVar(&p.argocdHealth, "argocd-health", false, "Argo CD has the health checks that --argocd-cm writes, so that readyWhen gates\nwithout a warning")
-	f.BoolVar(&p.skipSchemas, "skip-schemas", false, "do not check objects against the schemas of the API")
+	f.BoolVar(&p.SkipSchemas, "skip-schemas", false, "do not check objects against the schemas of the API")
 	p.timeout, p.memory = evaluate.DefaultTimeout, evaluate.DefaultMemory
 	f.DurationVar(&p.timeout, "timeout", p.timeout, "limit of the evaluation of one spec")
 	f.Var(&p.memory, "memory", "limit of the memory of one evaluation")
 	f.IntVar(&p.workers, "workers", 0, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 evaluates in this process")
-	p.sources.add(cmd)
+	p.Sources.Add(cmd)
 }
 
-// options are what host is to load for the paths.
-func (p *projectFlags) options(a *app, paths []string) (host.Options, error) {
+// Options are what host is to load for the paths.
+func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 	switch {
 	case p.workers < 0:
-		return host.Options{}, usagef("", "--workers %d: expected 0 or more", p.workers)
+		return host.Options{}, Usagef("", "--workers %d: expected 0 or more", p.workers)
 	case p.timeout <= 0:
-		return host.Options{}, usagef("", "--timeout %s: expected more than 0", p.timeout)
-	case p.memory < leastMemory:
-		return host.Options{}, usagef("", "--memory %s: expected at least 32MiB", &p.memory)
+		return host.Options{}, Usagef("", "--timeout %s: expected more than 0", p.timeout)
+	case p.memory < LeastMemory:
+		return host.Options{}, Usagef("", "--memory %s: expected at least 32MiB", &p.memory)
 	}
-	repository, reference := splitRepository(p.repository)
+	repository, reference := splitRepository(p.Repository)
 	server, _, _ := strings.Cut(strings.TrimPrefix(repository, "oci://"), "/")
 	return host.Options{
 		Args:        paths,
 		Stdin:       a.In,
 		Environment: p.environment,
-		Values:      p.values,
+		Values:      p.Values,
 		Set:         p.set,
 		Images:      p.images,
 		Context: spec.Context{
 			Namespace: p.namespace, KubeVersion: p.kubeVersion,
-			ClusterDomain: p.clusterDomain, Engine: p.dialect.value,
+			ClusterDomain: p.clusterDomain, Engine: p.dialect.Value,
 		},
-		CRDs: p.crds,
+		CRDs: p.Crds,
 		Emit: emit.Options{
-			Dialect:    dialect.Name(p.dialect.value),
-			Repository: repository, Reference: reference, Insecure: repository != "" && p.sources.plain(server),
-			FluxNamespace: p.fluxNamespace, HealthConfigured: p.argocdHealth,
+			Dialect:    dialect.Name(p.dialect.Value),
+			Repository: repository, Reference: reference, Insecure: repository != "" && p.Sources.Plain(server),
+			FluxNamespace: p.FluxNamespace, HealthConfigured: p.argocdHealth,
 		},
 		Limits:      evaluate.Limits{Timeout: p.timeout, Memory: int64(p.memory)},
-		SkipSchemas: p.skipSchemas,
+		SkipSchemas: p.SkipSchemas,
 	}, nil
 }
 
@@ -136,69 +136,69 @@ func splitRepository(ref string) (repository, reference string) {
 	return ref, ""
 }
 
-// rendered is a render with what it was made of.
-type rendered struct {
+// Rendered is a render with what it was made of.
+type Rendered struct {
 	host.Loaded
 	render.Result
-	evaluator evaluate.Evaluator
-	// paths are those that the user gave.
-	paths []string
-	close func()
+	Evaluator evaluate.Evaluator
+	// Paths are those that the user gave.
+	Paths []string
+	Close func()
 }
 
-// render loads and renders the project at paths. The caller closes what it
+// Render loads and renders the project at paths. The caller closes what it
 // gets; an error needs no closing.
-func (a *app) render(ctx context.Context, p *projectFlags, paths []string) (rendered, error) {
-	return a.renderIn(ctx, p, "", paths)
+func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rendered, error) {
+	return a.RenderIn(ctx, p, "", paths)
 }
 
-// renderIn is render with paths that begin in a directory; "" is the working
+// RenderIn is render with paths that begin in a directory; "" is the working
 // directory.
-func (a *app) renderIn(ctx context.Context, p *projectFlags, dir string, paths []string) (rendered, error) {
-	opts, err := p.options(a, paths)
+func (a *App) RenderIn(ctx context.Context, p *ProjectFlags, dir string, paths []string) (Rendered, error) {
+	opts, err := p.Options(a, paths)
 	if err != nil {
-		return rendered{}, err
+		return Rendered{}, err
 	}
 	if dir != "" {
 		opts.Dir, opts.Root = dir, "."
 	}
-	h, err := a.connect(&p.sources, dir, paths, nil)
+	h, err := a.Connect(&p.Sources, dir, paths, nil)
 	if err != nil {
-		return rendered{}, err
+		return Rendered{}, err
 	}
-	loaded, err := load(ctx, h, opts)
-	a.texts = loaded.Texts
+	loaded, err := Load(ctx, h, opts)
+	a.Texts = loaded.Texts
 	if err != nil {
-		return rendered{}, err
+		return Rendered{}, err
 	}
-	evaluator, closer, err := p.evaluator()
+	evaluator, closer, err := p.Evaluator()
 	if err != nil {
-		return rendered{}, err
+		return Rendered{}, err
 	}
 	bar := newProgress(a.Streams)
-	loaded.Request.Strict = p.strict
-	loaded.Request.Parallel = p.parallel()
+	loaded.Request.Strict = p.Strict
+	loaded.Request.Parallel = p.Parallel()
 	if bar != nil {
 		loaded.Request.Progress = bar.update
 	}
 	result, err := render.Renderer{Evaluator: evaluator}.Render(ctx, loaded.Request)
-	bar.clear()
+	bar.Clear()
 	if err != nil {
 		closer()
-		return rendered{}, err
+		return Rendered{}, err
 	}
-	return rendered{Loaded: loaded, Result: result, evaluator: evaluator, paths: paths, close: closer}, nil
+	return Rendered{Loaded: loaded, Result: result, Evaluator: evaluator, Paths: paths, Close: closer}, nil
 }
 
-func (p *projectFlags) parallel() int {
+func (p *ProjectFlags) Parallel() int {
 	if p.workers > 0 {
 		return p.workers
 	}
 	return runtime.GOMAXPROCS(0)
 }
 
-// evaluator is in this process, or in workers where they were asked for.
-func (p *projectFlags) evaluator() (evaluate.Evaluator, func(), error) {
+// Evaluator is in this process, or in workers where they were asked for.
+func (p *ProjectFlags) Evaluator() (evaluate.Evaluator, func(), error) {
 	if p.workers == 0 {
 		return inprocess.New(process.EvaluateOptions()), func() {}, nil
 	}
@@ -206,14 +206,14 @@ func (p *projectFlags) evaluator() (evaluate.Evaluator, func(), error) {
 		Size: p.workers, Schemas: process.EvaluateOptions().Schemas, Memory: int64(p.memory), Timeout: p.timeout,
 	})
 	if err != nil {
-		return nil, nil, &environmentError{err: err}
+		return nil, nil, &EnvironmentError{Err: err}
 	}
 	// What a worker says when it ends is of no use any more.
 	return pool, func() { _ = pool.Close() }, nil
 }
 
-// isFindings reports whether err is mistakes in files.
-func isFindings(err error) (object.Errors, bool) {
+// IsFindings reports whether err is mistakes in files.
+func IsFindings(err error) (object.Errors, bool) {
 	var mistakes object.Errors
 	ok := errors.As(err, &mistakes) && mistakesCode(mistakes) == Findings
 	return mistakes, ok

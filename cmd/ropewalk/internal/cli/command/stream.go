@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
-// stream is all files as one YAML stream, or as one List in JSON.
-func stream(files []emit.File, format string) ([]byte, error) {
+// Stream is all files as one YAML stream, or as one List in JSON.
+func Stream(files []emit.File, format string) ([]byte, error) {
 	if format == "json" {
 		return jsonList(files)
 	}
@@ -40,15 +40,15 @@ func jsonList(files []emit.File) ([]byte, error) {
 		}
 		items[i] = data
 	}
-	return encode(struct {
+	return Encode(struct {
 		APIVersion string            `json:"apiVersion"`
 		Kind       string            `json:"kind"`
 		Items      []json.RawMessage `json:"items"`
 	}{"v1", "List", items})
 }
 
-// jsonFiles is files with JSON in place of YAML.
-func jsonFiles(files []emit.File) ([]emit.File, error) {
+// JsonFiles is files with JSON in place of YAML.
+func JsonFiles(files []emit.File) ([]emit.File, error) {
 	out := make([]emit.File, len(files))
 	for i, f := range files {
 		data, err := toJSON(f.Data)
@@ -69,11 +69,11 @@ func toJSON(data []byte) ([]byte, error) {
 	if err := yaml.Unmarshal(data, &v); err != nil {
 		return nil, err
 	}
-	return encode(v)
+	return Encode(v)
 }
 
-// encode is v as indented JSON, with text as people wrote it.
-func encode(v any) ([]byte, error) {
+// Encode is v as indented JSON, with text as people wrote it.
+func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -1,9 +1,10 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/x509"
@@ -23,39 +24,40 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/layout"
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
 )
 
 // placeHelp says how artifacts are named.
-const placeHelp = `
+const LocationHelp = `
 REFERENCE is oci://REGISTRY/REPOSITORY[:TAG|@DIGEST], oci-layout:DIR[:TAG|@DIGEST] for a
 directory, or oci-archive:FILE.tar[:TAG|@DIGEST]; the tag is latest where there is none.
 Credentials are those of docker (` + "`docker login`" + `).`
 
-// registryFlags are those of every command that speaks to servers.
-type registryFlags struct {
-	plainHTTP hosts
+// RegistryFlags are those of every command that speaks to servers.
+type RegistryFlags struct {
+	PlainHTTP hosts
 	ca        []string
 }
 
-func (r *registryFlags) add(cmd *cobra.Command) {
-	cmd.Flags().Var(&r.plainHTTP, "plain-http", "`HOST[:PORT]` of a registry or Git server to speak to without TLS;\nmay be repeated")
-	r.addCA(cmd)
+func (r *RegistryFlags) Add(cmd *cobra.Command) {
+	cmd.Flags().Var(&r.PlainHTTP, "plain-http", "`HOST[:PORT]` of a registry or Git server to speak to without TLS;\nmay be repeated")
+	r.AddCA(cmd)
 }
 
-func (r *registryFlags) addCA(cmd *cobra.Command) {
+func (r *RegistryFlags) AddCA(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&r.ca, "ca", nil, "`FILE` of certificate authorities (PEM) to trust for registries and Git servers,\nbeside those of the system; may be repeated")
 }
 
-// registries connects to registries as the user does.
-func (r *registryFlags) registries() (*remote.Registries, error) {
+// Registries connects to registries as the user does.
+func (r *RegistryFlags) Registries() (*remote.Registries, error) {
 	out := &remote.Registries{
 		Credentials: remote.DockerConfig(dockerConfig()),
-		PlainHTTP:   r.plain,
+		PlainHTTP:   r.Plain,
 		Proxy:       http.ProxyFromEnvironment,
 		UserAgent:   "ropewalk/" + process.CurrentRelease().Version,
 	}
-	ca, err := r.authorities()
+	ca, err := r.Authorities()
 	if err != nil {
 		return nil, err
 	}
@@ -65,21 +67,21 @@ func (r *registryFlags) registries() (*remote.Registries, error) {
 	return out, nil
 }
 
-// plain reports whether a host, with its port, is one of --plain-http.
-func (r *registryFlags) plain(host string) bool {
-	return slices.ContainsFunc(r.plainHTTP, func(given string) bool { return strings.EqualFold(given, host) })
+// Plain reports whether a host, with its port, is one of --plain-http.
+func (r *RegistryFlags) Plain(host string) bool {
+	return slices.ContainsFunc(r.PlainHTTP, func(given string) bool { return strings.EqualFold(given, host) })
 }
 
-// authorities are those of the files of --ca, in PEM.
-func (r *registryFlags) authorities() ([]byte, error) {
+// Authorities are those of the files of --ca, in PEM.
+func (r *RegistryFlags) Authorities() ([]byte, error) {
 	var out []byte
 	for _, name := range r.ca {
-		data, err := readRegular(name)
+		data, err := ReadRegular(name)
 		if err != nil {
 			return nil, err
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(data) {
-			return nil, usagef("", "--ca %s: it holds no certificate in PEM", name)
+			return nil, Usagef("", "--ca %s: it holds no certificate in PEM", name)
 		}
 		out = append(append(out, data...), '\n')
 	}
@@ -98,8 +100,8 @@ func dockerConfig() string {
 	return filepath.Join(home, ".docker", "config.json")
 }
 
-// isArtifact reports whether an argument names an artifact.
-func isArtifact(arg string) bool {
+// IsArtifact reports whether an argument names an artifact.
+func IsArtifact(arg string) bool {
 	for _, prefix := range []string{"oci://", string(artifact.LayoutDir) + ":", string(artifact.LayoutFile) + ":"} {
 		if strings.HasPrefix(arg, prefix) {
 			return true
@@ -109,49 +111,49 @@ func isArtifact(arg string) bool {
 }
 
 // place is where an artifact is, or will be.
-type place struct {
+type Location struct {
 	artifact.Store
 	// name is the place without tag and digest, with its prefix.
 	name string
-	// reference is the tag or the digest; given says that the user wrote one.
-	reference string
-	given     bool
-	// repository is the name in its registry, "" for layouts.
-	repository string
-	// close ends the use of the place; an archive is written only then.
-	close func() error
+	// Reference is the tag or the digest; given says that the user wrote one.
+	Reference string
+	Given     bool
+	// Repository is the name in its registry, "" for layouts.
+	Repository string
+	// Close ends the use of the place; an archive is written only then.
+	Close func() error
 	// abandon takes away what was made for work that failed.
 	abandon func(context.Context) error
 }
 
-// at is the place with a reference, as the user would write it.
-func (p place) at(reference string) string {
+// At is the place with a reference, as the user would write it.
+func (p Location) At(reference string) string {
 	if strings.HasPrefix(reference, "sha256:") {
 		return p.name + "@" + reference
 	}
 	return p.name + ":" + reference
 }
 
-// open opens the place that arg names; create makes a layout that is not there.
-func (a *app) open(ctx context.Context, r *registryFlags, arg string, create bool) (place, error) {
+// Open opens the place that arg names; create makes a layout that is not there.
+func (a *App) Open(ctx context.Context, r *RegistryFlags, arg string, create bool) (Location, error) {
 	at, err := artifact.ParseLocation(arg)
 	if err != nil {
-		return place{}, &usageError{err: err}
+		return Location{}, &UsageError{Err: err}
 	}
-	p := place{
-		name: string(at.Kind) + ":" + at.Name, reference: cmp.Or(at.Digest, at.Tag, "latest"),
-		given: at.Tag != "" || at.Digest != "", close: func() error { return nil },
+	p := Location{
+		name: string(at.Kind) + ":" + at.Name, Reference: cmp.Or(at.Digest, at.Tag, "latest"),
+		Given: at.Tag != "" || at.Digest != "", Close: func() error { return nil },
 		abandon: func(context.Context) error { return nil },
 	}
 	if at.Kind == artifact.Registry {
-		p.name, p.repository = "oci://"+at.Name, at.Name
-		registries, err := r.registries()
+		p.name, p.Repository = "oci://"+at.Name, at.Name
+		registries, err := r.Registries()
 		if err != nil {
-			return place{}, err
+			return Location{}, err
 		}
 		repository, err := registries.Repository(ctx, at.Name, nil)
 		if err != nil {
-			return place{}, &usageError{err: err}
+			return Location{}, &UsageError{Err: err}
 		}
 		p.Store = repository
 		return p, nil
@@ -162,9 +164,9 @@ func (a *app) open(ctx context.Context, r *registryFlags, arg string, create boo
 	}
 	opened, err := openLayout(at.Name, create)
 	if err != nil {
-		return place{}, layoutError(arg, err)
+		return Location{}, layoutError(arg, err)
 	}
-	p.Store, p.close, p.abandon = opened, opened.Close, opened.Abandon
+	p.Store, p.Close, p.abandon = opened, opened.Close, opened.Abandon
 	return p, nil
 }
 
@@ -173,24 +175,24 @@ func (a *app) open(ctx context.Context, r *registryFlags, arg string, create boo
 func layoutError(arg string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
-		return &environmentError{
-			err:  &fullError{text: fmt.Sprintf("%q cannot be opened: %q: %v", arg, path.Path, path.Err), err: err},
-			hint: "name a layout, or something that is not there yet, in a place where you may write",
+		return &EnvironmentError{
+			Err:  &fullError{text: fmt.Sprintf("%q cannot be opened: %q: %v", arg, path.Path, path.Err), err: err},
+			Hint: "name a layout, or something that is not there yet, in a place where you may write",
 		}
 	}
 	hint := ""
 	if errors.Is(err, artifact.ErrNotLayout) && !strings.Contains(err.Error(), "choose another") {
 		hint = "name another one; to write to one that is not there yet makes it"
 	}
-	return &environmentError{err: err, hint: hint}
+	return &EnvironmentError{Err: err, Hint: hint}
 }
 
 // placeError is what went wrong at a place, as users read it.
-func placeError(p place, err error) error {
+func LocationError(p Location, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	var done *environmentError
+	var done *EnvironmentError
 	if errors.As(err, &done) {
 		return err // It was of another place, and names that.
 	}
@@ -200,12 +202,12 @@ func placeError(p place, err error) error {
 	} {
 		own = own || errors.Is(err, is)
 	}
-	if p.repository != "" && !own {
-		err = remote.Explain(err, p.at(p.reference))
+	if p.Repository != "" && !own {
+		err = remote.Explain(err, p.At(p.Reference))
 	} else {
 		err = inFull(p, err)
 	}
-	var usage *usageError
+	var usage *UsageError
 	if errors.As(err, &usage) {
 		return err
 	}
@@ -214,20 +216,20 @@ func placeError(p place, err error) error {
 	switch {
 	case errors.As(err, &plain):
 		hint = "--plain-http " + plain.Host // which may be that of its tokens
-	case p.repository != "" && strings.Contains(err.Error(), "signed by an unknown authority"):
+	case p.Repository != "" && strings.Contains(err.Error(), "signed by an unknown authority"):
 		hint = "--ca FILE"
 	}
-	return &environmentError{err: err, hint: hint}
+	return &EnvironmentError{Err: err, Hint: hint}
 }
 
 // inFull is an error that names the whole reference of a place, and not the tag
 // or the digest alone.
-func inFull(p place, err error) error {
-	text, whole := err.Error(), p.at(p.reference)
+func inFull(p Location, err error) error {
+	text, whole := err.Error(), p.At(p.Reference)
 	if strings.Contains(text, whole) {
 		return err
 	}
-	tag := strconv.Quote(p.reference)
+	tag := strconv.Quote(p.Reference)
 	if strings.Contains(text, tag) {
 		return &fullError{text: strings.Replace(text, tag, strconv.Quote(whole), 1), err: err}
 	}
@@ -242,3 +244,41 @@ type fullError struct {
 
 func (e *fullError) Error() string { return e.text }
 func (e *fullError) Unwrap() error { return e.err }
+
+// in opens a place, works there, and closes it. What the work prints is printed
+// when all of it lasts, and not where it failed. What is written wrongly on the
+// command line, and what is wrong in manifests, is no matter of the place.
+func (a *App) WithLocation(ctx context.Context, r *RegistryFlags, arg string, create bool, work func(Location) error) error {
+	p, err := a.Open(ctx, r, arg, create)
+	if err != nil {
+		return err
+	}
+	var said bytes.Buffer
+	out := a.Out
+	a.Out = &said
+	err = work(p)
+	a.Out = out
+	var mistake *object.Error
+	switch {
+	case errors.Is(err, artifact.ErrReference):
+		err = &UsageError{Err: err}
+	case !errors.As(err, &mistake):
+		err = LocationError(p, err)
+	}
+	if err := Finish(ctx, p, err); err != nil {
+		return err
+	}
+	return a.Write(said.Bytes())
+}
+
+// Finish ends the use of a place. Where something went wrong, a layout that was
+// made for it is taken away, and an archive is left as it was.
+func Finish(ctx context.Context, p Location, err error) error {
+	if err != nil {
+		_ = p.abandon(ctx) // the error before counts
+	}
+	if closeErr := p.Close(); err == nil && closeErr != nil {
+		err = &EnvironmentError{Err: closeErr}
+	}
+	return err
+}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
 	"errors"
@@ -15,52 +15,52 @@ import (
 // report writes mistakes, for people or as data.
 type report struct {
 	out   io.Writer
-	paint paint
-	// json writes a JSON array in place of text.
-	json bool
+	Paint Paint
+	// JSON writes a JSON array in place of text.
+	JSON bool
 	// read gives the text of a file for excerpts, nil where there is none.
 	read func(name string) []byte
 }
 
-// fail writes err: every mistake in it, or its one line.
-func (r report) fail(err error) {
-	if r.json {
-		r.mistakes(object.AsErrors(err, ""))
+// Fail writes err: every mistake in it, or its one line.
+func (r report) Fail(err error) {
+	if r.JSON {
+		r.Mistakes(object.AsErrors(err, ""))
 		return
 	}
 	var mistakes object.Errors
 	var mistake *object.Error
 	switch {
 	case errors.As(err, &mistakes):
-		r.mistakes(mistakes)
+		r.Mistakes(mistakes)
 	case errors.As(err, &mistake):
-		r.mistakes(object.Errors{mistake})
+		r.Mistakes(object.Errors{mistake})
 	default:
-		r.printf("%s %s\n", r.paint.bad("ropewalk:"), lines(err.Error(), "  "))
-		r.hint(hintOf(err))
+		r.printf("%s %s\n", r.Paint.Bad("ropewalk:"), Lines(err.Error(), "  "))
+		r.hint(HintOf(err))
 	}
 }
 
 // printf writes to the stream; where that is closed there is nobody to tell.
 func (r report) printf(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format, args...) }
 
-// hintOf is what to do about an error that is no mistake in a file.
-func hintOf(err error) string {
-	var usage *usageError
-	var environment *environmentError
+// HintOf is what to do about an error that is no mistake in a file.
+func HintOf(err error) string {
+	var usage *UsageError
+	var environment *EnvironmentError
 	switch {
 	case errors.As(err, &usage):
-		return usage.hint
+		return usage.Hint
 	case errors.As(err, &environment):
-		return environment.hint
+		return environment.Hint
 	}
 	return ""
 }
 
-// mistakes writes every mistake and how many there are. Nothing is written
+// Mistakes writes every mistake and how many there are. Nothing is written
 // where there are none, except as data.
-func (r report) mistakes(es object.Errors) {
-	if r.json {
+func (r report) Mistakes(es object.Errors) {
+	if r.JSON {
 		r.data(es)
 		return
 	}
@@ -78,23 +78,23 @@ func (r report) data(es object.Errors) {
 		es = object.Errors{}
 	}
 	// Mistakes are texts and numbers only: they always encode.
-	data, _ := encode(es)
+	data, _ := Encode(es)
 	_, _ = r.out.Write(data)
 }
 
 func (r report) mistake(e *object.Error) {
 	head := "ropewalk:"
 	if e.Pos.IsValid() {
-		head = printable(e.Pos.String()) + ":"
+		head = Printable(e.Pos.String()) + ":"
 	}
 	severity := ""
 	if e.Severity == object.SeverityWarning {
-		severity = r.paint.warn("warning:") + " "
+		severity = r.Paint.Warn("warning:") + " "
 	}
-	r.printf("%s %s%s\n", r.paint.bold(head), severity, lines(e.Sentence(), "  "))
+	r.printf("%s %s%s\n", r.Paint.Bold(head), severity, Lines(e.Sentence(), "  "))
 	r.excerpt(e.Pos, "  | ")
 	for _, n := range e.Notes {
-		r.printf("  %s %s\n", r.paint.dim(printable(n.Pos.String())+":"), lines(n.Text, "    "))
+		r.printf("  %s %s\n", r.Paint.Dim(Printable(n.Pos.String())+":"), Lines(n.Text, "    "))
 		if n.Pos != e.Pos {
 			r.excerpt(n.Pos, "    | ")
 		}
@@ -104,7 +104,7 @@ func (r report) mistake(e *object.Error) {
 
 func (r report) hint(text string) {
 	if text != "" {
-		r.printf("  %s %s\n", r.paint.good("hint:"), lines(text, "    "))
+		r.printf("  %s %s\n", r.Paint.Good("hint:"), Lines(text, "    "))
 	}
 }
 
@@ -113,16 +113,16 @@ func (r report) excerpt(pos object.Pos, indent string) {
 		return
 	}
 	for line := range strings.Lines(excerpt(r.read, pos)) {
-		r.printf("%s%s", r.paint.dim(indent), line)
+		r.printf("%s%s", r.Paint.Dim(indent), line)
 	}
 }
 
-// lines is text that may go to a terminal, with its lines after the first
+// Lines is text that may go to a terminal, with its lines after the first
 // indented.
-func lines(text, indent string) string {
+func Lines(text, indent string) string {
 	parts := strings.Split(strings.TrimSpace(text), "\n")
 	for i, p := range parts {
-		parts[i] = printable(p)
+		parts[i] = Printable(p)
 	}
 	return strings.Join(parts, "\n"+indent)
 }
@@ -131,17 +131,29 @@ func lines(text, indent string) string {
 func count(es object.Errors) string {
 	var parts []string
 	if n := len(es.Failures()); n > 0 {
-		parts = append(parts, plural(n, "error"))
+		parts = append(parts, Plural(n, "error"))
 	}
 	if n := len(es.Warnings()); n > 0 {
-		parts = append(parts, plural(n, "warning"))
+		parts = append(parts, Plural(n, "warning"))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func plural(n int, noun string) string {
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// BytesText is a size as people read it.
+func BytesText(n int64) string {
+	const unit = 1024
+	switch {
+	case n < unit:
+		return fmt.Sprintf("%d B", n)
+	case n < unit*unit:
+		return fmt.Sprintf("%.1f KiB", float64(n)/unit)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/unit/unit)
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
 	"fmt"
@@ -17,13 +17,13 @@ type transfer struct {
 	bytes atomic.Int64
 }
 
-// newTransfer is a line on s, which shows nothing where s is no terminal.
-func newTransfer(s Streams, verb string) *transfer {
+// NewTransfer is a line on s, which shows nothing where s is no terminal.
+func NewTransfer(s Streams, verb string) *transfer {
 	return &transfer{bar: newProgress(s), verb: verb}
 }
 
-// add says that more bytes went through. It is safe for concurrent use.
-func (t *transfer) add(bytes int64) {
+// Add says that more bytes went through. It is safe for concurrent use.
+func (t *transfer) Add(bytes int64) {
 	sum := t.bytes.Add(bytes)
 	if t.bar == nil {
 		return
@@ -37,12 +37,12 @@ func (t *transfer) add(bytes int64) {
 	}
 	p.last, p.shown = now, true
 	speed := float64(sum) / max(now.Sub(p.start), time.Millisecond).Seconds()
-	_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s %s, %s/s", t.verb, bytesText(sum), bytesText(int64(speed)))
+	_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s %s, %s/s", t.verb, BytesText(sum), BytesText(int64(speed)))
 }
 
-// clear takes the line away.
-func (t *transfer) clear() {
+// Clear takes the line away.
+func (t *transfer) Clear() {
 	if t.bar != nil {
-		t.bar.clear()
+		t.bar.Clear()
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ func excerpt(read func(name string) []byte, pos object.Pos) string {
 			pad.WriteByte(' ')
 		}
 	}
-	return printable(withoutUserinfo(before+after)) + "\n" + pad.String() + "^\n"
+	return Printable(withoutUserinfo(before+after)) + "\n" + pad.String() + "^\n"
 }
 
 // holdsSecret reports whether a file may be, or hold, the manifest of a Secret:
@@ -103,9 +103,9 @@ func lineOf(data []byte, n int) ([]byte, bool) {
 	return data[:end], len(data) > 0
 }
 
-// printable is text without what would steer a terminal: messages and lines
+// Printable is text without what would steer a terminal: messages and lines
 // can hold anything that an author of a module put there.
-func printable(text string) string {
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && (r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0)) {
 			return utf8.RuneError

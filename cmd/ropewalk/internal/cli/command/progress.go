@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
 	"fmt"
@@ -59,8 +59,8 @@ func (p *progress) update(done, all int) {
 	_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s", text)
 }
 
-// clear takes the line away; nothing is shown after it.
-func (p *progress) clear() {
+// Clear takes the line away; nothing is shown after it.
+func (p *progress) Clear() {
 	if p == nil {
 		return
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package command
 
 import (
 	"context"
@@ -36,7 +36,7 @@ const (
 	Interrupted = 130
 )
 
-const exitCodes = `Exit codes:
+const ExitCodes = `Exit codes:
   0    good
   1    findings: mistakes in specs, values, modules or rendered objects; what is not
        signed, not as locked or not what its digest says
@@ -45,31 +45,37 @@ const exitCodes = `Exit codes:
        no access or nothing
   130  interrupted`
 
-// usageError is a mistake on the command line.
-type usageError struct {
-	err  error
-	hint string
+// errDifferent makes the exit code say that two sides differ.
+var errDifferent = errors.New("different")
+
+// ErrDifferentReported is errDifferent where everything is printed already.
+func ErrDifferentReported() error { return errors.Join(errDifferent, ErrReported) }
+
+// UsageError is a mistake on the command line.
+type UsageError struct {
+	Err  error
+	Hint string
 }
 
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
+func (e *UsageError) Error() string { return e.Err.Error() }
+func (e *UsageError) Unwrap() error { return e.Err }
 
-func usagef(hint, format string, args ...any) error {
-	return &usageError{err: fmt.Errorf(format, args...), hint: hint}
+func Usagef(hint, format string, args ...any) error {
+	return &UsageError{Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
-// environmentError is a place that cannot be read or written.
-type environmentError struct {
-	err  error
-	hint string
+// EnvironmentError is a place that cannot be read or written.
+type EnvironmentError struct {
+	Err  error
+	Hint string
 }
 
-func (e *environmentError) Error() string { return e.err.Error() }
-func (e *environmentError) Unwrap() error { return e.err }
+func (e *EnvironmentError) Error() string { return e.Err.Error() }
+func (e *EnvironmentError) Unwrap() error { return e.Err }
 
-// exitCode is the code for an error of a run.
-func exitCode(err error) int {
-	var usage *usageError
+// ExitCode is the code for an error of a run.
+func ExitCode(err error) int {
+	var usage *UsageError
 	var mistakes object.Errors
 	var mistake *object.Error
 	switch {
@@ -107,7 +113,7 @@ func mistakesCode(mistakes object.Errors) int {
 	usage, environment := true, true
 	for _, e := range mistakes.Failures() {
 		usage = usage && e.Stage == object.StageSpec && strings.HasPrefix(e.Pos.File, "--")
-		environment = environment && (e.Pos.Line == 0 || e.Stage == object.StageResolve) && isSystem(e.Err)
+		environment = environment && (e.Pos.Line == 0 || e.Stage == object.StageResolve) && IsSystem(e.Err)
 	}
 	switch {
 	case usage:
@@ -118,8 +124,8 @@ func mistakesCode(mistakes object.Errors) int {
 	return Findings
 }
 
-// isSystem reports whether the operating system or a server refused something.
-func isSystem(err error) bool {
+// IsSystem reports whether the operating system or a server refused something.
+func IsSystem(err error) bool {
 	for _, is := range []error{
 		source.ErrUnavailable, source.ErrUnauthorized, source.ErrHostKey, source.ErrAbsent, cache.ErrOffline,
 	} {
