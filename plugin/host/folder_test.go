@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -67,7 +68,7 @@ timoni: #Timoni
 		"timoni/cue.mod/module.cue", moduleFile, "timoni/timoni.cue", timoni, "timoni/values.cue", "package main\n\nvalues: {text: \"own\", replicas: 2}\n",
 		"both/a.cue", "this is no CUE", "both/spec.yaml", transform("spec", "{type: path, ref: ../plain}"),
 		"score/score.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: scored}\ncontainers: {main: {image: 'nginx:1'}}\n",
-		"project/ropewalk.yaml", project+"  specs: [../both/spec.yaml]\n",
+		"project/ropewalk.yaml", projectHead+"  specs: [../both/spec.yaml]\n",
 		"broken/a.cue", "package a\n\nropewalk: apiVersion: \"v1alpha1\"\nx: {\n",
 		"policy/a.cue", "package a\n\nropewalk: {apiVersion: \"v1alpha1\", kind: \"Policy\"}\nviolations: {}\n",
 		"prod.yaml", "replicas: 5\n", "a.cue", "package a\n\nconfig: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"root\"}\n",
@@ -229,7 +230,7 @@ func TestWhatARenderTakesHoldsSpecs(t *testing.T) {
 		"bare":      true, // It has no package, and the render says so.
 		"prod.yaml": false, "manifests": false, "empty": false, "hidden": false, "written": false,
 	} {
-		holds, err := host.HoldsSpecs(filepath.Join(dir, name))
+		holds, err := project.HoldsSpecs(filepath.Join(dir, name))
 		require.NoError(t, err)
 		require.Equal(t, want, holds, name)
 	}

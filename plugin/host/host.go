@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -99,6 +100,11 @@ type Options struct {
 	AllowEmpty bool
 	// SkipSchemas leaves the schema check out.
 	SkipSchemas bool
+}
+
+// Project are the options of the discovery.
+func (o Options) Project() project.Options {
+	return project.Options{FS: o.FS, Args: o.Args, Documents: o.Documents, Dir: o.Dir, Root: o.Root, Stdin: o.Stdin}
 }
 
 // Loaded is a request that is ready to be rendered; its caller sets Strict,

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -28,78 +29,80 @@ import (
 // mistake where nothing is left to render, or wraps that of ctx; Texts is
 // there even then.
 func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
-	f, err := newFinding(opts)
+	d, err := project.Open(opts.Project())
 	if err != nil {
 		return Loaded{}, err
 	}
-	defer f.close()
-	f.all()
-	docs, err := spec.Parse(f.files)
-	f.errs = append(f.errs, object.AsErrors(err, object.StageSpec)...)
-	l := loading{
-		finding: f, docs: docs, alone: map[string]bool{},
-		modules:  modules{host: h, finding: f, docs: docs, trees: map[module]source.Tree{}, errs: map[module]error{}},
-		overlays: overlays{finding: f, values: map[string][]object.Value{}, sets: map[string][]spec.Set{}, texts: map[string][]byte{}},
-	}
-	l.folderModules()
+	defer d.Close()
+	d.Find()
+	l := h.loading(d, opts)
 	out := l.project()
-	l.overlays.read()
+	l.overlays.Read(opts.Values, opts.Set)
 	if err := l.specs(ctx, &out); err != nil {
 		return Loaded{}, err
 	}
-	out.Request.CRDs = f.crds()
-	out.Texts = l.overlays.texts
-	for _, file := range f.files {
+	out.Request.CRDs = d.CRDs(opts.CRDs)
+	out.Texts = l.overlays.Texts
+	for _, file := range d.Files {
 		out.Texts[file.Name] = file.Data
 	}
 	l.dependencies(&out.Request)
-	if out.Request.Mistakes = f.errs.Sorted(); len(out.Request.Specs) == 0 {
+	if out.Request.Mistakes = d.Errs.Sorted(); len(out.Request.Specs) == 0 {
 		return out, out.Request.Mistakes.Err()
 	}
 	return out, nil
 }
 
-// loading is what one Load works with.
+// loading is the state of one Load.
 type loading struct {
-	*finding
+	*project.Discovery
+	opts Options
 	docs spec.Documents
-	// alone names the specs that are folders without a document: see folderModules.
-	alone    map[string]bool
+	// packages names the specs that are folders of a CUE package without a document.
+	packages map[string]bool
 	modules  modules
-	overlays overlays
+	overlays *project.Overlays
 	context  spec.Context
 	inputs   map[string]spec.Input
 	policies []spec.Policy
 	// projectUses are the policies of the project, with their modules.
 	projectUses []use
-	// whole is the project, and config what it says of workloads.
-	whole  spec.Project
-	config spec.Workloads
+	// document is the project, and config its settings for workloads.
+	document spec.Project
+	config   spec.Workloads
+}
+
+// loading parses the documents that were found.
+func (h Host) loading(d *project.Discovery, opts Options) *loading {
+	docs, packages := d.Documents(opts.Name)
+	return &loading{
+		Discovery: d, opts: opts, docs: docs, packages: packages,
+		modules: modules{host: h, discovery: d, docs: docs, trees: map[module]source.Tree{}, errs: map[module]error{}},
+	}
 }
 
 // project is the project with its environment, and the parts of the request
 // that are the same for all specs.
 func (l *loading) project() Loaded {
 	p, err := l.docs.OneProject()
-	l.errs = append(l.errs, object.AsErrors(err, object.StageSpec)...)
+	l.Errs = append(l.Errs, object.AsErrors(err, object.StageSpec)...)
 	l.strayProject(p)
-	l.overlays.names = names(l.docs)
-	l.overlays.unsure = l.docs.Incomplete || len(l.files)+len(l.alone) == 0
-	ctx, inputs, err := p.Overlay(l.opts.Environment, l.overlays.names)
+	l.overlays = l.Overlays(project.Names(l.docs), l.docs.Incomplete || len(l.Files)+len(l.packages) == 0)
+	ctx, inputs, err := p.Overlay(l.opts.Environment, l.overlays.Names)
 	for _, e := range object.AsErrors(err, object.StageSpec) {
 		// A spec that could not be read may be the one that is meant.
-		if !l.overlays.unsure || !strings.Contains(e.Path, ".inputs.") {
-			l.errs = append(l.errs, e)
+		if !l.overlays.NamesIncomplete || !strings.Contains(e.Path, ".inputs.") {
+			l.Errs = append(l.Errs, e)
 		}
 	}
 	_, known := p.Environments[l.opts.Environment]
-	l.overlays.lost = l.opts.Environment != "" && !known
+	l.overlays.Incomplete = l.opts.Environment != "" && !known
 	l.checkContext(l.opts.Context)
 	p.Context = defaults(ctx.Merge(l.opts.Context), l.opts.Emit.Dialect)
-	l.whole, l.context, l.inputs, l.policies = p, p.Context, inputs, p.Policies
+	l.document, l.context, l.inputs, l.policies = p, p.Context, inputs, p.Policies
 	out := Loaded{Name: p.Name, Project: p, Texts: map[string][]byte{}}
 	if out.Name == "" {
-		out.Name = nameOf(l.overlays.names)
+		out.Name = nameOf(l.overlays.Names)
 	}
 	out.Request.Emit = l.opts.Emit
 	if out.Request.Emit.Name == "" {
@@ -114,9 +117,9 @@ func (l *loading) project() Loaded {
 // strayProject refuses a project that a search came upon under another name:
 // what it says of its specs would not be followed.
 func (l *loading) strayProject(p spec.Project) {
-	for _, file := range l.files {
+	for _, file := range l.Files {
 		if p.Pos.IsValid() && file.Name == p.Pos.File && file.Found {
-			l.fail(p.Pos, "call its file "+spec.ProjectFile, errors.New("a project that is not in "+spec.ProjectFile))
+			l.Fail(p.Pos, "call its file "+spec.ProjectFile, errors.New("a project that is not in "+spec.ProjectFile))
 		}
 	}
 }
@@ -126,16 +129,16 @@ func (l *loading) strayProject(p spec.Project) {
 func (l *loading) checkContext(c spec.Context) {
 	if c.KubeVersion != "" {
 		if _, ok := spec.ParseKubeVersion(c.KubeVersion); !ok {
-			l.fail(object.Pos{File: "--kube-version " + c.KubeVersion}, "",
+			l.Fail(object.Pos{File: "--kube-version " + c.KubeVersion}, "",
 				fmt.Errorf("%q is no version of Kubernetes: expected one such as 1.36 or v1.36.2", c.KubeVersion))
 		}
 	}
 	if c.Engine != "" && !slices.Contains(dialect.Names(), c.Engine) {
-		l.fail(object.Pos{File: "--dialect " + c.Engine}, object.Suggest(c.Engine, dialect.Names()),
+		l.Fail(object.Pos{File: "--dialect " + c.Engine}, object.Suggest(c.Engine, dialect.Names()),
 			fmt.Errorf("dialect %q is not known", c.Engine))
 	}
 	if err := spec.CheckName(c.Namespace); c.Namespace != "" && err != nil {
-		l.fail(object.Pos{File: "--namespace " + c.Namespace}, "", err)
+		l.Fail(object.Pos{File: "--namespace " + c.Namespace}, "", err)
 	}
 }
 
@@ -170,13 +173,13 @@ func (l *loading) dependencies(req *render.Request) {
 		}
 		for _, d := range t.DependsOn {
 			switch {
-			case slices.Contains(l.overlays.names, d.Name):
-			case l.overlays.unsure:
+			case slices.Contains(l.overlays.Names, d.Name):
+			case l.overlays.NamesIncomplete:
 				broken[d.Name] = true
 			case !whole[t.Name]:
-				l.errs = append(l.errs, &object.Error{
+				l.Errs = append(l.Errs, &object.Error{
 					Stage: object.StageSpec, Pos: d.Pos, Path: "spec.dependsOn",
-					Err: fmt.Errorf("no spec is called %q", d.Name), Hint: object.Suggest(d.Name, l.overlays.names),
+					Err: fmt.Errorf("no spec is called %q", d.Name), Hint: object.Suggest(d.Name, l.overlays.Names),
 				})
 			}
 		}
@@ -231,25 +234,6 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 	return nil
 }
 
-// names are the names of all specs, each once, in the order of the documents.
-func names(docs spec.Documents) []string {
-	var out []string
-	seen := map[string]bool{"": true}
-	add := func(name string) {
-		if !seen[name] {
-			seen[name] = true
-			out = append(out, name)
-		}
-	}
-	for _, t := range docs.Transforms {
-		add(t.Name)
-	}
-	for _, w := range docs.Workloads {
-		add(w.Name)
-	}
-	return out
-}
-
 // use is a module with what it is used for: that of the spec, or a policy.
 type use struct {
 	wanted
@@ -259,12 +243,12 @@ type use struct {
 // usesOf are the modules of a spec: its own first, then its policies.
 func (l *loading) usesOf(t spec.Transform) ([]use, bool) {
 	at := object.Fields("spec", "cueRef")
-	if l.alone[t.Name] {
+	if l.packages[t.Name] {
 		at = nil
 	}
 	w, ok := l.modules.want(t.CueRef, at)
 	policies, more := l.uses(t.Policies)
-	return append([]use{{wanted: w}}, policies...), ok && more && t.Name != "" && !t.InputUnsure && !l.overlays.lost
+	return append([]use{{wanted: w}}, policies...), ok && more && t.Name != "" && !t.InputUnsure && !l.overlays.Incomplete
 }
 
 func (l *loading) uses(policies []spec.Policy) ([]use, bool) {
@@ -286,13 +270,13 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		return render.Spec{}, false
 	}
 	input, inputPath := t.Input.Merge(l.inputs[t.Name].Value), spec.InputPath()
-	if l.alone[t.Name] {
+	if l.packages[t.Name] {
 		inputPath = nil
 	}
 	out := render.Spec{
 		Evaluate: evaluate.Request{
 			Spec: t.Name, Pos: t.Pos, Module: l.modules.module(uses[0].wanted, tree, t.Tags),
-			Input: l.overlays.over(t.Name, input), InputPath: inputPath,
+			Input: l.overlays.Apply(t.Name, input), InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: slices.Concat(policies, own),
 			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty,

@@ -29,7 +29,7 @@ func transform(name, ref string, more ...string) string {
 		strings.Join(more, "")
 }
 
-const project = "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: shop}\nspec:\n"
+const projectHead = "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: shop}\nspec:\n"
 
 // write makes files, by path and content, in a new directory.
 func write(t testing.TB, files ...string) string {
@@ -69,7 +69,7 @@ func specNames(l host.Loaded) []string {
 
 func TestLoadReadsAProject(t *testing.T) {
 	dir := write(t,
-		"ropewalk.yaml", project+`  context: {namespace: shop, engine: argocd, kubeVersion: "1.35"}
+		"ropewalk.yaml", projectHead+`  context: {namespace: shop, engine: argocd, kubeVersion: "1.35"}
   policies: [{name: base, cueRef: {type: embedded, ref: policies}, input: {a: 1}}]
   environments: {prod: {context: {namespace: prod}, inputs: {api: {replicas: 5}}}}
 `,
@@ -80,7 +80,7 @@ func TestLoadReadsAProject(t *testing.T) {
 		"modules/cue.mod/module.cue", "module: \"x.y\"\n",
 		"values.yaml", "api: {image: caddy}\n",
 		"deploy/other.yaml", "apiVersion: apps/v1\nkind: Deployment\n",
-		"sub/ropewalk.yaml", project,
+		"sub/ropewalk.yaml", projectHead,
 		"out/.ropewalk-output", "{}", "out/x.yaml", transform("x", "{type: embedded, ref: web}"),
 	)
 	loaded, errs := load(dir, host.Options{Environment: "prod", Values: []string{"values.yaml"}, Set: []string{"api:port=80"}})
@@ -141,11 +141,11 @@ func TestLoadFollowsThePatternsOfAProject(t *testing.T) {
 		"['**/t*']":           {"three", "two"},
 		"[b, 'b/[^x]*.yaml']": {"three"},
 	} {
-		loaded, errs := load(write(t, append(files, "ropewalk.yaml", project+"  specs: "+patterns+"\n")...), host.Options{})
+		loaded, errs := load(write(t, append(files, "ropewalk.yaml", projectHead+"  specs: "+patterns+"\n")...), host.Options{})
 		require.Empty(t, errs, patterns)
 		require.Equal(t, want, specNames(loaded), patterns)
 	}
-	_, errs := load(write(t, append(files, "ropewalk.yaml", project+"  specs: [c, 'b/*.json', '../../../../../../x', 'a/[', b/note.yaml]\n")...), host.Options{})
+	_, errs := load(write(t, append(files, "ropewalk.yaml", projectHead+"  specs: [c, 'b/*.json', '../../../../../../x', 'a/[', b/note.yaml]\n")...), host.Options{})
 	require.Equal(t, []string{
 		`b/note.yaml: spec: holds no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform or Workload, a Score file with apiVersion: score.dev/v1b1)`,
 		`ropewalk.yaml:5:11: spec: "c": there is no such file or folder`,
@@ -172,7 +172,7 @@ func TestLoadKnowsWhereTextOfModulesIs(t *testing.T) {
 
 func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 	dir := write(t,
-		"ropewalk.yaml", project+"  environments: {prod: {inputs: {apii: {}}}}\n",
+		"ropewalk.yaml", projectHead+"  environments: {prod: {inputs: {apii: {}}}}\n",
 		"a.yaml", transform("a", "{type: git, ref: https://x}", "  dependsOn: [nowhere]\n"),
 		"b.yaml", transform("b", "{type: path, ref: ../../../../../../etc}"),
 		"c.yaml", transform("c", "{type: embedded, ref: wep}"),
@@ -244,15 +244,15 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 		"any spec, where a file only speaks of us": {[]string{"a.yaml", "a: {b: ropewalk.dev/ready-when}\n"}, host.Options{},
 			`.: spec: no spec is here: neither a document of ropewalk.dev/v1alpha1 nor a Score file nor a CUE package (ropewalk init makes a project)`},
 
-		"a project": {[]string{"x/ropewalk.yaml", project, "y/ropewalk.yaml", project}, host.Options{}, `.: spec: no spec is here (projects below: x, y)`},
+		"a project": {[]string{"x/ropewalk.yaml", projectHead, "y/ropewalk.yaml", projectHead}, host.Options{}, `.: spec: no spec is here (projects below: x, y)`},
 		"stdin":     {nil, host.Options{Args: []string{"-"}}, `stdin: spec: there is no standard input`},
-		"an environment": {[]string{"ropewalk.yaml", project, "a.yaml", ok}, host.Options{Environment: "prod"},
+		"an environment": {[]string{"ropewalk.yaml", projectHead, "a.yaml", ok}, host.Options{Environment: "prod"},
 			`--env prod: spec: environment "prod" is not known (none is known)`},
 		"a large file": {[]string{"a.yaml", ok + strings.Repeat("#\n", 3<<20)}, host.Options{},
 			`a.yaml: spec: the file has 4194305 bytes, more than the 4194304 that are allowed (keep large data out of specs)`},
-		"the name of the project's file": {[]string{"shop.yaml", project, "a.yaml", ok}, host.Options{},
+		"the name of the project's file": {[]string{"shop.yaml", projectHead, "a.yaml", ok}, host.Options{},
 			`shop.yaml:1:1: spec: a project that is not in ropewalk.yaml (call its file ropewalk.yaml)`},
-		"one project": {[]string{"x/ropewalk.yaml", project, "y/ropewalk.yaml", project, "x/a.yaml", ok}, host.Options{Args: []string{"x", "y"}},
+		"one project": {[]string{"x/ropewalk.yaml", projectHead, "y/ropewalk.yaml", projectHead, "x/a.yaml", ok}, host.Options{Args: []string{"x", "y"}},
 			`y/ropewalk.yaml:1:1: spec: a second project; the first is at x/ropewalk.yaml:1:1 (render one project at a time)`},
 		"an argument inside the root": {[]string{"a.yaml", ok, "sub/b.yaml", ok}, host.Options{Args: []string{"a.yaml"}, Root: "sub"},
 			`a.yaml: spec: "DIR" is outside of the root "DIR/sub"`},
@@ -267,7 +267,7 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 
 func TestLoadReadsNothingOutsideOfItsRoot(t *testing.T) {
 	outside := write(t, "secret.yaml", transform("secret", "{type: embedded, ref: web}"))
-	dir := write(t, "app/ropewalk.yaml", project+"  specs: [link.yaml, folder, plain.yaml]\n",
+	dir := write(t, "app/ropewalk.yaml", projectHead+"  specs: [link.yaml, folder, plain.yaml]\n",
 		"app/plain.yaml", transform("plain", "{type: embedded, ref: web}"))
 	require.NoError(t, os.Symlink(filepath.Join(outside, "secret.yaml"), filepath.Join(dir, "app/link.yaml")))
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "app/folder")))
@@ -328,7 +328,7 @@ func TestLoadDoesNotDependOnTheOrderOfArguments(t *testing.T) {
 
 func BenchmarkLoad(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
-		files := []string{"ropewalk.yaml", project, "modules/api/cue.mod/module.cue", "module: \"x.y\"\n", "modules/api/a.cue", "package api\n"}
+		files := []string{"ropewalk.yaml", projectHead, "modules/api/cue.mod/module.cue", "module: \"x.y\"\n", "modules/api/a.cue", "package api\n"}
 		for i := range n {
 			files = append(files, fmt.Sprintf("specs/s%d.yaml", i), transform(fmt.Sprintf("s%d", i), "{type: path, ref: ../modules/api}",
 				"  input: {image: ghcr.io/example/api:1.2.3, replicas: 2, env: {A: x, B: y}}\n"))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -129,7 +130,7 @@ func TestAFileSystemRendersAsTheDiskDoes(t *testing.T) {
 func tangled(t testing.TB) string {
 	t.Helper()
 	dir := write(t,
-		"apps/shop/ropewalk.yaml", project+"  specs: [api.yaml, 'linked/*.yaml', 'more/**', ../../shared/db.yaml]\n"+
+		"apps/shop/ropewalk.yaml", projectHead+"  specs: [api.yaml, 'linked/*.yaml', 'more/**', ../../shared/db.yaml]\n"+
 			"  policies: [{name: p, cueRef: {type: path, ref: ../../policies}}]\n",
 		"apps/shop/api.yaml", transform("api", "{type: path, ref: ../../modules/api/sub}"),
 		"apps/shop/more/deep/c.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: cc}\n"+
@@ -213,19 +214,19 @@ func TestWhatElseIsReadOfAFileSystemIsAsOnDisk(t *testing.T) {
 	dir := tangled(t)
 	h := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}
 	disk, others := places(t, dir, host.Options{Dir: "apps/shop"})
-	paths, err := host.Paths(disk)
+	paths, err := project.Paths(disk.Project())
 	require.NoError(t, err)
 	require.Contains(t, paths, "modules/api/sub")
-	locked, found, err := host.Lock(disk)
+	locked, found, err := project.Lock(disk.Project())
 	require.NoError(t, err)
 	require.True(t, found)
 	provisioners, err := h.Provisioners(t.Context(), disk)
 	require.NoError(t, err)
 	for where, opts := range others {
-		got, err := host.Paths(opts)
+		got, err := project.Paths(opts.Project())
 		require.NoError(t, err)
 		require.Equal(t, paths, got, where)
-		lock, found, err := host.Lock(opts)
+		lock, found, err := project.Lock(opts.Project())
 		require.NoError(t, err)
 		require.True(t, found, where)
 		require.Equal(t, locked, lock, where)
@@ -248,7 +249,7 @@ func TestALockIsBesideTheProject(t *testing.T) {
 		"f/ropewalk.lock": {Data: []byte("../../out"), Mode: fs.ModeSymlink},
 	}
 	for arg, want := range map[string]bool{"a": true, "a/x.yaml": true, "b": false, "b/x.yaml": false, "e": true, "none": false, "-": false} {
-		_, found, err := host.Lock(host.Options{FS: in, Args: []string{arg}})
+		_, found, err := project.Lock(project.Options{FS: in, Args: []string{arg}})
 		require.NoError(t, err, arg)
 		require.Equal(t, want, found, arg)
 	}
@@ -256,7 +257,7 @@ func TestALockIsBesideTheProject(t *testing.T) {
 		"c": "c/ropewalk.lock: ", "d": "read d/ropewalk.lock: is no regular file",
 		"f": "read f/ropewalk.lock: leaves the root of the project by a link", "../x": `"../x" leaves the files of the project`,
 	} {
-		file, _, err := host.Lock(host.Options{FS: in, Args: []string{arg}})
+		file, _, err := project.Lock(project.Options{FS: in, Args: []string{arg}})
 		require.ErrorContains(t, err, want)
 		require.Equal(t, lock.File{}, file)
 	}
@@ -317,7 +318,7 @@ func TestWhatIsNoRegularFileIsRefusedInMemory(t *testing.T) {
 
 func ExampleHost_Load_inMemory() {
 	files := fstest.MapFS{
-		"apps/api/ropewalk.yaml": {Data: []byte(project)},
+		"apps/api/ropewalk.yaml": {Data: []byte(projectHead)},
 		"apps/api/api.yaml":      {Data: []byte(transform("api", "{type: path, ref: ../../module}"))},
 		"module/a.cue":           {Data: []byte("a: 1\n")},
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ropewalk/ropewalk/internal/reftype"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -38,15 +39,15 @@ type wanted struct {
 // module identifies a module in one run.
 type module struct {
 	source.Ref
-	// area is where a path begins, nil for other types.
-	area *area
+	// root is where a path begins, nil for other types.
+	root *project.Root
 }
 
 // modules fetches what documents ask for, each module once.
 type modules struct {
-	host    Host
-	finding *finding
-	docs    spec.Documents
+	host      Host
+	discovery *project.Discovery
+	docs      spec.Documents
 	// trees and errs are by module, once everything is fetched.
 	trees map[module]source.Tree
 	errs  map[module]error
@@ -68,7 +69,7 @@ func (m *modules) want(ref spec.CueRef, p object.Path) (wanted, bool) {
 		if kind.Absent != "" {
 			why = ": " + kind.Absent
 		}
-		m.finding.errs = append(m.finding.errs, &object.Error{
+		m.discovery.Errs = append(m.discovery.Errs, &object.Error{
 			Stage: object.StageResolve, Pos: ref.TypePos, Path: p.Append(object.Field("type")).String(),
 			Err:  fmt.Errorf("cueRef.type %q is not available here%s", ref.Type, why),
 			Hint: "types that are: " + strings.Join(m.types(), ", "),
@@ -80,10 +81,10 @@ func (m *modules) want(ref spec.CueRef, p object.Path) (wanted, bool) {
 		w.key.Verify = source.Verify{Provider: ref.Verify.Provider, Secret: ref.Verify.SecretRef}
 	}
 	if ref.Type == spec.RefPath && m.host.Fetchers[string(spec.RefPath)] == nil {
-		at := m.finding.places[ref.Pos.File]
-		w.key.area = at.area
+		at := m.discovery.Location(ref.Pos.File)
+		w.key.root = at.Root
 		if !path.IsAbs(ref.Ref) {
-			w.key.Ref.Ref = path.Join(at.dir, ref.Ref)
+			w.key.Ref.Ref = path.Join(at.Dir, ref.Ref)
 		}
 	}
 	return w, true
@@ -161,7 +162,7 @@ func (m *modules) fetcher(key module) source.Fetcher {
 	}
 	switch key.Type {
 	case source.TypePath:
-		return local.Fetcher{Root: key.area.dir, FS: key.area.fsys, Limits: m.host.Limits}
+		return local.Fetcher{Root: key.root.Dir, FS: key.root.FS, Limits: m.host.Limits}
 	case source.TypeInline:
 		return source.Inline(m.host.Limits)
 	case source.TypeConfigMap:
@@ -206,7 +207,7 @@ func (m *modules) tree(w wanted) (source.Tree, bool) {
 			e.Hint = ""
 		}
 	}
-	m.finding.errs = append(m.finding.errs, e)
+	m.discovery.Errs = append(m.discovery.Errs, e)
 	return source.Tree{}, false
 }
 
@@ -214,8 +215,8 @@ func (m *modules) tree(w wanted) (source.Tree, bool) {
 func (m *modules) module(w wanted, tree source.Tree, tags map[string]string) evaluate.Module {
 	out := evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: tree.Origin, Tags: tags, Pos: w.ref.Pos}
 	switch {
-	case w.key.area != nil:
-		out.Label = w.key.area.display(above(path.Join(w.key.Ref.Ref, w.key.Path), tree.Dir))
+	case w.key.root != nil:
+		out.Label = w.key.root.Display(above(path.Join(w.key.Ref.Ref, w.key.Path), tree.Dir))
 	case w.ref.Type == spec.RefInline:
 		out.Sources = map[string]evaluate.Source{source.InlineFile: {Pos: w.ref.RefPos, Indent: w.ref.RefIndent}}
 	case w.ref.Type == spec.RefConfigMap:

@@ -6,16 +6,14 @@ package host
 import (
 	"context"
 	"errors"
-	"path"
-	"path/filepath"
 	"slices"
 
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/source"
 )
 
 // moduleFolder is in the root of every CUE module.
@@ -46,9 +44,9 @@ func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, err
 	if err != nil {
 		return Provisioners{}, err
 	}
-	defer l.close()
-	config, err := l.whole.Workloads(opts.Environment)
-	l.errs = append(l.errs, object.AsErrors(err, object.StageSpec)...)
+	defer l.Close()
+	config, err := l.document.Workloads(opts.Environment)
+	l.Errs = append(l.Errs, object.AsErrors(err, object.StageSpec)...)
 	all := slices.Concat(modules, config.Provisioners, []spec.NamedModule{{
 		Name:   spec.DefaultProvisioners,
 		CueRef: spec.CueRef{Type: spec.RefEmbedded, Ref: spec.DefaultProvisioners},
@@ -65,14 +63,14 @@ func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, err
 		Workloads: render.Workloads{Config: config},
 		Check: render.Request{
 			Emit: emit.Options{Dialect: dialect.Name(l.context.Engine)}, KubeVersion: l.context.KubeVersion,
-			SkipSchemas: opts.SkipSchemas, CRDs: l.crds(),
+			SkipSchemas: opts.SkipSchemas, CRDs: l.CRDs(opts.CRDs),
 		},
 	}
-	for _, file := range l.files {
+	for _, file := range l.Files {
 		out.Texts[file.Name] = file.Data
 	}
-	if l.errs.Err() != nil {
-		return out, l.errs.Sorted()
+	if l.Errs.Err() != nil {
+		return out, l.Errs.Sorted()
 	}
 	if err := l.modules.fetch(ctx, uses); err != nil {
 		return out, err
@@ -84,12 +82,12 @@ func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, err
 			})
 		}
 	}
-	return out, l.errs.Sorted().Err()
+	return out, l.Errs.Sorted().Err()
 }
 
 // provisionersAt reads the project that opts name, or finds the module there.
 func (h Host) provisionersAt(opts Options) (*loading, []spec.NamedModule, error) {
-	f, err := newFinding(opts)
+	d, err := project.Open(opts.Project())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,27 +97,22 @@ func (h Host) provisionersAt(opts Options) (*loading, []spec.NamedModule, error)
 	}
 	var own []spec.NamedModule
 	switch {
-	case f.holds(arg, spec.ProjectFile) || !f.isFolder(arg):
-		f.argument(arg)
+	case d.HasFile(arg, spec.ProjectFile) || !d.IsFolder(arg):
+		d.FindArg(arg)
 	case len(opts.Args) == 0:
-	case f.holds(arg, moduleFolder):
-		own = f.module(arg)
+	case d.HasFile(arg, moduleFolder):
+		if m, ok := d.Module(arg); ok {
+			own = append(own, m)
+		}
 	default:
-		f.fail(object.Pos{File: arg}, "name a folder with "+spec.ProjectFile+" or "+moduleFolder,
+		d.Fail(object.Pos{File: arg}, "name a folder with "+spec.ProjectFile+" or "+moduleFolder,
 			errors.New("neither a project nor a module of provisioners is here"))
 	}
-	docs, err := spec.Parse(f.files)
-	mistakes := object.AsErrors(err, object.StageSpec)
-	l := &loading{
-		finding: f, docs: docs,
-		modules:  modules{host: h, finding: f, docs: docs, trees: map[module]source.Tree{}, errs: map[module]error{}},
-		overlays: overlays{finding: f, values: map[string][]object.Value{}, sets: map[string][]spec.Set{}, texts: map[string][]byte{}},
-	}
+	l := h.loading(d, opts)
 	p := l.project().Project
-	l.errs = append(l.errs, mistakes...)
 	if p.Pos.IsValid() {
-		// What is wrong with specs is told where they are rendered.
-		l.errs = ofFile(l.errs, p.Pos.File)
+		// Errors of specs are reported where they are rendered.
+		l.Errs = ofFile(l.Errs, p.Pos.File)
 	}
 	return l, own, nil
 }
@@ -132,38 +125,4 @@ func ofFile(all object.Errors, file string) (out object.Errors) {
 		}
 	}
 	return out
-}
-
-// module is the module in the folder that arg names.
-func (f *finding) module(arg string) []spec.NamedModule {
-	pos := object.Pos{File: filepath.ToSlash(filepath.Clean(arg))}
-	a, rel, _, err := f.at(arg)
-	if err != nil {
-		f.fail(pos, "", err)
-		return nil
-	}
-	f.places[pos.File] = place{a, rel}
-	return []spec.NamedModule{{
-		Name: path.Base(path.Join(filepath.ToSlash(a.dir), rel)), Pos: pos,
-		CueRef: spec.CueRef{Type: spec.RefPath, Ref: ".", Pos: pos, TypePos: pos, RefPos: pos},
-	}}
-}
-
-// holds reports whether there is something of a name in the folder arg.
-func (f *finding) holds(arg, name string) bool {
-	full, err := f.full(arg)
-	if err == nil {
-		_, err = f.stat(filepath.ToSlash(filepath.Join(full, name)))
-	}
-	return err == nil
-}
-
-// isFolder reports whether arg is a folder.
-func (f *finding) isFolder(arg string) bool {
-	full, err := f.full(arg)
-	if err != nil {
-		return false
-	}
-	info, err := f.stat(full)
-	return err == nil && info.IsDir()
 }

@@ -38,7 +38,7 @@ func labels(found host.Provisioners) []string {
 
 func TestProvisionersOfAProjectComeBeforeTheEmbeddedOnes(t *testing.T) {
 	dir := write(t,
-		"shop/ropewalk.yaml", project+"  context: {namespace: shop}\n"+
+		"shop/ropewalk.yaml", projectHead+"  context: {namespace: shop}\n"+
 			"  workloads:\n    provisioners:\n      - {name: one, cueRef: {type: path, ref: ./one}}\n      - {name: two, cueRef: {type: path, ref: ./two}}\n"+
 			"  environments:\n    prod:\n      context: {namespace: prod}\n      workloads: {config: {domain: example.com}}\n",
 		"shop/one/a.cue", "package a\n", "shop/two/a.cue", "package a\n",
@@ -82,13 +82,13 @@ func TestMistakesOfProvisionersHaveTheirPlace(t *testing.T) {
 	}{
 		"a folder with nothing": {[]string{"a/b", ""}, host.Options{Args: []string{"a"}}, "neither a project nor a module of provisioners is here"},
 		"a mistake in the project": {
-			[]string{"ropewalk.yaml", project + "  workloads: {provisionrs: []}\n"}, host.Options{}, "ropewalk.yaml:5:15: spec",
+			[]string{"ropewalk.yaml", projectHead + "  workloads: {provisionrs: []}\n"}, host.Options{}, "ropewalk.yaml:5:15: spec",
 		},
 		"a module that is not there": {
-			[]string{"ropewalk.yaml", project + "  workloads: {provisioners: [{name: a, cueRef: {type: path, ref: ./a}}]}\n"}, host.Options{},
+			[]string{"ropewalk.yaml", projectHead + "  workloads: {provisioners: [{name: a, cueRef: {type: path, ref: ./a}}]}\n"}, host.Options{},
 			"ropewalk.yaml:5:66: resolve: spec.workloads.provisioners[0].cueRef.ref",
 		},
-		"an environment that is not there": {[]string{"ropewalk.yaml", project + "  context: {}\n"}, host.Options{Environment: "prod"}, `"prod" is not known`},
+		"an environment that is not there": {[]string{"ropewalk.yaml", projectHead + "  context: {}\n"}, host.Options{Environment: "prod"}, `"prod" is not known`},
 		"no version of Kubernetes":         {nil, host.Options{Context: spec.Context{KubeVersion: "x"}}, `"x" is no version of Kubernetes`},
 		"CRDs that are none":               {[]string{"a.yaml", "a: 1\n"}, host.Options{CRDs: []string{"a.yaml"}}, "holds no CustomResourceDefinition"},
 	}

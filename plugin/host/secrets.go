@@ -4,41 +4,20 @@
 package host
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 
-	"github.com/ropewalk/ropewalk/render"
-	"github.com/ropewalk/ropewalk/render/dialect"
-	"github.com/ropewalk/ropewalk/render/diff"
-	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
-
-// CheckSecrets refuses manifests that hold secrets in the clear, as the check of
-// a render does; what SOPS encrypted is none. No value is ever in an error.
-func CheckSecrets(side diff.Snapshot) error {
-	nodes := make([]*object.Node, 0, len(side.Items))
-	for _, i := range side.Items {
-		nodes = append(nodes, &object.Node{ID: object.ID(i.Object.Ref().String()), Object: i.Object})
-	}
-	// Only Flux decrypts, and whoever packs manifests need not say for whom.
-	// Without schemas the check takes no time that a caller would cut short.
-	findings, err := render.Renderer{}.Check(context.Background(), render.Request{SkipSchemas: true, Emit: emit.Options{Dialect: dialect.Flux}}, nodes)
-	if err != nil || len(findings) == 0 {
-		return err
-	}
-	f := findings[0]
-	return fmt.Errorf("%s: %s (reference a Secret that exists, or encrypt it with SOPS)", f.Node, f.Err)
-}
 
 // Secrets are the Secrets in a file of manifests, by name: their data, decoded,
 // with stringData over it. They are for fetchers (source.Secrets) and never
 // become part of a request. No value is ever in an error.
 func Secrets(file spec.File) (map[string]map[string][]byte, error) {
-	manifests, err := spec.ParseManifests(file, maxManifests)
+	manifests, err := spec.ParseManifests(file, project.MaxManifests)
 	if err != nil {
 		return nil, errors.New(file.Name + ": it cannot be read as manifests; expected Secrets")
 	}

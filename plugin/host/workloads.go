@@ -6,8 +6,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,7 +25,7 @@ func (l *loading) workloadModules() ([]use, bool) {
 		return nil, true
 	}
 	// Mistakes in the project's part were told when it was read.
-	config, err := l.whole.Workloads(l.opts.Environment)
+	config, err := l.document.Workloads(l.opts.Environment)
 	if err != nil {
 		return nil, false
 	}
@@ -110,10 +108,10 @@ func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Polic
 // overlaid is the document of a workload with everything laid over it.
 func (l *loading) overlaid(doc spec.Workload) object.Value {
 	if doc.Score {
-		return l.overlays.over(doc.Name, doc.Value.Merge(l.inputs[doc.Name].Value))
+		return l.overlays.Apply(doc.Name, doc.Value.Merge(l.inputs[doc.Name].Value))
 	}
 	body, _ := doc.Value.Get("spec")
-	return withMember(doc.Value, "spec", l.overlays.over(doc.Name, body.Merge(l.inputs[doc.Name].Value)))
+	return withMember(doc.Value, "spec", l.overlays.Apply(doc.Name, body.Merge(l.inputs[doc.Name].Value)))
 }
 
 // withMember is v with another value of one member.
@@ -135,12 +133,12 @@ func withMember(v object.Value, name string, value object.Value) object.Value {
 // workload decodes one workload and reads the files that it names.
 func (l *loading) workload(doc spec.Workload, value object.Value) (workload.Source, bool) {
 	decoded, errs := score.Decode(score.Document{Value: value, Blocks: doc.Blocks, Last: doc.Last, Score: doc.Score})
-	l.errs = append(l.errs, errs...)
-	if doc.Name == "" || doc.Unsure || l.overlays.lost || errs.Err() != nil && decoded.Name.Value != doc.Name {
+	l.Errs = append(l.Errs, errs...)
+	if doc.Name == "" || doc.Unsure || l.overlays.Incomplete || errs.Err() != nil && decoded.Name.Value != doc.Name {
 		return workload.Source{}, false
 	}
 	if decoded.Name.Value != doc.Name {
-		l.fail(decoded.Name.Pos, "leave the name out", fmt.Errorf("nothing can give a workload another name: expected %q", doc.Name))
+		l.Fail(decoded.Name.Pos, "leave the name out", fmt.Errorf("nothing can give a workload another name: expected %q", doc.Name))
 		return workload.Source{}, false
 	}
 	environment := l.opts.Environment
@@ -159,7 +157,7 @@ func (l *loading) workload(doc spec.Workload, value object.Value) (workload.Sour
 // One that cannot be read counts as empty: the render fails over it, and what
 // else is wrong with the workload is told too.
 func (l *loading) sourceFiles(doc spec.Workload, w *workload.Source) {
-	at := l.places[doc.Pos.File]
+	at := l.Location(doc.Pos.File)
 	for _, c := range w.Spec.Containers {
 		for _, f := range c.Files {
 			if f.Source == nil {
@@ -169,10 +167,10 @@ func (l *loading) sourceFiles(doc spec.Workload, w *workload.Source) {
 			if _, known := w.Files[name]; known {
 				continue
 			}
-			data, err := at.read(name)
+			data, err := at.Read(name)
 			if err != nil {
 				in := object.Fields("containers", c.Name, "files", f.Target, "source")
-				l.errs = append(l.errs, &object.Error{
+				l.Errs = append(l.Errs, &object.Error{
 					Stage: object.StageSpec, Pos: f.Source.Pos, Path: append(doc.InputPath(), in...).String(),
 					Err: fmt.Errorf("source %q: %w", name, err),
 				})
@@ -180,25 +178,6 @@ func (l *loading) sourceFiles(doc spec.Workload, w *workload.Source) {
 			w.Files[name] = data
 		}
 	}
-}
-
-// read is the content of a file that a document at the place names.
-func (p place) read(name string) ([]byte, error) {
-	full := path.Join(p.dir, name)
-	if path.IsAbs(name) || strings.Contains(name, `\`) {
-		return nil, errors.New("expected a path relative to the file of the workload, with / between folders")
-	}
-	if p.area == nil || !filepath.IsLocal(full) {
-		return nil, errors.New("leaves the root of the project")
-	}
-	data, err := p.area.read(full, spec.MaxFile)
-	if err != nil {
-		return nil, notThere(err)
-	}
-	if len(data) > spec.MaxFile {
-		return nil, fmt.Errorf("has more than %d MiB: put large files into the image or a volume", spec.MaxFile>>20)
-	}
-	return data, nil
 }
 
 // image is one image that the caller gives.
@@ -216,12 +195,12 @@ func (l *loading) images() []*image {
 		if before, after, ok := strings.Cut(arg, "="); ok {
 			i.image = after
 			i.spec, i.container, _ = strings.Cut(before, "/")
-			if i.used = !l.overlays.known(i.spec, i.pos); i.used {
+			if i.used = !l.overlays.Known(i.spec, i.pos); i.used {
 				continue
 			}
 		}
 		if i.image == "" || strings.ContainsAny(i.image, " \t\n") {
-			l.fail(i.pos, "write IMAGE, SPEC=IMAGE or SPEC/CONTAINER=IMAGE", fmt.Errorf("%q is no image", i.image))
+			l.Fail(i.pos, "write IMAGE, SPEC=IMAGE or SPEC/CONTAINER=IMAGE", fmt.Errorf("%q is no image", i.image))
 			continue
 		}
 		out = append(out, i)
@@ -233,22 +212,22 @@ func (l *loading) images() []*image {
 func (l *loading) unusedImages(images []*image) {
 	for _, i := range images {
 		switch {
-		case i.used || l.overlays.unsure:
+		case i.used || l.overlays.NamesIncomplete:
 		case i.container != "":
-			l.fail(i.pos, "", fmt.Errorf("workload %q has no container %q", i.spec, i.container))
+			l.Fail(i.pos, "", fmt.Errorf("workload %q has no container %q", i.spec, i.container))
 		default:
-			l.fail(i.pos, "name the container: SPEC/CONTAINER=IMAGE", errors.New("no container waits for an image (image: .)"))
+			l.Fail(i.pos, "name the container: SPEC/CONTAINER=IMAGE", errors.New("no container waits for an image (image: .)"))
 		}
 	}
 }
 
 // needlessImages says of images that there is no workload to take one.
 func (l *loading) needlessImages() {
-	if len(l.docs.Workloads) > 0 || l.overlays.unsure {
+	if len(l.docs.Workloads) > 0 || l.overlays.NamesIncomplete {
 		return
 	}
 	for _, arg := range l.opts.Images {
-		l.fail(object.Pos{File: "--image " + arg}, "a module takes its image as an input: set that",
+		l.Fail(object.Pos{File: "--image " + arg}, "a module takes its image as an input: set that",
 			errors.New("no workload is here that could take an image"))
 	}
 }

@@ -1,3 +1,6 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fetch builds the fetchers of an adapter: the lock over the cache over the
 // backend, for each type of reference.
 //

@@ -15,6 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -47,11 +48,11 @@ func packTree(dir string, tree fs.FS, project string, opts artifact.Options) (ar
 	if err != nil {
 		return artifact.Set{}, err
 	}
-	side, err := host.FilesSide(dir, tree, nil)
+	side, err := snapshot.OfFiles(dir, tree, nil)
 	if err != nil {
 		return artifact.Set{}, err
 	}
-	if err := host.CheckSecrets(side); err != nil {
+	if err := snapshot.CheckSecrets(side); err != nil {
 		return artifact.Set{}, err
 	}
 	files, layers = named(files, layers, project, deliveredAs(side))

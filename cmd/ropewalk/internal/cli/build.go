@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render/diff"
 )
 
@@ -175,7 +176,7 @@ func (a artifactCommands) sincePush(ctx context.Context, r command.Rendered, to 
 	if err != nil {
 		return nil, 0
 	}
-	after, err := host.RenderSide("now", r.Result)
+	after, err := snapshot.OfRender("now", r.Result)
 	if err != nil {
 		return nil, 0
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render/diff"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
@@ -81,7 +82,7 @@ func (a commands) runDiff(ctx context.Context, flags *command.ProjectFlags, form
 	defer now.close()
 	report := diff.Compare(old.Snapshot, now.Snapshot)
 	if now.rendered != nil {
-		if err := host.TraceChanges(ctx, now.rendered.Evaluator, now.rendered.Request, &report); err != nil {
+		if err := snapshot.Trace(ctx, now.rendered.Evaluator, now.rendered.Request, &report); err != nil {
 			return err
 		}
 	}
@@ -145,7 +146,7 @@ func (a commands) side(ctx context.Context, flags *command.ProjectFlags, arg, ot
 	case err != nil:
 		return side{}, &command.EnvironmentError{Err: err}
 	}
-	specs, err := host.HoldsSpecs(arg)
+	specs, err := project.HoldsSpecs(arg)
 	if err != nil {
 		return side{}, &command.EnvironmentError{Err: err}
 	}
@@ -169,7 +170,7 @@ func manifestsSide(name string, dir bool) (side, error) {
 		}
 		files = tree.FS
 	}
-	out, err := host.FilesSide(name, files, nil)
+	out, err := snapshot.OfFiles(name, files, nil)
 	var mistakes object.Errors
 	if err != nil && !command.IsSystem(err) && !errors.As(err, &mistakes) {
 		// What is no manifest is a mistake in the file, as YAML that is broken is.
@@ -185,7 +186,7 @@ func (a commands) projectSide(ctx context.Context, flags *command.ProjectFlags, 
 	if err != nil {
 		return side{}, err
 	}
-	rendered, err := host.RenderSide(name, r.Result)
+	rendered, err := snapshot.OfRender(name, r.Result)
 	if err != nil {
 		r.Close()
 		return side{}, err

@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/diff"
 )
@@ -56,7 +56,7 @@ func pulledSide(ctx context.Context, p command.Location, reference string) (diff
 			return diff.Snapshot{}, fmt.Errorf("the graph that is attached cannot be read: %w", err)
 		}
 	}
-	out, err := host.FilesSide(p.At(reference), pulled.FS, attached.Predicate)
+	out, err := snapshot.OfFiles(p.At(reference), pulled.FS, attached.Predicate)
 	if err != nil {
 		return diff.Snapshot{}, err
 	}

@@ -18,7 +18,7 @@ import (
 	"syscall"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
-	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/git"
@@ -108,7 +108,7 @@ func (r *revision) project(ctx context.Context, inside string) error {
 		return &command.EnvironmentError{Err: fmt.Errorf("revision %s has no %q: name it as %s:PATH", r.rev, inside, r.rev)}
 	}
 	for {
-		needed, err := host.Paths(host.Options{Args: []string{filepath.FromSlash(inside)}, Dir: r.dir, Root: "."})
+		needed, err := project.Paths(project.Options{Args: []string{filepath.FromSlash(inside)}, Dir: r.dir, Root: "."})
 		if err != nil {
 			return &command.EnvironmentError{Err: err}
 		}

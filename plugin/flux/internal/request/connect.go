@@ -18,6 +18,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -90,7 +91,7 @@ func (l *Loader) connect(id Identity, t *v1alpha1.Transform, opts host.Options) 
 	var locked lock.File
 	if t.Spec.CueRef == nil {
 		var err error
-		if locked, _, err = host.Lock(opts); err != nil {
+		if locked, _, err = project.Lock(opts.Project()); err != nil {
 			return h, err
 		}
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// project is one with a module of its own and two specs.
-func project() map[string]string {
+// projectFiles is a project with a module of its own and two specs.
+func projectFiles() map[string]string {
 	module := strings.TrimPrefix(inline, "cueRef:\n  type: inline\n  ref: |\n")
 	return map[string]string{
 		"shop/ropewalk.yaml": `apiVersion: ropewalk.dev/v1alpha1
@@ -48,7 +48,7 @@ spec:
 const ofProject = "sourceRef: {kind: GitRepository, name: shop, path: shop%s}\n"
 
 func TestAProjectOfASourceIsRendered(t *testing.T) {
-	src := gitRepository(t, "shop", project())
+	src := gitRepository(t, "shop", projectFiles())
 	require.Equal(t, map[string]any{"text": "cart", "num": "1", "namespace": "shop", "version": "1.36"},
 		data(t, transform(t, fmt.Sprintf(ofProject, "")), src))
 	values := configMap("settings", map[string]string{"values.yaml": "text: map"})
@@ -62,7 +62,7 @@ func TestAProjectOfASourceIsRendered(t *testing.T) {
 }
 
 func TestAModuleOfASourceIsRendered(t *testing.T) {
-	src := gitRepository(t, "shop", project())
+	src := gitRepository(t, "shop", projectFiles())
 	text := "sourceRef: {kind: GitRepository, name: shop, path: shop/modules}\ncueRef: {type: path, ref: m}\ninput: {text: own}\n"
 	require.Equal(t, "own", data(t, transform(t, text), src)["text"])
 	text = "cueRef: {type: source, ref: GitRepository/shop, path: shop/modules/m}\ninput: {text: own}\n"
@@ -70,7 +70,7 @@ func TestAModuleOfASourceIsRendered(t *testing.T) {
 }
 
 func TestTheNamespaceIsThatOfTheProjectAndTheVersionThatOfTheCluster(t *testing.T) {
-	files := project()
+	files := projectFiles()
 	files["shop/ropewalk.yaml"] = strings.Replace(files["shop/ropewalk.yaml"], "inputs:", "context: {kubeVersion: \"1.34\"}, inputs:", 1) +
 		"  context: {namespace: own, kubeVersion: \"1.35\"}\n"
 	for name, c := range map[string]struct{ environment, more, namespace, version string }{
@@ -92,15 +92,15 @@ func TestMistakesOfASourceAreInItsFiles(t *testing.T) {
 		spec   string
 		want   string
 	}{
-		"an input":              {map[string]string{"shop/apps/cart.yaml": strings.Replace(project()["shop/apps/cart.yaml"], "num: 1", "num: no", 1)}, "", "shop/apps/cart.yaml:8:10: "},
+		"an input":              {map[string]string{"shop/apps/cart.yaml": strings.Replace(projectFiles()["shop/apps/cart.yaml"], "num: 1", "num: no", 1)}, "", "shop/apps/cart.yaml:8:10: "},
 		"a module":              {map[string]string{"shop/modules/m/m.cue": "package m\n\nx: y\n"}, "", "shop/modules/m/m.cue:3:4: "},
 		"no such environment":   {nil, ", environment: test", "spec.sourceRef.environment: "},
 		"no such folder":        {nil, "s", "spec.sourceRef.path: "},
 		"a spec that is none":   {nil, "}\ninputsFrom: [{kind: ConfigMap, name: settings, spec: none}]\nx: {", "spec.inputsFrom[0].spec: "},
-		"a policy of that name": {map[string]string{"shop/ropewalk.yaml": project()["shop/ropewalk.yaml"] + "  policies: [{name: a, cueRef: {type: embedded, ref: policies}}]\n"}, "}\npolicies: [{name: a, cueRef: {type: embedded, ref: policies}}]\nx: {", "spec.policies[0].name: "},
+		"a policy of that name": {map[string]string{"shop/ropewalk.yaml": projectFiles()["shop/ropewalk.yaml"] + "  policies: [{name: a, cueRef: {type: embedded, ref: policies}}]\n"}, "}\npolicies: [{name: a, cueRef: {type: embedded, ref: policies}}]\nx: {", "spec.policies[0].name: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files := project()
+			files := projectFiles()
 			maps.Copy(files, c.change)
 			text := strings.Replace(fmt.Sprintf(ofProject, c.spec), "x: {}", "", 1)
 			_, err := rendered(t, transform(t, text), gitRepository(t, "shop", files), configMap("settings", map[string]string{"values.yaml": "a: 1"}))
@@ -127,7 +127,7 @@ func TestPoliciesOfTheTransformJudgeAProject(t *testing.T) {
       violations: [{message: "no"}]
 `
 	tf := transform(t, fmt.Sprintf(ofProject, "")+policy+"adopt: Never\nallowSecrets: [a]\n")
-	loaded, err := load(t, tf, gitRepository(t, "shop", project()))
+	loaded, err := load(t, tf, gitRepository(t, "shop", projectFiles()))
 	require.NoError(t, err)
 	s := loaded.Request.Specs[0]
 	require.Len(t, s.Evaluate.Policies, 1)

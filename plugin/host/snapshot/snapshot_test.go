@@ -1,12 +1,10 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package host_test
+package snapshot_test
 
 import (
 	"io/fs"
-	"os"
-	"path/filepath"
 	"testing"
 	"testing/fstest"
 
@@ -14,6 +12,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/diff"
@@ -26,7 +25,7 @@ import (
 func rendered(t *testing.T, name dialect.Name, set ...string) (render.Request, render.Result, evaluate.Evaluator) {
 	t.Helper()
 	loaded, err := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}.Load(t.Context(), host.Options{
-		Dir: "../../cue/examples/shop", Set: set, Emit: emit.Options{Dialect: name},
+		Dir: "../../../cue/examples/shop", Set: set, Emit: emit.Options{Dialect: name},
 	})
 	require.NoError(t, err)
 	require.Empty(t, loaded.Request.Mistakes)
@@ -49,13 +48,13 @@ func TestARenderIsTheSameAsItsFiles(t *testing.T) {
 	for _, name := range []dialect.Name{dialect.Plain, dialect.ArgoCD, dialect.Flux} {
 		t.Run(string(name), func(t *testing.T) {
 			_, result, _ := rendered(t, name)
-			whole, err := host.RenderSide("render", result)
+			whole, err := snapshot.OfRender("render", result)
 			require.NoError(t, err)
 			require.Len(t, whole.Items, len(result.Plan.Graph.Nodes))
 			graph, err := result.Plan.Document().JSON()
 			require.NoError(t, err)
 			for name, graph := range map[string][]byte{"with the graph": graph, "without": nil} {
-				files, err := host.FilesSide("files", filesOf(result), graph)
+				files, err := snapshot.OfFiles("files", filesOf(result), graph)
 				require.NoError(t, err)
 				report := diff.Compare(files, whole)
 				require.Empty(t, report.Changes, name)
@@ -69,13 +68,13 @@ func TestTheSameProjectInTwoDialectsHasTheSameObjects(t *testing.T) {
 	dialects := []dialect.Name{dialect.Plain, dialect.ArgoCD, dialect.Flux}
 	sides := func(name dialect.Name) map[string]diff.Snapshot {
 		_, result, _ := rendered(t, name)
-		whole, err := host.RenderSide("render", result)
+		whole, err := snapshot.OfRender("render", result)
 		require.NoError(t, err)
 		graph, err := result.Plan.Document().JSON()
 		require.NoError(t, err)
-		files, err := host.FilesSide("files with their graph", filesOf(result), graph)
+		files, err := snapshot.OfFiles("files with their graph", filesOf(result), graph)
 		require.NoError(t, err)
-		bare, err := host.FilesSide("files", filesOf(result), nil)
+		bare, err := snapshot.OfFiles("files", filesOf(result), nil)
 		require.NoError(t, err)
 		return map[string]diff.Snapshot{"render": whole, "graph": files, "files": bare}
 	}
@@ -104,10 +103,10 @@ func TestWhatDeliversIsNoObjectOfTheProject(t *testing.T) {
 		"flux/mine.yaml":                  {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mine}\n")},
 		"layer-00/mine.yaml":              {Data: []byte("apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: other}\n")},
 	}
-	side, err := host.FilesSide("x", files, nil)
+	snap, err := snapshot.OfFiles("x", files, nil)
 	require.NoError(t, err)
 	var delivers []string
-	for _, i := range side.Items {
+	for _, i := range snap.Items {
 		if i.Delivers {
 			delivers = append(delivers, i.At.String())
 		}
@@ -115,49 +114,27 @@ func TestWhatDeliversIsNoObjectOfTheProject(t *testing.T) {
 	require.Equal(t, []string{"flux/kustomization-shop-00.yaml:1:1"}, delivers)
 }
 
-func TestPathsAreWhatDocumentsName(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		name = filepath.Join(dir, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-	}
-	transform := func(name, ref string) string {
-		return "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: " + name + "}\nspec: {cueRef: " + ref + "}\n"
-	}
-	write("apps/shop/ropewalk.yaml", "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: shop}\n"+
-		"spec:\n  specs: [api.yaml, c.yaml, broken.yaml, '../specs/*/x.yaml', ../more]\n  policies: [{name: p, cueRef: {type: path, ref: ../../policies}}]\n")
-	write("apps/shop/api.yaml", transform("api", "{type: path, ref: ../../shared/api, path: sub}"))
-	write("apps/specs/a/x.yaml", transform("a", "{type: path, ref: ../../../../outside}"))
-	write("apps/more/b.yaml", transform("b", "{type: embedded, ref: service}")+"---\n")
-	write("apps/shop/c.yaml", "apiVersion: score.dev/v1b1\nmetadata: {name: c}\ncontainers: {c: {image: x, files: {/etc/x: {source: ../config/x}, /etc/y: {source: /etc/y}}}}\n")
-	write("apps/shop/broken.yaml", "apiVersion: ropewalk.dev/v1alpha1\nnonsense: [\n")
-	paths, err := host.Paths(host.Options{Dir: dir, Root: ".", Args: []string{"apps/shop"}})
-	require.NoError(t, err)
-	require.Equal(t, []string{"apps/config/x", "apps/more", "apps/shop/api.yaml", "apps/shop/broken.yaml", "apps/shop/c.yaml", "apps/specs", "policies", "shared/api"}, paths)
-}
-
 func TestAChangeIsTracedToTheLineOfTheSpec(t *testing.T) {
 	_, before, _ := rendered(t, dialect.ArgoCD)
 	req, after, evaluator := rendered(t, dialect.ArgoCD, "storefront:image=docker.io/nginxinc/nginx-unprivileged:9")
-	old, err := host.RenderSide("before", before)
+	old, err := snapshot.OfRender("before", before)
 	require.NoError(t, err)
-	now, err := host.RenderSide("after", after)
+	now, err := snapshot.OfRender("after", after)
 	require.NoError(t, err)
 	report := diff.Compare(old, now)
-	require.NoError(t, host.TraceChanges(t.Context(), evaluator, req, &report))
+	require.NoError(t, snapshot.Trace(t.Context(), evaluator, req, &report))
 	require.NotEmpty(t, report.Changes)
 	require.Equal(t, "storefront.yaml", report.Changes[0].Pos.File)
 	require.Contains(t, report.Changes[0].Fields[0].From, "storefront:image=docker.io/nginxinc/nginx-unprivileged:9")
 }
 
 func TestFilesThatAreNoManifestsAreRefused(t *testing.T) {
-	_, err := host.FilesSide("x", fstest.MapFS{"a.yaml": {Data: []byte("a: 1\n")}}, nil)
+	_, err := snapshot.OfFiles("x", fstest.MapFS{"a.yaml": {Data: []byte("a: 1\n")}}, nil)
 	require.ErrorContains(t, err, "a.yaml:1:1: no manifest")
-	_, err = host.FilesSide("x", fstest.MapFS{"a.yaml": {Data: []byte("apiVersion: v1\nkind: List\nitems: [{kind: X}]\n")}}, nil)
+	_, err = snapshot.OfFiles("x", fstest.MapFS{"a.yaml": {Data: []byte("apiVersion: v1\nkind: List\nitems: [{kind: X}]\n")}}, nil)
 	require.ErrorContains(t, err, "a.yaml:1:1: no manifest")
-	_, err = host.FilesSide("x", fstest.MapFS{"a.yaml": {Mode: fs.ModeNamedPipe}}, nil)
+	_, err = snapshot.OfFiles("x", fstest.MapFS{"a.yaml": {Mode: fs.ModeNamedPipe}}, nil)
 	require.ErrorContains(t, err, "a.yaml: is no regular file")
-	_, err = host.FilesSide("x", fstest.MapFS{}, []byte("nonsense"))
+	_, err = snapshot.OfFiles("x", fstest.MapFS{}, []byte("nonsense"))
 	require.ErrorContains(t, err, "the graph cannot be read")
 }

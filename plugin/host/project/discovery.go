@@ -1,0 +1,442 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source/rootfs"
+)
+
+// Options say where to look. The zero value is the project in the working directory.
+type Options struct {
+	// FS is read instead of the disk where it is set. Links in it are those of
+	// fs.ReadLinkFS, and are followed as on disk. It must not change, and be safe for
+	// concurrent use.
+	FS fs.FS
+	// Args are files, directories and "-" for Stdin; "." where there are neither
+	// arguments nor Documents.
+	Args []string
+	// Documents are files that the caller has read. Paths in them are relative to the
+	// folder of their name, which is like one of Args.
+	Documents []spec.File
+	// Dir is the directory that Args and Root, and positions, are relative to; "." where
+	// it is "". With FS, "." is the root of FS, as is /, and all are slash-separated.
+	Dir string
+	// Root is the directory that no read leaves. Where it is "", it is all of FS; on
+	// disk it is the nearest directory at or above an argument that holds .git; without
+	// one, the nearest that holds cue.mod for an argument that is a folder of a CUE
+	// package, and else the directory of the argument.
+	Root string
+	// Stdin is read for the argument "-".
+	Stdin io.Reader
+}
+
+// stdinName is the name of standard input in positions.
+const stdinName = "stdin"
+
+// maxBuffer is up to which size the buffer of a file is used again for the next one.
+const maxBuffer = 1 << 20
+
+// Discovery collects the files of documents that the arguments name. Close it.
+type Discovery struct {
+	// Files are the files that hold documents, in the order in which they were found.
+	Files []spec.File
+	// Errs are the errors so far; callers append theirs.
+	Errs object.Errors
+
+	opts Options
+	// memory is the root of Options.FS, nil on disk. With it all paths are relative to
+	// it and slash-separated.
+	memory    rootfs.Folder
+	base      string
+	roots     []*Root
+	locations map[string]Location // by the name of the file in positions
+	// folders are those that were searched because an argument names them.
+	folders []folder
+	// buffer is what a search reads files into until one is kept: most files of a large
+	// folder are not ours, and would be in memory twice.
+	buffer []byte
+}
+
+// Open starts a discovery; it has found nothing yet.
+func Open(opts Options) (*Discovery, error) {
+	d := &Discovery{opts: opts, base: ".", locations: map[string]Location{}}
+	var err error
+	if opts.FS != nil {
+		if d.memory, err = rootfs.Of(opts.FS, "."); err != nil {
+			return nil, err
+		}
+		// A file system has no working directory: Dir begins at its root.
+		d.base, err = d.full(opts.Dir)
+	} else {
+		d.base, err = filepath.Abs(opts.Dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if opts.Root != "" {
+		if d.opts.Root, err = d.full(opts.Root); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// Close releases the directories.
+func (d *Discovery) Close() {
+	for _, r := range d.roots {
+		_ = r.folder.Close()
+	}
+}
+
+// Fail adds an error of a document or an argument.
+func (d *Discovery) Fail(pos object.Pos, hint string, err error) {
+	d.Errs = append(d.Errs, &object.Error{Stage: object.StageSpec, Pos: pos, Err: err, Hint: hint})
+}
+
+// Location is where a file lies, by its name in positions; the zero value where it was
+// not found.
+func (d *Discovery) Location(file string) Location { return d.locations[file] }
+
+// Find finds everything that the options name.
+func (d *Discovery) Find() {
+	args := d.opts.Args
+	for _, file := range d.opts.Documents {
+		d.document(file)
+	}
+	if len(args)+len(d.opts.Documents) == 0 {
+		args = []string{"."}
+	}
+	for _, arg := range args {
+		if arg == "-" {
+			d.stdin()
+			continue
+		}
+		d.FindArg(arg)
+	}
+}
+
+// document adds a file that the caller has read.
+func (d *Discovery) document(file spec.File) {
+	full, err := d.full(path.Dir(file.Name))
+	if err != nil {
+		d.Fail(object.Pos{File: file.Name}, "", err)
+		return
+	}
+	r, rel, err := d.root(full, false)
+	if err != nil {
+		d.Fail(object.Pos{File: file.Name}, "", err)
+		return
+	}
+	d.add(file, Location{r, rel})
+}
+
+// full is a path of the user's as an absolute one, or as one of the file system in
+// memory, where a path that begins with / begins at its root.
+func (d *Discovery) full(name string) (string, error) {
+	if d.memory == nil {
+		if filepath.IsAbs(name) {
+			return filepath.Clean(name), nil
+		}
+		return filepath.Join(d.base, name), nil
+	}
+	full := path.Join(d.base, name)
+	if path.IsAbs(name) {
+		full = path.Join(".", name[1:])
+	}
+	if !filepath.IsLocal(full) {
+		return "", fmt.Errorf("%q leaves the files of the project", name)
+	}
+	return full, nil
+}
+
+// stat describes the target of a full path.
+func (d *Discovery) stat(full string) (fs.FileInfo, error) {
+	if d.memory != nil {
+		return d.memory.Stat(full)
+	}
+	return os.Stat(full)
+}
+
+// at opens the root of what a user named; rel is its path there. The root of a file is
+// that of its folder.
+func (d *Discovery) at(name string) (r *Root, rel string, folder bool, err error) {
+	full, err := d.full(name)
+	if err != nil {
+		return nil, "", false, err
+	}
+	info, err := d.stat(full)
+	if err != nil {
+		return nil, "", false, absent(err)
+	}
+	dir := full
+	if !info.IsDir() {
+		dir = filepath.Dir(full)
+	}
+	if r, rel, err = d.root(dir, d.memory == nil && filepath.IsAbs(name)); err != nil {
+		return nil, "", false, err
+	}
+	if !info.IsDir() {
+		rel = path.Join(rel, filepath.Base(full))
+	}
+	return r, rel, info.IsDir(), nil
+}
+
+// stdin reads standard input; references in it are relative to the working directory.
+func (d *Discovery) stdin() {
+	pos := object.Pos{File: stdinName}
+	if d.opts.Stdin == nil {
+		d.Fail(pos, "", errors.New("there is no standard input"))
+		return
+	}
+	data, err := readAll(nil, d.opts.Stdin, 0, spec.MaxFile)
+	if err != nil {
+		d.Fail(pos, "", err)
+		return
+	}
+	r, rel, err := d.root(d.base, false)
+	if err != nil {
+		d.Fail(pos, "", err)
+		return
+	}
+	file := spec.File{Name: stdinName, Data: data}
+	if !d.add(file, Location{r, rel}) {
+		return
+	}
+	for _, p := range projects(file) {
+		d.patterns(r, rel, p)
+	}
+}
+
+// projects are the projects in a file. Its mistakes are reported when all files are
+// parsed together.
+func projects(file spec.File) []spec.Project {
+	if !bytes.Contains(file.Data, []byte(spec.KindProject)) {
+		return nil
+	}
+	docs, _ := spec.Parse([]spec.File{file})
+	return docs.Projects
+}
+
+// root opens the root of a directory, once.
+func (d *Discovery) root(dir string, absolute bool) (*Root, string, error) {
+	r, rel, err := d.openRoot(dir, absolute)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, known := range d.roots {
+		if known.Dir == r.Dir && known.absolute == r.absolute {
+			_ = r.folder.Close()
+			return known, rel, nil
+		}
+	}
+	d.roots = append(d.roots, r)
+	return r, rel, nil
+}
+
+// FindArg finds the files of one argument.
+func (d *Discovery) FindArg(arg string) {
+	pos := argPos(arg)
+	r, rel, folder, err := d.at(arg)
+	switch {
+	case err != nil:
+		d.Fail(pos, "", err)
+	case folder:
+		d.directory(r, rel, pos)
+	case path.Ext(rel) == ".cue":
+		d.Fail(pos, "name its folder", errors.New("a file of CUE is a part of a package, and no spec"))
+	default:
+		d.named(r, rel)
+	}
+}
+
+// argPos is the position of an argument.
+func argPos(arg string) object.Pos { return object.Pos{File: filepath.ToSlash(filepath.Clean(arg))} }
+
+// directory adds the project of a directory, or searches it.
+func (d *Discovery) directory(r *Root, rel string, pos object.Pos) {
+	if _, err := r.folder.Lstat(path.Join(rel, spec.ProjectFile)); err == nil {
+		d.named(r, path.Join(rel, spec.ProjectFile))
+		return
+	}
+	if m := d.search(r, rel, "", pos); !m.failed {
+		d.folders = append(d.folders, folder{found: m, Location: Location{Root: r, Dir: rel}, pos: pos})
+	}
+}
+
+// found is the result of a search.
+type found struct {
+	// specs are the files that may hold documents of ours.
+	specs []string
+	// manifests is the first file that seems to hold other manifests; "" is none.
+	manifests string
+	// projects are folders that were left out.
+	projects []string
+	failed   bool
+}
+
+// search adds every file with documents of ours below a folder; pattern restricts it
+// where it is set.
+func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
+	w := walk{root: r}
+	if err := w.folder(rel, 0); err != nil {
+		d.Fail(pos, "", err)
+		return found{failed: true}
+	}
+	var out found
+	for _, p := range w.projects {
+		out.projects = append(out.projects, r.Display(p))
+	}
+	for _, name := range w.files {
+		if pattern != "" {
+			match, err := matches(pattern, name)
+			if err != nil {
+				d.Fail(pos, "", fmt.Errorf("%q is no pattern: %w", pattern, err))
+				return found{failed: true}
+			}
+			if !match {
+				continue
+			}
+		}
+		d.candidate(r, name, &out)
+	}
+	return out
+}
+
+// candidate adds a file of a search if it may hold a document of ours.
+func (d *Discovery) candidate(r *Root, name string, out *found) {
+	shown := r.Display(name)
+	data, err := r.readInto(d.buffer, name, spec.MaxFile)
+	if err != nil {
+		d.Fail(object.Pos{File: shown}, "", err)
+		return
+	}
+	if cap(data) <= maxBuffer {
+		d.buffer = data
+	}
+	ours := spec.Mentions(data)
+	if ours || bytes.Contains(data, []byte("ConfigMap")) {
+		d.add(spec.File{Name: shown, Data: bytes.Clone(data), Found: true}, Location{r, path.Dir(name)})
+	}
+	switch {
+	case ours:
+		out.specs = append(out.specs, shown)
+	case out.manifests == "" && bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")):
+		out.manifests = shown
+	}
+}
+
+// named adds a file that a user named, and the specs of its projects.
+func (d *Discovery) named(r *Root, name string) {
+	data, err := r.read(name, spec.MaxFile)
+	if err != nil {
+		d.Fail(object.Pos{File: r.Display(name)}, "", err)
+		return
+	}
+	file := spec.File{Name: r.Display(name), Data: data}
+	if !d.add(file, Location{r, path.Dir(name)}) {
+		return
+	}
+	for _, p := range projects(file) {
+		if len(p.Specs) == 0 {
+			d.search(r, path.Dir(name), "", p.Pos)
+		}
+		d.patterns(r, path.Dir(name), p)
+	}
+}
+
+// add keeps a file, once.
+func (d *Discovery) add(file spec.File, at Location) bool {
+	if _, known := d.locations[file.Name]; known {
+		return false
+	}
+	d.locations[file.Name] = at
+	d.Files = append(d.Files, file)
+	return true
+}
+
+// patterns finds the specs that a project names.
+func (d *Discovery) patterns(r *Root, dir string, p spec.Project) {
+	for _, pattern := range p.Specs {
+		d.pattern(r, path.Join(dir, pattern.Glob), pattern)
+	}
+}
+
+// pattern finds what one pattern of a project names: a file, a folder, or the files
+// that match.
+func (d *Discovery) pattern(r *Root, full string, p spec.Pattern) {
+	if !filepath.IsLocal(full) {
+		d.Fail(p.Pos, "", fmt.Errorf("%q leaves the root of the project", p.Glob))
+		return
+	}
+	if info, err := r.folder.Stat(full); err == nil {
+		if !info.IsDir() {
+			d.named(r, full)
+			return
+		}
+		d.search(r, full, "", p.Pos)
+		return
+	}
+	start := literal(full)
+	if start == full {
+		d.Fail(p.Pos, "", fmt.Errorf("%q: there is no such file or folder", p.Glob))
+		return
+	}
+	var m found
+	if _, err := r.folder.Stat(start); err == nil {
+		if m = d.search(r, start, full, p.Pos); m.failed {
+			return
+		}
+	}
+	if len(m.specs) == 0 {
+		d.Fail(p.Pos, "", fmt.Errorf("%q matches no file with a spec", p.Glob))
+	}
+}
+
+// HasFile reports whether there is a file or a folder called name in the folder arg.
+func (d *Discovery) HasFile(arg, name string) bool {
+	full, err := d.full(arg)
+	if err == nil {
+		_, err = d.stat(filepath.ToSlash(filepath.Join(full, name)))
+	}
+	return err == nil
+}
+
+// IsFolder reports whether arg is a folder.
+func (d *Discovery) IsFolder(arg string) bool {
+	full, err := d.full(arg)
+	if err != nil {
+		return false
+	}
+	info, err := d.stat(full)
+	return err == nil && info.IsDir()
+}
+
+// Module is the module in the folder arg, as if a document there referenced it; false
+// where the folder cannot be opened.
+func (d *Discovery) Module(arg string) (spec.NamedModule, bool) {
+	pos := argPos(arg)
+	r, rel, _, err := d.at(arg)
+	if err != nil {
+		d.Fail(pos, "", err)
+		return spec.NamedModule{}, false
+	}
+	d.locations[pos.File] = Location{r, rel}
+	return spec.NamedModule{Name: path.Base(path.Join(filepath.ToSlash(r.Dir), rel)), Pos: pos, CueRef: here(pos)}, true
+}
+
+// here is the reference to the folder of the file at pos.
+func here(pos object.Pos) spec.CueRef {
+	return spec.CueRef{Type: spec.RefPath, Ref: ".", Pos: pos, TypePos: pos, RefPos: pos}
+}

@@ -1,0 +1,20 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package project finds what a user names: spec documents, the project around them,
+// its root, the files that overlay its inputs, CustomResourceDefinitions and the lock.
+//
+// It reads files on disk, or in a file system in memory (Options.FS) instead, where the
+// same files give the same documents and the same errors at the same positions. No file
+// outside of the project root is read, whatever links and references say. It does not
+// fetch modules and does not print. Errors are collected in Discovery.Errs, so that all
+// errors of all files are reported at once.
+//
+// A folder without ropewalk.yaml is searched for specs. Hidden folders, folders of other
+// modules (cue.mod, node_modules), folders with our output, and folders that are projects
+// of their own are left out. A folder without any document that is a CUE package is one
+// spec: see [Discovery.Documents].
+//
+// Callers: plugin/host, and the adapters for the lock, for the paths that documents name,
+// and to tell specs from manifests.
+package project

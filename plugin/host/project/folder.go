@@ -1,0 +1,173 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// rootName is the name of a spec that is the root itself: the name of a checkout
+// differs between machines, and the same files give the same bytes everywhere.
+const rootName = "app"
+
+// folder is a folder that an argument names, with the result of its search.
+type folder struct {
+	found
+	Location
+	pos object.Pos
+}
+
+// Documents parses the files that were found. Each folder among the arguments that has
+// no document of ours and is a CUE package becomes a spec: a Transform of that package
+// and of nothing else, called name, or like the folder where name is "". packages are
+// the names of those specs. Any other folder without a document is an error.
+func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[string]bool) {
+	docs, err := spec.Parse(d.Files)
+	d.Errs = append(d.Errs, object.AsErrors(err, object.StageSpec)...)
+	packages = map[string]bool{}
+	ours := d.filesWithDocuments(docs)
+	done := map[Location]bool{}
+	for _, f := range d.folders {
+		// A file may mention our API and hold no document of it.
+		if done[f.Location] || slices.ContainsFunc(f.specs, func(name string) bool { return ours[name] }) {
+			continue
+		}
+		done[f.Location] = true
+		if t, ok := d.packageSpec(f, name, Names(docs)); ok {
+			packages[t.Name] = true
+			docs.Transforms = append(docs.Transforms, t)
+		}
+	}
+	return docs, packages
+}
+
+// filesWithDocuments are the files that hold a document of ours, or a mistake in one.
+func (d *Discovery) filesWithDocuments(docs spec.Documents) map[string]bool {
+	out := map[string]bool{}
+	for _, t := range docs.Transforms {
+		out[t.Pos.File] = true
+	}
+	for _, w := range docs.Workloads {
+		out[w.Pos.File] = true
+	}
+	for _, p := range docs.Projects {
+		out[p.Pos.File] = true
+	}
+	for _, e := range d.Errs {
+		out[e.Pos.File] = true
+	}
+	return out
+}
+
+// packageSpec is the Transform of a folder that is a CUE package.
+func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Transform, bool) {
+	entries, err := f.Root.folder.List(f.Dir, maxEntries)
+	if err != nil {
+		d.Fail(f.pos, "", bare(err))
+		return spec.Transform{}, false
+	}
+	if content := contentOf(entries); content != cuePackage {
+		d.noSpec(f, content)
+		return spec.Transform{}, false
+	}
+	if name == "" && f.Dir != "." {
+		name = path.Base(f.Dir)
+	}
+	name = label(name)
+	if slices.Contains(taken, name) {
+		d.Fail(f.pos, "write a Transform for each that names it", fmt.Errorf("a second spec is called %q", name))
+		return spec.Transform{}, false
+	}
+	at := f.Location
+	if at.Dir, err = at.Root.resolve(f.Dir); err != nil {
+		d.Fail(f.pos, "", bare(err))
+		return spec.Transform{}, false
+	}
+	d.locations[f.pos.File] = at
+	return spec.Transform{Name: name, Pos: f.pos, NamePos: f.pos, CueRef: here(f.pos)}, true
+}
+
+// noSpec reports a folder without anything to render.
+func (d *Discovery) noSpec(f folder, content content) {
+	err := errors.New("no spec is here: neither a document of " + spec.APIVersion + " nor a Score file nor a CUE package")
+	hint := "ropewalk init makes a project"
+	switch {
+	case len(f.projects) > 0:
+		err, hint = errors.New("no spec is here"), "projects below: "+strings.Join(f.projects, ", ")
+	case content == cueModule:
+		err, hint = errors.New("no spec is here: the CUE module has no package in this folder"), "name the folder of a package: one with .cue files"
+	case f.manifests != "":
+		err = fmt.Errorf("no spec is here: %q holds manifests that need no render", f.manifests)
+		hint = "give the folder to the engine as it is; a spec begins with apiVersion: " + spec.APIVersion
+	}
+	d.Fail(f.pos, hint, err)
+}
+
+// content is the CUE content of a folder.
+type content int
+
+const (
+	noCUE content = iota
+	// cueModule is a cue.mod without a package beside it.
+	cueModule
+	// cuePackage is at least one file of CUE, with or without a cue.mod.
+	cuePackage
+)
+
+// contentOf is the content of a folder with these entries.
+func contentOf(entries []fs.DirEntry) content {
+	out := noCUE
+	for _, e := range entries {
+		switch {
+		case e.IsDir() && e.Name() == "cue.mod":
+			out = max(out, cueModule)
+		// CUE leaves out files that begin with a dot or an underscore.
+		case e.Type().IsRegular() && path.Ext(e.Name()) == ".cue" && !strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(e.Name(), "_"):
+			out = cuePackage
+		}
+	}
+	return out
+}
+
+// label is a text as a DNS label (RFC 1123): "My App" is my-app.
+func label(text string) string {
+	out := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(text))
+	out = strings.Trim(out, "-")
+	if out = strings.TrimRight(out[:min(len(out), 63)], "-"); out == "" {
+		return rootName
+	}
+	return out
+}
+
+// Names are the names of all specs, each once, in the order of the documents.
+func Names(docs spec.Documents) []string {
+	var out []string
+	seen := map[string]bool{"": true}
+	add := func(name string) {
+		if !seen[name] {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	for _, t := range docs.Transforms {
+		add(t.Name)
+	}
+	for _, w := range docs.Workloads {
+		add(w.Name)
+	}
+	return out
+}

@@ -1,0 +1,181 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// Overlays are values files and single values over the inputs of specs.
+type Overlays struct {
+	// Names are the names of all specs.
+	Names []string
+	// NamesIncomplete is true where a spec could not be read: an unknown name may be
+	// its name, and is no error then.
+	NamesIncomplete bool
+	// Incomplete is true where values could not be read, so that every input may lack
+	// something.
+	Incomplete bool
+	// Texts are the values files by their name in positions.
+	Texts map[string][]byte
+
+	discovery *Discovery
+	values    map[string][]object.Value // by spec, in order
+	sets      map[string][]spec.Set
+}
+
+// Overlays are overlays for the specs of these names, without any value yet.
+func (d *Discovery) Overlays(names []string, incomplete bool) *Overlays {
+	return &Overlays{
+		Names: names, NamesIncomplete: incomplete, Texts: map[string][]byte{},
+		discovery: d, values: map[string][]object.Value{}, sets: map[string][]spec.Set{},
+	}
+}
+
+// Read reads values files, FILE or SPEC:FILE, and single values, [SPEC:]PATH=VALUE.
+func (o *Overlays) Read(files, sets []string) {
+	for _, arg := range files {
+		o.valuesFile(arg)
+	}
+	for _, arg := range sets {
+		set, err := spec.ParseSet(arg)
+		if err != nil {
+			o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
+			continue
+		}
+		if name, ok := o.target(set.Spec, set.Pos, "write SPEC:PATH=VALUE"); ok {
+			o.sets[name] = append(o.sets[name], set)
+		}
+	}
+}
+
+// target is the spec that an option is for: the one that it names, or the only one.
+func (o *Overlays) target(name string, pos object.Pos, form string) (string, bool) {
+	switch {
+	case name != "":
+		return name, o.Known(name, pos)
+	case len(o.Names) == 1:
+		return o.Names[0], true
+	case !o.NamesIncomplete:
+		o.discovery.Fail(pos, form, fmt.Errorf("there are %d specs: expected one to be named", len(o.Names)))
+	}
+	return "", false
+}
+
+// Known reports whether there is a spec of that name; where there is none, it adds an
+// error.
+func (o *Overlays) Known(name string, pos object.Pos) bool {
+	if slices.Contains(o.Names, name) {
+		return true
+	}
+	if !o.NamesIncomplete {
+		o.discovery.Fail(pos, object.Suggest(name, o.Names), fmt.Errorf("no spec is called %q", name))
+	}
+	return false
+}
+
+// valuesFile reads one values file: FILE or SPEC:FILE.
+func (o *Overlays) valuesFile(arg string) {
+	name, file := "", arg
+	if before, after, ok := strings.Cut(arg, ":"); ok && after != "" && spec.CheckName(before) == nil {
+		name, file = before, after
+	}
+	pos := argPos(file)
+	if name != "" && !o.Known(name, object.Pos{File: "--values " + arg}) {
+		return
+	}
+	data, err := o.discovery.readNamed(file)
+	if err != nil {
+		o.Incomplete = true
+		o.discovery.Fail(pos, "", err)
+		return
+	}
+	o.Texts[pos.File] = data
+	v, err := spec.ParseValue(spec.File{Name: pos.File, Data: data})
+	if err != nil {
+		o.Incomplete = true
+		o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
+		return
+	}
+	o.add(name, v)
+}
+
+// add adds the content of a values file: of the spec name, or of the only one, or by
+// spec.
+func (o *Overlays) add(name string, v object.Value) {
+	if v.Kind == object.KindNone || v.Kind == object.KindNull {
+		return
+	}
+	if v.Kind != object.KindMap {
+		o.discovery.Fail(v.Pos, "", fmt.Errorf("expected a map of values, got a %s", v.Kind))
+		return
+	}
+	if name == "" && len(o.Names) == 1 {
+		name = o.Names[0]
+	}
+	if name != "" {
+		o.values[name] = append(o.values[name], v)
+		return
+	}
+	for _, m := range v.Members {
+		switch {
+		case !o.Known(m.Name, m.Pos):
+		case m.Value.Kind == object.KindNull:
+		case m.Value.Kind != object.KindMap:
+			o.discovery.Fail(m.Value.Pos, "", fmt.Errorf("expected the values of spec %q as a map, got a %s", m.Name, m.Value.Kind))
+		default:
+			o.values[m.Name] = append(o.values[m.Name], m.Value)
+		}
+	}
+}
+
+// Apply returns the input of a spec with its overlays.
+func (o *Overlays) Apply(name string, input object.Value) object.Value {
+	for _, v := range o.values[name] {
+		input = input.Merge(v)
+	}
+	for _, set := range o.sets[name] {
+		next, err := set.Over(input)
+		if err != nil {
+			o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
+			continue
+		}
+		input = next
+	}
+	return input
+}
+
+// readNamed reads a file that an option names: from anywhere on disk, or from a pipe,
+// where the caller set no root; else below the root.
+func (d *Discovery) readNamed(name string) ([]byte, error) {
+	full, err := d.full(name)
+	if err != nil {
+		return nil, err
+	}
+	if d.opts.Root != "" || d.memory != nil {
+		r, rel, err := d.root(filepath.Dir(full), false)
+		if err != nil {
+			return nil, err
+		}
+		data, err := r.read(path.Join(rel, filepath.Base(full)), spec.MaxFile)
+		if err != nil {
+			return nil, absent(err)
+		}
+		return data, nil
+	}
+	file, err := os.Open(full) //nolint:gosec // the user named it
+	if err != nil {
+		return nil, absent(err)
+	}
+	defer func() { _ = file.Close() }()
+	return readAll(nil, file, 0, spec.MaxFile)
+}

@@ -1,0 +1,218 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source/rootfs"
+)
+
+// Root is a directory that no read leaves, whatever links and references say.
+type Root struct {
+	// FS is the file system that holds the directory; nil on disk.
+	FS fs.FS
+	// Dir is the directory: absolute on disk, else a path of FS.
+	Dir string
+
+	folder rootfs.Folder
+	// base is the directory that positions are relative to, in the form of Dir; absolute
+	// is true where the user wrote absolute paths.
+	base     string
+	absolute bool
+}
+
+// openRoot opens the root of a directory that a user named: Options.Root where it is
+// set, else the whole file system in memory, or on disk that of enclosing. rel is the
+// path of the directory in the root.
+func (d *Discovery) openRoot(dir string, absolute bool) (r *Root, rel string, err error) {
+	root := d.opts.Root
+	switch {
+	case root != "":
+	case d.memory != nil:
+		root = "."
+	default:
+		root = enclosing(dir)
+	}
+	rel, err = filepath.Rel(root, dir)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil, "", fmt.Errorf("%q is outside of the root %q", dir, root)
+	}
+	r = &Root{FS: d.opts.FS, Dir: root, base: d.base, absolute: absolute}
+	if d.memory != nil {
+		r.folder, err = rootfs.Of(d.opts.FS, root)
+	} else {
+		r.folder, err = rootfs.Open(root)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return r, filepath.ToSlash(rel), nil
+}
+
+// enclosing is the root for a directory on disk: the nearest one at or above it that
+// holds .git; where there is none and the directory is a CUE package, the nearest that
+// holds cue.mod, as for CUE's own command; else the directory itself.
+//
+// A project or a file outside of a repository stays in its own directory: a cue.mod
+// somewhere above must not extend what such documents may read.
+func enclosing(dir string) string {
+	if at, ok := nearest(dir, ".git"); ok {
+		return at
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || contentOf(entries) != cuePackage {
+		return dir // The search reports the error.
+	}
+	if at, ok := nearest(dir, "cue.mod"); ok {
+		return at
+	}
+	return dir
+}
+
+// nearest is the nearest directory at or above dir that holds name.
+func nearest(dir, name string) (string, bool) {
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, name)); err == nil {
+			return at, true
+		}
+		if at == filepath.Dir(at) {
+			return "", false
+		}
+	}
+}
+
+// maxLinks is how many links one path may follow, as on Linux; see
+// path_resolution(7).
+const maxLinks = 40
+
+// resolve returns a path of the root with its links followed, all of which stay inside.
+// A module is read from folders only, so that its tree never depends on the target of a
+// link; the folder that a user names may be a link.
+func (r *Root) resolve(rel string) (string, error) {
+	done, todo := ".", strings.Split(rel, "/")
+	for links := 0; len(todo) > 0; {
+		part := todo[0]
+		todo = todo[1:]
+		next := path.Join(done, part)
+		if !filepath.IsLocal(next) {
+			return "", rootfs.ErrLeaves
+		}
+		info, err := r.folder.Lstat(next)
+		if err != nil {
+			return "", err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			done = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", fmt.Errorf("%q is a link that leads on more than %d times", rel, maxLinks)
+		}
+		to, err := r.folder.ReadLink(next)
+		if err != nil {
+			return "", err
+		}
+		if to = filepath.ToSlash(to); path.IsAbs(to) || filepath.IsAbs(to) {
+			return "", rootfs.ErrLeaves
+		}
+		todo = append(strings.Split(to, "/"), todo...)
+	}
+	return done, nil
+}
+
+// Display is a path of the root as the user would write it.
+func (r *Root) Display(rel string) string {
+	full := filepath.Join(r.Dir, filepath.FromSlash(rel))
+	short, err := filepath.Rel(r.base, full)
+	if err != nil || r.absolute && !filepath.IsLocal(short) {
+		return filepath.ToSlash(full)
+	}
+	return filepath.ToSlash(short)
+}
+
+// read returns the content of a regular file, up to one byte over the limit, so that
+// the caller can refuse it as too large.
+func (r *Root) read(rel string, limit int64) ([]byte, error) { return r.readInto(nil, rel, limit) }
+
+// readInto is read into a buffer whose content is no longer needed.
+func (r *Root) readInto(buffer []byte, rel string, limit int64) ([]byte, error) {
+	// A device must not be opened.
+	info, err := r.folder.Stat(rel)
+	if err != nil {
+		return nil, bare(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("is no regular file")
+	}
+	f, err := r.folder.Open(rel)
+	if err != nil {
+		return nil, bare(err)
+	}
+	defer func() { _ = f.Close() }()
+	return readAll(buffer, f, min(info.Size(), limit), limit)
+}
+
+// readAll reads up to one byte over limit, into buffer as far as its capacity goes;
+// size is the expected length.
+func readAll(buffer []byte, r io.Reader, size, limit int64) ([]byte, error) {
+	b := bytes.NewBuffer(buffer[:0])
+	b.Grow(int(size) + bytes.MinRead)
+	if _, err := b.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
+		return nil, bare(err)
+	}
+	return b.Bytes(), nil
+}
+
+// bare is err without its operation and path: the position has the path.
+func bare(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// absent is bare, in the words for a path that a user wrote.
+func absent(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		// Wrapped: callers distinguish a missing file from a mistake.
+		return fmt.Errorf("there is %w", bare(err))
+	}
+	return bare(err)
+}
+
+// Location is the folder of a file of documents in its root.
+type Location struct {
+	Root *Root
+	Dir  string
+}
+
+// Read returns the content of a file that a document at this location names.
+func (l Location) Read(name string) ([]byte, error) {
+	full := path.Join(l.Dir, name)
+	if path.IsAbs(name) || strings.Contains(name, `\`) {
+		return nil, errors.New("expected a path relative to the file of the workload, with / between folders")
+	}
+	if l.Root == nil || !filepath.IsLocal(full) {
+		return nil, errors.New("leaves the root of the project")
+	}
+	data, err := l.Root.read(full, spec.MaxFile)
+	if err != nil {
+		return nil, absent(err)
+	}
+	if len(data) > spec.MaxFile {
+		return nil, fmt.Errorf("has more than %d MiB: put large files into the image or a volume", spec.MaxFile>>20)
+	}
+	return data, nil
+}

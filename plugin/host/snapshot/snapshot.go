@@ -1,0 +1,185 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package snapshot describes a render, or a directory of manifests, in the form that
+// render/diff compares, and traces the differences to the lines of specs.
+//
+// A render and its files give equal snapshots in every dialect, so that a render can be
+// compared with an artifact. It prints nothing; it reads only the file systems that it is
+// given.
+//
+// Callers: the command line.
+package snapshot
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/render"
+	"github.com/ropewalk/ropewalk/render/dialect"
+	"github.com/ropewalk/ropewalk/render/diff"
+	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/order"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// OfRender is the snapshot of a render. Its objects are those of the files, not those of
+// the graph, so that what the dialect adds is compared too.
+func OfRender(name string, result render.Result) (diff.Snapshot, error) {
+	out := diff.Snapshot{Name: name, Rendered: true, Dialect: result.Plan.Dialect.Name}
+	layers, nodes := layersOf(result), map[object.ID]*object.Node{}
+	for _, n := range result.Plan.Graph.Nodes {
+		nodes[n.ID] = n
+	}
+	for _, f := range result.Files {
+		n := nodes[f.Node]
+		if n == nil {
+			continue // Written for the engine itself.
+		}
+		objects, err := objectsOf(f.Path, f.Data)
+		if err != nil {
+			return diff.Snapshot{}, err
+		}
+		apply := n.Apply.WithDefaults(n.Object.Ref())
+		for _, o := range objects {
+			out.Items = append(out.Items, diff.Item{
+				Object: o.object, At: o.pos, Node: n.ID, Wave: f.Wave, Layer: layers[f.Wave], Pos: n.SpecPos,
+				Kept: apply.Prune != nil && !*apply.Prune, Forced: apply.Mode == object.ModeForce,
+			})
+		}
+	}
+	return out, nil
+}
+
+// layersOf are the names of the barrier layers by wave.
+func layersOf(result render.Result) map[int]string {
+	out := map[int]string{}
+	for _, l := range result.Layers {
+		for _, w := range l.Waves {
+			out[w] = l.Name
+		}
+	}
+	return out
+}
+
+// OfFiles is the snapshot of a directory of manifests, or of the files of an artifact.
+// The dialect is that of graph, the document of a plan, where there is one. Waves come
+// from graph, then from the annotations for Argo CD, then from names of files as a
+// render writes them; else they are diff.NoWave.
+func OfFiles(name string, fsys fs.FS, graph []byte) (diff.Snapshot, error) {
+	out := diff.Snapshot{Name: name}
+	document, err := planOf(graph)
+	if err != nil {
+		return out, err
+	}
+	known := map[object.Ref]order.NodeDocument{}
+	for _, n := range document.Nodes {
+		known[n.Object] = n
+	}
+	out.Dialect = document.Engine
+	err = fs.WalkDir(fsys, ".", func(file string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !isManifest(file) {
+			return err
+		}
+		data, err := project.ReadManifests(fsys, file)
+		if err != nil {
+			return err
+		}
+		objects, err := objectsOf(file, data)
+		for _, o := range objects {
+			i := diff.Item{Object: o.object, At: o.pos, Wave: waveOf(o.object, file), Delivers: delivers(file, o.object)}
+			if n, ok := known[o.object.Ref()]; ok {
+				i.Node, i.Wave, i.Pos = n.ID, n.Wave, n.Spec
+			}
+			out.Items = append(out.Items, i)
+		}
+		return err
+	})
+	return out, err
+}
+
+// delivers reports whether an object is one of those by which Flux applies
+// a render, in the folder where emit writes them.
+func delivers(file string, o object.Object) bool {
+	if path.Base(path.Dir(file)) != emit.DeliveryDir {
+		return false
+	}
+	switch o.Ref().GroupKind() {
+	case "OCIRepository.source.toolkit.fluxcd.io", "Kustomization.kustomize.toolkit.fluxcd.io":
+		return true
+	}
+	return false
+}
+
+func isManifest(file string) bool {
+	return project.IsDocument(file) && !strings.HasPrefix(path.Base(file), ".")
+}
+
+// planOf decodes the document of a plan, as far as a comparison needs it.
+func planOf(graph []byte) (order.Document, error) {
+	var d struct {
+		Engine dialect.Name         `json:"engine"`
+		Nodes  []order.NodeDocument `json:"nodes"`
+	}
+	if len(graph) > 0 {
+		if err := json.Unmarshal(graph, &d); err != nil {
+			return order.Document{}, fmt.Errorf("the graph cannot be read: %w", err)
+		}
+	}
+	return order.Document{Engine: d.Engine, Nodes: d.Nodes}, nil
+}
+
+// waveOf is the wave in the annotation of an object, or in the name of its file.
+func waveOf(o object.Object, file string) int {
+	text, ok := o.Annotations()[dialect.ArgoSyncWave]
+	if !ok {
+		text, _, _ = strings.Cut(path.Base(file), "-")
+	}
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
+		return n
+	}
+	return diff.NoWave
+}
+
+// located is an object with the position of its document.
+type located struct {
+	object object.Object
+	pos    object.Pos
+}
+
+// objectsOf are the objects of a file of manifests, those of a List one by one.
+func objectsOf(name string, data []byte) ([]located, error) {
+	manifests, err := spec.ParseManifests(spec.File{Name: name, Data: data}, project.MaxManifests)
+	if err != nil {
+		return nil, err
+	}
+	var out []located
+	for _, m := range manifests {
+		if m.Value.Kind == object.KindNone || m.Value.Kind == object.KindNull {
+			continue
+		}
+		o, err := object.Decode(m.Value.JSON())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Pos, err)
+		}
+		all := []any{map[string]any(o)}
+		if items, ok := o["items"].([]any); ok && strings.HasSuffix(o.Kind(), "List") {
+			all = items
+		}
+		for _, v := range all {
+			fields, _ := v.(map[string]any)
+			o := object.Object(fields)
+			if o.Kind() == "" || o.APIVersion() == "" || o.Name() == "" {
+				return nil, fmt.Errorf("%s: no manifest: expected apiVersion, kind and metadata.name", m.Pos)
+			}
+			out = append(out, located{object: o, pos: m.Pos})
+		}
+	}
+	return out, nil
+}
