@@ -49,7 +49,7 @@ func danger(code, format string, args ...any) Danger {
 
 // deletion are the dangers of deleting an object.
 func deletion(ref object.Ref, i Item) []Danger {
-	if i.kept() {
+	if i.Kept {
 		return []Danger{danger(DangerOrphan, "it stays in the cluster, because it is exempt from pruning, and is no longer managed: delete it by hand once it is not needed")}
 	}
 	switch ref.GroupKind() {
@@ -81,7 +81,7 @@ func changeDangers(after Item, c Change) (out []Danger) {
 	}
 	if len(fixed) > 0 {
 		what := strings.Join(fixed, ", ")
-		if after.forced() {
+		if after.Forced {
 			out = append(out, danger(DangerRecreate, "%s is immutable: the engine deletes the object and creates it again%s", what, lost(c.Ref)))
 		} else {
 			out = append(out, danger(DangerRecreate, "%s is immutable: the API server rejects the change until the object is deleted%s", what, lost(c.Ref)))
@@ -95,7 +95,7 @@ func changeDangers(after Item, c Change) (out []Danger) {
 
 // pruning is a change of whether the engine prunes the object.
 func pruning(before, after Item) []Danger {
-	switch was, is := before.kept(), after.kept(); {
+	switch was, is := before.Kept, after.Kept; {
 	case was && !is:
 		return []Danger{danger(DangerPrune, "it is no longer exempt from pruning: it is deleted when it leaves the render")}
 	case !was && is:

@@ -40,8 +40,6 @@ func compared(before, after Snapshot) comparison {
 	keys := slices.Concat(before.annotations(), after.annotations())
 	for _, items := range []map[object.Ref]Item{c.old, c.now} {
 		for ref, i := range items {
-			// Whether it is pruned is read from the annotations that are removed.
-			i.Kept, i.Forced = i.kept(), i.forced()
 			i.Object, i.Wave, i.Layer = without(i.Object, keys), NoWave, ""
 			items[ref] = i
 		}
@@ -106,17 +104,18 @@ func (s Snapshot) dialect() dialect.Name {
 	all := func(is func(Item) bool) bool {
 		return len(items) > 0 && !slices.ContainsFunc(items, func(i Item) bool { return !is(i) })
 	}
-	for _, d := range dialect.All() {
+	table := dialect.All()
+	for _, d := range table {
 		if d.WaveAnnotation != "" && all(has(d.WaveAnnotation)) {
 			return d.Name
 		}
 	}
-	for _, d := range dialect.All() {
+	for _, d := range table {
 		if d.Layered && (len(items) < len(s.Items) || all(layered)) {
 			return d.Name
 		}
 	}
-	for _, d := range dialect.All() {
+	for _, d := range table {
 		if slices.ContainsFunc(items, has(d.Annotations...)) {
 			if d.WaveAnnotation != "" || slices.ContainsFunc(items, waved) {
 				return ""
@@ -149,27 +148,17 @@ func delivered(items []Item) []Item {
 // dropWatched removes objects that are marked as watched and not applied: dialects
 // without such a mark leave them out.
 func dropWatched(items, other map[object.Ref]Item) {
+	table := dialect.All()
 	maps.DeleteFunc(items, func(ref object.Ref, i Item) bool {
 		_, both := other[ref]
-		return !both && i.marked(func(d dialect.Dialect) []dialect.Mark { return d.Watch })
+		return !both && i.marked(table, func(d dialect.Dialect) []dialect.Mark { return d.Watch })
 	})
 }
 
-// marked reports whether the object of i has one of the marks of any dialect.
-func (i Item) marked(marks func(dialect.Dialect) []dialect.Mark) bool {
+// marked reports whether the object of i has one of the marks of any dialect in table.
+func (i Item) marked(table []dialect.Dialect, marks func(dialect.Dialect) []dialect.Mark) bool {
 	notes := i.Object.Annotations()
-	return len(notes) > 0 && slices.ContainsFunc(dialect.All(), func(d dialect.Dialect) bool { return dialect.AnyOn(marks(d), notes) })
-}
-
-// kept reports whether the engine leaves the object of i in the cluster when it leaves
-// the render.
-func (i Item) kept() bool {
-	return i.Kept || i.marked(func(d dialect.Dialect) []dialect.Mark { return d.Keep })
-}
-
-// forced reports whether the engine recreates the object of i where it must.
-func (i Item) forced() bool {
-	return i.Forced || i.marked(func(d dialect.Dialect) []dialect.Mark { return d.Recreate })
+	return len(notes) > 0 && slices.ContainsFunc(table, func(d dialect.Dialect) bool { return dialect.AnyOn(marks(d), notes) })
 }
 
 // without is an object without some annotations; the maps on the way are copied.

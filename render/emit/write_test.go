@@ -36,6 +36,19 @@ func dialects() []emit.Options {
 	}
 }
 
+func TestEveryDialectHasAWriter(t *testing.T) {
+	names := dialect.Names()
+	for i, d := range dialect.All() {
+		require.Equal(t, string(d.Name), names[i])
+		found, err := dialect.Find(d.Name)
+		require.NoError(t, err)
+		require.Equal(t, d, found)
+		_, err = emit.Write(shop(), emit.Options{Dialect: d.Name, Name: "shop"})
+		require.NoError(t, err)
+	}
+	require.Len(t, dialect.All(), len(names))
+}
+
 func TestTheShopIsWrittenAsTheGoldensSay(t *testing.T) {
 	for i, opts := range dialects() {
 		out, err := emit.Write(shop(), opts)

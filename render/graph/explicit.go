@@ -4,6 +4,7 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -128,7 +129,7 @@ func (b *builder) sets() {
 			n := b.index.items[b.index.ids[id]].node
 			if n.Set > 0 {
 				members[n.Set] = append(members[n.Set], id)
-				names[n.Set] = or(n.SetName, strconv.Itoa(n.Set))
+				names[n.Set] = cmp.Or(n.SetName, strconv.Itoa(n.Set))
 			}
 		}
 		numbers := make([]int, 0, len(members))
@@ -162,13 +163,13 @@ func (b *builder) unknownNode(n *object.Node, d object.Dependency) {
 		e.Hint = fmt.Sprintf("%s is a spec; write %q for all of its nodes", d.ID.Node(), d.ID.Node()+"/")
 	case !known && !b.isSpec(spec):
 		e.Err = fmt.Errorf("depends on %q, but there is no spec %q", d.ID, spec)
-		e.Hint = suggest(spec, object.SortedKeys(b.specs))
+		e.Hint = object.Suggest(spec, object.SortedKeys(b.specs))
 	default:
 		names := make([]string, len(ids))
 		for i, id := range ids {
 			names[i] = id.Node()
 		}
-		e.Hint = suggest(d.ID.Node(), names)
+		e.Hint = object.Suggest(d.ID.Node(), names)
 		if b.isSpec(d.ID.Node()) && spec == n.ID.Spec() {
 			e.Hint = fmt.Sprintf("%s is a spec; write %q for all of its nodes", d.ID.Node(), d.ID.Node()+"/")
 		}
@@ -185,7 +186,7 @@ func (b *builder) unknownSpec(pos object.Pos, who, name string) {
 	b.fail(&object.Error{
 		Pos:  pos,
 		Err:  fmt.Errorf("%s depends on unknown spec %q", who, name),
-		Hint: suggest(name, object.SortedKeys(b.specs)),
+		Hint: object.Suggest(name, object.SortedKeys(b.specs)),
 	})
 }
 
@@ -252,7 +253,7 @@ func (b *builder) suggestObject(r object.Ref) string {
 	if len(there) == 0 {
 		return fmt.Sprintf("the render has no %s", r.GroupKind())
 	}
-	return suggest(strings.TrimPrefix(r.Namespace+"/"+r.Name, "/"), there)
+	return object.Suggest(strings.TrimPrefix(r.Namespace+"/"+r.Name, "/"), there)
 }
 
 func posOr(p, fallback object.Pos) object.Pos {

@@ -4,6 +4,7 @@
 package graph
 
 import (
+	"cmp"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -116,7 +117,7 @@ func subject(s cursor, namespace string) (object.Ref, bool) {
 	}
 	return object.Ref{
 		Kind:      "ServiceAccount",
-		Namespace: or(s.get("namespace").text(), namespace),
+		Namespace: cmp.Or(s.get("namespace").text(), namespace),
 		Name:      s.get("name").text(),
 	}, true
 }
@@ -128,9 +129,9 @@ func produces(o object.Object, r object.Ref) []secretKey {
 	case "Certificate.cert-manager.io":
 		return key(o.Text("spec", "secretName"))
 	case "ExternalSecret.external-secrets.io":
-		return key(or(o.Text("spec", "target", "name"), r.Name))
+		return key(cmp.Or(o.Text("spec", "target", "name"), r.Name))
 	case "SealedSecret.bitnami.com":
-		return key(or(o.Text("spec", "template", "metadata", "name"), r.Name))
+		return key(cmp.Or(o.Text("spec", "template", "metadata", "name"), r.Name))
 	case "VaultStaticSecret.secrets.hashicorp.com", "VaultDynamicSecret.secrets.hashicorp.com",
 		"VaultPKISecret.secrets.hashicorp.com":
 		return key(o.Text("spec", "destination", "name"))
@@ -145,7 +146,7 @@ func produces(o object.Object, r object.Ref) []secretKey {
 	}
 	if name := o.Text("spec", "writeConnectionSecretToRef", "name"); name != "" {
 		namespace := o.Text("spec", "writeConnectionSecretToRef", "namespace")
-		return []secretKey{{or(namespace, r.Namespace), name}}
+		return []secretKey{{cmp.Or(namespace, r.Namespace), name}}
 	}
 	return nil
 }
@@ -184,11 +185,4 @@ func intersect(a, b []int) []int {
 		}
 	}
 	return out
-}
-
-func or(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
 }

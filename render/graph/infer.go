@@ -4,6 +4,7 @@
 package graph
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -47,9 +48,6 @@ func infer(x *index) []Edge {
 			return a.to - b.to
 		}
 		return a.from - b.from
-	})
-	f.leads = slices.CompactFunc(f.leads, func(a, b lead) bool {
-		return a.from == b.from && a.to == b.to && a.certainty == b.certainty
 	})
 	edges := make([]Edge, 0, len(f.leads))
 	for _, l := range f.leads {
@@ -155,13 +153,13 @@ func (f *finder) anything() {
 // target makes an edge onto what an {apiVersion, kind, name} names, in the
 // same namespace or of cluster scope.
 func (f *finder) target(c cursor, rule Rule, apiVersion, kind string) {
-	version := or(c.get("apiVersion").text(), apiVersion)
+	version := cmp.Or(c.get("apiVersion").text(), apiVersion)
 	group, _, found := strings.Cut(version, "/")
 	if !found {
 		group = ""
 	}
 	r := object.Ref{
-		Group: group, Kind: or(c.get("kind").text(), kind),
+		Group: group, Kind: cmp.Or(c.get("kind").text(), kind),
 		Namespace: f.item.ref.Namespace, Name: c.get("name").text(),
 	}
 	if _, ok := f.refs[r]; !ok {

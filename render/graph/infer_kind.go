@@ -4,6 +4,7 @@
 package graph
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -191,7 +192,7 @@ func (f *finder) gateway(spec cursor) {
 	f.on(object.Ref{Group: gatewayGroup, Kind: "GatewayClass", Name: class.text()}, RuleClass, class.at)
 	for _, l := range spec.get("listeners").items() {
 		for _, s := range l.get("tls", "certificateRefs").items() {
-			f.secretIn(or(s.get("namespace").text(), f.item.ref.Namespace), s.get("name"))
+			f.secretIn(cmp.Or(s.get("namespace").text(), f.item.ref.Namespace), s.get("name"))
 		}
 	}
 }
@@ -213,8 +214,8 @@ func (f *finder) reference(c cursor, group, kind string, rule Rule) {
 		group = g.text()
 	}
 	f.on(object.Ref{
-		Group: group, Kind: or(c.get("kind").text(), kind),
-		Namespace: or(c.get("namespace").text(), f.item.ref.Namespace), Name: c.get("name").text(),
+		Group: group, Kind: cmp.Or(c.get("kind").text(), kind),
+		Namespace: cmp.Or(c.get("namespace").text(), f.item.ref.Namespace), Name: c.get("name").text(),
 	}, rule, c.get("name").at)
 }
 

@@ -3,7 +3,11 @@
 
 package graph
 
-import "github.com/ropewalk/ropewalk/render/object"
+import (
+	"cmp"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
 
 // podSpec is the spec of the pods that o makes, or is; the zero cursor where
 // it makes none. Kinds that are not known count where they have containers at
@@ -68,7 +72,7 @@ func (f *finder) account(p cursor) {
 		name = p.get("serviceAccount")
 	}
 	account := object.Ref{
-		Kind: "ServiceAccount", Namespace: f.item.ref.Namespace, Name: or(name.text(), "default"),
+		Kind: "ServiceAccount", Namespace: f.item.ref.Namespace, Name: cmp.Or(name.text(), "default"),
 	}
 	at := name.at
 	if at == nil {

@@ -62,7 +62,7 @@ func Suggest(word string, known []string) string {
 		return "none is known"
 	}
 	const most = 12
-	sorted := slices.Sorted(slices.Values(known))
+	sorted := slices.Compact(slices.Sorted(slices.Values(known)))
 	if len(sorted) > most {
 		return fmt.Sprintf("known: %s and %d more", strings.Join(sorted[:most], ", "), len(sorted)-most)
 	}

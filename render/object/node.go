@@ -4,6 +4,7 @@
 package object
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -120,9 +121,9 @@ const (
 // for it.
 func (a Apply) WithDefaults(r Ref) Apply {
 	keep := HoldsData(r)
-	a.Mode = or(a.Mode, ModeApply)
-	a.Conflict = or(a.Conflict, ConflictEngine)
-	a.Adopt = or(a.Adopt, AdoptTakeOwnership)
+	a.Mode = cmp.Or(a.Mode, ModeApply)
+	a.Conflict = cmp.Or(a.Conflict, ConflictEngine)
+	a.Adopt = cmp.Or(a.Adopt, AdoptTakeOwnership)
 	if a.Deletion == "" {
 		a.Deletion = DeletionDelete
 		if keep {
@@ -134,13 +135,6 @@ func (a Apply) WithDefaults(r Ref) Apply {
 		a.Prune = &prune
 	}
 	return a
-}
-
-func or(s, fallback string) string {
-	if s == "" {
-		return fallback
-	}
-	return s
 }
 
 // HoldsData reports whether losing an object of the kind loses data.
