@@ -156,7 +156,7 @@ func options(t testing.TB) Options {
 	return Options{
 		Dir: socketDir(t), Temporary: t.TempDir(), Connect: offline, AllowUnlocked: true, HealthConfigured: true, Version: "test",
 		Evaluator: inprocess.New(inprocess.Options{Schemas: schemas()}),
-		Stores:    []rendercache.Store{rendercache.Memory{Entries: lru.New[string, []byte](32 << 20)}},
+		Stores:    []rendercache.Store{rendercache.MemoryStore{Entries: lru.New[string, []byte](32 << 20)}},
 		Report:    func(err error) { t.Log(err) }, Drain: 5 * time.Second,
 	}
 }

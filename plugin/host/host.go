@@ -16,34 +16,33 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// What a context says where neither project, environment nor caller does.
+// The context where neither project, environment nor caller set it.
 const (
 	DefaultNamespace     = "default"
 	DefaultKubeVersion   = "1.36"
 	DefaultClusterDomain = "cluster.local"
 )
 
-// Host turns what a user names into a request. The zero value resolves
+// Host loads the specs that a user names into a request. The zero value resolves
 // modules of the types path, inline and configmap. It is safe for concurrent
 // use.
 type Host struct {
-	// Fetchers get modules by the type of their reference (git, oci, …); they
-	// stand beside the built-in types and win over them.
+	// Fetchers fetch modules by the type of their reference (git, oci, …); they win over
+	// the built-in types.
 	Fetchers map[string]source.Fetcher
-	// Embedded finds the modules that are part of the program, for the type
-	// embedded; nil knows none.
+	// Embedded finds the modules in the binary, for the type embedded; nil knows none.
 	Embedded func(name string) (fs.FS, bool)
 	// EmbeddedNames are the names that Embedded knows, to suggest one.
 	EmbeddedNames []string
-	// Complete adds to a module the modules that it depends on; nil leaves it as
-	// it is, so that only what is in cue.mod/pkg resolves.
+	// Complete adds to a module the modules that it depends on; with nil only imports
+	// from cue.mod/pkg resolve.
 	Complete func(ctx context.Context, tree source.Tree) (source.Tree, error)
 	// Limits bound every module.
 	Limits source.Limits
 }
 
-// Options say what to load. The zero value loads the project in the working
-// directory.
+// Options select and overlay the specs to load. The zero value loads the project in the
+// working directory.
 type Options struct {
 	// FS is read instead of the disk where it is set: documents, values, CRDs,
 	// source files of workloads, modules of the type path and the lock. Nothing is
@@ -68,37 +67,35 @@ type Options struct {
 	Root string
 	// Stdin is read for the argument "-".
 	Stdin io.Reader
-	// Name is that of the spec that a folder is which is a module itself, made a DNS
-	// label; where it is "", that of the folder, and "app" for the root.
+	// Name is the name of the spec where Args is a folder of a CUE package without a
+	// document, converted to a DNS label; where it is "", the name is that of the folder,
+	// and "app" for the root.
 	Name string
-	// Environment names the environment of the project that overlays it; "" is
-	// none.
+	// Environment is the environment of the project whose overlays apply; "" is none.
 	Environment string
-	// Values are YAML or JSON files that are laid over the inputs, in order:
-	// FILE holds the input of the only spec, or a map of inputs by the name of
-	// the spec where there are several; SPEC:FILE holds that of one spec.
+	// Values are YAML or JSON files that overlay the inputs, in order: FILE holds the
+	// input of the only spec, or a map of inputs by the name of the spec where there are
+	// several; SPEC:FILE holds that of one spec.
 	Values []string
-	// Set are single values that are laid over the inputs last, in order:
-	// [SPEC:]PATH=VALUE, see [spec.ParseSet]. SPEC may be left out where there
-	// is one spec.
+	// Set are single values that overlay the inputs last, in order: [SPEC:]PATH=VALUE, see
+	// [spec.ParseSet]. SPEC may be omitted where there is one spec.
 	Set []string
-	// Images are images for containers of workloads that name none of their own
-	// (image: .), and for those that are named: IMAGE, SPEC=IMAGE or
-	// SPEC/CONTAINER=IMAGE.
+	// Images are images of containers of workloads: IMAGE and SPEC=IMAGE for containers
+	// without an image of their own (image: .), SPEC/CONTAINER=IMAGE for any.
 	Images []string
 	// Context wins over project and environment; "" means not given.
 	Context spec.Context
 	// CRDs are directories and files of CustomResourceDefinitions to check
 	// against.
 	CRDs []string
-	// Emit says how to write. Name defaults to that of the project, Dialect to
+	// Emit are the options of the output. Name defaults to that of the project, Dialect to
 	// Context.Engine, then to the engine of the project, then to plain.
 	Emit emit.Options
 	// Limits bound the evaluation of each spec.
 	Limits evaluate.Limits
-	// AllowEmpty takes plain modules that make no objects.
+	// AllowEmpty allows plain modules without objects.
 	AllowEmpty bool
-	// SkipSchemas leaves the schema check out.
+	// SkipSchemas skips the schema check.
 	SkipSchemas bool
 }
 

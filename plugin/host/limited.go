@@ -10,13 +10,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
-// Limited is an evaluator whose evaluations wait for a slot of their tenant: an
-// adapter makes one for each request. The deadline of an evaluation begins when it has
-// its slot.
+// Limited is an evaluator whose evaluations wait for a slot of their tenant; an adapter
+// makes one for each request. The deadline of an evaluation starts when it has a slot.
 type Limited struct {
 	Next    evaluate.Evaluator
 	Limiter *limiter.Limiter
-	// Tenant is what shares slots: a namespace, or a project of Argo CD.
+	// Tenant is a namespace, or a project of Argo CD.
 	Tenant string
 }
 

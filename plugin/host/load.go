@@ -20,14 +20,12 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Load finds the specs that opts name, lays over them what is to be laid over,
-// and fetches their modules.
+// Load finds the specs that opts name, applies the overlays, and fetches the modules.
 //
-// Mistakes in some files do not hide those in others: while there is any spec
-// that is whole, all mistakes are in Loaded.Request.Mistakes, the render finds
-// more and fails with all of them. The error is an object.Errors with every
-// mistake where nothing is left to render, or wraps that of ctx; Texts is
-// there even then.
+// Errors in some files do not hide those in others: while at least one spec is complete,
+// all errors are in Loaded.Request.Mistakes, and the render finds more and fails with
+// all of them. Where no spec is left to render, the error is an object.Errors with every
+// error, or wraps that of ctx; Texts is set even then.
 func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	d, err := project.Open(opts.Project())
 	if err != nil {
@@ -81,8 +79,8 @@ func (h Host) loading(d *project.Discovery, opts Options) *loading {
 	}
 }
 
-// project is the project with its environment, and the parts of the request
-// that are the same for all specs.
+// project returns the project with its environment, and the parts of the request that
+// are the same for all specs.
 func (l *loading) project() Loaded {
 	p, err := l.docs.OneProject()
 	l.Errs = append(l.Errs, object.AsErrors(err, object.StageSpec)...)
@@ -114,8 +112,8 @@ func (l *loading) project() Loaded {
 	return out
 }
 
-// strayProject refuses a project that a search came upon under another name:
-// what it says of its specs would not be followed.
+// strayProject refuses a project that a search found in a file of another name: its
+// list of specs would be ignored.
 func (l *loading) strayProject(p spec.Project) {
 	for _, file := range l.Files {
 		if p.Pos.IsValid() && file.Name == p.Pos.File && file.Found {
@@ -124,8 +122,7 @@ func (l *loading) strayProject(p spec.Project) {
 	}
 }
 
-// checkContext checks what the caller says of the surroundings as a project is
-// checked.
+// checkContext checks the context of the caller as that of a project is checked.
 func (l *loading) checkContext(c spec.Context) {
 	if c.KubeVersion != "" {
 		if _, ok := spec.ParseKubeVersion(c.KubeVersion); !ok {
@@ -142,7 +139,8 @@ func (l *loading) checkContext(c spec.Context) {
 	}
 }
 
-// defaults fills what nobody said.
+// defaults sets the fields that are still empty; name is the dialect that the caller
+// set.
 func defaults(c spec.Context, name dialect.Name) spec.Context {
 	if name != "" {
 		c.Engine = string(name)
@@ -154,21 +152,21 @@ func defaults(c spec.Context, name dialect.Name) spec.Context {
 	}.Merge(c)
 }
 
-// dependencies names the specs that are not in the request, and refuses what
-// they say to depend on and is not there; the graph does so for the others.
+// dependencies lists the specs that are not in the request, and reports dependencies of
+// theirs that do not exist; the graph reports those of the other specs.
 func (l *loading) dependencies(req *render.Request) {
-	whole := make(map[string]bool, len(req.Specs))
+	complete := make(map[string]bool, len(req.Specs))
 	for _, s := range req.Specs {
-		whole[s.Evaluate.Spec] = true
+		complete[s.Evaluate.Spec] = true
 	}
 	broken := map[string]bool{}
 	for _, w := range l.docs.Workloads {
-		if !whole[w.Name] && w.Name != "" {
+		if !complete[w.Name] && w.Name != "" {
 			broken[w.Name] = true
 		}
 	}
 	for _, t := range l.docs.Transforms {
-		if !whole[t.Name] && t.Name != "" {
+		if !complete[t.Name] && t.Name != "" {
 			broken[t.Name] = true
 		}
 		for _, d := range t.DependsOn {
@@ -176,7 +174,7 @@ func (l *loading) dependencies(req *render.Request) {
 			case slices.Contains(l.overlays.Names, d.Name):
 			case l.overlays.NamesIncomplete:
 				broken[d.Name] = true
-			case !whole[t.Name]:
+			case !complete[t.Name]:
 				l.Errs = append(l.Errs, &object.Error{
 					Stage: object.StageSpec, Pos: d.Pos, Path: "spec.dependsOn",
 					Err: fmt.Errorf("no spec is called %q", d.Name), Hint: object.Suggest(d.Name, l.overlays.Names),
@@ -187,35 +185,35 @@ func (l *loading) dependencies(req *render.Request) {
 	req.Broken = object.SortedKeys(broken)
 }
 
-// specs adds every spec that is whole to the request, sorted by name.
+// specs adds every complete spec to the request, sorted by name.
 func (l *loading) specs(ctx context.Context, out *Loaded) error {
 	transforms := slices.Clone(l.docs.Transforms)
 	slices.SortStableFunc(transforms, func(a, b spec.Transform) int { return strings.Compare(a.Name, b.Name) })
 	uses := make([][]use, len(transforms))
-	project, whole := l.uses(l.policies)
-	l.projectUses = project
-	var all []wanted
-	for _, u := range project {
-		all = append(all, u.wanted)
+	shared, complete := l.uses(l.policies)
+	l.projectUses = shared
+	var all []reference
+	for _, u := range shared {
+		all = append(all, u.reference)
 	}
 	for i, t := range transforms {
 		own, ok := l.usesOf(t)
-		if !ok || !whole {
+		if !ok || !complete {
 			continue
 		}
 		uses[i] = own
 		for _, u := range own {
-			all = append(all, u.wanted)
+			all = append(all, u.reference)
 		}
 	}
-	shared, wholeWorkloads := l.workloadModules()
-	for _, u := range shared {
-		all = append(all, u.wanted)
+	workloadUses, workloadsComplete := l.workloadModules()
+	for _, u := range workloadUses {
+		all = append(all, u.reference)
 	}
 	if err := l.modules.fetch(ctx, all); err != nil {
 		return err
 	}
-	policies, ok := l.evaluatePolicies(project)
+	policies, ok := l.evaluatePolicies(l.projectUses)
 	for i, t := range transforms {
 		if uses[i] == nil || !ok {
 			continue
@@ -225,8 +223,8 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 			out.Request.AllowSecrets[t.Name] = t.AllowSecrets
 		}
 	}
-	if ok && wholeWorkloads {
-		l.workloads(out, shared, policies)
+	if ok && workloadsComplete {
+		l.workloads(out, workloadUses, policies)
 	}
 	slices.SortStableFunc(out.Request.Specs, func(a, b render.Spec) int {
 		return strings.Compare(a.Evaluate.Spec, b.Evaluate.Spec)
@@ -234,9 +232,9 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 	return nil
 }
 
-// use is a module with what it is used for: that of the spec, or a policy.
+// use is the module of a spec, or that of a policy.
 type use struct {
-	wanted
+	reference
 	policy spec.Policy
 }
 
@@ -246,25 +244,25 @@ func (l *loading) usesOf(t spec.Transform) ([]use, bool) {
 	if l.packages[t.Name] {
 		at = nil
 	}
-	w, ok := l.modules.want(t.CueRef, at)
+	w, ok := l.modules.reference(t.CueRef, at)
 	policies, more := l.uses(t.Policies)
-	return append([]use{{wanted: w}}, policies...), ok && more && t.Name != "" && !t.InputUnsure && !l.overlays.Incomplete
+	return append([]use{{reference: w}}, policies...), ok && more && t.Name != "" && !t.InputUnsure && !l.overlays.Incomplete
 }
 
 func (l *loading) uses(policies []spec.Policy) ([]use, bool) {
 	var out []use
 	ok := true
 	for i, p := range policies {
-		w, good := l.modules.want(p.CueRef, object.Fields("spec", "policies").Append(object.Index(i), object.Field("cueRef")))
+		w, good := l.modules.reference(p.CueRef, object.Fields("spec", "policies").Append(object.Index(i), object.Field("cueRef")))
 		ok = ok && good
-		out = append(out, use{wanted: w, policy: p})
+		out = append(out, use{reference: w, policy: p})
 	}
 	return out, ok
 }
 
-// spec is a spec as render takes it.
+// spec returns a spec in the form that render takes.
 func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy) (render.Spec, bool) {
-	tree, ok := l.modules.tree(uses[0].wanted)
+	tree, ok := l.modules.tree(uses[0].reference)
 	own, good := l.evaluatePolicies(uses[1:])
 	if !ok || !good {
 		return render.Spec{}, false
@@ -275,7 +273,7 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 	}
 	out := render.Spec{
 		Evaluate: evaluate.Request{
-			Spec: t.Name, Pos: t.Pos, Module: l.modules.module(uses[0].wanted, tree, t.Tags),
+			Spec: t.Name, Pos: t.Pos, Module: l.modules.module(uses[0].reference, tree, t.Tags),
 			Input: l.overlays.Apply(t.Name, input), InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: slices.Concat(policies, own),
@@ -311,15 +309,15 @@ func sourceOf(name, policy string, tree source.Tree) render.Source {
 	}
 }
 
-// evaluatePolicies are policies as evaluate takes them.
+// evaluatePolicies returns policies in the form that evaluate takes.
 func (l *loading) evaluatePolicies(uses []use) ([]evaluate.Policy, bool) {
 	var out []evaluate.Policy
 	ok := true
 	for _, u := range uses {
-		tree, good := l.modules.tree(u.wanted)
+		tree, good := l.modules.tree(u.reference)
 		ok = ok && good
 		out = append(out, evaluate.Policy{
-			Name: u.policy.Name, Module: l.modules.module(u.wanted, tree, nil), Input: u.policy.Input, Pos: u.policy.Pos,
+			Name: u.policy.Name, Module: l.modules.module(u.reference, tree, nil), Input: u.policy.Input, Pos: u.policy.Pos,
 		})
 	}
 	return out, ok

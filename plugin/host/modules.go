@@ -24,15 +24,15 @@ import (
 	"github.com/ropewalk/ropewalk/source/local"
 )
 
-// fetchers is how many modules are fetched at once.
-const fetchers = 8
+// parallelFetches is how many modules are fetched at once.
+const parallelFetches = 8
 
-// wanted is a module that a document asks for.
-type wanted struct {
+// reference is a reference to a module.
+type reference struct {
 	ref spec.CueRef
-	// path leads to the reference in its document.
+	// path is that of the reference in its document.
 	path object.Path
-	// key is the same for references that lead to the same module.
+	// key is equal for references to the same module.
 	key module
 }
 
@@ -43,7 +43,7 @@ type module struct {
 	root *project.Root
 }
 
-// modules fetches what documents ask for, each module once.
+// modules fetches the modules that documents reference, each once.
 type modules struct {
 	host      Host
 	discovery *project.Discovery
@@ -53,16 +53,16 @@ type modules struct {
 	errs  map[module]error
 }
 
-// want is the module of a reference, and false where its document said
-// already that it names none.
-func (m *modules) want(ref spec.CueRef, p object.Path) (wanted, bool) {
-	w := wanted{ref: ref, path: p}
+// reference resolves a reference of a document, as far as that needs no fetch; false
+// where it is no reference to a module, which has been reported.
+func (m *modules) reference(ref spec.CueRef, p object.Path) (reference, bool) {
+	w := reference{ref: ref, path: p}
 	if ref.Type == "" || ref.Ref == "" {
 		return w, false
 	}
 	kind, ok := reftype.Of(string(ref.Type))
 	if !ok {
-		return w, false // Its document says so.
+		return w, false // Parsing the document reported it.
 	}
 	if !m.knows(ref.Type) {
 		why := ""
@@ -113,9 +113,9 @@ func (m *modules) types() []string {
 	return object.SortedKeys(all)
 }
 
-// fetch fetches every module that is wanted, each once, several at a time.
-// What it gives does not depend on which comes first.
-func (m *modules) fetch(ctx context.Context, all []wanted) error {
+// fetch fetches every module once, several at a time. The result does not depend on
+// their order.
+func (m *modules) fetch(ctx context.Context, all []reference) error {
 	var keys []module
 	known := map[module]int{}
 	for _, w := range all {
@@ -124,17 +124,17 @@ func (m *modules) fetch(ctx context.Context, all []wanted) error {
 			keys = append(keys, w.key)
 		}
 	}
-	if len(keys) == 1 { // A goroutine would wake a thread that has nothing to do.
+	if len(keys) == 1 { // A goroutine would only wake another thread.
 		key := keys[0]
-		m.trees[key], m.errs[key] = m.whole(ctx, key)
+		m.trees[key], m.errs[key] = m.complete(ctx, key)
 		return ctx.Err()
 	}
 	trees, errs := make([]source.Tree, len(keys)), make([]error, len(keys))
 	var group errgroup.Group
-	group.SetLimit(fetchers)
+	group.SetLimit(parallelFetches)
 	for i, key := range keys {
 		group.Go(func() error {
-			trees[i], errs[i] = m.whole(ctx, key)
+			trees[i], errs[i] = m.complete(ctx, key)
 			return nil
 		})
 	}
@@ -146,8 +146,8 @@ func (m *modules) fetch(ctx context.Context, all []wanted) error {
 	return ctx.Err()
 }
 
-// whole is a module with the modules that it depends on.
-func (m *modules) whole(ctx context.Context, key module) (source.Tree, error) {
+// complete fetches a module with the modules that it depends on.
+func (m *modules) complete(ctx context.Context, key module) (source.Tree, error) {
 	tree, err := m.fetcher(key).Fetch(ctx, key.Ref)
 	if err != nil || m.host.Complete == nil {
 		return tree, err
@@ -155,7 +155,7 @@ func (m *modules) whole(ctx context.Context, key module) (source.Tree, error) {
 	return m.host.Complete(ctx, tree)
 }
 
-// fetcher is what gets a module.
+// fetcher returns the fetcher of a module.
 func (m *modules) fetcher(key module) source.Fetcher {
 	if f := m.host.Fetchers[key.Type]; f != nil {
 		return f
@@ -178,9 +178,9 @@ func (m *modules) embedded(name string) (fs.FS, bool) {
 	return m.host.Embedded(name)
 }
 
-// tree is a module that was fetched, and false where it could not be, which
-// is said at the place that asked for it.
-func (m *modules) tree(w wanted) (source.Tree, bool) {
+// tree returns a module that was fetched, and false where that failed, which it reports
+// at the reference.
+func (m *modules) tree(w reference) (source.Tree, bool) {
 	err := m.errs[w.key]
 	if err == nil {
 		return m.trees[w.key], true
@@ -192,8 +192,8 @@ func (m *modules) tree(w wanted) (source.Tree, bool) {
 	case w.path == nil:
 		e.Path = "" // No document has the reference.
 	case !w.ref.RefPos.IsValid() && len(m.docs.Workloads) > 0:
-		// Nobody wrote it: it is what workloads need where no project names another,
-		// so the first of them asks for it.
+		// No document has the reference: it is the default module of workloads, and is
+		// reported at the first of them.
 		e.Path, e.Pos = "", m.docs.Workloads[0].Pos
 		e.Hint = "every workload needs this module of the program"
 		if errors.Is(err, source.ErrLocked) {
@@ -211,8 +211,8 @@ func (m *modules) tree(w wanted) (source.Tree, bool) {
 	return source.Tree{}, false
 }
 
-// module is the module of a reference as evaluate takes it.
-func (m *modules) module(w wanted, tree source.Tree, tags map[string]string) evaluate.Module {
+// module returns a module in the form that evaluate takes.
+func (m *modules) module(w reference, tree source.Tree, tags map[string]string) evaluate.Module {
 	out := evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: tree.Origin, Tags: tags, Pos: w.ref.Pos}
 	switch {
 	case w.key.root != nil:
@@ -225,7 +225,7 @@ func (m *modules) module(w wanted, tree source.Tree, tags map[string]string) eva
 	return out
 }
 
-// above is the folder of which dir is the folder below.
+// above is full without dir at its end: the folder that holds dir.
 func above(full, dir string) string {
 	for ; dir != "." && dir != ""; dir = path.Dir(dir) {
 		full = path.Dir(full)
@@ -233,7 +233,7 @@ func above(full, dir string) string {
 	return full
 }
 
-// manifest is the ConfigMap of a name in the documents.
+// manifest finds a ConfigMap of the documents by its name.
 func (m *modules) manifest(name string) (spec.Manifest, error) {
 	var found []spec.Manifest
 	var names []string
@@ -255,7 +255,7 @@ func (m *modules) manifest(name string) (spec.Manifest, error) {
 	return spec.Manifest{}, fmt.Errorf("two ConfigMaps are called %q: at %s and %s", name, found[0].Pos, found[1].Pos)
 }
 
-// configMap is a ConfigMap of the documents as its fetcher takes it.
+// configMap returns a ConfigMap of the documents in the form that its fetcher takes.
 func (m *modules) configMap(_ context.Context, name string) (configmap.ConfigMap, error) {
 	doc, err := m.manifest(name)
 	if err != nil {
@@ -279,7 +279,7 @@ func (m *modules) configMap(_ context.Context, name string) (configmap.ConfigMap
 	return out, nil
 }
 
-// sources are the places of the files of a ConfigMap.
+// sources are the positions of the files of a ConfigMap.
 func (m *modules) sources(name string) map[string]evaluate.Source {
 	doc, err := m.manifest(name)
 	if err != nil {
@@ -294,9 +294,9 @@ func (m *modules) sources(name string) map[string]evaluate.Source {
 	return out
 }
 
-// nameOf is a name for a project without one: that of its only spec. The name
-// of its folder is none, because it differs from checkout to checkout and the
-// same request gives the same bytes everywhere.
+// nameOf is the name of a project without one: that of its only spec. The name of its
+// folder would differ between checkouts, and the same request gives the same bytes
+// everywhere.
 func nameOf(specs []string) string {
 	if len(specs) == 1 {
 		return specs[0]

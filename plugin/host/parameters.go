@@ -20,18 +20,18 @@ import (
 type Parameter struct {
 	// Spec is the name of the spec.
 	Spec string
-	// Input is what the module says of it. It is required only while it has no value.
+	// Input is its declaration in the module. It is required only while it has no value.
 	evaluate.Input
-	// Value is what is laid over the input of the spec, else what the spec says, else
-	// the default of the module; KindNone where there is nothing.
+	// Value is that of the overlays, else that of the spec, else the default of the
+	// module; KindNone where there is none.
 	Value object.Value
 }
 
-// Parameters are what the specs take, spec by spec, in the order of their paths: the
-// inputs of their modules, and of workloads the images of their containers.
+// Parameters are the inputs of the specs, spec by spec, in the order of their paths: those
+// of their modules, and of workloads the images of their containers.
 //
-// A module that cannot be described, because it is broken, hangs or has not the time
-// that ctx leaves, does not hide the others: the error tells of each of those.
+// A module that cannot be described, because it is broken, hangs or exceeds the deadline
+// of ctx, does not hide the others: the error lists each of them.
 func (l Loaded) Parameters(ctx context.Context, e evaluate.Evaluator) ([]Parameter, error) {
 	var out []Parameter
 	var errs []error
@@ -44,8 +44,8 @@ func (l Loaded) Parameters(ctx context.Context, e evaluate.Evaluator) ([]Paramet
 			errs = append(errs, ctx.Err())
 			break
 		}
-		// Nothing of the spec is in the request, so that one answer is remembered for
-		// all specs of a module.
+		// Nothing of the spec is in the request, so that all specs of a module share one
+		// cached result.
 		m := s.Evaluate.Module
 		result, err := e.Evaluate(ctx, evaluate.Request{
 			Module:   evaluate.Module{FS: m.FS, Digest: m.Digest, Dir: m.Dir, Tags: m.Tags},
@@ -62,7 +62,7 @@ func (l Loaded) Parameters(ctx context.Context, e evaluate.Evaluator) ([]Paramet
 	return out, errors.Join(errs...)
 }
 
-// parameter joins an input with what the spec says; all are the inputs of its module.
+// parameter joins an input with its value in the spec; all are the inputs of its module.
 func parameter(s evaluate.Request, in evaluate.Input, all []evaluate.Input) Parameter {
 	p := Parameter{Spec: s.Spec, Input: in}
 	if in.Default != "" {
@@ -73,7 +73,7 @@ func parameter(s evaluate.Request, in evaluate.Input, all []evaluate.Input) Para
 		p.Value, p.Required = own, false
 	}
 	if p.Value.Kind == object.KindMap {
-		// What is an input of its own is not said twice.
+		// Fields that are inputs of their own are listed once.
 		p.Value.Members = slices.DeleteFunc(slices.Clone(p.Value.Members), func(m object.Member) bool {
 			at := in.Path.Append(object.Field(m.Name))
 			return slices.ContainsFunc(all, func(other evaluate.Input) bool {

@@ -19,12 +19,12 @@ import (
 // moduleFolder is in the root of every CUE module.
 const moduleFolder = "cue.mod"
 
-// Provisioners is what makes the resources of workloads.
+// Provisioners are the modules that provision the resources of workloads.
 type Provisioners struct {
-	// Workloads is what the project says of workloads, and its provisioners in the
-	// order in which they are asked, the embedded ones last.
+	// Workloads are the settings of the project for workloads, and its provisioners in
+	// the order in which they are tried, the embedded ones last.
 	Workloads render.Workloads
-	// Context is the surroundings of a workload; its name is that of nobody.
+	// Context is that of a workload, without a name.
 	Context object.Context
 	// Check is a request without specs, by which the objects that are made are checked.
 	Check render.Request
@@ -33,12 +33,12 @@ type Provisioners struct {
 }
 
 // Provisioners finds the modules of provisioners at the one argument of opts: a
-// project, with its environment, or a module of provisioners of which no project
-// need know yet, which is asked before the embedded one. Without an argument
-// there is only the embedded one, unless the working directory is a project.
+// project, with its environment, or a module of provisioners, which no project needs to
+// reference yet and which is tried before the embedded one. Without an argument there is
+// only the embedded one, unless the working directory is a project.
 //
-// Mistakes in the project's specs are no hindrance. The error is an
-// object.Errors, or wraps that of ctx; Texts is there even then.
+// Errors in the project's specs are ignored. The error is an object.Errors, or wraps that
+// of ctx; Texts is set even then.
 func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, error) {
 	l, modules, err := h.provisionersAt(opts)
 	if err != nil {
@@ -51,11 +51,11 @@ func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, err
 		Name:   spec.DefaultProvisioners,
 		CueRef: spec.CueRef{Type: spec.RefEmbedded, Ref: spec.DefaultProvisioners},
 	}})
-	uses := make([]wanted, 0, len(all))
+	references := make([]reference, 0, len(all))
 	for i, p := range all {
 		at := object.Fields("spec", "workloads", "provisioners").Append(object.Index(i), object.Field("cueRef"))
-		if w, ok := l.modules.want(p.CueRef, at); ok {
-			uses = append(uses, w)
+		if w, ok := l.modules.reference(p.CueRef, at); ok {
+			references = append(references, w)
 		}
 	}
 	out := Provisioners{
@@ -72,10 +72,10 @@ func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, err
 	if l.Errs.Err() != nil {
 		return out, l.Errs.Sorted()
 	}
-	if err := l.modules.fetch(ctx, uses); err != nil {
+	if err := l.modules.fetch(ctx, references); err != nil {
 		return out, err
 	}
-	for i, w := range uses {
+	for i, w := range references {
 		if tree, ok := l.modules.tree(w); ok {
 			out.Workloads.Provisioners = append(out.Workloads.Provisioners, render.Provisioners{
 				Name: all[i].Name, Pos: all[i].Pos, Module: l.modules.module(w, tree, nil),
@@ -85,7 +85,7 @@ func (h Host) Provisioners(ctx context.Context, opts Options) (Provisioners, err
 	return out, l.Errs.Sorted().Err()
 }
 
-// provisionersAt reads the project that opts name, or finds the module there.
+// provisionersAt loads the project that opts name, or the module there.
 func (h Host) provisionersAt(opts Options) (*loading, []spec.NamedModule, error) {
 	d, err := project.Open(opts.Project())
 	if err != nil {
@@ -117,7 +117,7 @@ func (h Host) provisionersAt(opts Options) (*loading, []spec.NamedModule, error)
 	return l, own, nil
 }
 
-// ofFile is the mistakes in one file, and those that are in none.
+// ofFile are the errors in one file, and those without a position.
 func ofFile(all object.Errors, file string) (out object.Errors) {
 	for _, e := range all {
 		if e.Pos.File == file || e.Pos.Line == 0 {

@@ -33,20 +33,19 @@ type Publication struct {
 	Set artifact.Set
 	// Graph is the document of the plan, as JSON; nil attaches none.
 	Graph []byte
-	// Build says what the render was made of; a Build without a project attaches
-	// no provenance.
+	// Build is the provenance; a Build without a project attaches none.
 	Build statement.Build
 	// Images are those that the objects run; nil attaches no SBOM.
 	Images []string
 	// Signer signs the artifact and what is attached to it; nil signs nothing.
 	Signer *signature.Signer
-	// Push says how to push; its Sealed is set here.
+	// Push are the options of the push; Attach and Sealed are set here.
 	Push artifact.PushOptions
 }
 
-// Publish pushes a render, attaches what belongs to it, signs it, and then lets
-// the tags lead to it, so that nobody who follows a tag finds it unsigned. A
-// render that is there already is left as it is.
+// Publish pushes a render, attaches its statements, signs it, and sets the tags last, so
+// that no tag ever resolves to an unsigned render. A render that is in the store already
+// is left as it is.
 func (p Publication) Publish(ctx context.Context, to artifact.Store, tags []string) (artifact.Pushed, error) {
 	opts := p.Push
 	if p.Signer == nil {
@@ -58,13 +57,13 @@ func (p Publication) Publish(ctx context.Context, to artifact.Store, tags []stri
 	}
 	pushed, err := artifact.Push(ctx, to, p.Set, tags, opts)
 	if err == nil && !pushed.Changed && p.Signer != nil {
-		// Who asks for a signature has one afterwards, whoever pushed it before.
+		// It may have been pushed before without a signature.
 		err = p.attach(ctx, to, pushed, false)
 	}
 	return pushed, err
 }
 
-// statements are what is attached to a render that nobody signs.
+// statements are the referrers of a render without a signature.
 func (p Publication) statements(pushed artifact.Pushed) ([]artifact.Referrer, error) {
 	var out []artifact.Referrer
 	for _, a := range p.attachments(pushed) {
@@ -98,17 +97,17 @@ func (p Publication) attachments(pushed artifact.Pushed) []attachment {
 	return out
 }
 
-// attach attaches and signs; what is there already, in whatever form, is left
-// alone where the artifact is not fresh.
+// attach attaches the statements and signs. Unless the artifact is fresh, statements that
+// it has already, signed or not, are kept.
 func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artifact.Pushed, fresh bool) error {
-	whole, err := to.Resolve(ctx, pushed.Digest)
+	subject, err := to.Resolve(ctx, pushed.Digest)
 	if err != nil {
 		return err
 	}
-	whole = ocispec.Descriptor{MediaType: whole.MediaType, Digest: whole.Digest, Size: whole.Size}
+	subject = ocispec.Descriptor{MediaType: subject.MediaType, Digest: subject.Digest, Size: subject.Size}
 	for _, a := range p.attachments(pushed) {
 		if !fresh {
-			_, err := artifact.Attached(ctx, to, whole, a.predicate)
+			_, err := artifact.Attached(ctx, to, subject, a.predicate)
 			if !errors.Is(err, artifact.ErrNotFound) {
 				if err != nil {
 					return err
@@ -120,7 +119,7 @@ func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artif
 		if err != nil {
 			return err
 		}
-		if _, err := artifact.AttachStatement(ctx, to, whole, text, a.predicate, p.Signer); err != nil {
+		if _, err := artifact.AttachStatement(ctx, to, subject, text, a.predicate, p.Signer); err != nil {
 			return err
 		}
 	}
@@ -128,37 +127,37 @@ func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artif
 	return err
 }
 
-// Pack packs the files of a render: as a whole, with every file at the root, and
-// where it has several barrier layers, each of them too. With opts.Folders there
-// is the whole only, and its files stay in the folders of their layers.
+// Pack packs the files of a render: all of them, each at the root, and where it has
+// several barrier layers, each layer too. With opts.Folders there are no layers, and files
+// stay in the folders of their layers.
 func Pack(files []emit.File, layers []emit.Layer, opts artifact.Options) (artifact.Set, error) {
 	if opts.Folders {
 		return packFolders(files, opts)
 	}
-	whole := map[string][]byte{}
+	all := map[string][]byte{}
 	parts := map[string]map[string][]byte{}
 	for _, f := range files {
 		name := path.Base(f.Path)
-		if _, twice := whole[name]; twice {
+		if _, twice := all[name]; twice {
 			return artifact.Set{}, fmt.Errorf("two files are called %q, and an artifact has no folders", name)
 		}
-		whole[name] = f.Data
+		all[name] = f.Data
 		dir := path.Dir(f.Path)
 		if parts[dir] == nil {
 			parts[dir] = map[string][]byte{}
 		}
 		parts[dir][name] = f.Data
 	}
-	tree, err := memory(whole)
+	tree, err := treeOf(all)
 	if err != nil {
 		return artifact.Set{}, err
 	}
 	var packed []artifact.Layer
 	for _, l := range layers {
 		if len(layers) < 2 {
-			break // The whole is the layer.
+			break // The render is the layer.
 		}
-		part, err := memory(parts[path.Clean(l.Dir)])
+		part, err := treeOf(parts[path.Clean(l.Dir)])
 		if err != nil {
 			return artifact.Set{}, err
 		}
@@ -167,26 +166,26 @@ func Pack(files []emit.File, layers []emit.Layer, opts artifact.Options) (artifa
 	return artifact.PackSet(tree, packed, opts)
 }
 
-// memory is files as a file system.
-// packFolders leaves every file where it is.
+// packFolders packs files under their paths.
 func packFolders(files []emit.File, opts artifact.Options) (artifact.Set, error) {
 	tree := make(map[string][]byte, len(files))
 	for _, f := range files {
 		tree[f.Path] = f.Data
 	}
-	whole, err := memory(tree)
+	packed, err := treeOf(tree)
 	if err != nil {
 		return artifact.Set{}, err
 	}
-	return artifact.PackSet(whole, nil, opts)
+	return artifact.PackSet(packed, nil, opts)
 }
 
-func memory(files map[string][]byte) (fs.FS, error) {
+// treeOf is a file system in memory.
+func treeOf(files map[string][]byte) (fs.FS, error) {
 	tree, err := source.NewTree(files, "render", "")
 	return tree.FS, err
 }
 
-// BuildOf says what a render was made of, for its provenance.
+// BuildOf describes the build of a render, for its provenance.
 func BuildOf(loaded Loaded, sources []render.Source, version string) statement.Build {
 	b := statement.Build{
 		Project: loaded.Name, Dialect: string(loaded.Request.Emit.Dialect), Version: version,
@@ -214,9 +213,9 @@ func BuildOf(loaded Loaded, sources []render.Source, version string) statement.B
 	return b
 }
 
-// workloadInputs writes what a workload is made of beside its document: the
-// files that it names, and what the project says of all workloads. Lengths keep
-// apart what can hold any byte.
+// workloadInputs writes the inputs of a workload beside its document: the files that it
+// names, and the settings of the project for all workloads. Lengths separate contents
+// that can hold any byte.
 func workloadInputs(w io.Writer, s workload.Source, c spec.Workloads) {
 	for _, name := range object.SortedKeys(s.Files) {
 		_, _ = fmt.Fprintf(w, "%q %d\x00%s", name, len(s.Files[name]), s.Files[name])

@@ -17,41 +17,41 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// workloadModules are the modules that all workloads share: first the one that
-// makes their objects, then the provisioners, ours last. There are none where
-// there is no workload. The use of a provisioner has its name as policy.
+// workloadModules are the modules that all workloads share: first the one that makes
+// their objects, then the provisioners, the embedded ones last. Without a workload there
+// are none. The policy of a use is the name of the provisioner.
 func (l *loading) workloadModules() ([]use, bool) {
 	if len(l.docs.Workloads) == 0 {
 		return nil, true
 	}
-	// Mistakes in the project's part were told when it was read.
+	// Errors were reported when the project was parsed.
 	config, err := l.document.Workloads(l.opts.Environment)
 	if err != nil {
 		return nil, false
 	}
 	l.config = config
 	at := object.Fields("spec", "workloads")
-	w, ok := l.modules.want(config.Module, at.Append(object.Field("module")))
-	out := []use{{wanted: w}}
+	w, ok := l.modules.reference(config.Module, at.Append(object.Field("module")))
+	out := []use{{reference: w}}
 	all := append(slices.Clone(config.Provisioners), spec.NamedModule{
 		Name:   spec.DefaultProvisioners,
 		CueRef: spec.CueRef{Type: spec.RefEmbedded, Ref: spec.DefaultProvisioners},
 	})
 	for i, p := range all {
-		w, good := l.modules.want(p.CueRef, at.Append(object.Field("provisioners"), object.Index(i), object.Field("cueRef")))
+		w, good := l.modules.reference(p.CueRef, at.Append(object.Field("provisioners"), object.Index(i), object.Field("cueRef")))
 		ok = ok && good
-		out = append(out, use{wanted: w, policy: spec.Policy{Name: p.Name, Pos: p.Pos}})
+		out = append(out, use{reference: w, policy: spec.Policy{Name: p.Name, Pos: p.Pos}})
 	}
 	return out, ok
 }
 
-// workloads adds every workload that is whole to the request.
+// workloads adds every complete workload to the request.
 func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Policy) {
 	if len(shared) == 0 {
-		l.needlessImages()
+		l.imagesWithoutWorkloads()
 		return
 	}
-	module, ok := l.modules.tree(shared[0].wanted)
+	module, ok := l.modules.tree(shared[0].reference)
 	out.Request.Workloads.Config = l.config
 	var sources []render.Source
 	for _, u := range l.projectUses {
@@ -60,12 +60,12 @@ func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Polic
 		}
 	}
 	for _, u := range shared[1:] {
-		tree, good := l.modules.tree(u.wanted)
+		tree, good := l.modules.tree(u.reference)
 		if ok = ok && good; !good {
 			continue
 		}
 		out.Request.Workloads.Provisioners = append(out.Request.Workloads.Provisioners, render.Provisioners{
-			Name: u.policy.Name, Pos: u.policy.Pos, Module: l.modules.module(u.wanted, tree, nil),
+			Name: u.policy.Name, Pos: u.policy.Pos, Module: l.modules.module(u.reference, tree, nil),
 		})
 		s := sourceOf("", "", tree)
 		s.Provisioners = u.policy.Name
@@ -74,8 +74,7 @@ func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Polic
 	images := l.images()
 	seen := map[string]bool{}
 	for _, doc := range l.docs.Workloads {
-		// Of two workloads of one name, which is a mistake that is told already, the
-		// first counts.
+		// Of two workloads with one name, which has been reported, the first counts.
 		if seen[doc.Name] {
 			continue
 		}
@@ -87,7 +86,7 @@ func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Polic
 		}
 		s := render.Spec{
 			Evaluate: evaluate.Request{
-				Spec: doc.Name, Pos: doc.Pos, Module: l.modules.module(shared[0].wanted, module, nil),
+				Spec: doc.Name, Pos: doc.Pos, Module: l.modules.module(shared[0].reference, module, nil),
 				Input: value, Context: w.Context, Policies: policies, Limits: l.opts.Limits,
 			},
 			Workload: &w,
@@ -105,7 +104,7 @@ func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Polic
 	l.unusedImages(images)
 }
 
-// overlaid is the document of a workload with everything laid over it.
+// overlaid is the document of a workload with its overlays.
 func (l *loading) overlaid(doc spec.Workload) object.Value {
 	if doc.Score {
 		return l.overlays.Apply(doc.Name, doc.Value.Merge(l.inputs[doc.Name].Value))
@@ -153,9 +152,9 @@ func (l *loading) workload(doc spec.Workload, value object.Value) (workload.Sour
 	return out, true
 }
 
-// sourceFiles reads the files that a workload names, relative to its document.
-// One that cannot be read counts as empty: the render fails over it, and what
-// else is wrong with the workload is told too.
+// sourceFiles reads the files that a workload names, relative to its document. A file
+// that cannot be read fails the render; it counts as empty, so that other errors of the
+// workload are reported too.
 func (l *loading) sourceFiles(doc spec.Workload, w *workload.Source) {
 	at := l.Location(doc.Pos.File)
 	for _, c := range w.Spec.Containers {
@@ -180,14 +179,14 @@ func (l *loading) sourceFiles(doc spec.Workload, w *workload.Source) {
 	}
 }
 
-// image is one image that the caller gives.
+// image is one of Options.Images.
 type image struct {
 	spec, container, image string
 	pos                    object.Pos
 	used                   bool
 }
 
-// images reads the images that the caller gives.
+// images parses Options.Images.
 func (l *loading) images() []*image {
 	var out []*image
 	for _, arg := range l.opts.Images {
@@ -208,7 +207,7 @@ func (l *loading) images() []*image {
 	return out
 }
 
-// unusedImages says which images nobody took.
+// unusedImages reports images that no container uses.
 func (l *loading) unusedImages(images []*image) {
 	for _, i := range images {
 		switch {
@@ -221,8 +220,8 @@ func (l *loading) unusedImages(images []*image) {
 	}
 }
 
-// needlessImages says of images that there is no workload to take one.
-func (l *loading) needlessImages() {
+// imagesWithoutWorkloads reports images where there is no workload.
+func (l *loading) imagesWithoutWorkloads() {
 	if len(l.docs.Workloads) > 0 || l.overlays.NamesIncomplete {
 		return
 	}
@@ -232,7 +231,7 @@ func (l *loading) needlessImages() {
 	}
 }
 
-// withImages is a workload's document with the images that are for it.
+// withImages sets the images of a workload's containers in its document.
 func withImages(v object.Value, doc spec.Workload, images []*image) object.Value {
 	at := append(doc.InputPath(), object.Field("containers"))
 	containers, found := v.Lookup(at)

@@ -14,9 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// header is an entry without the contents of its files, which follow it: the
-// graph first, then the files in their order. A JSON string for each would have
-// to be read and written twice.
+// header is an entry without the graph and the contents of the files, which follow it in
+// this order. As JSON strings they would be encoded and decoded once more.
 type header struct {
 	Files    []file          `json:"files"`
 	Layers   []emit.Layer    `json:"layers"`
@@ -32,7 +31,7 @@ type file struct {
 	Size int       `json:"size"`
 }
 
-// warning is an object.Error as data that can be read back.
+// warning is an object.Error that can be decoded.
 type warning struct {
 	Stage    object.Stage  `json:"stage"`
 	Severity int           `json:"severity"`
@@ -45,7 +44,7 @@ type warning struct {
 	Notes    []object.Note `json:"notes"`
 }
 
-var errEntry = errors.New("rendercache: an entry is not what it should be")
+var errEntry = errors.New("rendercache: corrupt entry")
 
 // encode is the outcome as bytes.
 func (o Outcome) encode() []byte {
@@ -63,7 +62,7 @@ func (o Outcome) encode() []byte {
 	}
 	text, err := json.Marshal(h)
 	if err != nil {
-		panic(err) // It is text and numbers only.
+		panic(err) // Text and numbers always marshal.
 	}
 	out := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(text)+size), uint64(len(text)))
 	out = append(out, text...)
@@ -74,7 +73,7 @@ func (o Outcome) encode() []byte {
 	return out
 }
 
-// decode reads what encode wrote. It keeps data.
+// decode is the inverse of encode. The outcome refers to data.
 func decode(data []byte) (Outcome, error) {
 	if len(data) < 8 {
 		return Outcome{}, errEntry
@@ -100,12 +99,12 @@ func decode(data []byte) (Outcome, error) {
 		return out
 	}
 	o := Outcome{Layers: h.Layers, Sources: h.Sources, Graph: take(h.Graph)}
-	whole := h.Graph
+	total := h.Graph
 	for _, f := range h.Files {
 		o.Files = append(o.Files, emit.File{Path: f.Path, Node: f.Node, Wave: f.Wave, Data: take(f.Size)})
-		whole += f.Size
+		total += f.Size
 	}
-	if uint64(whole) != uint64(len(data))-size { //nolint:gosec // a negative size is as wrong as a large one
+	if uint64(total) != uint64(len(data))-size { //nolint:gosec // a negative size is no match either
 		return Outcome{}, errEntry
 	}
 	for _, w := range h.Warnings {

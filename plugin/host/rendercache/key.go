@@ -18,8 +18,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
-// Key identifies a request of a tenant to a version of the program: equal keys
-// mean equal renders. It is sha256 in hex.
+// Key identifies a request of a tenant to a version of the program: equal keys mean equal
+// renders. It is a SHA-256 in hex.
+//
+// It is made by reflection over the request, so that a new field is part of the key
+// unless it is excluded by name.
 func Key(req render.Request, version, scope string) string {
 	h := hasher{Hash: sha256.New()}
 	h.text("ropewalk render 1")
@@ -33,9 +36,9 @@ func Key(req render.Request, version, scope string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// without is what a render does not depend on: how it is run, and the files
+// excluded are the fields that a render does not depend on: how it is run, and the files
 // of trees, whose digests are in the key.
-func without() map[reflect.Type][]string {
+func excluded() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
 		reflect.TypeFor[render.Request]():   {"Parallel", "Progress", "Mistakes", "Broken"},
 		reflect.TypeFor[evaluate.Request](): {"Limits"},
@@ -43,8 +46,8 @@ func without() map[reflect.Type][]string {
 	}
 }
 
-// hasher writes values so that no two different ones give the same bytes:
-// everything has its kind and its length before it.
+// hasher writes values so that different values give different bytes: each has its kind
+// and its length before it.
 type hasher struct{ hash.Hash }
 
 func (h hasher) number(n uint64) {
@@ -61,8 +64,8 @@ func (h hasher) text(s string) {
 // bytes goes into the hash, which never fails.
 func (h hasher) bytes(b []byte) { _, _ = h.Write(b) }
 
-// value writes v. It panics on what has no value to compare, such as a
-// function: a field like that must be taken out by name.
+// value writes v. It panics on values that cannot be compared, such as functions: such a
+// field must be excluded by name.
 func (h hasher) value(v reflect.Value) {
 	h.number(uint64(v.Kind()))
 	switch v.Kind() {
@@ -120,7 +123,7 @@ func (h hasher) mapping(v reflect.Value) {
 	h.number(uint64(len(keys)))
 	for _, k := range keys {
 		if k.Kind() != reflect.String {
-			panic("rendercache: a map without text for keys cannot be part of a key")
+			panic("rendercache: a map whose keys are no strings cannot be part of a key")
 		}
 		h.text(k.String())
 		h.value(v.MapIndex(k))
@@ -128,14 +131,14 @@ func (h hasher) mapping(v reflect.Value) {
 }
 
 func (h hasher) fields(v reflect.Value) {
-	skip := without()[v.Type()]
+	skip := excluded()[v.Type()]
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		if slices.Contains(skip, f.Name) {
 			continue
 		}
 		if v.Field(i).Type() == reflect.TypeFor[fs.FS]() {
-			panic("rendercache: files cannot be part of a key: take " + f.Name + " out by name")
+			panic("rendercache: files cannot be part of a key: exclude " + f.Name + " by name")
 		}
 		h.text(f.Name)
 		h.value(v.Field(i))

@@ -14,29 +14,29 @@ import (
 	"github.com/ropewalk/ropewalk/source/cache"
 )
 
-// kind is what the entries are called in a store.
+// kind is that of the entries in a store.
 const kind = "render"
 
 // Store keeps bytes by kind and key: the cache.Store of source/cache on disk, or
-// [Memory]. What Get returns must not be changed.
+// [MemoryStore]. The bytes that Get returns must not be changed.
 type Store interface {
 	Get(ctx context.Context, kind, key string) (data []byte, ok bool, err error)
 	Put(ctx context.Context, kind, key string, data []byte) error
 }
 
-// Memory is a store in memory, in front of one on disk.
-type Memory struct{ Entries *lru.Cache[string, []byte] }
+// MemoryStore is a store in memory, in front of one on disk.
+type MemoryStore struct{ Entries *lru.Cache[string, []byte] }
 
-var _ Store = Memory{}
+var _ Store = MemoryStore{}
 
 // Get finds an entry.
-func (m Memory) Get(_ context.Context, kind, key string) ([]byte, bool, error) {
+func (m MemoryStore) Get(_ context.Context, kind, key string) ([]byte, bool, error) {
 	data, ok := m.Entries.Get(kind + "/" + key)
 	return data, ok, nil
 }
 
-// Put keeps an entry, as long as there is room.
-func (m Memory) Put(_ context.Context, kind, key string, data []byte) error {
+// Put keeps an entry until others displace it.
+func (m MemoryStore) Put(_ context.Context, kind, key string, data []byte) error {
 	m.Entries.Put(kind+"/"+key, data, int64(len(data)))
 	return nil
 }
@@ -48,23 +48,23 @@ type Renderer interface {
 	Render(ctx context.Context, req render.Request) (render.Result, error)
 }
 
-// Cache is a renderer that remembers. It is safe for concurrent use where its
-// parts are.
+// Cache is a renderer with a cache of its results. It is safe for concurrent use where
+// its renderer and stores are.
 type Cache struct {
 	Next Renderer
-	// Stores are asked in this order, and a hit is put into those before it;
-	// without any nothing is remembered.
+	// Stores are read in this order, and a hit is written to those before it; without
+	// any nothing is cached.
 	Stores []Store
-	// Version identifies the program: another one may render otherwise. Where it
-	// is "", nothing is remembered.
+	// Version identifies the program, whose renders may differ between versions. Where
+	// it is "", nothing is cached.
 	Version string
 	// Scope is the credential scope of the tenant; "" is that of a single user.
 	Scope string
-	// Failed, where set, is told why a store could not be read or written.
+	// Failed, where set, is called with the errors of stores.
 	Failed func(error)
 }
 
-// Outcome is what is kept of a render.
+// Outcome is the part of a render that is cached.
 type Outcome struct {
 	Files    []emit.File
 	Layers   []emit.Layer
@@ -72,25 +72,25 @@ type Outcome struct {
 	Sources  []render.Source
 	// Graph is the document of the plan, as JSON: see order.Document.
 	Graph []byte
-	// Plan is nil where the outcome was remembered.
+	// Plan is nil where the outcome comes from the cache.
 	Plan *order.Plan
 }
 
-// Render is the outcome of a request, remembered or rendered. The errors are
+// Render returns the outcome of a request from the cache, or renders it. The errors are
 // those of the renderer.
 func (c *Cache) Render(ctx context.Context, req render.Request) (Outcome, error) {
 	if c.Version == "" || len(c.Stores) == 0 || req.Mistakes.Err() != nil || len(req.Broken) > 0 {
 		return c.render(ctx, req)
 	}
 	key := Key(req, c.Version, c.Scope)
-	if out, ok := c.remembered(ctx, key); ok {
+	if out, ok := c.cached(ctx, key); ok {
 		return out, nil
 	}
 	out, err := c.render(ctx, req)
 	if err != nil || holdsSecrets(out.Plan) {
 		return out, err
 	}
-	c.remember(ctx, c.Stores, key, out.encode())
+	c.store(ctx, c.Stores, key, out.encode())
 	return out, nil
 }
 
@@ -106,8 +106,8 @@ func (c *Cache) render(ctx context.Context, req render.Request) (Outcome, error)
 	}, err
 }
 
-// remembered is the outcome of an earlier render.
-func (c *Cache) remembered(ctx context.Context, key string) (Outcome, bool) {
+// cached returns the outcome of an earlier render.
+func (c *Cache) cached(ctx context.Context, key string) (Outcome, bool) {
 	for i, s := range c.Stores {
 		data, ok, err := s.Get(ctx, kind, key)
 		c.failed(err)
@@ -119,13 +119,13 @@ func (c *Cache) remembered(ctx context.Context, key string) (Outcome, bool) {
 			c.failed(err)
 			continue
 		}
-		c.remember(ctx, c.Stores[:i], key, data)
+		c.store(ctx, c.Stores[:i], key, data)
 		return out, true
 	}
 	return Outcome{}, false
 }
 
-func (c *Cache) remember(ctx context.Context, stores []Store, key string, data []byte) {
+func (c *Cache) store(ctx context.Context, stores []Store, key string, data []byte) {
 	for _, s := range stores {
 		c.failed(s.Put(ctx, kind, key, data))
 	}

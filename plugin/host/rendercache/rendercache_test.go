@@ -83,7 +83,7 @@ func load(t testing.TB, opts host.Options, change func(*host.Options)) render.Re
 	return loaded.Request
 }
 
-func TestARememberedRenderIsTheRender(t *testing.T) {
+func TestACachedRenderIsTheRender(t *testing.T) {
 	next, front, back := renderer(), &memory{}, &memory{}
 	c := rendercache.Cache{Next: next, Stores: []rendercache.Store{front, back}, Version: "v1"}
 	dir := t.TempDir()
@@ -198,7 +198,7 @@ func TestAStoreThatFailsCostsNothingButTime(t *testing.T) {
 	require.Len(t, problems, 2)
 }
 
-func TestSecretsAreNotRemembered(t *testing.T) {
+func TestSecretsAreNotCached(t *testing.T) {
 	dir := t.TempDir()
 	spec := `apiVersion: ropewalk.dev/v1alpha1
 kind: Transform
@@ -223,7 +223,7 @@ spec:
 	require.Equal(t, 2, next.count)
 }
 
-func TestFailedRendersAreNotRemembered(t *testing.T) {
+func TestFailedRendersAreNotCached(t *testing.T) {
 	next, store := renderer(), &memory{}
 	c := rendercache.Cache{Next: next, Stores: []rendercache.Store{store}, Version: "v1"}
 	req := shop(t, func(o *host.Options) { o.Set = []string{"storefront:image=1"} })
@@ -238,7 +238,7 @@ func TestMemoryStandsInFrontOfTheDisk(t *testing.T) {
 	disk, err := cache.Open(t.TempDir(), cache.StoreOptions{})
 	require.NoError(t, err)
 	next := renderer()
-	c := rendercache.Cache{Next: next, Version: "v1", Stores: []rendercache.Store{rendercache.Memory{Entries: lru.New[string, []byte](1 << 20)}, disk}}
+	c := rendercache.Cache{Next: next, Version: "v1", Stores: []rendercache.Store{rendercache.MemoryStore{Entries: lru.New[string, []byte](1 << 20)}, disk}}
 	first, err := c.Render(t.Context(), shop(t, nil))
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(disk.Dir()))
@@ -255,9 +255,9 @@ func BenchmarkKey(b *testing.B) {
 	}
 }
 
-// BenchmarkRemembered is a render whose inputs are unchanged, from the disk: it
+// BenchmarkCached is a render whose inputs are unchanged, from the disk: it
 // promises 5 ms at most.
-func BenchmarkRemembered(b *testing.B) {
+func BenchmarkCached(b *testing.B) {
 	store, err := cache.Open(b.TempDir(), cache.StoreOptions{})
 	require.NoError(b, err)
 	c := rendercache.Cache{Next: renderer(), Stores: []rendercache.Store{store}, Version: "v1"}

@@ -32,8 +32,8 @@ import (
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
-// renderRoom is how many bytes of finished renders may wait for the disk.
-const renderRoom = 8 << 20
+// renderPending is how many bytes of finished renders may wait for the disk.
+const renderPending = 8 << 20
 
 // parts are what renders, fetches and remembers for all Transforms.
 type parts struct {
@@ -43,7 +43,7 @@ type parts struct {
 	trees   *lru.Cache[string, source.Tree]
 	// disk is nil without a --cache-dir, and behind writes to it.
 	disk   *cache.Store
-	behind *rendercache.Behind
+	writer *rendercache.WriteBehind
 	// policy is nil without a --pull-policy.
 	policy *pullpolicy.File
 	ca     []byte
@@ -98,7 +98,7 @@ func (p *parts) openDisk(dir string) error {
 	if err := errors.Join(err, probe(dir)); err != nil {
 		return fmt.Errorf("--cache-dir: %w", err)
 	}
-	p.disk, p.behind = disk, &rendercache.Behind{Next: disk, Room: renderRoom, Failed: p.report}
+	p.disk, p.writer = disk, &rendercache.WriteBehind{Next: disk, MaxPending: renderPending, Failed: p.report}
 	return nil
 }
 
@@ -117,8 +117,8 @@ func probe(dir string) error {
 // close ends the workers, and returns when the disk has every render.
 func (p *parts) close() error {
 	err := p.pool.Close()
-	if p.behind != nil {
-		p.behind.Wait()
+	if p.writer != nil {
+		p.writer.Wait()
 	}
 	return err
 }
@@ -127,9 +127,9 @@ func (p *parts) close() error {
 // others.
 func (p *parts) stores() (version string, stores []rendercache.Store) {
 	r := process.CurrentRelease()
-	stores = []rendercache.Store{rendercache.Memory{Entries: p.renders}}
-	if identity := r.Identity(); identity != "" && p.behind != nil {
-		return identity, append(stores, p.behind)
+	stores = []rendercache.Store{rendercache.MemoryStore{Entries: p.renders}}
+	if identity := r.Identity(); identity != "" && p.writer != nil {
+		return identity, append(stores, p.writer)
 	}
 	// In memory a render is of this very process.
 	return r.String(), stores

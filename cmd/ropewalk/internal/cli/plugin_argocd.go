@@ -230,15 +230,15 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 	return server, func() { report(pool.Close()); written() }, nil
 }
 
-// renderRoom is how many bytes of finished renders may wait for the disk.
-const renderRoom = 4 << 20
+// renderPending is how many bytes of finished renders may wait for the disk.
+const renderPending = 4 << 20
 
 // renderStores are where finished renders are cached: in memory, and on disk if the
 // build has an identity. The disk is written after the response; written returns when
 // it has everything.
 func renderStores(memory *lru.Cache[string, []byte], open func() (*cache.Store, error), report func(error)) (version string, stores []rendercache.Store, written func()) {
 	r := process.CurrentRelease()
-	stores = []rendercache.Store{rendercache.Memory{Entries: memory}}
+	stores = []rendercache.Store{rendercache.MemoryStore{Entries: memory}}
 	identity := r.Identity()
 	if identity == "" {
 		return r.Version, stores, func() {}
@@ -248,8 +248,8 @@ func renderStores(memory *lru.Cache[string, []byte], open func() (*cache.Store, 
 		report(err)
 		return identity, stores, func() {}
 	}
-	behind := &rendercache.Behind{Next: disk, Room: renderRoom, Failed: report}
-	return identity, append(stores, behind), behind.Wait
+	writer := &rendercache.WriteBehind{Next: disk, MaxPending: renderPending, Failed: report}
+	return identity, append(stores, writer), writer.Wait
 }
 
 // serveWith serves the socket, and health and metrics at an address, until ctx ends.

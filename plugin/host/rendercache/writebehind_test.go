@@ -14,7 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 )
 
-// held is a store that writes when it is told to.
+// held is a store whose writes wait for a channel.
 type held struct {
 	memory
 	may chan struct{}
@@ -28,10 +28,10 @@ func (h *held) Put(ctx context.Context, kind, key string, data []byte) error {
 	return h.memory.Put(ctx, kind, key, data)
 }
 
-func TestWhatLiesBehindIsWrittenAfterTheAnswer(t *testing.T) {
+func TestEntriesAreWrittenAfterPutReturns(t *testing.T) {
 	next := &held{may: make(chan struct{})}
 	var failed []error
-	b := &rendercache.Behind{Next: next, Room: 100, Failed: func(err error) { failed = append(failed, err) }}
+	b := &rendercache.WriteBehind{Next: next, MaxPending: 100, Failed: func(err error) { failed = append(failed, err) }}
 	ctx, cancel := context.WithCancel(t.Context())
 	for i := range 3 {
 		require.NoError(t, b.Put(ctx, "render", fmt.Sprint(i), []byte("entry")))
@@ -49,5 +49,5 @@ func TestWhatLiesBehindIsWrittenAfterTheAnswer(t *testing.T) {
 	require.NoError(t, b.Put(t.Context(), "render", "3", nil))
 	b.Wait()
 	require.Equal(t, []error{next.err}, failed)
-	require.ErrorIs(t, b.Put(t.Context(), "render", "4", make([]byte, 101)), next.err, "what has no room to wait is written at once")
+	require.ErrorIs(t, b.Put(t.Context(), "render", "4", make([]byte, 101)), next.err, "an entry over the limit is written at once")
 }
