@@ -50,7 +50,7 @@ func (a commands) cacheLs() *cobra.Command {
 					return &command.EnvironmentError{Err: err}
 				}
 				entries = append(entries, cached(e))
-				_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", e.Kind, command.BytesText(e.Size), e.Used.UTC().Format(time.RFC3339), oneLine(e.Key))
+				_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", e.Kind, command.BytesText(e.Size), e.Used.UTC().Format(time.RFC3339), command.OneLine(e.Key))
 			}
 			_ = t.Flush() // A builder takes everything.
 			return a.Outcome(format.Value, entries, b.String())
@@ -70,11 +70,6 @@ type cached struct {
 	Digest string    `json:"digest,omitempty"`
 	File   string    `json:"file"`
 	Bad    string    `json:"bad,omitempty"`
-}
-
-// oneLine is text without what would break a table.
-func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
 }
 
 func (a commands) cachePrune() *cobra.Command {
@@ -130,7 +125,7 @@ func (a commands) cacheVerify() *cobra.Command {
 				return &command.EnvironmentError{Err: err}
 			}
 			for _, e := range report.Bad {
-				a.Note("bad: %s\n", oneLine(e.File))
+				a.Note("bad: %s\n", command.OneLine(e.File))
 			}
 			if err := a.Print(fmt.Sprintf("%s in %s, %d bad, %d left over\n", command.BytesText(report.Bytes), command.Plural(report.Entries, "file"), len(report.Bad), len(report.Stale))); err != nil {
 				return err

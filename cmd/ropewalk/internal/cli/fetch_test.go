@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
@@ -219,7 +220,7 @@ func TestTheCacheGivesNobodyWhatTheServerWouldNot(t *testing.T) {
 	git := servers.GitHTTP(t, root, servers.WithGitAuth("alice", keyword))
 	registry := servers.InProcess(t)
 	module := writeIn(t, t.TempDir(), map[string]string{"x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"})
-	var pushed built
+	var pushed artifact.Built
 	require.NoError(t, json.Unmarshal([]byte(good(t, "artifact", "push", module, "oci://"+registry.Host+"/web:v1", "--plain-http", registry.Host, "--format", "json")), &pushed))
 	private := servers.InProcess(t, servers.WithBasicAuth("alice", keyword))
 	private.Fault(func(r *http.Request) (http.Handler, bool) {

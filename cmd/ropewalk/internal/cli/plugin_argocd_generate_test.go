@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/plugin"
 )
 
 const configMap = `apiVersion: ropewalk.dev/v1alpha1
@@ -139,7 +140,7 @@ func TestCredentialsOfTheSourceDoNotReachGit(t *testing.T) {
 	} {
 		t.Setenv(name, "canary")
 	}
-	in, closer, err := stockRequest()
+	in, closer, err := plugin.StockRequest()
 	require.NoError(t, err)
 	defer closer()
 	require.Equal(t, "canary", in.Variables["ARGOCD_GIT_ASKPASS_NONCE"])

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/plugin"
 	"github.com/ropewalk/ropewalk/plugin/argocd"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/source"
@@ -28,8 +29,8 @@ import (
 
 // argocdCommand runs plugin argocd with args until ctx ends.
 func argocdCommand(ctx context.Context, args ...string) error {
-	a := commands{command.New(command.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, func() {})}
-	cmd := a.pluginArgoCD()
+	a := plugin.Commands{App: command.New(command.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, func() {})}
+	cmd := a.ArgoCD()
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
 	return cmd.ExecuteContext(ctx)
@@ -94,22 +95,22 @@ func TestPartsOfAServerFitIntoItsMemory(t *testing.T) {
 		{512, 0, 2, 120}, {512, 64, 2, 64}, {512, 121, 2, 0}, {512, 0, 4, 40}, {512, 0, 5, 0},
 		{200, 0, 1, 32}, {199, 0, 1, 0}, {2048, 0, 2, 600}, {2048, 256, 4, 256},
 	} {
-		s, err := divide(c.total<<20, c.limit<<20, c.workers, 4*c.workers)
+		s, err := plugin.Divide(c.total<<20, c.limit<<20, c.workers, 4*c.workers)
 		if c.worker == 0 {
 			var usage *command.UsageError
 			require.ErrorAs(t, err, &usage, "%+v", c)
 			continue
 		}
 		require.NoError(t, err, "%+v", c)
-		require.Equal(t, c.worker, s.worker>>20, "%+v", c)
-		kept := s.renders + s.archive*int64(4*c.workers) + int64(s.queue)*(waitingCost+argocd.Window)
-		require.LessOrEqual(t, kept, s.heap*3/4, "what is left is for what is being rendered")
-		require.LessOrEqual(t, s.heap+processCost+int64(c.workers)*(s.worker+processCost), c.total<<20, "%+v", c)
-		require.Positive(t, s.queue)
+		require.Equal(t, c.worker, s.Worker>>20, "%+v", c)
+		kept := s.Renders + s.Archive*int64(4*c.workers) + int64(s.Queue)*(plugin.WaitingCost+argocd.Window)
+		require.LessOrEqual(t, kept, s.Heap*3/4, "what is left is for what is being rendered")
+		require.LessOrEqual(t, s.Heap+plugin.ProcessCost+int64(c.workers)*(s.Worker+plugin.ProcessCost), c.total<<20, "%+v", c)
+		require.Positive(t, s.Queue)
 	}
-	_, err := divide(128<<20, 0, 4, 16)
+	_, err := plugin.Divide(128<<20, 0, 4, 16)
 	require.ErrorContains(t, err, "--memory-total 128MiB cannot hold 4 workers beside the server: give it at least 461MiB, or fewer --workers")
-	_, err = divide(461<<20, 0, 4, 16)
+	_, err = plugin.Divide(461<<20, 0, 4, 16)
 	require.NoError(t, err)
 }
 
@@ -119,8 +120,8 @@ func TestCredentialsOfASourceGoToItsRegistryOnly(t *testing.T) {
 		Repository:  "oci://registry.example:5000/acme/shop",
 		Credentials: func(context.Context) (string, string, error) { return "anna", "pencil", nil },
 	}
-	flags := &argocdFlags{}
-	r, err := flags.registriesOf(own)
+	flags := &plugin.ArgoCDFlags{}
+	r, err := flags.RegistriesOf(own)
 	require.NoError(t, err)
 	for host, user := range map[string]string{"registry.example:5000": "anna", "registry.example": "", "other.example": ""} {
 		got, err := r.Credentials.Credential(t.Context(), host)
@@ -128,7 +129,7 @@ func TestCredentialsOfASourceGoToItsRegistryOnly(t *testing.T) {
 		require.Equal(t, user, got.Username, host)
 	}
 	own.Repository = "https://registry.example:5000/acme/shop.git"
-	r, err = flags.registriesOf(own)
+	r, err = flags.RegistriesOf(own)
 	require.NoError(t, err)
 	got, err := r.Credentials.Credential(t.Context(), "registry.example:5000")
 	require.NoError(t, err)
@@ -148,10 +149,10 @@ func TestTheServerForArgoCDUsesWhatIsMounted(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "password"), []byte("pencil"), 0o600))
 	}
 	const head = "apiVersion: ropewalk.dev/v1alpha1\nkind: PullPolicy\n"
-	flags := &argocdFlags{config: write(t, head), secrets: t.TempDir(), gitCredentials: t.TempDir()}
+	flags := &plugin.ArgoCDFlags{Config: write(t, head), Secrets: t.TempDir(), GitCredentials: t.TempDir()}
 	require.NoError(t, flags.PlainHTTP.Set(server))
-	secret(filepath.Join(flags.secrets, "shop", "git"))
-	policy, err := command.OpenPolicy("--config", flags.config, func(error) {})
+	secret(filepath.Join(flags.Secrets, "shop", "git"))
+	policy, err := command.OpenPolicy("--config", flags.Config, func(error) {})
 	require.NoError(t, err)
 	connect, err := flags.Connect(func() (*cache.Store, error) { return cache.Open(t.TempDir(), cache.StoreOptions{}) }, policy, func(error) {})
 	require.NoError(t, err)
@@ -169,9 +170,9 @@ func TestTheServerForArgoCDUsesWhatIsMounted(t *testing.T) {
 	require.NoError(t, load("shop", named))
 	require.ErrorIs(t, load("other", named), source.ErrNotFound)
 	require.ErrorIs(t, load("other", ""), source.ErrUnauthorized)
-	secret(filepath.Join(flags.gitCredentials, server))
+	secret(filepath.Join(flags.GitCredentials, server))
 	require.NoError(t, load("other", ""))
-	require.NoError(t, os.WriteFile(flags.config, []byte(head+"default: Deny\n"), 0o600))
+	require.NoError(t, os.WriteFile(flags.Config, []byte(head+"default: Deny\n"), 0o600))
 	require.ErrorIs(t, load("shop", named), pullpolicy.ErrRefused)
 	require.ErrorIs(t, load("other", ""), pullpolicy.ErrRefused)
 }
@@ -189,7 +190,7 @@ func TestTheServerForArgoCDKeepsModulesWhereTheyAreBounded(t *testing.T) {
 	runCue(t, filepath.Join(dir, "base"), "mod", "publish", "v0.1.0")
 	store, err := cache.Open(t.TempDir(), cache.StoreOptions{})
 	require.NoError(t, err)
-	flags := &argocdFlags{}
+	flags := &plugin.ArgoCDFlags{}
 	require.NoError(t, flags.PlainHTTP.Set(registry.Host))
 	connect, err := flags.Connect(func() (*cache.Store, error) { return store, nil }, nil, func(err error) { require.NoError(t, err) })
 	require.NoError(t, err)

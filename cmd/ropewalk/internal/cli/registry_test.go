@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
@@ -60,8 +61,8 @@ func TestBuildTwiceIsOnePush(t *testing.T) {
 	for name, start := range registries() {
 		t.Run(name, func(t *testing.T) {
 			server := start(t)
-			build := func(args ...string) built {
-				var out built
+			build := func(args ...string) artifact.Built {
+				var out artifact.Built
 				text := good(t, append([]string{
 					"build", shop, "--dialect", "flux", "--to", "oci://" + server.Host + "/shop:v1", "--plain-http", server.Host, "--format", "json",
 				}, args...)...)
@@ -86,7 +87,7 @@ func TestBuildTwiceIsOnePush(t *testing.T) {
 	}
 }
 
-func kindsOf(b built) map[string]int {
+func kindsOf(b artifact.Built) map[string]int {
 	out := map[string]int{}
 	for k, n := range b.Changes {
 		out[string(k)] = n

@@ -125,7 +125,7 @@ func (a commands) writeRender(ctx context.Context, flags *renderFlags, r command
 	case flags.output == "":
 		data, err = command.Stream(files, flags.format.Value)
 	case flags.format.Value == "json":
-		files, err = command.JsonFiles(files)
+		files, err = command.JSONFiles(files)
 	}
 	if err != nil {
 		return err

@@ -10,7 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/plugin"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/provisioners"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -52,8 +55,8 @@ func run(ctx context.Context, args []string, streams command.Streams, listen fun
 func (a commands) all() []subcommand {
 	return []subcommand{
 		{"render", a.renderCommand}, {"vet", a.vetCommand}, {"graph", a.graphCommand}, {"explain", a.explainCommand},
-		{"diff", a.diffCommand}, {"build", artifactCommands{a.App}.buildCommand}, {"artifact", artifactCommands{a.App}.artifactCommand}, {"lock", a.lockCommand},
-		{"vendor", a.vendorCommand}, {"provisioners", provisionersCommands{a.App}.provisionersCommand}, {"plugin", a.pluginCommand}, {"cache", a.cacheCommand}, {"init", a.initCommand}, {"version", a.versionCommand},
+		{"diff", a.diffCommand}, {"build", artifact.Commands{App: a.App}.Build}, {"artifact", artifact.Commands{App: a.App}.Command}, {"lock", a.lockCommand},
+		{"vendor", a.vendorCommand}, {"provisioners", provisioners.Commands{App: a.App}.Command}, {"plugin", plugin.Commands{App: a.App}.Command}, {"cache", a.cacheCommand}, {"init", a.initCommand}, {"version", a.versionCommand},
 	}
 }
 

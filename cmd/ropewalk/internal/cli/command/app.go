@@ -45,7 +45,7 @@ type App struct {
 	Listen func()
 }
 
-// newApp returns a run that reads from and writes to streams; listen has signals cancel
+// New returns a run that reads from and writes to streams; listen has signals cancel
 // the run.
 func New(streams Streams, listen func()) *App {
 	return &App{Streams: streams, Paint: Paint{On: streams.Color}, Listen: listen}
@@ -55,12 +55,12 @@ func New(streams Streams, listen func()) *App {
 var ErrReported = errors.New("reported")
 
 // Report writes to the stream of diagnostics.
-func (a *App) Report() report {
-	return report{out: a.Err, Paint: a.Paint, JSON: a.JSON, read: fileReader(a.Texts)}
+func (a *App) Report() Report {
+	return Report{out: a.Err, Paint: a.Paint, JSON: a.JSON, read: fileReader(a.Texts)}
 }
 
 // Findings writes mistakes as the data of a command.
-func (a *App) Findings(out report, found object.Errors) error {
+func (a *App) Findings(out Report, found object.Errors) error {
 	var b bytes.Buffer
 	out.out = &b
 	out.Mistakes(found)

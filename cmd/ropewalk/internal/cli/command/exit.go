@@ -36,6 +36,7 @@ const (
 	Interrupted = 130
 )
 
+// ExitCodes is the help about exit codes.
 const ExitCodes = `Exit codes:
   0    good
   1    findings: mistakes in specs, values, modules or rendered objects; what is not
@@ -60,6 +61,7 @@ type UsageError struct {
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
 
+// Usagef is a mistake on the command line, with what to do about it.
 func Usagef(hint, format string, args ...any) error {
 	return &UsageError{Err: fmt.Errorf(format, args...), Hint: hint}
 }

@@ -23,6 +23,7 @@ type Choice struct {
 
 var _ pflag.Value = (*Choice)(nil)
 
+// NewChoice is a flag with one of some words; the first is the default.
 func NewChoice(words ...string) Choice { return Choice{Value: words[0], Words: words} }
 
 // String is the word that was chosen.

@@ -28,7 +28,7 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// placeHelp says how artifacts are named.
+// LocationHelp describes how artifacts are named.
 const LocationHelp = `
 REFERENCE is oci://REGISTRY/REPOSITORY[:TAG|@DIGEST], oci-layout:DIR[:TAG|@DIGEST] for a
 directory, or oci-archive:FILE.tar[:TAG|@DIGEST]; the tag is latest where there is none.
@@ -40,11 +40,13 @@ type RegistryFlags struct {
 	ca        []string
 }
 
+// Add adds the flags to a command.
 func (r *RegistryFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().Var(&r.PlainHTTP, "plain-http", "`HOST[:PORT]` of a registry or Git server to speak to without TLS;\nmay be repeated")
 	r.AddCA(cmd)
 }
 
+// AddCA adds only the flag for certificate authorities.
 func (r *RegistryFlags) AddCA(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&r.ca, "ca", nil, "`FILE` of certificate authorities (PEM) to trust for registries and Git servers,\nbeside those of the system; may be repeated")
 }
@@ -110,7 +112,7 @@ func IsArtifact(arg string) bool {
 	return false
 }
 
-// place is where an artifact is, or will be.
+// Location is where an artifact is, or will be.
 type Location struct {
 	artifact.Store
 	// name is the place without tag and digest, with its prefix.
@@ -187,7 +189,7 @@ func layoutError(arg string, err error) error {
 	return &EnvironmentError{Err: err, Hint: hint}
 }
 
-// placeError is what went wrong at a place, as users read it.
+// LocationError is what went wrong at a location, as users read it.
 func LocationError(p Location, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -245,7 +247,7 @@ type fullError struct {
 func (e *fullError) Error() string { return e.text }
 func (e *fullError) Unwrap() error { return e.err }
 
-// in opens a place, works there, and closes it. What the work prints is printed
+// WithLocation opens a location, works there, and closes it. What the work prints is printed
 // when all of it lasts, and not where it failed. What is written wrongly on the
 // command line, and what is wrong in manifests, is no matter of the place.
 func (a *App) WithLocation(ctx context.Context, r *RegistryFlags, arg string, create bool, work func(Location) error) error {

@@ -6,10 +6,19 @@ package command
 // Paint colours text for a terminal. The zero value leaves it as it is.
 type Paint struct{ On bool }
 
+// Bold marks what matters.
 func (p Paint) Bold(text string) string { return p.code("1", text) }
-func (p Paint) Dim(text string) string  { return p.code("2", text) }
-func (p Paint) Bad(text string) string  { return p.code("1;31", text) }
+
+// Dim marks what matters less.
+func (p Paint) Dim(text string) string { return p.code("2", text) }
+
+// Bad marks an error.
+func (p Paint) Bad(text string) string { return p.code("1;31", text) }
+
+// Warn marks a warning.
 func (p Paint) Warn(text string) string { return p.code("1;33", text) }
+
+// Good marks a success.
 func (p Paint) Good(text string) string { return p.code("32", text) }
 
 func (p Paint) code(code, text string) string {

@@ -64,6 +64,7 @@ The input of a spec is laid over in this order, the later wins: the spec, the
 environment (--env), --values in their order, --set in their order. That of a
 Score file is the whole file, that of a Workload what stands below spec.`
 
+// Add adds the flags to a command.
 func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	p.dialect = Choice{Words: dialect.Names()}
 	p.dialect.Add(cmd, "dialect", "engine to order and write for (default that of the project, or plain)")
@@ -190,6 +191,7 @@ func (a *App) RenderIn(ctx context.Context, p *ProjectFlags, dir string, paths [
 	return Rendered{Loaded: loaded, Result: result, Evaluator: evaluator, Paths: paths, Close: closer}, nil
 }
 
+// Parallel is how many specs are evaluated at once.
 func (p *ProjectFlags) Parallel() int {
 	if p.workers > 0 {
 		return p.workers

@@ -12,8 +12,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// report writes mistakes, for people or as data.
-type report struct {
+// Report writes mistakes, for people or as data.
+type Report struct {
 	out   io.Writer
 	Paint Paint
 	// JSON writes a JSON array in place of text.
@@ -23,7 +23,7 @@ type report struct {
 }
 
 // Fail writes err: every mistake in it, or its one line.
-func (r report) Fail(err error) {
+func (r Report) Fail(err error) {
 	if r.JSON {
 		r.Mistakes(object.AsErrors(err, ""))
 		return
@@ -42,7 +42,7 @@ func (r report) Fail(err error) {
 }
 
 // printf writes to the stream; where that is closed there is nobody to tell.
-func (r report) printf(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format, args...) }
+func (r Report) printf(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format, args...) }
 
 // HintOf is what to do about an error that is no mistake in a file.
 func HintOf(err error) string {
@@ -59,7 +59,7 @@ func HintOf(err error) string {
 
 // Mistakes writes every mistake and how many there are. Nothing is written
 // where there are none, except as data.
-func (r report) Mistakes(es object.Errors) {
+func (r Report) Mistakes(es object.Errors) {
 	if r.JSON {
 		r.data(es)
 		return
@@ -73,7 +73,7 @@ func (r report) Mistakes(es object.Errors) {
 	r.printf("%s\n", count(es))
 }
 
-func (r report) data(es object.Errors) {
+func (r Report) data(es object.Errors) {
 	if es == nil {
 		es = object.Errors{}
 	}
@@ -82,7 +82,7 @@ func (r report) data(es object.Errors) {
 	_, _ = r.out.Write(data)
 }
 
-func (r report) mistake(e *object.Error) {
+func (r Report) mistake(e *object.Error) {
 	head := "ropewalk:"
 	if e.Pos.IsValid() {
 		head = Printable(e.Pos.String()) + ":"
@@ -102,13 +102,13 @@ func (r report) mistake(e *object.Error) {
 	r.hint(e.Hint)
 }
 
-func (r report) hint(text string) {
+func (r Report) hint(text string) {
 	if text != "" {
 		r.printf("  %s %s\n", r.Paint.Good("hint:"), Lines(text, "    "))
 	}
 }
 
-func (r report) excerpt(pos object.Pos, indent string) {
+func (r Report) excerpt(pos object.Pos, indent string) {
 	if r.read == nil {
 		return
 	}
@@ -139,6 +139,7 @@ func count(es object.Errors) string {
 	return strings.Join(parts, ", ")
 }
 
+// Plural is a number with its noun.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -156,4 +157,9 @@ func BytesText(n int64) string {
 		return fmt.Sprintf("%.1f KiB", float64(n)/unit)
 	}
 	return fmt.Sprintf("%.1f MiB", float64(n)/unit/unit)
+}
+
+// OneLine is text without what would break a table.
+func OneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
 }

@@ -56,7 +56,7 @@ func TestExitCodesTellWhoseMistakeItIs(t *testing.T) {
 
 func TestReportsShowTheLineTheNotesAndTheHint(t *testing.T) {
 	var b bytes.Buffer
-	r := report{out: &b, read: fileReader(map[string][]byte{
+	r := Report{out: &b, read: fileReader(map[string][]byte{
 		"api.yaml":            []byte("a: 1\n\treplicas: \"two\"\n"),
 		"modules/api/api.cue": []byte("#Input: replicas: int\n"),
 	})}
@@ -86,7 +86,7 @@ ropewalk: warning: policy images: api/deployment: spec: registry `+"\uFFFD"+`[31
 
 func TestReportsAsDataAreOneList(t *testing.T) {
 	var b bytes.Buffer
-	r := report{out: &b, JSON: true}
+	r := Report{out: &b, JSON: true}
 	r.Fail(Usagef("hint", "wrong <call>"))
 	require.JSONEq(t, `[{"stage": "", "severity": "error", "message": "wrong <call>"}]`, b.String())
 	b.Reset()
@@ -147,7 +147,7 @@ func TestStreamsSeparateDocuments(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(data), "<x>")
 	require.JSONEq(t, `{"apiVersion": "v1", "kind": "List", "items": [{"a": 1}, {"b": "<x>", "big": 12345678901234567}]}`, string(data))
-	written, err := JsonFiles(files)
+	written, err := JSONFiles(files)
 	require.NoError(t, err)
 	require.Equal(t, "0-a.json", written[0].Path)
 }

@@ -38,6 +38,7 @@ type SourceFlags struct {
 	CacheDir string
 }
 
+// Add adds the flags to a command.
 func (s *SourceFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&s.Locked, "locked", false, "refuse modules that are not in "+lock.Name+", or that lead elsewhere now")
@@ -48,6 +49,7 @@ func (s *SourceFlags) Add(cmd *cobra.Command) {
 	AddCacheDir(cmd, &s.CacheDir)
 }
 
+// AddCacheDir adds --cache-dir.
 func AddCacheDir(cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVar(dir, "cache-dir", "", "`DIR` of the cache (default $ROPEWALK_CACHE, or ropewalk in the user's own)")
 }
@@ -180,6 +182,7 @@ func ModuleRegistry(s *SourceFlags, ca []byte) *modules.Registry {
 	}
 }
 
+// OpenCache opens the cache on disk that the flag names, or the default one.
 func OpenCache(flag string) (*cache.Store, error) {
 	dir, err := cacheFolder(flag)
 	if err != nil {

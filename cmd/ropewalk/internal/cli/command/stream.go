@@ -47,8 +47,8 @@ func jsonList(files []emit.File) ([]byte, error) {
 	}{"v1", "List", items})
 }
 
-// JsonFiles is files with JSON in place of YAML.
-func JsonFiles(files []emit.File) ([]emit.File, error) {
+// JSONFiles is files with JSON in place of YAML.
+func JSONFiles(files []emit.File) ([]emit.File, error) {
 	out := make([]emit.File, len(files))
 	for i, f := range files {
 		data, err := toJSON(f.Data)

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// transfer is one line on a terminal that says how much was sent or read. It
+// Transfer is one line on a terminal that says how much was sent or read. It
 // is shown once a transfer takes a while.
-type transfer struct {
+type Transfer struct {
 	bar   *progress
 	verb  string
 	bytes atomic.Int64
 }
 
 // NewTransfer is a line on s, which shows nothing where s is no terminal.
-func NewTransfer(s Streams, verb string) *transfer {
-	return &transfer{bar: newProgress(s), verb: verb}
+func NewTransfer(s Streams, verb string) *Transfer {
+	return &Transfer{bar: newProgress(s), verb: verb}
 }
 
 // Add says that more bytes went through. It is safe for concurrent use.
-func (t *transfer) Add(bytes int64) {
+func (t *Transfer) Add(bytes int64) {
 	sum := t.bytes.Add(bytes)
 	if t.bar == nil {
 		return
@@ -41,7 +41,7 @@ func (t *transfer) Add(bytes int64) {
 }
 
 // Clear takes the line away.
-func (t *transfer) Clear() {
+func (t *Transfer) Clear() {
 	if t.bar != nil {
 		t.bar.Clear()
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package provisioners
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -138,7 +139,7 @@ func (t tried) text() string {
 	_ = json.Unmarshal(t.Resource, &resource)
 	result, _ := object.Decode(t.Result)
 	fmt.Fprintf(&b, "# %s of workload %s in namespace %s: %s\n", resource.Name, resource.Workload, resource.Namespace, resource.UID)
-	fmt.Fprintf(&b, "# made by %s of %s\n", oneLine(t.Provisioner), oneLine(t.Module))
+	fmt.Fprintf(&b, "# made by %s of %s\n", command.OneLine(t.Provisioner), command.OneLine(t.Module))
 	b.Write(emit.YAML(map[string]any(result)))
 	for _, n := range t.Nodes {
 		fmt.Fprintf(&b, "---\n# %s\n", n.ID)

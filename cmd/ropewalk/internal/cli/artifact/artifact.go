@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package artifact
 
 import (
 	"context"
@@ -20,10 +20,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
-// artifactCommands has the subcommands of this package.
-type artifactCommands struct{ *command.App }
+// Commands has the subcommands of this package.
+type Commands struct{ *command.App }
 
-func (a artifactCommands) artifactCommand() *cobra.Command {
+// Command returns the command artifact.
+func (a Commands) Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "artifact",
 		Short: "Push, pull, copy, inspect, sign and prune artifacts",
@@ -57,7 +58,7 @@ func checkTarget(arg string, tags []string, opts artifact.Options) error {
 	return nil
 }
 
-func (a artifactCommands) artifactPush() *cobra.Command {
+func (a Commands) artifactPush() *cobra.Command {
 	var r command.RegistryFlags
 	var tags []string
 	var name string
@@ -98,7 +99,7 @@ apply the folders of one artifact: push with --folders for them.
 				if err != nil {
 					return err
 				}
-				return a.Outcome(format.Value, built{Reference: p.At(p.Reference), Pushed: pushed, Objects: set.Complete.Files},
+				return a.Outcome(format.Value, Built{Reference: p.At(p.Reference), Pushed: pushed, Objects: set.Complete.Files},
 					fmt.Sprintf("%s\n  digest   %s\n  changed  %s\n", p.At(p.Reference), pushed.Digest, yesNo(pushed.Changed)))
 			})
 		}),
@@ -121,7 +122,7 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-func (a artifactCommands) artifactPull() *cobra.Command {
+func (a Commands) artifactPull() *cobra.Command {
 	var r command.RegistryFlags
 	var layer, dir string
 	cmd := &cobra.Command{
@@ -163,7 +164,7 @@ not at all.
 	return cmd
 }
 
-func (a artifactCommands) artifactTag() *cobra.Command {
+func (a Commands) artifactTag() *cobra.Command {
 	var r command.RegistryFlags
 	cmd := &cobra.Command{
 		Use:     "tag REFERENCE TAG...",
@@ -193,7 +194,7 @@ func (a artifactCommands) artifactTag() *cobra.Command {
 	return cmd
 }
 
-func (a artifactCommands) artifactInspect() *cobra.Command {
+func (a Commands) artifactInspect() *cobra.Command {
 	var r command.RegistryFlags
 	var layer, show string
 	format := command.NewChoice("text", "json")
@@ -229,7 +230,7 @@ the graph, provenance, images. With --show, print what is attached.
 }
 
 // showAttached prints the manifest, or a statement that is attached.
-func (a artifactCommands) showAttached(ctx context.Context, p command.Location, what string) error {
+func (a Commands) showAttached(ctx context.Context, p command.Location, what string) error {
 	if what == "manifest" {
 		_, content, err := p.FetchReference(ctx, p.Reference)
 		if err != nil {

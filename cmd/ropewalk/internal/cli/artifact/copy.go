@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package artifact
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 )
 
-func (a artifactCommands) artifactCopy() *cobra.Command {
+func (a Commands) artifactCopy() *cobra.Command {
 	var r command.RegistryFlags
 	opts := artifact.CopyOptions{Referrers: true}
 	var bare bool
@@ -67,7 +67,7 @@ Signatures of cosign v2 that TO has and FROM has not stay there.
 	return cmd
 }
 
-func (a artifactCommands) copyArtifact(ctx context.Context, from, to command.Location, opts artifact.CopyOptions, format string) error {
+func (a Commands) copyArtifact(ctx context.Context, from, to command.Location, opts artifact.CopyOptions, format string) error {
 	tag := to.Reference
 	if !to.Given && from.Given && !strings.HasPrefix(from.Reference, "sha256:") {
 		tag = from.Reference

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package plugin
 
 import (
 	"os"
@@ -17,66 +17,66 @@ const (
 	pluginTotal = 512 << 20
 	// processCost is what a process takes before it has a heap: the pages of the
 	// program, of which each process counts its own even where they are shared.
-	processCost = 40 << 20
+	ProcessCost = 40 << 20
 	// leastParent is what the server itself needs.
 	leastParent = 128 << 20
 	// waitingCost is what a request that waits takes beside what it has sent of its
 	// archive: its connection and its variables.
-	waitingCost = 64 << 10
+	WaitingCost = 64 << 10
 	// largestQueue is how many requests wait at most, however much memory there is.
 	largestQueue = 1000
 )
 
-// shares are what the parts of a server may take of its memory, in bytes. The parts
+// Shares are what the parts of a server may take of its memory, in bytes. The parts
 // of the server itself add up to what its own process may have: a quarter is for cached
 // renders, a quarter for archives, an eighth for requests that wait, and the rest for
 // what is being rendered.
-type shares struct {
+type Shares struct {
 	// worker is the limit of an evaluation, and heap the soft limit of the server.
-	worker, heap int64
+	Worker, Heap int64
 	// renders are cached.
-	renders int64
+	Renders int64
 	// archive is what one request keeps of its archive in memory; the rest is in a
 	// file.
-	archive int64
+	Archive int64
 	// response is how large a response may be.
 	response int64
-	queue    int
+	Queue    int
 }
 
-// divide divides a total among a server, for so many requests at once, and its workers.
+// Divide divides a total among a server, for so many requests at once, and its workers.
 // Limit is that of an evaluation if the user sets one, and else zero.
-func divide(total, limit int64, workers, requests int) (shares, error) {
+func Divide(total, limit int64, workers, requests int) (Shares, error) {
 	n := int64(workers)
 	parent := max(leastParent, total*3/8)
-	worker := (total-parent)/n - processCost
+	worker := (total-parent)/n - ProcessCost
 	if worker < command.LeastMemory {
-		need := process.Size(max(leastParent+n*(command.LeastMemory+processCost), (n*(command.LeastMemory+processCost)*8+4)/5))
-		return shares{}, command.Usagef("", "--memory-total %s cannot hold %d workers beside the server: give it at least %dMiB, or fewer --workers",
+		need := process.Size(max(leastParent+n*(command.LeastMemory+ProcessCost), (n*(command.LeastMemory+ProcessCost)*8+4)/5))
+		return Shares{}, command.Usagef("", "--memory-total %s cannot hold %d workers beside the server: give it at least %dMiB, or fewer --workers",
 			(*process.Size)(&total), workers, (need+1<<20-1)>>20)
 	}
 	if limit > worker {
 		fits := process.Size(worker)
-		return shares{}, command.Usagef("", "--memory %s: --memory-total %s leaves %s for each of %d workers",
+		return Shares{}, command.Usagef("", "--memory %s: --memory-total %s leaves %s for each of %d workers",
 			(*process.Size)(&limit), (*process.Size)(&total), &fits, workers)
 	}
 	if limit > 0 {
 		worker = limit
 	}
-	heap := parent - processCost
-	return shares{
-		worker: worker, heap: heap, renders: heap / 4, archive: heap / 4 / int64(requests), response: min(argocd.DefaultResponse, heap/4),
-		queue: int(min(largestQueue, heap/8/(waitingCost+argocd.Window))),
+	heap := parent - ProcessCost
+	return Shares{
+		Worker: worker, Heap: heap, Renders: heap / 4, Archive: heap / 4 / int64(requests), response: min(argocd.DefaultResponse, heap/4),
+		Queue: int(min(largestQueue, heap/8/(WaitingCost+argocd.Window))),
 	}, nil
 }
 
 // hold makes the collector keep the server within its share, unless the user has set
 // it.
-func (s shares) hold() {
+func (s Shares) hold() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(100)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(s.heap)
+		debug.SetMemoryLimit(s.Heap)
 	}
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package plugin
 
 import (
 	"fmt"
@@ -15,13 +15,13 @@ import (
 // TestTheGuideSaysHowManyRequestsMayWait takes the memory and the workers of the
 // sidecar that the guide is about.
 func TestTheGuideSaysHowManyRequestsMayWait(t *testing.T) {
-	guide, err := os.ReadFile("../../../../deploy/argocd/README.md")
+	guide, err := os.ReadFile("../../../../../deploy/argocd/README.md")
 	require.NoError(t, err)
-	parts, err := divide(448<<20, 0, 2, 8)
+	parts, err := Divide(448<<20, 0, 2, 8)
 	require.NoError(t, err)
 	for _, text := range []string{
-		fmt.Sprintf("the server's memory holds, %d here and 1,000 at most;", parts.queue),
-		fmt.Sprintf("leaves a worker, %d MiB here", parts.worker>>20),
+		fmt.Sprintf("the server's memory holds, %d here and 1,000 at most;", parts.Queue),
+		fmt.Sprintf("leaves a worker, %d MiB here", parts.Worker>>20),
 	} {
 		require.True(t, strings.Contains(string(guide), text), text)
 	}

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package plugin
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type krmFlags struct {
 	network bool
 }
 
-func (a commands) pluginKRM() *cobra.Command {
+func (a Commands) pluginKRM() *cobra.Command {
 	var flags krmFlags
 	cmd := &cobra.Command{
 		Use:   "krm",
@@ -70,7 +70,7 @@ Exit codes:
 	return cmd
 }
 
-func (a commands) runKRM(ctx context.Context, flags *krmFlags) error {
+func (a Commands) runKRM(ctx context.Context, flags *krmFlags) error {
 	opts, err := flags.Options(a.App, nil)
 	if err != nil {
 		return err

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package plugin
 
 import (
 	"runtime/metrics"
@@ -20,7 +20,7 @@ type readings struct {
 	renders *lru.Cache[string, []byte]
 	store   func() (*cache.Store, error)
 	policy  *pullpolicy.File
-	shares  shares
+	shares  Shares
 }
 
 var _ prometheus.Collector = readings{}
@@ -45,8 +45,8 @@ func (r readings) Collect(to chan<- prometheus.Metric) {
 	}
 	memory := family{to, "ropewalk_memory_bytes", "Memory of this process that Go manages, and its limit; that of one worker.", "what"}
 	memory.gauge("used", goMemory())
-	memory.gauge("limit", r.shares.heap)
-	memory.gauge("worker_limit", r.shares.worker)
+	memory.gauge("limit", r.shares.Heap)
+	memory.gauge("worker_limit", r.shares.Worker)
 }
 
 func (r readings) workers(to chan<- prometheus.Metric) {

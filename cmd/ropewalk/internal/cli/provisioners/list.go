@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package provisioners
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
-func (a provisionersCommands) provisionersList() *cobra.Command {
+func (a Commands) provisionersList() *cobra.Command {
 	var flags provisionersFlags
 	cmd := &cobra.Command{
 		Use: "list [PATH]", Short: "List what workloads may ask for",
@@ -41,18 +41,18 @@ is for every class or id. A * after an output says that it is a secret.
 			_, _ = fmt.Fprintln(t, "TYPE\tCLASS\tID\tMODULE\tOUTPUTS\tDESCRIPTION")
 			for _, p := range c.entries {
 				out = append(out, p.listed())
-				_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", oneLine(p.Type), oneLine(cmp.Or(p.Class, "*")), oneLine(cmp.Or(p.ID, "*")),
-					oneLine(p.module.Name), cmp.Or(oneLine(strings.Join(p.outputs(), ",")), "-"), oneLine(p.Description))
+				_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", command.OneLine(p.Type), command.OneLine(cmp.Or(p.Class, "*")), command.OneLine(cmp.Or(p.ID, "*")),
+					command.OneLine(p.module.Name), cmp.Or(command.OneLine(strings.Join(p.outputs(), ",")), "-"), command.OneLine(p.Description))
 			}
 			_ = t.Flush() // A builder takes everything.
 			return a.Outcome(flags.format.Value, out, trimmed(b.String()))
 		}),
 	}
-	flags.Add(cmd)
+	flags.add(cmd)
 	return cmd
 }
 
-func (a provisionersCommands) provisionersShow() *cobra.Command {
+func (a Commands) provisionersShow() *cobra.Command {
 	var flags provisionersFlags
 	cmd := &cobra.Command{
 		Use: "show TYPE[/CLASS] [PATH]", Short: "Show the params and outputs of a type of resources",
@@ -82,7 +82,7 @@ the cluster resolves. Outputs that are there for some params only are not listed
 			return a.Outcome(flags.format.Value, out, strings.Join(texts, "\n"))
 		}),
 	}
-	flags.Add(cmd)
+	flags.add(cmd)
 	return cmd
 }
 
@@ -99,20 +99,20 @@ func (p provisioner) outputs() []string {
 // text is the entry for people to read.
 func (p provisioner) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", oneLine(p.title()), oneLine(p.Description))
-	fmt.Fprintf(&b, "module %s (%s)\n\nPARAMS\n", oneLine(p.module.Name), oneLine(p.module.Module.Label))
+	fmt.Fprintf(&b, "%s  %s\n", command.OneLine(p.title()), command.OneLine(p.Description))
+	fmt.Fprintf(&b, "module %s (%s)\n\nPARAMS\n", command.OneLine(p.module.Name), command.OneLine(p.module.Module.Label))
 	for _, param := range p.Params {
-		fmt.Fprintf(&b, "  %s  %s\n", oneLine(param.Name), oneLine(strings.Join(describe(param), ", ")))
+		fmt.Fprintf(&b, "  %s  %s\n", command.OneLine(param.Name), command.OneLine(strings.Join(describe(param), ", ")))
 		for line := range strings.Lines(param.Doc) {
-			b.WriteString("      " + oneLine(line) + "\n")
+			b.WriteString("      " + command.OneLine(line) + "\n")
 		}
 	}
 	if len(p.Params) == 0 {
 		b.WriteString("  none by name\n")
 	}
-	fmt.Fprintf(&b, "\nOUTPUTS\n  %s\n", cmp.Or(oneLine(strings.Join(p.Outputs, ", ")), "none by name"))
+	fmt.Fprintf(&b, "\nOUTPUTS\n  %s\n", cmp.Or(command.OneLine(strings.Join(p.Outputs, ", ")), "none by name"))
 	if len(p.Sensitive) > 0 {
-		fmt.Fprintf(&b, "\nSECRET OUTPUTS\n  %s\n", oneLine(strings.Join(p.Sensitive, ", ")))
+		fmt.Fprintf(&b, "\nSECRET OUTPUTS\n  %s\n", command.OneLine(strings.Join(p.Sensitive, ", ")))
 	}
 	return b.String()
 }

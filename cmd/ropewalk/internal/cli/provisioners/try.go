@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package provisioners
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type tryFlags struct {
 	skipSchemas                   bool
 }
 
-func (a provisionersCommands) provisionersTest() *cobra.Command {
+func (a Commands) provisionersTest() *cobra.Command {
 	var flags tryFlags
 	cmd := &cobra.Command{
 		Use: "test TYPE[/CLASS] [PATH]", Short: "Make a resource as a workload would have it",
@@ -47,7 +47,7 @@ leads to 8080. No other workload is known.
 			return a.runTry(ctx, &flags, args)
 		}),
 	}
-	flags.Add(cmd)
+	flags.add(cmd)
 	flags.backend = command.Choice{Words: []string{spec.BackendExternalSecrets, spec.BackendKubernetes}}
 	flags.backend.Add(cmd, "backend", "how secrets reach pods (default that of the project, or external-secrets)")
 	f := cmd.Flags()
@@ -63,7 +63,7 @@ leads to 8080. No other workload is known.
 	return cmd
 }
 
-func (a provisionersCommands) runTry(ctx context.Context, flags *tryFlags, args []string) error {
+func (a Commands) runTry(ctx context.Context, flags *tryFlags, args []string) error {
 	a.JSON = flags.format.Value == "json"
 	params, err := a.values(flags.paramFiles)
 	if err != nil {
@@ -103,7 +103,7 @@ func (a provisionersCommands) runTry(ctx context.Context, flags *tryFlags, args 
 }
 
 // values reads files of values, the later over the earlier.
-func (a provisionersCommands) values(files []string) (out object.Value, err error) {
+func (a Commands) values(files []string) (out object.Value, err error) {
 	for _, name := range files {
 		data, err := os.ReadFile(name) //nolint:gosec // the user names it
 		if err != nil {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package artifact
 
 import (
 	"context"
@@ -34,12 +34,13 @@ type buildFlags struct {
 	format   command.Choice
 }
 
-// options are those of the artifact.
+// Options are those of the artifact.
 func (f *buildFlags) Options() artifact.Options {
 	return artifact.Options{Source: f.source, Revision: f.revision, Folders: f.folders}
 }
 
-func (a artifactCommands) buildCommand() *cobra.Command {
+// Build returns the command build.
+func (a Commands) Build() *cobra.Command {
 	var flags buildFlags
 	cmd := &cobra.Command{
 		Use:   "build [PATH...|-] --to REFERENCE",
@@ -76,8 +77,8 @@ manifests already, nothing is pushed.
 // foldersHelp is what --folders does, in build and in artifact push.
 const foldersHelp = "keep the folders of the layers, for the Kustomizations of \"render --repository\";\nArgo CD reads no folders"
 
-// built is what build says of itself.
-type built struct {
+// Built is the result of build, as it is printed.
+type Built struct {
 	Reference string `json:"reference"`
 	artifact.Pushed
 	Objects int `json:"objects"`
@@ -89,7 +90,7 @@ type built struct {
 	Signed  bool              `json:"signed,omitempty"`
 }
 
-func (a artifactCommands) runBuild(ctx context.Context, flags *buildFlags, paths []string) error {
+func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []string) error {
 	a.JSON = flags.format.Value == "json"
 	if flags.to == "" {
 		return command.Usagef("add --to oci://REGISTRY/REPOSITORY[:TAG] or --to oci-layout:DIR", "--to is missing")
@@ -120,14 +121,14 @@ func (a artifactCommands) runBuild(ctx context.Context, flags *buildFlags, paths
 }
 
 // push packs and pushes a render.
-func (a artifactCommands) push(ctx context.Context, flags *buildFlags, r command.Rendered, to command.Location, signer *signature.Signer) (built, error) {
+func (a Commands) push(ctx context.Context, flags *buildFlags, r command.Rendered, to command.Location, signer *signature.Signer) (Built, error) {
 	set, err := host.Pack(r.Files, r.Layers, flags.Options())
 	if err != nil {
-		return built{}, err
+		return Built{}, err
 	}
 	graph, err := r.Plan.Document().Below(shownDir(r.Paths)).JSON()
 	if err != nil {
-		return built{}, err
+		return Built{}, err
 	}
 	bar := command.NewTransfer(a.Streams, "pushing")
 	defer bar.Clear()
@@ -138,9 +139,9 @@ func (a artifactCommands) push(ctx context.Context, flags *buildFlags, r command
 	}.Publish(ctx, to.Store, append([]string{to.Reference}, flags.tags...))
 	bar.Clear()
 	if err != nil {
-		return built{}, command.LocationError(to, err)
+		return Built{}, command.LocationError(to, err)
 	}
-	out := built{
+	out := Built{
 		Reference: to.At(to.Reference), Pushed: pushed, Objects: len(r.Plan.Graph.Nodes), Waves: len(r.Plan.Waves),
 		Signed: signer != nil && pushed.Changed,
 	}
@@ -171,8 +172,8 @@ func shownDir(paths []string) string {
 
 // sincePush counts what is different to an earlier push. It is an extra: where
 // that cannot be read any more, nothing is said.
-func (a artifactCommands) sincePush(ctx context.Context, r command.Rendered, to command.Location, digest string) (map[diff.Kind]int, int) {
-	before, err := pulledSide(ctx, to, digest)
+func (a Commands) sincePush(ctx context.Context, r command.Rendered, to command.Location, digest string) (map[diff.Kind]int, int) {
+	before, err := Snapshot(ctx, to, digest)
 	if err != nil {
 		return nil, 0
 	}
@@ -188,7 +189,7 @@ func (a artifactCommands) sincePush(ctx context.Context, r command.Rendered, to 
 	return out, report.Dangers()
 }
 
-func (a artifactCommands) printBuilt(out built) error {
+func (a Commands) printBuilt(out Built) error {
 	if a.JSON {
 		data, err := command.Encode(out)
 		if err != nil {
@@ -224,7 +225,7 @@ func (a artifactCommands) printBuilt(out built) error {
 	return a.Print(b.String())
 }
 
-func changesText(out built) string {
+func changesText(out Built) string {
 	var parts []string
 	for _, k := range []diff.Kind{diff.Created, diff.Changed, diff.Recreated, diff.Moved, diff.Deleted} {
 		if n := out.Changes[k]; n > 0 {

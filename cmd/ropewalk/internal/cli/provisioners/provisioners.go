@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package provisioners
 
 import (
 	"context"
@@ -29,10 +29,11 @@ of provisioners (with cue.mod) that no project need know yet. Where there is non
 is the working directory if that is a project, and nothing but what Ropewalk brings
 along if not.`
 
-// provisionersCommands has the subcommands of this package.
-type provisionersCommands struct{ *command.App }
+// Commands has the subcommands of this package.
+type Commands struct{ *command.App }
 
-func (a provisionersCommands) provisionersCommand() *cobra.Command {
+// Command returns the command provisioners.
+func (a Commands) Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "provisioners",
 		Short: "List, show and try what makes the resources of workloads",
@@ -50,7 +51,7 @@ type provisionersFlags struct {
 	sources     command.SourceFlags
 }
 
-func (p *provisionersFlags) Add(cmd *cobra.Command) {
+func (p *provisionersFlags) add(cmd *cobra.Command) {
 	p.format = command.NewChoice("text", "json")
 	p.format.Add(cmd, "format", "how to print it")
 	f := cmd.Flags()
@@ -97,7 +98,7 @@ func (c catalog) types() []string {
 }
 
 // provisioners reads the catalogs of all modules.
-func (a provisionersCommands) provisioners(ctx context.Context, flags *provisionersFlags, opts host.Options) (catalog, error) {
+func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, opts host.Options) (catalog, error) {
 	a.JSON = flags.format.Value == "json"
 	h, err := a.Connect(&flags.sources, "", opts.Args, nil)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package plugin
 
 import (
 	"cmp"
@@ -49,19 +49,20 @@ const (
 	elsewhere = 256 << 10
 )
 
-// argocdFlags are those of plugin argocd.
-type argocdFlags struct {
+// ArgoCDFlags are those of plugin argocd.
+type ArgoCDFlags struct {
 	command.RegistryFlags
 	name, dir, http, cacheDir, temporary, askPass string
-	config, secrets, gitCredentials               string
+	Config, Secrets, GitCredentials               string
 	allowUnlocked, health                         bool
 	workers, renders                              int
 	total, memory, archive                        process.Size
 	timeout, request, drain                       time.Duration
 }
 
-func (a commands) pluginArgoCD() *cobra.Command {
-	var flags argocdFlags
+// ArgoCD returns the command plugin argocd.
+func (a Commands) ArgoCD() *cobra.Command {
+	var flags ArgoCDFlags
 	cmd := &cobra.Command{
 		Use:   "argocd",
 		Short: "Serve the repo-server of Argo CD, as a sidecar",
@@ -98,7 +99,7 @@ the time of --drain, and exits.
 	return cmd
 }
 
-func addArgoCDFlags(cmd *cobra.Command, flags *argocdFlags) {
+func addArgoCDFlags(cmd *cobra.Command, flags *ArgoCDFlags) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&flags.name, "name", argocd.DefaultName, "`NAME` of the plugin; the socket is NAME.sock")
@@ -106,9 +107,9 @@ func addArgoCDFlags(cmd *cobra.Command, flags *argocdFlags) {
 	f.StringVar(&flags.http, "http", pluginHTTP, "`ADDRESS` of /healthz, /readyz and /metrics; none where empty")
 	f.StringVar(&flags.temporary, "temp-dir", "", "`DIR` for what of a repository does not stay in memory (default the system's)")
 	f.StringVar(&flags.askPass, "askpass-socket", "", "`SOCKET` of the repo-server to ask for the credentials of a source, for modules\nin the registry that it comes from; none are asked for where empty")
-	f.StringVar(&flags.config, "config", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed;\na change counts for the next request")
-	f.StringVar(&flags.secrets, "secrets", "", "`DIR` of Secrets that pullSecretRef and verify may name: PROJECT/NAME/ENTRY, each\nNAME as Kubernetes mounts a Secret")
-	f.StringVar(&flags.gitCredentials, "git-credentials", "", "`DIR` of credentials for references of Git without a Secret: HOST/ENTRY, with the\nentries of a Secret (username, password, bearerToken, identity, known_hosts, ca.crt)")
+	f.StringVar(&flags.Config, "config", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed;\na change counts for the next request")
+	f.StringVar(&flags.Secrets, "secrets", "", "`DIR` of Secrets that pullSecretRef and verify may name: PROJECT/NAME/ENTRY, each\nNAME as Kubernetes mounts a Secret")
+	f.StringVar(&flags.GitCredentials, "git-credentials", "", "`DIR` of credentials for references of Git without a Secret: HOST/ENTRY, with the\nentries of a Secret (username, password, bearerToken, identity, known_hosts, ca.crt)")
 	f.BoolVar(&flags.allowUnlocked, "allow-unlocked", false, "take references that are neither pinned nor in "+lock.Name)
 	f.BoolVar(&flags.health, "argocd-health", false, "Argo CD has the health checks that \"render --argocd-cm\" writes")
 	f.IntVar(&flags.workers, "workers", pluginWorkers, "evaluate in `N` processes")
@@ -125,7 +126,7 @@ func addArgoCDFlags(cmd *cobra.Command, flags *argocdFlags) {
 }
 
 // check refuses what no server can be made of.
-func (f *argocdFlags) check() error {
+func (f *ArgoCDFlags) check() error {
 	switch {
 	case f.workers < 1:
 		return command.Usagef("", "--workers %d: expected 1 or more", f.workers)
@@ -141,7 +142,7 @@ func (f *argocdFlags) check() error {
 
 // checkFolders makes the folders that the server writes to, and refuses what no folder
 // can be: a mistake in these would come out at the first large repository.
-func (f *argocdFlags) checkFolders() error {
+func (f *ArgoCDFlags) checkFolders() error {
 	for _, own := range []struct{ flag, dir string }{{"--temp-dir", f.temporary}, {"--cache-dir", f.cacheDir}} {
 		if own.dir == "" {
 			continue
@@ -157,7 +158,7 @@ func (f *argocdFlags) checkFolders() error {
 			return command.Usagef("", "%s: %v", own.flag, err)
 		}
 	}
-	for _, mounted := range []struct{ flag, dir string }{{"--secrets", f.secrets}, {"--git-credentials", f.gitCredentials}} {
+	for _, mounted := range []struct{ flag, dir string }{{"--secrets", f.Secrets}, {"--git-credentials", f.GitCredentials}} {
 		// What is not there yet may be mounted later.
 		if info, err := os.Stat(mounted.dir); err == nil && !info.IsDir() {
 			return command.Usagef("", "%s %s: expected a folder", mounted.flag, mounted.dir)
@@ -166,7 +167,7 @@ func (f *argocdFlags) checkFolders() error {
 	return nil
 }
 
-func (a commands) runArgoCD(ctx context.Context, flags *argocdFlags) error {
+func (a Commands) runArgoCD(ctx context.Context, flags *ArgoCDFlags) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
@@ -180,7 +181,7 @@ func (a commands) runArgoCD(ctx context.Context, flags *argocdFlags) error {
 }
 
 // reporter prints errors that failed nothing; it is safe for concurrent use.
-func (a commands) reporter() func(error) {
+func (a Commands) reporter() func(error) {
 	var printing sync.Mutex
 	return func(err error) {
 		if err != nil {
@@ -192,13 +193,13 @@ func (a commands) reporter() func(error) {
 }
 
 // server makes a server that does not serve yet; done ends its workers.
-func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done func(), err error) {
+func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done func(), err error) {
 	requests := cmp.Or(f.renders, 4*f.workers)
-	parts, err := divide(int64(f.total), int64(f.memory), f.workers, requests)
+	parts, err := Divide(int64(f.total), int64(f.memory), f.workers, requests)
 	if err != nil {
 		return nil, nil, err
 	}
-	policy, err := command.OpenPolicy("--config", f.config, report)
+	policy, err := command.OpenPolicy("--config", f.Config, report)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -208,13 +209,13 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 		return nil, nil, err
 	}
 	pool, err := worker.NewPool(worker.Options{
-		Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: parts.worker, Timeout: f.timeout,
+		Size: f.workers, Schemas: process.EvaluateOptions().Schemas, Memory: parts.Worker, Timeout: f.timeout,
 	})
 	if err != nil {
 		return nil, nil, &command.EnvironmentError{Err: err}
 	}
 	parts.hold()
-	renders := lru.New[string, []byte](parts.renders)
+	renders := lru.New[string, []byte](parts.Renders)
 	version, stores, written := renderStores(renders, store, report)
 	server = argocd.New(argocd.Options{
 		Name: f.name, Dir: f.dir, Temporary: f.temporary,
@@ -222,9 +223,9 @@ func (f *argocdFlags) server(report func(error)) (server *argocd.Server, done fu
 		Connect: connect, Epoch: func() string { return policy.Current().Digest() },
 		Collectors:    []prometheus.Collector{readings{pool: pool, renders: renders, store: store, policy: policy, shares: parts}},
 		AllowUnlocked: f.allowUnlocked, HealthConfigured: f.health,
-		Requests: requests, Parallel: f.workers, Queue: parts.queue, Response: int(parts.response),
-		Archive: argocd.Limits{Compressed: int64(f.archive), Memory: parts.archive, Elsewhere: min(elsewhere, parts.archive/4)},
-		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.worker},
+		Requests: requests, Parallel: f.workers, Queue: parts.Queue, Response: int(parts.response),
+		Archive: argocd.Limits{Compressed: int64(f.archive), Memory: parts.Archive, Elsewhere: min(elsewhere, parts.Archive/4)},
+		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.Worker},
 		Timeout: f.request, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
 	})
 	return server, func() { report(pool.Close()); written() }, nil
@@ -283,8 +284,8 @@ func serveWith(ctx context.Context, server *argocd.Server, address string) error
 	return nil
 }
 
-// connect makes what fetches the modules of a request.
-func (f *argocdFlags) Connect(
+// Connect makes what fetches the modules of a request.
+func (f *ArgoCDFlags) Connect(
 	store func() (*cache.Store, error), policy *pullpolicy.File, report func(error),
 ) (func(argocd.Connection) (host.Host, error), error) {
 	ca, err := f.Authorities()
@@ -296,11 +297,11 @@ func (f *argocdFlags) Connect(
 		registries := registries
 		if c.Source != nil {
 			// Logins are remembered by Registries, and these are of one request.
-			registries = func() (*remote.Registries, error) { return f.registriesOf(c.Source) }
+			registries = func() (*remote.Registries, error) { return f.RegistriesOf(c.Source) }
 		}
 		o := fetch.Options{
 			Registries: registries, Store: store, Scope: c.Scope, Lock: c.Lock, Mode: c.Mode, Report: report,
-			Secrets: fetch.Mounted(f.secrets).Of(c.Project), GitHosts: fetch.Mounted(f.gitCredentials),
+			Secrets: fetch.Mounted(f.Secrets).Of(c.Project), GitHosts: fetch.Mounted(f.GitCredentials),
 			Guard: pullpolicy.Guard{Policy: policy.Current(), Project: c.Project, Refused: c.Refused}, Signed: signed,
 			Git: func() git.Fetcher {
 				return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: f.Plain, CA: ca}
@@ -313,9 +314,9 @@ func (f *argocdFlags) Connect(
 	}, nil
 }
 
-// registriesOf connects to registries with the credentials of a source for the one
+// RegistriesOf connects to registries with the credentials of a source for the one
 // that it comes from, and as usual to others.
-func (f *argocdFlags) registriesOf(own *argocd.Source) (*remote.Registries, error) {
+func (f *ArgoCDFlags) RegistriesOf(own *argocd.Source) (*remote.Registries, error) {
 	r, err := f.Registries()
 	if err != nil {
 		return nil, err

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package artifact
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 )
 
-func (a artifactCommands) artifactSign() *cobra.Command {
+func (a Commands) artifactSign() *cobra.Command {
 	var r command.RegistryFlags
 	var key string
 	format := command.NewChoice("text", "json")
@@ -60,7 +60,7 @@ bytes, so that signing twice changes nothing.
 	return cmd
 }
 
-func (a artifactCommands) artifactVerify() *cobra.Command {
+func (a Commands) artifactVerify() *cobra.Command {
 	var r command.RegistryFlags
 	var keys []string
 	format := command.NewChoice("text", "json")
@@ -159,7 +159,7 @@ func readVerifier(names []string) (*signature.Verifier, error) {
 	return verifier, nil
 }
 
-func (a artifactCommands) artifactPrune() *cobra.Command {
+func (a Commands) artifactPrune() *cobra.Command {
 	var r command.RegistryFlags
 	var keep int
 	var older time.Duration
@@ -216,7 +216,7 @@ func prunedText(p artifact.Pruned, dry bool) string {
 	return b.String()
 }
 
-func (a artifactCommands) artifactKeygen() *cobra.Command {
+func (a Commands) artifactKeygen() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keygen NAME",
 		Short: "Make a key pair to sign with",

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package cli
+package plugin
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const stockTimeout = 50 * time.Second
 
 // stockFlags are those of a command that argocd-cmp-server runs for each request.
 type stockFlags struct {
-	argocdFlags
+	ArgoCDFlags
 	verbose bool
 }
 
@@ -37,7 +37,7 @@ KUBE_VERSION mean the same as for "ropewalk plugin argocd". Variables that begin
 GIT_ are ignored: those of a request hold the credentials of its source, and would be
 sent to any other Git server too.`
 
-func (a commands) pluginArgoCDGenerate() *cobra.Command {
+func (a Commands) pluginArgoCDGenerate() *cobra.Command {
 	var flags stockFlags
 	cmd := &cobra.Command{
 		Use:   "generate",
@@ -73,7 +73,7 @@ Errors go to standard error, the user's file and line first, in at most 4 KiB.
 	return cmd
 }
 
-func (a commands) pluginArgoCDParameters() *cobra.Command {
+func (a Commands) pluginArgoCDParameters() *cobra.Command {
 	var flags stockFlags
 	cmd := &cobra.Command{
 		Use:   "parameters",
@@ -120,7 +120,7 @@ func (f *stockFlags) addTo(cmd *cobra.Command) {
 	own.SortFlags = false
 	own.BoolVar(&f.verbose, "verbose", false, "report warnings, and errors that failed nothing, on standard error")
 	server := &cobra.Command{}
-	addArgoCDFlags(server, &f.argocdFlags)
+	addArgoCDFlags(server, &f.ArgoCDFlags)
 	server.Flags().VisitAll(func(flag *pflag.Flag) {
 		switch flag.Name {
 		case "name", "socket-dir", "http", "renders", "archive", "drain", "temp-dir":
@@ -134,7 +134,7 @@ func (f *stockFlags) addTo(cmd *cobra.Command) {
 }
 
 // stock works on one request of argocd-cmp-server and prints the result.
-func (a commands) stock(ctx context.Context, flags *stockFlags, work func(context.Context, *argocd.Server, argocd.Request) ([]byte, error)) error {
+func (a Commands) stock(ctx context.Context, flags *stockFlags, work func(context.Context, *argocd.Server, argocd.Request) ([]byte, error)) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (a commands) stock(ctx context.Context, flags *stockFlags, work func(contex
 	if flags.verbose {
 		report = a.reporter()
 	}
-	in, closer, err := stockRequest()
+	in, closer, err := StockRequest()
 	if err != nil {
 		return err
 	}
@@ -162,8 +162,8 @@ func (a commands) stock(ctx context.Context, flags *stockFlags, work func(contex
 	return a.Write(data)
 }
 
-// stockRequest is the request in the environment; closer closes the repository.
-func stockRequest() (in argocd.Request, closer func(), err error) {
+// StockRequest is the request in the environment; closer closes the repository.
+func StockRequest() (in argocd.Request, closer func(), err error) {
 	in.Variables = argocd.Variables(os.Environ())
 	if err := unsetSource(); err != nil {
 		return in, nil, &command.EnvironmentError{Err: err}
@@ -195,7 +195,7 @@ func unsetSource() error {
 }
 
 // refused prints why there is no result.
-func (a commands) refused(ctx context.Context, err error) error {
+func (a Commands) refused(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return ctx.Err()
 	}
