@@ -171,19 +171,19 @@ func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) 
 	}
 	var errs []error
 	for p := range provisions {
-		var asked []evaluate.Query
+		var queries []evaluate.Query
 		var at []int
 		for i, q := range queries {
 			if madeBy[q.Node] == p {
-				asked, at = append(asked, q), append(at, i)
+				queries, at = append(queries, q), append(at, i)
 			}
 		}
-		if len(asked) == 0 {
+		if len(queries) == 0 {
 			continue
 		}
-		origins, err := c.Evaluator.Trace(ctx, provisions[p].request, asked)
+		origins, err := c.Evaluator.Trace(ctx, provisions[p].request, queries)
 		errs = append(errs, err)
-		if err == nil && len(origins) == len(asked) {
+		if err == nil && len(origins) == len(queries) {
 			for i, o := range origins {
 				out[at[i]] = o
 			}

@@ -107,7 +107,7 @@ func (c *compiler) spec(ctx context.Context, s Spec) (out outcome) {
 	if out.err != nil {
 		return out
 	}
-	compiled.Place(out.Nodes)
+	compiled.Locate(out.Nodes)
 	out.Nodes = append(out.Nodes, compiled.Nodes...)
 	out.Warnings = append(out.Warnings, compiled.warnings...)
 	return out

@@ -20,9 +20,9 @@ const (
 	fluxKey     = "kustomize.toolkit.fluxcd.io/"
 )
 
-// told is what one dialect makes of an intent: an annotation (key and value),
+// outcome is what one dialect makes of an intent: an annotation (key and value),
 // a warning, or nothing; gone means that the object is left out.
-type told struct {
+type outcome struct {
 	key, value, warning string
 	gone                bool
 }
@@ -31,7 +31,7 @@ type told struct {
 type intent struct {
 	kind                string
 	change              []func(*object.Node)
-	plain, argocd, flux told
+	plain, argocd, flux outcome
 }
 
 func endings() map[string]intent {
@@ -39,27 +39,27 @@ func endings() map[string]intent {
 	return map[string]intent{
 		"prune false": {
 			change: []func(*object.Node){apply(object.Apply{Prune: &no})},
-			argocd: told{key: syncOptions, value: "Prune=false"}, flux: told{key: fluxKey + "prune", value: "disabled"},
+			argocd: outcome{key: syncOptions, value: "Prune=false"}, flux: outcome{key: fluxKey + "prune", value: "disabled"},
 		},
 		"prune false that shall be deleted": {
 			change: []func(*object.Node){apply(object.Apply{Prune: &no, Deletion: object.DeletionDelete})},
-			argocd: told{key: syncOptions, value: "Prune=false"}, flux: told{key: fluxKey + "prune", value: "disabled", warning: "apply.deletion: Flux cannot exempt"},
+			argocd: outcome{key: syncOptions, value: "Prune=false"}, flux: outcome{key: fluxKey + "prune", value: "disabled", warning: "apply.deletion: Flux cannot exempt"},
 		},
 		"deletion Orphan": {
 			change: []func(*object.Node){apply(object.Apply{Deletion: object.DeletionOrphan})},
-			argocd: told{key: syncOptions, value: "Delete=false"}, flux: told{key: fluxKey + "prune", value: "disabled"},
+			argocd: outcome{key: syncOptions, value: "Delete=false"}, flux: outcome{key: fluxKey + "prune", value: "disabled"},
 		},
 		"deletion Orphan that shall be pruned": {
 			change: []func(*object.Node){apply(object.Apply{Deletion: object.DeletionOrphan, Prune: &yes})},
-			argocd: told{key: syncOptions, value: "Delete=false"}, flux: told{key: fluxKey + "prune", value: "disabled", warning: "apply.prune: Flux cannot prune"},
+			argocd: outcome{key: syncOptions, value: "Delete=false"}, flux: outcome{key: fluxKey + "prune", value: "disabled", warning: "apply.prune: Flux cannot prune"},
 		},
 		"a kind that holds data": {
 			kind:   "PersistentVolumeClaim/v1",
-			argocd: told{key: syncOptions, value: "Prune=false,Delete=false"}, flux: told{key: fluxKey + "prune", value: "disabled"},
+			argocd: outcome{key: syncOptions, value: "Prune=false,Delete=false"}, flux: outcome{key: fluxKey + "prune", value: "disabled"},
 		},
 		"a kind that holds data and may go": {
 			kind: "PersistentVolumeClaim/v1", change: []func(*object.Node){apply(object.Apply{Prune: &yes, Deletion: object.DeletionDelete})},
-			argocd: told{key: syncOptions}, flux: told{key: fluxKey + "prune"},
+			argocd: outcome{key: syncOptions}, flux: outcome{key: fluxKey + "prune"},
 		},
 	}
 }
@@ -68,40 +68,40 @@ func modes() map[string]intent {
 	return map[string]intent{
 		"mode Create": {
 			change: []func(*object.Node){apply(object.Apply{Mode: object.ModeCreate})},
-			plain:  told{warning: "apply.mode: plain manifests cannot express Create"},
-			argocd: told{key: syncOptions, warning: "apply.mode: Argo CD cannot create ConfigMap shop/a once"}, flux: told{key: fluxKey + "ssa", value: "IfNotPresent"},
+			plain:  outcome{warning: "apply.mode: plain manifests cannot express Create"},
+			argocd: outcome{key: syncOptions, warning: "apply.mode: Argo CD cannot create ConfigMap shop/a once"}, flux: outcome{key: fluxKey + "ssa", value: "IfNotPresent"},
 		},
 		"mode Replace": {
 			change: []func(*object.Node){apply(object.Apply{Mode: object.ModeReplace})},
-			plain:  told{warning: "cannot express Replace"},
-			argocd: told{key: syncOptions, value: "Replace=true"}, flux: told{key: fluxKey + "force", warning: "apply.mode: Flux cannot replace ConfigMap shop/a"},
+			plain:  outcome{warning: "cannot express Replace"},
+			argocd: outcome{key: syncOptions, value: "Replace=true"}, flux: outcome{key: fluxKey + "force", warning: "apply.mode: Flux cannot replace ConfigMap shop/a"},
 		},
 		"mode Force": {
 			change: []func(*object.Node){apply(object.Apply{Mode: object.ModeForce})},
-			plain:  told{warning: "cannot express Force"},
-			argocd: told{key: syncOptions, value: "Force=true"}, flux: told{key: fluxKey + "force", value: "enabled"},
+			plain:  outcome{warning: "cannot express Force"},
+			argocd: outcome{key: syncOptions, value: "Force=true"}, flux: outcome{key: fluxKey + "force", value: "enabled"},
 		},
-		"mode Apply": {change: []func(*object.Node){apply(object.Apply{Mode: object.ModeApply, Conflict: object.ConflictEngine})}, argocd: told{key: syncOptions}, flux: told{key: fluxKey + "ssa"}},
+		"mode Apply": {change: []func(*object.Node){apply(object.Apply{Mode: object.ModeApply, Conflict: object.ConflictEngine})}, argocd: outcome{key: syncOptions}, flux: outcome{key: fluxKey + "ssa"}},
 		"conflict Error": {
 			change: []func(*object.Node){apply(object.Apply{Conflict: object.ConflictError})},
-			plain:  told{warning: "cannot express Error"},
-			argocd: told{key: syncOptions, warning: "apply.conflict: Argo CD cannot stop at a conflict"}, flux: told{key: fluxKey + "ssa", warning: "apply.conflict: Flux cannot stop at a conflict"},
+			plain:  outcome{warning: "cannot express Error"},
+			argocd: outcome{key: syncOptions, warning: "apply.conflict: Argo CD cannot stop at a conflict"}, flux: outcome{key: fluxKey + "ssa", warning: "apply.conflict: Flux cannot stop at a conflict"},
 		},
-		"adopt TakeOwnership": {change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptTakeOwnership})}, argocd: told{key: syncOptions}, flux: told{key: fluxKey + "ssa"}},
+		"adopt TakeOwnership": {change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptTakeOwnership})}, argocd: outcome{key: syncOptions}, flux: outcome{key: fluxKey + "ssa"}},
 		"adopt Never": {
 			change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptNever})},
-			plain:  told{warning: "cannot express Never"},
-			argocd: told{key: syncOptions, warning: "Argo CD cannot refuse an object"}, flux: told{key: fluxKey + "ssa", warning: "Flux cannot refuse an object"},
+			plain:  outcome{warning: "cannot express Never"},
+			argocd: outcome{key: syncOptions, warning: "Argo CD cannot refuse an object"}, flux: outcome{key: fluxKey + "ssa", warning: "Flux cannot refuse an object"},
 		},
 		"adopt Mirror": {
 			change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptMirror})},
-			plain:  told{gone: true, warning: "apply.adopt: kubectl cannot watch"},
-			argocd: told{gone: true, warning: "apply.adopt: Argo CD cannot watch"}, flux: told{key: fluxKey + "ssa", value: "Ignore"},
+			plain:  outcome{gone: true, warning: "apply.adopt: kubectl cannot watch"},
+			argocd: outcome{gone: true, warning: "apply.adopt: Argo CD cannot watch"}, flux: outcome{key: fluxKey + "ssa", value: "Ignore"},
 		},
 		"adopt Mirror and mode Create": {
 			change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptMirror, Mode: object.ModeCreate})},
-			plain:  told{gone: true, warning: "cannot watch"},
-			argocd: told{gone: true, warning: "cannot watch"}, flux: told{key: fluxKey + "ssa", value: "Ignore", warning: "it only watches it"},
+			plain:  outcome{gone: true, warning: "cannot watch"},
+			argocd: outcome{gone: true, warning: "cannot watch"}, flux: outcome{key: fluxKey + "ssa", value: "Ignore", warning: "it only watches it"},
 		},
 	}
 }
@@ -110,20 +110,20 @@ func objects() map[string]intent {
 	large := field("data", map[string]any{"a": strings.Repeat("x", 201<<10)})
 	return map[string]intent{
 		"a custom resource without its definition": {
-			kind: "Certificate.cert-manager.io/v1", argocd: told{key: syncOptions, value: "SkipDryRunOnMissingResource=true"}, flux: told{key: fluxKey + "ssa"},
+			kind: "Certificate.cert-manager.io/v1", argocd: outcome{key: syncOptions, value: "SkipDryRunOnMissingResource=true"}, flux: outcome{key: fluxKey + "ssa"},
 		},
-		"a group of Kubernetes that looks like a custom one": {kind: "Role.rbac.authorization.k8s.io/v1", argocd: told{key: syncOptions}},
-		"a custom group that looks like Kubernetes":          {kind: "HTTPRoute.gateway.networking.k8s.io/v1", argocd: told{key: syncOptions, value: "SkipDryRunOnMissingResource=true"}},
-		"an object near 256 KiB":                             {change: []func(*object.Node){large}, argocd: told{key: syncOptions, value: "ServerSideApply=true"}, flux: told{key: fluxKey + "ssa"}},
+		"a group of Kubernetes that looks like a custom one": {kind: "Role.rbac.authorization.k8s.io/v1", argocd: outcome{key: syncOptions}},
+		"a custom group that looks like Kubernetes":          {kind: "HTTPRoute.gateway.networking.k8s.io/v1", argocd: outcome{key: syncOptions, value: "SkipDryRunOnMissingResource=true"}},
+		"an object near 256 KiB":                             {change: []func(*object.Node){large}, argocd: outcome{key: syncOptions, value: "ServerSideApply=true"}, flux: outcome{key: fluxKey + "ssa"}},
 		"a large object that is replaced": {
 			change: []func(*object.Node){large, apply(object.Apply{Mode: object.ModeReplace})},
-			plain:  told{warning: "cannot express"}, argocd: told{key: syncOptions, value: "Replace=true"}, flux: told{warning: "cannot replace"},
+			plain:  outcome{warning: "cannot express"}, argocd: outcome{key: syncOptions, value: "Replace=true"}, flux: outcome{warning: "cannot replace"},
 		},
 		"a large object that is forced": {
 			change: []func(*object.Node){large, apply(object.Apply{Mode: object.ModeForce})},
-			plain:  told{warning: "cannot express"}, argocd: told{key: syncOptions, value: "Force=true", warning: "Argo CD cannot force"}, flux: told{key: fluxKey + "force", value: "enabled"},
+			plain:  outcome{warning: "cannot express"}, argocd: outcome{key: syncOptions, value: "Force=true", warning: "Argo CD cannot force"}, flux: outcome{key: fluxKey + "force", value: "enabled"},
 		},
-		"a wave": {argocd: told{key: syncWave, value: "0"}, flux: told{key: syncWave}},
+		"a wave": {argocd: outcome{key: syncWave, value: "0"}, flux: outcome{key: syncWave}},
 	}
 }
 
@@ -141,7 +141,7 @@ func (row intent) check(t *testing.T) {
 	if row.kind == "" {
 		row.kind = "ConfigMap/v1"
 	}
-	for name, want := range map[dialect.Name]told{dialect.Plain: row.plain, dialect.ArgoCD: row.argocd, dialect.Flux: row.flux} {
+	for name, want := range map[dialect.Name]outcome{dialect.Plain: row.plain, dialect.ArgoCD: row.argocd, dialect.Flux: row.flux} {
 		n := node("a", row.kind, "shop", row.change...)
 		files, found := write(t, one(n), name)
 		require.Equal(t, want.gone, len(files) == 0, name)

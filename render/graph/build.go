@@ -85,8 +85,8 @@ func (b *builder) fail(e *object.Error) {
 	b.errs = append(b.errs, e)
 }
 
-// place is where the user asked for n: the spec, or else the module.
-func place(n *object.Node) object.Pos {
+// position is where the user asked for n: the spec, or else the module.
+func position(n *object.Node) object.Pos {
 	if n.SpecPos.IsValid() {
 		return n.SpecPos
 	}
@@ -111,7 +111,7 @@ func (b *builder) duplicates() {
 		first := b.index.ids[it.node.ID]
 		if first != i {
 			b.fail(&object.Error{
-				Pos: place(it.node), Node: it.node.ID,
+				Pos: position(it.node), Node: it.node.ID,
 				Err:   fmt.Errorf("two nodes have the id %q", it.node.ID),
 				Hint:  "give one of them another name",
 				Notes: append(madeBy(b.index.items[first].node), madeBy(it.node)...),
@@ -123,7 +123,7 @@ func (b *builder) duplicates() {
 			continue
 		}
 		b.fail(&object.Error{
-			Pos: place(it.node), Node: it.node.ID,
+			Pos: position(it.node), Node: it.node.ID,
 			Err:   fmt.Errorf("%s is rendered twice: by %s and by %s", it.ref, other.ID, it.node.ID),
 			Hint:  "an object belongs to one node: rename or remove one of them",
 			Notes: append(madeBy(other), madeBy(it.node)...),

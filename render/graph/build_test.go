@@ -86,7 +86,7 @@ func TestBuildExplicit(t *testing.T) {
 			nodes: []*object.Node{config(t, "a/x", "a/y", "a/y"), config(t, "a/y")},
 			want:  []string{"a/x -> a/y dependsOn"},
 		},
-		"a node depends on a whole spec": {
+		"a node depends on a complete spec": {
 			nodes: []*object.Node{config(t, "a/x", "b/"), config(t, "b/y"), config(t, "b/z")},
 			want:  []string{"a/x => b dependsOn"},
 		},

@@ -74,7 +74,7 @@ func (b *builder) cycles() {
 				Pos: edge.Pos, Text: fmt.Sprintf("%s depends on %s (%s)", cycle.Names[i], to, edge.Rule),
 			})
 		}
-		e.Pos = posOr(e.Pos, place(b.index.items[b.index.ids[cycle.Edges[0].From]].node))
+		e.Pos = posOr(e.Pos, position(b.index.items[b.index.ids[cycle.Edges[0].From]].node))
 		b.fail(e)
 	}
 }
@@ -179,13 +179,13 @@ func (b *builder) step(from, to, via int) (Edge, string) {
 // into those that close no cycle and the rest. Both are sorted.
 func (b *builder) acyclic(inferred []Edge) (kept, dropped []Edge) {
 	explicit := b.web()
-	whole := explicit.clone()
+	all := explicit.clone()
 	for _, e := range inferred {
 		from := b.index.ids[e.From]
-		whole.next[from] = append(whole.next[from], b.index.ids[e.To])
+		all.next[from] = append(all.next[from], b.index.ids[e.To])
 	}
-	component := make([]int, len(whole.next))
-	for c, vertices := range Components(whole.next) {
+	component := make([]int, len(all.next))
+	for c, vertices := range Components(all.next) {
 		for _, v := range vertices {
 			component[v] = c
 		}

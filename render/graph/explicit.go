@@ -29,7 +29,7 @@ func (b *builder) nodeDependencies() {
 func (b *builder) nodeDependency(n *object.Node, d object.Dependency) {
 	if d.ID == n.ID || (d.ID.Node() == "" && d.ID.Spec() == n.ID.Spec()) {
 		b.fail(&object.Error{
-			Pos: posOr(d.Pos, place(n)), Node: n.ID,
+			Pos: posOr(d.Pos, position(n)), Node: n.ID,
 			Err:  fmt.Errorf("%s depends on itself", n.ID),
 			Hint: "remove the dependency",
 		})
@@ -49,7 +49,7 @@ func (b *builder) nodeDependency(n *object.Node, d object.Dependency) {
 func (b *builder) nodeOnSpec(n *object.Node, d object.Dependency) {
 	spec := d.ID.Spec()
 	if _, ok := b.specs[spec]; !ok {
-		b.unknownSpec(posOr(d.Pos, place(n)), string(n.ID), spec)
+		b.unknownSpec(posOr(d.Pos, position(n)), string(n.ID), spec)
 		return
 	}
 	for _, name := range b.filled(spec, nil) {
@@ -153,7 +153,7 @@ func (b *builder) unknownNode(n *object.Node, d object.Dependency) {
 		return
 	}
 	e := &object.Error{
-		Pos: posOr(d.Pos, place(n)), Node: n.ID,
+		Pos: posOr(d.Pos, position(n)), Node: n.ID,
 		Err: fmt.Errorf("depends on unknown node %q", d.ID),
 	}
 	spec := d.ID.Spec()
@@ -182,10 +182,10 @@ func (b *builder) isSpec(name string) bool {
 	return ok
 }
 
-func (b *builder) unknownSpec(pos object.Pos, who, name string) {
+func (b *builder) unknownSpec(pos object.Pos, dependent, name string) {
 	b.fail(&object.Error{
 		Pos:  pos,
-		Err:  fmt.Errorf("%s depends on unknown spec %q", who, name),
+		Err:  fmt.Errorf("%s depends on unknown spec %q", dependent, name),
 		Hint: object.Suggest(name, object.SortedKeys(b.specs)),
 	})
 }
@@ -203,7 +203,7 @@ func (b *builder) annotation(it item) {
 	path := object.Fields("metadata", "annotations", DependsOnAnnotation)
 	fail := func(err error, hint string) {
 		b.fail(&object.Error{
-			Pos: place(it.node), Node: it.node.ID, Path: path.String(), Err: err, Hint: hint, Notes: madeBy(it.node),
+			Pos: position(it.node), Node: it.node.ID, Path: path.String(), Err: err, Hint: hint, Notes: madeBy(it.node),
 		})
 	}
 	for _, entry := range strings.Split(text, ",") {
@@ -224,7 +224,7 @@ func (b *builder) annotation(it item) {
 		default:
 			b.edges = append(b.edges, Edge{
 				From: it.node.ID, To: b.index.items[to].node.ID,
-				Rule: RuleAnnotation, Explicit: true, Path: path, Pos: place(it.node),
+				Rule: RuleAnnotation, Explicit: true, Path: path, Pos: position(it.node),
 			})
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// lead is an inferred edge between places of nodes, before those that say the
+// candidate is an inferred edge between places of nodes, before those that say the
 // same are left out.
-type lead struct {
+type candidate struct {
 	from, to  int
 	rule      Rule
 	certainty int
@@ -23,9 +23,9 @@ type lead struct {
 // finder looks for edges from one node at a time.
 type finder struct {
 	*index
-	from  int
-	item  item
-	leads []lead
+	from       int
+	item       item
+	candidates []candidate
 }
 
 // infer is the edges that follow from the objects, the most certain rule
@@ -40,7 +40,7 @@ func infer(x *index) []Edge {
 			f.pod()
 		}
 	}
-	slices.SortStableFunc(f.leads, func(a, b lead) int {
+	slices.SortStableFunc(f.candidates, func(a, b candidate) int {
 		if a.certainty != b.certainty {
 			return a.certainty - b.certainty
 		}
@@ -49,8 +49,8 @@ func infer(x *index) []Edge {
 		}
 		return a.from - b.from
 	})
-	edges := make([]Edge, 0, len(f.leads))
-	for _, l := range f.leads {
+	edges := make([]Edge, 0, len(f.candidates))
+	for _, l := range f.candidates {
 		edges = append(edges, Edge{
 			From: x.items[l.from].node.ID, To: x.items[l.to].node.ID,
 			Rule: l.rule, Path: cursor{at: l.at}.path(),
@@ -98,7 +98,7 @@ func (f *finder) addAs(to int, rule Rule, certainty int, at *link) {
 	if to == f.from || f.items[to].node.ID == f.item.node.ID {
 		return
 	}
-	f.leads = append(f.leads, lead{f.from, to, rule, certainty, at})
+	f.candidates = append(f.candidates, candidate{f.from, to, rule, certainty, at})
 }
 
 // on makes an edge onto an object where the render has it.

@@ -54,7 +54,7 @@ func (f *finder) kind() {
 		"MutatingWebhookConfiguration.admissionregistration.k8s.io":
 		for _, w := range o.get("webhooks").items() {
 			f.backend(w.get("clientConfig", "service"))
-			f.judged(w)
+			f.webhookResources(w)
 		}
 	case "APIService.apiregistration.k8s.io":
 		f.backend(spec.get("service"))
@@ -154,11 +154,11 @@ func (f *finder) backend(service cursor) {
 	}
 }
 
-// judged makes edges from the custom resources that a webhook judges onto its
+// webhookResources makes edges from the custom resources that a webhook judges onto its
 // configuration, so that they follow the workload behind it. Webhooks that
 // ignore failures hold nobody up, and those without a Service in the render are
 // not ours to wait for. The plural of a kind is known from its CRD.
-func (f *finder) judged(webhook cursor) {
+func (f *finder) webhookResources(webhook cursor) {
 	service := webhook.get("clientConfig", "service")
 	r := object.Ref{Kind: "Service", Namespace: service.get("namespace").text(), Name: service.get("name").text()}
 	if _, ok := f.refs[r]; !ok || webhook.get("failurePolicy").text() == "Ignore" {
@@ -172,7 +172,7 @@ func (f *finder) judged(webhook cursor) {
 				crd := f.items[f.crds[crdKey{it.ref.Group, it.ref.Kind}]].node.Object
 				if slices.Contains(resources, crd.Text("spec", "names", "plural")) || slices.Contains(resources, "*") {
 					at := root(it.node.Object).get("kind").at
-					f.leads = append(f.leads, lead{custom, f.from, RuleWebhook, uncertain, at})
+					f.candidates = append(f.candidates, candidate{custom, f.from, RuleWebhook, uncertain, at})
 				}
 			}
 		}

@@ -163,7 +163,7 @@ canary: {apiVersion: flagger.app/v1beta1, kind: Canary, spec: {targetRef: {apiVe
 			"pdb -> web selector spec.selector.matchLabels",
 		},
 	},
-	"a webhook, its Service, the workload behind it, and who it judges": {
+	"a webhook, its Service, the workload behind it, and what it validates": {
 		`
 hook:
   apiVersion: admissionregistration.k8s.io/v1

@@ -112,7 +112,7 @@ func (p *Project) callParams(i *instance) (object.Value, *object.Error) {
 	s := scope{member: i.writer, result: func(*instance) *result { return nil }}
 	path := i.writer.paramsPath(i.written).Append(object.Field(paramWorkload)).String
 	// Other mistakes in the text made i broken, so what is left is an output.
-	out, ok, _ := s.expand(v.Text, place{pos: v.Pos, path: path})
+	out, ok, _ := s.expand(v.Text, position{pos: v.Pos, path: path})
 	if !ok {
 		return object.Value{}, &object.Error{
 			Stage: object.StageSpec, Pos: v.Pos, Path: path(),

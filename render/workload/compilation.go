@@ -34,8 +34,8 @@ type Compilation struct {
 
 // progress is how far a resource is.
 type progress struct {
-	asked  bool
-	result *result
+	requested bool
+	result    *result
 	// params are those that were asked with.
 	params object.Value
 }
@@ -85,16 +85,16 @@ func (c *Compilation) scope(m *member) scope {
 // for those whose params need an output of another resource. Each request is to
 // be evaluated and answered; nothing is left when there are none.
 func (c *Compilation) Next() []Request {
-	var all []asked
+	var all []requested
 	for _, i := range c.needed {
 		s := c.state[i]
-		if s.asked || i.broken || !c.ready(i) {
+		if s.requested || i.broken || !c.ready(i) {
 			continue
 		}
-		s.asked = true
+		s.requested = true
 		if params, ok := c.params(i); ok {
 			s.params = params
-			all = append(all, asked{i, params})
+			all = append(all, requested{i, params})
 		}
 	}
 	if len(all) == 0 {
@@ -116,7 +116,7 @@ func (c *Compilation) params(i *instance) (object.Value, bool) {
 	}
 	s := c.scope(i.writer)
 	out, ok, errs := mapTexts(i.params, i.writer.paramsPath(i.written), func(v object.Value, path object.Path) (object.Value, bool, object.Errors) {
-		t, ok, errs := s.expand(v.Text, place{pos: v.Pos, path: path.String})
+		t, ok, errs := s.expand(v.Text, position{pos: v.Pos, path: path.String})
 		if ok && t.Tainted() {
 			return v, false, object.Errors{secretIn(v.Pos, path.String(), "a param of a resource", i.written.Name)}
 		}
@@ -170,7 +170,7 @@ func (c *Compilation) Finish() (Compiled, object.Errors) {
 	}
 	input, errs := generate.Input(r)
 	return Compiled{
-		Input: input, Nodes: r.WithoutTaken(c.nodes()), Complete: c.complete(), needs: c.needs,
+		Input: input, Nodes: r.WithoutReplaced(c.nodes()), Complete: c.complete(), needs: c.needs,
 		Secret: stored(input, r.Config), Routes: c.hosts(),
 	}, append(c.errs, errs...).Sorted()
 }

@@ -259,7 +259,7 @@ resources:
 		{ID: "platform/", Pos: module}, {ID: "web/pods", Pos: module},
 	}
 	pods := &object.Node{ID: "api/pods", DependsOn: before}
-	compiled.Place([]*object.Node{pods})
+	compiled.Locate([]*object.Node{pods})
 	var at []string
 	for _, d := range pods.DependsOn {
 		at = append(at, d.Pos.String())
@@ -343,7 +343,7 @@ func FuzzExpand(f *testing.F) {
 	c := p.Compile("api")
 	run(f, c, map[string]Answer{"db": answerOf(postgresResult)})
 	f.Fuzz(func(t *testing.T, raw string) {
-		out, ok, errs := c.scope(c.member).expand(raw, place{path: func() string { return "x" }})
+		out, ok, errs := c.scope(c.member).expand(raw, position{path: func() string { return "x" }})
 		require.Equal(t, ok, len(errs) == 0)
 		secret := slices.ContainsFunc(placeholder.Parse(raw), func(p placeholder.Part) bool {
 			return len(p.Ref) == 3 && p.Ref[0] == "resources" && p.Ref[1] == "db" && slices.Contains([]string{"username", "password", "connection_string"}, p.Ref[2])

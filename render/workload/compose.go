@@ -24,8 +24,8 @@ type composition struct {
 	done    map[string][]fragment
 }
 
-// lay is the fragments of an output; way is the outputs that led to it.
-func (c *composition) lay(name string, way []string) []fragment {
+// flatten is the fragments of an output; path is the outputs that led to it.
+func (c *composition) flatten(name string, path []string) []fragment {
 	if f, ok := c.done[name]; ok {
 		return f
 	}
@@ -34,14 +34,14 @@ func (c *composition) lay(name string, way []string) []fragment {
 		c.done[name] = []fragment{{output: name, remote: e.remote}}
 		return c.done[name]
 	}
-	if i := slices.Index(way, name); i >= 0 {
-		c.fail("sensitive."+name, "", "is made of itself: %s -> %s", strings.Join(way[i:], " -> "), name)
+	if i := slices.Index(path, name); i >= 0 {
+		c.fail("sensitive."+name, "", "is made of itself: %s -> %s", strings.Join(path[i:], " -> "), name)
 		return nil
 	}
-	way = append(way, name)
+	path = append(path, name)
 	var out []fragment
 	for _, p := range e.parts {
-		out = c.append(out, name, p, way)
+		out = c.append(out, name, p, path)
 		if len(out) > maxFragments {
 			c.fail("sensitive."+name, "", "has more than %d parts", maxFragments)
 			out = nil
@@ -53,7 +53,7 @@ func (c *composition) lay(name string, way []string) []fragment {
 }
 
 // append adds one part of the output called name.
-func (c *composition) append(out []fragment, name string, p part, way []string) []fragment {
+func (c *composition) append(out []fragment, name string, p part, path []string) []fragment {
 	if p.ref == "" {
 		return append(out, fragment{literal: p.text})
 	}
@@ -67,7 +67,7 @@ func (c *composition) append(out []fragment, name string, p part, way []string) 
 		c.fail("sensitive."+name, object.Suggest(p.ref, object.SortedKeys(c.entries)), "has a ref that is no sensitive output")
 		return out
 	}
-	for _, f := range c.lay(p.ref, way) {
+	for _, f := range c.flatten(p.ref, path) {
 		if p.escape {
 			if f.escape {
 				c.fail("sensitive."+name, "leave escape out in one of them", "escapes %q, parts of which are escaped already", p.ref)

@@ -23,7 +23,7 @@ func (c *Compilation) containers() []generate.Container {
 	for _, spec := range all {
 		one := generate.Container{Spec: spec, Variables: make([]generate.Variable, 0, len(spec.Variables))}
 		for _, v := range spec.Variables {
-			at := place{pos: v.Value.Pos, path: func() string { return c.containerPath(spec, "variables", v.Name) }}
+			at := position{pos: v.Value.Pos, path: func() string { return c.containerPath(spec, "variables", v.Name) }}
 			value, ok, errs := s.expand(v.Value.Value, at)
 			c.errs = append(c.errs, errs...)
 			if ok {
@@ -52,7 +52,7 @@ func (c *Compilation) containerPath(in score.Container, fields ...string) string
 func (c *Compilation) file(s scope, in score.Container, f score.File) (generate.File, bool) {
 	out := generate.File{Spec: f}
 	var raw string
-	var at place
+	var at position
 	path := func(field string) func() string {
 		return func() string { return c.containerPath(in, "files", f.Target, field) }
 	}
@@ -160,7 +160,7 @@ func (c *Compilation) volumeName(s scope, v score.Mount, path func() string) (st
 			return parts[0].Ref[1], true
 		}
 	}
-	t, ok, errs := s.expand(raw, place{pos: v.Source.Pos, path: path})
+	t, ok, errs := s.expand(raw, position{pos: v.Source.Pos, path: path})
 	c.errs = append(c.errs, errs...)
 	if !ok {
 		return "", false

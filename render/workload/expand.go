@@ -32,7 +32,7 @@ type scope struct {
 }
 
 // place is where a text stands.
-type place struct {
+type position struct {
 	pos  object.Pos
 	path func() string
 	// lines says that the lines of the text are lines of the file, each with
@@ -42,7 +42,7 @@ type place struct {
 }
 
 // within is the place of the byte at offset in the text raw.
-func (at place) within(raw string, offset int) object.Pos {
+func (at position) within(raw string, offset int) object.Pos {
 	if !at.lines || !at.pos.IsValid() {
 		return at.pos
 	}
@@ -58,18 +58,18 @@ func (at place) within(raw string, offset int) object.Pos {
 }
 
 // inContent is the place of the content of a file that stands in the document.
-func inContent(f score.File, path func() string) place {
-	return place{pos: f.Content.Pos, path: path, lines: f.Indent > 0, indent: f.Indent}
+func inContent(f score.File, path func() string) position {
+	return position{pos: f.Content.Pos, path: path, lines: f.Indent > 0, indent: f.Indent}
 }
 
 // inSource is the place of the content of a source file, whose path is relative
 // to the document.
-func inSource(f score.File, fieldPath func() string) place {
+func inSource(f score.File, fieldPath func() string) position {
 	file := f.Source.Value
 	if !path.IsAbs(file) {
 		file = path.Join(path.Dir(f.Source.Pos.File), file)
 	}
-	return place{pos: object.Pos{File: file, Line: 1, Column: 1}, path: fieldPath, lines: true}
+	return position{pos: object.Pos{File: file, Line: 1, Column: 1}, path: fieldPath, lines: true}
 }
 
 // literal is text that nobody expands.
@@ -84,7 +84,7 @@ func literal(raw string, pos object.Pos) generate.Text {
 // not be resolved, which is in the errors or reported elsewhere. What comes out
 // of a placeholder is never read again: an output that looks like a placeholder
 // is text.
-func (s scope) expand(raw string, at place) (generate.Text, bool, object.Errors) {
+func (s scope) expand(raw string, at position) (generate.Text, bool, object.Errors) {
 	if strings.IndexByte(raw, '$') < 0 {
 		return literal(raw, at.pos), true, nil
 	}
@@ -152,8 +152,8 @@ func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
 		return s.resource(ref[1:])
 	}
 	if _, ok := s.member.resource(ref[0]); ok {
-		whole := placeholder.Part{Ref: append([]string{generate.RootResources}, ref...)}
-		return nil, mistake(fmt.Sprintf("write %s", whole), "a placeholder begins with metadata or resources")
+		full := placeholder.Part{Ref: append([]string{generate.RootResources}, ref...)}
+		return nil, mistake(fmt.Sprintf("write %s", full), "a placeholder begins with metadata or resources")
 	}
 	if near, ok := object.Nearest(ref[0], []string{rootMetadata, generate.RootResources}); ok {
 		return nil, mistake(fmt.Sprintf("did you mean %q?", near), "a placeholder begins with metadata or resources")
@@ -169,13 +169,13 @@ func (s scope) metadata(keys []string) ([]generate.Piece, *object.Error) {
 	}
 	at := s.member.source.Spec.Metadata
 	for i, key := range keys {
-		whole := strings.Join(append([]string{rootMetadata}, keys[:i]...), ".")
+		full := strings.Join(append([]string{rootMetadata}, keys[:i]...), ".")
 		if at.Kind != object.KindMap {
-			return nil, mistake("", "%s is a %s: it has no key %q", whole, at.Kind, key)
+			return nil, mistake("", "%s is a %s: it has no key %q", full, at.Kind, key)
 		}
 		next, ok := at.Get(key)
 		if !ok {
-			return nil, mistake(object.Suggest(key, memberNames(at)), "%s has no key %q", whole, key)
+			return nil, mistake(object.Suggest(key, memberNames(at)), "%s has no key %q", full, key)
 		}
 		at = next
 	}

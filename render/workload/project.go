@@ -136,8 +136,8 @@ func Join(sources []Source, config spec.Workloads, provisioners []Provisioner, b
 // environment refuses a document that is for another environment than the one
 // that is asked for.
 func (m *member) environment() object.Errors {
-	own, asked := m.source.Spec.Environment, m.source.Context.Environment
-	if own.Value == "" || asked == "" || own.Value == asked {
+	own, selected := m.source.Spec.Environment, m.source.Context.Environment
+	if own.Value == "" || selected == "" || own.Value == selected {
 		return nil
 	}
 	path := m.at("environment").String()
@@ -146,7 +146,7 @@ func (m *member) environment() object.Errors {
 	}
 	return object.Errors{{
 		Stage: object.StageSpec, Pos: own.Pos, Path: path,
-		Err:  fmt.Errorf("the workload %q is for %q, not for the environment %q", m.name(), own.Value, asked),
+		Err:  fmt.Errorf("the workload %q is for %q, not for the environment %q", m.name(), own.Value, selected),
 		Hint: "leave the file out, or take environment away so that it is for all",
 	}}
 }
@@ -262,12 +262,12 @@ func (p *Project) ownStores() {
 	}
 	owned := map[string]bool{}
 	for _, m := range p.members {
-		place := ""
+		namespace := ""
 		if secrets.StoreKind == storeOfNamespace {
-			place = m.source.Context.Namespace
+			namespace = m.source.Context.Namespace
 		}
-		if len(m.instances) > 0 && !owned[place] {
-			m.ownsStore, owned[place] = true, true
+		if len(m.instances) > 0 && !owned[namespace] {
+			m.ownsStore, owned[namespace] = true, true
 		}
 	}
 }

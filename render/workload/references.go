@@ -36,7 +36,7 @@ func (i *instance) refer() object.Errors {
 	}
 	s := scope{member: i.writer, result: func(*instance) *result { return nil }}
 	_, _, errs := mapTexts(i.params, i.writer.paramsPath(i.written), func(v object.Value, path object.Path) (object.Value, bool, object.Errors) {
-		_, ok, errs := s.expand(v.Text, place{pos: v.Pos, path: path.String})
+		_, ok, errs := s.expand(v.Text, position{pos: v.Pos, path: path.String})
 		if !ok && len(errs) == 0 {
 			i.collect(v)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// asked is one resource of a request with its params resolved.
-type asked struct {
+// requested is one resource of a request with its params resolved.
+type requested struct {
 	instance *instance
 	params   object.Value
 }
@@ -22,8 +22,8 @@ type asked struct {
 // requests asks for resources: one request for each module and workload that
 // owns some of them, sorted, so that what several workloads share is made in
 // the same surroundings whoever asks.
-func (p *Project) requests(all []asked) []Request {
-	slices.SortFunc(all, func(a, b asked) int {
+func (p *Project) requests(all []requested) []Request {
+	slices.SortFunc(all, func(a, b requested) int {
 		return cmp.Or(
 			strings.Compare(a.instance.owner.name(), b.instance.owner.name()),
 			cmp.Compare(a.instance.entry.Module, b.instance.entry.Module),
@@ -33,7 +33,7 @@ func (p *Project) requests(all []asked) []Request {
 	var out []Request
 	for len(all) > 0 {
 		first := all[0].instance
-		n := slices.IndexFunc(all, func(a asked) bool {
+		n := slices.IndexFunc(all, func(a requested) bool {
 			return a.instance.owner != first.owner || a.instance.entry.Module != first.entry.Module
 		})
 		if n < 0 {
@@ -46,7 +46,7 @@ func (p *Project) requests(all []asked) []Request {
 }
 
 // request asks the owner's module for its resources (schema.#Requests).
-func (p *Project) request(all []asked) Request {
+func (p *Project) request(all []requested) Request {
 	owner := all[0].instance.owner
 	pos := owner.source.Spec.Pos
 	config := p.config.Config
@@ -106,7 +106,7 @@ func (r Request) Without(errs object.Errors) Request {
 }
 
 // describe is the resource as its provisioner sees it (schema.#Resource).
-func (p *Project) describe(a asked, ports object.Value) object.Value {
+func (p *Project) describe(a requested, ports object.Value) object.Value {
 	i, r := a.instance, a.instance.resource
 	t := p.target(i, a.params)
 	other := generate.MapOf(t.pos,

@@ -110,8 +110,8 @@ func TestARequestGoesOnWithoutTheResourcesThatErrorsAreAbout(t *testing.T) {
 			less := all.Without(path(c.path))
 			require.Equal(t, c.left, less.Resources)
 			require.Equal(t, []string{"db", "db-two"}, all.Resources)
-			whole, _ := all.Input.Get("resources")
-			require.Len(t, whole.Members, 2)
+			resources, _ := all.Input.Get("resources")
+			require.Len(t, resources.Members, 2)
 			if c.left != nil {
 				left, _ := less.Input.Get("resources")
 				require.Len(t, left.Members, 1)

@@ -63,7 +63,7 @@ func (d *reading) fail(at, hint, format string, args ...any) {
 	}
 	e := &object.Error{
 		Stage: object.StageEvaluate, Pos: r.Type.Pos, Path: d.in.owner.resourcePath(r),
-		Err:  fmt.Errorf("%s: %s%w", d.in.entry.said(), at, fmt.Errorf(format, args...)),
+		Err:  fmt.Errorf("%s: %s%w", d.in.entry.label(), at, fmt.Errorf(format, args...)),
 		Hint: hint,
 	}
 	if pos := d.in.entry.Pos; pos.IsValid() {
@@ -175,7 +175,7 @@ func (d *reading) sensitive(v object.Value, plain map[string]string) map[string]
 	}
 	c := composition{reading: d, entries: entries, plain: plain, done: make(map[string][]fragment, len(entries))}
 	for _, m := range v.Members {
-		c.lay(m.Name, nil)
+		c.flatten(m.Name, nil)
 	}
 	return c.done
 }

@@ -19,15 +19,15 @@ func (c *Compilation) waysIn() []generate.Route {
 		if own.Type.Value != generate.TypeRoute || r == nil {
 			continue
 		}
-		told := false
+		known := false
 		for _, node := range r.nodes {
 			backends := generate.BackendsOf(node.Object["spec"], nil)
-			told = told || len(backends) > 0
+			known = known || len(backends) > 0
 			if ports := m.ports(backends); len(ports) > 0 {
 				out = append(out, generate.Route{Resource: own, Node: node, Ports: ports})
 			}
 		}
-		if !told {
+		if !known {
 			port, _ := c.state[i].params.Get("port")
 			out = append(out, generate.Route{Resource: own, Ports: m.ports([]generate.Backend{{Name: m.name(), Port: port.Text}})})
 		}

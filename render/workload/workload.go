@@ -40,7 +40,7 @@ type Provisioner struct {
 }
 
 // said names a provisioner in messages.
-func (p Provisioner) said() string {
+func (p Provisioner) label() string {
 	if p.Name == "" {
 		return fmt.Sprintf("the provisioner of type %q", p.Type)
 	}
@@ -103,11 +103,11 @@ type Route struct {
 	In  string
 }
 
-// Place gives the dependencies of the nodes that the module made of Input the
+// Locate gives the dependencies of the nodes that the module made of Input the
 // line of what wants them: a resource, or an entry of dependsOn. The module has
 // them from the input and knows only its own line, at which nobody could mend a
 // cycle.
-func (c Compiled) Place(nodes []*object.Node) {
+func (c Compiled) Locate(nodes []*object.Node) {
 	for _, n := range nodes {
 		n.DependsOn = slices.Clone(n.DependsOn)
 		for i, d := range n.DependsOn {

@@ -46,16 +46,16 @@ func (l *lowering) containers() (init, main []object.Value) {
 		}
 		init = append(init, l.container(i, ready))
 	}
-	var places []int
+	var others []int
 	for i := range l.r.Containers {
 		if len(l.r.Containers[i].Spec.Before) == 0 {
-			places = append(places, i)
+			others = append(others, i)
 		}
 	}
-	slices.SortStableFunc(places, func(a, b int) int {
+	slices.SortStableFunc(others, func(a, b int) int {
 		return cmp.Compare(l.r.Containers[a].Spec.Order, l.r.Containers[b].Spec.Order)
 	})
-	for _, i := range places {
+	for _, i := range others {
 		main = append(main, l.container(i, ""))
 	}
 	return init, main
@@ -82,10 +82,10 @@ func (l *lowering) checkSidecar(c *score.Container) {
 // beforeOrder is the containers that come before others, in order; by name where
 // nothing else decides.
 func (l *lowering) beforeOrder() []int {
-	place := make(map[string]int, len(l.r.Containers))
+	index := make(map[string]int, len(l.r.Containers))
 	first := false
 	for i, c := range l.r.Containers {
-		place[c.Spec.Name] = i
+		index[c.Spec.Name] = i
 		first = first || len(c.Spec.Before) > 0
 	}
 	if !first {
@@ -94,7 +94,7 @@ func (l *lowering) beforeOrder() []int {
 	earlier := make([][]int, len(l.r.Containers))
 	for i, c := range l.r.Containers {
 		for _, b := range c.Spec.Before {
-			if j, ok := place[b.Container]; ok {
+			if j, ok := index[b.Container]; ok {
 				earlier[j] = append(earlier[j], i)
 			}
 		}

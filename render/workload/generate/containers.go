@@ -68,9 +68,9 @@ func (l *lowering) containerPorts(s *score.Container, ready string) object.Value
 		return object.Value{}
 	}
 	all := ready == "" && l.main == 1
-	var asked []string
+	var probed []string
 	if !all {
-		asked = probedPorts(s)
+		probed = probedPorts(s)
 	}
 	type number struct {
 		port     int
@@ -80,7 +80,7 @@ func (l *lowering) containerPorts(s *score.Container, ready string) object.Value
 	taken := map[number]bool{}
 	for _, p := range l.spec.Ports {
 		n := number{p.Target, p.Protocol}
-		if taken[n] || !all && !slices.Contains(asked, p.Name) && !slices.Contains(asked, strconv.Itoa(p.Target)) {
+		if taken[n] || !all && !slices.Contains(probed, p.Name) && !slices.Contains(probed, strconv.Itoa(p.Target)) {
 			continue
 		}
 		taken[n] = true

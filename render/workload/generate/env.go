@@ -48,13 +48,13 @@ type item struct {
 	v     *Variable
 }
 
-// environment places all variables of a container.
+// environment assigns all variables of a container.
 func (l *lowering) environment(c *Container) *environment {
 	e := &environment{l: l, c: c}
 	e.known = e.namesKnown()
 	e.config = make(members, 0, len(c.Variables))
 	for i := range c.Variables {
-		e.place(&c.Variables[i])
+		e.assign(&c.Variables[i])
 	}
 	return e
 }
@@ -82,8 +82,8 @@ func (e *environment) path(variable string) object.Path {
 	return e.l.at("containers", e.c.Spec.Name, "variables", variable)
 }
 
-// place decides how one variable reaches the container.
-func (e *environment) place(v *Variable) {
+// assign decides how one variable reaches the container.
+func (e *environment) assign(v *Variable) {
 	if !isVariableName(v.Name) {
 		e.l.fail(v.NamePos, e.path(v.Name), "", "%q is no name of a variable: Kubernetes takes printable ASCII without =", v.Name)
 		return
@@ -96,7 +96,7 @@ func (e *environment) place(v *Variable) {
 		}
 	}
 	if v.Value.Tainted() {
-		e.placeSecret(v, pieces)
+		e.assignSecret(v, pieces)
 		return
 	}
 	text := v.Value.Plain()
@@ -113,8 +113,8 @@ func (e *environment) place(v *Variable) {
 	}
 }
 
-// placeSecret decides how a variable that holds secrets reaches the container.
-func (e *environment) placeSecret(v *Variable, pieces []Piece) {
+// assignSecret decides how a variable that holds secrets reaches the container.
+func (e *environment) assignSecret(v *Variable, pieces []Piece) {
 	if !e.l.expressible(pieces, v.Value.Pos, e.path(v.Name)) {
 		return
 	}

@@ -106,9 +106,9 @@ func (e *environment) ordered() []item {
 	if !slices.ContainsFunc(e.entries, func(n item) bool { return len(n.refs) > 0 }) {
 		return e.entries
 	}
-	o := orderer{entries: e.entries, place: make(map[string]int, len(e.entries)), low: make([]int, len(e.entries)), seen: make([]int, len(e.entries))}
+	o := orderer{entries: e.entries, index: make(map[string]int, len(e.entries)), low: make([]int, len(e.entries)), seen: make([]int, len(e.entries))}
 	for i, n := range e.entries {
-		o.place[n.name] = i
+		o.index[n.name] = i
 	}
 	for i := range e.entries {
 		if o.seen[i] == 0 {
@@ -148,7 +148,7 @@ func (e *environment) warnRing(ring []int) {
 // strongly connected components); a variable in no ring is a ring of one.
 type orderer struct {
 	entries []item
-	place   map[string]int
+	index   map[string]int
 	// seen numbers the entries as they are visited, from 1; low is the least number
 	// that can be reached, and 0 again when the ring is complete.
 	seen, low []int
@@ -162,7 +162,7 @@ func (o *orderer) visit(i int) {
 	o.seen[i], o.low[i] = o.count, o.count
 	o.stack = append(o.stack, i)
 	for _, name := range o.entries[i].refs {
-		j, ok := o.place[name]
+		j, ok := o.index[name]
 		switch {
 		case !ok:
 		case o.seen[j] == 0:

@@ -59,11 +59,11 @@ func (l *lowering) expressible(pieces []Piece, pos object.Pos, at object.Path) b
 		case !p.Escape:
 		case !l.external():
 			l.fail(pos, at, "use the secret by itself, or the backend external-secrets",
-				"%s is part of a URL, which the backend kubernetes cannot write", p.Secret.said())
+				"%s is part of a URL, which the backend kubernetes cannot write", p.Secret.reference())
 			return false
 		case l.r.Config.Secrets.KubernetesStore == "":
 			l.fail(pos, at, kubernetesStoreHint,
-				"%s is a Secret of the cluster and part of a URL, which Kubernetes cannot write", p.Secret.said())
+				"%s is a Secret of the cluster and part of a URL, which Kubernetes cannot write", p.Secret.reference())
 			return false
 		}
 	}
@@ -76,10 +76,10 @@ func (l *lowering) readable(s *Secret, pos object.Pos, at object.Path) bool {
 	switch {
 	case s.Property == "":
 		l.fail(pos, at, "the provisioner must give property: the key inside of the Secret",
-			"%s names no key of the Secret %q of the cluster", s.said(), s.Key)
+			"%s names no key of the Secret %q of the cluster", s.reference(), s.Key)
 	case s.Version != "":
 		l.fail(pos, at, "the provisioner must leave version out",
-			"%s asks for version %q: a Secret of the cluster has none", s.said(), s.Version)
+			"%s asks for version %q: a Secret of the cluster has none", s.reference(), s.Version)
 	default:
 		return true
 	}

@@ -19,8 +19,8 @@ const (
 	filesSecret = "files-secret"
 )
 
-// placed is a file of a container with the key that holds it.
-type placed struct {
+// keyedFile is a file of a container with the key that holds it.
+type keyedFile struct {
 	l         *lowering
 	container int
 	name      string
@@ -28,11 +28,11 @@ type placed struct {
 	key       string
 }
 
-func (p placed) path() object.Path {
+func (p keyedFile) path() object.Path {
 	return p.l.at("containers", p.name, "files", p.file.Spec.Target)
 }
 
-func (p placed) pos() object.Pos {
+func (p keyedFile) pos() object.Pos {
 	if p.file.IsText && p.file.Content.Pos.IsValid() {
 		return p.file.Content.Pos
 	}
@@ -40,7 +40,7 @@ func (p placed) pos() object.Pos {
 }
 
 // source is where the author names the file, which is not in it.
-func (p placed) source() object.Pos {
+func (p keyedFile) source() object.Pos {
 	if s := p.file.Spec.Source; s != nil {
 		return s.Pos
 	}
@@ -59,19 +59,19 @@ type filing struct {
 	data, binary members
 	secret       externalSecret
 	config, made fileVolume
-	// inPlace are volumes of Secrets of the cluster, by the name of the Secret in
+	// direct are volumes of Secrets of the cluster, by the name of the Secret in
 	// the order in which files name them.
-	inPlace []*fileVolume
+	direct  []*fileVolume
 	secrets []string
 	// kept and hidden are the files of the ConfigMap and of the ExternalSecret.
-	kept, hidden []placed
+	kept, hidden []keyedFile
 }
 
 // mountFiles mounts every file by itself, so that what the image has beside it
 // stays: plain ones from the ConfigMap, those with secrets from the Secret that an
 // ExternalSecret makes, and those that are a Secret of the cluster from there.
 func (l *lowering) mountFiles() {
-	all := l.placeFiles()
+	all := l.keyedFiles()
 	if len(all) == 0 {
 		return
 	}
@@ -90,7 +90,7 @@ func (l *lowering) mountFiles() {
 }
 
 // add puts one file into the volume that it comes from.
-func (f *filing) add(p placed) {
+func (f *filing) add(p keyedFile) {
 	switch pieces := joined(p.file.Content.Pieces); {
 	case !p.file.IsText:
 		f.binary.put(p.key, lowerText(base64.StdEncoding.EncodeToString(p.file.Binary), p.pos()))
@@ -113,7 +113,7 @@ func (f *filing) add(p placed) {
 	}
 }
 
-func (f *filing) keep(p placed) {
+func (f *filing) keep(p keyedFile) {
 	f.kept = append(f.kept, p)
 	f.config.name = f.l.volumeName(f.config.name, filesConfig)
 	f.mount(&f.config, p, p.key)
@@ -125,26 +125,26 @@ func (f *filing) inSecret(name string) *fileVolume {
 	if i < 0 {
 		i = len(f.secrets)
 		f.secrets = append(f.secrets, name)
-		f.inPlace = append(f.inPlace, &fileVolume{name: f.l.volumeName("", "secret-"+strings.ReplaceAll(name, ".", "-"))})
+		f.direct = append(f.direct, &fileVolume{name: f.l.volumeName("", "secret-"+strings.ReplaceAll(name, ".", "-"))})
 	}
-	return f.inPlace[i]
+	return f.direct[i]
 }
 
 // writable reports whether an ExternalSecret can make the text of a file, and
 // tells why not.
-func (f *filing) writable(p placed, pieces []Piece) bool {
+func (f *filing) writable(p keyedFile, pieces []Piece) bool {
 	for _, s := range pieces {
 		if s.Secret == nil || !f.l.clustered(s) {
 			continue
 		}
 		if !f.l.external() {
 			f.l.fail(p.pos(), p.path(), "make the secret the whole file, or use the backend external-secrets",
-				"the file has text around %s, which the backend kubernetes cannot write", s.Secret.said())
+				"the file has text around %s, which the backend kubernetes cannot write", s.Secret.reference())
 			return false
 		}
 		if f.l.r.Config.Secrets.KubernetesStore == "" {
 			f.l.fail(p.pos(), p.path(), kubernetesStoreHint,
-				"the file has text around %s, a Secret of the cluster, which External Secrets can read from a store only", s.Secret.said())
+				"the file has text around %s, a Secret of the cluster, which External Secrets can read from a store only", s.Secret.reference())
 			return false
 		}
 		if !f.l.readable(s.Secret, p.pos(), p.path()) {
@@ -156,7 +156,7 @@ func (f *filing) writable(p placed, pieces []Piece) bool {
 
 // mount adds a file to its volume and to what its container mounts. It has the
 // name key in the volume, whatever its key in the object is.
-func (f *filing) mount(v *fileVolume, p placed, key string) {
+func (f *filing) mount(v *fileVolume, p keyedFile, key string) {
 	target := p.file.Spec
 	var mode object.Value
 	if target.Mode != nil {
@@ -185,7 +185,7 @@ func (f *filing) finish() {
 		l.secrets.put(filesSecret, f.secret.value(l))
 		secret(&f.made, l.name+"-"+filesSecret)
 	}
-	for i, v := range f.inPlace {
+	for i, v := range f.direct {
 		secret(v, f.secrets[i])
 	}
 }
@@ -198,18 +198,18 @@ func (l *lowering) volumeName(given, wish string) string {
 	}
 	const most = 63
 	name := Limit(wish, most)
-	for n := 2; l.taken[name]; n++ {
+	for n := 2; l.reserved[name]; n++ {
 		tail := "-" + strconv.Itoa(n)
 		name = Limit(wish, most-len(tail)) + tail
 	}
-	l.take(name)
+	l.reserve(name)
 	return name
 }
 
-// take keeps the name of a volume.
-func (l *lowering) take(name string) {
-	if l.taken == nil {
-		l.taken = map[string]bool{}
+// reserve keeps the name of a volume.
+func (l *lowering) reserve(name string) {
+	if l.reserved == nil {
+		l.reserved = map[string]bool{}
 	}
-	l.taken[name] = true
+	l.reserved[name] = true
 }

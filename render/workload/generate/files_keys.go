@@ -14,13 +14,13 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// placeFiles is the files of all containers, each with a key of its own.
-func (l *lowering) placeFiles() []placed {
-	var all []placed
+// keyedFiles is the files of all containers, each with a key of its own.
+func (l *lowering) keyedFiles() []keyedFile {
+	var all []keyedFile
 	for i := range l.r.Containers {
 		c := &l.r.Containers[i]
 		for j := range c.Files {
-			all = append(all, placed{l: l, container: i, name: c.Spec.Name, file: &c.Files[j]})
+			all = append(all, keyedFile{l: l, container: i, name: c.Spec.Name, file: &c.Files[j]})
 		}
 	}
 	if len(all) > 0 {
@@ -34,7 +34,7 @@ func (l *lowering) placeFiles() []placed {
 // the end, so that none depends on which of them comes first. A hashed key that
 // meets a plain one makes that hashed, too, and two short hashes that meet become
 // long.
-func nameFiles(all []placed) {
+func nameFiles(all []keyedFile) {
 	hashed := make([]int, len(all))
 	for {
 		users := make(map[string][]int, len(all))
@@ -59,7 +59,7 @@ func nameFiles(all []placed) {
 const fullHash = 2
 
 // fileKey is the key of a file: with no hash, a short one or a full one.
-func fileKey(p placed, hashed int) string {
+func fileKey(p keyedFile, hashed int) string {
 	const most = 253
 	full := p.name + p.file.Spec.Target
 	key := []byte(full)
@@ -88,7 +88,7 @@ const largestObject = 1 << 20
 
 // checkSize refuses an object that is too large for a cluster and names what
 // takes the most room in it.
-func (l *lowering) checkSize(what string, n int, size func(i int) int, place func(i int) (object.Pos, object.Path)) {
+func (l *lowering) checkSize(what string, n int, size func(i int) int, at func(i int) (object.Pos, object.Path)) {
 	total := 0
 	for i := range n {
 		total += size(i)
@@ -104,10 +104,10 @@ func (l *lowering) checkSize(what string, n int, size func(i int) int, place fun
 	const named = 3
 	var largest []string
 	for _, i := range order[:min(n, named)] {
-		_, path := place(i)
+		_, path := at(i)
 		largest = append(largest, fmt.Sprintf("%s (%d)", path, size(i)))
 	}
-	pos, path := place(order[0])
+	pos, path := at(order[0])
 	l.fail(pos, path, "put large files into the image or a volume",
 		"%s has %d bytes, at most %d fit; the largest: %s", what, total, largestObject, strings.Join(largest, ", "))
 }

@@ -28,7 +28,7 @@ type lowering struct {
 	// volumes are those of the pod, claims those of each replica; taken holds the
 	// names of both.
 	volumes, claims []object.Value
-	taken           map[string]bool
+	reserved        map[string]bool
 	// mounts are what each container mounts: volumes, then files.
 	mounts [][]object.Value
 }
@@ -43,7 +43,7 @@ func Input(r Resolved) (object.Value, object.Errors) {
 	l.mountVolumes()
 	l.mountFiles()
 	input := l.input().Merge(l.scale(r.Patch))
-	return l.settle(input), l.errs
+	return l.finish(input), l.errs
 }
 
 // at is the path of a part of the spec, and extra that of a part that Score does
@@ -64,15 +64,15 @@ func (l *lowering) extra(fields ...string) object.Path {
 
 // fail adds a mistake at a place of the user's text.
 func (l *lowering) fail(pos object.Pos, path object.Path, hint, format string, args ...any) {
-	l.say(object.SeverityError, pos, path, hint, format, args...)
+	l.report(object.SeverityError, pos, path, hint, format, args...)
 }
 
 // warn adds what is allowed but most likely not meant.
 func (l *lowering) warn(pos object.Pos, path object.Path, hint, format string, args ...any) {
-	l.say(object.SeverityWarning, pos, path, hint, format, args...)
+	l.report(object.SeverityWarning, pos, path, hint, format, args...)
 }
 
-func (l *lowering) say(s object.Severity, pos object.Pos, path object.Path, hint, format string, args ...any) {
+func (l *lowering) report(s object.Severity, pos object.Pos, path object.Path, hint, format string, args ...any) {
 	if !pos.IsValid() {
 		pos = l.spec.Pos
 	}

@@ -132,7 +132,7 @@ func (l *lowering) warnUnescaped(pieces []Piece, pos object.Pos, at object.Path)
 	if s.URL != "" {
 		hint = "use ${" + s.URL + "}, in which it is escaped"
 	}
-	l.warn(pos, at, hint, "%s is part of a URL and not escaped: a / or @ in it would end that part", s.said())
+	l.warn(pos, at, hint, "%s is part of a URL and not escaped: a / or @ in it would end that part", s.reference())
 }
 
 // unescaped is the first secret between :// and @ that is not escaped, nil where

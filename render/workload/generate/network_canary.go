@@ -50,7 +50,7 @@ func (l *lowering) canary() object.Value {
 	m = append(m, StringMember("provider", provider, object.Pos{}), IntMember("port", p.Port, p.Pos), IntMember("targetPort", p.Target, p.Pos))
 	switch provider {
 	case providerGateway:
-		m = append(m, l.takeRoutes(p)...)
+		m = append(m, l.canaryRoutes(p)...)
 	case providerNGINX:
 		m = append(m, l.canaryIngress(p)...)
 	}
@@ -94,11 +94,11 @@ func (r Resolved) canaryProvider() string {
 		return providerIstio
 	}
 	port := r.Workload.Ports[i]
-	if len(r.waysTo(port, kindHTTPRoute)) > 0 {
+	if len(r.routesTo(port, kindHTTPRoute)) > 0 {
 		return providerGateway
 	}
-	for _, way := range r.waysTo(port, kindIngress) {
-		if way.Node.Object.Text("spec", "ingressClassName") == providerNGINX {
+	for _, route := range r.routesTo(port, kindIngress) {
+		if route.Node.Object.Text("spec", "ingressClassName") == providerNGINX {
 			return providerNGINX
 		}
 	}
@@ -106,11 +106,11 @@ func (r Resolved) canaryProvider() string {
 }
 
 // waysTo are the routes of a kind that lead to a port, of every kind for "".
-func (r Resolved) waysTo(port score.Port, kind string) []Route {
+func (r Resolved) routesTo(port score.Port, kind string) []Route {
 	var out []Route
-	for _, way := range r.Routes {
-		if way.Node != nil && (kind == "" || way.kind() == kind) && slices.ContainsFunc(way.Ports, func(p score.Port) bool { return p.Port == port.Port }) {
-			out = append(out, way)
+	for _, route := range r.Routes {
+		if route.Node != nil && (kind == "" || route.kind() == kind) && slices.ContainsFunc(route.Ports, func(p score.Port) bool { return p.Port == port.Port }) {
+			out = append(out, route)
 		}
 	}
 	return out
@@ -118,26 +118,26 @@ func (r Resolved) waysTo(port score.Port, kind string) []Route {
 
 // canaryIngress names the Ingress beside which Flagger puts one for the canary.
 func (l *lowering) canaryIngress(port score.Port) members {
-	ways := l.r.waysTo(port, kindIngress)
-	if len(ways) != 1 {
+	routes := l.r.routesTo(port, kindIngress)
+	if len(routes) != 1 {
 		what := "there is none: give it a resource of type route, and the project config.routing: ingress"
-		if len(ways) > 1 {
-			what = "it has " + countRoutes(ways)
+		if len(routes) > 1 {
+			what = "it has " + countRoutes(routes)
 		}
 		l.fail(l.spec.Deploy.Pos, l.extra("deploy", "strategy"), "write strategy: rolling, or leave spec.workloads.canary.provider of the project out",
 			"a canary by nginx needs one Ingress that leads to the port %q: %s", port.Name, what)
 		return nil
 	}
-	o, pos := ways[0].Node.Object, ways[0].Resource.Pos
+	o, pos := routes[0].Node.Object, routes[0].Resource.Pos
 	return members{with("ingressRef", MapOf(pos, StringMember("apiVersion", o.APIVersion(), pos),
 		StringMember("kind", o.Kind(), pos), StringMember("name", o.Name(), pos)))}
 }
 
 // countRoutes names the resources that routes are of.
-func countRoutes(ways []Route) string {
-	names := make([]string, len(ways))
-	for i, way := range ways {
-		names[i] = fmt.Sprintf("%q", way.Resource.Name)
+func countRoutes(routes []Route) string {
+	names := make([]string, len(routes))
+	for i, route := range routes {
+		names[i] = fmt.Sprintf("%q", route.Resource.Name)
 	}
 	return strings.Join(names, ", ")
 }
@@ -148,12 +148,12 @@ func (l *lowering) bypasses(provider string, port score.Port) {
 	if provider == providerKubernetes {
 		return // The Service itself is turned to the new version.
 	}
-	for _, way := range l.r.waysTo(port, "") {
-		if way.kind() != own {
-			l.warn(way.Resource.Pos, l.at("resources", way.Resource.Name),
+	for _, route := range l.r.routesTo(port, "") {
+		if route.kind() != own {
+			l.warn(route.Resource.Pos, l.at("resources", route.Resource.Name),
 				"choose spec.workloads.canary.provider of the project: gatewayapi:v1 for an HTTPRoute, nginx for an Ingress of it, kubernetes for others",
 				"Flagger shifts traffic by %s, and requests of this %s pass it by: they all go to the old version until the new one has proved itself",
-				provider, way.Node.Object.Kind())
+				provider, route.Node.Object.Kind())
 		}
 	}
 }

@@ -135,15 +135,15 @@ func TestRoutesThatFlaggerMakesAreLeftOut(t *testing.T) {
 	}
 	r := released(t, "", httpRoute("a.example", "/"), ingressOf("x"))
 	all := nodes(r)
-	left := r.WithoutTaken(all)
+	left := r.WithoutReplaced(all)
 	require.Equal(t, []object.ID{"api/after", "api/other", "api/way1"}, []object.ID{left[0].ID, left[1].ID, left[2].ID})
 	require.Equal(t, object.ID("api/canary"), left[0].DependsOn[0].ID)
 	require.Equal(t, object.ID("api/way0"), all[0].DependsOn[0].ID, "what a cache may hold is left alone")
 
 	r.Config.CanaryProvider = "istio"
-	require.Len(t, r.WithoutTaken(all), 4)
+	require.Len(t, r.WithoutReplaced(all), 4)
 	r.Config.CanaryProvider, r.Workload.Deploy.Strategy = "", score.StrategyRolling
-	require.Len(t, r.WithoutTaken(all), 4)
+	require.Len(t, r.WithoutReplaced(all), 4)
 }
 
 func TestAPortThatFlaggerWouldLoseIsRefused(t *testing.T) {

@@ -52,9 +52,9 @@ type Opening struct {
 // namespace if it is open to all.
 func (r Resolved) Openings() []Opening {
 	var out []Opening
-	for _, way := range r.Routes {
-		for _, port := range way.Ports {
-			for _, from := range way.from(r.Config.Network.RoutesFrom) {
+	for _, route := range r.Routes {
+		for _, port := range route.Ports {
+			for _, from := range route.from(r.Config.Network.RoutesFrom) {
 				out = append(out, Opening{port, from})
 			}
 		}

@@ -91,12 +91,12 @@ func withPart(v object.Value, name string, value object.Value) object.Value {
 	return addMember(v.Without(object.Fields(name)), name, value)
 }
 
-// settle decides what depends on the input as a whole, after provisioners laid
+// finish decides what depends on the input as a whole, after provisioners laid
 // their part over it: who owns the number of pods, the budget of disruption and
 // the hash. Two pods or more get a budget where the author gives none, so that the
 // drain of a node takes one at a time; one pod gets none, because any budget for
 // it would keep its node from ever being drained or mean nothing.
-func (l *lowering) settle(input object.Value) object.Value {
+func (l *lowering) finish(input object.Value) object.Value {
 	if _, ok := input.Get("autoscaling"); ok && l.runs() {
 		_, fixed := l.r.Patch.Get("replicas")
 		_, scaled := l.r.Patch.Get("autoscaling")

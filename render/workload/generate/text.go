@@ -47,7 +47,7 @@ type Secret struct {
 }
 
 // said is the placeholder of the secret without its braces, for messages.
-func (s *Secret) said() string { return RootResources + "." + s.Resource + "." + s.Output }
+func (s *Secret) reference() string { return RootResources + "." + s.Resource + "." + s.Output }
 
 // Tainted reports whether t holds a secret.
 func (t Text) Tainted() bool {

@@ -42,10 +42,10 @@ func (l *lowering) addVolume(m *Mount, at object.Path) {
 			"resource %q gives a claim to each replica, which a %s cannot have", m.Resource, l.kind)
 		return
 	}
-	if l.taken[m.Resource] {
+	if l.reserved[m.Resource] {
 		return
 	}
-	l.take(m.Resource)
+	l.reserve(m.Resource)
 	if claims {
 		l.claims = append(l.claims, MapOf(pos, with("metadata", MapOf(pos, StringMember("name", m.Resource, pos))), with("spec", m.Claim)))
 		return

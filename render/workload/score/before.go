@@ -33,7 +33,7 @@ func (p part) before() []Before {
 type wait struct {
 	container string
 	before    Before
-	at        *place
+	at        *location
 }
 
 // order checks that containers can start: who is named is there, and nobody

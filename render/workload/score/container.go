@@ -44,7 +44,7 @@ func (d *decoder) containers(p, more part) {
 		c.Order = i
 		d.out.Containers = append(d.out.Containers, c)
 		for _, b := range c.Before {
-			waits = append(waits, wait{e.name, b, &place{up: e.field("before"), step: object.Field(b.Container)}})
+			waits = append(waits, wait{e.name, b, &location{up: e.field("before"), step: object.Field(b.Container)}})
 		}
 	}
 	if len(entries) == 0 {
@@ -190,7 +190,7 @@ func (p part) literal(texts []Text) {
 	for i, t := range texts {
 		for _, s := range placeholder.Parse(t.Value) {
 			if s.IsRef() && len(s.Ref) > 1 && (s.Ref[0] == "resources" || s.Ref[0] == "metadata") {
-				p.decoder.warn(t.Pos, &place{up: p.at, step: object.Index(i)},
+				p.decoder.warn(t.Pos, &location{up: p.at, step: object.Index(i)},
 					"put it into a variable and write $(VARIABLE) here", "%s stays as it is: placeholders are not expanded here", shown(s.String()))
 			}
 		}

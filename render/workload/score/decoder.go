@@ -25,12 +25,12 @@ const (
 
 // place is a step on the way to a part, so that a path costs nothing until there
 // is a mistake to report.
-type place struct {
-	up   *place
+type location struct {
+	up   *location
 	step object.Step
 }
 
-func (p *place) path() object.Path {
+func (p *location) path() object.Path {
 	if p == nil {
 		return nil
 	}
@@ -50,7 +50,7 @@ type decoder struct {
 	errors, warnings int
 }
 
-func (d *decoder) report(s object.Severity, pos object.Pos, at *place, hint, format string, args ...any) {
+func (d *decoder) report(s object.Severity, pos object.Pos, at *location, hint, format string, args ...any) {
 	count := &d.errors
 	if s == object.SeverityWarning {
 		count = &d.warnings
@@ -75,11 +75,11 @@ func oneLine(text string) string {
 	}, text)
 }
 
-func (d *decoder) fail(pos object.Pos, at *place, hint, format string, args ...any) {
+func (d *decoder) fail(pos object.Pos, at *location, hint, format string, args ...any) {
 	d.report(object.SeverityError, pos, at, hint, format, args...)
 }
 
-func (d *decoder) warn(pos object.Pos, at *place, hint, format string, args ...any) {
+func (d *decoder) warn(pos object.Pos, at *location, hint, format string, args ...any) {
 	d.report(object.SeverityWarning, pos, at, hint, format, args...)
 }
 
@@ -91,7 +91,7 @@ func (d *decoder) root() part { return part{decoder: d, Value: d.doc.Value} }
 type part struct {
 	*decoder
 	object.Value
-	at *place
+	at *location
 }
 
 func (p part) fail(hint, format string, args ...any) {
@@ -117,7 +117,7 @@ func (p part) is(want object.Kind) bool {
 }
 
 // field is the place of a field of p.
-func (p part) field(name string) *place { return &place{up: p.at, step: object.Field(name)} }
+func (p part) field(name string) *location { return &location{up: p.at, step: object.Field(name)} }
 
 // entry is a member of a map whose names the author chooses.
 type entry struct {
@@ -155,7 +155,7 @@ func (p part) items() []part {
 	}
 	out := make([]part, len(p.Items))
 	for i, v := range p.Items {
-		out[i] = part{p.decoder, v, &place{up: p.at, step: object.Index(i)}}
+		out[i] = part{p.decoder, v, &location{up: p.at, step: object.Index(i)}}
 	}
 	return out
 }

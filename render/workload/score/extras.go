@@ -17,8 +17,8 @@ const (
 	maxPort    = 65535
 	maxInt32   = 1<<31 - 1
 	maxPercent = 100
-	// maxAim is a high aim for an autoscaler: ten times the request.
-	maxAim = 1000
+	// maxTarget is a high target for an autoscaler: ten times the request.
+	maxTarget = 1000
 	// What a canary has where it says nothing.
 	defaultMaxWeight, defaultStepWeight = 50, 10
 )
@@ -57,7 +57,7 @@ func (d *decoder) kindOfOthers() {
 	if !found || !d.doc.Score || d.out.Kind.Pos.IsValid() {
 		return
 	}
-	at := &place{up: &place{up: &place{step: object.Field("metadata")}, step: object.Field("annotations")}, step: object.Field(name)}
+	at := &location{up: &location{up: &location{step: object.Field("metadata")}, step: object.Field("annotations")}, step: object.Field(name)}
 	switch v := d.out.Annotations[i].Value; v.Value {
 	case KindDeployment, KindStatefulSet:
 		d.warn(v.Pos, at, "write metadata.kind: "+v.Value, "the annotation of score-k8s is read as kind")
@@ -121,14 +121,14 @@ func (d *decoder) replicas(p part) *Replicas {
 			p.fail("write min: 1 or more", "an autoscaler keeps one pod at least")
 		}
 	}
-	for _, aim := range []struct {
+	for _, target := range []struct {
 		name string
 		to   *int
 	}{{"cpu", &out.CPU}, {"memory", &out.Memory}} {
-		a := f.get(aim.name)
-		*aim.to, _ = a.number(1, maxAim)
+		a := f.get(target.name)
+		*target.to, _ = a.number(1, maxTarget)
 		if _, ok := p.Get("max"); a.given() && !ok {
-			a.fail("write max too", "an aim in percent of the request needs an autoscaler")
+			a.fail("write max too", "a target in percent of the request needs an autoscaler")
 		}
 	}
 	f.done(nil)
@@ -268,8 +268,8 @@ func (d *decoder) kinds() {
 	if d.doc.Score {
 		root = "metadata"
 	}
-	at := func(name string) *place {
-		return &place{up: &place{step: object.Field(root)}, step: object.Field(name)}
+	at := func(name string) *location {
+		return &location{up: &location{step: object.Field(root)}, step: object.Field(name)}
 	}
 	job := kind == KindJob || kind == KindCronJob
 	if kind == KindCronJob && !d.out.Schedule.Pos.IsValid() {
@@ -282,11 +282,11 @@ func (d *decoder) kinds() {
 		d.fail(d.out.Job.Pos, at("job"), "write kind: Job or kind: CronJob", "only a Job or a CronJob has it")
 	}
 	if ttl, ok := d.out.Job.Get("ttlSecondsAfterFinished"); ok && kind == KindJob {
-		d.warn(ttl.Pos, &place{up: at("job"), step: object.Field("ttlSecondsAfterFinished")}, "take it away, or write kind: CronJob",
+		d.warn(ttl.Pos, &location{up: at("job"), step: object.Field("ttlSecondsAfterFinished")}, "take it away, or write kind: CronJob",
 			"a Job that the cluster takes away is missing from what was rendered: the engine makes it anew, and it runs again")
 	}
 	if job && len(d.out.Ports) > 0 {
-		service := &place{step: object.Field("service")}
+		service := &location{step: object.Field("service")}
 		if !d.doc.Score {
 			service = at("service")
 		}

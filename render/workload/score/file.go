@@ -114,7 +114,7 @@ func (p part) targets() []target {
 }
 
 // absolute checks a path in a container.
-func (d *decoder) absolute(pos object.Pos, at *place, name string) string {
+func (d *decoder) absolute(pos object.Pos, at *location, name string) string {
 	bad, hint := "", ""
 	clean := path.Clean(name)
 	switch {

@@ -43,7 +43,7 @@ func (d *decoder) short(name string) string {
 
 // name checks a DNS label (RFC 1123), which Score wants to have two letters at
 // least.
-func (d *decoder) name(pos object.Pos, at *place, name string) {
+func (d *decoder) name(pos object.Pos, at *location, name string) {
 	bad, hint := "", ""
 	switch {
 	case name == "":

@@ -43,13 +43,13 @@ func (e entry) probe(name string, base, more part) object.Value {
 		out.Pos = more.Pos
 	}
 	var acts []part
-	whole := true
+	complete := true
 	for i, p := range []part{base, more} {
 		if !p.given() {
 			continue
 		}
 		f := p.fields()
-		whole = whole && f.given()
+		complete = complete && f.given()
 		for _, action := range actions(i > 0) {
 			if a := f.get(action); a.given() {
 				acts = append(acts, a)
@@ -71,7 +71,7 @@ func (e entry) probe(name string, base, more part) object.Value {
 		at = more
 	}
 	switch {
-	case len(acts) == 0 && whole:
+	case len(acts) == 0 && complete:
 		at.fail("", "a probe has one of %s", strings.Join(actions(more.given()), ", "))
 	case len(acts) > 1:
 		acts[1].fail("take one of them away", "a probe has one action, got a second")

@@ -78,7 +78,7 @@ func (e entry) bytes(text string, q resource.Quantity) string {
 	if !strings.Contains(text, ".") {
 		return text
 	}
-	if whole := resource.NewQuantity(q.Value(), q.Format); whole.Cmp(q) != 0 {
+	if rounded := resource.NewQuantity(q.Value(), q.Format); rounded.Cmp(q) != 0 {
 		return strconv.FormatInt(q.Value(), 10)
 	}
 	return text

@@ -12,22 +12,22 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// takeRoutes gives Flagger what it makes its own HTTPRoute of, in place of those
+// canaryRoutes gives Flagger what it makes its own HTTPRoute of, in place of those
 // that lead to the port of the canary: with the provider gatewayapi:v1 it splits
 // the traffic in a route that it writes anew all the time
 // (pkg/router/gateway_api.go of Flagger). Theirs and ours would be two routes
 // for one host, of which the gateway keeps the older one.
-func (l *lowering) takeRoutes(port score.Port) members {
-	ways := l.r.waysTo(port, kindHTTPRoute)
+func (l *lowering) canaryRoutes(port score.Port) members {
+	routes := l.r.routesTo(port, kindHTTPRoute)
 	d := l.spec.Deploy
-	if len(ways) == 0 {
+	if len(routes) == 0 {
 		l.fail(d.Pos, l.extra("deploy", "strategy"), "give it a resource of type route, or leave spec.workloads.canary.provider of the project out",
 			"a canary by gatewayapi:v1 needs an HTTPRoute that leads to the port %q: Flagger splits the traffic there", port.Name)
 		return nil
 	}
-	t := taking{l: l, first: ways[0]}
-	for _, way := range ways {
-		t.take(way)
+	t := takeover{l: l, first: routes[0]}
+	for _, route := range routes {
+		t.add(route)
 	}
 	pos := t.first.Resource.Pos
 	value := func(v any) object.Value {
@@ -42,8 +42,8 @@ func (l *lowering) takeRoutes(port score.Port) members {
 	return out
 }
 
-// taking is one HTTPRoute in the making out of several.
-type taking struct {
+// takeover is one HTTPRoute in the making out of several.
+type takeover struct {
 	l           *lowering
 	first       Route
 	gateways    []any
@@ -52,10 +52,10 @@ type taking struct {
 	annotations map[string]string
 }
 
-func (t *taking) take(way Route) {
-	o := way.Node.Object
+func (t *takeover) add(route Route) {
+	o := route.Node.Object
 	refuse := func(format string, args ...any) {
-		t.l.fail(way.Resource.Pos, t.l.at("resources", way.Resource.Name),
+		t.l.fail(route.Resource.Pos, t.l.at("resources", route.Resource.Name),
 			"write strategy: rolling, or choose another spec.workloads.canary.provider in the project",
 			"Flagger makes the HTTPRoute of a canary itself, and cannot take this one over: %s", fmt.Sprintf(format, args...))
 	}
@@ -67,7 +67,7 @@ func (t *taking) take(way Route) {
 	}
 	var matches []any
 	for _, rule := range o.List("spec", "rules") {
-		found, why := takeRule(rule, t.l.name)
+		found, why := flaggerMatches(rule, t.l.name)
 		if why != "" {
 			refuse("%s", why)
 			return
@@ -78,7 +78,7 @@ func (t *taking) take(way Route) {
 	for _, h := range o.List("spec", "hostnames") {
 		hosts = append(hosts, fmt.Sprint(h))
 	}
-	if way.Node == t.first.Node {
+	if route.Node == t.first.Node {
 		t.gateways, t.hosts, t.matches, t.annotations = o.List("spec", "parentRefs"), hosts, matches, o.Annotations()
 		return
 	}
@@ -102,9 +102,9 @@ func same(a, b []any) bool {
 	return string(one) == string(other)
 }
 
-// takeRule is the paths of a rule in the words of Flagger, or why it cannot be
+// flaggerMatches is the paths of a rule in the words of Flagger, or why it cannot be
 // said in them.
-func takeRule(v any, workload string) (matches []any, why string) {
+func flaggerMatches(v any, workload string) (matches []any, why string) {
 	rule, _ := v.(map[string]any)
 	for _, name := range object.SortedKeys(rule) {
 		if name != "matches" && name != "backendRefs" {
@@ -137,27 +137,27 @@ func takeRule(v any, workload string) (matches []any, why string) {
 	return matches, ""
 }
 
-// WithoutTaken is nodes without the HTTPRoutes that Flagger makes itself. What
+// WithoutReplaced is nodes without the HTTPRoutes that Flagger makes itself. What
 // came after one of them comes after the canary.
-func (r Resolved) WithoutTaken(nodes []*object.Node) []*object.Node {
+func (r Resolved) WithoutReplaced(nodes []*object.Node) []*object.Node {
 	i := canaryPort(r.Workload.Ports)
 	if r.Workload.Deploy.Strategy != score.StrategyCanary || i < 0 || r.canaryProvider() != providerGateway {
 		return nodes
 	}
-	taken := map[object.ID]bool{}
-	for _, way := range r.waysTo(r.Workload.Ports[i], kindHTTPRoute) {
-		taken[way.Node.ID] = true
+	replaced := map[object.ID]bool{}
+	for _, route := range r.routesTo(r.Workload.Ports[i], kindHTTPRoute) {
+		replaced[route.Node.ID] = true
 	}
 	var out []*object.Node
 	for _, n := range nodes {
-		if taken[n.ID] {
+		if replaced[n.ID] {
 			continue
 		}
-		if slices.ContainsFunc(n.DependsOn, func(d object.Dependency) bool { return taken[d.ID] }) {
+		if slices.ContainsFunc(n.DependsOn, func(d object.Dependency) bool { return replaced[d.ID] }) {
 			changed := *n
 			changed.DependsOn = slices.Clone(n.DependsOn)
 			for i, d := range changed.DependsOn {
-				if taken[d.ID] {
+				if replaced[d.ID] {
 					changed.DependsOn[i].ID = object.MakeID(r.Workload.Name.Value, canaryNode)
 				}
 			}
