@@ -171,19 +171,19 @@ func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) 
 	}
 	var errs []error
 	for p := range provisions {
-		var queries []evaluate.Query
+		var group []evaluate.Query
 		var at []int
 		for i, q := range queries {
 			if madeBy[q.Node] == p {
-				queries, at = append(queries, q), append(at, i)
+				group, at = append(group, q), append(at, i)
 			}
 		}
-		if len(queries) == 0 {
+		if len(group) == 0 {
 			continue
 		}
-		origins, err := c.Evaluator.Trace(ctx, provisions[p].request, queries)
+		origins, err := c.Evaluator.Trace(ctx, provisions[p].request, group)
 		errs = append(errs, err)
-		if err == nil && len(origins) == len(queries) {
+		if err == nil && len(origins) == len(group) {
 			for i, o := range origins {
 				out[at[i]] = o
 			}
