@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli"
-	_ "github.com/ropewalk/ropewalk/cmd/ropewalk/internal/stack" // before all libraries
 )
 
 func main() { os.Exit(cli.Main()) }

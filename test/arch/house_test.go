@@ -21,6 +21,7 @@ import (
 const (
 	fileLines     = 450
 	functionLines = 100
+	packageFiles  = 20
 )
 
 func TestEveryPackageHasADoc(t *testing.T) {
@@ -57,6 +58,17 @@ func TestFilesAndFunctionsKeepTheBudget(t *testing.T) {
 	}
 }
 
+func TestPackagesKeepTheBudget(t *testing.T) {
+	files := map[string]int{}
+	for _, f := range goFiles(t) {
+		if !f.isTest() && !ast.IsGenerated(f.ast) && !below(f.dir(), "test") {
+			files[f.dir()]++
+		}
+	}
+	for dir, n := range files {
+		require.LessOrEqual(t, n, packageFiles, "%s has too many files: which two packages is it?", dir)
+	}
+}
 
 func TestNothingHappensBeforeMain(t *testing.T) {
 	for _, f := range goFiles(t) {

@@ -1,3 +1,6 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package remote connects to OCI registries for every adapter: it logs in, retries,
 // limits times and sizes, and explains errors. It returns the remote.Repository of
 // oras-go.
