@@ -67,7 +67,7 @@ func TestANodeIsTakenAlone(t *testing.T) {
 	n.adopting("TakeOwnership", "Never")
 	no := n.stalled("web")
 	require.Equal(t, v1alpha1.ForeignObjectsReason, no.Reason)
-	require.Contains(t, no.Message, "ConfigMap "+n.namespace+"/b belong")
+	require.Contains(t, no.Message, "already in the cluster with another owner, and adopt is Never: ConfigMap "+n.namespace+"/b;")
 	require.Len(t, n.get("web").Status.Nodes, 1, "a may be taken, and c is not there")
 	require.Equal(t, "b", n.get("web").Status.Nodes[0].ID[len("web/"):])
 	require.Empty(t, n.kustomizations("web"))
@@ -88,7 +88,7 @@ func TestANodeIsRefusedAlone(t *testing.T) {
 	no := n.stalled("web")
 	require.Equal(t, v1alpha1.ForeignObjectsReason, no.Reason)
 	require.Len(t, n.get("web").Status.Nodes, 1)
-	require.Contains(t, no.Message, "ConfigMap "+n.namespace+"/a belong")
+	require.Contains(t, no.Message, "already in the cluster with another owner, and adopt is Never: ConfigMap "+n.namespace+"/a;")
 	require.Equal(t, "theirs", n.says("b"), "nothing is taken before all may be")
 
 	n.adopting("TakeOwnership", "TakeOwnership")

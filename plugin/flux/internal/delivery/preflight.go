@@ -149,7 +149,7 @@ func foreignMessage(foreign []v1alpha1.NodeStatus) string {
 	if len(foreign) > most {
 		more = fmt.Sprintf(" and %d more", len(foreign)-most)
 	}
-	return fmt.Sprintf("%s%s exist with another owner, and adopt is Never: nothing is applied: delete or rename them, or set adopt: TakeOwnership",
+	return fmt.Sprintf("already in the cluster with another owner, and adopt is Never: %s%s; nothing is applied: delete or rename them, or set adopt: TakeOwnership",
 		strings.Join(names, ", "), more)
 }
 

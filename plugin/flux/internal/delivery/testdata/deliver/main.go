@@ -128,7 +128,7 @@ func say(v any) { _ = json.NewEncoder(os.Stdout).Encode(v) }
 func render(r request) publish.Render {
 	var out publish.Render
 	for _, in := range r.Layers {
-		u := delivery.Layer{Name: in.Name, Layer: in.Layer, After: in.After, Objects: in.Objects, HealthChecks: in.Checks}
+		u := delivery.Layer{Name: in.Name, Barrier: in.Layer, After: in.After, Objects: in.Objects, HealthChecks: in.Checks}
 		names := make([]string, 0, len(in.Files))
 		for name := range in.Files {
 			names = append(names, name)
