@@ -32,7 +32,7 @@ func TestAMistakeInAParameterNamesTheParameter(t *testing.T) {
 		"an input that is none":          {params(`[{"name": "nope", "string": "1"}]`), at + `nope: evaluate: spec.input.nope: unknown field`},
 		"of set":                         {params(`[{"name": "set", "array": ["nope=3"]}]`), at + "set: nope=3: evaluate: spec.input.nope: "},
 		"of the variable":                {map[string]string{"ARGOCD_ENV_ROPEWALK_SET": "nope=3"}, "ROPEWALK_SET: nope=3: evaluate: spec.input.nope: "},
-		"an image that nobody takes":     {params(`[{"name": "images", "array": ["x:1"]}]`), at + "images: x:1: spec: no workload is here that could take an image"},
+		"an image that nobody takes":     {params(`[{"name": "images", "array": ["x:1"]}]`), at + "images: x:1: spec: there is no workload to set an image of"},
 		"an environment":                 {params(`[{"name": "environment", "string": "nope"}]`), at + `environment: spec: environment "nope" is not known`},
 		"an environment of the variable": {map[string]string{"ARGOCD_ENV_ROPEWALK_ENV": "nope"}, `ROPEWALK_ENV: spec: environment "nope" is not known`},
 		"neither true nor false":         {map[string]string{"ARGOCD_ENV_ROPEWALK_ALLOW_EMPTY": "yes"}, `ROPEWALK_ALLOW_EMPTY: expected true or false, got "yes"`},

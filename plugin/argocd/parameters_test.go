@@ -103,7 +103,7 @@ func TestAFolderWithoutADocumentIsRendered(t *testing.T) {
 		"a module of Timoni, by its folder":  {"timoni", nil, []string{"name: timoni", "namespace: default", "text: own"}, ""},
 		"and by the name of the application": {"timoni", map[string]string{"ARGOCD_APP_NAME": "team_Shop.eu", "ARGOCD_APP_NAMESPACE": "eu"}, []string{"name: team-shop-eu", "namespace: eu"}, ""},
 		"a file of Score keeps its own name": {"score", map[string]string{"ARGOCD_APP_NAME": "other", "ARGOCD_APP_PARAMETERS": `[{"name": "images", "array": ["x:1"]}]`}, []string{"name: web"}, ""},
-		"a folder of manifests":              {"manifests", nil, nil, `manifests: spec: no spec is here: "manifests/a.yaml" holds manifests that need no render`},
+		"a folder of manifests":              {"manifests", nil, nil, `manifests: spec: no spec found: "manifests/a.yaml" holds plain manifests, which need no render`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := generate(t, socket, call{archive: packed, path: c.path, env: c.env})
@@ -282,7 +282,7 @@ func TestAModuleThatHangsIsLeftOutOfTheAnnouncement(t *testing.T) {
 	require.Less(t, time.Since(began), 10*time.Second)
 	require.ElementsMatch(t, []string{"web:list", "web:n", "web:tags", "web:text"}, slices.Collect(maps.Keys(announcedInputs(t, all))))
 	require.Len(t, said, 1)
-	require.Contains(t, said[0], `inputs of "bad", whose module is from path:apps/web/m: `)
+	require.Contains(t, said[0], `inputs of "bad", module path:apps/web/m: `)
 }
 
 func TestAnAnnouncementIsBounded(t *testing.T) {

@@ -179,7 +179,7 @@ func TestMistakesArriveWhole(t *testing.T) {
 	}{
 		"two in an input":        {call{path: "broken"}, codes.InvalidArgument, []string{"broken/a.yaml:6:14: ", "\nbroken/a.yaml:6:26: "}},
 		"YAML that is none":      {call{path: "cut"}, codes.InvalidArgument, []string{"cut/a.yaml:3:"}},
-		"a folder without specs": {call{path: "none"}, codes.InvalidArgument, []string{"no spec is here"}},
+		"a folder without specs": {call{path: "none"}, codes.InvalidArgument, []string{"no spec found"}},
 		"a folder that is none":  {call{path: "missing"}, codes.InvalidArgument, []string{"missing: "}},
 		"a path that leads out":  {call{path: "../x"}, codes.InvalidArgument, []string{"leaves the repository"}},
 		"a value that is none":   {call{path: "apps/web", env: params(`[{"name": "n", "string": "x"}]`)}, codes.InvalidArgument, []string{"spec.source.plugin.parameters: n: evaluate: spec.input.n: expected an integer"}},

@@ -19,7 +19,7 @@ func TestAModuleThatNobodyWroteIsMissedAtTheFirstWorkload(t *testing.T) {
 	}}
 	dir := write(t, "shop/web.yaml", "# A comment.\napiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: {web: {image: a}}\n")
 	_, err := h.Load(t.Context(), host.Options{Dir: dir, Args: []string{"shop"}})
-	const asked = `run "ropewalk lock" (every workload needs this module of the program, which is locked as others are: run it in the folder that is rendered)`
+	const asked = `run "ropewalk lock" (every workload needs this embedded module, which is locked like any other: run it in the rendered folder)`
 	require.EqualError(t, err, `shop/web.yaml:2:1: resolve: embedded "provisioners": not in ropewalk.lock: `+asked+"\n"+
 		`shop/web.yaml:2:1: resolve: embedded "workload": not in ropewalk.lock: `+asked)
 }

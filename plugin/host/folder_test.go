@@ -104,7 +104,7 @@ func TestAFolderThatIsAModuleIsASpec(t *testing.T) {
 		"that is no CUE":              {host.Options{Args: []string{"broken"}}, "broken", nil, "broken/a.cue:4:6: evaluate: expected '}', found 'EOF'"},
 		"that is a policy":            {host.Options{Args: []string{"policy"}}, "policy", nil, `policy: evaluate: module "policy" is a policy`},
 		"twice by one name": {host.Options{Args: []string{"plain", "timoni", "./plain"}, Name: "x"}, "x", nil,
-			`timoni: spec: a second spec is called "x" (write a Transform for each that names it)`},
+			`timoni: spec: duplicate spec name "x" (write a Transform with a name of its own for each)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			disk, others := places(t, dir, c.opts)

@@ -117,7 +117,7 @@ func (l *loading) project() Loaded {
 func (l *loading) strayProject(p spec.Project) {
 	for _, file := range l.Files {
 		if p.Pos.IsValid() && file.Name == p.Pos.File && file.Found {
-			l.Fail(p.Pos, "call its file "+spec.ProjectFile, errors.New("a project that is not in "+spec.ProjectFile))
+			l.Fail(p.Pos, "rename the file to "+spec.ProjectFile, errors.New("a Project must be in a file named "+spec.ProjectFile))
 		}
 	}
 }

@@ -148,10 +148,10 @@ func TestLoadFollowsThePatternsOfAProject(t *testing.T) {
 	_, errs := load(write(t, append(files, "ropewalk.yaml", projectHead+"  specs: [c, 'b/*.json', '../../../../../../x', 'a/[', b/note.yaml]\n")...), host.Options{})
 	require.Equal(t, []string{
 		`b/note.yaml: spec: holds no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform or Workload, a Score file with apiVersion: score.dev/v1b1)`,
-		`ropewalk.yaml:5:11: spec: "c": there is no such file or folder`,
+		`ropewalk.yaml:5:11: spec: "c": no such file or folder`,
 		`ropewalk.yaml:5:14: spec: "b/*.json" matches no file with a spec`,
 		`ropewalk.yaml:5:26: spec: "../../../../../../x" leaves the root of the project`,
-		`ropewalk.yaml:5:49: spec: "a/[" is no pattern: syntax error in pattern`,
+		`ropewalk.yaml:5:49: spec: "a/[" is not a pattern: syntax error in pattern`,
 	}, errs)
 }
 
@@ -192,15 +192,15 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 		`--namespace A: spec: "A" may hold only a-z, 0-9 and -`,
 		`--set bad: spec: no = in it (write PATH=VALUE, such as replicas=3)`,
 		`--set h:x=1: spec: no spec is called "h" (known: a, b, c, d, e, f, g)`,
-		`--set x=1: spec: there are 7 specs: expected one to be named (write SPEC:PATH=VALUE)`,
-		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (types that are: configmap, embedded, inline, path)`,
+		`--set x=1: spec: there are 7 specs: name the one that the value is for (write SPEC:PATH=VALUE)`,
+		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (available types: configmap, embedded, inline, path)`,
 		`a.yaml:6:15: spec: spec.dependsOn: no spec is called "nowhere" (known: a, b, c, d, e, f, g)`,
 		`e.yaml:6:3: spec: spec.inputs: unknown field "inputs" (did you mean "input"?)`,
 		`f.yaml:6:10: spec: spec.adopt: "Nevr" is not known: expected Never, TakeOwnership, Mirror (did you mean "Never"?)`,
-		`none: check: there is no such file or directory`,
-		`none.yaml: spec: there is no such file or directory`,
+		`none: check: no such file or directory`,
+		`none.yaml: spec: no such file or directory`,
 		`ropewalk.yaml:5:34: spec: spec.environments.prod.inputs.apii: no spec is called "apii" (known: a, b, c, d, e, f, g)`,
-		`values.yaml: spec: holds no CustomResourceDefinition`,
+		`values.yaml: spec: contains no CustomResourceDefinition`,
 		`values.yaml:1:1: spec: no spec is called "ff" (known: a, b, c, d, e, f, g)`,
 		`values.yaml:2:4: spec: expected the values of spec "f" as a map, got a number`,
 	}, errs)
@@ -209,11 +209,11 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 	loaded, errs = load(dir, host.Options{Set: []string{"f:x.y=2"}})
 	require.Equal(t, []string{
 		`--set f:x.y=2: spec: x is a number, not a map`,
-		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (types that are: configmap, embedded, inline, path)`,
+		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (available types: configmap, embedded, inline, path)`,
 		`a.yaml:6:15: spec: spec.dependsOn: no spec is called "nowhere" (known: a, b, c, d, e, f, g)`,
 		`b.yaml:5:29: resolve: spec.cueRef.ref: "../../../../../../etc" leaves the root of the project`,
 		`c.yaml:5:33: resolve: spec.cueRef.ref: no embedded module is called "wep" (did you mean "web"?)`,
-		`d.yaml:5:11: resolve: spec.cueRef.ref: no ConfigMap of the project is called "none" (none is known)`,
+		`d.yaml:5:11: resolve: spec.cueRef.ref: no ConfigMap of the project is named "none" (none is known)`,
 		`e.yaml:6:3: spec: spec.inputs: unknown field "inputs" (did you mean "input"?)`,
 		`f.yaml:6:10: spec: spec.adopt: "Nevr" is not known: expected Never, TakeOwnership, Mirror (did you mean "Never"?)`,
 		`g.yaml:5:29: resolve: spec.cueRef.ref: there is no folder "none"`,
@@ -230,28 +230,28 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 		opts  host.Options
 		want  string
 	}{
-		"an argument": {nil, host.Options{Args: []string{"nowhere"}}, `nowhere: spec: there is no such file or directory`},
-		"any spec":    {nil, host.Options{}, `.: spec: no spec is here: neither a document of ropewalk.dev/v1alpha1 nor a Score file nor a CUE package (ropewalk init makes a project)`},
+		"an argument": {nil, host.Options{Args: []string{"nowhere"}}, `nowhere: spec: no such file or directory`},
+		"any spec":    {nil, host.Options{}, `.: spec: no spec found: no document of ropewalk.dev/v1alpha1, no Score file and no CUE package in this folder (create a project with ropewalk init)`},
 		"a package in the folder of a module": {[]string{"cue.mod/module.cue", "", "sub/a.cue", "package a\n", "_b.cue", "", ".c.cue", ""}, host.Options{},
-			`.: spec: no spec is here: the CUE module has no package in this folder (name the folder of a package: one with .cue files)`},
+			`.: spec: no spec found: the CUE module has no package in this folder (pass the folder of a package, which holds .cue files)`},
 		"anything that is no manifest": {[]string{"x.txt", "", "sub/web.yaml", "apiVersion: apps/v1\nkind: Deployment\n"}, host.Options{Args: []string{"sub", "."}},
-			`.: spec: no spec is here: "sub/web.yaml" holds manifests that need no render ` +
-				`(give the folder to the engine as it is; a spec begins with apiVersion: ropewalk.dev/v1alpha1)` + "\n" +
-				`sub: spec: no spec is here: "sub/web.yaml" holds manifests that need no render ` +
-				`(give the folder to the engine as it is; a spec begins with apiVersion: ropewalk.dev/v1alpha1)`},
+			`.: spec: no spec found: "sub/web.yaml" holds plain manifests, which need no render ` +
+				`(point Argo CD or Flux at the folder directly; a spec has apiVersion: ropewalk.dev/v1alpha1)` + "\n" +
+				`sub: spec: no spec found: "sub/web.yaml" holds plain manifests, which need no render ` +
+				`(point Argo CD or Flux at the folder directly; a spec has apiVersion: ropewalk.dev/v1alpha1)`},
 		"the folder of a package": {[]string{"m/a.cue", "package a\n"}, host.Options{Args: []string{"m/a.cue"}},
-			`m/a.cue: spec: a file of CUE is a part of a package, and no spec (name its folder)`},
+			`m/a.cue: spec: a .cue file is part of a package, not a spec (pass its folder)`},
 		"any spec, where a file only speaks of us": {[]string{"a.yaml", "a: {b: ropewalk.dev/ready-when}\n"}, host.Options{},
-			`.: spec: no spec is here: neither a document of ropewalk.dev/v1alpha1 nor a Score file nor a CUE package (ropewalk init makes a project)`},
+			`.: spec: no spec found: no document of ropewalk.dev/v1alpha1, no Score file and no CUE package in this folder (create a project with ropewalk init)`},
 
-		"a project": {[]string{"x/ropewalk.yaml", projectHead, "y/ropewalk.yaml", projectHead}, host.Options{}, `.: spec: no spec is here (projects below: x, y)`},
+		"a project": {[]string{"x/ropewalk.yaml", projectHead, "y/ropewalk.yaml", projectHead}, host.Options{}, `.: spec: no spec found in this folder (projects in subfolders: x, y)`},
 		"stdin":     {nil, host.Options{Args: []string{"-"}}, `stdin: spec: there is no standard input`},
 		"an environment": {[]string{"ropewalk.yaml", projectHead, "a.yaml", ok}, host.Options{Environment: "prod"},
 			`--env prod: spec: environment "prod" is not known (none is known)`},
 		"a large file": {[]string{"a.yaml", ok + strings.Repeat("#\n", 3<<20)}, host.Options{},
 			`a.yaml: spec: the file has 4194305 bytes, more than the 4194304 that are allowed (keep large data out of specs)`},
 		"the name of the project's file": {[]string{"shop.yaml", projectHead, "a.yaml", ok}, host.Options{},
-			`shop.yaml:1:1: spec: a project that is not in ropewalk.yaml (call its file ropewalk.yaml)`},
+			`shop.yaml:1:1: spec: a Project must be in a file named ropewalk.yaml (rename the file to ropewalk.yaml)`},
 		"one project": {[]string{"x/ropewalk.yaml", projectHead, "y/ropewalk.yaml", projectHead, "x/a.yaml", ok}, host.Options{Args: []string{"x", "y"}},
 			`y/ropewalk.yaml:1:1: spec: a second project; the first is at x/ropewalk.yaml:1:1 (render one project at a time)`},
 		"an argument inside the root": {[]string{"a.yaml", ok, "sub/b.yaml", ok}, host.Options{Args: []string{"a.yaml"}, Root: "sub"},

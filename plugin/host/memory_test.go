@@ -170,16 +170,16 @@ func TestAFileSystemIsReadAsTheDiskIs(t *testing.T) {
 		"its folder from the root":    {host.Options{Args: []string{"apps/shop"}}, []string{"api", "cc", "db", "e"}, nil},
 		"its file":                    {host.Options{Args: []string{"apps/shop/ropewalk.yaml"}}, []string{"api", "cc", "db", "e"}, nil},
 		"a folder with specs":         {host.Options{Dir: "apps", Args: []string{"../shared", "shop/api.yaml"}}, []string{"api", "db", "e"}, nil},
-		"a folder of projects":        {host.Options{Dir: "apps"}, nil, []string{".: spec: no spec is here (projects below: shop)"}},
+		"a folder of projects":        {host.Options{Dir: "apps"}, nil, []string{".: spec: no spec found in this folder (projects in subfolders: shop)"}},
 		"a root that is further in":   {host.Options{Dir: "apps", Root: "shop", Args: []string{"shop/more"}}, []string{"cc"}, nil},
-		"what the root does not have": {host.Options{Dir: "apps/shop", Args: []string{"none"}}, nil, []string{"none: spec: there is no such file or directory"}},
+		"what the root does not have": {host.Options{Dir: "apps/shop", Args: []string{"none"}}, nil, []string{"none: spec: no such file or directory"}},
 		"what is no folder":           {host.Options{Dir: "apps/shop", Args: []string{"api.yaml/x"}}, nil, []string{"api.yaml/x: spec: not a directory"}},
 		"links that lead nowhere": {host.Options{Dir: "apps/shop", Args: []string{"gone.yaml", "loop.yaml"}}, nil, []string{
-			"gone.yaml: spec: there is no such file or directory", "loop.yaml: spec: too many levels of symbolic links"}},
+			"gone.yaml: spec: no such file or directory", "loop.yaml: spec: too many levels of symbolic links"}},
 		"values and CRDs that are not there": {
 			host.Options{Dir: "apps/shop", Args: []string{"api.yaml"}, Values: []string{"none.yaml", "gone.yaml"}, CRDs: []string{"none", "values.yaml"}},
-			nil, []string{"gone.yaml: spec: there is no such file or directory", "none: check: there is no such file or directory",
-				"none.yaml: spec: there is no such file or directory", "values.yaml: spec: holds no CustomResourceDefinition"}},
+			nil, []string{"gone.yaml: spec: no such file or directory", "none: check: no such file or directory",
+				"none.yaml: spec: no such file or directory", "values.yaml: spec: contains no CustomResourceDefinition"}},
 		"values that leave": {host.Options{Dir: "apps/shop", Args: []string{"api.yaml"}, Values: []string{"out.yaml", "etc.yaml"}}, nil, []string{
 			"etc.yaml: spec: leaves the root of the project by a link", "out.yaml: spec: leaves the root of the project by a link"}},
 	} {
@@ -254,8 +254,8 @@ func TestALockIsBesideTheProject(t *testing.T) {
 		require.Equal(t, want, found, arg)
 	}
 	for arg, want := range map[string]string{
-		"c": "c/ropewalk.lock: ", "d": "read d/ropewalk.lock: is no regular file",
-		"f": "read f/ropewalk.lock: leaves the root of the project by a link", "../x": `"../x" leaves the files of the project`,
+		"c": "c/ropewalk.lock: ", "d": "read d/ropewalk.lock: not a regular file",
+		"f": "read f/ropewalk.lock: leaves the root of the project by a link", "../x": `"../x" is outside the files of the project`,
 	} {
 		file, _, err := project.Lock(project.Options{FS: in, Args: []string{arg}})
 		require.ErrorContains(t, err, want)
@@ -287,14 +287,14 @@ func TestWithAFileSystemTheDiskIsNotRead(t *testing.T) {
 				if set.Args == nil {
 					set.Args = []string{"shared/db.yaml"}
 				}
-				require.Contains(t, outcomeOf(t, set).errs, ": there is no such file or directory", "%s: %s", what, name)
+				require.Contains(t, outcomeOf(t, set).errs, ": no such file or directory", "%s: %s", what, name)
 			}
 		}
 		for _, name := range []string{"../x", "/../x", "shared/../../x"} {
-			require.Contains(t, outcomeOf(t, host.Options{FS: in, Args: []string{name}}).errs, "leaves the files of the project", name)
+			require.Contains(t, outcomeOf(t, host.Options{FS: in, Args: []string{name}}).errs, "is outside the files of the project", name)
 		}
 		_, err := host.Host{}.Load(t.Context(), host.Options{FS: in, Dir: "../x"})
-		require.EqualError(t, err, `"../x" leaves the files of the project`)
+		require.EqualError(t, err, `"../x" is outside the files of the project`)
 	})
 	t.Run("in a directory that is gone", func(t *testing.T) {
 		gone := filepath.Join(t.TempDir(), "gone")
@@ -313,7 +313,7 @@ func TestWhatIsNoRegularFileIsRefusedInMemory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"a"}, specNames(loaded), "a search passes them by")
 	_, err = host.Host{}.Load(t.Context(), host.Options{FS: in, Args: []string{"p.yaml", "d.yaml"}, CRDs: []string{"p.yaml"}})
-	require.Equal(t, []string{"d.yaml: spec: is no regular file", "p.yaml: check: is no regular file", "p.yaml: spec: is no regular file"}, linesOf(err))
+	require.Equal(t, []string{"d.yaml: spec: not a regular file", "p.yaml: check: not a regular file", "p.yaml: spec: not a regular file"}, linesOf(err))
 }
 
 func ExampleHost_Load_inMemory() {

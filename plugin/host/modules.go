@@ -72,7 +72,7 @@ func (m *modules) reference(ref spec.CueRef, p object.Path) (reference, bool) {
 		m.discovery.Errs = append(m.discovery.Errs, &object.Error{
 			Stage: object.StageResolve, Pos: ref.TypePos, Path: p.Append(object.Field("type")).String(),
 			Err:  fmt.Errorf("cueRef.type %q is not available here%s", ref.Type, why),
-			Hint: "types that are: " + strings.Join(m.types(), ", "),
+			Hint: "available types: " + strings.Join(m.types(), ", "),
 		})
 		return w, false
 	}
@@ -195,9 +195,9 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 		// No document has the reference: it is the default module of workloads, and is
 		// reported at the first of them.
 		e.Path, e.Pos = "", m.docs.Workloads[0].Pos
-		e.Hint = "every workload needs this module of the program"
+		e.Hint = "every workload needs this embedded module"
 		if errors.Is(err, source.ErrLocked) {
-			e.Hint += ", which is locked as others are: run it in the folder that is rendered"
+			e.Hint += ", which is locked like any other: run it in the rendered folder"
 		}
 	case w.ref.Type == spec.RefInline || w.ref.Type == spec.RefConfigMap:
 		e.Pos = w.ref.Pos
@@ -248,11 +248,11 @@ func (m *modules) manifest(name string) (spec.Manifest, error) {
 	switch len(found) {
 	case 0:
 		return spec.Manifest{}, source.Refuse(source.ErrNotFound,
-			fmt.Sprintf("no ConfigMap of the project is called %q (%s)", name, object.Suggest(name, names)))
+			fmt.Sprintf("no ConfigMap of the project is named %q (%s)", name, object.Suggest(name, names)))
 	case 1:
 		return found[0], nil
 	}
-	return spec.Manifest{}, fmt.Errorf("two ConfigMaps are called %q: at %s and %s", name, found[0].Pos, found[1].Pos)
+	return spec.Manifest{}, fmt.Errorf("two ConfigMaps are named %q: at %s and %s", name, found[0].Pos, found[1].Pos)
 }
 
 // configMap returns a ConfigMap of the documents in the form that its fetcher takes.
@@ -273,7 +273,7 @@ func (m *modules) configMap(_ context.Context, name string) (configmap.ConfigMap
 	for _, f := range binary.Members {
 		text := strings.Join(strings.Fields(f.Value.Text), "")
 		if out.BinaryData[f.Name], err = base64.StdEncoding.DecodeString(text); err != nil {
-			return out, fmt.Errorf("%s: binaryData of a ConfigMap: no base64", f.Value.Pos)
+			return out, fmt.Errorf("%s: binaryData of a ConfigMap: not base64", f.Value.Pos)
 		}
 	}
 	return out, nil

@@ -52,7 +52,7 @@ func (l Loaded) Parameters(ctx context.Context, e evaluate.Evaluator) ([]Paramet
 			Describe: true, Limits: s.Evaluate.Limits,
 		})
 		if err != nil {
-			errs = append(errs, fmt.Errorf("inputs of %q, whose module is from %s: %w", s.Evaluate.Spec, cmp.Or(s.Source.Pinned, s.Source.Origin), err))
+			errs = append(errs, fmt.Errorf("inputs of %q, module %s: %w", s.Evaluate.Spec, cmp.Or(s.Source.Pinned, s.Source.Origin), err))
 			continue
 		}
 		for _, in := range result.Inputs {

@@ -88,7 +88,7 @@ func TestAModuleThatCannotBeDescribedHidesNoOther(t *testing.T) {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	got, err := described(t, host.Options{FS: files})
-	require.ErrorContains(t, err, `inputs of "a", whose module is from path:broken: `)
+	require.ErrorContains(t, err, `inputs of "a", module path:broken: `)
 	require.Contains(t, got, `b:image "nginx:1"`)
 	require.Contains(t, got, "b:autoscaling.max null")
 	require.Equal(t, []string{`c:containers.a.image "x:1"`, "c:containers.z.image null required"}, got[len(got)-2:])

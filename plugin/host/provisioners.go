@@ -105,8 +105,8 @@ func (h Host) provisionersAt(opts Options) (*loading, []spec.NamedModule, error)
 			own = append(own, m)
 		}
 	default:
-		d.Fail(object.Pos{File: arg}, "name a folder with "+spec.ProjectFile+" or "+moduleFolder,
-			errors.New("neither a project nor a module of provisioners is here"))
+		d.Fail(object.Pos{File: arg}, "pass a folder with "+spec.ProjectFile+" or "+moduleFolder,
+			errors.New("no project and no module of provisioners in this folder"))
 	}
 	l := h.loading(d, opts)
 	p := l.project().Project

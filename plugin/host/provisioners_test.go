@@ -80,7 +80,7 @@ func TestMistakesOfProvisionersHaveTheirPlace(t *testing.T) {
 		opts  host.Options
 		want  string
 	}{
-		"a folder with nothing": {[]string{"a/b", ""}, host.Options{Args: []string{"a"}}, "neither a project nor a module of provisioners is here"},
+		"a folder with nothing": {[]string{"a/b", ""}, host.Options{Args: []string{"a"}}, "no project and no module of provisioners in this folder"},
 		"a mistake in the project": {
 			[]string{"ropewalk.yaml", projectHead + "  workloads: {provisionrs: []}\n"}, host.Options{}, "ropewalk.yaml:5:15: spec",
 		},
@@ -90,7 +90,7 @@ func TestMistakesOfProvisionersHaveTheirPlace(t *testing.T) {
 		},
 		"an environment that is not there": {[]string{"ropewalk.yaml", projectHead + "  context: {}\n"}, host.Options{Environment: "prod"}, `"prod" is not known`},
 		"no version of Kubernetes":         {nil, host.Options{Context: spec.Context{KubeVersion: "x"}}, `"x" is no version of Kubernetes`},
-		"CRDs that are none":               {[]string{"a.yaml", "a: 1\n"}, host.Options{CRDs: []string{"a.yaml"}}, "holds no CustomResourceDefinition"},
+		"CRDs that are none":               {[]string{"a.yaml", "a: 1\n"}, host.Options{CRDs: []string{"a.yaml"}}, "contains no CustomResourceDefinition"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

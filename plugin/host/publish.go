@@ -139,7 +139,7 @@ func Pack(files []emit.File, layers []emit.Layer, opts artifact.Options) (artifa
 	for _, f := range files {
 		name := path.Base(f.Path)
 		if _, twice := all[name]; twice {
-			return artifact.Set{}, fmt.Errorf("two files are called %q, and an artifact has no folders", name)
+			return artifact.Set{}, fmt.Errorf("two files are named %q, and an artifact has no folders", name)
 		}
 		all[name] = f.Data
 		dir := path.Dir(f.Path)

@@ -19,7 +19,7 @@ import (
 func Secrets(file spec.File) (map[string]map[string][]byte, error) {
 	manifests, err := spec.ParseManifests(file, project.MaxManifests)
 	if err != nil {
-		return nil, errors.New(file.Name + ": it cannot be read as manifests; expected Secrets")
+		return nil, errors.New(file.Name + ": not readable as manifests: expected Secrets")
 	}
 	out := map[string]map[string][]byte{}
 	for _, m := range manifests {
@@ -31,7 +31,7 @@ func Secrets(file spec.File) (map[string]map[string][]byte, error) {
 			return nil, fmt.Errorf("%s: %w", m.Pos, err)
 		}
 		if _, twice := out[name]; twice {
-			return nil, fmt.Errorf("%s: two Secrets are called %q", m.Pos, name)
+			return nil, fmt.Errorf("%s: two Secrets are named %q", m.Pos, name)
 		}
 		out[name] = entries
 	}
@@ -47,13 +47,13 @@ func secret(v object.Value) (name string, entries map[string][]byte, err error) 
 	}
 	name = text(v, "metadata", "name")
 	if text(v, "kind") != "Secret" || text(v, "apiVersion") != "v1" || name == "" {
-		return "", nil, errors.New("no Secret: expected apiVersion v1, kind Secret and metadata.name")
+		return "", nil, errors.New("not a Secret: expected apiVersion v1, kind Secret and metadata.name")
 	}
 	entries = map[string][]byte{}
 	data, _ := v.Get("data")
 	for _, m := range data.Members {
 		if entries[m.Name], err = base64.StdEncoding.DecodeString(m.Value.Text); err != nil {
-			return "", nil, fmt.Errorf("data.%s of Secret %q is no base64", m.Name, name)
+			return "", nil, fmt.Errorf("data.%s of Secret %q is not base64", m.Name, name)
 		}
 	}
 	plain, _ := v.Get("stringData")

@@ -137,7 +137,7 @@ func (l *loading) workload(doc spec.Workload, value object.Value) (workload.Sour
 		return workload.Source{}, false
 	}
 	if decoded.Name.Value != doc.Name {
-		l.Fail(decoded.Name.Pos, "leave the name out", fmt.Errorf("nothing can give a workload another name: expected %q", doc.Name))
+		l.Fail(decoded.Name.Pos, "remove the name", fmt.Errorf("overlays cannot rename a workload: expected %q", doc.Name))
 		return workload.Source{}, false
 	}
 	environment := l.opts.Environment
@@ -215,7 +215,7 @@ func (l *loading) unusedImages(images []*image) {
 		case i.container != "":
 			l.Fail(i.pos, "", fmt.Errorf("workload %q has no container %q", i.spec, i.container))
 		default:
-			l.Fail(i.pos, "name the container: SPEC/CONTAINER=IMAGE", errors.New("no container waits for an image (image: .)"))
+			l.Fail(i.pos, "name the container: SPEC/CONTAINER=IMAGE", errors.New("no container has image: . to replace"))
 		}
 	}
 }
@@ -226,8 +226,8 @@ func (l *loading) imagesWithoutWorkloads() {
 		return
 	}
 	for _, arg := range l.opts.Images {
-		l.Fail(object.Pos{File: "--image " + arg}, "a module takes its image as an input: set that",
-			errors.New("no workload is here that could take an image"))
+		l.Fail(object.Pos{File: "--image " + arg}, "for a module, set the input that holds its image",
+			errors.New("there is no workload to set an image of"))
 	}
 }
 

@@ -1,3 +1,6 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package local gets module trees from directories, on disk or in a file system in
 // memory. Everything is read through a rootfs.Folder, so a directory gives the same
 // tree and the same errors either way.

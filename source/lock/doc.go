@@ -1,3 +1,6 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package lock pins what references lead to. A [File] is ropewalk.lock: for each
 // reference of a project the immutable revision that it led to and the digest of
 // the tree, and for each module dependency the digest of its zip. A [Fetcher]

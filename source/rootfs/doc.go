@@ -1,3 +1,6 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rootfs reads a directory and nothing outside of it, whatever names and
 // links in it say: one on disk by [Open], or one of a file system by [Of]. Both give
 // the same files and the same errors, and follow the same links.

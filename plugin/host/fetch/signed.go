@@ -71,7 +71,7 @@ func (o Options) judge(registry *modules.Registry, tree source.Tree) (map[string
 	for _, d := range all {
 		signatures, err := o.Guard.Judge(source.Ref{Type: source.TypeOCI, Ref: d.Origin})
 		if err != nil && d.Origin == "" {
-			err = source.Refuse(pullpolicy.ErrRefused, "the pull policy cannot judge it, because no registry is configured for it: name one in CUE_REGISTRY")
+			err = source.Refuse(pullpolicy.ErrRefused, "the pull policy cannot be applied: no registry is configured for this module; set one in CUE_REGISTRY")
 		}
 		if err != nil {
 			refused = append(refused, fmt.Errorf("dependency %q: %w", d.String(), err))
@@ -101,7 +101,7 @@ func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.
 		return nil
 	}
 	if o.Offline {
-		return source.Refuse(source.ErrSignature, "it cannot be verified offline")
+		return source.Refuse(source.ErrSignature, "signatures cannot be verified offline")
 	}
 	repository, tag, ok := cutTag(d.Origin)
 	if !ok {
@@ -128,9 +128,9 @@ func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.
 	}
 	switch {
 	case digest.FromBytes(data) != manifest.Digest:
-		return source.Refuse(source.ErrDigest, d.Origin+": its manifest is not what its digest says")
+		return source.Refuse(source.ErrDigest, d.Origin+": its manifest does not match its digest")
 	case json.Unmarshal(data, &of) != nil || len(of.Layers) == 0 || of.Layers[0].Digest != d.Digest:
-		return source.Refuse(source.ErrDigest, fmt.Sprintf("%s is not the module that was fetched, whose digest is %s", d.Origin, d.Digest))
+		return source.Refuse(source.ErrDigest, fmt.Sprintf("%s does not match the module that was fetched, %s", d.Origin, d.Digest))
 	}
 	if err := (artifact.Verifier{}).Verify(ctx, repo, manifest, s.Keys); err != nil {
 		err = remote.Explain(err, d.Origin)

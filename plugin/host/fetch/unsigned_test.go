@@ -173,6 +173,6 @@ func TestNothingUnsignedIsEverEvaluated(t *testing.T) {
 	sign(t, server, "example.com/unsigned", private)
 	_, err = do(wanted)
 	require.ErrorIs(t, err, source.ErrDigest)
-	require.ErrorContains(t, err, "is not the module that was fetched")
+	require.ErrorContains(t, err, "does not match the module that was fetched")
 	require.Equal(t, [2]int{2, 0}, w.seen())
 }

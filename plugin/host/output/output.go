@@ -99,7 +99,7 @@ func contents(files []emit.File) (map[string][]byte, error) {
 			return nil, err
 		}
 		if _, twice := out[f.Path]; twice || f.Path == MarkerFile {
-			return nil, fmt.Errorf("two files are called %q", f.Path)
+			return nil, fmt.Errorf("two files are named %q", f.Path)
 		}
 		out[f.Path] = f.Data
 	}

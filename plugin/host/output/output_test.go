@@ -136,7 +136,7 @@ func TestWriteRefusesPaths(t *testing.T) {
 	for _, name := range []string{"../a", "/a", "", "a//b", ".git/config"} {
 		require.Error(t, write(dir, render(name)), name)
 	}
-	require.EqualError(t, write(dir, render("a", "a")), `two files are called "a"`)
+	require.EqualError(t, write(dir, render("a", "a")), `two files are named "a"`)
 	require.Error(t, write(dir, render(marker)))
 	require.NoDirExists(t, dir)
 }

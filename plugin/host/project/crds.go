@@ -34,7 +34,7 @@ func (d *Discovery) CRDs(args []string) []object.Object {
 				d.Errs = append(d.Errs, e)
 			}
 		case len(out) == before:
-			d.Fail(argPos(arg), "", errors.New("holds no CustomResourceDefinition"))
+			d.Fail(argPos(arg), "", errors.New("contains no CustomResourceDefinition"))
 		}
 	}
 	return out

@@ -156,7 +156,7 @@ func (d *Discovery) full(name string) (string, error) {
 		full = path.Join(".", name[1:])
 	}
 	if !filepath.IsLocal(full) {
-		return "", fmt.Errorf("%q leaves the files of the project", name)
+		return "", fmt.Errorf("%q is outside the files of the project", name)
 	}
 	return full, nil
 }
@@ -178,7 +178,7 @@ func (d *Discovery) at(name string) (r *Root, rel string, folder bool, err error
 	}
 	info, err := d.stat(full)
 	if err != nil {
-		return nil, "", false, absent(err)
+		return nil, "", false, bare(err)
 	}
 	dir := full
 	if !info.IsDir() {
@@ -255,7 +255,7 @@ func (d *Discovery) FindArg(arg string) {
 	case folder:
 		d.directory(r, rel, pos)
 	case path.Ext(rel) == ".cue":
-		d.Fail(pos, "name its folder", errors.New("a file of CUE is a part of a package, and no spec"))
+		d.Fail(pos, "pass its folder", errors.New("a .cue file is part of a package, not a spec"))
 	default:
 		d.named(r, rel)
 	}
@@ -302,7 +302,7 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 		if pattern != "" {
 			match, err := matches(pattern, name)
 			if err != nil {
-				d.Fail(pos, "", fmt.Errorf("%q is no pattern: %w", pattern, err))
+				d.Fail(pos, "", fmt.Errorf("%q is not a pattern: %w", pattern, err))
 				return found{failed: true}
 			}
 			if !match {
@@ -390,7 +390,7 @@ func (d *Discovery) pattern(r *Root, full string, p spec.Pattern) {
 	}
 	start := literal(full)
 	if start == full {
-		d.Fail(p.Pos, "", fmt.Errorf("%q: there is no such file or folder", p.Glob))
+		d.Fail(p.Pos, "", fmt.Errorf("%q: no such file or folder", p.Glob))
 		return
 	}
 	var m found

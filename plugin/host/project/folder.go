@@ -84,7 +84,7 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 	}
 	name = label(name)
 	if slices.Contains(taken, name) {
-		d.Fail(f.pos, "write a Transform for each that names it", fmt.Errorf("a second spec is called %q", name))
+		d.Fail(f.pos, "write a Transform with a name of its own for each", fmt.Errorf("duplicate spec name %q", name))
 		return spec.Transform{}, false
 	}
 	at := f.Location
@@ -98,16 +98,16 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 
 // noSpec reports a folder without anything to render.
 func (d *Discovery) noSpec(f folder, content content) {
-	err := errors.New("no spec is here: neither a document of " + spec.APIVersion + " nor a Score file nor a CUE package")
-	hint := "ropewalk init makes a project"
+	err := errors.New("no spec found: no document of " + spec.APIVersion + ", no Score file and no CUE package in this folder")
+	hint := "create a project with ropewalk init"
 	switch {
 	case len(f.projects) > 0:
-		err, hint = errors.New("no spec is here"), "projects below: "+strings.Join(f.projects, ", ")
+		err, hint = errors.New("no spec found in this folder"), "projects in subfolders: "+strings.Join(f.projects, ", ")
 	case content == cueModule:
-		err, hint = errors.New("no spec is here: the CUE module has no package in this folder"), "name the folder of a package: one with .cue files"
+		err, hint = errors.New("no spec found: the CUE module has no package in this folder"), "pass the folder of a package, which holds .cue files"
 	case f.manifests != "":
-		err = fmt.Errorf("no spec is here: %q holds manifests that need no render", f.manifests)
-		hint = "give the folder to the engine as it is; a spec begins with apiVersion: " + spec.APIVersion
+		err = fmt.Errorf("no spec found: %q holds plain manifests, which need no render", f.manifests)
+		hint = "point Argo CD or Flux at the folder directly; a spec has apiVersion: " + spec.APIVersion
 	}
 	d.Fail(f.pos, hint, err)
 }

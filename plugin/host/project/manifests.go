@@ -28,9 +28,9 @@ func ReadManifests(fsys fs.FS, file string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", file, bare(err))
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: is no regular file", file)
+		return nil, fmt.Errorf("%s: not a regular file", file)
 	case info.Size() > MaxManifests:
-		return nil, fmt.Errorf("%s: it has %d bytes, and at most %d are read", file, info.Size(), int64(MaxManifests))
+		return nil, fmt.Errorf("%s: file of %d bytes is over the limit of %d", file, info.Size(), int64(MaxManifests))
 	}
 	data, err := fs.ReadFile(fsys, file)
 	if err != nil {

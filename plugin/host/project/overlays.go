@@ -66,7 +66,7 @@ func (o *Overlays) target(name string, pos object.Pos, form string) (string, boo
 	case len(o.Names) == 1:
 		return o.Names[0], true
 	case !o.NamesIncomplete:
-		o.discovery.Fail(pos, form, fmt.Errorf("there are %d specs: expected one to be named", len(o.Names)))
+		o.discovery.Fail(pos, form, fmt.Errorf("there are %d specs: name the one that the value is for", len(o.Names)))
 	}
 	return "", false
 }
@@ -168,13 +168,13 @@ func (d *Discovery) readNamed(name string) ([]byte, error) {
 		}
 		data, err := r.read(path.Join(rel, filepath.Base(full)), spec.MaxFile)
 		if err != nil {
-			return nil, absent(err)
+			return nil, bare(err)
 		}
 		return data, nil
 	}
 	file, err := os.Open(full) //nolint:gosec // the user named it
 	if err != nil {
-		return nil, absent(err)
+		return nil, bare(err)
 	}
 	defer func() { _ = file.Close() }()
 	return readAll(nil, file, 0, spec.MaxFile)

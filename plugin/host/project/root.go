@@ -117,7 +117,7 @@ func (r *Root) resolve(rel string) (string, error) {
 			continue
 		}
 		if links++; links > maxLinks {
-			return "", fmt.Errorf("%q is a link that leads on more than %d times", rel, maxLinks)
+			return "", fmt.Errorf("%q: more than %d symbolic links to follow", rel, maxLinks)
 		}
 		to, err := r.folder.ReadLink(next)
 		if err != nil {
@@ -153,7 +153,7 @@ func (r *Root) readInto(buffer []byte, rel string, limit int64) ([]byte, error) 
 		return nil, bare(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("is no regular file")
+		return nil, errors.New("not a regular file")
 	}
 	f, err := r.folder.Open(rel)
 	if err != nil {
@@ -183,15 +183,6 @@ func bare(err error) error {
 	return err
 }
 
-// absent is bare, in the words for a path that a user wrote.
-func absent(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		// Wrapped: callers distinguish a missing file from a mistake.
-		return fmt.Errorf("there is %w", bare(err))
-	}
-	return bare(err)
-}
-
 // Location is the folder of a file of documents in its root.
 type Location struct {
 	Root *Root
@@ -209,7 +200,7 @@ func (l Location) Read(name string) ([]byte, error) {
 	}
 	data, err := l.Root.read(full, spec.MaxFile)
 	if err != nil {
-		return nil, absent(err)
+		return nil, bare(err)
 	}
 	if len(data) > spec.MaxFile {
 		return nil, fmt.Errorf("has more than %d MiB: put large files into the image or a volume", spec.MaxFile>>20)

@@ -47,7 +47,7 @@ func (w *walk) folder(rel string, depth int) error {
 		return nil
 	}
 	if depth > maxDepth {
-		return fmt.Errorf("%q lies more than %d folders deep", rel, maxDepth)
+		return fmt.Errorf("%q is nested more than %d folders deep", rel, maxDepth)
 	}
 	for _, e := range entries {
 		name := path.Join(rel, e.Name())

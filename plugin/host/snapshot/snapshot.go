@@ -176,7 +176,7 @@ func objectsOf(name string, data []byte) ([]located, error) {
 			fields, _ := v.(map[string]any)
 			o := object.Object(fields)
 			if o.Kind() == "" || o.APIVersion() == "" || o.Name() == "" {
-				return nil, fmt.Errorf("%s: no manifest: expected apiVersion, kind and metadata.name", m.Pos)
+				return nil, fmt.Errorf("%s: not a manifest: expected apiVersion, kind and metadata.name", m.Pos)
 			}
 			out = append(out, located{object: o, pos: m.Pos})
 		}

@@ -130,11 +130,11 @@ func TestAChangeIsTracedToTheLineOfTheSpec(t *testing.T) {
 
 func TestFilesThatAreNoManifestsAreRefused(t *testing.T) {
 	_, err := snapshot.OfFiles("x", fstest.MapFS{"a.yaml": {Data: []byte("a: 1\n")}}, nil)
-	require.ErrorContains(t, err, "a.yaml:1:1: no manifest")
+	require.ErrorContains(t, err, "a.yaml:1:1: not a manifest")
 	_, err = snapshot.OfFiles("x", fstest.MapFS{"a.yaml": {Data: []byte("apiVersion: v1\nkind: List\nitems: [{kind: X}]\n")}}, nil)
-	require.ErrorContains(t, err, "a.yaml:1:1: no manifest")
+	require.ErrorContains(t, err, "a.yaml:1:1: not a manifest")
 	_, err = snapshot.OfFiles("x", fstest.MapFS{"a.yaml": {Mode: fs.ModeNamedPipe}}, nil)
-	require.ErrorContains(t, err, "a.yaml: is no regular file")
+	require.ErrorContains(t, err, "a.yaml: not a regular file")
 	_, err = snapshot.OfFiles("x", fstest.MapFS{}, []byte("nonsense"))
 	require.ErrorContains(t, err, "the graph cannot be read")
 }

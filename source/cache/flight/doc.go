@@ -1,3 +1,6 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
 // Package flight runs work once for all callers that request it at the same time.
 //
 // # Invariants
