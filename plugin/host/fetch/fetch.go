@@ -24,46 +24,45 @@ import (
 	"github.com/ropewalk/ropewalk/source/tarball"
 )
 
-// Options say where modules come from. The zero value gets them over https,
-// without credentials, cache and lock.
+// Options select the sources of modules. The zero value fetches over https, without
+// credentials, cache and lock.
 type Options struct {
-	// Registries connects to OCI registries, when it is needed for the first time;
-	// nil is the zero value.
+	// Registries returns the connections to OCI registries, and is called once, when the
+	// first module needs it; nil is the zero value.
 	Registries func() (*remote.Registries, error)
-	// Secrets has the Secrets that references name; nil is none.
+	// Secrets are the Secrets that references name; nil is none.
 	Secrets source.Secrets
-	// Git is how Git repositories are reached, asked when it is needed for the first
-	// time; Secrets and Limits are set here. Nil is the zero value.
+	// Git returns the fetcher of Git repositories, and is called when the first module
+	// needs it; its Secrets and Limits are set here. Nil is the zero value.
 	Git func() git.Fetcher
-	// GitHosts has credentials for Git references that name no Secret, by their
-	// host, with its port where the reference has one; nil has none. What a cache has
-	// of such a host is asked for again where its credentials go, and where they
-	// change if GitHosts is a [Changing].
+	// GitHosts are the credentials of Git references without a Secret, by their host,
+	// with its port where the reference has one; nil is none. Cached modules of such a
+	// host are fetched again when its credentials are removed, and when they change if
+	// GitHosts is a [Changing].
 	GitHosts source.Secrets
 	// Artifacts finds the artifacts of Flux sources; nil refuses references of the
 	// type source.
 	Artifacts flux.Artifacts
-	// Modules gets the dependencies of CUE modules, from the cache of Store if it has
-	// none of its own; nil adds none.
+	// Modules returns the registry for dependencies of CUE modules, which uses the cache
+	// of Store if it has none of its own; nil adds no dependencies.
 	Modules func() *modules.Registry
-	// Store opens the cache when it is needed for the first time; nil has none.
+	// Store opens the cache when the first module needs it; nil is no cache.
 	Store func() (*cache.Store, error)
-	// TTL is how long the resolution of a mutable reference is believed; see
-	// cache.Fetcher.
+	// TTL is how long the resolution of a mutable reference is valid; see cache.Fetcher.
 	TTL time.Duration
 	// Scope is the credential scope of the tenant.
 	Scope string
-	// Offline asks no server.
+	// Offline sends no request.
 	Offline bool
-	// Lock holds references to what they led to, as Mode says.
+	// Lock pins references; Mode is how it is enforced.
 	Lock lock.File
 	Mode lock.Mode
-	// Record gets what was used; nil records nothing.
+	// Record records the references that were used; nil records nothing.
 	Record *lock.Recorder
-	// Guard holds what is fetched to a policy; the zero value has none.
+	// Guard applies the pull policy; the zero value has none.
 	Guard pullpolicy.Guard
-	// Signed remembers which modules that others depend on are signed as the policy
-	// wants it; nil verifies them each time.
+	// Signed caches which dependencies have the signatures that the policy requires; nil
+	// verifies them each time.
 	Signed *Signed
 	// Limits bound every module.
 	Limits source.Limits
@@ -71,7 +70,7 @@ type Options struct {
 	Report func(error)
 }
 
-// Connect gives h the fetchers that opts describe, beside those that it has.
+// Connect returns h with the fetchers of these options; those that h has already win.
 func (o Options) Connect(h host.Host) host.Host {
 	if o.Guard.Policy != nil {
 		o.Secrets = o.Guard.Secrets(o.secrets())
@@ -106,10 +105,10 @@ func (o Options) Connect(h host.Host) host.Host {
 	return h
 }
 
-// locking reports whether a lock has a say in modules of the program.
+// locking reports whether the lock applies to embedded modules.
 func (o Options) locking() bool { return o.Mode != lock.Prefer || o.Record != nil }
 
-// lazy is a fetcher that is made when it is needed for the first time.
+// lazy is a fetcher that is built at its first use.
 func (o Options) lazy(backend func(store *cache.Store) source.Resolver) source.Fetcher {
 	build := sync.OnceValue(func() source.Fetcher {
 		return o.Guard.Before(o.locked(o.Guard.Around(backend(o.store()))))
@@ -119,7 +118,7 @@ func (o Options) lazy(backend func(store *cache.Store) source.Resolver) source.F
 	})
 }
 
-// store opens the cache; nil if there is none, or it cannot be opened.
+// store opens the cache; nil where there is none, or it cannot be opened.
 func (o Options) store() *cache.Store {
 	if o.Store == nil {
 		return nil
@@ -129,7 +128,7 @@ func (o Options) store() *cache.Store {
 	return store
 }
 
-// cached is a backend behind the cache, where there is one.
+// cached is a backend behind the cache, if there is one.
 func (o Options) cached(next source.Resolver, store *cache.Store) source.Resolver {
 	if store == nil && !o.Offline {
 		return next
@@ -161,12 +160,12 @@ func (o Options) git(store *cache.Store) source.Resolver {
 	if store != nil {
 		f.Known = func(ctx context.Context, id string) (source.Tree, bool) { return store.TreeByID(ctx, o.Scope, id) }
 	}
-	return o.cached(&remembering{Fetcher: &f, hosts: o.GitHosts, store: store, scope: o.Scope, limits: o.Limits, report: o.report}, store)
+	return o.cached(&gitBackend{Fetcher: &f, hosts: o.GitHosts, store: store, scope: o.Scope, limits: o.Limits, report: o.report}, store)
 }
 
-// remembering tells the cache which tree a Git id stands for, so that a commit
-// that leaves the module as it was costs no file.
-type remembering struct {
+// gitBackend records in the cache which tree belongs to a Git tree id, so that a commit
+// that does not change the module transfers no file.
+type gitBackend struct {
 	*git.Fetcher
 	hosts  source.Secrets
 	store  *cache.Store
@@ -175,16 +174,15 @@ type remembering struct {
 	report func(error)
 }
 
-// The cache checks references with a Secret by these.
+// The cache uses these to authorise references with a Secret.
 var (
-	_ cache.Checker = (*remembering)(nil)
+	_ cache.Checker = (*gitBackend)(nil)
 	_ cache.Checker = (*oci.Fetcher)(nil)
 )
 
-// Fetch gets a tree, without what no other type of reference has: hidden files
-// and modules inside of the module. The same module is the same tree wherever it
-// comes from.
-func (r *remembering) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
+// Fetch fetches a tree, without hidden files and nested modules, which no other type of
+// reference has: the same module is the same tree from every source.
+func (r *gitBackend) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
 	ref, err := r.own(ctx, ref)
 	if err != nil {
 		return source.Tree{}, err
@@ -193,9 +191,9 @@ func (r *remembering) Fetch(ctx context.Context, ref source.Ref) (source.Tree, e
 	if err != nil || result.Known {
 		return result.Tree, err
 	}
-	whole := result.Tree
-	whole.Dir = "."
-	tree, err := tarball.Narrow(whole, result.Tree.Dir, r.limits)
+	full := result.Tree
+	full.Dir = "."
+	tree, err := tarball.Narrow(full, result.Tree.Dir, r.limits)
 	if err != nil {
 		return source.Tree{}, err
 	}
@@ -205,7 +203,7 @@ func (r *remembering) Fetch(ctx context.Context, ref source.Ref) (source.Tree, e
 	return tree, nil
 }
 
-// registries is what connects to registries.
+// registries returns Options.Registries, or its default.
 func (o Options) registries() func() (*remote.Registries, error) {
 	if o.Registries != nil {
 		return o.Registries
@@ -226,10 +224,10 @@ func (o Options) oci(store *cache.Store) source.Resolver {
 	}, store)
 }
 
-// verifier checks signatures as artifacts are signed.
+// verifier verifies the signatures of artifacts.
 type verifier struct{}
 
-// Verify checks the signatures of a manifest.
+// Verify verifies the signatures of a manifest.
 func (verifier) Verify(ctx context.Context, repo oci.Repository, manifest ocispec.Descriptor, keys map[string][]byte) error {
 	return artifact.Verifier{}.Verify(ctx, repo, manifest, keys)
 }
@@ -243,12 +241,11 @@ func (o Options) secrets() source.Secrets {
 		return o.Secrets
 	}
 	return source.SecretsFunc(func(_ context.Context, name string) (map[string][]byte, error) {
-		return nil, source.Refuse(source.ErrNotFound, "no Secret is called \""+name+"\": none was given")
+		return nil, source.Refuse(source.ErrNotFound, "no Secret is named \""+name+"\": none was given")
 	})
 }
 
-// complete adds what a module depends on. Most modules depend on nothing, and
-// pay for no registry.
+// complete adds the dependencies of a module. Most modules have none and open no registry.
 func (o Options) complete(ctx context.Context, registry func() *modules.Registry, tree source.Tree) (source.Tree, error) {
 	if !modules.Depends(tree) {
 		return tree, nil
@@ -257,11 +254,11 @@ func (o Options) complete(ctx context.Context, registry func() *modules.Registry
 	if o.Mode != lock.Update {
 		locked = o.Lock.Locked()
 	}
-	signatures, err := o.judge(registry(), tree)
+	signatures, err := o.requiredSignatures(registry(), tree)
 	if err != nil {
 		return source.Tree{}, err
 	}
-	whole, dependencies, err := registry().Complete(ctx, tree, locked)
+	completed, dependencies, err := registry().Complete(ctx, tree, locked)
 	if err == nil {
 		err = o.verify(ctx, dependencies, signatures)
 	}
@@ -273,5 +270,5 @@ func (o Options) complete(ctx context.Context, registry func() *modules.Registry
 			o.Record.Module(lock.Module{Module: d.Path, Version: d.Version, Digest: d.Digest})
 		}
 	}
-	return whole, nil
+	return completed, nil
 }

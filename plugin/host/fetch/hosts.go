@@ -15,16 +15,16 @@ import (
 	"github.com/ropewalk/ropewalk/source/cache"
 )
 
-// Changing is Secrets that say when one of them changed.
+// Changing are Secrets with a version.
 type Changing interface {
-	// Change is the same for as long as a Secret is, and tells nothing about its
-	// values, because it is written down.
+	// Change returns a version of a Secret, which changes with it. It discloses nothing
+	// about its values, because it is stored.
 	Change(ctx context.Context, name string) (string, error)
 }
 
-// gitByHost is Git behind the cache, which keeps what was had with the credentials
-// of a host apart, and by when they were written: where they go or change, the server
-// is asked again.
+// gitByHost is Git behind the cache, whose entries are separated by the credentials of
+// the host and their version: after these are removed or change, the module is fetched
+// again.
 func (o Options) gitByHost(store *cache.Store) source.Resolver {
 	if o.GitHosts == nil || store == nil {
 		return o.git(store)
@@ -32,7 +32,7 @@ func (o Options) gitByHost(store *cache.Store) source.Resolver {
 	return &scopes{options: o, store: store, known: map[string]source.Resolver{}}
 }
 
-// scopes is one cache for each credential of a host.
+// scopes is one cached backend for each version of the credentials of a host.
 type scopes struct {
 	options Options
 	store   *cache.Store
@@ -41,10 +41,10 @@ type scopes struct {
 	known map[string]source.Resolver
 }
 
-// maxScopes is how many are kept until they are made anew.
+// maxScopes is how many are kept before all are dropped.
 const maxScopes = 1000
 
-// of is the cache for a reference.
+// of returns the backend for a reference.
 func (s *scopes) of(ctx context.Context, ref source.Ref) (source.Resolver, error) {
 	scope, err := s.scope(ctx, ref)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *scopes) scope(ctx context.Context, ref source.Ref) (string, error) {
 	return fmt.Sprintf("%q %s%s %s", s.options.Scope, hostPrefix, host, change), nil
 }
 
-// Resolve says where a reference leads.
+// Resolve resolves a reference.
 func (s *scopes) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
 	next, err := s.of(ctx, ref)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *scopes) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 	return next.Resolve(ctx, ref)
 }
 
-// Fetch gets a tree.
+// Fetch fetches a tree.
 func (s *scopes) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
 	next, err := s.of(ctx, ref)
 	if err != nil {
@@ -106,14 +106,14 @@ func (s *scopes) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	return next.Fetch(ctx, ref)
 }
 
-// hostPrefix begins what the credentials of a host are called. No Secret of
-// Kubernetes can have such a name.
+// hostPrefix begins the name of the credentials of a host. No Secret of Kubernetes can
+// have such a name.
 const hostPrefix = "credentials of the host "
 
-// byHost has Secrets by name, and those for hosts of Git.
+// byHost are Secrets by name, and those of Git hosts.
 type byHost struct{ named, hosts source.Secrets }
 
-// Secret gets a Secret.
+// Secret returns a Secret.
 func (b byHost) Secret(ctx context.Context, name string) (map[string][]byte, error) {
 	if host, ok := strings.CutPrefix(name, hostPrefix); ok {
 		return b.hosts.Secret(ctx, host)
@@ -123,7 +123,7 @@ func (b byHost) Secret(ctx context.Context, name string) (map[string][]byte, err
 
 // own is a reference with the credentials of its host, where it names no Secret and
 // there are any.
-func (r *remembering) own(ctx context.Context, ref source.Ref) (source.Ref, error) {
+func (r *gitBackend) own(ctx context.Context, ref source.Ref) (source.Ref, error) {
 	host := hostOf(ref.Ref)
 	if r.hosts == nil || ref.Secret != "" || host == "" {
 		return ref, nil
@@ -138,8 +138,8 @@ func (r *remembering) own(ctx context.Context, ref source.Ref) (source.Ref, erro
 	return ref, nil
 }
 
-// Resolve says where a reference leads, with the credentials of its host.
-func (r *remembering) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
+// Resolve resolves a reference with the credentials of its host.
+func (r *gitBackend) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
 	with, err := r.own(ctx, ref)
 	if err != nil {
 		return source.Resolved{}, err
@@ -153,11 +153,11 @@ func (r *remembering) Resolve(ctx context.Context, ref source.Ref) (source.Resol
 func hostOf(ref string) string {
 	base, _, _ := strings.Cut(ref, "?")
 	if !strings.Contains(base, "://") {
-		where, _, ok := strings.Cut(base, ":")
+		server, _, ok := strings.Cut(base, ":")
 		if !ok {
 			return ""
 		}
-		return strings.ToLower(where[strings.LastIndexByte(where, '@')+1:])
+		return strings.ToLower(server[strings.LastIndexByte(server, '@')+1:])
 	}
 	u, err := url.Parse(base)
 	if err != nil {

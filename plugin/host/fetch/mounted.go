@@ -18,14 +18,14 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Bounds of a mounted Secret: Kubernetes takes a megabyte.
+// Limits of a mounted Secret: Kubernetes allows a megabyte.
 const (
 	maxEntry   = 1 << 20
 	maxEntries = 64
 )
 
 // Mounted is a folder of Secrets as Kubernetes mounts them: NAME/ENTRY is the value
-// of an entry. It is read each time, so that a Secret that changes counts at once.
+// of an entry. It is read each time, so that changes apply at once.
 type Mounted string
 
 var (
@@ -33,8 +33,8 @@ var (
 	_ Changing       = Mounted("")
 )
 
-// Of is the folder of a project in a folder of folders. A project without a name, or
-// with one that is no name of a folder, has no Secrets.
+// Of is the folder of a project. A project without a name, or with one that cannot be
+// the name of a folder, has no Secrets.
 func (m Mounted) Of(project string) Mounted {
 	if m == "" || !isFolder(project) {
 		return ""
@@ -45,7 +45,7 @@ func (m Mounted) Of(project string) Mounted {
 // Secret reads a Secret. Errors are source.ErrNotFound, source.ErrLimit and those of
 // the file system; none holds a value, or names a file that is not there.
 func (m Mounted) Secret(_ context.Context, name string) (map[string][]byte, error) {
-	missing := source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is called %q here", name))
+	missing := source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is named %q here", name))
 	if m == "" || !isFolder(name) {
 		return nil, missing
 	}
@@ -73,11 +73,11 @@ func (m Mounted) Secret(_ context.Context, name string) (map[string][]byte, erro
 	return out, nil
 }
 
-// Change differs from that before whenever a Secret was written anew: it is made of
-// the names of its entries and the times when they were written, never of values.
+// Change returns a version of a Secret, made of the names of its entries and of the times
+// when they were written, never of values.
 // Errors are those of Secret.
 func (m Mounted) Change(_ context.Context, name string) (string, error) {
-	missing := source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is called %q here", name))
+	missing := source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is named %q here", name))
 	if m == "" || !isFolder(name) {
 		return "", missing
 	}
@@ -111,7 +111,7 @@ func entriesOf(root *os.Root, name string) ([]fs.DirEntry, error) {
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "..") }), nil
 }
 
-// entry is the value of an entry; ok is false for what is no file.
+// entry is the value of an entry; ok is false where it is not a file.
 func entry(root *os.Root, name string) (data []byte, ok bool, err error) {
 	info, err := root.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {

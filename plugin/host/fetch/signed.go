@@ -24,11 +24,11 @@ import (
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
-// maxSigned is how many modules a Signed remembers before it forgets all.
+// maxSigned is how many modules a Signed holds before it drops all.
 const maxSigned = 10_000
 
-// Signed remembers which modules were verified: by the digest of their content, and
-// by the keys. It is safe for concurrent use; its zero value is empty.
+// Signed caches which modules were verified, by the digest of their content and by the
+// keys. It is safe for concurrent use; its zero value is empty.
 type Signed struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]bool
@@ -55,10 +55,10 @@ func (s *Signed) put(key [sha256.Size]byte) {
 	s.known[key] = true
 }
 
-// judge holds the modules that a module depends on to the policy, before anybody is
-// asked for them, and says which signatures it wants of each, by path@version. All
-// that are refused are in the error.
-func (o Options) judge(registry *modules.Registry, tree source.Tree) (map[string][]pullpolicy.Signature, error) {
+// requiredSignatures checks the dependencies of a module against the policy, before any
+// is requested, and returns the signatures that it requires of each, by path@version.
+// The error has all that are refused.
+func (o Options) requiredSignatures(registry *modules.Registry, tree source.Tree) (map[string][]pullpolicy.Signature, error) {
 	if o.Guard.Policy == nil {
 		return nil, nil
 	}
@@ -66,7 +66,7 @@ func (o Options) judge(registry *modules.Registry, tree source.Tree) (map[string
 	if err != nil {
 		return nil, err
 	}
-	wanted := map[string][]pullpolicy.Signature{}
+	required := map[string][]pullpolicy.Signature{}
 	var refused []error
 	for _, d := range all {
 		signatures, err := o.Guard.Judge(source.Ref{Type: source.TypeOCI, Ref: d.Origin})
@@ -76,15 +76,15 @@ func (o Options) judge(registry *modules.Registry, tree source.Tree) (map[string
 		if err != nil {
 			refused = append(refused, fmt.Errorf("dependency %q: %w", d.String(), err))
 		}
-		wanted[d.String()] = signatures
+		required[d.String()] = signatures
 	}
-	return wanted, errors.Join(refused...)
+	return required, errors.Join(refused...)
 }
 
-// verify has the signatures verified that the policy wants of what was fetched.
-func (o Options) verify(ctx context.Context, all []modules.Dependency, wanted map[string][]pullpolicy.Signature) error {
+// verify verifies the required signatures of the modules that were fetched.
+func (o Options) verify(ctx context.Context, all []modules.Dependency, required map[string][]pullpolicy.Signature) error {
 	for _, d := range all {
-		for _, s := range wanted[d.String()] {
+		for _, s := range required[d.String()] {
 			if err := o.signed(ctx, d, s); err != nil {
 				return fmt.Errorf("dependency %q: rule %q of the pull policy requires a signature: %w", d.String(), s.Rule, err)
 			}
@@ -93,8 +93,8 @@ func (o Options) verify(ctx context.Context, all []modules.Dependency, wanted ma
 	return nil
 }
 
-// signed verifies a module in its registry: a signature is about a manifest, and the
-// manifest must be that of the zip that was fetched.
+// signed verifies a module in its registry: a signature is that of a manifest, and the
+// manifest must reference the zip that was fetched.
 func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.Signature) error {
 	key := signatureKey(d, s)
 	if o.Signed.has(key) {
@@ -148,7 +148,7 @@ func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.
 	return nil
 }
 
-// signatureKey is the same for the same content and the same keys.
+// signatureKey is equal for equal content and equal keys.
 func signatureKey(d modules.Dependency, s pullpolicy.Signature) (key [sha256.Size]byte) {
 	sum := sha256.New()
 	_, _ = fmt.Fprintf(sum, "%q %q\n", d.String(), d.Digest) // a hash never fails
@@ -158,7 +158,7 @@ func signatureKey(d modules.Dependency, s pullpolicy.Signature) (key [sha256.Siz
 	return [sha256.Size]byte(sum.Sum(nil))
 }
 
-// cutTag is the repository and the tag of an origin: oci://host/repository:tag.
+// cutTag splits the repository and the tag of an origin: oci://host/repository:tag.
 func cutTag(origin string) (repository, tag string, ok bool) {
 	rest, ok := strings.CutPrefix(origin, "oci://")
 	at := strings.LastIndexByte(rest, ':')

@@ -16,8 +16,8 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Credentials finds what to log in with at a host, with its port. The empty
-// credential, and no error, means that there is none.
+// Credentials finds the credential of a host, with its port. The empty credential without
+// an error means that there is none.
 type Credentials interface {
 	Credential(ctx context.Context, host string) (auth.Credential, error)
 }
@@ -38,15 +38,15 @@ func Password(host, user, password string) Credentials {
 }
 
 // DockerConfig is the file that docker login writes, with its credential
-// helpers. It is read at every login, so that a docker login counts at once; a
-// missing file holds none.
+// helpers. It is read at every login, so that a docker login applies at once; a missing
+// file holds none.
 //
 // See https://docs.docker.com/reference/cli/docker/login/#credential-stores.
 func DockerConfig(path string) Credentials {
 	return CredentialsFunc(func(ctx context.Context, host string) (auth.Credential, error) {
 		store, err := credentials.NewStore(path, credentials.StoreOptions{})
 		if err != nil {
-			// The reason is left out: it may repeat what the file holds.
+			// The cause is left out: it may repeat the content of the file.
 			return auth.EmptyCredential, source.Refuse(source.ErrUnauthorized,
 				fmt.Sprintf("%q is not a docker configuration: correct it, or log in again", path))
 		}
@@ -59,8 +59,8 @@ func DockerConfig(path string) Credentials {
 	})
 }
 
-// PullSecret is what a .dockerconfigjson of Kubernetes holds. Its credential
-// helpers do not count.
+// PullSecret are the credentials of a .dockerconfigjson of Kubernetes. Its credential
+// helpers are ignored.
 func PullSecret(config []byte) (Credentials, error) {
 	entries, err := parseConfig(config)
 	if err != nil {
@@ -88,22 +88,21 @@ func fromSecret(secret map[string][]byte, name string) (auth.Credential, error) 
 		return auth.Credential{Username: user, Password: password}, nil
 	case user != "" || password != "":
 		return auth.EmptyCredential, source.Refuse(source.ErrUnauthorized,
-			fmt.Sprintf("the secret for %q has one of username and password: it needs both", name))
+			fmt.Sprintf("the secret for %q has only one of username and password: it needs both", name))
 	case token != "":
 		return auth.Credential{AccessToken: token}, nil
 	case ca:
 		return auth.EmptyCredential, nil
 	}
 	return auth.EmptyCredential, source.Refuse(source.ErrUnauthorized, fmt.Sprintf(
-		"the secret for %q has nothing to log in with: it needs .dockerconfigjson, or username and password, or bearerToken", name))
+		"the secret for %q has no credentials: it needs .dockerconfigjson, or username and password, or bearerToken", name))
 }
 
-// entries are credentials by where they are for: a host, or a host and the
-// first folders of names.
+// entries are credentials by scope: a host, or a host and the first segments of a name.
 type entries map[string]auth.Credential
 
-// parseConfig reads the auths of a configuration of docker. Its errors say
-// nothing of what is in it.
+// parseConfig reads the auths of a docker configuration. Its errors repeat none of its
+// content.
 func parseConfig(data []byte) (entries, error) {
 	var config struct {
 		Auths map[string]struct {
@@ -115,10 +114,10 @@ func parseConfig(data []byte) (entries, error) {
 		} `json:"auths"`
 	}
 	if json.Unmarshal(data, &config) != nil {
-		return nil, source.Refuse(source.ErrUnauthorized, "the pull secret is no JSON as docker writes it: make it with kubectl create secret docker-registry")
+		return nil, source.Refuse(source.ErrUnauthorized, "the pull secret is not JSON in the form of docker: create it with kubectl create secret docker-registry")
 	}
 	out := entries{}
-	exact := map[string]string{} // which key an entry is from
+	exact := map[string]string{} // the key that an entry comes from
 	for key, a := range config.Auths {
 		credential := auth.Credential{Username: a.Username, Password: a.Password, RefreshToken: a.IdentityToken, AccessToken: a.RegistryToken}
 		if a.Auth != "" {
@@ -129,20 +128,20 @@ func parseConfig(data []byte) (entries, error) {
 			}
 			credential.Username, credential.Password = user, strings.TrimRight(password, "\x00")
 		}
-		// Two keys may be one place: https://host/v1/ and host. The shorter counts,
-		// which is the newer way to write it.
-		where := place(key)
-		if old, twice := exact[where]; twice && (len(old) < len(key) || len(old) == len(key) && old < key) {
+		// Two keys may be one scope: https://host/v1/ and host. The shorter one, which is
+		// the newer form, wins.
+		scope := scopeOf(key)
+		if old, twice := exact[scope]; twice && (len(old) < len(key) || len(old) == len(key) && old < key) {
 			continue
 		}
-		out[where], exact[where] = credential, key
+		out[scope], exact[scope] = credential, key
 	}
 	return out, nil
 }
 
-// place is where a key of a configuration of docker is for, without what old
-// versions put around it.
-func place(key string) string {
+// scopeOf is the scope of a key of a docker configuration, without the scheme and the
+// version that old releases added.
+func scopeOf(key string) string {
 	key = strings.TrimPrefix(strings.TrimPrefix(key, "https://"), "http://")
 	host, path, _ := strings.Cut(key, "/")
 	path = strings.Trim(path, "/")
@@ -159,10 +158,10 @@ func place(key string) string {
 	return host + "/" + path
 }
 
-// find is the credential of the longest place that name, a host with or
-// without a repository, lies in.
+// find is the credential of the longest scope that contains name, a host with or without
+// a repository.
 func (e entries) find(name string) auth.Credential {
-	name = place(name)
+	name = scopeOf(name)
 	for {
 		if credential, ok := e[name]; ok {
 			return credential

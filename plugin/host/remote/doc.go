@@ -16,7 +16,7 @@
 // trusted beside those of the system.
 //
 // Errors hold no credentials: they name hosts and no URLs, and the credentials of a
-// request are removed from what the server answers.
+// request are removed from error responses.
 //
 // A response must begin within a time-out and may not stall for longer than it;
 // manifests and lists are bounded in size. Uploads are ended by the context alone.

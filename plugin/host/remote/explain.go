@@ -27,17 +27,16 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Explain is an error for people, of one that a repository gave, about a
-// reference. It names the reference, says what the server said, in one line of
-// bounded length, and what to do. Nothing of err but that is kept, so nothing
-// of its credentials can be found in it.
+// Explain turns an error of a repository into one for the user. It names the reference
+// and the response of the server, in one line of bounded length, and what to do. It keeps
+// nothing else of err, so it holds none of its credentials.
 //
 // It is source.ErrUnauthorized (401, 403, no or bad credentials), ErrAbsent
 // (404), ErrUnavailable (408, 429, 5xx, time-outs, connections that fail or
 // break), ErrHostKey (a certificate that is not trusted), ErrDigest (content
-// that is not as its digest says), ErrLimit or ErrReference, or
-// errdef.ErrUnsupported for what the server does not do (405). A context that
-// has ended can be matched too, and so can a *[Later]. Errors that are none of these stay nameless.
+// that does not match its digest), ErrLimit or ErrReference, or
+// errdef.ErrUnsupported for methods that the server lacks (405). A context that
+// has ended can be matched too, and so can a *[Later]. Other errors match nothing.
 func Explain(err error, reference string) error {
 	if err == nil {
 		return nil
@@ -59,14 +58,14 @@ func Explain(err error, reference string) error {
 	return source.Refuse(is, message)
 }
 
-// Later says that a server asked not to be asked again for some time. It comes with
-// source.ErrUnavailable.
+// Later reports that a server refused further requests for some time, by Retry-After. It
+// comes with source.ErrUnavailable.
 type Later struct{ After time.Duration }
 
-// Error says when to ask again.
-func (l *Later) Error() string { return "asked to wait " + l.After.String() }
+// Error implements error.
+func (l *Later) Error() string { return "retry after " + l.After.String() }
 
-// explain is why an error came, and what it is.
+// explain returns the reason of an error and the sentinel that it matches.
 func explain(err error) (why string, is error) {
 	for _, known := range []func(error) (string, error){ours, answered, credential, mismatch, connection} {
 		if why, is := known(err); why != "" {
@@ -76,7 +75,7 @@ func explain(err error) (why string, is error) {
 	return line(withoutURL(err)), nil
 }
 
-// ours are errors that already say what they are.
+// ours are errors with a sentinel of package source.
 func ours(err error) (why string, is error) {
 	for _, sentinel := range []error{
 		source.ErrUnauthorized, source.ErrAbsent, source.ErrNotFound, source.ErrLimit, source.ErrReference,
@@ -89,8 +88,8 @@ func ours(err error) (why string, is error) {
 	return "", nil
 }
 
-// own is the text of the error right above a sentinel, without what others have
-// put around it on the way.
+// own is the text of the error that wraps a sentinel directly, without the text of
+// outer errors.
 func own(err, sentinel error) string {
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if errors.Unwrap(e) == sentinel { //nolint:errorlint // the very error is looked for
@@ -100,7 +99,7 @@ func own(err, sentinel error) string {
 	return withoutURL(err)
 }
 
-// answered are answers of servers.
+// answered are error responses of servers.
 func answered(err error) (why string, is error) {
 	var r *refused
 	if errors.As(err, &r) && r.status != 0 {
@@ -112,20 +111,20 @@ func answered(err error) (why string, is error) {
 	}
 	host := quoted(e.URL)
 	answer := fmt.Sprintf("%d %s", e.StatusCode, strings.ToLower(http.StatusText(e.StatusCode)))
-	if words := spoken(e.Errors); words != "" {
+	if words := serverMessage(e.Errors); words != "" {
 		answer += ": " + words
 	}
 	switch code := e.StatusCode; {
 	case code == http.StatusUnauthorized:
 		return fmt.Sprintf("%s requires valid credentials (%s): log in there, or correct the Secret for it", host, answer), source.ErrUnauthorized
 	case code == http.StatusForbidden:
-		return fmt.Sprintf("%s denies access (%s): ask for access, or use other credentials", host, answer), source.ErrUnauthorized
+		return fmt.Sprintf("%s denies access (%s): request access, or use other credentials", host, answer), source.ErrUnauthorized
 	case code == http.StatusNotFound:
-		return fmt.Sprintf("%s: not found (%s): correct the name, or log in: some servers hide what they do not allow", host, answer), source.ErrAbsent
+		return fmt.Sprintf("%s: not found (%s): correct the name, or log in: some servers hide repositories without access", host, answer), source.ErrAbsent
 	case code == http.StatusMethodNotAllowed || has(e.Errors, errcode.ErrorCodeUnsupported):
-		return fmt.Sprintf("%s does not do this (%s)", host, answer), errdef.ErrUnsupported
+		return fmt.Sprintf("%s does not support this request (%s)", host, answer), errdef.ErrUnsupported
 	case has(e.Errors, errcode.ErrorCodeDigestInvalid):
-		return fmt.Sprintf("%s got other content than the digest says (%s): try again", host, answer), source.ErrDigest
+		return fmt.Sprintf("%s received content that does not match its digest (%s): try again", host, answer), source.ErrDigest
 	case code == http.StatusBadRequest && len(e.Errors) == 0 && e.URL != nil && e.URL.Scheme == "http":
 		return fmt.Sprintf("%s does not understand plain http (%s): it may want https, so do not allow plain http for it", host, answer), source.ErrUnavailable
 	case code == http.StatusRequestTimeout, code == http.StatusTooManyRequests, code >= 500:
@@ -148,26 +147,26 @@ func credential(err error) (why string, is error) {
 	return "", nil
 }
 
-// mismatch are errors of content that is not what was asked for.
+// mismatch are errors of content that does not match the request.
 func mismatch(err error) (why string, is error) {
 	text := err.Error()
 	switch {
 	case errors.Is(err, errIdle):
 		return at(err) + errIdle.Error() + ": try again later", source.ErrUnavailable
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return at(err) + "the response was truncated" + tried(err) + ": try again", source.ErrUnavailable
+		return at(err) + "the response was truncated" + attempts(err) + ": try again", source.ErrUnavailable
 	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrTrailingData), errors.Is(err, content.ErrInvalidDescriptorSize),
 		errors.Is(err, errdef.ErrInvalidDigest),
 		// oras-go has no error of its own for headers that contradict a digest.
 		strings.Contains(text, "mismatch Content-Length"), strings.Contains(text, "digest mismatch"), strings.Contains(text, "mismatch digest"),
 		strings.Contains(text, "Docker-Content-Digest"):
-		return "the server sent other content than the digest says (" + line(withoutURL(err)) + "): the registry, or what stands before it, changes content", source.ErrDigest
+		return "the server sent content that does not match its digest (" + line(withoutURL(err)) + "): the registry, or a proxy in front of it, changes content", source.ErrDigest
 	case errors.Is(err, errdef.ErrSizeExceedsLimit):
 		return line(withoutURL(err)), source.ErrLimit
 	case lost(err) != "":
-		return "the registry has lost " + lost(err) + ", which is named there: copy it again from where it is whole, or push it again", source.ErrAbsent
+		return "the registry has lost " + lost(err) + ", which other content references: copy it again from a complete registry, or push it again", source.ErrAbsent
 	case errors.Is(err, errdef.ErrNotFound):
-		return "not found in the registry: correct the name, or log in: some servers hide what they do not allow", source.ErrAbsent
+		return "not found in the registry: correct the name, or log in: some servers hide repositories without access", source.ErrAbsent
 	case errors.Is(err, errdef.ErrInvalidReference), errors.Is(err, errdef.ErrMissingReference):
 		return line(withoutURL(err)), source.ErrReference
 	case errors.Is(err, errdef.ErrUnsupported):
@@ -176,13 +175,13 @@ func mismatch(err error) (why string, is error) {
 	return "", nil
 }
 
-// lost is the digest of content that is not there though something there names
-// it; "" where err is of something else. Where oras-go asks for what a name leads
-// to, its error has the name, and where it fetches content, the digest alone.
+// lost is the digest of missing content that other content references; "" for other
+// errors. The errors of oras-go have the name where it resolves one, and the digest alone
+// where it fetches content.
 func lost(err error) string {
-	var said interface{ Lost() string }
-	if errors.As(err, &said) {
-		return line(said.Lost())
+	var missing interface{ Lost() string }
+	if errors.As(err, &missing) {
+		return line(missing.Lost())
 	}
 	digest, isContent := strings.CutSuffix(own(err, errdef.ErrNotFound), ": "+errdef.ErrNotFound.Error())
 	if hex, ok := strings.CutPrefix(digest, "sha256:"); !isContent || !ok || len(hex) != 64 {
@@ -191,7 +190,7 @@ func lost(err error) string {
 	return line(digest)
 }
 
-// connection are errors of the way to a server.
+// connection are errors of connections.
 func connection(err error) (why string, is error) {
 	var (
 		certificate *tls.CertificateVerificationError
@@ -203,7 +202,7 @@ func connection(err error) (why string, is error) {
 	case errors.Is(err, context.Canceled):
 		return "cancelled", context.Canceled
 	case errors.As(err, &authority):
-		return at(err) + "the certificate of the server is signed by an unknown authority: add the authority as ca.crt of the Secret, or to those that the system trusts", source.ErrHostKey
+		return at(err) + "the certificate of the server is signed by an unknown authority: add the authority as ca.crt of the Secret, or to those of the system", source.ErrHostKey
 	case errors.As(err, &certificate):
 		return at(err) + "the certificate of the server is not valid: " + line(certificate.Err.Error()), source.ErrHostKey
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
@@ -211,7 +210,7 @@ func connection(err error) (why string, is error) {
 		if host := hostOf(err); host != "" {
 			is = errors.Join(is, &source.PlainError{Host: host})
 		}
-		return at(err) + "the server does not speak https: allow plain http for it if that is meant", is
+		return at(err) + "the server does not speak https: allow plain http for it if that is intended", is
 	case errors.Is(err, errDowngrade):
 		return at(err) + errDowngrade.Error() + ", which is not followed", source.ErrUnavailable
 	case errors.As(err, &name):
@@ -219,9 +218,9 @@ func connection(err error) (why string, is error) {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return at(err) + "connection refused: correct host and port, or try again later", source.ErrUnavailable
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return at(err) + "the server closed the connection" + tried(err) + ": try again", source.ErrUnavailable
+		return at(err) + "the server closed the connection" + attempts(err) + ": try again", source.ErrUnavailable
 	case errors.Is(err, context.DeadlineExceeded):
-		return at(err) + "no answer in the time that was left: try again later, or give it more", source.ErrUnavailable
+		return at(err) + "no response before the deadline: try again later, or raise the time-out", source.ErrUnavailable
 	case errors.Is(err, errSlow):
 		return at(err) + errSlow.Error() + ": try again later", source.ErrUnavailable
 	}
@@ -232,8 +231,8 @@ func connection(err error) (why string, is error) {
 	return "", nil
 }
 
-// tried says how often was tried, where that was more than once.
-func tried(err error) string {
+// attempts is the number of attempts, where there was more than one.
+func attempts(err error) string {
 	var r *refused
 	if errors.As(err, &r) && r.attempts > 1 {
 		return " (" + times(r.attempts) + ")"
@@ -241,8 +240,8 @@ func tried(err error) string {
 	return ""
 }
 
-// at names the host that a failed request was for, which need not be that of
-// the reference: tokens and blobs often come from others.
+// at names the host of a failed request, which may differ from that of the reference:
+// tokens and blobs often come from other hosts.
 func at(err error) string {
 	host := hostOf(err)
 	if host == "" {
@@ -251,8 +250,7 @@ func at(err error) string {
 	return fmt.Sprintf("%q: ", host)
 }
 
-// hostOf is the host that a failed request was for, with its port; "" where err
-// is of none.
+// hostOf is the host of a failed request, with its port; "" for other errors.
 func hostOf(err error) string {
 	var u *url.Error
 	if !errors.As(err, &u) {
@@ -265,8 +263,7 @@ func hostOf(err error) string {
 	return line(parsed.Host)
 }
 
-// withoutURL is the text of an error without the URL that net/http puts before
-// it.
+// withoutURL is the text of an error without the URL that net/http prepends.
 func withoutURL(err error) string {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -283,9 +280,9 @@ func quoted(u *url.URL) string {
 	return fmt.Sprintf("%q", line(u.Host))
 }
 
-// spoken is what a server says, in one line, without details, which can be
-// anything; "" where it says nothing.
-func spoken(errs errcode.Errors) string {
+// serverMessage is the message of a server, in one line, without details, which can be
+// anything; "" where there is none.
+func serverMessage(errs errcode.Errors) string {
 	var out []string
 	for _, e := range errs {
 		text := strings.ToLower(strings.ReplaceAll(e.Code, "_", " "))

@@ -42,7 +42,7 @@ func TestExplainTellsALostBlobFromANameOfNothing(t *testing.T) {
 	_, err = repository.Fetch(t.Context(), ocispec.Descriptor{MediaType: "application/octet-stream", Digest: digest.Digest(gone), Size: 1})
 	err = Explain(err, "oci://h/shop:v1")
 	require.ErrorIs(t, err, source.ErrAbsent)
-	require.EqualError(t, err, "oci://h/shop:v1: the registry has lost "+gone+", which is named there: copy it again from where it is whole, or push it again")
+	require.EqualError(t, err, "oci://h/shop:v1: the registry has lost "+gone+", which other content references: copy it again from a complete registry, or push it again")
 	for _, name := range []string{"v1", gone} {
 		_, err = repository.Resolve(t.Context(), name)
 		err = Explain(err, "oci://h/shop:v1")

@@ -48,7 +48,7 @@ func failures() map[string]failure {
 		},
 		"403": {servers.Answer(403, "DENIED", "not you, "+echo()), source.ErrUnauthorized, "denies access (403 forbidden", 1},
 		"404": {servers.Answer(404, "MANIFEST_UNKNOWN", echo()), source.ErrNotFound, "not found in the registry", 1},
-		"405": {servers.Answer(405, "UNSUPPORTED", echo()), errdef.ErrUnsupported, "does not do this (405 method not allowed", 1},
+		"405": {servers.Answer(405, "UNSUPPORTED", echo()), errdef.ErrUnsupported, "does not support this request (405 method not allowed", 1},
 		"418": {servers.Answer(418, "", echo()), nil, "answers 418 i'm a teapot", 1},
 		"429 always": {
 			servers.Answer(429, "TOOMANYREQUESTS", "slow\ndown, "+echo()),
@@ -56,7 +56,7 @@ func failures() map[string]failure {
 		},
 		"429 with a wait that is too long": {
 			servers.Answer(429, "TOOMANYREQUESTS", "", "Retry-After", "3600"),
-			source.ErrUnavailable, "429 too many requests: toomanyrequests, 1 attempt, and asks to wait 1h0m0s: try again later", 1,
+			source.ErrUnavailable, "429 too many requests: toomanyrequests, 1 attempt, with Retry-After 1h0m0s: try again later", 1,
 		},
 		"500 always":      {servers.Answer(500, "UNKNOWN", echo()), source.ErrUnavailable, "***, 3 attempts: try again later", 3},
 		"503 without end": {servers.Answer(503, "", strings.Repeat("x", 1<<20)), source.ErrUnavailable, "503 service unavailable", 3},
@@ -64,7 +64,7 @@ func failures() map[string]failure {
 			// net/http itself sends once more what fails on a used connection.
 			servers.Reset(), source.ErrUnavailable, "(3 attempts): try again", 4,
 		},
-		"a hang": {servers.Hang(), source.ErrUnavailable, "no answer in time", 1},
+		"a hang": {servers.Hang(), source.ErrUnavailable, "no response in time", 1},
 		"a redirect to a host that is not there": {
 			http.RedirectHandler("http://127.0.0.1:1/x?X-Amz-Signature="+url.QueryEscape(canary), http.StatusTemporaryRedirect),
 			source.ErrUnavailable, `"127.0.0.1:1": connection refused`, 1,
@@ -189,7 +189,7 @@ func TestRetryAfterIsWaitedFor(t *testing.T) {
 			require.Less(t, time.Since(began), 10*time.Second)
 			err = Explain(err, "oci://x")
 			require.ErrorIs(t, err, source.ErrUnavailable)
-			require.ErrorContains(t, err, "1 attempt, and asks to wait 1m0s: try again later")
+			require.ErrorContains(t, err, "1 attempt, with Retry-After 1m0s: try again later")
 		})
 	}
 }
@@ -308,7 +308,7 @@ func TestOtherContentIsNotTaken(t *testing.T) {
 				_, err := content.FetchAll(t.Context(), repo, desc)
 				err = Explain(err, "oci://x")
 				require.ErrorIs(t, err, source.ErrDigest)
-				require.ErrorContains(t, err, "other content than the digest says")
+				require.ErrorContains(t, err, "content that does not match its digest")
 			}
 			o.Fault(servers.Always(servers.Alter(o.Server(), func(body []byte) []byte { return append(body, ' ') })))
 			_, err = content.FetchAll(t.Context(), repo, blob)

@@ -34,32 +34,32 @@ const (
 	DefaultManifest  = 4 << 20
 )
 
-// dialing is how long a connection may take to be there, TLS included.
-const dialing = 10 * time.Second
+// dialTimeout is how long connecting may take, without TLS, and TLS as well.
+const dialTimeout = 10 * time.Second
 
-// pages is how many pages a list of tags or referrers may have.
-const pages = 1000
+// maxPages is how many pages a list of tags or referrers may have.
+const maxPages = 1000
 
-// remembered is how many sets of credentials, or of authorities, are remembered
-// before all are forgotten; secrets change, and a controller runs for months.
-const remembered = 256
+// maxClients is how many sets of credentials, or of authorities, are kept before all are
+// dropped: Secrets change, and a controller runs for months.
+const maxClients = 256
 
 // Registries connects to registries. The zero value connects by https, without
-// credentials. Fields are not changed any more after the first call. It is safe
-// for concurrent use.
+// credentials. Fields must not change after the first call. It is safe for concurrent
+// use.
 type Registries struct {
 	// Credentials are for repositories without a Secret; nil is none.
 	Credentials Credentials
-	// PlainHTTP says which hosts, with their ports, are spoken to without TLS;
-	// nil is none, not even on the loopback.
+	// PlainHTTP reports whether a host, with its port, is connected to without TLS; nil
+	// is none, not even the loopback.
 	PlainHTTP func(host string) bool
 	// CA is PEM of certificate authorities by host with its port, beside those of
 	// the system; those at "" are for every host.
 	CA map[string][]byte
-	// Proxy is that of http.Transport; nil asks no proxy. Commands set
+	// Proxy is that of http.Transport; nil uses no proxy. Commands set
 	// http.ProxyFromEnvironment.
 	Proxy func(*http.Request) (*url.URL, error)
-	// UserAgent is what is said to servers; DefaultUserAgent where empty.
+	// UserAgent is sent to servers; DefaultUserAgent where empty.
 	UserAgent string
 	// Attempts is how often a request is sent at most, the first time included;
 	// DefaultAttempts where zero.
@@ -67,11 +67,11 @@ type Registries struct {
 	// Backoff is how long to wait before the second attempt; each wait is twice
 	// the one before it. DefaultBackoff where zero.
 	Backoff time.Duration
-	// MaxWait is the longest wait between two attempts. A server that asks for
-	// more by Retry-After is not asked again. DefaultMaxWait where zero.
+	// MaxWait is the longest wait between two attempts. A longer Retry-After ends the
+	// retries. DefaultMaxWait where zero.
 	MaxWait time.Duration
-	// Timeout is how long a server may take to begin an answer, and how long it
-	// may pause in one; DefaultTimeout where zero.
+	// Timeout is how long a server may take to begin a response, and how long it may
+	// pause in one; DefaultTimeout where zero.
 	Timeout time.Duration
 	// Manifest is how many bytes a manifest, or a page of a list, may have;
 	// DefaultManifest where zero.
@@ -82,15 +82,15 @@ type Registries struct {
 	bases   map[string]*http.Transport
 }
 
-// login is what two repositories share when they may share tokens.
+// login identifies repositories that may share tokens.
 type login struct {
 	host, ca   string
 	own        bool // the credentials are those of Registries
 	credential auth.Credential
 }
 
-// Repository is a connection to a repository, such as ghcr.io/org/repo. It asks
-// no server yet. The secret holds entries as in [source.Secrets]: a
+// Repository is a connection to a repository, such as ghcr.io/org/repo. It sends no
+// request yet. The secret holds entries as in [source.Secrets]: a
 // .dockerconfigjson, or username and password, or bearerToken, and ca.crt; nil
 // takes Credentials. A secret for other hosts is not used.
 //
@@ -124,11 +124,11 @@ func (r *Registries) Repository(ctx context.Context, name string, secret map[str
 		// Many registries refuse DELETE, and a refused one would lose the tag that
 		// comes after it.
 		SkipReferrersGC: true,
-		// One byte more than transport lets through, so that a list that is too long
-		// is an error of its own and does not look like one that was cut.
+		// One byte more than transport passes, so that a list that is too long is an
+		// error of its own and does not look truncated.
 		MaxMetadataBytes:     cmp.Or(r.Manifest, DefaultManifest) + 1,
-		TagListMaxPages:      pages,
-		ReferrerListMaxPages: pages,
+		TagListMaxPages:      maxPages,
+		ReferrerListMaxPages: maxPages,
 	}, nil
 }
 
@@ -156,12 +156,12 @@ func parse(name string) (registry.Reference, error) {
 	case !ok:
 		return bad("it has no host")
 	case strings.Contains(host, "@"):
-		return bad("credentials do not belong into it")
+		return bad("it must not hold credentials")
 	}
 	ref, err := registry.ParseReference(name)
 	switch {
 	case err != nil:
-		return bad("host or name holds characters that it must not")
+		return bad("its host or name has invalid characters")
 	case ref.Reference != "":
 		return bad("it has a tag or a digest")
 	}
@@ -179,7 +179,7 @@ func (r *Registries) client(key login) (*auth.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(r.clients) >= remembered || r.clients == nil {
+	if len(r.clients) >= maxClients || r.clients == nil {
 		r.clients = map[login]*auth.Client{}
 	}
 	c := &auth.Client{
@@ -222,7 +222,7 @@ func (r *Registries) base(key login) (*http.Transport, error) {
 		}
 		config.RootCAs = pool
 	}
-	if len(r.bases) >= remembered || r.bases == nil {
+	if len(r.bases) >= maxClients || r.bases == nil {
 		for _, old := range r.bases {
 			old.CloseIdleConnections()
 		}
@@ -230,21 +230,21 @@ func (r *Registries) base(key login) (*http.Transport, error) {
 	}
 	t := &http.Transport{
 		Proxy:                 r.Proxy,
-		DialContext:           (&net.Dialer{Timeout: dialing}).DialContext,
-		TLSHandshakeTimeout:   dialing,
+		DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout:   dialTimeout,
 		TLSClientConfig:       config,
 		ForceAttemptHTTP2:     true,
 		MaxIdleConnsPerHost:   16,
 		IdleConnTimeout:       90 * time.Second,
 		ResponseHeaderTimeout: cmp.Or(r.Timeout, DefaultTimeout),
-		// What is fetched has a digest, so it is wanted as it lies there.
+		// Content must match its digest as it is stored.
 		DisableCompression: true,
 	}
 	r.bases[ca] = t
 	return t, nil
 }
 
-// errDowngrade says that a server wants to be spoken to without TLS.
+// errDowngrade reports a redirect that leaves TLS.
 var errDowngrade = errors.New("the server redirects from https to http")
 
 // redirect follows ten redirects, and none that leaves TLS.

@@ -140,9 +140,9 @@ func TestNamesOfRepositories(t *testing.T) {
 	for name, why := range map[string]string{
 		"":                          "it has no host",
 		"alone":                     "it has no host",
-		"host/UPPER":                "characters that it must not",
+		"host/UPPER":                "invalid characters",
 		"host/a:v1":                 "a tag or a digest",
-		"ann:" + canary + "@host/a": "credentials do not belong into it",
+		"ann:" + canary + "@host/a": "it must not hold credentials",
 		"https://ann:secret@host/a": "",
 		"host/a@sha256:" + zeros():  "a tag or a digest",
 		"host/" + strings.Repeat("a/", 300) + "a?token=" + canary: "",

@@ -17,13 +17,13 @@ import (
 	"unicode/utf8"
 )
 
-// hidden stands where a credential was.
+// hidden replaces a credential.
 const hidden = "***"
 
-// longest is how many bytes of a foreign text are repeated.
+// longest is how many bytes of a text of a server are repeated.
 const longest = 300
 
-// sent is every form in which a server may repeat the credentials of a request,
+// sent are the credentials of a request in every form in which a server may repeat them,
 // the longest first.
 func sent(r *http.Request) []string {
 	var words []string
@@ -76,9 +76,9 @@ func hide(text string, secrets []string) string {
 	return text
 }
 
-// scrub takes out of a text what looks like a credential: userinfo and queries
-// of URLs, headers that authorize, tokens, and the values of parameters whose
-// name says that they are secret.
+// scrub removes from a text everything that looks like a credential: userinfo and queries
+// of URLs, headers that authorize, tokens, and the values of parameters with names such
+// as password.
 func scrub(text string) string {
 	for _, p := range []struct{ pattern, replacement string }{
 		{`(?i)\b([a-z][a-z0-9+.-]*://)[^\s/?#"']*@`, "${1}"},
@@ -95,11 +95,11 @@ func scrub(text string) string {
 	return text
 }
 
-// line is a foreign text in one line of bounded length, without
-// credentials and without what could steer a terminal.
+// line is a text of a server in one line of bounded length, without credentials and
+// without control characters.
 func line(text string) string {
-	if len(text) > 4*said {
-		text = text[:4*said]
+	if len(text) > 4*maxErrorBody {
+		text = text[:4*maxErrorBody]
 	}
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -23,19 +23,19 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// said is how many bytes of an error a server may say.
-const said = 8 << 10
+// maxErrorBody is how many bytes of an error response are read.
+const maxErrorBody = 8 << 10
 
 var (
-	// errIdle says that a server began an answer and then fell silent.
+	// errIdle reports a response that stalled after it began.
 	errIdle = errors.New("the server stalled in its response")
-	// errSlow says that a server did not begin an answer, or that there was no
-	// connection to it, while the caller had time left.
-	errSlow = errors.New("no answer in time")
+	// errSlow reports a server that did not respond, or could not be connected to, before
+	// the deadline of the caller.
+	errSlow = errors.New("no response in time")
 )
 
-// transport sends requests again if that may help, gives up on answers that stall,
-// and keeps credentials out of what servers answer.
+// transport retries requests, ends responses that stall, and removes credentials from
+// error responses.
 type transport struct {
 	base     http.RoundTripper
 	attempts int
@@ -45,8 +45,8 @@ type transport struct {
 	manifest int64
 }
 
-// RoundTrip implements http.RoundTripper. If a server still fails at the end the
-// error is a *refused.
+// RoundTrip implements http.RoundTripper. Where the last attempt fails too, the error is
+// a *refused.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	p := &policy{transport: t, ctx: r.Context()}
 	again := retry.Transport{Base: roundTripper(t.once), Policy: func() retry.Policy { return p }}
@@ -57,7 +57,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case err != nil:
 		return nil, &refused{attempts: p.attempts, err: err}
 	}
-	return nil, &refused{attempts: p.attempts, status: response.StatusCode, said: message(response), after: p.after}
+	return nil, &refused{attempts: p.attempts, status: response.StatusCode, message: message(response), after: p.after}
 }
 
 // roundTripper is a function that is a http.RoundTripper.
@@ -71,11 +71,11 @@ type policy struct {
 	*transport
 	ctx      context.Context //nolint:containedctx // that of the request, as long as the request
 	attempts int
-	after    time.Duration // what the server asked to wait
+	after    time.Duration // Retry-After of the server
 }
 
-// Retry implements retry.Policy: a wait that is too long, for the limit or for the
-// caller, is not waited for.
+// Retry implements retry.Policy. A wait beyond the limit or the deadline of the caller
+// ends the retries.
 func (p *policy) Retry(attempt int, response *http.Response, err error) (time.Duration, error) {
 	p.attempts, p.after = attempt+1, 0
 	if !transient(response, err) {
@@ -93,32 +93,32 @@ func (p *policy) Retry(attempt int, response *http.Response, err error) (time.Du
 	return wait, nil
 }
 
-// refused is what a server answers when it cannot answer now.
+// refused is a transient failure that outlasted the retries.
 type refused struct {
 	attempts int
-	status   int           // 0 where there was no answer
-	said     string        // what the server said
-	after    time.Duration // what it asked to wait, 0 for nothing
-	err      error         // why there was no answer
+	status   int           // 0 without a response
+	message  string        // of the server
+	after    time.Duration // Retry-After, 0 for none
+	err      error         // set without a response
 }
 
-// Error is for logs of others; Explain says it better.
+// Error is for logs; Explain makes one for the user.
 func (r *refused) Error() string {
 	if r.err != nil {
 		return fmt.Sprintf("%v, %s", r.err, times(r.attempts))
 	}
 	out := fmt.Sprintf("%d %s", r.status, strings.ToLower(http.StatusText(r.status)))
-	if r.said != "" {
-		out += ": " + r.said
+	if r.message != "" {
+		out += ": " + r.message
 	}
 	out += ", " + times(r.attempts)
 	if r.after > 0 {
-		out += fmt.Sprintf(", and asks to wait %v", r.after)
+		out += fmt.Sprintf(", with Retry-After %v", r.after)
 	}
 	return out
 }
 
-// Unwrap is why there was no answer.
+// Unwrap is the error of the connection.
 func (r *refused) Unwrap() error { return r.err }
 
 func times(n int) string {
@@ -170,11 +170,11 @@ func (t *transport) once(r *http.Request) (*http.Response, error) {
 	}
 	response.Body = &patient{ReadCloser: response.Body, cause: func() error { return context.Cause(ctx) }, cancel: cancel, idle: t.idle}
 	if response.StatusCode >= 400 {
-		return response, quiet(response, r)
+		return response, sanitize(response, r)
 	}
 	if r.Method == http.MethodGet && isDocument(r.URL.Path) {
 		if response.ContentLength > t.manifest {
-			_ = response.Body.Close() // nothing is wanted of it
+			_ = response.Body.Close() // its content is not needed
 			return nil, tooLarge(t.manifest)
 		}
 		response.Body = &bounded{ReadCloser: response.Body, left: t.manifest, limit: t.manifest}
@@ -182,22 +182,22 @@ func (t *transport) once(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// isDocument reports whether what lies at a path is read as a whole: a manifest
-// or a list, and no blob.
+// isDocument reports whether the content at a path is read completely: a manifest or a
+// list, not a blob.
 func isDocument(path string) bool {
 	return strings.Contains(path, "/manifests/") || strings.Contains(path, "/referrers/") || strings.HasSuffix(path, "/tags/list")
 }
 
-// patient is a body that may pause for a while and no longer. Only reads that
-// wait for the server count: callers may take their time.
+// patient is a body with an idle time-out. Only reads that wait for the server count,
+// not pauses of the caller.
 type patient struct {
 	io.ReadCloser
-	cause  func() error // why the request was ended, nil where it was not
+	cause  func() error // why the request was ended, nil while it was not
 	cancel context.CancelCauseFunc
 	idle   time.Duration
 }
 
-// Read reads what there is.
+// Read implements io.Reader.
 func (p *patient) Read(data []byte) (int, error) {
 	timer := time.AfterFunc(p.idle, func() { p.cancel(errIdle) })
 	n, err := p.ReadCloser.Read(data)
@@ -221,7 +221,7 @@ type bounded struct {
 	left, limit int64
 }
 
-// Read reads what the limit leaves.
+// Read implements io.Reader.
 func (b *bounded) Read(data []byte) (int, error) {
 	if int64(len(data)) > b.left+1 {
 		data = data[:b.left+1]
@@ -237,14 +237,14 @@ func tooLarge(limit int64) error {
 	return source.Refuse(source.ErrLimit, fmt.Sprintf("the manifest or list has more than %d bytes", limit))
 }
 
-// quiet leaves nothing of an answer that is an error but the codes and messages
-// that a registry may give, and takes the credentials of the request out of
-// these, and out of the headers: some servers repeat them.
+// sanitize reduces an error response to the codes and messages of the specification, and
+// removes the credentials of the request from these and from the headers: some servers
+// repeat them.
 //
 // See https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#error-codes.
-func quiet(response *http.Response, r *http.Request) error {
-	data, err := io.ReadAll(io.LimitReader(response.Body, said))
-	_ = response.Body.Close() // what counts was read
+func sanitize(response *http.Response, r *http.Request) error {
+	data, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
+	_ = response.Body.Close() // all that is needed was read
 	if err != nil && r.Context().Err() != nil {
 		return r.Context().Err()
 	}
@@ -272,12 +272,12 @@ type document struct {
 	Errors errcode.Errors `json:"errors"`
 }
 
-// message is what the server says in an answer that quiet has read.
+// message is the message of a response that went through sanitize.
 func message(response *http.Response) string {
 	defer response.Body.Close() //nolint:errcheck // it is in memory
 	var body document
 	if json.NewDecoder(response.Body).Decode(&body) != nil {
 		return ""
 	}
-	return spoken(body.Errors)
+	return serverMessage(body.Errors)
 }
