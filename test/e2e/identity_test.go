@@ -215,7 +215,7 @@ func TestAPushByWorkloadIdentity(t *testing.T) {
 	n.controller.Restart(t)
 	n.as("pusher", "web", "two")
 	require.Contains(t, n.refused("web", v1alpha1.AccessDeniedReason),
-		`the controller may not read ServiceAccount "pusher" or ask for its tokens: install it with the rights for workload identity`)
+		`the controller may not read ServiceAccount "pusher" or create its tokens: grant it the rights for workload identity`)
 	require.Equal(t, "one", n.text("web"))
 
 	n.grant()
