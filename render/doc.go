@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package render turns specs into manifests that a GitOps engine can apply as
-// they are. [Renderer.Render] is the whole pipeline, one stage after another:
+// they are. [Renderer.Render] is the complete pipeline, one stage after another:
 //
 //	evaluate -> graph -> order -> check -> emit
 //

@@ -113,7 +113,7 @@ func asError(f check.Finding) *Error {
 	}
 }
 
-// Trace tells where parts of the objects of a request come from. Origins are in the
+// Trace resolves where parts of the objects of a request come from. Origins are in the
 // order of the queries; one that is not known is zero. What can be traced is, even where
 // there is an error.
 //
@@ -143,7 +143,7 @@ func (r Renderer) Trace(ctx context.Context, req Request, queries []evaluate.Que
 	return out, errors.Join(errs...)
 }
 
-// trace tells where parts of the objects of s come from, and which input its module was
+// trace resolves where parts of the objects of s come from, and which input its module was
 // given. There is one origin for each query, whatever the error: an origin only makes a
 // message better.
 func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) ([]evaluate.Origin, object.Value, error) {

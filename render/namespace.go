@@ -42,7 +42,7 @@ func (c *compiler) withNamespaces(nodes []*object.Node) []*object.Node {
 	})
 }
 
-// scopesOf tells which of the kinds that the render itself defines are namespaced.
+// scopesOf reports which of the kinds that the render itself defines are namespaced.
 func scopesOf(nodes []*object.Node) map[string]bool {
 	out := map[string]bool{}
 	for _, n := range nodes {

@@ -26,10 +26,10 @@ type Request struct {
 	Specs []Spec
 	// Workloads is what those of Specs share that are workloads.
 	Workloads Workloads
-	// Emit says how to write, and by its dialect for which engine to order and check.
+	// Emit defines how to write, and by its dialect for which engine to order and check.
 	Emit emit.Options
 
-	// CRDs are CustomResourceDefinitions to check against, beside those of the render
+	// CRDs are CustomResourceDefinitions to check against, besides those of the render
 	// itself and the built-in set; they win over the built-in ones.
 	CRDs []object.Object
 	// KubeVersion is the version of the target cluster, such as 1.36.
@@ -44,7 +44,7 @@ type Request struct {
 	// Parallel is how many specs are evaluated at once; 1 where zero.
 	Parallel int
 	// Mistakes were found before, in specs that are not in Specs or in the project.
-	// They fail the render, together with what it finds in the others.
+	// They fail the render, with what it finds in the others.
 	Mistakes Errors
 	// Broken names the specs that mistakes hide, so that others may depend on them
 	// without a second message.
@@ -56,7 +56,7 @@ type Request struct {
 
 // Workloads is what the workloads of a project share.
 type Workloads struct {
-	// Config says how they are compiled. Its modules are for messages only: they
+	// Config defines how they are compiled. Its modules are for messages only: they
 	// are fetched already.
 	Config spec.Workloads
 	// Provisioners are tried in this order.
@@ -77,12 +77,12 @@ type Spec struct {
 	Evaluate evaluate.Request
 	// Workload is set where the spec is a workload. The module of Evaluate then
 	// makes its objects from what the workload compiles to; its Input is the document,
-	// which only tells two requests apart.
+	// which only distinguishes two requests.
 	Workload  *workload.Source
 	DependsOn []object.SpecDependency
 	// Adopt is the default of the nodes' apply.adopt; "" where not given.
 	Adopt string
-	// Source says where the module came from, for provenance, and Policies where
+	// Source is where the module came from, for provenance, and Policies where
 	// those of its policies and provisioners did.
 	Source   Source
 	Policies []Source

@@ -134,7 +134,7 @@ func kubeVersion(config *rest.Config, web *http.Client, fixed string) (func(cont
 	if fixed != "" {
 		version, ok := spec.ParseKubeVersion(fixed)
 		if !ok {
-			return nil, fmt.Errorf("%q is no version of Kubernetes: expected one such as v1.36.3", fixed)
+			return nil, fmt.Errorf("%q is not a version of Kubernetes: expected one such as v1.36.3", fixed)
 		}
 		return func(context.Context) (string, error) { return version, nil }, nil
 	}

@@ -126,7 +126,7 @@ func TestVersionsOfVendorsAreVersions(t *testing.T) {
 		require.Equal(t, want, plainVersion(text))
 	}
 	_, err := kubeVersion(nil, nil, "one")
-	require.ErrorContains(t, err, `"one" is no version of Kubernetes`)
+	require.ErrorContains(t, err, `"one" is not a version of Kubernetes`)
 }
 
 func TestOnlyOursAreCached(t *testing.T) {

@@ -127,7 +127,7 @@ func (l *loading) checkContext(c spec.Context) {
 	if c.KubeVersion != "" {
 		if _, ok := spec.ParseKubeVersion(c.KubeVersion); !ok {
 			l.Fail(object.Pos{File: "--kube-version " + c.KubeVersion}, "",
-				fmt.Errorf("%q is no version of Kubernetes: expected one such as 1.36 or v1.36.2", c.KubeVersion))
+				fmt.Errorf("%q is not a version of Kubernetes: expected one such as 1.36 or v1.36.2", c.KubeVersion))
 		}
 	}
 	if c.Engine != "" && !slices.Contains(dialect.Names(), c.Engine) {
@@ -177,7 +177,7 @@ func (l *loading) dependencies(req *render.Request) {
 			case !complete[t.Name]:
 				l.Errs = append(l.Errs, &object.Error{
 					Stage: object.StageSpec, Pos: d.Pos, Path: "spec.dependsOn",
-					Err: fmt.Errorf("no spec is called %q", d.Name), Hint: object.Suggest(d.Name, l.overlays.Names),
+					Err: fmt.Errorf("there is no spec %q", d.Name), Hint: object.Suggest(d.Name, l.overlays.Names),
 				})
 			}
 		}

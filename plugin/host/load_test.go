@@ -147,7 +147,7 @@ func TestLoadFollowsThePatternsOfAProject(t *testing.T) {
 	}
 	_, errs := load(write(t, append(files, "ropewalk.yaml", projectHead+"  specs: [c, 'b/*.json', '../../../../../../x', 'a/[', b/note.yaml]\n")...), host.Options{})
 	require.Equal(t, []string{
-		`b/note.yaml: spec: holds no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform or Workload, a Score file with apiVersion: score.dev/v1b1)`,
+		`b/note.yaml: spec: contains no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform or Workload, a Score file with apiVersion: score.dev/v1b1)`,
 		`ropewalk.yaml:5:11: spec: "c": no such file or folder`,
 		`ropewalk.yaml:5:14: spec: "b/*.json" matches no file with a spec`,
 		`ropewalk.yaml:5:26: spec: "../../../../../../x" leaves the root of the project`,
@@ -188,20 +188,20 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 	})
 	require.Equal(t, []string{
 		`--dialect argo: spec: dialect "argo" is not known (did you mean "argocd"?)`,
-		`--kube-version 2: spec: "2" is no version of Kubernetes: expected one such as 1.36 or v1.36.2`,
+		`--kube-version 2: spec: "2" is not a version of Kubernetes: expected one such as 1.36 or v1.36.2`,
 		`--namespace A: spec: "A" may hold only a-z, 0-9 and -`,
-		`--set bad: spec: no = in it (write PATH=VALUE, such as replicas=3)`,
-		`--set h:x=1: spec: no spec is called "h" (known: a, b, c, d, e, f, g)`,
+		`--set bad: spec: has no = (write PATH=VALUE, such as replicas=3)`,
+		`--set h:x=1: spec: there is no spec "h" (known: a, b, c, d, e, f, g)`,
 		`--set x=1: spec: there are 7 specs: name the one that the value is for (write SPEC:PATH=VALUE)`,
 		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (available types: configmap, embedded, inline, path)`,
-		`a.yaml:6:15: spec: spec.dependsOn: no spec is called "nowhere" (known: a, b, c, d, e, f, g)`,
+		`a.yaml:6:15: spec: spec.dependsOn: there is no spec "nowhere" (known: a, b, c, d, e, f, g)`,
 		`e.yaml:6:3: spec: spec.inputs: unknown field "inputs" (did you mean "input"?)`,
 		`f.yaml:6:10: spec: spec.adopt: "Nevr" is not known: expected Never, TakeOwnership, Mirror (did you mean "Never"?)`,
 		`none: check: no such file or directory`,
 		`none.yaml: spec: no such file or directory`,
-		`ropewalk.yaml:5:34: spec: spec.environments.prod.inputs.apii: no spec is called "apii" (known: a, b, c, d, e, f, g)`,
+		`ropewalk.yaml:5:34: spec: spec.environments.prod.inputs.apii: there is no spec "apii" (known: a, b, c, d, e, f, g)`,
 		`values.yaml: spec: contains no CustomResourceDefinition`,
-		`values.yaml:1:1: spec: no spec is called "ff" (known: a, b, c, d, e, f, g)`,
+		`values.yaml:1:1: spec: there is no spec "ff" (known: a, b, c, d, e, f, g)`,
 		`values.yaml:2:4: spec: expected the values of spec "f" as a map, got a number`,
 	}, errs)
 	require.Empty(t, loaded.Request.Specs, "an input that may lack something is not evaluated")
@@ -210,14 +210,14 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 	require.Equal(t, []string{
 		`--set f:x.y=2: spec: x is a number, not a map`,
 		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (available types: configmap, embedded, inline, path)`,
-		`a.yaml:6:15: spec: spec.dependsOn: no spec is called "nowhere" (known: a, b, c, d, e, f, g)`,
+		`a.yaml:6:15: spec: spec.dependsOn: there is no spec "nowhere" (known: a, b, c, d, e, f, g)`,
 		`b.yaml:5:29: resolve: spec.cueRef.ref: "../../../../../../etc" leaves the root of the project`,
 		`c.yaml:5:33: resolve: spec.cueRef.ref: no embedded module is called "wep" (did you mean "web"?)`,
-		`d.yaml:5:11: resolve: spec.cueRef.ref: no ConfigMap of the project is named "none" (none is known)`,
+		`d.yaml:5:11: resolve: spec.cueRef.ref: no ConfigMap of the project is named "none" (none is defined)`,
 		`e.yaml:6:3: spec: spec.inputs: unknown field "inputs" (did you mean "input"?)`,
 		`f.yaml:6:10: spec: spec.adopt: "Nevr" is not known: expected Never, TakeOwnership, Mirror (did you mean "Never"?)`,
 		`g.yaml:5:29: resolve: spec.cueRef.ref: there is no folder "none"`,
-		`ropewalk.yaml:5:34: spec: spec.environments.prod.inputs.apii: no spec is called "apii" (known: a, b, c, d, e, f, g)`,
+		`ropewalk.yaml:5:34: spec: spec.environments.prod.inputs.apii: there is no spec "apii" (known: a, b, c, d, e, f, g)`,
 	}, errs)
 	require.Equal(t, []string{"f"}, specNames(loaded), "what is whole can still be rendered")
 	require.Equal(t, []string{"a", "b", "c", "d", "e", "g"}, loaded.Request.Broken)
@@ -247,7 +247,7 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 		"a project": {[]string{"x/ropewalk.yaml", projectHead, "y/ropewalk.yaml", projectHead}, host.Options{}, `.: spec: no spec found in this folder (projects in subfolders: x, y)`},
 		"stdin":     {nil, host.Options{Args: []string{"-"}}, `stdin: spec: there is no standard input`},
 		"an environment": {[]string{"ropewalk.yaml", projectHead, "a.yaml", ok}, host.Options{Environment: "prod"},
-			`--env prod: spec: environment "prod" is not known (none is known)`},
+			`--env prod: spec: environment "prod" is not known (none is defined)`},
 		"a large file": {[]string{"a.yaml", ok + strings.Repeat("#\n", 3<<20)}, host.Options{},
 			`a.yaml: spec: the file has 4194305 bytes, more than the 4194304 that are allowed (keep large data out of specs)`},
 		"the name of the project's file": {[]string{"shop.yaml", projectHead, "a.yaml", ok}, host.Options{},

@@ -89,7 +89,7 @@ func TestMistakesOfProvisionersHaveTheirPlace(t *testing.T) {
 			"ropewalk.yaml:5:66: resolve: spec.workloads.provisioners[0].cueRef.ref",
 		},
 		"an environment that is not there": {[]string{"ropewalk.yaml", projectHead + "  context: {}\n"}, host.Options{Environment: "prod"}, `"prod" is not known`},
-		"no version of Kubernetes":         {nil, host.Options{Context: spec.Context{KubeVersion: "x"}}, `"x" is no version of Kubernetes`},
+		"no version of Kubernetes":         {nil, host.Options{Context: spec.Context{KubeVersion: "x"}}, `"x" is not a version of Kubernetes`},
 		"CRDs that are none":               {[]string{"a.yaml", "a: 1\n"}, host.Options{CRDs: []string{"a.yaml"}}, "contains no CustomResourceDefinition"},
 	}
 	for name, tt := range tests {

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package dialect is the one table of dialects: for each engine, as data, the
-// order in which it applies objects, what it takes for ready, the annotations
+// order in which it applies objects, what it treats as ready, the annotations
 // that carry our policies to it, and what it cannot do.
 //
 // The stages after render/object read the table and none has a list of its own:
-// the order its [Rules], emit and diff the annotations, check what becomes of
-// encrypted Secrets. A new dialect is one entry in [All] and one writer in
-// render/emit, which a test there asks for. #Context.engine of cue/schema, the
-// contract of modules, names the dialects once more.
+// order reads the [Rules], emit and diff the annotations, check what becomes of
+// encrypted Secrets. A new dialect is one entry in [All], [Names] and [Find], and
+// one writer in render/emit; a test there compares them. #Context.engine of
+// cue/schema, the contract of modules, names the dialects once more.
 package dialect
 
 import (
@@ -72,11 +72,11 @@ type Dialect struct {
 	// NeedsNamespace is for engines that refuse a namespaced object without a
 	// metadata.namespace; others put it into a namespace of their own.
 	NeedsNamespace bool
-	// Encrypted says what becomes of objects that SOPS encrypted.
+	// Encrypted is what becomes of objects that SOPS encrypted.
 	Encrypted Encrypted
 }
 
-// Encrypted says what becomes of objects that SOPS encrypted.
+// Encrypted is what becomes of objects that SOPS encrypted.
 type Encrypted int
 
 // What can become of encrypted objects: the engine cannot decrypt them, decrypts

@@ -3,7 +3,7 @@
 
 package dialect
 
-// Rules say in which order an engine applies objects and what it waits for.
+// Rules are in which order an engine applies objects and what it waits for.
 type Rules struct {
 	// KeepsOrder is for engines that apply objects in the order in which they are
 	// written, and do not sort them.

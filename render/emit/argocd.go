@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// largeObject is the size of an object, in bytes of JSON, from which Argo CD is told
+// largeObject is the size of an object, in bytes of JSON, from which Argo CD is instructed
 // to apply it on the server: client-side apply copies the object into an annotation,
 // and all annotations of an object may have 256 KiB.
 const largeObject = 200 << 10
@@ -25,7 +25,7 @@ type argo struct {
 	// ruled holds, for each kind that has a readiness rule, the node that comes
 	// first by id.
 	ruled map[string]*object.Node
-	// scratch holds the object whose size is being taken.
+	// scratch holds the object whose size is measured.
 	scratch []byte
 }
 
@@ -106,7 +106,7 @@ func (a *argo) options(n *object.Node) string {
 }
 
 // clash reports whether option cannot be combined with those in list: Replace
-// and Force together delete and create the object at every sync.
+// and Force combined delete and create the object at every sync.
 func clash(list []string, option string) bool {
 	switch option {
 	case "Force=true":

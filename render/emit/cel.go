@@ -44,7 +44,7 @@ func firstLine(s string) string {
 	return line
 }
 
-// column is the place of e in its text, counted from 1.
+// column is the position of e in its text, counted from 1.
 func (c celExpr) column(e ast.Expr) int {
 	return c.ast.SourceInfo().GetStartLocation(e.ID()).Column() + 1
 }
@@ -65,11 +65,11 @@ func (s scope) with(name string) scope {
 	return append(s[:len(s):len(s)], name)
 }
 
-// root is the name by which an author may call the object as a whole; its
+// root is the name by which an author may call the complete object; its
 // fields are known without it too: object.status.phase is status.phase.
 const root = "object"
 
-// isRoot reports whether e is the object as a whole.
+// isRoot reports whether e is the complete object.
 func isRoot(e ast.Expr, in scope) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == root && !in.binds(root)
 }

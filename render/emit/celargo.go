@@ -37,7 +37,7 @@ func (u *unsupported) Error() string {
 	return fmt.Sprintf("column %d: %s", u.column, u.what)
 }
 
-// luaTree translates an expression for Argo CD, or says at which part of it
+// luaTree translates an expression for Argo CD, or reports the part of it that
 // that fails.
 func luaTree(c celExpr) (any, error) {
 	return toLua{c}.expr(c.ast.Expr(), nil)

@@ -14,7 +14,7 @@ import (
 )
 
 // guarded rewrites CEL for Flux, which evaluates an expression over the fields
-// of the object as variables and takes an error for "not ready yet, look again".
+// of the object as variables and reads an error as "not ready yet, look again".
 //
 // An expression that reads a field which is not there is an error in CEL; the
 // result here is false instead, as it is for Argo CD. A conjunction of has() at
@@ -116,7 +116,7 @@ func (g *guarded) fold(m macro, in scope, want bool) ast.Expr {
 }
 
 // top decides has(object.field). Flux has no variable for a field that is not
-// there, so a use of the field is an error then, which Flux takes for "not
+// there, so a use of the field is an error then, which Flux reads as "not
 // ready": right where the field is wanted, and lost where its absence is.
 func (g *guarded) top(field string, want bool) ast.Expr {
 	switch field {

@@ -10,7 +10,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Options say how to write. The zero value writes the plain dialect.
+// Options control how to write. The zero value writes the plain dialect.
 type Options struct {
 	Dialect dialect.Name
 	// Name is the name of the project; it names what is written for Flux.
@@ -22,17 +22,17 @@ type Options struct {
 	// Reference is the tag or the digest (sha256:…) in Repository; latest where
 	// it is "".
 	Reference string
-	// Insecure says that Repository is reached without TLS.
+	// Insecure is set if Repository is reached without TLS.
 	Insecure bool
 	// FluxNamespace is where the Flux objects go; flux-system where it is "".
 	FluxNamespace string
 	// Interval is that of the Flux objects; an hour where it is zero.
 	Interval time.Duration
-	// HealthConfigured says that the argocd-cm of the cluster holds the checks of
+	// HealthConfigured is set if the argocd-cm of the cluster holds the checks of
 	// [HealthConfig]. Where it is false, every kind whose readyWhen needs
 	// them is named in a warning.
 	HealthConfigured bool
-	// DecryptionConfigured says that the caller configures spec.decryption for what SOPS
+	// DecryptionConfigured is set if the caller configures spec.decryption for what SOPS
 	// encrypted. Where it is false, and Repository is not "", each such object is named
 	// in a warning.
 	DecryptionConfigured bool

@@ -51,8 +51,8 @@ func (w *writer) fluxRule(n *object.Node, exprs []*ruleText) string {
 // healthExpr is the expression of one kind in one layer; nil where Flux's own health
 // applies to all of its nodes.
 //
-// Flux takes one expression for a kind and evaluates it on every object of that kind
-// that it checks. Nodes with different rules are told apart by their names in metadata,
+// Flux accepts one expression for a kind and evaluates it on every object of that kind
+// that it checks. Nodes with different rules are distinguished by their names in metadata,
 // so that they stay in one layer and one Kustomization: each more costs a poll of its
 // dependency.
 func (w *writer) healthExpr(nodes []waited) map[string]any {
@@ -100,7 +100,7 @@ func (w *writer) nativeRule(nodes []waited, groups map[string][]object.Ref, bare
 	}
 	for _, n := range nodes {
 		if n.rule == "" {
-			w.warn(n.node, "readyWhen", "say with readyWhen when it is ready",
+			w.warn(n.node, "readyWhen", "set readyWhen on it",
 				"flux checks %s by its condition Ready, because another %s of the layer has readyWhen", n.node.Object.Ref(), n.node.Object.Kind())
 		}
 	}
@@ -161,7 +161,7 @@ func nativeReady(r object.Ref) (rule string, exact bool) {
 	return has("Ready"), false
 }
 
-// nativeFailure is when an object of a kind has failed, "" where that cannot be told.
+// nativeFailure is when an object of a kind has failed, "" where that cannot be expressed.
 func nativeFailure(r object.Ref) string {
 	switch r.GroupKind() {
 	case "Deployment.apps":

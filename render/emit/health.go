@@ -28,7 +28,7 @@ var luaFiles embed.FS
 // It is meant to be merged into the argocd-cm of the cluster, with
 // `kubectl apply --server-side`, not to replace it. The check of a kind is the
 // same for every project, so that several may install it; objects without
-// readyWhen get what Argo CD itself would say of a kind that it knows natively.
+// readyWhen get the health that Argo CD itself has for a kind that it knows natively.
 func HealthConfig(plan *order.Plan) []byte {
 	if plan == nil {
 		return nil

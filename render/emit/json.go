@@ -13,7 +13,7 @@ import (
 )
 
 // JSON writes v as canonical JSON: names sorted, no spaces, no HTML escapes,
-// no newline at the end. It takes what [YAML] takes. NaN and the infinities,
+// no newline at the end. It accepts what [YAML] accepts. NaN and the infinities,
 // which JSON does not have, become null.
 func JSON(v any) []byte {
 	return appendJSON(make([]byte, 0, 1024), v)

@@ -13,12 +13,12 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// maxFileName is how long a file name may be, in bytes; file systems take 255.
+// maxFileName is how long a file name may be, in bytes; file systems allow 255.
 const maxFileName = 200
 
 // fileNames names the file of each node: <wave>-<kind>-<namespace>-<name>.yaml
 // in lower case. Names that collide get the group of their kind, and, where that does
-// not tell them apart, a hash of the identity. The names depend on the set of nodes
+// not distinguish them, a hash of the identity. The names depend on the set of nodes
 // only, not on its order.
 func fileNames(waves []order.Wave) map[object.ID]string {
 	width := max(2, len(strconv.Itoa(max(0, len(waves)-1))))
@@ -74,7 +74,7 @@ func fileName(prefix string, n *object.Node, group, hash bool) string {
 	return strings.TrimRight(name[:min(len(name), maxFileName-len(tail))], "-.") + tail
 }
 
-// fileSafe keeps what every file system, shell and tar takes, in lower case:
+// fileSafe keeps what every file system, shell and tar accepts, in lower case:
 // on some systems two names that differ in case are one file.
 func fileSafe(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -25,7 +25,7 @@ func celOf(n *object.Node, r object.Ready) (string, error) {
 		if status == "" {
 			status = "True"
 		}
-		// A condition may carry its own generation; a stale one says nothing of
+		// A condition may carry its own generation; a stale one is no evidence for
 		// the object as it is now.
 		return "status.conditions.exists(c, c.type == " + strconv.Quote(r.Condition) +
 			" && c.status == " + strconv.Quote(status) +
@@ -34,7 +34,7 @@ func celOf(n *object.Node, r object.Ready) (string, error) {
 		if n.Object.Ref().GroupKind() != "Deployment.apps" {
 			return "", fmt.Errorf("DeploymentAvailable is for a Deployment, not for a %s: use ConditionMatch or CEL", n.Object.Kind())
 		}
-		// The condition alone stays true during an update, for the old pods.
+		// The condition by itself stays true during an update, for the old pods.
 		return `status.observedGeneration >= metadata.generation` +
 			` && (spec.replicas == 0 || status.updatedReplicas >= spec.replicas && status.availableReplicas >= spec.replicas)` +
 			` && status.conditions.exists(c, c.type == "Available" && c.status == "True")`, nil
@@ -62,7 +62,7 @@ type rules struct {
 	known map[string]*ruleText
 }
 
-// ruleText is one expression with its translations, made when they are asked
+// ruleText is one expression with its translations, made when they are needed
 // for.
 type ruleText struct {
 	celExpr

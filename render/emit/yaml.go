@@ -57,7 +57,7 @@ func plain(v any) any {
 // form: YAML 1.2, section 7.4.2, allows an implicit key 1,024 characters.
 const maxImplicitKey = 512
 
-// appendMap writes m, each line behind indent spaces; first says that the
+// appendMap writes m, each line behind indent spaces; first is set if the
 // indent of the first line is there already, as after "- ".
 func appendMap(b []byte, m map[string]any, indent int, first bool) []byte {
 	var space [32]string

@@ -104,7 +104,7 @@ func numeric(s string) bool {
 }
 
 // printable reports whether s may stand unescaped between quotes. Characters
-// beyond the basic plane are escaped, because not every parser takes them.
+// beyond the basic plane are escaped, because not every parser accepts them.
 func printable(s string) bool {
 	for _, r := range s {
 		if r == utf8.RuneError || r > 0xFFFF || !unicode.IsPrint(r) {

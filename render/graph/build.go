@@ -85,7 +85,7 @@ func (b *builder) fail(e *object.Error) {
 	b.errs = append(b.errs, e)
 }
 
-// position is where the user asked for n: the spec, or else the module.
+// position is where the user declared n: the spec, or else the module.
 func position(n *object.Node) object.Pos {
 	if n.SpecPos.IsValid() {
 		return n.SpecPos
@@ -93,7 +93,7 @@ func position(n *object.Node) object.Pos {
 	return n.Pos
 }
 
-// madeBy are the places that have to do with n: spec and module.
+// madeBy are the positions that have to do with n: spec and module.
 func madeBy(n *object.Node) []object.Note {
 	var notes []object.Note
 	if n.SpecPos.IsValid() {
@@ -131,7 +131,7 @@ func (b *builder) duplicates() {
 	}
 }
 
-// sortExplicit puts edges and joins in order and leaves out what is said twice.
+// sortExplicit puts edges and joins in order and leaves out duplicates.
 func (b *builder) sortExplicit() {
 	slices.SortStableFunc(b.edges, compareEdges)
 	b.edges = slices.CompactFunc(b.edges, sameEdge)

@@ -203,7 +203,7 @@ func TestAnnotationErrors(t *testing.T) {
 	got := strings.Split(err.Error(), "\n")
 	require.Len(t, got, 4)
 	prefix := `a.yaml:1: graph: a/x: metadata.annotations["config.kubernetes.io/depends-on"]: `
-	require.Equal(t, prefix+`"nonsense" names no object `+
+	require.Equal(t, prefix+`"nonsense" is not an object reference `+
 		`(write group/namespaces/namespace/kind/name or group/kind/name; the core group is empty)`, got[0])
 	require.Equal(t, prefix+`a/x depends on itself (remove the dependency)`, got[1])
 	require.Equal(t, prefix+`depends on ConfigMap p/conf, which is not in the render `+

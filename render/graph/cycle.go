@@ -29,7 +29,7 @@ func (e *CycleError) Error() string {
 }
 
 // web is the vertices of a graph and what each depends on. Vertices below
-// nodes are places of nodes; above them every join has a vertex of its own, so
+// nodes are indexes of nodes; above them every join has a vertex of its own, so
 // that a product of specs costs a sum.
 type web struct {
 	nodes int

@@ -209,7 +209,7 @@ func (b *builder) annotation(it item) {
 	for _, entry := range strings.Split(text, ",") {
 		ref, ok := parseReference(strings.TrimSpace(entry))
 		if !ok {
-			fail(fmt.Errorf("%q names no object", strings.TrimSpace(entry)),
+			fail(fmt.Errorf("%q is not an object reference", strings.TrimSpace(entry)),
 				"write group/namespaces/namespace/kind/name or group/kind/name; the core group is empty")
 			continue
 		}

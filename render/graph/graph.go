@@ -14,7 +14,7 @@ type Rule string
 
 // Rules of explicit edges.
 const (
-	// RuleDependsOn is a dependsOn of a node on a node, or on a whole spec.
+	// RuleDependsOn is a dependsOn of a node on a node, or on a complete spec.
 	RuleDependsOn Rule = "dependsOn"
 	// RuleSpec is a dependsOn of a spec on a spec.
 	RuleSpec Rule = "spec"
@@ -44,7 +44,7 @@ const (
 	RuleQuota          Rule = "quota"
 )
 
-// Edge says that From needs To to come first.
+// Edge makes To come before From.
 type Edge struct {
 	From, To object.ID
 	Rule     Rule
@@ -57,19 +57,19 @@ type Edge struct {
 	Pos object.Pos
 }
 
-// Join says that every node of From needs every node of To to come first. It
-// is how a dependency of a whole spec or apply set is kept: the product of two
+// Join makes every node of To come before every node of From. It
+// is how a dependency of a complete spec or apply set is kept: the product of two
 // large specs would be most of the graph, and no reader wants it pair by pair.
 // [Graph.All] gives the pairs. Joins are explicit.
 type Join struct {
-	// Rule is RuleSpec, RuleSet, or RuleDependsOn for a node on a whole spec.
+	// Rule is RuleSpec, RuleSet, or RuleDependsOn for a node on a complete spec.
 	Rule Rule
 	// FromName and ToName are what people call the two sides: the name of a
 	// spec, of a set as spec[set], or the id of a node.
 	FromName, ToName string
 	// From and To are sorted. They are shared between joins: read only.
 	From, To []object.ID
-	// Pos is the line that asks for it; not valid for sets.
+	// Pos is the line that declares it; not valid for sets.
 	Pos object.Pos
 }
 
@@ -108,13 +108,13 @@ func (g *Graph) All() iter.Seq[Edge] {
 	}
 }
 
-// Spec is what the graph needs of a spec beside its nodes.
+// Spec is what the graph needs of a spec besides its nodes.
 type Spec struct {
 	Name string
 	Pos  object.Pos
 	// DependsOn names other specs of the project.
 	DependsOn []object.SpecDependency
 	// Broken means that mistakes of its own hide the nodes of the spec: what
-	// depends on it or on its nodes is not judged.
+	// depends on it or on its nodes is not checked.
 	Broken bool
 }

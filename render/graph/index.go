@@ -8,7 +8,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// item is a node with what is asked of it again and again.
+// item is a node with what is read from it repeatedly.
 type item struct {
 	node *object.Node
 	ref  object.Ref
@@ -16,7 +16,7 @@ type item struct {
 	pod cursor
 }
 
-// secretKey names a Secret, whoever makes it.
+// secretKey names a Secret, whatever produces it.
 type secretKey struct{ namespace, name string }
 
 // crdKey names a type of custom resource.
@@ -25,7 +25,7 @@ type crdKey struct{ group, kind string }
 // label is one label of the pods of a namespace.
 type label struct{ namespace, key, value string }
 
-// index finds nodes by what others call them. Its values are places in items,
+// index finds nodes by what others call them. Its values are indexes into items,
 // in ascending order.
 type index struct {
 	items []item

@@ -11,8 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// candidate is an inferred edge between places of nodes, before those that say the
-// same are left out.
+// candidate is an inferred edge between indexes of nodes, before duplicates are left out.
 type candidate struct {
 	from, to  int
 	rule      Rule
@@ -87,7 +86,7 @@ func certainty(r Rule) int {
 }
 
 // uncertain is beyond every rule: custom resources wait for the webhook that
-// judges them unless anything speaks against it.
+// validates them unless anything contradicts it.
 const uncertain = 100
 
 func (f *finder) add(to int, rule Rule, at *link) {

@@ -154,9 +154,9 @@ func (f *finder) backend(service cursor) {
 	}
 }
 
-// webhookResources makes edges from the custom resources that a webhook judges onto its
+// webhookResources makes edges from the custom resources that a webhook validates onto its
 // configuration, so that they follow the workload behind it. Webhooks that
-// ignore failures hold nobody up, and those without a Service in the render are
+// ignore failures hold nothing up, and those without a Service in the render are
 // not ours to wait for. The plural of a kind is known from its CRD.
 func (f *finder) webhookResources(webhook cursor) {
 	service := webhook.get("clientConfig", "service")

@@ -2,23 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package object is the leaf vocabulary of a render: Kubernetes objects and
-// their identities, nodes and their policies, positions in users' files,
-// values that remember where they were written, and the one error type.
+// their identities, nodes and their policies, positions in users' files, values
+// that keep where they were written, and the one error type, which render
+// re-exports.
 //
-// Every stage of render speaks these words and none other; the package
-// imports no stage, no CUE and no Kubernetes library, so that it costs nothing
-// to link.
+// An [Object] is a plain map with numbers as int64 or float64, as the Kubernetes
+// libraries expect of unstructured content. A [Value] keeps the position of every
+// part of a document, so that errors name the user's own line after documents have
+// been merged.
 //
-// # Decisions
-//
-// An [Object] is a plain map, not a typed API struct: modules render kinds
-// that we do not know. Numbers are int64 or float64, as the Kubernetes
-// libraries expect of unstructured content.
-//
-// A [Value] keeps the position of every part of a document, because errors
-// must name the user's own line long after documents have been merged. Keeping
-// the YAML nodes instead would have tied every stage to one parser.
-//
-// The error type lives here and is re-exported as render.Error, because a
-// stage cannot import the package that runs it.
+// Every stage of render uses these types. The package imports no stage, no CUE and
+// no Kubernetes library.
 package object

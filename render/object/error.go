@@ -25,7 +25,7 @@ const (
 	StageEmit     Stage = "emit"
 )
 
-// Severity tells an error from a warning. The zero value is an error.
+// Severity distinguishes an error from a warning. The zero value is an error.
 type Severity int
 
 // The severities.
@@ -45,32 +45,32 @@ func (s Severity) String() string {
 // MarshalJSON writes the name.
 func (s Severity) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// Note is a further place that has to do with an error, such as the line of
+// Note is a further position that has to do with an error, such as the line of
 // the module that demanded a value.
 type Note struct {
 	Pos  Pos    `json:"pos"`
 	Text string `json:"text"`
 }
 
-// Error is one mistake of one user at one place. Pos is always in the
+// Error is one mistake of one user at one position. Pos is always in the
 // user's own text where there is any that has to do with it: the spec, the
 // values, the command line; then in the module.
 type Error struct {
 	Stage    Stage
 	Severity Severity
 	Pos      Pos
-	// Path is the place inside the document at Pos or inside the object Node,
-	// such as spec.input.replicas; "" where it is the whole.
+	// Path is the location inside the document at Pos or inside the object Node,
+	// such as spec.input.replicas; "" where it is the document itself.
 	Path string
 	// Node is the node whose object is wrong, "" where it is none.
 	Node ID
 	// Policy is the policy that was violated, "" where it is none.
 	Policy string
-	// Err says what is wrong and what was expected: lower-case, one line.
+	// Err is what is wrong and what was expected: lower-case, one line.
 	Err error
-	// Hint says what to do, "" where the message says it already.
+	// Hint is what to do, "" where the message has it already.
 	Hint string
-	// Notes are further places, nearest first.
+	// Notes are further positions, nearest first.
 	Notes []Note
 }
 
@@ -88,7 +88,7 @@ func (e *Error) Error() string {
 }
 
 // Sentence is what is wrong, with the part of the document or object first; without
-// position, stage, hint and notes, for who shows those apart.
+// position, stage, hint and notes, for callers that show those separately.
 func (e *Error) Sentence() string {
 	var b strings.Builder
 	if e.Policy != "" {
@@ -188,7 +188,7 @@ func (es Errors) only(s Severity) Errors {
 }
 
 // AsErrors is every mistake inside err, whatever wraps it; an error that is
-// no mistake of a user becomes one without a place, of the given stage.
+// no mistake of a user becomes one without a position, of the given stage.
 func AsErrors(err error, stage Stage) Errors {
 	if err == nil {
 		return nil

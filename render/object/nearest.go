@@ -59,7 +59,7 @@ func Suggest(word string, known []string) string {
 		return fmt.Sprintf("did you mean %q?", name)
 	}
 	if len(known) == 0 {
-		return "none is known"
+		return "none is defined"
 	}
 	const most = 12
 	sorted := slices.Compact(slices.Sorted(slices.Values(known)))

@@ -37,7 +37,7 @@ func TestNearestGuessesOnlyWhatIsNear(t *testing.T) {
 func TestSuggestListsWhatIsKnown(t *testing.T) {
 	require.Equal(t, `did you mean "path"?`, Suggest("paht", []string{"path"}))
 	require.Equal(t, "known: a, b", Suggest("zzz", []string{"b", "a"}))
-	require.Equal(t, "none is known", Suggest("zzz", nil))
+	require.Equal(t, "none is defined", Suggest("zzz", nil))
 	var many []string
 	for i := range 20 {
 		many = append(many, fmt.Sprintf("name-%02d", i))

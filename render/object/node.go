@@ -27,7 +27,7 @@ func (id ID) Node() string {
 	return node
 }
 
-// Node is one object of a render, with what its author said of it.
+// Node is one object of a render, with the policies of its author.
 type Node struct {
 	ID     ID
 	Object Object
@@ -54,7 +54,7 @@ type Node struct {
 }
 
 // Dependency is a node that must come first. ID is always complete: a bare id
-// was resolved to the spec of the node that named it. A Dependency on a whole
+// was resolved to the spec of the node that named it. A Dependency on a complete
 // spec has an ID without a node part and ends in a slash.
 type Dependency struct {
 	ID  ID
@@ -75,7 +75,7 @@ const (
 	ReadyCEL                 = "CEL"
 )
 
-// Ready is one rule that says when an object is ready.
+// Ready is one rule for when an object is ready.
 type Ready struct {
 	// Type is one of the Ready constants.
 	Type string `json:"type"`
@@ -88,7 +88,7 @@ type Ready struct {
 	Pos  Pos    `json:"-" cbor:"pos"`
 }
 
-// Apply policies. "" means that the author said nothing.
+// Apply policies. "" means that it is not set.
 type Apply struct {
 	Mode     string `json:"mode,omitempty"`     // Apply, Create, Replace, Force
 	Conflict string `json:"conflict,omitempty"` // Engine, Error
@@ -117,7 +117,7 @@ const (
 
 // WithDefaults fills what the author left out. Kinds that hold data or that
 // other data hangs on (CustomResourceDefinition, Namespace, PersistentVolume,
-// PersistentVolumeClaim) are neither pruned nor deleted unless the author asks
+// PersistentVolumeClaim) are neither pruned nor deleted unless the author requires
 // for it.
 func (a Apply) WithDefaults(r Ref) Apply {
 	keep := HoldsData(r)

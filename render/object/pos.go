@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Pos is a place in a file of the user, of a module or on the command line.
-// Line and Column count from 1, columns in bytes; Line 0 means the file as a
-// whole, and the zero Pos means nowhere.
+// Pos is a position in a file of the user, of a module or on the command line.
+// Line and Column count from 1, columns in bytes; Line 0 means the
+// file itself, and the zero Pos means nowhere.
 type Pos struct {
 	File   string `json:"file,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
 }
 
-// IsValid reports whether p names a place.
+// IsValid reports whether p is a position.
 func (p Pos) IsValid() bool { return p.File != "" }
 
 // String writes p as file:line:column, the form that editors follow.
@@ -99,7 +99,7 @@ func (p Path) String() string {
 	return b.String()
 }
 
-// ParsePath reads what [Path.String] writes. Text that is no path is taken
+// ParsePath reads what [Path.String] writes. Text that is not a path is read
 // as one field name.
 func ParsePath(text string) Path {
 	var p Path

@@ -45,7 +45,7 @@ type Value struct {
 // Member is one name of a map with its value.
 type Member struct {
 	Name string
-	// Pos is the place of the name.
+	// Pos is the position of the name.
 	Pos   Pos
 	Value Value
 }
@@ -80,7 +80,7 @@ func (v Value) Lookup(p Path) (at Value, found int) {
 	return v, len(p)
 }
 
-// NearestPos is the place of the part at p, or of its nearest ancestor that
+// NearestPos is the position of the part at p, or of its nearest ancestor that
 // was written somewhere.
 func (v Value) NearestPos(p Path) Pos {
 	pos := v.Pos
@@ -106,7 +106,7 @@ func (v Value) NearestPos(p Path) Pos {
 	return pos
 }
 
-// Merge lays over on top of v: over wins leaf by leaf, maps are merged, lists
+// Merge merges over onto v: over wins leaf by leaf, maps are merged, lists
 // and scalars replace what was there. Neither value is changed.
 func (v Value) Merge(over Value) Value {
 	if over.Kind == KindNone {

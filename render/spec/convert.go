@@ -19,13 +19,13 @@ const (
 	// text counts as one for every textUnit bytes.
 	maxSize  = 1_000_000
 	textUnit = 64
-	// maxErrors is how many mistakes of a document are kept: nobody reads more.
+	// maxErrors is how many mistakes of a document are kept; more are of no use.
 	maxErrors = 100
 )
 
 // Block is where the text of a block scalar stands.
 type Block struct {
-	// Pos is the place of the first character of the text.
+	// Pos is the position of the first character of the text.
 	Pos object.Pos
 	// Indent is how many columns every line is indented by.
 	Indent int
@@ -37,7 +37,7 @@ type converter struct {
 	// base is the line at which the library began to count.
 	base int
 	errs object.Errors
-	// blocks are the block scalars by the place of their indicator.
+	// blocks are the block scalars by the position of their indicator.
 	blocks map[object.Pos]Block
 	// done holds what the targets of aliases became, so that an alias costs
 	// nothing: values are never changed.
@@ -121,7 +121,7 @@ func (c *converter) convert(n *yaml.Node, depth int) sized {
 	return v
 }
 
-// deep stops what nests too deep, and says so once.
+// deep stops what nests too deep, and reports it once.
 func (c *converter) deep(n *yaml.Node, depth int) bool {
 	if depth <= maxDepth {
 		return false
@@ -189,7 +189,7 @@ func (c *converter) merge(n *yaml.Node, depth int, known map[string]object.Pos, 
 	v.add(from)
 	for _, m := range maps {
 		if m.Kind != object.KindMap {
-			c.fail(c.pos(n), "", "<< wants a map or a list of maps, got a %s", m.Kind)
+			c.fail(c.pos(n), "", "<< expects a map or a list of maps, got a %s", m.Kind)
 			return
 		}
 		for _, member := range m.Members {
@@ -224,7 +224,7 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 // tag refuses tags that are not of JSON.
 func (c *converter) tag(n *yaml.Node, want string) {
 	if tag := n.ShortTag(); tag != want {
-		c.fail(c.pos(n), "take the tag away", "tag %s is not supported here", tag)
+		c.fail(c.pos(n), "remove the tag", "tag %s is not supported here", tag)
 	}
 }
 

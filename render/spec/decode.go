@@ -15,7 +15,7 @@ import (
 type decoder struct {
 	errs   object.Errors
 	blocks map[object.Pos]Block
-	// stray says that a field near the root is not known, which may be a known
+	// stray is set if a field near the root is not known, which may be a known
 	// one misspelt.
 	stray bool
 }
@@ -29,7 +29,7 @@ func (d *decoder) fail(pos object.Pos, path object.Path, hint, format string, ar
 	})
 }
 
-// kind reports whether v is of the kind that is wanted, and says so where it
+// kind reports whether v is of the kind want, and adds an error where it
 // is not.
 func (d *decoder) kind(v object.Value, path object.Path, want object.Kind) bool {
 	if v.Kind == want {
@@ -43,7 +43,7 @@ func (d *decoder) kind(v object.Value, path object.Path, want object.Kind) bool 
 	return false
 }
 
-// fields is a map that is being decoded. Each field that is asked for is
+// fields is a map that is being decoded. Each field that is read is
 // known; [fields.done] reports the others.
 type fields struct {
 	*decoder
@@ -161,7 +161,7 @@ func (f *fields) labels(name string) []Dependency {
 	return out
 }
 
-// texts is an optional map of strings; numbers and bools are taken as they
+// texts is an optional map of strings; numbers and bools are read as they
 // are written where loose is true.
 func (f *fields) texts(name string, loose bool) map[string]string {
 	v, path, ok := f.get(name)
@@ -196,7 +196,7 @@ func (f *fields) needChild(name string) *fields {
 	return f.fields(v, path)
 }
 
-// done reports the fields that nobody asked for.
+// done reports the fields that were not read.
 func (f *fields) done() {
 	for _, m := range f.value.Members {
 		if !slices.Contains(f.known, m.Name) {

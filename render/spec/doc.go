@@ -2,33 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package spec reads the documents that users write: Transform, Project,
-// workloads and the ConfigMaps that hold modules. It parses YAML and JSON with the position
-// of every part, decodes strictly, fills defaults and validates, and reports
-// all mistakes of all files at once.
+// workloads and the ConfigMaps that hold modules. It parses YAML and JSON with
+// the position of every part, decodes strictly, fills defaults and validates,
+// and reports all mistakes of all files at once.
 //
-// Wire formats stay here: what leaves the package are Go values in which
-// every part knows its line. The package reads no files; plugin/host does.
+// # Invariants
 //
-// # Decisions
+// Wire formats stay here: what leaves the package are Go values in which every
+// part has its position. Values are what JSON can express; what YAML adds
+// (aliases, merge keys, tags, timestamps) is resolved, read as text or refused
+// here. A part behind an alias has the position where it was written. The
+// package reads no files.
 //
-// Values are what JSON can say. What YAML adds is resolved or refused here, so
-// that no later stage needs to know of it: aliases and merge keys are
-// resolved (and bounded, see MaxFile), timestamps, yes and no are text, keys
-// must be text, infinities and integers over 64 bits are mistakes. A float
-// keeps its point (2.0), because CUE tells int from float.
+// A workload leaves the package as its document, because environments and
+// options may change any part of it; render/workload/score decodes it after
+// them.
 //
-// A part that was reached through an alias has the position where it was
-// written, not where it was used: that is the line to change.
+// Files that a search found are read leniently, files that a user named strictly
+// (see [File.Found]).
 //
-// Decoding works on values, not on Go structs with tags: a struct decoder
-// stops at the first mistake, or has lost the position by the time it finds
-// one.
-//
-// A workload (Score or our own kind) leaves the package as the document that it
-// is: environments and options change any part of it, images and commands too,
-// so that it can be decoded only after them. render/workload/score does that.
-//
-// Files that a search found are treated mildly, those that a user named
-// strictly (see [File.Found]): a folder of specs may hold other manifests and
-// templates of other tools, but a file on the command line is meant.
+// Callers: plugin/host, plugin/flux and the command line.
 package spec

@@ -9,9 +9,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Overlay is what a project says in an environment: its context with that of
-// the environment on top, and the inputs that the environment lays over those
-// of the specs. The environment "" is the project alone. specs are the names
+// Overlay is the project in an environment: its context with that of
+// the environment on top, and the inputs that the environment merges over those
+// of the specs. The environment "" is the project without an environment. specs are the names
 // of all specs of the project; an overlay for another is an error, in every
 // environment.
 func (p Project) Overlay(environment string, specs []string) (Context, map[string]Input, error) {
@@ -47,14 +47,14 @@ func (e Environment) strangers(specs []string) object.Errors {
 		errs = append(errs, &object.Error{
 			Stage: object.StageSpec, Pos: e.Inputs[name].Pos,
 			Path: object.Fields("spec", "environments", e.Name, "inputs", name).String(),
-			Err:  fmt.Errorf("no spec is called %q", name),
+			Err:  fmt.Errorf("there is no spec %q", name),
 			Hint: object.Suggest(name, specs),
 		})
 	}
 	return errs
 }
 
-// Merge is c with what over says on top.
+// Merge is c with over on top.
 func (c Context) Merge(over Context) Context {
 	set := func(to *string, from string) {
 		if from != "" {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// badLabel says what is wrong with a DNS label as Kubernetes uses it for
+// badLabel reports what is wrong with a DNS label as Kubernetes uses it for
 // names (RFC 1123), "" where nothing is.
 func badLabel(s string) string {
 	switch {
 	case s == "":
 		return "must not be empty"
 	case len(s) > 63:
-		return fmt.Sprintf("has %d letters, more than 63", len(s))
+		return fmt.Sprintf("has %d characters, more than 63", len(s))
 	case strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
 		return "may hold only a-z, 0-9 and -"
 	case s[0] == '-' || s[len(s)-1] == '-':
@@ -24,7 +24,7 @@ func badLabel(s string) string {
 	return ""
 }
 
-// CheckName says what is wrong with a name that must be a DNS label.
+// CheckName reports what is wrong with a name that must be a DNS label.
 func CheckName(name string) error {
 	if bad := badLabel(name); bad != "" {
 		return fmt.Errorf("%q %s", name, bad)

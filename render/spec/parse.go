@@ -25,7 +25,7 @@ const (
 //
 // A file that a user named must hold a document of ours or a ConfigMap; a file
 // that was found (see [File.Found]) is left out where it does not. Documents of
-// others beside ours are left alone.
+// others beside ours are left unchanged.
 func Parse(files []File) (Documents, error) {
 	var p parsing
 	for _, f := range files {
@@ -61,7 +61,7 @@ func (p *parsing) file(f File) {
 	if !kept && !f.Found && len(errs) == 0 {
 		p.errs = append(p.errs, &object.Error{
 			Stage: object.StageSpec, Pos: object.Pos{File: f.Name},
-			Err: fmt.Errorf("holds no document of %s", APIVersion),
+			Err: fmt.Errorf("contains no document of %s", APIVersion),
 			Hint: "a spec begins with apiVersion: " + APIVersion + " and kind: " + KindTransform + " or " + KindWorkload +
 				", a Score file with apiVersion: " + ScoreVersion,
 		})
@@ -76,7 +76,7 @@ func Mentions(data []byte) bool {
 }
 
 // document reads one document and reports whether it is one that we know, or
-// that is so wrong that this was said.
+// that is so wrong that this was reported.
 func (p *parsing) document(doc document, found bool) bool {
 	v := doc.value
 	if v.Kind != object.KindMap {
@@ -136,7 +136,7 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 	p.errs = append(p.errs, d.errs...)
 }
 
-// unknown says what is wrong with a kind of our group that is not read.
+// unknown reports what is wrong with a kind of our group that is not read.
 func (p *parsing) unknown(v object.Value, kind string) {
 	at, ok := v.Get("kind")
 	path := object.Fields("kind")

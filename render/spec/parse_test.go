@@ -115,7 +115,7 @@ spec:
 	_, _, err = p.Overlay("prdo", []string{"app"})
 	require.Equal(t, []string{
 		`--env prdo: spec: environment "prdo" is not known (did you mean "prod"?)`,
-		`a.yaml:13:9: spec: spec.environments.prod.inputs.api: no spec is called "api" (did you mean "app"?)`,
+		`a.yaml:13:9: spec: spec.environments.prod.inputs.api: there is no spec "api" (did you mean "app"?)`,
 	}, lines(err))
 }
 
@@ -143,7 +143,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 			strings.Replace(head, ", ref: ./modules/api", "", 1), `a.yaml:5:11: spec: spec.cueRef.ref: is missing`},
 		"a signature on what is not fetched": {
 			strings.Replace(head, "ref: ./modules/api", "ref: x, verify: {provider: pgp}", 1),
-			`a.yaml:5:40: spec: spec.cueRef.verify: has no meaning for type "path" (take it away)`},
+			`a.yaml:5:40: spec: spec.cueRef.verify: has no meaning for type "path" (remove it)`},
 		"another version of ours": {
 			strings.Replace(head, "v1alpha1", "v1", 1), `a.yaml:1:13: spec: apiVersion: "ropewalk.dev/v1" is not known: expected ropewalk.dev/v1alpha1`},
 		"a kind that comes later": {
@@ -154,10 +154,10 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 			strings.SplitN(head, "\n", 2)[1], `a.yaml:1:1: spec: apiVersion: is missing (write apiVersion: ropewalk.dev/v1alpha1)`},
 		"a manifest of others alone": {
 			"apiVersion: apps/v1\nkind: Deployment\n",
-			`a.yaml: spec: holds no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform or Workload, a Score file with apiVersion: score.dev/v1b1)`},
+			`a.yaml: spec: contains no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform or Workload, a Score file with apiVersion: score.dev/v1b1)`},
 		"an empty file": {
 			"# nothing\n",
-			`a.yaml: spec: holds no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform or Workload, a Score file with apiVersion: score.dev/v1b1)`},
+			`a.yaml: spec: contains no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform or Workload, a Score file with apiVersion: score.dev/v1b1)`},
 		"a list as a document": {"- 1\n", `a.yaml:1:1: spec: expected a document with apiVersion and kind, got a list`},
 		"two specs of one name": {
 			head + "---\n" + head, `a.yaml:9:18: spec: metadata.name: a second spec is called "api"; the first is at a.yaml:3:18`},
@@ -166,7 +166,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 			`a.yaml:4:31: spec: spec.context.kubeVersion: expected a string, got a number (quote it: YAML reads 1.30 as 1.3)`},
 		"a pattern that is absolute": {
 			"apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: p}\nspec: {specs: [/etc]}\n",
-			`a.yaml:4:16: spec: spec.specs[0]: "/etc" is no path relative to the project's folder, with / between folders`},
+			`a.yaml:4:16: spec: spec.specs[0]: "/etc" is not a path relative to the project's folder, with / between folders`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, errs := parse(t, c.text)

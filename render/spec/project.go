@@ -37,7 +37,7 @@ func (f *fields) patterns(name string) []Pattern {
 			continue
 		}
 		if v.Text == "" || strings.HasPrefix(v.Text, "/") || strings.Contains(v.Text, `\`) {
-			f.fail(v.Pos, at, "", "%q is no path relative to the project's folder, with / between folders", v.Text)
+			f.fail(v.Pos, at, "", "%q is not a path relative to the project's folder, with / between folders", v.Text)
 			continue
 		}
 		out = append(out, Pattern{Glob: v.Text, Pos: v.Pos})
@@ -45,7 +45,7 @@ func (f *fields) patterns(name string) []Pattern {
 	return out
 }
 
-// context decodes what a project or an environment says of its surroundings.
+// context decodes the context of a project or an environment.
 func (f *fields) context(name string) Context {
 	c, ok := f.child(name)
 	if !ok {
@@ -65,7 +65,7 @@ func (f *fields) domain(name string) string {
 	text, pos := f.text(name)
 	for label := range strings.SplitSeq(text, ".") {
 		if bad := badLabel(label); text != "" && bad != "" {
-			f.fail(pos, f.path.Append(object.Field(name)), "", "%q is no domain: %q %s", text, label, bad)
+			f.fail(pos, f.path.Append(object.Field(name)), "", "%q is not a domain: %q %s", text, label, bad)
 			break
 		}
 	}
@@ -86,7 +86,7 @@ func (f *fields) kubeVersion(name string) string {
 	}
 	version, good := ParseKubeVersion(text)
 	if !good {
-		f.fail(pos, path, "", "%q is no version of Kubernetes: expected one such as 1.36 or v1.36.2", text)
+		f.fail(pos, path, "", "%q is not a version of Kubernetes: expected one such as 1.36 or v1.36.2", text)
 	}
 	return version
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // scalar fills v with the scalar n. What YAML 1.1 knew beyond JSON is text
-// here (yes, no, timestamps), and what JSON cannot say is refused.
+// here (yes, no, timestamps), and what JSON cannot express is refused.
 func (c *converter) scalar(n *yaml.Node, v *object.Value) {
 	tag, text := n.ShortTag(), n.Value
 	switch tag {
@@ -42,7 +42,7 @@ func (c *converter) scalar(n *yaml.Node, v *object.Value) {
 func (c *converter) boolean(n *yaml.Node, v *object.Value) {
 	v.Kind, v.Text = object.KindBool, strings.ToLower(n.Value)
 	if v.Text != "true" && v.Text != "false" {
-		c.fail(v.Pos, "", "%q is no bool: expected true or false", n.Value)
+		c.fail(v.Pos, "", "%q is not a bool: expected true or false", n.Value)
 		v.Text = "false"
 	}
 }
@@ -71,7 +71,7 @@ func numberText(digits string, integer bool) (text, wrong string) {
 	}
 	f, err := strconv.ParseFloat(digits, 64)
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-		return "0", "%s is no number that JSON can hold"
+		return "0", "%s is not a number that JSON can hold"
 	}
 	return formatFloat(f), ""
 }

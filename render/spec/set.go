@@ -18,13 +18,13 @@ import (
 // maxIndex is the highest index of a list that --set may name.
 const maxIndex = 10_000
 
-// Set is one value that is laid over an input: [SPEC:]PATH=VALUE.
+// Set is one value that is merged over an input: [SPEC:]PATH=VALUE.
 type Set struct {
 	// Spec is the name of the spec, "" where none is named.
 	Spec  string
 	Path  object.Path
 	Value object.Value
-	// Pos is the place for messages: the whole argument.
+	// Pos is the position for messages: the complete argument.
 	Pos object.Pos
 }
 
@@ -38,7 +38,7 @@ func ParseSet(text string) (Set, error) {
 	s := Set{Pos: object.Pos{File: "--set " + text}}
 	eq := outside(text, '=')
 	if eq < 0 {
-		return Set{}, s.fail(errors.New("no = in it"), "write PATH=VALUE, such as replicas=3")
+		return Set{}, s.fail(errors.New("has no ="), "write PATH=VALUE, such as replicas=3")
 	}
 	path := text[:eq]
 	if colon := outside(path, ':'); colon >= 0 {
@@ -61,7 +61,7 @@ func (s Set) fail(err error, hint string) error {
 	return object.Errors{{Stage: object.StageSpec, Pos: s.Pos, Err: err, Hint: hint}}
 }
 
-// outside is the place of the first c in text that is not inside brackets, -1
+// outside is the offset of the first c in text that is not inside brackets, -1
 // where there is none.
 func outside(text string, c byte) int {
 	inText, depth := false, 0
@@ -83,14 +83,14 @@ func outside(text string, c byte) int {
 	return -1
 }
 
-// setPath reads a path; unlike object.ParsePath it takes nothing else.
+// setPath reads a path; unlike object.ParsePath it accepts nothing else.
 func setPath(text string) (object.Path, error) {
 	var path object.Path
 	for rest := text; rest != "" || path == nil; {
 		step, tail, ok := setStep(rest, path == nil)
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("%q is no path", text)
+			return nil, fmt.Errorf("%q is not a path", text)
 		case step.IsIndex && path == nil:
 			return nil, fmt.Errorf("%q does not begin with a name", text)
 		case step.IsIndex && step.Index > maxIndex:
@@ -167,8 +167,8 @@ func errorsAt(err error, pos object.Pos) error {
 	return out
 }
 
-// Over is v with the set laid over it: maps on the way are made where they
-// are missing, an index may name an item or the place behind the last. v is
+// Over is v with the set merged over it: maps on the way are made where they
+// are missing, an index may name an item or the index after the last. v is
 // not changed.
 func (s Set) Over(v object.Value) (object.Value, error) {
 	out, err := s.over(v, 0)
@@ -211,7 +211,7 @@ func (s Set) over(v object.Value, step int) (object.Value, error) {
 	return v, nil
 }
 
-// item lays the set over an item of the list v.
+// item merges the set over an item of the list v.
 func (s Set) item(v object.Value, step int) (object.Value, error) {
 	i := s.Path[step].Index
 	if i > len(v.Items) {

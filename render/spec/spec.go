@@ -29,8 +29,8 @@ type File struct {
 	// Name is the path as the user would write it, for messages.
 	Name string
 	Data []byte
-	// Found says that a search found the file and no user named it: where it
-	// holds no document of ours, it is left out without a word.
+	// Found is set if a search found the file and no user named it: where it
+	// holds no document of ours, it is skipped silently.
 	Found bool
 
 	// structured is set for a document that was never text, which has no Data.
@@ -40,7 +40,7 @@ type File struct {
 // Documents is everything that a set of files holds.
 type Documents struct {
 	// Projects is every Project document; more than one is an error of
-	// whoever needs just one.
+	// a caller that needs just one.
 	Projects []Project
 	// Transforms are in the order of the files and documents.
 	Transforms []Transform
@@ -49,7 +49,7 @@ type Documents struct {
 	Workloads []Workload
 	// ConfigMaps are core v1 ConfigMap manifests, as they stand.
 	ConfigMaps []Manifest
-	// Incomplete says that a document of ours could not be read, so that a name
+	// Incomplete is set if a document of ours could not be read, so that a name
 	// that is not here may still exist.
 	Incomplete bool
 }
@@ -58,12 +58,12 @@ type Documents struct {
 type Manifest struct {
 	Pos   object.Pos
 	Value object.Value
-	// Blocks tells for each block scalar, by its position, where its text is.
+	// Blocks maps the position of each block scalar to that of its text.
 	Blocks map[object.Pos]Block
 }
 
 // TextAt is where the text of a string of m is: below its indicator for a
-// block scalar, at its own place otherwise.
+// block scalar, at its own position otherwise.
 func (m Manifest) TextAt(v object.Value) Block {
 	if b, ok := m.Blocks[v.Pos]; ok {
 		return b
@@ -82,8 +82,8 @@ type Transform struct {
 	Tags      map[string]string
 	DependsOn []Dependency
 	Input     object.Value
-	// InputUnsure says that a mistake in the document may hide part of the
-	// input: what a module says of the input would repeat that mistake.
+	// InputUnsure is set if a mistake in the document may hide part of the
+	// input: what a module reports on the input would repeat that mistake.
 	InputUnsure bool
 	Policies    []Policy
 	// Adopt is the default of the nodes' apply.adopt; "" where not given.
@@ -101,10 +101,10 @@ type Dependency struct {
 	Pos  object.Pos
 }
 
-// RefType says where a module comes from.
+// RefType is where a module comes from.
 type RefType string
 
-// Names of types that code has to tell apart; package reftype is the table of all.
+// Names of types that code has to distinguish; package reftype is the table of all.
 const (
 	RefPath      RefType = reftype.Path
 	RefEmbedded  RefType = reftype.Embedded
@@ -129,19 +129,19 @@ type CueRef struct {
 	PullSecretRef string
 	Verify        *Verify
 	Pos           object.Pos
-	// RefPos is the place of Ref; for an inline module it is the place of the
+	// RefPos is the position of Ref; for an inline module it is the position of the
 	// first line of the text, and RefIndent is how far later lines are indented.
 	RefPos    object.Pos
 	RefIndent int
 }
 
-// Verify asks for a signature.
+// Verify requires a signature.
 type Verify struct {
 	Provider  string // cosign, pgp, ssh
 	SecretRef string
 }
 
-// Policy asks for a policy module to judge a spec.
+// Policy is a policy module that checks a spec.
 type Policy struct {
 	Name   string
 	CueRef CueRef
@@ -149,7 +149,7 @@ type Policy struct {
 	Pos    object.Pos
 }
 
-// Project says which specs belong together and in which surroundings.
+// Project defines which specs are rendered as one, and their context.
 type Project struct {
 	Name string
 	Pos  object.Pos
@@ -171,7 +171,7 @@ type Pattern struct {
 	Pos  object.Pos
 }
 
-// Context is what a project says of the surroundings; "" means not given.
+// Context is the environment that objects are rendered for; "" means not given.
 type Context struct {
 	Namespace     string
 	ClusterDomain string
@@ -187,11 +187,11 @@ type Environment struct {
 	Context Context
 	// Inputs overlays the input of the spec of that name, leaf by leaf.
 	Inputs map[string]Input
-	// Workloads is laid over the project's, leaf by leaf.
+	// Workloads is merged over the project's, leaf by leaf.
 	Workloads object.Value
 }
 
-// Input is what an environment lays over the input of a spec.
+// Input is what an environment merges over the input of a spec.
 type Input struct {
 	Pos   object.Pos
 	Value object.Value

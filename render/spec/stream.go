@@ -24,16 +24,16 @@ const MaxFile = 4 << 20
 
 // dense is how few bytes there may be for each character that can make a
 // value. The YAML library needs some 300 bytes for a value, so that a file of
-// nothing but commas would take a gigabyte; texts of people and of tools have
+// nothing but commas would need a gigabyte; texts of people and of tools have
 // twenty bytes and more.
 const dense = 10
 
 // document is one document of a stream.
 type document struct {
 	value object.Value
-	// blocks are the block scalars by the place of their indicator.
+	// blocks are the block scalars by the position of their indicator.
 	blocks map[object.Pos]Block
-	// errs are mistakes inside the document that leave its structure whole.
+	// errs are mistakes inside the document that leave its structure intact.
 	errs object.Errors
 }
 
@@ -80,7 +80,7 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 	return docs, errs
 }
 
-// marks is how many values a text can hold at most: each takes a comma, a
+// marks is how many values a text can hold at most: each needs a comma, a
 // bracket, a colon or a dash.
 func marks(data []byte) int {
 	n := 0
@@ -97,7 +97,7 @@ func marks(data []byte) int {
 	return n
 }
 
-// stream reads documents from the place start on until the text ends or is
+// stream reads documents from the offset start on until the text ends or is
 // no YAML; last is the line of the last document that it read.
 func (t *text) stream(start int) (docs []document, last int, err error) {
 	base := sort.SearchInts(t.starts, start) + 1
@@ -136,7 +136,7 @@ func (t *text) nextDocument(line int) int {
 	return len(t.real) + 1
 }
 
-// lineStart is the place where a line begins.
+// lineStart is the offset where a line begins.
 func (t *text) lineStart(line int) int {
 	if line > len(t.real) {
 		return len(t.data)

@@ -15,7 +15,7 @@ import (
 )
 
 // Structured is a document that was never text: an object of a cluster. It is read by the
-// rules of text. Its positions are lines of a file that does not exist; PathAt says which
+// rules of text. Its positions are lines of a file that does not exist; PathAt returns which
 // field each is.
 type Structured struct {
 	// File is to be read with [Parse].

@@ -23,13 +23,13 @@ import (
 func decodeNode(d *yaml.Decoder, n *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("yaml: the parser stumbled: %v", r)
+			err = fmt.Errorf("yaml: parser failed: %v", r)
 		}
 	}()
 	return d.Decode(n)
 }
 
-// syntax is what the YAML library says of the text from start on, in which
+// syntax is what the YAML library reports for the text from start on, in which
 // the document at fault ends before the line end.
 func (t *text) syntax(start, end int, err error) *object.Error {
 	line, message := yamlError(err)
@@ -66,7 +66,7 @@ func yamlError(err error) (line int, message string) {
 	return line, m[2]
 }
 
-// firstBadLine is the line of data that makes the library say message: the
+// firstBadLine is the line of data for which the library reports message: the
 // one that it had read when it stopped, or one of the few before that it could
 // have stopped at.
 func firstBadLine(data []byte, message string) int {
@@ -107,7 +107,7 @@ func linesRead(data []byte) (int, error) {
 type lineReader struct {
 	rest []byte
 	line int
-	// inLine says that the line at hand is not read to its end.
+	// inLine is set if the line at hand is not read to its end.
 	inLine bool
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// text is a file with what it takes to turn the line and column of the YAML
+// text is a file with what is needed to turn the line and column of the YAML
 // library into a position that an editor follows. The library counts columns
 // in characters and starts a line at every Unicode line break; editors and
 // object.Pos count bytes and break at LF, CRLF and CR.
@@ -24,7 +24,7 @@ type text struct {
 	// real are the offsets of the lines as editors count them; the same slice
 	// where both agree.
 	real []int
-	// wide says that the text is not only ASCII.
+	// wide is set if the text is not only ASCII.
 	wide bool
 }
 
@@ -65,7 +65,7 @@ func (t *text) pos(line, column int) object.Pos {
 	return t.at(t.offset(line, column))
 }
 
-// offset is the place in the text of a line and a column of the library.
+// offset is the offset in the text of a line and a column of the library.
 func (t *text) offset(line, column int) int {
 	if line < 1 || line > len(t.starts) {
 		return len(t.data)
@@ -78,7 +78,7 @@ func (t *text) offset(line, column int) int {
 	return at
 }
 
-// at is the position of a place in the text.
+// at is the position of an offset in the text.
 func (t *text) at(offset int) object.Pos {
 	line := sort.SearchInts(t.real, offset+1)
 	return object.Pos{File: t.name, Line: line, Column: offset - t.real[line-1] + 1}
@@ -106,7 +106,7 @@ func (t *text) check() *object.Error {
 			if r == utf8.RuneError && size == 1 {
 				return &object.Error{
 					Stage: object.StageSpec, Pos: t.at(i),
-					Err:  fmt.Errorf("byte 0x%02x is no valid UTF-8", c),
+					Err:  fmt.Errorf("byte 0x%02x is not valid UTF-8", c),
 					Hint: "save the file as UTF-8",
 				}
 			}

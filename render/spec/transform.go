@@ -132,10 +132,10 @@ func (f *fields) local(ref CueRef) {
 	}
 	for _, name := range []string{"pullSecretRef", "verify"} {
 		if v, ok := f.value.Get(name); ok && v.Kind != object.KindNull {
-			f.fail(v.Pos, f.path.Append(object.Field(name)), "take it away", "has no meaning for type %q", ref.Type)
+			f.fail(v.Pos, f.path.Append(object.Field(name)), "remove it", "has no meaning for type %q", ref.Type)
 		}
 	}
 	if ref.Type == RefEmbedded && strings.ContainsAny(ref.Ref, "/\\") {
-		f.fail(ref.RefPos, f.path.Append(object.Field("ref")), "", "%q is no name of an embedded module", ref.Ref)
+		f.fail(ref.RefPos, f.path.Append(object.Field("ref")), "", "%q is not the name of an embedded module", ref.Ref)
 	}
 }

@@ -54,11 +54,11 @@ func TestParseValueRefuses(t *testing.T) {
 		"a key that is a map":         {"{a: b}: x\n", `f:1:1: spec: a key must be text, not a map or a list`},
 		"an integer over 64 bits":     {"a: 9223372036854775808\n", `f:1:4: spec: integer 9223372036854775808 does not fit into 64 bits (quote it if it is text)`},
 		"an integer over any bits":    {"a: 99999999999999999999999\n", `f:1:4: spec: integer 99999999999999999999999 does not fit into 64 bits (quote it if it is text)`},
-		"infinity":                    {"a: .inf\n", `f:1:4: spec: .inf is no number that JSON can hold (quote it if it is text)`},
-		"not a number":                {"a: .NaN\n", `f:1:4: spec: .NaN is no number that JSON can hold (quote it if it is text)`},
+		"infinity":                    {"a: .inf\n", `f:1:4: spec: .inf is not a number that JSON can hold (quote it if it is text)`},
+		"not a number":                {"a: .NaN\n", `f:1:4: spec: .NaN is not a number that JSON can hold (quote it if it is text)`},
 		"a float that is too large":   {"a: 1e999\n", `f:1:4: spec: number 1e999 is out of range (quote it if it is text)`},
-		"invalid UTF-8":               {"a: 1\nb: x\xff\n", `f:2:5: spec: byte 0xff is no valid UTF-8 (save the file as UTF-8)`},
-		"UTF-16":                      {"\xff\xfea\x00", `f:1:1: spec: byte 0xff is no valid UTF-8 (save the file as UTF-8)`},
+		"invalid UTF-8":               {"a: 1\nb: x\xff\n", `f:2:5: spec: byte 0xff is not valid UTF-8 (save the file as UTF-8)`},
+		"UTF-16":                      {"\xff\xfea\x00", `f:1:1: spec: byte 0xff is not valid UTF-8 (save the file as UTF-8)`},
 		"a control character":         {"a: 1\nb: \x00\n", `f:2:4: spec: control character 0x00 is not allowed (write it as an escape in a quoted string, such as "\x1b")`},
 		"a tab that indents":          {"a:\n\tb: 1\n", `f:2: spec: a tab indents the line (indent with spaces)`},
 		"a tab further down":          {"a:\n  b: 1\n\tc: 1\n", `f:3: spec: a tab indents the line (indent with spaces)`},
@@ -69,11 +69,11 @@ func TestParseValueRefuses(t *testing.T) {
 		"an indentation that drops":   {"a:\n  b: 1\n c: 2\nd: 1\n", `f:3: spec: did not find expected key`},
 		"an anchor that is unknown":   {"a: 1\nb: *nope\nc: 2\n", `f:2: spec: unknown anchor 'nope' referenced`},
 		"an anchor in itself":         {"x: 1\na: &a {b: *a}\n", `f:2:11: spec: anchor "a" contains itself`},
-		"a tag of one's own":          {"a: !mine x\n", `f:1:4: spec: tag !mine is not supported here (take the tag away)`},
-		"a merge of no map":           {"a: {<<: 3}\n", `f:1:9: spec: << wants a map or a list of maps, got a number`},
+		"a tag of one's own":          {"a: !mine x\n", `f:1:4: spec: tag !mine is not supported here (remove the tag)`},
+		"a merge of no map":           {"a: {<<: 3}\n", `f:1:9: spec: << expects a map or a list of maps, got a number`},
 		"a second document":           {"a: 1\n---\nb: 1\n", `f:3:1: spec: a second document begins here; expected one value`},
 		"a column in bytes":           {"ä: {é: 1, é: 2}\n", `f:1:13: spec: key "é" is written twice, first at line 1`},
-		"a line break of Unicode":     {"a: \"x\u2028y\"\nb: .inf\n", `f:2:4: spec: .inf is no number that JSON can hold (quote it if it is text)`},
+		"a line break of Unicode":     {"a: \"x\u2028y\"\nb: .inf\n", `f:2:4: spec: .inf is not a number that JSON can hold (quote it if it is text)`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := value(c.text)
@@ -169,18 +169,18 @@ func TestParseSetReads(t *testing.T) {
 
 func TestParseSetRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"replicas":       `--set replicas: spec: no = in it (write PATH=VALUE, such as replicas=3)`,
-		"=3":             `--set =3: spec: "" is no path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
-		"a..b=1":         `--set a..b=1: spec: "a..b" is no path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
-		"a.=1":           `--set a.=1: spec: "a." is no path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
-		"a[x]=1":         `--set a[x]=1: spec: "a[x]" is no path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
-		"a[0=1":          `--set a[0=1: spec: no = in it (write PATH=VALUE, such as replicas=3)`,
+		"replicas":       `--set replicas: spec: has no = (write PATH=VALUE, such as replicas=3)`,
+		"=3":             `--set =3: spec: "" is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a..b=1":         `--set a..b=1: spec: "a..b" is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a.=1":           `--set a.=1: spec: "a." is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a[x]=1":         `--set a[x]=1: spec: "a[x]" is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a[0=1":          `--set a[0=1: spec: has no = (write PATH=VALUE, such as replicas=3)`,
 		"[0]=1":          `--set [0]=1: spec: "[0]" does not begin with a name (write names joined by dots, such as ports[0].name or labels["a.b"])`,
 		"a[99999]=1":     `--set a[99999]=1: spec: index 99999 is larger than 10000 (write names joined by dots, such as ports[0].name or labels["a.b"])`,
 		"A_b:c=1":        `--set A_b:c=1: spec: the name of the spec "A_b" may hold only a-z, 0-9 and - (write SPEC:PATH=VALUE)`,
 		"a={b: 1":        `--set a={b: 1: spec: did not find expected ',' or '}'`,
-		"a=.inf":         `--set a=.inf: spec: .inf is no number that JSON can hold (quote it if it is text)`,
-		"a=\xff":         "--set a=\xff: spec: byte 0xff is no valid UTF-8 (save the file as UTF-8)",
+		"a=.inf":         `--set a=.inf: spec: .inf is not a number that JSON can hold (quote it if it is text)`,
+		"a=\xff":         "--set a=\xff: spec: byte 0xff is not valid UTF-8 (save the file as UTF-8)",
 		`a={b: 1, b: 2}`: `--set a={b: 1, b: 2}: spec: key "b" is written twice, first at line 1`,
 	} {
 		t.Run(text, func(t *testing.T) {

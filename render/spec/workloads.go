@@ -11,22 +11,22 @@ import (
 )
 
 // Workload is a Score file or a Workload document as it stands: environments
-// and options are laid over it before render/workload decodes it.
+// and options are merged over it before render/workload decodes it.
 type Workload struct {
 	// Name is "" where the document has none that is text.
 	Name    string
 	Pos     object.Pos
 	NamePos object.Pos
-	// Score says that it is a Score file.
+	// Score is set if it is a Score file.
 	Score bool
-	// Value is the whole document.
+	// Value is the complete document.
 	Value object.Value
-	// Blocks tells for each block scalar, by its position, where its text is.
+	// Blocks maps the position of each block scalar to that of its text.
 	Blocks map[object.Pos]Block
 	// Last is the last line on which a part of the document begins, so that a
-	// part that another document of the same file laid over it can be told.
+	// part that another document of the same file merged over it is recognized.
 	Last int
-	// Unsure says that a mistake in the document may hide part of it.
+	// Unsure is set if a mistake in the document may hide part of it.
 	Unsure bool
 }
 
@@ -57,7 +57,7 @@ func lastLine(v object.Value) int {
 	return last
 }
 
-// InputPath leads to what environments and options overlay: the whole document
+// InputPath leads to what environments and options overlay: the complete document
 // of a Score file, the spec of a Workload.
 func (w Workload) InputPath() object.Path {
 	if w.Score {
@@ -66,14 +66,14 @@ func (w Workload) InputPath() object.Path {
 	return object.Fields("spec")
 }
 
-// Workloads is what a project says of its workloads, with the environment laid
+// Workloads is the configuration of workloads in a project, with the environment merged
 // over it and every default filled in.
 type Workloads struct {
 	Pos object.Pos
 	// Module makes the objects of a workload; the embedded module workload where
 	// the project names none.
 	Module CueRef
-	// Provisioners are modules that are asked in this order, before the embedded
+	// Provisioners are modules that are searched in this order, before the embedded
 	// one.
 	Provisioners []NamedModule
 	Secrets      Secrets
@@ -104,13 +104,13 @@ const (
 	BackendKubernetes      = "kubernetes"
 )
 
-// Secrets says how secrets reach pods.
+// Secrets configures how secrets reach pods.
 type Secrets struct {
 	// Backend is one of the Backend constants.
 	Backend string
 	// StoreName and StoreKind name the ClusterSecretStore or SecretStore.
 	StoreName, StoreKind string
-	// StorePos is the place of the store, not valid where it is the default.
+	// StorePos is the position of the store, not valid where it is the default.
 	StorePos object.Pos
 	// KubernetesStore names a SecretStore of the provider kubernetes, for texts
 	// that mix a Secret of the cluster with others; "" is none.
@@ -132,8 +132,8 @@ const (
 	defaultRefreshInterval = "1h"
 )
 
-// Workloads is what the project says of its workloads in an environment; "" is
-// the project alone. Mistakes in it were found when the document was read; what
+// Workloads is the configuration of workloads in an environment; "" is
+// the project without an environment. Mistakes in it were found when the document was read; what
 // comes in here only by laying one over the other is in the error.
 func (p Project) Workloads(environment string) (Workloads, error) {
 	v := p.WorkloadDefaults.Merge(p.Environments[environment].Workloads)
@@ -153,7 +153,7 @@ func (f *fields) workloads(name string) object.Value {
 	return v
 }
 
-// workloadsOf decodes what a project says of its workloads.
+// workloadsOf decodes the configuration of workloads.
 func (d *decoder) workloadsOf(v object.Value, path object.Path) Workloads {
 	out := Workloads{
 		Pos:    v.Pos,
@@ -210,7 +210,7 @@ func (f *fields) named(name, what string, each func(m NamedModule, rest *fields)
 			f.fail(v.Pos, at.Append(object.Field("name")), "", "is missing")
 		}
 		if known[module.Name] {
-			f.fail(v.Pos, at.Append(object.Field("name")), "", "a second %s is called %q", what, module.Name)
+			f.fail(v.Pos, at.Append(object.Field("name")), "", "a second %s has the name %q", what, module.Name)
 		}
 		known[module.Name] = true
 		item.done()
@@ -255,7 +255,7 @@ func (f *fields) secrets(out *Secrets) {
 	v, path, ok := f.get("refreshInterval")
 	if ok && f.kind(v, path, object.KindString) {
 		if d, err := time.ParseDuration(v.Text); err != nil || d < 0 {
-			f.fail(v.Pos, path, "", "%q is no duration: expected one such as 30m or 1h", v.Text)
+			f.fail(v.Pos, path, "", "%q is not a duration: expected one such as 30m or 1h", v.Text)
 		}
 		out.RefreshInterval = v.Text
 	}
@@ -284,7 +284,7 @@ func (f *fields) provider(out *Secrets) {
 			continue
 		}
 		if out.Provider.Kind != object.KindNone {
-			f.fail(v.Pos, path, "take one of them away", "a store has one provider, got a second")
+			f.fail(v.Pos, path, "remove one of them", "a store has one provider, got a second")
 			continue
 		}
 		out.Provider = object.Value{Kind: object.KindMap, Pos: v.Pos, Members: []object.Member{

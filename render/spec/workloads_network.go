@@ -13,18 +13,18 @@ import (
 // Network is what network policies cannot know by themselves. The zero value is
 // what most clusters have.
 type Network struct {
-	// DNS is where pods ask for addresses: kube-dns of kube-system, port 53, where
+	// DNS is where pods resolve names: kube-dns of kube-system, port 53, where
 	// nothing is given.
 	DNS DNS
 	// RoutesFrom is the namespace of the pods that requests of routes come from.
 	// Where it is "", it is that of the gateway that a route names, and anywhere
 	// where that is not known.
 	RoutesFrom string
-	// Ambient says that the mesh of Istio has no proxies in the pods.
+	// Ambient is set if the mesh of Istio has no proxies in the pods.
 	Ambient bool
 }
 
-// DNS is where pods ask for addresses.
+// DNS is where pods resolve names.
 type DNS struct {
 	// Namespace and Labels find the pods of the servers.
 	Namespace string
@@ -41,7 +41,7 @@ func canaryProviders() []string {
 	return []string{"gatewayapi:v1", "istio", "kubernetes", "linkerd", "nginx"}
 }
 
-// network decodes the policies that are wanted and what they need to know.
+// network decodes the network policies and their settings.
 func (f *fields) network(out *Workloads) {
 	out.Policies = f.enums("policies", "cilium", "kubernetes", "istio")
 	out.Network.RoutesFrom = f.label("routesFrom")
@@ -58,13 +58,13 @@ func (f *fields) dns(out *DNS) {
 	if v, path, ok := f.get("port"); ok && f.kind(v, path, object.KindNumber) {
 		n, err := strconv.Atoi(v.Text)
 		if err != nil || n < 1 || n > 65535 {
-			f.fail(v.Pos, path, "", "%s is no port: expected 1 to 65535", v.Text)
+			f.fail(v.Pos, path, "", "%s is not a port: expected 1 to 65535", v.Text)
 		}
 		out.Port = n
 	}
 	if text, pos := f.text("cidr"); text != "" {
 		if _, err := netip.ParsePrefix(text); err != nil {
-			f.fail(pos, f.path.Append(object.Field("cidr")), "", "%q is no range of addresses: expected one such as 169.254.20.10/32", text)
+			f.fail(pos, f.path.Append(object.Field("cidr")), "", "%q is not a range of addresses: expected one such as 169.254.20.10/32", text)
 		}
 		out.CIDR = text
 	}

@@ -71,7 +71,7 @@ func (t target) text() string {
 	return t.namespace + "/" + t.name
 }
 
-// findCalls finds who calls whom by the resources that name another workload.
+// findCalls finds which workload calls which by the resources that name another workload.
 // A target that the project does not have is a warning: it may be in the
 // cluster, and in the view of one workload everything else is.
 func (p *Project) findCalls() object.Errors {
@@ -103,7 +103,7 @@ func (p *Project) findCalls() object.Errors {
 }
 
 // callParams is params.workload of i with its placeholders resolved. They can be
-// of the metadata only: who calls whom is asked before anything is made.
+// of the metadata only: calls are compared before anything is made.
 func (p *Project) callParams(i *instance) (object.Value, *object.Error) {
 	v, ok := i.params.Get(paramWorkload)
 	if !ok || v.Kind != object.KindString {
@@ -129,16 +129,16 @@ func (p *Project) checkCall(m *member, c call) *object.Error {
 	e := &object.Error{Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: c.target.pos, Path: m.resourcePath(c.resource)}
 	switch {
 	case c.target.member == m && c.resource.Wait:
-		e.Severity, e.Err, e.Hint = object.SeverityError, fmt.Errorf("the workload %q cannot wait for itself", m.name()), "take waitFor away"
+		e.Severity, e.Err, e.Hint = object.SeverityError, fmt.Errorf("the workload %q cannot wait for itself", m.name()), "remove waitFor"
 	case c.target.member == nil && c.resource.Wait:
 		e.Severity = object.SeverityError
 		e.Err = fmt.Errorf("cannot wait for the workload %q: it is not in this project", c.target.text())
 		e.Hint = object.Suggest(c.target.name, p.othersThan(m))
 	case c.target.member == nil && (len(p.members) > 1 || len(p.config.Policies) > 0):
 		e.Err = fmt.Errorf("the workload %q is not in this project", c.target.text())
-		e.Hint = "if it is elsewhere in the cluster, nothing checks that it is there"
+		e.Hint = "if it runs elsewhere in the cluster, its existence is not checked"
 		if len(p.config.Policies) > 0 {
-			e.Err = fmt.Errorf("%w: the network policies allow the call on this side, and nothing checks the other", e.Err)
+			e.Err = fmt.Errorf("%w: the network policies allow the call on this side, and the other side is not checked", e.Err)
 			e.Hint = fmt.Sprintf("if it is elsewhere in the cluster, its pods need the label ropewalk.dev/workload: %s", c.target.name)
 		}
 		if near, ok := object.Nearest(c.target.name, p.othersThan(m)); ok {

@@ -14,8 +14,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/generate"
 )
 
-// Compilation is one workload on its way: it asks for its resources until
-// nothing is left to ask for, and is then finished. It is for one goroutine;
+// Compilation is the compilation of one workload: it requests resources until
+// none is left, and is then finished. It is for one goroutine;
 // several of one project may run at the same time.
 type Compilation struct {
 	project *Project
@@ -36,7 +36,7 @@ type Compilation struct {
 type progress struct {
 	requested bool
 	result    *result
-	// params are those that were asked with.
+	// params are those of the request.
 	params object.Value
 }
 
@@ -80,8 +80,8 @@ func (c *Compilation) scope(m *member) scope {
 	return scope{member: m, result: c.result, secret: c.secret}
 }
 
-// Next is what can be asked for now: the resources whose params are resolved.
-// The first call asks for all resources in most projects, and a later one only
+// Next is what can be requested now: the resources whose params are resolved.
+// The first call requests all resources in most projects, and a later one only
 // for those whose params need an output of another resource. Each request is to
 // be evaluated and answered; nothing is left when there are none.
 func (c *Compilation) Next() []Request {
@@ -131,7 +131,7 @@ func secretIn(pos object.Pos, path, what, resource string) *object.Error {
 	e := &object.Error{
 		Stage: object.StageSpec, Pos: pos, Path: path,
 		Err:  fmt.Errorf("%s cannot hold a secret", what),
-		Hint: "refer to outputs that are no secrets; secrets go into variables and files",
+		Hint: "refer to outputs that are not secrets; secrets go into variables and files",
 	}
 	if resource != "" {
 		e.Err = fmt.Errorf("%s cannot hold a secret, and this text of the resource %q refers to one", what, resource)
@@ -139,7 +139,7 @@ func secretIn(pos object.Pos, path, what, resource string) *object.Error {
 	return e
 }
 
-// Answer takes what a module made of the resources of a request, by their keys.
+// Answer records what a module made of the resources of a request, by their keys.
 // A resource without an answer could not be made; the caller has reported why.
 func (c *Compilation) Answer(req Request, answers map[string]Answer) object.Errors {
 	var errs object.Errors
@@ -161,7 +161,7 @@ func (c *Compilation) Answer(req Request, answers map[string]Answer) object.Erro
 
 // Finish resolves all texts of the workload and makes the input of the module
 // that makes its objects. The errors hold warnings too. Where any of them is a
-// failure, or a resource was not made, what is compiled is not whole: the
+// failure, or a resource was not made, what is compiled is not complete: the
 // workload must not be evaluated then.
 func (c *Compilation) Finish() (Compiled, object.Errors) {
 	r := c.resolve()
@@ -175,8 +175,8 @@ func (c *Compilation) Finish() (Compiled, object.Errors) {
 	}, append(c.errs, errs...).Sorted()
 }
 
-// stored is the place of the first text of input that is read from a store that
-// nobody named.
+// stored is the position of the first text of input that is read from a store that
+// is not configured.
 func stored(input object.Value, config spec.Workloads) object.Pos {
 	if config.Secrets.StorePos.IsValid() {
 		return object.Pos{}
@@ -285,8 +285,8 @@ func (c *Compilation) dependsOn() []string {
 // podsNode is what the module that makes the objects calls the node of the pods.
 const podsNode = "pods"
 
-// warnAfter says that waiting for objects that come later has no effect. Who
-// waits for a call waits for the pods of the other workload, whatever objects
+// warnAfter warns that waiting for objects that come later has no effect. A
+// workload that waits for a call waits for the pods of the other workload, whatever objects
 // the resource has.
 func (c *Compilation) warnAfter(n int, i *instance) {
 	own := &c.member.source.Spec.Resources[n]
@@ -297,7 +297,7 @@ func (c *Compilation) warnAfter(n int, i *instance) {
 	c.errs = append(c.errs, &object.Error{
 		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: own.Pos, Path: c.member.resourcePath(own),
 		Err:  fmt.Errorf("the objects of a resource of type %q come with the workload or after it: nothing waits for them", i.resource.Type.Value),
-		Hint: "take waitFor away",
+		Hint: "remove waitFor",
 	})
 }
 

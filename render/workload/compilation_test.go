@@ -146,7 +146,7 @@ resources:
 	_, errs := run(t, c, map[string]Answer{"db": answerOf(postgresResult), "rr": answerOf(`{}`)})
 	require.Empty(t, errs)
 	_, errs = c.Finish()
-	require.Contains(t, messages(errs), `api.yaml:5:41: spec: resources.rr.params.deep[0].x: a param of a resource cannot hold a secret, and this text of the resource "rr" refers to one (refer to outputs that are no secrets; secrets go into variables and files)`)
+	require.Contains(t, messages(errs), `api.yaml:5:41: spec: resources.rr.params.deep[0].x: a param of a resource cannot hold a secret, and this text of the resource "rr" refers to one (refer to outputs that are not secrets; secrets go into variables and files)`)
 	require.False(t, c.complete())
 }
 
@@ -240,7 +240,7 @@ resources:
 	require.Empty(t, errs)
 	r := c.resolve()
 	require.Equal(t, []string{"platform/", "resource-aa-x", "web/pods"}, r.DependsOn)
-	require.Equal(t, "warning: api.yaml:5:3: spec: resources.later: the objects of a resource of type \"horizontal-pod-autoscaler\" come with the workload or after it: nothing waits for them (take waitFor away)\n", messages(c.errs))
+	require.Equal(t, "warning: api.yaml:5:3: spec: resources.later: the objects of a resource of type \"horizontal-pod-autoscaler\" come with the workload or after it: nothing waits for them (remove waitFor)\n", messages(c.errs))
 	require.Len(t, c.nodes(), 2)
 }
 
@@ -317,7 +317,7 @@ func TestWorkloadsCompileAtTheSameTimeInAnyOrder(t *testing.T) {
 }
 
 // TestALargeFileCostsAsMuchAsItIsLong fails by its time where joining pieces, or
-// finding the place of a mistake, looks at the whole file again and again.
+// finding the position of a mistake, looks at the whole file again and again.
 func TestALargeFileCostsAsMuchAsItIsLong(t *testing.T) {
 	all := sources(t, "metadata: {name: api}\ncontainers: {web: {image: nginx, files: {/good: {source: good}, /bad: {source: bad}}}}\n")
 	all[0].Files = map[string][]byte{

@@ -15,7 +15,7 @@ import (
 // each other twice double with every step.
 const maxFragments = 1000
 
-// composition lays sensitive outputs out: what is made of others becomes literal
+// composition flattens sensitive outputs: what is made of others becomes literal
 // text and plain references, in order.
 type composition struct {
 	*reading
@@ -35,7 +35,7 @@ func (c *composition) flatten(name string, path []string) []fragment {
 		return c.done[name]
 	}
 	if i := slices.Index(path, name); i >= 0 {
-		c.fail("sensitive."+name, "", "is made of itself: %s -> %s", strings.Join(path[i:], " -> "), name)
+		c.fail("sensitive."+name, "", "refers to itself: %s -> %s", strings.Join(path[i:], " -> "), name)
 		return nil
 	}
 	path = append(path, name)
@@ -59,12 +59,12 @@ func (c *composition) append(out []fragment, name string, p part, path []string)
 	}
 	if _, ok := c.entries[p.ref]; !ok {
 		if _, ok := c.plain[p.ref]; ok {
-			c.fail("sensitive."+name, "it is no secret: write it into a text, with CUE's interpolation",
-				"names %q, which is no sensitive output", p.ref)
+			c.fail("sensitive."+name, "it is not a secret: write it into a text, with CUE's interpolation",
+				"names %q, which is not a sensitive output", p.ref)
 			return out
 		}
 		// A ref that names nothing may be the secret itself, so it is not repeated.
-		c.fail("sensitive."+name, object.Suggest(p.ref, object.SortedKeys(c.entries)), "has a ref that is no sensitive output")
+		c.fail("sensitive."+name, object.Suggest(p.ref, object.SortedKeys(c.entries)), "has a ref that is not a sensitive output")
 		return out
 	}
 	for _, f := range c.flatten(p.ref, path) {
@@ -74,7 +74,7 @@ func (c *composition) append(out []fragment, name string, p part, path []string)
 				return out
 			}
 			// Percent-encoding works byte by byte, so escaping the fragments is
-			// escaping the whole.
+			// escaping the complete text.
 			f.literal, f.escape = escapeURL(f.literal), f.output != ""
 		}
 		out = append(out, f)

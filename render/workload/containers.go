@@ -63,7 +63,7 @@ func (c *Compilation) file(s scope, in score.Container, f score.File) (generate.
 		data, ok := c.member.source.Files[f.Source.Value]
 		if !ok {
 			c.fail(f.Source.Pos, path("source")(), "a path is relative to the document that names it",
-				"the file %q is not there", f.Source.Value)
+				"file %q not found", f.Source.Value)
 			return out, false
 		}
 		if !utf8.Valid(data) {
@@ -110,11 +110,11 @@ func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generat
 	}
 	if r.volume.Kind == object.KindNone && r.claim.Kind == object.KindNone {
 		c.fail(v.Source.Pos, path(), "mount a resource of type volume",
-			"the resource %q of type %q is no volume", name, i.resource.Type.Value)
+			"the resource %q of type %q is not a volume", name, i.resource.Type.Value)
 		return generate.Mount{}, false
 	}
 	if kind := namespaced(r.volume); kind != "" && i.namespace() != c.member.source.Context.Namespace {
-		c.fail(v.Source.Pos, path(), "let both run in one namespace, or take the id away so that each has a volume of its own",
+		c.fail(v.Source.Pos, path(), "let both run in one namespace, or remove the id so that each has a volume of its own",
 			"the resource %q is a %s of the namespace %q, and pods in %q cannot mount it",
 			name, kind, i.namespace(), c.member.source.Context.Namespace)
 		return generate.Mount{}, false

@@ -64,8 +64,8 @@ api.yaml:15:10: spec: containers.web.variables.H: ${}: a placeholder begins with
 api.yaml:16:10: spec: containers.web.variables.I: ${resource.db.host}: a placeholder begins with metadata or resources (did you mean "resources"?)
 api.yaml:21:14: spec: containers.web.files["/etc/app.conf"].content: ${resources.db.nope}: the resource "db" has no output "nope" (known: connection_string, host, name, password, port, tls, username)
 api.yaml:22:16: spec: containers.web.files["/etc/app.conf"].content: ${resources.db.nope2}: the resource "db" has no output "nope2" (known: connection_string, host, name, password, port, tls, username)
-api.yaml:24:23: spec: containers.web.volumes./data.source: the resource "db" of type "postgres" is no volume (mount a resource of type volume)
-api.yaml:25:23: spec: containers.web.volumes./more.source: the source of a volume cannot hold a secret (refer to outputs that are no secrets; secrets go into variables and files)
+api.yaml:24:23: spec: containers.web.volumes./data.source: the resource "db" of type "postgres" is not a volume (mount a resource of type volume)
+api.yaml:25:23: spec: containers.web.volumes./more.source: the source of a volume cannot hold a secret (refer to outputs that are not secrets; secrets go into variables and files)
 api.yaml:26:23: spec: containers.web.volumes./none.source: the workload "api" has no resource "nothing" to mount (known: data, db)
 `, messages(c.errs.Sorted()))
 }
@@ -104,7 +104,7 @@ containers:
 	require.Equal(t, []string{
 		`/a true "api" `, `/b true "${metadata.name}" `, `/c false  68656c6c6f`, `/d true "name: api\n" `, `/e false  ff247b`, `/g true "${nope}" `,
 	}, got)
-	require.Equal(t, `api.yaml:14:20: spec: containers.web.files./h.source: the file "conf/h.txt" is not there (a path is relative to the document that names it)
+	require.Equal(t, `api.yaml:14:20: spec: containers.web.files./h.source: file "conf/h.txt" not found (a path is relative to the document that names it)
 deploy/conf/f.txt:2:7: spec: containers.web.files./f.source: ${nope}: a placeholder begins with metadata or resources (write $${nope} for the text itself)
 `, messages(c.errs.Sorted()))
 }
@@ -163,7 +163,7 @@ resources: {data: {type: volume, id: shared}}
 	claim := answerOf(`{"volume": {"persistentVolumeClaim": {"claimName": "shared"}}}`)
 	for name, want := range map[string]string{
 		"aa": "",
-		"bb": `bb.yaml:3:57: spec: containers.web.volumes./a.source: the resource "data" is a PersistentVolumeClaim of the namespace "one", and pods in "two" cannot mount it (let both run in one namespace, or take the id away so that each has a volume of its own)
+		"bb": `bb.yaml:3:57: spec: containers.web.volumes./a.source: the resource "data" is a PersistentVolumeClaim of the namespace "one", and pods in "two" cannot mount it (let both run in one namespace, or remove the id so that each has a volume of its own)
 `,
 	} {
 		c := p.Compile(name)

@@ -3,15 +3,14 @@
 
 // Package workload compiles workloads: from what an author wrote, a Score file
 // or a Workload document that render/workload/score decoded, to the input of the
-// CUE module that makes the objects. render is its caller; this package evaluates
-// nothing and reads nothing.
+// CUE module that makes the objects. It evaluates nothing and reads nothing.
 //
-// [Join] looks at the whole project: which provisioner makes which resource,
-// which resources are one, what refers to what, who calls whom. Then each
-// workload is compiled by itself: [Compilation.Next] says which resources to
-// make, the caller has their modules evaluated and hands what came out to
-// [Compilation.Answer], until nothing is left and [Compilation.Finish] gives the
-// input and the objects of the resources.
+// [Join] relates the workloads of a project: which provisioner makes which
+// resource, which resources are shared, what refers to what, which workload calls
+// which. Then each workload is compiled by itself: [Compilation.Next] returns the
+// resources to make, the caller evaluates their modules and records the results
+// with [Compilation.Answer], until nothing is left and [Compilation.Finish]
+// returns the input and the objects of the resources.
 //
 //	project, errs := workload.Join(sources, config, catalog)
 //	c := project.Compile("api")
@@ -22,22 +21,18 @@
 //	}
 //	compiled, more := c.Finish()
 //
-// A workload whose placeholders are resolved is a generate.Resolved, from which
-// render/workload/generate makes the input.
-//
 // # Invariants
 //
 // A secret is a Go type, never a mark in a text: what an author or a provisioner
-// types can look like anything and stays literal. Text that touches a secret is
-// tainted as a whole. What comes out of a placeholder is not read again.
+// types stays literal. Text that contains a secret is tainted entirely. The result
+// of a placeholder is not read again. The value of a secret is never seen here,
+// and no message repeats what a provisioner declares as sensitive.
 //
-// No value of a secret is ever seen here, and no message repeats what a
-// provisioner declares as sensitive, because it may hold a value by mistake.
+// Every part of the result has the position of what the user wrote; parts that a
+// provisioner made have that of the resource. Mistakes are reported all at once,
+// each once. The same project gives the same bytes in any order of its files. A
+// Project does not change after Join, so that workloads can be compiled
+// concurrently.
 //
-// Every part of what goes out has the place of what the user wrote; parts that a
-// provisioner made have that of the resource. Mistakes are reported all at once, each
-// once. The same project gives the same bytes in whatever order its files come.
-//
-// A Project does not change after Join: workloads can be compiled at the same
-// time.
+// Caller: render.
 package workload

@@ -17,7 +17,7 @@ import (
 // The roots of placeholders (Score 0.4.1).
 const rootMetadata = "metadata"
 
-// outputURL is the output that, by custom, is a whole URL with its credentials.
+// outputURL is the output that, by custom, is a complete URL with its credentials.
 const outputURL = "connection_string"
 
 // scope is what the placeholders of one workload reach.
@@ -31,17 +31,17 @@ type scope struct {
 	secret func(resource, output string, r remote) *generate.Secret
 }
 
-// place is where a text stands.
+// position is where a text is.
 type position struct {
 	pos  object.Pos
 	path func() string
-	// lines says that the lines of the text are lines of the file, each with
-	// indent columns before it; otherwise only the place of the whole is known.
+	// lines is set if the lines of the text are lines of the file, each with
+	// indent columns before it; otherwise only the start of the text is known.
 	lines  bool
 	indent int
 }
 
-// within is the place of the byte at offset in the text raw.
+// within is the position of the byte at offset in the text raw.
 func (at position) within(raw string, offset int) object.Pos {
 	if !at.lines || !at.pos.IsValid() {
 		return at.pos
@@ -57,12 +57,12 @@ func (at position) within(raw string, offset int) object.Pos {
 	return pos
 }
 
-// inContent is the place of the content of a file that stands in the document.
+// inContent is the position of the content of a file that stands in the document.
 func inContent(f score.File, path func() string) position {
 	return position{pos: f.Content.Pos, path: path, lines: f.Indent > 0, indent: f.Indent}
 }
 
-// inSource is the place of the content of a source file, whose path is relative
+// inSource is the position of the content of a source file, whose path is relative
 // to the document.
 func inSource(f score.File, fieldPath func() string) position {
 	file := f.Source.Value
@@ -72,7 +72,7 @@ func inSource(f score.File, fieldPath func() string) position {
 	return position{pos: object.Pos{File: file, Line: 1, Column: 1}, path: fieldPath, lines: true}
 }
 
-// literal is text that nobody expands.
+// literal is text that is not expanded.
 func literal(raw string, pos object.Pos) generate.Text {
 	if raw == "" {
 		return generate.Text{Pos: pos}
@@ -115,7 +115,7 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 	return generate.Text{Pieces: out.done(), Pos: at.pos}, ok, errs
 }
 
-// maxMistakes bounds what is said of one text: a file of another tool can hold
+// maxMistakes bounds what is reported on one text: a file of another tool can hold
 // thousands of placeholders.
 const maxMistakes = 50
 
@@ -142,8 +142,8 @@ func (b *builder) done() []generate.Piece {
 	return b.pieces
 }
 
-// resolve is what a placeholder stands for. An error has no place yet; one that
-// says nothing stands for a mistake that is reported elsewhere.
+// resolve is what a placeholder stands for. An error has no position yet; one that
+// is empty stands for a mistake that is reported elsewhere.
 func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
 	switch ref[0] {
 	case rootMetadata:

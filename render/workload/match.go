@@ -14,7 +14,7 @@ import (
 )
 
 // catalog is the provisioners of a project by type, those of a type in the
-// order in which they are asked.
+// order in which they are searched.
 type catalog struct {
 	types  []string // sorted
 	byType map[string][]Provisioner
@@ -44,7 +44,7 @@ func (c catalog) find(kind, class, id string) (Provisioner, bool) {
 func (p *Project) match(i *instance) object.Errors {
 	r := i.resource
 	if r.Type.Value == "" {
-		i.broken = true // The document is partial, and told so.
+		i.broken = true // The document is partial, which is reported.
 		return nil
 	}
 	entry, ok := p.catalog.find(r.Type.Value, class(r), r.ID.Value)
@@ -94,7 +94,7 @@ func (p *Project) match(i *instance) object.Errors {
 }
 
 // checkRoute refuses a route that leads nowhere. Our own provisioner refuses it,
-// too, and knows only the params as the place; one of others may lead elsewhere.
+// too, and knows only the params as the position; one of others may lead elsewhere.
 func (i *instance) checkRoute() object.Errors {
 	r := i.resource
 	if r.Type.Value != generate.TypeRoute || i.entry.Name != spec.DefaultProvisioners || len(i.owner.source.Spec.Ports) > 0 || i.owner.source.Partial {

@@ -15,7 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// reachable is the network of a workload while it is put together.
+// reachable is the network of a workload while it is composed.
 type reachable struct{ generate.Network }
 
 // reachable is what the workload talks to: peers, and what its resources lead to.
@@ -78,7 +78,7 @@ type destination struct {
 }
 
 // destinations are where the outputs of a resource lead to: its host and port,
-// else what its URLs say. A route, and the name that it has in the DNS, lead to
+// else those of its URLs. A route, and the name that it has in the DNS, lead to
 // the workload and not away from it.
 func destinations(kind string, params object.Value, r *result) []destination {
 	var host, port, protocol string
@@ -101,7 +101,7 @@ func destinations(kind string, params object.Value, r *result) []destination {
 			continue
 		}
 		out = append(out, d)
-		// Clients of S3 put the bucket before the host unless they are told not to.
+		// Clients of S3 put the bucket before the host unless configured otherwise.
 		if bucket := r.outputs["bucket"]; kind == typeS3 && bucket != "" && strings.Contains(d.host, ".") && !isAddress(d.host) {
 			out = append(out, destination{bucket + "." + d.host, d.port, d.protocol})
 		}
@@ -150,7 +150,7 @@ func portOfScheme(scheme string) int {
 }
 
 // reach lets the workload reach one port of a host. A host in the cluster is
-// told from one outside by its name, the only thing that all provisioners have
+// distinguished from one outside by its name, the only thing that all provisioners have
 // in common.
 func (n *reachable) reach(p *Project, m *member, own *score.Resource, d destination) {
 	protocol := generate.ProtocolTCP

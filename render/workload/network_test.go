@@ -42,7 +42,7 @@ metadata: {name: jobs}
 	require.NoError(t, errs.Err())
 	require.Equal(t, `warning: api.yaml:6:27: spec: resources.in: the workload "jobs" does not call "api", so the network policies do not allow the call (give "jobs" a resource of type service with direction: outbound and params.workload: api)
 warning: web.yaml:6:3: spec: resources.jobs: the workload "jobs" does not let "web" in, so the network policies do not allow the call (give "jobs" a resource of type service with direction: inbound and params.workload: web)
-warning: web.yaml:7:44: spec: resources.gone: the workload "front/webs" is not in this project: the network policies allow the call on this side, and nothing checks the other (if it is elsewhere in the cluster, its pods need the label ropewalk.dev/workload: webs)
+warning: web.yaml:7:44: spec: resources.gone: the workload "front/webs" is not in this project: the network policies allow the call on this side, and the other side is not checked (if it is elsewhere in the cluster, its pods need the label ropewalk.dev/workload: webs)
 `, messages(errs))
 
 	c := p.Compile("api")
@@ -134,7 +134,7 @@ resources:
 `)
 	require.Len(t, errs, 4)
 	require.Equal(t, `web.yaml:4:44: spec: resources.bill: the workload "billing/api" is not in this project: `+
-		`the network policies allow the call on this side, and nothing checks the other (if it is elsewhere in the cluster, its pods need the label ropewalk.dev/workload: api)`, errs[0].Error())
+		`the network policies allow the call on this side, and the other side is not checked (if it is elsewhere in the cluster, its pods need the label ropewalk.dev/workload: api)`, errs[0].Error())
 	c := p.Compile("web")
 	_, errs = run(t, c, map[string]Answer{
 		"bill": answerOf(`{"outputs": {"host": "api.billing.svc.cluster.local", "port": 8443}}`), "all": answerOf(`{}`), "both": answerOf(`{}`), "prom": answerOf(`{}`),

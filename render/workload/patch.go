@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/generate"
 )
 
-// patch checks what a provisioner lays over the input of the module. Its shape
+// patch checks what a provisioner merges over the input of the module. Its shape
 // is checked here, because the module would blame the author.
 func (d *reading) patch(v object.Value) object.Value {
 	for _, m := range v.Members {
@@ -47,7 +47,7 @@ func (d *reading) patch(v object.Value) object.Value {
 			d.without(at, m.Value, "it follows from the workload", "containers", "initContainers", "volumes",
 				"serviceAccountName", "serviceAccount", "automountServiceAccountToken", "securityContext")
 		default:
-			d.fail(at, "", "is not for provisioners: they may change %s", list(generate.PatchParts()))
+			d.fail(at, "", "cannot be changed by a provisioner: allowed are %s", list(generate.PatchParts()))
 		}
 	}
 	return v
@@ -68,10 +68,10 @@ func (d *reading) texts(at string, v object.Value) {
 	}
 }
 
-// count wants a whole number.
+// count reads an integer.
 func (d *reading) count(at string, v object.Value, least int) {
 	if n, err := strconv.Atoi(v.Text); v.Kind != object.KindNumber || err != nil || n < least {
-		d.fail(at, "", "must be a whole number of at least %d", least)
+		d.fail(at, "", "must be an integer of at least %d", least)
 	}
 }
 
@@ -79,7 +79,7 @@ func (d *reading) count(at string, v object.Value, least int) {
 func (d *reading) only(at string, v object.Value, known ...string) {
 	for _, m := range d.object(object.Member{Name: at, Value: v}).Members {
 		if !slices.Contains(known, m.Name) {
-			d.fail(at+"."+m.Name, object.Suggest(m.Name, known), "is not for provisioners: they may change %s", list(known))
+			d.fail(at+"."+m.Name, object.Suggest(m.Name, known), "cannot be changed by a provisioner: allowed are %s", list(known))
 		}
 	}
 }
@@ -88,12 +88,12 @@ func (d *reading) only(at string, v object.Value, known ...string) {
 func (d *reading) without(at string, v object.Value, why string, names ...string) {
 	for _, m := range v.Members {
 		if slices.Contains(names, m.Name) {
-			d.fail(at+"."+m.Name, "", "is not for provisioners: %s", why)
+			d.fail(at+"."+m.Name, "", "cannot be changed by a provisioner: %s", why)
 		}
 	}
 }
 
-// patch is what the resources lay over the input, in the order of their names.
+// patch is what the resources merge over the input, in the order of their names.
 // Two that want different things are a mistake: the order of names would decide.
 func (c *Compilation) patch() object.Value {
 	var out object.Value
@@ -111,9 +111,9 @@ func (c *Compilation) patch() object.Value {
 				path := object.Fields(append([]string{m.Name}, at...)...)
 				c.errs = append(c.errs, &object.Error{
 					Stage: object.StageSpec, Pos: resources[n].Type.Pos, Path: c.member.resourcePath(&resources[n]),
-					Err: fmt.Errorf("the resources %q and %q want a different %s of the workload",
+					Err: fmt.Errorf("the resources %q and %q set a different %s of the workload",
 						resources[first].Name, resources[n].Name, path),
-					Hint:  "take one of them away",
+					Hint:  "remove one of them",
 					Notes: []object.Note{{Pos: resources[first].Pos, Text: "the other resource"}},
 				})
 			}

@@ -13,7 +13,7 @@ import (
 
 func TestAProvisionerMayChangeOnlyPartsOfTheWorkload(t *testing.T) {
 	const before = `api.yaml:4:9: evaluate: resources.db: the provisioner of type "postgres" in the module "platform": workload.`
-	const parts = " is not for provisioners: they may change annotations, autoscaling, disruption, labels, pod, podAnnotations, replicas, securityContext, serviceAccount"
+	const parts = " cannot be changed by a provisioner: allowed are annotations, autoscaling, disruption, labels, pod, podAnnotations, replicas, securityContext, serviceAccount"
 	for name, c := range map[string]struct{ workload, want string }{
 		"all that it may change": {`{"annotations": {"a": "b"}, "podAnnotations": {"a": "b"}, "labels": {"a": "b"}, "replicas": 2,
 			"autoscaling": {"min": 1, "max": 2, "cpu": 80, "memory": 80}, "disruption": {"maxUnavailable": "10%"}, "securityContext": {"fsGroup": 1},
@@ -21,10 +21,10 @@ func TestAProvisionerMayChangeOnlyPartsOfTheWorkload(t *testing.T) {
 		"a name":            {`{"name": "x"}`, before + "name" + parts},
 		"containers":        {`{"containers": []}`, before + "containers" + parts},
 		"secrets":           {`{"secrets": {}}`, before + "secrets" + parts},
-		"another account":   {`{"serviceAccount": {"name": "root"}}`, before + "serviceAccount.name is not for provisioners: they may change annotations (known: annotations)"},
-		"the label of pods": {`{"labels": {"ropewalk.dev/workload": "x"}}`, before + "labels.ropewalk.dev/workload is not for provisioners: objects find their pods by it"},
-		"volumes of a pod":  {`{"pod": {"volumes": []}}`, before + "pod.volumes is not for provisioners: it follows from the workload"},
-		"numbers as text":   {`{"autoscaling": {"max": "3"}}`, before + "autoscaling.max must be a whole number of at least 1"},
+		"another account":   {`{"serviceAccount": {"name": "root"}}`, before + "serviceAccount.name cannot be changed by a provisioner: allowed are annotations (known: annotations)"},
+		"the label of pods": {`{"labels": {"ropewalk.dev/workload": "x"}}`, before + "labels.ropewalk.dev/workload cannot be changed by a provisioner: objects find their pods by it"},
+		"volumes of a pod":  {`{"pod": {"volumes": []}}`, before + "pod.volumes cannot be changed by a provisioner: it follows from the workload"},
+		"numbers as text":   {`{"autoscaling": {"max": "3"}}`, before + "autoscaling.max must be an integer of at least 1"},
 		"labels as a list":  {`{"labels": []}`, before + "labels must be a map, got a list"},
 		"a number as label": {`{"labels": {"a": 1}}`, before + "labels.a must be text, got a number"},
 		"two budgets":       {`{"disruption": {"minAvailable": 1, "maxUnavailable": 1}}`, before + "disruption must have one of minAvailable and maxUnavailable"},
@@ -58,9 +58,9 @@ resources:
 		c.patch()
 		return messages(c.errs)
 	}
-	const want = `api.yaml:6:14: spec: resources.bb: the resources "aa" and "bb" want a different `
-	require.Equal(t, want+"autoscaling.max of the workload (take one of them away)\n", patches(`{"autoscaling": {"min": 1, "max": 2}}`, `{"autoscaling": {"min": 1, "max": 3}}`))
-	require.Equal(t, want+"labels.a of the workload (take one of them away)\n", patches(`{"labels": {"a": "x"}}`, `{"labels": {"a": "y", "b": "z"}}`))
+	const want = `api.yaml:6:14: spec: resources.bb: the resources "aa" and "bb" set a different `
+	require.Equal(t, want+"autoscaling.max of the workload (remove one of them)\n", patches(`{"autoscaling": {"min": 1, "max": 2}}`, `{"autoscaling": {"min": 1, "max": 3}}`))
+	require.Equal(t, want+"labels.a of the workload (remove one of them)\n", patches(`{"labels": {"a": "x"}}`, `{"labels": {"a": "y", "b": "z"}}`))
 	require.Empty(t, patches(`{"labels": {"a": "x"}}`, `{"labels": {"a": "x", "b": "y"}}`))
 	require.Empty(t, patches(`{"autoscaling": {"min": 1, "max": 2}}`, `{"annotations": {"a": "b"}}`))
 }

@@ -57,7 +57,7 @@ type member struct {
 
 func (m *member) name() string { return m.source.Spec.Name.Value }
 
-// resource is the place of a resource in the spec of m.
+// resource is the index of a resource in the spec of m.
 func (m *member) resource(name string) (int, bool) {
 	return slices.BinarySearchFunc(m.source.Spec.Resources, name,
 		func(r score.Resource, name string) int { return strings.Compare(r.Name, name) })
@@ -74,7 +74,7 @@ func (m *member) resourceNames() []string {
 // instance is one thing that is made: a resource of a workload, or what several
 // workloads share.
 type instance struct {
-	// owner keeps the objects: the workload that asks, the first by name where
+	// owner keeps the objects: the workload that declares it, the first by name where
 	// several do. resource is what it wrote.
 	owner    *member
 	resource *score.Resource
@@ -82,22 +82,22 @@ type instance struct {
 	// entry is the provisioner that makes it.
 	entry Provisioner
 	// params are what the first workload wrote that gives any. Its placeholders
-	// are read in its scope: writer and written say whose they are.
+	// are read in its scope: writer and written identify it.
 	params  object.Value
 	writer  *member
 	written *score.Resource
 	// references are those in params to outputs of other resources.
 	references []reference
-	// broken says that a mistake that is reported already keeps it from being
+	// broken is set if a mistake that is reported already keeps it from being
 	// made.
 	broken bool
 }
 
 // Join looks at all workloads of a project at once: which provisioner makes a
-// resource, which resources are one, what refers to what, and who calls whom.
+// resource, which resources are one, what refers to what, and which workload calls which.
 // Two workloads of one name are a mistake that render/spec reports; the first
 // one counts here. The errors hold warnings too, and no mistake of texts: those
-// come from [Compilation.Finish], which needs the outputs. Nothing is said of
+// come from [Compilation.Finish], which needs the outputs. Nothing is reported on
 // calls to the workloads that broken names: mistakes that are reported already
 // keep those out of sources.
 func Join(sources []Source, config spec.Workloads, provisioners []Provisioner, broken ...string) (*Project, object.Errors) {
@@ -134,7 +134,7 @@ func Join(sources []Source, config spec.Workloads, provisioners []Provisioner, b
 }
 
 // environment refuses a document that is for another environment than the one
-// that is asked for.
+// that is rendered.
 func (m *member) environment() object.Errors {
 	own, selected := m.source.Spec.Environment, m.source.Context.Environment
 	if own.Value == "" || selected == "" || own.Value == selected {
@@ -147,7 +147,7 @@ func (m *member) environment() object.Errors {
 	return object.Errors{{
 		Stage: object.StageSpec, Pos: own.Pos, Path: path,
 		Err:  fmt.Errorf("the workload %q is for %q, not for the environment %q", m.name(), own.Value, selected),
-		Hint: "leave the file out, or take environment away so that it is for all",
+		Hint: "leave the file out, or remove environment so that it is for all",
 	}}
 }
 
@@ -185,14 +185,14 @@ func (p *Project) instances() ([]*instance, object.Errors) {
 	return all, errs
 }
 
-// isShared says whether workloads that write the same type, class and id mean
+// isShared reports whether workloads that write the same type, class and id mean
 // one thing. The id of a service names the workload that is called, and calls
 // are never one: each has a direction and a caller.
 func isShared(r *score.Resource) bool { return r.ID.Value != "" && !isCall(r.Type.Value) }
 
 func class(r *score.Resource) string { return cmp.Or(r.Class.Value, defaultClass) }
 
-// same takes the params that a workload gives, and refuses those that differ
+// same accepts the params that a workload gives, and refuses those that differ
 // from what another one gave.
 func (i *instance) same(m *member, r *score.Resource) object.Errors {
 	switch {

@@ -177,11 +177,11 @@ func mistakes() map[string]mistaken {
 				"  aa: {type: dns, params: {x: \"${resources.bb.host}\"}}\n" +
 				"  bb: {type: dns, params: {x: [\"${resources.cc.host}\"]}}\n" +
 				"  cc: {type: dns, params: {x: \"${resources.aa.host} ${resources.aa}\"}}\n"},
-			"api.yaml:4:31: spec: resources.aa.params: resources refer to each other in a cycle: aa (api.yaml:4:31) -> bb (api.yaml:5:32) -> cc (api.yaml:6:31) -> aa (take one of these placeholders away)\n",
+			"api.yaml:4:31: spec: resources.aa.params: resources refer to each other in a cycle: aa (api.yaml:4:31) -> bb (api.yaml:5:32) -> cc (api.yaml:6:31) -> aa (remove one of these placeholders)\n",
 		},
 		"a resource that refers to itself is a circle": {
 			[]string{"metadata: {name: api}\nresources:\n  aa: {type: dns, params: {x: \"${resources.aa.host}\"}}\n"},
-			"api.yaml:4:31: spec: resources.aa.params: resources refer to each other in a cycle: aa (api.yaml:4:31) -> aa (take one of these placeholders away)\n",
+			"api.yaml:4:31: spec: resources.aa.params: resources refer to each other in a cycle: aa (api.yaml:4:31) -> aa (remove one of these placeholders)\n",
 		},
 		"a param with a placeholder that nobody knows is told once": {
 			[]string{
@@ -193,7 +193,7 @@ func mistakes() map[string]mistaken {
 		},
 		"a document for another environment is refused": {
 			[]string{"metadata: {name: api, environment: staging}\n"},
-			"api.yaml:2:36: spec: metadata.environment: the workload \"api\" is for \"staging\", not for the environment \"prod\" (leave the file out, or take environment away so that it is for all)\n",
+			"api.yaml:2:36: spec: metadata.environment: the workload \"api\" is for \"staging\", not for the environment \"prod\" (leave the file out, or remove environment so that it is for all)\n",
 		},
 		"the workload that is called must not come from an output": {
 			[]string{"metadata: {name: api}\nresources:\n  bb: {type: service, params: {workload: \"${resources.dd.host}\"}}\n  dd: {type: dns}\n"},
@@ -201,11 +201,11 @@ func mistakes() map[string]mistaken {
 		},
 		"nobody can wait for what is not in the project": {
 			[]string{"metadata: {name: api}\nresources:\n  backend: {type: service, metadata: {waitFor: true}}\n"},
-			"api.yaml:4:3: spec: resources.backend: cannot wait for the workload \"prod/backend\": it is not in this project (none is known)\n",
+			"api.yaml:4:3: spec: resources.backend: cannot wait for the workload \"prod/backend\": it is not in this project (none is defined)\n",
 		},
 		"nobody can wait for itself": {
 			[]string{"metadata: {name: api}\nresources:\n  api: {type: service, metadata: {waitFor: true}}\n"},
-			"api.yaml:4:3: spec: resources.api: the workload \"api\" cannot wait for itself (take waitFor away)\n",
+			"api.yaml:4:3: spec: resources.api: the workload \"api\" cannot wait for itself (remove waitFor)\n",
 		},
 	}
 }

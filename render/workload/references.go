@@ -22,7 +22,7 @@ type reference struct {
 }
 
 // refer finds what the params of i refer to, and reports placeholders that
-// nobody can resolve; i is broken then.
+// cannot be resolved; i is broken then.
 func (i *instance) refer() object.Errors {
 	if i.writer == nil {
 		return nil
@@ -60,7 +60,7 @@ func (i *instance) collect(v object.Value) {
 
 // mapTexts is v with every text in it that may hold a placeholder replaced by
 // what f makes of it. It is false where f was for any of them. Names of maps
-// are left alone, as Score wants.
+// are left unchanged, as Score wants.
 func mapTexts(v object.Value, path object.Path, f func(object.Value, object.Path) (object.Value, bool, object.Errors)) (object.Value, bool, object.Errors) {
 	var errs object.Errors
 	all := true
@@ -151,7 +151,7 @@ func (w *walk) report(i *instance) {
 	var b strings.Builder
 	e := &object.Error{
 		Stage: object.StageSpec, Pos: circle[0].pos, Path: i.writer.paramsPath(i.written).String(),
-		Hint: "take one of these placeholders away",
+		Hint: "remove one of these placeholders",
 	}
 	for _, s := range circle {
 		s.from.broken = true

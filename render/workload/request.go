@@ -19,9 +19,9 @@ type requested struct {
 	params   object.Value
 }
 
-// requests asks for resources: one request for each module and workload that
+// requests are requests for resources: one for each module and workload that
 // owns some of them, sorted, so that what several workloads share is made in
-// the same surroundings whoever asks.
+// the same context for every workload.
 func (p *Project) requests(all []requested) []Request {
 	slices.SortFunc(all, func(a, b requested) int {
 		return cmp.Or(
@@ -45,7 +45,7 @@ func (p *Project) requests(all []requested) []Request {
 	return out
 }
 
-// request asks the owner's module for its resources (schema.#Requests).
+// request is the request to the owner's module for its resources (schema.#Requests).
 func (p *Project) request(all []requested) Request {
 	owner := all[0].instance.owner
 	pos := owner.source.Spec.Pos

@@ -46,7 +46,7 @@ func (r *result) names() []string {
 }
 
 // reading decodes the result of one resource. Provisioners are written by
-// others, so nothing is taken for granted, and no message shows a value: what is
+// others, so nothing is assumed, and no message shows a value: what is
 // wrongly declared may be a secret.
 type reading struct {
 	in   *instance
@@ -77,7 +77,7 @@ func decodeResult(in *instance, answer Answer) (*result, object.Errors) {
 	d := &reading{in: in}
 	v, err := generate.ReadJSON(answer.Result, in.resource.Pos)
 	if err != nil || v.Kind != object.KindMap {
-		d.fail("", "", "its result is no map in JSON")
+		d.fail("", "", "its result is not a JSON object")
 		return nil, d.errs
 	}
 	r := &result{outputs: map[string]string{}, nodes: answer.Nodes}
@@ -100,13 +100,13 @@ func decodeResult(in *instance, answer Answer) (*result, object.Errors) {
 			}
 			r.after = m.Value.Text == "true"
 		case "type", "class", "id", "description":
-			// What the entry of the catalog says of itself.
+			// What the entry of the catalog declares.
 		default:
 			d.fail(m.Name, object.Suggest(m.Name, resultFields()), "is not known")
 		}
 	}
 	if r.volume.Kind != object.KindNone && r.claim.Kind != object.KindNone {
-		d.fail("claim", "a claim makes a volume for each replica: give one of them", "stands beside volume")
+		d.fail("claim", "a claim makes a volume for each replica: give one of them", "cannot be combined with volume")
 	}
 	r.sensitive = d.sensitive(sensitive, r.outputs)
 	return r, d.errs
@@ -157,7 +157,7 @@ type part struct {
 	escape    bool
 }
 
-// sensitive decodes the sensitive outputs and lays the texts among them out into
+// sensitive decodes the sensitive outputs and flattens the texts among them into
 // references and literals.
 func (d *reading) sensitive(v object.Value, plain map[string]string) map[string][]fragment {
 	entries := make(map[string]declared, len(v.Members))
@@ -213,13 +213,13 @@ func (d *reading) entry(at string, v object.Value) (declared, bool) {
 	case store != "" && store != "kubernetes" && store != "environment":
 		d.fail(at+".store", "", "must be environment or kubernetes")
 	case e.isText && (e.remote != remote{} || store != ""):
-		d.fail(at, "", "has parts beside a reference: give one of them")
+		d.fail(at, "", "has both parts and a reference: give one of them")
 	case !e.isText && e.remote.key == "":
 		d.fail(at, "", "has neither a key nor parts")
 	case e.remote.kubernetes && e.remote.property == "":
 		d.fail(at, "name the key inside of the Secret", "has no property")
 	case e.remote.kubernetes && e.remote.version != "":
-		d.fail(at, "take it away", "has a version, which a Secret of the cluster does not have")
+		d.fail(at, "remove it", "has a version, which a Secret of the cluster does not have")
 	}
 	return e, len(d.errs) == before
 }
@@ -258,7 +258,7 @@ func (d *reading) part(at string, v object.Value) part {
 	case isText == isRef:
 		d.fail(at, "", "must be either text or ref")
 	case isText && escaped:
-		d.fail(at+".escape", "escape is for ref", "stands beside text")
+		d.fail(at+".escape", "escape is for ref", "cannot be combined with text")
 	case isText && text.Kind != object.KindString:
 		d.fail(at+".text", "", "must be text, got a %s", text.Kind)
 	case isRef:

@@ -19,27 +19,27 @@ type Source struct {
 	// Context is that of the workload: its own name, and its own namespace where
 	// it names one.
 	Context object.Context
-	// Partial says that a mistake in the document, which is reported already, may
+	// Partial is set if a mistake in the document, which is reported already, may
 	// hide part of Spec. The workload is looked at for what else is wrong, and
-	// never becomes whole.
+	// is never completed.
 	Partial bool
 }
 
 // Provisioner is one entry of a catalog.
 type Provisioner struct {
-	// Module is the place of its module in the project's list, and Index its own
-	// place in that module.
+	// Module is the index of its module in the project's list, and Index its own
+	// index in that module.
 	Module, Index int
 	Type          string
 	// Class and ID are "" where every class or id is meant.
 	Class, ID string
-	// Name is that of its module, for messages, and Pos its place there, not valid
-	// where nobody knows it.
+	// Name is that of its module, for messages, and Pos its position there, not valid
+	// where it is not known.
 	Name string
 	Pos  object.Pos
 }
 
-// said names a provisioner in messages.
+// label names a provisioner in messages.
 func (p Provisioner) label() string {
 	if p.Name == "" {
 		return fmt.Sprintf("the provisioner of type %q", p.Type)
@@ -47,17 +47,17 @@ func (p Provisioner) label() string {
 	return fmt.Sprintf("the provisioner of type %q in the module %q", p.Type, p.Name)
 }
 
-// Request asks one module of provisioners for resources.
+// Request is a request for resources to one module of provisioners.
 type Request struct {
-	// Module is the place of the module in the project's list.
+	// Module is the index of the module in the project's list.
 	Module int
 	// Context is that of the workload that owns the resources: the one that is
 	// compiled, or the first of those that share them. It is to be evaluated with
 	// this one, and the ids of nodes begin with its name, so that what is shared
-	// is the same whoever asks.
+	// is the same for every workload.
 	Context object.Context
 	// Input is the input of the module (schema.#Requests). Its parts have the
-	// places of what the user wrote.
+	// positions of what the user wrote.
 	Input object.Value
 	// InputPath is where Input stands in the document of that workload.
 	InputPath object.Path
@@ -76,18 +76,18 @@ type Answer struct {
 	Nodes []*object.Node
 }
 
-// Compiled is a workload in the form that the module takes that makes its
+// Compiled is a workload in the form that the module expects that makes its
 // objects.
 type Compiled struct {
-	// Input of the module; its parts have the places of what the user wrote.
+	// Input of the module; its parts have the positions of what the user wrote.
 	Input object.Value
 	// Nodes are the objects of the resources that this workload owns.
 	Nodes []*object.Node
-	// Complete says that every resource that the workload needs was made. Where it
+	// Complete is set if every resource that the workload needs was made. Where it
 	// was not, Input lacks the texts that need it.
 	Complete bool
-	// Secret is the place of a text that is read from the store of secrets, where
-	// nobody says which store that is; else it is not valid.
+	// Secret is the position of a text that is read from the store of secrets, where
+	// no store is configured; else it is not valid.
 	Secret object.Pos
 	// Routes are what the routes of the workload let in.
 	Routes []Route
@@ -98,14 +98,14 @@ type Compiled struct {
 // Route is what one resource of type route lets in.
 type Route struct {
 	Host, Path string
-	// Pos and In are the place and the path of the resource.
+	// Pos and In are the position and the path of the resource.
 	Pos object.Pos
 	In  string
 }
 
 // Locate gives the dependencies of the nodes that the module made of Input the
 // line of what wants them: a resource, or an entry of dependsOn. The module has
-// them from the input and knows only its own line, at which nobody could mend a
+// them from the input and knows only its own line, at which a user cannot fix a
 // cycle.
 func (c Compiled) Locate(nodes []*object.Node) {
 	for _, n := range nodes {

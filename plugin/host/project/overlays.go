@@ -78,7 +78,7 @@ func (o *Overlays) Known(name string, pos object.Pos) bool {
 		return true
 	}
 	if !o.NamesIncomplete {
-		o.discovery.Fail(pos, object.Suggest(name, o.Names), fmt.Errorf("no spec is called %q", name))
+		o.discovery.Fail(pos, object.Suggest(name, o.Names), fmt.Errorf("there is no spec %q", name))
 	}
 	return false
 }

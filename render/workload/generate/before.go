@@ -14,7 +14,7 @@ import (
 )
 
 // strongest is what a container must be for all that wait for it: complete is
-// more than healthy, and that is more than started; "" where nobody waits.
+// more than healthy, and that is more than started; "" where none waits.
 func strongest(c *score.Container) string {
 	out := ""
 	for _, b := range c.Before {
@@ -32,7 +32,7 @@ func strength(ready string) int {
 
 // containers are the containers of the pod: those that come before others, in an
 // order in which each comes before all that wait for it, and the rest in that of
-// the document, whose first one tools take for the main one (kubectl logs).
+// the document, whose first one tools use as the main one (kubectl logs).
 // Kubernetes starts the former one by one, each when the one before it is
 // complete or, for a sidecar, started and past its startup probe.
 func (l *lowering) containers() (init, main []object.Value) {
@@ -74,7 +74,7 @@ func (l *lowering) checkSidecar(c *score.Container) {
 		return
 	}
 	if minor, err := strconv.Atoi(parts[1]); err == nil && minor < firstSidecars {
-		l.fail(c.Before[0].Pos, l.at("containers", c.Name, "before"), "write ready: complete, or take before away",
+		l.fail(c.Before[0].Pos, l.at("containers", c.Name, "before"), "write ready: complete, or remove before",
 			"Kubernetes %s has no sidecars: it has them since 1.%d", version, firstSidecars)
 	}
 }
@@ -120,7 +120,7 @@ func (l *lowering) beforeOrder() []int {
 	return order
 }
 
-// probes adds the probes that a container can have in its place.
+// probes adds the probes that a container can have at its position.
 func (l *lowering) probes(m *members, c *score.Container, ready string) {
 	live, works, up := c.LivenessProbe, c.ReadinessProbe, c.StartupProbe
 	switch ready {
@@ -138,7 +138,7 @@ func (l *lowering) probes(m *members, c *score.Container, ready string) {
 	case score.ReadyHealthy:
 		if up = startupProbe(c); up.Kind == object.KindNone {
 			l.fail(c.Before[0].Pos, l.at("containers", c.Name, "before", c.Before[0].Container, "ready"),
-				"add a readinessProbe, or write ready: started", "nothing tells when the container is healthy: it has no probe")
+				"add a readinessProbe, or write ready: started", "the container has no probe that could report it healthy")
 		}
 	}
 	m.put("livenessProbe", live)
@@ -146,15 +146,15 @@ func (l *lowering) probes(m *members, c *score.Container, ready string) {
 	m.put("startupProbe", up)
 }
 
-// How often a startup probe that we make asks, in seconds, and how often it may
-// fail: those who wait go on soon, and a container has five minutes to start.
+// How often a generated startup probe runs, in seconds, and how often it may
+// fail: waiting containers start soon, and a container has five minutes to start.
 const (
 	startupPeriod   = 2
 	startupFailures = 150
 )
 
-// startupProbe says when a container is healthy: by its own startup probe, else
-// by what its readiness or liveness probe asks. The timing of those is left
+// startupProbe is when a container is healthy: by its own startup probe, else
+// by what its readiness or liveness probe checks. The timing of those is left
 // behind, as it is made for a container that runs: three failures would end one
 // that still starts.
 func startupProbe(c *score.Container) object.Value {

@@ -13,7 +13,7 @@ import (
 )
 
 // container is a container in the shape of the Kubernetes API. What others wait
-// for says what it is: complete makes an init container, started and healthy make
+// for is its type: complete makes an init container, started and healthy make
 // a sidecar, and "" one of the pod's own.
 func (l *lowering) container(i int, ready string) object.Value {
 	c := &l.r.Containers[i]
@@ -60,8 +60,8 @@ func (l *lowering) checkImage(s *score.Container) {
 }
 
 // containerPorts are the ports of the service that a container listens at: all of
-// them where it is the only one of the pod, else those that its probes ask for, as
-// nobody says more. A port of a container is a note for the reader, and a name for
+// them where it is the only one of the pod, else those of its probes, as
+// nothing else is known. A port of a container is a note for the reader, and a name for
 // probes: Services and policies go by the number.
 func (l *lowering) containerPorts(s *score.Container, ready string) object.Value {
 	if ready == score.ReadyComplete {
@@ -95,7 +95,7 @@ func (l *lowering) containerPorts(s *score.Container, ready string) object.Value
 }
 
 // probedPorts are the numbers and names of ports that the probes of a container
-// ask.
+// use.
 func probedPorts(s *score.Container) []string {
 	var out []string
 	for _, probe := range []object.Value{s.LivenessProbe, s.ReadinessProbe, s.StartupProbe} {

@@ -85,13 +85,13 @@ func (e *environment) path(variable string) object.Path {
 // assign decides how one variable reaches the container.
 func (e *environment) assign(v *Variable) {
 	if !isVariableName(v.Name) {
-		e.l.fail(v.NamePos, e.path(v.Name), "", "%q is no name of a variable: Kubernetes takes printable ASCII without =", v.Name)
+		e.l.fail(v.NamePos, e.path(v.Name), "", "%q is not a variable name: Kubernetes accepts printable ASCII without =", v.Name)
 		return
 	}
 	pieces := joined(v.Value.Pieces)
 	for _, p := range pieces {
 		if strings.IndexByte(p.Literal, 0) >= 0 {
-			e.l.fail(v.Value.Pos, e.path(v.Name), "put it into a file", "the text holds a NUL byte, which no variable can")
+			e.l.fail(v.Value.Pos, e.path(v.Name), "put it into a file", "the value contains a NUL byte, which an environment variable cannot hold")
 			return
 		}
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // expands reports whether a text holds $(NAME) of a variable of its container,
-// so that Kubernetes shall expand it. A text that does is expanded as a whole,
+// so that Kubernetes shall expand it. A text that does is expanded entirely,
 // which makes $ of $$ in it: $$(NAME) is how an author writes a literal $(NAME).
 // Any other text comes to the container as it is.
 func (e *environment) expands(pieces []Piece) bool {
@@ -140,7 +140,7 @@ func (e *environment) warnRing(ring []int) {
 	for i, n := range ring {
 		names[i] = e.entries[n].name
 	}
-	e.l.warn(first.v.Value.Pos, e.path(first.name), "", "variables refer to each other in a ring: %s; Kubernetes leaves $(NAME) as it is "+
+	e.l.warn(first.v.Value.Pos, e.path(first.name), "", "variables refer to each other in a cycle: %s; Kubernetes leaves $(NAME) as it is "+
 		"where NAME comes later", strings.Join(names, ", "))
 }
 

@@ -24,7 +24,7 @@ func isKeyByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'
 }
 
-// isVariableName reports whether Kubernetes takes the name of a variable
+// isVariableName reports whether Kubernetes accepts the name of a variable
 // (validation.IsRelaxedEnvVarName, the rule since 1.32).
 func isVariableName(name string) bool {
 	for i := 0; i < len(name); i++ {

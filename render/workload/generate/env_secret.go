@@ -28,7 +28,7 @@ func (l *lowering) external() bool {
 
 // templated reports whether a text becomes a template of an ExternalSecret. One
 // that holds Secrets of the cluster does where a store for them is named, unless
-// it can do without: what is read in place is never out of date.
+// it can do without: what is read directly is never out of date.
 func (l *lowering) templated(pieces []Piece) bool {
 	if !l.external() {
 		return false
@@ -41,12 +41,12 @@ func (l *lowering) templated(pieces []Piece) bool {
 	return l.r.Config.Secrets.KubernetesStore != "" && slices.ContainsFunc(pieces, needs)
 }
 
-// kubernetesStoreHint says how External Secrets comes to read Secrets of the
+// kubernetesStoreHint is how External Secrets reads Secrets of the
 // cluster.
 const kubernetesStoreHint = "name a SecretStore of the provider kubernetes in spec.workloads.secrets.kubernetesStore of the Project"
 
 // expressible reports whether every secret of a text of a variable can be read,
-// and tells what cannot.
+// and reports what cannot.
 func (l *lowering) expressible(pieces []Piece, pos object.Pos, at object.Path) bool {
 	for _, p := range pieces {
 		if p.Secret == nil || !l.clustered(p) {
@@ -70,7 +70,7 @@ func (l *lowering) expressible(pieces []Piece, pos object.Pos, at object.Path) b
 	return true
 }
 
-// readable reports whether a Secret of the cluster is named in full, and tells
+// readable reports whether a Secret of the cluster is named in full, and reports
 // what is missing.
 func (l *lowering) readable(s *Secret, pos object.Pos, at object.Path) bool {
 	switch {
@@ -79,7 +79,7 @@ func (l *lowering) readable(s *Secret, pos object.Pos, at object.Path) bool {
 			"%s names no key of the Secret %q of the cluster", s.reference(), s.Key)
 	case s.Version != "":
 		l.fail(pos, at, "the provisioner must leave version out",
-			"%s asks for version %q: a Secret of the cluster has none", s.reference(), s.Version)
+			"%s sets version %q, but a Secret of the cluster has no versions", s.reference(), s.Version)
 	default:
 		return true
 	}

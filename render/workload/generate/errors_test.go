@@ -34,9 +34,9 @@ func textMistakes() []badWorkload {
 			r.Containers[1].Spec.Image = says(".", 6)
 		}, []string{`score.yaml:6:5: spec: containers.worker.image: the image is left to the deployment, and none was given (give --image api/worker=IMAGE)`}},
 		{"a name that no variable has", func(r *Resolved) { withVariables(r, named("é", lit("x"))) },
-			[]string{`score.yaml:11:5: spec: containers.web.variables.é: "é" is no name of a variable: Kubernetes takes printable ASCII without =`}},
+			[]string{`score.yaml:11:5: spec: containers.web.variables.é: "é" is not a variable name: Kubernetes accepts printable ASCII without =`}},
 		{"a NUL byte", func(r *Resolved) { withVariables(r, named("A", lit("x\x00"))) },
-			[]string{`score.yaml:12:5: spec: containers.web.variables.A: the text holds a NUL byte, which no variable can (put it into a file)`}},
+			[]string{`score.yaml:12:5: spec: containers.web.variables.A: the value contains a NUL byte, which an environment variable cannot hold (put it into a file)`}},
 		{"a secret of the cluster in a URL without a store", func(r *Resolved) { withVariables(r, named("A.B", lit("x"), inURL(pgURI()))) },
 			[]string{`score.yaml:12:5: spec: containers.web.variables["A.B"]: resources.pg.uri is a Secret of the cluster and part of a URL, which Kubernetes cannot write (` + kubernetesStoreHint + `)`}},
 		{"a secret in a URL with the backend kubernetes", func(r *Resolved) {
@@ -47,12 +47,12 @@ func textMistakes() []badWorkload {
 			withVariables(r, named("A", ref(noProperty)), named("B", ref(versioned)))
 		}, []string{
 			`score.yaml:12:5: spec: containers.web.variables.A: resources.pg.uri names no key of the Secret "orders-app" of the cluster (the provisioner must give property: the key inside of the Secret)`,
-			`score.yaml:12:5: spec: containers.web.variables.B: resources.pg.uri asks for version "2": a Secret of the cluster has none (the provisioner must leave version out)`,
+			`score.yaml:12:5: spec: containers.web.variables.B: resources.pg.uri sets version "2", but a Secret of the cluster has no versions (the provisioner must leave version out)`,
 		}},
 		{"a file with text around a secret, with the backend kubernetes", func(r *Resolved) {
 			r.Config.Secrets.Backend = spec.BackendKubernetes
 			r.Containers[0].Files = []File{aFile("/etc/a.ini", lit("x="), ref(dbUser()))}
-		}, []string{`score.yaml:18:5: spec: containers.web.files["/etc/a.ini"]: the file has text around resources.db.username, which the backend kubernetes cannot write (make the secret the whole file, or use the backend external-secrets)`}},
+		}, []string{`score.yaml:18:5: spec: containers.web.files["/etc/a.ini"]: the file has text around resources.db.username, which the backend kubernetes cannot write (let the file hold the secret only, or use the backend external-secrets)`}},
 		{"a file with text around a secret of the cluster without a store", func(r *Resolved) {
 			r.Containers[0].Files = []File{aFile("/etc/a.ini", lit("x="), ref(pgURI()))}
 		}, []string{`score.yaml:18:5: spec: containers.web.files["/etc/a.ini"]: the file has text around resources.pg.uri, a Secret of the cluster, which External Secrets can read from a store only (` + kubernetesStoreHint + `)`}},
@@ -84,7 +84,7 @@ func podMistakes() []badWorkload {
 			w.Variables = nil
 			w.Spec.Before = []score.Before{{Container: "web", Ready: score.ReadyHealthy, Pos: at(59)}}
 			r.Containers = append(r.Containers, w)
-		}, []string{`score.yaml:59:5: spec: containers.worker.before.web.ready: nothing tells when the container is healthy: it has no probe (add a readinessProbe, or write ready: started)`}},
+		}, []string{`score.yaml:59:5: spec: containers.worker.before.web.ready: the container has no probe that could report it healthy (add a readinessProbe, or write ready: started)`}},
 		{"a canary without a port", func(r *Resolved) {
 			r.Workload.Deploy, r.Workload.Ports = score.Deploy{Strategy: score.StrategyCanary, Pos: at(61)}, nil
 		}, []string{`score.yaml:61:5: spec: metadata.deploy.strategy: a canary needs a TCP port of the service: Flagger shifts the traffic that it gets (write service.ports with a TCP port, or strategy: rolling)`}},
@@ -94,12 +94,12 @@ func podMistakes() []badWorkload {
 		{"a name that is too long for a canary", func(r *Resolved) {
 			r.Workload.Deploy = score.Deploy{Strategy: score.StrategyCanary, Pos: at(61)}
 			r.Workload.Name = says(strings.Repeat("a", 56), 3)
-		}, []string{`score.yaml:3:5: spec: metadata.name: "` + strings.Repeat("a", 56) + `" has 56 letters: the name of a workload with a canary has at most 55`}},
+		}, []string{`score.yaml:3:5: spec: metadata.name: "` + strings.Repeat("a", 56) + `" has 56 characters: the name of a workload with a canary has at most 55`}},
 		{"a name that is too long for a StatefulSet", func(r *Resolved) {
 			r.Workload.Kind, r.Workload.Name = says(score.KindStatefulSet, 2), says(strings.Repeat("a", 53), 3)
-		}, []string{`score.yaml:3:5: spec: metadata.name: "` + strings.Repeat("a", 53) + `" has 53 letters: the name of a StatefulSet has at most 52`}},
+		}, []string{`score.yaml:3:5: spec: metadata.name: "` + strings.Repeat("a", 53) + `" has 53 characters: the name of a StatefulSet has at most 52`}},
 		{"a service whose name begins with a digit", func(r *Resolved) { r.Workload.Name = says("1api", 3) },
-			[]string{`score.yaml:3:5: spec: metadata.name: "1api" begins with a digit: the name of a Service begins with a letter (RFC 1035) (put a letter in front, or take the service ports away)`}},
+			[]string{`score.yaml:3:5: spec: metadata.name: "1api" begins with a digit: the name of a Service begins with a letter (RFC 1035) (put a letter in front, or remove the service ports)`}},
 		{"a part of a Workload of ours", func(r *Resolved) {
 			r.Workload.Score = false
 			r.Workload.Deploy, r.Workload.Ports = score.Deploy{Strategy: score.StrategyCanary, Pos: at(61)}, nil
@@ -132,7 +132,7 @@ func lines(errs object.Errors) []string {
 
 // textWarnings are those of variables and files, podWarnings those of all else.
 func textWarnings() []badWorkload {
-	const sounds = "the name sounds like a secret, and the text is in the manifests for all to read (take it from a sensitive output of a resource)"
+	const sounds = "the name suggests a secret, and the manifests hold the value in plain text (use a sensitive output of a resource)"
 	return []badWorkload{
 		{"names that sound like a secret with a literal, but not those of a path, a switch, an address or nothing", func(r *Resolved) {
 			withVariables(r, named("API_KEY", lit("x")), named("DB_PASSWORD", lit("hunter2")), named("PARTITION_KEY", lit("x")), named("PASSWORDS_FILE", lit("/run/x")),
@@ -146,13 +146,13 @@ func textWarnings() []badWorkload {
 			[]string{`score.yaml:12:5: spec: containers.web.variables.PATH: "PATH" refers to itself: Kubernetes leaves $(PATH) in it as it is (a variable that the image sets cannot be extended here)`}},
 		{"variables in a ring", func(r *Resolved) {
 			withVariables(r, named("A", lit("$(B)")), named("B", lit("$(C)")), named("C", lit("$(A)")), named("D", lit("$(A)")))
-		}, []string{`score.yaml:12:5: spec: containers.web.variables.A: variables refer to each other in a ring: A, B, C; Kubernetes leaves $(NAME) as it is where NAME comes later`}},
+		}, []string{`score.yaml:12:5: spec: containers.web.variables.A: variables refer to each other in a cycle: A, B, C; Kubernetes leaves $(NAME) as it is where NAME comes later`}},
 		{"a private key in a file and a password in a variable", func(r *Resolved) {
 			r.Containers[0].Files = []File{aFile("/k.pem", lit("-----BEGIN EC PRIVATE KEY-----"))}
 			withVariables(r, named("DSN", lit("pg://u:hunter2@db")))
 		}, []string{
-			`score.yaml:18:5: spec: containers.web.files["/k.pem"]: the text holds a private key, and it is in the manifests for all to read (take it from a sensitive output of a resource)`,
-			`score.yaml:12:5: spec: containers.web.variables.DSN: the text holds a URL with a password, and it is in the manifests for all to read (take it from a sensitive output of a resource)`,
+			`score.yaml:18:5: spec: containers.web.files["/k.pem"]: the value contains a private key, and the manifests hold it in plain text (use a sensitive output of a resource)`,
+			`score.yaml:12:5: spec: containers.web.variables.DSN: the value contains a URL with a password, and the manifests hold it in plain text (use a sensitive output of a resource)`,
 		}},
 	}
 }
@@ -161,9 +161,9 @@ func podWarnings() []badWorkload {
 	return []badWorkload{
 		{"a budget that no eviction meets", func(r *Resolved) {
 			r.Workload.Replicas, r.Workload.Disruption = &score.Replicas{Pos: at(60), Min: 2, Max: 2}, fields(m{"minAvailable": 2})
-		}, []string{`score.yaml:90:5: spec: metadata.disruption.minAvailable: 2 of 2 pods must stay: no node that runs one can be drained (write maxUnavailable: 1)`}},
+		}, []string{`score.yaml:90:5: spec: metadata.disruption.minAvailable: 2 of 2 pods must stay available: a node that runs one cannot be drained (write maxUnavailable: 1)`}},
 		{"a budget of nothing", func(r *Resolved) { r.Workload.Disruption = fields(m{"maxUnavailable": 0}) },
-			[]string{`score.yaml:90:5: spec: metadata.disruption.maxUnavailable: no pod may go: no node that runs one can be drained (write maxUnavailable: 1)`}},
+			[]string{`score.yaml:90:5: spec: metadata.disruption.maxUnavailable: no pod may be evicted: a node that runs one cannot be drained (write maxUnavailable: 1)`}},
 		{"a canary that nothing tells is ready", func(r *Resolved) {
 			r.Workload.Deploy = score.Deploy{Strategy: score.StrategyCanary, Pos: at(61)}
 		}, []string{`score.yaml:61:5: spec: metadata.deploy: no container has a readiness probe: Flagger sends traffic to pods that do not serve yet (write a readinessProbe)`}},
@@ -174,7 +174,7 @@ func podWarnings() []badWorkload {
 			again := shared
 			again.Spec.Target = "/more"
 			r.Containers[0].Mounts = []Mount{shared, again}
-		}, []string{`score.yaml:41:5: spec: containers.web.volumes./data: up to 2 pods share the volume "disk", which the pods of one node at a time can mount (write accessModes: [ReadWriteMany], or run one pod)`}},
+		}, []string{`score.yaml:41:5: spec: containers.web.volumes./data: up to 2 pods share the volume "disk", which only the pods of one node can mount at a time (write accessModes: [ReadWriteMany], or run one pod)`}},
 		{"an autoscaler without what it measures by", func(r *Resolved) {
 			r.Workload.Replicas = &score.Replicas{Pos: at(60), Min: 1, Max: 3, CPU: 50, Memory: 50}
 			r.Containers[0].Spec.Limits, r.Containers[0].Spec.Requests = r.Containers[0].Spec.Requests[:1], nil

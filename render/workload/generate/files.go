@@ -131,14 +131,14 @@ func (f *filing) inSecret(name string) *fileVolume {
 }
 
 // writable reports whether an ExternalSecret can make the text of a file, and
-// tells why not.
+// reports why not.
 func (f *filing) writable(p keyedFile, pieces []Piece) bool {
 	for _, s := range pieces {
 		if s.Secret == nil || !f.l.clustered(s) {
 			continue
 		}
 		if !f.l.external() {
-			f.l.fail(p.pos(), p.path(), "make the secret the whole file, or use the backend external-secrets",
+			f.l.fail(p.pos(), p.path(), "let the file hold the secret only, or use the backend external-secrets",
 				"the file has text around %s, which the backend kubernetes cannot write", s.Secret.reference())
 			return false
 		}

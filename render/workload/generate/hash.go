@@ -30,14 +30,14 @@ func hash(input object.Value) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ShortHash tells two texts apart in a name: 8 hexadecimal digits.
+// ShortHash distinguishes two texts in a name: 8 hexadecimal digits.
 func ShortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:4])
 }
 
 // Limit is a name of at most so many letters: a longer one is cut and ends in a
-// hash of the whole, so that two long names with one beginning stay two.
+// hash of the complete text, so that two long names with one beginning stay two.
 func Limit(name string, most int) string {
 	if len(name) <= most {
 		return name

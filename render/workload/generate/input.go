@@ -10,7 +10,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// lowering is one workload on its way from the words of Score to those of
+// lowering is one workload on its way from Score to the input of
 // Kubernetes.
 type lowering struct {
 	r    Resolved
@@ -62,7 +62,7 @@ func (l *lowering) extra(fields ...string) object.Path {
 	return l.at(fields...)
 }
 
-// fail adds a mistake at a place of the user's text.
+// fail adds a mistake at a position of the user's text.
 func (l *lowering) fail(pos object.Pos, path object.Path, hint, format string, args ...any) {
 	l.report(object.SeverityError, pos, path, hint, format, args...)
 }
@@ -81,8 +81,8 @@ func (l *lowering) report(s object.Severity, pos object.Pos, path object.Path, h
 	})
 }
 
-// chooseKind is the kind that the workload asks for; a claim asks for a
-// StatefulSet where nobody said.
+// chooseKind is the kind that the workload declares; a claim requires a
+// StatefulSet where none is declared.
 func (l *lowering) chooseKind() {
 	l.kind = l.spec.Kind.Value
 	if l.kind != "" {
@@ -103,7 +103,7 @@ func (l *lowering) runs() bool {
 	return l.kind == score.KindDeployment || l.kind == score.KindStatefulSet
 }
 
-// input is the workload before provisioners lay their part over it.
+// input is the workload before provisioners merge their part over it.
 func (l *lowering) input() object.Value {
 	s := l.spec
 	init, main := l.containers()
@@ -136,7 +136,7 @@ func (l *lowering) input() object.Value {
 	return m.value(s.Pos)
 }
 
-// The longest names that Kubernetes takes beyond the 63 letters of a label: it
+// The longest names that Kubernetes accepts beyond the 63 letters of a label: it
 // appends to them and puts the sum into a label, and so does Flagger.
 const (
 	longestCronJob     = 52 // -<minutes since 1970> (batch validation)
@@ -148,7 +148,7 @@ const (
 func (l *lowering) checkRoutes() {
 	for _, r := range l.spec.Resources {
 		if r.Type.Value == TypeRoute && !l.runs() {
-			l.fail(r.Pos, l.at("resources", r.Name), "take the route away, or write kind: Deployment",
+			l.fail(r.Pos, l.at("resources", r.Name), "remove the route, or write kind: Deployment",
 				"a route leads to pods that serve, and those of a %s run to an end", l.kind)
 		}
 	}
@@ -165,16 +165,16 @@ func (l *lowering) checkName() {
 		longest, what = longestCanary, "a workload with a canary"
 	}
 	if longest > 0 && len(l.name) > longest {
-		l.fail(s.Name.Pos, at, "", "%q has %d letters: the name of %s has at most %d", l.name, len(l.name), what, longest)
+		l.fail(s.Name.Pos, at, "", "%q has %d characters: the name of %s has at most %d", l.name, len(l.name), what, longest)
 	}
 	if len(s.Ports) > 0 && l.name != "" && l.name[0] >= '0' && l.name[0] <= '9' {
-		l.fail(s.Name.Pos, at, "put a letter in front, or take the service ports away",
+		l.fail(s.Name.Pos, at, "put a letter in front, or remove the service ports",
 			"%q begins with a digit: the name of a Service begins with a letter (RFC 1035)", l.name)
 	}
 }
 
-// serviceAccount is the account of the pods, named as the workload where nobody
-// said.
+// serviceAccount is the account of the pods, named as the workload where it is not
+// set.
 func (l *lowering) serviceAccount() object.Value {
 	a := l.spec.ServiceAccount
 	name := a.Name

@@ -15,7 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// withVariables puts variables in place of those of the plain workload.
+// withVariables puts variables instead of those of the plain workload.
 func withVariables(r *Resolved, all ...Variable) { r.Containers[0].Variables = all }
 
 func named(name string, pieces ...Piece) Variable {

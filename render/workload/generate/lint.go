@@ -11,15 +11,15 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// secretHint says where a secret belongs that stands in the open.
-const secretHint = "take it from a sensitive output of a resource"
+// secretHint is where a secret in plain text belongs.
+const secretHint = "use a sensitive output of a resource"
 
-// warnSecret warns of a literal in a variable whose name, or whose text, says
+// warnSecret warns of a literal in a variable whose name, or whose text, suggests
 // that it is a secret. Neither proves anything, so it stays what it is.
 func (e *environment) warnSecret(v *Variable, text string) {
 	if soundsSecret(v.Name) && couldBeSecret(text) {
 		e.l.warn(v.Value.Pos, e.path(v.Name), secretHint,
-			"the name sounds like a secret, and the text is in the manifests for all to read")
+			"the name suggests a secret, and the manifests hold the value in plain text")
 		return
 	}
 	e.l.warnValue(text, v.Value.Pos, e.path(v.Name))
@@ -29,9 +29,9 @@ func (e *environment) warnSecret(v *Variable, text string) {
 func (l *lowering) warnValue(text string, pos object.Pos, at object.Path) {
 	switch {
 	case holdsPrivateKey(text):
-		l.warn(pos, at, secretHint, "the text holds a private key, and it is in the manifests for all to read")
+		l.warn(pos, at, secretHint, "the value contains a private key, and the manifests hold it in plain text")
 	case holdsPassword(text):
-		l.warn(pos, at, secretHint, "the text holds a URL with a password, and it is in the manifests for all to read")
+		l.warn(pos, at, secretHint, "the value contains a URL with a password, and the manifests hold it in plain text")
 	}
 }
 
@@ -115,7 +115,7 @@ func holdsPassword(text string) bool {
 // endsAuthority are the characters that user, host and port of a URL end at.
 const endsAuthority = "/?# \t\r\n\"'"
 
-// standsFor reports whether a password is only the place of one: a variable, a
+// standsFor reports whether a password is only a reference to one: a variable, a
 // template or what documentation writes.
 func standsFor(password string) bool {
 	return strings.ContainsAny(password[:1], "$<{%") || strings.Trim(password, "*xX.") == ""
@@ -128,7 +128,7 @@ func (l *lowering) warnUnescaped(pieces []Piece, pos object.Pos, at object.Path)
 	if s == nil {
 		return
 	}
-	hint := "let the provisioner give the whole URL: a sensitive output of parts, with escape: url"
+	hint := "let the provisioner give the complete URL: a sensitive output of parts, with escape: url"
 	if s.URL != "" {
 		hint = "use ${" + s.URL + "}, in which it is escaped"
 	}

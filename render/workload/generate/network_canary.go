@@ -42,7 +42,7 @@ func (l *lowering) canary() object.Value {
 	m := members{StringMember("interval", orText(c.Interval, "1m"), d.Pos), IntMember("threshold", orNumber(c.Threshold, 5), d.Pos)}
 	most, step := orNumber(c.MaxWeight, 50), orNumber(c.StepWeight, 10)
 	if provider == providerKubernetes {
-		// There are no weights, so that it takes as many intervals as they would.
+		// There are no weights, so that it needs as many intervals as they would.
 		m = append(m, IntMember("iterations", (most+step-1)/step, d.Pos))
 	} else {
 		m = append(m, IntMember("maxWeight", most, d.Pos), IntMember("stepWeight", step, d.Pos))
@@ -72,7 +72,7 @@ func orNumber(n, otherwise int) int {
 	return n
 }
 
-// canaryPort is the place of the port that gets the traffic of a canary: http,
+// canaryPort is the index of the port that gets the traffic of a canary: http,
 // else the first by name that is no UDP; -1 where there is none.
 func canaryPort(ports []score.Port) int {
 	tcp := func(p score.Port) bool { return p.Protocol == ProtocolTCP }
@@ -83,7 +83,7 @@ func canaryPort(ports []score.Port) int {
 	return i
 }
 
-// canaryProvider is what the project says, else what the requests of the
+// canaryProvider is that of the project, else what the requests of the
 // workload's routes pass through: a mesh would never see them.
 func (r Resolved) canaryProvider() string {
 	if r.Config.CanaryProvider != "" {
@@ -152,14 +152,14 @@ func (l *lowering) bypasses(provider string, port score.Port) {
 		if route.kind() != own {
 			l.warn(route.Resource.Pos, l.at("resources", route.Resource.Name),
 				"choose spec.workloads.canary.provider of the project: gatewayapi:v1 for an HTTPRoute, nginx for an Ingress of it, kubernetes for others",
-				"Flagger shifts traffic by %s, and requests of this %s pass it by: they all go to the old version until the new one has proved itself",
+				"Flagger shifts traffic by %s, and requests of this %s bypass it: they all go to the old version until the new one is promoted",
 				provider, route.Node.Object.Kind())
 		}
 	}
 }
 
 // checkCanaryPorts refuses the ports that Flagger would lose. Beside that of the
-// canary it takes those that the containers declare, as TCP and each under the
+// canary it uses those that the containers declare, as TCP and each under the
 // number that the container listens on (getPorts in pkg/canary/util.go of
 // Flagger).
 func (l *lowering) checkCanaryPorts(input object.Value) {
@@ -179,11 +179,11 @@ func (l *lowering) checkCanaryPorts(input object.Value) {
 			why, hint = "is "+p.Protocol+", and Flagger makes Services with TCP ports only", "write strategy: rolling"
 		case p.Target == first.Target:
 			why = fmt.Sprintf("leads to %d as %q does, and Flagger makes one port of both", p.Target, first.Name)
-			hint = "take it away, have the container listen on another port for it, or write strategy: rolling"
+			hint = "remove it, let the container listen on another port for it, or write strategy: rolling"
 		case p.Port != p.Target:
 			why = fmt.Sprintf("leads from %d to %d, and Flagger makes it %d", p.Port, p.Target, p.Target)
 		case !declares(containers, p.Target):
-			why = "is in no container's ports, where Flagger looks for it"
+			why = "is in no container's ports, where Flagger reads it"
 			hint = "give the container that listens on it a probe of that port, or write strategy: rolling"
 		default:
 			continue

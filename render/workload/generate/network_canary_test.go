@@ -52,10 +52,10 @@ func TestTheProviderOfACanaryFollowsItsRoute(t *testing.T) {
 		{"without a route it is the mesh", "", nil, "istio", ""},
 		{"a route of a gateway", "", []string{way}, "gatewayapi:v1", ""},
 		{"an Ingress of nginx", "", []string{ingressOf("nginx")}, "nginx", ""},
-		{"an Ingress of another class", "", []string{ingressOf("traefik")}, "istio", "Flagger shifts traffic by istio, and requests of this Ingress pass it by"},
-		{"what the project says", "istio", []string{way}, "istio", "requests of this HTTPRoute pass it by"},
+		{"an Ingress of another class", "", []string{ingressOf("traefik")}, "istio", "Flagger shifts traffic by istio, and requests of this Ingress bypass it"},
+		{"what the project says", "istio", []string{way}, "istio", "requests of this HTTPRoute bypass it"},
 		{"a Service that is turned is behind every route", "kubernetes", []string{way, ingressOf("x")}, "kubernetes", ""},
-		{"both kinds", "", []string{way, ingressOf("nginx")}, "gatewayapi:v1", "requests of this Ingress pass it by"},
+		{"both kinds", "", []string{way, ingressOf("nginx")}, "gatewayapi:v1", "requests of this Ingress bypass it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			input, errs := Input(released(t, c.provider, c.routes...))
@@ -107,11 +107,11 @@ func TestACanaryThatFlaggerCouldNotRelease(t *testing.T) {
 		{"a gateway without a route", "gatewayapi:v1", nil, "a canary by gatewayapi:v1 needs an HTTPRoute that leads to the port \"http\""},
 		{"nginx without an Ingress", "nginx", []string{way}, "a canary by nginx needs one Ingress that leads to the port \"http\": there is none"},
 		{"nginx with two", "nginx", []string{ingressOf("nginx"), ingressOf("nginx")}, `it has "way0", "way1"`},
-		{"another host and another path", "", []string{way, httpRoute("b.example", "/b")}, `score.yaml:71:5: spec: resources.way1: Flagger makes the HTTPRoute of a canary itself, and cannot take this one over: neither its host nor its path is that of "way0"`},
+		{"another host and another path", "", []string{way, httpRoute("b.example", "/b")}, `score.yaml:71:5: spec: resources.way1: Flagger makes the HTTPRoute of a canary itself, and cannot adopt this one: neither its host nor its path is that of "way0"`},
 		{"another gateway", "", []string{way, strings.Replace(way, "public", "private", 1)}, `its gateway is not that of "way0"`},
 		{"a filter", "", []string{strings.Replace(way, `"matches"`, `"filters": [], "matches"`, 1)}, "a rule of it has filters"},
 		{"a filter of a backend", "", []string{strings.Replace(way, `"port": 80`, `"port": 80, "filters": []`, 1)}, "a backend of it has filters"},
-		{"a header", "", []string{strings.Replace(way, `{"path"`, `{"headers": [], "path"`, 1)}, "it looks at more than the path of a request"},
+		{"a header", "", []string{strings.Replace(way, `{"path"`, `{"headers": [], "path"`, 1)}, "it matches more than the path of a request"},
 		{"a second Service", "", []string{strings.Replace(way, `{"name": "api", "port": 80}`, `{"name": "api", "port": 80}, {"name": "b", "port": 80}`, 1)}, "a rule of it leads to other Services too"},
 		{"another field", "", []string{strings.Replace(way, `"rules"`, `"useDefaultGateways": "All", "rules"`, 1)}, "it has useDefaultGateways"},
 	} {
@@ -177,5 +177,5 @@ func TestAPortThatFlaggerWouldLoseIsRefused(t *testing.T) {
 	r.Workload.Ports = append(r.Workload.Ports, score.Port{Name: "metrics", Pos: at(31), Port: 9090, Target: 9090, Protocol: "TCP"})
 	r.Containers = append(r.Containers, worker())
 	_, errs := Input(r)
-	require.ErrorContains(t, errs.Err(), "it is in no container's ports, where Flagger looks for it")
+	require.ErrorContains(t, errs.Err(), "it is in no container's ports, where Flagger reads it")
 }

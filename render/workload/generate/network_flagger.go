@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// canaryRoutes gives Flagger what it makes its own HTTPRoute of, in place of those
+// canaryRoutes gives Flagger what it makes its own HTTPRoute of, instead of those
 // that lead to the port of the canary: with the provider gatewayapi:v1 it splits
 // the traffic in a route that it writes anew all the time
 // (pkg/router/gateway_api.go of Flagger). Theirs and ours would be two routes
@@ -22,7 +22,7 @@ func (l *lowering) canaryRoutes(port score.Port) members {
 	d := l.spec.Deploy
 	if len(routes) == 0 {
 		l.fail(d.Pos, l.extra("deploy", "strategy"), "give it a resource of type route, or leave spec.workloads.canary.provider of the project out",
-			"a canary by gatewayapi:v1 needs an HTTPRoute that leads to the port %q: Flagger splits the traffic there", port.Name)
+			"a canary by gatewayapi:v1 needs an HTTPRoute that leads to the port %q: Flagger splits the traffic in it", port.Name)
 		return nil
 	}
 	t := takeover{l: l, first: routes[0]}
@@ -57,7 +57,7 @@ func (t *takeover) add(route Route) {
 	refuse := func(format string, args ...any) {
 		t.l.fail(route.Resource.Pos, t.l.at("resources", route.Resource.Name),
 			"write strategy: rolling, or choose another spec.workloads.canary.provider in the project",
-			"Flagger makes the HTTPRoute of a canary itself, and cannot take this one over: %s", fmt.Sprintf(format, args...))
+			"Flagger makes the HTTPRoute of a canary itself, and cannot adopt this one: %s", fmt.Sprintf(format, args...))
 	}
 	for _, name := range object.SortedKeys(o.Map("spec")) {
 		if !slices.Contains([]string{"parentRefs", "hostnames", "rules"}, name) {
@@ -102,8 +102,8 @@ func same(a, b []any) bool {
 	return string(one) == string(other)
 }
 
-// flaggerMatches is the paths of a rule in the words of Flagger, or why it cannot be
-// said in them.
+// flaggerMatches is the paths of a rule as Flagger expects them, or why Flagger cannot
+// express it.
 func flaggerMatches(v any, workload string) (matches []any, why string) {
 	rule, _ := v.(map[string]any)
 	for _, name := range object.SortedKeys(rule) {
@@ -129,7 +129,7 @@ func flaggerMatches(v any, workload string) (matches []any, why string) {
 		match := object.Object(fields)
 		word := map[string]string{"PathPrefix": "prefix", "": "prefix", "Exact": "exact"}[match.Text("path", "type")]
 		if len(match) != 1 || word == "" {
-			return nil, "it looks at more than the path of a request"
+			return nil, "it matches more than the path of a request"
 		}
 		path := match.Text("path", "value")
 		matches = append(matches, map[string]any{"uri": map[string]any{word: orText(path, "/")}})

@@ -14,7 +14,7 @@ import (
 // ProtocolTCP is one of the protocols of a port.
 const ProtocolTCP = "TCP"
 
-// network is who talks to whom, where the project asks for policies.
+// network is which workloads talk to each other, where the project has network policies.
 func (l *lowering) network() object.Value {
 	n, none := l.r.Network, object.Pos{}
 	if len(l.r.Config.Policies) == 0 {
@@ -57,7 +57,7 @@ func (l *lowering) Openings() object.Value {
 	return lowerList(items, object.Pos{})
 }
 
-// dns is where pods ask for addresses, nothing where it is where most clusters
+// dns is where pods resolve names, nothing where it is where most clusters
 // have it.
 func dns(d spec.DNS) object.Value {
 	none := object.Pos{}

@@ -24,7 +24,7 @@ const (
 const TypeRoute = "route"
 
 // Route is a way in from outside: an object that a resource of type route made,
-// or the resource itself where no object of it says where it leads.
+// or the resource itself where no object of it shows where it leads.
 type Route struct {
 	Resource *score.Resource
 	// Node is nil for the resource itself.
@@ -71,8 +71,8 @@ func (r Resolved) Openings() []Opening {
 	})
 }
 
-// from is the namespaces that requests of a route come from: what the project
-// says, else those of its gateways, where it names them all; "" is anywhere.
+// from is the namespaces that requests of a route come from: that of the
+// project, else those of its gateways, where it names all of them; "" is anywhere.
 func (r Route) from(project string) []string {
 	if project != "" {
 		return []string{project}
@@ -157,7 +157,7 @@ func appendBackend(v any, out []Backend) []Backend {
 	return append(out, Backend{Name: name, Port: port})
 }
 
-// scalar is text or a whole number as text.
+// scalar is text or an integer as text.
 func scalar(v any) string {
 	switch v := v.(type) {
 	case string:

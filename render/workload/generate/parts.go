@@ -4,7 +4,7 @@
 package generate
 
 // The parts of the input that provisioners may change. All else follows from
-// what the author wrote: a provisioner that could lay its own containers, names
+// what the author wrote: a provisioner that could merge its own containers, names
 // or secrets over it would take the workload away from its author, and lists
 // would lose what is in them.
 const (

@@ -18,14 +18,14 @@ type Resolved struct {
 	Config   spec.Workloads
 	// Containers are in the order of workload.Containers.
 	Containers []Container
-	// Patch is what provisioners lay over the input of the module, merged in the
+	// Patch is what provisioners merge over the input of the module, merged in the
 	// order of the names of the resources; KindNone where there is nothing.
 	Patch object.Value
 	// DependsOn are the ids of nodes that come before the pods: "node" of the
 	// workload's own spec, "spec/node" or "spec/" (all of it) of others. Sorted.
 	DependsOn []string
 	Network   Network
-	// OwnsStore says that this workload is the one that makes the store of the
+	// OwnsStore is set if this workload makes the store of the
 	// environment.
 	OwnsStore bool
 	// Routes are the ways in from outside (resources of type route).
@@ -56,7 +56,7 @@ type File struct {
 	// Content is the text of a file that is text; binary holds that of another.
 	Content Text
 	Binary  []byte
-	// IsText says which of the two it is: content that is no UTF-8 is binary.
+	// IsText distinguishes the two: content that is no UTF-8 is binary.
 	IsText bool
 }
 
@@ -69,11 +69,11 @@ type Mount struct {
 	// Volume is the source of a volume of a pod, or KindNone; claim is the spec of
 	// a claim that each replica gets, or KindNone.
 	Volume, Claim object.Value
-	// Single says that pods on one node only can mount the volume.
+	// Single is set if only pods on one node can mount the volume.
 	Single bool
 }
 
-// Network is who talks to whom, after both sides agreed.
+// Network is which workloads talk to each other, after both sides agreed.
 type Network struct {
 	Inbound, Outbound []Peer
 	External          []External
@@ -81,7 +81,7 @@ type Network struct {
 }
 
 // Peer is another workload; the account of one that is not in the project is not
-// known, and neither are its ports where nobody named one.
+// known, and neither are its ports where none is named.
 type Peer struct {
 	Name, Namespace, ServiceAccount string
 	Ports                           []score.Port

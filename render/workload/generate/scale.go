@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// replicas writes a fixed number, 1 where nobody said, or the bounds of the
+// replicas writes a fixed number, 1 where none is set, or the bounds of the
 // autoscaler, which then owns the number.
 func (l *lowering) replicas(m *members) {
 	r := l.spec.Replicas
@@ -35,7 +35,7 @@ func (l *lowering) replicas(m *members) {
 	}
 }
 
-// scale is what provisioners lay over the input, after the author's own words on
+// scale is what provisioners merge over the input, after the author's own words on
 // the number of pods: a fixed number is the least that an autoscaler keeps, none
 // at all stays none, and a budget of the author's own is kept.
 func (l *lowering) scale(patch object.Value) object.Value {
@@ -44,7 +44,7 @@ func (l *lowering) scale(patch object.Value) object.Value {
 	}
 	scaling, ok := patch.Get(PartAutoscaling)
 	if n, fixed := patch.Get(PartReplicas); !l.runs() && (ok || fixed) {
-		l.fail(cmp.Or(scaling.Pos, n.Pos), l.at("resources"), "take the resource away", "a %s has no replicas that a resource could change", l.kind)
+		l.fail(cmp.Or(scaling.Pos, n.Pos), l.at("resources"), "remove the resource", "a %s has no replicas that a resource could change", l.kind)
 		return patch
 	} else if !ok || fixed {
 		return patch
@@ -53,7 +53,7 @@ func (l *lowering) scale(patch object.Value) object.Value {
 	switch {
 	case r == nil:
 	case r.Max > r.Min:
-		l.warn(r.Pos, l.extra("replicas"), "take one of them away", "replicas and a resource both ask for an autoscaler: that of the resource wins")
+		l.warn(r.Pos, l.extra("replicas"), "remove one of them", "replicas and a resource both configure an autoscaler: that of the resource is used")
 	case r.Min == 0:
 		return patch.Without(object.Fields(PartAutoscaling))
 	default:
@@ -91,8 +91,8 @@ func withPart(v object.Value, name string, value object.Value) object.Value {
 	return addMember(v.Without(object.Fields(name)), name, value)
 }
 
-// finish decides what depends on the input as a whole, after provisioners laid
-// their part over it: who owns the number of pods, the budget of disruption and
+// finish decides what depends on the complete input, after provisioners merged
+// their part over it: the owner of the number of pods, the budget of disruption and
 // the hash. Two pods or more get a budget where the author gives none, so that the
 // drain of a node takes one at a time; one pod gets none, because any budget for
 // it would keep its node from ever being drained or mean nothing.
@@ -123,7 +123,7 @@ func (l *lowering) finish(input object.Value) object.Value {
 }
 
 // fixedCanary is input with an autoscaler that holds a canary at its fixed
-// number of pods: Flagger scales what it was told to release down to none when
+// number of pods: Flagger scales what it has to release down to none when
 // nothing is being released, and an engine would scale it up again to the number
 // that the object states.
 func fixedCanary(input object.Value) object.Value {
@@ -167,10 +167,10 @@ func (l *lowering) checkRequests(input object.Value) {
 			continue
 		}
 		for _, want := range []struct {
-			name string
-			asks bool
+			name     string
+			measured bool
 		}{{"cpu", cpu || !memory}, {"memory", memory}} {
-			if want.asks && !hasPair(c.Requests, want.name) && !hasPair(c.Limits, want.name) {
+			if want.measured && !hasPair(c.Requests, want.name) && !hasPair(c.Limits, want.name) {
 				l.warn(c.Pos, l.at("containers", c.Name, "resources", "requests"), "write resources.requests."+want.name,
 					"no request of %s: the autoscaler measures by it and does nothing without", want.name)
 			}
@@ -193,16 +193,16 @@ func (l *lowering) checkBudget(budget object.Value, least int) {
 		n, err := strconv.Atoi(v.Text)
 		if v.Text == "100%" || err == nil && n >= least {
 			l.warn(cmp.Or(v.Pos, pos), l.extra("disruption", "minAvailable"), "write maxUnavailable: 1",
-				"%s of %d pods must stay: no node that runs one can be drained", v.Text, least)
+				"%s of %d pods must stay available: a node that runs one cannot be drained", v.Text, least)
 		}
 	}
 	if v, ok := budget.Get("maxUnavailable"); ok && (v.Text == "0" || v.Text == "0%") {
 		l.warn(cmp.Or(v.Pos, pos), l.extra("disruption", "maxUnavailable"), "write maxUnavailable: 1",
-			"no pod may go: no node that runs one can be drained")
+			"no pod may be evicted: a node that runs one cannot be drained")
 	}
 }
 
-// checkProbes warns of a canary that nothing tells when its pods may get traffic.
+// checkProbes warns of a canary whose pods have no readiness probe.
 func (l *lowering) checkProbes(input object.Value) {
 	probed := func(c Container) bool { return c.Spec.ReadinessProbe.Kind != object.KindNone }
 	if _, ok := input.Get("canary"); ok && !slices.ContainsFunc(l.r.Containers, probed) {
@@ -232,7 +232,7 @@ func (l *lowering) checkSingle(input object.Value) {
 			seen[m.Resource] = true
 			l.warn(cmp.Or(m.Spec.Source.Pos, m.Spec.Pos), l.at("containers", c.Spec.Name, "volumes", m.Spec.Target),
 				"write accessModes: [ReadWriteMany], or run one pod",
-				"up to %d pods share the volume %q, which the pods of one node at a time can mount", most, m.Resource)
+				"up to %d pods share the volume %q, which only the pods of one node can mount at a time", most, m.Resource)
 		}
 	}
 }

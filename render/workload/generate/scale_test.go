@@ -32,7 +32,7 @@ func TestAFixedNumberIsTheLeastOfAnAutoscalerThatAResourceAsksFor(t *testing.T) 
 			"score.yaml:90:5: spec: resources: an autoscaler with a min of 6 and a max of 5",
 		}},
 		{"bounds of the author's own", &score.Replicas{Min: 2, Max: 4, Pos: at(60)}, hpa(1, 5), `{"cpu":80,"max":5,"min":1}`, false, []string{
-			"score.yaml:60:5: spec: metadata.replicas: replicas and a resource both ask for an autoscaler: that of the resource wins (take one of them away)",
+			"score.yaml:60:5: spec: metadata.replicas: replicas and a resource both configure an autoscaler: that of the resource is used (remove one of them)",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -57,8 +57,8 @@ func TestAJobHasNeitherReplicasNorRoutes(t *testing.T) {
 	r.Workload.Resources = []score.Resource{{Name: "way", Type: says("route", 70), Pos: at(69)}}
 	input, errs := Input(r)
 	require.Equal(t, []string{
-		"score.yaml:69:5: spec: resources.way: a route leads to pods that serve, and those of a CronJob run to an end (take the route away, or write kind: Deployment)",
-		"score.yaml:90:5: spec: resources: a CronJob has no replicas that a resource could change (take the resource away)",
+		"score.yaml:69:5: spec: resources.way: a route leads to pods that serve, and those of a CronJob run to an end (remove the route, or write kind: Deployment)",
+		"score.yaml:90:5: spec: resources: a CronJob has no replicas that a resource could change (remove the resource)",
 	}, lines(errs))
 	_, scaled := input.Get("autoscaling")
 	require.False(t, scaled)

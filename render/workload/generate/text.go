@@ -13,8 +13,8 @@ import (
 const RootResources = "resources"
 
 // Text is text after its placeholders were resolved: literal pieces and
-// references to secrets, in order. Text with any reference is tainted as a
-// whole. No piece ever holds the value of a secret, and nothing in a literal can
+// references to secrets, in order. Text with any reference is tainted
+// entirely. No piece ever holds the value of a secret, and nothing in a literal can
 // turn it into a reference.
 type Text struct {
 	Pieces []Piece
@@ -31,22 +31,22 @@ type Piece struct {
 
 // Secret is a reference to one secret.
 type Secret struct {
-	// Resource and output say what the author calls it.
+	// Resource and output are the names that the author uses.
 	Resource, Output string
-	// URL is the output of the resource that is a whole URL with this secret in
+	// URL is the output of the resource that is a complete URL with this secret in
 	// it, "" where there is none.
 	URL string
 	// Name identifies the reference in its workload: letters, digits and _,
 	// such as db__password.
 	Name string
-	// Kubernetes says that it is a Secret in the namespace of the workload (key is
+	// Kubernetes is set if it is a Secret in the namespace of the workload (key is
 	// its name, property the key inside of it), and not in the store of the
 	// environment.
 	Kubernetes             bool
 	Key, Property, Version string
 }
 
-// said is the placeholder of the secret without its braces, for messages.
+// reference is the placeholder of the secret without its braces, for messages.
 func (s *Secret) reference() string { return RootResources + "." + s.Resource + "." + s.Output }
 
 // Tainted reports whether t holds a secret.

@@ -35,12 +35,12 @@ func BoolMember(name string, value bool, pos object.Pos) object.Member {
 	return object.Member{Name: name, Pos: pos, Value: object.Value{Kind: object.KindBool, Pos: pos, Text: strconv.FormatBool(value)}}
 }
 
-// IntMember is a member with a whole number.
+// IntMember is a member with an integer.
 func IntMember(name string, value int, pos object.Pos) object.Member {
 	return object.Member{Name: name, Pos: pos, Value: object.Value{Kind: object.KindNumber, Pos: pos, Text: strconv.Itoa(value)}}
 }
 
-// ReadJSON is data as a value, every part of which has the place pos: that of
+// ReadJSON is data as a value, every part of which has the position pos: that of
 // what the user wrote to get it.
 func ReadJSON(data []byte, pos object.Pos) (object.Value, error) {
 	d := json.NewDecoder(bytes.NewReader(data))

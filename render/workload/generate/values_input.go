@@ -13,7 +13,7 @@ import (
 // members is a map in the making.
 type members []object.Member
 
-// put adds a name, and nothing where v is nothing: a field that nobody gave is
+// put adds a name, and nothing where v is nothing: a field that is not set is
 // absent.
 func (m *members) put(name string, v object.Value) {
 	if v.Kind != object.KindNone {
@@ -29,7 +29,7 @@ func (m members) value(pos object.Pos) object.Value {
 	return object.Value{Kind: object.KindMap, Pos: pos, Members: m}
 }
 
-// lowerText is text with its place; lowerGiven is nothing where the text is "".
+// lowerText is text with its position; lowerGiven is nothing where the text is "".
 func lowerText(s string, pos object.Pos) object.Value {
 	return object.Value{Kind: object.KindString, Pos: pos, Text: s}
 }
@@ -41,7 +41,7 @@ func lowerGiven(s string, pos object.Pos) object.Value {
 	return lowerText(s, pos)
 }
 
-// lowerInt is a number with its place.
+// lowerInt is a number with its position.
 func lowerInt(n int, pos object.Pos) object.Value {
 	return object.Value{Kind: object.KindNumber, Pos: pos, Text: strconv.Itoa(n)}
 }

@@ -133,7 +133,7 @@ type scanner struct {
 	// content is where the content of a reference begins, -1 for an escape: its
 	// first dollar falls away and the rest is literal.
 	content int
-	// open says that no brace closes in the rest of the text, so that it is not
+	// open is set if no brace closes in the rest of the text, so that it is not
 	// searched again.
 	open bool
 }
@@ -164,7 +164,7 @@ func (s *scanner) next() bool {
 	}
 }
 
-// closing is the place behind the next closing brace, 0 where there is none.
+// closing is the offset behind the next closing brace, 0 where there is none.
 func (s *scanner) closing(from int) int {
 	if s.open {
 		return 0

@@ -29,14 +29,14 @@ func (p part) before() []Before {
 	return out
 }
 
-// wait says that a container comes before another.
+// wait is a container that comes before another.
 type wait struct {
 	container string
 	before    Before
 	at        *location
 }
 
-// order checks that containers can start: who is named is there, and nobody
+// order checks that containers can start: the named containers exist, and none
 // waits for itself. Where there is no cycle, some container waits for others and
 // is waited for by none, so that something starts last.
 func (d *decoder) order(names map[string]bool, waits []wait) {
@@ -94,7 +94,7 @@ func (c *cycles) walk(name string) {
 		case open:
 			if c.errors < maxErrors {
 				circle := append(slices.Clone(c.trail[slices.Index(c.trail, to):]), to)
-				c.fail(w.before.Pos, w.at, "take one of them away", "cycle: %s", arrows(circle))
+				c.fail(w.before.Pos, w.at, "remove one of them", "cycle: %s", arrows(circle))
 			}
 		default:
 			// What is done has no circle that goes through here.

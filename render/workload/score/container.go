@@ -119,13 +119,13 @@ func (e entry) strays(f, extras *fields) {
 	f.done(func(name string) string {
 		switch {
 		case e.doc.Score && slices.Contains(extras.known, name):
-			return "in a Score file it stands under metadata.containers." + e.name
+			return "in a Score file it goes under metadata.containers." + e.name
 		case name == "env" || name == "envFrom":
-			return "variables stand under variables"
+			return "environment variables go under variables"
 		case name == "volumeMounts":
-			return "volumes stand under volumes"
+			return "mounts go under volumes"
 		case name == "ports":
-			return "ports stand under service.ports of the workload"
+			return "ports go under service.ports of the workload"
 		case name == "pullPolicy":
 			return "write imagePullPolicy"
 		}
@@ -134,7 +134,7 @@ func (e entry) strays(f, extras *fields) {
 	if e.doc.Score {
 		extras.done(func(name string) string {
 			if slices.Contains(f.known, name) {
-				return "it stands in the container itself, under containers." + e.name
+				return "it goes into the container itself, under containers." + e.name
 			}
 			return ""
 		})
@@ -179,7 +179,7 @@ func (d *decoder) image(p part) Text {
 	case placeholder.HasRef(t.Value):
 		p.fail("write image: . and give it at deployment with --image", "placeholders are not expanded in an image")
 	case strings.ContainsAny(t.Value, " \t\r\n"):
-		p.fail("", "an image holds no white space")
+		p.fail("", "an image cannot contain white space")
 	}
 	return t
 }
@@ -191,7 +191,7 @@ func (p part) literal(texts []Text) {
 		for _, s := range placeholder.Parse(t.Value) {
 			if s.IsRef() && len(s.Ref) > 1 && (s.Ref[0] == "resources" || s.Ref[0] == "metadata") {
 				p.decoder.warn(t.Pos, &location{up: p.at, step: object.Index(i)},
-					"put it into a variable and write $(VARIABLE) here", "%s stays as it is: placeholders are not expanded here", shown(s.String()))
+					"put it into a variable and write $(VARIABLE) here", "%s is not expanded: placeholders have no effect here", shown(s.String()))
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Bounds of what is said of one document: nobody reads more.
+// Bounds of what is reported on one document.
 const (
 	maxErrors = 100
 	// longWord and manyWords bound what a near name is looked for in.
@@ -23,7 +23,7 @@ const (
 	maxStep = 400
 )
 
-// place is a step on the way to a part, so that a path costs nothing until there
+// location is a step on the way to a part, so that a path costs nothing until there
 // is a mistake to report.
 type location struct {
 	up   *location
@@ -83,7 +83,7 @@ func (d *decoder) warn(pos object.Pos, at *location, hint, format string, args .
 	d.report(object.SeverityWarning, pos, at, hint, format, args...)
 }
 
-// root is the whole document.
+// root is the complete document.
 func (d *decoder) root() part { return part{decoder: d, Value: d.doc.Value} }
 
 // part is a part of the document with the way to it. The zero Value is one that
@@ -104,7 +104,7 @@ func (p part) warn(hint, format string, args ...any) {
 // given reports whether there is anything at p.
 func (p part) given() bool { return p.Kind != object.KindNone }
 
-// is reports whether p is of the kind that is wanted, and says so where it is
+// is reports whether p is of the kind want, and adds an error where it is
 // not.
 func (p part) is(want object.Kind) bool {
 	if p.Kind == want {
@@ -116,7 +116,7 @@ func (p part) is(want object.Kind) bool {
 	return false
 }
 
-// field is the place of a field of p.
+// field is the location of a field of p.
 func (p part) field(name string) *location { return &location{up: p.at, step: object.Field(name)} }
 
 // entry is a member of a map whose names the author chooses.
@@ -126,7 +126,7 @@ type entry struct {
 	namePos object.Pos
 }
 
-// entries are the members of a map, in the order of the document. Null takes
+// entries are the members of a map, in the order of the document. Null removes
 // away what stands below it in another file.
 func (p part) entries() []entry {
 	if !p.is(object.KindMap) {
@@ -142,7 +142,7 @@ func (p part) entries() []entry {
 	return out
 }
 
-// overlaid reports whether v was laid over the document from elsewhere.
+// overlaid reports whether v was merged over the document from elsewhere.
 func (d *decoder) overlaid(v object.Value) bool {
 	own := d.doc.Value.Pos
 	return v.Pos.File != own.File || v.Pos.Line < own.Line || d.doc.Last > 0 && v.Pos.Line > d.doc.Last
@@ -160,14 +160,14 @@ func (p part) items() []part {
 	return out
 }
 
-// fields is a map whose names are known. Each field that is asked for is known;
+// fields is a map whose names are known. Each field that is read is known;
 // [fields.done] reports the others.
 type fields struct {
 	part
 	known []string
 }
 
-// fields begins to decode a map; where p is none, that is said, and no field is
+// fields begins to decode a map; where p is none, that is reported, and no field is
 // found in it and none is missed.
 func (p part) fields() *fields {
 	const usual = 12
@@ -178,7 +178,7 @@ func (p part) fields() *fields {
 }
 
 // get is an optional field, which is KindNone where it is not given. Null counts
-// as not given; Score does not allow it, so a Score file hears of it.
+// as not given; Score does not allow it, so that a Score file gets a warning.
 func (f *fields) get(name string) part {
 	f.known = append(f.known, name)
 	v, ok := f.Get(name)
@@ -188,7 +188,7 @@ func (f *fields) get(name string) part {
 	p := part{f.decoder, v, f.field(name)}
 	if v.Kind == object.KindNull {
 		if f.doc.Score && !f.overlaid(v) {
-			p.warn("take the field away", "null counts as not given")
+			p.warn("remove the field", "null is read as not set")
 		}
 		p.Value = object.Value{Pos: v.Pos}
 	}
@@ -212,7 +212,7 @@ func (f *fields) need(name, hint string) part {
 	return part{decoder: f.decoder, Value: object.Value{Pos: f.Pos}, at: p.at}
 }
 
-// done reports the fields that nobody asked for. A hint of elsewhere goes before
+// done reports the fields that were not read. A hint of elsewhere goes before
 // the nearest known name.
 func (f *fields) done(elsewhere func(name string) string) {
 	for _, m := range f.Members {

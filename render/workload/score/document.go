@@ -17,25 +17,25 @@ const (
 	scoreVersionOld = "score.sh/v1b1"
 )
 
-// Document is a Score file or a Workload document, with everything laid over it
+// Document is a Score file or a Workload document, with everything merged over it
 // that belongs there.
 type Document struct {
 	Value object.Value
-	// Blocks tells for each block scalar, by its position, where its text is.
+	// Blocks maps the position of each block scalar to that of its text.
 	Blocks map[object.Pos]spec.Block
 	// Last is the last line of the document, 0 where it is not known: what stands
-	// on another was laid over it.
+	// on another was merged over it.
 	Last int
-	// Score says that it is a Score file.
+	// Score is set if it is a Score file.
 	Score bool
 }
 
 // Decode decodes, upgrades and validates a document. All that is wrong with it
 // is returned at once, at most a hundred errors and a hundred warnings, in no
-// order that means anything: callers sort. The workload is whole where no error
+// order that means anything: callers sort. The workload is complete where no error
 // is among them; what could be read of it is there in any case.
 //
-// Errors are of the stage spec, have the place in the user's text and a path from
+// Errors are of the stage spec, have the position in the user's text and a path from
 // the root of the document, such as containers.web.variables.PORT; none repeats
 // the text of a variable, a file or a parameter.
 func Decode(doc Document) (Workload, object.Errors) {
@@ -70,7 +70,7 @@ func (d *decoder) score(root *fields) {
 	extras := meta.known
 	root.done(func(name string) string {
 		if slices.Contains(extras, name) {
-			return "in a Score file it stands under metadata"
+			return "in a Score file it goes under metadata"
 		}
 		return ""
 	})
@@ -82,7 +82,7 @@ func (d *decoder) scoreVersion(p part) {
 	switch t := p.text(); {
 	case p.Kind != object.KindString || t.Value == scoreVersion:
 	case t.Value == scoreVersionOld:
-		p.warn(hint, "%q is the name of old files, read as %q", scoreVersionOld, scoreVersion)
+		p.warn(hint, "%q is an older name, read as %q", scoreVersionOld, scoreVersion)
 	default:
 		p.fail(hint, "%s is not known: expected %s", shown(t.Value), scoreVersion)
 	}
@@ -90,7 +90,7 @@ func (d *decoder) scoreVersion(p part) {
 
 // own decodes a Workload document. Extras stand under spec, beside what Score
 // has. Namespace, labels and annotations may stand there too, because
-// environments lay their input over the spec alone.
+// environments merge their input over the spec only.
 func (d *decoder) own(root *fields) {
 	if p := root.need("apiVersion", "write apiVersion: "+spec.APIVersion); p.given() {
 		p.enum(spec.APIVersion)
@@ -113,13 +113,13 @@ func (d *decoder) own(root *fields) {
 	body.done(nil)
 	meta.done(func(name string) string {
 		if slices.Contains(extras, name) {
-			return "it stands under spec"
+			return "move it under spec"
 		}
 		return ""
 	})
 	root.done(func(name string) string {
 		if slices.Contains(extras, name) {
-			return "it stands under spec"
+			return "move it under spec"
 		}
 		return ""
 	})
@@ -145,7 +145,7 @@ func (d *decoder) identity(f *fields) {
 	if p := f.get("namespace"); p.given() {
 		t := p.text()
 		if p.Kind == object.KindString && (len(t.Value) > labelLength || !only(t.Value, "-", lower+digit)) {
-			p.fail("", "%s is no namespace: expected up to %d of a-z, 0-9 and -", shown(t.Value), labelLength)
+			p.fail("", "%s is not a namespace: expected up to %d of a-z, 0-9 and -", shown(t.Value), labelLength)
 		}
 		d.out.Namespace = t
 	}

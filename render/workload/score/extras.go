@@ -12,6 +12,49 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
+// What Score lacks goes under spec in a Workload, and under metadata in a Score
+// file, which Score leaves open:
+//
+//	replicas         3, or {min, max, cpu, memory}: targets in percent of the request
+//	deploy           {strategy: rolling | canary,
+//	                 canary: {interval, threshold, maxWeight, stepWeight}}
+//	kind             Deployment | StatefulSet | Job | CronJob
+//	schedule         of a CronJob, such as "0 3 * * *"
+//	disruption       {minAvailable} or {maxUnavailable}: a number or "50%"
+//	serviceAccount   a name, or {name, existing, annotations, mountToken}
+//	securityContext  of the pod, in the shape of the Kubernetes API
+//	pod, job         further fields of the pod, and of the Job or CronJob
+//	labels           of all objects and of the pods
+//	podAnnotations   of the pods only
+//	namespace        where it is not that of the project
+//	environment      that the document is for
+//	dependsOn        names of specs that come first
+//
+// In a Workload, namespace, labels and annotations may be in metadata, as in
+// Kubernetes, or in spec, which an environment can change and which wins.
+//
+// Extras of a container go into the container itself in a Workload, and under
+// metadata.containers.<name> in a Score file:
+//
+//	securityContext  in the shape of the Kubernetes API
+//	livenessProbe, readinessProbe
+//	                 initialDelaySeconds, periodSeconds, timeoutSeconds,
+//	                 successThreshold, failureThreshold,
+//	                 terminationGracePeriodSeconds; the actions tcpSocket and grpc
+//	startupProbe     all fields
+//	imagePullPolicy, lifecycle, resizePolicy, stdin, stdinOnce,
+//	terminationMessagePath, terminationMessagePolicy, tty, workingDir
+//	                 as in the Kubernetes API
+//
+// Extras of a resource go into the resource in a Workload, and in its metadata
+// in a Score file:
+//
+//	direction        inbound | outbound
+//	waitFor          true: the workload waits until the resource is ready
+//
+// A Workload may also have names of one letter, requests of anything that
+// Kubernetes counts, and amounts without quotes.
+
 // The bounds of numbers.
 const (
 	maxPort    = 65535
@@ -19,12 +62,12 @@ const (
 	maxPercent = 100
 	// maxTarget is a high target for an autoscaler: ten times the request.
 	maxTarget = 1000
-	// What a canary has where it says nothing.
+	// The defaults of a canary.
 	defaultMaxWeight, defaultStepWeight = 50, 10
 )
 
-// extras decodes what Score lacks and a workload may say of itself: the fields
-// of the table in the package documentation.
+// extras decodes what Score lacks and a workload may declare: the fields
+// of the tables above.
 func (d *decoder) extras(f *fields) {
 	if d.doc.Score {
 		d.identity(f)
@@ -71,13 +114,13 @@ func (d *decoder) kindOfOthers() {
 func podOwned(name string) string {
 	switch name {
 	case "containers", "initContainers":
-		return "containers stand under containers; before says which come first"
+		return "init containers go under containers; before defines the order"
 	case "volumes":
-		return "ask for a resource of type volume and mount it"
+		return "declare a resource of type volume and mount it"
 	case "serviceAccountName", "serviceAccount", "automountServiceAccountToken":
 		return "see serviceAccount {name, existing, mountToken}"
 	case "securityContext":
-		return "it stands beside pod"
+		return "move it up, next to pod"
 	}
 	return ""
 }
@@ -86,9 +129,9 @@ func podOwned(name string) string {
 func jobOwned(name string) string {
 	switch name {
 	case "template", "jobTemplate", "selector":
-		return "further fields of the pod stand under pod"
+		return "further fields of the pod go under pod"
 	case "schedule":
-		return "it stands beside job"
+		return "move it up, next to job"
 	}
 	return ""
 }
@@ -135,7 +178,7 @@ func (d *decoder) replicas(p part) *Replicas {
 	return out
 }
 
-// deploy decodes {strategy, canary}. A canary without a strategy asks for one;
+// deploy decodes {strategy, canary}. A canary without a strategy implies one;
 // an environment may switch it off by strategy: rolling.
 func (d *decoder) deploy(p part) Deploy {
 	if !p.given() {
@@ -176,9 +219,9 @@ func (p part) canary() Canary {
 	}
 	switch {
 	case out.StepWeight > most:
-		step.fail("", "is %d, more than the highest weight, which is %d", out.StepWeight, most)
+		step.fail("", "is %d, more than maxWeight, which is %d", out.StepWeight, most)
 	case out.StepWeight == 0 && most < defaultStepWeight:
-		p.fail("write stepWeight too", "the highest weight is %d, less than a step, which is %d where nothing is said", most, defaultStepWeight)
+		p.fail("write stepWeight too", "maxWeight is %d, less than the default stepWeight of %d", most, defaultStepWeight)
 	}
 	f.done(nil)
 	return out
@@ -199,7 +242,7 @@ func (d *decoder) disruption(p part) object.Value {
 		case v.Kind == object.KindString:
 			share, ok := strings.CutSuffix(v.Text, "%")
 			if n, err := strconv.Atoi(share); !ok || err != nil || n < 0 || n > maxPercent || share[0] == '+' {
-				v.fail("", "%s is no share: expected 0%% to 100%%", shown(v.Text))
+				v.fail("", "%s is not a percentage: expected 0%% to 100%%", shown(v.Text))
 			}
 		default:
 			v.number(0, maxInt32)
@@ -235,7 +278,7 @@ func (d *decoder) serviceAccount(p part) ServiceAccount {
 	if name.given() {
 		out.Name = name.filled()
 		if name.Text != "" && !subdomain(name.Text, 1) {
-			name.fail("", "%s is no name of a service account: expected a-z, 0-9, - and dots", shown(name.Text))
+			name.fail("", "%s is not a service account name: expected a-z, 0-9, - and dots", shown(name.Text))
 		}
 	}
 	return out
@@ -251,7 +294,7 @@ func (d *decoder) dependsOn(p part) {
 		switch {
 		case item.Kind != object.KindString:
 		case len(t.Value) > labelLength || spec.CheckName(t.Value) != nil:
-			item.fail("", "%s is no name of a spec", shown(t.Value))
+			item.fail("", "%s is not a spec name", shown(t.Value))
 		case t.Value == d.out.Name.Value:
 			item.fail("", "%q is this workload itself", t.Value)
 		case slices.ContainsFunc(d.out.DependsOn, func(o Text) bool { return o.Value == t.Value }):
@@ -273,7 +316,7 @@ func (d *decoder) kinds() {
 	}
 	job := kind == KindJob || kind == KindCronJob
 	if kind == KindCronJob && !d.out.Schedule.Pos.IsValid() {
-		d.fail(d.out.Kind.Pos, at("schedule"), `write schedule: "0 3 * * *", or the one that it is`, "is missing: a CronJob has one")
+		d.fail(d.out.Kind.Pos, at("schedule"), `write schedule: "0 3 * * *", or the one that it is`, "is missing: a CronJob requires one")
 	}
 	if d.out.Schedule.Pos.IsValid() && kind != KindCronJob {
 		d.fail(d.out.Schedule.Pos, at("schedule"), "write kind: CronJob", "only a CronJob has a schedule")
@@ -282,8 +325,8 @@ func (d *decoder) kinds() {
 		d.fail(d.out.Job.Pos, at("job"), "write kind: Job or kind: CronJob", "only a Job or a CronJob has it")
 	}
 	if ttl, ok := d.out.Job.Get("ttlSecondsAfterFinished"); ok && kind == KindJob {
-		d.warn(ttl.Pos, &location{up: at("job"), step: object.Field("ttlSecondsAfterFinished")}, "take it away, or write kind: CronJob",
-			"a Job that the cluster takes away is missing from what was rendered: the engine makes it anew, and it runs again")
+		d.warn(ttl.Pos, &location{up: at("job"), step: object.Field("ttlSecondsAfterFinished")}, "remove it, or write kind: CronJob",
+			"a Job that the cluster deletes is missing for the engine, which creates it again, so that it runs again")
 	}
 	if job && len(d.out.Ports) > 0 {
 		service := &location{step: object.Field("service")}
@@ -297,7 +340,7 @@ func (d *decoder) kinds() {
 		d.fail(d.out.Replicas.Pos, at("replicas"), "see job: {parallelism: …}", "a %s has no replicas", kind)
 	}
 	if job && d.out.Disruption.Kind != object.KindNone {
-		d.fail(d.out.Disruption.Pos, at("disruption"), "take it away", "a %s has no disruption budget", kind)
+		d.fail(d.out.Disruption.Pos, at("disruption"), "remove it", "a %s has no disruption budget", kind)
 	}
 	if d.out.Deploy.Strategy == StrategyCanary && kind != "" && kind != KindDeployment {
 		d.fail(d.out.Deploy.Pos, at("deploy"), "write strategy: rolling", "only a Deployment has canaries, and this is a %s", kind)

@@ -15,7 +15,7 @@ import (
 
 // The limits of files.
 const (
-	// maxFile is how many bytes a ConfigMap or a Secret takes.
+	// maxFile is how many bytes a ConfigMap or a Secret can hold.
 	maxFile = 1 << 20
 	// maxPath is how long a path of Linux may be.
 	maxPath = 4096
@@ -76,7 +76,7 @@ func (t target) once(taken map[string]object.Pos) {
 		return
 	}
 	if first, twice := taken[t.path]; twice {
-		t.wrong("", "a second file or volume is at %s; the first is in line %d", shown(t.path), first.Line)
+		t.wrong("", "another file or volume is at %s already, in line %d", shown(t.path), first.Line)
 		return
 	}
 	taken[t.path] = t.namePos
@@ -94,13 +94,13 @@ func (p part) targets() []target {
 			t := target{entry: e}
 			t.path = e.absolute(e.namePos, e.at, e.name)
 			if same, ok := e.Get("target"); ok && same.Text != e.name {
-				e.decoder.fail(same.Pos, e.field("target"), "take target away", "differs from the path that it stands at")
+				e.decoder.fail(same.Pos, e.field("target"), "remove target", "differs from the path that is its key")
 			}
 			out = append(out, t)
 		}
 		return out
 	}
-	p.warn("write a map from path to what is there", "a list is the form of older files")
+	p.warn("write a map from path to what is there", "a list is an older form")
 	for _, item := range p.items() {
 		f := item.fields()
 		at := f.need("target", "write target: /path/in/the/container")
@@ -168,7 +168,7 @@ func (t target) file() File {
 	}
 	f.done(nil)
 	if n := max(len(out.Binary), len(out.text())); n > maxFile {
-		t.wrong("put large data into an image or a volume", "%s has %d bytes, more than the %d that a ConfigMap takes", shown(t.name), n, maxFile)
+		t.wrong("put large data into an image or a volume", "%s has %d bytes, more than the %d that a ConfigMap can hold", shown(t.name), n, maxFile)
 	}
 	return out
 }
@@ -183,7 +183,7 @@ func (f File) text() string {
 // content decodes the text of a file. Older files have a list of lines.
 func (p part) content() (text *Text, indent int) {
 	if p.Kind == object.KindList {
-		p.warn("write a block scalar: content: |", "a list of lines is the form of older files")
+		p.warn("write a block scalar: content: |", "a list of lines is an older form")
 		lines := make([]string, 0, len(p.Items))
 		for _, item := range p.items() {
 			lines = append(lines, item.text().Value)
@@ -206,7 +206,7 @@ func (p part) base64() []byte {
 	t := p.text()
 	out, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(t.Value), ""))
 	if err != nil {
-		p.fail("write the content in base64 (RFC 4648), or use content for text", "is no base64")
+		p.fail("write the content in base64 (RFC 4648), or use content for text", "is not base64")
 	}
 	if out == nil {
 		out = []byte{}
@@ -231,7 +231,7 @@ func (p part) mode() *int {
 	}
 	n, err := strconv.ParseUint(text, octal, 16)
 	if err != nil || len(text) != digits {
-		p.fail(hint, "%s is no mode", shown(p.Text))
+		p.fail(hint, "%s is not a file mode", shown(p.Text))
 		return nil
 	}
 	mode := int(n) //nolint:gosec // three octal digits fit
@@ -255,7 +255,7 @@ func (t target) mount() Mount {
 	out.ReadOnly = f.get("readOnly").flag()
 	if old, ok := t.Get("read_only"); ok && old.Kind == object.KindBool {
 		p := f.get("read_only")
-		p.warn("write readOnly", "read_only is the name of older files")
+		p.warn("write readOnly", "read_only is an older name")
 		out.ReadOnly = p.flag()
 	}
 	f.done(nil)

@@ -41,33 +41,33 @@ func told(t *testing.T, tests []message) {
 func TestMessagesOnOlderFormsAndMisplacedFields(t *testing.T) {
 	old := strings.Replace(head, "score.dev", "score.sh", 1)
 	told(t, []message{
-		{"old files have another apiVersion", old, `warning s.yaml:1:13: spec: apiVersion: "score.sh/v1b1" is the name of old files, read as "score.dev/v1b1" (write apiVersion: score.dev/v1b1)`},
-		{"old resources declare properties", head + "resources: {db: {type: postgres, properties: {host: null}}}\n", `warning s.yaml:7:46: spec: resources.db.properties: old files declare outputs here; a resource has those of its type (take properties away)`},
+		{"old files have another apiVersion", old, `warning s.yaml:1:13: spec: apiVersion: "score.sh/v1b1" is an older name, read as "score.dev/v1b1" (write apiVersion: score.dev/v1b1)`},
+		{"old resources declare properties", head + "resources: {db: {type: postgres, properties: {host: null}}}\n", `warning s.yaml:7:46: spec: resources.db.properties: older files declare outputs here; the outputs of a resource follow from its type (remove properties)`},
 		{"an image that is null is refused", strings.Replace(head, "nginx", "null", 1), `s.yaml:6:12: spec: containers.web.image: is null, but must be given (write image: . where it is given at deployment)`},
-		{"resources that are null are not given", head + "    resources:\n", `warning s.yaml:7:15: spec: containers.web.resources: null counts as not given (take the field away)`},
+		{"resources that are null are not given", head + "    resources:\n", `warning s.yaml:7:15: spec: containers.web.resources: null is read as not set (remove the field)`},
 		{"a resource that is null is refused", head + "resources: {db: }\n", `s.yaml:7:17: spec: resources.db: expected a map with the type of the resource, got null (write {type: postgres}, or the type that it is)`},
 		{"a pull policy is read", head + "    pullPolicy: Always\n", `warning s.yaml:7:17: spec: containers.web.pullPolicy: Score has no pullPolicy; it is read as imagePullPolicy (write metadata.containers.NAME.imagePullPolicy)`},
-		{"a name with an underscore is refused", strings.Replace(head, "web:", "my_web:", 1), `s.yaml:5:3: spec: containers.my_web: "my_web" is no DNS label: expected a-z, 0-9 and -, with a letter or a digit at both ends (write "my-web")`},
-		{"a name of one letter is refused in Score", strings.Replace(head, "web:", "w:", 1), `s.yaml:5:3: spec: containers.w: "w" has one letter, and Score wants 2 to 63 (a document of ropewalk.dev/v1alpha1 and kind Workload may have such a name)`},
-		{"files as a list are read", head + "    files: [{target: /a, content: [x, y]}]\n", `warning s.yaml:7:12: spec: containers.web.files: a list is the form of older files (write a map from path to what is there)
-warning s.yaml:7:35: spec: containers.web.files[0].content: a list of lines is the form of older files (write a block scalar: content: |)`},
-		{"read_only is read", head + "    volumes: [{target: /a, source: data, read_only: true}]\n", `warning s.yaml:7:14: spec: containers.web.volumes: a list is the form of older files (write a map from path to what is there)
-warning s.yaml:7:53: spec: containers.web.volumes[0].read_only: read_only is the name of older files (write readOnly)`},
-		{"a whole number is taken as text without being shown", head + "    variables: {PORT: 8080}\n", `warning s.yaml:7:23: spec: containers.web.variables.PORT: expected a string, got a number, which is taken as text (write it in quotes)`},
+		{"a name with an underscore is refused", strings.Replace(head, "web:", "my_web:", 1), `s.yaml:5:3: spec: containers.my_web: "my_web" is not a DNS label: expected a-z, 0-9 and -, with a letter or a digit at both ends (write "my-web")`},
+		{"a name of one letter is refused in Score", strings.Replace(head, "web:", "w:", 1), `s.yaml:5:3: spec: containers.w: "w" has one letter, and Score requires 2 to 63 (a document of ropewalk.dev/v1alpha1 and kind Workload may have such a name)`},
+		{"files as a list are read", head + "    files: [{target: /a, content: [x, y]}]\n", `warning s.yaml:7:12: spec: containers.web.files: a list is an older form (write a map from path to what is there)
+warning s.yaml:7:35: spec: containers.web.files[0].content: a list of lines is an older form (write a block scalar: content: |)`},
+		{"read_only is read", head + "    volumes: [{target: /a, source: data, read_only: true}]\n", `warning s.yaml:7:14: spec: containers.web.volumes: a list is an older form (write a map from path to what is there)
+warning s.yaml:7:53: spec: containers.web.volumes[0].read_only: read_only is an older name (write readOnly)`},
+		{"a whole number is taken as text without being shown", head + "    variables: {PORT: 8080}\n", `warning s.yaml:7:23: spec: containers.web.variables.PORT: expected a string, got a number, which is read as text (write it in quotes)`},
 		{"a number with a point is refused without being shown", head + "    variables: {V: 1.10}\n", `s.yaml:7:20: spec: containers.web.variables.V: expected a string, got a number (write it in quotes)`},
 		{"a variable that is null is refused", head + "    variables: {V: }\n", `s.yaml:7:20: spec: containers.web.variables.V: expected a string, got null (write "" for empty text)`},
 		{"the annotation of score-k8s is read", strings.Replace(head, "name: api", "name: api\n  annotations: {k8s.score.dev/kind: StatefulSet}", 1), `warning s.yaml:4:37: spec: metadata.annotations["k8s.score.dev/kind"]: the annotation of score-k8s is read as kind (write metadata.kind: StatefulSet)`},
-		{"memory in K is refused", head + "    resources: {limits: {memory: 128K}}\n", `s.yaml:7:34: spec: containers.web.resources.limits.memory: "128K" is no quantity of Kubernetes (write "128k" or "128Ki")`},
+		{"memory in K is refused", head + "    resources: {limits: {memory: 128K}}\n", `s.yaml:7:34: spec: containers.web.resources.limits.memory: "128K" is not a quantity of Kubernetes (write "128k" or "128Ki")`},
 		{"memory in thousandths is refused", head + "    resources: {limits: {memory: 128m}}\n", `s.yaml:7:34: spec: containers.web.resources.limits.memory: "128m" is in thousandths of a byte (write "128M" or "128Mi")`},
 		{"memory without a unit is warned of", head + "    resources: {limits: {memory: \"128\"}}\n", `warning s.yaml:7:34: spec: containers.web.resources.limits.memory: 128 bytes are hardly enough for a container (write a unit, such as "128Mi")`},
 		{"a request over the limit is refused", head + "    resources: {limits: {cpu: 100m}, requests: {cpu: \"1\"}}\n", `s.yaml:7:54: spec: containers.web.resources.requests.cpu: "1" is more than the limit, which is "100m"`},
 		{"an unknown field has a near name", head + "    comand: [x]\n", `s.yaml:7:5: spec: containers.web.comand: unknown field "comand" (did you mean "command"?)`},
-		{"an extra at the root of Score has a place", head + "replicas: 2\n", `s.yaml:7:1: spec: replicas: unknown field "replicas" (in a Score file it stands under metadata)`},
-		{"an extra in a container of Score has a place", head + "    securityContext: {}\n", `s.yaml:7:5: spec: containers.web.securityContext: unknown field "securityContext" (in a Score file it stands under metadata.containers.web)`},
-		{"timing in a probe of Score has a place", head + "    livenessProbe: {exec: {command: [a]}, periodSeconds: 3}\n", `s.yaml:7:43: spec: containers.web.livenessProbe.periodSeconds: unknown field "periodSeconds" (in a Score file it stands under metadata.containers.web.livenessProbe)`},
-		{"a direction in a resource of Score has a place", head + "resources: {db: {type: service, direction: inbound}}\n", `s.yaml:7:33: spec: resources.db.direction: unknown field "direction" (in a Score file it stands under metadata of the resource)`},
+		{"an extra at the root of Score has a place", head + "replicas: 2\n", `s.yaml:7:1: spec: replicas: unknown field "replicas" (in a Score file it goes under metadata)`},
+		{"an extra in a container of Score has a place", head + "    securityContext: {}\n", `s.yaml:7:5: spec: containers.web.securityContext: unknown field "securityContext" (in a Score file it goes under metadata.containers.web)`},
+		{"timing in a probe of Score has a place", head + "    livenessProbe: {exec: {command: [a]}, periodSeconds: 3}\n", `s.yaml:7:43: spec: containers.web.livenessProbe.periodSeconds: unknown field "periodSeconds" (in a Score file it goes under metadata.containers.web.livenessProbe)`},
+		{"a direction in a resource of Score has a place", head + "resources: {db: {type: service, direction: inbound}}\n", `s.yaml:7:33: spec: resources.db.direction: unknown field "direction" (in a Score file it goes under metadata of the resource)`},
 		{"a misspelt extra of Score is warned of", strings.Replace(head, "name: api", "name: api\n  replica: 2", 1), `warning s.yaml:4:3: spec: metadata.replica: "replica" has no meaning here (did you mean "replicas"?)`},
-		{"an extra in the metadata of a Workload has a place", strings.Replace(own, "name: api", "name: api, replicas: 2", 1), `s.yaml:3:23: spec: metadata.replicas: unknown field "replicas" (it stands under spec)`},
+		{"an extra in the metadata of a Workload has a place", strings.Replace(own, "name: api", "name: api, replicas: 2", 1), `s.yaml:3:23: spec: metadata.replicas: unknown field "replicas" (move it under spec)`},
 		{"an extra of a container that is not there", strings.Replace(head, "name: api", "name: api\n  containers: {wbe: {}}", 1), `s.yaml:4:16: spec: metadata.containers.wbe: there is no container "wbe" (did you mean "web"?)`},
 	})
 }
@@ -75,33 +75,33 @@ warning s.yaml:7:53: spec: containers.web.volumes[0].read_only: read_only is the
 func TestMessagesOnValues(t *testing.T) {
 	told(t, []message{
 		{"a scheme is in upper case", head + "    livenessProbe: {httpGet: {port: 80, path: /, scheme: https}}\n", `s.yaml:7:58: spec: containers.web.livenessProbe.httpGet.scheme: "https" is not known: expected HTTP or HTTPS (write "HTTPS")`},
-		{"a probe has one action", head + "    livenessProbe: {httpGet: {port: 80, path: /}, exec: {command: [a]}}\n", `s.yaml:7:57: spec: containers.web.livenessProbe.exec: a probe has one action, got a second (take one of them away)`},
+		{"a probe has one action", head + "    livenessProbe: {httpGet: {port: 80, path: /}, exec: {command: [a]}}\n", `s.yaml:7:57: spec: containers.web.livenessProbe.exec: a probe has one action, got a second (remove one of them)`},
 		{"a probe has an action", strings.Replace(own, "nginx", "nginx, startupProbe: {periodSeconds: 1}", 1), `s.yaml:5:50: spec: spec.containers.web.startupProbe: a probe has one of httpGet, exec, tcpSocket, grpc`},
 		{"a probe names a port that is there", strings.Replace(own, "nginx", "nginx, startupProbe: {tcpSocket: {port: www}}", 1) + "  service: {ports: {wwv: {port: 1}}}\n", `s.yaml:5:69: spec: spec.containers.web.startupProbe.tcpSocket.port: the service has no port "www" (did you mean "wwv"?)`},
-		{"a file and a volume are at one path", head + "    files: {/a/b: {content: x}}\n    volumes: {//a/./b/: {source: x}}\n", `s.yaml:8:15: spec: containers.web.volumes["//a/./b/"]: a second file or volume is at "/a/b"; the first is in line 7`},
+		{"a file and a volume are at one path", head + "    files: {/a/b: {content: x}}\n    volumes: {//a/./b/: {source: x}}\n", `s.yaml:8:15: spec: containers.web.volumes["//a/./b/"]: another file or volume is at "/a/b" already, in line 7`},
 		{"a file is below a file", head + "    files: {/a: {content: x}, /a/b/c: {content: y}}\n", `s.yaml:7:31: spec: containers.web.files./a/b/c: "/a/b/c" is below "/a", which is a file`},
 		{"a relative path is refused", head + "    files: {a/b: {content: x}}\n", `s.yaml:7:13: spec: containers.web.files.a/b: "a/b" is relative: expected a path from the root of the container (write "/a/b")`},
 		{"a file has one content", head + "    files: {/a: {content: x, source: y}}\n", `s.yaml:7:13: spec: containers.web.files./a: a file has one of content, binaryContent and source, got 2`},
 		{"a mode in a number is refused", head + "    files: {/a: {content: x, mode: 0644}}\n", `s.yaml:7:36: spec: containers.web.files./a.mode: expected a string, got a number (write three octal digits in quotes, such as "0644")`},
-		{"binary content is base64", head + "    files: {/a: {binaryContent: \"?secret?\"}}\n", `s.yaml:7:33: spec: containers.web.files./a.binaryContent: is no base64 (write the content in base64 (RFC 4648), or use content for text)`},
+		{"binary content is base64", head + "    files: {/a: {binaryContent: \"?secret?\"}}\n", `s.yaml:7:33: spec: containers.web.files./a.binaryContent: is not base64 (write the content in base64 (RFC 4648), or use content for text)`},
 		{"a container comes before one that is there", head + "    before: {wed: {ready: started}, web: {ready: started}}\n", `s.yaml:7:14: spec: containers.web.before.wed: there is no container "wed" (did you mean "web"?)
 s.yaml:7:37: spec: containers.web.before.web: container "web" comes before itself (name the container that waits)`},
-		{"a cycle is printed", head + "    before: {bb: {ready: started}}\n  bb: {image: x, before: {cc: {ready: started}}}\n  cc: {image: x, before: {web: {ready: started}}}\n", `s.yaml:7:14: spec: containers.web.before.bb: cycle: bb -> cc -> web -> bb (take one of them away)`},
+		{"a cycle is printed", head + "    before: {bb: {ready: started}}\n  bb: {image: x, before: {cc: {ready: started}}}\n  cc: {image: x, before: {web: {ready: started}}}\n", `s.yaml:7:14: spec: containers.web.before.bb: cycle: bb -> cc -> web -> bb (remove one of them)`},
 		{"a command is a list", head + "    command: /bin/sh -c x\n", `s.yaml:7:14: spec: containers.web.command: expected a list, got a string (write a list, such as ["/bin/app", "--verbose"])`},
-		{"placeholders in arguments stay as they are", head + "    args: [\"${resources.db.host}\", \"${HOME}\"]\n", `warning s.yaml:7:12: spec: containers.web.args[0]: "${resources.db.host}" stays as it is: placeholders are not expanded here (put it into a variable and write $(VARIABLE) here)`},
+		{"placeholders in arguments stay as they are", head + "    args: [\"${resources.db.host}\", \"${HOME}\"]\n", `warning s.yaml:7:12: spec: containers.web.args[0]: "${resources.db.host}" is not expanded: placeholders have no effect here (put it into a variable and write $(VARIABLE) here)`},
 		{"two ports of a service differ", head + "service: {ports: {aa: {port: 80}, bb: {port: 80}, cc: {port: 80, protocol: UDP}}}\n", `s.yaml:7:39: spec: service.ports.bb: TCP port 80 is that of "aa" already`},
 		{"a canary is one of a Deployment", own + "  kind: StatefulSet\n  deploy: {strategy: canary}\n", `s.yaml:7:11: spec: spec.deploy: only a Deployment has canaries, and this is a StatefulSet (write strategy: rolling)`},
-		{"a CronJob has a schedule", own + "  kind: CronJob\n", `s.yaml:6:9: spec: spec.schedule: is missing: a CronJob has one (write schedule: "0 3 * * *", or the one that it is)`},
+		{"a CronJob has a schedule", own + "  kind: CronJob\n", `s.yaml:6:9: spec: spec.schedule: is missing: a CronJob requires one (write schedule: "0 3 * * *", or the one that it is)`},
 		{"a Job has no replicas", own + "  kind: Job\n  replicas: 2\n", `s.yaml:7:13: spec: spec.replicas: a Job has no replicas (see job: {parallelism: …})`},
 		{"replicas go up", own + "  replicas: {min: 3, max: 2}\n", `s.yaml:6:27: spec: spec.replicas.max: max is 2, less than min, which is 3`},
 		{"an autoscaler keeps a pod", own + "  replicas: {min: 0, max: 2}\n", `s.yaml:6:13: spec: spec.replicas: an autoscaler keeps one pod at least (write min: 1 or more)`},
-		{"an aim needs an autoscaler", own + "  replicas: {min: 2, cpu: 50}\n", `s.yaml:6:27: spec: spec.replicas.cpu: an aim in percent of the request needs an autoscaler (write max too)`},
+		{"a target needs an autoscaler", own + "  replicas: {min: 2, cpu: 50}\n", `s.yaml:6:27: spec: spec.replicas.cpu: a target in percent of the request needs an autoscaler (write max too)`},
 		{"an interval is a time", own + "  deploy: {canary: {interval: 1h}}\n", `s.yaml:6:31: spec: spec.deploy.canary.interval: expected minutes or seconds, such as 1m or 30s`},
-		{"a step is no more than the whole", own + "  deploy: {canary: {stepWeight: 60}}\n", `s.yaml:6:33: spec: spec.deploy.canary.stepWeight: is 60, more than the highest weight, which is 50`},
-		{"a share is a share", own + "  disruption: {minAvailable: 101%}\n", `s.yaml:6:30: spec: spec.disruption.minAvailable: "101%" is no share: expected 0% to 100%`},
+		{"a step is no more than the whole", own + "  deploy: {canary: {stepWeight: 60}}\n", `s.yaml:6:33: spec: spec.deploy.canary.stepWeight: is 60, more than maxWeight, which is 50`},
+		{"a share is a share", own + "  disruption: {minAvailable: 101%}\n", `s.yaml:6:30: spec: spec.disruption.minAvailable: "101%" is not a percentage: expected 0% to 100%`},
 		{"an account that exists is not annotated", own + "  serviceAccount: {name: x, existing: true, annotations: {a: b}}\n", `s.yaml:6:58: spec: spec.serviceAccount.annotations: an account that exists already is left as it is (annotate the account where it is made)`},
 		{"labels that select are ours", own + "  labels: {app.kubernetes.io/name: x}\n", `s.yaml:6:12: spec: spec.labels["app.kubernetes.io/name"]: "app.kubernetes.io/name" is set by Ropewalk, because objects find their pods by it`},
-		{"containers of the pod stand elsewhere", own + "  pod: {initContainers: []}\n", `s.yaml:6:9: spec: spec.pod.initContainers: "initContainers" is set by Ropewalk (containers stand under containers; before says which come first)`},
+		{"containers of the pod stand elsewhere", own + "  pod: {initContainers: []}\n", `s.yaml:6:9: spec: spec.pod.initContainers: "initContainers" is set by Ropewalk (init containers go under containers; before defines the order)`},
 		{"a workload does not wait for itself", own + "  dependsOn: [api, x, x]\n", `s.yaml:6:15: spec: spec.dependsOn[0]: "api" is this workload itself
 s.yaml:6:23: spec: spec.dependsOn[2]: "x" is written twice`},
 	})
@@ -197,7 +197,7 @@ func TestLargeInputIsHandledQuickly(t *testing.T) {
 		want string
 	}{
 		{"a content of 16 MiB", grown(object.Member{Name: "files", Value: file("content", large)}),
-			`containers.web.files./big0: "/big0" has 16777216 bytes, more than the 1048576 that a ConfigMap takes`},
+			`containers.web.files./big0: "/big0" has 16777216 bytes, more than the 1048576 that a ConfigMap can hold`},
 		{"binary content of 16 MiB", grown(object.Member{Name: "files", Value: file("binaryContent", base64.StdEncoding.EncodeToString([]byte(large)))}),
 			`"/big0" has 16777216 bytes`},
 		{"a name of 16 MiB", grown(object.Member{Name: large, Value: value("x")}), "unknown field"},
@@ -248,7 +248,7 @@ func FuzzDecode(f *testing.F) {
 
 func TestAJobIsToldWhatItsServiceAndItsTimeToLiveMean(t *testing.T) {
 	told(t, []message{
-		{"a Job that goes away comes back", own + "  kind: Job\n  job: {ttlSecondsAfterFinished: 60}\n", `warning s.yaml:7:34: spec: spec.job.ttlSecondsAfterFinished: a Job that the cluster takes away is missing from what was rendered: the engine makes it anew, and it runs again (take it away, or write kind: CronJob)`},
+		{"a Job that goes away comes back", own + "  kind: Job\n  job: {ttlSecondsAfterFinished: 60}\n", `warning s.yaml:7:34: spec: spec.job.ttlSecondsAfterFinished: a Job that the cluster deletes is missing for the engine, which creates it again, so that it runs again (remove it, or write kind: CronJob)`},
 		{"ports of a Job are there for a while", own + "  kind: Job\n  service: {ports: {http: {port: 80}}}\n", `warning s.yaml:7:21: spec: spec.service: the pods of a Job run to an end: others reach the service only while they do`},
 		{"ports of a Job in Score", strings.Replace(head, "name: api", "name: api\n  kind: Job", 1) + "service: {ports: {http: {port: 80}}}\n", `warning s.yaml:8:19: spec: service: the pods of a Job run to an end: others reach the service only while they do`},
 	})

@@ -32,11 +32,11 @@ func only(text, marks, letters string) bool {
 		!strings.ContainsAny(text[:1]+text[len(text)-1:], marks)
 }
 
-// short says that a name has fewer letters than Score allows. Kubernetes and
-// our own documents take one letter.
+// short reports a name that has fewer letters than Score allows. Kubernetes and
+// our own documents accept one letter.
 func (d *decoder) short(name string) string {
 	if d.doc.Score && len(name) == 1 {
-		return "has one letter, and Score wants 2 to 63"
+		return "has one letter, and Score requires 2 to 63"
 	}
 	return ""
 }
@@ -49,9 +49,9 @@ func (d *decoder) name(pos object.Pos, at *location, name string) {
 	case name == "":
 		bad = "must not be empty"
 	case utf8.RuneCountInString(name) > labelLength:
-		bad = fmt.Sprintf("has %d letters, more than %d", utf8.RuneCountInString(name), labelLength)
+		bad = fmt.Sprintf("has %d characters, more than %d", utf8.RuneCountInString(name), labelLength)
 	case !only(name, "-", lower+digit):
-		bad = "is no DNS label: expected a-z, 0-9 and -, with a letter or a digit at both ends"
+		bad = "is not a DNS label: expected a-z, 0-9 and -, with a letter or a digit at both ends"
 		if label := labelOf(name); label != "" {
 			hint = "write " + strconv.Quote(label)
 		}
@@ -107,14 +107,14 @@ func (p part) id() Text {
 	}
 	switch {
 	case !ok:
-		p.fail("", "%s is no id: expected 1 to %d of a-z, 0-9, - and dots, such as shop.db", shown(t.Value), labelLength)
+		p.fail("", "%s is not an id: expected 1 to %d of a-z, 0-9, - and dots, such as shop.db", shown(t.Value), labelLength)
 	case p.short(t.Value) != "":
 		p.fail("", "%s %s", shown(t.Value), p.short(t.Value))
 	}
 	return t
 }
 
-// badKey says what is wrong with the key of an annotation: an optional DNS
+// badKey reports what is wrong with the key of an annotation: an optional DNS
 // subdomain and a slash before a name. Score wants two letters in each label.
 func (d *decoder) badKey(key string) string {
 	prefix, name, found := strings.Cut(key, "/")
@@ -127,11 +127,11 @@ func (d *decoder) badKey(key string) string {
 	}
 	switch {
 	case len(key) > annotationKey:
-		return fmt.Sprintf("has %d letters, more than %d", len(key), annotationKey)
+		return fmt.Sprintf("has %d characters, more than %d", len(key), annotationKey)
 	case len(name) < least || len(name) > labelLength || !only(name, "-_.", letter+digit):
-		return fmt.Sprintf("is no key: the name must have %d to %d letters, digits, -, _ and dots, with a letter or a digit at both ends", least, labelLength)
+		return fmt.Sprintf("is not a key: the name must have %d to %d letters, digits, -, _ and dots, with a letter or a digit at both ends", least, labelLength)
 	case found && !subdomain(prefix, least):
-		return "is no key: what stands before the / must be a DNS name, such as example.com"
+		return "is not a key: the part before the / must be a DNS name, such as example.com"
 	}
 	return ""
 }
@@ -150,7 +150,7 @@ func subdomain(name string, least int) bool {
 	return true
 }
 
-// badLabelKey says what is wrong with the key of a label; those by which objects
+// badLabelKey reports what is wrong with the key of a label; those by which objects
 // find their pods are ours.
 func (d *decoder) badLabelKey(key string) string {
 	if key == "app.kubernetes.io/name" || key == "ropewalk.dev/workload" {
@@ -159,7 +159,7 @@ func (d *decoder) badLabelKey(key string) string {
 	return (&decoder{}).badKey(key)
 }
 
-// badLabelValue says what is wrong with the value of a label.
+// badLabelValue reports what is wrong with the value of a label.
 func badLabelValue(value string) string {
 	if value != "" && (len(value) > labelLength || !only(value, "-_.", letter+digit)) {
 		return fmt.Sprintf("of a label must have up to %d letters, digits, -, _ and dots, with a letter or a digit at both ends", labelLength)
@@ -167,7 +167,7 @@ func badLabelValue(value string) string {
 	return ""
 }
 
-// badVariable says what is wrong with the name of a variable: Kubernetes takes
+// badVariable reports what is wrong with the name of a variable: Kubernetes accepts
 // the printable characters of ASCII but =.
 func badVariable(name string) string {
 	switch {
@@ -181,7 +181,7 @@ func badVariable(name string) string {
 	return ""
 }
 
-// badValue says what is wrong with the value of a variable.
+// badValue reports what is wrong with the value of a variable.
 func badValue(value string) string {
 	if strings.Contains(value, "\x00") {
 		return "may not hold a zero byte"

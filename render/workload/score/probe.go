@@ -18,7 +18,7 @@ func actions(wide bool) []string {
 	return []string{"httpGet", "exec"}
 }
 
-// clock is a field of a probe that says when it runs, with its least value.
+// clock is a field of a probe that controls when it runs, with its least value.
 type clock struct {
 	name  string
 	least int
@@ -33,7 +33,7 @@ func clocks() []clock {
 
 // probe decodes a probe: base has the form of Score, more has what Score lacks
 // beside it. What comes out has the shape of the Kubernetes API, and every part
-// the place where it was written.
+// the position where it was written.
 func (e entry) probe(name string, base, more part) object.Value {
 	if !base.given() && !more.given() {
 		return object.Value{}
@@ -61,7 +61,7 @@ func (e entry) probe(name string, base, more part) object.Value {
 		}
 		f.done(func(field string) string {
 			if i == 0 && slices.ContainsFunc(clocks(), func(c clock) bool { return c.name == field }) {
-				return "in a Score file it stands under metadata.containers." + e.name + "." + name
+				return "in a Score file it goes under metadata.containers." + e.name + "." + name
 			}
 			return ""
 		})
@@ -74,7 +74,7 @@ func (e entry) probe(name string, base, more part) object.Value {
 	case len(acts) == 0 && complete:
 		at.fail("", "a probe has one of %s", strings.Join(actions(more.given()), ", "))
 	case len(acts) > 1:
-		acts[1].fail("take one of them away", "a probe has one action, got a second")
+		acts[1].fail("remove one of them", "a probe has one action, got a second")
 	}
 	return out
 }
@@ -91,7 +91,7 @@ func (e entry) timing(probe string, f *fields, out *object.Value) {
 		case ok && t.name == "successThreshold" && n > 1 && probe != "readinessProbe":
 			p.fail("write 1", "must be 1 for this probe")
 		case ok && t.name == "terminationGracePeriodSeconds" && probe == "readinessProbe":
-			p.fail("take it away", "a readiness probe ends nothing")
+			p.fail("remove it", "a readiness probe does not stop containers")
 		}
 		out.Members = append(out.Members, object.Member{Name: t.name, Pos: p.Pos, Value: p.Value})
 	}
@@ -155,7 +155,7 @@ func (p part) header() {
 	f := p.fields()
 	name := f.need("name", "")
 	if t := name.filled(); t.Value != "" && strings.Trim(t.Value, letter+digit+"_-") != "" {
-		name.fail("", "%s is no name of a header: expected letters, digits, _ and -", shown(t.Value))
+		name.fail("", "%s is not a header name: expected letters, digits, _ and -", shown(t.Value))
 	}
 	value := f.need("value", "")
 	if value.doc.Score {

@@ -33,8 +33,8 @@ func (p part) quantities() []Pair {
 	return out
 }
 
-// quantity decodes one amount. What comes out is one that Kubernetes takes:
-// memory in whole bytes, and a cpu with a digit before the point.
+// quantity decodes one amount. What comes out is one that Kubernetes accepts:
+// memory in full bytes, and a cpu with a digit before the point.
 func (e entry) quantity() Text {
 	t := Text{Pos: e.Pos}
 	switch {
@@ -50,7 +50,7 @@ func (e entry) quantity() Text {
 		return t
 	}
 	if e.name == "cpu" && strings.HasPrefix(t.Value, ".") && e.doc.Score {
-		e.warn("write "+strconv.Quote("0"+t.Value), "an amount of cpu begins with a digit")
+		e.warn("write "+strconv.Quote("0"+t.Value), "an amount of CPU begins with a digit")
 		t.Value = "0" + t.Value
 	}
 	if bad, hint := e.badQuantity(t.Value); bad != "" {
@@ -60,16 +60,16 @@ func (e entry) quantity() Text {
 	q, err := resource.ParseQuantity(t.Value)
 	switch {
 	case err != nil:
-		e.fail("", "%s is no quantity: expected one such as %s", shown(t.Value), example(e.name))
+		e.fail("", "%s is not a quantity: expected one such as %s", shown(t.Value), example(e.name))
 	case q.Sign() < 0:
-		e.fail("", "%s is less than nothing", shown(t.Value))
+		e.fail("", "%s is negative", shown(t.Value))
 	case e.name == "memory":
 		t.Value = e.bytes(t.Value, q)
 	}
 	return t
 }
 
-// bytes is an amount of memory in whole bytes, rounded up.
+// bytes is an amount of memory in full bytes, rounded up.
 func (e entry) bytes(text string, q resource.Quantity) string {
 	const little = 1 << 20
 	if n := q.Value(); n < little && !q.IsZero() {
@@ -92,15 +92,15 @@ func example(name string) string {
 	return `"128Mi"`
 }
 
-// badQuantity says what is wrong with an amount by the rules of Score, and where
-// Kubernetes does not take what Score does.
+// badQuantity reports what is wrong with an amount by the rules of Score, and where
+// Kubernetes does not accept what Score does.
 func (e entry) badQuantity(text string) (bad, hint string) {
 	digits := strings.TrimLeft(text, digit)
 	number := text[:len(text)-len(digits)]
 	unit := strings.TrimLeft(text, digit+".")
 	if e.name == "memory" && unit == "K" {
 		n := strings.TrimSuffix(text, "K")
-		return "is no quantity of Kubernetes", "write " + strconv.Quote(n+"k") + " or " + strconv.Quote(n+"Ki")
+		return "is not a quantity of Kubernetes", "write " + strconv.Quote(n+"k") + " or " + strconv.Quote(n+"Ki")
 	}
 	if e.name == "memory" && unit == "m" {
 		n := strings.TrimSuffix(text, "m")
@@ -117,7 +117,7 @@ func (e entry) badQuantity(text string) (bad, hint string) {
 	ok := number != "" && (!point || fraction != "")
 	if e.name == "cpu" {
 		ok = ok && (digits == "" || digits == "m" && !point)
-		hint = "expected whole or fractional cpus, or thousandths: " + example("cpu")
+		hint = "expected CPUs or millicores, such as " + example("cpu")
 	} else {
 		ok = ok && (number[0] != '0' || number == "0" && point) &&
 			slices.Contains([]string{"", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}, digits)
@@ -126,10 +126,10 @@ func (e entry) badQuantity(text string) (bad, hint string) {
 	if ok {
 		return "", ""
 	}
-	return "is no amount of " + e.name, hint
+	return "is not an amount of " + e.name, hint
 }
 
-// within checks that nothing asks for more than it may have.
+// within checks that no request exceeds its limit.
 func (p part) within(requests, limits []Pair) {
 	for _, r := range requests {
 		i, found := slices.BinarySearchFunc(limits, r, comparePairs)

@@ -57,11 +57,11 @@ func (e entry) resource() Resource {
 	}
 	if m, ok := e.Get("properties"); ok && e.doc.Score {
 		f.known = append(f.known, "properties")
-		e.decoder.warn(m.Pos, e.field("properties"), "take properties away", "old files declare outputs here; a resource has those of its type")
+		e.decoder.warn(m.Pos, e.field("properties"), "remove properties", "older files declare outputs here; the outputs of a resource follow from its type")
 	}
 	f.done(func(name string) string {
 		if e.doc.Score && (name == "direction" || name == "waitFor") {
-			return "in a Score file it stands under metadata of the resource"
+			return "in a Score file it goes under metadata of the resource"
 		}
 		return ""
 	})

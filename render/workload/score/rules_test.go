@@ -99,7 +99,7 @@ type rule struct {
 	// pattern is that of the schema, and what makes the values that are tried.
 	pattern     string
 	least, most int
-	// key says that the rule is about the name of the field, not its value.
+	// key is set if the rule is about the name of the field, not its value.
 	key bool
 	// values are tried beside those made from them: each is held against the
 	// pattern.
@@ -215,7 +215,7 @@ func verdict(t *testing.T, errs object.Errors, ok bool, line int, what string) {
 	}
 }
 
-// each calls f with the path of every field of the whole document.
+// each calls f with the path of every field of the complete document.
 func (b *branch) each(path []string, f func(path []string, b *branch)) {
 	for _, s := range b.sub {
 		at := append(slices.Clone(path), s.name)

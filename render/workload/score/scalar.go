@@ -28,15 +28,15 @@ func (p part) filled() Text {
 	return t
 }
 
-// loose is a string, or an integer or bool that is taken as one with a warning:
-// older files have PORT: 8080. A number with a point is refused, because nobody
-// can tell 1.10 from 1.1 any more. Messages do not repeat the text: it may be a
+// loose is a string, or an integer or bool that is read as one with a warning:
+// older files have PORT: 8080. A number with a point is refused, because a reader
+// cannot distinguish 1.10 from 1.1. Messages do not repeat the text: it may be a
 // password.
 func (p part) loose() Text {
 	const hint = "write it in quotes"
 	switch {
 	case p.Kind == object.KindBool, p.Kind == object.KindNumber && !strings.ContainsAny(p.Text, ".eE"):
-		p.warn(hint, "expected a string, got a %s, which is taken as text", p.Kind)
+		p.warn(hint, "expected a string, got a %s, which is read as text", p.Kind)
 		return Text{Value: p.Text, Pos: p.Pos}
 	case p.Kind == object.KindNumber:
 		p.fail(hint, "expected a string, got a number")
@@ -105,13 +105,13 @@ func (p part) number(least, most int) (n int, ok bool) {
 		if _, err := strconv.Atoi(p.Text); err == nil && p.Kind == object.KindString {
 			hint = "write it without quotes"
 		}
-		p.fail(hint, "expected a whole number, got a %s", p.Kind)
+		p.fail(hint, "expected an integer, got a %s", p.Kind)
 		return 0, false
 	}
 	n, err := strconv.Atoi(p.Text)
 	switch {
 	case err != nil:
-		p.fail("", "expected a whole number, got %s", shown(p.Text))
+		p.fail("", "expected an integer, got %s", shown(p.Text))
 	case n < least || n > most:
 		p.fail("", "%d is out of range: expected %d to %d", n, least, most)
 	default:
@@ -121,7 +121,7 @@ func (p part) number(least, most int) (n int, ok bool) {
 }
 
 // open is a map that is passed on as it is, in the shape of the Kubernetes API;
-// of the names in owned, the hint says where they stand instead.
+// of the names in owned, the hint names the field to use instead.
 func (p part) open(owned func(name string) string) object.Value {
 	if !p.given() || !p.is(object.KindMap) {
 		return object.Value{}
@@ -145,7 +145,7 @@ func withoutNull(v object.Value) object.Value {
 	return v
 }
 
-// pairs is a map of texts whose names and values are checked; the checks say
+// pairs is a map of texts whose names and values are checked; the checks report
 // what is wrong. Sorted by name.
 func (p part) pairs(name, value func(string) string) []Pair {
 	if !p.given() {
@@ -169,7 +169,7 @@ func (p part) pairs(name, value func(string) string) []Pair {
 
 func comparePairs(a, b Pair) int { return strings.Compare(a.Name, b.Name) }
 
-// over is under with the pairs of top laid over it, sorted.
+// over is under with the pairs of top merged over it, sorted.
 func over(under, top []Pair) []Pair {
 	if len(under) == 0 || len(top) == 0 {
 		return append(under, top...)

@@ -306,7 +306,7 @@ containers:
 	fmt.Println(errs.Sorted())
 	// Output:
 	// api nginx
-	// score.yaml:6:34: spec: containers.web.resources.limits.memory: "128K" is no quantity of Kubernetes (write "128k" or "128Ki")
+	// score.yaml:6:34: spec: containers.web.resources.limits.memory: "128K" is not a quantity of Kubernetes (write "128k" or "128Ki")
 }
 
 func BenchmarkDecode(b *testing.B) {

@@ -7,7 +7,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Text is text with the place where a user wrote it. The zero value means that
+// Text is text with the position where a user wrote it. The zero value means that
 // nothing was written.
 type Text struct {
 	Value string
@@ -40,23 +40,23 @@ type Workload struct {
 	// for all.
 	Environment Text
 	Pos         object.Pos
-	// Score says that the document is a Score file.
+	// Score is set if the document is a Score file.
 	Score bool
 	// Metadata is what ${metadata…} reaches: the metadata of the document.
 	Metadata object.Value
 
 	// Annotations stand on the workload object and on its pods, Labels on every
-	// object and on the pods, PodAnnotations on the pods alone. Sorted by name.
+	// object and on the pods, PodAnnotations on the pods only. Sorted by name.
 	Annotations    []Pair
 	Labels         []Pair
 	PodAnnotations []Pair
 
-	// Kind is one of the Kind constants; "" where nobody said, so that claims
+	// Kind is one of the Kind constants; "" where none is set, so that claims
 	// decide between Deployment and StatefulSet.
 	Kind Text
 	// Schedule is the cron expression of a CronJob.
 	Schedule Text
-	// Containers and Resources are sorted by name, [Container.Order] tells in which
+	// Containers and Resources are sorted by name, [Container.Order] is in which
 	// order the former stand in the document; a valid workload has at least one
 	// container.
 	Containers []Container
@@ -64,7 +64,7 @@ type Workload struct {
 	// Ports are those of the service, sorted by name.
 	Ports []Port
 
-	// Replicas is nil where nobody said.
+	// Replicas is nil where none are set.
 	Replicas *Replicas
 	Deploy   Deploy
 	// Disruption is what stands below disruption (minAvailable or
@@ -86,8 +86,8 @@ type Workload struct {
 type Container struct {
 	Name string
 	Pos  object.Pos
-	// Order is the place of the container among those of the document, from 0;
-	// those that are only laid over it come last.
+	// Order is the index of the container among those of the document, from 0;
+	// those that are only merged over it come last.
 	Order int
 	// Image is "." where it is given at deployment.
 	Image   Text
@@ -125,10 +125,10 @@ type File struct {
 	// Content is text that is expanded unless NoExpand.
 	Content *Text
 	// Indent is how many columns each line of Content is indented by in the
-	// document, for places inside of it; Content.Pos is the place of its first
+	// document, for positions inside of it; Content.Pos is the position of its first
 	// character.
 	Indent int
-	// Binary is taken as it is.
+	// Binary is used unchanged.
 	Binary []byte
 	// Source is a path relative to the document.
 	Source *Text
@@ -156,7 +156,7 @@ const (
 	ReadyComplete = "complete"
 )
 
-// Before says that the container that holds it comes before another one.
+// Before makes the container that holds it come before another one.
 type Before struct {
 	Container string
 	Pos       object.Pos
@@ -196,12 +196,12 @@ type Resource struct {
 	Params   object.Value
 	// Direction is one of the Direction constants, "" where it was not given.
 	Direction Text
-	// Wait says that the workload waits until the resource, or the other
+	// Wait is set if the workload waits until the resource, or the other
 	// workload, is ready: a service opens a wave only then.
 	Wait bool
 }
 
-// Replicas says how many pods run. Max of 0, or equal to Min, is a fixed number.
+// Replicas is how many pods run. Max of 0, or equal to Min, is a fixed number.
 type Replicas struct {
 	Pos      object.Pos
 	Min, Max int
@@ -216,7 +216,7 @@ const (
 	StrategyCanary  = "canary"
 )
 
-// Deploy says how a new version comes in.
+// Deploy configures how a new version comes in.
 type Deploy struct {
 	Pos object.Pos
 	// Strategy is one of the Strategy constants, "" where it was not given.
@@ -224,7 +224,7 @@ type Deploy struct {
 	Canary   Canary
 }
 
-// Canary says how a canary release goes on; the zero value means Ropewalk's own
+// Canary configures a canary release; the zero value means Ropewalk's own
 // defaults (interval 1m, threshold 5, maxWeight 50, stepWeight 10).
 type Canary struct {
 	// Interval is a duration in minutes or seconds, such as 1m or 30s.
@@ -237,7 +237,7 @@ type ServiceAccount struct {
 	// Name is that of the workload where it is "".
 	Name        Text
 	Annotations []Pair
-	// Existing says that the account is there already and is not made.
+	// Existing is set if the account is there already and is not made.
 	Existing bool
 	// MountToken lets the pods call the Kubernetes API.
 	MountToken bool
