@@ -49,10 +49,10 @@ test: servers build ## Run every test of the main module.
 # Generated code does not count.
 COVERAGE := 80
 .PHONY: cover
-cover: TESTFLAGS = -coverprofile=$(CURDIR)/coverage.out -coverpkg=./artifact/...,./cmd/...,./cue/...,./internal/...,./plugin/...,./render/...,./source/...
+cover: TESTFLAGS = -coverprofile=$(BIN)/coverage.out -coverpkg=./artifact/...,./cmd/...,./cue/...,./internal/...,./plugin/...,./render/...,./source/...
 cover: test ## Run every test and fail below $(COVERAGE) % of covered statements.
-	grep -vE '\.pb\.go:|zz_generated' coverage.out >coverage.out.new && mv coverage.out.new coverage.out
-	@$(GO) tool cover -func coverage.out | awk -v least=$(COVERAGE) '/^total:/ { print "coverage " $$3; if ($$3 + 0 < least) { print "want at least " least " %" >"/dev/stderr"; exit 1 } }'
+	grep -vE '\.pb\.go:|zz_generated' $(BIN)/coverage.out >$(BIN)/product.out
+	@$(GO) tool cover -func $(BIN)/product.out | awk -v least=$(COVERAGE) '/^total:/ { print "coverage " $$3; if ($$3 + 0 < least) { print "want at least " least " %" >"/dev/stderr"; exit 1 } }'
 
 # Tests that need one of these are skipped where it is missing, unless
 # ROPEWALK_SERVERS=required is set.
