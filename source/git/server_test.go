@@ -22,7 +22,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
-
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/test/servers"
 )

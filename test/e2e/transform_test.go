@@ -87,7 +87,7 @@ func TestARollbackAsksForTheArtifactAlone(t *testing.T) {
 		"silent":  {"a server that says nothing", `{"spec":{"cueRef":{"type":"git","ref":"http://` + address + `/m.git?branch=main"}}}`, ""},
 		"away":    {"a server that is away", `{"spec":{"cueRef":{"type":"git","ref":"http://127.0.0.1:1/m.git?branch=main"}}}`, "127.0.0.1:1"},
 		"wrong":   {"a mistake", `{"spec":{"input":{"text":3}}}`, "spec.input.text: "},
-		"waiting": {"a Transform that nobody has made", `{"spec":{"dependsOn":["database"]}}`, `no Transform "database"`},
+		"waiting": {"a Transform that nobody has made", `{"spec":{"dependsOn":["database"]}}`, `Transform "database" does not exist`},
 	} {
 		t.Run(then.what, func(t *testing.T) {
 			n.transform(name, "{text: one}", "")

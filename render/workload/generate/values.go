@@ -5,10 +5,15 @@ package generate
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
 	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/workload/score"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -104,4 +109,112 @@ func readNext(d *json.Decoder, pos object.Pos, depth int) (object.Value, error) 
 		_, err = d.Token()
 	}
 	return v, err
+}
+
+// members is a map in the making.
+type members []object.Member
+
+// put adds a name, and nothing where v is nothing: a field that is not set is
+// absent.
+func (m *members) put(name string, v object.Value) {
+	if v.Kind != object.KindNone {
+		*m = append(*m, object.Member{Name: name, Pos: v.Pos, Value: v})
+	}
+}
+
+// Value is the map, nothing where it has no member.
+func (m members) value(pos object.Pos) object.Value {
+	if len(m) == 0 {
+		return object.Value{}
+	}
+	return object.Value{Kind: object.KindMap, Pos: pos, Members: m}
+}
+
+// lowerText is text with its position; lowerGiven is nothing where the text is "".
+func lowerText(s string, pos object.Pos) object.Value {
+	return object.Value{Kind: object.KindString, Pos: pos, Text: s}
+}
+
+func lowerGiven(s string, pos object.Pos) object.Value {
+	if s == "" {
+		return object.Value{}
+	}
+	return lowerText(s, pos)
+}
+
+// lowerInt is a number with its position.
+func lowerInt(n int, pos object.Pos) object.Value {
+	return object.Value{Kind: object.KindNumber, Pos: pos, Text: strconv.Itoa(n)}
+}
+
+// lowerList is a list, nothing where it is empty.
+func lowerList(items []object.Value, pos object.Pos) object.Value {
+	if len(items) == 0 {
+		return object.Value{}
+	}
+	return object.Value{Kind: object.KindList, Pos: pos, Items: items}
+}
+
+// with is a member of a map; mapOf leaves it out where v is nothing.
+func with(name string, v object.Value) object.Member {
+	return object.Member{Name: name, Pos: v.Pos, Value: v}
+}
+
+// lowerPairs is a map of text.
+func lowerPairs(pairs []score.Pair) object.Value {
+	m := make(members, 0, len(pairs))
+	for _, p := range pairs {
+		m = append(m, object.Member{Name: p.Name, Pos: p.NamePos, Value: lowerText(p.Value.Value, p.Value.Pos)})
+	}
+	if len(m) == 0 {
+		return object.Value{}
+	}
+	return m.value(m[0].Pos)
+}
+
+// lowerTexts is a list of text, nothing where it is empty.
+func lowerTexts(texts []score.Text) object.Value {
+	items := make([]object.Value, len(texts))
+	for i, t := range texts {
+		items[i] = lowerText(t.Value, t.Pos)
+	}
+	if len(items) == 0 {
+		return object.Value{}
+	}
+	return lowerList(items, items[0].Pos)
+}
+
+// hash identifies the configuration that pods read when they start: the data of
+// the ConfigMaps, and what the ExternalSecrets refer to and make of it, never a
+// value. How often secrets are read again is no part of it. It is "" where there
+// is no configuration.
+func hash(input object.Value) string {
+	configs, _ := input.Get("configs")
+	secrets, _ := input.Get("secrets")
+	if len(configs.Members) == 0 && len(secrets.Members) == 0 {
+		return ""
+	}
+	references := make(members, 0, len(secrets.Members))
+	for _, s := range secrets.Members {
+		references.put(s.Name, s.Value.Without(object.Fields("refreshInterval")))
+	}
+	all := MapOf(object.Pos{}, with("configs", configs), with("secrets", references.value(object.Pos{})))
+	sum := sha256.Sum256(all.JSON())
+	return hex.EncodeToString(sum[:])
+}
+
+// ShortHash distinguishes two texts in a name: 8 hexadecimal digits.
+func ShortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:4])
+}
+
+// Limit is a name of at most so many letters: a longer one is cut and ends in a
+// hash of the complete text, so that two long names with one beginning stay two.
+func Limit(name string, most int) string {
+	if len(name) <= most {
+		return name
+	}
+	const tail = 1 + 8
+	return strings.TrimRight(name[:most-tail], "-._") + "-" + ShortHash(name)
 }
