@@ -32,6 +32,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
+	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 )
 
 // chunk is the size of chunks that a repo-server sends.
@@ -155,9 +156,9 @@ func options(t testing.TB) Options {
 	t.Helper()
 	return Options{
 		Dir: socketDir(t), Temporary: t.TempDir(), Connect: offline, AllowUnlocked: true, HealthConfigured: true, Version: "test",
-		Evaluator: inprocess.New(inprocess.Options{Schemas: schemas()}),
-		Stores:    []rendercache.Store{rendercache.MemoryStore{Entries: lru.New[string, []byte](32 << 20)}},
-		Report:    func(err error) { t.Log(err) }, Drain: 5 * time.Second,
+		Evaluator: inprocess.New(inprocess.Options{Schemas: schemas()}), Evaluations: resultcache.New(32 << 20),
+		Stores: []rendercache.Store{rendercache.MemoryStore{Entries: lru.New[string, []byte](32 << 20)}},
+		Report: func(err error) { t.Log(err) }, Drain: 5 * time.Second,
 	}
 }
 

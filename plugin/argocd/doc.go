@@ -30,8 +30,9 @@
 //
 // A request joins an equal one of the same scope and epoch only: that of its
 // credentials, and that of the policy. Finished renders are cached by
-// plugin/host/rendercache. Credentials of a source are requested when a registry wants
-// them, and go to the registry that the source comes from and to no other.
+// plugin/host/rendercache, and evaluations by render/evaluate/resultcache, before their
+// limiter: what is cached needs no slot. Credentials of a source are requested when a
+// registry wants them, and go to the registry that the source comes from and to no other.
 //
 // The socket is there when it is served, and not before: the repo-server dials
 // once, without a time-out. It is removed before the server ends, and clients that

@@ -61,6 +61,24 @@ func TestADeadRegistryOfOneProjectStarvesNoOther(t *testing.T) {
 	atRest(t, s)
 }
 
+// TestACachedEvaluationNeedsNoSlot renders a second time while no slot is free.
+func TestACachedEvaluationNeedsNoSlot(t *testing.T) {
+	t.Parallel()
+	opts := options(t)
+	opts.Workers, opts.Stores = 1, nil
+	s, socket := start(t, opts)
+	c := call{archive: archive(t, texts(project("web"))), path: "apps/web"}
+	first, err := generate(t, socket, c)
+	require.NoError(t, err)
+	release, err := s.evaluations.Acquire(t.Context(), "other")
+	require.NoError(t, err)
+	defer release()
+	again, err := generate(t, socket, c)
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	require.EqualValues(t, 1, opts.Evaluations.Stats().Hits)
+}
+
 // TestModulesWithoutEndOfOneProjectStarveNoOther has three applications of one project
 // whose modules never end, on two workers: one is left for others.
 func TestModulesWithoutEndOfOneProjectStarveNoOther(t *testing.T) {

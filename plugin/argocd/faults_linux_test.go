@@ -30,7 +30,7 @@ func pooled(t *testing.T, limits evaluate.Limits) (Options, *worker.Pool) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	opts := options(t)
-	opts.Evaluator, opts.Workers, opts.Stores, opts.Limits = pool, 2, nil, limits
+	opts.Evaluator, opts.Workers, opts.Evaluations, opts.Stores, opts.Limits = pool, 2, nil, nil, limits
 	return opts, pool
 }
 

@@ -46,7 +46,7 @@ func TestAModuleThatHangsHarmsNoOther(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	opts := options(t)
-	opts.Evaluator, opts.Workers, opts.Stores = pool, 2, nil
+	opts.Evaluator, opts.Workers, opts.Evaluations, opts.Stores = pool, 2, nil, nil
 	opts.Limits = evaluate.Limits{Timeout: time.Second}
 	_, socket := start(t, opts)
 	hang, err := os.ReadFile("../../render/evaluate/worker/testdata/hostile/long-range.cue")

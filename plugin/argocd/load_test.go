@@ -52,7 +52,7 @@ func (c *counting) Evaluate(ctx context.Context, req evaluate.Request) (evaluate
 func slow(t *testing.T, pause time.Duration) (Options, *counting) {
 	opts := options(t)
 	c := &counting{Evaluator: opts.Evaluator, pause: pause}
-	opts.Evaluator, opts.Stores = c, nil
+	opts.Evaluator, opts.Evaluations, opts.Stores = c, nil, nil
 	return opts, c
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
@@ -70,6 +71,8 @@ type Options struct {
 	// if zero.
 	Evaluator evaluate.Evaluator
 	Workers   int
+	// Evaluations, if set, cache what Evaluator returns.
+	Evaluations *resultcache.Results
 	// Stores cache finished renders, those of this Version only.
 	Stores  []rendercache.Store
 	Version string

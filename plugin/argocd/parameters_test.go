@@ -267,7 +267,7 @@ func TestAModuleThatHangsIsLeftOutOfTheAnnouncement(t *testing.T) {
 	t.Cleanup(func() { _ = pool.Close() })
 	var said []string
 	opts := options(t)
-	opts.Evaluator, opts.Workers, opts.Stores = pool, 2, nil
+	opts.Evaluator, opts.Workers, opts.Evaluations, opts.Stores = pool, 2, nil, nil
 	opts.Limits = evaluate.Limits{Timeout: 500 * time.Millisecond}
 	opts.Report = func(err error) { said = append(said, err.Error()) }
 	_, socket := start(t, opts)

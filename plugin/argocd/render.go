@@ -14,6 +14,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -116,7 +117,8 @@ func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.F
 	return out, nil
 }
 
-// evaluator shares the workers among tenants.
+// evaluator shares the workers among tenants; what is cached needs no slot.
 func (s *Server) evaluator(r request) evaluate.Evaluator {
-	return host.Limited{Next: s.opts.Evaluator, Limiter: s.evaluations, Tenant: r.tenant()}
+	limited := host.Limited{Next: s.opts.Evaluator, Limiter: s.evaluations, Tenant: r.tenant()}
+	return resultcache.Evaluator{Next: limited, Results: s.opts.Evaluations}
 }

@@ -155,7 +155,7 @@ func TestARequestThatIsLateReportsWhatItWasDoing(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pool.Close() })
 	opts := options(t)
-	opts.Evaluator, opts.Workers, opts.Stores = pool, 1, nil
+	opts.Evaluator, opts.Workers, opts.Evaluations, opts.Stores = pool, 1, nil, nil
 	_, socket := start(t, opts)
 	hang, err := os.ReadFile("../../render/evaluate/worker/testdata/hostile/nested-for.cue")
 	require.NoError(t, err)

@@ -21,6 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/git"
@@ -43,6 +44,8 @@ type Options struct {
 	// Workers is how many evaluations Renderer runs at once; 1 where zero. One namespace
 	// uses half of them where others render too.
 	Workers int
+	// Evaluations, if set, cache what the evaluator of Renderer returns.
+	Evaluations *resultcache.Results
 	// Stores keep finished renders, in this order: memory before disk. None is fine.
 	Stores []rendercache.Store
 	// Version identifies the program; with "" no render is cached.

@@ -23,6 +23,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
+	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -129,11 +130,13 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 	}
 	loaded.Request.Strict, loaded.Request.Parallel = t.Spec.Strict, w.opts.Parallel
 	renderer := w.opts.Renderer
-	renderer.Evaluator = host.Limited{Next: renderer.Evaluator, Limiter: w.evaluations, Tenant: t.Namespace}
-	cached := rendercache.Cache{
+	// What is cached needs no slot.
+	limited := host.Limited{Next: renderer.Evaluator, Limiter: w.evaluations, Tenant: t.Namespace}
+	renderer.Evaluator = resultcache.Evaluator{Next: limited, Results: w.opts.Evaluations}
+	cache := rendercache.Cache{
 		Next: renderer, Stores: w.opts.Stores, Version: w.opts.Version, Scope: id.Scope, Failed: w.opts.Modules.Report,
 	}
-	outcome, err := cached.Render(ctx, loaded.Request)
+	outcome, err := cache.Render(ctx, loaded.Request)
 	if ctx.Err() != nil {
 		return rendered{}, context.Cause(ctx)
 	}

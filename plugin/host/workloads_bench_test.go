@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
+	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 )
 
 const plainWorkload = `apiVersion: score.dev/v1b1
@@ -45,10 +46,10 @@ service:
       targetPort: 8080
 `
 
-// BenchmarkThousandWorkloadsWithOneChanged is a project of 1,000 plain workloads in
-// a process that rendered it before and finds one of them changed. The module stays
-// compiled; results are cached for whole renders only, so that every workload is
-// evaluated again.
+// BenchmarkThousandWorkloadsWithOneChanged promises at most 0.4 s for a project
+// of 1,000 plain workloads in a process that rendered it before and finds one of
+// them changed: everything is read, joined, ordered and written again, and one
+// workload is evaluated.
 func BenchmarkThousandWorkloadsWithOneChanged(b *testing.B) {
 	dir := b.TempDir()
 	write := func(i, version int) {
@@ -59,9 +60,10 @@ func BenchmarkThousandWorkloadsWithOneChanged(b *testing.B) {
 		write(i, 0)
 	}
 	h := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}
-	r := render.Renderer{Evaluator: inprocess.New(inprocess.Options{
+	results := resultcache.New(64 << 20)
+	r := render.Renderer{Evaluator: resultcache.Evaluator{Results: results, Next: inprocess.New(inprocess.Options{
 		Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()},
-	})}
+	})}}
 	once := func() {
 		loaded, err := h.Load(b.Context(), host.Options{Args: []string{dir}, SkipSchemas: true})
 		require.NoError(b, err)
@@ -71,10 +73,12 @@ func BenchmarkThousandWorkloadsWithOneChanged(b *testing.B) {
 		require.Len(b, result.Files, 5000)
 	}
 	once()
+	misses := results.Stats().Misses
 	version := 0
 	for b.Loop() {
 		version++
 		write(version%1000, version)
 		once()
 	}
+	require.EqualValues(b, version, results.Stats().Misses-misses)
 }

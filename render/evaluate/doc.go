@@ -16,12 +16,13 @@
 //
 // Imports go one way, from each of these to those above it:
 //
-//	diagnose   inputs with the positions of their parts; errors of CUE at the user's line
-//	module     loads and compiles modules; native, plain and Timoni modules
-//	trace      which line of the input a rendered value comes from
-//	provision  modules of provisioners
-//	inprocess  the evaluator of a user's own modules; policies; the compiled-module cache
-//	worker     the evaluator of modules of others: processes that can be killed
+//	diagnose     inputs with the positions of their parts; errors of CUE at the user's line
+//	module       loads and compiles modules; native, plain and Timoni modules
+//	trace        which line of the input a rendered value comes from
+//	provision    modules of provisioners
+//	inprocess    the evaluator of a user's own modules; policies; the compiled-module cache
+//	worker       the evaluator of modules of others: processes that can be killed
+//	resultcache  results of evaluations in memory, before any evaluator
 //
 // Callers: render (the pipeline), plugin/host and the adapters, which choose the
 // evaluator.

@@ -89,7 +89,7 @@ func rules() []rule {
 func stageRules() []rule {
 	stages := []string{"object", "dialect", "spec", "workload", "evaluate", "graph", "order", "check", "emit"}
 	var out []rule
-	parts := []string{"diagnose", "module", "trace", "provision", "inprocess", "worker"}
+	parts := []string{"diagnose", "module", "trace", "provision", "inprocess", "worker", "resultcache"}
 	for i, part := range parts {
 		var after []string
 		for _, later := range parts[i+1:] {
@@ -172,7 +172,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "dialect", "spec", "workload", "workload/generate", "workload/score", "workload/placeholder", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker",
+	for _, s := range []string{"object", "dialect", "spec", "workload", "workload/generate", "workload/score", "workload/placeholder", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
 		"graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff"} {
 		known["render/"+s] = true
 	}

@@ -5,6 +5,7 @@ package worker
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ type codec struct {
 }
 
 func newCodec() (codec, error) {
-	enc, err := cbor.CoreDetEncOptions().EncMode()
+	enc, err := encMode()
 	if err != nil {
 		return codec{}, err
 	}
@@ -54,6 +55,20 @@ func newCodec() (codec, error) {
 		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
 	}.DecMode()
 	return codec{enc: enc, dec: dec, max: maxFrame}, err
+}
+
+func encMode() (cbor.EncMode, error) { return cbor.CoreDetEncOptions().EncMode() }
+
+// Sum is the SHA-256 of what a worker would be sent for v, a request or a part of one,
+// and the size of that: equal values have equal sums. Trees are not part of it, only
+// their digests.
+func Sum(v any) (sum [sha256.Size]byte, size int64, err error) {
+	enc, err := encMode()
+	if err != nil {
+		return sum, 0, err
+	}
+	data, err := enc.Marshal(v)
+	return sha256.Sum256(data), int64(len(data)), err
 }
 
 // marshal is v as a frame.

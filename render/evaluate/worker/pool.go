@@ -149,7 +149,7 @@ func NewPool(opts Options) (*Pool, error) {
 	for i := range p.slots {
 		p.slots[i] = &slot{}
 	}
-	p.quarantine = quarantine{strikes: opts.Strikes, refusals: opts.Refusals, codec: c}
+	p.quarantine = quarantine{strikes: opts.Strikes, refusals: opts.Refusals}
 	return p, nil
 }
 

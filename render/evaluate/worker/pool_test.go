@@ -257,9 +257,7 @@ func TestWhatKillsItsWorkerTwiceIsRefused(t *testing.T) {
 }
 
 func TestQuarantineForgets(t *testing.T) {
-	c, err := newCodec()
-	require.NoError(t, err)
-	q := quarantine{strikes: 1, refusals: 1, codec: c}
+	q := quarantine{strikes: 1, refusals: 1}
 	first := ask(goodModule)
 	q.strike(first, evaluate.ErrTimeout)
 	require.ErrorIs(t, q.check(first), evaluate.ErrQuarantined)

@@ -21,7 +21,6 @@ const maxSuspects = 1024
 // quarantine remembers requests that their limits stopped.
 type quarantine struct {
 	strikes, refusals int
-	codec             codec
 
 	mu       sync.Mutex
 	suspects map[[sha256.Size]byte]*suspect
@@ -43,7 +42,7 @@ func (q *quarantine) check(req evaluate.Request) error {
 	if len(q.suspects) == 0 || q.strikes < 0 {
 		return nil
 	}
-	s := q.suspects[q.fingerprint(req)]
+	s := q.suspects[fingerprint(req)]
 	if s == nil || s.stopped < q.strikes || s.refused >= q.refusals {
 		return nil
 	}
@@ -59,7 +58,7 @@ func (q *quarantine) strike(req evaluate.Request, cause error) {
 	if q.strikes < 0 {
 		return
 	}
-	key := q.fingerprint(req)
+	key := fingerprint(req)
 	s := q.suspects[key]
 	if s == nil {
 		if q.suspects == nil {
@@ -85,7 +84,7 @@ func (q *quarantine) absolve(req evaluate.Request) {
 	if len(q.suspects) == 0 {
 		return
 	}
-	key := q.fingerprint(req)
+	key := fingerprint(req)
 	if q.suspects[key] == nil {
 		return
 	}
@@ -100,7 +99,7 @@ func (q *quarantine) absolve(req evaluate.Request) {
 
 // fingerprint identifies what the cost of a request depends on: all of it but its
 // name and the positions.
-func (q *quarantine) fingerprint(req evaluate.Request) [sha256.Size]byte {
+func fingerprint(req evaluate.Request) [sha256.Size]byte {
 	nowhere := func(m evaluate.Module) evaluate.Module {
 		m.Label, m.Sources, m.Pos = "", nil, object.Pos{}
 		return m
@@ -113,6 +112,6 @@ func (q *quarantine) fingerprint(req evaluate.Request) [sha256.Size]byte {
 		req.Policies[i] = evaluate.Policy{Module: nowhere(p.Module), Input: text(p.Input)}
 	}
 	// A request always encodes: it holds text, numbers and lists of them.
-	data, _ := q.codec.enc.Marshal(req)
-	return sha256.Sum256(data)
+	sum, _, _ := Sum(req)
+	return sum
 }

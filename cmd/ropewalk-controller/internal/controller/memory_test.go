@@ -25,7 +25,7 @@ func TestTheControllerAndItsWorkersFitIntoTheTotal(t *testing.T) {
 			}
 			require.GreaterOrEqual(t, s.worker, int64(leastWorker))
 			require.LessOrEqual(t, s.heap+processCost+int64(workers)*(s.worker+processCost), total)
-			require.Less(t, s.renders+s.trees+s.plans, s.heap/2)
+			require.Less(t, s.evaluations*evaluationCost+s.renders+s.trees+s.plans, s.heap/2)
 		}
 	}
 }

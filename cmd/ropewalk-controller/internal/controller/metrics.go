@@ -93,7 +93,8 @@ func (r *readings) collectCaches(count, gauge emit) {
 			gauge(r.held, bytes, cache)
 		}
 	}
-	m, t := r.parts.renders.Stats(), r.parts.trees.Stats()
+	e, m, t := r.parts.evaluations.Stats(), r.parts.renders.Stats(), r.parts.trees.Stats()
+	both("evaluations", e.Hits, e.Misses, e.Cost)
 	both("renders", m.Hits, m.Misses, m.Cost)
 	both("sources", t.Hits, t.Misses, t.Cost)
 	if r.parts.disk == nil {

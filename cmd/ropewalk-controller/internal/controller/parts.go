@@ -24,6 +24,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
@@ -37,10 +38,11 @@ const renderPending = 8 << 20
 
 // parts are what renders, fetches and remembers for all Transforms.
 type parts struct {
-	shares  shares
-	pool    *worker.Pool
-	renders *lru.Cache[string, []byte]
-	trees   *lru.Cache[string, source.Tree]
+	shares      shares
+	pool        *worker.Pool
+	evaluations *resultcache.Results
+	renders     *lru.Cache[string, []byte]
+	trees       *lru.Cache[string, source.Tree]
 	// disk is nil without a --cache-dir, and behind writes to it.
 	disk   *cache.Store
 	writer *rendercache.WriteBehind
@@ -84,6 +86,7 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.evaluations = resultcache.New(divided.evaluations)
 	p.renders, p.trees = lru.New[string, []byte](divided.renders), lru.New[string, source.Tree](divided.trees)
 	return p, nil
 }
@@ -139,7 +142,7 @@ func (p *parts) stores() (version string, stores []rendercache.Store) {
 func (f *flags) options(p *parts) flux.Options {
 	version, stores := p.stores()
 	o := flux.Options{
-		Renderer: render.Renderer{Evaluator: p.pool}, Workers: f.workers, Stores: stores, Version: version,
+		Renderer: render.Renderer{Evaluator: p.pool}, Workers: f.workers, Evaluations: p.evaluations, Stores: stores, Version: version,
 		Limits: evaluate.Limits{Timeout: f.timeout, Memory: p.shares.worker}, Parallel: f.workers,
 		Modules:               f.modules(p),
 		WorkloadIdentity:      f.gates[flux.GateWorkloadIdentity],

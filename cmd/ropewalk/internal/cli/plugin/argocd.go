@@ -30,6 +30,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/git"
@@ -215,13 +216,13 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 		return nil, nil, &command.EnvironmentError{Err: err}
 	}
 	parts.hold()
-	renders := lru.New[string, []byte](parts.Renders)
+	evaluations, renders := resultcache.New(parts.Evaluations), lru.New[string, []byte](parts.Renders)
 	version, stores, written := renderStores(renders, store, report)
 	server = argocd.New(argocd.Options{
 		Name: f.name, Dir: f.dir, Temporary: f.temporary,
-		Evaluator: pool, Workers: f.workers, Stores: stores, Version: version,
+		Evaluator: pool, Workers: f.workers, Evaluations: evaluations, Stores: stores, Version: version,
 		Connect: connect, Epoch: func() string { return policy.Current().Digest() },
-		Collectors:    []prometheus.Collector{readings{pool: pool, renders: renders, store: store, policy: policy, shares: parts}},
+		Collectors:    []prometheus.Collector{readings{pool: pool, evaluations: evaluations, renders: renders, store: store, policy: policy, shares: parts}},
 		AllowUnlocked: f.allowUnlocked, HealthConfigured: f.health,
 		Requests: requests, Parallel: f.workers, Queue: parts.Queue, Response: int(parts.response),
 		Archive: argocd.Limits{Compressed: int64(f.archive), Memory: parts.Archive, Elsewhere: min(elsewhere, parts.Archive/4)},

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ropewalk/ropewalk/internal/lru"
+	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/source/cache"
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
@@ -16,11 +17,12 @@ import (
 
 // readings are metrics of the parts of a server, read when they are collected.
 type readings struct {
-	pool    *worker.Pool
-	renders *lru.Cache[string, []byte]
-	store   func() (*cache.Store, error)
-	policy  *pullpolicy.File
-	shares  Shares
+	pool        *worker.Pool
+	evaluations *resultcache.Results
+	renders     *lru.Cache[string, []byte]
+	store       func() (*cache.Store, error)
+	policy      *pullpolicy.File
+	shares      Shares
 }
 
 var _ prometheus.Collector = readings{}
@@ -67,13 +69,14 @@ func (r readings) workers(to chan<- prometheus.Metric) {
 }
 
 func (r readings) caches(to chan<- prometheus.Metric) {
-	m := r.renders.Stats()
+	e, m := r.evaluations.Stats(), r.renders.Stats()
 	const reads, help = "ropewalk_cache_reads_total", "Reads of caches, by cache and result."
 	read := func(cache string, hits, misses int64) {
 		desc := prometheus.NewDesc(reads, help, []string{"cache", "result"}, nil)
 		to <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(hits), cache, "hit")
 		to <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(misses), cache, "miss")
 	}
+	read("evaluations", e.Hits, e.Misses)
 	read("renders", m.Hits, m.Misses)
 	var failures, corrupt int64
 	if store, err := r.store(); err == nil {
@@ -85,7 +88,9 @@ func (r readings) caches(to chan<- prometheus.Metric) {
 	faults := family{to, "ropewalk_cache_faults_total", "Reads and writes of the cache on disk that failed, and entries that were damaged.", "what"}
 	faults.counter("failed", failures)
 	faults.counter("damaged", corrupt)
-	family{to, "ropewalk_cache_bytes", "Bytes of caches in memory.", "cache"}.gauge("renders", m.Cost)
+	held := family{to, "ropewalk_cache_bytes", "Bytes of caches in memory.", "cache"}
+	held.gauge("evaluations", e.Cost)
+	held.gauge("renders", m.Cost)
 }
 
 // family is metrics of one name with one label, or none.
