@@ -311,7 +311,7 @@ func (l *Layout) Referrers(ctx context.Context, desc ocispec.Descriptor, artifac
 		seen[d.Digest.String()] = true
 		r, err := l.subject(ctx, d)
 		if manifest.Missing(err) {
-			// Nobody knows what it was about: that it is gone must not look like that
+			// Its subject is unknown: that it is gone must not look like that
 			// nothing is attached.
 			return manifest.Refuse(manifest.ErrDamaged, "%s names the manifest %s, which is not there: the layout is damaged, and what was attached may be lost; push again into a new one",
 				ocispec.ImageIndexFile, d.Digest)

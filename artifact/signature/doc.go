@@ -26,7 +26,7 @@
 // [Verifier.Signature] demands the predicate type of a signature. Flux does not
 // look at it: there, each bundle of a known key is a signature, so that an
 // attached SBOM by that key would pass for one. [Verifier.Bundle] is for those
-// attestations and gives their type back. Who lets Flux verify signs
+// attestations and gives their type back. A user who lets Flux verify signs
 // attestations with another key.
 //
 // sigstore-go was not chosen: it does all this and much that is for keyless

@@ -100,7 +100,7 @@ func (v *Verifier) Signature(data []byte, subject string) error {
 }
 
 // Bundle checks that a bundle is by a known key and about subject, which is
-// sha256:<hex>, and gives what it states. Who wants a signature calls
+// sha256:<hex>, and gives what it states. A caller that requires a signature calls
 // [Verifier.Signature]. An error is ErrMalformed or ErrSignature.
 func (v *Verifier) Bundle(data []byte, subject string) (Statement, error) {
 	if err := v.ready(subject); err != nil {

@@ -18,7 +18,7 @@
 // # Decisions
 //
 // Provenance has no times. SLSA wants none, and a render with times would be a
-// new artifact each time. Who must know when, reads the log of the pipeline.
+// new artifact each time. The time is in the log of the pipeline.
 //
 // The SBOM lists the images that the manifests name and nothing inside them:
 // each image has an SBOM of its own, made by its builder. Images are not

@@ -262,7 +262,7 @@ func TestAServerThatAsksToWaitIsLeftAlone(t *testing.T) {
 	begin = time.Now()
 	_, err = generate(t, socket, call{archive: packed, path: "apps/web", timeout: 20 * time.Second, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "other"}})
 	require.Equal(t, codes.Unavailable, status.Code(err))
-	require.ErrorContains(t, err, "wait 1h0m0s")
+	require.ErrorContains(t, err, "with Retry-After 1h0m0s")
 	require.Less(t, time.Since(begin), 5*time.Second, "nothing is gained by waiting")
 	require.LessOrEqual(t, len(server.Requests()), 2)
 }

@@ -154,7 +154,7 @@ func (p *problem) ofStage(in *staged) {
 func (p *problem) ofIdentity(e *publish.IdentityError) {
 	switch e.Fault {
 	case publish.Refused, publish.Away:
-		// Nobody tells when a cloud trusts an account, or is back.
+		// There is no event when a cloud trusts an account, or is back.
 	case publish.Denied:
 		p.kind, p.reason, p.unwatched = stalled, v1alpha1.AccessDeniedReason, true
 	case publish.Disabled:
@@ -176,7 +176,7 @@ func (p *problem) ofMistakes(mistakes object.Errors) {
 	case all(source.ErrUnavailable, evaluate.ErrWorker, context.DeadlineExceeded):
 		p.kind, p.reason = retry, v1alpha1.FetchFailedReason
 	case all(source.ErrUnavailable, source.ErrUnauthorized, source.ErrHostKey, source.ErrAbsent, source.ErrNotFound):
-		// Nobody tells when a repository is there, or a Secret is right.
+		// There is no event when a repository exists, or a Secret is right.
 		p.kind, p.reason = retry, v1alpha1.FetchFailedReason
 	case all(evaluate.ErrTimeout, evaluate.ErrMemory, evaluate.ErrWorker):
 		p.kind, p.reason = retry, v1alpha1.RenderFailedReason

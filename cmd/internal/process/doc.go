@@ -17,5 +17,5 @@
 // the process again, which only commands may. The linker writes into this package, once
 // for all commands; see the Dockerfile.
 //
-// Callers: the commands, and nobody else.
+// Callers: the commands only.
 package process

@@ -46,7 +46,7 @@ func CurrentRelease() Release {
 }
 
 // releaseOf is the release of a program; what the toolchain saw of the sources goes
-// over the revision that somebody told.
+// over the revision that was given at build time.
 func releaseOf(info *debug.BuildInfo, version, revision string) Release {
 	const unknown = "(devel)"
 	r := Release{Version: cmp.Or(version, info.Main.Version, unknown), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}

@@ -101,7 +101,7 @@ func (d *description) fields(v cue.Value, at object.Path, needed bool) {
 
 // field reads one field.
 func (d *description) field(v cue.Value, at object.Path, c cue.SelectorType, needed bool) {
-	// Nobody can write bytes: an input is JSON.
+	// Bytes cannot be given: an input is JSON.
 	kind := mayBe(v) &^ (cue.NullKind | cue.BytesKind)
 	optional := c == cue.OptionalConstraint
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
-// slot is the place of one worker. Who holds a slot (busy) alone uses its
+// slot is one worker. Only the holder of a slot (busy) uses its
 // process; the fields are written under the lock of the pool.
 type slot struct {
 	busy bool

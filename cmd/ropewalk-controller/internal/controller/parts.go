@@ -171,7 +171,7 @@ func (f *flags) modules(p *parts) flux.Modules {
 		Dependencies: func() *modules.Registry {
 			docker, err := os.ReadFile(f.dockerConfig)
 			if err != nil {
-				docker = nil // Who has not logged in anywhere has no credentials.
+				docker = nil // Without a login there are no credentials.
 			}
 			r := &modules.Registry{Config: f.cueRegistry, Docker: docker, CA: p.ca, Provided: []string{cue.SchemaPath}}
 			if p.disk != nil {

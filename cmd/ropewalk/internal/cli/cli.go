@@ -37,7 +37,7 @@ func Main() int {
 // quiet is how long a run goes on before it listens to signals and watches its
 // memory: most runs have ended by then, and to get ready costs a small one much
 // of its time. A signal before that ends the process as it would any other;
-// nothing is ever written by halves. Whoever starts processes of others, which
+// nothing is ever written by halves. A command that starts other processes, which
 // would go on, has it listen first.
 const quiet = 20 * time.Millisecond
 

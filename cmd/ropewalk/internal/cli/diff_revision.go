@@ -91,7 +91,7 @@ func newRevision(repository, rev string) (*revision, error) {
 	return &revision{repository: repository, rev: rev, dir: dir, root: root, left: revisionLimits()}, nil
 }
 
-// close takes everything away; nobody reads it any more, and the system clears
+// close removes everything; nothing reads it any more, and the system clears
 // what cannot be taken away.
 func (r *revision) close() {
 	_ = r.root.Close()

@@ -291,7 +291,7 @@ func (e edge) weight() int {
 	return 1
 }
 
-// why is who asked for the edge.
+// why is what requires the edge.
 func (e edge) why() string {
 	text := string(e.Rule)
 	if e.Rule == graph.RuleSpec {

@@ -24,7 +24,7 @@ func Run(ctx context.Context, args []string, streams command.Streams) int {
 	return run(ctx, args, streams, func() {})
 }
 
-// run is Run with what has signals cancel ctx, for who starts processes before
+// run is Run with what has signals cancel ctx, for a caller that starts processes before
 // that happens by itself.
 func run(ctx context.Context, args []string, streams command.Streams, listen func()) int {
 	streams.In = command.Stoppable(ctx, streams.In)

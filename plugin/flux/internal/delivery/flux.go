@@ -88,7 +88,7 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 		}
 	}
 	if d.healed {
-		return f.Deliver(ctx, t, want) // Nobody tells that an artifact is back.
+		return f.Deliver(ctx, t, want) // There is no event when an artifact is back.
 	}
 	if _, err := d.tidy(ctx); err != nil {
 		return Progress{}, err

@@ -96,7 +96,7 @@ func (f *Flux) namespaceGone(ctx context.Context, name string) (bool, error) {
 	case apierrors.IsNotFound(err):
 		return true, nil
 	case apierrors.IsForbidden(err):
-		return false, nil // Who may not look waits for the Kustomizations.
+		return false, nil // Without the right to read them, wait for the Kustomizations.
 	case err != nil:
 		return false, err
 	}

@@ -50,7 +50,7 @@ func (o OCI) Open(ctx context.Context, t *v1alpha1.Transform, as client.Client) 
 	if out.SigningKeyRef != nil {
 		keys, err := r.secret(ctx, out.SigningKeyRef.Name, "spec.output.oci.signingKeyRef")
 		if err != nil && t.DeletionTimestamp.IsZero() {
-			return nil, err // Who deletes all that belongs together deletes the key too.
+			return nil, err // The key may be deleted together with the Transform.
 		}
 		r.verified = len(keys["cosign.pub"]) > 0
 	}

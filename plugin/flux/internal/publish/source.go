@@ -53,7 +53,7 @@ func (r *repository) Source(t *v1alpha1.Transform, layer, digest string) (client
 		out.Spec.Interval = d.Flux.Interval
 	}
 	if i := r.oci.Identity; i != nil && i.accounts && cloud(r.out) && r.out.PullSecretRef == nil {
-		// Who pushes pulls as well. Flux must have the same feature gate on.
+		// The same identity pulls. Flux must have the same feature gate on.
 		out.Spec.ServiceAccountName = r.account()
 	}
 	if r.verified {

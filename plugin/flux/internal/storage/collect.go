@@ -41,7 +41,7 @@ func (s *Storage) Retain(owner types.NamespacedName, complete, others []string, 
 		add(digest)
 		plan, err := s.Plan(owner, digest)
 		if err != nil {
-			continue // Nobody can roll back to it: its layers are not needed.
+			continue // There is no rollback to it: its layers are not needed.
 		}
 		for _, layer := range plan.digests() {
 			add(layer)

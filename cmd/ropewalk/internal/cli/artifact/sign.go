@@ -107,7 +107,7 @@ that it could not be read: nothing is there, or the registry refuses or does not
 
 // intact reads all of an artifact and all that is attached to it: a signature is
 // of a manifest, and the content must be what the manifest says.
-// It names what is attached and no known key stands behind: whoever may push
+// It names what is attached without the signature of a known key: a client that may push
 // may have put it there.
 func intact(ctx context.Context, p command.Location, digest string, keys *signature.Verifier) (strangers []string, err error) {
 	if _, err := artifact.Inspect(ctx, p, digest, artifact.PullOptions{}); err != nil {

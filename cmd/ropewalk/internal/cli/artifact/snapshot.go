@@ -47,8 +47,8 @@ func Snapshot(ctx context.Context, p command.Location, reference string) (diff.S
 	return out, layered(ctx, p, pulled, &out)
 }
 
-// layered says of each item in which barrier layer it is. A layer that is not
-// there any more is no reason to fail: nobody knows its objects then.
+// layered sets the barrier layer of each item. A layer that is not
+// there any more is no error: its objects are unknown then.
 func layered(ctx context.Context, p command.Location, whole artifact.Pulled, out *diff.Snapshot) error {
 	if len(whole.Layers) > 0 && out.Dialect == "" {
 		out.Dialect = dialect.Flux // No other has layers.

@@ -16,7 +16,7 @@ import (
 )
 
 // Single is a flag that takes a text, and is given once: of two keys or two
-// targets nobody would know which one counts.
+// targets it would be unclear which one counts.
 type Single struct {
 	To  *string
 	set bool
@@ -74,7 +74,7 @@ func (h *hosts) Set(text string) error {
 }
 
 // ReadRegular reads a file that the user names. What is no file, such as a pipe,
-// may have nobody at its other end, and reading it never ends; only one that the
+// may have no writer, and reading it never ends; only one that the
 // shell has made for this process is taken.
 func ReadRegular(name string) ([]byte, error) {
 	info, err := os.Stat(name)

@@ -41,7 +41,7 @@ func (r Report) Fail(err error) {
 	}
 }
 
-// printf writes to the stream; where that is closed there is nobody to tell.
+// printf writes to the stream; if that is closed, an error cannot be reported.
 func (r Report) printf(format string, args ...any) { _, _ = fmt.Fprintf(r.out, format, args...) }
 
 // HintOf is what to do about an error that is no mistake in a file.

@@ -102,7 +102,7 @@ func (a *App) Connect(s *SourceFlags, dir string, paths []string, record *lock.R
 	}
 	file, found, err := ReadLock(LockFile(dir, paths))
 	if err != nil && record == nil {
-		return h, err // Who writes a new one needs nothing of the old.
+		return h, err // A new lock needs nothing of the old one.
 	}
 	o.Lock, o.Mode = file, s.mode(record != nil)
 	if s.Locked && !found {
@@ -174,7 +174,7 @@ func (s *SourceFlags) mode(update bool) lock.Mode {
 func ModuleRegistry(s *SourceFlags, ca []byte) *modules.Registry {
 	docker, err := os.ReadFile(dockerConfig())
 	if err != nil {
-		docker = nil // Who has not logged in anywhere has no credentials.
+		docker = nil // Without a login there are no credentials.
 	}
 	return &modules.Registry{
 		Config: os.Getenv("CUE_REGISTRY"), Docker: docker, Offline: s.Offline,

@@ -110,7 +110,7 @@ func (c catalog) checked(ctx context.Context, req evaluate.Request, nodes []*obj
 	return errs.Sorted().Err()
 }
 
-// tried is what was made, with who made it.
+// tried is the result of a dry run, with the provisioner that made it.
 func (c catalog) tried(asked workload.Request, key string, made evaluate.Provisioned) tried {
 	entry, _ := asked.Input.Lookup(object.Fields("resources", key))
 	resource, _ := entry.Get("resource")
