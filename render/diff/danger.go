@@ -54,7 +54,7 @@ func deletion(ref object.Ref, i Item) []Danger {
 	}
 	switch ref.GroupKind() {
 	case "PersistentVolumeClaim", "PersistentVolume":
-		return []Danger{danger(DangerData, "its data may be lost: the volume is deleted if its reclaim policy is Delete; set apply.deletion: Orphan to keep it")}
+		return []Danger{danger(DangerData, "its data may be lost: the volume is deleted if its reclaim policy is Delete; set apply.prune: false to keep it")}
 	case "StatefulSet.apps":
 		if i.Object.Text("spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete" {
 			return []Danger{danger(DangerData, "its pods are deleted, and its PersistentVolumeClaims with their data, because persistentVolumeClaimRetentionPolicy.whenDeleted is Delete")}

@@ -30,7 +30,7 @@ func (w *writer) fluxRule(n *object.Node, exprs []*ruleText) string {
 			continue
 		}
 		if len(lost) > 0 {
-			w.problems(n, []problem{{rule: i, err: fmt.Errorf("Flux cannot express %q: it has no variable for %s", e.text, strings.Join(lost, ", nor for ")),
+			w.problems(n, []problem{{rule: i, err: fmt.Errorf("Flux cannot express %q: it has no variable for %s", e.text, strings.Join(lost, ", nor for ")), //nolint:staticcheck // Flux is a name
 				hint: "read a field below it, such as has(status.phase)"}})
 		}
 		if text != "true" {

@@ -153,7 +153,7 @@ func (r rules) annotation(n *object.Node) (string, []problem) {
 	for i, e := range exprs {
 		tree, err := e.toLua()
 		if err != nil {
-			problems = append(problems, problem{rule: i, err: fmt.Errorf("Argo CD cannot express %q: %w; it uses its built-in health of the kind", e.text, err),
+			problems = append(problems, problem{rule: i, err: fmt.Errorf("Argo CD cannot express %q: %w; it uses its built-in health of the kind", e.text, err), //nolint:staticcheck // Argo CD is a name
 				hint: "fields, has(), comparisons, &&, ||, !, ?:, in, size(), exists() and all() become Lua"})
 			continue
 		}

@@ -5,6 +5,7 @@ package graph
 
 import (
 	"cmp"
+
 	"github.com/ropewalk/ropewalk/render/object"
 )
 

@@ -22,7 +22,7 @@
 // # Decisions
 //
 // A source that is not ready is an error even where it has an older artifact.
-// Flux itself goes on with that; here somebody waits for the render of a
+// Flux itself goes on with that; here a user waits for the render of a
 // revision, and an old tree would look like a new one.
 //
 // What a source leads to is pinned by the digest of the artifact:

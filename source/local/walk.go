@@ -107,8 +107,8 @@ func (w *walk) around(name string) bool {
 }
 
 // isStray reports whether an entry is a part of a package that no tree may hold. The
-// package is left out as a whole then, so that what imports it fails, and nobody gets
-// a part of it.
+// complete package is left out then, so that what imports it fails, and never gets a
+// part of it.
 func isStray(e fs.DirEntry) bool { return isCUE(e) && !e.Type().IsRegular() }
 
 func isCUE(e fs.DirEntry) bool {

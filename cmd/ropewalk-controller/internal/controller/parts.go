@@ -61,7 +61,7 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 	}
 	p := &parts{shares: divided, report: func(err error) {
 		if err != nil {
-			log.Error(err, "it goes on without")
+			log.Error(err, "continuing without it")
 		}
 	}}
 	if p.ca, err = authorities(f.ca); err != nil {

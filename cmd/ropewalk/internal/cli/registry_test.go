@@ -214,7 +214,7 @@ func TestWhoAsksForASignatureHasOne(t *testing.T) {
 	// The attestations were pushed before anybody signed.
 	code, _, diagnostics := call(t, "artifact", "verify", ref, "--key", key+".pub")
 	require.Zero(t, code)
-	require.Contains(t, diagnostics, "is attached and nobody signed it")
+	require.Contains(t, diagnostics, "is attached and not signed")
 
 	signed := "oci-layout:" + filepath.Join(dir, "signed")
 	good(t, "build", shop, "--to", signed, "--sign-key", key+".key")

@@ -253,8 +253,8 @@ func configuration(of client.Object) (*unstructured.Unstructured, error) {
 	return o, nil
 }
 
-// same reports whether a live object is what applying want gave, and nobody has
-// changed it since.
+// same reports whether a live object is what applying want gave, and was not
+// changed since.
 func same(want *unstructured.Unstructured, have map[string]any) bool {
 	return covers(plainOf(want.Object), plainOf(have))
 }

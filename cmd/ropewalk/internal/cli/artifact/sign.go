@@ -128,7 +128,7 @@ func intact(ctx context.Context, p command.Location, digest string, keys *signat
 		}
 		what := strings.Join(nonEmpty(attachedName(r.Annotations["dev.sigstore.bundle.predicateType"]), string(r.Digest)), " ")
 		if r.ArtifactType != signature.BundleType {
-			strangers = append(strangers, what+" is attached and nobody signed it")
+			strangers = append(strangers, what+" is attached and not signed")
 		} else if _, err := keys.Bundle(data, digest); err != nil {
 			strangers = append(strangers, what+" is attached and no known key signed it")
 		}
@@ -168,7 +168,7 @@ func (a Commands) artifactPrune() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune REFERENCE",
 		Short: "Delete old pushes",
-		Long: `Delete what was pushed by Ropewalk, is old, and has no tag that somebody gave it, with
+		Long: `Delete what was pushed by Ropewalk, is old, and has no tag of a user, with
 all that is attached to it. What the barrier layers of a push that stays need, stays.
 A registry that refuses to delete is said, and is no failure.
 ` + command.LocationHelp,
@@ -220,7 +220,7 @@ func (a Commands) artifactKeygen() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keygen NAME",
 		Short: "Make a key pair to sign with",
-		Long: `Make a key pair: NAME.key, which nobody else may read, and NAME.pub. Files that are
+		Long: `Make a key pair: NAME.key, readable by you only, and NAME.pub. Files that are
 there already are not touched. The private key has no password; cosign makes one with
 a password, and its keys work here too.`,
 		Example: `  ropewalk artifact keygen release`,

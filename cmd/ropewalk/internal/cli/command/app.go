@@ -67,8 +67,8 @@ func (a *App) Findings(out Report, found object.Errors) error {
 	return a.Write(b.Bytes())
 }
 
-// Note writes to the stream of diagnostics; where that is closed there is
-// nobody to tell.
+// Note writes to the stream of diagnostics; an error cannot be reported
+// if that is closed.
 func (a *App) Note(format string, args ...any) { _, _ = fmt.Fprintf(a.Err, format, args...) }
 
 // Warn writes warnings to the stream of diagnostics.
