@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -31,7 +32,7 @@ const maxArchive = 512 << 20
 func OpenArchive(file string, create bool) (*Layout, error) {
 	temp, err := os.MkdirTemp("", "ropewalk-layout-")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%q cannot be unpacked: %v: set TMPDIR to a directory that can be written", file, err) //nolint:errorlint // a caller would take it for an error of the file
 	}
 	a := &archive{file: file, temp: temp}
 	l, err := a.open(create)
@@ -56,11 +57,11 @@ func (a *archive) open(create bool) (*Layout, error) {
 	if a.was == nil && !create {
 		return nil, manifest.Refuse(manifest.ErrNotFound, "there is no archive %q", a.file)
 	}
-	l, err := Open(a.temp, true)
+	l, err := open(a.temp, a.file, true)
 	if err != nil {
 		return nil, err
 	}
-	l.name, l.archive, l.temporary = a.file, a, true
+	l.archive, l.temporary = a, true
 	return l, nil
 }
 

@@ -4,6 +4,7 @@
 package layout_test
 
 import (
+	"archive/tar"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -100,4 +101,23 @@ func TestALayoutThatWasMadeForWhatFailedIsTakenAway(t *testing.T) {
 	require.NoError(t, archive.Abandon(t.Context()))
 	require.NoError(t, archive.Close())
 	require.NoFileExists(t, file)
+}
+
+func TestErrorsOfAnArchiveNameItsFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bad.tar")
+	f, err := os.Create(file)
+	require.NoError(t, err)
+	archive := tar.NewWriter(f)
+	content := []byte(`{"imageLayoutVersion":"2.0.0"}`)
+	require.NoError(t, archive.WriteHeader(&tar.Header{Name: "oci-layout", Mode: 0o644, Size: int64(len(content))}))
+	_, err = archive.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, archive.Close())
+	require.NoError(t, f.Close())
+	_, err = layout.OpenArchive(file, false)
+	require.EqualError(t, err, fmt.Sprintf("%q is an image layout of an unsupported version: only version 1 is supported", file))
+
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	_, err = layout.OpenArchive(file, false)
+	require.ErrorContains(t, err, "set TMPDIR to a directory that can be written")
 }

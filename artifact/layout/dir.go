@@ -40,7 +40,10 @@ var errNotRegular = errors.New("it is no regular file")
 // Open opens the image layout in a directory. With create, a directory that is empty or
 // missing becomes one. A directory with files that belong to no layout is refused
 // (manifest.ErrNotLayout), so that a mistyped name harms nothing.
-func Open(dir string, create bool) (*Layout, error) {
+func Open(dir string, create bool) (*Layout, error) { return open(dir, dir, create) }
+
+// open is Open of a directory that errors call by another name.
+func open(dir, name string, create bool) (*Layout, error) {
 	fresh := false
 	if create {
 		_, err := os.Lstat(dir)
@@ -61,7 +64,7 @@ func Open(dir string, create bool) (*Layout, error) {
 		_ = root.Close() // the error before counts
 		return nil, err
 	}
-	d := &directory{root: root, storage: storage, read: oci.NewStorageFromFS(regularFS{root}), path: dir, name: dir, fresh: fresh, wrote: map[string]bool{}}
+	d := &directory{root: root, storage: storage, read: oci.NewStorageFromFS(regularFS{root}), path: dir, name: name, fresh: fresh, wrote: map[string]bool{}}
 	if err := d.check(create); err != nil {
 		_ = root.Close() // the error before counts
 		return nil, err
