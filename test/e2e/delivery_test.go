@@ -74,8 +74,8 @@ func (d *deliverer) unit(t *testing.T, name, after string, manifests ...string) 
 	return u
 }
 
-// start starts to deliver units; none withdraws.
-func (d *deliverer) start(t *testing.T, units ...delivered) *exec.Cmd {
+// start starts to deliver layers; none withdraws.
+func (d *deliverer) start(t *testing.T, layers ...delivered) *exec.Cmd {
 	t.Helper()
 	request, err := json.Marshal(map[string]any{
 		"transform": map[string]any{
@@ -86,7 +86,7 @@ func (d *deliverer) start(t *testing.T, units ...delivered) *exec.Cmd {
 				"delivery": map[string]any{"deletionPolicy": d.policy, "flux": map[string]any{"retryInterval": "5s"}},
 			},
 		},
-		"withdraw": len(units) == 0, "units": units,
+		"withdraw": len(layers) == 0, "layers": layers,
 	})
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "request.json")
