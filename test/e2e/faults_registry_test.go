@@ -82,8 +82,16 @@ func (n *tenant) complete(repository, reference string, m map[string]any) {
 		if !ok {
 			continue // an index
 		}
-		answer := n.ask(http.MethodHead, fmt.Sprintf("/v2/%s/blobs/%s", repository, blob["digest"]))
-		require.Equal(n.t, http.StatusOK, answer.StatusCode, "%s:%s: blob %s", repository, reference, blob["digest"])
+		var status int
+		// docker-registry answers 500 while a client writes the blob; one that is missing is 404.
+		for range 50 {
+			status = n.ask(http.MethodHead, fmt.Sprintf("/v2/%s/blobs/%s", repository, blob["digest"])).StatusCode
+			if status < http.StatusInternalServerError {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		require.Equal(n.t, http.StatusOK, status, "%s:%s: blob %s", repository, reference, blob["digest"])
 	}
 	notes, _ := m["annotations"].(map[string]any)
 	text, ok := notes[annotationLayers].(string)
