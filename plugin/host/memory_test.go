@@ -214,18 +214,12 @@ func TestWhatElseIsReadOfAFileSystemIsAsOnDisk(t *testing.T) {
 	dir := tangled(t)
 	h := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}
 	disk, others := places(t, dir, host.Options{Dir: "apps/shop"})
-	paths, err := project.Paths(disk.Project())
-	require.NoError(t, err)
-	require.Contains(t, paths, "modules/api/sub")
 	locked, found, err := project.Lock(disk.Project())
 	require.NoError(t, err)
 	require.True(t, found)
 	provisioners, err := h.Provisioners(t.Context(), disk)
 	require.NoError(t, err)
 	for where, opts := range others {
-		got, err := project.Paths(opts.Project())
-		require.NoError(t, err)
-		require.Equal(t, paths, got, where)
 		lock, found, err := project.Lock(opts.Project())
 		require.NoError(t, err)
 		require.True(t, found, where)

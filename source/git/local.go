@@ -28,73 +28,40 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Revision is the tree of a folder as it was at a revision of the repository
-// that dir is in: anything that git rev-parse knows, such as main, v1.2.0,
-// HEAD~3 or a hash. Path is relative to dir, and "" is dir itself. It reads the
-// objects of the repository and no server; what is in the worktree and in
-// the index does not count. Errors are ErrNotFound where there is no such
-// repository, revision or folder, and those of trees.
+// OpenRevision opens the tree of a commit of the repository that dir is in, whose root
+// is that of the repository. rev is anything that git rev-parse knows, such as main,
+// v1.2.0, HEAD~3 or a hash. It reads the objects of the repository and no server; what is
+// in the worktree and in the index does not count. Errors are ErrNotFound where there is
+// no such repository or revision, and ErrReference. The caller closes it.
 //
 // It runs the git binary where there is one. Without it, go-git reads the
 // repository, and a revision is a name of a branch or tag, HEAD or @, a hash or
 // the start of one, with any of ~N, ^N, ^{} and ^{commit} after it; every
 // other form is an error.
-func Revision(ctx context.Context, dir, rev, path string, limits source.Limits) (source.Tree, error) {
-	return revision(ctx, FindBinary(), dir, rev, path, limits)
+func OpenRevision(ctx context.Context, dir, rev string) (*Files, error) {
+	from, err := openCheckout(ctx, FindBinary(), dir, rev)
+	if err != nil {
+		return nil, fmt.Errorf("revision %q of %q: %w", rev, dir, err)
+	}
+	return newFiles(from)
 }
 
-func revision(ctx context.Context, binary, dir, rev, path string, limits source.Limits) (source.Tree, error) {
-	tree, err := readRevision(ctx, binary, dir, rev, path, limits)
-	if err != nil {
-		return source.Tree{}, fmt.Errorf("revision %q of %q: %w", rev, dir, err)
+func openCheckout(ctx context.Context, binary, dir, rev string) (checkout, error) {
+	switch {
+	case rev == "" || strings.HasPrefix(rev, "-"):
+		return checkout{}, source.Refuse(source.ErrReference, "a revision is a branch, a tag, a hash, or another expression of git rev-parse, such as HEAD~1")
+	case binary != "":
+		return openBinary(ctx, binary, dir, rev)
 	}
-	return tree, nil
-}
-
-func readRevision(ctx context.Context, binary, dir, rev, path string, limits source.Limits) (source.Tree, error) {
-	if rev == "" || strings.HasPrefix(rev, "-") {
-		return source.Tree{}, source.Refuse(source.ErrReference, "a revision is a branch, a tag, a hash, or another expression of git rev-parse, such as HEAD~1")
-	}
-	open := openLibrary
-	if binary != "" {
-		open = func(ctx context.Context, dir, rev string) (checkout, error) { return openBinary(ctx, binary, dir, rev) }
-	}
-	from, err := open(ctx, dir, rev)
-	if err != nil {
-		return source.Tree{}, err
-	}
-	defer from.close()
-	_, root, err := readCommit(from, from.commit)
-	if err != nil {
-		return source.Tree{}, err
-	}
-	at := clean(filepath.ToSlash(filepath.Join(from.prefix, path)))
-	if at != "" {
-		if err := source.CheckPath(at); err != nil {
-			return source.Tree{}, err
-		}
-	}
-	b := &source.Builder{Limits: limits}
-	w := &walk{from: from, root: root, limits: limits, out: b}
-	p, err := w.find(at)
-	if err == nil {
-		err = w.all(ctx, p)
-	}
-	if err != nil {
-		return source.Tree{}, err
-	}
-	tree, err := treeOf(b, p)
-	tree.Origin, tree.Revision = rev, chosen{commit: from.commit, name: rev}.revision()
-	return tree, err
+	return openLibrary(ctx, dir, rev)
 }
 
 // checkout is a repository on this machine, and complete.
 type checkout struct {
 	objects
-	// commit is that of a revision, and prefix the folder inside the worktree
-	// that was named.
-	commit, prefix string
-	close          func()
+	// commit is that of a revision.
+	commit string
+	close  func()
 }
 
 // openBinary reads a repository with the git binary.
@@ -120,7 +87,7 @@ func openBinary(ctx context.Context, binary, dir, rev string) (checkout, error) 
 		}
 		return nil, err
 	}
-	at, err := parse("--absolute-git-dir", "--show-prefix")
+	at, err := parse("--absolute-git-dir")
 	if err != nil {
 		return checkout{}, err
 	}
@@ -128,14 +95,14 @@ func openBinary(ctx context.Context, binary, dir, rev string) (checkout, error) 
 	if err != nil {
 		return checkout{}, noCommit()
 	}
-	if len(at) != 2 || len(commit) != 1 || !isHash(commit[0]) {
+	if len(at) != 1 || len(commit) != 1 || !isHash(commit[0]) {
 		return checkout{}, source.Refuse(source.ErrNotFound, "the output of git rev-parse is not one commit")
 	}
 	b, err := newBatch(ctx, binary, append(env, "GIT_DIR="+at[0]))
 	if err != nil {
 		return checkout{}, err
 	}
-	return checkout{objects: b, commit: commit[0], prefix: at[1], close: b.stop}, nil
+	return checkout{objects: b, commit: commit[0], close: b.stop}, nil
 }
 
 // largeObject is from which size on go-git does not read objects of a repository
@@ -182,7 +149,7 @@ func (s store) read(id string, fits fits) ([]byte, error) {
 
 // openLibrary reads a repository by go-git.
 func openLibrary(ctx context.Context, dir, rev string) (checkout, error) {
-	d, prefix, err := openOnDisk(dir)
+	d, err := openOnDisk(dir)
 	if err != nil {
 		return checkout{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("it is in no Git repository that can be read without the git binary (%s)", firstLine(err.Error())))
 	}
@@ -193,17 +160,13 @@ func openLibrary(ctx context.Context, dir, rev string) (checkout, error) {
 	objects := store{d, func(id string) error {
 		return source.Refuse(source.ErrNotFound, fmt.Sprintf("object %s is not in the repository, which may be a partial or damaged clone", id))
 	}}
-	return checkout{objects: objects, commit: commit, prefix: prefix, close: func() {}}, nil
+	return checkout{objects: objects, commit: commit, close: func() {}}, nil
 }
 
-// openOnDisk finds the repository of a folder, and where in its worktree the
-// folder is; "" where it has none.
-func openOnDisk(dir string) (d onDisk, prefix string, err error) {
-	if dir, err = filepath.Abs(dir); err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
-	if err != nil {
-		return d, "", err
+// openOnDisk finds the repository that a folder is, or is in.
+func openOnDisk(dir string) (onDisk, error) {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // the repository is looked for above the real folder
 	}
 	// The folder may be a bare repository, which is not looked for above it.
 	repo, err := gogit.PlainOpenWithOptions(dir, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true})
@@ -211,41 +174,15 @@ func openOnDisk(dir string) (d onDisk, prefix string, err error) {
 		repo, err = gogit.PlainOpenWithOptions(dir, &gogit.PlainOpenOptions{EnableDotGitCommonDir: true, DetectDotGit: true})
 	}
 	if err != nil {
-		return d, "", err
+		return onDisk{}, err
 	}
 	from, ok := repo.Storer.(*filesystem.Storage)
-	config, err := repo.Config()
-	if err != nil || !ok {
-		return d, "", err
+	if !ok {
+		return onDisk{}, gogit.ErrRepositoryNotExists
 	}
-	d.Storage = filesystem.NewStorageWithOptions(from.Filesystem(), cache.NewObjectLRUDefault(), filesystem.Options{
+	return onDisk{filesystem.NewStorageWithOptions(from.Filesystem(), cache.NewObjectLRUDefault(), filesystem.Options{
 		LargeObjectThreshold: largeObject, AlternatesFS: osfs.New("/"),
-	})
-	tree, err := repo.Worktree()
-	if errors.Is(err, gogit.ErrIsBareRepository) {
-		return d, "", nil
-	}
-	if err != nil {
-		return d, "", err
-	}
-	root := tree.Filesystem.Root()
-	if _, err := from.Filesystem().Stat("commondir"); err != nil { // the configuration is not that of a linked worktree
-		if config.Core.IsBare {
-			return d, "", nil
-		}
-		if named := config.Core.Worktree; named != "" {
-			if !filepath.IsAbs(named) {
-				named = filepath.Join(from.Filesystem().Root(), named)
-			}
-			if named, err = filepath.EvalSymlinks(named); err != nil || named != root {
-				return d, "", errors.New("its worktree is another folder, by core.worktree")
-			}
-		}
-	}
-	if prefix, err = filepath.Rel(root, dir); err != nil || !filepath.IsLocal(prefix) {
-		return d, "", err
-	}
-	return d, prefix, nil
+	})}, nil
 }
 
 // onDisk is a repository on this machine, as go-git reads it.

@@ -103,10 +103,6 @@ func TestRepositoriesThatOnlyGitReadsAreNamed(t *testing.T) {
 			git(t, dir, "config", "core.repositoryFormatVersion", "1")
 			git(t, dir, "config", "extensions.news", "true")
 		}},
-		{"a worktree elsewhere", "its worktree is another folder, by core.worktree", func(dir string) {
-			git(t, "", "init", "--quiet", dir)
-			git(t, dir, "config", "core.worktree", t.TempDir())
-		}},
 		{"a configuration that cannot be read", "it is in no Git repository that can be read", func(dir string) {
 			git(t, "", "init", "--quiet", dir)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, ".git", "config"), []byte("[core\n"), 0o600))

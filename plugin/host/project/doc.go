@@ -15,6 +15,5 @@
 // of their own are left out. A folder without any document that is a CUE package is one
 // spec: see [Discovery.Documents].
 //
-// Callers: plugin/host, and the adapters for the lock, for the paths that documents name,
-// and to tell specs from manifests.
+// Callers: plugin/host, and the adapters for the lock and to tell specs from manifests.
 package project

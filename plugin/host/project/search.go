@@ -113,3 +113,12 @@ func matches(pattern, name string) (bool, error) {
 	}
 	return matches(rest, tail)
 }
+
+// literal is the last folder that a pattern names without wildcards, or the pattern
+// itself where it has none.
+func literal(pattern string) string {
+	if meta := strings.IndexAny(pattern, "*?["); meta >= 0 {
+		return path.Dir(pattern[:meta] + "x")
+	}
+	return pattern
+}

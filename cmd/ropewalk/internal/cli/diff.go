@@ -153,7 +153,7 @@ func (a commands) side(ctx context.Context, flags *command.ProjectFlags, arg, ot
 	if !specs {
 		return manifestsSide(arg, info.IsDir())
 	}
-	return a.projectSide(ctx, flags, arg, "", []string{arg})
+	return a.projectSide(ctx, flags, arg, nil, arg)
 }
 
 // manifestsSide is a directory of manifests, or one file of them.
@@ -179,10 +179,9 @@ func manifestsSide(name string, dir bool) (side, error) {
 	return side{Snapshot: out, close: func() {}}, err
 }
 
-// projectSide renders a project; dir is where the paths begin, "" the working
-// directory.
-func (a commands) projectSide(ctx context.Context, flags *command.ProjectFlags, name, dir string, paths []string) (side, error) {
-	r, err := a.RenderIn(ctx, flags, dir, paths)
+// projectSide renders a project in files; nil is the disk.
+func (a commands) projectSide(ctx context.Context, flags *command.ProjectFlags, name string, files fs.FS, arg string) (side, error) {
+	r, err := a.RenderFS(ctx, flags, files, []string{arg})
 	if err != nil {
 		return side{}, err
 	}

@@ -46,7 +46,7 @@ func (a commands) runLock(ctx context.Context, flags *command.ProjectFlags, path
 		return err
 	}
 	record := &lock.Recorder{}
-	h, err := a.Connect(&flags.Sources, "", paths, record)
+	h, err := a.Connect(&flags.Sources, nil, paths, record)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (a commands) runLock(ctx context.Context, flags *command.ProjectFlags, path
 	if err != nil {
 		return err
 	}
-	name := command.LockFile("", paths)
+	name := command.LockFile(paths)
 	old, found, err := command.ReadLock(name)
 	if err != nil {
 		a.Note("ropewalk: warning: %v; it is written anew\n", err)

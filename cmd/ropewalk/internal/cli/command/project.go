@@ -6,6 +6,7 @@ package command
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"runtime"
 	"strings"
 	"time"
@@ -150,20 +151,17 @@ type Rendered struct {
 // Render loads and renders the project at paths. The caller closes what it
 // gets; an error needs no closing.
 func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rendered, error) {
-	return a.RenderIn(ctx, p, "", paths)
+	return a.RenderFS(ctx, p, nil, paths)
 }
 
-// RenderIn is render with paths that begin in a directory; "" is the working
-// directory.
-func (a *App) RenderIn(ctx context.Context, p *ProjectFlags, dir string, paths []string) (Rendered, error) {
+// RenderFS is Render with paths in a file system; nil is the disk.
+func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths []string) (Rendered, error) {
 	opts, err := p.Options(a, paths)
 	if err != nil {
 		return Rendered{}, err
 	}
-	if dir != "" {
-		opts.Dir, opts.Root = dir, "."
-	}
-	h, err := a.Connect(&p.Sources, dir, paths, nil)
+	opts.FS = files
+	h, err := a.Connect(&p.Sources, files, paths, nil)
 	if err != nil {
 		return Rendered{}, err
 	}

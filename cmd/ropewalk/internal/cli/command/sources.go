@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
@@ -69,9 +70,10 @@ func cacheFolder(flag string) (string, error) {
 	return filepath.Join(dir, "ropewalk"), nil
 }
 
-// Connect is the host with what fetches modules. Nothing is opened before a
-// module needs it. Record, where set, gets what was used, for a new lock.
-func (a *App) Connect(s *SourceFlags, dir string, paths []string, record *lock.Recorder) (host.Host, error) {
+// Connect is the host with what fetches modules, for paths in files; nil is the disk.
+// Nothing is opened before a module needs it. Record, where set, gets what was used,
+// for a new lock.
+func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.Recorder) (host.Host, error) {
 	h := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}
 	secrets, err := readSecrets(s.secrets)
 	if err != nil {
@@ -100,8 +102,8 @@ func (a *App) Connect(s *SourceFlags, dir string, paths []string, record *lock.R
 			}
 		},
 	}
-	file, found, err := ReadLock(LockFile(dir, paths))
-	if err != nil && record == nil {
+	file, found, err := project.Lock(project.Options{FS: files, Args: paths})
+	if err = lockError(found, err); err != nil && record == nil {
 		return h, err // A new lock needs nothing of the old one.
 	}
 	o.Lock, o.Mode = file, s.mode(record != nil)
@@ -193,13 +195,10 @@ func OpenCache(flag string) (*cache.Store, error) {
 
 // LockFile is where the lock of a project is: beside its ropewalk.yaml, or in
 // the directory that the first path names.
-func LockFile(dir string, paths []string) string {
+func LockFile(paths []string) string {
 	first := "."
 	if len(paths) > 0 && paths[0] != "-" {
 		first = paths[0]
-	}
-	if dir != "" && !filepath.IsAbs(first) {
-		first = filepath.Join(dir, first)
 	}
 	if info, err := os.Stat(first); err == nil && !info.IsDir() {
 		first = filepath.Dir(first)
@@ -213,14 +212,21 @@ func ReadLock(name string) (file lock.File, found bool, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return lock.File{}, false, nil
 	}
-	if err != nil {
-		return lock.File{}, false, &EnvironmentError{Err: err}
+	if found = err == nil; found {
+		file, err = lock.Parse(name, data)
 	}
-	file, err = lock.Parse(name, data)
-	if err != nil {
-		return lock.File{}, true, Usagef("mend it, or write it anew by \"ropewalk lock\"", "%v", err)
+	return file, found, lockError(found, err)
+}
+
+// lockError is why a lock cannot be used: found is true where it was read.
+func lockError(found bool, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case found:
+		return Usagef("correct it, or run \"ropewalk lock\" to write a new one", "%v", err)
 	}
-	return file, true, nil
+	return &EnvironmentError{Err: err}
 }
 
 // readSecrets reads files of Secrets.

@@ -76,7 +76,7 @@ func (a Commands) runKRM(ctx context.Context, flags *krmFlags) error {
 		return err
 	}
 	flags.Sources.Offline = flags.Sources.Offline || !flags.network
-	h, err := a.Connect(&flags.Sources, "", []string{"-"}, nil)
+	h, err := a.Connect(&flags.Sources, nil, []string{"-"}, nil)
 	if err != nil {
 		return err
 	}

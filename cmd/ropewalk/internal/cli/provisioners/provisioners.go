@@ -100,7 +100,7 @@ func (c catalog) types() []string {
 // provisioners reads the catalogs of all modules.
 func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, opts host.Options) (catalog, error) {
 	a.JSON = flags.format.Value == "json"
-	h, err := a.Connect(&flags.sources, "", opts.Args, nil)
+	h, err := a.Connect(&flags.sources, nil, opts.Args, nil)
 	if err != nil {
 		return catalog{}, err
 	}
