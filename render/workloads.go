@@ -13,6 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
 // errReported ends a workload whose mistakes are reported already.
@@ -50,7 +51,7 @@ func (r Renderer) compiler(ctx context.Context, req Request) (*compiler, error) 
 	if len(sources) == 0 {
 		return c, nil
 	}
-	var catalog []workload.Provisioner
+	var catalog []resource.Provisioner
 	if resources {
 		var err error
 		if catalog, err = c.catalog(ctx); err != nil {
@@ -66,8 +67,8 @@ func (r Renderer) compiler(ctx context.Context, req Request) (*compiler, error) 
 }
 
 // catalog lists what the modules of provisioners provide.
-func (c *compiler) catalog(ctx context.Context) ([]workload.Provisioner, error) {
-	var out []workload.Provisioner
+func (c *compiler) catalog(ctx context.Context) ([]resource.Provisioner, error) {
+	var out []resource.Provisioner
 	first := c.req.Specs[0].Evaluate // What surrounds a catalog is that of any spec.
 	for i, p := range c.req.Workloads.Provisioners {
 		result, err := c.Evaluator.Evaluate(ctx, evaluate.Request{
@@ -78,7 +79,7 @@ func (c *compiler) catalog(ctx context.Context) ([]workload.Provisioner, error) 
 		}
 		c.mistakes = append(c.mistakes, object.AsErrors(err, object.StageEvaluate)...)
 		for _, entry := range result.Catalog {
-			out = append(out, workload.Provisioner{
+			out = append(out, resource.Provisioner{
 				Module: i, Index: entry.Index, Type: entry.Type, Class: entry.Class, ID: entry.ID,
 				Name: p.Name, Pos: entry.Pos,
 			})
@@ -199,14 +200,14 @@ func (c *compiler) provision(ctx context.Context, s Spec, w *workload.Compilatio
 		}
 	}
 	out := provision{request: request, module: module.Name}
-	answers := make(map[string]workload.Answer, len(needed.Resources))
+	answers := make(map[string]resource.Answer, len(needed.Resources))
 	for _, key := range needed.Resources {
 		made, ok := result.Provisioned[key]
 		if !ok {
 			continue
 		}
 		made.Nodes = c.provisionedIn(needed.Context.Namespace, made.Nodes)
-		answers[key] = workload.Answer{Result: made.JSON, Nodes: made.Nodes}
+		answers[key] = resource.Answer{Result: made.JSON, Nodes: made.Nodes}
 		for _, n := range made.Nodes {
 			out.nodes = append(out.nodes, n.ID)
 		}

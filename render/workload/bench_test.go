@@ -6,6 +6,8 @@ package workload
 import (
 	"fmt"
 	"testing"
+
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
 const plainDoc = `
@@ -55,7 +57,7 @@ func BenchmarkJoin(b *testing.B) {
 func BenchmarkResolve(b *testing.B) {
 	for name, doc := range map[string]string{"plain": plainDoc, "resources": resourcesDoc} {
 		p, _ := Join(many(b, doc, 1), testConfig(), testCatalog())
-		results := map[string]Answer{
+		results := map[string]resource.Answer{
 			"db": answerOf(postgresResult), "dns": answerOf(`{"outputs": {"host": "h"}}`), "route": answerOf(`{"after": true}`),
 			"queue": answerOf(`{"outputs": {"host": "q", "port": 6379}}`), "next": answerOf(`{"outputs": {"host": "n", "url": "http://n"}}`),
 		}

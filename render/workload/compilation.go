@@ -12,6 +12,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/generate"
+	"github.com/ropewalk/ropewalk/render/workload/network"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
 // Compilation is the compilation of one workload: it requests resources until
@@ -35,7 +37,7 @@ type Compilation struct {
 // progress is how far a resource is.
 type progress struct {
 	requested bool
-	result    *result
+	result    *resource.Result
 	// params are those of the request.
 	params object.Value
 }
@@ -69,7 +71,7 @@ func (c *Compilation) need(i *instance) {
 }
 
 // result is what became of i, nil where it is not made.
-func (c *Compilation) result(i *instance) *result {
+func (c *Compilation) result(i *instance) *resource.Result {
 	if s := c.state[i]; s != nil {
 		return s.result
 	}
@@ -141,7 +143,7 @@ func secretIn(pos object.Pos, path, what, resource string) *object.Error {
 
 // Answer records what a module made of the resources of a request, by their keys.
 // A resource without an answer could not be made; the caller has reported why.
-func (c *Compilation) Answer(req Request, answers map[string]Answer) object.Errors {
+func (c *Compilation) Answer(req Request, answers map[string]resource.Answer) object.Errors {
 	var errs object.Errors
 	for _, name := range req.Resources {
 		answer, ok := answers[name]
@@ -150,7 +152,7 @@ func (c *Compilation) Answer(req Request, answers map[string]Answer) object.Erro
 			continue
 		}
 		i := req.owner.instances[n]
-		r, more := decodeResult(i, answer)
+		r, more := resource.Decode(i.resource, i.owner.resourcePath(i.resource), i.entry, answer)
 		errs = append(errs, more...)
 		if s := c.state[i]; s != nil && len(more) == 0 {
 			s.result = r
@@ -198,7 +200,7 @@ func (c *Compilation) hosts() []Route {
 	var out []Route
 	for n, i := range c.member.instances {
 		s := c.state[i]
-		if i.resource.Type.Value != generate.TypeRoute || i.owner != c.member || s.result == nil || slices.Contains(c.member.instances[:n], i) {
+		if i.resource.Type.Value != network.TypeRoute || i.owner != c.member || s.result == nil || slices.Contains(c.member.instances[:n], i) {
 			continue
 		}
 		host, _ := s.params.Get("host")
@@ -211,17 +213,38 @@ func (c *Compilation) hosts() []Route {
 }
 
 func (c *Compilation) resolve() generate.Resolved {
-	m := c.member
+	m, made := c.member, c.made()
+	patch, errs := resource.Patch(made)
 	r := generate.Resolved{
 		Workload: m.source.Spec, Context: m.source.Context, Config: c.project.config, OwnsStore: m.ownsStore,
-		Containers: c.containers(), Patch: c.patch(), DependsOn: c.dependsOn(),
+		Containers: c.containers(), Patch: patch, DependsOn: c.dependsOn(),
 	}
+	c.errs = append(c.errs, errs...)
 	c.nameSecrets()
 	if len(c.project.config.Policies) > 0 {
-		r.Network = c.reachable()
+		r.Network = c.network(made)
 	}
-	r.Routes = c.waysIn()
+	r.Routes = m.network.Routes(made)
 	return r
+}
+
+// made are the resources of the workload that are made, in the order of their names.
+func (c *Compilation) made() []resource.Made {
+	var out []resource.Made
+	for n, i := range c.member.instances {
+		if s := c.state[i]; s.result != nil {
+			r := &c.member.source.Spec.Resources[n]
+			out = append(out, resource.Made{Resource: r, Path: c.member.resourcePath(r), Params: s.params, Result: s.result})
+		}
+	}
+	return out
+}
+
+// network is what the workload talks to.
+func (c *Compilation) network(made []resource.Made) network.Network {
+	cluster := c.project.cluster
+	cluster.Domain = c.member.source.Context.ClusterDomain
+	return c.member.network.Reach(made, cluster)
 }
 
 // complete reports whether all that the workload needs is made.
@@ -234,7 +257,7 @@ func (c *Compilation) nodes() []*object.Node {
 	var out []*object.Node
 	for n, i := range c.member.instances {
 		if r := c.result(i); r != nil && i.owner == c.member && !slices.Contains(c.member.instances[:n], i) {
-			out = append(out, r.nodes...)
+			out = append(out, r.Nodes...)
 		}
 	}
 	return out
@@ -255,11 +278,11 @@ func (c *Compilation) dependsOn() []string {
 		if r == nil {
 			continue
 		}
-		if r.after {
+		if r.After {
 			c.warnAfter(n, i)
 			continue
 		}
-		for _, node := range r.nodes {
+		for _, node := range r.Nodes {
 			id := node.ID.Node()
 			full := object.MakeID(i.owner.name(), id)
 			if i.owner != c.member {
@@ -268,10 +291,10 @@ func (c *Compilation) dependsOn() []string {
 			need(id, full, c.member.source.Spec.Resources[n].Pos)
 		}
 	}
-	for _, call := range c.member.calls {
-		if call.resource.Wait && call.target.member != nil && call.target.member != c.member {
-			full := object.MakeID(call.target.name, podsNode)
-			need(string(full), full, call.resource.Pos)
+	for _, call := range c.member.network.Calls {
+		if call.Resource.Wait && call.Target.Workload != nil && call.Target.Workload != c.member.network {
+			full := object.MakeID(call.Target.Name, podsNode)
+			need(string(full), full, call.Resource.Pos)
 		}
 	}
 	for _, d := range c.member.source.Spec.DependsOn {
@@ -290,7 +313,7 @@ const podsNode = "pods"
 // the resource has.
 func (c *Compilation) warnAfter(n int, i *instance) {
 	own := &c.member.source.Spec.Resources[n]
-	calls := slices.ContainsFunc(c.member.calls, func(o call) bool { return o.resource == own })
+	calls := slices.ContainsFunc(c.member.network.Calls, func(o network.Call) bool { return o.Resource == own })
 	if !own.Wait || calls {
 		return
 	}
@@ -302,11 +325,11 @@ func (c *Compilation) warnAfter(n int, i *instance) {
 }
 
 // secret is the reference that an output of a resource is in this workload.
-func (c *Compilation) secret(resource, output string, r remote) *generate.Secret {
+func (c *Compilation) secret(resource, output string, at resource.Reference) *generate.Secret {
 	key := [2]string{resource, output}
 	s := c.used[key]
 	if s == nil {
-		s = &generate.Secret{Resource: resource, Output: output, Kubernetes: r.kubernetes, Key: r.key, Property: r.property, Version: r.version}
+		s = &generate.Secret{Resource: resource, Output: output, Reference: at}
 		c.used[key] = s
 	}
 	return s
@@ -325,7 +348,7 @@ func (c *Compilation) nameSecrets() {
 		for _, key := range keys {
 			c.used[key].Name = name
 			if len(keys) > 1 {
-				c.used[key].Name = name + "_" + generate.ShortHash(key[0]+"\x00"+key[1])
+				c.used[key].Name = name + "_" + object.ShortHash(key[0]+"\x00"+key[1])
 			}
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
 // show writes a text so that literals and secrets cannot be mistaken.
@@ -63,7 +64,7 @@ resources:
   cache: {type: redis, id: one}
 `)
 	c := p.Compile("api")
-	asked, errs := run(t, c, map[string]Answer{"db": answerOf(postgresResult, "api/resource-db-x"), "cache": answerOf(`{}`)})
+	asked, errs := run(t, c, map[string]resource.Answer{"db": answerOf(postgresResult, "api/resource-db-x"), "cache": answerOf(`{}`)})
 	require.Empty(t, errs)
 	require.Equal(t, []string{"api 1 cache,db"}, asked, "one request for all")
 	r := c.resolve()
@@ -95,7 +96,7 @@ func TestNothingThatIsTypedBecomesAReference(t *testing.T) {
 			placeholder.Part{Literal: text}.String() + "'}}}\nresources: {db: {type: postgres}, evil: {type: redis}}\n"
 		c := join(t, doc).Compile("api")
 		quoted := string(object.Value{Kind: object.KindString, Text: text}.JSON())
-		_, errs := run(t, c, map[string]Answer{"db": answerOf(postgresResult), "evil": answerOf(`{"outputs": {"out": ` + quoted + `}}`)})
+		_, errs := run(t, c, map[string]resource.Answer{"db": answerOf(postgresResult), "evil": answerOf(`{"outputs": {"out": ` + quoted + `}}`)})
 		require.Empty(t, errs)
 		r := c.resolve()
 		require.Empty(t, c.errs)
@@ -123,7 +124,7 @@ resources:
 		name := r.Resources[0]
 		at, _ := r.Input.Lookup(object.Fields("resources", name, "params"))
 		inputs = append(inputs, name+" "+string(at.JSON())+" "+at.Pos.String())
-		require.Empty(t, c.Answer(r, map[string]Answer{
+		require.Empty(t, c.Answer(r, map[string]resource.Answer{
 			name: answerOf(`{"outputs": {"host": "${resources.cc.x}", "path": "p"}}`, "api/resource-"+name),
 		}))
 	}
@@ -143,7 +144,7 @@ resources:
   db: {type: postgres}
   rr: {type: route, params: {deep: [{x: "a ${resources.db.password}"}]}}
 `).Compile("api")
-	_, errs := run(t, c, map[string]Answer{"db": answerOf(postgresResult), "rr": answerOf(`{}`)})
+	_, errs := run(t, c, map[string]resource.Answer{"db": answerOf(postgresResult), "rr": answerOf(`{}`)})
 	require.Empty(t, errs)
 	_, errs = c.Finish()
 	require.Contains(t, messages(errs), `api.yaml:5:41: spec: resources.rr.params.deep[0].x: a param of a resource cannot hold a secret, and this text of the resource "rr" refers to one (refer to outputs that are not secrets; secrets go into variables and files)`)
@@ -173,14 +174,14 @@ containers:
     variables: {A: "${resources.a1--b1.c}", B: "${resources.a1.b1--c}", C: "${resources.a1.b-d}", D: "${resources.a1.b_d}", E: "${resources.a1.c}"}
 resources: {a1--b1: {type: redis}, a1: {type: redis}}
 `).Compile("api")
-	ref := func(names ...string) Answer {
+	ref := func(names ...string) resource.Answer {
 		var members []string
 		for _, n := range names {
 			members = append(members, fmt.Sprintf("%q: {\"key\": %q}", n, n))
 		}
 		return answerOf(`{"sensitive": {` + strings.Join(members, ",") + `}}`)
 	}
-	_, errs := run(t, c, map[string]Answer{"a1--b1": ref("c"), "a1": ref("b1--c", "b-d", "b_d", "c")})
+	_, errs := run(t, c, map[string]resource.Answer{"a1--b1": ref("c"), "a1": ref("b1--c", "b-d", "b_d", "c")})
 	require.Empty(t, errs)
 	names := map[string]string{}
 	for _, v := range c.resolve().Containers[0].Variables {
@@ -203,7 +204,7 @@ resources:
   own: {type: dns}
   store: {type: redis, id: jobs, params: {host: "${resources.own.host}-${metadata.name}"}}
 `)
-	results := map[string]Answer{
+	results := map[string]resource.Answer{
 		"own":   answerOf(`{"outputs": {"host": "h"}}`, "api/resource-own-x"),
 		"store": answerOf(`{"outputs": {"host": "s"}, "workload": {"pod": {"a": 1}}}`, "api/resource-store-y", "api/resource-store-x"),
 	}
@@ -233,7 +234,7 @@ resources:
   other: {type: service, params: {workload: web}}
 `, "metadata: {name: web}\n")
 	c := p.Compile("api")
-	_, errs := run(t, c, map[string]Answer{
+	_, errs := run(t, c, map[string]resource.Answer{
 		"aa": answerOf(`{}`, "api/resource-aa-x"), "later": answerOf(`{"after": true, "workload": {"autoscaling": {"min": 2, "max": 3}}}`, "api/resource-later-x"),
 		"web": answerOf(`{"after": true}`), "other": answerOf(`{}`),
 	})
@@ -251,7 +252,7 @@ resources:
   aa: {type: dns}
   web: {type: service, metadata: {waitFor: true}}
 `, "metadata: {name: web}\n").Compile("api")
-	run(t, c, map[string]Answer{"aa": answerOf(`{}`, "api/resource-aa-x"), "web": answerOf(`{}`)})
+	run(t, c, map[string]resource.Answer{"aa": answerOf(`{}`, "api/resource-aa-x"), "web": answerOf(`{}`)})
 	compiled, _ := c.Finish()
 	module := object.Pos{File: "embedded:workload/pods.cue", Line: 1, Column: 1}
 	before := []object.Dependency{
@@ -278,7 +279,7 @@ metadata: {name: web, namespace: front}
 containers: {web: {image: nginx, variables: {A: "${resources.db.user}", B: "${resources.db.password}"}}}
 resources: {db: {type: postgres, id: one}}
 `, "metadata: {name: api}\nresources: {db: {type: postgres, id: one}}\n").Compile("web")
-	_, errs := run(t, c, map[string]Answer{"db": answerOf(`{"sensitive": {
+	_, errs := run(t, c, map[string]resource.Answer{"db": answerOf(`{"sensitive": {
 		"user": {"key": "user"}, "password": {"store": "kubernetes", "key": "db-app", "property": "password"}
 	}}`)})
 	require.Empty(t, errs)
@@ -298,7 +299,7 @@ func TestWorkloadsCompileAtTheSameTimeInAnyOrder(t *testing.T) {
 		for n, m := range p.members {
 			all.Go(func() {
 				c := p.Compile(m.name())
-				run(t, c, map[string]Answer{"db": answerOf(postgresResult), "queue": answerOf(`{"outputs": {"host": "q"}}`)})
+				run(t, c, map[string]resource.Answer{"db": answerOf(postgresResult), "queue": answerOf(`{"outputs": {"host": "q"}}`)})
 				compiled, errs := c.Finish()
 				out[n] = string(compiled.Input.JSON()) + messages(errs.Failures())
 			})
@@ -341,7 +342,7 @@ func FuzzExpand(f *testing.F) {
 	}
 	p := join(f, "metadata: {name: api}\nresources: {db: {type: postgres}}\n")
 	c := p.Compile("api")
-	run(f, c, map[string]Answer{"db": answerOf(postgresResult)})
+	run(f, c, map[string]resource.Answer{"db": answerOf(postgresResult)})
 	f.Fuzz(func(t *testing.T, raw string) {
 		out, ok, errs := c.scope(c.member).expand(raw, position{path: func() string { return "x" }})
 		require.Equal(t, ok, len(errs) == 0)
@@ -394,7 +395,7 @@ containers:
       /a: {content: "a\nurl = pg://app:${resources.db.password}@db"}
 resources: {db: {type: postgres}}
 `).Compile("api")
-	_, errs := run(t, c, map[string]Answer{"db": answerOf(postgresResult)})
+	_, errs := run(t, c, map[string]resource.Answer{"db": answerOf(postgresResult)})
 	require.Empty(t, errs)
 	_, errs = c.Finish()
 	require.Equal(t, `warning: api.yaml:7:13: spec: containers.web.variables.MINE: resources.db.username is part of a URL and not escaped: a / or @ in it would end that part (use ${resources.db.connection_string}, in which it is escaped)
@@ -414,7 +415,7 @@ resources: {way0: {type: route}}
 		"spec": {"parentRefs": [{"name": "public", "namespace": "gateways"}], "hostnames": ["a.example"],
 		"rules": [{"matches": [{"path": {"type": "PathPrefix", "value": "/"}}], "backendRefs": [{"name": "api", "port": 80}]}]}}`))
 	require.NoError(t, err)
-	_, errs := run(t, c, map[string]Answer{"way0": {Result: []byte(`{"after": true}`), Nodes: []*object.Node{{ID: "api/resource-way0-route", Object: o}}}})
+	_, errs := run(t, c, map[string]resource.Answer{"way0": {Result: []byte(`{"after": true}`), Nodes: []*object.Node{{ID: "api/resource-way0-route", Object: o}}}})
 	require.Empty(t, errs)
 	compiled, errs := c.Finish()
 	require.NoError(t, errs.Err())

@@ -5,7 +5,6 @@ package workload
 
 import (
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -108,18 +107,18 @@ func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generat
 	if r == nil {
 		return generate.Mount{}, false
 	}
-	if r.volume.Kind == object.KindNone && r.claim.Kind == object.KindNone {
+	if r.Volume.Kind == object.KindNone && r.Claim.Kind == object.KindNone {
 		c.fail(v.Source.Pos, path(), "mount a resource of type volume",
 			"the resource %q of type %q is not a volume", name, i.resource.Type.Value)
 		return generate.Mount{}, false
 	}
-	if kind := namespaced(r.volume); kind != "" && i.namespace() != c.member.source.Context.Namespace {
+	if kind := namespaced(r.Volume); kind != "" && i.namespace() != c.member.source.Context.Namespace {
 		c.fail(v.Source.Pos, path(), "let both run in one namespace, or remove the id so that each has a volume of its own",
 			"the resource %q is a %s of the namespace %q, and pods in %q cannot mount it",
 			name, kind, i.namespace(), c.member.source.Context.Namespace)
 		return generate.Mount{}, false
 	}
-	return generate.Mount{Spec: v, Resource: name, Volume: r.volume, Claim: r.claim, Single: r.single()}, true
+	return generate.Mount{Spec: v, Resource: name, Volume: r.Volume, Claim: r.Claim, Single: r.Single()}, true
 }
 
 // namespaced is the kind of the object of a namespace that is mounted as a
@@ -133,22 +132,6 @@ func namespaced(volume object.Value) string {
 		}
 	}
 	return ""
-}
-
-// single reports whether the volume is a claim of the resource's own that one
-// node at a time can mount.
-func (r *result) single() bool {
-	name, found := r.volume.Lookup(object.Fields("persistentVolumeClaim", "claimName"))
-	if found < 2 {
-		return false
-	}
-	for _, n := range r.nodes {
-		if n.Object.Kind() == "PersistentVolumeClaim" && n.Object.Text("metadata", "name") == name.Text {
-			modes, _ := n.Object.Get("spec", "accessModes").([]any)
-			return !slices.Contains(modes, any("ReadWriteMany")) && !slices.Contains(modes, any("ReadOnlyMany"))
-		}
-	}
-	return false
 }
 
 // volumeName is the name of the resource that the source of a mount names.

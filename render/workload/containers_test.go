@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/generate"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -47,7 +47,7 @@ resources:
   data: {type: volume}
 `)
 	c := p.Compile("api")
-	_, errs := run(t, c, map[string]Answer{"db": answerOf(postgresResult), "data": answerOf(`{"volume": {"emptyDir": {}}}`)})
+	_, errs := run(t, c, map[string]resource.Answer{"db": answerOf(postgresResult), "data": answerOf(`{"volume": {"emptyDir": {}}}`)})
 	require.Empty(t, errs)
 	c.resolve()
 	require.Equal(t, `api.yaml:8:10: spec: containers.web.variables.A: ${resources.db.hots}: the resource "db" has no output "hots" (did you mean "host"?)
@@ -122,7 +122,7 @@ containers:
       /d: {source: "${resources.claim}", path: sub}
 resources: {data: {type: volume}, claim: {type: volume}}
 `).Compile("api")
-	_, errs := run(t, c, map[string]Answer{
+	_, errs := run(t, c, map[string]resource.Answer{
 		"data": answerOf(`{"volume": {"emptyDir": {}}}`), "claim": answerOf(`{"claim": {"resources": {"requests": {"storage": "1Gi"}}}}`),
 	})
 	require.Empty(t, errs)
@@ -143,7 +143,7 @@ metadata: {name: api}
 containers: {web: {image: nginx, volumes: {/a: {source: "${resources.data.source}"}}}}
 resources: {data: {type: volume}}
 `).Compile("api")
-	_, errs := run(t, c, map[string]Answer{"data": answerOf(`{"outputs": {"source": "api-data"}, "volume": {"emptyDir": {}}}`)})
+	_, errs := run(t, c, map[string]resource.Answer{"data": answerOf(`{"outputs": {"source": "api-data"}, "volume": {"emptyDir": {}}}`)})
 	require.Empty(t, errs)
 	c.resolve()
 	require.Equal(t, `api.yaml:3:57: spec: containers.web.volumes./a.source: the workload "api" has no resource "api-data" to mount (write ${resources.data}: a mount names the resource, not an output of it)
@@ -167,7 +167,7 @@ resources: {data: {type: volume, id: shared}}
 `,
 	} {
 		c := p.Compile(name)
-		_, errs := run(t, c, map[string]Answer{"data": claim})
+		_, errs := run(t, c, map[string]resource.Answer{"data": claim})
 		require.Empty(t, errs)
 		c.resolve()
 		require.Equal(t, want, messages(c.errs), name)
@@ -177,13 +177,13 @@ resources: {data: {type: volume, id: shared}}
 func TestAClaimIsForOneNodeUnlessItsModesSayOtherwise(t *testing.T) {
 	volume := asValue(t, map[string]any{"persistentVolumeClaim": map[string]any{"claimName": "shared"}})
 	for mode, want := range map[string]bool{"ReadWriteOnce": true, "ReadWriteOncePod": true, "ReadWriteMany": false, "ReadOnlyMany": false} {
-		r := result{volume: volume, nodes: []*object.Node{{Object: object.Object{
+		r := resource.Result{Volume: volume, Nodes: []*object.Node{{Object: object.Object{
 			"kind": "PersistentVolumeClaim", "metadata": map[string]any{"name": "shared"}, "spec": map[string]any{"accessModes": []any{mode}},
 		}}}}
-		require.Equal(t, want, r.single(), mode)
+		require.Equal(t, want, r.Single(), mode)
 	}
-	require.False(t, (&result{volume: volume}).single(), "one that is there already")
-	require.False(t, (&result{volume: asValue(t, map[string]any{"emptyDir": map[string]any{}})}).single())
+	require.False(t, (&resource.Result{Volume: volume}).Single(), "one that is there already")
+	require.False(t, (&resource.Result{Volume: asValue(t, map[string]any{"emptyDir": map[string]any{}})}).Single())
 }
 
 func TestADocumentWithAMistakeIsLookedAtForOthers(t *testing.T) {
@@ -210,7 +210,7 @@ func asValue(t *testing.T, v any) object.Value {
 	t.Helper()
 	data, err := json.Marshal(v)
 	require.NoError(t, err)
-	out, err := generate.ReadJSON(data, object.Pos{File: "score.yaml", Line: 90, Column: 5})
+	out, err := object.ReadJSON(data, object.Pos{File: "score.yaml", Line: 90, Column: 5})
 	require.NoError(t, err)
 	return out
 }

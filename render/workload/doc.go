@@ -34,5 +34,15 @@
 // Project does not change after Join, so that workloads can be compiled
 // concurrently.
 //
+// # Packages
+//
+// Imports go one way, from each of these to those above it:
+//
+//	placeholder  reads ${resources.db.host}
+//	score        decodes Score files and documents of kind Workload
+//	resource     the catalog of provisioners, and what they make of a resource
+//	network      calls between workloads, what resources lead to, routes
+//	generate     the input of the module that makes the objects
+//
 // Caller: render.
 package workload

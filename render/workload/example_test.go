@@ -9,6 +9,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -41,14 +42,14 @@ resources:
 		fmt.Println(err)
 		return
 	}
-	project, more := workload.Join([]workload.Source{source}, config, []workload.Provisioner{{Type: "postgres"}})
+	project, more := workload.Join([]workload.Source{source}, config, []resource.Provisioner{{Type: "postgres"}})
 	errs = append(errs, more...)
 
 	c := project.Compile("api")
 	for requests := c.Next(); len(requests) > 0; requests = c.Next() {
 		for _, r := range requests {
 			fmt.Println("asked for", r.Resources)
-			errs = append(errs, c.Answer(r, map[string]workload.Answer{"db": {Result: []byte(`{
+			errs = append(errs, c.Answer(r, map[string]resource.Answer{"db": {Result: []byte(`{
 				"outputs": {"host": "api-db.shop.svc.cluster.local"},
 				"sensitive": {"password": {"key": "api-db", "property": "password"}}
 			}`)}})...)

@@ -11,6 +11,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -25,10 +26,10 @@ type scope struct {
 	member *member
 	// result is what became of a resource, nil where it is not made: not yet, or
 	// not at all for a reason that is reported elsewhere.
-	result func(*instance) *result
+	result func(*instance) *resource.Result
 	// secret names the reference behind a sensitive output, by the name that
 	// the workload has for the resource.
-	secret func(resource, output string, r remote) *generate.Secret
+	secret func(resource, output string, at resource.Reference) *generate.Secret
 }
 
 // position is where a text is.
@@ -204,12 +205,12 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 		return nil, &object.Error{} // reported elsewhere
 	}
 	output := steps[1]
-	plain, isPlain := r.outputs[output]
-	sensitive, isSensitive := r.sensitive[output]
+	plain, isPlain := r.Outputs[output]
+	sensitive, isSensitive := r.Sensitive[output]
 	switch {
 	case !isPlain && !isSensitive:
-		hint := object.Suggest(output, r.names())
-		if isVolume := r.volume.Kind + r.claim.Kind; isVolume != object.KindNone {
+		hint := object.Suggest(output, r.Names())
+		if isVolume := r.Volume.Kind + r.Claim.Kind; isVolume != object.KindNone {
 			hint = fmt.Sprintf("it is a volume: mount it with source: ${resources.%s}", steps[0])
 		}
 		return nil, mistake(hint, "the resource %q has no output %q", steps[0], output)
@@ -220,15 +221,15 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 	}
 	out := make([]generate.Piece, 0, len(sensitive))
 	for _, f := range sensitive {
-		p := generate.Piece{Literal: f.literal, Escape: f.escape}
-		if f.remote.kubernetes && i.namespace() != s.member.source.Context.Namespace {
+		p := generate.Piece{Literal: f.Literal, Escape: f.Escape}
+		if f.Reference.Kubernetes && i.namespace() != s.member.source.Context.Namespace {
 			return nil, mistake("let both run in one namespace, or keep the secret in the store of the environment",
 				"the resource %q keeps the secret in the namespace %q, and pods in %q cannot read it",
 				steps[0], i.namespace(), s.member.source.Context.Namespace)
 		}
-		if f.output != "" {
-			p.Secret = s.secret(steps[0], f.output, f.remote)
-			if _, ok := r.sensitive[outputURL]; ok && output != outputURL {
+		if f.Output != "" {
+			p.Secret = s.secret(steps[0], f.Output, f.Reference)
+			if _, ok := r.Sensitive[outputURL]; ok && output != outputURL {
 				p.Secret.URL = strings.Join([]string{generate.RootResources, steps[0], outputURL}, ".")
 			}
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/generate"
+	"github.com/ropewalk/ropewalk/render/workload/network"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -46,24 +47,24 @@ warning: web.yaml:7:44: spec: resources.gone: the workload "front/webs" is not i
 `, messages(errs))
 
 	c := p.Compile("api")
-	_, errs = run(t, c, map[string]Answer{
+	_, errs = run(t, c, map[string]resource.Answer{
 		"web": answerOf(`{}`), "in": answerOf(`{}`), "self": answerOf(`{}`), "rr": answerOf(`{}`), "db": answerOf(postgresResult),
 		"smtp": answerOf(`{"outputs": {"port": 587}}`), "cloud": answerOf(`{"outputs": {"host": "cache.example.com", "port": 6379}}`),
 	})
 	require.Empty(t, errs)
 	r := c.resolve()
-	self := generate.Peer{Name: "api", Namespace: "prod", ServiceAccount: "api"}
-	require.Equal(t, []generate.Peer{self, {Name: "web", Namespace: "front", ServiceAccount: "surfer"}}, r.Network.Inbound)
+	self := network.Peer{Name: "api", Namespace: "prod", ServiceAccount: "api"}
+	require.Equal(t, []network.Peer{self, {Name: "web", Namespace: "front", ServiceAccount: "surfer"}}, r.Network.Inbound)
 	require.Len(t, r.Network.Outbound, 1)
 	require.Equal(t, "api", r.Network.Outbound[0].Name, "who calls itself is both sides")
-	require.Equal(t, []generate.Endpoint{{Host: "db-postgres.prod.svc.cluster.local", Port: 5432}}, r.Network.Backends)
+	require.Equal(t, []network.Endpoint{{Host: "db-postgres.prod.svc.cluster.local", Port: 5432}}, r.Network.Backends)
 	require.Equal(t, "[{cloud cache.example.com  [{  6379 6379 TCP}]} {smtp smtp.example.com  [{  587 587 TCP}]}]", fmt.Sprint(r.Network.External))
 
 	web := p.Compile("web").resolve()
 	require.Len(t, web.Network.Outbound, 1, "a peer is one, however often it is named")
 	require.Equal(t, "api", web.Network.Outbound[0].Name)
 	require.Equal(t, 8080, web.Network.Outbound[0].Ports[0].Target)
-	require.Empty(t, web.Openings())
+	require.Empty(t, network.Openings(web.Routes, web.Config.Network.RoutesFrom))
 }
 
 func TestWithoutPoliciesNobodyIsAskedToAgree(t *testing.T) {
@@ -84,9 +85,9 @@ func TestAnUnknownTargetIsAWarningWhereThereIsAProject(t *testing.T) {
 func reaching(t *testing.T, docs ...string) (*Project, object.Errors) {
 	config := testConfig()
 	config.Policies = []string{"cilium", "istio", "kubernetes"}
-	var all []Provisioner
+	var all []resource.Provisioner
 	for i, kind := range []string{"service", "service-port", "endpoint", "external-service", "s3", "redis", "dns", "route", "environment"} {
-		all = append(all, Provisioner{Index: i, Type: kind})
+		all = append(all, resource.Provisioner{Index: i, Type: kind})
 	}
 	p, errs := Join(sources(t, docs...), config, all)
 	require.NoError(t, errs.Err())
@@ -100,14 +101,14 @@ func TestEveryTypeThatNamesAWorkloadIsACall(t *testing.T) {
 		p, errs := reaching(t, web, api+"resources: {web: {type: "+kind+", metadata: {direction: inbound}}}\n")
 		require.Empty(t, errs, kind)
 		c := p.Compile("web")
-		_, errs = run(t, c, map[string]Answer{"api": answerOf(`{"outputs": {"url": "http://api.prod.svc.cluster.local:80", "host": "api.prod.svc.cluster.local", "port": 80}}`)})
+		_, errs = run(t, c, map[string]resource.Answer{"api": answerOf(`{"outputs": {"url": "http://api.prod.svc.cluster.local:80", "host": "api.prod.svc.cluster.local", "port": 80}}`)})
 		require.Empty(t, errs)
-		out := c.reachable()
+		out := c.resolve().Network
 		require.Empty(t, out.Backends, "the port of the Service is not that of the pods")
 		require.Empty(t, out.External)
 		require.Len(t, out.Outbound, 1, kind)
 		require.Equal(t, []int{90, 8080}, targets(out.Outbound[0].Ports))
-		require.Equal(t, "web", p.Compile("api").reachable().Inbound[0].Name)
+		require.Equal(t, "web", p.Compile("api").resolve().Network.Inbound[0].Name)
 
 		_, errs = reaching(t, web, api)
 		require.Len(t, errs, 1)
@@ -136,12 +137,12 @@ resources:
 	require.Equal(t, `web.yaml:4:44: spec: resources.bill: the workload "billing/api" is not in this project: `+
 		`the network policies allow the call on this side, and the other side is not checked (if it is elsewhere in the cluster, its pods need the label ropewalk.dev/workload: api)`, errs[0].Error())
 	c := p.Compile("web")
-	_, errs = run(t, c, map[string]Answer{
+	_, errs = run(t, c, map[string]resource.Answer{
 		"bill": answerOf(`{"outputs": {"host": "api.billing.svc.cluster.local", "port": 8443}}`), "all": answerOf(`{}`), "both": answerOf(`{}`), "prom": answerOf(`{}`),
 	})
 	require.Empty(t, errs)
-	out := c.reachable()
-	require.Equal(t, []generate.Peer{{Name: "prometheus", Namespace: "monitoring"}}, out.Inbound)
+	out := c.resolve().Network
+	require.Equal(t, []network.Peer{{Name: "prometheus", Namespace: "monitoring"}}, out.Inbound)
 	require.Equal(t, "[{api billing  [{  8443 8443 TCP}]} {api ops  []}]", fmt.Sprint(out.Outbound))
 	require.Empty(t, p.byName["web"].network.Outbound, "a compilation leaves the project as it is")
 }
@@ -160,7 +161,7 @@ func TestAHostIsInTheClusterOrOutsideOrAnAddress(t *testing.T) {
 		{"a URL with a port", "environment", `"url": "https://[2001:db8::1]:8443/x"`, "[] [{xx 2001:db8::1 2001:db8::1/128 8443/TCP}]"},
 		{"a URL that leads into the cluster", "s3", `"endpoint": "http://minio.data.svc.cluster.local:9000"`, "[{minio.data.svc.cluster.local 9000}] []"},
 		{"a bucket", "s3", `"bucket": "b", "endpoint": "https://s3.eu-west-1.amazonaws.com"`,
-			"[] [{xx s3.eu-west-1.amazonaws.com  443/TCP} {xx-" + generate.ShortHash("b.s3.eu-west-1.amazonaws.com") + " b.s3.eu-west-1.amazonaws.com  443/TCP}]"},
+			"[] [{xx s3.eu-west-1.amazonaws.com  443/TCP} {xx-" + object.ShortHash("b.s3.eu-west-1.amazonaws.com") + " b.s3.eu-west-1.amazonaws.com  443/TCP}]"},
 		{"an endpoint that is no workload", "endpoint", `"url": "https://pay.example.com"`, "[] [{xx pay.example.com  443/TCP}]"},
 		{"the name of its own route", "dns", `"host": "web.example.com", "url": "https://web.example.com"`, "[] []"},
 		{"no URL at all", "environment", `"url": "${x}", "endpoint": "mailto:a@b.example"`, "[] []"},
@@ -168,9 +169,9 @@ func TestAHostIsInTheClusterOrOutsideOrAnAddress(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p, _ := reaching(t, "metadata: {name: web}\nresources: {xx: {type: "+c.kind+"}}\n", "metadata: {name: db, namespace: dev}\n")
 			compilation := p.Compile("web")
-			_, errs := run(t, compilation, map[string]Answer{"xx": answerOf(`{"outputs": {` + c.outputs + `}}`)})
+			_, errs := run(t, compilation, map[string]resource.Answer{"xx": answerOf(`{"outputs": {` + c.outputs + `}}`)})
 			require.Empty(t, errs)
-			out := compilation.reachable()
+			out := compilation.resolve().Network
 			var hosts []string
 			for _, e := range out.External {
 				hosts = append(hosts, fmt.Sprintf("{%s %s %s %d/%s}", e.Name, e.Host, e.CIDR, e.Ports[0].Target, e.Ports[0].Protocol))
@@ -183,10 +184,10 @@ func TestAHostIsInTheClusterOrOutsideOrAnAddress(t *testing.T) {
 func TestAHostOfSeveralResourcesIsOne(t *testing.T) {
 	p, _ := reaching(t, "metadata: {name: web}\nresources: {aa: {type: redis}, bb: {type: redis}}\n")
 	c := p.Compile("web")
-	run(t, c, map[string]Answer{
+	run(t, c, map[string]resource.Answer{
 		"aa": answerOf(`{"outputs": {"host": "r.example.com", "port": 2}}`), "bb": answerOf(`{"outputs": {"host": "r.example.com", "port": 1}}`),
 	})
-	out := c.reachable().External
+	out := c.resolve().Network.External
 	require.Len(t, out, 1)
 	require.Equal(t, []int{1, 2}, targets(out[0].Ports))
 }
@@ -212,7 +213,7 @@ func TestARouteOpensThePortThatItLeadsTo(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			doc := "metadata: {name: web}\nservice: {ports: {http: {port: 80, targetPort: 8080}, admin: {port: 90, targetPort: 9090}}}\nresources: {aa: {type: route}, bb: {type: route}}\n"
 			p, _ := reaching(t, doc)
-			answers := map[string]Answer{}
+			answers := map[string]resource.Answer{}
 			for name, text := range map[string]string{"aa": c.first, "bb": c.second} {
 				if c.from == "other" {
 					text = strings.ReplaceAll(text, `"name": "web"`, `"name": "api"`)
@@ -220,7 +221,7 @@ func TestARouteOpensThePortThatItLeadsTo(t *testing.T) {
 				if text != "" {
 					o, err := object.Decode([]byte(text))
 					require.NoError(t, err)
-					answers[name] = Answer{Result: []byte(`{}`), Nodes: []*object.Node{{ID: object.ID("web/" + name), Object: o}}}
+					answers[name] = resource.Answer{Result: []byte(`{}`), Nodes: []*object.Node{{ID: object.ID("web/" + name), Object: o}}}
 				}
 			}
 			compilation := p.Compile("web")
@@ -231,7 +232,7 @@ func TestARouteOpensThePortThatItLeadsTo(t *testing.T) {
 				r.Config.Network.RoutesFrom = c.from
 			}
 			var got []string
-			for _, o := range r.Openings() {
+			for _, o := range network.Openings(r.Routes, r.Config.Network.RoutesFrom) {
 				got = append(got, fmt.Sprintf("%d@%s", o.Port.Target, o.Namespace))
 			}
 			require.Equal(t, c.want, strings.Join(got, " "))

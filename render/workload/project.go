@@ -11,30 +11,18 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
-	"github.com/ropewalk/ropewalk/render/workload/generate"
+	"github.com/ropewalk/ropewalk/render/workload/network"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
-
-// Types of resources that the project itself knows something of: the others
-// mean what their provisioners make of them.
-const (
-	typeService         = "service"
-	typeServicePort     = "service-port"
-	typeExternalService = "external-service"
-	typeEndpoint        = "endpoint"
-	typeDNS             = "dns"
-	typeS3              = "s3"
-)
-
-// defaultClass is the class of a resource that names none (Score 0.4.1).
-const defaultClass = "default"
 
 // Project is all workloads of a project with the resources that they share and
 // the calls that they agreed on. It does not change after [Join], so that
 // workloads can be compiled at the same time.
 type Project struct {
 	config  spec.Workloads
-	catalog catalog
+	catalog resource.Catalog
+	cluster network.Cluster
 	// members are sorted by name.
 	members []*member
 	byName  map[string]*member
@@ -47,12 +35,18 @@ type member struct {
 	source Source
 	// instances stand for source.Spec.Resources, one for one.
 	instances []*instance
-	// calls are the resources that name another workload.
-	calls []call
-	// network has the peers; what the workload calls beside them is known only
-	// when its resources are made.
-	network   generate.Network
+	// network is the workload as others see it; what it calls beside its peers is known
+	// only when its resources are made.
+	network   *network.Workload
 	ownsStore bool
+}
+
+func newMember(s Source) *member {
+	spec := s.Spec
+	return &member{source: s, network: &network.Workload{
+		Name: spec.Name.Value, Namespace: s.Context.Namespace, Ports: spec.Ports, Pos: spec.Pos,
+		ServiceAccount: cmp.Or(spec.ServiceAccount.Name.Value, spec.Name.Value),
+	}}
 }
 
 func (m *member) name() string { return m.source.Spec.Name.Value }
@@ -80,7 +74,7 @@ type instance struct {
 	resource *score.Resource
 	shared   bool
 	// entry is the provisioner that makes it.
-	entry Provisioner
+	entry resource.Provisioner
 	// params are what the first workload wrote that gives any. Its placeholders
 	// are read in its scope: writer and written identify it.
 	params  object.Value
@@ -100,17 +94,19 @@ type instance struct {
 // come from [Compilation.Finish], which needs the outputs. Nothing is reported on
 // calls to the workloads that broken names: mistakes that are reported already
 // keep those out of sources.
-func Join(sources []Source, config spec.Workloads, provisioners []Provisioner, broken ...string) (*Project, object.Errors) {
+func Join(sources []Source, config spec.Workloads, provisioners []resource.Provisioner, broken ...string) (*Project, object.Errors) {
 	p := &Project{
 		broken: broken,
-		config: config, catalog: newCatalog(provisioners),
+		config: config, catalog: resource.NewCatalog(provisioners),
 		members: make([]*member, 0, len(sources)), byName: make(map[string]*member, len(sources)),
+		cluster: network.Cluster{Namespaces: map[string]bool{}},
 	}
 	for _, s := range sources {
-		m := &member{source: s}
+		m := newMember(s)
 		if _, twice := p.byName[m.name()]; !twice {
 			p.byName[m.name()] = m
 			p.members = append(p.members, m)
+			p.cluster.Namespaces[s.Context.Namespace] = true
 		}
 	}
 	slices.SortStableFunc(p.members, func(a, b *member) int { return strings.Compare(a.name(), b.name()) })
@@ -127,7 +123,11 @@ func Join(sources []Source, config spec.Workloads, provisioners []Provisioner, b
 	errs = append(errs, cycles(instances)...)
 	errs = append(errs, p.findCalls()...)
 	if len(config.Policies) > 0 {
-		errs = append(errs, p.agree()...)
+		all := make([]*network.Workload, len(p.members))
+		for n, m := range p.members {
+			all[n] = m.network
+		}
+		errs = append(errs, network.Agree(all)...)
 	}
 	p.ownStores()
 	return p, errs.Sorted()
@@ -167,7 +167,7 @@ func (p *Project) instances() ([]*instance, object.Errors) {
 		m.instances = make([]*instance, len(resources))
 		for n := range resources {
 			r := &resources[n]
-			key := identity{r.Type.Value, class(r), r.ID.Value}
+			key := identity{r.Type.Value, resource.Class(r), r.ID.Value}
 			i := &instance{owner: m, resource: r, shared: isShared(r)}
 			if first := shared[key]; i.shared && first != nil {
 				i = first
@@ -188,9 +188,7 @@ func (p *Project) instances() ([]*instance, object.Errors) {
 // isShared reports whether workloads that write the same type, class and id mean
 // one thing. The id of a service names the workload that is called, and calls
 // are never one: each has a direction and a caller.
-func isShared(r *score.Resource) bool { return r.ID.Value != "" && !isCall(r.Type.Value) }
-
-func class(r *score.Resource) string { return cmp.Or(r.Class.Value, defaultClass) }
+func isShared(r *score.Resource) bool { return r.ID.Value != "" && !network.IsCall(r.Type.Value) }
 
 // same accepts the params that a workload gives, and refuses those that differ
 // from what another one gave.
@@ -226,7 +224,7 @@ func (i *instance) namespace() string { return i.owner.source.Context.Namespace 
 
 // uid is what a placeholder without an output stands for.
 func (i *instance) uid() string {
-	kind := i.resource.Type.Value + "." + class(i.resource) + "#"
+	kind := i.resource.Type.Value + "." + resource.Class(i.resource) + "#"
 	if i.shared {
 		return kind + i.resource.ID.Value
 	}
@@ -274,3 +272,34 @@ func (p *Project) ownStores() {
 
 // storeOfNamespace is the kind of a store that serves one namespace.
 const storeOfNamespace = "SecretStore"
+
+// match finds the provisioner of i; without one i is broken.
+func (p *Project) match(i *instance) object.Errors {
+	r := i.resource
+	if r.Type.Value == "" {
+		i.broken = true // The document is partial, which is reported.
+		return nil
+	}
+	entry, err := p.catalog.Find(r, func(field string) string { return i.owner.resourcePath(r, field) })
+	if err != nil {
+		i.broken = true
+		return object.Errors{err}
+	}
+	i.entry = entry
+	return i.checkRoute()
+}
+
+// checkRoute refuses a route that leads nowhere. Our own provisioner refuses it,
+// too, and knows only the params as the position; one of others may lead elsewhere.
+func (i *instance) checkRoute() object.Errors {
+	r := i.resource
+	if r.Type.Value != network.TypeRoute || i.entry.Name != spec.DefaultProvisioners || len(i.owner.source.Spec.Ports) > 0 || i.owner.source.Partial {
+		return nil
+	}
+	i.broken = true
+	return object.Errors{{
+		Stage: object.StageSpec, Pos: r.Pos, Path: i.owner.resourcePath(r),
+		Err:  fmt.Errorf("the workload %q has no port that a route could lead to", i.owner.name()),
+		Hint: "give it one under service.ports",
+	}}
+}

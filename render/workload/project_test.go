@@ -14,6 +14,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -50,8 +51,8 @@ func sources(t testing.TB, docs ...string) []Source {
 }
 
 // testCatalog has two modules: a platform team's own before ours.
-func testCatalog() []Provisioner {
-	return []Provisioner{
+func testCatalog() []resource.Provisioner {
+	return []resource.Provisioner{
 		{Module: 0, Index: 0, Type: "postgres", Class: "large"},
 		{Module: 0, Index: 1, Type: "license", ID: "gold"},
 		{Module: 1, Index: 0, Type: "postgres", Class: "default"},
@@ -90,8 +91,8 @@ func messages(errs object.Errors) string {
 }
 
 // answerOf is the result of one resource, with nodes called by the ids given.
-func answerOf(result string, ids ...string) Answer {
-	a := Answer{Result: []byte(result)}
+func answerOf(result string, ids ...string) resource.Answer {
+	a := resource.Answer{Result: []byte(result)}
 	for _, id := range ids {
 		a.Nodes = append(a.Nodes, &object.Node{ID: object.ID(id)})
 	}
@@ -100,12 +101,12 @@ func answerOf(result string, ids ...string) Answer {
 
 // run answers every request out of results, by the name of the resource, and
 // gives the inputs that were asked with.
-func run(t testing.TB, c *Compilation, results map[string]Answer) (asked []string, errs object.Errors) {
+func run(t testing.TB, c *Compilation, results map[string]resource.Answer) (asked []string, errs object.Errors) {
 	t.Helper()
 	for requests := c.Next(); len(requests) > 0; requests = c.Next() {
 		for _, r := range requests {
 			asked = append(asked, fmt.Sprintf("%s %d %s", r.Context.Name, r.Module, strings.Join(r.Resources, ",")))
-			answers := map[string]Answer{}
+			answers := map[string]resource.Answer{}
 			for _, name := range r.Resources {
 				if a, ok := results[name]; ok {
 					answers[name] = a

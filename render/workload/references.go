@@ -10,6 +10,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
 // reference is a placeholder in the params of a resource that needs an output
@@ -34,7 +35,7 @@ func (i *instance) refer() object.Errors {
 			Err: fmt.Errorf("must be a map, got a %s", k),
 		}}
 	}
-	s := scope{member: i.writer, result: func(*instance) *result { return nil }}
+	s := scope{member: i.writer, result: func(*instance) *resource.Result { return nil }}
 	_, _, errs := mapTexts(i.params, i.writer.paramsPath(i.written), func(v object.Value, path object.Path) (object.Value, bool, object.Errors) {
 		_, ok, errs := s.expand(v.Text, position{pos: v.Pos, path: path.String})
 		if !ok && len(errs) == 0 {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/generate"
+	"github.com/ropewalk/ropewalk/render/workload/network"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -58,7 +60,7 @@ func (p *Project) request(all []requested) Request {
 		InputPath: owner.at(), Resources: make([]string, 0, len(all)),
 	}
 	resources := generate.MapOf(pos)
-	ports := portsOf(owner)
+	ports := portsOf(owner.network)
 	for _, a := range all {
 		name, at := a.instance.resource.Name, a.instance.resource.Pos
 		params := a.params
@@ -109,18 +111,18 @@ func (r Request) Without(errs object.Errors) Request {
 func (p *Project) describe(a requested, ports object.Value) object.Value {
 	i, r := a.instance, a.instance.resource
 	t := p.target(i, a.params)
-	other := generate.MapOf(t.pos,
-		generate.StringMember("name", t.name, t.pos),
-		generate.StringMember("namespace", t.namespace, t.pos),
-		generate.BoolMember("known", t.member != nil, t.pos),
+	other := generate.MapOf(t.Pos,
+		generate.StringMember("name", t.Name, t.Pos),
+		generate.StringMember("namespace", t.Namespace, t.Pos),
+		generate.BoolMember("known", t.Workload != nil, t.Pos),
 	)
-	if t.member != nil {
-		other.Members = append(other.Members, object.Member{Name: "ports", Pos: t.pos, Value: portsOf(t.member)})
+	if t.Workload != nil {
+		other.Members = append(other.Members, object.Member{Name: "ports", Pos: t.Pos, Value: portsOf(t.Workload)})
 	}
 	out := generate.MapOf(r.Pos,
 		generate.StringMember("name", r.Name, r.Pos),
 		generate.StringMember("type", r.Type.Value, r.Type.Pos),
-		generate.StringMember("class", class(r), cmp.Or(r.Class.Pos, r.Pos)),
+		generate.StringMember("class", resource.Class(r), cmp.Or(r.Class.Pos, r.Pos)),
 		generate.StringMember("id", i.id(), cmp.Or(r.ID.Pos, r.Pos)),
 		generate.StringMember("uid", i.uid(), r.Pos),
 		generate.BoolMember("shared", i.shared, r.Pos),
@@ -135,7 +137,7 @@ func (p *Project) describe(a requested, ports object.Value) object.Value {
 		out.Members = append(out.Members, generate.StringMember("direction", r.Direction.Value, r.Direction.Pos))
 	}
 	out.Members = append(out.Members,
-		object.Member{Name: "target", Pos: t.pos, Value: other},
+		object.Member{Name: "target", Pos: t.Pos, Value: other},
 		generate.StringMember("secrets", p.config.Secrets.Backend, r.Pos),
 		object.Member{Name: "store", Pos: r.Pos, Value: generate.MapOf(r.Pos,
 			generate.StringMember("name", p.config.Secrets.StoreName, r.Pos),
@@ -147,9 +149,9 @@ func (p *Project) describe(a requested, ports object.Value) object.Value {
 }
 
 // portsOf is the ports of the service of m by name (schema.#ResourcePort).
-func portsOf(m *member) object.Value {
-	out := generate.MapOf(m.source.Spec.Pos)
-	for _, port := range m.source.Spec.Ports {
+func portsOf(m *network.Workload) object.Value {
+	out := generate.MapOf(m.Pos)
+	for _, port := range m.Ports {
 		out.Members = append(out.Members, object.Member{Name: port.Name, Pos: port.Pos, Value: portOf(port)})
 	}
 	return out

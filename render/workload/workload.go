@@ -4,7 +4,6 @@
 package workload
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -25,28 +24,6 @@ type Source struct {
 	Partial bool
 }
 
-// Provisioner is one entry of a catalog.
-type Provisioner struct {
-	// Module is the index of its module in the project's list, and Index its own
-	// index in that module.
-	Module, Index int
-	Type          string
-	// Class and ID are "" where every class or id is meant.
-	Class, ID string
-	// Name is that of its module, for messages, and Pos its position there, not valid
-	// where it is not known.
-	Name string
-	Pos  object.Pos
-}
-
-// label names a provisioner in messages.
-func (p Provisioner) label() string {
-	if p.Name == "" {
-		return fmt.Sprintf("the provisioner of type %q", p.Type)
-	}
-	return fmt.Sprintf("the provisioner of type %q in the module %q", p.Type, p.Name)
-}
-
 // Request is a request for resources to one module of provisioners.
 type Request struct {
 	// Module is the index of the module in the project's list.
@@ -65,15 +42,6 @@ type Request struct {
 	Resources []string
 
 	owner *member
-}
-
-// Answer is what a module made of one resource.
-type Answer struct {
-	// Result is the provisioner with everything filled in but its graph, as
-	// JSON: outputs, sensitive, volume, claim, workload, after.
-	Result []byte
-	// Nodes are the objects of the resource.
-	Nodes []*object.Node
 }
 
 // Compiled is a workload in the form that the module expects that makes its

@@ -90,12 +90,13 @@ func stageRules() []rule {
 	stages := []string{"object", "dialect", "spec", "workload", "evaluate", "graph", "order", "check", "emit"}
 	var out []rule
 	parts := []string{"diagnose", "module", "trace", "provision", "inprocess", "worker", "resultcache"}
-	for i, part := range parts {
-		var after []string
-		for _, later := range parts[i+1:] {
-			after = append(after, "render/evaluate/"+later)
+	for dir, parts := range map[string][]string{
+		"render/evaluate": parts,
+		"render/workload": {"placeholder", "score", "resource", "network", "generate"},
+	} {
+		for i, part := range parts {
+			out = append(out, rule{in: []string{dir + "/" + part}, deny: within(dir, parts[i+1:]), reason: "imports below " + dir + " go one way"})
 		}
-		out = append(out, rule{in: []string{"render/evaluate/" + part}, deny: after, reason: "imports below render/evaluate go one way"})
 	}
 	out = append(out, rule{
 		in: []string{"render/evaluate"}, except: within("render/evaluate", parts), deny: within("render/evaluate", parts),
@@ -172,7 +173,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "dialect", "spec", "workload", "workload/generate", "workload/score", "workload/placeholder", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
+	for _, s := range []string{"object", "dialect", "spec", "workload", "workload/score", "workload/placeholder", "workload/resource", "workload/network", "workload/generate", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
 		"graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff"} {
 		known["render/"+s] = true
 	}

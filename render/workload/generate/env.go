@@ -177,7 +177,7 @@ func (e *environment) checkSize(what string, m members) {
 // id of a node as well (secret-<suffix>), which has at most 63 letters.
 func suffix(container, what string) string {
 	const most = 63 - len("secret-")
-	return Limit(container, most-1-len(what)) + "-" + what
+	return object.Shorten(container, most-1-len(what)) + "-" + what
 }
 
 // joined is pieces with neighbouring literals made one and empty ones left out:

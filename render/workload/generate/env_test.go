@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -77,7 +78,7 @@ func FuzzALiteralComesOutOfAComposedTextAsItIs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, before, after string) {
 		e := &environment{l: &lowering{}, c: &Container{}, known: map[string]bool{"A": true}}
-		s := ref(&Secret{Name: "s", Kubernetes: true})
+		s := ref(&Secret{Name: "s", Reference: resource.Reference{Kubernetes: true}})
 		known := func(name string) (string, bool) {
 			v, ok := map[string]string{"A": "$(a)", e.helper(s): "$(secret)"}[name]
 			return v, ok

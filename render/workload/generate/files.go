@@ -197,10 +197,10 @@ func (l *lowering) volumeName(given, wish string) string {
 		return given
 	}
 	const most = 63
-	name := Limit(wish, most)
+	name := object.Shorten(wish, most)
 	for n := 2; l.reserved[name]; n++ {
 		tail := "-" + strconv.Itoa(n)
-		name = Limit(wish, most-len(tail)) + tail
+		name = object.Shorten(wish, most-len(tail)) + tail
 	}
 	l.reserve(name)
 	return name

@@ -74,12 +74,12 @@ func fileKey(p keyedFile, hashed int) string {
 	tail := ""
 	switch {
 	case hashed == 1:
-		tail = "-" + ShortHash(full)
+		tail = "-" + object.ShortHash(full)
 	case hashed > 1:
 		sum := sha256.Sum256([]byte(full))
 		tail = "-" + hex.EncodeToString(sum[:])
 	}
-	return Limit(string(key), most-len(tail)) + tail
+	return object.Shorten(string(key), most-len(tail)) + tail
 }
 
 // largestObject is what a ConfigMap or a Secret holds at most, in bytes of keys

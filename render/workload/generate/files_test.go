@@ -24,13 +24,13 @@ func TestFilesWhoseKeysAreTheSameGetDifferentOnes(t *testing.T) {
 				path[2+2*bit] = '/'
 			}
 		}
-		if p, ok := known[ShortHash("web"+string(path))]; ok {
+		if p, ok := known[object.ShortHash("web"+string(path))]; ok {
 			one, other = p, string(path)
 		}
-		known[ShortHash("web"+string(path))] = string(path)
+		known[object.ShortHash("web"+string(path))] = string(path)
 	}
 	r := plain()
-	hashed := "/b/c-" + ShortHash("web/b/c")
+	hashed := "/b/c-" + object.ShortHash("web/b/c")
 	r.Containers[0].Files = []File{
 		aFile(one, lit("1")), aFile(other, lit("2")), aFile("/b/c", lit("3")), aFile("/b.c", lit("4")), aFile(hashed, lit("5")), aFile("/b/d", lit("6")),
 	}

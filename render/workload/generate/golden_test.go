@@ -15,6 +15,8 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/network"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -36,7 +38,7 @@ func says(s string, line int) score.Text { return score.Text{Value: s, Pos: at(l
 // switches, and maps and lists of those.
 func fields(v any) object.Value {
 	data, _ := json.Marshal(v)
-	out, err := ReadJSON(data, at(90))
+	out, err := object.ReadJSON(data, at(90))
 	if err != nil {
 		panic(err)
 	}
@@ -46,13 +48,13 @@ func fields(v any) object.Value {
 type m = map[string]any
 
 func dbUser() *Secret {
-	return &Secret{Resource: "db", Output: "username", Name: "db__username", Key: "prod/db", Property: "username"}
+	return &Secret{Resource: "db", Output: "username", Name: "db__username", Reference: resource.Reference{Key: "prod/db", Property: "username"}}
 }
 func dbPassword() *Secret {
-	return &Secret{Resource: "db", Output: "password", Name: "db__password", Key: "prod/db", Property: "password", Version: "3"}
+	return &Secret{Resource: "db", Output: "password", Name: "db__password", Reference: resource.Reference{Key: "prod/db", Property: "password", Version: "3"}}
 }
 func pgURI() *Secret {
-	return &Secret{Resource: "pg", Output: "uri", Name: "pg__uri", Kubernetes: true, Key: "orders-app", Property: "uri"}
+	return &Secret{Resource: "pg", Output: "uri", Name: "pg__uri", Reference: resource.Reference{Kubernetes: true, Key: "orders-app", Property: "uri"}}
 }
 
 // plain is the workload of the benchmark: one container, three variables, one
@@ -209,12 +211,12 @@ func everything() Resolved {
 	c.SecurityContext = fields(m{"readOnlyRootFilesystem": true})
 	c.Further = fields(m{"imagePullPolicy": "Always"})
 	r.Config.Policies = []string{"cilium", "istio"}
-	r.Routes = []Route{{Resource: &score.Resource{Name: "way"}, Ports: s.Ports}}
-	r.Network = Network{
-		Inbound:  []Peer{{Name: "frontend", Namespace: "shop", ServiceAccount: "frontend", Ports: s.Ports}},
-		Outbound: []Peer{{Name: "cart", Namespace: "cart", ServiceAccount: "robot"}},
-		External: []External{{Name: "pay", Host: "pay.example.com", Ports: []score.Port{{Port: 443, Protocol: "TCP"}}}},
-		Backends: []Endpoint{{Host: "db.shop.svc.cluster.local", Port: 5432}},
+	r.Routes = []network.Route{{Resource: &score.Resource{Name: "way"}, Ports: s.Ports}}
+	r.Network = network.Network{
+		Inbound:  []network.Peer{{Name: "frontend", Namespace: "shop", ServiceAccount: "frontend", Ports: s.Ports}},
+		Outbound: []network.Peer{{Name: "cart", Namespace: "cart", ServiceAccount: "robot"}},
+		External: []network.External{{Name: "pay", Host: "pay.example.com", Ports: []score.Port{{Port: 443, Protocol: "TCP"}}}},
+		Backends: []network.Endpoint{{Host: "db.shop.svc.cluster.local", Port: 5432}},
 	}
 	r.DependsOn = []string{"cart/pods", "resource-db-cluster"}
 	r.Patch = fields(m{"autoscaling": m{"max": 12}, "podAnnotations": m{"f": "g"}})

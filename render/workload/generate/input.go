@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/network"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -147,7 +148,7 @@ const (
 // checkRoutes refuses a way in to pods that run to an end.
 func (l *lowering) checkRoutes() {
 	for _, r := range l.spec.Resources {
-		if r.Type.Value == TypeRoute && !l.runs() {
+		if r.Type.Value == network.TypeRoute && !l.runs() {
 			l.fail(r.Pos, l.at("resources", r.Name), "remove the route, or write kind: Deployment",
 				"a route leads to pods that serve, and those of a %s run to an end", l.kind)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -118,10 +119,10 @@ func TestTheHashFollowsTheConfigurationAlone(t *testing.T) {
 
 func TestNamesStayWithinTheirLimits(t *testing.T) {
 	long := strings.Repeat("a", 63)
-	require.Equal(t, long, Limit(long, 63))
-	require.Len(t, Limit(long+"b", 63), 63)
-	require.NotEqual(t, Limit(long+"b", 63), Limit(long+"c", 63))
-	require.Equal(t, "abc-"+ShortHash("abc--defghijklmnopq"), Limit("abc--defghijklmnopq", 14), "no separator before the hash")
+	require.Equal(t, long, object.Shorten(long, 63))
+	require.Len(t, object.Shorten(long+"b", 63), 63)
+	require.NotEqual(t, object.Shorten(long+"b", 63), object.Shorten(long+"c", 63))
+	require.Equal(t, "abc-"+object.ShortHash("abc--defghijklmnopq"), object.Shorten("abc--defghijklmnopq", 14), "no separator before the hash")
 
 	r := plain()
 	r.Containers = append(r.Containers, worker())
@@ -176,7 +177,7 @@ func TestTenThousandVariablesTakeNoTime(t *testing.T) {
 	for i := range n {
 		chain = append(chain, named(fmt.Sprintf("C%05d", i), lit(fmt.Sprintf("$(C%05d)", (i+1)%n))))
 		plains = append(plains, named(fmt.Sprintf("P%05d", i), lit("x")))
-		secrets = append(secrets, named(fmt.Sprintf("S%05d", i), lit("x$(P00001)"), ref(&Secret{Name: fmt.Sprintf("s%d", i), Key: "k"})))
+		secrets = append(secrets, named(fmt.Sprintf("S%05d", i), lit("x$(P00001)"), ref(&Secret{Name: fmt.Sprintf("s%d", i), Reference: resource.Reference{Key: "k"}})))
 	}
 	open := strings.Repeat("$(", 500_000)
 	r.Containers[0].Variables = append(append(chain, plains...), secrets...)

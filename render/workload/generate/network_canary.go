@@ -4,11 +4,13 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/network"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -39,8 +41,8 @@ func (l *lowering) canary() object.Value {
 	}
 	c, p := d.Canary, l.spec.Ports[i]
 	provider := l.r.canaryProvider()
-	m := members{StringMember("interval", orText(c.Interval, "1m"), d.Pos), IntMember("threshold", orNumber(c.Threshold, 5), d.Pos)}
-	most, step := orNumber(c.MaxWeight, 50), orNumber(c.StepWeight, 10)
+	m := members{StringMember("interval", cmp.Or(c.Interval, "1m"), d.Pos), IntMember("threshold", cmp.Or(c.Threshold, 5), d.Pos)}
+	most, step := cmp.Or(c.MaxWeight, 50), cmp.Or(c.StepWeight, 10)
 	if provider == providerKubernetes {
 		// There are no weights, so that it needs as many intervals as they would.
 		m = append(m, IntMember("iterations", (most+step-1)/step, d.Pos))
@@ -58,24 +60,10 @@ func (l *lowering) canary() object.Value {
 	return m.value(d.Pos)
 }
 
-func orText(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-func orNumber(n, otherwise int) int {
-	if n == 0 {
-		return otherwise
-	}
-	return n
-}
-
 // canaryPort is the index of the port that gets the traffic of a canary: http,
 // else the first by name that is no UDP; -1 where there is none.
 func canaryPort(ports []score.Port) int {
-	tcp := func(p score.Port) bool { return p.Protocol == ProtocolTCP }
+	tcp := func(p score.Port) bool { return p.Protocol == network.ProtocolTCP }
 	i := slices.IndexFunc(ports, func(p score.Port) bool { return tcp(p) && p.Name == "http" })
 	if i < 0 {
 		i = slices.IndexFunc(ports, tcp)
@@ -94,10 +82,10 @@ func (r Resolved) canaryProvider() string {
 		return providerIstio
 	}
 	port := r.Workload.Ports[i]
-	if len(r.routesTo(port, kindHTTPRoute)) > 0 {
+	if len(r.routesTo(port, network.KindHTTPRoute)) > 0 {
 		return providerGateway
 	}
-	for _, route := range r.routesTo(port, kindIngress) {
+	for _, route := range r.routesTo(port, network.KindIngress) {
 		if route.Node.Object.Text("spec", "ingressClassName") == providerNGINX {
 			return providerNGINX
 		}
@@ -106,10 +94,10 @@ func (r Resolved) canaryProvider() string {
 }
 
 // waysTo are the routes of a kind that lead to a port, of every kind for "".
-func (r Resolved) routesTo(port score.Port, kind string) []Route {
-	var out []Route
+func (r Resolved) routesTo(port score.Port, kind string) []network.Route {
+	var out []network.Route
 	for _, route := range r.Routes {
-		if route.Node != nil && (kind == "" || route.kind() == kind) && slices.ContainsFunc(route.Ports, func(p score.Port) bool { return p.Port == port.Port }) {
+		if route.Node != nil && (kind == "" || route.Kind() == kind) && slices.ContainsFunc(route.Ports, func(p score.Port) bool { return p.Port == port.Port }) {
 			out = append(out, route)
 		}
 	}
@@ -118,7 +106,7 @@ func (r Resolved) routesTo(port score.Port, kind string) []Route {
 
 // canaryIngress names the Ingress beside which Flagger puts one for the canary.
 func (l *lowering) canaryIngress(port score.Port) members {
-	routes := l.r.routesTo(port, kindIngress)
+	routes := l.r.routesTo(port, network.KindIngress)
 	if len(routes) != 1 {
 		what := "there is none: give it a resource of type route, and the project config.routing: ingress"
 		if len(routes) > 1 {
@@ -134,7 +122,7 @@ func (l *lowering) canaryIngress(port score.Port) members {
 }
 
 // countRoutes names the resources that routes are of.
-func countRoutes(routes []Route) string {
+func countRoutes(routes []network.Route) string {
 	names := make([]string, len(routes))
 	for i, route := range routes {
 		names[i] = fmt.Sprintf("%q", route.Resource.Name)
@@ -144,12 +132,12 @@ func countRoutes(routes []Route) string {
 
 // bypasses warns of routes to the canary whose requests Flagger does not shift.
 func (l *lowering) bypasses(provider string, port score.Port) {
-	own := map[string]string{providerGateway: kindHTTPRoute, providerNGINX: kindIngress}[provider]
+	own := map[string]string{providerGateway: network.KindHTTPRoute, providerNGINX: network.KindIngress}[provider]
 	if provider == providerKubernetes {
 		return // The Service itself is turned to the new version.
 	}
 	for _, route := range l.r.routesTo(port, "") {
-		if route.kind() != own {
+		if route.Kind() != own {
 			l.warn(route.Resource.Pos, l.at("resources", route.Resource.Name),
 				"choose spec.workloads.canary.provider of the project: gatewayapi:v1 for an HTTPRoute, nginx for an Ingress of it, kubernetes for others",
 				"Flagger shifts traffic by %s, and requests of this %s bypass it: they all go to the old version until the new one is promoted",
@@ -175,7 +163,7 @@ func (l *lowering) checkCanaryPorts(input object.Value) {
 		}
 		why, hint := "", "give port and targetPort one number, or write strategy: rolling"
 		switch {
-		case p.Protocol != ProtocolTCP:
+		case p.Protocol != network.ProtocolTCP:
 			why, hint = "is "+p.Protocol+", and Flagger makes Services with TCP ports only", "write strategy: rolling"
 		case p.Target == first.Target:
 			why = fmt.Sprintf("leads to %d as %q does, and Flagger makes one port of both", p.Target, first.Name)
@@ -198,7 +186,7 @@ func declares(containers object.Value, number int) bool {
 	for _, c := range containers.Items {
 		ports, _ := c.Get("ports")
 		for _, p := range ports.Items {
-			if n, _ := p.Get("containerPort"); PortNumber(n.Text) == number {
+			if n, _ := p.Get("containerPort"); network.PortNumber(n.Text) == number {
 				return true
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/network"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -24,7 +25,7 @@ func released(t *testing.T, provider string, routes ...string) Resolved {
 		o, err := object.Decode([]byte(text))
 		require.NoError(t, err)
 		name := fmt.Sprintf("way%d", i)
-		r.Routes = append(r.Routes, Route{
+		r.Routes = append(r.Routes, network.Route{
 			Resource: &score.Resource{Name: name, Pos: at(70 + i)}, Ports: r.Workload.Ports,
 			Node: &object.Node{ID: object.MakeID("api", name), Object: o},
 		})

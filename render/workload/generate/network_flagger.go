@@ -4,11 +4,13 @@
 package generate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/network"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -18,7 +20,7 @@ import (
 // (pkg/router/gateway_api.go of Flagger). Theirs and ours would be two routes
 // for one host, of which the gateway keeps the older one.
 func (l *lowering) canaryRoutes(port score.Port) members {
-	routes := l.r.routesTo(port, kindHTTPRoute)
+	routes := l.r.routesTo(port, network.KindHTTPRoute)
 	d := l.spec.Deploy
 	if len(routes) == 0 {
 		l.fail(d.Pos, l.extra("deploy", "strategy"), "give it a resource of type route, or leave spec.workloads.canary.provider of the project out",
@@ -32,7 +34,7 @@ func (l *lowering) canaryRoutes(port score.Port) members {
 	pos := t.first.Resource.Pos
 	value := func(v any) object.Value {
 		data, _ := json.Marshal(v) // What was JSON before can be written again.
-		out, _ := ReadJSON(data, pos)
+		out, _ := object.ReadJSON(data, pos)
 		return out
 	}
 	out := members{with("gatewayRefs", value(t.gateways)), with("hosts", value(t.hosts)), with("match", value(t.matches))}
@@ -45,14 +47,14 @@ func (l *lowering) canaryRoutes(port score.Port) members {
 // takeover is one HTTPRoute in the making out of several.
 type takeover struct {
 	l           *lowering
-	first       Route
+	first       network.Route
 	gateways    []any
 	hosts       []string
 	matches     []any
 	annotations map[string]string
 }
 
-func (t *takeover) add(route Route) {
+func (t *takeover) add(route network.Route) {
 	o := route.Node.Object
 	refuse := func(format string, args ...any) {
 		t.l.fail(route.Resource.Pos, t.l.at("resources", route.Resource.Name),
@@ -111,7 +113,7 @@ func flaggerMatches(v any, workload string) (matches []any, why string) {
 			return nil, "a rule of it has " + name
 		}
 	}
-	backends := BackendsOf(v, nil)
+	backends := network.BackendsOf(v, nil)
 	if len(backends) != 1 || backends[0].Name != workload {
 		return nil, "a rule of it leads to other Services too"
 	}
@@ -132,7 +134,7 @@ func flaggerMatches(v any, workload string) (matches []any, why string) {
 			return nil, "it matches more than the path of a request"
 		}
 		path := match.Text("path", "value")
-		matches = append(matches, map[string]any{"uri": map[string]any{word: orText(path, "/")}})
+		matches = append(matches, map[string]any{"uri": map[string]any{word: cmp.Or(path, "/")}})
 	}
 	return matches, ""
 }
@@ -145,7 +147,7 @@ func (r Resolved) WithoutReplaced(nodes []*object.Node) []*object.Node {
 		return nodes
 	}
 	replaced := map[object.ID]bool{}
-	for _, route := range r.routesTo(r.Workload.Ports[i], kindHTTPRoute) {
+	for _, route := range r.routesTo(r.Workload.Ports[i], network.KindHTTPRoute) {
 		replaced[route.Node.ID] = true
 	}
 	var out []*object.Node

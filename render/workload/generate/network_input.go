@@ -8,11 +8,9 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/network"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
-
-// ProtocolTCP is one of the protocols of a port.
-const ProtocolTCP = "TCP"
 
 // network is which workloads talk to each other, where the project has network policies.
 func (l *lowering) network() object.Value {
@@ -46,7 +44,7 @@ func (l *lowering) network() object.Value {
 
 // Openings are the ports that routes lead to, nothing where there are none.
 func (l *lowering) Openings() object.Value {
-	open := l.r.Openings()
+	open := network.Openings(l.r.Routes, l.r.Config.Network.RoutesFrom)
 	items := make([]object.Value, len(open))
 	for i, o := range open {
 		items[i] = networkPort(o.Port)
@@ -81,7 +79,7 @@ func always(items []object.Value) object.Value {
 	return object.Value{Kind: object.KindList, Items: items}
 }
 
-func peers(all []Peer) []object.Value {
+func peers(all []network.Peer) []object.Value {
 	none := object.Pos{}
 	items := make([]object.Value, len(all))
 	for i, p := range all {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -75,7 +76,7 @@ func (g *generator) workload() (Resolved, cluster) {
 	}
 	var secrets []*Secret
 	for _, name := range []string{"db__user", "db__password", "db__Password", "1st__token", "pg__app", "pg__uri"} {
-		s := &Secret{Name: name, Key: "key." + name[:2], Property: name, Kubernetes: strings.HasPrefix(name, "pg")}
+		s := &Secret{Name: name, Reference: resource.Reference{Key: "key." + name[:2], Property: name, Kubernetes: strings.HasPrefix(name, "pg")}}
 		if name == "1st__token" && r.Config.Secrets.Backend != spec.BackendKubernetes {
 			s.Property, s.Version = "", "7"
 		}

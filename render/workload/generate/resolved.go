@@ -6,6 +6,7 @@ package generate
 import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/network"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -24,12 +25,12 @@ type Resolved struct {
 	// DependsOn are the ids of nodes that come before the pods: "node" of the
 	// workload's own spec, "spec/node" or "spec/" (all of it) of others. Sorted.
 	DependsOn []string
-	Network   Network
+	Network   network.Network
 	// OwnsStore is set if this workload makes the store of the
 	// environment.
 	OwnsStore bool
 	// Routes are the ways in from outside (resources of type route).
-	Routes []Route
+	Routes []network.Route
 }
 
 // Container is a container whose texts are resolved.
@@ -71,31 +72,4 @@ type Mount struct {
 	Volume, Claim object.Value
 	// Single is set if only pods on one node can mount the volume.
 	Single bool
-}
-
-// Network is which workloads talk to each other, after both sides agreed.
-type Network struct {
-	Inbound, Outbound []Peer
-	External          []External
-	Backends          []Endpoint
-}
-
-// Peer is another workload; the account of one that is not in the project is not
-// known, and neither are its ports where none is named.
-type Peer struct {
-	Name, Namespace, ServiceAccount string
-	Ports                           []score.Port
-}
-
-// External is a host outside of the cluster; cidr is there where it is an
-// address.
-type External struct {
-	Name, Host, CIDR string
-	Ports            []score.Port
-}
-
-// Endpoint is a Service of the cluster, by its host name, and its port.
-type Endpoint struct {
-	Host string
-	Port int
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -40,10 +41,10 @@ func (l *lowering) replicas(m *members) {
 // at all stays none, and a budget of the author's own is kept.
 func (l *lowering) scale(patch object.Value) object.Value {
 	if l.spec.Disruption.Kind != object.KindNone {
-		patch = patch.Without(object.Fields(PartDisruption))
+		patch = patch.Without(object.Fields(resource.PartDisruption))
 	}
-	scaling, ok := patch.Get(PartAutoscaling)
-	if n, fixed := patch.Get(PartReplicas); !l.runs() && (ok || fixed) {
+	scaling, ok := patch.Get(resource.PartAutoscaling)
+	if n, fixed := patch.Get(resource.PartReplicas); !l.runs() && (ok || fixed) {
 		l.fail(cmp.Or(scaling.Pos, n.Pos), l.at("resources"), "remove the resource", "a %s has no replicas that a resource could change", l.kind)
 		return patch
 	} else if !ok || fixed {
@@ -55,14 +56,14 @@ func (l *lowering) scale(patch object.Value) object.Value {
 	case r.Max > r.Min:
 		l.warn(r.Pos, l.extra("replicas"), "remove one of them", "replicas and a resource both configure an autoscaler: that of the resource is used")
 	case r.Min == 0:
-		return patch.Without(object.Fields(PartAutoscaling))
+		return patch.Without(object.Fields(resource.PartAutoscaling))
 	default:
 		scaling = l.atLeast(scaling, r)
 	}
 	if least, most := bound(scaling, "min"), bound(scaling, "max"); most > 0 && least > most && (r == nil || r.Min != least) {
 		l.fail(scaling.Pos, l.at("resources"), "", "an autoscaler with a min of %d and a max of %d", least, most)
 	}
-	return withPart(patch, PartAutoscaling, scaling)
+	return withPart(patch, resource.PartAutoscaling, scaling)
 }
 
 // atLeast is scaling with the author's fixed number as its least.
@@ -234,29 +235,5 @@ func (l *lowering) checkSingle(input object.Value) {
 				"write accessModes: [ReadWriteMany], or run one pod",
 				"up to %d pods share the volume %q, which only the pods of one node can mount at a time", most, m.Resource)
 		}
-	}
-}
-
-// The parts of the input that provisioners may change. All else follows from
-// what the author wrote: a provisioner that could merge its own containers, names
-// or secrets over it would take the workload away from its author, and lists
-// would lose what is in them.
-const (
-	PartAnnotations     = "annotations"
-	PartAutoscaling     = "autoscaling"
-	PartDisruption      = "disruption"
-	PartLabels          = "labels"
-	PartPod             = "pod"
-	PartPodAnnotations  = "podAnnotations"
-	PartReplicas        = "replicas"
-	PartSecurityContext = "securityContext"
-	PartServiceAccount  = "serviceAccount"
-)
-
-// PatchParts returns the names of the parts, sorted.
-func PatchParts() []string {
-	return []string{
-		PartAnnotations, PartAutoscaling, PartDisruption, PartLabels, PartPod, PartPodAnnotations,
-		PartReplicas, PartSecurityContext, PartServiceAccount,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
 // RootResources begins the placeholders of resources.
@@ -39,11 +40,7 @@ type Secret struct {
 	// Name identifies the reference in its workload: letters, digits and _,
 	// such as db__password.
 	Name string
-	// Kubernetes is set if it is a Secret in the namespace of the workload (key is
-	// its name, property the key inside of it), and not in the store of the
-	// environment.
-	Kubernetes             bool
-	Key, Property, Version string
+	resource.Reference
 }
 
 // reference is the placeholder of the secret without its braces, for messages.

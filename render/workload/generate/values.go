@@ -4,14 +4,9 @@
 package generate
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"io"
 	"strconv"
-	"strings"
 
 	"github.com/ropewalk/ropewalk/render/workload/score"
 
@@ -43,72 +38,6 @@ func BoolMember(name string, value bool, pos object.Pos) object.Member {
 // IntMember is a member with an integer.
 func IntMember(name string, value int, pos object.Pos) object.Member {
 	return object.Member{Name: name, Pos: pos, Value: object.Value{Kind: object.KindNumber, Pos: pos, Text: strconv.Itoa(value)}}
-}
-
-// ReadJSON is data as a value, every part of which has the position pos: that of
-// what the user wrote to get it.
-func ReadJSON(data []byte, pos object.Pos) (object.Value, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	v, err := readNext(d, pos, maxDepth)
-	if err != nil {
-		return object.Value{}, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return object.Value{}, errors.New("there is more than one value")
-	}
-	return v, nil
-}
-
-// maxDepth bounds how deep a value of a provisioner nests: far more than any
-// object of Kubernetes does.
-const maxDepth = 200
-
-func readNext(d *json.Decoder, pos object.Pos, depth int) (object.Value, error) {
-	token, err := d.Token()
-	if err != nil {
-		return object.Value{}, err
-	}
-	if depth == 0 {
-		return object.Value{}, errors.New("it nests too deep")
-	}
-	v := object.Value{Pos: pos}
-	switch t := token.(type) {
-	case nil:
-		v.Kind = object.KindNull
-	case bool:
-		v.Kind, v.Text = object.KindBool, strconv.FormatBool(t)
-	case json.Number:
-		v.Kind, v.Text = object.KindNumber, t.String()
-	case string:
-		v.Kind, v.Text = object.KindString, t
-	case json.Delim:
-		v.Kind = object.KindList
-		if t == '{' {
-			v.Kind = object.KindMap
-		}
-		for d.More() {
-			var m object.Member
-			if t == '{' {
-				name, err := d.Token()
-				if err != nil {
-					return v, err
-				}
-				m.Name, _ = name.(string)
-			}
-			m.Pos = pos
-			if m.Value, err = readNext(d, pos, depth-1); err != nil {
-				return v, err
-			}
-			if t == '{' {
-				v.Members = append(v.Members, m)
-			} else {
-				v.Items = append(v.Items, m.Value)
-			}
-		}
-		_, err = d.Token()
-	}
-	return v, err
 }
 
 // members is a map in the making.
@@ -201,20 +130,4 @@ func hash(input object.Value) string {
 	all := MapOf(object.Pos{}, with("configs", configs), with("secrets", references.value(object.Pos{})))
 	sum := sha256.Sum256(all.JSON())
 	return hex.EncodeToString(sum[:])
-}
-
-// ShortHash distinguishes two texts in a name: 8 hexadecimal digits.
-func ShortHash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:4])
-}
-
-// Limit is a name of at most so many letters: a longer one is cut and ends in a
-// hash of the complete text, so that two long names with one beginning stay two.
-func Limit(name string, most int) string {
-	if len(name) <= most {
-		return name
-	}
-	const tail = 1 + 8
-	return strings.TrimRight(name[:most-tail], "-._") + "-" + ShortHash(name)
 }

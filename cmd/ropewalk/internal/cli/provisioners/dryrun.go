@@ -16,6 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -71,7 +72,7 @@ func (c catalog) try(ctx context.Context, document object.Value) (tried, error) 
 	}
 	key := asked.Resources[0]
 	made := result.Provisioned[key]
-	answers := map[string]workload.Answer{key: {Result: made.JSON, Nodes: made.Nodes}}
+	answers := map[string]resource.Answer{key: {Result: made.JSON, Nodes: made.Nodes}}
 	if errs := compilation.Answer(asked, answers); errs.Err() != nil {
 		return tried{}, errs
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
 // provisionersHelp says what PATH is.
@@ -164,10 +164,10 @@ func (c catalog) named(arg string) ([]provisioner, error) {
 }
 
 // matching are the entries as a project of workloads takes them.
-func (c catalog) matching() []workload.Provisioner {
-	out := make([]workload.Provisioner, 0, len(c.entries))
+func (c catalog) matching() []resource.Provisioner {
+	out := make([]resource.Provisioner, 0, len(c.entries))
 	for _, p := range c.entries {
-		out = append(out, workload.Provisioner{Module: p.number, Index: p.Index, Type: p.Type, Class: p.Class, ID: p.ID})
+		out = append(out, resource.Provisioner{Module: p.number, Index: p.Index, Type: p.Type, Class: p.Class, ID: p.ID})
 	}
 	return out
 }

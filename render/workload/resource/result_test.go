@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package workload
+package resource
 
 import (
 	"fmt"
@@ -14,14 +14,21 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// postgresOf is a resource as Join makes it, for tests of results alone.
-func postgresOf() *instance {
+// decode reads the result of a provisioner for the resource db of a Score file.
+func decode(result string, by Provisioner) (*Result, object.Errors) {
 	at := object.Pos{File: "api.yaml", Line: 4, Column: 9}
-	return &instance{
-		owner:    &member{source: Source{Spec: score.Workload{Name: score.Text{Value: "api"}, Score: true}}},
-		resource: &score.Resource{Name: "db", Pos: at, Type: score.Text{Value: "postgres", Pos: at}},
-		entry:    Provisioner{Type: "postgres"},
+	by.Type = "postgres"
+	r := &score.Resource{Name: "db", Pos: at, Type: score.Text{Value: "postgres", Pos: at}}
+	return Decode(r, "resources.db", by, Answer{Result: []byte(result)})
+}
+
+// messages are errors, a line each.
+func messages(errs object.Errors) string {
+	var b strings.Builder
+	for _, e := range errs {
+		b.WriteString(e.Error() + "\n")
 	}
+	return b.String()
 }
 
 func TestAResultIsReadStrictly(t *testing.T) {
@@ -61,7 +68,7 @@ func TestAResultIsReadStrictly(t *testing.T) {
 		"a text of far too many pieces": {doubling(), "sensitive.a10 has more than 1000 parts"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, errs := decodeResult(postgresOf(), Answer{Result: []byte(c.result)})
+			_, errs := decode(c.result, Provisioner{})
 			require.Contains(t, messages(errs), `api.yaml:4:9: evaluate: resources.db: the provisioner of type "postgres": `+c.want+"\n")
 			require.NotContains(t, messages(errs), "hunter2", "what is declared as secret is never shown")
 		})
@@ -80,7 +87,7 @@ func doubling() string {
 }
 
 func TestTextsOfSecretsAreLaidOut(t *testing.T) {
-	r, errs := decodeResult(postgresOf(), Answer{Result: []byte(`{
+	r, errs := decode(`{
 		"type": "postgres", "class": "default", "description": "d",
 		"outputs": {"n": 1.50, "big": 12345678901234567890, "b": false, "t": "x"},
 		"sensitive": {
@@ -89,32 +96,32 @@ func TestTextsOfSecretsAreLaidOut(t *testing.T) {
 			"password": {"store": "kubernetes", "key": "db-app", "property": "password"},
 			"empty": {"parts": []}
 		}
-	}`)})
+	}`, Provisioner{})
 	require.Empty(t, errs)
-	require.Equal(t, map[string]string{"n": "1.50", "big": "12345678901234567890", "b": "false", "t": "x"}, r.outputs)
-	at := remote{kubernetes: true, key: "db-app", property: "password"}
-	require.Equal(t, []fragment{
-		{literal: "a%20b%26%C3%BC%3A"}, {output: "password", remote: at, escape: true}, {literal: "@h/"}, {literal: ""},
-	}, r.sensitive["url"])
-	require.Equal(t, []fragment{{literal: "a b&ü:"}, {output: "password", remote: at}}, r.sensitive["login"])
-	require.Empty(t, r.sensitive["empty"])
-	require.Equal(t, []string{"b", "big", "n", "t", "empty", "login", "password", "url"}, r.names())
+	require.Equal(t, map[string]string{"n": "1.50", "big": "12345678901234567890", "b": "false", "t": "x"}, r.Outputs)
+	at := Reference{Kubernetes: true, Key: "db-app", Property: "password"}
+	require.Equal(t, []Fragment{
+		{Literal: "a%20b%26%C3%BC%3A"}, {Output: "password", Reference: at, Escape: true}, {Literal: "@h/"}, {Literal: ""},
+	}, r.Sensitive["url"])
+	require.Equal(t, []Fragment{{Literal: "a b&ü:"}, {Output: "password", Reference: at}}, r.Sensitive["login"])
+	require.Empty(t, r.Sensitive["empty"])
+	require.Equal(t, []string{"b", "big", "n", "t", "empty", "login", "password", "url"}, r.Names())
 }
 
 // FuzzDecodeResult holds that whatever a provisioner says is either refused or
 // a result in which each secret has a key.
 func FuzzDecodeResult(f *testing.F) {
-	f.Add([]byte(postgresResult))
+	f.Add([]byte(`{"outputs": {"host": "h", "port": 5432, "tls": true}, "sensitive": {"password": {"key": "db", "property": "password", "version": "7"}, "connection_string": {"parts": [{"text": "postgres://"}, {"ref": "password", "escape": "url"}, {"text": "@db/api"}]}}}`))
 	f.Add([]byte(doubling()))
 	f.Add([]byte(`{"sensitive": {"a": {"parts": [{"ref": "a"}]}}, "volume": {"x": [null, 1e400]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, errs := decodeResult(postgresOf(), Answer{Result: data})
+		r, errs := decode(string(data), Provisioner{})
 		if len(errs) > 0 {
 			return
 		}
-		for _, fragments := range r.sensitive {
+		for _, fragments := range r.Sensitive {
 			for _, p := range fragments {
-				require.Equal(t, p.output != "", p.remote.key != "")
+				require.Equal(t, p.Output != "", p.Reference.Key != "")
 			}
 		}
 	})

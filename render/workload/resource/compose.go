@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package workload
+package resource
 
 import (
 	"net/url"
@@ -21,17 +21,17 @@ type composition struct {
 	*reading
 	entries map[string]declared
 	plain   map[string]string
-	done    map[string][]fragment
+	done    map[string][]Fragment
 }
 
 // flatten is the fragments of an output; path is the outputs that led to it.
-func (c *composition) flatten(name string, path []string) []fragment {
+func (c *composition) flatten(name string, path []string) []Fragment {
 	if f, ok := c.done[name]; ok {
 		return f
 	}
 	e := c.entries[name]
 	if !e.isText {
-		c.done[name] = []fragment{{output: name, remote: e.remote}}
+		c.done[name] = []Fragment{{Output: name, Reference: e.reference}}
 		return c.done[name]
 	}
 	if i := slices.Index(path, name); i >= 0 {
@@ -39,7 +39,7 @@ func (c *composition) flatten(name string, path []string) []fragment {
 		return nil
 	}
 	path = append(path, name)
-	var out []fragment
+	var out []Fragment
 	for _, p := range e.parts {
 		out = c.append(out, name, p, path)
 		if len(out) > maxFragments {
@@ -53,9 +53,9 @@ func (c *composition) flatten(name string, path []string) []fragment {
 }
 
 // append adds one part of the output called name.
-func (c *composition) append(out []fragment, name string, p part, path []string) []fragment {
+func (c *composition) append(out []Fragment, name string, p part, path []string) []Fragment {
 	if p.ref == "" {
-		return append(out, fragment{literal: p.text})
+		return append(out, Fragment{Literal: p.text})
 	}
 	if _, ok := c.entries[p.ref]; !ok {
 		if _, ok := c.plain[p.ref]; ok {
@@ -69,13 +69,13 @@ func (c *composition) append(out []fragment, name string, p part, path []string)
 	}
 	for _, f := range c.flatten(p.ref, path) {
 		if p.escape {
-			if f.escape {
+			if f.Escape {
 				c.fail("sensitive."+name, "leave escape out in one of them", "escapes %q, parts of which are escaped already", p.ref)
 				return out
 			}
 			// Percent-encoding works byte by byte, so escaping the fragments is
 			// escaping the complete text.
-			f.literal, f.escape = escapeURL(f.literal), f.output != ""
+			f.Literal, f.Escape = escapeURL(f.Literal), f.Output != ""
 		}
 		out = append(out, f)
 	}

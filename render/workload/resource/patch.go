@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package workload
+package resource
 
 import (
 	"fmt"
@@ -9,8 +9,32 @@ import (
 	"strconv"
 
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/generate"
+	"github.com/ropewalk/ropewalk/render/workload/score"
 )
+
+// The parts of the input that provisioners may change. All else follows from
+// what the author wrote: a provisioner that could merge its own containers, names
+// or secrets over it would take the workload away from its author, and lists
+// would lose what is in them.
+const (
+	PartAnnotations     = "annotations"
+	PartAutoscaling     = "autoscaling"
+	PartDisruption      = "disruption"
+	PartLabels          = "labels"
+	PartPod             = "pod"
+	PartPodAnnotations  = "podAnnotations"
+	PartReplicas        = "replicas"
+	PartSecurityContext = "securityContext"
+	PartServiceAccount  = "serviceAccount"
+)
+
+// patchParts returns the names of the parts, sorted.
+func patchParts() []string {
+	return []string{
+		PartAnnotations, PartAutoscaling, PartDisruption, PartLabels, PartPod, PartPodAnnotations,
+		PartReplicas, PartSecurityContext, PartServiceAccount,
+	}
+}
 
 // patch checks what a provisioner merges over the input of the module. Its shape
 // is checked here, because the module would blame the author.
@@ -18,36 +42,36 @@ func (d *reading) patch(v object.Value) object.Value {
 	for _, m := range v.Members {
 		at := "workload." + m.Name
 		switch m.Name {
-		case generate.PartAnnotations, generate.PartPodAnnotations:
+		case PartAnnotations, PartPodAnnotations:
 			d.texts(at, m.Value)
-		case generate.PartLabels:
+		case PartLabels:
 			d.texts(at, m.Value)
 			d.without(at, m.Value, "objects find their pods by it", labelName, labelWorkload)
-		case generate.PartReplicas:
+		case PartReplicas:
 			d.count(at, m.Value, 0)
-		case generate.PartAutoscaling:
+		case PartAutoscaling:
 			d.only(at, m.Value, "min", "max", "cpu", "memory")
 			for _, n := range m.Value.Members {
 				d.count(at+"."+n.Name, n.Value, 1)
 			}
-		case generate.PartDisruption:
+		case PartDisruption:
 			d.only(at, m.Value, "minAvailable", "maxUnavailable")
 			if len(m.Value.Members) != 1 {
 				d.fail(at, "", "must have one of minAvailable and maxUnavailable")
 			}
-		case generate.PartServiceAccount:
+		case PartServiceAccount:
 			d.only(at, m.Value, "annotations")
 			if annotations, ok := m.Value.Get("annotations"); ok {
 				d.texts(at+".annotations", annotations)
 			}
-		case generate.PartSecurityContext:
+		case PartSecurityContext:
 			d.object(object.Member{Name: at, Value: m.Value})
-		case generate.PartPod:
+		case PartPod:
 			d.object(object.Member{Name: at, Value: m.Value})
 			d.without(at, m.Value, "it follows from the workload", "containers", "initContainers", "volumes",
 				"serviceAccountName", "serviceAccount", "automountServiceAccountToken", "securityContext")
 		default:
-			d.fail(at, "", "cannot be changed by a provisioner: allowed are %s", list(generate.PatchParts()))
+			d.fail(at, "", "cannot be changed by a provisioner: allowed are %s", list(patchParts()))
 		}
 	}
 	return v
@@ -93,37 +117,47 @@ func (d *reading) without(at string, v object.Value, why string, names ...string
 	}
 }
 
-// patch is what the resources merge over the input, in the order of their names.
-// Two that want different things are a mistake: the order of names would decide.
-func (c *Compilation) patch() object.Value {
+// Made is a resource of a workload with what became of it.
+type Made struct {
+	// Resource is what the workload declares, and Path leads to it in its document.
+	Resource *score.Resource
+	Path     string
+	// Params are those that the provisioner was given.
+	Params object.Value
+	*Result
+}
+
+// Patch is what the resources of a workload merge over the input, in the order of their
+// names. Two that want different things are a mistake: the order of names would decide.
+func Patch(all []Made) (object.Value, object.Errors) {
 	var out object.Value
-	from := map[string]int{}
-	resources := c.member.source.Spec.Resources
-	for n, i := range c.member.instances {
-		r := c.result(i)
-		if r == nil || r.workload.Kind != object.KindMap || slices.Contains(c.member.instances[:n], i) {
+	var errs object.Errors
+	from := map[string]*score.Resource{}
+	for n, r := range all {
+		same := func(o Made) bool { return o.Result == r.Result }
+		if r.Workload.Kind != object.KindMap || slices.ContainsFunc(all[:n], same) {
 			continue
 		}
-		for _, m := range r.workload.Members {
-			first, twice := from[m.Name]
+		for _, m := range r.Workload.Members {
+			first := from[m.Name]
+			if first == nil {
+				from[m.Name] = r.Resource
+				continue
+			}
 			under, _ := out.Get(m.Name)
-			if at, differ := difference(under, m.Value); twice && differ {
-				path := object.Fields(append([]string{m.Name}, at...)...)
-				c.errs = append(c.errs, &object.Error{
-					Stage: object.StageSpec, Pos: resources[n].Type.Pos, Path: c.member.resourcePath(&resources[n]),
+			if at, differ := difference(under, m.Value); differ {
+				errs = append(errs, &object.Error{
+					Stage: object.StageSpec, Pos: r.Resource.Type.Pos, Path: r.Path,
 					Err: fmt.Errorf("the resources %q and %q set a different %s of the workload",
-						resources[first].Name, resources[n].Name, path),
+						first.Name, r.Resource.Name, object.Fields(append([]string{m.Name}, at...)...)),
 					Hint:  "remove one of them",
-					Notes: []object.Note{{Pos: resources[first].Pos, Text: "the other resource"}},
+					Notes: []object.Note{{Pos: first.Pos, Text: "the other resource"}},
 				})
 			}
-			if !twice {
-				from[m.Name] = n
-			}
 		}
-		out = out.Merge(r.workload)
+		out = out.Merge(r.Workload)
 	}
-	return out
+	return out, errs
 }
 
 // difference is the way to the first part that both values have and that is not

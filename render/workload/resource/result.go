@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package workload
+package resource
 
 import (
 	"fmt"
@@ -9,107 +9,140 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
-	"github.com/ropewalk/ropewalk/render/workload/generate"
+	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// result is what a provisioner made of a resource.
-type result struct {
-	// outputs are plain text; sensitive are references to secrets and texts made
+// Answer is what a module made of one resource.
+type Answer struct {
+	// Result is the provisioner with everything filled in but its graph, as
+	// JSON: outputs, sensitive, volume, claim, workload, after.
+	Result []byte
+	// Nodes are the objects of the resource.
+	Nodes []*object.Node
+}
+
+// Result is what a provisioner made of a resource.
+type Result struct {
+	// Outputs are plain text; Sensitive are references to secrets and texts made
 	// of such. No name is in both.
-	outputs   map[string]string
-	sensitive map[string][]fragment
-	// volume, claim and workload are KindNone where the provisioner gives none.
-	volume, claim, workload object.Value
-	after                   bool
-	// nodes are the objects of the resource, in the spec of its owner.
-	nodes []*object.Node
+	Outputs   map[string]string
+	Sensitive map[string][]Fragment
+	// Volume, Claim and Workload are KindNone where the provisioner gives none.
+	Volume, Claim, Workload object.Value
+	// After is set if the objects come with the workload or after it.
+	After bool
+	// Nodes are the objects of the resource, in the spec of its owner.
+	Nodes []*object.Node
 }
 
-// fragment is a piece of a sensitive output: literal text, or the reference that
-// the output called output is.
-type fragment struct {
-	literal string
-	output  string
-	remote  remote
-	escape  bool
+// Fragment is a piece of a sensitive output: literal text, or the reference that
+// the output called Output is.
+type Fragment struct {
+	Literal   string
+	Output    string
+	Reference Reference
+	// Escape writes the value of the secret as part of a URL.
+	Escape bool
 }
 
-// remote is where a secret is kept.
-type remote struct {
-	kubernetes             bool
-	key, property, version string
+// Reference is where a secret is kept.
+type Reference struct {
+	// Kubernetes is set if it is a Secret in the namespace of the workload (Key is
+	// its name, Property the key inside of it), and not in the store of the
+	// environment.
+	Kubernetes             bool
+	Key, Property, Version string
 }
 
-// names are those of all outputs.
-func (r *result) names() []string {
-	return append(object.SortedKeys(r.outputs), object.SortedKeys(r.sensitive)...)
+// Names are those of all outputs.
+func (r *Result) Names() []string {
+	return append(object.SortedKeys(r.Outputs), object.SortedKeys(r.Sensitive)...)
+}
+
+// Single reports whether the volume is a claim of the resource's own that one
+// node at a time can mount.
+func (r *Result) Single() bool {
+	name, found := r.Volume.Lookup(object.Fields("persistentVolumeClaim", "claimName"))
+	if found < 2 {
+		return false
+	}
+	for _, n := range r.Nodes {
+		if n.Object.Kind() == "PersistentVolumeClaim" && n.Object.Text("metadata", "name") == name.Text {
+			modes, _ := n.Object.Get("spec", "accessModes").([]any)
+			return !slices.Contains(modes, any("ReadWriteMany")) && !slices.Contains(modes, any("ReadOnlyMany"))
+		}
+	}
+	return false
 }
 
 // reading decodes the result of one resource. Provisioners are written by
 // others, so nothing is assumed, and no message shows a value: what is
 // wrongly declared may be a secret.
 type reading struct {
-	in   *instance
-	errs object.Errors
+	resource    *score.Resource
+	path        string
+	provisioner Provisioner
+	errs        object.Errors
 }
 
 // fail reports a mistake of the provisioner at the line of the resource, with a
 // note of where the module has the provisioner: the author sees what to take
 // away, and a platform team what to mend.
 func (d *reading) fail(at, hint, format string, args ...any) {
-	r := d.in.resource
 	if at != "" {
 		at += " "
 	}
 	e := &object.Error{
-		Stage: object.StageEvaluate, Pos: r.Type.Pos, Path: d.in.owner.resourcePath(r),
-		Err:  fmt.Errorf("%s: %s%w", d.in.entry.label(), at, fmt.Errorf(format, args...)),
+		Stage: object.StageEvaluate, Pos: d.resource.Type.Pos, Path: d.path,
+		Err:  fmt.Errorf("%s: %s%w", d.provisioner.label(), at, fmt.Errorf(format, args...)),
 		Hint: hint,
 	}
-	if pos := d.in.entry.Pos; pos.IsValid() {
+	if pos := d.provisioner.Pos; pos.IsValid() {
 		e.Notes = []object.Note{{Pos: pos, Text: "the provisioner"}}
 	}
 	d.errs = append(d.errs, e)
 }
 
-// decodeResult is strict: a field with a typo must not be dropped in silence.
-func decodeResult(in *instance, answer Answer) (*result, object.Errors) {
-	d := &reading{in: in}
-	v, err := generate.ReadJSON(answer.Result, in.resource.Pos)
+// Decode reads what the provisioner by made of a resource, whose path in its document
+// is given for messages. It is strict: a field with a typo must not be dropped in
+// silence.
+func Decode(r *score.Resource, path string, by Provisioner, answer Answer) (*Result, object.Errors) {
+	d := &reading{resource: r, path: path, provisioner: by}
+	v, err := object.ReadJSON(answer.Result, r.Pos)
 	if err != nil || v.Kind != object.KindMap {
 		d.fail("", "", "its result is not a JSON object")
 		return nil, d.errs
 	}
-	r := &result{outputs: map[string]string{}, nodes: answer.Nodes}
+	out := &Result{Outputs: map[string]string{}, Nodes: answer.Nodes}
 	var sensitive object.Value
 	for _, m := range v.Members {
 		switch m.Name {
 		case "outputs":
-			d.outputs(m.Value, r)
+			d.outputs(m.Value, out)
 		case "sensitive":
 			sensitive = d.object(m)
 		case "volume":
-			r.volume = d.object(m)
+			out.Volume = d.object(m)
 		case "claim":
-			r.claim = d.object(m)
+			out.Claim = d.object(m)
 		case "workload":
-			r.workload = d.patch(d.object(m))
+			out.Workload = d.patch(d.object(m))
 		case "after":
 			if m.Value.Kind != object.KindBool {
 				d.fail("after", "", "must be a bool, got a %s", m.Value.Kind)
 			}
-			r.after = m.Value.Text == "true"
+			out.After = m.Value.Text == "true"
 		case "type", "class", "id", "description":
 			// What the entry of the catalog declares.
 		default:
 			d.fail(m.Name, object.Suggest(m.Name, resultFields()), "is not known")
 		}
 	}
-	if r.volume.Kind != object.KindNone && r.claim.Kind != object.KindNone {
+	if out.Volume.Kind != object.KindNone && out.Claim.Kind != object.KindNone {
 		d.fail("claim", "a claim makes a volume for each replica: give one of them", "cannot be combined with volume")
 	}
-	r.sensitive = d.sensitive(sensitive, r.outputs)
-	return r, d.errs
+	out.Sensitive = d.sensitive(sensitive, out.Outputs)
+	return out, d.errs
 }
 
 func resultFields() []string {
@@ -124,12 +157,12 @@ func (d *reading) object(m object.Member) object.Value {
 	return m.Value
 }
 
-func (d *reading) outputs(v object.Value, r *result) {
+func (d *reading) outputs(v object.Value, r *Result) {
 	for _, m := range d.object(object.Member{Name: "outputs", Value: v}).Members {
 		d.name("outputs", m.Name)
 		switch m.Value.Kind {
 		case object.KindString, object.KindNumber, object.KindBool:
-			r.outputs[m.Name] = m.Value.Text
+			r.Outputs[m.Name] = m.Value.Text
 		default:
 			d.fail("outputs."+m.Name, "", "must be text, a number or a bool, got a %s", m.Value.Kind)
 		}
@@ -147,9 +180,9 @@ func (d *reading) name(field, name string) {
 
 // declared is a sensitive output as it was written: a reference, or parts.
 type declared struct {
-	remote remote
-	parts  []part
-	isText bool
+	reference Reference
+	parts     []part
+	isText    bool
 }
 
 type part struct {
@@ -159,7 +192,7 @@ type part struct {
 
 // sensitive decodes the sensitive outputs and flattens the texts among them into
 // references and literals.
-func (d *reading) sensitive(v object.Value, plain map[string]string) map[string][]fragment {
+func (d *reading) sensitive(v object.Value, plain map[string]string) map[string][]Fragment {
 	entries := make(map[string]declared, len(v.Members))
 	for _, m := range v.Members {
 		d.name("sensitive", m.Name)
@@ -173,7 +206,7 @@ func (d *reading) sensitive(v object.Value, plain map[string]string) map[string]
 	if len(d.errs) > 0 {
 		return nil
 	}
-	c := composition{reading: d, entries: entries, plain: plain, done: make(map[string][]fragment, len(entries))}
+	c := composition{reading: d, entries: entries, plain: plain, done: make(map[string][]Fragment, len(entries))}
 	for _, m := range v.Members {
 		c.flatten(m.Name, nil)
 	}
@@ -196,29 +229,29 @@ func (d *reading) entry(at string, v object.Value) (declared, bool) {
 		case "store":
 			store = d.word(field, m.Value)
 		case "key":
-			e.remote.key = d.word(field, m.Value)
+			e.reference.Key = d.word(field, m.Value)
 		case "property":
-			e.remote.property = d.word(field, m.Value)
+			e.reference.Property = d.word(field, m.Value)
 		case "version":
-			e.remote.version = d.word(field, m.Value)
+			e.reference.Version = d.word(field, m.Value)
 		case "parts":
 			e.isText, e.parts = true, d.parts(field, m.Value)
 		default:
 			d.fail(field, object.Suggest(m.Name, []string{"store", "key", "property", "version", "parts"}), "is not known")
 		}
 	}
-	e.remote.kubernetes = store == "kubernetes"
+	e.reference.Kubernetes = store == "kubernetes"
 	switch {
 	case len(d.errs) > before:
 	case store != "" && store != "kubernetes" && store != "environment":
 		d.fail(at+".store", "", "must be environment or kubernetes")
-	case e.isText && (e.remote != remote{} || store != ""):
+	case e.isText && (e.reference != Reference{} || store != ""):
 		d.fail(at, "", "has both parts and a reference: give one of them")
-	case !e.isText && e.remote.key == "":
+	case !e.isText && e.reference.Key == "":
 		d.fail(at, "", "has neither a key nor parts")
-	case e.remote.kubernetes && e.remote.property == "":
+	case e.reference.Kubernetes && e.reference.Property == "":
 		d.fail(at, "name the key inside of the Secret", "has no property")
-	case e.remote.kubernetes && e.remote.version != "":
+	case e.reference.Kubernetes && e.reference.Version != "":
 		d.fail(at, "remove it", "has a version, which a Secret of the cluster does not have")
 	}
 	return e, len(d.errs) == before

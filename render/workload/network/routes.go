@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package generate
+package network
 
 import (
 	"cmp"
@@ -10,18 +10,17 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 // Kinds of route that the project itself knows something of.
 const (
-	kindHTTPRoute = "HTTPRoute.gateway.networking.k8s.io"
-	kindIngress   = "Ingress.networking.k8s.io"
-	gatewayGroup  = "gateway.networking.k8s.io"
-)
+	KindHTTPRoute = "HTTPRoute.gateway.networking.k8s.io"
+	KindIngress   = "Ingress.networking.k8s.io"
 
-// TypeRoute is the type of resources that lead requests in from outside.
-const TypeRoute = "route"
+	gatewayGroup = "gateway.networking.k8s.io"
+)
 
 // Route is a way in from outside: an object that a resource of type route made,
 // or the resource itself where no object of it shows where it leads.
@@ -33,8 +32,8 @@ type Route struct {
 	Ports []score.Port
 }
 
-// kind is that of the object, with its group.
-func (r Route) kind() string {
+// Kind is that of the object, with its group.
+func (r Route) Kind() string {
 	if r.Node == nil {
 		return ""
 	}
@@ -49,12 +48,12 @@ type Opening struct {
 }
 
 // Openings are what routes open: each port once for a namespace, and without a
-// namespace if it is open to all.
-func (r Resolved) Openings() []Opening {
+// namespace if it is open to all. Requests come from the namespace from, unless it is "".
+func Openings(routes []Route, from string) []Opening {
 	var out []Opening
-	for _, route := range r.Routes {
+	for _, route := range routes {
 		for _, port := range route.Ports {
-			for _, from := range route.from(r.Config.Network.RoutesFrom) {
+			for _, from := range route.from(from) {
 				out = append(out, Opening{port, from})
 			}
 		}
@@ -95,8 +94,8 @@ func (r Route) from(project string) []string {
 	return out
 }
 
-// SortPorts sorts ports by what a policy sees of them, and writes each once.
-func SortPorts(ports []score.Port) []score.Port {
+// sortPorts sorts ports by what a policy sees of them, and writes each once.
+func sortPorts(ports []score.Port) []score.Port {
 	compare := func(a, b score.Port) int {
 		return cmp.Or(cmp.Compare(cmp.Or(a.Target, a.Port), cmp.Or(b.Target, b.Port)), strings.Compare(a.Protocol, b.Protocol))
 	}
@@ -166,4 +165,54 @@ func scalar(v any) string {
 		return strconv.FormatInt(v, 10)
 	}
 	return ""
+}
+
+// Routes are the routes to the workload, in the order of its resources.
+func (m *Workload) Routes(resources []resource.Made) []Route {
+	var out []Route
+	for _, r := range resources {
+		if r.Resource.Type.Value != TypeRoute {
+			continue
+		}
+		known := false
+		for _, node := range r.Nodes {
+			backends := BackendsOf(node.Object["spec"], nil)
+			known = known || len(backends) > 0
+			if ports := m.ports(backends); len(ports) > 0 {
+				out = append(out, Route{Resource: r.Resource, Node: node, Ports: ports})
+			}
+		}
+		if !known {
+			port, _ := r.Params.Get("port")
+			out = append(out, Route{Resource: r.Resource, Ports: m.ports([]Backend{{Name: m.Name, Port: port.Text}})})
+		}
+	}
+	return out
+}
+
+// ports are the ports of m's service that backends lead to. A backend without a
+// port means http or the only one, and in doubt all of them.
+func (m *Workload) ports(backends []Backend) []score.Port {
+	all := m.Ports
+	var out []score.Port
+	for _, b := range backends {
+		if b.Name != m.Name {
+			continue
+		}
+		i := slices.IndexFunc(all, func(p score.Port) bool {
+			return b.Port == p.Name || b.Port != "" && PortNumber(b.Port) == p.Port
+		})
+		if i < 0 {
+			i = slices.IndexFunc(all, func(p score.Port) bool {
+				return b.Port == "" && (p.Name == "http" || len(all) == 1) || b.Port != "" && PortNumber(b.Port) == p.Target
+			})
+		}
+		switch {
+		case i >= 0:
+			out = append(out, all[i])
+		case b.Port == "":
+			out = append(out, all...)
+		}
+	}
+	return sortPorts(out)
 }

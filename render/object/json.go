@@ -1,0 +1,78 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+)
+
+// ReadJSON is data as a value, every part of which has the position pos: that of
+// what the user wrote to get it.
+func ReadJSON(data []byte, pos Pos) (Value, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	v, err := readJSON(d, pos, maxJSONDepth)
+	if err != nil {
+		return Value{}, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Value{}, errors.New("there is more than one value")
+	}
+	return v, nil
+}
+
+// maxJSONDepth bounds how deep a value of a provisioner nests: far more than any
+// object of Kubernetes does.
+const maxJSONDepth = 200
+
+func readJSON(d *json.Decoder, pos Pos, depth int) (Value, error) {
+	token, err := d.Token()
+	if err != nil {
+		return Value{}, err
+	}
+	if depth == 0 {
+		return Value{}, errors.New("it nests too deep")
+	}
+	v := Value{Pos: pos}
+	switch t := token.(type) {
+	case nil:
+		v.Kind = KindNull
+	case bool:
+		v.Kind, v.Text = KindBool, strconv.FormatBool(t)
+	case json.Number:
+		v.Kind, v.Text = KindNumber, t.String()
+	case string:
+		v.Kind, v.Text = KindString, t
+	case json.Delim:
+		v.Kind = KindList
+		if t == '{' {
+			v.Kind = KindMap
+		}
+		for d.More() {
+			var m Member
+			if t == '{' {
+				name, err := d.Token()
+				if err != nil {
+					return v, err
+				}
+				m.Name, _ = name.(string)
+			}
+			m.Pos = pos
+			if m.Value, err = readJSON(d, pos, depth-1); err != nil {
+				return v, err
+			}
+			if t == '{' {
+				v.Members = append(v.Members, m)
+			} else {
+				v.Items = append(v.Items, m.Value)
+			}
+		}
+		_, err = d.Token()
+	}
+	return v, err
+}

@@ -1,0 +1,201 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// Types of resources that have a meaning of their own here: the others mean what their
+// provisioners make of them.
+const (
+	// TypeRoute is that of resources that lead requests in from outside.
+	TypeRoute = "route"
+
+	typeService         = "service"
+	typeServicePort     = "service-port"
+	typeExternalService = "external-service"
+	typeEndpoint        = "endpoint"
+	typeDNS             = "dns"
+	typeS3              = "s3"
+)
+
+// ProtocolTCP is the protocol of a port that names none.
+const ProtocolTCP = "TCP"
+
+// IsCall reports whether resources of a type name another workload.
+func IsCall(kind string) bool {
+	return kind == typeService || kind == typeServicePort || kind == typeEndpoint
+}
+
+// Workload is a workload as the others of its project see it.
+type Workload struct {
+	Name, Namespace, ServiceAccount string
+	Ports                           []score.Port
+	// Pos is the position of its document.
+	Pos object.Pos
+	// Calls are the resources that name another workload.
+	Calls []Call
+	// Network has the peers of the workload after [Agree].
+	Network
+}
+
+// Call is a resource by which one workload calls another, or lets it in.
+type Call struct {
+	Resource *score.Resource
+	// Path leads to the resource in its document.
+	Path   string
+	Target Target
+}
+
+func (c Call) inbound() bool { return c.Resource.Direction.Value == score.DirectionInbound }
+
+// Target is the other workload that a resource names.
+type Target struct {
+	Name, Namespace string
+	// Workload is nil where the project does not have it.
+	Workload *Workload
+	Pos      object.Pos
+}
+
+// String is the target as an author may write it.
+func (t Target) String() string {
+	if t.Workload != nil || t.Namespace == "" {
+		return t.Name
+	}
+	return t.Namespace + "/" + t.Name
+}
+
+// Network is which workloads talk to each other, after both sides agreed.
+type Network struct {
+	Inbound, Outbound []Peer
+	External          []External
+	Backends          []Endpoint
+}
+
+// Peer is another workload; the account of one that is not in the project is not
+// known, and neither are its ports where none is named.
+type Peer struct {
+	Name, Namespace, ServiceAccount string
+	Ports                           []score.Port
+}
+
+// External is a host outside of the cluster; cidr is there where it is an
+// address.
+type External struct {
+	Name, Host, CIDR string
+	Ports            []score.Port
+}
+
+// Endpoint is a Service of the cluster, by its host name, and its port.
+type Endpoint struct {
+	Host string
+	Port int
+}
+
+// Agree finds the calls that both sides want: outbound in the one, inbound in
+// the other. What only one side wants is a warning, and not allowed. The other
+// side of a call out of the project is not to be seen, so that this side
+// suffices; and a workload that calls itself is both sides.
+func Agree(all []*Workload) object.Errors {
+	let := make(map[*Workload]map[*Workload]bool, len(all))
+	for _, m := range all {
+		for _, c := range m.Calls {
+			if c.inbound() && c.Target.Workload != nil {
+				if let[m] == nil {
+					let[m] = map[*Workload]bool{}
+				}
+				let[m][c.Target.Workload] = true
+			}
+		}
+	}
+	var errs object.Errors
+	for _, m := range all {
+		called := map[*Workload]bool{}
+		for _, c := range m.Calls {
+			other := c.Target.Workload
+			switch {
+			case other == nil && c.inbound():
+				m.Inbound = append(m.Inbound, Peer{Name: c.Target.Name, Namespace: c.Target.Namespace})
+			case other == nil || c.inbound() && other != m:
+				continue
+			case other != m && !let[other][m]:
+				errs = append(errs, oneSided(c,
+					fmt.Sprintf("the workload %q does not let %q in", other.Name, m.Name),
+					fmt.Sprintf("give %q a resource of type service with direction: inbound and params.workload: %s", other.Name, m.Name)))
+			case !called[other]:
+				called[other] = true
+				m.Outbound = append(m.Outbound, other.peer(other.Ports))
+				other.Inbound = append(other.Inbound, m.peer(nil))
+			}
+		}
+	}
+	return append(errs, uncalled(all)...)
+}
+
+// uncalled sorts the peers, and reports those that a workload lets in and that
+// do not come.
+func uncalled(all []*Workload) object.Errors {
+	var errs object.Errors
+	for _, m := range all {
+		m.Inbound = sortPeers(m.Inbound)
+		m.Outbound = sortPeers(m.Outbound)
+	}
+	for _, m := range all {
+		for _, c := range m.Calls {
+			other := c.Target.Workload
+			if !c.inbound() || other == nil || other == m {
+				continue
+			}
+			if _, ok := slices.BinarySearchFunc(m.Inbound, other.peer(nil), comparePeers); !ok {
+				errs = append(errs, oneSided(c,
+					fmt.Sprintf("the workload %q does not call %q", other.Name, m.Name),
+					fmt.Sprintf("give %q a resource of type service with direction: outbound and params.workload: %s", other.Name, m.Name)))
+			}
+		}
+	}
+	return errs
+}
+
+func comparePeers(p, o Peer) int {
+	return cmp.Or(strings.Compare(p.Name, o.Name), strings.Compare(p.Namespace, o.Namespace))
+}
+
+// sortPeers sorts peers and makes those one that are the same workload: with
+// the ports of all, and with every port where one of them has none.
+func sortPeers(all []Peer) []Peer {
+	slices.SortStableFunc(all, comparePeers)
+	out := all[:0]
+	for _, p := range all {
+		last := len(out) - 1
+		switch {
+		case last < 0 || comparePeers(out[last], p) != 0:
+			out = append(out, p)
+		case len(p.Ports) == 0 || len(out[last].Ports) == 0:
+			out[last].Ports = nil
+		default:
+			out[last].Ports = sortPorts(append(slices.Clip(out[last].Ports), p.Ports...))
+		}
+	}
+	return out
+}
+
+func oneSided(c Call, what, hint string) *object.Error {
+	return &object.Error{
+		Stage: object.StageSpec, Severity: object.SeverityWarning,
+		Pos: c.Target.Pos, Path: c.Path,
+		Err: fmt.Errorf("%s, so the network policies do not allow the call", what), Hint: hint,
+	}
+}
+
+// peer is m as others see it.
+func (m *Workload) peer(ports []score.Port) Peer {
+	return Peer{Name: m.Name, Namespace: m.Namespace, ServiceAccount: m.ServiceAccount, Ports: ports}
+}

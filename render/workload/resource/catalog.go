@@ -1,0 +1,110 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package resource
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// Provisioner is one entry of a catalog.
+type Provisioner struct {
+	// Module is the index of its module in the project's list, and Index its own
+	// index in that module.
+	Module, Index int
+	Type          string
+	// Class and ID are "" where every class or id is meant.
+	Class, ID string
+	// Name is that of its module, for messages, and Pos its position there, not valid
+	// where it is not known.
+	Name string
+	Pos  object.Pos
+}
+
+// label names a provisioner in messages.
+func (p Provisioner) label() string {
+	if p.Name == "" {
+		return fmt.Sprintf("the provisioner of type %q", p.Type)
+	}
+	return fmt.Sprintf("the provisioner of type %q in the module %q", p.Type, p.Name)
+}
+
+// Catalog is the provisioners of a project by type, those of a type in the
+// order in which they are searched.
+type Catalog struct {
+	types  []string // sorted
+	byType map[string][]Provisioner
+}
+
+// NewCatalog is the catalog of provisioners in their order.
+func NewCatalog(provisioners []Provisioner) Catalog {
+	c := Catalog{byType: map[string][]Provisioner{}}
+	for _, p := range provisioners {
+		c.byType[p.Type] = append(c.byType[p.Type], p)
+	}
+	c.types = object.SortedKeys(c.byType)
+	return c
+}
+
+// DefaultClass is the class of a resource that names none (Score 0.4.1).
+const DefaultClass = "default"
+
+// Class is the class of a resource.
+func Class(r *score.Resource) string { return cmp.Or(r.Class.Value, DefaultClass) }
+
+// Find is the first provisioner for the type, class and id of a resource; path gives
+// the path of its fields for messages. An entry for one id is never for a resource
+// without one.
+func (c Catalog) Find(r *score.Resource, path func(field string) string) (Provisioner, *object.Error) {
+	entries := c.byType[r.Type.Value]
+	for _, p := range entries {
+		if (p.Class == "" || p.Class == Class(r)) && (p.ID == "" || p.ID == r.ID.Value) {
+			return p, nil
+		}
+	}
+	e := &object.Error{Stage: object.StageSpec, Pos: r.Type.Pos, Path: path("type")}
+	if len(entries) == 0 {
+		e.Err = fmt.Errorf("no provisioner makes a resource of type %q; known: %s", r.Type.Value, list(c.types))
+		if near, ok := object.Nearest(r.Type.Value, c.types); ok {
+			e.Hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return Provisioner{}, e
+	}
+	var classes, ids []string
+	for _, p := range entries {
+		if p.ID != "" && (p.Class == "" || p.Class == Class(r)) {
+			ids = append(ids, p.ID)
+			continue
+		}
+		classes = append(classes, p.Class)
+	}
+	if len(ids) > 0 {
+		e.Path, e.Pos = path("id"), cmp.Or(r.ID.Pos, r.Pos)
+		e.Err = fmt.Errorf("provisioners of type %q and class %q are for certain ids only: %s", r.Type.Value, Class(r), list(ids))
+		e.Hint = "name one of them as id"
+		return Provisioner{}, e
+	}
+	e.Path, e.Pos = path("class"), cmp.Or(r.Class.Pos, e.Pos)
+	e.Err = fmt.Errorf("no provisioner of type %q has the class %q; known: %s", r.Type.Value, Class(r), list(classes))
+	if r.Class.Value == "" {
+		e.Err = fmt.Errorf("no provisioner of type %q makes it without a class; known: %s", r.Type.Value, list(classes))
+		e.Hint = "name one of them as class"
+	} else if near, ok := object.Nearest(r.Class.Value, classes); ok {
+		e.Hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	return Provisioner{}, e
+}
+
+// list writes names once each, sorted.
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), ", ")
+}
