@@ -35,8 +35,6 @@ type archive struct {
 	files []file
 	// deps are the dependencies that its own module file lists.
 	deps []module.Version
-	// majors is the major version that an import without one means, by path.
-	majors map[string]string
 }
 
 // file is a file of a module.
@@ -103,7 +101,7 @@ func (a *archive) readModFile() error {
 	if f.QualifiedModule() != a.version.Path() {
 		return about(a.version, fmt.Errorf("its module file is that of %q: it was published under a wrong name", f.QualifiedModule()))
 	}
-	a.deps, a.majors = f.DepVersions(), f.DefaultMajorVersions()
+	a.deps = f.DepVersions()
 	return nil
 }
 

@@ -19,7 +19,7 @@ import (
 const moduleText = "module: \"example.com/a@v0\"\nlanguage: version: \"v0.17.0\"\n"
 
 // zipOf is a zip of names and contents, in pairs.
-func zipOf(t testing.TB, pairs ...string) []byte {
+func zipped(t testing.TB, pairs ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -42,7 +42,7 @@ func TestUnpackRefuses(t *testing.T) {
 		require.NoError(t, w.Close())
 		return b.Bytes()
 	}
-	bomb := zipOf(t, modFile, moduleText, "a.cue", strings.Repeat("//", 1<<20))
+	bomb := zipped(t, modFile, moduleText, "a.cue", strings.Repeat("//", 1<<20))
 	for _, c := range []struct {
 		name string
 		data []byte
@@ -51,18 +51,18 @@ func TestUnpackRefuses(t *testing.T) {
 	}{
 		{"what is no zip", []byte("hello"), source.ErrDigest, "its zip is damaged"},
 		{"nothing", nil, source.ErrDigest, "its zip is damaged"},
-		{"a path that leaves the root", zipOf(t, modFile, moduleText, "../a.cue", ""), source.ErrDigest, "../a.cue"},
-		{"an absolute path", zipOf(t, modFile, moduleText, "/a.cue", ""), source.ErrDigest, "/a.cue"},
-		{"a folder of Git", zipOf(t, modFile, moduleText, ".git/config", ""), source.ErrPath, "goes through a folder of Git"},
-		{"a file twice", zipOf(t, modFile, moduleText, "a.cue", "", "a.cue", ""), source.ErrDigest, "a.cue"},
-		{"files that differ in case", zipOf(t, modFile, moduleText, "a.cue", "", "A.cue", ""), source.ErrDigest, "collision"},
-		{"no module file", zipOf(t, "a.cue", ""), source.ErrDigest, "module.cue"},
+		{"a path that leaves the root", zipped(t, modFile, moduleText, "../a.cue", ""), source.ErrDigest, "../a.cue"},
+		{"an absolute path", zipped(t, modFile, moduleText, "/a.cue", ""), source.ErrDigest, "/a.cue"},
+		{"a folder of Git", zipped(t, modFile, moduleText, ".git/config", ""), source.ErrPath, "goes through a folder of Git"},
+		{"a file twice", zipped(t, modFile, moduleText, "a.cue", "", "a.cue", ""), source.ErrDigest, "a.cue"},
+		{"files that differ in case", zipped(t, modFile, moduleText, "a.cue", "", "A.cue", ""), source.ErrDigest, "collision"},
+		{"no module file", zipped(t, "a.cue", ""), source.ErrDigest, "module.cue"},
 		{"an empty module file", link(), nil, "its module file"},
-		{"the module file of another", zipOf(t, modFile, strings.Replace(moduleText, "/a", "/b", 1)), nil, `its module file is that of "example.com/b@v0"`},
-		{"a language that is too new", zipOf(t, modFile, strings.Replace(moduleText, "0.17", "0.99", 1)), nil, `language version "v0.99.0" declared in module.cue is too new`},
-		{"a local module file", zipOf(t, modFile, moduleText, "cue.mod/local-module.cue", ""), source.ErrDigest, "local-module.cue"},
+		{"the module file of another", zipped(t, modFile, strings.Replace(moduleText, "/a", "/b", 1)), nil, `its module file is that of "example.com/b@v0"`},
+		{"a language that is too new", zipped(t, modFile, strings.Replace(moduleText, "0.17", "0.99", 1)), nil, `language version "v0.99.0" declared in module.cue is too new`},
+		{"a local module file", zipped(t, modFile, moduleText, "cue.mod/local-module.cue", ""), source.ErrDigest, "local-module.cue"},
 		{"a bomb", bomb, source.ErrLimit, "more than 65536 bytes"},
-		{"more files than allowed", zipOf(t, modFile, moduleText, "a.cue", "", "b.cue", "", "c.cue", "", "d.cue", ""), source.ErrLimit, "more than 4 files"},
+		{"more files than allowed", zipped(t, modFile, moduleText, "a.cue", "", "b.cue", "", "c.cue", "", "d.cue", ""), source.ErrLimit, "more than 4 files"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := unpack(module.MustNewVersion("example.com/a@v0", "v0.1.0"), c.data, source.Limits{Bytes: 1 << 16, Files: 4})
@@ -75,34 +75,29 @@ func TestUnpackRefuses(t *testing.T) {
 	}
 }
 
+func TestAnImageThatIsNoModule(t *testing.T) {
+	const module = `{"config":{"mediaType":"application/vnd.cue.module.v1+json"},"layers":[{"mediaType":"application/zip"},{"mediaType":"application/vnd.cue.modulefile.v1"}]}`
+	_, err := zipOf("application/vnd.oci.image.manifest.v1+json", []byte(module))
+	require.NoError(t, err)
+	for _, bad := range [][2]string{
+		{"application/vnd.oci.image.index.v1+json", module},
+		{"application/vnd.oci.image.manifest.v1+json", strings.ReplaceAll(module, "cue.module.v1", "oci.something")},
+		{"application/vnd.oci.image.manifest.v1+json", `{"config":{"mediaType":"application/vnd.cue.module.v1+json"}}`},
+		{"application/vnd.oci.image.manifest.v1+json", "nonsense"},
+	} {
+		_, err := zipOf(bad[0], []byte(bad[1]))
+		require.ErrorIs(t, err, source.ErrReference)
+		require.ErrorContains(t, err, "not a CUE module")
+	}
+}
+
 func TestAZipThatLiesAboutASize(t *testing.T) {
-	data := zipOf(t, modFile, moduleText, "a.cue", strings.Repeat("x", 1000))
+	data := zipped(t, modFile, moduleText, "a.cue", strings.Repeat("x", 1000))
 	// The size stands in the central directory behind the compressed one.
 	at := bytes.LastIndex(data, []byte("PK\x01\x02")) + 24
 	data[at], data[at+1] = 10, 0
 	_, err := unpack(module.MustNewVersion("example.com/a@v0", "v0.1.0"), data, source.Limits{})
 	require.ErrorIs(t, err, source.ErrDigest)
-}
-
-func TestImportsOfAFile(t *testing.T) {
-	for text, want := range map[string][]string{
-		"":          nil,
-		"package a": nil,
-		"// c\n@extern(embed)\n\npackage a\n\nimport \"x.y/z\"\nimport b \"x.y/b@v1:c\"\n\na: \"import\"": {"x.y/z", "x.y/b@v1:c"},
-		"import (\n\t\"a.b/c\" // why\n\n\td \"a.b/d\", e \"a.b/e\"\n)\nimport \"f.g/h\"\nx: 1":           {"a.b/c", "a.b/d", "a.b/e", "f.g/h"},
-		"@if(a && (b))\npackage a; import \"x.y/z\"":                                                      {"x.y/z"},
-		"@a(\")\")\nimport \"x.y/z\"":                                                                     {"x.y/z"},
-		"import \"\\u0061.b/c\"":                                                                          {"a.b/c"},
-		"import ()\nimport \"a.b/c\"":                                                                     {"a.b/c"},
-		"a: 1\nimport \"x.y/z\"":                                                                          nil,
-		"import x":                                                                                        nil,
-		"import \"unterminated":                                                                           nil,
-		"import ( \"a.b/c\"":                                                                              {"a.b/c"},
-		"@never":                                                                                          nil,
-		"import \"\"\"\nx\n\"\"\"\nä: 1\n":                                                                {""},
-	} {
-		require.Equal(t, want, imports([]byte(text)), "%q", text)
-	}
 }
 
 func TestTheListOfVendoredFiles(t *testing.T) {
@@ -122,8 +117,8 @@ func TestTheListOfVendoredFiles(t *testing.T) {
 }
 
 func FuzzUnpack(f *testing.F) {
-	f.Add(zipOf(f, modFile, moduleText, "a.cue", "package a"))
-	f.Add(zipOf(f, modFile, moduleText, "../a.cue", "package a"))
+	f.Add(zipped(f, modFile, moduleText, "a.cue", "package a"))
+	f.Add(zipped(f, modFile, moduleText, "../a.cue", "package a"))
 	f.Add([]byte("PK"))
 	mv := module.MustNewVersion("example.com/a@v0", "v0.1.0")
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -137,11 +132,6 @@ func FuzzUnpack(f *testing.F) {
 			require.False(t, strings.HasPrefix(file.name, modFolder))
 		}
 	})
-}
-
-func FuzzImports(f *testing.F) {
-	f.Add([]byte("@a(\"(\")\npackage a\nimport (\n b \"c.d/e\"\n)"))
-	f.Fuzz(func(_ *testing.T, data []byte) { imports(data) })
 }
 
 func FuzzVendored(f *testing.F) {

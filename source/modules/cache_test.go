@@ -42,19 +42,19 @@ func TestOfflineTakesFromTheCacheOnly(t *testing.T) {
 	oci, files := shop(t)
 	tree := treeOf(t, files)
 	store := newStore(t)
-	_, _, err := (&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
+	_, _, err := online(&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
 	require.ErrorIs(t, err, source.ErrNotFound)
 	require.ErrorContains(t, err, `module "example.com/base@v0.1.0": offline, and the cache does not hold it: run "ropewalk lock" once with the network`)
-	_, _, err = (&modules.Registry{Config: oci.Host, Offline: true}).Complete(t.Context(), tree, nil)
+	_, _, err = online(&modules.Registry{Config: oci.Host, Offline: true}).Complete(t.Context(), tree, nil)
 	require.ErrorContains(t, err, "there is no cache")
 	require.Empty(t, oci.Requests())
 
-	online, fetched, err := (&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
+	direct, fetched, err := online(&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
 	require.NoError(t, err)
 	oci.Reset()
-	offline, again, err := (&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
+	offline, again, err := online(&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
 	require.NoError(t, err)
-	require.Equal(t, online.Digest, offline.Digest)
+	require.Equal(t, direct.Digest, offline.Digest)
 	require.Equal(t, fetched, again)
 	require.Empty(t, oci.Requests())
 	entry(t, store, "example.com/base@v0.1.0")
@@ -83,17 +83,17 @@ func TestDamagedEntriesAreFetchedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newStore(t)
-			want, _, err := (&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
+			want, _, err := online(&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
 			require.NoError(t, err)
 			damage(t, store, entry(t, store, "example.com/base@v0.1.0"))
 
-			_, _, err = (&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
+			_, _, err = online(&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
 			require.ErrorContains(t, err, "example.com/base@v0.1.0")
 
-			got, _, err := (&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
+			got, _, err := online(&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
 			require.NoError(t, err)
 			require.Equal(t, want.Digest, got.Digest)
-			_, _, err = (&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
+			_, _, err = online(&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
 			require.NoError(t, err, "the entry is good again")
 		})
 	}
@@ -103,14 +103,14 @@ func TestOneRegistryAndOneCacheForMany(t *testing.T) {
 	oci, files := shop(t)
 	tree := treeOf(t, files)
 	store := newStore(t)
-	shared := &modules.Registry{Config: oci.Host, Store: store}
+	shared := online(&modules.Registry{Config: oci.Host, Store: store})
 	var wg sync.WaitGroup
 	digests := make([]string, 8)
 	for i := range digests {
 		wg.Go(func() {
 			r := shared
 			if i%2 == 1 {
-				r = &modules.Registry{Config: oci.Host, Store: store}
+				r = online(&modules.Registry{Config: oci.Host, Store: store})
 			}
 			out, _, err := r.Complete(t.Context(), tree, nil)
 			if err == nil {

@@ -10,8 +10,8 @@
 //
 // The module file decides alone: cue mod tidy lists every dependency with its
 // version in it, also those of dependencies. Nothing is chosen here, so the same
-// module file gives the same tree. A module file that lacks what a dependency needs
-// is an error that names the dependency.
+// module file gives the same tree. A listed version older than a dependency needs is
+// an error; an import of a module that is not listed is reported by evaluation.
 //
 // What cue.mod/pkg, gen or usr already hold is left alone and asks no registry; a
 // tree without dependencies costs a search for one word in its module file.
@@ -25,9 +25,10 @@
 //
 // A dependency is identified by the SHA-256 of its zip. Archives are bounded before
 // and while they are read, are checked as CUE checks them, and are cached only after
-// that. The registry's digest of an archive is verified whatever the transport says.
+// that. Every digest is verified.
 //
-// Nothing is read from the environment; credentials are those of the [Registry].
+// Nothing is read from the environment; the connections of Registry.Open have the
+// credentials, retries and time-outs.
 //
 // Vendored modules lie in cue.mod/vendor/<path>@<version>, where CUE looks for
 // nothing; in cue.mod/pkg it would call an import ambiguous that the module file

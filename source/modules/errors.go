@@ -5,43 +5,16 @@ package modules
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
-	"net/url"
 	"strings"
-	"time"
 
-	"cuelabs.dev/go/oci/ociregistry"
-	"cuelang.org/go/mod/modregistry"
 	"cuelang.org/go/mod/module"
 
 	"github.com/ropewalk/ropewalk/source"
 	store "github.com/ropewalk/ropewalk/source/cache"
 )
-
-// shapeError says that what lies at a reference is no CUE module.
-type shapeError struct{ err error }
-
-// Error is the reason.
-func (e *shapeError) Error() string { return e.err.Error() }
-
-// cutError says that an answer ended before its end.
-type cutError struct {
-	what string
-	got  int
-	err  error
-}
-
-// Error is what ended, and where.
-func (e *cutError) Error() string {
-	return fmt.Sprintf("its %s was truncated after %d bytes", e.what, e.got)
-}
-
-// Unwrap is what the connection said.
-func (e *cutError) Unwrap() error { return e.err }
 
 // about has an error name the module.
 func about(mv module.Version, err error) error {
@@ -82,67 +55,18 @@ func vendoredOtherThanLocked(mv module.Version, want, got string) error {
 		mv.String(), vendorFolder, got, want, "ropewalk vendor", "ropewalk lock"))
 }
 
-// classify turns what a registry or the way to it said into an error that names
-// the module and where it was looked for. Texts of servers and addresses with
-// queries are left out: redirects carry signatures, and some servers repeat
-// what they were sent.
-func classify(ctx, bounded context.Context, mv module.Version, origin string, timeout time.Duration, err error) error {
-	refuse := func(is error, format string, args ...any) error {
-		return source.Refuse(is, fmt.Sprintf("module %q at %s: ", mv.String(), origin)+fmt.Sprintf(format, args...))
-	}
-	var status ociregistry.HTTPError
-	var shape *shapeError
-	var cut *cutError
+// explain names the module, and where it was looked for.
+func (r *Registry) explain(ctx, bounded context.Context, mv module.Version, origin string, err error) error {
+	name := fmt.Sprintf("module %q at %s", mv.String(), origin)
 	switch {
-	case errors.Is(err, modregistry.ErrRegistryNotFound):
-		return source.Refuse(source.ErrAbsent, fmt.Sprintf("module %q: no registry is configured for it: name one in CUE_REGISTRY", mv.String()))
 	case ctx.Err() != nil:
 		return about(mv, context.Cause(ctx))
 	case bounded.Err() != nil:
-		return refuse(source.ErrUnavailable, "no complete response within %s: try again", timeout)
-	case errors.Is(err, source.ErrLimit):
-		return refuse(source.ErrLimit, "%s", err)
-	case errors.Is(err, source.ErrDigest):
-		return refuse(source.ErrDigest, "%s", err)
-	case errors.As(err, &shape):
-		return fmt.Errorf("module %q at %s: not a CUE module: %s", mv.String(), origin, oneLine(shape))
-	case errors.As(err, &cut):
-		return refuse(source.ErrUnavailable, "%s: try again", cut)
-	case errors.As(err, &status):
-		return answered(status.StatusCode(), refuse)
+		return source.Refuse(source.ErrUnavailable, fmt.Sprintf("%s: no complete response within %s: try again", name, r.timeout()))
+	case r.Explain != nil:
+		return r.Explain(err, name)
 	}
-	return unreached(err, refuse)
-}
-
-// answered is the error for a status of a registry or its token server.
-func answered(status int, refuse func(error, string, ...any) error) error {
-	text := strings.TrimSpace(fmt.Sprintf("%d %s", status, http.StatusText(status)))
-	switch {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return refuse(source.ErrUnauthorized, "the registry answers %s: give credentials that may read it, or check them (docker login)", text)
-	case status == http.StatusNotFound:
-		return refuse(source.ErrAbsent, "the registry has no such version: check the name, the version and CUE_REGISTRY")
-	case status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500:
-		return refuse(source.ErrUnavailable, "the registry answers %s: try again later", text)
-	}
-	return refuse(source.ErrReference, "the registry answers %s", text)
-}
-
-// unreached is the error for a request that got no answer.
-func unreached(err error, refuse func(error, string, ...any) error) error {
-	// The address of a failed request is not repeated, only what is wrong.
-	for u := (*url.Error)(nil); errors.As(err, &u); {
-		err = u.Err
-	}
-	var certificate *tls.CertificateVerificationError
-	text := oneLine(err)
-	switch {
-	case errors.As(err, &certificate):
-		return refuse(source.ErrHostKey, "its certificate is not trusted: %s", text)
-	case strings.Contains(text, "HTTP response to HTTPS client"):
-		return refuse(source.ErrUnavailable, "the registry speaks plain HTTP: write +insecure behind its name in CUE_REGISTRY if that is meant")
-	}
-	return refuse(source.ErrUnavailable, "%s", text)
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // oneLine is the text of an error without line breaks.

@@ -6,7 +6,6 @@ package modules_test
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/modules"
 	"github.com/ropewalk/ropewalk/test/servers"
@@ -36,21 +36,21 @@ func TestFaultsOfARegistry(t *testing.T) {
 		is    error
 		says  string
 	}{
-		{"401", servers.Always(servers.Answer(401, "UNAUTHORIZED", "no")), source.ErrUnauthorized, "401 Unauthorized: give credentials that may read it"},
-		{"403", servers.Always(servers.Answer(403, "DENIED", "no")), source.ErrUnauthorized, "403 Forbidden"},
-		{"404", servers.Always(servers.Answer(404, "MANIFEST_UNKNOWN", "no")), source.ErrNotFound, "no such version"},
-		{"429", servers.Always(servers.Answer(429, "TOOMANYREQUESTS", "slow", "Retry-After", "1")), source.ErrUnavailable, "429 Too Many Requests: try again later"},
-		{"500", servers.Always(servers.Answer(500, "UNKNOWN", "oops")), source.ErrUnavailable, "500 Internal Server Error"},
-		{"418", servers.Always(servers.Answer(418, "UNKNOWN", "oops")), source.ErrReference, "418 I'm a teapot"},
-		{"a closed connection", servers.Always(servers.Reset()), source.ErrUnavailable, "EOF"},
+		{"401", servers.Always(servers.Answer(401, "UNAUTHORIZED", "no")), source.ErrUnauthorized, "requires valid credentials (401 unauthorized"},
+		{"403", servers.Always(servers.Answer(403, "DENIED", "no")), source.ErrUnauthorized, "denies access (403 forbidden"},
+		{"404", servers.Always(servers.Answer(404, "MANIFEST_UNKNOWN", "no")), source.ErrNotFound, "not found in the registry"},
+		{"429", servers.Always(servers.Answer(429, "TOOMANYREQUESTS", "slow", "Retry-After", "1")), source.ErrUnavailable, "429 too many requests"},
+		{"500", servers.Always(servers.Answer(500, "UNKNOWN", "oops")), source.ErrUnavailable, "500 internal server error"},
+		{"418", servers.Always(servers.Answer(418, "UNKNOWN", "oops")), nil, "418 i'm a teapot"},
+		{"a closed connection", servers.Always(servers.Reset()), source.ErrUnavailable, "the response was truncated: try again"},
 		{"a hang", servers.Always(servers.Hang()), source.ErrUnavailable, "no complete response within 200ms: try again"},
 		{"a hang in the middle", only("/blobs/", servers.Hang()), source.ErrUnavailable, "no complete response"},
-		{"a manifest cut short", only("/manifests/", servers.Cut(oci.Server(), 20)), source.ErrUnavailable, "its manifest was truncated"},
-		{"a zip cut short", only("/blobs/", servers.Cut(oci.Server(), 20)), source.ErrUnavailable, "its zip was truncated after 20 bytes"},
-		{"a zip with another bit", only("/blobs/", servers.Alter(oci.Server(), flip)), source.ErrDigest, "its zip is not what its digest says"},
-		{"an image that is no module", only("/manifests/", servers.Alter(oci.Server(), func(body []byte) []byte {
+		{"a manifest cut short", only("/manifests/", servers.Cut(oci.Server(), 20)), source.ErrUnavailable, "the response was truncated"},
+		{"a zip cut short", only("/blobs/", servers.Cut(oci.Server(), 20)), source.ErrUnavailable, "the response was truncated"},
+		{"a zip with another bit", only("/blobs/", servers.Alter(oci.Server(), flip)), source.ErrDigest, "content that does not match its digest"},
+		{"a manifest with other types", only("/manifests/", servers.Alter(oci.Server(), func(body []byte) []byte {
 			return bytes.ReplaceAll(body, []byte("vnd.cue.module.v1"), []byte("vnd.oci.something"))
-		})), nil, ""},
+		})), source.ErrDigest, "content that does not match its digest"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			oci.Fault(c.fault)
@@ -58,9 +58,10 @@ func TestFaultsOfARegistry(t *testing.T) {
 			registry := func(fast bool) *modules.Registry {
 				r := &modules.Registry{Config: oci.Host, Store: store}
 				if fast {
-					r.Transport, r.Timeout = http.DefaultTransport, 200*time.Millisecond
+					r.Timeout = 200 * time.Millisecond
+					return through(r, &remote.Registries{Attempts: 1})
 				}
-				return r
+				return online(r)
 			}
 			_, _, err := registry(true).Complete(t.Context(), tree, nil)
 			require.Error(t, err)
@@ -96,10 +97,10 @@ func cached(t testing.TB, dir string) []string {
 func TestWhatPassesByItselfIsTriedAgain(t *testing.T) {
 	oci, files := shop(t)
 	oci.Fault(servers.First(3, servers.Always(servers.Answer(500, "UNKNOWN", "oops"))))
-	_, _, err := (&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, files), nil)
+	_, _, err := online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, files), nil)
 	require.NoError(t, err)
 	oci.Fault(servers.First(1, servers.Always(servers.Answer(429, "TOOMANYREQUESTS", "slow", "Retry-After", "1"))))
-	_, _, err = (&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, files), nil)
+	_, _, err = online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, files), nil)
 	require.NoError(t, err)
 }
 
@@ -108,9 +109,9 @@ func TestACallerWhoGivesUpIsObeyed(t *testing.T) {
 	oci.Fault(servers.Always(servers.Hang()))
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	_, _, err := (&modules.Registry{Config: oci.Host}).Complete(ctx, treeOf(t, files), nil)
+	_, _, err := online(&modules.Registry{Config: oci.Host}).Complete(ctx, treeOf(t, files), nil)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	_, _, err = (&modules.Registry{Config: oci.Host}).Complete(ctx, treeOf(t, files), nil)
+	_, _, err = online(&modules.Registry{Config: oci.Host}).Complete(ctx, treeOf(t, files), nil)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, source.ErrUnavailable)
 }
@@ -120,7 +121,7 @@ func TestAddressesThatARedirectLeadsToAreNotPrinted(t *testing.T) {
 	oci.Fault(only("/blobs/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://ann:s3cret@127.0.0.1:1/blob?X-Signature=abc", http.StatusTemporaryRedirect)
 	})))
-	_, _, err := (&modules.Registry{Config: oci.Host, Transport: http.DefaultTransport}).Complete(t.Context(), treeOf(t, files), nil)
+	_, _, err := through(&modules.Registry{Config: oci.Host}, &remote.Registries{Attempts: 1}).Complete(t.Context(), treeOf(t, files), nil)
 	require.ErrorIs(t, err, source.ErrUnavailable)
 	require.NotContains(t, err.Error(), "s3cret")
 	require.NotContains(t, err.Error(), "Signature")
@@ -130,24 +131,17 @@ func TestTLS(t *testing.T) {
 	oci := servers.InProcess(t, servers.WithTLS())
 	tree := treeOf(t, map[string]string{"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0")})
 
-	_, _, err := (&modules.Registry{Config: oci.Host + "+secure"}).Complete(t.Context(), tree, nil)
+	_, _, err := online(&modules.Registry{Config: oci.Host + "+secure"}).Complete(t.Context(), tree, nil)
 	require.ErrorIs(t, err, source.ErrHostKey)
-	require.ErrorContains(t, err, "its certificate is not trusted")
+	require.ErrorContains(t, err, "signed by an unknown authority")
 
-	pool := x509.NewCertPool()
-	require.True(t, pool.AppendCertsFromPEM(oci.CA))
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.TLSClientConfig.RootCAs = pool
-	_, _, err = (&modules.Registry{Config: oci.Host + "+secure", Transport: transport}).Complete(t.Context(), tree, nil)
-	require.ErrorIs(t, err, source.ErrAbsent)
-
-	_, _, err = (&modules.Registry{Config: oci.Host + "+secure", CA: oci.CA}).Complete(t.Context(), tree, nil)
+	_, _, err = through(&modules.Registry{Config: oci.Host + "+secure"}, &remote.Registries{CA: map[string][]byte{"": oci.CA}}).Complete(t.Context(), tree, nil)
 	require.ErrorIs(t, err, source.ErrAbsent)
 
 	plain := servers.InProcess(t)
-	_, _, err = (&modules.Registry{Config: plain.Host + "+secure"}).Complete(t.Context(), tree, nil)
+	_, _, err = online(&modules.Registry{Config: plain.Host + "+secure"}).Complete(t.Context(), tree, nil)
 	require.ErrorIs(t, err, source.ErrUnavailable)
-	require.ErrorContains(t, err, "write +insecure behind its name in CUE_REGISTRY")
+	require.ErrorContains(t, err, "allow plain http for it")
 }
 
 func TestConfigurationsThatAreWrong(t *testing.T) {
@@ -159,14 +153,11 @@ func TestConfigurationsThatAreWrong(t *testing.T) {
 		is       error
 		says     string
 	}{
-		{"a password in it", &modules.Registry{Config: "ann:s3cret@example.com"}, source.ErrReference, "write credentials into a docker config.json"},
-		{"no host", &modules.Registry{Config: "example.com=!"}, source.ErrReference, "expected host/repository"},
-		{"no registry for the module", &modules.Registry{Config: "none"}, source.ErrNotFound, `module "example.com/base@v0.1.0": no registry is configured for it`},
-		{"no such file", &modules.Registry{Config: "file:" + filepath.Join(t.TempDir(), "none")}, source.ErrReference, "no such file"},
-		{"a password in a file", &modules.Registry{Config: "file:" + filepath.Join(secret, "r.cue")}, source.ErrReference, "holds an @"},
-		{"a docker config that is no JSON", &modules.Registry{Docker: []byte(`{"auths": {"h": {"auth": "s3cret"`)}, source.ErrReference, "is no JSON"},
-		{"a docker config with nonsense", &modules.Registry{Docker: []byte(`{"auths": {"h": {"auth": "s3cret!"}}}`)}, source.ErrReference, "cannot decode auth field"},
-		{"a credential helper that is not there", &modules.Registry{Config: "127.0.0.1:1", Docker: []byte(`{"credHelpers": {"127.0.0.1:1": "ropewalk-has-no-such-helper"}}`)}, source.ErrUnavailable, "helper not found"},
+		{"a password in it", online(&modules.Registry{Config: "ann:s3cret@example.com"}), source.ErrReference, "write credentials into a docker config.json"},
+		{"no host", online(&modules.Registry{Config: "example.com=!"}), source.ErrReference, "expected host/repository"},
+		{"no registry for the module", online(&modules.Registry{Config: "none"}), source.ErrNotFound, `module "example.com/base@v0.1.0": no registry is configured for it`},
+		{"no such file", online(&modules.Registry{Config: "file:" + filepath.Join(t.TempDir(), "none")}), source.ErrReference, "no such file"},
+		{"a password in a file", online(&modules.Registry{Config: "file:" + filepath.Join(secret, "r.cue")}), source.ErrReference, "contains an @"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := c.registry.Complete(t.Context(), tree, nil)

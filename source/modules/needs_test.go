@@ -15,7 +15,7 @@ import (
 func TestWhatAModuleNeedsIsKnownBeforeAnybodyIsAsked(t *testing.T) {
 	oci, files := shop(t)
 	tree := treeOf(t, files)
-	r := modules.Registry{Config: "example.com/web=web.example/x+insecure,other.example=none.example," + oci.Host}
+	r := online(&modules.Registry{Config: "example.com/web=web.example/x+insecure,other.example=none.example," + oci.Host})
 	needs, err := r.Needs(tree)
 	require.NoError(t, err)
 	require.Empty(t, oci.Requests())
@@ -24,7 +24,7 @@ func TestWhatAModuleNeedsIsKnownBeforeAnybodyIsAsked(t *testing.T) {
 		{Path: "example.com/web", Version: "v0.2.0", Origin: "oci://web.example/x/example.com/web:v0.2.0"},
 	}, needs)
 
-	all := modules.Registry{Config: oci.Host}
+	all := online(&modules.Registry{Config: oci.Host})
 	_, got, err := all.Complete(t.Context(), tree, nil)
 	require.NoError(t, err)
 	needs, err = all.Needs(tree)
@@ -34,7 +34,7 @@ func TestWhatAModuleNeedsIsKnownBeforeAnybodyIsAsked(t *testing.T) {
 	}
 	require.Equal(t, got, needs, "it is what Complete gets")
 
-	nowhere := modules.Registry{Config: "other.example=none.example"}
+	nowhere := online(&modules.Registry{Config: "other.example=none.example"})
 	needs, err = nowhere.Needs(tree)
 	require.NoError(t, err)
 	require.NotEmpty(t, needs)
@@ -43,6 +43,6 @@ func TestWhatAModuleNeedsIsKnownBeforeAnybodyIsAsked(t *testing.T) {
 	needs, err = nowhere.Needs(whole)
 	require.NoError(t, err)
 	require.Empty(t, needs)
-	_, err = (&modules.Registry{Config: "me@host"}).Needs(tree)
+	_, err = online(&modules.Registry{Config: "me@host"}).Needs(tree)
 	require.ErrorIs(t, err, source.ErrReference)
 }

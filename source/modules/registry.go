@@ -4,15 +4,17 @@
 package modules
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
-	"net/http"
 	"path"
 	"slices"
 	"sync"
 	"time"
 
+	"cuelang.org/go/mod/modconfig"
 	"cuelang.org/go/mod/module"
 	"golang.org/x/sync/errgroup"
 
@@ -25,28 +27,20 @@ const DefaultTimeout = 2 * time.Minute
 // parallel is how many modules are fetched at the same time.
 const parallel = 4
 
-// Registry gets modules from registries. The zero value gets them from CUE's
-// central registry, without credentials and without a cache. It must not be copied or
-// changed after its first use, and is safe for concurrent use.
+// Registry gets modules from registries. It must not be copied or changed after its
+// first use, and is safe for concurrent use.
 type Registry struct {
 	// Config says which registry holds which modules, in the syntax of
 	// CUE_REGISTRY: host/repository, prefix=host/repository, several of them
 	// with commas between, +insecure for plain HTTP, file:PATH. "" is CUE's
 	// central registry.
 	Config string
-	// Transport makes the requests; nil is that of net/http with retries after
-	// answers 408, 429 (after the time that it asks for, three seconds at most)
-	// and 5xx. It gets no credentials to add: those below are added above it.
-	Transport http.RoundTripper
-	// CA is PEM of certificate authorities beside those of the system, for where
-	// Transport is nil.
-	CA []byte
-	// Docker is the content of a docker config.json, whose credential helpers
-	// are run; nil has no credentials.
-	Docker []byte
-	// Credentials is asked for the credentials of a host (host or host:port), in
-	// place of Docker; nil is Docker.
-	Credentials func(host string) (Credential, error)
+	// Open connects to host/repository; plain says that Config has it without TLS.
+	// Required, unless nothing is fetched.
+	Open func(ctx context.Context, repository string, plain bool) (Repository, error)
+	// Explain makes an error for the user of one of a Repository, with the module and
+	// a sentinel of package source. Nil puts the module before it.
+	Explain func(err error, name string) error
 	// Store caches modules, separately for each registry; nil caches none. What it
 	// cannot keep or read costs time, never a module.
 	Store Store
@@ -63,18 +57,9 @@ type Registry struct {
 	// zero.
 	Timeout time.Duration
 
-	once   sync.Once
-	remote *remote
-	broken error
-}
-
-// Credential opens a registry. The zero value is none.
-type Credential struct {
-	Username, Password string
-	// RefreshToken gets access tokens from the registry's token server.
-	RefreshToken string
-	// AccessToken is sent to the registry as it is.
-	AccessToken string
+	once     sync.Once
+	resolver *modconfig.Resolver
+	broken   error
 }
 
 // Dependency is a module that was fetched.
@@ -122,7 +107,7 @@ func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[st
 	if err != nil {
 		return source.Tree{}, nil, err
 	}
-	if err := m.check(tree.FS, filesOf(tree.FS, m.root), got); err != nil {
+	if err := m.check(got); err != nil {
 		return source.Tree{}, nil, err
 	}
 	out, err := r.join(tree, m.root, v, got)
@@ -144,13 +129,12 @@ func (r *Registry) Needs(tree source.Tree) ([]Dependency, error) {
 	if err != nil || len(missing) == 0 {
 		return nil, err
 	}
-	registries, err := r.registries()
-	if err != nil {
+	if _, _, err := r.locate(missing[0]); err != nil {
 		return nil, err
 	}
 	out := make([]Dependency, 0, len(missing))
 	for _, mv := range missing {
-		out = append(out, Dependency{Path: mv.BasePath(), Version: mv.Version(), Origin: registries.origin(mv)})
+		out = append(out, Dependency{Path: mv.BasePath(), Version: mv.Version(), Origin: r.origin(mv)})
 	}
 	return out, nil
 }
@@ -270,41 +254,46 @@ func (r *Registry) one(ctx context.Context, mv module.Version, locked map[string
 
 // fetch gets a module from its registry, in bounded time.
 func (r *Registry) fetch(ctx context.Context, mv module.Version) (*archive, error) {
-	registries, err := r.registries()
+	at, known, err := r.locate(mv)
 	if err != nil {
 		return nil, err
 	}
-	timeout := r.Timeout
-	if timeout == 0 {
-		timeout = DefaultTimeout
+	if !known {
+		return nil, source.Refuse(source.ErrAbsent, fmt.Sprintf("module %q: no registry is configured for it: name one in CUE_REGISTRY", mv.String()))
 	}
-	bounded, cancel := context.WithTimeout(ctx, timeout)
+	bounded, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()
-	data, origin, err := registries.zip(bounded, mv, r.Limits)
+	data, err := r.zip(bounded, at)
 	if err != nil {
-		return nil, classify(ctx, bounded, mv, origin, timeout, err)
+		return nil, r.explain(ctx, bounded, mv, originOf(at), err)
 	}
 	a, err := unpack(mv, data, r.Limits)
 	if err != nil {
 		return nil, err
 	}
-	a.origin = origin
+	a.origin = originOf(at)
 	return a, nil
 }
 
-// origin is where the configuration has the module; "" where it has it nowhere.
-func (r *Registry) origin(mv module.Version) string {
-	registries, err := r.registries()
-	if err != nil {
-		return ""
+func (r *Registry) timeout() time.Duration { return cmp.Or(r.Timeout, DefaultTimeout) }
+
+// locate is where the configuration has a module, and whether it has it anywhere.
+func (r *Registry) locate(mv module.Version) (at modconfig.HostLocation, known bool, err error) {
+	r.once.Do(func() { r.resolver, r.broken = resolve(r.Config) })
+	if r.broken != nil {
+		return at, false, r.broken
 	}
-	return registries.origin(mv)
+	at, known = r.resolver.ResolveToLocation(mv.BasePath(), mv.Version())
+	return at, known, nil
 }
 
-// registries are the registries of the configuration.
-func (r *Registry) registries() (*remote, error) {
-	r.once.Do(func() { r.remote, r.broken = newRemote(r) })
-	return r.remote, r.broken
+// origin is locate for people; "" if no registry is configured.
+func (r *Registry) origin(mv module.Version) string {
+	at, known, err := r.locate(mv)
+	if !known || err != nil {
+		return ""
+	}
+	return originOf(at)
 }
 
 func dependencies(got []*archive) []Dependency {

@@ -4,6 +4,7 @@
 package modules_test
 
 import (
+	"context"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -32,21 +34,51 @@ func shop(t testing.TB, opts ...servers.Option) (*servers.OCI, map[string]string
 	return oci, files
 }
 
+// online connects to registries without credentials.
+func online(r *modules.Registry) *modules.Registry { return through(r, &remote.Registries{}) }
+
+// through connects to registries as plugin/host/fetch does.
+func through(r *modules.Registry, registries *remote.Registries) *modules.Registry {
+	r.Explain = remote.Explain
+	r.Open = func(ctx context.Context, repository string, plain bool) (modules.Repository, error) {
+		repo, err := registries.Repository(ctx, repository, nil)
+		if err != nil {
+			return nil, err
+		}
+		repo.PlainHTTP = plain
+		return repo, nil
+	}
+	return r
+}
+
+// login is the credentials of a docker config.
+func login(t testing.TB, config []byte) *remote.Registries {
+	t.Helper()
+	credentials, err := remote.PullSecret(config)
+	require.NoError(t, err)
+	return &remote.Registries{Credentials: credentials}
+}
+
 // team evaluates a tree without any network: the label of its one object that
 // comes from base.
 func team(t testing.TB, tree source.Tree) string {
 	t.Helper()
-	e := inprocess.New(inprocess.Options{})
-	result, err := e.Evaluate(t.Context(), evaluate.Request{
+	result, err := evaluated(t, tree)
+	require.NoError(t, err)
+	require.Len(t, result.Nodes, 1)
+	return result.Nodes[0].Object.Get("metadata", "labels", "team").(string)
+}
+
+// evaluated is the result of a tree for an input.
+func evaluated(t testing.TB, tree source.Tree) (evaluate.Result, error) {
+	t.Helper()
+	return inprocess.New(inprocess.Options{}).Evaluate(t.Context(), evaluate.Request{
 		Spec: "app", Module: evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: "app"},
 		Input: object.Value{Kind: object.KindMap, Members: []object.Member{
 			{Name: "name", Value: object.Value{Kind: object.KindString, Text: "api"}},
 		}},
 		InputPath: object.Fields("spec", "input"),
 	})
-	require.NoError(t, err)
-	require.Len(t, result.Nodes, 1)
-	return result.Nodes[0].Object.Get("metadata", "labels", "team").(string)
 }
 
 func TestCompletedTreesEvaluate(t *testing.T) {
@@ -61,7 +93,7 @@ func TestCompletedTreesEvaluate(t *testing.T) {
 			tree := treeOf(t, cue.tidied(t, app()))
 			oci.Reset()
 
-			r := modules.Registry{Config: oci.Host}
+			r := online(&modules.Registry{Config: oci.Host})
 			out, deps, err := r.Complete(t.Context(), tree, nil)
 			require.NoError(t, err)
 			require.Equal(t, "blue", team(t, out))
@@ -82,7 +114,7 @@ func TestTheSameModuleFileGivesTheSameTree(t *testing.T) {
 	oci, files := shop(t)
 	var digests []string
 	for range 3 {
-		r := modules.Registry{Config: oci.Host}
+		r := online(&modules.Registry{Config: oci.Host})
 		out, _, err := r.Complete(t.Context(), treeOf(t, files), nil)
 		require.NoError(t, err)
 		digests = append(digests, out.Digest)
@@ -92,7 +124,7 @@ func TestTheSameModuleFileGivesTheSameTree(t *testing.T) {
 
 func TestDependenciesHaveNoModuleFilesOfTheirOwn(t *testing.T) {
 	oci, files := shop(t)
-	r := modules.Registry{Config: oci.Host}
+	r := online(&modules.Registry{Config: oci.Host})
 	out, _, err := r.Complete(t.Context(), treeOf(t, files), nil)
 	require.NoError(t, err)
 	var names []string
@@ -118,7 +150,7 @@ func TestAModuleMayLieInAFolderOfTheTree(t *testing.T) {
 	}
 	tree, err := treeOf(t, inside).At("apps/one")
 	require.NoError(t, err)
-	r := modules.Registry{Config: oci.Host}
+	r := online(&modules.Registry{Config: oci.Host})
 	out, _, err := r.Complete(t.Context(), tree, nil)
 	require.NoError(t, err)
 	require.Equal(t, "apps/one", out.Dir)
@@ -126,7 +158,7 @@ func TestAModuleMayLieInAFolderOfTheTree(t *testing.T) {
 }
 
 func TestWhatIsThereAlreadyAsksNoRegistry(t *testing.T) {
-	nobody := func() *modules.Registry { return &modules.Registry{Config: "127.0.0.1:1"} }
+	nobody := func() *modules.Registry { return online(&modules.Registry{Config: "127.0.0.1:1"}) }
 	for name, files := range map[string]map[string]string{
 		"no module file":         {"a.cue": "package a"},
 		"no dependencies":        {"cue.mod/module.cue": `module: "example.com/app@v0"` + language, "a.cue": "package a"},
@@ -165,7 +197,7 @@ func deps(pairs ...string) string {
 
 func TestAVendoredModuleInsideOfAnotherDoesNotStandForIt(t *testing.T) {
 	oci, _ := shop(t)
-	r := modules.Registry{Config: oci.Host}
+	r := online(&modules.Registry{Config: oci.Host})
 	tree := treeOf(t, map[string]string{
 		"cue.mod/module.cue":                         deps("example.com/base@v0", "v0.1.0", "example.com/base/inner@v0", "v0.1.0"),
 		"cue.mod/pkg/example.com/base/inner/one.cue": "package inner",
@@ -187,7 +219,7 @@ func TestSeveralRegistriesEachWithItsCredentials(t *testing.T) {
 	tree := treeOf(t, cue.tidied(t, app()))
 
 	t.Run("a docker config", func(t *testing.T) {
-		r := modules.Registry{Config: cue.registry, Docker: cue.docker}
+		r := through(&modules.Registry{Config: cue.registry}, login(t, cue.docker))
 		out, deps, err := r.Complete(t.Context(), tree, nil)
 		require.NoError(t, err)
 		require.Equal(t, "blue", team(t, out))
@@ -198,28 +230,20 @@ func TestSeveralRegistriesEachWithItsCredentials(t *testing.T) {
 			moduleRegistries: "example.com/base": {registry: "` + first.Host + `/of/base"}
 			defaultRegistry: {registry: "` + second.Host + `"}
 		`})
-		r := modules.Registry{Config: "file:" + filepath.Join(dir, "registries.cue"), Docker: cue.docker}
-		_, _, err := r.Complete(t.Context(), tree, nil)
-		require.NoError(t, err)
-	})
-	t.Run("a function", func(t *testing.T) {
-		r := modules.Registry{Config: cue.registry, Credentials: func(host string) (modules.Credential, error) {
-			require.Contains(t, []string{first.Host, second.Host}, host)
-			return modules.Credential{Username: "ann", Password: "s3cret"}, nil
-		}}
+		r := through(&modules.Registry{Config: "file:" + filepath.Join(dir, "registries.cue")}, login(t, cue.docker))
 		_, _, err := r.Complete(t.Context(), tree, nil)
 		require.NoError(t, err)
 	})
 	t.Run("none", func(t *testing.T) {
 		t.Setenv("DOCKER_AUTH_CONFIG", string(cue.docker)) // nothing here reads it
-		r := modules.Registry{Config: cue.registry}
+		r := online(&modules.Registry{Config: cue.registry})
 		_, _, err := r.Complete(t.Context(), tree, nil)
 		require.ErrorIs(t, err, source.ErrUnauthorized)
 		require.ErrorContains(t, err, `module "example.com/base@v0.1.0" at oci://`+first.Host)
 		require.ErrorContains(t, err, `module "example.com/web@v0.2.0" at oci://`+second.Host, "both are reported")
 	})
 	t.Run("wrong ones", func(t *testing.T) {
-		r := modules.Registry{Config: cue.registry, Docker: dockerConfig("ann", "hunter2", first.Host, second.Host)}
+		r := through(&modules.Registry{Config: cue.registry}, login(t, dockerConfig("ann", "hunter2", first.Host, second.Host)))
 		_, _, err := r.Complete(t.Context(), tree, nil)
 		require.ErrorIs(t, err, source.ErrUnauthorized)
 		require.NotContains(t, err.Error(), "hunter2")
@@ -229,42 +253,42 @@ func TestSeveralRegistriesEachWithItsCredentials(t *testing.T) {
 func TestLocks(t *testing.T) {
 	oci, files := shop(t)
 	tree := treeOf(t, files)
-	_, deps, err := (&modules.Registry{Config: oci.Host}).Complete(t.Context(), tree, nil)
+	_, deps, err := online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), tree, nil)
 	require.NoError(t, err)
 	locked := map[string]string{}
 	for _, d := range deps {
 		locked[d.String()] = d.Digest
 	}
 	store := newStore(t)
-	_, _, err = (&modules.Registry{Config: oci.Host, RequireLock: true, Store: store}).Complete(t.Context(), tree, locked)
+	_, _, err = online(&modules.Registry{Config: oci.Host, RequireLock: true, Store: store}).Complete(t.Context(), tree, locked)
 	require.NoError(t, err)
 
 	producer{registry: oci.Host}.publish(t, "v0.1.0", base("red"))
-	_, _, err = (&modules.Registry{Config: oci.Host}).Complete(t.Context(), tree, locked)
+	_, _, err = online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), tree, locked)
 	require.ErrorIs(t, err, source.ErrLocked)
 	require.ErrorContains(t, err, locked["example.com/base@v0.1.0"])
 	require.ErrorContains(t, err, `if it is meant, run "ropewalk lock"`)
-	_, _, err = (&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, locked)
+	_, _, err = online(&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, locked)
 	require.NoError(t, err, "the cache holds what is locked")
 
 	locked["example.com/base@v0.1.0"] = "sha256:0"
-	_, _, err = (&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, locked)
+	_, _, err = online(&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, locked)
 	require.ErrorIs(t, err, source.ErrLocked)
 
 	delete(locked, "example.com/base@v0.1.0")
-	_, _, err = (&modules.Registry{Config: oci.Host, RequireLock: true}).Complete(t.Context(), tree, locked)
+	_, _, err = online(&modules.Registry{Config: oci.Host, RequireLock: true}).Complete(t.Context(), tree, locked)
 	require.EqualError(t, err, `module "example.com/base@v0.1.0": not in ropewalk.lock: run "ropewalk lock"`)
 	require.ErrorIs(t, err, source.ErrLocked)
-	_, _, err = (&modules.Registry{Config: oci.Host}).Complete(t.Context(), tree, locked)
+	_, _, err = online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), tree, locked)
 	require.NoError(t, err)
 }
 
 func TestATreeAndItsDependenciesAreBoundedTogether(t *testing.T) {
 	oci, files := shop(t)
-	r := modules.Registry{Config: oci.Host, Limits: source.Limits{Files: 6}}
+	r := online(&modules.Registry{Config: oci.Host, Limits: source.Limits{Files: 6}})
 	_, _, err := r.Complete(t.Context(), treeOf(t, files), nil)
 	require.ErrorIs(t, err, source.ErrLimit)
-	r = modules.Registry{Config: oci.Host, Limits: source.Limits{Bytes: 100}}
+	r = online(&modules.Registry{Config: oci.Host, Limits: source.Limits{Bytes: 100}})
 	_, _, err = r.Complete(t.Context(), treeOf(t, files), nil)
 	require.ErrorIs(t, err, source.ErrLimit)
 	require.ErrorContains(t, err, `module "example.com/base@v0.1.0" at oci://`)
@@ -272,7 +296,7 @@ func TestATreeAndItsDependenciesAreBoundedTogether(t *testing.T) {
 
 func BenchmarkCompleteWithNothingToDo(b *testing.B) {
 	tree := treeOf(b, map[string]string{"cue.mod/module.cue": `module: "example.com/app@v0"` + language, "a.cue": "package a"})
-	r := modules.Registry{}
+	r := online(&modules.Registry{})
 	for b.Loop() {
 		_, _, err := r.Complete(b.Context(), tree, nil)
 		require.NoError(b, err)
@@ -284,7 +308,7 @@ func BenchmarkCompleteFromTheCache(b *testing.B) {
 	tree := treeOf(b, files)
 	store := newStore(b)
 	for b.Loop() {
-		r := modules.Registry{Config: oci.Host, Store: store, Timeout: time.Minute}
+		r := online(&modules.Registry{Config: oci.Host, Store: store, Timeout: time.Minute})
 		_, _, err := r.Complete(b.Context(), tree, nil)
 		require.NoError(b, err)
 	}

@@ -33,22 +33,22 @@ func TestAStoreKeepsModulesAndTellsRegistriesApart(t *testing.T) {
 	tree := treeOf(t, files)
 	store, err := cache.Open(t.TempDir(), cache.StoreOptions{})
 	require.NoError(t, err)
-	online, fetched, err := (&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
+	direct, fetched, err := online(&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
 	require.NoError(t, err)
 	entries, _ := held(t, store)
 	require.Len(t, fetched, entries)
 
 	oci.Reset()
-	again, same, err := (&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
+	again, same, err := online(&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
 	require.NoError(t, err)
-	require.Equal(t, []any{online.Digest, fetched}, []any{again.Digest, same})
+	require.Equal(t, []any{direct.Digest, fetched}, []any{again.Digest, same})
 	require.Empty(t, oci.Requests())
 
 	other, _ := shop(t)
-	_, _, err = (&modules.Registry{Config: other.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
+	_, _, err = online(&modules.Registry{Config: other.Host, Store: store, Offline: true}).Complete(t.Context(), tree, nil)
 	require.ErrorIs(t, err, source.ErrNotFound)
 	require.ErrorContains(t, err, `module "example.com/base@v0.1.0": offline, and the cache does not hold it: run "ropewalk lock" once`)
-	_, _, err = (&modules.Registry{Config: other.Host, Store: store}).Complete(t.Context(), tree, nil)
+	_, _, err = online(&modules.Registry{Config: other.Host, Store: store}).Complete(t.Context(), tree, nil)
 	require.NoError(t, err)
 	require.NotEmpty(t, other.Requests(), "what one registry has is no answer of another")
 
@@ -56,7 +56,7 @@ func TestAStoreKeepsModulesAndTellsRegistriesApart(t *testing.T) {
 	for _, d := range fetched {
 		wrong[d.String()] = "sha256:" + fmt.Sprintf("%064d", 0)
 	}
-	_, _, err = (&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, wrong)
+	_, _, err = online(&modules.Registry{Config: oci.Host, Store: store, Offline: true}).Complete(t.Context(), tree, wrong)
 	require.ErrorIs(t, err, source.ErrLocked)
 	require.ErrorContains(t, err, "the cache")
 }
@@ -66,7 +66,7 @@ func TestAStoreBoundsWhatIsKeptOfModules(t *testing.T) {
 	tree := treeOf(t, files)
 	all, err := cache.Open(t.TempDir(), cache.StoreOptions{})
 	require.NoError(t, err)
-	want, fetched, err := (&modules.Registry{Config: oci.Host, Store: all}).Complete(t.Context(), tree, nil)
+	want, fetched, err := online(&modules.Registry{Config: oci.Host, Store: all}).Complete(t.Context(), tree, nil)
 	require.NoError(t, err)
 	_, whole := held(t, all)
 	require.Greater(t, len(fetched), 1)
@@ -75,7 +75,7 @@ func TestAStoreBoundsWhatIsKeptOfModules(t *testing.T) {
 		store, err := cache.Open(t.TempDir(), cache.StoreOptions{MaxBytes: most})
 		require.NoError(t, err)
 		for range 3 {
-			got, _, err := (&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
+			got, _, err := online(&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), tree, nil)
 			require.NoError(t, err, "what has no room is fetched again")
 			require.Equal(t, want.Digest, got.Digest)
 			_, bytes := held(t, store)
@@ -94,7 +94,7 @@ func (full) Put(context.Context, string, string, []byte) error         { return 
 
 func TestAStoreThatFailsFailsNoModule(t *testing.T) {
 	oci, files := shop(t)
-	_, fetched, err := (&modules.Registry{Config: oci.Host, Store: full{}}).Complete(t.Context(), treeOf(t, files), nil)
+	_, fetched, err := online(&modules.Registry{Config: oci.Host, Store: full{}}).Complete(t.Context(), treeOf(t, files), nil)
 	require.NoError(t, err)
 	require.NotEmpty(t, fetched)
 }

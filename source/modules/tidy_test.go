@@ -28,15 +28,6 @@ func TestModuleFilesThatCannotBeCompleted(t *testing.T) {
 		name, module, text, says string
 	}{
 		{
-			"a dependency of a dependency is missing", deps("example.com/web@v0", "v0.2.0"), usesWeb,
-			`cue.mod/module.cue is not tidy: module "example.com/web@v0.2.0" imports "example.com/base" (web.cue), and it does not list "example.com/base@v0.1.0": run "cue mod tidy"`,
-		},
-		{
-			"a dependency of a package that is imported is missing",
-			deps("example.com/web@v0", "v0.2.0", "example.com/base@v0", "v0.1.0"), "package app\n\nimport \"example.com/web/unused\"\n\nx: unused\n",
-			`module "example.com/web@v0.2.0" imports "example.com/extra" (unused/unused.cue)`,
-		},
-		{
 			"another major version than the dependency means", deps("example.com/web@v0", "v0.2.0", "example.com/base@v1", "v1.0.0"), usesWeb,
 			`of "example.com/base@v0", and it lists "example.com/base@v1.0.0": cue.mod/pkg has one folder for both`,
 		},
@@ -67,7 +58,7 @@ func TestModuleFilesThatCannotBeCompleted(t *testing.T) {
 		{"text that is no CUE", "deps: {{{", "package app", "cue.mod/module.cue: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := modules.Registry{Config: oci.Host}
+			r := online(&modules.Registry{Config: oci.Host})
 			_, _, err := r.Complete(t.Context(), treeOf(t, map[string]string{"cue.mod/module.cue": c.module, "app.cue": c.text}), nil)
 			require.ErrorContains(t, err, c.says)
 		})
@@ -81,21 +72,36 @@ func TestAnOlderVersionThanADependencyNeeds(t *testing.T) {
 	cue.publishAll(t)
 	files := app()
 	files["cue.mod/module.cue"] = deps("example.com/web@v0", "v0.2.0", "example.com/base@v0", "v0.0.9")
-	_, _, err := (&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, files), nil)
+	_, _, err := online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, files), nil)
 	require.EqualError(t, err, `cue.mod/module.cue is not tidy: module "example.com/web@v0.2.0" needs "example.com/base@v0.1.0", and it says v0.0.9: run "cue mod tidy"`)
+}
+
+// A module that the module file lacks is reported where it is imported.
+func TestADependencyThatTheModuleFileLacks(t *testing.T) {
+	oci, _ := shop(t)
+	for _, c := range []struct{ module, imported, missing string }{
+		{deps("example.com/web@v0", "v0.2.0"), "example.com/web", "example.com/base"},
+		{deps("example.com/web@v0", "v0.2.0", "example.com/base@v0", "v0.1.0"), "example.com/web/unused", "example.com/extra"},
+	} {
+		tree := treeOf(t, map[string]string{"cue.mod/module.cue": c.module, "app.cue": "package app\n\nimport m \"" + c.imported + "\"\n\nx: m\n"})
+		out, _, err := online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), tree, nil)
+		require.NoError(t, err)
+		_, err = evaluated(t, out)
+		require.ErrorContains(t, err, `app/app.cue:3:8: evaluate: import "`+c.missing+`" is not in the module: list its module in cue.mod/module.cue (cue mod tidy)`)
+	}
 }
 
 func TestWhatIsNotMissed(t *testing.T) {
 	oci, files := shop(t)
 	t.Run("a dependency that no imported package uses", func(t *testing.T) {
 		require.NotContains(t, files["cue.mod/module.cue"], "extra", "cue mod tidy does not list it either")
-		_, _, err := (&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, files), nil)
+		_, _, err := online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, files), nil)
 		require.NoError(t, err)
 	})
 	t.Run("a dependency that evaluation provides", func(t *testing.T) {
 		alone := app()
 		alone["cue.mod/module.cue"] = deps("example.com/web@v0", "v0.2.0")
-		r := modules.Registry{Config: oci.Host, Provided: []string{"example.com/base"}}
+		r := online(&modules.Registry{Config: oci.Host, Provided: []string{"example.com/base"}})
 		_, got, err := r.Complete(t.Context(), treeOf(t, alone), nil)
 		require.NoError(t, err)
 		require.Len(t, got, 1)
@@ -104,7 +110,7 @@ func TestWhatIsNotMissed(t *testing.T) {
 		alone := app()
 		alone["cue.mod/module.cue"] = deps("example.com/web@v0", "v0.2.0")
 		alone["cue.mod/pkg/example.com/base/base.cue"] = base("green")["base.cue"]
-		out, _, err := (&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, alone), nil)
+		out, _, err := online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, alone), nil)
 		require.NoError(t, err)
 		require.Equal(t, "green", team(t, out))
 	})
@@ -113,7 +119,7 @@ func TestWhatIsNotMissed(t *testing.T) {
 			"cue.mod/module.cue": deps("example.com/web@v0", "v0.2.0"), "app.cue": "package app\n",
 			"other/cue.mod/module.cue": `module: "example.com/other@v0"` + language, "other/other.cue": app()["app.cue"],
 		}
-		_, _, err := (&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, nested), nil)
+		_, _, err := online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, nested), nil)
 		require.NoError(t, err)
 	})
 }
@@ -132,7 +138,7 @@ func TestMajorVersions(t *testing.T) {
 			"app.cue": "package app\n\nimport \"" + spec + "\"\n\nropewalk: apiVersion: \"v1alpha1\"\ninput: name!: string\n" +
 				"graph: nodes: x: object: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: {name: input.name, labels: base.#Labels}}\n",
 		})
-		out, deps, err := (&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, files), nil)
+		out, deps, err := online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), treeOf(t, files), nil)
 		require.NoError(t, err, spec)
 		require.Equal(t, "example.com/base@v1.0.0", deps[0].String())
 		require.Equal(t, "blue", team(t, out), spec)

@@ -46,8 +46,7 @@ func (r *Registry) Vendor(ctx context.Context, dir string, locked map[string]str
 	if err != nil {
 		return nil, false, err
 	}
-	held := filesOf(fsys, ".")
-	missing, err := m.missing(held)
+	missing, err := m.missing(filesOf(fsys, "."))
 	if err != nil {
 		return nil, false, err
 	}
@@ -57,7 +56,7 @@ func (r *Registry) Vendor(ctx context.Context, dir string, locked map[string]str
 	if err != nil {
 		return nil, false, err
 	}
-	if err := m.check(fsys, held, got); err != nil {
+	if err := m.check(got); err != nil {
 		return nil, false, err
 	}
 	if whole && former.equal(listing(got)) {

@@ -50,7 +50,7 @@ func get(t testing.TB, dir, name string) string {
 func project(t testing.TB) (r *modules.Registry, dir string, oci *servers.OCI) {
 	t.Helper()
 	oci, files := shop(t)
-	r, dir = &modules.Registry{Config: oci.Host}, folder(t, files)
+	r, dir = online(&modules.Registry{Config: oci.Host}), folder(t, files)
 	_, changed, err := r.Vendor(t.Context(), dir, nil)
 	require.NoError(t, err)
 	require.True(t, changed)
@@ -58,7 +58,9 @@ func project(t testing.TB) (r *modules.Registry, dir string, oci *servers.OCI) {
 }
 
 // offline has no registry and no cache.
-func offline() *modules.Registry { return &modules.Registry{Config: "127.0.0.1:1", Offline: true} }
+func offline() *modules.Registry {
+	return online(&modules.Registry{Config: "127.0.0.1:1", Offline: true})
+}
 
 // read is the tree of a folder.
 func read(t testing.TB, dir string) source.Tree {
@@ -71,7 +73,7 @@ func read(t testing.TB, dir string) source.Tree {
 func TestVendoredProjectsGiveTheSameTree(t *testing.T) {
 	oci, files := shop(t)
 	dir := folder(t, files)
-	r := &modules.Registry{Config: oci.Host}
+	r := online(&modules.Registry{Config: oci.Host})
 	want, wantDeps, err := r.Complete(t.Context(), read(t, dir), nil)
 	require.NoError(t, err)
 
@@ -87,7 +89,7 @@ func TestVendoredProjectsGiveTheSameTree(t *testing.T) {
 	require.Contains(t, get(t, dir, list), "module example.com/base@v0.1.0 "+deps[0].Digest+"\n")
 
 	oci.Reset()
-	out, got, err := (&modules.Registry{Config: oci.Host}).Complete(t.Context(), read(t, dir), nil)
+	out, got, err := online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), read(t, dir), nil)
 	require.NoError(t, err)
 	require.Empty(t, oci.Requests(), "a vendored project needs no registry")
 	require.Equal(t, deps, got, "a lock is written from vendored modules too")
@@ -153,7 +155,7 @@ func TestTheCueCommandIsNotDisturbed(t *testing.T) {
 	cue := producer{registry: oci.Host}
 	dir := folder(t, files)
 	cue.run(t, dir, "vet", "-c=false", "./...")
-	_, _, err := (&modules.Registry{Config: oci.Host}).Vendor(t.Context(), dir, nil)
+	_, _, err := online(&modules.Registry{Config: oci.Host}).Vendor(t.Context(), dir, nil)
 	require.NoError(t, err)
 	cue.run(t, dir, "vet", "-c=false", "./...")
 	tidy := get(t, dir, "cue.mod/module.cue")
@@ -166,7 +168,7 @@ func TestTheCueCommandIsNotDisturbed(t *testing.T) {
 	store := newStore(t)
 	user := treeOf(t, map[string]string{"cue.mod/module.cue": strings.Replace(deps(
 		"example.com/app@v0", "v0.1.0", "example.com/base@v0", "v0.1.0", "example.com/web@v0", "v0.2.0"), "/app@v0\"\n", "/user@v0\"\n", 1)})
-	_, _, err = (&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), user, nil)
+	_, _, err = online(&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), user, nil)
 	require.NoError(t, err)
 	published := entry(t, store, "example.com/app@v0.1.0")
 	data, _, err := store.Get(t.Context(), published.Kind, published.Key)
@@ -232,7 +234,7 @@ func TestVendoredFilesThatWereTouchedAreErrors(t *testing.T) {
 
 			oci, _ := shop(t)
 			again := folder(t, files)
-			_, changed, err := (&modules.Registry{Config: oci.Host}).Vendor(t.Context(), again, nil)
+			_, changed, err := online(&modules.Registry{Config: oci.Host}).Vendor(t.Context(), again, nil)
 			if c.mended {
 				require.NoError(t, err)
 				require.True(t, changed)
@@ -257,7 +259,7 @@ func TestVendorFollowsTheModuleFile(t *testing.T) {
 	put(t, dir, "cue.mod/module.cue", deps("example.com/base@v0", "v0.1.1"))
 	_, _, err := offline().Complete(t.Context(), read(t, dir), nil)
 	require.ErrorContains(t, err, `module "example.com/base@v0.1.1": offline, and there is no cache: run "ropewalk lock" once with the network, or "ropewalk vendor"`)
-	_, deps, err := (&modules.Registry{Config: oci.Host}).Complete(t.Context(), read(t, dir), nil)
+	_, deps, err := online(&modules.Registry{Config: oci.Host}).Complete(t.Context(), read(t, dir), nil)
 	require.NoError(t, err)
 	require.Equal(t, "v0.1.1", deps[0].Version, "another version than the vendored one is fetched")
 
@@ -294,7 +296,7 @@ func TestHiddenFilesOfADependencyAreLeftOut(t *testing.T) {
 	files[".hidden"], files[".github/x.cue"], files["node_modules/y.cue"] = "x", "package x", "package y"
 	producer{registry: oci.Host}.publish(t, "v0.1.0", files)
 	dir := folder(t, map[string]string{"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0")})
-	r := &modules.Registry{Config: oci.Host}
+	r := online(&modules.Registry{Config: oci.Host})
 	want, _, err := r.Complete(t.Context(), read(t, dir), nil)
 	require.NoError(t, err)
 	_, _, err = r.Vendor(t.Context(), dir, nil)
@@ -312,7 +314,7 @@ func TestAModuleInsideOfAnotherIsVendoredBesideIt(t *testing.T) {
 	inner["cue.mod/module.cue"] = `module: "example.com/base/inner@v0"` + language
 	cue.publish(t, "v0.1.0", inner)
 	dir := folder(t, map[string]string{"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0", "example.com/base/inner@v0", "v0.1.0")})
-	_, _, err := (&modules.Registry{Config: oci.Host}).Vendor(t.Context(), dir, nil)
+	_, _, err := online(&modules.Registry{Config: oci.Host}).Vendor(t.Context(), dir, nil)
 	require.NoError(t, err)
 	out, deps, err := offline().Complete(t.Context(), read(t, dir), nil)
 	require.NoError(t, err)
@@ -326,7 +328,7 @@ func TestAModuleInsideOfAnotherIsVendoredBesideIt(t *testing.T) {
 
 func TestVendorLeavesTheWorkOfOthersAlone(t *testing.T) {
 	oci, files := shop(t)
-	r := &modules.Registry{Config: oci.Host}
+	r := online(&modules.Registry{Config: oci.Host})
 	t.Run("a dependency that someone put into cue.mod/pkg", func(t *testing.T) {
 		dir := folder(t, files)
 		put(t, dir, "cue.mod/pkg/example.com/base/base.cue", base("green")["base.cue"])
@@ -388,7 +390,7 @@ func TestVendorAfterACrash(t *testing.T) {
 func TestVendorWritesNothingWhenAModuleIsMissing(t *testing.T) {
 	oci, files := shop(t)
 	dir := folder(t, files)
-	r := &modules.Registry{Config: oci.Host}
+	r := online(&modules.Registry{Config: oci.Host})
 	oci.Fault(only("/example.com/web/", servers.Answer(404, "MANIFEST_UNKNOWN", "no")))
 	_, _, err := r.Vendor(t.Context(), dir, nil)
 	require.ErrorIs(t, err, source.ErrNotFound)

@@ -245,6 +245,26 @@ func (o Options) secrets() source.Secrets {
 	})
 }
 
+// ModuleRegistry returns the registry for dependencies of CUE modules; config has the
+// syntax of CUE_REGISTRY.
+func ModuleRegistry(config string, registries func() (*remote.Registries, error)) *modules.Registry {
+	return &modules.Registry{
+		Config: config, Explain: remote.Explain,
+		Open: func(ctx context.Context, repository string, plain bool) (modules.Repository, error) {
+			r, err := registries()
+			if err != nil {
+				return nil, err
+			}
+			repo, err := r.Repository(ctx, repository, nil)
+			if err != nil {
+				return nil, err
+			}
+			repo.PlainHTTP = repo.PlainHTTP || plain
+			return repo, nil
+		},
+	}
+}
+
 // complete adds the dependencies of a module. Most modules have none and open no registry.
 func (o Options) complete(ctx context.Context, registry func() *modules.Registry, tree source.Tree) (source.Tree, error) {
 	if !modules.Depends(tree) {

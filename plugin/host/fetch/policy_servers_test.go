@@ -78,9 +78,7 @@ func TestAPolicyAtARegistryThatWantsALogin(t *testing.T) {
 				o := with(cached(t), guard(t, "", signedBy("oci://"+server.Host+"/**", "cosign", public)))
 				o.Registries, o.Signed = connect(docker), &fetch.Signed{}
 				o.Modules = func() *modules.Registry {
-					config, err := os.ReadFile(filepath.Join(docker, "config.json"))
-					require.NoError(t, err)
-					return &modules.Registry{Config: server.Host + "+insecure", Docker: config}
+					return fetch.ModuleRegistry(server.Host+"+insecure", o.Registries)
 				}
 				result, err := rendered(t, dir, o)
 				if err == nil {

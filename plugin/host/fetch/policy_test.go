@@ -126,7 +126,7 @@ func TestAPolicyHoldsForDependencies(t *testing.T) {
 	options := cached(t)
 	options.Signed = &fetch.Signed{}
 	options.Modules = func() *modules.Registry {
-		return &modules.Registry{Config: server.Host + "+insecure"}
+		return fetch.ModuleRegistry(server.Host+"+insecure", options.Registries)
 	}
 	denied := with(options, guard(t, "", "rules: [{name: no-base, effect: Deny, sources: [\"oci://*/example.com/base\"]}]\n"))
 	server.Reset()

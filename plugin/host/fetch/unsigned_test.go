@@ -129,7 +129,9 @@ func TestNothingUnsignedIsEverEvaluated(t *testing.T) {
 	options.Modules = func() *modules.Registry {
 		store, err := options.Store()
 		require.NoError(t, err)
-		return &modules.Registry{Config: server.Host + "+insecure", Store: store}
+		r := fetch.ModuleRegistry(server.Host+"+insecure", options.Registries)
+		r.Store = store
+		return r
 	}
 	w := &watched{Evaluator: inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})}
 	do := func(o fetch.Options) (render.Result, error) {

@@ -75,7 +75,7 @@ func loadMessage(e cueerrors.Error) string {
 	text := diagnose.Message(e)
 	_, after, missing := strings.Cut(text, `cannot find package "`)
 	if name, _, ok := strings.Cut(after, `"`); missing && ok {
-		return fmt.Sprintf("import %q is not in the module: evaluation has no network, so vendor it under %q", name, "cue.mod/pkg/"+name)
+		return fmt.Sprintf("import %q is not in the module: list its module in cue.mod/module.cue (cue mod tidy), or vendor it under %q", name, "cue.mod/pkg/"+name)
 	}
 	return text
 }

@@ -162,6 +162,7 @@ func (f *flags) serves() bool { return f.storagePath != "" && f.gates[gateExtern
 
 // modules says where modules come from.
 func (f *flags) modules(p *parts) flux.Modules {
+	registries := f.registries(p.ca, false)
 	m := flux.Modules{
 		Embedded: cue.Module, EmbeddedNames: cue.Names(),
 		Registries: func(plain bool) (*remote.Registries, error) { return f.registries(p.ca, plain), nil },
@@ -169,11 +170,8 @@ func (f *flags) modules(p *parts) flux.Modules {
 			return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: f.plain, CA: p.ca}
 		},
 		Dependencies: func() *modules.Registry {
-			docker, err := os.ReadFile(f.dockerConfig)
-			if err != nil {
-				docker = nil // Without a login there are no credentials.
-			}
-			r := &modules.Registry{Config: f.cueRegistry, Docker: docker, CA: p.ca, Provided: []string{cue.SchemaPath}}
+			r := fetch.ModuleRegistry(f.cueRegistry, func() (*remote.Registries, error) { return registries, nil })
+			r.Provided = []string{cue.SchemaPath}
 			if p.disk != nil {
 				r.Store = p.disk
 			}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -74,11 +75,7 @@ func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir
 	if flags.Locked && !found {
 		return command.Usagef("run \"ropewalk lock\" for the project", "--locked: there is no %s in %s or above", lock.Name, dir)
 	}
-	ca, err := flags.Authorities()
-	if err != nil {
-		return err
-	}
-	registry := command.ModuleRegistry(flags, ca)
+	registry := command.ModuleRegistry(flags, sync.OnceValues(flags.Registries))
 	if store, err := command.OpenCache(flags.CacheDir); err == nil { // without a cache it asks the registry
 		registry.Store = store
 	}

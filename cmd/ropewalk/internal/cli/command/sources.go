@@ -19,6 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
@@ -87,14 +88,15 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 	if err != nil {
 		return h, err
 	}
+	registries := sync.OnceValues(s.Registries)
 	o := fetch.Options{
-		Registries: s.Registries, Secrets: secrets, Offline: s.Offline, Record: record,
+		Registries: registries, Secrets: secrets, Offline: s.Offline, Record: record,
 		Guard: pullpolicy.Guard{Policy: policy.Current()}, Signed: &fetch.Signed{},
 		Git: func() git.Fetcher {
 			a.Listen() // git is in a session of its own
 			return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: s.Plain, CA: ca}
 		},
-		Modules: func() *modules.Registry { return ModuleRegistry(s, ca) },
+		Modules: func() *modules.Registry { return ModuleRegistry(s, registries) },
 		Store:   sync.OnceValues(func() (*cache.Store, error) { return OpenCache(s.CacheDir) }),
 		Report: func(err error) {
 			if err != nil {
@@ -170,18 +172,12 @@ func (s *SourceFlags) mode(update bool) lock.Mode {
 	return lock.Prefer
 }
 
-// ModuleRegistry is where dependencies of CUE modules come from: what CUE's own
-// command is told by the environment holds here too, and so plain http is what
-// CUE_REGISTRY says by +insecure.
-func ModuleRegistry(s *SourceFlags, ca []byte) *modules.Registry {
-	docker, err := os.ReadFile(dockerConfig())
-	if err != nil {
-		docker = nil // Without a login there are no credentials.
-	}
-	return &modules.Registry{
-		Config: os.Getenv("CUE_REGISTRY"), Docker: docker, Offline: s.Offline,
-		RequireLock: s.Locked, CA: ca, Provided: []string{cue.SchemaPath},
-	}
+// ModuleRegistry is where dependencies of CUE modules come from: from the registries of
+// CUE_REGISTRY, as for CUE's own command, with the logins of docker.
+func ModuleRegistry(s *SourceFlags, registries func() (*remote.Registries, error)) *modules.Registry {
+	r := fetch.ModuleRegistry(os.Getenv("CUE_REGISTRY"), registries)
+	r.Offline, r.RequireLock, r.Provided = s.Offline, s.Locked, []string{cue.SchemaPath}
+	return r
 }
 
 // OpenCache opens the cache on disk that the flag names, or the default one.

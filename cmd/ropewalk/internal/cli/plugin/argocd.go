@@ -293,9 +293,9 @@ func (f *ArgoCDFlags) Connect(
 	if err != nil {
 		return nil, err
 	}
-	registries, signed := sync.OnceValues(f.Registries), &fetch.Signed{}
+	shared, signed := sync.OnceValues(f.Registries), &fetch.Signed{}
 	return func(c argocd.Connection) (host.Host, error) {
-		registries := registries
+		registries := shared
 		if c.Source != nil {
 			// Logins are remembered by Registries, and these are of one request.
 			registries = func() (*remote.Registries, error) { return f.RegistriesOf(c.Source) }
@@ -308,7 +308,7 @@ func (f *ArgoCDFlags) Connect(
 				return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: f.Plain, CA: ca}
 			},
 			Modules: func() *modules.Registry {
-				return command.ModuleRegistry(&command.SourceFlags{RegistryFlags: f.RegistryFlags, Locked: c.Mode == lock.Frozen}, ca)
+				return command.ModuleRegistry(&command.SourceFlags{Locked: c.Mode == lock.Frozen}, shared)
 			},
 		}
 		return o.Connect(host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}), nil
