@@ -117,7 +117,7 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	if f.Whole {
 		tree, err = tree.At(ref.Path)
 	} else {
-		tree, err = tarball.Narrow(tree, ref.Path, f.Limits)
+		tree, err = tarball.Narrow(ctx, tree, ref.Path, f.Limits)
 	}
 	if err != nil {
 		return source.Tree{}, about(r, err)

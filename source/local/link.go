@@ -9,97 +9,61 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"path/filepath"
-	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
-
-// maxLinks is how many links may lie on the way to one file, as on Linux; see
-// path_resolution(7).
-const maxLinks = 40
 
 // vendored reports whether a path of the module is that of a vendored package,
 // which may be a link.
 func (w *walk) vendored(name string) bool {
-	return strings.HasPrefix(within(w.module, name)+"/", "cue.mod/pkg/")
+	return strings.HasPrefix(within(w.Module, name)+"/", "cue.mod/pkg/")
 }
 
 // link reads what a link leads to in its place.
 func (w *walk) link(ctx context.Context, at spot) error {
-	real, mode, err := w.follow(at)
+	target, err := w.Root.ReadLink(at.real)
+	if err != nil {
+		return err
+	}
+	refuse := func(why string, args ...any) error {
+		return source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is a symlink to %q, which %s", at.name, target, fmt.Sprintf(why, args...)))
+	}
+	real, info, err := rootfs.Resolve(w.Root, at.real)
 	switch {
+	case errors.Is(err, rootfs.ErrLeaves):
+		return refuse("leads out of the repository or project")
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return refuse("leads to nothing")
+	case errors.Is(err, syscall.ELOOP):
+		return refuse("leads to itself")
 	case err != nil:
 		return err
-	case mode.IsRegular():
+	case !w.Links && real != "." && strings.Contains("/"+real, "/."):
+		return refuse("is hidden: a module holds no hidden files")
+	case info.Mode().IsRegular():
 		return w.file(spot{at.name, real}, false)
-	case !mode.IsDir():
-		return notRegular(at.name, mode)
+	case !info.IsDir():
+		return notRegular(at.name, info.Mode())
 	}
 	// A folder that is read already, or holds one that is, never ends. That it
 	// holds the link itself is the shortest such case.
 	for _, open := range append([]string{path.Dir(at.real)}, w.linked...) {
 		if open == real || strings.HasPrefix(open, real+"/") || real == "." {
-			return source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is a symlink to a folder around it, %q", at.name, real))
+			return refuse("leads to itself: %q is a folder around it", real)
 		}
 	}
-	if info, err := w.root.Lstat(path.Join(real, "cue.mod")); err == nil && info.IsDir() {
+	if w.isModule(real) {
+		if w.Links && !w.vendored(at.name) {
+			return nil
+		}
 		// It would stay out as other modules do, and be missed by the import.
-		return source.Refuse(source.ErrNotRegular,
-			fmt.Sprintf("%q is a symlink to another module, %q: link to a folder inside of it, or depend on it", at.name, real))
+		return refuse("is another module, %q: link to a folder inside of it, or depend on it", real)
 	}
 	w.linked = append(w.linked, real)
 	err = w.folder(ctx, spot{at.name, real}, true)
 	w.linked = w.linked[:len(w.linked)-1]
 	return err
-}
-
-// follow is where a link leads, as a path without links, and what lies there.
-// It is not asked of the file system, so that nothing of what is outside of the
-// root is looked at. What changes under it meanwhile may lead it elsewhere, and
-// never out of the root, because the root opens what it finds.
-func (w *walk) follow(at spot) (string, fs.FileMode, error) {
-	// What is before the last part of real has no links.
-	done, todo := path.Dir(at.real), []string{path.Base(at.real)}
-	mode := fs.ModeDir
-	for links := 0; len(todo) > 0; {
-		part := todo[0]
-		todo = todo[1:]
-		switch {
-		case part == "" || part == ".":
-			continue
-		case part == ".." && done == ".":
-			return "", 0, notRegular(at.name, fs.ModeSymlink)
-		case part == "..":
-			done, mode = path.Dir(done), fs.ModeDir
-			continue
-		case strings.HasPrefix(part, "."):
-			return "", 0, source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is a symlink to something that is hidden", at.name))
-		}
-		next := path.Join(done, part)
-		info, err := w.root.Lstat(next)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return "", 0, source.Refuse(source.ErrNotFound, fmt.Sprintf("%q is a symlink to %q, where nothing is", at.name, next))
-		case err != nil:
-			return "", 0, err
-		}
-		if mode = info.Mode(); mode&fs.ModeSymlink == 0 {
-			done = next
-			continue
-		}
-		if links++; links > maxLinks {
-			return "", 0, source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is a symlink that leads on more than %d times", at.name, maxLinks))
-		}
-		to, err := w.root.ReadLink(next)
-		if err != nil {
-			return "", 0, err
-		}
-		if to = filepath.ToSlash(to); path.IsAbs(to) || filepath.IsAbs(to) || strings.Contains(to, `\`) {
-			return "", 0, notRegular(at.name, fs.ModeSymlink)
-		}
-		todo, mode = slices.Concat(strings.Split(to, "/"), todo), fs.ModeDir
-	}
-	return done, mode, nil
 }

@@ -89,30 +89,31 @@ func TestLinksAreFollowed(t *testing.T) {
 
 func TestLinksAreRefused(t *testing.T) {
 	const at = "m/cue.mod/pkg/x"
-	symlink := fmt.Sprintf("%q is a symlink; a module may hold only regular files and folders", at)
+	leads := func(to, why string) string { return fmt.Sprintf("%q is a symlink to %q, which %s", at, to, why) }
+	const out, hidden = "leads out of the repository or project", "is hidden: a module holds no hidden files"
 	outside := project(t, "secret.cue")
 	for name, c := range map[string]struct {
 		links [][2]string
 		want  string
 		is    error
 	}{
-		"out of the root":                 {[][2]string{{at, "../../../../x"}}, symlink, source.ErrNotRegular},
-		"out of the root and back in":     {[][2]string{{at, "../../../../x/lib"}}, symlink, source.ErrNotRegular},
-		"to an absolute path":             {[][2]string{{at, outside}}, symlink, source.ErrNotRegular},
-		"to an absolute path in the root": {[][2]string{{at, "/lib"}}, symlink, source.ErrNotRegular},
-		"over a link out of the root":     {[][2]string{{at, "../../../lib/out"}, {"lib/out", outside}}, symlink, source.ErrNotRegular},
-		"with a backslash":                {[][2]string{{at, `..\..\..\lib`}}, symlink, source.ErrNotRegular},
-		"to what is hidden":               {[][2]string{{at, "../../../.git"}}, `"m/cue.mod/pkg/x" is a symlink to something that is hidden`, source.ErrNotRegular},
-		"to a file that is hidden":        {[][2]string{{at, "../../../.git/config"}}, `"m/cue.mod/pkg/x" is a symlink to something that is hidden`, source.ErrNotRegular},
-		"to nothing":                      {[][2]string{{at, "../../../none"}}, `"m/cue.mod/pkg/x" is a symlink to "none", where nothing is`, source.ErrNotFound},
-		"to itself":                       {[][2]string{{at, "x"}}, `"m/cue.mod/pkg/x" is a symlink that leads on more than 40 times`, source.ErrNotRegular},
-		"to its folder":                   {[][2]string{{at, "."}}, `"m/cue.mod/pkg/x" is a symlink to a folder around it, "m/cue.mod/pkg"`, source.ErrNotRegular},
-		"to the module":                   {[][2]string{{at, "../.."}}, `"m/cue.mod/pkg/x" is a symlink to a folder around it, "m"`, source.ErrNotRegular},
-		"to the root":                     {[][2]string{{at, "../../.."}}, `"m/cue.mod/pkg/x" is a symlink to a folder around it, "."`, source.ErrNotRegular},
+		"out of the root":                 {[][2]string{{at, "../../../../x"}}, leads("../../../../x", out), source.ErrNotRegular},
+		"out of the root and back in":     {[][2]string{{at, "../../../../x/lib"}}, leads("../../../../x/lib", out), source.ErrNotRegular},
+		"to an absolute path":             {[][2]string{{at, outside}}, leads(outside, out), source.ErrNotRegular},
+		"to an absolute path in the root": {[][2]string{{at, "/lib"}}, leads("/lib", out), source.ErrNotRegular},
+		"over a link out of the root":     {[][2]string{{at, "../../../lib/out"}, {"lib/out", outside}}, leads("../../../lib/out", out), source.ErrNotRegular},
+		"with a backslash":                {[][2]string{{at, `..\..\..\lib`}}, leads(`..\..\..\lib`, "leads to nothing"), source.ErrNotRegular},
+		"to what is hidden":               {[][2]string{{at, "../../../.git"}}, leads("../../../.git", hidden), source.ErrNotRegular},
+		"to a file that is hidden":        {[][2]string{{at, "../../../.git/config"}}, leads("../../../.git/config", hidden), source.ErrNotRegular},
+		"to nothing":                      {[][2]string{{at, "../../../none"}}, leads("../../../none", "leads to nothing"), source.ErrNotRegular},
+		"to itself":                       {[][2]string{{at, "x"}}, leads("x", "leads to itself"), source.ErrNotRegular},
+		"to its folder":                   {[][2]string{{at, "."}}, leads(".", `leads to itself: "m/cue.mod/pkg" is a folder around it`), source.ErrNotRegular},
+		"to the module":                   {[][2]string{{at, "../.."}}, leads("../..", `leads to itself: "m" is a folder around it`), source.ErrNotRegular},
+		"to the root":                     {[][2]string{{at, "../../.."}}, leads("../../..", `leads to itself: "." is a folder around it`), source.ErrNotRegular},
 		"in a circle": {[][2]string{{at, "../../../lib"}, {"lib/y", "../other"}, {"other/z", "../lib"}},
-			`"m/cue.mod/pkg/x/y/z" is a symlink to a folder around it, "lib"`, source.ErrNotRegular},
+			`"m/cue.mod/pkg/x/y/z" is a symlink to "../lib", which leads to itself: "lib" is a folder around it`, source.ErrNotRegular},
 		"to another module": {[][2]string{{at, "../../../module"}},
-			`"m/cue.mod/pkg/x" is a symlink to another module, "module": link to a folder inside of it, or depend on it`, source.ErrNotRegular},
+			leads("../../../module", `is another module, "module": link to a folder inside of it, or depend on it`), source.ErrNotRegular},
 		"anywhere else in the module":  {[][2]string{{"m/x", "../lib"}}, `"m/x" is a symlink; a module may hold only regular files and folders`, source.ErrNotRegular},
 		"anywhere else in its cue.mod": {[][2]string{{"m/cue.mod/gen", "../../lib"}}, `"m/cue.mod/gen" is a symlink; a module may hold only regular files and folders`, source.ErrNotRegular},
 	} {

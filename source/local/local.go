@@ -44,16 +44,49 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	if err := folder(root, dir); err != nil {
 		return source.Tree{}, err
 	}
-	module := moduleRoot(root, dir, path.Clean(ref.Ref))
-	w := walk{root: root, module: module, tree: source.Builder{Limits: f.Limits}, read: map[string]bool{}}
-	if err := w.all(ctx, dir); err != nil {
+	p := Find(root, dir, path.Clean(ref.Ref))
+	p.Limits = f.Limits
+	return p.Tree(ctx)
+}
+
+// Package is a package in its module.
+type Package struct {
+	// Root is the directory that nothing is read outside of.
+	Root rootfs.Folder
+	// Module and Dir are the folders of the module and of the package in it, as paths
+	// of Root.
+	Module, Dir string
+	// Limits bound the tree.
+	Limits source.Limits
+	// Links follows links wherever they are, and those to another module leave it out;
+	// without it links are followed in cue.mod/pkg, and refused elsewhere.
+	Links bool
+}
+
+// Find finds the module of the package in the folder dir: the nearest folder at or
+// above it that has a cue.mod, and fallback where none has.
+func Find(root rootfs.Folder, dir, fallback string) Package {
+	for at := dir; ; at = path.Dir(at) {
+		if info, err := root.Lstat(path.Join(at, "cue.mod")); err == nil && info.IsDir() {
+			return Package{Root: root, Module: at, Dir: dir}
+		}
+		if at == "." {
+			return Package{Root: root, Module: fallback, Dir: dir}
+		}
+	}
+}
+
+// Tree reads the tree of the module.
+func (p Package) Tree(ctx context.Context) (source.Tree, error) {
+	w := walk{Package: p, tree: source.Builder{Limits: p.Limits}, read: map[string]bool{}}
+	if err := w.all(ctx); err != nil {
 		return source.Tree{}, err
 	}
-	tree, err := w.tree.Tree(source.TypePath+":"+module, "")
+	tree, err := w.tree.Tree(source.TypePath+":"+p.Module, "")
 	if err != nil {
 		return source.Tree{}, err
 	}
-	tree.Dir = within(module, dir)
+	tree.Dir = within(p.Module, p.Dir)
 	return tree, nil
 }
 
@@ -101,20 +134,6 @@ func folder(root rootfs.Folder, dir string) error {
 		}
 	}
 	return nil
-}
-
-// moduleRoot is the nearest folder at or above dir that has a cue.mod, and
-// fallback where none has.
-func moduleRoot(root rootfs.Folder, dir, fallback string) string {
-	for {
-		if info, err := root.Lstat(path.Join(dir, "cue.mod")); err == nil && info.IsDir() {
-			return dir
-		}
-		if dir == "." {
-			return fallback
-		}
-		dir = path.Dir(dir)
-	}
 }
 
 // within is the path of dir inside module.

@@ -14,15 +14,12 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/source"
-	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // walk reads one module.
 type walk struct {
-	root rootfs.Folder
-	// module is the folder of the module, and dir that of the package in it.
-	module, dir string
-	tree        source.Builder
+	Package
+	tree source.Builder
 	// read are the files that are in the tree.
 	read map[string]bool
 	// embeds are folders whose CUE files embed files.
@@ -44,20 +41,19 @@ func here(name string) spot { return spot{name, name} }
 // in is an entry of a folder.
 func (s spot) in(name string) spot { return spot{path.Join(s.name, name), path.Join(s.real, name)} }
 
-// all reads the module for the package in the folder dir.
-func (w *walk) all(ctx context.Context, dir string) error {
-	w.dir = dir
-	if dir == w.module {
-		return w.folder(ctx, here(dir), true)
+// all reads the module for the package.
+func (w *walk) all(ctx context.Context) error {
+	if w.Dir == w.Module {
+		return w.folder(ctx, here(w.Dir), true)
 	}
-	if err := w.folder(ctx, here(w.module), false); err != nil {
+	if err := w.folder(ctx, here(w.Module), false); err != nil {
 		return err
 	}
-	whole := append([]string{dir}, w.embeds...)
-	if info, err := w.root.Lstat(path.Join(w.module, "cue.mod")); err == nil && info.IsDir() {
-		whole = append(whole, path.Join(w.module, "cue.mod"))
+	complete := append([]string{w.Dir}, w.embeds...)
+	if w.isModule(w.Module) {
+		complete = append(complete, path.Join(w.Module, "cue.mod"))
 	}
-	for _, name := range whole {
+	for _, name := range complete {
 		if err := w.folder(ctx, here(name), true); err != nil {
 			return err
 		}
@@ -65,33 +61,39 @@ func (w *walk) all(ctx context.Context, dir string) error {
 	return nil
 }
 
-// folder reads a folder: whole, or its CUE files only.
-func (w *walk) folder(ctx context.Context, dir spot, whole bool) error {
+// isModule reports whether a folder is the root of a module.
+func (w *walk) isModule(dir string) bool {
+	info, err := w.Root.Lstat(path.Join(dir, "cue.mod"))
+	return err == nil && info.IsDir()
+}
+
+// folder reads a folder: complete, or its CUE files only.
+func (w *walk) folder(ctx context.Context, dir spot, complete bool) error {
 	entries, err := w.list(ctx, dir)
 	if err != nil {
 		return err
 	}
-	if dir.name != w.module && slices.ContainsFunc(entries, isModule) {
+	if dir.name != w.Module && slices.ContainsFunc(entries, isModule) {
 		return nil
 	}
-	if !whole && !w.around(dir.name) && slices.ContainsFunc(entries, isStray) {
+	if !complete && !w.Links && !w.around(dir.name) && slices.ContainsFunc(entries, isStray) {
 		entries = slices.DeleteFunc(entries, isCUE)
 	}
 	for _, e := range entries {
 		at := dir.in(e.Name())
 		cue := strings.HasSuffix(e.Name(), ".cue")
 		switch {
-		case skipped(e):
-		case e.IsDir() && (whole || e.Name() != "cue.mod"):
-			err = w.folder(ctx, at, whole)
+		case Skipped(e.Name(), e.IsDir()):
+		case e.IsDir() && (complete || e.Name() != "cue.mod"):
+			err = w.folder(ctx, at, complete)
 		case e.IsDir():
-		case !whole && !cue:
-		case e.Type()&fs.ModeSymlink != 0 && w.vendored(at.name):
+		case !complete && !cue:
+		case e.Type()&fs.ModeSymlink != 0 && (w.Links || w.vendored(at.name)):
 			err = w.link(ctx, at)
 		case !e.Type().IsRegular():
 			err = notRegular(at.name, e.Type())
 		default:
-			err = w.file(at, cue && !whole)
+			err = w.file(at, cue && !complete)
 		}
 		if err != nil {
 			return err
@@ -103,7 +105,7 @@ func (w *walk) folder(ctx context.Context, dir spot, whole bool) error {
 // around reports whether a folder is one around the package: CUE takes their files
 // into it.
 func (w *walk) around(name string) bool {
-	return name == "." || name == w.dir || strings.HasPrefix(w.dir, name+"/")
+	return name == "." || name == w.Dir || strings.HasPrefix(w.Dir, name+"/")
 }
 
 // isStray reports whether an entry is a part of a package that no tree may hold. The
@@ -119,14 +121,14 @@ func isCUE(e fs.DirEntry) bool {
 // far too many.
 func (w *walk) list(ctx context.Context, dir spot) ([]fs.DirEntry, error) {
 	limits := w.tree.Limits.WithDefaults()
-	if strings.Count(dir.name, "/") > limits.Depth+strings.Count(w.module, "/") {
+	if strings.Count(dir.name, "/") > limits.Depth+strings.Count(w.Module, "/") {
 		return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("%q lies more than %d folders deep", dir.name, limits.Depth))
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	most := 10 * limits.Files
-	entries, err := w.root.List(dir.real, most-w.seen+1)
+	entries, err := w.Root.List(dir.real, most-w.seen+1)
 	if err != nil {
 		return nil, err
 	}
@@ -143,9 +145,9 @@ func (w *walk) file(at spot, seek bool) error {
 	if w.read[name] {
 		return nil
 	}
-	inTree := within(w.module, name)
+	inTree := within(w.Module, name)
 	// What was a regular file a moment ago may be a pipe by now.
-	f, err := w.root.Open(at.real)
+	f, err := w.Root.Open(at.real)
 	if err != nil {
 		return err
 	}
@@ -171,10 +173,10 @@ func (w *walk) file(at spot, seek bool) error {
 	return w.tree.Add(inTree, data)
 }
 
-// skipped reports what no module needs.
-func skipped(e fs.DirEntry) bool {
-	name := e.Name()
-	return strings.HasPrefix(name, ".") || e.IsDir() && (name == "node_modules" || name == "__pycache__")
+// Skipped reports whether no module needs a file or a folder of that name: what is
+// hidden, node_modules and __pycache__.
+func Skipped(name string, isDir bool) bool {
+	return strings.HasPrefix(name, ".") || isDir && (name == "node_modules" || name == "__pycache__")
 }
 
 func isModule(e fs.DirEntry) bool { return e.IsDir() && e.Name() == "cue.mod" }

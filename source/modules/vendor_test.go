@@ -135,7 +135,7 @@ func TestVendoredModulesArriveByEveryWay(t *testing.T) {
 			for name := range files {
 				require.Equal(t, name != hidden, tarball.Visible(name), name)
 			}
-			tree, err := tarball.Narrow(treeOf(t, files), sub, source.Limits{})
+			tree, err := tarball.Narrow(t.Context(), treeOf(t, files), sub, source.Limits{})
 			require.NoError(t, err)
 			want(t, tree)
 		})

@@ -154,7 +154,7 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 		return source.Tree{}, about(r, err)
 	}
 	tree.Pinned = r.pinned(digest)
-	if tree, err = tarball.Narrow(tree, ref.Path, f.Limits); err != nil {
+	if tree, err = tarball.Narrow(ctx, tree, ref.Path, f.Limits); err != nil {
 		return source.Tree{}, about(r, err)
 	}
 	return tree, nil

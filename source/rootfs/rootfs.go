@@ -7,8 +7,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -51,11 +54,80 @@ func sorted(entries []fs.DirEntry) []fs.DirEntry {
 	return entries
 }
 
-// wrap is err of a name, in the words of this package.
+// maxLinks is how many links a path goes through at most: what os.Root follows.
+// maxResolved is that of [Resolve]: what Linux follows, see path_resolution(7).
+const (
+	maxLinks    = 8
+	maxResolved = 40
+)
+
+// Resolve is where a name leads, as a path without links, and what is there. Links
+// are read, and never followed by the file system.
+func Resolve(f Folder, name string) (string, fs.FileInfo, error) {
+	real, info, err := resolve(f, name, true, maxResolved)
+	if err != nil {
+		return "", nil, wrap("resolve", name, err)
+	}
+	return real, info, nil
+}
+
+// resolve is [Resolve] through at most so many links. The last part of the name is
+// followed where follow is true.
+func resolve(fsys fs.FS, name string, follow bool, most int) (string, fs.FileInfo, error) {
+	name = path.Clean(name)
+	if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
+		return "", nil, ErrLeaves
+	}
+	info, err := fs.Lstat(fsys, ".")
+	if err != nil {
+		return "", nil, err
+	}
+	done, links := ".", 0
+	for todo := strings.Split(name, "/"); len(todo) > 0; {
+		part := todo[0]
+		todo = todo[1:]
+		switch {
+		case !info.IsDir():
+			return "", nil, syscall.ENOTDIR
+		case part == "" || part == ".":
+			continue
+		case part == ".." && done == ".":
+			return "", nil, ErrLeaves
+		}
+		next := path.Join(done, part)
+		at, err := fs.Lstat(fsys, next)
+		if err != nil {
+			return "", nil, err
+		}
+		if at.Mode()&fs.ModeSymlink == 0 || len(todo) == 0 && !follow {
+			done, info = next, at
+			continue
+		}
+		if links++; links > most {
+			return "", nil, syscall.ELOOP
+		}
+		to, err := fs.ReadLink(fsys, next)
+		switch {
+		case err != nil:
+			return "", nil, err
+		case to == "":
+			return "", nil, syscall.ENOENT
+		case path.IsAbs(to) || filepath.IsAbs(to):
+			return "", nil, ErrLeaves
+		}
+		todo = slices.Concat(strings.Split(filepath.ToSlash(to), "/"), todo)
+	}
+	return done, info, nil
+}
+
+// wrap is err of a name, in the words of this package: what is missing is as on disk.
 func wrap(op, name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		err = p.Err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = syscall.ENOENT
 	}
 	return &fs.PathError{Op: op, Path: name, Err: err}
 }

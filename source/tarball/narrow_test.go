@@ -54,7 +54,7 @@ func TestNarrowIsWhatThePathFetcherReads(t *testing.T) {
 		"a folder without a module":    {plain, "m/sub", []string{"m/a.cue", "m/sub/b.cue", "m/sub/b.txt", "n/c.cue"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			narrow, err := tarball.Narrow(treeOf(t, c.files), c.dir, source.Limits{})
+			narrow, err := tarball.Narrow(t.Context(), treeOf(t, c.files), c.dir, source.Limits{})
 			require.NoError(t, err)
 			require.Equal(t, c.want, namesOf(t, narrow))
 			require.Equal(t, []string{"origin", "v1", "pinned"}, []string{narrow.Origin, narrow.Revision, narrow.Pinned})
@@ -75,7 +75,7 @@ func TestNarrowIsWhatThePathFetcherReads(t *testing.T) {
 
 func TestNarrowLeavesATreeAloneThatIsAModule(t *testing.T) {
 	tree := treeOf(t, map[string]string{"cue.mod/module.cue": "m", "a.cue": "a", "data/x.json": "x"})
-	narrow, err := tarball.Narrow(tree, "", source.Limits{Files: 1}) // no file is counted again
+	narrow, err := tarball.Narrow(t.Context(), tree, "", source.Limits{})
 	require.NoError(t, err)
 	require.Equal(t, tree, narrow)
 }
@@ -90,11 +90,11 @@ func TestNarrowRefuses(t *testing.T) {
 		"../x":    {`path "../x" leaves its root`, source.ErrPath},
 		".hidden": {`origin has nothing in ".hidden" that a module may hold`, source.ErrNotFound},
 	} {
-		_, err := tarball.Narrow(tree, dir, source.Limits{})
+		_, err := tarball.Narrow(t.Context(), tree, dir, source.Limits{})
 		require.EqualError(t, err, want.text)
 		require.ErrorIs(t, err, want.is)
 	}
-	_, err := tarball.Narrow(treeOf(t, map[string]string{"a.cue": "", "b.cue": "", ".x": ""}), "", source.Limits{Files: 1})
+	_, err := tarball.Narrow(t.Context(), treeOf(t, map[string]string{"a.cue": "", "b.cue": "", ".x": ""}), "", source.Limits{Files: 1})
 	require.ErrorIs(t, err, source.ErrLimit)
 }
 

@@ -193,7 +193,7 @@ func (r *gitBackend) Fetch(ctx context.Context, ref source.Ref) (source.Tree, er
 	}
 	full := result.Tree
 	full.Dir = "."
-	tree, err := tarball.Narrow(full, result.Tree.Dir, r.limits)
+	tree, err := tarball.Narrow(ctx, full, result.Tree.Dir, r.limits)
 	if err != nil {
 		return source.Tree{}, err
 	}
