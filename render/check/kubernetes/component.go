@@ -4,6 +4,7 @@
 package kubernetes
 
 import (
+	"encoding/json"
 	"strings"
 	"sync"
 
@@ -12,97 +13,64 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// schema describes a value of a built-in kind; [parseSchema] reads it. Its
-// text form is described in render/check/schemas/SOURCES.md.
+// schema describes a value of a built-in kind; its form as JSON is described in
+// render/check/schemas/SOURCES.md.
 type schema struct {
-	Ref        string
-	Type       string
-	Format     string
-	Properties map[string]*schema
-	Items      *schema
-	Values     *schema
-	Required   []string
-	Enum       []string
-	List       string
-	Keys       []string
+	Ref        string             `json:"ref"`
+	Type       string             `json:"type"`
+	Format     string             `json:"format"`
+	Properties map[string]*schema `json:"props"`
+	Items      *schema            `json:"items"`
+	Values     *schema            `json:"values"`
+	Required   []string           `json:"required"`
+	Enum       []string           `json:"enum"`
+	List       string             `json:"list"`
+	Keys       []string           `json:"keys"`
 	// Struct marks what the decoder of the server adds empty where it is absent.
-	Struct bool
+	Struct bool `json:"struct"`
 
-	// name is that of the component, and rule is what its schema cannot say;
-	// both are empty for a schema inside a component.
-	name string
-	rule func(*finding.Value)
-
-	once        sync.Once
-	structNames []string
+	// name is that of the component, rule is what its schema cannot say, and structs
+	// are the members that the server makes up where they are absent, but for the
+	// status, which it fills in itself; all are empty for a schema inside a component.
+	name    string
+	rule    func(*finding.Value)
+	structs []string
 }
 
 // Components parses components when they are first needed. It is safe for
 // concurrent use; the zero value is ready.
 type Components struct {
-	parsed sync.Map // name -> *schema
-	empty  sync.Map // name -> whether an empty object of it is good
+	once   sync.Once
+	texts  map[string]string // the schemas as JSON, by name
+	parsed sync.Map          // name -> *schema
+	empty  sync.Map          // name -> whether an empty object of it is valid
 }
 
-// get is the component called name, which is found by binary search and parsed
-// alone. A name that the data does not hold gives
-// a schema that accepts everything, which a test excludes.
+// get is the component called name, which is parsed alone. A name that the data
+// does not hold gives a schema that accepts everything, which a test excludes.
 func (c *Components) get(name string) *schema {
 	if s, ok := c.parsed.Load(name); ok {
 		return s.(*schema)
 	}
-	s := &schema{}
-	if text, ok := findLine(schemas.Components(), name); ok {
-		// The data is checked by a test; what cannot be read accepts all.
-		if read, err := parseSchema(text); err == nil {
-			s = read
-		}
-	}
-	s.name, s.rule = name, ruleFor(name)
-	first, _ := c.parsed.LoadOrStore(name, s)
-	return first.(*schema)
-}
-
-// structs is the names of the members that the server makes up where they are
-// absent, but for the status, which it fills in itself.
-func (s *schema) structs() []string {
-	s.once.Do(func() {
-		for _, name := range object.SortedKeys(s.Properties) {
-			if s.Properties[name].Struct && name != "status" {
-				s.structNames = append(s.structNames, name)
-			}
+	c.once.Do(func() {
+		c.texts = map[string]string{}
+		for line := range strings.Lines(schemas.Components()) {
+			name, text, _ := strings.Cut(line, " ")
+			c.texts[name] = text
 		}
 	})
-	return s.structNames
-}
-
-// findLine is what follows name and a space on the line of text that begins
-// with them; the lines are sorted by name. The search goes forward only, which the
-// library does many bytes at a time.
-func findLine(text, name string) (string, bool) {
-	lo, hi := 0, len(text) // both at the start of a line
-	for lo < hi {
-		mid := lo + (hi-lo)/2
-		start := mid + strings.IndexByte(text[mid:hi], '\n') + 1
-		if start == mid || start == hi {
-			break // The half above has no whole line.
-		}
-		line, _, _ := strings.Cut(text[start:hi], "\n")
-		switch key, rest, _ := strings.Cut(line, " "); strings.Compare(name, key) {
-		case 0:
-			return rest, true
-		case -1:
-			hi = start
-		default:
-			lo = min(start+len(line)+1, hi)
+	s := &schema{}
+	if err := json.Unmarshal([]byte(c.texts[name]), s); err != nil {
+		s = &schema{} // A test reads all of the data.
+	}
+	s.name, s.rule = name, ruleFor(name)
+	for _, member := range object.SortedKeys(s.Properties) {
+		if s.Properties[member].Struct && member != "status" {
+			s.structs = append(s.structs, member)
 		}
 	}
-	for line := range strings.Lines(text[lo:hi]) {
-		if key, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); key == name {
-			return rest, true
-		}
-	}
-	return "", false
+	first, _ := c.parsed.LoadOrStore(name, s)
+	return first.(*schema)
 }
 
 // Kind is a kind that the API server serves.

@@ -5,6 +5,7 @@ package kubernetes
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -181,7 +182,7 @@ func (c *Components) object(a *finding.Value, s *schema) {
 // absent reports which members are missing: those that the schema requires, and
 // those that the server adds empty where they are absent and then refuses.
 func (c *Components) absent(a *finding.Value, s *schema, m map[string]any) {
-	for _, name := range s.structs() {
+	for _, name := range s.structs {
 		if m[name] == nil && !c.emptyIsFine(s.Properties[name]) {
 			a.Missing(name)
 		}
@@ -284,7 +285,7 @@ func emptyItem(c *Components, s *schema) any {
 func uniqueKeys(items []*finding.Value, keys []string) {
 	seen := make(map[string]int, len(items))
 	for i, item := range items {
-		var id strings.Builder
+		var id []any
 		complete := true
 		for _, k := range keys {
 			v := item.Field(k)
@@ -293,12 +294,12 @@ func uniqueKeys(items []*finding.Value, keys []string) {
 				v.Raw = "TCP"
 			}
 			complete = complete && v.Raw != nil
-			id.WriteString(finding.Describe(v.Raw, false) + "\x00")
+			id = append(id, v.Raw)
 		}
-		first, dup := seen[id.String()]
+		first, dup := seen[identity(id)]
 		switch {
 		case !dup:
-			seen[id.String()] = i
+			seen[identity(id)] = i
 		case complete:
 			item.Fail(finding.RuleListType, "has the same %s as item %d of the list", strings.Join(keys, " and "), first)
 		}
@@ -309,16 +310,19 @@ func uniqueKeys(items []*finding.Value, keys []string) {
 func unique(items []*finding.Value, rule, format string) {
 	seen := make(map[string]int, len(items))
 	for i, item := range items {
-		id := finding.Describe(item.Raw, false)
-		if s, ok := item.Raw.(string); ok {
-			id = s
-		}
+		id := identity(item.Raw)
 		if first, dup := seen[id]; dup {
 			item.Fail(rule, format, first)
 		} else {
 			seen[id] = i
 		}
 	}
+}
+
+// identity is a text that two values share only where they are equal.
+func identity(v any) string {
+	text, _ := json.Marshal(v) // Values of objects always encode.
+	return string(text)
 }
 
 // text checks a string.
