@@ -4,6 +4,7 @@
 package check_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -110,6 +111,44 @@ func TestMistakesOfACustomResourceComeTogether(t *testing.T) {
 		`s/n2 apiVersion apiVersion example.com/v1alpha1 Foo is not served`,
 		`s/n3 required spec is required`,
 	}, lines)
+}
+
+func TestKeysOfListsAreComparedInFull(t *testing.T) {
+	const pod = `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: a, env: [{name: %s, value: x}, {name: %s, value: x}]}]}}`
+	prefix := strings.Repeat("A", 62)
+	require.Empty(t, judge(check.New(check.Options{}), node(parse(t, fmt.Sprintf(pod, prefix+"_1", prefix+"_2")))))
+	findings := judge(check.New(check.Options{}), node(parse(t, fmt.Sprintf(pod, prefix, prefix))))
+	require.Len(t, findings, 1)
+	require.Equal(t, "has the same name as item 0 of the list", findings[0].Message)
+}
+
+func TestACheckEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	findings, err := check.New(check.Options{}).Check(ctx, node(foos(t, "Foo"), parse(t, "{apiVersion: v1, kind: ConfgMap}")))
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, findings)
+}
+
+// TestKindsThatControllersWrite covers kinds that a server or a controller makes, not
+// a render: they have schemas, and no rules beyond.
+func TestKindsThatControllersWrite(t *testing.T) {
+	for _, text := range []string{
+		"{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: a}, spec: {leaseDurationSeconds: %s}}",
+		"{apiVersion: v1, kind: Endpoints, metadata: {name: a}, subsets: [{ports: [{port: %s}]}]}",
+		"{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: a}, addressType: IPv4, endpoints: [], ports: [{port: %s}]}",
+		"{apiVersion: v1, kind: ReplicationController, metadata: {name: a}, spec: {replicas: %s}}",
+		"{apiVersion: v1, kind: Node, metadata: {name: a}, spec: {taints: [{key: a, effect: NoSchedule}], unschedulable: %s}}",
+	} {
+		good := "1"
+		if strings.Contains(text, "Node") {
+			good = "true"
+		}
+		require.Empty(t, judge(check.New(check.Options{}), node(parse(t, fmt.Sprintf(text, good)))), text)
+		findings := judge(check.New(check.Options{}), node(parse(t, fmt.Sprintf(text, "x"))))
+		require.Len(t, findings, 1, text)
+		require.Equal(t, "schema", findings[0].Rule)
+	}
 }
 
 func TestBadDefinitionsAreNamed(t *testing.T) {

@@ -36,11 +36,6 @@ func configRules(component string) func(*finding.Value) {
 				quota(a.In("hard", n), n)
 			}
 		}
-	case "core.v1.Taint":
-		return func(a *finding.Value) {
-			optionalKey(a.Field("key"))
-			labelValue(a.Field("value"))
-		}
 	}
 	return nil
 }

@@ -45,11 +45,6 @@ func policyRules(component string) func(*finding.Value) {
 		return disruption
 	case "scheduling.v1.PriorityClass":
 		return priority
-	case "coordination.v1.LeaseSpec":
-		return func(a *finding.Value) {
-			atLeast(a.Field("leaseDurationSeconds"), 1)
-			notNegative(a, "leaseTransitions")
-		}
 	}
 	return nil
 }

@@ -19,12 +19,6 @@ func serviceRules(component string) func(*finding.Value) {
 		return service
 	case "core.v1.ServicePort":
 		return servicePort
-	case "core.v1.EndpointAddress":
-		return func(a *finding.Value) { ip(a.Field("ip")) }
-	case "discovery.v1.EndpointSlice":
-		return endpointSlice
-	case "core.v1.EndpointPort":
-		return func(a *finding.Value) { between(a.Field("port"), 1, 65535) }
 	}
 	return nil
 }
@@ -153,27 +147,6 @@ func session(a *finding.Value) {
 		return
 	}
 	between(config.In("clientIP", "timeoutSeconds"), 1, 86400)
-}
-
-func endpointSlice(a *finding.Value) {
-	for _, e := range a.Field("endpoints").Items() {
-		texts(e.Field("addresses"), func(address *finding.Value) {
-			if a.Field("addressType").Text() == "FQDN" {
-				Subdomain(address)
-			} else {
-				ip(address)
-			}
-		})
-	}
-	seen := map[string]bool{}
-	for _, p := range a.Field("ports").Items() {
-		name := p.Field("name")
-		label(name)
-		if seen[name.Text()] {
-			name.Fail(finding.RuleUnique, "is the name of another port: %s", name.Show())
-		}
-		seen[name.Text()] = true
-	}
 }
 
 // balancing checks what only some types of Service have.

@@ -29,8 +29,6 @@ func workloadRules(component string) func(*finding.Value) {
 		return labelSelector
 	case "core.v1.PodTemplateSpec", "batch.v1.JobTemplateSpec", "core.v1.PersistentVolumeClaimTemplate":
 		return func(a *finding.Value) { templateMeta(a.Field("metadata")) }
-	case "core.v1.ReplicationControllerSpec":
-		return replicationController
 	}
 	return nil
 }
@@ -202,22 +200,6 @@ func replicaSet(a *finding.Value) {
 	}
 	selects(a)
 	always(a)
-}
-
-func replicationController(a *finding.Value) {
-	replicas(a)
-	always(a)
-	labels(a.Field("selector"))
-	if !a.Field("template").Has() {
-		a.Missing("template")
-		return
-	}
-	have := a.In("template", "metadata", "labels")
-	for _, key := range a.Field("selector").Names() {
-		if w := a.In("selector", key); w.Text() != have.Field(key).Text() {
-			w.Fail(finding.RuleSelector, "does not match spec.template.metadata.labels")
-		}
-	}
 }
 
 func job(a *finding.Value) {
