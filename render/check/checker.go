@@ -120,8 +120,8 @@ func (c *Checker) schema(ctx context.Context, a *finding.Value, own map[string]*
 		kubernetes.Metadata(a)
 		f := a.Field("kind").Warn(finding.RuleKind, "no schema is known for %s %s: the object was not checked", o.APIVersion(), o.Kind())
 		f.Hint = "name its CustomResourceDefinition with --crds"
-		if best := finding.Nearest(o.Kind(), c.kindsOf(o.Group(), own)); best != "" {
-			f.Hint = "did you mean \"" + best + "\"? Otherwise name its CustomResourceDefinition with --crds"
+		if hint := object.DidYouMean(o.Kind(), c.kindsOf(o.Group(), own)); hint != "" {
+			f.Hint = hint + " Otherwise name its CustomResourceDefinition with --crds"
 		}
 	}
 }

@@ -10,21 +10,41 @@ import (
 )
 
 // Nearest is the known name that word was most likely meant to be: at most a
-// third of its letters away, counting a swap of two neighbours as one, or one
-// that begins with it; ok is false where none is near.
+// third of its letters away, counting a swap of two neighbours as one, or one of
+// which the other is the beginning; ok is false where none is near.
 func Nearest(word string, known []string) (name string, ok bool) {
-	const letters = 3
+	const letters, longest = 3, 64
 	best := len(word) / letters
+	lower := strings.ToLower(word)
+	extended := ""
 	for _, k := range slices.Sorted(slices.Values(known)) {
-		d := distance(strings.ToLower(word), strings.ToLower(k))
-		if len(word) >= letters && strings.HasPrefix(k, word) {
-			d = min(d, 1)
+		l := strings.ToLower(k)
+		if extended == "" && len(l) > letters && strings.HasPrefix(lower, l) {
+			extended = k
+		}
+		d := longest
+		switch {
+		case len(word) >= letters && strings.HasPrefix(l, lower):
+			d = min(1, len(l)-len(lower))
+		case len(word) <= longest && len(k) <= longest:
+			d = distance(lower, l)
 		}
 		if d <= best && (!ok || d < best) {
 			name, best, ok = k, d, true
 		}
 	}
+	if !ok && extended != "" {
+		return extended, true
+	}
 	return name, ok
+}
+
+// DidYouMean is the hint that names the nearest known name, "" where none is near.
+func DidYouMean(word string, known []string) string {
+	if name, ok := Nearest(word, known); ok {
+		return fmt.Sprintf("did you mean %q?", name)
+	}
+	return ""
 }
 
 // distance is how many letters must be added, dropped, changed or swapped with
@@ -55,8 +75,8 @@ func distance(a, b string) int {
 // Suggest is the hint for an unknown word: the nearest known one, or all of
 // them.
 func Suggest(word string, known []string) string {
-	if name, ok := Nearest(word, known); ok {
-		return fmt.Sprintf("did you mean %q?", name)
+	if hint := DidYouMean(word, known); hint != "" {
+		return hint
 	}
 	if len(known) == 0 {
 		return "none is defined"

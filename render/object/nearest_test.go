@@ -5,6 +5,7 @@ package object
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,9 @@ func TestNearestGuessesOnlyWhatIsNear(t *testing.T) {
 		"another case":                   {"DEPENDSON", []string{"dependsOn"}, "dependsOn"},
 		"the beginning":                  {"depend", []string{"dependsOn"}, "dependsOn"},
 		"the first in order of a draw":   {"cat", []string{"rat", "bat"}, "bat"},
+		"a longer name":                  {"portNumber", []string{"env", "port"}, "port"},
+		"a beginning in another case":    {"imagepull", []string{"imagePullPolicy"}, "imagePullPolicy"},
+		"a very long name":               {strings.Repeat("port", 30), []string{"port"}, "port"},
 		"nothing where all letters go":   {"zzz", []string{"abc"}, ""},
 		"nothing for one letter":         {"x", []string{"y"}, ""},
 		"nothing where nothing is known": {"x", nil, ""},

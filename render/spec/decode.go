@@ -117,16 +117,9 @@ func (f *fields) enum(name string, values ...string) string {
 		return ""
 	}
 	if !slices.Contains(values, v.Text) {
-		f.fail(v.Pos, path, didYouMean(v.Text, values), "%q is not known: expected %s", v.Text, strings.Join(values, ", "))
+		f.fail(v.Pos, path, object.DidYouMean(v.Text, values), "%q is not known: expected %s", v.Text, strings.Join(values, ", "))
 	}
 	return v.Text
-}
-
-func didYouMean(word string, known []string) string {
-	if name, ok := object.Nearest(word, known); ok {
-		return fmt.Sprintf("did you mean %q?", name)
-	}
-	return ""
 }
 
 // list is the items of an optional list.

@@ -46,6 +46,10 @@ func OfRender(name string, result render.Result) (diff.Snapshot, error) {
 		if err != nil {
 			return diff.Snapshot{}, err
 		}
+		// All items of a List have its position.
+		if len(objects) == 0 || objects[0].pos != objects[len(objects)-1].pos {
+			return diff.Snapshot{}, fmt.Errorf("%s: expected one document, the object of node %s", f.Path, n.ID)
+		}
 		apply := n.Apply.WithDefaults(n.Object.Ref())
 		for _, o := range objects {
 			out.Items = append(out.Items, diff.Item{

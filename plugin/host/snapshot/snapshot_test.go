@@ -114,6 +114,16 @@ func TestWhatDeliversIsNoObjectOfTheProject(t *testing.T) {
 	require.Equal(t, []string{"flux/kustomization-shop-00.yaml:1:1"}, delivers)
 }
 
+func TestAFileOfARenderHoldsOneDocument(t *testing.T) {
+	_, result, _ := rendered(t, dialect.Plain)
+	first := result.Files[0]
+	for _, data := range []string{"", string(first.Data) + "---\n" + string(first.Data)} {
+		result.Files[0].Data = []byte(data)
+		_, err := snapshot.OfRender("render", result)
+		require.ErrorContains(t, err, first.Path+": expected one document, the object of node "+string(first.Node))
+	}
+}
+
 func TestAChangeIsTracedToTheLineOfTheSpec(t *testing.T) {
 	_, before, _ := rendered(t, dialect.ArgoCD)
 	req, after, evaluator := rendered(t, dialect.ArgoCD, "storefront:image=docker.io/nginxinc/nginx-unprivileged:9")

@@ -109,9 +109,7 @@ func unknownField(a *finding.Value, compiled *compiled, text string) {
 		return
 	}
 	known := object.SortedKeys(parent.Properties)
-	if best := finding.Nearest(path[len(path)-1].Name, known); best != "" {
-		f.Hint = "did you mean " + strconv.Quote(best) + "?"
-	} else if len(known) > 0 && len(known) <= 8 {
+	if f.Hint = object.DidYouMean(path[len(path)-1].Name, known); f.Hint == "" && len(known) > 0 && len(known) <= 8 {
 		f.Hint = "known fields: " + strings.Join(known, ", ")
 	}
 }

@@ -103,9 +103,7 @@ func (e schemaErrors) enum(path object.Path, value any, values []any) {
 	}
 	f := e.add(path, finding.RuleEnum, "expected "+finding.Join(shown)+", found "+e.show(value))
 	if t, ok := value.(string); ok && !e.at.Secret() {
-		if best := finding.Nearest(t, texts); best != "" {
-			f.Hint = "did you mean " + strconv.Quote(best) + "?"
-		}
+		f.Hint = object.DidYouMean(t, texts)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // containerRules holds the rules of containers.
@@ -169,10 +170,8 @@ func fieldPath(a *finding.Value, paths ...string) {
 	if t == "" {
 		return
 	}
-	f := a.Fail(finding.RuleEnum, "expected %s, or a label or annotation such as \"metadata.labels['app']\", found %s", finding.OneOf(paths), a.Show())
-	if best := finding.Nearest(t, paths); best != "" {
-		f.Hint = "did you mean \"" + best + "\"?"
-	}
+	a.Fail(finding.RuleEnum, "expected %s, or a label or annotation such as \"metadata.labels['app']\", found %s", finding.OneOf(paths), a.Show()).Hint =
+		object.DidYouMean(t, paths)
 }
 
 // resourceField wants limits.cpu and its like.
@@ -289,10 +288,8 @@ func resourceName(a *finding.Value, name string) {
 			a.Fail(finding.RuleFormat, "expected a whole number, found %s", a.Show())
 		}
 	default:
-		f := a.Fail(finding.RuleName, "is not a resource of a container: expected \"cpu\", \"memory\", \"ephemeral-storage\", \"hugepages-…\" or an extended resource such as \"example.com/gpu\"")
-		if best := finding.Nearest(name, []string{"cpu", "memory", "ephemeral-storage"}); best != "" {
-			f.Hint = "did you mean \"" + best + "\"?"
-		}
+		a.Fail(finding.RuleName, "is not a resource of a container: expected \"cpu\", \"memory\", \"ephemeral-storage\", \"hugepages-…\" or an extended resource such as \"example.com/gpu\"").Hint =
+			object.DidYouMean(name, []string{"cpu", "memory", "ephemeral-storage"})
 	}
 }
 

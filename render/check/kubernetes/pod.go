@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // podRules holds the rules of pods and what only they consist of. The source
@@ -147,9 +148,9 @@ func mounts(a *finding.Value, containers []*finding.Value) {
 
 // knownNames is the hint for a name that names nothing.
 func knownNames(name string, known []string, what string) string {
-	switch best := finding.Nearest(name, known); {
-	case best != "":
-		return "did you mean \"" + best + "\"?"
+	switch hint := object.DidYouMean(name, known); {
+	case hint != "":
+		return hint
 	case len(known) == 0:
 		return "there are no " + what
 	default:

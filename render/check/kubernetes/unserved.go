@@ -4,10 +4,12 @@
 package kubernetes
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/check/finding"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // successor is where a kind went whose group changed.
@@ -42,9 +44,10 @@ func removed(group, kind string) string {
 func Unserved(a *finding.Value) bool {
 	apiVersion, kind := a.Root().APIVersion(), a.Root().Kind()
 	group := a.Root().Group()
-	var inGroup, elsewhere, versions []string
+	var all, inGroup, elsewhere, versions []string
 	builtIn := group == "extensions"
 	for v, k := range eachBuiltIn {
+		all = append(all, k)
 		g, _, ok := strings.Cut(v, "/")
 		if !ok {
 			g = ""
@@ -75,12 +78,8 @@ func Unserved(a *finding.Value) bool {
 	case len(elsewhere) > 0 && (builtIn || group == ""):
 		version.Fail(finding.RuleAPIVersion, "%s has no kind %s", finding.Quote(apiVersion), kind).Hint = "use " + newest(elsewhere)
 	case builtIn:
-		f := a.Field("kind").Fail(finding.RuleKind, "%s has no kind %s", finding.Quote(apiVersion), finding.Quote(kind))
-		if best := finding.Nearest(kind, inGroup); best != "" {
-			f.Hint = "did you mean \"" + best + "\"?"
-		} else if best := finding.Nearest(kind, allKinds()); best != "" {
-			f.Hint = "did you mean \"" + best + "\"?"
-		}
+		a.Field("kind").Fail(finding.RuleKind, "%s has no kind %s", finding.Quote(apiVersion), finding.Quote(kind)).Hint =
+			cmp.Or(object.DidYouMean(kind, inGroup), object.DidYouMean(kind, all))
 	default:
 		return false
 	}
@@ -101,13 +100,4 @@ func newest(versions []string) string {
 // default.
 func Preview(apiVersion string) bool {
 	return strings.Contains(apiVersion, "alpha") || strings.Contains(apiVersion, "beta")
-}
-
-// allKinds is every kind of Kubernetes, once.
-func allKinds() (kinds []string) {
-	for _, k := range eachBuiltIn {
-		kinds = append(kinds, k)
-	}
-	slices.Sort(kinds)
-	return slices.Compact(kinds)
 }

@@ -235,9 +235,7 @@ func (c *Components) unknown(a *finding.Value, name string, s *schema) {
 			known = append(known, n)
 		}
 	}
-	if best := finding.Nearest(name, known); best != "" {
-		f.Hint = "did you mean " + strconv.Quote(best) + "?"
-	} else if len(known) > 0 && len(known) <= 8 {
+	if f.Hint = object.DidYouMean(name, known); f.Hint == "" && len(known) > 0 && len(known) <= 8 {
 		f.Hint = "known fields: " + strings.Join(object.SortedKeys(s.Properties), ", ")
 	}
 }
@@ -345,8 +343,8 @@ func (c *Components) text(a *finding.Value, s *schema, enum []string) {
 	}
 	if len(enum) > 0 && (t != "" || a.Step.IsIndex) && !slices.Contains(enum, t) {
 		f := a.Fail(finding.RuleEnum, "expected %s, found %s", finding.OneOf(enum), a.Show())
-		if best := finding.Nearest(t, enum); best != "" && !a.Secret() {
-			f.Hint = "did you mean " + strconv.Quote(best) + "?"
+		if !a.Secret() {
+			f.Hint = object.DidYouMean(t, enum)
 		}
 	}
 }

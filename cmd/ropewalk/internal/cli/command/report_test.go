@@ -150,6 +150,13 @@ func TestStreamsSeparateDocuments(t *testing.T) {
 	written, err := JSONFiles(files)
 	require.NoError(t, err)
 	require.Equal(t, "0-a.json", written[0].Path)
+	for text, want := range map[string]string{"a: 1\n---\nb: 2\n": "2-c.yaml: expected one document, found a second one", "a: 1\n---\n[": "2-c.yaml: yaml: "} {
+		broken := append(files, emit.File{Path: "2-c.yaml", Data: []byte(text)})
+		_, err = Stream(broken, "json")
+		require.ErrorContains(t, err, want)
+		_, err = JSONFiles(broken)
+		require.ErrorContains(t, err, want)
+	}
 }
 
 func TestProgressIsOneLineThatGoesAway(t *testing.T) {

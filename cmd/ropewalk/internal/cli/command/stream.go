@@ -6,7 +6,9 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -62,11 +64,18 @@ func JSONFiles(files []emit.File) ([]emit.File, error) {
 	return out, nil
 }
 
-// toJSON converts one object. The names of an object sort alike in both
-// forms, so that the result is as canonical as what it comes from.
+// toJSON converts a file, which holds one document. The names of an object sort alike
+// in both forms, so that the result is as canonical as what it comes from.
 func toJSON(data []byte) ([]byte, error) {
-	var v any
-	if err := yaml.Unmarshal(data, &v); err != nil {
+	var v, second any
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	switch err := d.Decode(&second); {
+	case err == nil:
+		return nil, errors.New("expected one document, found a second one")
+	case !errors.Is(err, io.EOF):
 		return nil, err
 	}
 	return Encode(v)
