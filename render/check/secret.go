@@ -94,7 +94,7 @@ func (c *Checker) encrypted(a *finding.Value) {
 	case err != nil || d.Encrypted == dialect.DecryptedBefore:
 		a.Field("sops").Warn(finding.RuleEncrypted, "is encrypted with SOPS: decrypt it before it is applied")
 	case d.Encrypted == dialect.Refused:
-		a.Field("sops").Fail(finding.RuleEncrypted, "is encrypted with SOPS, which %s cannot decrypt", d.Engine).Hint =
+		a.Field("sops").Fail(finding.RuleEncrypted, "is encrypted with SOPS, which %s cannot decrypt", d.Title).Hint =
 			"use an ExternalSecret"
 	}
 }

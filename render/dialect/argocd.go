@@ -19,7 +19,7 @@ const (
 // resource_customizations.
 func argoCD() Dialect {
 	return Dialect{
-		Name: ArgoCD, Engine: "Argo CD", Encrypted: Refused,
+		Name: ArgoCD, Title: "Argo CD", Encrypted: Refused,
 		Annotations: []string{ArgoSyncOptions, ArgoSyncWave, ReadyWhen}, WaveAnnotation: ArgoSyncWave,
 		Keep:     []Mark{{Annotation: ArgoSyncOptions, Entry: "Prune=false"}},
 		Recreate: []Mark{{Annotation: ArgoSyncOptions, Entry: "Force=true"}, {Annotation: ArgoSyncOptions, Entry: "Replace=true"}},

@@ -7,8 +7,8 @@
 //
 // The stages after render/object read the table and none has a list of its own:
 // order reads the [Rules], emit and diff the annotations, check what becomes of
-// encrypted Secrets. A new dialect is one entry in [All], [Names] and [Find], and
-// one writer in render/emit; a test there compares them. #Context.engine of
+// encrypted Secrets. A new dialect is one entry in the table, and one writer in
+// render/emit; a test there compares them. #Context.engine of
 // cue/schema, the contract of modules, names the dialects once more.
 package dialect
 
@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Name names a dialect, as users write it: --dialect, spec.context.engine.
@@ -29,22 +30,26 @@ const (
 	Flux   Name = "flux"
 )
 
-// All is the table. It is made anew by each call, because its slices are the
-// caller's; a caller that looks at many objects keeps it.
-func All() []Dialect { return []Dialect{plain(), argoCD(), flux()} }
+//nolint:gochecknoglobals // It is never changed; building it at each look-up would cost more than the look-up.
+var table = sync.OnceValue(func() []Dialect { return []Dialect{plain(), argoCD(), flux()} })
+
+// All is the table, which is shared: callers do not change it.
+func All() []Dialect { return table() }
 
 // Names lists the dialects in the order of the table.
-func Names() []string { return []string{string(Plain), string(ArgoCD), string(Flux)} }
+func Names() (names []string) {
+	for _, d := range table() {
+		names = append(names, string(d.Name))
+	}
+	return names
+}
 
 // Find looks a dialect up; the zero name is plain.
 func Find(name Name) (Dialect, error) {
-	switch cmp.Or(name, Plain) {
-	case Plain:
-		return plain(), nil
-	case ArgoCD:
-		return argoCD(), nil
-	case Flux:
-		return flux(), nil
+	for _, d := range table() {
+		if d.Name == cmp.Or(name, Plain) {
+			return d, nil
+		}
 	}
 	known := Names()
 	last := len(known) - 1
@@ -55,8 +60,8 @@ func Find(name Name) (Dialect, error) {
 // of that engine.
 type Dialect struct {
 	Name Name
-	// Engine is what messages call the engine.
-	Engine string
+	// Title is what messages call the engine.
+	Title string
 	Rules
 
 	// Annotations are those that the writer sets; it sets no others.

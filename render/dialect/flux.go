@@ -16,7 +16,7 @@ const (
 // the address of an Ingress or a Service.
 func flux() Dialect {
 	return Dialect{
-		Name: Flux, Engine: "Flux", Encrypted: Decrypted, Layered: true, NeedsNamespace: true,
+		Name: Flux, Title: "Flux", Encrypted: Decrypted, Layered: true, NeedsNamespace: true,
 		Annotations: []string{FluxPrune, FluxForce, FluxSSA},
 		Keep:        []Mark{{Annotation: FluxPrune, Entry: "disabled"}},
 		Recreate:    []Mark{{Annotation: FluxForce, Entry: "enabled"}},

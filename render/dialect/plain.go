@@ -9,7 +9,7 @@ package dialect
 // address; an object is never ready for the reasons of every engine.
 func plain() Dialect {
 	return Dialect{
-		Name: Plain, Engine: "kubectl", Encrypted: DecryptedBefore,
+		Name: Plain, Title: "kubectl", Encrypted: DecryptedBefore,
 		Rules: Rules{
 			KeepsOrder: true,
 			// The order in which people like to read manifests, what others use first. It

@@ -25,8 +25,6 @@ type argo struct {
 	// ruled holds, for each kind that has a readiness rule, the node that comes
 	// first by id.
 	ruled map[string]*object.Node
-	// scratch holds the object whose size is measured.
-	scratch []byte
 }
 
 func newArgo(w *writer) *argo {
@@ -136,8 +134,7 @@ func (a *argo) desired(n *object.Node) []string {
 	if r := n.Object.Ref(); !builtinGroup(r.Group) && !a.kinds[r.GroupKind()] {
 		out = append(out, "SkipDryRunOnMissingResource=true")
 	}
-	a.scratch = appendJSON(a.scratch[:0], n.Object)
-	if size := len(a.scratch); size >= largeObject && policy.Mode != object.ModeReplace {
+	if size := len(JSON(n.Object)); size >= largeObject && policy.Mode != object.ModeReplace {
 		if policy.Mode == object.ModeForce {
 			// Force is an option of client-side apply only.
 			a.warn(n, "apply.mode", "use mode Replace, or a smaller object", "Argo CD cannot force %s, which has %d bytes: above 256 KiB it must be applied on the server, which has no Force", n.Object.Ref(), size)

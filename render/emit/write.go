@@ -112,16 +112,16 @@ func (w *writer) checkReady(n *object.Node) {
 
 // watchOnly reports an object that a dialect without a mark for watching leaves out.
 func (w *writer) watchOnly(n *object.Node) {
-	w.warn(n, "apply.adopt", "", "%s cannot watch an object without applying it: %s is left out of the render", w.dialect.Engine, n.Object.Ref())
+	w.warn(n, "apply.adopt", "", "%s cannot watch an object without applying it: %s is left out of the render", w.dialect.Title, n.Object.Ref())
 }
 
 // reportTakeover reports what no engine has: all take ownership of what they apply.
 func (w *writer) reportTakeover(n *object.Node) {
 	if n.Apply.Conflict == object.ConflictError {
-		w.warn(n, "apply.conflict", "", "%s cannot stop at a conflict: it takes over the fields of %s", w.dialect.Engine, n.Object.Ref())
+		w.warn(n, "apply.conflict", "", "%s cannot stop at a conflict: it takes over the fields of %s", w.dialect.Title, n.Object.Ref())
 	}
 	if n.Apply.Adopt == object.AdoptNever {
-		w.warn(n, "apply.adopt", "", "%s cannot refuse an object that exists already: it takes over %s", w.dialect.Engine, n.Object.Ref())
+		w.warn(n, "apply.adopt", "", "%s cannot refuse an object that exists already: it takes over %s", w.dialect.Title, n.Object.Ref())
 	}
 }
 

@@ -47,6 +47,11 @@ func TestEveryDialectHasAWriter(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Len(t, dialect.All(), len(names))
+	_, err := dialect.Find("helm")
+	require.EqualError(t, err, `unknown dialect "helm": expected plain, argocd or flux`)
+	zero, err := dialect.Find("")
+	require.NoError(t, err)
+	require.Equal(t, dialect.Plain, zero.Name)
 }
 
 func TestTheShopIsWrittenAsTheGoldensSay(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // end in a newline.
 //
 // v holds what an [object.Object] may hold: maps, lists, text, bool, int64,
-// float64 and nil.
+// finite float64 and nil.
 func YAML(v any) []byte {
 	return appendYAML(make([]byte, 0, 1024), v)
 }
@@ -166,14 +166,6 @@ func appendScalar(b []byte, v any, indent int) []byte {
 // appendFloat always writes a point: without one a parser of YAML 1.1 takes
 // 1e+21 for text, and one of any version takes 1 for an integer.
 func appendFloat(b []byte, f float64) []byte {
-	switch {
-	case math.IsNaN(f):
-		return append(b, ".nan"...)
-	case math.IsInf(f, 1):
-		return append(b, ".inf"...)
-	case math.IsInf(f, -1):
-		return append(b, "-.inf"...)
-	}
 	format := byte('f')
 	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e15) {
 		format = 'e'

@@ -142,7 +142,7 @@ func (p *planner) joinGate(j int) Gate {
 	if len(t.rest) == 0 {
 		return Gate{Reason: "none of its objects is waited for unless a dependency names it"}
 	}
-	return Gate{Reason: fmt.Sprintf("in the same wave %s applies all of it first", p.Engine)}
+	return Gate{Reason: fmt.Sprintf("in the same wave %s applies all of it first", p.Title)}
 }
 
 // readyEnds are the nodes that join j waits for until they are ready.

@@ -115,14 +115,14 @@ func (e *engine) sentence(v verdict, from, to traits, id object.ID) string {
 	case whyWorkload:
 		return name + " answers the calls of the API server and must be ready first"
 	case whyOrder:
-		return fmt.Sprintf("%s has no readiness to wait for, but in the same wave %s %s", name, e.Engine, e.contrary(from, to))
+		return fmt.Sprintf("%s has no readiness to wait for, but in the same wave %s %s", name, e.Title, e.contrary(from, to))
 	case whyRejected:
-		return fmt.Sprintf("the API server rejects a Pod without its %s, which %s applies later in the same wave", to.ref.Kind, e.Engine)
+		return fmt.Sprintf("the API server rejects a Pod without its %s, which %s applies later in the same wave", to.ref.Kind, e.Title)
 	case whyInWave:
 		if e.KeepsOrder {
 			return name + " is written first in the same wave"
 		}
-		return fmt.Sprintf("in the same wave %s applies %s before %s", e.Engine, a(to.ref.Kind), a(from.ref.Kind))
+		return fmt.Sprintf("in the same wave %s applies %s before %s", e.Title, a(to.ref.Kind), a(from.ref.Kind))
 	case whyNeverReady:
 		return fmt.Sprintf("no object waits for %s: %s", name, to.neverReady)
 	case whyClaim:

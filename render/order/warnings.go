@@ -81,7 +81,7 @@ func (p *planner) unknownJoins() object.Errors {
 func (p *planner) unknown(pos object.Pos, at object.ID, subject, target string, to int) *object.Error {
 	return warning(pos, at, fmt.Sprintf("give %s a readyWhen", p.g.Nodes[to].ID),
 		"%sdepends on %s, but %s has no health check for %s and does not wait until it is ready",
-		subject, target, p.Engine, p.traits[to].ref.GroupKind())
+		subject, target, p.Title, p.traits[to].ref.GroupKind())
 }
 
 func warning(pos object.Pos, node object.ID, hint, format string, args ...any) *object.Error {
