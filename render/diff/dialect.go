@@ -104,18 +104,17 @@ func (s Snapshot) dialect() dialect.Name {
 	all := func(is func(Item) bool) bool {
 		return len(items) > 0 && !slices.ContainsFunc(items, func(i Item) bool { return !is(i) })
 	}
-	table := dialect.All()
-	for _, d := range table {
+	for _, d := range dialect.All() {
 		if d.WaveAnnotation != "" && all(has(d.WaveAnnotation)) {
 			return d.Name
 		}
 	}
-	for _, d := range table {
+	for _, d := range dialect.All() {
 		if d.Layered && (len(items) < len(s.Items) || all(layered)) {
 			return d.Name
 		}
 	}
-	for _, d := range table {
+	for _, d := range dialect.All() {
 		if slices.ContainsFunc(items, has(d.Annotations...)) {
 			if d.WaveAnnotation != "" || slices.ContainsFunc(items, waved) {
 				return ""
@@ -148,17 +147,16 @@ func delivered(items []Item) []Item {
 // dropWatched removes objects that are marked as watched and not applied: dialects
 // without such a mark leave them out.
 func dropWatched(items, other map[object.Ref]Item) {
-	table := dialect.All()
 	maps.DeleteFunc(items, func(ref object.Ref, i Item) bool {
 		_, both := other[ref]
-		return !both && i.marked(table, func(d dialect.Dialect) []dialect.Mark { return d.Watch })
+		return !both && i.marked(func(d dialect.Dialect) []dialect.Mark { return d.Watch })
 	})
 }
 
-// marked reports whether the object of i has one of the marks of any dialect in table.
-func (i Item) marked(table []dialect.Dialect, marks func(dialect.Dialect) []dialect.Mark) bool {
+// marked reports whether the object of i has one of the marks of any dialect.
+func (i Item) marked(marks func(dialect.Dialect) []dialect.Mark) bool {
 	notes := i.Object.Annotations()
-	return len(notes) > 0 && slices.ContainsFunc(table, func(d dialect.Dialect) bool { return dialect.AnyOn(marks(d), notes) })
+	return len(notes) > 0 && slices.ContainsFunc(dialect.All(), func(d dialect.Dialect) bool { return dialect.AnyOn(marks(d), notes) })
 }
 
 // without is an object without some annotations; the maps on the way are copied.

@@ -226,11 +226,10 @@ func (c comparison) refs() []object.Ref {
 // index is the items by reference. What their annotations ask of the engine is read
 // here, before annotations are left out of the comparison.
 func index(items []Item) map[object.Ref]Item {
-	table := dialect.All()
 	out := make(map[object.Ref]Item, len(items))
 	for _, i := range items {
-		i.Kept = i.Kept || i.marked(table, func(d dialect.Dialect) []dialect.Mark { return d.Keep })
-		i.Forced = i.Forced || i.marked(table, func(d dialect.Dialect) []dialect.Mark { return d.Recreate })
+		i.Kept = i.Kept || i.marked(func(d dialect.Dialect) []dialect.Mark { return d.Keep })
+		i.Forced = i.Forced || i.marked(func(d dialect.Dialect) []dialect.Mark { return d.Recreate })
 		out[i.Object.Ref()] = i
 	}
 	return out

@@ -5,6 +5,7 @@ package object
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -70,16 +71,16 @@ func number(v any) (any, error) {
 }
 
 // APIVersion is the apiVersion field, "" where there is none.
-func (o Object) APIVersion() string { return o.text("apiVersion") }
+func (o Object) APIVersion() string { return o.Text("apiVersion") }
 
 // Kind is the kind field, "" where there is none.
-func (o Object) Kind() string { return o.text("kind") }
+func (o Object) Kind() string { return o.Text("kind") }
 
 // Name is metadata.name, "" where there is none.
-func (o Object) Name() string { return o.text("metadata", "name") }
+func (o Object) Name() string { return o.Text("metadata", "name") }
 
 // Namespace is metadata.namespace, "" where there is none.
-func (o Object) Namespace() string { return o.text("metadata", "namespace") }
+func (o Object) Namespace() string { return o.Text("metadata", "namespace") }
 
 // Group is the API group, "" for the core group.
 func (o Object) Group() string {
@@ -136,7 +137,10 @@ func (o Object) List(names ...string) []any {
 }
 
 // Text is [Object.Get] for text; "" where there is none.
-func (o Object) Text(names ...string) string { return o.text(names...) }
+func (o Object) Text(names ...string) string {
+	s, _ := o.Get(names...).(string)
+	return s
+}
 
 // Annotate sets one annotation, in place.
 func (o Object) Annotate(key, value string) {
@@ -176,11 +180,6 @@ func clone(v any) any {
 	default:
 		return v
 	}
-}
-
-func (o Object) text(names ...string) string {
-	s, _ := o.Get(names...).(string)
-	return s
 }
 
 func (o Object) texts(names ...string) map[string]string {
@@ -226,16 +225,10 @@ func (r Ref) GroupKind() string {
 
 // Compare orders references by group, kind, namespace and name.
 func (r Ref) Compare(s Ref) int {
-	for _, c := range [...]int{
-		strings.Compare(r.Group, s.Group),
-		strings.Compare(r.Kind, s.Kind),
-		strings.Compare(r.Namespace, s.Namespace),
-	} {
-		if c != 0 {
-			return c
-		}
-	}
-	return strings.Compare(r.Name, s.Name)
+	return cmp.Or(
+		strings.Compare(r.Group, s.Group), strings.Compare(r.Kind, s.Kind),
+		strings.Compare(r.Namespace, s.Namespace), strings.Compare(r.Name, s.Name),
+	)
 }
 
 // SortedKeys is the keys of m in order: no map is ever ranged into output.

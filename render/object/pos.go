@@ -102,31 +102,27 @@ func (p Path) String() string {
 // ParsePath reads what [Path.String] writes. Text that is not a path is read
 // as one field name.
 func ParsePath(text string) Path {
-	var p Path
-	rest := text
-	for rest != "" {
-		switch rest[0] {
-		case '.':
-			rest = rest[1:]
-		case '[':
-			step, tail, ok := parseBracket(rest)
-			if !ok {
-				return Path{Field(text)}
-			}
-			p, rest = append(p, step), tail
-		default:
-			end := strings.IndexAny(rest, ".[")
-			if end < 0 {
-				end = len(rest)
-			}
-			p, rest = append(p, Field(rest[:end])), rest[end:]
-		}
+	p, ok := ReadPath(strings.TrimPrefix(text, "."))
+	if !ok {
+		return Path{Field(text)}
 	}
 	return p
 }
 
-// parseBracket reads [3] or ["a.b"] at the start of text.
-func parseBracket(text string) (step Step, rest string, ok bool) {
+// ReadPath reads what [Path.String] writes; ok is false where text is not a path.
+func ReadPath(text string) (p Path, ok bool) {
+	for rest := text; rest != ""; {
+		step, tail, ok := readStep(rest, p == nil)
+		if !ok {
+			return nil, false
+		}
+		p, rest = append(p, step), tail
+	}
+	return p, true
+}
+
+// readStep reads one step: name, .name, [3] or ["name"].
+func readStep(text string, first bool) (step Step, rest string, ok bool) {
 	if strings.HasPrefix(text, `["`) {
 		quoted, err := strconv.QuotedPrefix(text[1:])
 		if err != nil {
@@ -136,7 +132,13 @@ func parseBracket(text string) (step Step, rest string, ok bool) {
 		rest, closed := strings.CutPrefix(text[1+len(quoted):], "]")
 		return Field(name), rest, err == nil && closed
 	}
-	digits, rest, closed := strings.Cut(text[1:], "]")
-	i, err := strconv.Atoi(digits)
-	return Index(i), rest, closed && err == nil && i >= 0
+	if strings.HasPrefix(text, "[") {
+		digits, rest, closed := strings.Cut(text[1:], "]")
+		i, err := strconv.ParseUint(digits, 10, 31)
+		return Index(int(i)), rest, err == nil && closed
+	}
+	text, dot := strings.CutPrefix(text, ".")
+	end := strings.IndexAny(text+".", ".[")
+	name := text[:end]
+	return Field(name), text[end:], dot != first && name != "" && !strings.ContainsAny(name, `]"`)
 }

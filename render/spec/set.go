@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -83,40 +82,21 @@ func outside(text string, c byte) int {
 	return -1
 }
 
-// setPath reads a path; unlike object.ParsePath it accepts nothing else.
+// setPath reads a path that begins with a name.
 func setPath(text string) (object.Path, error) {
-	var path object.Path
-	for rest := text; rest != "" || path == nil; {
-		step, tail, ok := setStep(rest, path == nil)
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("%q is not a path", text)
-		case step.IsIndex && path == nil:
-			return nil, fmt.Errorf("%q does not begin with a name", text)
-		case step.IsIndex && step.Index > maxIndex:
+	path, ok := object.ReadPath(text)
+	if !ok || len(path) == 0 {
+		return nil, fmt.Errorf("%q is not a path", text)
+	}
+	if path[0].IsIndex {
+		return nil, fmt.Errorf("%q does not begin with a name", text)
+	}
+	for _, step := range path {
+		if step.Index > maxIndex {
 			return nil, fmt.Errorf("index %d is larger than %d", step.Index, maxIndex)
 		}
-		path, rest = append(path, step), tail
 	}
 	return path, nil
-}
-
-// setStep reads one step: name, .name, [3] or ["name"].
-func setStep(text string, first bool) (step object.Step, rest string, ok bool) {
-	if quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(text, "[")); err == nil && strings.HasPrefix(text, `["`) {
-		name, err := strconv.Unquote(quoted)
-		rest, closed := strings.CutPrefix(text[1+len(quoted):], "]")
-		return object.Field(name), rest, err == nil && closed
-	}
-	if strings.HasPrefix(text, "[") {
-		digits, rest, closed := strings.Cut(text[1:], "]")
-		i, err := strconv.ParseUint(digits, 10, 31)
-		return object.Index(int(i)), rest, err == nil && closed
-	}
-	text, dot := strings.CutPrefix(text, ".")
-	end := strings.IndexAny(text+".", ".[")
-	name := text[:end]
-	return object.Field(name), text[end:], dot != first && name != "" && !strings.ContainsAny(name, `]"`)
 }
 
 // value reads the part behind the equals sign.
