@@ -26,7 +26,6 @@ type compiled struct {
 	schema    *structural.Structural
 	validator validation.SchemaCreateValidator
 	rules     *ruleNode // nil where the schema has no CEL rules
-	embeds    bool      // whether an object of the kind can hold others
 
 	checked  sync.Mutex
 	known    bool  // whether findings is set
@@ -71,7 +70,7 @@ func compileVersion(v *definitionVersion) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &compiled{schema: s, validator: validator, rules: rulesOf(s, true), embeds: embeds(s)}, nil
+	return &compiled{schema: s, validator: validator, rules: rulesOf(s, true)}, nil
 }
 
 // problems is what is wrong with the rules and the defaults of the schema. It

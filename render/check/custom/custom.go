@@ -51,9 +51,7 @@ func (s *Schemas) Check(ctx context.Context, a *finding.Value, d *Definition) {
 	for _, p := range listtype.ValidateListSetsAndMaps(nil, compiled.schema, content) {
 		errs.duplicate(p)
 	}
-	if compiled.embeds {
-		s.embedded(a.WithRaw(map[string]any(content)), compiled.schema)
-	}
+	s.embedded(a.WithRaw(map[string]any(content)), compiled.schema)
 	if len(a.Report.Findings) > before {
 		return
 	}

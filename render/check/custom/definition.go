@@ -29,8 +29,7 @@ type Definition struct {
 	Scope    string               `json:"scope"`
 	Versions []*definitionVersion `json:"versions"`
 
-	digest  [sha256.Size]byte
-	builtIn bool
+	digest [sha256.Size]byte
 }
 
 // definitionVersion is one version; its schema stays text until an object of

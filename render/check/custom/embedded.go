@@ -13,24 +13,6 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
-// embeds reports whether a value of s can hold resources
-// (x-kubernetes-embedded-resource).
-func embeds(s *structural.Structural) bool {
-	if s == nil {
-		return false
-	}
-	if s.XEmbeddedResource || embeds(s.Items) || s.AdditionalProperties != nil && embeds(s.AdditionalProperties.Structural) {
-		return true
-	}
-	for name := range s.Properties {
-		p := s.Properties[name]
-		if embeds(&p) {
-			return true
-		}
-	}
-	return false
-}
-
 // embedded wants the resources that a value holds to say what they are, and
 // their metadata to have the form that it has everywhere.
 func (s *Schemas) embedded(a *finding.Value, part *structural.Structural) {

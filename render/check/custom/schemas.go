@@ -9,13 +9,14 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/render/check/kubernetes"
 	"github.com/ropewalk/ropewalk/render/check/schemas"
 )
 
-// maxCompiled is how many compiled schemas a cache keeps that are not of the
-// built-in set. A compiled schema is about a megabyte.
-const maxCompiled = 256
+// maxCompiled is how many compiled schemas a cache keeps. A compiled schema is about
+// a megabyte; the built-in set has about a hundred.
+const maxCompiled = 384
 
 // Schemas is a cache of parsed and compiled schemas. A process that makes many
 // Checkers gives them one: to compile a large kind and the rules that an object
@@ -28,8 +29,7 @@ type Schemas struct {
 
 	mu       sync.Mutex
 	builtIn  map[string]*Definition // by group/Kind; nil where there is none
-	compiled map[compiledKey]*compiledOnce
-	foreign  int // how many of compiled are not of the built-in set
+	compiled *lru.Cache[compiledKey, func() (*compiled, error)]
 }
 
 // compiledKey identifies a version of a definition by the content of the
@@ -37,13 +37,6 @@ type Schemas struct {
 type compiledKey struct {
 	digest  [sha256.Size]byte
 	version string
-}
-
-// compiledOnce compiles a schema when it is first needed.
-type compiledOnce struct {
-	once sync.Once
-	c    *compiled
-	err  error
 }
 
 // BuiltIn is the definition of the built-in set for a kind, nil
@@ -60,10 +53,9 @@ func (s *Schemas) BuiltIn(group, kind string) *Definition {
 	}
 	var d *Definition
 	if content, err := fs.ReadFile(schemas.Definitions(), "crds/"+key+".json"); err == nil {
-		// The set is checked by a test: what cannot be read is as good as absent.
+		// The set is checked by a test: what cannot be read is treated as absent.
 		if read, err := readDefinition(content); err == nil {
 			d = read
-			d.builtIn = true
 		}
 	}
 	s.builtIn[key] = d
@@ -74,21 +66,16 @@ func (s *Schemas) BuiltIn(group, kind string) *Definition {
 func (s *Schemas) compile(d *Definition, v *definitionVersion) (*compiled, error) {
 	key := compiledKey{digest: d.digest, version: v.Name}
 	s.mu.Lock()
-	entry, ok := s.compiled[key]
+	if s.compiled == nil {
+		s.compiled = lru.New[compiledKey, func() (*compiled, error)](maxCompiled)
+	}
+	compile, ok := s.compiled.Get(key)
 	if !ok {
-		if s.compiled == nil || !d.builtIn && s.foreign >= maxCompiled {
-			// What is in use stays alive with its users.
-			s.compiled, s.foreign = map[compiledKey]*compiledOnce{}, 0
-		}
-		entry = &compiledOnce{}
-		s.compiled[key] = entry
-		if !d.builtIn {
-			s.foreign++
-		}
+		compile = sync.OnceValues(func() (*compiled, error) { return compileVersion(v) })
+		s.compiled.Put(key, compile, 1)
 	}
 	s.mu.Unlock()
-	entry.once.Do(func() { entry.c, entry.err = compileVersion(v) })
-	return entry.c, entry.err
+	return compile()
 }
 
 // Kinds is the kinds of a group in the built-in set.
