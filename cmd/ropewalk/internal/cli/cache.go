@@ -6,8 +6,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,18 +40,15 @@ func (a commands) cacheLs() *cobra.Command {
 				return err
 			}
 			entries := []cached{}
-			var b strings.Builder
-			t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-			_, _ = fmt.Fprintln(t, "KIND\tSIZE\tUSED\tKEY")
+			rows := [][]string{{"KIND", "SIZE", "USED", "KEY"}}
 			for e, err := range store.Ls(ctx) {
 				if err != nil {
 					return &command.EnvironmentError{Err: err}
 				}
 				entries = append(entries, cached(e))
-				_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", e.Kind, command.BytesText(e.Size), e.Used.UTC().Format(time.RFC3339), command.OneLine(e.Key))
+				rows = append(rows, []string{e.Kind, command.BytesText(e.Size), e.Used.UTC().Format(time.RFC3339), command.OneLine(e.Key)})
 			}
-			_ = t.Flush() // A builder takes everything.
-			return a.Outcome(format.Value, entries, b.String())
+			return a.Outcome(format.Value, entries, command.Table(rows))
 		}),
 	}
 	command.AddCacheDir(cmd, &dir)

@@ -8,9 +8,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"sync"
+	"runtime/debug"
 	"syscall"
-	"time"
 
 	"golang.org/x/term"
 
@@ -26,29 +25,15 @@ func Main() int {
 		return serveWorker()
 	}
 	process.CloseEnvironment()
-	tuneMemory()
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	ready := sync.OnceFunc(func() { listen(cancel) })
-	defer time.AfterFunc(quiet, ready).Stop()
-	return run(ctx, os.Args[1:], processStreams(), ready)
-}
-
-// quiet is how long a run goes on before it listens to signals and watches its
-// memory: most runs have ended by then, and to get ready costs a small one much
-// of its time. A signal before that ends the process as it would any other;
-// nothing is ever written by halves. A command that starts other processes, which
-// would go on, has it listen first.
-const quiet = 20 * time.Millisecond
-
-// listen cancels the run at the first signal. The second one ends the process at
-// once, as the first would have without us.
-func listen(cancel context.CancelFunc) {
+	if os.Getenv("GOGC") == "" {
+		// Most runs end before a second collection would pay: 1,000 workloads take a
+		// fifth less CPU time than at 100 percent, and 190 MiB.
+		debug.SetGCPercent(200)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() {
-		stop()
-		cancel()
-	})
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	return Run(ctx, os.Args[1:], processStreams())
 }
 
 // processStreams are those of the process.

@@ -4,12 +4,8 @@
 package cli
 
 import (
-	"math"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -100,26 +96,9 @@ spec.replicas = 2
   comes from s.yaml:9:2 (spec.input.replicas)
 
 needs
-  db/set  dependsOn (s.yaml:5:3): costs a wave, db/set must be ready
-`, e.text(command.Paint{}))
+  db/set  dependsOn (s.yaml:5:3): opens a new wave: db/set must be ready
+`, e.text())
 	back := explain(plan, plan.Graph.Nodes[1])
 	require.Len(t, back.NeededBy, 1)
 	require.Equal(t, "api/deployment", back.NeededBy[0].Name)
-}
-
-func TestTheCollectorGoesBackToItsDefaultsWhenTheHeapIsLarge(t *testing.T) {
-	t.Cleanup(func() {
-		debug.SetGCPercent(100)
-		debug.SetMemoryLimit(math.MaxInt64)
-	})
-	t.Setenv("GOGC", "")
-	t.Setenv("GOMEMLIMIT", "")
-	tuneMemory()
-	require.Eventually(t, func() bool { return debug.SetMemoryLimit(-1) == smallLimit }, 10*time.Second, time.Millisecond)
-	large := make([]byte, 2*largeHeap)
-	require.Eventually(t, func() bool {
-		runtime.GC()
-		return debug.SetMemoryLimit(-1) == math.MaxInt64
-	}, 10*time.Second, 10*time.Millisecond)
-	runtime.KeepAlive(large)
 }

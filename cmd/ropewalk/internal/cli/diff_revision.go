@@ -34,7 +34,6 @@ func (a commands) revisionSide(ctx context.Context, flags *command.ProjectFlags,
 	if inside = path.Clean(inside); !filepath.IsLocal(inside) {
 		return side{}, command.Usagef("write REVISION:PATH with a path from the root of the repository", "%q leaves the repository", inside)
 	}
-	a.Listen() // git is in a session of its own
 	files, err := git.OpenRevision(ctx, repository, rev)
 	switch {
 	case errors.Is(err, source.ErrNotFound):

@@ -37,7 +37,7 @@ object: Deployment/api, Deployment.apps/api or Deployment/shop/api with a namesp
 		Args: cobra.MinimumNArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
 			flags.SkipSchemas = true
-			return a.runExplain(ctx, &flags, explainFlags{format.Value, path}, args)
+			return a.runExplain(ctx, &flags, format.Value, path, args)
 		}),
 	}
 	format = command.NewChoice("text", "json")
@@ -47,11 +47,7 @@ object: Deployment/api, Deployment.apps/api or Deployment/shop/api with a namesp
 	return cmd
 }
 
-type explainFlags struct {
-	format, path string
-}
-
-func (a commands) runExplain(ctx context.Context, flags *command.ProjectFlags, own explainFlags, args []string) error {
+func (a commands) runExplain(ctx context.Context, flags *command.ProjectFlags, format, path string, args []string) error {
 	r, err := a.Render(ctx, flags, args[1:])
 	if err != nil {
 		return err
@@ -64,19 +60,12 @@ func (a commands) runExplain(ctx context.Context, flags *command.ProjectFlags, o
 	e := explain(r.Plan, node)
 	module := r.Source(node.ID)
 	e.Origin, e.Digest = module.Origin, module.Digest
-	if own.path != "" {
-		if e.Value, err = traceValue(ctx, r, node, own.path); err != nil {
+	if path != "" {
+		if e.Value, err = traceValue(ctx, r, node, path); err != nil {
 			return err
 		}
 	}
-	if own.format == "json" {
-		data, err := command.Encode(e)
-		if err != nil {
-			return err
-		}
-		return a.Write(data)
-	}
-	return a.Print(e.text(command.Paint{}))
+	return a.Outcome(format, e, e.text())
 }
 
 // traceValue says where the part of n at path comes from.

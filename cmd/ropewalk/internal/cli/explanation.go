@@ -164,9 +164,9 @@ func sideName(j graph.Join, name string) string {
 }
 
 // text is e for people.
-func (e explanation) text(p command.Paint) string {
+func (e explanation) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", p.Bold(string(e.ID)), e.Object)
+	fmt.Fprintf(&b, "%s  %s\n", string(e.ID), e.Object)
 	row := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "  %-9s  %s\n", name, text)
@@ -181,10 +181,10 @@ func (e explanation) text(p command.Paint) string {
 	}
 	row("apply", policies(e.Apply))
 	if e.Value != nil {
-		b.WriteString(e.Value.text(p))
+		b.WriteString(e.Value.text())
 	}
-	writeEdges(&b, p, "needs", e.Needs)
-	writeEdges(&b, p, "needed by", e.NeededBy)
+	writeEdges(&b, "needs", e.Needs)
+	writeEdges(&b, "needed by", e.NeededBy)
 	return b.String()
 }
 
@@ -234,10 +234,10 @@ func policies(a object.Apply) string {
 	return strings.Join(parts, ", ")
 }
 
-func (v *valueOrigin) text(p command.Paint) string {
+func (v *valueOrigin) text() string {
 	var b strings.Builder
 	value, _ := command.Encode(v.Value)
-	fmt.Fprintf(&b, "\n%s = %s\n", p.Bold(v.Path), command.Lines(string(value), "  "))
+	fmt.Fprintf(&b, "\n%s = %s\n", v.Path, command.Lines(string(value), "  "))
 	switch {
 	case v.Input.IsValid():
 		fmt.Fprintf(&b, "  comes from %s", v.Input)
@@ -259,13 +259,13 @@ func (v *valueOrigin) text(p command.Paint) string {
 const mostEdges = 20
 
 // writeEdges writes one line for each edge, gating ones first.
-func writeEdges(b *strings.Builder, p command.Paint, title string, edges []edge) {
+func writeEdges(b *strings.Builder, title string, edges []edge) {
 	if len(edges) == 0 {
 		return
 	}
 	edges = slices.Clone(edges)
 	slices.SortStableFunc(edges, func(x, y edge) int { return y.weight() - x.weight() })
-	fmt.Fprintf(b, "\n%s\n", p.Bold(title))
+	fmt.Fprintf(b, "\n%s\n", title)
 	more := max(0, len(edges)-mostEdges)
 	edges = edges[:len(edges)-more]
 	width := 0
@@ -311,9 +311,9 @@ func (e edge) why() string {
 func (e edge) effect() string {
 	switch {
 	case e.Gating:
-		return "costs a wave, " + e.Reason
+		return "opens a new wave: " + e.Reason
 	case e.Loose:
 		return "in either order"
 	}
-	return "costs no wave"
+	return "needs no new wave"
 }

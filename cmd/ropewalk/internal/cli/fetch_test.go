@@ -329,9 +329,6 @@ func TestAnInterruptedFetchLeavesNothing(t *testing.T) {
 		if strings.Contains(ref, "git") {
 			require.NotEmpty(t, processesOf(t, temp), "git runs")
 		}
-		// Before it listens, the signal ends the process as any other: after 20 ms, and later
-		// where the machine is busy. Nobody can see from outside that it does.
-		time.Sleep(max(500*time.Millisecond, 2*quiet))
 		start := time.Now()
 		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 		_ = cmd.Wait() // the code says how it ended

@@ -29,7 +29,7 @@ import (
 
 // argocdCommand runs plugin argocd with args until ctx ends.
 func argocdCommand(ctx context.Context, args ...string) error {
-	a := plugin.Commands{App: command.New(command.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, func() {})}
+	a := plugin.Commands{App: command.New(command.Streams{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})}
 	cmd := a.ArgoCD()
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)

@@ -21,15 +21,9 @@ import (
 // its exit code. It writes to streams only, except where a command is asked to
 // write files. A cancelled ctx ends the run with code [Interrupted].
 func Run(ctx context.Context, args []string, streams command.Streams) int {
-	return run(ctx, args, streams, func() {})
-}
-
-// run is Run with what has signals cancel ctx, for a caller that starts processes before
-// that happens by itself.
-func run(ctx context.Context, args []string, streams command.Streams, listen func()) int {
 	streams.In = command.Stoppable(ctx, streams.In)
-	a := commands{command.New(streams, listen)}
-	root := a.root(args)
+	a := commands{command.New(streams)}
+	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -51,44 +45,11 @@ func run(ctx context.Context, args []string, streams command.Streams, listen fun
 	return command.ExitCode(err)
 }
 
-// commands are the subcommands, in the order in which help lists them, by name.
-func (a commands) all() []subcommand {
-	return []subcommand{
-		{"render", a.renderCommand}, {"vet", a.vetCommand}, {"graph", a.graphCommand}, {"explain", a.explainCommand},
-		{"diff", a.diffCommand}, {"build", artifact.Commands{App: a.App}.Build}, {"artifact", artifact.Commands{App: a.App}.Command}, {"lock", a.lockCommand},
-		{"vendor", a.vendorCommand}, {"provisioners", provisioners.Commands{App: a.App}.Command}, {"plugin", plugin.Commands{App: a.App}.Command}, {"cache", a.cacheCommand}, {"init", a.initCommand}, {"version", a.versionCommand},
-	}
-}
-
 // commands has the subcommands of this package.
 type commands struct{ *command.App }
 
-// subcommand makes a subcommand.
-type subcommand struct {
-	name string
-	make func() *cobra.Command
-}
-
-// addCommands adds the subcommand that args call, or all where they call none of
-// them: to make the flags of all of them costs a small render a thirtieth of
-// its time.
-func (a commands) addCommands(root *cobra.Command, args []string) {
-	all := a.all()
-	for _, c := range all {
-		if len(args) > 0 && args[0] == c.name {
-			root.AddCommand(c.make())
-			return
-		}
-	}
-	for _, c := range all {
-		root.AddCommand(c.make())
-	}
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-}
-
-// root is the command with what args call below it.
-func (a commands) root(args []string) *cobra.Command {
+// root is the command line with all of its commands.
+func (a commands) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ropewalk",
 		Short: "Turn typed specs into ordered, checked Kubernetes manifests",
@@ -115,7 +76,12 @@ the API's own schemas and your policies, and the same bytes on every machine.
 		},
 	}
 	root.SetFlagErrorFunc(command.FlagError)
-	a.addCommands(root, args)
+	artifacts := artifact.Commands{App: a.App}
+	root.AddCommand(a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(), a.diffCommand(),
+		artifacts.Build(), artifacts.Command(), a.lockCommand(), a.vendorCommand(), provisioners.Commands{App: a.App}.Command(),
+		plugin.Commands{App: a.App}.Command(), a.cacheCommand(), a.initCommand(), a.versionCommand())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		// A command that does nothing by itself shows its help whatever follows
 		// it, also a shell that there is no completion for.

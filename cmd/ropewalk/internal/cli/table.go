@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 )
@@ -20,24 +19,16 @@ const kindsWidth = 44
 // waveTable says of each wave how many objects are in it, of which kinds, and
 // what it waits for.
 func waveTable(plan *order.Plan) string {
-	var b strings.Builder
-	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	// A builder takes everything: neither a row nor the end can fail.
-	_, _ = fmt.Fprintln(t, "WAVE\tOBJECTS\tWHAT\tWHY")
+	rows := [][]string{{"WAVE", "OBJECTS", "WHAT", "WHY"}}
 	for i, wave := range plan.Waves {
 		number, objects := strconv.Itoa(i), strconv.Itoa(len(wave.Nodes))
 		what, why := wrap(kinds(wave.Nodes), kindsWidth), whyWave(plan, i)
 		for row := range max(len(what), len(why)) {
-			_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", number, objects, at(what, row), at(why, row))
+			rows = append(rows, []string{number, objects, at(what, row), at(why, row)})
 			number, objects = "", ""
 		}
 	}
-	_ = t.Flush()
-	var out strings.Builder
-	for line := range strings.Lines(b.String()) {
-		out.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
-	return out.String()
+	return command.Table(rows)
 }
 
 // at is line i, "" past the end.
@@ -84,11 +75,11 @@ func kinds(nodes []*object.Node) []string {
 	return names
 }
 
-// mostReasons is how many of the edges that cost a wave stand beside it.
+// mostReasons is how many of the edges that open a wave stand beside it.
 const mostReasons = 5
 
 // whyWave is what the wave waits for: the edges and joins that lead into the
-// wave before and cost a wave.
+// wave before and open a new one.
 func whyWave(plan *order.Plan, wave int) []string {
 	if wave == 0 {
 		return []string{"depends on nothing that must be ready"}

@@ -31,16 +31,9 @@ func (a commands) versionCommand() *cobra.Command {
 }
 
 func (a commands) printRelease(r process.Release, format string) error {
-	if format == "json" {
-		data, err := command.Encode(r)
-		if err != nil {
-			return err
-		}
-		return a.Write(data)
-	}
 	text := fmt.Sprintf("ropewalk %s\n%s %s", r, r.Go, r.Platform)
 	if r.CUE != "" {
 		text += ", cue " + r.CUE
 	}
-	return a.Print(text + "\n")
+	return a.Outcome(format, r, text+"\n")
 }

@@ -44,5 +44,5 @@ func ExampleText() {
 	//   shop/web  Deployment.apps web
 	//     └══▶ shop/db  dependsOn: shop/db (StatefulSet) must be ready first
 	//
-	// ══▶ costs a wave   ──▶ comes first in the same wave or before   ┄┄▶ settles by itself
+	// ══▶ opens a new wave   ──▶ comes first in the same wave or before   ┄┄▶ in either order
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Mermaid writes a plan as a Mermaid flowchart, which code hosts show inside
-// Markdown. Edges that cost a wave are thick.
+// Markdown. Edges that open a new wave are thick.
 func Mermaid(w io.Writer, plan *order.Plan) error {
 	b := &bytes.Buffer{}
 	fmt.Fprintln(b, "flowchart RL")

@@ -209,10 +209,10 @@ func bracket(x1, y1, lane, x2, y2 int) string {
 // drawLegend says what the styles mean.
 func (p *picture) drawLegend(c *canvas) {
 	entries := [...][2]string{
-		{styleGate, "costs a wave"},
-		{styleExplicit, "explicit, costs none"},
-		{styleInferred, "inferred, costs none"},
-		{styleLoose, "settles by itself"},
+		{styleGate, "opens a new wave"},
+		{styleExplicit, "explicit, no new wave"},
+		{styleInferred, "inferred, no new wave"},
+		{styleLoose, "in either order"},
 	}
 	x, y := margin, p.height-legendH/2
 	for _, e := range entries {

@@ -16,7 +16,7 @@ import (
 )
 
 // Text writes a plan as a tree for a terminal: waves, their nodes, and below
-// each node what it needs. Edges that cost a wave have a double arrow and say
+// each node what it needs. Edges that open a new wave have a double arrow and say
 // why.
 func Text(w io.Writer, plan *order.Plan) error {
 	b := &bytes.Buffer{}
@@ -53,7 +53,7 @@ func Text(w io.Writer, plan *order.Plan) error {
 		}
 	}
 	if len(plan.Waves) > 0 {
-		fmt.Fprint(b, "\n══▶ costs a wave   ──▶ comes first in the same wave or before   ┄┄▶ settles by itself\n")
+		fmt.Fprint(b, "\n══▶ opens a new wave   ──▶ comes first in the same wave or before   ┄┄▶ in either order\n")
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -102,7 +102,7 @@ func arrow(l line) string {
 	return "──▶"
 }
 
-// remark is the rule of an edge, its line, and why it costs a wave.
+// remark is the rule of an edge, its line, and why it opens a new wave.
 func remark(l line) string {
 	text := l.label()
 	if l.pos.IsValid() {

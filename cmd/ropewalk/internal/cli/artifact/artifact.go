@@ -138,13 +138,12 @@ not at all.
 				return command.Usagef("add -o DIR", "-o is missing")
 			}
 			return a.WithLocation(ctx, &r, args[0], false, func(p command.Location) error {
-				bar := command.NewTransfer(a.Streams, "pulling")
-				defer bar.Clear()
-				pulled, err := artifact.Pull(ctx, p, p.Reference, artifact.PullOptions{Layer: layer, Progress: bar.Add})
+				bar := command.NewProgress(a.Streams, "pulling")
+				pulled, err := artifact.Pull(ctx, p, p.Reference, artifact.PullOptions{Layer: layer, Progress: bar.Bytes})
+				bar.Clear()
 				if err != nil {
 					return err
 				}
-				bar.Clear()
 				files := make([]emit.File, 0, len(pulled.Files))
 				for _, f := range pulled.Files {
 					files = append(files, emit.File{Path: f.Path, Data: f.Data})

@@ -117,7 +117,7 @@ func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []strin
 	if err := command.Finish(ctx, to, err); err != nil {
 		return err
 	}
-	return a.printBuilt(out)
+	return a.Outcome(flags.format.Value, out, builtText(out))
 }
 
 // push packs and pushes a render.
@@ -130,12 +130,11 @@ func (a Commands) push(ctx context.Context, flags *buildFlags, r command.Rendere
 	if err != nil {
 		return Built{}, err
 	}
-	bar := command.NewTransfer(a.Streams, "pushing")
-	defer bar.Clear()
+	bar := command.NewProgress(a.Streams, "pushing")
 	pushed, err := host.Publication{
 		Set: set, Graph: graph, Build: host.BuildOf(r.Loaded, r.Sources, process.CurrentRelease().Version),
 		Images: host.Images(r.Plan.Graph.Nodes), Signer: signer,
-		Push: artifact.PushOptions{At: time.Now(), Progress: bar.Add},
+		Push: artifact.PushOptions{At: time.Now(), Progress: bar.Bytes},
 	}.Publish(ctx, to.Store, append([]string{to.Reference}, flags.tags...))
 	bar.Clear()
 	if err != nil {
@@ -189,14 +188,7 @@ func (a Commands) sincePush(ctx context.Context, r command.Rendered, to command.
 	return out, report.Dangers()
 }
 
-func (a Commands) printBuilt(out Built) error {
-	if a.JSON {
-		data, err := command.Encode(out)
-		if err != nil {
-			return err
-		}
-		return a.Write(data)
-	}
+func builtText(out Built) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s"+format+"\n", append([]any{name}, args...)...)
@@ -222,7 +214,7 @@ func (a Commands) printBuilt(out Built) error {
 	if out.Signed {
 		line("signed", "yes, with all that is attached")
 	}
-	return a.Print(b.String())
+	return b.String()
 }
 
 func changesText(out Built) string {

@@ -72,9 +72,8 @@ func (a Commands) copyArtifact(ctx context.Context, from, to command.Location, o
 	if !to.Given && from.Given && !strings.HasPrefix(from.Reference, "sha256:") {
 		tag = from.Reference
 	}
-	bar := command.NewTransfer(a.Streams, "copying")
-	defer bar.Clear()
-	opts.Tags, opts.At, opts.Progress = append([]string{tag}, opts.Tags...), time.Now(), bar.Add
+	bar := command.NewProgress(a.Streams, "copying")
+	opts.Tags, opts.At, opts.Progress = append([]string{tag}, opts.Tags...), time.Now(), bar.Bytes
 	if host, repository, _ := strings.Cut(from.Repository, "/"); host != "" && strings.HasPrefix(to.Repository, host+"/") {
 		opts.MountFrom = repository
 	}

@@ -41,14 +41,11 @@ type App struct {
 	JSON bool
 	// Texts is what was read as documents, for excerpts.
 	Texts map[string][]byte
-	// Listen has signals cancel the run from now on; it may be called often.
-	Listen func()
 }
 
-// New returns a run that reads from and writes to streams; listen has signals cancel
-// the run.
-func New(streams Streams, listen func()) *App {
-	return &App{Streams: streams, Paint: Paint{On: streams.Color}, Listen: listen}
+// New returns a run that reads from and writes to streams.
+func New(streams Streams) *App {
+	return &App{Streams: streams, Paint: Paint{On: streams.Color}}
 }
 
 // ErrReported marks errors that the command has written already, as data.

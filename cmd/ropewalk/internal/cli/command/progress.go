@@ -18,49 +18,68 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-// progress is one line on a terminal that says how far a run is.
-type progress struct {
+// Progress is one line on a terminal that says how far a run is. A nil one shows
+// nothing. It is safe for concurrent use.
+type Progress struct {
 	out   io.Writer
+	verb  string
 	width int
 	now   func() time.Time
 
 	mu    sync.Mutex
 	start time.Time
 	last  time.Time
+	bytes int64
 	shown bool
 	done  bool
 }
 
-// newProgress is a line on s; nil where s is no terminal.
-func newProgress(s Streams) *progress {
+// NewProgress is a line on s about what a verb says, such as pulling; nil where s is not a
+// terminal.
+func NewProgress(s Streams, verb string) *Progress {
 	if s.Width == 0 {
 		return nil
 	}
-	return &progress{out: s.Err, width: s.Width, now: time.Now, start: time.Now()}
+	return &Progress{out: s.Err, verb: verb, width: s.Width, now: time.Now, start: time.Now()}
 }
 
-// update says that done specs of all are evaluated. It is safe for concurrent
-// use, and so may be called out of order.
-func (p *progress) update(done, all int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.now()
-	if p.done || now.Sub(p.last) < progressEvery {
+// Specs reports that done specs of all are evaluated; calls may be out of order.
+func (p *Progress) Specs(done, all int) {
+	if p == nil {
 		return
 	}
-	if all < progressSpecs && now.Sub(p.start) < progressAfter {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.show(all >= progressSpecs, func(time.Duration) string { return fmt.Sprintf("%s %d of %d specs", p.verb, done, all) })
+}
+
+// Bytes reports that more bytes were transferred.
+func (p *Progress) Bytes(more int64) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bytes += more
+	p.show(false, func(took time.Duration) string {
+		return fmt.Sprintf("%s %s, %s/s", p.verb, BytesText(p.bytes), BytesText(int64(float64(p.bytes)/took.Seconds())))
+	})
+}
+
+// show writes the line, where it is time to; soon is true for a run that takes long.
+func (p *Progress) show(soon bool, line func(took time.Duration) string) {
+	now := p.now()
+	took := now.Sub(p.start)
+	if p.done || now.Sub(p.last) < progressEvery || !soon && took < progressAfter {
 		return
 	}
 	p.last, p.shown = now, true
-	text := fmt.Sprintf("rendering %d of %d specs", done, all)
-	if len(text) >= p.width {
-		text = text[:max(0, p.width-1)]
-	}
-	_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s", text)
+	text := line(took)
+	_, _ = fmt.Fprintf(p.out, "\r\x1b[K%s", text[:min(len(text), max(0, p.width-1))])
 }
 
 // Clear takes the line away; nothing is shown after it.
-func (p *progress) Clear() {
+func (p *Progress) Clear() {
 	if p == nil {
 		return
 	}

@@ -174,12 +174,10 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	if err != nil {
 		return Rendered{}, err
 	}
-	bar := newProgress(a.Streams)
+	bar := NewProgress(a.Streams, "rendering")
 	loaded.Request.Strict = p.Strict
 	loaded.Request.Parallel = p.Parallel()
-	if bar != nil {
-		loaded.Request.Progress = bar.update
-	}
+	loaded.Request.Progress = bar.Specs
 	result, err := render.Renderer{Evaluator: evaluator}.Render(ctx, loaded.Request)
 	bar.Clear()
 	if err != nil {

@@ -162,17 +162,25 @@ func TestStreamsSeparateDocuments(t *testing.T) {
 func TestProgressIsOneLineThatGoesAway(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Now()
-	p := &progress{out: &b, width: 20, start: now, now: func() time.Time { return now }}
-	p.update(1, 10)
+	p := &Progress{out: &b, verb: "rendering", width: 20, start: now, now: func() time.Time { return now }}
+	p.Specs(1, 10)
 	require.Empty(t, b.String(), "short work shows nothing")
-	p.update(1, 1000)
+	p.Specs(1, 1000)
 	require.Equal(t, "\r\x1b[Krendering 1 of 1000", b.String())
-	p.update(2, 1000)
+	p.Specs(2, 1000)
 	p.Clear()
-	p.update(3, 1000)
+	p.Specs(3, 1000)
 	require.Equal(t, "\r\x1b[Krendering 1 of 1000\r\x1b[K", b.String())
-	require.Nil(t, newProgress(Streams{}))
-	newProgress(Streams{}).Clear()
+	require.Nil(t, NewProgress(Streams{}, ""))
+	NewProgress(Streams{}, "").Clear()
+
+	b.Reset()
+	p = &Progress{out: &b, verb: "pulling", width: 80, start: now, now: func() time.Time { return now }}
+	p.Bytes(1024)
+	require.Empty(t, b.String())
+	now = now.Add(2 * time.Second)
+	p.Bytes(1024)
+	require.Equal(t, "\r\x1b[Kpulling 2.0 KiB, 1.0 KiB/s", b.String())
 }
 
 func TestAReaderThatIsNotInterruptedReads(t *testing.T) {

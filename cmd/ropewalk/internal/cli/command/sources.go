@@ -93,7 +93,6 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 		Registries: registries, Secrets: secrets, Offline: s.Offline, Record: record,
 		Guard: pullpolicy.Guard{Policy: policy.Current()}, Signed: &fetch.Signed{},
 		Git: func() git.Fetcher {
-			a.Listen() // git is in a session of its own
 			return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: s.Plain, CA: ca}
 		},
 		Modules: func() *modules.Registry { return ModuleRegistry(s, registries) },

@@ -172,7 +172,6 @@ func (a Commands) runArgoCD(ctx context.Context, flags *ArgoCDFlags) error {
 	if err := flags.check(); err != nil {
 		return err
 	}
-	a.Listen() // Workers are processes of our own.
 	server, done, err := flags.server(a.reporter())
 	if err != nil {
 		return err

@@ -138,7 +138,6 @@ func (a Commands) stock(ctx context.Context, flags *stockFlags, work func(contex
 	if err := flags.check(); err != nil {
 		return err
 	}
-	a.Listen() // Workers are processes of our own.
 	ctx, cancel := context.WithTimeout(ctx, flags.request)
 	defer cancel()
 	report := func(error) {}

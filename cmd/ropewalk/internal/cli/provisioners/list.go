@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -36,16 +35,16 @@ is for every class or id. A * after an output says that it is a secret.
 				return err
 			}
 			out := make([]listed, 0, len(c.entries))
-			var b strings.Builder
-			t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-			_, _ = fmt.Fprintln(t, "TYPE\tCLASS\tID\tMODULE\tOUTPUTS\tDESCRIPTION")
+			rows := [][]string{{"TYPE", "CLASS", "ID", "MODULE", "OUTPUTS", "DESCRIPTION"}}
 			for _, p := range c.entries {
 				out = append(out, p.listed())
-				_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", command.OneLine(p.Type), command.OneLine(cmp.Or(p.Class, "*")), command.OneLine(cmp.Or(p.ID, "*")),
-					command.OneLine(p.module.Name), cmp.Or(command.OneLine(strings.Join(p.outputs(), ",")), "-"), command.OneLine(p.Description))
+				row := []string{p.Type, cmp.Or(p.Class, "*"), cmp.Or(p.ID, "*"), p.module.Name, cmp.Or(strings.Join(p.outputs(), ","), "-"), p.Description}
+				for i, cell := range row {
+					row[i] = command.OneLine(cell)
+				}
+				rows = append(rows, row)
 			}
-			_ = t.Flush() // A builder takes everything.
-			return a.Outcome(flags.format.Value, out, trimmed(b.String()))
+			return a.Outcome(flags.format.Value, out, command.Table(rows))
 		}),
 	}
 	flags.add(cmd)
@@ -127,15 +126,6 @@ func describe(p evaluate.Param) []string {
 		out = append(out, "default "+p.Default)
 	}
 	return out
-}
-
-// trimmed is a table without blanks at the ends of its lines.
-func trimmed(table string) string {
-	var out strings.Builder
-	for line := range strings.Lines(table) {
-		out.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
-	return out.String()
 }
 
 // listed is an entry as JSON has it.
