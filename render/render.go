@@ -20,7 +20,8 @@ type Error = object.Error
 // Errors is all mistakes of one run.
 type Errors = object.Errors
 
-// Request is all that a render depends on. It is never changed by one.
+// Request is all that a render depends on. It is never changed by one. Its encoding is the
+// key of cached renders, from which tags exclude how it is run.
 type Request struct {
 	// Specs are evaluated on their own, in any order.
 	Specs []Spec
@@ -42,16 +43,16 @@ type Request struct {
 	// Strict turns warnings of the order and of the dialect into errors.
 	Strict bool
 	// Parallel is how many specs are evaluated at once; 1 where zero.
-	Parallel int
+	Parallel int `cbor:"-"`
 	// Mistakes were found before, in specs that are not in Specs or in the project.
 	// They fail the render, with what it finds in the others.
-	Mistakes Errors
+	Mistakes Errors `cbor:"-"`
 	// Broken names the specs that mistakes hide, so that others may depend on them
 	// without a second message.
-	Broken []string
+	Broken []string `cbor:"-"`
 	// Progress, where set, is called after each spec with how many are done. It may be
 	// called from several goroutines at once.
-	Progress func(done, all int)
+	Progress func(done, all int) `cbor:"-"`
 }
 
 // Workloads is what the workloads of a project share.

@@ -4,114 +4,91 @@
 package rendercache
 
 import (
-	"bytes"
-	"encoding/binary"
-	"encoding/json"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"slices"
+
+	"github.com/fxamacker/cbor/v2"
 
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/worker"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// header is an entry without the graph and the contents of the files, which follow it in
-// this order. As JSON strings they would be encoded and decoded once more.
-type header struct {
-	Files    []file          `json:"files"`
-	Layers   []emit.Layer    `json:"layers"`
-	Warnings []warning       `json:"warnings"`
-	Sources  []render.Source `json:"sources"`
-	Graph    int             `json:"graph"`
+// Key identifies a request of a tenant to a version of the program: equal keys mean equal
+// renders. It is a SHA-256 in hex, and "" where the request cannot be encoded.
+//
+// It is made from the encoding of the request, so that a new field is part of the key
+// unless it is excluded by a tag.
+func Key(req render.Request, version, scope string) string {
+	// How an evaluation is bounded makes no difference to its result.
+	req.Specs = slices.Clone(req.Specs)
+	for i := range req.Specs {
+		req.Specs[i].Evaluate.Limits = evaluate.Limits{}
+	}
+	keyed := struct {
+		Format, Version, Scope string
+		Request                render.Request
+		// Warnings from before the render are part of its result.
+		Warnings []string
+	}{Format: "ropewalk render 2", Version: version, Scope: scope, Request: req}
+	for _, m := range req.Mistakes {
+		keyed.Warnings = append(keyed.Warnings, m.Error())
+	}
+	sum, _, err := worker.Sum(keyed)
+	if err != nil {
+		return ""
+	}
+	return hex.EncodeToString(sum[:sha256.Size])
 }
 
-type file struct {
-	Path string    `json:"path"`
-	Node object.ID `json:"node"`
-	Wave int       `json:"wave"`
-	Size int       `json:"size"`
+// entry is an outcome as it is stored.
+type entry struct {
+	Files    []emit.File
+	Layers   []emit.Layer
+	Warnings []warning
+	Sources  []render.Source
+	Graph    []byte
 }
 
-// warning is an object.Error that can be decoded.
+// warning is an object.Error whose cause can be stored.
 type warning struct {
-	Stage    object.Stage  `json:"stage"`
-	Severity int           `json:"severity"`
-	Pos      object.Pos    `json:"pos"`
-	Path     string        `json:"path"`
-	Node     object.ID     `json:"node"`
-	Policy   string        `json:"policy"`
-	Message  string        `json:"message"`
-	Hint     string        `json:"hint"`
-	Notes    []object.Note `json:"notes"`
+	object.Error
+	Err string
 }
 
 var errEntry = errors.New("rendercache: corrupt entry")
 
 // encode is the outcome as bytes.
-func (o Outcome) encode() []byte {
-	h := header{Layers: o.Layers, Sources: o.Sources, Graph: len(o.Graph)}
-	size := len(o.Graph)
-	for _, f := range o.Files {
-		h.Files = append(h.Files, file{Path: f.Path, Node: f.Node, Wave: f.Wave, Size: len(f.Data)})
-		size += len(f.Data)
-	}
+func (o Outcome) encode() ([]byte, error) {
+	e := entry{Files: o.Files, Layers: o.Layers, Sources: o.Sources, Graph: o.Graph}
 	for _, w := range o.Warnings {
-		h.Warnings = append(h.Warnings, warning{
-			Stage: w.Stage, Severity: int(w.Severity), Pos: w.Pos, Path: w.Path, Node: w.Node, Policy: w.Policy,
-			Message: w.Err.Error(), Hint: w.Hint, Notes: w.Notes,
-		})
+		e.Warnings = append(e.Warnings, warning{Error: *w, Err: w.Err.Error()})
 	}
-	text, err := json.Marshal(h)
-	if err != nil {
-		panic(err) // Text and numbers always marshal.
-	}
-	out := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(text)+size), uint64(len(text)))
-	out = append(out, text...)
-	out = append(out, o.Graph...)
-	for _, f := range o.Files {
-		out = append(out, f.Data...)
-	}
-	return out
+	return cbor.Marshal(e)
 }
 
-// decode is the inverse of encode. The outcome refers to data.
+// decode is the inverse of encode.
 func decode(data []byte) (Outcome, error) {
-	if len(data) < 8 {
+	mode, err := cbor.DecOptions{
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
+		// What users wrote need not be UTF-8.
+		UTF8: cbor.UTF8DecodeInvalid,
+	}.DecMode()
+	if err != nil {
+		return Outcome{}, err
+	}
+	var e entry
+	if mode.Unmarshal(data, &e) != nil {
 		return Outcome{}, errEntry
 	}
-	size := binary.BigEndian.Uint64(data)
-	if data = data[8:]; size > uint64(len(data)) {
-		return Outcome{}, errEntry
-	}
-	var h header
-	d := json.NewDecoder(bytes.NewReader(data[:size]))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&h); err != nil {
-		return Outcome{}, errEntry
-	}
-	rest := data[size:]
-	take := func(n int) []byte {
-		if n < 0 || n > len(rest) {
-			rest = nil
-			return nil
-		}
-		out := rest[:n:n]
-		rest = rest[n:]
-		return out
-	}
-	o := Outcome{Layers: h.Layers, Sources: h.Sources, Graph: take(h.Graph)}
-	total := h.Graph
-	for _, f := range h.Files {
-		o.Files = append(o.Files, emit.File{Path: f.Path, Node: f.Node, Wave: f.Wave, Data: take(f.Size)})
-		total += f.Size
-	}
-	if uint64(total) != uint64(len(data))-size { //nolint:gosec // a negative size is no match either
-		return Outcome{}, errEntry
-	}
-	for _, w := range h.Warnings {
-		o.Warnings = append(o.Warnings, &object.Error{
-			Stage: w.Stage, Severity: object.Severity(w.Severity), Pos: w.Pos, Path: w.Path, Node: w.Node, Policy: w.Policy,
-			Err: errors.New(w.Message), Hint: w.Hint, Notes: w.Notes,
-		})
+	o := Outcome{Files: e.Files, Layers: e.Layers, Sources: e.Sources, Graph: e.Graph}
+	for _, w := range e.Warnings {
+		w.Error.Err = errors.New(w.Err)
+		o.Warnings = append(o.Warnings, &w.Error)
 	}
 	return o, nil
 }

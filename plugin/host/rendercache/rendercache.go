@@ -83,6 +83,9 @@ func (c *Cache) Render(ctx context.Context, req render.Request) (Outcome, error)
 		return c.render(ctx, req)
 	}
 	key := Key(req, c.Version, c.Scope)
+	if key == "" {
+		return c.render(ctx, req)
+	}
 	if out, ok := c.cached(ctx, key); ok {
 		return out, nil
 	}
@@ -90,7 +93,12 @@ func (c *Cache) Render(ctx context.Context, req render.Request) (Outcome, error)
 	if err != nil || holdsSecrets(out.Plan) {
 		return out, err
 	}
-	c.store(ctx, c.Stores, key, out.encode())
+	data, err := out.encode()
+	if err != nil {
+		c.failed(err)
+		return out, nil
+	}
+	c.store(ctx, c.Stores, key, data)
 	return out, nil
 }
 

@@ -6,6 +6,7 @@ package rendercache
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // WriteBehind is a store in front of a slow one, such as a disk that syncs every entry:
@@ -19,11 +20,9 @@ type WriteBehind struct {
 	// Failed, where set, is called with the error of an entry that was not written.
 	Failed func(error)
 
-	mu      sync.Mutex
-	pending []func()
-	bytes   int
-	writer  sync.WaitGroup // the one goroutine that writes, while there is one
-	running bool
+	pending atomic.Int64 // bytes
+	writing sync.Mutex   // one entry at a time
+	writers sync.WaitGroup
 }
 
 var _ Store = (*WriteBehind)(nil)
@@ -33,47 +32,25 @@ func (b *WriteBehind) Get(ctx context.Context, kind, key string) ([]byte, bool, 
 	return b.Next.Get(ctx, kind, key)
 }
 
-// Put queues an entry, which is written even if ctx ends. Its error is that of an entry
-// over MaxPending.
+// Put returns before the entry is written, which happens even if ctx ends. Its error is
+// that of an entry over MaxPending.
 func (b *WriteBehind) Put(ctx context.Context, kind, key string, data []byte) error {
-	ctx = context.WithoutCancel(ctx)
-	b.mu.Lock()
-	if b.bytes+len(data) > b.MaxPending {
-		b.mu.Unlock()
+	size := int64(len(data))
+	if b.pending.Add(size) > int64(b.MaxPending) {
+		b.pending.Add(-size)
 		return b.Next.Put(ctx, kind, key, data)
 	}
-	b.bytes += len(data)
-	b.pending = append(b.pending, func() {
+	ctx = context.WithoutCancel(ctx)
+	b.writers.Go(func() {
+		defer b.pending.Add(-size)
+		b.writing.Lock()
+		defer b.writing.Unlock()
 		if err := b.Next.Put(ctx, kind, key, data); err != nil && b.Failed != nil {
 			b.Failed(err)
 		}
-		b.mu.Lock()
-		b.bytes -= len(data)
-		b.mu.Unlock()
 	})
-	if !b.running {
-		b.running = true
-		b.writer.Go(b.write)
-	}
-	b.mu.Unlock()
 	return nil
 }
 
-// write writes until nothing is pending.
-func (b *WriteBehind) write() {
-	for {
-		b.mu.Lock()
-		if len(b.pending) == 0 {
-			b.running = false
-			b.mu.Unlock()
-			return
-		}
-		next := b.pending[0]
-		b.pending = b.pending[1:]
-		b.mu.Unlock()
-		next()
-	}
-}
-
 // Wait returns when everything is written. Nothing may be put meanwhile.
-func (b *WriteBehind) Wait() { b.writer.Wait() }
+func (b *WriteBehind) Wait() { b.writers.Wait() }
