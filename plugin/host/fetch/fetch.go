@@ -4,6 +4,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -36,10 +37,9 @@ type Options struct {
 	// needs it; its Secrets and Limits are set here. Nil is the zero value.
 	Git func() git.Fetcher
 	// GitHosts are the credentials of Git references without a Secret, by their host,
-	// with its port where the reference has one; nil is none. Cached modules of such a
-	// host are fetched again when its credentials are removed, and when they change if
-	// GitHosts is a [Changing].
-	GitHosts source.Secrets
+	// with its port where the reference has one; "" is none. Cached modules of such a
+	// host are fetched again when its credentials are removed or change.
+	GitHosts Mounted
 	// Artifacts finds the artifacts of Flux sources; nil refuses references of the
 	// type source.
 	Artifacts flux.Artifacts
@@ -77,7 +77,7 @@ func (o Options) Connect(h host.Host) host.Host {
 	}
 	o.Registries = sync.OnceValues(o.registries())
 	fetchers := map[string]source.Fetcher{
-		source.TypeGit: o.lazy(o.gitByHost),
+		source.TypeGit: o.lazy(func(store *cache.Store) source.Resolver { return hostCredentials{options: o, store: store} }),
 		source.TypeOCI: o.lazy(o.oci),
 	}
 	if o.Artifacts != nil {
@@ -149,25 +149,25 @@ func (o Options) locked(next source.Resolver) source.Fetcher {
 	return lock.Fetcher{Next: next, File: o.Lock, Mode: o.Mode, Record: o.Record}
 }
 
-func (o Options) git(store *cache.Store) source.Resolver {
+// git is Git behind the cache; secret names the credentials of references without a
+// Secret, "" for none.
+func (o Options) git(store *cache.Store, secret string) source.Resolver {
 	var f git.Fetcher
 	if o.Git != nil {
 		f = o.Git()
 	}
-	if f.Secrets, f.Limits = o.Secrets, o.Limits; o.GitHosts != nil {
-		f.Secrets = byHost{named: o.secrets(), hosts: o.GitHosts}
-	}
+	f.Secrets, f.Limits = byHost{named: o.secrets(), hosts: o.GitHosts}, o.Limits
 	if store != nil {
 		f.Known = func(ctx context.Context, id string) (source.Tree, bool) { return store.TreeByID(ctx, o.Scope, id) }
 	}
-	return o.cached(&gitBackend{Fetcher: &f, hosts: o.GitHosts, store: store, scope: o.Scope, limits: o.Limits, report: o.report}, store)
+	return o.cached(&gitBackend{Fetcher: &f, secret: secret, store: store, scope: o.Scope, limits: o.Limits, report: o.report}, store)
 }
 
 // gitBackend records in the cache which tree belongs to a Git tree id, so that a commit
 // that does not change the module transfers no file.
 type gitBackend struct {
 	*git.Fetcher
-	hosts  source.Secrets
+	secret string // of references without one
 	store  *cache.Store
 	scope  string
 	limits source.Limits
@@ -183,10 +183,7 @@ var (
 // Fetch fetches a tree, without hidden files and nested modules, which no other type of
 // reference has: the same module is the same tree from every source.
 func (r *gitBackend) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
-	ref, err := r.own(ctx, ref)
-	if err != nil {
-		return source.Tree{}, err
-	}
+	ref.Secret = cmp.Or(ref.Secret, r.secret)
 	result, err := r.FetchResult(ctx, ref)
 	if err != nil || result.Known {
 		return result.Tree, err
@@ -201,6 +198,15 @@ func (r *gitBackend) Fetch(ctx context.Context, ref source.Ref) (source.Tree, er
 		r.report(r.store.RememberTreeID(ctx, r.scope, result.TreeID, tree))
 	}
 	return tree, nil
+}
+
+// Resolve resolves a reference; the resolved one names no other Secret than it does.
+func (r *gitBackend) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
+	with := ref
+	with.Secret = cmp.Or(ref.Secret, r.secret)
+	resolved, err := r.Fetcher.Resolve(ctx, with)
+	resolved.Ref.Secret = ref.Secret
+	return resolved, err
 }
 
 // registries returns Options.Registries, or its default.

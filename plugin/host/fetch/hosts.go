@@ -9,88 +9,41 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"sync"
 
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
 
-// Changing are Secrets with a version.
-type Changing interface {
-	// Change returns a version of a Secret, which changes with it. It discloses nothing
-	// about its values, because it is stored.
-	Change(ctx context.Context, name string) (string, error)
-}
-
-// gitByHost is Git behind the cache, whose entries are separated by the credentials of
-// the host and their version: after these are removed or change, the module is fetched
-// again.
-func (o Options) gitByHost(store *cache.Store) source.Resolver {
-	if o.GitHosts == nil || store == nil {
-		return o.git(store)
-	}
-	return &scopes{options: o, store: store, known: map[string]source.Resolver{}}
-}
-
-// scopes is one cached backend for each version of the credentials of a host.
-type scopes struct {
+// hostCredentials is Git with the credentials of hosts, behind the cache. Entries that are
+// fetched with these are separated by host and by their version: after they are removed
+// or change, the module is fetched again.
+type hostCredentials struct {
 	options Options
 	store   *cache.Store
-
-	mu    sync.Mutex
-	known map[string]source.Resolver
 }
 
-// maxScopes is how many are kept before all are dropped.
-const maxScopes = 1000
-
-// of returns the backend for a reference.
-func (s *scopes) of(ctx context.Context, ref source.Ref) (source.Resolver, error) {
-	scope, err := s.scope(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	next := s.known[scope]
-	if next == nil {
-		o := s.options
-		o.Scope = scope
-		next = o.git(s.store)
-		if len(s.known) >= maxScopes {
-			clear(s.known)
-		}
-		s.known[scope] = next
-	}
-	return next, nil
-}
-
-// scope is that of the tenant, and of the credentials of the host where it has any.
-// A reference with a Secret of its own shows that to the server each time.
-func (s *scopes) scope(ctx context.Context, ref source.Ref) (string, error) {
+// of returns the backend for a reference. One with a Secret of its own shows that to the
+// server each time.
+func (c hostCredentials) of(ctx context.Context, ref source.Ref) (source.Resolver, error) {
+	o := c.options
 	host := hostOf(ref.Ref)
 	if ref.Secret != "" || host == "" {
-		return s.options.Scope, nil
+		return o.git(c.store, ""), nil
 	}
-	var change string
-	var err error
-	if hosts, ok := s.options.GitHosts.(Changing); ok {
-		change, err = hosts.Change(ctx, host)
-	} else {
-		_, err = s.options.GitHosts.Secret(ctx, host)
-	}
+	change, err := o.GitHosts.Change(ctx, host)
 	switch {
 	case errors.Is(err, source.ErrNotFound):
-		return s.options.Scope, nil
+		return o.git(c.store, ""), nil
 	case err != nil:
-		return "", err
+		return nil, err
 	}
-	return fmt.Sprintf("%q %s%s %s", s.options.Scope, hostPrefix, host, change), nil
+	o.Scope = fmt.Sprintf("%q %s%s %s", o.Scope, hostPrefix, host, change)
+	return o.git(c.store, hostPrefix+host), nil
 }
 
 // Resolve resolves a reference.
-func (s *scopes) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
-	next, err := s.of(ctx, ref)
+func (c hostCredentials) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
+	next, err := c.of(ctx, ref)
 	if err != nil {
 		return source.Resolved{}, err
 	}
@@ -98,8 +51,8 @@ func (s *scopes) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, 
 }
 
 // Fetch fetches a tree.
-func (s *scopes) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
-	next, err := s.of(ctx, ref)
+func (c hostCredentials) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
+	next, err := c.of(ctx, ref)
 	if err != nil {
 		return source.Tree{}, err
 	}
@@ -111,7 +64,10 @@ func (s *scopes) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 const hostPrefix = "credentials of the host "
 
 // byHost are Secrets by name, and those of Git hosts.
-type byHost struct{ named, hosts source.Secrets }
+type byHost struct {
+	named source.Secrets
+	hosts Mounted
+}
 
 // Secret returns a Secret.
 func (b byHost) Secret(ctx context.Context, name string) (map[string][]byte, error) {
@@ -119,34 +75,6 @@ func (b byHost) Secret(ctx context.Context, name string) (map[string][]byte, err
 		return b.hosts.Secret(ctx, host)
 	}
 	return b.named.Secret(ctx, name)
-}
-
-// own is a reference with the credentials of its host, where it names no Secret and
-// there are any.
-func (r *gitBackend) own(ctx context.Context, ref source.Ref) (source.Ref, error) {
-	host := hostOf(ref.Ref)
-	if r.hosts == nil || ref.Secret != "" || host == "" {
-		return ref, nil
-	}
-	switch _, err := r.hosts.Secret(ctx, host); {
-	case errors.Is(err, source.ErrNotFound):
-		return ref, nil
-	case err != nil:
-		return ref, err
-	}
-	ref.Secret = hostPrefix + host
-	return ref, nil
-}
-
-// Resolve resolves a reference with the credentials of its host.
-func (r *gitBackend) Resolve(ctx context.Context, ref source.Ref) (source.Resolved, error) {
-	with, err := r.own(ctx, ref)
-	if err != nil {
-		return source.Resolved{}, err
-	}
-	resolved, err := r.Fetcher.Resolve(ctx, with)
-	resolved.Ref.Secret = ref.Secret
-	return resolved, err
 }
 
 // hostOf is the host of a reference of Git, with its port where it has one.

@@ -28,10 +28,7 @@ const (
 // of an entry. It is read each time, so that changes apply at once.
 type Mounted string
 
-var (
-	_ source.Secrets = Mounted("")
-	_ Changing       = Mounted("")
-)
+var _ source.Secrets = Mounted("")
 
 // Of is the folder of a project. A project without a name, or with one that cannot be
 // the name of a folder, has no Secrets.
@@ -45,19 +42,11 @@ func (m Mounted) Of(project string) Mounted {
 // Secret reads a Secret. Errors are source.ErrNotFound, source.ErrLimit and those of
 // the file system; none holds a value, or names a file that is not there.
 func (m Mounted) Secret(_ context.Context, name string) (map[string][]byte, error) {
-	missing := source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is named %q here", name))
-	if m == "" || !isFolder(name) {
-		return nil, missing
-	}
-	root, err := os.OpenRoot(path.Join(string(m), name))
-	if err != nil {
-		return nil, missing
-	}
-	defer func() { _ = root.Close() }() // it was only read
-	entries, err := entriesOf(root, name)
+	root, entries, err := m.open(name)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = root.Close() }() // it was only read
 	out := map[string][]byte{}
 	for _, e := range entries {
 		data, ok, err := entry(root, e.Name())
@@ -77,19 +66,11 @@ func (m Mounted) Secret(_ context.Context, name string) (map[string][]byte, erro
 // when they were written, never of values.
 // Errors are those of Secret.
 func (m Mounted) Change(_ context.Context, name string) (string, error) {
-	missing := source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is named %q here", name))
-	if m == "" || !isFolder(name) {
-		return "", missing
-	}
-	root, err := os.OpenRoot(path.Join(string(m), name))
-	if err != nil {
-		return "", missing
-	}
-	defer func() { _ = root.Close() }() // it was only read
-	entries, err := entriesOf(root, name)
+	root, entries, err := m.open(name)
 	if err != nil {
 		return "", err
 	}
+	defer func() { _ = root.Close() }() // it was only read
 	sum := sha256.New()
 	for _, e := range entries {
 		info, err := root.Stat(e.Name())
@@ -101,14 +82,23 @@ func (m Mounted) Change(_ context.Context, name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
 }
 
-// entriesOf are the entries of a Secret, sorted by name.
-func entriesOf(root *os.Root, name string) ([]fs.DirEntry, error) {
+// open opens a Secret with its entries, sorted by name; the caller closes it.
+func (m Mounted) open(name string) (*os.Root, []fs.DirEntry, error) {
+	missing := source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is named %q here", name))
+	if m == "" || !isFolder(name) {
+		return nil, nil, missing
+	}
+	root, err := os.OpenRoot(path.Join(string(m), name))
+	if err != nil {
+		return nil, nil, missing
+	}
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
-		return nil, fmt.Errorf("secret %q: %w", name, err)
+		_ = root.Close()
+		return nil, nil, fmt.Errorf("secret %q: %w", name, err)
 	}
 	// Kubernetes has its own folders there, and links that lead into them.
-	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "..") }), nil
+	return root, slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "..") }), nil
 }
 
 // entry is the value of an entry; ok is false where it is not a file.

@@ -76,7 +76,7 @@ func TestAPolicyAtARegistryThatWantsALogin(t *testing.T) {
 			dir := using(t, "oci", "oci://"+server.Host+"/example.com/web:v0.1.0")
 			render := func(docker string) error {
 				o := with(cached(t), guard(t, "", signedBy("oci://"+server.Host+"/**", "cosign", public)))
-				o.Registries, o.Signed = connect(docker), &fetch.Signed{}
+				o.Registries, o.Signed = connect(docker), fetch.NewSigned()
 				o.Modules = func() *modules.Registry {
 					return fetch.ModuleRegistry(server.Host+"+insecure", o.Registries)
 				}

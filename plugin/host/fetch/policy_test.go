@@ -124,7 +124,7 @@ func TestAPolicyHoldsForDependencies(t *testing.T) {
 	dir := write(t, t.TempDir(), map[string]string{"web.yaml": spec("{type: path, ref: ./web}")})
 	write(t, filepath.Join(dir, "web"), files)
 	options := cached(t)
-	options.Signed = &fetch.Signed{}
+	options.Signed = fetch.NewSigned()
 	options.Modules = func() *modules.Registry {
 		return fetch.ModuleRegistry(server.Host+"+insecure", options.Registries)
 	}

@@ -13,47 +13,23 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/opencontainers/go-digest"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/modules"
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
-// maxSigned is how many modules a Signed holds before it drops all.
-const maxSigned = 10_000
-
 // Signed caches which modules were verified, by the digest of their content and by the
-// keys. It is safe for concurrent use; its zero value is empty.
-type Signed struct {
-	mu    sync.Mutex
-	known map[[sha256.Size]byte]bool
-}
+// keys; nil caches nothing.
+type Signed = lru.Cache[[sha256.Size]byte, struct{}]
 
-func (s *Signed) has(key [sha256.Size]byte) bool {
-	if s == nil {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.known[key]
-}
-
-func (s *Signed) put(key [sha256.Size]byte) {
-	if s == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known == nil || len(s.known) >= maxSigned {
-		s.known = map[[sha256.Size]byte]bool{}
-	}
-	s.known[key] = true
-}
+// NewSigned returns an empty cache.
+func NewSigned() *Signed { return lru.New[[sha256.Size]byte, struct{}](10_000) }
 
 // requiredSignatures checks the dependencies of a module against the policy, before any
 // is requested, and returns the signatures that it requires of each, by path@version.
@@ -97,7 +73,7 @@ func (o Options) verify(ctx context.Context, all []modules.Dependency, required 
 // manifest must reference the zip that was fetched.
 func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.Signature) error {
 	key := signatureKey(d, s)
-	if o.Signed.has(key) {
+	if _, ok := o.Signed.Get(key); ok {
 		return nil
 	}
 	if o.Offline {
@@ -144,7 +120,7 @@ func (o Options) signed(ctx context.Context, d modules.Dependency, s pullpolicy.
 		}
 		return source.Refuse(source.ErrSignature, err.Error())
 	}
-	o.Signed.put(key)
+	o.Signed.Put(key, struct{}{}, 1)
 	return nil
 }
 

@@ -125,7 +125,7 @@ func TestNothingUnsignedIsEverEvaluated(t *testing.T) {
 	require.NoError(t, err)
 	server, dir := marked(t, private)
 	options := cached(t)
-	options.Signed = &fetch.Signed{}
+	options.Signed = fetch.NewSigned()
 	options.Modules = func() *modules.Registry {
 		store, err := options.Store()
 		require.NoError(t, err)

@@ -177,7 +177,7 @@ func (f *flags) modules(p *parts) flux.Modules {
 			}
 			return r
 		},
-		Trees: p.trees, Signed: new(fetch.Signed), SourceHost: f.sourceHost, Report: p.report,
+		Trees: p.trees, Signed: fetch.NewSigned(), SourceHost: f.sourceHost, Report: p.report,
 	}
 	if p.disk != nil {
 		m.Store = func() (*cache.Store, error) { return p.disk, nil }

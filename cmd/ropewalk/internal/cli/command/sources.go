@@ -91,7 +91,7 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 	registries := sync.OnceValues(s.Registries)
 	o := fetch.Options{
 		Registries: registries, Secrets: secrets, Offline: s.Offline, Record: record,
-		Guard: pullpolicy.Guard{Policy: policy.Current()}, Signed: &fetch.Signed{},
+		Guard: pullpolicy.Guard{Policy: policy.Current()}, Signed: fetch.NewSigned(),
 		Git: func() git.Fetcher {
 			return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: s.Plain, CA: ca}
 		},

@@ -292,7 +292,7 @@ func (f *ArgoCDFlags) Connect(
 	if err != nil {
 		return nil, err
 	}
-	shared, signed := sync.OnceValues(f.Registries), &fetch.Signed{}
+	shared, signed := sync.OnceValues(f.Registries), fetch.NewSigned()
 	return func(c argocd.Connection) (host.Host, error) {
 		registries := shared
 		if c.Source != nil {
