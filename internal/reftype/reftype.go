@@ -10,10 +10,13 @@
 // plugin/host/fetch that connects the two. The enum of the CRD in plugin/api is
 // generated from a marker; a test compares it with this table.
 //
-// Callers: source and its backends, render/spec, plugin/host.
+// Callers: source and its backends, render/spec, plugin/host, plugin/api (its tests).
 package reftype
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Names of the types.
 const (
@@ -38,6 +41,9 @@ type Type struct {
 	// Policed types name their server in the reference, so that a pull policy can
 	// judge it.
 	Policed bool
+	// Pinned reports whether a reference always resolves to one revision; nil for types
+	// whose references never do.
+	Pinned func(ref string) bool
 	// Absent is why an adapter has no fetcher for the type, for its error; "" where
 	// every adapter has one.
 	Absent string
@@ -50,8 +56,8 @@ func All() []Type {
 		{Name: Embedded, Locked: true},
 		{Name: Inline},
 		{Name: ConfigMap},
-		{Name: Git, Remote: true, Locked: true, Policed: true},
-		{Name: OCI, Remote: true, Locked: true, Policed: true},
+		{Name: Git, Remote: true, Locked: true, Policed: true, Pinned: hasCommit},
+		{Name: OCI, Remote: true, Locked: true, Policed: true, Pinned: hasDigest},
 		{Name: Flux, Remote: true, Locked: true, Absent: "a Flux source is an object of a cluster"},
 	}
 }
@@ -74,3 +80,17 @@ func Of(name string) (Type, bool) {
 	}
 	return Type{Name: name, Remote: true, Locked: true}, false
 }
+
+// Pinned reports whether a reference of a type always resolves to one revision: an OCI
+// reference with a digest, and a commit of Git.
+func Pinned(name, ref string) bool {
+	t, _ := Of(name)
+	return t.Pinned != nil && t.Pinned(ref)
+}
+
+func hasCommit(ref string) bool {
+	_, query, _ := strings.Cut(ref, "?")
+	return slices.ContainsFunc(strings.Split(query, "&"), func(option string) bool { return strings.HasPrefix(option, "commit=") })
+}
+
+func hasDigest(ref string) bool { return strings.Contains(ref, "@sha256:") }

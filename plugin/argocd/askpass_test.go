@@ -53,7 +53,7 @@ func TestARequestBringsTheCredentialsOfItsSource(t *testing.T) {
 	config, err := dial(t, socket).CheckPluginConfiguration(t.Context(), &wire.Empty{})
 	require.NoError(t, err)
 	require.True(t, config.GetProvideGitCreds())
-	c := call{archive: archive(t, texts(project("web"))), path: "apps/web", env: map[string]string{
+	c := call{archive: archive(t, texts(projectOf("web"))), path: "apps/web", env: map[string]string{
 		"ARGOCD_GIT_ASKPASS_NONCE": "known", "ARGOCD_APP_SOURCE_REPO_URL": "oci://registry.example/shop",
 	}}
 	_, err = generate(t, socket, c)

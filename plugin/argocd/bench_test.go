@@ -15,7 +15,7 @@ import (
 // BenchmarkRequest is one request as a repo-server makes it: dial, two checks,
 // generate.
 func BenchmarkRequest(b *testing.B) {
-	large := project("web")
+	large := projectOf("web")
 	for i := range 3000 {
 		large[fmt.Sprintf("other/%04d.yaml", i)] = strings.Repeat(fmt.Sprintf("k%d: %d\n", i*7919, i*104729), 260)
 	}
@@ -24,8 +24,8 @@ func BenchmarkRequest(b *testing.B) {
 		call  call
 		fresh bool // each request is another one
 	}{
-		{"one object, remembered", call{archive: archive(b, texts(project("web"))), path: "apps/web"}, false},
-		{"one object, warm", call{archive: archive(b, texts(project("web"))), path: "apps/web"}, true},
+		{"one object, remembered", call{archive: archive(b, texts(projectOf("web"))), path: "apps/web"}, false},
+		{"one object, warm", call{archive: archive(b, texts(projectOf("web"))), path: "apps/web"}, true},
 		{"shop, remembered", call{archive: archive(b, os.DirFS(examples)), path: "shop"}, false},
 		{"3000 files, remembered", call{archive: archive(b, texts(large)), path: "apps/web"}, false},
 	} {

@@ -32,7 +32,7 @@ func TestADeadRegistryOfOneProjectStarvesNoOther(t *testing.T) {
 	})
 	opts.Requests = 4
 	s, socket := start(t, opts)
-	good := archive(t, texts(project("web")))
+	good := archive(t, texts(projectOf("web")))
 	ask := func(n int) error {
 		env := of("good", "good")
 		env["ARGOCD_ENV_ROPEWALK_SET"] = fmt.Sprintf("n=%d", n)
@@ -67,7 +67,7 @@ func TestACachedEvaluationNeedsNoSlot(t *testing.T) {
 	opts := options(t)
 	opts.Workers, opts.Stores = 1, nil
 	s, socket := start(t, opts)
-	c := call{archive: archive(t, texts(project("web"))), path: "apps/web"}
+	c := call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"}
 	first, err := generate(t, socket, c)
 	require.NoError(t, err)
 	release, err := s.evaluations.Acquire(t.Context(), "other")
@@ -87,7 +87,7 @@ func TestModulesWithoutEndOfOneProjectStarveNoOther(t *testing.T) {
 	require.NoError(t, err)
 	opts, _ := pooled(t, evaluate.Limits{Timeout: time.Minute})
 	s, socket := start(t, opts)
-	files := project("web")
+	files := projectOf("web")
 	for i := range 3 {
 		files[fmt.Sprintf("bad%d/bad.yaml", i)] = "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: bad}\nspec: {cueRef: {type: path, ref: m}}\n"
 		files[fmt.Sprintf("bad%d/m/m.cue", i)] = string(hang) + fmt.Sprintf("\n// %d\n", i)

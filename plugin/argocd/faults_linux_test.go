@@ -40,7 +40,7 @@ func pooled(t *testing.T, limits evaluate.Limits) (Options, *worker.Pool) {
 func TestWorkersThatAreKilledInTheMiddleFailNoRequest(t *testing.T) {
 	opts, pool := pooled(t, evaluate.Limits{})
 	s, socket := start(t, opts)
-	files := project("web")
+	files := projectOf("web")
 	files["modules/m/m.cue"] = "package m\n\nimport \"list\"\n" + strings.TrimPrefix(module, "package m\n") +
 		"_n: list.Range(0, 30, 1)\n_slow: [for i in _n for j in _n for k in _n if i+j+k < input.n-10_000 {i}]\n" +
 		"graph: nodes: config: object: data: slow: \"\\(len(_slow))\"\n"
@@ -123,9 +123,9 @@ func TestAFullDiskFailsWhatNeedsIt(t *testing.T) {
 	t.Parallel()
 	server := servers.InProcess(t)
 	socket, fill := fullDisk(t, "--plain-http", server.Host)
-	files := project("web")
+	files := projectOf("web")
 	noise(files, "other", 20, 100<<10)
-	large, small := call{archive: archive(t, texts(files)), path: "apps/web"}, call{archive: archive(t, texts(project("web"))), path: "apps/web"}
+	large, small := call{archive: archive(t, texts(files)), path: "apps/web"}, call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"}
 	fetching := call{archive: archive(t, texts(withRef(fmt.Sprintf("{type: oci, ref: %q}", serveModule(t, server))))), path: "apps/web"}
 	_, err := generate(t, socket, large)
 	t.Logf("a large one: %v", err)

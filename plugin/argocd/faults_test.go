@@ -49,12 +49,12 @@ func many(t *testing.T, n int) []byte {
 	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
 	require.NoError(t, err)
 	w := tar.NewWriter(z)
-	for name, text := range project("web") {
+	for name, text := range projectOf("web") {
 		require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o644}))
 		_, err := w.Write([]byte(text))
 		require.NoError(t, err)
 	}
-	for i := range n - len(project("web")) {
+	for i := range n - len(projectOf("web")) {
 		require.NoError(t, w.WriteHeader(&tar.Header{Name: fmt.Sprintf("other/%d/%d", i%100, i), Mode: 0o644}))
 	}
 	require.NoError(t, w.Close())
@@ -69,10 +69,10 @@ func TestStreamsThatNoRepositoryMakes(t *testing.T) {
 	opts := options(t)
 	opts.Archive.Compressed = 2 << 20
 	s, socket := start(t, opts)
-	good := call{archive: archive(t, texts(project("web"))), path: "apps/web"}
-	random := project("web")
+	good := call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"}
+	random := projectOf("web")
 	noise(random, "other", 1, 8<<20)
-	bomb := project("web")
+	bomb := projectOf("web")
 	bomb["other/zeros"] = strings.Repeat("\x00", 64<<20)
 	tests := map[string]struct {
 		call call
@@ -134,10 +134,10 @@ func (c call) sendFrom(stream interface{ Send(*wire.Part) error }, first *wire.P
 func TestAClientThatGoesInTheMiddleLeavesNothing(t *testing.T) {
 	opts, renderer := slow(t, time.Minute)
 	s, socket := start(t, opts)
-	files := project("web")
+	files := projectOf("web")
 	noise(files, "other", 20, 100<<10)
 	large := call{archive: archive(t, texts(files)), path: "apps/web"}
-	small := call{archive: archive(t, texts(project("web"))), path: "apps/web"}
+	small := call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"}
 	before := openFiles(t)
 	for i := range 20 {
 		client := dial(t, socket)
@@ -193,7 +193,7 @@ func TestWhoDialledBeforeTheEndIsAnswered(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx) }()
 	require.Eventually(t, s.answers, 5*time.Second, time.Millisecond)
-	c, socket := call{archive: archive(t, texts(project("web"))), path: "apps/web"}, filepath.Join(opts.Dir, "ropewalk.sock")
+	c, socket := call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"}, filepath.Join(opts.Dir, "ropewalk.sock")
 	_, err := generate(t, socket, c) // The first render takes longest.
 	require.NoError(t, err)
 	conns := make([]pluginClient, 5)

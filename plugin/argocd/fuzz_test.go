@@ -33,7 +33,7 @@ func (r *received) Recv() (*wire.Part, error) {
 func FuzzStream(f *testing.F) {
 	wire.Register()
 	for _, c := range []call{
-		{archive: archive(f, texts(project("web"))), path: "apps/web", env: params(`[{"name": "a", "map": {"b": "c"}}]`)},
+		{archive: archive(f, texts(projectOf("web"))), path: "apps/web", env: params(`[{"name": "a", "map": {"b": "c"}}]`)},
 		{archive: []byte("x"), path: "../..", checksum: "x", env: map[string]string{varSet: "a=1\n\nb", varKubeVersion: "v1.36+"}},
 		{archive: []byte("x"), path: "./a//b/", env: params(`[{"name": "values", "array": ["../x"]}, {"name": "set", "string": "="}]`)},
 	} {

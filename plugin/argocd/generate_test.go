@@ -23,7 +23,7 @@ func TestTheSocketAndACommandGiveTheSame(t *testing.T) {
 		"the shop":                 {Path: "shop", Files: os.DirFS(examples)},
 		"the shop, in a namespace": {Path: "shop", Files: os.DirFS(examples), Variables: map[string]string{"ARGOCD_APP_NAMESPACE": "elsewhere"}},
 		"workloads of Score":       {Path: "workloads", Files: os.DirFS(examples), Variables: map[string]string{"ARGOCD_ENV_ROPEWALK_ENV": "prod"}},
-		"a module beside":          {Files: texts(project("web")), Path: "apps/web"},
+		"a module beside":          {Files: texts(projectOf("web")), Path: "apps/web"},
 	}
 	for name, in := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestCredentialsAreRequestedWithTheNonceOfTheEnvironment(t *testing.T) {
 		return offline(c)
 	}
 	_, err := New(opts).Generate(t.Context(), Request{
-		Files: texts(project("web")), Path: "apps/web",
+		Files: texts(projectOf("web")), Path: "apps/web",
 		Variables: Variables([]string{"ARGOCD_GIT_ASKPASS_NONCE=known", "ARGOCD_APP_SOURCE_REPO_URL=oci://registry.example/shop", "HOME=/", "nothing"}),
 	})
 	require.NoError(t, err)

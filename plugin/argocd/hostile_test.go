@@ -51,7 +51,7 @@ func TestAModuleThatHangsHarmsNoOther(t *testing.T) {
 	_, socket := start(t, opts)
 	hang, err := os.ReadFile("../../render/evaluate/worker/testdata/hostile/long-range.cue")
 	require.NoError(t, err)
-	files := project("web")
+	files := projectOf("web")
 	files["bad/bad.yaml"] = "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: bad}\nspec: {cueRef: {type: path, ref: m}}\n"
 	files["bad/m/m.cue"] = string(hang)
 	packed := archive(t, texts(files))

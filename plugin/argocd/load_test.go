@@ -63,7 +63,7 @@ func TestEqualRequestsAreRenderedOnce(t *testing.T) {
 	opts.Requests = 4
 	s, socket := start(t, opts)
 	evaluator.until = func() bool { return s.metrics.joined.Load() == 9 }
-	packed := archive(t, texts(project("web")))
+	packed := archive(t, texts(projectOf("web")))
 	var all sync.WaitGroup
 	for range 10 {
 		all.Go(func() {
@@ -83,7 +83,7 @@ func TestAHundredRequestsKeepTheLimit(t *testing.T) {
 	opts, evaluator := slow(t, 2*time.Millisecond)
 	opts.Workers = 2
 	_, socket := start(t, opts)
-	packed := archive(t, texts(project("web")))
+	packed := archive(t, texts(projectOf("web")))
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
@@ -106,7 +106,7 @@ func TestAFullQueueIsAnError(t *testing.T) {
 	opts, evaluator := slow(t, 10*time.Second)
 	opts.Requests, opts.Workers, opts.Queue = 2, 1, 1
 	s, socket := start(t, opts)
-	packed := archive(t, texts(project("web")))
+	packed := archive(t, texts(projectOf("web")))
 	var full atomic.Int64
 	// The first evaluation goes on until each client is somewhere.
 	evaluator.until = func() bool {
@@ -136,7 +136,7 @@ func TestAClientThatIsSlowOrGoneHoldsNothing(t *testing.T) {
 	opts := options(t)
 	opts.Timeout = 3 * time.Second
 	s, socket := start(t, opts)
-	packed := archive(t, texts(project("web")))
+	packed := archive(t, texts(projectOf("web")))
 	_, err := generate(t, socket, call{archive: packed, path: "apps/web", pause: 5 * time.Second})
 	require.Equal(t, codes.DeadlineExceeded, status.Code(err))
 	client := dial(t, socket)

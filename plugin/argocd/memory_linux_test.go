@@ -111,8 +111,8 @@ func noise(files map[string]string, folder string, count, size int) {
 // them failed.
 func flood(t *testing.T, socket string, requests int) int64 {
 	t.Helper()
-	small := archive(t, texts(project("web")))
-	beside, mine := project("web"), project("web")
+	small := archive(t, texts(projectOf("web")))
+	beside, mine := projectOf("web"), projectOf("web")
 	noise(beside, "other", 100, 100<<10)
 	noise(mine, "apps/web/data", 3, 8<<20)
 	large, own := archive(t, texts(beside)), archive(t, texts(mine))

@@ -4,9 +4,7 @@
 package argocd
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -62,28 +60,4 @@ func (o origins) placed(err error) error {
 		}
 	}
 	return out
-}
-
-// malformed is what is wrong with the JSON of parameters, in words of JSON.
-func malformed(err error) error {
-	why := err.Error()
-	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
-		at, want := "they are", "a list"
-		switch kind.Field {
-		case "":
-			if kind.Type.Kind().String() == "struct" {
-				at, want = "one of them is", "a map with name, and string, array or map"
-			}
-		case "name", "string":
-			at, want = fmt.Sprintf("%q is", kind.Field), "text"
-		case "array":
-			at, want = `"array" is`, "a list of texts"
-		case "map":
-			at, want = `"map" is`, "a map of texts"
-		default:
-			at, want = fmt.Sprintf("%q is", kind.Field), "text"
-		}
-		why = fmt.Sprintf("%s, or holds, a JSON %s where %s is expected", at, kind.Value, want)
-	}
-	return fmt.Errorf("%s: not a JSON list of parameters: %s", inParameters, strings.TrimPrefix(why, "json: "))
 }

@@ -42,7 +42,10 @@ func parameters(text string) ([]parameter, error) {
 	}
 	var all []parameter
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
-		return nil, malformed(err)
+		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
+			err = fmt.Errorf("found a JSON %s at %q: expected maps with a name and one of string (a text), array (a list of texts) and map (a map of texts)", kind.Value, kind.Field)
+		}
+		return nil, fmt.Errorf("%s: not a JSON list of parameters: %w", inParameters, err)
 	}
 	return all, nil
 }

@@ -273,7 +273,7 @@ func TestAModuleThatHangsIsLeftOutOfTheAnnouncement(t *testing.T) {
 	_, socket := start(t, opts)
 	hang, err := os.ReadFile("../../render/evaluate/worker/testdata/hostile/long-range.cue")
 	require.NoError(t, err)
-	files := project("web")
+	files := projectOf("web")
 	files["apps/web/bad.yaml"] = "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: bad}\nspec: {cueRef: {type: path, ref: m}}\n"
 	files["apps/web/m/m.cue"] = string(hang)
 	began := time.Now()

@@ -26,7 +26,7 @@ import (
 )
 
 func TestTheTextOfAnErrorArrivesAsItIs(t *testing.T) {
-	packed := archive(t, texts(project("web")))
+	packed := archive(t, texts(projectOf("web")))
 	for name, text := range map[string]string{
 		"lines":            "a.yaml:1:2: first\nb.yaml:3:4: second\n\tindented\n",
 		"percent":          "100% of %0A, %zz and %",
@@ -120,7 +120,7 @@ func TestPingsEndNoRequest(t *testing.T) {
 	}))
 	stream, err := client.GenerateManifest(t.Context())
 	require.NoError(t, err)
-	c := call{archive: archive(t, texts(project("web"))), path: "apps/web"}
+	c := call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"}
 	require.NoError(t, c.send(stream))
 	require.NoError(t, stream.CloseSend())
 	conn := <-dialed
@@ -149,7 +149,7 @@ func TestARequestThatIsCutOffByTheEndIsAnError(t *testing.T) {
 	require.Eventually(t, s.answers, 5*time.Second, time.Millisecond)
 	answered := make(chan error, 1)
 	go func() {
-		_, err := generate(t, filepath.Join(opts.Dir, "ropewalk.sock"), call{archive: archive(t, texts(project("web"))), path: "apps/web"})
+		_, err := generate(t, filepath.Join(opts.Dir, "ropewalk.sock"), call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"})
 		answered <- err
 	}()
 	require.Eventually(t, func() bool { return s.metrics.inFlight.Load() == 1 }, 5*time.Second, time.Millisecond)

@@ -143,7 +143,7 @@ func TestAHostWithoutAnAddressIsTriedTwice(t *testing.T) {
 func TestTheDeadlineLeavesTimeToAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		opts, _ := slow(t, time.Minute)
-		_, err := renderHere(t, New(opts), Request{Files: texts(project("web")), Path: "apps/web"}, shortDeadline)
+		_, err := renderHere(t, New(opts), Request{Files: texts(projectOf("web")), Path: "apps/web"}, shortDeadline)
 		require.Equal(t, connect.CodeDeadlineExceeded, connect.CodeOf(err))
 		require.ErrorContains(t, err, "no result within 7s, with 0 requests waiting", "it is the answer of the server and not of the client")
 	})
@@ -159,7 +159,7 @@ func TestARequestThatIsLateReportsWhatItWasDoing(t *testing.T) {
 	_, socket := start(t, opts)
 	hang, err := os.ReadFile("../../render/evaluate/worker/testdata/hostile/nested-for.cue")
 	require.NoError(t, err)
-	files := project("web")
+	files := projectOf("web")
 	files["modules/m/m.cue"] = string(hang)
 	_, err = generate(t, socket, call{archive: archive(t, texts(files)), path: "apps/web", timeout: shortDeadline})
 	require.Equal(t, codes.DeadlineExceeded, status.Code(err), "%v", err)

@@ -6,6 +6,7 @@ package argocd
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -16,6 +17,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/ropewalk/ropewalk/internal/limiter"
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
 	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -30,7 +32,8 @@ type Server struct {
 	requests, evaluations *limiter.Limiter
 	// renders joins equal requests.
 	renders flight.Group[[]string]
-	warned  dedupe
+	// warned are the warnings that were reported.
+	warned  *lru.Cache[[sha256.Size]byte, struct{}]
 	metrics *metrics
 	state   atomic.Int32
 	socket  atomic.Pointer[string]
@@ -46,6 +49,7 @@ func New(opts Options) *Server {
 		evaluations: limiter.New(limiter.Options{Slots: opts.Workers}),
 		// A caller that leaves has no time to wait for anything.
 		renders: flight.Group[[]string]{Patience: -1},
+		warned:  lru.New[[sha256.Size]byte, struct{}](maxReported),
 	}
 	s.metrics = newMetrics(s, opts.Collectors)
 	return s

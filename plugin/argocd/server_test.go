@@ -51,7 +51,7 @@ graph: nodes: config: object: {
 }
 `
 
-func project(name string) map[string]string {
+func projectOf(name string) map[string]string {
 	return map[string]string{
 		"apps/" + name + "/web.yaml": `apiVersion: ropewalk.dev/v1alpha1
 kind: Transform
@@ -111,7 +111,7 @@ func contextIn(namespace string) spec.Context { return spec.Context{Namespace: n
 
 func TestARenderDoesNotDependOnTheRevision(t *testing.T) {
 	s, socket := start(t, options(t))
-	packed := archive(t, texts(project("web")))
+	packed := archive(t, texts(projectOf("web")))
 	var first []string
 	for i, revision := range []string{"a1b2", "streamed", "sha256:00"} {
 		got, err := generate(t, socket, call{archive: packed, path: "apps/web", env: map[string]string{
@@ -128,7 +128,7 @@ func TestARenderDoesNotDependOnTheRevision(t *testing.T) {
 
 func TestParametersChangeTheRender(t *testing.T) {
 	_, socket := start(t, options(t))
-	files := project("web")
+	files := projectOf("web")
 	files["apps/web/values/prod.yaml"] = "text: from a file\n"
 	files["apps/web/values/.keep"] = ""
 	packed := archive(t, texts(files))
@@ -166,7 +166,7 @@ func params(json string) map[string]string { return map[string]string{"ARGOCD_AP
 
 func TestMistakesArriveWhole(t *testing.T) {
 	_, socket := start(t, options(t))
-	files := project("web")
+	files := projectOf("web")
 	files["broken/a.yaml"] = strings.Replace(files["apps/web/web.yaml"], "../../modules/m", "../modules/m", 1) + "  input: {n: many, text: 3}\n"
 	files["cut/a.yaml"] = "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: [\n"
 	files["none/README.md"] = "nothing"
@@ -206,7 +206,7 @@ func TestMistakesArriveWhole(t *testing.T) {
 
 func TestManyMistakesAreCutToTheLimit(t *testing.T) {
 	_, socket := start(t, options(t))
-	files := project("web")
+	files := projectOf("web")
 	for i := range 300 {
 		files[fmt.Sprintf("broken/%03d.yaml", i)] = fmt.Sprintf("apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: s%d}\nspec: {cueRef: {type: path, ref: ../modules/m}, oops: 1}\n", i)
 	}
@@ -249,15 +249,15 @@ func TestReferencesMustBeLocked(t *testing.T) {
 	opts.AllowUnlocked = false
 	opts.Connect = func(c Connection) (host.Host, error) {
 		h, err := offline(c)
-		if c.Mode == 0 { // Prefer: what is pinned by itself comes through here.
-			h.Fetchers[source.TypeOCI] = source.FetcherFunc(func(_ context.Context, ref source.Ref) (source.Tree, error) {
+		h.Fetchers[source.TypeOCI] = lock.Fetcher{
+			Next: lock.Fixed(source.FetcherFunc(func(_ context.Context, ref source.Ref) (source.Tree, error) {
 				return source.Tree{}, source.Refuse(source.ErrAbsent, ref.Ref+": asked for")
-			})
+			})), File: c.Lock, Mode: c.Mode,
 		}
 		return h, err
 	}
 	_, socket := start(t, opts)
-	files := project("web")
+	files := projectOf("web")
 	for name, ref := range map[string]string{
 		"tag": "{type: oci, ref: 'localhost:1/m:v1'}", "digest": "{type: oci, ref: 'localhost:1/m@sha256:" + strings.Repeat("0", 64) + "'}",
 		"branch": "{type: git, ref: 'https://localhost:1/m.git?branch=main'}", "embedded": "{type: embedded, ref: webservice}",
@@ -315,7 +315,7 @@ func locked(t *testing.T, dir, environment string) []byte {
 func TestNothingIsDiscoveredAndParametersAreAnnounced(t *testing.T) {
 	_, socket := start(t, options(t))
 	client := dial(t, socket)
-	c := call{archive: archive(t, texts(project("web"))), path: "apps/web"}
+	c := call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"}
 	match, err := client.MatchRepository(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, c.send(match))
@@ -337,7 +337,7 @@ func TestAPanicEndsOneRequest(t *testing.T) {
 	opts.Connect = func(Connection) (host.Host, error) { panic("boom") }
 	_, socket := start(t, opts)
 	for range 2 {
-		_, err := generate(t, socket, call{archive: archive(t, texts(project("web"))), path: "apps/web"})
+		_, err := generate(t, socket, call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"})
 		require.Equal(t, codes.Internal, status.Code(err))
 		require.ErrorContains(t, err, "boom")
 	}
@@ -345,7 +345,7 @@ func TestAPanicEndsOneRequest(t *testing.T) {
 
 func TestMetricsAreText(t *testing.T) {
 	s, socket := start(t, options(t))
-	packed := archive(t, texts(project("web")))
+	packed := archive(t, texts(projectOf("web")))
 	_, err := generate(t, socket, call{archive: packed, path: "apps/web"})
 	require.NoError(t, err)
 	_, err = generate(t, socket, call{archive: packed, path: "nowhere"})

@@ -58,7 +58,7 @@ func TestTheEndLetsRequestsEnd(t *testing.T) {
 	require.Equal(t, []int{200, 200}, []int{get(t, web.URL+"/healthz"), get(t, web.URL+"/readyz")})
 	answered := make(chan error, 1)
 	go func() {
-		_, err := generate(t, socket, call{archive: archive(t, texts(project("web"))), path: "apps/web"})
+		_, err := generate(t, socket, call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"})
 		answered <- err
 	}()
 	require.Eventually(t, func() bool { return s.metrics.inFlight.Load() == 1 }, 5*time.Second, time.Millisecond)
@@ -80,7 +80,7 @@ func TestTheEndDoesNotWaitForEver(t *testing.T) {
 	go func() { ended <- s.Serve(ctx) }()
 	require.Eventually(t, s.answers, 5*time.Second, time.Millisecond)
 	go func() {
-		_, _ = generate(t, filepath.Join(opts.Dir, "ropewalk.sock"), call{archive: archive(t, texts(project("web"))), path: "apps/web"})
+		_, _ = generate(t, filepath.Join(opts.Dir, "ropewalk.sock"), call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"})
 	}()
 	require.Eventually(t, func() bool { return s.metrics.inFlight.Load() == 1 }, 5*time.Second, time.Millisecond)
 	start := time.Now()

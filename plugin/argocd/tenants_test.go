@@ -120,7 +120,7 @@ func TestATenantGetsNothingOfAnother(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	repo := servers.NewGit(t, filepath.Join(root, "m.git"))
-	files := project("web")
+	files := projectOf("web")
 	commit := repo.Commit(map[string]string{"cue.mod/module.cue": files["modules/m/cue.mod/module.cue"], "m.cue": files["modules/m/m.cue"]}, "a module")
 	base := servers.GitHTTP(t, root, servers.WithGitAuth("alice", canary))
 	x := newTenants(t)
@@ -170,7 +170,7 @@ func TestATenantGetsNothingOfAnother(t *testing.T) {
 // serveModule pushes the module of a project to a registry, and gives the reference.
 func serveModule(t *testing.T, server *servers.OCI) string {
 	t.Helper()
-	files := project("web")
+	files := projectOf("web")
 	r, err := (&remote.Registries{PlainHTTP: func(string) bool { return true }}).Repository(t.Context(), server.Host+"/m", nil)
 	require.NoError(t, err)
 	push := func(mediaType string, data []byte) ocispec.Descriptor {
@@ -273,7 +273,7 @@ func TestARequestIsNotJoinedToOneOfAnotherEpoch(t *testing.T) {
 	var epoch atomic.Int64
 	opts.Epoch = func() string { return fmt.Sprint(epoch.Load()) }
 	s, socket := start(t, opts)
-	packed := archive(t, texts(project("web")))
+	packed := archive(t, texts(projectOf("web")))
 	var all sync.WaitGroup
 	ask := func() {
 		all.Go(func() {
@@ -296,7 +296,7 @@ func TestAnApplicationThatSendsSlowlyLeavesPlacesToOthers(t *testing.T) {
 	opts := options(t)
 	opts.Requests = 4
 	s, socket := start(t, opts)
-	packed := archive(t, texts(project("web")))
+	packed := archive(t, texts(projectOf("web")))
 	_, err := generate(t, socket, call{archive: packed, path: "apps/web", env: map[string]string{"ARGOCD_APP_NAME": "quick"}})
 	require.NoError(t, err)
 	client := dial(t, socket)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -25,6 +26,9 @@ const (
 	// Frozen takes pinned revisions only and asks no server where a reference
 	// leads.
 	Frozen
+	// FrozenUnlessPinned is Frozen, except that a reference to a digest or a commit needs
+	// no entry.
+	FrozenUnlessPinned
 	// Update ignores the entries: ropewalk lock.
 	Update
 )
@@ -99,7 +103,7 @@ func (f Fetcher) entry(ctx context.Context, ref source.Ref) (entry Source, ok bo
 	}
 	entry, ok = f.File.Find(ref)
 	switch {
-	case !ok && f.Mode == Prefer:
+	case !ok && (f.Mode == Prefer || f.Mode == FrozenUnlessPinned && reftype.Pinned(ref.Type, ref.Ref)):
 		return Source{}, false, nil
 	case !ok:
 		name := Source{Type: ref.Type, Ref: ref.Ref, Path: ref.Path}.name()

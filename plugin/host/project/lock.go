@@ -5,6 +5,7 @@ package project
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 
@@ -38,7 +39,10 @@ func Lock(opts Options) (file lock.File, found bool, err error) {
 	}
 	name := path.Join(rel, lock.Name)
 	data, err := r.read(name, maxLock)
+	link, lstat := r.folder.Lstat(name)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && lstat == nil && link.Mode()&fs.ModeSymlink != 0:
+		return lock.File{}, false, fmt.Errorf("%s: a symbolic link that leads to no file of the project: commit the file itself", r.Display(name))
 	case errors.Is(err, fs.ErrNotExist):
 		return lock.File{}, false, nil
 	case err != nil:

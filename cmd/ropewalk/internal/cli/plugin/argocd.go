@@ -307,7 +307,7 @@ func (f *ArgoCDFlags) Connect(
 				return git.Fetcher{Binary: git.FindBinary(), UserEnv: os.Environ(), PlainHTTP: f.Plain, CA: ca}
 			},
 			Modules: func() *modules.Registry {
-				return command.ModuleRegistry(&command.SourceFlags{Locked: c.Mode == lock.Frozen}, shared)
+				return command.ModuleRegistry(&command.SourceFlags{Locked: c.Mode != lock.Prefer}, shared)
 			},
 		}
 		return o.Connect(host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}), nil
