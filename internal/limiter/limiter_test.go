@@ -58,9 +58,12 @@ func TestOthersAreServedAfterOneDeadlineOfATenantThatHoldsAllSlots(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		const deadline = 10 * time.Second
 		l := limiter.New(limiter.Options{Slots: 2})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer time.Sleep(2 * deadline) // What has a slot by then ends before the test.
+		defer cancel()
 		for range 20 { // requests that never end by themselves
 			go func() {
-				release, err := l.Acquire(t.Context(), "hostile")
+				release, err := l.Acquire(ctx, "hostile")
 				if err != nil {
 					return
 				}
