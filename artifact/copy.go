@@ -79,8 +79,8 @@ type Copied struct {
 // after two requests. Otherwise it is an oras.ExtendedCopyGraph for the artifact and
 // for each barrier layer.
 //
-// Signatures of cosign v2 are one image under a tag; those of both sides are merged,
-// see copysign.go.
+// Signatures of cosign v2 are one image under a tag. If both sides have signatures that
+// the other one lacks, the copy is refused (ErrShape).
 //
 // The error is a *[SourceError] if the source caused it.
 func Copy(ctx context.Context, from, to Store, reference string, opts CopyOptions) (Copied, error) {
@@ -217,17 +217,28 @@ func (c *copier) add(f found, layer bool) {
 
 // graph copies a manifest and its content, and with Referrers what is attached.
 func (c *copier) graph(ctx context.Context, root ocispec.Descriptor) error {
+	if !c.opts.Referrers {
+		return c.content(ctx, root)
+	}
+	return unwrapped(oras.ExtendedCopyGraph(ctx, copySource{c}, copyTarget{c}, root,
+		oras.ExtendedCopyGraphOptions{CopyGraphOptions: c.options(), FindPredecessors: c.predecessors}))
+}
+
+// content copies a blob, or a manifest with its content.
+func (c *copier) content(ctx context.Context, root ocispec.Descriptor) error {
+	return unwrapped(oras.CopyGraph(ctx, copySource{c}, copyTarget{c}, root, c.options()))
+}
+
+func (c *copier) options() oras.CopyGraphOptions {
 	opts := oras.CopyGraphOptions{Concurrency: concurrency, FindSuccessors: c.successors}
 	if c.opts.MountFrom != "" {
 		opts.MountFrom = func(context.Context, ocispec.Descriptor) ([]string, error) { return []string{c.opts.MountFrom}, nil }
 	}
-	var err error
-	if c.opts.Referrers {
-		err = oras.ExtendedCopyGraph(ctx, copySource{c}, copyTarget{c}, root,
-			oras.ExtendedCopyGraphOptions{CopyGraphOptions: opts, FindPredecessors: c.predecessors})
-	} else {
-		err = oras.CopyGraph(ctx, copySource{c}, copyTarget{c}, root, opts)
-	}
+	return opts
+}
+
+// unwrapped is what went wrong in a copy, without which node it was.
+func unwrapped(err error) error {
 	var of *oras.CopyError
 	for errors.As(err, &of) {
 		err = of.Err

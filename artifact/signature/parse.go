@@ -4,13 +4,12 @@
 package signature
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
+
+	strictjson "sigs.k8s.io/json"
 )
 
 const (
@@ -41,202 +40,108 @@ func (s parsedStatement) limit() int {
 	return MaxBundle
 }
 
+// readBundle is a bundle as it is read. Its base64 is text, because the decoder of JSON
+// accepts line breaks in it.
+type readBundle struct {
+	MediaType string `json:"mediaType"`
+	Material  struct {
+		PublicKey *struct {
+			Hint string `json:"hint"`
+		} `json:"publicKey"`
+		Certificate *json.RawMessage `json:"certificate"`
+		Chain       *json.RawMessage `json:"x509CertificateChain"`
+		Log         *json.RawMessage `json:"tlogEntries"`
+		Timestamps  *json.RawMessage `json:"timestampVerificationData"`
+	} `json:"verificationMaterial"`
+	Envelope struct {
+		Payload     string `json:"payload"`
+		PayloadType string `json:"payloadType"`
+		Signatures  []struct {
+			Sig   string `json:"sig"`
+			KeyID string `json:"keyid"`
+		} `json:"signatures"`
+	} `json:"dsseEnvelope"`
+	Message *json.RawMessage `json:"messageSignature"`
+}
+
 // parseBundle gives the payload and the signature of a bundle's envelope, and
 // the hint at its key.
 func parseBundle(data []byte) (payload, signature []byte, hint string, err error) {
-	b, err := object(data, "mediaType", "verificationMaterial", "dsseEnvelope", "messageSignature")
-	if err != nil {
-		return nil, nil, "", malformed("bundle", err)
+	var b readBundle
+	bad := func(format string, args ...any) ([]byte, []byte, string, error) {
+		return nil, nil, "", refuse(ErrMalformed, "bundle: "+fmt.Sprintf(format, args...))
 	}
-	if t, err := text(b, "mediaType"); err != nil || t != BundleType && t != oldBundleType {
-		return nil, nil, "", refuse(ErrMalformed, fmt.Sprintf("bundle: mediaType is %s and not %q", short(b["mediaType"]), BundleType))
+	err = strict(data, &b, strictjson.DisallowDuplicateFields, strictjson.DisallowUnknownFields)
+	switch m := b.Material; {
+	case err != nil:
+		return bad("%s", err)
+	case b.MediaType != BundleType && b.MediaType != oldBundleType:
+		return bad("mediaType is %.100q and not %q", b.MediaType, BundleType)
+	case m.Certificate != nil || m.Chain != nil:
+		return nil, nil, "", refuse(ErrSignature, "bundle: keyless signatures need certificates, a transparency log and a clock: not supported here: "+
+			`sign with a key ("cosign sign --key")`)
+	case m.PublicKey == nil:
+		return bad("publicKey is missing in verificationMaterial")
+	case b.Message != nil:
+		return bad(`it signs a message and no statement: sign with "cosign sign" and not "cosign sign-blob"`)
+	case b.Envelope.PayloadType != payloadType:
+		return bad("payloadType is %.100q and not %q", b.Envelope.PayloadType, payloadType)
+	case len(b.Envelope.Signatures) != 1:
+		return bad("it must have exactly one signature")
 	}
-	if hint, err = parseMaterial(b["verificationMaterial"]); err != nil {
-		return nil, nil, "", err
+	signature, signed := decodeBase64(b.Envelope.Signatures[0].Sig)
+	payload, ok := decodeBase64(b.Envelope.Payload)
+	if !signed || !ok || len(signature) == 0 || len(payload) == 0 {
+		return bad("payload and sig must be standard base64")
 	}
-	if _, ok := b["messageSignature"]; ok {
-		return nil, nil, "", refuse(ErrMalformed, `bundle: it signs a message and no statement: sign with "cosign sign" and not "cosign sign-blob"`)
-	}
-	if payload, signature, err = parseEnvelope(b["dsseEnvelope"]); err != nil {
-		return nil, nil, "", malformed("bundle: dsseEnvelope", err)
-	}
-	return payload, signature, hint, nil
-}
-
-func parseMaterial(data []byte) (hint string, err error) {
-	m, err := object(data, "publicKey", "certificate", "x509CertificateChain", "tlogEntries", "timestampVerificationData")
-	if err != nil {
-		return "", malformed("bundle: verificationMaterial", err)
-	}
-	for _, name := range []string{"certificate", "x509CertificateChain"} {
-		if _, ok := m[name]; ok {
-			return "", refuse(ErrSignature, "bundle: keyless signatures need certificates, a transparency log and a clock: not supported here: "+
-				`sign with a key ("cosign sign --key")`)
-		}
-	}
-	key, err := object(m["publicKey"], "hint")
-	if err != nil {
-		return "", malformed("bundle: publicKey", err)
-	}
-	if _, ok := key["hint"]; !ok {
-		return "", nil
-	}
-	if hint, err = text(key, "hint"); err != nil {
-		return "", malformed("bundle: publicKey", err)
-	}
-	return hint, nil
-}
-
-func parseEnvelope(data []byte) (payload, signature []byte, err error) {
-	e, err := object(data, "payload", "payloadType", "signatures")
-	if err != nil {
-		return nil, nil, err
-	}
-	if t, err := text(e, "payloadType"); err != nil || t != payloadType {
-		return nil, nil, fmt.Errorf("payloadType is %s and not %q", short(e["payloadType"]), payloadType)
-	}
-	var signatures []json.RawMessage
-	if err := json.Unmarshal(orNull(e["signatures"]), &signatures); err != nil || len(signatures) != 1 {
-		return nil, nil, errors.New("it must have exactly one signature")
-	}
-	s, err := object(signatures[0], "sig", "keyid")
-	if err != nil {
-		return nil, nil, err
-	}
-	if signature, err = binary(s, "sig"); err != nil {
-		return nil, nil, err
-	}
-	payload, err = binary(e, "payload")
-	return payload, signature, err
+	return payload, signature, b.Material.PublicKey.Hint, nil
 }
 
 // parseStatement reads an in-toto statement. Fields that it does not know are
 // left alone, as the specification wants.
 func parseStatement(data []byte) (parsedStatement, error) {
-	s, err := object(data)
-	if err != nil {
-		return parsedStatement{}, malformed("statement", err)
+	var s struct {
+		Type          string `json:"_type"`
+		PredicateType string `json:"predicateType"`
+		Subject       []struct {
+			Digest map[string]string `json:"digest"`
+		} `json:"subject"`
+		Predicate json.RawMessage `json:"predicate"`
 	}
-	if t, err := text(s, "_type"); err != nil || t != statementType && t != oldStatementType {
-		return parsedStatement{}, refuse(ErrMalformed, fmt.Sprintf("statement: _type is %s and not %q", short(s["_type"]), statementType))
+	bad := func(format string, args ...any) (parsedStatement, error) {
+		return parsedStatement{}, refuse(ErrMalformed, "statement: "+fmt.Sprintf(format, args...))
 	}
-	var out parsedStatement
-	if out.PredicateType, err = text(s, "predicateType"); err != nil || out.PredicateType == "" {
-		return parsedStatement{}, refuse(ErrMalformed, "statement: it has no predicateType")
+	err := strict(data, &s, strictjson.DisallowDuplicateFields)
+	switch {
+	case err != nil:
+		return bad("%s", err)
+	case s.Type != statementType && s.Type != oldStatementType:
+		return bad("_type is %.100q and not %q", s.Type, statementType)
+	case s.PredicateType == "":
+		return bad("it has no predicateType")
+	case len(s.Subject) > maxSubjects:
+		return bad("it has more than %d subjects", maxSubjects)
 	}
-	out.Predicate = s["predicate"]
-	var subjects []json.RawMessage
-	if err := json.Unmarshal(orNull(s["subject"]), &subjects); err != nil || len(subjects) > maxSubjects {
-		return parsedStatement{}, refuse(ErrMalformed, fmt.Sprintf("statement: subject must be a list of at most %d", maxSubjects))
-	}
-	for _, subject := range subjects {
-		digest, err := parseSubject(subject)
-		if err != nil {
-			return parsedStatement{}, malformed("statement: subject", err)
+	out := parsedStatement{Statement: Statement{PredicateType: s.PredicateType, Predicate: s.Predicate}}
+	for _, subject := range s.Subject {
+		hex, ok := subject.Digest["sha256"]
+		if !ok {
+			continue
 		}
-		if digest != "" {
-			out.subjects = append(out.subjects, digest)
+		if !isDigest("sha256:" + hex) {
+			return bad("subject: %.100q is not 64 lower-case hexadecimal digits", hex)
 		}
+		out.subjects = append(out.subjects, "sha256:"+hex)
 	}
 	return out, nil
 }
 
-// parseSubject is the SHA-256 of a subject, "" where it has others only.
-func parseSubject(data []byte) (string, error) {
-	s, err := object(data)
-	if err != nil {
-		return "", err
+// strict reads a JSON object whose names have the case of the fields of v. A name that
+// stands twice is an error: two readers that choose differently would see two things.
+func strict(data []byte, v any, options ...strictjson.StrictOption) error {
+	problems, err := strictjson.UnmarshalStrict(data, v, options...)
+	if err = errors.Join(err, errors.Join(problems...)); err != nil {
+		return fmt.Errorf("%.300s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	digests, err := object(s["digest"])
-	if err != nil {
-		return "", err
-	}
-	if _, ok := digests["sha256"]; !ok {
-		return "", nil
-	}
-	hex, err := text(digests, "sha256")
-	if err == nil && !isDigest("sha256:"+hex) {
-		err = fmt.Errorf("%q is not 64 lower-case hexadecimal digits", hex)
-	}
-	return "sha256:" + hex, err
-}
-
-// object reads a JSON object into its fields. It refuses a name that stands
-// twice and, where names are given, every other name: two readers that choose
-// differently would see two documents. A field that is null is as good as none.
-func object(data []byte, names ...string) (map[string]json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if token, err := d.Token(); err != nil || token != json.Delim('{') {
-		return nil, errors.New("a JSON object is required")
-	}
-	seen := map[string]json.RawMessage{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return nil, errors.New("the JSON is cut short or broken")
-		}
-		name, _ := token.(string) // the decoder lets nothing else be a name
-		if _, twice := seen[name]; twice {
-			return nil, fmt.Errorf("%q is there twice", name)
-		}
-		if len(names) > 0 && !slices.Contains(names, name) {
-			return nil, fmt.Errorf("%q is unknown: %s is wanted", name, strings.Join(names, ", "))
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, errors.New("the JSON is cut short or broken")
-		}
-		seen[name] = value
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, errors.New("the JSON is cut short or broken")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("unexpected data after the JSON object")
-	}
-	for name, value := range seen {
-		if string(value) == "null" {
-			delete(seen, name)
-		}
-	}
-	return seen, nil
-}
-
-func text(fields map[string]json.RawMessage, name string) (string, error) {
-	var out string
-	if err := json.Unmarshal(orNull(fields[name]), &out); err != nil || fields[name] == nil {
-		return "", fmt.Errorf("%s: a string is wanted", name)
-	}
-	return out, nil
-}
-
-func binary(fields map[string]json.RawMessage, name string) ([]byte, error) {
-	encoded, err := text(fields, name)
-	if err != nil {
-		return nil, err
-	}
-	out, ok := decodeBase64(encoded)
-	if !ok || len(out) == 0 {
-		return nil, fmt.Errorf("%s: standard base64 is wanted", name)
-	}
-	return out, nil
-}
-
-func orNull(value json.RawMessage) json.RawMessage {
-	if value == nil {
-		return json.RawMessage("null")
-	}
-	return value
-}
-
-// short is a value for an error, which may be long and of an unknown hand.
-func short(value json.RawMessage) string {
-	if value == nil {
-		return "missing"
-	}
-	return fmt.Sprintf("%.100q", value)
-}
-
-func malformed(what string, err error) error {
-	return refuse(ErrMalformed, what+": "+err.Error())
+	return nil
 }

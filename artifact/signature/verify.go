@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	strictjson "sigs.k8s.io/json"
 )
 
 const (
@@ -149,7 +151,7 @@ func (v *Verifier) Simple(payload []byte, signature, subject string) error {
 	}
 	digest, err := parseSimple(payload)
 	if err != nil {
-		return malformed("signature of "+subject, err)
+		return refuse(ErrMalformed, fmt.Sprintf("signature of %s: %s", subject, err))
 	}
 	if digest != subject {
 		return refuse(ErrSignature, fmt.Sprintf("signature of %s: it is about %s: the artifact was altered or exchanged, or the signature belongs to another",
@@ -160,22 +162,21 @@ func (v *Verifier) Simple(payload []byte, signature, subject string) error {
 
 // parseSimple is the digest that a simple signing payload is about.
 func parseSimple(payload []byte) (string, error) {
-	p, err := object(payload)
-	if err != nil {
+	var p struct {
+		Critical struct {
+			Type  string `json:"type"`
+			Image struct {
+				Digest string `json:"docker-manifest-digest"`
+			} `json:"image"`
+		} `json:"critical"`
+	}
+	if err := strict(payload, &p, strictjson.DisallowDuplicateFields); err != nil {
 		return "", err
 	}
-	critical, err := object(p["critical"])
-	if err != nil {
-		return "", err
+	if p.Critical.Type != simpleType {
+		return "", fmt.Errorf("critical.type is %.100q and not %q", p.Critical.Type, simpleType)
 	}
-	if t, err := text(critical, "type"); err != nil || t != simpleType {
-		return "", fmt.Errorf("critical.type is %s and not %q", short(critical["type"]), simpleType)
-	}
-	image, err := object(critical["image"])
-	if err != nil {
-		return "", err
-	}
-	return text(image, "docker-manifest-digest")
+	return p.Critical.Image.Digest, nil
 }
 
 // ready refuses questions that have no answer.
