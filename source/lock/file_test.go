@@ -105,31 +105,31 @@ func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"nothing":                        {"", "ropewalk.lock: the file is empty"},
 		"what is no YAML":                {"a: [", "ropewalk.lock: "},
-		"a list":                         {"- a", "ropewalk.lock:1: expected the fields apiVersion, kind"},
-		"text":                           {"hello", "ropewalk.lock:1: expected the fields"},
-		"another kind":                   {"apiVersion: ropewalk.dev/v1alpha1\nkind: Other\n", `ropewalk.lock:2: kind is "Other"; expected "Lock"`},
-		"a newer version":                {"apiVersion: ropewalk.dev/v2\nkind: Lock\n", `ropewalk.lock:1: apiVersion is "ropewalk.dev/v2"`},
-		"no kind":                        {"apiVersion: ropewalk.dev/v1alpha1\n", `field "kind" is missing`},
-		"an unknown field":               {head + "other: 1\n", `ropewalk.lock:3: unknown field "other"`},
-		"a field twice":                  {head + "kind: Lock\n", `ropewalk.lock:3: field "kind" is there twice`},
-		"an unknown field of an entry":   {head + "sources:\n- type: git\n  rev: x\n", `ropewalk.lock:5: unknown field "rev"; expected type, ref, path, revision, pinned, digest`},
-		"a source that is text":          {head + "sources:\n- x\n", "ropewalk.lock:4: expected the fields type, ref"},
-		"sources that are a map":         {head + "sources: {}\n", "ropewalk.lock:3: expected a list"},
-		"a reference twice":              {head + entry + "- {type: git, ref: r, digest: '" + digest("2") + "'}\n", "ropewalk.lock:5: this entry is in line 4 already"},
-		"a module twice":                 {head + module + "- {module: m, version: v1, digest: '" + digest("2") + "'}\n", "ropewalk.lock:5: this entry is in line 4 already"},
-		"a short digest":                 {head + strings.Replace(entry, "11'", "'", 1), `ropewalk.lock:4: "sha256:111`},
-		"a digest in capitals":           {head + strings.Replace(entry, "11'", "AA'", 1), "is no digest"},
-		"another algorithm":              {head + strings.Replace(module, "sha256", "sha512", 1), "is no digest"},
-		"no digest":                      {head + "sources:\n- {type: git, ref: r}\n", `ropewalk.lock:4: field "digest" is missing`},
-		"an empty reference":             {head + "sources:\n- {type: git, ref: '', digest: x}\n", `field "ref" is empty`},
-		"a number for text":              {head + "sources:\n- {type: git, ref: 1, digest: x}\n", `field "ref" is no string`},
+		"a list":                         {"- a", "ropewalk.lock:1:1: a Lock: expected a mapping with apiVersion, kind"},
+		"text":                           {"hello", "ropewalk.lock:1:1: a Lock: expected a mapping"},
+		"another kind":                   {"apiVersion: ropewalk.dev/v1alpha1\nkind: Other\n", `ropewalk.lock:2:7: kind is "Other": expected Lock`},
+		"a newer version":                {"apiVersion: ropewalk.dev/v2\nkind: Lock\n", `ropewalk.lock:1:13: apiVersion is "ropewalk.dev/v2"`},
+		"no kind":                        {"apiVersion: ropewalk.dev/v1alpha1\n", `the Lock lacks kind`},
+		"an unknown field":               {head + "other: 1\n", `ropewalk.lock:3:1: a Lock has no field "other"`},
+		"a field twice":                  {head + "kind: Lock\n", `ropewalk.lock:3:1: a Lock has "kind" twice`},
+		"an unknown field of an entry":   {head + "sources:\n- type: git\n  rev: x\n", `ropewalk.lock:5:3: a source has no field "rev": it has type, ref, path, revision, pinned, digest`},
+		"a source that is text":          {head + "sources:\n- x\n", "ropewalk.lock:4:3: a source: expected a mapping with type, ref"},
+		"sources that are a map":         {head + "sources: {}\n", "ropewalk.lock:3:10: sources and modules: expected a list"},
+		"a reference twice":              {head + entry + "- {type: git, ref: r, digest: '" + digest("2") + "'}\n", "ropewalk.lock:5:3: this entry is in line 4 already"},
+		"a module twice":                 {head + module + "- {module: m, version: v1, digest: '" + digest("2") + "'}\n", "ropewalk.lock:5:3: this entry is in line 4 already"},
+		"a short digest":                 {head + strings.Replace(entry, "11'", "'", 1), `ropewalk.lock:4:31: "sha256:111`},
+		"a digest in capitals":           {head + strings.Replace(entry, "11'", "AA'", 1), "is not a digest"},
+		"another algorithm":              {head + strings.Replace(module, "sha256", "sha512", 1), "is not a digest"},
+		"no digest":                      {head + "sources:\n- {type: git, ref: r}\n", `ropewalk.lock:4:3: the entry lacks digest`},
+		"an empty reference":             {head + "sources:\n- {type: git, ref: '', digest: x}\n", `ref: expected text`},
+		"a number for text":              {head + "sources:\n- {type: git, ref: 1, digest: x}\n", `ref: expected text`},
 		"a type that is never locked":    {head + strings.Replace(entry, "git", "path", 1), `references of type "path" are never locked`},
-		"two documents":                  {head + "---\n" + head, "it holds more than one document"},
-		"an alias":                       {head + "sources:\n- &a {type: git, ref: r, digest: '" + digest("1") + "'}\n- *a\n", "ropewalk.lock:5: expected the fields"},
-		"a merge":                        {head + "sources:\n- {<<: {type: git}, ref: r}\n", `unknown field "<<"`},
+		"two documents":                  {head + "---\n" + head, "it has more than one document"},
+		"an alias":                       {head + "sources:\n- &a {type: git, ref: r, digest: '" + digest("1") + "'}\n- *a\n", "ropewalk.lock:5:3: a source: expected a mapping"},
+		"a merge":                        {head + "sources:\n- {<<: {type: git}, ref: r}\n", `a source has no field "<<"`},
 		"conflict marks of a merge":      {head + "<<<<<<< HEAD\n", "ropewalk.lock: "},
 		"more than eight million of it":  {strings.Repeat("#", 9<<20), "larger than 8388608 bytes"},
-		"a module without a version":     {head + "modules:\n- {module: m, digest: x}\n", `field "version" is missing`},
+		"a module without a version":     {head + "modules:\n- {module: m, digest: x}\n", `the entry lacks version`},
 		"a path that is there and empty": {head + "sources:\n- {type: git, ref: r, path: '', digest: x}\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestParseRefuses(t *testing.T) {
 
 func TestWhatParseWouldRefuseIsNotWritten(t *testing.T) {
 	_, err := lock.File{}.Add(lock.Source{Type: "git", Ref: "r", Digest: "sha256:1"}).Bytes()
-	require.ErrorContains(t, err, "is no digest")
+	require.ErrorContains(t, err, "is not a digest")
 	_, err = lock.File{Modules: []lock.Module{sample().Modules[0], sample().Modules[0]}}.Bytes()
 	require.ErrorContains(t, err, "already")
 }

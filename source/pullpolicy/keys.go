@@ -28,24 +28,20 @@ const (
 
 // signature reads what a rule says of signatures.
 func (p *parser) signature(n *yaml.Node, r rule) *Signature {
-	fields := p.fields(n, "verify", "provider", "keys")
+	fields := p.Fields(n, "verify", "provider", "keys")
 	out := &Signature{Rule: r.name, Keys: map[string][]byte{}}
 	out.Verify.Secret = secretOf(r.name)
-	if v := p.need(n, fields, "verify", "provider"); v != nil {
-		out.Verify.Provider = p.text(v, "provider", providerCosign, providerPGP, providerSSH)
+	if v := p.Need(n, fields, "verify", "provider"); v != nil {
+		out.Verify.Provider = p.Text(v, "provider", providerCosign, providerPGP, providerSSH)
 		if slices.ContainsFunc(r.sources, func(s pattern) bool { return s.scheme != "" && !signs(out.Verify.Provider, s.scheme) }) {
-			p.fail(v, "cosign is for sources oci://, pgp and ssh are for those of Git: write a rule for each")
+			p.Fail(v, "cosign is for sources oci://, pgp and ssh are for those of Git: write a rule for each")
 		}
 	}
-	v := p.need(n, fields, "verify", "keys")
-	if v == nil {
-		return out
-	}
-	for i, item := range p.list(v, "keys") {
-		text := p.text(item, "a key")
+	for i, item := range p.list(p.Need(n, fields, "verify", "keys"), "keys") {
+		text := p.Text(item, "a key")
 		entry, err := checkKey(out.Verify.Provider, text)
 		if err != nil && text != "" && out.Verify.Provider != "" {
-			p.fail(item, "%v", err)
+			p.Fail(item, "%v", err)
 		}
 		out.Keys[fmt.Sprintf("%04d%s", i, entry)] = []byte(text)
 	}
@@ -62,20 +58,20 @@ func checkKey(provider, text string) (entry string, err error) {
 	case providerCosign:
 		block, _ := pem.Decode([]byte(text))
 		if block == nil {
-			return "", errors.New("it is no public key in PEM")
+			return "", errors.New("it is not a public key in PEM")
 		}
 		if _, err := x509.ParsePKIXPublicKey(block.Bytes); err != nil {
-			return "", errors.New("it is no public key in PEM")
+			return "", errors.New("it is not a public key in PEM")
 		}
 		return ".pub", nil
 	case providerPGP:
 		if ring, err := openpgp.ReadArmoredKeyRing(bytes.NewReader([]byte(text))); err != nil || len(ring) == 0 {
-			return "", errors.New("it is no public key of PGP in armor")
+			return "", errors.New("it is not a public key of PGP in armor")
 		}
 		return ".asc", nil
 	case providerSSH:
 		if _, _, _, _, err := ssh.ParseAuthorizedKey([]byte(strings.TrimSpace(text))); err != nil {
-			return "", errors.New("it is no public key of SSH in one line")
+			return "", errors.New("it is not a public key of SSH in one line")
 		}
 		return ".pub", nil
 	}
