@@ -35,8 +35,7 @@ func (w *work) engineFor(kind v1alpha1.Engine) delivery.Engine {
 	switch kind {
 	case v1alpha1.EngineArgoCD:
 		return &application.Engine{
-			Client: w.direct, Now: w.now,
-			Allow: application.Allow{Namespaces: w.opts.ArgoCD.Namespaces, Projects: w.opts.ArgoCD.Projects},
+			Client: w.direct, Now: w.now, Allow: w.opts.ArgoCD,
 		}
 	case v1alpha1.EngineFlux:
 		return w.flux()

@@ -12,6 +12,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -34,7 +35,7 @@ func (w *work) desired(ctx context.Context) (delivery.Desired, error) {
 		return delivery.Desired{}, err
 	}
 	t.Status.Rendered = nil
-	if a := t.Status.Artifact; a != nil && a.Checksum == w.key && !w.due() && !w.asked() && !w.attempts.wasLost(client.ObjectKeyFromObject(t)) {
+	if a := t.Status.Artifact; a != nil && a.Checksum == w.key && !w.due() && !w.asked() {
 		want, err := w.plan(ctx, a.Digest)
 		if err == nil {
 			return want, nil
@@ -133,17 +134,30 @@ func (w *work) ttl() time.Duration {
 
 // plan is the Desired of a whole that was published.
 func (w *work) plan(ctx context.Context, digest string) (delivery.Desired, error) {
-	if engineOf(w.transform) == v1alpha1.EngineNone {
-		return delivery.Desired{Digest: digest}, nil // It is not delivered.
+	t := w.transform
+	if engineOf(t) == v1alpha1.EngineNone && t.Spec.Output != nil && t.Spec.Output.OCI != nil {
+		return delivery.Desired{Digest: digest}, nil // It is not delivered, and nothing here serves it.
 	}
-	if want, ok := w.plans.get(ctx, w.transform.UID, digest); ok {
+	if want, ok := w.plans.Get(planKey(t.UID, digest)); ok {
 		return want, nil
 	}
 	want, err := w.store.Desired(ctx, digest)
 	if err == nil {
-		w.plans.put(ctx, w.transform.UID, want)
+		w.keepPlan(want)
 	}
 	return want, err
+}
+
+// planKey is that of a plan in Reconciler.plans.
+func planKey(uid types.UID, digest string) string { return string(uid) + "@" + digest }
+
+func (w *work) keepPlan(d delivery.Desired) {
+	const perObject = 512 // bytes, about
+	cost := int64(perObject)
+	for _, layer := range d.Layers {
+		cost += perObject * int64(1+len(layer.Objects))
+	}
+	w.plans.Put(planKey(w.transform.UID, d.Digest), d, cost)
 }
 
 // unfinished is what was published last, where it is not delivered yet.

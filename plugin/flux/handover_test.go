@@ -5,6 +5,7 @@ package flux
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/source"
 )
 
 func TestANameIsALabelOfAllThatIsMade(t *testing.T) {
@@ -48,7 +50,7 @@ func TestANameIsALabelOfAllThatIsMade(t *testing.T) {
 // TestRightsAreAskedForAgain: nobody tells when they are granted.
 func TestRightsAreAskedForAgain(t *testing.T) {
 	forbidden := atDeliver.at(apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "a", errors.New("no")))
-	w := &work{Reconciler: &Reconciler{outages: &outages{}}, transform: &v1alpha1.Transform{}}
+	w := &work{Reconciler: &Reconciler{}, transform: &v1alpha1.Transform{}}
 	_, err := w.again(t.Context(), diagnose(forbidden))
 	require.ErrorIs(t, err, forbidden, "the queue backs off")
 
@@ -61,4 +63,31 @@ func TestRightsAreAskedForAgain(t *testing.T) {
 	result, err = w.again(t.Context(), diagnose(block(stalled, v1alpha1.InvalidReason, "x")))
 	require.NoError(t, err)
 	require.Equal(t, 10*time.Minute, result.RequeueAfter)
+}
+
+func TestAnOutageIsOverSoonAfterTheServerIsBack(t *testing.T) {
+	now := time.Now()
+	w := &work{Reconciler: &Reconciler{now: func() time.Time { return now }}, transform: &v1alpha1.Transform{}}
+	fail := func(text string) time.Duration {
+		p := diagnose(atPublish.at(source.Refuse(source.ErrUnavailable, text)))
+		w.condition(*p)
+		result, err := w.again(t.Context(), p)
+		require.NoError(t, err)
+		return result.RequeueAfter
+	}
+	began, tries := now, 0
+	for now.Sub(began) < 24*time.Hour {
+		wait := fail(fmt.Sprintf("connection %d is refused", tries))
+		require.LessOrEqual(t, wait, max(5*time.Second, now.Sub(began)/8+time.Second))
+		require.LessOrEqual(t, wait, 10*time.Minute)
+		now, tries = now.Add(wait), tries+1
+	}
+	require.Less(t, tries, 300, "a day without a server costs no more than that")
+	require.Equal(t, 10*time.Minute, fail("x"), "it is no short time any more")
+
+	// Another failure is left to the queue, and what is over is forgotten.
+	other := diagnose(atRequest.at(errors.New("something else")))
+	w.condition(*other)
+	_, err := w.again(t.Context(), other)
+	require.Error(t, err)
 }

@@ -4,8 +4,6 @@
 package flux
 
 import (
-	"io/fs"
-	"net/http"
 	"time"
 
 	kuberecorder "k8s.io/client-go/tools/record"
@@ -15,18 +13,13 @@ import (
 	"github.com/fluxcd/pkg/auth"
 	"github.com/fluxcd/pkg/runtime/controller"
 
-	"github.com/ropewalk/ropewalk/internal/lru"
-	"github.com/ropewalk/ropewalk/plugin/host/fetch"
-	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/application"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
-	"github.com/ropewalk/ropewalk/source"
-	"github.com/ropewalk/ropewalk/source/cache"
-	"github.com/ropewalk/ropewalk/source/git"
-	"github.com/ropewalk/ropewalk/source/modules"
-	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
 // Name is what the controller is called: the owner of the fields that it sets, and
@@ -84,9 +77,8 @@ type Options struct {
 	// One namespace uses half of them where others render too. Four times the number of
 	// workers keeps these busy while modules are fetched.
 	Concurrent int
-	// RateLimiter says how long to wait after failures; that of Flux where nil. A
-	// Transform whose server cannot be reached waits for an eighth of the time that it has
-	// been away at most, or five seconds.
+	// RateLimiter says how long to wait after failures; that of Flux where nil. It
+	// is not for servers that are not available: see outageDelay.
 	RateLimiter workqueue.TypedRateLimiter[reconcile.Request]
 	// DependencyRequeue is how long to wait for what no event tells of; 30 s
 	// where zero.
@@ -96,56 +88,10 @@ type Options struct {
 	PlanCacheBytes int64
 }
 
-// Modules says where modules come from. The zero value gets them over https, without
-// credentials and cache.
-type Modules struct {
-	// Embedded finds the modules that are part of the program, and EmbeddedNames are
-	// theirs; nil has none.
-	Embedded      func(name string) (fs.FS, bool)
-	EmbeddedNames []string
-	// Registries connects to OCI registries; plain says that it is by http for all
-	// hosts, as output.oci.insecure asks. It is called once for each. Nil is the zero
-	// value of remote.Registries.
-	Registries func(plain bool) (*remote.Registries, error)
-	// Git is how Git repositories are reached; nil is the zero value.
-	Git func() git.Fetcher
-	// Dependencies gets the dependencies of CUE modules; nil adds none.
-	Dependencies func() *modules.Registry
-	// Store is the cache on disk; nil has none.
-	Store func() (*cache.Store, error)
-	// Trees keeps sources in memory; nil keeps none.
-	Trees *lru.Cache[string, source.Tree]
-	// Policy is the policy of pulls, asked for each render; nil allows all.
-	Policy func() *pullpolicy.Policy
-	// Signed remembers which modules are signed as the policy wants it; nil verifies
-	// them each time.
-	Signed *fetch.Signed
-	// Client downloads the artifacts of sources; nil is one without a proxy.
-	Client *http.Client
-	// SourceHost is asked for the artifacts of sources instead of the host in their
-	// URL, where it is set: SOURCE_CONTROLLER_LOCALHOST of Flux.
-	SourceHost string
-	// Limits bound sources and modules.
-	Limits source.Limits
-	// Report gets the errors of caches, which do not fail a render; nil drops them.
-	Report func(error)
-}
-
-// ArgoCD says where Applications may be made.
-type ArgoCD struct {
-	// Namespaces and Projects that Transforms may name; "*" is any. Without both of
-	// them there is no delivery by Argo CD.
-	Namespaces, Projects []string
-}
-
-// Storage is a folder of artifacts and the server in front of it.
-type Storage struct {
-	// Path is the folder, which must be kept between restarts or else is made anew
-	// from what is rendered.
-	Path string
-	// Address is where the server listens, such as :9790, and Advertised is the host
-	// (and port) in the URLs of artifacts.
-	Address, Advertised string
-	// TTL is how long a file stays after it was replaced; 10 minutes where zero.
-	TTL time.Duration
-}
+// Modules says where modules come from, ArgoCD where Applications may be made, and Storage
+// where artifacts are kept and served.
+type (
+	Modules = request.Modules
+	ArgoCD  = application.Allow
+	Storage = storage.Options
+)

@@ -12,7 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ropewalk/ropewalk/internal/limiter"
+	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
@@ -33,9 +35,9 @@ type Reconciler struct {
 	loader   *request.Loader
 	oci      publish.OCI
 	storage  *storage.Storage
-	plans    *plans
+	// plans has what is delivered, by planKey, so that a step of a delivery reads no store.
+	plans    *lru.Cache[string, delivery.Desired]
 	attempts *attempts
-	outages  *outages
 	slots    *slots
 	// evaluations has a slot for each worker.
 	evaluations *limiter.Limiter

@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"github.com/fluxcd/pkg/runtime/conditions"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -23,6 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
+	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate/resultcache"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -49,8 +49,7 @@ func (w *work) renderAndPublish(ctx context.Context) (delivery.Desired, error) {
 	if err != nil {
 		return delivery.Desired{}, atPublish.at(err)
 	}
-	w.attempts.found(client.ObjectKeyFromObject(t))
-	w.plans.put(ctx, t.UID, published.Desired)
+	w.keepPlan(published.Desired)
 	w.record(published, out)
 	conditions.MarkTrue(t, v1alpha1.RenderedCondition, v1alpha1.PublishedReason, "published %s", shown(t.Status.Artifact))
 	// A process that is killed now finds it published.
@@ -146,18 +145,19 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 		w.violate(err)
 		return rendered{}, atRender.at(err)
 	}
-	layers, err := w.layers(ctx, outcome)
+	nodes := nodesOf(outcome.Graph)
+	layers, err := w.layers(ctx, outcome, nodes)
 	if err != nil {
 		return rendered{}, atDeliver.at(err)
 	}
 	w.references(loaded, outcome.Sources)
 	t.Status.Violations = violations(loaded.Positions(outcome.Warnings))
-	w.waves(outcome, layers)
+	w.waves(nodes, layers)
 	conditions.MarkTrue(t, v1alpha1.ValidatedCondition, v1alpha1.ValidReason, "input, objects and policies are valid")
 	out := rendered{key: loaded.Key, Render: publish.Render{
 		Files: publish.Flat(outcome.Files), Layers: layers, Graph: outcome.Graph,
 		Build:  host.BuildOf(loaded.Loaded, outcome.Sources, w.opts.Version),
-		Images: func() []string { return imagesOf(outcome) },
+		Images: func() []string { return imagesOf(outcome.Files) },
 	}}
 	out.Source, out.Revision = originOf(loaded, outcome.Sources)
 	return out, nil
@@ -185,7 +185,7 @@ func engineOf(t *v1alpha1.Transform) v1alpha1.Engine {
 }
 
 // layers cuts a render into what the engine releases one after the other.
-func (w *work) layers(ctx context.Context, outcome rendercache.Outcome) ([]delivery.Layer, error) {
+func (w *work) layers(ctx context.Context, outcome rendercache.Outcome, nodes []graphNode) ([]delivery.Layer, error) {
 	if engineOf(w.transform) == v1alpha1.EngineArgoCD {
 		whole, err := delivery.OneLayer(argoLayer, publish.Flat(outcome.Files))
 		return []delivery.Layer{whole}, err
@@ -195,7 +195,7 @@ func (w *work) layers(ctx context.Context, outcome rendercache.Outcome) ([]deliv
 		return nil, err
 	}
 	layers, err := delivery.Layers(w.transform.Name, outcome.Files, outcome.Layers, present)
-	own := adoptions(w.transform.Spec.Adopt, outcome.Graph)
+	own := adoptions(w.transform.Spec.Adopt, nodes)
 	for i := range layers {
 		layers[i].Files = publish.Flat(layers[i].Files)
 		for j := range layers[i].Objects {
@@ -205,23 +205,26 @@ func (w *work) layers(ctx context.Context, outcome rendercache.Outcome) ([]deliv
 	return layers, err
 }
 
-// adoptions are the nodes of a graph with a policy of their own, which is another one
-// than that of the Transform.
-func adoptions(usual string, graph []byte) map[string]string {
-	// Of most graphs no node has one, and they are large.
-	if !bytes.Contains(graph, []byte(`"adopt":`)) {
-		return nil
-	}
-	var doc struct {
-		Nodes []struct {
-			ID, Adopt string
-		} `json:"nodes"`
-	}
+// graphNode is what the status and the delivery need of a node.
+type graphNode struct {
+	ID, Adopt string
+	Wave      int32
+}
+
+// nodesOf are the nodes of a graph, as JSON.
+func nodesOf(graph []byte) []graphNode {
+	var doc struct{ Nodes []graphNode }
 	// The graph is ours.
 	_ = json.Unmarshal(graph, &doc)
+	return doc.Nodes
+}
+
+// adoptions are the nodes with a policy of their own, which is another one than that of
+// the Transform.
+func adoptions(usual string, nodes []graphNode) map[string]string {
 	out := map[string]string{}
-	for _, n := range doc.Nodes {
-		if n.Adopt != usual {
+	for _, n := range nodes {
+		if n.Adopt != "" && n.Adopt != usual {
 			out[n.ID] = n.Adopt
 		}
 	}
@@ -261,12 +264,9 @@ func originOf(loaded request.Loaded, sources []render.Source) (url, revision str
 }
 
 // imagesOf are the images that the objects of a render run.
-func imagesOf(outcome rendercache.Outcome) []string {
-	if outcome.Plan != nil {
-		return host.Images(outcome.Plan.Graph.Nodes)
-	}
+func imagesOf(files []emit.File) []string {
 	var nodes []*object.Node
-	for _, f := range outcome.Files {
+	for _, f := range files {
 		// Objects without containers are most of a large render.
 		if f.Node == "" || !bytes.Contains(f.Data, []byte("image:")) {
 			continue
@@ -306,14 +306,7 @@ func (w *work) references(loaded request.Loaded, sources []render.Source) {
 }
 
 // waves puts the waves and the number of nodes into the status.
-func (w *work) waves(outcome rendercache.Outcome, layers []delivery.Layer) {
-	var graph struct {
-		Nodes []struct {
-			Wave int32 `json:"wave"`
-		} `json:"nodes"`
-	}
-	// The graph is ours.
-	_ = json.Unmarshal(outcome.Graph, &graph)
+func (w *work) waves(nodes []graphNode, layers []delivery.Layer) {
 	barriers := map[int32]string{}
 	for _, l := range layers {
 		for _, wave := range l.Waves {
@@ -321,14 +314,14 @@ func (w *work) waves(outcome rendercache.Outcome, layers []delivery.Layer) {
 		}
 	}
 	counts := map[int32]int32{}
-	for _, n := range graph.Nodes {
+	for _, n := range nodes {
 		counts[n.Wave]++
 	}
 	var out []v1alpha1.WaveStatus
 	for wave := range int32(len(counts)) { //nolint:gosec // waves are numbered from 0
 		out = append(out, v1alpha1.WaveStatus{Wave: wave, Layer: barriers[wave], Nodes: counts[wave]})
 	}
-	w.transform.Status.Waves, w.transform.Status.NodeCount = out, int32(len(graph.Nodes)) //nolint:gosec // 2^31 nodes are over every limit
+	w.transform.Status.Waves, w.transform.Status.NodeCount = out, int32(len(nodes)) //nolint:gosec // 2^31 nodes are over every limit
 }
 
 // artifact is a publication as the status has it.

@@ -9,13 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	runtimectrl "github.com/fluxcd/pkg/runtime/controller"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -56,31 +54,36 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	if opts.RateLimiter == nil {
 		opts.RateLimiter = runtimectrl.GetDefaultRateLimiter()
 	}
-	direct, err := newClient(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper(), mgr.GetScheme())
+	own, err := newClient(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper(), mgr.GetScheme())
 	if err != nil {
 		return err
 	}
-	r.Client, r.opts, r.cache, r.direct, r.now = mgr.GetClient(), opts, mgr.GetCache(), direct, time.Now
+	r.Client, r.opts, r.cache, r.direct, r.now = mgr.GetClient(), opts, mgr.GetCache(), own, time.Now
 	r.accounts = &accounts{
-		usual: opts.DefaultServiceAccount, own: direct, config: mgr.GetConfig(), mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(),
+		usual: opts.DefaultServiceAccount, own: own, config: mgr.GetConfig(), mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(),
 	}
-	r.plans = &plans{kept: lru.New[string, delivery.Desired](opts.PlanCacheBytes), disk: opts.Modules.Store, report: opts.Modules.Report}
+	r.plans = lru.New[string, delivery.Desired](opts.PlanCacheBytes)
 	r.attempts, r.slots = &attempts{}, newSlots(opts.Concurrent)
 	r.evaluations = limiter.New(limiter.Options{Slots: opts.Workers})
-	r.outages = &outages{TypedRateLimiter: opts.RateLimiter, now: r.now}
 	if r.counters, err = newCounters(metrics.Registry); err != nil {
 		return err
 	}
-	registries := opts.Modules.registries()
+	modules := opts.Modules
+	modules.Registries = once(modules.Registries)
+	if modules.Client == nil {
+		modules.Client = direct()
+	}
 	r.oci = publish.OCI{
-		Registries: registries, DefaultServiceAccount: opts.DefaultServiceAccount,
-		Identity: publish.NewIdentity(direct, opts.WorkloadIdentity),
+		Registries: modules.Registries, DefaultServiceAccount: opts.DefaultServiceAccount,
+		Identity: publish.NewIdentity(own, opts.WorkloadIdentity),
 	}
 	version, err := kubeVersion(mgr.GetConfig(), mgr.GetHTTPClient(), opts.KubeVersion)
 	if err != nil {
 		return err
 	}
-	r.loader = opts.loader(registries, version)
+	r.loader = &request.Loader{
+		Modules: modules, Evaluation: opts.Limits, KubeVersion: version, NoCrossNamespaceRefs: opts.NoCrossNamespaceRefs,
+	}
 	lost := make(chan event.GenericEvent)
 	if err := r.serve(mgr, lost); err != nil {
 		return err
@@ -88,9 +91,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	return r.watch(ctx, mgr, lost)
 }
 
-// registries connects to registries, once for each kind of connection.
-func (m Modules) registries() func(plain bool) (*remote.Registries, error) {
-	connect := m.Registries
+// once connects to registries once for each kind of connection.
+func once(connect func(plain bool) (*remote.Registries, error)) func(plain bool) (*remote.Registries, error) {
 	if connect == nil {
 		connect = func(plain bool) (*remote.Registries, error) {
 			return &remote.Registries{PlainHTTP: func(string) bool { return plain }}, nil
@@ -103,21 +105,6 @@ func (m Modules) registries() func(plain bool) (*remote.Registries, error) {
 			return plain()
 		}
 		return safe()
-	}
-}
-
-// loader makes what makes requests.
-func (o Options) loader(registries func(bool) (*remote.Registries, error), version func(context.Context) (string, error)) *request.Loader {
-	m := o.Modules
-	if m.Client == nil {
-		m.Client = direct()
-	}
-	return &request.Loader{
-		Embedded: m.Embedded, EmbeddedNames: m.EmbeddedNames,
-		Registries: func() (*remote.Registries, error) { return registries(false) },
-		Git:        m.Git, Dependencies: m.Dependencies, Store: m.Store, Policy: m.Policy, Signed: m.Signed, Trees: m.Trees,
-		Client: m.Client, SourceHost: m.SourceHost, Limits: m.Limits, Evaluation: o.Limits,
-		KubeVersion: version, NoCrossNamespaceRefs: o.NoCrossNamespaceRefs, Report: m.Report,
 	}
 }
 
@@ -164,11 +151,11 @@ func kubeVersion(config *rest.Config, web *http.Client, fixed string) (func(cont
 
 // plainVersion is a version without what vendors add to it, such as v1.36.2-gke.100.
 func plainVersion(text string) string {
-	text = strings.TrimPrefix(text, "v")
-	if end := strings.IndexFunc(text, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); end >= 0 {
-		text = text[:end]
+	v, err := version.ParseGeneric(text)
+	if err != nil {
+		return text
 	}
-	return strings.TrimRight(text, ".")
+	return v.String()
 }
 
 // serve adds the storage and its server, where there is to be one. Lost gets the
@@ -178,7 +165,7 @@ func (r *Reconciler) serve(mgr ctrl.Manager, lost chan<- event.GenericEvent) err
 	if o == nil {
 		return nil
 	}
-	files, err := storage.Open(storage.Options{Path: o.Path, URL: o.Advertised, TTL: o.TTL})
+	files, err := storage.Open(*o)
 	if err != nil {
 		return err
 	}
@@ -186,8 +173,8 @@ func (r *Reconciler) serve(mgr ctrl.Manager, lost chan<- event.GenericEvent) err
 	if err := mgr.Add(storage.NewServer(files, o.Address)); err != nil {
 		return err
 	}
-	return mgr.Add(&storage.Sweeper{Storage: files, Reader: r.direct, Lost: func(name types.NamespacedName) {
-		r.attempts.lose(name)
-		lost <- event.GenericEvent{Object: &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}}
+	return mgr.Add(&storage.Sweeper{Storage: files, Reader: r.direct, Lost: func(t *v1alpha1.Transform) {
+		r.plans.Delete(planKey(t.UID, t.Status.Artifact.Digest))
+		lost <- event.GenericEvent{Object: t}
 	}})
 }

@@ -14,11 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
-	"github.com/ropewalk/ropewalk/source"
 )
 
 // queue reconciles as a controller does: the oldest first, as many at once as it has
@@ -163,23 +160,4 @@ func TestAChangedSpecEndsTheRenderOfTheOneBefore(t *testing.T) {
 		require.Empty(t, s.renders)
 		require.Zero(t, s.limiter.Stats())
 	})
-}
-
-func TestATransformThatFindsNoSlotKeepsItsDelay(t *testing.T) {
-	o := &outages{
-		TypedRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Hour), now: time.Now,
-	}
-	item := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "a", Name: "b"}}
-	for range 6 {
-		o.When(item)
-	}
-	o.note(item.NamespacedName, source.Refuse(source.ErrUnavailable, "x"))
-	o.postpone(item.NamespacedName)
-	o.Forget(item)
-	require.Equal(t, 6, o.NumRequeues(item))
-	require.NotEmpty(t, o.since)
-	require.Empty(t, o.postponed)
-	o.Forget(item)
-	require.Zero(t, o.NumRequeues(item))
-	require.Empty(t, o.since)
 }

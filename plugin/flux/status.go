@@ -11,6 +11,7 @@ import (
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -45,9 +46,15 @@ func (w *work) set(condition, status, reason, text string) {
 	case "True":
 		reason, text = v1alpha1.ValidReason, "input, objects and policies are valid"
 	}
-	c := conditions.UnknownCondition(condition, reason, "%s", text)
-	c.Status = metav1.ConditionStatus(status)
-	conditions.Set(w.transform, c)
+	t := w.transform
+	if conditions.GetReason(t, condition) != reason {
+		conditions.Delete(t, condition)
+	}
+	// The time of the transition is that of the reason, whatever else the message says:
+	// see outageDelay.
+	apimeta.SetStatusCondition(&t.Status.Conditions, metav1.Condition{
+		Type: condition, Status: metav1.ConditionStatus(status), Reason: reason, Message: text, ObservedGeneration: t.Generation,
+	})
 }
 
 // conditionOf puts what the engine says into the conditions.

@@ -68,7 +68,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager, lost <-chan ev
 		For(&v1alpha1.Transform{}, builder.WithPredicates(r.superseded(), predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{}))).
 		Watches(&v1alpha1.Transform{}, r.dependants(), builder.WithPredicates(readyChanged())).
 		WatchesMetadata(&corev1.ConfigMap{}, r.users(byConfigMap, client.Object.GetName)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 2 * r.opts.Concurrent, RateLimiter: r.outages})
+		WithOptions(controller.Options{MaxConcurrentReconciles: 2 * r.opts.Concurrent, RateLimiter: r.opts.RateLimiter})
 	for _, kind := range request.SourceKinds() {
 		if !isKnown(mgr, request.NewSource(kind)) {
 			log.FromContext(ctx).Info("this kind of source is not installed in the cluster, so that Transforms cannot use it", "kind", kind)

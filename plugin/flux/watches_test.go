@@ -14,13 +14,9 @@ import (
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
-	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
-	"github.com/ropewalk/ropewalk/source/cache"
 )
 
 func TestASourceCountsWhenItLeadsElsewhere(t *testing.T) {
@@ -85,24 +81,6 @@ func TestOthersAreToldWhenATransformBecomesReady(t *testing.T) {
 }
 
 func TestWhatIsRememberedSavesWork(t *testing.T) {
-	disk, err := cache.Open(t.TempDir(), cache.StoreOptions{})
-	require.NoError(t, err)
-	fresh := func() *plans {
-		return &plans{kept: lru.New[string, delivery.Desired](1 << 10), disk: func() (*cache.Store, error) { return disk, nil }, report: func(err error) { t.Error(err) }}
-	}
-	p := fresh()
-	want := delivery.Desired{Digest: "sha256:1", Layers: []delivery.Layer{{Name: "a"}}}
-	p.put(t.Context(), "u", want)
-	for _, p := range []*plans{p, fresh()} {
-		got, ok := p.get(t.Context(), "u", "sha256:1")
-		require.True(t, ok, "after a restart too")
-		require.Equal(t, want, got)
-		_, ok = p.get(t.Context(), "u", "sha256:2")
-		require.False(t, ok)
-		_, ok = p.get(t.Context(), "v", "sha256:1")
-		require.False(t, ok)
-	}
-
 	v, at := &attempts{}, time.Unix(1000, 0)
 	require.Zero(t, v.since("u", at), "a restart is no reason to look for modules")
 	require.Equal(t, time.Minute, v.since("u", at.Add(time.Minute)))
@@ -113,12 +91,6 @@ func TestWhatIsRememberedSavesWork(t *testing.T) {
 	require.NoError(t, v.failed("u", "other"))
 	v.forget("u")
 	require.NoError(t, v.failed("u", "key"))
-	name := types.NamespacedName{Namespace: "a", Name: "b"}
-	v.lose(name)
-	require.True(t, v.wasLost(name))
-	require.True(t, v.wasLost(name), "until it is published again")
-	v.found(name)
-	require.False(t, v.wasLost(name))
 }
 
 func TestVersionsOfVendorsAreVersions(t *testing.T) {

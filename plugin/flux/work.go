@@ -6,6 +6,7 @@ package flux
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -21,6 +22,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/source"
 )
 
 // work is one reconciliation of one Transform.
@@ -139,7 +141,6 @@ func (w *work) postpone(ctx context.Context, why error) (ctrl.Result, error) {
 	if err := show(ctx); client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
-	w.outages.postpone(client.ObjectKeyFromObject(w.transform))
 	low := handler.LowPriority
 	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: slotRetry, Priority: &low}), nil
 }
@@ -156,14 +157,29 @@ func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
 	case p == nil || p.kind == stalled && !p.unwatched:
 	case p.kind == waiting && !p.watched:
 		interval = min(interval, cmp.Or(w.transform.GetRetryInterval(), w.opts.DependencyRequeue))
-	case p.kind != waiting && w.transform.GetRetryInterval() > 0:
+	case p.kind == waiting:
+	case w.transform.GetRetryInterval() > 0:
 		log.FromContext(ctx).Error(p.err, "reconciliation failed", "reason", p.reason)
-		return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: w.transform.GetRetryInterval()}), nil
-	case p.kind != waiting:
-		w.outages.note(client.ObjectKeyFromObject(w.transform), p.err)
+		interval = w.transform.GetRetryInterval()
+	case errors.Is(p.err, source.ErrUnavailable):
+		log.FromContext(ctx).Error(p.err, "reconciliation failed", "reason", p.reason)
+		interval = min(interval, w.outageDelay())
+	default:
 		return ctrl.Result{}, p.err
 	}
 	return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: interval}), nil
+}
+
+// outageDelay is the delay before the next request to a server that is not available: an
+// eighth of the time since the first failure. The delay of the queue doubles: it would be
+// about as long as the outage itself.
+func (w *work) outageDelay() time.Duration {
+	const part = 8
+	delay := time.Second
+	if failed := conditions.Get(w.transform, v1alpha1.RenderedCondition); failed != nil {
+		delay = max(delay, w.now().Sub(failed.LastTransitionTime.Time)/part)
+	}
+	return delay
 }
 
 // previewAgain is when a preview that went wrong is worth another one.

@@ -156,7 +156,7 @@ func TestFlagsReachTheReconciler(t *testing.T) {
 	require.Equal(t, evaluate.Limits{Timeout: 5 * time.Second, Memory: p.shares.worker}, o.Limits)
 	require.Equal(t, []string{"argocd", "apps"}, o.ArgoCD.Namespaces)
 	require.Equal(t, []string{"shop"}, o.ArgoCD.Projects)
-	require.Equal(t, "here", o.Storage.Advertised)
+	require.Equal(t, "here", o.Storage.URL)
 	require.Equal(t, time.Hour, o.Storage.TTL)
 	require.NotNil(t, o.Modules.Store)
 	require.Nil(t, o.Modules.Policy)

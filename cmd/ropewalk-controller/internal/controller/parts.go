@@ -152,7 +152,7 @@ func (f *flags) options(p *parts) flux.Options {
 		PlanCacheBytes: p.shares.plans,
 	}
 	if f.serves() {
-		o.Storage = &flux.Storage{Path: f.storagePath, Address: f.storageAddress, Advertised: f.storageAdvertised, TTL: f.retention}
+		o.Storage = &flux.Storage{Path: f.storagePath, Address: f.storageAddress, URL: f.storageAdvertised, TTL: f.retention}
 	}
 	return o
 }

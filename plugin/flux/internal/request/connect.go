@@ -19,6 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/fetch"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -96,7 +97,7 @@ func (l *Loader) connect(id Identity, t *v1alpha1.Transform, opts host.Options) 
 		}
 	}
 	o := fetch.Options{
-		Registries: l.Registries, Secrets: secrets(id.Client, t.Namespace), Git: l.Git,
+		Registries: l.registries(), Secrets: secrets(id.Client, t.Namespace), Git: l.Git,
 		Artifacts: l.artifacts(id.Client, t), Modules: l.Dependencies, Store: l.Store, TTL: id.TTL, Scope: id.Scope,
 		Lock: locked, Mode: lock.Prefer, Signed: l.Signed, Limits: l.Limits, Report: l.Report,
 	}
@@ -109,6 +110,14 @@ func (l *Loader) connect(id Identity, t *v1alpha1.Transform, opts host.Options) 
 		h = l.inCluster(h, id.Client, t)
 	}
 	return h, nil
+}
+
+// registries are those of Modules, by https; nil is the default of fetch.
+func (l *Loader) registries() func() (*remote.Registries, error) {
+	if l.Registries == nil {
+		return nil
+	}
+	return func() (*remote.Registries, error) { return l.Registries(false) }
 }
 
 // newest fetches the artifact that a source has now, whatever a cache remembers: the

@@ -31,35 +31,51 @@ import (
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
 )
 
+// Modules says where modules come from. The zero value gets them over https, without
+// credentials and cache.
+type Modules struct {
+	// Embedded finds the modules that are part of the program, and EmbeddedNames are
+	// theirs; nil has none.
+	Embedded      func(name string) (fs.FS, bool)
+	EmbeddedNames []string
+	// Registries connects to OCI registries; plain says that it is by http for all
+	// hosts, as output.oci.insecure asks. It is called once for each. Nil is the zero
+	// value of remote.Registries.
+	Registries func(plain bool) (*remote.Registries, error)
+	// Git is how Git repositories are reached; nil is the zero value.
+	Git func() git.Fetcher
+	// Dependencies gets the dependencies of CUE modules; nil adds none.
+	Dependencies func() *modules.Registry
+	// Store is the cache on disk; nil has none.
+	Store func() (*cache.Store, error)
+	// Trees keeps sources in memory; nil keeps none.
+	Trees *lru.Cache[string, source.Tree]
+	// Policy is the policy of pulls, asked for each render; nil allows all.
+	Policy func() *pullpolicy.Policy
+	// Signed remembers which modules are signed as the policy wants it; nil verifies
+	// them each time.
+	Signed *fetch.Signed
+	// Client downloads the artifacts of sources; nil is one without a proxy.
+	Client *http.Client
+	// SourceHost is asked for the artifacts of sources instead of the host in their
+	// URL, where it is set: SOURCE_CONTROLLER_LOCALHOST of Flux.
+	SourceHost string
+	// Limits bound sources and modules.
+	Limits source.Limits
+	// Report gets the errors of caches, which do not fail a render; nil drops them.
+	Report func(error)
+}
+
 // Loader makes requests. It is safe for concurrent use; its fields are not changed
 // after the first one. The zero value works, without modules of the program.
 type Loader struct {
-	// Embedded finds the modules of the program, and EmbeddedNames are theirs.
-	Embedded      func(name string) (fs.FS, bool)
-	EmbeddedNames []string
-	// Registries, Git, Dependencies, Store, Policy and Signed are those of
-	// fetch.Options; any of them may be nil.
-	Registries   func() (*remote.Registries, error)
-	Git          func() git.Fetcher
-	Dependencies func() *modules.Registry
-	Store        func() (*cache.Store, error)
-	Policy       func() *pullpolicy.Policy
-	Signed       *fetch.Signed
-	// Trees keeps sources; nil keeps none.
-	Trees *lru.Cache[string, source.Tree]
-	// Client downloads sources, and SourceHost is asked instead of the host in their
-	// URL where it is set.
-	Client     *http.Client
-	SourceHost string
-	// Limits bound sources and modules, and Evaluation the evaluation of a spec.
-	Limits     source.Limits
+	Modules
+	// Evaluation bounds the evaluation of a spec.
 	Evaluation evaluate.Limits
 	// KubeVersion is that of the cluster.
 	KubeVersion func(ctx context.Context) (string, error)
 	// NoCrossNamespaceRefs refuses sources of other namespaces.
 	NoCrossNamespaceRefs bool
-	// Report gets the errors of caches; nil drops them.
-	Report func(error)
 
 	downloads flight.Group[source.Tree]
 }

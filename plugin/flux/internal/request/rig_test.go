@@ -79,7 +79,7 @@ func cluster(t testing.TB, objects ...client.Object) client.Client {
 
 func loader() *Loader {
 	return &Loader{
-		Embedded: cue.Module, EmbeddedNames: cue.Names(), Trees: lru.New[string, source.Tree](1 << 20),
+		Modules:     Modules{Embedded: cue.Module, EmbeddedNames: cue.Names(), Trees: lru.New[string, source.Tree](1 << 20)},
 		KubeVersion: func(context.Context) (string, error) { return "1.36", nil },
 	}
 }

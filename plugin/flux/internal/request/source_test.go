@@ -164,7 +164,7 @@ func TestAnArtifactIsWhatItsDigestSays(t *testing.T) {
 	moved.URL = "http://source-controller.invalid/x"
 	_, err = fetch(moved)
 	require.ErrorIs(t, err, source.ErrUnavailable)
-	l := &Loader{SourceHost: strings.TrimPrefix(server.URL, "http://")}
+	l := &Loader{Modules: Modules{SourceHost: strings.TrimPrefix(server.URL, "http://")}}
 	_, err = l.fetch(t.Context(), moved)
 	require.NoError(t, err)
 
@@ -190,7 +190,7 @@ func TestAnArtifactIsWhatItsDigestSays(t *testing.T) {
 		})
 	}
 	answer, status = good, http.StatusOK
-	small := &Loader{Limits: source.Limits{Files: 1}}
+	small := &Loader{Modules: Modules{Limits: source.Limits{Files: 1}}}
 	_, err = small.fetch(t.Context(), s)
 	require.ErrorIs(t, err, source.ErrLimit)
 	s.URL = "http://ann:pass" + "word@127.0.0.1/x"
@@ -211,7 +211,7 @@ func TestASourceIsRememberedByTheSizeOfItsFiles(t *testing.T) {
 	s.URL, s.Digest = server.URL+"/x", fmt.Sprintf("sha256:%x", sha256.Sum256(large))
 	for room, want := range map[int64]int{50_000: 2, 200_000: 1} {
 		asked = 0
-		l := &Loader{Trees: lru.New[string, source.Tree](room)}
+		l := &Loader{Modules: Modules{Trees: lru.New[string, source.Tree](room)}}
 		for range 2 {
 			_, err := l.fetch(t.Context(), s)
 			require.NoError(t, err)

@@ -42,6 +42,8 @@ const DefaultTTL = 10 * time.Minute
 type Options struct {
 	// Path is a folder that is there, and that nothing else writes to.
 	Path string
+	// Address is where the server listens, such as :9790.
+	Address string
 	// URL is the address by which Flux reaches the server: a host with a port, or a
 	// URL.
 	URL string

@@ -244,7 +244,7 @@ func TestASweepFindsWhatIsDamagedAndSaysWhose(t *testing.T) {
 	r := newRig(t)
 	published := r.release("1", "a", "b")
 	var told []types.NamespacedName
-	sweeper := &Sweeper{Storage: r.storage, Reader: r.client, Lost: func(n types.NamespacedName) { told = append(told, n) }}
+	sweeper := &Sweeper{Storage: r.storage, Reader: r.client, Lost: func(t *v1alpha1.Transform) { told = append(told, client.ObjectKeyFromObject(t)) }}
 	swept, err := sweeper.Sweep(t.Context(), time.Now().Add(24*time.Hour), true)
 	require.NoError(t, err)
 	require.Empty(t, swept)

@@ -37,7 +37,7 @@ type Sweeper struct {
 	Every time.Duration
 	// Lost, where set, is called for Transforms that deliver an artifact which is not
 	// there, or is damaged: to render them once more makes it again.
-	Lost func(types.NamespacedName)
+	Lost func(*v1alpha1.Transform)
 }
 
 // NeedLeaderElection says that only the leader has files.
@@ -158,9 +158,8 @@ func (w *Sweeper) look(ctx context.Context, t *v1alpha1.Transform, out *Swept) {
 	if _, err := w.Storage.For(nil, t).Desired(ctx, t.Status.Artifact.Digest); err == nil {
 		return
 	}
-	owner := client.ObjectKeyFromObject(t)
-	out.Lost = append(out.Lost, owner)
+	out.Lost = append(out.Lost, client.ObjectKeyFromObject(t))
 	if w.Lost != nil {
-		w.Lost(owner)
+		w.Lost(t)
 	}
 }
