@@ -5,19 +5,11 @@ package application
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
-
-// appliedAnnotation holds the digest of what was applied, so that a field that is not
-// wanted any more is noticed.
-const appliedAnnotation = "ropewalk.dev/applied"
 
 // refusesShared is as near as Argo CD comes to adopting never: a sync fails where
 // another Application has an object.
@@ -53,7 +45,6 @@ func (e *Engine) application(t *v1alpha1.Transform, digest string) (*unstructure
 	app.SetNamespace(namespace)
 	app.SetName(name)
 	app.SetLabels(map[string]string{v1alpha1.LabelTransform: t.Name, v1alpha1.LabelNamespace: t.Namespace})
-	app.SetAnnotations(map[string]string{appliedAnnotation: fingerprint(app)})
 	return app, nil
 }
 
@@ -105,49 +96,6 @@ func syncPolicy(t *v1alpha1.Transform, template v1alpha1.ArgoCDDelivery) map[str
 func prunes(t *v1alpha1.Transform) bool {
 	d := t.Spec.Delivery
 	return d == nil || d.ArgoCD == nil || d.ArgoCD.Prune == nil || *d.ArgoCD.Prune
-}
-
-// fingerprint is a digest of a spec. JSON of maps has sorted keys.
-func fingerprint(app *unstructured.Unstructured) string {
-	data, err := json.Marshal(app.Object["spec"])
-	if err != nil {
-		return "" // It is made of texts, numbers and booleans: there is no error.
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16])
-}
-
-// same reports whether the live Application has all that is wanted, and nothing that
-// we wanted before.
-func same(want, live *unstructured.Unstructured) bool {
-	for key, value := range want.GetLabels() {
-		if live.GetLabels()[key] != value {
-			return false
-		}
-	}
-	return live.GetAnnotations()[appliedAnnotation] == want.GetAnnotations()[appliedAnnotation] &&
-		holds(live.Object["spec"], want.Object["spec"])
-}
-
-// holds reports whether live has all of want.
-func holds(live, want any) bool {
-	wanted, ok := want.(map[string]any)
-	if !ok {
-		return reflect.DeepEqual(live, want)
-	}
-	has, ok := live.(map[string]any)
-	if !ok {
-		return false
-	}
-	for key := range wanted {
-		// What is false or empty need not be written down.
-		if value, there := has[key]; !there && wanted[key] == false {
-			continue
-		} else if !holds(value, wanted[key]) {
-			return false
-		}
-	}
-	return true
 }
 
 // owns reports whether an Application was made for a Transform.

@@ -16,11 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 )
-
-// fieldOwner is the field owner of server-side apply.
-const fieldOwner = client.FieldOwner("ropewalk-controller")
 
 // retryAfter is how long a sync that failed is left alone where a Transform does not
 // say it.
@@ -100,7 +98,7 @@ func (e *Engine) Deliver(ctx context.Context, t *v1alpha1.Transform, want delive
 	if moving != "" {
 		return waiting(app, want, moving), nil
 	}
-	if live == nil || !same(app, live) {
+	if live == nil || !apply.Same(app, live) {
 		return e.apply(ctx, app, live, want)
 	}
 	seen, err := observe(live)
@@ -115,7 +113,7 @@ func (e *Engine) Deliver(ctx context.Context, t *v1alpha1.Transform, want delive
 
 // apply writes the Application.
 func (e *Engine) apply(ctx context.Context, app, live *unstructured.Unstructured, want delivery.Desired) (delivery.Progress, error) {
-	if err := e.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(app.DeepCopy()), fieldOwner, client.ForceOwnership); err != nil {
+	if err := apply.Write(ctx, e.Client, app); err != nil {
 		return delivery.Progress{}, err
 	}
 	out := waiting(app, want, "waiting for Argo CD to compare the new digest")
@@ -146,7 +144,7 @@ func (e *Engine) push(ctx context.Context, t *v1alpha1.Transform, live *unstruct
 		}
 		return "retrying the failed sync", e.patch(ctx, live, map[string]any{"operation": map[string]any{
 			"sync": sync, "retry": policy["retry"],
-			"initiatedBy": map[string]any{"username": string(fieldOwner), "automated": true},
+			"initiatedBy": map[string]any{"username": string(apply.FieldOwner), "automated": true},
 		}})
 	}
 	return "", nil
@@ -180,7 +178,7 @@ func (e *Engine) get(ctx context.Context, app *unstructured.Unstructured) (*unst
 func (e *Engine) patch(ctx context.Context, live *unstructured.Unstructured, parts map[string]any) error {
 	changed := live.DeepCopy()
 	merge(changed.Object, parts)
-	return e.Client.Patch(ctx, changed, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}), fieldOwner)
+	return e.Client.Patch(ctx, changed, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}), apply.FieldOwner)
 }
 
 // merge lays parts over an object.

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 )
 
 // cascade is the finalizer by which Argo CD deletes what it applied, before the
@@ -52,7 +53,7 @@ func (e *Engine) remove(ctx context.Context, live *unstructured.Unstructured, or
 	if !slices.Equal(finalizers, live.GetFinalizers()) {
 		changed := live.DeepCopy()
 		changed.SetFinalizers(finalizers)
-		if err := e.Client.Patch(ctx, changed, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}), fieldOwner); err != nil {
+		if err := e.Client.Patch(ctx, changed, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}), apply.FieldOwner); err != nil {
 			return err
 		}
 		live = changed

@@ -15,9 +15,6 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
-// FieldOwner is the field owner of server-side apply.
-const FieldOwner = client.FieldOwner("ropewalk-controller")
-
 // Flux is the engine that has Flux apply: a Kustomization for each layer, and a source
 // for each Kustomization.
 type Flux struct {

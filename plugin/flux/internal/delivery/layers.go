@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 	"github.com/ropewalk/ropewalk/render/emit"
 )
 
@@ -197,7 +198,7 @@ func health(checks []meta.NamespacedObjectKindReference, exprs []kustomize.Custo
 	if len(checks) == 0 {
 		return ""
 	}
-	return sumOf(struct {
+	return apply.Sum(struct {
 		C []meta.NamespacedObjectKindReference
 		E []kustomize.CustomHealthCheck
 	}{checks, exprs})

@@ -6,28 +6,21 @@ package delivery
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"reflect"
 	"strings"
 	"time"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 )
 
 const (
 	// annotationSuspended is on Kustomizations that we suspended, for a moment.
 	annotationSuspended = "ropewalk.dev/suspended"
-	// annotationApplied identifies what we applied last, so that a field that is not
-	// wanted any more is noticed.
-	annotationApplied = "ropewalk.dev/applied"
 	// labelShard tells the replicas of Flux's controllers apart.
 	labelShard = "sharding.fluxcd.io/key"
 
@@ -93,7 +86,7 @@ func (d *delivery) kustomization(layer, checks string, from reference, suspend b
 	if suspend {
 		// Flux answers the request even while it is suspended, after what was under way.
 		k.Annotations = map[string]string{annotationSuspended: "handover"}
-		k.Annotations[meta.ReconcileRequestAnnotation] = "ropewalk-" + sumOf(k.Spec)[:16]
+		k.Annotations[meta.ReconcileRequestAnnotation] = "ropewalk-" + apply.Sum(k.Spec)[:16]
 	}
 	return k
 }
@@ -106,26 +99,14 @@ func duration(d metav1.Duration, otherwise time.Duration) metav1.Duration {
 // write applies the Kustomization of a layer.
 func (d *delivery) write(ctx context.Context, g goal, from reference, suspend bool) error {
 	d.touched[g.layer] = true
-	o, err := configuration(d.kustomization(g.layer, g.health, from, suspend))
-	if err != nil {
-		return err
-	}
-	return d.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), FieldOwner, client.ForceOwnership)
+	return apply.Write(ctx, d.Client, d.kustomization(g.layer, g.health, from, suspend))
 }
 
 // current reports whether the Kustomization of a layer is as it should be, with the
 // health checks that are given, and not suspended by us.
 func (d *delivery) current(layer, checks string, from reference) bool {
 	live := d.live.kustomizations[layer]
-	if live == nil {
-		return false
-	}
-	want, err := configuration(d.kustomization(layer, checks, from, false))
-	if err != nil {
-		return true
-	}
-	have, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
-	return err == nil && same(want, have)
+	return live != nil && apply.Same(d.kustomization(layer, checks, from, false), live)
 }
 
 // source is that of a layer as it should be when it leads to a digest.
@@ -176,119 +157,11 @@ func (d *delivery) stain(g goal) string {
 // same reports whether the live source is as it should be.
 func (c *cluster) same(want client.Object) bool {
 	live, ok := c.sources[sourceKey{kindOf(want), want.GetName()}]
-	if !ok {
-		return false
-	}
-	o, err := configuration(want)
-	if err != nil {
-		return true
-	}
-	have, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
-	if err != nil || !same(o, have) {
-		return false
-	}
-	w, external := want.(*sourcev1.ExternalArtifact)
-	l, _ := live.(*sourcev1.ExternalArtifact)
-	return !external || l != nil && reflect.DeepEqual(plainOf(w.Status.Artifact), plainOf(l.Status.Artifact))
+	return ok && apply.Same(want, live)
 }
 
 // lead applies a source. Where an ExternalArtifact leads is in its status.
 func (d *delivery) lead(ctx context.Context, layer string, want client.Object) error {
 	d.touched[layer] = true
-	o, err := configuration(want)
-	if err != nil {
-		return err
-	}
-	status, err := statusOf(want)
-	if err != nil {
-		return err
-	}
-	if err := d.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), FieldOwner, client.ForceOwnership); err != nil || status == nil {
-		return err
-	}
-	return d.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(status), FieldOwner, client.ForceOwnership)
-}
-
-// statusOf is an ExternalArtifact with its status and nothing else; nil for other
-// sources, whose status is that of Flux.
-func statusOf(want client.Object) (*unstructured.Unstructured, error) {
-	if _, external := want.(*sourcev1.ExternalArtifact); !external {
-		return nil, nil
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
-	if err != nil {
-		return nil, err
-	}
-	o := &unstructured.Unstructured{Object: map[string]any{"status": content["status"]}}
-	o.SetAPIVersion(sourcev1.GroupVersion.String())
-	o.SetKind(sourcev1.ExternalArtifactKind)
-	o.SetName(want.GetName())
-	o.SetNamespace(want.GetNamespace())
-	return o, nil
-}
-
-// configuration is an object as it is applied: without its status, and with what
-// identifies all of it.
-func configuration(of client.Object) (*unstructured.Unstructured, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(of)
-	if err != nil {
-		return nil, err
-	}
-	delete(content, "status")
-	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
-	o := &unstructured.Unstructured{Object: content}
-	if o.GetKind() == "" {
-		o.SetKind(kindOf(of))
-		o.SetAPIVersion(sourcev1.GroupVersion.String())
-	}
-	for _, field := range []string{"managedFields", "resourceVersion", "uid", "generation", "deletionTimestamp", "deletionGracePeriodSeconds"} {
-		unstructured.RemoveNestedField(content, "metadata", field)
-	}
-	notes := o.GetAnnotations()
-	if notes == nil {
-		notes = map[string]string{}
-	}
-	notes[annotationApplied] = sumOf(content)[:16]
-	o.SetAnnotations(notes)
-	return o, nil
-}
-
-// same reports whether a live object is what applying want gave, and was not
-// changed since.
-func same(want *unstructured.Unstructured, have map[string]any) bool {
-	return covers(plainOf(want.Object), plainOf(have))
-}
-
-// plainOf is a value as JSON has it.
-func plainOf(v any) any {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	var out any
-	if err := json.Unmarshal(data, &out); err != nil {
-		return nil
-	}
-	return out
-}
-
-// covers reports whether have has all that want has.
-func covers(want, have any) bool {
-	w, ok := want.(map[string]any)
-	if !ok {
-		return reflect.DeepEqual(want, have)
-	}
-	h, ok := have.(map[string]any)
-	if !ok {
-		return false
-	}
-	for key, value := range w {
-		if (key == "apiVersion" || key == "kind") && h[key] == nil {
-			continue // Typed clients leave them out of what they read.
-		}
-		if !covers(value, h[key]) {
-			return false
-		}
-	}
-	return true
+	return apply.Write(ctx, d.Client, want)
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -404,14 +403,4 @@ const everything = "*"
 func stain(k key) string {
 	sum := sha256.Sum256([]byte(k))
 	return hex.EncodeToString(sum[:5])
-}
-
-// sumOf identifies a value by its JSON.
-func sumOf(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err.Error() // It is data, and so it can be marshalled.
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }

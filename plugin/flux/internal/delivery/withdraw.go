@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 )
 
 // Withdraw implements [Engine]. What a hand-over has marked is restored first, so
@@ -73,7 +74,7 @@ func (d *delivery) orphan(ctx context.Context) error {
 		if k.Spec.DeletionPolicy != orphan {
 			patch := client.MergeFrom(k.DeepCopy())
 			k.Spec.DeletionPolicy = orphan
-			if err := client.IgnoreNotFound(d.Client.Patch(ctx, k, patch, FieldOwner)); err != nil {
+			if err := client.IgnoreNotFound(d.Client.Patch(ctx, k, patch, apply.FieldOwner)); err != nil {
 				return err
 			}
 		}

@@ -6,27 +6,20 @@ package storage
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 )
-
-// fieldOwner is the field owner of server-side apply.
-const fieldOwner = client.FieldOwner("ropewalk-controller")
 
 // Event is the ExternalArtifact of the whole, as events need it: Alerts of Flux
 // cannot name a Transform. Annotations of the Transform in the group of events, such
@@ -92,16 +85,10 @@ func Announce(ctx context.Context, c client.Client, want *sourcev1.ExternalArtif
 	if err != nil {
 		return false, err
 	}
-	changed := live == nil || !same(want, live)
-	if changed {
-		if err := apply(ctx, c, want); err != nil {
-			return false, err
-		}
+	if live != nil && apply.Same(want, live) {
+		return false, nil
 	}
-	if live != nil && announced(want, live) {
-		return changed, nil
-	}
-	return true, applyStatus(ctx, c, want)
+	return true, apply.Write(ctx, c, want)
 }
 
 // foreign is the live object, nil where there is none.
@@ -123,61 +110,4 @@ func foreign(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifa
 		return nil, fmt.Errorf("%w: ExternalArtifact %s/%s is that of a layer: rename the Transform", ErrForeign, live.Namespace, live.Name)
 	}
 	return live, nil
-}
-
-// same reports whether the live object has what we want in its spec and its metadata.
-func same(want, live *sourcev1.ExternalArtifact) bool {
-	for key, value := range want.Labels {
-		if live.Labels[key] != value {
-			return false
-		}
-	}
-	return maps.Equal(events(want), events(live)) && equality.Semantic.DeepEqual(want.Spec, live.Spec)
-}
-
-// events are the annotations that go into events.
-func events(o *sourcev1.ExternalArtifact) map[string]string {
-	out := maps.Clone(o.Annotations)
-	maps.DeleteFunc(out, func(key, _ string) bool { return !strings.HasPrefix(key, eventv1.Group+"/") })
-	return out
-}
-
-// announced reports whether the live status says all that is wanted.
-func announced(want, live *sourcev1.ExternalArtifact) bool {
-	if !equality.Semantic.DeepEqual(want.Status.Artifact, live.Status.Artifact) {
-		return false
-	}
-	ready := apimeta.FindStatusCondition(live.Status.Conditions, meta.ReadyCondition)
-	return ready != nil && ready.Status == metav1.ConditionTrue && ready.Message == want.Status.Conditions[0].Message
-}
-
-// apply applies what is not the status.
-func apply(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifact) error {
-	o, err := plain(want)
-	if err != nil {
-		return err
-	}
-	delete(o.Object, "status")
-	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), fieldOwner, client.ForceOwnership)
-}
-
-// applyStatus applies the status, which leads Flux to the artifact.
-func applyStatus(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifact) error {
-	o, err := plain(want)
-	if err != nil {
-		return err
-	}
-	delete(o.Object, "spec")
-	o.SetLabels(nil)
-	o.SetAnnotations(nil)
-	return c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(o), fieldOwner, client.ForceOwnership)
-}
-
-func plain(want *sourcev1.ExternalArtifact) (*unstructured.Unstructured, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
-	if err != nil {
-		return nil, err
-	}
-	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
-	return &unstructured.Unstructured{Object: content}, nil
 }

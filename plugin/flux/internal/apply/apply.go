@@ -1,0 +1,122 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package apply writes objects of Flux and Argo CD by server-side apply, and tells whether
+// a live one is as it was applied, so that what did not change is not written.
+//
+// Callers: the packages delivery, storage and application beside it.
+package apply
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// FieldOwner is the field owner of server-side apply.
+const FieldOwner = client.FieldOwner("ropewalk-controller")
+
+// annotationApplied identifies what was applied last, so that a field that is not desired
+// any more is noticed.
+const annotationApplied = "ropewalk.dev/applied"
+
+// Same reports whether a live object is what Write(want) gave, and was not changed since.
+// The status counts only where want has one.
+func Same(want, live client.Object) bool {
+	applied, status, err := configuration(want)
+	if err != nil {
+		return true
+	}
+	have, _ := plain(live).(map[string]any)
+	return covers(plain(applied.Object), have) &&
+		(status == nil || reflect.DeepEqual(plain(status.Object["status"]), have["status"]))
+}
+
+// Write applies an object, and then its status where it has one.
+func Write(ctx context.Context, c client.Client, want client.Object) error {
+	applied, status, err := configuration(want)
+	if err != nil {
+		return err
+	}
+	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), FieldOwner, client.ForceOwnership)
+	if err != nil || status == nil {
+		return err
+	}
+	return c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(status), FieldOwner, client.ForceOwnership)
+}
+
+// configuration is an object as it is applied, with what identifies all of it, and its
+// status, nil where it has none.
+func configuration(of client.Object) (applied, status *unstructured.Unstructured, err error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(of.DeepCopyObject())
+	if err != nil {
+		return nil, nil, err
+	}
+	applied = &unstructured.Unstructured{Object: content}
+	if fields, _ := content["status"].(map[string]any); len(fields) > 0 {
+		status = &unstructured.Unstructured{Object: map[string]any{"status": fields}}
+		status.SetGroupVersionKind(applied.GroupVersionKind())
+		status.SetNamespace(of.GetNamespace())
+		status.SetName(of.GetName())
+	}
+	delete(content, "status")
+	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
+	annotations := applied.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[annotationApplied] = Sum(content)[:16]
+	applied.SetAnnotations(annotations)
+	return applied, status, nil
+}
+
+// plain is a value as JSON has it.
+func plain(v any) any {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	var out any
+	if err := json.Unmarshal(data, &out); err != nil {
+		return nil
+	}
+	return out
+}
+
+// covers reports whether have has all that want has. Typed clients leave out the kind of
+// what they read, and controllers what is false.
+func covers(want, have any) bool {
+	w, ok := want.(map[string]any)
+	if !ok {
+		return reflect.DeepEqual(want, have)
+	}
+	h, ok := have.(map[string]any)
+	if !ok {
+		return false
+	}
+	for key, value := range w {
+		if h[key] == nil && (value == false || key == "apiVersion" || key == "kind") {
+			continue
+		}
+		if !covers(value, h[key]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Sum identifies a value by its JSON.
+func Sum(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err.Error() // It is data, and so it can be marshalled.
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
