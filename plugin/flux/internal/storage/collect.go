@@ -5,10 +5,7 @@ package storage
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -153,24 +150,18 @@ func (s *Storage) removeEmpty(dir string) {
 
 // Owners are the Transforms that have files here, sorted.
 func (s *Storage) Owners() ([]types.NamespacedName, error) {
-	namespaces, err := fs.ReadDir(s.root.FS(), kind)
+	dirs, err := fs.Glob(s.root.FS(), kind+"/*/*")
 	if err != nil {
-		return nil, ignore(err, fs.ErrNotExist)
+		return nil, err
 	}
 	var out []types.NamespacedName
-	for _, namespace := range namespaces {
-		names, err := fs.ReadDir(s.root.FS(), path.Join(kind, namespace.Name()))
-		if err != nil {
-			if namespace.IsDir() && !errors.Is(err, fs.ErrNotExist) {
-				return nil, err
-			}
+	for _, dir := range dirs {
+		owner := types.NamespacedName{Namespace: path.Base(path.Dir(dir)), Name: path.Base(dir)}
+		if _, err := folder(owner); err != nil {
 			continue
 		}
-		for _, name := range names {
-			owner := types.NamespacedName{Namespace: namespace.Name(), Name: name.Name()}
-			if _, err := folder(owner); err == nil && name.IsDir() {
-				out = append(out, owner)
-			}
+		if info, err := s.root.Lstat(dir); err == nil && info.IsDir() {
+			out = append(out, owner)
 		}
 	}
 	return out, nil
@@ -219,14 +210,9 @@ func (s *Storage) right(name, want string) (bool, error) {
 	if !info.Mode().IsRegular() {
 		return false, nil
 	}
-	f, err := s.root.Open(name)
+	data, err := s.read(name)
 	if err != nil {
 		return true, ignore(err, fs.ErrNotExist)
 	}
-	defer f.Close() //nolint:errcheck // it was read only
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return false, err
-	}
-	return hex.EncodeToString(h.Sum(nil)) == want, nil
+	return sum(data) == "sha256:"+want, nil
 }

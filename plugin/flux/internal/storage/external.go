@@ -77,18 +77,14 @@ func (s *Storage) external(t *v1alpha1.Transform, layer string, stored Stored, f
 	return out, nil
 }
 
-// Announce has an ExternalArtifact in the cluster lead to its artifact, and says
-// whether it wrote anything. The error is ErrForeign where one of that name is not
-// that of its Transform.
-func Announce(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifact) (bool, error) {
+// Announce has an ExternalArtifact in the cluster lead to its artifact. The error is
+// ErrForeign where one of that name is not that of its Transform.
+func Announce(ctx context.Context, c client.Client, want *sourcev1.ExternalArtifact) error {
 	live, err := foreign(ctx, c, want)
-	if err != nil {
-		return false, err
+	if err != nil || live != nil && apply.Same(want, live) {
+		return err
 	}
-	if live != nil && apply.Same(want, live) {
-		return false, nil
-	}
-	return true, apply.Write(ctx, c, want)
+	return apply.Write(ctx, c, want)
 }
 
 // foreign is the live object, nil where there is none.

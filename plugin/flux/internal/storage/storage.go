@@ -50,8 +50,6 @@ type Options struct {
 	// TTL is how long a file stays that is not needed; DefaultTTL where zero.
 	// An engine may still ask for it, which has read an object before it was changed.
 	TTL time.Duration
-	// Limits bound an artifact; 100,000 files of 512 MiB together where zero.
-	Limits artifact.Limits
 }
 
 // Storage keeps artifacts in a folder. It may be used by many goroutines, and
@@ -72,18 +70,15 @@ func Open(o Options) (*Storage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the storage needs a folder that is there and can be written to", err)
 	}
-	s := &Storage{root: root, url: strings.TrimSuffix(o.URL, "/"), ttl: o.TTL, limits: o.Limits}
+	s := &Storage{
+		root: root, url: strings.TrimSuffix(o.URL, "/"), ttl: o.TTL,
+		limits: artifact.Limits{Files: 100_000, Bytes: 512 << 20},
+	}
 	if !strings.Contains(s.url, "://") {
 		s.url = "http://" + s.url
 	}
 	if s.ttl <= 0 {
 		s.ttl = DefaultTTL
-	}
-	if s.limits.Files == 0 {
-		s.limits.Files = 100_000
-	}
-	if s.limits.Bytes == 0 {
-		s.limits.Bytes = 512 << 20
 	}
 	if err := root.MkdirAll(incoming, 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: the storage needs a folder that can be written to", err), root.Close())

@@ -6,10 +6,7 @@ package storage
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,7 +22,6 @@ type Store struct {
 	client    client.Client
 	transform *v1alpha1.Transform
 	owner     types.NamespacedName
-	now       func() time.Time
 
 	// plan is that of the whole that is being delivered, once it is known.
 	plan Plan
@@ -39,7 +35,7 @@ var (
 // ExternalArtifacts, with their status.
 func (s *Storage) For(c client.Client, t *v1alpha1.Transform) *Store {
 	return &Store{
-		storage: s, client: c, transform: t, now: time.Now,
+		storage: s, client: c, transform: t,
 		owner: types.NamespacedName{Namespace: t.Namespace, Name: t.Name},
 	}
 }
@@ -108,8 +104,7 @@ func (s *Store) announce(ctx context.Context, whole Stored) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = Announce(ctx, s.client, object)
-	return object.Status.Artifact.URL, err
+	return object.Status.Artifact.URL, Announce(ctx, s.client, object)
 }
 
 // Point has the ExternalArtifact of the whole lead to an earlier artifact, as a
@@ -186,24 +181,10 @@ func (s *Store) Source(t *v1alpha1.Transform, layer, digest string) (client.Obje
 	return object, object.Status.Artifact.Revision, nil
 }
 
-// Prune marks what is not needed, and removes what has not been needed for longer
-// than the TTL. What is delivered and what is rolled back to is needed, and so is what
-// an ExternalArtifact in the cluster leads to; what is dropped is not, although the
-// status still has it.
-func (s *Store) Prune(ctx context.Context, keep, drop []v1alpha1.Artifact) (string, error) {
-	dropped := func(digest string) bool {
-		return slices.ContainsFunc(drop, func(a v1alpha1.Artifact) bool { return a.Digest == digest })
-	}
-	complete := slices.DeleteFunc(needed(s.transform), dropped)
-	for _, a := range keep {
-		complete = append(complete, a.Digest)
-	}
-	live, err := announcedDigests(ctx, s.client, s.owner)
-	if err != nil {
-		return "", err
-	}
-	_, err = s.storage.Retain(s.owner, complete, live, s.now())
-	return "", err
+// Prune leaves everything: the Sweeper removes what neither a status nor an
+// ExternalArtifact names.
+func (s *Store) Prune(context.Context, []v1alpha1.Artifact, []v1alpha1.Artifact) (string, error) {
+	return "", nil
 }
 
 // Remove deletes the ExternalArtifact of the whole. The files go when nothing in the
@@ -214,17 +195,16 @@ func (s *Store) Remove(ctx context.Context) error {
 	if err != nil || live == nil {
 		return ignore(err, ErrForeign)
 	}
-	if err := s.client.Delete(ctx, live, client.Preconditions{UID: &live.UID}); client.IgnoreNotFound(err) != nil {
-		return err
-	}
-	_, err = s.storage.Retain(s.owner, nil, nil, s.now())
-	return err
+	return client.IgnoreNotFound(s.client.Delete(ctx, live, client.Preconditions{UID: &live.UID}))
 }
 
-// needed are the complete that a Transform may still deliver.
+// needed are the complete artifacts that a Transform may still deliver.
 func needed(t *v1alpha1.Transform) []string {
 	var out []string
-	for _, a := range slices.Concat([]*v1alpha1.Artifact{t.Status.Artifact, t.Status.Rendered}, pointers(t.Status.History)) {
+	for _, a := range t.Status.History {
+		out = append(out, a.Digest)
+	}
+	for _, a := range []*v1alpha1.Artifact{t.Status.Artifact, t.Status.Rendered} {
 		if a != nil {
 			out = append(out, a.Digest)
 		}
@@ -233,28 +213,4 @@ func needed(t *v1alpha1.Transform) []string {
 		out = append(out, t.Spec.Rollback.Digest)
 	}
 	return out
-}
-
-func pointers(list []v1alpha1.Artifact) []*v1alpha1.Artifact {
-	out := make([]*v1alpha1.Artifact, len(list))
-	for i := range list {
-		out[i] = &list[i]
-	}
-	return out
-}
-
-// announcedDigests are those of artifacts that ExternalArtifacts of a Transform
-// lead to.
-func announcedDigests(ctx context.Context, c client.Reader, owner types.NamespacedName) ([]string, error) {
-	var list sourcev1.ExternalArtifactList
-	err := c.List(ctx, &list, client.InNamespace(owner.Namespace), client.MatchingLabels{
-		v1alpha1.LabelTransform: owner.Name, v1alpha1.LabelNamespace: owner.Namespace,
-	})
-	var out []string
-	for i := range list.Items {
-		if a := list.Items[i].Status.Artifact; a != nil {
-			out = append(out, a.Digest)
-		}
-	}
-	return out, err
 }

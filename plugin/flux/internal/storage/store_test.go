@@ -34,7 +34,6 @@ type rig struct {
 	dir       string
 	client    client.Client
 	transform *v1alpha1.Transform
-	now       time.Time
 }
 
 func newRig(t *testing.T, objects ...client.Object) *rig {
@@ -42,7 +41,7 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 	scheme := runtime.NewScheme()
 	require.NoError(t, sourcev1.AddToScheme(scheme))
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
-	r := &rig{t: t, now: time.Now()}
+	r := &rig{t: t}
 	r.storage, r.dir = opened(t)
 	r.transform = &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
 	r.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(append(objects, r.transform)...).
@@ -51,11 +50,7 @@ func newRig(t *testing.T, objects ...client.Object) *rig {
 }
 
 // store is that of a reconciliation.
-func (r *rig) store() *Store {
-	s := r.storage.For(r.client, r.transform)
-	s.now = func() time.Time { return r.now }
-	return s
-}
+func (r *rig) store() *Store { return r.storage.For(r.client, r.transform) }
 
 // release publishes a render with a layer for each value, and has the status say so.
 func (r *rig) release(revision string, values ...string) publish.Published {
@@ -201,15 +196,14 @@ func TestPruningKeepsWhatMayStillBeAskedFor(t *testing.T) {
 	require.NoError(t, err)
 	object := source.(*sourcev1.ExternalArtifact)
 	object.Labels = map[string]string{v1alpha1.LabelTransform: "web", v1alpha1.LabelNamespace: "team", v1alpha1.LabelLayer: "layer-01"}
-	_, err = Announce(t.Context(), r.client, object)
-	require.NoError(t, err)
+	require.NoError(t, Announce(t.Context(), r.client, object))
 
-	r.transform.Status.History = []v1alpha1.Artifact{{Digest: third.Desired.Digest}, {Digest: second.Desired.Digest}, {Digest: first.Desired.Digest}}
-	for range 2 {
-		left, err := r.store().Prune(t.Context(), r.transform.Status.History[:2], r.transform.Status.History[2:])
+	r.transform.Status.History = []v1alpha1.Artifact{{Digest: third.Desired.Digest}, {Digest: second.Desired.Digest}}
+	require.NoError(t, r.client.Status().Update(t.Context(), r.transform))
+	sweeper := &Sweeper{Storage: r.storage, Reader: r.client}
+	for now := time.Now(); now.Before(time.Now().Add(3 * time.Minute)); now = now.Add(2 * time.Minute) {
+		_, err := sweeper.Sweep(t.Context(), now, false)
 		require.NoError(t, err)
-		require.Empty(t, left)
-		r.now = r.now.Add(2 * time.Minute)
 	}
 	for digest, stays := range map[string]bool{
 		first.Desired.Digest: false, first.Desired.Layers[0].Digest: true, second.Desired.Digest: true, second.Desired.Layers[0].Digest: true,
@@ -231,7 +225,7 @@ func TestRemovingTakesTheObjectAndThenTheFiles(t *testing.T) {
 	require.True(t, sweeper.NeedLeaderElection())
 	swept, err := sweeper.Sweep(t.Context(), time.Now(), true)
 	require.NoError(t, err)
-	require.Empty(t, swept, "somebody may still ask")
+	require.Empty(t, swept, "a client may still request it")
 	swept, err = sweeper.Sweep(t.Context(), time.Now().Add(time.Hour), true)
 	require.NoError(t, err)
 	require.Len(t, swept.Removed, 2)
