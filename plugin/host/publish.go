@@ -39,6 +39,8 @@ type Publication struct {
 	Images []string
 	// Signer signs the artifact and what is attached to it; nil signs nothing.
 	Signer *signature.Signer
+	// Extra returns what else is attached to an artifact that is new; it may be nil.
+	Extra func(ctx context.Context, pushed artifact.Pushed) ([]artifact.Referrer, error)
 	// Push are the options of the push; Attach and Sealed are set here.
 	Push artifact.PushOptions
 }
@@ -49,9 +51,7 @@ type Publication struct {
 func (p Publication) Publish(ctx context.Context, to artifact.Store, tags []string) (artifact.Pushed, error) {
 	opts := p.Push
 	if p.Signer == nil {
-		opts.Attach = func(_ context.Context, pushed artifact.Pushed) ([]artifact.Referrer, error) {
-			return p.statements(pushed)
-		}
+		opts.Attach = p.statements
 	} else {
 		opts.Sealed = func(ctx context.Context, pushed artifact.Pushed) error { return p.attach(ctx, to, pushed, true) }
 	}
@@ -64,8 +64,12 @@ func (p Publication) Publish(ctx context.Context, to artifact.Store, tags []stri
 }
 
 // statements are the referrers of a render without a signature.
-func (p Publication) statements(pushed artifact.Pushed) ([]artifact.Referrer, error) {
-	var out []artifact.Referrer
+func (p Publication) statements(ctx context.Context, pushed artifact.Pushed) (out []artifact.Referrer, err error) {
+	if p.Extra != nil {
+		if out, err = p.Extra(ctx, pushed); err != nil {
+			return nil, err
+		}
+	}
 	for _, a := range p.attachments(pushed) {
 		text, err := a.text()
 		if err != nil {
@@ -121,6 +125,17 @@ func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artif
 		}
 		if _, err := artifact.AttachStatement(ctx, to, subject, text, a.predicate, p.Signer); err != nil {
 			return err
+		}
+	}
+	if fresh && p.Extra != nil {
+		extra, err := p.Extra(ctx, pushed)
+		if err != nil {
+			return err
+		}
+		for _, r := range extra {
+			if _, err := artifact.Attach(ctx, to, subject, r); err != nil {
+				return err
+			}
 		}
 	}
 	_, err = artifact.SignSet(ctx, to, pushed.Digest, p.Signer)

@@ -21,6 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
+	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/render/emit"
 )
@@ -102,11 +103,20 @@ func (r *repository) Release(ctx context.Context, in Render) (Published, error) 
 	for _, tag := range r.out.Tags {
 		tags = append(tags, string(tag))
 	}
-	s := sealing{to: to, in: in, signer: signer, attest: r.out.Attest == nil || *r.out.Attest}
-	pushed, err := artifact.Push(ctx, to, set, tags, s.options(r.now()))
+	p := host.Publication{Set: set, Signer: signer, Push: artifact.PushOptions{At: r.now()}}
+	p.Extra = func(ctx context.Context, pushed artifact.Pushed) ([]artifact.Referrer, error) {
+		return planReferrer(ctx, to, desired(in, pushed))
+	}
+	if r.out.Attest == nil || *r.out.Attest {
+		p.Graph, p.Build = in.Graph, in.Build
+		if in.Images != nil {
+			p.Images = in.Images()
+		}
+	}
+	pushed, err := p.Publish(ctx, to, tags)
 	if err == nil && !pushed.Changed {
-		// Health checks may have changed where no file has, and a key may be new.
-		err = s.keep(ctx, pushed)
+		// Health checks may have changed where no file has.
+		err = attachPlan(ctx, to, desired(in, pushed))
 	}
 	if err != nil {
 		return Published{}, r.explain(err)
@@ -200,14 +210,14 @@ func (r *repository) Desired(ctx context.Context, digest string) (delivery.Desir
 	if err != nil {
 		return delivery.Desired{}, r.explain(err)
 	}
-	plans, err := plansOf(ctx, from, bare(whole))
+	plan, err := newestPlan(ctx, from, bare(whole))
 	switch {
 	case err != nil:
 		return delivery.Desired{}, r.explain(err)
-	case len(plans) == 0:
+	case plan == nil:
 		return delivery.Desired{}, fmt.Errorf("%w: %s has no plan of its delivery attached", delivery.ErrGone, r.at(digest))
 	}
-	return decodePlan(plans[len(plans)-1].data, digest)
+	return plan.Plan, nil
 }
 
 // Remove leaves everything: the artifacts of a deleted Transform can still be used.

@@ -7,13 +7,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 
+	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 )
 
@@ -43,93 +44,69 @@ func desired(in Render, pushed artifact.Pushed) delivery.Desired {
 	return out
 }
 
-// plan is a plan that is attached to a whole.
-type plan struct {
-	serial int
-	data   []byte
+// stored is a plan as it is attached.
+type stored struct {
+	Serial int              `json:"serial,string"`
+	Plan   delivery.Desired `json:"plan"`
 }
 
-// plansOf are the plans of a whole, the newest last.
-func plansOf(ctx context.Context, from artifact.Reader, whole ocispec.Descriptor) ([]plan, error) {
+// newestPlan is the newest plan of a whole; nil where it has none that can be read.
+func newestPlan(ctx context.Context, from artifact.Reader, whole ocispec.Descriptor) (*stored, error) {
 	list, err := artifact.Referrers(ctx, from, whole, TypePlan)
 	if err != nil {
 		return nil, err
 	}
-	var out []plan
+	var newest *stored
 	for _, d := range list {
 		data, err := artifact.ReadReferrer(ctx, from, whole, d, maxPlan)
 		if err != nil {
 			return nil, err
 		}
-		// Registries need not list annotations: the content says it too.
-		var text struct {
-			Serial string `json:"serial"`
+		// Registries need not list annotations: the content has the serial too.
+		s := &stored{}
+		if json.Unmarshal(data, s) == nil && s.Plan.Digest == whole.Digest.String() && (newest == nil || s.Serial > newest.Serial) {
+			newest = s
 		}
-		if json.Unmarshal(data, &text) != nil {
-			continue
-		}
-		serial, _ := strconv.Atoi(text.Serial)
-		out = append(out, plan{serial: serial, data: data})
 	}
-	slices.SortStableFunc(out, func(a, b plan) int { return cmp.Compare(a.serial, b.serial) })
-	return out, nil
-}
-
-// stored is a plan as it is attached.
-type stored struct {
-	Serial string           `json:"serial"`
-	Plan   delivery.Desired `json:"plan"`
+	return newest, nil
 }
 
 // attachPlan attaches a plan to its whole, where it is not the newest there already:
 // a push that was cut short may have attached one.
-func attachPlan(ctx context.Context, to artifact.Store, whole ocispec.Descriptor, d delivery.Desired) error {
-	r, err := planReferrer(ctx, to, whole, d)
-	if err != nil || r == nil {
+func attachPlan(ctx context.Context, to artifact.Store, d delivery.Desired) error {
+	referrers, err := planReferrer(ctx, to, d)
+	if err != nil || len(referrers) == 0 {
 		return err
 	}
-	_, err = artifact.Attach(ctx, to, whole, *r)
+	whole, err := to.Resolve(ctx, d.Digest)
+	if err != nil {
+		return err
+	}
+	_, err = artifact.Attach(ctx, to, bare(whole), referrers[0])
 	return err
 }
 
-// planReferrer is what attachPlan attaches, nil where that is there.
-func planReferrer(ctx context.Context, to artifact.Store, whole ocispec.Descriptor, d delivery.Desired) (*artifact.Referrer, error) {
-	old, err := plansOf(ctx, to, whole)
+// planReferrer is what attachPlan attaches: none where that is there.
+func planReferrer(ctx context.Context, to artifact.Store, d delivery.Desired) ([]artifact.Referrer, error) {
+	old, err := newestPlan(ctx, to, ocispec.Descriptor{MediaType: artifact.TypeManifest, Digest: digest.Digest(d.Digest)})
 	if err != nil {
 		return nil, err
 	}
 	// The revision moves with each commit, and means nothing for a rollback.
 	d.Revision = ""
-	serial := 0
-	if len(old) > 0 {
-		last := old[len(old)-1]
-		data, err := encodePlan(d, last.serial)
-		if err != nil || string(data) == string(last.data) {
-			return nil, err
+	s := stored{Plan: d}
+	if old != nil {
+		s.Serial = old.Serial
+		if apply.Sum(s) == apply.Sum(old) {
+			return nil, nil
 		}
-		serial = last.serial + 1
+		s.Serial++
 	}
-	data, err := encodePlan(d, serial)
+	data, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
-	return &artifact.Referrer{
-		ArtifactType: TypePlan, Data: data, Annotations: map[string]string{annotationSerial: strconv.Itoa(serial)},
-	}, nil
-}
-
-func encodePlan(d delivery.Desired, serial int) ([]byte, error) {
-	return json.Marshal(stored{Serial: strconv.Itoa(serial), Plan: d})
-}
-
-// decodePlan reads a plan, and refuses that of another whole.
-func decodePlan(data []byte, digest string) (delivery.Desired, error) {
-	var s stored
-	if err := json.Unmarshal(data, &s); err != nil {
-		return delivery.Desired{}, fmt.Errorf("the plan that is attached to %s cannot be read: %w", digest, err)
-	}
-	if s.Plan.Digest != digest {
-		return delivery.Desired{}, fmt.Errorf("the plan that is attached to %s is that of %q", digest, s.Plan.Digest)
-	}
-	return s.Plan, nil
+	return []artifact.Referrer{{
+		ArtifactType: TypePlan, Data: data, Annotations: map[string]string{annotationSerial: strconv.Itoa(s.Serial)},
+	}}, nil
 }
