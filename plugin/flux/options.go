@@ -88,10 +88,11 @@ type Options struct {
 	PlanCacheBytes int64
 }
 
-// Modules says where modules come from, ArgoCD where Applications may be made, and Storage
-// where artifacts are kept and served.
-type (
-	Modules = request.Modules
-	ArgoCD  = application.Allow
-	Storage = storage.Options
-)
+// Modules says where modules come from.
+type Modules = request.Modules
+
+// ArgoCD says where Applications may be made.
+type ArgoCD = application.Allow
+
+// Storage says where artifacts are kept and served.
+type Storage = storage.Options
