@@ -43,7 +43,7 @@ shows.
 	}
 	format = command.NewChoice("text", "dot", "mermaid", "svg", "json")
 	format.Add(cmd, "format", "how to draw it")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "`FILE` to write to, and not standard output")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "`FILE` to write to; standard output where it is not given, or -")
 	flags.Add(cmd)
 	return cmd
 }
@@ -59,7 +59,7 @@ func (a commands) runGraph(ctx context.Context, flags *command.ProjectFlags, for
 	if err := drawPlan(&b, r.Plan, format); err != nil {
 		return err
 	}
-	if output == "" {
+	if output == "" || output == "-" {
 		return a.Write(b.Bytes())
 	}
 	return writeFile(output, b.Bytes())

@@ -58,7 +58,7 @@ Warnings and errors go to standard error: as text, or with --format json as a li
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVarP(&flags.output, "output", "o", "", "`DIR` to write files to, and not standard output")
+	f.StringVarP(&flags.output, "output", "o", "", "`DIR` to write files to; standard output where it is not given, or -")
 	flags.format = command.NewChoice("yaml", "json")
 	flags.format.Add(cmd, "format", "format of the manifests; json writes one List, and errors as a list")
 	f.BoolVar(&flags.table, "table", false, "print the waves to standard error, as -o always does in yaml")
@@ -71,6 +71,9 @@ Warnings and errors go to standard error: as text, or with --format json as a li
 
 func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []string) error {
 	a.JSON = flags.format.Value == "json"
+	if flags.output == "-" {
+		flags.output = ""
+	}
 	r, err := a.Render(ctx, &flags.ProjectFlags, paths)
 	if err != nil {
 		return err

@@ -134,8 +134,8 @@ not at all.
 		Example: `  ropewalk artifact pull oci://ghcr.io/acme/shop:v1 -o out`,
 		Args:    cobra.ExactArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			if dir == "" {
-				return command.Usagef("add -o DIR", "-o is missing")
+			if dir == "" || dir == "-" {
+				return command.Usagef("add -o DIR", "-o names no directory to write to")
 			}
 			return a.WithLocation(ctx, &r, args[0], false, func(p command.Location) error {
 				bar := command.NewProgress(a.Streams, "pulling")
