@@ -44,6 +44,9 @@ type compactSchema struct {
 	List       string                    `json:"list,omitempty"`
 	Keys       []string                  `json:"keys,omitempty"`
 	Struct     bool                      `json:"struct,omitempty"`
+	Min        *int64                    `json:"min,omitempty"`
+	Max        *int64                    `json:"max,omitempty"`
+	Checks     []string                  `json:"checks,omitempty"`
 }
 
 type document struct {
@@ -96,6 +99,9 @@ func writeKubernetes(tree, out string) error {
 		}
 	}
 	keepReachable(components, kinds)
+	if err := constrain(components); err != nil {
+		return err
+	}
 	if err := writeLines(filepath.Join(out, "kinds.txt"), kinds); err != nil {
 		return err
 	}

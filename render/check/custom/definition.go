@@ -165,9 +165,6 @@ func definitionNames(a, spec *finding.Value) {
 			n.Fail(finding.RuleName, "expected letters, digits and \"-\" (at most 63) that begin with a letter, found %s", n.Show())
 		}
 	}
-	if s := spec.Field("scope"); s.Text() != "" && s.Text() != "Namespaced" && s.Text() != "Cluster" {
-		s.Fail(finding.RuleEnum, "expected \"Namespaced\" or \"Cluster\", found %s", s.Show())
-	}
 }
 
 func definitionVersionName(a *finding.Value) {

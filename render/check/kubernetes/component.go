@@ -28,6 +28,10 @@ type schema struct {
 	Keys       []string           `json:"keys"`
 	// Struct marks what the decoder of the server adds empty where it is absent.
 	Struct bool `json:"struct"`
+	// Min and Max are bounds of an integer, and Checks are names for [checkFor].
+	Min    *int64   `json:"min"`
+	Max    *int64   `json:"max"`
+	Checks []string `json:"checks"`
 
 	// name is that of the component, rule is what its schema cannot say, and structs
 	// are the members that the server makes up where they are absent, but for the
@@ -71,6 +75,19 @@ func (c *Components) get(name string) *schema {
 	}
 	first, _ := c.parsed.LoadOrStore(name, s)
 	return first.(*schema)
+}
+
+// constrain checks what the schema of a member says of its value alone.
+func (s *schema) constrain(a *finding.Value) {
+	for _, name := range s.Checks {
+		checkFor(name)(a)
+	}
+	switch {
+	case s.Min != nil && s.Max != nil:
+		between(a, *s.Min, *s.Max)
+	case s.Min != nil:
+		atLeast(a, *s.Min)
+	}
 }
 
 // Kind is a kind that the API server serves.

@@ -136,12 +136,8 @@ func dockerConfig(a *finding.Value, key string) {
 
 // quota checks one limit of a ResourceQuota.
 func quota(a *finding.Value, name string) {
-	q, ok := amountOf(a)
-	switch {
-	case !ok:
-	case q.Sign() < 0:
-		a.Fail(finding.RuleRange, "must not be negative, found %s", a.Show())
-	case counted(name) && q.MilliValue()%1000 != 0:
+	notNegative(a)
+	if q, ok := amountOf(a); ok && counted(name) && q.MilliValue()%1000 != 0 {
 		a.Fail(finding.RuleFormat, "expected a whole number, found %s", a.Show())
 	}
 }

@@ -20,30 +20,16 @@ func containerRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.Container", "core.v1.EphemeralContainer":
 		return container
-	case "core.v1.ContainerPort":
-		return containerPort
 	case "core.v1.EnvVar":
 		return envVar
 	case "core.v1.EnvFromSource":
-		return envFrom
-	case "core.v1.ConfigMapKeySelector", "core.v1.SecretKeySelector":
-		return keySelector
+		return func(a *finding.Value) { oneOf(a, "source", "configMapRef", "secretRef") }
 	case "core.v1.VolumeMount":
 		return volumeMount
 	case "core.v1.Probe":
-		return probe
+		return func(a *finding.Value) { oneOf(a, "handler", "exec", "httpGet", "tcpSocket", "grpc") }
 	case "core.v1.LifecycleHandler":
 		return func(a *finding.Value) { oneOf(a, "handler", "exec", "httpGet", "tcpSocket", "sleep") }
-	case "core.v1.ExecAction":
-		return func(a *finding.Value) {
-			if a.Field("command").Size() == 0 {
-				a.Missing("command")
-			}
-		}
-	case "core.v1.HTTPGetAction", "core.v1.TCPSocketAction":
-		return httpGet
-	case "core.v1.GRPCAction":
-		return func(a *finding.Value) { port(a.Field("port")) }
 	case "core.v1.ResourceRequirements", "core.v1.VolumeResourceRequirements":
 		return resources
 	case "core.v1.SecurityContext":
@@ -53,7 +39,6 @@ func containerRules(component string) func(*finding.Value) {
 }
 
 func container(a *finding.Value) {
-	label(a.Field("name"))
 	image := a.Field("image")
 	switch t := image.Text(); {
 	case t == "" && (image.Raw == nil || image.Raw == ""):
@@ -121,18 +106,7 @@ func known(port *finding.Value, ports []string) {
 	port.Warn(finding.RuleReference, "names no port of the container: %s", port.Show()).Hint = knownNames(t, ports, "named ports")
 }
 
-func containerPort(a *finding.Value) {
-	port(a.Field("containerPort"))
-	between(a.Field("hostPort"), 0, 65535)
-	portName(a.Field("name"))
-	ip(a.Field("hostIP"))
-}
-
 func envVar(a *finding.Value) {
-	name := a.Field("name")
-	if t := name.Text(); t != "" && len(validation.IsRelaxedEnvVarName(t)) > 0 {
-		name.Fail(finding.RuleName, "expected printable characters other than \"=\", found %s", name.Show())
-	}
 	from := a.Field("valueFrom")
 	if !from.Has() {
 		return
@@ -188,58 +162,13 @@ func resourceField(a *finding.Value) {
 	}
 }
 
-func envFrom(a *finding.Value) {
-	source := oneOf(a, "source", "configMapRef", "secretRef")
-	if source != "" {
-		if a.In(source, "name").Text() == "" {
-			a.Field(source).Missing("name")
-		}
-		Subdomain(a.In(source, "name"))
-	}
-	if p := a.Field("prefix"); p.Text() != "" && len(validation.IsRelaxedEnvVarName(p.Text())) > 0 {
-		p.Fail(finding.RuleName, "expected printable characters other than \"=\", found %s", p.Show())
-	}
-}
-
-func keySelector(a *finding.Value) {
-	if a.Field("name").Text() == "" {
-		a.Missing("name")
-	}
-	Subdomain(a.Field("name"))
-	if key := a.Field("key"); key.Text() != "" {
-		configKey(key, key.Text())
-	}
-}
-
 func volumeMount(a *finding.Value) {
-	noParent(a.Field("subPath"))
-	relative(a.Field("subPath"))
-	relative(a.Field("subPathExpr"))
 	if a.Field("subPath").Text() != "" && a.Field("subPathExpr").Text() != "" {
 		a.Field("subPathExpr").Fail(finding.RuleExclusive, "must not be set together with subPath")
 	}
 	r := a.Field("recursiveReadOnly")
-	if t := r.Text(); t != "" && t != "Disabled" {
-		if t != "Enabled" && t != "IfPossible" {
-			r.Fail(finding.RuleEnum, "expected \"Disabled\", \"Enabled\" or \"IfPossible\", found %s", r.Show())
-		}
-		if !a.Field("readOnly").Bool() {
-			r.Fail(finding.RuleExclusive, "must not be set unless readOnly is true")
-		}
-	}
-}
-
-func probe(a *finding.Value) {
-	oneOf(a, "handler", "exec", "httpGet", "tcpSocket", "grpc")
-	notNegative(a, "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
-}
-
-func httpGet(a *finding.Value) {
-	portOrName(a.Field("port"))
-	for _, h := range a.Field("httpHeaders").Items() {
-		if n := h.Field("name"); n.Text() != "" && len(validation.IsHTTPHeaderName(n.Text())) > 0 {
-			n.Fail(finding.RuleName, "expected the name of an HTTP header, found %s", n.Show())
-		}
+	if t := r.Text(); t != "" && t != "Disabled" && !a.Field("readOnly").Bool() {
+		r.Fail(finding.RuleExclusive, "must not be set unless readOnly is true")
 	}
 }
 
@@ -253,9 +182,7 @@ func resources(a *finding.Value) {
 			if inContainer || strings.Contains(name, "/") {
 				resourceName(amount, name)
 			}
-			if q, ok := amountOf(amount); ok && q.Sign() < 0 {
-				amount.Fail(finding.RuleRange, "must not be negative, found %s", amount.Show())
-			}
+			notNegative(amount)
 		}
 	}
 	for _, name := range requests.Names() {
@@ -313,8 +240,6 @@ func amountOf(a *finding.Value) (resource.Quantity, bool) {
 }
 
 func securityContext(a *finding.Value) {
-	between(a.Field("runAsUser"), 0, math.MaxInt32)
-	between(a.Field("runAsGroup"), 0, math.MaxInt32)
 	escalation := a.Field("allowPrivilegeEscalation")
 	if !escalation.Has() || escalation.Bool() {
 		return

@@ -14,6 +14,72 @@ import (
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
+// checkFor is the check of a single value that a schema names. A test looks all of
+// them up.
+func checkFor(name string) func(*finding.Value) {
+	switch name {
+	case "absolute":
+		return absolute
+	case "cidr":
+		return func(a *finding.Value) { cidr(a) }
+	case "domain":
+		return hostName
+	case "file":
+		return func(a *finding.Value) {
+			if t := a.Text(); t != "" {
+				configKey(a, t)
+			}
+		}
+	case "filled":
+		return filled
+	case "header":
+		return header
+	case "host":
+		return ingressHost
+	case "inside":
+		return noParent
+	case "ip":
+		return ip
+	case "key":
+		return optionalKey
+	case "label":
+		return label
+	case "label-value":
+		return labelValue
+	case "labelled":
+		return templateMeta
+	case "labels":
+		return labels
+	case "mode":
+		return fileMode
+	case "not-negative":
+		return notNegative
+	case "port":
+		return port
+	case "port-name":
+		return portName
+	case "port-or-name":
+		return portOrName
+	case "positive":
+		return positive
+	case "relative":
+		return relative
+	case "resource":
+		return func(a *finding.Value) {
+			if t := a.Text(); t != "" {
+				resourceName(a, t)
+			}
+		}
+	case "segment":
+		return pathSegment
+	case "subdomain":
+		return Subdomain
+	case "variable":
+		return variable
+	}
+	return nil
+}
+
 // Checks of single texts. Each accepts "", where the text is
 // optional and the server takes "" for absent; required texts are the schema's
 // business.
@@ -108,14 +174,34 @@ func ip(a *finding.Value) {
 	}
 }
 
-// texts wants every item of a list to be some text, and checks it.
-func texts(a *finding.Value, check func(*finding.Value)) {
-	for _, item := range a.Items() {
-		if item.Raw == nil || item.Raw == "" {
-			item.Fail(finding.RuleRequired, "must not be empty")
-		} else {
-			check(item)
+// filled wants a text that is not empty where it is given.
+func filled(a *finding.Value) {
+	if a.Raw == "" {
+		f := a.Fail(finding.RuleRequired, "must not be empty")
+		if !a.Step.IsIndex {
+			f.Hint = "leave it out for the default"
 		}
+	}
+}
+
+// variable wants the name of an environment variable.
+func variable(a *finding.Value) {
+	if t := a.Text(); t != "" && len(validation.IsRelaxedEnvVarName(t)) > 0 {
+		a.Fail(finding.RuleName, "expected printable characters other than \"=\", found %s", a.Show())
+	}
+}
+
+// header wants the name of an HTTP header.
+func header(a *finding.Value) {
+	if t := a.Text(); t != "" && len(validation.IsHTTPHeaderName(t)) > 0 {
+		a.Fail(finding.RuleName, "expected the name of an HTTP header, found %s", a.Show())
+	}
+}
+
+// absolute wants a path from the root.
+func absolute(a *finding.Value) {
+	if t := a.Text(); t != "" && !strings.HasPrefix(t, "/") {
+		a.Fail(finding.RuleFormat, "expected a path that begins with \"/\", found %s", a.Show())
 	}
 }
 
@@ -142,10 +228,16 @@ func between(a *finding.Value, low, high int64) {
 	}
 }
 
-// notNegative wants several members not below zero.
-func notNegative(a *finding.Value, names ...string) {
-	for _, n := range names {
-		atLeast(a.Field(n), 0)
+// positive wants an amount above zero, and notNegative one that is not below.
+func positive(a *finding.Value) {
+	if q, ok := amountOf(a); ok && q.Sign() <= 0 {
+		a.Fail(finding.RuleRange, "must be above 0, found %s", a.Show())
+	}
+}
+
+func notNegative(a *finding.Value) {
+	if q, ok := amountOf(a); ok && q.Sign() < 0 {
+		a.Fail(finding.RuleRange, "must not be negative, found %s", a.Show())
 	}
 }
 

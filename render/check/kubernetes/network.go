@@ -18,14 +18,6 @@ func networkRules(component string) func(*finding.Value) {
 	switch component {
 	case "networking.v1.IngressSpec":
 		return ingress
-	case "networking.v1.IngressRule":
-		return func(a *finding.Value) { ingressHost(a.Field("host")) }
-	case "networking.v1.HTTPIngressRuleValue":
-		return func(a *finding.Value) {
-			if a.Field("paths").Size() == 0 {
-				a.Field("paths").Fail(finding.RuleRequired, "needs at least one path")
-			}
-		}
 	case "networking.v1.HTTPIngressPath":
 		return ingressPath
 	case "networking.v1.IngressBackend":
@@ -36,11 +28,6 @@ func networkRules(component string) func(*finding.Value) {
 		}
 	case "networking.v1.IngressServiceBackend":
 		return ingressService
-	case "networking.v1.IngressTLS":
-		return func(a *finding.Value) {
-			texts(a.Field("hosts"), hostName)
-			Subdomain(a.Field("secretName"))
-		}
 	case "networking.v1.IngressClassSpec":
 		return ingressClass
 	case "networking.v1.NetworkPolicySpec":
@@ -56,7 +43,6 @@ func networkRules(component string) func(*finding.Value) {
 }
 
 func ingress(a *finding.Value) {
-	Subdomain(a.Field("ingressClassName"))
 	if a.Field("rules").Size() == 0 && !a.Field("defaultBackend").Has() {
 		a.Fail(finding.RuleRequired, "needs rules or a defaultBackend")
 	}
@@ -125,10 +111,6 @@ func ingressPath(a *finding.Value) {
 }
 
 func ingressService(a *finding.Value) {
-	label(a.Field("name"))
-	if name := a.Field("port").Field("name"); name.Text() != "" {
-		portName(name)
-	}
 	number, name := a.In("port", "number"), a.In("port", "name")
 	switch {
 	case number.Empty() && name.Empty():
@@ -142,9 +124,7 @@ func ingressService(a *finding.Value) {
 
 func ingressClass(a *finding.Value) {
 	c := a.Field("controller")
-	if t := c.Text(); t == "" {
-		a.Missing("controller")
-	} else if domain, path, ok := strings.Cut(t, "/"); !ok || path == "" || len(validation.IsDNS1123Subdomain(domain)) > 0 {
+	if domain, path, ok := strings.Cut(c.Text(), "/"); c.Text() != "" && (!ok || path == "" || len(validation.IsDNS1123Subdomain(domain)) > 0) {
 		c.Fail(finding.RuleFormat, "expected a domain with a path such as \"example.com/ingress\", found %s", c.Show())
 	}
 	if p := a.Field("parameters"); p.Has() {
@@ -182,13 +162,9 @@ func onlyItem(a *finding.Value) string {
 
 func networkPolicyPort(a *finding.Value) {
 	p, end := a.Field("port"), a.Field("endPort")
-	if p.Has() {
-		portOrName(p)
-	}
 	if !end.Has() {
 		return
 	}
-	between(end, 1, 65535)
 	low, ok := p.Int()
 	high, _ := end.Int()
 	switch {

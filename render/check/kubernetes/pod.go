@@ -4,7 +4,6 @@
 package kubernetes
 
 import (
-	"math"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -29,37 +28,12 @@ func podRules(component string) func(*finding.Value) {
 		return topologySpread
 	case "core.v1.NodeSelectorTerm":
 		return nodeSelectorTerm
-	case "core.v1.PodAffinityTerm":
-		return podAffinityTerm
-	case "core.v1.PreferredSchedulingTerm", "core.v1.WeightedPodAffinityTerm":
-		return func(a *finding.Value) {
-			if !a.Field("weight").Has() {
-				a.Missing("weight")
-			}
-			between(a.Field("weight"), 1, 100)
-		}
-	case "core.v1.NodeSelector":
-		return func(a *finding.Value) {
-			if a.Field("nodeSelectorTerms").Size() == 0 && a.Field("nodeSelectorTerms").Has() {
-				a.Field("nodeSelectorTerms").Fail(finding.RuleRequired, "needs at least one term")
-			}
-		}
-	case "core.v1.HostAlias":
-		return func(a *finding.Value) {
-			ip(a.Field("ip"))
-			texts(a.Field("hostnames"), Subdomain)
-		}
-	case "core.v1.PodReadinessGate":
-		return func(a *finding.Value) { qualified(a.Field("conditionType"), a.Field("conditionType").Text()) }
 	}
 	return nil
 }
 
 // podSpec checks what holds between the parts of a pod.
 func podSpec(a *finding.Value) {
-	if c := a.Field("containers"); c.Has() && c.Size() == 0 {
-		c.Fail(finding.RuleRequired, "needs at least one container")
-	}
 	containers := append(a.Field("initContainers").Items(), a.Field("containers").Items()...)
 	containers = append(containers, a.Field("ephemeralContainers").Items()...)
 	uniqueNames(containers)
@@ -74,7 +48,6 @@ func podSpec(a *finding.Value) {
 		}
 	}
 	sleeps(a)
-	podNames(a)
 	podDNS(a)
 	spread := map[string]bool{}
 	for _, c := range a.Field("topologySpreadConstraints").Items() {
@@ -84,16 +57,14 @@ func podSpec(a *finding.Value) {
 		}
 		spread[id] = true
 	}
-	notNegative(a, "terminationGracePeriodSeconds")
-	between(a.Field("activeDeadlineSeconds"), 1, math.MaxInt32)
+	if s := a.Field("schedulerName"); len(s.Text()) > validation.DNS1123SubdomainMaxLength {
+		s.Fail(finding.RuleSize, "expected at most 253 characters, found %d", len(s.Text()))
+	}
 	if a.Field("hostPID").Bool() && a.Field("shareProcessNamespace").Bool() {
 		a.Field("shareProcessNamespace").Fail(finding.RuleExclusive, "must not be true together with hostPID")
 	}
 	if l := a.In("securityContext", "windowsOptions"); a.In("os", "name").Text() == "linux" && l.Has() {
 		l.Fail(finding.RuleExclusive, "must not be set where os.name is \"linux\"")
-	}
-	if n := a.In("os", "name"); n.Text() != "" && n.Text() != "linux" && n.Text() != "windows" {
-		n.Fail(finding.RuleEnum, "expected \"linux\" or \"windows\", found %s", n.Show())
 	}
 }
 
@@ -229,42 +200,17 @@ func sleeps(a *finding.Value) {
 	}
 }
 
-func podNames(a *finding.Value) {
-	for _, n := range [...]string{"serviceAccountName", "priorityClassName", "runtimeClassName", "nodeName"} {
-		Subdomain(a.Field(n))
-	}
-	for _, n := range [...]string{"hostname", "subdomain"} {
-		label(a.Field(n))
-	}
-	labels(a.Field("nodeSelector"))
-	if s := a.Field("schedulerName"); s.Has() && s.Text() != "" && len(s.Text()) > validation.DNS1123SubdomainMaxLength {
-		s.Fail(finding.RuleSize, "expected at most 253 characters, found %d", len(s.Text()))
-	}
-}
-
 func podDNS(a *finding.Value) {
 	config := a.Field("dnsConfig")
 	if a.Field("dnsPolicy").Text() == "None" && config.Field("nameservers").Size() == 0 {
 		config.Field("nameservers").Fail(finding.RuleRequired, "is required where dnsPolicy is \"None\"")
 	}
-	texts(config.Field("nameservers"), ip)
 	if n := config.Field("nameservers"); n.Size() > 3 {
 		n.Fail(finding.RuleSize, "expected at most 3 name servers, found %d", n.Size())
-	}
-	for _, o := range config.Field("options").Items() {
-		if o.Field("name").Text() == "" {
-			o.Missing("name")
-		}
 	}
 }
 
 func podSecurity(a *finding.Value) {
-	for _, n := range [...]string{"runAsUser", "runAsGroup", "fsGroup"} {
-		between(a.Field(n), 0, math.MaxInt32)
-	}
-	for _, g := range a.Field("supplementalGroups").Items() {
-		between(g, 0, math.MaxInt32)
-	}
 	seen := map[string]bool{}
 	for _, s := range a.Field("sysctls").Items() {
 		name := s.Field("name")
@@ -300,10 +246,8 @@ func profile(a *finding.Value) {
 }
 
 func toleration(a *finding.Value) {
-	key, operator, value := a.Field("key"), a.Field("operator").Text(), a.Field("value")
-	if key.Text() != "" {
-		qualified(key, key.Text())
-	} else if operator != "Exists" {
+	operator, value := a.Field("operator").Text(), a.Field("value")
+	if a.Field("key").Text() == "" && operator != "Exists" {
 		a.Field("operator").Fail(finding.RuleExclusive, "must be \"Exists\" where key is empty: that tolerates everything")
 	}
 	if operator == "Exists" {
@@ -319,13 +263,8 @@ func toleration(a *finding.Value) {
 }
 
 func topologySpread(a *finding.Value) {
-	atLeast(a.Field("maxSkew"), 1)
-	atLeast(a.Field("minDomains"), 1)
 	if a.Field("minDomains").Has() && a.Field("whenUnsatisfiable").Text() != "DoNotSchedule" {
 		a.Field("minDomains").Fail(finding.RuleExclusive, "must not be set unless whenUnsatisfiable is \"DoNotSchedule\"")
-	}
-	for _, k := range a.Field("matchLabelKeys").Items() {
-		optionalKey(k)
 	}
 	if m := a.Field("matchLabelKeys"); m.Size() > 0 && !a.Field("labelSelector").Has() {
 		m.Fail(finding.RuleExclusive, "must not be set without labelSelector")
@@ -341,7 +280,6 @@ func optionalKey(a *finding.Value) {
 
 func nodeSelectorTerm(a *finding.Value) {
 	for _, e := range a.Field("matchExpressions").Items() {
-		optionalKey(e.Field("key"))
 		selectorValues(e)
 		if o := e.Field("operator").Text(); o == "In" || o == "NotIn" {
 			for _, v := range e.Field("values").Items() {
@@ -372,12 +310,5 @@ func selectorValues(e *finding.Value) {
 		if values.Size() != 1 {
 			values.Fail(finding.RuleRange, "needs exactly one value where operator is %q, found %d", operator, values.Size())
 		}
-	}
-}
-
-func podAffinityTerm(a *finding.Value) {
-	optionalKey(a.Field("topologyKey"))
-	for _, n := range a.Field("namespaces").Items() {
-		label(n)
 	}
 }

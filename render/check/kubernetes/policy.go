@@ -18,23 +18,14 @@ func policyRules(component string) func(*finding.Value) {
 		return autoscaler
 	case "autoscaling.v2.MetricSpec":
 		return metric
-	case "autoscaling.v2.MetricIdentifier":
-		return func(a *finding.Value) { pathSegment(a.Field("name")) }
-	case "autoscaling.v2.ContainerResourceMetricSource":
+	case "autoscaling.v2.HPAScalingRules":
 		return func(a *finding.Value) {
-			label(a.Field("container"))
-			if t := a.Field("name"); t.Text() != "" {
-				resourceName(t, t.Text())
+			if p := a.Field("policies"); p.Has() && p.Size() == 0 {
+				p.Fail(finding.RuleRequired, "needs at least one policy").Hint = "leave policies out for the defaults"
 			}
 		}
-	case "autoscaling.v2.MetricTarget":
-		return metricTarget
-	case "autoscaling.v2.HPAScalingRules":
-		return scalingRules
 	case "autoscaling.v2.CrossVersionObjectReference", "autoscaling.v1.CrossVersionObjectReference":
 		return func(a *finding.Value) {
-			pathSegment(a.Field("kind"))
-			pathSegment(a.Field("name"))
 			version := a.Field("apiVersion")
 			group, _, ok := strings.Cut(version.Text(), "/")
 			if a.Step.Name == "scaleTargetRef" && a.Field("kind").Text() != "ReplicationController" && (!ok || group == "") {
@@ -51,17 +42,10 @@ func policyRules(component string) func(*finding.Value) {
 
 func autoscaler(a *finding.Value) {
 	least, most := a.Field("minReplicas"), a.Field("maxReplicas")
-	atLeast(most, 1)
 	low, ok := least.Int()
 	high, bounded := most.Int()
 	if ok && bounded && high > 0 && low > high {
 		least.Fail(finding.RuleRange, "expected at most maxReplicas, which is %d, found %d", high, low)
-	}
-	if ok && low < 1 {
-		least.Fail(finding.RuleRange, "expected at least 1, found %d", low)
-	}
-	if t := a.Field("targetCPUUtilizationPercentage"); t.Has() {
-		atLeast(t, 1)
 	}
 }
 
@@ -101,35 +85,6 @@ func metric(a *finding.Value) {
 		if want == "external" && target.Field("value").Has() && target.Field("averageValue").Has() {
 			target.Fail(finding.RuleExclusive, "has value and averageValue").Hint = "keep one"
 		}
-	}
-}
-
-func metricTarget(a *finding.Value) {
-	if t := a.Field("type"); t.Text() != "" && t.Text() != "Utilization" && t.Text() != "Value" && t.Text() != "AverageValue" {
-		t.Fail(finding.RuleEnum, "expected \"Utilization\", \"Value\" or \"AverageValue\", found %s", t.Show())
-	}
-	atLeast(a.Field("averageUtilization"), 1)
-	for _, n := range [...]string{"value", "averageValue"} {
-		if q, ok := amountOf(a.Field(n)); ok && q.Sign() <= 0 {
-			a.Field(n).Fail(finding.RuleRange, "must be above 0, found %s", a.Field(n).Show())
-		}
-	}
-}
-
-func scalingRules(a *finding.Value) {
-	between(a.Field("stabilizationWindowSeconds"), 0, 3600)
-	if p := a.Field("policies"); p.Has() && p.Size() == 0 {
-		p.Fail(finding.RuleRequired, "needs at least one policy").Hint = "leave policies out for the defaults"
-	}
-	for _, p := range a.Field("policies").Items() {
-		if t := p.Field("type"); t.Text() != "" && t.Text() != "Pods" && t.Text() != "Percent" {
-			t.Fail(finding.RuleEnum, "expected \"Pods\" or \"Percent\", found %s", t.Show())
-		}
-		between(p.Field("periodSeconds"), 1, 1800)
-		atLeast(p.Field("value"), 1)
-	}
-	if s := a.Field("selectPolicy"); s.Text() != "" && s.Text() != "Max" && s.Text() != "Min" && s.Text() != "Disabled" {
-		s.Fail(finding.RuleEnum, "expected \"Max\", \"Min\" or \"Disabled\", found %s", s.Show())
 	}
 }
 

@@ -43,6 +43,10 @@ func requireRefs(t *testing.T, components map[string]*schema, name string, s *sc
 	if s.Ref != "" {
 		require.Contains(t, components, s.Ref, name)
 	}
+	for _, check := range s.Checks {
+		require.NotNil(t, checkFor(check), "%s: %s", name, check)
+	}
+	require.False(t, s.Max != nil && s.Min == nil, "%s: no bound below", name)
 	requireRefs(t, components, name, s.Items)
 	requireRefs(t, components, name, s.Values)
 	for _, p := range s.Properties {

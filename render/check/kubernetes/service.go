@@ -5,7 +5,6 @@ package kubernetes
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/check/finding"
@@ -32,7 +31,6 @@ func serviceType(a *finding.Value) string {
 }
 
 func service(a *finding.Value) {
-	labels(a.Field("selector"))
 	kind, headless := serviceType(a), a.Field("clusterIP").Text() == "None"
 	switch {
 	case kind == "ExternalName":
@@ -99,14 +97,10 @@ func servicePorts(a *finding.Value, kind string) {
 }
 
 func servicePort(a *finding.Value) {
-	label(a.Field("name"))
-	port(a.Field("port"))
-	between(a.Field("nodePort"), 0, 65535)
 	// The server takes "" and 0 for the number of the port itself.
 	if t := a.Field("targetPort"); !t.Empty() {
 		portOrName(t)
 	}
-	optionalKey(a.Field("appProtocol"))
 }
 
 func serviceAddresses(a *finding.Value) {
@@ -114,7 +108,6 @@ func serviceAddresses(a *finding.Value) {
 		ip(c)
 	}
 	for _, e := range a.Field("externalIPs").Items() {
-		ip(e)
 		if addr, err := netip.ParseAddr(e.Text()); err == nil && (addr.IsUnspecified() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsMulticast()) {
 			e.Fail(finding.RuleFormat, "expected an address that other hosts can reach, found %s", e.Show())
 		}
@@ -161,17 +154,8 @@ func balancing(a *finding.Value, kind string) {
 			f.Fail(finding.RuleExclusive, "must not be set unless the type is \"LoadBalancer\"")
 		}
 	}
-	for _, r := range a.Field("loadBalancerSourceRanges").Items() {
-		cidr(r)
-	}
 	health := a.Field("healthCheckNodePort")
 	if !health.Empty() && (kind != "LoadBalancer" || a.Field("externalTrafficPolicy").Text() != "Local") {
 		health.Fail(finding.RuleExclusive, "must not be set unless the type is \"LoadBalancer\" and externalTrafficPolicy is \"Local\"")
-	}
-	between(health, 0, 65535)
-	optionalKey(a.Field("loadBalancerClass"))
-	known := []string{"PreferClose", "PreferSameZone", "PreferSameNode"}
-	if t := a.Field("trafficDistribution"); t.Has() && !slices.Contains(known, t.Text()) {
-		t.Fail(finding.RuleEnum, "expected %s, found %s", finding.OneOf(known), t.Show())
 	}
 }

@@ -34,13 +34,6 @@ func claim(a *finding.Value) {
 		request.Fail(finding.RuleRequired, "is required: the amount of storage to request")
 	}
 	positive(request)
-	Subdomain(a.Field("storageClassName"))
-}
-
-func positive(a *finding.Value) {
-	if q, ok := amountOf(a); ok && q.Sign() <= 0 {
-		a.Fail(finding.RuleRange, "must be above 0, found %s", a.Show())
-	}
 }
 
 func accessModes(a *finding.Value) {
@@ -67,7 +60,6 @@ func persistentVolume(a *finding.Value) {
 			a.In("capacity", n).Fail(finding.RuleEnum, "expected \"storage\" alone")
 		}
 	}
-	Subdomain(a.Field("storageClassName"))
 	var sources []string
 	for _, n := range a.Names() {
 		switch n {
@@ -88,17 +80,12 @@ func persistentVolume(a *finding.Value) {
 	if a.Field("local").Has() && !a.Field("nodeAffinity").Has() {
 		a.Missing("nodeAffinity").Hint = "a local volume is on one node"
 	}
-	noParent(a.In("hostPath", "path"))
-	noParent(a.In("local", "path"))
 }
 
 func storageClass(a *finding.Value) {
 	provisioner := a.Field("provisioner")
 	if t := provisioner.Text(); t != "" && len(content.IsLabelKey(strings.ToLower(t))) > 0 {
 		provisioner.Fail(finding.RuleName, "expected a name such as \"ebs.csi.aws.com\", found %s", provisioner.Show())
-	}
-	if r := a.Field("reclaimPolicy"); r.Text() == "Recycle" {
-		r.Fail(finding.RuleEnum, "expected \"Delete\" or \"Retain\", found %s", r.Show())
 	}
 	if p := a.Field("parameters"); p.Size() > 512 {
 		p.Fail(finding.RuleSize, "expected at most 512 parameters, found %d", p.Size())

@@ -14,42 +14,16 @@ func volumeRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.Volume":
 		return volume
-	case "core.v1.KeyToPath":
-		return keyToPath
 	case "core.v1.ProjectedVolumeSource":
 		return projected
-	case "core.v1.SecretVolumeSource", "core.v1.ConfigMapVolumeSource", "core.v1.DownwardAPIVolumeSource":
-		return filesMode
 	case "core.v1.DownwardAPIVolumeFile":
 		return downwardFile
-	case "core.v1.ServiceAccountTokenProjection":
-		return func(a *finding.Value) {
-			between(a.Field("expirationSeconds"), 600, 1<<32)
-			relative(a.Field("path"))
-		}
-	case "core.v1.HostPathVolumeSource":
-		return func(a *finding.Value) { noParent(a.Field("path")) }
-	case "core.v1.NFSVolumeSource":
-		return func(a *finding.Value) {
-			if p := a.Field("path"); p.Text() != "" && !strings.HasPrefix(p.Text(), "/") {
-				p.Fail(finding.RuleFormat, "expected an absolute path, found %s", p.Show())
-			}
-		}
-	case "core.v1.EmptyDirVolumeSource":
-		return func(a *finding.Value) {
-			if q, ok := amountOf(a.Field("sizeLimit")); ok && q.Sign() < 0 {
-				a.Field("sizeLimit").Fail(finding.RuleRange, "must not be negative, found %s", a.Field("sizeLimit").Show())
-			}
-		}
-	case "core.v1.CSIVolumeSource":
-		return func(a *finding.Value) { Subdomain(a.Field("driver")) }
 	}
 	return nil
 }
 
 // volume wants exactly one source.
 func volume(a *finding.Value) {
-	label(a.Field("name"))
 	var sources []string
 	for _, n := range a.Names() {
 		if n != "name" && a.Field(n).Has() {
@@ -67,28 +41,12 @@ func volume(a *finding.Value) {
 		return
 	}
 	source := a.Field(sources[0])
-	switch sources[0] {
-	case "configMap":
-		if source.Field("name").Text() == "" {
-			source.Missing("name")
-		}
-	case "secret":
-		if source.Field("secretName").Text() == "" {
-			f := source.Missing("secretName")
-			if source.Field("name").Has() {
-				f.Hint = "a Secret is named by secretName, a ConfigMap by name"
-			}
-		}
-	case "ephemeral":
-		if !source.Field("volumeClaimTemplate").Has() {
-			source.Missing("volumeClaimTemplate")
+	if sources[0] == "secret" && source.Field("secretName").Text() == "" {
+		f := source.Missing("secretName")
+		if source.Field("name").Has() {
+			f.Hint = "a Secret is named by secretName, a ConfigMap by name"
 		}
 	}
-}
-
-func keyToPath(a *finding.Value) {
-	relative(a.Field("path"))
-	fileMode(a.Field("mode"))
 }
 
 // fileMode wants permission bits.
@@ -99,10 +57,7 @@ func fileMode(a *finding.Value) {
 	}
 }
 
-func filesMode(a *finding.Value) { fileMode(a.Field("defaultMode")) }
-
 func projected(a *finding.Value) {
-	fileMode(a.Field("defaultMode"))
 	paths := map[string]bool{}
 	for _, s := range a.Field("sources").Items() {
 		for _, kind := range [...]string{"secret", "configMap", "downwardAPI"} {
@@ -117,16 +72,11 @@ func projected(a *finding.Value) {
 			s.Warn(finding.RuleExclusive, "has no source")
 			continue
 		}
-		source := oneOf(s, "source", "secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
-		if (source == "secret" || source == "configMap") && s.In(source, "name").Text() == "" {
-			s.Field(source).Missing("name")
-		}
+		oneOf(s, "source", "secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
 	}
 }
 
 func downwardFile(a *finding.Value) {
-	relative(a.Field("path"))
-	fileMode(a.Field("mode"))
 	switch oneOf(a, "source", "fieldRef", "resourceFieldRef") {
 	case "fieldRef":
 		path := a.In("fieldRef", "fieldPath")

@@ -35,13 +35,14 @@ func (c *Components) EmbeddedMeta(a *finding.Value) {
 // value checks a against s. Null is the same as nothing, as in
 // the decoder of an API server.
 func (c *Components) value(a *finding.Value, s *schema) {
-	enum := s.Enum
+	enum, own := s.Enum, s
 	if s.Ref != "" {
 		s = c.get(s.Ref)
 	}
 	if a.Raw == nil {
 		return
 	}
+	own.constrain(a)
 	if special(a, s) {
 		return
 	}
@@ -162,12 +163,7 @@ func (c *Components) object(a *finding.Value, s *schema) {
 	var unknown []string
 	for _, name := range object.SortedKeys(m) {
 		if p, ok := s.Properties[name]; ok {
-			member := a.Field(name)
-			if m[name] == "" && emptyRefused(s.name, name) {
-				member.Fail(finding.RuleEnum, "must not be empty").Hint = "leave it out for the default"
-				continue
-			}
-			c.value(member, p)
+			c.value(a.Field(name), p)
 		} else {
 			unknown = append(unknown, name)
 		}
@@ -188,7 +184,7 @@ func (c *Components) absent(a *finding.Value, s *schema, m map[string]any) {
 		}
 	}
 	for _, name := range s.Required {
-		if p := s.Properties[name]; p != nil && p.Struct || zeroIsFine(s.name, name) {
+		if p := s.Properties[name]; p != nil && p.Struct {
 			continue
 		}
 		switch v := m[name].(type) {

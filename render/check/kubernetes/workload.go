@@ -20,22 +20,21 @@ func workloadRules(component string) func(*finding.Value) {
 	case "apps.v1.DaemonSetSpec":
 		return daemonSet
 	case "apps.v1.ReplicaSetSpec":
-		return replicaSet
+		return func(a *finding.Value) {
+			selects(a)
+			always(a)
+		}
 	case "batch.v1.JobSpec":
 		return job
 	case "batch.v1.CronJobSpec":
 		return cronJob
-	case "meta.v1.LabelSelector":
-		return labelSelector
-	case "core.v1.PodTemplateSpec", "batch.v1.JobTemplateSpec", "core.v1.PersistentVolumeClaimTemplate":
-		return func(a *finding.Value) { templateMeta(a.Field("metadata")) }
+	case "meta.v1.LabelSelectorRequirement":
+		return selectorValues
 	}
 	return nil
 }
 
 func deployment(a *finding.Value) {
-	replicas(a)
-	notNegative(a, "revisionHistoryLimit", "progressDeadlineSeconds")
 	ready, _ := a.Field("minReadySeconds").Int()
 	deadline, ok := a.Field("progressDeadlineSeconds").Int()
 	if !ok {
@@ -68,9 +67,6 @@ func rollingUpdate(a *finding.Value) {
 		unavailable.Fail(finding.RuleRange, "expected at most \"100%%\", found %s", unavailable.Show())
 	}
 }
-
-// replicas checks the counts that all workloads have.
-func replicas(a *finding.Value) { notNegative(a, "replicas", "minReadySeconds") }
 
 // always wants pods that are started again.
 func always(a *finding.Value) {
@@ -133,12 +129,8 @@ func matches(e, have *finding.Value) bool {
 }
 
 func statefulSet(a *finding.Value) {
-	replicas(a)
-	notNegative(a, "revisionHistoryLimit")
-	atLeast(a.In("ordinals", "start"), 0)
 	selects(a)
 	always(a)
-	Subdomain(a.Field("serviceName"))
 	if n := len(a.Field("serviceName").Text()); n > 63 {
 		a.Field("serviceName").Fail(finding.RuleSize, "expected at most 63 characters, found %d", n)
 	}
@@ -149,14 +141,7 @@ func statefulSet(a *finding.Value) {
 			rolling.Fail(finding.RuleExclusive, "must not be set where the type is \"OnDelete\"")
 		}
 	} else if rolling.Has() {
-		atLeast(rolling.Field("partition"), 0)
 		numberOrPercent(rolling.Field("maxUnavailable"))
-	}
-	retention := a.Field("persistentVolumeClaimRetentionPolicy")
-	for _, n := range [...]string{"whenDeleted", "whenScaled"} {
-		if p := retention.Field(n); p.Text() != "" && p.Text() != "Retain" && p.Text() != "Delete" {
-			p.Fail(finding.RuleEnum, "expected \"Retain\" or \"Delete\", found %s", p.Show())
-		}
 	}
 	seen := map[string]bool{}
 	for _, t := range a.Field("volumeClaimTemplates").Items() {
@@ -173,7 +158,6 @@ func statefulSet(a *finding.Value) {
 }
 
 func daemonSet(a *finding.Value) {
-	notNegative(a, "minReadySeconds", "revisionHistoryLimit")
 	selects(a)
 	always(a)
 	if rolling := a.In("updateStrategy", "rollingUpdate"); rolling.Has() {
@@ -193,18 +177,7 @@ func numberOrPercentIsZero(a *finding.Value) bool {
 	return ok && i == 0 || percent(a) == 0
 }
 
-func replicaSet(a *finding.Value) {
-	replicas(a)
-	if !a.Field("template").Has() {
-		a.Missing("template")
-	}
-	selects(a)
-	always(a)
-}
-
 func job(a *finding.Value) {
-	notNegative(a, "completions", "parallelism", "backoffLimit", "backoffLimitPerIndex", "maxFailedIndexes",
-		"activeDeadlineSeconds", "ttlSecondsAfterFinished")
 	policy := a.In("template", "spec", "restartPolicy")
 	if t := policy.Text(); a.In("template", "spec").Has() && t != "OnFailure" && t != "Never" {
 		f := policy.Fail(finding.RuleEnum, "expected \"OnFailure\" or \"Never\" in a Job, found %s", policy.Show())
@@ -254,18 +227,9 @@ func failureRule(a, pod *finding.Value) {
 			v.Fail(finding.RuleRange, "must not be 0 where operator is \"In\": that is success")
 		}
 	}
-	for _, c := range conditions.Items() {
-		optionalKey(c.Field("type"))
-		switch s := c.Field("status"); s.Text() {
-		case "", "True", "False", "Unknown":
-		default:
-			s.Fail(finding.RuleEnum, "expected \"True\", \"False\" or \"Unknown\", found %s", s.Show())
-		}
-	}
 }
 
 func cronJob(a *finding.Value) {
-	notNegative(a, "startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
 	schedule := a.Field("schedule")
 	if t := schedule.Text(); t != "" {
 		if problem := cronProblem(t); problem != "" {
@@ -300,21 +264,4 @@ func knownZone(name string) bool {
 		}
 	}
 	return true
-}
-
-func labelSelector(a *finding.Value) {
-	labels(a.Field("matchLabels"))
-	for _, e := range a.Field("matchExpressions").Items() {
-		key, operator := e.Field("key"), e.Field("operator")
-		optionalKey(key)
-		switch operator.Text() {
-		case "In", "NotIn", "Exists", "DoesNotExist", "":
-			selectorValues(e)
-		default:
-			operator.Fail(finding.RuleEnum, "expected \"In\", \"NotIn\", \"Exists\" or \"DoesNotExist\", found %s", operator.Show())
-		}
-		for _, v := range e.Field("values").Items() {
-			labelValue(v)
-		}
-	}
 }
