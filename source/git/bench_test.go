@@ -193,12 +193,10 @@ func diskUse(b *testing.B, f *Fetcher, ref source.Ref) float64 {
 	defer from.close()
 	all, err := from.open(b.Context(), chosen{commit: r.choice}, false)
 	require.NoError(b, err)
-	_, root, err := readCommit(all, r.choice)
+	files, err := newFiles(all, r.choice, source.DefaultBytes, func() {})
 	require.NoError(b, err)
-	w := &walk{from: all, root: root, out: &source.Builder{}}
-	p, err := w.find(ref.Path)
+	_, err = f.read(b.Context(), files, ref.Path)
 	require.NoError(b, err)
-	require.NoError(b, w.all(b.Context(), p))
 	var size int64
 	require.NoError(b, filepath.WalkDir(f.Scratch, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {

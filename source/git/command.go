@@ -34,14 +34,12 @@ type command struct {
 	with      credentials
 	env       []string
 	transfer  int64
-	// complete is set where the server does not filter: all blobs are here.
-	complete bool
-	batch    *batch
+	batch     *batch
 }
 
 var (
 	_ remote  = (*command)(nil)
-	_ objects = (*command)(nil)
+	_ partial = (*command)(nil)
 )
 
 // newCommand makes the repository, and owns dir, also where it fails. With own,
@@ -235,16 +233,15 @@ func (c *command) open(ctx context.Context, at chosen, signed bool) (objects, er
 	if err != nil {
 		return nil, err
 	}
-	c.complete = strings.Contains(stderr, "filtering not recognized")
 	c.batch, err = newBatch(ctx, c.binary, append(c.env, "GIT_ALLOW_PROTOCOL=none"))
+	if strings.Contains(stderr, "filtering not recognized") {
+		return c.batch, err // all blobs are here
+	}
 	return c, err
 }
 
 // need fetches blobs.
 func (c *command) need(ctx context.Context, ids []string) error {
-	if c.complete || len(ids) == 0 {
-		return nil
-	}
 	_, _, err := c.run(ctx, []byte(strings.Join(ids, "\n")+"\n"),
 		"fetch", "--stdin", "--no-filter", "--no-tags", "--no-write-fetch-head", "--quiet", "origin")
 	return err

@@ -10,11 +10,13 @@
 // are read from the objects, so that attributes, filters and hooks do not run.
 // Every object has the hash that it goes by, whatever the server sends.
 //
-// A tree holds regular files; permissions do not count. A symlink stands for
-// the file or folder that it leads to inside the commit, and is refused where
-// it leads elsewhere. A submodule is refused unless &submodules=true is set; its
-// server gets the credentials only where it is the same. A pointer of Git LFS is
-// refused, because it is not the file.
+// A commit is a file system, [Files], and package local reads the module of a folder
+// from it. Blobs that are not here are empty files at first: they are noted, fetched
+// together, and the module is read again. A symlink stands for the file or folder that
+// it leads to inside the commit, and is refused where it leads elsewhere. A submodule
+// is refused unless &submodules=true is set, and a folder then; its server gets the
+// credentials only where it is the same. A pointer of Git LFS is refused, because it is
+// not the file.
 //
 // With the git binary there is a bare repository in a temporary folder, two runs
 // of git fetch, for all trees and for the files that are needed, and git cat-file.

@@ -9,9 +9,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/local"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // The defaults of [Fetcher].
@@ -87,35 +91,68 @@ func (f *Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error
 	return result.Tree, err
 }
 
-// FetchResult is Fetch with what Git calls the tree. The root of the tree is
-// the folder ref.Path. Where that has no cue.mod and a folder above it has, the
-// nearest such folder is the root: the tree holds its cue.mod, its CUE files,
-// all of ref.Path, and all of the folders whose CUE files embed files; Dir is
-// where the package is.
+// FetchResult is Fetch with what Git calls the tree. The tree is that of the module of
+// the folder ref.Path by the rules of package local, where the root of the commit is
+// that of the project, and symlinks inside the commit are followed wherever they are.
 func (f *Fetcher) FetchResult(ctx context.Context, ref source.Ref) (Result, error) {
 	return call(ctx, f, ref, func(ctx context.Context, r reference, with credentials) (Result, error) {
-		dir := clean(ref.Path)
-		if dir != "" {
+		dir := path.Clean(ref.Path)
+		if dir != "." {
 			if err := source.CheckPath(dir); err != nil {
 				return Result{}, err
 			}
 		}
-		g := &get{f: f, ref: r, with: with, verify: ref.Verify, dir: dir, out: &source.Builder{Limits: f.Limits}, known: f.Known}
-		result, err := g.all(ctx)
+		g := &get{f: f, ref: r, with: with, verify: ref.Verify}
+		files, at, err := g.open(ctx)
 		if err != nil {
 			return Result{}, err
 		}
-		if !result.Known {
-			if result.Tree, err = treeOf(g.out, g.part); err != nil {
-				return Result{}, err
-			}
+		defer files.Close()
+		result, err := f.read(ctx, files, dir)
+		if err != nil {
+			return Result{}, err
 		}
-		if result.Tree.Origin = r.url; dir != "" {
+		result.Commit = at.commit
+		if result.Tree.Origin = r.url; dir != "." {
 			result.Tree.Origin += "//" + dir
 		}
-		result.Tree.Revision, result.Tree.Pinned = g.chosen.revision(), r.at(g.chosen.commit)
+		result.Tree.Revision, result.Tree.Pinned = at.revision(), r.at(at.commit)
 		return result, nil
 	})
+}
+
+// read reads the module of a folder.
+func (f *Fetcher) read(ctx context.Context, files *Files, dir string) (Result, error) {
+	if _, err := files.folder(dir); err != nil {
+		return Result{}, err
+	}
+	root, err := rootfs.Of(files, ".")
+	if err != nil {
+		return Result{}, bare(err)
+	}
+	p := local.Find(root, dir, dir)
+	p.Limits, p.Links = f.Limits, true
+	id, err := files.folder(p.Module)
+	if err != nil {
+		return Result{}, err
+	}
+	if p.Dir != p.Module {
+		id += ":" + strings.TrimPrefix(p.Dir, p.Module+"/")
+	}
+	result := Result{TreeID: id}
+	if f.Known != nil && !files.outside {
+		if result.Tree, result.Known = f.Known(ctx, id); result.Known {
+			return result, nil
+		}
+	}
+	files.start = p.Module
+	if result.Tree, err = files.readPackage(ctx, p); err != nil {
+		return Result{}, err
+	}
+	if files.outside {
+		result.TreeID = ""
+	}
+	return result, nil
 }
 
 // Resolve gets the commit of a reference from the server; for a commit there is no
@@ -224,69 +261,43 @@ func (f *Fetcher) transfer() int64 {
 	return f.Transfer
 }
 
-// treeOf is the tree of what was collected.
-func treeOf(b *source.Builder, p part) (source.Tree, error) {
-	tree, err := b.Tree("the commit", "")
-	if err != nil {
-		return source.Tree{}, err
-	}
-	return tree.At(p.dir)
-}
-
 // get is one commit that is being got.
 type get struct {
 	f      *Fetcher
 	ref    reference
 	with   credentials
 	verify source.Verify
-	dir    string
-	out    *source.Builder
-	known  func(ctx context.Context, treeID string) (source.Tree, bool)
-	// under is where a submodule goes, and depth how deep it lies.
-	under string
+	// depth is in how many submodules it lies.
 	depth int
-
-	chosen chosen
-	part   part
 }
 
-// all resolves, gets and verifies the commit, and puts its files into out.
-func (g *get) all(ctx context.Context) (Result, error) {
+// open resolves, fetches and verifies the commit.
+func (g *get) open(ctx context.Context) (*Files, chosen, error) {
 	from, err := g.f.connect(ctx, g.ref.location, g.with)
 	if err != nil {
-		return Result{}, err
+		return nil, chosen{}, err
 	}
-	defer from.close()
-	if g.chosen, err = g.ref.choose(ctx, from); err != nil {
-		return Result{}, err
-	}
-	all, err := from.open(ctx, g.chosen, g.verify.Provider != "")
+	at, all, err := g.fetch(ctx, from)
 	if err != nil {
-		return Result{}, err
+		from.close()
+		return nil, chosen{}, err
 	}
-	_, root, err := readCommit(all, g.chosen.commit)
+	files, err := newFiles(all, at.commit, g.f.Limits.WithDefaults().Bytes, from.close)
 	if err != nil {
-		return Result{}, err
+		return nil, chosen{}, err
 	}
-	if err := g.f.verify(ctx, g.verify, all, g.chosen); err != nil {
-		return Result{}, err
+	files.module = func(name, commit string) (*Files, error) { return g.submodule(ctx, files, name, commit) }
+	return files, at, nil
+}
+
+func (g *get) fetch(ctx context.Context, from remote) (chosen, objects, error) {
+	at, err := g.ref.choose(ctx, from)
+	if err != nil {
+		return chosen{}, nil, err
 	}
-	w := &walk{from: all, root: root, limits: g.f.Limits, out: g.out, under: g.under}
-	w.modules = g.submodules(w)
-	if g.part, err = w.find(g.dir); err != nil {
-		return Result{}, err
+	all, err := from.open(ctx, at, g.verify.Provider != "")
+	if err != nil {
+		return chosen{}, nil, err
 	}
-	result := Result{Commit: g.chosen.commit, TreeID: g.part.treeID()}
-	if g.known != nil {
-		if result.Tree, result.Known = g.known(ctx, result.TreeID); result.Known {
-			return result, nil
-		}
-	}
-	if err := w.all(ctx, g.part); err != nil {
-		return Result{}, err
-	}
-	if w.outside {
-		result.TreeID = ""
-	}
-	return result, nil
+	return at, all, g.f.verify(ctx, g.verify, all, at)
 }

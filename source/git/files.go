@@ -6,33 +6,51 @@ package git
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io/fs"
-	"path"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/local"
 )
 
-// maxFiles bounds the files of a revision that are read, in bytes.
-const maxFiles = 256 << 20
+// maxRounds bounds how often blobs are fetched: first those of the module, and then
+// what links lead to.
+const maxRounds = 16
 
-// Files is the tree of a commit in a repository on this machine, as a file system.
-// Objects are read when they are needed, and kept in memory. Links are listed and read,
-// and not followed. It is safe for concurrent use.
+// Files is the tree of a commit, as a file system. Objects are read when they are
+// needed, and kept in memory. Links are listed and read, and not followed. It is safe
+// for concurrent use.
 type Files struct {
-	mu   sync.Mutex
-	from checkout
-	walk walk
-	// blobs are those that were read, by their hash, and left is what may still be read,
-	// in bytes.
-	blobs map[string][]byte
-	left  int64
+	mu    sync.Mutex
+	from  objects
+	close func()
+	// root is the tree of the commit.
+	root  string
+	trees map[string][]entry
+	// blobs are those that were read, by their hash. Of limit bytes, left may still be
+	// read.
+	blobs       map[string][]byte
+	limit, left int64
 	// failed is the first error of an object: nothing can be read after it.
 	failed error
+	// fetched are the blobs that are here, and nil where all are; missing are those that
+	// were read and are not here. They are empty files until they are fetched.
+	fetched, missing map[string]bool
+	// start is a folder, "" for none; outside is set where anything is read that the
+	// hash of its tree does not cover.
+	start   string
+	outside bool
+	// module opens submodules, which are directories then; without it they are
+	// irregular files.
+	module  func(name, commit string) (*Files, error)
+	modules map[string]*Files
 }
 
 var (
@@ -40,20 +58,30 @@ var (
 	_ fs.ReadLinkFS = (*Files)(nil)
 )
 
-func newFiles(from checkout) (*Files, error) {
-	_, root, err := readCommit(from, from.commit)
+// newFiles is the tree of a commit, of which limit bytes may be read.
+func newFiles(from objects, commit string, limit int64, end func()) (*Files, error) {
+	_, root, err := readCommit(from, commit)
 	if err != nil {
-		from.close()
+		end()
 		return nil, err
 	}
-	return &Files{from: from, walk: walk{from: from, root: root}, blobs: map[string][]byte{}, left: maxFiles}, nil
+	f := &Files{
+		from: from, close: end, root: root, trees: map[string][]entry{}, blobs: map[string][]byte{}, limit: limit, left: limit, modules: map[string]*Files{},
+	}
+	if _, ok := from.(partial); ok {
+		f.fetched, f.missing = map[string]bool{}, map[string]bool{}
+	}
+	return f, nil
 }
 
 // Close ends the use of the repository.
 func (f *Files) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.from.close()
+	for _, m := range f.modules {
+		m.Close()
+	}
+	f.close()
 }
 
 // Open opens a file or a directory.
@@ -74,22 +102,21 @@ func (f *Files) Open(name string) (fs.File, error) {
 func (f *Files) ReadDir(name string) ([]fs.DirEntry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e, err := f.find(name)
+	in, e, err := f.find(name)
 	var entries []entry
 	if err == nil && e.mode != modeTree {
 		err = fs.ErrInvalid
 	}
 	if err == nil {
-		entries, err = f.walk.tree(e.id)
+		entries, err = in.tree(e.id)
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
 	}
 	out := make([]fs.DirEntry, len(entries))
 	for i, e := range entries {
-		out[i] = fs.FileInfoToDirEntry(&node{entry: e})
+		out[i] = fs.FileInfoToDirEntry(&node{entry: in.seen(e)})
 	}
-	slices.SortFunc(out, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	return out, nil
 }
 
@@ -97,10 +124,10 @@ func (f *Files) ReadDir(name string) ([]fs.DirEntry, error) {
 func (f *Files) Lstat(name string) (fs.FileInfo, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e, err := f.find(name)
+	in, e, err := f.find(name)
 	n := &node{entry: e}
 	if err == nil && (e.isFile() || e.mode == modeSymlink) {
-		n.data, err = f.read(e)
+		n.data, err = in.read(name, e)
 	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: err}
@@ -121,60 +148,199 @@ func (f *Files) ReadLink(name string) (string, error) {
 	return string(n.data), nil
 }
 
-// find is the entry of a path.
-func (f *Files) find(name string) (entry, error) {
-	at := entry{mode: modeTree, id: f.walk.root, name: "."}
+// find is the entry of a path, and the commit that it is in: f or a submodule.
+func (f *Files) find(name string) (*Files, entry, error) {
+	at := entry{mode: modeTree, id: f.root, name: "."}
 	switch {
 	case f.failed != nil:
-		return at, f.failed
+		return f, at, f.failed
 	case !fs.ValidPath(name):
-		return at, fs.ErrInvalid
-	case name == ".":
-		return at, nil
+		return f, at, fs.ErrInvalid
 	}
-	done := ""
-	for part := range strings.SplitSeq(name, "/") {
-		switch {
-		case at.mode == modeGitlink:
-			return at, source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is in a submodule: refer to the repository of the submodule itself", done))
-		case at.mode != modeTree:
-			return at, fs.ErrNotExist
-		}
-		next, ok, err := f.walk.entry(at.id, part)
-		switch {
-		case err != nil:
-			f.failed = err
-			return at, err
-		case !ok:
-			return at, fs.ErrNotExist
-		}
-		at, done = next, path.Join(done, part)
+	if f.start != "" && !within(name, f.start) && !within(f.start, name) {
+		f.outside = true
 	}
-	return at, nil
+	for rest := name; rest != "." && rest != ""; {
+		var part string
+		part, rest, _ = strings.Cut(rest, "/")
+		if at.mode != modeTree {
+			return f, at, fs.ErrNotExist
+		}
+		entries, err := f.tree(at.id)
+		if err != nil {
+			return f, at, err
+		}
+		i, ok := slices.BinarySearchFunc(entries, part, func(e entry, name string) int { return cmp.Compare(e.name, name) })
+		if !ok {
+			return f, at, fs.ErrNotExist
+		}
+		if at = entries[i]; at.mode != modeGitlink {
+			continue
+		}
+		done := strings.TrimSuffix(strings.TrimSuffix(name, rest), "/")
+		switch {
+		case f.module != nil:
+			in, err := f.open(done, at.id)
+			if err != nil {
+				return f, at, err
+			}
+			return in.find(cmp.Or(rest, "."))
+		case rest != "":
+			return f, at, source.Refuse(source.ErrNotRegular, fmt.Sprintf("%q is in a submodule: refer to the repository of the submodule itself", done))
+		}
+	}
+	return f, f.seen(at), nil
+}
+
+// folder is the hash of the tree of a folder.
+func (f *Files) folder(dir string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, e, err := f.find(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", source.Refuse(source.ErrNotFound, fmt.Sprintf("the commit has no folder %q: correct the path of the reference", dir))
+	case err == nil && e.mode != modeTree:
+		return "", source.Refuse(source.ErrNotFound, fmt.Sprintf("%q is not a folder in the commit", dir))
+	}
+	return e.id, err
+}
+
+// within reports whether a path is a folder, or below it.
+func within(name, dir string) bool {
+	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
+}
+
+// open opens a submodule, once.
+func (f *Files) open(name, commit string) (*Files, error) {
+	f.outside = true
+	in, ok := f.modules[name]
+	if !ok {
+		var err error
+		if in, err = f.module(name, commit); err != nil {
+			return nil, err
+		}
+		f.modules[name] = in
+	}
+	return in, nil
+}
+
+// seen is how an entry is shown: a link that is not here is a file.
+func (f *Files) seen(e entry) entry {
+	switch {
+	case e.mode == modeSymlink && f.lacks(e.id):
+		e.mode = modeFile
+	case e.mode == modeGitlink && f.module != nil:
+		e.mode = modeTree
+	}
+	return e
+}
+
+// lacks reports whether a blob has to be fetched, and notes it.
+func (f *Files) lacks(id string) bool {
+	if f.fetched == nil || f.fetched[id] {
+		return false
+	}
+	f.missing[id] = true
+	return true
+}
+
+// tree is the entries of a tree, sorted by name.
+func (f *Files) tree(id string) ([]entry, error) {
+	entries, ok := f.trees[id]
+	if ok {
+		return entries, nil
+	}
+	entries, err := readTree(f.from, id)
+	if err != nil {
+		f.failed = err
+		return nil, err
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+	f.trees[id] = entries
+	return entries, nil
 }
 
 // read is the content of a file, or the target of a link.
-func (f *Files) read(e entry) ([]byte, error) {
+func (f *Files) read(name string, e entry) ([]byte, error) {
+	if f.lacks(e.id) {
+		return nil, nil
+	}
 	data, ok := f.blobs[e.id]
 	if !ok {
 		var err error
-		if data, err = f.from.read(e.id, f.fits); err != nil {
+		if data, err = f.from.read(e.id, func(kind string, size int64) error {
+			if kind == kindBlob && size > f.left {
+				return source.Refuse(source.ErrLimit, fmt.Sprintf("more than %d bytes of the commit are needed, at %q", f.limit, name))
+			}
+			return only(kindBlob, size)(kind, size)
+		}); err != nil {
 			f.failed = err
 			return nil, err
 		}
 		f.blobs[e.id], f.left = data, f.left-int64(len(data))
 	}
 	if isPointer(data) {
-		return nil, source.Refuse(source.ErrNotRegular, "it is a pointer to Git LFS, and its content is not in the repository")
+		return nil, source.Refuse(source.ErrNotRegular, fmt.Sprintf(
+			"%q is a pointer to Git LFS, and its content is not in the repository: commit the file itself, or refer to a folder without it", name))
 	}
 	return data, nil
 }
 
-func (f *Files) fits(kind string, size int64) error {
-	if kind == kindBlob && size > f.left {
-		return source.Refuse(source.ErrLimit, fmt.Sprintf("more than %d bytes of the revision are needed", int64(maxFiles)))
+// isPointer reports whether a file is one that Git LFS writes in place of
+// another; see the specification of LFS, docs/spec.md.
+func isPointer(data []byte) bool {
+	return len(data) < 1024 && bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/"))
+}
+
+// readPackage reads a module. It is walked again until nothing of it is missing, so that
+// blobs are fetched many at a time.
+func (f *Files) readPackage(ctx context.Context, p local.Package) (source.Tree, error) {
+	for range maxRounds {
+		tree, err := p.Tree(ctx)
+		if err != nil && errors.Is(err, source.ErrLimit) {
+			return tree, bare(err)
+		}
+		more, fetchErr := f.fetch(ctx)
+		if fetchErr != nil {
+			return source.Tree{}, fetchErr
+		}
+		if !more {
+			return tree, bare(err)
+		}
 	}
-	return only(kindBlob, size)(kind, size)
+	return source.Tree{}, source.Refuse(source.ErrLimit, fmt.Sprintf("symlinks in %q lead to other symlinks more than %d times", p.Module, maxRounds))
+}
+
+// bare is an error of this package without the path that a file system puts before it.
+func bare(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) && isSentinel(p.Err) {
+		return p.Err
+	}
+	return err
+}
+
+// fetch fetches what is missing, and reports whether anything was.
+func (f *Files) fetch(ctx context.Context) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	more := len(f.missing) > 0
+	if more {
+		if err := f.from.(partial).need(ctx, slices.Sorted(maps.Keys(f.missing))); err != nil {
+			return false, err
+		}
+		maps.Copy(f.fetched, f.missing)
+		clear(f.missing)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.modules)) {
+		inner, err := f.modules[name].fetch(ctx)
+		if err != nil {
+			return false, err
+		}
+		more = more || inner
+	}
+	return more, nil
 }
 
 // node describes an entry of a tree; data is the content of a file.

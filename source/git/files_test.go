@@ -26,7 +26,7 @@ func TestARevisionIsAFileSystem(t *testing.T) {
 		open := func(rev string) *Files {
 			from, err := openCheckout(t.Context(), binary, g.Dir, rev)
 			require.NoError(t, err)
-			f, err := newFiles(from)
+			f, err := newFiles(from, from.commit, 100, from.close)
 			require.NoError(t, err)
 			t.Cleanup(f.Close)
 			return f

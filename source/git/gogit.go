@@ -288,6 +288,7 @@ func (l *library) explain(ctx context.Context, err error) error {
 func isSentinel(err error) bool {
 	return slices.ContainsFunc([]error{
 		source.ErrNotFound, source.ErrUnauthorized, source.ErrUnavailable, source.ErrHostKey, source.ErrDigest, source.ErrLimit, source.ErrReference,
+		source.ErrNotRegular, source.ErrPath,
 	}, func(known error) bool { return errors.Is(err, known) })
 }
 

@@ -43,8 +43,11 @@ func OpenRevision(ctx context.Context, dir, rev string) (*Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("revision %q of %q: %w", rev, dir, err)
 	}
-	return newFiles(from)
+	return newFiles(from, from.commit, maxRevision, from.close)
 }
+
+// maxRevision is how many bytes of a revision are read.
+const maxRevision = 256 << 20
 
 func openCheckout(ctx context.Context, binary, dir, rev string) (checkout, error) {
 	switch {
@@ -120,9 +123,6 @@ type store struct {
 }
 
 var _ objects = store{}
-
-// need does nothing.
-func (store) need(context.Context, []string) error { return nil }
 
 // read reads an object.
 func (s store) read(id string, fits fits) ([]byte, error) {

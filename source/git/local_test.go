@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,23 +32,14 @@ func revision(ctx context.Context, binary, dir, rev, at string, limits source.Li
 	if err != nil {
 		return source.Tree{}, err
 	}
-	defer from.close()
-	_, root, err := readCommit(from, from.commit)
+	files, err := newFiles(from, from.commit, limits.WithDefaults().Bytes, from.close)
 	if err != nil {
 		return source.Tree{}, err
 	}
-	b := &source.Builder{Limits: limits}
-	w := &walk{from: from, root: root, limits: limits, out: b}
-	p, err := w.find(at)
-	if err == nil {
-		err = w.all(ctx, p)
-	}
-	if err != nil {
-		return source.Tree{}, err
-	}
-	tree, err := treeOf(b, p)
-	tree.Revision = chosen{commit: from.commit, name: rev}.revision()
-	return tree, err
+	defer files.Close()
+	result, err := (&Fetcher{Limits: limits}).read(ctx, files, path.Clean(at))
+	result.Tree.Revision = chosen{commit: from.commit, name: rev}.revision()
+	return result.Tree, err
 }
 
 func git(t *testing.T, dir string, args ...string) {

@@ -28,6 +28,7 @@ const (
 // The modes of entries of a tree. Files have others too, for their
 // permissions, which do not count.
 const (
+	modeFile    = "100644"
 	modeTree    = "40000"
 	modeSymlink = "120000"
 	modeGitlink = "160000"
@@ -37,7 +38,6 @@ const (
 const (
 	maxTree   = 32 << 20
 	maxCommit = 1 << 20
-	maxLink   = 4096
 )
 
 // remote is one repository on a server. It is made for one call of the
@@ -58,7 +58,12 @@ type objects interface {
 	// read is the kind and content of an object. fits sees kind and size before
 	// the content is read, and can refuse it.
 	read(id string, fits fits) ([]byte, error)
-	// need makes blobs readable that may not be here, in one request.
+}
+
+// partial is objects of which blobs are fetched before they are read.
+type partial interface {
+	objects
+	// need fetches blobs, in one request.
 	need(ctx context.Context, ids []string) error
 }
 
@@ -105,7 +110,8 @@ func readTree(from objects, id string) ([]entry, error) {
 			return nil, source.Refuse(source.ErrDigest, fmt.Sprintf("tree %s cannot be read", id))
 		}
 		e := entry{mode: strings.TrimLeft(string(mode), "0"), name: string(name), id: hex.EncodeToString(rest[:size])}
-		if strings.Contains(e.name, "/") || e.name == "." || e.name == ".." {
+		// What is hidden is in no module, but must not be a folder of Git all the same.
+		if err := source.CheckPath(e.name); strings.Contains(e.name, "/") || e.name[0] == '.' && err != nil {
 			return nil, source.Refuse(source.ErrPath, fmt.Sprintf("tree %s has an entry %q", id, e.name))
 		}
 		out, data = append(out, e), rest[size:]
@@ -157,9 +163,6 @@ func newBatch(ctx context.Context, binary string, env []string) (*batch, error) 
 	}
 	return &batch{ended: ctx.Err, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 32<<10)}, nil
 }
-
-// need does nothing: the process reads what is there.
-func (*batch) need(context.Context, []string) error { return nil }
 
 // read reads one object. After an error the process is of no use.
 func (b *batch) read(id string, fits fits) ([]byte, error) {

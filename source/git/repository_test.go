@@ -207,10 +207,10 @@ func TestADamagedObjectIsRefused(t *testing.T) {
 	path := func(id string) string { return filepath.Join(dir, ".git", "objects", id[:2], id[2:]) }
 	require.NoError(t, os.Remove(path(blob)))
 	require.NoError(t, os.Link(path(other), path(blob)))
-	_, err := revision(t.Context(), "", dir, "main", "", source.Limits{})
+	_, err := revision(t.Context(), "", dir, "main", "app", source.Limits{})
 	require.ErrorIs(t, err, source.ErrDigest)
 	require.NoError(t, os.Remove(path(blob)))
-	_, err = revision(t.Context(), "", dir, "main", "", source.Limits{})
+	_, err = revision(t.Context(), "", dir, "main", "app", source.Limits{})
 	require.ErrorIs(t, err, source.ErrNotFound)
 	require.ErrorContains(t, err, "which may be a partial or damaged clone")
 }

@@ -314,7 +314,7 @@ func TestAServerThatLiesGetsNothingIn(t *testing.T) {
 				if f.Binary == "" && name == "about a file" {
 					t.Skip("go-git asks for commits only")
 				}
-				_, err := f.Fetch(t.Context(), source.Ref{Ref: base + "/org/repo.git?commit=" + second})
+				_, err := f.Fetch(t.Context(), source.Ref{Ref: base + "/org/repo.git?commit=" + second, Path: "app"})
 				require.ErrorIs(t, err, source.ErrDigest, "%v", err)
 			})
 		}

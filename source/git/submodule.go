@@ -5,7 +5,9 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -20,68 +22,66 @@ const maxModules = 4
 // modulesFile lists the submodules.
 const modulesFile = ".gitmodules"
 
-// submodules is what gets the submodules of a commit into its tree. They count
-// to the same limits. Credentials go to the same host only.
-func (g *get) submodules(w *walk) func(ctx context.Context, at item, commit string) error {
-	if !g.ref.submodules {
-		return nil
+// submodule opens the submodule at a path of a commit. Credentials go to the same host
+// only.
+func (g *get) submodule(ctx context.Context, files *Files, name, commit string) (*Files, error) {
+	switch {
+	case !g.ref.submodules:
+		return nil, source.Refuse(source.ErrNotRegular, fmt.Sprintf(
+			"%q is a submodule, whose files are in another repository: add &submodules=true to the reference", name))
+	case g.depth == maxModules:
+		return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("submodule %q is nested more than %d deep", name, maxModules))
 	}
-	var urls map[string]string
-	return func(ctx context.Context, at item, commit string) error {
-		var err error
-		if urls == nil {
-			if urls, err = w.moduleURLs(ctx); err != nil {
-				return err
-			}
-		}
-		where, ok := urls[at.real]
-		if !ok {
-			return source.Refuse(source.ErrNotFound, fmt.Sprintf("%q is a submodule without an entry in %s", at.name, modulesFile))
-		}
-		if g.depth == maxModules {
-			return source.Refuse(source.ErrLimit, fmt.Sprintf("submodule %q is nested more than %d deep", at.name, maxModules))
-		}
-		url, err := relative(g.ref.url, where)
-		if err != nil {
-			return naming(at.name, err)
-		}
-		ref, err := g.f.parse(url + "?submodules=true&commit=" + commit)
-		if err != nil {
-			return fmt.Errorf("submodule %q at %q: %w", at.name, scrub(url), err)
-		}
-		inner := &get{f: g.f, ref: ref, out: g.out, depth: g.depth + 1, under: path.Join(w.under, at.name)}
-		if g.ref.sameHost(ref.location) {
-			inner.with = g.with
-		}
-		if _, err := inner.all(ctx); err != nil {
-			return fmt.Errorf("submodule %q at %s: %w", at.name, scrub(url), err)
-		}
-		return nil
-	}
-}
-
-// moduleURLs reads where submodules are, by path.
-func (w *walk) moduleURLs(ctx context.Context) (map[string]string, error) {
-	e, ok, err := w.entry(w.root, modulesFile)
-	if err != nil || !ok || !e.isFile() {
-		return map[string]string{}, err
-	}
-	if err := w.from.need(ctx, []string{e.id}); err != nil {
-		return nil, err
-	}
-	text, err := w.from.read(e.id, only(kindBlob, maxCommit))
+	where, err := moduleURL(ctx, files, name)
 	if err != nil {
 		return nil, err
 	}
+	url, err := relative(g.ref.url, where)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", name, err)
+	}
+	ref, err := g.f.parse(url + "?submodules=true&commit=" + commit)
+	if err != nil {
+		return nil, fmt.Errorf("submodule %q at %q: %w", name, scrub(url), err)
+	}
+	inner := &get{f: g.f, ref: ref, depth: g.depth + 1}
+	if g.ref.sameHost(ref.location) {
+		inner.with = g.with
+	}
+	in, _, err := inner.open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("submodule %q at %s: %w", name, scrub(url), err)
+	}
+	return in, nil
+}
+
+// moduleURL reads where the submodule at a path is.
+func moduleURL(ctx context.Context, files *Files, name string) (string, error) {
+	missing := source.Refuse(source.ErrNotFound, fmt.Sprintf("%q is a submodule without an entry in %s", name, modulesFile))
+	_, e, err := files.find(modulesFile)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !e.isFile() {
+		return "", missing
+	}
+	if from, ok := files.from.(partial); ok && err == nil {
+		err = from.need(ctx, []string{e.id})
+	}
+	if err != nil {
+		return "", err
+	}
+	text, err := files.from.read(e.id, only(kindBlob, maxCommit))
+	if err != nil {
+		return "", err
+	}
 	modules := config.NewModules()
 	if err := modules.Unmarshal(text); err != nil {
-		return nil, source.Refuse(source.ErrReference, modulesFile+" of the repository cannot be read")
+		return "", source.Refuse(source.ErrReference, modulesFile+" of the repository cannot be read")
 	}
-	urls := map[string]string{}
 	for _, m := range modules.Submodules {
-		urls[path.Clean(m.Path)] = m.URL
+		if path.Clean(m.Path) == name {
+			return m.URL, nil
+		}
 	}
-	return urls, nil
+	return "", missing
 }
 
 // relative is the URL of a submodule, which may be relative to that of its

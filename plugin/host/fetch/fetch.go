@@ -22,7 +22,6 @@ import (
 	"github.com/ropewalk/ropewalk/source/modules"
 	"github.com/ropewalk/ropewalk/source/oci"
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
-	"github.com/ropewalk/ropewalk/source/tarball"
 )
 
 // Options select the sources of modules. The zero value fetches over https, without
@@ -160,7 +159,7 @@ func (o Options) git(store *cache.Store, secret string) source.Resolver {
 	if store != nil {
 		f.Known = func(ctx context.Context, id string) (source.Tree, bool) { return store.TreeByID(ctx, o.Scope, id) }
 	}
-	return o.cached(&gitBackend{Fetcher: &f, secret: secret, store: store, scope: o.Scope, limits: o.Limits, report: o.report}, store)
+	return o.cached(&gitBackend{Fetcher: &f, secret: secret, store: store, scope: o.Scope, report: o.report}, store)
 }
 
 // gitBackend records in the cache which tree belongs to a Git tree id, so that a commit
@@ -170,7 +169,6 @@ type gitBackend struct {
 	secret string // of references without one
 	store  *cache.Store
 	scope  string
-	limits source.Limits
 	report func(error)
 }
 
@@ -180,24 +178,14 @@ var (
 	_ cache.Checker = (*oci.Fetcher)(nil)
 )
 
-// Fetch fetches a tree, without hidden files and nested modules, which no other type of
-// reference has: the same module is the same tree from every source.
+// Fetch fetches a tree.
 func (r *gitBackend) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error) {
 	ref.Secret = cmp.Or(ref.Secret, r.secret)
 	result, err := r.FetchResult(ctx, ref)
-	if err != nil || result.Known {
-		return result.Tree, err
+	if err == nil && !result.Known && r.store != nil && result.TreeID != "" {
+		r.report(r.store.RememberTreeID(ctx, r.scope, result.TreeID, result.Tree))
 	}
-	full := result.Tree
-	full.Dir = "."
-	tree, err := tarball.Narrow(ctx, full, result.Tree.Dir, r.limits)
-	if err != nil {
-		return source.Tree{}, err
-	}
-	if r.store != nil && result.TreeID != "" {
-		r.report(r.store.RememberTreeID(ctx, r.scope, result.TreeID, tree))
-	}
-	return tree, nil
+	return result.Tree, err
 }
 
 // Resolve resolves a reference; the resolved one names no other Secret than it does.
