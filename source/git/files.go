@@ -351,12 +351,22 @@ type node struct {
 
 var _ fs.FileInfo = (*node)(nil)
 
-func (n *node) Name() string       { return n.name }
-func (n *node) Size() int64        { return int64(len(n.data)) }
-func (n *node) ModTime() time.Time { return time.Time{} }
-func (n *node) IsDir() bool        { return n.Mode().IsDir() }
-func (n *node) Sys() any           { return nil }
+// Name is the last part of the path.
+func (n *node) Name() string { return n.name }
 
+// Size is that of the content.
+func (n *node) Size() int64 { return int64(len(n.data)) }
+
+// ModTime is zero.
+func (n *node) ModTime() time.Time { return time.Time{} }
+
+// IsDir reports whether it is a directory.
+func (n *node) IsDir() bool { return n.Mode().IsDir() }
+
+// Sys is nil.
+func (n *node) Sys() any { return nil }
+
+// Mode is that of the entry, without permissions that Git keeps.
 func (n *node) Mode() fs.FileMode {
 	switch {
 	case n.isFile():
@@ -375,5 +385,8 @@ type openNode struct {
 	*bytes.Reader
 }
 
+// Stat describes the file.
 func (o *openNode) Stat() (fs.FileInfo, error) { return o.info, nil }
-func (o *openNode) Close() error               { return nil }
+
+// Close does nothing.
+func (o *openNode) Close() error { return nil }
