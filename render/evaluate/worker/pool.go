@@ -98,15 +98,16 @@ const minMemory = 32 << 20
 type Pool struct {
 	opts       Options
 	codec      codec
-	quarantine quarantine
+	quarantine *quarantine
+	running    chan struct{}  // holds an entry for each slot in use
+	closing    chan struct{}  // closed by Close
 	calls      sync.WaitGroup // of Evaluate and Trace
 	reapers    sync.WaitGroup // one for each process
 
-	mu      sync.Mutex
-	slots   []*slot
-	waiting []*waiter
-	closed  bool
-	stats   Stats
+	mu     sync.Mutex
+	slots  []*slot
+	closed bool
+	stats  Stats
 }
 
 var _ evaluate.Evaluator = (*Pool)(nil)
@@ -145,11 +146,14 @@ func NewPool(opts Options) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{opts: opts, codec: c, slots: make([]*slot, opts.Size)}
+	p := &Pool{
+		opts: opts, codec: c, slots: make([]*slot, opts.Size),
+		running: make(chan struct{}, opts.Size), closing: make(chan struct{}),
+		quarantine: newQuarantine(opts.Strikes, opts.Refusals),
+	}
 	for i := range p.slots {
 		p.slots[i] = &slot{}
 	}
-	p.quarantine = quarantine{strikes: opts.Strikes, refusals: opts.Refusals}
 	return p, nil
 }
 
@@ -194,11 +198,10 @@ func (p *Pool) Stats() Stats {
 // in flight get [ErrClosed].
 func (p *Pool) Close() error {
 	p.mu.Lock()
-	p.closed = true
-	for _, w := range p.waiting {
-		close(w.granted)
+	if !p.closed {
+		p.closed = true
+		close(p.closing)
 	}
-	p.waiting = nil
 	for _, s := range p.slots {
 		if s.proc != nil {
 			s.proc.kill(evaluate.ErrClosed)

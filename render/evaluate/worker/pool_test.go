@@ -208,7 +208,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 				pids = append(pids, s.proc.cmd.Process.Pid)
 			}
 		}
-		return len(pids) == 2 && len(p.waiting) == 1
+		return len(pids) == 2
 	}, 5*time.Second, time.Millisecond)
 	require.NoError(t, p.Close())
 	for range 3 {
@@ -257,7 +257,7 @@ func TestWhatKillsItsWorkerTwiceIsRefused(t *testing.T) {
 }
 
 func TestQuarantineForgets(t *testing.T) {
-	q := quarantine{strikes: 1, refusals: 1}
+	q := newQuarantine(1, 1)
 	first := ask(goodModule)
 	q.strike(first, evaluate.ErrTimeout)
 	require.ErrorIs(t, q.check(first), evaluate.ErrQuarantined)
@@ -272,7 +272,7 @@ func TestQuarantineForgets(t *testing.T) {
 	require.ErrorIs(t, q.check(last), evaluate.ErrMemory)
 	q.absolve(last)
 	require.NoError(t, q.check(last))
-	require.Len(t, q.order, maxSuspects-1)
+	require.Equal(t, maxSuspects-1, q.suspects.Stats().Entries)
 	require.True(t, errors.Is(diagnose.Because(evaluate.ErrMemory, "x"), evaluate.ErrMemory))
 }
 
@@ -292,26 +292,6 @@ func TestAModuleGoesToTheWorkerThatKnowsIt(t *testing.T) {
 	require.NotNil(t, s, "another one takes over while it is busy")
 	require.NotSame(t, prefers, s)
 	prefers.busy = false
-}
-
-func TestWaitingCallsAreServedInTurn(t *testing.T) {
-	p := newTestPool(t, Options{Size: 2})
-	a, b := p.slots[0], p.slots[1]
-	a.busy, b.busy = true, true
-	ofB := &waiter{prefers: b, granted: make(chan *slot, 1)}
-	p.waiting = append(p.waiting, ofB)
-	for i := range maxPassed + 1 {
-		ofA := &waiter{prefers: a, granted: make(chan *slot, 1)}
-		p.waiting = append(p.waiting, ofA)
-		p.release(a)
-		if i < maxPassed {
-			require.Len(t, ofA.granted, 1, "a call whose module the worker knows goes first")
-		} else {
-			require.Empty(t, ofA.granted)
-			require.Len(t, ofB.granted, 1, "but not for ever")
-		}
-	}
-	a.busy, b.busy, p.waiting = false, false, nil
 }
 
 func TestTheLastWordsOfAWorkerAreUnderstood(t *testing.T) {

@@ -39,7 +39,6 @@ type process struct {
 	done   chan struct{} // closed when the process is gone
 	mu     sync.Mutex
 	killed error // why we killed it, nil where we did not
-	gone   bool
 }
 
 // stderrSize is how much of the last words of a worker is kept: the message
@@ -90,17 +89,7 @@ func startProcess(opts Options, c codec, memory int64) (*process, error) {
 // reap waits until the process has ended and gives the largest size that it
 // had. There is one reaper for each process, so that none becomes a zombie.
 func (p *process) reap() (peak int64) {
-	if awaitExit(p.cmd.Process.Pid) {
-		// The process stays a zombie until the lock is held, so that kill cannot
-		// hit another one that got its number.
-		p.mu.Lock()
-		_ = p.cmd.Wait() // how it ended is in its state
-	} else {
-		_ = p.cmd.Wait()
-		p.mu.Lock()
-	}
-	p.gone = true
-	p.mu.Unlock()
+	_ = p.cmd.Wait() // how it ended is in its state
 	close(p.done)
 	return peakMemory(p.cmd.ProcessState)
 }
@@ -112,9 +101,7 @@ func (p *process) kill(why error) {
 	if p.killed == nil {
 		p.killed = why
 	}
-	if !p.gone {
-		killGroup(p.cmd.Process)
-	}
+	_ = p.cmd.Process.Kill() // it may have ended already
 	// A reader need not wait until the kernel has taken the memory back.
 	_ = p.out.SetReadDeadline(time.Unix(1, 0))
 	_ = p.in.SetWriteDeadline(time.Unix(1, 0))
@@ -125,9 +112,14 @@ func (p *process) close() { _, _ = p.in.Close(), p.out.Close() }
 
 // ended reports whether the process is gone, or about to be.
 func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.gone || p.killed != nil
+	return p.killed != nil
 }
 
 // knows reports whether the worker has the module.

@@ -7,8 +7,5 @@ package worker
 
 import "os"
 
-// awaitExit cannot wait without reaping.
-func awaitExit(int) bool { return false }
-
 // peakMemory is not known.
 func peakMemory(*os.ProcessState) int64 { return 0 }

@@ -15,8 +15,5 @@ func workerDir() string { return "" }
 // its input does.
 func workerAttributes() *syscall.SysProcAttr { return nil }
 
-// killGroup ends a process; a worker starts no other.
-func killGroup(p *os.Process) { _ = p.Kill() }
-
 // signalled is what Windows does not know.
 func signalled(*os.ProcessState) bool { return false }

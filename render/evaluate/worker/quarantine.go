@@ -9,22 +9,25 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// maxSuspects bounds how many requests a quarantine remembers; the one that
-// came first is forgotten first.
+// maxSuspects bounds how many requests a quarantine knows.
 const maxSuspects = 1024
 
-// quarantine remembers requests that their limits stopped.
+// quarantine knows the requests that their limits stopped.
 type quarantine struct {
 	strikes, refusals int
 
 	mu       sync.Mutex
-	suspects map[[sha256.Size]byte]*suspect
-	order    [][sha256.Size]byte
+	suspects *lru.Cache[[sha256.Size]byte, *suspect]
+}
+
+func newQuarantine(strikes, refusals int) *quarantine {
+	return &quarantine{strikes: strikes, refusals: refusals, suspects: lru.New[[sha256.Size]byte, *suspect](maxSuspects)}
 }
 
 // suspect is what is held against a request.
@@ -34,16 +37,18 @@ type suspect struct {
 	cause   error
 }
 
-// check refuses a request that was stopped too often. Nothing is hashed while
-// nothing is suspect.
+// empty reports whether nothing is suspect, so that no request need be hashed.
+func (q *quarantine) empty() bool { return q.suspects.Stats().Entries == 0 }
+
+// check refuses a request that was stopped too often.
 func (q *quarantine) check(req evaluate.Request) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.suspects) == 0 || q.strikes < 0 {
+	if q.empty() {
 		return nil
 	}
-	s := q.suspects[fingerprint(req)]
-	if s == nil || s.stopped < q.strikes || s.refused >= q.refusals {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s, known := q.suspects.Get(fingerprint(req))
+	if !known || s.stopped < q.strikes || s.refused >= q.refusals {
 		return nil
 	}
 	s.refused++
@@ -53,24 +58,16 @@ func (q *quarantine) check(req evaluate.Request) error {
 
 // strike notes that req was stopped.
 func (q *quarantine) strike(req evaluate.Request, cause error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	if q.strikes < 0 {
 		return
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	key := fingerprint(req)
-	s := q.suspects[key]
-	if s == nil {
-		if q.suspects == nil {
-			q.suspects = map[[sha256.Size]byte]*suspect{}
-		}
-		if len(q.order) >= maxSuspects {
-			delete(q.suspects, q.order[0])
-			q.order = q.order[1:]
-		}
+	s, known := q.suspects.Get(key)
+	if !known {
 		s = &suspect{}
-		q.suspects[key] = s
-		q.order = append(q.order, key)
+		q.suspects.Put(key, s, 1)
 	}
 	s.stopped++
 	s.refused = 0
@@ -79,21 +76,8 @@ func (q *quarantine) strike(req evaluate.Request, cause error) {
 
 // absolve forgets req, because it went well.
 func (q *quarantine) absolve(req evaluate.Request) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.suspects) == 0 {
-		return
-	}
-	key := fingerprint(req)
-	if q.suspects[key] == nil {
-		return
-	}
-	delete(q.suspects, key)
-	for i, k := range q.order {
-		if k == key {
-			q.order = append(q.order[:i:i], q.order[i+1:]...)
-			break
-		}
+	if !q.empty() {
+		q.suspects.Delete(fingerprint(req))
 	}
 }
 

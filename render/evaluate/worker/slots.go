@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
-	"slices"
 	"time"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -20,43 +19,28 @@ type slot struct {
 	proc *process // nil where none runs
 }
 
-// waiter is a call without a slot. A closed channel means that the pool is.
-type waiter struct {
-	prefers *slot
-	passed  int // how often a later one went first
-	granted chan *slot
-}
-
-// maxPassed is how often a call lets others go first whose module is already
-// compiled in the worker that has become free.
-const maxPassed = 4
-
 // acquire gives a slot, waiting for one where all are busy.
 func (p *Pool) acquire(ctx context.Context, req evaluate.Request) (*slot, error) {
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return nil, evaluate.ErrClosed
-	}
-	prefers := p.preferred(req.Module.Digest)
-	if s := p.idle(prefers, req); s != nil {
-		s.busy = true
-		p.mu.Unlock()
-		return s, nil
-	}
-	w := &waiter{prefers: prefers, granted: make(chan *slot, 1)}
-	p.waiting = append(p.waiting, w)
-	p.mu.Unlock()
 	select {
-	case s, ok := <-w.granted:
-		if !ok {
-			return nil, evaluate.ErrClosed
-		}
-		return s, nil
+	case p.running <- struct{}{}:
+	case <-p.closing:
+		return nil, evaluate.ErrClosed
 	case <-ctx.Done():
-		p.forget(w)
 		return nil, ctx.Err()
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.idle(p.preferred(req.Module.Digest), req)
+	s.busy = true
+	return s, nil
+}
+
+// release makes s free for another call.
+func (p *Pool) release(s *slot) {
+	p.mu.Lock()
+	s.busy = false
+	p.mu.Unlock()
+	<-p.running
 }
 
 // preferred is the slot that a module belongs to.
@@ -88,43 +72,6 @@ func (p *Pool) idle(prefers *slot, req evaluate.Request) *slot {
 		}
 	}
 	return best
-}
-
-// release hands s to the next call: the first one that prefers it, unless that
-// would keep another waiting for too long.
-func (p *Pool) release(s *slot) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.waiting) == 0 {
-		s.busy = false
-		return
-	}
-	next := 0
-	if p.waiting[0].passed < maxPassed {
-		next = max(0, slices.IndexFunc(p.waiting, func(w *waiter) bool { return w.prefers == s }))
-	}
-	if next > 0 {
-		p.waiting[0].passed++
-	}
-	w := p.waiting[next]
-	p.waiting = slices.Delete(p.waiting, next, next+1)
-	w.granted <- s
-}
-
-// forget takes a waiter out whose caller has given up.
-func (p *Pool) forget(w *waiter) {
-	p.mu.Lock()
-	i := slices.Index(p.waiting, w)
-	if i >= 0 {
-		p.waiting = slices.Delete(p.waiting, i, i+1)
-	}
-	p.mu.Unlock()
-	if i >= 0 {
-		return
-	}
-	if s, ok := <-w.granted; ok {
-		p.release(s)
-	}
 }
 
 // try does j once, in the time that is left. With fresh it does so on a worker
