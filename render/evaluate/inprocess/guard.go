@@ -49,7 +49,6 @@ func guarded[T any](ctx context.Context, req evaluate.Request, work func() (T, e
 				done <- outcome{zero, object.Errors{diagnose.Blame(req, diagnose.Panicked(req, r))}}
 			}
 		}()
-		deepen(false)
 		v, err := work()
 		done <- outcome{v, err}
 	}()
@@ -73,24 +72,6 @@ func guarded[T any](ctx context.Context, req evaluate.Request, work func() (T, e
 		}
 	}
 }
-
-// deepen gives the stack of the goroutine the size that most evaluations need
-// anyway, 32 KiB. CUE recurses deeply, and a stack that doubles from its smallest
-// size is copied each time: one twentieth of a warm render. To be called is enough
-// for that; it touches nothing, for each page that an evaluation has no need of
-// would cost a cold one.
-//
-//go:noinline
-func deepen(use bool) byte {
-	if !use {
-		return 0
-	}
-	var frame [28 << 10]byte
-	return bottom(&frame)
-}
-
-//go:noinline
-func bottom(frame *[28 << 10]byte) byte { return frame[0] }
 
 // LiveBytes is how many bytes of the heap the last collection found in use; what is
 // garbage is not counted, and a heap that grows is collected often.

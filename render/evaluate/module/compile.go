@@ -16,7 +16,6 @@ import (
 	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/inject/embed"
 	"cuelang.org/go/cue/load"
-	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
@@ -41,8 +40,6 @@ type Compiled struct {
 	Value cue.Value
 	// instance holds the syntax trees, which are only read.
 	instance *build.Instance
-	// declared is where the text declares nodes: see declared.
-	declared map[string]token.Pos
 	Files    []*ast.File
 	// timoni is set for Timoni modules only.
 	timoni  *timoniModule
@@ -75,7 +72,6 @@ func Compile(m evaluate.Module, schemas map[string]fs.FS, slowly bool) (*Compile
 		}
 	}
 	c.Files = c.instance.Files
-	c.declared = declared(c.Files)
 	if err := c.mark(m); err != nil {
 		return nil, err
 	}

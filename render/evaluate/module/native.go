@@ -138,12 +138,7 @@ func (s *Session) Nodes(v cue.Value, b *Budget) ([]*object.Node, error) {
 
 // node reads one node.
 func (s *Session) node(name string, v cue.Value, b *Budget) (*object.Node, object.Errors) {
-	n := &object.Node{ID: s.NodeID(name), SpecPos: s.Req.Pos}
-	if p, ok := s.Declared[name]; ok {
-		n.Pos = s.Module.Position(p)
-	} else {
-		n.Pos = s.nodePos(v)
-	}
+	n := &object.Node{ID: s.NodeID(name), SpecPos: s.Req.Pos, Pos: s.nodePos(v)}
 	path := object.Fields(diagnose.FieldGraph, diagnose.FieldNodes, name)
 	if !ValidNodeName(name) {
 		return nil, object.Errors{{

@@ -19,8 +19,6 @@ type Session struct {
 	Compiled *Compiled
 	// origin is what the module was compiled of.
 	origin evaluate.Module
-	// Declared is where the text declares the nodes: see compiled.
-	Declared map[string]token.Pos
 }
 
 // NewSession evaluates c, which was compiled of m, for a request.
@@ -30,7 +28,7 @@ func NewSession(req evaluate.Request, m evaluate.Module, c *Compiled) *Session {
 			Req: req, Module: located{c, m}, Input: req.Input, Written: req.Input,
 			InputPath: req.InputPath, Pos: req.Pos, Began: time.Now(),
 		},
-		Compiled: c, origin: m, Declared: c.declared,
+		Compiled: c, origin: m,
 	}
 }
 

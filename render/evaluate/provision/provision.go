@@ -108,7 +108,7 @@ func (p *Provisioners) resources(s *module.Session) ([]asked, error) {
 // requested is one resource: member m of the resources, which stands at at.
 func requested(s *module.Session, p *provisioner, m object.Member, config object.Value, at object.Path) asked {
 	one := *s
-	one.Resource, one.Skip, one.Declared = m.Name, p.skip, p.declared
+	one.Resource, one.Skip = m.Name, p.skip
 	one.InputPath, one.Pos = at, diagnose.FirstValid(diagnose.FirstValid(m.Pos, m.Value.Pos), s.Pos)
 	entry := object.Value{Kind: object.KindMap, Pos: diagnose.FirstValid(m.Value.Pos, m.Pos)}
 	for _, part := range m.Value.Members {

@@ -10,7 +10,6 @@ import (
 
 	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
-	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
@@ -39,15 +38,12 @@ type provisioner struct {
 	takes map[string]bool
 	// params says that the entry declares what params there are.
 	params bool
-	// declared is where the text declares the nodes: see compiled.
-	declared map[string]token.Pos
 	evaluate.Provisioner
 }
 
 // ReadProvisioners reads the list of c, which was compiled of m, and what tells its
 // entries apart.
 func ReadProvisioners(c *module.Compiled, m evaluate.Module) (*Provisioners, error) {
-	lists := module.DeclaredInLists(c.Files, listProvisioners)
 	v := c.Value.LookupPath(cue.MakePath(cue.Def(listProvisioners)))
 	mistake := func(at cue.Value, path, format string, args ...any) *object.Error {
 		pos := diagnose.FirstValid(c.Tree.At(m, at), c.Tree.At(m, c.Value.LookupPath(cue.ParsePath("ropewalk"))))
@@ -70,9 +66,6 @@ func ReadProvisioners(c *module.Compiled, m evaluate.Module) (*Provisioners, err
 	var errs object.Errors
 	for i := 0; items.Next(); i++ {
 		p := provisioner{value: items.Value(), Provisioner: evaluate.Provisioner{Index: i}}
-		if len(lists) > i {
-			p.declared = lists[i]
-		}
 		p.read(func(at cue.Value, field, message string) {
 			e := mistake(at, fmt.Sprintf("%s[%d]%s", listProvisioners, i, field), "%s", message)
 			// Entries that are made of the same parts have the same mistakes.
