@@ -66,10 +66,11 @@ func WithoutDefault(v cue.Value) cue.Value {
 }
 
 // trial validates a value against one alternative.
-func trial(alt cue.Value) func(object.Value) (*Filling, error) {
-	return func(v object.Value) (*Filling, error) {
+func trial(alt cue.Value) func(object.Value) (Filled, error) {
+	return func(v object.Value) (Filled, error) {
 		with := Fill(Part{Field: FieldInput, Value: v})
-		return with, alt.Unify(with.Value).Validate(cue.Concrete(true), cue.Final())
+		f := Filled{Root: alt.Unify(with.Value), With: with}
+		return f, f.Root.Validate(cue.Concrete(true), cue.Final())
 	}
 }
 

@@ -40,7 +40,7 @@ type Scope struct {
 	// skip is how many labels of CUE's paths lead to the part.
 	skip int
 	// try validates one version of the part.
-	try      func(object.Value) (*Filling, error)
+	try      func(object.Value) (Filled, error)
 	deadline time.Time
 	// depth counts the scopes around this one.
 	depth int
@@ -54,12 +54,12 @@ func (sc Scope) mistakes(input object.Value) []Mistake {
 		if round > 0 && time.Now().After(sc.deadline) {
 			break
 		}
-		with, err := sc.try(input)
+		f, err := sc.try(input)
 		if err == nil {
 			break
 		}
 		progress := false
-		for _, m := range sc.read(err, with, input, gone, round) {
+		for _, m := range sc.read(err, f.With, input, gone, round) {
 			found = append(found, m)
 			gone[m.Path.String()] = true
 			switch {

@@ -70,7 +70,7 @@ func IsIncomplete(g *Group) bool {
 
 // InputErrorsOf is all mistakes of the session's input against schema; skip is
 // how many labels of CUE's paths lead to where it is filled.
-func (s *Subject) InputErrorsOf(schema cue.Value, skip int, try func(object.Value) (*Filling, error)) object.Errors {
+func (s *Subject) InputErrorsOf(schema cue.Value, skip int, try func(object.Value) (Filled, error)) object.Errors {
 	sc := Scope{schema: schema, skip: skip, try: try, deadline: s.patience()}
 	var errs object.Errors
 	for _, m := range sc.mistakes(s.Input) {

@@ -92,15 +92,7 @@ func (p *Evaluator) evaluate(req evaluate.Request) (evaluate.Result, error) {
 		return p.provision(req, s)
 	}
 	result := evaluate.Result{Flavour: s.Compiled.Flavour}
-	switch result.Flavour {
-	case evaluate.FlavourNative:
-		result.Nodes, err = s.Native()
-	case evaluate.FlavourTimoni:
-		result.Nodes, result.Warnings, err = s.Timoni()
-	default:
-		result.Nodes, err = s.Plain()
-	}
-	if err != nil {
+	if result.Nodes, result.Warnings, err = s.Render(); err != nil {
 		return evaluate.Result{}, err
 	}
 	object.SortNodes(result.Nodes)

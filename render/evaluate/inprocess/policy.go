@@ -89,41 +89,13 @@ func verdict(s *module.Session, policy evaluate.Policy, subject object.Value) ([
 	if err != nil {
 		return nil, err
 	}
-	if err := validatePolicy(s, f, fillWith); err != nil {
+	if !s.Has(fieldViolations) {
+		return nil, fmt.Errorf("policy %q has no field %q", s.Module.Name(), fieldViolations)
+	}
+	if err := s.Validate(f, fillWith, diagnose.FieldInput, diagnose.FieldContext, fieldViolations); err != nil {
 		return nil, err
 	}
 	return violations(s, f, policy)
-}
-
-// validatePolicy checks the parameters, what surrounds them, and the verdict.
-func validatePolicy(s *module.Session, f diagnose.Filled, fillWith func(object.Value) (diagnose.Filled, error)) error {
-	for _, field := range []string{diagnose.FieldInput, diagnose.FieldContext, fieldViolations} {
-		path := cue.MakePath(cue.Str(field))
-		if !s.Has(field) {
-			if field == fieldViolations {
-				return fmt.Errorf("policy %q has no field %q", s.Module.Name(), field)
-			}
-			continue
-		}
-		err := f.Root.LookupPath(path).Validate(cue.Concrete(true), cue.Final())
-		if err == nil {
-			continue
-		}
-		if field == diagnose.FieldInput {
-			try := func(v object.Value) (*diagnose.Filling, error) {
-				f, err := fillWith(v)
-				if err != nil {
-					return nil, err
-				}
-				return f.With, f.Root.LookupPath(path).Validate(cue.Concrete(true), cue.Final())
-			}
-			if errs := s.InputErrorsOf(s.Compiled.Value.LookupPath(path), 1, try); len(errs) > 0 {
-				return errs.Sorted()
-			}
-		}
-		return s.ErrorsOf(f, field, err)
-	}
-	return nil
 }
 
 // violations reads the verdict of a policy.

@@ -23,41 +23,15 @@ func (s *Session) Rendered() (diagnose.Filled, func(object.ID) cue.Value, error)
 				cue.Str(diagnose.FieldGraph), cue.Str(diagnose.FieldNodes), cue.Str(id.Node()), cue.Str("object")))
 		}, nil
 	}
-	f, w, err := s.walked()
+	w, err := s.walked()
 	if err != nil {
-		return f, nil, err
-	}
-	if err := s.nameNodes(w.nodes); err != nil {
-		return f, nil, err
+		return diagnose.Filled{}, nil, err
 	}
 	byID := map[object.ID]cue.Value{}
 	for n, v := range w.values {
 		byID[n.ID] = v
 	}
-	return f, func(id object.ID) cue.Value { return byID[id] }, nil
-}
-
-// walked is the objects of a plain or a Timoni module.
-func (s *Session) walked() (diagnose.Filled, *walker, error) {
-	w := &walker{session: s, values: map[*object.Node]cue.Value{}}
-	if s.Compiled.Flavour == evaluate.FlavourTimoni {
-		f, err := s.fillTimoni()
-		if err != nil {
-			return f, nil, err
-		}
-		w.filled, w.timoni = f, true
-		sets, err := f.Root.LookupPath(cue.ParsePath("timoni.apply")).Fields()
-		for err == nil && sets.Next() {
-			w.set(sets.Selector().Unquoted(), sets.Value())
-		}
-		return f, w, nil
-	}
-	if err := s.plainInput(); err != nil {
-		return diagnose.Filled{}, nil, err
-	}
-	w.filled = s.fillPlain(s.Input)
-	w.walk(w.filled.Root, 0)
-	return w.filled, w, nil
+	return w.filled, func(id object.ID) cue.Value { return byID[id] }, nil
 }
 
 // InputField is the field of the module that takes the input; "" is its root.

@@ -9,6 +9,7 @@ import (
 
 	"cuelang.org/go/cue"
 
+	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -55,20 +56,28 @@ func (s *Session) Has(field string) bool {
 	return s.Compiled.Value.LookupPath(cue.MakePath(cue.Str(field))).Exists()
 }
 
-// Native gives the nodes of a native module.
-func (s *Session) Native() ([]*object.Node, error) {
+// Render gives the nodes that the module makes, and warnings of what could be translated
+// only in part.
+func (s *Session) Render() ([]*object.Node, object.Errors, error) {
+	if s.Compiled.Flavour == evaluate.FlavourNative {
+		nodes, err := s.native()
+		return nodes, nil, err
+	}
+	w, err := s.walked()
+	if err != nil {
+		return nil, nil, err
+	}
+	return w.nodes, w.warnings, nil
+}
+
+// native gives the nodes of a native module.
+func (s *Session) native() ([]*object.Node, error) {
 	f, err := s.fillNative(s.Input)
 	if err != nil {
 		return nil, err
 	}
-	for _, field := range []string{diagnose.FieldInput, diagnose.FieldContext, diagnose.FieldGraph} {
-		v := f.Root.LookupPath(cue.MakePath(cue.Str(field)))
-		if !v.Exists() {
-			continue
-		}
-		if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
-			return nil, s.explain(f, field, err)
-		}
+	if err := s.Validate(f, s.fillNative, diagnose.FieldInput, diagnose.FieldContext, diagnose.FieldGraph); err != nil {
+		return nil, err
 	}
 	nodes := f.Root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldGraph), cue.Str(diagnose.FieldNodes)))
 	if !nodes.Exists() {
@@ -77,41 +86,40 @@ func (s *Session) Native() ([]*object.Node, error) {
 	return s.Nodes(nodes, &Budget{})
 }
 
-// explain says what is wrong with field, which did not validate with f.
-func (s *Session) explain(f diagnose.Filled, field string, err error) error {
-	switch field {
-	case diagnose.FieldInput:
-		if errs := s.inputErrors(); len(errs) > 0 {
-			return errs.Sorted()
+// Validate validates fields of f one after the other, and reports what is wrong with the
+// first that fails. CUE hides errors behind others, so fill is called again with parts of
+// the input left out.
+func (s *Session) Validate(f diagnose.Filled, fill func(object.Value) (diagnose.Filled, error), fields ...string) error {
+	for _, field := range fields {
+		path := cue.MakePath(cue.Str(field))
+		try := func(f diagnose.Filled) error {
+			if v := f.Root.LookupPath(path); v.Exists() {
+				return v.Validate(cue.Concrete(true), cue.Final())
+			}
+			return nil
 		}
-	case diagnose.FieldGraph:
-		return s.graphErrors(f, err)
+		err := try(f)
+		if err == nil {
+			continue
+		}
+		again := func(input object.Value) (diagnose.Filled, error) {
+			f, err := fill(input)
+			if err != nil {
+				return f, err
+			}
+			return f, try(f)
+		}
+		switch field {
+		case diagnose.FieldInput:
+			if errs := s.InputErrorsOf(s.Compiled.Value.LookupPath(path), 1, again); len(errs) > 0 {
+				return errs.Sorted()
+			}
+		case diagnose.FieldGraph:
+			return s.OutcomeErrors(f, field, err, again)
+		}
+		return s.ErrorsOf(f, field, err)
 	}
-	return s.ErrorsOf(f, field, err)
-}
-
-// graphErrors is what is wrong with the graph.
-func (s *Session) graphErrors(f diagnose.Filled, err error) error {
-	return s.OutcomeErrors(f, diagnose.FieldGraph, err, func(input object.Value) (diagnose.Filled, error) {
-		f, err := s.fillNative(input)
-		if err != nil {
-			return f, err
-		}
-		return f, f.Root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldGraph))).Validate(cue.Concrete(true), cue.Final())
-	})
-}
-
-// inputErrors is all mistakes in the input.
-func (s *Session) inputErrors() object.Errors {
-	try := func(v object.Value) (*diagnose.Filling, error) {
-		f, err := s.fillNative(v)
-		if err != nil {
-			return nil, err
-		}
-		return f.With, f.Root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldInput))).Validate(cue.Concrete(true), cue.Final())
-	}
-	schema := s.Compiled.Value.LookupPath(cue.MakePath(cue.Str(diagnose.FieldInput)))
-	return s.InputErrorsOf(schema, 1, try)
+	return nil
 }
 
 // Nodes reads graph.nodes.

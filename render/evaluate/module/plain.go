@@ -10,6 +10,7 @@ import (
 
 	"cuelang.org/go/cue"
 
+	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -25,28 +26,41 @@ func (s *Session) fillPlain(input object.Value) diagnose.Filled {
 	return s.Fill(diagnose.Part{Field: diagnose.FieldInput, Value: input})
 }
 
-// Plain gives the objects of a module without a mark: whatever has a concrete
-// apiVersion and kind.
-func (s *Session) Plain() ([]*object.Node, error) {
-	if err := s.plainInput(); err != nil {
+// walked is the objects of a plain or a Timoni module, with their ids.
+func (s *Session) walked() (*walker, error) {
+	w := &walker{session: s, values: map[*object.Node]cue.Value{}, timoni: s.Compiled.Flavour == evaluate.FlavourTimoni}
+	collect := w.plain
+	if w.timoni {
+		collect = w.timoniSets
+	}
+	if err := collect(); err != nil {
 		return nil, err
 	}
-	f := s.fillPlain(s.Input)
-	if err := f.Root.Validate(); err != nil {
-		return nil, s.explainPlain(f, err)
-	}
-	w := walker{session: s, filled: f}
-	w.walk(f.Root, 0)
 	if err := w.errs.Err(); err != nil {
 		return nil, err
 	}
 	if err := w.budget.Err(); err != nil {
 		return nil, err
 	}
-	if len(w.nodes) == 0 && !s.Req.AllowEmpty {
+	if len(w.nodes) == 0 && !w.timoni && !s.Req.AllowEmpty {
 		return nil, fmt.Errorf("module %q makes no objects: no value has both a concrete apiVersion and a concrete kind", s.Module.Name())
 	}
-	return w.nodes, s.nameNodes(w.nodes)
+	return w, s.nameNodes(w.nodes)
+}
+
+// plain takes the objects of a module without a mark: whatever has a concrete
+// apiVersion and kind.
+func (w *walker) plain() error {
+	s := w.session
+	if err := s.plainInput(); err != nil {
+		return err
+	}
+	w.filled = s.fillPlain(s.Input)
+	if err := w.filled.Root.Validate(); err != nil {
+		return s.explainPlain(w.filled, err)
+	}
+	w.walk(w.filled.Root, 0)
+	return nil
 }
 
 // plainInput refuses what a root without a schema would take in silence: input
@@ -72,9 +86,9 @@ func (s *Session) plainInput() error {
 }
 
 func (s *Session) explainPlain(f diagnose.Filled, err error) error {
-	try := func(v object.Value) (*diagnose.Filling, error) {
+	try := func(v object.Value) (diagnose.Filled, error) {
 		f := s.fillPlain(v)
-		return f.With, f.Root.Validate()
+		return f, f.Root.Validate()
 	}
 	touched := false
 	for _, g := range (diagnose.Scope{}).Groups(err, f.With, object.Value{}) {
@@ -95,7 +109,7 @@ type walker struct {
 	nodes   []*object.Node
 	errs    object.Errors
 	budget  Budget
-	// values, where set, keeps the values that the nodes were made of.
+	// values are those that the nodes were made of.
 	values map[*object.Node]cue.Value
 	// timoni is set for the objects of Timoni's apply sets.
 	timoni   bool
@@ -177,9 +191,7 @@ func (w *walker) take(v cue.Value) {
 		}
 		n := &object.Node{Object: o, Pos: pos, SpecPos: s.Req.Pos}
 		w.nodes = append(w.nodes, n)
-		if w.values != nil {
-			w.values[n] = v
-		}
+		w.values[n] = v
 	}
 }
 

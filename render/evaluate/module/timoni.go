@@ -33,38 +33,30 @@ const (
 // knows none.
 const noVersion = "0.0.0-devel"
 
-// Timoni gives the nodes of a Timoni module: its apply sets in order.
-func (s *Session) Timoni() ([]*object.Node, object.Errors, error) {
-	f, err := s.fillTimoni()
+// timoniSets takes the objects of a Timoni module: its apply sets in order.
+func (w *walker) timoniSets() error {
+	s := w.session
+	var err error
+	if w.filled, err = s.fillTimoni(); err != nil {
+		return err
+	}
+	if err := s.validateTimoni(w.filled); err != nil {
+		return err
+	}
+	sets, err := w.filled.Root.LookupPath(cue.ParsePath("timoni.apply")).Fields()
 	if err != nil {
-		return nil, nil, err
+		return fmt.Errorf("module %q has no timoni.apply: it makes no objects", s.Module.Name())
 	}
-	if err := s.validateTimoni(f); err != nil {
-		return nil, nil, err
-	}
-	sets, err := f.Root.LookupPath(cue.ParsePath("timoni.apply")).Fields()
-	if err != nil {
-		return nil, nil, fmt.Errorf("module %q has no timoni.apply: it makes no objects", s.Module.Name())
-	}
-	w := walker{session: s, filled: f, values: map[*object.Node]cue.Value{}, timoni: true}
 	for n := 1; sets.Next(); n++ {
 		before := len(w.nodes)
 		w.set(sets.Selector().Unquoted(), sets.Value())
 		for _, node := range w.nodes[before:] {
 			node.Set, node.SetName = n, sets.Selector().Unquoted()
+			translateActions(node)
 		}
 	}
-	if err := w.errs.Err(); err != nil {
-		return nil, nil, err
-	}
-	if err := w.budget.Err(); err != nil {
-		return nil, nil, err
-	}
-	for _, n := range w.nodes {
-		translateActions(n)
-	}
-	w.healthChecks(f.Root.LookupPath(cue.ParsePath("timoni.healthChecks")))
-	return w.nodes, w.warnings, s.nameNodes(w.nodes)
+	w.healthChecks(w.filled.Root.LookupPath(cue.ParsePath("timoni.healthChecks")))
+	return nil
 }
 
 // fillTimoni merges the input over the module's own values, because CUE cannot
@@ -136,9 +128,9 @@ func (s *Session) unequalLists(base, over object.Value, path object.Path) object
 func (s *Session) validateTimoni(f diagnose.Filled) error {
 	values := cue.MakePath(cue.Str(fieldValues))
 	if err := f.Root.LookupPath(values).Validate(); err != nil && s.Has(fieldValues) {
-		try := func(v object.Value) (*diagnose.Filling, error) {
+		try := func(v object.Value) (diagnose.Filled, error) {
 			f := s.fillValues(v)
-			return f.With, f.Root.LookupPath(values).Validate()
+			return f, f.Root.LookupPath(values).Validate()
 		}
 		if errs := s.InputErrorsOf(s.Compiled.Value.LookupPath(values), 1, try); len(errs) > 0 {
 			return errs.Sorted()

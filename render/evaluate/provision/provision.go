@@ -201,13 +201,13 @@ func (a asked) explain(f diagnose.Filled, err error) error {
 		}
 		return errs
 	}
-	errs := s.InputErrorsOf(a.provisioner.value, s.Skip, func(v object.Value) (*diagnose.Filling, error) {
+	errs := s.InputErrorsOf(a.provisioner.value, s.Skip, func(v object.Value) (diagnose.Filled, error) {
 		f := a.fill(v, a.config)
-		return f.With, given(f, diagnose.FieldResource, diagnose.FieldParams)
+		return f, given(f, diagnose.FieldResource, diagnose.FieldParams)
 	})
-	errs = append(errs, a.configErrors(func(config object.Value) (*diagnose.Filling, error) {
+	errs = append(errs, a.configErrors(func(config object.Value) (diagnose.Filled, error) {
 		f := a.fill(s.Input, config)
-		return f.With, given(f, diagnose.FieldConfig)
+		return f, given(f, diagnose.FieldConfig)
 	})...)
 	if len(errs) > 0 {
 		return errs.Sorted()
@@ -222,7 +222,7 @@ func (a asked) explain(f diagnose.Filled, err error) error {
 }
 
 // configErrors is what the provisioner has against the config of the project.
-func (a asked) configErrors(try func(object.Value) (*diagnose.Filling, error)) object.Errors {
+func (a asked) configErrors(try func(object.Value) (diagnose.Filled, error)) object.Errors {
 	if !a.provisioner.takes[diagnose.FieldConfig] {
 		return nil
 	}
