@@ -4,7 +4,6 @@
 package artifact_test
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -63,6 +62,7 @@ func each(t *testing.T, test func(t *testing.T, open func(name string) artifact.
 			if stores[name] == nil {
 				l, err := layout.OpenArchive(filepath.Join(parent, name+".tar"), true)
 				require.NoError(t, err)
+				t.Cleanup(func() { _ = l.Close() })
 				stores[name] = l
 			}
 			return stores[name]
@@ -76,40 +76,6 @@ func openLayout(t testing.TB, dir string) *layout.Layout {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
-}
-
-// tree is a tree of manifests, by name and content.
-func tree(pairs ...string) fs.FS {
-	out := fstest.MapFS{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		out[pairs[i]] = &fstest.MapFile{Data: []byte(pairs[i+1])}
-	}
-	return out
-}
-
-// single is a set of one artifact with that content.
-func single(t testing.TB, content, revision string) artifact.Set {
-	t.Helper()
-	set, err := artifact.PackSet(tree("0-ConfigMap--shop.yaml", content), nil, artifact.Options{Revision: revision})
-	require.NoError(t, err)
-	return set
-}
-
-// layered is a set with two barrier layers.
-func layered(t testing.TB, first, second, revision string) artifact.Set {
-	t.Helper()
-	set, err := artifact.PackSet(tree("0.yaml", first, "1.yaml", second), []artifact.Layer{
-		{Name: "base", FS: tree("0.yaml", first)}, {Name: "apps", FS: tree("1.yaml", second)},
-	}, artifact.Options{Revision: revision})
-	require.NoError(t, err)
-	return set
-}
-
-func push(t testing.TB, to artifact.Store, set artifact.Set, tags ...string) artifact.Pushed {
-	t.Helper()
-	pushed, err := artifact.Push(context.Background(), to, set, tags, artifact.PushOptions{At: at})
-	require.NoError(t, err)
-	return pushed
 }
 
 // many is a tree of n objects of about a KiB.

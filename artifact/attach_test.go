@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -23,8 +24,8 @@ func TestWhatIsAttachedIsListedAndRead(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
-		set := single(t, "a", "")
-		push(t, open("shop"), set, "v1")
+		set := artifacts.Single(t, "a", "")
+		artifacts.Push(t, open("shop"), set, "v1")
 		subject := set.Complete.Descriptor
 		list, err := artifact.Referrers(ctx, open("shop"), subject, "")
 		require.NoError(t, err)
@@ -69,8 +70,8 @@ func TestAttachingTheSameAgainAsksAndWritesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := tt.o
-			set := single(t, "a", "")
-			push(t, repository(o, "shop"), set, "v1")
+			set := artifacts.Single(t, "a", "")
+			artifacts.Push(t, repository(o, "shop"), set, "v1")
 			r := artifact.Referrer{ArtifactType: typeGraph, Data: []byte("{}\n")}
 			_, err := artifact.Attach(t.Context(), repository(o, "shop"), set.Complete.Descriptor, r)
 			require.NoError(t, err)
@@ -89,17 +90,17 @@ func TestWhatIsUnderTheTagOfReferrersAndNoListIsNoList(t *testing.T) {
 	t.Parallel()
 	o := servers.Registry(t)
 	ctx := t.Context()
-	set := single(t, "a", "")
+	set := artifacts.Single(t, "a", "")
 	subject := set.Complete.Descriptor
 	tag := strings.Replace(subject.Digest.String(), ":", "-", 1)
-	push(t, repository(o, "shop"), set, "v1")
+	artifacts.Push(t, repository(o, "shop"), set, "v1")
 	for name, put := range map[string]func() error{
 		"the subject itself": func() error {
 			return repository(o, "shop").PushReference(ctx, subject, bytes.NewReader(set.Complete.Manifest), tag)
 		},
 		"an artifact": func() error {
-			other := single(t, "b", "")
-			push(t, repository(o, "shop"), other, "v2")
+			other := artifacts.Single(t, "b", "")
+			artifacts.Push(t, repository(o, "shop"), other, "v2")
 			return repository(o, "shop").PushReference(ctx, other.Complete.Descriptor, bytes.NewReader(other.Complete.Manifest), tag)
 		},
 	} {
@@ -121,8 +122,8 @@ func TestWhatIsUnderTheTagOfReferrersAndNoListIsNoList(t *testing.T) {
 func TestARegistryThatRefusesToDeleteOldListsDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	o := servers.Registry(t)
-	set := single(t, "a", "")
-	push(t, repository(o, "shop"), set, "v1")
+	set := artifacts.Single(t, "a", "")
+	artifacts.Push(t, repository(o, "shop"), set, "v1")
 	for i := range 3 {
 		repo := repository(o, "shop")
 		repo.SkipReferrersGC = false // what oras-go does by itself
@@ -137,8 +138,8 @@ func TestARegistryThatRefusesToDeleteOldListsDoesNoHarm(t *testing.T) {
 func TestManyAttachAtOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
-		set := single(t, "a", "")
-		push(t, open("shop"), set, "v1")
+		set := artifacts.Single(t, "a", "")
+		artifacts.Push(t, open("shop"), set, "v1")
 		// One connection: without a referrers API, two processes can lose a list that
 		// is then written again, which no test can time.
 		store := open("shop")
@@ -159,7 +160,7 @@ func TestManyAttachAtOnce(t *testing.T) {
 func TestWhatCannotBeAttached(t *testing.T) {
 	t.Parallel()
 	l := openLayout(t, t.TempDir())
-	set := single(t, "a", "")
+	set := artifacts.Single(t, "a", "")
 	_, err := artifact.Attach(t.Context(), l, ocispec.Descriptor{}, artifact.Referrer{ArtifactType: typeGraph})
 	require.ErrorIs(t, err, artifact.ErrReference)
 	_, err = artifact.Attach(t.Context(), l, set.Complete.Layer, artifact.Referrer{ArtifactType: typeGraph})

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -106,7 +107,7 @@ func BenchmarkPull(b *testing.B) {
 			set, err := artifact.PackSet(files, nil, artifact.Options{})
 			require.NoError(b, err)
 			l := openLayout(b, b.TempDir())
-			push(b, l, set, "v1")
+			artifacts.Push(b, l, set, "v1")
 			b.SetBytes(int64(size))
 			pull := func() {
 				_, err := artifact.Pull(b.Context(), l, "v1", artifact.PullOptions{})
@@ -124,11 +125,11 @@ func BenchmarkPull(b *testing.B) {
 // BenchmarkPushUnchanged counts the requests of a push that changes nothing.
 func BenchmarkPushUnchanged(b *testing.B) {
 	o := servers.InProcess(b)
-	push(b, repository(o, "shop"), single(b, "a", "1"), "v1")
-	set := single(b, "a", "2")
+	artifacts.Push(b, repository(o, "shop"), artifacts.Single(b, "a", "1"), "v1")
+	set := artifacts.Single(b, "a", "2")
 	o.Reset()
 	for b.Loop() {
-		push(b, repository(o, "shop"), set, "v1")
+		artifacts.Push(b, repository(o, "shop"), set, "v1")
 	}
 	b.ReportMetric(float64(len(o.Requests()))/float64(b.N), "requests/op")
 }
@@ -136,8 +137,8 @@ func BenchmarkPushUnchanged(b *testing.B) {
 // BenchmarkCopy counts the requests of a copy with two referrers.
 func BenchmarkCopy(b *testing.B) {
 	from, to := servers.InProcess(b), servers.InProcess(b)
-	set := single(b, "a", "")
-	push(b, repository(from, "shop"), set, "v1")
+	set := artifacts.Single(b, "a", "")
+	artifacts.Push(b, repository(from, "shop"), set, "v1")
 	attach(b, repository(from, "shop"), set.Complete.Descriptor, 2)
 	_, err := artifact.Copy(b.Context(), repository(from, "shop"), repository(to, "same"), "v1", artifact.CopyOptions{Referrers: true})
 	require.NoError(b, err)
@@ -171,7 +172,7 @@ func BenchmarkCopy(b *testing.B) {
 func TestAPullSharesNothingWithTheNext(t *testing.T) {
 	t.Parallel()
 	l := openLayout(t, t.TempDir())
-	push(t, l, single(t, "kind: A\n", ""), "v1")
+	artifacts.Push(t, l, artifacts.Single(t, "kind: A\n", ""), "v1")
 	one, err := artifact.Pull(t.Context(), l, "v1", artifact.PullOptions{})
 	require.NoError(t, err)
 	data, err := fs.ReadFile(one.FS, one.Files[0].Path)

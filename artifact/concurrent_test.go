@@ -15,6 +15,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -44,12 +45,12 @@ func TestManySignAndCopyAtOnce(t *testing.T) {
 	const many = 4
 	signers, verifiers := people(t, 2*many)
 	o := servers.InProcess(t)
-	set := layered(t, "a", "b", "")
-	push(t, repository(o, "to"), set, "v1")
+	set := artifacts.Layered(t, "a", "b", "")
+	artifacts.Push(t, repository(o, "to"), set, "v1")
 	var group errgroup.Group
 	for i := range many {
 		from := openLayout(t, t.TempDir())
-		push(t, from, set, "v1")
+		artifacts.Push(t, from, set, "v1")
 		_, err := artifact.SignSet(t.Context(), from, "v1", signers[i])
 		require.NoError(t, err)
 		group.Go(func() error {
@@ -82,7 +83,7 @@ func TestManyFirstPushesAtOnceSucceed(t *testing.T) {
 					if !same {
 						content = fmt.Sprint(round, i)
 					}
-					set := layered(t, content, content+"x", "")
+					set := artifacts.Layered(t, content, content+"x", "")
 					group.Go(func() error {
 						_, err := artifact.Push(t.Context(), repository(o, repo), set, []string{"latest", fmt.Sprint("v", i)}, artifact.PushOptions{At: at})
 						return err
@@ -104,7 +105,7 @@ func TestARegistryThatLosesWhatItWasSentIsNamed(t *testing.T) {
 	o.Fault(func(r *http.Request) (http.Handler, bool) {
 		return servers.Answer(http.StatusBadRequest, "MANIFEST_BLOB_UNKNOWN", "blob unknown to registry"), r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/manifests/")
 	})
-	_, err := artifact.Push(t.Context(), repository(o, "shop"), single(t, "a", ""), []string{"v1"}, artifact.PushOptions{})
+	_, err := artifact.Push(t.Context(), repository(o, "shop"), artifacts.Single(t, "a", ""), []string{"v1"}, artifact.PushOptions{})
 	require.ErrorIs(t, err, artifact.ErrBusy)
 	require.ErrorContains(t, err, "reports that it does not have it (400)")
 	require.NotErrorIs(t, err, artifact.ErrDigest)

@@ -18,6 +18,7 @@ import (
 	"oras.land/oras-go/v2"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -48,8 +49,8 @@ func TestACopyHasTheSetAndWhatIsAttached(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
-		set := layered(t, "a", "b", "")
-		pushed := push(t, open("from"), set, "v1")
+		set := artifacts.Layered(t, "a", "b", "")
+		pushed := artifacts.Push(t, open("from"), set, "v1")
 		attached := attach(t, open("from"), set.Complete.Descriptor, 2)
 		attached = append(attached, attach(t, open("from"), set.Layers[1].Descriptor, 1)...)
 		list, err := artifact.Referrers(ctx, open("from"), set.Layers[1].Descriptor, "")
@@ -107,8 +108,8 @@ func TestRequestsOfACopy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			from, to := pair[0], pair[1]
-			set := single(t, "a", "")
-			push(t, repository(from, "shop"), set, "v1")
+			set := artifacts.Single(t, "a", "")
+			artifacts.Push(t, repository(from, "shop"), set, "v1")
 			attach(t, repository(from, "shop"), set.Complete.Descriptor, 2)
 			count := func(f func() error) int {
 				from.Reset()
@@ -131,8 +132,8 @@ func TestRequestsOfACopy(t *testing.T) {
 			plain := requests("shop", artifact.CopyOptions{})
 			checked := requests("shop", artifact.CopyOptions{Referrers: true, Check: true})
 			// The everyday promotion: the tag leads to another artifact.
-			next := single(t, "b", "")
-			push(t, repository(from, "shop"), next, "v1")
+			next := artifacts.Single(t, "b", "")
+			artifacts.Push(t, repository(from, "shop"), next, "v1")
 			attach(t, repository(from, "shop"), next.Complete.Descriptor, 2)
 			moved := requests("shop", artifact.CopyOptions{Referrers: true, At: at})
 			t.Logf("a tag that moves %d, fresh with two referrers %d (oras %d), nothing to do %d (without referrers %d, checked %d)", moved, fresh, oras, same, plain, checked)
@@ -148,8 +149,8 @@ func TestRequestsOfACopy(t *testing.T) {
 func TestBlobsAreMountedWhereTheRegistryLetsThem(t *testing.T) {
 	t.Parallel()
 	o := servers.InProcess(t)
-	set := single(t, strings.Repeat("a", 100), "")
-	push(t, repository(o, "from"), set, "v1")
+	set := artifacts.Single(t, strings.Repeat("a", 100), "")
+	artifacts.Push(t, repository(o, "from"), set, "v1")
 	o.Reset()
 	_, err := artifact.Copy(t.Context(), repository(o, "from"), repository(o, "to"), "v1", artifact.CopyOptions{MountFrom: "from"})
 	require.NoError(t, err)
@@ -170,8 +171,8 @@ func TestBlobsAreMountedWhereTheRegistryLetsThem(t *testing.T) {
 func TestACopyThatIsCutShortMovesNoTagAndIsMadeGoodByTheNext(t *testing.T) {
 	t.Parallel()
 	from, to := servers.InProcess(t), servers.InProcess(t, servers.NoReferrers())
-	set := layered(t, "a", "b", "")
-	push(t, repository(from, "shop"), set, "v1")
+	set := artifacts.Layered(t, "a", "b", "")
+	artifacts.Push(t, repository(from, "shop"), set, "v1")
 	attach(t, repository(from, "shop"), set.Complete.Descriptor, 2)
 	requests := func() int {
 		to.Reset()
@@ -209,14 +210,15 @@ func TestACopyThatIsCutShortMovesNoTagAndIsMadeGoodByTheNext(t *testing.T) {
 func TestACopyTakesNothingThatWasAltered(t *testing.T) {
 	t.Parallel()
 	from := servers.InProcess(t)
-	set := single(t, strings.Repeat("a", 5000), "")
-	push(t, repository(from, "shop"), set, "v1")
+	set := artifacts.Single(t, strings.Repeat("a", 5000), "")
+	artifacts.Push(t, repository(from, "shop"), set, "v1")
 	flip := func(b []byte) []byte {
 		b = bytes.Clone(b)
 		b[len(b)-1] ^= 1
 		return b
 	}
-	to := openLayout(t, t.TempDir())
+	dir := t.TempDir()
+	to := openLayout(t, dir)
 	for _, part := range []string{"/blobs/", "/manifests/"} {
 		from.Fault(func(r *http.Request) (http.Handler, bool) {
 			return servers.Alter(from.Server(), flip), r.Method == http.MethodGet && strings.Contains(r.URL.Path, part)
@@ -226,7 +228,7 @@ func TestACopyTakesNothingThatWasAltered(t *testing.T) {
 		_, err = to.Resolve(t.Context(), "v1")
 		require.ErrorIs(t, err, artifact.ErrNotFound)
 	}
-	require.NoError(t, to.Verify(t.Context()))
+	require.NoError(t, artifacts.VerifyLayout(dir))
 }
 
 func TestLargeBlobsAreStreamed(t *testing.T) {
@@ -252,9 +254,9 @@ func TestAnIndexIsCopiedWithItsManifests(t *testing.T) {
 	t.Parallel()
 	from, to := servers.InProcess(t), servers.InProcess(t)
 	ctx := t.Context()
-	a, b := single(t, "a", ""), single(t, "b", "")
-	push(t, repository(from, "x"), a, "a")
-	push(t, repository(from, "x"), b, "b")
+	a, b := artifacts.Single(t, "a", ""), artifacts.Single(t, "b", "")
+	artifacts.Push(t, repository(from, "x"), a, "a")
+	artifacts.Push(t, repository(from, "x"), b, "b")
 	index := []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[` + text(a.Complete.Descriptor) + "," + text(b.Complete.Descriptor) + `]}`)
 	require.NoError(t, repository(from, "x").PushReference(ctx, describe(ocispec.MediaTypeImageIndex, index), bytes.NewReader(index), "all"))
 	_, err := artifact.Copy(ctx, repository(from, "x"), repository(to, "x"), "all", artifact.CopyOptions{})
@@ -268,9 +270,9 @@ func TestAnIndexIsCopiedWithItsManifests(t *testing.T) {
 func TestAListOfReferrersThatLiesIsFoundOut(t *testing.T) {
 	t.Parallel()
 	from := servers.Registry(t)
-	set, other := single(t, "a", ""), single(t, "b", "")
-	push(t, repository(from, "shop"), set, "v1")
-	push(t, repository(from, "shop"), other, "v2")
+	set, other := artifacts.Single(t, "a", ""), artifacts.Single(t, "b", "")
+	artifacts.Push(t, repository(from, "shop"), set, "v1")
+	artifacts.Push(t, repository(from, "shop"), other, "v2")
 	index := []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[` + text(other.Complete.Descriptor) + `]}`)
 	require.NoError(t, repository(from, "shop").PushReference(t.Context(), describe(ocispec.MediaTypeImageIndex, index), bytes.NewReader(index),
 		strings.Replace(set.Complete.Descriptor.Digest.String(), ":", "-", 1)))
@@ -299,8 +301,8 @@ func (l lying) Resolve(ctx context.Context, _ string) (ocispec.Descriptor, error
 func TestAStoreThatGivesAnotherManifestForADigestIsFoundOut(t *testing.T) {
 	t.Parallel()
 	l := openLayout(t, t.TempDir())
-	one := push(t, l, single(t, "a", ""), "v1")
-	push(t, l, single(t, "b", ""), "v2")
+	one := artifacts.Push(t, l, artifacts.Single(t, "a", ""), "v1")
+	artifacts.Push(t, l, artifacts.Single(t, "b", ""), "v2")
 	_, err := artifact.Pull(t.Context(), lying{l, "v2"}, one.Digest, artifact.PullOptions{})
 	require.ErrorIs(t, err, artifact.ErrDigest)
 	_, err = artifact.Copy(t.Context(), lying{l, "v2"}, openLayout(t, t.TempDir()), one.Digest, artifact.CopyOptions{})

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -81,9 +82,9 @@ func TestAnErrorOfACopyIsOfItsOwnSide(t *testing.T) {
 func TestACheckedCopyFindsWhatARegistryLostOfWhatIsAttached(t *testing.T) {
 	t.Parallel()
 	signer, verifier, _, _ := keys(t)
-	set := layered(t, "a", "b", "")
+	set := artifacts.Layered(t, "a", "b", "")
 	from := openLayout(t, t.TempDir())
-	push(t, from, set, "v1")
+	artifacts.Push(t, from, set, "v1")
 	signed, err := artifact.SignSet(t.Context(), from, "v1", signer)
 	require.NoError(t, err)
 	for name, o := range map[string]*servers.OCI{
@@ -115,8 +116,8 @@ func TestACheckedCopyFindsWhatARegistryLostOfWhatIsAttached(t *testing.T) {
 func TestContentThatIsGoneIsNamed(t *testing.T) {
 	t.Parallel()
 	o := servers.InProcess(t)
-	set := single(t, "a", "")
-	push(t, repository(o, "shop"), set, "v1")
+	set := artifacts.Single(t, "a", "")
+	artifacts.Push(t, repository(o, "shop"), set, "v1")
 	lose(o, set.Complete.Layer.Digest.String())
 	_, err := artifact.Pull(t.Context(), repository(o, "shop"), "v1", artifact.PullOptions{})
 	require.ErrorIs(t, err, artifact.ErrDamaged)

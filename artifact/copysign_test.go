@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 )
 
 // imageOf writes an image of cosign v2 with these signatures, and gives its digest.
@@ -33,10 +34,10 @@ func TestSignaturesOfCosignV2AtTheDestinationAreNotLost(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
-		set := single(t, "a", "")
+		set := artifacts.Single(t, "a", "")
 		tag := strings.Replace(set.Complete.Descriptor.Digest.String(), ":", "-", 1) + ".sig"
-		push(t, open("from"), set, "v1")
-		push(t, open("to"), set, "v1")
+		artifacts.Push(t, open("from"), set, "v1")
+		artifacts.Push(t, open("to"), set, "v1")
 		at := func() string {
 			d, err := open("to").Resolve(ctx, tag)
 			require.NoError(t, err)
@@ -76,11 +77,11 @@ func TestSignaturesOfCosignV2AtTheDestinationAreNotLost(t *testing.T) {
 func TestWhatHoldsNoSignaturesIsNotWrittenOver(t *testing.T) {
 	t.Parallel()
 	_, _, private, _ := keys(t)
-	set := single(t, "a", "")
+	set := artifacts.Single(t, "a", "")
 	subject := set.Complete.Descriptor
 	from, to := openLayout(t, t.TempDir()), openLayout(t, t.TempDir())
-	push(t, from, set, "v1")
-	push(t, to, set, "v1")
+	artifacts.Push(t, from, set, "v1")
+	artifacts.Push(t, to, set, "v1")
 	simple(t, from, subject, private, subject.Digest.String())
 	tag := strings.Replace(subject.Digest.String(), ":", "-", 1) + ".sig"
 	raw(t, to, artifact.TypeLayer, []byte("something"), tag, nil)

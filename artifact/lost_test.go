@@ -13,15 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
 func TestACopyMakesADamagedLayoutGoodAgain(t *testing.T) {
 	t.Parallel()
-	set := layered(t, "kind: A\n", "kind: B\n", "")
+	set := artifacts.Layered(t, "kind: A\n", "kind: B\n", "")
 	signer, verifier, _, _ := keys(t)
 	from := openLayout(t, t.TempDir())
-	push(t, from, set, "v1")
+	artifacts.Push(t, from, set, "v1")
 	signed, err := artifact.SignSet(t.Context(), from, "v1", signer)
 	require.NoError(t, err)
 	signature := layerOf(t, from, signed[0].Signature)
@@ -43,7 +44,7 @@ func TestACopyMakesADamagedLayoutGoodAgain(t *testing.T) {
 				harm(t, dir, digest, change)
 				require.False(t, again(artifact.CopyOptions{Referrers: true}))
 				require.True(t, again(full))
-				require.NoError(t, openLayout(t, dir).Verify(t.Context()))
+				require.NoError(t, artifacts.VerifyLayout(dir))
 				_, err := artifact.VerifySet(t.Context(), openLayout(t, dir), "v1", verifier)
 				require.NoError(t, err)
 			})
@@ -77,9 +78,9 @@ func loseAt(o *servers.OCI, path string) {
 func TestABlobThatARegistryLostIsCopiedAgain(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {
-		set := layered(t, "kind: A\n", "kind: B\n", "")
+		set := artifacts.Layered(t, "kind: A\n", "kind: B\n", "")
 		from := openLayout(t, t.TempDir())
-		push(t, from, set, "v1")
+		artifacts.Push(t, from, set, "v1")
 		for what, digest := range map[string]string{"whole": set.Complete.Layer.Digest.String(), "layer": set.Layers[0].Layer.Digest.String()} {
 			t.Run(name+" "+what, func(t *testing.T) {
 				opts := artifact.CopyOptions{Referrers: true, Check: true, At: time.Now()}
@@ -103,11 +104,11 @@ func TestABlobThatARegistryLostIsCopiedAgain(t *testing.T) {
 func TestWhoSignsAgainHasASignatureThatCanBeRead(t *testing.T) {
 	t.Parallel()
 	signer, verifier, _, _ := keys(t)
-	set := single(t, "a", "")
+	set := artifacts.Single(t, "a", "")
 	t.Run("in a layout", func(t *testing.T) {
 		for name, change := range map[string]func([]byte) []byte{"removed": nil, "altered": flip} {
 			dir := t.TempDir()
-			push(t, openLayout(t, dir), set, "v1")
+			artifacts.Push(t, openLayout(t, dir), set, "v1")
 			signed, err := artifact.SignSet(t.Context(), openLayout(t, dir), "v1", signer)
 			require.NoError(t, err)
 			harm(t, dir, layerOf(t, openLayout(t, dir), signed[0].Signature), change)
@@ -119,7 +120,7 @@ func TestWhoSignsAgainHasASignatureThatCanBeRead(t *testing.T) {
 	})
 	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {
 		t.Run(name, func(t *testing.T) {
-			push(t, repository(o, "shop"), set, "v1")
+			artifacts.Push(t, repository(o, "shop"), set, "v1")
 			signed, err := artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
 			require.NoError(t, err)
 			lose(o, layerOf(t, repository(o, "shop"), signed[0].Signature))
@@ -131,7 +132,7 @@ func TestWhoSignsAgainHasASignatureThatCanBeRead(t *testing.T) {
 	}
 	t.Run("in a registry that keeps what it damaged", func(t *testing.T) {
 		o := servers.InProcess(t)
-		push(t, repository(o, "shop"), set, "v1")
+		artifacts.Push(t, repository(o, "shop"), set, "v1")
 		signed, err := artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
 		require.NoError(t, err)
 		blob := layerOf(t, repository(o, "shop"), signed[0].Signature)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 )
 
 // The whole manifest is pinned, with the digest of the compressed layer: both
@@ -29,7 +30,7 @@ const golden = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manife
 
 func TestTheBytesOfAnArtifactArePinned(t *testing.T) {
 	t.Parallel()
-	files := tree("b.yaml", "kind: B\n", "a.yaml", "kind: A\n")
+	files := artifacts.Tree("b.yaml", "kind: B\n", "a.yaml", "kind: A\n")
 	a, err := artifact.Pack(files, artifact.Options{Source: "https://git.example/shop?a=1&b=<2>", Revision: "main@sha1:4f0c8ae1"})
 	require.NoError(t, err)
 	const (
@@ -50,7 +51,7 @@ func TestTheBytesOfAnArtifactArePinned(t *testing.T) {
 func TestTheTreeDigestIsThatOfPackageSource(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 180) + ".yaml" // it does not fit USTAR
-	files := tree("b.yaml", "kind: B\n", "a.yml", "", long, "kind: C\n", "ü.yaml", "kind: D\n")
+	files := artifacts.Tree("b.yaml", "kind: B\n", "a.yml", "", long, "kind: C\n", "ü.yaml", "kind: D\n")
 	a, err := artifact.Pack(files, artifact.Options{})
 	require.NoError(t, err)
 	hash := sha256.New()
@@ -77,21 +78,21 @@ func TestPackRefusesWhatAnEngineWouldTakeForSomethingElse(t *testing.T) {
 		want  string
 	}{
 		"nothing":             {fstest.MapFS{}, "there are no files to pack: an engine would delete everything that the previous artifact contained"},
-		"a folder":            {tree("apps/a.yaml", ""), `"apps" cannot be packed: it is a directory, and Argo CD reads only files at the root: put the manifests there`},
-		"a kustomization":     {tree("kustomization.yaml", ""), `"kustomization.yaml" cannot be packed: Argo CD would run kustomize: leave it out`},
-		"another spelling":    {tree("Kustomization.yml", ""), `Argo CD would run kustomize`},
-		"a chart":             {tree("Chart.yaml", ""), `Argo CD would run Helm`},
-		"a file for Argo CD":  {tree(".argocd-source.yaml", ""), `files with a dot at the front configure the engines`},
-		"JSON":                {tree("a.json", ""), `Argo CD would apply it and Flux would not: write it as YAML`},
-		"something else":      {tree("README.md", ""), `only manifests can be packed, as .yaml or .yml: attach other files as referrers`},
+		"a folder":            {artifacts.Tree("apps/a.yaml", ""), `"apps" cannot be packed: it is a directory, and Argo CD reads only files at the root: put the manifests there`},
+		"a kustomization":     {artifacts.Tree("kustomization.yaml", ""), `"kustomization.yaml" cannot be packed: Argo CD would run kustomize: leave it out`},
+		"another spelling":    {artifacts.Tree("Kustomization.yml", ""), `Argo CD would run kustomize`},
+		"a chart":             {artifacts.Tree("Chart.yaml", ""), `Argo CD would run Helm`},
+		"a file for Argo CD":  {artifacts.Tree(".argocd-source.yaml", ""), `files with a dot at the front configure the engines`},
+		"JSON":                {artifacts.Tree("a.json", ""), `Argo CD would apply it and Flux would not: write it as YAML`},
+		"something else":      {artifacts.Tree("README.md", ""), `only manifests can be packed, as .yaml or .yml: attach other files as referrers`},
 		"a symlink":           {fstest.MapFS{"a.yaml": {Mode: fs.ModeSymlink}}, `it is not a regular file`},
-		"control characters":  {tree("a\n.yaml", ""), `its name contains control characters, a backslash or invalid UTF-8`},
-		"a backslash":         {tree(`a\b.yaml`, ""), `its name contains control characters, a backslash or invalid UTF-8`},
+		"control characters":  {artifacts.Tree("a\n.yaml", ""), `its name contains control characters, a backslash or invalid UTF-8`},
+		"a backslash":         {artifacts.Tree(`a\b.yaml`, ""), `its name contains control characters, a backslash or invalid UTF-8`},
 		"a layer without one": {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.files == nil {
-				_, err := artifact.PackSet(tree("a.yaml", ""), []artifact.Layer{{FS: tree("a.yaml", "")}}, artifact.Options{})
+				_, err := artifact.PackSet(artifacts.Tree("a.yaml", ""), []artifact.Layer{{FS: artifacts.Tree("a.yaml", "")}}, artifact.Options{})
 				require.ErrorIs(t, err, artifact.ErrShape)
 				return
 			}
@@ -100,17 +101,17 @@ func TestPackRefusesWhatAnEngineWouldTakeForSomethingElse(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		})
 	}
-	_, err := artifact.Pack(tree("a.yaml", "123456"), artifact.Options{Limits: artifact.Limits{Bytes: 5}})
+	_, err := artifact.Pack(artifacts.Tree("a.yaml", "123456"), artifact.Options{Limits: artifact.Limits{Bytes: 5}})
 	require.ErrorIs(t, err, artifact.ErrLimit)
-	_, err = artifact.Pack(tree("a.yaml", "", "b.yaml", ""), artifact.Options{Limits: artifact.Limits{Files: 1}})
+	_, err = artifact.Pack(artifacts.Tree("a.yaml", "", "b.yaml", ""), artifact.Options{Limits: artifact.Limits{Files: 1}})
 	require.ErrorIs(t, err, artifact.ErrLimit)
-	_, err = artifact.Pack(tree("a.yaml", ""), artifact.Options{Annotations: map[string]string{artifact.AnnotationTree: "x"}})
+	_, err = artifact.Pack(artifacts.Tree("a.yaml", ""), artifact.Options{Annotations: map[string]string{artifact.AnnotationTree: "x"}})
 	require.ErrorIs(t, err, artifact.ErrShape)
 }
 
 func TestAWholeNamesItsLayers(t *testing.T) {
 	t.Parallel()
-	set := layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
+	set := artifacts.Layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
 	var m struct{ Annotations map[string]string }
 	require.NoError(t, json.Unmarshal(set.Complete.Manifest, &m))
 	var refs []artifact.LayerRef
@@ -120,7 +121,7 @@ func TestAWholeNamesItsLayers(t *testing.T) {
 		{Name: "apps", Digest: set.Layers[1].Descriptor.Digest.String(), Tree: set.Layers[1].Tree},
 	}, refs)
 	require.Contains(t, string(set.Layers[0].Manifest), `"dev.ropewalk.layer":"base"`)
-	again := layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
+	again := artifacts.Layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
 	require.True(t, bytes.Equal(set.Complete.Manifest, again.Complete.Manifest))
 }
 

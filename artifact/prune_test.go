@@ -14,6 +14,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/layout"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 )
 
 func TestPruneKeepsWhatIsLiveNewOrPartOfIt(t *testing.T) {
@@ -23,12 +24,12 @@ func TestPruneKeepsWhatIsLiveNewOrPartOfIt(t *testing.T) {
 		var pushes []artifact.Pushed
 		for i := range 5 {
 			// The base layer stays the same, so that all wholes share it.
-			set := layered(t, "base", fmt.Sprint(i), "")
+			set := artifacts.Layered(t, "base", fmt.Sprint(i), "")
 			pushed, err := artifact.Push(ctx, open("shop"), set, []string{"v1", fmt.Sprintf("v1.%d", i%2*9)}, artifact.PushOptions{At: at.Add(time.Duration(i) * time.Hour)})
 			require.NoError(t, err)
 			pushes = append(pushes, pushed)
 		}
-		attach(t, open("shop"), layered(t, "base", "0", "").Complete.Descriptor, 1)
+		attach(t, open("shop"), artifacts.Layered(t, "base", "0", "").Complete.Descriptor, 1)
 		// v1 and v1.0 lead to the last, v1.9 to the one before it.
 		dry, err := artifact.Prune(ctx, open("shop"), artifact.PruneOptions{Keep: 3, DryRun: true})
 		require.NoError(t, err)
@@ -76,12 +77,12 @@ func TestAnotherPushOfAnOldTreeIsNew(t *testing.T) {
 	t.Parallel()
 	l := openLayout(t, t.TempDir())
 	for i, content := range []string{"a", "b", "a", "c"} {
-		_, err := artifact.Push(context.Background(), l, single(t, content, ""), []string{"v1"}, artifact.PushOptions{At: at.Add(time.Duration(i) * time.Minute)})
+		_, err := artifact.Push(context.Background(), l, artifacts.Single(t, content, ""), []string{"v1"}, artifact.PushOptions{At: at.Add(time.Duration(i) * time.Minute)})
 		require.NoError(t, err)
 	}
 	pruned, err := artifact.Prune(t.Context(), l, artifact.PruneOptions{Keep: 2})
 	require.NoError(t, err)
-	require.Equal(t, []string{single(t, "b", "").Complete.Descriptor.Digest.String()}, pruned.Deleted)
+	require.Equal(t, []string{artifacts.Single(t, "b", "").Complete.Descriptor.Digest.String()}, pruned.Deleted)
 }
 
 func TestWhereNothingIsNothingIsPruned(t *testing.T) {
@@ -100,8 +101,8 @@ func TestWhereNothingIsNothingIsPruned(t *testing.T) {
 func TestInspect(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
-		set := layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
-		push(t, open("shop"), set, "v1")
+		set := artifacts.Layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
+		artifacts.Push(t, open("shop"), set, "v1")
 		attached := attach(t, open("shop"), set.Complete.Descriptor, 1)
 		seen, err := artifact.Inspect(t.Context(), open("shop"), "v1", artifact.PullOptions{})
 		require.NoError(t, err)

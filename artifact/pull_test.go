@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -171,8 +172,8 @@ func TestPullRefusesManifestsOfOthers(t *testing.T) {
 func TestAServerThatLiesIsFoundOut(t *testing.T) {
 	t.Parallel()
 	o := servers.InProcess(t)
-	pushed := push(t, repository(o, "shop"), single(t, strings.Repeat("kind: A\n", 99), ""), "v1")
-	other := push(t, repository(o, "other"), single(t, "kind: B\n", ""), "v1")
+	pushed := artifacts.Push(t, repository(o, "shop"), artifacts.Single(t, strings.Repeat("kind: A\n", 99), ""), "v1")
+	other := artifacts.Push(t, repository(o, "other"), artifacts.Single(t, "kind: B\n", ""), "v1")
 	blob := func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/blobs/") }
 	manifest := func(r *http.Request) bool { return strings.Contains(r.URL.Path, "/manifests/") }
 	flip := func(data []byte) []byte {

@@ -15,14 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
 func TestAPushIsPulledAgain(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
-		set := layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
-		pushed := push(t, open("shop"), set, "v1", "stable")
+		set := artifacts.Layered(t, "kind: A\n", "kind: B\n", "main@sha1:1")
+		pushed := artifacts.Push(t, open("shop"), set, "v1", "stable")
 		require.True(t, pushed.Changed)
 		require.Empty(t, pushed.Previous)
 		require.Equal(t, set.Complete.Descriptor.Digest.String(), pushed.Digest)
@@ -52,38 +53,38 @@ func TestAPushIsPulledAgain(t *testing.T) {
 func TestAnUnchangedTreeIsNoPush(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
-		first := push(t, open("shop"), layered(t, "a", "b", "main@sha1:1"), "v1")
-		same := push(t, open("shop"), layered(t, "a", "b", "main@sha1:1"), "v1")
+		first := artifacts.Push(t, open("shop"), artifacts.Layered(t, "a", "b", "main@sha1:1"), "v1")
+		same := artifacts.Push(t, open("shop"), artifacts.Layered(t, "a", "b", "main@sha1:1"), "v1")
 		require.False(t, same.Changed)
 		require.Equal(t, first.Digest, same.Digest)
-		later := push(t, open("shop"), layered(t, "a", "b", "main@sha1:2"), "v1")
+		later := artifacts.Push(t, open("shop"), artifacts.Layered(t, "a", "b", "main@sha1:2"), "v1")
 		require.False(t, later.Changed, "another revision of the same tree is no other render")
 		require.Equal(t, first.Digest, later.Digest)
 		require.Equal(t, first.Layers, later.Layers)
 		require.Zero(t, later.Uploaded)
 
-		changed := push(t, open("shop"), layered(t, "a", "c", "main@sha1:3"), "v1")
+		changed := artifacts.Push(t, open("shop"), artifacts.Layered(t, "a", "c", "main@sha1:3"), "v1")
 		require.True(t, changed.Changed)
 		require.Equal(t, first.Digest, changed.Previous)
 		require.Equal(t, first.Layers[0], changed.Layers[0], "the layer that is unchanged keeps its digest")
 		require.NotEqual(t, first.Layers[1].Digest, changed.Layers[1].Digest)
-		after := push(t, open("shop"), layered(t, "a", "c", "main@sha1:3"), "v1", "stable")
+		after := artifacts.Push(t, open("shop"), artifacts.Layered(t, "a", "c", "main@sha1:3"), "v1", "stable")
 		require.False(t, after.Changed, "the kept layer counts as the same")
 		got, err := artifact.Pull(t.Context(), open("shop"), "stable", artifact.PullOptions{})
 		require.NoError(t, err)
 		require.Equal(t, changed.Digest, got.Digest, "a further tag is set all the same")
 		_, err = artifact.Tag(t.Context(), open("shop"), first.Digest, "stable")
 		require.NoError(t, err)
-		push(t, open("shop"), layered(t, "a", "c", "main@sha1:3"), "v1", "stable")
+		artifacts.Push(t, open("shop"), artifacts.Layered(t, "a", "c", "main@sha1:3"), "v1", "stable")
 		moved, err := open("shop").Resolve(t.Context(), "stable")
 		require.NoError(t, err)
 		require.Equal(t, changed.Digest, moved.Digest.String(), "a further tag that leads elsewhere is moved")
 		old, err := artifact.Pull(t.Context(), open("shop"), first.Digest, artifact.PullOptions{})
 		require.NoError(t, err)
 		require.Equal(t, first.Tree, old.Tree, "an older digest stays")
-		split, err := artifact.PackSet(tree("0.yaml", "a", "1.yaml", "c"), nil, artifact.Options{})
+		split, err := artifact.PackSet(artifacts.Tree("0.yaml", "a", "1.yaml", "c"), nil, artifact.Options{})
 		require.NoError(t, err)
-		require.True(t, push(t, open("shop"), split, "v1").Changed, "other layers are another render")
+		require.True(t, artifacts.Push(t, open("shop"), split, "v1").Changed, "other layers are another render")
 	})
 }
 
@@ -91,22 +92,26 @@ func TestRequestsOfAPush(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {
 		t.Run(name, func(t *testing.T) {
-			set := single(t, "kind: A\n", "main@sha1:1")
+			set := artifacts.Single(t, "kind: A\n", "main@sha1:1")
 			d := strings.TrimPrefix(set.Complete.Descriptor.Digest.String(), "sha256:")
 			requests := func(f func()) []string {
 				o.Reset()
 				f()
 				return o.Lines()
 			}
-			fresh := requests(func() { push(t, repository(o, "shop"), set, "v1") })
+			fresh := requests(func() { artifacts.Push(t, repository(o, "shop"), set, "v1") })
 			require.Len(t, fresh, 7, "%s", fresh)
 			require.Equal(t, "GET /v2/shop/manifests/v1 404", fresh[0])
 			require.Equal(t, []string{"PUT /v2/shop/manifests/rw-20261121T131500Z-" + d + " 201", "PUT /v2/shop/manifests/v1 201"}, fresh[5:])
 			// What is there is asked for, and whether its content still is.
 			noop := []string{"GET /v2/shop/manifests/v1 200", "HEAD /v2/shop/blobs/" + set.Complete.Layer.Digest.String() + " 200"}
-			require.Equal(t, noop, requests(func() { push(t, repository(o, "shop"), set, "v1") }))
-			require.Equal(t, noop, requests(func() { push(t, repository(o, "shop"), single(t, "kind: A\n", "main@sha1:2"), "v1") }))
-			changed := requests(func() { push(t, repository(o, "shop"), single(t, "kind: B\n", "main@sha1:2"), "v1") })
+			require.Equal(t, noop, requests(func() { artifacts.Push(t, repository(o, "shop"), set, "v1") }))
+			require.Equal(t, noop, requests(func() {
+				artifacts.Push(t, repository(o, "shop"), artifacts.Single(t, "kind: A\n", "main@sha1:2"), "v1")
+			}))
+			changed := requests(func() {
+				artifacts.Push(t, repository(o, "shop"), artifacts.Single(t, "kind: B\n", "main@sha1:2"), "v1")
+			})
 			require.Len(t, changed, 7, "one for what is there, two to ask for blobs, two to send the one that is new, and two tags: %s", changed)
 		})
 	}
@@ -115,19 +120,19 @@ func TestRequestsOfAPush(t *testing.T) {
 func TestAPushThatFailsLeavesTheTag(t *testing.T) {
 	t.Parallel()
 	o := servers.InProcess(t)
-	first := push(t, repository(o, "shop"), single(t, "a", ""), "v1")
+	first := artifacts.Push(t, repository(o, "shop"), artifacts.Single(t, "a", ""), "v1")
 	for _, broken := range []string{"/blobs/uploads/", "/manifests/rw-"} {
 		o.Fault(func(r *http.Request) (http.Handler, bool) {
 			return servers.Answer(http.StatusInsufficientStorage, "UNKNOWN", "the disk is full"), r.Method != http.MethodHead && r.Method != http.MethodGet && strings.Contains(r.URL.Path, broken)
 		})
-		_, err := artifact.Push(t.Context(), repository(o, "shop"), single(t, "b", ""), []string{"v1"}, artifact.PushOptions{})
+		_, err := artifact.Push(t.Context(), repository(o, "shop"), artifacts.Single(t, "b", ""), []string{"v1"}, artifact.PushOptions{})
 		require.ErrorContains(t, err, "the disk is full")
 		o.Fault(nil)
 		got, err := artifact.Pull(t.Context(), repository(o, "shop"), "v1", artifact.PullOptions{})
 		require.NoError(t, err)
 		require.Equal(t, first.Digest, got.Digest)
 	}
-	require.True(t, push(t, repository(o, "shop"), single(t, "b", ""), "v1").Changed, "the next one succeeds")
+	require.True(t, artifacts.Push(t, repository(o, "shop"), artifacts.Single(t, "b", ""), "v1").Changed, "the next one succeeds")
 }
 
 func TestAPushReplacesWhatIsNoRender(t *testing.T) {
@@ -137,13 +142,13 @@ func TestAPushReplacesWhatIsNoRender(t *testing.T) {
 	repo := repository(o, "shop")
 	index := []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`)
 	require.NoError(t, repo.PushReference(ctx, describe(ocispec.MediaTypeImageIndex, index), bytes.NewReader(index), "v1"))
-	require.True(t, push(t, repo, single(t, "a", ""), "v1").Changed)
+	require.True(t, artifacts.Push(t, repo, artifacts.Single(t, "a", ""), "v1").Changed)
 }
 
 func TestTagsThatAreNotOursToGive(t *testing.T) {
 	t.Parallel()
 	for _, tag := range []string{"", "-a", ".a", "a b", "a/b", strings.Repeat("a", 129), "rw-1", "rwl-1", "sha256-1"} {
-		_, err := artifact.Push(t.Context(), nil, single(t, "a", ""), []string{tag}, artifact.PushOptions{})
+		_, err := artifact.Push(t.Context(), nil, artifacts.Single(t, "a", ""), []string{tag}, artifact.PushOptions{})
 		require.ErrorIs(t, err, artifact.ErrReference, tag)
 	}
 }
@@ -151,8 +156,8 @@ func TestTagsThatAreNotOursToGive(t *testing.T) {
 func TestTagMovesATag(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
-		one := push(t, open("shop"), single(t, "a", ""), "v1")
-		push(t, open("shop"), single(t, "b", ""), "v1")
+		one := artifacts.Push(t, open("shop"), artifacts.Single(t, "a", ""), "v1")
+		artifacts.Push(t, open("shop"), artifacts.Single(t, "b", ""), "v1")
 		digest, err := artifact.Tag(t.Context(), open("shop"), one.Digest, "v1", "rollback")
 		require.NoError(t, err)
 		require.Equal(t, one.Digest, digest)

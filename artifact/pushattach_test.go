@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -44,7 +45,7 @@ func TestWhatIsAttachedToAPushIsThereBeforeItsTag(t *testing.T) {
 	t.Parallel()
 	for name, o := range withoutReferrers(t) {
 		t.Run(name, func(t *testing.T) {
-			set := single(t, "cut", "")
+			set := artifacts.Single(t, "cut", "")
 			_, err := artifact.Push(t.Context(), repository(o, "cut"), set, []string{"v1"}, artifact.PushOptions{
 				At: time.Now(), Attach: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) {
 					return nil, context.DeadlineExceeded
@@ -60,7 +61,7 @@ func TestWhatIsAttachedToAPushIsThereBeforeItsTag(t *testing.T) {
 			again, err := pushWith(t.Context(), o, "cut", set, "one")
 			require.NoError(t, err)
 			require.False(t, again.Changed)
-			other := single(t, "other", "")
+			other := artifacts.Single(t, "other", "")
 			_, err = pushWith(t.Context(), o, "cut", other, "one", "two")
 			require.NoError(t, err)
 			back, err := pushWith(t.Context(), o, "cut", set, "one", "new")

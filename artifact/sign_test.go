@@ -22,6 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/artifact/statement"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -43,8 +44,8 @@ func TestASignedSetVerifiesAlsoWhereItIsCopiedTo(t *testing.T) {
 	_, stranger, _, _ := keys(t)
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
-		set := layered(t, "a", "b", "")
-		push(t, open("from"), set, "v1")
+		set := artifacts.Layered(t, "a", "b", "")
+		artifacts.Push(t, open("from"), set, "v1")
 		_, err := artifact.VerifySet(ctx, open("from"), "v1", verifier)
 		require.ErrorIs(t, err, artifact.ErrSignature)
 		require.ErrorContains(t, err, "has no signature: sign it, or copy it with its referrers")
@@ -83,8 +84,8 @@ func TestAttestationsComeBackAndAreNoSignatures(t *testing.T) {
 	other, _, _, _ := keys(t)
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
-		set := single(t, "a", "")
-		push(t, open("shop"), set, "v1")
+		set := artifacts.Single(t, "a", "")
+		artifacts.Push(t, open("shop"), set, "v1")
 		subject := set.Complete.Descriptor
 		graph, err := statement.Graph([]byte(`{"nodes":[]}`), statement.Subject{Digest: subject.Digest.String()})
 		require.NoError(t, err)
@@ -113,9 +114,9 @@ func TestASignatureOfAnotherArtifactIsNone(t *testing.T) {
 	signer, verifier, _, _ := keys(t)
 	l := openLayout(t, t.TempDir())
 	ctx := t.Context()
-	good, evil := single(t, "good", ""), single(t, "evil", "")
-	push(t, l, good, "good")
-	push(t, l, evil, "evil")
+	good, evil := artifacts.Single(t, "good", ""), artifacts.Single(t, "evil", "")
+	artifacts.Push(t, l, good, "good")
+	artifacts.Push(t, l, evil, "evil")
 	text, err := statement.Signature(statement.Subject{Digest: good.Complete.Descriptor.Digest.String()})
 	require.NoError(t, err)
 	_, err = artifact.AttachStatement(ctx, l, evil.Complete.Descriptor, text, statement.PredicateSignature, signer)
@@ -137,8 +138,8 @@ func TestARegistryThatDoesNotAnswerIsNoMissingSignature(t *testing.T) {
 	t.Parallel()
 	signer, verifier, _, _ := keys(t)
 	o := servers.InProcess(t)
-	set := single(t, "a", "")
-	push(t, repository(o, "shop"), set, "v1")
+	set := artifacts.Single(t, "a", "")
+	artifacts.Push(t, repository(o, "shop"), set, "v1")
 	_, err := artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
 	require.NoError(t, err)
 	for _, part := range []string{"/referrers/", "/manifests/", "/blobs/"} {
@@ -175,9 +176,9 @@ func TestSignaturesOfCosignV2Count(t *testing.T) {
 	_, _, strange, _ := keys(t)
 	each(t, func(t *testing.T, open func(string) artifact.Store) {
 		ctx := t.Context()
-		set := single(t, "a", "")
+		set := artifacts.Single(t, "a", "")
 		subject := set.Complete.Descriptor
-		push(t, open("from"), set, "v1")
+		artifacts.Push(t, open("from"), set, "v1")
 		simple(t, open("from"), subject, strange, subject.Digest.String())
 		require.ErrorIs(t, artifact.Verify(ctx, open("from"), subject, verifier), artifact.ErrSignature)
 		simple(t, open("from"), subject, private, "sha256:"+strings.Repeat("0", 64))
@@ -200,8 +201,8 @@ func TestAChangedByteFails(t *testing.T) {
 	t.Parallel()
 	signer, verifier, _, _ := keys(t)
 	o := servers.InProcess(t)
-	set := single(t, "a", "")
-	push(t, repository(o, "shop"), set, "v1")
+	set := artifacts.Single(t, "a", "")
+	artifacts.Push(t, repository(o, "shop"), set, "v1")
 	_, err := artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
 	require.NoError(t, err)
 	// The registry gives another manifest under the tag: its own digest is right,

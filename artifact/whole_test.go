@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -34,7 +35,7 @@ func cut(data []byte) []byte  { return data[:len(data)/2] }
 
 func TestAPushMakesADamagedLayoutGoodAgain(t *testing.T) {
 	t.Parallel()
-	set := layered(t, "kind: A\n", "kind: B\n", "")
+	set := artifacts.Layered(t, "kind: A\n", "kind: B\n", "")
 	for name, change := range map[string]func([]byte) []byte{"removed": nil, "altered": flip, "cut short": cut} {
 		for what, digest := range map[string]string{
 			"the content of the whole": set.Complete.Layer.Digest.String(), "the manifest of the whole": set.Complete.Descriptor.Digest.String(),
@@ -42,15 +43,15 @@ func TestAPushMakesADamagedLayoutGoodAgain(t *testing.T) {
 		} {
 			t.Run(what+" is "+name, func(t *testing.T) {
 				dir := t.TempDir()
-				push(t, openLayout(t, dir), set, "v1")
-				require.False(t, push(t, openLayout(t, dir), set, "v1").Changed)
+				artifacts.Push(t, openLayout(t, dir), set, "v1")
+				require.False(t, artifacts.Push(t, openLayout(t, dir), set, "v1").Changed)
 				harm(t, dir, digest, change)
-				require.Error(t, openLayout(t, dir).Verify(t.Context()))
-				again := push(t, openLayout(t, dir), set, "v1")
+				require.Error(t, artifacts.VerifyLayout(dir))
+				again := artifacts.Push(t, openLayout(t, dir), set, "v1")
 				require.True(t, again.Changed)
 				require.Equal(t, set.Complete.Descriptor.Digest.String(), again.Digest)
-				require.NoError(t, openLayout(t, dir).Verify(t.Context()))
-				require.False(t, push(t, openLayout(t, dir), set, "v1").Changed)
+				require.NoError(t, artifacts.VerifyLayout(dir))
+				require.False(t, artifacts.Push(t, openLayout(t, dir), set, "v1").Changed)
 			})
 		}
 	}
@@ -59,10 +60,10 @@ func TestAPushMakesADamagedLayoutGoodAgain(t *testing.T) {
 func TestAnUnchangedLayerThatIsDamagedIsNotKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	first := layered(t, "kind: A\n", "kind: B\n", "")
-	push(t, openLayout(t, dir), first, "v1")
+	first := artifacts.Layered(t, "kind: A\n", "kind: B\n", "")
+	artifacts.Push(t, openLayout(t, dir), first, "v1")
 	harm(t, dir, first.Layers[0].Layer.Digest.String(), flip)
-	push(t, openLayout(t, dir), layered(t, "kind: A\n", "kind: C\n", ""), "v1")
+	artifacts.Push(t, openLayout(t, dir), artifacts.Layered(t, "kind: A\n", "kind: C\n", ""), "v1")
 	got, err := artifact.Pull(t.Context(), openLayout(t, dir), "v1", artifact.PullOptions{Layer: "base"})
 	require.NoError(t, err)
 	require.Equal(t, "kind: A\n", string(got.Files[0].Data))
@@ -72,19 +73,19 @@ func TestABlobThatARegistryLostIsPushedAgain(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]*servers.OCI{"in process": servers.InProcess(t), "docker-registry": servers.Registry(t)} {
 		t.Run(name, func(t *testing.T) {
-			set := layered(t, "kind: A\n", "kind: B\n", "")
-			push(t, repository(o, "shop"), set, "v1")
+			set := artifacts.Layered(t, "kind: A\n", "kind: B\n", "")
+			artifacts.Push(t, repository(o, "shop"), set, "v1")
 			lost := "/v2/shop/blobs/" + set.Complete.Layer.Digest.String()
 			o.Fault(servers.First(2, func(r *http.Request) (http.Handler, bool) {
 				return servers.Answer(http.StatusNotFound, "BLOB_UNKNOWN", "it is gone"), r.Method == http.MethodHead && r.URL.Path == lost
 			}))
 			o.Reset()
-			pushed := push(t, repository(o, "shop"), set, "v1")
+			pushed := artifacts.Push(t, repository(o, "shop"), set, "v1")
 			o.Fault(nil)
 			require.True(t, pushed.Changed)
 			require.Equal(t, set.Complete.Descriptor.Digest.String(), pushed.Digest)
 			require.Contains(t, strings.Join(o.Lines(), "\n"), "digest=sha256%3A"+strings.TrimPrefix(set.Complete.Layer.Digest.String(), "sha256:"))
-			require.False(t, push(t, repository(o, "shop"), set, "v1").Changed)
+			require.False(t, artifacts.Push(t, repository(o, "shop"), set, "v1").Changed)
 		})
 	}
 }
@@ -92,8 +93,8 @@ func TestABlobThatARegistryLostIsPushedAgain(t *testing.T) {
 func TestABlobThatARegistryDamagedAndKeepsIsSaid(t *testing.T) {
 	t.Parallel()
 	o := servers.InProcess(t)
-	set := single(t, "kind: A\n", "")
-	push(t, repository(o, "shop"), set, "v1")
+	set := artifacts.Single(t, "kind: A\n", "")
+	artifacts.Push(t, repository(o, "shop"), set, "v1")
 	o.Fault(func(r *http.Request) (http.Handler, bool) {
 		short := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/octet-stream")
@@ -112,8 +113,8 @@ func TestAManifestThatALayoutLostIsNoAbsenceOfReferrers(t *testing.T) {
 	for name, change := range map[string]func([]byte) []byte{"removed": nil, "altered": flip} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			set := single(t, "a", "")
-			push(t, openLayout(t, dir), set, "v1")
+			set := artifacts.Single(t, "a", "")
+			artifacts.Push(t, openLayout(t, dir), set, "v1")
 			signed, err := artifact.SignSet(t.Context(), openLayout(t, dir), "v1", signer)
 			require.NoError(t, err)
 			harm(t, dir, signed[0].Signature, change)
@@ -143,8 +144,8 @@ func TestAReferrerThatARegistryListsAndLostIsAnError(t *testing.T) {
 	t.Parallel()
 	signer, _, _, _ := keys(t)
 	o := servers.InProcess(t)
-	set := single(t, "a", "")
-	push(t, repository(o, "shop"), set, "v1")
+	set := artifacts.Single(t, "a", "")
+	artifacts.Push(t, repository(o, "shop"), set, "v1")
 	signed, err := artifact.SignSet(t.Context(), repository(o, "shop"), "v1", signer)
 	require.NoError(t, err)
 	o.Fault(func(r *http.Request) (http.Handler, bool) {

@@ -26,9 +26,8 @@ const maxArchive = 512 << 20
 
 // OpenArchive opens the image layout in a tar file. With create, a file that is missing
 // becomes one. It is unpacked into a temporary directory, and written by [Layout.Close]
-// if something was changed: aside, and renamed. If other processes have changed the file
-// by then, their changes stay, and those of this layout are made once more on top of
-// them. The same content gives the same file.
+// if something was changed: aside, and renamed. If another process has changed the file
+// by then, nothing is written (manifest.ErrBusy). The same content gives the same file.
 func OpenArchive(file string, create bool) (*Layout, error) {
 	temp, err := os.MkdirTemp("", "ropewalk-layout-")
 	if err != nil {
@@ -71,12 +70,11 @@ func (a *archive) unpack() error {
 	info, err := os.Stat(a.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		a.was = nil
 		return nil
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return manifest.Refuse(manifest.ErrNotLayout, "%q is no regular file, and so no archive of an image layout", a.file)
+		return manifest.Refuse(manifest.ErrNotLayout, "%q is not a regular file: an image layout archive is a tar file", a.file)
 	case info.Size() > maxArchive:
 		return manifest.Refuse(manifest.ErrLimit, "%q has %d bytes, and archives of at most %d are read: use a folder (oci-layout:DIR)", a.file, info.Size(), maxArchive)
 	}
@@ -96,7 +94,7 @@ func (a *archive) unpack() error {
 }
 
 // extract writes the files of a tar, and returns why it is no layout. Blobs are verified
-// when they are used; those that are there already stay.
+// when they are used.
 func (a *archive) extract(t *tar.Reader) (why string, _ error) {
 	if err := os.MkdirAll(filepath.Join(a.temp, blobsDir), 0o700); err != nil {
 		return "", err
@@ -110,37 +108,35 @@ func (a *archive) extract(t *tar.Reader) (why string, _ error) {
 		case errors.Is(err, io.EOF):
 			return "", nil
 		case err != nil:
-			return "it is no tar, or is cut short", nil //nolint:nilerr // the reason is the text
+			return "it is not a tar file, or is cut short", nil //nolint:nilerr // the reason is the text
 		}
 		name := strings.TrimSuffix(strings.TrimPrefix(header.Name, "./"), "/")
 		if header.Typeflag == tar.TypeDir && (name == "" || name == "." || name == ocispec.ImageBlobsDir || name == blobsDir) {
 			continue
 		}
-		flags := os.O_CREATE | os.O_TRUNC | os.O_WRONLY
 		switch {
 		case header.Typeflag != tar.TypeReg:
-			return "it holds something that is no file", nil
+			return "it contains something that is not a file", nil
 		case name == ocispec.ImageLayoutFile, name == ocispec.ImageIndexFile:
 			marked = marked || name == ocispec.ImageLayoutFile
 		case manifest.IsDigest("sha256:" + strings.TrimPrefix(name, blobsDir+"/")):
-			flags = os.O_CREATE | os.O_EXCL | os.O_WRONLY
 		default:
-			return "it holds a file that belongs to none: " + name, nil
+			return "it contains a file that belongs to no layout: " + name, nil
 		}
 		if room -= header.Size; room < 0 {
 			return "", manifest.Refuse(manifest.ErrLimit, "%q unpacks to more than %d bytes", a.file, maxArchive)
 		}
-		if err := writeFile(filepath.Join(a.temp, name), flags, t); errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := writeFile(filepath.Join(a.temp, name), t); errors.Is(err, io.ErrUnexpectedEOF) {
 			return "it is cut short", nil
-		} else if err != nil && !errors.Is(err, fs.ErrExist) {
+		} else if err != nil {
 			return "", err
 		}
 	}
 }
 
 // writeFile writes a file of the temporary directory.
-func writeFile(name string, flags int, r io.Reader) error {
-	f, err := os.OpenFile(name, flags, 0o600) //nolint:gosec // the name is one of a layout
+func writeFile(name string, r io.Reader) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // the name is one of a layout
 	if err != nil {
 		return err
 	}
@@ -155,7 +151,7 @@ func writeFile(name string, flags int, r io.Reader) error {
 // otherwise a process could rename its file over that of another one.
 func (a *archive) close(l *Layout) error {
 	defer os.RemoveAll(a.temp) //nolint:errcheck // it is only temporary
-	if a.abandoned || len(l.changes) == 0 && len(l.wrote) == 0 {
+	if a.abandoned || !l.changed.Load() {
 		return nil
 	}
 	release, err := lock(context.Background(), filepath.Dir(a.file), a.file)
@@ -164,9 +160,7 @@ func (a *archive) close(l *Layout) error {
 	}
 	defer release()
 	if !a.unchanged() {
-		if err := a.redo(l); err != nil {
-			return err
-		}
+		return manifest.Refuse(manifest.ErrBusy, "%q was changed by another process meanwhile: try again; nothing was written", a.file)
 	}
 	if _, err := os.Lstat(filepath.Join(a.temp, ocispec.ImageIndexFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil // nothing was completed
@@ -181,23 +175,6 @@ func (a *archive) unchanged() bool {
 		return a.was == nil && errors.Is(err, fs.ErrNotExist)
 	}
 	return os.SameFile(a.was, now) && a.was.Size() == now.Size() && a.was.ModTime().Equal(now.ModTime())
-}
-
-// redo unpacks what another process has written over the layout, and makes the changes
-// of the index once more.
-func (a *archive) redo(l *Layout) error {
-	if err := os.RemoveAll(filepath.Join(a.temp, ocispec.ImageIndexFile)); err != nil {
-		return err
-	}
-	if err := a.unpack(); err != nil {
-		return err
-	}
-	for _, change := range l.changes {
-		if err := l.change(context.Background(), change); err != nil {
-			return manifest.Refuse(manifest.ErrBusy, "%q was changed by another process meanwhile (%v): try again; nothing was written", a.file, err)
-		}
-	}
-	return nil
 }
 
 // save writes the file: aside, synced, and then renamed.

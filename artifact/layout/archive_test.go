@@ -5,99 +5,75 @@ package layout_test
 
 import (
 	"archive/tar"
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/layout"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 )
 
-func TestNobodyIsLostOfThoseWhoWriteOneArchiveAtOnce(t *testing.T) {
-	t.Parallel()
-	for round := range 12 {
-		file := filepath.Join(t.TempDir(), "a.tar")
-		const many = 6
-		var group errgroup.Group
-		for i := range many {
-			// All of them find no file.
-			l, err := layout.OpenArchive(file, true)
-			require.NoError(t, err)
-			push(t, l, single(t, fmt.Sprint(i), ""), fmt.Sprint("v", i))
-			group.Go(l.Close)
-		}
-		require.NoError(t, group.Wait(), round)
-		l, err := layout.OpenArchive(file, false)
-		require.NoError(t, err)
-		require.NoError(t, l.Verify(t.Context()))
-		for i := range many {
-			_, err := artifact.Pull(t.Context(), l, fmt.Sprint("v", i), artifact.PullOptions{})
-			require.NoError(t, err)
-		}
-		entries, err := os.ReadDir(filepath.Dir(file))
-		require.NoError(t, err)
-		require.Len(t, entries, 1, "nothing stays beside")
-	}
-}
-
-func TestWhatIsDeletedInAnArchiveThatOthersChangedStaysDeleted(t *testing.T) {
+func TestAnArchiveThatAnotherProcessChangedIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.tar")
-	open := func() *layout.Layout {
-		l, err := layout.OpenArchive(file, true)
-		require.NoError(t, err)
-		return l
-	}
-	first := open()
-	old := single(t, "old", "")
-	push(t, first, old, "v1")
-	require.NoError(t, first.Close())
-	one, two := open(), open()
-	require.NoError(t, one.Delete(t.Context(), old.Complete.Descriptor))
-	push(t, two, single(t, "new", ""), "v2")
-	require.NoError(t, two.Close())
+	one, two := openArchive(t, file), openArchive(t, file)
+	artifacts.Push(t, one, artifacts.Single(t, "one", ""), "v1")
+	artifacts.Push(t, two, artifacts.Single(t, "two", ""), "v2")
 	require.NoError(t, one.Close())
-	l := open()
-	_, err := l.Resolve(t.Context(), "v1")
+	err := two.Close()
+	require.ErrorIs(t, err, artifact.ErrBusy)
+	require.ErrorContains(t, err, "was changed by another process meanwhile: try again")
+
+	l := openArchive(t, file)
+	require.NoError(t, artifacts.VerifyLayout(file))
+	_, err = artifact.Pull(t.Context(), l, "v1", artifact.PullOptions{})
+	require.NoError(t, err)
+	_, err = l.Resolve(t.Context(), "v2")
 	require.ErrorIs(t, err, artifact.ErrNotFound)
-	_, err = artifact.Pull(t.Context(), l, "v2", artifact.PullOptions{})
+	entries, err := os.ReadDir(filepath.Dir(file))
 	require.NoError(t, err)
-	there, err := l.Exists(t.Context(), old.Complete.Layer)
+	require.Len(t, entries, 1, "nothing stays beside")
+}
+
+// openArchive opens an archive, or makes one, whose temporary directory goes with the test.
+func openArchive(t testing.TB, file string) *layout.Layout {
+	t.Helper()
+	l, err := layout.OpenArchive(file, true)
 	require.NoError(t, err)
-	require.False(t, there)
+	t.Cleanup(func() { _ = l.Close() })
+	return l
 }
 
 func TestALayoutThatWasMadeForWhatFailedIsTakenAway(t *testing.T) {
 	t.Parallel()
-	set := single(t, "a", "")
+	set := artifacts.Single(t, "a", "")
 	dir := filepath.Join(t.TempDir(), "new")
 	l := open(t, dir)
-	push(t, l, set, "v1")
+	require.NoError(t, l.Push(t.Context(), set.Complete.Layer, bytes.NewReader(set.Complete.Content)))
 	require.NoError(t, l.Abandon(t.Context()))
 	require.NoDirExists(t, dir)
 
 	l = open(t, dir)
-	push(t, l, set, "v1")
-	push(t, open(t, dir), single(t, "b", ""), "v2")
-	require.NoError(t, l.Abandon(t.Context()), "others have written to it")
-	require.NoError(t, open(t, dir).Verify(t.Context()))
+	artifacts.Push(t, open(t, dir), set, "v1")
+	require.NoError(t, l.Abandon(t.Context()), "another process has written to it")
+	require.NoError(t, artifacts.VerifyLayout(dir))
 	_, err := artifact.Pull(t.Context(), open(t, dir), "v1", artifact.PullOptions{})
 	require.NoError(t, err)
 
 	l = open(t, dir)
-	push(t, l, single(t, "c", ""), "v3")
+	artifacts.Push(t, l, artifacts.Single(t, "c", ""), "v3")
 	require.NoError(t, l.Abandon(t.Context()), "it was there before")
 	_, err = open(t, dir).Resolve(t.Context(), "v3")
 	require.NoError(t, err)
 
 	file := filepath.Join(t.TempDir(), "a.tar")
-	archive, err := layout.OpenArchive(file, true)
-	require.NoError(t, err)
-	push(t, archive, set, "v1")
+	archive := openArchive(t, file)
+	artifacts.Push(t, archive, set, "v1")
 	require.NoError(t, archive.Abandon(t.Context()))
 	require.NoError(t, archive.Close())
 	require.NoFileExists(t, file)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/layout"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 )
 
 // The process that is killed is this test itself, run once more with the folder
@@ -35,14 +36,14 @@ func write(dir string) error {
 	ctx := context.Background()
 	fmt.Println("ready")
 	for i := 0; ; i++ {
-		set, err := artifact.PackSet(tree("a.yaml", fmt.Sprint(i, os.Getpid())), nil, artifact.Options{})
+		set, err := artifact.PackSet(artifacts.Tree("a.yaml", fmt.Sprint(i, os.Getpid())), nil, artifact.Options{})
 		if err != nil {
 			return err
 		}
 		if _, err := artifact.Push(ctx, l, set, []string{"v1"}, artifact.PushOptions{}); err != nil {
 			return err
 		}
-		if _, err := artifact.Attach(ctx, l, set.Complete.Descriptor, artifact.Referrer{ArtifactType: typeGraph, Data: []byte("{}\n")}); err != nil {
+		if _, err := artifact.Attach(ctx, l, set.Complete.Descriptor, artifact.Referrer{ArtifactType: "application/vnd.example.graph+json", Data: []byte("{}\n")}); err != nil {
 			return err
 		}
 		if _, err := artifact.Prune(ctx, l, artifact.PruneOptions{Keep: 3}); err != nil {
@@ -77,7 +78,7 @@ func TestAKilledWriterLeavesTheLayoutWhole(t *testing.T) {
 		_ = cmd.Wait()
 		l, err := layout.Open(dir, false)
 		require.NoError(t, err)
-		require.NoError(t, l.Verify(t.Context()), "run %d", i)
+		require.NoError(t, artifacts.VerifyLayout(dir), "run %d", i)
 		require.NoError(t, l.Close())
 	}
 	ingest := filepath.Join(dir, "ingest")
@@ -88,7 +89,7 @@ func TestAKilledWriterLeavesTheLayoutWhole(t *testing.T) {
 		require.NoError(t, os.Chtimes(filepath.Join(ingest, e.Name()), old, old))
 	}
 	l := open(t, dir)
-	push(t, l, single(t, "last", ""), "v1")
+	artifacts.Push(t, l, artifacts.Single(t, "last", ""), "v1")
 	got, err := artifact.Pull(t.Context(), l, "v1", artifact.PullOptions{})
 	require.NoError(t, err)
 	require.Equal(t, "last", string(got.Files[0].Data))

@@ -4,11 +4,7 @@
 package layout
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -69,54 +65,4 @@ func (l *Layout) reach(ctx context.Context, manifests []ocispec.Descriptor) (map
 		todo = append(todo, m.Parts()...)
 	}
 	return out, nil
-}
-
-// Verify reads everything that the layout names and checks it. The error has one
-// line for each thing that is wrong.
-func (l *Layout) Verify(ctx context.Context) error {
-	x, err := l.readIndex()
-	if err != nil {
-		return err
-	}
-	var (
-		problems []error
-		seen     = map[string]bool{}
-		todo     = slices.Clone(x.Manifests)
-	)
-	for len(todo) > 0 {
-		d := todo[0]
-		todo = todo[1:]
-		if seen[d.Digest.String()] {
-			continue
-		}
-		seen[d.Digest.String()] = true
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		parts, err := l.check(ctx, d)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", d.Digest, err))
-		}
-		todo = append(todo, parts...)
-	}
-	slices.SortFunc(problems, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
-	return errors.Join(problems...)
-}
-
-// check reads one thing, and gives what it names.
-func (l *Layout) check(ctx context.Context, d ocispec.Descriptor) ([]ocispec.Descriptor, error) {
-	if manifest.Is(d.MediaType) {
-		m, _, err := manifest.Read(ctx, l, d)
-		if err != nil {
-			return nil, err
-		}
-		return m.Parts(), nil
-	}
-	rc, err := l.Fetch(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	defer rc.Close() //nolint:errcheck // it was read only
-	_, err = io.Copy(io.Discard, rc)
-	return nil, err
 }

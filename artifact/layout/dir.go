@@ -13,6 +13,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -35,7 +36,7 @@ const (
 )
 
 // errNotRegular is the error of a pipe or a device, which may block for ever.
-var errNotRegular = errors.New("it is no regular file")
+var errNotRegular = errors.New("it is not a regular file")
 
 // Open opens the image layout in a directory. With create, a directory that is empty or
 // missing becomes one. A directory with files that belong to no layout is refused
@@ -64,7 +65,7 @@ func open(dir, name string, create bool) (*Layout, error) {
 		_ = root.Close() // the error before counts
 		return nil, err
 	}
-	d := &directory{root: root, storage: storage, read: oci.NewStorageFromFS(regularFS{root}), path: dir, name: name, fresh: fresh, wrote: map[string]bool{}}
+	d := &directory{root: root, storage: storage, read: oci.NewStorageFromFS(regularFS{root}), path: dir, name: name, fresh: fresh}
 	if err := d.check(create); err != nil {
 		_ = root.Close() // the error before counts
 		return nil, err
@@ -78,16 +79,18 @@ func (l *Layout) Close() error {
 	if l.archive != nil {
 		err = l.archive.close(l)
 	}
+	if l.changed.Load() {
+		_ = l.root.Remove(ingestDir) // it is not empty while another process writes
+	}
 	if closeErr := l.root.Close(); err == nil {
 		err = closeErr
 	}
 	return err
 }
 
-// Abandon undoes what a failed command did to a layout that it created: a directory
-// that [Open] created is removed, unless other processes have written to it meanwhile,
-// and an archive is not written. A layout that was there before keeps what it has. Close
-// is still to be called.
+// Abandon cleans up after a failed command: a directory that [Open] created is removed if
+// no manifest was completed in it, and an archive is not written. Close is still to be
+// called.
 func (l *Layout) Abandon(ctx context.Context) error {
 	if l.archive != nil {
 		l.archive.abandoned = true
@@ -111,11 +114,8 @@ type directory struct {
 	// temporary reports that nothing needs to last.
 	temporary bool
 
-	writes sync.Mutex
-	wrote  map[string]bool // the digests of blobs
-	// changes are those of index.json, in their order: an archive that another process
-	// has changed meanwhile gets them once more.
-	changes []indexChange
+	// changed reports that something was written.
+	changed atomic.Bool
 }
 
 // regularFS opens regular files only.
@@ -146,7 +146,7 @@ func (d *directory) check(create bool) error {
 			marked = true
 		case name == ocispec.ImageIndexFile, name == ocispec.ImageBlobsDir, name == ingestDir, name == ".ropewalk.lock", strings.HasPrefix(name, tempPrefix):
 		default:
-			return manifest.Refuse(manifest.ErrNotLayout, "%q holds %q, which is not part of an image layout: choose another directory", d.name, name)
+			return manifest.Refuse(manifest.ErrNotLayout, "%q contains %q, which is not part of an image layout: choose another directory", d.name, name)
 		}
 	}
 	if !marked {
@@ -204,10 +204,12 @@ func (d *directory) size(digest string) (int64, bool) {
 
 // store writes a blob, which is verified while it is read.
 func (d *directory) store(ctx context.Context, target ocispec.Descriptor, content io.Reader) error {
-	d.writes.Lock()
-	d.wrote[target.Digest.String()] = true
-	d.writes.Unlock()
-	if err := d.storage.Push(ctx, target, content); err != nil && !errors.Is(err, errdef.ErrAlreadyExists) {
+	d.changed.Store(true)
+	err := d.storage.Push(ctx, target, content)
+	if errors.Is(err, fs.ErrNotExist) { // another process removed the empty directory of ingest
+		err = d.storage.Push(ctx, target, content)
+	}
+	if err != nil && !errors.Is(err, errdef.ErrAlreadyExists) {
 		return err
 	}
 	// index.json must not name what a crash of the machine would lose.
@@ -254,7 +256,7 @@ func (d *directory) change(ctx context.Context, change indexChange) error {
 		if err := d.replace(ocispec.ImageIndexFile, data); err != nil {
 			return err
 		}
-		d.changes = append(d.changes, change)
+		d.changed.Store(true)
 	}
 	if after == nil {
 		return nil
@@ -316,8 +318,7 @@ func (d *directory) sync(name string) error {
 	return err
 }
 
-// abandon removes a directory that was created for this layout, if all that its index
-// names was written by it.
+// abandon removes a directory that was created for this layout and has no index yet.
 func (d *directory) abandon(ctx context.Context) error {
 	if !d.fresh {
 		return nil
@@ -328,18 +329,10 @@ func (d *directory) abandon(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	x, err := d.readIndex()
-	if err != nil {
+	if _, err := d.root.Lstat(ocispec.ImageIndexFile); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	d.writes.Lock()
-	defer d.writes.Unlock()
-	for _, m := range x.Manifests {
-		if !d.wrote[m.Digest.String()] {
-			return nil
-		}
-	}
-	for _, name := range []string{ocispec.ImageIndexFile, ocispec.ImageBlobsDir, ingestDir, ocispec.ImageLayoutFile} {
+	for _, name := range []string{ocispec.ImageBlobsDir, ingestDir, ocispec.ImageLayoutFile} {
 		if err := d.root.RemoveAll(name); err != nil {
 			return err
 		}

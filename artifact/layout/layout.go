@@ -69,7 +69,7 @@ func parseIndex(data []byte) (index, error) {
 		return x, nil
 	}
 	if json.Unmarshal(data, &x) != nil || x.SchemaVersion != 2 {
-		return index{}, manifest.Refuse(manifest.ErrNotLayout, "%s is no index of an image layout", ocispec.ImageIndexFile)
+		return index{}, manifest.Refuse(manifest.ErrNotLayout, "%s is not the index of an image layout", ocispec.ImageIndexFile)
 	}
 	for _, d := range x.Manifests {
 		if !manifest.IsDigest(d.Digest.String()) || d.Size < 0 {

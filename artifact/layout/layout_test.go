@@ -21,12 +21,13 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/layout"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 )
 
 func TestALayoutIsReadByOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	pushed := push(t, open(t, dir), layered(t, "a", "b", ""), "v1")
+	pushed := artifacts.Push(t, open(t, dir), artifacts.Layered(t, "a", "b", ""), "v1")
 	other, err := oci.New(dir)
 	require.NoError(t, err)
 	d, err := other.Resolve(t.Context(), "v1")
@@ -49,15 +50,14 @@ func TestTheSameContentIsTheSameLayout(t *testing.T) {
 	read := func(first, second string) (string, []byte) {
 		dir := t.TempDir()
 		l := open(t, dir)
-		push(t, l, single(t, first, ""), first)
-		push(t, l, single(t, second, ""), second)
+		artifacts.Push(t, l, artifacts.Single(t, first, ""), first)
+		artifacts.Push(t, l, artifacts.Single(t, second, ""), second)
 		data, err := os.ReadFile(filepath.Join(dir, "index.json"))
 		require.NoError(t, err)
 		file := filepath.Join(t.TempDir(), "a.tar")
-		archive, err := layout.OpenArchive(file, true)
-		require.NoError(t, err)
+		archive := openArchive(t, file)
 		for _, tag := range []string{first, second} {
-			_, err = artifact.Copy(t.Context(), l, archive, tag, artifact.CopyOptions{})
+			_, err := artifact.Copy(t.Context(), l, archive, tag, artifact.CopyOptions{})
 			require.NoError(t, err)
 		}
 		require.NoError(t, archive.Close())
@@ -87,11 +87,11 @@ func TestALayoutOfOthersIsRefused(t *testing.T) {
 		is     error
 		want   string
 	}{
-		"a folder with files": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600) }, true, artifact.ErrNotLayout, `holds "notes.txt", which is not part of an image layout`},
+		"a folder with files": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600) }, true, artifact.ErrNotLayout, `contains "notes.txt", which is not part of an image layout`},
 		"a file beside a layout": {func(dir string) error {
 			_ = os.WriteFile(filepath.Join(dir, "oci-layout"), []byte(`{"imageLayoutVersion":"1.0.0"}`), 0o600)
 			return os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600)
-		}, true, artifact.ErrNotLayout, `holds "notes.txt"`},
+		}, true, artifact.ErrNotLayout, `contains "notes.txt"`},
 		"another version": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "oci-layout"), []byte(`{"imageLayoutVersion":"2.0.0"}`), 0o600)
 		}, true, artifact.ErrNotLayout, "of an unsupported version"},
@@ -127,9 +127,9 @@ func TestWhatWasAlteredInALayoutIsFoundOut(t *testing.T) {
 			for _, part := range []string{"layer", "manifest"} {
 				dir := t.TempDir()
 				l := open(t, dir)
-				set := single(t, "kind: A\n", "")
-				push(t, l, set, "v1")
-				require.NoError(t, l.Verify(t.Context()))
+				set := artifacts.Single(t, "kind: A\n", "")
+				artifacts.Push(t, l, set, "v1")
+				require.NoError(t, artifacts.VerifyLayout(dir))
 				d := set.Complete.Layer
 				if part == "manifest" {
 					d = set.Complete.Descriptor
@@ -137,21 +137,23 @@ func TestWhatWasAlteredInALayoutIsFoundOut(t *testing.T) {
 				require.NoError(t, change(blob(dir, d)))
 				_, err := artifact.Pull(t.Context(), open(t, dir), "v1", artifact.PullOptions{})
 				require.Error(t, err)
-				require.ErrorContains(t, open(t, dir).Verify(t.Context()), d.Digest.String())
+				require.ErrorContains(t, artifacts.VerifyLayout(dir), d.Digest.String())
 			}
 		})
 	}
 	dir := t.TempDir()
-	push(t, open(t, dir), single(t, "a", ""), "v1")
+	artifacts.Push(t, open(t, dir), artifacts.Single(t, "a", ""), "v1")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "index.json"), []byte(`{"schemaVersion":2,"manif`), 0o600))
-	require.ErrorIs(t, open(t, dir).Verify(t.Context()), artifact.ErrNotLayout)
+	_, err := open(t, dir).Resolve(t.Context(), "v1")
+	require.ErrorIs(t, err, artifact.ErrNotLayout)
 }
 
 func TestALayoutRefusesWhatIsNotWhole(t *testing.T) {
 	t.Parallel()
-	l := open(t, t.TempDir())
+	dir := t.TempDir()
+	l := open(t, dir)
 	ctx := t.Context()
-	set := single(t, "a", "")
+	set := artifacts.Single(t, "a", "")
 	err := l.PushReference(ctx, set.Complete.Descriptor, bytes.NewReader(set.Complete.Manifest), "v1")
 	require.ErrorIs(t, err, artifact.ErrNotFound)
 	require.ErrorContains(t, err, "which the manifest")
@@ -160,7 +162,7 @@ func TestALayoutRefusesWhatIsNotWhole(t *testing.T) {
 	require.ErrorIs(t, l.PushReference(ctx, set.Complete.Descriptor, nil, "a b"), artifact.ErrReference)
 	_, err = l.Resolve(ctx, "v1")
 	require.ErrorIs(t, err, artifact.ErrNotFound)
-	require.NoError(t, l.Verify(ctx))
+	require.NoError(t, artifacts.VerifyLayout(dir))
 	exists, err := l.Exists(ctx, set.Complete.Layer)
 	require.NoError(t, err)
 	require.False(t, exists)
@@ -170,8 +172,8 @@ func TestDeleteKeepsWhatOthersShare(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l := open(t, dir)
-	one, two := single(t, "a", "1"), single(t, "a", "2") // the same layer under two manifests
-	push(t, l, one, "v1")
+	one, two := artifacts.Single(t, "a", "1"), artifacts.Single(t, "a", "2") // the same layer under two manifests
+	artifacts.Push(t, l, one, "v1")
 	_, err := artifact.Push(t.Context(), l, two, []string{"v2"}, artifact.PushOptions{})
 	require.NoError(t, err)
 	require.Equal(t, one.Complete.Layer.Digest, two.Complete.Layer.Digest)
@@ -183,7 +185,7 @@ func TestDeleteKeepsWhatOthersShare(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Join(dir, "blobs", "sha256"))
 	require.NoError(t, err)
 	require.Empty(t, entries)
-	require.NoError(t, l.Verify(t.Context()))
+	require.NoError(t, artifacts.VerifyLayout(dir))
 }
 
 func TestManyWriteToOneLayout(t *testing.T) {
@@ -193,7 +195,7 @@ func TestManyWriteToOneLayout(t *testing.T) {
 	for i := range 6 {
 		l := open(t, dir)
 		tag := string(rune('a' + i))
-		set := single(t, tag, "")
+		set := artifacts.Single(t, tag, "")
 		group.Go(func() error {
 			for range 5 {
 				if _, err := artifact.Push(context.Background(), l, set, []string{tag}, artifact.PushOptions{}); err != nil {
@@ -205,7 +207,7 @@ func TestManyWriteToOneLayout(t *testing.T) {
 	}
 	require.NoError(t, group.Wait())
 	l := open(t, dir)
-	require.NoError(t, l.Verify(t.Context()))
+	require.NoError(t, artifacts.VerifyLayout(dir))
 	var tags []string
 	require.NoError(t, l.Tags(t.Context(), "", func(page []string) error { tags = append(tags, page...); return nil }))
 	require.Equal(t, []string{"a", "b", "c", "d", "e", "f"}, slices.DeleteFunc(tags, func(s string) bool { return strings.HasPrefix(s, "rw-") }))
@@ -216,38 +218,34 @@ func TestAnArchive(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.tar")
 	_, err := layout.OpenArchive(file, false)
 	require.ErrorIs(t, err, artifact.ErrNotFound)
-	open := func() *layout.Layout {
-		l, err := layout.OpenArchive(file, true)
-		require.NoError(t, err)
-		return l
-	}
+	open := func() *layout.Layout { return openArchive(t, file) }
 	l := open()
-	pushed := push(t, l, layered(t, "a", "b", ""), "v1")
+	pushed := artifacts.Push(t, l, artifacts.Layered(t, "a", "b", ""), "v1")
 	require.NoFileExists(t, file)
 	require.NoError(t, l.Close())
 	l = open()
-	require.NoError(t, l.Verify(t.Context()))
+	require.NoError(t, artifacts.VerifyLayout(file))
 	got, err := artifact.Pull(t.Context(), l, "v1", artifact.PullOptions{})
 	require.NoError(t, err)
 	require.Equal(t, pushed.Digest, got.Digest)
 	before, err := os.Stat(file)
 	require.NoError(t, err)
-	require.False(t, push(t, l, layered(t, "a", "b", ""), "v1").Changed)
+	require.False(t, artifacts.Push(t, l, artifacts.Layered(t, "a", "b", ""), "v1").Changed)
 	require.NoError(t, l.Close())
 	now, err := os.Stat(file)
 	require.NoError(t, err)
 	require.True(t, os.SameFile(before, now), "what is unchanged is not written")
 
-	one, two := open(), open()
-	push(t, one, single(t, "c", ""), "one")
-	push(t, two, single(t, "d", ""), "two")
-	require.NoError(t, one.Close())
-	require.NoError(t, two.Close())
+	for _, tag := range []string{"one", "two"} {
+		l := open()
+		artifacts.Push(t, l, artifacts.Single(t, tag, ""), tag)
+		require.NoError(t, l.Close())
+	}
 	entries, err := os.ReadDir(filepath.Dir(file))
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "nothing stays beside")
 	l = open()
-	require.NoError(t, l.Verify(t.Context()))
+	require.NoError(t, artifacts.VerifyLayout(file))
 	for _, tag := range []string{"v1", "one", "two"} {
 		_, err = artifact.Pull(t.Context(), l, tag, artifact.PullOptions{})
 		require.NoError(t, err, tag)
@@ -255,7 +253,7 @@ func TestAnArchive(t *testing.T) {
 
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)
-	for name, bad := range map[string][]byte{"cut": data[:len(data)/2], "no tar": []byte(strings.Repeat("no tar", 200)), "empty": nil} {
+	for name, bad := range map[string][]byte{"cut": data[:len(data)/2+100], "no tar": []byte(strings.Repeat("no tar", 200)), "empty": nil} {
 		other := filepath.Join(t.TempDir(), "b.tar")
 		require.NoError(t, os.WriteFile(other, bad, 0o600))
 		_, err := layout.OpenArchive(other, true)

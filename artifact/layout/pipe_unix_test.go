@@ -15,11 +15,12 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/layout"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 )
 
 func TestAPipeIsNoPartOfALayout(t *testing.T) {
 	t.Parallel()
-	set := single(t, "a", "")
+	set := artifacts.Single(t, "a", "")
 	pipe := func(file string) {
 		_ = os.Remove(file)
 		require.NoError(t, syscall.Mkfifo(file, 0o600))
@@ -28,21 +29,21 @@ func TestAPipeIsNoPartOfALayout(t *testing.T) {
 	pipe(file)
 	_, err := layout.OpenArchive(file, true)
 	require.ErrorIs(t, err, artifact.ErrNotLayout)
-	require.ErrorContains(t, err, "is no regular file")
+	require.ErrorContains(t, err, "is not a regular file")
 
 	dir := t.TempDir()
-	push(t, open(t, dir), set, "v1")
+	artifacts.Push(t, open(t, dir), set, "v1")
 	pipe(filepath.Join(dir, "blobs", "sha256", set.Complete.Layer.Digest.Encoded()))
 	pipe(filepath.Join(dir, ".tmp-left"))
 	_, err = artifact.Pull(t.Context(), open(t, dir), "v1", artifact.PullOptions{})
 	require.ErrorIs(t, err, artifact.ErrNotFound)
-	require.ErrorContains(t, err, "is no regular file")
-	require.True(t, push(t, open(t, dir), set, "v1").Changed)
+	require.ErrorContains(t, err, "is not a regular file")
+	require.True(t, artifacts.Push(t, open(t, dir), set, "v1").Changed)
 	_, err = artifact.Pull(t.Context(), open(t, dir), "v1", artifact.PullOptions{})
 	require.NoError(t, err)
 	for _, name := range []string{"index.json", "oci-layout"} {
 		dir := t.TempDir()
-		push(t, open(t, dir), set, "v1")
+		artifacts.Push(t, open(t, dir), set, "v1")
 		pipe(filepath.Join(dir, name))
 		l, err := layout.Open(dir, false)
 		if err == nil {
