@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
@@ -137,11 +138,11 @@ func explain(plan *order.Plan, n *object.Node) explanation {
 		seen := edge{Join: true, Rule: j.Rule, Explicit: true, Pos: j.Pos}
 		seen.judge(plan.JoinGates[i])
 		if slices.Contains(j.From, n.ID) {
-			seen.Name = sideName(j, j.ToName)
+			seen.Name = draw.SideName(j.Rule, j.ToName)
 			e.Needs = append(e.Needs, seen)
 		}
 		if slices.Contains(j.To, n.ID) {
-			seen.Name = sideName(j, j.FromName)
+			seen.Name = draw.SideName(j.Rule, j.FromName)
 			e.NeededBy = append(e.NeededBy, seen)
 		}
 	}
@@ -150,18 +151,6 @@ func explain(plan *order.Plan, n *object.Node) explanation {
 
 // judge takes over what the order says of the edge.
 func (e *edge) judge(g order.Gate) { e.Gating, e.Loose, e.Reason = g.Gating, g.Loose, g.Reason }
-
-// sideName says what a name of a join means; one that holds a slash is that
-// of a node already.
-func sideName(j graph.Join, name string) string {
-	switch {
-	case strings.Contains(name, "/"):
-		return name
-	case j.Rule == graph.RuleSet:
-		return "apply set " + name
-	}
-	return "spec " + name
-}
 
 // text is e for people.
 func (e explanation) text() string {

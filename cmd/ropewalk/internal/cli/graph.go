@@ -4,10 +4,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -55,28 +52,26 @@ func (a commands) runGraph(ctx context.Context, flags *command.ProjectFlags, for
 	}
 	defer r.Close()
 	a.Warn(r.Warnings)
-	var b bytes.Buffer
-	if err := drawPlan(&b, r.Plan, format); err != nil {
+	data, err := drawPlan(r.Plan, format)
+	if err != nil {
 		return err
 	}
 	if output == "" || output == "-" {
-		return a.Write(b.Bytes())
+		return a.Write(data)
 	}
-	return writeFile(output, b.Bytes())
+	return writeFile(output, data)
 }
 
-func drawPlan(w io.Writer, plan *order.Plan, format string) error {
+func drawPlan(plan *order.Plan, format string) ([]byte, error) {
 	switch format {
-	case "text":
-		return draw.Text(w, plan)
 	case "dot":
-		return draw.Dot(w, plan)
+		return draw.Dot(plan), nil
 	case "mermaid":
-		return draw.Mermaid(w, plan)
+		return draw.Mermaid(plan), nil
 	case "svg":
-		return draw.SVG(w, plan)
+		return draw.SVG(plan), nil
 	case "json":
-		return draw.JSON(w, plan)
+		return plan.Document().JSON()
 	}
-	return fmt.Errorf("unknown format %q", format)
+	return draw.Text(plan), nil
 }

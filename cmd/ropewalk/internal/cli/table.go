@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 )
@@ -101,7 +102,7 @@ func whyWave(plan *order.Plan, wave int) []string {
 	}
 	for i, j := range plan.Graph.Joins {
 		if plan.JoinGates[i].Gating && between(j.From, j.To) {
-			add(sideName(j, j.FromName), sideName(j, j.ToName))
+			add(draw.SideName(j.Rule, j.FromName), draw.SideName(j.Rule, j.ToName))
 		}
 	}
 	for i, e := range plan.Graph.Edges {

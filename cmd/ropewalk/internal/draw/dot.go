@@ -6,15 +6,14 @@ package draw
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// Dot writes a plan in the DOT language of Graphviz: waves are clusters from
+// Dot is a plan in the DOT language of Graphviz: waves are clusters from
 // left to right, and arrows lead from a node to what it needs.
-func Dot(w io.Writer, plan *order.Plan) error {
+func Dot(plan *order.Plan) []byte {
 	b := &bytes.Buffer{}
 	fmt.Fprint(b, "digraph ropewalk {\n  rankdir=RL;\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n"+
 		"  edge [fontname=\"sans-serif\", fontsize=10];\n")
@@ -30,8 +29,7 @@ func Dot(w io.Writer, plan *order.Plan) error {
 		fmt.Fprintf(b, "  %s -> %s [label=%s%s];\n", dotQuote(string(l.from)), dotQuote(string(l.to)), dotQuote(l.title()), dotStyle(l))
 	}
 	fmt.Fprint(b, "}\n")
-	_, err := w.Write(b.Bytes())
-	return err
+	return b.Bytes()
 }
 
 // title is the label of a line where nothing else shows what it stands for.

@@ -5,7 +5,6 @@ package draw_test
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
 	"github.com/ropewalk/ropewalk/render/dialect"
@@ -33,9 +32,7 @@ func ExampleText() {
 		fmt.Println(err)
 		return
 	}
-	if err := draw.Text(os.Stdout, order.New(g, flux)); err != nil {
-		fmt.Println(err)
-	}
+	fmt.Print(string(draw.Text(order.New(g, flux))))
 	// Output:
 	// wave 0, 1 object
 	//   shop/db  StatefulSet.apps db

@@ -38,12 +38,13 @@ const (
 // what crosses, then heights, then widths.
 func (p *picture) layout() {
 	for range sweeps {
-		p.sweep(func(i int) int { return i - 1 })
-		p.sweep(func(i int) int { return i + 1 })
+		p.sweep(-1)
+		p.sweep(1)
 	}
 	p.heights()
 	p.stack()
 	p.align()
+	p.boxesInGroups()
 	p.slots()
 	p.lanes()
 	p.widths()
@@ -52,74 +53,36 @@ func (p *picture) layout() {
 // sweep orders the items of each column by the mean place of their neighbours
 // in the next one on one side (Sugiyama's barycentre method). Items without
 // neighbours keep their place.
-func (p *picture) sweep(side func(int) int) {
-	places := map[any]float64{}
+func (p *picture) sweep(side int) {
 	for _, col := range p.columns {
-		for i, it := range col.items {
-			places[it.key()] = (float64(i) + 0.5) / float64(len(col.items))
-		}
+		col.places()
 	}
-	around := p.neighbours()
 	for i, col := range p.columns {
-		next := side(i)
-		if next < 0 || next >= len(p.columns) {
+		if i+side < 0 || i+side >= len(p.columns) {
 			continue
 		}
 		for _, it := range col.items {
 			sum, n := 0.0, 0
-			for _, other := range around[it.key()] {
-				if other.column == next {
-					sum += places[other.key]
+			for _, other := range it.near {
+				if other.column == i+side {
+					sum += other.place
 					n++
 				}
 			}
-			it.weight = places[it.key()]
+			it.weight = it.place
 			if n > 0 {
 				it.weight = sum / float64(n)
 			}
 		}
 		slices.SortStableFunc(col.items, func(a, b *item) int { return cmp.Compare(a.weight, b.weight) })
-		for j, it := range col.items {
-			places[it.key()] = (float64(j) + 0.5) / float64(len(col.items))
-		}
+		col.places()
 	}
 }
 
-// key is the group or the pass of an item.
-func (it *item) key() any {
-	if it.group != nil {
-		return it.group
+func (c *column) places() {
+	for i, it := range c.items {
+		it.place = (float64(i) + 0.5) / float64(len(c.items))
 	}
-	return it.pass
-}
-
-type neighbour struct {
-	key    any
-	column int
-}
-
-// neighbours are the items that curves join to each other.
-func (p *picture) neighbours() map[any][]neighbour {
-	out := map[any][]neighbour{}
-	for _, c := range p.curves {
-		if c.way != across && c.way != ahead {
-			continue
-		}
-		chain := []neighbour{{c.from, c.from.column}}
-		step := -1
-		if c.way == ahead {
-			step = 1
-		}
-		for i, w := range c.passes {
-			chain = append(chain, neighbour{w, c.from.column + step*(i+1)})
-		}
-		chain = append(chain, neighbour{c.to, c.to.column})
-		for i := 1; i < len(chain); i++ {
-			out[chain[i].key] = append(out[chain[i].key], chain[i-1])
-			out[chain[i-1].key] = append(out[chain[i-1].key], chain[i])
-		}
-	}
-	return out
 }
 
 func (p *picture) heights() {
@@ -144,70 +107,28 @@ func (p *picture) stack() {
 	for _, col := range p.columns {
 		y := margin + titleH
 		for _, it := range col.items {
-			it.put(y)
-			y += it.height() + groupGap
+			it.y = y
+			y += it.h + groupGap
 		}
 	}
 	p.measureHeight()
 }
 
-func (it *item) height() int {
-	if it.group != nil {
-		return it.group.h
-	}
-	return passH
-}
-
-func (it *item) top() int {
-	if it.group != nil {
-		return it.group.y
-	}
-	return it.pass.y - passH/2
-}
-
-// put moves an item to y, with all that is in it.
-func (it *item) put(y int) {
-	if it.pass != nil {
-		it.pass.y = y + passH/2
-		return
-	}
-	g := it.group
-	g.y = y
-	g.header.y = y
-	y += g.header.h
-	for _, b := range g.boxes {
-		b.y = y
-		y += b.h + boxGap
-	}
-}
-
 // align moves items down towards their neighbours where there is room below,
 // so that curves become straight. The highest column sets the limit.
 func (p *picture) align() {
-	around := p.neighbours()
-	middles := map[any]int{}
-	for _, col := range p.columns {
-		for _, it := range col.items {
-			middles[it.key()] = it.top() + it.height()/2
-		}
-	}
 	limit := p.height - margin - legendH
 	for _, col := range p.columns {
 		floor := limit
-		for i := len(col.items) - 1; i >= 0; i-- {
-			it := col.items[i]
-			sum, n := 0, 0
-			for _, other := range around[it.key()] {
-				sum += middles[other.key]
-				n++
+		for _, it := range slices.Backward(col.items) {
+			sum := 0
+			for _, other := range it.near {
+				sum += other.middle()
 			}
-			y := it.top()
-			if n > 0 {
-				y = max(y, min(sum/n-it.height()/2, floor-it.height()))
+			if n := len(it.near); n > 0 {
+				it.y = max(it.y, min(sum/n-it.h/2, floor-it.h))
 			}
-			it.put(y)
-			middles[it.key()] = y + it.height()/2
-			floor = y - groupGap
+			floor = it.y - groupGap
 		}
 	}
 	p.measureHeight()
@@ -217,10 +138,22 @@ func (p *picture) measureHeight() {
 	bottom := margin + titleH
 	for _, col := range p.columns {
 		for _, it := range col.items {
-			bottom = max(bottom, it.top()+it.height())
+			bottom = max(bottom, it.y+it.h)
 		}
 	}
 	p.height = bottom + margin + legendH
+}
+
+// boxesInGroups puts the headers and boxes of groups where the groups are.
+func (p *picture) boxesInGroups() {
+	for _, g := range p.groups {
+		g.header.y = g.y
+		y := g.y + g.header.h
+		for _, b := range g.boxes {
+			b.y = y
+			y += b.h + boxGap
+		}
+	}
 }
 
 // slots spreads the ends at each station over its side. Ends that turn up

@@ -6,16 +6,15 @@ package draw
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// Mermaid writes a plan as a Mermaid flowchart, which code hosts show inside
+// Mermaid is a plan as a Mermaid flowchart, which code hosts show inside
 // Markdown. Edges that open a new wave are thick.
-func Mermaid(w io.Writer, plan *order.Plan) error {
+func Mermaid(plan *order.Plan) []byte {
 	b := &bytes.Buffer{}
 	fmt.Fprintln(b, "flowchart RL")
 	names := map[object.ID]string{}
@@ -38,8 +37,7 @@ func Mermaid(w io.Writer, plan *order.Plan) error {
 		}
 		fmt.Fprintf(b, "  %s %s|\"%s\"| %s\n", names[l.from], arrow, mermaidText(l.title()), names[l.to])
 	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return b.Bytes()
 }
 
 // mermaidText writes text inside quotes of a flowchart: characters that it

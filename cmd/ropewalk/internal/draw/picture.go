@@ -26,14 +26,14 @@ type end struct {
 	// other is the station at the other end, and by the nearest pass on the way
 	// there, where there is one: where the curve goes decides its place.
 	other *station
-	by    *pass
+	by    *item
 	y     int
 }
 
 // goal is how high the curve goes to from here.
 func (e *end) goal() int {
 	if e.by != nil {
-		return e.by.y
+		return e.by.middle()
 	}
 	return e.other.y
 }
@@ -50,30 +50,28 @@ type box struct {
 
 // group is the boxes of one spec in one wave.
 type group struct {
+	item
 	header station
 	spec   string
-	column int
 	boxes  []*box
-	x, y   int
-	w, h   int
+	x, w   int
 	// lanes is how many upright lines stand right of the boxes.
 	lanes int
 	inner []*curve
 }
 
-// pass is the place at which a curve crosses a column.
-type pass struct {
-	curve *curve
-	y     int
+// item is a group in a column, or a pass: the place at which a curve crosses the column.
+type item struct {
+	column int
+	y, h   int
+	// near are the items that curves join to this one.
+	near []*item
+	// place is where the item is in its column, from 0 to 1, and weight the mean place of
+	// its neighbours, for sorting.
+	place, weight float64
 }
 
-// item is a group or a pass in a column.
-type item struct {
-	group *group
-	pass  *pass
-	// weight is where the neighbours of the item are, for sorting.
-	weight float64
-}
+func (it *item) middle() int { return it.y + it.h/2 }
 
 // column is one wave.
 type column struct {
@@ -103,7 +101,7 @@ type curve struct {
 	title   string
 	style   string
 	lane    int
-	passes  []*pass
+	passes  []*item
 	from    *group
 	to      *group
 }
@@ -147,7 +145,7 @@ func compose(plan *order.Plan) *picture {
 		for _, n := range wave.Nodes {
 			g := bySpec[n.ID.Spec()]
 			if g == nil {
-				g = &group{spec: n.ID.Spec(), column: i}
+				g = &group{spec: n.ID.Spec(), item: item{column: i}}
 				g.header.group = g
 				bySpec[g.spec] = g
 			}
@@ -158,7 +156,7 @@ func compose(plan *order.Plan) *picture {
 		}
 		for _, name := range object.SortedKeys(bySpec) {
 			p.groups = append(p.groups, bySpec[name])
-			col.items = append(col.items, &item{group: bySpec[name]})
+			col.items = append(col.items, &bySpec[name].item)
 		}
 		p.columns = append(p.columns, col)
 	}
@@ -254,9 +252,9 @@ func (p *picture) curve(key bundleKey, all []line) {
 func (p *picture) cross(c *curve) {
 	low, high := min(c.from.column, c.to.column), max(c.from.column, c.to.column)
 	for i := high - 1; i > low; i-- {
-		w := &pass{curve: c}
-		c.passes = append(c.passes, w)
-		p.columns[i].items = append(p.columns[i].items, &item{pass: w})
+		pass := &item{column: i, h: passH}
+		c.passes = append(c.passes, pass)
+		p.columns[i].items = append(p.columns[i].items, pass)
 	}
 	if c.way == ahead {
 		slices.Reverse(c.passes)
@@ -266,6 +264,14 @@ func (p *picture) cross(c *curve) {
 		for _, s := range c.sources {
 			s.by = c.passes[0]
 		}
+	}
+	if c.way == inside || c.way == beside {
+		return
+	}
+	last := &c.from.item
+	for _, next := range append(slices.Clone(c.passes), &c.to.item) {
+		last.near, next.near = append(last.near, next), append(next.near, last)
+		last = next
 	}
 }
 

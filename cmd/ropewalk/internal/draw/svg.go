@@ -7,17 +7,16 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// SVG draws a plan. Waves are columns from left to right; in them, objects are
+// SVG is a picture of a plan. Waves are columns from left to right; in them, objects are
 // boxes grouped by spec. Curves lead from what waits to what comes first, where
 // the arrow is, with their rule beside it. Edges of one group that have the same
 // end and rule are one curve.
-func SVG(w io.Writer, plan *order.Plan) error {
+func SVG(plan *order.Plan) []byte {
 	p := compose(plan)
 	p.layout()
 	var b bytes.Buffer
@@ -39,8 +38,7 @@ func SVG(w io.Writer, plan *order.Plan) error {
 	}
 	p.drawLegend(c)
 	c.printf("</svg>")
-	_, err := w.Write(b.Bytes())
-	return err
+	return b.Bytes()
 }
 
 // styleSheet is everything that does not depend on the plan.
@@ -152,41 +150,35 @@ func (p *picture) route(k *curve, s *end) string {
 		col := p.columns[k.from.column]
 		lane := col.x + col.width + (k.lane+1)*laneGap
 		return bracket(s.at.x+s.at.w, s.y, lane, tx, ty)
-	case ahead:
-		return p.forward(k, s)
+	}
+	// A curve leaves its column on the side of the target, and enters those on its way
+	// and that of the target on the other side.
+	x, step := s.at.x, -1
+	if k.way == ahead {
+		x, step, tx = s.at.x+s.at.w, 1, k.target.at.x-arrowW+2
 	}
 	var b strings.Builder
-	x, y := s.at.x, s.y
+	y, column := s.y, k.from.column
 	fmt.Fprintf(&b, "M%d %d", x, y)
-	left := k.from.x
-	for i, w := range k.passes {
-		col := p.columns[k.from.column-1-i]
-		right := col.x + col.width + col.outer*laneGap + groupPad
-		fmt.Fprintf(&b, " H%d %s H%d", left-groupPad, bend(left-groupPad, y, right, w.y), col.x-groupPad)
-		left, y = col.x, w.y
+	to := func(next int) {
+		out, in := p.columns[column].edge(step), p.columns[column+step].edge(-step)
+		fmt.Fprintf(&b, " H%d %s", out, bend(out, y, in, next))
+		y, column = next, column+step
 	}
-	col := p.columns[k.to.column]
-	right := col.x + col.width + col.outer*laneGap + groupPad
-	fmt.Fprintf(&b, " H%d %s H%d", left-groupPad, bend(left-groupPad, y, right, ty), tx)
+	for _, pass := range k.passes {
+		to(pass.middle())
+	}
+	to(ty)
+	fmt.Fprintf(&b, " H%d", tx)
 	return b.String()
 }
 
-// forward is the path of a curve to a column on the right: only what the
-// cluster settles by itself leads there.
-func (p *picture) forward(k *curve, s *end) string {
-	var b strings.Builder
-	y := s.y
-	fmt.Fprintf(&b, "M%d %d", s.at.x+s.at.w, y)
-	col := p.columns[k.from.column]
-	right := col.x + col.width + col.outer*laneGap + groupPad
-	for i, w := range k.passes {
-		next := p.columns[k.from.column+1+i]
-		fmt.Fprintf(&b, " H%d %s", right, bend(right, y, next.x-groupPad, w.y))
-		right, y = next.x+next.width+next.outer*laneGap+groupPad, w.y
+// edge is the left (-1) or the right side (1) of a column with its frame.
+func (c *column) edge(side int) int {
+	if side < 0 {
+		return c.x - groupPad
 	}
-	left := p.columns[k.to.column].x - groupPad
-	fmt.Fprintf(&b, " H%d %s H%d", right, bend(right, y, left, k.target.y), k.target.at.x-arrowW+2)
-	return b.String()
+	return c.x + c.width + c.outer*laneGap + groupPad
 }
 
 // bend is a curve between two points that leaves and arrives level.

@@ -6,7 +6,6 @@ package draw
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,10 +14,10 @@ import (
 	"github.com/ropewalk/ropewalk/render/order"
 )
 
-// Text writes a plan as a tree for a terminal: waves, their nodes, and below
+// Text is a plan as a tree for a terminal: waves, their nodes, and below
 // each node what it needs. Edges that open a new wave have a double arrow and say
 // why.
-func Text(w io.Writer, plan *order.Plan) error {
+func Text(plan *order.Plan) []byte {
 	b := &bytes.Buffer{}
 	needs := map[object.ID][]line{}
 	joins := make([][]line, len(plan.Waves))
@@ -37,7 +36,7 @@ func Text(w io.Writer, plan *order.Plan) error {
 		}
 		fmt.Fprintf(b, "wave %d, %s\n", i, count(len(wave.Nodes), "object"))
 		for _, l := range joins[i] {
-			fmt.Fprintf(b, "  %s %s %s  %s\n", sideName(l.fromName), arrow(l), sideName(l.toName), remark(l))
+			fmt.Fprintf(b, "  %s %s %s  %s\n", SideName(l.rule, l.fromName), arrow(l), SideName(l.rule, l.toName), remark(l))
 		}
 		width := 0
 		for _, n := range wave.Nodes {
@@ -55,8 +54,7 @@ func Text(w io.Writer, plan *order.Plan) error {
 	if len(plan.Waves) > 0 {
 		fmt.Fprint(b, "\n══▶ opens a new wave   ──▶ comes first in the same wave or before   ┄┄▶ in either order\n")
 	}
-	_, err := w.Write(b.Bytes())
-	return err
+	return b.Bytes()
 }
 
 // printable is s without what a terminal would obey: names are checked only
@@ -68,14 +66,6 @@ func printable(s string) string {
 		}
 		return utf8.RuneError
 	}, s)
-}
-
-// sideName says what a name of a join means.
-func sideName(name string) string {
-	if strings.Contains(name, "/") || strings.HasSuffix(name, "]") {
-		return name
-	}
-	return "spec " + name
 }
 
 func textNeeds(b *bytes.Buffer, needs []line) {

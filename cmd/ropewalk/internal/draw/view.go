@@ -6,6 +6,7 @@ package draw
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -31,6 +32,18 @@ func (l line) label() string {
 		return string(graph.RuleDependsOn)
 	}
 	return string(l.rule)
+}
+
+// SideName says what a name of a join means; one that holds a slash is that of a node
+// already.
+func SideName(rule graph.Rule, name string) string {
+	switch {
+	case strings.Contains(name, "/"):
+		return name
+	case rule == graph.RuleSet:
+		return "apply set " + name
+	}
+	return "spec " + name
 }
 
 // lines are the edges of a plan in their order, then its joins.
