@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,18 +30,18 @@ written at all.`,
 		Example: `  ropewalk init shop
   ropewalk render shop`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.Run(func(ctx context.Context, args []string) error {
+		RunE: a.Run(func(_ context.Context, args []string) error {
 			dir := "."
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			return a.runInit(ctx, dir)
+			return a.runInit(dir)
 		}),
 	}
 }
 
-func (a commands) runInit(ctx context.Context, dir string) error {
-	names, err := copyNew(ctx, dir, cue.Template())
+func (a commands) runInit(dir string) error {
+	names, err := copyNew(dir, cue.Template())
 	if err != nil {
 		return err
 	}
@@ -60,38 +61,33 @@ A project is in %[1]s. Next:
 	return nil
 }
 
-// copyNew copies the files of from into dir, all or none, and gives their
-// names in order. A file that is there already is an error that names it.
-func copyNew(ctx context.Context, dir string, from fs.FS) (names []string, err error) {
-	//nolint:gosec // Projects are read by others of the team.
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, &command.EnvironmentError{Err: err}
+// copyNew copies the files of from into dir and returns their names in order. A file
+// that is there already is an error that names it, and then nothing is written.
+func copyNew(dir string, from fs.FS) ([]string, error) {
+	var names, taken []string
+	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		names = append(names, name)
+		switch _, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name))); {
+		case err == nil:
+			taken = append(taken, name)
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+		return nil
+	})
+	if err == nil && len(taken) == 0 {
+		err = os.CopyFS(dir, from)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, &command.EnvironmentError{Err: err}
-	}
-	defer root.Close() //nolint:errcheck // It is only read from.
-	names, taken, err := survey(root, from)
-	if err != nil {
-		return nil, &command.EnvironmentError{Err: err}
-	}
-	if len(taken) > 0 {
+	case len(taken) > 0:
 		return nil, &command.EnvironmentError{
 			Err:  fmt.Errorf("%s has %s already: nothing was written", dir, few(taken)),
 			Hint: "name a new directory, such as \"ropewalk init shop\"",
-		}
-	}
-	for i, name := range names {
-		err := ctx.Err()
-		if err == nil {
-			err = copyFile(root, from, name)
-		}
-		if err != nil {
-			for _, written := range names[:i] {
-				err = errors.Join(err, root.Remove(written))
-			}
-			return nil, &command.EnvironmentError{Err: err}
 		}
 	}
 	return names, nil
@@ -104,39 +100,4 @@ func few(names []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
 	}
 	return strings.Join(names, ", ")
-}
-
-// survey lists the files of from, and which of them root has already.
-func survey(root *os.Root, from fs.FS) (names, taken []string, err error) {
-	err = fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		names = append(names, name)
-		switch _, err := root.Lstat(name); {
-		case err == nil:
-			taken = append(taken, name)
-		case !errors.Is(err, fs.ErrNotExist):
-			return err
-		}
-		return nil
-	})
-	return names, taken, err
-}
-
-// copyFile writes the file called name into root, where there is none.
-func copyFile(root *os.Root, from fs.FS, name string) error {
-	data, err := fs.ReadFile(from, name)
-	if err != nil {
-		return err
-	}
-	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return err
-	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
 }

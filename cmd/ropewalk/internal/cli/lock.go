@@ -50,13 +50,13 @@ func (a commands) runLock(ctx context.Context, flags *command.ProjectFlags, path
 	if err != nil {
 		return err
 	}
-	loaded, err := command.Load(ctx, h, opts)
+	loaded, err := h.Load(ctx, opts)
 	a.Texts = loaded.Texts
 	if err == nil {
 		err = loaded.Request.Mistakes.Err()
 	}
 	if err != nil {
-		return err
+		return command.WithOptions(err)
 	}
 	name := command.LockFile(paths)
 	old, found, err := command.ReadLock(name)

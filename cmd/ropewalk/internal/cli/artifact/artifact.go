@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"oras.land/oras-go/v2/content"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
@@ -93,14 +94,11 @@ apply the folders of one artifact: push with --folders for them.
 			if err != nil {
 				return err
 			}
-			return a.WithLocation(ctx, &r, args[1], true, func(p command.Location) error {
+			return a.WithLocation(ctx, &r, format.Value, args[1], true, func(p command.Location) (any, string, error) {
 				pushed, err := host.Publication{Set: set, Push: artifact.PushOptions{At: time.Now()}}.
 					Publish(ctx, p.Store, append([]string{p.Reference}, tags...))
-				if err != nil {
-					return err
-				}
-				return a.Outcome(format.Value, Built{Reference: p.At(p.Reference), Pushed: pushed, Objects: set.Complete.Files},
-					fmt.Sprintf("%s\n  digest   %s\n  changed  %s\n", p.At(p.Reference), pushed.Digest, yesNo(pushed.Changed)))
+				return Built{Reference: p.At(p.Reference), Pushed: pushed, Objects: set.Complete.Files},
+					fmt.Sprintf("%s\n  digest   %s\n  changed  %s\n", p.At(p.Reference), pushed.Digest, yesNo(pushed.Changed)), err
 			})
 		}),
 	}
@@ -137,22 +135,22 @@ not at all.
 			if dir == "" || dir == "-" {
 				return command.Usagef("add -o DIR", "-o names no directory to write to")
 			}
-			return a.WithLocation(ctx, &r, args[0], false, func(p command.Location) error {
+			return a.WithLocation(ctx, &r, "text", args[0], false, func(p command.Location) (any, string, error) {
 				bar := command.NewProgress(a.Streams, "pulling")
 				pulled, err := artifact.Pull(ctx, p, p.Reference, artifact.PullOptions{Layer: layer, Progress: bar.Bytes})
 				bar.Clear()
 				if err != nil {
-					return err
+					return nil, "", err
 				}
 				files := make([]emit.File, 0, len(pulled.Files))
 				for _, f := range pulled.Files {
 					files = append(files, emit.File{Path: f.Path, Data: f.Data})
 				}
 				if err := output.Write(ctx, dir, files, output.Options{}); err != nil {
-					return err
+					return nil, "", err
 				}
 				a.Note("%s of %s written to %s\n", command.Plural(len(files), "file"), pulled.Digest, a.Paint.Bold(dir))
-				return nil
+				return nil, "", nil
 			})
 		}),
 	}
@@ -175,17 +173,13 @@ func (a Commands) artifactTag() *cobra.Command {
 			if err := artifact.CheckTags(args[1:]); err != nil {
 				return &command.UsageError{Err: err}
 			}
-			return a.WithLocation(ctx, &r, args[0], false, func(p command.Location) error {
+			return a.WithLocation(ctx, &r, "text", args[0], false, func(p command.Location) (any, string, error) {
 				digest, err := artifact.Tag(ctx, p, p.Reference, args[1:]...)
-				if err != nil {
-					return err
-				}
+				var text strings.Builder
 				for _, tag := range args[1:] {
-					if err := a.Print(p.At(tag) + " " + digest + "\n"); err != nil {
-						return err
-					}
+					text.WriteString(p.At(tag) + " " + digest + "\n")
 				}
-				return nil
+				return nil, text.String(), err
 			})
 		}),
 	}
@@ -207,16 +201,16 @@ the graph, provenance, images. With --show, print what is attached.
   ropewalk artifact inspect oci://ghcr.io/acme/shop:v1 --show provenance | jq .predicate`,
 		Args: cobra.ExactArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			return a.WithLocation(ctx, &r, args[0], false, func(p command.Location) error {
-				if show != "" {
-					return a.showAttached(ctx, p, show)
-				}
+			if show != "" {
+				return a.WithLocation(ctx, &r, "text", args[0], false, func(p command.Location) (any, string, error) {
+					text, err := attached(ctx, p, show)
+					return nil, string(text) + "\n", err
+				})
+			}
+			return a.WithLocation(ctx, &r, format.Value, args[0], false, func(p command.Location) (any, string, error) {
 				found, err := artifact.Inspect(ctx, p, p.Reference, artifact.PullOptions{Layer: layer})
-				if err != nil {
-					return err
-				}
 				found.Reference = p.At(p.Reference)
-				return a.Outcome(format.Value, found, inspectionText(found))
+				return found, inspectionText(found), err
 			})
 		}),
 	}
@@ -228,36 +222,27 @@ the graph, provenance, images. With --show, print what is attached.
 	return cmd
 }
 
-// showAttached prints the manifest, or a statement that is attached.
-func (a Commands) showAttached(ctx context.Context, p command.Location, what string) error {
+// attached is the manifest, or a statement that is attached.
+func attached(ctx context.Context, p command.Location, what string) ([]byte, error) {
 	if what == "manifest" {
-		_, content, err := p.FetchReference(ctx, p.Reference)
+		desc, body, err := p.FetchReference(ctx, p.Reference)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		defer content.Close() //nolint:errcheck // it is read only
-		data, err := readBounded(content)
-		if err != nil {
-			return err
-		}
-		return a.Write(append(data, '\n'))
+		defer body.Close() //nolint:errcheck // it is read only
+		return content.ReadAll(body, desc)
 	}
-	predicates := map[string]string{
+	predicate := map[string]string{
 		"graph": statement.PredicateGraph, "provenance": statement.PredicateProvenance, "sbom": statement.PredicateSBOM,
-	}
-	predicate, ok := predicates[what]
-	if !ok {
-		return command.Usagef("expected manifest, graph, provenance or sbom", "--show %s", what)
+	}[what]
+	if predicate == "" {
+		return nil, command.Usagef("expected manifest, graph, provenance or sbom", "--show %s", what)
 	}
 	subject, err := p.Resolve(ctx, p.Reference)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	text, err := artifact.Attached(ctx, p, subject, predicate)
-	if err != nil {
-		return err
-	}
-	return a.Write(append(text, '\n'))
+	return artifact.Attached(ctx, p, subject, predicate)
 }
 
 func inspectionText(i artifact.Inspection) string {

@@ -109,15 +109,10 @@ func (a Commands) runBuild(ctx context.Context, flags *buildFlags, paths []strin
 	defer r.Close()
 	a.Warn(r.Warnings)
 	// A layout is made only for a render that is good.
-	to, err := a.Open(ctx, &flags.Sources.RegistryFlags, flags.to, true)
-	if err != nil {
-		return err
-	}
-	out, err := a.push(ctx, flags, r, to, signer)
-	if err := command.Finish(ctx, to, err); err != nil {
-		return err
-	}
-	return a.Outcome(flags.format.Value, out, builtText(out))
+	return a.WithLocation(ctx, &flags.Sources.RegistryFlags, flags.format.Value, flags.to, true, func(to command.Location) (any, string, error) {
+		out, err := a.push(ctx, flags, r, to, signer)
+		return out, builtText(out), err
+	})
 }
 
 // push packs and pushes a render.
@@ -138,7 +133,7 @@ func (a Commands) push(ctx context.Context, flags *buildFlags, r command.Rendere
 	}.Publish(ctx, to.Store, append([]string{to.Reference}, flags.tags...))
 	bar.Clear()
 	if err != nil {
-		return Built{}, command.LocationError(to, err)
+		return Built{}, err
 	}
 	out := Built{
 		Reference: to.At(to.Reference), Pushed: pushed, Objects: len(r.Plan.Graph.Nodes), Waves: len(r.Plan.Waves),

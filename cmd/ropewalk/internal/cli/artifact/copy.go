@@ -45,15 +45,15 @@ Signatures of cosign v2 that TO has and FROM has not stay there.
 			if err := checkTarget(args[1], opts.Tags, artifact.Options{}); err != nil {
 				return err
 			}
-			return a.WithLocation(ctx, &r, args[0], false, func(from command.Location) error {
+			return a.WithLocation(ctx, &r, "text", args[0], false, func(from command.Location) (any, string, error) {
 				if strings.HasPrefix(args[1], string(artifact.LayoutDir)+":") {
 					// A folder is made only for what is there.
 					if _, err := from.Resolve(ctx, from.Reference); err != nil {
-						return err
+						return nil, "", err
 					}
 				}
-				return a.WithLocation(ctx, &r, args[1], true, func(to command.Location) error {
-					return a.copyArtifact(ctx, from, to, opts, format.Value)
+				return nil, "", a.WithLocation(ctx, &r, format.Value, args[1], true, func(to command.Location) (any, string, error) {
+					return a.copyArtifact(ctx, from, to, opts)
 				})
 			})
 		}),
@@ -67,7 +67,7 @@ Signatures of cosign v2 that TO has and FROM has not stay there.
 	return cmd
 }
 
-func (a Commands) copyArtifact(ctx context.Context, from, to command.Location, opts artifact.CopyOptions, format string) error {
+func (a Commands) copyArtifact(ctx context.Context, from, to command.Location, opts artifact.CopyOptions) (any, string, error) {
 	tag := to.Reference
 	if !to.Given && from.Given && !strings.HasPrefix(from.Reference, "sha256:") {
 		tag = from.Reference
@@ -80,7 +80,7 @@ func (a Commands) copyArtifact(ctx context.Context, from, to command.Location, o
 	copied, err := artifact.Copy(ctx, from.Store, to.Store, from.Reference, opts)
 	bar.Clear()
 	if err != nil {
-		return copyError(from, to, tag, err)
+		return nil, "", copyError(from, to, tag, err)
 	}
 	attached := command.Plural(len(copied.Referrers), "referrer")
 	if copied.Simple > 0 {
@@ -93,8 +93,8 @@ func (a Commands) copyArtifact(ctx context.Context, from, to command.Location, o
 	case !copied.Checked:
 		attached = "not looked at, since the artifact was there: --check looks for later signatures"
 	}
-	return a.Outcome(format, copied, fmt.Sprintf("%s\n  digest    %s\n  changed   %s\n  attached  %s\n",
-		to.At(tag), copied.Digest, yesNo(copied.Changed), attached))
+	return copied, fmt.Sprintf("%s\n  digest    %s\n  changed   %s\n  attached  %s\n",
+		to.At(tag), copied.Digest, yesNo(copied.Changed), attached), nil
 }
 
 // copyError is an error of a copy, as one of the place that it is of. A tag that is

@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -41,16 +41,13 @@ bytes, so that signing twice changes nothing.
 			if err != nil {
 				return err
 			}
-			return a.WithLocation(ctx, &r, args[0], false, func(p command.Location) error {
+			return a.WithLocation(ctx, &r, format.Value, args[0], false, func(p command.Location) (any, string, error) {
 				signed, err := artifact.SignSet(ctx, p.Store, p.Reference, signer)
-				if err != nil {
-					return err
-				}
 				var text strings.Builder
 				for _, s := range signed {
 					fmt.Fprintf(&text, "%s signed, signature %s\n", p.At(s.Digest), s.Signature)
 				}
-				return a.Outcome(format.Value, signed, text.String())
+				return signed, text.String(), err
 			})
 		}),
 	}
@@ -79,23 +76,23 @@ that it could not be read: nothing is there, or the registry refuses or does not
 			if err != nil {
 				return err
 			}
-			return a.WithLocation(ctx, &r, args[0], false, func(p command.Location) error {
+			return a.WithLocation(ctx, &r, format.Value, args[0], false, func(p command.Location) (any, string, error) {
 				digests, err := artifact.VerifySet(ctx, p, p.Reference, verifier)
 				if err != nil {
-					return err
+					return nil, "", err
 				}
 				var text strings.Builder
 				for _, d := range digests {
 					strangers, err := intact(ctx, p, d, verifier)
 					if err != nil {
-						return err
+						return nil, "", err
 					}
 					for _, s := range strangers {
 						a.Note("ropewalk: warning: %s\n", s)
 					}
 					text.WriteString(p.At(d) + " is signed by a known key\n")
 				}
-				return a.Outcome(format.Value, map[string]any{"verified": digests}, text.String())
+				return map[string]any{"verified": digests}, text.String(), nil
 			})
 		}),
 	}
@@ -182,12 +179,9 @@ A registry that refuses to delete is said, and is no failure.
 			if older > 0 {
 				opts.After = time.Now().Add(-older)
 			}
-			return a.WithLocation(ctx, &r, args[0], false, func(p command.Location) error {
+			return a.WithLocation(ctx, &r, format.Value, args[0], false, func(p command.Location) (any, string, error) {
 				pruned, err := artifact.Prune(ctx, p, opts)
-				if err != nil {
-					return err
-				}
-				return a.Outcome(format.Value, pruned, prunedText(pruned, dry))
+				return pruned, prunedText(pruned, dry), err
 			})
 		}),
 	}
@@ -230,12 +224,6 @@ a password, and its keys work here too.`,
 			if err != nil {
 				return &command.EnvironmentError{Err: err}
 			}
-			for _, end := range []string{".key", ".pub"} {
-				if _, err := os.Lstat(args[0] + end); err == nil {
-					return &command.EnvironmentError{Err: fmt.Errorf("%s%s is there already, and a key is never overwritten", args[0], end),
-						Hint: "choose another NAME, or move it away"}
-				}
-			}
 			if err := newFile(args[0]+".key", private, 0o600); err != nil {
 				return err
 			}
@@ -252,6 +240,9 @@ a password, and its keys work here too.`,
 // newFile writes a file that must not be there yet.
 func newFile(name string, data []byte, mode os.FileMode) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode) //nolint:gosec // the user names it
+	if errors.Is(err, fs.ErrExist) {
+		return &command.EnvironmentError{Err: fmt.Errorf("%s exists, and a key is never overwritten", name), Hint: "choose another NAME, or move it away"}
+	}
 	if err != nil {
 		return &command.EnvironmentError{Err: err}
 	}
@@ -260,14 +251,4 @@ func newFile(name string, data []byte, mode os.FileMode) error {
 		return &command.EnvironmentError{Err: err}
 	}
 	return nil
-}
-
-// readBounded reads what is small by its nature, such as a manifest.
-func readBounded(r io.Reader) ([]byte, error) {
-	const limit = 4 << 20
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && len(data) > limit {
-		err = fmt.Errorf("it is larger than %s", command.BytesText(limit))
-	}
-	return data, err
 }

@@ -4,7 +4,6 @@
 package command
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/x509"
@@ -247,40 +246,32 @@ type fullError struct {
 func (e *fullError) Error() string { return e.text }
 func (e *fullError) Unwrap() error { return e.err }
 
-// WithLocation opens a location, works there, and closes it. What the work prints is printed
-// when all of it lasts, and not where it failed. What is written wrongly on the
-// command line, and what is wrong in manifests, is no matter of the place.
-func (a *App) WithLocation(ctx context.Context, r *RegistryFlags, arg string, create bool, work func(Location) error) error {
+// WithLocation opens a location, works there, closes it, and then prints the result as
+// [App.Outcome] does: an archive is written by closing it. Where something went wrong, a
+// layout that was made for the work is taken away, and an archive is left as it was. An
+// error is one of the location, but for mistakes on the command line and in manifests.
+func (a *App) WithLocation(
+	ctx context.Context, r *RegistryFlags, format, arg string, create bool, work func(Location) (data any, text string, err error),
+) error {
 	p, err := a.Open(ctx, r, arg, create)
 	if err != nil {
 		return err
 	}
-	var said bytes.Buffer
-	out := a.Out
-	a.Out = &said
-	err = work(p)
-	a.Out = out
-	var mistake *object.Error
-	switch {
-	case errors.Is(err, artifact.ErrReference):
-		err = &UsageError{Err: err}
-	case !errors.As(err, &mistake):
-		err = LocationError(p, err)
-	}
-	if err := Finish(ctx, p, err); err != nil {
-		return err
-	}
-	return a.Write(said.Bytes())
-}
-
-// Finish ends the use of a place. Where something went wrong, a layout that was
-// made for it is taken away, and an archive is left as it was.
-func Finish(ctx context.Context, p Location, err error) error {
+	data, text, err := work(p)
 	if err != nil {
 		_ = p.abandon(ctx) // the error before counts
 	}
 	if closeErr := p.Close(); err == nil && closeErr != nil {
-		err = &EnvironmentError{Err: closeErr}
+		return &EnvironmentError{Err: closeErr}
 	}
-	return err
+	var mistake *object.Error
+	switch {
+	case err == nil:
+		return a.Outcome(format, data, text)
+	case errors.Is(err, artifact.ErrReference):
+		return &UsageError{Err: err}
+	case errors.As(err, &mistake):
+		return err
+	}
+	return LocationError(p, err)
 }

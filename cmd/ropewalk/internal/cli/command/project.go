@@ -165,10 +165,10 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	if err != nil {
 		return Rendered{}, err
 	}
-	loaded, err := Load(ctx, h, opts)
+	loaded, err := h.Load(ctx, opts)
 	a.Texts = loaded.Texts
 	if err != nil {
-		return Rendered{}, err
+		return Rendered{}, WithOptions(err)
 	}
 	evaluator, closer, err := p.Evaluator()
 	if err != nil {

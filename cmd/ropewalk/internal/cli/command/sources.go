@@ -4,6 +4,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,18 +134,16 @@ func OpenPolicy(flag, name string, report func(error)) (*pullpolicy.File, error)
 	return policy, nil
 }
 
-// Load is h.Load whose errors of fetching say which option may help.
-func Load(ctx context.Context, h host.Host, opts host.Options) (host.Loaded, error) {
-	loaded, err := h.Load(ctx, opts)
+// WithOptions is an error of loading whose errors of fetching name the option that may
+// help.
+func WithOptions(err error) error {
 	var mistakes object.Errors
 	if errors.As(err, &mistakes) {
 		for _, m := range mistakes {
-			if m.Hint == "" {
-				m.Hint = OptionFor(m.Err)
-			}
+			m.Hint = cmp.Or(m.Hint, OptionFor(m.Err))
 		}
 	}
-	return loaded, err
+	return err
 }
 
 // OptionFor is the option that may help against an error of fetching.

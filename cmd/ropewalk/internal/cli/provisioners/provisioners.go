@@ -5,7 +5,6 @@ package provisioners
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,7 +107,7 @@ func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, op
 	found, err := h.Provisioners(ctx, opts)
 	a.Texts = found.Texts
 	if err != nil {
-		return catalog{}, withOptions(err)
+		return catalog{}, command.WithOptions(err)
 	}
 	out := catalog{Provisioners: found, evaluator: inprocess.New(process.EvaluateOptions())}
 	var mistakes object.Errors
@@ -178,17 +177,4 @@ func pathArgs(args []string, n int) []string {
 		return nil
 	}
 	return args[n:]
-}
-
-// withOptions says with errors of fetching which option may help.
-func withOptions(err error) error {
-	var mistakes object.Errors
-	if errors.As(err, &mistakes) {
-		for _, m := range mistakes {
-			if m.Hint == "" {
-				m.Hint = command.OptionFor(m.Err)
-			}
-		}
-	}
-	return err
 }
