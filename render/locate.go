@@ -45,44 +45,36 @@ func (c *compiler) violations(ctx context.Context, s Spec, violations []evaluate
 
 // check checks the nodes and gives every finding the user's line.
 func (c *compiler) check(ctx context.Context, nodes []*object.Node) (Errors, error) {
-	bySpec := map[string][]check.Finding{}
-	all, err := c.checker(c.req).Check(ctx, nodes)
-	if err != nil {
+	findings, err := c.checker(c.req).Check(ctx, nodes)
+	if err != nil || len(findings) == 0 {
 		return nil, err
 	}
-	for _, f := range all {
-		bySpec[f.Node.Spec()] = append(bySpec[f.Node.Spec()], f)
+	queries := make([]evaluate.Query, len(findings))
+	for i, f := range findings {
+		queries[i] = evaluate.Query{Node: f.Node, Path: f.Path}
 	}
-	if len(bySpec) == 0 {
-		return nil, nil
+	origins, err := c.origins(ctx, queries)
+	if errors.Is(err, context.Canceled) {
+		return nil, err
+	}
+	specs := map[string]Spec{}
+	for _, s := range c.req.Specs {
+		specs[s.Evaluate.Spec] = s
 	}
 	module := make(map[object.ID]object.Pos, len(nodes))
 	for _, n := range nodes {
 		module[n.ID] = n.Pos
 	}
-	var out Errors
-	for _, s := range c.req.Specs {
-		findings := bySpec[s.Evaluate.Spec]
-		queries := make([]evaluate.Query, len(findings))
-		for i, f := range findings {
-			queries[i] = evaluate.Query{Node: f.Node, Path: f.Path}
-		}
-		origins, _, err := c.trace(ctx, s, queries)
-		if errors.Is(err, context.Canceled) {
-			return nil, err
-		}
-		for i, f := range findings {
-			e := asError(f)
+	out := make(Errors, len(findings))
+	for i, f := range findings {
+		out[i] = asError(f)
+		// What is wrong with the schemas themselves belongs to no spec.
+		if s, ok := specs[f.Node.Spec()]; ok {
 			if !origins[i].Module.IsValid() {
 				origins[i].Module = module[f.Node]
 			}
-			locate(e, s, origins[i])
-			out = append(out, e)
+			locate(out[i], s, origins[i])
 		}
-	}
-	// What is wrong with the schemas themselves belongs to no spec.
-	for _, f := range bySpec[""] {
-		out = append(out, asError(f))
 	}
 	return out, nil
 }
@@ -120,13 +112,18 @@ func asError(f check.Finding) *Error {
 // A workload is compiled once more for it: to keep what every workload compiled to costs
 // a large project a third of its memory, and few callers trace.
 func (r Renderer) Trace(ctx context.Context, req Request, queries []evaluate.Query) ([]evaluate.Origin, error) {
-	out := make([]evaluate.Origin, len(queries))
 	c, err := r.compiler(ctx, req)
 	if err != nil {
-		return out, err
+		return make([]evaluate.Origin, len(queries)), err
 	}
+	return c.origins(ctx, queries)
+}
+
+// origins is [Renderer.Trace] for the request of c.
+func (c *compiler) origins(ctx context.Context, queries []evaluate.Query) ([]evaluate.Origin, error) {
+	out := make([]evaluate.Origin, len(queries))
 	var errs []error
-	for _, s := range req.Specs {
+	for _, s := range c.req.Specs {
 		var own []evaluate.Query
 		var at []int
 		for i, q := range queries {

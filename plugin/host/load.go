@@ -279,16 +279,14 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 			Policies: slices.Concat(policies, own),
 			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty,
 		},
-		Adopt:  t.Adopt,
-		Source: sourceOf(t.Name, "", tree),
+		DependsOn: t.DependsOn,
+		Adopt:     t.Adopt,
+		Source:    sourceOf(t.Name, "", tree),
 	}
 	for _, u := range slices.Concat(l.projectUses, uses[1:]) {
 		if tree, ok := l.modules.trees[u.key]; ok {
 			out.Policies = append(out.Policies, sourceOf(t.Name, u.policy.Name, tree))
 		}
-	}
-	for _, d := range t.DependsOn {
-		out.DependsOn = append(out.DependsOn, object.SpecDependency{Name: d.Name, Pos: d.Pos})
 	}
 	return out, true
 }

@@ -131,7 +131,7 @@ func (a *argo) desired(n *object.Node) []string {
 	case object.ModeForce:
 		out = append(out, "Force=true")
 	}
-	if r := n.Object.Ref(); !builtinGroup(r.Group) && !a.kinds[r.GroupKind()] {
+	if r := n.Object.Ref(); object.IsCustom(r.Group) && !a.kinds[r.GroupKind()] {
 		out = append(out, "SkipDryRunOnMissingResource=true")
 	}
 	if size := len(JSON(n.Object)); size >= largeObject && policy.Mode != object.ModeReplace {
@@ -160,19 +160,4 @@ func (a *argo) reportHealth() {
 		a.warn(n, "readyWhen", "merge the health checks of this render into argocd-cm",
 			"for kind %s Argo CD needs the key %q in the ConfigMap argocd-cm: without it, it %s", kind, healthKey(n.Object), effect)
 	}
-}
-
-// builtinGroup reports whether every API server has the group.
-func builtinGroup(group string) bool {
-	switch group {
-	case "", "apps", "batch", "autoscaling", "policy", "extensions",
-		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
-		"authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io",
-		"coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
-		"flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "networking.k8s.io",
-		"node.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io",
-		"storage.k8s.io", "storagemigration.k8s.io":
-		return true
-	}
-	return false
 }

@@ -5,6 +5,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/cel-go/common"
@@ -52,14 +53,7 @@ func (c celExpr) column(e ast.Expr) int {
 // scope is the names that macros bind around an expression, innermost last.
 type scope []string
 
-func (s scope) binds(name string) bool {
-	for _, n := range s {
-		if n == name {
-			return true
-		}
-	}
-	return false
-}
+func (s scope) binds(name string) bool { return slices.Contains(s, name) }
 
 func (s scope) with(name string) scope {
 	return append(s[:len(s):len(s)], name)

@@ -67,7 +67,7 @@ func (t toLua) expr(e ast.Expr, in scope) (any, error) {
 		if len(e.AsList().OptionalIndices()) > 0 {
 			return nil, t.refuse(e, "an optional item of a list")
 		}
-		return t.operation(e, "list", e.AsList().Elements(), in)
+		return t.operation("list", e.AsList().Elements(), in)
 	case ast.CallKind:
 		return t.call(e, in)
 	case ast.MapKind:
@@ -124,7 +124,7 @@ func (t toLua) selection(s ast.SelectExpr, in scope) (any, error) {
 }
 
 // operation is an operator over translated operands.
-func (t toLua) operation(_ ast.Expr, name string, operands []ast.Expr, in scope) (any, error) {
+func (t toLua) operation(name string, operands []ast.Expr, in scope) (any, error) {
 	out := []any{name}
 	for _, o := range operands {
 		v, err := t.expr(o, in)
@@ -183,12 +183,12 @@ func (t toLua) call(e ast.Expr, in scope) (any, error) {
 		if name != "size" || len(call.Args()) > 0 {
 			return nil, t.refuse(e, "a call of %s()", call.FunctionName())
 		}
-		return t.operation(e, name, []ast.Expr{call.Target()}, in)
+		return t.operation(name, []ast.Expr{call.Target()}, in)
 	}
 	if name == "" || name == "size" && len(call.Args()) != 1 {
 		return nil, t.refuse(e, "%s", spelled(call.FunctionName()))
 	}
-	return t.operation(e, name, call.Args(), in)
+	return t.operation(name, call.Args(), in)
 }
 
 // spelled names an operator as it is written, and a function as a call.

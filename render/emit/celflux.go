@@ -6,6 +6,7 @@ package emit
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -29,14 +30,20 @@ type guarded struct {
 	id   int64
 }
 
+// fluxText is an expression for Flux, with what Flux has no name for.
+type fluxText struct {
+	text string
+	lost []string
+}
+
 // fluxExpr is the expression that is true where c is true, and false where
 // c is false or an error for want of a field.
-func fluxExpr(c celExpr) (text string, lost []string, err error) {
+func fluxExpr(c celExpr) (fluxText, error) {
 	g := &guarded{ExprFactory: ast.NewExprFactory()}
 	e := g.holds(c.ast.Expr(), nil)
 	// One line: where to break one is the library's taste, and may change.
-	text, err = parser.Unparse(e, ast.NewSourceInfo(nil), parser.WrapOnColumn(math.MaxInt32))
-	return text, g.lost, err
+	text, err := parser.Unparse(e, ast.NewSourceInfo(nil), parser.WrapOnColumn(math.MaxInt32))
+	return fluxText{text, g.lost}, err
 }
 
 func (g *guarded) call(function string, args ...ast.Expr) ast.Expr {
@@ -219,12 +226,7 @@ func known(e ast.Expr, in, inner scope) bool {
 		case ast.SelectKind:
 			e = e.AsSelect().Operand()
 		case ast.IdentKind:
-			for _, name := range inner[len(in):] {
-				if name == e.AsIdent() {
-					return false
-				}
-			}
-			return true
+			return !slices.Contains(inner[len(in):], e.AsIdent())
 		case ast.CallKind:
 			if name, args := asOperator(e); name == operators.Index {
 				e = args[0]
@@ -295,10 +297,7 @@ func (g *guarded) copies(list []ast.Expr, in scope) []ast.Expr {
 
 // lose notes, once, what Flux cannot express.
 func (g *guarded) lose(what string) {
-	for _, l := range g.lost {
-		if l == what {
-			return
-		}
+	if !slices.Contains(g.lost, what) {
+		g.lost = append(g.lost, what)
 	}
-	g.lost = append(g.lost, what)
 }

@@ -21,7 +21,8 @@ func CELForFlux(text string) (string, []string, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return fluxExpr(c)
+	flux, err := fluxExpr(c)
+	return flux.text, flux.lost, err
 }
 
 // Native names the file with the health of a kind.

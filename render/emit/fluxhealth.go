@@ -24,17 +24,17 @@ type waited struct {
 func (w *writer) fluxRule(n *object.Node, exprs []*ruleText) string {
 	var parts []string
 	for i, e := range exprs {
-		text, lost, err := e.toFlux()
+		flux, err := e.flux()
 		if err != nil {
 			w.problems(n, []problem{{rule: i, fatal: true, err: err}})
 			continue
 		}
-		if len(lost) > 0 {
-			w.problems(n, []problem{{rule: i, err: fmt.Errorf("Flux cannot express %q: it has no variable for %s", e.text, strings.Join(lost, ", nor for ")), //nolint:staticcheck // Flux is a name
+		if len(flux.lost) > 0 {
+			w.problems(n, []problem{{rule: i, err: fmt.Errorf("Flux cannot express %q: it has no variable for %s", e.text, strings.Join(flux.lost, ", nor for ")), //nolint:staticcheck // Flux is a name
 				hint: "read a field below it, such as has(status.phase)"}})
 		}
-		if text != "true" {
-			parts = append(parts, text)
+		if flux.text != "true" {
+			parts = append(parts, flux.text)
 		}
 	}
 	switch {
@@ -155,7 +155,7 @@ func nativeReady(r object.Ref) (rule string, exact bool) {
 	case "CustomResourceDefinition.apiextensions.k8s.io":
 		return has("Established"), true
 	}
-	if builtinGroup(r.Group) {
+	if !object.IsCustom(r.Group) {
 		return "true", true
 	}
 	return has("Ready"), false

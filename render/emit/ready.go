@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -62,60 +63,42 @@ type rules struct {
 	known map[string]*ruleText
 }
 
-// ruleText is one expression with its translations, made when they are needed
-// for.
+// ruleText is one expression with its translations, each made when it is first
+// needed.
 type ruleText struct {
-	celExpr
-	err error
-
-	lua    any
-	luaErr error
-
-	flux    string
-	lost    []string
-	fluxErr error
+	text  string
+	parse func() (celExpr, error)
+	// lua is the tree for Argo CD.
+	lua func() (any, error)
+	// flux is the expression for Flux.
+	flux func() (fluxText, error)
 }
 
 func newRules() rules { return rules{known: map[string]*ruleText{}} }
 
 // get is the rule with the text, which is not parsed yet.
 func (r rules) get(text string) *ruleText {
-	e, ok := r.known[text]
-	if !ok {
-		e = &ruleText{celExpr: celExpr{text: text}}
-		r.known[text] = e
+	if e, ok := r.known[text]; ok {
+		return e
 	}
+	e := &ruleText{text: text}
+	e.parse = sync.OnceValues(func() (celExpr, error) { return parseCEL(text) })
+	e.lua = sync.OnceValues(func() (any, error) {
+		c, err := e.parse()
+		if err != nil {
+			return nil, err
+		}
+		return luaTree(c)
+	})
+	e.flux = sync.OnceValues(func() (fluxText, error) {
+		c, err := e.parse()
+		if err != nil {
+			return fluxText{}, err
+		}
+		return fluxExpr(c)
+	})
+	r.known[text] = e
 	return e
-}
-
-// parse reads the text, once.
-func (e *ruleText) parse() error {
-	if e.ast == nil && e.err == nil {
-		e.celExpr, e.err = parseCEL(e.text)
-	}
-	return e.err
-}
-
-// toLua is the tree for Argo CD.
-func (e *ruleText) toLua() (any, error) {
-	if err := e.parse(); err != nil {
-		return nil, err
-	}
-	if e.lua == nil && e.luaErr == nil {
-		e.lua, e.luaErr = luaTree(e.celExpr)
-	}
-	return e.lua, e.luaErr
-}
-
-// toFlux is the expression for Flux, and what it has no name for.
-func (e *ruleText) toFlux() (string, []string, error) {
-	if err := e.parse(); err != nil {
-		return "", nil, err
-	}
-	if e.flux == "" && e.fluxErr == nil {
-		e.flux, e.lost, e.fluxErr = fluxExpr(e.celExpr)
-	}
-	return e.flux, e.lost, e.fluxErr
 }
 
 // of is the readiness rules of n. Only what an author wrote is parsed to find
@@ -129,7 +112,7 @@ func (r rules) of(n *object.Node) ([]*ruleText, []problem) {
 		if err == nil {
 			e := r.get(text)
 			if ready.Type == object.ReadyCEL {
-				err = e.parse()
+				_, err = e.parse()
 			}
 			if err == nil {
 				exprs = append(exprs, e)
@@ -151,7 +134,7 @@ func (r rules) annotation(n *object.Node) (string, []problem) {
 	}
 	all := []any{"and"}
 	for i, e := range exprs {
-		tree, err := e.toLua()
+		tree, err := e.lua()
 		if err != nil {
 			problems = append(problems, problem{rule: i, err: fmt.Errorf("Argo CD cannot express %q: %w; it uses its built-in health of the kind", e.text, err), //nolint:staticcheck // Argo CD is a name
 				hint: "fields, has(), comparisons, &&, ||, !, ?:, in, size(), exists() and all() become Lua"})

@@ -144,7 +144,7 @@ func (f *finder) anything() {
 	for _, owner := range o.get("metadata", "ownerReferences").items() {
 		f.target(owner, RuleOwner, "", "")
 	}
-	if IsCustom(f.item.ref.Group) {
+	if object.IsCustom(f.item.ref.Group) {
 		f.customReferences(o.get("spec"), 0)
 	}
 }
@@ -165,17 +165,6 @@ func (f *finder) target(c cursor, rule Rule, apiVersion, kind string) {
 		r.Namespace = ""
 	}
 	f.on(r, rule, c.get("name").at)
-}
-
-// IsCustom reports whether objects of an API group are custom resources:
-// groups of Kubernetes itself have no dot, or end in .k8s.io. The few groups of
-// that form whose kinds come with a CustomResourceDefinition are custom too.
-func IsCustom(group string) bool {
-	switch group {
-	case gatewayGroup, "snapshot.storage.k8s.io", "autoscaling.k8s.io":
-		return true
-	}
-	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
 }
 
 // deepest is how deep references inside a custom resource are looked for; no

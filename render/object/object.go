@@ -223,6 +223,22 @@ func (r Ref) GroupKind() string {
 	return r.Kind + "." + r.Group
 }
 
+// IsCustom reports whether the objects of an API group are custom resources: whether
+// the group is none that every API server has.
+func IsCustom(group string) bool {
+	switch group {
+	case "", "apps", "batch", "autoscaling", "policy", "extensions",
+		"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
+		"authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io",
+		"coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
+		"flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "networking.k8s.io",
+		"node.k8s.io", "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io",
+		"storage.k8s.io", "storagemigration.k8s.io":
+		return false
+	}
+	return true
+}
+
 // Compare orders references by group, kind, namespace and name.
 func (r Ref) Compare(s Ref) int {
 	return cmp.Or(

@@ -79,7 +79,7 @@ func (e *engine) allTraits(g *graph.Graph) []traits {
 // render bind claims.
 func (e *engine) traits(n *object.Node, classes map[string]string) traits {
 	r := n.Object.Ref()
-	t := traits{ref: r, custom: graph.IsCustom(r.Group), stage: e.stage(r.Kind), rank: e.rank[r.Kind]}
+	t := traits{ref: r, custom: object.IsCustom(r.Group), stage: e.stage(r.Kind), rank: e.rank[r.Kind]}
 	t.ready = e.hasReadiness(r, t.custom) || e.neverReady[sometimesNeverReady(n.Object, r)]
 	t.unknown = t.custom && !t.ready
 	t.workload = r.Group == "apps" || r.Group == "batch"

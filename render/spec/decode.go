@@ -133,9 +133,9 @@ func (f *fields) list(name string) ([]object.Value, object.Path) {
 
 // labels is an optional list of names, each in the form of a DNS label and
 // written once.
-func (f *fields) labels(name string) []Dependency {
+func (f *fields) labels(name string) []object.SpecDependency {
 	items, path := f.list(name)
-	var out []Dependency
+	var out []object.SpecDependency
 	for i, v := range items {
 		at := path.Append(object.Index(i))
 		if !f.kind(v, at, object.KindString) {
@@ -145,11 +145,11 @@ func (f *fields) labels(name string) []Dependency {
 			f.fail(v.Pos, at, "", "%q %s", v.Text, bad)
 			continue
 		}
-		if slices.ContainsFunc(out, func(d Dependency) bool { return d.Name == v.Text }) {
+		if slices.ContainsFunc(out, func(d object.SpecDependency) bool { return d.Name == v.Text }) {
 			f.fail(v.Pos, at, "", "%q is written twice", v.Text)
 			continue
 		}
-		out = append(out, Dependency{Name: v.Text, Pos: v.Pos})
+		out = append(out, object.SpecDependency{Name: v.Text, Pos: v.Pos})
 	}
 	return out
 }

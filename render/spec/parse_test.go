@@ -73,7 +73,7 @@ spec:
 	require.Equal(t, &spec.Verify{Provider: "pgp", SecretRef: "keys"}, got.CueRef.Verify)
 	require.Equal(t, object.Pos{File: "a.yaml", Line: 11, Column: 10}, got.CueRef.RefPos)
 	require.Equal(t, map[string]string{"env": "prod", "level": "3", "debug": "true"}, got.Tags)
-	require.Equal(t, spec.Dependency{Name: "cache", Pos: object.Pos{File: "a.yaml", Line: 16, Column: 19}}, got.DependsOn[1])
+	require.Equal(t, object.SpecDependency{Name: "cache", Pos: object.Pos{File: "a.yaml", Line: 16, Column: 19}}, got.DependsOn[1])
 	require.JSONEq(t, `{"replicas":2,"image":"nginx"}`, string(got.Input.JSON()))
 	require.Equal(t, object.Pos{File: "a.yaml", Line: 18, Column: 15}, got.Input.NearestPos(object.Fields("replicas")))
 	require.Equal(t, "registry", got.Policies[0].Name)

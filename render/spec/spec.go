@@ -80,7 +80,7 @@ type Transform struct {
 	CueRef    CueRef
 	// Tags are the values of the module's @tag and @if attributes.
 	Tags      map[string]string
-	DependsOn []Dependency
+	DependsOn []object.SpecDependency
 	Input     object.Value
 	// InputUnsure is set if a mistake in the document may hide part of the
 	// input: what a module reports on the input would repeat that mistake.
@@ -94,12 +94,6 @@ type Transform struct {
 
 // InputPath leads to the input in a Transform document.
 func InputPath() object.Path { return object.Fields("spec", "input") }
-
-// Dependency is the name of another spec.
-type Dependency struct {
-	Name string
-	Pos  object.Pos
-}
 
 // RefType is where a module comes from.
 type RefType string

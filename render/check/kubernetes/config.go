@@ -27,7 +27,7 @@ func configRules(component string) func(*finding.Value) {
 	case "core.v1.Secret":
 		return secretObject
 	case "core.v1.LimitRangeSpec":
-		return limitRange
+		return func(a *finding.Value) { distinct(a.Field("limits"), "type") }
 	case "core.v1.LimitRangeItem":
 		return limitRangeItem
 	case "core.v1.ResourceQuotaSpec":
@@ -150,18 +150,6 @@ func counted(name string) bool {
 		return true
 	}
 	return strings.HasPrefix(name, "count/")
-}
-
-// limitRange checks that no type of limit comes twice.
-func limitRange(a *finding.Value) {
-	seen := map[string]bool{}
-	for _, l := range a.Field("limits").Items() {
-		kind := l.Field("type")
-		if seen[kind.Text()] {
-			kind.Fail(finding.RuleUnique, "is the type of another item: %s", kind.Show())
-		}
-		seen[kind.Text()] = true
-	}
 }
 
 // limitRangeItem checks that every bound is within the next:

@@ -46,14 +46,6 @@ func container(a *finding.Value) {
 	case t != strings.TrimSpace(t):
 		image.Fail(finding.RuleFormat, "must not begin or end with a space, found %s", image.Show())
 	}
-	seen := map[string]bool{}
-	for _, p := range a.Field("ports").Items() {
-		name := p.Field("name")
-		if name.Text() != "" && seen[name.Text()] {
-			name.Fail(finding.RuleUnique, "is the name of another port of the container: %s", name.Show())
-		}
-		seen[name.Text()] = true
-	}
 	probes(a)
 	for _, m := range a.Field("volumeMounts").Items() {
 		if m.Field("mountPropagation").Text() == "Bidirectional" && !a.In("securityContext", "privileged").Bool() {

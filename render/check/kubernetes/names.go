@@ -22,6 +22,8 @@ func checkFor(name string) func(*finding.Value) {
 		return absolute
 	case "cidr":
 		return func(a *finding.Value) { cidr(a) }
+	case "distinct-names":
+		return func(a *finding.Value) { distinct(a, "name") }
 	case "domain":
 		return hostName
 	case "file":
@@ -74,6 +76,8 @@ func checkFor(name string) func(*finding.Value) {
 		return pathSegment
 	case "subdomain":
 		return Subdomain
+	case "sysctl":
+		return sysctl
 	case "variable":
 		return variable
 	}
@@ -180,6 +184,31 @@ func filled(a *finding.Value) {
 		f := a.Fail(finding.RuleRequired, "must not be empty")
 		if !a.Step.IsIndex {
 			f.Hint = "leave it out for the default"
+		}
+	}
+}
+
+// distinct wants the texts at a path in the items of a list to differ.
+func distinct(a *finding.Value, path ...string) {
+	seen := map[string]bool{}
+	for _, item := range a.Items() {
+		v := item.In(path...)
+		if t := v.Text(); t != "" && seen[t] {
+			v.Fail(finding.RuleUnique, "is the %s of another item: %s", path[len(path)-1], v.Show())
+		}
+		seen[v.Text()] = true
+	}
+}
+
+// sysctl wants the name of a kernel parameter.
+func sysctl(a *finding.Value) {
+	if n := len(a.Text()); n > validation.DNS1123SubdomainMaxLength {
+		a.Fail(finding.RuleSize, "expected at most 253 characters, found %d", n)
+	}
+	for part := range strings.FieldsFuncSeq(a.Text(), func(r rune) bool { return r == '.' || r == '/' }) {
+		if strings.Trim(part, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			a.Fail(finding.RuleFormat, "expected the name of a kernel parameter such as \"net.core.somaxconn\", found %s", a.Show())
+			return
 		}
 	}
 }

@@ -18,8 +18,6 @@ func podRules(component string) func(*finding.Value) {
 	switch component {
 	case "core.v1.PodSpec":
 		return podSpec
-	case "core.v1.PodSecurityContext":
-		return podSecurity
 	case "core.v1.SeccompProfile", "core.v1.AppArmorProfile":
 		return profile
 	case "core.v1.Toleration":
@@ -49,14 +47,6 @@ func podSpec(a *finding.Value) {
 	}
 	sleeps(a)
 	podDNS(a)
-	spread := map[string]bool{}
-	for _, c := range a.Field("topologySpreadConstraints").Items() {
-		id := c.Field("topologyKey").Text() + " " + c.Field("whenUnsatisfiable").Text()
-		if spread[id] {
-			c.Fail(finding.RuleUnique, "has the same topologyKey and whenUnsatisfiable as another constraint")
-		}
-		spread[id] = true
-	}
 	if s := a.Field("schedulerName"); len(s.Text()) > validation.DNS1123SubdomainMaxLength {
 		s.Fail(finding.RuleSize, "expected at most 253 characters, found %d", len(s.Text()))
 	}
@@ -207,26 +197,6 @@ func podDNS(a *finding.Value) {
 	}
 	if n := config.Field("nameservers"); n.Size() > 3 {
 		n.Fail(finding.RuleSize, "expected at most 3 name servers, found %d", n.Size())
-	}
-}
-
-func podSecurity(a *finding.Value) {
-	seen := map[string]bool{}
-	for _, s := range a.Field("sysctls").Items() {
-		name := s.Field("name")
-		if seen[name.Text()] {
-			name.Fail(finding.RuleUnique, "is in the list already: %s", name.Show())
-		}
-		seen[name.Text()] = true
-		if n := len(name.Text()); n > validation.DNS1123SubdomainMaxLength {
-			name.Fail(finding.RuleSize, "expected at most 253 characters, found %d", n)
-		}
-		for part := range strings.FieldsFuncSeq(name.Text(), func(r rune) bool { return r == '.' || r == '/' }) {
-			if strings.Trim(part, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-				name.Fail(finding.RuleFormat, "expected the name of a kernel parameter such as \"net.core.somaxconn\", found %s", name.Show())
-				break
-			}
-		}
 	}
 }
 

@@ -67,16 +67,11 @@ func externalName(a *finding.Value) {
 // differ is the schema's business.
 func servicePorts(a *finding.Value, kind string) {
 	ports := a.Field("ports").Items()
-	names, nodes := map[string]bool{}, map[string]bool{}
+	nodes := map[string]bool{}
 	for _, p := range ports {
-		name := p.Field("name")
-		switch t := name.Text(); {
-		case t == "" && len(ports) > 1:
-			name.Fail(finding.RuleRequired, "is required where a Service has several ports")
-		case t != "" && names[t]:
-			name.Fail(finding.RuleUnique, "is the name of another port: %s", name.Show())
+		if p.Field("name").Text() == "" && len(ports) > 1 {
+			p.Field("name").Fail(finding.RuleRequired, "is required where a Service has several ports")
 		}
-		names[name.Text()] = true
 		protocol := p.Field("protocol").Text()
 		if protocol == "" {
 			protocol = "TCP"

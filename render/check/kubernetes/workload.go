@@ -143,17 +143,13 @@ func statefulSet(a *finding.Value) {
 	} else if rolling.Has() {
 		numberOrPercent(rolling.Field("maxUnavailable"))
 	}
-	seen := map[string]bool{}
+	distinct(a.Field("volumeClaimTemplates"), "metadata", "name")
 	for _, t := range a.Field("volumeClaimTemplates").Items() {
 		name := t.In("metadata", "name")
 		label(name)
-		switch {
-		case name.Text() == "":
+		if name.Text() == "" {
 			t.Field("metadata").Missing("name")
-		case seen[name.Text()]:
-			name.Fail(finding.RuleUnique, "is the name of another claim template: %s", name.Show())
 		}
-		seen[name.Text()] = true
 	}
 }
 
