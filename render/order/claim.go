@@ -4,6 +4,7 @@
 package order
 
 import (
+	"github.com/ropewalk/ropewalk/internal/scc"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/graph"
 )
@@ -34,7 +35,7 @@ func (p *planner) placeClaims() {
 func (p *planner) releaseClaims() {
 	next := p.successors()
 	component := make([]int, len(next))
-	for c, vertices := range graph.Components(next) {
+	for c, vertices := range scc.Components(next) {
 		for _, v := range vertices {
 			component[v] = c
 		}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/ropewalk/ropewalk/internal/scc"
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -111,7 +112,7 @@ func (p *planner) decide() {
 // level puts every node into the first wave that its edges allow: the longest path
 // over gating edges. Claims are in one component with their user.
 func (p *planner) level() {
-	for _, component := range graph.Components(p.successors()) {
+	for _, component := range scc.Components(p.successors()) {
 		slices.Sort(component)
 		wave := 0
 		for _, v := range component {

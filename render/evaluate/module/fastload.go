@@ -5,6 +5,7 @@ package module
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"cuelang.org/go/cue/build"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
+	"cuelang.org/go/mod/module"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -26,17 +28,17 @@ import (
 // left to the loader, so that there is one voice for mistakes; nil stands for
 // that.
 func (t *tree) fastLoad(m evaluate.Module) *build.Instance {
-	module, version, ok := t.plainModule()
+	name, version, ok := t.plainModule()
 	if !ok || t.dir != t.root || len(m.Tags) > 0 {
 		return nil
 	}
-	l := &loader{tree: t, module: module, version: version}
+	l := &loader{tree: t, module: name, version: version}
 	l.context = build.NewContext(build.Loader(l.vendored))
 	inst := l.instance(t.dir)
 	if inst == nil {
 		return nil
 	}
-	inst.ImportPath = module + ":" + inst.PkgName
+	inst.ImportPath = name + ":" + inst.PkgName
 	if !l.complete(inst) {
 		return nil
 	}
@@ -57,7 +59,7 @@ type loader struct {
 
 // plainModule is the path and the language version of a module file that says
 // nothing else.
-func (t *tree) plainModule() (module, version string, ok bool) {
+func (t *tree) plainModule() (name, version string, ok bool) {
 	data, found := t.files[path.Join(t.root, modFile)]
 	if !found {
 		return "module.local@v0", languageVersion, true
@@ -71,39 +73,18 @@ func (t *tree) plainModule() (module, version string, ok bool) {
 		switch {
 		case !isField:
 			return "", "", false
-		case LabelIs(f.Label, "module") && module == "":
-			module = textOf(f.Value)
+		case LabelIs(f.Label, "module") && name == "":
+			name = textOf(f.Value)
 		case LabelIs(f.Label, "language") && version == "":
 			version = languageOf(f.Value)
 		default:
 			return "", "", false
 		}
 	}
-	if !strings.Contains(module, "@") {
-		module += "@v0" // as the loader reads it
+	if !strings.Contains(name, "@") {
+		name += "@v0" // as the loader reads it
 	}
-	return module, version, plainPath(module) && knownLanguage(version)
-}
-
-// plainPath reports whether a module path is one that needs no judgement:
-// a domain, then words, then a major version.
-func plainPath(module string) bool {
-	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
-	name, major, _ := strings.Cut(module, "@v")
-	if major == "" || strings.Trim(major, "0123456789") != "" {
-		return false
-	}
-	domain, rest, _ := strings.Cut(name, "/")
-	parts := strings.Split(domain, ".")
-	if rest != "" {
-		parts = append(parts, strings.Split(rest, "/")...)
-	}
-	for _, p := range parts {
-		if p == "" || strings.Trim(p, letters) != "" {
-			return false
-		}
-	}
-	return strings.Contains(domain, ".")
+	return name, version, module.CheckPath(name) == nil && knownLanguage(version)
 }
 
 // languageOf is the version in {version: "v0.9.0"}, "" where it says more.
@@ -135,19 +116,10 @@ func textOf(e ast.Expr) string {
 // that the loader treats as it treats the newest.
 func knownLanguage(version string) bool {
 	const first = 9 // v0.9.0 brought modules
-	number := func(v string) int {
-		parts := strings.Split(v, ".")
-		if len(parts) != 3 || parts[0] != "v0" {
-			return -1
-		}
-		n, err := strconv.Atoi(parts[1])
-		if _, bad := strconv.Atoi(parts[2]); err != nil || bad != nil {
-			return -1
-		}
-		return n
-	}
-	n := number(version)
-	return n >= first && n <= number(languageVersion)
+	var newest, minor, patch int
+	_, _ = fmt.Sscanf(languageVersion, "v0.%d.", &newest)
+	_, err := fmt.Sscanf(version, "v0.%d.%d", &minor, &patch)
+	return err == nil && version == fmt.Sprintf("v0.%d.%d", minor, patch) && minor >= first && minor <= newest
 }
 
 // instance parses the files of one folder; nil where they are not plain.

@@ -7,7 +7,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -107,33 +106,29 @@ func mistakeFrames(list object.Errors) []mistakeFrame {
 	return out
 }
 
-func mistakesOf(frames []mistakeFrame) (object.Errors, error) {
+func mistakesOf(frames []mistakeFrame) object.Errors {
 	if frames == nil {
-		return nil, nil
+		return nil
 	}
 	out := make(object.Errors, len(frames))
 	for i, f := range frames {
 		m := f.Error
-		switch s := sentinels(); {
-		case f.Err == nil:
-		case f.Err.Sentinel == 0:
+		if f.Err != nil {
 			m.Err = errors.New(f.Err.Text)
-		case f.Err.Sentinel > 0 && f.Err.Sentinel <= len(s):
-			m.Err = &diagnose.ReasonError{Text: f.Err.Text, Reason: s[f.Err.Sentinel-1]}
-		default:
-			return nil, fmt.Errorf("unknown error %d", f.Err.Sentinel)
+			if n, s := f.Err.Sentinel, sentinels(); n > 0 && n <= len(s) {
+				m.Err = &diagnose.ReasonError{Text: f.Err.Text, Reason: s[n-1]}
+			}
 		}
 		out[i] = &m
 	}
-	return out, nil
+	return out
 }
 
 // result is the Result of a reply.
-func (r *reply) result() (evaluate.Result, error) {
+func (r *reply) result() evaluate.Result {
 	out := r.Result.Result
-	var err error
-	out.Warnings, err = mistakesOf(r.Result.Warnings)
-	return out, err
+	out.Warnings = mistakesOf(r.Result.Warnings)
+	return out
 }
 
 // pack writes files as an uncompressed zip, which is a file system at the other end.

@@ -171,20 +171,20 @@ func executable() (string, error) {
 // input, the error may be an [object.Errors] with one entry that wraps
 // [ErrTimeout], [ErrMemory], [ErrCrashed] or [ErrQuarantined].
 func (p *Pool) Evaluate(ctx context.Context, req evaluate.Request) (evaluate.Result, error) {
-	a, err := p.run(ctx, job{req: req})
+	r, err := p.run(ctx, job{req: req})
 	if err != nil {
 		return evaluate.Result{}, err
 	}
-	return a.result, a.mistakes.Err()
+	return r.result(), mistakesOf(r.Mistakes).Err()
 }
 
 // Trace implements [Evaluator].
 func (p *Pool) Trace(ctx context.Context, req evaluate.Request, queries []evaluate.Query) ([]evaluate.Origin, error) {
-	a, err := p.run(ctx, job{trace: true, req: req, queries: queries})
+	r, err := p.run(ctx, job{trace: true, req: req, queries: queries})
 	if err != nil {
 		return nil, err
 	}
-	return a.origins, a.mistakes.Err()
+	return r.Origins, mistakesOf(r.Mistakes).Err()
 }
 
 // Stats is what happened so far.
@@ -234,7 +234,7 @@ func (j job) modules() []evaluate.Module {
 
 // run does j on a worker, and once more where the first one was lost through
 // no fault of j.
-func (p *Pool) run(ctx context.Context, j job) (*answer, error) {
+func (p *Pool) run(ctx context.Context, j job) (*reply, error) {
 	if ctx.Err() != nil {
 		return nil, diagnose.Cancelled(ctx, j.req)
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
-	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // process is a running worker. All but kill is for its one user at a time.
@@ -127,7 +126,7 @@ func (p *process) knows(m evaluate.Module) bool { return m.Digest != "" && p.tre
 
 // call sends j and waits for its reply, its deadline or the end of ctx. After
 // a loss the process is of no use, unless nothing was sent.
-func (p *process) call(ctx context.Context, j job, left time.Duration) (*answer, *loss) {
+func (p *process) call(ctx context.Context, j job, left time.Duration) (*reply, *loss) {
 	frames, err := p.encode(j)
 	if err != nil {
 		return nil, &loss{unsent: true, cause: fmt.Errorf("the request cannot be sent to an evaluation worker: %w", err)}
@@ -136,17 +135,17 @@ func (p *process) call(ctx context.Context, j job, left time.Duration) (*answer,
 	defer timer.Stop()
 	stop := context.AfterFunc(ctx, func() { p.kill(ctx.Err()) })
 	defer stop()
-	a, err := p.exchange(frames)
+	r, err := p.exchange(frames)
 	used := p.used
 	p.used = true
 	switch {
-	case err == nil && a.crash != "":
+	case err == nil && r.Crash != "":
 		return nil, &loss{
-			cause: diagnose.Because(evaluate.ErrCrashed, "the evaluator crashed: %s", a.crash),
+			cause: diagnose.Because(evaluate.ErrCrashed, "the evaluator crashed: %s", r.Crash),
 			hint:  "this is a fault of ropewalk or of CUE: please report it with the module",
 		}
 	case err == nil:
-		return a, nil
+		return r, nil
 	}
 	p.mu.Lock()
 	why := p.killed
@@ -207,18 +206,8 @@ func (p *process) encode(j job) ([][]byte, error) {
 	return append(out, frame), nil
 }
 
-// answer is a reply as the pool uses it.
-type answer struct {
-	crash    string
-	retire   bool
-	live     int64
-	mistakes object.Errors
-	result   evaluate.Result
-	origins  []evaluate.Origin
-}
-
 // exchange sends frames and reads the reply to the last.
-func (p *process) exchange(frames [][]byte) (*answer, error) {
+func (p *process) exchange(frames [][]byte) (*reply, error) {
 	p.greeting = nil
 	for _, f := range frames {
 		if _, err := p.in.Write(f); err != nil {
@@ -239,11 +228,7 @@ func (p *process) exchange(frames [][]byte) (*answer, error) {
 	if err := p.codec.receive(p.reader, maxFrame, &r); err != nil {
 		return nil, fmt.Errorf("read its reply: %w", err)
 	}
-	a := &answer{crash: r.Crash, retire: r.Retire, live: r.Live, origins: r.Origins}
-	var err, more error
-	a.mistakes, err = mistakesOf(r.Mistakes)
-	a.result, more = r.result()
-	return a, errors.Join(err, more)
+	return &r, nil
 }
 
 // beginning keeps the first bytes that are written to it.

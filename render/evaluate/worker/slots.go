@@ -76,7 +76,7 @@ func (p *Pool) idle(prefers *slot, req evaluate.Request) *slot {
 
 // try does j once, in the time that is left. With fresh it does so on a worker
 // that has done nothing before.
-func (p *Pool) try(ctx context.Context, j job, left time.Duration, fresh bool) (*answer, *loss) {
+func (p *Pool) try(ctx context.Context, j job, left time.Duration, fresh bool) (*reply, *loss) {
 	s, err := p.acquire(ctx, j.req)
 	if err != nil {
 		return nil, &loss{cause: err}
@@ -95,11 +95,11 @@ func (p *Pool) try(ctx context.Context, j job, left time.Duration, fresh bool) (
 	case lost != nil && lost.unsent:
 	case lost != nil:
 		p.drop(s, lost.cause)
-	case r.retire:
+	case r.Retire:
 		p.drop(s, errRecycled)
 	}
 	if r != nil {
-		p.count(func(st *Stats) { st.LiveHeap = r.live })
+		p.count(func(st *Stats) { st.LiveHeap = r.Live })
 	}
 	return r, lost
 }

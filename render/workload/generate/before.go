@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/scc"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
@@ -100,22 +101,10 @@ func (l *lowering) beforeOrder() []int {
 		}
 	}
 	var order []int
-	seen := make([]bool, len(l.r.Containers))
-	var visit func(i int)
-	visit = func(i int) {
-		if seen[i] {
-			return
-		}
-		seen[i] = true
-		for _, j := range earlier[i] {
-			visit(j)
-		}
+	for _, i := range slices.Concat(scc.Components(earlier)...) {
 		if len(l.r.Containers[i].Spec.Before) > 0 {
 			order = append(order, i)
 		}
-	}
-	for i := range l.r.Containers {
-		visit(i)
 	}
 	return order
 }

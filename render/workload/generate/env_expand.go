@@ -6,6 +6,8 @@ package generate
 import (
 	"slices"
 	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/scc"
 )
 
 // expands reports whether a text holds $(NAME) of a variable of its container,
@@ -106,17 +108,20 @@ func (e *environment) ordered() []item {
 	if !slices.ContainsFunc(e.entries, func(n item) bool { return len(n.refs) > 0 }) {
 		return e.entries
 	}
-	o := orderer{entries: e.entries, index: make(map[string]int, len(e.entries)), low: make([]int, len(e.entries)), seen: make([]int, len(e.entries))}
+	index := make(map[string]int, len(e.entries))
 	for i, n := range e.entries {
-		o.index[n.name] = i
+		index[n.name] = i
 	}
-	for i := range e.entries {
-		if o.seen[i] == 0 {
-			o.visit(i)
+	next := make([][]int, len(e.entries))
+	for i, n := range e.entries {
+		for _, name := range n.refs {
+			if j, ok := index[name]; ok {
+				next[i] = append(next[i], j)
+			}
 		}
 	}
 	out := make([]item, 0, len(e.entries))
-	for _, ring := range o.rings {
+	for _, ring := range scc.Components(next) {
 		slices.Sort(ring)
 		e.warnRing(ring)
 		for _, i := range ring {
@@ -142,49 +147,4 @@ func (e *environment) warnRing(ring []int) {
 	}
 	e.l.warn(first.v.Value.Pos, e.path(first.name), "", "variables refer to each other in a cycle: %s; Kubernetes leaves $(NAME) as it is "+
 		"where NAME comes later", strings.Join(names, ", "))
-}
-
-// orderer finds the rings of a graph, each after all that it refers to (Tarjan's
-// strongly connected components); a variable in no ring is a ring of one.
-type orderer struct {
-	entries []item
-	index   map[string]int
-	// seen numbers the entries as they are visited, from 1; low is the least number
-	// that can be reached, and 0 again when the ring is complete.
-	seen, low []int
-	count     int
-	stack     []int
-	rings     [][]int
-}
-
-func (o *orderer) visit(i int) {
-	o.count++
-	o.seen[i], o.low[i] = o.count, o.count
-	o.stack = append(o.stack, i)
-	for _, name := range o.entries[i].refs {
-		j, ok := o.index[name]
-		switch {
-		case !ok:
-		case o.seen[j] == 0:
-			o.visit(j)
-			if o.low[j] > 0 {
-				o.low[i] = min(o.low[i], o.low[j])
-			}
-		case o.low[j] > 0:
-			o.low[i] = min(o.low[i], o.seen[j])
-		}
-	}
-	if o.low[i] < o.seen[i] {
-		return
-	}
-	at := len(o.stack) - 1
-	for o.stack[at] != i {
-		at--
-	}
-	ring := slices.Clone(o.stack[at:])
-	o.stack = o.stack[:at]
-	for _, j := range ring {
-		o.low[j] = 0
-	}
-	o.rings = append(o.rings, ring)
 }
