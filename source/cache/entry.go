@@ -44,19 +44,19 @@ const (
 
 // Entry is what a store holds under a kind and a key.
 type Entry struct {
-	Kind string
+	Kind string `json:"kind"`
 	// Key is what the entry was put under; "" if its header cannot be read.
-	Key string
+	Key string `json:"key,omitempty"`
 	// Size is the bytes on disk, with the header.
-	Size int64
+	Size int64 `json:"size"`
 	// Used is the last use, to within a minute.
-	Used time.Time
+	Used time.Time `json:"used"`
 	// Digest is sha256:<hex> of the content, as the header has it.
-	Digest string
+	Digest string `json:"digest,omitempty"`
 	// File is the path below the directory of the store, with slashes.
-	File string
+	File string `json:"file"`
 	// Bad is what is wrong with the entry; "" if nothing is known to be.
-	Bad string
+	Bad string `json:"bad,omitempty"`
 }
 
 // check refuses invalid kinds and keys.

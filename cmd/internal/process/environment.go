@@ -4,6 +4,7 @@
 package process
 
 import (
+	"errors"
 	"os"
 	"syscall"
 )
@@ -28,4 +29,17 @@ func CloseEnvironment() {
 		// debugging, which is no reason to fail.
 		_ = syscall.Exec(self, os.Args, os.Environ()) //nolint:gosec // it is this very program, with what the user called it with
 	}
+}
+
+// ProbeDir makes a directory where there is none, and writes to it: a mistake in the
+// name of one would otherwise come out at the first large request.
+func ProbeDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".ropewalk-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

@@ -129,7 +129,7 @@ func TestAPlaceThatIsNotThereIsSaidAtTheStart(t *testing.T) {
 		"--cache-dir=" + filepath.Join(file, "cache"):   "--cache-dir: ",
 		"--storage-path=" + filepath.Join(file, "data"): "--storage-path: ",
 		"--pull-policy=" + file:                         "--pull-policy: ",
-		"--ca=" + file:                                  "it holds no certificate in PEM",
+		"--ca=" + file:                                  "the file contains no PEM certificate",
 		"--ca=" + file + ".pem":                         "--ca: ",
 	} {
 		_, err := parsed(t, flag, "--storage-adv-addr=here").parts(logr.Discard())

@@ -71,7 +71,7 @@ func (f *flags) parts(log logr.Logger) (*parts, error) {
 		return nil, err
 	}
 	if f.storagePath != "" {
-		if err := probe(f.storagePath); err != nil {
+		if err := process.ProbeDir(f.storagePath); err != nil {
 			return nil, fmt.Errorf("--storage-path: %w", err)
 		}
 	}
@@ -98,23 +98,11 @@ func (p *parts) openDisk(dir string) error {
 		return nil
 	}
 	disk, err := cache.Open(dir, cache.StoreOptions{})
-	if err := errors.Join(err, probe(dir)); err != nil {
+	if err := errors.Join(err, process.ProbeDir(dir)); err != nil {
 		return fmt.Errorf("--cache-dir: %w", err)
 	}
 	p.disk, p.writer = disk, &rendercache.WriteBehind{Next: disk, MaxPending: renderPending, Failed: p.report}
 	return nil
-}
-
-// probe makes a folder where there is none, and writes to it.
-func probe(dir string) error {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".ropewalk-*")
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // close ends the workers, and returns when the disk has every render.
@@ -217,7 +205,7 @@ func authorities(files []string) ([]byte, error) {
 			return nil, fmt.Errorf("--ca: %w", err)
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(data) {
-			return nil, errors.New("--ca " + name + ": it holds no certificate in PEM")
+			return nil, errors.New("--ca " + name + ": the file contains no PEM certificate")
 		}
 		out = append(append(out, data...), '\n')
 	}

@@ -39,13 +39,13 @@ func (a commands) cacheLs() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			entries := []cached{}
+			entries := []cache.Entry{}
 			rows := [][]string{{"KIND", "SIZE", "USED", "KEY"}}
 			for e, err := range store.Ls(ctx) {
 				if err != nil {
 					return &command.EnvironmentError{Err: err}
 				}
-				entries = append(entries, cached(e))
+				entries = append(entries, e)
 				rows = append(rows, []string{e.Kind, command.BytesText(e.Size), e.Used.UTC().Format(time.RFC3339), command.OneLine(e.Key)})
 			}
 			return a.Outcome(format.Value, entries, command.Table(rows))
@@ -54,17 +54,6 @@ func (a commands) cacheLs() *cobra.Command {
 	command.AddCacheDir(cmd, &dir)
 	format.Add(cmd, "format", "how to print it")
 	return cmd
-}
-
-// cached is an entry as JSON has it.
-type cached struct {
-	Kind   string    `json:"kind"`
-	Key    string    `json:"key,omitempty"`
-	Size   int64     `json:"size"`
-	Used   time.Time `json:"used"`
-	Digest string    `json:"digest,omitempty"`
-	File   string    `json:"file"`
-	Bad    string    `json:"bad,omitempty"`
 }
 
 func (a commands) cachePrune() *cobra.Command {
@@ -85,7 +74,7 @@ func (a commands) cachePrune() *cobra.Command {
 			}
 			opts.Kind, opts.MaxBytes = kind, int64(limit)
 			if !opts.All && opts.OlderThan == 0 && opts.MaxBytes == 0 {
-				return command.Usagef("add --all, --older-than or --max-size", "nothing says what to delete")
+				return command.Usagef("add --all, --older-than or --max-size", "prune needs a condition")
 			}
 			pruned, err := store.Prune(ctx, opts)
 			if err != nil {

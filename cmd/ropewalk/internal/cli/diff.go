@@ -47,7 +47,7 @@ Write git:REVISION where a file has the name of the revision. Nothing is fetched
 Git revision: it is read from this repository, and so are files of --values and --crds
 where the revision has them.
 
-Where the sides are written in different dialects, that is said first, and waves, layers
+Where the sides are written in different dialects, that is reported first, and waves, layers
 and what a dialect writes into objects are not compared.
 
 Exit code 1 says that there is a difference, or that a side holds an object twice.

@@ -62,11 +62,7 @@ func nearest(nodes []*object.Node, name string) string {
 	for _, n := range nodes {
 		known = append(known, string(n.ID), n.Object.Kind()+"/"+n.Object.Name())
 	}
-	best, ok := object.Nearest(name, known)
-	if !ok {
-		return "\"ropewalk graph\" lists every object"
-	}
-	return fmt.Sprintf("did you mean %q? \"ropewalk graph\" lists every object", best)
+	return strings.TrimSpace(object.DidYouMean(name, known) + " \"ropewalk graph\" lists every object")
 }
 
 // explanation says of one object why it is here and where it is.

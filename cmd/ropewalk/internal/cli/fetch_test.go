@@ -153,7 +153,7 @@ func failures(git, closed, broken, registry, private, tls string, ssh *servers.S
 		{"git", git + "/web.git", ", path: ../none", command.Findings, `leaves its root`},
 		{"git", closed + "/web.git", "", command.Environment, "credentials are wrong or missing"},
 		{"git", closed + "/web.git", ", pullSecretRef: {name: wrong}", command.Environment, "check the Secret of the reference"},
-		{"git", closed + "/web.git", ", pullSecretRef: {name: none}", command.Findings, `no Secret is called "none": give its manifest by --secrets FILE`},
+		{"git", closed + "/web.git", ", pullSecretRef: {name: none}", command.Findings, `no Secret is named "none": pass its manifest with --secrets FILE`},
 		{"git", broken + "/web.git", "", command.Environment, "try again later"},
 		{"oci", "https://127.0.0.1:1/web:v1", "", command.Findings, "does not begin with oci://"},
 		{"oci", "oci://u:" + keyword + "@127.0.0.1:1/web:v1", "", command.Findings, "must hold no credentials"},

@@ -18,10 +18,10 @@ func (a commands) lockCommand() *cobra.Command {
 	var check bool
 	cmd := &cobra.Command{
 		Use:   "lock [PATH]",
-		Short: "Write down which revisions the modules lead to",
-		Long: `Fetch every module of a project, and write what each reference led to, with its digest,
-into ` + lock.Name + ` beside the project. Every command takes the modules from there
-from then on; --locked refuses what is not in it, or leads elsewhere now.
+		Short: "Resolve module references and write " + lock.Name,
+		Long: `Fetch every module of a project, and write the revision and the digest that each reference
+resolves to into ` + lock.Name + ` beside the project. Every command uses those from then on;
+--locked refuses a module that is not in it, or that resolves to another revision now.
 
 Specs of every environment are covered, because an environment changes no module.
 ` + command.ProjectHelp + `
@@ -39,7 +39,7 @@ Specs of every environment are covered, because an environment changes no module
 
 func (a commands) runLock(ctx context.Context, flags *command.ProjectFlags, paths []string, check bool) error {
 	if flags.Sources.Locked || flags.Sources.Offline {
-		return command.Usagef("leave --locked and --offline out", "a lock is made of what the servers say now")
+		return command.Usagef("leave --locked and --offline out", "a lock is made from what the servers return now")
 	}
 	opts, err := flags.Options(a.App, paths)
 	if err != nil {

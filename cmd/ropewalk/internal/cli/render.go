@@ -98,14 +98,14 @@ func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []str
 func (f *renderFlags) suit(d dialect.Name) error {
 	switch {
 	case f.argocdCM != "" && d != dialect.ArgoCD:
-		return command.Usagef("add --dialect argocd", "--argocd-cm says nothing in the dialect %s", d)
+		return command.Usagef("add --dialect argocd", "--argocd-cm is for the dialect argocd, and this render is for %s", d)
 	case f.argocdCM != "" && f.output != "" && inside(f.output, f.argocdCM):
 		return command.Usagef("an engine would apply it with the manifests, and the next render would refuse the directory",
 			"--argocd-cm %s is inside the directory of -o", f.argocdCM)
 	case f.Repository != "" && d != dialect.Flux:
-		return command.Usagef("add --dialect flux", "--repository says nothing in the dialect %s", d)
+		return command.Usagef("add --dialect flux", "--repository is for the dialect flux, and this render is for %s", d)
 	case f.FluxNamespace != "" && f.Repository == "":
-		return command.Usagef("add --repository", "--flux-namespace says nothing without --repository")
+		return command.Usagef("add --repository", "--flux-namespace needs --repository")
 	}
 	return nil
 }

@@ -103,8 +103,8 @@ func unknownCommand(root *cobra.Command, name string) error {
 	for _, c := range root.Commands() {
 		known = append(known, c.Name())
 	}
-	if near, ok := object.Nearest(name, known); ok {
-		return fmt.Errorf("unknown command %q: did you mean %q?", name, near)
+	if hint := object.DidYouMean(name, known); hint != "" {
+		return fmt.Errorf("unknown command %q: %s", name, hint)
 	}
 	return fmt.Errorf("unknown command %q", name)
 }

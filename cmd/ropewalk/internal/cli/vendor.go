@@ -54,7 +54,7 @@ zip.
 	}
 	// Those of sourceFlags that CUE modules know of.
 	cmd.Flags().BoolVar(&flags.Locked, "locked", false, "refuse modules that are not in "+lock.Name)
-	cmd.Flags().BoolVar(&flags.Offline, "offline", false, "ask no registry: take modules from the cache")
+	cmd.Flags().BoolVar(&flags.Offline, "offline", false, "contact no registry: take modules from the cache")
 	flags.AddCA(cmd)
 	return cmd
 }

@@ -87,7 +87,7 @@ apply the folders of one artifact: push with --folders for them.
 				return err
 			}
 			if name != "" && !isLayerName(name) {
-				return command.Usagef("lower-case letters, digits and - are wanted, at most 59", "--name %s", name)
+				return command.Usagef("use at most 59 lower-case letters, digits and -", "--name %s: layers cannot be named after it", name)
 			}
 			// A layout is made only for manifests that are good.
 			set, err := packDir(args[0], name, opts)

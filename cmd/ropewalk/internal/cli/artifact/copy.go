@@ -31,7 +31,7 @@ without a tag has the tag of FROM.
 Where the tag at TO leads to the same artifact already, nothing is copied, and two
 requests find that out. What was attached to FROM after it was copied, such as a later
 signature, and what TO has lost since, are not seen then: --check looks for both, and
-copies what is missing. It asks for the content of the artifact, of each barrier layer and
+copies what is missing. It requests the content of the artifact, of each barrier layer and
 of what is attached to them, and for its size. It does not look for what is attached to
 something attached that TO has already, and reads no content again, except in a layout.
 

@@ -27,7 +27,7 @@ func (a Commands) artifactSign() *cobra.Command {
 		Use:   "sign REFERENCE --key FILE",
 		Short: "Sign an artifact and its barrier layers",
 		Long: `Sign an artifact and its barrier layers with a private key, as a Sigstore bundle that is
-attached to it. No server is asked but the registry. The same key signs to the same
+attached to it. No server but the registry is contacted. The same key signs to the same
 bytes, so that signing twice changes nothing.
 ` + command.LocationHelp,
 		Example: `  ropewalk artifact keygen release
@@ -167,13 +167,13 @@ func (a Commands) artifactPrune() *cobra.Command {
 		Short: "Delete old pushes",
 		Long: `Delete what was pushed by Ropewalk, is old, and has no tag of a user, with
 all that is attached to it. What the barrier layers of a push that stays need, stays.
-A registry that refuses to delete is said, and is no failure.
+Deletions that the registry refuses are listed, and are not an error.
 ` + command.LocationHelp,
 		Example: `  ropewalk artifact prune oci://ghcr.io/acme/shop --keep 10 --dry-run`,
 		Args:    cobra.ExactArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
 			if keep < 0 || older < 0 {
-				return command.Usagef("write 0 or more", "--keep %d --older-than %s: nothing is kept by less than nothing", keep, older)
+				return command.Usagef("write 0 or more", "--keep %d --older-than %s: expected 0 or more", keep, older)
 			}
 			opts := artifact.PruneOptions{Keep: keep, DryRun: dry}
 			if older > 0 {

@@ -38,7 +38,7 @@ func (*Single) Type() string { return "string" }
 // Set takes the text, the first time.
 func (s *Single) Set(text string) error {
 	if s.set {
-		return fmt.Errorf("it was given before, as %q: give it once", *s.To)
+		return fmt.Errorf("it is given twice, first as %q", *s.To)
 	}
 	*s.To, s.set = text, true
 	return nil
@@ -83,7 +83,7 @@ func ReadRegular(name string) ([]byte, error) {
 	}
 	given := name == "/dev/stdin" || slices.Contains([]string{"/dev/fd", "/proc/self/fd"}, filepath.Dir(name))
 	if !info.Mode().IsRegular() && !given {
-		return nil, &EnvironmentError{Err: fmt.Errorf("%s is no regular file", name)}
+		return nil, &EnvironmentError{Err: fmt.Errorf("%s is not a regular file", name)}
 	}
 	data, err := os.ReadFile(name) //nolint:gosec // the user names it
 	if err != nil {

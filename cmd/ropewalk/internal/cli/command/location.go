@@ -82,7 +82,7 @@ func (r *RegistryFlags) Authorities() ([]byte, error) {
 			return nil, err
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(data) {
-			return nil, Usagef("", "--ca %s: it holds no certificate in PEM", name)
+			return nil, Usagef("", "--ca %s: the file contains no PEM certificate", name)
 		}
 		out = append(append(out, data...), '\n')
 	}

@@ -44,8 +44,8 @@ type SourceFlags struct {
 // Add adds the flags to a command.
 func (s *SourceFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&s.Locked, "locked", false, "refuse modules that are not in "+lock.Name+", or that lead elsewhere now")
-	f.BoolVar(&s.Offline, "offline", false, "ask no server: take modules from the cache and from "+lock.Name)
+	f.BoolVar(&s.Locked, "locked", false, "refuse modules that are not in "+lock.Name+", or resolve to another revision now")
+	f.BoolVar(&s.Offline, "offline", false, "contact no server: take modules from the cache and from "+lock.Name)
 	f.StringArrayVar(&s.secrets, "secrets", nil, "`FILE` of Secrets (manifests) that pullSecretRef and verify may name; may be\nrepeated; it is never rendered")
 	f.StringVar(&s.policy, "pull-policy", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed")
 	s.RegistryFlags.Add(cmd)
@@ -67,7 +67,7 @@ func cacheFolder(flag string) (string, error) {
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", &EnvironmentError{Err: fmt.Errorf("no place for a cache is known: %w", err), Hint: "use --cache-dir"}
+		return "", &EnvironmentError{Err: fmt.Errorf("no directory for a cache is known: %w", err), Hint: "use --cache-dir"}
 	}
 	return filepath.Join(dir, "ropewalk"), nil
 }
@@ -243,6 +243,6 @@ func readSecrets(files []string) (source.Secrets, error) {
 		if s, ok := known[name]; ok {
 			return s, nil
 		}
-		return nil, source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is called %q: give its manifest by --secrets FILE", name))
+		return nil, source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is named %q: pass its manifest with --secrets FILE", name))
 	}), nil
 }

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -78,7 +77,7 @@ ROPEWALK_ENV, ROPEWALK_SET (a line for each) and ROPEWALK_ALLOW_EMPTY.
 References must be pinned, by a digest or a commit, or be in ropewalk.lock: Argo CD
 keeps a render for a day and does not see what they lead to.
 
-Registries and Git servers are asked with the docker configuration and the Git
+Registries and Git servers are accessed with the docker configuration and the Git
 configuration of the user that runs the server, and with --git-credentials. A
 pullSecretRef names a Secret of the application's project, in --secrets. Which modules
 may be used at all, and which must be signed, says --config.
@@ -107,7 +106,7 @@ func addArgoCDFlags(cmd *cobra.Command, flags *ArgoCDFlags) {
 	f.StringVar(&flags.dir, "socket-dir", pluginSockets, "`DIR` of the sockets of plugins")
 	f.StringVar(&flags.http, "http", pluginHTTP, "`ADDRESS` of /healthz, /readyz and /metrics; none where empty")
 	f.StringVar(&flags.temporary, "temp-dir", "", "`DIR` for what of a repository does not stay in memory (default the system's)")
-	f.StringVar(&flags.askPass, "askpass-socket", "", "`SOCKET` of the repo-server to ask for the credentials of a source, for modules\nin the registry that it comes from; none are asked for where empty")
+	f.StringVar(&flags.askPass, "askpass-socket", "", "`SOCKET` of the repo-server to ask for the credentials of a source, for modules\nin the registry that it comes from; none where empty")
 	f.StringVar(&flags.Config, "config", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed;\na change counts for the next request")
 	f.StringVar(&flags.Secrets, "secrets", "", "`DIR` of Secrets that pullSecretRef and verify may name: PROJECT/NAME/ENTRY, each\nNAME as Kubernetes mounts a Secret")
 	f.StringVar(&flags.GitCredentials, "git-credentials", "", "`DIR` of credentials for references of Git without a Secret: HOST/ENTRY, with the\nentries of a Secret (username, password, bearerToken, identity, known_hosts, ca.crt)")
@@ -141,21 +140,13 @@ func (f *ArgoCDFlags) check() error {
 	return f.checkFolders()
 }
 
-// checkFolders makes the folders that the server writes to, and refuses what no folder
-// can be: a mistake in these would come out at the first large repository.
+// checkFolders makes the folders that the server writes to, and refuses what cannot be one.
 func (f *ArgoCDFlags) checkFolders() error {
 	for _, own := range []struct{ flag, dir string }{{"--temp-dir", f.temporary}, {"--cache-dir", f.cacheDir}} {
 		if own.dir == "" {
 			continue
 		}
-		if err := os.Mkdir(own.dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
-			return command.Usagef("", "%s: %v", own.flag, err)
-		}
-		probe, err := os.CreateTemp(own.dir, ".ropewalk-*")
-		if err != nil {
-			return command.Usagef("", "%s: %v", own.flag, err)
-		}
-		if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		if err := process.ProbeDir(own.dir); err != nil {
 			return command.Usagef("", "%s: %v", own.flag, err)
 		}
 	}

@@ -21,8 +21,8 @@ import (
 func (a Commands) provisionersList() *cobra.Command {
 	var flags provisionersFlags
 	cmd := &cobra.Command{
-		Use: "list [PATH]", Short: "List what workloads may ask for",
-		Long: `List what workloads may ask for, in the order in which it is matched: an entry with *
+		Use: "list [PATH]", Short: "List the types of resources that workloads may request",
+		Long: `List the types of resources that workloads may request, in the order in which they are matched: an entry with *
 is for every class or id. A * after an output says that it is a secret.
 ` + provisionersHelp + "\n\n" + command.ExitCodes,
 		Example: `  ropewalk provisioners list
@@ -64,7 +64,7 @@ the cluster resolves. Outputs that are there for some params only are not listed
   ropewalk provisioners show license shop`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			c, err := a.provisioners(ctx, &flags, host.Options{Args: pathArgs(args, 1)})
+			c, err := a.provisioners(ctx, &flags, host.Options{Args: args[1:]})
 			if err != nil {
 				return err
 			}

@@ -5,7 +5,6 @@ package provisioners
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -23,7 +22,7 @@ import (
 
 // provisionersHelp says what PATH is.
 const provisionersHelp = `
-PATH is a project, whose own provisioners are asked first, or the folder of a module
+PATH is a project, whose own provisioners are matched first, or the folder of a module
 of provisioners (with cue.mod) that no project need know yet. Where there is none it
 is the working directory if that is a project, and nothing but what Ropewalk brings
 along if not.`
@@ -36,7 +35,7 @@ func (a Commands) Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "provisioners",
 		Short: "List, show and try what makes the resources of workloads",
-		Long: `Look at what workloads may ask for: the provisioners of a project and those that
+		Long: `Look at the resources that workloads may request: the provisioners of a project and those that
 Ropewalk brings along. The first whose type, class and id match a resource makes it.`,
 	}
 	cmd.AddCommand(a.provisionersList(), a.provisionersShow(), a.provisionersTest())
@@ -126,16 +125,10 @@ func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, op
 	return out, mistakes.Sorted().Err()
 }
 
-// wanted splits TYPE[/CLASS].
-func wanted(arg string) (kind, class string) {
-	kind, class, _ = strings.Cut(arg, "/")
-	return kind, class
-}
-
 // named are the entries of a type, and of a class where one is named. An entry
 // for all classes is for the named one too.
 func (c catalog) named(arg string) ([]provisioner, error) {
-	kind, class := wanted(arg)
+	kind, class, _ := strings.Cut(arg, "/")
 	var out []provisioner
 	var classes []string
 	for _, p := range c.entries {
@@ -155,11 +148,7 @@ func (c catalog) named(arg string) ([]provisioner, error) {
 		return nil, command.Usagef(object.Suggest(class, classes), "no provisioner of type %q has the class %q; known: %s",
 			kind, class, strings.Join(slices.Compact(classes), ", "))
 	}
-	hint := ""
-	if near, ok := object.Nearest(kind, c.types()); ok {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
-	return nil, command.Usagef(hint, "no provisioner makes a resource of type %q; known: %s", kind, strings.Join(c.types(), ", "))
+	return nil, command.Usagef(object.DidYouMean(kind, c.types()), "no provisioner makes a resource of type %q; known: %s", kind, strings.Join(c.types(), ", "))
 }
 
 // matching are the entries as a project of workloads takes them.
@@ -169,12 +158,4 @@ func (c catalog) matching() []resource.Provisioner {
 		out = append(out, resource.Provisioner{Module: p.number, Index: p.Index, Type: p.Type, Class: p.Class, ID: p.ID})
 	}
 	return out
-}
-
-// pathArgs is the PATH that follows n other arguments.
-func pathArgs(args []string, n int) []string {
-	if len(args) <= n {
-		return nil
-	}
-	return args[n:]
 }

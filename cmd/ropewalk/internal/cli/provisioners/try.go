@@ -78,7 +78,7 @@ func (a Commands) runTry(ctx context.Context, flags *tryFlags, args []string) er
 	}
 	read := a.Texts
 	c, err := a.provisioners(ctx, &flags.provisionersFlags, host.Options{
-		Args: pathArgs(args, 1), Context: spec.Context{Namespace: flags.namespace},
+		Args: args[1:], Context: spec.Context{Namespace: flags.namespace},
 		CRDs: flags.crds, SkipSchemas: flags.skipSchemas,
 	})
 	if a.Texts == nil {
@@ -155,7 +155,7 @@ func placed(v object.Value, pos object.Pos) object.Value {
 
 // document is a workload that asks for the one resource.
 func (t *tryFlags) document(asked string, params object.Value) object.Value {
-	kind, class := wanted(asked)
+	kind, class, _ := strings.Cut(asked, "/")
 	resource := []object.Member{textMember("type", kind, asked)}
 	if class != "" {
 		resource = append(resource, textMember("class", class, asked))
