@@ -29,7 +29,7 @@ func (c *Checker) secrets(a *finding.Value) {
 	if o.Group() == "" && strings.HasSuffix(o.Kind(), "List") {
 		for _, item := range a.Field("items").Items() {
 			if m, ok := item.Raw.(map[string]any); ok && isSecret(m) && held(item, false) > 0 {
-				item.Fail(finding.RuleSecret, "is a Secret that holds data, which a render must not contain contain").Hint = "write each item of the List as a separate object"
+				item.Fail(finding.RuleSecret, "is a Secret that holds data, which a render must not contain").Hint = "write each item of the List as a separate object"
 			}
 		}
 		return

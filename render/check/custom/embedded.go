@@ -16,10 +16,10 @@ import (
 // embedded wants the resources that a value holds to say what they are, and
 // their metadata to have the form that it has everywhere.
 func (s *Schemas) embedded(a *finding.Value, part *structural.Structural) {
-	if part == nil || !isMap(a.Raw) {
+	if part == nil {
 		return
 	}
-	if part.XEmbeddedResource {
+	if _, isMap := a.Raw.(map[string]any); isMap && part.XEmbeddedResource {
 		identity(a)
 		s.Components.EmbeddedMeta(a.Field("metadata"))
 	}

@@ -4,6 +4,7 @@
 package custom
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,12 +84,14 @@ func (e schemaErrors) report(err error) {
 // mistyped words a value of another type, or a text of another format.
 func (e schemaErrors) mistyped(path object.Path, s *structural.Structural, value any, detail string) {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(detail, "must be of type "), ":")
-	if _, isText := value.(string); isText && typeName(kind) == "" && !strings.Contains(kind, ",") {
+	if _, isText := value.(string); isText && finding.TypeName(kind) == "" && !strings.Contains(kind, ",") {
 		e.add(path, finding.RuleFormat, "expected a text of the form "+kind+", found "+e.show(value))
 		return
 	}
 	f := e.add(path, finding.RuleSchema, "expected "+expectedType(s, kind)+", found "+finding.Typed(value, e.at.Secret()))
-	f.Hint = typeHint(s, value)
+	if s != nil {
+		f.Hint = finding.TypeHint(s.Type, value)
+	}
 }
 
 // enum words a value that is none of the known ones.
@@ -164,63 +167,15 @@ func bound(detail string) string {
 	return detail
 }
 
-func isMap(v any) bool {
-	switch v.(type) {
-	case map[string]any, []any:
-		return true
-	}
-	return false
-}
-
 // expectedType is what a schema wants, in words.
 func expectedType(s *structural.Structural, kind string) string {
 	if s != nil && s.XIntOrString {
 		return "an integer or a string"
 	}
-	if s != nil && typeName(s.Type) != "" {
-		return typeName(s.Type)
+	if s != nil && s.Type != "" {
+		kind = s.Type
 	}
-	if name := typeName(kind); name != "" {
-		return name
-	}
-	return kind
-}
-
-func typeName(kind string) string {
-	switch kind {
-	case "object":
-		return "a map"
-	case "array":
-		return "a list"
-	case "string":
-		return "a string"
-	case "integer":
-		return "an integer"
-	case "number":
-		return "a number"
-	case "boolean":
-		return "true or false"
-	}
-	return ""
-}
-
-// typeHint is what to do about a number in quotes and its like.
-func typeHint(s *structural.Structural, value any) string {
-	if s == nil {
-		return ""
-	}
-	switch v := value.(type) {
-	case int64, float64, bool:
-		if s.Type == "string" {
-			return "quote it: \"" + finding.Describe(v, false) + "\""
-		}
-	case string:
-		number := v != "" && strings.Trim(v, "0123456789") == ""
-		if (s.Type == "integer" || s.Type == "number") && number || s.Type == "boolean" && (v == "true" || v == "false") {
-			return "write it without quotes"
-		}
-	}
-	return ""
+	return cmp.Or(finding.TypeName(kind), kind)
 }
 
 // alternatives words a schema that lets one choose; detail says by which

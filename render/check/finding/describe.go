@@ -5,6 +5,7 @@ package finding
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -84,6 +85,46 @@ func Typed(v any, hide bool) string {
 		}
 	}
 	return Describe(v, hide)
+}
+
+// TypeName is a type of OpenAPI in words, "" for any other text.
+func TypeName(kind string) string {
+	switch kind {
+	case "object":
+		return "a map"
+	case "array":
+		return "a list"
+	case "string":
+		return "a string"
+	case "integer":
+		return "an integer"
+	case "number":
+		return "a number"
+	case "boolean":
+		return "true or false"
+	}
+	return ""
+}
+
+// TypeHint is what to do about a value that should be of a type of OpenAPI: about a
+// number in quotes and its like. "" is nothing.
+func TypeHint(kind string, v any) string {
+	switch v := v.(type) {
+	case int64, float64, bool:
+		if kind == "string" {
+			return "quote it: " + strconv.Quote(Describe(v, false))
+		}
+		if f, ok := v.(float64); ok && kind == "integer" && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+			return "write " + strconv.FormatInt(int64(f), 10)
+		}
+	case string:
+		_, notInteger := strconv.ParseInt(v, 10, 64)
+		_, notNumber := strconv.ParseFloat(v, 64)
+		if kind == "integer" && notInteger == nil || kind == "number" && notNumber == nil || kind == "boolean" && (v == "true" || v == "false") {
+			return "write it without quotes"
+		}
+	}
+	return ""
 }
 
 // OneOf joins alternatives for a message: "A", "B" or "C".

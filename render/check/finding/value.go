@@ -176,6 +176,13 @@ func (a *Value) WrongType(expected string) *Finding {
 	return a.Fail(RuleSchema, "expected %s, found %s", expected, Typed(a.Raw, a.Secret()))
 }
 
+// Mistyped reports that the value should be of a type of OpenAPI.
+func (a *Value) Mistyped(kind string) {
+	if f := a.WrongType(TypeName(kind)); !a.Secret() {
+		f.Hint = TypeHint(kind, a.Raw)
+	}
+}
+
 // Show is the value for a message: quoted, shortened, and only its type in an
 // object that may hold secrets.
 func (a *Value) Show() string { return Describe(a.Raw, a.Secret()) }

@@ -100,7 +100,7 @@ func mounts(a *finding.Value, containers []*finding.Value) {
 					f.Hint = knownNames(name.Text(), known, "volumes")
 				}
 				if list == "volumeDevices" && volume != nil && !volume.Field("persistentVolumeClaim").Has() && !volume.Field("ephemeral").Has() {
-					name.Fail(finding.RuleReference, "names a volume that is no claim: %s", name.Show())
+					name.Fail(finding.RuleReference, "names a volume that is not a claim: %s", name.Show())
 				}
 			}
 		}

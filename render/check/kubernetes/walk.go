@@ -59,14 +59,11 @@ func (c *Components) value(a *finding.Value, s *schema) {
 		switch a.Raw.(type) {
 		case int64, float64:
 		default:
-			a.WrongType("a number")
+			a.Mistyped(s.Type)
 		}
 	case "boolean":
 		if _, ok := a.Raw.(bool); !ok {
-			f := a.WrongType("true or false")
-			if t := a.Text(); !a.Secret() && (t == "true" || t == "false") {
-				f.Hint = "write it without quotes"
-			}
+			a.Mistyped(s.Type)
 		}
 	}
 }
@@ -323,13 +320,7 @@ func identity(v any) string {
 func (c *Components) text(a *finding.Value, s *schema, enum []string) {
 	t, ok := a.Raw.(string)
 	if !ok {
-		f := a.WrongType("a string")
-		switch a.Raw.(type) {
-		case int64, float64, bool:
-			if !a.Secret() {
-				f.Hint = "quote it: " + strconv.Quote(finding.Describe(a.Raw, false))
-			}
-		}
+		a.Mistyped(s.Type)
 		return
 	}
 	if s.Format == "byte" {
@@ -348,17 +339,7 @@ func (c *Components) text(a *finding.Value, s *schema, enum []string) {
 // integer checks a whole number.
 func (c *Components) integer(a *finding.Value, s *schema) {
 	if _, ok := a.Int(); !ok {
-		f := a.WrongType("an integer")
-		switch v := a.Raw.(type) {
-		case float64:
-			if v == math.Trunc(v) && math.Abs(v) < 1<<53 && !a.Secret() {
-				f.Hint = "write " + strconv.FormatInt(int64(v), 10)
-			}
-		case string:
-			if _, err := strconv.ParseInt(v, 10, 64); err == nil && !a.Secret() {
-				f.Hint = "write it without quotes"
-			}
-		}
+		a.Mistyped(s.Type)
 		return
 	}
 	if s.Format == "int32" {
