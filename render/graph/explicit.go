@@ -159,7 +159,7 @@ func (b *builder) unknownNode(n *object.Node, d object.Dependency) {
 	spec := d.ID.Spec()
 	ids, known := b.index.specs[spec]
 	switch {
-	case !known && b.isSpec(d.ID.Node()) && spec == n.ID.Spec():
+	case b.isSpec(d.ID.Node()) && spec == n.ID.Spec():
 		e.Hint = fmt.Sprintf("%s is a spec; write %q for all of its nodes", d.ID.Node(), d.ID.Node()+"/")
 	case !known && !b.isSpec(spec):
 		e.Err = fmt.Errorf("depends on %q, but there is no spec %q", d.ID, spec)
@@ -170,9 +170,6 @@ func (b *builder) unknownNode(n *object.Node, d object.Dependency) {
 			names[i] = id.Node()
 		}
 		e.Hint = object.Suggest(d.ID.Node(), names)
-		if b.isSpec(d.ID.Node()) && spec == n.ID.Spec() {
-			e.Hint = fmt.Sprintf("%s is a spec; write %q for all of its nodes", d.ID.Node(), d.ID.Node()+"/")
-		}
 	}
 	b.fail(e)
 }

@@ -5,7 +5,6 @@ package order
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 )
 
@@ -23,17 +22,18 @@ func (p *planner) stream() []int {
 	if !p.KeepsOrder {
 		return order
 	}
-	rank := make([]int, len(order))
+	return p.keeping(order)
+}
+
+// keeping is the nodes as order has them, but each after what it needs (Kahn's
+// algorithm, the first free node first). Edges that lead to a later wave constrain
+// nothing.
+func (p *planner) keeping(order []int) []int {
+	n := len(order)
+	rank := make([]int, n)
 	for i, v := range order {
 		rank[v] = i
 	}
-	return p.keeping(rank)
-}
-
-// keeping is the nodes in the order of rank, but each after what it needs (Kahn's
-// algorithm with a priority queue). Edges that lead to a later wave constrain nothing.
-func (p *planner) keeping(rank []int) []int {
-	n := len(rank)
 	users := make([][]int, n+len(p.joins))
 	waits := make([]int, n+len(p.joins))
 	need := func(from, to int) {
@@ -55,18 +55,23 @@ func (p *planner) keeping(rank []int) []int {
 			}
 		}
 	}
-	q := &queue{rank: rank}
+	ready := make([]bool, n) // by rank
+	next := 0                // no rank below it is ready
 	var free func(v int)
-	free = func(v int) {
-		if v < n {
-			heap.Push(q, v)
-			return
-		}
+	release := func(v int) {
 		for _, user := range users[v] {
 			if waits[user]--; waits[user] == 0 {
 				free(user)
 			}
 		}
+	}
+	free = func(v int) {
+		if v >= n {
+			release(v)
+			return
+		}
+		ready[rank[v]] = true
+		next = min(next, rank[v])
 	}
 	for v, w := range slices.Clone(waits) {
 		if w == 0 {
@@ -74,37 +79,15 @@ func (p *planner) keeping(rank []int) []int {
 		}
 	}
 	out := make([]int, 0, n)
-	for q.Len() > 0 {
-		v, _ := heap.Pop(q).(int)
-		out = append(out, v)
-		for _, user := range users[v] {
-			if waits[user]--; waits[user] == 0 {
-				free(user)
-			}
+	for next < n {
+		if !ready[next] {
+			next++
+			continue
 		}
+		v := order[next]
+		ready[next] = false
+		out = append(out, v)
+		release(v)
 	}
 	return out
-}
-
-// queue is nodes by rank; it implements heap.Interface.
-type queue struct {
-	rank, nodes []int
-}
-
-func (q *queue) Len() int           { return len(q.nodes) }
-func (q *queue) Less(i, j int) bool { return q.rank[q.nodes[i]] < q.rank[q.nodes[j]] }
-func (q *queue) Swap(i, j int)      { q.nodes[i], q.nodes[j] = q.nodes[j], q.nodes[i] }
-
-// Push implements heap.Interface.
-func (q *queue) Push(x any) {
-	if v, ok := x.(int); ok {
-		q.nodes = append(q.nodes, v)
-	}
-}
-
-// Pop implements heap.Interface.
-func (q *queue) Pop() any {
-	v := q.nodes[len(q.nodes)-1]
-	q.nodes = q.nodes[:len(q.nodes)-1]
-	return v
 }
