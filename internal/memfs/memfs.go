@@ -60,11 +60,6 @@ var (
 // New returns the tree of files. The error is ErrConflict.
 func New(files map[string][]byte) (*FS, error) { return Content{Files: files}.FS() }
 
-// NewWithLinks is New with symbolic links: path to target.
-func NewWithLinks(files map[string][]byte, links map[string]string) (*FS, error) {
-	return Content{Files: files, Links: links}.FS()
-}
-
 // FS returns the tree of the content. The error is ErrConflict.
 func (c Content) FS() (*FS, error) {
 	f := &FS{content: c, dirs: map[string][]fs.DirEntry{".": nil}}
@@ -72,7 +67,7 @@ func (c Content) FS() (*FS, error) {
 	slices.Sort(names)
 	for i, name := range names {
 		if i > 0 && names[i-1] == name {
-			return nil, fmt.Errorf("%w: %q stands there twice", ErrConflict, name)
+			return nil, fmt.Errorf("%w: %q is there twice", ErrConflict, name)
 		}
 		e, _ := c.entry(name)
 		if err := f.add(name, e); err != nil {

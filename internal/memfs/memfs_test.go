@@ -25,7 +25,7 @@ func TestATreeIsAFileSystem(t *testing.T) {
 }
 
 func TestLinksAreListedAndNotFollowed(t *testing.T) {
-	f, err := memfs.NewWithLinks(map[string][]byte{"a/b": []byte("b")}, map[string]string{"a/l": "b", "up": "../x"})
+	f, err := memfs.Content{Files: map[string][]byte{"a/b": []byte("b")}, Links: map[string]string{"a/l": "b", "up": "../x"}}.FS()
 	require.NoError(t, err)
 	target, err := f.ReadLink("a/l")
 	require.NoError(t, err)
@@ -47,9 +47,9 @@ func TestConflictingNamesAreRefused(t *testing.T) {
 		_, err := memfs.New(files)
 		require.ErrorIs(t, err, memfs.ErrConflict, files)
 	}
-	_, err := memfs.NewWithLinks(map[string][]byte{"a": nil}, map[string]string{"a": "b"})
+	_, err := memfs.Content{Files: map[string][]byte{"a": nil}, Links: map[string]string{"a": "b"}}.FS()
 	require.ErrorIs(t, err, memfs.ErrConflict)
-	_, err = memfs.NewWithLinks(map[string][]byte{"a/b": nil}, map[string]string{"a": "c"})
+	_, err = memfs.Content{Files: map[string][]byte{"a/b": nil}, Links: map[string]string{"a": "c"}}.FS()
 	require.ErrorIs(t, err, memfs.ErrConflict)
 }
 

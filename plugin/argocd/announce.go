@@ -29,18 +29,13 @@ const (
 	maxTooltip      = 1000
 )
 
-// announcement is the parameters that an application takes: those that all take,
-// and the inputs of its specs. A module that is broken is left out, because the
-// application still has a form; its render reports the error.
-func (s *Server) announcement(ctx context.Context, r request, files fs.FS) []*wire.Parameter {
-	all := static()
-	// Without files the host would read the disk.
-	if files == nil {
-		return all
-	}
+// inputs is the inputs of an application's specs as its parameters. A module that is
+// broken is left out, because the application still has a form; its render reports the
+// error.
+func (s *Server) inputs(ctx context.Context, r request, files fs.FS) []*wire.Parameter {
 	h, err := s.host(r, files)
 	if err != nil {
-		return all
+		return nil
 	}
 	limits := s.opts.Limits
 	if limits.Timeout == 0 || limits.Timeout > describeTimeout {
@@ -48,13 +43,14 @@ func (s *Server) announcement(ctx context.Context, r request, files fs.FS) []*wi
 	}
 	loaded, err := h.Load(ctx, r.bare.options(files, limits))
 	if err != nil {
-		return all
+		return nil
 	}
 	inputs, err := loaded.Parameters(ctx, s.evaluator(r))
 	if err != nil {
 		s.opts.Report(fmt.Errorf("parameters of application %q: %w", r.app, err))
 	}
 	several := len(loaded.Request.Specs)+len(loaded.Request.Broken) > 1
+	var all []*wire.Parameter
 	listed, ofOne := inputs[:min(len(inputs), maxAnnounced)], 0
 	for i, in := range listed {
 		if ofOne++; i > 0 && in.Spec != listed[i-1].Spec {

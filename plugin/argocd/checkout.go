@@ -37,7 +37,7 @@ func Checkout(dir, source string) (root, app string, err error) {
 	case err != nil:
 		return "", "", err
 	case !mine.IsDir():
-		return "", "", fmt.Errorf("%q is no folder", dir)
+		return "", "", fmt.Errorf("%q is not a folder", dir)
 	}
 	source = path.Clean(strings.Trim(source, "/"))
 	if !fs.ValidPath(source) {

@@ -108,50 +108,22 @@ func (s *Server) fits(manifests []string) error {
 	return nil
 }
 
-// Parameter is one that an application takes, as argocd-cmp-server expects it of the
-// command that lists them.
-type Parameter struct {
-	Name     string `json:"name"`
-	Title    string `json:"title,omitempty"`
-	Tooltip  string `json:"tooltip,omitempty"`
-	Required bool   `json:"required,omitempty"`
-	// ItemType is string, number or boolean; string if "".
-	ItemType string `json:"itemType,omitempty"`
-	// CollectionType is string, array or map, and says which of the next three holds
-	// the value that the parameter has by default; string if "".
-	CollectionType string            `json:"collectionType,omitempty"`
-	String         string            `json:"string,omitempty"`
-	Array          []string          `json:"array,omitempty"`
-	Map            map[string]string `json:"map,omitempty"`
-}
+// Parameter is one that an application takes. Its JSON is what argocd-cmp-server expects
+// of the command that lists them.
+type Parameter = wire.Parameter
 
 // StaticParameters are those that every application takes.
-func StaticParameters() []Parameter { return parametersOf(static()) }
+func StaticParameters() []*Parameter { return static() }
 
-func parametersOf(all []*wire.Parameter) []Parameter {
-	out := make([]Parameter, len(all))
-	for i, p := range all {
-		out[i] = Parameter{
-			Name: p.GetName(), Title: p.GetTitle(), Tooltip: p.GetTooltip(), Required: p.GetRequired(),
-			ItemType: p.GetItemType(), CollectionType: p.GetCollectionType(),
-			String: p.GetString_(), Array: p.GetArray(), Map: p.GetMap(),
+// Parameters returns the inputs of the modules of an application, as the server announces
+// them on its socket behind [StaticParameters]. What is wrong with the application is not
+// an error: its inputs are left out, and Generate reports it. An error is a Refusal.
+func (s *Server) Parameters(ctx context.Context, in Request) ([]*Parameter, error) {
+	out := []*Parameter{}
+	err := s.measured(ctx, methodAnnounce, func(ctx context.Context) error {
+		if r, err := in.request(); err == nil {
+			out = append(out, s.inputs(ctx, r, in.Files)...)
 		}
-	}
-	return out
-}
-
-// Parameters returns the parameters that an application takes, as the server announces
-// them on its socket. What is wrong with the application is no error: its parameters
-// are left out. An error is a Refusal.
-func (s *Server) Parameters(ctx context.Context, in Request) (out []Parameter, err error) {
-	err = s.measured(ctx, methodAnnounce, func(ctx context.Context) error {
-		r, err := in.request()
-		if err != nil {
-			// Generate reports it.
-			out = StaticParameters()
-			return nil //nolint:nilerr // as on the socket
-		}
-		out = parametersOf(s.announcement(ctx, r, in.Files))
 		return nil
 	})
 	if err != nil {

@@ -130,5 +130,5 @@ func (s *Server) announce(ctx context.Context, stream receiver) (*wire.Announcem
 		return nil, err
 	}
 	defer done()
-	return &wire.Announcement{Parameters: s.announcement(ctx, r, tree)}, nil
+	return &wire.Announcement{Parameters: append(static(), s.inputs(ctx, r, tree)...)}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -64,7 +65,7 @@ func (m *modules) reference(ref spec.CueRef, p object.Path) (reference, bool) {
 	if !ok {
 		return w, false // Parsing the document reported it.
 	}
-	if !m.knows(ref.Type) {
+	if !slices.Contains(m.types(), string(ref.Type)) {
 		why := ""
 		if kind.Absent != "" {
 			why = ": " + kind.Absent
@@ -88,15 +89,6 @@ func (m *modules) reference(ref spec.CueRef, p object.Path) (reference, bool) {
 		}
 	}
 	return w, true
-}
-
-func (m *modules) knows(t spec.RefType) bool {
-	for _, known := range m.types() {
-		if known == string(t) {
-			return true
-		}
-	}
-	return false
 }
 
 // types are the types of references that resolve.

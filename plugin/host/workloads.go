@@ -199,7 +199,7 @@ func (l *loading) images() []*image {
 			}
 		}
 		if i.image == "" || strings.ContainsAny(i.image, " \t\n") {
-			l.Fail(i.pos, "write IMAGE, SPEC=IMAGE or SPEC/CONTAINER=IMAGE", fmt.Errorf("%q is no image", i.image))
+			l.Fail(i.pos, "write IMAGE, SPEC=IMAGE or SPEC/CONTAINER=IMAGE", fmt.Errorf("%q is not an image", i.image))
 			continue
 		}
 		out = append(out, i)

@@ -191,7 +191,7 @@ func parsed(t *testing.T, data []byte) []string {
 	}
 }
 
-func names(all []argocd.Parameter) []string {
+func names(all []*argocd.Parameter) []string {
 	var out []string
 	for _, p := range all {
 		out = append(out, p.Name)
@@ -218,7 +218,7 @@ func TestTheCommandsOfTheStockServer(t *testing.T) {
 	t.Run("parameters are a JSON list", func(t *testing.T) {
 		out, diagnostics, err := b.exec(t, p.Spec.Parameters.Dynamic, shop, shop.variables(t, false, false))
 		require.NoError(t, err, "%s", diagnostics)
-		var list []argocd.Parameter
+		var list []*argocd.Parameter
 		require.NoError(t, json.Unmarshal(out, &list), "%s", out)
 		require.NotNil(t, list)
 		require.Subset(t, names(list), []string{"catalog:replicas", "storefront:autoscaling.max"})

@@ -531,9 +531,9 @@ type Parameter struct {
 	Tooltip  string                 `protobuf:"bytes,3,opt,name=tooltip,proto3" json:"tooltip,omitempty"`
 	Required bool                   `protobuf:"varint,4,opt,name=required,proto3" json:"required,omitempty"`
 	// string, number or boolean: how a value that is text is to be read.
-	ItemType string `protobuf:"bytes,5,opt,name=item_type,json=itemType,proto3" json:"item_type,omitempty"`
+	ItemType string `protobuf:"bytes,5,opt,name=itemType,proto3" json:"itemType,omitempty"`
 	// string, array or map: which of the next three holds the default.
-	CollectionType string            `protobuf:"bytes,6,opt,name=collection_type,json=collectionType,proto3" json:"collection_type,omitempty"`
+	CollectionType string            `protobuf:"bytes,6,opt,name=collectionType,proto3" json:"collectionType,omitempty"`
 	String_        string            `protobuf:"bytes,7,opt,name=string,proto3" json:"string,omitempty"`
 	Array          []string          `protobuf:"bytes,8,rep,name=array,proto3" json:"array,omitempty"`
 	Map            map[string]string `protobuf:"bytes,9,rep,name=map,proto3" json:"map,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
@@ -669,14 +669,14 @@ const file_plugin_proto_rawDesc = "" +
 	"\fAnnouncement\x121\n" +
 	"\n" +
 	"parameters\x18\x01 \x03(\v2\x11.plugin.ParameterR\n" +
-	"parameters\"\xc5\x02\n" +
+	"parameters\"\xc3\x02\n" +
 	"\tParameter\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x18\n" +
 	"\atooltip\x18\x03 \x01(\tR\atooltip\x12\x1a\n" +
-	"\brequired\x18\x04 \x01(\bR\brequired\x12\x1b\n" +
-	"\titem_type\x18\x05 \x01(\tR\bitemType\x12'\n" +
-	"\x0fcollection_type\x18\x06 \x01(\tR\x0ecollectionType\x12\x16\n" +
+	"\brequired\x18\x04 \x01(\bR\brequired\x12\x1a\n" +
+	"\bitemType\x18\x05 \x01(\tR\bitemType\x12&\n" +
+	"\x0ecollectionType\x18\x06 \x01(\tR\x0ecollectionType\x12\x16\n" +
 	"\x06string\x18\a \x01(\tR\x06string\x12\x14\n" +
 	"\x05array\x18\b \x03(\tR\x05array\x12,\n" +
 	"\x03map\x18\t \x03(\v2\x1a.plugin.Parameter.MapEntryR\x03map\x1a6\n" +

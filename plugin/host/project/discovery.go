@@ -45,9 +45,6 @@ type Options struct {
 // stdinName is the name of standard input in positions.
 const stdinName = "stdin"
 
-// maxBuffer is up to which size the buffer of a file is used again for the next one.
-const maxBuffer = 1 << 20
-
 // Discovery collects the files of documents that the arguments name. Close it.
 type Discovery struct {
 	// Files are the files that hold documents, in the order in which they were found.
@@ -64,9 +61,6 @@ type Discovery struct {
 	locations map[string]Location // by the name of the file in positions
 	// folders are those that were searched because an argument names them.
 	folders []folder
-	// buffer is what a search reads files into until one is kept: most files of a large
-	// folder are not ours, and would be in memory twice.
-	buffer []byte
 }
 
 // Open starts a discovery; it has found nothing yet.
@@ -200,7 +194,7 @@ func (d *Discovery) stdin() {
 		d.Fail(pos, "", errors.New("there is no standard input"))
 		return
 	}
-	data, err := readAll(nil, d.opts.Stdin, 0, spec.MaxFile)
+	data, err := readAll(d.opts.Stdin, 0, spec.MaxFile)
 	if err != nil {
 		d.Fail(pos, "", err)
 		return
@@ -317,17 +311,14 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 // candidate adds a file of a search if it may hold a document of ours.
 func (d *Discovery) candidate(r *Root, name string, out *found) {
 	shown := r.Display(name)
-	data, err := r.readInto(d.buffer, name, spec.MaxFile)
+	data, err := r.read(name, spec.MaxFile)
 	if err != nil {
 		d.Fail(object.Pos{File: shown}, "", err)
 		return
 	}
-	if cap(data) <= maxBuffer {
-		d.buffer = data
-	}
 	ours := spec.Mentions(data)
 	if ours || bytes.Contains(data, []byte("ConfigMap")) {
-		d.add(spec.File{Name: shown, Data: bytes.Clone(data), Found: true}, Location{r, path.Dir(name)})
+		d.add(spec.File{Name: shown, Data: data, Found: true}, Location{r, path.Dir(name)})
 	}
 	switch {
 	case ours:

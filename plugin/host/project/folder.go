@@ -13,6 +13,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // rootName is the name of a spec that is the root itself: the name of a checkout
@@ -87,8 +88,10 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 		d.Fail(f.pos, "write a Transform with a name of its own for each", fmt.Errorf("duplicate spec name %q", name))
 		return spec.Transform{}, false
 	}
+	// A module is read from folders only, so that its tree never depends on the target of
+	// a link; the folder that a user names may be a link.
 	at := f.Location
-	if at.Dir, err = at.Root.resolve(f.Dir); err != nil {
+	if at.Dir, _, err = rootfs.Resolve(at.Root.folder, f.Dir); err != nil {
 		d.Fail(f.pos, "", bare(err))
 		return spec.Transform{}, false
 	}

@@ -177,5 +177,5 @@ func (d *Discovery) readNamed(name string) ([]byte, error) {
 		return nil, bare(err)
 	}
 	defer func() { _ = file.Close() }()
-	return readAll(nil, file, 0, spec.MaxFile)
+	return readAll(file, 0, spec.MaxFile)
 }

@@ -92,45 +92,6 @@ func nearest(dir, name string) (string, bool) {
 	}
 }
 
-// maxLinks is how many links one path may follow, as on Linux; see
-// path_resolution(7).
-const maxLinks = 40
-
-// resolve returns a path of the root with its links followed, all of which stay inside.
-// A module is read from folders only, so that its tree never depends on the target of a
-// link; the folder that a user names may be a link.
-func (r *Root) resolve(rel string) (string, error) {
-	done, todo := ".", strings.Split(rel, "/")
-	for links := 0; len(todo) > 0; {
-		part := todo[0]
-		todo = todo[1:]
-		next := path.Join(done, part)
-		if !filepath.IsLocal(next) {
-			return "", rootfs.ErrLeaves
-		}
-		info, err := r.folder.Lstat(next)
-		if err != nil {
-			return "", err
-		}
-		if info.Mode()&fs.ModeSymlink == 0 {
-			done = next
-			continue
-		}
-		if links++; links > maxLinks {
-			return "", fmt.Errorf("%q: more than %d symbolic links to follow", rel, maxLinks)
-		}
-		to, err := r.folder.ReadLink(next)
-		if err != nil {
-			return "", err
-		}
-		if to = filepath.ToSlash(to); path.IsAbs(to) || filepath.IsAbs(to) {
-			return "", rootfs.ErrLeaves
-		}
-		todo = append(strings.Split(to, "/"), todo...)
-	}
-	return done, nil
-}
-
 // Display is a path of the root as the user would write it.
 func (r *Root) Display(rel string) string {
 	full := filepath.Join(r.Dir, filepath.FromSlash(rel))
@@ -143,10 +104,7 @@ func (r *Root) Display(rel string) string {
 
 // read returns the content of a regular file, up to one byte over the limit, so that
 // the caller can refuse it as too large.
-func (r *Root) read(rel string, limit int64) ([]byte, error) { return r.readInto(nil, rel, limit) }
-
-// readInto is read into a buffer whose content is no longer needed.
-func (r *Root) readInto(buffer []byte, rel string, limit int64) ([]byte, error) {
+func (r *Root) read(rel string, limit int64) ([]byte, error) {
 	// A device must not be opened.
 	info, err := r.folder.Stat(rel)
 	if err != nil {
@@ -160,13 +118,12 @@ func (r *Root) readInto(buffer []byte, rel string, limit int64) ([]byte, error) 
 		return nil, bare(err)
 	}
 	defer func() { _ = f.Close() }()
-	return readAll(buffer, f, min(info.Size(), limit), limit)
+	return readAll(f, min(info.Size(), limit), limit)
 }
 
-// readAll reads up to one byte over limit, into buffer as far as its capacity goes;
-// size is the expected length.
-func readAll(buffer []byte, r io.Reader, size, limit int64) ([]byte, error) {
-	b := bytes.NewBuffer(buffer[:0])
+// readAll reads up to one byte over limit; size is the expected length.
+func readAll(r io.Reader, size, limit int64) ([]byte, error) {
+	var b bytes.Buffer
 	b.Grow(int(size) + bytes.MinRead)
 	if _, err := b.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
 		return nil, bare(err)

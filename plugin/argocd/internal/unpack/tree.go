@@ -32,25 +32,11 @@ func (t *Tree) Close() error {
 	return t.spool.Close()
 }
 
-// believed is how many bytes an archive may claim of a file before they are there.
-const believed = 64 << 10
-
-// keep reads the content of a file into memory. Its size is believed as far as twice
-// of what came.
+// keep reads the content of a file into memory, of which Limits.Memory has room for it.
 func keep(r io.Reader, size int64) ([]byte, error) {
-	data := make([]byte, min(size, believed))
-	for read := 0; ; {
-		n, err := io.ReadFull(r, data[read:])
-		if err != nil {
-			return nil, err
-		}
-		if read += n; int64(read) == size {
-			return data, nil
-		}
-		more := make([]byte, min(size, 2*int64(read)))
-		copy(more, data)
-		data = more
-	}
+	data := make([]byte, size)
+	_, err := io.ReadFull(r, data)
+	return data, err
 }
 
 // spool is one file for all contents that do not stay in memory, one behind the other.

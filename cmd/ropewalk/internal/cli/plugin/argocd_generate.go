@@ -8,7 +8,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -94,24 +93,12 @@ application takes are not among them: they are parameters.static there.
 				if err != nil {
 					return nil, err
 				}
-				return command.Encode(dynamic(all))
+				return command.Encode(all)
 			})
 		}),
 	}
 	flags.addTo(cmd)
 	return cmd
-}
-
-// dynamic are the parameters that not every application takes; none is [].
-func dynamic(all []argocd.Parameter) []argocd.Parameter {
-	static := argocd.StaticParameters()
-	out := make([]argocd.Parameter, 0, len(all))
-	for _, p := range all {
-		if !slices.ContainsFunc(static, func(s argocd.Parameter) bool { return s.Name == p.Name }) {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // addTo adds the flags to cmd: those of the server that concern one request.
