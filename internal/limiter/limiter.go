@@ -19,10 +19,10 @@
 package limiter
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -31,10 +31,6 @@ import (
 // Alone is how long no other tenant must have sent a request before one may use more
 // than half of the slots.
 const Alone = 5 * time.Minute
-
-// maxTenants is of how many tenants the last request is known; the tenant that was
-// idle for longest is forgotten first.
-const maxTenants = 1024
 
 // ErrQueueFull is returned when a queue is full. Retrying later helps.
 var ErrQueueFull = errors.New("too many requests are waiting")
@@ -122,19 +118,16 @@ func (l *Limiter) cancel(ctx context.Context, tenant string, granted chan struct
 	return fmt.Errorf("waiting for a free slot: %q uses %d of %d: %w", tenant, l.running[tenant], l.opts.Slots, ctx.Err())
 }
 
-// see notes a request of a tenant; the lock is held.
+// see notes a request of a tenant, and forgets those that are idle; the lock is held.
 func (l *Limiter) see(tenant string) {
+	maps.DeleteFunc(l.seen, func(other string, _ time.Time) bool { return l.idle(other) })
 	l.seen[tenant] = time.Now()
-	if len(l.seen) <= maxTenants {
-		return
-	}
-	oldest := tenant
-	for t, at := range l.seen {
-		if c := at.Compare(l.seen[oldest]); cmp.Or(c, cmp.Compare(t, oldest)) < 0 {
-			oldest = t
-		}
-	}
-	delete(l.seen, oldest)
+}
+
+// idle reports whether a tenant has no request, and has sent none for a while; the lock
+// is held.
+func (l *Limiter) idle(tenant string) bool {
+	return l.running[tenant] == 0 && len(l.queues[tenant]) == 0 && time.Since(l.seen[tenant]) >= Alone
 }
 
 // admits reports whether a tenant may have one more slot; the lock is held.
@@ -148,8 +141,8 @@ func (l *Limiter) admits(tenant string) bool {
 // alone reports whether no other tenant has sent a request for a while; the lock is
 // held.
 func (l *Limiter) alone(tenant string) bool {
-	for other, at := range l.seen {
-		if other != tenant && (l.running[other] > 0 || len(l.queues[other]) > 0 || time.Since(at) < Alone) {
+	for other := range l.seen {
+		if other != tenant && !l.idle(other) {
 			return false
 		}
 	}

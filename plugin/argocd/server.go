@@ -172,7 +172,7 @@ func (s *Server) admit(ctx context.Context, r request, stream receiver) (tree *u
 	}
 	tree, err = within(ctx, s, func() (*unpack.Tree, error) {
 		return unpack.Read(ctx, &chunks{from: stream}, unpack.Options{
-			Checksum: r.Checksum, App: r.Path, Dir: s.opts.Temporary, Limits: s.opts.Archive,
+			Checksum: r.Checksum, Dir: s.opts.Temporary, Limits: s.opts.Archive,
 		})
 	}, func(t *unpack.Tree) { _ = t.Close() })
 	if err != nil {

@@ -107,7 +107,7 @@ func checkConfig(config object.Object) error {
 	case group != own || !slices.Contains([]string{spec.KindTransform, spec.KindWorkload, spec.KindProject}, config.Kind()):
 		return mistake(known, "functionConfig is of kind %q, apiVersion %q", config.Kind(), config.APIVersion())
 	case config.Name() == "":
-		return mistake("what is rendered is marked with it", "functionConfig has no metadata.name")
+		return mistake("set it: rendered objects are marked with it", "functionConfig has no metadata.name")
 	}
 	return nil
 }

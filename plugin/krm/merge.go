@@ -101,7 +101,7 @@ func merge(items []item, objects []rendered, own owner) ([]item, object.Errors) 
 	earlier, same := map[object.Ref]item{}, map[object.Ref]bool{}
 	for _, i := range items {
 		ref := i.object.Ref()
-		mine, clash := ours[ref], false
+		mine := ours[ref]
 		switch {
 		case own.owns(i.object.Annotations()[RenderedBy]):
 			if _, twice := earlier[ref]; !twice {
@@ -111,9 +111,6 @@ func merge(items []item, objects []rendered, own owner) ([]item, object.Errors) 
 		case mine != nil && equal(i.object, mine.object):
 			same[ref] = true
 		case mine != nil:
-			clash = true
-		}
-		if clash {
 			clashes = append(clashes, i.clash(mine))
 		}
 		out = append(out, i)

@@ -74,7 +74,10 @@ func (o Options) Connect(h host.Host) host.Host {
 	if o.Guard.Policy != nil {
 		o.Secrets = o.Guard.Secrets(o.secrets())
 	}
-	o.Registries = sync.OnceValues(o.registries())
+	if o.Registries == nil {
+		o.Registries = func() (*remote.Registries, error) { return &remote.Registries{}, nil }
+	}
+	o.Registries = sync.OnceValues(o.Registries)
 	fetchers := map[string]source.Fetcher{
 		source.TypeGit: o.lazy(func(store *cache.Store) source.Resolver { return hostCredentials{options: o, store: store} }),
 		source.TypeOCI: o.lazy(o.oci),
@@ -195,14 +198,6 @@ func (r *gitBackend) Resolve(ctx context.Context, ref source.Ref) (source.Resolv
 	resolved, err := r.Fetcher.Resolve(ctx, with)
 	resolved.Ref.Secret = ref.Secret
 	return resolved, err
-}
-
-// registries returns Options.Registries, or its default.
-func (o Options) registries() func() (*remote.Registries, error) {
-	if o.Registries != nil {
-		return o.Registries
-	}
-	return func() (*remote.Registries, error) { return &remote.Registries{}, nil }
 }
 
 func (o Options) oci(store *cache.Store) source.Resolver {

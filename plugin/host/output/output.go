@@ -157,24 +157,11 @@ func (r replacement) fill(mode fs.FileMode, content map[string][]byte) error {
 				return withoutPath(err)
 			}
 		}
-		if err := writeFile(full, content[name]); err != nil {
+		if err := os.WriteFile(full, content[name], 0o644); err != nil { //nolint:gosec // manifests hold no secrets, and the umask decides
 			return fmt.Errorf("%s: %w", name, withoutPath(err))
 		}
 	}
 	return sync(r.next, syncAll)
-}
-
-// writeFile writes one file; the umask decides who may read it.
-func writeFile(name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // manifests hold no secrets
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil && !syncsAll {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 // replace renames the target aside and the new directory into its place.

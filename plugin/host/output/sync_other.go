@@ -7,8 +7,5 @@ package output
 
 import "os"
 
-// syncsAll reports that files are synced one by one.
-const syncsAll = false
-
-// syncAll has nothing left to do.
+// syncAll leaves it to the system when files reach the disk: a render can be repeated.
 func syncAll(*os.File) error { return nil }

@@ -7,11 +7,8 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -44,33 +41,48 @@ func ReadManifests(fsys fs.FS, file string) ([]byte, error) {
 // that the render reports what to name instead. A directory with the output of a render
 // holds manifests, and so does any other without a document of ours.
 func HoldsSpecs(name string) (bool, error) {
-	info, err := os.Stat(name)
+	d, err := Open(Options{})
 	if err != nil {
 		return false, err
 	}
-	if !info.IsDir() {
-		if path.Ext(name) == ".cue" {
-			return true, nil
-		}
-		data, err := ReadManifests(os.DirFS(filepath.Dir(name)), filepath.Base(name))
-		return mentionsSpec(data), err
-	}
-	for _, marker := range []string{output.MarkerFile, spec.ProjectFile} {
-		if _, err := os.Lstat(filepath.Join(name, marker)); err == nil {
-			return marker == spec.ProjectFile, nil
-		}
-	}
-	entries, err := os.ReadDir(name)
+	defer d.Close()
+	r, rel, folder, err := d.at(name)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("%s: %w", name, err)
 	}
-	cue := contentOf(entries)
-	if cue == cuePackage {
+	w, cue := walk{root: r, files: []string{rel}}, noCUE
+	if !folder && path.Ext(rel) == ".cue" {
 		return true, nil
 	}
-	specs, manifests, err := searchSpecs(os.DirFS(name))
-	// A module without a package in this folder is no empty directory of manifests.
-	return specs || cue == cueModule && !manifests, err
+	if folder {
+		for _, marker := range []string{output.MarkerFile, spec.ProjectFile} {
+			if _, err := r.folder.Lstat(path.Join(rel, marker)); err == nil {
+				return marker == spec.ProjectFile, nil
+			}
+		}
+		entries, err := r.folder.List(rel, maxEntries)
+		if err != nil {
+			return false, err
+		}
+		w.files = nil
+		if err := w.folder(rel, 0); err != nil {
+			return false, err
+		}
+		if cue = contentOf(entries); cue == cuePackage || len(w.projects) > 0 {
+			return true, nil
+		}
+	}
+	for _, file := range w.files {
+		data, err := r.read(file, MaxManifests)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", r.Display(file), err)
+		}
+		if mentionsSpec(data) {
+			return true, nil
+		}
+	}
+	// A module without a package in this folder is not an empty directory of manifests.
+	return cue == cueModule && len(w.files) == 0, nil
 }
 
 // mentionsSpec reports whether a file has a document of ours or a Score file, in YAML
@@ -79,27 +91,4 @@ func mentionsSpec(data []byte) bool {
 	return slices.ContainsFunc([]string{"ropewalk.dev/v1", "score.dev/v1", "score.sh/v1"}, func(text string) bool {
 		return bytes.Contains(data, []byte(text))
 	})
-}
-
-// searchSpecs reports whether a directory has a document of ours, and whether it has
-// any document.
-func searchSpecs(dir fs.FS) (specs, documents bool, err error) {
-	err = fs.WalkDir(dir, ".", func(file string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case e.IsDir() && (file != "." && strings.HasPrefix(e.Name(), ".") || e.Name() == "cue.mod" || e.Name() == "node_modules"):
-			return fs.SkipDir
-		case e.IsDir() || !IsDocument(file):
-			return nil
-		}
-		documents = true
-		data, err := ReadManifests(dir, file)
-		if err == nil && mentionsSpec(data) {
-			specs = true
-			return fs.SkipAll
-		}
-		return err
-	})
-	return specs, documents, err
 }

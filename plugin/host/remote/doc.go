@@ -11,9 +11,8 @@
 // Plain http is used only with the hosts that the caller names, the loopback
 // included, and no redirect leads from https to http.
 //
-// Each set of credentials has its own cache of tokens. Connections are shared by
-// clients that trust the same certificate authorities; an authority in a Secret is
-// trusted beside those of the system.
+// Each set of credentials for a host has its own cache of tokens and its own connections;
+// an authority in a Secret is trusted beside those of the system.
 //
 // Errors hold no credentials: they name hosts and no URLs, and the credentials of a
 // request are removed from error responses.

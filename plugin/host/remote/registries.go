@@ -21,6 +21,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/source"
 )
 
@@ -40,8 +41,8 @@ const dialTimeout = 10 * time.Second
 // maxPages is how many pages a list of tags or referrers may have.
 const maxPages = 1000
 
-// maxClients is how many sets of credentials, or of authorities, are kept before all are
-// dropped: Secrets change, and a controller runs for months.
+// maxClients is how many sets of credentials are kept: Secrets change, and a controller
+// runs for months.
 const maxClients = 256
 
 // Registries connects to registries. The zero value connects by https, without
@@ -78,11 +79,10 @@ type Registries struct {
 	Manifest int64
 
 	mu      sync.Mutex
-	clients map[login]*auth.Client
-	bases   map[string]*http.Transport
+	clients *lru.Cache[login, *auth.Client]
 }
 
-// login identifies repositories that may share tokens.
+// login identifies repositories that may share tokens and connections.
 type login struct {
 	host, ca   string
 	own        bool // the credentials are those of Registries
@@ -132,15 +132,6 @@ func (r *Registries) Repository(ctx context.Context, name string, secret map[str
 	}, nil
 }
 
-// CloseIdleConnections closes unused connections.
-func (r *Registries) CloseIdleConnections() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, base := range r.bases {
-		base.CloseIdleConnections()
-	}
-}
-
 // parse is the reference of a repository, without a tag or a digest.
 func parse(name string) (registry.Reference, error) {
 	shown := fmt.Sprintf("%q", line(name))
@@ -172,15 +163,15 @@ func parse(name string) (registry.Reference, error) {
 func (r *Registries) client(key login) (*auth.Client, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c, ok := r.clients[key]; ok {
+	if r.clients == nil {
+		r.clients = lru.New[login, *auth.Client](maxClients)
+	}
+	if c, ok := r.clients.Get(key); ok {
 		return c, nil
 	}
 	base, err := r.base(key)
 	if err != nil {
 		return nil, err
-	}
-	if len(r.clients) >= maxClients || r.clients == nil {
-		r.clients = map[login]*auth.Client{}
 	}
 	c := &auth.Client{
 		Client: &http.Client{
@@ -200,16 +191,13 @@ func (r *Registries) client(key login) (*auth.Client, error) {
 	case r.Credentials != nil:
 		c.Credential = r.Credentials.Credential
 	}
-	r.clients[key] = c
+	r.clients.Put(key, c, 1)
 	return c, nil
 }
 
-// base is the pool of connections for the same certificate authorities.
+// base is the pool of connections of a login.
 func (r *Registries) base(key login) (*http.Transport, error) {
 	ca := strings.TrimSpace(key.ca)
-	if t, ok := r.bases[ca]; ok {
-		return t, nil
-	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if ca != "" {
 		pool, err := x509.SystemCertPool()
@@ -222,13 +210,7 @@ func (r *Registries) base(key login) (*http.Transport, error) {
 		}
 		config.RootCAs = pool
 	}
-	if len(r.bases) >= maxClients || r.bases == nil {
-		for _, old := range r.bases {
-			old.CloseIdleConnections()
-		}
-		r.bases = map[string]*http.Transport{}
-	}
-	t := &http.Transport{
+	return &http.Transport{
 		Proxy:                 r.Proxy,
 		DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSHandshakeTimeout:   dialTimeout,
@@ -239,9 +221,7 @@ func (r *Registries) base(key login) (*http.Transport, error) {
 		ResponseHeaderTimeout: cmp.Or(r.Timeout, DefaultTimeout),
 		// Content must match its digest as it is stored.
 		DisableCompression: true,
-	}
-	r.bases[ca] = t
-	return t, nil
+	}, nil
 }
 
 // errDowngrade reports a redirect that leaves TLS.

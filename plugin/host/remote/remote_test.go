@@ -41,7 +41,6 @@ func plain(t *testing.T, credentials Credentials) *Registries {
 		Credentials: credentials, PlainHTTP: func(string) bool { return true },
 		Backoff: time.Millisecond, Timeout: 5 * time.Second,
 	}
-	t.Cleanup(r.CloseIdleConnections)
 	return r
 }
 
@@ -171,7 +170,6 @@ func TestTLSNeedsAKnownAuthority(t *testing.T) {
 			o := kind(t, servers.WithTLS(), servers.WithTokenAuth("ann", canary))
 			ann := map[string][]byte{"username": []byte("ann"), "password": []byte(canary)}
 			r := &Registries{}
-			t.Cleanup(r.CloseIdleConnections)
 			_, _, err := push(t.Context(), repository(t, r, o, ann))
 			err = Explain(err, "oci://r/a/b:v1")
 			require.ErrorIs(t, err, source.ErrHostKey)
@@ -184,7 +182,6 @@ func TestTLSNeedsAKnownAuthority(t *testing.T) {
 			delete(ann, "ca.crt")
 			for _, host := range []string{"", o.Host} {
 				r := &Registries{CA: map[string][]byte{host: o.CA}}
-				t.Cleanup(r.CloseIdleConnections)
 				_, _, err = push(t.Context(), repository(t, r, o, ann))
 				require.NoError(t, err, "the authority is that of %q", host)
 			}
@@ -215,7 +212,6 @@ func TestNoRedirectLeavesTLS(t *testing.T) {
 	o, other := servers.InProcess(t, servers.WithTLS()), servers.InProcess(t)
 	o.Fault(servers.Always(http.RedirectHandler(other.URL+"/v2/?sig="+url.QueryEscape(canary), http.StatusTemporaryRedirect)))
 	r := &Registries{CA: map[string][]byte{"": o.CA}}
-	t.Cleanup(r.CloseIdleConnections)
 	_, err := repository(t, r, o, nil).Resolve(t.Context(), "v1")
 	err = Explain(err, "oci://r/a")
 	require.ErrorContains(t, err, "redirects from https to http")

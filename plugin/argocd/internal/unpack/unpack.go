@@ -6,16 +6,16 @@
 //
 // # Invariants
 //
-// Neither the archive nor the tar in it is ever held as a whole: the files of the
-// application are kept in memory up to a limit, and everything else follows one
-// another in one file without a name. There is no tree before the end of the stream
-// was seen and the checksum of all its compressed bytes is right.
+// Neither the archive nor the tar in it is ever held completely: files are kept in memory
+// up to a limit, and the others follow one another in one file without a name. There is
+// no tree before the end of the stream was seen and the checksum of all its compressed
+// bytes is right.
 //
-// Names are relative and clean, each stands once, and none lies below a file. What
-// is no regular file, folder or symbolic link is refused. Size (compressed, unpacked,
-// of a file), entries, depth and the ratio of the compression are bounded, and no size
-// that an archive claims is believed before the bytes are there. The content of .git
-// is left out.
+// Names are relative and clean, each occurs once, and none lies below a file. Entries
+// other than regular files, folders and symbolic links are refused. Size (compressed,
+// unpacked, of a file), entries, depth and the ratio of the compression are bounded, and
+// a size that an archive claims takes no memory beyond the limit. The content of .git is
+// left out.
 //
 // Callers: plugin/argocd.
 package unpack
@@ -42,8 +42,8 @@ import (
 var (
 	// ErrLimit is an archive over a limit.
 	ErrLimit = errors.New("over the limit")
-	// ErrArchive is no archive, a damaged one, or one with entries that no repository
-	// has.
+	// ErrArchive is not an archive, a damaged one, or one with entries that no
+	// repository has.
 	ErrArchive = errors.New("bad archive")
 	// ErrChecksum is another archive than the sender announced.
 	ErrChecksum = errors.New("wrong checksum")
@@ -57,7 +57,6 @@ const (
 	DefaultUnpacked   = 1 << 30
 	DefaultFile       = 64 << 20
 	DefaultMemory     = 64 << 20
-	DefaultElsewhere  = 256 << 10
 	DefaultEntries    = 100_000
 	DefaultDepth      = 64
 )
@@ -80,10 +79,9 @@ type Limits struct {
 	Unpacked int64
 	// File is how many bytes one file may have that is kept.
 	File int64
-	// Memory is how many bytes of files are kept in memory, those of the
-	// application first, and Elsewhere how many of files outside of its folder.
-	// What is more goes into a file in Dir.
-	Memory, Elsewhere int64
+	// Memory is how many bytes of files are kept in memory. What is more goes into a file
+	// in Dir.
+	Memory int64
 	// Entries is how many entries of any kind there may be.
 	Entries int
 	// Depth is how many folders deep an entry may lie.
@@ -94,8 +92,7 @@ func (l Limits) withDefaults() Limits {
 	return Limits{
 		Compressed: cmp.Or(l.Compressed, DefaultCompressed), Unpacked: cmp.Or(l.Unpacked, DefaultUnpacked),
 		File: cmp.Or(l.File, DefaultFile), Memory: cmp.Or(l.Memory, DefaultMemory),
-		Elsewhere: cmp.Or(l.Elsewhere, DefaultElsewhere),
-		Entries:   cmp.Or(l.Entries, DefaultEntries), Depth: cmp.Or(l.Depth, DefaultDepth),
+		Entries: cmp.Or(l.Entries, DefaultEntries), Depth: cmp.Or(l.Depth, DefaultDepth),
 	}
 }
 
@@ -103,8 +100,6 @@ func (l Limits) withDefaults() Limits {
 type Options struct {
 	// Checksum is the SHA-256 of the compressed archive, in hex.
 	Checksum string
-	// App is the folder of the application; "." is the root.
-	App string
 	// Dir is where the file is made that holds what does not stay in memory; that of
 	// the system if "".
 	Dir    string
@@ -159,9 +154,8 @@ type unpacking struct {
 	spool      spool
 	stats      Stats
 	entries    int
-	// size is that of all files, and elsewhere that of those in memory which are not of
-	// the application.
-	size, elsewhere int64
+	// size is that of all files.
+	size int64
 }
 
 func (u *unpacking) all() error {
@@ -259,20 +253,16 @@ func (u *unpacking) file(name string, h *tar.Header, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	mine := u.opts.App == "." || strings.HasPrefix(name, u.opts.App+"/")
-	if u.stats.Memory+h.Size > u.limits.Memory || !mine && u.elsewhere+h.Size > u.limits.Elsewhere {
+	if u.stats.Memory+h.Size > u.limits.Memory {
 		u.content.Sections[name], err = u.spool.add(r)
 		return err
-	}
-	if !mine {
-		u.elsewhere += h.Size
 	}
 	u.content.Files[name], err = keep(r, h.Size)
 	u.stats.Memory += h.Size
 	return err
 }
 
-// once refuses a name that stands in the archive already, before its content costs
+// once refuses a name that the archive holds already, before its content costs
 // anything. That of a folder is refused at the end.
 func (u *unpacking) once(name string) error {
 	_, file := u.content.Files[name]

@@ -80,7 +80,7 @@ func read(t testing.TB, opts Options, entries ...entry) (*Tree, error) {
 }
 
 func TestAnArchiveIsAFileSystem(t *testing.T) {
-	tree, err := read(t, Options{App: "apps/shop"},
+	tree, err := read(t, Options{},
 		dir("./"), dir("apps/"), dir("apps/shop/"), file("apps/shop/ropewalk.yaml", "a"), file("apps/shop/run.sh", ""),
 		file("lib/deep/x.cue", "package x"), link("apps/shop/lib", "../../lib"), link("apps/again", "shop/lib/deep"),
 		dir(".git"), file(".git/config", "[remote]"), link("apps/stray", "/etc/passwd"))
@@ -105,7 +105,7 @@ func TestAnArchiveIsAFileSystem(t *testing.T) {
 }
 
 func TestAnArchiveKeepsTheRulesOfFileSystems(t *testing.T) {
-	tree, err := read(t, Options{App: "a", Limits: Limits{Elsewhere: 1}},
+	tree, err := read(t, Options{Limits: Limits{Memory: 1}},
 		file("a/b.yaml", "b: 1\n"), file("c/d.yaml", "d: 1\n"), dir("e"))
 	require.NoError(t, err)
 	require.Positive(t, tree.Stats().Spooled)
@@ -113,7 +113,7 @@ func TestAnArchiveKeepsTheRulesOfFileSystems(t *testing.T) {
 }
 
 func TestLinksLeadNowhereElse(t *testing.T) {
-	tree, err := read(t, Options{App: "."},
+	tree, err := read(t, Options{},
 		file("f", "x"), link("up", ".."), link("d/up", "../../f"), link("d/in", "../f"), link("loop", "pool"), link("pool", "loop"),
 		link("under", "f/x"), link("round", "d/../f"))
 	require.NoError(t, err)
@@ -132,16 +132,16 @@ func TestLinksLeadNowhereElse(t *testing.T) {
 	}
 }
 
-func TestFilesElsewhereDoNotStayInMemory(t *testing.T) {
+func TestFilesBeyondTheMemoryAreInOneFile(t *testing.T) {
 	entries := []entry{file("apps/shop/a.yaml", "mine")}
 	for i := range 3000 {
 		entries = append(entries, file(fmt.Sprintf("other/%04d.yaml", i), strings.Repeat(fmt.Sprint(i), 1000)))
 	}
 	at := t.TempDir()
-	tree, err := read(t, Options{App: "apps/shop", Dir: at}, entries...)
+	tree, err := read(t, Options{Dir: at, Limits: Limits{Memory: 256 << 10}}, entries...)
 	require.NoError(t, err)
 	stats := tree.Stats()
-	require.LessOrEqual(t, stats.Memory, int64(DefaultElsewhere+4))
+	require.LessOrEqual(t, stats.Memory, int64(256<<10))
 	require.Greater(t, stats.Spooled, int64(9<<20))
 	data, err := tree.ReadFile("other/2999.yaml")
 	require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestAnArchiveOverALimitIsRefused(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := read(t, Options{App: ".", Limits: test.limits}, test.entries...)
+			_, err := read(t, Options{Limits: test.limits}, test.entries...)
 			require.ErrorIs(t, err, ErrLimit)
 			require.ErrorContains(t, err, test.text)
 		})
@@ -176,12 +176,12 @@ func TestAnArchiveOverALimitIsRefused(t *testing.T) {
 func TestAPackOfGitMayBeLargerThanAFile(t *testing.T) {
 	pack := strings.Repeat("0123456789", 1000)
 	limits := Limits{File: 100, Unpacked: 64 << 10}
-	tree, err := read(t, Options{App: ".", Limits: limits}, file(".git/objects/pack/p.pack", pack), file("a.yaml", "a: 1\n"))
+	tree, err := read(t, Options{Limits: limits}, file(".git/objects/pack/p.pack", pack), file("a.yaml", "a: 1\n"))
 	require.NoError(t, err)
 	require.Equal(t, int64(5), tree.Stats().Memory+tree.Stats().Spooled)
-	_, err = read(t, Options{App: ".", Limits: limits}, file("x/.git/p.pack", pack))
+	_, err = read(t, Options{Limits: limits}, file("x/.git/p.pack", pack))
 	require.ErrorContains(t, err, "a file may have 100", "only the .git of the root is left out")
-	_, err = read(t, Options{App: ".", Limits: Limits{File: 100, Unpacked: 8 << 10}}, file(".git/p.pack", pack))
+	_, err = read(t, Options{Limits: Limits{File: 100, Unpacked: 8 << 10}}, file(".git/p.pack", pack))
 	require.ErrorContains(t, err, "more than 8192 bytes", "it counts against the whole")
 }
 
@@ -207,7 +207,7 @@ func TestWhatNoRepositoryHoldsIsRefused(t *testing.T) {
 	}
 	for name, entries := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := read(t, Options{App: "."}, entries...)
+			_, err := read(t, Options{}, entries...)
 			require.ErrorIs(t, err, ErrArchive)
 		})
 	}
@@ -216,12 +216,12 @@ func TestWhatNoRepositoryHoldsIsRefused(t *testing.T) {
 func TestADamagedStreamIsRefused(t *testing.T) {
 	data := packed(t, file("a.yaml", strings.Repeat("a: 1\n", 500)), file("b", "2"))
 	good := sum(data)
-	opts := Options{App: ".", Checksum: good, Dir: t.TempDir()}
+	opts := Options{Checksum: good, Dir: t.TempDir()}
 	for cut := range len(data) {
 		_, err := Read(t.Context(), bytes.NewReader(data[:cut]), opts)
 		require.Error(t, err, "cut at %d of %d", cut, len(data))
 	}
-	_, err := Read(t.Context(), bytes.NewReader(data), Options{App: ".", Checksum: sum([]byte("x"))})
+	_, err := Read(t.Context(), bytes.NewReader(data), Options{Checksum: sum([]byte("x"))})
 	require.ErrorIs(t, err, ErrChecksum)
 	_, err = Read(t.Context(), bytes.NewReader(append(bytes.Clone(data), packed(t, file("c", ""))...)), opts)
 	require.ErrorIs(t, err, ErrChecksum, "what follows the archive is part of what was announced")
@@ -235,7 +235,7 @@ func TestADamagedStreamIsRefused(t *testing.T) {
 func TestAFaultOfTheStreamComesOutAsItIs(t *testing.T) {
 	data := packed(t, file("a.yaml", "a: 1\n"))
 	gone := errors.New("the client is gone")
-	_, err := Read(t.Context(), io.MultiReader(bytes.NewReader(data[:20]), iotest.ErrReader(gone)), Options{App: "."})
+	_, err := Read(t.Context(), io.MultiReader(bytes.NewReader(data[:20]), iotest.ErrReader(gone)), Options{})
 	require.ErrorIs(t, err, gone)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
@@ -243,7 +243,7 @@ func TestAFaultOfTheStreamComesOutAsItIs(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 		return copy(p[:1], data), nil
 	})
-	_, err = Read(ctx, slow, Options{App: "."})
+	_, err = Read(ctx, slow, Options{})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
@@ -252,7 +252,7 @@ type readerFunc func(p []byte) (int, error)
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestAnErrorOfTheDiskIsReported(t *testing.T) {
-	_, err := read(t, Options{App: "a", Dir: filepath.Join(t.TempDir(), "missing"), Limits: Limits{Elsewhere: 1}}, file("b", "22"))
+	_, err := read(t, Options{Dir: filepath.Join(t.TempDir(), "missing"), Limits: Limits{Memory: 1}}, file("b", "22"))
 	require.ErrorIs(t, err, ErrRoom)
 }
 
@@ -272,7 +272,7 @@ func TestABombCostsLittle(t *testing.T) {
 		_ = w.Close()
 	}()
 	start := time.Now()
-	_, err := Read(t.Context(), r, Options{App: ".", Dir: t.TempDir(), Limits: Limits{Memory: 1 << 20}})
+	_, err := Read(t.Context(), r, Options{Dir: t.TempDir(), Limits: Limits{Memory: 1 << 20}})
 	_ = r.CloseWithError(io.ErrClosedPipe)
 	require.ErrorIs(t, err, ErrLimit)
 	require.Less(t, time.Since(start), 20*time.Second)
@@ -283,10 +283,10 @@ func TestManyEntriesAreFine(t *testing.T) {
 	for i := range entries {
 		entries[i] = file(fmt.Sprintf("d%d/%d", i%300, i), "x")
 	}
-	tree, err := read(t, Options{App: "d1"}, entries...)
+	tree, err := read(t, Options{}, entries...)
 	require.NoError(t, err)
 	require.Equal(t, DefaultEntries, tree.Stats().Entries)
-	_, err = read(t, Options{App: "d1"}, append(entries, file("more", ""))...)
+	_, err = read(t, Options{}, append(entries, file("more", ""))...)
 	require.ErrorIs(t, err, ErrLimit)
 }
 
@@ -295,8 +295,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(packed(f, link("a", "../.."), file(".git/x", "y")))
 	f.Add([]byte("\x1f\x8b"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		opts := Options{Checksum: sum(data), App: "a", Dir: t.TempDir(), Limits: Limits{
-			Unpacked: 1 << 20, File: 1 << 16, Memory: 1 << 12, Elsewhere: 16, Entries: 64, Depth: 8,
+		opts := Options{Checksum: sum(data), Dir: t.TempDir(), Limits: Limits{
+			Unpacked: 1 << 20, File: 1 << 16, Memory: 1 << 12, Entries: 64, Depth: 8,
 		}}
 		tree, err := Read(t.Context(), bytes.NewReader(data), opts)
 		if err != nil {
@@ -329,7 +329,7 @@ func BenchmarkRead(b *testing.B) {
 		entries = append(entries, file(fmt.Sprintf("other/%04d.yaml", i), strings.Repeat(fmt.Sprintf("k%d: %d\n", i*7919, i*104729), 260)))
 	}
 	data := packed(b, entries...)
-	opts := Options{App: "apps/shop", Checksum: sum(data), Dir: b.TempDir()}
+	opts := Options{Checksum: sum(data), Dir: b.TempDir()}
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -44,9 +44,6 @@ const (
 	pluginSockets = "/home/argocd/cmp-server/plugins"
 	pluginHTTP    = ":8085"
 	pluginWorkers = 2
-	// elsewhere is how many bytes of files outside of the path of an application are
-	// kept in memory.
-	elsewhere = 256 << 10
 )
 
 // ArgoCDFlags are those of plugin argocd.
@@ -215,7 +212,7 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 		Collectors:    []prometheus.Collector{readings{pool: pool, evaluations: evaluations, renders: renders, store: store, policy: policy, shares: parts}},
 		AllowUnlocked: f.allowUnlocked, HealthConfigured: f.health,
 		Requests: requests, Parallel: f.workers, Queue: parts.Queue, Response: int(parts.response),
-		Archive: argocd.Limits{Compressed: int64(f.archive), Memory: parts.Archive, Elsewhere: min(elsewhere, parts.Archive/4)},
+		Archive: argocd.Limits{Compressed: int64(f.archive), Memory: parts.Archive},
 		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.Worker},
 		Timeout: f.request, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
 	})
