@@ -122,9 +122,9 @@ func fullDisk(t *testing.T, args ...string) (socket, fill string) {
 func TestAFullDiskFailsWhatNeedsIt(t *testing.T) {
 	t.Parallel()
 	server := servers.InProcess(t)
-	socket, fill := fullDisk(t, "--plain-http", server.Host)
+	socket, fill := fullDisk(t, "--plain-http", server.Host, "--memory-total", "512Mi")
 	files := projectOf("web")
-	noise(files, "other", 20, 100<<10)
+	noise(files, "other", 70, 100<<10)
 	large, small := call{archive: archive(t, texts(files)), path: "apps/web"}, call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"}
 	fetching := call{archive: archive(t, texts(withRef(fmt.Sprintf("{type: oci, ref: %q}", serveModule(t, server))))), path: "apps/web"}
 	_, err := generate(t, socket, large)

@@ -133,6 +133,7 @@ func (c call) sendFrom(stream interface{ Send(*wire.Part) error }, first *wire.P
 // archive of which a part is in a file already, and in the middle of a render.
 func TestAClientThatGoesInTheMiddleLeavesNothing(t *testing.T) {
 	opts, renderer := slow(t, time.Minute)
+	opts.Archive.Memory = 64 << 10
 	s, socket := start(t, opts)
 	files := projectOf("web")
 	noise(files, "other", 20, 100<<10)
