@@ -248,7 +248,9 @@ func (c *command) need(ctx context.Context, ids []string) error {
 }
 
 // read reads from git cat-file.
-func (c *command) read(id string, fits fits) ([]byte, error) { return c.batch.read(id, fits) }
+func (c *command) read(id, kind string, most int64) ([]byte, error) {
+	return c.batch.read(id, kind, most)
+}
 
 // run runs git, and returns its output and its warnings.
 func (c *command) run(ctx context.Context, input []byte, args ...string) (out []byte, warnings string, err error) {

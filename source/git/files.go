@@ -269,12 +269,10 @@ func (f *Files) read(name string, e entry) ([]byte, error) {
 	data, ok := f.blobs[e.id]
 	if !ok {
 		var err error
-		if data, err = f.from.read(e.id, func(kind string, size int64) error {
-			if kind == kindBlob && size > f.left {
-				return source.Refuse(source.ErrLimit, fmt.Sprintf("more than %d bytes of the commit are needed, at %q", f.limit, name))
-			}
-			return only(kindBlob, size)(kind, size)
-		}); err != nil {
+		if data, err = f.from.read(e.id, kindBlob, f.left); errors.Is(err, source.ErrLimit) {
+			err = source.Refuse(source.ErrLimit, fmt.Sprintf("more than %d bytes of the commit are needed, at %q", f.limit, name))
+		}
+		if err != nil {
 			f.failed = err
 			return nil, err
 		}

@@ -275,8 +275,6 @@ func (l *library) explain(ctx context.Context, err error) error {
 		return diagnose(l.with.scrubbed(line.Text))
 	case errors.As(err, &data) && bytes.Contains(data.Data, []byte("object-format=sha256")):
 		return source.Refuse(source.ErrUnavailable, needsBinary("a repository of SHA-256"))
-	case isCertificate(err):
-		return source.Refuse(source.ErrHostKey, badCertificate)
 	case errors.As(err, &network):
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, transport.ErrEmptyUploadPackRequest), errors.Is(err, packp.ErrEmptyInput):
 		return source.Refuse(source.ErrUnavailable, cutOff)

@@ -125,12 +125,12 @@ type store struct {
 var _ objects = store{}
 
 // read reads an object.
-func (s store) read(id string, fits fits) ([]byte, error) {
+func (s store) read(id, kind string, most int64) ([]byte, error) {
 	o, err := s.EncodedObject(plumbing.AnyObject, plumbing.NewHash(id))
 	if err != nil {
 		return nil, s.missing(id)
 	}
-	if err := fits(o.Type().String(), o.Size()); err != nil {
+	if err := fits(o.Type().String(), o.Size(), kind, most); err != nil {
 		return nil, err
 	}
 	r, err := o.Reader()

@@ -55,9 +55,9 @@ type remote interface {
 // objects is where the objects of a repository are read from. What it gives is
 // always the content of that id: its hash has been compared.
 type objects interface {
-	// read is the kind and content of an object. fits sees kind and size before
-	// the content is read, and can refuse it.
-	read(id string, fits fits) ([]byte, error)
+	// read is the content of an object of one kind and up to a size. It is refused
+	// before it is read: ErrDigest for another kind, ErrLimit for another size.
+	read(id, kind string, most int64) ([]byte, error)
 }
 
 // partial is objects of which blobs are fetched before they are read.
@@ -67,20 +67,15 @@ type partial interface {
 	need(ctx context.Context, ids []string) error
 }
 
-// fits judges an object by kind and size.
-type fits func(kind string, size int64) error
-
-// only fits objects of one kind up to a size.
-func only(want string, most int64) fits {
-	return func(kind string, size int64) error {
-		switch {
-		case kind != want:
-			return source.Refuse(source.ErrDigest, fmt.Sprintf("found a %s where a %s is expected", kind, want))
-		case size > most:
-			return source.Refuse(source.ErrLimit, fmt.Sprintf("a %s is larger than %d bytes", kind, most))
-		}
-		return nil
+// fits refuses an object that is not of a kind, or too large.
+func fits(kind string, size int64, want string, most int64) error {
+	switch {
+	case kind != want:
+		return source.Refuse(source.ErrDigest, fmt.Sprintf("found a %s where a %s is expected", kind, want))
+	case size > most:
+		return source.Refuse(source.ErrLimit, fmt.Sprintf("a %s is larger than %d bytes", kind, most))
 	}
+	return nil
 }
 
 // lacking is the error for an object that a server should have sent.
@@ -98,7 +93,7 @@ func (e entry) isFile() bool { return strings.HasPrefix(e.mode, "100") }
 // readTree is the entries of a tree; gitformat-tree is in git-mktree(1) and
 // Documentation/user-manual: mode, space, name, NUL, hash.
 func readTree(from objects, id string) ([]entry, error) {
-	data, err := from.read(id, only(kindTree, maxTree))
+	data, err := from.read(id, kindTree, maxTree)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +116,7 @@ func readTree(from objects, id string) ([]entry, error) {
 
 // readCommit is the text of a commit, with the tree that it names.
 func readCommit(from objects, id string) (text []byte, tree string, err error) {
-	if text, err = from.read(id, only(kindCommit, maxCommit)); err != nil {
+	if text, err = from.read(id, kindCommit, maxCommit); err != nil {
 		return nil, "", err
 	}
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
@@ -165,7 +160,7 @@ func newBatch(ctx context.Context, binary string, env []string) (*batch, error) 
 }
 
 // read reads one object. After an error the process is of no use.
-func (b *batch) read(id string, fits fits) ([]byte, error) {
+func (b *batch) read(id, kind string, most int64) ([]byte, error) {
 	if _, err := io.WriteString(b.in, id+"\n"); err != nil {
 		return nil, b.lost(id)
 	}
@@ -181,7 +176,7 @@ func (b *batch) read(id string, fits fits) ([]byte, error) {
 	if err != nil {
 		return nil, b.lost(id)
 	}
-	if err := fits(fields[1], size); err != nil {
+	if err := fits(fields[1], size, kind, most); err != nil {
 		return nil, err
 	}
 	data := make([]byte, size+1) // a line end follows

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/version"
 )
@@ -235,17 +237,7 @@ func isHash(s string) bool {
 // isRefName reports whether s may follow refs/heads/ or refs/tags/; see
 // git-check-ref-format(1).
 func isRefName(s string) bool {
-	if s == "" || s == "@" || len(s) > 1024 || strings.HasPrefix(s, "-") || strings.HasSuffix(s, ".") ||
-		strings.Contains(s, "..") || strings.Contains(s, "@{") ||
-		strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`~^:?*[\`, r) }) {
-		return false
-	}
-	for part := range strings.SplitSeq(s, "/") {
-		if part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") {
-			return false
-		}
-	}
-	return true
+	return len(s) <= 1024 && plumbing.NewBranchReferenceName(s).Validate() == nil
 }
 
 func bad(format string, args ...any) error {

@@ -79,7 +79,7 @@ func readTag(from objects, c chosen) (signed, error) {
 	var first signed
 	id := c.tag
 	for range deepest {
-		data, err := from.read(id, only(kindTag, maxCommit))
+		data, err := from.read(id, kindTag, maxCommit)
 		if err != nil {
 			return signed{}, err
 		}

@@ -68,7 +68,7 @@ func moduleURL(ctx context.Context, files *Files, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := files.from.read(e.id, only(kindBlob, maxCommit))
+	text, err := files.from.read(e.id, kindBlob, maxCommit)
 	if err != nil {
 		return "", err
 	}

@@ -127,28 +127,15 @@ func (l *limited) Read(p []byte) (int, error) {
 // statusError is the error for a status of http, or for an answer of another
 // protocol.
 func statusError(response *http.Response) error {
-	status := fmt.Sprintf("the server returned status %d", response.StatusCode)
-	switch code := response.StatusCode; {
-	case code == http.StatusOK:
-		if !strings.HasPrefix(response.Header.Get("Content-Type"), "application/x-git-upload-pack-") {
-			return source.Refuse(source.ErrAbsent, "the URL is not that of a Git server with the smart protocol: correct the URL")
-		}
-		return nil
-	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return source.Refuse(source.ErrUnauthorized, status+": credentials are wrong or missing; check the Secret of the reference")
-	case code == http.StatusNotFound || code == http.StatusGone:
-		return source.Refuse(source.ErrAbsent, status+": there is no repository at the URL, or the credentials give no access to it")
-	case code == http.StatusTooManyRequests && response.Header.Get("Retry-After") != "":
-		return source.Refuse(source.ErrUnavailable, fmt.Sprintf("%s: retry after %q", status, response.Header.Get("Retry-After")))
+	switch code, retry := response.StatusCode, response.Header.Get("Retry-After"); {
+	case code == http.StatusTooManyRequests && retry != "":
+		return source.Refuse(source.ErrUnavailable, fmt.Sprintf("the server returned error: %d: retry after %q", code, retry))
+	case code != http.StatusOK:
+		return diagnose(fmt.Sprintf("the server returned error: %d", code))
+	case !strings.HasPrefix(response.Header.Get("Content-Type"), "application/x-git-upload-pack-"):
+		return source.Refuse(source.ErrAbsent, "the URL is not that of a Git server with the smart protocol: correct the URL")
 	}
-	return source.Refuse(source.ErrUnavailable, status+"; try again later")
-}
-
-// isCertificate reports whether the certificate of a server was refused.
-func isCertificate(err error) bool {
-	var unknown x509.UnknownAuthorityError
-	var verification *tls.CertificateVerificationError
-	return errors.As(err, &unknown) || errors.As(err, &verification)
+	return nil
 }
 
 // overSSH is a session over ssh. That of go-git was not taken: it reads
@@ -211,7 +198,7 @@ func (s *overSSH) connect(ctx context.Context) error {
 	c, channels, requests, err := ssh.NewClientConn(conn, address, s.config)
 	if err != nil {
 		_ = conn.Close() // the handshake failed already
-		return handshakeError(err)
+		return err
 	}
 	s.client = ssh.NewClient(c, channels, requests)
 	if s.session, err = s.client.NewSession(); err != nil {
@@ -274,17 +261,4 @@ func (s *overSSH) Close() error {
 		s.stop()
 	}
 	return nil
-}
-
-// handshakeError is the error for a connection that was not established.
-func handshakeError(err error) error {
-	switch {
-	case knownhosts.IsHostKeyChanged(err), knownhosts.IsHostUnknown(err), strings.Contains(err.Error(), "knownhosts: key is revoked"):
-		return source.Refuse(source.ErrHostKey, changedHostKey)
-	case strings.Contains(err.Error(), "unable to authenticate"):
-		return source.Refuse(source.ErrUnauthorized, fmt.Sprintf("the server refused the key: check the Secret of the reference (%s)", firstLine(err.Error())))
-	case strings.Contains(err.Error(), "no common algorithm for host key"):
-		return source.Refuse(source.ErrHostKey, "the server has no host key of a type that is in known_hosts: check with its administrator")
-	}
-	return err
 }
