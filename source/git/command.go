@@ -233,7 +233,7 @@ func (c *command) open(ctx context.Context, at chosen, signed bool) (objects, er
 	if err != nil {
 		return nil, err
 	}
-	c.batch, err = newBatch(ctx, c.binary, append(c.env, "GIT_ALLOW_PROTOCOL=none"))
+	c.batch, err = newBatch(ctx, c.binary, c.dir, append(c.env, "GIT_ALLOW_PROTOCOL=none"))
 	if strings.Contains(stderr, "filtering not recognized") {
 		return c.batch, err // all blobs are here
 	}
@@ -256,28 +256,38 @@ func (c *command) read(id, kind string, most int64) ([]byte, error) {
 func (c *command) run(ctx context.Context, input []byte, args ...string) (out []byte, warnings string, err error) {
 	inSize, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	cmd := exec.CommandContext(inSize, c.binary, args...) //nolint:gosec // the binary is an option of the caller, and no argument is a user's own
-	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, bytes.NewReader(input)
+	go c.watch(inSize, cancel)
+	out, warnings, err = runGit(inSize, c.binary, c.dir, c.env, input, args...)
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return out, warnings, c.check()
+	case errors.As(err, &exit):
+		err = diagnose(c.with.scrubbed(warnings))
+	}
+	return nil, "", err
+}
+
+// runGit runs git, and returns what it writes to both streams; the error is an
+// *exec.ExitError where git fails.
+func runGit(ctx context.Context, binary, dir string, env []string, input []byte, args ...string) ([]byte, string, error) {
+	cmd := exec.CommandContext(ctx, binary, args...) //nolint:gosec // the binary is an option of the caller, and options end before a revision
+	cmd.Dir, cmd.Env, cmd.Stdin = dir, env, bytes.NewReader(input)
 	stdout, stderr := &capped{limit: maxListing}, &capped{limit: 64 << 10, drop: true}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	isolate(cmd)
-	go c.watch(inSize, cancel)
-	err = cmd.Run()
+	err := cmd.Run()
+	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return stdout.Bytes(), stderr.String(), c.check()
 	case ctx.Err() != nil:
-		return nil, "", ctx.Err()
-	case errors.Is(context.Cause(inSize), source.ErrLimit):
-		return nil, "", context.Cause(inSize)
+		err = context.Cause(ctx)
 	case stdout.full:
-		return nil, "", listingTooLong()
+		err = listingTooLong()
+	case !errors.As(err, &exit):
+		err = fmt.Errorf("%q cannot be run: %w", binary, err)
 	}
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		return nil, "", fmt.Errorf("%q cannot be run: %w", c.binary, err)
-	}
-	return nil, "", diagnose(c.with.scrubbed(stderr.String()))
+	return stdout.Bytes(), stderr.String(), err
 }
 
 // watch ends a fetch whose server sends too much; git itself has no limit.

@@ -72,40 +72,22 @@ func openBinary(ctx context.Context, binary, dir, rev string) (checkout, error) 
 	// The owner of the repository does not count: nothing in it is run.
 	env := append(cleanEnv(os.DevNull), "GIT_ALLOW_PROTOCOL=none", "GIT_OPTIONAL_LOCKS=0",
 		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false")
-	parse := func(args ...string) ([]string, error) {
-		cmd := exec.CommandContext(ctx, binary, append([]string{"rev-parse"}, args...)...) //nolint:gosec // the binary is that of the PATH, and options end before the revision
-		var out, stderr capped
-		out.limit, stderr.limit, stderr.drop = 64<<10, 64<<10, true
-		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, &out, &stderr
-		isolate(cmd)
-		err := cmd.Run()
-		var exit *exec.ExitError
-		switch {
-		case err == nil:
-			return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), nil
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case errors.As(err, &exit):
-			return nil, source.Refuse(source.ErrNotFound, firstLine(stderr.String()))
-		}
-		return nil, err
-	}
-	at, err := parse("--absolute-git-dir")
-	if err != nil {
-		return checkout{}, err
-	}
-	commit, err := parse("--verify", "--end-of-options", rev+"^{commit}")
-	if err != nil {
+	out, stderr, err := runGit(ctx, binary, dir, env, nil, "rev-parse", "--verify", "--end-of-options", rev+"^{commit}")
+	var exit *exec.ExitError
+	commit := strings.TrimSpace(string(out))
+	switch {
+	case errors.As(err, &exit) && !strings.Contains(stderr, "Needed a single revision"):
+		return checkout{}, source.Refuse(source.ErrNotFound, firstLine(stderr))
+	case errors.As(err, &exit), err == nil && !isHash(commit):
 		return checkout{}, noCommit()
+	case err != nil:
+		return checkout{}, err
 	}
-	if len(at) != 1 || len(commit) != 1 || !isHash(commit[0]) {
-		return checkout{}, source.Refuse(source.ErrNotFound, "the output of git rev-parse is not one commit")
-	}
-	b, err := newBatch(ctx, binary, append(env, "GIT_DIR="+at[0]))
+	b, err := newBatch(ctx, binary, dir, env)
 	if err != nil {
 		return checkout{}, err
 	}
-	return checkout{objects: b, commit: commit[0], close: b.stop}, nil
+	return checkout{objects: b, commit: commit, close: b.stop}, nil
 }
 
 // largeObject is from which size on go-git does not read objects of a repository

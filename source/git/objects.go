@@ -139,11 +139,11 @@ type batch struct {
 
 var _ objects = (*batch)(nil)
 
-// newBatch starts git cat-file in an environment, which names the repository, and
-// must not allow a protocol.
-func newBatch(ctx context.Context, binary string, env []string) (*batch, error) {
+// newBatch starts git cat-file in a folder and an environment, which lead to the
+// repository; the environment must not allow a protocol.
+func newBatch(ctx context.Context, binary, dir string, env []string) (*batch, error) {
 	cmd := exec.CommandContext(ctx, binary, "cat-file", "--batch") //nolint:gosec // the binary is an option of the caller
-	cmd.Env = env
+	cmd.Dir, cmd.Env = dir, env
 	isolate(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
