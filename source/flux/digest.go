@@ -4,37 +4,21 @@
 package flux
 
 import (
-	"crypto/sha256"
-	"crypto/sha512"
-	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
-	"strings"
+
+	"github.com/opencontainers/go-digest"
 )
 
-// parseDigest is the hash of a digest, and what it should come to. Flux has
-// sha256 by default; --artifact-digest-algo names others.
-func parseDigest(text string) (hash.Hash, []byte, error) {
-	algorithm, sum, _ := strings.Cut(text, ":")
-	var h hash.Hash
-	switch algorithm {
-	case "sha256":
-		h = sha256.New()
-	case "sha384":
-		h = sha512.New384()
-	case "sha512":
-		h = sha512.New()
-	default:
-		return nil, nil, fmt.Errorf("the algorithm %q is none of sha256, sha384 and sha512", algorithm)
+// parseDigest is what verifies a digest. Flux has sha256 by default;
+// --artifact-digest-algo names others.
+func parseDigest(text string) (digest.Verifier, error) {
+	d, err := digest.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it is sha256:, sha384: or sha512: and hex digits in lower case", err)
 	}
-	want, err := hex.DecodeString(sum)
-	if err != nil || len(want) != h.Size() || sum != strings.ToLower(sum) {
-		return nil, nil, fmt.Errorf("expected %d hex digits in lower case", 2*h.Size())
-	}
-	return h, want, nil
+	return d.Verifier(), nil
 }
 
 // errTooLarge says that a body is longer than it may be.
@@ -42,8 +26,8 @@ var errTooLarge = errors.New("too large")
 
 // body is a download on its way: it hashes and bounds what is read.
 type body struct {
-	r    io.Reader
-	hash hash.Hash
+	r      io.Reader
+	digest digest.Verifier
 	// n is how much was read, room how much may be.
 	n, room int64
 	// err is what ended it, io.EOF included.
@@ -57,7 +41,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.r.Read(p)
 	b.n += int64(n)
-	_, _ = b.hash.Write(p[:n]) // hashes take everything
+	_, _ = b.digest.Write(p[:n]) // hashes take everything
 	if b.n > b.room {
 		b.err = errTooLarge
 		return 0, b.err
@@ -65,6 +49,3 @@ func (b *body) Read(p []byte) (int, error) {
 	b.err = err
 	return n, err
 }
-
-// is reports whether all that was read comes to a sum.
-func (b *body) is(sum []byte) bool { return subtle.ConstantTimeCompare(b.hash.Sum(nil), sum) == 1 }

@@ -19,25 +19,11 @@
 // Callers: plugin/host in a cluster, which brings Artifacts; source/cache and
 // source/lock by source.Resolver; plugin/flux for whole projects.
 //
-// # Decisions
-//
-// A source that is not ready is an error even where it has an older artifact.
-// Flux itself goes on with that; here a user waits for the render of a
-// revision, and an old tree would look like a new one.
-//
-// What a source leads to is pinned by the digest of the artifact:
-// GitRepository/apps/web@sha256:…. The revision of a GitRepository is not enough,
-// since its artifact changes with spec.ignore too. Flux keeps an artifact for
-// minutes, so a pinned reference is one that fails when it is no longer true,
-// and no archive.
-//
-// An artifact that is gone (404) counts as one that may be there later: the
-// source has moved on since its status was read, and names another now.
-//
-// The artifact is read as a whole, and then cut down to the module of the
-// package unless the caller wants all of it. To read a part would need to know where modules are before their
-// files came. Sources that are too large for the limits have spec.ignore and
-// spec.sparseCheckout.
+// A source that is not ready is an error even where it has an older artifact: that would
+// look like the revision that a user waits for. A reference is pinned by the digest of
+// the artifact, which changes with spec.ignore too; Flux keeps an artifact for minutes,
+// so that a pinned reference fails when it is no longer true. An artifact that is gone
+// (404) is ErrUnavailable: the source names another by now.
 //
 // See https://github.com/fluxcd/flux2/tree/main/rfcs/0012-external-artifact.
 package flux

@@ -152,7 +152,7 @@ func (f Fetcher) artifact(ctx context.Context, r reference) (Artifact, error) {
 	case r.digest != "" && a.Digest != r.digest:
 		return a, fault(source.ErrNotFound, r, "the source has the artifact %s now, and no longer %s", line(a.Digest), r.digest)
 	}
-	if _, _, err := parseDigest(a.Digest); err != nil {
+	if _, err := parseDigest(a.Digest); err != nil {
 		return a, fault(source.ErrDigest, r, "the digest of the artifact, %q, cannot be checked: %v", line(a.Digest), err)
 	}
 	return a, nil
@@ -187,7 +187,7 @@ func (f Fetcher) download(ctx context.Context, r reference, a Artifact, b *sourc
 func (f Fetcher) read(ctx context.Context, r reference, u *url.URL, a Artifact, in *body, b *source.Builder) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL, nil)
 	if err != nil {
-		return fault(source.ErrReference, r, "the URL of its artifact cannot be asked for")
+		return fault(source.ErrReference, r, "the URL of its artifact cannot be requested")
 	}
 	// The hash is that of the bytes of the artifact, so they must not be unpacked on the way.
 	request.Header.Set("Accept-Encoding", "identity")
@@ -202,8 +202,7 @@ func (f Fetcher) read(ctx context.Context, r reference, u *url.URL, a Artifact, 
 	if response.ContentLength > in.room {
 		return errTooLarge
 	}
-	var sum []byte
-	if in.hash, sum, err = parseDigest(a.Digest); err != nil {
+	if in.digest, err = parseDigest(a.Digest); err != nil {
 		return err
 	}
 	in.r = response.Body
@@ -218,8 +217,8 @@ func (f Fetcher) read(ctx context.Context, r reference, u *url.URL, a Artifact, 
 		return errTooLarge
 	case in.err != io.EOF: //nolint:errorlint // body keeps it bare
 		return fault(source.ErrUnavailable, r, "the artifact was truncated after %d bytes (%v): try again", in.n, in.err)
-	case !in.is(sum):
-		return fault(source.ErrDigest, r, "what %q sends is not the artifact with the digest %s: try again, and look at the server of artifacts if it stays so", u.Host, a.Digest)
+	case !in.digest.Verified():
+		return fault(source.ErrDigest, r, "%q did not send the artifact with the digest %s: try again; if it stays so, check the server of artifacts", u.Host, a.Digest)
 	case err != nil:
 		return about(r, err)
 	}
@@ -252,7 +251,7 @@ func redirect(r *http.Request, via []*http.Request) error {
 
 // answered is the error for a status.
 func answered(r reference, u *url.URL, status int) error {
-	text := fmt.Sprintf("%q answers %d %s", u.Host, status, strings.ToLower(http.StatusText(status)))
+	text := fmt.Sprintf("%q returned status %d %s", u.Host, status, strings.ToLower(http.StatusText(status)))
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return fault(source.ErrUnauthorized, r, "%s: let this program reach the server of artifacts", text)

@@ -153,13 +153,13 @@ func TestDigestsOfAllAlgorithmsAreChecked(t *testing.T) {
 		s.Artifact.Digest = digest[:len(digest)-2] + map[bool]string{true: "00", false: "11"}[!strings.HasSuffix(digest, "00")]
 		_, err = f.Fetch(t.Context(), source.Ref{Ref: ref})
 		require.ErrorIs(t, err, source.ErrDigest)
-		require.ErrorContains(t, err, "is not the artifact with the digest "+s.Artifact.Digest)
+		require.ErrorContains(t, err, "did not send the artifact with the digest "+s.Artifact.Digest)
 	}
 	for digest, want := range map[string]string{
-		"blake3:abc":                         `the algorithm "blake3" is none of sha256, sha384 and sha512`,
-		"sha256:abc":                         "expected 64 hex digits in lower case",
-		strings.ToUpper(sha(data)):           `the algorithm "SHA256"`,
-		"sha256:" + strings.Repeat("AB", 32): "expected 64 hex digits in lower case",
+		"blake3:abc":                         "it is sha256:, sha384: or sha512: and hex digits in lower case",
+		"sha256:abc":                         "it is sha256:, sha384: or sha512: and hex digits in lower case",
+		strings.ToUpper(sha(data)):           "invalid checksum digest format",
+		"sha256:" + strings.Repeat("AB", 32): "it is sha256:, sha384: or sha512: and hex digits in lower case",
 	} {
 		s.Artifact.Digest = digest
 		_, err := f.Fetch(t.Context(), source.Ref{Ref: ref})
@@ -224,20 +224,20 @@ func TestReferencesAreRefused(t *testing.T) {
 	_, f := serve(t, nil)
 	const form = ": write Kind/namespace/name, where Kind is GitRepository, OCIRepository, Bucket or ExternalArtifact"
 	for text, want := range map[string]string{
-		"":                           "the reference has not three parts" + form,
-		"GitRepository/web":          "the reference has not three parts" + form,
-		"GitRepository/a/b/c":        "the reference has not three parts" + form,
-		"HelmChart/apps/web":         `"HelmChart" is no kind of source with files` + form,
-		"gitrepository/apps/web":     `"gitrepository" is no kind of source with files` + form,
-		"GitRepository/../web":       `".." is no namespace` + form,
-		"GitRepository/a.b/web":      `"a.b" is no namespace` + form,
-		"GitRepository/apps/Web":     `"Web" is no name of a source` + form,
-		"GitRepository/apps/":        `"" is no name of a source` + form,
-		"GitRepository/apps/web@abc": `"abc" is no digest (the algorithm "abc" is none of sha256, sha384 and sha512)` + form,
-		"Bucket/apps/web@sha256:a/b": "the reference has not three parts" + form,
+		"":                           "the reference does not have three parts" + form,
+		"GitRepository/web":          "the reference does not have three parts" + form,
+		"GitRepository/a/b/c":        "the reference does not have three parts" + form,
+		"HelmChart/apps/web":         `"HelmChart" is not a kind of source with files` + form,
+		"gitrepository/apps/web":     `"gitrepository" is not a kind of source with files` + form,
+		"GitRepository/../web":       `".." is not a namespace` + form,
+		"GitRepository/a.b/web":      `"a.b" is not a namespace` + form,
+		"GitRepository/apps/Web":     `"Web" is not the name of a source` + form,
+		"GitRepository/apps/":        `"" is not the name of a source` + form,
+		"GitRepository/apps/web@abc": `"abc" is not a digest (invalid checksum digest format: it is sha256:, sha384: or sha512: and hex digits in lower case)` + form,
+		"Bucket/apps/web@sha256:a/b": "the reference does not have three parts" + form,
 	} {
 		if strings.HasPrefix(text, "Bucket") {
-			want = `"sha256:a/b" is no digest (expected 64 hex digits in lower case)` + form
+			want = `"sha256:a/b" is not a digest (invalid checksum digest length: it is sha256:, sha384: or sha512: and hex digits in lower case)` + form
 		}
 		_, err := f.Fetch(t.Context(), source.Ref{Ref: text})
 		require.EqualError(t, err, want)
@@ -273,17 +273,17 @@ func TestFaultsOfAServerAreToldApart(t *testing.T) {
 		want string
 		is   error
 	}{
-		"403":                   {status(403), "answers 403 forbidden: let this program reach the server of artifacts", source.ErrUnauthorized},
-		"404":                   {status(404), "answers 404 not found: the source has moved on, try again", source.ErrUnavailable},
-		"429":                   {status(429), "answers 429 too many requests: try again later", source.ErrUnavailable},
-		"500":                   {status(500), "answers 500 internal server error: try again later", source.ErrUnavailable},
-		"204":                   {status(204), "answers 204 no content", nil},
+		"403":                   {status(403), "returned status 403 forbidden: let this program reach the server of artifacts", source.ErrUnauthorized},
+		"404":                   {status(404), "returned status 404 not found: the source has moved on, try again", source.ErrUnavailable},
+		"429":                   {status(429), "returned status 429 too many requests: try again later", source.ErrUnavailable},
+		"500":                   {status(500), "returned status 500 internal server error: try again later", source.ErrUnavailable},
+		"204":                   {status(204), "returned status 204 no content", nil},
 		"a reset":               {http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), "EOF: try again later", source.ErrUnavailable},
 		"a hang":                {http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), "did not send the artifact within 300ms: try again later", source.ErrUnavailable},
 		"cut":                   {send(len(data), data[:100]), "the artifact was truncated after 100 bytes (unexpected EOF): try again", source.ErrUnavailable},
-		"cut, and honest":       {send(100, data[:100]), "is not the artifact with the digest", source.ErrDigest},
-		"altered":               {send(len(flip), flip), "is not the artifact with the digest", source.ErrDigest},
-		"longer":                {send(len(data)+1, append(bytes.Clone(data), 0)), "is not the artifact with the digest", source.ErrDigest},
+		"cut, and honest":       {send(100, data[:100]), "did not send the artifact with the digest", source.ErrDigest},
+		"altered":               {send(len(flip), flip), "did not send the artifact with the digest", source.ErrDigest},
+		"longer":                {send(len(data)+1, append(bytes.Clone(data), 0)), "did not send the artifact with the digest", source.ErrDigest},
 		"too large":             {send(1<<40, data), "the artifact has more than 1061376 bytes", source.ErrLimit},
 		"without an end":        {endless, "", source.ErrLimit},
 		"another host":          {http.RedirectHandler(elsewhere.Artifact.URL, http.StatusFound), "the server redirects to another host", source.ErrReference},

@@ -26,21 +26,21 @@ func parse(text string) (reference, error) {
 	source, digest, pinned := strings.Cut(text, "@")
 	parts := strings.Split(source, "/")
 	if len(parts) != 3 || len(text) > 1024 {
-		return reference{}, bad("the reference has not three parts")
+		return reference{}, bad("the reference does not have three parts")
 	}
 	r := reference{kind: parts[0], namespace: parts[1], name: parts[2], digest: digest}
 	switch {
 	case !slices.Contains([]string{"GitRepository", "OCIRepository", "Bucket", "ExternalArtifact"}, r.kind):
-		return reference{}, bad("%q is no kind of source with files", r.kind)
+		return reference{}, bad("%q is not a kind of source with files", r.kind)
 	case !isName(r.namespace, 63) || strings.Contains(r.namespace, "."):
-		return reference{}, bad("%q is no namespace", r.namespace)
+		return reference{}, bad("%q is not a namespace", r.namespace)
 	case !isName(r.name, 253):
-		return reference{}, bad("%q is no name of a source", r.name)
+		return reference{}, bad("%q is not the name of a source", r.name)
 	case !pinned:
 		return r, nil
 	}
-	if _, _, err := parseDigest(digest); err != nil {
-		return reference{}, bad("%q is no digest (%v)", digest, err)
+	if _, err := parseDigest(digest); err != nil {
+		return reference{}, bad("%q is not a digest (%v)", digest, err)
 	}
 	return r, nil
 }

@@ -25,17 +25,6 @@
 //
 // Callers: source/oci and source/flux.
 //
-// # Decisions
-//
-// Zips are scanned by us before archive/zip sees them. That package believes
-// counts and offsets where they do not matter to it, and would make a million
-// entries first; the scan refuses what well-meant writers never make: zip64,
-// text before or between the parts, entries that overlap, two names for one
-// entry.
-//
-// A file that stands twice is refused and the last one does not win, as it
-// would when a tar is unpacked: which one counts differs between readers.
-//
-// The ratio of a compression counts only after the first 16 MiB, because small
-// archives are mostly padding.
+// A file that stands twice is refused, because readers differ in which one counts. The
+// ratio of a compression counts after the first 16 MiB: small archives are mostly padding.
 package tarball

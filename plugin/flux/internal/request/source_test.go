@@ -174,10 +174,10 @@ func TestAnArtifactIsWhatItsDigestSays(t *testing.T) {
 		is     error
 		want   string
 	}{
-		"another one":   {archive(t, map[string]string{"a.yaml": "b"}), 200, source.ErrDigest, "is not the artifact with the digest " + s.Digest},
+		"another one":   {archive(t, map[string]string{"a.yaml": "b"}), 200, source.ErrDigest, "did not send the artifact with the digest " + s.Digest},
 		"a part":        {good[:len(good)-9], 200, source.ErrDigest, "is not the artifact"},
 		"no archive":    {[]byte("hello"), 200, source.ErrDigest, "is not the artifact"},
-		"gone":          {nil, 404, source.ErrUnavailable, "answers 404 not found: the source has moved on, try again"},
+		"gone":          {nil, 404, source.ErrUnavailable, "returned status 404 not found: the source has moved on, try again"},
 		"a redirection": {nil, 302, source.ErrUnavailable, "redirects more than 10 times"},
 	} {
 		t.Run(name, func(t *testing.T) {
