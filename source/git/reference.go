@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -249,29 +250,19 @@ func credentialsInside() error {
 		"a URL must hold no credentials, because it ends up in files and logs: put them into a Secret, as username and password or bearerToken")
 }
 
-// scrub hides what stands before the host of a URL, but for the user of ssh.
+// scrub hides what stands before the host of a URL, but for the user of ssh. A
+// password may hold slashes that are not escaped.
 func scrub(ref string) string {
-	scheme, rest, ok := strings.Cut(ref, "://")
-	if !ok {
-		where, _, _ := strings.Cut(ref, "@")
-		if _, secret, ok := strings.Cut(where, ":"); ok && secret != "" && len(where) < len(ref) {
-			return "***" + ref[len(where):]
+	return regexp.MustCompile(`^(\w+://([^/?#@]*:[^?]*|[^/?#]*)|[^/:@]*:[^/@][^@]*)@`).ReplaceAllStringFunc(ref, func(text string) string {
+		scheme, access, ok := strings.Cut(text, "://")
+		switch {
+		case !ok:
+			return "***@"
+		case scheme == schemeSSH && !strings.Contains(access, ":"):
+			return text
 		}
-		return ref
-	}
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
-	}
-	// A password may hold slashes that are not escaped.
-	if at := strings.LastIndexByte(rest, '@'); at > end && strings.Contains(rest[:end], ":") && !strings.ContainsAny(rest[:at], "?") {
-		end = at + 1
-	}
-	at := strings.LastIndexByte(rest[:end], '@')
-	if at < 0 || scheme == schemeSSH && !strings.Contains(rest[:at], ":") {
-		return ref
-	}
-	return scheme + "://***" + rest[at:]
+		return scheme + "://***@"
+	})
 }
 
 // shown is a reference that may be no good, without credentials, and not long.

@@ -75,40 +75,28 @@ func (f *Fetcher) verify(ctx context.Context, want source.Verify, from objects, 
 // of the commit only then. Otherwise an old signed tag could be served under
 // the name of a new one.
 func readTag(from objects, c chosen) (signed, error) {
-	const deepest = 8
-	var first signed
-	id := c.tag
-	for range deepest {
-		data, err := from.read(id, kindTag, maxCommit)
-		if err != nil {
-			return signed{}, err
-		}
-		header, _, _ := bytes.Cut(data, []byte("\n\n"))
-		fields := map[string]string{}
-		for line := range strings.SplitSeq(string(header), "\n") {
-			if key, value, ok := strings.Cut(line, " "); ok && fields[key] == "" {
-				fields[key] = value
-			}
-		}
-		if first.text == nil {
-			if fields["tag"] != c.name {
-				return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("the object of tag %q has the name %q", c.name, fields["tag"]))
-			}
-			first = splitTag(data)
-			first.what, first.at = fmt.Sprintf("tag %q", c.name), when(fields["tagger"])
-		}
-		if fields["type"] == kindCommit {
-			if fields["object"] != c.commit {
-				return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("tag %q points to commit %s, and the server listed %s", c.name, fields["object"], c.commit))
-			}
-			return first, nil
-		}
-		if fields["type"] != kindTag || !isHash(fields["object"]) {
-			break
-		}
-		id = fields["object"]
+	data, err := from.read(c.tag, kindTag, maxCommit)
+	if err != nil {
+		return signed{}, err
 	}
-	return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("tag %q does not point to a commit", c.name))
+	header, _, _ := bytes.Cut(data, []byte("\n\n"))
+	fields := map[string]string{}
+	for line := range strings.SplitSeq(string(header), "\n") {
+		if key, value, ok := strings.Cut(line, " "); ok && fields[key] == "" {
+			fields[key] = value
+		}
+	}
+	switch {
+	case fields["tag"] != c.name:
+		return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("the object of tag %q has the name %q", c.name, fields["tag"]))
+	case fields["type"] != kindCommit:
+		return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("tag %q points to a %s: tag the commit itself", c.name, fields["type"]))
+	case fields["object"] != c.commit:
+		return signed{}, source.Refuse(source.ErrSignature, fmt.Sprintf("tag %q points to commit %s, and the server listed %s", c.name, fields["object"], c.commit))
+	}
+	s := splitTag(data)
+	s.what, s.at = fmt.Sprintf("tag %q", c.name), when(fields["tagger"])
+	return s, nil
 }
 
 // splitTag takes the signature off the end of a tag.

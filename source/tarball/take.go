@@ -4,10 +4,10 @@
 package tarball
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/source"
@@ -25,10 +25,8 @@ const (
 // Options say what of an archive becomes the tree. The zero value takes
 // everything and refuses symlinks.
 type Options struct {
-	// Dir is the folder of the archive that becomes the root of the tree; "" is
-	// the root of the archive. What lies elsewhere is checked and left out.
-	Dir string
-	// Keep says which files are wanted, by their path in the tree; nil wants all.
+	// Keep reports which files are taken, by their path; nil takes all. What is left
+	// out is checked too.
 	Keep func(name string) bool
 	// Entries is how many entries of any kind there may be; DefaultEntries where
 	// zero.
@@ -47,20 +45,10 @@ type taker struct {
 	entries int
 }
 
-func newTaker(b *source.Builder, opts Options) (*taker, error) {
-	opts.Dir = path.Clean(opts.Dir)
-	if opts.Dir != "." {
-		if err := source.CheckPath(opts.Dir); err != nil {
-			return nil, err
-		}
-	}
-	if opts.Entries == 0 {
-		opts.Entries = DefaultEntries
-	}
-	if opts.Total == 0 {
-		opts.Total = 16 * b.Limits.WithDefaults().Bytes
-	}
-	return &taker{Options: opts, b: b}, nil
+func newTaker(b *source.Builder, opts Options) *taker {
+	opts.Entries = cmp.Or(opts.Entries, DefaultEntries)
+	opts.Total = cmp.Or(opts.Total, 16*b.Limits.WithDefaults().Bytes)
+	return &taker{Options: opts, b: b}
 }
 
 // count counts an entry.
@@ -91,11 +79,6 @@ func (t *taker) place(raw string, mode fs.FileMode) (name string, ok bool, err e
 			return "", false, notRegular(name, "a symlink")
 		}
 		return "", false, nil
-	}
-	if t.Dir != "." {
-		if name, ok = strings.CutPrefix(name, t.Dir+"/"); !ok {
-			return "", false, nil
-		}
 	}
 	return name, t.Keep == nil || t.Keep(name), nil
 }

@@ -89,10 +89,7 @@ func (s *stream) fault(err error) error {
 
 // untar reads a tar from out, which is in or what becomes of it.
 func untar(in, out *stream, b *source.Builder, opts Options) error {
-	t, err := newTaker(b, opts)
-	if err != nil {
-		return err
-	}
+	t := newTaker(b, opts)
 	out.total = t.Total
 	if out != in {
 		out.in = in

@@ -16,12 +16,8 @@ import (
 
 // Zip reads a zip of that size into b. Errors are as those of [Tar].
 func Zip(ctx context.Context, r io.ReaderAt, size int64, b *source.Builder, opts Options) error {
-	t, err := newTaker(b, opts)
-	if err != nil {
-		return err
-	}
 	in := &section{ctx: ctx, r: r}
-	return in.fault(t.zip(in, size))
+	return in.fault(newTaker(b, opts).zip(in, size))
 }
 
 // section is a stream at random.
