@@ -175,8 +175,8 @@ func TestAnArtifactIsWhatItsDigestSays(t *testing.T) {
 		want   string
 	}{
 		"another one":   {archive(t, map[string]string{"a.yaml": "b"}), 200, source.ErrDigest, "did not send the artifact with the digest " + s.Digest},
-		"a part":        {good[:len(good)-9], 200, source.ErrDigest, "is not the artifact"},
-		"no archive":    {[]byte("hello"), 200, source.ErrDigest, "is not the artifact"},
+		"a part":        {good[:len(good)-9], 200, source.ErrDigest, "did not send the artifact"},
+		"no archive":    {[]byte("hello"), 200, source.ErrDigest, "did not send the artifact"},
 		"gone":          {nil, 404, source.ErrUnavailable, "returned status 404 not found: the source has moved on, try again"},
 		"a redirection": {nil, 302, source.ErrUnavailable, "redirects more than 10 times"},
 	} {
