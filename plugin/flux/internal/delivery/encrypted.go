@@ -21,12 +21,8 @@ func encrypted(r ObjectRef, data []byte) bool {
 	if r.Group != "" || !bytes.Contains(data, []byte("\nsops:")) {
 		return false
 	}
-	d, err := parse(data)
-	if err != nil {
-		return false
-	}
-	top := d.root.Content[0]
-	return text(field(top, "sops"), "mac") != "" && text(field(field(top, "metadata"), "annotations"), annotationDecrypt) != "disabled"
+	o, _, err := parse(data)
+	return err == nil && o.Text("sops", "mac") != "" && o.Text("metadata", "annotations", annotationDecrypt) != "disabled"
 }
 
 // readable refuses layers with encrypted objects where Flux is not configured to

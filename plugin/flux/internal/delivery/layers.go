@@ -186,11 +186,11 @@ func refOf(data []byte) (ObjectRef, error) {
 			head.WriteString(line)
 		}
 	}
-	if d, err := parse([]byte(head.String())); err == nil {
-		return d.ref, nil
+	if _, ref, err := parse([]byte(head.String())); err == nil {
+		return ref, nil
 	}
-	d, err := parse(data)
-	return d.ref, err
+	_, ref, err := parse(data)
+	return ref, err
 }
 
 // health identifies health checks.

@@ -4,18 +4,16 @@
 package delivery
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // Annotations of manifests: those that kustomize-controller heeds, and the mark of a
@@ -31,147 +29,66 @@ const (
 	protected = "protected"
 )
 
-// document is a manifest as it was parsed.
-type document struct {
-	ref  ObjectRef
-	root *yaml.Node
-}
-
 // parse reads a manifest: one YAML document with one object.
-func parse(data []byte) (document, error) {
-	root := &yaml.Node{}
-	documents := yaml.NewDecoder(bytes.NewReader(data))
-	if err := documents.Decode(root); err != nil && !errors.Is(err, io.EOF) {
-		return document{}, err
+func parse(data []byte) (object.Object, ObjectRef, error) {
+	text, err := yaml.YAMLToJSON(data)
+	if err != nil {
+		return nil, ObjectRef{}, err
 	}
-	if err := documents.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return document{}, fmt.Errorf("it holds more than one document")
+	o, err := object.Decode(text)
+	if err != nil || o == nil {
+		return nil, ObjectRef{}, fmt.Errorf("it holds no object")
 	}
-	if root.Kind != yaml.DocumentNode || len(root.Content) != 1 || root.Content[0].Kind != yaml.MappingNode {
-		return document{}, fmt.Errorf("it holds no object")
+	r := ObjectRef{Group: o.Group(), Version: o.Version(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
+	if r.Kind == "" || r.Version == "" || r.Name == "" {
+		return nil, ObjectRef{}, fmt.Errorf("apiVersion, kind or metadata.name is missing")
 	}
-	d := document{root: root}
-	top := root.Content[0]
-	meta := field(top, "metadata")
-	d.ref = ObjectRef{Version: text(top, "apiVersion"), Kind: text(top, "kind"), Namespace: text(meta, "namespace"), Name: text(meta, "name")}
-	if group, version, ok := strings.Cut(d.ref.Version, "/"); ok {
-		d.ref.Group, d.ref.Version = group, version
+	switch o.Get("metadata", "annotations").(type) {
+	case nil, map[string]any:
+		return o, r, nil
 	}
-	if d.ref.Kind == "" || d.ref.Version == "" || d.ref.Name == "" {
-		return document{}, fmt.Errorf("apiVersion, kind or metadata.name is missing")
-	}
-	switch notes := field(meta, "annotations"); {
-	case notes == nil || notes.Kind == yaml.MappingNode:
-	case notes.Tag == "!!null":
-		d.annotate("", "")
-	default:
-		return document{}, fmt.Errorf("metadata.annotations is no map")
-	}
-	return d, nil
+	return nil, ObjectRef{}, fmt.Errorf("metadata.annotations is not a map")
 }
 
-// field of a mapping, nil where there is none.
-func field(n *yaml.Node, name string) *yaml.Node {
-	if i := index(n, name); i >= 0 {
-		return n.Content[i+1]
-	}
-	return nil
-}
-
-// index of the key of a field in the content of a mapping.
-func index(n *yaml.Node, name string) int {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return -1
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == name {
-			return i
-		}
-	}
-	return -1
-}
-
-// text of a field of a mapping.
-func text(n *yaml.Node, name string) string {
-	if f := field(n, name); f != nil && f.Kind == yaml.ScalarNode {
-		return f.Value
-	}
-	return ""
-}
-
-// annotation of the object.
-func (d document) annotation(name string) string {
-	return text(field(field(d.root.Content[0], "metadata"), "annotations"), name)
-}
-
-// annotate sets an annotation, or takes it away where value is "". A map of
-// annotations that is empty goes too, so that a manifest that was marked and
-// unmarked is what it was.
-func (d document) annotate(name, value string) {
-	meta := field(d.root.Content[0], "metadata")
-	notes := field(meta, "annotations")
-	i := index(notes, name)
-	switch {
-	case value == "" && i >= 0:
-		notes.Content = slices.Delete(notes.Content, i, i+2)
-	case value == "" || i >= 0 && notes.Content[i+1].Value == value:
-	case i >= 0:
-		notes.Content[i+1] = scalar(value)
-	default:
-		if notes == nil {
-			notes = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-			meta.Content = append(meta.Content, scalar("annotations"), notes)
-		}
-		notes.Content = append(notes.Content, scalar(name), scalar(value))
-	}
-	if i := index(meta, "annotations"); i >= 0 && len(meta.Content[i+1].Content) == 0 {
-		meta.Content = slices.Delete(meta.Content, i, i+2)
+// drop takes an annotation away. A map of annotations that is empty goes too, so that a
+// manifest that was marked and unmarked is what it was.
+func drop(o object.Object, name string) {
+	annotations := o.Map("metadata", "annotations")
+	delete(annotations, name)
+	if len(annotations) == 0 {
+		delete(o.Map("metadata"), "annotations")
 	}
 }
 
-func scalar(value string) *yaml.Node {
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Style: yaml.DoubleQuotedStyle}
-}
-
-// bytes is the text of the document.
-func (d document) bytes() ([]byte, error) {
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	if err := e.Encode(d.root); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), e.Close()
-}
-
-// mark of the manifest, which is taken away: what is left is plain.
-func (d document) unmark() mark {
+// unmark takes the mark of a manifest away: what is left is plain.
+func unmark(o object.Object) mark {
 	m := plain
-	switch d.annotation(annotationHandOver) {
+	switch o.Text("metadata", "annotations", annotationHandOver) {
 	case prunable:
 		m = marked
-		d.annotate(annotationPrune, "")
+		drop(o, annotationPrune)
 	case protected:
 		m = marked
 	}
-	d.annotate(annotationHandOver, "")
+	drop(o, annotationHandOver)
 	return m
 }
 
 // enmark marks a plain manifest.
-func (d document) enmark() {
-	if d.annotation(annotationPrune) == disabled {
-		d.annotate(annotationHandOver, protected)
+func enmark(o object.Object) {
+	if o.Text("metadata", "annotations", annotationPrune) == disabled {
+		o.Annotate(annotationHandOver, protected)
 		return
 	}
-	d.annotate(annotationPrune, disabled)
-	d.annotate(annotationHandOver, prunable)
+	o.Annotate(annotationPrune, disabled)
+	o.Annotate(annotationHandOver, prunable)
 }
 
-// once reports whether Flux leaves the object alone where it exists.
-func (d document) once() bool {
-	ssa := d.annotation(annotationSSA)
-	return ssa == "IfNotPresent" || ssa == "Ignore" || d.annotation(annotationReconcile) == disabled
+// once reports whether Flux leaves an object alone where it exists.
+func once(o object.Object) bool {
+	annotations := o.Annotations()
+	ssa := annotations[annotationSSA]
+	return ssa == "IfNotPresent" || ssa == "Ignore" || annotations[annotationReconcile] == disabled
 }
 
 // library is the plain manifests that a delivery may put together, by their sum.
@@ -181,20 +98,16 @@ type library map[string]emit.File
 func (l library) add(files []emit.File) (content, error) {
 	c := make(content, len(files))
 	for _, f := range files {
-		d, err := parse(f.Data)
+		o, ref, err := parse(f.Data)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.Path, err)
 		}
-		m := d.unmark()
-		data, err := d.bytes()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Path, err)
-		}
-		hash := sha256.Sum256(data)
+		m := unmark(o)
+		f.Data = emit.YAML(map[string]any(o))
+		hash := sha256.Sum256(f.Data)
 		sum := hex.EncodeToString(hash[:])
-		f.Data = data
 		l[sum] = f
-		c[d.ref.key()] = manifest{sum: sum, mark: m, once: d.once()}
+		c[ref.key()] = manifest{sum: sum, mark: m, once: once(o)}
 	}
 	return c, nil
 }
@@ -211,14 +124,12 @@ func (l library) files(c content) ([]emit.File, error) {
 			return nil, fmt.Errorf("the manifest of %s is not at hand", k)
 		}
 		if c[k].mark == marked {
-			d, err := parse(f.Data)
+			o, _, err := parse(f.Data)
 			if err != nil {
 				return nil, err
 			}
-			d.enmark()
-			if f.Data, err = d.bytes(); err != nil {
-				return nil, err
-			}
+			enmark(o)
+			f.Data = emit.YAML(map[string]any(o))
 		}
 		if taken[f.Path] {
 			f.Path = c[k].sum[:12] + "-" + f.Path

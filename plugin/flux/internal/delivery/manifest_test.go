@@ -14,9 +14,9 @@ import (
 
 func TestAMarkIsTakenAwayWithoutATrace(t *testing.T) {
 	for name, text := range map[string]string{
-		"without annotations":         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: \"1\"\n  y: |\n    yes\n    2024-01-01\n",
-		"with annotations":            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n    b: c\n",
-		"where the author forbids it": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n    kustomize.toolkit.fluxcd.io/prune: disabled\n",
+		"without annotations":         "apiVersion: v1\ndata:\n  x: \"1\"\n  \"y\": |\n    yes\n    2024-01-01\nkind: ConfigMap\nmetadata:\n  name: a\n",
+		"with annotations":            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  annotations:\n    b: c\n  name: a\n",
+		"where the author forbids it": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  annotations:\n    kustomize.toolkit.fluxcd.io/prune: disabled\n  name: a\n",
 	} {
 		l := library{}
 		c, err := l.add([]emit.File{{Path: "a.yaml", Data: []byte(text)}})
