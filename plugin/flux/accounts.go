@@ -7,13 +7,13 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"sync"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
@@ -34,8 +34,7 @@ type accounts struct {
 	mapper apimeta.RESTMapper
 	scheme *runtime.Scheme
 
-	mu      sync.Mutex
-	clients map[string]client.Client
+	clients *lru.Cache[string, client.Client]
 }
 
 // account is the service account of a Transform; "" is the controller's own.
@@ -55,9 +54,7 @@ func (a *accounts) client(t *v1alpha1.Transform) (client.Client, error) {
 		return a.own, nil
 	}
 	user := fmt.Sprintf("system:serviceaccount:%s:%s", t.Namespace, name)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if c, ok := a.clients[user]; ok {
+	if c, ok := a.clients.Get(user); ok {
 		return c, nil
 	}
 	config := rest.CopyConfig(a.config)
@@ -71,10 +68,7 @@ func (a *accounts) client(t *v1alpha1.Transform) (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(a.clients) >= maxAccounts || a.clients == nil {
-		a.clients = map[string]client.Client{}
-	}
-	a.clients[user] = c
+	a.clients.Put(user, c, 1)
 	return c, nil
 }
 

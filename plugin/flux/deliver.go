@@ -28,15 +28,18 @@ func (w *work) flux() *delivery.Flux {
 	return &delivery.Flux{Client: w.as, Artifacts: w.store, DefaultServiceAccount: w.opts.DefaultServiceAccount}
 }
 
+// argocd delivers by Argo CD, with the rights of the controller.
+func (w *work) argocd() *application.Engine {
+	return &application.Engine{Client: w.direct, Now: w.now, Allow: w.opts.ArgoCD}
+}
+
 // engine is the one that delivers; nil for delivery type None.
 func (w *work) engine() delivery.Engine { return w.engineFor(engineOf(w.transform)) }
 
 func (w *work) engineFor(kind v1alpha1.Engine) delivery.Engine {
 	switch kind {
 	case v1alpha1.EngineArgoCD:
-		return &application.Engine{
-			Client: w.direct, Now: w.now, Allow: w.opts.ArgoCD,
-		}
+		return w.argocd()
 	case v1alpha1.EngineFlux:
 		return w.flux()
 	case v1alpha1.EngineNone:

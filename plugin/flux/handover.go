@@ -7,17 +7,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
-	"github.com/ropewalk/ropewalk/plugin/flux/internal/application"
 )
 
 // orphan is the policy by which what was delivered stays.
@@ -69,18 +66,11 @@ func (w *work) owned(ctx context.Context, from client.Reader, of v1alpha1.Engine
 	}
 	labels := client.MatchingLabels{v1alpha1.LabelTransform: t.Name, v1alpha1.LabelNamespace: t.Namespace}
 	if of == v1alpha1.EngineArgoCD {
-		apps := &unstructured.UnstructuredList{}
-		apps.SetGroupVersionKind(application.GroupVersionKind().GroupVersion().WithKind(application.GroupVersionKind().Kind + "List"))
-		namespaces := w.opts.ArgoCD.Namespaces
-		if slices.Contains(namespaces, "*") {
-			namespaces = []string{""}
+		apps, err := w.argocd().Owned(ctx, from, t)
+		if len(apps) > 0 {
+			return apps[0].GetNamespace() + "/" + apps[0].GetName(), err
 		}
-		for _, namespace := range namespaces {
-			if name, err := first(ctx, from, apps, client.InNamespace(namespace), labels); name != "" || err != nil {
-				return name, err
-			}
-		}
-		return "", nil
+		return "", err
 	}
 	for _, list := range []client.ObjectList{&kustomizev1.KustomizationList{}, &sourcev1.OCIRepositoryList{}, &sourcev1.ExternalArtifactList{}} {
 		// The complete artifact has no layer, and does not depend on the engine.

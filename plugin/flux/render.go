@@ -242,11 +242,7 @@ func (w *work) present(ctx context.Context, objects int) (delivery.Present, erro
 	if errors.Is(err, delivery.ErrGone) {
 		return nil, nil //nolint:nilnil // it is not known
 	}
-	layers := map[string][]delivery.ObjectRef{}
-	for _, u := range plan.Layers {
-		layers[u.Name] = u.Objects
-	}
-	return delivery.Cuts(layers), err
+	return delivery.Cuts(plan.Layers), err
 }
 
 // originOf is where the specs come from: the source, or else the module of the only

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -61,6 +62,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	r.Client, r.opts, r.cache, r.direct, r.now = mgr.GetClient(), opts, mgr.GetCache(), own, time.Now
 	r.accounts = &accounts{
 		usual: opts.DefaultServiceAccount, own: own, config: mgr.GetConfig(), mapper: mgr.GetRESTMapper(), scheme: mgr.GetScheme(),
+		clients: lru.New[string, client.Client](maxAccounts),
 	}
 	r.plans = lru.New[string, delivery.Desired](opts.PlanCacheBytes)
 	r.attempts, r.slots = &attempts{}, newSlots(opts.Concurrent)

@@ -86,25 +86,7 @@ func newFlags(env func(string) string) (*flags, *pflag.FlagSet) {
 	f.addStorage(set, env)
 	f.addServing(set)
 	set.BoolVar(&f.version, "version", false, "print the version, and end")
-	for name, usage := range borrowed() {
-		set.Lookup(name).Usage = usage
-	}
 	return f, set
-}
-
-// borrowed says in our words what the flags are that Flux's libraries add.
-func borrowed() map[string]string {
-	return map[string]string{
-		"min-retry-delay":                   "how long to wait after a failure; twice as long after each further one",
-		"max-retry-delay":                   "how long to wait after many of them",
-		"interval-jitter-percentage":        "how many `PERCENT` intervals are longer or shorter than they say, so that not all\nTransforms are reconciled at once",
-		"no-cross-namespace-refs":           "refuse sources of other namespaces than that of the Transform",
-		"enable-leader-election":            "let one of several controllers work, and the others wait",
-		"leader-election-release-on-cancel": "give the lease back at the end, so that another one need not wait for it to expire",
-		"leader-election-lease-duration":    "how long a lease holds that is not renewed",
-		"leader-election-renew-deadline":    "how long to try to renew it before giving up",
-		"leader-election-retry-period":      "how long to wait between tries",
-	}
 }
 
 // addReconciling adds what says which Transforms are worked on, and how.

@@ -5,6 +5,7 @@ package application
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -176,22 +178,12 @@ func (e *Engine) get(ctx context.Context, app *unstructured.Unstructured) (*unst
 
 // patch changes parts of an Application that has not changed meanwhile.
 func (e *Engine) patch(ctx context.Context, live *unstructured.Unstructured, parts map[string]any) error {
-	changed := live.DeepCopy()
-	merge(changed.Object, parts)
-	return e.Client.Patch(ctx, changed, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}), apply.FieldOwner)
-}
-
-// merge lays parts over an object.
-func merge(object, parts map[string]any) {
-	for key, part := range parts {
-		inner, isMap := part.(map[string]any)
-		old, wasMap := object[key].(map[string]any)
-		if isMap && wasMap {
-			merge(old, inner)
-			continue
-		}
-		object[key] = part
+	parts["metadata"] = map[string]any{"resourceVersion": live.GetResourceVersion()}
+	data, err := json.Marshal(parts)
+	if err != nil {
+		return err
 	}
+	return e.Client.Patch(ctx, live, client.RawPatch(types.MergePatchType, data), apply.FieldOwner)
 }
 
 // refusal is what keeps a Transform from being delivered until a user changes

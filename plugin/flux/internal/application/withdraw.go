@@ -24,7 +24,7 @@ const cascade = "resources-finalizer.argocd.argoproj.io"
 // Withdraw deletes the Application of a Transform, wherever it is, and with it what it
 // applied, or not, as t says. It is done when there is none any more.
 func (e *Engine) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, waiting string, err error) {
-	live, err := e.owned(ctx, t)
+	live, err := e.Owned(ctx, e.Client, t)
 	if err != nil || len(live) == 0 {
 		return err == nil, "", err
 	}
@@ -34,7 +34,7 @@ func (e *Engine) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool
 			return false, "", err
 		}
 	}
-	if live, err = e.owned(ctx, t); err != nil || len(live) == 0 {
+	if live, err = e.Owned(ctx, e.Client, t); err != nil || len(live) == 0 {
 		return err == nil, "", err
 	}
 	return false, "Argo CD deletes what Application " + live[0].GetNamespace() + "/" + live[0].GetName() + " applied" + problem(&live[0]), nil
@@ -72,7 +72,7 @@ func (e *Engine) leave(ctx context.Context, t *v1alpha1.Transform, app *unstruct
 	if namespaces := e.Allow.namespaces(); len(namespaces) == 1 && namespaces[0] != "" {
 		return "", nil // There is nowhere else.
 	}
-	live, err := e.owned(ctx, t)
+	live, err := e.Owned(ctx, e.Client, t)
 	if err != nil {
 		return "", err
 	}
@@ -89,15 +89,15 @@ func (e *Engine) leave(ctx context.Context, t *v1alpha1.Transform, app *unstruct
 	return message, nil
 }
 
-// owned are the Applications of a Transform in all namespaces that are allowed.
-func (e *Engine) owned(ctx context.Context, t *v1alpha1.Transform) ([]unstructured.Unstructured, error) {
+// Owned are the Applications of a Transform in all namespaces that are allowed.
+func (e *Engine) Owned(ctx context.Context, from client.Reader, t *v1alpha1.Transform) ([]unstructured.Unstructured, error) {
 	var out []unstructured.Unstructured
 	for _, namespace := range e.Allow.namespaces() {
 		var list unstructured.UnstructuredList
 		gvk := GroupVersionKind()
 		gvk.Kind += "List"
 		list.SetGroupVersionKind(gvk)
-		err := e.Client.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{
+		err := from.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{
 			v1alpha1.LabelTransform: t.Name, v1alpha1.LabelNamespace: t.Namespace,
 		})
 		if apimeta.IsNoMatchError(err) {

@@ -125,14 +125,13 @@ func TestShardsStayAsTheyAreUntilALayerIsHalfAsLarge(t *testing.T) {
 		files, barriers := rendered(many("Pod", count))
 		layers, err := Layers("web", files, barriers, present)
 		require.NoError(t, err)
-		out, refs := map[key]string{}, map[string][]ObjectRef{}
+		out := map[key]string{}
 		for _, u := range layers {
-			refs[u.Name] = u.Objects
 			for _, r := range u.Objects {
 				out[r.key()] = u.Name
 			}
 		}
-		return out, Cuts(refs)
+		return out, Cuts(layers)
 	}
 	moved := func(a, b map[key]string) (moved int) {
 		for k, owner := range a {
@@ -143,17 +142,17 @@ func TestShardsStayAsTheyAreUntilALayerIsHalfAsLarge(t *testing.T) {
 		return moved
 	}
 	at2400, present := owners(2400, nil)
-	require.Equal(t, 3, present["layer-00"].Shards)
+	require.Equal(t, 3, present["layer-00"])
 	at3000, more := owners(3000, present)
-	require.Equal(t, 4, more["layer-00"].Shards)
+	require.Equal(t, 4, more["layer-00"])
 	require.InDelta(t, 2400/4, moved(at2400, at3000), 100, "only what the new shard takes moves")
 	again, still := owners(2000, more)
-	require.Equal(t, 4, still["layer-00"].Shards)
+	require.Equal(t, 4, still["layer-00"])
 	require.Zero(t, moved(at3000, again))
 	_, fewer := owners(1500, still)
-	require.Equal(t, 2, fewer["layer-00"].Shards)
+	require.Equal(t, 2, fewer["layer-00"])
 	at900, _ := owners(900, fewer)
-	require.Equal(t, 2, Cuts(map[string][]ObjectRef{"layer-00-2": nil})["layer-00"].Shards)
+	require.Equal(t, 2, Cuts([]Layer{{Name: "layer-00-2"}})["layer-00"])
 	require.NotContains(t, at900, key("/Pod/ns/none"))
 	for _, owner := range at900 {
 		require.Contains(t, owner, "layer-00-", "it is still cut")
@@ -170,11 +169,6 @@ func TestWhatPodsNeedIsSpreadWhereThereIsTooMuchOfIt(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, layers[0].Objects, 10)
 	require.Equal(t, "ServiceAccount", layers[0].Objects[0].Kind)
-	present := Present{"layer-00": {Shards: 4, Spread: true}}
-	files, barriers = rendered(append(many("ConfigMap", 900), many("Pod", 1000)...))
-	layers, err = Layers("web", files, barriers, present)
-	require.NoError(t, err)
-	require.Equal(t, "layer-00-1", layers[0].Name, "what is spread stays so until it is half of what a layer takes")
 }
 
 func BenchmarkUnits(b *testing.B) {

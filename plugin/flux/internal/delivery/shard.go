@@ -18,32 +18,16 @@ const MaxObjects = 1000
 // hashing spreads them unevenly, and none may have more than MaxObjects.
 const shardObjects = 800
 
-// Present is how layers are cut now, by the name of the layer.
-type Present map[string]Cut
+// Present is how many shards each barrier layer has now, beside the layer of its name.
+type Present map[string]int
 
-// Cut is how a layer is cut.
-type Cut struct {
-	// Shards is how many shards there are beside the layer of the layer.
-	Shards int
-	// Spread says that what pods need to run is in the shards too.
-	Spread bool
-}
-
-// Cuts is how the layers of the objects of layers are cut; layers maps the name of each
-// layer to what it has applied.
-func Cuts(layers map[string][]ObjectRef) Present {
+// Cuts is how layers of these names are cut.
+func Cuts(layers []Layer) Present {
 	out := Present{}
-	for _, name := range ordered(layers) {
-		layer, number, ok := shardOf(name)
-		if !ok {
-			continue
+	for _, u := range layers {
+		if layer, number, ok := shardOf(u.Name); ok {
+			out[layer] = max(out[layer], number)
 		}
-		c := out[layer]
-		c.Shards = max(c.Shards, number)
-		for _, r := range layers[name] {
-			c.Spread = c.Spread || need(r) == atRun
-		}
-		out[layer] = c
 	}
 	return out
 }
@@ -61,12 +45,12 @@ func shardOf(name string) (layer string, number int, ok bool) {
 }
 
 // cut makes the layers of a layer.
-func cut(layer string, members []member, now Cut) []Layer {
+func cut(layer string, members []member, now int) []Layer {
 	var first, rest []member
-	if whole := len(members) <= MaxObjects && now.Shards == 0 || len(members) <= MaxObjects/2; whole {
+	if whole := len(members) <= MaxObjects && now == 0 || len(members) <= MaxObjects/2; whole {
 		first = members
 	} else {
-		first, rest = divide(members, now)
+		first, rest = divide(members)
 	}
 	var out []Layer
 	if len(first) > 0 {
@@ -76,8 +60,8 @@ func cut(layer string, members []member, now Cut) []Layer {
 		return out
 	}
 	count := (len(rest) + shardObjects - 1) / shardObjects
-	if now.Shards > count && count > now.Shards/2 {
-		count = now.Shards
+	if now > count && count > now/2 {
+		count = now
 	}
 	shards := make([][]member, count)
 	for _, m := range rest {
@@ -98,18 +82,13 @@ func cut(layer string, members []member, now Cut) []Layer {
 }
 
 // divide takes what others need out of a layer. What pods need only to run is with
-// that as long as there is not too much of it, and stays in the shards until it is half
-// of that.
-func divide(members []member, now Cut) (first, rest []member) {
+// that, unless there is too much of it.
+func divide(members []member) (first, rest []member) {
 	counts := map[needed]int{}
 	for _, m := range members {
 		counts[need(m.ref)]++
 	}
-	most := MaxObjects
-	if now.Spread {
-		most /= 2
-	}
-	spread := counts[atApply]+counts[atRun] > most
+	spread := counts[atApply]+counts[atRun] > MaxObjects
 	for _, m := range members {
 		if n := need(m.ref); n == atApply || n == atRun && !spread {
 			first = append(first, m)

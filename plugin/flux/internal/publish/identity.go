@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 	"unicode"
@@ -28,6 +27,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/source"
@@ -35,7 +35,7 @@ import (
 
 // Bounds of what an Identity remembers, and of how long it waits.
 const (
-	// maxHolders is how many accounts have tokens in memory, before all are forgotten.
+	// maxHolders is how many accounts have tokens in memory.
 	maxHolders = 512
 	// maxTokens is how many tokens an account has: one of its cloud and one of each
 	// registry.
@@ -54,10 +54,9 @@ type Identity struct {
 	reads    client.Client
 	accounts bool
 
-	mu sync.Mutex
 	// caches are by account, because that cache lets one ask at a time: a cloud that
 	// does not answer one tenant must not hold up the others.
-	caches map[string]*cache.TokenCache
+	caches *lru.Cache[string, *cache.TokenCache]
 	// google is held while the metadata server is asked.
 	google chan struct{}
 }
@@ -72,7 +71,7 @@ func NewIdentity(reads client.Client, accounts bool) *Identity {
 	if accounts && !auth.IsObjectLevelWorkloadIdentityEnabled() {
 		auth.EnableObjectLevelWorkloadIdentity()
 	}
-	return &Identity{reads: reads, accounts: accounts, caches: map[string]*cache.TokenCache{}, google: make(chan struct{}, 1)}
+	return &Identity{reads: reads, accounts: accounts, caches: lru.New[string, *cache.TokenCache](maxHolders), google: make(chan struct{}, 1)}
 }
 
 // Fault says why an identity gives no credentials.
@@ -191,19 +190,14 @@ func (i *Identity) cache(who holder) (*cache.TokenCache, error) {
 	if who.account == "" {
 		key = ""
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if c, ok := i.caches[key]; ok {
+	if c, ok := i.caches.Get(key); ok {
 		return c, nil
 	}
 	c, err := cache.NewTokenCache(maxTokens)
 	if err != nil {
 		return nil, err
 	}
-	if len(i.caches) >= maxHolders {
-		clear(i.caches)
-	}
-	i.caches[key] = c
+	i.caches.Put(key, c, 1)
 	return c, nil
 }
 

@@ -5,6 +5,7 @@ package publish
 
 import (
 	"cmp"
+	"maps"
 	"strings"
 	"time"
 
@@ -28,12 +29,16 @@ func Event(t *v1alpha1.Transform, name string) *sourcev1.OCIRepository {
 		TypeMeta:   metav1.TypeMeta{APIVersion: sourcev1.GroupVersion.String(), Kind: sourcev1.OCIRepositoryKind},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: t.Namespace},
 	}
-	for key, value := range t.Annotations {
-		if strings.HasPrefix(key, eventv1.Group+"/") {
-			metav1.SetMetaDataAnnotation(&out.ObjectMeta, key, value)
-		}
-	}
+	AnnotateEvents(out, t)
 	return out
+}
+
+// AnnotateEvents copies the annotations of a Transform that are to be part of events, such
+// as event.toolkit.fluxcd.io/change_request.
+func AnnotateEvents(to client.Object, t *v1alpha1.Transform) {
+	annotations := maps.Clone(t.Annotations)
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return !strings.HasPrefix(key, eventv1.Group+"/") })
+	to.SetAnnotations(annotations)
 }
 
 // Source is the OCIRepository of a layer. A source that is pinned by its digest has

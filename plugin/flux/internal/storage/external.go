@@ -6,9 +6,7 @@ package storage
 import (
 	"context"
 	"fmt"
-	"strings"
 
-	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
 	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/apply"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 )
 
 // Event is the ExternalArtifact of the whole, as events need it: Alerts of Flux
@@ -35,11 +34,7 @@ func Event(t *v1alpha1.Transform) *sourcev1.ExternalArtifact {
 			APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.TransformKind, Name: t.Name, Namespace: t.Namespace,
 		}},
 	}
-	for key, value := range t.Annotations {
-		if strings.HasPrefix(key, eventv1.Group+"/") {
-			metav1.SetMetaDataAnnotation(&out.ObjectMeta, key, value)
-		}
-	}
+	publish.AnnotateEvents(out, t)
 	return out
 }
 
