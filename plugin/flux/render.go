@@ -197,7 +197,6 @@ func (w *work) layers(ctx context.Context, outcome rendercache.Outcome, nodes []
 	layers, err := delivery.Layers(w.transform.Name, outcome.Files, outcome.Layers, present)
 	own := adoptions(w.transform.Spec.Adopt, nodes)
 	for i := range layers {
-		layers[i].Files = publish.Flat(layers[i].Files)
 		for j := range layers[i].Objects {
 			layers[i].Objects[j].Adopt = own[layers[i].Objects[j].Node]
 		}

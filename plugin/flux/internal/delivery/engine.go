@@ -59,7 +59,4 @@ type Progress struct {
 	Reason, Message string
 	// Changed are the layers whose digest was released in this step, for events.
 	Changed []string
-	// Taken are objects of others that layers released in this step take over, where
-	// adopt is TakeOwnership.
-	Taken []v1alpha1.NodeStatus
 }

@@ -8,6 +8,3 @@ import "errors"
 // ErrGone is wrapped by the error of [Artifacts] for an artifact that is not there
 // any more.
 var ErrGone = errors.New("the artifact is gone")
-
-// errElsewhere is returned where only Flux can read the cluster of objects with adopt Never.
-var errElsewhere = errors.New("adopt: Never cannot be checked in the cluster of spec.delivery.flux.kubeConfig, which only Flux can read: set adopt: TakeOwnership")

@@ -47,8 +47,6 @@ type delivery struct {
 	touched map[string]bool
 	// healed: an artifact that was gone was published again.
 	healed bool
-	// taken are objects that belonged to others.
-	taken []v1alpha1.NodeStatus
 }
 
 // Deliver implements [Engine].

@@ -6,7 +6,6 @@ package delivery
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +25,8 @@ import (
 
 const (
 	adoptNever = "Never"
-	adoptTake  = "TakeOwnership"
+	// elsewhere is the message where only Flux can read the cluster of objects with adopt Never.
+	elsewhere = "adopt: Never cannot be checked in the cluster of spec.delivery.flux.kubeConfig, which only Flux can read: set adopt: TakeOwnership"
 
 	// Labels of kustomize-controller on what it applies.
 	labelKustomization          = "kustomize.toolkit.fluxcd.io/name"
@@ -39,14 +39,13 @@ const (
 	concurrentReads = 8
 )
 
-// preflight looks for objects of other owners before a layer that applies
-// them is released. With Never the Progress says which, and nothing is to be written;
-// with TakeOwnership they are put down as taken. Where a module says of an object
-// what becomes of it, that counts, and spec.adopt for the others.
+// preflight looks for objects of other owners before a layer that applies them is
+// released. The Progress says which, and nothing is to be written. Where a module says of
+// an object what becomes of it, that counts, and spec.adopt for the others.
 //
-// With Never those of layers that wait for their due are looked for too, whenever
-// something is released: the user sees all of them, and not those of the next layer
-// when the ones before it are taken already.
+// Those of layers that wait for their due are looked for too, whenever something is
+// released: the user sees all of them, and not those of the next layer when the ones
+// before it are taken already.
 func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error) {
 	if refused, err := d.free(ctx, goals); err != nil || refused.Reason != "" {
 		return refused, err
@@ -54,53 +53,34 @@ func (d *delivery) preflight(ctx context.Context, goals []goal) (Progress, error
 	if !slices.ContainsFunc(goals, func(g goal) bool { return d.layers[g.layer] != nil && g.released && !g.keep }) {
 		return Progress{}, nil
 	}
-	refused, err := d.belonging(ctx, goals, adoptNever)
-	switch {
-	case errors.Is(err, errElsewhere):
-		return Progress{Stalled: true, Reason: v1alpha1.ForeignObjectsReason, Message: err.Error()}, nil
-	case err != nil:
-		return Progress{}, err
-	case len(refused) > 0:
-		return Progress{Stalled: true, Nodes: refused, Reason: v1alpha1.ForeignObjectsReason, Message: foreignMessage(refused)}, nil
-	}
-	d.taken, err = d.belonging(ctx, goals, adoptTake)
-	return Progress{}, err
-}
-
-// belonging are those of the objects with a policy that are not applied yet and belong
-// to another owner.
-func (d *delivery) belonging(ctx context.Context, goals []goal, adopt string) ([]v1alpha1.NodeStatus, error) {
 	applied := map[key]bool{}
 	for _, s := range d.states {
 		for k := range s.inventory {
 			applied[k] = true
 		}
 	}
-	var out []v1alpha1.NodeStatus
+	var refused []v1alpha1.NodeStatus
 	for _, g := range goals {
 		u := d.layers[g.layer]
-		if u == nil || adopt == adoptTake && (!g.released || g.keep) {
+		if u == nil {
 			continue
 		}
 		fresh := slices.DeleteFunc(slices.Clone(u.Objects), func(r ObjectRef) bool {
-			return cmp.Or(r.Adopt, d.t.Spec.Adopt) != adopt || applied[r.key()]
+			return cmp.Or(r.Adopt, d.t.Spec.Adopt) != adoptNever || applied[r.key()]
 		})
-		if len(fresh) == 0 {
-			continue
+		if len(fresh) > 0 && d.template().KubeConfig != nil {
+			return Progress{Stalled: true, Reason: v1alpha1.ForeignObjectsReason, Message: elsewhere}, nil
 		}
-		if d.template().KubeConfig != nil {
-			if adopt == adoptTake {
-				continue
-			}
-			return nil, errElsewhere
-		}
-		found, err := d.foreign(ctx, u.Name, adopt, fresh)
+		found, err := d.foreign(ctx, u.Name, fresh)
 		if err != nil {
-			return nil, err
+			return Progress{}, err
 		}
-		out = append(out, found...)
+		refused = append(refused, found...)
 	}
-	return out, nil
+	if len(refused) == 0 {
+		return Progress{}, nil
+	}
+	return Progress{Stalled: true, Nodes: refused, Reason: v1alpha1.ForeignObjectsReason, Message: foreignMessage(refused)}, nil
 }
 
 // free makes sure that the objects of Flux of new layers have no other owner. One of
@@ -155,7 +135,7 @@ func foreignMessage(foreign []v1alpha1.NodeStatus) string {
 
 // foreign reads the metadata of objects, and returns those that are there and have not
 // the labels of a Kustomization of this Transform.
-func (d *delivery) foreign(ctx context.Context, layer, adopt string, refs []ObjectRef) ([]v1alpha1.NodeStatus, error) {
+func (d *delivery) foreign(ctx context.Context, layer string, refs []ObjectRef) ([]v1alpha1.NodeStatus, error) {
 	ours := map[string]bool{}
 	for name := range d.layers {
 		ours[objectName(d.t, name)] = true
@@ -175,8 +155,6 @@ func (d *delivery) foreign(ctx context.Context, layer, adopt string, refs []Obje
 			switch {
 			case apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err):
 				return nil
-			case apierrors.IsForbidden(err) && adopt == adoptTake:
-				return nil // It is taken all the same, and only not told.
 			case err != nil:
 				return err
 			}

@@ -27,7 +27,7 @@ const (
 
 // progress says how far the delivery is.
 func (d *delivery) progress(goals []goal) Progress {
-	p := Progress{Changed: d.changed, Taken: d.taken, Ready: true}
+	p := Progress{Changed: d.changed, Ready: true}
 	var first *v1alpha1.LayerStatus
 	for _, g := range goals {
 		layer := d.layer(g)

@@ -33,8 +33,6 @@ type Sweeper struct {
 	Storage *Storage
 	// Reader finds Transforms and ExternalArtifacts.
 	Reader client.Reader
-	// Every is how often it sweeps; 5 minutes where zero.
-	Every time.Duration
 	// Lost, where set, is called for Transforms that deliver an artifact which is not
 	// there, or is damaged: to render them once more makes it again.
 	Lost func(*v1alpha1.Transform)
@@ -45,11 +43,7 @@ func (*Sweeper) NeedLeaderElection() bool { return true }
 
 // Start sweeps until ctx ends. What goes wrong is logged, and tried again.
 func (w *Sweeper) Start(ctx context.Context) error {
-	every := w.Every
-	if every <= 0 {
-		every = sweepEvery
-	}
-	ticker := time.NewTicker(every)
+	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
 	var verified time.Time
 	for {
