@@ -404,7 +404,7 @@ func TestAnApplicationMovesWithItsObjects(t *testing.T) {
 	r.transform.Spec.Delivery.ArgoCD.Namespace = "argocd-2"
 	require.Contains(t, r.deliver("a").Message, `moves here from namespace "argocd"`)
 	require.NotEmpty(t, r.deliver("a").Changed)
-	owned, err := r.Owned(t.Context(), r.Engine.Client, r.transform)
+	owned, err := r.Owned(t.Context(), r.Client, r.transform)
 	require.NoError(t, err)
 	require.Len(t, owned, 1)
 	require.Equal(t, "argocd-2", owned[0].GetNamespace())
