@@ -67,21 +67,21 @@ func (d *Discovery) openRoot(dir string, absolute bool) (r *Root, rel string, er
 // A project or a file outside of a repository stays in its own directory: a cue.mod
 // somewhere above must not extend what such documents may read.
 func enclosing(dir string) string {
-	if at, ok := nearest(dir, ".git"); ok {
+	if at, ok := Nearest(dir, ".git"); ok {
 		return at
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil || contentOf(entries) != cuePackage {
 		return dir // The search reports the error.
 	}
-	if at, ok := nearest(dir, "cue.mod"); ok {
+	if at, ok := Nearest(dir, "cue.mod"); ok {
 		return at
 	}
 	return dir
 }
 
-// nearest is the nearest directory at or above dir that holds name.
-func nearest(dir, name string) (string, bool) {
+// Nearest is the nearest directory at or above dir that holds name.
+func Nearest(dir, name string) (string, bool) {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, name)); err == nil {
 			return at, true

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/git"
@@ -138,13 +139,10 @@ func inRepository(arg string) (repository, inside string, err error) {
 	if err != nil {
 		return "", "", &command.EnvironmentError{Err: err}
 	}
-	for dir := full; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			rel, err := filepath.Rel(dir, full)
-			return dir, filepath.ToSlash(rel), err
-		}
-		if dir == filepath.Dir(dir) {
-			return "", "", command.Usagef("BEFORE and AFTER are each a path, a Git revision or an artifact", "%s is in no Git repository", arg)
-		}
+	dir, ok := project.Nearest(full, ".git")
+	if !ok {
+		return "", "", command.Usagef("BEFORE and AFTER are each a path, a Git revision or an artifact", "%s is not in a Git repository", arg)
 	}
+	inside, err = filepath.Rel(dir, full)
+	return dir, filepath.ToSlash(inside), err
 }

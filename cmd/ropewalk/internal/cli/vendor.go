@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
@@ -112,13 +113,8 @@ func nearestLock(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for up := at; ; up = filepath.Dir(up) {
-		name := filepath.Join(up, lock.Name)
-		if _, err := os.Stat(name); err == nil {
-			return name, nil
-		}
-		if up == filepath.Dir(up) {
-			return filepath.Join(at, lock.Name), nil
-		}
+	if found, ok := project.Nearest(at, lock.Name); ok {
+		at = found
 	}
+	return filepath.Join(at, lock.Name), nil
 }
