@@ -17,6 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
@@ -243,30 +244,25 @@ func renderStores(memory *lru.Cache[string, []byte], open func() (*cache.Store, 
 
 // serveWith serves the socket, and health and metrics at an address, until ctx ends.
 func serveWith(ctx context.Context, server *argocd.Server, address string) error {
-	failed := make(chan error, 1)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	web := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	both, ctx := errgroup.WithContext(ctx)
 	if address != "" {
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		if err != nil {
 			return &command.EnvironmentError{Err: err, Hint: "use --http"}
 		}
-		web := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute}
-		defer func() { _ = web.Close() }()
-		go func() {
+		both.Go(func() error {
 			if err := web.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-				failed <- err
-				cancel(err)
+				return err
 			}
-		}()
+			return nil
+		})
 	}
-	err := server.Serve(ctx)
-	select {
-	case failure := <-failed:
-		err = errors.Join(err, failure)
-	default:
-	}
-	if err != nil {
+	both.Go(func() error {
+		defer web.Close() //nolint:errcheck // the server has ended
+		return server.Serve(ctx)
+	})
+	if err := both.Wait(); err != nil {
 		return &command.EnvironmentError{Err: err}
 	}
 	return nil
