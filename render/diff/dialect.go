@@ -16,7 +16,7 @@ import (
 
 const differentDialects = "waves, layers, and the annotations of the dialects are not compared"
 
-// Unknown stands in [Report.Dialects] for a dialect that could not be detected.
+// Unknown is the name in [Report.Dialects] of a dialect that could not be detected.
 const Unknown dialect.Name = "unknown"
 
 // compared makes two snapshots comparable: what one of them has because of its

@@ -17,7 +17,7 @@ import (
 const textWidth = 600
 
 // JSON is the report as indented JSON that is safe on a terminal: everything
-// that is no printable character is escaped.
+// that is not printable is escaped.
 func (r Report) JSON() ([]byte, error) {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

@@ -26,8 +26,8 @@ func celOf(n *object.Node, r object.Ready) (string, error) {
 		if status == "" {
 			status = "True"
 		}
-		// A condition may carry its own generation; a stale one is no evidence for
-		// the object as it is now.
+		// A condition may carry its own generation; a stale one says nothing
+		// about the object as it is now.
 		return "status.conditions.exists(c, c.type == " + strconv.Quote(r.Condition) +
 			" && c.status == " + strconv.Quote(status) +
 			" && (!has(c.observedGeneration) || !has(metadata.generation) || c.observedGeneration >= metadata.generation))", nil

@@ -9,7 +9,7 @@
 // An edge costs a wave only where the engine's own order inside a wave cannot honour
 // it, so the number of waves is the longest path over such gating edges, and no more:
 //   - An edge that an author wrote gates where its end has a readiness that the
-//     engine waits for, or a readyWhen that asks for more than existence, and where
+//     engine waits for, or a readyWhen that requires more than existence, and where
 //     the engine's order inside a wave is contrary to the edge or undefined.
 //   - An inferred edge gates only onto the workload behind a webhook or APIService,
 //     onto a custom resource with a readyWhen of its own, and from a bare Pod onto a

@@ -56,7 +56,7 @@ func (e *engine) explicit(from, to traits, uses bool) verdict {
 	return verdict{gate: true, why: whyOrder}
 }
 
-// pair is the verdict on one pair of a join. A join asks for all nodes of a spec at
+// pair is the verdict on one pair of a join. A join is about all nodes of a spec at
 // once, so it leaves out those that are never ready: only a dependency that names such
 // a node waits for it.
 func (e *engine) pair(from, to traits) verdict {

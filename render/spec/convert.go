@@ -69,12 +69,9 @@ func newConverter(t *text, base int) *converter {
 }
 
 func (c *converter) fail(pos object.Pos, hint, format string, args ...any) {
-	if len(c.errs) >= maxErrors {
-		return
+	if len(c.errs) < maxErrors {
+		c.errs = append(c.errs, mistake(pos, nil, hint, format, args...))
 	}
-	c.errs = append(c.errs, &object.Error{
-		Stage: object.StageSpec, Pos: pos, Err: fmt.Errorf(format, args...), Hint: hint,
-	})
 }
 
 func (c *converter) pos(n *yaml.Node) object.Pos { return c.text.pos(c.base+n.Line-1, n.Column) }

@@ -24,9 +24,12 @@ func (d *decoder) fail(pos object.Pos, path object.Path, hint, format string, ar
 	if len(d.errs) >= maxErrors {
 		return
 	}
-	d.errs = append(d.errs, &object.Error{
-		Stage: object.StageSpec, Pos: pos, Path: path.String(), Err: fmt.Errorf(format, args...), Hint: hint,
-	})
+	d.errs = append(d.errs, mistake(pos, path, hint, format, args...))
+}
+
+// mistake is what is wrong with the part of a document at pos and path.
+func mistake(pos object.Pos, path object.Path, hint, format string, args ...any) *object.Error {
+	return &object.Error{Stage: object.StageSpec, Pos: pos, Path: path.String(), Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
 // kind reports whether v is of the kind want, and adds an error where it

@@ -4,7 +4,7 @@
 package spec
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -17,39 +17,27 @@ import (
 func (p Project) Overlay(environment string, specs []string) (Context, map[string]Input, error) {
 	var errs object.Errors
 	for _, name := range object.SortedKeys(p.Environments) {
-		errs = append(errs, p.Environments[name].strangers(specs)...)
+		errs = append(errs, p.Environments[name].unknownInputs(specs)...)
 	}
 	if environment == "" {
 		return p.Context, nil, errs.Sorted().Err()
 	}
 	env, ok := p.Environments[environment]
 	if !ok {
-		errs = append(errs, &object.Error{
-			Stage: object.StageSpec, Pos: object.Pos{File: "--env " + environment},
-			Err:  fmt.Errorf("environment %q is not known", environment),
-			Hint: object.Suggest(environment, object.SortedKeys(p.Environments)),
-		})
+		errs = append(errs, mistake(object.Pos{File: "--env " + environment}, nil,
+			object.Suggest(environment, object.SortedKeys(p.Environments)), "environment %q is not known", environment))
 	}
 	return p.Context.Merge(env.Context), env.Inputs, errs.Sorted().Err()
 }
 
-// strangers are the overlays for specs that do not exist.
-func (e Environment) strangers(specs []string) object.Errors {
-	known := make(map[string]bool, len(specs))
-	for _, s := range specs {
-		known[s] = true
-	}
+// unknownInputs are the mistakes of the overlays for specs that do not exist.
+func (e Environment) unknownInputs(specs []string) object.Errors {
 	var errs object.Errors
 	for _, name := range object.SortedKeys(e.Inputs) {
-		if known[name] {
-			continue
+		if !slices.Contains(specs, name) {
+			errs = append(errs, mistake(e.Inputs[name].Pos, object.Fields("spec", "environments", e.Name, "inputs", name),
+				object.Suggest(name, specs), "there is no spec %q", name))
 		}
-		errs = append(errs, &object.Error{
-			Stage: object.StageSpec, Pos: e.Inputs[name].Pos,
-			Path: object.Fields("spec", "environments", e.Name, "inputs", name).String(),
-			Err:  fmt.Errorf("there is no spec %q", name),
-			Hint: object.Suggest(name, specs),
-		})
 	}
 	return errs
 }

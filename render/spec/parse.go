@@ -5,8 +5,6 @@ package spec
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -59,12 +57,8 @@ func (p *parsing) file(f File) {
 		kept = p.document(d, f.Found) || kept
 	}
 	if !kept && !f.Found && len(errs) == 0 {
-		p.errs = append(p.errs, &object.Error{
-			Stage: object.StageSpec, Pos: object.Pos{File: f.Name},
-			Err: fmt.Errorf("contains no document of %s", APIVersion),
-			Hint: "a spec begins with apiVersion: " + APIVersion + " and kind: " + KindTransform + " or " + KindWorkload +
-				", a Score file with apiVersion: " + ScoreVersion,
-		})
+		p.fail(object.Pos{File: f.Name}, nil, "a spec begins with apiVersion: "+APIVersion+" and kind: "+KindTransform+" or "+KindWorkload+
+			", a Score file with apiVersion: "+ScoreVersion, "contains no document of %s", APIVersion)
 	}
 }
 
@@ -159,11 +153,9 @@ func (p *parsing) unique() {
 			return
 		}
 		if other, twice := first[name]; twice {
-			p.errs = append(p.errs, &object.Error{
-				Stage: object.StageSpec, Pos: at, Path: "metadata.name",
-				Err:   fmt.Errorf("a second spec is called %q; the first is at %s", name, other),
-				Notes: []object.Note{{Pos: other, Text: "the first spec of this name"}},
-			})
+			e := mistake(at, object.Fields("metadata", "name"), "", "a second spec is called %q; the first is at %s", name, other)
+			e.Notes = []object.Note{{Pos: other, Text: "the first spec of this name"}}
+			p.errs = append(p.errs, e)
 			return
 		}
 		first[name] = at
@@ -177,9 +169,7 @@ func (p *parsing) unique() {
 }
 
 func (p *parsing) fail(pos object.Pos, path object.Path, hint, format string, args ...any) {
-	d := decoder{}
-	d.fail(pos, path, hint, format, args...)
-	p.errs = append(p.errs, d.errs...)
+	p.errs = append(p.errs, mistake(pos, path, hint, format, args...))
 }
 
 // kinds are the kinds that this version reads.
@@ -213,12 +203,9 @@ func (d Documents) OneProject() (Project, error) {
 	}
 	var errs object.Errors
 	for _, p := range d.Projects[1:] {
-		errs = append(errs, &object.Error{
-			Stage: object.StageSpec, Pos: p.Pos,
-			Err:   errors.New("a second project; the first is at " + d.Projects[0].Pos.String()),
-			Hint:  "render one project at a time",
-			Notes: []object.Note{{Pos: d.Projects[0].Pos, Text: "the first project"}},
-		})
+		e := mistake(p.Pos, nil, "render one project at a time", "a second project; the first is at %s", d.Projects[0].Pos)
+		e.Notes = []object.Note{{Pos: d.Projects[0].Pos, Text: "the first project"}}
+		errs = append(errs, e)
 	}
 	return d.Projects[0], errs.Err()
 }

@@ -104,8 +104,8 @@ func plain(n *yaml.Node) bool {
 		yaml.LiteralStyle|yaml.FoldedStyle) == 0
 }
 
-// outOfRange reports whether plain text that is no number to the library is
-// one to people: 1e999.
+// outOfRange reports whether plain text is a number that the library reads as
+// text because it is too large: 1e999.
 func outOfRange(s string) bool {
 	if s == "" || !strings.ContainsAny(s[:1], "+-.0123456789") {
 		return false

@@ -57,7 +57,7 @@ func ParseSet(text string) (Set, error) {
 }
 
 func (s Set) fail(err error, hint string) error {
-	return object.Errors{{Stage: object.StageSpec, Pos: s.Pos, Err: err, Hint: hint}}
+	return object.Errors{mistake(s.Pos, nil, hint, "%w", err)}
 }
 
 // outside is the offset of the first c in text that is not inside brackets, -1

@@ -44,19 +44,13 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 		return []document{*f.structured}, nil
 	}
 	if len(f.Data) > limit {
-		return nil, object.Errors{{
-			Stage: object.StageSpec, Pos: object.Pos{File: f.Name},
-			Err:  fmt.Errorf("the file has %d bytes, more than the %d that are allowed", len(f.Data), limit),
-			Hint: "keep large data out of specs",
-		}}
+		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "keep large data out of specs",
+			"the file has %d bytes, more than the %d that are allowed", len(f.Data), limit)}
 	}
 	data := bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf"))
 	if marks(data) > limit/dense {
-		return nil, object.Errors{{
-			Stage: object.StageSpec, Pos: object.Pos{File: f.Name},
-			Err:  fmt.Errorf("the file holds more than %d values", limit/dense),
-			Hint: "keep large data out of specs",
-		}}
+		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "keep large data out of specs",
+			"the file holds more than %d values", limit/dense)}
 	}
 	t := newText(f.Name, yamlEscapes(data))
 	if e := t.check(); e != nil {
@@ -173,10 +167,7 @@ func ParseValue(f File) (object.Value, error) {
 		errs = append(errs, d.errs...)
 	}
 	if len(docs) > 1 {
-		errs = append(errs, &object.Error{
-			Stage: object.StageSpec, Pos: docs[1].value.Pos,
-			Err: fmt.Errorf("a second document begins here; expected one value"),
-		})
+		errs = append(errs, mistake(docs[1].value.Pos, nil, "", "a second document begins here; expected one value"))
 	}
 	if len(errs) > 0 || len(docs) == 0 {
 		return object.Value{}, errs.Sorted().Err()

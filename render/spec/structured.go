@@ -97,6 +97,6 @@ func (s *Structured) value(v any, path object.Path) object.Value {
 
 func (s *Structured) fail(pos object.Pos, format string, args ...any) {
 	if len(s.doc.errs) < maxErrors {
-		s.doc.errs = append(s.doc.errs, &object.Error{Stage: object.StageSpec, Pos: pos, Err: fmt.Errorf(format, args...)})
+		s.doc.errs = append(s.doc.errs, mistake(pos, nil, "", format, args...))
 	}
 }

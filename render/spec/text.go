@@ -5,7 +5,6 @@ package spec
 
 import (
 	"bytes"
-	"fmt"
 	"sort"
 	"unicode/utf8"
 
@@ -97,28 +96,20 @@ func (t *text) line(n int) []byte {
 	return bytes.TrimRight(t.data[t.real[n-1]:end], "\r\n")
 }
 
-// check refuses what is no text at all: invalid UTF-8 and control characters.
+// check refuses invalid UTF-8 and control characters.
 func (t *text) check() *object.Error {
 	for i := 0; i < len(t.data); {
 		c := t.data[i]
 		if c >= utf8.RuneSelf {
 			r, size := utf8.DecodeRune(t.data[i:])
 			if r == utf8.RuneError && size == 1 {
-				return &object.Error{
-					Stage: object.StageSpec, Pos: t.at(i),
-					Err:  fmt.Errorf("byte 0x%02x is not valid UTF-8", c),
-					Hint: "save the file as UTF-8",
-				}
+				return mistake(t.at(i), nil, "save the file as UTF-8", "byte 0x%02x is not valid UTF-8", c)
 			}
 			i += size
 			continue
 		}
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
-			return &object.Error{
-				Stage: object.StageSpec, Pos: t.at(i),
-				Err:  fmt.Errorf("control character 0x%02x is not allowed", c),
-				Hint: `write it as an escape in a quoted string, such as "\x1b"`,
-			}
+			return mistake(t.at(i), nil, `write it as an escape in a quoted string, such as "\x1b"`, "control character 0x%02x is not allowed", c)
 		}
 		i++
 	}

@@ -94,7 +94,7 @@ func (e schemaErrors) mistyped(path object.Path, s *structural.Structural, value
 	}
 }
 
-// enum words a value that is none of the known ones.
+// enum words a value that is not one of the known ones.
 func (e schemaErrors) enum(path object.Path, value any, values []any) {
 	texts, shown := []string{}, []string{}
 	for _, v := range values {
@@ -124,7 +124,7 @@ func (e schemaErrors) untyped(text string) {
 	_, detail, _ = strings.Cut(detail, " value must be of type ")
 	path, value := locate(map[string]any(e.content), name)
 	if f, ok := value.(float64); ok && f != math.Trunc(f) {
-		return // That it is no integer is reported already.
+		return // That it is not an integer is reported already.
 	}
 	e.add(path, finding.RuleRange, "expected a number of the type "+detail+", found "+e.show(value))
 }

@@ -47,7 +47,7 @@ func Describe(v any, hide bool) string {
 	return fmt.Sprintf("a value of type %T", v)
 }
 
-// floatText writes a number that is no integer so that one sees it: 3.0, not 3.
+// floatText writes a float so that it does not read as an integer: 3.0, not 3.
 func floatText(f float64) string {
 	text := strconv.FormatFloat(f, 'g', -1, 64)
 	if !strings.ContainsAny(text, ".eEIN") {

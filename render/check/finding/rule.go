@@ -10,7 +10,7 @@ const (
 	RuleRequired     = "required"     // a member is missing
 	RuleUnknownField = "unknownField" // a member has no meaning
 	RuleFormat       = "format"       // a text is not written as it must be
-	RuleEnum         = "enum"         // a value is none of the known ones
+	RuleEnum         = "enum"         // a value is not one of the known ones
 	RuleRange        = "range"        // a number or length is out of bounds
 	RuleUnique       = "unique"       // two items share what must differ
 	RuleListType     = "listType"     // two items share the keys of a list

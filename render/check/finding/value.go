@@ -58,7 +58,7 @@ func (a *Value) In(names ...string) *Value {
 	return a
 }
 
-// Items is the items of a list; none where it is no list.
+// Items is the items of a list; none of any other value.
 func (a *Value) Items() []*Value {
 	l, _ := a.Raw.([]any)
 	if len(l) == 0 {
