@@ -107,7 +107,7 @@ func (r *repository) secret(ctx context.Context, name, field string) (map[string
 	s := &corev1.Secret{}
 	err := r.as.Get(ctx, client.ObjectKey{Namespace: r.transform.Namespace, Name: name}, s)
 	if apierrors.IsNotFound(err) {
-		return nil, secretError(field, name, "there is none in the namespace %q: make it", r.transform.Namespace)
+		return nil, secretError(field, name, "it does not exist in namespace %q: create it", r.transform.Namespace)
 	}
 	return s.Data, err
 }

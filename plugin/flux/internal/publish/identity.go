@@ -157,7 +157,7 @@ func (i *Identity) login(ctx context.Context, provider, name string, who holder)
 	of := i.of(provider)
 	host, _, _ := strings.Cut(name, "/")
 	if _, err := of.ParseArtifactRepository(name); err != nil {
-		return nil, identityError(Misplaced, "%q is no registry of %s: name the cloud that it is of, or give pushSecretRef with generic", host, provider)
+		return nil, identityError(Misplaced, "%q is not a registry of %s: set the provider of that registry, or generic with pushSecretRef", host, provider)
 	}
 	tokens, err := i.cache(who)
 	if err != nil {

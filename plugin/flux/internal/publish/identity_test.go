@@ -232,7 +232,7 @@ func TestWhatIsWrongWithAnIdentityIsSaid(t *testing.T) {
 		"no such account":            {func(c *clouded) { c.as("nobody") }, Refused, `ServiceAccount "nobody" does not exist in namespace "shop": create it`},
 		"no annotation":              {func(c *clouded) { c.as("plain") }, Refused, `no credentials for "` + aws.registry + `": invalid eks.amazonaws.com/role-arn annotation: ''`},
 		"no right to ask for tokens": {func(c *clouded) { c.denies = forbidden }, Denied, `the controller may not read ServiceAccount "deployer" or create its tokens: grant it`},
-		"a registry of nobody":       {func(c *clouded) { c.transform.Spec.Output.OCI.Repository = "oci://ghcr.io/shop/web" }, Misplaced, `"ghcr.io" is no registry of aws: name the cloud`},
+		"a registry of nobody":       {func(c *clouded) { c.transform.Spec.Output.OCI.Repository = "oci://ghcr.io/shop/web" }, Misplaced, `"ghcr.io" is not a registry of aws: set the provider`},
 		"a cloud that repeats what it is sent": {func(c *clouded) {
 			c.cloud.Fault(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "text/xml")

@@ -328,7 +328,7 @@ func TestCredentialsComeFromSecrets(t *testing.T) {
 		"none":                           {ca: "ca", is: source.ErrUnauthorized},
 		"a wrong password":               {secret: "wrong", ca: "ca", is: source.ErrUnauthorized},
 		"no authority":                   {secret: "basic", is: source.ErrHostKey},
-		"a Secret that is not there":     {secret: "missing", want: `spec.output.oci.pushSecretRef: Secret "missing": there is none in the namespace "shop": make it`},
+		"a Secret that is not there":     {secret: "missing", want: `spec.output.oci.pushSecretRef: Secret "missing": it does not exist in namespace "shop": create it`},
 		"an authority that is not there": {secret: "basic", ca: "empty", want: `spec.output.oci.certSecretRef: Secret "empty": it has no entry ca.crt`},
 		"a Secret with nothing in it":    {secret: "empty", ca: "ca", is: source.ErrUnauthorized},
 	} {

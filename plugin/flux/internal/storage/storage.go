@@ -92,7 +92,7 @@ func (s *Storage) Close() error { return s.root.Close() }
 // folder is where the files of a Transform lie.
 func folder(owner types.NamespacedName) (string, error) {
 	if len(validation.IsDNS1123Label(owner.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(owner.Name)) > 0 {
-		return "", fmt.Errorf("%w: %q is no namespace with a name", ErrName, owner.String())
+		return "", fmt.Errorf("%w: %q is not NAMESPACE/NAME", ErrName, owner.String())
 	}
 	return path.Join(kind, owner.Namespace, owner.Name), nil
 }
@@ -101,7 +101,7 @@ func folder(owner types.NamespacedName) (string, error) {
 func encoded(digest string) (string, error) {
 	sum, ok := strings.CutPrefix(digest, "sha256:")
 	if !ok || !isSum(sum) {
-		return "", fmt.Errorf("%w: %q is no sha256 digest", ErrName, digest)
+		return "", fmt.Errorf("%w: %q is not a sha256 digest", ErrName, digest)
 	}
 	return sum, nil
 }
