@@ -242,7 +242,7 @@ func nodes(seen observation, want delivery.Desired) []v1alpha1.NodeStatus {
 	ids := map[string]string{}
 	for _, layer := range want.Layers {
 		for _, o := range layer.Objects {
-			ids[(resource{Group: o.Group, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}).object()] = o.Node
+			ids[o.String()] = o.Node
 		}
 	}
 	said := seen.results(want.Digest)
@@ -274,10 +274,9 @@ func nodes(seen observation, want delivery.Desired) []v1alpha1.NodeStatus {
 	return out
 }
 
-// object is group/kind namespace/name.
+// object is how the status names it.
 func (r resource) object() string {
-	kind := strings.TrimPrefix(r.Group+"/"+r.Kind, "/")
-	return kind + " " + strings.TrimPrefix(r.Namespace+"/"+r.Name, "/")
+	return delivery.ObjectRef{Group: r.Group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}.String()
 }
 
 // waiting is the progress of an Application that is not there yet.
