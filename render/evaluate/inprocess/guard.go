@@ -84,29 +84,11 @@ func LiveBytes() int64 {
 
 // CheckSize refuses inputs that are too large before CUE sees them.
 func CheckSize(r evaluate.Request) error {
-	if n := size(r.Input, maxInputBytes+1); n > maxInputBytes {
+	if len(r.Input.JSON()) > maxInputBytes {
 		e := diagnose.AtSpec(r, fmt.Errorf("the input is larger than %d MiB", maxInputBytes>>20))
 		e.Path, e.Pos = r.InputPath.String(), diagnose.FirstValid(r.Input.Pos, r.Pos)
 		e.Hint = "keep data of that size out of the spec"
 		return object.Errors{e}
 	}
 	return nil
-}
-
-// size is about how many bytes v has as JSON; it stops counting at stop.
-func size(v object.Value, stop int) int {
-	n := len(v.Text) + 2
-	for _, m := range v.Members {
-		if n > stop {
-			return n
-		}
-		n += len(m.Name) + 4 + size(m.Value, stop-n)
-	}
-	for _, e := range v.Items {
-		if n > stop {
-			return n
-		}
-		n += 1 + size(e, stop-n)
-	}
-	return n
 }

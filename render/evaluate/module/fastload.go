@@ -17,7 +17,6 @@ import (
 	"cuelang.org/go/mod/module"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // fastLoad loads a plain tree without CUE's loader: one package at the root of its
@@ -127,10 +126,7 @@ func (l *loader) instance(dir string) *build.Instance {
 	inst := l.context.NewInstance(path.Join(virtualRoot, dir), nil)
 	inst.Dir, inst.Root = path.Join(virtualRoot, dir), path.Join(virtualRoot, l.tree.root)
 	inst.Module, inst.DisplayPath = l.module, "."
-	for _, name := range object.SortedKeys(l.tree.files) {
-		if path.Dir(name) != dir || !strings.HasSuffix(name, ".cue") {
-			continue
-		}
+	for _, name := range l.tree.cueFiles(dir) {
 		data := l.tree.files[name]
 		if !plainFile(path.Base(name), data) {
 			return nil

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -76,12 +77,7 @@ func isTimoni(files []*ast.File) bool {
 
 // says reports whether a file of the package holds a word.
 func (t *tree) says(word string) bool {
-	for name, data := range t.files {
-		if path.Dir(name) == t.dir && strings.HasSuffix(name, ".cue") && bytes.Contains(data, []byte(word)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.cueFiles(t.dir), func(name string) bool { return bytes.Contains(t.files[name], []byte(word)) })
 }
 
 // hasVersion reports whether apiVersion is set somewhere in an expression, not
@@ -112,10 +108,7 @@ func prepareTimoni(m evaluate.Module, t *tree) (*timoniModule, error) {
 		return nil, nil
 	}
 	var files []*ast.File
-	for _, name := range object.SortedKeys(t.files) {
-		if path.Dir(name) != t.dir || !strings.HasSuffix(name, ".cue") {
-			continue
-		}
+	for _, name := range t.cueFiles(t.dir) {
 		// A syntax error is the loader's to report, with all the others.
 		if f, err := parser.ParseFile(name, t.files[name]); err == nil {
 			files = append(files, f)

@@ -9,16 +9,15 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/mod/modfile"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -74,7 +73,7 @@ func readTree(m evaluate.Module, schemas map[string]fs.FS) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !t.hasPackage() {
+	if len(t.cueFiles(t.dir)) == 0 {
 		return nil, fmt.Errorf("no .cue file in folder %q", t.dir)
 	}
 	t.findRoot()
@@ -113,18 +112,20 @@ func irregular(mode fs.FileMode) string {
 	}
 }
 
-// hasPackage reports whether the folder of the package holds CUE at all.
-func (t *tree) hasPackage() bool {
+// cueFiles are the paths of the CUE files in a folder, sorted.
+func (t *tree) cueFiles(dir string) []string {
+	var names []string
 	for name := range t.files {
-		if path.Dir(name) == t.dir && strings.HasSuffix(name, ".cue") {
-			return true
+		if path.Dir(name) == dir && strings.HasSuffix(name, ".cue") {
+			names = append(names, name)
 		}
 	}
-	return false
+	slices.Sort(names)
+	return names
 }
 
 // findRoot takes the nearest folder with a module file; a tree without one
-// gets a file at its root, where it needs one.
+// gets a file at its root.
 func (t *tree) findRoot() {
 	for d := t.dir; ; d = path.Dir(d) {
 		if data, ok := t.files[path.Join(d, modFile)]; ok {
@@ -134,9 +135,6 @@ func (t *tree) findRoot() {
 		}
 		if d == "." {
 			t.root = "."
-			if !t.needsModule() {
-				break
-			}
 			t.files[modFile] = []byte(`module: "module.local@v0"` + "\n" + `language: version: "` + languageVersion + `"` + "\n")
 			break
 		}
@@ -144,36 +142,6 @@ func (t *tree) findRoot() {
 	// The local module file can replace dependencies by folders of the host;
 	// CUE itself never publishes it.
 	delete(t.files, path.Join(t.root, localModFile))
-}
-
-// needsModule reports whether the tree means nothing without a module file: it
-// imports more than CUE's own library, or embeds files. To read a module file
-// costs the loader as much as a small module itself.
-func (t *tree) needsModule() bool {
-	for name, data := range t.files {
-		switch {
-		case !strings.HasSuffix(name, ".cue"):
-		case bytes.Contains(data, []byte("@extern")), bytes.Contains(data, []byte("@embed")):
-			return true
-		case bytes.Contains(data, []byte("import")):
-			f, err := parser.ParseFile(name, data, parser.ImportsOnly)
-			if err != nil || importsModules(f) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// importsModules reports whether a file imports more than CUE's own library,
-// whose paths have no dot in their first part.
-func importsModules(f *ast.File) bool {
-	for i := range f.ImportSpecs() {
-		if first, _, _ := strings.Cut(diagnose.Unquote(i.Path.Value), "/"); strings.Contains(first, ".") {
-			return true
-		}
-	}
-	return false
 }
 
 // withLanguage completes a module file from before language versions, which the
@@ -233,15 +201,9 @@ func (t *tree) layOver(schemas map[string]fs.FS) error {
 
 // vendors reports whether the module holds files of importPath itself.
 func (t *tree) vendors(importPath string) bool {
-	for _, sub := range []string{"pkg", "gen", "usr"} {
-		prefix := path.Join(t.root, modFolder, sub, importPath) + "/"
-		for name := range t.files {
-			if strings.HasPrefix(name, prefix) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"pkg", "gen", "usr"}, func(kind string) bool {
+		return t.holds(path.Join(t.root, modFolder, kind, importPath))
+	})
 }
 
 // overlay is the tree as the loader wants it.
@@ -260,10 +222,7 @@ func (t *tree) packageName() string {
 	if _, ok := t.files[path.Join(t.dir, "timoni.cue")]; ok {
 		return "main"
 	}
-	for _, name := range object.SortedKeys(t.files) {
-		if path.Dir(name) != t.dir || !strings.HasSuffix(name, ".cue") {
-			continue
-		}
+	for _, name := range t.cueFiles(t.dir) {
 		f, err := parser.ParseFile(name, t.files[name], parser.PackageClauseOnly)
 		if err != nil || f.PackageName() != "" {
 			return ""

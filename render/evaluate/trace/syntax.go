@@ -191,7 +191,7 @@ func (r *reader) name(id *ast.Ident, tail object.Path) (object.Path, bool) {
 		}
 		return r.refs(n.Value)
 	case ast.Expr:
-		if r.isName(id.Name) && r.isInputValue(n) {
+		if r.isName(id.Name) && r.isInput(n) {
 			return tail, len(tail) > 0
 		}
 		return r.refs(n)
@@ -227,22 +227,12 @@ func (r *reader) filled(id *ast.Ident, tail object.Path) (object.Path, bool) {
 // isName reports whether name is that of the field that takes the input.
 func (r *reader) isName(name string) bool { return name != "" && name == r.module.InputField() }
 
-// isInput reports whether field is the input of the module.
-func (r *reader) isInput(field *ast.Field) bool {
+// isInput reports whether n is the input of the module, or its value.
+func (r *reader) isInput(n ast.Node) bool {
 	for _, f := range r.module.Files {
 		for _, d := range f.Decls {
-			if d == ast.Decl(field) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (r *reader) isInputValue(value ast.Expr) bool {
-	for _, f := range r.module.Files {
-		for _, d := range f.Decls {
-			if field, ok := d.(*ast.Field); ok && field.Value == value && module.LabelIs(field.Label, r.module.InputField()) {
+			field, ok := d.(*ast.Field)
+			if ok && module.LabelIs(field.Label, r.module.InputField()) && (field == n || field.Value == n) {
 				return true
 			}
 		}
