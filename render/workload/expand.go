@@ -90,10 +90,11 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 		return literal(raw, at.pos), true, nil
 	}
 	var errs object.Errors
-	out, ok := builder{}, true
+	var out []generate.Piece
+	ok := true
 	for _, part := range placeholder.Parse(raw) {
 		if !part.IsRef() {
-			out.add(generate.Piece{Literal: part.Literal})
+			out = append(out, generate.Piece{Literal: part.Literal})
 			continue
 		}
 		pieces, err := s.resolve(part.Ref)
@@ -109,39 +110,14 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 			}
 			continue
 		}
-		for _, p := range pieces {
-			out.add(p)
-		}
+		out = append(out, pieces...)
 	}
-	return generate.Text{Pieces: out.done(), Pos: at.pos}, ok, errs
+	return generate.Text{Pieces: generate.Join(out), Pos: at.pos}, ok, errs
 }
 
 // maxMistakes bounds what is reported on one text: a file of another tool can hold
 // thousands of placeholders.
 const maxMistakes = 50
-
-// builder gathers pieces; literals that touch become one.
-type builder struct {
-	pieces  []generate.Piece
-	literal strings.Builder
-}
-
-func (b *builder) add(p generate.Piece) {
-	if p.Secret == nil {
-		b.literal.WriteString(p.Literal)
-		return
-	}
-	b.pieces = append(b.done(), p)
-}
-
-// done is the pieces up to here.
-func (b *builder) done() []generate.Piece {
-	if b.literal.Len() > 0 {
-		b.pieces = append(b.pieces, generate.Piece{Literal: b.literal.String()})
-		b.literal.Reset()
-	}
-	return b.pieces
-}
 
 // resolve is what a placeholder stands for. An error has no position yet; one that
 // is empty stands for a mistake that is reported elsewhere.

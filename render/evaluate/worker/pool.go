@@ -4,6 +4,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,23 +55,16 @@ func (o Options) withDefaults() (Options, error) {
 		}
 		o.Command = []string{self, Arg}
 	}
-	o.Size = orInt(o.Size, runtime.GOMAXPROCS(0))
-	o.Memory = orInt(o.Memory, evaluate.DefaultMemory)
-	o.Timeout = orInt(o.Timeout, evaluate.DefaultTimeout)
-	o.Strikes = orInt(o.Strikes, 2)
-	o.Refusals = orInt(o.Refusals, 20)
+	o.Size = cmp.Or(o.Size, runtime.GOMAXPROCS(0))
+	o.Memory = cmp.Or(o.Memory, evaluate.DefaultMemory)
+	o.Timeout = cmp.Or(o.Timeout, evaluate.DefaultTimeout)
+	o.Strikes = cmp.Or(o.Strikes, 2)
+	o.Refusals = cmp.Or(o.Refusals, 20)
 	if o.Size < 0 || o.Memory < minMemory || o.Timeout < 0 || o.Refusals < 0 {
 		return o, fmt.Errorf("evaluation workers: size %d, memory %d, timeout %s and refusals %d must be positive, memory at least %d",
 			o.Size, o.Memory, o.Timeout, o.Refusals, minMemory)
 	}
 	return o, nil
-}
-
-func orInt[T ~int | ~int64](v, fallback T) T {
-	if v == 0 {
-		return fallback
-	}
-	return v
 }
 
 // minMemory is what a worker needs to start at all.
@@ -245,8 +239,8 @@ func (p *Pool) run(ctx context.Context, j job) (*reply, error) {
 		return nil, err
 	}
 	defer p.calls.Done()
-	j.req.Limits.Timeout = orInt(j.req.Limits.Timeout, p.opts.Timeout)
-	j.req.Limits.Memory = orInt(j.req.Limits.Memory, p.opts.Memory)
+	j.req.Limits.Timeout = cmp.Or(j.req.Limits.Timeout, p.opts.Timeout)
+	j.req.Limits.Memory = cmp.Or(j.req.Limits.Memory, p.opts.Memory)
 	if j.req.Limits.Memory < minMemory || j.req.Limits.Timeout < 0 {
 		return nil, withHint(j.req, fmt.Errorf("a memory limit of %s and a timeout of %s are too small: allow at least %s",
 			mebibytes(j.req.Limits.Memory), j.req.Limits.Timeout, mebibytes(minMemory)), "")

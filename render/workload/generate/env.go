@@ -6,6 +6,8 @@ package generate
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -84,11 +86,11 @@ func (e *environment) path(variable string) object.Path {
 
 // assign decides how one variable reaches the container.
 func (e *environment) assign(v *Variable) {
-	if !isVariableName(v.Name) {
+	if len(validation.IsRelaxedEnvVarName(v.Name)) > 0 {
 		e.l.fail(v.NamePos, e.path(v.Name), "", "%q is not a variable name: Kubernetes accepts printable ASCII without =", v.Name)
 		return
 	}
-	pieces := joined(v.Value.Pieces)
+	pieces := v.Value.Pieces
 	for _, p := range pieces {
 		if strings.IndexByte(p.Literal, 0) >= 0 {
 			e.l.fail(v.Value.Pos, e.path(v.Name), "put it into a file", "the value contains a NUL byte, which an environment variable cannot hold")
@@ -180,56 +182,9 @@ func suffix(container, what string) string {
 	return object.Shorten(container, most-1-len(what)) + "-" + what
 }
 
-// joined is pieces with neighbouring literals made one and empty ones left out:
-// what Kubernetes reads does not show where one piece ends.
-func joined(pieces []Piece) []Piece {
-	if len(pieces) == 1 {
-		return pieces
-	}
-	out := make([]Piece, 0, len(pieces))
-	for i := 0; i < len(pieces); i++ {
-		if pieces[i].Secret != nil {
-			out = append(out, pieces[i])
-			continue
-		}
-		end := i
-		for end < len(pieces) && pieces[end].Secret == nil {
-			end++
-		}
-		if s := (Text{Pieces: pieces[i:end]}).Plain(); s != "" {
-			out = append(out, Piece{Literal: s})
-		}
-		i = end - 1
-	}
-	return out
-}
-
-// isKey reports whether name can be a key of a ConfigMap or Secret
-// (validation.IsConfigMapKey).
-func isKey(name string) bool {
-	const most = 253
-	if name == "" || len(name) > most || name == "." || strings.HasPrefix(name, "..") {
-		return false
-	}
-	for i := 0; i < len(name); i++ {
-		if !isKeyByte(name[i]) {
-			return false
-		}
-	}
-	return true
-}
+// isKey reports whether name can be a key of a ConfigMap or Secret.
+func isKey(name string) bool { return len(validation.IsConfigMapKey(name)) == 0 }
 
 func isKeyByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'
-}
-
-// isVariableName reports whether Kubernetes accepts the name of a variable
-// (validation.IsRelaxedEnvVarName, the rule since 1.32).
-func isVariableName(name string) bool {
-	for i := 0; i < len(name); i++ {
-		if c := name[i]; c < ' ' || c > '~' || c == '=' {
-			return false
-		}
-	}
-	return name != ""
 }

@@ -136,7 +136,7 @@ func (e *environment) namesMentioned() map[string]bool {
 	skip := func(string) {}
 	for _, v := range e.c.Variables {
 		names[v.Name] = true
-		for _, p := range joined(v.Value.Pieces) {
+		for _, p := range v.Value.Pieces {
 			scan(p.Literal, skip, note)
 		}
 	}

@@ -65,7 +65,7 @@ func FuzzALiteralComesOutOfATemplateAsItIs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before, after string, escape bool) {
 		var x externalSecret
 		s := Secret{Name: "1a"}
-		pieces := joined([]Piece{lit(before), {Secret: &s, Escape: escape}, lit(after)})
+		pieces := Join([]Piece{lit(before), {Secret: &s, Escape: escape}, lit(after)})
 		x.template(&lowering{}, "KEY", object.Pos{}, pieces, object.Pos{})
 		got := executeTemplate(t, x.templates[0].Value.Text, map[string]string{"1a": "v"})
 		require.True(t, bytes.Equal([]byte(before+"v"+after), []byte(got)), "%q", got)

@@ -91,7 +91,7 @@ func (l *lowering) mountFiles() {
 
 // add puts one file into the volume that it comes from.
 func (f *filing) add(p keyedFile) {
-	switch pieces := joined(p.file.Content.Pieces); {
+	switch pieces := p.file.Content.Pieces; {
 	case !p.file.IsText:
 		f.binary.put(p.key, lowerText(base64.StdEncoding.EncodeToString(p.file.Binary), p.pos()))
 		f.keep(p)

@@ -26,7 +26,7 @@ func ref(s *Secret) Piece   { return Piece{Secret: s} }
 func inURL(s *Secret) Piece { return Piece{Secret: s, Escape: true} }
 
 func write(line int, pieces ...Piece) Text {
-	return Text{Pieces: pieces, Pos: at(line)}
+	return Text{Pieces: Join(pieces), Pos: at(line)}
 }
 
 // at is a place in the text of the tests.

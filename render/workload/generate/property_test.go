@@ -126,6 +126,7 @@ func (g *generator) text(secrets []*Secret) Text {
 	if len(t.Pieces) > 0 && g.IntN(6) == 0 {
 		t.Pieces = t.Pieces[:1]
 	}
+	t.Pieces = Join(t.Pieces)
 	return t
 }
 

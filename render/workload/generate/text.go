@@ -18,6 +18,7 @@ const RootResources = "resources"
 // entirely. No piece ever holds the value of a secret, and nothing in a literal can
 // turn it into a reference.
 type Text struct {
+	// Pieces hold no empty literal, and no two that touch: see [Join].
 	Pieces []Piece
 	Pos    object.Pos
 }
@@ -74,4 +75,27 @@ func (t Text) Single() *Secret {
 		return t.Pieces[0].Secret
 	}
 	return nil
+}
+
+// Join is pieces with neighbouring literals made one and empty ones left out.
+func Join(pieces []Piece) []Piece {
+	if len(pieces) == 1 {
+		return pieces
+	}
+	out := make([]Piece, 0, len(pieces))
+	for i := 0; i < len(pieces); i++ {
+		if pieces[i].Secret != nil {
+			out = append(out, pieces[i])
+			continue
+		}
+		end := i
+		for end < len(pieces) && pieces[end].Secret == nil {
+			end++
+		}
+		if s := (Text{Pieces: pieces[i:end]}).Plain(); s != "" {
+			out = append(out, Piece{Literal: s})
+		}
+		i = end - 1
+	}
+	return out
 }
