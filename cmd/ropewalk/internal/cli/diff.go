@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/plugin/host/snapshot"
@@ -191,4 +192,19 @@ func (a commands) projectSide(ctx context.Context, flags *command.ProjectFlags, 
 		return side{}, err
 	}
 	return side{Snapshot: rendered, rendered: &r, close: r.Close}, nil
+}
+
+// artifactSide is an artifact with the graph that is attached to it.
+func (a commands) artifactSide(ctx context.Context, flags *command.ProjectFlags, arg string) (side, error) {
+	p, err := a.Open(ctx, &flags.Sources.RegistryFlags, arg, false)
+	if err != nil {
+		return side{}, err
+	}
+	defer p.Close() //nolint:errcheck // nothing was written
+	files, err := artifact.Snapshot(ctx, p, p.Reference)
+	if err != nil {
+		return side{}, command.LocationError(p, err)
+	}
+	files.Name = arg
+	return side{Snapshot: files, close: func() {}}, nil
 }

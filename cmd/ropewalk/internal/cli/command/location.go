@@ -114,20 +114,20 @@ func IsArtifact(arg string) bool {
 // Location is where an artifact is, or will be.
 type Location struct {
 	artifact.Store
-	// name is the place without tag and digest, with its prefix.
+	// name is the location without tag and digest, with its prefix.
 	name string
 	// Reference is the tag or the digest; given says that the user wrote one.
 	Reference string
 	Given     bool
 	// Repository is the name in its registry, "" for layouts.
 	Repository string
-	// Close ends the use of the place; an archive is written only then.
+	// Close ends the use of the location; an archive is written only then.
 	Close func() error
 	// abandon takes away what was made for work that failed.
 	abandon func(context.Context) error
 }
 
-// At is the place with a reference, as the user would write it.
+// At is the location with a reference, as the user would write it.
 func (p Location) At(reference string) string {
 	if strings.HasPrefix(reference, "sha256:") {
 		return p.name + "@" + reference
@@ -135,7 +135,7 @@ func (p Location) At(reference string) string {
 	return p.name + ":" + reference
 }
 
-// Open opens the place that arg names; create makes a layout that is not there.
+// Open opens the location that arg names; create makes a layout that is not there.
 func (a *App) Open(ctx context.Context, r *RegistryFlags, arg string, create bool) (Location, error) {
 	at, err := artifact.ParseLocation(arg)
 	if err != nil {
@@ -178,7 +178,7 @@ func layoutError(arg string, err error) error {
 	if errors.As(err, &path) {
 		return &EnvironmentError{
 			Err:  &fullError{text: fmt.Sprintf("%q cannot be opened: %q: %v", arg, path.Path, path.Err), err: err},
-			Hint: "name a layout, or something that is not there yet, in a place where you may write",
+			Hint: "name a layout, or something that is not there yet, in a directory where you may write",
 		}
 	}
 	hint := ""
@@ -195,7 +195,7 @@ func LocationError(p Location, err error) error {
 	}
 	var done *EnvironmentError
 	if errors.As(err, &done) {
-		return err // It was of another place, and names that.
+		return err // It was of another location, and names that.
 	}
 	own := false
 	for _, is := range []error{
@@ -223,18 +223,18 @@ func LocationError(p Location, err error) error {
 	return &EnvironmentError{Err: err, Hint: hint}
 }
 
-// inFull is an error that names the whole reference of a place, and not the tag
+// inFull is an error that names the complete reference of a location, and not the tag
 // or the digest alone.
 func inFull(p Location, err error) error {
-	text, whole := err.Error(), p.At(p.Reference)
-	if strings.Contains(text, whole) {
+	text, full := err.Error(), p.At(p.Reference)
+	if strings.Contains(text, full) {
 		return err
 	}
 	tag := strconv.Quote(p.Reference)
 	if strings.Contains(text, tag) {
-		return &fullError{text: strings.Replace(text, tag, strconv.Quote(whole), 1), err: err}
+		return &fullError{text: strings.Replace(text, tag, strconv.Quote(full), 1), err: err}
 	}
-	return &fullError{text: strconv.Quote(whole) + ": " + text, err: err}
+	return &fullError{text: strconv.Quote(full) + ": " + text, err: err}
 }
 
 // fullError is an error under a longer text.

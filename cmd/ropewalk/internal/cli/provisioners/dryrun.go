@@ -20,8 +20,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
-// tried is what came of one resource, as JSON has it.
-type tried struct {
+// dryRun is what came of one resource, as JSON has it.
+type dryRun struct {
 	// Provisioner made it: TYPE/CLASS#ID of the entry in Module.
 	Provisioner string `json:"provisioner"`
 	Module      string `json:"module"`
@@ -29,11 +29,11 @@ type tried struct {
 	Resource json.RawMessage `json:"resource"`
 	// Result is outputs, sensitive, volume, claim, workload and after.
 	Result json.RawMessage `json:"result"`
-	Nodes  []triedNode     `json:"nodes"`
+	Nodes  []dryRunNode     `json:"nodes"`
 }
 
-// triedNode is an object of the resource.
-type triedNode struct {
+// dryRunNode is an object of the resource.
+type dryRunNode struct {
 	ID        object.ID      `json:"id"`
 	DependsOn []object.ID    `json:"dependsOn,omitempty"`
 	ReadyWhen []object.Ready `json:"readyWhen,omitempty"`
@@ -41,25 +41,25 @@ type triedNode struct {
 	Object    object.Object  `json:"object"`
 }
 
-// try makes the one resource of a workload.
-func (c catalog) try(ctx context.Context, document object.Value) (tried, error) {
+// dryRun makes the one resource of a workload.
+func (c catalog) dryRun(ctx context.Context, document object.Value) (dryRun, error) {
 	decoded, errs := score.Decode(score.Document{Value: document})
 	if errs.Err() != nil {
-		return tried{}, errs.Sorted()
+		return dryRun{}, errs.Sorted()
 	}
 	name := decoded.Name.Value
 	surroundings := c.Context
 	surroundings.Name = name
 	project, errs := workload.Join([]workload.Source{{Spec: decoded, Context: surroundings}}, c.Workloads.Config, c.matching())
 	if errs.Err() != nil {
-		return tried{}, errs.Failures()
+		return dryRun{}, errs.Failures()
 	}
 	compilation := project.Compile(name)
 	requests := compilation.Next()
 	if len(requests) == 0 {
 		// Its params cannot be resolved; what else the workload lacks is said too.
 		_, errs := compilation.Finish()
-		return tried{}, errs.Failures()
+		return dryRun{}, errs.Failures()
 	}
 	asked := requests[0]
 	req := evaluate.Request{
@@ -68,18 +68,18 @@ func (c catalog) try(ctx context.Context, document object.Value) (tried, error) 
 	}
 	result, err := c.evaluator.Evaluate(ctx, req)
 	if err != nil {
-		return tried{}, err
+		return dryRun{}, err
 	}
 	key := asked.Resources[0]
 	made := result.Provisioned[key]
 	answers := map[string]resource.Answer{key: {Result: made.JSON, Nodes: made.Nodes}}
 	if errs := compilation.Answer(asked, answers); errs.Err() != nil {
-		return tried{}, errs
+		return dryRun{}, errs
 	}
 	if err := c.checked(ctx, req, made.Nodes); err != nil {
-		return tried{}, err
+		return dryRun{}, err
 	}
-	return c.tried(asked, key, made), nil
+	return c.result(asked, key, made), nil
 }
 
 // checked is what the API has against the objects, at the line of the user that
@@ -111,19 +111,19 @@ func (c catalog) checked(ctx context.Context, req evaluate.Request, nodes []*obj
 	return errs.Sorted().Err()
 }
 
-// tried is the result of a dry run, with the provisioner that made it.
-func (c catalog) tried(asked workload.Request, key string, made evaluate.Provisioned) tried {
+// result is the result of a dry run, with the provisioner that made it.
+func (c catalog) result(asked workload.Request, key string, made evaluate.Provisioned) dryRun {
 	entry, _ := asked.Input.Lookup(object.Fields("resources", key))
 	resource, _ := entry.Get("resource")
 	number, _ := entry.Get("provisioner")
-	out := tried{Resource: resource.JSON(), Result: made.JSON, Nodes: []triedNode{}}
+	out := dryRun{Resource: resource.JSON(), Result: made.JSON, Nodes: []dryRunNode{}}
 	for _, p := range c.entries {
 		if p.number == asked.Module && strconv.Itoa(p.Index) == number.Text {
 			out.Provisioner, out.Module = p.title(), p.module.Module.Label
 		}
 	}
 	for _, n := range made.Nodes {
-		node := triedNode{ID: n.ID, ReadyWhen: n.ReadyWhen, Apply: n.Apply, Object: n.Object}
+		node := dryRunNode{ID: n.ID, ReadyWhen: n.ReadyWhen, Apply: n.Apply, Object: n.Object}
 		for _, d := range n.DependsOn {
 			node.DependsOn = append(node.DependsOn, d.ID)
 		}
@@ -133,7 +133,7 @@ func (c catalog) tried(asked workload.Request, key string, made evaluate.Provisi
 }
 
 // text is a stream of YAML: what the resource gives, then its objects.
-func (t tried) text() string {
+func (t dryRun) text() string {
 	var b bytes.Buffer
 	var resource struct{ Name, UID, Namespace, Workload string }
 	// Both are JSON that was read before.

@@ -17,8 +17,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 )
 
-// tryFlags are those of provisioners test.
-type tryFlags struct {
+// testFlags are those of provisioners test.
+type testFlags struct {
 	provisionersFlags
 	workload, name, id, namespace string
 	backend                       command.Choice
@@ -28,7 +28,7 @@ type tryFlags struct {
 }
 
 func (a Commands) provisionersTest() *cobra.Command {
-	var flags tryFlags
+	var flags testFlags
 	cmd := &cobra.Command{
 		Use: "test TYPE[/CLASS] [PATH]", Short: "Make a resource as a workload would have it",
 		Long: `Make one resource as a workload would have it, and print what comes of it as YAML: its
@@ -44,7 +44,7 @@ leads to 8080. No other workload is known.
   ropewalk provisioners test license ./modules/platform --config config.yaml`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
-			return a.runTry(ctx, &flags, args)
+			return a.runTest(ctx, &flags, args)
 		}),
 	}
 	flags.add(cmd)
@@ -63,7 +63,7 @@ leads to 8080. No other workload is known.
 	return cmd
 }
 
-func (a Commands) runTry(ctx context.Context, flags *tryFlags, args []string) error {
+func (a Commands) runTest(ctx context.Context, flags *testFlags, args []string) error {
 	a.JSON = flags.format.Value == "json"
 	params, err := a.values(flags.paramFiles)
 	if err != nil {
@@ -95,7 +95,7 @@ func (a Commands) runTry(ctx context.Context, flags *tryFlags, args []string) er
 	if flags.backend.Value != "" {
 		c.Workloads.Config.Secrets.Backend = flags.backend.Value
 	}
-	out, err := c.try(ctx, flags.document(args[0], params))
+	out, err := c.dryRun(ctx, flags.document(args[0], params))
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func placed(v object.Value, pos object.Pos) object.Value {
 }
 
 // document is a workload that asks for the one resource.
-func (t *tryFlags) document(asked string, params object.Value) object.Value {
+func (t *testFlags) document(asked string, params object.Value) object.Value {
 	kind, class, _ := strings.Cut(asked, "/")
 	resource := []object.Member{textMember("type", kind, asked)}
 	if class != "" {
