@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"slices"
 
@@ -19,12 +18,12 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/artifact/statement"
+	"github.com/ropewalk/ropewalk/internal/memfs"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload"
-	"github.com/ropewalk/ropewalk/source"
 )
 
 // Publication is a render on its way into a registry or a layout.
@@ -163,7 +162,7 @@ func Pack(files []emit.File, layers []emit.Layer, opts artifact.Options) (artifa
 		}
 		parts[dir][name] = f.Data
 	}
-	tree, err := treeOf(all)
+	tree, err := memfs.New(all)
 	if err != nil {
 		return artifact.Set{}, err
 	}
@@ -172,7 +171,7 @@ func Pack(files []emit.File, layers []emit.Layer, opts artifact.Options) (artifa
 		if len(layers) < 2 {
 			break // The render is the layer.
 		}
-		part, err := treeOf(parts[path.Clean(l.Dir)])
+		part, err := memfs.New(parts[path.Clean(l.Dir)])
 		if err != nil {
 			return artifact.Set{}, err
 		}
@@ -187,17 +186,11 @@ func packFolders(files []emit.File, opts artifact.Options) (artifact.Set, error)
 	for _, f := range files {
 		tree[f.Path] = f.Data
 	}
-	packed, err := treeOf(tree)
+	packed, err := memfs.New(tree)
 	if err != nil {
 		return artifact.Set{}, err
 	}
 	return artifact.PackSet(packed, nil, opts)
-}
-
-// treeOf is a file system in memory.
-func treeOf(files map[string][]byte) (fs.FS, error) {
-	tree, err := source.NewTree(files, "render", "")
-	return tree.FS, err
 }
 
 // BuildOf describes the build of a render, for its provenance.

@@ -16,34 +16,13 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// Credentials finds the credential of a host, with its port. The empty credential without
-// an error means that there is none.
-type Credentials interface {
-	Credential(ctx context.Context, host string) (auth.Credential, error)
-}
-
-// CredentialsFunc is a function that is Credentials.
-type CredentialsFunc func(ctx context.Context, host string) (auth.Credential, error)
-
-// Credential calls f.
-func (f CredentialsFunc) Credential(ctx context.Context, host string) (auth.Credential, error) {
-	return f(ctx, host)
-}
-
-var _ Credentials = CredentialsFunc(nil)
-
-// Password is a name and a password for one host.
-func Password(host, user, password string) Credentials {
-	return CredentialsFunc(auth.StaticCredential(host, auth.Credential{Username: user, Password: password}))
-}
-
 // DockerConfig is the file that docker login writes, with its credential
 // helpers. It is read at every login, so that a docker login applies at once; a missing
 // file holds none.
 //
 // See https://docs.docker.com/reference/cli/docker/login/#credential-stores.
-func DockerConfig(path string) Credentials {
-	return CredentialsFunc(func(ctx context.Context, host string) (auth.Credential, error) {
+func DockerConfig(path string) auth.CredentialFunc {
+	return func(ctx context.Context, host string) (auth.Credential, error) {
 		store, err := credentials.NewStore(path, credentials.StoreOptions{})
 		if err != nil {
 			// The cause is left out: it may repeat the content of the file.
@@ -56,19 +35,19 @@ func DockerConfig(path string) Credentials {
 				fmt.Sprintf("%q, or a credential helper that it names, gives no credentials for %q: log in again", path, host))
 		}
 		return credential, nil
-	})
+	}
 }
 
 // PullSecret are the credentials of a .dockerconfigjson of Kubernetes. Its credential
 // helpers are ignored.
-func PullSecret(config []byte) (Credentials, error) {
+func PullSecret(config []byte) (auth.CredentialFunc, error) {
 	entries, err := parseConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	return CredentialsFunc(func(_ context.Context, host string) (auth.Credential, error) {
+	return func(_ context.Context, host string) (auth.Credential, error) {
 		return entries.find(host), nil
-	}), nil
+	}, nil
 }
 
 // fromSecret is the credential of a secret for a repository.

@@ -94,7 +94,7 @@ func TestAPullSecretStartsNoPrograms(t *testing.T) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	c, err := PullSecret([]byte(`{"credsStore":"evil","credHelpers":{"host":"evil"},"auths":{"host":{}}}`))
 	require.NoError(t, err)
-	got, err := c.Credential(t.Context(), "host")
+	got, err := c(t.Context(), "host")
 	require.NoError(t, err)
 	require.Equal(t, auth.EmptyCredential, got)
 	require.NoFileExists(t, mark)

@@ -24,9 +24,3 @@ func ExampleRegistries() {
 	fmt.Println(errors.Is(err, source.ErrUnavailable), err)
 	// Output: true oci://127.0.0.1:1/modules/web:v1: "127.0.0.1:1": connection refused: correct host and port, or try again later
 }
-
-func ExamplePassword() {
-	credential, err := remote.Password("ghcr.io", "ann", "secret").Credential(context.Background(), "ghcr.io")
-	fmt.Println(credential.Username, err)
-	// Output: ann <nil>
-}

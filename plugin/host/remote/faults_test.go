@@ -85,7 +85,7 @@ func TestFaultsOfRegistries(t *testing.T) {
 			t.Run(name+" of "+kind, func(t *testing.T) {
 				t.Parallel()
 				o := start(t, servers.WithBasicAuth("ann", canary))
-				r := plain(t, Password(o.Host, "ann", canary))
+				r := plain(t, password(o.Host, "ann", canary))
 				r.Attempts = 3
 				repo := repository(t, r, o, nil)
 				_, _, err := push(t.Context(), repo)
@@ -125,7 +125,7 @@ func TestPassingFaultsAreNotSeen(t *testing.T) {
 			t.Run(name+" of "+kind, func(t *testing.T) {
 				t.Parallel()
 				o := start(t, servers.WithTokenAuth("ann", canary))
-				repo := repository(t, plain(t, Password(o.Host, "ann", canary)), o, nil)
+				repo := repository(t, plain(t, password(o.Host, "ann", canary)), o, nil)
 				o.Fault(servers.First(3, servers.Always(fault)))
 				blob, _, err := push(t.Context(), repo)
 				require.NoError(t, err, "three times wrong, then right")
@@ -322,7 +322,7 @@ func TestAnExpiredTokenIsRenewed(t *testing.T) {
 	for kind, start := range kinds() {
 		t.Run(kind, func(t *testing.T) {
 			o := start(t, servers.WithTokenAuth("ann", canary))
-			repo := repository(t, plain(t, Password(o.Host, "ann", canary)), o, nil)
+			repo := repository(t, plain(t, password(o.Host, "ann", canary)), o, nil)
 			_, _, err := push(t.Context(), repo)
 			require.NoError(t, err)
 			o.ExpireTokens()
@@ -350,7 +350,7 @@ func TestAWrongPasswordIsNotTriedAgain(t *testing.T) {
 					}
 					return servers.Answer(401, "UNAUTHORIZED", "bad header "+h+" "+echo()), true
 				})
-				repo := repository(t, plain(t, Password(o.Host, "ann", canary)), o, nil)
+				repo := repository(t, plain(t, password(o.Host, "ann", canary)), o, nil)
 				_, _, err := push(t.Context(), repo)
 				err = Explain(err, "oci://registry/a/b")
 				require.ErrorIs(t, err, source.ErrUnauthorized)
@@ -401,7 +401,7 @@ func TestARedirectElsewhereGetsNoPassword(t *testing.T) {
 		http.Redirect(w, r, thief.URL+r.URL.Path, http.StatusTemporaryRedirect)
 	})))
 	thief.Fault(servers.Always(servers.Answer(401, "", "", "WWW-Authenticate", `Basic realm="give"`)))
-	_, err := repository(t, plain(t, Password(o.Host, "ann", canary)), o, nil).Resolve(t.Context(), "v1")
+	_, err := repository(t, plain(t, password(o.Host, "ann", canary)), o, nil).Resolve(t.Context(), "v1")
 	require.ErrorIs(t, Explain(err, "oci://x"), source.ErrUnauthorized)
 	require.NotEmpty(t, thief.Requests())
 	for _, r := range thief.Requests() {

@@ -49,8 +49,9 @@ const maxClients = 256
 // credentials. Fields must not change after the first call. It is safe for concurrent
 // use.
 type Registries struct {
-	// Credentials are for repositories without a Secret; nil is none.
-	Credentials Credentials
+	// Credentials returns the credential of a host, with its port, for repositories without
+	// a Secret; the empty one means that there is none. Nil has none.
+	Credentials auth.CredentialFunc
 	// PlainHTTP reports whether a host, with its port, is connected to without TLS; nil
 	// is none, not even the loopback.
 	PlainHTTP func(host string) bool
@@ -185,11 +186,8 @@ func (r *Registries) client(key login) (*auth.Client, error) {
 		Cache:    auth.NewCache(),
 		ClientID: DefaultUserAgent,
 	}
-	switch {
-	case !key.own:
+	if c.Credential = r.Credentials; !key.own {
 		c.Credential = auth.StaticCredential(key.host, key.credential)
-	case r.Credentials != nil:
-		c.Credential = r.Credentials.Credential
 	}
 	r.clients.Put(key, c, 1)
 	return c, nil

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/test/servers"
@@ -35,7 +36,7 @@ func kinds() map[string]func(testing.TB, ...servers.Option) *servers.OCI {
 }
 
 // plain allows plain http everywhere and does not wait long.
-func plain(t *testing.T, credentials Credentials) *Registries {
+func plain(t *testing.T, credentials auth.CredentialFunc) *Registries {
 	t.Helper()
 	r := &Registries{
 		Credentials: credentials, PlainHTTP: func(string) bool { return true },
@@ -93,7 +94,7 @@ func TestARegistryIsReadAndWritten(t *testing.T) {
 		} {
 			t.Run(name+" "+auth, func(t *testing.T) {
 				o := kind(t, opts...)
-				repo := repository(t, plain(t, Password(o.Host, "ann", canary)), o, nil)
+				repo := repository(t, plain(t, password(o.Host, "ann", canary)), o, nil)
 				_, manifest, err := push(t.Context(), repo)
 				require.NoError(t, err)
 				got, err := repo.Resolve(t.Context(), "v1")
@@ -270,7 +271,7 @@ func TestSecrets(t *testing.T) {
 			if name == "an authority only" {
 				c.secret["ca.crt"] = servers.InProcess(t, servers.WithTLS()).CA
 			}
-			_, _, err := push(t.Context(), repository(t, plain(t, Password(o.Host, "ann", canary)), o, c.secret))
+			_, _, err := push(t.Context(), repository(t, plain(t, password(o.Host, "ann", canary)), o, c.secret))
 			if c.in {
 				require.NoError(t, err)
 				return
@@ -297,4 +298,9 @@ func TestSecretsThatCannotBeRead(t *testing.T) {
 			require.NotContains(t, err.Error(), "c4n@ry")
 		})
 	}
+}
+
+// password is a name and a password for one host.
+func password(host, user, word string) auth.CredentialFunc {
+	return auth.StaticCredential(host, auth.Credential{Username: user, Password: word})
 }

@@ -124,14 +124,14 @@ func TestCredentialsOfASourceGoToItsRegistryOnly(t *testing.T) {
 	r, err := flags.RegistriesOf(own)
 	require.NoError(t, err)
 	for host, user := range map[string]string{"registry.example:5000": "anna", "registry.example": "", "other.example": ""} {
-		got, err := r.Credentials.Credential(t.Context(), host)
+		got, err := r.Credentials(t.Context(), host)
 		require.NoError(t, err)
 		require.Equal(t, user, got.Username, host)
 	}
 	own.Repository = "https://registry.example:5000/acme/shop.git"
 	r, err = flags.RegistriesOf(own)
 	require.NoError(t, err)
-	got, err := r.Credentials.Credential(t.Context(), "registry.example:5000")
+	got, err := r.Credentials(t.Context(), "registry.example:5000")
 	require.NoError(t, err)
 	require.Empty(t, got.Username)
 }

@@ -95,7 +95,7 @@ func (r *repository) accountSecret(ctx context.Context) (map[string][]byte, erro
 		if err != nil {
 			continue // Others may use it; a push without it says that it may not.
 		}
-		if found, err := credentials.Credential(ctx, host); err == nil && found != auth.EmptyCredential {
+		if found, err := credentials(ctx, host); err == nil && found != auth.EmptyCredential {
 			return s.Data, nil
 		}
 	}

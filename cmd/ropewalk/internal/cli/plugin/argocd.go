@@ -310,15 +310,15 @@ func (f *ArgoCDFlags) RegistriesOf(own *argocd.Source) (*remote.Registries, erro
 		return r, nil //nolint:nilerr // it is the URL of a Git repository
 	}
 	usual := r.Credentials
-	r.Credentials = remote.CredentialsFunc(func(ctx context.Context, host string) (auth.Credential, error) {
+	r.Credentials = func(ctx context.Context, host string) (auth.Credential, error) {
 		if !strings.EqualFold(host, at.Host) {
-			return usual.Credential(ctx, host)
+			return usual(ctx, host)
 		}
 		user, password, err := own.Credentials(ctx)
 		if err != nil {
 			return auth.EmptyCredential, err
 		}
 		return auth.Credential{Username: user, Password: password}, nil
-	})
+	}
 	return r, nil
 }
