@@ -7,6 +7,8 @@ import (
 	"path"
 	"strings"
 
+	"oras.land/oras-go/v2/registry"
+
 	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
@@ -119,14 +121,7 @@ func isRepository(name string) bool {
 	}) {
 		return false
 	}
-	for part := range strings.SplitSeq(repository, "/") {
-		if part == "" || strings.Trim(part, "._-") != part || strings.ContainsFunc(part, func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
-		}) {
-			return false
-		}
-	}
-	return true
+	return (registry.Reference{Repository: repository}).ValidateRepository() == nil
 }
 
 // Reference is what the functions of this package take: the digest, or the tag,

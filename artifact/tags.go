@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"oras.land/oras-go/v2/registry"
+
 	"github.com/ropewalk/ropewalk/artifact/manifest"
 )
 
@@ -98,12 +100,7 @@ func checkTag(tag string) error {
 }
 
 func isTag(tag string) bool {
-	if tag == "" || len(tag) > 128 || tag[0] == '.' || tag[0] == '-' {
-		return false
-	}
-	return !strings.ContainsFunc(tag, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '.' && r != '-'
-	})
+	return (registry.Reference{Reference: tag}).ValidateReferenceAsTag() == nil
 }
 
 // checkReference refuses what is neither a tag nor a digest.

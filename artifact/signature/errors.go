@@ -3,7 +3,11 @@
 
 package signature
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/ropewalk/ropewalk/artifact/manifest"
+)
 
 // What callers may match with errors.Is.
 var (
@@ -18,17 +22,5 @@ var (
 	ErrPassword = errors.New("bad password")
 )
 
-// refusal is a message that stands for a sentinel.
-type refusal struct {
-	is      error
-	message string
-}
-
-// Error is the message.
-func (r *refusal) Error() string { return r.message }
-
-// Unwrap is the sentinel.
-func (r *refusal) Unwrap() error { return r.is }
-
 // refuse is an error with a message of its own that errors.Is knows as is.
-func refuse(is error, message string) error { return &refusal{is: is, message: message} }
+func refuse(is error, message string) error { return manifest.Refuse(is, "%s", message) }

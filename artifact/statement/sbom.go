@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"oras.land/oras-go/v2/registry"
 )
 
 // MediaTypeCycloneDX is the media type of [CycloneDX] by itself.
@@ -83,76 +85,39 @@ func parseImage(reference string) (image, error) {
 		return fmt.Errorf("%w: %.300q: %s", ErrImage, reference, why)
 	}
 	rest, digest, hasDigest := strings.Cut(reference, "@")
-	if hasDigest && !isImageDigest(digest) {
-		return image{}, bad("after @, sha256: and 64 lower-case hexadecimal digits are wanted")
+	if hasDigest && (registry.Reference{Reference: digest}).ValidateReferenceAsDigest() != nil {
+		return image{}, bad("after @, sha256: and 64 lower-case hexadecimal digits are required")
 	}
 	out := image{digest: digest}
 	if i := strings.LastIndexByte(rest, ':'); i > strings.LastIndexByte(rest, '/') {
 		rest, out.tag = rest[:i], rest[i+1:]
-		if !isTag(out.tag) {
+		if (registry.Reference{Reference: out.tag}).ValidateReferenceAsTag() != nil {
 			return image{}, bad("a tag is up to 128 letters, digits, _, . and -")
 		}
 	}
 	if out.tag == "" && !hasDigest {
 		out.tag = "latest"
 	}
-	registry, path, ok := strings.Cut(rest, "/")
-	if !ok || !strings.ContainsAny(registry, ".:") && registry != "localhost" && registry == strings.ToLower(registry) {
-		registry, path = "docker.io", rest
+	host, path, ok := strings.Cut(rest, "/")
+	if !ok || !strings.ContainsAny(host, ".:") && host != "localhost" && host == strings.ToLower(host) {
+		host, path = "docker.io", rest
 	}
-	if registry == "index.docker.io" {
-		registry = "docker.io"
+	if host == "index.docker.io" {
+		host = "docker.io"
 	}
-	if registry == "docker.io" && !strings.Contains(path, "/") {
+	if host == "docker.io" && !strings.Contains(path, "/") {
 		path = "library/" + path
 	}
-	if !isRegistry(registry) {
-		return image{}, bad("its registry is no host name")
+	switch {
+	case !isRegistry(host):
+		return image{}, bad("its registry is not a host name")
+	case len(path) > maxRepository || isHex(reference, 64):
+		return image{}, bad("a repository has at most 255 characters, and is not a bare digest")
+	case (registry.Reference{Repository: path}).ValidateRepository() != nil:
+		return image{}, bad("the parts of a repository are lower-case letters and digits, with ., _, __ or - between them")
 	}
-	if len(path) > maxRepository || isHex(reference, 64) {
-		return image{}, bad("a repository has at most 255 characters, and is no bare digest")
-	}
-	for part := range strings.SplitSeq(path, "/") {
-		if !isPathPart(part) {
-			return image{}, bad("the parts of a repository are lower-case letters and digits, with ., _, __ or - between them")
-		}
-	}
-	out.repository = registry + "/" + path
+	out.repository = host + "/" + path
 	return out, nil
-}
-
-func isImageDigest(s string) bool {
-	algorithm, hex, _ := strings.Cut(s, ":")
-	length := map[string]int{"sha256": 64, "sha384": 96, "sha512": 128}[algorithm]
-	return length > 0 && isHex(hex, length)
-}
-
-func isTag(s string) bool {
-	return s != "" && len(s) <= 128 && s[0] != '.' && s[0] != '-' && consistsOf(s, lower+upper+digits+"_.-")
-}
-
-// isPathPart reports whether s is one part of a repository: runs of letters and
-// digits, with one ., one or two _, or any number of - between them.
-func isPathPart(s string) bool {
-	const alphanumeric = lower + digits
-	if s == "" || !strings.ContainsRune(alphanumeric, rune(s[0])) {
-		return false
-	}
-	for {
-		s = strings.TrimLeft(s, alphanumeric)
-		if s == "" {
-			return true
-		}
-		after := strings.TrimLeft(s, "._-")
-		separator := s[:len(s)-len(after)]
-		if separator != "." && separator != "_" && separator != "__" && strings.Trim(separator, "-") != "" {
-			return false
-		}
-		if after == "" || !strings.ContainsRune(alphanumeric, rune(after[0])) {
-			return false
-		}
-		s = after
-	}
 }
 
 // isRegistry reports whether s is a host name or address with an optional port.

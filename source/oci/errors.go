@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/errdef"
 
 	"github.com/ropewalk/ropewalk/source"
@@ -37,6 +38,8 @@ func (f Fetcher) explain(err error, r reference) error {
 		return f.Explain(err, r.String())
 	case errors.Is(err, errdef.ErrNotFound):
 		return fault(source.ErrAbsent, r, "%v", err)
+	case errors.Is(err, content.ErrMismatchedDigest), errors.Is(err, content.ErrTrailingData):
+		return fault(source.ErrDigest, r, "%v", err)
 	}
 	return about(r, err)
 }

@@ -140,11 +140,11 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	if err := f.verify(ctx, repo, r, desc, ref.Verify); err != nil {
 		return source.Tree{}, err
 	}
-	content, err := shape(manifest, f.Limits.WithDefaults())
+	layers, err := shape(manifest, f.Limits.WithDefaults())
 	if err != nil {
 		return source.Tree{}, about(r, err)
 	}
-	b, err := f.unpack(ctx, repo, r, content)
+	b, err := f.unpack(ctx, repo, r, layers)
 	if err != nil {
 		return source.Tree{}, err
 	}

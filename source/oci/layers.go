@@ -13,6 +13,7 @@ import (
 	"io/fs"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/content"
 
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/tarball"
@@ -33,27 +34,27 @@ const (
 // taken is what artifacts are taken, for errors.
 const taken = "modules that were pushed by cue mod publish, timoni, flux push artifact or ropewalk"
 
-// content is the layers of an artifact that are its tree.
-type content struct {
+// selected is the layers of an artifact that are its tree.
+type selected struct {
 	layers []ocispec.Descriptor
 	// zip says that there is one, which is a zip. The others are tars.
 	zip bool
 }
 
 // shape is what of an artifact is a tree, within limits.
-func shape(m ocispec.Manifest, limits source.Limits) (content, error) {
+func shape(m ocispec.Manifest, limits source.Limits) (selected, error) {
 	c, err := layersOf(m)
 	if err != nil {
-		return content{}, err
+		return selected{}, err
 	}
 	// What cannot be compressed grows by headers and tables.
 	room := limits.Bytes + 1<<20 + 256*int64(limits.Files)
 	for _, layer := range c.layers {
 		switch {
 		case layer.Size < 0 || layer.Digest.Validate() != nil || !layer.Digest.Algorithm().Available():
-			return content{}, other("an artifact with a layer that has no digest and size that can be checked")
+			return selected{}, other("an artifact with a layer that has no digest and size that can be checked")
 		case layer.Size > room:
-			return content{}, source.Refuse(source.ErrLimit,
+			return selected{}, source.Refuse(source.ErrLimit,
 				fmt.Sprintf("its layers have %d bytes and more, too many for a tree of %d bytes", layer.Size, limits.Bytes))
 		}
 		room -= layer.Size
@@ -61,50 +62,52 @@ func shape(m ocispec.Manifest, limits source.Limits) (content, error) {
 	return c, nil
 }
 
-func layersOf(m ocispec.Manifest) (content, error) {
+func layersOf(m ocispec.Manifest) (selected, error) {
 	first := ocispec.Descriptor{MediaType: "none"}
 	if len(m.Layers) > 0 {
 		first = m.Layers[0]
 	}
 	switch config := m.Config.MediaType; {
 	case config == configCUE && first.MediaType == layerZip:
-		return content{layers: m.Layers[:1], zip: true}, nil
+		return selected{layers: m.Layers[:1], zip: true}, nil
 	case config == configCUE:
-		return content{}, other(fmt.Sprintf("a CUE module whose first layer is %q, and not a zip", first.MediaType))
+		return selected{}, other(fmt.Sprintf("a CUE module whose first layer is %q, and not a zip", first.MediaType))
 	case config == configTimoni:
-		var c content
+		var c selected
 		for _, layer := range m.Layers {
 			if layer.MediaType == layerTimoni {
 				c.layers = append(c.layers, layer)
 			}
 		}
 		if len(c.layers) == 0 {
-			return content{}, other("a Timoni module without a layer of the type " + layerTimoni)
+			return selected{}, other("a Timoni module without a layer of the type " + layerTimoni)
 		}
 		return c, nil
 	case len(m.Layers) != 1:
-		return content{}, other(fmt.Sprintf("an artifact with the config %q and %d layers", config, len(m.Layers)))
+		return selected{}, other(fmt.Sprintf("an artifact with the config %q and %d layers", config, len(m.Layers)))
 	case first.MediaType == layerFlux, config == configFlux && first.MediaType == ocispec.MediaTypeImageLayerGzip:
-		return content{layers: m.Layers}, nil
+		return selected{layers: m.Layers}, nil
 	case config == ocispec.MediaTypeImageConfig:
-		return content{}, other("a container image")
+		return selected{}, other("a container image")
 	default:
-		return content{}, other(fmt.Sprintf("an artifact with the config %q and the layer %q", config, first.MediaType))
+		return selected{}, other(fmt.Sprintf("an artifact with the config %q and the layer %q", config, first.MediaType))
 	}
 }
 
 // unpack reads the layers of an artifact.
-func (f Fetcher) unpack(ctx context.Context, repo Repository, r reference, c content) (*source.Builder, error) {
+func (f Fetcher) unpack(ctx context.Context, repo Repository, r reference, c selected) (*source.Builder, error) {
 	trees := make([]*source.Builder, 0, len(c.layers))
 	for _, layer := range c.layers {
 		b := &source.Builder{Limits: f.Limits}
-		take := func(in io.Reader) error {
-			return tarball.Gzip(ctx, in, b, tarball.Options{Keep: tarball.Visible, SkipSymlinks: true})
-		}
+		var err error
 		if c.zip {
-			take = func(in io.Reader) error { return unzip(ctx, in, layer.Size, b) }
+			err = f.zip(ctx, repo, r, layer, b)
+		} else {
+			err = f.layer(ctx, repo, r, layer, func(in io.Reader) error {
+				return tarball.Gzip(ctx, in, b, tarball.Options{Keep: tarball.Visible, SkipSymlinks: true})
+			})
 		}
-		if err := f.layer(ctx, repo, r, layer, take); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		trees = append(trees, b)
@@ -117,17 +120,6 @@ func (f Fetcher) unpack(ctx context.Context, repo Repository, r reference, c con
 		return nil, about(r, err)
 	}
 	return b, nil
-}
-
-// unzip reads a zip. Its table is at its end, so it is held as a whole, and
-// nothing of it is read before its digest is known to be right.
-func unzip(ctx context.Context, in io.Reader, size int64, b *source.Builder) error {
-	var data bytes.Buffer
-	data.Grow(int(min(size, 1<<20)))
-	if _, err := data.ReadFrom(in); err != nil {
-		return err
-	}
-	return tarball.Zip(ctx, bytes.NewReader(data.Bytes()), size, b, tarball.Options{Keep: tarball.Visible})
 }
 
 // merge is one tree of several; a file that is in two of them is that of the
@@ -166,62 +158,38 @@ func (f Fetcher) layer(ctx context.Context, repo Repository, r reference, desc o
 		return f.explain(err, r)
 	}
 	defer func() { _ = body.Close() }()
-	in := &checked{r: body, desc: desc, hash: desc.Digest.Verifier()}
+	in := content.NewVerifyReader(body, desc)
 	err = take(in)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, source.ErrLimit)) {
 		return about(r, cmp.Or(ctx.Err(), err)) // it is not worth to read on
 	}
-	if _, drained := io.Copy(io.Discard, in); drained == nil && err != nil {
+	_, bad := io.Copy(io.Discard, in)
+	if bad == nil {
+		bad = in.Verify()
+	}
+	switch {
+	case bad != nil:
+		return f.explain(bad, r)
+	case err != nil:
 		return about(r, err)
 	}
-	switch {
-	case in.err == io.EOF: //nolint:errorlint // checked sets it bare
-		return nil
-	case errors.Is(in.err, source.ErrDigest), errors.Is(in.err, source.ErrUnavailable):
-		return about(r, in.err)
-	}
-	return f.explain(in.err, r)
+	return nil
 }
 
-// checked reads a blob and ends in an error where it is not what its descriptor
-// says.
-type checked struct {
-	r    io.Reader
-	desc ocispec.Descriptor
-	hash interface {
-		io.Writer
-		Verified() bool
+// zip reads a layer that is a zip. Its table is at its end, so it is held as a whole,
+// and nothing of it is read before its digest is known to be right.
+func (f Fetcher) zip(ctx context.Context, repo Repository, r reference, desc ocispec.Descriptor, b *source.Builder) error {
+	body, err := repo.Fetch(ctx, desc)
+	if err != nil {
+		return f.explain(err, r)
 	}
-	n   int64
-	err error
+	defer func() { _ = body.Close() }()
+	data, err := content.ReadAll(body, desc)
+	if err != nil {
+		return f.explain(err, r)
+	}
+	if err := tarball.Zip(ctx, bytes.NewReader(data), desc.Size, b, tarball.Options{Keep: tarball.Visible}); err != nil {
+		return about(r, err)
+	}
+	return nil
 }
-
-// Read reads, and checks at the end.
-func (c *checked) Read(p []byte) (int, error) {
-	if c.err != nil {
-		return 0, c.err
-	}
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	_, _ = c.hash.Write(p[:n]) // hashes take everything
-	switch {
-	case c.n > c.desc.Size:
-		c.err = source.Refuse(source.ErrDigest, fmt.Sprintf("the layer %s is longer than its %d bytes: the registry, or something before it, is broken or lies",
-			c.desc.Digest, c.desc.Size))
-		return 0, c.err
-	case err == nil:
-		return n, nil
-	case isCut(err) && c.n < c.desc.Size:
-		c.err = source.Refuse(source.ErrUnavailable, fmt.Sprintf("the layer %s was truncated after %d of %d bytes: try again", c.desc.Digest, c.n, c.desc.Size))
-	case isCut(err) && !c.hash.Verified():
-		c.err = source.Refuse(source.ErrDigest, fmt.Sprintf("the layer is not what its digest %s says: the registry, or something before it, is broken or lies", c.desc.Digest))
-	case isCut(err):
-		c.err = io.EOF
-	default:
-		c.err = err
-	}
-	return n, c.err
-}
-
-// isCut reports whether a body ended, early or not.
-func isCut(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

@@ -8,10 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 
-	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/content"
 
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/version"
@@ -65,20 +64,14 @@ func (f Fetcher) manifest(ctx context.Context, repo Repository, r reference) (oc
 	if desc.Size > maxManifest {
 		return desc, manifest, fault(source.ErrLimit, r, "the manifest has %d bytes, more than %d", desc.Size, maxManifest)
 	}
-	data, err := io.ReadAll(io.LimitReader(body, maxManifest+1))
-	switch {
-	case err != nil && isCut(err):
-		return desc, manifest, fault(source.ErrUnavailable, r, "the manifest was truncated after %d bytes: try again", len(data))
-	case err != nil:
+	if got := desc.Digest.String(); !isDigest(got) || got != cmp.Or(r.digest, got) {
+		return desc, manifest, fault(source.ErrDigest, r, "the registry returned a manifest with the digest %q", got)
+	}
+	data, err := content.ReadAll(body, desc)
+	if err != nil {
 		return desc, manifest, f.explain(err, r)
-	case len(data) > maxManifest:
-		return desc, manifest, fault(source.ErrLimit, r, "the manifest has more than %d bytes", maxManifest)
 	}
-	got := digest.FromBytes(data)
-	if want := cmp.Or(r.digest, desc.Digest.String()); got.String() != want {
-		return desc, manifest, fault(source.ErrDigest, r, "the manifest has the digest %s, and should have %s: the registry, or something before it, is broken or lies", got, want)
-	}
-	desc = ocispec.Descriptor{MediaType: desc.MediaType, Digest: got, Size: int64(len(data))}
+	desc = ocispec.Descriptor{MediaType: desc.MediaType, Digest: desc.Digest, Size: desc.Size}
 	manifest, err = parseManifest(data, desc.MediaType)
 	if err != nil {
 		return desc, manifest, about(r, err)
