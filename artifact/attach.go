@@ -199,8 +199,8 @@ func ReadReferrer(ctx context.Context, from Reader, subject, referrer ocispec.De
 
 // Attached is the in-toto statement of a predicate type that is attached to a
 // manifest: a signed one if there is any, by whatever key, and the first one
-// by digest. Nothing is verified but digests; [Attestations] gives what a known key stands behind. An error is
-// ErrNotFound where there is none.
+// by digest. Nothing is verified but digests. An error is ErrNotFound where there is
+// none.
 func Attached(ctx context.Context, from Reader, subject ocispec.Descriptor, predicateType string) ([]byte, error) {
 	for _, kind := range []string{signature.BundleType, statement.MediaType} {
 		list, err := Referrers(ctx, from, subject, kind)

@@ -5,7 +5,6 @@ package artifact
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -155,33 +154,17 @@ type edge struct {
 	listed bool
 }
 
-// compare resolves the reference at the source and the first tag at the destination,
-// concurrently. If both fail, the error is always that of the source.
-func (c *copier) compare(ctx context.Context, reference string) (same bool, _ error) {
-	there := reference
+// compare resolves the reference at the source and the first tag at the destination.
+func (c *copier) compare(ctx context.Context, reference string) (same bool, err error) {
+	// GET and not HEAD: the manifest is needed unless the copy ends here.
+	if c.root, err = lookUp(ctx, c.from, reference); err != nil {
+		return false, ofSource(err)
+	}
 	if len(c.tags) > 0 {
-		there = c.tags[0]
+		reference = c.tags[0]
 	}
-	var (
-		old    ocispec.Descriptor
-		exists bool
-		errs   [2]error
-		group  sync.WaitGroup
-	)
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	group.Go(func() {
-		// GET and not HEAD: the manifest is needed unless the copy ends here.
-		if c.root, errs[0] = lookUp(ctx, c.from, reference); errs[0] != nil {
-			cancel()
-		}
-	})
-	group.Go(func() { old, exists, errs[1] = resolve(inner, c.to, there) })
-	group.Wait()
-	if err := cmp.Or(ofSource(errs[0]), errs[1]); err != nil {
-		return false, err
-	}
-	return exists && old.Digest == c.root.desc.Digest, nil
+	old, exists, err := resolve(ctx, c.to, reference)
+	return exists && old.Digest == c.root.desc.Digest, err
 }
 
 // run copies everything but the tags.

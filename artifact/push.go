@@ -18,7 +18,6 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/ropewalk/ropewalk/artifact/manifest"
-	"github.com/ropewalk/ropewalk/artifact/statement"
 )
 
 // parallel is how many requests are under way at once.
@@ -33,12 +32,9 @@ type PushOptions struct {
 	// Progress is called with the bytes of each blob that was sent; from several
 	// goroutines. It may be nil.
 	Progress func(bytes int64)
-	// Attach returns what is attached to the artifact before any tag leads to it. It is
-	// not called if nothing is pushed; it may be nil.
-	Attach func(ctx context.Context, pushed Pushed) ([]Referrer, error)
 	// Sealed is called when all is there and before any tag leads to it, so that
-	// what is attached and the signature are there for every client that follows a tag. Its
-	// error ends the push. It is not called where nothing is pushed; it may be nil.
+	// what it attaches and signs is there for every client that follows a tag. Its error
+	// ends the push. It is not called where nothing is pushed; it may be nil.
 	Sealed func(ctx context.Context, pushed Pushed) error
 }
 
@@ -212,28 +208,12 @@ func (p *pusher) push(ctx context.Context, set Set, old current, tags []string) 
 	return out, nil
 }
 
-// seal writes the complete artifact under its retention tag, and what is attached to
-// it.
+// seal writes the complete artifact under its retention tag, and has what belongs to it
+// attached.
 func (p *pusher) seal(ctx context.Context, complete *Artifact, out Pushed) error {
-	if err := p.manifest(ctx, complete.Descriptor, complete.Manifest, retentionTag(out.Digest, p.opts.At, false)); err != nil {
+	err := p.manifest(ctx, complete.Descriptor, complete.Manifest, retentionTag(out.Digest, p.opts.At, false))
+	if err != nil || p.opts.Sealed == nil {
 		return err
-	}
-	if p.opts.Attach != nil {
-		referrers, err := p.opts.Attach(ctx, out)
-		if err != nil {
-			return err
-		}
-		group, inner := errgroup.WithContext(ctx)
-		group.SetLimit(parallel)
-		for _, r := range referrers {
-			group.Go(func() error { _, err := Attach(inner, p.to, manifest.Bare(complete.Descriptor), r); return err })
-		}
-		if err := group.Wait(); err != nil {
-			return err
-		}
-	}
-	if p.opts.Sealed == nil {
-		return nil
 	}
 	return p.opts.Sealed(ctx, out)
 }
@@ -382,10 +362,4 @@ func isRace(err error) bool {
 	return answer.StatusCode == http.StatusInternalServerError || slices.ContainsFunc(answer.Errors, func(e errcode.Error) bool {
 		return e.Code == errcode.ErrorCodeManifestBlobUnknown || e.Code == errcode.ErrorCodeBlobUnknown
 	})
-}
-
-// StatementReferrer is an in-toto statement of a predicate type, unsigned, as
-// [AttachStatement] attaches it.
-func StatementReferrer(text []byte, predicateType string) Referrer {
-	return Referrer{ArtifactType: statement.MediaType, Data: text, Annotations: map[string]string{annotationPredicate: predicateType}}
 }

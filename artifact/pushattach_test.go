@@ -17,12 +17,14 @@ import (
 
 // pushWith pushes a set with texts attached to it, as a process of its own does.
 func pushWith(ctx context.Context, o *servers.OCI, to string, set artifact.Set, texts ...string) (artifact.Pushed, error) {
-	return artifact.Push(ctx, repository(o, to), set, []string{"v1"}, artifact.PushOptions{At: time.Now(), Attach: func(_ context.Context, pushed artifact.Pushed) ([]artifact.Referrer, error) {
-		var out []artifact.Referrer
+	return artifact.Push(ctx, repository(o, to), set, []string{"v1"}, artifact.PushOptions{At: time.Now(), Sealed: func(ctx context.Context, pushed artifact.Pushed) error {
 		for _, text := range texts {
-			out = append(out, artifact.Referrer{ArtifactType: "text/x-note", Data: []byte(text + " of " + pushed.Digest)})
+			r := artifact.Referrer{ArtifactType: "text/x-note", Data: []byte(text + " of " + pushed.Digest)}
+			if _, err := artifact.Attach(ctx, repository(o, to), set.Complete.Descriptor, r); err != nil {
+				return err
+			}
 		}
-		return out, nil
+		return nil
 	}})
 }
 
@@ -47,9 +49,7 @@ func TestWhatIsAttachedToAPushIsThereBeforeItsTag(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set := artifacts.Single(t, "cut", "")
 			_, err := artifact.Push(t.Context(), repository(o, "cut"), set, []string{"v1"}, artifact.PushOptions{
-				At: time.Now(), Attach: func(context.Context, artifact.Pushed) ([]artifact.Referrer, error) {
-					return nil, context.DeadlineExceeded
-				},
+				At: time.Now(), Sealed: func(context.Context, artifact.Pushed) error { return context.DeadlineExceeded },
 			})
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			_, err = repository(o, "cut").Resolve(t.Context(), "v1")

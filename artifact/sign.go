@@ -65,7 +65,7 @@ func SignSet(ctx context.Context, in Store, reference string, signer *signature.
 // Sigstore bundle, or as it is where signer is nil. A graph, provenance and an
 // SBOM are attached by it.
 func AttachStatement(ctx context.Context, to Store, subject ocispec.Descriptor, text []byte, predicateType string, signer *signature.Signer) (ocispec.Descriptor, error) {
-	r := StatementReferrer(text, predicateType)
+	r := Referrer{ArtifactType: statement.MediaType, Data: text, Annotations: map[string]string{annotationPredicate: predicateType}}
 	if signer != nil {
 		bundle, err := signer.Sign(text)
 		if err != nil {
@@ -267,34 +267,4 @@ func verifySimple(ctx context.Context, from Reader, subject ocispec.Descriptor, 
 		refused = asSignature(err)
 	}
 	return refused, nil
-}
-
-// Attestations are what bundles by a known key state of a manifest, of one
-// predicate type, in the order of their digests. Bundles of others are left out.
-func Attestations(ctx context.Context, from Reader, subject ocispec.Descriptor, predicateType string, keys *signature.Verifier) ([]signature.Statement, error) {
-	list, err := Referrers(ctx, from, subject, signature.BundleType)
-	if err != nil {
-		return nil, err
-	}
-	var out []signature.Statement
-	for _, d := range list {
-		if says := d.Annotations[annotationPredicate]; says != "" && says != predicateType {
-			continue
-		}
-		data, err := ReadReferrer(ctx, from, subject, d, signature.MaxBundle)
-		if err != nil {
-			return nil, err
-		}
-		s, err := keys.Bundle(data, subject.Digest.String())
-		if err != nil {
-			if ofSignature(err) {
-				continue
-			}
-			return nil, err
-		}
-		if s.PredicateType == predicateType {
-			out = append(out, s)
-		}
-	}
-	return out, nil
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/artifact/signature"
@@ -40,7 +41,7 @@ type Publication struct {
 	Signer *signature.Signer
 	// Extra returns what else is attached to an artifact that is new; it may be nil.
 	Extra func(ctx context.Context, pushed artifact.Pushed) ([]artifact.Referrer, error)
-	// Push are the options of the push; Attach and Sealed are set here.
+	// Push are the options of the push; Sealed is set here.
 	Push artifact.PushOptions
 }
 
@@ -49,34 +50,13 @@ type Publication struct {
 // is left as it is.
 func (p Publication) Publish(ctx context.Context, to artifact.Store, tags []string) (artifact.Pushed, error) {
 	opts := p.Push
-	if p.Signer == nil {
-		opts.Attach = p.statements
-	} else {
-		opts.Sealed = func(ctx context.Context, pushed artifact.Pushed) error { return p.attach(ctx, to, pushed, true) }
-	}
+	opts.Sealed = func(ctx context.Context, pushed artifact.Pushed) error { return p.attach(ctx, to, pushed, true) }
 	pushed, err := artifact.Push(ctx, to, p.Set, tags, opts)
 	if err == nil && !pushed.Changed && p.Signer != nil {
 		// It may have been pushed before without a signature.
 		err = p.attach(ctx, to, pushed, false)
 	}
 	return pushed, err
-}
-
-// statements are the referrers of a render without a signature.
-func (p Publication) statements(ctx context.Context, pushed artifact.Pushed) (out []artifact.Referrer, err error) {
-	if p.Extra != nil {
-		if out, err = p.Extra(ctx, pushed); err != nil {
-			return nil, err
-		}
-	}
-	for _, a := range p.attachments(pushed) {
-		text, err := a.text()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, artifact.StatementReferrer(text, a.predicate))
-	}
-	return out, nil
 }
 
 // attachment is a statement about a render.
@@ -100,7 +80,7 @@ func (p Publication) attachments(pushed artifact.Pushed) []attachment {
 	return out
 }
 
-// attach attaches the statements and signs. Unless the artifact is fresh, statements that
+// attach attaches the statements and signs, if there is a signer. Unless the artifact is fresh, statements that
 // it has already, signed or not, are kept.
 func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artifact.Pushed, fresh bool) error {
 	subject, err := to.Resolve(ctx, pushed.Digest)
@@ -108,36 +88,40 @@ func (p Publication) attach(ctx context.Context, to artifact.Store, pushed artif
 		return err
 	}
 	subject = ocispec.Descriptor{MediaType: subject.MediaType, Digest: subject.Digest, Size: subject.Size}
+	group, inner := errgroup.WithContext(ctx)
 	for _, a := range p.attachments(pushed) {
-		if !fresh {
-			_, err := artifact.Attached(ctx, to, subject, a.predicate)
-			if !errors.Is(err, artifact.ErrNotFound) {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		text, err := a.text()
-		if err != nil {
-			return err
-		}
-		if _, err := artifact.AttachStatement(ctx, to, subject, text, a.predicate, p.Signer); err != nil {
-			return err
-		}
+		group.Go(func() error { return p.attachOne(inner, to, subject, a, fresh) })
 	}
 	if fresh && p.Extra != nil {
-		extra, err := p.Extra(ctx, pushed)
-		if err != nil {
-			return err
-		}
-		for _, r := range extra {
-			if _, err := artifact.Attach(ctx, to, subject, r); err != nil {
-				return err
+		group.Go(func() error {
+			extra, err := p.Extra(inner, pushed)
+			for _, r := range extra {
+				if err == nil {
+					_, err = artifact.Attach(inner, to, subject, r)
+				}
 			}
-		}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil || p.Signer == nil {
+		return err
 	}
 	_, err = artifact.SignSet(ctx, to, pushed.Digest, p.Signer)
+	return err
+}
+
+// attachOne attaches a statement.
+func (p Publication) attachOne(ctx context.Context, to artifact.Store, subject ocispec.Descriptor, a attachment, fresh bool) error {
+	if !fresh {
+		if _, err := artifact.Attached(ctx, to, subject, a.predicate); !errors.Is(err, artifact.ErrNotFound) {
+			return err
+		}
+	}
+	text, err := a.text()
+	if err != nil {
+		return err
+	}
+	_, err = artifact.AttachStatement(ctx, to, subject, text, a.predicate, p.Signer)
 	return err
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
@@ -25,10 +24,10 @@ func files(n int) map[string][]byte {
 	return out
 }
 
-func large(b *testing.B, n int, memory int64) (*cache.Fetcher, source.Tree) {
+func large(b *testing.B, n int) (*cache.Fetcher, source.Tree) {
 	r := newRemote()
 	r.trees["large"] = files(n)
-	f := &cache.Fetcher{Next: r, Store: open(b, cache.StoreOptions{}), Memory: lru.New[string, source.Tree](memory)}
+	f := &cache.Fetcher{Next: r, Store: open(b, cache.StoreOptions{})}
 	return f, fetch(b, f, commit("large"))
 }
 
@@ -36,7 +35,7 @@ func large(b *testing.B, n int, memory int64) (*cache.Fetcher, source.Tree) {
 // use: two reads, two digests, one tar.
 func BenchmarkFetch(b *testing.B) {
 	for _, n := range []int{1, 40, 400} {
-		f, _ := large(b, n, 0)
+		f, _ := large(b, n)
 		b.Run(fmt.Sprint("disk/", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -44,18 +43,11 @@ func BenchmarkFetch(b *testing.B) {
 			}
 		})
 	}
-	f, _ := large(b, 40, 1<<20)
-	b.Run("memory/40", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			fetch(b, f, commit("large"))
-		}
-	})
 }
 
 // BenchmarkStore is one entry of the size of 40 files.
 func BenchmarkStore(b *testing.B) {
-	_, tree := large(b, 40, 0)
+	_, tree := large(b, 40)
 	data, err := cache.Pack(tree)
 	require.NoError(b, err)
 	ctx := context.Background()

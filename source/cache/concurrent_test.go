@@ -40,7 +40,6 @@ func TestManyWritersAndReadersInOneProcess(t *testing.T) {
 	require.NoError(t, group.Wait())
 	require.LessOrEqual(t, clean(t, s).Bytes, int64(60_000))
 	require.Zero(t, s.Stats()[0].Corrupt)
-	require.EqualValues(t, 240, s.Stats()[0].Puts)
 }
 
 func TestAnEntryInUseStaysReadableWhenItIsEvicted(t *testing.T) {

@@ -134,9 +134,6 @@ func (s *Store) delete(files []file) (Pruned, error) {
 			continue
 		}
 		s.step("evicted")
-		c := s.count(f.kind)
-		c.evictions.Add(1)
-		c.evicted.Add(f.size)
 		gone.Entries++
 		gone.Bytes += f.size
 	}

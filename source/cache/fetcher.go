@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache/flight"
 )
@@ -24,9 +23,6 @@ type Fetcher struct {
 	Next source.Resolver
 	// Store keeps trees and resolutions on disk; nil keeps none.
 	Store *Store
-	// Memory caches trees in front of the store; nil caches none. It may be shared by
-	// fetchers with the same limits.
-	Memory *lru.Cache[string, source.Tree]
 	// TTL is how long the resolution of a mutable reference without a Secret is
 	// trusted; [DefaultTTL] if zero, not at all if negative.
 	TTL time.Duration
@@ -260,40 +256,26 @@ func (f *Fetcher) follow(ctx context.Context, ref source.Ref, key string, to res
 	return tree, err
 }
 
-// stored is the tree under a key in memory or on disk. An error says that it is
+// stored is the tree under a key in the store. An error says that it is
 // over the limits.
 func (f *Fetcher) stored(ctx context.Context, ref source.Ref, key string) (source.Tree, bool, error) {
-	if tree, ok := f.Memory.Get(key); ok {
-		return tree, true, nil
-	}
 	if f.Store == nil {
 		return source.Tree{}, false, nil
 	}
-	tree, size, ok, err := f.Store.tree(ctx, f.Scope, key, f.Limits)
+	tree, ok, err := f.Store.tree(ctx, f.Scope, key, f.Limits)
 	switch {
 	case errors.Is(err, source.ErrLimit):
 		return source.Tree{}, false, fmt.Errorf("%q: %w", scrub(ref.Ref), err)
 	case err != nil:
 		f.report(err)
-	case ok:
-		f.Memory.Put(key, tree, size)
 	}
 	return tree, ok, nil
 }
 
 // keep caches a tree; errors are reported only.
 func (f *Fetcher) keep(ctx context.Context, key string, tree source.Tree) {
-	if f.Store == nil && f.Memory == nil {
-		return
-	}
-	data, err := pack(tree)
-	if err != nil {
-		f.report(err)
-		return
-	}
-	f.Memory.Put(key, tree, int64(len(data)))
 	if f.Store != nil {
-		f.report(f.Store.putTree(ctx, f.Scope, key, tree, data))
+		f.report(f.Store.putTree(ctx, f.Scope, key, tree))
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
@@ -171,11 +170,6 @@ func TestEntriesOfOneScopeAreNoneOfAnother(t *testing.T) {
 	withSecret.Secret = "other"
 	fetch(t, f, withSecret)
 	r.asked(t, 0, 1)
-	shared := lru.New[string, source.Tree](1 << 20)
-	f.Memory, other.Memory = shared, shared
-	fetch(t, f, commit("c2"))
-	fetch(t, other, commit("c2"))
-	r.asked(t, 0, 2)
 }
 
 func TestAnUnverifiedTreeAnswersNoVerifiedRequest(t *testing.T) {
@@ -291,18 +285,6 @@ func TestAFetchThatNobodyWaitsForEnds(t *testing.T) {
 	r.set(func() { r.wait = nil })
 	fetch(t, f, commit("c1"))
 	r.asked(t, 0, 2)
-}
-
-func TestATreeIsKeptInMemory(t *testing.T) {
-	r := newRemote()
-	f := &cache.Fetcher{Next: r, Memory: lru.New[string, source.Tree](1 << 20)}
-	first := fetch(t, f, commit("c1"))
-	require.Equal(t, first, fetch(t, f, commit("c1")), "without a store too")
-	require.Equal(t, "main@sha1:c1", fetch(t, f, named("main")).Revision)
-	r.asked(t, 1, 1)
-	require.EqualValues(t, 2, f.Memory.Stats().Hits)
-	_, err := again(f, func(f *cache.Fetcher) { f.Offline = true }).Fetch(t.Context(), commit("c1"))
-	require.ErrorIs(t, err, cache.ErrOffline)
 }
 
 func TestATreeIsFoundByItsGitID(t *testing.T) {

@@ -17,20 +17,13 @@ type Stats struct {
 	Hits, Misses int64
 	// Corrupt counts entries that were not what their header says.
 	Corrupt int64
-	// Puts counts entries written.
-	Puts int64
-	// Evictions counts entries removed to hold the limit, or by Prune.
-	Evictions int64
 	// Failures counts reads and writes that the file system refused.
 	Failures int64
-	// BytesRead, BytesWritten and BytesEvicted are content for the first two and
-	// files for the last.
-	BytesRead, BytesWritten, BytesEvicted int64
 }
 
 // counters are the Stats of a kind while they change.
 type counters struct {
-	hits, misses, corrupt, puts, evictions, failures, read, written, evicted atomic.Int64
+	hits, misses, corrupt, failures atomic.Int64
 }
 
 // count is the counters of a kind.
@@ -48,9 +41,7 @@ func (s *Store) Stats() []Stats {
 	s.kinds.Range(func(kind, value any) bool {
 		c := value.(*counters)
 		out = append(out, Stats{
-			Kind: kind.(string), Hits: c.hits.Load(), Misses: c.misses.Load(), Corrupt: c.corrupt.Load(),
-			Puts: c.puts.Load(), Evictions: c.evictions.Load(), Failures: c.failures.Load(),
-			BytesRead: c.read.Load(), BytesWritten: c.written.Load(), BytesEvicted: c.evicted.Load(),
+			Kind: kind.(string), Hits: c.hits.Load(), Misses: c.misses.Load(), Corrupt: c.corrupt.Load(), Failures: c.failures.Load(),
 		})
 		return true
 	})

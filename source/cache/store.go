@@ -99,7 +99,6 @@ func (s *Store) Get(ctx context.Context, kind, key string) ([]byte, bool, error)
 	switch {
 	case err == nil:
 		c.hits.Add(1)
-		c.read.Add(int64(len(data)))
 		return data, true, nil
 	case errors.Is(err, errCorrupt):
 		c.corrupt.Add(1)
@@ -179,17 +178,14 @@ func (s *Store) Put(ctx context.Context, kind, key string, data []byte) error {
 	if s.max > 0 && size > s.max {
 		return source.Refuse(ErrEntry, fmt.Sprintf("an entry of %d bytes does not fit into a cache of %d", size, s.max))
 	}
-	c := s.count(kind)
 	if err := s.write(s.path(kind, key), head, data); err != nil {
-		c.failures.Add(1)
+		s.count(kind).failures.Add(1)
 		// The random name of the temporary file is left out.
 		if p := (*fs.PathError)(nil); errors.As(err, &p) {
 			err = fmt.Errorf("%s: %w", p.Op, p.Err)
 		}
 		return fmt.Errorf("cache %q: %w", s.dir, err)
 	}
-	c.puts.Add(1)
-	c.written.Add(int64(len(data)))
 	s.evict(ctx, size)
 	return nil
 }

@@ -212,7 +212,7 @@ func TestAnAlteredEntryIsRemovedAndCountsAsAMiss(t *testing.T) {
 
 			require.False(t, has(t, s, key))
 			require.NoFileExists(t, file)
-			require.Equal(t, []cache.Stats{{Kind: cache.KindRender, Misses: 1, Corrupt: 1, Puts: 1, BytesWritten: 37}}, s.Stats())
+			require.Equal(t, []cache.Stats{{Kind: cache.KindRender, Misses: 1, Corrupt: 1}}, s.Stats())
 			clean(t, s)
 			put(t, s, key, 1)
 			require.True(t, has(t, s, key), "the next write heals it")
@@ -280,7 +280,6 @@ func TestWhatWasUsedLongestAgoGoesFirst(t *testing.T) {
 	require.Len(t, left, 4)
 	require.Contains(t, left, "0")
 	require.Contains(t, left, "5")
-	require.EqualValues(t, 2, s.Stats()[0].Evictions)
 }
 
 func TestTheSizeStaysBelowTheLimit(t *testing.T) {
@@ -295,7 +294,7 @@ func TestTheSizeStaysBelowTheLimit(t *testing.T) {
 			require.LessOrEqual(t, clean(t, s).Bytes, int64(limit))
 		}
 		require.True(t, has(t, s, fmt.Sprint(run, 39)), "what was just written stays")
-		require.Positive(t, s.Stats()[0].Evictions)
+		require.Less(t, len(ls(t, s)), 40)
 	}
 }
 

@@ -91,33 +91,36 @@ func unpack(data []byte, p pointer, limits source.Limits) (source.Tree, error) {
 	return tree, nil
 }
 
-// tree is the tree that a pointer leads to, with the size of its tar; false
-// where one of the two is missing or not what it should be. An error is one of
+// tree is the tree that a pointer leads to; false where one of the two is missing or not what it should be. An error is one of
 // the file system, or says that the tree is over the limits (ErrLimit).
-func (s *Store) tree(ctx context.Context, scope, key string, limits source.Limits) (source.Tree, int64, bool, error) {
+func (s *Store) tree(ctx context.Context, scope, key string, limits source.Limits) (source.Tree, bool, error) {
 	var p pointer
 	if ok, err := s.record(ctx, KindPointer, key, &p); !ok {
-		return source.Tree{}, 0, false, err
+		return source.Tree{}, false, err
 	}
 	name := treeKey(scope, p.Digest)
 	data, ok, err := s.Get(ctx, KindTree, name)
 	if !ok {
-		return source.Tree{}, 0, false, err
+		return source.Tree{}, false, err
 	}
 	tree, err := unpack(data, p, limits)
 	if err == nil || errors.Is(err, source.ErrLimit) {
-		return tree, int64(len(data)), err == nil, err
+		return tree, err == nil, err
 	}
 	// The bytes are as they were put, and still no tree of ours: a version that
 	// had other rules put them. They go, so that the next tree takes their place.
 	s.count(KindTree).corrupt.Add(1)
 	s.remove(KindTree, name)
-	return source.Tree{}, 0, false, nil
+	return source.Tree{}, false, nil
 }
 
-// putTree keeps a tree, whose canonical tar is data, and the pointer to it. A
-// tar that is there already is not written again.
-func (s *Store) putTree(ctx context.Context, scope, key string, tree source.Tree, data []byte) error {
+// putTree keeps a tree and the pointer to it. A tar that is there already is not
+// written again.
+func (s *Store) putTree(ctx context.Context, scope, key string, tree source.Tree) error {
+	data, err := pack(tree)
+	if err != nil {
+		return err
+	}
 	name := treeKey(scope, tree.Digest)
 	if !s.has(KindTree, name) {
 		if err := s.Put(ctx, KindTree, name, data); err != nil {
@@ -154,7 +157,7 @@ func (s *Store) putRecord(ctx context.Context, kind, key string, v any) error {
 // there is none. Origin, Revision and Pinned are those of the commit that it was
 // cached for: the same tree can be part of many.
 func (s *Store) TreeByID(ctx context.Context, scope, id string) (source.Tree, bool) {
-	tree, _, ok, err := s.tree(ctx, scope, idKey(scope, id), source.Limits{})
+	tree, ok, err := s.tree(ctx, scope, idKey(scope, id), source.Limits{})
 	return tree, ok && err == nil
 }
 
@@ -162,9 +165,5 @@ func (s *Store) TreeByID(ctx context.Context, scope, id string) (source.Tree, bo
 // tree must hold nothing but what the id names: no files from outside of it, behind
 // links or in submodules.
 func (s *Store) RememberTreeID(ctx context.Context, scope, id string, tree source.Tree) error {
-	data, err := pack(tree)
-	if err != nil {
-		return err
-	}
-	return s.putTree(ctx, scope, idKey(scope, id), tree, data)
+	return s.putTree(ctx, scope, idKey(scope, id), tree)
 }

@@ -23,6 +23,7 @@ import (
 	"oras.land/oras-go/v2/content/oci"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/signature"
 )
 
 // At is the time of pushes.
@@ -61,6 +62,21 @@ func Push(t testing.TB, to artifact.Store, set artifact.Set, tags ...string) art
 	pushed, err := artifact.Push(context.Background(), to, set, tags, artifact.PushOptions{At: At()})
 	require.NoError(t, err)
 	return pushed
+}
+
+// Attestations are what bundles by a known key state of a manifest, of one predicate type.
+func Attestations(t testing.TB, from artifact.Reader, subject ocispec.Descriptor, predicateType string, keys *signature.Verifier) (out []signature.Statement) {
+	t.Helper()
+	list, err := artifact.Referrers(t.Context(), from, subject, signature.BundleType)
+	require.NoError(t, err)
+	for _, d := range list {
+		data, err := artifact.ReadReferrer(t.Context(), from, subject, d, signature.MaxBundle)
+		require.NoError(t, err)
+		if s, err := keys.Bundle(data, subject.Digest.String()); err == nil && s.PredicateType == predicateType {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // VerifyLayout reads everything that an image layout names, a directory or a tar, with

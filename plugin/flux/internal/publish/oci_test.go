@@ -30,6 +30,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/test/artifacts"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -278,9 +279,7 @@ func TestWhatIsPublishedIsSignedAndAttested(t *testing.T) {
 	whole, err := to.Resolve(t.Context(), out.Desired.Digest)
 	require.NoError(t, err)
 	for _, predicate := range []string{statement.PredicateGraph, statement.PredicateProvenance, statement.PredicateSBOM} {
-		found, err := artifact.Attestations(t.Context(), to, bare(whole), predicate, keys)
-		require.NoError(t, err)
-		require.Len(t, found, 1, predicate)
+		require.Len(t, artifacts.Attestations(t, to, bare(whole), predicate, keys), 1, predicate)
 	}
 	interim, err := store.Publish(t.Context(), "layer-00", twoLayers("", "2", "1").Files)
 	require.NoError(t, err)
