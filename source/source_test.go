@@ -80,9 +80,9 @@ func TestNewTreeRefusesPaths(t *testing.T) {
 		".git. /x":     `path ".git. /x" goes through a folder of Git`,
 		"git~1/x":      `path "git~1/x" goes through a folder of Git`,
 		".g\u200cit/x": `path ".g\u200cit/x" goes through a folder of Git`,
-		"a\x00b":       `path "a\x00b" holds characters that are no text`,
-		"a\xffb":       `path "a\xffb" holds characters that are no text`,
-		"a\nb":         `path "a\nb" holds characters that are no text`,
+		"a\x00b":       `path "a\x00b" holds control characters or is not UTF-8`,
+		"a\xffb":       `path "a\xffb" holds control characters or is not UTF-8`,
+		"a\nb":         `path "a\nb" holds control characters or is not UTF-8`,
 	} {
 		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {
 			_, err := source.NewTree(map[string][]byte{name: nil}, "", "")

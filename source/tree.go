@@ -121,7 +121,7 @@ func CheckPath(name string) error {
 	case name == "":
 		return bad("is empty")
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return bad("holds characters that are no text")
+		return bad("holds control characters or is not UTF-8")
 	case strings.Contains(name, `\`):
 		return bad("holds a backslash")
 	case strings.HasPrefix(name, "/"):

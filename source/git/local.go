@@ -175,7 +175,7 @@ func noCommit() error {
 }
 
 func otherForm() error {
-	return source.Refuse(source.ErrNotFound, needsBinary("it is no name of a branch or tag and no hash, nor one of them with ~N, ^N or ^{commit} after it: "+
+	return source.Refuse(source.ErrNotFound, needsBinary("it is not a branch, a tag or a hash, with or without ~N, ^N or ^{commit} after it: "+
 		"a range is not one commit, and every other form, such as main@{1}, @{u}, HEAD^{/text} and dates,"))
 }
 

@@ -104,7 +104,7 @@ func inside(ref source.Ref) (string, error) {
 		return source.Refuse(source.ErrPath, fmt.Sprintf("%q leaves the root of the project", p))
 	}
 	if ref.Ref == "" || path.IsAbs(ref.Ref) || filepath.IsAbs(ref.Ref) || strings.Contains(ref.Ref, `\`) {
-		return "", source.Refuse(source.ErrPath, fmt.Sprintf("%q is no relative path with / between folders", ref.Ref))
+		return "", source.Refuse(source.ErrPath, fmt.Sprintf("%q is not a relative path: write one with / between folders", ref.Ref))
 	}
 	if !filepath.IsLocal(path.Clean(ref.Ref)) {
 		return "", leaves(ref.Ref)
@@ -148,7 +148,7 @@ func within(module, dir string) string {
 }
 
 func notRegular(name string, mode fs.FileMode) error {
-	what := "no regular file"
+	what := "not a regular file"
 	switch {
 	case mode&fs.ModeSymlink != 0:
 		what = "a symlink"

@@ -114,9 +114,9 @@ func TestFetchRefusesReferences(t *testing.T) {
 	}{
 		"above the root":         {"../x", "", `"../x" leaves the root of the project`, source.ErrPath},
 		"above it on a detour":   {"m/../../x", "", `"m/../../x" leaves the root of the project`, source.ErrPath},
-		"an absolute path":       {"/etc", "", `"/etc" is no relative path with / between folders`, source.ErrPath},
-		"a backslash":            {`m\sub`, "", `"m\\sub" is no relative path with / between folders`, source.ErrPath},
-		"nothing":                {"", "", `"" is no relative path with / between folders`, source.ErrPath},
+		"an absolute path":       {"/etc", "", `"/etc" is not a relative path: write one with / between folders`, source.ErrPath},
+		"a backslash":            {`m\sub`, "", `"m\\sub" is not a relative path: write one with / between folders`, source.ErrPath},
+		"nothing":                {"", "", `"" is not a relative path: write one with / between folders`, source.ErrPath},
 		"a sub-path that leaves": {"m", "../x", `"../x" leaves the root of the project`, source.ErrPath},
 		"what is not there":      {"m/none", "", `there is no folder "m/none"`, source.ErrNotFound},
 		"a file":                 {"file.cue", "", `"file.cue" is a file; expected the folder of a CUE package`, source.ErrNotRegular},

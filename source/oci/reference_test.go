@@ -69,7 +69,7 @@ func TestAReferenceIsRefused(t *testing.T) {
 		"oci://ghcr.io/a?branch=main":                       `the query has an unknown key "branch"`,
 		"oci://ghcr.io/a?semver=":                           "semver in the query has no value that can be read",
 		"oci://ghcr.io/a?semver=%zz":                        "semver in the query has no value that can be read",
-		"oci://ghcr.io/a?semver=new":                        `"new" is no range of versions`,
+		"oci://ghcr.io/a?semver=new":                        `"new" is not a range of versions`,
 		"oci://ghcr.io/a:v1?semver=^1":                      "the reference has a range of versions beside a tag or a digest",
 		"oci://ann:pass" + "word@ghcr.io/a":                 secret,
 		"oci://ann:pass" + "word@sha256:x@ghcr.io/a":        secret,

@@ -56,7 +56,7 @@ func (t *taker) scan(r io.ReaderAt, size int64) error {
 			return err
 		}
 		if i == 0 && p.at != 0 {
-			return format("something stands before the first entry of the zip")
+			return format("the zip has data before its first entry")
 		}
 		if end > next {
 			return format("%q overlaps what comes after it", p.name)

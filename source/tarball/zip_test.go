@@ -159,7 +159,7 @@ func TestAZipIsRefusedForItsForm(t *testing.T) {
 				le.PutUint32(central(d, i)[42:], le.Uint32(central(d, i)[42:])+4)
 			}
 			return d
-		}), "something stands before the first entry of the zip", tarball.ErrFormat},
+		}), "the zip has data before its first entry", tarball.ErrFormat},
 		"fewer entries than it says": {lie(t, func(d []byte) []byte { le.PutUint16(end(d)[8:], 1); le.PutUint16(end(d)[10:], 1); return d }),
 			"the zip has more entries than it says", tarball.ErrFormat},
 		"no entries, but contents": {lie(t, func(d []byte) []byte { le.PutUint16(end(d)[8:], 0); le.PutUint16(end(d)[10:], 0); return d }),

@@ -23,7 +23,7 @@ const maxRange = 512
 // ParseRange reads a range. The error shows the right form.
 func ParseRange(text string) (Range, error) {
 	bad := func() (Range, error) {
-		return Range{}, fmt.Errorf("%.100q is no range of versions: write one such as ^1.2 or >=1.0.0 <2.0.0", text)
+		return Range{}, fmt.Errorf("%.100q is not a range of versions: write one such as ^1.2 or >=1.0.0 <2.0.0", text)
 	}
 	if strings.TrimSpace(text) == "" || len(text) > maxRange {
 		return bad()

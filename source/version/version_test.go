@@ -43,7 +43,7 @@ func TestTheHighestVersionInARangeIsChosen(t *testing.T) {
 func TestWhatIsNoRangeIsRefused(t *testing.T) {
 	for _, text := range []string{"", " ", "abc", ">", "1.2.3.4.5", "^^1", "latest", "!=1.0.0", strings.Repeat("1 ", 500)} {
 		_, err := version.ParseRange(text)
-		require.ErrorContains(t, err, "is no range of versions", text)
+		require.ErrorContains(t, err, "is not a range of versions", text)
 	}
 }
 
