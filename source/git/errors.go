@@ -6,6 +6,7 @@ package git
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -87,12 +88,22 @@ func diagnose(text string) error {
 // of ssh, which comes before git writes no more than that nothing came.
 func firstLine(output string) string {
 	const longest = 240
-	best, rank := "", 0
+	var lines []string
 	for line := range strings.Lines(output) {
-		line = strings.TrimSpace(line)
-		of := rankOf(line)
-		if of > rank || of == rank && of == rankReason {
-			best, rank = line, of
+		if line = strings.TrimSpace(line); strings.Trim(line, "@") != "" {
+			lines = append(lines, line)
+		}
+	}
+	if reasons := slices.DeleteFunc(slices.Clone(lines), isGeneric); len(reasons) > 0 {
+		lines = reasons
+	}
+	best := ""
+	if len(lines) > 0 {
+		best = lines[len(lines)-1]
+	}
+	for _, form := range []string{`^remote: `, `^(fatal|error):`} {
+		if i := slices.IndexFunc(lines, regexp.MustCompile(form).MatchString); i >= 0 {
+			best = lines[i]
 		}
 	}
 	best = strings.Map(func(r rune) rune {
@@ -107,34 +118,12 @@ func firstLine(output string) string {
 	return regexp.MustCompile(`(https?://)[^/@\s']*@`).ReplaceAllString(best, "$1***@")
 }
 
-// How much lines of output matter, least first.
-const (
-	rankNone    = iota
-	rankGeneric // that nothing came
-	rankReason  // anything else
-	rankRemote  // a message of the server
-	rankError   // an error of git
-)
-
-// rankOf is how much a line matters.
-func rankOf(line string) int {
-	for _, text := range []string{
+// isGeneric reports whether a line says no more than that nothing came.
+func isGeneric(line string) bool {
+	return slices.ContainsFunc([]string{
 		"fatal: Could not read from remote repository", "Please make sure you have the correct access rights", "and the repository exists",
 		"fatal: the remote end hung up", "fatal: early EOF",
-	} {
-		if strings.HasPrefix(line, text) {
-			return rankGeneric
-		}
-	}
-	switch {
-	case strings.Trim(line, "@") == "":
-		return rankNone
-	case strings.HasPrefix(line, "fatal:"), strings.HasPrefix(line, "error:"):
-		return rankError
-	case strings.HasPrefix(line, "remote: "):
-		return rankRemote
-	}
-	return rankReason
+	}, func(text string) bool { return strings.HasPrefix(line, text) })
 }
 
 // withoutAccess takes out of an output of git the URL, which the caller names,
