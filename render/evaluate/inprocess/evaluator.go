@@ -105,7 +105,7 @@ func (p *Evaluator) evaluate(req evaluate.Request) (evaluate.Result, error) {
 // provision asks a module of provisioners for its catalog, or for resources.
 func (p *Evaluator) provision(req evaluate.Request, s *opened) (evaluate.Result, error) {
 	if s.provisioners == nil {
-		return evaluate.Result{}, fmt.Errorf("module %q is no module of provisioners: it lacks ropewalk.kind %q", diagnose.ModuleName(req.Module), module.KindProvisioners)
+		return evaluate.Result{}, fmt.Errorf("module %q is not a module of provisioners: it lacks ropewalk.kind %q", diagnose.ModuleName(req.Module), module.KindProvisioners)
 	}
 	result := evaluate.Result{Flavour: s.Compiled.Flavour}
 	if req.Catalog {

@@ -69,7 +69,7 @@ func (p *Evaluator) judgeBy(req evaluate.Request, policy evaluate.Policy, subjec
 		return nil, err
 	}
 	if s.Compiled.Kind != module.KindPolicy {
-		return nil, fmt.Errorf("module %q is no policy: it lacks ropewalk.kind %q", diagnose.ModuleName(policy.Module), module.KindPolicy)
+		return nil, fmt.Errorf("module %q is not a policy: it lacks ropewalk.kind %q", diagnose.ModuleName(policy.Module), module.KindPolicy)
 	}
 	s.Input, s.Written, s.Pos = policy.Input, policy.Input, diagnose.FirstValid(policy.Pos, req.Pos)
 	s.InputPath = object.Fields("policies", policy.Name, diagnose.FieldInput)

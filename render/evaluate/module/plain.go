@@ -177,7 +177,7 @@ func (w *walker) take(v cue.Value) {
 	for i, o := range expand(o) {
 		w.budget.objects += min(i, 1) // the first is counted
 		if w.timoni && isKustomize(o) {
-			e := s.ModuleError(v, at, "configuration of kustomize is no object of a cluster and is left out")
+			e := s.ModuleError(v, at, "configuration of kustomize is left out: it is not an object of the cluster")
 			e.Severity = object.SeverityWarning
 			w.warnings = append(w.warnings, e)
 			continue

@@ -82,8 +82,8 @@ type reasonFrame struct {
 
 // sentinels are what a caller may look for in an error with errors.Is. Of any other
 // error only the text is sent.
-func sentinels() [3]error {
-	return [...]error{evaluate.ErrCrashed, evaluate.ErrTimeout, evaluate.ErrMemory}
+func sentinels() []error {
+	return []error{evaluate.ErrCrashed, evaluate.ErrTimeout, evaluate.ErrMemory}
 }
 
 func mistakeFrames(list object.Errors) []mistakeFrame {

@@ -144,7 +144,7 @@ func TestAProgramThatIsNoWorkerIsAClearError(t *testing.T) {
 		"a program that does not exist": {[]string{"/no/such/program"}, "did not start: fork/exec /no/such/program: no such file or directory"},
 		"a program that exits":          {[]string{self, "worker-exits"}, "did not start (exit status 2): unknown command"},
 		"a program that says other things": {
-			[]string{self, "worker-babbles"}, "is no evaluation worker: message of",
+			[]string{self, "worker-babbles"}, "is not an evaluation worker: message of",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -164,7 +164,7 @@ func (p *process) lost(err error, used bool) *loss {
 		// It lives and talks nonsense.
 		p.kill(evaluate.ErrWorker)
 		<-p.done
-		return &loss{cause: diagnose.Because(evaluate.ErrWorker, "the program that was started is no evaluation worker: %v", err)}
+		return &loss{cause: diagnose.Because(evaluate.ErrWorker, "the program that was started is not an evaluation worker: %v", err)}
 	}
 	return autopsy(p.cmd.ProcessState, p.stderr.text(), used, p.ready)
 }
@@ -220,7 +220,7 @@ func (p *process) exchange(frames [][]byte) (*reply, error) {
 			return nil, err
 		}
 		if text != greeting {
-			return nil, errors.New("it does not greet")
+			return nil, errors.New("no greeting of an evaluation worker")
 		}
 		p.ready = true
 	}

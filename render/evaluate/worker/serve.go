@@ -62,7 +62,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, opts inprocess.Opti
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		return fmt.Errorf("evaluate worker: the caller is no pool: %w", err)
+		return fmt.Errorf("evaluate worker: the caller is not a pool: %w", err)
 	}
 	if err := limit(h.Memory); err != nil {
 		return fmt.Errorf("evaluate worker: limit the memory to %d bytes: %w", h.Memory, err)

@@ -101,7 +101,7 @@ func TestAWorkerTellsWhatItDoesNotUnderstand(t *testing.T) {
 		body  any
 		want  string
 	}{
-		"a greeting of another kind": {false, "hello", "the caller is no pool"},
+		"a greeting of another kind": {false, "hello", "the caller is not a pool"},
 		"a field of another version": {true, map[string]any{"Other": 1}, "unknown field"},
 		"an empty message":           {true, message{}, "neither a tree nor a complete call"},
 		"a call without its tree":    {true, message{Call: &call{}}, "neither a tree nor a complete call"},
