@@ -68,7 +68,7 @@ spec:
 	require.Equal(t, "api", got.Name)
 	require.Equal(t, "shop", got.Namespace)
 	require.Equal(t, object.Pos{File: "a.yaml", Line: 5, Column: 9}, got.NamePos)
-	require.Equal(t, spec.RefGit, got.CueRef.Type)
+	require.EqualValues(t, "git", got.CueRef.Type)
 	require.Equal(t, "git", got.CueRef.PullSecretRef)
 	require.Equal(t, &spec.Verify{Provider: "pgp", SecretRef: "keys"}, got.CueRef.Verify)
 	require.Equal(t, object.Pos{File: "a.yaml", Line: 11, Column: 10}, got.CueRef.RefPos)

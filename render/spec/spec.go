@@ -104,9 +104,6 @@ const (
 	RefEmbedded  RefType = reftype.Embedded
 	RefInline    RefType = reftype.Inline
 	RefConfigMap RefType = reftype.ConfigMap
-	RefGit       RefType = reftype.Git
-	RefOCI       RefType = reftype.OCI
-	RefSource    RefType = reftype.Flux
 )
 
 // CueRef names a module.

@@ -35,14 +35,14 @@ func (c *Components) EmbeddedMeta(a *finding.Value) {
 // value checks a against s. Null is the same as nothing, as in
 // the decoder of an API server.
 func (c *Components) value(a *finding.Value, s *schema) {
-	enum, own := s.Enum, s
-	if s.Ref != "" {
-		s = c.get(s.Ref)
-	}
 	if a.Raw == nil {
 		return
 	}
-	own.constrain(a)
+	s.constrain(a)
+	enum := s.Enum
+	if s.Ref != "" {
+		s = c.get(s.Ref)
+	}
 	if special(a, s) {
 		return
 	}
