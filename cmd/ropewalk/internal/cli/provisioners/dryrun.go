@@ -29,7 +29,7 @@ type dryRun struct {
 	Resource json.RawMessage `json:"resource"`
 	// Result is outputs, sensitive, volume, claim, workload and after.
 	Result json.RawMessage `json:"result"`
-	Nodes  []dryRunNode     `json:"nodes"`
+	Nodes  []dryRunNode    `json:"nodes"`
 }
 
 // dryRunNode is an object of the resource.
