@@ -117,7 +117,7 @@ func pushReferrer(ctx context.Context, to Writer, d ocispec.Descriptor, data []b
 func (r Referrer) manifest(subject ocispec.Descriptor) (d ocispec.Descriptor, data []byte, layer ocispec.Descriptor, err error) {
 	switch {
 	case !manifest.IsDigest(subject.Digest.String()) || !manifest.Is(subject.MediaType):
-		err = manifest.Refuse(ErrReference, "%.100q is no manifest that something can be attached to", subject.Digest)
+		err = manifest.Refuse(ErrReference, "%.100q is not a manifest: nothing can be attached to it", subject.Digest)
 	case r.ArtifactType == "":
 		err = manifest.Refuse(ErrShape, "a referrer needs an artifact type")
 	case len(r.Data) > maxData:

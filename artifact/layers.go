@@ -19,7 +19,7 @@ func layerRefs(m manifest.Manifest) ([]LayerRef, error) {
 	}
 	var refs []LayerRef
 	if err := json.Unmarshal([]byte(text), &refs); err != nil || len(refs) > manifest.MaxLayers {
-		return nil, manifest.Refuse(ErrShape, "its annotation %q is no list of layers", AnnotationLayers)
+		return nil, manifest.Refuse(ErrShape, "its annotation %q is not a list of layers", AnnotationLayers)
 	}
 	for _, r := range refs {
 		if !manifest.IsDigest(r.Digest) || !manifest.IsDigest(r.Tree) {

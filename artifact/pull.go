@@ -222,7 +222,7 @@ func unpack(r io.Reader, limits Limits) ([]File, error) {
 func layerError(err error) error {
 	switch {
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.Is(err, tar.ErrHeader), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return manifest.Refuse(ErrShape, "its layer is no tar.gz, or is cut short")
+		return manifest.Refuse(ErrShape, "its layer is not a tar.gz, or is cut short")
 	}
 	return err
 }

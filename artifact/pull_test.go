@@ -93,8 +93,8 @@ func TestPullRefusesLayersOfOthers(t *testing.T) {
 		"a symlink":      {tarball(t, header{Name: "a", Typeflag: tar.TypeSymlink, Linkname: "/etc"}), artifact.ErrShape, `"a" in its layer is not a regular file`},
 		"a hard link":    {tarball(t, header{Name: "a", Typeflag: tar.TypeLink, Linkname: "b"}), artifact.ErrShape, `is not a regular file`},
 		"a device":       {tarball(t, header{Name: "a", Typeflag: tar.TypeChar}), artifact.ErrShape, `is not a regular file`},
-		"no gzip":        {[]byte("kind: A\n"), artifact.ErrShape, `its layer is no tar.gz, or is cut short`},
-		"cut":            {tarball(t, header{Name: "a"}, header{Name: "b"})[:40], artifact.ErrShape, `its layer is no tar.gz, or is cut short`},
+		"no gzip":        {[]byte("kind: A\n"), artifact.ErrShape, `its layer is not a tar.gz, or is cut short`},
+		"cut":            {tarball(t, header{Name: "a"}, header{Name: "b"})[:40], artifact.ErrShape, `its layer is not a tar.gz, or is cut short`},
 		"too many":       {tarball(t, header{Name: "a"}, header{Name: "b"}, header{Name: "c"}, header{Name: "d"}), artifact.ErrLimit, `its layer has more than 3 files`},
 		"many folders":   {tarball(t, folders(100)...), artifact.ErrLimit, `its layer has more than 3 entries`},
 		"more after it":  {after(t, "more"), artifact.ErrShape, `data after the end of the tar`},
@@ -156,7 +156,7 @@ func TestPullRefusesManifestsOfOthers(t *testing.T) {
 		}, artifact.ErrDigest, `and its annotation says "sha256:1"`},
 		"a list of layers that is none": {artifact.TypeLayer, func(m string) string {
 			return strings.TrimSuffix(m, "}") + `,"annotations":{"` + artifact.AnnotationLayers + `":"{}"}}`
-		}, artifact.ErrShape, `is no list of layers`},
+		}, artifact.ErrShape, `is not a list of layers`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			raw(t, repository(o, "shop"), c.mediaType, good, "bad", c.change)

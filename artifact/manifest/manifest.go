@@ -139,7 +139,7 @@ func Parse(mediaType string, data []byte) (Manifest, error) {
 	case IsIndex(mediaType) && (len(m.Layers) > 0 || m.Config.Digest != ""):
 		return bad("it is an index and has layers")
 	case !IsIndex(mediaType) && len(m.Manifests) > 0:
-		return bad("it is no index and has manifests")
+		return bad("it is not an index and has manifests")
 	}
 	all := append([]ocispec.Descriptor{}, m.Layers...)
 	all = append(all, m.Manifests...)
@@ -151,7 +151,7 @@ func Parse(mediaType string, data []byte) (Manifest, error) {
 	}
 	for _, d := range all {
 		if !IsDigest(d.Digest.String()) || d.Size < 0 {
-			return bad("%.100q with %d bytes is no content: a sha256 digest and a size are wanted", d.Digest, d.Size)
+			return bad("%.100q with %d bytes is not a valid descriptor: a sha256 digest and a size are required", d.Digest, d.Size)
 		}
 	}
 	return m, nil

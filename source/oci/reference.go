@@ -112,17 +112,17 @@ func (r *reference) check(host, name string) error {
 	of := registry.Reference{Registry: host, Repository: name}
 	switch {
 	case of.ValidateRegistry() != nil || strings.ContainsFunc(host, func(r rune) bool { return !isHostRune(r) }):
-		return bad("%q is no name of a host, which is letters and digits of ASCII and . _ - between them (xn--… for others), with a port or without", host)
+		return bad("%q is not a host name, which is letters and digits of ASCII and . _ - between them (xn--… for others), with a port or without", host)
 	case !isPort(host):
 		return bad("%q has no port from 1 to 65535", host)
 	case of.ValidateRepository() != nil || len(name) > 255:
-		return bad("%q is no name of a repository, which is lower case letters, digits and . _ - / between them", name)
+		return bad("%q is not a repository name, which is lower case letters, digits and . _ - / between them", name)
 	}
 	if of.Reference = r.tag; r.tag != "" && of.ValidateReferenceAsTag() != nil {
-		return bad("%q is no tag", r.tag)
+		return bad("%q is not a tag", r.tag)
 	}
 	if r.digest != "" && !isDigest(r.digest) {
-		return bad("%q is no digest", r.digest)
+		return bad("%q is not a digest", r.digest)
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func failures(git, closed, broken, registry, private, tls string, ssh *servers.S
 		{"git", broken + "/web.git", "", command.Environment, "try again later"},
 		{"oci", "https://127.0.0.1:1/web:v1", "", command.Findings, "does not begin with oci://"},
 		{"oci", "oci://u:" + keyword + "@127.0.0.1:1/web:v1", "", command.Findings, "must hold no credentials"},
-		{"oci", oci + "/web@sha256:abc", "", command.Findings, "is no digest: write oci://"},
+		{"oci", oci + "/web@sha256:abc", "", command.Findings, "is not a digest: write oci://"},
 		{"oci", "oci://127.0.0.1:1/web:v1", "", command.Environment, "connection refused"},
 		{"oci", oci + "/web:none", "", command.Environment, "not found in the registry: correct the name"},
 		{"oci", oci + "/none:v1", "", command.Environment, "not found in the registry: correct the name"},
