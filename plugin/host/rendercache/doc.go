@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package rendercache caches finished renders, so that an equal request costs a read
-// instead of an evaluation. It is the only cache of results.
+// instead of an evaluation. It is beside the cache of evaluations (render/evaluate/resultcache), which serves a project in which one spec changed.
 //
 // The key is everything that a render depends on: the digests of the module trees,
 // input, context, policies, dialect, options, positions, the version of the program, and
