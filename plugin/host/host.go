@@ -19,7 +19,7 @@ import (
 // The context where neither project, environment nor caller set it.
 const (
 	DefaultNamespace     = "default"
-	DefaultKubeVersion   = "1.36"
+	DefaultKubeVersion   = "1.36.3"
 	DefaultClusterDomain = "cluster.local"
 )
 

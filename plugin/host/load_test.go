@@ -120,7 +120,7 @@ func TestLoadTakesFilesAndStdin(t *testing.T) {
 	require.Equal(t, "deep/m", loaded.Request.Specs[1].Evaluate.Module.Label)
 	require.Equal(t, "stdin", loaded.Request.Specs[2].Evaluate.Pos.File)
 	require.Equal(t, object.Context{
-		Name: "a", Namespace: "default", Engine: "plain", KubeVersion: "1.36", ClusterDomain: "cluster.local",
+		Name: "a", Namespace: "default", Engine: "plain", KubeVersion: "1.36.3", ClusterDomain: "cluster.local",
 	}, loaded.Request.Specs[0].Evaluate.Context)
 
 	loaded, errs = load(dir, host.Options{Args: []string{filepath.Join(dir, "deep")}})

@@ -75,7 +75,32 @@ type Part struct {
 // filling: a value that was compiled in the context of a cached module would
 // stay there for ever.
 func Fill(parts ...Part) *Filling {
-	b := &builder{places: []Position{{}}}
+	f, root := build(false, parts)
+	f.Value = cuecontext.New().BuildExpr(root)
+	return f
+}
+
+// File is parts as a file of the package pkg, with the members of maps as they were
+// written; the filling has no value.
+func File(pkg string, parts ...Part) (*Filling, *ast.File) {
+	f, root := build(true, parts)
+	file := &ast.File{Decls: root.Elts}
+	if pkg != "" {
+		file.Decls = append([]ast.Decl{&ast.Package{Name: ast.NewIdent(pkg)}}, file.Decls...)
+	}
+	for _, d := range root.Elts {
+		// Only a name without quotes can be referred to by the other files.
+		field, _ := d.(*ast.Field)
+		if name, _, err := ast.LabelName(field.Label); err == nil && !ast.StringLabelNeedsQuoting(name) {
+			field.Label = &ast.Ident{Name: name, NamePos: field.Label.Pos()}
+		}
+	}
+	return f, file
+}
+
+// build is parts as the fields of one struct.
+func build(asWritten bool, parts []Part) (*Filling, *ast.StructLit) {
+	b := &builder{places: []Position{{}}, asWritten: asWritten}
 	b.size = 1
 	for _, p := range parts {
 		b.count(p.Value)
@@ -95,8 +120,7 @@ func Fill(parts ...Part) *Filling {
 		root.Elts = append(root.Elts, nested(p.At, expr))
 	}
 	f.Positions = b.places
-	f.Value = cuecontext.New().BuildExpr(root)
-	return f
+	return f, root
 }
 
 // nested is expr below the fields called names.
@@ -162,6 +186,8 @@ type builder struct {
 	places []Position
 	size   int
 	root   string
+	// asWritten keeps the members of maps in their order.
+	asWritten bool
 }
 
 // count reserves an offset for each part of v, because the size of a file
@@ -188,7 +214,11 @@ func (b *builder) expr(v object.Value, parent int, step object.Step) ast.Expr {
 	switch v.Kind {
 	case object.KindMap:
 		s := &ast.StructLit{Lbrace: pos, Rbrace: pos}
-		for _, m := range Sorted(v.Members) {
+		members := v.Members
+		if !b.asWritten {
+			members = Sorted(members)
+		}
+		for _, m := range members {
 			at := object.Field(m.Name)
 			key := b.pos(m.Pos, self, at, true)
 			name := &ast.BasicLit{ValuePos: key, Kind: token.STRING, Value: literal.String.Quote(m.Name)}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -36,13 +37,20 @@ const (
 // in the context of its value again, so that it stays as large as it is. It is
 // safe for concurrent use.
 type Compiled struct {
-	Tree  *tree
+	Tree *tree
+	// Value is the module without any input. A Timoni module in the cache has
+	// none: each render loads and builds it with its values.
 	Value cue.Value
 	// instance holds the syntax trees, which are only read.
 	instance *build.Instance
 	Files    []*ast.File
-	// timoni is set for Timoni modules only.
+	// tags are those of the request as the loader takes them.
+	tags []string
+	// slowly is always through CUE's loader.
+	slowly bool
+	// timoni is set for Timoni modules only, and context while one is built.
 	timoni  *timoniModule
+	context *object.Context
 	Flavour evaluate.Flavour
 	Kind    string
 }
@@ -61,38 +69,60 @@ func Compile(m evaluate.Module, schemas map[string]fs.FS, slowly bool) (*Compile
 	if err != nil {
 		return nil, err
 	}
-	var inst *build.Instance
-	if !slowly && timoni == nil {
-		inst = t.fastLoad(m)
+	c := &Compiled{Tree: t, tags: tags, slowly: slowly, timoni: timoni}
+	if timoni != nil {
+		c.Flavour = evaluate.FlavourTimoni
+		return c, nil
 	}
-	c := &Compiled{Tree: t, timoni: timoni}
-	if inst == nil || !c.buildLoaded(inst) {
-		if err := c.build(m, tags); err != nil {
+	// Only a module without a mark shows the order of its fields; that it has none is
+	// known once it is built, and nearly always before.
+	asWritten := !t.says("ropewalk")
+	if err := c.buildMarked(m, asWritten); err != nil {
+		return nil, err
+	}
+	if plain := c.Flavour == evaluate.FlavourPlain; plain != asWritten {
+		if err := c.buildMarked(m, plain); err != nil {
 			return nil, err
 		}
 	}
-	c.Files = c.instance.Files
-	if err := c.mark(m); err != nil {
-		return nil, err
+	if c.Flavour == evaluate.FlavourNative {
+		// The syntax trees are kept by CUE; the bytes are no longer needed.
+		t.files = nil
 	}
-	// The syntax trees are kept by CUE; the bytes are no longer needed.
-	t.files = nil
 	return c, nil
 }
 
-// build goes through CUE's loader, which knows everything and says what is
-// wrong.
-func (c *Compiled) build(m evaluate.Module, tags []string) error {
-	inst, err := c.Tree.load(m, tags)
+// buildMarked builds the module and reads its mark.
+func (c *Compiled) buildMarked(m evaluate.Module, asWritten bool) error {
+	if err := c.build(m, asWritten, nil); err != nil {
+		return err
+	}
+	return c.mark(m)
+}
+
+// build loads and evaluates the module, with one more file where there is one.
+func (c *Compiled) build(m evaluate.Module, asWritten bool, more *ast.File) error {
+	if !c.slowly && c.timoni == nil {
+		if inst := c.Tree.fastLoad(m); inst != nil && c.buildLoaded(inst, asWritten, more) {
+			return nil
+		}
+	}
+	// CUE's loader knows everything and says what is wrong.
+	tags, vars := c.injected()
+	inst, err := c.Tree.load(m, tags, vars)
 	if err != nil {
 		return err
+	}
+	if more != nil {
+		addFile(inst, more)
 	}
 	if c.timoni != nil {
 		if err := injectRuntime(m, c.Tree, inst.Files); err != nil {
 			return err
 		}
 	}
-	c.instance, c.Value = inst, newContext(c.timoni != nil).BuildInstance(inst)
+	c.instance, c.Files = inst, inst.Files
+	c.Value = newContext(asWritten).BuildInstance(inst)
 	if inst.Err != nil {
 		return c.Tree.moduleErrors(m, inst.Err)
 	}
@@ -100,19 +130,31 @@ func (c *Compiled) build(m evaluate.Module, tags []string) error {
 }
 
 // buildLoaded takes what fastLoad returned. A module with a mistake is left to
-// build.
-func (c *Compiled) buildLoaded(inst *build.Instance) bool {
-	value := newContext(false).BuildInstance(inst)
+// CUE's loader.
+func (c *Compiled) buildLoaded(inst *build.Instance, asWritten bool, more *ast.File) bool {
+	if more != nil {
+		addFile(inst, more)
+	}
+	value := newContext(asWritten).BuildInstance(inst)
 	if inst.Err != nil || value.Err() != nil {
 		return false
 	}
-	c.instance, c.Value = inst, value
+	c.instance, c.Files, c.Value = inst, inst.Files, value
 	return true
 }
 
-// newContext is a context that no variable of the environment has a say in. Where
-// the order of fields means nothing it is by name, which CUE finds faster than
-// the order in which they were written; Timoni's apply sets are in that order.
+// addFile adds a file to a package at the place that its name has among the others:
+// CUE orders fields by where they are written first.
+func addFile(inst *build.Instance, f *ast.File) {
+	// What AddSyntax has against the file is in inst.Err too.
+	_ = inst.AddSyntax(f)
+	slices.SortStableFunc(inst.Files, func(a, b *ast.File) int { return strings.Compare(a.Filename, b.Filename) })
+}
+
+// newContext is a context that no variable of the environment has a say in. A native
+// module has its fields by name, which CUE finds faster than the order in which they
+// were written, and which is the same after a fill. Timoni and plain modules have them
+// as written, as `cue export` does.
 func newContext(asWritten bool) *cue.Context {
 	debug := "sortfields"
 	if asWritten {
@@ -122,7 +164,7 @@ func newContext(asWritten bool) *cue.Context {
 }
 
 // load reads the package with everything that it imports.
-func (t *tree) load(m evaluate.Module, tags []string) (*build.Instance, error) {
+func (t *tree) load(m evaluate.Module, tags []string, vars map[string]load.TagVar) (*build.Instance, error) {
 	instances := load.Instances([]string{"."}, &load.Config{
 		Dir:                 path.Join(virtualRoot, t.dir),
 		ModuleRoot:          path.Join(virtualRoot, t.root),
@@ -130,6 +172,7 @@ func (t *tree) load(m evaluate.Module, tags []string) (*build.Instance, error) {
 		Registry:            offlineRegistry{t},
 		Env:                 []string{},
 		Tags:                tags,
+		TagVars:             vars,
 		Package:             t.packageName(),
 		AcceptLegacyModules: true,
 	})
@@ -193,12 +236,6 @@ func (c *Compiled) mark(m evaluate.Module) error {
 	native := c.Value.LookupPath(cue.ParsePath("ropewalk.apiVersion"))
 	ours := c.Value.LookupPath(cue.ParsePath("ropewalk"))
 	switch {
-	case ours.Exists() && c.timoni != nil:
-		e := fmt.Errorf("the module has both the mark ropewalk and the mark timoni: keep one")
-		return &object.Error{Stage: object.StageEvaluate, Pos: c.Tree.At(m, ours), Path: "ropewalk", Err: e}
-	case c.timoni != nil:
-		c.Flavour = evaluate.FlavourTimoni
-		return nil
 	case !ours.Exists():
 		c.Flavour = evaluate.FlavourPlain
 		return nil

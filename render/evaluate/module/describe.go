@@ -31,13 +31,22 @@ func (s *Session) Describe() ([]evaluate.Input, error) {
 		return nil, fmt.Errorf("module %q is of the kind %s, and takes no input of a spec", s.Module.Name(), s.Compiled.Kind)
 	}
 	d := description{set: map[string]bool{}}
+	if s.Compiled.Flavour == evaluate.FlavourTimoni {
+		own, err := s.Compiled.ownValues(s.origin)
+		if err != nil {
+			return nil, err
+		}
+		if s, err = s.withoutValues(); err != nil {
+			return nil, err
+		}
+		d.timoni(s.Compiled.timoni, own)
+	}
 	root := s.Compiled.Value
 	switch s.Compiled.Flavour {
 	case evaluate.FlavourNative:
 		root = root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldInput)))
 	case evaluate.FlavourTimoni:
 		root = root.LookupPath(cue.MakePath(cue.Str(fieldValues)))
-		d.timoni(s.Compiled.timoni)
 	default:
 		d.plain = true
 	}
@@ -62,8 +71,8 @@ type description struct {
 
 // timoni takes what a module of Timoni has of its own, and what is set for it by
 // its tags.
-func (d *description) timoni(m *timoniModule) {
-	d.own = m.values
+func (d *description) timoni(m *timoniModule, own object.Value) {
+	d.own = own
 	config := []string{fieldTimoni, "instance", "config"}
 	for _, t := range m.tags {
 		if len(t.path) > len(config) && slices.Equal(t.path[:len(config)], config) {

@@ -26,6 +26,21 @@ func (s *Session) fillPlain(input object.Value) diagnose.Filled {
 	return s.Fill(diagnose.Part{Field: diagnose.FieldInput, Value: input})
 }
 
+// buildPlain is the module with its input. It is loaded with it, as a file of the
+// package: a fill would give the fields of what it evaluates again another order.
+func (s *Session) buildPlain() (diagnose.Filled, error) {
+	if s.Input.Kind == object.KindNone || len(s.Input.Members) == 0 {
+		return diagnose.Filled{Root: s.Compiled.Value}, nil
+	}
+	c := *s.Compiled
+	f, file := diagnose.File(c.instance.PkgName, diagnose.Part{Field: diagnose.FieldInput, Value: s.Input})
+	// The session keeps the module without its input, which messages need.
+	if err := c.build(s.origin, true, file); err != nil {
+		return diagnose.Filled{}, InModule(s.origin, err)
+	}
+	return diagnose.Filled{Root: c.Value, With: f}, nil
+}
+
 // walked is the objects of a plain or a Timoni module, with their ids.
 func (s *Session) walked() (*walker, error) {
 	w := &walker{session: s, values: map[*object.Node]cue.Value{}, timoni: s.Compiled.Flavour == evaluate.FlavourTimoni}
@@ -55,7 +70,10 @@ func (w *walker) plain() error {
 	if err := s.plainInput(); err != nil {
 		return err
 	}
-	w.filled = s.fillPlain(s.Input)
+	var err error
+	if w.filled, err = s.buildPlain(); err != nil {
+		return err
+	}
 	if err := w.filled.Root.Validate(); err != nil {
 		return s.explainPlain(w.filled, err)
 	}

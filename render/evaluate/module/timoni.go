@@ -4,9 +4,9 @@
 package module
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"cuelang.org/go/cue"
 
@@ -29,19 +29,15 @@ const (
 	actionWait   = "action.timoni.sh/wait"
 )
 
-// noVersion is the module version that Timoni itself builds with where it
-// knows none.
-const noVersion = "0.0.0-devel"
-
 // timoniSets takes the objects of a Timoni module: its apply sets in order.
 func (w *walker) timoniSets() error {
 	s := w.session
 	var err error
-	if w.filled, err = s.fillTimoni(); err != nil {
+	if w.filled, err = s.buildTimoni(); err != nil {
 		return err
 	}
-	if err := s.validateTimoni(w.filled); err != nil {
-		return err
+	if field, err := s.invalidTimoni(w.filled); err != nil {
+		return s.explainTimoni(w.filled, field, err)
 	}
 	sets, err := w.filled.Root.LookupPath(cue.ParsePath("timoni.apply")).Fields()
 	if err != nil {
@@ -59,50 +55,31 @@ func (w *walker) timoniSets() error {
 	return nil
 }
 
-// fillTimoni merges the input over the module's own values, because CUE cannot
-// override the concrete ones among them, and fills all in one step.
-func (s *Session) fillTimoni() (diagnose.Filled, error) {
-	m := s.Compiled.timoni
-	if errs := s.unequalLists(m.values, s.Input, nil); len(errs) > 0 {
-		return diagnose.Filled{}, errs.Sorted()
+// mergedValues merges the input over the module's own values, because CUE cannot
+// override the concrete ones among them.
+func (s *Session) mergedValues() (object.Value, error) {
+	own, err := s.Compiled.ownValues(s.origin)
+	if err != nil {
+		return own, err
+	}
+	if errs := s.unequalLists(own, s.Input, nil); len(errs) > 0 {
+		return own, errs.Sorted()
 	}
 	switch s.Input.Kind {
 	case object.KindNone, object.KindNull:
-		s.Input = m.valuesIn(s.origin, s.Compiled.Tree)
+		return own, nil
 	case object.KindMap:
-		s.Input = m.valuesIn(s.origin, s.Compiled.Tree).Merge(s.Input)
+		return mergeInOrder(own, s.Input), nil
 	default:
-		return diagnose.Filled{}, s.Report(diagnose.Mistake{Message: "expected a map of values, got " + diagnose.Quote(s.Input)})
+		return own, s.Report(diagnose.Mistake{Message: "expected a map of values, got " + diagnose.Quote(s.Input)})
 	}
-	return s.fillValues(s.Input), nil
 }
 
 func (s *Session) fillValues(values object.Value) diagnose.Filled {
-	var parts []diagnose.Part
-	if values.Kind != object.KindNone {
-		parts = append(parts, diagnose.Part{Field: diagnose.FieldInput, At: []string{fieldValues}, Value: values})
+	if values.Kind == object.KindNone {
+		return s.Fill()
 	}
-	for _, t := range s.Compiled.timoni.tags {
-		if text := s.tagValue(t.name); text != "" {
-			parts = append(parts, diagnose.Part{Field: diagnose.FieldContext, At: t.path, Value: diagnose.ValueOf(text)})
-		}
-	}
-	return s.Fill(parts...)
-}
-
-// tagValue is what Timoni sets for one of its own tags.
-func (s *Session) tagValue(name string) string {
-	switch name {
-	case "name":
-		return s.Req.Context.Name
-	case "namespace":
-		return s.Req.Context.Namespace
-	case "mv":
-		return noVersion
-	case "kv":
-		return strings.TrimPrefix(s.Req.Context.KubeVersion, "v")
-	}
-	return ""
+	return s.Fill(diagnose.Part{Field: diagnose.FieldInput, At: []string{fieldValues}, Value: values})
 }
 
 // unequalLists refuses lists that would have to be merged item by item with
@@ -124,23 +101,16 @@ func (s *Session) unequalLists(base, over object.Value, path object.Path) object
 	return errs
 }
 
-// validateTimoni checks the values, then what the module makes of them.
-func (s *Session) validateTimoni(f diagnose.Filled) error {
-	values := cue.MakePath(cue.Str(fieldValues))
-	if err := f.Root.LookupPath(values).Validate(); err != nil && s.Has(fieldValues) {
-		try := func(v object.Value) (diagnose.Filled, error) {
-			f := s.fillValues(v)
-			return f, f.Root.LookupPath(values).Validate()
-		}
-		if errs := s.InputErrorsOf(s.Compiled.Value.LookupPath(values), 1, try); len(errs) > 0 {
-			return errs.Sorted()
-		}
-		return s.ErrorsOf(f, fieldValues, err)
+// invalidTimoni is the first part of a module that does not hold, with what CUE has
+// against it.
+func (s *Session) invalidTimoni(f diagnose.Filled) (string, error) {
+	if err := f.Root.LookupPath(cue.MakePath(cue.Str(fieldValues))).Validate(); err != nil && s.Has(fieldValues) {
+		return fieldValues, err
 	}
 	version := f.Root.LookupPath(cue.ParsePath("timoni.apiVersion"))
 	if text, err := version.String(); err != nil || text != apiVersion {
-		e := s.ModuleError(version, "timoni.apiVersion", fmt.Sprintf("version %s is not supported, expected %q", diagnose.Given(version), apiVersion))
-		return e
+		const field = "timoni.apiVersion"
+		return field, s.ModuleError(version, field, fmt.Sprintf("version %s is not supported, expected %q", diagnose.Given(version), apiVersion))
 	}
 	for _, name := range []string{"instance", "apply"} {
 		v := f.Root.LookupPath(cue.MakePath(cue.Str(fieldTimoni), cue.Str(name)))
@@ -148,10 +118,49 @@ func (s *Session) validateTimoni(f diagnose.Filled) error {
 			continue
 		}
 		if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
-			return s.instanceErrors(f, fieldTimoni+"."+name, err)
+			return fieldTimoni + "." + name, err
 		}
 	}
-	return nil
+	return "", nil
+}
+
+// explainTimoni says of each mistake where in the values it is. CUE knows that where
+// values are filled into the module without its own, and says it of one mistake at a time.
+func (s *Session) explainTimoni(f diagnose.Filled, field string, err error) error {
+	var ours *object.Error
+	if errors.As(err, &ours) {
+		return err
+	}
+	d, openErr := s.withoutValues()
+	if openErr != nil {
+		return openErr
+	}
+	if d.Input, openErr = d.mergedValues(); openErr != nil {
+		return openErr
+	}
+	again := d.fillValues(d.Input)
+	if field, err := d.invalidTimoni(again); err != nil {
+		return d.valuesErrors(again, field, err)
+	}
+	return s.ErrorsOf(f, field, err)
+}
+
+// valuesErrors is all that is wrong with values, or with what the module makes of them.
+func (s *Session) valuesErrors(f diagnose.Filled, field string, err error) error {
+	values := cue.MakePath(cue.Str(fieldValues))
+	switch field {
+	case fieldValues:
+		try := func(v object.Value) (diagnose.Filled, error) {
+			f := s.fillValues(v)
+			return f, f.Root.LookupPath(values).Validate()
+		}
+		if errs := s.InputErrorsOf(s.Compiled.Value.LookupPath(values), 1, try); len(errs) > 0 {
+			return errs.Sorted()
+		}
+	case fieldTimoni + ".instance", fieldTimoni + ".apply":
+		return s.instanceErrors(f, field, err)
+	}
+	return s.ErrorsOf(f, field, err)
 }
 
 // instanceErrors is what is wrong with what a module makes of its values.

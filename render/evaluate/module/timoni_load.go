@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -15,7 +16,6 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
-	"cuelang.org/go/cue/cuecontext"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
 
@@ -49,11 +49,11 @@ const timoniSchema = `package main
 // timoniSchemaFile is the name that Timoni gives its own file.
 const timoniSchemaFile = "timoni.schema.cue"
 
-// timoniModule is what a Timoni module has beside its CUE.
+// timoniModule is what a Timoni module has beside the files of its tree.
 type timoniModule struct {
-	// values are those of values.cue, with offsets into it as positions.
-	values object.Value
-	file   string
+	// file is the path of values.cue, and data what is in it; nil where there is none.
+	file string
+	data []byte
 	// tags are the fields that Timoni sets and that Module.Tags does not.
 	tags []tagField
 }
@@ -98,9 +98,9 @@ func hasVersion(e ast.Expr) bool {
 	return false
 }
 
-// prepareTimoni changes a tree before it is loaded: values.cue is taken out,
-// because values are merged outside of CUE, and definitions that Timoni brings
-// along are laid over. It is nil for a tree that is not Timoni's.
+// prepareTimoni changes a tree before it is loaded: values.cue is taken out, because a
+// render puts merged values in its place, and definitions that Timoni brings along are
+// laid over. It is nil for a tree that is not Timoni's.
 func prepareTimoni(m evaluate.Module, t *tree) (*timoniModule, error) {
 	// To parse is dear, and the loader parses again: a module that never says
 	// the word is none of Timoni's.
@@ -118,14 +118,8 @@ func prepareTimoni(m evaluate.Module, t *tree) (*timoniModule, error) {
 		return nil, nil
 	}
 	out := &timoniModule{file: path.Join(t.dir, valuesFile)}
-	if data, ok := t.files[out.file]; ok {
-		values, err := readValues(m, t, out.file, data)
-		if err != nil {
-			return nil, err
-		}
-		out.values = values
-		delete(t.files, out.file)
-	}
+	out.data = t.files[out.file]
+	delete(t.files, out.file)
 	out.tags = tagFields(files, m.Tags)
 	schema := path.Join(t.dir, timoniSchemaFile)
 	if _, ok := t.files[schema]; !ok && needsSchema(files) {
@@ -199,16 +193,36 @@ func tagFields(files []*ast.File, set map[string]string) []tagField {
 	return out
 }
 
-// readValues compiles values.cue alone, as Timoni does.
-func readValues(m evaluate.Module, t *tree, name string, data []byte) (object.Value, error) {
-	f, err := parser.ParseFile(path.Join(virtualRoot, name), data, parser.ParseComments)
+// readValues evaluates values.cue alone, as Timoni does. Unlike Timoni it resolves what
+// the file imports.
+func readValues(m evaluate.Module, c *Compiled) (object.Value, error) {
+	t, name := c.Tree, c.timoni.file
+	f, err := parser.ParseFile(path.Join(virtualRoot, name), c.timoni.data, parser.ParseComments)
 	if err != nil {
 		return object.Value{}, t.moduleErrors(m, err)
 	}
-	if err := injectRuntime(m, t, []*ast.File{f}); err != nil {
-		return object.Value{}, err
+	var v cue.Value
+	if hasImports(f) {
+		alone := *t
+		alone.files = maps.Clone(t.files)
+		for _, other := range t.cueFiles(t.dir) {
+			delete(alone.files, other)
+		}
+		alone.files[name] = c.timoni.data
+		inst, err := alone.load(m, nil, nil)
+		if err != nil {
+			return object.Value{}, err
+		}
+		if err := injectRuntime(m, t, inst.Files); err != nil {
+			return object.Value{}, err
+		}
+		v = newContext(true).BuildInstance(inst)
+	} else {
+		if err := injectRuntime(m, t, []*ast.File{f}); err != nil {
+			return object.Value{}, err
+		}
+		v = newContext(true).BuildFile(f)
 	}
-	v := cuecontext.New().BuildFile(f)
 	values := v.LookupPath(cue.MakePath(cue.Str(fieldValues)))
 	if err := v.Err(); err != nil {
 		return object.Value{}, t.moduleErrors(m, err)
@@ -264,7 +278,7 @@ func readValue(v cue.Value) object.Value {
 
 // valuesIn is the module's own values with positions as the request calls
 // them.
-func (m *timoniModule) valuesIn(source evaluate.Module, t *tree) object.Value {
+func (m *timoniModule) valuesIn(source evaluate.Module, t *tree, values object.Value) object.Value {
 	var place func(object.Value) object.Value
 	at := func(p object.Pos) object.Pos {
 		return t.pos(source, path.Join(virtualRoot, m.file), p.Line, p.Column)
@@ -282,10 +296,10 @@ func (m *timoniModule) valuesIn(source evaluate.Module, t *tree) object.Value {
 		v.Members, v.Items = members, items
 		return v
 	}
-	if m.values.Kind == object.KindNone {
+	if values.Kind == object.KindNone {
 		return object.Value{}
 	}
-	return place(m.values)
+	return place(values)
 }
 
 // runtimeAttribute matches @timoni(runtime:string:NAME).
@@ -372,4 +386,11 @@ func (t *tree) runtimeNames() map[string]bool {
 		}
 	}
 	return out
+}
+
+func hasImports(f *ast.File) bool {
+	for range f.ImportSpecs() {
+		return true
+	}
+	return false
 }

@@ -41,8 +41,10 @@ type ProjectFlags struct {
 	SkipSchemas   bool
 	timeout       time.Duration
 	memory        process.Size
-	workers       int
-	Sources       SourceFlags
+	// memoryGiven reports whether the user set memory.
+	memoryGiven func() bool
+	workers     int
+	Sources     SourceFlags
 	// Repository and fluxNamespace are added by the commands that write.
 	Repository    string
 	FluxNamespace string
@@ -50,6 +52,11 @@ type ProjectFlags struct {
 
 // LeastMemory is what a worker needs to start at all.
 const LeastMemory = 32 << 20
+
+// DefaultMemory is the limit of an evaluation in the process of the command, in bytes: a
+// Timoni module of 500 objects takes 300 MiB. Many workers run at once, so that each has
+// [evaluate.DefaultMemory].
+const DefaultMemory = 512 << 20
 
 // ProjectHelp is the part of the help that is the same for every command that
 // renders.
@@ -84,9 +91,10 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.BoolVar(&p.Strict, "strict", false, "take warnings as errors")
 	f.BoolVar(&p.argocdHealth, "argocd-health", false, "Argo CD has the health checks that --argocd-cm writes, so that readyWhen gates\nwithout a warning")
 	f.BoolVar(&p.SkipSchemas, "skip-schemas", false, "do not check objects against the schemas of the API")
-	p.timeout, p.memory = evaluate.DefaultTimeout, evaluate.DefaultMemory
+	p.timeout, p.memory = evaluate.DefaultTimeout, DefaultMemory
 	f.DurationVar(&p.timeout, "timeout", p.timeout, "limit of the evaluation of one spec")
-	f.Var(&p.memory, "memory", "limit of the memory of one evaluation")
+	f.Var(&p.memory, "memory", "limit of the memory of one evaluation; a process of --workers has 256MiB\nwhere this is not given")
+	p.memoryGiven = func() bool { return f.Changed("memory") }
 	f.IntVar(&p.workers, "workers", 0, "evaluate in `N` processes of their own that can be stopped, for modules that\nyou do not trust; 0 evaluates in this process")
 	p.Sources.Add(cmd)
 }
@@ -120,7 +128,7 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 			Repository: repository, Reference: reference, Insecure: repository != "" && p.Sources.Plain(server),
 			FluxNamespace: p.FluxNamespace, HealthConfigured: p.argocdHealth,
 		},
-		Limits:      evaluate.Limits{Timeout: p.timeout, Memory: int64(p.memory)},
+		Limits:      evaluate.Limits{Timeout: p.timeout, Memory: p.limit()},
 		SkipSchemas: p.SkipSchemas,
 	}, nil
 }
@@ -195,13 +203,21 @@ func (p *ProjectFlags) Parallel() int {
 	return runtime.GOMAXPROCS(0)
 }
 
+// limit is the memory of one evaluation in bytes.
+func (p *ProjectFlags) limit() int64 {
+	if p.workers > 0 && !p.memoryGiven() {
+		return evaluate.DefaultMemory
+	}
+	return int64(p.memory)
+}
+
 // Evaluator is in this process, or in workers where they were asked for.
 func (p *ProjectFlags) Evaluator() (evaluate.Evaluator, func(), error) {
 	if p.workers == 0 {
 		return inprocess.New(process.EvaluateOptions()), func() {}, nil
 	}
 	pool, err := worker.NewPool(worker.Options{
-		Size: p.workers, Schemas: process.EvaluateOptions().Schemas, Memory: int64(p.memory), Timeout: p.timeout,
+		Size: p.workers, Schemas: process.EvaluateOptions().Schemas, Memory: p.limit(), Timeout: p.timeout,
 	})
 	if err != nil {
 		return nil, nil, &EnvironmentError{Err: err}

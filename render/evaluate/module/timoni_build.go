@@ -1,0 +1,152 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/load"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// noVersion is the module version that Timoni itself builds with where it
+// knows none.
+const noVersion = "0.0.0-devel"
+
+// buildTimoni loads the module together with its values, as Timoni does, and evaluates
+// it once: a fill would evaluate all of it again, and would give another order of fields,
+// which a module can see in marshalled text.
+func (s *Session) buildTimoni() (diagnose.Filled, error) {
+	if s.Input.Kind == object.KindNone || s.Input.Kind == object.KindNull {
+		c := *s.Compiled
+		if c.timoni.data != nil {
+			t := *c.Tree
+			t.files = maps.Clone(t.files)
+			t.files[c.timoni.file] = c.timoni.data
+			c.Tree = &t
+		}
+		err := s.open(&c, nil)
+		return diagnose.Filled{Root: c.Value}, err
+	}
+	values, err := s.mergedValues()
+	if err != nil {
+		return diagnose.Filled{}, err
+	}
+	c := *s.Compiled
+	f, file := diagnose.File("main", diagnose.Part{Field: diagnose.FieldInput, At: []string{fieldValues}, Value: values})
+	file.Filename = path.Join(virtualRoot, c.timoni.file)
+	s.Input = values
+	err = s.open(&c, file)
+	return diagnose.Filled{Root: c.Value, With: f}, err
+}
+
+// withoutValues is a session of the same request with the module as it is without any
+// values, for messages and descriptions.
+func (s *Session) withoutValues() (*Session, error) {
+	c := *s.Compiled
+	d := NewSession(s.Req, s.origin, &c)
+	return d, d.open(&c, nil)
+}
+
+// open builds the Timoni module c for this session, with one more file where there is one.
+func (s *Session) open(c *Compiled, more *ast.File) error {
+	c.context = &s.Req.Context
+	if err := c.build(s.origin, true, more); err != nil {
+		return InModule(s.origin, err)
+	}
+	if ours := c.Value.LookupPath(cue.ParsePath("ropewalk")); ours.Exists() {
+		return &object.Error{
+			Stage: object.StageEvaluate, Pos: c.Tree.At(s.origin, ours), Path: "ropewalk",
+			Err: fmt.Errorf("the module has both the mark ropewalk and the mark timoni: keep one"),
+		}
+	}
+	s.Compiled, s.Module = c, located{c, s.origin}
+	return nil
+}
+
+// injected is what the loader puts into fields with @tag: the tags of the request, and
+// for a Timoni module what Timoni sets.
+func (c *Compiled) injected() ([]string, map[string]load.TagVar) {
+	if c.timoni == nil || c.context == nil {
+		return c.tags, nil
+	}
+	tags := append([]string{}, c.tags...)
+	done := map[string]bool{}
+	for _, t := range c.timoni.tags {
+		if text := timoniTag(t.name, *c.context); text != "" && !done[t.name] {
+			done[t.name] = true
+			tags = append(tags, t.name+"="+text)
+		}
+	}
+	text := func(name string) load.TagVar {
+		return load.TagVar{Func: func() (ast.Expr, error) { return ast.NewString(timoniTag(name, *c.context)), nil }}
+	}
+	return tags, map[string]load.TagVar{"moduleVersion": text("mv"), "kubeVersion": text("kv")}
+}
+
+// timoniTag is what Timoni sets for one of its own tags.
+func timoniTag(name string, c object.Context) string {
+	switch name {
+	case "name":
+		return c.Name
+	case "namespace":
+		return c.Namespace
+	case "mv":
+		return noVersion
+	case "kv":
+		return fullVersion(c.KubeVersion)
+	}
+	return ""
+}
+
+// mergeInOrder merges over onto base; what the user wrote comes first, as in Timoni's
+// own merge.
+func mergeInOrder(base, over object.Value) object.Value {
+	if base.Kind != object.KindMap || over.Kind != object.KindMap {
+		return base.Merge(over)
+	}
+	out := over
+	out.Members = nil
+	for _, m := range over.Members {
+		if own, ok := base.Get(m.Name); ok {
+			m.Value = mergeInOrder(own, m.Value)
+		}
+		out.Members = append(out.Members, m)
+	}
+	for _, m := range base.Members {
+		if _, ok := over.Get(m.Name); !ok {
+			out.Members = append(out.Members, m)
+		}
+	}
+	return out
+}
+
+// ownValues are those of values.cue, with positions as the request calls them.
+func (c *Compiled) ownValues(m evaluate.Module) (object.Value, error) {
+	if c.timoni.data == nil {
+		return object.Value{}, nil
+	}
+	values, err := readValues(m, c)
+	if err != nil {
+		return object.Value{}, InModule(m, err)
+	}
+	return c.timoni.valuesIn(m, c.Tree, values), nil
+}
+
+// fullVersion is a version of Kubernetes as Timoni has it: without a v, and with a patch.
+func fullVersion(text string) string {
+	text = strings.TrimPrefix(text, "v")
+	if strings.Count(text, ".") == 1 && !strings.ContainsAny(text, "-+") {
+		text += ".0"
+	}
+	return text
+}
