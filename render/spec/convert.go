@@ -5,6 +5,8 @@ package spec
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -206,16 +208,42 @@ func (c *converter) key(n *yaml.Node) (string, bool) {
 		target = n.Alias
 	}
 	if target.Kind != yaml.ScalarNode {
-		c.fail(c.pos(n), "", "a key must be text, not a map or a list")
+		hint := ""
+		if target.Kind == yaml.MappingNode && target.Style&yaml.FlowStyle != 0 {
+			hint = "quote the value if its braces are text; a template must be rendered first"
+		}
+		c.fail(c.pos(n), hint, "a key must be text, not a map or a list")
 		return "", false
 	}
 	switch target.ShortTag() {
 	case "!!str", "!!timestamp", "!!merge":
-		return target.Value, true
+		return c.visible(n, target), true
 	}
 	c.fail(c.pos(n), fmt.Sprintf("write %q", target.Value),
 		"key %s is not text but %s", target.Value, tagName(target.ShortTag()))
 	return "", false
+}
+
+// visible is the name of a key without characters at its ends that an editor does not
+// show, or shows as a space; it reports them.
+func (c *converter) visible(at, key *yaml.Node) string {
+	name := strings.TrimFunc(key.Value, isBlank)
+	if name == key.Value || name == "" || !plain(key) {
+		return key.Value
+	}
+	odd := []rune(strings.Replace(key.Value, name, "", 1))[0]
+	c.fail(c.pos(at), "write "+strconv.Quote(name), "the key has an invisible character (%U)", odd)
+	return name
+}
+
+// isBlank reports whether a character is invisible, or looks like a space and is none in
+// YAML.
+func isBlank(r rune) bool {
+	switch r {
+	case '\u00a0', '\u2002', '\u2003', '\u2009', '\u200b', '\u200c', '\u200d', '\u202f', '\u2060', '\u3000', '\ufeff':
+		return true
+	}
+	return false
 }
 
 // tag refuses tags that are not of JSON.

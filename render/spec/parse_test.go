@@ -185,7 +185,7 @@ func TestParseReportsAllMistakesOfAllFilesInOrder(t *testing.T) {
 		`a.yaml:1:1: spec: apiVersion: is missing (write apiVersion: ropewalk.dev/v1alpha1)`,
 		`a.yaml:1:1: spec: metadata: is missing`,
 		`a.yaml:1:1: spec: spec: is missing`,
-		`a.yaml:3: spec: did not find expected node content`,
+		`a.yaml:3:4: spec: the "[" is not closed (write "]" behind its last item)`,
 		`a.yaml:7:18: spec: metadata.name: a second spec is called "api"; the first is at b.yaml:3:18`,
 		`a.yaml:10:9: spec: spec.tags: expected a map, got a number`,
 		`b.yaml:6:3: spec: spec.inputs: unknown field "inputs" (did you mean "input"?)`,

@@ -5,6 +5,7 @@ package spec
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -64,16 +65,28 @@ func (c *converter) number(n *yaml.Node, v *object.Value) {
 func numberText(digits string, integer bool) (text, wrong string) {
 	if integer {
 		i, err := parseInt(digits)
-		if err != nil {
+		switch {
+		case errors.Is(err, strconv.ErrRange):
 			return "0", "integer %s does not fit into 64 bits"
+		case err != nil:
+			return "0", "%s is not an integer"
 		}
 		return strconv.FormatInt(i, 10), ""
 	}
 	f, err := strconv.ParseFloat(digits, 64)
+	if f == 0 && vanishes(digits) {
+		return "0", "number %s is too close to 0 for a 64-bit float"
+	}
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 		return "0", "%s is not a number that JSON can hold"
 	}
 	return formatFloat(f), ""
+}
+
+// vanishes reports whether a number that was read as 0 is none: 1e-400.
+func vanishes(digits string) bool {
+	mantissa, _, _ := strings.Cut(strings.ToLower(digits), "e")
+	return strings.ContainsAny(mantissa, "123456789")
 }
 
 // parseInt reads the notations of the library: decimal, 0x, 0o, 0b, and a

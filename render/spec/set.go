@@ -111,8 +111,8 @@ func (s Set) value(text string) (object.Value, error) {
 		return at(v, s.Pos), errorsAt(err, s.Pos)
 	}
 	t := newText(s.Pos.File, []byte(text))
-	if e := t.check(); e != nil {
-		return object.Value{}, errorsAt(object.Errors{e}, s.Pos)
+	if errs, _ := t.check(); len(errs) > 0 {
+		return object.Value{}, errorsAt(errs, s.Pos)
 	}
 	c := newConverter(t, 1)
 	v := c.convert(n, 0).value

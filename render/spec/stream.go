@@ -52,9 +52,10 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "keep large data out of specs",
 			"the file holds more than %d values", limit/dense)}
 	}
-	t := newText(f.Name, yamlEscapes(data))
-	if e := t.check(); e != nil {
-		return nil, object.Errors{e}
+	t := newText(f.Name, lineFeeds(yamlEscapes(data)))
+	errs, binary := t.check()
+	if binary || len(errs) > 0 && !Mentions(data) {
+		return nil, errs
 	}
 	for start := 0; start < len(t.data); {
 		more, last, err := t.stream(start)
@@ -68,10 +69,24 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 			from = t.nextDocument(last)
 		}
 		next := t.nextDocument(from)
-		errs = append(errs, t.syntax(start, next, err))
+		errs = append(errs, t.syntax(start, from, next, err))
 		start = t.lineStart(next)
 	}
 	return docs, errs
+}
+
+// lineFeeds is data with the lone carriage returns that end lines as line feeds.
+func lineFeeds(data []byte) []byte {
+	if bytes.IndexByte(data, '\r') < 0 {
+		return data
+	}
+	out := bytes.Clone(data)
+	for i, c := range out {
+		if c == '\r' && (i+1 == len(out) || out[i+1] != '\n') {
+			out[i] = '\n'
+		}
+	}
+	return out
 }
 
 // marks is how many values a text can hold at most: each needs a comma, a

@@ -29,26 +29,24 @@ func decodeNode(d *yaml.Decoder, n *yaml.Node) (err error) {
 	return d.Decode(n)
 }
 
-// syntax is what the YAML library reports for the text from start on, in which
-// the document at fault ends before the line end.
-func (t *text) syntax(start, end int, err error) *object.Error {
+// syntax is the mistake that the YAML library reports for the text from start on, in the
+// document of the lines from first to before end.
+func (t *text) syntax(start, first, end int, err error) *object.Error {
 	line, message := yamlError(err)
-	data := t.data[start:]
 	// What the library's parser finds it reports at the start of the enclosing
 	// map, one line too early, and some mistakes at no line at all. Its scanner
 	// reports the start of the token, which is what a user looks for.
 	if line == 0 || strings.HasPrefix(message, "did not find expected") || strings.HasPrefix(message, "found a tab") {
-		line = firstBadLine(data, message)
+		line = firstBadLine(t.data[start:], message)
 	}
 	base := sort.SearchInts(t.starts, start) + 1
 	offset := t.offset(min(base+line-1, len(t.starts)), 1)
-	pos := object.Pos{File: t.name, Line: min(t.at(offset).Line, end, len(t.real))}
-	e := &object.Error{Stage: object.StageSpec, Pos: pos, Err: errors.New(message)}
-	tab := bytes.TrimLeft(t.line(pos.Line), " ")
-	if strings.HasPrefix(message, "found ") && !strings.Contains(message, "escape") && bytes.HasPrefix(tab, []byte{'\t'}) {
-		e.Err, e.Hint = errors.New("a tab indents the line"), "indent with spaces"
+	line = min(t.at(offset).Line, end, len(t.real))
+	f := fault{text: t, first: min(first, line), end: end, line: line, message: message}
+	if line == end { // the scanner is ahead of the parser
+		f.first, f.end = line, t.nextDocument(line)
 	}
-	return e
+	return f.explain()
 }
 
 // yamlError is the line and the message of an error of the library; 0 where

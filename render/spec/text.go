@@ -5,6 +5,7 @@ package spec
 
 import (
 	"bytes"
+	"fmt"
 	"sort"
 	"unicode/utf8"
 
@@ -25,6 +26,8 @@ type text struct {
 	real []int
 	// wide is set if the text is not only ASCII.
 	wide bool
+	// probed is how many bytes were parsed to find the place of mistakes.
+	probed int
 }
 
 // newText indexes the text of f, which starts with no byte order mark.
@@ -96,22 +99,50 @@ func (t *text) line(n int) []byte {
 	return bytes.TrimRight(t.data[t.real[n-1]:end], "\r\n")
 }
 
-// check refuses invalid UTF-8 and control characters.
-func (t *text) check() *object.Error {
+// check refuses invalid UTF-8 and control characters, the first of each, and puts
+// something harmless of the same length in their place, so that the other mistakes are
+// found too. binary is set if the text is none.
+func (t *text) check() (errs object.Errors, binary bool) {
+	encoding, control := false, false
+	out := t.data
+	replace := func(i int, by byte) {
+		if len(errs) == 0 {
+			out = bytes.Clone(t.data) // that of the caller is for excerpts
+		}
+		out[i] = by
+	}
 	for i := 0; i < len(t.data); {
 		c := t.data[i]
 		if c >= utf8.RuneSelf {
 			r, size := utf8.DecodeRune(t.data[i:])
 			if r == utf8.RuneError && size == 1 {
-				return mistake(t.at(i), nil, "save the file as UTF-8", "byte 0x%02x is not valid UTF-8", c)
+				replace(i, 'x')
+				if !encoding {
+					errs, encoding = append(errs, mistake(t.at(i), nil, "save the file as UTF-8", "byte 0x%02x is not valid UTF-8%s", c, latin(c))), true
+				}
 			}
 			i += size
 			continue
 		}
+		if c == 0 {
+			return object.Errors{mistake(t.at(i), nil, "save the file as text in UTF-8", "a byte 0x00, as in binary files and in UTF-16")}, true
+		}
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
-			return mistake(t.at(i), nil, `write it as an escape in a quoted string, such as "\x1b"`, "control character 0x%02x is not allowed", c)
+			replace(i, ' ')
+			if !control {
+				errs, control = append(errs, mistake(t.at(i), nil, fmt.Sprintf(`delete it, or write "\x%02x" in double quotes`, c), "control character 0x%02x is not allowed", c)), true
+			}
 		}
 		i++
 	}
-	return nil
+	t.data = out
+	return errs, false
+}
+
+// latin is what a byte is in the encoding that Western systems used before UTF-8.
+func latin(c byte) string {
+	if c < 0xa0 {
+		return ""
+	}
+	return fmt.Sprintf(": in Latin-1 it is %q", string(rune(c)))
 }

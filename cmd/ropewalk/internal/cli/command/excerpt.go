@@ -29,7 +29,7 @@ func excerpt(read func(name string) []byte, pos object.Pos) string {
 	}
 	data := read(pos.File)
 	line, ok := lineOf(data, pos.Line)
-	if !ok || holdsSecret(data) || !utf8.Valid(line) || pos.Column > len(line)+1 {
+	if !ok || holdsSecret(data) || bytes.IndexByte(line, 0) >= 0 || pos.Column > len(line)+1 {
 		return ""
 	}
 	text := string(line)
