@@ -56,15 +56,15 @@ func (f fault) noValue(n int) *object.Error {
 	case body != "" && (body[0] == '"' || body[0] == '\'') && quoted([]byte(body)) == len(body):
 		return f.at(n, at+1, "close it at the end of the text", "the quote is not closed")
 	case len(body) > 1 && body[0] == '-' && body[1] != '-':
-		hint = "write a space behind the dash: " + inQuotes("- "+body[1:])
+		hint = "write a space behind the dash: " + f.quote("- "+body[1:])
 	case strings.HasPrefix(body, "----"):
 		hint = `documents are separated by "---"`
 	case colon && value != "" && len(body) < 80:
-		hint = "write a space behind the colon: " + inQuotes(name+": "+value)
+		hint = "write a space behind the colon: " + f.quote(name+": "+value)
 	case equals && len(body) < 80:
-		hint = "write " + inQuotes(strings.TrimSpace(left)+": "+strings.TrimSpace(right))
+		hint = "write " + f.quote(strings.TrimSpace(left)+": "+strings.TrimSpace(right))
 	case plainKey.MatchString(body):
-		hint = fmt.Sprintf("write a colon behind it: %q", plainKey.FindString(body)+":")
+		hint = "write a colon behind it: " + f.quote(plainKey.FindString(body)+":")
 	}
 	return f.at(n, at+1, hint, `expected "key: value"`)
 }
@@ -165,7 +165,7 @@ func (f fault) trailing(column int) *object.Error {
 	case bytes.HasSuffix(before, []byte{'\''}):
 		hint = "write '' for a single quote inside of single quotes, or put the text in double quotes"
 	}
-	return f.at(f.line, column, hint, "unexpected %s", word(rest))
+	return f.at(f.line, column, hint, "unexpected %s", f.word(rest))
 }
 
 // bracket is one that is open in a flow map or list.
@@ -179,10 +179,7 @@ type bracket struct {
 // is missing.
 func (f fault) flow(column int) *object.Error {
 	var open []bracket
-	first := f.line
-	for first > f.first && isFlow(f.probe(f.real[first-1], "")) {
-		first--
-	}
+	first := f.flowStart()
 	base := indent(f.text.line(first))
 	for n := first; n < f.end; n++ {
 		line := f.text.line(n)
@@ -220,6 +217,23 @@ func (f fault) flow(column int) *object.Error {
 	return f.at(last.line, last.column, fmt.Sprintf("write %q behind its last item", string(closing(last.char))), "the %q is not closed", string(last.char))
 }
 
+// flowStart is the line in which the flow that is open at the line at fault begins.
+func (f fault) flowStart() int {
+	inside := func(n int) bool { return n > f.first && isFlow(f.probe(f.real[n-1], "")) }
+	high, low := f.line, f.line
+	for step := 1; low > f.first && inside(low); step *= 2 {
+		high, low = low, max(low-step, f.first)
+	}
+	for low+1 < high {
+		if middle := (low + high) / 2; inside(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	return low
+}
+
 // missing reports the word that ends before an offset of a line, if the flow is not
 // well-formed up to there even with its brackets closed.
 func (f fault) missing(n, to int, open []bracket) *object.Error {
@@ -237,7 +251,7 @@ func (f fault) missing(n, to int, open []bracket) *object.Error {
 	if bytes.Contains(line, []byte("//")) || n > f.line && bytes.Contains(f.text.line(n-1), []byte("//")) {
 		hint = `separate the items by commas; a comment begins with "#"`
 	}
-	return f.at(n, begin+1, hint, `expected "," or %q before %s`, string(closing(open[len(open)-1].char)), word(string(line[begin:])))
+	return f.at(n, begin+1, hint, `expected "," or %q before %s`, string(closing(open[len(open)-1].char)), f.word(string(line[begin:])))
 }
 
 // isFlow reports whether a message of the library is about a flow map or list.

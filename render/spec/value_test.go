@@ -67,7 +67,7 @@ func TestParseValueRefuses(t *testing.T) {
 		"a text that is not closed":   {"a: 1\nb: \"x\nc: 2\n", `f:2:4: spec: the quote is not closed (close it at the end of the text)`},
 		"a line without a colon":      {"a: 1\nb: 2\nc 2\nd: 3\n", `f:3:1: spec: expected "key: value" (write a colon behind it: "c:")`},
 		"an indentation that drops":   {"a:\n  b: 1\n c: 2\nd: 1\n", `f:3:2: spec: the indentation of 1 space matches no line above (indent it by 0 or 2 spaces)`},
-		"an anchor that is unknown":   {"a: 1\nb: *nope\nc: 2\n", `f:2:4: spec: there is no anchor "nope" before this line (define it in a line above with &nope, or quote the text)`},
+		"an anchor that is unknown":   {"a: 1\nb: *nope\nc: 2\n", `f:2:4: spec: there is no anchor "nope" before this line (define it in a line above, or quote the text)`},
 		"an anchor in itself":         {"x: 1\na: &a {b: *a}\n", `f:2:11: spec: anchor "a" contains itself`},
 		"a tag of one's own":          {"a: !mine x\n", `f:1:4: spec: tag !mine is not supported here (remove the tag)`},
 		"a merge of no map":           {"a: {<<: 3}\n", `f:1:9: spec: << expects a map or a list of maps, got a number`},

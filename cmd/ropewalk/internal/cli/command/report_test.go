@@ -103,7 +103,7 @@ func TestExcerptsLeaveOutWhatIsNoHelp(t *testing.T) {
 		"a line past the end":       {"a\n", object.Pos{File: "f", Line: 3, Column: 1}},
 		"a column past the end":     {"a\n", object.Pos{File: "f", Line: 1, Column: 3}},
 		"the file as a whole":       {"a\n", object.Pos{File: "f"}},
-		"text that is no UTF-8":     {"\xff\xfe\n", object.Pos{File: "f", Line: 1, Column: 1}},
+		"a line of binary data":     {"\xff\xfe\x00\n", object.Pos{File: "f", Line: 1, Column: 1}},
 		"a line that fills screens": {long, object.Pos{File: "f", Line: 1, Column: 1}},
 		"an empty line":             {"\n\n", object.Pos{File: "f", Line: 1, Column: 1}},
 		"a file that is not there":  {"", object.Pos{File: "g", Line: 1, Column: 1}},
@@ -112,6 +112,11 @@ func TestExcerptsLeaveOutWhatIsNoHelp(t *testing.T) {
 			require.Empty(t, excerpt(fileReader(map[string][]byte{"f": []byte(c.text)}), c.pos))
 		})
 	}
+}
+
+func TestExcerptsShowLinesThatAreNotUTF8(t *testing.T) {
+	read := fileReader(map[string][]byte{"f": []byte("a: gr\xfcn\n")})
+	require.Equal(t, "a: gr\ufffdn\n     ^\n", excerpt(read, object.Pos{File: "f", Line: 1, Column: 6}))
 }
 
 func FuzzExcerpt(f *testing.F) {
