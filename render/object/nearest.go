@@ -27,7 +27,7 @@ func Nearest(word string, known []string) (name string, ok bool) {
 		case len(word) >= letters && strings.HasPrefix(l, lower):
 			d = min(1, len(l)-len(lower))
 		case len(word) <= longest && len(k) <= longest:
-			d = distance(lower, l)
+			d = Distance(lower, l)
 		}
 		if d <= best && (!ok || d < best) {
 			name, best, ok = k, d, true
@@ -47,9 +47,9 @@ func DidYouMean(word string, known []string) string {
 	return ""
 }
 
-// distance is how many letters must be added, dropped, changed or swapped with
+// Distance is how many letters must be added, dropped, changed or swapped with
 // their neighbour to make b of a (optimal string alignment).
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j

@@ -23,7 +23,7 @@ const (
 //
 // A file that a user named must hold a document of ours or a ConfigMap; a file
 // that was found (see [File.Found]) is left out where it does not. Documents of
-// others beside ours are left unchanged.
+// others are left unchanged; one that was meant to be ours is an error.
 func Parse(files []File) (Documents, error) {
 	var p parsing
 	for _, f := range files {
@@ -41,8 +41,9 @@ type parsing struct {
 
 // file reads one file.
 func (p *parsing) file(f File) {
-	ours := f.structured != nil || Mentions(f.Data)
-	if f.Found && !ours && !bytes.Contains(f.Data, []byte("ConfigMap")) {
+	ours, near := Mentions(f.Data)
+	ours = ours || f.structured != nil
+	if f.Found && !near && !bytes.Contains(f.Data, []byte("ConfigMap")) {
 		return
 	}
 	docs, errs := f.documents(MaxFile)
@@ -62,22 +63,13 @@ func (p *parsing) file(f File) {
 	}
 }
 
-// Mentions reports whether a file may hold a document that this package reads
-// beside ConfigMaps: one of ours, or a Score file.
-func Mentions(data []byte) bool {
-	return bytes.Contains(data, []byte(group+"/")) || bytes.Contains(data, []byte(scoreGroup+"/")) ||
-		bytes.Contains(data, []byte(scoreGroupOld+"/"))
-}
-
 // document reads one document and reports whether it is one that we know, or
 // that is so wrong that this was reported.
 func (p *parsing) document(doc document, found bool) bool {
 	v := doc.value
-	if v.Kind != object.KindMap {
-		if !found {
-			p.fail(v.Pos, nil, "", "expected a document with apiVersion and kind, got a %s", v.Kind)
-		}
-		return !found
+	if v.Kind != object.KindMap && !found {
+		p.fail(v.Pos, nil, "", "expected a document with apiVersion and kind, got a %s", v.Kind)
+		return true
 	}
 	apiVersion, kind := textOf(v, "apiVersion"), textOf(v, "kind")
 	docGroup, _, _ := strings.Cut(apiVersion, "/")
@@ -95,6 +87,10 @@ func (p *parsing) document(doc document, found bool) bool {
 			p.errs = append(p.errs, doc.errs...)
 		}
 		p.out.ConfigMaps = append(p.out.ConfigMaps, Manifest{Pos: v.Pos, Value: v, Blocks: doc.blocks})
+		return true
+	case p.nearDocument(v):
+		p.errs = append(p.errs, doc.errs...)
+		p.out.Incomplete = true
 		return true
 	}
 	return false

@@ -47,15 +47,17 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "keep large data out of specs",
 			"the file has %d bytes, more than the %d that are allowed", len(f.Data), limit)}
 	}
-	data := bytes.TrimPrefix(f.Data, []byte("\xef\xbb\xbf"))
+	data := bytes.TrimPrefix(UTF8(f.Data), []byte("\xef\xbb\xbf"))
 	if marks(data) > limit/dense {
 		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "keep large data out of specs",
 			"the file holds more than %d values", limit/dense)}
 	}
 	t := newText(f.Name, lineFeeds(yamlEscapes(data)))
 	errs, binary := t.check()
-	if binary || len(errs) > 0 && !Mentions(data) {
-		return nil, errs
+	if len(errs) > 0 {
+		if ours, _ := Mentions(data); binary || !ours {
+			return nil, errs
+		}
 	}
 	for start := 0; start < len(t.data); {
 		more, last, err := t.stream(start)

@@ -5,8 +5,12 @@ package spec
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"sort"
+	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -145,4 +149,41 @@ func latin(c byte) string {
 		return ""
 	}
 	return fmt.Sprintf(": in Latin-1 it is %q", string(rune(c)))
+}
+
+// UTF8 is a text that may be in UTF-16 or UTF-32 as UTF-8; anything else is unchanged. The
+// encoding is told as in section 5.2 of YAML 1.2: by a byte order mark, or by the zero
+// bytes of the first characters, which are those of ASCII.
+func UTF8(data []byte) []byte {
+	const long, short = 4, 2
+	size, order := 0, binary.ByteOrder(binary.BigEndian)
+	at := func(mark string) bool {
+		return len(data) >= len(mark) && !slices.ContainsFunc([]int{0, 1, 2, 3}[:len(mark)], func(i int) bool {
+			return mark[i] != data[i] && (mark[i] != 'a' || data[i] == 0)
+		})
+	}
+	switch {
+	case at("\x00\x00\xfe\xff"), at("\x00\x00\x00a"):
+		size = long
+	case at("\xff\xfe\x00\x00"), at("a\x00\x00\x00"):
+		size, order = long, binary.LittleEndian
+	case at("\xfe\xff"), at("\x00a\x00a"):
+		size = short
+	case at("\xff\xfe"), at("a\x00a\x00"):
+		size, order = short, binary.LittleEndian
+	}
+	if size == 0 || len(data)%size != 0 {
+		return data
+	}
+	var out []rune
+	var units []uint16
+	for ; len(data) > 0; data = data[size:] {
+		if size == long {
+			out = append(out, rune(order.Uint32(data))) //nolint:gosec // one that is too large is replaced
+		} else {
+			units = append(units, order.Uint16(data))
+		}
+	}
+	out = append(out, utf16.Decode(units)...)
+	return []byte(strings.TrimPrefix(string(out), "\ufeff"))
 }

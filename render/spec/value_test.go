@@ -58,7 +58,7 @@ func TestParseValueRefuses(t *testing.T) {
 		"not a number":                {"a: .NaN\n", `f:1:4: spec: .NaN is not a number that JSON can hold (quote it if it is text)`},
 		"a float that is too large":   {"a: 1e999\n", `f:1:4: spec: number 1e999 is out of range (quote it if it is text)`},
 		"invalid UTF-8":               {"a: 1\nb: x\xff\n", `f:2:5: spec: byte 0xff is not valid UTF-8: in Latin-1 it is "ÿ" (save the file as UTF-8)`},
-		"UTF-16":                      {"\xff\xfea\x00", `f:1:4: spec: a byte 0x00, as in binary files and in UTF-16 (save the file as text in UTF-8)`},
+		"UTF-16 that is cut":          {"\xff\xfea\x00b", `f:1:4: spec: a byte 0x00, as in binary files and in UTF-16 (save the file as text in UTF-8)`},
 		"a control character":         {"a: 1\nb: \x00\n", `f:2:4: spec: a byte 0x00, as in binary files and in UTF-16 (save the file as text in UTF-8)`},
 		"a tab that indents":          {"a:\n\tb: 1\n", `f:2:1: spec: a tab indents the line (indent with spaces)`},
 		"a tab further down":          {"a:\n  b: 1\n\tc: 1\n", `f:3:1: spec: a tab indents the line (indent with spaces)`},

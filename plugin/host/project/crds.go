@@ -46,12 +46,14 @@ func (d *Discovery) crdFiles(arg string, do func(name string, data []byte) error
 	if err != nil {
 		return err
 	}
-	w := walk{root: r, files: []string{rel}}
+	w := &walk{files: []string{rel}}
 	if folder {
-		w.files = nil
-		if err := w.folder(rel, 0); err != nil {
+		if w, err = walked(r, rel); err != nil {
 			return err
 		}
+	}
+	if len(w.unreadable) > 0 {
+		return w.unreadable
 	}
 	for _, name := range w.files {
 		data, err := r.read(name, maxCRDs)

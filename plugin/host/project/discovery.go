@@ -59,8 +59,10 @@ type Discovery struct {
 	base      string
 	roots     []*Root
 	locations map[string]Location // by the name of the file in positions
-	// folders are those that were searched because an argument names them.
-	folders []folder
+	// folders are those that were searched because an argument names them, and patterns
+	// those of projects that lead to more than one file.
+	folders  []folder
+	patterns []pattern
 }
 
 // Open starts a discovery; it has found nothing yet.
@@ -199,6 +201,7 @@ func (d *Discovery) stdin() {
 		d.Fail(pos, "", err)
 		return
 	}
+	data = spec.UTF8(data)
 	r, rel, err := d.root(d.base, false)
 	if err != nil {
 		d.Fail(pos, "", err)
@@ -209,7 +212,7 @@ func (d *Discovery) stdin() {
 		return
 	}
 	for _, p := range projects(file) {
-		d.patterns(r, rel, p)
+		d.specsOf(r, rel, p)
 	}
 }
 
@@ -264,67 +267,12 @@ func (d *Discovery) directory(r *Root, rel string, pos object.Pos) {
 		d.named(r, path.Join(rel, spec.ProjectFile))
 		return
 	}
-	if m := d.search(r, rel, "", pos); !m.failed {
+	m := d.search(r, rel, "", pos)
+	if len(m.specs) > 0 {
+		d.Errs = append(d.Errs, m.warnings...)
+	}
+	if !m.failed {
 		d.folders = append(d.folders, folder{found: m, Location: Location{Root: r, Dir: rel}, pos: pos})
-	}
-}
-
-// found is the result of a search.
-type found struct {
-	// specs are the files that may hold documents of ours.
-	specs []string
-	// manifests is the first file that seems to hold other manifests; "" is none.
-	manifests string
-	// projects are folders that were left out.
-	projects []string
-	failed   bool
-}
-
-// search adds every file with documents of ours below a folder; pattern restricts it
-// where it is set.
-func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
-	w := walk{root: r}
-	if err := w.folder(rel, 0); err != nil {
-		d.Fail(pos, "", err)
-		return found{failed: true}
-	}
-	var out found
-	for _, p := range w.projects {
-		out.projects = append(out.projects, r.Display(p))
-	}
-	for _, name := range w.files {
-		if pattern != "" {
-			match, err := matches(pattern, name)
-			if err != nil {
-				d.Fail(pos, "", fmt.Errorf("%q is not a pattern: %w", pattern, err))
-				return found{failed: true}
-			}
-			if !match {
-				continue
-			}
-		}
-		d.candidate(r, name, &out)
-	}
-	return out
-}
-
-// candidate adds a file of a search if it may hold a document of ours.
-func (d *Discovery) candidate(r *Root, name string, out *found) {
-	shown := r.Display(name)
-	data, err := r.read(name, spec.MaxFile)
-	if err != nil {
-		d.Fail(object.Pos{File: shown}, "", err)
-		return
-	}
-	ours := spec.Mentions(data)
-	if ours || bytes.Contains(data, []byte("ConfigMap")) {
-		d.add(spec.File{Name: shown, Data: data, Found: true}, Location{r, path.Dir(name)})
-	}
-	switch {
-	case ours:
-		out.specs = append(out.specs, shown)
-	case out.manifests == "" && bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")):
-		out.manifests = shown
 	}
 }
 
@@ -335,15 +283,15 @@ func (d *Discovery) named(r *Root, name string) {
 		d.Fail(object.Pos{File: r.Display(name)}, "", err)
 		return
 	}
-	file := spec.File{Name: r.Display(name), Data: data}
+	file := spec.File{Name: r.Display(name), Data: spec.UTF8(data)}
 	if !d.add(file, Location{r, path.Dir(name)}) {
 		return
 	}
 	for _, p := range projects(file) {
 		if len(p.Specs) == 0 {
-			d.search(r, path.Dir(name), "", p.Pos)
+			d.Errs = append(d.Errs, d.search(r, path.Dir(name), "", p.Pos).warnings...)
 		}
-		d.patterns(r, path.Dir(name), p)
+		d.specsOf(r, path.Dir(name), p)
 	}
 }
 
@@ -357,11 +305,17 @@ func (d *Discovery) add(file spec.File, at Location) bool {
 	return true
 }
 
-// patterns finds the specs that a project names.
-func (d *Discovery) patterns(r *Root, dir string, p spec.Project) {
+// specsOf finds the specs that a project names.
+func (d *Discovery) specsOf(r *Root, dir string, p spec.Project) {
 	for _, pattern := range p.Specs {
 		d.pattern(r, path.Join(dir, pattern.Glob), pattern)
 	}
+}
+
+// pattern is one of a project, with the files that it leads to.
+type pattern struct {
+	spec.Pattern
+	specs []string
 }
 
 // pattern finds what one pattern of a project names: a file, a folder, or the files
@@ -371,28 +325,24 @@ func (d *Discovery) pattern(r *Root, full string, p spec.Pattern) {
 		d.Fail(p.Pos, "", fmt.Errorf("%q leaves the root of the project", p.Glob))
 		return
 	}
+	start, match := full, ""
 	if info, err := r.folder.Stat(full); err == nil {
 		if !info.IsDir() {
 			d.named(r, full)
 			return
 		}
-		d.search(r, full, "", p.Pos)
-		return
-	}
-	start := literal(full)
-	if start == full {
+	} else if start, match = literal(full), full; start == full {
 		d.Fail(p.Pos, "", fmt.Errorf("%q: no such file or folder", p.Glob))
 		return
 	}
 	var m found
 	if _, err := r.folder.Stat(start); err == nil {
-		if m = d.search(r, start, full, p.Pos); m.failed {
+		if m = d.search(r, start, match, p.Pos); m.failed {
 			return
 		}
 	}
-	if len(m.specs) == 0 {
-		d.Fail(p.Pos, "", fmt.Errorf("%q matches no file with a spec", p.Glob))
-	}
+	d.Errs = append(d.Errs, m.warnings...)
+	d.patterns = append(d.patterns, pattern{Pattern: p, specs: m.specs})
 }
 
 // HasFile reports whether there is a file or a folder called name in the folder arg.

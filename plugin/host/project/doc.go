@@ -12,7 +12,9 @@
 //
 // A folder without ropewalk.yaml is searched for specs. Hidden folders, folders of other
 // modules (cue.mod, node_modules), folders with our output, and folders that are projects
-// of their own are left out. A folder without any document that is a CUE package is one
+// of their own are left out; links are followed inside of the root, and what is reached
+// twice is read once. What was meant to be a spec and is not read, because of a slip in
+// its name or its apiVersion, is an error. A folder without any document that is a CUE package is one
 // spec: see [Discovery.Documents].
 //
 // Callers: plugin/host, and the adapters for the lock and to tell specs from manifests.

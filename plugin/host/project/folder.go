@@ -36,6 +36,11 @@ func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[st
 	d.Errs = append(d.Errs, object.AsErrors(err, object.StageSpec)...)
 	packages = map[string]bool{}
 	ours := d.filesWithDocuments(docs)
+	for _, p := range d.patterns {
+		if !slices.ContainsFunc(p.specs, func(name string) bool { return ours[name] }) {
+			d.Fail(p.Pos, "", fmt.Errorf("%q matches no file with a spec", p.Glob))
+		}
+	}
 	done := map[Location]bool{}
 	for _, f := range d.folders {
 		// A file may mention our API and hold no document of it.

@@ -50,7 +50,7 @@ func HoldsSpecs(name string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", name, err)
 	}
-	w, cue := walk{root: r, files: []string{rel}}, noCUE
+	w, cue := &walk{files: []string{rel}}, noCUE
 	if !folder && path.Ext(rel) == ".cue" {
 		return true, nil
 	}
@@ -64,8 +64,7 @@ func HoldsSpecs(name string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		w.files = nil
-		if err := w.folder(rel, 0); err != nil {
+		if w, err = walked(r, rel); err != nil {
 			return false, err
 		}
 		if cue = contentOf(entries); cue == cuePackage || len(w.projects) > 0 {
@@ -77,7 +76,7 @@ func HoldsSpecs(name string) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", r.Display(file), err)
 		}
-		if mentionsSpec(data) {
+		if holdsSpec(data) {
 			return true, nil
 		}
 	}
@@ -85,10 +84,22 @@ func HoldsSpecs(name string) (bool, error) {
 	return cue == cueModule && len(w.files) == 0, nil
 }
 
-// mentionsSpec reports whether a file has a document of ours or a Score file, in YAML
-// or in JSON. Annotations of ours have no version behind the group.
-func mentionsSpec(data []byte) bool {
-	return slices.ContainsFunc([]string{"ropewalk.dev/v1", "score.dev/v1", "score.sh/v1"}, func(text string) bool {
+// holdsSpec reports whether a file has a document of ours or a Score file, in YAML
+// or in JSON, or one that was meant to be. Annotations of ours have no version behind
+// the group.
+func holdsSpec(data []byte) bool {
+	data = spec.UTF8(data)
+	if slices.ContainsFunc([]string{"ropewalk.dev/v1", "score.dev/v1", "score.sh/v1"}, func(text string) bool {
 		return bytes.Contains(data, []byte(text))
-	})
+	}) {
+		return true
+	}
+	return misses(spec.File{Data: data})
+}
+
+// misses reports whether a file has a document that was meant to be one of ours.
+func misses(file spec.File) bool {
+	file.Found = true
+	docs, err := spec.Parse([]spec.File{file})
+	return err != nil || len(docs.Transforms)+len(docs.Workloads)+len(docs.Projects) > 0
 }

@@ -4,6 +4,7 @@
 package project
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -11,7 +12,9 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/plugin/host/output"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // Limits of a search.
@@ -20,17 +23,49 @@ const (
 	maxDepth   = 32
 )
 
-// walk finds the YAML and JSON files below a folder, sorted by path.
+// walk finds the YAML and JSON files below a folder, sorted by path. Links that stay in
+// the root are followed; what is reached twice is found once.
 type walk struct {
 	root  *Root
 	files []string
 	// projects are folders below that are projects of their own.
 	projects []string
-	entries  int
+	// misnamed are files whose names miss those of YAML and JSON by a slip.
+	misnamed []string
+	// unreadable are what has the name of a document and is no file of the root.
+	unreadable object.Errors
+
+	entries int
+	// links are those that are not followed yet.
+	links []string
+	// seen are the folders and files that were found, by their path without links.
+	seen map[string]bool
 }
 
-// folder walks the folder rel; depth is 0 where the walk begins.
-func (w *walk) folder(rel string, depth int) error {
+// walked walks the folder rel.
+func walked(r *Root, rel string) (*walk, error) {
+	w := &walk{root: r, seen: map[string]bool{}}
+	real, _, err := rootfs.Resolve(r.folder, rel)
+	if err != nil {
+		return w, bare(err)
+	}
+	if err := w.folder(rel, real, 0); err != nil {
+		return w, err
+	}
+	// Files are found under their own names first; a link may lead to further ones.
+	for i := 0; i < len(w.links); i++ {
+		if err := w.link(w.links[i]); err != nil {
+			return w, err
+		}
+	}
+	slices.Sort(w.files)
+	return w, nil
+}
+
+// folder walks the folder rel, which is real without links; depth is 0 where the walk
+// begins.
+func (w *walk) folder(rel, real string, depth int) error {
+	w.seen[real] = true
 	entries, err := w.list(rel)
 	if err != nil {
 		return err
@@ -52,16 +87,58 @@ func (w *walk) folder(rel string, depth int) error {
 	for _, e := range entries {
 		name := path.Join(rel, e.Name())
 		switch {
-		case strings.HasPrefix(e.Name(), "."):
-		case e.IsDir() && e.Name() != "cue.mod" && e.Name() != "node_modules":
-			if err := w.folder(name, depth+1); err != nil {
+		case strings.HasPrefix(e.Name(), "."), e.Name() == "cue.mod", e.Name() == "node_modules":
+		case e.IsDir():
+			if err := w.folder(name, path.Join(real, e.Name()), depth+1); err != nil {
 				return err
 			}
-		case e.Type().IsRegular() && IsDocument(e.Name()):
-			w.files = append(w.files, name)
+		case e.Type()&fs.ModeSymlink != 0:
+			w.links = append(w.links, name)
+		default:
+			w.file(name, path.Join(real, e.Name()), e.Type())
 		}
 	}
 	return nil
+}
+
+// link follows a link, unless what it leads to was found already.
+func (w *walk) link(name string) error {
+	real, info, err := rootfs.Resolve(w.root.folder, name)
+	switch {
+	case err != nil:
+		if IsDocument(name) {
+			w.fail(name, "commit the file itself, or remove the link", fmt.Errorf("the link leads to no file of the project: %w", bare(err)))
+		}
+	case w.seen[real]:
+	case info.IsDir():
+		return w.folder(name, real, strings.Count(name, "/"))
+	default:
+		w.file(name, real, info.Mode().Type())
+	}
+	return nil
+}
+
+// file adds a file of a search, which is real without links; mode is its type.
+func (w *walk) file(name, real string, mode fs.FileMode) {
+	switch {
+	case w.seen[real]:
+		return
+	case !IsDocument(name):
+		if mode.IsRegular() && isMisnamed(name) {
+			w.misnamed = append(w.misnamed, name)
+		}
+	case mode.IsRegular():
+		w.files = append(w.files, name)
+	default:
+		w.fail(name, "rename or remove it", errors.New("not a regular file"))
+	}
+	w.seen[real] = true
+}
+
+func (w *walk) fail(name, hint string, err error) {
+	w.unreadable = append(w.unreadable, &object.Error{
+		Stage: object.StageSpec, Pos: object.Pos{File: w.root.Display(name)}, Err: err, Hint: hint,
+	})
 }
 
 func (w *walk) list(rel string) ([]fs.DirEntry, error) {
@@ -75,13 +152,22 @@ func (w *walk) list(rel string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// IsDocument reports whether a file is YAML or JSON, by its name.
+// extensions are those of YAML and JSON, in lower case.
+func extensions() []string { return []string{".yaml", ".yml", ".json"} }
+
+// IsDocument reports whether a file is YAML or JSON, by its name in any case.
 func IsDocument(name string) bool {
-	switch path.Ext(name) {
-	case ".yaml", ".yml", ".json":
-		return true
-	}
-	return false
+	return slices.Contains(extensions(), strings.ToLower(path.Ext(name)))
+}
+
+// isMisnamed reports whether the name of a file misses those of YAML and JSON by a slip:
+// api.yamll, apiyaml, api.yaml.txt. Copies of an editor, api.yaml~, are left out.
+func isMisnamed(name string) bool {
+	base := strings.ToLower(path.Base(name))
+	ext := path.Ext(base)
+	return IsDocument(strings.TrimSuffix(base, ".txt")) || !strings.HasSuffix(base, "~") && slices.ContainsFunc(extensions(), func(e string) bool {
+		return object.Distance(ext, e) <= 1 || ext == "" && strings.HasSuffix(base, e[1:])
+	})
 }
 
 // matches reports whether a path matches a pattern, in which ** is any number

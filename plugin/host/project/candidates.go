@@ -1,0 +1,118 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// found is the result of a search.
+type found struct {
+	// specs are the files that may hold documents of ours.
+	specs []string
+	// manifests is the first file that seems to hold other manifests; "" is none.
+	manifests string
+	// projects are folders that were left out.
+	projects []string
+	// warnings are about files without a document.
+	warnings object.Errors
+	failed   bool
+}
+
+// search adds every file with documents of ours below a folder; pattern restricts it
+// where it is set.
+func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
+	w, err := walked(r, rel)
+	if err != nil {
+		d.Fail(pos, "", err)
+		return found{failed: true}
+	}
+	d.Errs = append(d.Errs, w.unreadable...)
+	var out found
+	for _, p := range w.projects {
+		out.projects = append(out.projects, r.Display(p))
+	}
+	for _, name := range w.files {
+		if pattern != "" {
+			match, err := matches(pattern, name)
+			if err != nil {
+				d.Fail(pos, "", fmt.Errorf("%q is not a pattern: %w", pattern, err))
+				return found{failed: true}
+			}
+			if !match {
+				continue
+			}
+		}
+		d.candidate(r, name, &out)
+	}
+	for _, name := range w.misnamed {
+		d.misnamed(r, name)
+	}
+	return out
+}
+
+// candidate adds a file of a search if it may hold a document of ours.
+func (d *Discovery) candidate(r *Root, name string, out *found) {
+	shown := r.Display(name)
+	data, err := r.read(name, spec.MaxFile)
+	if err != nil {
+		d.Fail(object.Pos{File: shown}, "", err)
+		return
+	}
+	data = spec.UTF8(data)
+	ours, near := spec.Mentions(data)
+	if near || bytes.Contains(data, []byte("ConfigMap")) {
+		d.add(spec.File{Name: shown, Data: data, Found: true}, Location{r, path.Dir(name)})
+	}
+	if near {
+		out.specs = append(out.specs, shown)
+	}
+	if why := unread(name, data); why != "" {
+		out.warnings = append(out.warnings, &object.Error{
+			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: shown},
+			Err: errors.New(why), Hint: "remove the file if that is meant",
+		})
+	}
+	if !ours && out.manifests == "" && bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")) {
+		out.manifests = shown
+	}
+}
+
+// unread is why nothing is read of a file that a reader would take for a spec; "" where
+// there is no such reason.
+func unread(name string, data []byte) string {
+	const pointer = "version https://git-lfs.github.com/spec/"
+	base := path.Base(name)
+	switch {
+	// Those of Helm and of kustomize may well be empty.
+	case strings.HasPrefix(base, "values"), strings.HasPrefix(base, "kustomization"), strings.ToLower(path.Ext(base)) == ".json":
+	case len(bytes.TrimSpace(data)) == 0:
+		return "the file is empty"
+	case bytes.HasPrefix(data, []byte(pointer)):
+		return "the file is a pointer of Git LFS: what it leads to is not checked out"
+	case bytes.IndexByte(data, 0) >= 0:
+		return "the file is not text, and is not read"
+	}
+	return ""
+}
+
+// misnamed refuses a file that is not read because of its name, where it holds a
+// document of ours.
+func (d *Discovery) misnamed(r *Root, name string) {
+	data, err := r.read(name, spec.MaxFile)
+	if err != nil {
+		return // It is no more than a guess that it is a document.
+	}
+	if data = spec.UTF8(data); holdsSpec(data) && misses(spec.File{Data: data}) {
+		d.Fail(object.Pos{File: r.Display(name)}, "rename it to end in .yaml, .yml or .json",
+			errors.New("the file holds a spec, and its name keeps it from being read"))
+	}
+}

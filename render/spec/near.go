@@ -1,0 +1,283 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spec
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// A document that was meant for this package and misses it by a slip would vanish: no
+// other tool reads it either. So what is close to one of ours is a mistake: an apiVersion
+// or its key that is misspelt or missing, a kind of ours in a group of Kubernetes, or the
+// fields of ours without an apiVersion. Whatever names the group of another project is
+// that project's.
+
+// nearDocument reports what is wrong with a document that is not one of ours and was
+// probably meant to be; false where it is somebody else's.
+func (p *parsing) nearDocument(v object.Value) bool {
+	switch v.Kind {
+	case object.KindMap:
+	case object.KindList:
+		return p.nearItems(v)
+	default:
+		return p.nearText(v)
+	}
+	m, ok := keyLike(v, "apiVersion")
+	if ok && len(v.Members) == 1 && isCut(m.Value.Text) {
+		p.fail(m.Pos, nil, "", "the document ends after apiVersion")
+		return true
+	}
+	apiVersion, kind := m.Value.Text, textLike(v, "kind")
+	if m.Value.Kind != object.KindString {
+		apiVersion = ""
+	}
+	group, _, _ := strings.Cut(apiVersion, "/")
+	path := object.Fields("apiVersion")
+	meant := meantVersion(apiVersion, kind, v)
+	// The groups of Kubernetes itself have no kind of ours, and those of others may.
+	foreign := strings.Contains(group, ".") && !nearVersion(apiVersion)
+	switch {
+	case meant == "" || foreign && !isShape(v, kind):
+		items, _ := v.Get("items")
+		return kind == "List" && p.nearItems(items)
+	case ok && m.Name != "apiVersion":
+		p.fail(m.Pos, nil, `did you mean "apiVersion"?`, "field %q is not known", m.Name)
+	case apiVersion == "":
+		at := v.Pos
+		if ok {
+			at = m.Value.Pos
+		}
+		p.fail(at, path, "write apiVersion: "+meant, "is missing")
+	default:
+		p.fail(m.Value.Pos, path, "write apiVersion: "+meant, "%q is not known", apiVersion)
+	}
+	return true
+}
+
+// meantVersion is the apiVersion that a document was probably meant to have, by its
+// apiVersion, its kind and its fields; "" is none of ours.
+func meantVersion(apiVersion, kind string, v object.Value) string {
+	metadata, _ := v.Get("metadata")
+	body, _ := v.Get("spec")
+	switch {
+	case apiVersion != "" && nearScore(apiVersion), kind == "" && isShape(v, kind) && body.Kind != object.KindMap:
+		return ScoreVersion
+	case apiVersion != "" && nearOwn(apiVersion), isShape(v, kind):
+		return APIVersion
+	// Projects are known to many tools, and to old ones without a group.
+	case nearKind(kind) && !nearWord(kind, KindProject) && (metadata.Kind == object.KindMap || body.Kind == object.KindMap):
+		return APIVersion
+	}
+	return ""
+}
+
+// isShape reports whether a document has the fields of one of ours: those of a Score
+// file, where it has no kind, or the spec of a Transform or of a Workload.
+func isShape(v object.Value, kind string) bool {
+	if kind == "" {
+		metadata, _ := v.Get("metadata")
+		if name, _ := metadata.Get("name"); name.Kind == object.KindString && hasContainers(v) {
+			return true
+		}
+	}
+	body, _ := v.Get("spec")
+	ref, _ := body.Get("cueRef")
+	switch {
+	case nearWord(kind, KindProject):
+		return slices.ContainsFunc(body.Members, func(m object.Member) bool {
+			return slices.Contains([]string{"specs", "context", "policies", "workloads", "environments"}, m.Name)
+		})
+	case kind == "", nearKind(kind):
+		return ref.Kind == object.KindMap || hasContainers(body)
+	}
+	return false
+}
+
+// hasContainers reports whether a map has containers by name: those of a Pod are a list.
+func hasContainers(v object.Value) bool {
+	containers, _ := v.Get("containers")
+	return slices.ContainsFunc(containers.Members, func(m object.Member) bool {
+		_, image := m.Value.Get("image")
+		return image
+	})
+}
+
+// nearText reports a document that is cut in its first key.
+func (p *parsing) nearText(v object.Value) bool {
+	if v.Kind != object.KindString || !isStart(v.Text, "apiVersion") {
+		return false
+	}
+	p.fail(v.Pos, nil, "", "the document ends in %q: expected apiVersion and kind", v.Text)
+	return true
+}
+
+// nearItems reports the items of a list that are documents of ours.
+func (p *parsing) nearItems(items object.Value) bool {
+	for _, i := range items.Items {
+		kind := textLike(i, "kind")
+		if nearVersion(textLike(i, "apiVersion")) && isRead(kind) || isShape(i, kind) {
+			p.fail(i.Pos, nil, `write each as a document of its own, with "---" between them`, "a spec in a list is not read")
+			return true
+		}
+	}
+	return false
+}
+
+// keyLike is the member of a map that is called name, or that was meant to be.
+func keyLike(v object.Value, name string) (object.Member, bool) {
+	for _, m := range v.Members {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	for _, m := range v.Members {
+		if nearKey(m.Name, name) {
+			return m, true
+		}
+	}
+	return object.Member{}, false
+}
+
+// textLike is the text of the field that is called name, or was meant to be.
+func textLike(v object.Value, name string) string {
+	m, _ := keyLike(v, name)
+	if m.Value.Kind != object.KindString {
+		return ""
+	}
+	return m.Value.Text
+}
+
+// nearKey reports whether a key is one of ours but for its case, its separators or a slip:
+// one letter, or two of a long name.
+func nearKey(key, name string) bool {
+	const short = 5
+	slips := 2
+	if len(name) <= short {
+		slips = 1
+	}
+	const separators = 4
+	return len(key) <= len(name)+separators && near(letters(key), strings.ToLower(name), slips)
+}
+
+// near reports whether a text differs from a word by at most so many slips.
+func near(text, word string, slips int) bool {
+	return max(len(text)-len(word), len(word)-len(text)) <= slips && object.Distance(text, word) <= slips
+}
+
+// letters is a text without case and without anything that is not a letter.
+func letters(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, text)
+}
+
+// nearVersion reports whether an apiVersion is one of ours, or was meant to be: one with a
+// slip, or the beginning of one.
+func nearVersion(apiVersion string) bool { return nearOwn(apiVersion) || nearScore(apiVersion) }
+
+// isCut reports whether a text is the beginning of an apiVersion, however short.
+func isCut(text string) bool {
+	return strings.HasPrefix(APIVersion, text) || strings.HasPrefix(ScoreVersion, text)
+}
+
+// isStart reports whether a text is the beginning of a word, and long enough to tell.
+func isStart(text, word string) bool {
+	const least = 3
+	return len(text) >= least && strings.HasPrefix(word, text)
+}
+
+// nearOwn reports whether a part of the group is our name, but for a slip.
+func nearOwn(apiVersion string) bool {
+	own, _, _ := strings.Cut(group, ".")
+	return isStart(apiVersion, APIVersion) || slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(apiVersion), notLetter), func(part string) bool {
+		return near(part, own, 2) || near(part, letters(group), 2)
+	})
+}
+
+// nearScore reports whether a group is that of Score but for a slip, or the version is
+// Score's and the group is no other one: Humanitec has this version too.
+func nearScore(apiVersion string) bool {
+	group, version, _ := strings.Cut(apiVersion, "/")
+	if version == "" {
+		version = group
+	}
+	name, known, _ := strings.Cut(ScoreVersion, "/")
+	name, _, _ = strings.Cut(name, ".")
+	first, _, dotted := strings.Cut(strings.ToLower(group), ".")
+	return isStart(apiVersion, ScoreVersion) || near(letters(group), letters(scoreGroup), 1) || near(letters(group), letters(scoreGroupOld), 1) ||
+		near(strings.ToLower(version), known, 1) && (!dotted || near(first, name, 1))
+}
+
+func notLetter(r rune) bool { return !unicode.IsLetter(r) }
+
+// nearKind reports whether a kind is one of ours, but for its case or a slip.
+func nearKind(kind string) bool {
+	return slices.ContainsFunc(kinds(), func(k string) bool { return nearWord(kind, k) })
+}
+
+// nearWord reports whether a text is a word, but for its case or a slip: two of a long one.
+func nearWord(text, word string) bool {
+	const long = 8
+	return near(strings.ToLower(text), strings.ToLower(word), 1+len(word)/long)
+}
+
+// isRead reports whether a document of this kind is read: that of a Score file is "".
+func isRead(kind string) bool { return kind == "" || nearKind(kind) }
+
+// Mentions reports what a file may hold beside ConfigMaps: ours is true for documents that
+// this package reads, those of ours and Score files, and for an apiVersion that misses
+// these by a slip; near is true for other documents that may be meant for it. It looks at
+// single lines, so that most files of others are not parsed.
+func Mentions(data []byte) (ours, near bool) {
+	for _, group := range []string{group, scoreGroup, scoreGroupOld} {
+		if bytes.Contains(data, []byte(group+"/")) {
+			return true, true
+		}
+	}
+	containers, metadata := false, false
+	for line := range bytes.Lines(data) {
+		key, value, ok := keyOf(line)
+		switch {
+		case !ok:
+			near = near || isStart(key, "apiVersion")
+		case nearKey(key, "apiVersion"):
+			if nearVersion(value) {
+				return true, true
+			}
+			near = near || isCut(value)
+		case key == "kind" && nearKind(value), bytes.Contains(line, []byte("cueRef:")):
+			near = true
+		}
+		containers = containers || key == "containers"
+		metadata = metadata || key == "metadata"
+	}
+	if start := bytes.TrimSpace(data); len(start) > 0 && start[0] == '{' {
+		// All of it may be one line.
+		metadata = metadata || bytes.Contains(data, []byte(`"metadata"`))
+		containers = containers || bytes.Contains(data, []byte(`"containers"`)) || bytes.Contains(data, []byte(`"cueRef"`))
+	}
+	return false, near || containers && metadata
+}
+
+// keyOf is the key of a line of YAML or JSON, and its value where that is short; ok is
+// false where there is none, and key is all of the line.
+func keyOf(line []byte) (key, value string, ok bool) {
+	const longest = 128
+	line = bytes.TrimLeft(bytes.TrimSpace(line), "- {")
+	before, after, ok := bytes.Cut(line, []byte(":"))
+	if len(before) > longest/4 || len(after) > longest {
+		return "", "", false
+	}
+	const quotes = `"', }`
+	value, _, _ = strings.Cut(string(after), " #")
+	return strings.Trim(string(before), quotes), strings.Trim(value, quotes), ok
+}
