@@ -131,7 +131,7 @@ func (f *Fetcher) read(ctx context.Context, files *Files, dir string) (Result, e
 		return Result{}, bare(err)
 	}
 	p := local.Find(root, dir, dir)
-	p.Limits, p.Links = f.Limits, true
+	p.Limits, p.Hidden = f.Limits, true
 	id, err := files.folder(p.Module)
 	if err != nil {
 		return Result{}, err

@@ -41,7 +41,7 @@ func (w *walk) link(ctx context.Context, at spot) error {
 		return refuse("leads to itself")
 	case err != nil:
 		return err
-	case !w.Links && real != "." && strings.Contains("/"+real, "/."):
+	case !w.Hidden && real != "." && strings.Contains("/"+real, "/."):
 		return refuse("is hidden: a module holds no hidden files")
 	case info.Mode().IsRegular():
 		return w.file(spot{at.name, real}, false)
@@ -56,7 +56,7 @@ func (w *walk) link(ctx context.Context, at spot) error {
 		}
 	}
 	if w.isModule(real) {
-		if w.Links && !w.vendored(at.name) {
+		if !w.vendored(at.name) {
 			return nil
 		}
 		// It would stay out as other modules do, and be missed by the import.

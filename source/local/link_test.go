@@ -72,17 +72,25 @@ func TestLinksAreFollowed(t *testing.T) {
 			[]string{"a.cue", "cue.mod/module.cue", "cue.mod/pkg/x/s.cue"}},
 		"behind links": {[][2]string{{"m/cue.mod/pkg/x", "../../../lib"}, {"lib/more.cue", "../other/o.cue"}},
 			[]string{"a.cue", "cue.mod/module.cue", "cue.mod/pkg/x/l.cue", "cue.mod/pkg/x/more.cue", "cue.mod/pkg/x/sub/s.cue"}},
+		"in place of cue.mod/gen": {[][2]string{{"m/cue.mod/gen/lib.example", "../../../lib"}},
+			[]string{"a.cue", "cue.mod/gen/lib.example/l.cue", "cue.mod/gen/lib.example/sub/s.cue", "cue.mod/module.cue"}},
+		"of the module to itself":  {[][2]string{{"m/b.cue", "a.cue"}, {"m/text.md", "cue.mod/module.cue"}}, []string{"a.cue", "b.cue", "cue.mod/module.cue", "text.md"}},
+		"to a folder of templates": {[][2]string{{"m/templates", "../lib/sub"}}, []string{"a.cue", "cue.mod/module.cue", "templates/s.cue"}},
+		"to another module":        {[][2]string{{"m/beside", "../module"}}, []string{"a.cue", "cue.mod/module.cue"}},
 		"to one folder twice": {[][2]string{{"m/cue.mod/pkg/x", "../../../lib/sub"}, {"m/cue.mod/pkg/y", "../../../lib/sub"}},
 			[]string{"a.cue", "cue.mod/module.cue", "cue.mod/pkg/x/s.cue", "cue.mod/pkg/y/s.cue"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := project(t, "m/cue.mod/module.cue", "m/a.cue", "lib/l.cue", "lib/sub/s.cue", "other/o.cue")
+			root := project(t, "m/cue.mod/module.cue", "m/a.cue", "lib/l.cue", "lib/sub/s.cue", "other/o.cue", "module/cue.mod/module.cue")
 			for _, l := range c.links {
 				link(t, root, l[0], l[1])
 			}
 			tree, err := fetch(root, "m", "")
 			require.NoError(t, err)
 			require.Equal(t, c.want, names(t, tree))
+			memory, err := local.Fetcher{Root: ".", FS: os.DirFS(root)}.Fetch(t.Context(), source.Ref{Ref: "m"})
+			require.NoError(t, err)
+			require.Equal(t, tree.Digest, memory.Digest, "a file system has the links of the disk")
 		})
 	}
 }
@@ -114,8 +122,6 @@ func TestLinksAreRefused(t *testing.T) {
 			`"m/cue.mod/pkg/x/y/z" is a symlink to "../lib", which leads to itself: "lib" is a folder around it`, source.ErrNotRegular},
 		"to another module": {[][2]string{{at, "../../../module"}},
 			leads("../../../module", `is another module, "module": link to a folder inside of it, or depend on it`), source.ErrNotRegular},
-		"anywhere else in the module":  {[][2]string{{"m/x", "../lib"}}, `"m/x" is a symlink; a module may hold only regular files and folders`, source.ErrNotRegular},
-		"anywhere else in its cue.mod": {[][2]string{{"m/cue.mod/gen", "../../lib"}}, `"m/cue.mod/gen" is a symlink; a module may hold only regular files and folders`, source.ErrNotRegular},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := project(t, "m/cue.mod/module.cue", "m/a.cue", "lib/l.cue", "other/o.cue", ".git/config", "module/cue.mod/module.cue")

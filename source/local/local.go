@@ -58,9 +58,9 @@ type Package struct {
 	Module, Dir string
 	// Limits bound the tree.
 	Limits source.Limits
-	// Links follows links wherever they are, and those to another module leave it out;
-	// without it links are followed in cue.mod/pkg, and refused elsewhere.
-	Links bool
+	// Hidden takes links to hidden files. A folder on disk has credentials in some of
+	// them (.git/config), a commit has none that its readers do not have.
+	Hidden bool
 }
 
 // Find finds the module of the package in the folder dir: the nearest folder at or

@@ -6,14 +6,17 @@ package local
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // walk reads one module.
@@ -76,7 +79,7 @@ func (w *walk) folder(ctx context.Context, dir spot, complete bool) error {
 	if dir.name != w.Module && slices.ContainsFunc(entries, isModule) {
 		return nil
 	}
-	if !complete && !w.Links && !w.around(dir.name) && slices.ContainsFunc(entries, isStray) {
+	if !complete && !w.around(dir.name) && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return w.isStray(dir, e) }) {
 		entries = slices.DeleteFunc(entries, isCUE)
 	}
 	for _, e := range entries {
@@ -88,7 +91,7 @@ func (w *walk) folder(ctx context.Context, dir spot, complete bool) error {
 			err = w.folder(ctx, at, complete)
 		case e.IsDir():
 		case !complete && !cue:
-		case e.Type()&fs.ModeSymlink != 0 && (w.Links || w.vendored(at.name)):
+		case e.Type()&fs.ModeSymlink != 0:
 			err = w.link(ctx, at)
 		case !e.Type().IsRegular():
 			err = notRegular(at.name, e.Type())
@@ -111,7 +114,16 @@ func (w *walk) around(name string) bool {
 // isStray reports whether an entry is a part of a package that no tree may hold. The
 // complete package is left out then, so that what imports it fails, and never gets a
 // part of it.
-func isStray(e fs.DirEntry) bool { return isCUE(e) && !e.Type().IsRegular() }
+func (w *walk) isStray(dir spot, e fs.DirEntry) bool {
+	switch {
+	case !isCUE(e) || e.Type().IsRegular():
+		return false
+	case e.Type()&fs.ModeSymlink == 0:
+		return true
+	}
+	_, _, err := rootfs.Resolve(w.Root, path.Join(dir.real, e.Name()))
+	return errors.Is(err, rootfs.ErrLeaves) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
+}
 
 func isCUE(e fs.DirEntry) bool {
 	return !e.IsDir() && strings.HasSuffix(e.Name(), ".cue") && !strings.HasPrefix(e.Name(), ".")
