@@ -64,7 +64,7 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 	}
 
 	plan := order.New(g, d)
-	mistakes = append(mistakes, plan.Warnings...)
+	mistakes = slices.Concat(mistakes, g.Warnings, plan.Warnings)
 	written, err := emit.Write(plan, req.Emit)
 	mistakes = append(mistakes, object.AsErrors(err, object.StageEmit)...)
 	mistakes = append(mistakes, written.Warnings...).Sorted()

@@ -44,9 +44,9 @@ func Build(nodes []*object.Node, specs []Spec) (*Graph, error) {
 	if len(b.errs) > 0 {
 		return nil, b.errs.Sorted()
 	}
-	inferred := infer(b.index)
+	inferred, warnings := infer(b.index)
 	kept, dropped := b.acyclic(inferred)
-	g := &Graph{Nodes: nodes, Joins: b.joins, Edges: append(b.edges, kept...), Dropped: dropped}
+	g := &Graph{Nodes: nodes, Joins: b.joins, Edges: append(b.edges, kept...), Dropped: dropped, Warnings: warnings}
 	slices.SortFunc(g.Edges, compareEdges)
 	return g, nil
 }

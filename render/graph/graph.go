@@ -85,6 +85,8 @@ type Graph struct {
 	// Dropped are the inferred edges that are left out because they would close
 	// a cycle; sorted like Edges.
 	Dropped []Edge
+	// Warnings are about references that nothing answers to; sorted.
+	Warnings object.Errors
 }
 
 // All is every edge, and every pair of every join as an edge: a product of

@@ -34,6 +34,8 @@ type index struct {
 	refs  map[object.Ref]int
 	specs map[string][]object.ID
 	crds  map[crdKey]int
+	// hashed are the ConfigMaps and Secrets whose names end in a hash.
+	hashed map[hashedName]int
 	// producers are the objects whose controller makes a Secret.
 	producers map[secretKey]int
 	// bindings are the role bindings of a ServiceAccount.
@@ -55,6 +57,7 @@ func newIndex(nodes []*object.Node) *index {
 		refs:      make(map[object.Ref]int, len(nodes)),
 		specs:     map[string][]object.ID{},
 		crds:      map[crdKey]int{},
+		hashed:    map[hashedName]int{},
 		producers: map[secretKey]int{},
 		bindings:  map[object.Ref][]int{},
 		pods:      map[label][]int{},
@@ -91,6 +94,10 @@ func (x *index) indexKind(i int) {
 			if account, ok := subject(s, it.ref.Namespace); ok {
 				x.bindings[account] = append(x.bindings[account], i)
 			}
+		}
+	case "ConfigMap", "Secret":
+		if name, ok := withoutHash(it.ref); ok {
+			x.hashed[name] = i
 		}
 	case "ResourceQuota", "LimitRange":
 		x.quotas[it.ref.Namespace] = append(x.quotas[it.ref.Namespace], i)

@@ -25,11 +25,13 @@ type finder struct {
 	from       int
 	item       item
 	candidates []candidate
+	warnings   object.Errors
 }
 
 // infer is the edges that follow from the objects, the most certain rule
-// first; edges of one rule onto one node follow each other.
-func infer(x *index) []Edge {
+// first; edges of one rule onto one node follow each other. Warnings are about
+// references that lead to nothing by mistake.
+func infer(x *index) ([]Edge, object.Errors) {
 	f := &finder{index: x}
 	for i := range x.items {
 		f.from, f.item = i, x.items[i]
@@ -55,7 +57,7 @@ func infer(x *index) []Edge {
 			Rule: l.rule, Path: cursor{at: l.at}.path(),
 		})
 	}
-	return onePerRule(edges)
+	return onePerRule(edges), f.warnings.Sorted()
 }
 
 // onePerRule leaves out edges that a more certain one repeats with the same
@@ -112,7 +114,12 @@ func (f *finder) on(r object.Ref, rule Rule, at *link) {
 
 // near is on for an object of the core group in the same namespace.
 func (f *finder) near(kind string, name cursor, rule Rule) {
-	f.on(object.Ref{Kind: kind, Namespace: f.item.ref.Namespace, Name: name.text()}, rule, name.at)
+	r := object.Ref{Kind: kind, Namespace: f.item.ref.Namespace, Name: name.text()}
+	if _, ok := f.refs[r]; !ok {
+		f.missing(r, name.at)
+		return
+	}
+	f.on(r, rule, name.at)
 }
 
 // secret makes an edge onto a Secret, or onto what produces it.
@@ -129,7 +136,9 @@ func (f *finder) secretIn(namespace string, name cursor) {
 	}
 	if to, ok := f.producers[secretKey{namespace, name.text()}]; ok {
 		f.add(to, RuleSecret, name.at)
+		return
 	}
+	f.missing(r, name.at)
 }
 
 // anything is what holds for objects of every kind.

@@ -4,6 +4,7 @@
 package module
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -187,6 +188,14 @@ func (w *walker) take(v cue.Value) {
 		return
 	}
 	o, err := w.budget.export(v)
+	if err == nil && w.timoni {
+		err = asTimoni(v, o)
+	}
+	var binary *notText
+	if errors.As(err, &binary) {
+		w.errs = append(w.errs, s.ModuleError(binary.at, binary.at.Path().String(), binary.Error()))
+		return
+	}
 	if err != nil {
 		w.errs = append(w.errs, s.ModuleError(v, v.Path().String(), diagnose.Message(err)))
 		return

@@ -1,0 +1,55 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// hashSuffix is what generators put behind the name of a ConfigMap or a Secret: the
+// beginning of a hash in hex (Timoni, uuid.SHA1), or in the alphabet of kustomize.
+var hashSuffix = regexp.MustCompile(`-([0-9a-f]{8,10}|[2456789bcdfghkmt]{10})$`)
+
+// hashedName is the name of an object without its hash.
+type hashedName struct{ kind, namespace, base string }
+
+// withoutHash is the name of an object whose name ends in a hash.
+func withoutHash(r object.Ref) (hashedName, bool) {
+	at := hashSuffix.FindStringIndex(r.Name)
+	if at == nil {
+		return hashedName{}, false
+	}
+	return hashedName{r.Kind, r.Namespace, r.Name[:at[0]]}, true
+}
+
+// missing notes a reference to a ConfigMap or a Secret that is not rendered. Where one
+// is that differs in the hash only, the reference is an older name of it: no pod that
+// has it starts.
+func (f *finder) missing(r object.Ref, at *link) {
+	name, ok := withoutHash(r)
+	if !ok {
+		return
+	}
+	to, ok := f.hashed[name]
+	if !ok {
+		return
+	}
+	path := cursor{at: at}.path()
+	for _, w := range f.warnings {
+		if w.Node == f.item.node.ID && strings.Contains(w.Err.Error(), fmt.Sprintf("%q", r.Name)) {
+			return
+		}
+	}
+	rendered := f.items[to]
+	f.warnings = append(f.warnings, &object.Error{
+		Stage: object.StageGraph, Severity: object.SeverityWarning, Pos: f.item.node.Pos, Node: f.item.node.ID, Path: path.String(),
+		Err:   fmt.Errorf("refers to the %s %q, which is not rendered; %q is", r.Kind, r.Name, rendered.ref.Name),
+		Hint:  "the names differ in the hash only: compute both from the same data",
+		Notes: []object.Note{{Pos: rendered.node.Pos, Text: "rendered here"}},
+	})
+}
