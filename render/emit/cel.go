@@ -32,7 +32,7 @@ func parseCEL(text string) (celExpr, error) {
 	tree, errs := p.Parse(common.NewTextSource(text))
 	if found := errs.GetErrors(); len(found) > 0 {
 		first := found[0]
-		return celExpr{}, fmt.Errorf("%q is not valid CEL: column %d: %s", text, first.Location.Column()+1, firstLine(first.Message))
+		return celExpr{}, newCELError(text, first.Location.Line(), first.Location.Column(), first.Message)
 	}
 	return celExpr{text: text, ast: tree}, nil
 }
@@ -40,9 +40,51 @@ func parseCEL(text string) (celExpr, error) {
 // maxExpr is the longest expression that is parsed, in characters.
 const maxExpr = 10_000
 
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
+// celError is a mistake in an expression.
+type celError struct {
+	// near is the expression, or what of it is around the mistake.
+	near string
+	// line and column count from 1, the column in characters.
+	line, column int
+	message      string
+}
+
+func (e *celError) Error() string {
+	at := fmt.Sprintf("column %d", e.column)
+	if e.line > 1 {
+		at = fmt.Sprintf("line %d, column %d", e.line, e.column)
+	}
+	return fmt.Sprintf("%q is not valid CEL: %s: %s", e.near, at, e.message)
+}
+
+// newCELError is what the parser reports in a line, counted from 1, and a column,
+// counted from 0.
+func newCELError(text string, line, column int, message string) *celError {
+	const around = 40
+	near, _, _ := strings.Cut(text, "\n")
+	if lines := strings.Split(text, "\n"); line >= 1 && line <= len(lines) {
+		near = lines[line-1]
+	}
+	runes := []rune(near)
+	begin, end := min(max(column-around, 0), len(runes)), min(column+around, len(runes))
+	near = string(runes[begin:end])
+	if begin > 0 {
+		near = "…" + near
+	}
+	if end < len(runes) {
+		near += "…"
+	}
+	message, _, _ = strings.Cut(message, "\n")
+	message = strings.TrimPrefix(message, "Syntax error: ")
+	// What else may stand there is most of the language.
+	message, _, _ = strings.Cut(message, " expecting {")
+	if strings.Contains(message, "'<EOF>'") {
+		message = "the expression is not complete"
+	}
+	if r := []rune(message); len(r) > 3*around {
+		message = string(r[:3*around]) + "…"
+	}
+	return &celError{near: near, line: line, column: column + 1, message: message}
 }
 
 // column is the position of e in its text, counted from 1.

@@ -4,6 +4,7 @@
 package emit
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ropewalk/ropewalk/render/dialect"
@@ -140,10 +141,36 @@ func (w *writer) problems(n *object.Node, list []problem) {
 		if !p.fatal {
 			e.Severity = object.SeverityWarning
 		}
-		if p.rule < len(n.ReadyWhen) {
-			e.Pos = n.ReadyWhen[p.rule].Pos
+		if p.rule >= len(n.ReadyWhen) {
+			w.add(n, e)
+			continue
 		}
+		ready := n.ReadyWhen[p.rule]
+		e.Pos = ready.Pos
 		w.add(n, e)
+		if p.fatal && ready.Type == object.ReadyCEL {
+			inExpression(e, ready, n)
+		}
+	}
+}
+
+// inExpression moves a mistake in an expression to where the expression is written, and
+// to the character at fault where it is written as it is.
+func inExpression(e *object.Error, ready object.Ready, n *object.Node) {
+	if !ready.Pos.IsValid() {
+		return
+	}
+	e.Pos, e.Notes = ready.Pos, nil
+	var at *celError
+	if ready.ExprPos.IsValid() {
+		e.Pos = ready.ExprPos
+		if errors.As(e.Err, &at) && at.line == 1 {
+			runes := []rune(ready.Expr)
+			e.Pos.Column += len(string(runes[:min(at.column-1, len(runes))]))
+		}
+	}
+	if n.SpecPos.IsValid() && n.SpecPos != e.Pos {
+		e.Notes = []object.Note{{Pos: n.SpecPos, Text: "the spec uses the module here"}}
 	}
 }
 

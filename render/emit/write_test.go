@@ -205,11 +205,39 @@ func TestARuleThatIsWrongInItselfIsAnErrorInEveryDialect(t *testing.T) {
 			rule.Pos = object.Pos{File: "module.cue", Line: 9, Column: 5}
 			_, err := emit.Write(one(node("a", "StatefulSet.apps/v1", "shop", ready(rule))), opts)
 			require.ErrorContains(t, err, want)
-			require.ErrorContains(t, err, "shop.yaml:2:1: emit: shop/statefulset-a: readyWhen[0]: ")
+			require.ErrorContains(t, err, "emit: shop/statefulset-a: readyWhen[0]: ")
 			found := object.AsErrors(err, "")
 			require.Len(t, found, 1)
-			require.Equal(t, rule.Pos, found[0].Notes[0].Pos)
+			// A mistake in an expression is one of the module.
+			at, note := found[0].Pos, found[0].Notes[0].Pos
+			if rule.Type == object.ReadyCEL {
+				at, note = note, at
+			}
+			require.Equal(t, "shop.yaml:2:1", at.String())
+			require.Equal(t, rule.Pos, note)
 		}
+	}
+}
+
+func TestAMistakeInAnExpressionIsAtItsCharacter(t *testing.T) {
+	at := object.Pos{File: "module.cue", Line: 9, Column: 5}
+	for expr, c := range map[string]struct {
+		column int
+		want   string
+	}{
+		`status.a = "é"`:           {at.Column + 9, `"status.a = \"é\"" is not valid CEL: column 10: token recognition error at: '= '`},
+		`status.é == 1`:            {at.Column + 7, `"status.é == 1" is not valid CEL: column 8: token recognition error at: 'é'`},
+		"status.a == 1 &&\n& true": {at.Column, `"& true" is not valid CEL: line 2, column 1: token recognition error at: '& '`},
+		strings.Repeat("status.a == 1 && ", 100): {
+			at.Column + 1700, `"… 1 && status.a == 1 && status.a == 1 && " is not valid CEL: column 1701: the expression is not complete`,
+		},
+	} {
+		rule := object.Ready{Type: object.ReadyCEL, Expr: expr, Pos: at, ExprPos: at}
+		_, err := emit.Write(one(node("a", "StatefulSet.apps/v1", "shop", ready(rule))), emit.Options{})
+		found := object.AsErrors(err, "")
+		require.Len(t, found, 1)
+		require.Equal(t, object.Pos{File: at.File, Line: at.Line, Column: c.column}, found[0].Pos, expr)
+		require.EqualError(t, found[0].Err, c.want)
 	}
 }
 

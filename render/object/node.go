@@ -86,6 +86,8 @@ type Ready struct {
 	// by its fields (status.phase); both spellings are accepted.
 	Expr string `json:"expr,omitempty"`
 	Pos  Pos    `json:"-" cbor:"pos"`
+	// ExprPos is where the first character of Expr is written, if it is written as it is.
+	ExprPos Pos `json:"-" cbor:"exprPos"`
 }
 
 // Apply policies. "" means that it is not set.

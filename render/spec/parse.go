@@ -144,7 +144,8 @@ func (p *parsing) unknown(v object.Value, kind string) {
 // unique refuses two specs of one name, whatever files they are in.
 func (p *parsing) unique() {
 	first := make(map[string]object.Pos, len(p.out.Transforms)+len(p.out.Workloads))
-	named := func(name string, at object.Pos) {
+	// The second spec of a name is not rendered: each of its nodes would collide.
+	named := func(name string, at object.Pos, unsure *bool) {
 		if name == "" {
 			return
 		}
@@ -152,15 +153,16 @@ func (p *parsing) unique() {
 			e := mistake(at, object.Fields("metadata", "name"), "", "a second spec is called %q; the first is at %s", name, other)
 			e.Notes = []object.Note{{Pos: other, Text: "the first spec of this name"}}
 			p.errs = append(p.errs, e)
+			*unsure = true
 			return
 		}
 		first[name] = at
 	}
-	for _, t := range p.out.Transforms {
-		named(t.Name, t.NamePos)
+	for i, t := range p.out.Transforms {
+		named(t.Name, t.NamePos, &p.out.Transforms[i].InputUnsure)
 	}
-	for _, w := range p.out.Workloads {
-		named(w.Name, w.NamePos)
+	for i, w := range p.out.Workloads {
+		named(w.Name, w.NamePos, &p.out.Workloads[i].Unsure)
 	}
 }
 

@@ -4,6 +4,7 @@
 package spec
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/reftype"
@@ -31,11 +32,12 @@ func (f *fields) inTransform(t *Transform) {
 	}
 	t.Tags = f.texts("tags", true)
 	t.DependsOn = f.labels("dependsOn")
-	for _, dep := range t.DependsOn {
+	t.DependsOn = slices.DeleteFunc(t.DependsOn, func(dep object.SpecDependency) bool {
 		if dep.Name == t.Name {
-			f.fail(dep.Pos, f.path.Append(object.Field("dependsOn")), "", "%q depends on itself", dep.Name)
+			f.fail(dep.Pos, f.path.Append(object.Field("dependsOn")), "remove the dependency", "%q depends on itself", dep.Name)
 		}
-	}
+		return dep.Name == t.Name
+	})
 	t.Input = f.input("input")
 	t.Policies = f.policies("policies")
 	t.Adopt = f.enum("adopt", object.AdoptNever, object.AdoptTakeOwnership, object.AdoptMirror)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
 
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -116,6 +117,19 @@ func (d *nodeDecoder) readyWhen(value any, v cue.Value) {
 	}
 }
 
+// expression sets the positions of a rule to those of its expression.
+func (d *nodeDecoder) expression(v cue.Value, r *object.Ready) {
+	r.Pos = diagnose.FirstValid(d.session.OwnPos(v), r.Pos)
+	source := v.Source()
+	if field, ok := source.(*ast.Field); ok {
+		source = field.Value
+	}
+	if literal, ok := source.(*ast.BasicLit); ok && literal.Value == `"`+r.Expr+`"` {
+		r.ExprPos = d.session.Module.Position(literal.Pos())
+		r.ExprPos.Column++
+	}
+}
+
 func (d *nodeDecoder) ready(rule map[string]any, v cue.Value, path object.Path) {
 	r := object.Ready{Pos: diagnose.FirstValid(d.session.OwnPos(v), d.node.Pos)}
 	before := len(d.errs)
@@ -136,6 +150,7 @@ func (d *nodeDecoder) ready(rule map[string]any, v cue.Value, path object.Path) 
 		}
 		d.oneOf(v, at+".status", r.Status, "True", "False", "Unknown")
 	case object.ReadyCEL:
+		d.expression(v.LookupPath(cue.ParsePath("expr")), &r)
 		if r.Expr == "" {
 			d.fail(v, at+".expr", "is missing: CEL needs an expression")
 		}
