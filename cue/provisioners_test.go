@@ -175,9 +175,9 @@ func TestProvisionersExplainTypicalMistakes(t *testing.T) {
 	require.NoError(t, err)
 	for _, name := range mistakes(a) {
 		t.Run(name, func(t *testing.T) {
-			_, err := e.Evaluate(context.Background(), asked(t, e, name, spec.BackendExternalSecrets, file(t, a, name)))
-			require.Error(t, err)
-			errs := object.AsErrors(err, object.StageEvaluate)
+			result, err := e.Evaluate(context.Background(), asked(t, e, name, spec.BackendExternalSecrets, file(t, a, name)))
+			errs := append(object.AsErrors(err, object.StageEvaluate), result.Warnings...)
+			require.NotEmpty(t, errs)
 			for _, one := range errs {
 				require.Equal(t, name, one.Pos.File, "the user's own file comes first: %s", one)
 			}

@@ -162,7 +162,7 @@ func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) 
 	// none did.
 	madeBy := map[object.ID]int{}
 	for p := range provisions {
-		for _, id := range provisions[p].nodes {
+		for id := range provisions[p].nodes {
 			madeBy[id] = p
 		}
 	}
@@ -183,6 +183,12 @@ func (c *compiler) trace(ctx context.Context, s Spec, queries []evaluate.Query) 
 		if err == nil && len(origins) == len(group) {
 			for i, o := range origins {
 				out[at[i]] = o
+			}
+		}
+		// A value that the provisioner alone decides is there because of the resource.
+		for _, i := range at {
+			if !out[i].Input.IsValid() {
+				out[i].Input = provisions[p].nodes[queries[i].Node]
 			}
 		}
 	}

@@ -127,14 +127,15 @@ type provision struct {
 	request evaluate.Request
 	// module is the name of the module of provisioners.
 	module string
-	nodes  []object.ID
+	// nodes are those that it made, with the position of the resource of each.
+	nodes map[object.ID]object.Pos
 }
 
 // provisioned is the name of the module that made each node.
 func (c compilation) provisioned() map[object.ID]string {
 	out := map[object.ID]string{}
 	for _, p := range c.provisions {
-		for _, id := range p.nodes {
+		for id := range p.nodes {
 			out[id] = p.module
 		}
 	}
@@ -199,7 +200,8 @@ func (c *compiler) provision(ctx context.Context, s Spec, w *workload.Compilatio
 			return provision{}, mistakes, ctx.Err()
 		}
 	}
-	out := provision{request: request, module: module.Name}
+	out := provision{request: request, module: module.Name, nodes: map[object.ID]object.Pos{}}
+	resources, _ := needed.Input.Get("resources")
 	answers := make(map[string]resource.Answer, len(needed.Resources))
 	for _, key := range needed.Resources {
 		made, ok := result.Provisioned[key]
@@ -208,8 +210,9 @@ func (c *compiler) provision(ctx context.Context, s Spec, w *workload.Compilatio
 		}
 		made.Nodes = c.provisionedIn(needed.Context.Namespace, made.Nodes)
 		answers[key] = resource.Answer{Result: made.JSON, Nodes: made.Nodes}
+		wanted, _ := resources.Get(key)
 		for _, n := range made.Nodes {
-			out.nodes = append(out.nodes, n.ID)
+			out.nodes[n.ID] = wanted.Pos
 		}
 	}
 	return out, slices.Concat(mistakes, result.Warnings, w.Answer(needed, answers)), nil

@@ -80,6 +80,8 @@ type Options struct {
 	// Set are single values that overlay the inputs last, in order: [SPEC:]PATH=VALUE, see
 	// [spec.ParseSet]. SPEC may be omitted where there is one spec.
 	Set []string
+	// Overrides are the same in the syntax of Score, after Set, see [spec.ParseOverride].
+	Overrides []string
 	// Images are images of containers of workloads: IMAGE and SPEC=IMAGE for containers
 	// without an image of their own (image: .), SPEC/CONTAINER=IMAGE for any.
 	Images []string

@@ -35,7 +35,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	d.Find()
 	l := h.loading(d, opts)
 	out := l.project()
-	l.overlays.Read(opts.Values, opts.Set)
+	l.overlays.Read(opts.Values, opts.Set, opts.Overrides)
 	if err := l.specs(ctx, &out); err != nil {
 		return Loaded{}, err
 	}

@@ -79,7 +79,10 @@ func (c *Compilation) result(i *instance) *resource.Result {
 }
 
 func (c *Compilation) scope(m *member) scope {
-	return scope{member: m, result: c.result, secret: c.secret}
+	return scope{
+		member: m, result: c.result, secret: c.secret,
+		alone: len(c.project.members) == 1 && len(c.project.config.Policies) == 0,
+	}
 }
 
 // Next is what can be requested now: the resources whose params are resolved.

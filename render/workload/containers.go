@@ -67,6 +67,13 @@ func (c *Compilation) file(s scope, in score.Container, f score.File) (generate.
 		}
 		if !utf8.Valid(data) {
 			out.Binary = data
+			if found := placeholder.Find(string(data)); found != "" && !f.NoExpand {
+				c.errs = append(c.errs, &object.Error{
+					Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: f.Source.Pos, Path: path("source")(),
+					Err:  fmt.Errorf("%s in the file is not expanded, because the file is not text in UTF-8", found),
+					Hint: "set noExpand: true where it stands for itself",
+				})
+			}
 			return out, true
 		}
 		raw, at = string(data), inSource(f, path("source"))

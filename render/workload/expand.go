@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/generate"
+	"github.com/ropewalk/ropewalk/render/workload/network"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
 	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
@@ -18,12 +20,22 @@ import (
 // The roots of placeholders (Score 0.4.1).
 const rootMetadata = "metadata"
 
+// The outputs of a call by our own provisioners that depend on the port of the other
+// workload, and the type whose outputs are those that a project gives.
+const (
+	outputPort, outputCallURL = "port", "url"
+	typeEnvironment           = "environment"
+)
+
 // outputURL is the output that, by custom, is a complete URL with its credentials.
 const outputURL = "connection_string"
 
 // scope is what the placeholders of one workload reach.
 type scope struct {
 	member *member
+	// alone is set where the project has no other workload: what a call leads to is
+	// not in this render then, and that by itself is nothing to warn of.
+	alone bool
 	// result is what became of a resource, nil where it is not made: not yet, or
 	// not at all for a reason that is reported elsewhere.
 	result func(*instance) *resource.Result
@@ -99,7 +111,7 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 		}
 		pieces, err := s.resolve(part.Ref)
 		if err != nil {
-			ok = false
+			ok = ok && err.Severity == object.SeverityWarning
 			if err.Err != nil {
 				err.Stage, err.Pos, err.Path = object.StageSpec, at.within(raw, part.Offset), at.path()
 				err.Err = fmt.Errorf("%s: %w", part, err.Err)
@@ -108,7 +120,6 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 			if len(errs) == maxMistakes {
 				break
 			}
-			continue
 		}
 		out = append(out, pieces...)
 	}
@@ -120,7 +131,8 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 const maxMistakes = 50
 
 // resolve is what a placeholder stands for. An error has no position yet; one that
-// is empty stands for a mistake that is reported elsewhere.
+// is empty stands for a mistake that is reported elsewhere. A warning comes with what
+// the placeholder stands for.
 func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
 	switch ref[0] {
 	case rootMetadata:
@@ -186,12 +198,22 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 	switch {
 	case !isPlain && !isSensitive:
 		hint := object.Suggest(output, r.Names())
+		target, isCall := s.member.network.Target(&s.member.source.Spec.Resources[n])
+		switch {
+		case i.entry.Name != spec.DefaultProvisioners:
+		case i.resource.Type.Value == typeEnvironment && object.DidYouMean(output, r.Names()) == "":
+			hint = fmt.Sprintf("set %s under spec.workloads.config.environment of %s, or as a param of the resource", output, spec.ProjectFile)
+		case isCall && output == outputPort && target.Workload == nil:
+			hint = unknownPort(target)
+		}
 		if isVolume := r.Volume.Kind + r.Claim.Kind; isVolume != object.KindNone {
 			hint = fmt.Sprintf("it is a volume: mount it with source: ${resources.%s}", steps[0])
 		}
 		return nil, mistake(hint, "the resource %q has no output %q", steps[0], output)
 	case len(steps) > 2:
 		return nil, mistake("", "the output %q of the resource %q is text: it has no key %q", output, steps[0], steps[2])
+	case isPlain && output == outputCallURL && s.alone && i.entry.Name == spec.DefaultProvisioners:
+		return []generate.Piece{{Literal: plain}}, s.guessed(n, r)
 	case isPlain:
 		return []generate.Piece{{Literal: plain}}, nil
 	}
@@ -212,6 +234,22 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// guessed warns where the URL of another workload lacks a port, because nothing here
+// says which one it has.
+func (s scope) guessed(n int, r *resource.Result) *object.Error {
+	target, isCall := s.member.network.Target(&s.member.source.Spec.Resources[n])
+	if _, known := r.Outputs[outputPort]; known || !isCall || target.Workload != nil {
+		return nil
+	}
+	e := mistake(unknownPort(target), "the URL has no port, because the workload %q is not in this render", target.Name)
+	e.Severity = object.SeverityWarning
+	return e
+}
+
+func unknownPort(target network.Target) string {
+	return fmt.Sprintf("render it together with the workload %q, or write the number of its port into params.port", target.Name)
 }
 
 func mistake(hint, format string, args ...any) *object.Error {

@@ -153,9 +153,17 @@ type mistaken struct {
 
 func mistakes() map[string]mistaken {
 	return map[string]mistaken{
-		"an unknown type lists the known ones and the nearest": {
+		"an unknown type leads to the nearest, and to how one is added": {
 			[]string{"metadata: {name: api}\nresources:\n  db: {type: postgress}\n"},
-			"api.yaml:4:14: spec: resources.db.type: no provisioner makes a resource of type \"postgress\"; known: dns, external-service, horizontal-pod-autoscaler, license, postgres, redis, route, service, volume (did you mean \"postgres\"?)\n",
+			"api.yaml:4:14: spec: resources.db.type: no provisioner makes a resource of type \"postgress\" (did you mean \"postgres\"? \"ropewalk provisioners --help\" shows how to add a type)\n",
+		},
+		"an unknown type is one to add": {
+			[]string{"metadata: {name: api}\nresources:\n  es: {type: elasticsearch}\n"},
+			"api.yaml:4:14: spec: resources.es.type: no provisioner makes a resource of type \"elasticsearch\" (add it with a CUE module under spec.workloads.provisioners of ropewalk.yaml: \"ropewalk provisioners --help\" shows how, \"ropewalk provisioners list\" which types there are)\n",
+		},
+		"a type by the name of a product leads to ours": {
+			[]string{"metadata: {name: api}\nresources:\n  pg: {type: PostgreSQL}\n"},
+			"api.yaml:4:14: spec: resources.pg.type: no provisioner makes a resource of type \"PostgreSQL\" (did you mean \"postgres\"? \"ropewalk provisioners --help\" shows how to add a type)\n",
 		},
 		"an unknown class lists the classes": {
 			[]string{"metadata: {name: api}\nresources:\n  db: {type: postgres, class: larg}\n"},

@@ -31,18 +31,20 @@ type Overlays struct {
 	discovery *Discovery
 	values    map[string][]object.Value // by spec, in order
 	sets      map[string][]spec.Set
+	overrides map[string][]spec.Override
 }
 
 // Overlays are overlays for the specs of these names, without any value yet.
 func (d *Discovery) Overlays(names []string, incomplete bool) *Overlays {
 	return &Overlays{
 		Names: names, NamesIncomplete: incomplete, Texts: map[string][]byte{},
-		discovery: d, values: map[string][]object.Value{}, sets: map[string][]spec.Set{},
+		discovery: d, values: map[string][]object.Value{}, sets: map[string][]spec.Set{}, overrides: map[string][]spec.Override{},
 	}
 }
 
-// Read reads values files, FILE or SPEC:FILE, and single values, [SPEC:]PATH=VALUE.
-func (o *Overlays) Read(files, sets []string) {
+// Read reads values files, FILE or SPEC:FILE, and single values, [SPEC:]PATH=VALUE: sets,
+// and overrides in the syntax of Score.
+func (o *Overlays) Read(files, sets, overrides []string) {
 	for _, arg := range files {
 		o.valuesFile(arg)
 	}
@@ -54,6 +56,16 @@ func (o *Overlays) Read(files, sets []string) {
 		}
 		if name, ok := o.target(set.Spec, set.Pos, "write SPEC:PATH=VALUE"); ok {
 			o.sets[name] = append(o.sets[name], set)
+		}
+	}
+	for _, arg := range overrides {
+		override, err := spec.ParseOverride(arg)
+		if err != nil {
+			o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
+			continue
+		}
+		if name, ok := o.target(override.Spec, override.Pos, "write SPEC:PATH=VALUE"); ok {
+			o.overrides[name] = append(o.overrides[name], override)
 		}
 	}
 }
@@ -149,6 +161,11 @@ func (o *Overlays) Apply(name string, input object.Value) object.Value {
 			o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
 			continue
 		}
+		input = next
+	}
+	for _, override := range o.overrides[name] {
+		next, err := override.Over(input)
+		o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
 		input = next
 	}
 	return input

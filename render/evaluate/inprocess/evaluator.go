@@ -112,11 +112,11 @@ func (p *Evaluator) provision(req evaluate.Request, s *opened) (evaluate.Result,
 		result.Catalog = s.provisioners.Entries(s.Session)
 		return result, nil
 	}
-	made, err := s.provisioners.Make(s.Session)
+	made, warnings, err := s.provisioners.Make(s.Session)
 	if err != nil {
 		return evaluate.Result{}, err
 	}
-	result.Provisioned = made
+	result.Provisioned, result.Warnings = made, warnings
 	var nodes []*object.Node
 	for _, key := range object.SortedKeys(made) {
 		nodes = append(nodes, made[key].Nodes...)

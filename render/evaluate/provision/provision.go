@@ -29,28 +29,30 @@ func (p *Provisioners) Entries(s *module.Session) []evaluate.Provisioner {
 	return out
 }
 
-// Make makes every resource of the input.
-func (p *Provisioners) Make(s *module.Session) (map[string]evaluate.Provisioned, error) {
+// Make makes every resource of the input, with warnings of params that no provisioner
+// reads.
+func (p *Provisioners) Make(s *module.Session) (map[string]evaluate.Provisioned, object.Errors, error) {
 	resources, err := p.resources(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := make(map[string]evaluate.Provisioned, len(resources))
-	var errs object.Errors
+	var errs, warnings object.Errors
 	total := module.Budget{}
 	for _, r := range resources {
 		made, err := r.make(&total)
 		if err != nil {
 			many, _ := diagnose.Fail(s.Req, err).(object.Errors) //nolint:errorlint // fail gives no other type
-			errs = appendNew(errs, many)
+			errs = append(appendNew(errs, many), r.unknownParams()...)
 			continue
 		}
 		if err := total.Err(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out[r.session.Resource] = made
+		warnings = append(warnings, r.unknownParams()...)
 	}
-	return out, errs.Err()
+	return out, warnings, errs.Err()
 }
 
 // appendNew adds what is not said yet: resources share the config.
@@ -179,6 +181,28 @@ func (a asked) refuseParams() error {
 		errs = append(errs, e)
 	}
 	return errs.Err()
+}
+
+// unknownParams warns of params that the provisioner accepts and does not declare.
+func (a asked) unknownParams() object.Errors {
+	if len(a.provisioner.known) == 0 {
+		return nil
+	}
+	s := a.session
+	params, _ := s.Input.Get(diagnose.FieldParams)
+	var out object.Errors
+	for _, m := range params.Members {
+		if slices.Contains(a.provisioner.known, m.Name) {
+			continue
+		}
+		e := s.Report(diagnose.Mistake{
+			Path: object.Fields(diagnose.FieldParams, m.Name), Key: true,
+			Message: fmt.Sprintf("unknown param %q: the provisioner of type %q declares no such param", m.Name, a.provisioner.Type),
+		})
+		e.Severity, e.Hint = object.SeverityWarning, object.Suggest(m.Name, a.provisioner.known)
+		out = append(out, e)
+	}
+	return out
 }
 
 // explain says what is wrong with f: with what the user wrote first, because

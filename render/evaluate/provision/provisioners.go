@@ -36,8 +36,10 @@ type provisioner struct {
 	skip int
 	// takes are the fields that the entry has, out of those that are filled.
 	takes map[string]bool
-	// params says that the entry declares what params there are.
+	// params says that the entry declares what params there are. Where it accepts
+	// others too, but no pattern says which, known are those that it declares.
 	params bool
+	known  []string
 	evaluate.Provisioner
 }
 
@@ -99,6 +101,7 @@ func (p *provisioner) read(mistake func(at cue.Value, field, message string)) {
 			if name == diagnose.FieldParams {
 				p.params = v.IncompleteKind() != cue.TopKind
 				refuseClosed(v, mistake)
+				p.known = knownParams(v)
 			}
 		case !slices.Contains(provisionerFields(), name):
 			mistake(v, "."+name, diagnose.UnknownField(name, provisionerFields())+"; hide what only the module itself needs: _"+name)
@@ -125,6 +128,20 @@ func refuseClosed(params cue.Value, mistake func(at cue.Value, field, message st
 			}
 		}
 	}
+}
+
+// knownParams are the names of params that end with "...", none where they do not, or
+// where nothing stands before it: such a provisioner reads whatever there is.
+func knownParams(params cue.Value) []string {
+	if params.IncompleteKind() != cue.StructKind || !params.Allows(cue.AnyString) || params.LookupPath(cue.MakePath(cue.AnyString)).IncompleteKind() != cue.TopKind {
+		return nil
+	}
+	var out []string
+	fields, err := params.Fields(cue.Optional(true))
+	for err == nil && fields.Next() {
+		out = append(out, fields.Selector().Unquoted())
+	}
+	return out
 }
 
 // provisionerFields are all that a provisioner may have.

@@ -73,6 +73,16 @@ func (t Target) String() string {
 	return t.Namespace + "/" + t.Name
 }
 
+// Target is the workload that r names, false where r is no call.
+func (m *Workload) Target(r *score.Resource) (Target, bool) {
+	for _, c := range m.Calls {
+		if c.Resource == r {
+			return c.Target, true
+		}
+	}
+	return Target{}, false
+}
+
 // Network is which workloads talk to each other, after both sides agreed.
 type Network struct {
 	Inbound, Outbound []Peer

@@ -68,6 +68,20 @@ func HasRef(text string) bool {
 	return false
 }
 
+// Find is the first placeholder in text that begins with one of the roots of Score,
+// "" where there is none. Shells and configurations of others write ${HOME} too.
+func Find(text string) string {
+	if !strings.Contains(text, "${") {
+		return ""
+	}
+	for _, p := range Parse(text) {
+		if p.IsRef() && len(p.Ref) > 1 && (p.Ref[0] == "resources" || p.Ref[0] == "metadata") {
+			return p.String()
+		}
+	}
+	return ""
+}
+
 // Parse splits text into literal text and references, in order. Literals that
 // touch are one part and are never empty, so the empty text has no part. Every
 // text is valid: what is no placeholder stands for itself.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -70,9 +71,11 @@ func (c Catalog) Find(r *score.Resource, path func(field string) string) (Provis
 	}
 	e := &object.Error{Stage: object.StageSpec, Pos: r.Type.Pos, Path: path("type")}
 	if len(entries) == 0 {
-		e.Err = fmt.Errorf("no provisioner makes a resource of type %q; known: %s", r.Type.Value, list(c.types))
-		if near, ok := object.Nearest(r.Type.Value, c.types); ok {
-			e.Hint = fmt.Sprintf("did you mean %q?", near)
+		e.Err = fmt.Errorf("no provisioner makes a resource of type %q", r.Type.Value)
+		e.Hint = fmt.Sprintf("add it with a CUE module under spec.workloads.provisioners of %s: "+
+			"\"ropewalk provisioners --help\" shows how, \"ropewalk provisioners list\" which types there are", spec.ProjectFile)
+		if near := c.near(r.Type.Value); near != "" {
+			e.Hint = near + " \"ropewalk provisioners --help\" shows how to add a type"
 		}
 		return Provisioner{}, e
 	}
@@ -99,6 +102,18 @@ func (c Catalog) Find(r *score.Resource, path func(field string) string) (Provis
 		e.Hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return Provisioner{}, e
+}
+
+// near is a question for the types that are called much like word, "" where none are.
+func (c Catalog) near(word string) string {
+	others := map[string]string{
+		"postgresql": "postgres", "rabbitmq": "amqp", "mariadb": "mysql", "sqlserver": "mssql", "bucket": "s3", "minio": "s3",
+		"ingress": "route", "config": "environment", "hpa": "horizontal-pod-autoscaler", "persistent-volume": "volume",
+	}
+	if name, ok := others[strings.ToLower(word)]; ok && len(c.byType[name]) > 0 {
+		return fmt.Sprintf("did you mean %q?", name)
+	}
+	return object.DidYouMean(word, c.types)
 }
 
 // list writes names once each, sorted.

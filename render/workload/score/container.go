@@ -80,7 +80,7 @@ func (e entry) container(more part) Container {
 	}{{"command", &out.Command}, {"args", &out.Args}} {
 		p := f.get(list.name)
 		*list.to = p.texts()
-		p.literal(*list.to)
+		p.literals(useVariable)
 	}
 	out.Variables = f.get("variables").pairs(badVariable, badValue)
 	out.Files, out.Volumes = e.mounts(f)
@@ -147,6 +147,7 @@ func (f *fields) further(container *fields) object.Value {
 	out := object.Value{Kind: object.KindMap, Pos: f.Pos}
 	for _, name := range further() {
 		if p := f.get(name); p.given() {
+			p.literals(useValue)
 			out.Members = append(out.Members, object.Member{Name: name, Pos: p.Pos, Value: p.Value})
 		}
 	}
@@ -182,17 +183,4 @@ func (d *decoder) image(p part) Text {
 		p.fail("", "an image cannot contain white space")
 	}
 	return t
-}
-
-// literal warns of placeholders where Score does not expand them. Shells write
-// ${HOME} too, so only what begins as a placeholder does counts.
-func (p part) literal(texts []Text) {
-	for i, t := range texts {
-		for _, s := range placeholder.Parse(t.Value) {
-			if s.IsRef() && len(s.Ref) > 1 && (s.Ref[0] == "resources" || s.Ref[0] == "metadata") {
-				p.decoder.warn(t.Pos, &location{up: p.at, step: object.Index(i)},
-					"put it into a variable and write $(VARIABLE) here", "%s is not expanded: placeholders have no effect here", shown(s.String()))
-			}
-		}
-	}
 }

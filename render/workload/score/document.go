@@ -137,7 +137,9 @@ func (d *decoder) metadata(meta *fields) {
 }
 
 func (d *decoder) annotations(f *fields) []Pair {
-	return f.get("annotations").pairs(d.badKey, anything)
+	p := f.get("annotations")
+	p.literals(useValue)
+	return p.pairs(d.badKey, anything)
 }
 
 // identity decodes the namespace and the labels.

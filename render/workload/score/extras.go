@@ -75,7 +75,9 @@ func (d *decoder) extras(f *fields) {
 	if p := f.get("environment"); p.given() {
 		d.out.Environment = p.filled()
 	}
-	d.out.PodAnnotations = f.get("podAnnotations").pairs(d.badKey, anything)
+	pod := f.get("podAnnotations")
+	pod.literals(useValue)
+	d.out.PodAnnotations = pod.pairs(d.badKey, anything)
 	if p := f.get("kind"); p.given() {
 		d.out.Kind = p.enum(KindDeployment, KindStatefulSet, KindJob, KindCronJob)
 	}
@@ -268,6 +270,7 @@ func (d *decoder) serviceAccount(p part) ServiceAccount {
 		name = f.get("name")
 		existing, annotations := f.get("existing"), f.get("annotations")
 		out.Existing = existing.flag()
+		annotations.literals(useValue)
 		out.Annotations = annotations.pairs((&decoder{}).badKey, anything)
 		out.MountToken = f.get("mountToken").flag()
 		if out.Existing && len(out.Annotations) > 0 {

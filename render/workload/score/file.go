@@ -131,6 +131,7 @@ func (d *decoder) absolute(pos object.Pos, at *location, name string) string {
 	case strings.ContainsAny(name, ":\x00\n"):
 		bad = "may not hold a colon, a line break or a zero byte"
 	default:
+		d.literal(pos, at, name, useValue)
 		return clean
 	}
 	d.fail(pos, at, hint, "%s %s", shown(name), bad)
@@ -163,6 +164,9 @@ func (t target) file() File {
 		out.Mode, out.ModePos = p.mode(), p.Pos
 	}
 	out.NoExpand = f.get("noExpand").flag()
+	if p, ok := f.Get("binaryContent"); ok && !out.NoExpand {
+		f.decoder.literal(p.Pos, f.field("binaryContent"), string(out.Binary), "use content for text")
+	}
 	if given != 1 && f.given() {
 		t.wrong("", "a file has one of content, binaryContent and source, got %d", given)
 	}
@@ -248,6 +252,7 @@ func (t target) mount() Mount {
 	}
 	if p := f.get("path"); p.given() {
 		out.Path = p.text()
+		p.literals(useValue)
 		if strings.HasPrefix(p.Text, "/") || slices.Contains(strings.Split(p.Text, "/"), "..") {
 			p.fail("", `%s must be relative to the volume, without ".."`, shown(p.Text))
 		}

@@ -99,6 +99,7 @@ func (e entry) timing(probe string, f *fields, out *object.Value) {
 
 // action decodes what a probe does.
 func (e entry) action(name string, p part, wide bool) object.Value {
+	p.literals(useValue)
 	f := p.fields()
 	switch name {
 	case "exec":

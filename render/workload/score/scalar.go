@@ -134,6 +134,7 @@ func (p part) open(owned func(name string) string) object.Value {
 			p.decoder.fail(m.Pos, p.field(m.Name), hint, "%q is set by Ropewalk", m.Name)
 		}
 	}
+	p.literals(useValue)
 	return withoutNull(p.Value)
 }
 

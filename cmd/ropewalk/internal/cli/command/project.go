@@ -30,6 +30,7 @@ type ProjectFlags struct {
 	dialect       Choice
 	environment   string
 	set           []string
+	overrides     []string
 	Values        []string
 	images        []string
 	namespace     string
@@ -69,8 +70,9 @@ Nothing is read outside of the Git repository around a directory. Where there is
 that is the directory itself, or for a CUE package the nearest one above with cue.mod.
 
 The input of a spec is laid over in this order, the later wins: the spec, the
-environment (--env), --values in their order, --set in their order. That of a
-Score file is the whole file, that of a Workload what stands below spec.`
+environment (--env), --values in their order, --set in their order, then
+--override-property. That of a Score file is the whole file, that of a Workload what
+stands below spec.`
 
 // Add adds the flags to a command.
 func (p *ProjectFlags) Add(cmd *cobra.Command) {
@@ -81,8 +83,11 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.StringVarP(&p.environment, "env", "e", "", "environment of the project to lay over it")
 	f.StringArrayVarP(&p.Values, "values", "f", nil, "`[SPEC:]FILE` of YAML or JSON to lay over the input; may be repeated")
 	// Two flags of one variable would each begin it anew: they share the value.
-	f.Var(f.Lookup("values").Value, "override-file", "`[SPEC:]FILE`: --values by the name that users of Score know")
+	f.Var(f.Lookup("values").Value, "overrides-file", "`[SPEC:]FILE`: --values by the name that users of Score know")
+	f.Var(f.Lookup("values").Value, "override-file", "an older name of --overrides-file")
+	_ = f.MarkHidden("override-file") // fails only for a flag that does not exist
 	f.StringArrayVar(&p.set, "set", nil, "`[SPEC:]PATH=VALUE` to lay over the input; may be repeated")
+	f.StringArrayVar(&p.overrides, "override-property", nil, "[SPEC:]`PATH=VALUE` in the syntax of Score: a.0=x sets an item, a.-1=x appends\none, a\\.b is one name, and a= deletes; may be repeated")
 	f.StringArrayVar(&p.images, "image", nil, "`[SPEC[/CONTAINER]=]IMAGE` for containers of workloads with image \".\"; may be repeated")
 	f.StringVarP(&p.namespace, "namespace", "n", "", "namespace of objects that name none")
 	f.StringVar(&p.kubeVersion, "kube-version", "", "`VERSION` of the cluster, such as 1.36")
@@ -117,6 +122,7 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 		Environment: p.environment,
 		Values:      p.Values,
 		Set:         p.set,
+		Overrides:   p.overrides,
 		Images:      p.images,
 		Context: spec.Context{
 			Namespace: p.namespace, KubeVersion: p.kubeVersion,

@@ -70,6 +70,10 @@ func (c catalog) dryRun(ctx context.Context, document object.Value) (dryRun, err
 	if err != nil {
 		return dryRun{}, err
 	}
+	// Who tries out a param wants to know of one that is not there.
+	if len(result.Warnings) > 0 {
+		return dryRun{}, strict(result.Warnings)
+	}
 	key := asked.Resources[0]
 	made := result.Provisioned[key]
 	answers := map[string]resource.Answer{key: {Result: made.JSON, Nodes: made.Nodes}}
@@ -80,6 +84,17 @@ func (c catalog) dryRun(ctx context.Context, document object.Value) (dryRun, err
 		return dryRun{}, err
 	}
 	return c.result(asked, key, made), nil
+}
+
+// strict is warnings as errors.
+func strict(warnings object.Errors) object.Errors {
+	out := make(object.Errors, len(warnings))
+	for i, w := range warnings {
+		e := *w
+		e.Severity = object.SeverityError
+		out[i] = &e
+	}
+	return out
 }
 
 // checked is what the API has against the objects, at the line of the user that

@@ -27,6 +27,23 @@ of provisioners (with cue.mod) that no project need know yet. Where there is non
 is the working directory if that is a project, and nothing but what Ropewalk brings
 along if not.`
 
+// recipe is a module of provisioners to begin with.
+const recipe = `  package platform
+
+  import "ropewalk.dev/schema"
+
+  ropewalk: {apiVersion: "v1alpha1", kind: "Provisioners"}
+
+  #Provisioners: [#Search]
+
+  #Search: schema.#Provisioner & {
+  	type:     "elasticsearch"
+  	resource: _
+  	params: {host: *"search.example.com" | string, ...}
+  	outputs: {host: params.host, port: 9200}
+  	sensitive: password: {key: "\(resource.id)-search", property: "password"}
+  }`
+
 // Commands has the subcommands of this package.
 type Commands struct{ *command.App }
 
@@ -36,7 +53,17 @@ func (a Commands) Command() *cobra.Command {
 		Use:   "provisioners",
 		Short: "List, show and try what makes the resources of workloads",
 		Long: `Look at the resources that workloads may request: the provisioners of a project and those that
-Ropewalk brings along. The first whose type, class and id match a resource makes it.`,
+Ropewalk brings along. The first whose type, class and id match a resource makes it.
+
+To add a type, or to make one in another way, name a CUE module under spec.workloads of
+ropewalk.yaml: provisioners: [{name: platform, cueRef: {type: path, ref: ./platform}}].
+
+platform/cue.mod/module.cue:
+  module: "example.com/platform"
+  language: version: "v0.15.0"
+
+platform/search.cue:
+` + recipe,
 	}
 	cmd.AddCommand(a.provisionersList(), a.provisionersShow(), a.provisionersTest())
 	return cmd

@@ -1,0 +1,40 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/placeholder"
+)
+
+// What to write instead of a placeholder where Score does not expand it: only
+// Kubernetes knows variables, and only in commands and arguments.
+const (
+	useVariable = "put it into a variable and write $(VARIABLE) here"
+	useValue    = "write the value itself"
+)
+
+// literals warns of the placeholders in every text of p, where Score expands none.
+func (p part) literals(hint string) {
+	switch p.Kind {
+	case object.KindString:
+		p.literal(p.Pos, p.at, p.Text, hint)
+	case object.KindList:
+		for _, item := range p.items() {
+			item.literals(hint)
+		}
+	case object.KindMap:
+		for _, e := range p.entries() {
+			e.literals(hint)
+		}
+	default:
+	}
+}
+
+// literal warns of a placeholder in text that is used as it is.
+func (d *decoder) literal(pos object.Pos, at *location, text, hint string) {
+	if found := placeholder.Find(text); found != "" {
+		d.warn(pos, at, hint, "%s is not expanded: placeholders have no effect here", shown(found))
+	}
+}
