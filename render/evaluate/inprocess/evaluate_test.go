@@ -140,6 +140,33 @@ func TestBadTreesGiveClearErrors(t *testing.T) {
 	}
 }
 
+func TestFilesWithoutAPackageClauseMayImport(t *testing.T) {
+	t.Parallel()
+	const native = "ropewalk: apiVersion: \"v1alpha1\"\ninput: {}\ncontext: schema.#Context\ngraph: schema.#Graph\n" +
+		"graph: nodes: a: object: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: x}\n"
+	for name, files := range map[string]map[string]string{
+		"one file":                {"m.cue": "import \"ropewalk.dev/schema\"\nx: \"one\"\n" + native},
+		"a library of CUE too":    {"m.cue": "import (\n\t\"strings\"\n\t\"ropewalk.dev/schema@v0\"\n)\nx: strings.ToLower(\"ONE\")\n" + native},
+		"several files":           {"m.cue": "import \"ropewalk.dev/schema\"\nx: string\n" + native, "n.cue": "x: \"one\"\n"},
+		"a file that a tag drops": {"m.cue": "import \"ropewalk.dev/schema\"\nx: \"one\"\n" + native, "n.cue": "@if(two)\n\nx: \"two\"\n"},
+		"a file for tests":        {"m.cue": "import \"ropewalk.dev/schema\"\nx: \"one\"\n" + native, "n_test.cue": "x: \"two\"\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tree := fstest.MapFS{}
+			for file, text := range files {
+				tree[file] = &fstest.MapFile{Data: []byte(text)}
+			}
+			out, err := New(Options{Schemas: testSchemas()}).Evaluate(context.Background(), evaluate.Request{
+				Spec: "s", Module: evaluate.Module{FS: tree, Digest: name, Label: "m"}, Context: testContext(),
+			})
+			require.NoError(t, err)
+			require.Len(t, out.Nodes, 1)
+			require.Equal(t, "one", out.Nodes[0].Object.Name())
+		})
+	}
+}
+
 func TestPositionsOfInlineModulesAreThoseOfTheUsersFile(t *testing.T) {
 	t.Parallel()
 	req := inline("package m\n\na: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: 5 & 6}\n")

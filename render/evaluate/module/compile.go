@@ -165,7 +165,15 @@ func newContext(asWritten bool) *cue.Context {
 
 // load reads the package with everything that it imports.
 func (t *tree) load(m evaluate.Module, tags []string, vars map[string]load.TagVar) (*build.Instance, error) {
-	instances := load.Instances([]string{"."}, &load.Config{
+	args := []string{"."}
+	if t.packageName() == "_" {
+		// By folder, CUE looks up no imports of files without a package clause.
+		args = args[:0]
+		for _, name := range t.cueFiles(t.dir) {
+			args = append(args, "./"+path.Base(name))
+		}
+	}
+	instances := load.Instances(args, &load.Config{
 		Dir:                 path.Join(virtualRoot, t.dir),
 		ModuleRoot:          path.Join(virtualRoot, t.root),
 		Overlay:             t.overlay(),
