@@ -50,9 +50,10 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 		nodes = c.withNamespaces(nodes)
 	}
 	object.SortNodes(nodes)
+	applied := c.checker(req).Applied(nodes)
 	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes)
 
-	g, err := graph.Build(nodes, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
+	g, err := graph.Build(applied, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
 	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)
 
 	findings, err := c.check(ctx, nodes)

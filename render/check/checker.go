@@ -51,16 +51,7 @@ func New(options Options) *Checker {
 // win over all others for the custom resources among the nodes. The error is that
 // of ctx, which ends a check of any length.
 func (c *Checker) Check(ctx context.Context, nodes []*object.Node) ([]Finding, error) {
-	own := map[string]*custom.Definition{}
-	if !c.options.SkipSchemas {
-		for _, n := range nodes {
-			if custom.IsDefinition(n.Object) {
-				if d, problem := custom.Read(n.Object); problem == "" {
-					own[d.Key()] = d
-				}
-			}
-		}
-	}
+	own := c.defined(nodes)
 	findings := slices.Clone(c.broken)
 	for _, n := range nodes {
 		findings = append(findings, c.node(ctx, n, own)...)
@@ -71,12 +62,34 @@ func (c *Checker) Check(ctx context.Context, nodes []*object.Node) ([]Finding, e
 	return sorted(findings), nil
 }
 
+// defined are the CustomResourceDefinitions among nodes, by group/Kind.
+func (c *Checker) defined(nodes []*object.Node) map[string]*custom.Definition {
+	own := map[string]*custom.Definition{}
+	if c.options.SkipSchemas {
+		return own
+	}
+	for _, n := range nodes {
+		if custom.IsDefinition(n.Object) {
+			if d, problem := custom.Read(n.Object); problem == "" {
+				own[d.Key()] = d
+			}
+		}
+	}
+	return own
+}
+
 // node judges one object.
 func (c *Checker) node(ctx context.Context, n *object.Node, own map[string]*custom.Definition) []Finding {
 	encrypted := isEncrypted(n.Object)
 	report := &finding.Report{Node: n.ID, Root: n.Object, Secret: isSecret(n.Object) || encrypted}
 	a := finding.NewValue(report)
 	c.secrets(a)
+	applied, complete := c.applied(n.Object, func() map[string]*custom.Definition { return own })
+	if !complete {
+		serverFields(a, applied)
+		report.Root = applied
+		a = finding.NewValue(report)
+	}
 	switch {
 	case c.options.SkipSchemas:
 	case n.Object.APIVersion() == "" || n.Object.Kind() == "":

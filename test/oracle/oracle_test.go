@@ -197,14 +197,13 @@ func argued(key, rule string) bool {
 		{"oracle refuses=false: limitrange.metadata", "the server makes up a name for a LimitRange, and another at every apply"},
 		{"oracle refuses=false: configmap.binaryData.blob = [", "the decoder takes a list of numbers for bytes"},
 		{"oracle refuses=false: service-loadbalancer.spec.ports[].nodePort", "the storage of Services refuses it when it allocates the port"},
-		{"oracle refuses=true: cronjob.spec.timeZone", "the names of time zones are data of the server's machine, and a render does not depend on its own"},
 		{"oracle refuses=false: statefulset.spec.volumeClaimTemplates with", "the server takes it and refuses the pods"},
 	} {
 		if strings.HasPrefix(key, a.prefix) {
 			return true
 		}
 	}
-	// A create takes two items with one key; a server-side apply, which is
-	// what engines do, does not.
-	return rule == finding.RuleListType && strings.HasPrefix(key, "oracle refuses=false")
+	// A create takes two items with one key, and fields that the server sets; a
+	// server-side apply, which is what engines do, does not.
+	return (rule == finding.RuleListType || rule == finding.RuleServerSet) && strings.HasPrefix(key, "oracle refuses=false")
 }

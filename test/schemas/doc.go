@@ -3,13 +3,14 @@
 
 // Schemas turns upstream schemas into the data of render/check.
 //
-//	schemas -kubernetes DIR -crds DIR -out DIR
+//	schemas -kubernetes DIR -crds DIR -zones FILE -out DIR
 //
 // The first directory is a source tree of k8s.io/kubernetes (a Go module of
 // that name in the module cache will do): its OpenAPI v3 documents give the
 // components, kinds and scopes, and the Go source that the documents are
 // published from gives the enumerations, which the documents leave out. The
-// second holds CustomResourceDefinitions as YAML, in any layout. What is
+// second holds CustomResourceDefinitions as YAML, in any layout. The file is
+// $(go env GOROOT)/lib/time/zoneinfo.zip. What is
 // written, and in which form, is told in render/check/schemas/SOURCES.md.
 //
 // The output depends on the input alone: names are sorted and nothing of the

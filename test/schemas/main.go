@@ -4,6 +4,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
@@ -22,14 +25,15 @@ func run(args []string, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	kubernetes := flags.String("kubernetes", "", "source tree of k8s.io/kubernetes")
 	definitions := flags.String("crds", "", "directory of CustomResourceDefinitions")
+	zones := flags.String("zones", "", "zoneinfo.zip of a Go distribution")
 	out := flags.String("out", "", "directory to write to")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	if *out == "" || *kubernetes == "" && *definitions == "" {
-		return complain(stderr, errors.New("-out and one of -kubernetes and -crds are needed"), 2)
+	if *out == "" || *kubernetes == "" && *definitions == "" && *zones == "" {
+		return complain(stderr, errors.New("-out and one of -kubernetes, -crds and -zones are needed"), 2)
 	}
-	if err := generate(*kubernetes, *definitions, *out); err != nil {
+	if err := generate(*kubernetes, *definitions, *zones, *out); err != nil {
 		return complain(stderr, err, 1)
 	}
 	return 0
@@ -41,7 +45,7 @@ func complain(stderr io.Writer, err error, code int) int {
 	return code
 }
 
-func generate(kubernetes, definitions, out string) error {
+func generate(kubernetes, definitions, zones, out string) error {
 	if err := os.MkdirAll(out, 0o750); err != nil {
 		return err
 	}
@@ -50,10 +54,32 @@ func generate(kubernetes, definitions, out string) error {
 			return err
 		}
 	}
+	if zones != "" {
+		if err := writeZones(zones, filepath.Join(out, "zones.txt")); err != nil {
+			return err
+		}
+	}
 	if definitions == "" {
 		return nil
 	}
 	return writeDefinitions(definitions, filepath.Join(out, "crds"))
+}
+
+// writeZones writes the names of the time zones, sorted.
+func writeZones(archive, out string) error {
+	r, err := zip.OpenReader(archive)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }() // It was read only.
+	var names []string
+	for _, f := range r.File {
+		if !f.FileInfo().IsDir() {
+			names = append(names, f.Name+"\n")
+		}
+	}
+	slices.Sort(names)
+	return os.WriteFile(out, []byte(strings.Join(names, "")), 0o600)
 }
 
 // compact is v as JSON without spaces and HTML escapes, and with a newline.

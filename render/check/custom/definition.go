@@ -41,10 +41,19 @@ type definitionVersion struct {
 	Schema  struct {
 		OpenAPIV3Schema json.RawMessage `json:"openAPIV3Schema"`
 	} `json:"schema"`
+	Subresources struct {
+		Status *struct{} `json:"status"`
+	} `json:"subresources"`
 }
 
 // Key is the group and the kind: group/Kind.
 func (d *Definition) Key() string { return d.Group + "/" + d.Names.Kind }
+
+// ServesStatus reports whether the status of a version is a subresource.
+func (d *Definition) ServesStatus(version string) bool {
+	v := d.version(version)
+	return v != nil && v.Subresources.Status != nil
+}
 
 // version is the version called name, nil where there is none.
 func (d *Definition) version(name string) *definitionVersion {

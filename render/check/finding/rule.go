@@ -24,6 +24,7 @@ const (
 	RuleAPIVersion   = "apiVersion"   // no server serves the version
 	RuleKind         = "kind"         // the kind is unknown
 	RuleNamespace    = "namespace"    // the namespace does not suit the scope of the kind
+	RuleServerSet    = "serverSet"    // a field is the server's to set
 	RuleCEL          = "cel"          // a rule of a custom resource does not hold
 	RuleDefinition   = "definition"   // a CustomResourceDefinition is not valid
 )

@@ -112,6 +112,10 @@ func LookupKind(apiVersion, kind string) (Kind, bool) {
 	return Kind{Namespaced: scope == "Namespaced", component: component}, true
 }
 
+// HasStatus reports whether objects of a kind have a status, which the API server takes
+// from its subresource alone.
+func (c *Components) HasStatus(k Kind) bool { return c.get(k.component).Properties["status"] != nil }
+
 // eachBuiltIn calls yield for each kind that the API server serves.
 func eachBuiltIn(yield func(apiVersion, kind string) bool) {
 	for line := range strings.Lines(schemas.Kinds()) {

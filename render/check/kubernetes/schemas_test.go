@@ -4,7 +4,12 @@
 package kubernetes
 
 import (
+	"archive/zip"
 	"encoding/json"
+	"errors"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -62,4 +67,50 @@ func TestSchedules(t *testing.T) {
 	for _, bad := range []string{"", "* * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 7", "5-1 * * * *", "*/0 * * * *", "a * * * *", "* * * janx *", "@often", "@every soon", "CRON_TZ=UTC * * * * *", "TZ=", "TZ=0"} {
 		require.NotEmpty(t, cronProblem(bad), bad)
 	}
+}
+
+func TestTimeZones(t *testing.T) {
+	for _, good := range []string{"UTC", "Etc/UTC", "Etc/GMT+5", "Europe/Berlin", "America/Argentina/Buenos_Aires", "US/Pacific", "EST5EDT", "GMT"} {
+		require.True(t, knownZone(good), good)
+	}
+	for bad, hint := range map[string]string{
+		"Europe/Berlinn":        "did you mean \"Europe/Berlin\"?",
+		"europe/berlin":         "did you mean \"Europe/Berlin\"?",
+		"America/New York":      "did you mean \"America/New_York\"?",
+		"America/NewYork":       "did you mean \"America/New_York\"?",
+		"Germany/Berlin":        "did you mean \"Europe/Berlin\"?",
+		"Berlin":                "did you mean \"Europe/Berlin\"?",
+		"new york":              "did you mean \"America/New_York\"?",
+		"utc":                   "did you mean \"UTC\"?",
+		"":                      "",
+		"Local":                 "",
+		"Mars/Olympus_Mons":     "",
+		"UTC\nUTC":              "",
+		"Europe/Berlin\nEurope": "",
+		"../Europe/Berlin":      "did you mean \"Europe/Berlin\"?",
+	} {
+		require.False(t, knownZone(bad), bad)
+		if hint != "" {
+			require.Equal(t, hint, zoneHint(bad), bad)
+		}
+	}
+}
+
+// TestTimeZonesAreThoseOfGo fails where a new Go brings other names: run test/schemas.
+func TestTimeZonesAreThoseOfGo(t *testing.T) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	require.NoError(t, err)
+	r, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib/time/zoneinfo.zip"))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("this Go is distributed without its database")
+	}
+	require.NoError(t, err)
+	defer func() { require.NoError(t, r.Close()) }()
+	var names []string
+	for _, f := range r.File {
+		if !f.FileInfo().IsDir() {
+			names = append(names, f.Name)
+		}
+	}
+	require.ElementsMatch(t, names, strings.Fields(schemas.Zones()))
 }

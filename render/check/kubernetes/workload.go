@@ -234,30 +234,10 @@ func cronJob(a *finding.Value) {
 	}
 	zone := a.Field("timeZone")
 	if z, ok := zone.Raw.(string); ok && !knownZone(z) {
-		zone.Fail(finding.RuleFormat, "expected the name of a time zone such as \"Europe/Berlin\", found %s", zone.Show())
+		zone.Fail(finding.RuleFormat, "expected the name of a time zone such as \"Europe/Berlin\", found %s", zone.Show()).Hint = zoneHint(z)
 	}
 	spec := a.In("jobTemplate", "spec")
 	if spec.Field("manualSelector").Bool() {
 		spec.Field("manualSelector").Fail(finding.RuleExclusive, "must not be set in a CronJob")
 	}
-}
-
-// knownZone reports whether the text has the form of a time zone. The names
-// themselves depend on the database of the machine, and a render must not: an
-// unknown but well formed name passes.
-func knownZone(name string) bool {
-	if name == "" || name == "Local" {
-		return false
-	}
-	if name == "UTC" {
-		return true
-	}
-	for i, r := range name {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		inside := r >= '0' && r <= '9' || r == '/' || r == '_' || r == '-' || r == '+'
-		if !letter && (i == 0 || !inside) {
-			return false
-		}
-	}
-	return true
 }

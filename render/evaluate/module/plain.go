@@ -212,7 +212,8 @@ func (w *walker) take(v cue.Value) {
 		if o.APIVersion() == "" || o.Kind() == "" || o.Name() == "" {
 			w.errs = append(w.errs, &object.Error{
 				Stage: object.StageEvaluate, Pos: pos, Path: at,
-				Err: fmt.Errorf("an object needs apiVersion, kind and metadata.name, got %q, %q and %q", o.APIVersion(), o.Kind(), o.Name()),
+				Err:  fmt.Errorf("an object needs apiVersion, kind and metadata.name, got %q, %q and %q", o.APIVersion(), o.Kind(), o.Name()),
+				Hint: nameHint(o),
 			})
 			continue
 		}
@@ -220,6 +221,14 @@ func (w *walker) take(v cue.Value) {
 		w.nodes = append(w.nodes, n)
 		w.values[n] = v
 	}
+}
+
+// nameHint is what to do about an object that leaves its name to the API server.
+func nameHint(o object.Object) string {
+	if o.Name() != "" || o.Text("metadata", "generateName") == "" {
+		return ""
+	}
+	return "set metadata.name: with generateName every apply creates another object, and a GitOps engine cannot find its own"
 }
 
 func (w *walker) fail(err error) {
