@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"connectrpc.com/connect"
 
 	"github.com/ropewalk/ropewalk/internal/limiter"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -110,17 +110,7 @@ func isAll(err error, kinds ...error) bool {
 }
 
 // text is what a user reads: a line for each mistake, without control characters.
-func text(err error) string { return cut(printable(words(err)), maxText) }
-
-// printable is text with control characters replaced, but for ends of lines and tabs.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\t' && r != '\n' && unicode.IsControl(r) {
-			return utf8.RuneError
-		}
-		return r
-	}, text)
-}
+func text(err error) string { return cut(printable.Text(words(err)), maxText) }
 
 func words(err error) string {
 	var mistakes object.Errors

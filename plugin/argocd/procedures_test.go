@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/plugin/host"
 )
@@ -33,6 +34,8 @@ func TestTheTextOfAnErrorArrivesAsItIs(t *testing.T) {
 		"other letters":    "größer als „erlaubt“ – 誤り …",
 		"spaces":           "  at both ends  ",
 		"control and more": "a\x00b\x7f\x1b[0m",
+		"what turns text":  "a\u202eb\u2066c\u200ed",
+		"what is not seen": "a\u200bb\u2028c",
 		"long":             strings.Repeat("ü%\n", 1000),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +44,7 @@ func TestTheTextOfAnErrorArrivesAsItIs(t *testing.T) {
 			_, socket := start(t, opts)
 			_, err := generate(t, socket, call{archive: packed, path: "apps/web"})
 			require.Equal(t, codes.InvalidArgument, status.Code(err))
-			require.Equal(t, strings.NewReplacer("\x00", "\uFFFD", "\x7f", "\uFFFD", "\x1b", "\uFFFD").Replace(text), status.Convert(err).Message(),
+			require.Equal(t, printable.Text(text), status.Convert(err).Message(),
 				"nothing moves the cursor of a terminal")
 		})
 	}

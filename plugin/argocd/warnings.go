@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -18,7 +19,7 @@ const maxReported = 4096
 // response to Argo CD has no room for them.
 func (s *Server) warn(r request, warnings object.Errors) {
 	for _, w := range warnings {
-		err := fmt.Errorf("application %q: warning: %s", r.app, cut(printable(strings.ReplaceAll(w.Error(), "\n", " ")), maxText/4))
+		err := fmt.Errorf("application %q: warning: %s", r.app, cut(printable.Line(strings.ReplaceAll(w.Error(), "\n", " ")), maxText/4))
 		key := sha256.Sum256([]byte(r.project + "\x00" + err.Error()))
 		if _, known := s.warned.Get(key); !known {
 			s.warned.Put(key, struct{}{}, 1)

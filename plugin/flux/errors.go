@@ -14,6 +14,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
@@ -214,11 +215,12 @@ func message(err error) string {
 	return cut(text, maxMessage)
 }
 
-// cut is text with at most size bytes.
+// cut is text for a status, with at most size bytes.
 func cut(text string, size int) string {
+	text = printable.Text(text)
 	const more = " …"
 	if len(text) <= size {
-		return strings.ToValidUTF8(text, "\uFFFD")
+		return text
 	}
 	return strings.ToValidUTF8(text[:size-len(more)], "") + more
 }

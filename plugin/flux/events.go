@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
@@ -92,7 +93,7 @@ func (w *work) raise(about client.Object, group, kind, reason, text string, only
 	if at, ok := meta.ReconcileAnnotationValue(w.transform.GetAnnotations()); ok {
 		note(eventv1.MetaTokenKey, fmt.Sprintf("%s/%s/%s", w.transform.UID, at, reason))
 	}
-	w.opts.Events.AnnotatedEventf(about, notes, kind, reason, "%s", text)
+	w.opts.Events.AnnotatedEventf(about, notes, kind, reason, "%s", printable.Text(text))
 }
 
 // standIn is the object of Flux that Alerts may name: the ExternalArtifact of the

@@ -14,6 +14,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -78,8 +79,9 @@ func (w *work) conditionOf(_ context.Context) {
 		w.condition(problem{kind: retry, reason: cmp.Or(p.Reason, v1alpha1.LayerNotReadyReason), err: engineMessage(p.Message)})
 	default:
 		conditions.Delete(t, meta.StalledCondition)
-		conditions.MarkReconciling(t, meta.ProgressingReason, "%s", p.Message)
-		conditions.MarkUnknown(t, meta.ReadyCondition, cmp.Or(p.Reason, v1alpha1.LayerNotReadyReason), "%s", p.Message)
+		text := printable.Text(p.Message)
+		conditions.MarkReconciling(t, meta.ProgressingReason, "%s", text)
+		conditions.MarkUnknown(t, meta.ReadyCondition, cmp.Or(p.Reason, v1alpha1.LayerNotReadyReason), "%s", text)
 	}
 }
 

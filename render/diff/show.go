@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // textWidth is how much of a name, a path or a sentence is shown, in bytes:
@@ -67,35 +69,13 @@ func oneLine(v any) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return printable(fmt.Sprint(v))
+		return printable.Line(fmt.Sprint(v))
 	}
-	return printable(strings.TrimSpace(b.String()))
+	return printable.Line(strings.TrimSpace(b.String()))
 }
 
 // shown is a name, a path or a sentence that may go to a terminal.
-func shown(text string) string { return cut(printable(text), textWidth) }
-
-// printable is text with an escape for every character that is not printable:
-// the codes that steer terminals, and those that turn the direction of writing.
-func printable(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strings.ToValidUTF8(text, "\ufffd")
-	}
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r > 0xffff:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
+func shown(text string) string { return cut(printable.Line(text), textWidth) }
 
 func cut(text string, width int) string {
 	if len(text) <= width {

@@ -34,7 +34,7 @@ import (
 
 // serve runs the controller until ctx ends.
 func (f *flags) serve(ctx context.Context) error {
-	log := logger.NewLogger(f.log)
+	log := safeLog(logger.NewLogger(f.log))
 	logger.SetLogger(log)
 	log.Info("starting", "version", process.CurrentRelease().String())
 	connection, err := f.connection()

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -102,7 +101,7 @@ func (a commands) ofSide(which, arg string, err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &mistakes), errors.As(err, &mistake):
-		a.Note("ropewalk: %s %s:\n", which, command.Printable(strconv.Quote(arg)))
+		a.Note("ropewalk: %s %q:\n", which, arg)
 		return err
 	}
 	return fmt.Errorf("%s %q: %w", which, arg, err)

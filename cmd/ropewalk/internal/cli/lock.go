@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
@@ -67,7 +68,7 @@ func (a commands) runLock(ctx context.Context, flags *command.ProjectFlags, path
 	changes := old.Diff(record.File())
 	var b strings.Builder
 	for _, c := range changes {
-		b.WriteString(c.String() + "\n")
+		b.WriteString(printable.Line(c.String()) + "\n")
 	}
 	if err := a.Print(b.String()); err != nil {
 		return err

@@ -158,13 +158,13 @@ func (a commands) summary(flags *renderFlags, r command.Rendered) {
 	if a.JSON {
 		return
 	}
-	a.Note("%s", waveTable(r.Plan))
+	a.Tell(waveTable(r.Plan))
 	if flags.output == "" {
 		return
 	}
-	a.Note("\n%s of %s in %s, written to %s\n",
+	a.Note("\n%s of %s in %s, written to "+a.Paint.Bold("%s")+"\n",
 		command.Plural(len(r.Plan.Graph.Nodes), "object"), command.Plural(len(r.Request.Specs), "spec"),
-		command.Plural(len(r.Plan.Waves), "wave"), a.Paint.Bold(flags.output))
+		command.Plural(len(r.Plan.Waves), "wave"), flags.output)
 	for _, line := range whereToLook(flags, r) {
 		a.Note("  %s\n", line)
 	}

@@ -6,7 +6,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/lock"
@@ -86,7 +86,7 @@ func (a commands) runVendor(ctx context.Context, flags *command.SourceFlags, dir
 	}
 	var b strings.Builder
 	for _, d := range deps {
-		fmt.Fprintf(&b, "%s %s\n", d, d.Digest)
+		b.WriteString(printable.Linef("%s %s\n", d, d.Digest))
 	}
 	if err := a.Print(b.String()); err != nil {
 		return err

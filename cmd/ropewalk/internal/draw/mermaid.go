@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 )
@@ -44,6 +45,6 @@ func Mermaid(plan *order.Plan) []byte {
 // reads itself are written as the entities that it knows.
 func mermaidText(s string) string {
 	return strings.NewReplacer(
-		"#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "\n", " ", "\r", " ", "`", "#96;",
-	).Replace(s)
+		"#", "#35;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "&", "#amp;", "`", "#96;",
+	).Replace(printable.Line(s))
 }

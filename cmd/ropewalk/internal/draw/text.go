@@ -7,9 +7,9 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
 )
@@ -36,14 +36,14 @@ func Text(plan *order.Plan) []byte {
 		}
 		fmt.Fprintf(b, "wave %d, %s\n", i, count(len(wave.Nodes), "object"))
 		for _, l := range joins[i] {
-			fmt.Fprintf(b, "  %s %s %s  %s\n", SideName(l.rule, l.fromName), arrow(l), SideName(l.rule, l.toName), remark(l))
+			fmt.Fprintf(b, "  %s %s %s  %s\n", printable.Line(SideName(l.rule, l.fromName)), arrow(l), printable.Line(SideName(l.rule, l.toName)), remark(l))
 		}
 		width := 0
 		for _, n := range wave.Nodes {
-			width = max(width, utf8.RuneCountInString(string(n.ID)))
+			width = max(width, utf8.RuneCountInString(printable.Line(string(n.ID))))
 		}
 		for _, n := range wave.Nodes {
-			fmt.Fprintf(b, "  %s  %s", pad(string(n.ID), width), printable(n.Object.Ref().String()))
+			fmt.Fprintf(b, "  %s  %s", pad(printable.Line(string(n.ID)), width), printable.Line(n.Object.Ref().String()))
 			if notes[n.ID] != "" {
 				fmt.Fprintf(b, "  (%s)", notes[n.ID])
 			}
@@ -57,28 +57,17 @@ func Text(plan *order.Plan) []byte {
 	return b.Bytes()
 }
 
-// printable is s without what a terminal would obey: names are checked only
-// later in a render.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return utf8.RuneError
-	}, s)
-}
-
 func textNeeds(b *bytes.Buffer, needs []line) {
 	width := 0
 	for _, l := range needs {
-		width = max(width, utf8.RuneCountInString(string(l.to)))
+		width = max(width, utf8.RuneCountInString(printable.Line(string(l.to))))
 	}
 	for i, l := range needs {
 		branch := "├"
 		if i == len(needs)-1 {
 			branch = "└"
 		}
-		fmt.Fprintf(b, "    %s%s %s  %s\n", branch, arrow(l), pad(string(l.to), width), remark(l))
+		fmt.Fprintf(b, "    %s%s %s  %s\n", branch, arrow(l), pad(printable.Line(string(l.to)), width), remark(l))
 	}
 }
 
@@ -96,10 +85,10 @@ func arrow(l line) string {
 func remark(l line) string {
 	text := l.label()
 	if l.pos.IsValid() {
-		text += " (" + printable(l.pos.String()) + ")"
+		text += " (" + printable.Line(l.pos.String()) + ")"
 	}
 	if l.gate.Gating {
-		text += ": " + printable(l.gate.Reason)
+		text += ": " + printable.Line(l.gate.Reason)
 	}
 	return text
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact/signature"
 	"github.com/ropewalk/ropewalk/artifact/statement"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/output"
 	"github.com/ropewalk/ropewalk/render/emit"
@@ -149,7 +150,7 @@ not at all.
 				if err := output.Write(ctx, dir, files, output.Options{}); err != nil {
 					return nil, "", err
 				}
-				a.Note("%s of %s written to %s\n", command.Plural(len(files), "file"), pulled.Digest, a.Paint.Bold(dir))
+				a.Note("%s of %s written to "+a.Paint.Bold("%s")+"\n", command.Plural(len(files), "file"), pulled.Digest, dir)
 				return nil, "", nil
 			})
 		}),
@@ -248,9 +249,9 @@ func attached(ctx context.Context, p command.Location, what string) ([]byte, err
 func inspectionText(i artifact.Inspection) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-9s"+format+"\n", append([]any{name}, args...)...)
+		b.WriteString(printable.Linef("  %-9s"+format+"\n", append([]any{name}, args...)...))
 	}
-	b.WriteString(i.Reference + "\n")
+	b.WriteString(printable.Line(i.Reference) + "\n")
 	line("digest", "%s", i.Digest)
 	if i.Tree != "" {
 		line("tree", "%s", i.Tree)

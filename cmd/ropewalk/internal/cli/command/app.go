@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -64,9 +65,12 @@ func (a *App) Findings(out Report, found object.Errors) error {
 	return a.Write(b.Bytes())
 }
 
-// Note writes to the stream of diagnostics; an error cannot be reported
-// if that is closed.
-func (a *App) Note(format string, args ...any) { _, _ = fmt.Fprintf(a.Err, format, args...) }
+// Note writes to the stream of diagnostics, with arguments of which each stays in its
+// line; an error cannot be reported if the stream is closed.
+func (a *App) Note(format string, args ...any) { a.Tell(printable.Linef(format, args...)) }
+
+// Tell writes lines to the stream of diagnostics.
+func (a *App) Tell(text string) { _, _ = io.WriteString(a.Err, text) }
 
 // Warn writes warnings to the stream of diagnostics.
 func (a *App) Warn(warnings object.Errors) {
@@ -83,9 +87,10 @@ func (a *App) Run(do func(ctx context.Context, args []string) error) func(*cobra
 	}
 }
 
-// Print writes data to standard output; a failure is one of the environment.
-func (a *App) Print(text string) error { return a.Write([]byte(text)) }
+// Print writes lines for people to standard output, escaped as [printable.Text] does.
+func (a *App) Print(text string) error { return a.Write([]byte(printable.Text(text))) }
 
+// Write writes data to standard output; a failure is one of the environment.
 func (a *App) Write(data []byte) error {
 	if _, err := a.Out.Write(data); err != nil {
 		return &EnvironmentError{Err: fmt.Errorf("standard output cannot be written: %w", err)}

@@ -9,9 +9,9 @@ import (
 	"maps"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -32,8 +32,8 @@ func excerpt(read func(name string) []byte, pos object.Pos) string {
 	if !ok || holdsSecret(data) || bytes.IndexByte(line, 0) >= 0 || pos.Column > len(line)+1 {
 		return ""
 	}
-	text := string(line)
-	before, after := text[:pos.Column-1], text[pos.Column-1:]
+	text := withoutUserinfo(string(line))
+	before, after := printable.Text(text[:pos.Column-1]), printable.Text(text[pos.Column-1:])
 	if strings.TrimSpace(text) == "" || len(text) > excerptLine {
 		return ""
 	}
@@ -46,7 +46,7 @@ func excerpt(read func(name string) []byte, pos object.Pos) string {
 			pad.WriteByte(' ')
 		}
 	}
-	return Printable(withoutUserinfo(before+after)) + "\n" + pad.String() + "^\n"
+	return before + after + "\n" + pad.String() + "^\n"
 }
 
 // holdsSecret reports whether a file may be, or hold, the manifest of a Secret:
@@ -101,17 +101,6 @@ func lineOf(data []byte, n int) ([]byte, bool) {
 		end = len(data)
 	}
 	return data[:end], len(data) > 0
-}
-
-// Printable is text without what would steer a terminal: messages and lines
-// can hold anything that an author of a module put there.
-func Printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\t' && (r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0)) {
-			return utf8.RuneError
-		}
-		return r
-	}, text)
 }
 
 // fileReader reads files for excerpts, each once, beginning with texts that

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -85,7 +86,7 @@ func (r Report) data(es object.Errors) {
 func (r Report) mistake(e *object.Error) {
 	head := "ropewalk:"
 	if e.Pos.IsValid() {
-		head = Printable(e.Pos.String()) + ":"
+		head = printable.Line(e.Pos.String()) + ":"
 	}
 	severity := ""
 	if e.Severity == object.SeverityWarning {
@@ -94,7 +95,7 @@ func (r Report) mistake(e *object.Error) {
 	r.printf("%s %s%s\n", r.Paint.Bold(head), severity, Lines(e.Sentence(), "  "))
 	r.excerpt(e.Pos, "  | ")
 	for _, n := range e.Notes {
-		r.printf("  %s %s\n", r.Paint.Dim(Printable(n.Pos.String())+":"), Lines(n.Text, "    "))
+		r.printf("  %s %s\n", r.Paint.Dim(printable.Line(n.Pos.String())+":"), Lines(n.Text, "    "))
 		if n.Pos != e.Pos {
 			r.excerpt(n.Pos, "    | ")
 		}
@@ -120,11 +121,7 @@ func (r Report) excerpt(pos object.Pos, indent string) {
 // Lines is text that may go to a terminal, with its lines after the first
 // indented.
 func Lines(text, indent string) string {
-	parts := strings.Split(strings.TrimSpace(text), "\n")
-	for i, p := range parts {
-		parts[i] = Printable(p)
-	}
-	return strings.Join(parts, "\n"+indent)
+	return strings.ReplaceAll(printable.Text(strings.TrimSpace(text)), "\n", "\n"+indent)
 }
 
 // count is how many mistakes there are, such as 2 errors, 1 warning.
@@ -159,7 +156,7 @@ func BytesText(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/unit/unit)
 }
 
-// OneLine is text without what would break a table.
+// OneLine is text as one line, such as a description.
 func OneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }), " ")
+	return printable.Line(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }), " "))
 }

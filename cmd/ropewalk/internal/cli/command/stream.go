@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"go.yaml.in/yaml/v3"
 
@@ -88,5 +90,24 @@ func Encode(v any) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err := e.Encode(v)
-	return b.Bytes(), err
+	return printableJSON(b.Bytes()), err
+}
+
+// printableJSON is JSON of the same value with no character that a terminal obeys or
+// hides: such ones are in strings only, where an escape stands for the same character.
+func printableJSON(data []byte) []byte {
+	if !bytes.ContainsFunc(data, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }) {
+		return data
+	}
+	var b bytes.Buffer
+	for _, r := range string(data) {
+		if r == '\n' || unicode.IsGraphic(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			_, _ = fmt.Fprintf(&b, `\u%04x`, unit) // A buffer takes everything.
+		}
+	}
+	return b.Bytes()
 }

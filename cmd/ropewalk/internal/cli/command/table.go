@@ -7,15 +7,21 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
-// Table is rows of cells in columns, without blanks at the ends of lines. Cells hold no
-// tabs and no line ends; see [OneLine].
+// Table is rows of cells in columns, without blanks at the ends of lines. A cell is
+// escaped as [printable.Line] does; [OneLine] joins the lines of a description before.
 func Table(rows [][]string) string {
 	var b, out strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, cells := range rows {
-		_, _ = fmt.Fprintln(t, strings.Join(cells, "\t")) // A builder takes everything.
+		line := make([]string, len(cells))
+		for i, cell := range cells {
+			line[i] = printable.Line(cell)
+		}
+		_, _ = fmt.Fprintln(t, strings.Join(line, "\t")) // A builder takes everything.
 	}
 	_ = t.Flush()
 	for line := range strings.Lines(b.String()) {

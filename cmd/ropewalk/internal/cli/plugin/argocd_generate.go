@@ -187,7 +187,7 @@ func (a Commands) refused(ctx context.Context, err error) error {
 	}
 	// The text of a refusal is at most as long as Argo CD's field for it.
 	for line := range strings.Lines(err.Error()) {
-		a.Note("%s\n", command.Printable(strings.TrimRight(line, "\n")))
+		a.Note("%s\n", strings.TrimRight(line, "\n"))
 	}
 	var refusal *argocd.Refusal
 	if errors.As(err, &refusal) && refusal.Findings {
