@@ -15,30 +15,38 @@ import (
 
 // Secrets are the Secrets in a file of manifests, by name: their data, decoded,
 // with stringData over it. They are for fetchers (source.Secrets) and never
-// become part of a request. No value is ever in an error.
+// become part of a request. The error is an object.Errors with the line of each mistake;
+// no value and no line is ever in it.
 func Secrets(file spec.File) (map[string]map[string][]byte, error) {
 	manifests, err := spec.ParseManifests(file, project.MaxManifests)
-	if err != nil {
-		return nil, errors.New(file.Name + ": not readable as manifests: expected Secrets")
+	var errs object.Errors
+	fail := func(pos object.Pos, err error) {
+		pos.Column = 0 // a position with a column shows its line
+		errs = append(errs, &object.Error{Stage: object.StageResolve, Pos: pos, Err: err})
+	}
+	for _, e := range object.AsErrors(err, object.StageSpec) {
+		fail(e.Pos, errors.New("not readable as a manifest of a Secret: the YAML is not well-formed here, or a key is written twice"))
 	}
 	out := map[string]map[string][]byte{}
 	for _, m := range manifests {
 		if m.Value.Kind == object.KindNone || m.Value.Kind == object.KindNull {
 			continue
 		}
-		name, entries, err := secret(m.Value)
+		name, entries, pos, err := secret(m.Value)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Pos, err)
+			fail(pos, err)
+			continue
 		}
 		if _, twice := out[name]; twice {
-			return nil, fmt.Errorf("%s: two Secrets are named %q", m.Pos, name)
+			fail(m.Pos, fmt.Errorf("two Secrets are named %q", name))
 		}
 		out[name] = entries
 	}
-	return out, nil
+	return out, errs.Sorted().Err()
 }
 
-func secret(v object.Value) (name string, entries map[string][]byte, err error) {
+// secret is the name and the entries of a Secret; pos is the place of err.
+func secret(v object.Value) (name string, entries map[string][]byte, pos object.Pos, err error) {
 	text := func(v object.Value, path ...string) string {
 		for _, p := range path {
 			v, _ = v.Get(p)
@@ -47,18 +55,18 @@ func secret(v object.Value) (name string, entries map[string][]byte, err error) 
 	}
 	name = text(v, "metadata", "name")
 	if text(v, "kind") != "Secret" || text(v, "apiVersion") != "v1" || name == "" {
-		return "", nil, errors.New("not a Secret: expected apiVersion v1, kind Secret and metadata.name")
+		return "", nil, v.Pos, errors.New("not a Secret: expected apiVersion v1, kind Secret and metadata.name")
 	}
 	entries = map[string][]byte{}
 	data, _ := v.Get("data")
 	for _, m := range data.Members {
 		if entries[m.Name], err = base64.StdEncoding.DecodeString(m.Value.Text); err != nil {
-			return "", nil, fmt.Errorf("data.%s of Secret %q is not base64", m.Name, name)
+			return "", nil, m.Value.Pos, fmt.Errorf("data.%s of Secret %q is not base64", m.Name, name)
 		}
 	}
 	plain, _ := v.Get("stringData")
 	for _, m := range plain.Members {
 		entries[m.Name] = []byte(m.Value.Text)
 	}
-	return name, entries, nil
+	return name, entries, v.Pos, nil
 }

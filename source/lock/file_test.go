@@ -104,7 +104,7 @@ func TestParseRefuses(t *testing.T) {
 	module := "modules:\n- {module: m, version: v1, digest: '" + digest("1") + "'}\n"
 	for name, c := range map[string]struct{ text, says string }{
 		"nothing":                        {"", "ropewalk.lock: the file is empty"},
-		"what is no YAML":                {"a: [", "ropewalk.lock: "},
+		"what is no YAML":                {"a: [", "ropewalk.lock:1: the YAML is not well-formed: "},
 		"a list":                         {"- a", "ropewalk.lock:1:1: a Lock: expected a mapping with apiVersion, kind"},
 		"text":                           {"hello", "ropewalk.lock:1:1: a Lock: expected a mapping"},
 		"another kind":                   {"apiVersion: ropewalk.dev/v1alpha1\nkind: Other\n", `ropewalk.lock:2:7: kind is "Other": expected Lock`},
@@ -124,10 +124,10 @@ func TestParseRefuses(t *testing.T) {
 		"an empty reference":             {head + "sources:\n- {type: git, ref: '', digest: x}\n", `ref: expected text`},
 		"a number for text":              {head + "sources:\n- {type: git, ref: 1, digest: x}\n", `ref: expected text`},
 		"a type that is never locked":    {head + strings.Replace(entry, "git", "path", 1), `references of type "path" are never locked`},
-		"two documents":                  {head + "---\n" + head, "it has more than one document"},
+		"two documents":                  {head + "---\n" + head, "ropewalk.lock:3:1: it has more than one document"},
 		"an alias":                       {head + "sources:\n- &a {type: git, ref: r, digest: '" + digest("1") + "'}\n- *a\n", "ropewalk.lock:5:3: a source: expected a mapping"},
 		"a merge":                        {head + "sources:\n- {<<: {type: git}, ref: r}\n", `a source has no field "<<"`},
-		"conflict marks of a merge":      {head + "<<<<<<< HEAD\n", "ropewalk.lock: "},
+		"conflict marks of a merge":      {head + "<<<<<<< HEAD\n", "ropewalk.lock:3:1: a merge conflict begins here"},
 		"more than eight million of it":  {strings.Repeat("#", 9<<20), "larger than 8388608 bytes"},
 		"a module without a version":     {head + "modules:\n- {module: m, digest: x}\n", `the entry lacks version`},
 		"a path that is there and empty": {head + "sources:\n- {type: git, ref: r, path: '', digest: x}\n", ""},

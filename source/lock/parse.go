@@ -4,7 +4,6 @@
 package lock
 
 import (
-	"fmt"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -15,8 +14,8 @@ import (
 // maxBytes is how large a lock may be: some twenty thousand entries.
 const maxBytes = 8 << 20
 
-// Parse reads the text of a file; name is what errors call it. The error has a line for
-// each mistake, with its position.
+// Parse reads the text of a file; name is what errors call it. The error is a
+// *strictyaml.Error.
 func Parse(name string, data []byte) (File, error) {
 	p := parser{strictyaml.Reader{Name: name}}
 	var out File
@@ -27,8 +26,8 @@ func Parse(name string, data []byte) (File, error) {
 		out.Sources = list(&p, fields["sources"], p.source)
 		out.Modules = list(&p, fields["modules"], p.module)
 	}
-	if mistakes := p.Mistakes(); len(mistakes) > 0 {
-		return File{}, fmt.Errorf("%s: delete the file and run %q, or restore it from version control", strings.Join(mistakes, "\n"), "ropewalk lock")
+	if err := p.Err(`delete the file and run "ropewalk lock", or restore it from version control`, nil); err != nil {
+		return File{}, err
 	}
 	return out.sorted(), nil
 }

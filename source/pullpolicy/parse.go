@@ -10,7 +10,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/strictyaml"
 )
 
@@ -24,14 +23,14 @@ const (
 const most = 1000
 
 // Parse reads the text of a policy; name is what errors call it. Errors are
-// ErrPolicy, and hold all mistakes, a line for each, with its place.
+// ErrPolicy and a *strictyaml.Error.
 func Parse(name string, data []byte) (*Policy, error) {
 	p := &parser{strictyaml.Reader{Name: name}}
 	sum := sha256.Sum256(data)
 	out := &Policy{digest: hex.EncodeToString(sum[:])}
 	p.policy(p.Document(data, APIVersion, Kind, "default", "rules"), out)
-	if mistakes := p.Mistakes(); len(mistakes) > 0 {
-		return nil, source.Refuse(ErrPolicy, strings.Join(mistakes, "\n"))
+	if err := p.Err("", ErrPolicy); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -85,7 +84,7 @@ func (p *parser) rule(n *yaml.Node, denies bool) rule {
 	}
 	verify := fields["verify"]
 	switch {
-	case verify == nil && effect != nil && !r.deny && !denies:
+	case verify == nil && effect != nil && effect.Value == "Allow" && !denies:
 		p.Fail(effect, "this rule changes nothing, because what no rule is about is allowed: write default: Deny if all else is to be refused")
 	case verify != nil && r.deny:
 		p.Fail(verify, "what is denied needs no signature")

@@ -132,7 +132,7 @@ func TestMistakesOfAPolicyHaveTheirPlace(t *testing.T) {
 		want []string
 	}{
 		"nothing":              {"", []string{"policy.yaml: the file is empty"}},
-		"no YAML":              {head + "rules: [", []string{"policy.yaml: line 3"}},
+		"no YAML":              {head + "rules: [", []string{"policy.yaml:3: the YAML is not well-formed"}},
 		"two documents":        {head + "---\na: b\n", []string{"more than one document"}},
 		"of another kind":      {"apiVersion: v1\nkind: Pod\n", []string{"policy.yaml:1:13: apiVersion is \"v1\"", "policy.yaml:2:7: kind is \"Pod\""}},
 		"an unknown field":     {head + "defaults: Deny\n", []string{"policy.yaml:3:1: a PullPolicy has no field \"defaults\""}},

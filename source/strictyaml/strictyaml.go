@@ -14,7 +14,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -24,32 +26,82 @@ import (
 type Reader struct {
 	// Name is what errors call the file.
 	Name     string
-	mistakes []mistake
+	mistakes []Mistake
 }
 
-type mistake struct {
-	line, column int
-	text         string
+// Mistake is one mistake in a file.
+type Mistake struct {
+	// Line and Column count from 1; both are 0 for the file as a whole, Column is 0 for a
+	// line as a whole.
+	Line, Column int
+	Text         string
+}
+
+// Error is the mistakes in a file, by position. Its text has a line for each.
+type Error struct {
+	Name     string
+	Mistakes []Mistake
+	// Hint says what to do, if there is something to say.
+	Hint string
+	// Is is what errors.Is finds; nil is nothing.
+	Is error
+}
+
+func (e *Error) Unwrap() error { return e.Is }
+
+func (e *Error) Error() string {
+	var lines []string
+	for _, m := range e.Mistakes {
+		at := e.Name
+		for _, n := range []int{m.Line, m.Column} {
+			if n > 0 {
+				at += ":" + strconv.Itoa(n)
+			}
+		}
+		lines = append(lines, at+": "+m.Text)
+	}
+	text := strings.Join(lines, "\n")
+	if e.Hint != "" {
+		text += ": " + e.Hint
+	}
+	return text
 }
 
 // Fail reports a mistake; at is nil for one of the whole file.
 func (r *Reader) Fail(at *yaml.Node, format string, args ...any) {
-	m := mistake{text: r.Name + ": " + fmt.Sprintf(format, args...)}
+	m := Mistake{Text: fmt.Sprintf(format, args...)}
 	if at != nil {
-		m.line, m.column = at.Line, at.Column
-		m.text = fmt.Sprintf("%s:%d:%d: %s", r.Name, at.Line, at.Column, fmt.Sprintf(format, args...))
+		m.Line, m.Column = at.Line, at.Column
 	}
 	r.mistakes = append(r.mistakes, m)
 }
 
-// Mistakes are those that were reported, by position.
-func (r *Reader) Mistakes() []string {
-	slices.SortStableFunc(r.mistakes, func(a, b mistake) int { return cmp.Or(a.line-b.line, a.column-b.column) })
-	var out []string
-	for _, m := range r.mistakes {
-		out = append(out, m.text)
+// Err is the mistakes that were reported, nil where there are none; hint and is are those
+// of the error.
+func (r *Reader) Err(hint string, is error) error {
+	if len(r.mistakes) == 0 {
+		return nil
 	}
-	return out
+	slices.SortStableFunc(r.mistakes, func(a, b Mistake) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+	return &Error{Name: r.Name, Mistakes: r.mistakes, Hint: hint, Is: is}
+}
+
+// syntax reports an error of the parser, and a merge conflict as such.
+func (r *Reader) syntax(data []byte, err error) {
+	n := 0
+	for line := range bytes.Lines(data) {
+		if n++; bytes.HasPrefix(line, []byte("<<<<<<< ")) {
+			r.mistakes = append(r.mistakes, Mistake{Line: n, Column: 1, Text: "a merge conflict begins here that is not resolved"})
+			return
+		}
+	}
+	m := Mistake{Text: strings.TrimPrefix(err.Error(), "yaml: ")}
+	if found := regexp.MustCompile(`^line (\d+): (.*)$`).FindStringSubmatch(m.Text); found != nil {
+		m.Line, _ = strconv.Atoi(found[1])
+		m.Text = found[2]
+	}
+	m.Text = "the YAML is not well-formed: " + m.Text
+	r.mistakes = append(r.mistakes, m)
 }
 
 // Document is the fields of the only document of data, which must be of this version and
@@ -62,11 +114,16 @@ func (r *Reader) Document(data []byte, apiVersion, kind string, known ...string)
 		r.Fail(nil, "the file is empty: expected apiVersion, kind, %s", strings.Join(known, ", "))
 		return nil
 	case err != nil:
-		r.Fail(nil, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
+		r.syntax(data, err)
 		return nil
 	}
-	if err := d.Decode(&second); !errors.Is(err, io.EOF) {
-		r.Fail(nil, "it has more than one document")
+	switch err := d.Decode(&second); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		r.syntax(data, err)
+		return nil
+	default:
+		r.Fail(&second, "it has more than one document")
 		return nil
 	}
 	root := doc.Content[0]

@@ -176,14 +176,20 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	}
 	opts.FS = files
 	h, err := a.Connect(&p.Sources, files, paths, nil)
-	if err != nil {
+	var broken object.Errors
+	if err != nil && !errors.As(err, &broken) {
 		return Rendered{}, err
 	}
 	loaded, err := h.Load(ctx, opts)
 	a.Texts = loaded.Texts
-	if err != nil {
+	var mistakes object.Errors
+	switch {
+	case err != nil && (broken == nil || !errors.As(err, &mistakes)):
 		return Rendered{}, WithOptions(err)
+	case err != nil:
+		return Rendered{}, WithOptions(withBroken(mistakes, broken))
 	}
+	loaded.Request.Mistakes = withBroken(loaded.Request.Mistakes, broken)
 	evaluator, closer, err := p.Evaluator()
 	if err != nil {
 		return Rendered{}, err

@@ -29,6 +29,7 @@ import (
 	"github.com/ropewalk/ropewalk/source/lock"
 	"github.com/ropewalk/ropewalk/source/modules"
 	"github.com/ropewalk/ropewalk/source/pullpolicy"
+	"github.com/ropewalk/ropewalk/source/strictyaml"
 )
 
 // SourceFlags say how modules are fetched.
@@ -74,19 +75,25 @@ func cacheFolder(flag string) (string, error) {
 
 // Connect is the host with what fetches modules, for paths in files; nil is the disk.
 // Nothing is opened before a module needs it. Record, where set, gets what was used,
-// for a new lock.
+// for a new lock. Mistakes in the files of Secrets, of the pull policy and of the lock
+// are object.Errors; the host then fetches nothing, and [Unfetched] tells what it reports
+// for that.
 func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.Recorder) (host.Host, error) {
 	h := host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()}
-	secrets, err := readSecrets(s.secrets)
+	var broken object.Errors
+	secrets, wrong, err := readSecrets(s.secrets)
 	if err != nil {
 		return h, err
 	}
+	broken = append(broken, wrong...)
 	ca, err := s.Authorities()
 	if err != nil {
 		return h, err
 	}
 	policy, err := OpenPolicy("--pull-policy", s.policy, nil)
-	if err != nil {
+	if wrong, ok := FileMistakes(err); ok {
+		broken = append(broken, wrong...)
+	} else if err != nil {
 		return h, err
 	}
 	registries := sync.OnceValues(s.Registries)
@@ -105,8 +112,15 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 		},
 	}
 	file, found, err := project.Lock(project.Options{FS: files, Args: paths})
-	if err = lockError(found, err); err != nil && record == nil {
-		return h, err // A new lock needs nothing of the old one.
+	if err = lockError(err); err != nil && record == nil { // A new lock needs nothing of the old one.
+		wrong, ok := FileMistakes(err)
+		if !ok {
+			return h, err
+		}
+		broken = append(broken, wrong...)
+	}
+	if len(broken) > 0 {
+		return unfetching(h), broken.Sorted()
 	}
 	o.Lock, o.Mode = file, s.mode(record != nil)
 	if s.Locked && !found {
@@ -125,7 +139,10 @@ func OpenPolicy(flag, name string, report func(error)) (*pullpolicy.File, error)
 		return nil, nil //nolint:nilnil // no policy allows all
 	}
 	policy, err := pullpolicy.Open(name, report)
+	var mistakes *strictyaml.Error
 	switch {
+	case errors.As(err, &mistakes):
+		return nil, err
 	case errors.Is(err, pullpolicy.ErrPolicy):
 		return nil, Usagef("", "%s: %v", flag, err)
 	case err != nil:
@@ -209,33 +226,28 @@ func ReadLock(name string) (file lock.File, found bool, err error) {
 	if found = err == nil; found {
 		file, err = lock.Parse(name, data)
 	}
-	return file, found, lockError(found, err)
+	return file, found, lockError(err)
 }
 
-// lockError is why a lock cannot be used: found is true where it was read.
-func lockError(found bool, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case found:
-		return Usagef("correct it, or run \"ropewalk lock\" to write a new one", "%v", err)
+// lockError is why a lock cannot be used.
+func lockError(err error) error {
+	if _, ok := FileMistakes(err); ok || err == nil {
+		return err
 	}
 	return &EnvironmentError{Err: err}
 }
 
-// readSecrets reads files of Secrets.
-func readSecrets(files []string) (source.Secrets, error) {
+// readSecrets reads files of Secrets; wrong are mistakes in them.
+func readSecrets(files []string) (secrets source.Secrets, wrong object.Errors, err error) {
 	known := map[string]map[string][]byte{}
 	for _, name := range files {
 		data, err := ReadRegular(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		secrets, err := host.Secrets(spec.File{Name: name, Data: data})
-		if err != nil {
-			return nil, err
-		}
-		for n, s := range secrets {
+		found, err := host.Secrets(spec.File{Name: name, Data: data})
+		wrong = append(wrong, object.AsErrors(err, object.StageResolve)...)
+		for n, s := range found {
 			known[n] = s
 		}
 	}
@@ -244,5 +256,5 @@ func readSecrets(files []string) (source.Secrets, error) {
 			return s, nil
 		}
 		return nil, source.Refuse(source.ErrNotFound, fmt.Sprintf("no Secret is named %q: pass its manifest with --secrets FILE", name))
-	}), nil
+	}), wrong, nil
 }

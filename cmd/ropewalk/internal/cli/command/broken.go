@@ -1,0 +1,69 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source"
+	"github.com/ropewalk/ropewalk/source/strictyaml"
+)
+
+// FileMistakes is err as mistakes in a lock or a pull policy; ok is false where it is
+// another error.
+func FileMistakes(err error) (mistakes object.Errors, ok bool) {
+	var file *strictyaml.Error
+	if !errors.As(err, &file) {
+		return nil, false
+	}
+	// The reader of specs explains errors of syntax better than the YAML library.
+	if _, err := spec.ParseValue(spec.File{Name: file.Name, Data: readText(file.Name)}); err != nil {
+		return object.AsErrors(err, object.StageSpec), true
+	}
+	for _, m := range file.Mistakes {
+		mistakes = append(mistakes, &object.Error{
+			Stage: object.StageResolve, Pos: object.Pos{File: file.Name, Line: m.Line, Column: m.Column}, Err: errors.New(m.Text),
+		})
+	}
+	mistakes[len(mistakes)-1].Hint = file.Hint // once is enough
+	return mistakes, true
+}
+
+// errUnfetched is the error of every module that is not fetched because the files that
+// say how to fetch are broken.
+var errUnfetched = errors.New("not fetched")
+
+// unfetching returns h with fetchers that fetch nothing, so that the mistakes of the
+// specs are found all the same.
+func unfetching(h host.Host) host.Host {
+	nothing := source.FetcherFunc(func(context.Context, source.Ref) (source.Tree, error) { return source.Tree{}, errUnfetched })
+	h.Fetchers = map[string]source.Fetcher{source.TypeGit: nothing, source.TypeOCI: nothing, source.TypeFlux: nothing}
+	h.Complete = func(_ context.Context, tree source.Tree) (source.Tree, error) {
+		if data, err := fs.ReadFile(tree.FS, "cue.mod/module.cue"); err == nil && bytes.Contains(data, []byte("deps")) {
+			return tree, errUnfetched
+		}
+		return tree, nil
+	}
+	return h
+}
+
+// withBroken is found, without the modules that were not fetched, and the mistakes of
+// the files that say how to fetch.
+func withBroken(found, broken object.Errors) object.Errors {
+	if len(broken) == 0 {
+		return found
+	}
+	for _, e := range found {
+		if !errors.Is(e.Err, errUnfetched) {
+			broken = append(broken, e)
+		}
+	}
+	return broken.Sorted()
+}
