@@ -6,6 +6,7 @@ package argocd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"time"
 
@@ -89,6 +90,9 @@ func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.F
 	opts := r.options(files, s.opts.Limits)
 	opts.Emit.HealthConfigured = s.opts.HealthConfigured
 	loaded, err := h.Load(ctx, opts)
+	if isAll(err, host.ErrNoSpec) {
+		return nil, fmt.Errorf("%v; %w", err, errEmpty) //nolint:errorlint // one text for both
+	}
 	if err != nil {
 		return nil, err
 	}

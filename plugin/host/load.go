@@ -45,10 +45,29 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 		out.Texts[file.Name] = file.Data
 	}
 	l.dependencies(&out.Request)
+	l.nothing(out)
 	if out.Request.Mistakes = d.Errs.Sorted(); len(out.Request.Specs) == 0 {
 		return out, out.Request.Mistakes.Err()
 	}
 	return out, nil
+}
+
+// ErrNoSpec is the error of a project without a spec; Options.AllowEmpty accepts one.
+var ErrNoSpec = errors.New("the project has no spec")
+
+// nothing reports that there is no spec at all.
+func (l *loading) nothing(out Loaded) {
+	if len(out.Request.Specs) > 0 || l.opts.AllowEmpty || l.Errs.Err() != nil {
+		return
+	}
+	if p := l.document; p.Pos.IsValid() {
+		l.Fail(p.Pos, "add Transforms or Workloads to its folder, or name files in spec.specs", ErrNoSpec)
+		return
+	}
+	for _, file := range l.Files {
+		l.Fail(object.Pos{File: file.Name}, "a spec has apiVersion: "+spec.APIVersion+", a Score file apiVersion: "+spec.ScoreVersion,
+			errors.New("the file holds no spec"))
+	}
 }
 
 // loading is the state of one Load.

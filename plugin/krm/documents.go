@@ -112,13 +112,16 @@ func checkConfig(config object.Object) error {
 	return nil
 }
 
-// isSpec reports whether an item is a spec: one of ours, or a Score file.
+// isSpec reports whether an item is a spec: one of ours, or a Score file, or what was
+// meant to be one and is a mistake.
 func (i item) isSpec() bool {
 	if strings.HasPrefix(i.object.APIVersion(), scorePrefix) {
 		return true
 	}
-	return i.object.APIVersion() == spec.APIVersion &&
-		(i.object.Kind() == spec.KindTransform || i.object.Kind() == spec.KindWorkload)
+	if i.object.APIVersion() == spec.APIVersion {
+		return i.object.Kind() == spec.KindTransform || i.object.Kind() == spec.KindWorkload
+	}
+	return spec.IsNear(i.object)
 }
 
 // add writes an item to the text. Its keys are sorted, which a position in the
@@ -150,6 +153,8 @@ func modules(v any, into map[string]bool) {
 // settings are what annotations of functionConfig say; "" is nothing.
 type settings struct {
 	dialect, environment, kubeVersion string
+	// allowEmpty is "true" where a render without objects is meant.
+	allowEmpty string
 }
 
 // The annotations of functionConfig.
@@ -158,9 +163,12 @@ const (
 	settingDialect = settingPrefix + "dialect"
 	settingEnv     = settingPrefix + "environment"
 	settingVersion = settingPrefix + "kube-version"
+	settingEmpty   = settingPrefix + "allow-empty"
 )
 
-func settingNames() []string { return []string{settingDialect, settingEnv, settingVersion} }
+func settingNames() []string {
+	return []string{settingDialect, settingEnv, settingVersion, settingEmpty}
+}
 
 // settingsOf reads the annotations. One of ours that is not known is a mistake:
 // a dialect that is silently plain would be found in the cluster.
@@ -177,7 +185,7 @@ func settingsOf(config object.Object) (settings, error) {
 			Path: object.Fields("metadata", "annotations", settingDialect).String(), Err: fmt.Errorf("dialect %q is not known", d),
 		}}
 	}
-	return settings{dialect: a[settingDialect], environment: a[settingEnv], kubeVersion: a[settingVersion]}, nil
+	return settings{dialect: a[settingDialect], environment: a[settingEnv], kubeVersion: a[settingVersion], allowEmpty: a[settingEmpty]}, nil
 }
 
 // over fills what opts do not say.
@@ -188,6 +196,7 @@ func (s settings) over(opts *host.Options) {
 	if opts.Environment == "" {
 		opts.Environment = s.environment
 	}
+	opts.AllowEmpty = opts.AllowEmpty || s.allowEmpty == "true"
 	if opts.Context.KubeVersion == "" {
 		opts.Context.KubeVersion = s.kubeVersion
 	}

@@ -96,10 +96,6 @@ func (f Function) render(ctx context.Context, docs documents) ([]rendered, objec
 	if err != nil {
 		return nil, f.hinted(object.AsErrors(err, object.StageSpec))
 	}
-	if len(loaded.Request.Specs) == 0 {
-		return nil, object.AsErrors(mistake("add Transforms or Workloads to the items, or name files in spec.specs",
-			"the project has no spec"), object.StageSpec)
-	}
 	loaded.Request.Strict, loaded.Request.Parallel = f.Strict, f.Parallel
 	result, err := render.Renderer{Evaluator: f.Evaluator}.Render(ctx, loaded.Request)
 	if err != nil {
@@ -107,6 +103,10 @@ func (f Function) render(ctx context.Context, docs documents) ([]rendered, objec
 	}
 	found := append(result.Warnings, layers(result, loaded.Request.Emit.Dialect, f.Strict)...)
 	objects, err := decode(result.Files, docs)
+	if err == nil && len(objects) == 0 && !opts.AllowEmpty {
+		err = mistake("set the annotation "+settingEmpty+": \"true\" if that is meant",
+			"nothing was rendered, and what an earlier run left would be deleted")
+	}
 	return objects, append(found, object.AsErrors(err, object.StageEmit)...)
 }
 

@@ -29,6 +29,7 @@ func TestMistakesAreResultsAndTheItemsStay(t *testing.T) {
 		"an annotation that is not known":       {strings.Replace(transform("spec: {}"), "{internal", "{ropewalk.dev/env: argo, internal", 1), "", "is not known"},
 		"an environment without a project":      {strings.Replace(transform("spec: {cueRef: {type: embedded, ref: webservice}}"), "{internal", "{ropewalk.dev/environment: prod, internal", 1), `metadata.annotations["ropewalk.dev/environment"]`, "prod"},
 		"a project without a spec":              {"apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: x}\n", "", "the project has no spec (add"},
+		"a module that makes nothing":           {inline("web", "ropewalk: apiVersion: \"v1alpha1\"\ninput: {...}\ncontext: {...}\ngraph: nodes: {}\n"), "", "nothing was rendered"},
 		"no functionConfig":                     {"", "", "functionConfig is missing (expected kind Transform"},
 		"a ConfigMap as functionConfig":         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "", `of kind "ConfigMap"`},
 		"a Score file as functionConfig":        {"apiVersion: score.dev/v1b1\nkind: x\nmetadata: {name: x}\n", "", "below spec of kind Workload"},
@@ -141,5 +142,17 @@ func TestWhatIsNoListIsRefused(t *testing.T) {
 			require.ErrorAs(t, err, &found)
 			require.Nil(t, out.List)
 		})
+	}
+}
+
+func TestAnItemThatWasMeantToBeASpecIsAMistake(t *testing.T) {
+	project := "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: x}\n"
+	for _, item := range []string{
+		"apiVersion: scoredev/v1b1\nmetadata: {name: a}\ncontainers: {web: {image: x}}\n",
+		"apiVersion: ropewalk.de/v1alpha1\nkind: Transform\nmetadata: {name: a}\nspec: {}\n",
+		"apiVersion: v1\nkind: Workload\nmetadata: {name: a}\nspec: {containers: {web: {image: x}}}\n",
+	} {
+		_, err := function(t).Run(t.Context(), strings.NewReader(list(project, foreign, item)))
+		require.ErrorContains(t, err, "is not known (write apiVersion: ")
 	}
 }

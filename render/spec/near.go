@@ -18,6 +18,13 @@ import (
 // fields of ours without an apiVersion. Whatever names the group of another project is
 // that project's.
 
+// IsNear reports whether an object that is none of ours was probably meant to be, so that
+// [Parse] refuses it. Doc is JSON in Go, with numbers as json.Number.
+func IsNear(doc map[string]any) bool {
+	var p parsing
+	return p.nearDocument(NewStructured("", doc).doc.value)
+}
+
 // nearDocument reports what is wrong with a document that is not one of ours and was
 // probably meant to be; false where it is somebody else's.
 func (p *parsing) nearDocument(v object.Value) bool {

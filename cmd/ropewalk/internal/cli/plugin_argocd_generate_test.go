@@ -100,7 +100,7 @@ func TestExitCodesForTheStockServer(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"a flag that cannot be":          {good, "", []string{"--workers", "0"}, command.Usage, "--workers 0"},
+		"a flag that cannot be":          {good, "", []string{"--request-timeout", "0s"}, command.Usage, "expected more than 0"},
 		"an argument":                    {good, "", []string{"apps/web"}, command.Usage, "apps/web"},
 		"a flag of the server":           {good, "", []string{"--socket-dir", "."}, command.Usage, "unknown flag"},
 		"a path that leaves":             {good, "ARGOCD_APP_SOURCE_PATH=../x", nil, command.Environment, `"../x" leaves`},

@@ -80,6 +80,7 @@ the API's own schemas and your policies, and the same bytes on every machine.
 	root.AddCommand(a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(), a.diffCommand(),
 		artifacts.Build(), artifacts.Command(), a.lockCommand(), a.vendorCommand(), provisioners.Commands{App: a.App}.Command(),
 		plugin.Commands{App: a.App}.Command(), a.cacheCommand(), a.initCommand(), a.versionCommand())
+	command.Once(root)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {

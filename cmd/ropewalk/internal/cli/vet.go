@@ -6,7 +6,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +19,8 @@ func (a commands) vetCommand() *cobra.Command {
 		Use:   "vet [PATH...|-]",
 		Short: "Check specs without writing manifests",
 		Long: `Check specs as render does, and print what was found: every mistake in specs, values,
-modules and rendered objects, with the line to change.
+modules and rendered objects, with the line to change. A project is checked as it is
+and in each of its environments, unless --env names one.
 
 Findings are the data of this command, and so go to standard output.
 ` + command.ProjectHelp + `
@@ -40,24 +40,22 @@ Findings are the data of this command, and so go to standard output.
 }
 
 func (a commands) runVet(ctx context.Context, flags *command.ProjectFlags, format string, paths []string) error {
-	r, err := a.Render(ctx, flags, paths)
+	v := vetted{commands: a, flags: flags, paths: paths}
+	found, good, err := v.all(ctx)
+	if err != nil {
+		return err
+	}
 	out := a.Report()
 	// Colours are for the stream of diagnostics only.
 	out.JSON, out.Paint = format == "json", command.Paint{}
-	if err != nil {
-		found, ok := command.IsFindings(err)
-		if !ok || ctx.Err() != nil {
-			return err
-		}
-		if err := a.Findings(out, found); err != nil {
-			return err
-		}
-		return errors.Join(command.ErrReported, err)
-	}
-	defer r.Close()
-	if err := a.Findings(out, r.Warnings); err != nil || out.JSON {
+	if err := a.Findings(out, found); err != nil {
 		return err
 	}
-	return a.Print(fmt.Sprintf("good: %s, %s, %s\n", command.Plural(len(r.Request.Specs), "spec"),
-		command.Plural(len(r.Plan.Graph.Nodes), "object"), command.Plural(len(r.Plan.Waves), "wave")))
+	if err := found.Err(); err != nil {
+		return errors.Join(command.ErrReported, err)
+	}
+	if out.JSON {
+		return nil
+	}
+	return a.Print(good + "\n")
 }

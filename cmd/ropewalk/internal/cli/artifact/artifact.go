@@ -156,7 +156,7 @@ not at all.
 		}),
 	}
 	f := cmd.Flags()
-	f.VarP(&command.Single{To: &dir}, "output", "o", "`DIR` to write to")
+	f.StringVarP(&dir, "output", "o", "", "`DIR` to write to")
 	f.StringVar(&layer, "layer", "", "`NAME` of the barrier layer to pull; all of them where it is not given")
 	r.Add(cmd)
 	return cmd

@@ -62,9 +62,9 @@ manifests already, nothing is pushed.
 		RunE: a.Run(func(ctx context.Context, args []string) error { return a.runBuild(ctx, &flags, args) }),
 	}
 	f := cmd.Flags()
-	f.Var(&command.Single{To: &flags.to}, "to", "`REFERENCE` to push to")
+	f.StringVar(&flags.to, "to", "", "`REFERENCE` to push to")
 	f.StringArrayVar(&flags.tags, "tag", nil, "another `TAG` to push it under; may be repeated")
-	f.Var(&command.Single{To: &flags.signKey}, "sign-key", "`FILE` of the private key to sign with (PEM, cosign's own too; its password is\nin $COSIGN_PASSWORD)")
+	f.StringVar(&flags.signKey, "sign-key", "", "`FILE` of the private key to sign with (PEM, cosign's own too; its password is\nin $COSIGN_PASSWORD)")
 	f.StringVar(&flags.source, "source", "", "`URL` of the repository that the specs come from, for the engines to show")
 	f.StringVar(&flags.revision, "revision", "", "`REVISION` of it, such as main@sha1:<hash>, for commit statuses")
 	f.BoolVar(&flags.folders, "folders", false, foldersHelp)

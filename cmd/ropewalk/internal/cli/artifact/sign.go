@@ -51,7 +51,7 @@ bytes, so that signing twice changes nothing.
 			})
 		}),
 	}
-	cmd.Flags().Var(&command.Single{To: &key}, "key", "`FILE` of the private key (PEM, cosign's own too; its password is in\n$COSIGN_PASSWORD)")
+	cmd.Flags().StringVar(&key, "key", "", "`FILE` of the private key (PEM, cosign's own too; its password is in\n$COSIGN_PASSWORD)")
 	format.Add(cmd, "format", "how to print what was done")
 	r.Add(cmd)
 	return cmd

@@ -12,36 +12,38 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-// Single is a flag that takes a text, and is given once: of two keys or two
-// targets it would be unclear which one counts.
-type Single struct {
-	To  *string
-	set bool
+// Once makes every flag with a single value, of a command and of those below it, one
+// that is given once: of two environments or two targets only one would count.
+func Once(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		_, list := f.Value.(pflag.SliceValue)
+		if _, more := f.Value.(*hosts); !list && !more {
+			f.Value = &once{Value: f.Value}
+		}
+	})
+	for _, c := range cmd.Commands() {
+		Once(c)
+	}
 }
 
-var _ pflag.Value = (*Single)(nil)
-
-// String is the text.
-func (s *Single) String() string {
-	if s.To == nil {
-		return ""
-	}
-	return *s.To
+// once is a value that is set once, or to the same again.
+type once struct {
+	pflag.Value
+	first string
+	set   bool
 }
 
-// Type is what help prints for the value.
-func (*Single) Type() string { return "string" }
-
-// Set takes the text, the first time.
-func (s *Single) Set(text string) error {
-	if s.set {
-		return fmt.Errorf("it is given twice, first as %q", *s.To)
+// Set sets the value, the first time.
+func (o *once) Set(text string) error {
+	if o.set && text != o.first {
+		return fmt.Errorf("it is given twice, first as %q", o.first)
 	}
-	*s.To, s.set = text, true
-	return nil
+	o.first, o.set = text, true
+	return o.Value.Set(text)
 }
 
 // hosts is a flag that takes hosts, with their ports, and may be repeated.

@@ -28,7 +28,7 @@ import (
 // ProjectFlags are those of every command that renders.
 type ProjectFlags struct {
 	dialect       Choice
-	environment   string
+	Environment   string
 	set           []string
 	overrides     []string
 	Values        []string
@@ -46,6 +46,10 @@ type ProjectFlags struct {
 	memoryGiven func() bool
 	workers     int
 	Sources     SourceFlags
+	// AllowEmpty accepts a render without objects.
+	AllowEmpty bool
+	// Shared evaluates instead of an evaluator for each render; nil shares none.
+	Shared evaluate.Evaluator
 	// Repository and fluxNamespace are added by the commands that write.
 	Repository    string
 	FluxNamespace string
@@ -80,7 +84,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	p.dialect.Add(cmd, "dialect", "engine to order and write for (default that of the project, or plain)")
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVarP(&p.environment, "env", "e", "", "environment of the project to lay over it")
+	f.StringVarP(&p.Environment, "env", "e", "", "environment of the project to lay over it")
 	f.StringArrayVarP(&p.Values, "values", "f", nil, "`[SPEC:]FILE` of YAML or JSON to lay over the input; may be repeated")
 	// Two flags of one variable would each begin it anew: they share the value.
 	f.Var(f.Lookup("values").Value, "overrides-file", "`[SPEC:]FILE`: --values by the name that users of Score know")
@@ -94,6 +98,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.StringVar(&p.clusterDomain, "cluster-domain", "", "DNS domain of the cluster")
 	f.StringArrayVar(&p.Crds, "crds", nil, "`DIR` or file of CustomResourceDefinitions to check against; may be repeated")
 	f.BoolVar(&p.Strict, "strict", false, "take warnings as errors")
+	f.BoolVar(&p.AllowEmpty, "allow-empty", false, "accept a render without a spec or an object: an engine that prunes deletes\nwhat was there")
 	f.BoolVar(&p.argocdHealth, "argocd-health", false, "Argo CD has the health checks that --argocd-cm writes, so that readyWhen gates\nwithout a warning")
 	f.BoolVar(&p.SkipSchemas, "skip-schemas", false, "do not check objects against the schemas of the API")
 	p.timeout, p.memory = evaluate.DefaultTimeout, DefaultMemory
@@ -119,7 +124,7 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 	return host.Options{
 		Args:        paths,
 		Stdin:       a.In,
-		Environment: p.environment,
+		Environment: p.Environment,
 		Values:      p.Values,
 		Set:         p.set,
 		Overrides:   p.overrides,
@@ -135,7 +140,7 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 			FluxNamespace: p.FluxNamespace, HealthConfigured: p.argocdHealth,
 		},
 		Limits:      evaluate.Limits{Timeout: p.timeout, Memory: p.limit()},
-		SkipSchemas: p.SkipSchemas,
+		SkipSchemas: p.SkipSchemas, AllowEmpty: p.AllowEmpty,
 	}, nil
 }
 
@@ -163,9 +168,18 @@ type Rendered struct {
 }
 
 // Render loads and renders the project at paths. The caller closes what it
-// gets; an error needs no closing.
+// gets; an error needs no closing. A render without objects is an error unless it is
+// allowed.
 func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rendered, error) {
-	return a.RenderFS(ctx, p, nil, paths)
+	r, err := a.RenderFS(ctx, p, nil, paths)
+	if err != nil || len(r.Plan.Graph.Nodes) > 0 || p.AllowEmpty {
+		return r, err
+	}
+	r.Close()
+	return Rendered{Loaded: r.Loaded}, object.Errors{{
+		Stage: object.StageEmit, Err: errors.New("nothing was rendered, and an engine that prunes would delete what was there"),
+		Hint: "add --allow-empty if that is meant",
+	}}
 }
 
 // RenderFS is Render with paths in a file system; nil is the disk.
@@ -185,9 +199,9 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	var mistakes object.Errors
 	switch {
 	case err != nil && (broken == nil || !errors.As(err, &mistakes)):
-		return Rendered{}, WithOptions(err)
+		return Rendered{Loaded: loaded}, WithOptions(err)
 	case err != nil:
-		return Rendered{}, WithOptions(withBroken(mistakes, broken))
+		return Rendered{Loaded: loaded}, WithOptions(withBroken(mistakes, broken))
 	}
 	loaded.Request.Mistakes = withBroken(loaded.Request.Mistakes, broken)
 	evaluator, closer, err := p.Evaluator()
@@ -202,7 +216,7 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	bar.Clear()
 	if err != nil {
 		closer()
-		return Rendered{}, err
+		return Rendered{Loaded: loaded}, err
 	}
 	return Rendered{Loaded: loaded, Result: result, Evaluator: evaluator, Paths: paths, Close: closer}, nil
 }
@@ -225,6 +239,9 @@ func (p *ProjectFlags) limit() int64 {
 
 // Evaluator is in this process, or in workers where they were asked for.
 func (p *ProjectFlags) Evaluator() (evaluate.Evaluator, func(), error) {
+	if p.Shared != nil {
+		return p.Shared, func() {}, nil
+	}
 	if p.workers == 0 {
 		return inprocess.New(process.EvaluateOptions()), func() {}, nil
 	}

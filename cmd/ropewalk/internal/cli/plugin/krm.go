@@ -33,7 +33,7 @@ functionConfig is a Transform or a Workload, or a Project whose specs are the
 Transforms and Workloads among the items and the files that its spec.specs names.
 ConfigMaps among the items can be modules. Annotations of functionConfig set what
 has no field and no flag: ropewalk.dev/dialect,
-ropewalk.dev/environment, ropewalk.dev/kube-version.
+ropewalk.dev/environment, ropewalk.dev/kube-version, ropewalk.dev/allow-empty.
 
 Items of others stay as they are. Rendered objects are marked with the annotation
 ropewalk.dev/rendered-by: what an earlier run left is replaced, or removed where it

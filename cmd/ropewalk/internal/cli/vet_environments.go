@@ -1,0 +1,115 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// vetted checks a project, in all of its environments where none is named.
+type vetted struct {
+	commands
+	flags *command.ProjectFlags
+	paths []string
+	// runs are the environments that were checked, "" for none, and found what was found
+	// in each.
+	runs  []string
+	found []object.Errors
+}
+
+// all checks everything. It returns the findings, each once, and what is good where
+// there is no error among them.
+func (v *vetted) all(ctx context.Context) (object.Errors, string, error) {
+	evaluator, closer, err := v.flags.Evaluator()
+	if err != nil {
+		return nil, "", err
+	}
+	defer closer()
+	v.flags.Shared = evaluator
+	// Standard input is read by each run.
+	var input []byte
+	if slices.Contains(v.paths, "-") {
+		if input, err = io.ReadAll(io.LimitReader(v.In, spec.MaxFile+1)); err != nil {
+			return nil, "", err
+		}
+	}
+	v.In = bytes.NewReader(input)
+	r, err := v.run(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	good := ""
+	if r.Plan != nil {
+		good = fmt.Sprintf("good: %s, %s, %s", command.Plural(len(r.Request.Specs), "spec"),
+			command.Plural(len(r.Plan.Graph.Nodes), "object"), command.Plural(len(r.Plan.Waves), "wave"))
+	}
+	if v.flags.Environment != "" {
+		return v.found[0], good, nil
+	}
+	names := object.SortedKeys(r.Project.Environments)
+	for _, name := range names {
+		v.flags.Environment = name
+		v.In = bytes.NewReader(input)
+		if _, err := v.run(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+	if len(names) > 0 {
+		good += ", with " + command.Plural(len(names), "environment")
+	}
+	return v.merged(), good, nil
+}
+
+// run checks one environment. The error is one that is no finding.
+func (v *vetted) run(ctx context.Context) (command.Rendered, error) {
+	r, err := v.Render(ctx, v.flags, v.paths)
+	found := r.Warnings
+	if err != nil {
+		mistakes, ok := command.IsFindings(err)
+		if !ok || ctx.Err() != nil {
+			return r, err
+		}
+		found = mistakes
+	} else {
+		r.Close()
+	}
+	v.runs, v.found = append(v.runs, v.flags.Environment), append(v.found, found)
+	return r, nil
+}
+
+// merged are the findings of all runs, each once. One that is not in all of them has the
+// names of its environments.
+func (v *vetted) merged() object.Errors {
+	in := map[string][]string{}
+	first := map[string]*object.Error{}
+	for i, found := range v.found {
+		for _, e := range found {
+			key := fmt.Sprint(e.Severity, e)
+			if first[key] == nil {
+				first[key] = e
+			}
+			if !slices.Contains(in[key], v.runs[i]) {
+				in[key] = append(in[key], v.runs[i])
+			}
+		}
+	}
+	var out object.Errors
+	for _, key := range object.SortedKeys(first) {
+		e := *first[key]
+		if names := in[key]; len(names) < len(v.runs) && names[0] != "" {
+			e.Err = fmt.Errorf("environment %s: %w", strings.Join(names, ", "), e.Err)
+		}
+		out = append(out, &e)
+	}
+	return out.Sorted()
+}
