@@ -41,7 +41,7 @@ func TestADocumentThatWasMeantToBeOursIsAMistake(t *testing.T) {
 		"ApiVersion: ropewalk.dev/v1alpha1\n" + transform: `f.yaml:1:1: spec: field "ApiVersion" is not known (did you mean "apiVersion"?)`,
 		"api_version: ropewalk.dev/v1alpha1\n" + workload: `f.yaml:1:1: spec: field "api_version" is not known (did you mean "apiVersion"?)`,
 		"kind: Deployment\n---\n" + score:                 `f.yaml:3:1: spec: apiVersion: is missing (` + isScore + `)`,
-		"kind: Transfrom\nmetadata: {name: a}\n":          `f.yaml:1:1: spec: apiVersion: is missing (` + isOurs + `)`,
+		"kind: Transforms\nmetadata: {name: a}\n":         `f.yaml:1:1: spec: apiVersion: is missing (` + isOurs + `)`,
 		"metadata: {name: a}\nspec: {cueRef: {ref: .}}\n": `f.yaml:1:1: spec: apiVersion: is missing (` + isOurs + `)`,
 		workload:                   `f.yaml:1:1: spec: apiVersion: is missing (` + isOurs + `)`,
 		project:                    `f.yaml:1:1: spec: apiVersion: is missing (` + isOurs + `)`,
@@ -95,13 +95,13 @@ func TestDocumentsOfOthersAreLeftOut(t *testing.T) {
 
 func TestTextInOtherEncodingsOfUnicodeIsRead(t *testing.T) {
 	const text = "apiVersion: score.dev/v1b1\nmetadata: {name: a, annotations: {who: \"Jürgen 😀\"}}\n"
-	units, runes := utf16.Encode([]rune(text)), []rune(text)
+	units := utf16.Encode([]rune(text))
 	for name, order := range map[string]binary.AppendByteOrder{"little": binary.LittleEndian, "big": binary.BigEndian} {
 		var short, long []byte
 		for _, u := range units {
 			short = order.AppendUint16(short, u)
 		}
-		for _, r := range runes {
+		for _, r := range text {
 			long = order.AppendUint32(long, uint32(r))
 		}
 		require.Equal(t, text, string(spec.UTF8(short)), name)
