@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -42,13 +43,13 @@ func numbers(v any) (err error) {
 	case map[string]any:
 		for k, e := range v {
 			if v[k], err = number(e); err != nil {
-				return err
+				return below(err, Field(k))
 			}
 		}
 	case []any:
 		for i, e := range v {
 			if v[i], err = number(e); err != nil {
-				return err
+				return below(err, Index(i))
 			}
 		}
 	}
@@ -64,10 +65,29 @@ func number(v any) (any, error) {
 		return i, nil
 	}
 	f, err := n.Float64()
-	if err != nil {
-		return nil, fmt.Errorf("number %s is out of range", n)
+	mantissa, _, _ := strings.Cut(strings.ToLower(n.String()), "e")
+	if err != nil || f == 0 && strings.ContainsAny(mantissa, "123456789") {
+		return nil, &NumberError{Number: n.String()}
 	}
 	return f, nil
+}
+
+// NumberError is a number that no 64-bit float holds.
+type NumberError struct {
+	// Path leads to the number.
+	Path   Path
+	Number string
+}
+
+func (e *NumberError) Error() string { return "number " + e.Number + " is out of range" }
+
+// below is an error of a number with the step that leads to it.
+func below(err error, step Step) error {
+	var number *NumberError
+	if errors.As(err, &number) {
+		number.Path = append(Path{step}, number.Path...)
+	}
+	return err
 }
 
 // APIVersion is the apiVersion field, "" where there is none.

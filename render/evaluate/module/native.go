@@ -5,6 +5,7 @@ package module
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"cuelang.org/go/cue"
@@ -172,7 +173,8 @@ func (s *Session) node(name string, v cue.Value, b *Budget) (*object.Node, objec
 			err = d.decode(field, value)
 		}
 		if err != nil {
-			return nil, object.Errors{s.ModuleError(value, path.Append(object.Field(field)).String(), diagnose.Message(err))}
+			at, to := numberAt(value, path.Append(object.Field(field)), err)
+			return nil, object.Errors{s.ModuleError(at, to.String(), diagnose.Message(err))}
 		}
 	}
 	d.finish(v)
@@ -200,6 +202,23 @@ func (b *Budget) export(v cue.Value) (object.Object, error) {
 	b.objects++
 	b.Bytes += len(data)
 	return object.Decode(data)
+}
+
+// numberAt is where the number is that no object can hold, if that is what err is about,
+// and v at path for every other error.
+func numberAt(v cue.Value, path object.Path, err error) (cue.Value, object.Path) {
+	var number *object.NumberError
+	if !errors.As(err, &number) {
+		return v, path
+	}
+	for _, step := range number.Path {
+		selector := cue.Str(step.Name)
+		if step.IsIndex {
+			selector = cue.Index(step.Index)
+		}
+		v = v.LookupPath(cue.MakePath(selector))
+	}
+	return v, path.Append(number.Path...)
 }
 
 // Err is the error of a module that makes too much.

@@ -197,7 +197,8 @@ func (w *walker) take(v cue.Value) {
 		return
 	}
 	if err != nil {
-		w.errs = append(w.errs, s.ModuleError(v, v.Path().String(), diagnose.Message(err)))
+		at, _ := numberAt(v, nil, err)
+		w.errs = append(w.errs, s.ModuleError(at, at.Path().String(), diagnose.Message(err)))
 		return
 	}
 	pos, at := w.pos(v), v.Path().String()
