@@ -89,6 +89,7 @@ func retryAfter(err error) (wait time.Duration) {
 func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.FS) ([]string, error) {
 	opts := r.options(files, s.opts.Limits)
 	opts.Emit.HealthConfigured = s.opts.HealthConfigured
+	opts.Evaluator = s.evaluator(r)
 	loaded, err := h.Load(ctx, opts)
 	if isAll(err, host.ErrNoSpec) {
 		return nil, fmt.Errorf("%v; %w", err, errEmpty) //nolint:errorlint // one text for both

@@ -75,8 +75,11 @@ type Options struct {
 	Environment string
 	// Values are YAML or JSON files that overlay the inputs, in order: FILE holds the
 	// input of the only spec, or a map of inputs by the name of the spec where there are
-	// several; SPEC:FILE holds that of one spec.
+	// several; SPEC:FILE holds that of one spec. A file called *.cue is CUE, and its field
+	// values is what it holds.
 	Values []string
+	// Evaluator evaluates Values in CUE; nil refuses them.
+	Evaluator evaluate.Evaluator
 	// Set are single values that overlay the inputs last, in order: [SPEC:]PATH=VALUE, see
 	// [spec.ParseSet]. SPEC may be omitted where there is one spec.
 	Set []string

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/memfs"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/dialect"
@@ -35,6 +36,9 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	d.Find()
 	l := h.loading(d, opts)
 	out := l.project()
+	if opts.Evaluator != nil {
+		l.overlays.CUE = func(file string, data []byte) (object.Value, error) { return opts.values(ctx, file, data) }
+	}
 	l.overlays.Read(opts.Values, opts.Set, opts.Overrides)
 	if err := l.specs(ctx, &out); err != nil {
 		return Loaded{}, err
@@ -68,6 +72,21 @@ func (l *loading) nothing(out Loaded) {
 		l.Fail(object.Pos{File: file.Name}, "a spec has apiVersion: "+spec.APIVersion+", a Score file apiVersion: "+spec.ScoreVersion,
 			errors.New("the file holds no spec"))
 	}
+}
+
+// values evaluates a values file in CUE.
+func (o Options) values(ctx context.Context, file string, data []byte) (object.Value, error) {
+	const name = "values.cue"
+	fsys, err := memfs.New(map[string][]byte{name: data})
+	if err != nil {
+		return object.Value{}, err
+	}
+	pos := object.Pos{File: file, Line: 1, Column: 1}
+	result, err := o.Evaluator.Evaluate(ctx, evaluate.Request{
+		Values: true, Pos: object.Pos{File: file}, Limits: o.Limits,
+		Module: evaluate.Module{FS: fsys, Label: file, Sources: map[string]evaluate.Source{name: {Pos: pos}}},
+	})
+	return result.Values, err
 }
 
 // loading is the state of one Load.

@@ -45,6 +45,9 @@ type Request struct {
 	// Catalog asks a module of provisioners what it can make, in place of
 	// anything else; Input and Policies mean nothing then.
 	Catalog bool
+	// Values asks for the field values of the one file of Module, in place of anything
+	// else: a values file in CUE, as Timoni has them.
+	Values bool
 	// Describe asks a module of specs what it takes, in place of anything else;
 	// Input, Context and Policies mean nothing then.
 	Describe bool
@@ -135,6 +138,9 @@ type Result struct {
 	// Catalog is what a module of provisioners can make, in the order of its
 	// list. It is set for [Request].Catalog only.
 	Catalog []Provisioner
+	// Values is the field values of a file, with positions in it. It is set for
+	// [Request].Values only.
+	Values object.Value
 	// Inputs are what the module takes, sorted by path: 200 at most. They are set
 	// for [Request].Describe only.
 	Inputs []Input

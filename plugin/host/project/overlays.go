@@ -4,6 +4,7 @@
 package project
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -27,6 +28,9 @@ type Overlays struct {
 	Incomplete bool
 	// Texts are the values files by their name in positions.
 	Texts map[string][]byte
+
+	// CUE evaluates a values file in CUE; nil refuses them.
+	CUE func(file string, data []byte) (object.Value, error)
 
 	discovery *Discovery
 	values    map[string][]object.Value // by spec, in order
@@ -112,13 +116,27 @@ func (o *Overlays) valuesFile(arg string) {
 		return
 	}
 	o.Texts[pos.File] = data
-	v, err := spec.ParseValue(spec.File{Name: pos.File, Data: data})
+	v, err := o.parse(pos.File, data)
 	if err != nil {
 		o.Incomplete = true
 		o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
 		return
 	}
 	o.add(name, v)
+}
+
+// parse reads the content of a values file: YAML, JSON, or CUE by its name.
+func (o *Overlays) parse(file string, data []byte) (object.Value, error) {
+	switch {
+	case path.Ext(file) != ".cue":
+		return spec.ParseValue(spec.File{Name: file, Data: data})
+	case o.CUE == nil:
+		return object.Value{}, &object.Error{
+			Stage: object.StageSpec, Pos: object.Pos{File: file}, Err: errors.New("values in CUE are not evaluated here"),
+			Hint: "write them as YAML or JSON (cue export)",
+		}
+	}
+	return o.CUE(file, data)
 }
 
 // add adds the content of a values file: of the spec name, or of the only one, or by

@@ -76,6 +76,10 @@ func (p *Evaluator) Trace(ctx context.Context, req evaluate.Request, queries []e
 }
 
 func (p *Evaluator) evaluate(req evaluate.Request) (evaluate.Result, error) {
+	if req.Values {
+		values, err := module.Values(req.Module)
+		return evaluate.Result{Values: values}, err
+	}
 	s, err := p.open(req, req.Module)
 	if err != nil {
 		return evaluate.Result{}, err

@@ -130,6 +130,25 @@ func mergeInOrder(base, over object.Value) object.Value {
 	return out
 }
 
+// Values is the field values of a values file in CUE, the one file of m. It may import
+// CUE's own library; what its @if attributes say means nothing, as with Timoni.
+func Values(m evaluate.Module) (object.Value, error) {
+	t, err := readTree(m, nil)
+	if err != nil {
+		return object.Value{}, err
+	}
+	name := t.cueFiles(t.dir)[0]
+	c := &Compiled{Tree: t, timoni: &timoniModule{file: name, data: t.files[name]}}
+	values, err := c.ownValues(m)
+	if err == nil && values.Kind == object.KindNone {
+		err = &object.Error{
+			Stage: object.StageEvaluate, Pos: t.pos(m, path.Join(virtualRoot, name), 1, 1),
+			Err: fmt.Errorf("a values file in CUE needs the field %q", fieldValues), Hint: "write values: {…}",
+		}
+	}
+	return values, err
+}
+
 // ownValues are those of values.cue, with positions as the request calls them.
 func (c *Compiled) ownValues(m evaluate.Module) (object.Value, error) {
 	if c.timoni.data == nil {

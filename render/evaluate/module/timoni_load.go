@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
@@ -257,6 +258,12 @@ func readValue(v cue.Value) object.Value {
 			out.Items = append(out.Items, readValue(items.Value()))
 		}
 		return out
+	}
+	if v.Kind() == cue.BytesKind {
+		// The text that they hold is what Timoni makes of them in the end.
+		if text, err := v.Bytes(); err == nil && utf8.Valid(text) {
+			return object.Value{Kind: object.KindString, Pos: pos, Text: string(text)}
+		}
 	}
 	// What is concrete and no container always encodes.
 	data, _ := v.MarshalJSON()

@@ -51,6 +51,12 @@ func (a commands) runLock(ctx context.Context, flags *command.ProjectFlags, path
 	if err != nil {
 		return err
 	}
+	evaluator, closer, err := flags.Evaluator()
+	if err != nil {
+		return err
+	}
+	defer closer()
+	opts.Evaluator = evaluator
 	loaded, err := h.Load(ctx, opts)
 	a.Texts = loaded.Texts
 	if err == nil {

@@ -85,7 +85,7 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVarP(&p.Environment, "env", "e", "", "environment of the project to lay over it")
-	f.StringArrayVarP(&p.Values, "values", "f", nil, "`[SPEC:]FILE` of YAML or JSON to lay over the input; may be repeated")
+	f.StringArrayVarP(&p.Values, "values", "f", nil, "`[SPEC:]FILE` of YAML, JSON or CUE (its field values) to lay over the input; may be repeated")
 	// Two flags of one variable would each begin it anew: they share the value.
 	f.Var(f.Lookup("values").Value, "overrides-file", "`[SPEC:]FILE`: --values by the name that users of Score know")
 	f.Var(f.Lookup("values").Value, "override-file", "an older name of --overrides-file")
@@ -194,20 +194,23 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	if err != nil && !errors.As(err, &broken) {
 		return Rendered{}, err
 	}
+	evaluator, closer, failed := p.Evaluator()
+	if failed != nil {
+		return Rendered{}, failed
+	}
+	opts.Evaluator = evaluator
 	loaded, err := h.Load(ctx, opts)
 	a.Texts = loaded.Texts
 	var mistakes object.Errors
 	switch {
 	case err != nil && (broken == nil || !errors.As(err, &mistakes)):
+		closer()
 		return Rendered{Loaded: loaded}, WithOptions(err)
 	case err != nil:
+		closer()
 		return Rendered{Loaded: loaded}, WithOptions(withBroken(mistakes, broken))
 	}
 	loaded.Request.Mistakes = withBroken(loaded.Request.Mistakes, broken)
-	evaluator, closer, err := p.Evaluator()
-	if err != nil {
-		return Rendered{}, err
-	}
 	bar := NewProgress(a.Streams, "rendering")
 	loaded.Request.Strict = p.Strict
 	loaded.Request.Parallel = p.Parallel()
