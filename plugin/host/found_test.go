@@ -61,7 +61,7 @@ func misnamed(file string) string {
 func TestFilesOfOthersAreLeftOut(t *testing.T) {
 	good := transform("more", "{type: embedded, ref: web}")
 	for name, data := range map[string]string{
-		"values.yaml": "", "values-prod.yaml": "", "kustomization.yaml": "", "empty.json": "", "api.yaml.bak": good, "api.yaml~": good, "api.yaml.orig": good,
+		"values.yaml": "", "values-prod.yaml": "", "vault-values.yaml": "", "kustomization.yaml": "", "empty.json": "", "api.yaml.bak": good, "api.yaml~": good, "api.yaml.orig": good,
 		".hidden.yaml": good, "README.md": good, "notes.txt": good, "page.xml": "<a/>", "lib.ml": "let a = 1", "node_modules/a.yaml": good,
 		"templates/a.yaml": "{{ if .Values.on }}\nkind: Service\n{{ end }}\n", "ci.yml": "on: push\njobs: {}\n",
 	} {

@@ -169,7 +169,8 @@ func nearKey(key, name string) bool {
 		slips = 1
 	}
 	const separators = 4
-	return len(key) <= len(name)+separators && near(letters(key), strings.ToLower(name), slips)
+	// The version of an app is a key of charts and of their values.
+	return len(key) <= len(name)+separators && letters(key) != "appversion" && near(letters(key), strings.ToLower(name), slips)
 }
 
 // near reports whether a text differs from a word by at most so many slips.

@@ -80,6 +80,7 @@ func TestDocumentsOfOthersAreLeftOut(t *testing.T) {
 		"an entity of Humanitec":            "apiVersion: entity.humanitec.io/v1b1\nkind: Definition\nmetadata: {id: a}\n",
 		"a chart":                           "apiVersion: v2\nname: a\nversion: 1.0.0\n",
 		"a kustomization without a version": "kind: Kustomization\nresources: [a.yaml]\n",
+		"values with a version":             "app_version:\n",
 		"values":                            "containers: {web: {image: x}}\nkind: ClusterIP\n",
 		"a compose file":                    "services: {web: {image: x}}\n",
 		"a pipeline of Drone":               "kind: pipeline\ntype: docker\nname: a\n",

@@ -93,7 +93,7 @@ func unread(name string, data []byte) string {
 	base := path.Base(name)
 	switch {
 	// Those of Helm and of kustomize may well be empty.
-	case strings.HasPrefix(base, "values"), strings.HasPrefix(base, "kustomization"), strings.ToLower(path.Ext(base)) == ".json":
+	case strings.Contains(base, "values"), strings.HasPrefix(base, "kustomization"), strings.ToLower(path.Ext(base)) == ".json":
 	case len(bytes.TrimSpace(data)) == 0:
 		return "the file is empty"
 	case bytes.HasPrefix(data, []byte(pointer)):
