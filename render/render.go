@@ -35,7 +35,8 @@ type Request struct {
 	CRDs []object.Object
 	// KubeVersion is the version of the target cluster, such as 1.36.
 	KubeVersion string
-	// AllowSecrets names, for each spec, the Secrets that may hold data.
+	// AllowSecrets names, for each spec, the Secrets that may hold data, by patterns of
+	// path.Match.
 	AllowSecrets map[string][]string
 	// SkipSchemas leaves out the schema check; secrets are checked all the same.
 	SkipSchemas bool

@@ -24,7 +24,8 @@ type Options struct {
 	CRDs []object.Object
 	// KubeVersion is the version of the target cluster, such as 1.36.
 	KubeVersion string
-	// AllowSecrets names, for each spec, the Secrets that may hold data.
+	// AllowSecrets names, for each spec, the Secrets that may hold data, by patterns of
+	// path.Match.
 	AllowSecrets map[string][]string
 	// Engine is plain, argocd or flux: an encrypted Secret suits Flux only.
 	Engine string

@@ -4,6 +4,7 @@
 package check
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -38,7 +39,7 @@ func (c *Checker) secrets(a *finding.Value) {
 	if encrypted {
 		c.encrypted(a)
 	}
-	if !isSecret(o) || slices.Contains(c.options.AllowSecrets[a.Node().Spec()], o.Name()) {
+	if !isSecret(o) || c.allowed(a.Node().Spec(), o.Name()) {
 		return
 	}
 	n := held(a, encrypted)
@@ -54,7 +55,15 @@ func (c *Checker) secrets(a *finding.Value) {
 		return
 	}
 	a.Fail(finding.RuleSecret, "holds %d secret %s, which a render must not contain", n, what).Hint =
-		"use an ExternalSecret or a reference to a Secret of the cluster, encrypt it with SOPS for Flux, or allow this Secret by name"
+		"use an ExternalSecret or a reference to a Secret of the cluster, encrypt it with SOPS for Flux, or allow this Secret in allowSecrets"
+}
+
+// allowed reports whether a spec may render a Secret of a name with data in it.
+func (c *Checker) allowed(spec, name string) bool {
+	return slices.ContainsFunc(c.options.AllowSecrets[spec], func(pattern string) bool {
+		matched, err := path.Match(pattern, name)
+		return err == nil && matched && name != ""
+	})
 }
 
 // held is how many values data and stringData hold. With encrypted, only the

@@ -69,6 +69,17 @@ func TestASecretOfAnotherSpecIsNotAllowed(t *testing.T) {
 	require.True(t, failed(judge(checker, node(parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {a: x}}")))))
 }
 
+func TestSecretsAreAllowedByPatterns(t *testing.T) {
+	for pattern, allowed := range map[string]bool{
+		"app-db": true, "app-*": true, "*": true, "*-db": true, "app-?b": true,
+		"": false, "app": false, "db": false, "App-*": false, "app-*-x": false, "[": false,
+	} {
+		checker := check.New(check.Options{AllowSecrets: map[string][]string{"s": {pattern}}})
+		findings := judge(checker, node(parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: app-db}, stringData: {a: x}}")))
+		require.Equal(t, !allowed, failed(findings), pattern)
+	}
+}
+
 func TestSecretsAreRefusedWithoutSchemasToo(t *testing.T) {
 	findings := judge(check.New(check.Options{SkipSchemas: true}), node(
 		parse(t, "{apiVersion: v1, kind: Secret, metadata: {name: Db}, stringData: {a: "+canary+"}}"),

@@ -88,7 +88,8 @@ type Transform struct {
 	Policies    []Policy
 	// Adopt is the default of the nodes' apply.adopt; "" where not given.
 	Adopt string
-	// AllowSecrets names the Secrets that may be rendered with data in them.
+	// AllowSecrets names the Secrets that may be rendered with data in them, by patterns
+	// of path.Match: "app-tls", "app-*".
 	AllowSecrets []string
 }
 

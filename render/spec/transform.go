@@ -4,6 +4,7 @@
 package spec
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -41,9 +42,13 @@ func (f *fields) inTransform(t *Transform) {
 	t.Input = f.input("input")
 	t.Policies = f.policies("policies")
 	t.Adopt = f.enum("adopt", object.AdoptNever, object.AdoptTakeOwnership, object.AdoptMirror)
-	items, path := f.list("allowSecrets")
+	items, at := f.list("allowSecrets")
 	for i, v := range items {
-		if f.kind(v, path.Append(object.Index(i)), object.KindString) {
+		if f.kind(v, at.Append(object.Index(i)), object.KindString) {
+			if _, err := path.Match(v.Text, ""); err != nil {
+				f.fail(v.Pos, at.Append(object.Index(i)), "write a name, or a pattern such as \"app-*\"", "%q is not a valid pattern", v.Text)
+				continue
+			}
 			t.AllowSecrets = append(t.AllowSecrets, v.Text)
 		}
 	}

@@ -6,6 +6,7 @@ package module
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"cuelang.org/go/cue"
@@ -237,6 +238,12 @@ func (w *walker) healthChecks(v cue.Value) {
 		check := fields.Value()
 		group, kind := textAt(check, "group"), textAt(check, "kind")
 		condition := textAt(check, "conditionType")
+		judged := func(n *object.Node) bool {
+			return n.Object.Group() == group && (kind == "" || n.Object.Kind() == kind)
+		}
+		if !slices.ContainsFunc(w.nodes, judged) {
+			continue
+		}
 		if condition == "" {
 			e := w.session.ModuleError(check.LookupPath(cue.MakePath(cue.Str("group"))), "timoni.healthChecks."+fields.Selector().String(),
 				"this health check is free CUE over the live object and cannot be translated: objects of that kind are ready when the engine says so")
@@ -246,7 +253,7 @@ func (w *walker) healthChecks(v cue.Value) {
 			continue
 		}
 		for _, n := range w.nodes {
-			if n.Object.Group() != group || (kind != "" && n.Object.Kind() != kind) || len(n.ReadyWhen) > 0 {
+			if !judged(n) || len(n.ReadyWhen) > 0 {
 				continue
 			}
 			n.ReadyWhen = []object.Ready{{

@@ -23,7 +23,8 @@ const (
 	// Good means that all was well.
 	Good = 0
 	// Findings means mistakes in specs, values, modules or objects, and that
-	// something is not signed, not as locked, or not what its digest says. For
+	// something is not signed, not as locked, not what its digest says, no artifact of
+	// the format or an unsafe one. For
 	// diff it means that there is a difference.
 	Findings = 1
 	// Usage means a mistake on the command line.
@@ -99,7 +100,7 @@ func ExitCode(err error) int {
 
 // isFalse reports whether something is not what it claims to be.
 func isFalse(err error) bool {
-	for _, is := range []error{artifact.ErrSignature, artifact.ErrDigest, source.ErrDigest, source.ErrSignature, source.ErrLocked} {
+	for _, is := range []error{artifact.ErrSignature, artifact.ErrDigest, artifact.ErrShape, artifact.ErrLimit, source.ErrDigest, source.ErrSignature, source.ErrLocked} {
 		if errors.Is(err, is) {
 			return true
 		}

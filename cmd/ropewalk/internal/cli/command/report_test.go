@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -47,6 +48,8 @@ func TestExitCodesTellWhoseMistakeItIs(t *testing.T) {
 		"one mistake counts as a list of one":          {at("api.yaml", missing)[0], Environment},
 		"a wrong call is usage":                        {Usagef("", "no"), Usage},
 		"what the system refuses is the environment":   {missing, Environment},
+		"an artifact with unsafe layers is a finding":  {fmt.Errorf("x: %w", artifact.ErrShape), Findings},
+		"an artifact over a limit is a finding":        {fmt.Errorf("x: %w", artifact.ErrLimit), Findings},
 		"a cancelled run is interrupted":               {errors.Join(context.Canceled, missing), Interrupted},
 		"a reported error keeps the code of its cause": {errors.Join(ErrReported, nil, at("a", missing)), Environment},
 	} {

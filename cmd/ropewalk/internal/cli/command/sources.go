@@ -37,6 +37,7 @@ type SourceFlags struct {
 	RegistryFlags
 	Locked   bool
 	Offline  bool
+	pull     bool
 	secrets  []string
 	policy   string
 	CacheDir string
@@ -47,6 +48,7 @@ func (s *SourceFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&s.Locked, "locked", false, "refuse modules that are not in "+lock.Name+", or resolve to another revision now")
 	f.BoolVar(&s.Offline, "offline", false, "contact no server: take modules from the cache and from "+lock.Name)
+	f.BoolVar(&s.pull, "pull", false, "ask the servers again what tags and branches lead to; an answer is otherwise trusted for\nfive minutes")
 	f.StringArrayVar(&s.secrets, "secrets", nil, "`FILE` of Secrets (manifests) that pullSecretRef and verify may name; may be\nrepeated; it is never rendered")
 	f.StringVar(&s.policy, "pull-policy", "", "`FILE` of a PullPolicy: where modules may come from, and which must be signed")
 	s.RegistryFlags.Add(cmd)
@@ -126,7 +128,10 @@ func (a *App) Connect(s *SourceFlags, files fs.FS, paths []string, record *lock.
 	if s.Locked && !found {
 		return h, Usagef("run \"ropewalk lock\"", "--locked: there is no %s", lock.Name)
 	}
-	if o.Mode == lock.Enforce || o.Mode == lock.Update {
+	if s.pull && s.Offline {
+		return h, Usagef("leave one of them out", "--pull and --offline exclude each other")
+	}
+	if s.pull || o.Mode == lock.Enforce || o.Mode == lock.Update {
 		o.TTL = -1 // What was believed five minutes ago proves nothing.
 	}
 	return o.Connect(h), nil
