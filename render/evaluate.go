@@ -22,6 +22,7 @@ type evaluated struct {
 	// mistakes holds errors and warnings.
 	mistakes    Errors
 	provisioned map[object.ID]string
+	existing    []workload.Existing
 }
 
 // outcome is what one spec evaluates to.
@@ -64,6 +65,7 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 			}
 			continue
 		}
+		out.existing = append(out.existing, o.compiled.Existing...)
 		violations, err := c.violations(ctx, s, o.Violations)
 		if err != nil {
 			return evaluated{}, err

@@ -78,6 +78,7 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 	return Result{
 		Files: written.Files, Plan: plan, Layers: written.Layers,
 		Warnings: mistakes, Sources: sources(req.Specs), Provisioned: evaluated.provisioned,
+		Existing: evaluated.existing,
 	}, nil
 }
 

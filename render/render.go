@@ -122,6 +122,9 @@ type Result struct {
 	// Provisioned is the name of the module of provisioners for each node that one
 	// made.
 	Provisioned map[object.ID]string
+	// Existing is what workloads rely on and the render does not make, in the order of
+	// the specs.
+	Existing []workload.Existing
 }
 
 // Source is the provenance of the module that made a node: that of its spec, or one of

@@ -176,7 +176,7 @@ func (c *Compilation) Finish() (Compiled, object.Errors) {
 	input, errs := generate.Input(r)
 	return Compiled{
 		Input: input, Nodes: r.WithoutReplaced(c.nodes()), Complete: c.complete(), needs: c.needs,
-		Secret: stored(input, r.Config), Routes: c.hosts(),
+		Secret: stored(input, r.Config), Routes: c.hosts(), Existing: c.existing(),
 	}, append(c.errs, errs...).Sorted()
 }
 

@@ -59,6 +59,8 @@ type Compiled struct {
 	Secret object.Pos
 	// Routes are what the routes of the workload let in.
 	Routes []Route
+	// Existing are the resources that it owns and that no render makes.
+	Existing []Existing
 
 	needs map[object.ID]object.Pos
 }

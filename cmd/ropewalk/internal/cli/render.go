@@ -159,6 +159,9 @@ func (a commands) summary(flags *renderFlags, r command.Rendered) {
 		return
 	}
 	a.Tell(waveTable(r.Plan))
+	if len(r.Existing) > 0 {
+		a.Tell("\nnot made here, and needed before the pods start:\n" + existingTable(r.Existing))
+	}
 	if flags.output == "" {
 		return
 	}

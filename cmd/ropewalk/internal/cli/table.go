@@ -4,14 +4,17 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/draw"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
+	"github.com/ropewalk/ropewalk/render/workload"
 )
 
 // kindsWidth is how wide the column of the kinds may become.
@@ -28,6 +31,33 @@ func waveTable(plan *order.Plan) string {
 			rows = append(rows, []string{number, objects, at(what, row), at(why, row)})
 			number, objects = "", ""
 		}
+	}
+	return command.Table(rows)
+}
+
+// mostExisting is how many of the resources that must exist are listed.
+const mostExisting = 40
+
+// existingTable lists what workloads rely on and the render does not make.
+func existingTable(all []workload.Existing) string {
+	rows := [][]string{{"RESOURCE", "TYPE", "ADDRESS", "SECRET"}}
+	for _, e := range all[:min(len(all), mostExisting)] {
+		kind := "key"
+		if e.Kubernetes {
+			kind = "Secret"
+		}
+		var secrets []string
+		for _, key := range e.Keys() {
+			secrets = append(secrets, fmt.Sprintf("%s %s (%s)", kind, key, strings.Join(e.Secrets[key], ", ")))
+		}
+		row := []string{e.Workload + "/" + e.Name, e.Type, cmp.Or(e.Address, "-"), cmp.Or(strings.Join(secrets, ", "), "-")}
+		for i, cell := range row {
+			row[i] = command.OneLine(cell)
+		}
+		rows = append(rows, row)
+	}
+	if more := len(all) - mostExisting; more > 0 {
+		return command.Table(rows) + fmt.Sprintf("and %d more\n", more)
 	}
 	return command.Table(rows)
 }

@@ -1,0 +1,76 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/network"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
+)
+
+// Existing is what a workload relies on and no render makes: a server, a bucket, and
+// the secret with its credentials.
+type Existing struct {
+	// Type of the resource, and Workload and Name of the first workload that has it.
+	Type, Workload, Name string
+	// Address is its host and port, or its endpoint and bucket; "" where it has none.
+	Address string
+	// Secrets are the keys in the store, or with Kubernetes the Secrets in the namespace,
+	// each with the properties that its outputs are made of.
+	Secrets    map[string][]string
+	Kubernetes bool
+}
+
+// typeExternal is the type of hosts that the author of the workload names.
+const typeExternal = "external-service"
+
+// existing are the resources of the workload that are there already: they have no
+// object, and an address or a secret.
+func (c *Compilation) existing() []Existing {
+	var out []Existing
+	for n, i := range c.member.instances {
+		r := c.result(i)
+		if r == nil || i.owner != c.member || len(r.Nodes) > 0 || slices.Contains(c.member.instances[:n], i) {
+			continue
+		}
+		kind := i.resource.Type.Value
+		host, port, bucket := r.Outputs["host"], r.Outputs["port"], r.Outputs["bucket"]
+		e := Existing{Type: kind, Workload: c.member.name(), Name: i.resource.Name, Secrets: map[string][]string{},
+			Kubernetes: c.project.config.Secrets.Backend == spec.BackendKubernetes}
+		switch {
+		case host != "" && port != "":
+			e.Address = host + ":" + port
+		case bucket != "":
+			e.Address = r.Outputs["endpoint"] + "/" + bucket
+		}
+		e.secrets(r)
+		if len(e.Secrets) > 0 || e.Address != "" && !network.IsCall(kind) && kind != typeExternal {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// secrets gathers what the sensitive outputs of r are made of.
+func (e *Existing) secrets(r *resource.Result) {
+	for _, name := range slices.Sorted(maps.Keys(r.Sensitive)) {
+		for _, f := range r.Sensitive[name] {
+			if f.Output == "" {
+				continue
+			}
+			at := f.Reference
+			e.Kubernetes = e.Kubernetes || at.Kubernetes
+			if known := e.Secrets[at.Key]; !slices.Contains(known, at.Property) {
+				e.Secrets[at.Key] = append(known, at.Property)
+			}
+		}
+	}
+}
+
+// Keys are the keys of the secrets, sorted.
+func (e Existing) Keys() []string { return object.SortedKeys(e.Secrets) }
