@@ -165,7 +165,7 @@ func (t target) file() File {
 	}
 	out.NoExpand = f.get("noExpand").flag()
 	if p, ok := f.Get("binaryContent"); ok && !out.NoExpand {
-		f.decoder.literal(p.Pos, f.field("binaryContent"), string(out.Binary), "use content for text")
+		f.literal(p.Pos, f.field("binaryContent"), string(out.Binary), "use content for text")
 	}
 	if given != 1 && f.given() {
 		t.wrong("", "a file has one of content, binaryContent and source, got %d", given)
