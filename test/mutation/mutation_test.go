@@ -6,6 +6,7 @@ package mutation
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -119,7 +120,7 @@ func heads(data []byte) (out []string, ok bool) {
 			Metadata   struct{ Name string }
 		}
 		if err := d.Decode(&doc); err != nil {
-			return out, err == io.EOF
+			return out, errors.Is(err, io.EOF)
 		}
 		out = append(out, fmt.Sprint(doc))
 	}

@@ -65,10 +65,7 @@ func Compile(m evaluate.Module, schemas map[string]fs.FS, slowly bool) (*Compile
 	if err != nil {
 		return nil, err
 	}
-	timoni, err := prepareTimoni(m, t)
-	if err != nil {
-		return nil, err
-	}
+	timoni := prepareTimoni(m, t)
 	c := &Compiled{Tree: t, tags: tags, slowly: slowly, timoni: timoni}
 	if timoni != nil {
 		c.Flavour = evaluate.FlavourTimoni

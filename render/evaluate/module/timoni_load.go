@@ -102,11 +102,11 @@ func hasVersion(e ast.Expr) bool {
 // prepareTimoni changes a tree before it is loaded: values.cue is taken out, because a
 // render puts merged values in its place, and definitions that Timoni brings along are
 // laid over. It is nil for a tree that is not Timoni's.
-func prepareTimoni(m evaluate.Module, t *tree) (*timoniModule, error) {
+func prepareTimoni(m evaluate.Module, t *tree) *timoniModule {
 	// To parse is dear, and the loader parses again: a module that never says
 	// the word is none of Timoni's.
 	if !t.says(fieldTimoni) {
-		return nil, nil
+		return nil
 	}
 	var files []*ast.File
 	for _, name := range t.cueFiles(t.dir) {
@@ -116,7 +116,7 @@ func prepareTimoni(m evaluate.Module, t *tree) (*timoniModule, error) {
 		}
 	}
 	if !isTimoni(files) {
-		return nil, nil
+		return nil
 	}
 	out := &timoniModule{file: path.Join(t.dir, valuesFile)}
 	out.data = t.files[out.file]
@@ -127,7 +127,7 @@ func prepareTimoni(m evaluate.Module, t *tree) (*timoniModule, error) {
 		t.files[schema] = []byte(timoniSchema)
 		t.laid[schema] = schemaPrefix + timoniSchemaFile
 	}
-	return out, nil
+	return out
 }
 
 // needsSchema reports whether the package uses Timoni's definitions without

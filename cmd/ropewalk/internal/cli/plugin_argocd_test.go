@@ -60,7 +60,7 @@ func TestTheServerForArgoCDIsReadyAndEnds(t *testing.T) {
 func TestTheServerForArgoCDRefusesWhatCannotBe(t *testing.T) {
 	for _, args := range [][]string{
 		{"--workers", "0"}, {"--renders", "-1"}, {"--timeout", "0s"}, {"--memory", "1MiB"}, {"--memory", "256MiB"},
-		{"--memory-total", "128MiB"}, {"--workers", "16"}, {"--config", write(t, "apiVersion: v1\n")},
+		{"--memory-total", "128MiB"}, {"--workers", "16"},
 	} {
 		var usage *command.UsageError
 		require.ErrorAs(t, argocdCommand(t.Context(), args...), &usage, "%v", args)
