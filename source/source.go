@@ -22,6 +22,9 @@ type Tree struct {
 	Pinned string
 	// Digest is sha256:<hex> of the canonical, uncompressed tar of the files.
 	Digest string
+	// Version is that which the publisher of an artifact has given it; "" where it has
+	// none, or the tree was not published.
+	Version string
 	// Dir is the folder of the package inside FS; "." is the root.
 	Dir string
 }

@@ -41,7 +41,9 @@ func (s *Server) inputs(ctx context.Context, r request, files fs.FS) []*wire.Par
 	if limits.Timeout == 0 || limits.Timeout > describeTimeout {
 		limits.Timeout = describeTimeout
 	}
-	loaded, err := h.Load(ctx, r.bare.options(files, limits))
+	opts := r.bare.options(files, limits)
+	opts.Evaluator = s.evaluator(r)
+	loaded, err := h.Load(ctx, opts)
 	if err != nil {
 		return nil
 	}

@@ -24,6 +24,7 @@ const (
 	paramValues      = "values"
 	paramSet         = "set"
 	paramImages      = "images"
+	paramRuntime     = "runtime"
 	paramAllowEmpty  = "allowEmpty"
 )
 
@@ -81,6 +82,14 @@ func (p parameter) apply(w *inputs) error {
 	case paramSet:
 		w.Set = append(w.Set, p.list()...)
 		return nil
+	case paramRuntime:
+		for _, value := range p.list() {
+			if !strings.Contains(value, "=") {
+				return p.fail("expected NAME=VALUE, or a map")
+			}
+			w.Runtime = append(w.Runtime, value)
+		}
+		return nil
 	case paramImages:
 		w.Images = append(w.Images, p.list()...)
 		return nil
@@ -90,7 +99,7 @@ func (p parameter) apply(w *inputs) error {
 
 // isInput reports whether the parameter is named like an input.
 func (p parameter) isInput() bool {
-	return !slices.Contains([]string{paramEnvironment, paramValues, paramSet, paramImages, paramAllowEmpty}, p.Name)
+	return !slices.Contains([]string{paramEnvironment, paramValues, paramSet, paramImages, paramRuntime, paramAllowEmpty}, p.Name)
 }
 
 // list is the texts of a parameter: a map is a list of KEY=VALUE.
@@ -172,6 +181,7 @@ func static() []*wire.Parameter {
 		{Name: paramValues, Title: "Values", Tooltip: "[SPEC:]FILE of values to lay over the inputs, relative to the path", CollectionType: "array"},
 		{Name: paramSet, Title: "Set", Tooltip: "[SPEC:]PATH=VALUE to lay over the inputs", CollectionType: "array"},
 		{Name: paramImages, Title: "Images", Tooltip: "[SPEC[/CONTAINER]=]IMAGE for containers of workloads with image \".\"", CollectionType: "array"},
+		{Name: paramRuntime, Title: "Runtime", Tooltip: "NAME and value of attributes @timoni(runtime:TYPE:NAME) of bundles and modules", CollectionType: "map"},
 		{
 			Name: paramAllowEmpty, Title: "Allow empty", Tooltip: "true accepts a render without objects, which deletes those in the cluster",
 			ItemType: "boolean", CollectionType: "string", String_: "false",

@@ -58,6 +58,7 @@ type inputs struct {
 	Values      []string
 	Set         []string
 	Images      []string
+	Runtime     []string `json:",omitempty"`
 	AllowEmpty  bool
 }
 
@@ -171,7 +172,7 @@ func (w inputs) key() string {
 func (w inputs) options(files fs.FS, limits evaluate.Limits) host.Options {
 	return host.Options{
 		FS: files, Args: []string{w.Path}, Dir: ".", Root: ".", Name: w.Name,
-		Environment: w.Environment, Values: w.Values, Set: w.Set, Images: w.Images,
+		Environment: w.Environment, Values: w.Values, Set: w.Set, Images: w.Images, Runtime: w.Runtime,
 		Context: spec.Context{Namespace: w.Namespace, KubeVersion: w.KubeVersion, Engine: string(dialect.ArgoCD)},
 		Emit:    emit.Options{Dialect: dialect.ArgoCD},
 		Limits:  limits, AllowEmpty: w.AllowEmpty,

@@ -116,7 +116,11 @@ func (w *work) isNew() bool {
 // cuts it into layers.
 func (w *work) attempt(ctx context.Context) (rendered, error) {
 	t := w.transform
-	id := request.Identity{Client: w.as, Scope: w.accounts.scope(t), Dialect: dialectOf(t), TTL: w.ttl()}
+	renderer := w.opts.Renderer
+	// What is cached needs no slot.
+	limited := host.Limited{Next: renderer.Evaluator, Limiter: w.evaluations, Tenant: t.Namespace}
+	renderer.Evaluator = resultcache.Evaluator{Next: limited, Results: w.opts.Evaluations}
+	id := request.Identity{Client: w.as, Scope: w.accounts.scope(t), Dialect: dialectOf(t), TTL: w.ttl(), Evaluator: renderer.Evaluator}
 	inTime, cancel := context.WithTimeout(ctx, fetchTimeout)
 	loaded, err := w.loader.Load(inTime, id, t)
 	cancel()
@@ -128,10 +132,6 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 		return rendered{}, atRequest.at(err)
 	}
 	loaded.Request.Strict, loaded.Request.Parallel = t.Spec.Strict, w.opts.Parallel
-	renderer := w.opts.Renderer
-	// What is cached needs no slot.
-	limited := host.Limited{Next: renderer.Evaluator, Limiter: w.evaluations, Tenant: t.Namespace}
-	renderer.Evaluator = resultcache.Evaluator{Next: limited, Results: w.opts.Evaluations}
 	cache := rendercache.Cache{
 		Next: renderer, Stores: w.opts.Stores, Version: w.opts.Version, Scope: id.Scope, Failed: w.opts.Modules.Report,
 	}

@@ -78,13 +78,20 @@ type Options struct {
 	// several; SPEC:FILE holds that of one spec. A file called *.cue is CUE, and its field
 	// values is what it holds.
 	Values []string
-	// Evaluator evaluates Values in CUE; nil refuses them.
+	// Evaluator evaluates Values in CUE and bundles of Timoni; nil refuses them.
 	Evaluator evaluate.Evaluator
 	// Set are single values that overlay the inputs last, in order: [SPEC:]PATH=VALUE, see
 	// [spec.ParseSet]. SPEC may be omitted where there is one spec.
 	Set []string
 	// Overrides are the same in the syntax of Score, after Set, see [spec.ParseOverride].
 	Overrides []string
+	// Runtime are values of the attributes @timoni(runtime:TYPE:NAME) of modules and
+	// bundles, in order: NAME=VALUE, or a FILE of YAML or JSON with a map of them; or the
+	// runtime of a bundle, a FILE of CUE in place of the one beside the bundle.
+	Runtime []string
+	// LookupRuntime is asked for the names of such attributes that have no value; nil
+	// knows none.
+	LookupRuntime func(name string) (string, bool)
 	// Images are images of containers of workloads: IMAGE and SPEC=IMAGE for containers
 	// without an image of their own (image: .), SPEC/CONTAINER=IMAGE for any.
 	Images []string

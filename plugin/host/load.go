@@ -35,6 +35,10 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	defer d.Close()
 	d.Find()
 	l := h.loading(d, opts)
+	l.readRuntime()
+	if err := l.bundles(ctx); err != nil {
+		return Loaded{}, err
+	}
 	out := l.project()
 	if opts.Evaluator != nil {
 		l.overlays.CUE = func(file string, data []byte) (object.Value, error) { return opts.values(ctx, file, data) }
@@ -43,10 +47,14 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	if err := l.specs(ctx, &out); err != nil {
 		return Loaded{}, err
 	}
+	l.unused()
 	out.Request.CRDs = d.CRDs(opts.CRDs)
 	out.Texts = l.overlays.Texts
 	for _, file := range d.Files {
 		out.Texts[file.Name] = file.Data
+	}
+	for _, b := range d.Bundles {
+		out.Texts[b.File.Name], out.Texts[b.Runtime.Name] = b.File.Data, b.Runtime.Data
 	}
 	l.dependencies(&out.Request)
 	l.nothing(out)
@@ -97,6 +105,7 @@ type loading struct {
 	// packages names the specs that are folders of a CUE package without a document.
 	packages map[string]bool
 	modules  modules
+	runtime  runtime
 	overlays *project.Overlays
 	context  spec.Context
 	inputs   map[string]spec.Input
@@ -123,7 +132,7 @@ func (l *loading) project() Loaded {
 	p, err := l.docs.OneProject()
 	l.Errs = append(l.Errs, object.AsErrors(err, object.StageSpec)...)
 	l.strayProject(p)
-	l.overlays = l.Overlays(project.Names(l.docs), l.docs.Incomplete || len(l.Files)+len(l.packages) == 0)
+	l.overlays = l.Overlays(project.Names(l.docs), l.docs.Incomplete || len(l.Files)+len(l.packages)+len(l.Bundles) == 0)
 	ctx, inputs, err := p.Overlay(l.opts.Environment, l.overlays.Names)
 	for _, e := range object.AsErrors(err, object.StageSpec) {
 		// A spec that could not be read may be the one that is meant.
@@ -279,8 +288,11 @@ type use struct {
 // usesOf are the modules of a spec: its own first, then its policies.
 func (l *loading) usesOf(t spec.Transform) ([]use, bool) {
 	at := object.Fields("spec", "cueRef")
-	if l.packages[t.Name] {
+	switch {
+	case l.packages[t.Name]:
 		at = nil
+	case t.Instance != nil:
+		at = t.Instance.Append(object.Field("module"))
 	}
 	w, ok := l.modules.reference(t.CueRef, at)
 	policies, more := l.uses(t.Policies)
@@ -306,12 +318,16 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		return render.Spec{}, false
 	}
 	input, inputPath := t.Input.Merge(l.inputs[t.Name].Value), spec.InputPath()
-	if l.packages[t.Name] {
+	switch {
+	case l.packages[t.Name]:
 		inputPath = nil
+	case t.Instance != nil:
+		inputPath = t.Instance.Append(object.Field("values"))
 	}
+	tags := l.runtime.over(t.Tags, tree.FS)
 	out := render.Spec{
 		Evaluate: evaluate.Request{
-			Spec: t.Name, Pos: t.Pos, Module: l.modules.module(uses[0].reference, tree, t.Tags),
+			Spec: t.Name, Pos: t.Pos, Module: l.modules.module(uses[0].reference, tree, tags),
 			Input: l.overlays.Apply(t.Name, input), InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: slices.Concat(policies, own),

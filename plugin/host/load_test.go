@@ -240,7 +240,7 @@ func TestLoadSaysWhatIsMissing(t *testing.T) {
 				`sub: spec: no spec found: "sub/web.yaml" holds plain manifests, which need no render ` +
 				`(point Argo CD or Flux at the folder directly; a spec has apiVersion: ropewalk.dev/v1alpha1)`},
 		"the folder of a package": {[]string{"m/a.cue", "package a\n"}, host.Options{Args: []string{"m/a.cue"}},
-			`m/a.cue: spec: a .cue file is part of a package, not a spec (pass its folder)`},
+			`m/a.cue: spec: a .cue file is part of a package, not a spec (pass its folder; a Timoni bundle has the field bundle at its top)`},
 		"any spec, where a file only speaks of us": {[]string{"a.yaml", "a: {b: ropewalk.dev/ready-when}\n"}, host.Options{},
 			`.: spec: no spec found: no document of ropewalk.dev/v1alpha1, no Score file and no CUE package in this folder (create a project with ropewalk init)`},
 

@@ -181,6 +181,8 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 		Stage: object.StageResolve, Pos: w.ref.RefPos, Path: w.path.Append(object.Field("ref")).String(), Err: err,
 	}
 	switch {
+	case len(w.path) > 0 && w.path[0].Name == "bundle":
+		e.Path = w.path.Append(object.Field("url")).String()
 	case w.path == nil:
 		e.Path = "" // No document has the reference.
 	case !w.ref.RefPos.IsValid() && len(m.docs.Workloads) > 0:
@@ -205,7 +207,7 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 
 // module returns a module in the form that evaluate takes.
 func (m *modules) module(w reference, tree source.Tree, tags map[string]string) evaluate.Module {
-	out := evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: tree.Origin, Tags: tags, Pos: w.ref.Pos}
+	out := evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: tree.Origin, Tags: tags, Pos: w.ref.Pos, Version: tree.Version}
 	switch {
 	case w.key.root != nil:
 		out.Label = w.key.root.Display(above(path.Join(w.key.Ref.Ref, w.key.Path), tree.Dir))

@@ -92,6 +92,7 @@ func (f Function) render(ctx context.Context, docs documents) ([]rendered, objec
 	opts := f.Options
 	opts.Args, opts.Stdin = []string{"-"}, bytes.NewReader(docs.text)
 	docs.settings.over(&opts)
+	opts.Evaluator = f.Evaluator
 	loaded, err := f.Host.Load(ctx, opts)
 	if err != nil {
 		return nil, f.hinted(object.AsErrors(err, object.StageSpec))

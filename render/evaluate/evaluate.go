@@ -6,6 +6,7 @@ package evaluate
 import (
 	"context"
 	"io/fs"
+	"regexp"
 	"time"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -51,6 +52,9 @@ type Request struct {
 	// Describe asks a module of specs what it takes, in place of anything else;
 	// Input, Context and Policies mean nothing then.
 	Describe bool
+	// Bundle reads a bundle of Timoni out of the files of Module, in place of anything
+	// else; the folder of Module is that of the bundle.
+	Bundle *BundleFiles
 }
 
 // Module is a tree of CUE files, already fetched.
@@ -74,6 +78,9 @@ type Module struct {
 	Tags map[string]string
 	// Pos is the line of the user that names the module; not valid where none does.
 	Pos object.Pos
+	// Version is that of a Timoni module, which sets its tag moduleVersion; "" is the
+	// 0.0.0-devel of a module that was not published.
+	Version string
 }
 
 // Source is the place of a file of a module inside a file of the user. Line
@@ -144,6 +151,8 @@ type Result struct {
 	// Inputs are what the module takes, sorted by path: 200 at most. They are set
 	// for [Request].Describe only.
 	Inputs []Input
+	// Bundle is set for [Request].Bundle only.
+	Bundle *Bundle
 }
 
 // Provisioned is what a provisioner made of one resource.
@@ -218,4 +227,53 @@ type Origin struct {
 	InputPath object.Path
 	// Module is the line of the module that wrote the value.
 	Module object.Pos
+}
+
+// BundleFiles names the files of a bundle of Timoni in the module of a request, and
+// what they are read with.
+type BundleFiles struct {
+	// File is the path of the bundle, and Runtime that of the file with its clusters; ""
+	// where there is none.
+	File, Runtime string
+	// Cluster is the chosen one of several clusters.
+	Cluster string
+	// Values are those of @timoni(runtime:…) attributes, by name.
+	Values map[string]string
+}
+
+// Bundle is what a bundle of Timoni says; see https://timoni.sh/bundle.
+type Bundle struct {
+	Name object.Value
+	// Instances are in the order of the text. There are none if there are several
+	// clusters, or others than the chosen one.
+	Instances []Instance
+	// Clusters are in the order of the text.
+	Clusters []Cluster
+}
+
+// Instance is one instance of a module in a bundle. What is not given is of
+// KindNone.
+type Instance struct {
+	Name string
+	// Pos is the place of its name.
+	Pos                             object.Pos
+	URL, Version, Digest, Namespace object.Value
+	Values                          object.Value
+	// AllowSecrets are the names in @ropewalk(allowSecrets="a, b") of the instance.
+	AllowSecrets []string
+}
+
+// Cluster is one cluster of the runtime of a bundle.
+type Cluster struct {
+	Name, Group string
+	Pos         object.Pos
+}
+
+// RuntimeNames are the names of the @timoni(runtime:TYPE:NAME) attributes in the text
+// of a CUE file, in the order of the text.
+func RuntimeNames(data []byte) (names []string) {
+	for _, m := range regexp.MustCompile(`@timoni\(\s*runtime:\w+:([\w.-]+)\s*\)`).FindAllSubmatch(data, -1) {
+		names = append(names, string(m[1]))
+	}
+	return names
 }

@@ -88,6 +88,9 @@ type Transform struct {
 	Policies    []Policy
 	// Adopt is the default of the nodes' apply.adopt; "" where not given.
 	Adopt string
+	// Instance leads to the instance of a bundle of Timoni that this is, in the file of
+	// the bundle: bundle.instances.app. It is nil for a document.
+	Instance object.Path
 	// AllowSecrets names the Secrets that may be rendered with data in them, by patterns
 	// of path.Match: "app-tls", "app-*".
 	AllowSecrets []string

@@ -21,11 +21,13 @@ import (
 // pointer leads from a reference to a tree. Nothing in it is a secret: a
 // reference with credentials in it is never fetched.
 type pointer struct {
-	Digest   string `json:"digest"`
+	// Digest has a name of its own: a pointer from before Version leads nowhere.
+	Digest   string `json:"tree"`
 	Origin   string `json:"origin,omitempty"`
 	Revision string `json:"revision,omitempty"`
 	Pinned   string `json:"pinned,omitempty"`
 	Dir      string `json:"dir,omitempty"`
+	Version  string `json:"version,omitempty"`
 }
 
 // treeKey is that of the tar of a tree.
@@ -83,8 +85,7 @@ func unpack(data []byte, p pointer, limits source.Limits) (source.Tree, error) {
 	if tree.Digest != p.Digest {
 		return source.Tree{}, source.Refuse(source.ErrDigest, fmt.Sprintf("a tree is %s and should be %s", tree.Digest, p.Digest))
 	}
-	tree.Pinned = p.Pinned
-	tree.Dir = p.Dir
+	tree.Pinned, tree.Dir, tree.Version = p.Pinned, p.Dir, p.Version
 	if info, err := fs.Stat(tree.FS, tree.Dir); err != nil || !info.IsDir() {
 		return source.Tree{}, source.Refuse(source.ErrDigest, fmt.Sprintf("a tree has no folder %q", tree.Dir))
 	}
@@ -128,7 +129,7 @@ func (s *Store) putTree(ctx context.Context, scope, key string, tree source.Tree
 		}
 	}
 	return s.putRecord(ctx, KindPointer, key, pointer{
-		Digest: tree.Digest, Origin: tree.Origin, Revision: tree.Revision, Pinned: tree.Pinned, Dir: tree.Dir,
+		Digest: tree.Digest, Origin: tree.Origin, Revision: tree.Revision, Pinned: tree.Pinned, Dir: tree.Dir, Version: tree.Version,
 	})
 }
 

@@ -176,7 +176,7 @@ func (r *Registry) join(tree source.Tree, root string, v *vendored, got []*archi
 	if err != nil {
 		return source.Tree{}, err
 	}
-	out.Pinned, out.Dir = tree.Pinned, tree.Dir
+	out.Pinned, out.Dir, out.Version = tree.Pinned, tree.Dir, tree.Version
 	return out, nil
 }
 

@@ -153,7 +153,7 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	if err != nil {
 		return source.Tree{}, about(r, err)
 	}
-	tree.Pinned = r.pinned(digest)
+	tree.Pinned, tree.Version = r.pinned(digest), cmp.Or(manifest.Annotations[ocispec.AnnotationVersion], r.tag)
 	if tree, err = tarball.Narrow(ctx, tree, ref.Path, f.Limits); err != nil {
 		return source.Tree{}, about(r, err)
 	}

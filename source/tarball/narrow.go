@@ -52,6 +52,6 @@ func Narrow(ctx context.Context, tree source.Tree, dir string, limits source.Lim
 	if info, err := fs.Stat(out.FS, out.Dir); err != nil || !info.IsDir() || out.Dir != "." && !Visible(out.Dir+"/file") {
 		return source.Tree{}, source.Refuse(source.ErrNotFound, fmt.Sprintf("%s has nothing in %q that a module may hold", tree.Origin, dir))
 	}
-	out.Origin, out.Revision, out.Pinned = tree.Origin, tree.Revision, tree.Pinned
+	out.Origin, out.Revision, out.Pinned, out.Version = tree.Origin, tree.Revision, tree.Pinned, tree.Version
 	return out, nil
 }

@@ -49,7 +49,7 @@ type TransformList struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.sourceRef) || has(self.cueRef)",message="one of sourceRef and cueRef is needed: a source with a project in it, or a module"
 // +kubebuilder:validation:XValidation:rule="!has(self.cueRef) || self.cueRef.type != 'path' || has(self.sourceRef)",message="a cueRef of type path is a folder in a source: name it in sourceRef"
-// +kubebuilder:validation:XValidation:rule="has(self.cueRef) || !(has(self.input) || has(self.tags) || has(self.inputsFrom) && self.inputsFrom.exists(i, !has(i.spec)))",message="without a cueRef the source has several specs: an input there names its spec (inputsFrom[].spec), and tags and input are those of its documents"
+// +kubebuilder:validation:XValidation:rule="has(self.cueRef) || !(has(self.input) || has(self.inputsFrom) && self.inputsFrom.exists(i, !has(i.spec)))",message="without a cueRef the source has several specs: an input there names its spec (inputsFrom[].spec), and input is that of its documents"
 // +kubebuilder:validation:XValidation:rule="!has(self.cueRef) || !has(self.sourceRef) || !has(self.sourceRef.environment)",message="an environment is one of a project: take it away, or take cueRef away"
 // +kubebuilder:validation:XValidation:rule="!has(self.delivery) || !has(self.delivery.type) || self.delivery.type != 'ArgoCD' || !has(self.output) || !has(self.output.externalArtifact)",message="Argo CD cannot read an ExternalArtifact: set spec.output.oci"
 type TransformSpec struct {
@@ -138,7 +138,9 @@ type RenderSpec struct {
 	// +optional
 	CueRef *CueReference `json:"cueRef,omitempty"`
 
-	// Tags are the values of the module's @tag and @if attributes.
+	// Tags are the values of the module's @tag, @if and @timoni(runtime:TYPE:NAME)
+	// attributes. Without a cueRef they are those of the last kind in the modules and the
+	// Timoni bundle that sourceRef leads to.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	Tags map[string]string `json:"tags,omitempty"`

@@ -56,6 +56,15 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 	for _, name := range w.misnamed {
 		d.misnamed(r, name)
 	}
+	for _, name := range w.bundles {
+		data, err := r.read(name, spec.MaxFile)
+		if shown := r.Display(name); err == nil && pattern == "" && isBundle(data) && d.locations[shown] == (Location{}) {
+			out.warnings = append(out.warnings, &object.Error{
+				Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: shown},
+				Err: errors.New("the bundle is not read: a search finds no bundles in subfolders"), Hint: "pass its folder, or name it in spec.specs of the project",
+			})
+		}
+	}
 	return out
 }
 

@@ -49,6 +49,8 @@ const stdinName = "stdin"
 type Discovery struct {
 	// Files are the files that hold documents, in the order in which they were found.
 	Files []spec.File
+	// Bundles are the bundles of Timoni, in the order in which they were found.
+	Bundles []Bundle
 	// Errs are the errors so far; callers append theirs.
 	Errs object.Errors
 
@@ -252,7 +254,7 @@ func (d *Discovery) FindArg(arg string) {
 	case folder:
 		d.directory(r, rel, pos)
 	case path.Ext(rel) == ".cue":
-		d.Fail(pos, "pass its folder", errors.New("a .cue file is part of a package, not a spec"))
+		d.cueFile(r, rel, pos)
 	default:
 		d.named(r, rel)
 	}
@@ -261,7 +263,7 @@ func (d *Discovery) FindArg(arg string) {
 // argPos is the position of an argument.
 func argPos(arg string) object.Pos { return object.Pos{File: filepath.ToSlash(filepath.Clean(arg))} }
 
-// directory adds the project of a directory, or searches it.
+// directory adds the project of a directory, or its bundle and what a search finds.
 func (d *Discovery) directory(r *Root, rel string, pos object.Pos) {
 	if _, err := r.folder.Lstat(path.Join(rel, spec.ProjectFile)); err == nil {
 		d.named(r, path.Join(rel, spec.ProjectFile))
@@ -271,7 +273,7 @@ func (d *Discovery) directory(r *Root, rel string, pos object.Pos) {
 	if len(m.specs) > 0 {
 		d.Errs = append(d.Errs, m.warnings...)
 	}
-	if !m.failed {
+	if !d.bundleIn(r, rel) && !m.failed {
 		d.folders = append(d.folders, folder{found: m, Location: Location{Root: r, Dir: rel}, pos: pos})
 	}
 }
@@ -327,7 +329,16 @@ func (d *Discovery) pattern(r *Root, full string, p spec.Pattern) {
 	}
 	start, match := full, ""
 	if info, err := r.folder.Stat(full); err == nil {
-		if !info.IsDir() {
+		switch {
+		case info.IsDir():
+			if d.bundleIn(r, full) {
+				d.Errs = append(d.Errs, d.search(r, full, "", p.Pos).warnings...)
+				return
+			}
+		case path.Ext(full) == ".cue":
+			d.cueFile(r, full, p.Pos)
+			return
+		default:
 			d.named(r, full)
 			return
 		}

@@ -30,6 +30,8 @@ type walk struct {
 	files []string
 	// projects are folders below that are projects of their own.
 	projects []string
+	// bundles are files below that may be bundles of Timoni.
+	bundles []string
 	// misnamed are files whose names miss those of YAML and JSON by a slip.
 	misnamed []string
 	// unreadable are what has the name of a document and is no file of the root.
@@ -80,6 +82,10 @@ func (w *walk) folder(rel, real string, depth int) error {
 	if depth > 0 && slices.Contains(names, spec.ProjectFile) {
 		w.projects = append(w.projects, rel)
 		return nil
+	}
+	if depth > 0 && slices.Contains(names, bundleFile) {
+		w.projects = append(w.projects, rel)
+		w.bundles = append(w.bundles, path.Join(rel, bundleFile))
 	}
 	if depth > maxDepth {
 		return fmt.Errorf("%q is nested more than %d folders deep", rel, maxDepth)

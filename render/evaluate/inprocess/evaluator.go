@@ -80,6 +80,10 @@ func (p *Evaluator) evaluate(req evaluate.Request) (evaluate.Result, error) {
 		values, err := module.Values(req.Module)
 		return evaluate.Result{Values: values}, err
 	}
+	if req.Bundle != nil {
+		bundle, err := module.ReadBundle(req.Module, *req.Bundle)
+		return evaluate.Result{Bundle: bundle}, err
+	}
 	s, err := p.open(req, req.Module)
 	if err != nil {
 		return evaluate.Result{}, err

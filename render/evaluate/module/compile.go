@@ -48,9 +48,10 @@ type Compiled struct {
 	tags []string
 	// slowly is always through CUE's loader.
 	slowly bool
-	// timoni is set for Timoni modules only, and context while one is built.
+	// timoni is set for Timoni modules only, and context and version while one is built.
 	timoni  *timoniModule
 	context *object.Context
+	version string
 	Flavour evaluate.Flavour
 	Kind    string
 }

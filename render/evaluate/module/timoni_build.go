@@ -4,6 +4,7 @@
 package module
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -29,6 +30,12 @@ func (s *Session) buildTimoni() (diagnose.Filled, error) {
 	if s.Input.Kind == object.KindNone || s.Input.Kind == object.KindNull {
 		c := *s.Compiled
 		if c.timoni.data != nil {
+			if len(evaluate.RuntimeNames(c.timoni.data)) > 0 {
+				// Alone it tells which runtime values are missing.
+				if _, err := readValues(s.origin, &c); err != nil {
+					return diagnose.Filled{}, InModule(s.origin, err)
+				}
+			}
 			t := *c.Tree
 			t.files = maps.Clone(t.files)
 			t.files[c.timoni.file] = c.timoni.data
@@ -59,7 +66,7 @@ func (s *Session) withoutValues() (*Session, error) {
 
 // open builds the Timoni module c for this session, with one more file where there is one.
 func (s *Session) open(c *Compiled, more *ast.File) error {
-	c.context = &s.Req.Context
+	c.context, c.version = &s.Req.Context, s.origin.Version
 	if err := c.build(s.origin, true, more); err != nil {
 		return InModule(s.origin, err)
 	}
@@ -82,26 +89,26 @@ func (c *Compiled) injected() ([]string, map[string]load.TagVar) {
 	tags := append([]string{}, c.tags...)
 	done := map[string]bool{}
 	for _, t := range c.timoni.tags {
-		if text := timoniTag(t.name, *c.context); text != "" && !done[t.name] {
+		if text := timoniTag(t.name, *c.context, c.version); text != "" && !done[t.name] {
 			done[t.name] = true
 			tags = append(tags, t.name+"="+text)
 		}
 	}
 	text := func(name string) load.TagVar {
-		return load.TagVar{Func: func() (ast.Expr, error) { return ast.NewString(timoniTag(name, *c.context)), nil }}
+		return load.TagVar{Func: func() (ast.Expr, error) { return ast.NewString(timoniTag(name, *c.context, c.version)), nil }}
 	}
 	return tags, map[string]load.TagVar{"moduleVersion": text("mv"), "kubeVersion": text("kv")}
 }
 
-// timoniTag is what Timoni sets for one of its own tags.
-func timoniTag(name string, c object.Context) string {
+// timoniTag is what Timoni sets for one of its own tags; version is that of the module.
+func timoniTag(name string, c object.Context, version string) string {
 	switch name {
 	case "name":
 		return c.Name
 	case "namespace":
 		return c.Namespace
 	case "mv":
-		return noVersion
+		return cmp.Or(version, noVersion)
 	case "kv":
 		return fullVersion(c.KubeVersion)
 	}

@@ -6,11 +6,8 @@ package module
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,7 +18,6 @@ import (
 	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -203,6 +199,7 @@ func readValues(m evaluate.Module, c *Compiled) (object.Value, error) {
 		return object.Value{}, t.moduleErrors(m, err)
 	}
 	var v cue.Value
+	files := []*ast.File{f}
 	if hasImports(f) {
 		alone := *t
 		alone.files = maps.Clone(t.files)
@@ -217,9 +214,10 @@ func readValues(m evaluate.Module, c *Compiled) (object.Value, error) {
 		if err := injectRuntime(m, t, inst.Files); err != nil {
 			return object.Value{}, err
 		}
+		files = inst.Files
 		v = newContext(true).BuildInstance(inst)
 	} else {
-		if err := injectRuntime(m, t, []*ast.File{f}); err != nil {
+		if err := injectRuntime(m, t, files); err != nil {
 			return object.Value{}, err
 		}
 		v = newContext(true).BuildFile(f)
@@ -232,6 +230,9 @@ func readValues(m evaluate.Module, c *Compiled) (object.Value, error) {
 		return object.Value{}, nil
 	}
 	if err := values.Validate(cue.Concrete(true), cue.Final()); err != nil {
+		if missing := missingRuntime(m, t, files); len(missing) > 0 {
+			return object.Value{}, missing.Sorted()
+		}
 		return object.Value{}, t.moduleErrors(m, err)
 	}
 	return readValue(values), nil
@@ -307,92 +308,6 @@ func (m *timoniModule) valuesIn(source evaluate.Module, t *tree, values object.V
 		return object.Value{}
 	}
 	return place(values)
-}
-
-// runtimeAttribute matches @timoni(runtime:string:NAME).
-const runtimeAttribute = `^\s*runtime:(\w+):([\w.-]+)\s*$`
-
-// injectRuntime puts values of Module.Tags in the place of fields that have a
-// runtime attribute. A name without a value leaves its field as it is.
-func injectRuntime(m evaluate.Module, t *tree, files []*ast.File) error {
-	pattern := regexp.MustCompile(runtimeAttribute)
-	replaced := map[ast.Node]ast.Node{}
-	var errs object.Errors
-	walk := func(n ast.Node) bool {
-		field, ok := n.(*ast.Field)
-		if !ok {
-			return true
-		}
-		for _, a := range field.Attrs {
-			key, body := a.Split()
-			parts := pattern.FindStringSubmatch(body)
-			if key != fieldTimoni || parts == nil {
-				continue
-			}
-			value, ok := m.Tags[parts[2]]
-			if !ok {
-				continue
-			}
-			literal, err := runtimeValue(parts[1], value)
-			if err != nil {
-				errs = append(errs, &object.Error{
-					Stage: object.StageEvaluate, Pos: t.position(m, a.Pos()),
-					Err: fmt.Errorf("runtime value %q: %w", parts[2], err),
-				})
-				continue
-			}
-			replaced[field.Value], field.Value = literal, literal
-		}
-		return true
-	}
-	for _, f := range files {
-		ast.Walk(f, walk, nil)
-	}
-	// Names that were resolved to the old expression must mean the new one.
-	for _, f := range files {
-		ast.Walk(f, func(n ast.Node) bool {
-			if id, ok := n.(*ast.Ident); ok && replaced[id.Node] != nil {
-				id.Node = replaced[id.Node]
-			}
-			return true
-		}, nil)
-	}
-	return errs.Err()
-}
-
-// runtimeValue is text as a literal of CUE. It is never parsed as CUE, so that
-// a value cannot bring expressions along.
-func runtimeValue(kind, text string) (ast.Expr, error) {
-	switch kind {
-	case "string":
-		return ast.NewString(text), nil
-	case "bool":
-		if text != "true" && text != "false" {
-			return nil, fmt.Errorf("expected true or false, got %q", text)
-		}
-		return ast.NewBool(text == "true"), nil
-	case "number":
-		var n json.Number
-		if json.Unmarshal([]byte(text), &n) != nil || n == "" || strings.HasPrefix(strings.TrimSpace(text), `"`) {
-			return nil, fmt.Errorf("expected a number, got %q", text)
-		}
-		return diagnose.NumberLit(n.String(), token.NoPos), nil
-	}
-	return nil, errors.New("the type must be string, number or bool, got " + kind)
-}
-
-// runtimeNames are the names that runtime attributes of the tree ask for.
-func (t *tree) runtimeNames() map[string]bool {
-	out := map[string]bool{}
-	pattern := regexp.MustCompile(`@timoni\(\s*runtime:\w+:([\w.-]+)\s*\)`)
-	for name, data := range t.files {
-		if strings.HasSuffix(name, ".cue") {
-			for _, m := range pattern.FindAllSubmatch(data, -1) {
-				out[string(m[1])] = true
-			}
-		}
-	}
-	return out
 }
 
 func hasImports(f *ast.File) bool {

@@ -23,6 +23,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/configmap"
@@ -44,6 +45,11 @@ func options(id Identity, t *v1alpha1.Transform, limits evaluate.Limits) host.Op
 	if id.Dialect == dialect.Flux {
 		// The delivery refuses what it is not told to have decrypted.
 		out.Emit.Repository, out.Emit.DecryptionConfigured = repository, true
+	}
+	if t.Spec.CueRef == nil {
+		for _, name := range object.SortedKeys(t.Spec.Tags) {
+			out.Runtime = append(out.Runtime, name+"="+t.Spec.Tags[name])
+		}
 	}
 	if t.Spec.SourceRef != nil {
 		out.Environment = t.Spec.SourceRef.Environment

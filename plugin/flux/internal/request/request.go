@@ -91,6 +91,8 @@ type Identity struct {
 	// TTL is how long it is believed where a tag or a branch leads; negative asks
 	// each time.
 	TTL time.Duration
+	// Evaluator reads bundles of Timoni; nil refuses them.
+	Evaluator evaluate.Evaluator
 }
 
 // Loaded is a request that is ready to be rendered.
@@ -134,6 +136,7 @@ func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (
 	if err != nil {
 		return out, err
 	}
+	opts.Evaluator = id.Evaluator
 	if out.Loaded, err = h.Load(ctx, opts); err != nil {
 		return out, out.Explain(err)
 	}

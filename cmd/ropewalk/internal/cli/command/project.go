@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -33,6 +34,8 @@ type ProjectFlags struct {
 	overrides     []string
 	Values        []string
 	images        []string
+	runtime       []string
+	runtimeEnv    bool
 	namespace     string
 	kubeVersion   string
 	clusterDomain string
@@ -92,6 +95,8 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	_ = f.MarkHidden("override-file") // fails only for a flag that does not exist
 	f.StringArrayVar(&p.set, "set", nil, "`[SPEC:]PATH=VALUE` to lay over the input; may be repeated")
 	f.StringArrayVar(&p.overrides, "override-property", nil, "[SPEC:]`PATH=VALUE` in the syntax of Score: a.0=x sets an item, a.-1=x appends\none, a\\.b is one name, and a= deletes; may be repeated")
+	f.StringArrayVar(&p.runtime, "runtime", nil, "`NAME=VALUE` of @timoni(runtime:TYPE:NAME) in modules and bundles, or a FILE with a map of\nthem, or the runtime.cue of a bundle; may be repeated")
+	f.BoolVar(&p.runtimeEnv, "runtime-from-env", false, "take the names that modules and bundles ask for and --runtime does not give\nfrom the environment")
 	f.StringArrayVar(&p.images, "image", nil, "`[SPEC[/CONTAINER]=]IMAGE` for containers of workloads with image \".\"; may be repeated")
 	f.StringVarP(&p.namespace, "namespace", "n", "", "namespace of objects that name none")
 	f.StringVar(&p.kubeVersion, "kube-version", "", "`VERSION` of the cluster, such as 1.36")
@@ -121,8 +126,13 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 	}
 	repository, reference := splitRepository(p.Repository)
 	server, _, _ := strings.Cut(strings.TrimPrefix(repository, "oci://"), "/")
+	var lookup func(string) (string, bool)
+	if p.runtimeEnv {
+		lookup = os.LookupEnv
+	}
 	return host.Options{
-		Args:        paths,
+		Args:    paths,
+		Runtime: p.runtime, LookupRuntime: lookup,
 		Stdin:       a.In,
 		Environment: p.Environment,
 		Values:      p.Values,

@@ -1,0 +1,105 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"path"
+	"regexp"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// Names of the files of a bundle of Timoni, and of a module of it.
+const (
+	bundleFile  = "bundle.cue"
+	runtimeFile = "runtime.cue"
+	timoniFile  = "timoni.cue"
+)
+
+// Bundle is a bundle of Timoni that was found: a CUE file with the field bundle.
+type Bundle struct {
+	// File is the bundle; its location is that of its name.
+	File spec.File
+	// Runtime is runtime.cue beside it, with the clusters; its Name is "" where there is
+	// none.
+	Runtime spec.File
+}
+
+// topLevel matches a field of that name at the beginning of a line. CUE is parsed where
+// it is evaluated, behind limits; this only tells what kind of file it is.
+func topLevel(name string, data []byte) bool {
+	return regexp.MustCompile(`(?m)^(` + name + `|"` + name + `")[ \t]*:`).Match(data)
+}
+
+// isBundle reports whether a file called bundle.cue is one of Timoni.
+func isBundle(data []byte) bool {
+	return topLevel("bundle", data) && (bytes.Contains(data, []byte("apiVersion")) || bytes.Contains(data, []byte("instances")))
+}
+
+// cueFile adds a CUE file that a user named, which must be a bundle.
+func (d *Discovery) cueFile(r *Root, rel string, pos object.Pos) {
+	data, err := r.read(rel, spec.MaxFile)
+	switch {
+	case err != nil:
+		d.Fail(pos, "", err)
+	case topLevel("bundle", data):
+		d.bundle(r, rel, data)
+	case topLevel("runtime", data):
+		d.Fail(pos, "pass the bundle; runtime.cue beside it is read by itself, any other with --runtime FILE",
+			errors.New("a runtime of Timoni holds no instances"))
+	default:
+		d.Fail(pos, "pass its folder; a Timoni bundle has the field bundle at its top", errors.New("a .cue file is part of a package, not a spec"))
+	}
+}
+
+// bundleIn adds the bundle of a folder; false where it has none. A folder with timoni.cue
+// is a module, whatever lies beside it.
+func (d *Discovery) bundleIn(r *Root, rel string) bool {
+	if _, err := r.folder.Lstat(path.Join(rel, timoniFile)); err == nil {
+		return false
+	}
+	name := path.Join(rel, bundleFile)
+	data, err := r.read(name, spec.MaxFile)
+	if err != nil || !isBundle(data) {
+		if _, lstat := r.folder.Lstat(name); err != nil && lstat == nil {
+			d.Fail(object.Pos{File: r.Display(name)}, "", err)
+		}
+		return false
+	}
+	d.bundle(r, name, data)
+	return true
+}
+
+// bundle keeps a bundle with its runtime, once.
+func (d *Discovery) bundle(r *Root, rel string, data []byte) {
+	shown := r.Display(rel)
+	if _, known := d.locations[shown]; known {
+		return
+	}
+	out := Bundle{File: spec.File{Name: shown, Data: data}}
+	d.locations[shown] = Location{r, path.Dir(rel)}
+	name := path.Join(path.Dir(rel), runtimeFile)
+	runtime, err := r.read(name, spec.MaxFile)
+	switch {
+	case err == nil && topLevel("runtime", runtime):
+		out.Runtime = spec.File{Name: r.Display(name), Data: runtime}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		d.Fail(object.Pos{File: r.Display(name)}, "", err)
+	}
+	d.Bundles = append(d.Bundles, out)
+}
+
+// ReadNamed reads a file that an option names: from anywhere on disk, or from a pipe,
+// where the caller set no root; else below the root. Its Name is that in positions.
+func (d *Discovery) ReadNamed(name string) (spec.File, error) {
+	data, err := d.readNamed(name)
+	return spec.File{Name: argPos(name).File, Data: data}, err
+}
+
+// Label is a text as a DNS label (RFC 1123): "My App" is my-app.
+func Label(text string) string { return label(text) }

@@ -1,0 +1,138 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// runtime are the values of @timoni(runtime:TYPE:NAME) attributes that the caller gives.
+type runtime struct {
+	// values are by name; those that were given by themselves, not in a file, are in
+	// order in given, and must be of use.
+	values map[string]string
+	given  []string
+	lookup func(name string) (string, bool)
+	// definition is the runtime of a bundle; its Name is "" where the caller gives none.
+	definition spec.File
+	// asked are the names of all attributes so far.
+	asked map[string]bool
+}
+
+// readRuntime reads what the options say: NAME=VALUE, a file of values, or the runtime
+// of a bundle.
+func (l *loading) readRuntime() {
+	l.runtime = runtime{values: map[string]string{}, lookup: l.opts.LookupRuntime, asked: map[string]bool{}}
+	for _, arg := range l.opts.Runtime {
+		name, value, ok := strings.Cut(arg, "=")
+		if ok && regexp.MustCompile(`^[\w.-]+$`).MatchString(name) {
+			l.runtime.values[name] = value
+			l.runtime.given = append(l.runtime.given, name)
+			continue
+		}
+		pos := object.Pos{File: "--runtime " + path.Clean(arg)}
+		if ok {
+			// What follows the sign may be a secret.
+			l.Fail(object.Pos{File: "--runtime"}, "", fmt.Errorf("%q is not a name: expected NAME=VALUE or FILE", name))
+			continue
+		}
+		file, err := l.ReadNamed(arg)
+		if err != nil {
+			l.Fail(pos, "expected NAME=VALUE or FILE", err)
+			continue
+		}
+		if path.Ext(arg) == ".cue" {
+			l.runtime.definition = file
+			continue
+		}
+		l.runtimeFile(file)
+	}
+}
+
+// runtimeFile reads a file of values: a map of texts, numbers and booleans.
+func (l *loading) runtimeFile(file spec.File) {
+	v, err := spec.ParseValue(file)
+	l.Errs = append(l.Errs, object.AsErrors(err, object.StageSpec)...)
+	if err == nil && v.Kind != object.KindMap && v.Kind != object.KindNone {
+		l.Fail(v.Pos, "", fmt.Errorf("expected a map of runtime values, got a %s", v.Kind))
+	}
+	for _, m := range v.Members {
+		switch m.Value.Kind {
+		case object.KindString, object.KindNumber, object.KindBool:
+			l.runtime.values[m.Name] = m.Value.Text
+		default:
+			l.failAt(m.Value.Pos, object.Fields(m.Name), "", fmt.Errorf("expected a text, a number or a boolean, got a %s", m.Value.Kind))
+		}
+	}
+}
+
+// of are the values that the text of a CUE file asks for.
+func (r *runtime) of(data []byte) map[string]string {
+	out := map[string]string{}
+	for _, name := range evaluate.RuntimeNames(data) {
+		r.asked[name] = true
+		if value, ok := r.values[name]; ok {
+			out[name] = value
+		} else if r.lookup != nil {
+			if value, ok := r.lookup(name); ok {
+				out[name] = value
+			}
+		}
+	}
+	return out
+}
+
+// over lays the values that a module asks for over the tags of its spec. What is only
+// looked up gives way to a tag.
+func (r *runtime) over(tags map[string]string, tree fs.FS) map[string]string {
+	if tree == nil || len(r.values) == 0 && r.lookup == nil {
+		return tags
+	}
+	out := maps.Clone(tags)
+	if out == nil {
+		out = map[string]string{}
+	}
+	// A tree is in memory, and was read when it was fetched.
+	_ = fs.WalkDir(tree, ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || path.Ext(name) != ".cue" {
+			return nil
+		}
+		data, _ := fs.ReadFile(tree, name)
+		for name, value := range r.of(data) {
+			if _, ok := r.values[name]; ok || !hasKey(tags, name) {
+				out[name] = value
+			}
+		}
+		return nil
+	})
+	return out
+}
+
+func hasKey(m map[string]string, key string) bool {
+	_, ok := m[key]
+	return ok
+}
+
+// unused reports values that nothing asks for, where everything was read.
+func (l *loading) unused() {
+	if l.overlays.NamesIncomplete || l.Errs.Err() != nil {
+		return
+	}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(l.runtime.given))) {
+		if !l.runtime.asked[name] {
+			l.Fail(object.Pos{File: "--runtime " + name}, object.Suggest(name, object.SortedKeys(l.runtime.asked)),
+				fmt.Errorf("no bundle and no module has an attribute @timoni(runtime:TYPE:%s)", name))
+		}
+	}
+}

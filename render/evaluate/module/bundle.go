@@ -1,0 +1,362 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/load"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/token"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Names of a bundle and of its runtime, from https://timoni.sh/bundle and
+// https://timoni.sh/bundle-runtime.
+const (
+	fieldBundle    = "bundle"
+	fieldRuntime   = "runtime"
+	fieldInstances = "instances"
+	clusterName    = "TIMONI_CLUSTER_NAME"
+	clusterGroup   = "TIMONI_CLUSTER_GROUP"
+)
+
+// bundle is one reading of a bundle.
+type bundle struct {
+	module evaluate.Module
+	tree   *tree
+	out    evaluate.Bundle
+	errs   object.Errors
+	// unsure is set by a mistake that may make fields seem to be missing.
+	unsure bool
+	// queries are the names that the runtime reads from a cluster, with what it reads.
+	queries map[string]query
+}
+
+// query is an object in a cluster that a runtime reads a value from.
+type query struct {
+	text string
+	pos  object.Pos
+}
+
+// isSecret reports whether the object is a Secret of the core group: k8s:v1:Secret:….
+func (q query) isSecret() bool { return strings.HasPrefix(q.text, "k8s:v1:Secret:") }
+
+// ReadBundle reads the bundle that a request names.
+func ReadBundle(m evaluate.Module, files evaluate.BundleFiles) (*evaluate.Bundle, error) {
+	t, err := readTree(m, nil)
+	if err != nil {
+		return nil, err
+	}
+	m.Tags = maps.Clone(files.Values)
+	if m.Tags == nil {
+		m.Tags = map[string]string{}
+	}
+	b := &bundle{module: m, tree: t, queries: map[string]query{}}
+	if files.Runtime != "" {
+		b.runtime(files.Runtime)
+	}
+	if chosen, ok := b.choose(files.Cluster); ok {
+		b.bundle(files.File, chosen)
+	}
+	return &b.out, b.errs.Sorted().Err()
+}
+
+// choose is the cluster of that name, or the only one; false where it has to be chosen
+// first. Its name is "" where there are no clusters.
+func (b *bundle) choose(name string) (evaluate.Cluster, bool) {
+	switch {
+	case len(b.out.Clusters) == 0:
+		return evaluate.Cluster{}, true
+	case name == "" && len(b.out.Clusters) == 1:
+		return b.out.Clusters[0], true
+	}
+	i := slices.IndexFunc(b.out.Clusters, func(c evaluate.Cluster) bool { return c.Name == name })
+	if i < 0 {
+		return evaluate.Cluster{}, false
+	}
+	return b.out.Clusters[i], true
+}
+
+// load parses one file of the tree with everything that it imports, sets its runtime
+// values, and builds and validates it as Timoni does. With a mistake in it the value is
+// what could be read; false is nothing.
+func (b *bundle) load(file string) (cue.Value, bool) {
+	pkg := "_"
+	if f, err := parser.ParseFile(file, b.tree.files[file], parser.PackageClauseOnly); err == nil && f.PackageName() != "" {
+		pkg = f.PackageName()
+	}
+	instances := load.Instances([]string{path.Join(virtualRoot, file)}, &load.Config{
+		Dir: path.Join(virtualRoot, b.tree.dir), ModuleRoot: path.Join(virtualRoot, b.tree.root),
+		Overlay: b.tree.overlay(), Registry: offlineRegistry{b.tree}, Env: []string{}, Package: pkg, AcceptLegacyModules: true,
+	})
+	inst := instances[0] // A list of files is one instance.
+	if inst.Err != nil {
+		b.broken(b.tree.moduleErrors(b.module, inst.Err))
+		return cue.Value{}, false
+	}
+	if err := injectRuntime(b.module, b.tree, inst.Files); err != nil {
+		b.broken(err)
+	}
+	v := newContext(true).BuildInstance(inst)
+	err := v.Validate(cue.Concrete(true))
+	if inst.Err != nil {
+		err = inst.Err
+	}
+	if err == nil {
+		return v, true
+	}
+	missing := b.missing(inst.Files)
+	for _, e := range object.AsErrors(b.tree.moduleErrors(b.module, err), object.StageEvaluate) {
+		// What has no value because a runtime value is missing has been reported.
+		if text := e.Err.Error(); len(missing) == 0 || !slices.ContainsFunc([]string{"has no value", "incomplete value", "non-concrete value"}, func(s string) bool { return strings.Contains(text, s) }) {
+			b.broken(e)
+		}
+	}
+	b.broken(missing.Err())
+	return v, true
+}
+
+// broken keeps mistakes that may be the cause of others.
+func (b *bundle) broken(err error) {
+	if err != nil {
+		b.unsure = true
+		b.errs = append(b.errs, object.AsErrors(err, object.StageEvaluate)...)
+	}
+}
+
+// missing is missingRuntime with what the runtime says of a name.
+func (b *bundle) missing(files []*ast.File) object.Errors {
+	errs := missingRuntime(b.module, b.tree, files)
+	for _, e := range errs {
+		for _, name := range object.SortedKeys(b.queries) {
+			if q := b.queries[name]; e.Err.Error() == notSet(name).Error() {
+				e.Notes = append(e.Notes, object.Note{Pos: q.pos, Text: fmt.Sprintf("read from the cluster as %q; a render reads no cluster", q.text)})
+			}
+		}
+	}
+	return errs
+}
+
+// runtime reads the clusters and the queries of a runtime.
+func (b *bundle) runtime(file string) {
+	v, ok := b.load(file)
+	if !ok {
+		return
+	}
+	runtime := b.root(v, fieldRuntime, file)
+	b.only(runtime, fieldRuntime, "apiVersion", "name", "clusters", "values", "defaults")
+	b.version(runtime, fieldRuntime)
+	b.each(runtime, "clusters", func(name string, c cue.Value) {
+		at := "runtime.clusters." + name
+		b.only(c, at, "group", "kubeContext")
+		b.out.Clusters = append(b.out.Clusters, evaluate.Cluster{Name: name, Group: b.text(c, at, "group", true).Text, Pos: b.at(c)})
+	})
+	items, _ := runtime.LookupPath(cue.ParsePath("values")).List()
+	for i := 0; items.Next(); i++ {
+		at := fmt.Sprintf("runtime.values[%d]", i)
+		b.only(items.Value(), at, "query", "for", "optional")
+		q := query{text: b.text(items.Value(), at, "query", true).Text, pos: b.at(items.Value().LookupPath(cue.ParsePath("query")))}
+		b.each(items.Value(), "for", func(name string, _ cue.Value) { b.queries[name] = q })
+	}
+	b.each(runtime, "defaults", func(name string, v cue.Value) {
+		if _, given := b.module.Tags[name]; !given {
+			b.module.Tags[name] = b.data(v, object.Pos{}).Text
+		}
+	})
+}
+
+// bundle reads the bundle for a cluster.
+func (b *bundle) bundle(file string, c evaluate.Cluster) {
+	if c.Name != "" {
+		b.module.Tags[clusterName], b.module.Tags[clusterGroup] = c.Name, c.Group
+	}
+	b.noSecrets()
+	v, ok := b.load(file)
+	if !ok {
+		return
+	}
+	root := b.root(v, fieldBundle, file)
+	b.only(root, fieldBundle, "apiVersion", "name", fieldInstances)
+	b.version(root, fieldBundle)
+	b.out.Name = b.text(root, fieldBundle, "name", true)
+	b.each(root, fieldInstances, func(name string, v cue.Value) {
+		b.out.Instances = append(b.out.Instances, b.instance(name, v))
+	})
+	if len(b.out.Instances) == 0 && len(b.errs) == 0 {
+		b.fail(b.at(root), "bundle.instances", "", "the bundle has no instances")
+	}
+}
+
+// noSecrets refuses values that the runtime reads from a Secret.
+func (b *bundle) noSecrets() {
+	for _, name := range object.SortedKeys(b.queries) {
+		if _, given := b.module.Tags[name]; given && b.queries[name].isSecret() {
+			b.fail(b.queries[name].pos, "", "have the module refer to the Secret by its name",
+				"the runtime value %q is that of a Secret, %q: no value of a Secret may enter a render", name, b.queries[name].text)
+		}
+	}
+}
+
+func (b *bundle) instance(name string, v cue.Value) evaluate.Instance {
+	at := "bundle.instances." + name
+	b.only(v, at, "module", "namespace", fieldValues)
+	module := v.LookupPath(cue.ParsePath("module"))
+	b.only(module, at+".module", "url", "version", "digest")
+	out := evaluate.Instance{
+		Name: name, Pos: b.at(v), Namespace: b.text(v, at, "namespace", true), URL: b.text(module, at+".module", "url", true),
+		Version: b.text(module, at+".module", "version", false), Digest: b.text(module, at+".module", "digest", false),
+	}
+	for _, a := range v.Attributes(cue.ValueAttr) {
+		names, ok, err := a.Lookup(0, "allowSecrets")
+		if a.Name() != "ropewalk" {
+			continue
+		}
+		if err != nil || !ok || a.NumArgs() != 1 {
+			b.fail(out.Pos, at, "", "expected @ropewalk(allowSecrets=\"NAME, NAME\"), got @ropewalk(%s)", a.Contents())
+		}
+		for name := range strings.SplitSeq(names, ",") {
+			out.AllowSecrets = append(out.AllowSecrets, strings.TrimSpace(name))
+		}
+	}
+	if values := v.LookupPath(cue.ParsePath(fieldValues)); values.Exists() {
+		if out.Values = b.data(values, out.Pos); out.Values.Kind != object.KindMap && !b.unsure {
+			b.fail(out.Values.Pos, at+"."+fieldValues, "", "expected a map of values, got a %s", out.Values.Kind)
+		}
+	}
+	return out
+}
+
+// root is the field that makes a file what it is.
+func (b *bundle) root(v cue.Value, name, file string) cue.Value {
+	root := v.LookupPath(cue.MakePath(cue.Str(name)))
+	if !root.Exists() && !b.unsure {
+		b.fail(b.tree.pos(b.module, path.Join(virtualRoot, file), 0, 0), "", "", "the file has no field %q", name)
+	}
+	return root
+}
+
+func (b *bundle) version(v cue.Value, at string) {
+	if text := b.text(v, at, "apiVersion", true); text.Kind != object.KindNone && text.Text != apiVersion {
+		b.fail(text.Pos, at+".apiVersion", "", "version %q is not supported, expected %q", text.Text, apiVersion)
+	}
+}
+
+// text is a field of text; of KindNone where it has none.
+func (b *bundle) text(v cue.Value, at, name string, required bool) object.Value {
+	if !v.Exists() {
+		return object.Value{} // That it is missing has been reported.
+	}
+	field := v.LookupPath(cue.MakePath(cue.Str(name)))
+	if !field.Exists() {
+		if required && !b.unsure {
+			b.fail(b.at(v), at+"."+name, "", "is missing")
+		}
+		return object.Value{}
+	}
+	out := b.data(field, b.at(v))
+	if out.Kind != object.KindString || out.Text == "" {
+		if out.Kind == object.KindNone {
+			return out
+		}
+		b.fail(out.Pos, at+"."+name, "", "expected a text")
+		return object.Value{}
+	}
+	return out
+}
+
+// each calls do for every field of the struct name in v.
+func (b *bundle) each(v cue.Value, name string, do func(name string, v cue.Value)) {
+	fields, err := v.LookupPath(cue.MakePath(cue.Str(name))).Fields()
+	for err == nil && fields.Next() {
+		do(fields.Selector().Unquoted(), fields.Value())
+	}
+}
+
+// only refuses fields of a struct that are not known.
+func (b *bundle) only(v cue.Value, at string, known ...string) {
+	fields, err := v.Fields()
+	if v.Exists() && err != nil && !b.unsure {
+		b.fail(b.at(v), at, "", "expected a struct")
+	}
+	for err == nil && fields.Next() {
+		if name := fields.Selector().Unquoted(); !slices.Contains(known, name) {
+			b.fail(b.at(fields.Value()), at+"."+name, object.Suggest(name, known), "the field is not known")
+		}
+	}
+}
+
+func (b *bundle) fail(pos object.Pos, at, hint, format string, args ...any) {
+	b.errs = append(b.errs, &object.Error{Stage: object.StageSpec, Pos: pos, Path: at, Hint: hint, Err: fmt.Errorf(format, args...)})
+}
+
+// at is the place in the files of the bundle that v was written at.
+func (b *bundle) at(v cue.Value) object.Pos {
+	p := v.Pos()
+	if field, ok := v.Source().(*ast.Field); ok {
+		p = field.Value.Pos()
+	}
+	if p != token.NoPos && b.tree.own(p) {
+		return b.tree.position(b.module, p)
+	}
+	return object.Pos{}
+}
+
+// data is a concrete value as data; above is the place of the struct around it.
+func (b *bundle) data(v cue.Value, above object.Pos) object.Value {
+	out := object.Value{Pos: b.at(v)}
+	if !out.Pos.IsValid() {
+		out.Pos = above
+	}
+	v, _ = v.Default()
+	switch kind := v.Kind(); kind {
+	case cue.StructKind:
+		out.Kind = object.KindMap
+		fields, err := v.Fields()
+		for err == nil && fields.Next() {
+			value := b.data(fields.Value(), out.Pos)
+			out.Members = append(out.Members, object.Member{Name: fields.Selector().Unquoted(), Pos: value.Pos, Value: value})
+		}
+		return out
+	case cue.ListKind:
+		out.Kind = object.KindList
+		items, err := v.List()
+		for err == nil && items.Next() {
+			out.Items = append(out.Items, b.data(items.Value(), out.Pos))
+		}
+		return out
+	case cue.StringKind:
+		out.Kind = object.KindString
+		out.Text, _ = v.String()
+		return out
+	case cue.NullKind:
+		out.Kind = object.KindNull
+		return out
+	case cue.BoolKind:
+		out.Kind = object.KindBool
+	case cue.BytesKind:
+		b.fail(out.Pos, v.Path().String(), "write it as a string", "bytes cannot be given to a module")
+		return out
+	case cue.BottomKind:
+		return out // It has no value, which has been reported.
+	default:
+		out.Kind = object.KindNumber
+	}
+	text, err := v.MarshalJSON()
+	if err != nil || !json.Valid(text) {
+		b.fail(out.Pos, v.Path().String(), "", "%w", errors.Join(errors.New("the value cannot be given to a module"), err))
+	}
+	out.Text = string(text)
+	return out
+}

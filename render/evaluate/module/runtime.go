@@ -1,0 +1,146 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package module
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
+
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// runtimeAttribute is one @timoni(runtime:TYPE:NAME) of a field.
+type runtimeAttribute struct {
+	kind, name string
+	pos        token.Pos
+	field      *ast.Field
+}
+
+// runtimeAttributes are those of the fields in files, in the order of the text.
+func runtimeAttributes(files []*ast.File) (out []runtimeAttribute) {
+	pattern := regexp.MustCompile(`^\s*runtime:(\w+):([\w.-]+)\s*$`)
+	for _, f := range files {
+		ast.Walk(f, func(n ast.Node) bool {
+			field, ok := n.(*ast.Field)
+			if !ok {
+				return true
+			}
+			for _, a := range field.Attrs {
+				key, body := a.Split()
+				if parts := pattern.FindStringSubmatch(body); key == fieldTimoni && parts != nil {
+					out = append(out, runtimeAttribute{kind: parts[1], name: parts[2], pos: a.Pos(), field: field})
+				}
+			}
+			return true
+		}, nil)
+	}
+	return out
+}
+
+// injectRuntime puts values of Module.Tags in the place of fields that have a
+// runtime attribute. A name without a value leaves its field as it is.
+func injectRuntime(m evaluate.Module, t *tree, files []*ast.File) error {
+	replaced := map[ast.Node]ast.Node{}
+	var errs object.Errors
+	for _, a := range runtimeAttributes(files) {
+		value, ok := m.Tags[a.name]
+		if !ok {
+			continue
+		}
+		literal, err := runtimeValue(a.kind, value)
+		if err != nil {
+			errs = append(errs, &object.Error{
+				Stage: object.StageEvaluate, Pos: t.position(m, a.pos), Err: fmt.Errorf("runtime value %q: %w", a.name, err),
+			})
+			continue
+		}
+		ast.SetPos(literal, a.field.Value.Pos())
+		replaced[a.field.Value], a.field.Value = literal, literal
+	}
+	// Names that were resolved to the old expression must mean the new one.
+	for _, f := range files {
+		ast.Walk(f, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && replaced[id.Node] != nil {
+				id.Node = replaced[id.Node]
+			}
+			return true
+		}, nil)
+	}
+	return errs.Err()
+}
+
+// missingRuntime are the mistakes of attributes whose name has no value and whose field
+// has neither a default nor a value of its own. They explain why a value is incomplete.
+func missingRuntime(m evaluate.Module, t *tree, files []*ast.File) object.Errors {
+	var errs object.Errors
+	for _, a := range runtimeAttributes(files) {
+		if _, ok := m.Tags[a.name]; ok || hasOwnValue(a.field.Value) {
+			continue
+		}
+		errs = append(errs, &object.Error{
+			Stage: object.StageEvaluate, Pos: t.position(m, a.pos), Err: notSet(a.name),
+			Hint: fmt.Sprintf("pass --runtime %s=VALUE, or write a default in place of the type", a.name),
+		})
+	}
+	return errs
+}
+
+func notSet(name string) error { return fmt.Errorf("runtime value %q is not set", name) }
+
+// hasOwnValue reports whether an expression is a literal or has a default.
+func hasOwnValue(e ast.Expr) (found bool) {
+	ast.Walk(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BasicLit, *ast.StructLit, *ast.ListLit, *ast.Interpolation:
+			found = found || n == e
+			return false
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.MUL
+		}
+		return true
+	}, nil)
+	return found
+}
+
+// runtimeValue is text as a literal of CUE. It is never parsed as CUE, so that
+// a value cannot bring expressions along. Errors do not quote it: it may be a secret.
+func runtimeValue(kind, text string) (ast.Expr, error) {
+	switch kind {
+	case "string":
+		return ast.NewString(text), nil
+	case "bool":
+		if text != "true" && text != "false" {
+			return nil, errors.New("expected true or false")
+		}
+		return ast.NewBool(text == "true"), nil
+	case "number":
+		var n json.Number
+		if json.Unmarshal([]byte(text), &n) != nil || n == "" || strings.HasPrefix(strings.TrimSpace(text), `"`) {
+			return nil, errors.New("expected a number")
+		}
+		return diagnose.NumberLit(n.String(), token.NoPos), nil
+	}
+	return nil, errors.New("the type must be string, number or bool, got " + kind)
+}
+
+// runtimeNames are the names that runtime attributes of the tree ask for.
+func (t *tree) runtimeNames() map[string]bool {
+	out := map[string]bool{}
+	for name, data := range t.files {
+		if strings.HasSuffix(name, ".cue") {
+			for _, found := range evaluate.RuntimeNames(data) {
+				out[found] = true
+			}
+		}
+	}
+	return out
+}
