@@ -34,6 +34,10 @@ func (o origins) note(before, after inputs, field string, several bool) {
 	add("--set ", before.Set, after.Set)
 	add("--image ", before.Images, after.Images)
 	add("--values ", before.Values, after.Values)
+	for _, arg := range after.Runtime[len(before.Runtime):] {
+		name, _, _ := strings.Cut(arg, "=") // The value may be a secret.
+		o["--runtime "+name] = field + ": " + name
+	}
 	if before.Environment != after.Environment {
 		o["--env "+after.Environment] = field
 	}

@@ -87,6 +87,14 @@ timoni: #Timoni
 		"static/web.yaml":  "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: web}\nspec: {cueRef: {type: path, ref: m}}\n",
 		"static/m/m.cue":   "package m\n\nropewalk: apiVersion: \"v1alpha1\"\ninput: {set: string | *\"x\", \"a.b\": \"c=d\": int | *1, \"a.b\": \"c:d\": int | *2}\n" + "graph: nodes: {}\n",
 		"manifests/a.yaml": "apiVersion: v1\nkind: Service\n",
+		"bundle/bundle.cue": `bundle: {
+	apiVersion: "v1alpha1"
+	name:       "all"
+	_text:      string @timoni(runtime:string:TEXT)
+	instances: first: {module: url: "file://../timoni", namespace: "one", values: text: _text}
+	instances: second: {module: url: "file://../timoni", namespace: "two"}
+}
+`,
 	}
 }
 
@@ -103,7 +111,12 @@ func TestAFolderWithoutADocumentIsRendered(t *testing.T) {
 		"a module of Timoni, by its folder":  {"timoni", nil, []string{"name: timoni", "namespace: default", "text: own"}, ""},
 		"and by the name of the application": {"timoni", map[string]string{"ARGOCD_APP_NAME": "team_Shop.eu", "ARGOCD_APP_NAMESPACE": "eu"}, []string{"name: team-shop-eu", "namespace: eu"}, ""},
 		"a file of Score keeps its own name": {"score", map[string]string{"ARGOCD_APP_NAME": "other", "ARGOCD_APP_PARAMETERS": `[{"name": "images", "array": ["x:1"]}]`}, []string{"name: web"}, ""},
-		"a folder of manifests":              {"manifests", nil, nil, `manifests: spec: no spec found: "manifests/a.yaml" holds plain manifests, which need no render`},
+		"a bundle of Timoni": {"bundle", params(`[{"name": "runtime", "map": {"TEXT": "given"}}, {"name": "second:text", "string": "set"}]`),
+			[]string{"name: first", "namespace: one", "text: given", "name: second", "text: set", `sync-wave: "1"`}, ""},
+		"a bundle without a runtime value": {"bundle", nil, nil, `bundle/bundle.cue:4:21: evaluate: runtime value "TEXT" is not set`},
+		"a runtime value of no use": {"bundle", params(`[{"name": "runtime", "array": ["TEXT=a", "TEST=secret"]}]`), nil,
+			`spec.source.plugin.parameters: runtime: TEST: spec: no bundle and no module has an attribute @timoni(runtime:TYPE:TEST)`},
+		"a folder of manifests": {"manifests", nil, nil, `manifests: spec: no spec found: "manifests/a.yaml" holds plain manifests, which need no render`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := generate(t, socket, call{archive: packed, path: c.path, env: c.env})

@@ -119,6 +119,7 @@ func (l *loading) addBundle(b project.Bundle, from evaluate.Bundle, unsure bool)
 	before := ""
 	for _, i := range from.Instances {
 		at := object.Fields("bundle", "instances", i.Name)
+		ref := l.moduleOf(b, i, at)
 		if err := spec.CheckName(i.Name); err != nil {
 			l.failAt(i.Pos, at, "rename the instance: its name is that of a spec", err)
 			continue
@@ -132,7 +133,7 @@ func (l *loading) addBundle(b project.Bundle, from evaluate.Bundle, unsure bool)
 		}
 		t := spec.Transform{
 			Name: i.Name, Namespace: i.Namespace.Text, Pos: i.Pos, NamePos: i.Pos, Instance: at,
-			CueRef: l.moduleOf(b, i, at), Input: i.Values, InputUnsure: unsure, AllowSecrets: i.AllowSecrets,
+			CueRef: ref, Input: i.Values, InputUnsure: unsure, AllowSecrets: i.AllowSecrets,
 		}
 		if before != "" {
 			t.DependsOn = []object.SpecDependency{{Name: before, Pos: i.Pos}}

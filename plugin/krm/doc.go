@@ -18,8 +18,10 @@
 // A Score file has no kind, so that it cannot be functionConfig: its content below
 // spec of a Workload is the same. Among the items of a Project it is a spec.
 // Annotations of functionConfig set what has no field: ropewalk.dev/dialect,
-// ropewalk.dev/environment, ropewalk.dev/kube-version and ropewalk.dev/allow-empty, which
-// is "true" where a render without objects is meant. The annotations of orchestrators on specs are not passed on to rendered objects.
+// ropewalk.dev/environment, ropewalk.dev/kube-version, ropewalk.dev/allow-empty, which is
+// "true" where a render without objects is meant, and ropewalk.dev/runtime, which has
+// lines of NAME=VALUE for bundles and modules of Timoni. The annotations of
+// orchestrators on specs are not passed on to rendered objects.
 //
 // ConfigMaps among the items can be modules (cueRef.type configmap). They, the
 // specs and all items of others pass through as they are, in their order, with

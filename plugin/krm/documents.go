@@ -155,6 +155,8 @@ type settings struct {
 	dialect, environment, kubeVersion string
 	// allowEmpty is "true" where a render without objects is meant.
 	allowEmpty string
+	// runtime are lines of NAME=VALUE.
+	runtime string
 }
 
 // The annotations of functionConfig.
@@ -164,10 +166,11 @@ const (
 	settingEnv     = settingPrefix + "environment"
 	settingVersion = settingPrefix + "kube-version"
 	settingEmpty   = settingPrefix + "allow-empty"
+	settingRuntime = settingPrefix + "runtime"
 )
 
 func settingNames() []string {
-	return []string{settingDialect, settingEnv, settingVersion, settingEmpty}
+	return []string{settingDialect, settingEnv, settingVersion, settingEmpty, settingRuntime}
 }
 
 // settingsOf reads the annotations. One of ours that is not known is a mistake:
@@ -185,7 +188,9 @@ func settingsOf(config object.Object) (settings, error) {
 			Path: object.Fields("metadata", "annotations", settingDialect).String(), Err: fmt.Errorf("dialect %q is not known", d),
 		}}
 	}
-	return settings{dialect: a[settingDialect], environment: a[settingEnv], kubeVersion: a[settingVersion], allowEmpty: a[settingEmpty]}, nil
+	return settings{
+		dialect: a[settingDialect], environment: a[settingEnv], kubeVersion: a[settingVersion], allowEmpty: a[settingEmpty], runtime: a[settingRuntime],
+	}, nil
 }
 
 // over fills what opts do not say.
@@ -200,6 +205,8 @@ func (s settings) over(opts *host.Options) {
 	if opts.Context.KubeVersion == "" {
 		opts.Context.KubeVersion = s.kubeVersion
 	}
+	// Those of the caller come later, and win.
+	opts.Runtime = slices.Concat(strings.FieldsFunc(s.runtime, func(r rune) bool { return r == '\n' }), opts.Runtime)
 }
 
 // annotation is the annotation that the position of an option stands for; ""

@@ -50,6 +50,9 @@ type query struct {
 	pos  object.Pos
 }
 
+// secretHint is what to do where a bundle wants a value of a Secret.
+const secretHint = "no value of a Secret may enter a render: have the module refer to the Secret by its name"
+
 // isSecret reports whether the object is a Secret of the core group: k8s:v1:Secret:….
 func (q query) isSecret() bool { return strings.HasPrefix(q.text, "k8s:v1:Secret:") }
 
@@ -143,6 +146,9 @@ func (b *bundle) missing(files []*ast.File) object.Errors {
 		for _, name := range object.SortedKeys(b.queries) {
 			if q := b.queries[name]; e.Err.Error() == notSet(name).Error() {
 				e.Notes = append(e.Notes, object.Note{Pos: q.pos, Text: fmt.Sprintf("read from the cluster as %q; a render reads no cluster", q.text)})
+				if q.isSecret() {
+					e.Hint = secretHint
+				}
 			}
 		}
 	}
@@ -161,7 +167,7 @@ func (b *bundle) runtime(file string) {
 	b.each(runtime, "clusters", func(name string, c cue.Value) {
 		at := "runtime.clusters." + name
 		b.only(c, at, "group", "kubeContext")
-		b.out.Clusters = append(b.out.Clusters, evaluate.Cluster{Name: name, Group: b.text(c, at, "group", true).Text, Pos: b.at(c)})
+		b.out.Clusters = append(b.out.Clusters, evaluate.Cluster{Name: name, Group: b.text(c, at, "group", true).Text, Pos: b.label(c)})
 	})
 	items, _ := runtime.LookupPath(cue.ParsePath("values")).List()
 	for i := 0; items.Next(); i++ {
@@ -203,8 +209,8 @@ func (b *bundle) bundle(file string, c evaluate.Cluster) {
 func (b *bundle) noSecrets() {
 	for _, name := range object.SortedKeys(b.queries) {
 		if _, given := b.module.Tags[name]; given && b.queries[name].isSecret() {
-			b.fail(b.queries[name].pos, "", "have the module refer to the Secret by its name",
-				"the runtime value %q is that of a Secret, %q: no value of a Secret may enter a render", name, b.queries[name].text)
+			b.fail(b.queries[name].pos, "", secretHint,
+				"runtime value %q is that of a Secret, %q", name, b.queries[name].text)
 		}
 	}
 }
@@ -215,7 +221,7 @@ func (b *bundle) instance(name string, v cue.Value) evaluate.Instance {
 	module := v.LookupPath(cue.ParsePath("module"))
 	b.only(module, at+".module", "url", "version", "digest")
 	out := evaluate.Instance{
-		Name: name, Pos: b.at(v), Namespace: b.text(v, at, "namespace", true), URL: b.text(module, at+".module", "url", true),
+		Name: name, Pos: b.label(v), Namespace: b.text(v, at, "namespace", true), URL: b.text(module, at+".module", "url", true),
 		Version: b.text(module, at+".module", "version", false), Digest: b.text(module, at+".module", "digest", false),
 	}
 	for _, a := range v.Attributes(cue.ValueAttr) {
@@ -292,7 +298,7 @@ func (b *bundle) only(v cue.Value, at string, known ...string) {
 	}
 	for err == nil && fields.Next() {
 		if name := fields.Selector().Unquoted(); !slices.Contains(known, name) {
-			b.fail(b.at(fields.Value()), at+"."+name, object.Suggest(name, known), "the field is not known")
+			b.fail(b.label(fields.Value()), at+"."+name, object.Suggest(name, known), "the field is not known")
 		}
 	}
 }
@@ -303,10 +309,21 @@ func (b *bundle) fail(pos object.Pos, at, hint, format string, args ...any) {
 
 // at is the place in the files of the bundle that v was written at.
 func (b *bundle) at(v cue.Value) object.Pos {
-	p := v.Pos()
 	if field, ok := v.Source().(*ast.Field); ok {
-		p = field.Value.Pos()
+		return b.own(field.Value.Pos())
 	}
+	return b.own(v.Pos())
+}
+
+// label is the place of the name of the field v.
+func (b *bundle) label(v cue.Value) object.Pos {
+	if field, ok := v.Source().(*ast.Field); ok {
+		return b.own(field.Label.Pos())
+	}
+	return b.own(v.Pos())
+}
+
+func (b *bundle) own(p token.Pos) object.Pos {
 	if p != token.NoPos && b.tree.own(p) {
 		return b.tree.position(b.module, p)
 	}
@@ -326,7 +343,11 @@ func (b *bundle) data(v cue.Value, above object.Pos) object.Value {
 		fields, err := v.Fields()
 		for err == nil && fields.Next() {
 			value := b.data(fields.Value(), out.Pos)
-			out.Members = append(out.Members, object.Member{Name: fields.Selector().Unquoted(), Pos: value.Pos, Value: value})
+			name := b.label(fields.Value())
+			if !name.IsValid() {
+				name = value.Pos
+			}
+			out.Members = append(out.Members, object.Member{Name: fields.Selector().Unquoted(), Pos: name, Value: value})
 		}
 		return out
 	case cue.ListKind:

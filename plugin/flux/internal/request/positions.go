@@ -74,6 +74,8 @@ func (p positions) of(pos object.Pos) (object.Pos, string) {
 		return object.Pos{}, "spec.context.namespace"
 	case strings.HasPrefix(pos.File, "--env"):
 		return object.Pos{}, "spec.sourceRef.environment"
+	case strings.HasPrefix(pos.File, "--runtime "):
+		return object.Pos{}, "spec.tags." + strings.TrimPrefix(pos.File, "--runtime ")
 	case strings.HasPrefix(pos.File, "--values"):
 		return object.Pos{}, p.input(pos.File)
 	}

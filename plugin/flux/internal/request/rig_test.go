@@ -94,7 +94,8 @@ func transform(t testing.TB, spec string) *v1alpha1.Transform {
 
 func load(t testing.TB, tf *v1alpha1.Transform, objects ...client.Object) (Loaded, error) {
 	t.Helper()
-	return loader().Load(t.Context(), Identity{Client: cluster(t, objects...), Scope: "shop/", Dialect: dialect.Flux}, tf)
+	evaluator := inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
+	return loader().Load(t.Context(), Identity{Client: cluster(t, objects...), Scope: "shop/", Dialect: dialect.Flux, Evaluator: evaluator}, tf)
 }
 
 // rendered loads and renders.

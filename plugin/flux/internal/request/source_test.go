@@ -61,6 +61,61 @@ func TestAProjectOfASourceIsRendered(t *testing.T) {
 	require.Equal(t, "main@sha1:abc", loaded.Source.Revision)
 }
 
+// bundleFiles is a bundle of Timoni for two clusters, with a module.
+func bundleFiles() map[string]string {
+	return map[string]string{
+		"shop/bundle.cue": `bundle: {
+	apiVersion: "v1alpha1"
+	name:       "shop"
+	_cluster:   string @timoni(runtime:string:TIMONI_CLUSTER_NAME)
+	instances: cart: {
+		module: url: "file://../modules/cart"
+		namespace: "carts"
+		values: {
+			text:    "of \(_cluster)"
+			version: string @timoni(runtime:string:VERSION)
+		}
+	}
+}
+`,
+		"shop/runtime.cue": `runtime: {
+	apiVersion: "v1alpha1"
+	name:       "fleet"
+	clusters: {a: {group: "test", kubeContext: "a"}, b: {group: "test", kubeContext: "b"}}
+}
+`,
+		"modules/cart/cue.mod/module.cue": "module: \"timoni.example/cart\"\nlanguage: version: \"v0.9.0\"\n",
+		"modules/cart/values.cue":         "package main\n\nvalues: {}\n",
+		"modules/cart/timoni.cue": `package main
+
+values: {text: string, version: string}
+timoni: {
+	apiVersion: "v1alpha1"
+	instance: {name: string @tag(name), namespace: string @tag(namespace)}
+	apply: all: [{apiVersion: "v1", kind: "ConfigMap", metadata: instance, data: values}]
+}
+`,
+	}
+}
+
+func TestABundleOfASourceIsRendered(t *testing.T) {
+	src := gitRepository(t, "shop", bundleFiles())
+	for _, path := range []string{"", "/bundle.cue"} {
+		got := data(t, transform(t, fmt.Sprintf(ofProject, path+", environment: b")+"tags: {VERSION: \"1.2\"}\n"), src)
+		require.Equal(t, map[string]any{"text": "of b", "version": "1.2"}, got)
+	}
+	for name, c := range map[string]struct{ spec, want string }{
+		"no cluster":       {"}\ntags: {VERSION: x}\nx: {", "shop/runtime.cue:4:13: spec: the bundle is for 2 clusters"},
+		"no runtime value": {", environment: a", `shop/bundle.cue:10:20: evaluate: runtime value "VERSION" is not set`},
+		"an unknown name":  {", environment: a}\ntags: {VERSION: x, VERSIN: x}\nx: {", "spec.tags.VERSIN: spec: no bundle and no module has an attribute"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := rendered(t, transform(t, strings.Replace(fmt.Sprintf(ofProject, c.spec), "x: {}", "", 1)), src)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
 func TestAModuleOfASourceIsRendered(t *testing.T) {
 	src := gitRepository(t, "shop", projectFiles())
 	text := "sourceRef: {kind: GitRepository, name: shop, path: shop/modules}\ncueRef: {type: path, ref: m}\ninput: {text: own}\n"

@@ -73,6 +73,10 @@ PATH is a spec, a directory or "-" for standard input; the working directory whe
 there is none. A directory with ropewalk.yaml is a project; any other is searched
 for specs. One that holds none and is a CUE package, of Ropewalk, of Timoni or plain,
 is a spec itself, with its own name, and "app" where it is the root of a repository.
+A bundle of Timoni, a CUE file with the field bundle or the directory with bundle.cue, is
+a project: its instances are specs, each after the one before, and the clusters of
+runtime.cue beside it are environments (--env). --runtime gives the values of its
+attributes @timoni(runtime:TYPE:NAME); values of Secrets are refused.
 Nothing is read outside of the Git repository around a directory. Where there is none,
 that is the directory itself, or for a CUE package the nearest one above with cue.mod.
 
