@@ -103,18 +103,18 @@ func (r *runtime) over(tags map[string]string, tree fs.FS) map[string]string {
 	if out == nil {
 		out = map[string]string{}
 	}
-	// A tree is in memory, and was read when it was fetched.
+	// A tree is in memory, and was read when it was fetched: there are no errors.
 	_ = fs.WalkDir(tree, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || path.Ext(name) != ".cue" {
-			return nil
+			return err
 		}
-		data, _ := fs.ReadFile(tree, name)
+		data, err := fs.ReadFile(tree, name)
 		for name, value := range r.of(data) {
 			if _, ok := r.values[name]; ok || !hasKey(tags, name) {
 				out[name] = value
 			}
 		}
-		return nil
+		return err
 	})
 	return out
 }

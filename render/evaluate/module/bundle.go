@@ -50,8 +50,8 @@ type query struct {
 	pos  object.Pos
 }
 
-// secretHint is what to do where a bundle wants a value of a Secret.
-const secretHint = "no value of a Secret may enter a render: have the module refer to the Secret by its name"
+// keepReference is what to do where a bundle wants a value of a Secret.
+const keepReference = "no value of a Secret may enter a render: have the module refer to the Secret by its name"
 
 // isSecret reports whether the object is a Secret of the core group: k8s:v1:Secret:….
 func (q query) isSecret() bool { return strings.HasPrefix(q.text, "k8s:v1:Secret:") }
@@ -147,7 +147,7 @@ func (b *bundle) missing(files []*ast.File) object.Errors {
 			if q := b.queries[name]; e.Err.Error() == notSet(name).Error() {
 				e.Notes = append(e.Notes, object.Note{Pos: q.pos, Text: fmt.Sprintf("read from the cluster as %q; a render reads no cluster", q.text)})
 				if q.isSecret() {
-					e.Hint = secretHint
+					e.Hint = keepReference
 				}
 			}
 		}
@@ -209,7 +209,7 @@ func (b *bundle) bundle(file string, c evaluate.Cluster) {
 func (b *bundle) noSecrets() {
 	for _, name := range object.SortedKeys(b.queries) {
 		if _, given := b.module.Tags[name]; given && b.queries[name].isSecret() {
-			b.fail(b.queries[name].pos, "", secretHint,
+			b.fail(b.queries[name].pos, "", keepReference,
 				"runtime value %q is that of a Secret, %q", name, b.queries[name].text)
 		}
 	}
