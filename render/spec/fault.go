@@ -8,9 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -84,7 +82,7 @@ func (f fault) token(column int) *object.Error {
 		if at := strings.Index(string(f.line1()), "*"+alias); at >= 0 {
 			column = at + 1
 		}
-		return f.at(f.line, column, "define it in a line above, or quote the text", "there is no anchor %s before this line", f.quote(alias))
+		return f.at(f.line, column, "define it in a line above, or quote the text", "no line above has the anchor of this alias")
 	case f.message == "did not find expected alphabetic or numeric character":
 		return f.at(f.line, f.before(column, "*&"), "quote the value", `"*" and "&" begin the name of an anchor`)
 	case f.message == "found character that cannot start any token" && rest != "" && rest[0] != '\t':
@@ -93,7 +91,7 @@ func (f fault) token(column int) *object.Error {
 		return f.at(f.line, f.before(column, `\`), `write \\ for a backslash, or put the text in single quotes`, "an escape that YAML does not know")
 	case f.message == "did not find expected comment or line break", strings.Contains(f.message, "indentation indicator"):
 		return f.at(f.line, column, "begin the text on the next line; only an indentation of 1 to 9, + or - may follow",
-			`unexpected %s after "|" or ">"`, f.word(rest))
+			`unexpected text after "|" or ">"`)
 	case strings.HasPrefix(f.message, "block sequence entries"):
 		return f.at(f.line, column, "begin the list on a line of its own", `a list item ("- ") is not allowed here`)
 	case strings.Contains(f.message, "<document start>"):
@@ -172,31 +170,6 @@ func inner(line []byte) int {
 		at += 2 + indent(line[at+2:])
 	}
 	return at
-}
-
-// word is the beginning of the first word of a text.
-func word(text string) string {
-	text, _, _ = strings.Cut(strings.TrimSpace(text), " ")
-	for len(text) > 24 {
-		_, size := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-size]
-	}
-	return text
-}
-
-// word is the first word of a text, as quote returns it.
-func (f fault) word(text string) string { return f.quote(word(text)) }
-
-// quote is a text in the quotes that it does not hold itself. A file that may hold a
-// Secret is not quoted: messages end up in logs.
-func (f fault) quote(text string) string {
-	if bytes.Contains(f.data, []byte("Secret")) || bytes.Contains(f.data, []byte("stringData")) {
-		return "this text"
-	}
-	if strings.Contains(text, `"`) && !strings.Contains(text, "'") {
-		return "'" + text + "'"
-	}
-	return strconv.Quote(text)
 }
 
 // probe is the message for the document up to an offset of the file, "" where that is

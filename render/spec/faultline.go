@@ -50,21 +50,22 @@ func (f fault) noValue(n int) *object.Error {
 	}
 	body := string(bytes.TrimRight(line[at:], " "))
 	name, value, colon := strings.Cut(body, ":")
-	left, right, equals := strings.Cut(body, "=")
+	left, _, equals := strings.Cut(body, "=")
+	left = strings.TrimSpace(left)
 	hint := ""
 	switch {
 	case body != "" && (body[0] == '"' || body[0] == '\'') && quoted([]byte(body)) == len(body):
 		return f.at(n, at+1, "close it at the end of the text", "the quote is not closed")
 	case len(body) > 1 && body[0] == '-' && body[1] != '-':
-		hint = "write a space behind the dash: " + f.quote("- "+body[1:])
+		hint = "write a space behind the dash"
 	case strings.HasPrefix(body, "----"):
 		hint = `documents are separated by "---"`
-	case colon && value != "" && len(body) < 80:
-		hint = "write a space behind the colon: " + f.quote(name+": "+value)
-	case equals && len(body) < 80:
-		hint = "write " + f.quote(strings.TrimSpace(left)+": "+strings.TrimSpace(right))
+	case colon && value != "" && plainKey.FindString(name) == name:
+		hint = "write a space behind the colon"
+	case equals && plainKey.FindString(left) == left:
+		hint = `write ": " in place of "="`
 	case plainKey.MatchString(body):
-		hint = "write a colon behind it: " + f.quote(plainKey.FindString(body)+":")
+		hint = "write a colon behind it"
 	}
 	return f.at(n, at+1, hint, `expected "key: value"`)
 }
@@ -165,7 +166,11 @@ func (f fault) trailing(column int) *object.Error {
 	case bytes.HasSuffix(before, []byte{'\''}):
 		hint = "write '' for a single quote inside of single quotes, or put the text in double quotes"
 	}
-	return f.at(f.line, column, hint, "unexpected %s", f.word(rest))
+	// Only marks are quoted: the text may be a password, and messages end up in logs.
+	if rest != "" && strings.IndexByte(":]},", rest[0]) >= 0 {
+		return f.at(f.line, column, hint, "unexpected %q", rest[:1])
+	}
+	return f.at(f.line, column, hint, "unexpected text behind the value")
 }
 
 // bracket is one that is open in a flow map or list.
@@ -251,7 +256,7 @@ func (f fault) missing(n, to int, open []bracket) *object.Error {
 	if bytes.Contains(line, []byte("//")) || n > f.line && bytes.Contains(f.text.line(n-1), []byte("//")) {
 		hint = `separate the items by commas; a comment begins with "#"`
 	}
-	return f.at(n, begin+1, hint, `expected "," or %q before %s`, string(closing(open[len(open)-1].char)), f.word(string(line[begin:])))
+	return f.at(n, begin+1, hint, `expected "," or %q before this text`, string(closing(open[len(open)-1].char)))
 }
 
 // isFlow reports whether a message of the library is about a flow map or list.
