@@ -26,7 +26,7 @@ func IsNear(doc map[string]any) bool {
 }
 
 // nearDocument reports what is wrong with a document that is not one of ours and was
-// probably meant to be; false where it is somebody else's.
+// probably meant to be; false where it is a document of another tool.
 func (p *parsing) nearDocument(v object.Value) bool {
 	switch v.Kind {
 	case object.KindMap:

@@ -95,7 +95,7 @@ func tree(t *testing.T, seed string) fstest.MapFS {
 	return out
 }
 
-// valid reports whether the mutation leaves a smaller file that somebody may have meant:
+// valid reports whether the mutation leaves a smaller file that may be meant:
 // without an optional key, or cut behind a complete value, with its documents still
 // what they were.
 func (m mutation) valid(files fstest.MapFS) bool {

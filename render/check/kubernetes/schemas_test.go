@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+	_ "time/tzdata" // for a Go without the file
 
 	"github.com/stretchr/testify/require"
 
@@ -102,7 +104,12 @@ func TestTimeZonesAreThoseOfGo(t *testing.T) {
 	require.NoError(t, err)
 	r, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib/time/zoneinfo.zip"))
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("this Go is distributed without its database")
+		// Some distributions of Go lack the file; the names must be known all the same.
+		for _, name := range strings.Fields(schemas.Zones()) {
+			_, err := time.LoadLocation(name)
+			require.NoError(t, err)
+		}
+		return
 	}
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close()) }()
