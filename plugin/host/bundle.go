@@ -24,6 +24,10 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
+// ErrManyClusters means that a bundle is for several clusters and that the options name
+// none of them as the environment.
+var ErrManyClusters = errors.New("one render is for one of them")
+
 // latest is the version of a module whose instance names none.
 const latest = "latest"
 
@@ -169,7 +173,7 @@ func (l *loading) addProject(b project.Bundle, from evaluate.Bundle) {
 	case len(names) > 1 && l.opts.Environment == "":
 		l.docs.Incomplete = true
 		l.Fail(from.Clusters[0].Pos, "choose one with --env: "+strings.Join(names, ", "),
-			fmt.Errorf("the bundle is for %d clusters, and one render is for one of them", len(names)))
+			fmt.Errorf("the bundle is for %d clusters, and %w", len(names), ErrManyClusters))
 	case len(names) > 0 && l.opts.Environment != "" && !slices.Contains(names, l.opts.Environment):
 		l.docs.Incomplete = true
 		if _, known := environments[l.opts.Environment]; known {

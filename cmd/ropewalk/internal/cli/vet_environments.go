@@ -6,12 +6,14 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -48,26 +50,39 @@ func (v *vetted) all(ctx context.Context) (object.Errors, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	good := ""
-	if r.Plan != nil {
-		good = fmt.Sprintf("good: %s, %s, %s", command.Plural(len(r.Request.Specs), "spec"),
-			command.Plural(len(r.Plan.Graph.Nodes), "object"), command.Plural(len(r.Plan.Waves), "wave"))
-	}
+	good := summary(r)
 	if v.flags.Environment != "" {
 		return v.found[0], good, nil
 	}
 	names := object.SortedKeys(r.Project.Environments)
+	// A bundle for several clusters is for none without an environment.
+	if slices.ContainsFunc(v.found[0], func(e *object.Error) bool { return errors.Is(e, host.ErrManyClusters) }) {
+		v.runs, v.found = nil, nil
+	}
 	for _, name := range names {
 		v.flags.Environment = name
 		v.In = bytes.NewReader(input)
-		if _, err := v.run(ctx); err != nil {
+		in, err := v.run(ctx)
+		if err != nil {
 			return nil, "", err
+		}
+		if good == "" {
+			good = summary(in)
 		}
 	}
 	if len(names) > 0 {
 		good += ", with " + command.Plural(len(names), "environment")
 	}
 	return v.merged(), good, nil
+}
+
+// summary is what is good in a render, "" where there is none.
+func summary(r command.Rendered) string {
+	if r.Plan == nil {
+		return ""
+	}
+	return fmt.Sprintf("good: %s, %s, %s", command.Plural(len(r.Request.Specs), "spec"),
+		command.Plural(len(r.Plan.Graph.Nodes), "object"), command.Plural(len(r.Plan.Waves), "wave"))
 }
 
 // run checks one environment. The error is one that is no finding.
