@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -36,11 +37,15 @@ func (n *tenant) ask(method, path string) *http.Response {
 }
 
 // manifest is what a tag or a digest leads to, nil where it leads to nothing.
+//
+// docker-registry writes a tag as two files, one after the other: between them it lists
+// the tag and answers 404 for it, and while it writes the second one it answers 500. Both
+// end by themselves, also when the client of that write was killed.
 func (n *tenant) manifest(repository, reference string) map[string]any {
 	n.t.Helper()
 	answer := n.ask(http.MethodGet, "/v2/"+repository+"/manifests/"+reference)
-	for try := 0; answer.StatusCode == http.StatusInternalServerError && try < 10; try++ {
-		time.Sleep(100 * time.Millisecond) // A tag of this registry is a file, and is being written.
+	for try := 0; (answer.StatusCode == http.StatusInternalServerError || answer.StatusCode == http.StatusNotFound) && try < 20; try++ {
+		time.Sleep(100 * time.Millisecond)
 		answer = n.ask(http.MethodGet, "/v2/"+repository+"/manifests/"+reference)
 	}
 	if answer.StatusCode == http.StatusNotFound {
@@ -59,18 +64,28 @@ func (n *tenant) manifest(repository, reference string) map[string]any {
 func (n *tenant) whole(name string) int {
 	n.t.Helper()
 	repository := n.namespace + "/" + name
-	answer := n.ask(http.MethodGet, "/v2/"+repository+"/tags/list")
-	if answer.StatusCode == http.StatusNotFound {
-		return 0
-	}
-	var list struct{ Tags []string }
-	require.NoError(n.t, json.NewDecoder(answer.Body).Decode(&list))
-	for _, tag := range list.Tags {
+	tags := n.tags(repository)
+	for _, tag := range tags {
 		m := n.manifest(repository, tag)
+		if m == nil && !slices.Contains(n.tags(repository), tag) {
+			continue // It was deleted since.
+		}
 		require.NotNil(n.t, m, "%s:%s leads to nothing", repository, tag)
 		n.complete(repository, tag, m)
 	}
-	return len(list.Tags)
+	return len(tags)
+}
+
+// tags are those of a repository, none where there is no such repository.
+func (n *tenant) tags(repository string) []string {
+	n.t.Helper()
+	answer := n.ask(http.MethodGet, "/v2/"+repository+"/tags/list")
+	if answer.StatusCode == http.StatusNotFound {
+		return nil
+	}
+	var list struct{ Tags []string }
+	require.NoError(n.t, json.NewDecoder(answer.Body).Decode(&list))
+	return list.Tags
 }
 
 // complete fails the test where a part of an artifact is not there.
