@@ -135,6 +135,10 @@ func (l *loading) addBundle(b project.Bundle, from evaluate.Bundle, unsure bool)
 		if err := spec.CheckName(i.Namespace.Text); i.Namespace.Kind != object.KindNone && err != nil {
 			l.failAt(i.Namespace.Pos, at.Append(object.Field("namespace")), "", err)
 		}
+		if i.Values.Kind == object.KindNone {
+			// Timoni merges an instance without values too, which sorts those of the module.
+			i.Values = object.Value{Kind: object.KindMap, Pos: i.Pos}
+		}
 		t := spec.Transform{
 			Name: i.Name, Namespace: i.Namespace.Text, Pos: i.Pos, NamePos: i.Pos, Instance: at,
 			CueRef: ref, Input: i.Values, InputUnsure: unsure, AllowSecrets: i.AllowSecrets,

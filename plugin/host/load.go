@@ -328,7 +328,7 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 	out := render.Spec{
 		Evaluate: evaluate.Request{
 			Spec: t.Name, Pos: t.Pos, Module: l.modules.module(uses[0].reference, tree, tags),
-			Input: l.overlays.Apply(t.Name, input), InputPath: inputPath,
+			Input: l.overlays.Apply(t.Name, input, project.IsTimoni(tree.FS, tree.Dir)), InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: slices.Concat(policies, own),
 			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty,

@@ -107,10 +107,10 @@ func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Polic
 // overlaid is the document of a workload with its overlays.
 func (l *loading) overlaid(doc spec.Workload) object.Value {
 	if doc.Score {
-		return l.overlays.Apply(doc.Name, doc.Value.Merge(l.inputs[doc.Name].Value))
+		return l.overlays.Apply(doc.Name, doc.Value.Merge(l.inputs[doc.Name].Value), false)
 	}
 	body, _ := doc.Value.Get("spec")
-	return withMember(doc.Value, "spec", l.overlays.Apply(doc.Name, body.Merge(l.inputs[doc.Name].Value)))
+	return withMember(doc.Value, "spec", l.overlays.Apply(doc.Name, body.Merge(l.inputs[doc.Name].Value), false))
 }
 
 // withMember is v with another value of one member.

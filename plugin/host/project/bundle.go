@@ -75,6 +75,12 @@ func (d *Discovery) bundleIn(r *Root, rel string) bool {
 	return true
 }
 
+// IsTimoni reports whether the folder of a tree holds a module of Timoni.
+func IsTimoni(tree fs.FS, folder string) bool {
+	_, err := fs.Stat(tree, path.Join(folder, timoniFile))
+	return err == nil
+}
+
 // bundle keeps a bundle with its runtime, once.
 func (d *Discovery) bundle(r *Root, rel string, data []byte) {
 	shown := r.Display(rel)

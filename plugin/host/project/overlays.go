@@ -168,9 +168,19 @@ func (o *Overlays) add(name string, v object.Value) {
 	}
 }
 
-// Apply returns the input of a spec with its overlays.
-func (o *Overlays) Apply(name string, input object.Value) object.Value {
+// Apply returns the input of a spec with its overlays; timoni is for a module of Timoni,
+// whose values files have all values below the field values.
+func (o *Overlays) Apply(name string, input object.Value, timoni bool) object.Value {
 	for _, v := range o.values[name] {
+		// Of a file in CUE the field has been taken already.
+		if values, ok := v.Get("values"); ok && timoni && values.Kind == object.KindMap && path.Ext(v.Pos.File) != ".cue" {
+			for _, m := range v.Members {
+				if m.Name != "values" {
+					o.discovery.Fail(m.Pos, "move it into values", fmt.Errorf("%q is beside the field values, which holds all values for a module of Timoni", m.Name))
+				}
+			}
+			v = values
+		}
 		input = input.Merge(v)
 	}
 	for _, set := range o.sets[name] {

@@ -70,7 +70,7 @@ func (s *Session) mergedValues() (object.Value, error) {
 	case object.KindNone, object.KindNull:
 		return own, nil
 	case object.KindMap:
-		return mergeInOrder(own, s.Input), nil
+		return mergeAsTimoni(own, s.Input, true), nil
 	default:
 		return own, s.Report(diagnose.Mistake{Message: "expected a map of values, got " + diagnose.Quote(s.Input)})
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -115,25 +116,47 @@ func timoniTag(name string, c object.Context, version string) string {
 	return ""
 }
 
-// mergeInOrder merges over onto base; what the user wrote comes first, as in Timoni's
-// own merge.
-func mergeInOrder(base, over object.Value) object.Value {
+// mergeAsTimoni merges over onto base: over wins leaf by leaf, and lists of one length are
+// merged item by item. A module can see the order of fields in marshalled text and in
+// what it hashes, so it is that of Timoni, which fills base into over field by field:
+// CUE keeps the order of over and puts what is only in base where its name belongs.
+// Among the outermost fields, and where base has just one, it comes last instead, and
+// the fields from the first that both have are sorted.
+func mergeAsTimoni(base, over object.Value, outermost bool) object.Value {
+	out := over
+	if base.Kind == object.KindList && over.Kind == object.KindList && len(base.Items) == len(over.Items) {
+		out.Items = nil
+		for i, item := range over.Items {
+			out.Items = append(out.Items, mergeAsTimoni(base.Items[i], item, false))
+		}
+		return out
+	}
 	if base.Kind != object.KindMap || over.Kind != object.KindMap {
 		return base.Merge(over)
 	}
-	out := over
 	out.Members = nil
-	for _, m := range over.Members {
+	shared := len(over.Members)
+	for i, m := range over.Members {
 		if own, ok := base.Get(m.Name); ok {
-			m.Value = mergeInOrder(own, m.Value)
+			m.Value, shared = mergeAsTimoni(own, m.Value, false), min(shared, i)
 		}
 		out.Members = append(out.Members, m)
 	}
-	for _, m := range base.Members {
-		if _, ok := over.Get(m.Name); !ok {
-			out.Members = append(out.Members, m)
+	own := slices.DeleteFunc(diagnose.Sorted(slices.Clone(base.Members)), func(m object.Member) bool {
+		_, ok := over.Get(m.Name)
+		return ok
+	})
+	if outermost || len(base.Members) == 1 {
+		out.Members = slices.Concat(out.Members[:shared], diagnose.Sorted(out.Members[shared:]), own)
+		return out
+	}
+	for i := 0; i < len(out.Members) && len(own) > 0; i++ {
+		if own[0].Name < out.Members[i].Name {
+			out.Members = slices.Insert(out.Members, i, own[0])
+			own = own[1:]
 		}
 	}
+	out.Members = append(out.Members, own...)
 	return out
 }
 
