@@ -22,11 +22,11 @@ import (
 //
 // The error is an [object.Errors] with every mistake: ids and objects that
 // occur twice, unknown or own ids among the dependencies, cycles of explicit
-// edges.
+// edges, more than [MaxJoins] or [MaxEdges].
 func Build(nodes []*object.Node, specs []Spec) (*Graph, error) {
 	nodes = slices.Clone(nodes)
 	slices.SortStableFunc(nodes, compareNodes)
-	b := &builder{index: newIndex(nodes), specs: map[string]Spec{}}
+	b := &builder{index: newIndex(nodes), specs: map[string]Spec{}, nearest: map[string][]string{}}
 	for _, s := range specs {
 		b.specs[s.Name] = s
 	}
@@ -44,7 +44,11 @@ func Build(nodes []*object.Node, specs []Spec) (*Graph, error) {
 	if len(b.errs) > 0 {
 		return nil, b.errs.Sorted()
 	}
-	inferred, warnings := infer(b.index)
+	inferred, warnings, err := infer(b.index, MaxEdges-len(b.edges))
+	if err != nil {
+		b.fail(err)
+		return nil, b.errs
+	}
 	kept, dropped := b.acyclic(inferred)
 	g := &Graph{Nodes: nodes, Joins: b.joins, Edges: append(b.edges, kept...), Dropped: dropped, Warnings: warnings}
 	slices.SortFunc(g.Edges, compareEdges)
@@ -71,13 +75,62 @@ func compareEdges(a, b Edge) int {
 	)
 }
 
+// What a graph may hold. 700 specs of which each depends on all before it are 33 KB
+// of input when compressed, and 245,000 joins of about a kilobyte each while they are
+// ordered.
+const (
+	// MaxJoins bounds the dependencies on complete specs and between apply sets.
+	MaxJoins = 20_000
+	// MaxEdges bounds the edges between nodes.
+	MaxEdges = 300_000
+)
+
 // builder gathers explicit edges and mistakes.
 type builder struct {
 	index *index
 	specs map[string]Spec
-	edges []Edge
-	joins []Join
-	errs  object.Errors
+	// nearest is what filled found.
+	nearest map[string][]string
+	edges   []Edge
+	joins   []Join
+	errs    object.Errors
+}
+
+// join adds j, and reports the first one beyond [MaxJoins].
+func (b *builder) join(j Join) {
+	if len(b.joins) == MaxJoins+1 {
+		return
+	}
+	b.joins = append(b.joins, j)
+	if len(b.joins) > MaxJoins {
+		b.fail(&object.Error{
+			Pos:  posOr(j.Pos, b.specs[j.FromName].Pos),
+			Err:  fmt.Errorf("%s after %s: the project has more than %d dependencies on complete specs, which no flag allows", j.FromName, j.ToName, MaxJoins),
+			Hint: "a dependency holds across others: of specs that depend on each other in a row, name the last one only",
+		})
+	}
+}
+
+// edge adds e, and reports the first one beyond [MaxEdges].
+func (b *builder) edge(e Edge) {
+	if len(b.edges) == MaxEdges+1 {
+		return
+	}
+	b.edges = append(b.edges, e)
+	if len(b.edges) > MaxEdges {
+		err := tooManyEdges(b.index.items[b.index.ids[e.From]].node)
+		err.Pos = posOr(e.Pos, err.Pos)
+		b.fail(err)
+	}
+}
+
+// tooManyEdges is the mistake of the node n, with which there are more than [MaxEdges].
+func tooManyEdges(n *object.Node) *object.Error {
+	return &object.Error{
+		Pos: position(n), Node: n.ID,
+		Err:  fmt.Errorf("the objects depend on each other in more than %d ways, which no flag allows", MaxEdges),
+		Hint: "render fewer objects at a time, or have fewer of them name the same object",
+	}
 }
 
 func (b *builder) fail(e *object.Error) {

@@ -21,12 +21,19 @@ type CycleError struct {
 	Edges []Edge
 }
 
-// Error prints the circle: cycle: a -> b -> a.
+// mostSteps is how many steps of a circle a message shows.
+const mostSteps = 20
+
+// Error prints the circle: cycle: a -> b -> a; the middle of a long one is left out.
 func (e *CycleError) Error() string {
 	if len(e.Names) == 0 {
 		return "cycle"
 	}
-	return "cycle: " + strings.Join(e.Names, " -> ") + " -> " + e.Names[0]
+	names := e.Names
+	if more := len(names) - mostSteps; more > 0 {
+		names = slices.Insert(slices.Clone(names[:mostSteps]), mostSteps, fmt.Sprintf("(%d more)", more))
+	}
+	return "cycle: " + strings.Join(names, " -> ") + " -> " + e.Names[0]
 }
 
 // web is the vertices of a graph and what each depends on. Vertices below
@@ -70,6 +77,10 @@ func (b *builder) cycles() {
 		e := &object.Error{Err: cycle, Hint: "remove one of these dependencies"}
 		for i, edge := range cycle.Edges {
 			e.Pos = posOr(e.Pos, edge.Pos)
+			if i == mostSteps && len(cycle.Edges) > mostSteps {
+				e.Notes = append(e.Notes, object.Note{Pos: edge.Pos, Text: fmt.Sprintf("and %d more", len(cycle.Edges)-mostSteps)})
+				break
+			}
 			to := cycle.Names[(i+1)%len(cycle.Names)]
 			e.Notes = append(e.Notes, object.Note{
 				Pos: edge.Pos, Text: fmt.Sprintf("%s depends on %s (%s)", cycle.Names[i], to, edge.Rule),
@@ -80,8 +91,13 @@ func (b *builder) cycles() {
 	}
 }
 
-// shortest is the vertices of a shortest cycle in a component, which is
-// sorted; it starts at its smallest vertex. Only steps to nodes count.
+// maxStarts is from how many vertices of a component a cycle is looked for: a ring of
+// ten thousand nodes would else take the square of that.
+const maxStarts = 100
+
+// shortest is the vertices of a shortest cycle through one of the first vertices of a
+// component, which is sorted; it starts at its smallest vertex. Only steps to nodes
+// count.
 func (w web) shortest(component []int) []int {
 	inside := make(map[int]bool, len(component))
 	for _, v := range component {
@@ -89,8 +105,8 @@ func (w web) shortest(component []int) []int {
 	}
 	var best []int
 	length := len(component) + 1
-	for _, start := range component {
-		if start >= w.nodes {
+	for i, start := range component {
+		if start >= w.nodes || i == maxStarts {
 			break
 		}
 		if cycle, n := w.around(start, inside, length); n < length {
@@ -191,7 +207,7 @@ func (b *builder) acyclic(inferred []Edge) (kept, dropped []Edge) {
 			component[v] = c
 		}
 	}
-	var reach reached
+	reach := reached{from: -1, seen: make([]int, len(all.next))}
 	for i, e := range inferred {
 		from, to := b.index.ids[e.From], b.index.ids[e.To]
 		if component[from] != component[to] {
@@ -201,9 +217,9 @@ func (b *builder) acyclic(inferred []Edge) (kept, dropped []Edge) {
 		// Edges onto one node follow each other, and keeping one of them adds
 		// nothing to what the node itself depends on: one search does for all.
 		if i == 0 || inferred[i-1].To != e.To || reach.from != to {
-			reach = explicit.reach(to)
+			explicit.reach(&reach, to)
 		}
-		if reach.seen[from] {
+		if reach.steps > maxSteps || reach.seen[from] == reach.round {
 			dropped = append(dropped, e)
 			continue
 		}
@@ -223,24 +239,32 @@ func (w web) clone() web {
 	return web{w.nodes, next}
 }
 
-// reached is the vertices that a vertex depends on, itself included.
+// maxSteps is how many steps the search for circles of inferred edges may take; those
+// that it does not come to are left out. A ring of 20,000 owners takes 200 million.
+const maxSteps = 20_000_000
+
+// reached is the vertices that a vertex depends on, itself included: those that seen
+// gives the number of the round.
 type reached struct {
-	from int
-	seen map[int]bool
+	from, round, steps int
+	seen               []int
 }
 
-func (w web) reach(from int) reached {
-	r := reached{from, map[int]bool{from: true}}
+// reach looks for what the vertex from depends on.
+func (w web) reach(r *reached, from int) {
+	r.from = from
+	r.round++
+	r.seen[from] = r.round
 	todo := []int{from}
-	for len(todo) > 0 {
+	for len(todo) > 0 && r.steps <= maxSteps {
 		v := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
+		r.steps += 1 + len(w.next[v])
 		for _, next := range w.next[v] {
-			if !r.seen[next] {
-				r.seen[next] = true
+			if r.seen[next] != r.round {
+				r.seen[next] = r.round
 				todo = append(todo, next)
 			}
 		}
 	}
-	return r
 }

@@ -43,7 +43,7 @@ func (b *builder) nodeDependency(n *object.Node, d object.Dependency) {
 		b.unknownNode(n, d)
 		return
 	}
-	b.edges = append(b.edges, Edge{From: n.ID, To: d.ID, Rule: RuleDependsOn, Explicit: true, Pos: d.Pos})
+	b.edge(Edge{From: n.ID, To: d.ID, Rule: RuleDependsOn, Explicit: true, Pos: d.Pos})
 }
 
 func (b *builder) nodeOnSpec(n *object.Node, d object.Dependency) {
@@ -52,11 +52,11 @@ func (b *builder) nodeOnSpec(n *object.Node, d object.Dependency) {
 		b.unknownSpec(posOr(d.Pos, position(n)), string(n.ID), spec)
 		return
 	}
-	for _, name := range b.filled(spec, nil) {
+	for _, name := range b.filled(spec) {
 		if name == n.ID.Spec() {
 			continue
 		}
-		b.joins = append(b.joins, Join{
+		b.join(Join{
 			Rule: RuleDependsOn, FromName: string(n.ID), ToName: name,
 			From: []object.ID{n.ID}, To: b.index.specs[name], Pos: d.Pos,
 		})
@@ -85,7 +85,7 @@ func (b *builder) specDependencies() {
 }
 
 func (b *builder) specOnSpec(name string, d object.SpecDependency) {
-	for _, to := range b.filled(d.Name, nil) {
+	for _, to := range b.filled(d.Name) {
 		if to == name {
 			// A circle of specs that leads through one without nodes.
 			b.fail(&object.Error{
@@ -95,7 +95,7 @@ func (b *builder) specOnSpec(name string, d object.SpecDependency) {
 			})
 			continue
 		}
-		b.joins = append(b.joins, Join{
+		b.join(Join{
 			Rule: RuleSpec, FromName: name, ToName: to,
 			From: b.index.specs[name], To: b.index.specs[to], Pos: d.Pos,
 		})
@@ -103,21 +103,31 @@ func (b *builder) specOnSpec(name string, d object.SpecDependency) {
 }
 
 // filled is spec itself where it has nodes; where it has none, the nearest
-// specs with nodes that it depends on.
-func (b *builder) filled(spec string, seen []string) []string {
-	if len(b.index.specs[spec]) > 0 {
-		return []string{spec}
+// specs with nodes that it depends on. Sorted; kept for the next call.
+func (b *builder) filled(spec string) []string {
+	if out, ok := b.nearest[spec]; ok {
+		return out
 	}
-	if slices.Contains(seen, spec) {
-		return nil
-	}
-	seen = append(seen, spec)
 	var out []string
-	for _, d := range b.specs[spec].DependsOn {
-		out = append(out, b.filled(d.Name, seen)...)
+	seen := map[string]bool{}
+	var visit func(string)
+	visit = func(name string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		if len(b.index.specs[name]) > 0 {
+			out = append(out, name)
+			return
+		}
+		for _, d := range b.specs[name].DependsOn {
+			visit(d.Name)
+		}
 	}
+	visit(spec)
 	slices.Sort(out)
-	return slices.Compact(out)
+	b.nearest[spec] = out
+	return out
 }
 
 // sets makes a join of each apply set with the one before it.
@@ -139,7 +149,7 @@ func (b *builder) sets() {
 		slices.Sort(numbers)
 		for i := 1; i < len(numbers); i++ {
 			from, to := numbers[i], numbers[i-1]
-			b.joins = append(b.joins, Join{
+			b.join(Join{
 				Rule:     RuleSet,
 				FromName: spec + "[" + names[from] + "]", ToName: spec + "[" + names[to] + "]",
 				From: members[from], To: members[to],
@@ -219,7 +229,7 @@ func (b *builder) annotation(it item) {
 		case ref == it.ref:
 			fail(fmt.Errorf("%s depends on itself", it.node.ID), "remove the dependency")
 		default:
-			b.edges = append(b.edges, Edge{
+			b.edge(Edge{
 				From: it.node.ID, To: b.index.items[to].node.ID,
 				Rule: RuleAnnotation, Explicit: true, Path: path, Pos: position(it.node),
 			})

@@ -30,8 +30,9 @@ type finder struct {
 
 // infer is the edges that follow from the objects, the most certain rule
 // first; edges of one rule onto one node follow each other. Warnings are about
-// references that lead to nothing by mistake.
-func infer(x *index) ([]Edge, object.Errors) {
+// references that lead to nothing by mistake. More than limit edges are a mistake of
+// the node with which they pass it.
+func infer(x *index, limit int) ([]Edge, object.Errors, *object.Error) {
 	f := &finder{index: x}
 	for i := range x.items {
 		f.from, f.item = i, x.items[i]
@@ -39,6 +40,9 @@ func infer(x *index) ([]Edge, object.Errors) {
 		f.kind()
 		if f.item.pod.value != nil {
 			f.pod()
+		}
+		if len(f.candidates) > limit {
+			return nil, nil, tooManyEdges(f.item.node)
 		}
 	}
 	slices.SortStableFunc(f.candidates, func(a, b candidate) int {
@@ -57,7 +61,7 @@ func infer(x *index) ([]Edge, object.Errors) {
 			Rule: l.rule, Path: cursor{at: l.at}.path(),
 		})
 	}
-	return onePerRule(edges), f.warnings.Sorted()
+	return onePerRule(edges), f.warnings.Sorted(), nil
 }
 
 // onePerRule leaves out edges that a more certain one repeats with the same

@@ -6,7 +6,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -24,9 +23,10 @@ const kindsWidth = 44
 // what it waits for.
 func waveTable(plan *order.Plan) string {
 	rows := [][]string{{"WAVE", "OBJECTS", "WHAT", "WHY"}}
+	reasons := whyWaves(plan)
 	for i, wave := range plan.Waves {
 		number, objects := strconv.Itoa(i), strconv.Itoa(len(wave.Nodes))
-		what, why := wrap(kinds(wave.Nodes), kindsWidth), whyWave(plan, i)
+		what, why := wrap(kinds(wave.Nodes), kindsWidth), reasons[i]
 		for row := range max(len(what), len(why)) {
 			rows = append(rows, []string{number, objects, at(what, row), at(why, row)})
 			number, objects = "", ""
@@ -109,39 +109,43 @@ func kinds(nodes []*object.Node) []string {
 // mostReasons is how many of the edges that open a wave stand beside it.
 const mostReasons = 5
 
-// whyWave is what the wave waits for: the edges and joins that lead into the
+// whyWaves is what each wave waits for: the edges and joins that lead into the
 // wave before and open a new one.
-func whyWave(plan *order.Plan, wave int) []string {
-	if wave == 0 {
-		return []string{"depends on nothing that must be ready"}
-	}
-	var why []string
-	seen := map[string]bool{}
-	add := func(from, to string) {
-		text := from + " after " + to
-		if !seen[text] {
-			seen[text] = true
-			why = append(why, text)
+func whyWaves(plan *order.Plan) [][]string {
+	why := make([][]string, len(plan.Waves))
+	seen := make([]map[string]bool, len(plan.Waves))
+	add := func(from, to []object.ID, fromName, toName string) {
+		ends := map[int]bool{}
+		for _, id := range to {
+			ends[plan.Placements[id].Wave] = true
 		}
-	}
-	between := func(from, to []object.ID) bool {
-		in := func(ids []object.ID, wave int) bool {
-			return slices.ContainsFunc(ids, func(id object.ID) bool { return plan.Placements[id].Wave == wave })
+		for _, id := range from {
+			wave := plan.Placements[id].Wave
+			if text := fromName + " after " + toName; ends[wave-1] && !seen[wave][text] {
+				if seen[wave] == nil {
+					seen[wave] = map[string]bool{}
+				}
+				seen[wave][text] = true
+				why[wave] = append(why[wave], text)
+			}
 		}
-		return in(from, wave) && in(to, wave-1)
 	}
 	for i, j := range plan.Graph.Joins {
-		if plan.JoinGates[i].Gating && between(j.From, j.To) {
-			add(draw.SideName(j.Rule, j.FromName), draw.SideName(j.Rule, j.ToName))
+		if plan.JoinGates[i].Gating {
+			add(j.From, j.To, draw.SideName(j.Rule, j.FromName), draw.SideName(j.Rule, j.ToName))
 		}
 	}
 	for i, e := range plan.Graph.Edges {
-		if plan.Gates[i].Gating && between([]object.ID{e.From}, []object.ID{e.To}) {
-			add(string(e.From), string(e.To))
+		if plan.Gates[i].Gating {
+			add([]object.ID{e.From}, []object.ID{e.To}, string(e.From), string(e.To))
 		}
 	}
-	if more := len(why) - mostReasons; more > 0 {
-		why = append(why[:mostReasons], fmt.Sprintf("and %d more", more))
+	for wave := range why {
+		if wave == 0 {
+			why[wave] = []string{"depends on nothing that must be ready"}
+		} else if more := len(why[wave]) - mostReasons; more > 0 {
+			why[wave] = append(why[wave][:mostReasons], fmt.Sprintf("and %d more", more))
+		}
 	}
 	return why
 }
