@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // inParameters is where a user writes parameters.
@@ -22,6 +23,9 @@ type origins map[string]string
 func (o origins) note(before, after inputs, field string, several bool) {
 	add := func(flag string, was, is []string) {
 		for _, arg := range is[len(was):] {
+			if flag == "--set " {
+				arg = spec.SetTarget(arg) // The value may be a secret.
+			}
 			if _, known := o[flag+arg]; known {
 				continue
 			}

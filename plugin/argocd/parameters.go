@@ -53,6 +53,15 @@ func parameters(text string) ([]parameter, error) {
 
 // apply adds a parameter to the inputs of a render.
 func (p parameter) apply(w *inputs) error {
+	kinds := 0
+	for _, given := range []bool{p.String != nil, p.Array != nil, p.Map != nil} {
+		if given {
+			kinds++
+		}
+	}
+	if kinds > 1 {
+		return p.fail("the parameter has several values: expected one of string, array and map")
+	}
 	switch p.Name {
 	case "":
 		return p.fail("the parameter has no name")

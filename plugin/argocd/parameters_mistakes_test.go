@@ -29,8 +29,8 @@ func TestAMistakeInAParameterNamesTheParameter(t *testing.T) {
 		"a number among texts":           {params(`[{"name": "list", "array": ["a", "7"]}]`), at + `list: evaluate: spec.input.list[1]: expected text, got 7 (write it in quotes: "7")`},
 		"a number in a map of texts":     {params(`[{"name": "tags", "map": {"a": "1"}}]`), at + `tags: evaluate: spec.input.tags.a: expected text, got 1 (write it in quotes: "1")`},
 		"an input that is none":          {params(`[{"name": "nope", "string": "1"}]`), at + `nope: evaluate: spec.input.nope: unknown field`},
-		"of set":                         {params(`[{"name": "set", "array": ["nope=3"]}]`), at + "set: nope=3: evaluate: spec.input.nope: "},
-		"of the variable":                {map[string]string{"ARGOCD_ENV_ROPEWALK_SET": "nope=3"}, "ROPEWALK_SET: nope=3: evaluate: spec.input.nope: "},
+		"of set":                         {params(`[{"name": "set", "array": ["nope=3"]}]`), at + "set: nope: evaluate: spec.input.nope: "},
+		"of the variable":                {map[string]string{"ARGOCD_ENV_ROPEWALK_SET": "nope=3"}, "ROPEWALK_SET: nope: evaluate: spec.input.nope: "},
 		"an image that nobody takes":     {params(`[{"name": "images", "array": ["x:1"]}]`), at + "images: x:1: spec: there is no workload to set an image of"},
 		"an environment":                 {params(`[{"name": "environment", "string": "nope"}]`), at + `environment: spec: environment "nope" is not known`},
 		"an environment of the variable": {map[string]string{"ARGOCD_ENV_ROPEWALK_ENV": "nope"}, `ROPEWALK_ENV: spec: environment "nope" is not known`},
@@ -39,6 +39,10 @@ func TestAMistakeInAParameterNamesTheParameter(t *testing.T) {
 		"a map of numbers":               {params(`[{"name": "n", "map": {"a": 3}}]`), `found a JSON number at "map": expected maps`},
 		"a list of numbers":              {params(`[3]`), `found a JSON number at "": expected maps`},
 		"no list":                        {params(`{"n": 3}`), `not a JSON list of parameters: found a JSON object at ""`},
+		"a parameter given twice":        {params(`[{"name": "n", "string": "1"}, {"name": "n", "string": "2"}]`), `n: the parameter is given twice`},
+		"a parameter of two kinds":       {params(`[{"name": "n", "string": "1", "array": ["2"]}]`), `n: the parameter has several values: expected one of string, array and map`},
+		"a version that is none":         {map[string]string{"KUBE_VERSION": "potato"}, `KUBE_VERSION: expected a version such as 1.36 or v1.36.3, got "potato"`},
+		"a path of many steps":           {params(`[{"name": "` + strings.Repeat("a.", 200_000) + `a", "string": "1"}]`), `the path has more than 128 steps`},
 		"something behind the list":      {params(`[] x`), "after top-level value"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -112,6 +112,11 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 	if r.repository, r.nonce = env[varRepository], env[varNonce]; r.nonce != "" {
 		r.Scope += " " + r.repository
 	}
+	if version := env[varKubeVersion]; version != "" {
+		if _, ok := spec.ParseKubeVersion(r.KubeVersion); !ok {
+			return request{}, fmt.Errorf("%w: %s: expected a version such as 1.36 or v1.36.3, got %q", errRequest, varKubeVersion, cut(version, 100))
+		}
+	}
 	if !fs.ValidPath(r.Path) {
 		return request{}, fmt.Errorf("%w: the path %q leaves the repository", errRequest, folder)
 	}
@@ -134,7 +139,12 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 	r.bare = r.inputs
 	r.from = origins{"--env " + r.Environment: "ROPEWALK_ENV"}
 	r.from.note(inputs{Environment: r.Environment}, r.inputs, "ROPEWALK_SET", true)
+	names := map[string]bool{}
 	for _, p := range all {
+		if names[p.Name] {
+			return request{}, p.fail("the parameter is given twice")
+		}
+		names[p.Name] = true
 		before := r.inputs
 		if err := p.apply(&r.inputs); err != nil {
 			return request{}, err

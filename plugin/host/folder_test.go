@@ -99,7 +99,7 @@ func TestAFolderThatIsAModuleIsASpec(t *testing.T) {
 		"without its input": {host.Options{Args: []string{"modules/Web-App"}}, "web-app", nil,
 			"modules/Web-App: evaluate: image: is missing, expected text"},
 		"with an input of another type": {host.Options{Args: []string{"modules/Web-App"}, Set: []string{"image=1"}}, "web-app", nil,
-			"--set image=1: evaluate: image: expected text, got 1"},
+			"--set image: evaluate: image: expected text, got 1"},
 		"with a name that nobody has": {host.Options{Args: []string{"plain"}, Set: []string{"x:text=1"}}, "plain", nil, `there is no spec "x" (known: plain)`},
 		"that is no CUE":              {host.Options{Args: []string{"broken"}}, "broken", nil, "broken/a.cue:4:6: evaluate: expected '}', found 'EOF'"},
 		"that is a policy":            {host.Options{Args: []string{"policy"}}, "policy", nil, `policy: evaluate: module "policy" is a policy`},

@@ -191,8 +191,8 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 		`--kube-version 2: spec: "2" is not a version of Kubernetes: expected one such as 1.36 or v1.36.2`,
 		`--namespace A: spec: "A" may hold only a-z, 0-9 and -`,
 		`--set bad: spec: has no = (write PATH=VALUE, such as replicas=3)`,
-		`--set h:x=1: spec: there is no spec "h" (known: a, b, c, d, e, f, g)`,
-		`--set x=1: spec: there are 7 specs: name the one that the value is for (write SPEC:PATH=VALUE)`,
+		`--set h:x: spec: there is no spec "h" (known: a, b, c, d, e, f, g)`,
+		`--set x: spec: there are 7 specs: name the one that the value is for (write SPEC:PATH=VALUE)`,
 		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (available types: configmap, embedded, inline, path)`,
 		`a.yaml:6:15: spec: spec.dependsOn: there is no spec "nowhere" (known: a, b, c, d, e, f, g)`,
 		`e.yaml:6:3: spec: spec.inputs: unknown field "inputs" (did you mean "input"?)`,
@@ -208,7 +208,7 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 
 	loaded, errs = load(dir, host.Options{Set: []string{"f:x.y=2"}})
 	require.Equal(t, []string{
-		`--set f:x.y=2: spec: x is a number, not a map`,
+		`--set f:x.y: spec: x is a number, not a map`,
 		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (available types: configmap, embedded, inline, path)`,
 		`a.yaml:6:15: spec: spec.dependsOn: there is no spec "nowhere" (known: a, b, c, d, e, f, g)`,
 		`b.yaml:5:29: resolve: spec.cueRef.ref: "../../../../../../etc" leaves the root of the project`,

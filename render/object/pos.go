@@ -138,7 +138,10 @@ func readStep(text string, first bool) (step Step, rest string, ok bool) {
 		return Index(int(i)), rest, err == nil && closed
 	}
 	text, dot := strings.CutPrefix(text, ".")
-	end := strings.IndexAny(text+".", ".[")
+	end := strings.IndexAny(text, ".[")
+	if end < 0 {
+		end = len(text)
+	}
 	name := text[:end]
 	return Field(name), text[end:], dot != first && name != "" && !strings.ContainsAny(name, `]"`)
 }

@@ -56,7 +56,7 @@ func TestOverridesThatCannotBeRead(t *testing.T) {
 		"=x":      `"" is not a path`,
 		"a..b=x":  `"a..b" is not a path`,
 		"a.=x":    `"a." is not a path`,
-		"a={":     "--override-property a={",
+		"a={":     "--override-property a: ",
 		"a=\x00b": "--override-property",
 	} {
 		_, err := spec.ParseOverride(arg)

@@ -35,7 +35,7 @@ type Set struct {
 // scalar as in YAML (3, true, null, text), or a flow map or list ({a: 1},
 // [1, 2]); quotes make it text, and nothing at all is the empty text.
 func ParseSet(text string) (Set, error) {
-	s := Set{Pos: object.Pos{File: "--set " + text}}
+	s := Set{Pos: object.Pos{File: "--set " + SetTarget(text)}}
 	eq := outside(text, '=')
 	if eq < 0 {
 		return Set{}, s.fail(errors.New("has no ="), "write PATH=VALUE, such as replicas=3")
@@ -44,7 +44,7 @@ func ParseSet(text string) (Set, error) {
 	if colon := outside(path, ':'); colon >= 0 {
 		s.Spec, path = path[:colon], path[colon+1:]
 		if bad := badLabel(s.Spec); bad != "" {
-			return Set{}, s.fail(fmt.Errorf("the name of the spec %q %s", s.Spec, bad), "write SPEC:PATH=VALUE")
+			return Set{}, s.fail(fmt.Errorf("the name of the spec %q %s", shortened(s.Spec), bad), "write SPEC:PATH=VALUE")
 		}
 	}
 	var err error
@@ -55,6 +55,24 @@ func ParseSet(text string) (Set, error) {
 		return Set{}, err
 	}
 	return s, nil
+}
+
+// SetTarget is the part of the text of a [Set] that messages show: what is before the
+// equals sign, because the value may be a secret.
+func SetTarget(text string) string {
+	if eq := outside(text, '='); eq >= 0 {
+		text = text[:eq]
+	}
+	return shortened(text)
+}
+
+// shortened is the part of text that a message shows.
+func shortened(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 func (s Set) fail(err error, hint string) error {
@@ -87,10 +105,13 @@ func outside(text string, c byte) int {
 func setPath(text string) (object.Path, error) {
 	path, ok := object.ReadPath(text)
 	if !ok || len(path) == 0 {
-		return nil, fmt.Errorf("%q is not a path", text)
+		return nil, fmt.Errorf("%q is not a path", shortened(text))
+	}
+	if len(path) > maxDepth {
+		return nil, fmt.Errorf("the path has more than %d steps", maxDepth)
 	}
 	if path[0].IsIndex {
-		return nil, fmt.Errorf("%q does not begin with a name", text)
+		return nil, fmt.Errorf("%q does not begin with a name", shortened(text))
 	}
 	for _, step := range path {
 		if step.Index > maxIndex {
@@ -229,8 +250,8 @@ const appended = "-1"
 // name. VALUE is YAML; without one, and with null, the path is deleted (score-go v1.20.0,
 // framework/override_utils.go).
 func ParseOverride(text string) (Override, error) {
-	o := Override{Pos: object.Pos{File: "--override-property " + text}}
 	path, value, ok := strings.Cut(text, "=")
+	o := Override{Pos: object.Pos{File: "--override-property " + shortened(path)}}
 	if !ok {
 		return Override{}, o.fail(errors.New("has no ="), "write PATH=VALUE, such as containers.web.args.0=--verbose")
 	}
@@ -239,7 +260,10 @@ func ParseOverride(text string) (Override, error) {
 	}
 	o.Path = dotted(path)
 	if slices.Contains(o.Path, "") {
-		return Override{}, o.fail(fmt.Errorf("%q is not a path", path), `write names joined by dots, such as metadata.annotations.example\.com/team`)
+		return Override{}, o.fail(fmt.Errorf("%q is not a path", shortened(path)), `write names joined by dots, such as metadata.annotations.example\.com/team`)
+	}
+	if len(o.Path) > maxDepth {
+		return Override{}, o.fail(fmt.Errorf("the path has more than %d steps", maxDepth), "")
 	}
 	v, err := ParseValue(File{Name: o.Pos.File, Data: []byte(value)})
 	if err != nil {

@@ -161,7 +161,7 @@ func TestParseSetReads(t *testing.T) {
 			got, err := set.Over(base)
 			require.NoError(t, err)
 			require.Equal(t, c.want, string(got.JSON()))
-			require.Equal(t, object.Pos{File: "--set " + c.text}, got.NearestPos(set.Path))
+			require.Equal(t, object.Pos{File: "--set " + spec.SetTarget(c.text)}, got.NearestPos(set.Path))
 		})
 	}
 	require.Equal(t, `{"labels":{"a":"b"},"ports":[{"port":80}],"replicas":1}`, string(base.JSON()))
@@ -169,19 +169,20 @@ func TestParseSetReads(t *testing.T) {
 
 func TestParseSetRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"replicas":       `--set replicas: spec: has no = (write PATH=VALUE, such as replicas=3)`,
-		"=3":             `--set =3: spec: "" is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
-		"a..b=1":         `--set a..b=1: spec: "a..b" is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
-		"a.=1":           `--set a.=1: spec: "a." is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
-		"a[x]=1":         `--set a[x]=1: spec: "a[x]" is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
-		"a[0=1":          `--set a[0=1: spec: has no = (write PATH=VALUE, such as replicas=3)`,
-		"[0]=1":          `--set [0]=1: spec: "[0]" does not begin with a name (write names joined by dots, such as ports[0].name or labels["a.b"])`,
-		"a[99999]=1":     `--set a[99999]=1: spec: index 99999 is larger than 10000 (write names joined by dots, such as ports[0].name or labels["a.b"])`,
-		"A_b:c=1":        `--set A_b:c=1: spec: the name of the spec "A_b" may hold only a-z, 0-9 and - (write SPEC:PATH=VALUE)`,
-		"a={b: 1":        `--set a={b: 1: spec: the "{" is not closed (write "}" behind its last item)`,
-		"a=.inf":         `--set a=.inf: spec: .inf is not a number that JSON can hold (quote it if it is text)`,
-		"a=\xff":         "--set a=\xff: spec: byte 0xff is not valid UTF-8: in Latin-1 it is \"ÿ\" (save the file as UTF-8)",
-		`a={b: 1, b: 2}`: `--set a={b: 1, b: 2}: spec: key "b" is written twice, first at line 1`,
+		"replicas":                        `--set replicas: spec: has no = (write PATH=VALUE, such as replicas=3)`,
+		strings.Repeat("a.", 128) + "a=1": "--set " + strings.Repeat("a.", 100) + "…: spec: the path has more than 128 steps (write names joined by dots, such as ports[0].name or labels[\"a.b\"])",
+		"=3":                              `--set : spec: "" is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a..b=1":                          `--set a..b: spec: "a..b" is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a.=1":                            `--set a.: spec: "a." is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a[x]=1":                          `--set a[x]: spec: "a[x]" is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a[0=1":                           `--set a[0=1: spec: has no = (write PATH=VALUE, such as replicas=3)`,
+		"[0]=1":                           `--set [0]: spec: "[0]" does not begin with a name (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"a[99999]=1":                      `--set a[99999]: spec: index 99999 is larger than 10000 (write names joined by dots, such as ports[0].name or labels["a.b"])`,
+		"A_b:c=1":                         `--set A_b:c: spec: the name of the spec "A_b" may hold only a-z, 0-9 and - (write SPEC:PATH=VALUE)`,
+		"a={b: 1":                         `--set a: spec: the "{" is not closed (write "}" behind its last item)`,
+		"a=.inf":                          `--set a: spec: .inf is not a number that JSON can hold (quote it if it is text)`,
+		"a=\xff":                          "--set a: spec: byte 0xff is not valid UTF-8: in Latin-1 it is \"ÿ\" (save the file as UTF-8)",
+		`a={b: 1, b: 2}`:                  `--set a: spec: key "b" is written twice, first at line 1`,
 	} {
 		t.Run(text, func(t *testing.T) {
 			_, err := spec.ParseSet(text)
@@ -191,9 +192,9 @@ func TestParseSetRefuses(t *testing.T) {
 	base, err := value("a: 1\nb: [1]\n")
 	require.NoError(t, err)
 	for text, want := range map[string]string{
-		"a.b=1":  `--set a.b=1: spec: a is a number, not a map`,
-		"b[5]=1": `--set b[5]=1: spec: b has 1 items, so there is no item 5`,
-		"b.x=1":  `--set b.x=1: spec: b is a list, not a map`,
+		"a.b=1":  `--set a.b: spec: a is a number, not a map`,
+		"b[5]=1": `--set b[5]: spec: b has 1 items, so there is no item 5`,
+		"b.x=1":  `--set b.x: spec: b is a list, not a map`,
 	} {
 		set, err := spec.ParseSet(text)
 		require.NoError(t, err)

@@ -135,7 +135,7 @@ func TestAChangeIsTracedToTheLineOfTheSpec(t *testing.T) {
 	require.NoError(t, snapshot.Trace(t.Context(), evaluator, req, &report))
 	require.NotEmpty(t, report.Changes)
 	require.Equal(t, "storefront.yaml", report.Changes[0].Pos.File)
-	require.Contains(t, report.Changes[0].Fields[0].From, "storefront:image=docker.io/nginxinc/nginx-unprivileged:9")
+	require.Contains(t, report.Changes[0].Fields[0].From, "storefront:image")
 }
 
 func TestFilesThatAreNoManifestsAreRefused(t *testing.T) {
