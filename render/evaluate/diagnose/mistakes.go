@@ -240,11 +240,15 @@ func IsPrefix(a, b object.Path) bool {
 	return true
 }
 
+// NoValue is how messages say that a value is not set.
+const NoValue = "has no value"
+
 // formats of CUE's messages that are told apart.
 const (
 	FormatUnknown    = "field not allowed"
 	formatRequired   = "field is required but not present"
 	formatIncomplete = "incomplete value %v"
+	formatUndecided  = "incomplete %s: %s"
 	formatKinds      = "conflicting values %s and %s (mismatched types %s and %s)"
 	formatConflict   = "conflicting values %s and %s"
 	formatBound      = "invalid value %v (out of bound %s)"

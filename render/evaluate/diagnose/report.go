@@ -184,7 +184,9 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		value, _ = s.Req.Input.Lookup(path)
 		e.Pos, e.Path = FirstValid(f.With.Positions[i].pos, s.Pos), path.String()
 		e.Notes = s.Notes(demands, "leads to "+g.Path.String())
-	} else if notes := s.Notes(demands, "related"); len(notes) > 0 {
+	} else if at := s.nearest(f.Root, g.Path); at.IsValid() && !slices.ContainsFunc(demands, s.Module.Own) {
+		e.Pos, e.Notes = at, s.Notes(demands, "required here")
+	} else if notes := s.Notes(s.byDepth(demands, g), "related"); len(notes) > 0 {
 		e.Pos, e.Notes = notes[0].Pos, notes[1:]
 	}
 	e.Err = fmt.Errorf("%s", s.Module.Clean(s.moduleMessage(g, value)))
@@ -195,6 +197,15 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		e.Hint = fmt.Sprintf("module %q requires this of its context", s.Module.Name())
 	}
 	return e
+}
+
+// byDepth puts the deepest of the places of a conflict first: those around it, and those
+// that refer to a schema, only lead there.
+func (s *Subject) byDepth(places []token.Pos, g *Group) []token.Pos {
+	if !IsIncomplete(g) {
+		slices.SortStableFunc(places, func(a, b token.Pos) int { return s.Module.Depth(b) - s.Module.Depth(a) })
+	}
+	return places
 }
 
 // entry is that of what was filled in at root that g is about; 0 is none.
@@ -239,7 +250,12 @@ func words(e cueerrors.Error) string {
 	case formatRequired:
 		return "is missing"
 	case formatIncomplete:
-		return "has no value, expected " + typeName(oneLineOf(fmt.Sprint(args...)))
+		if len(args) == 1 && strings.Contains(fmt.Sprint(args...), "} | {") {
+			return "may still be one of several maps: mark one as the default with *, or tell them apart"
+		}
+		return NoValue + ", expected " + typeName(oneLineOf(fmt.Sprint(args...)))
+	case formatUndecided:
+		return "depends on a value that is not set, expected " + typeName(fmt.Sprint(args[0]))
 	case formatKinds, formatConflict:
 		return oneLineOf(fmt.Sprintf("conflicting values %v and %v", args[0], args[1]))
 	case formatBound:
@@ -322,6 +338,8 @@ func typeName(text string) string {
 		return "true or false"
 	case "bytes":
 		return "bytes"
+	case "_":
+		return "a value"
 	}
 	if strings.HasPrefix(text, "{") {
 		return "a map"

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -27,6 +28,8 @@ type Module interface {
 	// Own reports whether p is in a file that the author of the module wrote, and
 	// neither in a dependency nor in a schema.
 	Own(p token.Pos) bool
+	// Depth is how many fields p is inside of.
+	Depth(p token.Pos) int
 	// Clean takes names of ours out of a message of CUE.
 	Clean(text string) string
 	// Tag is the tag of the first field at one of positions that has one.
@@ -81,41 +84,64 @@ func (s *Subject) OwnPos(values ...cue.Value) object.Pos {
 		if !v.Exists() {
 			continue
 		}
-		places := []token.Pos{v.Pos()}
-		if !s.Module.Own(places[0]) {
-			places = append(places, conjuncts(v)...)
+		own, other := s.places(v)
+		if own.IsValid() {
+			return own
 		}
-		for _, p := range places {
-			at := s.Module.Position(p)
-			if s.Module.Own(p) {
-				return at
-			}
-			if !first.IsValid() {
-				first = at
-			}
-		}
+		first = FirstValid(first, other)
 	}
 	return first
 }
 
-// conjuncts are the places of what v was unified of.
-func conjuncts(v cue.Value) (places []token.Pos) {
+// places are the first line of v that the author of the module wrote, and the first of
+// a schema or a dependency.
+func (s *Subject) places(v cue.Value) (own, other object.Pos) {
+	all := []token.Pos{v.Pos()}
+	if !s.Module.Own(all[0]) {
+		all = append(all, parts(v)...)
+	}
+	for _, p := range all {
+		if at := s.Module.Position(p); s.Module.Own(p) {
+			return at, other
+		} else if !other.IsValid() {
+			other = at
+		}
+	}
+	return own, other
+}
+
+// parts are the places of what v was unified of, or may be.
+func parts(v cue.Value) (places []token.Pos) {
 	// CUE's reflection gives up on some values.
 	defer func() { _ = recover() }()
-	op, args := v.Expr()
-	if op != cue.AndOp {
-		return nil
+	if field, ok := v.Source().(*ast.Field); ok {
+		places = append(places, field.Value.Pos())
 	}
-	for _, a := range args {
-		places = append(places, a.Pos())
+	if op, args := v.Expr(); op == cue.AndOp || op == cue.OrOp {
+		for _, a := range args {
+			places = append(places, a.Pos())
+		}
 	}
 	return places
+}
+
+// nearest is the line of the module's author that made the value at path, or the
+// nearest around it that has one.
+func (s *Subject) nearest(root cue.Value, path object.Path) object.Pos {
+	for n := len(path); n > 0; n-- {
+		if v := SchemaAt(root, path[:n]); v.Exists() {
+			if own, _ := s.places(v); own.IsValid() {
+				return own
+			}
+		}
+	}
+	return object.Pos{}
 }
 
 // ModuleError is a mistake of the module at v.
 func (s *Subject) ModuleError(v cue.Value, path, message string) *object.Error {
 	return &object.Error{
-		Stage: object.StageEvaluate, Pos: FirstValid(s.Module.Position(v.Pos()), s.Req.Pos), Path: path,
+		Stage: object.StageEvaluate, Pos: FirstValid(s.OwnPos(v), s.Req.Pos), Path: path,
 		Err: fmt.Errorf("%s", message),
 	}
 }

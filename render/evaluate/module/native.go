@@ -100,6 +100,10 @@ func (s *Session) Validate(f diagnose.Filled, fill func(object.Value) (diagnose.
 			return nil
 		}
 		err := try(f)
+		if err == nil && field != diagnose.FieldInput && field != diagnose.FieldContext {
+			// A condition or a loop at the root that cannot be decided makes nothing.
+			err = f.Root.Err()
+		}
 		if err == nil {
 			continue
 		}

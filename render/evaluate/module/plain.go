@@ -4,8 +4,10 @@
 package module
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -15,9 +17,6 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
 )
-
-// maxWalk bounds how deep objects are looked for.
-const maxWalk = 32
 
 // fillPlain unifies the input with the root of a module.
 func (s *Session) fillPlain(input object.Value) diagnose.Filled {
@@ -78,8 +77,32 @@ func (w *walker) plain() error {
 	if err := w.filled.Root.Validate(); err != nil {
 		return s.explainPlain(w.filled, err)
 	}
-	w.walk(w.filled.Root, 0)
+	// What has no value may be an object, or a condition for one: all of the package
+	// is concrete, as for `cue export`.
+	if err := w.filled.Root.Validate(cue.Concrete(true), cue.Final()); err != nil {
+		return firstPerPlace(s.ErrorsOf(w.filled, "", err))
+	}
+	w.walk(w.filled.Root)
 	return nil
+}
+
+// firstPerPlace keeps one of the errors at one place, that of the value which is not set
+// itself: it is missing wherever it is used.
+func firstPerPlace(err error) error {
+	errs := object.AsErrors(err, object.StageEvaluate)
+	rank := func(e *object.Error) int {
+		if strings.HasPrefix(e.Err.Error(), diagnose.NoValue) {
+			return len(e.Path)
+		}
+		return math.MaxInt
+	}
+	slices.SortStableFunc(errs, func(a, b *object.Error) int { return cmp.Compare(rank(a), rank(b)) })
+	seen := map[object.Pos]bool{}
+	return slices.DeleteFunc(errs, func(e *object.Error) bool {
+		again := seen[e.Pos]
+		seen[e.Pos] = true
+		return again
+	}).Sorted()
 }
 
 // plainInput refuses what a root without a schema would take in silence: input
@@ -137,24 +160,25 @@ type walker struct {
 	at object.Pos
 }
 
-func (w *walker) walk(v cue.Value, depth int) {
-	if depth > maxWalk || w.budget.Err() != nil {
+func (w *walker) walk(v cue.Value) {
+	if w.budget.Err() != nil {
 		return
 	}
 	switch v.IncompleteKind() {
 	case cue.ListKind:
 		items, err := v.List()
 		for err == nil && items.Next() {
-			w.walk(items.Value(), depth+1)
+			w.walk(items.Value())
 		}
 	case cue.StructKind:
 		if isObject(v) {
 			w.take(v)
 			return
 		}
+		w.warnUnlike(v)
 		fields, err := v.Fields()
 		for err == nil && fields.Next() {
-			w.walk(fields.Value(), depth+1)
+			w.walk(fields.Value())
 		}
 	}
 }
@@ -179,14 +203,27 @@ func isObject(v cue.Value) bool {
 	return true
 }
 
-// take makes a node of an object, or one of each of its items where it is a
-// List.
-func (w *walker) take(v cue.Value) {
-	s := w.session
-	if err := v.Validate(cue.Concrete(true), cue.Final()); err != nil {
-		w.fail(s.ErrorsOf(w.filled, v.Path().String(), err))
+// warnUnlike warns of a struct that is an object but for its apiVersion or its kind.
+func (w *walker) warnUnlike(v cue.Value) {
+	field := func(name string) cue.Value { return v.LookupPath(cue.MakePath(cue.Str(name))) }
+	if field("metadata").Kind() != cue.StructKind {
 		return
 	}
+	for _, name := range []string{"apiVersion", "kind"} {
+		other := map[string]string{"apiVersion": "kind", "kind": "apiVersion"}[name]
+		if field(name).Kind() == cue.StringKind && field(other).Kind() != cue.StringKind {
+			e := w.session.ModuleError(v, v.Path().String(), fmt.Sprintf("this has metadata and the %s %q but no %s: it is no object, and is left out", name, textAt(v, name), other))
+			e.Severity = object.SeverityWarning
+			e.Hint = "give it the text " + other + ", or hide it: _name or #Name"
+			w.warnings = append(w.warnings, e)
+		}
+	}
+}
+
+// take makes a node of an object, or one of each of its items where it is a
+// List. All of the object is concrete.
+func (w *walker) take(v cue.Value) {
+	s := w.session
 	o, err := w.budget.export(v)
 	if err == nil && w.timoni {
 		err = asTimoni(v, o)
@@ -230,11 +267,6 @@ func nameHint(o object.Object) string {
 		return ""
 	}
 	return "set metadata.name: with generateName every apply creates another object, and a GitOps engine cannot find its own"
-}
-
-func (w *walker) fail(err error) {
-	many, _ := diagnose.Fail(w.session.Req, err).(object.Errors) //nolint:errorlint // fail gives no other type
-	w.errs = append(w.errs, many...)
 }
 
 // expand gives the items of a List, and of Lists in it; anything else is

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	cueerrors "cuelang.org/go/cue/errors"
@@ -48,7 +49,9 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 			one.Err = fmt.Errorf("the package in the folder %q cannot import anything: CUE has no name for it", t.dir)
 			one.Hint = "rename the folder: CUE takes letters from a to z and A to Z, digits, and any of -._+~ there"
 		}
-		for _, p := range cueerrors.Positions(e) {
+		places := cueerrors.Positions(e)
+		foreign := slices.DeleteFunc(slices.Clone(places), t.own)
+		for _, p := range append(slices.DeleteFunc(places, func(p token.Pos) bool { return !t.own(p) }), foreign...) {
 			at := t.position(m, p)
 			switch {
 			case !at.IsValid():

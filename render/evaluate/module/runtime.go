@@ -127,6 +127,9 @@ func runtimeValue(kind, text string) (ast.Expr, error) {
 		if json.Unmarshal([]byte(text), &n) != nil || n == "" || strings.HasPrefix(strings.TrimSpace(text), `"`) {
 			return nil, errors.New("expected a number")
 		}
+		if !isNumber(n.String()) {
+			return nil, errors.New("the number is out of range")
+		}
 		return diagnose.NumberLit(n.String(), token.NoPos), nil
 	}
 	return nil, errors.New("the type must be string, number or bool, got " + kind)

@@ -6,6 +6,7 @@ package module
 import (
 	"time"
 
+	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -48,6 +49,16 @@ func (l located) Position(p token.Pos) object.Pos { return l.module.Tree.positio
 
 // Own implements source.
 func (l located) Own(p token.Pos) bool { return l.module.Tree.own(p) }
+
+// Depth implements source.
+func (l located) Depth(p token.Pos) (depth int) {
+	for _, n := range l.module.Enclosing(p) {
+		if _, ok := n.(*ast.Field); ok {
+			depth++
+		}
+	}
+	return depth
+}
 
 // Clean implements source.
 func (l located) Clean(text string) string { return l.module.Tree.clean(l.origin, text) }

@@ -4,6 +4,7 @@
 package module
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -122,7 +123,8 @@ func (s *Session) invalidTimoni(f diagnose.Filled) (string, error) {
 			return fieldTimoni + "." + name, err
 		}
 	}
-	return "", nil
+	// A condition or a loop around these that cannot be decided makes nothing.
+	return "", cmp.Or(f.Root.LookupPath(cue.MakePath(cue.Str(fieldTimoni))).Err(), f.Root.Err())
 }
 
 // explainTimoni says of each mistake where in the values it is. CUE knows that where

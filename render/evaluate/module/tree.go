@@ -81,10 +81,10 @@ func readTree(m evaluate.Module, schemas map[string]fs.FS) (*tree, error) {
 }
 
 // checkText refuses CUE that is not UTF-8, which the parser lets pass inside of
-// strings.
+// strings, and numbers that CUE cannot hold, for which it takes others in silence.
 func checkText(m evaluate.Module, t *tree, name string, data []byte) error {
 	if utf8.Valid(data) {
-		return nil
+		return checkNumbers(m, t, name, data)
 	}
 	line := 1
 	for text := range bytes.Lines(data) {
