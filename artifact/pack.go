@@ -68,6 +68,9 @@ type Options struct {
 	// applies one where a Kustomization names its path; Argo CD looks into none
 	// unless its spec sets directory.recurse.
 	Folders bool
+	// Empty allows a tree without files, from which an engine that prunes deletes all
+	// that it applied before.
+	Empty bool
 	// Limits bound the tree.
 	Limits Limits
 }
@@ -210,7 +213,7 @@ func fileNames(fsys fs.FS, opts Options) ([]string, error) {
 	if len(names) > limits.Files {
 		return nil, manifest.Refuse(ErrLimit, "there are %d files and at most %d may be packed: render fewer objects, or raise the limit", len(names), limits.Files)
 	}
-	if len(names) == 0 {
+	if len(names) == 0 && !opts.Empty {
 		return nil, manifest.Refuse(ErrShape, "there are no files to pack: an engine would delete everything that the previous artifact contained")
 	}
 	slices.Sort(names)

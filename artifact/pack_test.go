@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/layout"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/test/artifacts"
 )
@@ -69,6 +70,19 @@ func TestModesAndTimesDoNotCount(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, a.Manifest, b.Manifest)
 	require.Equal(t, a.Content, b.Content)
+}
+
+func TestAnEmptyArtifactIsPackedWhereItIsAllowed(t *testing.T) {
+	t.Parallel()
+	a, err := artifact.Pack(fstest.MapFS{}, artifact.Options{Empty: true})
+	require.NoError(t, err)
+	store, err := layout.Open(t.TempDir(), true)
+	require.NoError(t, err)
+	pushed, err := artifact.Push(t.Context(), store, artifact.Set{Complete: a}, []string{"v1"}, artifact.PushOptions{})
+	require.NoError(t, err)
+	pulled, err := artifact.Pull(t.Context(), store, pushed.Digest, artifact.PullOptions{})
+	require.NoError(t, err)
+	require.Empty(t, pulled.Files)
 }
 
 func TestPackRefusesWhatAnEngineWouldTakeForSomethingElse(t *testing.T) {

@@ -5,6 +5,7 @@ package flux
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
 
@@ -40,9 +42,37 @@ func (w *work) desired(ctx context.Context) (delivery.Desired, error) {
 		if err == nil {
 			return want, nil
 		}
+		if w.applied(err) {
+			return want, &outage{err}
+		}
 		// What was published is gone, or cannot be read: it is published again.
 	}
 	return w.renderAndPublish(ctx)
+}
+
+// outage is a registry that is not available, where the Transform is Ready and what is
+// published would not change: the Transform stays Ready, and a later reconciliation asks
+// the registry again.
+type outage struct{ error }
+
+// Unwrap is the error of the registry.
+func (o *outage) Unwrap() error { return o.error }
+
+// applied reports whether an error of the registry leaves a Transform Ready that renders
+// the same as before.
+func (w *work) applied(err error) bool {
+	return errors.Is(err, source.ErrUnavailable) && isReady(w.before) && !w.asked()
+}
+
+// away is the error of the registry for a render: an outage where the render is what was
+// published.
+func (w *work) away(ctx context.Context, out rendered, err error) error {
+	if last := w.before.Status.Artifact; last != nil && w.applied(err) {
+		if packed, failed := w.store.Pack(ctx, out.Render); failed == nil && packed.Tree == last.Tree {
+			return &outage{err}
+		}
+	}
+	return err
 }
 
 // resolve finds what the spec names, once all that it depends on is Ready.

@@ -30,6 +30,9 @@ import (
 // argoLayer is the name of the only layer for an engine that orders by itself.
 const argoLayer = "whole"
 
+// errEmpty is a render without objects.
+var errEmpty = errors.New("nothing was rendered, and what was applied before would be deleted")
+
 // rendered is a render that went well.
 type rendered struct {
 	publish.Render
@@ -47,7 +50,7 @@ func (w *work) renderAndPublish(ctx context.Context) (delivery.Desired, error) {
 	published, err := w.store.Release(ctx, out.Render)
 	w.counters.published(published.Changed, err)
 	if err != nil {
-		return delivery.Desired{}, atPublish.at(err)
+		return delivery.Desired{}, atPublish.at(w.away(ctx, out, err))
 	}
 	w.keepPlan(published.Desired)
 	w.record(published, out)
@@ -142,6 +145,11 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 	w.counters.rendered(outcome.Plan == nil, err, w.now().Sub(w.started))
 	if err != nil {
 		err = loaded.Explain(err)
+		w.violate(err)
+		return rendered{}, atRender.at(err)
+	}
+	if !t.Spec.AllowEmpty && !slices.ContainsFunc(outcome.Files, func(f emit.File) bool { return f.Node != "" }) {
+		err := object.Errors{{Stage: object.StageEmit, Err: errEmpty, Hint: "set spec.allowEmpty: true if that is meant"}}
 		w.violate(err)
 		return rendered{}, atRender.at(err)
 	}

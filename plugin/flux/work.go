@@ -111,6 +111,10 @@ func (w *work) finish(ctx context.Context, result ctrl.Result, err error) (ctrl.
 	if isPostponed(err) {
 		return w.postpone(ctx, err)
 	}
+	if errors.As(err, new(*outage)) {
+		log.FromContext(ctx).Info("the registry is not available: what is applied stays", "error", err.Error())
+		return jitter.JitteredRequeueInterval(ctrl.Result{RequeueAfter: w.opts.DependencyRequeue}), nil
+	}
 	if at, ok := meta.ReconcileAnnotationValue(t.GetAnnotations()); ok {
 		t.SetLastHandledReconcileAt(at)
 	}

@@ -160,6 +160,9 @@ func TestARegistryThatIsDownChangesNothing(t *testing.T) {
 	t.Logf("said after %s: %s", time.Since(began).Round(10*time.Millisecond), messageOf(failed))
 	t.Logf("deleted while it is down after %s", n.remove("other"))
 	require.Empty(t, n.text("other"))
+	// The next process does not know yet what is published.
+	n.controller.Kill()
+	n.controller.Restart(t)
 	for time.Since(began) < time.Minute {
 		require.Equal(t, "one", n.text("web"))
 		require.Equal(t, first.Status.Artifact.Digest, n.tagged("web"))
@@ -168,6 +171,7 @@ func TestARegistryThatIsDownChangesNothing(t *testing.T) {
 		require.Equal(t, same.ResourceVersion, now.ResourceVersion, "nothing is written of it")
 		time.Sleep(200 * time.Millisecond)
 	}
+	require.Contains(t, n.controller.Log(), "the registry is not available: what is applied stays")
 	n.reason("web", v1alpha1.PublishFailedReason) // It may be trying again at this moment.
 	n.OCI.Fault(nil)
 	back := time.Now()

@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +149,48 @@ func TestAPolicyThatSaysNoChangesNothing(t *testing.T) {
 	require.Equal(t, first.Status.Artifact.Digest, now.Status.Artifact.Digest)
 	require.Equal(t, "small", now.Status.Violations[0].Policy)
 	require.Equal(t, "one", n.text("web"))
+}
+
+// TestARenderWithoutObjectsIsRefused: Flux would delete all that was applied.
+func TestARenderWithoutObjectsIsRefused(t *testing.T) {
+	n := newTenant(t)
+	set := func(make, more string) {
+		n.Apply(t, fmt.Sprintf(`
+apiVersion: ropewalk.dev/v1alpha1
+kind: Transform
+metadata: {name: web, namespace: %s}
+spec:
+  output: {oci: {repository: "oci://%s/%s/web", insecure: true}}
+  cueRef:
+    type: inline
+    ref: |
+      package m
+      ropewalk: apiVersion: "v1alpha1"
+      input: make: bool
+      context: {name: string, namespace: string, ...}
+      graph: nodes: {
+        if input.make {config: object: {
+          apiVersion: "v1", kind: "ConfigMap"
+          metadata: {name: "\(context.name)-config", namespace: context.namespace}
+          data: text: "one"
+        }}
+      }
+  input: {make: %s}
+%s`, n.namespace, n.Registry, n.namespace, make, more))
+	}
+	set("true", "")
+	first := n.ready("web")
+	set("false", "")
+	no := n.stalled("web")
+	require.Equal(t, v1alpha1.InvalidReason, no.Reason)
+	require.Contains(t, no.Message, "nothing was rendered, and what was applied before would be deleted (set spec.allowEmpty: true if that is meant)")
+	now := n.get("web")
+	require.Equal(t, first.Status.Artifact.Digest, now.Status.Artifact.Digest)
+	require.Contains(t, now.Status.Violations[0].Message, "set spec.allowEmpty: true")
+	require.Equal(t, "one", n.text("web"))
+	set("false", "  allowEmpty: true\n")
+	n.ready("web")
+	require.Empty(t, n.text("web"))
 }
 
 func TestInputsOfTheClusterAreFollowedAndSecretsAreNotRead(t *testing.T) {

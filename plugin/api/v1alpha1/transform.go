@@ -81,6 +81,11 @@ type TransformSpec struct {
 	// +optional
 	Strict bool `json:"strict,omitempty"`
 
+	// AllowEmpty accepts a render without a spec or an object, which deletes what was
+	// applied before. Without it such a render is refused, and what is there stays.
+	// +optional
+	AllowEmpty bool `json:"allowEmpty,omitempty"`
+
 	// Interval is how often everything is looked at again without an event: modules
 	// that a tag leads to, and objects of Flux that were changed in the cluster.
 	// +kubebuilder:default:="10m"

@@ -92,7 +92,8 @@ func pack(r Render) (artifact.Set, error) {
 		}
 		layers = append(layers, artifact.Layer{Name: u.Name, FS: files})
 	}
-	return artifact.PackSet(whole, layers, artifact.Options{Source: r.Source, Revision: r.Revision, Limits: packing()})
+	// An empty render comes only from a Transform that allows it.
+	return artifact.PackSet(whole, layers, artifact.Options{Source: r.Source, Revision: r.Revision, Empty: true, Limits: packing()})
 }
 
 // Pointer is a store whose whole has an object that leads to it, which a rollback

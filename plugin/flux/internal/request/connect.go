@@ -38,7 +38,7 @@ func options(id Identity, t *v1alpha1.Transform, limits evaluate.Limits) host.Op
 		c = *t.Spec.Context
 	}
 	out := host.Options{
-		Dir: ".", Root: ".", Name: label(t.Name), Limits: limits,
+		Dir: ".", Root: ".", Name: label(t.Name), Limits: limits, AllowEmpty: t.Spec.AllowEmpty,
 		Context: spec.Context{Namespace: c.Namespace, ClusterDomain: c.ClusterDomain, KubeVersion: c.KubeVersion, Engine: string(id.Dialect)},
 		Emit:    emit.Options{Dialect: id.Dialect, Name: label(t.Name), FluxNamespace: t.Namespace},
 	}

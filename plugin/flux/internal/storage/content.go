@@ -78,7 +78,8 @@ func (s *Storage) pack(files []emit.File) (*artifact.Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return artifact.Pack(tree.FS, artifact.Options{Limits: s.limits})
+	// An empty render comes only from a Transform that allows it.
+	return artifact.Pack(tree.FS, artifact.Options{Empty: true, Limits: s.limits})
 }
 
 // Stat is what is known of an artifact without reading it. The error is

@@ -94,7 +94,6 @@ func TestWhatCannotBePackedIsRefused(t *testing.T) {
 	s, dir := opened(t)
 	s.limits = artifact.Limits{Files: 2, Bytes: 1 << 10}
 	for what, given := range map[string][]emit.File{
-		"nothing":           nil,
 		"two of one name":   {{Path: "a/x.yaml", Data: []byte("a")}, {Path: "b/x.yaml", Data: []byte("b")}},
 		"too many":          files("a", "b", "c"),
 		"too large":         files(strings.Repeat("a", 2<<10)),
@@ -105,6 +104,13 @@ func TestWhatCannotBePackedIsRefused(t *testing.T) {
 		require.Error(t, err, what)
 	}
 	require.Empty(t, names(t, dir))
+}
+
+func TestAnEmptyArtifactIsThatOfATransformThatAllowsIt(t *testing.T) {
+	s, dir := opened(t)
+	_, err := s.Put(owner(), nil)
+	require.NoError(t, err)
+	require.NotEmpty(t, names(t, dir))
 }
 
 func TestNamesNeverLeadElsewhere(t *testing.T) {

@@ -36,7 +36,7 @@ type buildFlags struct {
 
 // Options are those of the artifact.
 func (f *buildFlags) Options() artifact.Options {
-	return artifact.Options{Source: f.source, Revision: f.revision, Folders: f.folders}
+	return artifact.Options{Source: f.source, Revision: f.revision, Folders: f.folders, Empty: f.AllowEmpty}
 }
 
 // Build returns the command build.
