@@ -47,6 +47,7 @@ func (l Limits) WithDefaults() Limits {
 type Builder struct {
 	Limits Limits
 	files  map[string][]byte
+	links  map[string]string
 	bytes  int64
 }
 
@@ -60,7 +61,7 @@ func (b *Builder) Room(name string, size int64) error {
 	switch {
 	case strings.Count(name, "/") > limits.Depth:
 		return Refuse(ErrLimit, fmt.Sprintf("%q lies more than %d folders deep", name, limits.Depth))
-	case len(b.files) >= limits.Files:
+	case len(b.files)+len(b.links) >= limits.Files:
 		return Refuse(ErrLimit, fmt.Sprintf("the tree holds more than %d files, at %q", limits.Files, name))
 	case size > limits.Bytes-b.bytes:
 		return Refuse(ErrLimit, fmt.Sprintf("the tree holds more than %d bytes, at %q", limits.Bytes, name))
@@ -73,7 +74,7 @@ func (b *Builder) Add(name string, data []byte) error {
 	if err := b.Room(name, int64(len(data))); err != nil {
 		return err
 	}
-	if _, twice := b.files[name]; twice {
+	if b.has(name) {
 		return Refuse(ErrPath, fmt.Sprintf("%q is in the tree twice", name))
 	}
 	if b.files == nil {
@@ -84,19 +85,42 @@ func (b *Builder) Add(name string, data []byte) error {
 	return nil
 }
 
+// Link puts a symbolic link into the tree, which whoever reads the tree resolves: see
+// source/local. What fetchers return of a module has none.
+func (b *Builder) Link(name, target string) error {
+	if err := b.Room(name, int64(len(target))); err != nil {
+		return err
+	}
+	if b.has(name) {
+		return Refuse(ErrPath, fmt.Sprintf("%q is in the tree twice", name))
+	}
+	if b.links == nil {
+		b.links = map[string]string{}
+	}
+	b.links[name] = target
+	b.bytes += int64(len(target))
+	return nil
+}
+
+func (b *Builder) has(name string) bool {
+	_, file := b.files[name]
+	_, link := b.links[name]
+	return file || link
+}
+
 // Tree is the tree of what was added, with its digest. The package is at its
 // root; callers set Dir where it is not.
 func (b *Builder) Tree(origin, revision string) (Tree, error) {
-	fsys, err := memfs.New(b.files)
+	fsys, err := memfs.Content{Files: b.files, Links: b.links}.FS()
 	if err != nil {
 		return Tree{}, Refuse(ErrPath, err.Error())
 	}
 	hash := sha256.New()
-	if err := writeTar(hash, b.files); err != nil {
+	if err := writeTar(hash, b.files, b.links); err != nil {
 		return Tree{}, err
 	}
 	return Tree{
-		FS: memory{fsys, b.files}, Origin: origin, Revision: revision, Digest: "sha256:" + hex.EncodeToString(hash.Sum(nil)), Dir: ".",
+		FS: memory{fsys, b.files, b.links}, Origin: origin, Revision: revision, Digest: "sha256:" + hex.EncodeToString(hash.Sum(nil)), Dir: ".",
 	}, nil
 }
 
@@ -163,13 +187,13 @@ func isGit(name string) bool {
 // where a name does not fit), times and owners zero, mode 0644, no folders.
 func WriteTar(w io.Writer, fsys fs.FS) error {
 	if m, ok := fsys.(memory); ok {
-		return writeTar(w, m.files)
+		return writeTar(w, m.files, m.links)
 	}
 	var b Builder
 	if err := b.AddFS(fsys); err != nil {
 		return err
 	}
-	return writeTar(w, b.files)
+	return writeTar(w, b.files, nil)
 }
 
 // AddFS adds every file of a file system.
@@ -189,13 +213,14 @@ func (b *Builder) AddFS(fsys fs.FS) error {
 	})
 }
 
-// memory is the file system of a tree, with its files for WriteTar.
+// memory is the file system of a tree, with its files and links for WriteTar.
 type memory struct {
 	*memfs.FS
 	files map[string][]byte
+	links map[string]string
 }
 
-func writeTar(w io.Writer, files map[string][]byte) error {
+func writeTar(w io.Writer, files map[string][]byte, links map[string]string) error {
 	t := tar.NewWriter(w)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		data := files[name]
@@ -206,6 +231,12 @@ func writeTar(w io.Writer, files map[string][]byte) error {
 			return err
 		}
 		if _, err := t.Write(data); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(links)) {
+		header := &tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: links[name], Mode: 0o777, ModTime: time.Unix(0, 0)}
+		if err := t.WriteHeader(header); err != nil {
 			return err
 		}
 	}

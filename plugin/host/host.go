@@ -105,7 +105,8 @@ type Options struct {
 	Emit emit.Options
 	// Limits bound the evaluation of each spec.
 	Limits evaluate.Limits
-	// AllowEmpty allows plain modules without objects.
+	// AllowEmpty allows folders and projects without specs, and plain modules without
+	// objects.
 	AllowEmpty bool
 	// SkipSchemas skips the schema check.
 	SkipSchemas bool
@@ -113,7 +114,7 @@ type Options struct {
 
 // Project are the options of the discovery.
 func (o Options) Project() project.Options {
-	return project.Options{FS: o.FS, Args: o.Args, Documents: o.Documents, Dir: o.Dir, Root: o.Root, Stdin: o.Stdin}
+	return project.Options{FS: o.FS, Args: o.Args, Documents: o.Documents, Dir: o.Dir, Root: o.Root, Stdin: o.Stdin, AllowEmpty: o.AllowEmpty}
 }
 
 // Loaded is a request that is ready to be rendered; its caller sets Strict,

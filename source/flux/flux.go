@@ -206,7 +206,7 @@ func (f Fetcher) read(ctx context.Context, r reference, u *url.URL, a Artifact, 
 		return err
 	}
 	in.r = response.Body
-	err = tarball.Gzip(ctx, in, b, tarball.Options{Keep: tarball.Visible, SkipSymlinks: true})
+	err = tarball.Gzip(ctx, in, b, tarball.Options{Keep: tarball.Visible, Symlinks: true})
 	if errors.Is(err, source.ErrLimit) {
 		return about(r, err) // it is not worth to read on
 	}

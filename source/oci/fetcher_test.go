@@ -94,6 +94,33 @@ func TestAModuleIsTheSameTreeHoweverItIsPublished(t *testing.T) {
 	}
 }
 
+func TestLinksInAnArtifactAreFollowedOrRefused(t *testing.T) {
+	server := servers.InProcess(t)
+	files := map[string]string{
+		"a.cue": "a", "cue.mod/module.cue": "m", "cue.mod/gen": "-> ../vendor/gen", "vendor/gen/k8s/k.cue": "k", "b.cue": "-> a.cue", ".hidden": "-> /etc",
+	}
+	want := map[string]string{
+		"a.cue": "a", "cue.mod/module.cue": "m", "cue.mod/gen/k8s/k.cue": "k", "vendor/gen/k8s/k.cue": "k", "b.cue": "a",
+	}
+	push(t, server, "flux", "v1", configFlux, layer{layerFlux, tgz(t, files)})
+	push(t, server, "timoni", "v1", configTimoni, layer{layerTimoni, tgz(t, map[string]string{"cue.mod/module.cue": "old", "b.cue": "-> gone"})}, layer{layerTimoni, tgz(t, files)})
+	for _, name := range []string{"flux", "timoni"} {
+		tree, err := fetcher(server).Fetch(t.Context(), source.Ref{Ref: "oci://" + server.Host + "/" + name + ":v1"})
+		require.NoError(t, err, name)
+		require.Equal(t, digestOf(t, want), tree.Digest, name)
+	}
+	for target, why := range map[string]string{
+		"/etc/passwd": "leads out of the repository or project", "../../x": "leads out of the repository or project",
+		"gone.cue": "leads to nothing", "b.cue": "leads to itself", ".": `leads to itself: "." is a folder around it`,
+	} {
+		push(t, server, "bad", "v1", configFlux, layer{layerFlux, tgz(t, map[string]string{"a.cue": "a", "b.cue": "-> " + target})})
+		ref := "oci://" + server.Host + "/bad:v1"
+		_, err := fetcher(server).Fetch(t.Context(), source.Ref{Ref: ref})
+		require.EqualError(t, err, fmt.Sprintf("%s: %q is a symlink to %q, which %s", ref, "b.cue", target, why))
+		require.ErrorIs(t, err, source.ErrNotRegular)
+	}
+}
+
 func TestAReferenceLeadsToADigest(t *testing.T) {
 	for kind, start := range kinds() {
 		t.Run(kind, func(t *testing.T) {

@@ -104,7 +104,7 @@ func (f Fetcher) unpack(ctx context.Context, repo Repository, r reference, c sel
 			err = f.zip(ctx, repo, r, layer, b)
 		} else {
 			err = f.layer(ctx, repo, r, layer, func(in io.Reader) error {
-				return tarball.Gzip(ctx, in, b, tarball.Options{Keep: tarball.Visible, SkipSymlinks: true})
+				return tarball.Gzip(ctx, in, b, tarball.Options{Keep: tarball.Visible, Symlinks: true})
 			})
 		}
 		if err != nil {
@@ -136,6 +136,13 @@ func merge(trees []*source.Builder, limits source.Limits) (*source.Builder, erro
 				return err
 			}
 			added[name] = true
+			if e.Type()&fs.ModeSymlink != 0 {
+				target, err := fs.ReadLink(tree.FS, name)
+				if err != nil {
+					return err
+				}
+				return b.Link(name, target)
+			}
 			data, err := fs.ReadFile(tree.FS, name)
 			if err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,15 +95,19 @@ func pushManifest(t testing.TB, repo *oras.Repository, tag, mediaType string, ma
 	return desc.Digest.String()
 }
 
-// tgz is a tar.gz as Flux and Timoni write it: a root, folders, a symlink.
+// tgz is a tar.gz as Flux and Timoni write it: with a root. A text that begins
+// with "-> " is the target of a symlink.
 func tgz(t testing.TB, files map[string]string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
 	w := tar.NewWriter(z)
 	require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: ".", Mode: 0o755}))
-	require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "zlink", Linkname: "/etc/passwd"}))
 	for _, name := range sorted(files) {
+		if target, ok := strings.CutPrefix(files[name], "-> "); ok {
+			require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target}))
+			continue
+		}
 		require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Size: int64(len(files[name])), Mode: 0o600}))
 		_, err := w.Write([]byte(files[name]))
 		require.NoError(t, err)

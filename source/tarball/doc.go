@@ -15,8 +15,9 @@
 //     left out of the tree. No size that an archive claims is believed before
 //     the bytes are there.
 //   - Links, devices, pipes, sparse files, names that leave the root, and names
-//     that stand twice are refused, each by name. Symlinks are left out where
-//     the caller says so, as Flux and Timoni do.
+//     that stand twice are refused, each by name. Symlinks of a tar are kept where
+//     the caller says so: [Narrow], or the reader of the tree, follows those that
+//     stay in it and refuses others.
 //   - A fault of the stream below comes out as it is, so that a connection that
 //     broke is not taken for a damaged archive.
 //

@@ -64,9 +64,9 @@ func FuzzTar(f *testing.F) {
 		f.Add(seed, true)
 	}
 	f.Add(header(f), false)
-	f.Fuzz(func(t *testing.T, data []byte, skip bool) {
+	f.Fuzz(func(t *testing.T, data []byte, links bool) {
 		b := small()
-		err := tarball.Tar(t.Context(), bytes.NewReader(data), b, tarball.Options{SkipSymlinks: skip, Entries: 50})
+		err := tarball.Tar(t.Context(), bytes.NewReader(data), b, tarball.Options{Symlinks: links, Entries: 50})
 		check(t, b, err)
 	})
 }

@@ -34,8 +34,9 @@ type Options struct {
 	// Total is how many bytes a tar may have, decompressed, with what is left
 	// out of the tree; 16 times the bytes of the limits of the tree where zero.
 	Total int64
-	// SkipSymlinks leaves symlinks out. They are refused otherwise.
-	SkipSymlinks bool
+	// Symlinks takes the symlinks of a tar, as links for whoever reads the tree. They are
+	// refused otherwise, and always in a zip.
+	Symlinks bool
 }
 
 // taker puts the entries of an archive into a tree.
@@ -74,11 +75,8 @@ func (t *taker) place(raw string, mode fs.FileMode) (name string, ok bool, err e
 	switch {
 	case mode.IsDir():
 		return "", false, nil
-	case mode&fs.ModeSymlink != 0:
-		if !t.SkipSymlinks {
-			return "", false, notRegular(name, "a symlink")
-		}
-		return "", false, nil
+	case mode&fs.ModeSymlink != 0 && !t.Symlinks:
+		return "", false, notRegular(name, "a symlink")
 	}
 	return name, t.Keep == nil || t.Keep(name), nil
 }

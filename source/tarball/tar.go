@@ -125,6 +125,10 @@ func (t *taker) tar(r *stream) error {
 		switch {
 		case err != nil:
 			return err
+		case ok && mode&fs.ModeSymlink != 0:
+			if err := t.b.Link(name, h.Linkname); err != nil {
+				return err
+			}
 		case ok:
 			if err := t.file(name, h.Size, archive); err != nil {
 				return err

@@ -98,8 +98,9 @@ func TestATarBecomesATree(t *testing.T) {
 			[]entry{{Header: tar.Header{Typeflag: tar.TypeXGlobalHeader, PAXRecords: map[string]string{"comment": "abc"}}}, file("a.cue", "a")},
 			tarball.Options{}, []string{"a.cue"}},
 		"names that are longer than the header": {[]entry{file(long, "a")}, tarball.Options{}, []string{long}},
-		"symlinks, where they are left out": {
-			[]entry{file("a.cue", "a"), other(tar.TypeSymlink, "l.cue", "/etc/passwd")}, tarball.Options{SkipSymlinks: true}, []string{"a.cue"}},
+		"symlinks, where they are kept": {
+			[]entry{file("a.cue", "a"), other(tar.TypeSymlink, "l.cue", "/etc/passwd"), other(tar.TypeSymlink, ".git-link", "a.cue")},
+			tarball.Options{Symlinks: true, Keep: tarball.Visible}, []string{"a.cue", "l.cue"}},
 		"what is wanted of it": {
 			[]entry{file("a.cue", "a"), file(".github/x.yaml", "x"), file("d/.x", ""), file("node_modules/x.js", "")},
 			tarball.Options{Keep: tarball.Visible}, []string{"a.cue"}},
@@ -141,7 +142,7 @@ func TestATarIsRefusedForWhatIsInIt(t *testing.T) {
 		"a file that is there twice":     {[]entry{file("a.cue", "1"), file("a.cue", "2")}, tarball.Options{}, `"a.cue" is in the tree twice`, source.ErrPath},
 		"a file with two names":          {[]entry{file("a.cue", "1"), file("./a.cue", "2")}, tarball.Options{}, `"a.cue" is in the tree twice`, source.ErrPath},
 		"a symlink":                      {[]entry{other(tar.TypeSymlink, "l.cue", "a.cue")}, tarball.Options{}, `"l.cue" is a symlink; a module may hold only regular files and folders`, source.ErrNotRegular},
-		"a hard link":                    {[]entry{other(tar.TypeLink, "l.cue", "a.cue")}, tarball.Options{SkipSymlinks: true}, `"l.cue" is a hard link; a module may hold only regular files and folders`, source.ErrNotRegular},
+		"a hard link":                    {[]entry{other(tar.TypeLink, "l.cue", "a.cue")}, tarball.Options{Symlinks: true}, `"l.cue" is a hard link; a module may hold only regular files and folders`, source.ErrNotRegular},
 		"a device":                       {[]entry{other(tar.TypeChar, "null", "")}, tarball.Options{}, `"null" is a device; a module may hold only regular files and folders`, source.ErrNotRegular},
 		"a block device":                 {[]entry{other(tar.TypeBlock, "sda", "")}, tarball.Options{}, `"sda" is a device; a module may hold only regular files and folders`, source.ErrNotRegular},
 		"a pipe":                         {[]entry{other(tar.TypeFifo, "p", "")}, tarball.Options{}, `"p" is a pipe; a module may hold only regular files and folders`, source.ErrNotRegular},

@@ -17,6 +17,7 @@ import (
 // Zip reads a zip of that size into b. Errors are as those of [Tar].
 func Zip(ctx context.Context, r io.ReaderAt, size int64, b *source.Builder, opts Options) error {
 	in := &section{ctx: ctx, r: r}
+	opts.Symlinks = false
 	return in.fault(newTaker(b, opts).zip(in, size))
 }
 

@@ -40,6 +40,8 @@ type Options struct {
 	Root string
 	// Stdin is read for the argument "-".
 	Stdin io.Reader
+	// AllowEmpty accepts a folder without anything to render.
+	AllowEmpty bool
 }
 
 // stdinName is the name of standard input in positions.

@@ -104,17 +104,24 @@ func (d *Discovery) packageSpec(f folder, name string, taken []string) (spec.Tra
 	return spec.Transform{Name: name, Pos: f.pos, NamePos: f.pos, CueRef: here(f.pos)}, true
 }
 
+// ErrNoSpec is the error of a folder without anything to render; Options.AllowEmpty accepts
+// one that has no projects below it.
+var ErrNoSpec = errors.New("no spec found")
+
 // noSpec reports a folder without anything to render.
 func (d *Discovery) noSpec(f folder, content content) {
-	err := errors.New("no spec found: no document of " + spec.APIVersion + ", no Score file and no CUE package in this folder")
+	if d.opts.AllowEmpty && len(f.projects) == 0 {
+		return
+	}
+	err := fmt.Errorf("%w: no document of %s, no Score file and no CUE package in this folder", ErrNoSpec, spec.APIVersion)
 	hint := "create a project with ropewalk init"
 	switch {
 	case len(f.projects) > 0:
-		err, hint = errors.New("no spec found in this folder"), "projects in subfolders: "+strings.Join(f.projects, ", ")
+		err, hint = fmt.Errorf("%w in this folder", ErrNoSpec), "projects in subfolders: "+strings.Join(f.projects, ", ")
 	case content == cueModule:
-		err, hint = errors.New("no spec found: the CUE module has no package in this folder"), "pass the folder of a package, which holds .cue files"
+		err, hint = fmt.Errorf("%w: the CUE module has no package in this folder", ErrNoSpec), "pass the folder of a package, which holds .cue files"
 	case f.manifests != "":
-		err = fmt.Errorf("no spec found: %q holds plain manifests, which need no render", f.manifests)
+		err = fmt.Errorf("%w: %q holds plain manifests, which need no render", ErrNoSpec, f.manifests)
 		hint = "point Argo CD or Flux at the folder directly; a spec has apiVersion: " + spec.APIVersion
 	}
 	d.Fail(f.pos, hint, err)

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/output"
+	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
 )
@@ -76,7 +78,7 @@ func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []str
 	}
 	r, err := a.Render(ctx, &flags.ProjectFlags, paths)
 	if err != nil {
-		return err
+		return flags.overOutput(err)
 	}
 	defer r.Close()
 	if err := flags.suit(r.Request.Emit.Dialect); err != nil {
@@ -91,6 +93,20 @@ func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []str
 	}
 	a.summary(flags, r)
 	return nil
+}
+
+// overOutput names the flag that empties an earlier output in the errors of what has no spec
+// any more.
+func (f *renderFlags) overOutput(err error) error {
+	entries, _ := os.ReadDir(f.output) // what cannot be read is reported when it is written
+	if found, ok := command.IsFindings(err); ok && len(entries) > 0 {
+		for _, e := range found {
+			if errors.Is(e, host.ErrNoSpec) || errors.Is(e, project.ErrNoSpec) {
+				e.Hint += ", or add --allow-empty if " + f.output + " is to be emptied"
+			}
+		}
+	}
+	return err
 }
 
 // suit refuses flags that say nothing in the dialect: silence would hide a

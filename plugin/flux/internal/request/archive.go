@@ -10,6 +10,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/flux"
+	"github.com/ropewalk/ropewalk/source/rootfs"
 )
 
 // fetch is all files of a source. Transforms that name the same one share it.
@@ -55,7 +56,11 @@ func weight(files fs.FS) (n int64, err error) {
 // of a folder.
 func isThere(files fs.FS, t *v1alpha1.Transform) (folder bool, err error) {
 	name := folderOf(t)
-	info, err := fs.Stat(files, name)
+	root, err := rootfs.Of(files, ".")
+	if err != nil {
+		return false, err
+	}
+	info, err := root.Stat(name)
 	switch {
 	case err != nil:
 		return false, mistake("spec.sourceRef.path", "hidden files and folders are not part of a source", "%q does not exist in the source", name)

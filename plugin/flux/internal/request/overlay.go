@@ -15,7 +15,10 @@ import (
 // them.
 type overlay struct{ under, beside fs.FS }
 
-var _ fs.StatFS = overlay{}
+var (
+	_ fs.StatFS     = overlay{}
+	_ fs.ReadLinkFS = overlay{}
+)
 
 // newOverlay puts files beside those of a source; under is nil where there is none.
 func newOverlay(under fs.FS, files map[string][]byte) (fs.FS, error) {
@@ -35,11 +38,17 @@ func (o overlay) Open(name string) (fs.File, error) {
 	return f, err
 }
 
-// Stat describes a file or a folder.
-func (o overlay) Stat(name string) (fs.FileInfo, error) {
-	info, err := fs.Stat(o.under, name)
+// Stat describes a file or a folder. As that of source.Tree, it follows no link.
+func (o overlay) Stat(name string) (fs.FileInfo, error) { return o.Lstat(name) }
+
+// Lstat describes a file, a folder or a link.
+func (o overlay) Lstat(name string) (fs.FileInfo, error) {
+	info, err := fs.Lstat(o.under, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fs.Stat(o.beside, name)
+		return fs.Lstat(o.beside, name)
 	}
 	return info, err
 }
+
+// ReadLink is the target of a link of the source.
+func (o overlay) ReadLink(name string) (string, error) { return fs.ReadLink(o.under, name) }

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -36,13 +37,18 @@ import (
 	"github.com/ropewalk/ropewalk/source"
 )
 
-// archive is a tar.gz as source-controller writes it.
+// archive is a tar.gz as source-controller writes it. A text that begins with "-> " is the
+// target of a symlink.
 func archive(t testing.TB, files map[string]string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
 	w := tar.NewWriter(z)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if target, ok := strings.CutPrefix(files[name], "-> "); ok {
+			require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: target}))
+			continue
+		}
 		require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o644, Size: int64(len(files[name]))}))
 		_, err := w.Write([]byte(files[name]))
 		require.NoError(t, err)

@@ -98,6 +98,19 @@ timoni: {
 	}
 }
 
+func TestLinksOfASourceAreFollowedOrRefused(t *testing.T) {
+	files := projectFiles()
+	files["lib/m"], files["lib/cart.yaml"] = "-> ../shop/modules/m", files["shop/apps/cart.yaml"]
+	files["shop/apps/cart.yaml"] = "-> ../../lib/cart.yaml"
+	files["shop/modules/m/more.cue"], files["shop/modules/m/m.cue"] = files["shop/modules/m/m.cue"], "-> more.cue"
+	files["unused"] = "-> /etc"
+	require.Equal(t, "cart", data(t, transform(t, fmt.Sprintf(ofProject, "")), gitRepository(t, "shop", files))["text"])
+	files["shop/apps/cart.yaml"] = "-> ../../../cart.yaml"
+	_, err := load(t, transform(t, fmt.Sprintf(ofProject, "")), gitRepository(t, "shop", files))
+	require.ErrorContains(t, err, "shop/apps/cart.yaml: ")
+	require.ErrorContains(t, err, "leaves the root of the project by a link")
+}
+
 func TestABundleOfASourceIsRendered(t *testing.T) {
 	src := gitRepository(t, "shop", bundleFiles())
 	for _, path := range []string{"", "/bundle.cue"} {
