@@ -90,6 +90,23 @@ func TestAWrongFieldOfATransformIsFound(t *testing.T) {
 	require.Contains(t, strings.Join(found, "\n"), "one of sourceRef and cueRef is needed")
 }
 
+func TestARuntimeValueIsAnEntryOfAConfigMap(t *testing.T) {
+	for want, input := range map[string]map[string]any{
+		"": {"kind": "ConfigMap", "key": "domain"},
+		"no value of a Secret may enter a render":                   {"kind": "Secret", "key": "domain"},
+		"it wants a key, and neither targetPath nor spec":           {"kind": "ConfigMap"},
+		"runtime takes one entry: it wants a key, and neither targ": {"kind": "ConfigMap", "key": "domain", "targetPath": "a"},
+	} {
+		input["name"], input["runtime"] = "cluster", "DOMAIN"
+		found := judged(t, object.Object{
+			"apiVersion": "ropewalk.dev/v1alpha1", "kind": "Transform", "metadata": map[string]any{"name": "shop", "namespace": "shop"},
+			"spec": map[string]any{"cueRef": map[string]any{"type": "embedded", "ref": "webservice"}, "inputsFrom": []any{input}},
+		})
+		require.Contains(t, strings.Join(found, "\n"), want)
+		require.Equal(t, want == "", len(found) == 0, "%v", found)
+	}
+}
+
 // TestHelmInstallsWhatKustomizeDoes compares the defaults of the chart with deploy/flux.
 func TestHelmInstallsWhatKustomizeDoes(t *testing.T) {
 	all := installations()

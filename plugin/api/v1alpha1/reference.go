@@ -76,7 +76,9 @@ type Verify struct {
 
 // InputReference is a part of an input that stands elsewhere.
 //
-// +kubebuilder:validation:XValidation:rule="self.kind != 'Secret' || has(self.targetPath)",message="a Secret is only referred to: targetPath says where in the input its name goes"
+// +kubebuilder:validation:XValidation:rule="self.kind != 'Secret' || has(self.runtime) || has(self.targetPath)",message="a Secret is only referred to: targetPath says where in the input its name goes"
+// +kubebuilder:validation:XValidation:rule="self.kind != 'Secret' || !has(self.runtime)",message="no value of a Secret may enter a render: have the module refer to the Secret by its name"
+// +kubebuilder:validation:XValidation:rule="!has(self.runtime) || has(self.key) && !has(self.targetPath) && !has(self.spec)",message="runtime takes one entry: it wants a key, and neither targetPath nor spec"
 type InputReference struct {
 	// Kind is ConfigMap or Secret.
 	// +kubebuilder:validation:Enum=ConfigMap;Secret
@@ -98,6 +100,12 @@ type InputReference struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	TargetPath string `json:"targetPath,omitempty"`
+	// Runtime gives the text of the entry to attributes @timoni(runtime:TYPE:NAME) of
+	// that name, in modules and bundles of Timoni, instead of the input. It wins over tags.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern="^[A-Za-z0-9_.-]+$"
+	Runtime string `json:"runtime,omitempty"`
 	// Spec is the spec of the project whose input is meant; it is empty with cueRef.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63

@@ -4,9 +4,9 @@
 package module
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand"
+	"strings"
 	"testing"
 
 	"cuelang.org/go/cue"
@@ -84,19 +84,18 @@ func read(text string) object.Value { return readValue(cuecontext.New().CompileS
 
 // written is v as JSON with its members in their order.
 func written(v object.Value) string {
-	out := ""
-	switch v.Kind {
-	case object.KindMap:
+	var parts []string
+	if v.Kind == object.KindMap {
 		for _, m := range v.Members {
-			name, _ := json.Marshal(m.Name)
-			out += "," + string(name) + ":" + written(m.Value)
+			parts = append(parts, fmt.Sprintf("%q:%s", m.Name, written(m.Value)))
 		}
-		return "{" + out[min(1, len(out)):] + "}"
-	case object.KindList:
+		return "{" + strings.Join(parts, ",") + "}"
+	}
+	if v.Kind == object.KindList {
 		for _, item := range v.Items {
-			out += "," + written(item)
+			parts = append(parts, written(item))
 		}
-		return "[" + out[min(1, len(out)):] + "]"
+		return "[" + strings.Join(parts, ",") + "]"
 	}
 	return v.Text
 }

@@ -24,16 +24,19 @@ import (
 const defaultEntry = "values.yaml"
 
 // inputs puts what inputsFrom names into files, and gives the values files for the
-// host, in the order in which they are laid over each other.
-func inputs(ctx context.Context, from client.Client, t *v1alpha1.Transform, files map[string][]byte) ([]string, error) {
-	var values []string
+// host, in the order in which they are laid over each other, and the runtime values.
+func inputs(ctx context.Context, from client.Client, t *v1alpha1.Transform, files map[string][]byte) (values, runtime []string, err error) {
 	for i, in := range t.Spec.InputsFrom {
 		at := fmt.Sprintf("spec.inputsFrom[%d]", i)
 		data, err := input(ctx, from, t, in, at)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if data == nil {
+			continue
+		}
+		if in.Runtime != "" {
+			runtime = append(runtime, in.Runtime+"="+string(data))
 			continue
 		}
 		// One entry may be named twice, for two positions.
@@ -45,7 +48,7 @@ func inputs(ctx context.Context, from client.Client, t *v1alpha1.Transform, file
 		}
 		values = append(values, target+":"+name)
 	}
-	return values, nil
+	return values, runtime, nil
 }
 
 // shown is how messages name an entry: ConfigMap settings/values.yaml.
@@ -64,9 +67,12 @@ func keyOf(in v1alpha1.InputReference) string {
 	return in.Key
 }
 
-// input is one entry of inputsFrom as a values file; nil where it is optional and
-// not there.
+// input is one entry of inputsFrom as a values file, or the text of a runtime value; nil
+// where it is optional and not there.
 func input(ctx context.Context, from client.Client, t *v1alpha1.Transform, in v1alpha1.InputReference, at string) ([]byte, error) {
+	if in.Kind == "Secret" && in.Runtime != "" {
+		return nil, mistake(at+".runtime", "have the module refer to the Secret by its name", "no value of a Secret may enter a render")
+	}
 	if in.Kind == "Secret" {
 		return secretInput(ctx, from, t, in, at)
 	}

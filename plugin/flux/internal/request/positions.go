@@ -35,6 +35,9 @@ func (l Loaded) Positions(mistakes object.Errors) object.Errors {
 	out := make(object.Errors, len(mistakes))
 	for i, m := range mistakes {
 		at := *m
+		if _, or, ok := strings.Cut(m.Hint, "=VALUE, or "); ok && strings.HasPrefix(m.Hint, "pass --runtime ") {
+			at.Hint = "set it in spec.tags, or from a ConfigMap with spec.inputsFrom[].runtime, or " + or
+		}
 		if pos, path := l.positions.of(m.Pos); path != "" {
 			// What a mistake calls its path is that of the document, and so of the Transform.
 			if strings.HasPrefix(m.Path, "spec.") && !strings.HasPrefix(path, m.Path+":") {
@@ -75,11 +78,21 @@ func (p positions) of(pos object.Pos) (object.Pos, string) {
 	case strings.HasPrefix(pos.File, "--env"):
 		return object.Pos{}, "spec.sourceRef.environment"
 	case strings.HasPrefix(pos.File, "--runtime "):
-		return object.Pos{}, "spec.tags." + strings.TrimPrefix(pos.File, "--runtime ")
+		return object.Pos{}, p.runtime(strings.TrimPrefix(pos.File, "--runtime "))
 	case strings.HasPrefix(pos.File, "--values"):
 		return object.Pos{}, p.input(pos.File)
 	}
 	return pos, ""
+}
+
+// runtime is the field that gives a runtime value.
+func (p positions) runtime(name string) string {
+	for i, in := range p.transform.Spec.InputsFrom {
+		if in.Runtime == name {
+			return fmt.Sprintf("spec.inputsFrom[%d].runtime", i)
+		}
+	}
+	return "spec.tags." + name
 }
 
 // input is the field of inputsFrom that names a spec, from the option that it became.

@@ -122,6 +122,7 @@ func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (
 	}
 	opts := options(id, t, l.Evaluation)
 	opts.FS, opts.Values = files.fsys, files.values
+	opts.Runtime = append(opts.Runtime, files.runtime...)
 	project := spec.Context{}
 	if t.Spec.CueRef != nil {
 		opts.Documents = []spec.File{out.positions.doc.File}
@@ -148,14 +149,14 @@ func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (
 
 // loading is what a request is loaded from.
 type loading struct {
-	fsys   fs.FS
-	values []string
+	fsys            fs.FS
+	values, runtime []string
 }
 
 // files are those of the source, with the inputs of the Transform beside them.
 func (l *Loader) files(ctx context.Context, id Identity, t *v1alpha1.Transform, out *Loaded) (loading, error) {
 	beside := map[string][]byte{}
-	values, err := inputs(ctx, id.Client, t, beside)
+	values, runtime, err := inputs(ctx, id.Client, t, beside)
 	if err != nil {
 		return loading{}, err
 	}
@@ -181,7 +182,7 @@ func (l *Loader) files(ctx context.Context, id Identity, t *v1alpha1.Transform, 
 	}
 	out.positions = positions{doc: doc, transform: t}
 	fsys, err := newOverlay(under, beside)
-	return loading{fsys: fsys, values: values}, err
+	return loading{fsys: fsys, values: values, runtime: runtime}, err
 }
 
 // complete lays what the Transform says over the specs of its project.
@@ -199,7 +200,7 @@ func (l *Loader) complete(ctx context.Context, h host.Host, opts host.Options, t
 	if len(t.Spec.Policies) == 0 {
 		return nil
 	}
-	opts.Args, opts.Documents, opts.Values, opts.Environment = nil, []spec.File{out.positions.doc.File}, nil, ""
+	opts.Args, opts.Documents, opts.Values, opts.Runtime, opts.Environment = nil, []spec.File{out.positions.doc.File}, nil, nil, ""
 	own, err := h.Load(ctx, opts)
 	if err == nil {
 		err = own.Request.Mistakes.Err()

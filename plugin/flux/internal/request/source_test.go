@@ -13,8 +13,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ropewalk/ropewalk/internal/lru"
+	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
 )
@@ -125,8 +127,51 @@ func TestABundleOfASourceIsRendered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := rendered(t, transform(t, strings.Replace(fmt.Sprintf(ofProject, c.spec), "x: {}", "", 1)), src)
 			require.ErrorContains(t, err, c.want)
+			require.NotContains(t, fmt.Sprintf("%+v", err), "--runtime")
 		})
 	}
+}
+
+func TestRuntimeValuesComeFromConfigMaps(t *testing.T) {
+	files := bundleFiles()
+	files["modules/cart/values.cue"] = "package main\n\nvalues: {text: \"own\", version: string @timoni(runtime:string:VERSION)}\n"
+	src := gitRepository(t, "shop", files)
+	settings := configMap("cluster", map[string]string{"version": "1=2\n"})
+	bundle := fmt.Sprintf(ofProject, ", environment: b")
+	module := "cueRef: {type: source, ref: GitRepository/shop, path: modules/cart}\n"
+	from := "inputsFrom: [{kind: ConfigMap, name: cluster, key: version, runtime: VERSION}]\n"
+	text := map[string]string{bundle: "of b", module: "own"}
+	for _, spec := range []string{bundle, module} {
+		require.Equal(t, map[string]any{"text": text[spec], "version": "1=2\n"}, data(t, transform(t, spec+from), src, settings))
+		require.Equal(t, map[string]any{"text": text[spec], "version": "1=2\n"}, data(t, transform(t, spec+from+"tags: {VERSION: \"3\"}\n"), src, settings))
+		require.Equal(t, map[string]any{"text": text[spec], "version": "3"},
+			data(t, transform(t, spec+strings.Replace(from, "VERSION", "VERSION, optional: true", 1)+"tags: {VERSION: \"3\"}\n"), src))
+
+		// The provenance has its digest.
+		digests := map[string]bool{}
+		for _, version := range []string{"1", "2"} {
+			loaded, err := load(t, transform(t, spec+from), src, configMap("cluster", map[string]string{"version": version}))
+			require.NoError(t, err)
+			digests[host.BuildOf(loaded.Loaded, nil, "").Inputs] = true
+		}
+		require.Len(t, digests, 2)
+
+		for change, want := range map[string]string{
+			"runtime: VERSIN":                `spec.inputsFrom[0].runtime: spec: no bundle and no module has an attribute @timoni(runtime:TYPE:VERSIN)`,
+			"key: none, runtime: VERSION":    `ConfigMap cluster/none does not exist in namespace "shop"`,
+			"kind: Secret, runtime: VERSION": `spec.inputsFrom[0].runtime: spec: no value of a Secret may enter a render`,
+		} {
+			changed := transform(t, spec+"inputsFrom: [{kind: ConfigMap, name: cluster, key: version}]\ntags: {VERSION: \"3\"}\n")
+			require.NoError(t, yaml.Unmarshal([]byte("{"+change+"}"), &changed.Spec.InputsFrom[0]))
+			_, err := rendered(t, changed, src, settings)
+			require.ErrorContains(t, err, want)
+		}
+	}
+
+	// Policies of the Transform ask for none of them.
+	policies := "policies: [{name: p, cueRef: {type: embedded, ref: policies}}]\n"
+	require.Equal(t, "1=2\n", data(t, transform(t, bundle+from+policies), src, settings)["version"])
+	require.Equal(t, "1", data(t, transform(t, bundle+"tags: {VERSION: \"1\"}\n"+policies), src, settings)["version"])
 }
 
 func TestAModuleOfASourceIsRendered(t *testing.T) {
