@@ -225,6 +225,18 @@ func (l *loading) moduleOf(b project.Bundle, i evaluate.Instance, at object.Path
 	return ref
 }
 
+// sameVersion refuses a digest that is not that of the version beside it, as Timoni does;
+// what an artifact says of its version tells it, without a request for the tag.
+func (l *loading) sameVersion(t spec.Transform, tree source.Tree) {
+	name, _, pinned := strings.Cut(t.CueRef.Ref, "@")
+	_, version, _ := strings.Cut(path.Base(name), ":")
+	named := regexp.MustCompile(`^v?\d+\.\d+\.\d+`).MatchString(version)
+	if pinned && named && tree.Version != "" && strings.TrimPrefix(version, "v") != strings.TrimPrefix(tree.Version, "v") {
+		l.failAt(t.CueRef.RefPos, t.Instance.Append(object.Field("module"), object.Field("digest")), "correct one of them",
+			fmt.Errorf("the digest is that of version %s, and the version is %s", tree.Version, version))
+	}
+}
+
 func (l *loading) failAt(pos object.Pos, at object.Path, hint string, err error) {
 	l.Errs = append(l.Errs, &object.Error{Stage: object.StageSpec, Pos: pos, Path: at.String(), Err: err, Hint: hint})
 }

@@ -323,6 +323,7 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		inputPath = nil
 	case t.Instance != nil:
 		inputPath = t.Instance.Append(object.Field("values"))
+		l.sameVersion(t, tree)
 	}
 	tags := l.runtime.over(t.Tags, tree.FS)
 	out := render.Spec{

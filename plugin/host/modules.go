@@ -208,6 +208,9 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 // module returns a module in the form that evaluate takes.
 func (m *modules) module(w reference, tree source.Tree, tags map[string]string) evaluate.Module {
 	out := evaluate.Module{FS: tree.FS, Digest: tree.Digest, Dir: tree.Dir, Label: tree.Origin, Tags: tags, Pos: w.ref.Pos, Version: tree.Version}
+	if tag, _, ok := strings.Cut(tree.Revision, "@"); ok && out.Version == "" && w.ref.Type == spec.RefType(reftype.OCI) {
+		out.Version = tag
+	}
 	switch {
 	case w.key.root != nil:
 		out.Label = w.key.root.Display(above(path.Join(w.key.Ref.Ref, w.key.Path), tree.Dir))

@@ -153,7 +153,11 @@ func (f Fetcher) Fetch(ctx context.Context, ref source.Ref) (source.Tree, error)
 	if err != nil {
 		return source.Tree{}, about(r, err)
 	}
-	tree.Pinned, tree.Version = r.pinned(digest), cmp.Or(manifest.Annotations[ocispec.AnnotationVersion], r.tag)
+	tree.Pinned, tree.Version = r.pinned(digest), manifest.Annotations[ocispec.AnnotationVersion]
+	if tree.Version == "" && manifest.Config.MediaType == configTimoni {
+		// Where Timoni wrote it before 0.14.
+		tree.Version = manifest.Annotations[ocispec.AnnotationRevision]
+	}
 	if tree, err = tarball.Narrow(ctx, tree, ref.Path, f.Limits); err != nil {
 		return source.Tree{}, about(r, err)
 	}

@@ -141,8 +141,9 @@ func repository(t testing.TB, server *servers.OCI, name string) *oras.Repository
 	return repo
 }
 
-// timoni pushes a module as Timoni does: what is vendored first, then the rest.
-func timoni(t testing.TB, server *servers.OCI, files map[string]string) {
+// timoni pushes a module as Timoni does: what is vendored first, then the rest. It is
+// timoni/web under the tag; the digest is that of its manifest.
+func timoni(t testing.TB, server *servers.OCI, files map[string]string, tag string, annotations map[string]string) digest.Digest {
 	t.Helper()
 	repo := repository(t, server, "timoni/web")
 	push := func(mediaType string, data []byte, notes map[string]string) ocispec.Descriptor {
@@ -159,7 +160,7 @@ func timoni(t testing.TB, server *servers.OCI, files map[string]string) {
 			rest[name] = text
 		}
 	}
-	m := ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest, Config: push("application/vnd.timoni.config.v1+json", []byte("{}"), nil)}
+	m := ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest, Config: push("application/vnd.timoni.config.v1+json", []byte("{}"), nil), Annotations: annotations}
 	m.SchemaVersion = 2
 	const content = "application/vnd.timoni.content.v1.tar+gzip"
 	m.Layers = []ocispec.Descriptor{
@@ -169,7 +170,8 @@ func timoni(t testing.TB, server *servers.OCI, files map[string]string) {
 	data, err := json.Marshal(m)
 	require.NoError(t, err)
 	d := ocispec.Descriptor{MediaType: m.MediaType, Digest: digest.FromBytes(data), Size: int64(len(data))}
-	require.NoError(t, repo.PushReference(t.Context(), d, bytes.NewReader(data), "1.0.0"))
+	require.NoError(t, repo.PushReference(t.Context(), d, bytes.NewReader(data), tag))
+	return d.Digest
 }
 
 // fluxServer serves an artifact of a GitRepository.
@@ -194,11 +196,11 @@ func spec(cueRef string) string {
 func rendered(t testing.TB, dir string, o fetch.Options) (render.Result, error) {
 	t.Helper()
 	h := o.Connect(host.Host{Embedded: cue.Module, EmbeddedNames: cue.Names()})
-	loaded, err := h.Load(t.Context(), host.Options{Dir: dir})
+	evaluator := inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
+	loaded, err := h.Load(t.Context(), host.Options{Dir: dir, Evaluator: evaluator})
 	if err != nil {
 		return render.Result{}, err
 	}
-	evaluator := inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
 	return render.Renderer{Evaluator: evaluator}.Render(t.Context(), loaded.Request)
 }
 
@@ -216,7 +218,7 @@ func configMap() string {
 func TestAModuleIsTheSameWhereverItComesFrom(t *testing.T) {
 	registry := servers.Registry(t)
 	publish(t, registry, "v0.1.0", module())
-	timoni(t, registry, module())
+	timoni(t, registry, module(), "1.0.0", nil)
 
 	root := t.TempDir()
 	repo := servers.NewGit(t, filepath.Join(root, "web.git"))
