@@ -27,6 +27,8 @@ var ErrRunning = errors.New("another server answers on the socket")
 var (
 	// errRequest is a request that does not follow the protocol.
 	errRequest = errors.New("bad request")
+	// errSilent is a client that does not send what it has announced.
+	errSilent = errors.New("the rest of the request did not arrive")
 	// errEmpty is a render without objects.
 	errEmpty = errors.New("nothing was rendered, and with pruning that deletes the application: " +
 		"if that is meant, set the parameter allowEmpty to true")
@@ -55,7 +57,7 @@ func code(err error) connect.Code {
 	switch {
 	case err == nil:
 		return 0
-	case isTransient(err), errors.Is(err, unpack.ErrChecksum):
+	case isTransient(err), isAny(err, unpack.ErrChecksum, errSilent):
 		return connect.CodeUnavailable
 	case isAll(err, source.ErrUnauthorized, source.ErrHostKey, source.ErrAbsent):
 		return connect.CodeFailedPrecondition

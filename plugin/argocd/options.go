@@ -23,6 +23,7 @@ import (
 const (
 	DefaultName     = "ropewalk"
 	DefaultTimeout  = 5 * time.Minute
+	DefaultRead     = 20 * time.Second
 	DefaultDrain    = 30 * time.Second
 	DefaultQueue    = 1000
 	DefaultResponse = 100 << 20
@@ -105,10 +106,14 @@ type Options struct {
 	// Timeout is how long a request may take whose client sets no deadline, or a later
 	// one; DefaultTimeout if zero.
 	Timeout time.Duration
+	// Read is how long the archive of a request may take to arrive once there is a slot
+	// for it; DefaultRead if zero.
+	Read time.Duration
 	// Drain is how long requests may go on after the server is stopped; DefaultDrain if
 	// zero.
 	Drain time.Duration
-	// Report receives errors that failed no request; nil discards them.
+	// Report receives the errors of requests, cut to a line, and those that failed no
+	// request; nil discards them.
 	Report func(error)
 }
 
@@ -119,6 +124,7 @@ func (o Options) withDefaults() Options {
 	o.Queue = cmp.Or(o.Queue, DefaultQueue)
 	o.Response = cmp.Or(o.Response, DefaultResponse)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	o.Read = cmp.Or(o.Read, DefaultRead)
 	o.Drain = cmp.Or(o.Drain, DefaultDrain)
 	if o.Report == nil {
 		o.Report = func(error) {}

@@ -5,10 +5,13 @@ package argocd
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net/http"
+	"sync"
+	"sync/atomic"
 
 	"connectrpc.com/connect"
 
@@ -58,10 +61,16 @@ func handlerOptions() []connect.HandlerOption {
 func handle[Answer any](mux *http.ServeMux, s *Server, method string, work func(context.Context, receiver) (*Answer, error)) {
 	mux.Handle(service+method, connect.NewClientStreamHandlerSimple(service+method,
 		func(ctx context.Context, stream *connect.ClientStream[wire.Part]) (out *Answer, err error) {
-			err = s.measured(ctx, method, func(ctx context.Context) (err error) {
-				out, err = work(ctx, parts{stream})
+			from := &parts{stream: stream}
+			err = s.measured(ctx, method, func(limited context.Context) (err error) {
+				if out, err = work(limited, from); err != nil && !errors.Is(err, errSilent) {
+					s.discard(ctx, from)
+				}
 				return err
 			})
+			if err != nil {
+				s.rejected(method, from.app(), err)
+			}
 			return out, err
 		}, handlerOptions()...))
 }
@@ -85,20 +94,38 @@ type body struct {
 	io.Closer
 }
 
-// parts is the messages of a stream, which ends with io.EOF.
+// parts is the messages of a stream, which ends with io.EOF. It is safe for concurrent
+// use: a read that was given up may go on beside the next one.
 type parts struct {
+	mutex  sync.Mutex
 	stream *connect.ClientStream[wire.Part]
+	ended  error
+	name   atomic.Pointer[string]
 }
 
 // Recv is the next message.
-func (p parts) Recv() (*wire.Part, error) {
-	if p.stream.Receive() {
-		return p.stream.Msg(), nil
+func (p *parts) Recv() (*wire.Part, error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.ended == nil && p.stream.Receive() {
+		part := p.stream.Msg()
+		if name := part.GetMetadata().GetAppName(); name != "" {
+			p.name.Store(&name)
+		}
+		return part, nil
 	}
-	if err := p.stream.Err(); err != nil {
-		return nil, err
+	if p.ended == nil {
+		p.ended = cmp.Or(p.stream.Err(), io.EOF)
 	}
-	return nil, io.EOF
+	return nil, p.ended
+}
+
+// app is the application that the stream names, "" before it did.
+func (p *parts) app() string {
+	if name := p.name.Load(); name != nil {
+		return *name
+	}
+	return ""
 }
 
 // check tells the repo-server how to call: without discovery.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 )
@@ -17,8 +18,10 @@ type receiver interface {
 	Recv() (*wire.Part, error)
 }
 
-// within reads from a stream until ctx ends: the stream itself knows no deadline. A read
-// that ends later ends with the request, and its result goes to late.
+// within reads from a stream until ctx ends, and for [Options.Read] at most: the stream
+// itself knows no deadline, and clients that stop sending would hold their slots until
+// that of the request. A read that ends later ends with the request, and its result goes
+// to late.
 func within[T any](ctx context.Context, s *Server, read func() (T, error), late func(T)) (T, error) {
 	type result struct {
 		value T
@@ -33,10 +36,16 @@ func within[T any](ctx context.Context, s *Server, read func() (T, error), late 
 		})
 		done <- out
 	}()
+	silent := time.NewTimer(s.opts.Read)
+	defer silent.Stop()
+	var err error
 	select {
 	case out := <-done:
 		return out.value, out.err
 	case <-ctx.Done():
+		err = ctx.Err()
+	case <-silent.C:
+		err = fmt.Errorf("%w within %s (--read-timeout)", errSilent, s.opts.Read)
 	}
 	go func() {
 		if out := <-done; out.err == nil {
@@ -44,8 +53,21 @@ func within[T any](ctx context.Context, s *Server, read func() (T, error), late 
 		}
 	}()
 	var none T
-	return none, ctx.Err()
+	return none, err
 }
+
+// discard reads what is left of a stream after an error, within bounds: a repo-server
+// that still sends when the response comes reports "error sending stream: EOF" instead of
+// the error.
+func (s *Server) discard(ctx context.Context, stream receiver) {
+	ctx, cancel := context.WithTimeout(ctx, maxDiscard)
+	defer cancel()
+	_ = s.drain(ctx, stream)
+}
+
+// maxDiscard is how long the rest of a stream is read after an error: a repo-server sends
+// a gigabyte in it.
+const maxDiscard = 5 * time.Second
 
 // first is the metadata of a stream, its first message.
 func (s *Server) first(ctx context.Context, stream receiver) (*wire.Metadata, error) {

@@ -27,3 +27,13 @@ func (s *Server) warn(r request, warnings object.Errors) {
 		}
 	}
 }
+
+// rejected reports the error of a request. Without it an administrator sees only what the
+// status of an Application keeps of it, and nothing of a client that has left.
+func (s *Server) rejected(method, app string, err error) {
+	line, _, more := strings.Cut(err.Error(), "\n")
+	if more {
+		line += " …"
+	}
+	s.opts.Report(fmt.Errorf("application %q: %s: %s", printable.Line(cut(app, 200)), method, cut(printable.Line(line), maxText/8)))
+}

@@ -55,7 +55,7 @@ type ArgoCDFlags struct {
 	allowUnlocked, health                         bool
 	workers, renders                              int
 	total, memory, archive                        process.Size
-	timeout, request, drain                       time.Duration
+	timeout, request, read, drain                 time.Duration
 }
 
 // ArgoCD returns the command plugin argocd.
@@ -117,6 +117,7 @@ func addArgoCDFlags(cmd *cobra.Command, flags *ArgoCDFlags) {
 	f.Var(&flags.memory, "memory", "limit of the memory of one evaluation (default what --memory-total leaves a worker)")
 	f.Var(&flags.archive, "archive", "limit of the size of a repository, compressed")
 	f.DurationVar(&flags.timeout, "timeout", evaluate.DefaultTimeout, "limit of the evaluation of one spec")
+	f.DurationVar(&flags.read, "read-timeout", argocd.DefaultRead, "limit for the archive of a request to arrive")
 	f.DurationVar(&flags.request, "request-timeout", argocd.DefaultTimeout, "limit of a request; that of the repo-server holds where it is less")
 	f.DurationVar(&flags.drain, "drain", argocd.DefaultDrain, "how long requests may go on after SIGTERM")
 	flags.Add(cmd)
@@ -130,8 +131,8 @@ func (f *ArgoCDFlags) check() error {
 		return command.Usagef("", "--workers %d: expected 1 or more", f.workers)
 	case f.renders < 0:
 		return command.Usagef("", "--renders %d: expected 0 or more", f.renders)
-	case f.timeout <= 0 || f.request <= 0 || f.drain < 0:
-		return command.Usagef("", "--timeout, --request-timeout and --drain: expected more than 0")
+	case f.timeout <= 0 || f.request <= 0 || f.read <= 0 || f.drain < 0:
+		return command.Usagef("", "--timeout, --request-timeout, --read-timeout and --drain: expected more than 0")
 	case f.memory != 0 && f.memory < command.LeastMemory:
 		return command.Usagef("", "--memory %s: expected at least 32MiB", &f.memory)
 	}
@@ -215,7 +216,7 @@ func (f *ArgoCDFlags) server(report func(error)) (server *argocd.Server, done fu
 		Requests: requests, Parallel: f.workers, Queue: parts.Queue, Response: int(parts.response),
 		Archive: argocd.Limits{Compressed: int64(f.archive), Memory: parts.Archive},
 		Limits:  evaluate.Limits{Timeout: f.timeout, Memory: parts.Worker},
-		Timeout: f.request, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
+		Timeout: f.request, Read: f.read, Drain: f.drain, Report: report, AskPass: argocd.AskPass(f.askPass),
 	})
 	return server, func() { report(pool.Close()); written() }, nil
 }
