@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -37,6 +38,12 @@ func TestEveryFileThatLooksLikeASpecIsReadOrReported(t *testing.T) {
 		{"a space at the end", "up.yaml ", good, misnamed("up.yaml ")},
 		{"text for Windows", "up.yaml.txt", good, misnamed("up.yaml.txt")},
 		{"no dot", "upyaml", good, misnamed("upyaml")},
+		{"the name of Score for a suffix", "up.score", good, misnamed("up.score")},
+		{"the name of Score", "score", good, misnamed("score")},
+		{"a hidden file", ".up.yaml", good, "shop/.up.yaml: spec: " + unnamed + " (rename it without the dot, or remove it)"},
+		{"a template", "up.yaml.tpl", good, "shop/up.yaml.tpl: spec: " + unnamed + " (write what it makes into a file that ends in .yaml, .yml or .json)"},
+		{"fields of Score alone", "up.yaml", "containers: {web: {image: x}}\n", "shop/up.yaml:1:1: spec: the document has the fields of a Score file and no apiVersion, and is not read " +
+			"(write apiVersion: score.dev/v1b1 and metadata: {name: …}, or rename it to overrides.yaml if it is for --overrides-file)"},
 		{"a slip in name and content", "up.yam", "apiVerson: ropewalk.dev/v1alpha1\nkind: Transform\n", misnamed("up.yam")},
 		{"an empty file", "up.yaml", " \n", "shop/up.yaml: spec: the file is empty (remove the file if that is meant)"},
 		{"a pointer of Git LFS", "up.yaml", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "shop/up.yaml: spec: the file is a pointer of Git LFS: what it leads to is not checked out (remove the file if that is meant)"},
@@ -54,21 +61,73 @@ func TestEveryFileThatLooksLikeASpecIsReadOrReported(t *testing.T) {
 	}
 }
 
+const unnamed = "the file holds a spec, and its name keeps it from being read"
+
 func misnamed(file string) string {
-	return "shop/" + file + ": spec: the file holds a spec, and its name keeps it from being read (rename it to end in .yaml, .yml or .json)"
+	return "shop/" + file + ": spec: " + unnamed + " (rename it to end in .yaml, .yml or .json)"
 }
 
 func TestFilesOfOthersAreLeftOut(t *testing.T) {
 	good := transform("more", "{type: embedded, ref: web}")
 	for name, data := range map[string]string{
 		"values.yaml": "", "values-prod.yaml": "", "vault-values.yaml": "", "kustomization.yaml": "", "empty.json": "", "api.yaml.bak": good, "api.yaml~": good, "api.yaml.orig": good,
-		".hidden.yaml": good, "README.md": good, "notes.txt": good, "page.xml": "<a/>", "lib.ml": "let a = 1", "node_modules/a.yaml": good,
+		".hidden.yaml": "kind: Service\n", ".github/a.yaml": good, "a.tpl": good, "README.md": good, "notes.txt": good, "page.xml": "<a/>", "lib.ml": "let a = 1", "node_modules/a.yaml": good,
 		"templates/a.yaml": "{{ if .Values.on }}\nkind: Service\n{{ end }}\n", "ci.yml": "on: push\njobs: {}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			loaded, errs := load(repository(t, "shop/"+name, data), host.Options{Args: []string{"shop"}})
 			require.Empty(t, errs)
 			require.Equal(t, []string{"api"}, specNames(loaded))
+		})
+	}
+}
+
+func TestASpecInTheOutputOfARenderIsRefused(t *testing.T) {
+	dir := repository(t, "shop/out/.ropewalk-output", `{"kind": "Output", "files": {"x.yaml": "sha256:0"}}`,
+		"shop/out/x.yaml", transform("x", "{type: embedded, ref: web}"), "shop/out/more.yaml", transform("more", "{type: embedded, ref: web}"))
+	_, errs := load(dir, host.Options{Args: []string{"shop"}})
+	require.Equal(t, []string{"shop/out/more.yaml: spec: the file holds a spec, and it lies in the output of a render (move it to the other specs)"}, errs)
+}
+
+func TestWhatLiesBesideSpecsAndIsNotRenderedIsReported(t *testing.T) {
+	const (
+		bundle   = "bundle: {\n\tapiVersion: \"v1alpha1\"\n\tinstances: {}\n}\n"
+		objects  = "package a\ncm: {apiVersion: \"v1\", kind: \"ConfigMap\"}\n"
+		beside   = " in this folder is not rendered: the folder holds specs too (move it into a folder of its own, and write a Transform with cueRef: {type: path, ref: ./FOLDER})"
+		unread   = "the bundle is not read: a folder is read for one, bundle.cue, and a project for those that it names"
+		named    = " (name it in spec.specs of the project, beside its other specs)"
+		passed   = " (pass the file itself, or move it into a folder of its own)"
+		slip     = `f/bundle.cue:1:1: spec: field "bundel" is not known: a bundle of Timoni has the field bundle (did you mean "bundle"?)`
+		encoding = "f/bundle.cue: spec: the file is in UTF-16 or UTF-32: CUE is UTF-8 (save it as UTF-8)"
+	)
+	project := []string{"f/ropewalk.yaml", projectHead}
+	spec := []string{"f/api.yaml", transform("api", "{type: embedded, ref: web}")}
+	for name, c := range map[string]struct {
+		files []string
+		want  string
+	}{
+		"a bundle of a project":               {append(project, "f/bundle.cue", bundle), "f/bundle.cue: spec: " + unread + named},
+		"a bundle of another name":            {[]string{"f/more.cue", bundle}, "f/more.cue: spec: " + unread + passed},
+		"a bundle with a byte order mark":     {append(project, "f/bundle.cue", "\ufeff"+bundle), "f/bundle.cue: spec: " + unread + named},
+		"a bundle with a slip":                {[]string{"f/bundle.cue", strings.Replace(bundle, "bundle", "bundel", 1)}, slip},
+		"a bundle in UTF-16":                  {[]string{"f/bundle.cue", "\xff\xfeb\x00u\x00"}, encoding},
+		"a package of objects":                {[]string{"f/kube.cue", objects}, "f/kube.cue: spec: the CUE package" + beside},
+		"a package of objects in a project":   {append(project, "f/kube.cue", objects), "f/kube.cue: spec: the CUE package" + beside},
+		"a Timoni module":                     {[]string{"f/a.cue", objects, "f/timoni.cue", "package main\n"}, "f/timoni.cue: spec: the Timoni module" + beside},
+		"values in CUE":                       {[]string{"f/values.cue", "values: kind: \"a\"\n"}, ""},
+		"a library":                           {[]string{"f/lib.cue", "package a\n#Service: {apiVersion: \"v1\", kind: \"Service\"}\n"}, ""},
+		"a hidden file of CUE":                {[]string{"f/_kube.cue", objects}, ""},
+		"a package that a spec refers to":     {[]string{"f/kube.cue", objects, "f/own.yaml", transform("own", "{type: path, ref: .}")}, ""},
+		"a module that a spec refers to":      {[]string{"f/timoni.cue", "package main\n", "own.yaml", "", "f/own.yaml", transform("own", "{type: path, ref: ../f}")}, ""},
+		"a package that is not in the folder": {[]string{"f/lib/kube.cue", objects}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, errs := load(write(t, append(append([]string{".git/HEAD", ""}, spec...), c.files...)...), host.Options{Args: []string{"f"}})
+			if c.want == "" {
+				require.Empty(t, errs)
+				return
+			}
+			require.Equal(t, []string{c.want}, errs)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -48,6 +49,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 		return Loaded{}, err
 	}
 	l.unused()
+	l.unrendered()
 	out.Request.CRDs = d.CRDs(opts.CRDs)
 	out.Texts = l.overlays.Texts
 	for _, file := range d.Files {
@@ -80,6 +82,19 @@ func (l *loading) nothing(out Loaded) {
 		l.Fail(object.Pos{File: file.Name}, "a spec has apiVersion: "+spec.APIVersion+", a Score file apiVersion: "+spec.ScoreVersion,
 			errors.New("the file holds no spec"))
 	}
+}
+
+// unrendered reports packages of CUE beside specs, but for those that a spec refers to.
+func (l *loading) unrendered() {
+	used := map[project.Location]bool{}
+	for key := range l.modules.trees {
+		used[project.Location{Root: key.root, Dir: path.Join(key.Ref.Ref, key.Ref.Path)}] = true
+	}
+	for _, t := range l.docs.Transforms { // One with a mistake was not fetched.
+		at := l.Location(t.CueRef.Pos.File)
+		used[project.Location{Root: at.Root, Dir: path.Join(at.Dir, t.CueRef.Ref)}] = true
+	}
+	l.Unrendered(used)
 }
 
 // values evaluates a values file in CUE.

@@ -81,7 +81,7 @@ func TestLoadReadsAProject(t *testing.T) {
 		"values.yaml", "api: {image: caddy}\n",
 		"deploy/other.yaml", "apiVersion: apps/v1\nkind: Deployment\n",
 		"sub/ropewalk.yaml", projectHead,
-		"out/.ropewalk-output", "{}", "out/x.yaml", transform("x", "{type: embedded, ref: web}"),
+		"out/.ropewalk-output", `{"files": {"x.yaml": "sha256:0"}}`, "out/x.yaml", transform("x", "{type: embedded, ref: web}"),
 	)
 	loaded, errs := load(dir, host.Options{Environment: "prod", Values: []string{"values.yaml"}, Set: []string{"api:port=80"}})
 	require.Empty(t, errs)

@@ -5,6 +5,7 @@ package spec
 
 import (
 	"bytes"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -45,24 +46,23 @@ func (p *parsing) nearDocument(v object.Value) bool {
 		apiVersion = ""
 	}
 	group, _, _ := strings.Cut(apiVersion, "/")
-	path := object.Fields("apiVersion")
+	at := object.Fields("apiVersion")
 	meant := meantVersion(apiVersion, kind, v)
 	// The groups of Kubernetes itself have no kind of ours, and those of others may.
 	foreign := strings.Contains(group, ".") && !nearVersion(apiVersion)
 	switch {
 	case meant == "" || foreign && !isShape(v, kind):
-		items, _ := v.Get("items")
-		return kind == "List" && p.nearItems(items)
+		return p.nested(v, apiVersion, kind)
 	case ok && m.Name != "apiVersion":
 		p.fail(m.Pos, nil, `did you mean "apiVersion"?`, "field %q is not known", m.Name)
 	case apiVersion == "":
-		at := v.Pos
+		pos := v.Pos
 		if ok {
-			at = m.Value.Pos
+			pos = m.Value.Pos
 		}
-		p.fail(at, path, "write apiVersion: "+meant, "is missing")
+		p.fail(pos, at, "write apiVersion: "+meant, "is missing")
 	default:
-		p.fail(m.Value.Pos, path, "write apiVersion: "+meant, "%q is not known", apiVersion)
+		p.fail(m.Value.Pos, at, "write apiVersion: "+meant, "%q is not known", apiVersion)
 	}
 	return true
 }
@@ -88,8 +88,8 @@ func meantVersion(apiVersion, kind string, v object.Value) string {
 // file, where it has no kind, or the spec of a Transform or of a Workload.
 func isShape(v object.Value, kind string) bool {
 	if kind == "" {
-		metadata, _ := v.Get("metadata")
-		if name, _ := metadata.Get("name"); name.Kind == object.KindString && hasContainers(v) {
+		metadata, _ := keyLike(v, "metadata")
+		if name, _ := keyLike(metadata.Value, "name"); name.Value.Kind == object.KindString && hasContainers(v) {
 			return true
 		}
 	}
@@ -108,8 +108,8 @@ func isShape(v object.Value, kind string) bool {
 
 // hasContainers reports whether a map has containers by name: those of a Pod are a list.
 func hasContainers(v object.Value) bool {
-	containers, _ := v.Get("containers")
-	return slices.ContainsFunc(containers.Members, func(m object.Member) bool {
+	containers, _ := keyLike(v, "containers")
+	return slices.ContainsFunc(containers.Value.Members, func(m object.Member) bool {
 		_, image := m.Value.Get("image")
 		return image
 	})
@@ -124,11 +124,54 @@ func (p *parsing) nearText(v object.Value) bool {
 	return true
 }
 
+// nested reports the documents of ours that are fields of a document of none, or the items
+// of one.
+func (p *parsing) nested(v object.Value, apiVersion, kind string) bool {
+	if apiVersion != "" && kind != "List" {
+		return false
+	}
+	for _, m := range v.Members {
+		if isSpec(m.Value) {
+			p.fail(m.Pos, nil, "write its fields at the top of the document", "a spec below the field %q is not read", m.Name)
+			return true
+		}
+		if p.nearItems(m.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// bare warns of a document with no fields but those of a Score file and no apiVersion. It
+// may be one for --overrides-file, which is called so.
+func (p *parsing) bare(v object.Value) {
+	file := path.Base(v.Pos.File)
+	if strings.Contains(file, "override") || strings.Contains(file, "values") || !hasContainers(v) || !only(v, "metadata", "containers", "service", "resources") {
+		return
+	}
+	e := mistake(v.Pos, nil, "write apiVersion: "+ScoreVersion+" and metadata: {name: …}, or rename it to overrides.yaml if it is for --overrides-file",
+		"the document has the fields of a Score file and no apiVersion, and is not read")
+	e.Severity = object.SeverityWarning
+	p.out.Warnings = append(p.out.Warnings, e)
+}
+
+// only reports whether a map has no fields but these, or such as were meant to be these.
+func only(v object.Value, names ...string) bool {
+	return !slices.ContainsFunc(v.Members, func(m object.Member) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return nearKey(m.Name, name) })
+	})
+}
+
+// isSpec reports whether a value is a document of ours, by its apiVersion or its fields.
+func isSpec(v object.Value) bool {
+	kind := textLike(v, "kind")
+	return v.Kind == object.KindMap && (nearVersion(textLike(v, "apiVersion")) && isRead(kind) || isShape(v, kind))
+}
+
 // nearItems reports the items of a list that are documents of ours.
 func (p *parsing) nearItems(items object.Value) bool {
 	for _, i := range items.Items {
-		kind := textLike(i, "kind")
-		if nearVersion(textLike(i, "apiVersion")) && isRead(kind) || isShape(i, kind) {
+		if isSpec(i) {
 			p.fail(i.Pos, nil, `write each as a document of its own, with "---" between them`, "a spec in a list is not read")
 			return true
 		}
@@ -265,8 +308,9 @@ func Mentions(data []byte) (ours, near bool) {
 		case key == "kind" && nearKind(value), bytes.Contains(line, []byte("cueRef:")):
 			near = true
 		}
-		containers = containers || key == "containers"
-		metadata = metadata || key == "metadata"
+		containers = containers || nearKey(key, "containers")
+		near = near || line[0] > ' ' && nearKey(key, "containers")
+		metadata = metadata || nearKey(key, "metadata")
 	}
 	if start := bytes.TrimSpace(data); len(start) > 0 && start[0] == '{' {
 		// All of it may be one line.

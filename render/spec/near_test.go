@@ -50,6 +50,11 @@ func TestADocumentThatWasMeantToBeOursIsAMistake(t *testing.T) {
 		"# a file that is cut\napiVe":                                  `f.yaml:2:1: spec: the document ends in "apiVe": expected apiVersion and kind`,
 		"apiVersion: s":                                                `f.yaml:1:1: spec: the document ends after apiVersion`,
 		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: score.dev/v1b1\n  metadata: {name: a}\n": `f.yaml:4:3: spec: a spec in a list is not read (write each as a document of its own, with "---" between them)`,
+		"metadata: {name: a}\ncontainrs: {web: {image: x}}\n":                                       `f.yaml:1:1: spec: apiVersion: is missing (` + isScore + `)`,
+		"metdata: {name: a}\ncontainers: {web: {image: x}}\n":                                       `f.yaml:1:1: spec: apiVersion: is missing (` + isScore + `)`,
+		"workload:\n  apiVersion: score.dev/v1b1\n  metadata: {name: a}\n":                          `f.yaml:1:1: spec: a spec below the field "workload" is not read (write its fields at the top of the document)`,
+		"a: {}\nspecs:\n  metadata: {name: a}\n  containers: {web: {image: x}}\n":                   `f.yaml:2:1: spec: a spec below the field "specs" is not read (write its fields at the top of the document)`,
+		"items:\n- apiVersion: score.dev/v1b1\n  metadata: {name: a}\n":                             `f.yaml:2:3: spec: a spec in a list is not read (write each as a document of its own, with "---" between them)`,
 		"- apiVersion: ropewalk.dev/v1alpha1\n  kind: Transform\n":                                  `f.yaml:1:3: spec: a spec in a list is not read (write each as a document of its own, with "---" between them)`,
 	} {
 		t.Run(text, func(t *testing.T) {
@@ -82,6 +87,9 @@ func TestDocumentsOfOthersAreLeftOut(t *testing.T) {
 		"a kustomization without a version": "kind: Kustomization\nresources: [a.yaml]\n",
 		"values with a version":             "app_version:\n",
 		"values":                            "containers: {web: {image: x}}\nkind: ClusterIP\n",
+		"overrides of Score":                "containers: {web: {image: x}}\nresources: {}\n",
+		"values with a Pod":                 "pod: {metadata: {name: a}, spec: {containers: [{name: a, image: x}]}}\nextra: [{apiVersion: v1, kind: Pod, spec: {}}]\n",
+		"init containers by name":           "metadata: {name: a}\ninitContainers: {web: {image: x}}\n",
 		"a compose file":                    "services: {web: {image: x}}\n",
 		"a pipeline of Drone":               "kind: pipeline\ntype: docker\nname: a\n",
 		"a template":                        "apiVersion: v1\nkind: Project\n{{- if .Values.on }}\nspec: {\n{{ end }}\n",

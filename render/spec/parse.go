@@ -92,6 +92,8 @@ func (p *parsing) document(doc document, found bool) bool {
 		p.errs = append(p.errs, doc.errs...)
 		p.out.Incomplete = true
 		return true
+	case found && apiVersion == "":
+		p.bare(v)
 	}
 	return false
 }

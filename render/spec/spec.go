@@ -52,6 +52,8 @@ type Documents struct {
 	// Incomplete is set if a document of ours could not be read, so that a name
 	// that is not here may still exist.
 	Incomplete bool
+	// Warnings are about documents that look like one of ours, and are left out.
+	Warnings object.Errors
 }
 
 // Manifest is a Kubernetes manifest that a project brings along.

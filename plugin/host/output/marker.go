@@ -113,6 +113,12 @@ func refuseForeign(shown, dir string, force bool) error {
 	return nil
 }
 
+// Lists reports whether a marker of this content lists a file, by its path in the directory.
+func Lists(data []byte, name string) bool {
+	var m marker
+	return json.Unmarshal(data, &m) == nil && m.Files[name] != ""
+}
+
 // readMarker is what the marker of a directory lists; nothing where it has
 // none.
 func readMarker(dir string) (marker, error) {

@@ -6,9 +6,11 @@ package project
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -20,6 +22,9 @@ const (
 	runtimeFile = "runtime.cue"
 	timoniFile  = "timoni.cue"
 )
+
+// byteOrderMark may begin a text in UTF-8; CUE leaves it out.
+const byteOrderMark = "\ufeff"
 
 // Bundle is a bundle of Timoni that was found: a CUE file with the field bundle.
 type Bundle struct {
@@ -33,6 +38,7 @@ type Bundle struct {
 // topLevel matches a field of that name at the beginning of a line. CUE is parsed where
 // it is evaluated, behind limits; this only tells what kind of file it is.
 func topLevel(name string, data []byte) bool {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	return regexp.MustCompile(`(?m)^(` + name + `|"` + name + `")[ \t]*:`).Match(data)
 }
 
@@ -41,17 +47,44 @@ func isBundle(data []byte) bool {
 	return topLevel("bundle", data) && (bytes.Contains(data, []byte("apiVersion")) || bytes.Contains(data, []byte("instances")))
 }
 
+// misspelt refuses a CUE file with instances whose field bundle has a slip.
+func (d *Discovery) misspelt(r *Root, rel string, data []byte) bool {
+	const name, slips = "bundle", 2
+	line := 0
+	for text := range bytes.Lines(bytes.TrimPrefix(data, []byte(byteOrderMark))) {
+		line++
+		key, _, ok := bytes.Cut(text, []byte(":"))
+		word := strings.TrimRight(strings.Trim(string(key), `"`), "\" \t")
+		if ok && word != name && object.Distance(strings.ToLower(word), name) <= slips && bytes.Contains(data, []byte("instances")) {
+			d.Fail(object.Pos{File: r.Display(rel), Line: line, Column: 1}, `did you mean "`+name+`"?`, fmt.Errorf("field %q is not known: a bundle of Timoni has the field %s", word, name))
+			return true
+		}
+	}
+	return false
+}
+
+// inUTF8 refuses CUE in another encoding, which no reader of it knows.
+func (d *Discovery) inUTF8(r *Root, rel string, data []byte) bool {
+	if bytes.Equal(spec.UTF8(data), data) {
+		return true
+	}
+	d.Fail(object.Pos{File: r.Display(rel)}, "save it as UTF-8", errors.New("the file is in UTF-16 or UTF-32: CUE is UTF-8"))
+	return false
+}
+
 // cueFile adds a CUE file that a user named, which must be a bundle.
 func (d *Discovery) cueFile(r *Root, rel string, pos object.Pos) {
 	data, err := r.read(rel, spec.MaxFile)
 	switch {
 	case err != nil:
 		d.Fail(pos, "", err)
+	case !d.inUTF8(r, rel, data):
 	case topLevel("bundle", data):
 		d.bundle(r, rel, data)
 	case topLevel("runtime", data):
 		d.Fail(pos, "pass the bundle; runtime.cue beside it is read by itself, any other with --runtime FILE",
 			errors.New("a runtime of Timoni holds no instances"))
+	case d.misspelt(r, rel, data):
 	default:
 		d.Fail(pos, "pass its folder; a Timoni bundle has the field bundle at its top", errors.New("a .cue file is part of a package, not a spec"))
 	}
@@ -69,10 +102,22 @@ func (d *Discovery) bundleIn(r *Root, rel string) bool {
 		if _, lstat := r.folder.Lstat(name); err != nil && lstat == nil {
 			d.Fail(object.Pos{File: r.Display(name)}, "", err)
 		}
-		return false
+		return err == nil && (!d.inUTF8(r, name, data) || d.misspelt(r, name, data))
 	}
 	d.bundle(r, name, data)
 	return true
+}
+
+// unreadBundles refuses the bundles of a folder that are not read: any beside bundle.cue,
+// and each in the folder of a project that does not name it.
+func (d *Discovery) unreadBundles(r *Root, m found, hint string) (refused bool) {
+	for _, name := range m.bundles {
+		if shown := r.Display(name); d.locations[shown] == (Location{}) {
+			d.Fail(object.Pos{File: shown}, hint, errors.New("the bundle is not read: a folder is read for one, "+bundleFile+", and a project for those that it names"))
+			refused = true
+		}
+	}
+	return refused
 }
 
 // IsTimoni reports whether the folder of a tree holds a module of Timoni.

@@ -22,6 +22,8 @@ type found struct {
 	manifests string
 	// projects are folders that were left out.
 	projects []string
+	// bundles are the bundles of Timoni in the folder itself.
+	bundles []string
 	// warnings are about files without a document.
 	warnings object.Errors
 	failed   bool
@@ -53,15 +55,20 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 		}
 		d.candidate(r, name, &out)
 	}
-	for _, name := range w.misnamed {
-		d.misnamed(r, name)
+	for _, file := range w.passed {
+		d.passed(r, file, &out)
 	}
-	for _, name := range w.bundles {
+	for _, name := range w.cue {
 		data, err := r.read(name, spec.MaxFile)
-		if shown := r.Display(name); err == nil && pattern == "" && isBundle(data) && d.locations[shown] == (Location{}) {
+		shown := r.Display(name)
+		switch {
+		case err != nil || pattern != "" || !isBundle(data) || !bytes.Contains(data, []byte("instances")) || d.locations[shown] != (Location{}):
+		case path.Dir(name) == path.Clean(rel):
+			out.bundles = append(out.bundles, name)
+		default:
 			out.warnings = append(out.warnings, &object.Error{
 				Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: shown},
-				Err: errors.New("the bundle is not read: a search finds no bundles in subfolders"), Hint: "pass its folder, or name it in spec.specs of the project",
+				Err: errors.New("the bundle is not read: a search finds no bundles in subfolders"), Hint: "pass it or its folder, or name it in spec.specs of the project",
 			})
 		}
 	}
@@ -113,15 +120,22 @@ func unread(name string, data []byte) string {
 	return ""
 }
 
-// misnamed refuses a file that is not read because of its name, where it holds a
-// document of ours.
-func (d *Discovery) misnamed(r *Root, name string) {
-	data, err := r.read(name, spec.MaxFile)
+// passed reports a file that is not read where it holds a document of ours.
+func (d *Discovery) passed(r *Root, file passed, out *found) {
+	data, err := r.read(file.name, spec.MaxFile)
 	if err != nil {
 		return // It is no more than a guess that it is a document.
 	}
-	if data = spec.UTF8(data); holdsSpec(data) && misses(spec.File{Data: data}) {
-		d.Fail(object.Pos{File: r.Display(name)}, "rename it to end in .yaml, .yml or .json",
-			errors.New("the file holds a spec, and its name keeps it from being read"))
+	if data = spec.UTF8(data); !holdsSpec(data) || !misses(spec.File{Data: data}) {
+		return
 	}
+	e := &object.Error{
+		Stage: object.StageSpec, Severity: file.severity, Pos: object.Pos{File: r.Display(file.name)},
+		Err: errors.New("the file holds a spec, and " + file.why), Hint: file.hint,
+	}
+	if e.Severity == object.SeverityError {
+		d.Errs = append(d.Errs, e)
+		return
+	}
+	out.warnings = append(out.warnings, e)
 }

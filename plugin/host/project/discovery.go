@@ -67,6 +67,8 @@ type Discovery struct {
 	// those of projects that lead to more than one file.
 	folders  []folder
 	patterns []pattern
+	// beside are the folders that were searched and hold specs.
+	beside []Location
 }
 
 // Open starts a discovery; it has found nothing yet.
@@ -275,7 +277,8 @@ func (d *Discovery) directory(r *Root, rel string, pos object.Pos) {
 	if len(m.specs) > 0 {
 		d.Errs = append(d.Errs, m.warnings...)
 	}
-	if !d.bundleIn(r, rel) && !m.failed {
+	bundle := d.bundleIn(r, rel)
+	if !d.unreadBundles(r, m, "pass the file itself, or move it into a folder of its own") && !bundle && !m.failed {
 		d.folders = append(d.folders, folder{found: m, Location: Location{Root: r, Dir: rel}, pos: pos})
 	}
 }
@@ -293,7 +296,10 @@ func (d *Discovery) named(r *Root, name string) {
 	}
 	for _, p := range projects(file) {
 		if len(p.Specs) == 0 {
-			d.Errs = append(d.Errs, d.search(r, path.Dir(name), "", p.Pos).warnings...)
+			m := d.search(r, path.Dir(name), "", p.Pos)
+			d.Errs = append(d.Errs, m.warnings...)
+			d.unreadBundles(r, m, "name it in spec.specs of the project, beside its other specs")
+			d.folders = append(d.folders, folder{found: m, Location: Location{Root: r, Dir: path.Dir(name)}, pos: p.Pos, project: true})
 		}
 		d.specsOf(r, path.Dir(name), p)
 	}
@@ -334,7 +340,9 @@ func (d *Discovery) pattern(r *Root, full string, p spec.Pattern) {
 		switch {
 		case info.IsDir():
 			if d.bundleIn(r, full) {
-				d.Errs = append(d.Errs, d.search(r, full, "", p.Pos).warnings...)
+				m := d.search(r, full, "", p.Pos)
+				d.Errs = append(d.Errs, m.warnings...)
+				d.unreadBundles(r, m, "name it in spec.specs of the project")
 				return
 			}
 		case path.Ext(full) == ".cue":

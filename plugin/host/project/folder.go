@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,6 +27,8 @@ type folder struct {
 	found
 	Location
 	pos object.Pos
+	// project is true for the folder of a project.
+	project bool
 }
 
 // Documents parses the files that were found. Each folder among the arguments that has
@@ -33,7 +37,7 @@ type folder struct {
 // the names of those specs. Any other folder without a document is an error.
 func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[string]bool) {
 	docs, err := spec.Parse(d.Files)
-	d.Errs = append(d.Errs, object.AsErrors(err, object.StageSpec)...)
+	d.Errs = append(append(d.Errs, object.AsErrors(err, object.StageSpec)...), docs.Warnings...)
 	packages = map[string]bool{}
 	ours := d.filesWithDocuments(docs)
 	for _, p := range d.patterns {
@@ -44,7 +48,11 @@ func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[st
 	done := map[Location]bool{}
 	for _, f := range d.folders {
 		// A file may mention our API and hold no document of it.
-		if done[f.Location] || slices.ContainsFunc(f.specs, func(name string) bool { return ours[name] }) {
+		if f.project || slices.ContainsFunc(f.specs, func(name string) bool { return ours[name] }) {
+			d.beside = append(d.beside, f.Location)
+			continue
+		}
+		if done[f.Location] {
 			continue
 		}
 		done[f.Location] = true
@@ -68,10 +76,54 @@ func (d *Discovery) filesWithDocuments(docs spec.Documents) map[string]bool {
 	for _, p := range docs.Projects {
 		out[p.Pos.File] = true
 	}
-	for _, e := range d.Errs {
+	for _, e := range d.Errs.Failures() {
 		out[e.Pos.File] = true
 	}
 	return out
+}
+
+// Unrendered reports the CUE packages that make objects and that nothing renders, because
+// their folder holds specs too: a search takes a folder for one or the other. used are the
+// folders of the modules that are rendered.
+func (d *Discovery) Unrendered(used map[Location]bool) {
+	done := maps.Clone(used)
+	for _, at := range d.beside {
+		if done[at] {
+			continue
+		}
+		done[at] = true
+		const hint = "move it into a folder of its own, and write a Transform with cueRef: {type: path, ref: ./FOLDER}"
+		if name := path.Join(at.Dir, timoniFile); isFile(at.Root, name) {
+			d.Fail(object.Pos{File: at.Root.Display(name)}, hint, errors.New("the Timoni module in this folder is not rendered: the folder holds specs too"))
+			continue
+		}
+		entries, _ := at.Root.folder.List(at.Dir, maxEntries)
+		for _, e := range entries {
+			name := path.Join(at.Dir, e.Name())
+			if contentOf([]fs.DirEntry{e}) != cuePackage || d.locations[at.Root.Display(name)] != (Location{}) {
+				continue
+			}
+			if data, err := at.Root.read(name, spec.MaxFile); err == nil && holdsObject(data) {
+				d.Errs = append(d.Errs, &object.Error{
+					Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: at.Root.Display(name)},
+					Err: errors.New("the CUE package in this folder is not rendered: the folder holds specs too"), Hint: hint,
+				})
+				break
+			}
+		}
+	}
+}
+
+func isFile(r *Root, name string) bool {
+	info, err := r.folder.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// holdsObject reports whether a CUE file seems to make an object of Kubernetes. The one
+// that defines something is taken for a library.
+func holdsObject(data []byte) bool {
+	has := func(expression string) bool { return regexp.MustCompile(expression).Match(data) }
+	return has(`\bapiVersion"?:`) && has(`\bkind"?:`) && !has(`(?m)^#\w+"?:`)
 }
 
 // packageSpec is the Transform of a folder that is a CUE package.

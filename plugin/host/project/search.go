@@ -30,10 +30,10 @@ type walk struct {
 	files []string
 	// projects are folders below that are projects of their own.
 	projects []string
-	// bundles are files below that may be bundles of Timoni.
-	bundles []string
-	// misnamed are files whose names miss those of YAML and JSON by a slip.
-	misnamed []string
+	// cue are CUE files, which may be bundles of Timoni, outside of its modules.
+	cue []string
+	// passed are files that are not read and may hold specs.
+	passed []passed
 	// unreadable are what has the name of a document and is no file of the root.
 	unreadable object.Errors
 
@@ -43,6 +43,14 @@ type walk struct {
 	// seen are the folders and files that were found, by their path without links.
 	seen map[string]bool
 }
+
+// passed is a file that a search does not read, and why.
+type passed struct {
+	name, why, hint string
+	severity        object.Severity
+}
+
+const whyName = "its name keeps it from being read"
 
 // walked walks the folder rel.
 func walked(r *Root, rel string) (*walk, error) {
@@ -77,7 +85,7 @@ func (w *walk) folder(rel, real string, depth int) error {
 		names[i] = e.Name()
 	}
 	if slices.Contains(names, output.MarkerFile) {
-		return nil
+		return w.output(rel, names)
 	}
 	if depth > 0 && slices.Contains(names, spec.ProjectFile) {
 		w.projects = append(w.projects, rel)
@@ -85,14 +93,16 @@ func (w *walk) folder(rel, real string, depth int) error {
 	}
 	if depth > 0 && slices.Contains(names, bundleFile) {
 		w.projects = append(w.projects, rel)
-		w.bundles = append(w.bundles, path.Join(rel, bundleFile))
 	}
 	if depth > maxDepth {
 		return fmt.Errorf("%q is nested more than %d folders deep", rel, maxDepth)
 	}
+	module := slices.Contains(names, timoniFile)
 	for _, e := range entries {
 		name := path.Join(rel, e.Name())
 		switch {
+		case strings.HasPrefix(e.Name(), ".") && IsDocument(name) && e.Type().IsRegular():
+			w.passed = append(w.passed, passed{name, whyName, "rename it without the dot, or remove it", object.SeverityWarning})
 		case strings.HasPrefix(e.Name(), "."), e.Name() == "cue.mod", e.Name() == "node_modules":
 		case e.IsDir():
 			if err := w.folder(name, path.Join(real, e.Name()), depth+1); err != nil {
@@ -100,8 +110,24 @@ func (w *walk) folder(rel, real string, depth int) error {
 			}
 		case e.Type()&fs.ModeSymlink != 0:
 			w.links = append(w.links, name)
+		case !module && e.Type().IsRegular() && path.Ext(name) == ".cue":
+			w.cue = append(w.cue, name)
 		default:
 			w.file(name, path.Join(real, e.Name()), e.Type())
+		}
+	}
+	return nil
+}
+
+// output looks at the files in the folder of a render's output that no render wrote.
+func (w *walk) output(rel string, names []string) error {
+	data, err := w.root.read(path.Join(rel, output.MarkerFile), spec.MaxFile)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if full := path.Join(rel, name); IsDocument(name) && !output.Lists(data, name) && isFile(w.root, full) {
+			w.passed = append(w.passed, passed{full, "it lies in the output of a render", "move it to the other specs", object.SeverityError})
 		}
 	}
 	return nil
@@ -131,7 +157,9 @@ func (w *walk) file(name, real string, mode fs.FileMode) {
 		return
 	case !IsDocument(name):
 		if mode.IsRegular() && isMisnamed(name) {
-			w.misnamed = append(w.misnamed, name)
+			w.passed = append(w.passed, passed{name, whyName, "rename it to end in .yaml, .yml or .json", object.SeverityError})
+		} else if mode.IsRegular() && isTemplate(name) {
+			w.passed = append(w.passed, passed{name, whyName, "write what it makes into a file that ends in .yaml, .yml or .json", object.SeverityWarning})
 		}
 	case mode.IsRegular():
 		w.files = append(w.files, name)
@@ -166,14 +194,21 @@ func IsDocument(name string) bool {
 	return slices.Contains(extensions(), strings.ToLower(path.Ext(name)))
 }
 
-// isMisnamed reports whether the name of a file misses those of YAML and JSON by a slip:
-// api.yamll, apiyaml, api.yaml.txt. Copies of an editor, api.yaml~, are left out.
+// isMisnamed reports whether the name of a file misses those of YAML and JSON by a slip, or
+// is that of Score alone: api.yamll, apiyaml, api.yaml.txt, api.score. Copies of an editor,
+// api.yaml~, are left out, and so are those in use elsewhere, api.yaml.bak.
 func isMisnamed(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	ext := path.Ext(base)
-	return IsDocument(strings.TrimSuffix(base, ".txt")) || !strings.HasSuffix(base, "~") && slices.ContainsFunc(extensions(), func(e string) bool {
+	return IsDocument(strings.TrimSuffix(base, ".txt")) || base == "score" || ext == ".score" || !strings.HasSuffix(base, "~") && slices.ContainsFunc(extensions(), func(e string) bool {
 		return object.Distance(ext, e) <= 1 || ext == "" && strings.HasSuffix(base, e[1:])
 	})
+}
+
+// isTemplate reports whether a file is a template of a document, by its name.
+func isTemplate(name string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	return slices.Contains([]string{".tpl", ".tmpl", ".gotmpl", ".j2"}, ext) && IsDocument(strings.TrimSuffix(strings.ToLower(name), ext))
 }
 
 // matches reports whether a path matches a pattern, in which ** is any number
