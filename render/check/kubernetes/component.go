@@ -48,6 +48,7 @@ type Components struct {
 	texts  map[string]string // the schemas as JSON, by name
 	parsed sync.Map          // name -> *schema
 	empty  sync.Map          // name -> whether an empty object of it is valid
+	cel    expressions
 }
 
 // get is the component called name, which is parsed alone. A name that the data
@@ -68,6 +69,14 @@ func (c *Components) get(name string) *schema {
 		s = &schema{} // A test reads all of the data.
 	}
 	s.name, s.rule = name, ruleFor(name)
+	if own, expressions := s.rule, c.cel.rule(name); expressions != nil {
+		s.rule = func(a *finding.Value) {
+			if own != nil {
+				own(a)
+			}
+			expressions(a)
+		}
+	}
 	for _, member := range object.SortedKeys(s.Properties) {
 		if s.Properties[member].Struct && member != "status" {
 			s.structs = append(s.structs, member)
