@@ -8,14 +8,17 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/cue"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Bounds of an excerpt: files and lines that are larger are no help to show.
+// Bounds of an excerpt: a larger file is not read, and of a longer line, in bytes, only
+// what is around the column is shown.
 const (
 	excerptFile = 16 << 20
 	excerptLine = 160
@@ -33,9 +36,16 @@ func excerpt(read func(name string) []byte, pos object.Pos) string {
 		return ""
 	}
 	text := withoutUserinfo(string(line))
-	before, after := printable.Text(text[:pos.Column-1]), printable.Text(text[pos.Column-1:])
-	if strings.TrimSpace(text) == "" || len(text) > excerptLine {
+	if strings.TrimSpace(text) == "" {
 		return ""
+	}
+	from, to := around(text, pos.Column-1)
+	before, after := printable.Text(text[from:pos.Column-1]), printable.Text(text[pos.Column-1:to])
+	if from > 0 {
+		before = "…" + before
+	}
+	if to < len(text) {
+		after += "…"
 	}
 	// The caret stands under its column whatever the width of a tab is.
 	var pad strings.Builder
@@ -49,16 +59,24 @@ func excerpt(read func(name string) []byte, pos object.Pos) string {
 	return before + after + "\n" + pad.String() + "^\n"
 }
 
-// holdsSecret reports whether a file may be, or hold, the manifest of a Secret:
-// each of its lines may be one, and a message ends up in logs.
-func holdsSecret(data []byte) bool {
-	for line := range bytes.Lines(data) {
-		name, kind, ok := bytes.Cut(line, []byte(":"))
-		if ok && string(bytes.Trim(name, " \t-,{\"'")) == "kind" && string(bytes.Trim(kind, " \t\r\n,}\"'")) == "Secret" {
-			return true
-		}
+// around is the part of a line that is shown: all of it, or what is around the byte at.
+func around(text string, at int) (from, to int) {
+	if len(text) <= excerptLine {
+		return 0, len(text)
 	}
-	return bytes.Contains(data, []byte(`"kind":"Secret"`))
+	from = min(max(0, at-excerptLine/2), len(text)-excerptLine)
+	for to = from + excerptLine; to < len(text) && to > at && !utf8.RuneStart(text[to]); to-- {
+	}
+	for ; from < at && !utf8.RuneStart(text[from]); from++ {
+	}
+	return from, to
+}
+
+// holdsSecret reports whether a file may be, or hold, the manifest of a Secret: in YAML,
+// JSON or CUE, in a line of its own or not. Each of its lines may be one then, and a
+// message ends up in logs.
+func holdsSecret(data []byte) bool {
+	return regexp.MustCompile(`kind[\\"']*\s*:\s*(?:[!&]\S*\s+)*[\\"']*Secret\b`).Match(data)
 }
 
 // withoutUserinfo hides what stands between :// and @, which may be a password:

@@ -26,12 +26,19 @@ func TestExcerptsHideWhatMayBeAPassword(t *testing.T) {
 
 func TestNoExcerptIsMadeOfAFileWithASecret(t *testing.T) {
 	for text, shown := range map[string]bool{
-		"kind: ConfigMap\ndata: {a: b}\n":                        true,
-		"a: 1\nkind: Secret\nstringData: {p: hunter2}\n":         false,
-		"---\n- kind: \"Secret\"\r\n  data: {p: aHVudGVyMg==}\n": false,
-		"{\n\"kind\": \"Secret\",\n\"data\": 3}\n":               false,
-		"{\"kind\":\"Secret\",\n\"data\": 3}\n":                  false,
-		"kind: SecretStore\nspec: {}\n":                          true,
+		"kind: ConfigMap\ndata: {a: b}\n":                                                              true,
+		"a: 1\nkind: Secret\nstringData: {p: hunter2}\n":                                               false,
+		"---\n- kind: \"Secret\"\r\n  data: {p: aHVudGVyMg==}\n":                                       false,
+		"{\n\"kind\": \"Secret\",\n\"data\": 3}\n":                                                     false,
+		"{\"kind\":\"Secret\",\n\"data\": 3}\n":                                                        false,
+		"kind: SecretStore\nspec: {}\n":                                                                true,
+		"a: 1\n{apiVersion: v1, kind: Secret, stringData: {p: hunter2}}\n":                             false,
+		"a: 1\n{\"apiVersion\": \"v1\", \"kind\": \"Secret\", \"stringData\": {\"p\": \"hunter2\"}}\n": false,
+		"a: 1\nb: {apiVersion: \"v1\", kind: \"Secret\", stringData: p: \"hunter2\"}\n":                false,
+		"a: 1\nkind: !!str Secret\n":                                                                   false,
+		"a: 1\nkind: &k \"Secret\"\n":                                                                  false,
+		"a: 1\ntext: '{\\\"kind\\\":\\\"Secret\\\"}'":                                                  false,
+		"a: 1\nref: {kind: SecretKeySelector}\n":                                                       true,
 	} {
 		got := excerpt(func(string) []byte { return []byte(text) }, object.Pos{File: "a.yaml", Line: 2, Column: 1})
 		require.Equal(t, shown, got != "", text)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -98,21 +99,42 @@ func TestReportsAsDataAreOneList(t *testing.T) {
 }
 
 func TestExcerptsLeaveOutWhatIsNoHelp(t *testing.T) {
-	long := strings.Repeat("x", 500)
 	for name, c := range map[string]struct {
 		text string
 		pos  object.Pos
 	}{
-		"a line past the end":       {"a\n", object.Pos{File: "f", Line: 3, Column: 1}},
-		"a column past the end":     {"a\n", object.Pos{File: "f", Line: 1, Column: 3}},
-		"the file as a whole":       {"a\n", object.Pos{File: "f"}},
-		"a line of binary data":     {"\xff\xfe\x00\n", object.Pos{File: "f", Line: 1, Column: 1}},
-		"a line that fills screens": {long, object.Pos{File: "f", Line: 1, Column: 1}},
-		"an empty line":             {"\n\n", object.Pos{File: "f", Line: 1, Column: 1}},
-		"a file that is not there":  {"", object.Pos{File: "g", Line: 1, Column: 1}},
+		"a line past the end":      {"a\n", object.Pos{File: "f", Line: 3, Column: 1}},
+		"a column past the end":    {"a\n", object.Pos{File: "f", Line: 1, Column: 3}},
+		"the file as a whole":      {"a\n", object.Pos{File: "f"}},
+		"a line of binary data":    {"\xff\xfe\x00\n", object.Pos{File: "f", Line: 1, Column: 1}},
+		"an empty line":            {"\n\n", object.Pos{File: "f", Line: 1, Column: 1}},
+		"a file that is not there": {"", object.Pos{File: "g", Line: 1, Column: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Empty(t, excerpt(fileReader(map[string][]byte{"f": []byte(c.text)}), c.pos))
+		})
+	}
+}
+
+func TestOfLongLinesOnlyThePartAroundTheColumnIsShown(t *testing.T) {
+	half := strings.Repeat("x", 80)
+	umlauts := strings.Repeat("\u00fc", 40)
+	for name, c := range map[string]struct {
+		text   string
+		column int
+		want   string
+	}{
+		"the beginning":  {"a: " + half + half, 1, "a: " + half + half[:77] + "…\n^\n"},
+		"the middle":     {half + half + "|" + half + half, 161, "…" + half + "|" + half[:79] + "…\n" + strings.Repeat(" ", 81) + "^\n"},
+		"the end":        {half + half + half + "|", 241, "…" + half + half[:79] + "|\n" + strings.Repeat(" ", 160) + "^\n"},
+		"whole letters":  {umlauts + "x" + umlauts + "|" + umlauts + "x" + umlauts, 162, "…" + umlauts + "|" + strings.Repeat("\u00fc", 39) + "…"},
+		"control and \t": {"\t\x1b[31m" + half + half, 2, "\t\\x1b[31m"},
+		"a password":     {half + half + "https://user:s3cret@host/" + half, 186, "https://***********@host/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := excerpt(fileReader(map[string][]byte{"f": []byte(c.text)}), object.Pos{File: "f", Line: 1, Column: c.column})
+			require.Contains(t, got, c.want)
+			require.True(t, utf8.ValidString(got))
 		})
 	}
 }
