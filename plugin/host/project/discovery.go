@@ -57,6 +57,8 @@ type Discovery struct {
 	Errs object.Errors
 
 	opts Options
+	// given are the files that a user or a project names.
+	given []string
 	// memory is the root of Options.FS, nil on disk. With it all paths are relative to
 	// it and slash-separated.
 	memory    rootfs.Folder
@@ -294,6 +296,7 @@ func (d *Discovery) named(r *Root, name string) {
 	if !d.add(file, Location{r, path.Dir(name)}) {
 		return
 	}
+	d.given = append(d.given, file.Name)
 	for _, p := range projects(file) {
 		if len(p.Specs) == 0 {
 			m := d.search(r, path.Dir(name), "", p.Pos)

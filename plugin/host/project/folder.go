@@ -45,6 +45,12 @@ func (d *Discovery) Documents(name string) (docs spec.Documents, packages map[st
 			d.Fail(p.Pos, "", fmt.Errorf("%q matches no file with a spec", p.Glob))
 		}
 	}
+	for _, name := range d.given {
+		if !ours[name] && !d.opts.AllowEmpty {
+			d.Fail(object.Pos{File: name}, "a spec has apiVersion: "+spec.APIVersion+", a Score file apiVersion: "+spec.ScoreVersion,
+				errors.New("the file holds no spec"))
+		}
+	}
 	done := map[Location]bool{}
 	for _, f := range d.folders {
 		// A file may mention our API and hold no document of it.

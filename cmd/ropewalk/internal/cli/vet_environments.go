@@ -121,10 +121,29 @@ func (v *vetted) merged() object.Errors {
 	var out object.Errors
 	for _, key := range object.SortedKeys(first) {
 		e := *first[key]
-		if names := in[key]; len(names) < len(v.runs) && names[0] != "" {
+		names, runs := in[key], v.runs
+		if len(runs) > 1 && isIncomplete(first[key]) {
+			// An environment completes what is written for none.
+			base := func(name string) bool { return name == "" }
+			names, runs = slices.DeleteFunc(names, base), slices.DeleteFunc(slices.Clone(runs), base)
+		}
+		switch {
+		case len(names) == 0:
+			continue
+		case len(names) < len(runs) && names[0] != "":
 			e.Err = fmt.Errorf("environment %s: %w", strings.Join(names, ", "), e.Err)
 		}
 		out = append(out, &e)
 	}
 	return out.Sorted()
+}
+
+// incomplete are the beginnings of findings about a value that is not set. Their text is all
+// that is known of those from another process.
+var incomplete = []string{
+	"is missing", "has no value", "depends on a value that is not set", "the image is left to the deployment", "nothing was rendered",
+}
+
+func isIncomplete(e *object.Error) bool {
+	return e.Err != nil && slices.ContainsFunc(incomplete, func(text string) bool { return strings.HasPrefix(e.Err.Error(), text) })
 }
