@@ -196,6 +196,9 @@ func (l *loading) checkContext(c spec.Context) {
 		l.Fail(object.Pos{File: "--dialect " + c.Engine}, object.Suggest(c.Engine, dialect.Names()),
 			fmt.Errorf("dialect %q is not known", c.Engine))
 	}
+	if err := spec.CheckDomain(c.ClusterDomain); c.ClusterDomain != "" && err != nil {
+		l.Fail(object.Pos{File: "--cluster-domain " + c.ClusterDomain}, "", err)
+	}
 	if err := spec.CheckName(c.Namespace); c.Namespace != "" && err != nil {
 		l.Fail(object.Pos{File: "--namespace " + c.Namespace}, "", err)
 	}
@@ -361,11 +364,18 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 	return out, true
 }
 
-// contextOf is the context of a spec; namespace is "" where it names none.
+// contextOf is the context of a spec; namespace is "" where it names none. A name or a
+// namespace that is none has been reported, and is not reported again at each object.
 func (l *loading) contextOf(name, namespace, environment string) object.Context {
 	c := l.context
+	if namespace = cmp.Or(namespace, c.Namespace); spec.CheckName(namespace) != nil {
+		namespace = DefaultNamespace
+	}
+	if spec.CheckName(name) != nil {
+		name = project.Label(name)
+	}
 	return object.Context{
-		Name: name, Namespace: cmp.Or(namespace, c.Namespace), Environment: environment,
+		Name: name, Namespace: namespace, Environment: environment,
 		Engine: c.Engine, KubeVersion: c.KubeVersion, ClusterDomain: c.ClusterDomain,
 	}
 }

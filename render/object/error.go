@@ -9,6 +9,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // Stage names the step of the pipeline that found an error.
@@ -88,17 +90,18 @@ func (e *Error) Error() string {
 }
 
 // Sentence is what is wrong, with the part of the document or object first; without
-// position, stage, hint and notes, for callers that show those separately.
+// position, stage, hint and notes, for callers that show those separately. Names of others
+// in it stay in their line.
 func (e *Error) Sentence() string {
 	var b strings.Builder
 	if e.Policy != "" {
-		b.WriteString("policy " + e.Policy + ": ")
+		b.WriteString("policy " + printable.Line(e.Policy) + ": ")
 	}
 	if e.Node != "" {
-		b.WriteString(string(e.Node) + ": ")
+		b.WriteString(printable.Line(string(e.Node)) + ": ")
 	}
 	if e.Path != "" {
-		b.WriteString(e.Path + ": ")
+		b.WriteString(printable.Line(e.Path) + ": ")
 	}
 	if e.Err != nil {
 		b.WriteString(e.Err.Error())

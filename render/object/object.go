@@ -13,6 +13,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // Object is one Kubernetes object as JSON-like data: map[string]any, []any,
@@ -222,7 +224,7 @@ type Ref struct {
 	Name      string `json:"name"`
 }
 
-// String writes r as Kind.group namespace/name.
+// String writes r as Kind.group namespace/name, in one line.
 func (r Ref) String() string {
 	s := r.Kind
 	if r.Group != "" {
@@ -232,7 +234,7 @@ func (r Ref) String() string {
 	if r.Namespace != "" {
 		s += r.Namespace + "/"
 	}
-	return s + r.Name
+	return printable.Line(s + r.Name)
 }
 
 // GroupKind is the kind with its group, such as Deployment.apps.

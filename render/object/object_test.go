@@ -114,6 +114,15 @@ func TestErrorsFailOnlyWithAFailure(t *testing.T) {
 	require.Empty(t, AsErrors(nil, StageEmit))
 }
 
+func TestNamesOfOthersStayInTheirLine(t *testing.T) {
+	e := &Error{
+		Stage: StageCheck, Pos: Pos{File: "a\nb.yaml", Line: 1}, Node: "web/config\nmap", Path: "data.x\u202ey", Policy: "p\tq",
+		Err: errors.New("wrong:\n  twice"),
+	}
+	require.Equal(t, `a\nb.yaml:1: check: policy p\tq: web/config\nmap: data.x\u202ey: wrong:`+"\n  twice", e.Error())
+	require.Equal(t, `ConfigMap a\nb/c\x1b`, Ref{Kind: "ConfigMap", Namespace: "a\nb", Name: "c\x1b"}.String())
+}
+
 func TestErrorIsData(t *testing.T) {
 	e := &Error{
 		Stage: StageCheck, Pos: Pos{File: "a.yaml", Line: 1, Column: 2}, Path: "spec.x", Node: "api/web", Policy: "p",

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/ropewalk/ropewalk/internal/printable"
 )
 
 // Pos is a position in a file of the user, of a module or on the command line.
@@ -21,12 +23,13 @@ type Pos struct {
 // IsValid reports whether p is a position.
 func (p Pos) IsValid() bool { return p.File != "" }
 
-// String writes p as file:line:column, the form that editors follow.
+// String writes p as file:line:column, the form that editors follow, in one line.
 func (p Pos) String() string {
+	file := printable.Line(p.File)
 	if p.Line == 0 {
-		return p.File
+		return file
 	}
-	s := p.File + ":" + strconv.Itoa(p.Line)
+	s := file + ":" + strconv.Itoa(p.Line)
 	if p.Column > 0 {
 		s += ":" + strconv.Itoa(p.Column)
 	}

@@ -31,3 +31,13 @@ func CheckName(name string) error {
 	}
 	return nil
 }
+
+// CheckDomain reports what is wrong with the DNS domain of a cluster.
+func CheckDomain(domain string) error {
+	for label := range strings.SplitSeq(domain, ".") {
+		if bad := badLabel(label); bad != "" {
+			return fmt.Errorf("%q is not a domain: %q %s", domain, label, bad)
+		}
+	}
+	return nil
+}

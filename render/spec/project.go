@@ -63,11 +63,8 @@ func (f *fields) context(name string) Context {
 // domain is an optional DNS name.
 func (f *fields) domain(name string) string {
 	text, pos := f.text(name)
-	for label := range strings.SplitSeq(text, ".") {
-		if bad := badLabel(label); text != "" && bad != "" {
-			f.fail(pos, f.path.Append(object.Field(name)), "", "%q is not a domain: %q %s", text, label, bad)
-			break
-		}
+	if err := CheckDomain(text); text != "" && err != nil {
+		f.fail(pos, f.path.Append(object.Field(name)), "", "%v", err)
 	}
 	return text
 }

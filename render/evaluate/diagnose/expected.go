@@ -224,8 +224,9 @@ func Plural(count, noun string) string {
 }
 
 // oneLineOf is text without line breaks and not too long.
-func oneLineOf(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+func oneLineOf(text string) string { return cut(strings.Join(strings.Fields(text), " ")) }
+
+func cut(text string) string {
 	if r := []rune(text); len(r) > 120 {
 		return string(r[:120]) + "…"
 	}
@@ -236,7 +237,7 @@ func oneLineOf(text string) string {
 func Quote(v object.Value) string {
 	switch v.Kind {
 	case object.KindString:
-		return strconv.Quote(oneLineOf(v.Text))
+		return strconv.Quote(cut(v.Text))
 	case object.KindMap:
 		return "a map"
 	case object.KindList:

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -55,6 +56,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &unknown) {
 		return err
 	}
+	err = errors.New(printable.Line(err.Error()))
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
