@@ -35,6 +35,9 @@ type Function struct {
 	Parallel int
 	// Hint returns a hint for an error that has none of its own; nil returns none.
 	Hint func(err error) string
+	// Complete adds what the caller found to the mistakes and warnings of a run; nil adds
+	// nothing.
+	Complete func(found object.Errors) object.Errors
 }
 
 // Output is what a run leaves to be written.
@@ -75,7 +78,10 @@ func (f Function) apply(ctx context.Context, l *list) object.Errors {
 	found := object.AsErrors(err, object.StageSpec)
 	if err == nil {
 		var objects []rendered
-		if objects, found = f.render(ctx, docs); found.Err() == nil {
+		if objects, found = f.render(ctx, docs); f.Complete != nil {
+			found = f.Complete(found)
+		}
+		if found.Err() == nil {
 			kept, clashes := merge(l.items, objects, docs.owner)
 			if found = append(found, clashes...); found.Err() == nil {
 				l.items = kept

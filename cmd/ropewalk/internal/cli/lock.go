@@ -48,7 +48,8 @@ func (a commands) runLock(ctx context.Context, flags *command.ProjectFlags, path
 	}
 	record := &lock.Recorder{}
 	h, err := a.Connect(&flags.Sources, nil, paths, record)
-	if err != nil {
+	broken, ok := command.Broken(err)
+	if !ok {
 		return err
 	}
 	evaluator, closer, err := flags.Evaluator()
@@ -62,7 +63,7 @@ func (a commands) runLock(ctx context.Context, flags *command.ProjectFlags, path
 	if err == nil {
 		err = loaded.Request.Mistakes.Err()
 	}
-	if err != nil {
+	if err = command.Together(err, broken); err != nil {
 		return command.WithOptions(err)
 	}
 	name := command.LockFile(paths)

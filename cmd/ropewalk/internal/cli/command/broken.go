@@ -54,9 +54,25 @@ func unfetching(h host.Host) host.Host {
 	return h
 }
 
-// withBroken is found, without the modules that were not fetched, and the mistakes of
+// Broken are the mistakes of [App.Connect] in the files that say how to fetch; ok is false for
+// another error.
+func Broken(err error) (broken object.Errors, ok bool) {
+	return broken, err == nil || errors.As(err, &broken)
+}
+
+// Together is err with the mistakes of the files that say how to fetch. It is err where that
+// is no mistake.
+func Together(err error, broken object.Errors) error {
+	var found object.Errors
+	if err != nil && !errors.As(err, &found) {
+		return err
+	}
+	return WithBroken(found, broken).Err()
+}
+
+// WithBroken is found, without the modules that were not fetched, and the mistakes of
 // the files that say how to fetch.
-func withBroken(found, broken object.Errors) object.Errors {
+func WithBroken(found, broken object.Errors) object.Errors {
 	if len(broken) == 0 {
 		return found
 	}

@@ -204,8 +204,8 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	}
 	opts.FS = files
 	h, err := a.Connect(&p.Sources, files, paths, nil)
-	var broken object.Errors
-	if err != nil && !errors.As(err, &broken) {
+	broken, ok := Broken(err)
+	if !ok {
 		return Rendered{}, err
 	}
 	evaluator, closer, failed := p.Evaluator()
@@ -222,9 +222,9 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 		return Rendered{Loaded: loaded}, WithOptions(err)
 	case err != nil:
 		closer()
-		return Rendered{Loaded: loaded}, WithOptions(withBroken(mistakes, broken))
+		return Rendered{Loaded: loaded}, WithOptions(WithBroken(mistakes, broken))
 	}
-	loaded.Request.Mistakes = withBroken(loaded.Request.Mistakes, broken)
+	loaded.Request.Mistakes = WithBroken(loaded.Request.Mistakes, broken)
 	bar := NewProgress(a.Streams, "rendering")
 	loaded.Request.Strict = p.Strict
 	loaded.Request.Parallel = p.Parallel()

@@ -77,7 +77,8 @@ func (a Commands) runKRM(ctx context.Context, flags *krmFlags) error {
 	}
 	flags.Sources.Offline = flags.Sources.Offline || !flags.network
 	h, err := a.Connect(&flags.Sources, nil, []string{"-"}, nil)
-	if err != nil {
+	broken, ok := command.Broken(err)
+	if !ok {
 		return err
 	}
 	evaluator, closer, err := flags.Evaluator()
@@ -87,6 +88,7 @@ func (a Commands) runKRM(ctx context.Context, flags *krmFlags) error {
 	defer closer()
 	out, err := krm.Function{
 		Host: h, Options: opts, Evaluator: evaluator, Strict: flags.Strict, Parallel: flags.Parallel(), Hint: flags.hint,
+		Complete: func(found object.Errors) object.Errors { return command.WithBroken(found, broken) },
 	}.Run(ctx, a.In)
 	if ctx.Err() != nil {
 		return err

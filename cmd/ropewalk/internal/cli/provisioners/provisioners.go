@@ -126,14 +126,15 @@ func (c catalog) types() []string {
 func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, opts host.Options) (catalog, error) {
 	a.JSON = flags.format.Value == "json"
 	h, err := a.Connect(&flags.sources, nil, opts.Args, nil)
-	if err != nil {
+	broken, ok := command.Broken(err)
+	if !ok {
 		return catalog{}, err
 	}
 	opts.Environment = flags.environment
 	found, err := h.Provisioners(ctx, opts)
 	a.Texts = found.Texts
 	if err != nil {
-		return catalog{}, command.WithOptions(err)
+		return catalog{}, command.WithOptions(command.Together(err, broken))
 	}
 	out := catalog{Provisioners: found, evaluator: inprocess.New(process.EvaluateOptions())}
 	var mistakes object.Errors
@@ -149,7 +150,7 @@ func (a Commands) provisioners(ctx context.Context, flags *provisionersFlags, op
 			out.entries = append(out.entries, provisioner{Provisioner: p, number: i, module: m})
 		}
 	}
-	return out, mistakes.Sorted().Err()
+	return out, command.Together(mistakes.Sorted().Err(), broken)
 }
 
 // named are the entries of a type, and of a class where one is named. An entry
