@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ropewalk/ropewalk/render/check"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload"
@@ -85,4 +86,25 @@ func (c *compiler) refused(s Spec, err error) *Error {
 		Hint:  "start with a copy of the module " + spec.DefaultWorkloadModule + " and keep its #Input, or leave the field out",
 		Notes: append(notes, first.Notes...),
 	}
+}
+
+// unusedPatterns warns of patterns of allowSecrets that match no Secret of their spec.
+func unusedPatterns(req Request, nodes []*object.Node, broken []string) (out Errors) {
+	for _, s := range req.Specs {
+		name := s.Evaluate.Spec
+		patterns := req.AllowSecrets[name]
+		if len(s.AllowSecretsPos) != len(patterns) || slices.Contains(broken, name) {
+			continue
+		}
+		for i, pattern := range patterns {
+			if !slices.ContainsFunc(nodes, func(n *object.Node) bool { return n.ID.Spec() == name && check.Allows(pattern, n.Object) }) {
+				out = append(out, &Error{
+					Stage: object.StageCheck, Severity: object.SeverityWarning, Pos: s.AllowSecretsPos[i],
+					Err:  fmt.Errorf("allowSecrets: %q matches no Secret of the spec %q", pattern, name),
+					Hint: "correct or remove it: a later Secret of such a name would be rendered with its data",
+				})
+			}
+		}
+	}
+	return out
 }

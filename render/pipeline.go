@@ -51,7 +51,7 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 	}
 	object.SortNodes(nodes)
 	applied := c.checker(req).Applied(nodes)
-	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes)
+	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, unusedPatterns(req, nodes, evaluated.broken))
 
 	g, err := graph.Build(applied, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
 	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)

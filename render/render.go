@@ -84,6 +84,9 @@ type Spec struct {
 	DependsOn []object.SpecDependency
 	// Adopt is the default of the nodes' apply.adopt; "" where not given.
 	Adopt string
+	// AllowSecretsPos is where each of the patterns of Request.AllowSecrets is written;
+	// those that match nothing are not reported where it is empty.
+	AllowSecretsPos []object.Pos
 	// Source is where the module came from, for provenance, and Policies where
 	// those of its policies and provisioners did.
 	Source   Source

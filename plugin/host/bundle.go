@@ -142,6 +142,7 @@ func (l *loading) addBundle(b project.Bundle, from evaluate.Bundle, unsure bool)
 		t := spec.Transform{
 			Name: i.Name, Namespace: i.Namespace.Text, Pos: i.Pos, NamePos: i.Pos, Instance: at,
 			CueRef: ref, Input: i.Values, InputUnsure: unsure, AllowSecrets: i.AllowSecrets,
+			AllowSecretsPos: slices.Repeat([]object.Pos{i.Pos}, len(i.AllowSecrets)),
 		}
 		if before != "" {
 			t.DependsOn = []object.SpecDependency{{Name: before, Pos: i.Pos}}

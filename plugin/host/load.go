@@ -284,6 +284,7 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 			continue
 		}
 		if s, good := l.spec(t, uses[i], policies); good {
+			s.AllowSecretsPos = t.AllowSecretsPos
 			out.Request.Specs = append(out.Request.Specs, s)
 			out.Request.AllowSecrets[t.Name] = t.AllowSecrets
 		}

@@ -39,7 +39,8 @@ func (c *Checker) secrets(a *finding.Value) {
 	if encrypted {
 		c.encrypted(a)
 	}
-	if !isSecret(o) || c.allowed(a.Node().Spec(), o.Name()) {
+	allows := func(pattern string) bool { return Allows(pattern, o) }
+	if !isSecret(o) || slices.ContainsFunc(c.options.AllowSecrets[a.Node().Spec()], allows) {
 		return
 	}
 	n := held(a, encrypted)
@@ -58,12 +59,10 @@ func (c *Checker) secrets(a *finding.Value) {
 		"use an ExternalSecret or a reference to a Secret of the cluster, encrypt it with SOPS for Flux, or allow this Secret in allowSecrets"
 }
 
-// allowed reports whether a spec may render a Secret of a name with data in it.
-func (c *Checker) allowed(spec, name string) bool {
-	return slices.ContainsFunc(c.options.AllowSecrets[spec], func(pattern string) bool {
-		matched, err := path.Match(pattern, name)
-		return err == nil && matched && name != ""
-	})
+// Allows reports whether o is a Secret whose name a pattern of allowSecrets matches.
+func Allows(pattern string, o object.Object) bool {
+	matched, err := path.Match(pattern, o.Name())
+	return err == nil && matched && o.Name() != "" && isSecret(o)
 }
 
 // held is how many values data and stringData hold. With encrypted, only the

@@ -96,6 +96,8 @@ type Transform struct {
 	// AllowSecrets names the Secrets that may be rendered with data in them, by patterns
 	// of path.Match: "app-tls", "app-*".
 	AllowSecrets []string
+	// AllowSecretsPos is where each of them is written.
+	AllowSecretsPos []object.Pos
 }
 
 // InputPath leads to the input in a Transform document.

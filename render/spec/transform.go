@@ -49,7 +49,7 @@ func (f *fields) inTransform(t *Transform) {
 				f.fail(v.Pos, at.Append(object.Index(i)), "write a name, or a pattern such as \"app-*\"", "%q is not a valid pattern", v.Text)
 				continue
 			}
-			t.AllowSecrets = append(t.AllowSecrets, v.Text)
+			t.AllowSecrets, t.AllowSecretsPos = append(t.AllowSecrets, v.Text), append(t.AllowSecretsPos, v.Pos)
 		}
 	}
 }

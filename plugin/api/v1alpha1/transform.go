@@ -171,7 +171,8 @@ type RenderSpec struct {
 	// +kubebuilder:validation:Enum=Never;TakeOwnership;Mirror
 	Adopt string `json:"adopt,omitempty"`
 
-	// AllowSecrets names the Secrets that may be rendered with data in them.
+	// AllowSecrets names the Secrets that may be rendered with data in them, by their names
+	// or by patterns of them, such as "app-*" (* stands for any characters, ? for one).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
