@@ -336,7 +336,12 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 	if !ok || !good {
 		return render.Spec{}, false
 	}
-	input, inputPath := t.Input.Merge(l.inputs[t.Name].Value), spec.InputPath()
+	input, inputPath := t.Input, spec.InputPath()
+	if over := l.inputs[t.Name].Value; over.Kind == object.KindMap {
+		// What is missing is missing in the document, not in the environment.
+		input.Kind, input.Pos = object.KindMap, cmp.Or(input.Pos, t.Pos)
+		input = input.Merge(over)
+	}
 	switch {
 	case l.packages[t.Name]:
 		inputPath = nil

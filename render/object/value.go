@@ -5,6 +5,7 @@ package object
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -36,6 +37,8 @@ type Value struct {
 	// Text is the content of a string, the JSON text of a number, and true or
 	// false.
 	Text string
+	// Raw is a number or a bool as it was written, where Text differs: 1.10, 0x1F, True.
+	Raw string
 	// Members of a map, in the order of the document; names are unique.
 	Members []Member
 	// Items of a list.
@@ -49,6 +52,9 @@ type Member struct {
 	Pos   Pos
 	Value Value
 }
+
+// Written is the text of a scalar as it was written.
+func (v Value) Written() string { return cmp.Or(v.Raw, v.Text) }
 
 // Get is the member called name.
 func (v Value) Get(name string) (Value, bool) {

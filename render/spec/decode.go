@@ -6,8 +6,10 @@ package spec
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -39,12 +41,18 @@ func (d *decoder) kind(v object.Value, path object.Path, want object.Kind) bool 
 		return true
 	}
 	hint := ""
+	if key, value, ok := strings.Cut(v.Text, ":"); want == object.KindMap && v.Kind == object.KindString && ok && isWord(key) {
+		hint = fmt.Sprintf("write a space behind the colon: \"%s: %s\"", key, value)
+	}
 	if want == object.KindString && (v.Kind == object.KindNumber || v.Kind == object.KindBool) {
-		hint = "write \"" + v.Text + "\""
+		hint = "write it in quotes: " + strconv.Quote(v.Written())
 	}
 	d.fail(v.Pos, path, hint, "expected a %s, got a %s", want, v.Kind)
 	return false
 }
+
+// isWord reports whether text is a name as keys are.
+func isWord(text string) bool { return text != "" && letters(text) == strings.ToLower(text) }
 
 // fields is a map that is being decoded. Each field that is read is
 // known; [fields.done] reports the others.
@@ -53,6 +61,8 @@ type fields struct {
 	value object.Value
 	path  object.Path
 	known []string
+	// missed are the fields that must be there and are not.
+	missed []string
 }
 
 // fields begins to decode a map; where v is none, no field is found in it and
@@ -75,7 +85,7 @@ func (f *fields) get(name string) (v object.Value, path object.Path, ok bool) {
 func (f *fields) need(name string) (v object.Value, path object.Path, ok bool) {
 	v, path, ok = f.get(name)
 	if !ok && f.value.Kind == object.KindMap {
-		f.fail(f.value.Pos, path, "", "is missing")
+		f.missed = append(f.missed, name)
 	}
 	return v, path, ok
 }
@@ -168,7 +178,7 @@ func (f *fields) texts(name string, loose bool) map[string]string {
 	for _, m := range v.Members {
 		scalar := m.Value.Kind == object.KindNumber || m.Value.Kind == object.KindBool
 		if loose && scalar || f.kind(m.Value, path.Append(object.Field(m.Name)), object.KindString) {
-			out[m.Name] = m.Value.Text
+			out[m.Name] = m.Value.Written()
 		}
 	}
 	return out
@@ -192,12 +202,39 @@ func (f *fields) needChild(name string) *fields {
 	return f.fields(v, path)
 }
 
-// done reports the fields that were not read.
-func (f *fields) done() {
+// done reports the fields that were not read, and those that are missing and are not one
+// of these misspelt. A field of the body, which are those below spec, belongs there.
+func (f *fields) done(body ...string) {
 	for _, m := range f.value.Members {
-		if !slices.Contains(f.known, m.Name) {
-			f.stray = f.stray || len(f.path) <= 1
-			f.fail(m.Pos, f.path.Append(object.Field(m.Name)), object.Suggest(m.Name, f.known), "unknown field %q", m.Name)
+		if slices.Contains(f.known, m.Name) {
+			continue
 		}
+		f.stray = f.stray || len(f.path) <= 1
+		meant, hint := "", object.Suggest(m.Name, f.known)
+		if slices.Contains(body, m.Name) {
+			meant, hint = "spec", "move it under spec"
+		} else if near, ok := object.Nearest(m.Name, f.known); ok {
+			meant = near
+		}
+		f.missed = slices.DeleteFunc(f.missed, func(name string) bool { return name == meant })
+		f.fail(m.Pos, f.path.Append(object.Field(m.Name)), hint, "unknown field %q", m.Name)
 	}
+	for _, name := range f.missed {
+		f.fail(f.value.Pos, f.path.Append(object.Field(name)), missingHint(name), "is missing")
+	}
+}
+
+// missingHint is what to write where a field is missing.
+func missingHint(name string) string {
+	switch name {
+	case "metadata":
+		return "write metadata: {name: …}"
+	case "cueRef":
+		return "write cueRef: {type: path, ref: ./modules/NAME}, or another type: " + strings.Join(reftype.Names()[1:], ", ")
+	case "type":
+		return "write one of " + strings.Join(reftype.Names(), ", ")
+	case "ref":
+		return "write the path, the name, the text or the URL of the module"
+	}
+	return ""
 }

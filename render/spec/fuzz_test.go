@@ -80,7 +80,6 @@ spec:
 `)}})
 	fmt.Println(err)
 	// Output:
-	// api.yaml:5:3: spec: spec.cueRef: is missing
 	// api.yaml:5:3: spec: spec.cueref: unknown field "cueref" (did you mean "cueRef"?)
 }
 

@@ -50,7 +50,7 @@ spec:
     path: api
     pullSecretRef: {name: git}
     verify: {provider: pgp, secretRef: {name: keys}}
-  tags: {env: prod, level: 3, debug: true}
+  tags: {env: prod, level: 3, debug: true, version: 1.10}
   dependsOn: [db, cache]
   input:
     replicas: 2
@@ -72,7 +72,7 @@ spec:
 	require.Equal(t, "git", got.CueRef.PullSecretRef)
 	require.Equal(t, &spec.Verify{Provider: "pgp", SecretRef: "keys"}, got.CueRef.Verify)
 	require.Equal(t, object.Pos{File: "a.yaml", Line: 11, Column: 10}, got.CueRef.RefPos)
-	require.Equal(t, map[string]string{"env": "prod", "level": "3", "debug": "true"}, got.Tags)
+	require.Equal(t, map[string]string{"env": "prod", "level": "3", "debug": "true", "version": "1.10"}, got.Tags)
 	require.Equal(t, object.SpecDependency{Name: "cache", Pos: object.Pos{File: "a.yaml", Line: 16, Column: 19}}, got.DependsOn[1])
 	require.JSONEq(t, `{"replicas":2,"image":"nginx"}`, string(got.Input.JSON()))
 	require.Equal(t, object.Pos{File: "a.yaml", Line: 18, Column: 15}, got.Input.NearestPos(object.Fields("replicas")))
@@ -128,7 +128,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"a wrong type": {
 			head + "  dependsOn: db\n", `a.yaml:6:14: spec: spec.dependsOn: expected a list, got a string`},
 		"a number where text is wanted": {
-			head + "  dependsOn: [1]\n", `a.yaml:6:15: spec: spec.dependsOn[0]: expected a string, got a number (write "1")`},
+			head + "  dependsOn: [1]\n", `a.yaml:6:15: spec: spec.dependsOn[0]: expected a string, got a number (write it in quotes: "1")`},
 		"an input that is no map": {
 			head + "  input: [1]\n", `a.yaml:6:10: spec: spec.input: expected a map, got a list`},
 		"a value that is not in the set": {
@@ -140,7 +140,25 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"a bad name": {
 			strings.Replace(head, "name: api", "name: Api_1", 1), `a.yaml:3:18: spec: metadata.name: "Api_1" may hold only a-z, 0-9 and -`},
 		"a missing reference": {
-			strings.Replace(head, ", ref: ./modules/api", "", 1), `a.yaml:5:11: spec: spec.cueRef.ref: is missing`},
+			strings.Replace(head, ", ref: ./modules/api", "", 1), `a.yaml:5:11: spec: spec.cueRef.ref: is missing (write the path, the name, the text or the URL of the module)`},
+		"a reference that is only its text": {
+			strings.Replace(head, "{type: path, ref: ./modules/api}", "./modules/api", 1),
+			`a.yaml:5:11: spec: spec.cueRef: expected a map, got a string (write {type: path, ref: "./modules/api"})`},
+		"a reference that is only a URL": {
+			strings.Replace(head, "{type: path, ref: ./modules/api}", "oci://ghcr.io/a/b:1", 1),
+			`a.yaml:5:11: spec: spec.cueRef: expected a map, got a string (write {type: …, ref: "oci://ghcr.io/a/b:1"} with the type git or oci)`},
+		"a reference without a type": {
+			strings.Replace(head, "type: path, ", "", 1),
+			`a.yaml:5:11: spec: spec.cueRef.type: is missing (write one of path, embedded, inline, configmap, git, oci, source)`},
+		"a required field with a typo is one mistake": {
+			strings.Replace(head, "cueRef:", "cueref:", 1), `a.yaml:5:3: spec: spec.cueref: unknown field "cueref" (did you mean "cueRef"?)`},
+		"a required map with a typo is one mistake": {
+			strings.Replace(head, "metadata:", "metdata:", 1), `a.yaml:3:1: spec: metdata: unknown field "metdata" (did you mean "metadata"?)`},
+		"a field beside spec": {
+			head + "input: {}\n", `a.yaml:6:1: spec: input: unknown field "input" (move it under spec)`},
+		"no space behind a colon": {
+			strings.Replace(head, "metadata: {name: api}", "metadata:\n  name:api", 1),
+			`a.yaml:4:3: spec: metadata: expected a map, got a string (write a space behind the colon: "name: api")`},
 		"a signature on what is not fetched": {
 			strings.Replace(head, "ref: ./modules/api", "ref: x, verify: {provider: pgp}", 1),
 			`a.yaml:5:40: spec: spec.cueRef.verify: has no meaning for type "path" (remove it)`},
@@ -163,7 +181,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 			head + "---\n" + head, `a.yaml:9:18: spec: metadata.name: a second spec is called "api"; the first is at a.yaml:3:18`},
 		"a kube version that YAML would shorten": {
 			"apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: p}\nspec: {context: {kubeVersion: 1.30}}\n",
-			`a.yaml:4:31: spec: spec.context.kubeVersion: expected a string, got a number (quote it: YAML reads 1.30 as 1.3)`},
+			`a.yaml:4:31: spec: spec.context.kubeVersion: expected a string, got a number (write it in quotes: "1.30")`},
 		"a pattern that is absolute": {
 			"apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: p}\nspec: {specs: [/etc]}\n",
 			`a.yaml:4:16: spec: spec.specs[0]: "/etc" is not a path relative to the project's folder, with / between folders`},
@@ -183,7 +201,7 @@ func TestParseReportsAllMistakesOfAllFilesInOrder(t *testing.T) {
 	_, err := spec.Parse(files)
 	require.Equal(t, []string{
 		`a.yaml:1:1: spec: apiVersion: is missing (write apiVersion: ropewalk.dev/v1alpha1)`,
-		`a.yaml:1:1: spec: metadata: is missing`,
+		`a.yaml:1:1: spec: metadata: is missing (write metadata: {name: …})`,
 		`a.yaml:1:1: spec: spec: is missing`,
 		`a.yaml:3:4: spec: the "[" is not closed (write "]" behind its last item)`,
 		`a.yaml:7:18: spec: metadata.name: a second spec is called "api"; the first is at b.yaml:3:18`,

@@ -72,18 +72,13 @@ func (f *fields) domain(name string) string {
 // kubeVersion is an optional version of Kubernetes. YAML reads 1.30 as the
 // number 1.3, so it must be quoted.
 func (f *fields) kubeVersion(name string) string {
-	v, path, ok := f.get(name)
-	if ok && v.Kind == object.KindNumber {
-		f.fail(v.Pos, path, `quote it: YAML reads 1.30 as 1.3`, "expected a string, got a number")
-		return ""
-	}
 	text, pos := f.text(name)
 	if text == "" {
 		return ""
 	}
 	version, good := ParseKubeVersion(text)
 	if !good {
-		f.fail(pos, path, "", "%q is not a version of Kubernetes: expected one such as 1.36 or v1.36.2", text)
+		f.fail(pos, f.path.Append(object.Field(name)), "", "%q is not a version of Kubernetes: expected one such as 1.36 or v1.36.2", text)
 	}
 	return version
 }

@@ -46,6 +46,15 @@ func (c *converter) boolean(n *yaml.Node, v *object.Value) {
 		c.fail(v.Pos, "", "%q is not a bool: expected true or false", n.Value)
 		v.Text = "false"
 	}
+	v.Raw = rawOf(n, v.Text)
+}
+
+// rawOf is a scalar as it was written, "" where that is text.
+func rawOf(n *yaml.Node, text string) string {
+	if n.Value == text {
+		return ""
+	}
+	return n.Value
 }
 
 // number fills v with the canonical JSON text of a number: integers in
@@ -57,7 +66,7 @@ func (c *converter) number(n *yaml.Node, v *object.Value) {
 	if wrong != "" {
 		c.fail(v.Pos, "quote it if it is text", wrong, n.Value)
 	}
-	v.Kind, v.Text = object.KindNumber, text
+	v.Kind, v.Text, v.Raw = object.KindNumber, text, rawOf(n, text)
 }
 
 // numberText is the canonical text of a number. Where there is none, wrong is the format of

@@ -4,8 +4,10 @@
 package spec
 
 import (
+	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/internal/reftype"
@@ -20,7 +22,7 @@ func (d *decoder) transform(v object.Value) Transform {
 	spec := doc.needChild("spec")
 	spec.inTransform(&t)
 	spec.done()
-	doc.done()
+	doc.done(spec.known...)
 	input, given := spec.value.Get("input")
 	t.InputUnsure = d.stray || given && input.Kind != object.KindNull && t.Input.Kind == object.KindNone
 	return t
@@ -92,6 +94,14 @@ func (f *fields) policies(name string) []Policy {
 
 // cueRef decodes the reference of a module.
 func (d *decoder) cueRef(v object.Value, path object.Path) CueRef {
+	if v.Kind == object.KindString {
+		hint := fmt.Sprintf("write {type: %s, ref: %s}", RefPath, strconv.Quote(v.Text))
+		if strings.Contains(v.Text, "://") {
+			hint = fmt.Sprintf("write {type: …, ref: %s} with the type git or oci", strconv.Quote(v.Text))
+		}
+		d.fail(v.Pos, path, hint, "expected a map, got a string")
+		return CueRef{Pos: v.Pos}
+	}
 	f := d.fields(v, path)
 	ref := CueRef{Pos: v.Pos}
 	if kind, _, ok := f.need("type"); ok {
@@ -121,7 +131,7 @@ func (f *fields) verify() *Verify {
 	}
 	out := &Verify{Provider: v.enum("provider", "cosign", "pgp", "ssh")}
 	if _, ok := v.value.Get("provider"); !ok && v.value.Kind == object.KindMap {
-		v.fail(v.value.Pos, v.path.Append(object.Field("provider")), "", "is missing")
+		v.missed = append(v.missed, "provider")
 	}
 	if secret, ok := v.child("secretRef"); ok {
 		out.SecretRef = secret.needText("name").Text

@@ -211,3 +211,17 @@ func TestNearest(t *testing.T) {
 		require.Equal(t, want, got, word)
 	}
 }
+
+func TestAScalarKeepsHowItWasWritten(t *testing.T) {
+	v, err := value("[1.10, 1e3, 0x1F, 1_000, True, 7, 1.5, text]")
+	require.NoError(t, err)
+	var got []string
+	for _, item := range v.Items {
+		got = append(got, item.Written())
+	}
+	require.Equal(t, []string{"1.10", "1e3", "0x1F", "1_000", "True", "7", "1.5", "text"}, got)
+
+	set, err := spec.ParseSet("web:image.tag=1.10")
+	require.NoError(t, err)
+	require.Equal(t, "1.10", set.Value.Written())
+}

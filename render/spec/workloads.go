@@ -41,7 +41,7 @@ func (p *parsing) workload(doc document, score bool) {
 	if ok {
 		w.NamePos = name.Pos
 	}
-	p.out.Incomplete = p.out.Incomplete || w.Name == ""
+	p.out.Incomplete = p.out.Incomplete || badLabel(w.Name) != ""
 	p.out.Workloads = append(p.out.Workloads, w)
 }
 
@@ -207,9 +207,9 @@ func (f *fields) named(name, what string, each func(m NamedModule, rest *fields)
 		}
 		each(module, item)
 		if _, ok := v.Get("name"); !ok && v.Kind == object.KindMap {
-			f.fail(v.Pos, at.Append(object.Field("name")), "", "is missing")
+			item.missed = append(item.missed, "name")
 		}
-		if known[module.Name] {
+		if module.Name != "" && known[module.Name] {
 			f.fail(v.Pos, at.Append(object.Field("name")), "", "a second %s has the name %q", what, module.Name)
 		}
 		known[module.Name] = true

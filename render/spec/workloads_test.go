@@ -138,7 +138,7 @@ func TestMistakesInWhatAProjectSaysOfWorkloads(t *testing.T) {
 		require.Contains(t, line, []string{
 			`p.yaml:7:5: spec: spec.workloads.provisioner: unknown field "provisioner" (did you mean "provisioners"?`,
 			`p.yaml:8:20: spec: spec.workloads.provisioners[0].name: is missing`,
-			`p.yaml:8:52: spec: spec.workloads.provisioners[1].cueRef: is missing`,
+			`p.yaml:8:52: spec: spec.workloads.provisioners[1].cueRef: is missing (write cueRef: {type: path, ref: ./modules/NAME}, or another type: embedded, inline, configmap, git, oci, source)`,
 			`p.yaml:10:16: spec: spec.workloads.secrets.backend: "sealed" is not known: expected external-secrets, kubernetes`,
 			`p.yaml:11:24: spec: spec.workloads.secrets.refreshInterval: "1d" is not a duration`,
 			`p.yaml:12:14: spec: spec.workloads.secrets.store.name: is missing`,

@@ -4,6 +4,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,6 +27,10 @@ type demand struct {
 	literals []string
 	// terms are further conditions in plain words.
 	terms []string
+	// names are what the patterns stand for that are known by name.
+	names []string
+	// refusal is what the module says with error() of every value.
+	refusal string
 	// others are the alternatives that are no literals.
 	others []*demand
 }
@@ -36,9 +41,13 @@ func Expected(v cue.Value) string {
 	if !v.Exists() {
 		return ""
 	}
+	return demandOf(v).String()
+}
+
+func demandOf(v cue.Value) *demand {
 	d := &demand{kind: cue.TopKind}
 	d.read(v, 0)
-	return d.String()
+	return d
 }
 
 // read adds what v asks for to d.
@@ -60,10 +69,16 @@ func (d *demand) read(v cue.Value, depth int) {
 		}
 	case cue.OrOp:
 		d.choose(args, depth)
+	case cue.RegexMatchOp:
+		d.pattern(args[0])
 	case cue.GreaterThanOp, cue.GreaterThanEqualOp, cue.LessThanOp, cue.LessThanEqualOp, cue.NotEqualOp,
-		cue.RegexMatchOp, cue.NotRegexMatchOp:
+		cue.NotRegexMatchOp:
 		d.term(comparison(op) + " " + Given(args[0]))
 	case cue.CallOp:
+		if _, words, ok := strings.Cut(fmt.Sprint(v), "_|_ // "); ok {
+			_, d.refusal, _ = strings.Cut(words, ": ")
+			return
+		}
 		d.term(condition(fmt.Sprint(v)))
 	case cue.NoOp:
 		if len(args) == 1 && !v.IsConcrete() {
@@ -74,6 +89,17 @@ func (d *demand) read(v cue.Value, depth int) {
 			d.literals = append(d.literals, Given(v))
 		}
 	}
+}
+
+// pattern adds a regular expression, by its name where it has one.
+func (d *demand) pattern(v cue.Value) {
+	if text, err := v.String(); err == nil && patternName(text) != "" {
+		if name := patternName(text); !slices.Contains(d.names, name) {
+			d.names = append(d.names, name)
+		}
+		return
+	}
+	d.term("that matches " + Given(v))
 }
 
 func (d *demand) term(text string) {
@@ -137,7 +163,7 @@ func (d *demand) String() string {
 		}
 		return text
 	}
-	text := KindName(d.kind)
+	text := cmp.Or(strings.Join(d.names, " and "), KindName(d.kind))
 	if len(d.terms) > 0 {
 		if text == "" {
 			text = "a value"
@@ -185,8 +211,6 @@ func comparison(op cue.Op) string {
 		return "of at most"
 	case cue.NotEqualOp:
 		return "other than"
-	case cue.RegexMatchOp:
-		return "that matches"
 	default:
 		return "that does not match"
 	}
@@ -224,11 +248,15 @@ func Plural(count, noun string) string {
 }
 
 // oneLineOf is text without line breaks and not too long.
-func oneLineOf(text string) string { return cut(strings.Join(strings.Fields(text), " ")) }
+func oneLineOf(text string) string {
+	return cut(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }), " "))
+}
 
+// cut is text that is not too long.
 func cut(text string) string {
-	if r := []rune(text); len(r) > 120 {
-		return string(r[:120]) + "…"
+	const most = 120
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
 	}
 	return text
 }
@@ -244,6 +272,8 @@ func Quote(v object.Value) string {
 		return "a list"
 	case object.KindNone:
 		return "nothing"
+	case object.KindBool, object.KindNumber:
+		return v.Written()
 	default:
 		return string(v.JSON())
 	}

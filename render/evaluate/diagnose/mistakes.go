@@ -5,6 +5,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ type Mistake struct {
 	Path object.Path
 	// Missing parts are not in the input, unknown ones should not be.
 	Missing, unknown bool
-	Message          string
+	Message, Hint    string
 	// Demands are the lines of the module that ask for something else.
 	Demands []token.Pos
 	// Key is set where the name is wrong, not the value.
@@ -76,7 +77,20 @@ func (sc Scope) mistakes(input object.Value) []Mistake {
 			break
 		}
 	}
-	return found
+	return sc.folded(found)
+}
+
+// folded are mistakes less the fields that are only missing because they are misspelt.
+func (sc Scope) folded(found []Mistake) []Mistake {
+	misspelt := map[string]bool{}
+	for _, m := range found {
+		if last := len(m.Path) - 1; m.unknown && last >= 0 {
+			if name, ok := object.Nearest(m.Path[last].Name, KnownFields(SchemaAt(sc.schema, m.Path[:last]))); ok {
+				misspelt[m.Path[:last].Append(object.Field(name)).String()] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(found, func(m Mistake) bool { return m.Missing && misspelt[m.Path.String()] })
 }
 
 // blank is v with a part that says nothing at p, so that the parts beside it
@@ -286,7 +300,7 @@ func (sc Scope) say(g *Group, with *Filling, input object.Value, round int) (Mis
 	if unsure || len(g.Errs) == 0 {
 		return m, false
 	}
-	m.Message = wrong(g, schema, value)
+	m.Message, m.Hint = wrong(g, schema, value), typeHint(schema, g.Errs, value)
 	return m, true
 }
 
@@ -322,7 +336,11 @@ func wrong(g *Group, schema cue.Value, value object.Value) string {
 	if schema.Exists() && value.Kind != object.KindNone {
 		alone := schema.Unify(Fill(Part{Field: FieldInput, Value: value}).Value)
 		if alone.Validate() != nil {
-			if text := Expected(schema); text != "" {
+			d := demandOf(schema)
+			if d.refusal != "" {
+				return d.refusal + ", got " + Quote(value)
+			}
+			if text := d.String(); text != "" {
 				return "expected " + text + ", got " + Quote(value) + detail(g.Errs) + nearestLiteral(schema, value)
 			}
 		}
@@ -375,10 +393,8 @@ func nearestLiteral(schema cue.Value, value object.Value) string {
 	if value.Kind != object.KindString {
 		return ""
 	}
-	d := &demand{kind: cue.TopKind}
-	d.read(schema, 0)
 	var words []string
-	for _, l := range d.literals {
+	for _, l := range demandOf(schema).literals {
 		if text, err := strconv.Unquote(l); err == nil {
 			words = append(words, text)
 		}

@@ -99,6 +99,7 @@ func (s *Subject) Report(m Mistake) *object.Error {
 		Pos:   FirstValid(pos, s.Pos),
 		Path:  s.InputPath.Append(m.Path...).String(),
 		Err:   fmt.Errorf("%s", m.Message),
+		Hint:  m.Hint,
 		Notes: s.Notes(m.Demands, "required here"),
 	}
 }
@@ -193,6 +194,7 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 	if tag := s.Module.Tag(demands); tag != "" && IsIncomplete(g) {
 		e.Err = fmt.Errorf("tag %q is not set: give it a value under tags", tag)
 	}
+	e.Hint = typeHint(cue.Value{}, g.Errs, value)
 	if field == FieldContext {
 		e.Hint = fmt.Sprintf("module %q requires this of its context", s.Module.Name())
 	}
@@ -293,6 +295,9 @@ func Message(err error) string {
 
 // bound is a bound of CUE, such as >=9, in plain words.
 func bound(text string) string {
+	if pattern, ok := strings.CutPrefix(text, "=~"); ok && patternName(Unquote(pattern)) != "" {
+		return patternName(Unquote(pattern))
+	}
 	for _, op := range [...]struct{ sign, words string }{
 		{">=", "at least "}, {"<=", "at most "}, {">", "more than "}, {"<", "less than "},
 		{"!=", "anything but "}, {"=~", "text that matches "}, {"!~", "text that does not match "},

@@ -4,6 +4,7 @@
 package score
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,12 +36,18 @@ func (d *decoder) containers(p, more part) {
 	names := map[string]bool{}
 	entries := p.entries()
 	var waits []wait
+	var own []string
+	for _, e := range entries {
+		if !e.overlaid(e.Value) {
+			own = append(own, e.name)
+		}
+	}
 	for i, e := range entries {
 		names[e.name] = true
 		d.name(e.namePos, e.at, e.name)
 		extra := extras[e.name].part
 		extra.decoder = d
-		c := e.container(extra)
+		c := e.container(extra, own)
 		c.Order = i
 		d.out.Containers = append(d.out.Containers, c)
 		for _, b := range c.Before {
@@ -69,11 +76,11 @@ func keys(names map[string]bool) []string {
 	return out
 }
 
-// container decodes one container.
-func (e entry) container(more part) Container {
+// container decodes one container; own are the names of those of the document.
+func (e entry) container(more part, own []string) Container {
 	out := Container{Name: e.name, Pos: e.namePos}
 	f := e.fields()
-	out.Image = e.image(f.need("image", "write image: . where it is given at deployment"))
+	out.Image = e.image(f.need("image", e.imageHint(own)))
 	for _, list := range []struct {
 		name string
 		to   *[]Text
@@ -112,6 +119,19 @@ func (e entry) container(more part) Container {
 	out.Further = extras.further(f)
 	e.strays(f, extras)
 	return out
+}
+
+// imageHint is what to do about a container without an image. One that an environment or
+// an option adds was probably meant to be one of the document.
+func (e entry) imageHint(own []string) string {
+	hint := "write image: . where it is given at deployment"
+	if !e.overlaid(e.Value) {
+		return hint
+	}
+	if near, ok := nearest(e.name, own); ok {
+		return fmt.Sprintf("did you mean the container %q?", near)
+	}
+	return hint
 }
 
 // strays reports the fields of a container that are not known.

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // Bounds of what is reported on one document.
@@ -165,7 +166,11 @@ func (p part) items() []part {
 type fields struct {
 	part
 	known []string
+	// missed are the fields that must be there and are not, with what to write.
+	missed []missed
 }
+
+type missed struct{ name, hint string }
 
 // fields begins to decode a map; where p is none, that is reported, and no field is
 // found in it and none is missed.
@@ -203,7 +208,7 @@ func (f *fields) need(name, hint string) part {
 	switch {
 	case !f.given():
 	case !ok:
-		f.decoder.fail(f.Pos, p.at, hint, "is missing")
+		f.missed = append(f.missed, missed{name, hint})
 	case v.Kind == object.KindNull:
 		p.fail(hint, "is null, but must be given")
 	default:
@@ -212,8 +217,16 @@ func (f *fields) need(name, hint string) part {
 	return part{decoder: f.decoder, Value: object.Value{Pos: f.Pos}, at: p.at}
 }
 
-// done reports the fields that were not read. A hint of elsewhere goes before
-// the nearest known name.
+// misspelt reports whether a field that is not known was meant to be one of names.
+func (f *fields) misspelt(names ...string) bool {
+	return slices.ContainsFunc(f.Members, func(m object.Member) bool {
+		near, ok := nearest(m.Name, f.known)
+		return ok && slices.Contains(names, near) && !slices.Contains(f.known, m.Name)
+	})
+}
+
+// done reports the fields that were not read, and those that are missing and are not one
+// of these misspelt. A hint of elsewhere goes before the nearest known name.
 func (f *fields) done(elsewhere func(name string) string) {
 	for _, m := range f.Members {
 		if slices.Contains(f.known, m.Name) {
@@ -227,8 +240,29 @@ func (f *fields) done(elsewhere func(name string) string) {
 			hint = f.suggest(m.Name, f.known)
 		}
 		f.decoder.fail(m.Pos, f.field(m.Name), hint, "unknown field %s", shown(m.Name))
+		if elsewhere := map[string]string{underSpec: "spec", aboveSpec: "containers"}[hint]; elsewhere != "" {
+			f.missed = slices.DeleteFunc(f.missed, func(n missed) bool { return n.name == elsewhere })
+		}
+	}
+	f.lacks()
+}
+
+// lacks reports the fields that are missing and that no other was meant to be.
+func (f *fields) lacks() {
+	for _, n := range f.missed {
+		if !f.misspelt(n.name) {
+			f.decoder.fail(f.Pos, f.field(n.name), n.hint, "is missing")
+		}
 	}
 }
+
+// What to do with a field of a Workload that is beside its spec, and with the spec of a
+// Score file.
+const (
+	underSpec = "move it under spec"
+	aboveSpec = "a Score file has no spec: move what is below it to the top, or write apiVersion: " +
+		spec.APIVersion + " and kind: " + spec.KindWorkload
+)
 
 // suggest is the hint for a word that is not known.
 func (d *decoder) suggest(word string, known []string) string {

@@ -62,18 +62,37 @@ func (d *decoder) score(root *fields) {
 	d.extras(meta)
 	more := meta.get("containers")
 	d.body(root, more)
-	for _, m := range meta.Members {
-		if near, ok := nearest(m.Name, meta.known); ok && !slices.Contains(meta.known, m.Name) {
-			d.warn(m.Pos, meta.field(m.Name), "did you mean \""+near+"\"?", "%s has no meaning here", shown(m.Name))
-		}
-	}
+	meta.unknown()
 	extras := meta.known
+	kind, _ := root.Get("kind")
 	root.done(func(name string) string {
-		if slices.Contains(extras, name) {
+		switch {
+		case name == "spec":
+			return aboveSpec
+		case name == "kind" && !slices.Contains(workloadKinds(), kind.Text):
+			return "remove it: a Score file has no kind"
+		case slices.Contains(extras, name):
 			return "in a Score file it goes under metadata"
 		}
 		return ""
 	})
+}
+
+// unknown warns of the members of the metadata of a Score file that were probably meant to
+// be others. It is open, so that most that are not known are the author's own.
+func (f *fields) unknown() {
+	const slips = 2
+	for _, m := range f.Members {
+		near, ok := nearest(m.Name, f.known)
+		switch {
+		case !ok || slices.Contains(f.known, m.Name):
+		case slices.ContainsFunc(f.missed, func(n missed) bool { return n.name == near }):
+			f.decoder.fail(m.Pos, f.field(m.Name), "did you mean \""+near+"\"?", "unknown field %s", shown(m.Name))
+		case strings.HasPrefix(near, m.Name) || object.Distance(strings.ToLower(m.Name), strings.ToLower(near)) <= slips:
+			f.decoder.warn(m.Pos, f.field(m.Name), "did you mean \""+near+"\"?", "%s has no meaning here", shown(m.Name))
+		}
+	}
+	f.lacks()
 }
 
 // scoreVersion checks the API version of a Score file.
@@ -113,13 +132,13 @@ func (d *decoder) own(root *fields) {
 	body.done(nil)
 	meta.done(func(name string) string {
 		if slices.Contains(extras, name) {
-			return "move it under spec"
+			return underSpec
 		}
 		return ""
 	})
 	root.done(func(name string) string {
 		if slices.Contains(extras, name) {
-			return "move it under spec"
+			return underSpec
 		}
 		return ""
 	})

@@ -79,7 +79,7 @@ func (d *decoder) extras(f *fields) {
 	pod.literals(useValue)
 	d.out.PodAnnotations = pod.pairs(d.badKey, anything)
 	if p := f.get("kind"); p.given() {
-		d.out.Kind = p.enum(KindDeployment, KindStatefulSet, KindJob, KindCronJob)
+		d.out.Kind = p.enum(workloadKinds()...)
 	}
 	d.kindOfOthers()
 	if p := f.get("schedule"); p.given() {

@@ -104,6 +104,7 @@ func (p part) targets() []target {
 	for _, item := range p.items() {
 		f := item.fields()
 		at := f.need("target", "write target: /path/in/the/container")
+		f.lacks()
 		t := target{entry: entry{part: item, name: at.text().Value, namePos: at.Pos}}
 		if at.given() {
 			t.path = p.absolute(at.Pos, at.at, at.Text)
@@ -167,7 +168,7 @@ func (t target) file() File {
 	if p, ok := f.Get("binaryContent"); ok && !out.NoExpand {
 		f.literal(p.Pos, f.field("binaryContent"), string(out.Binary), "use content for text")
 	}
-	if given != 1 && f.given() {
+	if given != 1 && f.given() && !f.misspelt("content", "binaryContent", "source") {
 		t.wrong("", "a file has one of content, binaryContent and source, got %d", given)
 	}
 	f.done(nil)

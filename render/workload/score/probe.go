@@ -49,13 +49,13 @@ func (e entry) probe(name string, base, more part) object.Value {
 			continue
 		}
 		f := p.fields()
-		complete = complete && f.given()
 		for _, action := range actions(i > 0) {
 			if a := f.get(action); a.given() {
 				acts = append(acts, a)
 				out.Members = append(out.Members, object.Member{Name: action, Pos: a.Pos, Value: e.action(action, a, i > 0)})
 			}
 		}
+		complete = complete && f.given() && !f.misspelt(actions(i > 0)...)
 		if i > 0 {
 			e.timing(name, f, &out)
 		}

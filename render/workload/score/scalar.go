@@ -37,7 +37,7 @@ func (p part) loose() Text {
 	switch {
 	case p.Kind == object.KindBool, p.Kind == object.KindNumber && !strings.ContainsAny(p.Text, ".eE"):
 		p.warn(hint, "expected a string, got a %s, which is read as text", p.Kind)
-		return Text{Value: p.Text, Pos: p.Pos}
+		return Text{Value: p.Written(), Pos: p.Pos}
 	case p.Kind == object.KindNumber:
 		p.fail(hint, "expected a string, got a number")
 	case p.Kind == object.KindNull:

@@ -29,6 +29,10 @@ const (
 	KindCronJob     = "CronJob"
 )
 
+func workloadKinds() []string {
+	return []string{KindDeployment, KindStatefulSet, KindJob, KindCronJob}
+}
+
 // Workload is a workload spec: a Score file or a Workload document of ours,
 // decoded, defaulted where Score defines a default, and valid by itself.
 type Workload struct {

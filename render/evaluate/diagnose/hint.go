@@ -1,0 +1,69 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+	cueerrors "cuelang.org/go/cue/errors"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// typeHint is what to do about a scalar of another kind than schema, or where there is none
+// CUE's errors ask for: about text without quotes, and numbers with them. "" is nothing.
+func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
+	want := wanted(schema, errs)
+	fits := func(kind object.Kind, text string) bool {
+		other := Fill(Part{Field: FieldInput, Value: object.Value{Kind: kind, Text: text}})
+		return want&kindOf(object.Value{Kind: kind}) != 0 && (!schema.Exists() || schema.Unify(other.Value).Validate() == nil)
+	}
+	text := strings.ToLower(v.Text)
+	switch v.Kind {
+	case object.KindNumber, object.KindBool:
+		if want&kindOf(v) == 0 && fits(object.KindString, v.Written()) {
+			return "write it in quotes: " + strconv.Quote(v.Written())
+		}
+	case object.KindNull:
+		if fits(object.KindString, "") {
+			return `write "" for empty text`
+		}
+	case object.KindString:
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && fits(object.KindNumber, strconv.FormatInt(n, 10)) ||
+			(text == "true" || text == "false") && fits(object.KindBool, text) {
+			return "write it without quotes"
+		}
+		for _, b := range []struct{ text, words string }{{"true", "yes on y"}, {"false", "no off n"}} {
+			if slices.Contains(strings.Fields(b.words), text) && fits(object.KindBool, b.text) {
+				return "write " + b.text
+			}
+		}
+	default:
+	}
+	return ""
+}
+
+// wanted is the kind that a schema wants, or where there is none that of CUE's errors.
+func wanted(schema cue.Value, errs []cueerrors.Error) cue.Kind {
+	if schema.Exists() {
+		return schema.IncompleteKind()
+	}
+	want := cue.BottomKind
+	for _, e := range errs {
+		format, args := e.Msg()
+		if format != formatKinds {
+			continue
+		}
+		for _, kind := range []cue.Kind{cue.StringKind, cue.NumberKind, cue.IntKind, cue.BoolKind} {
+			if text := kind.String(); text == fmt.Sprint(args[2]) || text == fmt.Sprint(args[3]) {
+				want |= kind
+			}
+		}
+	}
+	return want
+}

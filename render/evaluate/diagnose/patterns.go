@@ -1,0 +1,74 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+// patternName is what a regular expression stands for in the embedded modules, in the
+// schema of modules, and in definitions that Timoni and "cue get crd" make of Kubernetes;
+// "" for any other.
+func patternName(pattern string) string {
+	const (
+		begin    = `^[a-z]([-a-z0-9]{0,`
+		end      = `}[a-z0-9])?$`
+		label    = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
+		domain   = label + `(\.` + label + `)*`
+		prefix   = `^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?`
+		quantity = `(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$`
+	)
+	switch pattern {
+	case `^([a-zA-Z0-9][-a-zA-Z0-9.]*(:[0-9]+)?/)?[a-z0-9]+([._/-]+[a-z0-9]+)*(:[A-Za-z0-9_][-A-Za-z0-9_.]{0,127})?(@sha256:[0-9a-f]{64})?$`:
+		return "an image such as ghcr.io/org/app:1.2"
+	case begin + `61` + end:
+		return `a name of at most 63 lower-case letters, digits and "-", beginning with a letter`
+	case begin + `50` + end:
+		return `a name of at most 52 lower-case letters, digits and "-", beginning with a letter`
+	case `^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`:
+		return `a name of at most 63 lower-case letters, digits and "-"`
+	case `^` + label + `$`:
+		return `a name of lower-case letters, digits and "-"`
+	case `^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`:
+		return `a name of at most 253 lower-case letters, digits, "-" and "."`
+	case `^` + domain + `$`:
+		return `a name of lower-case letters, digits, "-" and "."`
+	case `^[a-z](-?[a-z0-9]){0,14}$`:
+		return `a name of at most 15 lower-case letters, digits and single "-", beginning with a letter`
+	case `^[a-z_][a-z0-9_]{0,30}$`:
+		return `a name of at most 31 lower-case letters, digits and "_", not beginning with a digit`
+	case `^[A-Za-z_][A-Za-z0-9_]*$`, `^[a-zA-Z_][a-zA-Z0-9_]*$`:
+		return `a name of letters, digits and "_", not beginning with a digit`
+	case `^[A-Za-z0-9]([-_A-Za-z0-9]{0,61}[A-Za-z0-9])?$`:
+		return `a name of at most 63 letters, digits, "-" and "_"`
+	case `^[-._a-zA-Z0-9]{1,253}$`, `^[\-._a-zA-Z0-9]+$`:
+		return `a key of letters, digits, "-", "_" and "."`
+	case prefix + `[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`:
+		return "a key of a label such as app.kubernetes.io/name"
+	case `^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$`:
+		return `a value of a label: at most 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit`
+	case `^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`:
+		return `text of letters, digits, "-", "_" and ".", beginning and ending with a letter or digit`
+	case `^(\*\.)?` + domain + `$`:
+		return "a host name such as app.example.org"
+	case `^[0-9]+(\.[0-9]+)?` + quantity,
+		`^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`:
+		return `an amount such as "500m", "128Mi" or "1.5"`
+	case `^[1-9]\d*m$`:
+		return `an amount of cpu such as "500m"`
+	case `^[1-9]\d*(Mi|Gi)$`:
+		return `an amount of memory such as "128Mi"`
+	case `^[0-9]+%$`:
+		return `a percentage such as "25%"`
+	case `^[1-9][0-9]{0,4}$`:
+		return `the number of a port such as "8080"`
+	case `^/`:
+		return `a path that begins with "/"`
+	case `^[A-Z][A-Z_]*$`:
+		return "a capability such as NET_BIND_SERVICE"
+	case `^[a-z0-9][-.a-z0-9]{1,61}[a-z0-9]$`:
+		return `a name of 3 to 63 lower-case letters, digits, "-" and "."`
+	case `^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`, `^([0-9]+(\.[0-9]+)?(ms|s|m))+$`:
+		return "a duration such as 30s or 1h30m"
+	case `^((oci|file)://.*)$`:
+		return "a URL such as oci://ghcr.io/org/module"
+	}
+	return ""
+}
