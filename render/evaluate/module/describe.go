@@ -32,7 +32,7 @@ func (s *Session) Describe() ([]evaluate.Input, error) {
 	}
 	d := description{set: map[string]bool{}}
 	if s.Compiled.Flavour == evaluate.FlavourTimoni {
-		own, err := s.Compiled.ownValues(s.origin)
+		own, err := s.Compiled.ownValues(s.origin, object.Value{})
 		if err != nil {
 			return nil, err
 		}

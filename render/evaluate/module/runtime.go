@@ -4,17 +4,16 @@
 package module
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
 	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/literal"
 	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -56,15 +55,15 @@ func injectRuntime(m evaluate.Module, t *tree, files []*ast.File) error {
 		if !ok {
 			continue
 		}
-		literal, err := runtimeValue(a.kind, value)
+		expr, err := runtimeValue(a.kind, value)
 		if err != nil {
 			errs = append(errs, &object.Error{
 				Stage: object.StageEvaluate, Pos: t.position(m, a.pos), Err: fmt.Errorf("runtime value %q: %w", a.name, err),
 			})
 			continue
 		}
-		ast.SetPos(literal, a.field.Value.Pos())
-		replaced[a.field.Value], a.field.Value = literal, literal
+		ast.SetPos(expr, a.field.Value.Pos())
+		replaced[a.field.Value], a.field.Value = expr, expr
 	}
 	// Names that were resolved to the old expression must mean the new one.
 	for _, f := range files {
@@ -118,19 +117,29 @@ func runtimeValue(kind, text string) (ast.Expr, error) {
 	case "string":
 		return ast.NewString(text), nil
 	case "bool":
-		if text != "true" && text != "false" {
+		if text = strings.TrimSpace(text); text != "true" && text != "false" {
 			return nil, errors.New("expected true or false")
 		}
 		return ast.NewBool(text == "true"), nil
 	case "number":
-		var n json.Number
-		if json.Unmarshal([]byte(text), &n) != nil || n == "" || strings.HasPrefix(strings.TrimSpace(text), `"`) {
+		text = strings.TrimSpace(text)
+		var n literal.NumInfo
+		if literal.ParseNum(text, &n) != nil {
 			return nil, errors.New("expected a number")
 		}
-		if !isNumber(n.String()) {
+		digits := strings.TrimLeft(text, "+-")
+		if !isNumber(digits) {
 			return nil, errors.New("the number is out of range")
 		}
-		return diagnose.NumberLit(n.String(), token.NoPos), nil
+		kind := token.FLOAT
+		if n.IsInt() {
+			kind = token.INT
+		}
+		number := ast.NewLit(kind, digits)
+		if strings.HasPrefix(text, "-") {
+			return &ast.UnaryExpr{Op: token.SUB, X: number}, nil
+		}
+		return number, nil
 	}
 	return nil, errors.New("the type must be string, number or bool, got " + kind)
 }

@@ -60,7 +60,7 @@ func (w *walker) timoniSets() error {
 // mergedValues merges the input over the module's own values, because CUE cannot
 // override the concrete ones among them.
 func (s *Session) mergedValues() (object.Value, error) {
-	own, err := s.Compiled.ownValues(s.origin)
+	own, err := s.Compiled.ownValues(s.origin, s.Input)
 	if err != nil {
 		return own, err
 	}

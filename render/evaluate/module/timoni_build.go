@@ -33,7 +33,7 @@ func (s *Session) buildTimoni() (diagnose.Filled, error) {
 		if c.timoni.data != nil {
 			if len(evaluate.RuntimeNames(c.timoni.data)) > 0 {
 				// Alone it tells which runtime values are missing.
-				if _, err := readValues(s.origin, &c); err != nil {
+				if _, err := readValues(s.origin, &c, object.Value{}); err != nil {
 					return diagnose.Filled{}, InModule(s.origin, err)
 				}
 			}
@@ -169,7 +169,7 @@ func Values(m evaluate.Module) (object.Value, error) {
 	}
 	name := t.cueFiles(t.dir)[0]
 	c := &Compiled{Tree: t, timoni: &timoniModule{file: name, data: t.files[name]}}
-	values, err := c.ownValues(m)
+	values, err := c.ownValues(m, object.Value{})
 	if err == nil && values.Kind == object.KindNone {
 		err = &object.Error{
 			Stage: object.StageEvaluate, Pos: t.pos(m, path.Join(virtualRoot, name), 1, 1),
@@ -179,12 +179,13 @@ func Values(m evaluate.Module) (object.Value, error) {
 	return values, err
 }
 
-// ownValues are those of values.cue, with positions as the request calls them.
-func (c *Compiled) ownValues(m evaluate.Module) (object.Value, error) {
+// ownValues are those of values.cue that over is laid over, with positions as the request
+// calls them.
+func (c *Compiled) ownValues(m evaluate.Module, over object.Value) (object.Value, error) {
 	if c.timoni.data == nil {
 		return object.Value{}, nil
 	}
-	values, err := readValues(m, c)
+	values, err := readValues(m, c, over)
 	if err != nil {
 		return object.Value{}, InModule(m, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
 
@@ -191,8 +192,8 @@ func tagFields(files []*ast.File, set map[string]string) []tagField {
 }
 
 // readValues evaluates values.cue alone, as Timoni does. Unlike Timoni it resolves what
-// the file imports.
-func readValues(m evaluate.Module, c *Compiled) (object.Value, error) {
+// the file imports. What over replaces may have no value.
+func readValues(m evaluate.Module, c *Compiled, over object.Value) (object.Value, error) {
 	t, name := c.Tree, c.timoni.file
 	f, err := parser.ParseFile(path.Join(virtualRoot, name), c.timoni.data, parser.ParseComments)
 	if err != nil {
@@ -229,7 +230,7 @@ func readValues(m evaluate.Module, c *Compiled) (object.Value, error) {
 	if !values.Exists() {
 		return object.Value{}, nil
 	}
-	if err := values.Validate(cue.Concrete(true), cue.Final()); err != nil {
+	if err := complete(values, over); err != nil {
 		if missing := missingRuntime(m, t, files); len(missing) > 0 {
 			return object.Value{}, missing.Sorted()
 		}
@@ -238,27 +239,52 @@ func readValues(m evaluate.Module, c *Compiled) (object.Value, error) {
 	return readValue(values), nil
 }
 
-// readValue is concrete CUE as data. Line and column are kept without a file:
+// complete reports what has no value in v, and gets none from over.
+func complete(v cue.Value, over object.Value) error {
+	if over.Kind == object.KindNone {
+		return v.Validate(cue.Concrete(true), cue.Final())
+	}
+	var errs cueerrors.Error
+	fields, _ := v.Fields(cue.Optional(true))
+	for over.Kind == object.KindMap && fields != nil && fields.Next() {
+		at := fields.Selector()
+		if own, given := over.Get(at.Unquoted()); given || at.ConstraintType() == 0 {
+			if err := complete(fields.Value(), own); err != nil {
+				errs = cueerrors.Append(errs, cueerrors.Promote(err, ""))
+			}
+		} else if at.ConstraintType() == cue.RequiredConstraint {
+			return complete(v, object.Value{})
+		}
+	}
+	if errs == nil {
+		return nil
+	}
+	return errs
+}
+
+// readValue is CUE as data; what has no value is of KindNone. Line and column are kept without a file:
 // the name of the file depends on the request.
 func readValue(v cue.Value) object.Value {
 	at := v.Pos().Position()
 	pos := object.Pos{Line: at.Line, Column: at.Column}
 	v, _ = v.Default()
-	switch v.IncompleteKind() {
-	case cue.StructKind:
+	switch kind := v.IncompleteKind(); {
+	case kind == cue.StructKind:
 		out := object.Value{Kind: object.KindMap, Pos: pos}
 		fields, err := v.Fields()
 		for err == nil && fields.Next() {
 			out.Members = append(out.Members, object.Member{Name: fields.Selector().Unquoted(), Pos: pos, Value: readValue(fields.Value())})
 		}
 		return out
-	case cue.ListKind:
+	case kind == cue.ListKind:
 		out := object.Value{Kind: object.KindList, Pos: pos}
 		items, err := v.List()
 		for err == nil && items.Next() {
 			out.Items = append(out.Items, readValue(items.Value()))
 		}
 		return out
+	case !v.IsConcrete():
+		return object.Value{Pos: pos}
 	}
 	if v.Kind() == cue.BytesKind {
 		// The text that they hold is what Timoni makes of them in the end.
