@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli"
+	_ "github.com/ropewalk/ropewalk/cmd/ropewalk/internal/collector"
 )
 
 func main() { os.Exit(cli.Main()) }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"golang.org/x/term"
@@ -25,11 +24,6 @@ func Main() int {
 		return serveWorker()
 	}
 	process.CloseEnvironment()
-	if os.Getenv("GOGC") == "" {
-		// Most runs end before a second collection would pay: 1,000 workloads take a
-		// fifth less CPU time than at 100 percent, and 190 MiB.
-		debug.SetGCPercent(200)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
