@@ -121,7 +121,7 @@ func (r Referrer) manifest(subject ocispec.Descriptor) (d ocispec.Descriptor, da
 	case r.ArtifactType == "":
 		err = manifest.Refuse(ErrShape, "a referrer needs an artifact type")
 	case len(r.Data) > maxData:
-		err = manifest.Refuse(ErrLimit, "a referrer of type %.100q has %d bytes, and at most %d are attached", r.ArtifactType, len(r.Data), maxData)
+		err = manifest.OverLimit("a referrer of type %.100q has %d bytes, and at most %d are attached", r.ArtifactType, len(r.Data), maxData)
 	}
 	if err != nil {
 		return d, nil, layer, err
@@ -160,7 +160,7 @@ func Referrers(ctx context.Context, from Reader, subject ocispec.Descriptor, art
 			case artifactType != "" && d.ArtifactType != artifactType:
 				continue
 			case len(out) == maxReferrers:
-				return manifest.Refuse(ErrLimit, "it has more than %d referrers", maxReferrers)
+				return manifest.OverLimit("it has more than %d referrers", maxReferrers)
 			}
 			seen[d.Digest.String()] = true
 			out = append(out, d)

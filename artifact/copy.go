@@ -246,7 +246,7 @@ func (c *copier) predecessors(ctx context.Context, _ content.ReadOnlyGraphStorag
 		c.edges[r.Digest] = edge{subject: manifest.Bare(subject), listed: holds(there, r)}
 	}
 	if len(c.edges) > maxManifests {
-		return nil, ofSource(manifest.Refuse(ErrLimit, "it has more than %d referrers", maxManifests))
+		return nil, ofSource(manifest.OverLimit("it has more than %d referrers", maxManifests))
 	}
 	return list, nil
 }
@@ -258,7 +258,7 @@ func (c *copier) successors(ctx context.Context, fetcher content.Fetcher, d ocis
 		return nil, nil
 	}
 	if d.Size > manifest.MaxSize {
-		return nil, ofSource(manifest.Refuse(ErrLimit, "%s: a manifest of %d bytes; at most %d are read", d.Digest, d.Size, manifest.MaxSize))
+		return nil, ofSource(manifest.OverLimit("%s: a manifest of %d bytes; at most %d are read", d.Digest, d.Size, manifest.MaxSize))
 	}
 	data, err := content.FetchAll(ctx, fetcher, d)
 	if err != nil {
@@ -274,7 +274,7 @@ func (c *copier) successors(ctx context.Context, fetcher content.Fetcher, d ocis
 	e, referrer := c.edges[d.Digest]
 	c.mu.Unlock()
 	if tooMany {
-		return nil, ofSource(manifest.Refuse(ErrLimit, "more than %d manifests belong to it", maxManifests))
+		return nil, ofSource(manifest.OverLimit("more than %d manifests belong to it", maxManifests))
 	}
 	next := m.Parts()
 	for i := range next {

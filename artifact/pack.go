@@ -211,7 +211,7 @@ func fileNames(fsys fs.FS, opts Options) ([]string, error) {
 		names = append(names, more...)
 	}
 	if len(names) > limits.Files {
-		return nil, manifest.Refuse(ErrLimit, "there are %d files and at most %d may be packed: render fewer objects, or raise the limit", len(names), limits.Files)
+		return nil, manifest.OverLimit("there are %d files and at most %d may be packed: render fewer objects", len(names), limits.Files)
 	}
 	if len(names) == 0 && !opts.Empty {
 		return nil, manifest.Refuse(ErrShape, "there are no files to pack: an engine would delete everything that the previous artifact contained")
@@ -328,7 +328,7 @@ func readFile(fsys fs.FS, name string, room int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tooLarge := manifest.Refuse(ErrLimit, "the files are larger than the limit, at %q: render fewer objects, or raise the limit", name)
+	tooLarge := manifest.OverLimit("the files are larger than the limit, at %q: render fewer objects", name)
 	if info.Size() > room {
 		return nil, tooLarge
 	}

@@ -142,7 +142,7 @@ func contents(files []File) map[string][]byte {
 func pullFiles(ctx context.Context, from Reader, layer ocispec.Descriptor, opts PullOptions) ([]File, error) {
 	limits := opts.Limits.withDefaults()
 	if layer.Size > limits.Bytes {
-		return nil, manifest.Refuse(ErrLimit, "its layer has %d bytes, and at most %d are read: raise the limit", layer.Size, limits.Bytes)
+		return nil, manifest.OverLimit("its layer has %d bytes, and at most %d are read", layer.Size, limits.Bytes)
 	}
 	rc, err := manifest.Open(ctx, from, layer)
 	if err != nil {
@@ -205,7 +205,7 @@ func unpack(r io.Reader, limits Limits) ([]File, error) {
 			err = u.add(header, t)
 		}
 		if budget.N <= 0 {
-			return nil, manifest.Refuse(ErrLimit, "its layer unpacks to more than %d bytes: raise the limit", limits.Bytes)
+			return nil, manifest.OverLimit("its layer unpacks to more than %d bytes", limits.Bytes)
 		}
 		if err != nil {
 			return nil, layerError(err)
@@ -237,7 +237,7 @@ type unpacker struct {
 
 func (u *unpacker) add(header *tar.Header, r io.Reader) error {
 	if u.entries++; u.entries > 2*u.limits.Files+16 {
-		return manifest.Refuse(ErrLimit, "its layer has more than %d entries: raise the limit", u.limits.Files)
+		return manifest.OverLimit("its layer has more than %d entries", u.limits.Files)
 	}
 	name := strings.TrimPrefix(header.Name, "./")
 	switch header.Typeflag {
@@ -257,9 +257,9 @@ func (u *unpacker) add(header *tar.Header, r io.Reader) error {
 	case u.seen[name]:
 		return manifest.Refuse(ErrShape, "%.200q is in its layer twice", name)
 	case len(u.files) >= u.limits.Files:
-		return manifest.Refuse(ErrLimit, "its layer has more than %d files: raise the limit", u.limits.Files)
+		return manifest.OverLimit("its layer has more than %d files", u.limits.Files)
 	case header.Size > u.limits.Bytes-u.bytes:
-		return manifest.Refuse(ErrLimit, "the files of its layer are larger than %d bytes, at %.200q: raise the limit", u.limits.Bytes, name)
+		return manifest.OverLimit("the files of its layer are larger than %d bytes, at %.200q", u.limits.Bytes, name)
 	}
 	// A header may promise what never comes: room is made for what came.
 	data, err := io.ReadAll(r)
@@ -281,7 +281,7 @@ func (u *unpacker) end(r *io.LimitedReader) error {
 			return manifest.Refuse(ErrShape, "its layer has data after the end of the tar")
 		}
 		if r.N <= 0 {
-			return manifest.Refuse(ErrLimit, "its layer unpacks to more than %d bytes: raise the limit", u.limits.Bytes)
+			return manifest.OverLimit("its layer unpacks to more than %d bytes", u.limits.Bytes)
 		}
 		if errors.Is(err, io.EOF) {
 			return nil

@@ -37,7 +37,7 @@ func lookUp(ctx context.Context, from Store, reference string) (found, error) {
 		return found{}, manifest.Refuse(ErrDigest, "%q: the store returned %s instead", reference, d.Digest)
 	}
 	if d.Size > manifest.MaxSize || d.Size < 0 {
-		return found{}, manifest.Refuse(ErrLimit, "%.200q: its manifest has %d bytes, and at most %d are read", reference, d.Size, manifest.MaxSize)
+		return found{}, manifest.OverLimit("%.200q: its manifest has %d bytes, and at most %d are read", reference, d.Size, manifest.MaxSize)
 	}
 	if !manifest.IsDigest(d.Digest.String()) {
 		return found{}, manifest.Refuse(ErrDigest, "%.200q: its digest %.100q is not sha256: and 64 hexadecimal digits", reference, d.Digest)

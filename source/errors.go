@@ -3,7 +3,10 @@
 
 package source
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // What callers may match with errors.Is. Every error names the path or the
 // reference at fault.
@@ -64,3 +67,9 @@ func (p *PlainError) Error() string { return "not encrypted: " + p.Host }
 // Backends use it, so that a message reads well and callers can still tell
 // errors apart.
 func Refuse(is error, message string) error { return &refusal{is: is, message: message} }
+
+// OverLimit is an [ErrLimit] that says that the limit is fixed: no adapter has a flag for
+// those of sources.
+func OverLimit(format string, args ...any) error {
+	return Refuse(ErrLimit, fmt.Sprintf(format, args...)+" (no flag raises this limit)")
+}

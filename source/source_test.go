@@ -108,9 +108,9 @@ func TestBuilderStopsAtItsLimits(t *testing.T) {
 	}
 	require.NoError(t, add(source.Limits{Files: 2, Bytes: 8, Depth: 1}, "a", "b/c"))
 	for want, err := range map[string]error{
-		`the tree holds more than 1 files, at "b"`: add(source.Limits{Files: 1}, "a", "b"),
-		`the tree holds more than 7 bytes, at "b"`: add(source.Limits{Bytes: 7}, "a", "b"),
-		`"a/b/c" lies more than 1 folders deep`:    add(source.Limits{Depth: 1}, "a/b/c"),
+		`the tree holds more than 1 files, at "b" (no flag raises this limit)`: add(source.Limits{Files: 1}, "a", "b"),
+		`the tree holds more than 7 bytes, at "b" (no flag raises this limit)`: add(source.Limits{Bytes: 7}, "a", "b"),
+		`"a/b/c" lies more than 1 folders deep (no flag raises this limit)`:    add(source.Limits{Depth: 1}, "a/b/c"),
 	} {
 		require.EqualError(t, err, want)
 		require.ErrorIs(t, err, source.ErrLimit)

@@ -60,11 +60,11 @@ func (b *Builder) Room(name string, size int64) error {
 	}
 	switch {
 	case strings.Count(name, "/") > limits.Depth:
-		return Refuse(ErrLimit, fmt.Sprintf("%q lies more than %d folders deep", name, limits.Depth))
+		return OverLimit("%q lies more than %d folders deep", name, limits.Depth)
 	case len(b.files)+len(b.links) >= limits.Files:
-		return Refuse(ErrLimit, fmt.Sprintf("the tree holds more than %d files, at %q", limits.Files, name))
+		return OverLimit("the tree holds more than %d files, at %q", limits.Files, name)
 	case size > limits.Bytes-b.bytes:
-		return Refuse(ErrLimit, fmt.Sprintf("the tree holds more than %d bytes, at %q", limits.Bytes, name))
+		return OverLimit("the tree holds more than %d bytes, at %q", limits.Bytes, name)
 	}
 	return nil
 }

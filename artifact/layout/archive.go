@@ -76,7 +76,7 @@ func (a *archive) unpack() error {
 	case !info.Mode().IsRegular():
 		return manifest.Refuse(manifest.ErrNotLayout, "%q is not a regular file: an image layout archive is a tar file", a.file)
 	case info.Size() > maxArchive:
-		return manifest.Refuse(manifest.ErrLimit, "%q has %d bytes, and archives of at most %d are read: use a folder (oci-layout:DIR)", a.file, info.Size(), maxArchive)
+		return manifest.OverLimit("%q has %d bytes, and archives of at most %d are read: use a folder (oci-layout:DIR)", a.file, info.Size(), maxArchive)
 	}
 	f, err := os.Open(a.file) //nolint:gosec // the caller says which file
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *archive) extract(t *tar.Reader) (why string, _ error) {
 			return "it contains a file that belongs to no layout: " + name, nil
 		}
 		if room -= header.Size; room < 0 {
-			return "", manifest.Refuse(manifest.ErrLimit, "%q unpacks to more than %d bytes", a.file, maxArchive)
+			return "", manifest.OverLimit("%q unpacks to more than %d bytes", a.file, maxArchive)
 		}
 		if err := writeFile(filepath.Join(a.temp, name), t); errors.Is(err, io.ErrUnexpectedEOF) {
 			return "it is cut short", nil

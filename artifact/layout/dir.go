@@ -182,7 +182,7 @@ func (d *directory) bounded(name string, limit int64) ([]byte, error) {
 	defer f.Close() //nolint:errcheck // it was read only
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		return nil, manifest.Refuse(manifest.ErrLimit, "%s is larger than %d bytes", name, limit)
+		return nil, manifest.OverLimit("%s is larger than %d bytes", name, limit)
 	}
 	return data, err
 }

@@ -236,7 +236,7 @@ func (l *Layout) push(ctx context.Context, d ocispec.Descriptor, content io.Read
 		return l.write(ctx, d, manifest.Verify(io.NopCloser(content), d))
 	}
 	if d.Size > manifest.MaxSize {
-		return manifest.Refuse(manifest.ErrLimit, "%s: a manifest of %d bytes; at most %d are taken", d.Digest, d.Size, manifest.MaxSize)
+		return manifest.OverLimit("%s: a manifest of %d bytes; at most %d are taken", d.Digest, d.Size, manifest.MaxSize)
 	}
 	data, err := manifest.Drain(manifest.Verify(io.NopCloser(content), d), d.Size)
 	if err != nil {

@@ -72,7 +72,7 @@ func Open(ctx context.Context, from content.Fetcher, d ocispec.Descriptor) (io.R
 // ReadAll reads a manifest or a blob of at most limit bytes.
 func ReadAll(ctx context.Context, from content.Fetcher, d ocispec.Descriptor, limit int64) ([]byte, error) {
 	if d.Size > limit || d.Size < 0 {
-		return nil, Refuse(ErrLimit, "%s has %d bytes, and at most %d are read", d.Digest, d.Size, limit)
+		return nil, OverLimit("%s has %d bytes, and at most %d are read", d.Digest, d.Size, limit)
 	}
 	rc, err := Open(ctx, from, d)
 	if err != nil {

@@ -82,6 +82,12 @@ func Refuse(is error, format string, args ...any) error {
 	return &refusal{is: is, message: fmt.Sprintf(format, args...)}
 }
 
+// OverLimit is an [ErrLimit] that says that the limit is fixed: no command has a flag for
+// those of artifacts.
+func OverLimit(format string, args ...any) error {
+	return Refuse(ErrLimit, format+" (no flag raises this limit)", args...)
+}
+
 // About puts the reference before an error, and keeps the error. One that names
 // the reference already is returned as it is.
 func About(reference string, err error) error {

@@ -127,7 +127,7 @@ func Parse(mediaType string, data []byte) (Manifest, error) {
 	case !Is(mediaType):
 		return bad("its type is %.100q: an OCI image manifest is required", mediaType)
 	case len(data) > MaxSize:
-		return Manifest{}, Refuse(ErrLimit, "its manifest is larger than %d bytes", MaxSize)
+		return Manifest{}, OverLimit("its manifest is larger than %d bytes", MaxSize)
 	case json.Unmarshal(data, &m) != nil:
 		return bad("it is not the JSON of a manifest")
 	case m.SchemaVersion != 2:
@@ -135,7 +135,7 @@ func Parse(mediaType string, data []byte) (Manifest, error) {
 	case m.MediaType != "" && m.MediaType != mediaType:
 		return bad("its mediaType is %.100q, but the registry reports %.100q", m.MediaType, mediaType)
 	case len(m.Layers) > MaxLayers || len(m.Manifests) > MaxLayers:
-		return Manifest{}, Refuse(ErrLimit, "its manifest has more than %d layers", MaxLayers)
+		return Manifest{}, OverLimit("its manifest has more than %d layers", MaxLayers)
 	case IsIndex(mediaType) && (len(m.Layers) > 0 || m.Config.Digest != ""):
 		return bad("it is an index and has layers")
 	case !IsIndex(mediaType) && len(m.Manifests) > 0:

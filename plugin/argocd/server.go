@@ -155,7 +155,7 @@ func (s *Server) begin(ctx context.Context, stream receiver) (request, error) {
 		return request{}, err
 	}
 	if most := cmp.Or(s.opts.Archive.Compressed, unpack.DefaultCompressed); first.GetSize() > most {
-		return request{}, fmt.Errorf("%w: the archive has %d bytes, and %d are allowed", unpack.ErrLimit, first.GetSize(), most)
+		return request{}, fmt.Errorf("%w: the archive has %d bytes, and %d are allowed: raise --archive", unpack.ErrLimit, first.GetSize(), most)
 	}
 	return r, nil
 }

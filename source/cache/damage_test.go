@@ -83,7 +83,7 @@ func TestALimitThatShrankHoldsForTheStore(t *testing.T) {
 	small := again(f, func(f *cache.Fetcher) { f.Limits = source.Limits{Files: 1} })
 	_, err := small.Fetch(t.Context(), commit("c1"))
 	require.ErrorIs(t, err, source.ErrLimit)
-	require.EqualError(t, err, `"https://example.org/r.git?commit=c1": the tree holds more than 1 files, at "sub/b.cue"`)
+	require.EqualError(t, err, `"https://example.org/r.git?commit=c1": the tree holds more than 1 files, at "sub/b.cue" (no flag raises this limit)`)
 }
 
 // remoteResolve is the half of a remote that resolves.

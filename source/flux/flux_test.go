@@ -336,9 +336,9 @@ func TestWhatIsInAnArtifactIsJudged(t *testing.T) {
 		files map[string]string
 		is    error
 	}{
-		`path ".." leaves its root`:                        {map[string]string{"../a.cue": ""}, source.ErrPath},
-		`the tree holds more than 10240 bytes, at "a.cue"`: {map[string]string{"a.cue": strings.Repeat("a", 11<<10)}, source.ErrLimit},
-		`GitRepository/apps/web has no folder "sub"`:       {map[string]string{"a.cue": "a"}, source.ErrNotFound},
+		`path ".." leaves its root`: {map[string]string{"../a.cue": ""}, source.ErrPath},
+		`the tree holds more than 10240 bytes, at "a.cue" (no flag raises this limit)`: {map[string]string{"a.cue": strings.Repeat("a", 11<<10)}, source.ErrLimit},
+		`GitRepository/apps/web has no folder "sub"`:                                   {map[string]string{"a.cue": "a"}, source.ErrNotFound},
 	} {
 		_, f := serve(t, archive(t, c.files))
 		f.Limits.Bytes = 10 << 10

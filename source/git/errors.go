@@ -21,11 +21,11 @@ const (
 
 // listingTooLong is the error for too many references.
 func listingTooLong() error {
-	return source.Refuse(source.ErrLimit, fmt.Sprintf("the server lists more than %d bytes of references", maxListing))
+	return source.OverLimit("the server lists more than %d bytes of references", maxListing)
 }
 
 func tooMuch(limit int64) error {
-	return source.Refuse(source.ErrLimit, fmt.Sprintf("the server sends more than %d bytes for one commit", limit))
+	return source.OverLimit("the server sends more than %d bytes for one commit", limit)
 }
 
 // symptom is what programs and servers write when something is wrong, and what

@@ -270,7 +270,7 @@ func (f *Files) read(name string, e entry) ([]byte, error) {
 	if !ok {
 		var err error
 		if data, err = f.from.read(e.id, kindBlob, f.left); errors.Is(err, source.ErrLimit) {
-			err = source.Refuse(source.ErrLimit, fmt.Sprintf("more than %d bytes of the commit are needed, at %q", f.limit, name))
+			err = source.OverLimit("more than %d bytes of the commit are needed, at %q", f.limit, name)
 		}
 		if err != nil {
 			f.failed = err
@@ -307,7 +307,7 @@ func (f *Files) readPackage(ctx context.Context, p local.Package) (source.Tree, 
 			return tree, bare(err)
 		}
 	}
-	return source.Tree{}, source.Refuse(source.ErrLimit, fmt.Sprintf("symlinks in %q lead to other symlinks more than %d times", p.Module, maxRounds))
+	return source.Tree{}, source.OverLimit("symlinks in %q lead to other symlinks more than %d times", p.Module, maxRounds)
 }
 
 // bare is an error of this package without the path that a file system puts before it.

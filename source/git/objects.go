@@ -73,7 +73,7 @@ func fits(kind string, size int64, want string, most int64) error {
 	case kind != want:
 		return source.Refuse(source.ErrDigest, fmt.Sprintf("found a %s where a %s is expected", kind, want))
 	case size > most:
-		return source.Refuse(source.ErrLimit, fmt.Sprintf("a %s is larger than %d bytes", kind, most))
+		return source.OverLimit("a %s is larger than %d bytes", kind, most)
 	}
 	return nil
 }

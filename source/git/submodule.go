@@ -30,7 +30,7 @@ func (g *get) submodule(ctx context.Context, files *Files, name, commit string) 
 		return nil, source.Refuse(source.ErrNotRegular, fmt.Sprintf(
 			"%q is a submodule, whose files are in another repository: add &submodules=true to the reference", name))
 	case g.depth == maxModules:
-		return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("submodule %q is nested more than %d deep", name, maxModules))
+		return nil, source.OverLimit("submodule %q is nested more than %d deep", name, maxModules)
 	}
 	where, err := moduleURL(ctx, files, name)
 	if err != nil {

@@ -187,9 +187,9 @@ func TestFetchRefusesWhatIsNoRegularFile(t *testing.T) {
 func TestFetchStopsAtItsLimits(t *testing.T) {
 	root := project(t, "m/a.cue", "m/b.cue", "m/c/d/e.cue")
 	for want, limits := range map[string]source.Limits{
-		`the tree holds more than 1 files, at "b.cue"`:  {Files: 1},
-		`the tree holds more than 10 bytes, at "b.cue"`: {Bytes: 10},
-		`"m/c/d" lies more than 1 folders deep`:         {Depth: 1},
+		`the tree holds more than 1 files, at "b.cue" (no flag raises this limit)`:  {Files: 1},
+		`the tree holds more than 10 bytes, at "b.cue" (no flag raises this limit)`: {Bytes: 10},
+		`"m/c/d" lies more than 1 folders deep (no flag raises this limit)`:         {Depth: 1},
 	} {
 		_, err := local.Fetcher{Root: root, Limits: limits}.Fetch(context.Background(), source.Ref{Ref: "m"})
 		require.EqualError(t, err, want)
@@ -199,7 +199,7 @@ func TestFetchStopsAtItsLimits(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Join(root, "m", "z", fmt.Sprint(i)), 0o700))
 	}
 	_, err := local.Fetcher{Root: root, Limits: source.Limits{Files: 3}}.Fetch(context.Background(), source.Ref{Ref: "m"})
-	require.EqualError(t, err, `more than 30 files and folders, at "m/z"`)
+	require.EqualError(t, err, `more than 30 files and folders, at "m/z" (no flag raises this limit)`)
 }
 
 func TestFetchEndsWhenItIsCancelled(t *testing.T) {

@@ -134,7 +134,7 @@ func isCUE(e fs.DirEntry) bool {
 func (w *walk) list(ctx context.Context, dir spot) ([]fs.DirEntry, error) {
 	limits := w.tree.Limits.WithDefaults()
 	if strings.Count(dir.name, "/") > limits.Depth+strings.Count(w.Module, "/") {
-		return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("%q lies more than %d folders deep", dir.name, limits.Depth))
+		return nil, source.OverLimit("%q lies more than %d folders deep", dir.name, limits.Depth)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (w *walk) list(ctx context.Context, dir spot) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	if w.seen += len(entries); w.seen > most {
-		return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("more than %d files and folders, at %q", most, dir.name))
+		return nil, source.OverLimit("more than %d files and folders, at %q", most, dir.name)
 	}
 	return entries, nil
 }

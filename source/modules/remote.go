@@ -98,7 +98,7 @@ func zipOf(mediaType string, manifest []byte) (ocispec.Descriptor, error) {
 func read(body io.ReadCloser, desc ocispec.Descriptor, limit int64, what string) ([]byte, error) {
 	defer func() { _ = body.Close() }()
 	if desc.Size > limit {
-		return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("its %s is larger than %d bytes", what, limit))
+		return nil, source.OverLimit("its %s is larger than %d bytes", what, limit)
 	}
 	return content.ReadAll(body, desc)
 }

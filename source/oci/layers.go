@@ -54,8 +54,7 @@ func shape(m ocispec.Manifest, limits source.Limits) (selected, error) {
 		case layer.Size < 0 || layer.Digest.Validate() != nil || !layer.Digest.Algorithm().Available():
 			return selected{}, other("an artifact with a layer that has no digest and size that can be checked")
 		case layer.Size > room:
-			return selected{}, source.Refuse(source.ErrLimit,
-				fmt.Sprintf("its layers have %d bytes and more, too many for a tree of %d bytes", layer.Size, limits.Bytes))
+			return selected{}, source.OverLimit("its layers have %d bytes and more, too many for a tree of %d bytes", layer.Size, limits.Bytes)
 		}
 		room -= layer.Size
 	}

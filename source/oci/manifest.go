@@ -35,7 +35,7 @@ func (f Fetcher) choose(ctx context.Context, repo Repository, r reference) (refe
 	highest, seen := versions.Highest(), 0
 	err = repo.Tags(ctx, "", func(tags []string) error {
 		if seen += len(tags); seen > maxTags {
-			return source.Refuse(source.ErrLimit, fmt.Sprintf("the repository has more than %d tags", maxTags))
+			return source.OverLimit("the repository has more than %d tags", maxTags)
 		}
 		for _, t := range tags {
 			highest.Add(t)
@@ -62,7 +62,7 @@ func (f Fetcher) manifest(ctx context.Context, repo Repository, r reference) (oc
 	}
 	defer func() { _ = body.Close() }()
 	if desc.Size > maxManifest {
-		return desc, manifest, fault(source.ErrLimit, r, "the manifest has %d bytes, more than %d", desc.Size, maxManifest)
+		return desc, manifest, fault(source.ErrLimit, r, "the manifest has %d bytes, more than %d (no flag raises this limit)", desc.Size, maxManifest)
 	}
 	if got := desc.Digest.String(); !isDigest(got) || got != cmp.Or(r.digest, got) {
 		return desc, manifest, fault(source.ErrDigest, r, "the registry returned a manifest with the digest %q", got)
@@ -105,7 +105,7 @@ func parseManifest(data []byte, mediaType string) (ocispec.Manifest, error) {
 	case also.Manifests != nil || also.FSLayers != nil:
 		return manifest, other("a manifest and an index at once")
 	case len(manifest.Layers) > maxLayers:
-		return manifest, source.Refuse(source.ErrLimit, fmt.Sprintf("the artifact has %d layers, more than %d", len(manifest.Layers), maxLayers))
+		return manifest, source.OverLimit("the artifact has %d layers, more than %d", len(manifest.Layers), maxLayers)
 	}
 	return manifest, nil
 }

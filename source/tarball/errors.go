@@ -22,7 +22,7 @@ func format(f string, args ...any) error {
 }
 
 func limit(f string, args ...any) error {
-	return source.Refuse(source.ErrLimit, fmt.Sprintf(f, args...))
+	return source.OverLimit(f, args...)
 }
 
 // notRegular refuses an entry for what it is.

@@ -10,6 +10,8 @@ import (
 	"encoding/binary"
 	"io"
 	"slices"
+
+	"github.com/ropewalk/ropewalk/source"
 )
 
 // Sizes and marks of the parts of a zip, in APPNOTE.TXT 6.3.10, 4.3.7, 4.3.12
@@ -84,7 +86,7 @@ func table(r io.ReaderAt, size int64) (from, to int64, count int, err error) {
 	from, to = int64(le.Uint32(end[16:])), size-endSize
 	switch {
 	case count == 0xffff || from == 0xffffffff:
-		return 0, 0, 0, limit("the zip is one for huge archives (zip64)")
+		return 0, 0, 0, source.Refuse(source.ErrLimit, "the zip is one for huge archives (zip64)")
 	case le.Uint16(end[4:]) != 0 || le.Uint16(end[6:]) != 0 || int(le.Uint16(end[8:])) != count:
 		return 0, 0, 0, format("the zip is one of several parts")
 	case from > to || to-from != int64(le.Uint32(end[12:])):

@@ -79,7 +79,7 @@ func (t *taker) zipped(f *zip.File) error {
 		return format("%q is encrypted", name)
 	}
 	if f.UncompressedSize64 > 1<<62 {
-		return limit("%q is larger than anything", name)
+		return source.Refuse(source.ErrLimit, fmt.Sprintf("%q is larger than anything", name))
 	}
 	if err := t.b.Room(name, int64(f.UncompressedSize64)); err != nil { //nolint:gosec // bounded above
 		return err

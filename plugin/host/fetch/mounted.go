@@ -54,7 +54,7 @@ func (m Mounted) Secret(_ context.Context, name string) (map[string][]byte, erro
 		case err != nil:
 			return nil, fmt.Errorf("secret %q: entry %q: %w", name, e.Name(), err)
 		case ok && len(out) == maxEntries:
-			return nil, source.Refuse(source.ErrLimit, fmt.Sprintf("secret %q has more than %d entries", name, maxEntries))
+			return nil, source.OverLimit("secret %q has more than %d entries", name, maxEntries)
 		case ok:
 			out[e.Name()] = data
 		}
@@ -114,7 +114,7 @@ func entry(root *os.Root, name string) (data []byte, ok bool, err error) {
 	defer func() { _ = f.Close() }() // it was only read
 	data, err = io.ReadAll(io.LimitReader(f, maxEntry+1))
 	if len(data) > maxEntry {
-		return nil, false, source.Refuse(source.ErrLimit, fmt.Sprintf("more than %d bytes", maxEntry))
+		return nil, false, source.OverLimit("more than %d bytes", maxEntry)
 	}
 	return data, err == nil, err
 }

@@ -234,7 +234,7 @@ func (b *bounded) Read(data []byte) (int, error) {
 }
 
 func tooLarge(limit int64) error {
-	return source.Refuse(source.ErrLimit, fmt.Sprintf("the manifest or list has more than %d bytes", limit))
+	return source.OverLimit("the manifest or list has more than %d bytes", limit)
 }
 
 // sanitize reduces an error response to the codes and messages of the specification, and

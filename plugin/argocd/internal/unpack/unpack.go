@@ -192,7 +192,7 @@ func (u *unpacking) tar(r *tar.Reader) error {
 			return err
 		}
 		if u.entries++; u.entries > u.limits.Entries {
-			return fmt.Errorf("%w: more than %d entries", ErrLimit, u.limits.Entries)
+			return fmt.Errorf("%w: more than %d entries (no flag raises this limit)", ErrLimit, u.limits.Entries)
 		}
 		if h.Typeflag == tar.TypeXGlobalHeader {
 			continue // git archive has the commit in one.
@@ -236,7 +236,7 @@ func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 			return nil
 		}
 		if h.Size > u.limits.File {
-			return fmt.Errorf("%w: %q has %d bytes, and a file may have %d", ErrLimit, name, h.Size, u.limits.File)
+			return fmt.Errorf("%w: %q has %d bytes, and a file may have %d (no flag raises this limit)", ErrLimit, name, h.Size, u.limits.File)
 		}
 		return u.file(name, h, r)
 	}
@@ -247,7 +247,7 @@ func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 func (u *unpacking) file(name string, h *tar.Header, r io.Reader) error {
 	// A sparse file is larger than what the tar has of it.
 	if u.size += h.Size; u.size > u.limits.Unpacked {
-		return fmt.Errorf("%w: the files of the archive have more than %d bytes", ErrLimit, u.limits.Unpacked)
+		return fmt.Errorf("%w: the files of the archive have more than %d bytes (no flag raises this limit)", ErrLimit, u.limits.Unpacked)
 	}
 	err := u.once(name)
 	if err != nil {
@@ -287,7 +287,7 @@ func (u *unpacking) name(h *tar.Header) (string, error) {
 		return "", fmt.Errorf("%w: the name %q is not a clean relative path", ErrArchive, h.Name)
 	}
 	if depth := strings.Count(name, "/"); depth > u.limits.Depth {
-		return "", fmt.Errorf("%w: %q lies %d folders deep, and %d are allowed", ErrLimit, name, depth, u.limits.Depth)
+		return "", fmt.Errorf("%w: %q lies %d folders deep, and %d are allowed (no flag raises this limit)", ErrLimit, name, depth, u.limits.Depth)
 	}
 	return name, nil
 }
@@ -313,7 +313,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.from.Read(p)
 	_, _ = c.hash.Write(p[:n]) // A hash never fails.
 	if c.n += int64(n); c.n > c.limit {
-		err = fmt.Errorf("%w: the archive has more than %d bytes", ErrLimit, c.limit)
+		err = fmt.Errorf("%w: the archive has more than %d bytes: raise --archive", ErrLimit, c.limit)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		c.err = err
@@ -337,9 +337,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 	b.n += int64(n)
 	switch {
 	case b.n > b.u.limits.Unpacked:
-		b.err = fmt.Errorf("%w: the archive unpacks to more than %d bytes", ErrLimit, b.u.limits.Unpacked)
+		b.err = fmt.Errorf("%w: the archive unpacks to more than %d bytes (no flag raises this limit)", ErrLimit, b.u.limits.Unpacked)
 	case b.n > freeBytes && b.n > maxRatio*b.u.compressed.n:
-		b.err = fmt.Errorf("%w: the archive unpacks to more than %d times its size", ErrLimit, maxRatio)
+		b.err = fmt.Errorf("%w: the archive unpacks to more than %d times its size (no flag raises this limit)", ErrLimit, maxRatio)
 	}
 	return n, cmp.Or(b.err, err)
 }
