@@ -66,6 +66,7 @@ spec:
 	require.Equal(t, `spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.parts.items.type expected "array", "boolean", "integer", "number", "object" or "string", found "list"`, lines[0])
 	require.Equal(t, `spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.size.type expected "array", "boolean", "integer", "number", "object" or "string", found "int"`, lines[1])
 	require.Contains(t, lines[2], `spec.versions[1].schema.openAPIV3Schema.properties.spec.x-kubernetes-validations[0].rule is not a valid CEL expression: compilation failed: ERROR: <input>:1:14: Syntax error`)
+	require.NotContains(t, lines[2], "expecting")
 	require.Contains(t, lines[3], `undefined field 'colour'`)
 	require.Equal(t, []string{
 		`spec.versions[2].schema.openAPIV3Schema.properties.color.default expected "red", found "blue"`,

@@ -5,6 +5,7 @@ package custom
 
 import (
 	"context"
+	"regexp"
 	"sync"
 
 	structural "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -129,10 +130,12 @@ func (n *ruleNode) ownProblems(path *field.Path) (out field.ErrorList) {
 	if err != nil {
 		return field.ErrorList{field.Invalid(path, "", "cannot be compiled: "+oneLine(err.Error()))}
 	}
+	// The parser lists every token that could follow.
+	expecting := regexp.MustCompile(` expecting \{[^\n]*\}`)
 	for i, r := range results {
 		for name, problem := range map[string]*apiservercel.Error{"rule": r.Error, "messageExpression": r.MessageExpressionError} {
 			if problem != nil {
-				out = append(out, field.Invalid(path.Index(i).Child(name), "", "is not a valid CEL expression: "+oneLine(problem.Detail)))
+				out = append(out, field.Invalid(path.Index(i).Child(name), "", "is not a valid CEL expression: "+oneLine(expecting.ReplaceAllString(problem.Detail, ""))))
 			}
 		}
 	}
