@@ -57,6 +57,12 @@ func (p *parsing) file(f File) {
 	for _, d := range docs {
 		kept = p.document(d, f.Found) || kept
 	}
+	for _, d := range docs {
+		if bundle, _ := d.value.Get("bundle"); !kept && !f.Found && bundle.Kind == object.KindMap {
+			p.fail(bundle.Pos, nil, "write it as CUE: cue import "+f.Name, "a bundle of Timoni in YAML or JSON is not read")
+			return
+		}
+	}
 	if !kept && !f.Found && len(errs) == 0 {
 		p.fail(object.Pos{File: f.Name}, nil, "a spec begins with apiVersion: "+APIVersion+" and kind: "+KindTransform+" or "+KindWorkload+
 			", a Score file with apiVersion: "+ScoreVersion, "contains no document of %s", APIVersion)

@@ -176,6 +176,8 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"an empty file": {
 			"# nothing\n",
 			`a.yaml: spec: contains no document of ropewalk.dev/v1alpha1 (a spec begins with apiVersion: ropewalk.dev/v1alpha1 and kind: Transform or Workload, a Score file with apiVersion: score.dev/v1b1)`},
+		"a bundle of Timoni": {
+			"bundle:\n  apiVersion: v1alpha1\n  instances: {}\n", `a.yaml:2:3: spec: a bundle of Timoni in YAML or JSON is not read (write it as CUE: cue import a.yaml)`},
 		"a list as a document": {"- 1\n", `a.yaml:1:1: spec: expected a document with apiVersion and kind, got a list`},
 		"two specs of one name": {
 			head + "---\n" + head, `a.yaml:9:18: spec: metadata.name: a second spec is called "api"; the first is at a.yaml:3:18`},
