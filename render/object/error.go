@@ -152,7 +152,8 @@ func (es Errors) Unwrap() []error {
 	return out
 }
 
-// Sorted is es by position, then path, node and message, each mistake once.
+// Sorted is es by position, then path, node and message, each mistake once. A warning about
+// a value that is refused follows from the error, and is left out.
 func (es Errors) Sorted() Errors {
 	out := slices.Clone(es)
 	slices.SortStableFunc(out, func(a, b *Error) int {
@@ -161,9 +162,18 @@ func (es Errors) Sorted() Errors {
 			strings.Compare(a.Path, b.Path),
 			strings.Compare(string(a.Node), string(b.Node)),
 			strings.Compare(a.Error(), b.Error()),
+			cmp.Compare(a.Severity, b.Severity),
 		)
 	})
-	return slices.CompactFunc(out, func(a, b *Error) bool { return a.Error() == b.Error() })
+	out = slices.CompactFunc(out, func(a, b *Error) bool { return a.Error() == b.Error() })
+	refused := map[Pos][]string{}
+	for _, e := range out.Failures() {
+		refused[e.Pos] = append(refused[e.Pos], e.Path)
+	}
+	return slices.DeleteFunc(out, func(e *Error) bool {
+		paths := refused[e.Pos]
+		return e.Severity == SeverityWarning && e.Pos.Column > 0 && (slices.Contains(paths, "") || slices.Contains(paths, e.Path))
+	})
 }
 
 // Err is es as an error: nil where it holds no mistake of severity error.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,6 +94,30 @@ func TestPosOrdersNowhereLast(t *testing.T) {
 	require.Zero(t, Pos{File: "a", Line: 1, Column: 2}.Compare(Pos{File: "a", Line: 1, Column: 2}))
 	require.Equal(t, "a.yaml:3:5", Pos{File: "a.yaml", Line: 3, Column: 5}.String())
 	require.Equal(t, "--set a=b", Pos{File: "--set a=b"}.String())
+}
+
+func TestAWarningAboutAValueThatIsRefusedIsLeftOut(t *testing.T) {
+	at := func(column int, path string, severity Severity) *Error {
+		return &Error{Stage: StageSpec, Severity: severity, Pos: Pos{File: "a", Line: 1, Column: column}, Path: path, Err: errors.New("x")}
+	}
+	for _, c := range []struct {
+		name  string
+		error *Error
+		kept  bool
+	}{
+		{"of the same path", at(2, "a.b", SeverityError), false},
+		{"of the text itself", at(2, "", SeverityError), false},
+		{"of another path", at(2, "a", SeverityError), true},
+		{"of another place", at(3, "a.b", SeverityError), true},
+		{"that is a warning too", at(2, "", SeverityWarning), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			warning := at(2, "a.b", SeverityWarning)
+			require.Equal(t, c.kept, slices.Contains(Errors{warning, c.error}.Sorted(), warning))
+		})
+	}
+	file := &Error{Stage: StageSpec, Severity: SeverityWarning, Pos: Pos{File: "a"}, Err: errors.New("y")}
+	require.Len(t, Errors{file, {Stage: StageSpec, Pos: Pos{File: "a"}, Err: errors.New("x")}}.Sorted(), 2, "a file is no value")
 }
 
 func TestErrorsAreSortedAndSaidOnce(t *testing.T) {

@@ -42,8 +42,8 @@ func (d *decoder) short(name string) string {
 }
 
 // name checks a DNS label (RFC 1123), which Score wants to have two letters at
-// least.
-func (d *decoder) name(pos object.Pos, at *location, name string) {
+// least; false is none.
+func (d *decoder) name(pos object.Pos, at *location, name string) bool {
 	bad, hint := "", ""
 	switch {
 	case name == "":
@@ -58,9 +58,10 @@ func (d *decoder) name(pos object.Pos, at *location, name string) {
 	case d.short(name) != "":
 		bad, hint = d.short(name), "a document of ropewalk.dev/v1alpha1 and kind Workload may have such a name"
 	default:
-		return
+		return true
 	}
 	d.fail(pos, at, hint, "%s %s", shown(name), bad)
+	return false
 }
 
 // labelOf is the DNS label that was most likely meant.
@@ -80,7 +81,7 @@ func labelOf(name string) string {
 	return ""
 }
 
-// word checks a type or class of a resource.
+// word checks a type or class of a resource; one that is wrong is empty.
 func (p part) word() Text {
 	t := p.text()
 	if p.Kind != object.KindString {
@@ -89,8 +90,10 @@ func (p part) word() Text {
 	switch {
 	case p.short(t.Value) != "":
 		p.fail("", "%s %s", shown(t.Value), p.short(t.Value))
+		t.Value = ""
 	case len(t.Value) > labelLength || !only(t.Value, "-", letter+digit):
 		p.fail("", "%s must have 1 to %d letters, digits and -, with a letter or a digit at both ends", shown(t.Value), labelLength)
+		t.Value = ""
 	}
 	return t
 }

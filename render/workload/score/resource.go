@@ -13,8 +13,12 @@ import (
 // resources decodes what the workload needs.
 func (d *decoder) resources(p part) {
 	for _, e := range p.entries() {
-		d.name(e.namePos, e.at, e.name)
-		d.out.Resources = append(d.out.Resources, e.resource())
+		good := d.name(e.namePos, e.at, e.name)
+		r := e.resource()
+		if !good {
+			r.Type.Value = "" // No provisioner is asked for it.
+		}
+		d.out.Resources = append(d.out.Resources, r)
 	}
 	slices.SortFunc(d.out.Resources, func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/dialect"
 	"github.com/ropewalk/ropewalk/render/emit"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // renderFlags are those of render beside those of every project.
@@ -122,6 +123,8 @@ func (f *renderFlags) suit(d dialect.Name) error {
 		return command.Usagef("add --dialect flux", "--repository is for the dialect flux, and this render is for %s", d)
 	case f.FluxNamespace != "" && f.Repository == "":
 		return command.Usagef("add --repository", "--flux-namespace needs --repository")
+	case f.FluxNamespace != "" && spec.CheckName(f.FluxNamespace) != nil:
+		return command.Usagef("", "--flux-namespace: %s", spec.CheckName(f.FluxNamespace))
 	}
 	return nil
 }

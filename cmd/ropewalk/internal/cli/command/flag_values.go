@@ -17,12 +17,13 @@ import (
 )
 
 // Once makes every flag with a single value, of a command and of those below it, one
-// that is given once: of two environments or two targets only one would count.
+// that is given once: of two environments or two targets only one would count. Its value
+// is not empty, as that of a variable that is not set, unless that turns off a default.
 func Once(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		_, list := f.Value.(pflag.SliceValue)
 		if _, more := f.Value.(*hosts); !list && !more {
-			f.Value = &once{Value: f.Value}
+			f.Value = &once{Value: f.Value, empty: f.DefValue != ""}
 		}
 	})
 	for _, c := range cmd.Commands() {
@@ -35,10 +36,15 @@ type once struct {
 	pflag.Value
 	first string
 	set   bool
+	// empty accepts an empty value, which turns off what the flag has by default.
+	empty bool
 }
 
 // Set sets the value, the first time.
 func (o *once) Set(text string) error {
+	if text == "" && !o.empty {
+		return errors.New("it is empty: set the variable that it takes the value from, or leave the flag away")
+	}
 	if o.set && text != o.first {
 		return fmt.Errorf("it is given twice, first as %q", o.first)
 	}
