@@ -6,6 +6,7 @@ package render
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/ropewalk/ropewalk/render/check"
@@ -32,7 +33,30 @@ type Renderer struct {
 //
 // Mistakes that do not hide each other come in one run: a spec that cannot be
 // evaluated does not keep the others from being joined and checked.
+//
+// No error and no warning shows a secret, see [object.Secrets].
 func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
+	secrets := &object.Secrets{}
+	for _, text := range req.Secrets {
+		secrets.Add(text)
+	}
+	out, err := r.render(ctx, req, secrets)
+	if err == nil && len(out.Warnings) == 0 {
+		return out, nil
+	}
+	for _, s := range req.Specs {
+		secrets.AddNamed(s.Evaluate.Input)
+	}
+	var mistakes Errors
+	if errors.As(err, &mistakes) {
+		err = secrets.Errors(mistakes)
+	}
+	out.Warnings = secrets.Errors(out.Warnings)
+	return out, err
+}
+
+// render is Render, and adds to secrets what it finds.
+func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secrets) (Result, error) {
 	d, err := dialect.Find(req.Emit.Dialect)
 	if err != nil {
 		return Result{}, Errors{{Stage: object.StageOrder, Err: err}}
@@ -50,6 +74,9 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 		nodes = c.withNamespaces(nodes)
 	}
 	object.SortNodes(nodes)
+	for _, n := range nodes {
+		secrets.AddNode(n)
+	}
 	applied := c.checker(req).Applied(nodes)
 	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, unusedPatterns(req, nodes, evaluated.broken))
 

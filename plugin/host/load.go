@@ -60,7 +60,8 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	}
 	l.dependencies(&out.Request)
 	l.nothing(out)
-	if out.Request.Mistakes = d.Errs.Sorted(); len(out.Request.Specs) == 0 {
+	out.Request.Secrets = l.runtime.texts
+	if out.Request.Mistakes = l.runtime.secrets.Errors(d.Errs).Sorted(); len(out.Request.Specs) == 0 {
 		return out, out.Request.Mistakes.Err()
 	}
 	return out, nil

@@ -28,6 +28,16 @@ type runtime struct {
 	definition spec.File
 	// asked are the names of all attributes so far.
 	asked map[string]bool
+	// secrets are all values so far: where they come from they may be secret.
+	secrets object.Secrets
+	texts   []string
+}
+
+// used notes a value that a render depends on.
+func (r *runtime) used(value string) string {
+	r.secrets.Add(value)
+	r.texts = append(r.texts, value)
+	return value
 }
 
 // readRuntime reads what the options say: NAME=VALUE, a file of values, or the runtime
@@ -83,10 +93,10 @@ func (r *runtime) of(data []byte) map[string]string {
 	for _, name := range evaluate.RuntimeNames(data) {
 		r.asked[name] = true
 		if value, ok := r.values[name]; ok {
-			out[name] = value
+			out[name] = r.used(value)
 		} else if r.lookup != nil {
 			if value, ok := r.lookup(name); ok {
-				out[name] = value
+				out[name] = r.used(value)
 			}
 		}
 	}

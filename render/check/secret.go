@@ -4,6 +4,7 @@
 package check
 
 import (
+	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ func (c *Checker) secrets(a *finding.Value) {
 		}
 		return
 	}
+	c.lastApplied(a)
 	encrypted := isEncrypted(o)
 	if encrypted {
 		c.encrypted(a)
@@ -57,6 +59,19 @@ func (c *Checker) secrets(a *finding.Value) {
 	}
 	a.Fail(finding.RuleSecret, "holds %d secret %s, which a render must not contain", n, what).Hint =
 		"use an ExternalSecret or a reference to a Secret of the cluster, encrypt it with SOPS for Flux, or allow this Secret in allowSecrets"
+}
+
+// lastApplied refuses the annotation in which kubectl keeps a Secret with its data.
+func (c *Checker) lastApplied(a *finding.Value) {
+	const name = "kubectl.kubernetes.io/last-applied-configuration"
+	applied := object.Object{}
+	if json.Unmarshal([]byte(a.Root().Text("metadata", "annotations", name)), &applied) != nil || !isSecret(applied) {
+		return
+	}
+	if applied["data"] != nil || applied["stringData"] != nil {
+		a.Field("metadata").Field("annotations").Field(name).
+			Fail(finding.RuleSecret, "holds a Secret with its data").Hint = "remove it, as all that an export from a cluster adds"
+	}
 }
 
 // Allows reports whether o is a Secret whose name a pattern of allowSecrets matches.

@@ -46,6 +46,7 @@ func TestSecretsInARender(t *testing.T) {
 		"one that an operator decrypts passes":            {text: "apiVersion: isindir.github.com/v1alpha3\nkind: SopsSecret\nmetadata: {name: db}\nspec: {secretTemplates: []}\n" + mark, engine: "argocd", rules: nil},
 		"a mark of encryption hides nothing in the clear": {text: head + mark + "data: {a: \"" + cipher + "\", b: " + encoded + "}\n", engine: "flux", rules: []string{finding.RuleSecret}},
 		"half a mark of encryption is none":               {text: head + "sops: {mac: x}\ndata: {a: \"" + cipher + "\"}\n", engine: "flux", rules: []string{finding.RuleSecret, finding.RuleFormat, finding.RuleUnknownField}},
+		"nor can an annotation of kubectl":                {text: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: db, annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"stringData\":{\"a\":\"" + canary + "\"}}'}}\n", rules: []string{finding.RuleSecret}},
 		"a List cannot hide a Secret":                     {text: "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Secret, stringData: {a: " + canary + "}}]\n", rules: []string{finding.RuleSecret, finding.RuleKind}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,6 +74,10 @@ type Error struct {
 	Hint string
 	// Notes are further positions, nearest first.
 	Notes []Note
+	// Secrets are what an excerpt of a file must not show; nil where nothing is known.
+	// Secret means that no excerpt shows anything: the value itself may be one.
+	Secrets *Secrets `cbor:"-"`
+	Secret  bool     `cbor:"-"`
 }
 
 // Error is one line: position, path, message and hint.

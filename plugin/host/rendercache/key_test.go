@@ -16,11 +16,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 )
 
-// excluded are the fields that are not in the key: how a request is run, and the files of
+// excluded are the fields that are not in the key: how a request is run and reported, and the files of
 // trees, whose digests are in it.
 func excluded() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
-		reflect.TypeFor[render.Request]():   {"Parallel", "Progress", "Mistakes", "Broken"},
+		reflect.TypeFor[render.Request]():   {"Parallel", "Progress", "Mistakes", "Broken", "Secrets"},
 		reflect.TypeFor[evaluate.Request](): {"Limits"},
 		reflect.TypeFor[evaluate.Module]():  {"FS"},
 	}

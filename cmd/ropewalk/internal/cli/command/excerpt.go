@@ -25,8 +25,9 @@ const (
 )
 
 // excerpt is the line at pos with a caret under the column, "" where there is
-// nothing to show. The lines are not indented and end in a newline.
-func excerpt(read func(name string) []byte, pos object.Pos) string {
+// nothing to show. The lines are not indented and end in a newline. What stands in them
+// of secrets, or under a name that sounds like one, is shown as stars.
+func excerpt(read func(name string) []byte, pos object.Pos, secrets *object.Secrets) string {
 	if pos.Line < 1 || pos.Column < 1 {
 		return ""
 	}
@@ -35,7 +36,7 @@ func excerpt(read func(name string) []byte, pos object.Pos) string {
 	if !ok || holdsSecret(data) || bytes.IndexByte(line, 0) >= 0 || pos.Column > len(line)+1 {
 		return ""
 	}
-	text := withoutUserinfo(string(line))
+	text := secrets.Mask(withoutUserinfo(string(line)))
 	if strings.TrimSpace(text) == "" {
 		return ""
 	}
@@ -79,26 +80,37 @@ func holdsSecret(data []byte) bool {
 	return regexp.MustCompile(`kind[\\"']*\s*:\s*(?:[!&]\S*\s+)*[\\"']*Secret\b`).Match(data)
 }
 
-// withoutUserinfo hides what stands between :// and @, which may be a password:
-// a line of a user's file ends up in the log of a pipeline. What is hidden keeps
-// its length, so that the caret stays where it is.
+// withoutUserinfo hides what stands between :// and @ and in the query of a URL, which
+// may be a password: a line of a user's file ends up in the log of a pipeline. What is
+// hidden keeps its length, so that the caret stays where it is.
 func withoutUserinfo(text string) string {
 	out := []byte(text)
+	hide := func(from, to int) {
+		for i := from; i < to; i++ {
+			out[i] = '*'
+		}
+	}
 	for at := 0; ; {
 		i := strings.Index(text[at:], "://")
 		if i < 0 {
 			return string(out)
 		}
 		at += i + len("://")
-		end := strings.IndexAny(text[at:], "/?#\"' \t,}")
-		if end < 0 {
-			end = len(text) - at
+		end := len(text)
+		if n := strings.IndexAny(text[at:], "#\"' \t,}"); n >= 0 {
+			end = at + n
 		}
-		if last := strings.LastIndexByte(text[at:at+end], '@'); last >= 0 {
-			for j := range last {
-				out[at+j] = '*'
-			}
+		host, query := end, end
+		if n := strings.IndexByte(text[at:end], '?'); n >= 0 {
+			host, query = at+n, at+n+1
 		}
+		if n := strings.IndexByte(text[at:host], '/'); n >= 0 {
+			host = at + n
+		}
+		if last := strings.LastIndexByte(text[at:host], '@'); last >= 0 {
+			hide(at, at+last)
+		}
+		hide(query, end)
 	}
 }
 

@@ -93,11 +93,11 @@ func (r Report) mistake(e *object.Error) {
 		severity = r.Paint.Warn("warning:") + " "
 	}
 	r.printf("%s %s%s\n", r.Paint.Bold(head), severity, Lines(e.Sentence(), "  "))
-	r.excerpt(e.Pos, "  | ")
+	r.excerpt(e, e.Pos, "  | ")
 	for _, n := range e.Notes {
 		r.printf("  %s %s\n", r.Paint.Dim(printable.Line(n.Pos.String())+":"), Lines(n.Text, "    "))
 		if n.Pos != e.Pos {
-			r.excerpt(n.Pos, "    | ")
+			r.excerpt(e, n.Pos, "    | ")
 		}
 	}
 	r.hint(e.Hint)
@@ -109,11 +109,11 @@ func (r Report) hint(text string) {
 	}
 }
 
-func (r Report) excerpt(pos object.Pos, indent string) {
-	if r.read == nil {
+func (r Report) excerpt(e *object.Error, pos object.Pos, indent string) {
+	if r.read == nil || e.Secret {
 		return
 	}
-	for line := range strings.Lines(excerpt(r.read, pos)) {
+	for line := range strings.Lines(excerpt(r.read, pos, e.Secrets)) {
 		r.printf("%s%s", r.Paint.Dim(indent), line)
 	}
 }

@@ -111,7 +111,7 @@ func TestExcerptsLeaveOutWhatIsNoHelp(t *testing.T) {
 		"a file that is not there": {"", object.Pos{File: "g", Line: 1, Column: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Empty(t, excerpt(fileReader(map[string][]byte{"f": []byte(c.text)}), c.pos))
+			require.Empty(t, excerpt(fileReader(map[string][]byte{"f": []byte(c.text)}), c.pos, nil))
 		})
 	}
 }
@@ -132,7 +132,7 @@ func TestOfLongLinesOnlyThePartAroundTheColumnIsShown(t *testing.T) {
 		"a password":     {half + half + "https://user:s3cret@host/" + half, 186, "https://***********@host/"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := excerpt(fileReader(map[string][]byte{"f": []byte(c.text)}), object.Pos{File: "f", Line: 1, Column: c.column})
+			got := excerpt(fileReader(map[string][]byte{"f": []byte(c.text)}), object.Pos{File: "f", Line: 1, Column: c.column}, nil)
 			require.Contains(t, got, c.want)
 			require.True(t, utf8.ValidString(got))
 		})
@@ -141,14 +141,14 @@ func TestOfLongLinesOnlyThePartAroundTheColumnIsShown(t *testing.T) {
 
 func TestExcerptsShowLinesThatAreNotUTF8(t *testing.T) {
 	read := fileReader(map[string][]byte{"f": []byte("a: gr\xfcn\n")})
-	require.Equal(t, "a: gr\\xfcn\n     ^\n", excerpt(read, object.Pos{File: "f", Line: 1, Column: 6}))
+	require.Equal(t, "a: gr\\xfcn\n     ^\n", excerpt(read, object.Pos{File: "f", Line: 1, Column: 6}, nil))
 }
 
 func FuzzExcerpt(f *testing.F) {
 	f.Add([]byte("a: b\r\n\tc: d\n"), 2, 3)
 	f.Fuzz(func(t *testing.T, data []byte, line, column int) {
 		read := func(string) []byte { return data }
-		text := excerpt(read, object.Pos{File: "f", Line: line, Column: column})
+		text := excerpt(read, object.Pos{File: "f", Line: line, Column: column}, nil)
 		require.NotContains(t, text, "\x1b")
 	})
 }

@@ -1,0 +1,94 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestSecretsAreHiddenInAllTheirForms(t *testing.T) {
+	t.Parallel()
+	s := &Secrets{}
+	s.AddObject(Object{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"a": "aHVudGVyMi90YW5n"}, "stringData": map[string]any{"b": "tiger\"3+", "c": "abc", "d": "line one\nline two"}})
+	s.AddObject(Object{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "harmless"}})
+	s.AddObject(Object{"apiVersion": "v1", "kind": "List", "items": []any{map[string]any{"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"x": "in a list"}}}})
+	for text, want := range map[string]string{
+		"got hunter2/tang":      "got (hidden)",
+		`got "hunter2/tang"`:    "got (hidden)",
+		"got aHVudGVyMi90YW5n":  "got (hidden)",
+		"?t=hunter2%2Ftang":     "?t=(hidden)",
+		`got "tiger\"3+"`:       "got (hidden)",
+		`x tiger"3+ y`:          "x (hidden) y",
+		`got "abc", not abcd`:   "got (hidden), not abcd",
+		"only line one is here": "only (hidden) is here",
+		"harmless":              "harmless",
+		"in a list":             "(hidden)",
+	} {
+		require.Equal(t, want, s.Hide(text), text)
+	}
+	require.Equal(t, "text", (*Secrets)(nil).Hide("text"))
+}
+
+func TestNamesThatAreSensitive(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"password": true, "DB_PASSWORD": true, "pw": true, "db_pw": true, "apiKey": true, "api-key": true, "token": true,
+		"githubToken": true, "clientSecret": true, "credentials": true, "AWS_SECRET_ACCESS_KEY": true, "PASSWORD_2": true, "passphrase": true,
+		"secretName": false, "secretKeyRef": false, "imagePullSecrets": false, "key": false, "tokenExpirationSeconds": false,
+		"image": false, "monkey": false, "keys": false, "passive": false,
+	} {
+		require.Equal(t, want, SensitiveName(name), name)
+	}
+}
+
+func TestErrorsShowNoSecret(t *testing.T) {
+	t.Parallel()
+	s := &Secrets{}
+	s.Add("canary-1")
+	s.AddNode(&Node{ID: "a/config", Object: Object{"apiVersion": "v1", "kind": "ConfigMap"}})
+	s.AddNode(&Node{ID: "a/secret", Object: Object{"apiVersion": "v1", "kind": "Secret"}})
+	for _, c := range []struct {
+		in   Error
+		want string
+	}{
+		{Error{Path: "spec.input.x", Err: errors.New(`expected text, got "canary-1"`)}, "expected text, got (hidden)"},
+		{Error{Path: "spec.input.password", Err: errors.New(`expected text of at most 3, got "unknown to us"`)}, "expected text of at most 3, got (hidden)"},
+		{Error{Path: "spec.input.auth.token[0]", Err: errors.New(`expected text, got 12345`)}, "expected text, got (hidden)"},
+		{Error{Path: "graph.nodes.s.object.stringData.x", Err: errors.New(`conflicting values "other" and "hunter2"`)}, "conflicting values (hidden) and (hidden)"},
+		{Error{Path: "graph.nodes.s.object.data.x", Err: errors.New(`expected text that matches "^[a-z]+$", got "hunter2"`)}, `expected text that matches "^[a-z]+$", got (hidden)`},
+		{Error{Path: "data.x", Node: "a/secret", Err: errors.New(`expected base64, found "hunter2"`)}, `expected base64, found (hidden)`},
+		{Error{Path: "data.x", Node: "a/config", Err: errors.New(`expected text, got 5`)}, `expected text, got 5`},
+		{Error{Path: "spec.input.replicas", Err: errors.New(`expected an integer, got "five"`)}, `expected an integer, got "five"`},
+	} {
+		out := s.Error(&c.in)
+		require.Equal(t, c.want, out.Err.Error())
+		require.Equal(t, s, out.Secrets)
+	}
+	out := s.Error(&Error{Err: errors.Join(io.EOF, errors.New("canary-1")), Hint: "not canary-1", Notes: []Note{{Text: "canary-1 here"}}})
+	require.ErrorIs(t, out, io.EOF)
+	require.Equal(t, "not (hidden)", out.Hint)
+	require.Equal(t, "(hidden) here", out.Notes[0].Text)
+}
+
+func TestLinesAreMasked(t *testing.T) {
+	t.Parallel()
+	s := &Secrets{}
+	s.Add("hunter2tang")
+	for line, want := range map[string]string{
+		"message: hunter2tang # x": "message: *********** # x",
+		`pw: abc`:                  `pw: ***`,
+		`db: {user: a, password: "x y", port: 5}`: `db: {user: a, password: "* *", ***** *}`,
+		`s: stringData: {a: "b"}`:                 `s: stringData: {** "*"}`,
+		`image: a/b:1`:                            `image: a/b:1`,
+		`secretKeyRef: {name: db, key: password}`: `secretKeyRef: {name: db, key: password}`,
+		`DB_PASSWORD=abc`:                         `DB_PASSWORD=***`,
+		`"apiKey": 12,`:                           `"apiKey": **,`,
+	} {
+		require.Equal(t, want, s.Mask(line), line)
+	}
+}
