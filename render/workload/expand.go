@@ -104,6 +104,14 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 	var errs object.Errors
 	var out []generate.Piece
 	ok := true
+	if found, offset := placeholder.Missed(raw); found != "" {
+		name := strings.TrimLeft(found, "${( ")
+		errs = append(errs, &object.Error{
+			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: at.within(raw, offset), Path: at.path(),
+			Err:  fmt.Errorf("%q is no placeholder, and stays as it is", found),
+			Hint: fmt.Sprintf("write ${%s}, or $%s for the text itself", name, found),
+		})
+	}
 	for _, part := range placeholder.Parse(raw) {
 		if !part.IsRef() {
 			out = append(out, generate.Piece{Literal: part.Literal})

@@ -38,12 +38,12 @@ func (i *instance) refer() object.Errors {
 	s := scope{member: i.writer, result: func(*instance) *resource.Result { return nil }}
 	_, _, errs := mapTexts(i.params, i.writer.paramsPath(i.written), func(v object.Value, path object.Path) (object.Value, bool, object.Errors) {
 		_, ok, errs := s.expand(v.Text, position{pos: v.Pos, path: path.String})
-		if !ok && len(errs) == 0 {
+		if !ok && errs.Err() == nil {
 			i.collect(v)
 		}
 		return v, true, errs
 	})
-	i.broken = i.broken || len(errs) > 0
+	i.broken = i.broken || errs.Err() != nil
 	return errs
 }
 

@@ -3,7 +3,10 @@
 
 package placeholder
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Part is a piece of a text: literal text, or a reference where Ref has steps.
 type Part struct {
@@ -79,7 +82,44 @@ func Find(text string) string {
 			return p.String()
 		}
 	}
-	return ""
+	found, _ := Missed(text)
+	return found
+}
+
+// Missed is the first text that is no placeholder and was probably meant to be one, with
+// its offset: ${resources.db.host without the brace that closes it, $resources.db.host,
+// $(resources.db.host). It is "" where there is none, and where dollars are escaped.
+func Missed(text string) (string, int) {
+	s := scanner{text: text}
+	for s.next() {
+		if found, at := missed(text[s.last:s.start]); found != "" {
+			return found, s.last + at
+		}
+	}
+	found, at := missed(text[s.end:])
+	return found, s.end + at
+}
+
+// missed is Missed of text without references and escapes.
+func missed(text string) (string, int) {
+	for at := 0; ; at++ {
+		dollar := strings.IndexByte(text[at:], '$')
+		if dollar < 0 {
+			return "", 0
+		}
+		at += dollar
+		rest := strings.TrimLeft(text[at+1:], "{( ")
+		// Others may have metadata of their own.
+		if strings.HasPrefix(rest, "resources.") || strings.HasPrefix(rest, "metadata.") && text[at+1] == '{' {
+			end := strings.IndexFunc(rest, func(r rune) bool {
+				return !strings.ContainsRune("._-", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+			})
+			if end < 0 {
+				end = len(rest)
+			}
+			return text[at : len(text)-len(rest)+end], at
+		}
+	}
 }
 
 // Parse splits text into literal text and references, in order. Literals that

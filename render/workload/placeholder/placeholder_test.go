@@ -64,6 +64,35 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestMissed(t *testing.T) {
+	tests := []struct {
+		name, text, want string
+		at               int
+	}{
+		{"a reference is none", "${resources.db.host}", "", 0},
+		{"a brace is missing", "${resources.db.host", "${resources.db.host", 0},
+		{"a brace is missing behind a reference", "${metadata.name}-${metadata.version:", "${metadata.version", 17},
+		{"both braces are missing", "at $resources.db.host:80", "$resources.db.host", 3},
+		{"parentheses are those of Kubernetes", "$(resources.db.host)", "$(resources.db.host", 0},
+		{"a brace stands apart", "$ {resources.db.host}", "$ {resources.db.host", 0},
+		{"others have metadata of their own", "$(metadata.name) $metadata.name", "", 0},
+		{"a shell has variables", "${HOME $resources $x ${", "", 0},
+		{"an escape is meant", "$${resources.db.host}", "", 0},
+		{"an escape is meant, open or not", "$${resources.db $$resources.db", "", 0},
+		{"what follows an escape counts", "$$ $resources.db", "$resources.db", 3},
+		{"text without a dollar", "resources.db.host", "", 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			found, at := placeholder.Missed(tt.text)
+			require.Equal(t, tt.want, found)
+			if found != "" {
+				require.Equal(t, tt.at, at)
+			}
+		})
+	}
+}
+
 // oracle applies the regular expression of Score as score-go does: what begins
 // with a second dollar loses the first one, the rest is a reference.
 func oracle(text string) []string {
@@ -158,6 +187,7 @@ func TestParseIsLinear(t *testing.T) {
 		began := time.Now()
 		placeholder.HasRef(text)
 		placeholder.Parse(text)
+		placeholder.Missed(text)
 		require.Less(t, time.Since(began), 10*time.Second, "%q over and over", unit)
 	}
 }

@@ -270,7 +270,10 @@ func TestNullOfAnotherFileTakesAway(t *testing.T) {
 // A project and its workloads may be one stream.
 func TestNullOfAnotherDocumentOfTheFileTakesAway(t *testing.T) {
 	variables := "    variables: {A: x, B: y}\n"
-	stream := "x:\n  containers: {web: {variables: {A: null}}}\n---\n" + head + variables + "---\ny:\n  containers: {web: {variables: {B: null}}}\n"
+	project := func(name string) string {
+		return "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: shop}\nspec:\n  environments:\n    prod: {inputs: {api: {containers: {web: {variables: {" + name + ": null}}}}}}\n"
+	}
+	stream := project("A") + "---\n" + head + variables + "---\n" + project("B")
 	docs, err := spec.Parse([]spec.File{{Name: "s.yaml", Data: []byte(stream)}})
 	require.NoError(t, err)
 	w := docs.Workloads[0]
@@ -282,7 +285,7 @@ func TestNullOfAnotherDocumentOfTheFileTakesAway(t *testing.T) {
 		}
 		return v
 	}
-	value := w.Value.Merge(null("A", 2)).Merge(null("B", w.Last+3))
+	value := w.Value.Merge(null("A", 6)).Merge(null("B", w.Last+7))
 	got, errs := score.Decode(score.Document{Value: value, Last: w.Last, Score: true})
 	require.Empty(t, said(errs))
 	require.Empty(t, got.Containers[0].Variables)
