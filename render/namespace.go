@@ -4,6 +4,8 @@
 package render
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -25,12 +27,18 @@ func (c *compiler) provisionedIn(namespace string, nodes []*object.Node) []*obje
 // where its kind is namespaced and its module sets none. Flux rejects such objects, and
 // spec.targetNamespace of a Kustomization moves all other objects too.
 func (c *compiler) withNamespaces(nodes []*object.Node) []*object.Node {
+	return withNamespace(nodes, c.namespaces(nodes))
+}
+
+// namespaces gives the namespace of its spec's context for a node whose kind is
+// namespaced, and "" for others.
+func (c *compiler) namespaces(nodes []*object.Node) func(n *object.Node) string {
 	contexts := map[string]string{}
 	for _, s := range c.req.Specs {
 		contexts[s.Evaluate.Spec] = s.Evaluate.Context.Namespace
 	}
 	own := scopesOf(nodes)
-	return withNamespace(nodes, func(n *object.Node) string {
+	return func(n *object.Node) string {
 		namespaced, known := own[n.Object.Ref().GroupKind()]
 		if !known {
 			namespaced, _ = c.scopes().Namespaced(n.Object)
@@ -39,7 +47,41 @@ func (c *compiler) withNamespaces(nodes []*object.Node) []*object.Node {
 			return contexts[n.ID.Spec()]
 		}
 		return ""
-	})
+	}
+}
+
+// twice reports objects that an engine takes for one: one names the namespace of the
+// context, and the other leaves it to the engine. Where both name it, or neither, the
+// graph reports them.
+func (c *compiler) twice(nodes []*object.Node) Errors {
+	without := func(n *object.Node) object.Ref {
+		ref := n.Object.Ref()
+		ref.Namespace = ""
+		return ref
+	}
+	byName := map[object.Ref][]*object.Node{}
+	for _, n := range nodes {
+		byName[without(n)] = append(byName[without(n)], n)
+	}
+	of := c.namespaces(nodes)
+	var errs Errors
+	for _, n := range nodes {
+		if n.Object.Namespace() != "" || n.Object.Name() == "" {
+			continue
+		}
+		for _, other := range byName[without(n)] {
+			if namespace := other.Object.Namespace(); namespace != "" && namespace == of(n) {
+				errs = append(errs, &Error{
+					Stage: object.StageGraph, Pos: cmp.Or(n.SpecPos, n.Pos), Node: n.ID,
+					Err:  fmt.Errorf("%s is rendered twice: by %s without a namespace, and by %s in that of the context", without(n), n.ID, other.ID),
+					Hint: "an engine adds the namespace: rename or remove one of them, or render for another namespace",
+					Notes: []object.Note{{Pos: n.Pos, Text: fmt.Sprintf("the module makes %s here", n.ID)},
+						{Pos: other.Pos, Text: fmt.Sprintf("the module makes %s here, in %q", other.ID, namespace)}},
+				})
+			}
+		}
+	}
+	return errs
 }
 
 // scopesOf reports which of the kinds that the render itself defines are namespaced.

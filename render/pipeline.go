@@ -78,7 +78,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 		secrets.AddNode(n)
 	}
 	applied := c.checker(req).Applied(nodes)
-	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, unusedPatterns(req, nodes, evaluated.broken))
+	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, unusedPatterns(req, nodes, evaluated.broken), c.twice(applied))
 
 	g, err := graph.Build(applied, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
 	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)
