@@ -48,15 +48,9 @@ func (r Renderer) compiler(ctx context.Context, req Request) (*compiler, error) 
 			resources = resources || len(s.Workload.Spec.Resources) > 0
 		}
 	}
-	if len(sources) == 0 {
-		return c, nil
-	}
-	var catalog []resource.Provisioner
-	if resources {
-		var err error
-		if catalog, err = c.catalog(ctx); err != nil {
-			return nil, err
-		}
+	catalog, err := c.catalog(ctx, resources)
+	if err != nil || len(sources) == 0 {
+		return c, err
 	}
 	// Without the complete catalog the needs of a workload cannot be checked.
 	if c.mistakes.Err() == nil {
@@ -66,11 +60,15 @@ func (r Renderer) compiler(ctx context.Context, req Request) (*compiler, error) 
 	return c, nil
 }
 
-// catalog lists what the modules of provisioners provide.
-func (c *compiler) catalog(ctx context.Context) ([]resource.Provisioner, error) {
+// catalog lists what the modules of provisioners provide. Where no workload has resources,
+// the modules that the project names are read for the mistakes in them.
+func (c *compiler) catalog(ctx context.Context, resources bool) ([]resource.Provisioner, error) {
 	var out []resource.Provisioner
-	first := c.req.Specs[0].Evaluate // What surrounds a catalog is that of any spec.
 	for i, p := range c.req.Workloads.Provisioners {
+		if !resources && (!p.Pos.IsValid() || len(c.req.Specs) == 0) {
+			continue
+		}
+		first := c.req.Specs[0].Evaluate // What surrounds a catalog is that of any spec.
 		result, err := c.Evaluator.Evaluate(ctx, evaluate.Request{
 			Spec: p.Name, Pos: p.Pos, Module: p.Module, Context: first.Context, Limits: first.Limits, Catalog: true,
 		})

@@ -18,12 +18,10 @@ import (
 )
 
 // workloadModules are the modules that all workloads share: first the one that makes
-// their objects, then the provisioners, the embedded ones last. Without a workload there
-// are none. The policy of a use is the name of the provisioner.
+// their objects, then the provisioners, the embedded ones last. Without a workload these
+// are only those that the project names, so that mistakes in them are reported. The policy
+// of a use is the name of the provisioner.
 func (l *loading) workloadModules() ([]use, bool) {
-	if len(l.docs.Workloads) == 0 {
-		return nil, true
-	}
 	// Errors were reported when the project was parsed.
 	config, err := l.document.Workloads(l.opts.Environment)
 	if err != nil {
@@ -31,12 +29,17 @@ func (l *loading) workloadModules() ([]use, bool) {
 	}
 	l.config = config
 	at := object.Fields("spec", "workloads")
+	if len(l.docs.Workloads) == 0 && !config.Pos.IsValid() {
+		return nil, true
+	}
 	w, ok := l.modules.reference(config.Module, at.Append(object.Field("module")))
-	out := []use{{reference: w}}
-	all := append(slices.Clone(config.Provisioners), spec.NamedModule{
-		Name:   spec.DefaultProvisioners,
-		CueRef: spec.CueRef{Type: spec.RefEmbedded, Ref: spec.DefaultProvisioners},
-	})
+	out, all := []use{{reference: w}}, slices.Clone(config.Provisioners)
+	if len(l.docs.Workloads) > 0 {
+		all = append(all, spec.NamedModule{
+			Name:   spec.DefaultProvisioners,
+			CueRef: spec.CueRef{Type: spec.RefEmbedded, Ref: spec.DefaultProvisioners},
+		})
+	}
 	for i, p := range all {
 		w, good := l.modules.reference(p.CueRef, at.Append(object.Field("provisioners"), object.Index(i), object.Field("cueRef")))
 		ok = ok && good
@@ -47,8 +50,8 @@ func (l *loading) workloadModules() ([]use, bool) {
 
 // workloads adds every complete workload to the request.
 func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Policy) {
+	l.imagesWithoutWorkloads()
 	if len(shared) == 0 {
-		l.imagesWithoutWorkloads()
 		return
 	}
 	module, ok := l.modules.tree(shared[0].reference)
@@ -70,6 +73,9 @@ func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Polic
 		s := sourceOf("", "", tree)
 		s.Provisioners = u.policy.Name
 		sources = append(sources, s)
+	}
+	if len(l.docs.Workloads) == 0 {
+		return
 	}
 	images := l.images()
 	seen := map[string]bool{}
