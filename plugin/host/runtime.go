@@ -23,6 +23,8 @@ type runtime struct {
 	// order in given, and must be of use.
 	values map[string]string
 	given  []string
+	// listed are those of files, with their positions.
+	listed []object.Member
 	lookup func(name string) (string, bool)
 	// definition is the runtime of a bundle; its Name is "" where the caller gives none.
 	definition spec.File
@@ -81,6 +83,7 @@ func (l *loading) runtimeFile(file spec.File) {
 		switch m.Value.Kind {
 		case object.KindString, object.KindNumber, object.KindBool:
 			l.runtime.values[m.Name] = m.Value.Text
+			l.runtime.listed = append(l.runtime.listed, m)
 		default:
 			l.failAt(m.Value.Pos, object.Fields(m.Name), "", fmt.Errorf("expected a text, a number or a boolean, got a %s", m.Value.Kind))
 		}
@@ -134,7 +137,8 @@ func hasKey(m map[string]string, key string) bool {
 	return ok
 }
 
-// unused reports values that nothing asks for, where everything was read.
+// unused reports values that nothing asks for, where everything was read. A file may be
+// shared with others, so that its values are only worth a warning.
 func (l *loading) unused() {
 	if l.overlays.NamesIncomplete || l.Errs.Err() != nil {
 		return
@@ -143,6 +147,15 @@ func (l *loading) unused() {
 		if !l.runtime.asked[name] {
 			l.Fail(object.Pos{File: "--runtime " + name}, object.Suggest(name, object.SortedKeys(l.runtime.asked)),
 				fmt.Errorf("no bundle and no module has an attribute @timoni(runtime:TYPE:%s)", name))
+		}
+	}
+	for _, m := range l.runtime.listed {
+		if !l.runtime.asked[m.Name] {
+			l.Errs = append(l.Errs, &object.Error{
+				Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: m.Pos, Path: object.Fields(m.Name).String(),
+				Hint: object.DidYouMean(m.Name, object.SortedKeys(l.runtime.asked)),
+				Err:  fmt.Errorf("no bundle and no module has an attribute @timoni(runtime:TYPE:%s)", m.Name),
+			})
 		}
 	}
 }

@@ -137,9 +137,9 @@ func (d *Discovery) bundle(r *Root, rel string, data []byte) {
 	name := path.Join(path.Dir(rel), runtimeFile)
 	runtime, err := r.read(name, spec.MaxFile)
 	switch {
-	case err == nil && topLevel("runtime", runtime):
+	case err == nil: // One without the field runtime is refused where it is evaluated.
 		out.Runtime = spec.File{Name: r.Display(name), Data: runtime}
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	case !errors.Is(err, fs.ErrNotExist):
 		d.Fail(object.Pos{File: r.Display(name)}, "", err)
 	}
 	d.Bundles = append(d.Bundles, out)
