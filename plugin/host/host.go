@@ -126,6 +126,8 @@ type Loaded struct {
 	// Project is the project with the environment laid over its context; the
 	// zero value where there is none.
 	Project spec.Project
+	// NotRendered are files of plain manifests that a search found beside the specs, sorted.
+	NotRendered []string
 	// Texts is every file that was read as a document, by the name that
 	// positions give it, so that a caller can show the line.
 	Texts map[string][]byte

@@ -50,6 +50,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	}
 	l.unused()
 	l.unrendered()
+	out.NotRendered = d.NotRendered(l.docs)
 	out.Request.CRDs = d.CRDs(opts.CRDs)
 	out.Texts = l.overlays.Texts
 	for _, file := range d.Files {

@@ -22,14 +22,16 @@ const (
 // every mistake of every file; what could be read is returned with it.
 //
 // A file that a user named must hold a document of ours or a ConfigMap; a file
-// that was found (see [File.Found]) is left out where it does not. Documents of
-// others are left unchanged; one that was meant to be ours is an error.
+// that was found (see [File.Found]) is left out where it does not. A document of others
+// beside ours is an error, but for a ConfigMap that is the module of a spec; so is one that
+// was meant to be ours.
 func Parse(files []File) (Documents, error) {
 	var p parsing
 	for _, f := range files {
 		p.file(f)
 	}
 	p.unique()
+	p.beside()
 	return p.out, p.errs.Sorted().Err()
 }
 
@@ -37,6 +39,8 @@ func Parse(files []File) (Documents, error) {
 type parsing struct {
 	out  Documents
 	errs object.Errors
+	// ours are the documents of ours, and others those in the same files.
+	ours, others []object.Value
 }
 
 // file reads one file.
@@ -54,8 +58,18 @@ func (p *parsing) file(f File) {
 	p.errs = append(p.errs, errs...)
 	p.out.Incomplete = p.out.Incomplete || len(errs) > 0
 	kept := false
+	before := len(p.ours)
+	var others []object.Value
 	for _, d := range docs {
-		kept = p.document(d, f.Found) || kept
+		known := len(p.ours)
+		read := p.document(d, f.Found)
+		if isConfigMap(d.value) || !read && len(p.ours) == known {
+			others = append(others, d.value)
+		}
+		kept = read || kept
+	}
+	if len(p.ours) > before {
+		p.others = append(p.others, others...)
 	}
 	for _, d := range docs {
 		if bundle, _ := d.value.Get("bundle"); !kept && !f.Found && bundle.Kind == object.KindMap {
@@ -82,13 +96,15 @@ func (p *parsing) document(doc document, found bool) bool {
 	switch {
 	case docGroup == scoreGroup || docGroup == scoreGroupOld:
 		p.errs = append(p.errs, doc.errs...)
+		p.ours = append(p.ours, v)
 		p.workload(doc, true)
 		return true
 	case docGroup == group || apiVersion == "" && !found && isKnown(kind):
 		p.errs = append(p.errs, doc.errs...)
+		p.ours = append(p.ours, v)
 		p.own(doc, apiVersion, kind)
 		return true
-	case apiVersion == "v1" && kind == "ConfigMap":
+	case isConfigMap(v):
 		if !found {
 			p.errs = append(p.errs, doc.errs...)
 		}
@@ -102,6 +118,52 @@ func (p *parsing) document(doc document, found bool) bool {
 		p.bare(v)
 	}
 	return false
+}
+
+func isConfigMap(v object.Value) bool {
+	return textOf(v, "apiVersion") == "v1" && textOf(v, "kind") == "ConfigMap"
+}
+
+// beside marks the ConfigMaps that are modules, and reports the documents beside specs
+// that nothing reads: nothing would apply them either.
+func (p *parsing) beside() {
+	if len(p.out.ConfigMaps)+len(p.others) == 0 {
+		return
+	}
+	modules := map[string]bool{}
+	for _, v := range p.ours {
+		configMaps(v, modules)
+	}
+	for i, m := range p.out.ConfigMaps {
+		meta, _ := m.Value.Get("metadata")
+		p.out.ConfigMaps[i].Module = modules[textOf(meta, "name")]
+	}
+	for _, v := range p.others {
+		meta, _ := v.Get("metadata")
+		name := textOf(meta, "name")
+		if v.Kind == object.KindNone || v.Kind == object.KindNull || isConfigMap(v) && modules[name] {
+			continue
+		}
+		what := "this document"
+		if kind := textOf(v, "kind"); kind != "" {
+			what = strings.TrimSpace(kind + " " + name)
+		}
+		p.fail(v.Pos, nil, "move it to a file of its own, for the engine to apply as it is, or have a module make it",
+			"%s is beside a spec in this file, and is not rendered", what)
+	}
+}
+
+// configMaps adds the names of the ConfigMaps that references in v lead to.
+func configMaps(v object.Value, names map[string]bool) {
+	if RefType(textOf(v, "type")) == RefConfigMap {
+		names[textOf(v, "ref")] = true
+	}
+	for _, m := range v.Members {
+		configMaps(m.Value, names)
+	}
+	for _, i := range v.Items {
+		configMaps(i, names)
+	}
 }
 
 // own reads a document of ours.

@@ -62,6 +62,8 @@ type Manifest struct {
 	Value object.Value
 	// Blocks maps the position of each block scalar to that of its text.
 	Blocks map[object.Pos]Block
+	// Module is set where a document of ours refers to it as a module.
+	Module bool
 }
 
 // TextAt is where the text of a string of m is: below its indicator for a

@@ -39,35 +39,14 @@ func BenchmarkColdLarge(b *testing.B) {
 	}
 }
 
-// BenchmarkTimoni promises cpu/cue of at most 1, and an eighth more memory, for a module
-// of Timoni with 500 objects: one render against an export of what it applies. With 60
-// objects the start of the program is a third of the render.
-func BenchmarkTimoni(b *testing.B) {
-	for _, services := range []int{12, 100} {
-		b.Run(fmt.Sprintf("objects=%d", 5*services), func(b *testing.B) {
-			p := find(b)
-			dir := folder(b, timoniModule(services))
-			race(b, func() cost {
-				return run(b, filepath.Join(dir, "module"), nil, p.cue, "export", "--out", "yaml", "-e", "timoni.apply", ".",
-					"-t", "name=module", "-t", "namespace=default", "-t", "mv=0.0.0-devel", "-t", "kv=1.36.3")
-			}, func() cost { return run(b, dir, nil, p.ropewalk, "render", "module", "-n", "default") })
-		})
-	}
-}
-
 // cold compares one render with one export.
 func cold(b *testing.B, module string, env ...string) {
 	p := find(b)
 	dir := project(b, module, 1)
-	race(b, func() cost { return export(b, p, dir) }, func() cost { return render(b, p, dir, env...) })
-}
-
-// race runs an export and a render in turns.
-func race(b *testing.B, export, render func() cost) {
 	var ours, theirs costs
 	for b.Loop() {
-		theirs = append(theirs, export())
-		ours = append(ours, render())
+		theirs = append(theirs, export(b, p, dir))
+		ours = append(ours, render(b, p, dir, env...))
 	}
 	compare(b, ours, theirs, "cpu", cpu, "cpu-ms")
 	compare(b, ours, theirs, "peak", peak, "peak-MiB")

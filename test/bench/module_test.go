@@ -87,67 +87,10 @@ graph: nodes: {
 `
 }
 
-// timoniModule is a module of Timoni with five objects for each of so many services, in
-// the shape that Timoni's own starter has.
-func timoniModule(services int) map[string]string {
-	return map[string]string{
-		"module/cue.mod/module.cue": "module: \"timoni.example/bench\"\nlanguage: version: \"v0.17.0\"\n",
-		"module/values.cue":         "package main\n\nvalues: {image: {repository: \"registry.example/app\", tag: \"1.0\"}, replicas: 3, labels: team: \"shop\"}\n",
-		"module/templates/service.cue": `package templates
-
-#Config: {
-	metadata: {name!: =~"^[a-z0-9-]+$", namespace!: string}
-	moduleVersion!: string
-	kubeVersion!:   string
-	image: {repository!: string, tag!: string, reference: "\(repository):\(tag)"}
-	replicas: *1 | int & >0 & <=50
-	labels: [string]: =~"^[a-z0-9-]*$"
-}
-#Service: {
-	#config: #Config
-	#i:      int
-	_name:     "\(#config.metadata.name)-\(#i)"
-	_replicas: #config.replicas
-	_labels: {"app.kubernetes.io/name": _name, #config.labels}
-	_meta: {name: _name, namespace: #config.metadata.namespace, labels: _labels}
-	nodes: ` + strings.NewReplacer("\n", "\n\t", `"registry.example/\(_name):1.0"`, "#config.image.reference").Replace(service) + `
-}
-`,
-		"module/timoni.cue": fmt.Sprintf(`package main
-
-import (
-	"list"
-
-	"timoni.example/bench/templates"
-)
-
-values: templates.#Config
-timoni: {
-	apiVersion: "v1alpha1"
-	instance: {
-		config: values
-		config: {
-			metadata: {
-				name:      string @tag(name)
-				namespace: string @tag(namespace)
-			}
-			moduleVersion: string @tag(mv, var=moduleVersion)
-			kubeVersion:   string @tag(kv, var=kubeVersion)
-		}
-		objects: [
-			for i in list.Range(0, %d, 1)
-			for _, o in (templates.#Service & {#config: config, #i: i}).nodes {o.object},
-		]
-	}
-	apply: app: instance.objects
-}
-`, services),
-	}
-}
-
 // project writes a project with one module and so many specs of it.
 func project(b *testing.B, module string, specs int) string {
 	b.Helper()
+	dir := b.TempDir()
 	var text strings.Builder
 	for i := range specs {
 		fmt.Fprintf(&text, `---
@@ -159,18 +102,11 @@ spec:
   input: {name: web-%d, replicas: %d}
 `, i, i, 1+i%50)
 	}
-	return folder(b, map[string]string{
+	for name, content := range map[string]string{
 		"specs.yaml":                text.String(),
 		"module/module.cue":         module,
 		"module/cue.mod/module.cue": "module: \"bench.example/module@v0\"\nlanguage: version: \"v0.17.0\"\n",
-	})
-}
-
-// folder is one with these files.
-func folder(b *testing.B, files map[string]string) string {
-	b.Helper()
-	dir := b.TempDir()
-	for name, content := range files {
+	} {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			b.Fatal(err)

@@ -53,7 +53,7 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 				continue
 			}
 		}
-		d.candidate(r, name, &out)
+		d.candidate(r, name, w.isForeign(name), &out)
 	}
 	for _, file := range w.passed {
 		d.passed(r, file, &out)
@@ -76,7 +76,7 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 }
 
 // candidate adds a file of a search if it may hold a document of ours.
-func (d *Discovery) candidate(r *Root, name string, out *found) {
+func (d *Discovery) candidate(r *Root, name string, foreign bool, out *found) {
 	shown := r.Display(name)
 	data, err := r.read(name, spec.MaxFile)
 	if err != nil {
@@ -99,6 +99,9 @@ func (d *Discovery) candidate(r *Root, name string, out *found) {
 	}
 	if !ours && out.manifests == "" && bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")) {
 		out.manifests = shown
+	}
+	if !foreign && isManifest(data) {
+		d.manifests = append(d.manifests, shown)
 	}
 }
 

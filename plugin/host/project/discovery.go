@@ -71,6 +71,8 @@ type Discovery struct {
 	patterns []pattern
 	// beside are the folders that were searched and hold specs.
 	beside []Location
+	// manifests are the files of plain manifests that searches found.
+	manifests []string
 }
 
 // Open starts a discovery; it has found nothing yet.

@@ -34,6 +34,8 @@ type walk struct {
 	cue []string
 	// passed are files that are not read and may hold specs.
 	passed []passed
+	// foreign are the folders of other tools.
+	foreign map[string]bool
 	// unreadable are what has the name of a document and is no file of the root.
 	unreadable object.Errors
 
@@ -54,7 +56,7 @@ const whyName = "its name keeps it from being read"
 
 // walked walks the folder rel.
 func walked(r *Root, rel string) (*walk, error) {
-	w := &walk{root: r, seen: map[string]bool{}}
+	w := &walk{root: r, seen: map[string]bool{}, foreign: map[string]bool{}}
 	real, _, err := rootfs.Resolve(r.folder, rel)
 	if err != nil {
 		return w, bare(err)
@@ -91,6 +93,7 @@ func (w *walk) folder(rel, real string, depth int) error {
 		w.projects = append(w.projects, rel)
 		return nil
 	}
+	w.foreign[rel] = isForeign(names, depth) || w.isForeign(rel)
 	if depth > 0 && slices.Contains(names, bundleFile) {
 		w.projects = append(w.projects, rel)
 	}
@@ -132,6 +135,9 @@ func (w *walk) output(rel string, names []string) error {
 	}
 	return nil
 }
+
+// isForeign reports whether a file or folder lies in one of another tool.
+func (w *walk) isForeign(name string) bool { return w.foreign[path.Dir(name)] }
 
 // link follows a link, unless what it leads to was found already.
 func (w *walk) link(name string) error {

@@ -89,6 +89,9 @@ func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []str
 		return err
 	}
 	a.Warn(r.Warnings)
+	if flags.output != "" {
+		a.NoteOthers(r.Loaded)
+	}
 	if flags.output == "" && !flags.table {
 		return nil
 	}

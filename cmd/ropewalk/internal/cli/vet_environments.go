@@ -50,6 +50,7 @@ func (v *vetted) all(ctx context.Context) (object.Errors, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	v.NoteOthers(r.Loaded)
 	good := summary(r)
 	if v.flags.Environment != "" {
 		return v.found[0], good, nil

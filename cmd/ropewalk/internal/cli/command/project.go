@@ -6,9 +6,11 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +38,7 @@ type ProjectFlags struct {
 	images        []string
 	runtime       []string
 	runtimeEnv    bool
+	name          string
 	namespace     string
 	kubeVersion   string
 	clusterDomain string
@@ -72,7 +75,7 @@ const ProjectHelp = `
 PATH is a spec, a directory or "-" for standard input; the working directory where
 there is none. A directory with ropewalk.yaml is a project; any other is searched
 for specs. One that holds none and is a CUE package, of Ropewalk, of Timoni or plain,
-is a spec itself, with its own name, and "app" where it is the root of a repository.
+is a spec itself, called --name, or like its folder ("app" for the root of a repository).
 A bundle of Timoni, a CUE file with the field bundle or the directory with bundle.cue, is
 a project: its instances are specs, each after the one before, and the clusters of
 runtime.cue beside it are environments (--env). --runtime gives the values of its
@@ -102,7 +105,8 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.StringArrayVar(&p.runtime, "runtime", nil, "`NAME=VALUE` of @timoni(runtime:TYPE:NAME) in modules and bundles, or a FILE with a map of\nthem, or the runtime.cue of a bundle; may be repeated")
 	f.BoolVar(&p.runtimeEnv, "runtime-from-env", false, "take the names that modules and bundles ask for and --runtime does not give\nfrom the environment")
 	f.StringArrayVar(&p.images, "image", nil, "`[SPEC[/CONTAINER]=]IMAGE` for containers of workloads with image \".\"; may be repeated")
-	f.StringVarP(&p.namespace, "namespace", "n", "", "namespace of objects that name none")
+	f.StringVar(&p.name, "name", "", "name of the instance, where PATH is the folder of a module or of a CUE package\n(default that of the folder)")
+	f.StringVarP(&p.namespace, "namespace", "n", "", "namespace that modules get; the dialect flux writes it into objects that name none,\nin the others the engine fills in its own")
 	f.StringVar(&p.kubeVersion, "kube-version", "", "`VERSION` of the cluster, such as 1.36")
 	f.StringVar(&p.clusterDomain, "cluster-domain", "", "DNS domain of the cluster")
 	f.StringArrayVar(&p.Crds, "crds", nil, "`DIR` or file of CustomResourceDefinitions to check against; may be repeated")
@@ -125,6 +129,8 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 		return host.Options{}, Usagef("", "--workers %d: expected 0 or more", p.workers)
 	case p.timeout <= 0:
 		return host.Options{}, Usagef("", "--timeout %s: expected more than 0", p.timeout)
+	case p.name != "" && spec.CheckName(p.name) != nil:
+		return host.Options{}, Usagef("", "--name: %s", spec.CheckName(p.name))
 	case p.memory < LeastMemory:
 		return host.Options{}, Usagef("", "--memory %s: expected at least 32MiB", &p.memory)
 	}
@@ -135,7 +141,7 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 		lookup = os.LookupEnv
 	}
 	return host.Options{
-		Args:    paths,
+		Args: paths, Name: p.name,
 		Runtime: p.runtime, LookupRuntime: lookup,
 		Stdin:       a.In,
 		Environment: p.Environment,
@@ -196,6 +202,20 @@ func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rend
 	}}
 }
 
+// NoteOthers prints which files beside the specs are not rendered.
+func (a *App) NoteOthers(l host.Loaded) {
+	const most = 5
+	files := l.NotRendered
+	if len(files) == 0 || a.JSON {
+		return
+	}
+	more := ""
+	if len(files) > most {
+		more = fmt.Sprintf(" and %d more", len(files)-most)
+	}
+	a.Note("not rendered: %s of plain manifests: %s%s\n", Plural(len(files), "file"), strings.Join(files[:min(most, len(files))], ", "), more)
+}
+
 // RenderFS is Render with paths in a file system; nil is the disk.
 func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths []string) (Rendered, error) {
 	opts, err := p.Options(a, paths)
@@ -223,6 +243,10 @@ func (a *App) RenderFS(ctx context.Context, p *ProjectFlags, files fs.FS, paths 
 	case err != nil:
 		closer()
 		return Rendered{Loaded: loaded}, WithOptions(WithBroken(mistakes, broken))
+	}
+	if p.name != "" && loaded.Request.Mistakes.Err() == nil && !slices.ContainsFunc(loaded.Request.Specs, func(s render.Spec) bool { return s.Evaluate.Spec == p.name }) {
+		closer()
+		return Rendered{Loaded: loaded}, Usagef("", "--name %s is for the folder of a module or of a CUE package: the specs here have names of their own", p.name)
 	}
 	loaded.Request.Mistakes = WithBroken(loaded.Request.Mistakes, broken)
 	bar := NewProgress(a.Streams, "rendering")

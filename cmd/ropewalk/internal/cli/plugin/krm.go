@@ -66,6 +66,7 @@ Exit codes:
 		RunE: a.Run(func(ctx context.Context, _ []string) error { return a.runKRM(ctx, &flags) }),
 	}
 	flags.Add(cmd)
+	_ = cmd.Flags().MarkHidden("name") // functionConfig has a name
 	cmd.Flags().BoolVar(&flags.network, "allow-network", false, "fetch modules from Git and registries")
 	return cmd
 }

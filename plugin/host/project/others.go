@@ -1,0 +1,41 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package project
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// isForeign reports whether the files of a folder with these entries, and those below it,
+// are rendered or read by another tool, or belong to a CUE module.
+func isForeign(names []string, depth int) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml"}, name) ||
+			name == "cue.mod" && depth > 0
+	})
+}
+
+// isManifest reports whether a file seems to be a manifest of Kubernetes, and no template
+// of one.
+func isManifest(data []byte) bool {
+	const version, quoted = `(?:v1|(?:apps|autoscaling|batch|policy|[\w-]+\.[\w.-]+)/v\d\w*)`, `[ \t{]*"`
+	return regexp.MustCompile(`(?m)^(?:apiVersion:[ \t]*["']?|`+quoted+`apiVersion":[ \t]*")`+version).Match(data) &&
+		regexp.MustCompile(`(?m)^(?:kind:|`+quoted+`kind":)`).Match(data) &&
+		!bytes.Contains(data, []byte("{{")) && !bytes.Contains(data, []byte("kustomize.config.k8s.io/"))
+}
+
+// NotRendered are the files of plain manifests that a search found beside specs, sorted.
+func (d *Discovery) NotRendered(docs spec.Documents) []string {
+	ours := d.filesWithDocuments(docs)
+	for _, m := range docs.ConfigMaps {
+		ours[m.Pos.File] = ours[m.Pos.File] || m.Module
+	}
+	out := slices.DeleteFunc(slices.Clone(d.manifests), func(name string) bool { return ours[name] })
+	slices.Sort(out)
+	return slices.Compact(out)
+}
