@@ -48,24 +48,25 @@ func (r Renderer) compiler(ctx context.Context, req Request) (*compiler, error) 
 			resources = resources || len(s.Workload.Spec.Resources) > 0
 		}
 	}
-	catalog, err := c.catalog(ctx, resources)
-	if err != nil || len(sources) == 0 {
+	catalog, err := c.catalog(ctx, resources || len(req.Workloads.Config.Config.Members) > 0)
+	if err != nil || c.mistakes.Err() != nil {
 		return c, err
 	}
+	c.mistakes = append(c.mistakes, workload.CheckConfig(req.Workloads.Config, catalog)...)
 	// Without the complete catalog the needs of a workload cannot be checked.
-	if c.mistakes.Err() == nil {
+	if len(sources) > 0 {
 		project, errs := workload.Join(sources, req.Workloads.Config, catalog, req.Broken...)
 		c.project, c.mistakes = project, append(c.mistakes, errs...)
 	}
 	return c, nil
 }
 
-// catalog lists what the modules of provisioners provide. Where no workload has resources,
-// the modules that the project names are read for the mistakes in them.
+// catalog lists what the modules of provisioners provide. Where nothing needs resources, the
+// modules that the project names are read for the mistakes in them.
 func (c *compiler) catalog(ctx context.Context, resources bool) ([]resource.Provisioner, error) {
 	var out []resource.Provisioner
 	for i, p := range c.req.Workloads.Provisioners {
-		if !resources && (!p.Pos.IsValid() || len(c.req.Specs) == 0) {
+		if len(c.req.Specs) == 0 || !resources && !p.Pos.IsValid() {
 			continue
 		}
 		first := c.req.Specs[0].Evaluate // What surrounds a catalog is that of any spec.
@@ -79,7 +80,7 @@ func (c *compiler) catalog(ctx context.Context, resources bool) ([]resource.Prov
 		for _, entry := range result.Catalog {
 			out = append(out, resource.Provisioner{
 				Module: i, Index: entry.Index, Type: entry.Type, Class: entry.Class, ID: entry.ID,
-				Name: p.Name, Pos: entry.Pos,
+				Name: p.Name, Pos: entry.Pos, Config: entry.Config, AnyConfig: entry.AnyConfig,
 			})
 		}
 	}

@@ -34,7 +34,7 @@ func (l *loading) workloadModules() ([]use, bool) {
 	}
 	w, ok := l.modules.reference(config.Module, at.Append(object.Field("module")))
 	out, all := []use{{reference: w}}, slices.Clone(config.Provisioners)
-	if len(l.docs.Workloads) > 0 {
+	if len(l.docs.Workloads)+len(config.Config.Members) > 0 {
 		all = append(all, spec.NamedModule{
 			Name:   spec.DefaultProvisioners,
 			CueRef: spec.CueRef{Type: spec.RefEmbedded, Ref: spec.DefaultProvisioners},

@@ -182,6 +182,10 @@ type Provisioner struct {
 	// Outputs and Sensitive are the names that are known whatever the params are,
 	// sorted.
 	Outputs, Sensitive []string
+	// Config are the fields of the project's config that it declares, sorted. With
+	// AnyConfig it declares none, and may read any.
+	Config    []string
+	AnyConfig bool
 }
 
 // Param is one parameter of a provisioner.

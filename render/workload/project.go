@@ -41,6 +41,32 @@ type member struct {
 	ownsStore bool
 }
 
+// CheckConfig reports the fields of spec.workloads.config that no provisioner declares: an
+// error where one of a similar name is declared, and else a warning. Where a provisioner
+// declares none and so may read any, the first is a warning and the second is none.
+func CheckConfig(config spec.Workloads, provisioners []resource.Provisioner) (errs object.Errors) {
+	var known []string
+	unknown := false
+	for _, p := range provisioners {
+		known, unknown = append(known, p.Config...), unknown || p.AnyConfig
+	}
+	for _, m := range config.Config.Members {
+		_, near := object.Nearest(m.Name, known)
+		if slices.Contains(known, m.Name) || unknown && !near || len(provisioners) == 0 {
+			continue
+		}
+		e := &object.Error{
+			Stage: object.StageSpec, Pos: m.Pos, Path: object.Fields("spec", "workloads", "config", m.Name).String(),
+			Err: fmt.Errorf("no provisioner reads %q", m.Name), Hint: object.Suggest(m.Name, known),
+		}
+		if !near || unknown {
+			e.Severity = object.SeverityWarning
+		}
+		errs = append(errs, e)
+	}
+	return errs
+}
+
 func newMember(s Source) *member {
 	spec := s.Spec
 	return &member{source: s, network: &network.Workload{

@@ -129,6 +129,37 @@ const postgresResult = `{
 	}
 }`
 
+func TestFieldsOfTheConfigAreDeclared(t *testing.T) {
+	ours := resource.Provisioner{Type: "dns", Config: []string{"domain", "scheme"}}
+	own := resource.Provisioner{Type: "license", Config: []string{"licenseServer"}}
+	open := resource.Provisioner{Type: "search", AnyConfig: true}
+	tests := []struct {
+		name, field  string
+		provisioners []resource.Provisioner
+		want         string
+	}{
+		{"one of ours", "domain", []resource.Provisioner{ours}, ""},
+		{"one of others", "licenseServer", []resource.Provisioner{ours, own}, ""},
+		{"a slip", "domian", []resource.Provisioner{ours, own}, `error p.yaml:1:2: spec: spec.workloads.config.domian: no provisioner reads "domian" (did you mean "domain"?)`},
+		{"another case", "licenseserver", []resource.Provisioner{ours, own}, `error p.yaml:1:2: spec: spec.workloads.config.licenseserver: no provisioner reads "licenseserver" (did you mean "licenseServer"?)`},
+		{"another name", "zone", []resource.Provisioner{ours}, `warning p.yaml:1:2: spec: spec.workloads.config.zone: no provisioner reads "zone" (known: domain, scheme)`},
+		{"a slip that a provisioner may read", "domian", []resource.Provisioner{ours, open}, `warning p.yaml:1:2: spec: spec.workloads.config.domian: no provisioner reads "domian" (did you mean "domain"?)`},
+		{"another name that a provisioner may read", "zone", []resource.Provisioner{ours, open}, ""},
+		{"no catalog was read", "domian", nil, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			config, err := spec.ParseValue(spec.File{Name: "p.yaml", Data: []byte("{" + tt.field + ": x}")})
+			require.NoError(t, err)
+			got := ""
+			for _, e := range CheckConfig(spec.Workloads{Config: config}, tt.provisioners) {
+				got += fmt.Sprint(e.Severity, " ", e)
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+}
+
 func TestAResourceGetsTheFirstProvisionerThatMatches(t *testing.T) {
 	p := join(t, `
 metadata: {name: api}

@@ -22,6 +22,8 @@ func onceCatalog(list []provisioner) func() []evaluate.Provisioner {
 		for i, p := range list {
 			out[i] = p.Provisioner
 			out[i].Params = p.paramList()
+			out[i].Config = p.names(diagnose.FieldConfig)
+			out[i].AnyConfig = p.takes[diagnose.FieldConfig] && len(out[i].Config) == 0
 			out[i].Outputs, out[i].Sensitive = p.names(diagnose.FieldOutputs), p.names(diagnose.FieldSensitive)
 		}
 		return out

@@ -26,6 +26,10 @@ type Provisioner struct {
 	// where it is not known.
 	Name string
 	Pos  object.Pos
+	// Config are the fields of the project's config that it declares; with AnyConfig it
+	// may read any.
+	Config    []string
+	AnyConfig bool
 }
 
 // label names a provisioner in messages.
