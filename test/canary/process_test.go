@@ -147,12 +147,19 @@ func TestNothingThatTheProgramWritesHoldsACanary(t *testing.T) {
 	}
 	layout := filepath.Join(out, "layout")
 	p.run(t, true, with("build", "--to", "oci-layout:"+layout, "--sign-key", filepath.Join(p.home, "signing.pem"), "--format", "json")...)
-	p.run(t, true, append([]string{"artifact", "inspect", "oci-layout:" + layout}, plain...)...)
+	for _, format := range []string{"text", "json"} {
+		p.run(t, true, append([]string{"artifact", "inspect", "oci-layout:" + layout, "--format", format}, plain...)...)
+	}
 	p.run(t, true, with("build", "--to", "oci://"+registry.Host+"/shop:v1")...)
-	for _, format := range []string{"text", "json", "mermaid", "dot"} {
+	for _, format := range []string{"text", "json", "mermaid", "dot", "svg"} {
 		p.run(t, true, with("graph", "--format", format)...)
 	}
-	p.run(t, true, with("explain", "deployment/web")...)
+	for _, format := range []string{"text", "json"} {
+		p.run(t, true, with("explain", "deployment/web", "--format", format)...)
+	}
+	for _, format := range []string{"text", "markdown", "json"} {
+		p.run(t, true, with("diff", filepath.Join(out, "plain"), ".", "--format", format)...)
+	}
 	p.run(t, true, with("lock")...)
 	p.run(t, true, "cache", "ls", "--format", "json")
 

@@ -225,13 +225,22 @@ data: {values.yaml: "text: `+text+`"}
 	n.Await(t, soon, "the change is applied", func() bool { return n.text("web") == "two" })
 	now := n.ready("web")
 
-	status, err := json.Marshal(now)
-	require.NoError(t, err)
-	require.NotContains(t, string(status), canary)
+	require.NotContains(t, jsonOf(t, now), canary)
+	// A mistake about the reference says no more.
+	n.transform("web", "{text: own}", "  inputsFrom:\n  - {kind: Secret, name: db, key: password, targetPath: text}\n")
+	require.Contains(t, n.stalled("web").Message, "text")
+	require.NotContains(t, jsonOf(t, n.get("web")), canary)
 	require.NotContains(t, n.controller.Log(), canary)
 	require.NotContains(t, n.Kubectl(t, "get", "events", "-n", n.namespace, "-o", "yaml"), canary)
 	pulled := n.Ropewalk(t, "artifact", "inspect", "oci://"+n.Registry+"/"+n.namespace+"/web@"+now.Status.Artifact.Digest, "--plain-http", n.Registry)
 	require.NotContains(t, pulled, canary)
+}
+
+func jsonOf(t *testing.T, of any) string {
+	t.Helper()
+	data, err := json.Marshal(of)
+	require.NoError(t, err)
+	return string(data)
 }
 
 func TestAnAccountWithoutRightsIsToldWhichItNeeds(t *testing.T) {
