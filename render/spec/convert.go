@@ -112,7 +112,7 @@ func (c *converter) convert(n *yaml.Node, depth int) sized {
 	}
 	if v.size > maxSize && !c.full {
 		c.full = true
-		c.fail(c.pos(n), "", "the document holds more than %d values; aliases count as often as they are used", maxSize)
+		c.fail(c.pos(n), "", "the document holds more than %d values, which no flag allows; aliases count as often as they are used", maxSize)
 	}
 	if n.Anchor != "" {
 		c.done[n] = v
@@ -127,7 +127,7 @@ func (c *converter) deep(n *yaml.Node, depth int) bool {
 	}
 	if !c.full {
 		c.full = true
-		c.fail(c.pos(n), "", "maps and lists are nested more than %d deep", maxDepth)
+		c.fail(c.pos(n), "", "maps and lists are nested more than %d deep, which no flag allows", maxDepth)
 	}
 	return true
 }

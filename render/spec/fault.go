@@ -97,7 +97,7 @@ func (f fault) token(column int) *object.Error {
 	case strings.Contains(f.message, "<document start>"):
 		return f.at(f.line, column, `begin the next document with "---"`, `the document ended at "..."`)
 	case strings.HasPrefix(f.message, "exceeded max depth"):
-		return f.at(f.line, column, "", "maps and lists are nested more than %d deep", maxDepth)
+		return f.at(f.line, column, "", "maps and lists are nested more than %d deep, which no flag allows", maxDepth)
 	case strings.Contains(f.message, "incompatible YAML"), strings.Contains(f.message, "directive"):
 		return f.at(f.line, column, "remove the line", "YAML directives (%%) other than %%YAML 1.1 and 1.2 are not supported")
 	}

@@ -50,7 +50,7 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 	data := bytes.TrimPrefix(UTF8(f.Data), []byte("\xef\xbb\xbf"))
 	if marks(data) > limit/dense {
 		return nil, object.Errors{mistake(object.Pos{File: f.Name}, nil, "keep large data out of specs",
-			"the file holds more than %d values", limit/dense)}
+			"the file holds more than %d values, which no flag allows", limit/dense)}
 	}
 	t := newText(f.Name, lineFeeds(yamlEscapes(data)))
 	errs, binary := t.check()

@@ -60,7 +60,7 @@ func (s *Structured) value(v any, path object.Path) object.Value {
 	s.lines = append(s.lines, structuredLine{line: s.next, path: path})
 	s.next++
 	if len(path) > maxDepth {
-		s.fail(out.Pos, "maps and lists are nested more than %d deep", maxDepth)
+		s.fail(out.Pos, "maps and lists are nested more than %d deep, which no flag allows", maxDepth)
 		return out
 	}
 	switch v := v.(type) {

@@ -27,7 +27,7 @@ func ReadManifests(fsys fs.FS, file string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a regular file", file)
 	case info.Size() > MaxManifests:
-		return nil, fmt.Errorf("%s: file of %d bytes is over the limit of %d", file, info.Size(), int64(MaxManifests))
+		return nil, fmt.Errorf("%s: file of %d bytes is over the limit of %d (no flag raises it)", file, info.Size(), int64(MaxManifests))
 	}
 	data, err := fs.ReadFile(fsys, file)
 	if err != nil {

@@ -98,7 +98,7 @@ func (w *walk) folder(rel, real string, depth int) error {
 		w.projects = append(w.projects, rel)
 	}
 	if depth > maxDepth {
-		return fmt.Errorf("%q is nested more than %d folders deep", rel, maxDepth)
+		return fmt.Errorf("%q is nested more than %d folders deep (no flag raises this limit)", rel, maxDepth)
 	}
 	module := slices.Contains(names, timoniFile)
 	for _, e := range entries {
@@ -187,7 +187,7 @@ func (w *walk) list(rel string) ([]fs.DirEntry, error) {
 		return nil, bare(err)
 	}
 	if w.entries += len(entries); w.entries > maxEntries {
-		return nil, fmt.Errorf("more than %d files and folders to search, at %q", maxEntries, rel)
+		return nil, fmt.Errorf("more than %d files and folders to search, at %q: name a folder below it (no flag raises this limit)", maxEntries, rel)
 	}
 	return entries, nil
 }

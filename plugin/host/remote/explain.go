@@ -220,7 +220,7 @@ func connection(err error) (why string, is error) {
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return at(err) + "the server closed the connection" + attempts(err) + ": try again", source.ErrUnavailable
 	case errors.Is(err, context.DeadlineExceeded):
-		return at(err) + "no response before the deadline: try again later, or raise the time-out", source.ErrUnavailable
+		return at(err) + "no response before the deadline: try again later (plugin argocd: or raise --request-timeout)", source.ErrUnavailable
 	case errors.Is(err, errSlow):
 		return at(err) + errSlow.Error() + ": try again later", source.ErrUnavailable
 	}
