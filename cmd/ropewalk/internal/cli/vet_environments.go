@@ -139,12 +139,15 @@ func (v *vetted) merged() object.Errors {
 	return out.Sorted()
 }
 
-// incomplete are the beginnings of findings about a value that is not set. Their text is all
-// that is known of those from another process.
-var incomplete = []string{
-	"is missing", "has no value", "depends on a value that is not set", "the image is left to the deployment", "nothing was rendered",
-}
-
+// isIncomplete reports whether a finding is about a value that is not set. The text is all
+// that is known of one from another process.
 func isIncomplete(e *object.Error) bool {
-	return e.Err != nil && slices.ContainsFunc(incomplete, func(text string) bool { return strings.HasPrefix(e.Err.Error(), text) })
+	for _, text := range []string{
+		"is missing", "has no value", "depends on a value that is not set", "the image is left to the deployment", "nothing was rendered",
+	} {
+		if e.Err != nil && strings.HasPrefix(e.Err.Error(), text) {
+			return true
+		}
+	}
+	return false
 }
