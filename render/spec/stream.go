@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"sort"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 
 	"go.yaml.in/yaml/v3"
@@ -71,10 +72,28 @@ func (f File) documents(limit int) (docs []document, errs object.Errors) {
 			from = t.nextDocument(last)
 		}
 		next := t.nextDocument(from)
-		errs = append(errs, t.syntax(start, from, next, err))
+		e := t.syntax(start, from, next, err)
+		if len(more) > 0 {
+			if shifted := t.shifted(more[len(more)-1].value.Pos.Line, err); shifted != nil {
+				// What was read is the first line alone.
+				e, docs = shifted, docs[:len(docs)-1]
+			}
+		}
+		errs = append(errs, e)
 		start = t.lineStart(next)
 	}
 	return docs, errs
+}
+
+// shifted is the mistake of a document that begins at a line with spaces and goes on without
+// them, which the library takes for two documents; nil where it is another one.
+func (t *text) shifted(line int, err error) *object.Error {
+	text := t.line(line)
+	first := bytes.TrimLeft(text, " ")
+	if !strings.Contains(err.Error(), "did not find expected <document start>") || len(first) == len(text) || len(first) == 0 || first[0] == '{' || first[0] == '[' {
+		return nil
+	}
+	return mistake(object.Pos{File: t.name, Line: line, Column: 1}, nil, "remove the spaces at its beginning", "the first line of the document is indented, and those below are not")
 }
 
 // lineFeeds is data with the lone carriage returns that end lines as line feeds.

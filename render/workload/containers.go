@@ -101,6 +101,9 @@ func (c *Compilation) mount(s scope, in score.Container, v score.Mount) (generat
 		return generate.Mount{}, false
 	}
 	n, ok := c.member.resource(name)
+	if !ok && c.member.lacksResources() {
+		return generate.Mount{}, false
+	}
 	if !ok {
 		hint := object.Suggest(name, c.member.resourceNames())
 		if parts := placeholder.Parse(v.Source.Value); len(parts) == 1 && len(parts[0].Ref) > 2 {

@@ -188,7 +188,10 @@ func (s scope) resource(steps []string) ([]generate.Piece, *object.Error) {
 		return nil, mistake(object.Suggest("", s.member.resourceNames()), "names no resource")
 	}
 	n, ok := s.member.resource(steps[0])
-	if !ok {
+	switch {
+	case !ok && s.member.lacksResources():
+		return nil, &object.Error{} // reported elsewhere
+	case !ok:
 		return nil, mistake(object.Suggest(steps[0], s.member.resourceNames()),
 			"the workload %q has no resource %q", s.member.name(), steps[0])
 	}

@@ -83,6 +83,9 @@ func (m *member) resource(name string) (int, bool) {
 		func(r score.Resource, name string) int { return strings.Compare(r.Name, name) })
 }
 
+// lacksResources reports whether a mistake in the document may hide all of its resources.
+func (m *member) lacksResources() bool { return m.source.Partial && len(m.source.Spec.Resources) == 0 }
+
 func (m *member) resourceNames() []string {
 	out := make([]string, 0, len(m.source.Spec.Resources))
 	for _, r := range m.source.Spec.Resources {

@@ -122,6 +122,12 @@ func (o *Overlays) valuesFile(arg string) {
 		o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
 		return
 	}
+	if v.Kind == object.KindNone || v.Kind == object.KindNull {
+		o.discovery.Errs = append(o.discovery.Errs, &object.Error{
+			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: pos, Err: errors.New("the values file is empty"),
+			Hint: "remove the option if that is meant",
+		})
+	}
 	o.add(name, v)
 }
 
