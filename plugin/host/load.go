@@ -90,7 +90,7 @@ func (l *loading) nothing(out Loaded) {
 func (l *loading) unrendered() {
 	used := map[project.Location]bool{}
 	for key := range l.modules.trees {
-		used[project.Location{Root: key.root, Dir: path.Join(key.Ref.Ref, key.Ref.Path)}] = true
+		used[project.Location{Root: key.root, Dir: path.Join(key.Ref.Ref, key.Path)}] = true
 	}
 	for _, t := range l.docs.Transforms { // One with a mistake was not fetched.
 		at := l.Location(t.CueRef.Pos.File)
