@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -175,7 +176,7 @@ func (w *walker) walk(v cue.Value) {
 			w.take(v)
 			return
 		}
-		w.warnUnlike(v)
+		w.refuseUnlike(v)
 		fields, err := v.Fields()
 		for err == nil && fields.Next() {
 			w.walk(fields.Value())
@@ -203,21 +204,48 @@ func isObject(v cue.Value) bool {
 	return true
 }
 
-// warnUnlike warns of a struct that is an object but for its apiVersion or its kind.
-func (w *walker) warnUnlike(v cue.Value) {
-	field := func(name string) cue.Value { return v.LookupPath(cue.MakePath(cue.Str(name))) }
-	if field("metadata").Kind() != cue.StructKind {
-		return
+// refuseUnlike reports a struct that is an object but for its apiVersion or its kind: one
+// is missing or no text, or its name has a slip.
+func (w *walker) refuseUnlike(v cue.Value) {
+	fail := func(at cue.Value, hint, format string, args ...any) {
+		e := w.session.ModuleError(at, at.Path().String(), fmt.Sprintf(format, args...))
+		e.Hint = hint
+		w.errs = append(w.errs, e)
 	}
-	for _, name := range []string{"apiVersion", "kind"} {
-		other := map[string]string{"apiVersion": "kind", "kind": "apiVersion"}[name]
-		if field(name).Kind() == cue.StringKind && field(other).Kind() != cue.StringKind {
-			e := w.session.ModuleError(v, v.Path().String(), fmt.Sprintf("this has metadata and the %s %q but no %s: it is no object, and is left out", name, textAt(v, name), other))
-			e.Severity = object.SeverityWarning
-			e.Hint = "give it the text " + other + ", or hide it: _name or #Name"
-			w.warnings = append(w.warnings, e)
+	field := func(name string) cue.Value { return v.LookupPath(cue.MakePath(cue.Str(name))) }
+	version, kind := likeText(v, "apiVersion"), likeText(v, "kind")
+	for _, names := range [][2]string{{"apiVersion", version}, {"kind", kind}} {
+		name, like := names[0], names[1]
+		if version != "" && kind != "" && like != name {
+			fail(field(like), fmt.Sprintf("did you mean %q?", name), "field %q is not known, and without %s this is no object", like, name)
 		}
 	}
+	if (version == "apiVersion") == (kind == "kind") || version != "" && kind != "" || field("metadata").Kind() != cue.StructKind {
+		return
+	}
+	name, other := "apiVersion", "kind"
+	if version == "" {
+		name, other = other, name
+	}
+	fail(v, "give it the text "+other+", or hide what is no object: _name or #Name", "this has metadata and the %s %q but no %s, and is no object", name, textAt(v, name), other)
+}
+
+// likeText is the name of the field of v that holds text and is called name, or was meant
+// to be; "" where there is none.
+func likeText(v cue.Value, name string) string {
+	if _, err := v.LookupPath(cue.MakePath(cue.Str(name))).String(); err == nil {
+		return name
+	}
+	fields, err := v.Fields()
+	for err == nil && fields.Next() {
+		label := fields.Selector().Unquoted()
+		text, err := fields.Value().String()
+		slips := object.Distance(strings.ToLower(label), strings.ToLower(name))
+		if err == nil && slips <= len(name)/4 && label != "appVersion" && (name == "kind" || regexp.MustCompile(`^([\w.-]+/)?v\d\w*$`).MatchString(text)) {
+			return label
+		}
+	}
+	return ""
 }
 
 // take makes a node of an object, or one of each of its items where it is a
