@@ -211,7 +211,7 @@ func TestLoadReportsEverythingAndGoesOn(t *testing.T) {
 		`--set f:x.y: spec: x is a number, not a map`,
 		`a.yaml:5:18: resolve: spec.cueRef.type: cueRef.type "git" is not available here (available types: configmap, embedded, inline, path)`,
 		`a.yaml:6:15: spec: spec.dependsOn: there is no spec "nowhere" (known: a, b, c, d, e, f, g)`,
-		`b.yaml:5:29: resolve: spec.cueRef.ref: "../../../../../../etc" leaves the root of the project`,
+		`b.yaml:5:29: resolve: spec.cueRef.ref: "../../../../../../etc" leaves the root of the project (the root is ".", the nearest folder with .git, or where there is none that of the project)`,
 		`c.yaml:5:33: resolve: spec.cueRef.ref: no embedded module is called "wep" (did you mean "web"?)`,
 		`d.yaml:5:11: resolve: spec.cueRef.ref: no ConfigMap of the project is named "none" (none is defined)`,
 		`e.yaml:6:3: spec: spec.inputs: unknown field "inputs" (did you mean "input"?)`,

@@ -193,6 +193,8 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 		if errors.Is(err, source.ErrLocked) {
 			e.Hint += ", which is locked like any other: run it in the rendered folder"
 		}
+	case w.key.root != nil && errors.Is(err, source.ErrPath):
+		e.Hint = w.key.root.Describe()
 	case w.ref.Type == spec.RefInline || w.ref.Type == spec.RefConfigMap:
 		e.Pos = w.ref.Pos
 	case w.ref.Type == spec.RefEmbedded && errors.Is(err, source.ErrNotFound) && w.ref.Path == "":

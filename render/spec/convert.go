@@ -165,6 +165,10 @@ func (c *converter) mapping(n *yaml.Node, depth int, v *sized) {
 		}
 		pos := c.pos(key)
 		if first, twice := known[name]; twice {
+			if name == "apiVersion" && pos.Column == 1 {
+				c.fail(pos, `a second document begins with a line "---"`, "key %q is written twice, first at line %d", name, first.Line)
+				break
+			}
 			c.fail(pos, "", "key %q is written twice, first at line %d", name, first.Line)
 			continue
 		}

@@ -19,6 +19,8 @@ func TestSyntaxErrorsSayWhatToDo(t *testing.T) {
 		"a shallower key":                    {"a:\n    b: 1\n   c: 2\n", `f:3:4: spec: the indentation of 3 spaces matches no line above (indent it by 0 or 4 spaces)`},
 		"no space after a colon":             {"a: 1\nb:2\n", `f:2:1: spec: expected "key: value" (write a space behind the colon)`},
 		"no space after a colon, then a key": {"a:2\nb: 1\n", `f:1:1: spec: expected "key: value" (write a space behind the colon)`},
+		"two dashes between documents":       {"a: 1\n--\nb: 2\n", `f:2:1: spec: expected "key: value" (documents are separated by "---")`},
+		"documents without a separator":      {"apiVersion: v1\nkind: A\napiVersion: v1\nb: 1\n", `f:3:1: spec: key "apiVersion" is written twice, first at line 1 (a second document begins with a line "---")`},
 		"no space after a dash":              {"a:\n- b\n-c\n", `f:3:1: spec: expected "key: value" (write a space behind the dash)`},
 		"an equals sign":                     {"a: 1\nb = 2\n", `f:2:1: spec: expected "key: value" (write ": " in place of "=")`},
 		"no colon before a map":              {"a: 1\nb\n  c: 1\n", `f:2:1: spec: expected "key: value" (write a colon behind it)`},

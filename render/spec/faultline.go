@@ -58,7 +58,7 @@ func (f fault) noValue(n int) *object.Error {
 		return f.at(n, at+1, "close it at the end of the text", "the quote is not closed")
 	case len(body) > 1 && body[0] == '-' && body[1] != '-':
 		hint = "write a space behind the dash"
-	case strings.HasPrefix(body, "----"):
+	case body == "--", strings.HasPrefix(body, "----"):
 		hint = `documents are separated by "---"`
 	case colon && value != "" && plainKey.FindString(name) == name:
 		hint = "write a space behind the colon"

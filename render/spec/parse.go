@@ -187,7 +187,7 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 	case KindTransform:
 		t := d.transform(v)
 		t.InputUnsure = t.InputUnsure || len(doc.errs) > 0
-		p.out.Incomplete = p.out.Incomplete || badLabel(t.Name) != ""
+		p.out.Incomplete = p.out.Incomplete || badLabel(t.Name) != "" || len(doc.errs) > 0
 		p.out.Transforms = append(p.out.Transforms, t)
 	case KindProject:
 		p.out.Projects = append(p.out.Projects, d.project(v))

@@ -30,6 +30,8 @@ type Root struct {
 	// is true where the user wrote absolute paths.
 	base     string
 	absolute bool
+	// enclosing is set where no option names the root.
+	enclosing bool
 }
 
 // openRoot opens the root of a directory that a user named: Options.Root where it is
@@ -48,7 +50,7 @@ func (d *Discovery) openRoot(dir string, absolute bool) (r *Root, rel string, er
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil, "", fmt.Errorf("%q is outside of the root %q", dir, root)
 	}
-	r = &Root{FS: d.opts.FS, Dir: root, base: d.base, absolute: absolute}
+	r = &Root{FS: d.opts.FS, Dir: root, base: d.base, absolute: absolute, enclosing: d.opts.Root == "" && d.memory == nil}
 	if d.memory != nil {
 		r.folder, err = rootfs.Of(d.opts.FS, root)
 	} else {
@@ -58,6 +60,15 @@ func (d *Discovery) openRoot(dir string, absolute bool) (r *Root, rel string, er
 		return nil, "", err
 	}
 	return r, filepath.ToSlash(rel), nil
+}
+
+// Describe names the root, and what makes it one where no option does.
+func (r *Root) Describe() string {
+	text := fmt.Sprintf("the root is %q", r.Display("."))
+	if r.enclosing {
+		text += ", the nearest folder with .git, or where there is none that of the project"
+	}
+	return text
 }
 
 // enclosing is the root for a directory on disk: the nearest one at or above it that

@@ -195,6 +195,9 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		e.Err = fmt.Errorf("tag %q is not set: give it a value under tags", tag)
 	}
 	e.Hint = typeHint(cue.Value{}, g.Errs, value)
+	if strings.Contains(e.Err.Error(), " is superseded by ") {
+		e.Hint = `run "cue fix ./..." in the module, which rewrites it`
+	}
 	if field == FieldContext {
 		e.Hint = fmt.Sprintf("module %q requires this of its context", s.Module.Name())
 	}

@@ -266,7 +266,7 @@ func (b *bundle) text(v cue.Value, at, name string, required bool) object.Value 
 	}
 	field := v.LookupPath(cue.MakePath(cue.Str(name)))
 	if !field.Exists() {
-		if required && !b.unsure {
+		if required && !b.unsure && !b.misspelt(v, name) {
 			b.fail(b.at(v), at+"."+name, "", "is missing")
 		}
 		return object.Value{}
@@ -288,6 +288,18 @@ func (b *bundle) each(v cue.Value, name string, do func(name string, v cue.Value
 	for err == nil && fields.Next() {
 		do(fields.Selector().Unquoted(), fields.Value())
 	}
+}
+
+// misspelt reports whether a field that v lacks was meant by one with a slip, which
+// [bundle.only] reports.
+func (b *bundle) misspelt(v cue.Value, name string) bool {
+	fields, err := v.Fields()
+	for err == nil && fields.Next() {
+		if _, near := object.Nearest(fields.Selector().Unquoted(), []string{name}); near {
+			return true
+		}
+	}
+	return false
 }
 
 // only refuses fields of a struct that are not known.

@@ -122,7 +122,7 @@ func (s *Session) plainInput() error {
 	for _, m := range s.Input.Members {
 		path := object.Path{object.Field(m.Name)}
 		if !diagnose.SchemaStep(s.Compiled.Value, path[0]).Exists() {
-			errs = append(errs, s.Report(diagnose.Mistake{Path: path, Key: true, Message: diagnose.UnknownField(m.Name, known)}))
+			errs = append(errs, s.Report(diagnose.Mistake{Path: path, Key: true, Message: diagnose.UnknownField(m.Name, known), Hint: misspeltMark(known)}))
 		}
 	}
 	return errs.Err()
@@ -358,4 +358,17 @@ func (s *Session) nameNodes(nodes []*object.Node) error {
 func nodeName(parts ...string) string {
 	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 	return strings.ReplaceAll(strings.ToLower(strings.Join(parts, "-")), "/", "-")
+}
+
+// misspeltMark is the hint where a module is read as plain CUE because the field that says
+// how to read it has a slip; "" where none of its fields has.
+func misspeltMark(fields []string) string {
+	for _, name := range fields {
+		for _, mark := range []string{"ropewalk", "timoni"} {
+			if object.Distance(name, mark) == 1 {
+				return fmt.Sprintf("the module is read as plain CUE: did you mean its field %q to be %q?", name, mark)
+			}
+		}
+	}
+	return ""
 }

@@ -58,7 +58,12 @@ Exit code 1 says that there is a difference, or that a side holds an object twic
   ropewalk diff oci://ghcr.io/acme/shop:prod .  what a push would change
   ropewalk diff out-before out-after --format json | jq '.changes[].object'
   ropewalk diff origin/main . --format markdown > comment.md`,
-		Args: cobra.ExactArgs(2),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("expected two sides, got %d: write OLD NEW, such as HEAD . for what changed since the last commit", len(args))
+			}
+			return nil
+		},
 		RunE: a.Run(func(ctx context.Context, args []string) error {
 			return a.runDiff(ctx, &flags, format.Value, args[0], args[1])
 		}),

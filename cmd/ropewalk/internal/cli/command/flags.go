@@ -54,16 +54,28 @@ func (c *Choice) Add(cmd *cobra.Command, name, usage string) {
 func FlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
+		if strings.Contains(err.Error(), "missing unit in duration") {
+			return fmt.Errorf("%w: write the unit, such as 10s or 5m", err)
+		}
 		return err
 	}
 	err = errors.New(printable.Line(err.Error()))
+	if unknown.GetSpecifiedName() == "t" {
+		return fmt.Errorf("%w: CUE tags go under spec.tags of a Transform", err)
+	}
 	var known []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
 			known = append(known, f.Name)
 		}
 	})
+	// A name that goes on is the flag itself: --environment, --env.
 	best, ok := object.Nearest(unknown.GetSpecifiedName(), known)
+	for _, k := range known {
+		if rest := unknown.GetSpecifiedName(); !ok && len(k) > 2 && strings.HasPrefix(rest, k) {
+			best, ok = k, true
+		}
+	}
 	if !ok {
 		return err
 	}

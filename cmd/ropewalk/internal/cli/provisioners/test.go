@@ -5,6 +5,7 @@ package provisioners
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"strings"
@@ -97,9 +98,24 @@ func (a Commands) runTest(ctx context.Context, flags *testFlags, args []string) 
 	}
 	out, err := c.dryRun(ctx, flags.document(args[0], params))
 	if err != nil {
-		return err
+		return withParamHints(err)
 	}
 	return a.Outcome(flags.format.Value, out, out.text())
+}
+
+// withParamHints is err with the flag for each param that is missing.
+func withParamHints(err error) error {
+	var found object.Errors
+	if !errors.As(err, &found) {
+		return err
+	}
+	for _, e := range found {
+		_, param, ok := strings.Cut(e.Path, ".params.")
+		if ok && e.Hint == "" && strings.HasPrefix(e.Err.Error(), "is missing") {
+			e.Hint = "write --param " + param + "=VALUE"
+		}
+	}
+	return err
 }
 
 // values reads files of values, the later over the earlier.
@@ -174,7 +190,10 @@ func (t *testFlags) document(asked string, params object.Value) object.Value {
 	main := mapMember("main", textMember("image", "registry.invalid/none", ""))
 	http := mapMember("http", number("port", "80"), number("targetPort", "8080"))
 	one := mapMember(name, resource...)
-	one.Pos = object.Pos{File: "--name " + name}
+	one.Pos = object.Pos{File: asked}
+	if t.name != "" {
+		one.Pos.File = "--name " + name
+	}
 	return mapMember("",
 		textMember("apiVersion", "ropewalk.dev/v1alpha1", ""), textMember("kind", "Workload", ""),
 		mapMember("metadata", textMember("name", t.workload, "--workload "+t.workload)),
