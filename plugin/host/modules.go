@@ -193,7 +193,7 @@ func (m *modules) tree(w reference) (source.Tree, bool) {
 		if errors.Is(err, source.ErrLocked) {
 			e.Hint += ", which is locked like any other: run it in the rendered folder"
 		}
-	case w.key.root != nil && errors.Is(err, source.ErrPath):
+	case w.key.root != nil && errors.Is(err, source.ErrPath) && strings.Contains(err.Error(), " leaves the root"):
 		e.Hint = w.key.root.Describe()
 	case w.ref.Type == spec.RefInline || w.ref.Type == spec.RefConfigMap:
 		e.Pos = w.ref.Pos

@@ -42,7 +42,9 @@ const recipe = `  package platform
   	params: {host: *"search.example.com" | string, ...}
   	outputs: {host: params.host, port: 9200}
   	sensitive: password: {key: "\(resource.id)-search", property: "password"}
-  }`
+  }
+
+Objects that it makes go into the entry too: graph: nodes: NAME: object: {…}.`
 
 // Commands has the subcommands of this package.
 type Commands struct{ *command.App }
