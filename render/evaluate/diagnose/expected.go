@@ -353,6 +353,9 @@ func alternatives(v cue.Value) []cue.Value {
 
 // KnownFields are the names that v has a field for, required or not, in order.
 func KnownFields(v cue.Value) []string {
+	if !v.Exists() {
+		return nil
+	}
 	var names []string
 	if fields, err := v.Fields(cue.Optional(true)); err == nil {
 		for fields.Next() {

@@ -32,6 +32,9 @@ type Mistake struct {
 	Demands []token.Pos
 	// Key is set where the name is wrong, not the value.
 	Key bool
+	// inner is an unknown field in a map that the schema does not show: CUE names it
+	// instead of the map, unless nothing else is wrong.
+	inner bool
 }
 
 // Scope is a part of an input and the schema that it is held against.
@@ -60,16 +63,22 @@ func (sc Scope) mistakes(input object.Value) []Mistake {
 			break
 		}
 		progress := false
-		for _, m := range sc.read(err, f.With, input, gone, round) {
-			found = append(found, m)
-			gone[m.Path.String()] = true
-			switch {
-			case m.Missing:
-			case m.unknown:
-				input, progress = input.Without(m.Path), true
-			default:
-				if _, n := input.Lookup(m.Path); n == len(m.Path) {
-					input, progress = blank(input, m.Path), true
+		mistakes := sc.read(err, f.With, input, gone, round)
+		for _, inner := range []bool{false, true} {
+			for _, m := range mistakes {
+				if m.inner != inner || inner && progress {
+					continue // what is inner is found again, by its right name
+				}
+				found = append(found, m)
+				gone[m.Path.String()] = true
+				switch {
+				case m.Missing:
+				case m.unknown:
+					input, progress = input.Without(m.Path), true
+				default:
+					if _, n := input.Lookup(m.Path); n == len(m.Path) {
+						input, progress = blank(input, m.Path), true
+					}
 				}
 			}
 		}
@@ -282,6 +291,7 @@ func (sc Scope) say(g *Group, with *Filling, input object.Value, round int) (Mis
 		switch {
 		case format == FormatUnknown:
 			m.unknown, m.Key = true, true
+			m.inner = len(g.Path) > 0 && !SchemaAt(sc.schema, g.Path[:len(g.Path)-1]).Exists()
 			m.Message = sc.unknown(g.Path)
 			return m, true
 		case format == formatRequired || format == formatIncomplete && !present:
