@@ -77,7 +77,9 @@ func (l *loading) readBundle(ctx context.Context, b project.Bundle) (*evaluate.B
 	}
 	// Names of their own: CUE leaves out files of some names (x_test.cue), and a runtime may
 	// lie elsewhere.
-	module.Sources = map[string]evaluate.Source{}
+	if module.Sources == nil {
+		module.Sources = map[string]evaluate.Source{}
+	}
 	var err error
 	add := func(name string, file spec.File) string {
 		name = path.Join(module.Dir, name)

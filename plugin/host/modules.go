@@ -215,12 +215,35 @@ func (m *modules) module(w reference, tree source.Tree, tags map[string]string) 
 	}
 	switch {
 	case w.key.root != nil:
-		out.Label = w.key.root.Display(above(path.Join(w.key.Ref.Ref, w.key.Path), tree.Dir))
+		holds := above(path.Join(w.key.Ref.Ref, w.key.Path), tree.Dir)
+		out.Label = w.key.root.Display(holds)
+		if strings.HasPrefix(out.Label, "..") {
+			out.Sources = displayed(w.key.root, holds, tree)
+		}
 	case w.ref.Type == spec.RefInline:
 		out.Sources = map[string]evaluate.Source{source.InlineFile: {Pos: w.ref.RefPos, Indent: w.ref.RefIndent}}
 	case w.ref.Type == spec.RefConfigMap:
 		out.Sources = m.sources(w.ref.Ref)
 	}
+	return out
+}
+
+// displayed are the files of a module in a folder that holds the user's own: a name below
+// the display name of that folder would lead out of the user's folder and back into it.
+func displayed(root *project.Root, folder string, tree source.Tree) map[string]evaluate.Source {
+	out := map[string]evaluate.Source{}
+	// What cannot be read is found by evaluation.
+	_ = fs.WalkDir(tree.FS, ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && e.Name() == "cue.mod":
+			return fs.SkipDir
+		case path.Ext(name) == ".cue":
+			out[name] = evaluate.Source{Pos: object.Pos{File: root.Display(path.Join(folder, name)), Line: 1, Column: 1}}
+		}
+		return nil
+	})
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,7 +62,24 @@ func (s *Session) walked() (*walker, error) {
 	if len(w.nodes) == 0 && !w.timoni && !s.Req.AllowEmpty {
 		return nil, fmt.Errorf("module %q makes no objects: no value has both a concrete apiVersion and a concrete kind", s.Module.Name())
 	}
+	w.nodes = withoutCopies(w.nodes)
 	return w, s.nameNodes(w.nodes)
+}
+
+// withoutCopies is nodes without those whose object is an earlier one in all of its
+// content: one value that is found in two fields is one object.
+func withoutCopies(nodes []*object.Node) []*object.Node {
+	seen := map[object.Ref][]*object.Node{}
+	return slices.DeleteFunc(nodes, func(n *object.Node) bool {
+		ref := n.Object.Ref()
+		for _, other := range seen[ref] {
+			if reflect.DeepEqual(other.Object, n.Object) {
+				return true
+			}
+		}
+		seen[ref] = append(seen[ref], n)
+		return false
+	})
 }
 
 // plain takes the objects of a module without a mark: whatever has a concrete
@@ -344,7 +362,8 @@ func (s *Session) nameNodes(nodes []*object.Node) error {
 		if f, ok := first[n.ID]; ok {
 			errs = append(errs, &object.Error{
 				Stage: object.StageEvaluate, Pos: n.Pos, Node: n.ID,
-				Err:   fmt.Errorf("object %q is made twice", n.Object.Ref()),
+				Err:   fmt.Errorf("object %q is made twice, with different content", n.Object.Ref()),
+				Hint:  "give one of them another name, or hide the one that is not meant: _name or #Name",
 				Notes: []object.Note{{Pos: f.Pos, Text: "first made here"}},
 			})
 			continue
