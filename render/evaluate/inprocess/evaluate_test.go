@@ -12,8 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -72,6 +74,34 @@ func TestAnEvaluationThatGrowsTooLargeIsGivenUp(t *testing.T) {
 	close(stop)
 	require.ErrorIs(t, err, evaluate.ErrMemory)
 	require.ErrorContains(t, err, "evaluation exceeded 8 MiB of memory")
+}
+
+// The collector is off in this test: the watch looks for what is in use by itself.
+func TestTheHeapIsCollectedForTheLimit(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	req := inline("")
+	req.Limits.Memory = 64 << 20
+	for _, keep := range []bool{false, true} {
+		var kept atomic.Int64
+		_, err := guarded(context.Background(), req, func() (int, error) {
+			var held [][]byte
+			for range 60 {
+				piece := make([]byte, 4<<20)
+				if keep {
+					held = append(held, piece)
+					kept.Add(int64(len(piece)))
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			return len(held), nil
+		})
+		if !keep {
+			require.NoError(t, err, "garbage is not counted")
+			continue
+		}
+		require.ErrorIs(t, err, evaluate.ErrMemory)
+		require.Less(t, kept.Load(), 3*req.Limits.Memory)
+	}
 }
 
 func TestACancelledContextIsSaidSo(t *testing.T) {

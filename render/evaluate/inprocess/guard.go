@@ -6,6 +6,7 @@ package inprocess
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/metrics"
 	"time"
 
@@ -22,11 +23,14 @@ const (
 	maxInputBytes = 4 << 20
 )
 
-// Fast evaluations pay nothing for the watch over memory: it begins late.
+// Fast evaluations pay nothing for the watch over memory: it begins late, and looks often
+// only at a heap that has grown by half of the limit.
 const (
 	watchAfter = 50 * time.Millisecond
 	watchEvery = 20 * time.Millisecond
+	watchOften = 2 * time.Millisecond
 	liveHeap   = "/gc/heap/live:bytes"
+	wholeHeap  = "/memory/classes/heap/objects:bytes"
 )
 
 // guarded runs work within limits and turns its panics into errors. CUE
@@ -41,7 +45,7 @@ func guarded[T any](ctx context.Context, req evaluate.Request, work func() (T, e
 	if err := ctx.Err(); err != nil {
 		return zero, diagnose.Cancelled(ctx, req)
 	}
-	base := LiveBytes()
+	heap := watchHeap(diagnose.Memory(req.Limits))
 	done := make(chan outcome, 1)
 	go func() {
 		defer func() {
@@ -63,20 +67,65 @@ func guarded[T any](ctx context.Context, req evaluate.Request, work func() (T, e
 		case <-ctx.Done():
 			return zero, diagnose.Cancelled(ctx, req)
 		case <-deadline.C:
-			return zero, diagnose.TimedOut(req)
-		case <-watch.C:
-			if LiveBytes()-base > diagnose.Memory(req.Limits) {
+			if heap.exceeded() {
 				return zero, diagnose.OutOfMemory(req)
 			}
-			watch.Reset(watchEvery)
+			return zero, diagnose.TimedOut(req)
+		case <-watch.C:
+			if heap.exceeded() {
+				return zero, diagnose.OutOfMemory(req)
+			}
+			watch.Reset(heap.pause())
 		}
 	}
 }
 
+// heapWatch holds the heap of the process against the limit of one evaluation.
+type heapWatch struct {
+	limit int64
+	// live and whole are what the heap was before the evaluation, without its garbage and
+	// with it.
+	live, whole int64
+	// collect is how large the heap is when it is collected.
+	collect int64
+}
+
+func watchHeap(limit int64) *heapWatch {
+	live := LiveBytes()
+	return &heapWatch{limit: limit, live: live, whole: bytesOf(wholeHeap), collect: live + limit}
+}
+
+// exceeded reports whether the evaluation is over its limit. By itself the heap grows to a
+// multiple of what is in use before that is counted again, so one that has grown by the
+// limit is collected early. One that has grown by twice the limit meanwhile, as a text that
+// multiplies does between two collections, is over it.
+func (w *heapWatch) exceeded() bool {
+	whole := bytesOf(wholeHeap)
+	if LiveBytes()-w.live > w.limit || whole-w.whole > 2*w.limit {
+		return true
+	}
+	if whole > w.collect {
+		w.collect = whole + w.limit/4
+		go runtime.GC()
+	}
+	return false
+}
+
+// pause is when to look again.
+func (w *heapWatch) pause() time.Duration {
+	if bytesOf(wholeHeap)-w.whole > w.limit/2 {
+		return watchOften
+	}
+	return watchEvery
+}
+
 // LiveBytes is how many bytes of the heap the last collection found in use; what is
-// garbage is not counted, and a heap that grows is collected often.
-func LiveBytes() int64 {
-	sample := []metrics.Sample{{Name: liveHeap}}
+// garbage is not counted.
+func LiveBytes() int64 { return bytesOf(liveHeap) }
+
+// bytesOf is a metric of the runtime.
+func bytesOf(name string) int64 {
+	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
 	// The runtime counts bytes; they fit.
 	return int64(min(sample[0].Value.Uint64(), 1<<62)) //nolint:gosec
