@@ -129,7 +129,9 @@ func TestAddressesThatARedirectLeadsToAreNotPrinted(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	oci := servers.InProcess(t, servers.WithTLS())
-	tree := treeOf(t, map[string]string{"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0")})
+	tree := treeOf(t, map[string]string{
+		"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0"), "app.cue": "package app\n\nimport \"example.com/base\"\n\nx: base\n",
+	})
 
 	_, _, err := online(&modules.Registry{Config: oci.Host + "+secure"}).Complete(t.Context(), tree, nil)
 	require.ErrorIs(t, err, source.ErrHostKey)
@@ -145,7 +147,9 @@ func TestTLS(t *testing.T) {
 }
 
 func TestConfigurationsThatAreWrong(t *testing.T) {
-	tree := treeOf(t, map[string]string{"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0")})
+	tree := treeOf(t, map[string]string{
+		"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0"), "app.cue": "package app\n\nimport \"example.com/base\"\n\nx: base\n",
+	})
 	secret := folder(t, map[string]string{"r.cue": `defaultRegistry: registry: "ann:s3cret@example.com"`})
 	for _, c := range []struct {
 		name     string

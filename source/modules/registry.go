@@ -79,7 +79,7 @@ type Dependency struct {
 func (d Dependency) String() string { return d.Path + "@" + d.Version }
 
 // Complete adds the dependencies of the module that holds the package of tree to
-// its cue.mod/pkg. It gives a new tree with a new digest and the same origin and
+// its cue.mod/pkg, as far as files of the module, or of what they import, import them. It gives a new tree with a new digest and the same origin and
 // revision, and what it fetched, sorted; the tree itself where there is nothing
 // to add. What cue.mod/pkg, gen and usr hold already is part of the tree, and no
 // lock is asked about it. Locked maps path@version to the digest that the module
@@ -103,7 +103,7 @@ func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[st
 	if err := v.whole(); err != nil {
 		return source.Tree{}, nil, err
 	}
-	got, err := r.all(ctx, missing, locked, v)
+	got, err := r.imported(ctx, missing, locked, v, importsOf(tree.FS, m.root))
 	if err != nil {
 		return source.Tree{}, nil, err
 	}
@@ -117,16 +117,17 @@ func (r *Registry) Complete(ctx context.Context, tree source.Tree, locked map[st
 	return out, dependencies(got), nil
 }
 
-// Needs returns what [Registry.Complete] would add to a tree, sorted, without any
-// request, so that a pull policy is applied first.
+// Needs returns what [Registry.Complete] may add to a tree, sorted, without any
+// request, so that a pull policy is applied first: nothing where the module imports none of
+// its dependencies.
 // Their Digest is "", and so is the Origin of one that no registry is configured
 // for. What lies in cue.mod/vendor is among them.
 //
 // Errors are those of Complete for module files that cannot be completed, and
 // source.ErrReference for a Config that cannot be read.
 func (r *Registry) Needs(tree source.Tree) ([]Dependency, error) {
-	_, _, missing, err := r.needs(tree)
-	if err != nil || len(missing) == 0 {
+	m, _, missing, err := r.needs(tree)
+	if err != nil || !slices.ContainsFunc(missing, importsOf(tree.FS, m.root)) {
 		return nil, err
 	}
 	if _, _, err := r.locate(missing[0]); err != nil {
@@ -192,11 +193,65 @@ func (w without) ReadDir(name string) ([]fs.DirEntry, error) {
 	return slices.DeleteFunc(slices.Clone(entries), func(e fs.DirEntry) bool { return path.Join(name, e.Name()) == w.folder }), err
 }
 
+// imported gets those of the modules that are wanted, or imported by one that is. The others
+// are as if the module file did not list them: nothing reads them, and what is wrong with
+// them hides nothing.
+func (r *Registry) imported(ctx context.Context, versions []module.Version, locked map[string]string, v *vendored, wanted func(module.Version) bool) ([]*archive, error) {
+	if !slices.ContainsFunc(versions, wanted) {
+		return nil, nil
+	}
+	got, failed := r.each(ctx, versions, locked, v)
+	used := make([]bool, len(versions))
+	for changed := true; changed; {
+		changed = false
+		for i, mv := range versions {
+			if used[i] || !wanted(mv) {
+				continue
+			}
+			used[i], changed = true, true
+			if failed[i] != nil {
+				return nil, errors.Join(failed...) // what it imports is not known
+			}
+			others := wanted
+			wanted = func(mv module.Version) bool { return others(mv) || got[i].imports(mv.BasePath()) }
+		}
+	}
+	var out []*archive
+	for i, a := range got {
+		if used[i] {
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+// importsOf reports whether a file of the module at root may import a package of another
+// one.
+func importsOf(fsys fs.FS, root string) func(module.Version) bool {
+	var own archive
+	for _, name := range filesOf(fsys, root) {
+		if path.Ext(name) == ".cue" && !below(name, vendorFolder) && name != modFile {
+			// What cannot be read is reported where the tree is.
+			data, _ := fs.ReadFile(fsys, path.Join(root, name))
+			own.files = append(own.files, file{name, data})
+		}
+	}
+	return func(mv module.Version) bool { return own.imports(mv.BasePath()) }
+}
+
 // all gets the modules, in the order of versions, from v where that has them. It
 // reports every module that cannot be had, not only the first.
 func (r *Registry) all(ctx context.Context, versions []module.Version, locked map[string]string, v *vendored) ([]*archive, error) {
-	got := make([]*archive, len(versions))
-	failed := make([]error, len(versions))
+	got, failed := r.each(ctx, versions, locked, v)
+	if err := errors.Join(failed...); err != nil {
+		return nil, err
+	}
+	return got, nil
+}
+
+// each gets the modules, or says why not, in the order of versions.
+func (r *Registry) each(ctx context.Context, versions []module.Version, locked map[string]string, v *vendored) (got []*archive, failed []error) {
+	got, failed = make([]*archive, len(versions)), make([]error, len(versions))
 	var g errgroup.Group
 	g.SetLimit(parallel)
 	for i, mv := range versions {
@@ -206,10 +261,7 @@ func (r *Registry) all(ctx context.Context, versions []module.Version, locked ma
 		})
 	}
 	_ = g.Wait()
-	if err := errors.Join(failed...); err != nil {
-		return nil, err
-	}
-	return got, nil
+	return got, failed
 }
 
 // one gets a module from what is vendored, the cache or its registry.

@@ -201,6 +201,7 @@ func TestAVendoredModuleInsideOfAnotherDoesNotStandForIt(t *testing.T) {
 	tree := treeOf(t, map[string]string{
 		"cue.mod/module.cue":                         deps("example.com/base@v0", "v0.1.0", "example.com/base/inner@v0", "v0.1.0"),
 		"cue.mod/pkg/example.com/base/inner/one.cue": "package inner",
+		"app.cue": "package app\n\nimport \"example.com/base\"\n\nx: base\n",
 	})
 	_, got, err := r.Complete(t.Context(), tree, nil)
 	require.NoError(t, err)
@@ -312,4 +313,37 @@ func BenchmarkCompleteFromTheCache(b *testing.B) {
 		_, _, err := r.Complete(b.Context(), tree, nil)
 		require.NoError(b, err)
 	}
+}
+
+func TestWhatNothingImportsIsNotNeeded(t *testing.T) {
+	oci, _ := shop(t)
+	config := "nope.invalid=127.0.0.1:1+insecure," + oci.Host
+	for _, c := range []struct {
+		name, text string
+		got        []string
+	}{
+		{"nothing is imported", "package app", nil},
+		{"what is imported by what is imported", "package app\n\nimport \"example.com/web@v0\"\n\nx: web\n", []string{"example.com/base@v0.1.0", "example.com/web@v0.2.0"}},
+		{"one of two", "package app\n\nimport \"example.com/base\"\n\nx: base\n", []string{"example.com/base@v0.1.0"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := online(&modules.Registry{Config: config})
+			tree := treeOf(t, map[string]string{
+				"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0", "example.com/web@v0", "v0.2.0", "nope.invalid/a@v0", "v0.1.0"),
+				"app.cue":            c.text,
+			})
+			out, got, err := r.Complete(t.Context(), tree, nil)
+			require.NoError(t, err)
+			var names []string
+			for _, d := range got {
+				names = append(names, d.String())
+			}
+			require.Equal(t, c.got, names)
+			require.Equal(t, len(c.got) == 0, out.Digest == tree.Digest)
+		})
+	}
+	_, _, err := online(&modules.Registry{Config: config}).Complete(t.Context(), treeOf(t, map[string]string{
+		"cue.mod/module.cue": deps("nope.invalid/a@v0", "v0.1.0"), "app.cue": "package app\n\nimport \"nope.invalid/a\"\n\nx: a\n",
+	}), nil)
+	require.ErrorIs(t, err, source.ErrUnavailable)
 }

@@ -40,7 +40,7 @@ func TestModuleFilesThatCannotBeCompleted(t *testing.T) {
 			`which is itself in another major version`,
 		},
 		{
-			"two modules with the same folder", deps("example.com/web@v0", "v0.2.0", "example.com/web/deep@v0", "v0.1.0"), "package app",
+			"two modules with the same folder", deps("example.com/web@v0", "v0.2.0", "example.com/web/deep@v0", "v0.1.0"), "package app\n\nimport \"example.com/web/deep\"\n\nx: deep\n",
 			`both hold the folder "example.com/web/deep"`,
 		},
 		{

@@ -167,7 +167,8 @@ func TestTheCueCommandIsNotDisturbed(t *testing.T) {
 	cue.run(t, dir, "mod", "publish", "v0.1.0")
 	store := newStore(t)
 	user := treeOf(t, map[string]string{"cue.mod/module.cue": strings.Replace(deps(
-		"example.com/app@v0", "v0.1.0", "example.com/base@v0", "v0.1.0", "example.com/web@v0", "v0.2.0"), "/app@v0\"\n", "/user@v0\"\n", 1)})
+		"example.com/app@v0", "v0.1.0", "example.com/base@v0", "v0.1.0", "example.com/web@v0", "v0.2.0"), "/app@v0\"\n", "/user@v0\"\n", 1),
+		"user.cue": "package user\n\nimport \"example.com/app\"\n\nx: app\n"})
 	_, _, err = online(&modules.Registry{Config: oci.Host, Store: store}).Complete(t.Context(), user, nil)
 	require.NoError(t, err)
 	published := entry(t, store, "example.com/app@v0.1.0")
@@ -254,7 +255,7 @@ func TestVendoredFilesThatWereTouchedAreErrors(t *testing.T) {
 func TestVendorFollowsTheModuleFile(t *testing.T) {
 	r, dir, oci := project(t)
 	producer{registry: oci.Host}.publish(t, "v0.1.1", base("red"))
-	put(t, dir, "app.cue", "package app\n")
+	put(t, dir, "app.cue", "package app\n\nimport \"example.com/base\"\n\nx: base\n")
 	put(t, dir, "cue.mod/pkg/mine.example/a.cue", "package a")
 	put(t, dir, "cue.mod/module.cue", deps("example.com/base@v0", "v0.1.1"))
 	_, _, err := offline().Complete(t.Context(), read(t, dir), nil)
@@ -313,7 +314,10 @@ func TestAModuleInsideOfAnotherIsVendoredBesideIt(t *testing.T) {
 	inner := base("green")
 	inner["cue.mod/module.cue"] = `module: "example.com/base/inner@v0"` + language
 	cue.publish(t, "v0.1.0", inner)
-	dir := folder(t, map[string]string{"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0", "example.com/base/inner@v0", "v0.1.0")})
+	dir := folder(t, map[string]string{
+		"cue.mod/module.cue": deps("example.com/base@v0", "v0.1.0", "example.com/base/inner@v0", "v0.1.0"),
+		"app.cue":            "package app\n\nimport \"example.com/base/inner\"\n\nx: inner\n",
+	})
 	_, _, err := online(&modules.Registry{Config: oci.Host}).Vendor(t.Context(), dir, nil)
 	require.NoError(t, err)
 	out, deps, err := offline().Complete(t.Context(), read(t, dir), nil)
