@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -82,6 +83,7 @@ func TestTheHeapIsCollectedForTheLimit(t *testing.T) {
 	req := inline("")
 	req.Limits.Memory = 64 << 20
 	for _, keep := range []bool{false, true} {
+		require.False(t, watchHeap(math.MaxInt64).exceeded())
 		var kept atomic.Int64
 		_, err := guarded(context.Background(), req, func() (int, error) {
 			var held [][]byte

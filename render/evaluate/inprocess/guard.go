@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/metrics"
+	"sync/atomic"
 	"time"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -86,13 +87,13 @@ type heapWatch struct {
 	// live and whole are what the heap was before the evaluation, without its garbage and
 	// with it.
 	live, whole int64
-	// collect is how large the heap is when it is collected.
-	collect int64
+	// collecting is set while a collection that the watch began is under way.
+	collecting atomic.Bool
 }
 
+// watchHeap begins a watch. There may be no limit to speak of: a worker has one of its own.
 func watchHeap(limit int64) *heapWatch {
-	live := LiveBytes()
-	return &heapWatch{limit: limit, live: live, whole: bytesOf(wholeHeap), collect: live + limit}
+	return &heapWatch{limit: limit, live: LiveBytes(), whole: bytesOf(wholeHeap)}
 }
 
 // exceeded reports whether the evaluation is over its limit. By itself the heap grows to a
@@ -100,13 +101,15 @@ func watchHeap(limit int64) *heapWatch {
 // limit is collected early. One that has grown by twice the limit meanwhile, as a text that
 // multiplies does between two collections, is over it.
 func (w *heapWatch) exceeded() bool {
-	whole := bytesOf(wholeHeap)
-	if LiveBytes()-w.live > w.limit || whole-w.whole > 2*w.limit {
+	live, whole := LiveBytes(), bytesOf(wholeHeap)
+	if live-w.live > w.limit || (whole-w.whole)/2 > w.limit {
 		return true
 	}
-	if whole > w.collect {
-		w.collect = whole + w.limit/4
-		go runtime.GC()
+	if whole-w.live > w.limit && whole-live > w.limit/4 && w.collecting.CompareAndSwap(false, true) {
+		go func() {
+			runtime.GC()
+			w.collecting.Store(false)
+		}()
 	}
 	return false
 }
