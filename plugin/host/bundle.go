@@ -51,7 +51,7 @@ func (l *loading) bundles(ctx context.Context) error {
 			l.docs.Incomplete = true
 		}
 		if out != nil {
-			l.addBundle(b, *out, err != nil)
+			l.addBundle(b, *out)
 		}
 	}
 	return nil
@@ -117,9 +117,8 @@ func copyTree(to *source.Builder, from fs.FS) error {
 }
 
 // addBundle adds the instances of a bundle to the documents. Timoni applies them in
-// their order, each when the one before is ready. With unsure, a mistake in the bundle may
-// hide some of their values.
-func (l *loading) addBundle(b project.Bundle, from evaluate.Bundle, unsure bool) {
+// their order, each when the one before is ready.
+func (l *loading) addBundle(b project.Bundle, from evaluate.Bundle) {
 	l.addProject(b, from)
 	taken := project.Names(l.docs)
 	before := ""
@@ -143,7 +142,7 @@ func (l *loading) addBundle(b project.Bundle, from evaluate.Bundle, unsure bool)
 		}
 		t := spec.Transform{
 			Name: i.Name, Namespace: i.Namespace.Text, Pos: i.Pos, NamePos: i.Pos, Instance: at,
-			CueRef: ref, Input: i.Values, InputUnsure: unsure, AllowSecrets: i.AllowSecrets,
+			CueRef: ref, Input: i.Values, InputUnsure: i.Unsure, AllowSecrets: i.AllowSecrets,
 			AllowSecretsPos: slices.Repeat([]object.Pos{i.Pos}, len(i.AllowSecrets)),
 		}
 		if before != "" {

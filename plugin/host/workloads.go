@@ -144,7 +144,7 @@ func (l *loading) workload(doc spec.Workload, value object.Value) (workload.Sour
 	}
 	if decoded.Name.Value != doc.Name {
 		l.Fail(decoded.Name.Pos, "remove the name", fmt.Errorf("overlays cannot rename a workload: expected %q", doc.Name))
-		return workload.Source{}, false
+		decoded.Name.Value = doc.Name
 	}
 	environment := l.opts.Environment
 	if environment == "" {

@@ -265,6 +265,8 @@ type Instance struct {
 	Values                          object.Value
 	// AllowSecrets are the names in @ropewalk(allowSecrets="a, b") of the instance.
 	AllowSecrets []string
+	// Unsure is set where a mistake may hide some of its values.
+	Unsure bool
 }
 
 // Cluster is one cluster of the runtime of a bundle.

@@ -198,7 +198,10 @@ func (b *bundle) bundle(file string, c evaluate.Cluster) {
 	b.version(root, fieldBundle)
 	b.out.Name = b.text(root, fieldBundle, "name", true)
 	b.each(root, fieldInstances, func(name string, v cue.Value) {
-		b.out.Instances = append(b.out.Instances, b.instance(name, v))
+		before := len(b.errs)
+		i := b.instance(name, v)
+		i.Unsure = b.unsure || len(b.errs) > before
+		b.out.Instances = append(b.out.Instances, i)
 	})
 	if len(b.out.Instances) == 0 && len(b.errs) == 0 {
 		b.fail(b.at(root), "bundle.instances", "", "the bundle has no instances")
