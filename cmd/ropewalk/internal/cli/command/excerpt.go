@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -110,7 +111,17 @@ func withoutUserinfo(text string) string {
 		if last := strings.LastIndexByte(text[at:host], '@'); last >= 0 {
 			hide(at, at+last)
 		}
-		hide(query, end)
+		for query < end {
+			next := end
+			if n := strings.IndexByte(text[query:end], '&'); n >= 0 {
+				next = query + n
+			}
+			name, _, _ := strings.Cut(text[query:next], "=")
+			if !slices.Contains([]string{"tag", "branch", "commit", "ref", "path"}, name) {
+				hide(min(query+len(name)+1, next), next)
+			}
+			query = next + 1
+		}
 	}
 }
 

@@ -17,8 +17,9 @@ func TestExcerptsHideWhatMayBeAPassword(t *testing.T) {
 		`a: ssh://git@host/x, b: oci://u:p@host/y`:     `a: ssh://***@host/x, b: oci://***@host/y`,
 		`https://host/@scope/x`:                        `https://host/@scope/x`,
 		`ref: https://p@ss:w@rd@host`:                  `ref: https://*********@host`,
-		`no reference`:                                 `no reference`,
-		`://`:                                          `://`,
+		`git: https://host/x?tag=a&token=s3cret&sig=x`: `git: https://host/x?tag=a&token=******&sig=*`,
+		`no reference`: `no reference`,
+		`://`:          `://`,
 	} {
 		require.Equal(t, want, withoutUserinfo(line))
 	}
