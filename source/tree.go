@@ -85,7 +85,7 @@ func (b *Builder) Add(name string, data []byte) error {
 	return nil
 }
 
-// Link puts a symbolic link into the tree, which whoever reads the tree resolves: see
+// Link puts a symbolic link into the tree, which the reader of the tree resolves: see
 // source/local. What fetchers return of a module has none.
 func (b *Builder) Link(name, target string) error {
 	if err := b.Room(name, int64(len(target))); err != nil {

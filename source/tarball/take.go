@@ -34,7 +34,7 @@ type Options struct {
 	// Total is how many bytes a tar may have, decompressed, with what is left
 	// out of the tree; 16 times the bytes of the limits of the tree where zero.
 	Total int64
-	// Symlinks takes the symlinks of a tar, as links for whoever reads the tree. They are
+	// Symlinks takes the symlinks of a tar, as links for the reader of the tree. They are
 	// refused otherwise, and always in a zip.
 	Symlinks bool
 }
