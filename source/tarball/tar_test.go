@@ -267,9 +267,9 @@ func TestABombEndsEarly(t *testing.T) {
 		opts tarball.Options
 		want string
 	}{
-		"in a file":                   {header(t), tarball.Options{}, `the tree holds more than 67108864 bytes, at "big.cue" (no flag raises this limit)`},
+		"in a file":                  {header(t), tarball.Options{}, `the tree holds more than 67108864 bytes, at "big.cue" (no flag raises this limit)`},
 		"in a file that is not kept": {header(t), tarball.Options{Keep: nothing}, "the archive grows more than 250 times when it is decompressed (no flag raises this limit)"},
-		"behind the end":              {writeTar(t, file("a.cue", "a")), tarball.Options{}, "the archive grows more than 250 times when it is decompressed (no flag raises this limit)"},
+		"behind the end":             {writeTar(t, file("a.cue", "a")), tarball.Options{}, "the archive grows more than 250 times when it is decompressed (no flag raises this limit)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, size := bomb(t, c.head)
