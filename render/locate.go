@@ -122,14 +122,16 @@ func (r Renderer) Trace(ctx context.Context, req Request, queries []evaluate.Que
 // origins is [Renderer.Trace] for the request of c.
 func (c *compiler) origins(ctx context.Context, queries []evaluate.Query) ([]evaluate.Origin, error) {
 	out := make([]evaluate.Origin, len(queries))
+	bySpec := map[string][]int{}
+	for i, q := range queries {
+		bySpec[q.Node.Spec()] = append(bySpec[q.Node.Spec()], i)
+	}
 	var errs []error
 	for _, s := range c.req.Specs {
-		var own []evaluate.Query
-		var at []int
-		for i, q := range queries {
-			if q.Node.Spec() == s.Evaluate.Spec {
-				own, at = append(own, q), append(at, i)
-			}
+		at := bySpec[s.Evaluate.Spec]
+		own := make([]evaluate.Query, len(at))
+		for i, q := range at {
+			own[i] = queries[q]
 		}
 		origins, _, err := c.trace(ctx, s, own)
 		errs = append(errs, err)

@@ -78,6 +78,7 @@ func (c *compiler) twice(nodes []*object.Node) Errors {
 					Notes: []object.Note{{Pos: n.Pos, Text: fmt.Sprintf("the module makes %s here", n.ID)},
 						{Pos: other.Pos, Text: fmt.Sprintf("the module makes %s here, in %q", other.ID, namespace)}},
 				})
+				break // The graph reports that the others are one object, too.
 			}
 		}
 	}

@@ -122,15 +122,19 @@ func strict(warnings Errors) Errors {
 
 // dependencies is what the graph needs of the specs, by name.
 func dependencies(specs []Spec, broken []string) []graph.Spec {
+	isBroken := map[string]bool{}
+	for _, name := range broken {
+		isBroken[name] = true
+	}
+	known := map[string]bool{}
 	var out []graph.Spec
 	for _, s := range specs {
-		out = append(out, graph.Spec{
-			Name: s.Evaluate.Spec, Pos: s.Evaluate.Pos, DependsOn: s.DependsOn,
-			Broken: slices.Contains(broken, s.Evaluate.Spec),
-		})
+		name := s.Evaluate.Spec
+		out = append(out, graph.Spec{Name: name, Pos: s.Evaluate.Pos, DependsOn: s.DependsOn, Broken: isBroken[name]})
+		known[name] = true
 	}
-	for _, name := range broken {
-		if !slices.ContainsFunc(out, func(s graph.Spec) bool { return s.Name == name }) {
+	for name := range isBroken {
+		if !known[name] {
 			out = append(out, graph.Spec{Name: name, Broken: true})
 		}
 	}

@@ -41,8 +41,10 @@ func (s *Server) inputs(ctx context.Context, r request, files fs.FS) []*wire.Par
 	if limits.Timeout == 0 || limits.Timeout > describeTimeout {
 		limits.Timeout = describeTimeout
 	}
+	budget := s.budgets.Open(r.tenant())
+	defer budget.Close()
 	opts := r.bare.options(files, limits)
-	opts.Evaluator = s.evaluator(r)
+	opts.Evaluator, opts.Charge = s.evaluator(r), budget.Charge
 	loaded, err := h.Load(ctx, opts)
 	if err != nil {
 		return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/internal/limiter"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
+	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source"
@@ -86,7 +87,7 @@ func codeName(c connect.Code) string {
 }
 
 func isLimit(err error) bool {
-	return isAny(err, unpack.ErrLimit, unpack.ErrRoom, limiter.ErrQueueFull, errLarge, evaluate.ErrTimeout, evaluate.ErrMemory, source.ErrLimit)
+	return isAny(err, unpack.ErrLimit, unpack.ErrRoom, limiter.ErrQueueFull, errLarge, host.ErrBudget, evaluate.ErrTimeout, evaluate.ErrMemory, source.ErrLimit)
 }
 
 func isAny(err error, kinds ...error) bool {

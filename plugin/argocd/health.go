@@ -18,16 +18,17 @@ const (
 	draining
 )
 
-// Handler serves health and metrics: /healthz succeeds while the socket answers,
-// /readyz while requests are accepted too, and /metrics is for Prometheus.
+// Handler serves health and metrics: /healthz succeeds while the socket answers and no
+// work has outlived its request by a minute, /readyz while requests are accepted too and a
+// slot is left for them, and /metrics is for Prometheus.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		// A server that ends is healthy until it has ended.
-		respond(w, s.state.Load() == draining || s.answers())
+		respond(w, s.state.Load() == draining || s.answers() && s.works.abandoned(stuck) == 0)
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		respond(w, s.state.Load() == serving && s.answers())
+		respond(w, s.state.Load() == serving && s.answers() && s.works.abandoned(0) < s.opts.Requests)
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{DisableCompression: true}))
 	return mux

@@ -49,7 +49,10 @@ func newMetrics(s *Server, more []prometheus.Collector) *metrics {
 		m.registry.MustRegister(prometheus.NewCounterFunc(
 			prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return float64(value.Load()) }))
 	}
-	gauge("ropewalk_argocd_in_flight", "Requests that are being answered.", m.inFlight.Load)
+	abandoned := func() int64 { return int64(s.works.abandoned(0)) }
+	gauge("ropewalk_argocd_in_flight", "Requests that are being answered, and work that goes on after its request.",
+		func() int64 { return m.inFlight.Load() + abandoned() })
+	gauge("ropewalk_argocd_abandoned", "Work that goes on although its client has left, or its deadline has passed.", abandoned)
 	gauge("ropewalk_argocd_waiting", "Requests and evaluations that wait for a slot.", func() int64 { return int64(s.waiting()) })
 	counter("ropewalk_argocd_joined_total", "Requests that got the render of an equal one.", nil, &m.joined)
 	counter("ropewalk_argocd_retries_total", "Renders that were retried.", nil, &m.retries)

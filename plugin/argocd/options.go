@@ -100,6 +100,10 @@ type Options struct {
 	// Archive bounds the archive of a request, Limits the evaluation of each spec.
 	Archive Limits
 	Limits  evaluate.Limits
+	// Working is how many bytes the documents, modules and objects of one request may take
+	// in the server's own memory, roughly; no limit if zero. One that takes much of it waits
+	// for others that do.
+	Working int64
 	// Response is how many bytes all manifests of a response may have, which the
 	// repo-server limits too; DefaultResponse if zero.
 	Response int

@@ -156,6 +156,20 @@ func (s *Server) announce(ctx context.Context, stream receiver) (*wire.Announcem
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	return &wire.Announcement{Parameters: append(static(), s.inputs(ctx, r, tree)...)}, nil
+	inputs := make(chan []*wire.Parameter, 1)
+	go func() {
+		defer done()
+		defer close(inputs)
+		_ = s.work(ctx, func() error { // A panic is reported.
+			inputs <- s.inputs(ctx, r, tree)
+			return nil
+		})
+	}()
+	out := &wire.Announcement{Parameters: static()}
+	select {
+	case own := <-inputs:
+		out.Parameters = append(out.Parameters, own...)
+	case <-ctx.Done():
+	}
+	return out, nil
 }

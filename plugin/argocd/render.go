@@ -87,9 +87,12 @@ func retryAfter(err error) (wait time.Duration) {
 
 // attempt renders once.
 func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.FS) ([]string, error) {
+	budget := s.budgets.Open(r.tenant())
+	defer budget.Close()
+	evaluator := budget.Evaluator(s.evaluator(r))
 	opts := r.options(files, s.opts.Limits)
 	opts.Emit.HealthConfigured = s.opts.HealthConfigured
-	opts.Evaluator = s.evaluator(r)
+	opts.Evaluator, opts.Charge = evaluator, budget.Charge
 	loaded, err := h.Load(ctx, opts)
 	if isAll(err, host.ErrNoSpec) {
 		return nil, fmt.Errorf("%v; %w", err, errEmpty) //nolint:errorlint // one text for both
@@ -103,7 +106,7 @@ func (s *Server) attempt(ctx context.Context, r request, h host.Host, files fs.F
 	}
 	loaded.Request.Parallel = s.opts.Parallel
 	cache := rendercache.Cache{
-		Next:   render.Renderer{Evaluator: s.evaluator(r)},
+		Next:   render.Renderer{Evaluator: evaluator},
 		Stores: s.opts.Stores, Version: s.opts.Version, Scope: r.Scope, Failed: s.opts.Report,
 	}
 	outcome, err := cache.Render(ctx, loaded.Request)

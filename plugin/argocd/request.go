@@ -36,8 +36,14 @@ const (
 	varAllowEmpty  = "ARGOCD_ENV_ROPEWALK_ALLOW_EMPTY"
 )
 
-// maxVariables is how many variables a request may bring.
-const maxVariables = 10_000
+// Bounds of a request: its variables, how many bytes ROPEWALK_SET and the parameters may
+// have, which requests hold while they wait, and how many options these make. An Application
+// is smaller than a megabyte and a half.
+const (
+	maxVariables = 10_000
+	maxSettings  = 1 << 20
+	maxOptions   = 10_000
+)
 
 // inputs is all of a request that a render depends on, and nothing else: not the
 // revision, because Argo CD uses the manifests of one for another.
@@ -123,6 +129,9 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 	if len(r.Checksum) != hex.EncodedLen(sha256.Size) {
 		return request{}, fmt.Errorf("%w: the checksum is not a SHA-256 digest in hex", errRequest)
 	}
+	if size := len(env[varSet]) + len(env[varParameters]); size > maxSettings {
+		return request{}, fmt.Errorf("%w: ROPEWALK_SET and the parameters have %d bytes, and %d are allowed: use a values file", errRequest, size, maxSettings)
+	}
 	for line := range strings.Lines(env[varSet]) {
 		if line = strings.TrimSpace(line); line != "" {
 			r.Set = append(r.Set, line)
@@ -135,7 +144,9 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 	if err != nil {
 		return request{}, err
 	}
-	r.Set = slices.Clip(r.Set)
+	if r.Set = slices.Clip(r.Set); len(r.Set) > maxOptions {
+		return request{}, fmt.Errorf("%w: ROPEWALK_SET has more than %d lines: use a values file", errRequest, maxOptions)
+	}
 	r.bare = r.inputs
 	r.from = origins{"--env " + r.Environment: "ROPEWALK_ENV"}
 	r.from.note(inputs{Environment: r.Environment}, r.inputs, "ROPEWALK_SET", true)
@@ -148,6 +159,9 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 		before := r.inputs
 		if err := p.apply(&r.inputs); err != nil {
 			return request{}, err
+		}
+		if n := r.inputs.optionCount(); n > maxOptions {
+			return request{}, fmt.Errorf("%w: ROPEWALK_SET and the parameters set more than %d values: use a values file", errRequest, maxOptions)
 		}
 		r.from.note(before, r.inputs, inParameters+": "+cut(p.Name, 200), !p.isInput())
 		if !p.isInput() && p.Name != paramImages {
@@ -166,6 +180,8 @@ func kubeVersion(text string) string {
 	}
 	return strings.TrimRight(strings.TrimPrefix(text, "v")[:end], ".")
 }
+
+func (w inputs) optionCount() int { return len(w.Set) + len(w.Values) + len(w.Images) + len(w.Runtime) }
 
 // key is the same for requests that are rendered alike.
 func (w inputs) key() string {

@@ -20,6 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
 	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
+	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/cache/flight"
 )
@@ -30,10 +31,14 @@ type Server struct {
 	// requests bounds the requests that are unpacked and rendered, evaluations the
 	// evaluations of all of them.
 	requests, evaluations *limiter.Limiter
+	// budgets bound the memory of renders.
+	budgets *host.Budgets
 	// renders joins equal requests.
 	renders flight.Group[[]string]
 	// warned are the warnings that were reported.
-	warned  *lru.Cache[[sha256.Size]byte, struct{}]
+	warned *lru.Cache[[sha256.Size]byte, struct{}]
+	// works is what runs on goroutines of its own, which a request that ends leaves behind.
+	works   works
 	metrics *metrics
 	state   atomic.Int32
 	socket  atomic.Pointer[string]
@@ -47,6 +52,7 @@ func New(opts Options) *Server {
 		opts:        opts,
 		requests:    limiter.New(limiter.Options{Slots: opts.Requests, Queue: opts.Queue}),
 		evaluations: limiter.New(limiter.Options{Slots: opts.Workers}),
+		budgets:     host.NewBudgets(opts.Working),
 		// A caller that leaves has no time to wait for anything.
 		renders: flight.Group[[]string]{Patience: -1},
 		warned:  lru.New[[sha256.Size]byte, struct{}](maxReported),
@@ -93,10 +99,19 @@ func (s *Server) late(limit time.Duration, err error) error {
 }
 
 // waiting is how many requests and evaluations wait for a slot.
-func (s *Server) waiting() int { return s.requests.Stats().Waiting + s.evaluations.Stats().Waiting }
+func (s *Server) waiting() int {
+	return s.requests.Stats().Waiting + s.evaluations.Stats().Waiting + s.budgets.Waiting()
+}
 
 // errPanic is the error of a request that panicked.
 var errPanic = errors.New("ropewalk panicked, please report it")
+
+// work runs a part of a request on a goroutine that the request does not wait for once ctx
+// has ended: it is counted until it ends.
+func (s *Server) work(ctx context.Context, part func() error) error {
+	defer s.works.begin(ctx)()
+	return s.protected(part)
+}
 
 // protected turns a panic into an error: one request must not end all others.
 func (s *Server) protected(work func() error) (err error) {
@@ -129,7 +144,7 @@ func (s *Server) generate(ctx context.Context, stream receiver) ([]string, error
 		defer done()
 		work, cancel := context.WithDeadline(work, deadline.Add(-min(answerMargin, time.Until(deadline)/20)))
 		defer cancel()
-		err = s.protected(func() error {
+		err = s.work(work, func() error {
 			out, err = s.render(work, r, tree)
 			return err
 		})

@@ -30,7 +30,7 @@ func within[T any](ctx context.Context, s *Server, read func() (T, error), late 
 	done := make(chan result, 1)
 	go func() {
 		var out result
-		out.err = s.protected(func() (err error) {
+		out.err = s.work(ctx, func() (err error) {
 			out.value, err = read()
 			return err
 		})

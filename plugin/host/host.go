@@ -110,11 +110,23 @@ type Options struct {
 	AllowEmpty bool
 	// SkipSchemas skips the schema check.
 	SkipSchemas bool
+	// Charge, if set, is called with how many bytes documents, inputs and modules take,
+	// roughly, and with 0 now and then; it may wait for room. Its error ends the load. It
+	// is never called after the end of ctx.
+	Charge func(ctx context.Context, bytes int64) error
 }
 
 // Project are the options of the discovery.
 func (o Options) Project() project.Options {
 	return project.Options{FS: o.FS, Args: o.Args, Documents: o.Documents, Dir: o.Dir, Root: o.Root, Stdin: o.Stdin, AllowEmpty: o.AllowEmpty}
+}
+
+// charge is Charge within ctx, which ends a load without one too.
+func (o Options) charge(ctx context.Context, bytes int64) error {
+	if err := ctx.Err(); err != nil || o.Charge == nil {
+		return err
+	}
+	return o.Charge(ctx, bytes)
 }
 
 // Loaded is a request that is ready to be rendered; its caller sets Strict,

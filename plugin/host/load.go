@@ -29,12 +29,16 @@ import (
 // all of them. Where no spec is left to render, the error is an object.Errors with every
 // error, or wraps that of ctx; Texts is set even then.
 func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
-	d, err := project.Open(opts.Project())
+	where := opts.Project()
+	where.Charge = func(bytes int64) error { return opts.charge(ctx, bytes) }
+	d, err := project.Open(where)
 	if err != nil {
 		return Loaded{}, err
 	}
 	defer d.Close()
-	d.Find()
+	if d.Find(); d.Ended() != nil {
+		return Loaded{}, d.Ended()
+	}
 	l := h.loading(d, opts)
 	l.readRuntime()
 	if err := l.bundles(ctx); err != nil {
@@ -45,7 +49,13 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 		l.overlays.CUE = func(file string, data []byte) (object.Value, error) { return opts.values(ctx, file, data) }
 	}
 	l.overlays.Read(opts.Values, opts.Set, opts.Overrides)
-	if err := l.specs(ctx, &out); err != nil {
+	if err = d.Ended(); err == nil {
+		err = l.specs(ctx, &out)
+	}
+	if err == nil {
+		err = d.Ended()
+	}
+	if err != nil {
 		return Loaded{}, err
 	}
 	l.unused()
@@ -139,7 +149,7 @@ func (h Host) loading(d *project.Discovery, opts Options) *loading {
 	docs, packages := d.Documents(opts.Name)
 	return &loading{
 		Discovery: d, opts: opts, docs: docs, packages: packages,
-		modules: modules{host: h, discovery: d, docs: docs, trees: map[module]source.Tree{}, errs: map[module]error{}},
+		modules: modules{host: h, discovery: d, docs: docs, trees: map[module]source.Tree{}, errs: map[module]error{}, positions: map[module]map[string]evaluate.Source{}, charge: opts.charge},
 	}
 }
 
@@ -226,6 +236,10 @@ func (l *loading) dependencies(req *render.Request) {
 	for _, s := range req.Specs {
 		complete[s.Evaluate.Spec] = true
 	}
+	known := make(map[string]bool, len(l.overlays.Names))
+	for _, name := range l.overlays.Names {
+		known[name] = true
+	}
 	broken := map[string]bool{}
 	for _, w := range l.docs.Workloads {
 		if !complete[w.Name] && w.Name != "" {
@@ -238,13 +252,13 @@ func (l *loading) dependencies(req *render.Request) {
 		}
 		for _, d := range t.DependsOn {
 			switch {
-			case slices.Contains(l.overlays.Names, d.Name):
+			case known[d.Name]:
 			case l.overlays.NamesIncomplete:
 				broken[d.Name] = true
 			case !complete[t.Name]:
 				l.Errs = append(l.Errs, &object.Error{
 					Stage: object.StageSpec, Pos: d.Pos, Path: "spec.dependsOn",
-					Err: fmt.Errorf("there is no spec %q", d.Name), Hint: object.Suggest(d.Name, l.overlays.Names),
+					Err: fmt.Errorf("there is no spec %q", d.Name), Hint: l.Suggest(d.Name, l.overlays.Names),
 				})
 			}
 		}
@@ -286,13 +300,18 @@ func (l *loading) specs(ctx context.Context, out *Loaded) error {
 			continue
 		}
 		if s, good := l.spec(t, uses[i], policies); good {
+			if err := l.opts.charge(ctx, sizeOf(s)); err != nil {
+				return err
+			}
 			s.AllowSecretsPos = t.AllowSecretsPos
 			out.Request.Specs = append(out.Request.Specs, s)
 			out.Request.AllowSecrets[t.Name] = t.AllowSecrets
 		}
 	}
 	if ok && workloadsComplete {
-		l.workloads(out, workloadUses, policies)
+		if err := l.workloads(ctx, out, workloadUses, policies); err != nil {
+			return err
+		}
 	}
 	slices.SortStableFunc(out.Request.Specs, func(a, b render.Spec) int {
 		return strings.Compare(a.Evaluate.Spec, b.Evaluate.Spec)
@@ -351,13 +370,13 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		inputPath = t.Instance.Append(object.Field("values"))
 		l.sameVersion(t, tree)
 	}
-	tags := l.runtime.over(t.Tags, tree.FS)
+	tags := l.runtime.over(t.Tags, tree)
 	out := render.Spec{
 		Evaluate: evaluate.Request{
 			Spec: t.Name, Pos: t.Pos, Module: l.modules.module(uses[0].reference, tree, tags),
 			Input: l.overlays.Apply(t.Name, input, project.IsTimoni(tree.FS, tree.Dir)), InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
-			Policies: slices.Concat(policies, own),
+			Policies: joined(policies, own),
 			Limits:   l.opts.Limits, AllowEmpty: l.opts.AllowEmpty,
 		},
 		DependsOn: t.DependsOn,
@@ -370,6 +389,14 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		}
 	}
 	return out, true
+}
+
+// joined is a followed by b; most specs have no policies of their own, and share a.
+func joined(a, b []evaluate.Policy) []evaluate.Policy {
+	if len(b) == 0 {
+		return slices.Clip(a)
+	}
+	return slices.Concat(a, b)
 }
 
 // contextOf is the context of a spec; namespace is "" where it names none. A name or a

@@ -52,6 +52,11 @@ type modules struct {
 	// trees and errs are by module, once everything is fetched.
 	trees map[module]source.Tree
 	errs  map[module]error
+	// positions are the files of modules that several specs may share, once a spec has
+	// asked for them.
+	positions map[module]map[string]evaluate.Source
+	// charge is Options.Charge.
+	charge func(ctx context.Context, bytes int64) error
 }
 
 // reference resolves a reference of a document, as far as that needs no fetch; false
@@ -141,10 +146,25 @@ func (m *modules) fetch(ctx context.Context, all []reference) error {
 // complete fetches a module with the modules that it depends on.
 func (m *modules) complete(ctx context.Context, key module) (source.Tree, error) {
 	tree, err := m.fetcher(key).Fetch(ctx, key.Ref)
-	if err != nil || m.host.Complete == nil {
+	if err == nil && m.host.Complete != nil {
+		tree, err = m.host.Complete(ctx, tree)
+	}
+	if err != nil || tree.FS == nil {
 		return tree, err
 	}
-	return m.host.Complete(ctx, tree)
+	return tree, m.charge(ctx, treeSize(tree.FS))
+}
+
+// treeSize is how many bytes a tree takes, roughly.
+func treeSize(tree fs.FS) (size int64) {
+	const file = 300
+	_ = fs.WalkDir(tree, ".", func(_ string, e fs.DirEntry, err error) error {
+		if info, failed := e.Info(); err == nil && failed == nil {
+			size += file + info.Size()
+		}
+		return err
+	})
+	return size
 }
 
 // fetcher returns the fetcher of a module.
@@ -218,12 +238,22 @@ func (m *modules) module(w reference, tree source.Tree, tags map[string]string) 
 		holds := above(path.Join(w.key.Ref.Ref, w.key.Path), tree.Dir)
 		out.Label = w.key.root.Display(holds)
 		if strings.HasPrefix(out.Label, "..") {
-			out.Sources = displayed(w.key.root, holds, tree)
+			out.Sources = m.once(w.key, func() map[string]evaluate.Source { return displayed(w.key.root, holds, tree) })
 		}
 	case w.ref.Type == spec.RefInline:
 		out.Sources = map[string]evaluate.Source{source.InlineFile: {Pos: w.ref.RefPos, Indent: w.ref.RefIndent}}
 	case w.ref.Type == spec.RefConfigMap:
-		out.Sources = m.sources(w.ref.Ref)
+		out.Sources = m.once(w.key, func() map[string]evaluate.Source { return m.sources(w.ref.Ref) })
+	}
+	return out
+}
+
+// once is the positions of the files of a module, which its specs share.
+func (m *modules) once(key module, of func() map[string]evaluate.Source) map[string]evaluate.Source {
+	out, known := m.positions[key]
+	if !known {
+		out = of()
+		m.positions[key] = out
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/source"
 )
 
 // runtime are the values of @timoni(runtime:TYPE:NAME) attributes that the caller gives.
@@ -30,6 +31,8 @@ type runtime struct {
 	definition spec.File
 	// asked are the names of all attributes so far.
 	asked map[string]bool
+	// attributes are the names in modules by their digest: many specs may share one.
+	attributes map[string][]string
 	// secrets are all values so far: where they come from they may be secret.
 	secrets object.Secrets
 	texts   []string
@@ -45,7 +48,7 @@ func (r *runtime) used(value string) string {
 // readRuntime reads what the options say: NAME=VALUE, a file of values, or the runtime
 // of a bundle.
 func (l *loading) readRuntime() {
-	l.runtime = runtime{values: map[string]string{}, lookup: l.opts.LookupRuntime, asked: map[string]bool{}}
+	l.runtime = runtime{values: map[string]string{}, lookup: l.opts.LookupRuntime, asked: map[string]bool{}, attributes: map[string][]string{}}
 	for _, arg := range l.opts.Runtime {
 		name, value, ok := strings.Cut(arg, "=")
 		if ok && regexp.MustCompile(`^[\w.-]+$`).MatchString(name) {
@@ -91,9 +94,12 @@ func (l *loading) runtimeFile(file spec.File) {
 }
 
 // of are the values that the text of a CUE file asks for.
-func (r *runtime) of(data []byte) map[string]string {
+func (r *runtime) of(data []byte) map[string]string { return r.named(evaluate.RuntimeNames(data)) }
+
+// named are the values of attributes.
+func (r *runtime) named(names []string) map[string]string {
 	out := map[string]string{}
-	for _, name := range evaluate.RuntimeNames(data) {
+	for _, name := range names {
 		r.asked[name] = true
 		if value, ok := r.values[name]; ok {
 			out[name] = r.used(value)
@@ -108,28 +114,42 @@ func (r *runtime) of(data []byte) map[string]string {
 
 // over lays the values that a module asks for over the tags of its spec. What is only
 // looked up gives way to a tag.
-func (r *runtime) over(tags map[string]string, tree fs.FS) map[string]string {
-	if tree == nil || len(r.values) == 0 && r.lookup == nil {
+func (r *runtime) over(tags map[string]string, tree source.Tree) map[string]string {
+	if tree.FS == nil || len(r.values) == 0 && r.lookup == nil {
 		return tags
 	}
 	out := maps.Clone(tags)
 	if out == nil {
 		out = map[string]string{}
 	}
+	names, known := r.attributes[tree.Digest]
+	if !known {
+		names = attributes(tree.FS)
+		r.attributes[tree.Digest] = names
+	}
+	for name, value := range r.named(names) {
+		if _, ok := r.values[name]; ok || !hasKey(tags, name) {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// attributes are the names in the CUE files of a tree, each once.
+func attributes(tree fs.FS) []string {
+	all := map[string]bool{}
 	// A tree is in memory, and was read when it was fetched: there are no errors.
 	_ = fs.WalkDir(tree, ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || path.Ext(name) != ".cue" {
 			return err
 		}
 		data, err := fs.ReadFile(tree, name)
-		for name, value := range r.of(data) {
-			if _, ok := r.values[name]; ok || !hasKey(tags, name) {
-				out[name] = value
-			}
+		for _, name := range evaluate.RuntimeNames(data) {
+			all[name] = true
 		}
 		return err
 	})
-	return out
+	return object.SortedKeys(all)
 }
 
 func hasKey(m map[string]string, key string) bool {
@@ -143,9 +163,10 @@ func (l *loading) unused() {
 	if l.overlays.NamesIncomplete || l.Errs.Err() != nil {
 		return
 	}
+	asked := object.SortedKeys(l.runtime.asked)
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(l.runtime.given))) {
 		if !l.runtime.asked[name] {
-			l.Fail(object.Pos{File: "--runtime " + name}, object.Suggest(name, object.SortedKeys(l.runtime.asked)),
+			l.Fail(object.Pos{File: "--runtime " + name}, l.Suggest(name, asked),
 				fmt.Errorf("no bundle and no module has an attribute @timoni(runtime:TYPE:%s)", name))
 		}
 	}
@@ -153,7 +174,7 @@ func (l *loading) unused() {
 		if !l.runtime.asked[m.Name] {
 			l.Errs = append(l.Errs, &object.Error{
 				Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: m.Pos, Path: object.Fields(m.Name).String(),
-				Hint: object.DidYouMean(m.Name, object.SortedKeys(l.runtime.asked)),
+				Hint: object.DidYouMean(m.Name, asked[:min(len(asked), 100)]),
 				Err:  fmt.Errorf("no bundle and no module has an attribute @timoni(runtime:TYPE:%s)", m.Name),
 			})
 		}

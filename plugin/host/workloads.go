@@ -4,6 +4,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,10 +50,10 @@ func (l *loading) workloadModules() ([]use, bool) {
 }
 
 // workloads adds every complete workload to the request.
-func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Policy) {
+func (l *loading) workloads(ctx context.Context, out *Loaded, shared []use, policies []evaluate.Policy) error {
 	l.imagesWithoutWorkloads()
 	if len(shared) == 0 {
-		return
+		return nil
 	}
 	module, ok := l.modules.tree(shared[0].reference)
 	out.Request.Workloads.Config = l.config
@@ -75,7 +76,7 @@ func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Polic
 		sources = append(sources, s)
 	}
 	if len(l.docs.Workloads) == 0 {
-		return
+		return nil
 	}
 	images := l.images()
 	seen := map[string]bool{}
@@ -105,9 +106,17 @@ func (l *loading) workloads(out *Loaded, shared []use, policies []evaluate.Polic
 		for _, d := range w.Spec.DependsOn {
 			s.DependsOn = append(s.DependsOn, object.SpecDependency{Name: d.Value, Pos: d.Pos})
 		}
+		size := sizeOf(s)
+		for _, data := range w.Files {
+			size += int64(len(data))
+		}
+		if err := l.opts.charge(ctx, size); err != nil {
+			return err
+		}
 		out.Request.Specs = append(out.Request.Specs, s)
 	}
 	l.unusedImages(images)
+	return nil
 }
 
 // overlaid is the document of a workload with its overlays.

@@ -29,6 +29,7 @@ func Build(nodes []*object.Node, specs []Spec) (*Graph, error) {
 	b := &builder{index: newIndex(nodes), specs: map[string]Spec{}, nearest: map[string][]string{}}
 	for _, s := range specs {
 		b.specs[s.Name] = s
+		b.broken = b.broken || s.Broken
 	}
 	for name := range b.index.specs {
 		if _, ok := b.specs[name]; !ok {
@@ -83,6 +84,9 @@ const (
 	MaxJoins = 20_000
 	// MaxEdges bounds the edges between nodes.
 	MaxEdges = 300_000
+	// maxVisits bounds how many specs are visited to find those with nodes behind others
+	// without any: each may lead to all of them.
+	maxVisits = 2_000_000
 )
 
 // builder gathers explicit edges and mistakes.
@@ -91,9 +95,12 @@ type builder struct {
 	specs map[string]Spec
 	// nearest is what filled found.
 	nearest map[string][]string
-	edges   []Edge
-	joins   []Join
-	errs    object.Errors
+	// visits is how many specs it has visited, and broken is set if mistakes hide nodes.
+	visits int
+	broken bool
+	edges  []Edge
+	joins  []Join
+	errs   object.Errors
 }
 
 // join adds j, and reports the first one beyond [MaxJoins].

@@ -112,8 +112,15 @@ func (b *builder) filled(spec string) []string {
 	seen := map[string]bool{}
 	var visit func(string)
 	visit = func(name string) {
-		if seen[name] {
+		if seen[name] || b.visits > maxVisits {
 			return
+		}
+		if b.visits++; b.visits > maxVisits {
+			b.fail(&object.Error{
+				Pos:  b.specs[spec].Pos,
+				Err:  fmt.Errorf("spec %s: the specs without objects depend on each other in more than %d ways, which no flag allows", spec, maxVisits),
+				Hint: "a dependency holds across others: of specs that depend on each other in a row, name the last one only",
+			})
 		}
 		seen[name] = true
 		if len(b.index.specs[name]) > 0 {
@@ -173,15 +180,27 @@ func (b *builder) unknownNode(n *object.Node, d object.Dependency) {
 		e.Hint = fmt.Sprintf("%s is a spec; write %q for all of its nodes", d.ID.Node(), d.ID.Node()+"/")
 	case !known && !b.isSpec(spec):
 		e.Err = fmt.Errorf("depends on %q, but there is no spec %q", d.ID, spec)
-		e.Hint = object.Suggest(spec, object.SortedKeys(b.specs))
+		e.Hint = b.suggest(spec, func() []string { return object.SortedKeys(b.specs) })
 	default:
-		names := make([]string, len(ids))
-		for i, id := range ids {
-			names[i] = id.Node()
-		}
-		e.Hint = object.Suggest(d.ID.Node(), names)
+		e.Hint = b.suggest(d.ID.Node(), func() []string {
+			names := make([]string, len(ids))
+			for i, id := range ids {
+				names[i] = id.Node()
+			}
+			return names
+		})
 	}
 	b.fail(e)
+}
+
+// suggest is the hint for an unknown name, for the first hundred mistakes: there may be as
+// many mistakes as names.
+func (b *builder) suggest(name string, known func() []string) string {
+	const most = 100
+	if len(b.errs) > most {
+		return ""
+	}
+	return object.Suggest(name, known())
 }
 
 func (b *builder) isSpec(name string) bool {
@@ -193,7 +212,7 @@ func (b *builder) unknownSpec(pos object.Pos, dependent, name string) {
 	b.fail(&object.Error{
 		Pos:  pos,
 		Err:  fmt.Errorf("%s depends on unknown spec %q", dependent, name),
-		Hint: object.Suggest(name, object.SortedKeys(b.specs)),
+		Hint: b.suggest(name, func() []string { return object.SortedKeys(b.specs) }),
 	})
 }
 
@@ -222,7 +241,7 @@ func (b *builder) annotation(it item) {
 		}
 		to, ok := b.index.refs[ref]
 		switch {
-		case !ok && b.anyBroken():
+		case !ok && b.broken:
 			// The object may well be one of those that mistakes hide.
 		case !ok:
 			fail(fmt.Errorf("depends on %s, which is not in the render", ref), b.suggestObject(ref))
@@ -249,8 +268,12 @@ func parseReference(text string) (object.Ref, bool) {
 	return r, r.Kind != "" && r.Name != ""
 }
 
-// suggestObject names the objects of the kind that are there.
+// suggestObject names the objects of the kind that are there, for the first hundred
+// mistakes.
 func (b *builder) suggestObject(r object.Ref) string {
+	if b.suggest("", func() []string { return nil }) == "" {
+		return ""
+	}
 	var there []string
 	for _, it := range b.index.items {
 		if it.ref.GroupKind() == r.GroupKind() {
@@ -268,14 +291,4 @@ func posOr(p, fallback object.Pos) object.Pos {
 		return p
 	}
 	return fallback
-}
-
-// anyBroken reports whether mistakes hide some nodes.
-func (b *builder) anyBroken() bool {
-	for _, s := range b.specs {
-		if s.Broken {
-			return true
-		}
-	}
-	return false
 }

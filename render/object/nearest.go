@@ -11,13 +11,14 @@ import (
 
 // Nearest is the known name that word was most likely meant to be: at most a
 // third of its letters away, counting a swap of two neighbours as one, or one of
-// which the other is the beginning; ok is false where none is near.
+// which the other is the beginning; ok is false where none is near. Of a long list only
+// those are compared that are sorted next to word: most mistakes leave its beginning.
 func Nearest(word string, known []string) (name string, ok bool) {
 	const letters, longest = 3, 64
 	best := len(word) / letters
 	lower := strings.ToLower(word)
 	extended := ""
-	for _, k := range slices.Sorted(slices.Values(known)) {
+	for _, k := range around(word, slices.Sorted(slices.Values(known))) {
 		l := strings.ToLower(k)
 		if extended == "" && len(l) > letters && strings.HasPrefix(lower, l) {
 			extended = k
@@ -39,6 +40,16 @@ func Nearest(word string, known []string) (name string, ok bool) {
 	return name, ok
 }
 
+// around is the part of a sorted list in which word would be.
+func around(word string, sorted []string) []string {
+	const half = 250
+	if len(sorted) <= 2*half {
+		return sorted
+	}
+	at, _ := slices.BinarySearch(sorted, word)
+	return sorted[max(0, min(at, len(sorted)-half)-half):min(len(sorted), max(at, half)+half)]
+}
+
 // DidYouMean is the hint that names the nearest known name, "" where none is near.
 func DidYouMean(word string, known []string) string {
 	if name, ok := Nearest(word, known); ok {
@@ -50,12 +61,11 @@ func DidYouMean(word string, known []string) string {
 // Distance is how many letters must be added, dropped, changed or swapped with
 // their neighbour to make b of a (optimal string alignment).
 func Distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
 		row[0] = i
 		for j := 1; j <= len(b); j++ {
 			cost := 1
@@ -67,7 +77,7 @@ func Distance(a, b string) int {
 				row[j] = min(row[j], before[j-2]+1)
 			}
 		}
-		before, last = last, row
+		before, last, row = last, row, before
 	}
 	return last[len(b)]
 }

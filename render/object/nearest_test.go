@@ -5,8 +5,10 @@ package object
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -47,4 +49,23 @@ func TestSuggestListsWhatIsKnown(t *testing.T) {
 		many = append(many, fmt.Sprintf("name-%02d", i))
 	}
 	require.Contains(t, Suggest("zzz", many), "name-11 and 8 more")
+}
+
+// Each mistake of a file may name another of thousands of names.
+func TestALongListIsNotComparedAsAWhole(t *testing.T) {
+	t.Parallel()
+	known := make([]string, 20_000)
+	for i := range known {
+		known[i] = fmt.Sprintf("%s-%05d", strings.Repeat("name", 12), i)
+	}
+	slices.Reverse(known)
+	name, ok := Nearest(known[777]+"x", known)
+	require.True(t, ok)
+	require.Equal(t, known[777], name)
+	begin := time.Now()
+	for range 20 {
+		_, ok = Nearest(strings.Repeat("eman", 12)+"-00000", known)
+		require.False(t, ok)
+	}
+	require.Less(t, time.Since(begin), 5*time.Second)
 }

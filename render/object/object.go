@@ -21,6 +21,31 @@ import (
 // string, bool, int64, float64 and nil, and nothing else.
 type Object map[string]any
 
+// Size is how many bytes o takes, roughly.
+func (o Object) Size() int64 { return sizeOf(map[string]any(o)) }
+
+// sizeOf counts a value with its place in a map or a list.
+func sizeOf(v any) int64 {
+	const place, table, entry = 16, 48, 40
+	size := int64(place)
+	switch v := v.(type) {
+	case map[string]any:
+		const group = 8 // Go makes room for so many at once.
+		size += table + entry*int64((len(v)+group-1)/group*group)
+		for k, e := range v {
+			size += int64(len(k)) + sizeOf(e)
+		}
+	case []any:
+		size += table
+		for _, e := range v {
+			size += sizeOf(e)
+		}
+	case string:
+		size += place + int64(len(v))
+	}
+	return size
+}
+
 // Decode reads one JSON object. Integers that fit become int64, all other
 // numbers float64.
 func Decode(data []byte) (Object, error) {

@@ -56,6 +56,25 @@ type Member struct {
 // Written is the text of a scalar as it was written.
 func (v Value) Written() string { return cmp.Or(v.Raw, v.Text) }
 
+// Size is how many bytes v takes, roughly, with what aliases share counted as often as it
+// is used: that is what its encoding has.
+func (v Value) Size() int64 {
+	size := int64(valueSize + len(v.Text) + len(v.Raw))
+	for _, m := range v.Members {
+		size += int64(memberSize+len(m.Name)) + m.Value.Size()
+	}
+	for _, item := range v.Items {
+		size += item.Size()
+	}
+	return size
+}
+
+// What a [Value] and the rest of a [Member] take, in bytes.
+const (
+	valueSize  = 120
+	memberSize = 48
+)
+
 // Get is the member called name.
 func (v Value) Get(name string) (Value, bool) {
 	for _, m := range v.Members {
@@ -123,8 +142,9 @@ func (v Value) Merge(over Value) Value {
 	}
 	out := v
 	out.Members = slices.Clone(v.Members)
+	find := out.find(len(over.Members))
 	for _, m := range over.Members {
-		i := slices.IndexFunc(out.Members, func(o Member) bool { return o.Name == m.Name })
+		i := find(m.Name)
 		if i < 0 {
 			out.Members = append(out.Members, m)
 			continue
@@ -133,6 +153,27 @@ func (v Value) Merge(over Value) Value {
 		out.Members[i] = Member{Name: m.Name, Pos: m.Pos, Value: merged}
 	}
 	return out
+}
+
+// find returns the index of a member of v by its name, -1 where there is none, for so many
+// searches.
+func (v Value) find(searches int) func(name string) int {
+	const few = 64
+	if searches <= few || len(v.Members) <= few {
+		return func(name string) int {
+			return slices.IndexFunc(v.Members, func(o Member) bool { return o.Name == name })
+		}
+	}
+	byName := make(map[string]int, len(v.Members))
+	for i, m := range v.Members {
+		byName[m.Name] = i
+	}
+	return func(name string) int {
+		if i, ok := byName[name]; ok {
+			return i
+		}
+		return -1
+	}
 }
 
 // Without is v less the part at p; v is not changed. A path that leads

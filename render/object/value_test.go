@@ -4,7 +4,10 @@
 package object
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -64,4 +67,37 @@ func TestJSONIsCanonical(t *testing.T) {
 	b := mapping(9, member("c", 9, Value{Kind: KindNull}), member("a", 8, text("<&>\u2028\"", 8)), member("b", 7, Value{Kind: KindNumber, Text: "1"}))
 	require.Equal(t, string(a.JSON()), string(b.JSON()))
 	require.Equal(t, `{"a":"<&>\u2028\"","b":1,"c":null}`, string(a.JSON()))
+}
+
+func TestLargeMapsMergeAsSmallOnesDo(t *testing.T) {
+	t.Parallel()
+	const n = 50_000
+	under, over := Value{Kind: KindMap}, Value{Kind: KindMap}
+	for i := range n {
+		text := Value{Kind: KindString, Text: "under"}
+		under.Members = append(under.Members, Member{Name: fmt.Sprint(i), Value: text})
+		text.Text = "over"
+		over.Members = append(over.Members, Member{Name: fmt.Sprint(i + n/2), Value: text})
+	}
+	begin := time.Now()
+	got := under.Merge(over)
+	require.Less(t, time.Since(begin), 5*time.Second, "it does not take the square")
+	require.Len(t, got.Members, n+n/2)
+	for i, m := range got.Members {
+		require.Equal(t, fmt.Sprint(i), m.Name)
+		require.Equal(t, i >= n/2, m.Value.Text == "over")
+	}
+	require.Equal(t, "under", under.Members[n-1].Value.Text, "it is not changed")
+}
+
+func TestASizeCountsWhatAliasesShareEachTime(t *testing.T) {
+	t.Parallel()
+	text := Value{Kind: KindString, Text: strings.Repeat("x", 1000)}
+	list := Value{Kind: KindList, Items: []Value{text, text, text}}
+	twice := Value{Kind: KindList, Items: []Value{list, list}}
+	require.Greater(t, twice.Size(), 2*list.Size())
+	require.Greater(t, list.Size(), int64(3000))
+	o := Object{"a": "x", "b": []any{map[string]any{"c": strings.Repeat("x", 1000)}}}
+	require.Greater(t, o.Size(), int64(1000))
+	require.Less(t, o.Size(), int64(3000))
 }

@@ -149,6 +149,7 @@ func (f *fields) list(name string) ([]object.Value, object.Path) {
 func (f *fields) labels(name string) []object.SpecDependency {
 	items, path := f.list(name)
 	var out []object.SpecDependency
+	seen := map[string]bool{}
 	for i, v := range items {
 		at := path.Append(object.Index(i))
 		if !f.kind(v, at, object.KindString) {
@@ -158,10 +159,11 @@ func (f *fields) labels(name string) []object.SpecDependency {
 			f.fail(v.Pos, at, "", "%q %s", v.Text, bad)
 			continue
 		}
-		if slices.ContainsFunc(out, func(d object.SpecDependency) bool { return d.Name == v.Text }) {
+		if seen[v.Text] {
 			f.fail(v.Pos, at, "", "%q is written twice", v.Text)
 			continue
 		}
+		seen[v.Text] = true
 		out = append(out, object.SpecDependency{Name: v.Text, Pos: v.Pos})
 	}
 	return out
@@ -210,6 +212,9 @@ func (f *fields) done(body ...string) {
 			continue
 		}
 		f.stray = f.stray || len(f.path) <= 1
+		if len(f.errs) >= maxErrors {
+			break
+		}
 		meant, hint := "", object.Suggest(m.Name, f.known)
 		if slices.Contains(body, m.Name) {
 			meant, hint = "spec", "move it under spec"

@@ -10,6 +10,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
+// maxPatterns is how many patterns a project may have: each is compared with all files.
+const maxPatterns = 1000
+
 // project decodes a Project document.
 func (d *decoder) project(v object.Value) Project {
 	doc := d.fields(v, nil)
@@ -33,6 +36,10 @@ func (f *fields) patterns(name string) []Pattern {
 	var out []Pattern
 	for i, v := range items {
 		at := path.Append(object.Index(i))
+		if i == maxPatterns {
+			f.fail(v.Pos, path, "write patterns that match several files", "more than %d patterns, which no flag allows", maxPatterns)
+			break
+		}
 		if !f.kind(v, at, object.KindString) {
 			continue
 		}

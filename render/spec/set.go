@@ -103,6 +103,9 @@ func outside(text string, c byte) int {
 
 // setPath reads a path that begins with a name.
 func setPath(text string) (object.Path, error) {
+	if steps := strings.Count(text, ".") + strings.Count(text, "["); steps > 32*maxDepth && !strings.Contains(text, `"`) {
+		return nil, fmt.Errorf("the path has more than %d steps", maxDepth) // Reading them all would take memory.
+	}
 	path, ok := object.ReadPath(text)
 	if !ok || len(path) == 0 {
 		return nil, fmt.Errorf("%q is not a path", shortened(text))
@@ -172,15 +175,39 @@ func errorsAt(err error, pos object.Pos) error {
 // Over is v with the set merged over it: maps on the way are made where they
 // are missing, an index may name an item or the index after the last. v is
 // not changed.
-func (s Set) Over(v object.Value) (object.Value, error) {
-	out, err := s.over(v, 0)
+func (s Set) Over(v object.Value) (object.Value, error) { return s.Into(v, Own{}) }
+
+// Into is [Set.Over] for one of many sets: what own has of v is changed in its place.
+func (s Set) Into(v object.Value, own Own) (object.Value, error) {
+	out, err := s.over(v, 0, own)
 	if err != nil {
 		return object.Value{}, s.fail(err, "")
 	}
 	return out, nil
 }
 
-func (s Set) over(v object.Value, step int) (object.Value, error) {
+// Own are the maps and lists that sets before have copied, each by the address of its first
+// element: those after them need no other copy.
+type Own map[any]bool
+
+// owned is a list that may be changed: list itself where it is in own.
+func owned[E any](own Own, list []E) []E {
+	if len(list) == 0 || own[&list[0]] {
+		return list
+	}
+	list = slices.Clone(list)
+	own[&list[0]] = true
+	return list
+}
+
+// longer is an owned list with one more element.
+func longer[E any](own Own, list []E, e E) []E {
+	list = append(owned(own, list), e)
+	own[&list[0]] = true
+	return list
+}
+
+func (s Set) over(v object.Value, step int, own Own) (object.Value, error) {
 	if step == len(s.Path) {
 		return s.Value, nil
 	}
@@ -196,36 +223,47 @@ func (s Set) over(v object.Value, step int) (object.Value, error) {
 		return v, fmt.Errorf("%s is a %s, not a %s", s.Path[:step], v.Kind, want)
 	}
 	if next.IsIndex {
-		return s.item(v, step)
+		return s.item(v, step, own)
 	}
-	under, _ := v.Get(next.Name)
-	inner, err := s.over(under, step+1)
+	i := slices.IndexFunc(v.Members, func(m object.Member) bool { return m.Name == next.Name })
+	var under object.Value
+	if i >= 0 {
+		under = v.Members[i].Value
+	}
+	inner, err := s.over(under, step+1, own)
 	if err != nil {
 		return v, err
 	}
-	v.Members = slices.Clone(v.Members)
-	i := slices.IndexFunc(v.Members, func(m object.Member) bool { return m.Name == next.Name })
 	if i < 0 {
-		v.Members = append(v.Members, object.Member{Name: next.Name, Pos: s.Pos, Value: inner})
+		v.Members = longer(own, v.Members, object.Member{Name: next.Name, Pos: s.Pos, Value: inner})
 		return v, nil
 	}
+	v.Members = owned(own, v.Members)
 	v.Members[i].Value = inner
 	return v, nil
 }
 
 // item merges the set over an item of the list v.
-func (s Set) item(v object.Value, step int) (object.Value, error) {
+func (s Set) item(v object.Value, step int, own Own) (object.Value, error) {
 	i := s.Path[step].Index
 	if i > len(v.Items) {
 		return v, fmt.Errorf("%s has %d items, so there is no item %d", s.Path[:step], len(v.Items), i)
 	}
-	v.Items = slices.Clone(v.Items)
-	if i == len(v.Items) {
-		v.Items = append(v.Items, object.Value{})
+	var under object.Value
+	if i < len(v.Items) {
+		under = v.Items[i]
 	}
-	inner, err := s.over(v.Items[i], step+1)
+	inner, err := s.over(under, step+1, own)
+	if err != nil {
+		return v, err
+	}
+	if i == len(v.Items) {
+		v.Items = longer(own, v.Items, inner)
+		return v, nil
+	}
+	v.Items = owned(own, v.Items)
 	v.Items[i] = inner
-	return v, err
+	return v, nil
 }
 
 // Override is one value in the syntax of --override-property of score-k8s and

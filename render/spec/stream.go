@@ -127,6 +127,13 @@ func marks(data []byte) int {
 	return n
 }
 
+// Weight is how many bytes the documents of a file of this text take, roughly. They never
+// take much more, but for aliases; see [object.Value.Size].
+func Weight(data []byte) int64 {
+	const perValue = 250
+	return int64(len(data)) + perValue*int64(marks(data))
+}
+
 // stream reads documents from the offset start on until the text ends or is
 // no YAML; last is the line of the last document that it read.
 func (t *text) stream(start int) (docs []document, last int, err error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -224,4 +225,48 @@ func TestAScalarKeepsHowItWasWritten(t *testing.T) {
 	set, err := spec.ParseSet("web:image.tag=1.10")
 	require.NoError(t, err)
 	require.Equal(t, "1.10", set.Value.Written())
+}
+
+// Many sets over one input copy each map and list once, and change nothing of the input.
+func TestManySetsAreAsOneAfterTheOther(t *testing.T) {
+	base, err := value("a: &a {x: 1, l: [1, {y: 2}]}\nb: *a\nc: {}\n")
+	require.NoError(t, err)
+	before := string(base.JSON())
+	want, got, own := base, base, spec.Own{}
+	for _, text := range []string{
+		"a.x=2", "a.x=3", "b.l[1].y=4", "a.l[2]=new", "a.l[3]=newer", "a.l[2]=newest", "c.d.e=1", "c.d.f=2", "b.z={k: [1]}", "b.z.k[0]=5", "b.z.k[1]=6", "new=1", "new=2",
+		"a.x.y=1", "a.l[9]=1", // These fail.
+	} {
+		set, err := spec.ParseSet(text)
+		require.NoError(t, err)
+		one, oneErr := set.Over(want)
+		many, manyErr := set.Into(got, own)
+		require.Equal(t, oneErr, manyErr)
+		if oneErr == nil {
+			want, got = one, many
+		}
+		require.Equal(t, want, got, text)
+	}
+	require.Equal(t, before, string(base.JSON()), "the input is as it was")
+
+	big := object.Value{Kind: object.KindMap}
+	for i := range 20_000 {
+		big.Members = append(big.Members, object.Member{Name: fmt.Sprint(i), Value: base})
+	}
+	begin := time.Now()
+	for range 5000 {
+		set, err := spec.ParseSet(`["7"].c.x=1`)
+		require.NoError(t, err)
+		big, err = set.Into(big, own)
+		require.NoError(t, err)
+	}
+	require.Less(t, time.Since(begin), 5*time.Second, "none copies the map")
+}
+
+func TestAWeightIsAtLeastWhatDocumentsTake(t *testing.T) {
+	dense := []byte("a: [" + strings.Repeat("1,", 100_000) + "1]\n")
+	v, err := spec.ParseValue(spec.File{Name: "v.yaml", Data: dense})
+	require.NoError(t, err)
+	require.Greater(t, spec.Weight(dense), v.Size())
+	require.Less(t, spec.Weight([]byte(strings.Repeat("text ", 1000))), int64(6000))
 }

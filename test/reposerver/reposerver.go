@@ -36,9 +36,11 @@ const service = "/plugin.ConfigManagementPluginService/"
 
 // Request is what a repo-server asks of a plugin.
 type Request struct {
-	// Files is the repository, and Path the folder of the application in it.
-	Files fs.FS
-	Path  string
+	// Files is the repository, and Path the folder of the application in it. Packed is the
+	// archive, where it is not that of Files.
+	Files  fs.FS
+	Packed []byte
+	Path   string
 	// Variables are those of the request, by name.
 	Variables map[string]string
 }
@@ -74,9 +76,13 @@ func dial(socket string) (*grpc.ClientConn, error) {
 }
 
 func send[Answer any](ctx context.Context, socket, method string, in Request) (*Answer, error) {
-	archive, err := Archive(in.Files)
-	if err != nil {
-		return nil, err
+	archive := in.Packed
+	if archive == nil {
+		packed, err := Archive(in.Files)
+		if err != nil {
+			return nil, err
+		}
+		archive = packed
 	}
 	conn, err := dial(socket)
 	if err != nil {

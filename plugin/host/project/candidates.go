@@ -32,7 +32,7 @@ type found struct {
 // search adds every file with documents of ours below a folder; pattern restricts it
 // where it is set.
 func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
-	w, err := walked(r, rel)
+	w, err := d.walked(r, rel)
 	if err != nil {
 		d.Fail(pos, "", err)
 		return found{failed: true}
@@ -43,6 +43,9 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 		out.projects = append(out.projects, r.Display(p))
 	}
 	for _, name := range w.files {
+		if d.charge(0) != nil {
+			return found{failed: true}
+		}
 		if pattern != "" {
 			match, err := matches(pattern, name)
 			if err != nil {
@@ -59,6 +62,9 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 		d.passed(r, file, &out)
 	}
 	for _, name := range w.cue {
+		if d.charge(0) != nil {
+			return found{failed: true}
+		}
 		data, err := r.read(name, spec.MaxFile)
 		shown := r.Display(name)
 		switch {
@@ -75,34 +81,71 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 	return out
 }
 
+// walked walks a folder once, however many patterns begin there.
+func (d *Discovery) walked(r *Root, rel string) (*walk, error) {
+	at := Location{r, rel}
+	if w, ok := d.walks[at]; ok {
+		return w, nil
+	}
+	w, err := walked(r, rel)
+	if err == nil {
+		d.walks[at] = w
+	}
+	return w, err
+}
+
+// candidate is what a search has found in a file.
+type candidate struct {
+	// near is set if it may hold a document of ours, and other if it seems to hold another
+	// manifest only.
+	near, other bool
+	// why is why nothing is read of it, and err why it cannot be read.
+	why string
+	err error
+}
+
 // candidate adds a file of a search if it may hold a document of ours.
 func (d *Discovery) candidate(r *Root, name string, foreign bool, out *found) {
 	shown := r.Display(name)
+	c, known := d.candidates[shown]
+	if !known {
+		c = d.look(r, name, shown, foreign)
+		d.candidates[shown] = c
+	}
+	if c.err != nil {
+		d.Fail(object.Pos{File: shown}, "", c.err)
+		return
+	}
+	if c.near {
+		out.specs = append(out.specs, shown)
+	}
+	if c.why != "" {
+		out.warnings = append(out.warnings, &object.Error{
+			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: shown},
+			Err: errors.New(c.why), Hint: "remove the file if that is meant",
+		})
+	}
+	if c.other && out.manifests == "" {
+		out.manifests = shown
+	}
+}
+
+// look reads a file for a search.
+func (d *Discovery) look(r *Root, name, shown string, foreign bool) (c candidate) {
 	data, err := r.read(name, spec.MaxFile)
 	if err != nil {
-		d.Fail(object.Pos{File: shown}, "", err)
-		return
+		return candidate{err: err}
 	}
 	data = spec.UTF8(data)
 	ours, near := spec.Mentions(data)
 	if near || bytes.Contains(data, []byte("ConfigMap")) {
 		d.add(spec.File{Name: shown, Data: data, Found: true}, Location{r, path.Dir(name)})
 	}
-	if near {
-		out.specs = append(out.specs, shown)
-	}
-	if why := unread(name, data); why != "" {
-		out.warnings = append(out.warnings, &object.Error{
-			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: shown},
-			Err: errors.New(why), Hint: "remove the file if that is meant",
-		})
-	}
-	if !ours && out.manifests == "" && bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind")) {
-		out.manifests = shown
-	}
 	if !foreign && isManifest(data) {
 		d.manifests = append(d.manifests, shown)
 	}
+	other := !ours && bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind"))
+	return candidate{near: near, other: other, why: unread(name, data)}
 }
 
 // unread is why nothing is read of a file that a reader would take for a spec; "" where

@@ -42,6 +42,9 @@ type Options struct {
 	Stdin io.Reader
 	// AllowEmpty accepts a folder without anything to render.
 	AllowEmpty bool
+	// Charge, if set, is called with how many bytes what is read takes, roughly, before it
+	// is kept, and with 0 now and then. Its error ends the discovery; see [Discovery.Ended].
+	Charge func(bytes int64) error
 }
 
 // stdinName is the name of standard input in positions.
@@ -73,11 +76,17 @@ type Discovery struct {
 	beside []Location
 	// manifests are the files of plain manifests that searches found.
 	manifests []string
+	// walks and candidates are the folders and the files that searches have been to: many
+	// patterns may lead there.
+	walks      map[Location]*walk
+	candidates map[string]candidate
+	// ended is the error of Options.Charge.
+	ended error
 }
 
 // Open starts a discovery; it has found nothing yet.
 func Open(opts Options) (*Discovery, error) {
-	d := &Discovery{opts: opts, base: ".", locations: map[string]Location{}}
+	d := &Discovery{opts: opts, base: ".", locations: map[string]Location{}, walks: map[Location]*walk{}, candidates: map[string]candidate{}}
 	var err error
 	if opts.FS != nil {
 		if d.memory, err = rootfs.Of(opts.FS, "."); err != nil {
@@ -109,6 +118,28 @@ func (d *Discovery) Close() {
 // Fail adds an error of a document or an argument.
 func (d *Discovery) Fail(pos object.Pos, hint string, err error) {
 	d.Errs = append(d.Errs, &object.Error{Stage: object.StageSpec, Pos: pos, Err: err, Hint: hint})
+}
+
+// charge charges for bytes; after an error it charges for nothing more.
+func (d *Discovery) charge(bytes int64) error {
+	if d.ended == nil && d.opts.Charge != nil {
+		d.ended = d.opts.Charge(bytes)
+	}
+	return d.ended
+}
+
+// Ended is the error with which Options.Charge has ended the discovery: what was found is
+// not all there is.
+func (d *Discovery) Ended() error { return d.ended }
+
+// Suggest is the hint for an unknown word, for the first hundred mistakes: those with many
+// mistakes and many names have no use for more, and would wait for them.
+func (d *Discovery) Suggest(word string, known []string) string {
+	const most = 100
+	if len(d.Errs) > most {
+		return ""
+	}
+	return object.Suggest(word, known)
 }
 
 // Location is where a file lies, by its name in positions; the zero value where it was
@@ -312,7 +343,7 @@ func (d *Discovery) named(r *Root, name string) {
 
 // add keeps a file, once.
 func (d *Discovery) add(file spec.File, at Location) bool {
-	if _, known := d.locations[file.Name]; known {
+	if _, known := d.locations[file.Name]; known || d.charge(spec.Weight(file.Data)) != nil {
 		return false
 	}
 	d.locations[file.Name] = at
@@ -323,6 +354,9 @@ func (d *Discovery) add(file spec.File, at Location) bool {
 // specsOf finds the specs that a project names.
 func (d *Discovery) specsOf(r *Root, dir string, p spec.Project) {
 	for _, pattern := range p.Specs {
+		if d.charge(0) != nil {
+			return
+		}
 		d.pattern(r, path.Join(dir, pattern.Glob), pattern)
 	}
 }

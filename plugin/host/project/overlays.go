@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -33,6 +32,7 @@ type Overlays struct {
 	CUE func(file string, data []byte) (object.Value, error)
 
 	discovery *Discovery
+	known     map[string]bool           // Names, once one was looked for
 	values    map[string][]object.Value // by spec, in order
 	sets      map[string][]spec.Set
 	overrides map[string][]spec.Override
@@ -53,6 +53,9 @@ func (o *Overlays) Read(files, sets, overrides []string) {
 		o.valuesFile(arg)
 	}
 	for _, arg := range sets {
+		if o.discovery.charge(0) != nil {
+			break
+		}
 		set, err := spec.ParseSet(arg)
 		if err != nil {
 			o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
@@ -90,11 +93,17 @@ func (o *Overlays) target(name string, pos object.Pos, form string) (string, boo
 // Known reports whether there is a spec of that name; where there is none, it adds an
 // error.
 func (o *Overlays) Known(name string, pos object.Pos) bool {
-	if slices.Contains(o.Names, name) {
+	if o.known == nil {
+		o.known = make(map[string]bool, len(o.Names))
+		for _, n := range o.Names {
+			o.known[n] = true
+		}
+	}
+	if o.known[name] {
 		return true
 	}
 	if !o.NamesIncomplete {
-		o.discovery.Fail(pos, object.Suggest(name, o.Names), fmt.Errorf("there is no spec %q", name))
+		o.discovery.Fail(pos, o.discovery.Suggest(name, o.Names), fmt.Errorf("there is no spec %q", name))
 	}
 	return false
 }
@@ -116,6 +125,9 @@ func (o *Overlays) valuesFile(arg string) {
 		return
 	}
 	o.Texts[pos.File] = data
+	if o.discovery.charge(spec.Weight(data)) != nil {
+		return
+	}
 	v, err := o.parse(pos.File, data)
 	if err != nil {
 		o.Incomplete = true
@@ -178,6 +190,9 @@ func (o *Overlays) add(name string, v object.Value) {
 // whose values files have all values below the field values.
 func (o *Overlays) Apply(name string, input object.Value, timoni bool) object.Value {
 	for _, v := range o.values[name] {
+		if o.discovery.charge(0) != nil {
+			break
+		}
 		// Of a file in CUE the field has been taken already.
 		if values, ok := v.Get("values"); ok && timoni && values.Kind == object.KindMap && path.Ext(v.Pos.File) != ".cue" {
 			for _, m := range v.Members {
@@ -189,8 +204,12 @@ func (o *Overlays) Apply(name string, input object.Value, timoni bool) object.Va
 		}
 		input = input.Merge(v)
 	}
+	own := spec.Own{}
 	for _, set := range o.sets[name] {
-		next, err := set.Over(input)
+		if o.discovery.charge(0) != nil {
+			break
+		}
+		next, err := set.Into(input, own)
 		if err != nil {
 			o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
 			continue
@@ -198,6 +217,9 @@ func (o *Overlays) Apply(name string, input object.Value, timoni bool) object.Va
 		input = next
 	}
 	for _, override := range o.overrides[name] {
+		if o.discovery.charge(0) != nil {
+			break
+		}
 		next, err := override.Over(input)
 		o.discovery.Errs = append(o.discovery.Errs, object.AsErrors(err, object.StageSpec)...)
 		input = next

@@ -218,33 +218,39 @@ func isTemplate(name string) bool {
 }
 
 // matches reports whether a path matches a pattern, in which ** is any number
-// of folders and the rest is as in path.Match.
+// of folders and the rest is as in path.Match. Only the last ** that was passed is tried
+// with more folders: what those before it have matched is as good as any.
 func matches(pattern, name string) (bool, error) {
-	first, rest, more := strings.Cut(pattern, "/")
-	if first == "**" {
-		if !more {
-			return true, nil
-		}
-		for {
-			if ok, err := matches(rest, name); ok || err != nil {
-				return ok, err
+	want, have := strings.Split(pattern, "/"), strings.Split(name, "/")
+	if want[len(want)-1] == "**" {
+		want = append(want, "*") // A folder is no file in it.
+	}
+	star, from := -1, 0
+	p, n := 0, 0
+	for n < len(have) {
+		switch {
+		case p < len(want) && want[p] == "**":
+			star, from = p, n
+			p++
+			continue
+		case p < len(want):
+			ok, err := path.Match(want[p], have[n])
+			if err != nil {
+				return false, err
 			}
-			_, tail, deeper := strings.Cut(name, "/")
-			if !deeper {
-				return false, nil
+			if ok {
+				p++
+				n++
+				continue
 			}
-			name = tail
 		}
+		if star < 0 {
+			return false, nil
+		}
+		from++
+		p, n = star+1, from
 	}
-	part, tail, deeper := strings.Cut(name, "/")
-	ok, err := path.Match(first, part)
-	if !ok || err != nil || more != deeper {
-		return false, err
-	}
-	if !more {
-		return true, nil
-	}
-	return matches(rest, tail)
+	return p == len(want), nil
 }
 
 // literal is the last folder that a pattern names without wildcards, or the pattern

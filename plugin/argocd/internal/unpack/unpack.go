@@ -31,6 +31,7 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -68,8 +69,14 @@ const (
 	freeBytes = 16 << 20
 )
 
-// maxTarget is how long the target of a symlink may be.
-const maxTarget = 4096
+// maxTarget is how long the target of a symlink, and maxName how long a name may be, and
+// maxNames how many bytes all of them may have: they stay in memory. Those of 100,000 files
+// come to 10 MiB.
+const (
+	maxTarget = 4096
+	maxName   = 4096
+	maxNames  = 16 << 20
+)
 
 // Limits bound an archive. One that is zero has its default.
 type Limits struct {
@@ -118,7 +125,7 @@ type Stats struct {
 // ErrLimit, ErrArchive, ErrChecksum, those of ctx and those of r as they are.
 func Read(ctx context.Context, r io.Reader, opts Options) (*Tree, error) {
 	u := &unpacking{
-		opts: opts, limits: opts.Limits.withDefaults(), spool: spool{dir: opts.Dir},
+		opts: opts, dirs: map[string]bool{}, limits: opts.Limits.withDefaults(), spool: spool{dir: opts.Dir},
 		content:    memfs.Content{Files: map[string][]byte{}, Sections: map[string]*io.SectionReader{}, Links: map[string]string{}},
 		compressed: counted{ctx: ctx, from: r, hash: sha256.New()},
 	}
@@ -153,7 +160,10 @@ type unpacking struct {
 	content    memfs.Content
 	spool      spool
 	stats      Stats
-	entries    int
+	// entries counts those of the archive, and names the bytes of their names; dirs are
+	// folders, those without an entry too.
+	entries, names int
+	dirs           map[string]bool
 	// size is that of all files.
 	size int64
 }
@@ -203,6 +213,19 @@ func (u *unpacking) tar(r *tar.Reader) error {
 	}
 }
 
+// named counts a name with its target, and the folders above it.
+func (u *unpacking) named(name, target string) error {
+	if u.names += len(name) + len(target); u.names > maxNames {
+		return fmt.Errorf("%w: the names of the archive have more than %d bytes (no flag raises this limit)", ErrLimit, maxNames)
+	}
+	for dir := path.Dir(name); dir != "." && !u.dirs[dir]; dir = path.Dir(dir) {
+		if u.dirs[dir] = true; len(u.dirs) > u.limits.Entries {
+			return fmt.Errorf("%w: more than %d folders (no flag raises this limit)", ErrLimit, u.limits.Entries)
+		}
+	}
+	return nil
+}
+
 // entry takes one entry into the tree.
 func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 	name, err := u.name(h)
@@ -213,8 +236,12 @@ func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 		return nil
 	}
 	inGit := strings.HasPrefix(name, ".git/")
+	if err := u.named(name, h.Linkname); err != nil {
+		return err
+	}
 	switch h.Typeflag {
 	case tar.TypeDir:
+		u.dirs[name] = true
 		u.content.Dirs = append(u.content.Dirs, name)
 		return nil
 	case tar.TypeSymlink:
@@ -283,6 +310,9 @@ func (u *unpacking) name(h *tar.Header) (string, error) {
 		}
 	}
 	name = strings.TrimPrefix(name, "./")
+	if len(name) > maxName {
+		return "", fmt.Errorf("%w: the name %q… has %d bytes, and %d are allowed", ErrArchive, strings.ToValidUTF8(name[:64], ""), len(name), maxName)
+	}
 	if !fs.ValidPath(name) || name == "." || strings.ContainsRune(name, 0) {
 		return "", fmt.Errorf("%w: the name %q is not a clean relative path", ErrArchive, h.Name)
 	}

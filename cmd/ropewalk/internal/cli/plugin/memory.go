@@ -42,9 +42,10 @@ type Shares struct {
 	// archive is what one request keeps of its archive in memory; the rest is in a
 	// file.
 	Archive int64
-	// response is how large a response may be.
-	response int64
-	Queue    int
+	// response is how large a response may be, and working what one request may take while
+	// it is rendered.
+	response, working int64
+	Queue             int
 }
 
 // Divide divides a total among a server, for so many requests at once, and its workers.
@@ -69,7 +70,7 @@ func Divide(total, limit int64, workers, requests int) (Shares, error) {
 	heap := parent - ProcessCost
 	return Shares{
 		Worker: worker, Heap: heap, Evaluations: heap * 3 / 16 / EvaluationCost, Renders: heap / 16,
-		Archive: heap / 4 / int64(requests), response: min(argocd.DefaultResponse, heap/4),
+		Archive: heap / 4 / int64(requests), response: min(argocd.DefaultResponse, heap/4), working: heap * 3 / 8,
 		Queue: int(min(largestQueue, heap/8/(WaitingCost+argocd.Window))),
 	}, nil
 }

@@ -1,0 +1,143 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/cue"
+	"github.com/ropewalk/ropewalk/plugin/host"
+	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+func TestLargeRendersFollowEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		all := host.NewBudgets(800)
+		small, first, second := all.Open("a"), all.Open("a"), all.Open("b")
+		require.NoError(t, first.Charge(ctx, 100))
+		require.NoError(t, first.Charge(ctx, 1), "it is large now")
+		require.NoError(t, small.Charge(ctx, 100), "small ones do not wait")
+		began := time.Now()
+		go func() {
+			time.Sleep(time.Minute)
+			first.Close()
+		}()
+		require.NoError(t, second.Charge(ctx, 500))
+		require.Equal(t, time.Minute, time.Since(began))
+		require.NoError(t, second.Charge(ctx, 300))
+		err := second.Charge(ctx, 1)
+		require.ErrorIs(t, err, host.ErrBudget)
+		require.ErrorContains(t, err, "raise --memory-total")
+
+		limited, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		require.ErrorIs(t, small.Charge(limited, 1), context.DeadlineExceeded)
+		require.Zero(t, all.Waiting())
+		second.Close()
+		small.Close()
+		require.NoError(t, host.NewBudgets(0).Open("a").Charge(ctx, 1<<60), "zero is no limit")
+	})
+}
+
+// produces evaluates to an object of so many bytes.
+type produces struct {
+	evaluate.Evaluator
+	size int
+}
+
+func (p produces) Evaluate(context.Context, evaluate.Request) (evaluate.Result, error) {
+	return evaluate.Result{Nodes: []*object.Node{{ID: "a/b", Object: object.Object{"data": strings.Repeat("x", p.size)}}}}, nil
+}
+
+func TestObjectsCountAgainstTheBudgetOfARender(t *testing.T) {
+	t.Parallel()
+	budget := host.NewBudgets(10_000).Open("a")
+	e := budget.Evaluator(produces{size: 6000})
+	req := evaluate.Request{Pos: object.Pos{File: "s.yaml", Line: 3}}
+	out, err := e.Evaluate(t.Context(), req)
+	require.NoError(t, err)
+	require.Len(t, out.Nodes, 1)
+	_, err = e.Evaluate(t.Context(), req)
+	require.ErrorIs(t, err, host.ErrBudget)
+	require.ErrorContains(t, err, "s.yaml:3: evaluate: over the limit: the documents, modules and objects")
+}
+
+// Each of these is small on disk.
+func TestALoadIsChargedForWhatItTakes(t *testing.T) {
+	t.Parallel()
+	const head = "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: %s}\nspec:\n  cueRef: {type: path, ref: m}\n"
+	aliases := "  input:\n    a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	for i := range 4 {
+		aliases += fmt.Sprintf("    %c: &%c [%s]\n", 'b'+i, 'b'+i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", 'a'+i), 10), ", "))
+	}
+	many := ""
+	for i := range 2000 {
+		many += fmt.Sprintf("---\n"+head, fmt.Sprintf("s%d", i))
+	}
+	policies := "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: p}\nspec:\n  policies:\n"
+	for i := range 100 {
+		policies += fmt.Sprintf("    - {name: p%d, cueRef: {type: path, ref: m}}\n", i)
+	}
+	for name, c := range map[string]struct {
+		files map[string]string
+		opts  host.Options
+		least int64
+	}{
+		"dense documents":        {map[string]string{"s.yaml": fmt.Sprintf(head, "s") + "  input: {a: [" + strings.Repeat(",x", 50_000)[1:] + "]}\n"}, host.Options{}, 10 << 20},
+		"aliases":                {map[string]string{"s.yaml": fmt.Sprintf(head, "s") + aliases}, host.Options{}, 10 << 20},
+		"policies of many specs": {map[string]string{"s.yaml": many[:len(many)/4], "ropewalk.yaml": policies}, host.Options{}, 10 << 20},
+		"values":                 {map[string]string{"s.yaml": fmt.Sprintf(head, "s"), "v.txt": "a: [" + strings.Repeat(",x", 50_000)[1:] + "]\n"}, host.Options{Values: []string{"v.txt"}}, 10 << 20},
+		"a module":               {map[string]string{"s.yaml": fmt.Sprintf(head, "s"), "m/large.txt": strings.Repeat("x", 11<<20)}, host.Options{}, 10 << 20},
+		"files of workloads": {map[string]string{"s.yaml": "apiVersion: score.dev/v1b1\nmetadata: {name: ww}\ncontainers: {main: {image: x, files: {/a: {source: a.txt}, /b: {source: b.txt}}}}\n",
+			"a.txt": strings.Repeat("x", 900_000), "b.txt": strings.Repeat("x", 900_000)}, host.Options{}, 1_800_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := fstest.MapFS{"m/m.cue": {Data: []byte("a: 1\n")}}
+			for name, text := range c.files {
+				files[name] = &fstest.MapFile{Data: []byte(text)}
+			}
+			opts := c.opts
+			opts.FS = files
+			for _, limit := range []int64{c.least, 1 << 30} {
+				budget := host.NewBudgets(limit).Open("a")
+				opts.Charge = budget.Charge
+				_, err := host.Host{Embedded: cue.Module}.Load(t.Context(), opts)
+				if limit == c.least {
+					require.ErrorIs(t, err, host.ErrBudget)
+					continue
+				}
+				require.NotErrorIs(t, err, host.ErrBudget)
+			}
+		})
+	}
+}
+
+func TestALoadEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{}
+	for i := range 1000 {
+		files[fmt.Sprintf("s%d.yaml", i)] = &fstest.MapFile{Data: []byte(transform(fmt.Sprintf("s%d", i), "{type: inline, ref: 'a: 1'}"))}
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	read := 0
+	_, err := host.Host{}.Load(ctx, host.Options{FS: files, Charge: func(context.Context, int64) error {
+		if read++; read == 10 {
+			leave()
+		}
+		return nil
+	}})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 10, read)
+}
