@@ -47,6 +47,10 @@ type Options struct {
 	Limits evaluate.Limits
 	// Parallel is how many specs of one project are evaluated at once; 1 where zero.
 	Parallel int
+	// Working is how many bytes the documents, inputs, modules and objects of one Transform
+	// may take in this process while they are rendered, roughly; no limit where zero. Those
+	// that take an eighth of it follow each other.
+	Working int64
 	// Modules says where modules come from.
 	Modules Modules
 	// KubeVersion is rendered for where neither a Transform nor its project names one,

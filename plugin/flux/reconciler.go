@@ -18,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
+	"github.com/ropewalk/ropewalk/plugin/host"
 )
 
 // Reconciler brings Transforms to what their specs say. Its zero value is set up by
@@ -41,8 +42,10 @@ type Reconciler struct {
 	slots    *slots
 	// evaluations has a slot for each worker.
 	evaluations *limiter.Limiter
-	counters    *counters
-	now         func() time.Time
+	// budgets bound the memory of renders.
+	budgets  *host.Budgets
+	counters *counters
+	now      func() time.Time
 }
 
 // Reconcile brings one Transform nearer to what its spec says.

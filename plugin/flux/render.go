@@ -122,8 +122,12 @@ func (w *work) attempt(ctx context.Context) (rendered, error) {
 	renderer := w.opts.Renderer
 	// What is cached needs no slot.
 	limited := host.Limited{Next: renderer.Evaluator, Limiter: w.evaluations, Tenant: t.Namespace}
-	renderer.Evaluator = resultcache.Evaluator{Next: limited, Results: w.opts.Evaluations}
-	id := request.Identity{Client: w.as, Scope: w.accounts.scope(t), Dialect: dialectOf(t), TTL: w.ttl(), Evaluator: renderer.Evaluator}
+	budget := w.budgets.Open(t.Namespace)
+	defer budget.Close()
+	renderer.Evaluator = budget.Evaluator(resultcache.Evaluator{Next: limited, Results: w.opts.Evaluations})
+	id := request.Identity{
+		Client: w.as, Scope: w.accounts.scope(t), Dialect: dialectOf(t), TTL: w.ttl(), Evaluator: renderer.Evaluator, Charge: budget.Charge,
+	}
 	inTime, cancel := context.WithTimeout(ctx, fetchTimeout)
 	loaded, err := w.loader.Load(inTime, id, t)
 	cancel()

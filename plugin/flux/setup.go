@@ -28,6 +28,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
+	"github.com/ropewalk/ropewalk/plugin/host"
 	"github.com/ropewalk/ropewalk/plugin/host/remote"
 	"github.com/ropewalk/ropewalk/render/spec"
 )
@@ -66,7 +67,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	}
 	r.plans = lru.New[string, delivery.Desired](opts.PlanCacheBytes)
 	r.attempts, r.slots = &attempts{}, newSlots(opts.Concurrent)
-	r.evaluations = limiter.New(limiter.Options{Slots: opts.Workers})
+	r.evaluations, r.budgets = limiter.New(limiter.Options{Slots: opts.Workers}), host.NewBudgets(opts.Working)
 	if r.counters, err = newCounters(metrics.Registry); err != nil {
 		return err
 	}

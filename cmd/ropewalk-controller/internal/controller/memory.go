@@ -32,8 +32,9 @@ type shares struct {
 	worker, heap int64
 	// evaluations (by their encoded size), renders and trees (sources) are cached, an
 	// eighth of the heap each, and plans of deliveries, a sixteenth. The rest is for the
-	// objects that are watched, and for the renders in progress.
-	evaluations, renders, trees, plans int64
+	// objects that are watched, and for the renders in progress, of which one may take
+	// working.
+	evaluations, renders, trees, plans, working int64
 }
 
 // divide divides a total among the controller, which gets half of it, and its workers.
@@ -49,7 +50,7 @@ func divide(total int64, workers int) (shares, error) {
 	heap := parent - processCost
 	return shares{
 		worker: worker, heap: heap,
-		evaluations: heap / 8 / evaluationCost, renders: heap / 8, trees: heap / 8, plans: heap / 16,
+		evaluations: heap / 8 / evaluationCost, renders: heap / 8, trees: heap / 8, plans: heap / 16, working: heap / 4,
 	}, nil
 }
 

@@ -131,7 +131,7 @@ func (f *flags) options(p *parts) flux.Options {
 	version, stores := p.stores()
 	o := flux.Options{
 		Renderer: render.Renderer{Evaluator: p.pool}, Workers: f.workers, Evaluations: p.evaluations, Stores: stores, Version: version,
-		Limits: evaluate.Limits{Timeout: f.timeout, Memory: p.shares.worker}, Parallel: f.workers,
+		Limits: evaluate.Limits{Timeout: f.timeout, Memory: p.shares.worker}, Parallel: f.workers, Working: p.shares.working,
 		Modules:               f.modules(p),
 		WorkloadIdentity:      f.gates[flux.GateWorkloadIdentity],
 		DefaultServiceAccount: f.defaultAccount, NoCrossNamespaceRefs: f.acl.NoCrossNamespaceRefs,

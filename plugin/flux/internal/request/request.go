@@ -93,6 +93,8 @@ type Identity struct {
 	TTL time.Duration
 	// Evaluator reads bundles of Timoni; nil refuses them.
 	Evaluator evaluate.Evaluator
+	// Charge, if set, counts what is read: see host.Options.
+	Charge func(ctx context.Context, bytes int64) error
 }
 
 // Loaded is a request that is ready to be rendered.
@@ -137,7 +139,7 @@ func (l *Loader) Load(ctx context.Context, id Identity, t *v1alpha1.Transform) (
 	if err != nil {
 		return out, err
 	}
-	opts.Evaluator = id.Evaluator
+	opts.Evaluator, opts.Charge = id.Evaluator, id.Charge
 	if out.Loaded, err = h.Load(ctx, opts); err != nil {
 		return out, out.Explain(err)
 	}
