@@ -125,7 +125,13 @@ bench-flux: servers build controller ## Hold the controller for Flux to its spee
 e2e: oracle peers kustomize helm image argocd e2e-cluster ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the image's programs, Argo CD, a cluster.
 
 .PHONY: nightly
-nightly: canaries e2e-faults fuzz bench ## Run what takes hours: ten thousand workloads with secrets, long faults, fuzzing, benchmarks.
+nightly: canaries e2e-faults fuzz soak bench ## Run what takes hours: ten thousand workloads with secrets, long faults, fuzzing, the soak, benchmarks.
+
+# How long the soak takes; each attack once takes ROPEWALK_SOAK=each.
+SOAK := 60m
+.PHONY: soak
+soak: build ## Run the sidecar beside a tenant that attacks it in a new way every minute.
+	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_SOAK=$(SOAK) $(GO) test -run '^TestASidecarServesOthersBesideAnAttack$$' -v -count=1 -timeout 3h ./test/soak
 
 .PHONY: image
 image: ## Build both programs as the image does, and look at their versions.

@@ -56,16 +56,16 @@ func parameters() []attack {
 			return one(n, "ARGOCD_ENV_ROPEWALK_SET", repeat(300_000, func(i int) string { return fmt.Sprintf("k%d=%d\n", i, n) }))
 		}},
 		{"sets of unknown specs", func(n int) project {
-			p := project{files: spread(5000, 1000, func(i int) string { return spec(fmt.Sprintf("%s-%d", strings.Repeat("s", 40), i), plain) })}
+			p := project{files: spread(2500, 1000, func(i int) string { return spec(fmt.Sprintf("%s-%d", strings.Repeat("s", 40), i), plain) })}
 			p.files[module] = inert
-			p.variables = map[string]string{"ARGOCD_ENV_ROPEWALK_SET": repeat(20_000, func(i int) string {
+			p.variables = map[string]string{"ARGOCD_ENV_ROPEWALK_SET": repeat(9_000, func(i int) string {
 				return fmt.Sprintf("%s-%dx:k=%d\n", strings.Repeat("s", 40), i, n)
 			})}
 			return p
 		}},
 		{"sets over a large input", func(n int) project {
 			p := one(n, "ARGOCD_ENV_ROPEWALK_SET", repeat(9000, func(i int) string { return fmt.Sprintf("k%d=%d\n", i, n) }))
-			p.files["app/s.yaml"] = spec("web", plain, "input: {"+repeat(100_000, func(i int) string { return fmt.Sprintf("k%d: a, ", i) })+"}")
+			p.files["app/s.yaml"] = spec("web", plain, "input: {"+repeat(40_000, func(i int) string { return fmt.Sprintf("k%d: a, ", i) })+"}")
 			return p
 		}},
 	}
@@ -103,27 +103,27 @@ func documents() []attack {
 			return project{files: spread(400_000, 150_000, func(int) string { return fmt.Sprintf("---\nropewalk.dev/: a: %d\n", n) })}
 		}},
 		{"large maps over each other", func(n int) project {
-			keys := repeat(60_000, func(i int) string { return fmt.Sprintf("  k%d: a\n", i) })
+			keys := repeat(12_000, func(i int) string { return fmt.Sprintf("  k%d: a\n", i) })
 			return project{
 				files:     map[string]string{module: inert, "app/s.yaml": spec("web", plain, "input:", strings.ReplaceAll(keys, "\n", "\n  ")), "app/v/values.txt": fmt.Sprintf("n: %d\n", n) + strings.ReplaceAll(keys, "  k", "k")},
-				variables: map[string]string{"ARGOCD_APP_PARAMETERS": `[{"name": "values", "array": [` + strings.TrimSuffix(strings.Repeat(`"v/values.txt",`, 20), ",") + "]}]"},
+				variables: map[string]string{"ARGOCD_APP_PARAMETERS": `[{"name": "values", "array": [` + strings.TrimSuffix(strings.Repeat(`"v/values.txt",`, 8), ",") + "]}]"},
 			}
 		}},
 		{"many specs", func(n int) project {
-			return project{files: spread(30_000, 10_000, func(i int) string { return spec(fmt.Sprintf("s%d-%d", n, i), web, input("a")) })}
+			return project{files: spread(4000, 2000, func(i int) string { return spec(fmt.Sprintf("s%d-%d", n, i), web, input("a")) })}
 		}},
 		{"specs of one name", func(n int) project {
 			return project{files: spread(30_000, 10_000, func(int) string { return spec(fmt.Sprintf("s%d", n), web, input("a")) })}
 		}},
 		{"many environments", func(n int) project {
 			return project{files: map[string]string{
-				"app/ropewalk.yaml": projectFile("  environments:\n" + repeat(60_000, func(i int) string { return fmt.Sprintf("    e%d-%d: {inputs: {web: {a: 1}}}\n", n, i) })),
+				"app/ropewalk.yaml": projectFile("  environments:\n" + repeat(20_000, func(i int) string { return fmt.Sprintf("    e%d-%d: {inputs: {web: {a: 1}}}\n", n, i) })),
 				"app/s.yaml":        spec("web", web, input("a")),
 			}, variables: map[string]string{"ARGOCD_ENV_ROPEWALK_ENV": "nope"}}
 		}},
 		{"many policies", func(n int) project {
-			return project{files: with(spread(2000, 2000, func(i int) string { return spec(fmt.Sprintf("s%d-%d", n, i), plain) }), module, inert,
-				"app/ropewalk.yaml", projectFile("  policies:\n"+repeat(2000, func(i int) string {
+			return project{files: with(spread(200, 200, func(i int) string { return spec(fmt.Sprintf("s%d-%d", n, i), plain) }), module, inert,
+				"app/ropewalk.yaml", projectFile("  policies:\n"+repeat(300, func(i int) string {
 					return fmt.Sprintf("    - {name: p%d, cueRef: {type: embedded, ref: policies}}\n", i)
 				})))}
 		}},
@@ -137,7 +137,7 @@ func documents() []attack {
 		}},
 		{"many patterns", func(n int) project {
 			files := spread(2000, 1, func(i int) string { return spec(fmt.Sprintf("s%d-%d", n, i), web, input("a")) })
-			return project{files: with(files, "app/ropewalk.yaml", projectFile("  specs:\n"+strings.Repeat("    - '**/nope*'\n", 20_000)))}
+			return project{files: with(files, "app/ropewalk.yaml", projectFile("  specs:\n"+strings.Repeat("    - '**/nope*'\n", 1000)))}
 		}},
 	}
 }
@@ -154,10 +154,10 @@ func modules() []attack {
 		}},
 		{"many large modules", func(n int) project {
 			text := "a: \"" + noise(4<<20) + "\"\n"
-			files := spread(40, 40, func(i int) string {
+			files := spread(10, 10, func(i int) string {
 				return spec(fmt.Sprintf("s%d-%d", n, i), fmt.Sprintf("{type: path, ref: ../m%d}", i))
 			})
-			for i := range 40 {
+			for i := range 10 {
 				files[fmt.Sprintf("m%d/a.cue", i)] = text
 			}
 			return project{files: files}
@@ -182,11 +182,12 @@ func modules() []attack {
 func graphs() []attack {
 	return []attack{
 		{"each after all before it", func(n int) project { return clique(n, 700, plain) }},
+		{"each after 200 before it", func(n int) project { return clique(n, 200, plain) }},
 		{"each after all before it, without objects", func(n int) project {
-			p := clique(n, 700, plain)
+			p := clique(n, 350, plain)
 			p.files[module] = "ropewalk: apiVersion: \"v1alpha1\"\ninput: {...}\ncontext: {...}\ngraph: nodes: {}\n"
 			p.files["app/last.yaml"] = repeat(300, func(i int) string {
-				return spec(fmt.Sprintf("web%d", i), "{type: inline, ref: 'a: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"w"+fmt.Sprint(i)+"\"}'}", fmt.Sprintf("dependsOn: [s%d-%d]", n, 400+i))
+				return spec(fmt.Sprintf("web%d", i), "{type: inline, ref: 'a: {apiVersion: \"v1\", kind: \"ConfigMap\", metadata: name: \"w"+fmt.Sprint(i)+"\"}'}", fmt.Sprintf("dependsOn: [s%d-%d]", n, i))
 			})
 			return p
 		}},

@@ -210,6 +210,8 @@ func TestEachAttackIsBounded(t *testing.T) {
 		t.Logf("%-44s %6d KiB; server peak %4d MiB, all %4d, after %4d; took %6s, and %5s after; others %s; attack %s %.150q",
 			a.name, kb, most.peak>>20, most.all>>20, s.memory().server>>20, over.Sub(begin).Round(10*time.Millisecond),
 			time.Since(over).Round(time.Second)-time.Second, served, attacked, strings.Join(attacked.failed, "; "))
+		require.Less(t, most.all, int64(limit), a.name)
+		require.Empty(t, served.failed, a.name)
 		_ = s.cmd.Process.Kill()
 	}
 }
