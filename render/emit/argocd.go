@@ -154,8 +154,10 @@ func (a *argo) reportHealth() {
 	for _, kind := range object.SortedKeys(a.ruled) {
 		n := a.ruled[kind]
 		effect := "uses its built-in health of the kind"
-		if nativeHealth(n.Object.Group(), n.Object.Kind()) == "other" {
+		if nativeHealth(n.Object.Group(), n.Object.Kind()) == otherHealth {
 			effect = "may not wait for the kind at all"
+		} else if !isExact(n.Object.Group(), n.Object.Kind()) {
+			effect += "; with it, objects of the kind without readyWhen follow their condition Ready instead of the check of Argo CD"
 		}
 		a.warn(n, "readyWhen", "merge the health checks of this render into argocd-cm",
 			"for kind %s Argo CD needs the key %q in the ConfigMap argocd-cm: without it, it %s", kind, healthKey(n.Object), effect)

@@ -5,6 +5,7 @@ package emit
 
 import (
 	"embed"
+	"path"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -28,7 +29,8 @@ var luaFiles embed.FS
 // It is meant to be merged into the argocd-cm of the cluster, with
 // `kubectl apply --server-side`, not to replace it. The check of a kind is the
 // same for every project, so that several may install it; objects without
-// readyWhen get the health that Argo CD itself has for a kind that it knows natively.
+// readyWhen keep the health that Argo CD itself gives them. Where Argo CD ships a check
+// that is not known here, they follow their condition Ready, and Write warns.
 func HealthConfig(plan *order.Plan) []byte {
 	if plan == nil {
 		return nil
@@ -93,15 +95,51 @@ func HealthLua(group, kind string) string {
 	return b.String()
 }
 
+// The files of kinds without one of their own: those that Argo CD has no check for, and
+// those with a condition Ready.
+const (
+	otherHealth     = "other"
+	conditionHealth = "conditions"
+)
+
 // nativeHealth names the file with the health that Argo CD has built in for a
 // kind.
 func nativeHealth(group, kind string) string {
-	switch (object.Ref{Group: group, Kind: kind}).GroupKind() {
+	switch name := (object.Ref{Group: group, Kind: kind}).GroupKind(); name {
 	case "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "Job.batch",
 		"Pod", "PersistentVolumeClaim", "Service",
 		"Ingress.networking.k8s.io", "HorizontalPodAutoscaler.autoscaling",
 		"APIService.apiregistration.k8s.io", "CustomResourceDefinition.apiextensions.k8s.io":
 		return strings.ToLower(kind)
+	case "Cluster.postgresql.cnpg.io":
+		return "cnpgcluster"
 	}
-	return "other"
+	if checkedByArgoCD(group, kind) {
+		return conditionHealth
+	}
+	return otherHealth
+}
+
+// isExact reports whether objects of a kind without readyWhen keep exactly the health that
+// Argo CD gives them.
+func isExact(group, kind string) bool {
+	switch (object.Ref{Group: group, Kind: kind}).GroupKind() {
+	case "ExternalSecret.external-secrets.io", "SecretStore.external-secrets.io", "ClusterSecretStore.external-secrets.io", "PushSecret.external-secrets.io":
+		return true
+	}
+	return nativeHealth(group, kind) != conditionHealth
+}
+
+//go:embed lua/kinds.txt
+var checkedKinds string
+
+// checkedByArgoCD reports whether Argo CD ships a health check for a kind that it does not
+// know natively; lua/kinds.txt has a line GROUP/KIND for each of them.
+func checkedByArgoCD(group, kind string) bool {
+	for pattern := range strings.Lines(checkedKinds) {
+		if ok, err := path.Match(strings.TrimSpace(pattern), group+"/"+kind); ok && err == nil {
+			return true
+		}
+	}
+	return false
 }

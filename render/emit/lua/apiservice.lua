@@ -3,7 +3,7 @@
 
 -- builtin is the health of an APIService as Argo CD sees it on its own.
 local function builtin(object)
-  local available = condition(object, "Available")
-  if available ~= nil and available.status == "True" then return health("Healthy", available.message) end
-  return health("Progressing", available ~= nil and available.message or "nothing has answered yet")
+  local c = condition(object, "Available")
+  if c == nil then return health("Progressing", "Waiting to be processed") end
+  return health(c.status == "True" and "Healthy" or "Progressing", (c.reason or "") .. ": " .. (c.message or ""))
 end

@@ -1,11 +1,26 @@
 -- Copyright 2026 The Ropewalk Authors
 -- SPDX-License-Identifier: Apache-2.0
 
--- builtin waits until the kind can be used, and fails where its names are taken.
+-- builtin is the health of a CustomResourceDefinition as Argo CD sees it on its own.
 local function builtin(object)
-  local names = condition(object, "NamesAccepted")
-  if names ~= nil and names.status == "False" then return health("Degraded", names.message) end
-  local established = condition(object, "Established")
-  if established ~= nil and established.status == "True" then return health("Healthy") end
-  return health("Progressing", "the kind is not established yet")
+  local conditions, established = field(object, "status", "conditions") or {}, false
+  if conditions[1] == nil then return health("Progressing", "Status conditions not found") end
+  for _, c in ipairs(conditions) do
+    local message = c.message or ""
+    if c.type == "Terminating" and c.status == "True" then
+      return health("Progressing", "CRD is terminating: " .. message)
+    end
+    if c.type == "NamesAccepted" and c.status == "False" then
+      return health("Degraded", "CRD names have not been accepted: " .. message)
+    end
+    if c.type == "NonStructuralSchema" and c.status == "True" then
+      return health("Degraded", "Schema violations found: " .. message)
+    end
+    if c.type == "Established" and c.status ~= "True" and c.reason == "Installing" then
+      return health("Progressing", "CRD is being installed")
+    end
+    established = established or c.type == "Established" and c.status == "True"
+  end
+  if not established then return health("Degraded", "CRD is not established") end
+  return health("Healthy", "CRD is healthy")
 end

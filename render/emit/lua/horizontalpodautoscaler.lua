@@ -3,22 +3,45 @@
 
 local FAILURES = {
   AbleToScale = { FailedGetScale = true, FailedUpdateScale = true },
-  ScalingActive = { FailedGetResourceMetric = true, InvalidSelector = true },
+  ScalingActive = { FailedGetResourceMetric = true, InvalidSelector = true, FailedGetObjectMetric = true,
+    FailedGetPodsMetric = true, FailedGetExternalMetric = true, FailedComputeMetricsReplicas = true },
 }
 
--- builtin is the health of a HorizontalPodAutoscaler as Argo CD sees it on its
--- own. Version 1 of the API has its conditions in an annotation of a format
--- that is not read here: there a count of replicas is enough.
-local function builtin(object)
-  if object.apiVersion == "autoscaling/v1" then
-    if (field(object, "status", "desiredReplicas") or 0) > 0 then return health("Healthy") end
-    return health("Progressing", "nothing is scaled yet")
+-- records reads a JSON list of flat objects, as version 1 of the API has its conditions in
+-- an annotation: with other brackets an object is a list of names and values.
+local function records(text)
+  local bytes, inside, at = split(text), false, 1
+  local brackets = { ["{"] = "[", ["}"] = "]", [":"] = "," }
+  while bytes[at] ~= nil do
+    if inside and bytes[at] == "\\" then
+      at = at + 1
+    elseif bytes[at] == "\"" then
+      inside = not inside
+    elseif not inside then
+      bytes[at] = brackets[bytes[at]] or bytes[at]
+    end
+    at = at + 1
   end
-  for _, c in ipairs(field(object, "status", "conditions") or {}) do
+  local out = {}
+  for i, list in ipairs(parse(table.concat(bytes))) do
+    out[i] = {}
+    for j = 1, #list, 2 do out[i][list[j]] = list[j + 1] end
+  end
+  return out
+end
+
+-- builtin is the health of a HorizontalPodAutoscaler as Argo CD sees it on its own.
+local function builtin(object)
+  local conditions = field(object, "status", "conditions")
+  if object.apiVersion == "autoscaling/v1" then
+    local text = field(object, "metadata", "annotations", "autoscaling.alpha.kubernetes.io/conditions")
+    conditions = text ~= nil and records(text)
+  end
+  for _, c in ipairs(conditions or {}) do
     if FAILURES[c.type] ~= nil and FAILURES[c.type][c.reason] then return health("Degraded", c.message) end
     if (c.type == "AbleToScale" or c.type == "ScalingLimited") and c.status == "True" then
       return health("Healthy", c.message)
     end
   end
-  return health("Progressing", "nothing is scaled yet")
+  return health("Progressing", "Waiting to Autoscale")
 end

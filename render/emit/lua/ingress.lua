@@ -3,8 +3,5 @@
 
 -- builtin is the health of an Ingress as Argo CD sees it on its own.
 local function builtin(object)
-  if field(object, "status", "loadBalancer", "ingress", 1) == nil then
-    return health("Progressing", "the ingress has no address yet")
-  end
-  return health("Healthy")
+  return health(field(object, "status", "loadBalancer", "ingress", 1) == nil and "Progressing" or "Healthy")
 end

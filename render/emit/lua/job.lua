@@ -3,10 +3,14 @@
 
 -- builtin is the health of a Job as Argo CD sees it on its own.
 local function builtin(object)
-  local failed, complete, suspended = condition(object, "Failed"), condition(object, "Complete"), condition(object, "Suspended")
+  local failed, ended, suspended = nil, nil, false
+  for _, c in ipairs(field(object, "status", "conditions") or {}) do
+    if c.type == "Failed" then failed = c end
+    if c.type == "Complete" or c.type == "Suspended" then ended = c end
+    if c.type == "Suspended" and c.status == "True" then suspended = true end
+  end
   if failed ~= nil then return health("Degraded", failed.message) end
-  if suspended ~= nil and suspended.status == "True" then return health("Suspended", suspended.message) end
-  if complete ~= nil then return health("Healthy", complete.message) end
-  if suspended ~= nil then return health("Healthy", suspended.message) end
-  return health("Progressing", "the job runs")
+  if suspended then return health("Suspended") end
+  if ended ~= nil then return health("Healthy", ended.message) end
+  return health("Progressing")
 end

@@ -23,23 +23,21 @@ local function failure(container)
   if over.message ~= nil and over.message ~= "" then return over.message end
   if over.reason == "OOMKilled" then return over.reason end
   if (over.exitCode or 0) ~= 0 then
-    return "container " .. tostring(container.name) .. " ended with exit code " .. over.exitCode
+    return "container \"" .. (container.name or "") .. "\" failed with exit code " .. over.exitCode
   end
   return nil
 end
 
 -- builtin is the health of a Pod as Argo CD sees it on its own.
 local function builtin(object)
-  local status = object.status or {}
-  local always = field(object, "spec", "restartPolicy") == "Always"
-  local containers = status.containerStatuses or {}
-  if always then
-    for _, c in ipairs(containers) do
-      if stuck(c) then return health("Degraded", c.state.waiting.message) end
-    end
+  local status, policy = object.status or {}, field(object, "spec", "restartPolicy")
+  local containers, messages = status.containerStatuses or {}, {}
+  for _, c in ipairs(containers) do
+    if policy == "Always" and stuck(c) then messages[#messages + 1] = c.state.waiting.message or "" end
   end
-  if status.phase == "Pending" then return health("Progressing", status.message) end
-  if status.phase == "Succeeded" then return health("Healthy", status.message) end
+  if messages[1] ~= nil then return health("Degraded", table.concat(messages, ", ")) end
+  local known = { Pending = "Progressing", Succeeded = "Healthy" }
+  if known[status.phase or ""] ~= nil then return health(known[status.phase], status.message) end
   if status.phase == "Failed" then
     if status.message ~= nil and status.message ~= "" then return health("Degraded", status.message) end
     for _, list in ipairs({ status.initContainerStatuses or {}, containers }) do
@@ -51,7 +49,8 @@ local function builtin(object)
     return health("Degraded")
   end
   if status.phase ~= "Running" then return health("Unknown", status.message) end
-  if not always then return health("Progressing", status.message) end
+  if policy == "OnFailure" or policy == "Never" then return health("Progressing", status.message) end
+  if policy ~= "Always" then return health("Unknown", status.message) end
   local ready = condition(object, "Ready")
   if ready ~= nil and ready.status == "True" then return health("Healthy", status.message) end
   for _, c in ipairs(containers) do

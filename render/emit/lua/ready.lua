@@ -339,8 +339,9 @@ local function evaluate(tree, object)
   return eval(tree, {}) == true
 end
 
--- ready is the health of an object that carries the annotation. What the kind
--- itself calls a failure stays one: waiting for it would be waiting forever.
+-- ready is the health of an object that carries the annotation, with what its own
+-- controller says of it. What the kind itself calls a failure stays one: waiting for it
+-- would be waiting forever.
 local function ready(object, text, builtin)
   if #text > MAX_TEXT then
     return health("Unknown", ANNOTATION .. " is longer than " .. MAX_TEXT .. " bytes")
@@ -349,10 +350,11 @@ local function ready(object, text, builtin)
   if not ok then
     return health("Unknown", ANNOTATION .. ": " .. tostring(result))
   end
-  if result and observed(object) then
-    return health("Healthy", "ready as " .. ANNOTATION .. " says")
-  end
   local known = builtin(object)
-  if known.status == "Degraded" then return known end
-  return health("Progressing", "waiting for " .. ANNOTATION)
+  local message = known.message ~= "" and ": " .. tostring(known.message) or ""
+  if result and observed(object) then
+    return health("Healthy", "ready as " .. ANNOTATION .. " says" .. message)
+  end
+  if known.status == "Degraded" and observed(object) then return known end
+  return health("Progressing", "waiting for " .. ANNOTATION .. message)
 end

@@ -4,7 +4,7 @@
 -- builtin is the health of a Service as Argo CD sees it on its own.
 local function builtin(object)
   if field(object, "spec", "type") == "LoadBalancer" and field(object, "status", "loadBalancer", "ingress", 1) == nil then
-    return health("Progressing", "the load balancer has no address yet")
+    return health("Progressing")
   end
   return health("Healthy")
 end

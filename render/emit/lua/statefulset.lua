@@ -6,23 +6,28 @@ local function builtin(object)
   local spec, status = object.spec or {}, object.status or {}
   local seen = status.observedGeneration or 0
   if seen == 0 or (field(object, "metadata", "generation") or 0) > seen then
-    return health("Progressing", "the last change is not seen yet")
+    return health("Progressing", "Waiting for statefulset spec update to be observed...")
   end
   if spec.replicas ~= nil and (status.readyReplicas or 0) < spec.replicas then
-    return health("Progressing", (status.readyReplicas or 0) .. " of " .. spec.replicas .. " pods are ready")
+    return health("Progressing", "Waiting for " .. (spec.replicas - (status.readyReplicas or 0)) .. " pods to be ready...")
   end
-  local strategy = field(object, "spec", "updateStrategy", "type")
-  local rolling = field(object, "spec", "updateStrategy", "rollingUpdate")
+  local strategy, updated = field(spec, "updateStrategy", "type"), status.updatedReplicas or 0
+  local rolling = field(spec, "updateStrategy", "rollingUpdate")
   if strategy == "RollingUpdate" and rolling ~= nil then
     local partition = rolling.partition
-    if spec.replicas ~= nil and partition ~= nil and (status.updatedReplicas or 0) < spec.replicas - partition then
-      return health("Progressing", (status.updatedReplicas or 0) .. " of " .. (spec.replicas - partition) .. " pods are new")
+    if spec.replicas ~= nil and partition ~= nil and updated < spec.replicas - partition then
+      return health("Progressing", "Waiting for partitioned roll out to finish: " .. updated .. " out of " ..
+        (spec.replicas - partition) .. " new pods have been updated...")
     end
-    return health("Healthy")
+    return health("Healthy", "partitioned roll out complete: " .. updated .. " new pods have been updated...")
   end
-  if strategy == "OnDelete" then return health("Healthy") end
+  if strategy == "OnDelete" then
+    return health("Healthy", "statefulset has " .. (status.readyReplicas or 0) .. " ready pods")
+  end
   if status.updateRevision ~= status.currentRevision then
-    return health("Progressing", "the rolling update goes on")
+    return health("Progressing", "waiting for statefulset rolling update to complete " .. updated ..
+      " pods at revision " .. (status.updateRevision or "") .. "...")
   end
-  return health("Healthy")
+  return health("Healthy", "statefulset rolling update complete " .. (status.currentReplicas or 0) ..
+    " pods at revision " .. (status.currentRevision or "") .. "...")
 end
