@@ -51,18 +51,14 @@ func TestHelmAddsTheSameSidecar(t *testing.T) {
 	require.NotContains(t, read(t, folder+"/helm/values.yaml"), "{{")
 }
 
-func TestAskPassAddsOneArgument(t *testing.T) {
-	plain := texts(container(t, only(t, folder+"/sidecar/container.yaml"), "ropewalk")["args"])
+func TestAskPassAddsOneVariable(t *testing.T) {
 	patch := only(t, folder+"/askpass/socket.yaml")
-	asking := container(t, patch, "ropewalk")
-	args := texts(asking["args"])
-	require.Equal(t, plain, args[:len(args)-1])
-
+	asking, repoServer := container(t, patch, "ropewalk"), container(t, patch, "argocd-repo-server")
 	// Both sides have the socket at the same place.
-	repoServer := container(t, patch, "argocd-repo-server")
-	socket := repoServer["env"].([]any)[0].(map[string]any)["value"].(string)
-	require.Equal(t, "--askpass-socket="+socket, args[len(args)-1])
+	socket := repoServer["env"].([]any)[0].(map[string]any)["value"]
+	require.Equal(t, []any{map[string]any{"name": "ROPEWALK_ASKPASS_SOCKET", "value": socket}}, asking["env"])
 	require.Equal(t, repoServer["volumeMounts"], asking["volumeMounts"])
+	require.NotContains(t, asking, "args", "a patch replaces lists of texts as a whole")
 }
 
 // TestTheGuideAddsAskPassToHelm compares what the guide adds with the component.
@@ -78,8 +74,7 @@ func TestTheGuideAddsAskPassToHelm(t *testing.T) {
 	require.Equal(t, at(t, patch, "spec", "template", "spec", "volumes"), added["volumes"])
 	sidecar := at(t, added, "extraContainers", "ropewalk").(map[string]any)
 	require.Equal(t, asking["volumeMounts"], sidecar["volumeMounts"])
-	args := asking["args"].([]any)
-	require.Equal(t, args[len(args)-1:], sidecar["args"])
+	require.Equal(t, asking["env"], sidecar["env"])
 }
 
 func TestTheSidecarSeesNoFileOfTheRepoServer(t *testing.T) {

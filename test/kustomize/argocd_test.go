@@ -43,12 +43,82 @@ func TestTheSidecarIsAddedToARepoServer(t *testing.T) {
 		require.Contains(t, data, "resource.customizations.health.apps_Deployment")
 		require.Equal(t, "argocd", cm["metadata"].(map[string]any)["namespace"])
 	})
+	t.Run("in any order", p.anyOrder)
 	t.Run("never beside the repo-server that it is for", func(t *testing.T) {
 		dir := p.beside(t, "components: [DEPLOY/sidecar]\n")
 		_, diagnostics, err := p.run(t, dir, "build", ".")
 		require.Error(t, err)
 		require.Contains(t, diagnostics, "argocd-repo-server")
 	})
+}
+
+// anyOrder adds the components that belong together in each order: the same comes out.
+func (p programs) anyOrder(t *testing.T) {
+	built := func(components ...string) map[string]map[string]any {
+		text := "namespace: argocd\nresources: [repo-server.yaml, argocd-cm.yaml]\ncomponents:\n"
+		for _, name := range components {
+			text += "  - DEPLOY/" + name + "\n"
+		}
+		dir := p.beside(t, text)
+		for _, name := range []string{"argocd/repo-server.yaml", "argocd-health/argocd-cm.yaml"} {
+			data, err := os.ReadFile(filepath.Join("testdata", name))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(name)), data, 0o600))
+		}
+		return objects(t, p.good(t, dir))
+	}
+	pod := func(all map[string]map[string]any) map[string]any {
+		spec := all["Deployment argocd-repo-server"]["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+		return byName(spec).(map[string]any)
+	}
+	plain := built()
+	want := built("sidecar", "askpass", "health")
+	sidecar := pod(want)["containers"].(map[string]any)["ropewalk"].(map[string]any)
+	require.Contains(t, sidecar["env"], "ROPEWALK_ASKPASS_SOCKET")
+	require.NotEmpty(t, sidecar["image"])
+	// The hash of the name restarts pods that run already.
+	name := sidecar["envFrom"].([]any)[0].(map[string]any)["configMapRef"].(map[string]any)["name"].(string)
+	require.Regexp(t, "^ropewalk-health-[a-z0-9]{10}$", name)
+	require.Equal(t, map[string]any{"ROPEWALK_ARGOCD_HEALTH": "true"}, want["ConfigMap "+name]["data"])
+	for _, order := range [][]string{
+		{"sidecar", "health", "askpass"}, {"askpass", "sidecar", "health"}, {"askpass", "health", "sidecar"},
+		{"health", "sidecar", "askpass"}, {"health", "askpass", "sidecar"},
+	} {
+		got := built(order...)
+		require.Equal(t, pod(want), pod(got), "%v", order)
+		require.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(maps.Keys(got)), "%v", order)
+		containers := got["Deployment argocd-repo-server"]["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)
+		require.Len(t, containers, 2, "%v", order)
+	}
+	require.Equal(t, pod(plain), pod(built("health")), "the health checks need no sidecar")
+	without := pod(built("sidecar", "askpass"))["containers"].(map[string]any)["ropewalk"].(map[string]any)
+	require.Equal(t, []any{map[string]any{"configMapRef": map[string]any{"name": "ropewalk-health", "optional": true}}}, without["envFrom"])
+}
+
+// byName is a value in which lists of named items are maps: their order has no meaning.
+func byName(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for k, item := range v {
+			out[k] = byName(item)
+		}
+		return out
+	case []any:
+		out, named := []any{}, map[string]any{}
+		for _, item := range v {
+			out = append(out, byName(item))
+			if m, ok := item.(map[string]any); ok && m["name"] != nil {
+				// Two mounts of one volume have different paths.
+				named[strings.TrimSuffix(fmt.Sprintf("%v %v", m["name"], m["mountPath"]), " <nil>")] = byName(item)
+			}
+		}
+		if len(named) == len(v) && len(v) > 0 {
+			return named
+		}
+		return out
+	}
+	return v
 }
 
 // beside is a folder with a kustomization in which DEPLOY is the folder of the
@@ -97,7 +167,7 @@ func TestTheSidecarIsAddedToTheInstallOfArgoCD(t *testing.T) {
 			ours[key] = o
 		}
 	}
-	require.Len(t, ours, 6)
+	require.Len(t, ours, 7)
 	_, err = p.vet(t, ours, filepath.Join(theirs, "crds"))
 	require.NoError(t, err)
 

@@ -78,6 +78,42 @@ func TestTheServerForArgoCDRefusesWhatCannotBe(t *testing.T) {
 	require.ErrorAs(t, argocdCommand(t.Context(), "--socket-dir", filepath.Join(t.TempDir(), "missing"), "--http", ""), &environment)
 }
 
+func TestFlagsOfTheServerForArgoCDCanBeVariables(t *testing.T) {
+	var usage *command.UsageError
+	t.Run("a variable is a flag", func(t *testing.T) {
+		t.Setenv("ROPEWALK_WORKERS", "0")
+		require.ErrorContains(t, argocdCommand(t.Context()), "--workers 0: expected 1 or more")
+		// The flag wins.
+		require.ErrorContains(t, argocdCommand(t.Context(), "--workers", "16"), "cannot hold 16 workers")
+	})
+	t.Run("mistakes are named, all of them", func(t *testing.T) {
+		t.Setenv("ROPEWALK_WORKERS", "many")
+		t.Setenv("ROPEWALK_ARGOCD_HEALTH", "perhaps")
+		err := argocdCommand(t.Context())
+		require.ErrorAs(t, err, &usage)
+		require.ErrorContains(t, err, `the variable ROPEWALK_ARGOCD_HEALTH: invalid argument "perhaps" for "--argocd-health" flag`)
+		require.ErrorContains(t, err, `the variable ROPEWALK_WORKERS: invalid argument "many" for "--workers" flag`)
+	})
+	t.Run("one that is no flag is reported", func(t *testing.T) {
+		for name, value := range map[string]string{
+			"ROPEWALK_ARGOCD_HEATLH": "true", "ROPEWALK_CACHE": t.TempDir(), "ROPEWALK_WORKERS": "0",
+			// Kubernetes sets these for a Service with the name ropewalk.
+			"ROPEWALK_SERVICE_HOST": "10.0.0.1", "ROPEWALK_PORT": "tcp://10.0.0.1:80", "ROPEWALK_PORT_80_TCP_ADDR": "10.0.0.1",
+		} {
+			t.Setenv(name, value)
+		}
+		var diagnostics bytes.Buffer
+		cmd := plugin.Commands{App: command.New(command.Streams{Out: &bytes.Buffer{}, Err: &diagnostics})}.ArgoCD()
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		cmd.SetArgs(nil)
+		require.ErrorAs(t, cmd.ExecuteContext(t.Context()), &usage)
+		require.Contains(t, diagnostics.String(), "ropewalk: the variable ROPEWALK_ARGOCD_HEATLH is ignored: the command has no such flag\n")
+		for _, known := range []string{"ROPEWALK_CACHE", "SERVICE", "PORT"} {
+			require.NotContains(t, diagnostics.String(), known)
+		}
+	})
+}
+
 // write writes a policy.
 func write(t *testing.T, text string) string {
 	t.Helper()

@@ -60,12 +60,15 @@ func AddCacheDir(cmd *cobra.Command, dir *string) {
 	cmd.Flags().StringVar(dir, "cache-dir", "", "`DIR` of the cache (default $ROPEWALK_CACHE, or ropewalk in the user's own)")
 }
 
+// CacheVariable names the environment variable with the directory of the cache.
+const CacheVariable = "ROPEWALK_CACHE"
+
 // cacheFolder is the directory of the cache.
 func cacheFolder(flag string) (string, error) {
 	if flag != "" {
 		return flag, nil
 	}
-	if dir := os.Getenv("ROPEWALK_CACHE"); dir != "" {
+	if dir := os.Getenv(CacheVariable); dir != "" {
 		return dir, nil
 	}
 	dir, err := os.UserCacheDir()

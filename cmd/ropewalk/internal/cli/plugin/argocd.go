@@ -84,14 +84,22 @@ Everything is evaluated in worker processes, which share --memory-total with the
 server. On SIGTERM, it removes the socket, lets requests go on for
 the time of --drain, and exits.
 
+Each flag can be an environment variable of the server instead: --argocd-health is
+ROPEWALK_ARGOCD_HEALTH=true. The flag wins.
+
 ` + command.ExitCodes,
 		Example: `  ropewalk plugin argocd
   ropewalk plugin argocd --socket-dir run --http 127.0.0.1:8085 --cache-dir cache
   ropewalk plugin argocd --config pull-policy.yaml --secrets secrets --git-credentials git
   curl localhost:8085/readyz`,
 		Args: cobra.NoArgs,
-		RunE: a.Run(func(ctx context.Context, _ []string) error { return a.runArgoCD(ctx, &flags) }),
 	}
+	cmd.RunE = a.Run(func(ctx context.Context, _ []string) error {
+		if err := setFromEnvironment(cmd.Flags(), os.Environ(), a.reporter()); err != nil {
+			return err
+		}
+		return a.runArgoCD(ctx, &flags)
+	})
 	addArgoCDFlags(cmd, &flags)
 	cmd.AddCommand(a.pluginArgoCDGenerate(), a.pluginArgoCDParameters())
 	return cmd
