@@ -70,3 +70,36 @@ func TestTheRootOfTheFileSystemIsNoRepository(t *testing.T) {
 		require.NotEqual(t, "/", root)
 	}
 }
+
+// TestAModuleThatWasNotSentNamesTheAnnotation sends what a repo-server sends of a
+// repository with manifest-generate-paths.
+func TestAModuleThatWasNotSentNamesTheAnnotation(t *testing.T) {
+	_, socket := start(t, options(t))
+	all := projectOf("web")
+	const want = `add the missing folder to the annotation argocd.argoproj.io/manifest-generate-paths of the Application`
+	for name, test := range map[string]struct{ sent, path, source, mistake string }{
+		"the application only":         {"apps/web/", ".", "apps/web", `"../../modules/m" leaves the root of the project`},
+		"a folder above":               {"apps/", "web", "apps/web", `"../modules/m" leaves the root of the project`},
+		"all but the module":           {"", "apps/web", "apps/web", ""},
+		"a folder above both":          {"", "apps/web", "team/apps/web", `there is no folder "modules"`},
+		"an older server, no variable": {"apps/web/", ".", "", `"../../modules/m" leaves the root of the project`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{}
+			for file, text := range all {
+				if rest, ok := strings.CutPrefix(file, test.sent); ok && !strings.HasPrefix(file, "modules/") {
+					files[rest] = text
+				}
+			}
+			_, err := generate(t, socket, call{archive: archive(t, texts(files)), path: test.path, env: map[string]string{"ARGOCD_APP_SOURCE_PATH": test.source}})
+			require.ErrorContains(t, err, "web.yaml:5:")
+			require.ErrorContains(t, err, test.mistake)
+			if sent(test.source, test.path) == "" {
+				require.NotContains(t, err.Error(), "manifest-generate-paths")
+				return
+			}
+			require.ErrorContains(t, err, want)
+			t.Log(err)
+		})
+	}
+}

@@ -5,6 +5,8 @@ package argocd
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -68,4 +70,30 @@ func (o origins) placed(err error) error {
 		}
 	}
 	return out
+}
+
+// partial names the annotation that limits what the repo-server sends in errors about
+// files that are missing, if it has sent only a part of the repository.
+func (r request) partial(err error) error {
+	var mistakes object.Errors
+	if r.sent == "" || !errors.As(err, &mistakes) {
+		return err
+	}
+	out := make(object.Errors, len(mistakes))
+	for i, m := range mistakes {
+		named := *m
+		out[i] = &named
+		if isMissingFile(m.Err) {
+			named.Hint = fmt.Sprintf("Argo CD has sent only %q of the repository: add the missing folder to the annotation "+
+				"argocd.argoproj.io/manifest-generate-paths of the Application, such as .;/modules", r.sent)
+		}
+	}
+	return out
+}
+
+// isMissingFile reports whether an error is about a file or folder of the repository that
+// is not there. What a server does not have is another matter.
+func isMissingFile(err error) bool {
+	text := err.Error()
+	return errors.Is(err, fs.ErrNotExist) || strings.Contains(text, " leaves the root") || strings.Contains(text, "there is no folder ")
 }

@@ -47,7 +47,7 @@ func (s *Server) render(ctx context.Context, r request, files fs.FS) ([]string, 
 		if last != nil && err != nil && ctx.Err() != nil {
 			return nil, last // There was no time for more, and this says why.
 		}
-		err = r.from.placed(err)
+		err = r.partial(r.from.placed(err))
 		if err == nil || !isTransient(err) || isNameless(err) && attempts >= maxNameless {
 			return out, err
 		}

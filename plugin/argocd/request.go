@@ -29,6 +29,7 @@ const (
 	varRepository  = "ARGOCD_APP_SOURCE_REPO_URL"
 	varNonce       = "ARGOCD_GIT_ASKPASS_NONCE" //nolint:gosec // the name of one
 	varNamespace   = "ARGOCD_APP_NAMESPACE"
+	varPath        = "ARGOCD_APP_SOURCE_PATH"
 	varParameters  = "ARGOCD_APP_PARAMETERS"
 	varKubeVersion = "KUBE_VERSION"
 	varEnvironment = "ARGOCD_ENV_ROPEWALK_ENV"
@@ -82,6 +83,8 @@ type request struct {
 	repository, nonce string
 	// from is where the user has written the inputs.
 	from origins
+	// sent is the folder of the repository that the archive holds, "" for all of it.
+	sent string
 }
 
 // tenant is what shares slots with others: the project, or the repository or the
@@ -123,6 +126,7 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 			return request{}, fmt.Errorf("%w: %s: expected a version such as 1.36 or v1.36.3, got %q", errRequest, varKubeVersion, cut(version, 100))
 		}
 	}
+	r.sent = sent(env[varPath], r.Path)
 	if !fs.ValidPath(r.Path) {
 		return request{}, fmt.Errorf("%w: the path %q leaves the repository", errRequest, folder)
 	}
@@ -169,6 +173,21 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 		}
 	}
 	return r, nil
+}
+
+// sent is the folder of the repository that an archive holds: the repo-server leaves out
+// the first folders of the path of an application if it sends only what
+// manifest-generate-paths names.
+func sent(source, app string) string {
+	source = path.Clean(strings.Trim(source, "/"))
+	if app == "." && source != "." {
+		return source
+	}
+	folder, ok := strings.CutSuffix(source, "/"+app)
+	if !ok {
+		return ""
+	}
+	return folder
 }
 
 // kubeVersion is the version of the cluster without what vendors add to it, such as

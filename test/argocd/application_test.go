@@ -28,6 +28,8 @@ type application struct {
 	plugin *v1alpha1.ApplicationSourcePlugin
 	// hard is a hard refresh.
 	hard bool
+	// generatePaths is the annotation manifest-generate-paths.
+	generatePaths string
 }
 
 // plugin is what an Application says of ours.
@@ -50,7 +52,7 @@ func (r *rig) generate(ctx context.Context, a application) ([]string, error) {
 		Repo: a.repo, Revision: a.revision, ApplicationSource: a.source(), AppName: a.name, Namespace: a.namespace,
 		NoCache: a.hard, NoRevisionCache: a.hard, KubeVersion: "v1.36.0", ApiVersions: []string{"v1", "apps/v1"},
 		TrackingMethod: "annotation", AppLabelKey: "app.kubernetes.io/instance", InstallationID: "test",
-		ProjectName: "default", ProjectSourceRepos: []string{"*"},
+		ProjectName: "default", ProjectSourceRepos: []string{"*"}, AnnotationManifestGeneratePaths: a.generatePaths,
 	})
 	if err != nil {
 		return nil, err

@@ -66,3 +66,40 @@ func TestArgoCDKeepsAnErrorUntilAHardRefresh(t *testing.T) {
 	a.hard = false
 	require.Len(t, r.objects(t, a), 1, "and what it renders is kept")
 }
+
+// TestArgoCDKeepsAnOutageUntilAHardRefresh: a sidecar that is not there is an error like
+// any other to Argo CD.
+func TestArgoCDKeepsAnOutageUntilAHardRefresh(t *testing.T) {
+	r := newRig(t)
+	a := application{name: "app", repo: commit(t, local(t)).file(), path: "app", revision: "main", plugin: plugin()}
+	r.sidecar.kill()
+	for range 3 {
+		_, err := r.generate(t.Context(), a)
+		require.ErrorContains(t, err, "could not find cmp-server plugin")
+		require.NotContains(t, err.Error(), "(cached)")
+	}
+	r.startSidecar(t)
+	_, err := r.generate(t.Context(), a)
+	require.ErrorContains(t, err, "Manifest generation error (cached)")
+	t.Log(err)
+	a.hard = true
+	require.Len(t, r.objects(t, a), 1)
+	a.hard = false
+	require.Len(t, r.objects(t, a), 1)
+}
+
+// TestAModuleThatTheRepoServerDoesNotSendIsExplained: it sends what the annotation
+// manifest-generate-paths names.
+func TestAModuleThatTheRepoServerDoesNotSendIsExplained(t *testing.T) {
+	r := newRigWith(t, []string{"--plugin-use-manifest-generate-paths"})
+	a := application{name: "app", repo: commit(t, local(t)).file(), path: "app", revision: "main", plugin: plugin(), hard: true, generatePaths: "."}
+	_, err := r.generate(t.Context(), a)
+	require.ErrorContains(t, err, `greeting.yaml:4:`)
+	require.ErrorContains(t, err, `Argo CD has sent only "app" of the repository: `+
+		`add the missing folder to the annotation argocd.argoproj.io/manifest-generate-paths of the Application, such as .;/modules`)
+	t.Log(err)
+	a.generatePaths = ".;/modules"
+	require.Len(t, r.objects(t, a), 1)
+	a.generatePaths = ""
+	require.Len(t, r.objects(t, a), 1)
+}

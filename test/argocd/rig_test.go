@@ -19,8 +19,8 @@ import (
 // rig is a repo-server with the sidecar beside it.
 type rig struct {
 	client apiclient.RepoServerServiceClient
-	// sidecar is the server of the plugin that runs now.
-	sidecar *process
+	// sidecar is the server of the plugin that runs now, and server the repo-server.
+	sidecar, server *process
 	// socket is where it is served, and web where its health and metrics are.
 	socket, web string
 
@@ -30,7 +30,13 @@ type rig struct {
 }
 
 // newRig starts a repo-server, and the sidecar with further arguments.
-func newRig(t *testing.T, args ...string) *rig {
+func newRig(t testing.TB, args ...string) *rig {
+	t.Helper()
+	return newRigWith(t, nil, args...)
+}
+
+// newRigWith is newRig with further arguments of the repo-server.
+func newRigWith(t testing.TB, server []string, args ...string) *rig {
 	t.Helper()
 	// The path of a socket has room for a hundred letters.
 	dir, err := os.MkdirTemp("", "rw")
@@ -42,11 +48,12 @@ func newRig(t *testing.T, args ...string) *rig {
 	r := &rig{programs: installed(t), dir: dir, args: args, socket: filepath.Join(dir, "plugins", "ropewalk.sock")}
 	address, port := free(t)
 	_, metrics := free(t)
-	server := start(t, r.repoServerEnv(t), r.programs.repoServer,
+	r.server = start(t, r.repoServerEnv(t), r.programs.repoServer, append([]string{
 		"--disable-tls", "--redis", redis(t), "--logformat", "text",
-		"--address", "127.0.0.1", "--port", port, "--metrics-address", "127.0.0.1", "--metrics-port", metrics)
+		"--address", "127.0.0.1", "--port", port, "--metrics-address", "127.0.0.1", "--metrics-port", metrics,
+	}, server...)...)
 	r.startSidecar(t)
-	server.ready(t, func() bool { return good("http://127.0.0.1:" + metrics + "/healthz?full=true") })
+	r.server.ready(t, func() bool { return good("http://127.0.0.1:" + metrics + "/healthz?full=true") })
 	// As the controller does it: a minute for each request.
 	closer, client, err := apiclient.NewRepoServerClientset(address, 60, apiclient.TLSConfiguration{DisableTLS: true}).NewRepoServerClient()
 	require.NoError(t, err)
@@ -57,7 +64,7 @@ func newRig(t *testing.T, args ...string) *rig {
 
 // repoServerEnv is the environment of the repo-server, with the programs that its
 // image has on the path.
-func (r *rig) repoServerEnv(t *testing.T) []string {
+func (r *rig) repoServerEnv(t testing.TB) []string {
 	t.Helper()
 	need(t, "git")
 	tools := filepath.Join(r.dir, "tools")
@@ -78,7 +85,7 @@ func (r *rig) env(name string) []string {
 func (r *rig) askPass() string { return filepath.Join(r.dir, "askpass.sock") }
 
 // startSidecar starts the server of the plugin and waits until it is ready.
-func (r *rig) startSidecar(t *testing.T) {
+func (r *rig) startSidecar(t testing.TB) {
 	t.Helper()
 	address, _ := free(t)
 	r.web = "http://" + address
@@ -119,7 +126,7 @@ func good(url string) bool {
 }
 
 // redis is the address of one: the real one where it is installed.
-func redis(t *testing.T) string {
+func redis(t testing.TB) string {
 	t.Helper()
 	binary := find("redis-server")
 	if binary == "" {
