@@ -29,7 +29,7 @@ const (
 type repository struct{ dir, commit string }
 
 // commit makes a repository of a folder.
-func commit(t *testing.T, from string) repository {
+func commit(t testing.TB, from string) repository {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "app.git")
 	git(t, ".", "init", "--quiet", "--bare", "--initial-branch=main", dir)
@@ -72,7 +72,7 @@ func whole(r *http.Request) *http.Request {
 	return r
 }
 
-func git(t *testing.T, dir string, args ...string) string {
+func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), need(t, "git"), args...) //nolint:gosec // tests say what git does
 	c.Dir, c.Env = dir, gitEnv()

@@ -33,14 +33,10 @@ type plugins struct {
 	processes map[string]*process
 }
 
-// newPlugins starts all of them, with nothing cached. A benchmark is skipped where
-// the environment does not name the command cue.
+// newPlugins starts all of them, with nothing cached.
 func newPlugins(b *testing.B) *plugins {
 	b.Helper()
-	cue := os.Getenv("ROPEWALK_CUE")
-	if cue == "" {
-		b.Skip("ROPEWALK_CUE names the command that the stock plugin runs: run make bench-argocd")
-	}
+	needCUE(b)
 	// The path of a socket has room for a hundred letters.
 	dir, err := os.MkdirTemp("", "rw")
 	require.NoError(b, err)
@@ -50,18 +46,38 @@ func newPlugins(b *testing.B) *plugins {
 	p.run(b, ours, nil, installed(b).ropewalk, "plugin", "argocd", "--socket-dir", dir, "--http", "", "--cache-dir", b.TempDir())
 	p.run(b, none, nil, os.Args[0], bareServer, dir)
 
-	config := b.TempDir()
+	server, config := stockPlugin(b)
+	p.run(b, stock, []string{"ARGOCD_PLUGINSOCKFILEPATH=" + dir, "ARGOCD_CMP_WORKDIR=" + b.TempDir()},
+		server, "--config-dir-path", config, "--loglevel", "error")
+	return p
+}
+
+// needCUE skips a benchmark where the environment does not name the command cue.
+func needCUE(b *testing.B) string {
+	b.Helper()
+	cue := os.Getenv("ROPEWALK_CUE")
+	if cue == "" {
+		b.Skip("ROPEWALK_CUE names the command that the stock plugin runs: run make bench-argocd")
+	}
+	return cue
+}
+
+// stockPlugin is the argocd-cmp-server, and the folder of its configuration: a plugin that
+// runs cue export, of the objects as one List.
+func stockPlugin(b *testing.B) (server, config string) {
+	b.Helper()
+	config = b.TempDir()
 	write(b, config, map[string]string{"plugin.yaml": fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
 kind: ConfigManagementPlugin
 metadata: {name: %s}
 spec:
-  generate: {command: [%q], args: [export, --out, yaml, .]}
-`, stock, cue)})
+  generate:
+    command: [%q]
+    args: [export, --out, yaml, -e, '{apiVersion: "v1", kind: "List", items: [for n in graph.nodes {n.object}]}', .]
+`, stock, needCUE(b))})
 	server, err := stockServer()
 	require.NoError(b, err)
-	p.run(b, stock, []string{"ARGOCD_PLUGINSOCKFILEPATH=" + dir, "ARGOCD_CMP_WORKDIR=" + b.TempDir()},
-		server, "--config-dir-path", config, "--loglevel", "error")
-	return p
+	return server, config
 }
 
 // run starts a server and waits for its socket.
