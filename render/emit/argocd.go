@@ -44,7 +44,7 @@ func newArgo(w *writer) *argo {
 func (a *argo) object(n *object.Node, wave int) object.Object {
 	if n.Apply.Adopt == object.AdoptMirror {
 		a.checkReady(n)
-		a.watchOnly(n)
+		a.leftOut(n)
 		return nil
 	}
 	a.reportLost(n)

@@ -95,13 +95,14 @@ func modes() map[string]intent {
 		},
 		"adopt Mirror": {
 			change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptMirror})},
-			plain:  outcome{gone: true, warning: "apply.adopt: kubectl cannot watch"},
-			argocd: outcome{gone: true, warning: "apply.adopt: Argo CD cannot watch"}, flux: outcome{key: fluxKey + "ssa", value: "Ignore"},
+			plain:  outcome{gone: true, warning: "apply.adopt: kubectl cannot create ConfigMap shop/a without changing it where it exists"},
+			argocd: outcome{gone: true, warning: "apply.adopt: Argo CD cannot create ConfigMap shop/a without changing it where it exists"},
+			flux:   outcome{key: fluxKey + "ssa", value: "IfNotPresent"},
 		},
 		"adopt Mirror and mode Create": {
 			change: []func(*object.Node){apply(object.Apply{Adopt: object.AdoptMirror, Mode: object.ModeCreate})},
-			plain:  outcome{gone: true, warning: "cannot watch"},
-			argocd: outcome{gone: true, warning: "cannot watch"}, flux: outcome{key: fluxKey + "ssa", value: "Ignore", warning: "it only watches it"},
+			plain:  outcome{gone: true, warning: "left out of the render, and not created"},
+			argocd: outcome{gone: true, warning: "left out of the render, and not created"}, flux: outcome{key: fluxKey + "ssa", value: "IfNotPresent"},
 		},
 	}
 }
@@ -264,7 +265,7 @@ func TestEveryKindWithARuleIsNamedUntilItsHealthCheckIsThere(t *testing.T) {
 	require.Contains(t, found, `_SecretStore" in the ConfigMap argocd-cm: without it, it uses its built-in health of the kind (`)
 	require.Contains(t, found, `shop/deployment-a: readyWhen: for kind Deployment.apps Argo CD needs the key "resource.customizations.health.apps_Deployment"`)
 	require.Contains(t, found, "it may not wait for the kind at all")
-	require.Contains(t, found, "Pod shop/p is left out")
+	require.Contains(t, found, "cannot create Pod shop/p without changing it")
 
 	config := decode(t, emit.HealthConfig(p))
 	require.Equal(t, []string{

@@ -94,10 +94,9 @@ func (w *writer) fluxPolicies(n *object.Node) map[string]string {
 		w.warn(n, "apply.mode", "use mode Force if an immutable field is the reason", "Flux cannot replace %s: it always uses server-side apply", r)
 	}
 	if policy.Adopt == object.AdoptMirror {
-		if n.Apply.Mode == object.ModeCreate {
-			w.warn(n, "apply.mode", "", "Flux cannot create %s and also only watch it: it only watches it", r)
-		}
-		notes[dialect.FluxSSA] = "Ignore"
+		// With Ignore, Flux would not create it either. What it does not create it neither
+		// prunes nor deletes, because that has not its labels.
+		notes[dialect.FluxSSA] = "IfNotPresent"
 	}
 	w.reportTakeover(n)
 	return notes

@@ -89,7 +89,7 @@ func (w *writer) file(n *object.Node, wave int, path string, o object.Object) {
 func (w *writer) plain(n *object.Node, _ int) object.Object {
 	w.checkReady(n)
 	if n.Apply.Adopt == object.AdoptMirror {
-		w.watchOnly(n)
+		w.leftOut(n)
 		return nil
 	}
 	for _, lost := range []struct{ field, value, harmless string }{
@@ -111,9 +111,11 @@ func (w *writer) checkReady(n *object.Node) {
 	w.problems(n, problems)
 }
 
-// watchOnly reports an object that a dialect without a mark for watching leaves out.
-func (w *writer) watchOnly(n *object.Node) {
-	w.warn(n, "apply.adopt", "", "%s cannot watch an object without applying it: %s is left out of the render", w.dialect.Title, n.Object.Ref())
+// leftOut reports an object that a dialect leaves out which can only create it by taking it
+// over.
+func (w *writer) leftOut(n *object.Node) {
+	w.warn(n, "apply.adopt", "create it by other means, or use TakeOwnership",
+		"%s cannot create %s without changing it where it exists: it is left out of the render, and not created", w.dialect.Title, n.Object.Ref())
 }
 
 // reportTakeover reports what no engine has: all take ownership of what they apply.
