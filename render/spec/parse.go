@@ -41,6 +41,8 @@ type parsing struct {
 	errs object.Errors
 	// ours are the documents of ours, and others those in the same files.
 	ours, others []object.Value
+	// cluster: a file is one for a cluster, with all that is in it.
+	cluster bool
 }
 
 // file reads one file.
@@ -59,6 +61,7 @@ func (p *parsing) file(f File) {
 	p.out.Incomplete = p.out.Incomplete || len(errs) > 0
 	kept := false
 	before := len(p.ours)
+	p.cluster = false
 	var others []object.Value
 	for _, d := range docs {
 		known := len(p.ours)
@@ -68,7 +71,7 @@ func (p *parsing) file(f File) {
 		}
 		kept = read || kept
 	}
-	if len(p.ours) > before {
+	if len(p.ours) > before && !p.cluster {
 		p.others = append(p.others, others...)
 	}
 	for _, d := range docs {
@@ -185,6 +188,12 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 	case KindWorkload:
 		p.workload(doc, false)
 	case KindTransform:
+		if m, ok := inCluster(v); ok {
+			p.cluster, p.out.Incomplete = true, true
+			p.fail(m.Pos, object.Fields("spec", m.Name), "apply this file to the cluster, and render what it leads to; where it is meant to be a spec, remove the field",
+				"this Transform is for the controller in a cluster: a spec has no %s", m.Name)
+			return
+		}
 		t := d.transform(v)
 		t.InputUnsure = t.InputUnsure || len(doc.errs) > 0
 		p.out.Incomplete = p.out.Incomplete || badLabel(t.Name) != "" || len(doc.errs) > 0

@@ -28,6 +28,19 @@ func (d *decoder) transform(v object.Value) Transform {
 	return t
 }
 
+// inCluster is the first field of a Transform that only those have which are made for a
+// cluster (plugin/api/v1alpha1.TransformSpec).
+func inCluster(v object.Value) (object.Member, bool) {
+	spec, _ := v.Get("spec")
+	for _, m := range spec.Members {
+		switch m.Name {
+		case "sourceRef", "inputsFrom", "output", "delivery", "rollback", "serviceAccountName":
+			return m, true
+		}
+	}
+	return object.Member{}, false
+}
+
 // inTransform decodes the spec of a Transform.
 func (f *fields) inTransform(t *Transform) {
 	if ref, _, ok := f.need("cueRef"); ok {

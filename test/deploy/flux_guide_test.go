@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // guides are those of the controller.
@@ -61,6 +62,27 @@ func TestAnAPIServerTakesTheTransformsOfTheGuides(t *testing.T) {
 		}
 	}
 	require.Greater(t, seen, 2)
+}
+
+// TestExamplesAreSpecsOrSayThatTheyAreForACluster reads them as the command does.
+func TestExamplesAreSpecsOrSayThatTheyAreForACluster(t *testing.T) {
+	for name, want := range map[string]string{
+		"hello.yaml":    "",
+		"shop.yaml":     "spec.sourceRef: this Transform is for the controller in a cluster",
+		"shop-oci.yaml": "spec.sourceRef: this Transform is for the controller in a cluster",
+		"tenant.yaml":   "contains no document of ropewalk.dev/v1alpha1",
+	} {
+		file := fluxFolder + "/examples/" + name
+		_, err := spec.Parse([]spec.File{{Name: file, Data: []byte(read(t, file))}})
+		if want == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		var mistakes object.Errors
+		require.ErrorAs(t, err, &mistakes)
+		require.Len(t, mistakes, 1, name)
+		require.ErrorContains(t, err, want)
+	}
 }
 
 // TestWhatTheGuidesNameIsThere looks for the files, the folders and the flags.

@@ -39,8 +39,7 @@ func hello(t *testing.T, c *Cluster, namespace string) *v1alpha1.Transform {
 	t.Helper()
 	data, err := os.ReadFile("../../deploy/flux/examples/hello.yaml")
 	require.NoError(t, err)
-	_, document, _ := strings.Cut(string(data), "\n---\n")
-	c.Apply(t, strings.ReplaceAll(document, "namespace: hello", "namespace: "+namespace))
+	c.Apply(t, strings.ReplaceAll(string(data), "namespace: hello", "namespace: "+namespace))
 	return &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Name: "hello", Namespace: namespace}}
 }
 
