@@ -4,6 +4,8 @@
 package artifact
 
 import (
+	"errors"
+
 	"github.com/ropewalk/ropewalk/artifact/manifest"
 	"github.com/ropewalk/ropewalk/artifact/signature"
 )
@@ -18,6 +20,8 @@ var (
 	ErrReference = manifest.ErrReference
 	ErrNotLayout = manifest.ErrNotLayout
 	ErrBusy      = manifest.ErrBusy
+	// ErrNoDelete: a registry deletes nothing.
+	ErrNoDelete = errors.New("the registry does not delete: allow it there, or have its own clean-up take untagged content")
 	// ErrSignature: a signature is missing, or made by no known key.
 	ErrSignature = signature.ErrSignature
 )

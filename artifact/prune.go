@@ -6,6 +6,7 @@ package artifact
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -140,36 +141,100 @@ func (p *pruner) choose(ctx context.Context) error {
 	return nil
 }
 
-// delete deletes a manifest and what is attached to it.
+// delete deletes an artifact and what is attached to it.
 func (p *pruner) delete(ctx context.Context, d string) error {
-	subject, exists, err := resolve(ctx, p.in, d)
-	if err != nil || !exists {
+	switch deleted, err := Delete(ctx, p.in, d); {
+	case errors.Is(err, ErrNoDelete):
+		p.out.Refused = append(p.out.Refused, d)
+		p.out.Reason = err.Error()
+	case err != nil:
 		return err
+	case deleted:
+		p.out.Deleted = append(p.out.Deleted, d)
 	}
-	attached, err := Referrers(ctx, p.in, subject, "")
+	return nil
+}
+
+// Delete deletes an artifact with what is attached to it: its referrers, its signatures by a
+// tag of cosign, and the tag sha256-<hex> that lists the referrers where a registry has no
+// interface for them. Deleted is false where there was none. The error is ErrNoDelete where
+// the registry deletes nothing at all.
+func Delete(ctx context.Context, in Store, d string) (deleted bool, err error) {
+	subject, exists, err := resolve(ctx, in, d)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if simple, exists, err := resolve(ctx, p.in, simpleTag(subject)); err != nil {
-		return err
-	} else if exists {
-		attached = append(attached, simple)
-	}
-	// The artifact goes first: where that is refused, its signatures stay too.
-	for _, target := range append([]ocispec.Descriptor{subject}, attached...) {
-		err := p.in.Delete(ctx, ocispec.Descriptor{MediaType: target.MediaType, Digest: target.Digest, Size: target.Size})
-		switch {
-		case err == nil || manifest.Missing(err):
-		case refusesDelete(err):
-			p.out.Refused = append(p.out.Refused, d)
-			p.out.Reason = "the registry does not delete: allow it there, or have its own clean-up take untagged content"
-			return nil
-		default:
-			return manifest.About(d, err)
+	if exists {
+		targets, err := withAttached(ctx, in, subject)
+		if err != nil {
+			return false, err
+		}
+		for _, target := range targets {
+			if err := remove(ctx, in, target); err != nil {
+				return false, err
+			}
 		}
 	}
-	p.out.Deleted = append(p.out.Deleted, d)
-	return nil
+	list, err := emptyList(ctx, in, d)
+	if err != nil || list == nil {
+		return exists, err
+	}
+	return exists, remove(ctx, in, *list)
+}
+
+// withAttached is an artifact and what is attached to it. The artifact is the first: where
+// the registry refuses to delete it, its signatures stay too.
+func withAttached(ctx context.Context, in Store, subject ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+	attached, err := Referrers(ctx, in, subject, "")
+	if err != nil {
+		return nil, err
+	}
+	simple, exists, err := resolve(ctx, in, simpleTag(subject))
+	if err != nil {
+		return nil, err
+	}
+	if exists {
+		attached = append(attached, simple)
+	}
+	return append([]ocispec.Descriptor{subject}, attached...), nil
+}
+
+func remove(ctx context.Context, in Store, target ocispec.Descriptor) error {
+	err := in.Delete(ctx, ocispec.Descriptor{MediaType: target.MediaType, Digest: target.Digest, Size: target.Size})
+	switch {
+	case err == nil, manifest.Missing(err):
+		return nil
+	case refusesDelete(err):
+		return ErrNoDelete
+	}
+	return manifest.About(target.Digest.String(), err)
+}
+
+// emptyList is the list of referrers under the tag of a digest (OCI distribution spec,
+// referrers tag schema), where nothing is in it any more; nil where there is none.
+func emptyList(ctx context.Context, in Store, digest string) (*ocispec.Descriptor, error) {
+	const most = 1 << 10 // bytes, of an index without an entry
+	tag := strings.Replace(digest, ":", "-", 1)
+	d, rc, err := in.FetchReference(ctx, tag)
+	if manifest.Missing(err) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	if err != nil {
+		return nil, manifest.About(tag, err)
+	}
+	defer rc.Close() //nolint:errcheck // it was read only
+	if d.MediaType != ocispec.MediaTypeImageIndex || d.Size > most {
+		return nil, nil //nolint:nilnil // it is none, or not empty
+	}
+	data, err := manifest.Drain(manifest.Verify(rc, d), d.Size)
+	if err != nil {
+		return nil, manifest.About(tag, err)
+	}
+	var index ocispec.Index
+	if json.Unmarshal(data, &index) != nil || len(index.Manifests) > 0 {
+		return nil, nil //nolint:nilnil // it is none, or not empty
+	}
+	return &d, nil
 }
 
 // refusesDelete reports whether a registry deletes nothing at all: 405, or the code

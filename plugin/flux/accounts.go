@@ -5,6 +5,7 @@ package flux
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 
@@ -73,5 +74,20 @@ func (a *accounts) client(t *v1alpha1.Transform) (client.Client, error) {
 }
 
 func newClient(config *rest.Config, web *http.Client, mapper apimeta.RESTMapper, scheme *runtime.Scheme) (client.Client, error) {
-	return client.New(config, client.Options{HTTPClient: web, Mapper: mapper, Scheme: scheme})
+	c, err := client.New(config, client.Options{HTTPClient: web, Mapper: mapper, Scheme: scheme})
+	return guarded{c}, err
+}
+
+// guarded refuses names that would change the path of a request. Client-go checks those of
+// whole objects, and not those of objects of which only the metadata is read.
+type guarded struct{ client.Client }
+
+// Get reads an object.
+func (g guarded) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	for _, part := range []string{key.Namespace, key.Name} {
+		if wrong := rest.IsValidPathSegmentName(part); len(wrong) > 0 {
+			return block(stalled, v1alpha1.InvalidReason, "%.80q is not the name of an object: it %s", part, wrong[0])
+		}
+	}
+	return g.Client.Get(ctx, key, into, opts...)
 }

@@ -14,9 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/fluxcd/pkg/apis/meta"
-	"github.com/fluxcd/pkg/runtime/conditions"
-
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/application"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
@@ -119,8 +116,6 @@ func (w *work) withdraw(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, atDeliver.at(err)
 	}
 	if !done {
-		conditions.MarkReconciling(t, v1alpha1.DeletingReason, "%s", text)
-		conditions.MarkUnknown(t, meta.ReadyCondition, v1alpha1.DeletingReason, "%s", text)
 		w.progress = &delivery.Progress{Reason: v1alpha1.DeletingReason, Message: text}
 		return ctrl.Result{}, nil
 	}
@@ -145,7 +140,11 @@ func (w *work) withdrawn(ctx context.Context) (done bool, text string, err error
 			return false, text, err
 		}
 	}
-	return true, "", w.store.Remove(ctx)
+	err = w.store.Remove(ctx)
+	if err != nil {
+		w.event(ctx, typeWarning, v1alpha1.DeletingReason, "what was published stays: "+message(err))
+	}
+	return true, "", err
 }
 
 // isEnding reports whether the namespace of the Transform is being deleted, or

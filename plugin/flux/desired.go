@@ -19,6 +19,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/request"
 	"github.com/ropewalk/ropewalk/source"
 	"github.com/ropewalk/ropewalk/source/cache"
 )
@@ -29,6 +30,10 @@ func (w *work) desired(ctx context.Context) (delivery.Desired, error) {
 	t := w.transform
 	if err := nameable(t); err != nil {
 		return delivery.Desired{}, err
+	}
+	if err := request.CheckNames(t); err != nil {
+		w.violate(err)
+		return delivery.Desired{}, atRequest.at(err)
 	}
 	if t.Spec.Rollback != nil {
 		return w.rolledBack(ctx)

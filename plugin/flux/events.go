@@ -47,8 +47,11 @@ func (w *work) raiseEvents(ctx context.Context, p *problem) {
 	}
 	now, was := conditions.Get(t, meta.ReadyCondition), w.was
 	same := now != nil && was != nil && was.Status == now.Status && was.Reason == now.Reason
-	if now == nil || same && (was.Message == now.Message || now.Status == metav1.ConditionUnknown) {
+	switch {
+	case now == nil, same && (was.Message == now.Message || now.Status == metav1.ConditionUnknown):
 		return // Every step of a layer is in the condition; as events they would hide the others.
+	case now.Status == metav1.ConditionUnknown && now.Reason == meta.ProgressingReason:
+		return // It is the course of things.
 	}
 	switch {
 	case now.Status == metav1.ConditionTrue:

@@ -47,6 +47,11 @@ func (w *work) renderAndPublish(ctx context.Context) (delivery.Desired, error) {
 	if err != nil {
 		return delivery.Desired{}, err
 	}
+	if o := t.Spec.Output; o != nil && o.OCI != nil && w.isNew() {
+		if err := w.begun(ctx, "pushing the artifact to "+o.OCI.Repository); err != nil {
+			return delivery.Desired{}, err
+		}
+	}
 	published, err := w.store.Release(ctx, out.Render)
 	w.counters.published(published.Changed, err)
 	if err != nil {

@@ -73,7 +73,8 @@ func (w *work) preview(ctx context.Context) error {
 			t.Status.Rendered = nil
 		}
 		text := message(w.previewErr)
-		w.set(v1alpha1.ValidatedCondition, p.validated, p.reason, text)
+		p.rendered = "" // The condition has the message.
+		w.judged(*p, v1alpha1.RenderedCondition)
 		before := conditions.GetMessage(t, v1alpha1.RenderedCondition)
 		w.pinned("; the present spec cannot be rendered: " + text)
 		if conditions.GetMessage(t, v1alpha1.RenderedCondition) != before {

@@ -14,7 +14,6 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ropewalk/ropewalk/internal/printable"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -22,21 +21,39 @@ import (
 // maxListed is how many violations and nodes the status shows.
 const maxListed = 50
 
-// condition puts a problem into the conditions.
+// condition puts a problem into the conditions. Ready has the whole message. Stalled and
+// Reconciling, which is what kstatus shows, have its first line, and the others none of it.
 func (w *work) condition(p problem) {
 	t := w.transform
 	text := message(p.err)
-	w.set(v1alpha1.ValidatedCondition, p.validated, p.reason, text)
-	w.set(v1alpha1.RenderedCondition, p.rendered, p.reason, text)
+	w.judged(p, meta.ReadyCondition)
 	conditions.MarkFalse(t, meta.ReadyCondition, p.reason, "%s", text)
+	line, _, more := strings.Cut(text, "\n")
+	if line = cut(line, maxLine); more {
+		line += " (and more: see the condition Ready)"
+	}
 	if p.kind == stalled {
 		conditions.Delete(t, meta.ReconcilingCondition)
-		conditions.MarkStalled(t, p.reason, "%s", text)
+		conditions.MarkStalled(t, p.reason, "%s", line)
 		t.Status.ObservedGeneration = t.Generation
 		return
 	}
 	conditions.Delete(t, meta.StalledCondition)
-	conditions.MarkReconciling(t, meta.ProgressingWithRetryReason, "%s", text)
+	conditions.MarkReconciling(t, meta.ProgressingWithRetryReason, "%s", line)
+}
+
+// maxLine is how long the message of a condition is that repeats another one.
+const maxLine = 256
+
+// judged puts what a problem means for the input and the artifact into their conditions; see
+// names the condition that has its message.
+func (w *work) judged(p problem, see string) {
+	validated := "not known: see the condition " + see
+	if p.validated == "False" {
+		validated = "mistakes are listed in status.violations: see the condition " + see
+	}
+	w.set(v1alpha1.ValidatedCondition, p.validated, p.reason, validated)
+	w.set(v1alpha1.RenderedCondition, p.rendered, p.reason, "no artifact of this spec and its source is published: see the condition "+see)
 }
 
 // set sets a condition to a status; "" leaves it as it is.
@@ -78,10 +95,11 @@ func (w *work) conditionOf(_ context.Context) {
 	case p.Failed:
 		w.condition(problem{kind: retry, reason: cmp.Or(p.Reason, v1alpha1.LayerNotReadyReason), err: engineMessage(p.Message)})
 	default:
-		conditions.Delete(t, meta.StalledCondition)
-		text := printable.Text(p.Message)
-		conditions.MarkReconciling(t, meta.ProgressingReason, "%s", text)
-		conditions.MarkUnknown(t, meta.ReadyCondition, cmp.Or(p.Reason, v1alpha1.LayerNotReadyReason), "%s", text)
+		reason := cmp.Or(p.Reason, meta.ProgressingReason)
+		if reason == v1alpha1.LayerNotReadyReason {
+			reason = meta.ProgressingReason // The engine is still at it.
+		}
+		w.progressing(reason, p.Message)
 	}
 }
 
@@ -117,11 +135,17 @@ func short(revision string) string {
 
 // begun shows that something is being done, where that takes a while.
 func (w *work) begun(ctx context.Context, text string) error {
+	w.progressing(meta.ProgressingReason, text)
+	return w.patchStatus(ctx)
+}
+
+// progressing puts into the conditions that something is under way.
+func (w *work) progressing(reason, text string) {
 	t := w.transform
+	text = cut(text, maxMessage)
 	conditions.Delete(t, meta.StalledCondition)
 	conditions.MarkReconciling(t, meta.ProgressingReason, "%s", text)
-	conditions.MarkUnknown(t, meta.ReadyCondition, meta.ProgressingReason, "%s", text)
-	return w.patchStatus(ctx)
+	conditions.MarkUnknown(t, meta.ReadyCondition, reason, "%s", text)
 }
 
 // violations are mistakes and warnings as the status shows them: errors first.

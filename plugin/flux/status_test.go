@@ -9,8 +9,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/flux/internal/delivery"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -48,4 +51,107 @@ func TestMessagesNameWhatIsDeliveredInALine(t *testing.T) {
 		})
 	}
 	require.Equal(t, "nothing", shown(nil))
+}
+
+// reported is a Transform with the conditions of a step.
+func reported(step func(*work)) *v1alpha1.Transform {
+	t := &v1alpha1.Transform{}
+	t.Generation, t.Status.ObservedGeneration = 2, -1
+	step(&work{transform: t, before: t.DeepCopy()})
+	return t
+}
+
+func TestOneTextDoesNotFillAllConditions(t *testing.T) {
+	long := strings.Repeat("x", maxMessage)
+	for name, step := range map[string]func(*work){
+		"of a mistake": func(w *work) {
+			w.condition(problem{kind: stalled, reason: "Invalid", validated: "False", rendered: "False", err: errors.New("first\nsecond")})
+		},
+		"of an outage": func(w *work) {
+			w.condition(problem{kind: retry, reason: "FetchFailed", validated: "Unknown", rendered: "False", err: errors.New("first\nsecond")})
+		},
+		"of a long line": func(w *work) {
+			w.condition(problem{kind: retry, reason: "FetchFailed", validated: "Unknown", rendered: "False", err: errors.New("first second " + long)})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := reported(step)
+			require.Len(t, got.Status.Conditions, 4)
+			for _, c := range got.Status.Conditions {
+				switch c.Type {
+				case "Ready":
+					require.Contains(t, c.Message, "second")
+				case "Stalled", "Reconciling":
+					require.True(t, strings.HasPrefix(c.Message, "first"), c.Message)
+					require.NotContains(t, c.Message, "\n")
+					require.LessOrEqual(t, len(c.Message), maxLine+50)
+				default:
+					require.NotContains(t, c.Message, "first")
+					require.Contains(t, c.Message, "see the condition Ready")
+				}
+			}
+		})
+	}
+}
+
+// What kstatus wants: Stalled and Reconciling exclude each other and Ready=True, they are
+// never False, and what is Stalled has been observed. What it makes of it all in a cluster is
+// tested in test/e2e.
+func TestConditionsAreThoseOfKstatus(t *testing.T) {
+	failed := func(k kind) func(*work) {
+		return func(w *work) { w.condition(problem{kind: k, reason: "Invalid", err: errors.New("no")}) }
+	}
+	says := func(p delivery.Progress) func(*work) {
+		return func(w *work) { w.progress = &p; w.conditionOf(t.Context()) }
+	}
+	steps := map[string]func(*work){
+		"retry": failed(retry), "waiting": failed(waiting), "stalled": failed(stalled), "begun": func(w *work) { w.progressing("Progressing", "rendering") },
+		"ready": says(delivery.Progress{Ready: true}), "layer failed": says(delivery.Progress{Failed: true}), "layer stalled": says(delivery.Progress{Stalled: true}),
+		"layer applying": says(delivery.Progress{Reason: v1alpha1.LayerNotReadyReason}), "deleting": says(delivery.Progress{Reason: v1alpha1.DeletingReason}),
+	}
+	for before, first := range steps {
+		for name, step := range steps {
+			got := reported(func(w *work) { first(w); step(w) })
+			is := map[string]string{}
+			for _, c := range got.Status.Conditions {
+				is[c.Type] = string(c.Status)
+			}
+			about := before + ", then " + name
+			require.NotEmpty(t, is["Ready"], about)
+			require.NotContains(t, []string{is["Stalled"], is["Reconciling"]}, "False", about)
+			require.False(t, is["Stalled"] != "" && is["Reconciling"] != "", about)
+			require.Equal(t, is["Ready"] == "True", is["Stalled"] == "" && is["Reconciling"] == "", about)
+			if is["Ready"] == "True" || is["Stalled"] == "True" {
+				require.Equal(t, got.Generation, got.Status.ObservedGeneration, about)
+			}
+		}
+	}
+}
+
+func TestTheCourseOfThingsIsNoEvent(t *testing.T) {
+	for name, c := range map[string]struct {
+		says delivery.Progress
+		want string
+	}{
+		"a layer is applied": {delivery.Progress{Reason: v1alpha1.LayerNotReadyReason, Message: "web-layer-00: applying"}, ""},
+		"a layer failed":     {delivery.Progress{Failed: true, Reason: v1alpha1.LayerNotReadyReason, Message: "web-layer-00: no"}, "Warning LayerNotReady web-layer-00: no"},
+		"it is deleted":      {delivery.Progress{Reason: v1alpha1.DeletingReason, Message: "web-layer-00"}, "Trace Deleting web-layer-00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			recorder := record.NewFakeRecorder(4)
+			none := fake.NewClientBuilder().WithScheme(Scheme()).Build()
+			reported(func(w *work) {
+				w.Reconciler = &Reconciler{opts: Options{Events: recorder}, cache: none}
+				w.progress = &c.says
+				w.conditionOf(t.Context())
+				w.raiseEvents(t.Context(), nil)
+			})
+			close(recorder.Events)
+			if c.want == "" {
+				require.Empty(t, recorder.Events)
+				return
+			}
+			require.True(t, strings.HasPrefix(<-recorder.Events, c.want))
+		})
+	}
 }

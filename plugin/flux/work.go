@@ -156,6 +156,8 @@ func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
 	case p == nil && w.progress != nil && !w.progress.Ready && !w.progress.Stalled:
 		// Events tell of changes; this is for those that got lost.
 		interval = min(interval, w.opts.DependencyRequeue)
+	case p == nil && w.progress != nil && w.progress.Stalled && w.progress.Reason == v1alpha1.ForeignObjectsReason:
+		interval = min(interval, w.foreignDelay())
 	case p == nil && w.previewErr != nil:
 		interval = min(interval, w.previewAgain())
 	case p == nil || p.kind == stalled && !p.unwatched:
@@ -182,6 +184,17 @@ func (w *work) outageDelay() time.Duration {
 	delay := time.Second
 	if failed := conditions.Get(w.transform, v1alpha1.RenderedCondition); failed != nil {
 		delay = max(delay, w.now().Sub(failed.LastTransitionTime.Time)/part)
+	}
+	return delay
+}
+
+// foreignDelay is the delay before objects of other owners are looked for again: of their
+// kinds nothing is watched. It grows with the time that they have been there.
+func (w *work) foreignDelay() time.Duration {
+	const part = 8
+	delay := w.opts.DependencyRequeue
+	if ready := conditions.Get(w.transform, meta.ReadyCondition); ready != nil {
+		delay = max(delay, w.now().Sub(ready.LastTransitionTime.Time)/part)
 	}
 	return delay
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
@@ -17,14 +18,14 @@ import (
 const three = `package m
 
 ropewalk: apiVersion: "v1alpha1"
-#Input: own: "Never" | "TakeOwnership"
+#Input: {own: "Never" | "TakeOwnership" | "Mirror", text: string | *"ours"}
 input: #Input
 context: {name: string, namespace: string, ...}
 _names: ["a", "b", "c"]
 graph: nodes: {for n in _names {(n): object: {
 	apiVersion: "v1", kind: "ConfigMap"
 	metadata: {name: n, namespace: context.namespace}
-	data: text: "ours"
+	data: text: input.text
 }}}
 graph: nodes: a: apply: adopt: input.own
 `
@@ -74,8 +75,7 @@ func TestANodeIsTakenAlone(t *testing.T) {
 	require.Equal(t, "theirs", n.says("a"))
 
 	n.Kubectl(t, "delete", "configmap", "b", "-n", n.namespace)
-	n.Kubectl(t, "annotate", "-n", n.namespace, "transform", "web", "reconcile.fluxcd.io/requestedAt=now", "--overwrite")
-	n.ready("web")
+	n.ready("web") // Nothing but time tells it.
 	for _, name := range []string{"a", "b", "c"} {
 		require.Equal(t, "ours", n.says(name))
 	}
@@ -95,4 +95,28 @@ func TestANodeIsRefusedAlone(t *testing.T) {
 	n.ready("web")
 	require.Equal(t, "ours", n.says("a"))
 	require.Equal(t, "ours", n.says("b"))
+}
+
+// A Mirror creates what is not there, and leaves alone what is: also what it has created, and
+// also when it goes.
+func TestAMirrorCreatesAndChangesNothing(t *testing.T) {
+	n := newTenant(t)
+	n.theirs("a")
+	n.adopting("Mirror", "Mirror")
+	first := n.ready("web")
+	require.Equal(t, "theirs", n.says("a"))
+	require.Equal(t, "ours", n.says("b"))
+	require.Equal(t, "ours", n.says("c"))
+	uid := n.Kubectl(t, "get", "configmap", "a", "-n", n.namespace, "-o", "jsonpath={.metadata.uid} {.metadata.resourceVersion}")
+
+	n.Kubectl(t, "patch", "transform", "web", "-n", n.namespace, "--type=merge", "-p", `{"spec":{"input":{"text":"new"}}}`)
+	second := n.await("web", "is Ready again", func(t *v1alpha1.Transform) bool {
+		return t.Status.Artifact.Digest != first.Status.Artifact.Digest && apimeta.IsStatusConditionTrue(t.Status.Conditions, "Ready")
+	})
+	require.Equal(t, second.Generation, second.Status.ObservedGeneration)
+	require.Equal(t, "ours", n.says("b"))
+
+	n.Kubectl(t, "delete", "transform", "web", "-n", n.namespace, "--timeout=1m")
+	require.Equal(t, uid, n.Kubectl(t, "get", "configmap", "a", "-n", n.namespace, "-o", "jsonpath={.metadata.uid} {.metadata.resourceVersion}"))
+	require.Empty(t, n.Kubectl(t, "get", "configmap", "b", "c", "-n", n.namespace, "--ignore-not-found"))
 }

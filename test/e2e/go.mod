@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/ropewalk/ropewalk => ../..
 
 require (
+	github.com/fluxcd/cli-utils v1.2.3
 	github.com/fluxcd/kustomize-controller/api v1.9.5
 	github.com/fluxcd/pkg/apis/meta v1.31.0
 	github.com/fluxcd/source-controller/api v1.9.5

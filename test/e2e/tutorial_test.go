@@ -4,9 +4,7 @@
 package e2e
 
 import (
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -28,6 +26,8 @@ import (
 type tutorial struct {
 	*testing.T
 	c *Cluster
+	// clone is the folder that the commands run in.
+	clone string
 }
 
 // shop is the Transform as it is now.
@@ -52,34 +52,40 @@ func (t tutorial) settle(what, reason string, also func(*v1alpha1.Transform) boo
 	return now
 }
 
-// settings is what the ConfigMap of the storefront says from now on.
-func (t tutorial) settings(values string) {
+// step runs the commands of a step as they stand in the text, one block after the other, in
+// the clone that the text wants. The replacements are of what readers put in themselves.
+func (t tutorial) step(number string, replacements ...string) {
 	t.Helper()
-	t.c.Apply(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: storefront, namespace: apps}\ndata: {values.yaml: '"+values+"'}\n")
+	data, err := os.ReadFile("../../deploy/flux/tutorial.md")
+	require.NoError(t, err)
+	_, text, found := strings.Cut(string(data), "\n## "+number+". ")
+	require.True(t, found)
+	text, _, _ = strings.Cut(text, "\n## ")
+	script := "set -eu -o pipefail\n"
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(text, -1) {
+		script += block[1]
+	}
+	for i := 0; i < len(replacements); i += 2 {
+		require.Contains(t, script, replacements[i], "step %s", number)
+		script = strings.ReplaceAll(script, replacements[i], replacements[i+1])
+	}
+	env := []string{"KUBECONFIG=" + t.c.Kubeconfig, "PATH=" + filepath.Dir(t.c.program(t, "kubectl")) + ":" + os.Getenv("PATH")}
+	t.Logf("step %s:\n%s", number, t.c.Command(t, []string{"bash", "-c", "cd " + t.clone + "\n" + script}, env...))
 }
 
-// prepare does what comes before the Transform: the namespace and its Secrets, and the
-// repository, which here is one of ours.
-func (t tutorial) prepare() {
+// newTutorial is one with a clone of the files that the text is about, whose only commit is
+// theirs, and a Git server on this machine.
+func newTutorial(t *testing.T, c *Cluster) tutorial {
 	t.Helper()
-	t.c.Apply(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n")
-	for _, name := range []string{"catalog-db", "cart-db"} {
-		t.c.Apply(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: "+name+", namespace: shop}\nstringData: {password: never-rendered}\n")
+	out := tutorial{T: t, c: c, clone: t.TempDir()}
+	root := filepath.Join(c.modules.Root, "..", "..")
+	for _, dir := range []string{"cue/examples/shop", "deploy/flux/examples"} {
+		require.NoError(t, os.CopyFS(filepath.Join(out.clone, dir), os.DirFS(filepath.Join(root, dir))))
 	}
-	files, root := map[string]string{}, filepath.Join(t.c.modules.Root, "..", "..", "cue", "examples", "shop")
-	require.NoError(t, fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-		files[path.Join("cue/examples/shop", name)] = string(data)
-		return err
-	}))
-	repository := t.c.Git(t)
-	repository.Commit(files)
-	data, err := os.ReadFile("../../deploy/flux/examples/shop.yaml")
-	require.NoError(t, err)
-	t.c.Apply(t, regexp.MustCompile(`url: \S+`).ReplaceAllString(string(data), "url: "+repository.URL))
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=reader", "-c", "user.email=reader@example.com", "commit", "-q", "-m", "clone"}} {
+		c.Command(t, append([]string{"git", "-C", out.clone}, args...))
+	}
+	return out
 }
 
 func layerDigests(of *v1alpha1.Transform) []string {
@@ -95,8 +101,10 @@ func TestTheTutorialGoesAsItSays(t *testing.T) {
 	install(t, c)
 	c.Flags(t, c.KustomizeController, "--feature-gates=ExternalArtifact=true")
 	controller := startReplica(t, c, "controller-tutorial")
-	to := tutorial{t, c}
-	to.prepare()
+	to := newTutorial(t, c)
+	copied := c.Git(t)
+	copied.Git.Run("config", "http.receivepack", "true")
+	to.step("2", "https://git.example.com/you/ropewalk.git", copied.URL)
 
 	first := to.settle("the shop is there", "ReconciliationSucceeded", func(*v1alpha1.Transform) bool { return true })
 	require.Len(t, first.Status.Layers, 4)
@@ -105,7 +113,7 @@ func TestTheTutorialGoesAsItSays(t *testing.T) {
 	t.Logf("\n%s", c.Kubectl(t, "-n", "apps", "get", "transforms,kustomizations"))
 
 	// Step 4: one layer changes, and three do not.
-	to.settings("autoscaling: {min: 3, max: 10}")
+	to.step("4")
 	second := to.settle("a setting is changed", "ReconciliationSucceeded", func(now *v1alpha1.Transform) bool {
 		return now.Status.Artifact.Digest != first.Status.Artifact.Digest
 	})
@@ -117,18 +125,19 @@ func TestTheTutorialGoesAsItSays(t *testing.T) {
 	require.Equal(t, int32(3), *scaler.Spec.MinReplicas)
 
 	// Step 5: a rule is broken, and nothing changes.
-	to.settings("image: docker.io/evil/miner:latest")
+	to.step("5")
 	broken := to.settle("a rule is broken", "PolicyViolation", func(*v1alpha1.Transform) bool { return true })
 	require.Equal(t, second.Status.Artifact.Digest, broken.Status.Artifact.Digest)
 	require.NotEmpty(t, broken.Status.Violations)
 	t.Logf("violation: %+v", broken.Status.Violations[0])
 	require.Equal(t, "image-registry", broken.Status.Violations[0].Policy)
 	require.Equal(t, "ConfigMap storefront/values.yaml:1:8", broken.Status.Violations[0].Position)
-	to.settings("autoscaling: {min: 3, max: 10}")
+	to.step("4")
 	to.settle("it is mended", "ReconciliationSucceeded", func(*v1alpha1.Transform) bool { return true })
 
 	// Step 6: back, and on again.
-	c.Kubectl(t, "-n", "apps", "patch", "transform", "shop", "--type=merge", "-p", `{"spec":{"rollback":{"digest":"`+first.Status.Artifact.Digest+`"}}}`)
+	last := `kubectl -n apps patch transform shop --type=json -p '[{"op":"remove","path":"/spec/rollback"}]'`
+	to.step("6", "sha256:…", first.Status.Artifact.Digest, last, "")
 	c.Await(t, 2*time.Minute, "the first digest is delivered", func() bool {
 		err := c.Client.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "storefront"}, &scaler)
 		return err == nil && *scaler.Spec.MinReplicas == 2
@@ -138,7 +147,7 @@ func TestTheTutorialGoesAsItSays(t *testing.T) {
 
 	// Step 7: data stays.
 	began := time.Now()
-	c.Kubectl(t, "-n", "apps", "delete", "transform", "shop", "--timeout=3m")
+	to.step("7")
 	t.Logf("deleted: %s", time.Since(began).Round(10*time.Millisecond))
 	require.True(t, apierrors.IsNotFound(c.Client.Get(t.Context(), client.ObjectKeyFromObject(&storefront), &storefront)))
 	var claims corev1.PersistentVolumeClaimList

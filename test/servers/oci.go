@@ -53,6 +53,7 @@ type options struct {
 	guard       guard
 	tls         bool
 	noReferrers bool
+	deletes     bool
 }
 
 // WithTLS has the registry speak TLS, with the authority in OCI.CA.
@@ -61,6 +62,9 @@ func WithTLS() Option { return func(o *options) { o.tls = true } }
 // NoReferrers takes the referrers API from a registry in process;
 // docker-registry has none.
 func NoReferrers() Option { return func(o *options) { o.noReferrers = true } }
+
+// WithDelete lets a docker-registry delete manifests by their digests, with their tags.
+func WithDelete() Option { return func(o *options) { o.deletes = true } }
 
 func settings(opts []Option) options {
 	var o options

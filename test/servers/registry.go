@@ -39,16 +39,16 @@ func InProcess(t testing.TB, opts ...Option) *OCI {
 }
 
 // Registry is Debian's docker-registry 2.8.2 with its files in a folder of the
-// test. It has no referrers API (404) and refuses DELETE (405).
+// test. It has no referrers API (404) and refuses DELETE (405), unless WithDelete is given.
 func Registry(t testing.TB, opts ...Option) *OCI {
 	t.Helper()
 	binary := find(t, "docker-registry", "docker-registry")
-	dir := t.TempDir()
+	dir, o := t.TempDir(), settings(opts)
 	var last error
 	for range 5 {
-		host, err := startRegistry(t, binary, dir)
+		host, err := startRegistry(t, binary, dir, o.deletes)
 		if err == nil {
-			return front(t, forward(host), settings(opts))
+			return front(t, forward(host), o)
 		}
 		last = err
 	}
@@ -58,11 +58,11 @@ func Registry(t testing.TB, opts ...Option) *OCI {
 
 // startRegistry starts a docker-registry on a port that was free. The error
 // says that it did not get it, or what it said.
-func startRegistry(t testing.TB, binary, dir string) (host string, _ error) {
+func startRegistry(t testing.TB, binary, dir string, deletes bool) (host string, _ error) {
 	t.Helper()
 	host, id := FreeAddress(t), rand.Text()
 	config := filepath.Join(dir, "config.yaml")
-	require.NoError(t, os.WriteFile(config, []byte(registryConfig(dir, host, id)), 0o600))
+	require.NoError(t, os.WriteFile(config, []byte(registryConfig(dir, host, id, deletes)), 0o600))
 	cmd := exec.Command(binary, "serve", config) //nolint:gosec // the binary is the one that was found
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
 	p, err := start(cmd)
@@ -80,17 +80,18 @@ func startRegistry(t testing.TB, binary, dir string) (host string, _ error) {
 	return "", fmt.Errorf("docker-registry does not answer on %s: %s", host, p.log)
 }
 
-func registryConfig(dir, host, id string) string {
+func registryConfig(dir, host, id string, deletes bool) string {
 	return fmt.Sprintf(`version: 0.1
 log: {level: error, accesslog: {disabled: true}}
 storage:
   filesystem: {rootdirectory: %q}
   maintenance: {uploadpurging: {enabled: false}}
+  delete: {enabled: %t}
 http:
   addr: %s
   secret: %s
   headers: {%s: [%s]}
-`, filepath.Join(dir, "data"), host, id, identity, id)
+`, filepath.Join(dir, "data"), deletes, host, id, identity, id)
 }
 
 func answers(ctx context.Context, host, id string) bool {

@@ -38,7 +38,7 @@ const (
 	DeliveryFailedReason = "DeliveryFailed"
 	// FeatureDisabledReason: a gate of the engine or of the controller is off.
 	FeatureDisabledReason = "FeatureDisabled"
-	// LayerNotReadyReason: a layer is not healthy yet.
+	// LayerNotReadyReason: the engine has given up on a layer.
 	LayerNotReadyReason = "LayerNotReady"
 	// RolledBackReason: what is delivered is an earlier digest.
 	RolledBackReason = "RolledBack"

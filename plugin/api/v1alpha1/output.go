@@ -25,7 +25,7 @@ type Output struct {
 type OCIOutput struct {
 	// Repository is oci://HOST/NAME, without a tag.
 	// +required
-	// +kubebuilder:validation:Pattern="^oci://[^\\s@]+$"
+	// +kubebuilder:validation:Pattern="^oci://[A-Za-z0-9.:\\[\\]-]+(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$"
 	// +kubebuilder:validation:MaxLength=1024
 	Repository string `json:"repository"`
 	// Tags lead to the newest artifact, beside the tags that keep each digest.
@@ -38,11 +38,11 @@ type OCIOutput struct {
 	// imagePullSecrets which is for the registry, then by the provider, and with the
 	// docker config of the controller where that is generic.
 	// +optional
-	PushSecretRef *meta.LocalObjectReference `json:"pushSecretRef,omitempty"`
+	PushSecretRef *LocalObjectReference `json:"pushSecretRef,omitempty"`
 	// PullSecretRef names a Secret of the namespace of the Flux objects with which
 	// source-controller logs in.
 	// +optional
-	PullSecretRef *meta.LocalObjectReference `json:"pullSecretRef,omitempty"`
+	PullSecretRef *LocalObjectReference `json:"pullSecretRef,omitempty"`
 	// Provider is the cloud whose registry it is: the controller pushes, and
 	// source-controller pulls, with short-lived tokens of that cloud where no Secret
 	// says otherwise. The identity is that of the ServiceAccount that the Transform
@@ -54,19 +54,31 @@ type OCIOutput struct {
 	Provider string `json:"provider,omitempty"`
 	// CertSecretRef names a Secret with a ca.crt for both.
 	// +optional
-	CertSecretRef *meta.LocalObjectReference `json:"certSecretRef,omitempty"`
+	CertSecretRef *LocalObjectReference `json:"certSecretRef,omitempty"`
 	// Insecure speaks plain http with the registry.
 	// +optional
 	Insecure bool `json:"insecure,omitempty"`
 	// SigningKeyRef names a Secret of this namespace with cosign.key and
 	// cosign.password. Its cosign.pub, where it has one, makes Flux verify.
 	// +optional
-	SigningKeyRef *meta.LocalObjectReference `json:"signingKeyRef,omitempty"`
+	SigningKeyRef *LocalObjectReference `json:"signingKeyRef,omitempty"`
 	// Attest attaches the graph, the provenance and an SBOM.
 	// +optional
 	// +kubebuilder:default:=true
 	Attest *bool `json:"attest,omitempty"`
+	// DeletionPolicy says what becomes of the artifacts in the repository when the
+	// Transform is deleted: Keep leaves them, for other clusters and for rollbacks; Delete
+	// takes those of status.history away, with what is attached to them and their tags,
+	// unless a tag of others leads to them. What cannot be deleted then, because the
+	// registry is away or refuses, stays, with an event.
+	// +kubebuilder:validation:Enum=Keep;Delete
+	// +kubebuilder:default:=Keep
+	// +optional
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
+
+// DeletionDelete is the policy by which what was published or delivered is deleted.
+const DeletionDelete = "Delete"
 
 // OCITag is a tag.
 //
@@ -120,6 +132,7 @@ type Delivery struct {
 type FluxDelivery struct {
 	// KubeConfig leads to the cluster to apply to; this one where it is empty.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="(!has(self.secretRef) || !self.secretRef.name.contains('/')) && (!has(self.configMapRef) || !self.configMapRef.name.contains('/'))",message="a Secret or a ConfigMap is one of the namespace of the Transform: write its name"
 	KubeConfig *meta.KubeConfigReference `json:"kubeConfig,omitempty"`
 	// Decryption is that of the Kustomizations, for Secrets that SOPS encrypted.
 	// +optional
@@ -148,6 +161,7 @@ type FluxDelivery struct {
 	// Shard is the value of sharding.fluxcd.io/key on the Flux objects.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern="^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"
 	Shard string `json:"shard,omitempty"`
 }
 
@@ -159,9 +173,11 @@ type Decryption struct {
 	Provider string `json:"provider"`
 	// SecretRef names a Secret with keys.
 	// +optional
-	SecretRef *meta.LocalObjectReference `json:"secretRef,omitempty"`
+	SecretRef *LocalObjectReference `json:"secretRef,omitempty"`
 	// ServiceAccountName is the account whose workload identity has the keys.
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$"
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 }
 
@@ -172,11 +188,13 @@ type ArgoCDDelivery struct {
 	// +optional
 	// +kubebuilder:default:=argocd
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 	Namespace string `json:"namespace,omitempty"`
 	// Project of the Application; default where it is empty.
 	// +optional
 	// +kubebuilder:default:=default
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$"
 	Project string `json:"project,omitempty"`
 	// Server or Name of the destination; https://kubernetes.default.svc where both
 	// are empty.

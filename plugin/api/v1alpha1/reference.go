@@ -5,6 +5,24 @@ package v1alpha1
 
 import "github.com/fluxcd/pkg/apis/meta"
 
+// LocalObjectReference names an object of the same namespace.
+type LocalObjectReference struct {
+	// Name of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+	Name string `json:"name"`
+}
+
+// Flux is the reference as Flux has it; nil for nil.
+func (r *LocalObjectReference) Flux() *meta.LocalObjectReference {
+	if r == nil {
+		return nil
+	}
+	return &meta.LocalObjectReference{Name: r.Name}
+}
+
 // SourceReference names a Flux source, and what in it is rendered.
 type SourceReference struct {
 	// APIVersion of the source; that of the kind where it is empty.
@@ -18,11 +36,13 @@ type SourceReference struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 	Name string `json:"name"`
 	// Namespace of the source; that of the Transform where it is empty. The
 	// controller may be told to refuse others.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 	Namespace string `json:"namespace,omitempty"`
 	// Path is the folder or the file in the source that is rendered, or, with a
 	// cueRef of the type path, the folder that its ref is relative to.
@@ -38,6 +58,8 @@ type SourceReference struct {
 // CueReference names a CUE module.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.pullSecretRef) || has(self.verify)) || self.type in ['git', 'oci']",message="pullSecretRef and verify are for modules of the types git and oci"
+// +kubebuilder:validation:XValidation:rule="self.type != 'configmap' || !self.ref.contains('/')",message="ref is the name of a ConfigMap in the namespace of the Transform"
+// +kubebuilder:validation:XValidation:rule="self.type != 'source' || !self.ref.contains('..')",message="ref is Kind/name or Kind/namespace/name"
 type CueReference struct {
 	// Type says how ref is read: path, a folder in the source; embedded, a module of
 	// the program; inline, CUE text; configmap, a ConfigMap of this namespace; git
@@ -57,7 +79,7 @@ type CueReference struct {
 	// PullSecretRef names a Secret of this namespace with credentials: a docker
 	// config, username and password, bearerToken, identity and known_hosts, ca.crt.
 	// +optional
-	PullSecretRef *meta.LocalObjectReference `json:"pullSecretRef,omitempty"`
+	PullSecretRef *LocalObjectReference `json:"pullSecretRef,omitempty"`
 	// Verify asks for a signature.
 	// +optional
 	Verify *Verify `json:"verify,omitempty"`
@@ -71,7 +93,7 @@ type Verify struct {
 	Provider string `json:"provider"`
 	// SecretRef names a Secret of this namespace with the public keys.
 	// +optional
-	SecretRef *meta.LocalObjectReference `json:"secretRef,omitempty"`
+	SecretRef *LocalObjectReference `json:"secretRef,omitempty"`
 }
 
 // InputReference is a part of an input that stands elsewhere.
@@ -88,11 +110,13 @@ type InputReference struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 	Name string `json:"name"`
 	// Key of the entry. Of a ConfigMap it is values.yaml where it is empty; of a
 	// Secret the whole is meant then.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern="^[-._a-zA-Z0-9]*$"
 	Key string `json:"key,omitempty"`
 	// TargetPath is where it goes in the input, such as database.password; the text
 	// of a ConfigMap is then taken as it stands, and parsed as YAML, and laid over the

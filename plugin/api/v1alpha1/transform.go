@@ -24,6 +24,7 @@ const TransformKind = "Transform"
 // +kubebuilder:metadata:annotations="kustomize.toolkit.fluxcd.io/substitute=disabled"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="Suspended",type="boolean",JSONPath=".spec.suspend"
 // +kubebuilder:printcolumn:name="Layers",type="string",JSONPath=".status.progress"
 // +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message"
 // +kubebuilder:printcolumn:name="Revision",type="string",JSONPath=".status.artifact.revision",priority=1
@@ -32,7 +33,10 @@ type Transform struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   TransformSpec   `json:"spec,omitempty"`
+	Spec TransformSpec `json:"spec,omitempty"`
+	// Before the controller has seen a Transform it is not known to be Ready: kstatus takes
+	// an object without conditions for one that is.
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status TransformStatus `json:"status,omitempty"`
 }
 
@@ -132,6 +136,7 @@ type TransformSpec struct {
 	// flag --default-service-account says which, where it is empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$"
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 }
 
@@ -165,8 +170,10 @@ type RenderSpec struct {
 	Policies []Policy `json:"policies,omitempty"`
 
 	// Adopt is what happens to objects that exist in the cluster with another
-	// owner: Never lists them and applies nothing, TakeOwnership takes
-	// them over, Mirror leaves them alone. Nodes of a module may say otherwise.
+	// owner: Never lists them and applies nothing until they are gone, TakeOwnership takes
+	// them over, Mirror leaves them alone. Mirror creates what does not exist, and changes
+	// nothing that does, what it has created included; Argo CD cannot, so that such
+	// objects are left out with a warning. Nodes of a module may say otherwise.
 	// +optional
 	// +kubebuilder:validation:Enum=Never;TakeOwnership;Mirror
 	Adopt string `json:"adopt,omitempty"`
@@ -183,6 +190,7 @@ type RenderSpec struct {
 //
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253
+// +kubebuilder:validation:Pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 type TransformName string
 
 // Rollback says what to roll back to.

@@ -75,7 +75,7 @@ func (d *delivery) kustomization(layer, checks string, from reference, suspend b
 	}
 	if f.Decryption != nil {
 		k.Spec.Decryption = &kustomizev1.Decryption{
-			Provider: f.Decryption.Provider, SecretRef: f.Decryption.SecretRef, ServiceAccountName: f.Decryption.ServiceAccountName,
+			Provider: f.Decryption.Provider, SecretRef: f.Decryption.SecretRef.Flux(), ServiceAccountName: f.Decryption.ServiceAccountName,
 		}
 	}
 	if u := d.layers[layer]; u != nil && checks == health(u.HealthChecks, u.HealthCheckExprs) {

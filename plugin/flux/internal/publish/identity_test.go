@@ -18,7 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -411,13 +410,14 @@ func TestSecretsComeBeforeTheCloud(t *testing.T) {
 		"username": []byte(c.cloud.User(of.name)), "password": []byte(c.cloud.Password),
 	}}
 	require.NoError(t, c.client.Create(t.Context(), secret))
-	c.transform.Spec.Output.OCI.PushSecretRef = &meta.LocalObjectReference{Name: "push"}
+	c.transform.Spec.Output.OCI.PushSecretRef = &v1alpha1.LocalObjectReference{Name: "push"}
 	c.release(twoLayers("main@sha1:1", "1", "1"))
 	require.Empty(t, c.cloud.Asked())
 }
 
 func TestFluxPullsAsTheAccountThatPushes(t *testing.T) {
 	of := providers()[0]
+	pulls := &v1alpha1.LocalObjectReference{Name: "a"}
 	for name, c := range map[string]struct {
 		accounts bool
 		change   func(*v1alpha1.Transform)
@@ -425,7 +425,7 @@ func TestFluxPullsAsTheAccountThatPushes(t *testing.T) {
 	}{
 		"with the feature gate":   {true, func(*v1alpha1.Transform) {}, "deployer"},
 		"without it":              {false, func(*v1alpha1.Transform) {}, ""},
-		"with a secret for pulls": {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.PullSecretRef = &meta.LocalObjectReference{Name: "a"} }, ""},
+		"with a secret for pulls": {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.PullSecretRef = pulls }, ""},
 		"at another cloud":        {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.Provider = "gcp" }, "deployer"},
 		"at no cloud":             {true, func(t *v1alpha1.Transform) { t.Spec.Output.OCI.Provider = "generic" }, ""},
 	} {

@@ -220,9 +220,6 @@ func (r *repository) Desired(ctx context.Context, digest string) (delivery.Desir
 	return plan.Plan, nil
 }
 
-// Remove leaves everything: the artifacts of a deleted Transform can still be used.
-func (r *repository) Remove(context.Context) error { return nil }
-
 // connect is the repository, logged in.
 func (r *repository) connect(ctx context.Context) (*orasremote.Repository, error) {
 	if r.repo != nil {

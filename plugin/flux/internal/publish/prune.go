@@ -9,12 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"strings"
-
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/ropewalk/ropewalk/artifact"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -26,10 +22,30 @@ const maxForeign = 200
 
 // Prune deletes wholes that are not wanted any more, and what hand-overs left.
 func (r *repository) Prune(ctx context.Context, keep, drop []v1alpha1.Artifact) (string, error) {
+	return r.prune(ctx, keep, drop)
+}
+
+// Remove leaves everything where spec.output.oci.deletionPolicy is Keep: the artifacts of a
+// deleted Transform can still be used.
+func (r *repository) Remove(ctx context.Context) error {
+	if r.out.DeletionPolicy != v1alpha1.DeletionDelete {
+		return nil
+	}
+	left, err := r.prune(ctx, nil, r.transform.Status.History)
+	if err == nil && left != "" {
+		err = errors.New(left)
+	}
+	return err
+}
+
+// prune deletes what was published for drop, but for what keep, or a tag, leads to. Where
+// nothing is kept, the tags of the Transform go with it, unless others have moved them.
+func (r *repository) prune(ctx context.Context, keep, drop []v1alpha1.Artifact) (string, error) {
 	in, err := r.connect(ctx)
 	if err != nil {
 		return "", err
 	}
+	targets := digestsOf(drop)
 	own, foreign, err := r.tags(ctx, in)
 	if err != nil {
 		return "", r.explain(err)
@@ -46,11 +62,13 @@ func (r *repository) Prune(ctx context.Context, keep, drop []v1alpha1.Artifact) 
 		if err != nil {
 			return "", r.explain(err)
 		}
+		if len(keep) == 0 && len(digests) > 0 && r.leads(tag) && slices.Contains(targets, digests[0]) {
+			continue
+		}
 		for _, digest := range digests {
 			kept[digest] = true
 		}
 	}
-	targets := digestsOf(drop)
 	for _, tag := range own {
 		at, err := in.Resolve(ctx, tag)
 		if err == nil {
@@ -62,8 +80,11 @@ func (r *repository) Prune(ctx context.Context, keep, drop []v1alpha1.Artifact) 
 			continue
 		}
 		kept[digest] = true // once
-		if left, err := r.delete(ctx, in, digest); left != "" || err != nil {
-			return left, r.explain(err)
+		switch _, err := artifact.Delete(ctx, in, digest); {
+		case errors.Is(err, artifact.ErrNoDelete):
+			return r.out.Repository + ": " + err.Error(), nil
+		case err != nil:
+			return "", r.explain(err)
 		}
 	}
 	return "", nil
@@ -109,6 +130,11 @@ func digestsOf(all []v1alpha1.Artifact) []string {
 	return out
 }
 
+// leads reports whether a tag is one by which the Transform leads to what is newest.
+func (r *repository) leads(tag string) bool {
+	return tag == r.tag || slices.Contains(r.out.Tags, v1alpha1.OCITag(tag))
+}
+
 // tags are those of hand-overs of this Transform, and those that others may follow:
 // all but retention tags, which are of digests, and those of this Transform.
 func (r *repository) tags(ctx context.Context, in artifact.Store) (own, foreign []string, err error) {
@@ -117,8 +143,8 @@ func (r *repository) tags(ctx context.Context, in artifact.Store) (own, foreign 
 			switch {
 			case strings.HasPrefix(tag, r.interims()):
 				own = append(own, tag)
-			case tag == r.tag, slices.Contains(r.out.Tags, v1alpha1.OCITag(tag)):
-				foreign = append(foreign, tag) // they lead to what is newest
+			case r.leads(tag):
+				foreign = append(foreign, tag) // it leads to what is newest
 			case strings.HasPrefix(tag, "rw-"), strings.HasPrefix(tag, "rwl-"), strings.HasPrefix(tag, "sha256-"):
 			default:
 				foreign = append(foreign, tag)
@@ -127,41 +153,4 @@ func (r *repository) tags(ctx context.Context, in artifact.Store) (own, foreign 
 		return nil
 	})
 	return own, foreign, err
-}
-
-// delete deletes a manifest, and then what is attached to it.
-func (r *repository) delete(ctx context.Context, in artifact.Store, digest string) (left string, err error) {
-	subject, err := in.Resolve(ctx, digest)
-	if errors.Is(err, artifact.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	attached, err := artifact.Referrers(ctx, in, bare(subject), "")
-	if err != nil {
-		return "", err
-	}
-	for _, d := range slices.Concat([]ocispec.Descriptor{subject}, attached) {
-		err := in.Delete(ctx, bare(d))
-		switch {
-		case err == nil || errors.Is(err, artifact.ErrNotFound):
-		case refusesDelete(err):
-			return fmt.Sprintf("the registry of %s does not delete: allow it there, or have its own clean-up take what is old", r.out.Repository), nil
-		default:
-			return "", err
-		}
-	}
-	return "", nil
-}
-
-// refusesDelete says whether a registry deletes nothing at all: 405, or the code
-// UNSUPPORTED.
-func refusesDelete(err error) bool {
-	var answer *errcode.ErrorResponse
-	if !errors.As(err, &answer) {
-		return false
-	}
-	return answer.StatusCode == http.StatusMethodNotAllowed ||
-		slices.ContainsFunc(answer.Errors, func(e errcode.Error) bool { return e.Code == errcode.ErrorCodeUnsupported })
 }

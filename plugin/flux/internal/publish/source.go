@@ -10,7 +10,6 @@ import (
 	"time"
 
 	eventv1 "github.com/fluxcd/pkg/apis/event/v1beta1"
-	"github.com/fluxcd/pkg/apis/meta"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,7 +49,7 @@ func (r *repository) Source(t *v1alpha1.Transform, layer, digest string) (client
 		Spec: sourcev1.OCIRepositorySpec{
 			URL: r.out.Repository, Reference: &sourcev1.OCIRepositoryRef{Digest: digest},
 			Provider: cmp.Or(r.out.Provider, sourcev1.GenericOCIProvider), Insecure: r.out.Insecure,
-			SecretRef: r.out.PullSecretRef, CertSecretRef: r.out.CertSecretRef,
+			SecretRef: r.out.PullSecretRef.Flux(), CertSecretRef: r.out.CertSecretRef.Flux(),
 			Interval: metav1.Duration{Duration: defaultInterval},
 		},
 	}
@@ -63,7 +62,7 @@ func (r *repository) Source(t *v1alpha1.Transform, layer, digest string) (client
 	}
 	if r.verified {
 		out.Spec.Verify = &sourcev1.OCIRepositoryVerification{
-			Provider: "cosign", SecretRef: &meta.LocalObjectReference{Name: r.out.SigningKeyRef.Name},
+			Provider: "cosign", SecretRef: r.out.SigningKeyRef.Flux(),
 		}
 	}
 	return out, strings.TrimSpace(digest), nil

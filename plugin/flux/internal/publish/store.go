@@ -71,7 +71,7 @@ type Store interface {
 	// again.
 	Prune(ctx context.Context, keep, drop []v1alpha1.Artifact) (left string, err error)
 	// Remove takes away what must not outlive the Transform, after its delivery was
-	// withdrawn. A registry keeps its artifacts.
+	// withdrawn. A registry keeps its artifacts, unless the spec says otherwise.
 	Remove(ctx context.Context) error
 }
 

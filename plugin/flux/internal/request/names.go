@@ -1,0 +1,134 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package request
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/source"
+)
+
+// CheckNames wants every name in a Transform to be one that an object can have, before
+// any of them is a part of the path of a request. The definition of the kind wants the same; a
+// Transform may be older than it. The error is an object.Errors.
+func CheckNames(t *v1alpha1.Transform) error {
+	c := names{}
+	c.object("spec.serviceAccountName", t.Spec.ServiceAccountName)
+	if ref := t.Spec.SourceRef; ref != nil {
+		c.required("spec.sourceRef.name", ref.Name)
+		c.namespace("spec.sourceRef.namespace", ref.Namespace)
+	}
+	if t.Spec.CueRef != nil {
+		c.module("spec.cueRef", *t.Spec.CueRef)
+	}
+	for i, p := range t.Spec.Policies {
+		c.module(fmt.Sprintf("spec.policies[%d].cueRef", i), p.CueRef)
+	}
+	for i, name := range t.Spec.DependsOn {
+		c.required(fmt.Sprintf("spec.dependsOn[%d]", i), string(name))
+	}
+	for i, in := range t.Spec.InputsFrom {
+		at := fmt.Sprintf("spec.inputsFrom[%d]", i)
+		c.required(at+".name", in.Name)
+		if in.Key != "" {
+			c.check(at+".key", in.Key, `the key of an entry: expected letters, digits, "-", "_" and "."`, validation.IsConfigMapKey(in.Key))
+		}
+	}
+	c.output(t.Spec.Output)
+	c.delivery(t.Spec.Delivery)
+	return c.found.Err()
+}
+
+// names are the names that are wrong.
+type names struct{ found object.Errors }
+
+func (c *names) check(at, name, what string, wrong []string) {
+	if len(wrong) == 0 {
+		return
+	}
+	const shown = 80
+	c.found = append(c.found, &object.Error{
+		Stage: object.StageSpec, Pos: object.Pos{File: at}, Err: fmt.Errorf("%.*q is not %s", shown, name, what),
+	})
+}
+
+// object checks the name of an object; "" is none.
+func (c *names) object(at, name string) {
+	if name != "" {
+		c.required(at, name)
+	}
+}
+
+func (c *names) required(at, name string) {
+	c.check(at, name, `the name of an object: expected at most 253 lower-case letters, digits, "-" and "."`, validation.IsDNS1123Subdomain(name))
+}
+
+func (c *names) namespace(at, name string) {
+	if name != "" {
+		c.check(at, name, `a namespace: expected at most 63 lower-case letters, digits and "-"`, validation.IsDNS1123Label(name))
+	}
+}
+
+func (c *names) reference(at string, ref *v1alpha1.LocalObjectReference) {
+	if ref != nil {
+		c.required(at+".name", ref.Name)
+	}
+}
+
+// module checks the names that a reference to a module has.
+func (c *names) module(at string, ref v1alpha1.CueReference) {
+	c.reference(at+".pullSecretRef", ref.PullSecretRef)
+	if ref.Verify != nil {
+		c.reference(at+".verify.secretRef", ref.Verify.SecretRef)
+	}
+	switch ref.Type {
+	case source.TypeConfigMap:
+		c.required(at+".ref", ref.Ref)
+	case source.TypeFlux:
+		plain, _, _ := strings.Cut(ref.Ref, "@")
+		if parts := strings.Split(plain, "/"); len(parts) == 3 {
+			c.namespace(at+".ref", parts[1])
+			c.required(at+".ref", parts[2])
+		} else if len(parts) == 2 {
+			c.required(at+".ref", parts[1])
+		}
+	}
+}
+
+func (c *names) output(out *v1alpha1.Output) {
+	if out == nil || out.OCI == nil {
+		return
+	}
+	const at = "spec.output.oci."
+	c.reference(at+"pushSecretRef", out.OCI.PushSecretRef)
+	c.reference(at+"pullSecretRef", out.OCI.PullSecretRef)
+	c.reference(at+"certSecretRef", out.OCI.CertSecretRef)
+	c.reference(at+"signingKeyRef", out.OCI.SigningKeyRef)
+}
+
+func (c *names) delivery(d *v1alpha1.Delivery) {
+	if d == nil {
+		return
+	}
+	if f := d.Flux; f != nil {
+		if k := f.KubeConfig; k != nil && k.SecretRef != nil {
+			c.required("spec.delivery.flux.kubeConfig.secretRef.name", k.SecretRef.Name)
+		} else if k != nil && k.ConfigMapRef != nil {
+			c.required("spec.delivery.flux.kubeConfig.configMapRef.name", k.ConfigMapRef.Name)
+		}
+		if f.Decryption != nil {
+			c.reference("spec.delivery.flux.decryption.secretRef", f.Decryption.SecretRef)
+			c.object("spec.delivery.flux.decryption.serviceAccountName", f.Decryption.ServiceAccountName)
+		}
+	}
+	if a := d.ArgoCD; a != nil {
+		c.namespace("spec.delivery.argocd.namespace", a.Namespace)
+		c.object("spec.delivery.argocd.project", a.Project)
+	}
+}
