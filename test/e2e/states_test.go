@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	kstatus "github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/stretchr/testify/require"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,12 +18,12 @@ import (
 )
 
 // computed is what kstatus makes of a Transform, as helm, Flux and kpt do.
-func (n *tenant) computed(name string) status.Status {
+func (n *tenant) computed(name string) kstatus.Status {
 	n.t.Helper()
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.TransformKind))
 	require.NoError(n.t, n.Client.Get(n.t.Context(), client.ObjectKey{Namespace: n.namespace, Name: name}, u))
-	result, err := status.Compute(u)
+	result, err := kstatus.Compute(u)
 	require.NoError(n.t, err)
 	return result.Status
 }
@@ -41,12 +41,12 @@ func TestEveryStateIsOneOfKstatus(t *testing.T) {
 	n := newTenant(t)
 	n.controller.Kill()
 	n.transform("web", "{text: one}", "")
-	require.Equal(t, status.InProgressStatus, n.computed("web"), "it is new")
+	require.Equal(t, kstatus.InProgressStatus, n.computed("web"), "it is new")
 	n.controller.Restart(t)
 	n.await("web", "is current for kstatus", func(*v1alpha1.Transform) bool {
 		is := n.computed("web")
-		require.Contains(t, []status.Status{status.InProgressStatus, status.CurrentStatus}, is)
-		if is == status.InProgressStatus {
+		require.Contains(t, []kstatus.Status{kstatus.InProgressStatus, kstatus.CurrentStatus}, is)
+		if is == kstatus.InProgressStatus {
 			return false
 		}
 		now := n.get("web")
@@ -57,7 +57,7 @@ func TestEveryStateIsOneOfKstatus(t *testing.T) {
 
 	n.transform("web", "{text: 1}", "")
 	n.stalled("web")
-	require.Equal(t, status.FailedStatus, n.computed("web"), "it is stalled")
+	require.Equal(t, kstatus.FailedStatus, n.computed("web"), "it is stalled")
 	n.transform("web", "{text: two}", "")
 	n.ready("web")
 	n.Kubectl(t, "-n", n.namespace, "patch", "transform", "web", "--type=merge", "-p", `{"spec":{"rollback":{"digest":"`+first+`"}}}`)
@@ -65,15 +65,15 @@ func TestEveryStateIsOneOfKstatus(t *testing.T) {
 		c := apimeta.FindStatusCondition(t.Status.Conditions, "Ready")
 		return c.Reason == v1alpha1.RolledBackReason && t.Status.ObservedGeneration == t.Generation
 	})
-	require.Equal(t, status.CurrentStatus, n.computed("web"))
+	require.Equal(t, kstatus.CurrentStatus, n.computed("web"))
 
 	// It waits for another one, and what is wrong with it may pass.
 	n.transform("later", "{text: one}", "  dependsOn: [none]")
 	n.saying("later", "Ready", `Transform "none" does not exist`)
-	require.Equal(t, status.InProgressStatus, n.computed("later"))
+	require.Equal(t, kstatus.InProgressStatus, n.computed("later"))
 	n.transform("failing", "{text: one}", "  inputsFrom: [{kind: ConfigMap, name: none}]")
 	n.saying("failing", "Ready", "ConfigMap none/values.yaml does not exist")
-	require.Equal(t, status.InProgressStatus, n.computed("failing"))
+	require.Equal(t, kstatus.InProgressStatus, n.computed("failing"))
 
 	n.Kubectl(t, "-n", n.namespace, "patch", "transform", "web", "--type=merge", "-p", `{"spec":{"suspend":true}}`)
 	table := strings.Fields(n.Kubectl(t, "-n", n.namespace, "get", "transform", "web"))
@@ -98,7 +98,7 @@ spec:
 `, "REPOSITORY", repository))
 	now := n.saying("web", "Reconciling", "pushing the artifact to "+repository)
 	require.Equal(t, "Progressing", apimeta.FindStatusCondition(now.Status.Conditions, "Ready").Reason)
-	require.Equal(t, status.InProgressStatus, n.computed("web"))
+	require.Equal(t, kstatus.InProgressStatus, n.computed("web"))
 }
 
 // TestNoNameLeadsElsewhere has the API server refuse names that would be parts of a path, in

@@ -102,6 +102,8 @@ func TestTheTutorialGoesAsItSays(t *testing.T) {
 	c.Flags(t, c.KustomizeController, "--feature-gates=ExternalArtifact=true")
 	controller := startReplica(t, c, "controller-tutorial")
 	to := newTutorial(t, c)
+	// Other tests have namespaces of these names too.
+	c.Kubectl(t, "delete", "namespace", "shop", "apps", "--ignore-not-found", "--timeout=2m")
 	copied := c.Git(t)
 	copied.Git.Run("config", "http.receivepack", "true")
 	to.step("2", "https://git.example.com/you/ropewalk.git", copied.URL)
