@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/test/servers"
 )
 
 func reason(t *v1alpha1.Transform) string {
@@ -130,4 +131,40 @@ spec:
 	time.Sleep(10 * time.Second)
 	require.Equal(t, before, versions(), "a restart writes nothing")
 	t.Logf("a restart asked the registry %d times for %d Transforms", len(n.OCI.Requests())-asked, many)
+}
+
+// TestTheArtifactsOfATransformGoWithIt asks the registry for its tags.
+func TestTheArtifactsOfATransformGoWithIt(t *testing.T) {
+	n, registry := newTenant(t), servers.Registry(t, servers.WithDelete())
+	tags := func() string {
+		text, _ := page(t.Context(), registry.Host, "/v2/web/tags/list")
+		return text
+	}
+	apply := func(text, policy string) *v1alpha1.Transform {
+		n.Apply(t, fmt.Sprintf(`
+apiVersion: ropewalk.dev/v1alpha1
+kind: Transform
+metadata: {name: web, namespace: %s}
+spec:
+  output: {oci: {repository: "oci://%s/web", insecure: true, deletionPolicy: %s}}
+  cueRef: {type: inline, ref: 'a: {apiVersion: "v1", kind: "ConfigMap", metadata: name: "a", data: text: "%s"}'}
+  history: 1
+`, n.namespace, registry.Host, policy, text))
+		return n.ready("web")
+	}
+	first := apply("one", "Keep")
+	kept := tags()
+	require.Contains(t, kept, `"transform.`+n.namespace+`.web"`)
+	n.Kubectl(t, "delete", "transform", "web", "-n", n.namespace, "--timeout=1m")
+	require.Equal(t, kept, tags())
+
+	apply("one", "Delete")
+	second := apply("two", "Delete")
+	require.NotEqual(t, first.Status.Artifact.Digest, second.Status.Artifact.Digest)
+	n.Await(t, soon, "the first is pruned", func() bool {
+		return !strings.Contains(tags(), strings.TrimPrefix(first.Status.Artifact.Digest, "sha256:"))
+	})
+	n.Kubectl(t, "delete", "transform", "web", "-n", n.namespace, "--timeout=1m")
+	require.NotContains(t, tags(), "-", "no tag is left")
+	t.Logf("before: %safter: %s", kept, tags())
 }
