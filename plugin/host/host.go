@@ -140,6 +140,8 @@ type Loaded struct {
 	Project spec.Project
 	// NotRendered are files of plain manifests that a search found beside the specs, sorted.
 	NotRendered []string
+	// NotApplied are the project files beside specs that were named as files, sorted.
+	NotApplied []string
 	// Texts is every file that was read as a document, by the name that
 	// positions give it, so that a caller can show the line.
 	Texts map[string][]byte

@@ -60,7 +60,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	}
 	l.unused()
 	l.unrendered()
-	out.NotRendered = d.NotRendered(l.docs)
+	out.NotRendered, out.NotApplied = d.NotRendered(l.docs), d.NotApplied()
 	out.Request.CRDs = d.CRDs(opts.CRDs)
 	out.Texts = l.overlays.Texts
 	for _, file := range d.Files {
@@ -370,10 +370,11 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		inputPath = t.Instance.Append(object.Field("values"))
 		l.sameVersion(t, tree)
 	}
-	tags := l.runtime.over(t.Tags, tree)
+	module := l.modules.module(uses[0].reference, tree, l.runtime.over(t.Tags, tree))
+	module.TagPos = t.TagPos
 	out := render.Spec{
 		Evaluate: evaluate.Request{
-			Spec: t.Name, Pos: t.Pos, Module: l.modules.module(uses[0].reference, tree, tags),
+			Spec: t.Name, Pos: t.Pos, Module: module,
 			Input: l.overlays.Apply(t.Name, input, project.IsTimoni(tree.FS, tree.Dir)), InputPath: inputPath,
 			Context:  l.contextOf(t.Name, t.Namespace, l.opts.Environment),
 			Policies: joined(policies, own),

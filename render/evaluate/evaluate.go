@@ -76,6 +76,9 @@ type Module struct {
 	// Tags are the values of @tag and @if attributes; they are part of the
 	// cache key.
 	Tags map[string]string
+	// TagPos are the places of the user's Tags; one that is not in it was not written in a
+	// file.
+	TagPos map[string]object.Pos
 	// Pos is the line of the user that names the module; not valid where none does.
 	Pos object.Pos
 	// Version is that of a Timoni module, which sets its tag moduleVersion; "" is the

@@ -94,6 +94,8 @@ func (f fault) token(column int) *object.Error {
 			`unexpected text after "|" or ">"`)
 	case strings.HasPrefix(f.message, "block sequence entries"):
 		return f.at(f.line, column, "begin the list on a line of its own", `a list item ("- ") is not allowed here`)
+	case strings.Contains(f.message, "<document start>") && bytes.HasPrefix(f.line1(), []byte("{")):
+		return f.at(f.line, column, `begin it with a line "---"`, "a second value begins here")
 	case strings.Contains(f.message, "<document start>"):
 		return f.at(f.line, column, `begin the next document with "---"`, `the document ended at "..."`)
 	case strings.HasPrefix(f.message, "exceeded max depth"):

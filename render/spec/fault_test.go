@@ -65,7 +65,7 @@ func TestSyntaxErrorsSayWhatToDo(t *testing.T) {
 		"another version of YAML":            {"%YAML 3.0\n---\na: 1\n", `f:1:9: spec: YAML directives (%) other than %YAML 1.1 and 1.2 are not supported (remove the line)`},
 		"a first line that is indented":      {" a: 1\nb: 1\n", "f:1:1: spec: the first line of the document is indented, and those below are not (remove the spaces at its beginning)"},
 		"an indented line after others":      {"a: 1\n---\n\n  # c\n  a: 1\nb: 1\n", "f:5:1: spec: the first line of the document is indented, and those below are not (remove the spaces at its beginning)"},
-		"JSON in lines":                      {" {\"a\": 1}\n{\"b\": 1}\n", `f:2:1: spec: the document ended at "..." (begin the next document with "---")`},
+		"JSON in lines":                      {" {\"a\": 1}\n{\"b\": 1}\n", `f:2:1: spec: a second value begins here (begin it with a line "---")`},
 		"a document after dots":              {"a: 1\n...\nb: 1\n", `f:3:1: spec: the document ended at "..." (begin the next document with "---")`},
 		"a key at the dashes":                {"--- a: 1\nb: 2\n", `f:1:5: spec: a key on the line of "---" (write it on the next line)`},
 		"line ends of CR":                    {"a:\r  b: 1\r c: 2\r", `f:3:2: spec: the indentation of 1 space matches no line above (indent it by 0 or 2 spaces)`},

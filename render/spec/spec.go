@@ -83,7 +83,9 @@ type Transform struct {
 	NamePos   object.Pos
 	CueRef    CueRef
 	// Tags are the values of the module's @tag and @if attributes.
-	Tags      map[string]string
+	Tags map[string]string
+	// TagPos are the places of their names.
+	TagPos    map[string]object.Pos
 	DependsOn []object.SpecDependency
 	Input     object.Value
 	// InputUnsure is set if a mistake in the document may hide part of the

@@ -105,7 +105,7 @@ func (t *text) line(n int) []byte {
 
 // check refuses invalid UTF-8 and control characters, the first of each, and puts
 // something harmless of the same length in their place, so that the other mistakes are
-// found too. binary is set if the text is none.
+// found too. binary is set if the text is none, or cannot be read on.
 func (t *text) check() (errs object.Errors, binary bool) {
 	encoding, control := false, false
 	out := t.data
@@ -134,13 +134,15 @@ func (t *text) check() (errs object.Errors, binary bool) {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
 			replace(i, ' ')
 			if !control {
+				// What indents a line decides what the rest means.
+				binary = binary || len(bytes.TrimSpace(t.data[bytes.LastIndexByte(t.data[:i], '\n')+1:i])) == 0
 				errs, control = append(errs, mistake(t.at(i), nil, fmt.Sprintf(`delete it, or write "\x%02x" in double quotes`, c), "control character 0x%02x is not allowed", c)), true
 			}
 		}
 		i++
 	}
 	t.data = out
-	return errs, false
+	return errs, binary
 }
 
 // latin is what a byte is in the encoding that Western systems used before UTF-8.

@@ -47,6 +47,12 @@ func (f *fields) inTransform(t *Transform) {
 		t.CueRef = f.cueRef(ref, f.path.Append(object.Field("cueRef")))
 	}
 	t.Tags = f.texts("tags", true)
+	if v, _, ok := f.get("tags"); ok && len(t.Tags) > 0 {
+		t.TagPos = make(map[string]object.Pos, len(t.Tags))
+		for _, m := range v.Members {
+			t.TagPos[m.Name] = m.Pos
+		}
+	}
 	t.DependsOn = f.labels("dependsOn")
 	t.DependsOn = slices.DeleteFunc(t.DependsOn, func(dep object.SpecDependency) bool {
 		if dep.Name == t.Name {

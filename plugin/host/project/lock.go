@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/source/lock"
 )
 
@@ -38,16 +39,34 @@ func Lock(opts Options) (file lock.File, found bool, err error) {
 		rel = path.Dir(rel)
 	}
 	name := path.Join(rel, lock.Name)
-	data, err := r.read(name, maxLock)
-	link, lstat := r.folder.Lstat(name)
+	info, err := r.folder.Lstat(name)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && lstat == nil && link.Mode()&fs.ModeSymlink != 0:
-		return lock.File{}, false, fmt.Errorf("%s: a symbolic link that leads to no file of the project: commit the file itself", r.Display(name))
 	case errors.Is(err, fs.ErrNotExist):
 		return lock.File{}, false, nil
+	case err != nil:
+		return lock.File{}, false, &fs.PathError{Op: "read", Path: r.Display(name), Err: bare(err)}
+	}
+	data, err := r.read(name, maxLock)
+	switch {
+	case err != nil && !info.Mode().IsRegular():
+		return lock.File{}, false, object.Errors{{
+			Stage: object.StageResolve, Pos: object.Pos{File: r.Display(name)}, Hint: "commit the file itself, or delete it and run \"ropewalk lock\"",
+			Err: fmt.Errorf("the lock is not a regular file of the project: %s", what(info.Mode(), err)),
+		}}
 	case err != nil:
 		return lock.File{}, false, &fs.PathError{Op: "read", Path: r.Display(name), Err: err}
 	}
 	file, err = lock.Parse(r.Display(name), data)
 	return file, true, err
+}
+
+// what is a file that cannot be read for its mode.
+func what(mode fs.FileMode, err error) string {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return "the symbolic link cannot be followed: " + err.Error()
+	case mode.IsDir():
+		return "it is a folder"
+	}
+	return "it is a pipe, a socket or a device"
 }

@@ -5,6 +5,7 @@ package project
 
 import (
 	"bytes"
+	"path"
 	"regexp"
 	"slices"
 
@@ -36,6 +37,20 @@ func (d *Discovery) NotRendered(docs spec.Documents) []string {
 		ours[m.Pos.File] = ours[m.Pos.File] || m.Module
 	}
 	out := slices.DeleteFunc(slices.Clone(d.manifests), func(name string) bool { return ours[name] })
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// NotApplied are the project files beside files that a user named, sorted: such a file is
+// rendered without its project.
+func (d *Discovery) NotApplied() []string {
+	var out []string
+	for _, name := range d.given {
+		at := d.locations[name]
+		if beside := path.Join(at.Dir, spec.ProjectFile); isFile(at.Root, beside) && d.locations[at.Root.Display(beside)] == (Location{}) {
+			out = append(out, at.Root.Display(beside))
+		}
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }

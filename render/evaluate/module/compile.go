@@ -62,7 +62,7 @@ func Compile(m evaluate.Module, schemas map[string]fs.FS, slowly bool) (*Compile
 	if err != nil {
 		return nil, err
 	}
-	tags, err := t.tags(m.Tags)
+	tags, err := t.tags(m.Tags, m.TagPos)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,9 @@ func (t *tree) load(m evaluate.Module, tags []string, vars map[string]load.TagVa
 // tags are Module.Tags as the loader wants them: a name that is used in @if
 // is a switch, which is on unless its value is false; one that is used in @tag
 // has its value.
-func (t *tree) tags(values map[string]string) ([]string, error) {
+//
+// pos are the places of the names, for errors.
+func (t *tree) tags(values map[string]string, pos map[string]object.Pos) ([]string, error) {
 	if len(values) == 0 {
 		return nil, nil
 	}
@@ -224,8 +226,9 @@ func (t *tree) tags(values map[string]string) ([]string, error) {
 		}
 		if !switches[name] && !fields[name] {
 			known := append(object.SortedKeys(switches), object.SortedKeys(fields)...)
-			return nil, fmt.Errorf("tag %q is not declared by the module: no field has @tag(%s) and no file @if(%s)%s",
-				name, name, name, diagnose.Nearest(name, known))
+			return nil, &object.Error{Stage: object.StageEvaluate, Pos: pos[name], Err: fmt.Errorf(
+				"tag %q is not declared by the module: no field has @tag(%s) and no file @if(%s)%s",
+				name, name, name, diagnose.Nearest(name, known))}
 		}
 		if switches[name] && value != "false" {
 			out = append(out, name)

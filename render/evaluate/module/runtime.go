@@ -49,6 +49,7 @@ func runtimeAttributes(files []*ast.File) (out []runtimeAttribute) {
 // runtime attribute. A name without a value leaves its field as it is.
 func injectRuntime(m evaluate.Module, t *tree, files []*ast.File) error {
 	replaced := map[ast.Node]ast.Node{}
+	zeroes := map[string]string{"bool": "false", "number": "0"}
 	var errs object.Errors
 	for _, a := range runtimeAttributes(files) {
 		value, ok := m.Tags[a.name]
@@ -60,7 +61,10 @@ func injectRuntime(m evaluate.Module, t *tree, files []*ast.File) error {
 			errs = append(errs, &object.Error{
 				Stage: object.StageEvaluate, Pos: t.position(m, a.pos), Err: fmt.Errorf("runtime value %q: %w", a.name, err),
 			})
-			continue
+			// So that CUE does not report the field as incomplete, too.
+			if expr, err = runtimeValue(a.kind, zeroes[a.kind]); err != nil {
+				continue
+			}
 		}
 		ast.SetPos(expr, a.field.Value.Pos())
 		replaced[a.field.Value], a.field.Value = expr, expr

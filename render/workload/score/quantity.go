@@ -55,7 +55,7 @@ func (e entry) quantity() Text {
 	}
 	if bad, hint := e.badQuantity(t.Value); bad != "" {
 		e.fail(hint, "%s %s", shown(t.Value), bad)
-		return t
+		return Text{Pos: e.Pos} // which is not compared with a limit
 	}
 	q, err := resource.ParseQuantity(t.Value)
 	switch {

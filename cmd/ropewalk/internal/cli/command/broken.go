@@ -21,7 +21,7 @@ import (
 func FileMistakes(err error) (mistakes object.Errors, ok bool) {
 	var file *strictyaml.Error
 	if !errors.As(err, &file) {
-		return nil, false
+		return mistakes, errors.As(err, &mistakes)
 	}
 	// The reader of specs explains errors of syntax better than the YAML library.
 	if _, err := spec.ParseValue(spec.File{Name: file.Name, Data: readText(file.Name)}); err != nil {

@@ -202,11 +202,18 @@ func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rend
 	}}
 }
 
-// NoteOthers prints which files beside the specs are not rendered.
+// NoteOthers prints which files beside the specs are not rendered, and which project is
+// not applied.
 func (a *App) NoteOthers(l host.Loaded) {
 	const most = 5
 	files := l.NotRendered
-	if len(files) == 0 || a.JSON {
+	if a.JSON {
+		return
+	}
+	for _, name := range l.NotApplied {
+		a.Note("not applied: %s (its environments, values and policies): pass its folder, or the file too\n", name)
+	}
+	if len(files) == 0 {
 		return
 	}
 	more := ""

@@ -227,7 +227,7 @@ func LockFile(paths []string) string {
 
 // ReadLock reads a lock; found is false where there is none.
 func ReadLock(name string) (file lock.File, found bool, err error) {
-	data, err := os.ReadFile(name) //nolint:gosec // it is beside what the user names
+	data, err := ReadRegular(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return lock.File{}, false, nil
 	}
@@ -250,7 +250,11 @@ func readSecrets(files []string) (secrets source.Secrets, wrong object.Errors, e
 	known := map[string]map[string][]byte{}
 	for _, name := range files {
 		data, err := ReadRegular(name)
-		if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			wrong = append(wrong, &object.Error{Stage: object.StageResolve, Pos: object.Pos{File: name}, Err: path.Err})
+			continue
+		} else if err != nil {
 			return nil, nil, err
 		}
 		found, err := host.Secrets(spec.File{Name: name, Data: data})
