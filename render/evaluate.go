@@ -6,6 +6,7 @@ package render
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -71,6 +72,13 @@ func (c *compiler) evaluate(ctx context.Context) (evaluated, error) {
 			return evaluated{}, err
 		}
 		out.mistakes = append(append(out.mistakes, violations...), o.Warnings...)
+		if len(o.Nodes) == 0 && len(specs) > 1 && !s.Evaluate.AllowEmpty { // A render of nothing is refused later.
+			out.mistakes = append(out.mistakes, &object.Error{
+				Stage: object.StageEvaluate, Severity: object.SeverityWarning, Pos: s.Evaluate.Pos,
+				Err:  fmt.Errorf("spec %q makes no objects: an engine that prunes deletes what it made before", s.Evaluate.Spec),
+				Hint: "add --allow-empty if that is meant",
+			})
+		}
 		for _, n := range o.Nodes {
 			if n.Apply.Adopt == "" {
 				n.Apply.Adopt = s.Adopt

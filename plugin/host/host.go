@@ -118,7 +118,7 @@ type Options struct {
 
 // Project are the options of the discovery.
 func (o Options) Project() project.Options {
-	return project.Options{FS: o.FS, Args: o.Args, Documents: o.Documents, Dir: o.Dir, Root: o.Root, Stdin: o.Stdin, AllowEmpty: o.AllowEmpty}
+	return project.Options{FS: o.FS, Args: o.Args, Documents: o.Documents, Dir: o.Dir, Root: o.Root, Stdin: o.Stdin, AllowEmpty: o.AllowEmpty, Values: o.Values}
 }
 
 // charge is Charge within ctx, which ends a load without one too.

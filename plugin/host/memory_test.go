@@ -248,8 +248,8 @@ func TestALockIsBesideTheProject(t *testing.T) {
 		require.Equal(t, want, found, arg)
 	}
 	for arg, want := range map[string]string{
-		"c": "c/ropewalk.lock:1: ", "d": "read d/ropewalk.lock: not a regular file",
-		"f": "read f/ropewalk.lock: leaves the root of the project by a link", "../x": `"../x" is outside the files of the project`,
+		"c": "c/ropewalk.lock:1: ", "d": "d/ropewalk.lock: resolve: the lock is not a regular file of the project: it is a folder",
+		"f": "cannot be followed: leaves the root of the project by a link", "../x": `"../x" is outside the files of the project`,
 	} {
 		file, _, err := project.Lock(project.Options{FS: in, Args: []string{arg}})
 		require.ErrorContains(t, err, want)

@@ -6,6 +6,7 @@ package check
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -135,6 +136,8 @@ func (c *Checker) schema(ctx context.Context, a *finding.Value, own map[string]*
 		f.Hint = "name its CustomResourceDefinition with --crds"
 		if hint := object.DidYouMean(o.Kind(), c.kindsOf(o.Group(), own)); hint != "" {
 			f.Hint = hint + " Otherwise name its CustomResourceDefinition with --crds"
+		} else if near := kubernetes.Near(o.Group(), o.Kind()); near != "" {
+			f.Hint = fmt.Sprintf("did you mean %q? Otherwise name its CustomResourceDefinition with --crds", near)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -138,6 +139,9 @@ func (d *Discovery) look(r *Root, name, shown string, foreign bool) (c candidate
 	}
 	data = spec.UTF8(data)
 	ours, near := spec.Mentions(data)
+	if !ours && d.isValues(shown) {
+		return
+	}
 	if near || bytes.Contains(data, []byte("ConfigMap")) {
 		d.add(spec.File{Name: shown, Data: data, Found: true}, Location{r, path.Dir(name)})
 	}
@@ -146,6 +150,14 @@ func (d *Discovery) look(r *Root, name, shown string, foreign bool) (c candidate
 	}
 	other := !ours && bytes.Contains(data, []byte("apiVersion")) && bytes.Contains(data, []byte("kind"))
 	return candidate{near: near, other: other, why: unread(name, data)}
+}
+
+// isValues reports whether an option names the file as one of values.
+func (d *Discovery) isValues(shown string) bool {
+	return slices.ContainsFunc(d.opts.Values, func(arg string) bool {
+		_, file, _ := strings.Cut(arg, ":")
+		return argPos(arg).File == shown || argPos(file).File == shown
+	})
 }
 
 // unread is why nothing is read of a file that a reader would take for a spec; "" where

@@ -40,6 +40,8 @@ type Options struct {
 	Root string
 	// Stdin is read for the argument "-".
 	Stdin io.Reader
+	// Values are the values files, FILE or SPEC:FILE, which a search takes for no specs.
+	Values []string
 	// AllowEmpty accepts a folder without anything to render.
 	AllowEmpty bool
 	// Charge, if set, is called with how many bytes what is read takes, roughly, before it

@@ -71,11 +71,13 @@ func Unserved(a *finding.Value) bool {
 		version.Fail(finding.RuleAPIVersion, "%s %s %s", apiVersion, kind, removed(group, kind))
 	case len(versions) > 0:
 		version.Fail(finding.RuleAPIVersion, "%s %s is not served", apiVersion, kind).Hint = "use " + newest(versions)
-	case !builtIn && len(elsewhere) == 0:
+	case strings.Count(apiVersion, "/") > 1:
+		version.Fail(finding.RuleAPIVersion, "%s is not an API version: expected GROUP/VERSION, or v1", finding.Quote(apiVersion))
+	case !builtIn && (len(elsewhere) == 0 || isCustomGroup(group)):
 		return false
 	case group == "" && kind == "List":
 		a.Field("kind").Fail(finding.RuleKind, "a List is not an object of its own").Hint = "write each item as a separate object"
-	case len(elsewhere) > 0 && (builtIn || group == ""):
+	case len(elsewhere) > 0 && (builtIn || !isCustomGroup(group)):
 		version.Fail(finding.RuleAPIVersion, "%s has no kind %s", finding.Quote(apiVersion), kind).Hint = "use " + newest(elsewhere)
 	case builtIn:
 		a.Field("kind").Fail(finding.RuleKind, "%s has no kind %s", finding.Quote(apiVersion), finding.Quote(kind)).Hint =
@@ -84,6 +86,28 @@ func Unserved(a *finding.Value) bool {
 		return false
 	}
 	return true
+}
+
+// isCustomGroup reports whether a group may be one of custom resources: those have a dot,
+// and no upper-case letters.
+func isCustomGroup(group string) bool {
+	return strings.Contains(group, ".") && group == strings.ToLower(group)
+}
+
+// Near is the newest version of a built-in group that serves kind and whose name is close
+// to group; "" where there is none.
+func Near(group, kind string) string {
+	const slips = 3
+	var near []string
+	for v, k := range eachBuiltIn {
+		if g, _, ok := strings.Cut(v, "/"); ok && k == kind && object.Distance(group, g) <= slips {
+			near = append(near, v)
+		}
+	}
+	if len(near) == 0 {
+		return ""
+	}
+	return newest(near)
 }
 
 // newest is the last stable one of versions, or the first where none is.

@@ -226,9 +226,12 @@ func (t *tree) tags(values map[string]string, pos map[string]object.Pos) ([]stri
 		}
 		if !switches[name] && !fields[name] {
 			known := append(object.SortedKeys(switches), object.SortedKeys(fields)...)
-			return nil, &object.Error{Stage: object.StageEvaluate, Pos: pos[name], Err: fmt.Errorf(
-				"tag %q is not declared by the module: no field has @tag(%s) and no file @if(%s)%s",
-				name, name, name, diagnose.Nearest(name, known))}
+			err := fmt.Errorf("tag %q is not declared by the module: no field has @tag(%s) and no file @if(%s)%s",
+				name, name, name, diagnose.Nearest(name, known))
+			if at, ok := pos[name]; ok {
+				return nil, &object.Error{Stage: object.StageEvaluate, Pos: at, Err: err}
+			}
+			return nil, err
 		}
 		if switches[name] && value != "false" {
 			out = append(out, name)
@@ -265,7 +268,40 @@ func (c *Compiled) mark(m evaluate.Module) error {
 			}
 		}
 	}
-	return nil
+	return c.misspelt(m)
+}
+
+// contract are the fields at the root of a native module that mean something.
+func contract(kind string) []string {
+	switch kind {
+	case KindPolicy:
+		return []string{"ropewalk", diagnose.FieldInput, diagnose.FieldContext, "subject", "violations"}
+	case KindProvisioners:
+		return []string{"ropewalk", "provisioners"}
+	}
+	return []string{"ropewalk", diagnose.FieldInput, diagnose.FieldContext, diagnose.FieldGraph}
+}
+
+// misspelt refuses fields at the root of a native module whose name is one with a slip:
+// they would mean nothing, and a policy without violations judges nothing.
+func (c *Compiled) misspelt(m evaluate.Module) error {
+	const letters = 5 // of a name, for each slip in it
+	var errs object.Errors
+	known := contract(c.Kind)
+	fields, err := c.Value.Fields(cue.Optional(true))
+	for err == nil && fields.Next() {
+		name := fields.Selector().Unquoted()
+		for _, near := range known {
+			if d := object.Distance(strings.ToLower(name), near); name != near && d <= max(1, len(near)/letters) {
+				errs = append(errs, &object.Error{
+					Stage: object.StageEvaluate, Pos: c.Tree.At(m, fields.Value()),
+					Err:  fmt.Errorf("unknown field %q, did you mean %q?", name, near),
+					Hint: fmt.Sprintf("hide a field of your own: _%s", name),
+				})
+			}
+		}
+	}
+	return errs.Sorted().Err()
 }
 
 // At is the place in the module that v was written at.

@@ -7,11 +7,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/parser"
 
+	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -39,7 +44,7 @@ func (w *walker) timoniSets() error {
 		return err
 	}
 	if field, err := s.invalidTimoni(w.filled); err != nil {
-		return s.explainTimoni(w.filled, field, err)
+		return s.withMissing(s.explainTimoni(w.filled, field, err))
 	}
 	sets, err := w.filled.Root.LookupPath(cue.ParsePath("timoni.apply")).Fields()
 	if err != nil {
@@ -55,6 +60,25 @@ func (w *walker) timoniSets() error {
 	}
 	w.healthChecks(w.filled.Root.LookupPath(cue.ParsePath("timoni.healthChecks")))
 	return nil
+}
+
+// withMissing is err, or where something is incomplete the runtime values that are not set.
+func (s *Session) withMissing(err error) error {
+	t := s.Compiled.timoni
+	incomplete := slices.ContainsFunc([]string{"is missing", "has no value", "incomplete value", "non-concrete value"}, func(text string) bool {
+		return strings.Contains(err.Error(), text)
+	})
+	if !incomplete || len(evaluate.RuntimeNames(t.data)) == 0 {
+		return err
+	}
+	f, parseErr := parser.ParseFile(path.Join(virtualRoot, t.file), t.data)
+	if parseErr != nil {
+		return err
+	}
+	if missing := missingRuntime(s.origin, s.Compiled.Tree, []*ast.File{f}); len(missing) > 0 {
+		return missing.Sorted()
+	}
+	return err
 }
 
 // mergedValues merges the input over the module's own values, because CUE cannot

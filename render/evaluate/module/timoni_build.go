@@ -31,12 +31,6 @@ func (s *Session) buildTimoni() (diagnose.Filled, error) {
 	if s.Input.Kind == object.KindNone || s.Input.Kind == object.KindNull {
 		c := *s.Compiled
 		if c.timoni.data != nil {
-			if len(evaluate.RuntimeNames(c.timoni.data)) > 0 {
-				// Alone it tells which runtime values are missing.
-				if _, err := readValues(s.origin, &c, object.Value{}); err != nil {
-					return diagnose.Filled{}, InModule(s.origin, err)
-				}
-			}
 			t := *c.Tree
 			t.files = maps.Clone(t.files)
 			t.files[c.timoni.file] = c.timoni.data

@@ -231,10 +231,10 @@ func readValues(m evaluate.Module, c *Compiled, over object.Value) (object.Value
 		return object.Value{}, nil
 	}
 	if err := complete(values, over); err != nil {
-		if missing := missingRuntime(m, t, files); len(missing) > 0 {
-			return object.Value{}, missing.Sorted()
+		if len(missingRuntime(m, t, files)) == 0 {
+			return object.Value{}, t.moduleErrors(m, err)
 		}
-		return object.Value{}, t.moduleErrors(m, err)
+		// The module may have a default for what is missing.
 	}
 	return readValue(values), nil
 }
@@ -273,7 +273,13 @@ func readValue(v cue.Value) object.Value {
 		out := object.Value{Kind: object.KindMap, Pos: pos}
 		fields, err := v.Fields()
 		for err == nil && fields.Next() {
-			out.Members = append(out.Members, object.Member{Name: fields.Selector().Unquoted(), Pos: pos, Value: readValue(fields.Value())})
+			m := object.Member{Name: fields.Selector().Unquoted(), Value: readValue(fields.Value())}
+			m.Pos = m.Value.Pos
+			if field, ok := fields.Value().Source().(*ast.Field); ok {
+				name := field.Label.Pos().Position()
+				m.Pos = object.Pos{Line: name.Line, Column: name.Column}
+			}
+			out.Members = append(out.Members, m)
 		}
 		return out
 	case kind == cue.ListKind:
