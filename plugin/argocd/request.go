@@ -164,7 +164,7 @@ func newRequest(app, folder, checksum string, env map[string]string) (request, e
 		if err := p.apply(&r.inputs); err != nil {
 			return request{}, err
 		}
-		if n := r.inputs.optionCount(); n > maxOptions {
+		if n := r.optionCount(); n > maxOptions {
 			return request{}, fmt.Errorf("%w: ROPEWALK_SET and the parameters set more than %d values: use a values file", errRequest, maxOptions)
 		}
 		r.from.note(before, r.inputs, inParameters+": "+cut(p.Name, 200), !p.isInput())

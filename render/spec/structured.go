@@ -26,16 +26,21 @@ type Structured struct {
 	next  int
 }
 
-// structuredLine is the line of a value. A text has its own lines after it.
+// structuredLine is the line of a value, and the step that leads to it from the value at
+// the index up; -1 is none. A text has its own lines after it.
 type structuredLine struct {
-	line int
-	path object.Path
+	line, up int
+	step     object.Step
 }
+
+// maxStructured is how many values such a document may hold. An object of a cluster has less
+// than a megabyte and a half, of which all could be values.
+const maxStructured = 100_000
 
 // NewStructured is a document called name. Doc is JSON in Go, with numbers as json.Number.
 func NewStructured(name string, doc map[string]any) *Structured {
 	s := &Structured{File: File{Name: name}, doc: document{blocks: map[object.Pos]Block{}}, next: 1}
-	s.doc.value = s.value(doc, nil)
+	s.doc.value = s.value(doc, -1, object.Step{}, 0)
 	s.File.structured = &s.doc
 	return s
 }
@@ -48,18 +53,30 @@ func (s *Structured) PathAt(pos object.Pos) string {
 		return ""
 	}
 	at := s.lines[i]
-	if n := pos.Line - at.line; n > 0 {
-		return fmt.Sprintf("%s:%d:%d", at.path, n, max(1, pos.Column))
+	var path object.Path
+	for l := at; l.up >= 0; l = s.lines[l.up] {
+		path = append(path, l.step)
 	}
-	return at.path.String()
+	slices.Reverse(path)
+	if n := pos.Line - at.line; n > 0 {
+		return fmt.Sprintf("%s:%d:%d", path, n, max(1, pos.Column))
+	}
+	return path.String()
 }
 
-// value is v with a position for each of its parts.
-func (s *Structured) value(v any, path object.Path) object.Value {
+// value is v with a position for each of its parts; the step leads to it from the line up.
+func (s *Structured) value(v any, up int, step object.Step, depth int) object.Value {
 	out := object.Value{Pos: object.Pos{File: s.File.Name, Line: s.next, Column: 1}}
-	s.lines = append(s.lines, structuredLine{line: s.next, path: path})
+	own := len(s.lines)
+	switch {
+	case own > maxStructured:
+		return out // It is reported.
+	case own == maxStructured:
+		s.fail(out.Pos, "the document holds more than %d values, which no flag allows", maxStructured)
+	}
+	s.lines = append(s.lines, structuredLine{line: s.next, up: up, step: step})
 	s.next++
-	if len(path) > maxDepth {
+	if depth > maxDepth {
 		s.fail(out.Pos, "maps and lists are nested more than %d deep, which no flag allows", maxDepth)
 		return out
 	}
@@ -67,13 +84,13 @@ func (s *Structured) value(v any, path object.Path) object.Value {
 	case map[string]any:
 		out.Kind = object.KindMap
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			value := s.value(v[name], path.Append(object.Field(name)))
+			value := s.value(v[name], own, object.Field(name), depth+1)
 			out.Members = append(out.Members, object.Member{Name: name, Pos: value.Pos, Value: value})
 		}
 	case []any:
 		out.Kind, out.Items = object.KindList, make([]object.Value, len(v))
 		for i := range v {
-			out.Items[i] = s.value(v[i], path.Append(object.Index(i)))
+			out.Items[i] = s.value(v[i], own, object.Index(i), depth+1)
 		}
 	case string:
 		out.Kind, out.Text = object.KindString, v

@@ -51,6 +51,19 @@ func TestAStructuredDocumentIsOfBoundedDepth(t *testing.T) {
 	require.ErrorContains(t, err, "nested more than 128 deep")
 }
 
+func TestAStructuredDocumentIsOfBoundedSize(t *testing.T) {
+	large := decoded(t, `{"a": [1`+strings.Repeat(",1", maxStructured)+`], "b": {"c": 1}}`)
+	_, err := ParseValue(NewStructured("x", large).File)
+	require.ErrorContains(t, err, "holds more than 100000 values")
+	var errs object.Errors
+	require.ErrorAs(t, err, &errs)
+	require.Len(t, errs, 1)
+	fits := NewStructured("x", decoded(t, `{"a": [1`+strings.Repeat(",1", maxStructured-10)+`]}`))
+	v, err := ParseValue(fits.File)
+	require.NoError(t, err)
+	require.Equal(t, "a[77]", fits.PathAt(v.Members[0].Value.Items[77].Pos))
+}
+
 func FuzzAStructuredDocumentIsReadAsText(f *testing.F) {
 	f.Add(`{"a": [1, 2.50, 1e3, -0, {"b": "x\ny\n"}], "c": "\tq\n\n r\n\n", "d": {}, "e": [], "f": null, "g h": "|2"}`)
 	f.Add(`{"a": [[["x\n y"]], "é\u0000\n\u2028", "-\n- a: b\n#"], "": "\n\n", "true": "no", "x": 12345678901234567890, "y": 1e999}`)

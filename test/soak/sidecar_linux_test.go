@@ -47,12 +47,6 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-func (b *lockedBuffer) text() string {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.String()
-}
-
 // program is the command, which is built if ROPEWALK_BIN is not set.
 func program(t testing.TB) string {
 	t.Helper()

@@ -6,6 +6,7 @@ package soak
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -20,8 +21,12 @@ import (
 	"github.com/ropewalk/ropewalk/test/reposerver"
 )
 
-// deadline is that of Argo CD.
-const deadline = time.Minute
+const (
+	// deadline is that of Argo CD.
+	deadline = time.Minute
+	// short is a run that does not come to all attacks, or to a heap of its full size.
+	short = 5 * time.Minute
+)
 
 // answers are what requests came to. It is safe for concurrent use.
 type answers struct {
@@ -127,16 +132,23 @@ func TestASidecarServesOthersBesideAnAttack(t *testing.T) {
 		mutex.Unlock()
 		now.ask(ctx, s.socket, good(tenant, n))
 	})
-	var floor []int64
+	var held []int64
 	var peak int64
 	for round, begin := 0, time.Now(); time.Since(begin) < duration; round++ {
 		a := all[round%len(all)]
+		if duration < short { // It comes to a few only, of all stages.
+			a = all[int64(len(all))*int64(time.Since(begin))/int64(duration)]
+		}
+		in := a.request(t, round)
 		s.forget()
 		attacked, was := &answers{}, &answers{}
 		period, end := context.WithTimeout(ctx, every)
 		var attackers sync.WaitGroup
 		repeatedly(period, &attackers, 2, 100*time.Millisecond, func(client, n int) {
-			attacked.ask(period, s.socket, a.request(t, round*100_000+n*2+client))
+			in := in
+			in.Variables = maps.Clone(in.Variables)
+			in.Variables["ARGOCD_APP_NAMESPACE"] = fmt.Sprintf("n%d-%d-%d", round, client, n) // No cache has its render.
+			attacked.ask(period, s.socket, in)
 		})
 		most := s.memory()
 		for period.Err() == nil {
@@ -150,7 +162,7 @@ func TestASidecarServesOthersBesideAnAttack(t *testing.T) {
 		served, was = was, served
 		mutex.Unlock()
 		now := s.memory()
-		floor, peak = append(floor, now.server), max(peak, most.all)
+		held, peak = append(held, now.server), max(peak, most.all)
 		t.Logf("%6s %-40s server %3d MiB, peak %3d, all %3d; in flight %v, abandoned %v, live %v; others %s; attack %s",
 			time.Since(begin).Round(time.Second), a.name, now.server>>20, most.peak>>20, most.all>>20, s.metric(ctx, "ropewalk_argocd_in_flight"),
 			s.metric(ctx, "ropewalk_argocd_abandoned"), s.answers(ctx, "/healthz"), was, attacked)
@@ -160,10 +172,10 @@ func TestASidecarServesOthersBesideAnAttack(t *testing.T) {
 	group.Wait()
 	require.Empty(t, failed, "the others are served")
 	require.Less(t, peak, int64(limit))
-	third := len(floor) / 3
-	if third > 0 {
-		const slack = 64 << 20
-		require.Less(t, slices.Min(floor[len(floor)-third:]), slices.Min(floor[:third])+slack, "the memory is flat")
+	// The heap grows to what the server may have, and stays there.
+	if last := len(held) - len(held)/3; duration >= short {
+		const slack = 32 << 20
+		require.Less(t, slices.Max(held[last:]), slices.Max(held[:last])+slack, "the memory is flat")
 	}
 }
 

@@ -25,10 +25,13 @@ const defaultEntry = "values.yaml"
 
 // inputs puts what inputsFrom names into files, and gives the values files for the
 // host, in the order in which they are laid over each other, and the runtime values.
-func inputs(ctx context.Context, from client.Client, t *v1alpha1.Transform, files map[string][]byte) (values, runtime []string, err error) {
+func inputs(ctx context.Context, id Identity, t *v1alpha1.Transform, files map[string][]byte) (values, runtime []string, err error) {
 	for i, in := range t.Spec.InputsFrom {
 		at := fmt.Sprintf("spec.inputsFrom[%d]", i)
-		data, err := input(ctx, from, t, in, at)
+		data, err := input(ctx, id.Client, t, in, at)
+		if err == nil && id.Charge != nil {
+			err = id.Charge(ctx, int64(len(data)))
+		}
 		if err != nil {
 			return nil, nil, err
 		}

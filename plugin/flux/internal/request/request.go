@@ -158,7 +158,7 @@ type loading struct {
 // files are those of the source, with the inputs of the Transform beside them.
 func (l *Loader) files(ctx context.Context, id Identity, t *v1alpha1.Transform, out *Loaded) (loading, error) {
 	beside := map[string][]byte{}
-	values, runtime, err := inputs(ctx, id.Client, t, beside)
+	values, runtime, err := inputs(ctx, id, t, beside)
 	if err != nil {
 		return loading{}, err
 	}
