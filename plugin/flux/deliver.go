@@ -22,7 +22,7 @@ import (
 
 // flux delivers by Flux, with the rights of the Transform's account.
 func (w *work) flux() *delivery.Flux {
-	return &delivery.Flux{Client: w.as, Artifacts: w.store, DefaultServiceAccount: w.opts.DefaultServiceAccount}
+	return &delivery.Flux{Client: w.as, Artifacts: w.store, Claims: w.claims, DefaultServiceAccount: w.opts.DefaultServiceAccount}
 }
 
 // argocd delivers by Argo CD, with the rights of the controller.
@@ -97,6 +97,9 @@ func (w *work) withdraw(ctx context.Context) (ctrl.Result, error) {
 		w.gone = true
 		return ctrl.Result{}, nil
 	}
+	if t.Spec.Suspend {
+		return w.release(ctx) // As Flux does with a Kustomization that is suspended.
+	}
 	done, text, err := w.withdrawn(ctx)
 	switch {
 	case err == nil:
@@ -119,7 +122,12 @@ func (w *work) withdraw(ctx context.Context) (ctrl.Result, error) {
 		w.progress = &delivery.Progress{Reason: v1alpha1.DeletingReason, Message: text}
 		return ctrl.Result{}, nil
 	}
-	controllerutil.RemoveFinalizer(t, v1alpha1.Finalizer)
+	return w.release(ctx)
+}
+
+// release lets the Transform go.
+func (w *work) release(ctx context.Context) (ctrl.Result, error) {
+	controllerutil.RemoveFinalizer(w.transform, v1alpha1.Finalizer)
 	w.gone = true
 	return ctrl.Result{}, client.IgnoreNotFound(w.patchMetadata(ctx))
 }

@@ -105,8 +105,8 @@ type TransformSpec struct {
 	// +optional
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
 
-	// Suspend stops the work on this Transform. What was delivered stays, and its
-	// engine goes on.
+	// Suspend stops the work on this Transform. What was delivered stays, also when the
+	// Transform is deleted, and its engine goes on.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
