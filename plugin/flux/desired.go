@@ -126,6 +126,7 @@ func (w *work) storeOf(ctx context.Context) (publish.Store, error) {
 
 // dependencies wants the Transforms that this one depends on to be Ready.
 func (w *work) dependencies(ctx context.Context) error {
+	awaiting := w.claims.Awaiting(client.ObjectKeyFromObject(w.transform))
 	for _, name := range w.transform.Spec.DependsOn {
 		if string(name) == w.transform.Name {
 			return block(stalled, v1alpha1.InvalidReason, "spec.dependsOn: the Transform depends on itself")
@@ -137,15 +138,43 @@ func (w *work) dependencies(ctx context.Context) error {
 			return block(waiting, v1alpha1.DependencyNotReadyReason, "spec.dependsOn: Transform %q does not exist", name)
 		case err != nil:
 			return err
-		case !isReady(other):
+		case !isReady(other) && !isHandingOver(other) && !w.leadsTo(ctx, other, awaiting):
 			return block(waiting, v1alpha1.DependencyNotReadyReason, "spec.dependsOn: Transform %q is not Ready", name)
 		}
 	}
 	return nil
 }
 
+// leadsTo reports whether a Transform is, or depends on, one of those that cannot go on
+// before this one hands its objects over: it is not waited for.
+func (w *work) leadsTo(ctx context.Context, t *v1alpha1.Transform, awaiting map[string]bool) bool {
+	seen, next := map[string]bool{}, []string{t.Name}
+	for len(awaiting) > 0 && len(next) > 0 {
+		name := next[0]
+		if next = next[1:]; awaiting[name] {
+			return true
+		}
+		at := &v1alpha1.Transform{}
+		if seen[name] || w.Get(ctx, client.ObjectKey{Namespace: t.Namespace, Name: name}, at) != nil {
+			continue
+		}
+		seen[name] = true
+		for _, further := range at.Spec.DependsOn {
+			next = append(next, string(further))
+		}
+	}
+	return false
+}
+
 func isReady(t *v1alpha1.Transform) bool {
 	return conditions.IsReady(t) && t.Status.ObservedGeneration == t.Generation
+}
+
+// isHandingOver reports whether all that a Transform wants is applied, and what it keeps is
+// for others, which may depend on it.
+func isHandingOver(t *v1alpha1.Transform) bool {
+	c := conditions.Get(t, meta.ReadyCondition)
+	return c != nil && c.Reason == v1alpha1.HandingOverReason && c.ObservedGeneration == t.Generation
 }
 
 // asked reports whether the annotation requests a reconciliation.

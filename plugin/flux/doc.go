@@ -38,6 +38,10 @@
 // The previous engine lets go before another one delivers, and what it applied stays. A
 // Transform of which no engine has anything can always be deleted.
 //
+// A deletion waits for the renders of other Transforms that changed, and a Transform that
+// another one waits for is rendered although it depends on that one: see delivery.Claims.
+// One that is suspended leaves what it delivered, also when it is deleted.
+//
 // Renders share slots, and evaluations share workers, by namespace: see slots and package
 // limiter. A reconciliation without a slot is postponed by a second, behind others in the
 // queue. A render of a spec that has changed is ended.

@@ -101,6 +101,27 @@ func first(ctx context.Context, from client.Reader, list client.ObjectList, opts
 	return o.GetNamespace() + "/" + o.GetName(), nil
 }
 
+// claim records what the Transform wants where no delivery by Flux did: while it is
+// suspended, or cannot be rendered. What it wants is settled, unless it was not rendered
+// because of others. Changes is what the reconciliation began with.
+func (w *work) claim(ctx context.Context, changes uint64, err error) {
+	t := w.transform
+	name := client.ObjectKeyFromObject(t)
+	if w.gone {
+		w.claims.Forget(t)
+		return
+	}
+	if ctx.Err() != nil || isPostponed(err) || err != nil && diagnose(err).reason == v1alpha1.DependencyNotReadyReason {
+		return
+	}
+	if !w.claims.Known(name) && t.Status.Artifact != nil && engineOf(t) == v1alpha1.EngineFlux && t.DeletionTimestamp.IsZero() && w.open(ctx) == nil {
+		if want, err := w.plan(ctx, t.Status.Artifact.Digest); err == nil {
+			w.claims.Assume(t, want)
+		}
+	}
+	w.claims.Settle(name, changes)
+}
+
 // isEmpty reports whether no engine has anything of the Transform, as the controller
 // itself sees it: then nothing is lost where the account may not withdraw.
 func (w *work) isEmpty(ctx context.Context) bool {

@@ -8,6 +8,8 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,7 +39,9 @@ type Reconciler struct {
 	oci      publish.OCI
 	storage  *storage.Storage
 	// plans has what is delivered, by planKey, so that a step of a delivery reads no store.
-	plans    *lru.Cache[string, delivery.Desired]
+	plans *lru.Cache[string, delivery.Desired]
+	// claims are what Transforms want and hold.
+	claims   *delivery.Claims
 	attempts *attempts
 	slots    *slots
 	// evaluations has a slot for each worker.
@@ -50,12 +54,19 @@ type Reconciler struct {
 
 // Reconcile brings one Transform nearer to what its spec says.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
-	t := &v1alpha1.Transform{}
+	changes := r.claims.Begin(req.NamespacedName)
+	t := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name}}
 	if err := r.Get(ctx, req.NamespacedName, t); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.claims.Forget(t)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	w := r.begin(t)
-	defer func() { result, err = w.finish(ctx, result, err) }()
+	defer func() {
+		w.claim(ctx, changes, err)
+		result, err = w.finish(ctx, result, err)
+	}()
 	if !t.DeletionTimestamp.IsZero() {
 		return w.withdraw(ctx)
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	runtimectrl "github.com/fluxcd/pkg/runtime/controller"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -88,6 +90,15 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		Modules: modules, Evaluation: opts.Limits, KubeVersion: version, NoCrossNamespaceRefs: opts.NoCrossNamespaceRefs,
 	}
 	lost := make(chan event.GenericEvent)
+	r.claims = delivery.NewClaims(delivery.ClaimOptions{
+		Isolated: opts.NoCrossNamespaceRefs, Settle: delivery.DefaultSettle, Wake: func(name types.NamespacedName) {
+			t := &v1alpha1.Transform{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}
+			select {
+			case lost <- event.GenericEvent{Object: t}:
+			case <-ctx.Done():
+			}
+		},
+	})
 	if err := r.serve(mgr, lost); err != nil {
 		return err
 	}

@@ -76,11 +76,13 @@ func (w *work) set(condition, status, reason, text string) {
 }
 
 // conditionOf puts what the engine says into the conditions.
-func (w *work) conditionOf(_ context.Context) {
+func (w *work) conditionOf(ctx context.Context) {
 	t, p := w.transform, w.progress
-	switch {
-	case p == nil:
+	if p == nil {
 		return
+	}
+	w.sharedObjects(ctx, p.Shared)
+	switch {
 	case p.Ready:
 		conditions.Delete(t, meta.StalledCondition)
 		conditions.Delete(t, meta.ReconcilingCondition)
@@ -100,6 +102,20 @@ func (w *work) conditionOf(_ context.Context) {
 			reason = meta.ProgressingReason // The engine is still at it.
 		}
 		w.progressing(reason, p.Message)
+	}
+}
+
+// sharedObjects puts into a condition which objects other Transforms deliver too.
+func (w *work) sharedObjects(ctx context.Context, text string) {
+	if text == "" {
+		conditions.Delete(w.transform, v1alpha1.SharedObjectsCondition)
+		return
+	}
+	before := conditions.GetMessage(w.transform, v1alpha1.SharedObjectsCondition)
+	conditions.MarkTrue(w.transform, v1alpha1.SharedObjectsCondition, v1alpha1.SharedObjectsReason,
+		"%s: the one that was applied last wins", cut(text, maxMessage))
+	if conditions.GetMessage(w.transform, v1alpha1.SharedObjectsCondition) != before && !w.progress.Stalled {
+		w.event(ctx, typeWarning, v1alpha1.SharedObjectsReason, text)
 	}
 }
 

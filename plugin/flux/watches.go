@@ -125,6 +125,7 @@ func (r *Reconciler) requests(ctx context.Context, opts ...client.ListOption) []
 	out := make([]reconcile.Request, len(list.Items))
 	for i := range list.Items {
 		out[i].NamespacedName = client.ObjectKeyFromObject(&list.Items[i])
+		r.claims.Changed(&list.Items[i])
 	}
 	return out
 }
@@ -150,15 +151,15 @@ func isOurs() predicate.Predicate {
 // Ready. That one ceased to be changes nothing that is delivered.
 func readyChanged() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return isReadyObject(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool { return !isReadyObject(e.ObjectOld) && isReadyObject(e.ObjectNew) },
+		CreateFunc: func(e event.CreateEvent) bool { return isDone(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return !isDone(e.ObjectOld) && isDone(e.ObjectNew) },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
 }
 
-func isReadyObject(o client.Object) bool {
+func isDone(o client.Object) bool {
 	t, ok := o.(*v1alpha1.Transform)
-	return ok && isReady(t)
+	return ok && (isReady(t) || isHandingOver(t))
 }
 
 // artifactChanged lets a source through when it leads to something else.
@@ -226,14 +227,25 @@ func stateOf(o client.Object) []string {
 	return out
 }
 
-// superseded ends the render of a spec that has changed, and lets every event pass. A
+// superseded ends the render of a spec that has changed, records that there is one, and
+// lets every event pass. A
 // Transform is reconciled once at a time, so that a rollback, or a corrected reference, would
 // otherwise wait for a server that does not answer.
 func (r *Reconciler) superseded() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		if e.ObjectNew != nil {
-			r.slots.supersede(e.ObjectNew.GetUID(), e.ObjectNew.GetGeneration())
+	changed := func(o client.Object) bool {
+		if t, ok := o.(*v1alpha1.Transform); ok {
+			r.claims.Changed(t)
 		}
 		return true
-	}}
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return changed(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			if e.ObjectNew == nil {
+				return true
+			}
+			r.slots.supersede(e.ObjectNew.GetUID(), e.ObjectNew.GetGeneration())
+			return e.ObjectOld == nil || e.ObjectOld.GetGeneration() == e.ObjectNew.GetGeneration() || changed(e.ObjectNew)
+		},
+	}
 }

@@ -152,6 +152,9 @@ func (w *work) postpone(ctx context.Context, why error) (ctrl.Result, error) {
 // again says when a Transform is looked at next.
 func (w *work) again(ctx context.Context, p *problem) (ctrl.Result, error) {
 	interval := intervalOf(w.transform)
+	if next := w.claims.Waiting(client.ObjectKeyFromObject(w.transform)); next > 0 {
+		interval = min(interval, next)
+	}
 	switch {
 	case p == nil && w.progress != nil && !w.progress.Ready && !w.progress.Stalled:
 		// Events tell of changes; this is for those that got lost.

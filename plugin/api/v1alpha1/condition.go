@@ -10,6 +10,9 @@ const (
 	// RenderedCondition says that the artifact of this generation and revision is
 	// published.
 	RenderedCondition = "Rendered"
+	// SharedObjectsCondition says which objects another Transform delivers too. There is
+	// none where all objects are its own.
+	SharedObjectsCondition = "SharedObjects"
 )
 
 // Reasons of conditions.
@@ -34,6 +37,11 @@ const (
 	PublishFailedReason = "PublishFailed"
 	// ForeignObjectsReason: objects have another owner.
 	ForeignObjectsReason = "ForeignObjects"
+	// SharedObjectsReason: another Transform delivers the same objects.
+	SharedObjectsReason = "SharedObjects"
+	// HandingOverReason: all is applied, and objects that another Transform wants, or may
+	// want, are kept until it has them.
+	HandingOverReason = "HandingOver"
 	// DeliveryFailedReason: the objects of the engine could not be written.
 	DeliveryFailedReason = "DeliveryFailed"
 	// FeatureDisabledReason: a gate of the engine or of the controller is off.
@@ -61,6 +69,6 @@ const (
 	// LayerRetiring: it is not rendered any more, and goes when its objects are
 	// owned by others or deleted.
 	LayerRetiring = "Retiring"
-	// LayerHandingOver: it keeps an object until another layer owns it.
+	// LayerHandingOver: it keeps an object until another layer, or Transform, owns it.
 	LayerHandingOver = "HandingOver"
 )

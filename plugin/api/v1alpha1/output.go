@@ -126,7 +126,18 @@ type Delivery struct {
 	// +kubebuilder:default:=Delete
 	// +optional
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+	// SharedObjects is what happens to objects that another Transform, which came first,
+	// delivers to the same cluster with Flux: Refuse reports them and applies nothing; Warn
+	// applies them all the same, and the condition SharedObjects lists them. Namespaces and
+	// CustomResourceDefinitions, which no Transform deletes, are never refused.
+	// +kubebuilder:validation:Enum=Refuse;Warn
+	// +kubebuilder:default:=Refuse
+	// +optional
+	SharedObjects string `json:"sharedObjects,omitempty"`
 }
+
+// SharedObjectsWarn is the value of Delivery.SharedObjects by which they are applied.
+const SharedObjectsWarn = "Warn"
 
 // FluxDelivery is the template of the Flux objects.
 type FluxDelivery struct {

@@ -33,6 +33,12 @@
 // not in the render any more is deleted after all that is desired was applied, when all that moved
 // is owned by others, and in the reverse order.
 //
+// An object that another Transform wants is handed over as to another layer, by the same
+// marks: Claims records what each Transform wants and has, and each of the two plans its
+// own half of the hand-over. It is not known at once whether another one wants what leaves
+// a render, so that it stays in its layer until the Transforms that change at the same time
+// are rendered. What another Transform came first with is not applied, or reported.
+//
 // What Flux leaves alone where it exists (ssa: IfNotPresent, ssa: Ignore, reconcile:
 // disabled) cannot be handed over: its labels never change. It stays in the layer
 // that has it, beside the layer that wants it, as long as it is wanted.

@@ -57,6 +57,8 @@ type Progress struct {
 	Failed, Stalled bool
 	// Reason and Message are those of the condition Ready where it is not Ready.
 	Reason, Message string
+	// Shared says which objects other Transforms deliver too.
+	Shared string
 	// Changed are the layers whose digest was released in this step, for events.
 	Changed []string
 }

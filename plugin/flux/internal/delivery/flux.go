@@ -24,6 +24,8 @@ type Flux struct {
 	Client client.Client
 	// Artifacts is where the layers are published.
 	Artifacts Artifacts
+	// Claims are those of all Transforms of the process; where it is nil, there are no others.
+	Claims *Claims
 	// DefaultServiceAccount is the account that Flux applies with where the Transform names
 	// none.
 	DefaultServiceAccount string
@@ -40,6 +42,10 @@ type delivery struct {
 	live    *cluster
 	states  map[string]*state
 	library library
+	// rivals is what other Transforms do with the same objects, and shared are those that
+	// they want too.
+	rivals rivals
+	shared []string
 	// policy is what becomes of the objects of a Kustomization that is deleted.
 	policy string
 	// changed are layers that got what is wanted, and touched those that were written.
@@ -65,11 +71,16 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 	if err := d.read(ctx); err != nil {
 		return Progress{}, err
 	}
+	d.look(want)
 	if err := d.load(ctx, want.Layers); err != nil {
 		return Progress{}, err
 	}
-	goals := plan(d.desired, d.states)
+	d.share(want)
+	goals := plan(d.desired, d.states, d.rivals)
 	refused, err := d.readable(want.Layers), error(nil)
+	if refused.Reason == "" {
+		refused = d.contest(goals)
+	}
 	if refused.Reason == "" {
 		refused, err = d.preflight(ctx, goals)
 	}
@@ -85,6 +96,9 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 	if d.healed {
 		return f.Deliver(ctx, t, want) // There is no event when an artifact is back.
 	}
+	if err := d.restore(ctx); err != nil {
+		return Progress{}, err
+	}
 	if _, err := d.tidy(ctx); err != nil {
 		return Progress{}, err
 	}
@@ -92,6 +106,9 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 }
 
 func (f *Flux) begin(t *v1alpha1.Transform) *delivery {
+	if f.Claims == nil {
+		f.Claims = NewClaims(ClaimOptions{})
+	}
 	return &delivery{Flux: f, t: t, layers: map[string]*Layer{}, library: library{}, touched: map[string]bool{}, policy: waitForTermination}
 }
 
@@ -172,5 +189,8 @@ func (d *delivery) remove(ctx context.Context, g goal, now writes) error {
 		return nil
 	}
 	d.touched[g.layer] = true
+	if g.orphan {
+		return d.orphan(ctx, k)
+	}
 	return client.IgnoreNotFound(d.Client.Delete(ctx, k, client.Preconditions{UID: &k.UID}))
 }

@@ -5,10 +5,9 @@ package delivery
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // planner decides from the state of all layers of a Transform and what is wanted.
@@ -21,14 +20,15 @@ type planner struct {
 	owner  map[key]string
 	// newOwner are the layers that delete what is not desired any more and was marked.
 	newOwner map[key]string
+	rivals   rivals
 }
 
 // plan says for each layer what it should lead to: those that are wanted in their
 // order, then those that are not, in the order in which they go.
-func plan(want []desired, all map[string]*state) []goal {
+func plan(want []desired, all map[string]*state, others rivals) []goal {
 	live := maps.Clone(all)
 	maps.DeleteFunc(live, func(_ string, s *state) bool { return s.absent })
-	p := planner{desired: want, live: live, byName: map[string]*desired{}, owner: map[key]string{}, newOwner: map[key]string{}}
+	p := planner{desired: want, live: live, byName: map[string]*desired{}, owner: map[key]string{}, newOwner: map[key]string{}, rivals: others}
 	for i := range want {
 		w := &want[i]
 		p.byName[w.name] = w
@@ -73,13 +73,27 @@ func (p *planner) chooseOwners() {
 	}
 }
 
-// destination is the layer that should have an object, "" where none should.
-func (p *planner) destination(k key) string { return cmp.Or(p.owner[k], p.newOwner[k]) }
+// destination is the layer that should have an object, or toOther, or toUnknown; "" where
+// none should.
+func (p *planner) destination(k key) string {
+	switch {
+	case p.owner[k] != "":
+		return p.owner[k]
+	case p.rivals.of[k].wants:
+		return toOther
+	case p.rivals.open:
+		return toUnknown
+	}
+	return p.newOwner[k]
+}
 
 // pinned reports whether a layer keeps an object for good because it cannot be
 // handed over to where it is wanted.
 func (p *planner) pinned(s *state, k key) bool {
 	owner := p.owner[k]
+	if owner == "" && s.inventory[k] && p.fixed(s, k) {
+		return true
+	}
 	return owner != "" && owner != s.name && s.inventory[k] && p.byName[owner].content[k].once
 }
 
@@ -164,13 +178,19 @@ func (p *planner) goal(s *state, w *desired) goal {
 		return p.first(w)
 	}
 	g := goal{layer: s.name, health: s.health}
-	if s.deleting {
+	switch {
+	case s.deleting:
 		g.waits, g.keep = "its Kustomization is being deleted", true
+		return g
+	case p.stuck(s):
+		g.others = "its artifact is gone, and another Transform may want its objects"
+		g.waits, g.keep = g.others, true
 		return g
 	}
 	if w != nil {
 		if !p.carries(s, w) {
-			g.waits = p.blocked(w)
+			g.others = p.awaited(w)
+			g.waits = cmp.Or(p.blocked(w), g.others)
 		}
 		g.released = g.waits == ""
 	}
@@ -200,13 +220,14 @@ func (p *planner) goal(s *state, w *desired) goal {
 
 // first is the goal of a layer that is not in the cluster yet.
 func (p *planner) first(w *desired) goal {
-	g := goal{layer: w.name, waits: p.blocked(w)}
+	g := goal{layer: w.name, others: p.awaited(w)}
+	g.waits = cmp.Or(p.blocked(w), g.others)
 	if g.waits != "" {
 		return g
 	}
 	g.released, g.content, g.health = true, maps.Clone(w.content), w.health
 	for k, m := range g.content {
-		if !m.once && p.others(w.name, k) {
+		if !m.once && (p.others(w.name, k) || p.rivals.of[k].leaves) {
 			m.mark = marked
 			g.content[k] = m
 		}
@@ -240,6 +261,13 @@ func (p *planner) handOver(g *goal, s *state) {
 	for k := range all {
 		switch p.destination(k) {
 		case "":
+		case toOther:
+			p.leave(g, s, k)
+		case toUnknown:
+			if m, has := s.content[k]; has {
+				g.content[k] = m
+				g.others = fmt.Sprintf("keeps %s until the Transforms that have changed are rendered: one of them may want it", shown(k))
+			}
 		case s.name:
 			if p.owner[k] == s.name {
 				p.own(g, s, k)
@@ -254,7 +282,7 @@ func (p *planner) handOver(g *goal, s *state) {
 
 // own marks what a layer should have as long as another one has it too.
 func (p *planner) own(g *goal, s *state, k key) {
-	if m, ok := g.content[k]; ok && !m.once && p.others(s.name, k) {
+	if m, ok := g.content[k]; ok && !m.once && (p.others(s.name, k) || p.rivals.of[k].leaves) {
 		m.mark = marked
 		g.content[k] = m
 	}
@@ -339,7 +367,7 @@ func (p *planner) retire() []goal {
 		s := p.live[name]
 		g := p.goal(s, nil)
 		switch {
-		case s.deleting:
+		case s.deleting, p.stuck(s):
 		case len(s.inventory) == 0:
 			// There is nothing to delete, so it need not wait for its due. It is deleted
 			// while it is suspended, so that nothing is applied at the last moment.
@@ -360,6 +388,9 @@ func (p *planner) last(s *state, kept goal) goal {
 	if len(g.content) == 0 {
 		return goal{layer: s.name, health: s.health, remove: true}
 	}
+	if p.rivals.ends && s.applied && s.known && p.pinnedOnly(s, g) && maps.Equal(g.content, s.content) {
+		return goal{layer: s.name, health: s.health, remove: true, orphan: true}
+	}
 	if s.failed || !s.known || p.pinnedOnly(s, g) {
 		g.keep = s.known && maps.Equal(g.content, s.content)
 		return g
@@ -375,24 +406,6 @@ func (p *planner) pinnedOnly(s *state, g goal) bool {
 		}
 	}
 	return len(g.content) > 0
-}
-
-// ordered is the names of layers in the order in which they are released: numbers
-// count as such, and a layer comes before its shards.
-func ordered[V any](layers map[string]V) []string {
-	return slices.SortedFunc(maps.Keys(layers), natural)
-}
-
-// natural compares names by their parts between hyphens.
-func natural(a, b string) int {
-	return slices.CompareFunc(strings.Split(a, "-"), strings.Split(b, "-"), func(x, y string) int {
-		m, errX := strconv.Atoi(x)
-		n, errY := strconv.Atoi(y)
-		if errX == nil && errY == nil {
-			return cmp.Compare(m, n)
-		}
-		return cmp.Compare(x, y)
-	})
 }
 
 // writes are what is to be done to a layer now, in this order.

@@ -18,7 +18,7 @@ func goalsOf(want []desired, live ...*state) map[string]goal {
 		states[s.name] = s
 	}
 	out := map[string]goal{}
-	for _, g := range plan(want, states) {
+	for _, g := range plan(want, states, rivals{}) {
 		out[g.layer] = g
 	}
 	return out

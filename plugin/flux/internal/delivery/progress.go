@@ -27,7 +27,8 @@ const (
 
 // progress says how far the delivery is.
 func (d *delivery) progress(goals []goal) Progress {
-	p := Progress{Changed: d.changed, Ready: true}
+	p := Progress{Changed: d.changed, Ready: true, Shared: listed(d.shared)}
+	done, others := true, ""
 	var first *v1alpha1.LayerStatus
 	for _, g := range goals {
 		layer := d.layer(g)
@@ -44,10 +45,16 @@ func (d *delivery) progress(goals []goal) Progress {
 			}
 		}
 		p.Failed = p.Failed || layer.State == v1alpha1.LayerFailed
+		// A layer that keeps something for others has all that is wanted of it.
+		done = done && (layer.State == v1alpha1.LayerReady || g.others != "" && g.waits == "" && d.states[g.layer].healthy && g.keep)
+		others = cmp.Or(others, g.others)
 		p.Layers = append(p.Layers, layer)
 	}
 	if !p.Ready && p.Reason == "" {
 		p.Reason = v1alpha1.LayerNotReadyReason
+		if done && others != "" {
+			p.Reason = v1alpha1.HandingOverReason
+		}
 	}
 	if first != nil {
 		p.Message = fmt.Sprintf("%s: %s", first.Name, cmp.Or(first.Message, strings.ToLower(first.State)))
@@ -89,9 +96,11 @@ func (d *delivery) layer(g goal) v1alpha1.LayerStatus {
 	fine := s.healthy && g.keep && g.released && !d.touched[g.layer]
 	switch {
 	case g.remove || u == nil && !d.pinnedOnly(g):
-		out.State = v1alpha1.LayerRetiring
+		out.State, out.Message = v1alpha1.LayerRetiring, cmp.Or(out.Message, g.others)
 	case g.waits != "":
 		out.State = v1alpha1.LayerWaiting
+	case fine && g.others != "":
+		out.State, out.Message = v1alpha1.LayerHandingOver, g.others
 	case fine && slices.ContainsFunc(sortedKeys(g.content), func(k key) bool { return g.content[k].mark == marked }):
 		out.State, out.Message = v1alpha1.LayerHandingOver, "handing objects over to another layer"
 	case fine:

@@ -300,6 +300,11 @@ func (d *delivery) involved(layers []Layer) map[string]bool {
 			bare[withoutNamespace(r.key())] = r.key()
 		}
 	}
+	for k := range d.rivals.of {
+		if owner[k] != "" {
+			out[owner[k]] = true
+		}
+	}
 	for _, name := range ordered(d.states) {
 		s := d.states[name]
 		s.alias(bare)
@@ -310,7 +315,10 @@ func (d *delivery) involved(layers []Layer) map[string]bool {
 			out[name] = true
 		}
 		for k := range s.inventory {
-			if h := owner[k]; h != "" && h != name {
+			switch h := owner[k]; {
+			case h == "":
+				out[name] = true // Another Transform may want it.
+			case h != "" && h != name:
 				out[name], out[h] = true, true
 			}
 		}

@@ -3,6 +3,14 @@
 
 package delivery
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // key identifies an object in a cluster: group/kind/namespace/name.
 type key string
 
@@ -109,6 +117,8 @@ type goal struct {
 	layer string
 	// remove: its Kustomization is to be deleted.
 	remove bool
+	// orphan: what it applied is to stay.
+	orphan bool
 	// keep: its source is as it should be.
 	keep bool
 	// content and health are what its artifact and its Kustomization should have.
@@ -120,4 +130,24 @@ type goal struct {
 	released bool
 	// waits says for what, where it is neither released nor to be removed.
 	waits string
+	// others says what it keeps for another Transform, or has to get from one.
+	others string
+}
+
+// ordered is the names of layers in the order in which they are released: numbers
+// count as such, and a layer comes before its shards.
+func ordered[V any](layers map[string]V) []string {
+	return slices.SortedFunc(maps.Keys(layers), natural)
+}
+
+// natural compares names by their parts between hyphens.
+func natural(a, b string) int {
+	return slices.CompareFunc(strings.Split(a, "-"), strings.Split(b, "-"), func(x, y string) int {
+		m, errX := strconv.Atoi(x)
+		n, errY := strconv.Atoi(y)
+		if errX == nil && errY == nil {
+			return cmp.Compare(m, n)
+		}
+		return cmp.Compare(x, y)
+	})
 }

@@ -29,7 +29,7 @@ type walk struct {
 // deliver does what one call of Deliver does, but ends after some writes.
 func (k *walk) deliver(most int) {
 	live := k.states(k.gone)
-	for _, g := range plan(k.desired, live) {
+	for _, g := range plan(k.desired, live, rivals{}) {
 		s := live[g.layer]
 		if s != nil && s.deleting || (s == nil || s.absent) && g.waits != "" {
 			continue
@@ -72,7 +72,11 @@ func (k *walk) write(g goal, live map[string]*state, digest string, most *int) {
 				u.health = g.health
 			}
 		}},
-		{w.remove, func() { u.deleting = true }},
+		{w.remove, func() {
+			if u.deleting = true; g.orphan {
+				u.inventory = nil
+			}
+		}},
 	} {
 		if step.do && *most > 0 {
 			step.f()

@@ -4,6 +4,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -31,21 +32,31 @@ func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, 
 	if err := d.read(ctx); err != nil {
 		return false, "", err
 	}
+	d.rivals.ends = true
+	d.look(Desired{})
 	if len(d.live.kustomizations) == 0 {
+		d.Claims.hold(t, nil)
 		left, err := d.tidy(ctx)
 		return err == nil && left == 0, "its sources are being deleted", err
 	}
 	if orphans {
-		return false, "its Kustomizations let go of their objects", d.orphan(ctx)
+		for _, name := range ordered(d.live.kustomizations) {
+			if err := d.orphan(ctx, d.live.kustomizations[name]); err != nil {
+				return false, "", err
+			}
+		}
+		return false, "its Kustomizations let go of their objects", nil
 	}
 	if err := d.load(ctx, nil); err != nil {
 		return false, "", err
 	}
-	for _, g := range plan(nil, d.states) {
+	d.share(Desired{})
+	for _, g := range plan(nil, d.states, d.rivals) {
 		if err := d.bring(ctx, g); err != nil {
 			return false, "", fmt.Errorf("layer %q: %w", g.layer, err)
 		}
 		if !d.states[g.layer].deleting && g.keep {
+			waiting = cmp.Or(g.others, waiting)
 			continue
 		}
 		waiting = leaving(d.live.kustomizations[g.layer], d.states[g.layer])
@@ -67,25 +78,19 @@ func leaving(k *kustomizev1.Kustomization, s *state) string {
 	return fmt.Sprintf("Kustomization %q is being deleted", k.Name)
 }
 
-// orphan deletes all Kustomizations so that their objects stay.
-func (d *delivery) orphan(ctx context.Context) error {
-	for _, name := range ordered(d.live.kustomizations) {
-		k := d.live.kustomizations[name]
-		if k.Spec.DeletionPolicy != orphan {
-			patch := client.MergeFrom(k.DeepCopy())
-			k.Spec.DeletionPolicy = orphan
-			if err := client.IgnoreNotFound(d.Client.Patch(ctx, k, patch, apply.FieldOwner)); err != nil {
-				return err
-			}
-		}
-		if !k.DeletionTimestamp.IsZero() {
-			continue
-		}
-		if err := client.IgnoreNotFound(d.Client.Delete(ctx, k, client.Preconditions{UID: &k.UID})); err != nil {
+// orphan deletes a Kustomization so that its objects stay.
+func (d *delivery) orphan(ctx context.Context, k *kustomizev1.Kustomization) error {
+	if k.Spec.DeletionPolicy != orphan {
+		patch := client.MergeFrom(k.DeepCopy())
+		k.Spec.DeletionPolicy = orphan
+		if err := client.IgnoreNotFound(d.Client.Patch(ctx, k, patch, apply.FieldOwner)); err != nil {
 			return err
 		}
 	}
-	return nil
+	if !k.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return client.IgnoreNotFound(d.Client.Delete(ctx, k, client.Preconditions{UID: &k.UID}))
 }
 
 // namespaceGone reports whether a namespace is being deleted: everything in it goes
