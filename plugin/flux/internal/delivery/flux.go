@@ -75,7 +75,7 @@ func (f *Flux) Deliver(ctx context.Context, t *v1alpha1.Transform, want Desired)
 	if err := d.load(ctx, want.Layers); err != nil {
 		return Progress{}, err
 	}
-	d.share(want)
+	d.Claims.hold(t, uses(d.desired, d.states))
 	goals := plan(d.desired, d.states, d.rivals)
 	refused, err := d.readable(want.Layers), error(nil)
 	if refused.Reason == "" {

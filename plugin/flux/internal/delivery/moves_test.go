@@ -78,7 +78,7 @@ func (f *fleet) reconcile(name string, most int) {
 		}
 	}
 	d.look(want)
-	d.share(want)
+	f.claims.hold(m.transform, uses(d.desired, d.states))
 	goals := plan(d.desired, d.states, d.rivals)
 	if no := d.contest(goals); no.Reason == "" {
 		w := &walk{world: f.world, desired: d.desired, t: f.t, log: f.log}

@@ -316,8 +316,8 @@ func (d *delivery) involved(layers []Layer) map[string]bool {
 		}
 		for k := range s.inventory {
 			switch h := owner[k]; {
-			case h == "":
-				out[name] = true // Another Transform may want it.
+			case h == "" && (d.rivals.open || d.rivals.of[k].wants):
+				out[name] = true // Another Transform wants it, or may.
 			case h != "" && h != name:
 				out[name], out[h] = true, true
 			}

@@ -150,44 +150,29 @@ func (p *planner) awaited(w *desired) string {
 	return ""
 }
 
-// look finds what other Transforms do with the objects of this one.
+// look finds what other Transforms do with the objects of this one, and decides whether
+// what it is about to delete, or to take, has to wait for them.
 func (d *delivery) look(want Desired) {
 	d.Claims.want(d.t, want)
-	keys := map[key]bool{}
+	keys, wanted, waits := map[key]bool{}, map[key]bool{}, false
 	for _, layer := range want.Layers {
 		for _, r := range layer.Objects {
-			keys[r.key()] = true
+			keys[r.key()], wanted[r.key()], wanted[withoutNamespace(r.key())] = true, true, true
 		}
 	}
 	for _, s := range d.states {
 		for k := range s.inventory {
 			keys[k] = true
+			waits = waits || !wanted[k]
 		}
 	}
 	d.rivals.of = d.Claims.others(d.t, keys)
-}
-
-// share records what this Transform does, and decides whether what it is about to delete,
-// or to take, has to wait for others.
-func (d *delivery) share(want Desired) {
-	d.Claims.hold(d.t, uses(d.desired, d.states))
-	wanted, waits := map[key]bool{}, false
-	for _, w := range d.desired {
-		for k := range w.content {
-			wanted[k] = true
-			waits = waits || d.rivals.of[k].ahead
-		}
-	}
-	for _, s := range d.states {
-		for k := range s.all() {
-			waits = waits || !s.absent && !wanted[k]
-		}
-	}
 	awaits := map[types.NamespacedName]bool{}
-	for k := range wanted {
-		switch o := d.rivals.of[k]; {
+	for k, o := range d.rivals.of {
+		switch {
+		case !wanted[k]:
 		case o.ahead:
-			awaits[o.by] = true
+			waits, awaits[o.by] = true, true
 		case o.leaves:
 			awaits[o.from] = true
 		}

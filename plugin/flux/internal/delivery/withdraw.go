@@ -50,7 +50,7 @@ func (f *Flux) Withdraw(ctx context.Context, t *v1alpha1.Transform) (done bool, 
 	if err := d.load(ctx, nil); err != nil {
 		return false, "", err
 	}
-	d.share(Desired{})
+	d.Claims.hold(t, uses(nil, d.states))
 	for _, g := range plan(nil, d.states, d.rivals) {
 		if err := d.bring(ctx, g); err != nil {
 			return false, "", fmt.Errorf("layer %q: %w", g.layer, err)
