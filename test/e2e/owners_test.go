@@ -304,3 +304,45 @@ func TestAnObjectInTwoTransformsIsReported(t *testing.T) {
 	require.Equal(t, before["cm-y"], n.configMap("cm-y").UID)
 	allowed(t, n.controller)
 }
+
+// TestAnObjectMovesBetweenApplications as far as the tracking of Argo CD permits: the
+// Application that loses it must not prune before the other one is synced.
+func TestAnObjectMovesBetweenApplications(t *testing.T) {
+	n, _ := newArgoTenant(t)
+	keeps := strings.Replace(byArgo, "namespace: argocd", "namespace: argocd, prune: false", 1)
+	tracked := func(name string) string {
+		id, _, _ := strings.Cut(n.configMap(name).Annotations["argocd.argoproj.io/tracking-id"], ":")
+		return id
+	}
+	n.kubectlApply(
+		holder{name: "a", maps: map[string]string{"cm-x": "old", "own-a": "1"}, more: byArgo},
+		holder{name: "b", maps: map[string]string{"own-b": "1"}, more: byArgo},
+	)
+	n.ready("a")
+	n.ready("b")
+	before := n.mapUIDs("cm-x")
+	require.Equal(t, n.namespace+".a", tracked("cm-x"))
+
+	n.kubectlApply(
+		holder{name: "a", maps: map[string]string{"own-a": "1"}, more: keeps},
+		holder{name: "b", maps: map[string]string{"own-b": "1", "cm-x": "new"}, more: byArgo},
+	)
+	n.Await(t, soon, "the other Application tracks it", func() bool { return tracked("cm-x") == n.namespace+".b" })
+	n.ready("a")
+	n.ready("b")
+	n.kubectlApply(holder{name: "a", maps: map[string]string{"own-a": "2"}, more: byArgo})
+	n.Await(t, soon, "the first one is synced with prune", func() bool { return n.configMap("own-a").Data["text"] == "2" })
+	n.ready("a")
+	after := n.mapUIDs("cm-x")
+	t.Logf("UIDs before %v and after %v", before, after)
+	require.Equal(t, before, after)
+	require.Equal(t, "new", n.configMap("cm-x").Data["text"])
+
+	// Without that, the one that is synced first prunes it.
+	n.kubectlApply(holder{name: "b", maps: map[string]string{"own-b": "1"}, more: byArgo})
+	n.Await(t, soon, "it is pruned", func() bool { return n.configMap("cm-x").UID == "" })
+	n.kubectlApply(holder{name: "a", maps: map[string]string{"own-a": "2", "cm-x": "again"}, more: byArgo})
+	n.ready("a")
+	require.NotEqual(t, before, n.mapUIDs("cm-x"))
+	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "--all", "--timeout=2m")
+}
