@@ -47,7 +47,7 @@ func (w *work) renderAndPublish(ctx context.Context) (delivery.Desired, error) {
 	if err != nil {
 		return delivery.Desired{}, err
 	}
-	if o := t.Spec.Output; o != nil && o.OCI != nil && w.isNew() {
+	if o := t.Spec.Output; o != nil && o.OCI != nil && w.isNew() && !w.isRetry() {
 		if err := w.begun(ctx, "pushing the artifact to "+o.OCI.Repository); err != nil {
 			return delivery.Desired{}, err
 		}
@@ -95,7 +95,7 @@ func (w *work) render(ctx context.Context) (rendered, error) {
 	}
 	var out rendered
 	err := w.slots.run(ctx, t, func(ctx context.Context) (err error) {
-		if before == nil && w.isNew() && t.Spec.Rollback == nil {
+		if before == nil && w.isNew() && !w.isRetry() && t.Spec.Rollback == nil {
 			if err := w.begun(ctx, "rendering"); err != nil {
 				return err
 			}
@@ -118,6 +118,12 @@ func (w *work) isNew() bool {
 		}
 	}
 	return true
+}
+
+// isRetry reports whether the last reconciliation of this spec could not publish. Its message
+// stays while the next one tries.
+func (w *work) isRetry() bool {
+	return w.was != nil && w.was.Reason == v1alpha1.PublishFailedReason && w.was.ObservedGeneration == w.transform.Generation
 }
 
 // attempt loads the request of the Transform, renders it, or finds it rendered, and
