@@ -17,8 +17,9 @@ import (
 const (
 	// maxDepth is how deep maps and lists may nest.
 	maxDepth = 128
-	// maxSize is how many values a document may hold, aliases expanded; a long
-	// text counts as one for every textUnit bytes.
+	// maxSize is how many values a document may hold, aliases expanded, and how many
+	// the aliases of all documents of a file may add; a long text counts as one for
+	// every textUnit bytes.
 	maxSize  = 1_000_000
 	textUnit = 64
 	// maxErrors is how many mistakes of a document are kept; more are of no use.
@@ -46,7 +47,12 @@ type converter struct {
 	done map[*yaml.Node]sized
 	// open are the nodes above the present one that carry an anchor.
 	open map[*yaml.Node]bool
-	full bool
+	// total is how many values were made so far, aliases expanded. No walk over the
+	// document costs more: an alias that exceeds the limit is never put in place.
+	total int
+	// aliased is how many of them the aliases of the file added.
+	aliased *int
+	full    bool
 }
 
 // sized is a value, how much it holds with aliases expanded, and how deep it
@@ -65,7 +71,7 @@ func (s *sized) add(e sized) {
 
 func newConverter(t *text, base int) *converter {
 	return &converter{
-		text: t, base: base, blocks: map[object.Pos]Block{},
+		text: t, base: base, aliased: &t.aliased, blocks: map[object.Pos]Block{},
 		done: map[*yaml.Node]sized{}, open: map[*yaml.Node]bool{},
 	}
 }
@@ -90,11 +96,11 @@ func (c *converter) convert(n *yaml.Node, depth int) sized {
 		c.open[n] = true
 		defer delete(c.open, n)
 	}
-	v := sized{value: object.Value{Pos: c.pos(n)}, size: 1}
+	v := sized{value: object.Value{Pos: c.pos(n)}, size: 1 + len(n.Value)/textUnit}
+	c.total += v.size
 	switch n.Kind {
 	case yaml.ScalarNode:
 		c.scalar(n, &v.value)
-		v.size += len(n.Value) / textUnit
 	case yaml.SequenceNode:
 		c.tag(n, "!!seq")
 		v.value.Kind = object.KindList
@@ -110,10 +116,7 @@ func (c *converter) convert(n *yaml.Node, depth int) sized {
 	default:
 		// Documents have one node below them, and aliases are done above.
 	}
-	if v.size > maxSize && !c.full {
-		c.full = true
-		c.fail(c.pos(n), "", "the document holds more than %d values, which no flag allows; aliases count as often as they are used", maxSize)
-	}
+	c.bound(n)
 	if n.Anchor != "" {
 		c.done[n] = v
 	}
@@ -132,6 +135,24 @@ func (c *converter) deep(n *yaml.Node, depth int) bool {
 	return true
 }
 
+// bound reports whether the document is too large at n, or what aliases add to its file,
+// and adds the mistake once.
+func (c *converter) bound(n *yaml.Node) bool {
+	what := "document holds"
+	switch {
+	case c.total > maxSize:
+	case n.Kind == yaml.AliasNode && *c.aliased > maxSize:
+		what = "aliases of this file add"
+	default:
+		return false
+	}
+	if !c.full {
+		c.full = true
+		c.fail(c.pos(n), "", "the %s more than %d values, which no flag allows; aliases count as often as they are used", what, maxSize)
+	}
+	return true
+}
+
 func (c *converter) alias(n *yaml.Node, depth int) sized {
 	if c.open[n.Alias] {
 		c.fail(c.pos(n), "", "anchor %q contains itself", n.Value)
@@ -139,6 +160,10 @@ func (c *converter) alias(n *yaml.Node, depth int) sized {
 	}
 	if v, ok := c.done[n.Alias]; ok {
 		if c.deep(n, depth+v.height) {
+			return sized{size: 1}
+		}
+		c.total, *c.aliased = c.total+v.size, *c.aliased+v.size
+		if c.bound(n) {
 			return sized{size: 1}
 		}
 		return v
@@ -191,6 +216,9 @@ func (c *converter) merge(n *yaml.Node, depth int, known map[string]object.Pos, 
 	}
 	v.add(from)
 	for _, m := range maps {
+		if m.Kind == object.KindNone {
+			return // an alias that was refused
+		}
 		if m.Kind != object.KindMap {
 			c.fail(c.pos(n), "", "<< expects a map or a list of maps, got a %s", m.Kind)
 			return

@@ -96,13 +96,20 @@ func (p *parsing) document(doc document, found bool) bool {
 	}
 	apiVersion, kind := textOf(v, "apiVersion"), textOf(v, "kind")
 	docGroup, _, _ := strings.Cut(apiVersion, "/")
+	ours := docGroup == scoreGroup || docGroup == scoreGroupOld || docGroup == group || apiVersion == "" && !found && isKnown(kind)
 	switch {
+	case ours && doc.full:
+		// Mistakes in what is left of it would be untrue.
+		p.errs = append(p.errs, doc.errs...)
+		p.ours = append(p.ours, v)
+		p.out.Incomplete = true
+		return true
 	case docGroup == scoreGroup || docGroup == scoreGroupOld:
 		p.errs = append(p.errs, doc.errs...)
 		p.ours = append(p.ours, v)
 		p.workload(doc, true)
 		return true
-	case docGroup == group || apiVersion == "" && !found && isKnown(kind):
+	case ours:
 		p.errs = append(p.errs, doc.errs...)
 		p.ours = append(p.ours, v)
 		p.own(doc, apiVersion, kind)

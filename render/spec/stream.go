@@ -36,6 +36,8 @@ type document struct {
 	blocks map[object.Pos]Block
 	// errs are mistakes inside the document that leave its structure intact.
 	errs object.Errors
+	// full is set if the document is too large, or nests too deep: part of it is left out.
+	full bool
 }
 
 // documents reads every document of f. Text that is no YAML ends only its own
@@ -155,7 +157,7 @@ func (t *text) stream(start int) (docs []document, last int, err error) {
 			if v.Kind == object.KindNull && len(c.errs) == 0 {
 				continue
 			}
-			docs = append(docs, document{value: v, blocks: c.blocks, errs: c.errs})
+			docs = append(docs, document{value: v, blocks: c.blocks, errs: c.errs, full: c.full})
 		}
 	}
 }

@@ -32,6 +32,8 @@ type text struct {
 	wide bool
 	// probed is how many bytes were parsed to find the place of mistakes.
 	probed int
+	// aliased is how many values the aliases of all its documents stand for.
+	aliased int
 }
 
 // newText indexes the text of f, which starts with no byte order mark.

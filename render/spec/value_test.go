@@ -94,8 +94,8 @@ func TestParseValueIsBounded(t *testing.T) {
 	}
 	text := "a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a,", 1000) + "]\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"a billion laughs":          {laughs, "f:7:4: spec: the document holds more than 1000000 values, which no flag allows; aliases count as often as they are used"},
-		"a long text over and over": {text, "f:2:4: spec: the document holds more than 1000000 values, which no flag allows; aliases count as often as they are used"},
+		"a billion laughs":          {laughs, "f:7:11: spec: the document holds more than 1000000 values, which no flag allows; aliases count as often as they are used"},
+		"a long text over and over": {text, "f:2:185: spec: the document holds more than 1000000 values, which no flag allows; aliases count as often as they are used"},
 		"a deep nest":               {strings.Repeat("[", 1000) + strings.Repeat("]", 1000), "f:1:130: spec: maps and lists are nested more than 128 deep, which no flag allows"},
 		"a deep nest of aliases":    {chain, "f:128:14: spec: maps and lists are nested more than 128 deep, which no flag allows"},
 		"a dense file":              {"[" + strings.Repeat("1,", 1<<19) + "]", "f: spec: the file holds more than 419430 values, which no flag allows (keep large data out of specs)"},
@@ -104,6 +104,29 @@ func TestParseValueIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := value(c.text)
 			require.Equal(t, []string{c.want}, lines(err))
+		})
+	}
+}
+
+// The mistakes of a document come before any walk over what its aliases stand for: this one
+// would take years.
+func TestParseIsBounded(t *testing.T) {
+	laughs := "a: &a [x,x,x,x,x,x,x,x,x]\n"
+	for c := 'b'; c <= 'm'; c++ {
+		laughs += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.Repeat(fmt.Sprintf("*%c,", c-1), 9))
+	}
+	const score = "apiVersion: score.dev/v1b1\nmetadata: {name: web}\ncontainers: *%c\n"
+	const limit = " more than 1000000 values, which no flag allows; aliases count as often as they are used"
+	for name, c := range map[string]struct{ text, want string }{
+		"a Score file": {laughs + fmt.Sprintf(score, 'm'), "f:7:8: spec: the document holds" + limit},
+		"documents that are each below the limit": {
+			strings.Repeat(laughs[:strings.Index(laughs, "g:")]+fmt.Sprintf(score, 'a')+"---\n", 2), "f:16:17: spec: the aliases of this file add" + limit,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := spec.Parse([]spec.File{{Name: "f", Data: []byte(c.text)}})
+			require.Equal(t, c.want, lines(err)[0])
+			require.Len(t, lines(err), 1)
 		})
 	}
 }

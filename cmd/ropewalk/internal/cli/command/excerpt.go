@@ -6,7 +6,6 @@ package command
 import (
 	"bytes"
 	"io/fs"
-	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -28,13 +27,12 @@ const (
 // excerpt is the line at pos with a caret under the column, "" where there is
 // nothing to show. The lines are not indented and end in a newline. What stands in them
 // of secrets, or under a name that sounds like one, is shown as stars.
-func excerpt(read func(name string) []byte, pos object.Pos, secrets *object.Secrets) string {
+func excerpt(read func(name string) *shownFile, pos object.Pos, secrets *object.Secrets) string {
 	if pos.Line < 1 || pos.Column < 1 {
 		return ""
 	}
-	data := read(pos.File)
-	line, ok := lineOf(data, pos.Line)
-	if !ok || holdsSecret(data) || bytes.IndexByte(line, 0) >= 0 || pos.Column > len(line)+1 {
+	line, ok := read(pos.File).line(pos.Line)
+	if !ok || bytes.IndexByte(line, 0) >= 0 || pos.Column > len(line)+1 {
 		return ""
 	}
 	text := secrets.Mask(withoutUserinfo(string(line)))
@@ -125,39 +123,61 @@ func withoutUserinfo(text string) string {
 	}
 }
 
-// lineOf is line n of data, counted from 1, without its end: LF, CRLF or CR.
-func lineOf(data []byte, n int) ([]byte, bool) {
-	for ; n > 1; n-- {
-		i := bytes.IndexAny(data, "\r\n")
-		if i < 0 {
-			return nil, false
-		}
-		if bytes.HasPrefix(data[i:], []byte("\r\n")) {
-			i++
-		}
-		data = data[i+1:]
+// shownFile is a file that excerpts are made of. What depends on all of its text is found
+// once: a file may have tens of thousands of mistakes.
+type shownFile struct {
+	data []byte
+	// ends are the offsets where the lines end: LF, CRLF or CR.
+	ends []int
+}
+
+// newShownFile indexes data; nothing is shown of what may hold the manifest of a Secret.
+func newShownFile(data []byte) *shownFile {
+	if holdsSecret(data) {
+		return &shownFile{}
 	}
-	end := bytes.IndexAny(data, "\r\n")
-	if end < 0 {
-		end = len(data)
+	f := &shownFile{data: data}
+	for i, c := range data {
+		if c == '\n' && (i == 0 || data[i-1] != '\r') || c == '\r' {
+			f.ends = append(f.ends, i)
+		}
 	}
-	return data[:end], len(data) > 0
+	return f
+}
+
+// line is line n, counted from 1, without its end.
+func (f *shownFile) line(n int) ([]byte, bool) {
+	from, to := 0, len(f.data)
+	if n-1 > len(f.ends) {
+		return nil, false
+	}
+	if n > 1 {
+		from = f.ends[n-2] + 1
+		if f.data[from-1] == '\r' && from < len(f.data) && f.data[from] == '\n' {
+			from++
+		}
+	}
+	if n-1 < len(f.ends) {
+		to = f.ends[n-1]
+	}
+	return f.data[from:to], from < len(f.data)
 }
 
 // fileReader reads files for excerpts, each once, beginning with texts that
 // were read before.
-func fileReader(texts map[string][]byte) func(name string) []byte {
-	seen := maps.Clone(texts)
-	if seen == nil {
-		seen = map[string][]byte{}
-	}
-	return func(name string) []byte {
-		data, ok := seen[name]
+func fileReader(texts map[string][]byte) func(name string) *shownFile {
+	seen := map[string]*shownFile{}
+	return func(name string) *shownFile {
+		file, ok := seen[name]
 		if !ok {
-			data = readText(name)
-			seen[name] = data
+			data, ok := texts[name]
+			if !ok {
+				data = readText(name)
+			}
+			file = newShownFile(data)
+			seen[name] = file
 		}
-		return data
+		return file
 	}
 }
 

@@ -41,7 +41,7 @@ func TestNoExcerptIsMadeOfAFileWithASecret(t *testing.T) {
 		"a: 1\ntext: '{\\\"kind\\\":\\\"Secret\\\"}'":                                                  false,
 		"a: 1\nref: {kind: SecretKeySelector}\n":                                                       true,
 	} {
-		got := excerpt(func(string) []byte { return []byte(text) }, object.Pos{File: "a.yaml", Line: 2, Column: 1}, nil)
+		got := excerpt(fileReader(map[string][]byte{"a.yaml": []byte(text)}), object.Pos{File: "a.yaml", Line: 2, Column: 1}, nil)
 		require.Equal(t, shown, got != "", text)
 	}
 }

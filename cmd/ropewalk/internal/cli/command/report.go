@@ -19,9 +19,12 @@ type Report struct {
 	Paint Paint
 	// JSON writes a JSON array in place of text.
 	JSON bool
-	// read gives the text of a file for excerpts, nil where there is none.
-	read func(name string) []byte
+	// read gives a file for excerpts, an empty one where there is none.
+	read func(name string) *shownFile
 }
+
+// maxShown is how many mistakes are written for people; as data all are.
+const maxShown = 200
 
 // Fail writes err: every mistake in it, or its one line.
 func (r Report) Fail(err error) {
@@ -68,8 +71,16 @@ func (r Report) Mistakes(es object.Errors) {
 	if len(es) == 0 {
 		return
 	}
-	for _, e := range es {
+	shown := es
+	if len(es) > maxShown {
+		// A warning must not take the place of an error.
+		shown = append(es.Failures(), es.Warnings()...)[:maxShown].Sorted()
+	}
+	for _, e := range shown {
 		r.mistake(e)
+	}
+	if more := len(es) - len(shown); more > 0 {
+		r.printf("… and %d more: ropewalk vet --format json lists all\n", more)
 	}
 	r.printf("%s\n", count(es))
 }

@@ -88,6 +88,33 @@ ropewalk: warning: policy images: api/deployment: spec: registry \x1b[31munknown
 `, b.String())
 }
 
+func TestReportsOfManyMistakesAreBounded(t *testing.T) {
+	const n = 30_000
+	text := strings.Repeat("metadata: [\r\n", n)
+	es := object.Errors{{Severity: object.SeverityWarning, Pos: object.Pos{File: "f", Line: 1, Column: 1}, Err: errors.New("a warning")}}
+	for i := range n {
+		es = append(es, &object.Error{Pos: object.Pos{File: "f", Line: i + 1, Column: 11}, Err: errors.New("not closed")})
+	}
+	var b bytes.Buffer
+	Report{out: &b, read: fileReader(map[string][]byte{"f": []byte(text)})}.Mistakes(es)
+	require.Equal(t, 200, strings.Count(b.String(), "f:"))
+	require.NotContains(t, b.String(), "a warning")
+	require.Contains(t, b.String(), "f:200:11: not closed\n  | metadata: [\n  |           ^\n"+
+		"… and 29801 more: ropewalk vet --format json lists all\n30000 errors, 1 warning\n")
+
+	b.Reset()
+	Report{out: &b, JSON: true}.Mistakes(es)
+	require.Equal(t, n, strings.Count(b.String(), "not closed"))
+}
+
+func TestExcerptsCountLinesAsEditorsDo(t *testing.T) {
+	read := fileReader(map[string][]byte{"f": []byte("a\r\nb\rc\n\nd\n")})
+	for line, want := range map[int]string{1: "a", 2: "b", 3: "c", 4: "", 5: "d", 6: ""} {
+		text, _, _ := strings.Cut(excerpt(read, object.Pos{File: "f", Line: line, Column: 1}, nil), "\n")
+		require.Equal(t, want, text)
+	}
+}
+
 func TestReportsAsDataAreOneList(t *testing.T) {
 	var b bytes.Buffer
 	r := Report{out: &b, JSON: true}
@@ -147,7 +174,7 @@ func TestExcerptsShowLinesThatAreNotUTF8(t *testing.T) {
 func FuzzExcerpt(f *testing.F) {
 	f.Add([]byte("a: b\r\n\tc: d\n"), 2, 3)
 	f.Fuzz(func(t *testing.T, data []byte, line, column int) {
-		read := func(string) []byte { return data }
+		read := fileReader(map[string][]byte{"f": data})
 		text := excerpt(read, object.Pos{File: "f", Line: line, Column: column}, nil)
 		require.NotContains(t, text, "\x1b")
 	})
