@@ -30,29 +30,36 @@ func BenchmarkRepoServer(b *testing.B) {
 	start(b, append(r.env("stock"), "ARGOCD_PLUGINSOCKFILEPATH="+filepath.Dir(r.socket), "ARGOCD_CMP_WORKDIR="+work),
 		server, "--config-dir-path", config, "--loglevel", "error").
 		ready(b, func() bool { return listens("unix", filepath.Join(filepath.Dir(r.socket), stock+".sock")) })
-	root := b.TempDir()
-	size := large(b, root, "other", 3000)
-	repo := commit(b, root).file()
+	small, full := b.TempDir(), b.TempDir()
+	write(b, small, service("apps/web", "web"))
+	size := large(b, full, "other", 3000)
+	repositories := map[bool]*v1alpha1.Repository{false: commit(b, small).file(), true: commit(b, full).file()}
 
 	var f figures
 	for b.Loop() {
-		for _, paths := range []string{".", ""} {
-			for _, clients := range []int{1, together} {
-				for _, name := range []string{ours, stock} {
-					a := application{repo: repo, path: "apps/web", revision: "main", plugin: &v1alpha1.ApplicationSourcePlugin{Name: name}, hard: true, generatePaths: paths}
-					if name == stock {
-						a.path += "/module"
+		for _, large := range []bool{false, true} {
+			for _, paths := range []string{".", ""} {
+				for _, clients := range []int{1, together} {
+					for _, name := range []string{ours, stock} {
+						if large && (name == stock || clients == 1) {
+							continue
+						}
+						a := application{repo: repositories[large], path: "apps/web", revision: "main", plugin: &v1alpha1.ApplicationSourcePlugin{Name: name}, hard: true, generatePaths: paths}
+						if name == stock {
+							a.path += "/module"
+						}
+						what := map[bool]string{true: "3,010 files, ", false: "4 files, "}[large]
+						r.measure(b, &f, fmt.Sprintf("%s%s, annotation %q, %d at once", what, name, paths, clients), a, clients)
 					}
-					r.measure(b, &f, fmt.Sprintf("%s, annotation %q, %d at once", name, paths, clients), a, clients)
 				}
 			}
 		}
 	}
-	f.print(b, fmt.Sprintf("one application of five objects through the repo-server, in a repository of 3,010 files and %.1f MB; nothing of it cached", float64(size)/1e6))
+	f.print(b, fmt.Sprintf("one application of five objects through the repo-server, in repositories of 4 files, and of 3,010 and %.1f MB; nothing of it cached", float64(size)/1e6))
 }
 
 // requests is how many measure makes.
-const requests = 48
+const requests = 24
 
 // measure requests manifests several at a time, each of another namespace, so that each is
 // rendered.
