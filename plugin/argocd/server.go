@@ -185,7 +185,7 @@ func (s *Server) admit(ctx context.Context, r request, stream receiver) (tree *u
 	if err != nil {
 		return nil, nil, err
 	}
-	tree, err = within(ctx, s, func() (*unpack.Tree, error) {
+	tree, err = within(ctx, s, s.opts.Read, func() (*unpack.Tree, error) {
 		return unpack.Read(ctx, &chunks{from: stream}, unpack.Options{
 			Checksum: r.Checksum, Dir: s.opts.Temporary, Limits: s.opts.Archive,
 		})

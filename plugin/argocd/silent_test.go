@@ -43,6 +43,25 @@ func TestClientsThatStopSendingAreTurnedAway(t *testing.T) {
 	}
 }
 
+// The repo-server opens a stream before it packs the repository.
+func TestARepositoryThatTakesLongToPackIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	opts := options(t)
+	opts.Requests, opts.Read = 1, 500*time.Millisecond
+	_, socket := start(t, opts)
+	packed := archive(t, texts(projectOf("web")))
+	slow, err := dial(t, socket).GenerateManifest(t.Context())
+	require.NoError(t, err)
+	time.Sleep(3 * opts.Read)
+	// It holds no slot.
+	_, err = generate(t, socket, call{archive: packed, path: "apps/web"})
+	require.NoError(t, err)
+	require.NoError(t, call{archive: packed, path: "apps/web"}.send(slow))
+	out, err := slow.CloseAndRecv()
+	require.NoError(t, err)
+	require.NotEmpty(t, out.GetManifests())
+}
+
 // A client that still sends when it is refused reads why, and the log has it too.
 func TestARefusalBeforeTheEndOfTheStreamArrives(t *testing.T) {
 	t.Parallel()

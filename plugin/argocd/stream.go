@@ -18,11 +18,11 @@ type receiver interface {
 	Recv() (*wire.Part, error)
 }
 
-// within reads from a stream until ctx ends, and for [Options.Read] at most: the stream
-// itself knows no deadline, and clients that stop sending would hold their slots until
-// that of the request. A read that ends later ends with the request, and its result goes
-// to late.
-func within[T any](ctx context.Context, s *Server, read func() (T, error), late func(T)) (T, error) {
+// within reads from a stream until ctx ends, and for a time at most where one is given: the
+// stream itself knows no deadline, and clients that stop sending would hold their slots
+// until that of the request. A read that ends later ends with the request, and its result
+// goes to late.
+func within[T any](ctx context.Context, s *Server, most time.Duration, read func() (T, error), late func(T)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -36,16 +36,20 @@ func within[T any](ctx context.Context, s *Server, read func() (T, error), late 
 		})
 		done <- out
 	}()
-	silent := time.NewTimer(s.opts.Read)
-	defer silent.Stop()
+	var silent <-chan time.Time
+	if most > 0 {
+		timer := time.NewTimer(most)
+		defer timer.Stop()
+		silent = timer.C
+	}
 	var err error
 	select {
 	case out := <-done:
 		return out.value, out.err
 	case <-ctx.Done():
 		err = ctx.Err()
-	case <-silent.C:
-		err = fmt.Errorf("%w within %s (--read-timeout)", errSilent, s.opts.Read)
+	case <-silent:
+		err = fmt.Errorf("%w within %s (--read-timeout)", errSilent, most)
 	}
 	go func() {
 		if out := <-done; out.err == nil {
@@ -69,9 +73,11 @@ func (s *Server) discard(ctx context.Context, stream receiver) {
 // a gigabyte in it.
 const maxDiscard = 5 * time.Second
 
-// first is the metadata of a stream, its first message.
+// first is the metadata of a stream, its first message. It may come as late as the request
+// itself: the repo-server opens the stream before it packs the repository, which takes
+// minutes where many are packed at once, and the request has no slot yet.
 func (s *Server) first(ctx context.Context, stream receiver) (*wire.Metadata, error) {
-	first, err := within(ctx, s, stream.Recv, func(*wire.Part) {})
+	first, err := within(ctx, s, 0, stream.Recv, func(*wire.Part) {})
 	if errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%w: the stream is empty", errRequest)
 	}
@@ -103,7 +109,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 // drain reads a stream whose content is not needed: the repo-server takes a response in
 // the middle of it for an error.
 func (s *Server) drain(ctx context.Context, stream receiver) error {
-	_, err := within(ctx, s, func() (struct{}, error) {
+	_, err := within(ctx, s, s.opts.Read, func() (struct{}, error) {
 		for {
 			if _, err := stream.Recv(); err != nil {
 				if errors.Is(err, io.EOF) {
