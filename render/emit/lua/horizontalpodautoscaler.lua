@@ -39,6 +39,8 @@ local function builtin(object)
   end
   for _, c in ipairs(conditions or {}) do
     if FAILURES[c.type] ~= nil and FAILURES[c.type][c.reason] then return health("Degraded", c.message) end
+  end
+  for _, c in ipairs(conditions or {}) do
     if (c.type == "AbleToScale" or c.type == "ScalingLimited") and c.status == "True" then
       return health("Healthy", c.message)
     end
