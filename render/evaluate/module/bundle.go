@@ -10,15 +10,18 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/load"
 	"cuelang.org/go/cue/parser"
 	"cuelang.org/go/cue/token"
 
 	"github.com/ropewalk/ropewalk/render/evaluate"
+	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -121,7 +124,7 @@ func (b *bundle) load(file string) (cue.Value, bool) {
 		return v, true
 	}
 	missing := b.missing(inst.Files)
-	for _, e := range object.AsErrors(b.tree.moduleErrors(b.module, err), object.StageEvaluate) {
+	for _, e := range b.placed(v, err) {
 		// What has no value because a runtime value is missing has been reported.
 		if text := e.Err.Error(); len(missing) == 0 || !slices.ContainsFunc([]string{"has no value", "incomplete value", "non-concrete value"}, func(s string) bool { return strings.Contains(text, s) }) {
 			b.broken(e)
@@ -129,6 +132,35 @@ func (b *bundle) load(file string) (cue.Value, bool) {
 	}
 	b.broken(missing.Err())
 	return v, true
+}
+
+// placed is what CUE has against v. Of alternatives it knows no place, only the path.
+func (b *bundle) placed(v cue.Value, err error) (out object.Errors) {
+	for _, one := range cueerrors.Errors(err) {
+		for _, e := range object.AsErrors(b.tree.moduleErrors(b.module, one), object.StageEvaluate) {
+			if at := b.at(below(v, one.Path())); e.Pos.Line == 0 && at.IsValid() {
+				e.Pos, e.Path = at, strings.Join(one.Path(), ".")
+			}
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// below is the value at a path of CUE below v, as far as there is one.
+func below(v cue.Value, path []string) cue.Value {
+	for _, step := range path {
+		next := Field(v, step)
+		if i, err := strconv.Atoi(step); err == nil && !next.Exists() {
+			list, _ := v.Default()
+			next = list.LookupPath(cue.MakePath(cue.Index(i)))
+		}
+		if !next.Exists() {
+			break
+		}
+		v = next
+	}
+	return v
 }
 
 // broken keeps mistakes that may be the cause of others.
@@ -164,21 +196,31 @@ func (b *bundle) runtime(file string) {
 	runtime := b.root(v, fieldRuntime, file)
 	b.only(runtime, fieldRuntime, "apiVersion", "name", "clusters", "values", "defaults")
 	b.version(runtime, fieldRuntime)
-	b.each(runtime, "clusters", func(name string, c cue.Value) {
+	b.each(runtime, fieldRuntime, "clusters", func(name string, c cue.Value) {
 		at := "runtime.clusters." + name
 		b.only(c, at, "group", "kubeContext")
 		b.out.Clusters = append(b.out.Clusters, evaluate.Cluster{Name: name, Group: b.text(c, at, "group", true).Text, Pos: b.label(c)})
 	})
-	items, _ := runtime.LookupPath(cue.ParsePath("values")).List()
+	values := Field(runtime, "values")
+	items, err := values.List()
+	if values.Exists() && err != nil && !b.unsure {
+		b.fail(b.at(values), "runtime.values", "values: [{query: …, for: …}]", "expected a list, got %s", diagnose.KindName(values.IncompleteKind()))
+	}
 	for i := 0; items.Next(); i++ {
 		at := fmt.Sprintf("runtime.values[%d]", i)
 		b.only(items.Value(), at, "query", "for", "optional")
-		q := query{text: b.text(items.Value(), at, "query", true).Text, pos: b.at(items.Value().LookupPath(cue.ParsePath("query")))}
-		b.each(items.Value(), "for", func(name string, _ cue.Value) { b.queries[name] = q })
+		q := query{text: b.text(items.Value(), at, "query", true).Text, pos: b.at(Field(items.Value(), "query"))}
+		b.each(items.Value(), at, "for", func(name string, _ cue.Value) { b.queries[name] = q })
 	}
-	b.each(runtime, "defaults", func(name string, v cue.Value) {
+	b.each(runtime, fieldRuntime, "defaults", func(name string, v cue.Value) {
+		value := b.data(v, object.Pos{})
+		switch value.Kind {
+		case object.KindString, object.KindNumber, object.KindBool:
+		default:
+			b.fail(value.Pos, "runtime.defaults."+name, "", "expected a text, a number or a boolean, got a %s", value.Kind)
+		}
 		if _, given := b.module.Tags[name]; !given {
-			b.module.Tags[name] = b.data(v, object.Pos{}).Text
+			b.module.Tags[name] = value.Text
 		}
 	})
 }
@@ -197,7 +239,7 @@ func (b *bundle) bundle(file string, c evaluate.Cluster) {
 	b.only(root, fieldBundle, "apiVersion", "name", fieldInstances)
 	b.version(root, fieldBundle)
 	b.out.Name = b.text(root, fieldBundle, "name", true)
-	b.each(root, fieldInstances, func(name string, v cue.Value) {
+	b.each(root, fieldBundle, fieldInstances, func(name string, v cue.Value) {
 		before := len(b.errs)
 		i := b.instance(name, v)
 		i.Unsure = b.unsure || len(b.errs) > before
@@ -221,7 +263,7 @@ func (b *bundle) noSecrets() {
 func (b *bundle) instance(name string, v cue.Value) evaluate.Instance {
 	at := "bundle.instances." + name
 	b.only(v, at, "module", "namespace", fieldValues)
-	module := v.LookupPath(cue.ParsePath("module"))
+	module := Field(v, "module")
 	b.only(module, at+".module", "url", "version", "digest")
 	out := evaluate.Instance{
 		Name: name, Pos: b.label(v), Namespace: b.text(v, at, "namespace", true), URL: b.text(module, at+".module", "url", true),
@@ -239,7 +281,7 @@ func (b *bundle) instance(name string, v cue.Value) evaluate.Instance {
 			out.AllowSecrets = append(out.AllowSecrets, strings.TrimSpace(name))
 		}
 	}
-	if values := v.LookupPath(cue.ParsePath(fieldValues)); values.Exists() {
+	if values := Field(v, fieldValues); values.Exists() {
 		if out.Values = b.data(values, out.Pos); out.Values.Kind != object.KindMap && !b.unsure {
 			b.fail(out.Values.Pos, at+"."+fieldValues, "", "expected a map of values, got a %s", out.Values.Kind)
 		}
@@ -249,7 +291,7 @@ func (b *bundle) instance(name string, v cue.Value) evaluate.Instance {
 
 // root is the field that makes a file what it is.
 func (b *bundle) root(v cue.Value, name, file string) cue.Value {
-	root := v.LookupPath(cue.MakePath(cue.Str(name)))
+	root := Field(v, name)
 	if !root.Exists() && !b.unsure {
 		b.fail(b.tree.pos(b.module, path.Join(virtualRoot, file), 0, 0), "", "", "the file has no field %q", name)
 	}
@@ -267,7 +309,7 @@ func (b *bundle) text(v cue.Value, at, name string, required bool) object.Value 
 	if !v.Exists() {
 		return object.Value{} // That it is missing has been reported.
 	}
-	field := v.LookupPath(cue.MakePath(cue.Str(name)))
+	field := Field(v, name)
 	if !field.Exists() {
 		if required && !b.unsure && !b.misspelt(v, name) {
 			b.fail(b.at(v), at+"."+name, "", "is missing")
@@ -285,9 +327,13 @@ func (b *bundle) text(v cue.Value, at, name string, required bool) object.Value 
 	return out
 }
 
-// each calls do for every field of the struct name in v.
-func (b *bundle) each(v cue.Value, name string, do func(name string, v cue.Value)) {
-	fields, err := v.LookupPath(cue.MakePath(cue.Str(name))).Fields()
+// each calls do for every field of the struct name in v, which is at at.
+func (b *bundle) each(v cue.Value, at, name string, do func(name string, v cue.Value)) {
+	field := Field(v, name)
+	fields, err := field.Fields()
+	if field.Exists() && err != nil && !b.unsure {
+		b.fail(b.at(field), at+"."+name, "", "expected a map, got %s", diagnose.KindName(field.IncompleteKind()))
+	}
 	for err == nil && fields.Next() {
 		do(fields.Selector().Unquoted(), fields.Value())
 	}

@@ -19,8 +19,7 @@ func (s *Session) Rendered() (diagnose.Filled, func(object.ID) cue.Value, error)
 			return f, nil, err
 		}
 		return f, func(id object.ID) cue.Value {
-			return f.Root.LookupPath(cue.MakePath(
-				cue.Str(diagnose.FieldGraph), cue.Str(diagnose.FieldNodes), cue.Str(id.Node()), cue.Str("object")))
+			return Field(f.Root, diagnose.FieldGraph, diagnose.FieldNodes, id.Node(), diagnose.FieldObject)
 		}, nil
 	}
 	w, err := s.walked()

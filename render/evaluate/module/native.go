@@ -80,7 +80,7 @@ func (s *Session) native() ([]*object.Node, error) {
 	if err := s.Validate(f, s.fillNative, diagnose.FieldInput, diagnose.FieldContext, diagnose.FieldGraph); err != nil {
 		return nil, err
 	}
-	nodes := f.Root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldGraph), cue.Str(diagnose.FieldNodes)))
+	nodes := Field(f.Root, diagnose.FieldGraph, diagnose.FieldNodes)
 	if !nodes.Exists() {
 		return nil, fmt.Errorf("module %q has no graph.nodes: it makes no objects", s.Module.Name())
 	}
@@ -220,6 +220,7 @@ func numberAt(v cue.Value, path object.Path, err error) (cue.Value, object.Path)
 		if step.IsIndex {
 			selector = cue.Index(step.Index)
 		}
+		v, _ = v.Default()
 		v = v.LookupPath(cue.MakePath(selector))
 	}
 	return v, path.Append(number.Path...)
@@ -243,11 +244,11 @@ func (s *Session) nodePos(v cue.Value) object.Pos {
 	if p := v.Pos(); s.Module.Own(p) {
 		return s.Module.Position(p)
 	}
-	made := v.LookupPath(cue.MakePath(cue.Str(diagnose.FieldObject)))
+	made := Field(v, diagnose.FieldObject)
 	if p := made.Pos(); made.Exists() && s.Module.Own(p) {
 		return s.Module.Position(p)
 	}
-	kind := made.LookupPath(cue.MakePath(cue.Str("kind")))
+	kind := Field(made, "kind")
 	return s.OwnPos(v, made, kind)
 }
 

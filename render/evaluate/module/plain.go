@@ -183,6 +183,7 @@ func (w *walker) walk(v cue.Value) {
 	if w.budget.Err() != nil {
 		return
 	}
+	v, _ = v.Default()
 	switch v.IncompleteKind() {
 	case cue.ListKind:
 		items, err := v.List()
@@ -208,7 +209,7 @@ func (w *walker) pos(v cue.Value) object.Pos {
 	if !w.timoni {
 		return w.session.nodePos(v)
 	}
-	kind := v.LookupPath(cue.MakePath(cue.Str("kind")))
+	kind := Field(v, "kind")
 	return diagnose.FirstValid(w.session.OwnPos(kind, v), w.at)
 }
 
@@ -230,7 +231,7 @@ func (w *walker) refuseUnlike(v cue.Value) {
 		e.Hint = hint
 		w.errs = append(w.errs, e)
 	}
-	field := func(name string) cue.Value { return v.LookupPath(cue.MakePath(cue.Str(name))) }
+	field := func(name string) cue.Value { return Field(v, name) }
 	version, kind := likeText(v, "apiVersion"), likeText(v, "kind")
 	for _, names := range [][2]string{{"apiVersion", version}, {"kind", kind}} {
 		name, like := names[0], names[1]
@@ -238,7 +239,8 @@ func (w *walker) refuseUnlike(v cue.Value) {
 			fail(field(like), fmt.Sprintf("did you mean %q?", name), "field %q is not known, and without %s this is no object", like, name)
 		}
 	}
-	if (version == "apiVersion") == (kind == "kind") || version != "" && kind != "" || field("metadata").Kind() != cue.StructKind {
+	metadata, _ := field("metadata").Default()
+	if (version == "apiVersion") == (kind == "kind") || version != "" && kind != "" || metadata.Kind() != cue.StructKind {
 		return
 	}
 	name, other := "apiVersion", "kind"

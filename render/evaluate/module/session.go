@@ -6,6 +6,7 @@ package module
 import (
 	"time"
 
+	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/token"
 
@@ -31,6 +32,16 @@ func NewSession(req evaluate.Request, m evaluate.Module, c *Compiled) *Session {
 		},
 		Compiled: c, origin: m,
 	}
+}
+
+// Field is the value at a path of fields below v. CUE's own lookup does not go into a
+// disjunction; its default, where it has one, is what an export of it has.
+func Field(v cue.Value, names ...string) cue.Value {
+	for _, name := range names {
+		v, _ = v.Default()
+		v = v.LookupPath(cue.MakePath(cue.Str(name)))
+	}
+	return v
 }
 
 // located is a compiled module with the names and positions of one request.

@@ -46,7 +46,7 @@ func (w *walker) timoniSets() error {
 	if field, err := s.invalidTimoni(w.filled); err != nil {
 		return s.withMissing(s.explainTimoni(w.filled, field, err))
 	}
-	sets, err := w.filled.Root.LookupPath(cue.ParsePath("timoni.apply")).Fields()
+	sets, err := Field(w.filled.Root, fieldTimoni, "apply").Fields()
 	if err != nil {
 		return fmt.Errorf("module %q has no timoni.apply: it makes no objects", s.Module.Name())
 	}
@@ -58,7 +58,7 @@ func (w *walker) timoniSets() error {
 			translateActions(node)
 		}
 	}
-	w.healthChecks(w.filled.Root.LookupPath(cue.ParsePath("timoni.healthChecks")))
+	w.healthChecks(Field(w.filled.Root, fieldTimoni, "healthChecks"))
 	return nil
 }
 
@@ -133,13 +133,13 @@ func (s *Session) invalidTimoni(f diagnose.Filled) (string, error) {
 	if err := f.Root.LookupPath(cue.MakePath(cue.Str(fieldValues))).Validate(); err != nil && s.Has(fieldValues) {
 		return fieldValues, err
 	}
-	version := f.Root.LookupPath(cue.ParsePath("timoni.apiVersion"))
+	version := Field(f.Root, fieldTimoni, "apiVersion")
 	if text, err := version.String(); err != nil || text != apiVersion {
 		const field = "timoni.apiVersion"
 		return field, s.ModuleError(version, field, fmt.Sprintf("version %s is not supported, expected %q", diagnose.Given(version), apiVersion))
 	}
 	for _, name := range []string{"instance", "apply"} {
-		v := f.Root.LookupPath(cue.MakePath(cue.Str(fieldTimoni), cue.Str(name)))
+		v := Field(f.Root, fieldTimoni, name)
 		if !v.Exists() {
 			continue
 		}
@@ -224,7 +224,7 @@ func (w *walker) set(name string, v cue.Value) {
 	}
 	w.at = w.session.OwnPos(v)
 	for items.Next() {
-		if item := items.Value(); item.IncompleteKind() != cue.NullKind {
+		if item, _ := items.Value().Default(); item.IncompleteKind() != cue.NullKind {
 			w.take(item)
 		}
 	}
@@ -271,7 +271,7 @@ func (w *walker) healthChecks(v cue.Value) {
 			continue
 		}
 		if condition == "" {
-			e := w.session.ModuleError(check.LookupPath(cue.MakePath(cue.Str("group"))), "timoni.healthChecks."+fields.Selector().String(),
+			e := w.session.ModuleError(Field(check, "group"), "timoni.healthChecks."+fields.Selector().String(),
 				"this health check is free CUE over the live object and cannot be translated: objects of that kind are ready when the engine says so")
 			e.Severity = object.SeverityWarning
 			e.Hint = "a check for a condition (conditionType) can be translated"
@@ -283,7 +283,7 @@ func (w *walker) healthChecks(v cue.Value) {
 				continue
 			}
 			n.ReadyWhen = []object.Ready{{
-				Type: object.ReadyConditionMatch, Condition: condition, Status: "True", Pos: w.session.OwnPos(check.LookupPath(cue.MakePath(cue.Str("group"))), check),
+				Type: object.ReadyConditionMatch, Condition: condition, Status: "True", Pos: w.session.OwnPos(Field(check, "group"), check),
 			}}
 		}
 	}
@@ -291,7 +291,7 @@ func (w *walker) healthChecks(v cue.Value) {
 
 // textAt is the text of a field, "" where it has none.
 func textAt(v cue.Value, name string) string {
-	field := v.LookupPath(cue.MakePath(cue.Str(name)))
+	field := Field(v, name)
 	if !field.Exists() {
 		return ""
 	}

@@ -268,7 +268,7 @@ func (a asked) read(f diagnose.Filled, total *module.Budget) (evaluate.Provision
 	}
 	out, data := evaluate.Provisioned{}, map[string]json.RawMessage{}
 	for _, name := range resultFields() {
-		v := f.Root.LookupPath(cue.MakePath(cue.Str(name)))
+		v := module.Field(f.Root, name)
 		if !v.Exists() {
 			continue
 		}
@@ -287,7 +287,7 @@ func (a asked) read(f diagnose.Filled, total *module.Budget) (evaluate.Provision
 	if err != nil {
 		return evaluate.Provisioned{}, err
 	}
-	if nodes := f.Root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldGraph), cue.Str(diagnose.FieldNodes))); nodes.Exists() {
+	if nodes := module.Field(f.Root, diagnose.FieldGraph, diagnose.FieldNodes); nodes.Exists() {
 		if out.Nodes, err = s.Nodes(nodes, total); err != nil {
 			return evaluate.Provisioned{}, err
 		}
@@ -323,12 +323,12 @@ func (p *Provisioners) Trace(s *module.Session, queries []evaluate.Query) ([]eva
 	}
 	for _, a := range resources {
 		f := a.fill(a.session.Input, a.config)
-		nodes, err := f.Root.LookupPath(cue.MakePath(cue.Str(diagnose.FieldGraph), cue.Str(diagnose.FieldNodes))).Fields()
+		nodes, err := module.Field(f.Root, diagnose.FieldGraph, diagnose.FieldNodes).Fields()
 		for err == nil && nodes.Next() {
 			id := a.session.NodeID(nodes.Selector().Unquoted())
 			for i, q := range queries {
 				if q.Node == id {
-					out[i] = trace.Origin(a.session, f, nodes.Value().LookupPath(cue.MakePath(cue.Str(diagnose.FieldObject))), q.Path)
+					out[i] = trace.Origin(a.session, f, module.Field(nodes.Value(), diagnose.FieldObject), q.Path)
 				}
 			}
 		}

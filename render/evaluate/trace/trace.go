@@ -106,9 +106,10 @@ func (t *tracer) below(v cue.Value, depth int) (object.Path, bool) {
 
 func child(v cue.Value, step object.Step) cue.Value {
 	if step.IsIndex {
+		v, _ = v.Default()
 		return v.LookupPath(cue.MakePath(cue.Index(step.Index)))
 	}
-	return v.LookupPath(cue.MakePath(cue.Str(step.Name)))
+	return module.Field(v, step.Name)
 }
 
 // follow is the path in the input that v was computed from.
