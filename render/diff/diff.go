@@ -16,7 +16,7 @@ import (
 )
 
 // NoWave is the wave of an item whose wave is unknown.
-const NoWave = -1
+const NoWave = math.MinInt
 
 // Snapshot is one of the two renders.
 type Snapshot struct {
@@ -36,7 +36,7 @@ type Item struct {
 	Object object.Object
 	// Node is its id in the render, "" where that is unknown.
 	Node object.ID
-	// Wave is its wave from 0, or [NoWave].
+	// Wave is its wave, from 0 in a render, or [NoWave].
 	Wave int
 	// Layer is its barrier layer, "" where there are none.
 	Layer string
@@ -268,7 +268,7 @@ func (c comparison) object(ref object.Ref) (Change, bool) {
 		out.Dangers = deletion(ref, before)
 		return out, true
 	}
-	out.Fields = fields(before.Object, after.Object)
+	out.Fields = fields(before.Object, after.Object, hasWaves(before, after))
 	out.Wave, out.Layer = moves(before, after)
 	if len(out.Fields) == 0 && out.Wave == nil && out.Layer == nil {
 		return out, false
@@ -291,9 +291,13 @@ func (c comparison) object(ref object.Ref) (Change, bool) {
 	return out, true
 }
 
+// hasWaves reports whether both waves are known. Where one is not, such as that of an
+// annotation that is no number, the annotations are compared as any other.
+func hasWaves(before, after Item) bool { return before.Wave != NoWave && after.Wave != NoWave }
+
 // moves are the wave and the layer where both snapshots have them and they differ.
 func moves(before, after Item) (wave, layer *Move) {
-	if before.Wave != NoWave && after.Wave != NoWave && before.Wave != after.Wave {
+	if hasWaves(before, after) && before.Wave != after.Wave {
 		wave = &Move{Before: number(before.Wave), After: number(after.Wave)}
 	}
 	if before.Layer != "" && after.Layer != "" && !sameLayer(before.Layer, after.Layer) {

@@ -157,6 +157,27 @@ var comparisons = []struct {
 		nil,
 	},
 	{
+		"a quantity in another spelling is no change in a claim template",
+		"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: x}\nspec: {volumeClaimTemplates: [{metadata: {name: d}, spec: {resources: {requests: {storage: 1024Mi}}}}]}",
+		"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: x}\nspec: {volumeClaimTemplates: [{metadata: {name: d}, spec: {resources: {requests: {storage: 1Gi}}}}]}",
+		nil,
+	},
+	{
+		"a text that looks like a quantity is a text",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {app.limits.rate: 1000m}", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {app.limits.rate: '1'}",
+		[]string{"changed", `data."app.limits.rate": "1000m" -> "1"`},
+	},
+	{
+		"a custom resource has no quantities",
+		"apiVersion: a.b/v1\nkind: C\nmetadata: {name: x}\nspec: {limits: {replicas: 1}}", "apiVersion: a.b/v1\nkind: C\nmetadata: {name: x}\nspec: {limits: {replicas: '1'}}",
+		[]string{"changed", `spec.limits.replicas: 1 -> "1"`},
+	},
+	{
+		"a wave that is not known is compared as its annotation",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, annotations: {argocd.argoproj.io/sync-wave: abc}}", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, annotations: {argocd.argoproj.io/sync-wave: def}}",
+		[]string{"changed", `metadata.annotations."argocd.argoproj.io/sync-wave": "abc" -> "def"`},
+	},
+	{
 		"a selector cannot be changed",
 		deployment("{selector: {matchLabels: {app: a}}}"), deployment("{selector: {matchLabels: {app: b}}}"),
 		[]string{"recreated", `spec.selector.matchLabels.app: "a" -> "b" !`, "danger recreate"},
@@ -265,7 +286,11 @@ func TestCompareWavesAndLayers(t *testing.T) {
 
 func TestTheAnnotationOfAWaveIsNoFieldOfItsOwn(t *testing.T) {
 	config := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, annotations: {argocd.argoproj.io/sync-wave: '%d'}}"
-	require.True(t, one(t, fmt.Sprintf(config, 1), fmt.Sprintf(config, 2)).Empty())
+	was, is := item(t, fmt.Sprintf(config, -1)), item(t, fmt.Sprintf(config, 2))
+	was.Wave, is.Wave = -1, 2
+	r := diff.Compare(diff.Snapshot{Items: []diff.Item{was}}, diff.Snapshot{Items: []diff.Item{is}})
+	require.Equal(t, []string{"moved"}, flat(r))
+	require.Equal(t, &diff.Move{Before: "-1", After: "2"}, r.Changes[0].Wave)
 }
 
 func TestForcedObjectsAreMadeAgain(t *testing.T) {

@@ -18,9 +18,10 @@ import (
 
 func number(n int) string { return strconv.Itoa(n) }
 
-// fields are the parts in which two objects differ, sorted by path.
-func fields(before, after object.Object) []Field {
-	w := walk{hidden: before.Kind() == "Secret" && before.Group() == ""}
+// fields are the parts in which two objects differ, sorted by path; waves says that their
+// waves are compared as such.
+func fields(before, after object.Object, waves bool) []Field {
+	w := walk{kind: before.Ref().GroupKind(), waves: waves, hidden: before.Kind() == "Secret" && before.Group() == ""}
 	w.value(location{}, map[string]any(before), map[string]any(after))
 	slices.SortStableFunc(w.out, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
 	return w.out
@@ -43,7 +44,10 @@ func present(v any) any {
 
 // walk goes down two objects side by side.
 type walk struct {
-	out []Field
+	out  []Field
+	kind string
+	// waves says that the annotation of the wave is not compared.
+	waves bool
 	// hidden says that values below data must not be shown.
 	hidden bool
 }
@@ -84,7 +88,7 @@ func (w *walk) value(at location, before, after any) {
 		w.lists(at, oldList, newList)
 		return
 	}
-	if !same(at.text, before, after) {
+	if !w.same(at.at, before, after) {
 		w.add(at, present(before), present(after))
 	}
 }
@@ -97,8 +101,8 @@ func (w *walk) maps(at location, before, after map[string]any) {
 		}
 	}
 	for _, name := range names {
-		if at.text == "metadata.annotations" && name == dialect.ArgoSyncWave {
-			continue // Waves are compared as such.
+		if w.waves && at.text == "metadata.annotations" && name == dialect.ArgoSyncWave {
+			continue
 		}
 		old, was := before[name]
 		now, is := after[name]
@@ -240,26 +244,16 @@ func keyOf(entry any, key string) string {
 }
 
 // same reports whether two values mean the same at a place.
-func same(path string, before, after any) bool {
+func (w *walk) same(at object.Path, before, after any) bool {
 	if reflect.DeepEqual(before, after) {
 		return true
 	}
-	if !quantityPath(path) {
+	if !isQuantity(w.kind, at) {
 		return false
 	}
 	old, errOld := resource.ParseQuantity(fmt.Sprint(before))
 	now, errNow := resource.ParseQuantity(fmt.Sprint(after))
 	return errOld == nil && errNow == nil && old.Cmp(now) == 0
-}
-
-// quantityPath reports whether quantities stand at a place.
-func quantityPath(path string) bool {
-	for _, part := range []string{".requests.", ".limits.", ".capacity.", ".hard."} {
-		if strings.Contains(path, part) {
-			return true
-		}
-	}
-	return strings.HasSuffix(path, ".sizeLimit")
 }
 
 func (w *walk) add(at location, before, after any) {

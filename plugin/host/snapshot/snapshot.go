@@ -143,9 +143,9 @@ func planOf(graph []byte) (order.Document, error) {
 func waveOf(o object.Object, file string) int {
 	text, ok := o.Annotations()[dialect.ArgoSyncWave]
 	if !ok {
-		text, _, _ = strings.Cut(path.Base(file), "-")
+		text, _, _ = strings.Cut(path.Base(file), "-") // A file of a render has none below 0.
 	}
-	if n, err := strconv.Atoi(text); err == nil && n >= 0 {
+	if n, err := strconv.Atoi(text); err == nil {
 		return n
 	}
 	return diff.NoWave
