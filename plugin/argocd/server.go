@@ -63,7 +63,7 @@ func New(opts Options) *Server {
 
 // answerMargin is how much earlier a render ends than its request: the error of the
 // render says more than that there was no time.
-const answerMargin = 50 * time.Millisecond
+const answerMargin = 250 * time.Millisecond
 
 // measured runs the work of a request within its deadline, counts it, and converts its
 // error.
