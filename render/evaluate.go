@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload"
@@ -103,13 +104,22 @@ func each(n, parallel int, do func(i int)) {
 		return
 	}
 	var next atomic.Int64
+	var panicked atomic.Pointer[crash.Panic]
 	var wg sync.WaitGroup
 	for range min(parallel, n) {
 		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					panicked.Store(crash.Of(p))
+				}
+			}()
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				do(i)
 			}
 		})
 	}
 	wg.Wait()
+	if p := panicked.Load(); p != nil {
+		panic(p) // The caller keeps it from ending the process, which no goroutine can.
+	}
 }

@@ -12,7 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/internal/limiter"
 	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -66,6 +68,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	defer func() {
 		w.claim(ctx, changes, err)
 		result, err = w.finish(ctx, result, err)
+	}()
+	defer func() {
+		if p := recover(); p != nil {
+			panicked := crash.Of(p)
+			log.FromContext(ctx).Error(panicked, "reconciliation panicked", "stack", panicked.Stack)
+			err = panicked
+		}
 	}()
 	if !t.DeletionTimestamp.IsZero() {
 		return w.withdraw(ctx)

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/internal/reftype"
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/evaluate"
@@ -144,8 +145,9 @@ func (m *modules) fetch(ctx context.Context, all []reference) error {
 }
 
 // complete fetches a module with the modules that it depends on.
-func (m *modules) complete(ctx context.Context, key module) (source.Tree, error) {
-	tree, err := m.fetcher(key).Fetch(ctx, key.Ref)
+func (m *modules) complete(ctx context.Context, key module) (tree source.Tree, err error) {
+	defer crash.Recover(&err)
+	tree, err = m.fetcher(key).Fetch(ctx, key.Ref)
 	if err == nil && m.host.Complete != nil {
 		tree, err = m.host.Complete(ctx, tree)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -23,7 +24,7 @@ import (
 func decodeNode(d *yaml.Decoder, n *yaml.Node) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("yaml: parser failed: %v", r)
+			err = fmt.Errorf("yaml: the parser failed: %w", crash.Of(r))
 		}
 	}()
 	return d.Decode(n)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -67,7 +68,7 @@ func Advice(l evaluate.Limits) string {
 
 // Panicked is the error for a fault of the CUE library.
 func Panicked(r evaluate.Request, cause any) error {
-	return Because(evaluate.ErrCrashed, "module %q: CUE panicked: %s", ModuleName(r.Module), FirstLine(fmt.Sprint(cause)))
+	return Because(evaluate.ErrCrashed, "module %q: %v", ModuleName(r.Module), crash.Of(cause))
 }
 
 // AtSpec is a mistake that belongs to the spec as a whole.

@@ -80,8 +80,13 @@ func autopsy(state *os.ProcessState, stderr string, used, ready bool) *loss {
 	}
 }
 
-// tail is what a process said last, for the end of a message.
+// tail is what a process said last, for the end of a message. What it panicked with may
+// be a value of its input, but for the errors of the Go runtime.
 func tail(stderr string) string {
+	const panicked = "panic: "
+	if line := diagnose.FirstLine(stderr); strings.HasPrefix(line, panicked) && !strings.HasPrefix(line, panicked+"runtime error: ") {
+		return ": panic"
+	}
 	if line := diagnose.FirstLine(stderr); line != "" {
 		return ": " + line
 	}

@@ -14,8 +14,8 @@ import (
 	"math"
 	"runtime/debug"
 
+	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/evaluate/diagnose"
 	"github.com/ropewalk/ropewalk/render/evaluate/inprocess"
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -186,7 +186,7 @@ func (w *worker) request(c *call) evaluate.Request {
 func (w *worker) answer(ctx context.Context, c *call) (r *reply) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = &reply{Crash: diagnose.FirstLine(fmt.Sprint(p))}
+			r = &reply{Crash: crash.Of(p).Error()}
 		}
 	}()
 	r = &reply{}

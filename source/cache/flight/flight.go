@@ -6,10 +6,10 @@ package flight
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/ropewalk/ropewalk/internal/crash"
 )
 
 // DefaultPatience is the default of Group.Patience.
@@ -96,7 +96,7 @@ func (g *Group[V]) join(ctx context.Context, key string, work func(context.Conte
 // land ends a flight, also one that panics: a later caller begins another.
 func (g *Group[V]) land(key string, f *one[V]) {
 	if p := recover(); p != nil {
-		f.err = fmt.Errorf("ropewalk panicked, please report it: %v\n%s", p, debug.Stack())
+		f.err = crash.Of(p)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

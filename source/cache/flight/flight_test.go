@@ -146,8 +146,8 @@ func TestTheValuesOfAContextStayAndItsEndDoesNot(t *testing.T) {
 
 func TestAPanicIsAnErrorForAllWhoWait(t *testing.T) {
 	for name, work := range map[string]func(){
-		"an error": func() { panic(errors.New("an error")) },
-		"a text":   func() { panic("a text") },
+		"*errors.errorString": func() { panic(errors.New("an error")) },
+		"string":              func() { panic("a text") },
 	} {
 		var g flight.Group[int]
 		begun, all := make(chan struct{}), sync.WaitGroup{}
@@ -163,7 +163,7 @@ func TestAPanicIsAnErrorForAllWhoWait(t *testing.T) {
 		close(begun)
 		all.Wait()
 		_, _, err := g.Do(t.Context(), "k", func(context.Context) (int, error) { work(); return 0, nil }, nil)
-		require.ErrorContains(t, err, "please report it: "+name)
+		require.ErrorContains(t, err, "please report it: a value of type "+name)
 		_, _, err = g.Do(t.Context(), "k", func(context.Context) (int, error) { return 0, nil }, nil)
 		require.NoError(t, err)
 	}

@@ -14,13 +14,21 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/plugin"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/provisioners"
+	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // Run runs the command line args, without the name of the program, and gives
 // its exit code. It writes to streams only, except where a command is asked to
 // write files. A cancelled ctx ends the run with code [Interrupted].
-func Run(ctx context.Context, args []string, streams command.Streams) int {
+func Run(ctx context.Context, args []string, streams command.Streams) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			panicked := crash.Of(p)
+			_, _ = fmt.Fprintf(streams.Err, "ropewalk: %v\n%s", panicked, panicked.Stack)
+			code = command.Environment
+		}
+	}()
 	streams.In = command.Stoppable(ctx, streams.In)
 	a := commands{command.New(streams)}
 	root := a.root()

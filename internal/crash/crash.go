@@ -1,0 +1,71 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package crash turns panics into errors. What a program panics with may hold a value
+// of its input, such as a secret, so that a message has its type and its place only; the
+// text of an error of the Go runtime has indexes and types, and no values.
+//
+// Callers are the places that keep a panic from ending the process: of the command line, of
+// requests, of reconciliations, of fetches and of evaluations.
+package crash
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// Panic is a panic.
+type Panic struct {
+	text string
+	// Stack is that of the goroutine that panicked. It has no values either.
+	Stack string
+}
+
+// Error is what it was, and where.
+func (p *Panic) Error() string { return p.text }
+
+// Of is the panic with a value that was recovered, in the function that was deferred. One
+// that was a Panic already stays the same: a goroutine may hand its panic to another.
+func Of(value any) *Panic {
+	if p, ok := value.(*Panic); ok {
+		return p
+	}
+	text := fmt.Sprintf("a value of type %T", value)
+	if err, ok := value.(error); ok {
+		if known := (runtime.Error)(nil); errors.As(err, &known) {
+			text = known.Error()
+		}
+	}
+	return &Panic{text: "ropewalk panicked, please report it: " + text + place(), Stack: string(debug.Stack())}
+}
+
+// Recover is deferred, and makes a panic the error of a function.
+func Recover(err *error) {
+	if p := recover(); p != nil {
+		*err = Of(p)
+	}
+}
+
+// place is the line that panicked.
+func place() string {
+	frames := make([]uintptr, 64)
+	all := runtime.CallersFrames(frames[:runtime.Callers(0, frames)])
+	panicked := false
+	for {
+		f, more := all.Next()
+		inRuntime := strings.HasPrefix(f.Function, "runtime.")
+		switch {
+		case f.Function == "runtime.gopanic":
+			panicked = true
+		case panicked && !inRuntime:
+			return fmt.Sprintf(" (%s, %s:%d)", f.Function, path.Base(f.File), f.Line)
+		}
+		if !more {
+			return ""
+		}
+	}
+}
