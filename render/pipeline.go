@@ -37,15 +37,15 @@ type Renderer struct {
 // No error and no warning shows a secret, see [object.Secrets].
 func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 	secrets := &object.Secrets{}
-	for _, text := range req.Secrets {
-		secrets.Add(text)
-	}
 	out, err := r.render(ctx, req, secrets)
 	if err == nil && len(out.Warnings) == 0 {
 		return out, nil
 	}
 	for _, s := range req.Specs {
 		secrets.AddNamed(s.Evaluate.Input)
+	}
+	if req.Secrets != nil {
+		req.Secrets(secrets)
 	}
 	var mistakes Errors
 	if errors.As(err, &mistakes) {

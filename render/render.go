@@ -51,8 +51,9 @@ type Request struct {
 	// Broken names the specs that mistakes hide, so that others may depend on them
 	// without a second message.
 	Broken []string `cbor:"-"`
-	// Secrets are texts that no message may show, besides those that the render finds.
-	Secrets []string `cbor:"-"`
+	// Secrets adds what no message may show, besides what the render finds. It is called for
+	// errors and warnings only; nil adds nothing.
+	Secrets func(*object.Secrets) `cbor:"-"`
 	// Progress, where set, is called after each spec with how many are done. It may be
 	// called from several goroutines at once.
 	Progress func(done, all int) `cbor:"-"`

@@ -108,6 +108,10 @@ func inputParameter(p host.Parameter, name string) *wire.Parameter {
 	if out.GetTitle() == "" {
 		out.Title = cut(name, maxTitle)
 	}
+	// The form is for all that may read the Application.
+	if p.Value = public(p.Value); slices.ContainsFunc(p.Path, func(s object.Step) bool { return object.SensitiveName(s.Name) }) {
+		p.Value = object.Value{}
+	}
 	if p.Type == evaluate.InputAny {
 		out.ItemType = string(evaluate.InputString)
 	}
@@ -127,6 +131,19 @@ func inputParameter(p host.Parameter, name string) *wire.Parameter {
 		out.String_ = settable(p.Value)
 	}
 	return out
+}
+
+// public is a value without what is under the names of secrets.
+func public(v object.Value) object.Value {
+	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m object.Member) bool { return object.SensitiveName(m.Name) })
+	for i := range v.Members {
+		v.Members[i].Value = public(v.Members[i].Value)
+	}
+	v.Items = slices.Clone(v.Items)
+	for i := range v.Items {
+		v.Items[i] = public(v.Items[i])
+	}
+	return v
 }
 
 // Collections of parameters.

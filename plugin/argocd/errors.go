@@ -13,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/internal/limiter"
 	"github.com/ropewalk/ropewalk/internal/printable"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
@@ -68,7 +69,7 @@ func code(err error) connect.Code {
 		return connect.CodeDeadlineExceeded
 	case errors.Is(err, context.Canceled):
 		return connect.CodeCanceled
-	case errors.Is(err, errPanic):
+	case errors.As(err, new(*crash.Panic)):
 		return connect.CodeInternal
 	}
 	return connect.CodeInvalidArgument
@@ -112,8 +113,11 @@ func isAll(err error, kinds ...error) bool {
 	return len(failures) > 0 && !slices.ContainsFunc(failures, func(m *object.Error) bool { return !is(m) })
 }
 
-// text is what a user reads: a line for each mistake, without control characters.
-func text(err error) string { return cut(printable.Text(words(err)), maxText) }
+// text is what a user reads: a line for each mistake, without control characters
+// and credentials in URLs.
+func text(err error) string {
+	return cut(printable.Text((*object.Secrets)(nil).Hide(words(err))), maxText)
+}
 
 func words(err error) string {
 	var mistakes object.Errors

@@ -9,13 +9,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
 
+	"github.com/ropewalk/ropewalk/internal/crash"
 	"github.com/ropewalk/ropewalk/internal/limiter"
 	"github.com/ropewalk/ropewalk/internal/lru"
 	"github.com/ropewalk/ropewalk/plugin/argocd/internal/unpack"
@@ -103,9 +103,6 @@ func (s *Server) waiting() int {
 	return s.requests.Stats().Waiting + s.evaluations.Stats().Waiting + s.budgets.Waiting()
 }
 
-// errPanic is the error of a request that panicked.
-var errPanic = errors.New("ropewalk panicked, please report it")
-
 // work runs a part of a request on a goroutine that the request does not wait for once ctx
 // has ended: it is counted until it ends.
 func (s *Server) work(ctx context.Context, part func() error) error {
@@ -117,8 +114,9 @@ func (s *Server) work(ctx context.Context, part func() error) error {
 func (s *Server) protected(work func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", errPanic, p)
-			s.opts.Report(fmt.Errorf("%w\n%s", err, debug.Stack()))
+			panicked := crash.Of(p)
+			s.opts.Report(fmt.Errorf("%w\n%s", panicked, panicked.Stack))
+			err = panicked
 		}
 	}()
 	return work()

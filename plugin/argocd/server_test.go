@@ -333,13 +333,17 @@ func TestNothingIsDiscoveredAndParametersAreAnnounced(t *testing.T) {
 
 func TestAPanicEndsOneRequest(t *testing.T) {
 	opts := options(t)
-	opts.Report = func(error) {}
-	opts.Connect = func(Connection) (host.Host, error) { panic("boom") }
+	var log lines
+	opts.Report = log.add
+	opts.Connect = func(Connection) (host.Host, error) { panic("a value of the input") }
 	_, socket := start(t, opts)
 	for range 2 {
 		_, err := generate(t, socket, call{archive: archive(t, texts(projectOf("web"))), path: "apps/web"})
 		require.Equal(t, codes.Internal, status.Code(err))
-		require.ErrorContains(t, err, "boom")
+		require.ErrorContains(t, err, "ropewalk panicked, please report it: a value of type string (")
+		logged := log.take()
+		require.Contains(t, logged, "server_test.go")
+		require.NotContains(t, err.Error()+logged, "of the input")
 	}
 }
 

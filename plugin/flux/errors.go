@@ -218,7 +218,7 @@ func message(err error) string {
 
 // cut is text for a status, with at most size bytes.
 func cut(text string, size int) string {
-	text = printable.Text(text)
+	text = printable.Text((*object.Secrets)(nil).Hide(text))
 	const more = " …"
 	if len(text) <= size {
 		return text

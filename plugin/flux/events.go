@@ -19,6 +19,7 @@ import (
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/publish"
 	"github.com/ropewalk/ropewalk/plugin/flux/internal/storage"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // Types of events, as the recorder of Flux knows them. What is Trace goes to the
@@ -96,7 +97,7 @@ func (w *work) raise(about client.Object, group, kind, reason, text string, only
 	if at, ok := meta.ReconcileAnnotationValue(w.transform.GetAnnotations()); ok {
 		note(eventv1.MetaTokenKey, fmt.Sprintf("%s/%s/%s", w.transform.UID, at, reason))
 	}
-	w.opts.Events.AnnotatedEventf(about, notes, kind, reason, "%s", printable.Text(text))
+	w.opts.Events.AnnotatedEventf(about, notes, kind, reason, "%s", printable.Text((*object.Secrets)(nil).Hide(text)))
 }
 
 // standIn is the object of Flux that Alerts may name: the ExternalArtifact of the

@@ -71,8 +71,13 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	}
 	l.dependencies(&out.Request)
 	l.nothing(out)
-	out.Request.Secrets = l.runtime.texts
-	if out.Request.Mistakes = l.runtime.secrets.Errors(d.Errs).Sorted(); len(out.Request.Specs) == 0 {
+	out.Request.Secrets = l.secrets
+	if len(d.Errs) > 0 {
+		var secrets object.Secrets
+		l.secrets(&secrets)
+		out.Request.Mistakes = secrets.Errors(d.Errs).Sorted()
+	}
+	if len(out.Request.Specs) == 0 {
 		return out, out.Request.Mistakes.Err()
 	}
 	return out, nil

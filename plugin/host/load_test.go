@@ -323,6 +323,7 @@ func TestLoadDoesNotDependOnTheOrderOfArguments(t *testing.T) {
 	require.Empty(t, errs)
 	two, errs := load(dir, host.Options{Args: []string{"b.yaml", "a.yaml"}})
 	require.Empty(t, errs)
+	one.Request.Secrets, two.Request.Secrets = nil, nil // A function equals no other.
 	require.Equal(t, one.Request, two.Request)
 }
 

@@ -88,7 +88,7 @@ func outcomeOf(t *testing.T, opts host.Options) outcome {
 		evaluator := inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
 		out.result, err = render.Renderer{Evaluator: evaluator}.Render(t.Context(), out.loaded.Request)
 	}
-	if err != nil {
+	if out.loaded.Request.Secrets = nil; err != nil { // A function equals no other.
 		out.errs = err.Error()
 	}
 	return out
@@ -197,6 +197,7 @@ func TestAFileSystemIsReadAsTheDiskIs(t *testing.T) {
 					err = got.Request.Mistakes.Err()
 				}
 				require.Equal(t, c.errs, linesOf(err), where)
+				want.Request.Secrets, got.Request.Secrets = nil, nil // A function equals no other.
 				require.Equal(t, want, got, where)
 			}
 		})

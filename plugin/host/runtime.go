@@ -33,14 +33,12 @@ type runtime struct {
 	asked map[string]bool
 	// attributes are the names in modules by their digest: many specs may share one.
 	attributes map[string][]string
-	// secrets are all values so far: where they come from they may be secret.
-	secrets object.Secrets
-	texts   []string
+	// texts are all values so far: where they come from they may be secret.
+	texts []string
 }
 
 // used notes a value that a render depends on.
 func (r *runtime) used(value string) string {
-	r.secrets.Add(value)
 	r.texts = append(r.texts, value)
 	return value
 }
@@ -59,7 +57,7 @@ func (l *loading) readRuntime() {
 		pos := object.Pos{File: "--runtime " + path.Clean(arg)}
 		if ok {
 			// What follows the sign may be a secret.
-			l.Fail(object.Pos{File: "--runtime"}, "", fmt.Errorf("%q is not a name: expected NAME=VALUE or FILE", name))
+			l.Fail(object.Pos{File: "--runtime"}, "", fmt.Errorf("what begins with %q is not a name: expected NAME=VALUE or FILE", regexp.MustCompile(`^[\w.-]*`).FindString(name)))
 			continue
 		}
 		file, err := l.ReadNamed(arg)
@@ -76,12 +74,21 @@ func (l *loading) readRuntime() {
 }
 
 // runtimeFile reads a file of values: a map of texts, numbers and booleans.
+//
+// No excerpt of the file is shown, and none of its values: all of them may be secrets.
 func (l *loading) runtimeFile(file spec.File) {
+	before := len(l.Errs)
+	defer func() {
+		for _, e := range l.Errs[before:] {
+			e.Secret = true
+		}
+	}()
 	v, err := spec.ParseValue(file)
 	l.Errs = append(l.Errs, object.AsErrors(err, object.StageSpec)...)
 	if err == nil && v.Kind != object.KindMap && v.Kind != object.KindNone {
 		l.Fail(v.Pos, "", fmt.Errorf("expected a map of runtime values, got a %s", v.Kind))
 	}
+	l.runtime.hide(v)
 	for _, m := range v.Members {
 		switch m.Value.Kind {
 		case object.KindString, object.KindNumber, object.KindBool:
@@ -90,6 +97,19 @@ func (l *loading) runtimeFile(file spec.File) {
 		default:
 			l.failAt(m.Value.Pos, object.Fields(m.Name), "", fmt.Errorf("expected a text, a number or a boolean, got a %s", m.Value.Kind))
 		}
+	}
+}
+
+// hide keeps all texts of a value from messages.
+func (r *runtime) hide(v object.Value) {
+	if v.Kind == object.KindString {
+		r.texts = append(r.texts, v.Text)
+	}
+	for _, m := range v.Members {
+		r.hide(m.Value)
+	}
+	for _, item := range v.Items {
+		r.hide(item)
 	}
 }
 

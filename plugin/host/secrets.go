@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"path"
+	"slices"
 
 	"github.com/ropewalk/ropewalk/plugin/host/project"
 	"github.com/ropewalk/ropewalk/render/object"
@@ -43,6 +45,41 @@ func Secrets(file spec.File) (map[string]map[string][]byte, error) {
 		out[name] = entries
 	}
 	return out, errs.Sorted().Err()
+}
+
+// secrets adds what no message may show of all that was read: the values of the runtime, and
+// what is under sensitive names in documents, values and options, whether they can be read
+// or not.
+func (l *loading) secrets(into *object.Secrets) {
+	for _, text := range l.runtime.texts {
+		into.Add(text)
+	}
+	for _, text := range l.runtime.values {
+		into.Add(text)
+	}
+	for _, arg := range slices.Concat(l.opts.Set, l.opts.Overrides, l.opts.Runtime) {
+		into.AddText(arg)
+	}
+	files := slices.Clone(l.Files)
+	for name, data := range l.overlays.Texts {
+		files = append(files, spec.File{Name: name, Data: data})
+	}
+	for _, b := range l.Bundles {
+		files = append(files, b.File, b.Runtime)
+	}
+	for _, file := range files {
+		manifests, err := spec.ParseManifests(file, project.MaxManifests)
+		if err != nil || path.Ext(file.Name) == ".cue" {
+			into.AddText(string(file.Data))
+			continue
+		}
+		for _, m := range manifests {
+			into.AddNamed(m.Value)
+			if o, err := object.Decode(m.Value.JSON()); err == nil {
+				into.AddObject(o)
+			}
+		}
+	}
 }
 
 // secret is the name and the entries of a Secret; pos is the place of err.

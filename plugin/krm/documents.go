@@ -188,6 +188,11 @@ func settingsOf(config object.Object) (settings, error) {
 			Path: object.Fields("metadata", "annotations", settingDialect).String(), Err: fmt.Errorf("dialect %q is not known", d),
 		}}
 	}
+	for i, line := range strings.Split(a[settingRuntime], "\n") {
+		if name, _, ok := strings.Cut(line, "="); line != "" && (!ok || name == "" || strings.Trim(line, "=") == name) {
+			return settings{}, mistake("a value that has several lines cannot be given here", "annotation %q, line %d: expected NAME=VALUE", settingRuntime, i+1)
+		}
+	}
 	return settings{
 		dialect: a[settingDialect], environment: a[settingEnv], kubeVersion: a[settingVersion], allowEmpty: a[settingEmpty], runtime: a[settingRuntime],
 	}, nil

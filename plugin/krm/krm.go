@@ -62,7 +62,9 @@ func (f Function) Run(ctx context.Context, in io.Reader) (Output, error) {
 	}
 	l, err := parse(data)
 	if err != nil {
-		return Output{}, err
+		var secrets object.Secrets
+		secrets.AddText(string(data))
+		return Output{}, secrets.Errors(object.AsErrors(err, object.StageSpec))
 	}
 	found := f.apply(ctx, l)
 	if ctx.Err() != nil {
@@ -87,6 +89,9 @@ func (f Function) apply(ctx context.Context, l *list) object.Errors {
 				l.items = kept
 			}
 		}
+	}
+	for i, e := range found {
+		found[i] = object.Shown(e)
 	}
 	l.results = docs.results(found)
 	return docs.named(found)

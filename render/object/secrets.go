@@ -6,7 +6,9 @@ package object
 import (
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -20,6 +22,9 @@ import (
 // zero value holds none.
 type Secrets struct {
 	known map[string]bool
+	// full means that there are more than are known: then no message shows a value that was
+	// given, and no line of a file is shown.
+	full bool
 	// open are nodes whose object is no Secret.
 	open   map[ID]bool
 	quoted *strings.Replacer
@@ -41,11 +46,17 @@ const hidden = "(hidden)"
 var sensitive = regexp.MustCompile(`(?i)(passw(or)?d|passphrase|pwd|^pw|_pw|secret|token|(api|access|private|secret|signing|encryption)[-_]?key|credentials?)[-_0-9]*$`)
 
 // SensitiveName reports whether a field or a variable of this name holds a secret.
-func SensitiveName(name string) bool { return sensitive.MatchString(name) }
+func SensitiveName(name string) bool {
+	return sensitive.MatchString(name) && !strings.HasPrefix(name, "allow")
+}
 
 // Add hides a text from now on, in all forms in which messages write it.
 func (s *Secrets) Add(text string) {
-	if strings.TrimSpace(text) == "" || len(s.known) >= maxSecrets {
+	if strings.TrimSpace(text) == "" || s.known[text] {
+		return
+	}
+	if len(s.known) >= maxSecrets {
+		s.full = true
 		return
 	}
 	if s.known == nil {
@@ -73,6 +84,56 @@ func (s *Secrets) named(v Value, inside bool) {
 	}
 	for _, item := range v.Items {
 		s.named(item, inside)
+	}
+}
+
+// AddText hides what follows sensitive names in a text that may be no YAML, JSON or CUE at
+// all: texts in quotes, what else is in the line, and deeper lines below it.
+func (s *Secrets) AddText(text string) {
+	under := -1 // the indent of the name that lines are below
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if depth := indent(line); under >= 0 && (depth > under || depth == len(line)) {
+			s.addValue(line)
+			continue
+		}
+		under = -1
+		for rest := line; ; {
+			at := sensitiveKey(rest)
+			if at < 0 {
+				break
+			}
+			rest, under = rest[at:], indent(line)
+			s.addValue(rest)
+		}
+	}
+}
+
+// literal is a text in quotes, with escapes.
+var literal = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?|'(?:[^']|\'\')*'?`)
+
+// addValue hides the text in quotes that the rest of a line begins with, or all of a list or
+// a map, and the rest itself.
+func (s *Secrets) addValue(text string) {
+	quotes := literal.FindAllString(text, -1)
+	more := len(quotes) > 1 && strings.HasPrefix(strings.TrimSpace(text), quotes[0])
+	if more {
+		quotes = quotes[:1] // Others are of other fields.
+	}
+	for _, quoted := range quotes {
+		inner := strings.Trim(quoted, quoted[:1])
+		s.Add(inner)
+		if plain, err := strconv.Unquote(`"` + inner + `"`); err == nil && quoted[0] == '"' {
+			s.Add(plain)
+		}
+		s.Add(strings.ReplaceAll(inner, "''", "'"))
+	}
+	if more {
+		return
+	}
+	text = regexp.MustCompile(`^\s*(?:[!&]\S*\s+)*`).ReplaceAllString(text, "") // The tag and the anchor.
+	if text = strings.Trim(text, " \t{}[],\"'|>*-"); len(text) >= plainSecret {
+		s.Add(text)
 	}
 }
 
@@ -117,20 +178,13 @@ func (s *Secrets) replacers() (quoted, plain *strings.Replacer) {
 	if s.plain != nil {
 		return s.quoted, s.plain
 	}
-	texts := make([]string, 0, len(s.known))
-	for text := range s.known {
-		texts = append(texts, text)
-	}
-	slices.SortFunc(texts, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	var inQuotes, anywhere []string
-	for _, text := range texts {
-		escaped := strconv.Quote(text)
-		inQuotes = append(inQuotes, escaped, hidden)
+	for _, text := range s.texts() {
+		inQuotes = append(inQuotes, strconv.Quote(text), hidden)
 		if len(text) < plainSecret {
 			continue
 		}
-		encoded := strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(text)), "=")
-		for _, form := range []string{text, escaped[1 : len(escaped)-1], encoded, url.QueryEscape(text), url.PathEscape(text)} {
+		for _, form := range forms(text) {
 			anywhere = append(anywhere, form, hidden)
 		}
 	}
@@ -138,13 +192,77 @@ func (s *Secrets) replacers() (quoted, plain *strings.Replacer) {
 	return s.quoted, s.plain
 }
 
+// texts are all of them, the longest first: a shorter one may be a part of it.
+func (s *Secrets) texts() []string {
+	return slices.SortedFunc(maps.Keys(s.known), func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
+}
+
+// forms are the ways in which messages write a text.
+func forms(text string) []string {
+	inner := func(quoted []byte) string { return string(quoted[1 : len(quoted)-1]) }
+	inJSON, _ := json.Marshal(text) // A text always encodes.
+	out := []string{text, inner([]byte(strconv.Quote(text))), inner([]byte(strconv.QuoteToASCII(text))), inner(inJSON)}
+	for _, c := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		out = append(out, c.EncodeToString([]byte(text)))
+	}
+	out = append(out, url.QueryEscape(text), url.PathEscape(text), strings.ReplaceAll(text, "'", "''"))
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // Hide is text without the secrets.
 func (s *Secrets) Hide(text string) string {
+	text = withoutCredentials(text, hiddenInURL)
 	if s == nil || len(s.known) == 0 {
 		return text
 	}
 	quoted, plain := s.replacers()
-	return plain.Replace(quoted.Replace(text))
+	return s.shortened(plain.Replace(quoted.Replace(text)))
+}
+
+// ellipsis is where messages cut long texts.
+const ellipsis = "…"
+
+// shortened is text without the parts of secrets that are next to an ellipsis.
+func (s *Secrets) shortened(text string) string {
+	for at := 0; ; {
+		i := strings.Index(text[at:], ellipsis)
+		if i < 0 {
+			return text
+		}
+		before, after := text[:at+i], text[at+i+len(ellipsis):]
+		before, quote := strings.CutSuffix(before, `"`)
+		left, right := s.longestPart(before, false), s.longestPart(after, true)
+		if left > 0 {
+			before = before[:len(before)-left] + hidden
+		} else if quote {
+			before += `"`
+		}
+		if right > 0 {
+			after = hidden + after[right:]
+		}
+		at = len(before) + len(ellipsis)
+		text = before + ellipsis + after
+	}
+}
+
+// longestPart is the length of the longest end of text, or of its beginning, that is a part
+// of a secret; 0 where it is too short to be one.
+func (s *Secrets) longestPart(text string, atBeginning bool) (longest int) {
+	piece := func(n int) string {
+		if atBeginning {
+			return text[:n]
+		}
+		return text[len(text)-n:]
+	}
+	for known := range s.known {
+		for _, form := range forms(known) {
+			for n := max(longest+1, plainSecret); n <= min(len(text), len(form)) && strings.Contains(form, piece(n)); n++ {
+				longest = n
+			}
+		}
+	}
+	return longest
 }
 
 // key is a name in a line of a file, up to its colon or equals sign.
@@ -167,25 +285,23 @@ func stars(text string) string {
 	return string(out)
 }
 
-// Mask is a line of a file with stars in the place of secrets, and of all that follows a
-// sensitive name, so that a caret under it stays where it is.
-func (s *Secrets) Mask(line string) string {
-	for at := 0; ; {
-		m := key.FindStringSubmatchIndex(line[at:])
-		if m == nil {
-			break
-		}
-		if name := line[at+m[2] : at+m[3]]; SensitiveName(name) || name == "stringData" {
-			line = line[:at+m[1]] + stars(line[at+m[1]:])
-			break
-		}
-		at += m[3] // What ends this name may begin the next one.
+// Mask is a line of a file with stars in the place of secrets, of credentials in URLs, and
+// of all that follows a sensitive name, so that a caret under it stays where it is. Before
+// are the lines before it: one without a name, and one deeper than a sensitive name alone in
+// its line, may be the rest of a text that begins there.
+func (s *Secrets) Mask(line, before string) string {
+	line = withoutCredentials(line, func(text string) string { return strings.Repeat("*", len(text)) })
+	if continues(line, before) {
+		return stars(line)
+	}
+	if at := sensitiveKey(line); at >= 0 {
+		line = line[:at] + stars(line[at:])
 	}
 	if s == nil {
 		return line
 	}
-	for text := range s.known {
-		for _, form := range []string{text, strings.Trim(strconv.Quote(text), `"`)} {
+	for _, text := range s.texts() {
+		for _, form := range forms(text) {
 			if len(form) >= plainSecret {
 				line = strings.ReplaceAll(line, form, stars(form))
 			} else {
@@ -196,25 +312,73 @@ func (s *Secrets) Mask(line string) string {
 	return line
 }
 
+// sensitiveKey is where the value of the first sensitive name of a line begins; -1 where
+// there is none.
+func sensitiveKey(line string) int {
+	for at := 0; ; {
+		m := key.FindStringSubmatchIndex(line[at:])
+		if m == nil {
+			return -1
+		}
+		if name := line[at+m[2] : at+m[3]]; SensitiveName(name) || name == "stringData" {
+			return at + m[1]
+		}
+		at += m[3] // What ends this name may begin the next one.
+	}
+}
+
+// continues reports whether a line may be a part of the value of a sensitive name in one of
+// the lines before it.
+func continues(line, before string) bool {
+	depth, named := indent(line), key.MatchString(line)
+	for before != "" && (depth > 0 || !named) {
+		before = strings.TrimRight(before, "\r\n")
+		at := strings.LastIndexAny(before, "\r\n") + 1
+		above := before[at:]
+		before = before[:at]
+		switch {
+		case strings.TrimSpace(above) == "", named && indent(above) >= depth, !named && !key.MatchString(above):
+			// It has the same parent, is deeper, or is the rest of something too.
+		case sensitiveKey(above) >= 0:
+			return true
+		default:
+			depth, named = indent(above), true
+		}
+	}
+	return false
+}
+
+// indent is how deep a line is.
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
 // Error is e without the secrets. What is wrong with the data of an object is shown
 // without any value: it may be a Secret's that nothing has evaluated.
 func (s *Secrets) Error(e *Error) *Error {
 	out := *e
 	out.Secrets = s
 	text, hint := s.Hide(e.message()), s.Hide(e.Hint)
-	if e.ofSecret() && !s.open[e.Node] {
+	if s.full || e.ofSecret() && !s.open[e.Node] {
 		out.Secret = true
 		text = withoutValues(text)
 	}
 	if text != e.message() {
 		out.Err = redacted{text, e.Err}
 	}
-	out.Hint = hint
+	out.Hint, out.Path, out.Pos.File, out.Node = hint, s.Hide(e.Path), s.Hide(e.Pos.File), ID(s.Hide(string(e.Node)))
 	out.Notes = slices.Clone(e.Notes)
 	for i, n := range out.Notes {
-		out.Notes[i].Text = s.Hide(n.Text)
+		out.Notes[i].Text, out.Notes[i].Pos.File = s.Hide(n.Text), s.Hide(n.Pos.File)
 	}
 	return &out
+}
+
+// Shown is an error as a message shows it that has been through no render: without
+// credentials in URLs.
+func Shown(e *Error) *Error {
+	if e.Secrets != nil {
+		return e
+	}
+	return (&Secrets{}).Error(e)
 }
 
 // Errors are es without the secrets.
@@ -229,24 +393,38 @@ func (s *Secrets) Errors(es Errors) Errors {
 // ofSecret reports whether the error is about data of a Secret, or of what may be one.
 func (e *Error) ofSecret() bool {
 	p, ok := ReadPath(strings.TrimPrefix(e.Path, "."))
-	return ok && (slices.ContainsFunc(p, func(s Step) bool { return s.Name == "stringData" || SensitiveName(s.Name) }) ||
+	return ok && (slices.ContainsFunc(p, func(s Step) bool {
+		return s.Name == "stringData" || s.Name == "kubectl.kubernetes.io/last-applied-configuration" || SensitiveName(s.Name)
+	}) ||
 		len(p) > 1 && p[len(p)-2].Name == "data" && !slices.Contains([]string{"spec", "metadata", "resources", "containers"}, p[0].Name))
 }
 
-// given is the part of a message that shows a value that was given: what CUE and our own
-// checks say of it.
-var given = regexp.MustCompile(`(got |found |conflicting values |invalid value )("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^ ,;:]+)( and ("(?:[^"\\]|\\.)*"|[^ ,;:]+))?`)
+// value is a value as CUE and our own checks show it: a text in quotes of any kind, a map, a
+// list, or a word.
+const value = `(?:#+"(?s:.*?)"#+|"""(?s:.*?)"""|"(?:[^"\\]|\\.)*(?:"…?|$)|'(?:[^'\\]|\\.)*(?:'…?|$)|\{.*\}|\[.*\]|[^ ,;:]+)`
+
+// given is the part of a message that shows a value that was given.
+var given = regexp.MustCompile(`(got |found |conflicting values |invalid value |invalid operands? |undefined field: )` + value + `( and ` + value + `)?`)
 
 // withoutValues is a message without the values that it shows.
 func withoutValues(text string) string {
-	return given.ReplaceAllStringFunc(text, func(found string) string {
+	text = given.ReplaceAllStringFunc(text, func(found string) string {
 		m := given.FindStringSubmatch(found)
-		if m[3] != "" {
+		if m[2] != "" {
 			return m[1] + hidden + " and " + hidden
 		}
 		return m[1] + hidden
 	})
+	return literals.ReplaceAllStringFunc(text, func(found string) string {
+		if literals.FindStringSubmatch(found)[1] != "" {
+			return found
+		}
+		return hidden
+	})
 }
+
+// literals are the texts in quotes, with the word before those that are no values.
+var literals = regexp.MustCompile(`((?:matches|reference|fields?|Secret|import) )?(?:"(?:[^"\\]|\\.)*(?:"…?|$))`)
 
 func (e *Error) message() string {
 	if e.Err == nil {

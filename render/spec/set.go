@@ -6,6 +6,7 @@ package spec
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,11 +58,18 @@ func ParseSet(text string) (Set, error) {
 	return s, nil
 }
 
-// SetTarget is the part of the text of a [Set] that messages show: what is before the
-// equals sign, because the value may be a secret.
+// SetTarget is the part of the text of a [Set] or an [Override] that messages show: what is
+// before the equals sign, because the value may be a secret. What follows the name of a
+// secret, and is no further step of its path, may be one too.
 func SetTarget(text string) string {
 	if eq := outside(text, '='); eq >= 0 {
 		text = text[:eq]
+	}
+	text, _, _ = strings.Cut(text, "=")
+	for _, at := range regexp.MustCompile(`[\w-]+`).FindAllStringIndex(text, -1) {
+		if rest := text[at[1]:]; object.SensitiveName(text[at[0]:at[1]]) && !strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "[") && !strings.HasPrefix(rest, `"]`) {
+			return shortened(text[:at[1]])
+		}
 	}
 	return shortened(text)
 }
@@ -289,7 +297,7 @@ const appended = "-1"
 // framework/override_utils.go).
 func ParseOverride(text string) (Override, error) {
 	path, value, ok := strings.Cut(text, "=")
-	o := Override{Pos: object.Pos{File: "--override-property " + shortened(path)}}
+	o := Override{Pos: object.Pos{File: "--override-property " + SetTarget(path)}}
 	if !ok {
 		return Override{}, o.fail(errors.New("has no ="), "write PATH=VALUE, such as containers.web.args.0=--verbose")
 	}
@@ -298,7 +306,7 @@ func ParseOverride(text string) (Override, error) {
 	}
 	o.Path = dotted(path)
 	if slices.Contains(o.Path, "") {
-		return Override{}, o.fail(fmt.Errorf("%q is not a path", shortened(path)), `write names joined by dots, such as metadata.annotations.example\.com/team`)
+		return Override{}, o.fail(fmt.Errorf("%q is not a path", SetTarget(path)), `write names joined by dots, such as metadata.annotations.example\.com/team`)
 	}
 	if len(o.Path) > maxDepth {
 		return Override{}, o.fail(fmt.Errorf("the path has more than %d steps", maxDepth), "")

@@ -199,7 +199,7 @@ func TestParseSetRefuses(t *testing.T) {
 		"a..b=1":                          `--set a..b: spec: "a..b" is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
 		"a.=1":                            `--set a.: spec: "a." is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
 		"a[x]=1":                          `--set a[x]: spec: "a[x]" is not a path (write names joined by dots, such as ports[0].name or labels["a.b"])`,
-		"a[0=1":                           `--set a[0=1: spec: has no = (write PATH=VALUE, such as replicas=3)`,
+		"a[0=1":                           `--set a[0: spec: has no = (write PATH=VALUE, such as replicas=3)`,
 		"[0]=1":                           `--set [0]: spec: "[0]" does not begin with a name (write names joined by dots, such as ports[0].name or labels["a.b"])`,
 		"a[99999]=1":                      `--set a[99999]: spec: index 99999 is larger than 10000 (write names joined by dots, such as ports[0].name or labels["a.b"])`,
 		"A_b:c=1":                         `--set A_b:c: spec: the name of the spec "A_b" may hold only a-z, 0-9 and - (write SPEC:PATH=VALUE)`,

@@ -78,8 +78,8 @@ func checkTree(t *testing.T, l leaks, dir string) {
 			return err
 		}
 		data, err := os.ReadFile(filepath.Join(dir, name))
-		l.require(t, name, data)
-		l.require(t, "a name", []byte(name))
+		l.Require(t, name, data)
+		l.Require(t, "a name", []byte(name))
 		files++
 		return err
 	}))

@@ -113,11 +113,11 @@ func told(t *testing.T, e evaluate.Evaluator, l leaks, opts host.Options) string
 	}
 	var mistakes object.Errors
 	require.ErrorAs(t, err, &mistakes)
-	l.require(t, "an error", []byte(err.Error()))
+	l.Require(t, "an error", []byte(err.Error()))
 	for _, m := range mistakes {
 		data, err := m.MarshalJSON()
 		require.NoError(t, err)
-		l.require(t, "an error", data)
+		l.Require(t, "an error", data)
 	}
 	return err.Error()
 }

@@ -165,9 +165,9 @@ func checkProject(t *testing.T, g *generator, seed uint64, e evaluate.Evaluator,
 	require.Empty(t, r.differing, "a shared resource is the same for all")
 	checkPods(t, p, out, r.made)
 	for _, f := range out.Files {
-		l.require(t, f.Path, f.Data)
+		l.Require(t, f.Path, f.Data)
 	}
-	l.require(t, "a warning", []byte(out.Warnings.Error()))
+	l.Require(t, "a warning", []byte(out.Warnings.Error()))
 	require.NotContains(t, out.Warnings.Error(), opaqueKey, "a warning names a reference")
 	return p
 }

@@ -61,8 +61,8 @@ func (p program) run(t *testing.T, good bool, args ...string) string {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	_ = cmd.Run()
 	what := strings.Join(args, " ")
-	p.leaks.require(t, "standard output of "+what, stdout.Bytes())
-	p.leaks.require(t, "standard error of "+what, stderr.Bytes())
+	p.leaks.Require(t, "standard output of "+what, stdout.Bytes())
+	p.leaks.Require(t, "standard error of "+what, stderr.Bytes())
 	require.Equal(t, good, cmd.ProcessState.ExitCode() == 0, "%s: %s", what, stderr.String())
 	require.NotContains(t, stderr.String(), "panic:", what)
 	return stdout.String() + stderr.String()
@@ -177,5 +177,5 @@ func TestNothingThatTheProgramWritesHoldsACanary(t *testing.T) {
 	checkTree(t, p.leaks, p.cache)
 	data, err := os.ReadFile(filepath.Join(p.project, "ropewalk.lock"))
 	require.NoError(t, err)
-	p.leaks.require(t, "the lock", data)
+	p.leaks.Require(t, "the lock", data)
 }

@@ -95,7 +95,7 @@ func TestWhatCannotBeSaidIsRefusedAtItsLine(t *testing.T) {
 		out := renderAll(t, p, newRecorder(e, true), false)
 		var got object.Errors
 		require.ErrorAs(t, out.err, &got)
-		l.require(t, "the errors", []byte(got.Error()))
+		l.Require(t, "the errors", []byte(got.Error()))
 		require.NotContains(t, got.Error(), opaqueKey)
 		files, err := p.yaml()
 		require.NoError(t, err)
@@ -191,10 +191,10 @@ func leaking(t *testing.T, e evaluate.Evaluator, l leaks, module string) {
 	out := renderAll(t, w.project, newRecorder(e, false), false)
 	var mistakes object.Errors
 	require.ErrorAs(t, out.err, &mistakes, "it is refused")
-	l.require(t, "the error", []byte(out.err.Error()))
+	l.Require(t, "the error", []byte(out.err.Error()))
 	for _, m := range mistakes {
 		data, err := m.MarshalJSON()
 		require.NoError(t, err)
-		l.require(t, "the error", data)
+		l.Require(t, "the error", data)
 	}
 }

@@ -9,9 +9,10 @@ import (
 	"github.com/go-logr/logr"
 
 	"github.com/ropewalk/ropewalk/internal/printable"
+	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// safeLog is log with the texts of others escaped: messages of modules, registries and Git
+// safeLog is log without credentials in URLs, and with the texts of others escaped: messages of modules, registries and Git
 // servers reach it in errors and in values.
 func safeLog(log logr.Logger) logr.Logger {
 	sink := log.GetSink()
@@ -34,7 +35,7 @@ func (s safeSink) Info(level int, text string, values ...any) {
 // Error implements logr.LogSink.
 func (s safeSink) Error(err error, text string, values ...any) {
 	if err != nil {
-		err = errors.New(printable.Text(err.Error()))
+		err = errors.New(safeText(err.Error()))
 	}
 	s.LogSink.Error(err, printable.Line(text), safeValues(values)...)
 }
@@ -47,15 +48,18 @@ func (s safeSink) WithValues(values ...any) logr.LogSink {
 // WithName implements logr.LogSink.
 func (s safeSink) WithName(name string) logr.LogSink { return safeSink{s.LogSink.WithName(name)} }
 
+// safeText is a text with escapes, and without credentials in URLs.
+func safeText(text string) string { return printable.Text((*object.Secrets)(nil).Hide(text)) }
+
 // safeValues are keys and values with their texts escaped; structs are left to the encoder.
 func safeValues(values []any) []any {
 	out := make([]any, len(values))
 	for i, v := range values {
 		switch v := v.(type) {
 		case string:
-			out[i] = printable.Text(v)
+			out[i] = safeText(v)
 		case error:
-			out[i] = printable.Text(v.Error())
+			out[i] = safeText(v.Error())
 		default:
 			out[i] = v
 		}

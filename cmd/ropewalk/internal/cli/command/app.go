@@ -67,7 +67,9 @@ func (a *App) Findings(out Report, found object.Errors) error {
 
 // Note writes to the stream of diagnostics, with arguments of which each stays in its
 // line; an error cannot be reported if the stream is closed.
-func (a *App) Note(format string, args ...any) { a.Tell(printable.Linef(format, args...)) }
+func (a *App) Note(format string, args ...any) {
+	a.Tell((*object.Secrets)(nil).Hide(printable.Linef(format, args...)))
+}
 
 // Tell writes lines to the stream of diagnostics.
 func (a *App) Tell(text string) { _, _ = io.WriteString(a.Err, text) }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -31,11 +30,11 @@ func excerpt(read func(name string) *shownFile, pos object.Pos, secrets *object.
 	if pos.Line < 1 || pos.Column < 1 {
 		return ""
 	}
-	line, ok := read(pos.File).line(pos.Line)
+	line, above, ok := read(pos.File).line(pos.Line)
 	if !ok || bytes.IndexByte(line, 0) >= 0 || pos.Column > len(line)+1 {
 		return ""
 	}
-	text := secrets.Mask(withoutUserinfo(string(line)))
+	text := secrets.Mask(string(line), string(above))
 	if strings.TrimSpace(text) == "" {
 		return ""
 	}
@@ -79,50 +78,6 @@ func holdsSecret(data []byte) bool {
 	return regexp.MustCompile(`kind[\\"']*\s*:\s*(?:[!&]\S*\s+)*[\\"']*Secret\b`).Match(data)
 }
 
-// withoutUserinfo hides what stands between :// and @ and in the query of a URL, which
-// may be a password: a line of a user's file ends up in the log of a pipeline. What is
-// hidden keeps its length, so that the caret stays where it is.
-func withoutUserinfo(text string) string {
-	out := []byte(text)
-	hide := func(from, to int) {
-		for i := from; i < to; i++ {
-			out[i] = '*'
-		}
-	}
-	for at := 0; ; {
-		i := strings.Index(text[at:], "://")
-		if i < 0 {
-			return string(out)
-		}
-		at += i + len("://")
-		end := len(text)
-		if n := strings.IndexAny(text[at:], "#\"' \t,}"); n >= 0 {
-			end = at + n
-		}
-		host, query := end, end
-		if n := strings.IndexByte(text[at:end], '?'); n >= 0 {
-			host, query = at+n, at+n+1
-		}
-		if n := strings.IndexByte(text[at:host], '/'); n >= 0 {
-			host = at + n
-		}
-		if last := strings.LastIndexByte(text[at:host], '@'); last >= 0 {
-			hide(at, at+last)
-		}
-		for query < end {
-			next := end
-			if n := strings.IndexByte(text[query:end], '&'); n >= 0 {
-				next = query + n
-			}
-			name, _, _ := strings.Cut(text[query:next], "=")
-			if !slices.Contains([]string{"tag", "branch", "commit", "ref", "path"}, name) {
-				hide(min(query+len(name)+1, next), next)
-			}
-			query = next + 1
-		}
-	}
-}
-
 // shownFile is a file that excerpts are made of. What depends on all of its text is found
 // once: a file may have tens of thousands of mistakes.
 type shownFile struct {
@@ -145,11 +100,13 @@ func newShownFile(data []byte) *shownFile {
 	return f
 }
 
-// line is line n, counted from 1, without its end.
-func (f *shownFile) line(n int) ([]byte, bool) {
+// line is line n, counted from 1, without its end, and what is before it, as far as it may
+// matter.
+func (f *shownFile) line(n int) (line, above []byte, ok bool) {
+	const far = 16 << 10
 	from, to := 0, len(f.data)
 	if n-1 > len(f.ends) {
-		return nil, false
+		return nil, nil, false
 	}
 	if n > 1 {
 		from = f.ends[n-2] + 1
@@ -160,7 +117,7 @@ func (f *shownFile) line(n int) ([]byte, bool) {
 	if n-1 < len(f.ends) {
 		to = f.ends[n-1]
 	}
-	return f.data[from:to], from < len(f.data)
+	return f.data[from:to], f.data[max(0, from-far):from], from < len(f.data)
 }
 
 // fileReader reads files for excerpts, each once, beginning with texts that

@@ -40,7 +40,7 @@ func (r Report) Fail(err error) {
 	case errors.As(err, &mistake):
 		r.Mistakes(object.Errors{mistake})
 	default:
-		r.printf("%s %s\n", r.Paint.Bad("ropewalk:"), Lines(err.Error(), "  "))
+		r.printf("%s %s\n", r.Paint.Bad("ropewalk:"), Lines((*object.Secrets)(nil).Hide(err.Error()), "  "))
 		r.hint(HintOf(err))
 	}
 }
@@ -77,7 +77,7 @@ func (r Report) Mistakes(es object.Errors) {
 		shown = append(es.Failures(), es.Warnings()...)[:maxShown].Sorted()
 	}
 	for _, e := range shown {
-		r.mistake(e)
+		r.mistake(object.Shown(e))
 	}
 	if more := len(es) - len(shown); more > 0 {
 		r.printf("… and %d more: ropewalk vet --format json lists all\n", more)
@@ -86,11 +86,12 @@ func (r Report) Mistakes(es object.Errors) {
 }
 
 func (r Report) data(es object.Errors) {
-	if es == nil {
-		es = object.Errors{}
+	shown := make(object.Errors, len(es))
+	for i, e := range es {
+		shown[i] = object.Shown(e)
 	}
 	// Mistakes are texts and numbers only: they always encode.
-	data, _ := Encode(es)
+	data, _ := Encode(shown)
 	_, _ = r.out.Write(data)
 }
 
