@@ -206,6 +206,7 @@ func (l *loading) moduleOf(b project.Bundle, i evaluate.Instance, at object.Path
 	case strings.HasPrefix(url, "file://"):
 		// The reference is relative to the file of the bundle, wherever its text is.
 		ref.Type, ref.Ref, ref.Pos.File = spec.RefPath, path.Clean(strings.TrimPrefix(url, "file://")), b.File.Name
+		l.refuseDigest(i, at)
 		return ref
 	case !strings.HasPrefix(url, "oci://"):
 		l.failAt(pos, at.Append(object.Field("url")), "", fmt.Errorf("%q: expected oci://HOST/REPOSITORY, or file://PATH relative to the bundle", url))
@@ -225,6 +226,21 @@ func (l *loading) moduleOf(b project.Bundle, i evaluate.Instance, at object.Path
 		ref.Ref += "@" + i.Digest.Text
 	}
 	return ref
+}
+
+// refuseDigest refuses the digest of a module in a folder, which has none, as Timoni does,
+// and warns of a version, which Timoni ignores.
+func (l *loading) refuseDigest(i evaluate.Instance, at object.Path) {
+	const unknown = "unknown" // the digest of such a module, for Timoni
+	if i.Digest.Text != "" && i.Digest.Text != unknown {
+		l.failAt(i.Digest.Pos, at.Append(object.Field("digest")), "remove it, or take the module from a registry: oci://HOST/REPOSITORY",
+			errors.New("a module in a folder has no digest that could be compared"))
+	}
+	if i.Version.Text != "" && i.Version.Text != latest {
+		l.failAt(i.Version.Pos, at.Append(object.Field("version")), "remove it, or take the module from a registry: oci://HOST/REPOSITORY",
+			fmt.Errorf("a module in a folder has no versions: it is used as it is, not as version %q", i.Version.Text))
+		l.Errs[len(l.Errs)-1].Severity = object.SeverityWarning
+	}
 }
 
 // sameVersion refuses a digest that is not that of the version beside it, as Timoni does;

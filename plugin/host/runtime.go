@@ -92,7 +92,8 @@ func (l *loading) runtimeFile(file spec.File) {
 	for _, m := range v.Members {
 		switch m.Value.Kind {
 		case object.KindString, object.KindNumber, object.KindBool:
-			l.runtime.values[m.Name] = m.Value.Text
+			// As it is written: 1.10 and 01234 are texts where a bundle wants one.
+			l.runtime.values[m.Name] = m.Value.Written()
 			l.runtime.listed = append(l.runtime.listed, m)
 		default:
 			l.failAt(m.Value.Pos, object.Fields(m.Name), "", fmt.Errorf("expected a text, a number or a boolean, got a %s", m.Value.Kind))

@@ -5,7 +5,9 @@ package krm
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -128,8 +130,44 @@ func (i item) isSpec() bool {
 // text outlives because it is told by field.
 func (d *documents) add(i item) {
 	first := bytes.Count(d.text, []byte("\n")) + 1
-	d.text = append(append(d.text, "---\n"...), emit.YAML(without(i.object, isRun))...)
+	data := without(i.object, isRun)
+	text := emit.YAML(asWritten(i.value, map[string]any(data.Clone())))
+	if again, err := object.Decode(jsonOf(text)); err != nil || !reflect.DeepEqual(again, data) {
+		text = emit.YAML(data)
+	}
+	d.text = append(append(d.text, "---\n"...), text...)
 	d.parts = append(d.parts, part{item: i, first: first, last: bytes.Count(d.text, []byte("\n"))})
+}
+
+// asWritten is data with numbers and bools as v has them: 01234 and 1.10 are texts where a
+// spec wants one.
+func asWritten(v object.Value, data any) any {
+	switch d := data.(type) {
+	case map[string]any:
+		for _, m := range v.Members {
+			if e, ok := d[m.Name]; ok {
+				d[m.Name] = asWritten(m.Value, e)
+			}
+		}
+	case []any:
+		for i := range d {
+			d[i] = asWritten(v.Items[i], d[i])
+		}
+	default:
+		if v.Raw != "" {
+			return json.Number(v.Raw)
+		}
+	}
+	return data
+}
+
+// jsonOf is a document of YAML as JSON; nil where it cannot be read.
+func jsonOf(text []byte) []byte {
+	docs, err := spec.ParseManifests(spec.File{Name: stdin, Data: text}, MaxList)
+	if err != nil || len(docs) != 1 {
+		return nil
+	}
+	return docs[0].Value.JSON()
 }
 
 // modules collects the names of the ConfigMaps that references in v lead to.

@@ -37,6 +37,7 @@ type list struct {
 type item struct {
 	// object is nil where the item is none.
 	object object.Object
+	value  object.Value
 	// text is how the item is written, without a list around it.
 	text []byte
 }
@@ -131,7 +132,7 @@ func itemOf(v object.Value, n *yaml.Node) (item, error) {
 	if err := e.Encode(n); err != nil {
 		return item{}, err
 	}
-	out := item{text: b.Bytes()}
+	out := item{value: v, text: b.Bytes()}
 	if !says(out.text, v) {
 		// The library writes some folded and quoted texts as others, and an alias
 		// may be to an anchor of another item; what an item says is worth more than

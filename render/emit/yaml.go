@@ -4,6 +4,7 @@
 package emit
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -19,7 +20,7 @@ import (
 // end in a newline.
 //
 // v holds what an [object.Object] may hold: maps, lists, text, bool, int64,
-// finite float64 and nil.
+// finite float64 and nil. A json.Number is written as it is.
 func YAML(v any) []byte {
 	return appendYAML(make([]byte, 0, 1024), v)
 }
@@ -149,6 +150,8 @@ func appendScalar(b []byte, v any, indent int) []byte {
 		return strconv.AppendInt(b, int64(v), 10)
 	case float64:
 		return appendFloat(b, v)
+	case json.Number:
+		return append(b, v...)
 	case string:
 		if blockSafe(v) {
 			return appendBlock(b, v, indent+2)

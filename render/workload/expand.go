@@ -158,7 +158,7 @@ func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
 	return nil, mistake(fmt.Sprintf("write $%s for the text itself", placeholder.Part{Ref: ref}), "a placeholder begins with metadata or resources")
 }
 
-// metadata is a part of the metadata of the document: text as it is, all else
+// metadata is a part of the metadata of the document: a scalar as it is written, all else
 // as JSON.
 func (s scope) metadata(keys []string) ([]generate.Piece, *object.Error) {
 	if len(keys) == 0 {
@@ -176,8 +176,9 @@ func (s scope) metadata(keys []string) ([]generate.Piece, *object.Error) {
 		}
 		at = next
 	}
-	if at.Kind == object.KindString {
-		return []generate.Piece{{Literal: at.Text}}, nil
+	switch at.Kind {
+	case object.KindString, object.KindNumber, object.KindBool:
+		return []generate.Piece{{Literal: at.Written()}}, nil
 	}
 	return []generate.Piece{{Literal: string(at.JSON())}}, nil
 }

@@ -121,7 +121,8 @@ func runtimeValue(kind, text string) (ast.Expr, error) {
 	case "string":
 		return ast.NewString(text), nil
 	case "bool":
-		if text = strings.TrimSpace(text); text != "true" && text != "false" {
+		// YAML has True and TRUE, too.
+		if text = strings.ToLower(strings.TrimSpace(text)); text != "true" && text != "false" {
 			return nil, errors.New("expected true or false")
 		}
 		return ast.NewBool(text == "true"), nil
