@@ -140,6 +140,9 @@ type Loaded struct {
 	Project spec.Project
 	// NotRendered are files of plain manifests that a search found beside the specs, sorted.
 	NotRendered []string
+	// Nested are the files of projects in folders below the specs, which are rendered on
+	// their own, sorted.
+	Nested []string
 	// NotApplied are the project files beside specs that were named as files, sorted.
 	NotApplied []string
 	// Texts is every file that was read as a document, by the name that

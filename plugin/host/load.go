@@ -60,7 +60,7 @@ func (h Host) Load(ctx context.Context, opts Options) (Loaded, error) {
 	}
 	l.unused()
 	l.unrendered()
-	out.NotRendered, out.NotApplied = d.NotRendered(l.docs), d.NotApplied()
+	out.NotRendered, out.Nested, out.NotApplied = d.NotRendered(l.docs), d.Nested(), d.NotApplied()
 	out.Request.CRDs = d.CRDs(opts.CRDs)
 	out.Texts = l.overlays.Texts
 	for _, file := range d.Files {

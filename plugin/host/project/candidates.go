@@ -42,13 +42,16 @@ func (d *Discovery) search(r *Root, rel, pattern string, pos object.Pos) found {
 	var out found
 	for _, p := range w.projects {
 		out.projects = append(out.projects, r.Display(p))
+		if file := path.Join(p, spec.ProjectFile); isFile(r, file) {
+			d.nested = append(d.nested, r.Display(file))
+		}
 	}
 	for _, name := range w.files {
 		if d.charge(0) != nil {
 			return found{failed: true}
 		}
 		if pattern != "" {
-			match, err := matches(pattern, name)
+			match, err := w.matches(pattern, name)
 			if err != nil {
 				d.Fail(pos, "", fmt.Errorf("%q is not a pattern: %w", pattern, err))
 				return found{failed: true}

@@ -78,6 +78,8 @@ type Discovery struct {
 	beside []Location
 	// manifests are the files of plain manifests that searches found.
 	manifests []string
+	// nested are the files of projects that searches left out.
+	nested []string
 	// walks and candidates are the folders and the files that searches have been to: many
 	// patterns may lead there.
 	walks      map[Location]*walk

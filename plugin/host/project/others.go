@@ -41,6 +41,13 @@ func (d *Discovery) NotRendered(docs spec.Documents) []string {
 	return slices.Compact(out)
 }
 
+// Nested are the files of the projects in folders below that a search left out, sorted.
+func (d *Discovery) Nested() []string {
+	out := slices.DeleteFunc(slices.Clone(d.nested), func(name string) bool { return d.locations[name] != (Location{}) })
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // NotApplied are the project files beside files that a user named, sorted: such a file is
 // rendered without its project.
 func (d *Discovery) NotApplied() []string {

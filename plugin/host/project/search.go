@@ -42,9 +42,16 @@ type walk struct {
 	entries int
 	// links are those that are not followed yet.
 	links []string
-	// seen are the folders and files that were found, by their path without links.
+	// seen are the folders and documents that were found, by their path without links.
 	seen map[string]bool
+	// reals are the paths without links of files, by their name in the walk.
+	reals map[string]string
+	// others are links to what was found under another name.
+	others []link
 }
+
+// link is a link with what it leads to, without links.
+type link struct{ name, real string }
 
 // passed is a file that a search does not read, and why.
 type passed struct {
@@ -56,7 +63,7 @@ const whyName = "its name keeps it from being read"
 
 // walked walks the folder rel.
 func walked(r *Root, rel string) (*walk, error) {
-	w := &walk{root: r, seen: map[string]bool{}, foreign: map[string]bool{}}
+	w := &walk{root: r, seen: map[string]bool{}, reals: map[string]string{}, foreign: map[string]bool{}}
 	real, _, err := rootfs.Resolve(r.folder, rel)
 	if err != nil {
 		return w, bare(err)
@@ -105,6 +112,7 @@ func (w *walk) folder(rel, real string, depth int) error {
 		name := path.Join(rel, e.Name())
 		switch {
 		case strings.HasPrefix(e.Name(), ".") && IsDocument(name) && e.Type().IsRegular():
+			w.reals[name] = path.Join(real, e.Name())
 			w.passed = append(w.passed, passed{name, whyName, "rename it without the dot, or remove it", object.SeverityWarning})
 		case strings.HasPrefix(e.Name(), "."), e.Name() == "cue.mod", e.Name() == "node_modules":
 		case e.IsDir():
@@ -148,6 +156,7 @@ func (w *walk) link(name string) error {
 			w.fail(name, "commit the file itself, or remove the link", fmt.Errorf("the link leads to no file of the project: %w", bare(err)))
 		}
 	case w.seen[real]:
+		w.others = append(w.others, link{name, real})
 	case info.IsDir():
 		return w.folder(name, real, strings.Count(name, "/"))
 	default:
@@ -158,21 +167,46 @@ func (w *walk) link(name string) error {
 
 // file adds a file of a search, which is real without links; mode is its type.
 func (w *walk) file(name, real string, mode fs.FileMode) {
-	switch {
-	case w.seen[real]:
+	if w.seen[real] {
+		w.others = append(w.others, link{name, real})
 		return
+	}
+	w.reals[name] = real
+	known := func(p passed) bool { return w.reals[p.name] == real }
+	switch {
 	case !IsDocument(name):
+		if slices.ContainsFunc(w.passed, known) {
+			return
+		}
+		// A link that is named as a document may lead here.
 		if mode.IsRegular() && isMisnamed(name) {
 			w.passed = append(w.passed, passed{name, whyName, "rename it to end in .yaml, .yml or .json", object.SeverityError})
 		} else if mode.IsRegular() && isTemplate(name) {
 			w.passed = append(w.passed, passed{name, whyName, "write what it makes into a file that ends in .yaml, .yml or .json", object.SeverityWarning})
 		}
+		return
 	case mode.IsRegular():
 		w.files = append(w.files, name)
+		w.passed = slices.DeleteFunc(w.passed, known)
 	default:
 		w.fail(name, "rename or remove it", errors.New("not a regular file"))
 	}
 	w.seen[real] = true
+}
+
+// matches reports whether a pattern matches a file that was found, by its name or by that
+// of a link to it or to a folder above it.
+func (w *walk) matches(pattern, name string) (bool, error) {
+	match, err := matches(pattern, name)
+	for _, l := range w.others {
+		if match || err != nil {
+			break
+		}
+		if rest, ok := strings.CutPrefix(w.reals[name], l.real); ok && (rest == "" || rest[0] == '/') {
+			match, err = matches(pattern, l.name+rest)
+		}
+	}
+	return match, err
 }
 
 func (w *walk) fail(name, hint string, err error) {

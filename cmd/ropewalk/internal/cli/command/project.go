@@ -205,14 +205,19 @@ func (a *App) Render(ctx context.Context, p *ProjectFlags, paths []string) (Rend
 // NoteOthers prints which files beside the specs are not rendered, and which project is
 // not applied.
 func (a *App) NoteOthers(l host.Loaded) {
-	const most = 5
-	files := l.NotRendered
 	if a.JSON {
 		return
 	}
 	for _, name := range l.NotApplied {
 		a.Note("not applied: %s (its environments, values and policies): pass its folder, or the file too\n", name)
 	}
+	a.notRendered("file", "of plain manifests", l.NotRendered)
+	a.notRendered("project", "in folders below, which are rendered on their own", l.Nested)
+}
+
+// notRendered prints the first of the files that are not rendered.
+func (a *App) notRendered(noun, what string, files []string) {
+	const most = 5
 	if len(files) == 0 {
 		return
 	}
@@ -220,7 +225,7 @@ func (a *App) NoteOthers(l host.Loaded) {
 	if len(files) > most {
 		more = fmt.Sprintf(" and %d more", len(files)-most)
 	}
-	a.Note("not rendered: %s of plain manifests: %s%s\n", Plural(len(files), "file"), strings.Join(files[:min(most, len(files))], ", "), more)
+	a.Note("not rendered: %s %s: %s%s\n", Plural(len(files), noun), what, strings.Join(files[:min(most, len(files))], ", "), more)
 }
 
 // RenderFS is Render with paths in a file system; nil is the disk.
