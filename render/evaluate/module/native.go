@@ -80,11 +80,34 @@ func (s *Session) native() ([]*object.Node, error) {
 	if err := s.Validate(f, s.fillNative, diagnose.FieldInput, diagnose.FieldContext, diagnose.FieldGraph); err != nil {
 		return nil, err
 	}
+	if err := s.RefuseGraph(f.Root); err != nil {
+		return nil, err
+	}
 	nodes := Field(f.Root, diagnose.FieldGraph, diagnose.FieldNodes)
 	if !nodes.Exists() {
 		return nil, fmt.Errorf("module %q has no graph.nodes: it makes no objects", s.Module.Name())
 	}
 	return s.Nodes(nodes, &Budget{})
+}
+
+// RefuseGraph refuses fields of graph beside nodes: they mean nothing, and one of them may be
+// a slip of nodes. So does the schema, where a module imports it.
+func (s *Session) RefuseGraph(root cue.Value) error {
+	graph := Field(root, diagnose.FieldGraph)
+	fields, err := graph.Fields()
+	if graph.Exists() && err != nil {
+		return s.ModuleError(graph, diagnose.FieldGraph, "must be a map with the field "+diagnose.FieldNodes)
+	}
+	var errs object.Errors
+	for err == nil && fields.Next() {
+		if name := fields.Selector().Unquoted(); name != diagnose.FieldNodes {
+			path := object.Fields(diagnose.FieldGraph, name).String()
+			e := s.ModuleError(fields.Value(), path, diagnose.UnknownField(name, []string{diagnose.FieldNodes}))
+			e.Hint = fmt.Sprintf("hide a field of your own: _%s", name)
+			errs = append(errs, e)
+		}
+	}
+	return errs.Err()
 }
 
 // Validate validates fields of f one after the other, and reports what is wrong with the

@@ -310,7 +310,7 @@ func (a asked) refuseFields(f diagnose.Filled) error {
 			return a.session.ModuleError(fields.Value(), name, diagnose.UnknownField(name, provisionerFields()))
 		}
 	}
-	return nil
+	return a.session.RefuseGraph(f.Root)
 }
 
 // Trace answers queries for the objects of resources; those of others
