@@ -5,6 +5,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"path"
 	"strings"
 
@@ -176,8 +177,7 @@ func (s scope) metadata(keys []string) ([]generate.Piece, *object.Error) {
 		}
 		at = next
 	}
-	switch at.Kind {
-	case object.KindString, object.KindNumber, object.KindBool:
+	if slices.Contains([]object.Kind{object.KindString, object.KindNumber, object.KindBool}, at.Kind) {
 		return []generate.Piece{{Literal: at.Written()}}, nil
 	}
 	return []generate.Piece{{Literal: string(at.JSON())}}, nil
