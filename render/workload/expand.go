@@ -5,8 +5,8 @@ package workload
 
 import (
 	"fmt"
-	"slices"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
