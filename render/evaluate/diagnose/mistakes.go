@@ -82,7 +82,7 @@ func (sc Scope) mistakes(input object.Value) []Mistake {
 				}
 			}
 		}
-		if !progress {
+		if !progress || len(found) >= maxReported {
 			break
 		}
 	}
@@ -125,6 +125,9 @@ func blank(v object.Value, p object.Path) object.Value {
 	return v
 }
 
+// maxReported is how many errors of CUE are explained: each costs a walk over the input.
+const maxReported = 1000
+
 // Group is what CUE reports of one path.
 type Group struct {
 	Path    object.Path
@@ -162,7 +165,8 @@ func (sc Scope) read(err error, with *Filling, input object.Value, gone map[stri
 func (sc Scope) Groups(err error, with *Filling, input object.Value) []*Group {
 	var out []*Group
 	index := map[string]*Group{}
-	for _, e := range cueerrors.Errors(err) {
+	all := cueerrors.Errors(err)
+	for _, e := range all[:min(maxReported, len(all))] {
 		path := inputPath(e.Path(), sc.skip, input)
 		key := path.String()
 		g := index[key]

@@ -49,7 +49,32 @@ func Cancelled(ctx context.Context, req evaluate.Request) error {
 func TimedOut(r evaluate.Request) error {
 	e := Blame(r, Because(evaluate.ErrTimeout, "evaluation exceeded %s: module %q did not finish in time", Timeout(r.Limits), ModuleName(r.Module)))
 	e.Hint = "look for comprehensions over comprehensions and for unified disjunctions, or raise the limit (--timeout)"
+	const many = 5000
+	if at, path := widest(r.Input, r.InputPath); len(at.Members) > many {
+		e.Notes = append(e.Notes, object.Note{Pos: at.Pos, Text: fmt.Sprintf("%s has %d fields, from %q to %q: check that the module knows them",
+			path, len(at.Members), at.Members[0].Name, at.Members[len(at.Members)-1].Name)})
+	}
 	return object.Errors{e}
+}
+
+// widest is the map with the most fields in v, which is at path.
+func widest(v object.Value, path object.Path) (object.Value, object.Path) {
+	out, at := v, path
+	better := func(part object.Value, step object.Step) {
+		if part.Kind != object.KindMap && part.Kind != object.KindList {
+			return
+		}
+		if w, p := widest(part, path.Append(step)); len(w.Members) > len(out.Members) {
+			out, at = w, p
+		}
+	}
+	for _, m := range v.Members {
+		better(m.Value, object.Field(m.Name))
+	}
+	for i, item := range v.Items {
+		better(item, object.Index(i))
+	}
+	return out, at
 }
 
 // OutOfMemory is the error of an evaluation that grew too large.

@@ -56,6 +56,36 @@ x: [for a in n for b in n for c in n {a + b + c}]
 	require.IsType(t, object.Errors{}, err)
 }
 
+func TestAnInputOfTooManyFieldsIsNamed(t *testing.T) {
+	t.Parallel()
+	input := func(n int) object.Value {
+		var b strings.Builder
+		b.WriteString("name: web\nmore:\n")
+		for i := range n {
+			fmt.Fprintf(&b, "  imag%d: 1\n", i)
+		}
+		return parseYAML(t, "spec.yaml", b.String())
+	}
+	req := inline("package m\n#More: {image?: string}\nname: string\nmore: #More\n")
+	req.Limits.Timeout = time.Minute
+	req.Input = input(3000)
+	_, err := New(Options{}).Evaluate(context.Background(), req)
+	var es object.Errors
+	require.ErrorAs(t, err, &es)
+	require.Len(t, es, 1000, "each explanation walks over the input")
+	require.Equal(t, "spec.input.more.imag0", es[0].Path)
+
+	req.Limits.Timeout = time.Millisecond
+	req.Input = input(50_000)
+	_, err = New(Options{}).Evaluate(context.Background(), req)
+	require.ErrorIs(t, err, evaluate.ErrTimeout)
+	require.ErrorAs(t, err, &es)
+	require.Equal(t, []object.Note{{
+		Pos:  object.Pos{File: "spec.yaml", Line: 3, Column: 3},
+		Text: `spec.input.more has 50000 fields, from "imag0" to "imag49999": check that the module knows them`,
+	}}, es[0].Notes)
+}
+
 func TestAnEvaluationThatGrowsTooLargeIsGivenUp(t *testing.T) {
 	req := inline("")
 	req.Limits.Memory = 8 << 20
