@@ -204,13 +204,18 @@ const embedded = "embedded:"
 // from, else at the line of the user's own module, else at the spec that chose a module
 // of others.
 func locate(e *Error, s Spec, origin evaluate.Origin) {
+	if s.Evaluate.Pos.Line == 0 && s.Workload == nil {
+		e.Hint = strings.Replace(e.Hint, "allow this Secret in allowSecrets", "write a Transform with cueRef: {type: path, ref: FOLDER} and allowSecrets: [NAME] in its spec", 1)
+	}
 	own := origin.Module.IsValid() && !strings.HasPrefix(s.Evaluate.Module.Label, embedded)
 	switch {
 	case origin.Input.IsValid():
 		e.Pos = origin.Input
 	case !e.Pos.IsValid() && own:
 		e.Pos = origin.Module
-		e.Notes = append(e.Notes, object.Note{Pos: s.Evaluate.Pos, Text: "the spec uses the module here"})
+		if s.Evaluate.Pos.Line > 0 { // Else the spec is the folder of the module.
+			e.Notes = append(e.Notes, object.Note{Pos: s.Evaluate.Pos, Text: "the spec uses the module here"})
+		}
 		return
 	case !e.Pos.IsValid():
 		e.Pos = s.Evaluate.Pos

@@ -101,7 +101,7 @@ func TestAFolderThatIsAModuleIsASpec(t *testing.T) {
 		"with an input of another type": {host.Options{Args: []string{"modules/Web-App"}, Set: []string{"image=1"}}, "web-app", nil,
 			"--set image: evaluate: image: expected text, got 1"},
 		"with a name that nobody has": {host.Options{Args: []string{"plain"}, Set: []string{"x:text=1"}}, "plain", nil, `there is no spec "x" (known: plain)`},
-		"that is no CUE":              {host.Options{Args: []string{"broken"}}, "broken", nil, "broken/a.cue:4:6: evaluate: expected '}', found 'EOF'"},
+		"that is no CUE":              {host.Options{Args: []string{"broken"}}, "broken", nil, "broken/a.cue:4:4: evaluate: the \"{\" of line 4 is not closed"},
 		"that is a policy":            {host.Options{Args: []string{"policy"}}, "policy", nil, `policy: evaluate: module "policy" is a policy`},
 		"twice by one name": {host.Options{Args: []string{"plain", "timoni", "./plain"}, Name: "x"}, "x", nil,
 			`timoni: spec: duplicate spec name "x" (write a Transform with a name of its own for each)`},

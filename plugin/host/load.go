@@ -164,7 +164,7 @@ func (l *loading) project() Loaded {
 	p, err := l.docs.OneProject()
 	l.Errs = append(l.Errs, object.AsErrors(err, object.StageSpec)...)
 	l.strayProject(p)
-	l.overlays = l.Overlays(project.Names(l.docs), l.docs.Incomplete || len(l.Files)+len(l.packages)+len(l.Bundles) == 0)
+	l.overlays = l.Overlays(project.Names(l.docs), l.docs.Incomplete || l.Missed || len(l.Files)+len(l.packages)+len(l.Bundles) == 0)
 	ctx, inputs, err := p.Overlay(l.opts.Environment, l.overlays.Names)
 	for _, e := range object.AsErrors(err, object.StageSpec) {
 		// A spec that could not be read may be the one that is meant.

@@ -178,10 +178,23 @@ func hasKey(m map[string]string, key string) bool {
 	return ok
 }
 
+// misspelt hints at a given name where one like it is not set.
+func (l *loading) misspelt() {
+	for _, name := range l.runtime.given {
+		meant, near := object.Nearest(name, object.SortedKeys(l.runtime.asked))
+		for _, e := range l.Errs {
+			if near && !l.runtime.asked[name] && e.Err.Error() == fmt.Sprintf("runtime value %q is not set", meant) {
+				e.Hint = fmt.Sprintf("--runtime %s is given: did you mean %s?", name, meant)
+			}
+		}
+	}
+}
+
 // unused reports values that nothing asks for, where everything was read. A file may be
 // shared with others, so that its values are only worth a warning.
 func (l *loading) unused() {
 	if l.overlays.NamesIncomplete || l.Errs.Err() != nil {
+		l.misspelt()
 		return
 	}
 	asked := object.SortedKeys(l.runtime.asked)

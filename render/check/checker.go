@@ -184,6 +184,17 @@ func sorted(findings []Finding) []Finding {
 			strings.Compare(a.Message, b.Message),
 		)
 	})
+	meant := map[string]bool{}
+	for _, k := range all {
+		text, hinted := strings.CutPrefix(k.Hint, `did you mean "`)
+		if name, _, ok := strings.Cut(text, `"`); ok && hinted && k.Rule == finding.RuleUnknownField && len(k.Path) > 0 {
+			meant[string(k.Node)+" "+k.Path[:len(k.Path)-1].Append(object.Field(name)).String()] = true
+		}
+	}
+	all = slices.DeleteFunc(all, func(k keyed) bool {
+		// What is misspelt is there by its wrong name.
+		return k.Rule == finding.RuleRequired && meant[string(k.Node)+" "+k.path]
+	})
 	all = slices.CompactFunc(all, func(a, b keyed) bool {
 		// A required field is missed once, however many checks report it.
 		return a.Node == b.Node && a.path == b.path && (a.Message == b.Message || a.Rule == finding.RuleRequired && b.Rule == finding.RuleRequired)

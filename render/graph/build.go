@@ -167,6 +167,9 @@ func madeBy(n *object.Node) []object.Note {
 
 // duplicates reports ids and objects that more than one node claims.
 func (b *builder) duplicates() {
+	// Two specs that share many objects are one mistake, such as a copied file.
+	type pair struct{ first, second string }
+	shared := map[pair][]*object.Error{}
 	for i, it := range b.index.items {
 		first := b.index.ids[it.node.ID]
 		if first != i {
@@ -182,12 +185,22 @@ func (b *builder) duplicates() {
 		if other == it.node || it.ref.Name == "" || other.ID == it.node.ID {
 			continue
 		}
-		b.fail(&object.Error{
+		e := &object.Error{
 			Pos: position(it.node), Node: it.node.ID,
 			Err:   fmt.Errorf("%s is rendered twice: by %s and by %s", it.ref, other.ID, it.node.ID),
 			Hint:  "an object belongs to one node: rename or remove one of them",
 			Notes: append(madeBy(other), madeBy(it.node)...),
-		})
+		}
+		specs := pair{other.ID.Spec(), it.node.ID.Spec()}
+		if specs.first != specs.second {
+			if shared[specs] = append(shared[specs], e); len(shared[specs]) > 1 {
+				first := shared[specs][0]
+				cause, _, _ := strings.Cut(first.Err.Error(), "; ")
+				first.Err = fmt.Errorf("%s; and %d more that %s and %s both make", cause, len(shared[specs])-1, specs.first, specs.second)
+				continue
+			}
+		}
+		b.fail(e)
 	}
 }
 

@@ -159,7 +159,7 @@ func TestBuildErrors(t *testing.T) {
 			specs: []graph.Spec{spec("a", "dbb")},
 			want: []string{
 				`a.yaml:10:5: graph: a/web depends on unknown spec "x" (known: a)`,
-				`a.yaml:20:3: graph: spec a depends on unknown spec "dbb" (known: a)`,
+				`a.yaml:20:3: graph: spec a depends on unknown spec "dbb" (there is no other spec)`,
 			},
 		},
 		"a node and a spec that depend on themselves": {

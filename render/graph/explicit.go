@@ -209,11 +209,11 @@ func (b *builder) isSpec(name string) bool {
 }
 
 func (b *builder) unknownSpec(pos object.Pos, dependent, name string) {
-	b.fail(&object.Error{
-		Pos:  pos,
-		Err:  fmt.Errorf("%s depends on unknown spec %q", dependent, name),
-		Hint: b.suggest(name, func() []string { return object.SortedKeys(b.specs) }),
-	})
+	e := &object.Error{Pos: pos, Err: fmt.Errorf("%s depends on unknown spec %q", dependent, name), Hint: "there is no other spec"}
+	if _, own := b.specs[strings.TrimPrefix(dependent, "spec ")]; !own || len(b.specs) > 1 {
+		e.Hint = b.suggest(name, func() []string { return object.SortedKeys(b.specs) })
+	}
+	b.fail(e)
 }
 
 // DependsOnAnnotation holds objects that come first, as kpt and cli-utils read

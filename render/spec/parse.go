@@ -5,6 +5,7 @@ package spec
 
 import (
 	"bytes"
+	"path"
 	"slices"
 	"strings"
 
@@ -79,6 +80,14 @@ func (p *parsing) file(f File) {
 			p.fail(bundle.Pos, nil, "write it as CUE: cue import "+f.Name, "a bundle of Timoni in YAML or JSON is not read")
 			return
 		}
+	}
+	if !kept && !f.Found && len(errs) == 0 && path.Base(f.Name) == ProjectFile {
+		what := "contains no document of " + APIVersion
+		if len(bytes.TrimSpace(f.Data)) == 0 {
+			what = "the file is empty"
+		}
+		p.fail(object.Pos{File: f.Name}, nil, "a project begins with apiVersion: "+APIVersion+" and kind: "+KindProject, "%s", what)
+		return
 	}
 	if !kept && !f.Found && len(errs) == 0 {
 		p.fail(object.Pos{File: f.Name}, nil, "a spec begins with apiVersion: "+APIVersion+" and kind: "+KindTransform+" or "+KindWorkload+

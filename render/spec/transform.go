@@ -115,6 +115,9 @@ func (f *fields) policies(name string) []Policy {
 func (d *decoder) cueRef(v object.Value, path object.Path) CueRef {
 	if v.Kind == object.KindString {
 		hint := fmt.Sprintf("write {type: %s, ref: %s}", RefPath, strconv.Quote(v.Text))
+		if badLabel(v.Text) == "" {
+			hint = fmt.Sprintf("write {type: %s, ref: %s} for a module of Ropewalk, {type: %s, ref: ./FOLDER} for one of your own", RefEmbedded, v.Text, RefPath)
+		}
 		if strings.Contains(v.Text, "://") {
 			hint = fmt.Sprintf("write {type: …, ref: %s} with the type git or oci", strconv.Quote(v.Text))
 		}

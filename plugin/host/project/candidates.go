@@ -163,6 +163,9 @@ func (d *Discovery) isValues(shown string) bool {
 	})
 }
 
+// emptyFile is what is wrong with a file without content.
+const emptyFile = "the file is empty"
+
 // unread is why nothing is read of a file that a reader would take for a spec; "" where
 // there is no such reason.
 func unread(name string, data []byte) string {
@@ -172,7 +175,7 @@ func unread(name string, data []byte) string {
 	// Those of Helm and of kustomize may well be empty.
 	case strings.Contains(base, "values"), strings.HasPrefix(base, "kustomization"), strings.ToLower(path.Ext(base)) == ".json":
 	case len(bytes.TrimSpace(data)) == 0:
-		return "the file is empty"
+		return emptyFile
 	case bytes.HasPrefix(data, []byte(pointer)):
 		return "the file is a pointer of Git LFS: what it leads to is not checked out"
 	case bytes.IndexByte(data, 0) >= 0:

@@ -60,6 +60,8 @@ type Discovery struct {
 	Bundles []Bundle
 	// Errs are the errors so far; callers append theirs.
 	Errs object.Errors
+	// Missed is true where a project names a file or a folder that is not there.
+	Missed bool
 
 	opts Options
 	// given are the files that a user or a project names.
@@ -397,6 +399,7 @@ func (d *Discovery) pattern(r *Root, full string, p spec.Pattern) {
 		}
 	} else if start, match = literal(full), full; start == full {
 		d.Fail(p.Pos, "", fmt.Errorf("%q: no such file or folder", p.Glob))
+		d.Missed = true
 		return
 	}
 	var m found

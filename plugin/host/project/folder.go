@@ -182,6 +182,7 @@ func (d *Discovery) noSpec(f folder, content content) {
 		err = fmt.Errorf("%w: %q holds plain manifests, which need no render", ErrNoSpec, f.manifests)
 		hint = "point Argo CD or Flux at the folder directly; a spec has apiVersion: " + spec.APIVersion
 	}
+	d.Errs = append(d.Errs, f.warnings...) // They are why, such as an empty file.
 	d.Fail(f.pos, hint, err)
 }
 

@@ -135,6 +135,7 @@ func (o *Overlays) valuesFile(arg string) {
 		return
 	}
 	if v.Kind == object.KindNone || v.Kind == object.KindNull {
+		o.discovery.Errs = slices.DeleteFunc(o.discovery.Errs, func(e *object.Error) bool { return e.Pos == pos && e.Err.Error() == emptyFile })
 		o.discovery.Errs = append(o.discovery.Errs, &object.Error{
 			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: pos, Err: errors.New("the values file is empty"),
 			Hint: "remove the option if that is meant",
@@ -167,6 +168,9 @@ func (o *Overlays) add(name string, v object.Value) {
 		o.discovery.Fail(v.Pos, "", fmt.Errorf("expected a map of values, got a %s", v.Kind))
 		return
 	}
+	if o.isSpec(v) || o.isFlat(name, v) {
+		return
+	}
 	if name == "" && len(o.Names) == 1 {
 		name = o.Names[0]
 	}
@@ -184,6 +188,34 @@ func (o *Overlays) add(name string, v object.Value) {
 			o.values[m.Name] = append(o.values[m.Name], m.Value)
 		}
 	}
+}
+
+// isSpec refuses a document of ours in the place of values.
+func (o *Overlays) isSpec(v object.Value) bool {
+	version, _ := v.Get("apiVersion")
+	kind, _ := v.Get("kind")
+	if version.Text != spec.APIVersion && version.Text != spec.ScoreVersion || version.Text == spec.APIVersion && kind.Kind != object.KindString {
+		return false
+	}
+	o.Incomplete = true
+	o.discovery.Fail(v.Pos, "leave -f away: a spec is an argument", errors.New("the file is a spec, not values"))
+	return true
+}
+
+// isFlat refuses values without the name of a spec where there are several, and with it
+// where there is one.
+func (o *Overlays) isFlat(name string, v object.Value) bool {
+	if name != "" || len(o.Names) < 2 || o.NamesIncomplete || len(v.Members) == 0 ||
+		slices.ContainsFunc(v.Members, func(m object.Member) bool {
+			_, near := object.Nearest(m.Name, o.Names)
+			return near || slices.Contains(o.Names, m.Name)
+		}) {
+		return false
+	}
+	o.Incomplete = true
+	o.discovery.Fail(v.Pos, fmt.Sprintf("write %s: {...} around them, or -f %[1]s:%s", o.Names[0], v.Pos.File),
+		fmt.Errorf("there are %d specs (%s), and the values name none of them", len(o.Names), strings.Join(o.Names, ", ")))
+	return true
 }
 
 // Apply returns the input of a spec with its overlays; timoni is for a module of Timoni,

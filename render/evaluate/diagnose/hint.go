@@ -15,6 +15,9 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
+// quotesHint is the hint for numbers and the like where text is expected, before the text.
+const quotesHint = "write it in quotes: "
+
 // typeHint is what to do about a scalar of another kind than schema, or where there is none
 // CUE's errors ask for: about text without quotes, and numbers with them. "" is nothing.
 func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
@@ -27,7 +30,7 @@ func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
 	switch v.Kind {
 	case object.KindNumber, object.KindBool:
 		if want&kindOf(v) == 0 && fits(object.KindString, v.Written()) {
-			return "write it in quotes: " + strconv.Quote(v.Written())
+			return quotesHint + strconv.Quote(v.Written())
 		}
 	case object.KindNull:
 		if fits(object.KindString, "") {
@@ -41,6 +44,13 @@ func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
 		for _, b := range []struct{ text, words string }{{"true", "yes on y"}, {"false", "no off n"}} {
 			if slices.Contains(strings.Fields(b.words), text) && fits(object.KindBool, b.text) {
 				return "write " + b.text
+			}
+		}
+	case object.KindMap:
+		// In CUE text without quotes is a field with a value: nginx:1.29.
+		if len(v.Members) == 1 && strings.HasSuffix(v.Pos.File, ".cue") && want&cue.StringKind != 0 {
+			if m := v.Members[0]; m.Value.Kind == object.KindNumber || m.Value.Kind == object.KindString {
+				return "in CUE text stands in quotes: " + strconv.Quote(m.Name+":"+m.Value.Text)
 			}
 		}
 	default:

@@ -92,14 +92,35 @@ func (sc Scope) mistakes(input object.Value) []Mistake {
 // folded are mistakes less the fields that are only missing because they are misspelt.
 func (sc Scope) folded(found []Mistake) []Mistake {
 	misspelt := map[string]bool{}
-	for _, m := range found {
+	for i, m := range found {
 		if last := len(m.Path) - 1; m.unknown && last >= 0 {
+			if name := longer(found, m); name != "" {
+				found[i].Message = fmt.Sprintf("unknown field %q, did you mean %q?", m.Path[last].Name, name)
+				misspelt[m.Path[:last].Append(object.Field(name)).String()] = true
+				continue
+			}
 			if name, ok := object.Nearest(m.Path[last].Name, KnownFields(SchemaAt(sc.schema, m.Path[:last]))); ok {
 				misspelt[m.Path[:last].Append(object.Field(name)).String()] = true
 			}
 		}
 	}
 	return slices.DeleteFunc(found, func(m Mistake) bool { return m.Missing && misspelt[m.Path.String()] })
+}
+
+// longer is the missing field beside m that the name of m contains: port for
+// containerPort; "" where there is none.
+func longer(found []Mistake, m Mistake) string {
+	last := len(m.Path) - 1
+	for _, other := range found {
+		if !other.Missing || len(other.Path) != len(m.Path) || !IsPrefix(m.Path[:last], other.Path) {
+			continue
+		}
+		name := other.Path[last].Name
+		if len(name) > 2 && strings.Contains(strings.ToLower(m.Path[last].Name), strings.ToLower(name)) {
+			return name
+		}
+	}
+	return ""
 }
 
 // blank is v with a part that says nothing at p, so that the parts beside it
@@ -341,7 +362,12 @@ func (sc Scope) unknown(path object.Path) string {
 		return "is not known here"
 	}
 	last := len(path) - 1
-	return UnknownField(path[last].Name, KnownFields(SchemaAt(sc.schema, path[:last])))
+	parent := SchemaAt(sc.schema, path[:last])
+	known := KnownFields(parent)
+	if name := patternOfNames(parent); name != "" && len(known) == 0 {
+		return fmt.Sprintf("%q is not a valid name here, expected %s", path[last].Name, name)
+	}
+	return UnknownField(path[last].Name, known)
 }
 
 // wrong says what was expected instead of value. The schema has the better

@@ -3,6 +3,28 @@
 
 package diagnose
 
+import "cuelang.org/go/cue"
+
+// patternOfNames is what the names of the fields of v must be in plain words; "" where
+// there is no pattern for them.
+func patternOfNames(v cue.Value) string {
+	if !v.Exists() {
+		return ""
+	}
+	for _, one := range append(alternatives(v), v) {
+		members, err := one.Fields(cue.Patterns(true), cue.Optional(true))
+		for err == nil && members.Next() {
+			if members.Selector().ConstraintType() != cue.PatternConstraint {
+				continue
+			}
+			if name := Expected(members.Selector().Pattern()); name != "" && name != "text" {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
 // patternName is what a regular expression stands for in the embedded modules, in the
 // schema of modules, and in definitions that Timoni and "cue get crd" make of Kubernetes;
 // "" for any other.

@@ -54,7 +54,7 @@ func (s *Subject) OutcomeErrors(f Filled, field string, err error, try func(obje
 	if len(all) == 0 {
 		return s.ErrorsOf(first, field, firstErr)
 	}
-	return all.Sorted()
+	return once(objectNodes(all)).Sorted()
 }
 
 // IsIncomplete reports whether a group only says that something has no value.
@@ -94,14 +94,49 @@ func (s *Subject) Report(m Mistake) *object.Error {
 			pos = key
 		}
 	}
-	return &object.Error{
+	e := &object.Error{
 		Stage: object.StageEvaluate,
 		Pos:   FirstValid(pos, s.Pos),
 		Path:  s.InputPath.Append(m.Path...).String(),
 		Err:   fmt.Errorf("%s", m.Message),
-		Hint:  m.Hint,
-		Notes: s.Notes(m.Demands, "required here"),
+		Hint:  forShell(m.Hint, FirstValid(pos, s.Pos)),
 	}
+	if hint := s.valuesHint(m, pos); hint != "" {
+		if e.Hint = hint; m.unknown {
+			e.Err = fmt.Errorf("unknown field %q", m.Path[0].Name)
+		}
+	}
+	if !m.unknown { // What CUE names of a field that it does not know are conditions around it.
+		e.Notes = s.Notes(m.Demands, "required here")
+	}
+	return e
+}
+
+// valuesHint is what to do about a mistake that only a values file or a flag makes; "" is
+// nothing.
+func (s *Subject) valuesHint(m Mistake, pos object.Pos) string {
+	at, last := pos.File, len(m.Path)-1
+	_, set, _ := strings.Cut(at, "--set ")
+	switch {
+	case set != "" && m.Message == "expected a list, got a map":
+		return fmt.Sprintf("write the index of an item in brackets: --set '%s[0]=VALUE'", m.Path)
+	case m.unknown && last == 0 && m.Path[0].Name == "values" && !strings.HasSuffix(at, ".cue"):
+		return "values: is for CUE and Timoni; write its content at the top of the file"
+	case m.unknown && last == 0 && m.Path[0].Name == s.Req.Spec && at != s.Pos.File:
+		return fmt.Sprintf("%s is the only spec: write the content of %[1]s: at the top of the file", s.Req.Spec)
+	}
+	return ""
+}
+
+// forShell is a hint to write quotes as it applies to a value of --set: those that the
+// shell takes away are not enough.
+func forShell(hint string, pos object.Pos) string {
+	text, quotes := strings.CutPrefix(hint, quotesHint)
+	flag, path, set := strings.Cut(pos.File, " ")
+	if !quotes || !set || flag != "--set" {
+		return hint
+	}
+	return fmt.Sprintf("keep the quotes from the shell: %s '%s=%s'", flag, path, text)
 }
 
 // keyPos is the place of the name that path ends in.
@@ -152,6 +187,7 @@ func (s *Subject) ErrorsOf(f Filled, field string, err error) error {
 			out = append(out, s.moduleMistake(f, field, g))
 		}
 	}
+	out = once(objectNodes(out))
 	if len(out) == 0 {
 		return AtSpec(s.Req, fmt.Errorf("module %q: %s: %s", s.Module.Name(), field, oneLineOf(s.Module.Clean(err.Error()))))
 	}
@@ -187,12 +223,17 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		e.Notes = s.Notes(demands, "leads to "+g.Path.String())
 	} else if at := s.nearest(f.Root, g.Path); at.IsValid() && !slices.ContainsFunc(demands, s.Module.Own) {
 		e.Pos, e.Notes = at, s.Notes(demands, "required here")
-	} else if notes := s.Notes(s.byDepth(demands, g), "related"); len(notes) > 0 {
+	} else if notes := s.Notes(s.byDepth(demands, g), related(g)); len(notes) > 0 {
 		e.Pos, e.Notes = notes[0].Pos, notes[1:]
 	}
 	e.Err = fmt.Errorf("%s", s.Module.Clean(s.moduleMessage(g, value)))
 	if tag := s.Module.Tag(demands); tag != "" && IsIncomplete(g) {
-		e.Err = fmt.Errorf("tag %q is not set: give it a value under tags", tag)
+		e.Err = fmt.Errorf("tag %q is not set", tag)
+		e.Hint = fmt.Sprintf("give it a value: spec.tags: {%s: VALUE}", tag)
+		if s.Req.Pos.Line == 0 {
+			e.Hint = fmt.Sprintf("write a Transform with cueRef: {type: path, ref: FOLDER} and tags: {%s: VALUE} in its spec", tag)
+		}
+		return e
 	}
 	e.Hint = typeHint(cue.Value{}, g.Errs, value)
 	if strings.Contains(e.Err.Error(), " is superseded by ") {
@@ -202,6 +243,14 @@ func (s *Subject) moduleMistake(f Filled, field string, g *Group) *object.Error 
 		e.Hint = fmt.Sprintf("module %q requires this of its context", s.Module.Name())
 	}
 	return e
+}
+
+// related is how a note is about the places of g after the first.
+func related(g *Group) string {
+	if IsIncomplete(g) {
+		return "it comes from here"
+	}
+	return "required here"
 }
 
 // byDepth puts the deepest of the places of a conflict first: those around it, and those
@@ -228,6 +277,9 @@ func (s *Subject) entry(f Filled, g *Group, root string) int {
 func (s *Subject) moduleMessage(g *Group, value object.Value) string {
 	if value.Kind != object.KindNone {
 		return conflict(g.Errs, value)
+	}
+	if text := instead(g.Errs); text != "" {
+		return text
 	}
 	var texts []string
 	for _, e := range g.Errs {

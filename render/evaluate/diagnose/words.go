@@ -16,7 +16,10 @@ const manyNames = 12
 
 // UnknownField says that name is not known, and what is.
 func UnknownField(name string, known []string) string {
-	text := fmt.Sprintf("unknown field %q", name) + Nearest(name, known)
+	text := fmt.Sprintf("unknown field %q", name)
+	if near := Nearest(name, known); near != "" {
+		return text + near
+	}
 	if len(known) > 0 && len(known) <= manyNames {
 		text += "; known are " + strings.Join(known, ", ")
 	}

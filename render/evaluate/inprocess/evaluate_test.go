@@ -176,7 +176,7 @@ func TestBadTreesGiveClearErrors(t *testing.T) {
 		want   string
 	}{
 		{"no files at all", evaluate.Module{Label: "m"}, "the module has no files"},
-		{"an empty tree", evaluate.Module{Label: "m", FS: fstest.MapFS{}}, `no .cue file in folder "."`},
+		{"an empty tree", evaluate.Module{Label: "m", FS: fstest.MapFS{}}, `the folder has no .cue file`},
 		{"a folder outside", evaluate.Module{Label: "m", FS: file("package m"), Dir: "../up"}, `folder "../up" is not inside the module`},
 		{"a folder that is not there", evaluate.Module{Label: "m", FS: file("package m"), Dir: "sub"}, `no .cue file in folder "sub"`},
 		{"invalid UTF-8", evaluate.Module{Label: "m", FS: file("package m\nx: \"\xff\"")}, "m/m.cue:2"},

@@ -112,8 +112,10 @@ func (b *bundle) load(file string) (cue.Value, bool) {
 		b.broken(b.tree.moduleErrors(b.module, inst.Err))
 		return cue.Value{}, false
 	}
+	refused := false
 	if err := injectRuntime(b.module, b.tree, inst.Files); err != nil {
 		b.broken(err)
+		refused = true
 	}
 	v := newContext(true).BuildInstance(inst)
 	err := v.Validate(cue.Concrete(true))
@@ -125,8 +127,8 @@ func (b *bundle) load(file string) (cue.Value, bool) {
 	}
 	missing := b.missing(inst.Files)
 	for _, e := range b.placed(v, err) {
-		// What has no value because a runtime value is missing has been reported.
-		if text := e.Err.Error(); len(missing) == 0 || !slices.ContainsFunc([]string{"has no value", "incomplete value", "non-concrete value"}, func(s string) bool { return strings.Contains(text, s) }) {
+		// What has no value because a runtime value is missing, or wrong, has been reported.
+		if text := e.Err.Error(); len(missing) == 0 && !refused || !slices.ContainsFunc([]string{"has no value", "incomplete value", "non-concrete value"}, func(s string) bool { return strings.Contains(text, s) }) {
 			b.broken(e)
 		}
 	}
@@ -344,7 +346,7 @@ func (b *bundle) each(v cue.Value, at, name string, do func(name string, v cue.V
 func (b *bundle) misspelt(v cue.Value, name string) bool {
 	fields, err := v.Fields()
 	for err == nil && fields.Next() {
-		if _, near := object.Nearest(fields.Selector().Unquoted(), []string{name}); near {
+		if _, near := object.Nearest(name, []string{fields.Selector().Unquoted()}); near {
 			return true
 		}
 	}

@@ -85,7 +85,7 @@ func (s *Session) native() ([]*object.Node, error) {
 	}
 	nodes := Field(f.Root, diagnose.FieldGraph, diagnose.FieldNodes)
 	if !nodes.Exists() {
-		return nil, fmt.Errorf("module %q has no graph.nodes: it makes no objects", s.Module.Name())
+		return nil, diagnose.Blame(s.Req, fmt.Errorf("module %q has no graph.nodes: it makes no objects", s.Module.Name()))
 	}
 	return s.Nodes(nodes, &Budget{})
 }

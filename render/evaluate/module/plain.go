@@ -157,10 +157,32 @@ func (s *Session) explainPlain(f diagnose.Filled, err error) error {
 	}
 	if touched {
 		if errs := s.InputErrorsOf(s.Compiled.Value, 0, try); len(errs) > 0 {
+			defaultHints(errs)
 			return errs.Sorted()
 		}
 	}
 	return s.ErrorsOf(f, "", err)
+}
+
+// defaultHints says of values that the package fixes how they become defaults.
+func defaultHints(errs object.Errors) {
+	fixed := regexp.MustCompile(`^expected (-?[0-9][0-9.]*|true|false|"[^"]*"), got `)
+	for _, e := range errs {
+		found := fixed.FindStringSubmatch(e.Err.Error())
+		if found == nil || e.Hint != "" {
+			continue
+		}
+		kind := "number"
+		switch {
+		case found[1][0] == '"':
+			kind = "string"
+		case found[1] == "true" || found[1] == "false":
+			kind = "bool"
+		case !strings.Contains(found[1], "."):
+			kind = "int"
+		}
+		e.Hint = fmt.Sprintf("the package fixes it: write *%s | %s there, which makes it a default", found[1], kind)
+	}
 }
 
 // walker looks for objects.

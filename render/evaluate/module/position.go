@@ -38,11 +38,18 @@ func (t *tree) own(p token.Pos) bool {
 
 // moduleErrors is err, which CUE has against the module itself.
 func (t *tree) moduleErrors(m evaluate.Module, err error) error {
+	if broken := t.syntaxErrors(m, err); len(broken) > 0 {
+		return broken.Sorted()
+	}
 	var out object.Errors
 	for _, e := range cueerrors.Errors(err) {
 		one := &object.Error{
 			Stage: object.StageEvaluate,
 			Err:   fmt.Errorf("%s", t.clean(m, loadMessage(e))),
+		}
+		if bad := t.badModuleFile(m, one.Err.Error()); bad != nil {
+			out = append(out, bad)
+			continue
 		}
 		unnamed := t.unnameable(e)
 		if unnamed {
@@ -58,7 +65,7 @@ func (t *tree) moduleErrors(m evaluate.Module, err error) error {
 			case !one.Pos.IsValid():
 				one.Pos = at
 			default:
-				one.Notes = append(one.Notes, object.Note{Pos: at, Text: "related"})
+				one.Notes = append(one.Notes, object.Note{Pos: at, Text: "required here"})
 			}
 		}
 		switch {
@@ -111,5 +118,9 @@ func InModule(m evaluate.Module, err error) error {
 	if errors.As(err, &one) {
 		return err
 	}
-	return fmt.Errorf("module %q: %w", diagnose.ModuleName(m), err)
+	err = fmt.Errorf("module %q: %w", diagnose.ModuleName(m), err)
+	if m.Pos.IsValid() {
+		return &object.Error{Stage: object.StageEvaluate, Pos: m.Pos, Err: err}
+	}
+	return err
 }

@@ -197,7 +197,7 @@ func readValues(m evaluate.Module, c *Compiled, over object.Value) (object.Value
 	t, name := c.Tree, c.timoni.file
 	f, err := parser.ParseFile(path.Join(virtualRoot, name), c.timoni.data, parser.ParseComments)
 	if err != nil {
-		return object.Value{}, t.moduleErrors(m, err)
+		return object.Value{}, t.syntaxError(m, name, c.timoni.data)
 	}
 	var v cue.Value
 	files := []*ast.File{f}

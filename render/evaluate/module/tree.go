@@ -74,6 +74,9 @@ func readTree(m evaluate.Module, schemas map[string]fs.FS) (*tree, error) {
 		return nil, err
 	}
 	if len(t.cueFiles(t.dir)) == 0 {
+		if t.dir == "." {
+			return nil, errors.New("the folder has no .cue file")
+		}
 		return nil, fmt.Errorf("no .cue file in folder %q", t.dir)
 	}
 	t.findRoot()

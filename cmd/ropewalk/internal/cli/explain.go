@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +35,12 @@ object: Deployment/api, Deployment.apps/api or Deployment/shop/api with a namesp
   ropewalk explain Deployment/api shop --dialect argocd
   ropewalk explain Deployment/api shop --path spec.replicas
   ropewalk explain api/deployment shop --format json | jq '.needs[].id'`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("name an object, such as web/deployment; \"ropewalk graph\" lists all of them")
+			}
+			return nil
+		},
 		RunE: a.Run(func(ctx context.Context, args []string) error {
 			flags.SkipSchemas = true
 			return a.runExplain(ctx, &flags, format.Value, path, args)

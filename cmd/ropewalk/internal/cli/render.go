@@ -77,6 +77,10 @@ func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []str
 	if flags.output == "-" {
 		flags.output = ""
 	}
+	if flags.output == "yaml" || flags.output == "json" {
+		return command.Usagef("write --format "+flags.output+", or -o ./"+flags.output+" for a folder of that name",
+			"-o names a folder, and %q is a format", flags.output)
+	}
 	r, err := a.Render(ctx, &flags.ProjectFlags, paths)
 	if err != nil {
 		return flags.overOutput(err)

@@ -23,7 +23,7 @@ func Once(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		_, list := f.Value.(pflag.SliceValue)
 		if _, more := f.Value.(*hosts); !list && !more {
-			f.Value = &once{Value: f.Value, empty: f.DefValue != ""}
+			f.Value = &once{Value: f.Value, flag: f, empty: f.DefValue != ""}
 		}
 	})
 	for _, c := range cmd.Commands() {
@@ -34,6 +34,7 @@ func Once(cmd *cobra.Command) {
 // once is a value that is set once, or to the same again.
 type once struct {
 	pflag.Value
+	flag  *pflag.Flag
 	first string
 	set   bool
 	// empty accepts an empty value, which turns off what the flag has by default.
@@ -42,6 +43,9 @@ type once struct {
 
 // Set sets the value, the first time.
 func (o *once) Set(text string) error {
+	if short := o.flag.Shorthand; short != "" && short+text == o.flag.Name {
+		return fmt.Errorf("write --%s with two dashes", o.flag.Name)
+	}
 	if text == "" && !o.empty {
 		return errors.New("it is empty: set the variable that it takes the value from, or leave the flag away")
 	}

@@ -60,7 +60,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	err = errors.New(printable.Line(err.Error()))
-	if unknown.GetSpecifiedName() == "t" {
+	if name := unknown.GetSpecifiedName(); name == "t" || name == "tag" || name == "tags" || name == "inject" {
 		return fmt.Errorf("%w: CUE tags go under spec.tags of a Transform", err)
 	}
 	var known []string

@@ -1,0 +1,109 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnose
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	cueerrors "cuelang.org/go/cue/errors"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// once is errs without those that repeat an earlier one for another item: a line that makes
+// a value for each of several items is one mistake.
+func once(errs object.Errors) object.Errors {
+	index := regexp.MustCompile(`\[\d+\]`)
+	seen := map[string]bool{}
+	return slices.DeleteFunc(errs, func(e *object.Error) bool {
+		if !e.Pos.IsValid() {
+			return false
+		}
+		key := fmt.Sprint(e.Pos, e.Node, index.ReplaceAllString(e.Path, "[]"), e.Err)
+		again := seen[key]
+		seen[key] = true
+		return again
+	})
+}
+
+// objectNodes is errs with one error for a node that is an object itself, in place of one
+// for each field of the object.
+func objectNodes(errs object.Errors) object.Errors {
+	whole := map[string]bool{}
+	for _, e := range errs {
+		if node, field := nodeField(e); field == "apiVersion" || field == "kind" {
+			whole[node] = true
+		}
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(errs, func(e *object.Error) bool {
+		node, _ := nodeField(e)
+		if !whole[node] {
+			return false
+		}
+		again := seen[node]
+		seen[node] = true
+		e.Path, e.Err = node, fmt.Errorf("node %q is an object itself: put it below object", node[strings.LastIndexByte(node, '.')+1:])
+		return again
+	})
+}
+
+// nodeField is the node and its unknown field that e is about; the field is "" where e is
+// about something else.
+func nodeField(e *object.Error) (node, field string) {
+	const nodes = FieldGraph + "." + FieldNodes + "."
+	i, last := strings.Index(e.Path, nodes), strings.LastIndexByte(e.Path, '.')
+	if i < 0 || last < i+len(nodes) || strings.Contains(e.Path[i+len(nodes):last], ".") || !strings.HasPrefix(e.Err.Error(), "unknown field ") {
+		return "", ""
+	}
+	return e.Path[:last], e.Path[last+1:]
+}
+
+// instead says what was expected in place of a value that conflicts with a type, or with
+// several values; "" where CUE's errors do not tell which side is the wrong one.
+func instead(errs []cueerrors.Error) string {
+	var pairs [][2]string
+	types := 0
+	for _, e := range errs {
+		format, args := e.Msg()
+		if format != formatKinds && format != formatConflict || isSecret(e.Path()) {
+			return ""
+		}
+		p := [2]string{fmt.Sprint(args[0]), fmt.Sprint(args[1])}
+		if pairs = append(pairs, p); isType(p[0]) || isType(p[1]) {
+			types++
+		}
+	}
+	if len(pairs) == 0 {
+		return ""
+	}
+	for _, given := range pairs[0] {
+		var wants []string
+		for _, p := range pairs {
+			switch given {
+			case p[0]:
+				wants = append(wants, typeName(p[1]))
+			case p[1]:
+				wants = append(wants, typeName(p[0]))
+			}
+		}
+		all := len(wants) == len(pairs)
+		slices.Sort(wants)
+		wants = slices.Compact(wants)
+		if all && !isType(given) && (types == len(pairs) || types == 0 && len(wants) > 1) {
+			return oneLineOf(fmt.Sprintf("expected %s, got %s", choice(wants), given))
+		}
+	}
+	return ""
+}
+
+// isType reports whether a side of a conflict is a type or a bound and no value. A struct
+// may be either.
+func isType(side string) bool {
+	literal := strings.HasPrefix(side, "{") || strings.HasPrefix(side, "[") && !strings.HasPrefix(side, "[...")
+	return !literal && typeName(side) != side
+}
