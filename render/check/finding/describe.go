@@ -123,13 +123,6 @@ func TypeHint(kind string, v any) string {
 		if kind == "integer" && notInteger == nil || kind == "number" && notNumber == nil || kind == "boolean" && (v == "true" || v == "false") {
 			return "write it without quotes"
 		}
-	case map[string]any:
-		// In CUE text without quotes is a field with a value: nginx:1.29.
-		for name, value := range v {
-			if _, nested := value.(map[string]any); kind == "string" && len(v) == 1 && !nested {
-				return fmt.Sprintf("in CUE text stands in quotes: \"%s:%v\"", name, value)
-			}
-		}
 	}
 	return ""
 }

@@ -180,6 +180,13 @@ func (a *Value) WrongType(expected string) *Finding {
 func (a *Value) Mistyped(kind string) {
 	if f := a.WrongType(TypeName(kind)); !a.Secret() {
 		f.Hint = TypeHint(kind, a.Raw)
+		// In CUE text without quotes is a field with a value: image: nginx:1.29.
+		path := a.Path()
+		if m, ok := a.Raw.(map[string]any); ok && len(m) == 1 && len(path) > 0 && path[len(path)-1].Name == "image" {
+			for name, tag := range m {
+				f.Hint = fmt.Sprintf("in CUE text stands in quotes: \"%s:%v\"", name, tag)
+			}
+		}
 	}
 }
 

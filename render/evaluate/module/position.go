@@ -4,13 +4,17 @@
 package module
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/parser"
+	"cuelang.org/go/cue/scanner"
 	"cuelang.org/go/cue/token"
 	"cuelang.org/go/mod/module"
 
@@ -123,4 +127,133 @@ func InModule(m evaluate.Module, err error) error {
 		return &object.Error{Stage: object.StageEvaluate, Pos: m.Pos, Err: err}
 	}
 	return err
+}
+
+// syntaxErrors are the mistakes of the files of err that are not CUE, one for each file:
+// after the first slip the parser takes good lines for wrong ones.
+func (t *tree) syntaxErrors(m evaluate.Module, err error) object.Errors {
+	var out object.Errors
+	seen := map[string]bool{}
+	for _, e := range cueerrors.Errors(err) {
+		for _, p := range cueerrors.Positions(e) {
+			name, inside := strings.CutPrefix(p.Filename(), virtualRoot+"/")
+			if !inside || seen[name] {
+				continue
+			}
+			seen[name] = true
+			if broken := t.syntaxError(m, name, t.files[name]); broken != nil {
+				out = append(out, broken)
+			}
+		}
+	}
+	return out
+}
+
+// syntaxError is what is wrong with the syntax of a file; nil where nothing is.
+func (t *tree) syntaxError(m evaluate.Module, name string, data []byte) *object.Error {
+	_, err := parser.ParseFile(path.Join(virtualRoot, name), data)
+	if err == nil {
+		return nil
+	}
+	first := cueerrors.Errors(err)[0]
+	e := &object.Error{
+		Stage: object.StageEvaluate, Pos: t.position(m, first.Position()),
+		Err: fmt.Errorf("%s", t.clean(m, diagnose.Message(first))),
+	}
+	if strings.Contains(e.Err.Error(), "string literal not terminated") {
+		e.Hint = "close the quote on the same line"
+	}
+	unbalanced := regexp.MustCompile(`^(expected|missing ',') |not terminated$`).MatchString(e.Err.Error())
+	if open, ok := unclosed(data); unbalanced && ok {
+		e.Pos = t.pos(m, path.Join(virtualRoot, name), open.line, open.column)
+		e.Err, e.Hint = fmt.Errorf("the %q of line %d is not closed", open.bracket, e.Pos.Line), ""
+	}
+	return e
+}
+
+// opened is a bracket in a text.
+type opened struct {
+	bracket      string
+	line, column int
+	// indent is the width of the white space that its line begins with.
+	indent int
+}
+
+// unclosed is the first bracket that is not closed, by the indentation of what closes
+// the others. It reports false where a text has another slip.
+func unclosed(data []byte) (opened, bool) {
+	var s scanner.Scanner
+	good := true
+	file := token.NewFile("", -1, len(data))
+	s.Init(file, data, func(token.Pos, string, []any) { good = false }, 0)
+	lines := bytes.Split(data, []byte("\n"))
+	indent := func(line int) int {
+		return len(lines[line-1]) - len(bytes.TrimLeft(lines[line-1], " \t"))
+	}
+	closes := map[token.Token]string{token.RBRACE: "{", token.RBRACK: "[", token.RPAREN: "("}
+	var stack []opened
+	for good {
+		pos, tok, _ := s.Scan()
+		line := 0
+		if pos.IsValid() {
+			line = pos.Position().Line
+		}
+		switch tok {
+		case token.EOF:
+			if !good || len(stack) == 0 {
+				return opened{}, false
+			}
+			return stack[len(stack)-1], true
+		case token.INTERPOLATION:
+			// Its parenthesis comes as a token of its own.
+			stack = append(stack, opened{})
+		case token.LBRACE, token.LBRACK, token.LPAREN:
+			if n := len(stack); tok == token.LPAREN && n > 0 && stack[n-1] == (opened{}) {
+				stack[n-1].indent = -1 // It is that of the interpolation.
+				continue
+			}
+			stack = append(stack, opened{bracket: tok.String(), line: line, column: pos.Position().Column, indent: indent(line)})
+		case token.RBRACE, token.RBRACK, token.RPAREN:
+			if len(stack) == 0 {
+				return opened{}, false
+			}
+			top := stack[len(stack)-1]
+			begins := len(bytes.TrimLeft(lines[line-1], " \t")) == len(lines[line-1])-pos.Position().Column+1
+			switch {
+			case top.indent < 0 && tok == token.RPAREN:
+				if text := s.ResumeInterpolation(); strings.HasSuffix(text, "(") {
+					stack[len(stack)-1] = opened{}
+					continue
+				}
+			case top.bracket != closes[tok] && !slices.ContainsFunc(stack, func(o opened) bool { return o.bracket == closes[tok] }):
+				return opened{}, false // It is the one too many.
+			case top.bracket != closes[tok], begins && top.line != line && top.indent > indent(line):
+				return top, top.bracket != ""
+			}
+			stack = stack[:len(stack)-1]
+		}
+	}
+	return opened{}, false
+}
+
+// badModuleFile is the mistake of a module file whose path CUE refuses without a place;
+// nil for any other error.
+func (t *tree) badModuleFile(m evaluate.Module, text string) *object.Error {
+	_, rest, found := strings.Cut(text, `module path "`)
+	name, why, ok := strings.Cut(rest, `" is not valid: `)
+	if !found || !ok {
+		return nil
+	}
+	file := path.Join(t.root, modFile)
+	e := &object.Error{
+		Stage: object.StageEvaluate, Pos: t.pos(m, path.Join(virtualRoot, file), 1, 1),
+		Err:  fmt.Errorf("the module path %q is not valid: %s", name, why),
+		Hint: fmt.Sprintf("it begins with a domain: example.com/%s", strings.TrimLeft(name, "/")),
+	}
+	if at := regexp.MustCompile(`(?m)^\s*module:\s*"`).FindIndex(t.files[file]); at != nil {
+		before := t.files[file][:at[1]-1]
+		line := bytes.Count(before, []byte("\n"))
+		e.Pos = t.pos(m, path.Join(virtualRoot, file), line+1, len(before)-bytes.LastIndexByte(before, '\n'))
+	}
+	return e
 }
