@@ -77,7 +77,7 @@ func (a commands) runRender(ctx context.Context, flags *renderFlags, paths []str
 	if flags.output == "-" {
 		flags.output = ""
 	}
-	if flags.output == "yaml" || flags.output == "json" {
+	if flags.output == "yaml" || flags.output == "json" && !a.JSON {
 		return command.Usagef("write --format "+flags.output+", or -o ./"+flags.output+" for a folder of that name",
 			"-o names a folder, and %q is a format", flags.output)
 	}
