@@ -231,6 +231,7 @@ func unclosed(data []byte) (opened, bool) {
 				return top, top.bracket != ""
 			}
 			stack = stack[:len(stack)-1]
+		default:
 		}
 	}
 	return opened{}, false
