@@ -80,6 +80,14 @@ func (s *Secrets) named(v Value, inside bool) {
 		s.Add(v.Text)
 	}
 	for _, m := range v.Members {
+		// The keys of these are names that the author chose: a resource called secret holds
+		// none by that.
+		if names := m.Name == "resources" || m.Name == "containers"; names && m.Value.Kind == KindMap {
+			for _, named := range m.Value.Members {
+				s.named(named.Value, inside || named.Value.Kind == KindString && SensitiveName(named.Name))
+			}
+			continue
+		}
 		s.named(m.Value, inside || SensitiveName(m.Name))
 	}
 	for _, item := range v.Items {
