@@ -15,6 +15,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/argocd/wire"
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 )
 
 // Names of parameters that are no paths of inputs. An input of such a name is set
@@ -153,7 +154,7 @@ func (p parameter) input(w *inputs) error {
 func (p parameter) fail(why string) error {
 	return object.Errors{{
 		Stage: object.StageSpec, Pos: object.Pos{File: inParameters},
-		Path: cut(p.Name, 200), Err: errors.New(why),
+		Path: cut(spec.SetTarget(p.Name), 200), Err: errors.New(why),
 	}}
 }
 

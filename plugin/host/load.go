@@ -434,7 +434,9 @@ func (l *loading) evaluatePolicies(uses []use) ([]evaluate.Policy, bool) {
 	ok := true
 	for _, u := range uses {
 		tree, good := l.modules.tree(u.reference)
-		ok = ok && good
+		if ok = ok && good; !good {
+			continue
+		}
 		out = append(out, evaluate.Policy{
 			Name: u.policy.Name, Module: l.modules.module(u.reference, tree, nil), Input: u.policy.Input, Pos: u.policy.Pos,
 		})

@@ -374,3 +374,10 @@ func ExampleHost_Load() {
 	}
 	// Output: api {"replicas":3}
 }
+
+func TestAPolicyThatCannotBeFetchedIsAMistake(t *testing.T) {
+	dir := write(t, "apps/ropewalk.yaml", "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: a}\n",
+		"apps/a.yaml", "apiVersion: ropewalk.dev/v1alpha1\nkind: Transform\nmetadata: {name: a}\nspec:\n  cueRef: {type: inline, ref: 'x: 1'}\n  policies: [{name: p, cueRef: {type: path, ref: ../../none}}]\n")
+	_, err := host.Host{}.Load(t.Context(), host.Options{Dir: filepath.Join(dir, "apps"), Root: dir})
+	require.ErrorContains(t, err, "spec.policies[0].cueRef")
+}

@@ -67,7 +67,7 @@ func (d documents) result(e *object.Error) map[string]any {
 			out["resourceRef"] = reference(at.item.object)
 		}
 		if at.field != "" {
-			out["field"] = map[string]any{"path": at.field}
+			out["field"] = map[string]any{"path": e.Secrets.Hide(at.field)}
 		}
 		if path, index := at.item.file(); path != "" {
 			file := map[string]any{"path": path}
@@ -112,7 +112,7 @@ func (d documents) message(e *object.Error, at location, inside bool) string {
 	for _, n := range d.notes(e) {
 		b.WriteString("; " + n.Pos.String() + ": " + n.Text)
 	}
-	return b.String()
+	return e.Secrets.Hide(b.String())
 }
 
 // notes are the further locations of a mistake, in terms of the list. That the
@@ -141,11 +141,11 @@ func (d documents) named(found object.Errors) object.Errors {
 			n.Pos = object.Pos{File: at.item.title()}
 			switch {
 			case e.Node == "" && (e.Path == "" || e.Path == at.field):
-				n.Path = at.within()
+				n.Path = e.Secrets.Hide(at.within())
 			case e.Node == "":
-				n.Path = at.within() + ": " + e.Path
+				n.Path = e.Secrets.Hide(at.within()) + ": " + e.Path
 			case at.field != "":
-				n.Pos.File = at.String()
+				n.Pos.File = e.Secrets.Hide(at.String())
 			}
 		}
 		n.Notes = d.notes(e)

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Secrets are texts that no message may show: the one place that decides it. Render
@@ -63,6 +64,10 @@ func (s *Secrets) Add(text string) {
 		s.known = map[string]bool{}
 	}
 	s.known[text], s.quoted, s.plain = true, nil, nil
+	// Parsers show what they read of it, without the signs around it.
+	if trimmed := strings.TrimFunc(text, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune("*&!|>%@#'\"-", c) }); trimmed != text && len(trimmed) >= plainSecret {
+		s.Add(trimmed)
+	}
 	if lines := strings.Split(strings.TrimSpace(text), "\n"); len(lines) > 1 {
 		for _, line := range lines {
 			if line = strings.TrimSpace(line); len(line) >= plainSecret {
@@ -129,7 +134,10 @@ func (s *Secrets) addValue(text string) {
 		quotes = quotes[:1] // Others are of other fields.
 	}
 	for _, quoted := range quotes {
-		inner := strings.Trim(quoted, quoted[:1])
+		inner := strings.TrimSuffix(quoted[1:], quoted[:1])
+		if !strings.ContainsFunc(inner, unicode.IsLetter) && !strings.ContainsFunc(inner, unicode.IsDigit) {
+			continue
+		}
 		s.Add(inner)
 		if plain, err := strconv.Unquote(`"` + inner + `"`); err == nil && quoted[0] == '"' {
 			s.Add(plain)
@@ -220,12 +228,11 @@ func forms(text string) []string {
 
 // Hide is text without the secrets.
 func (s *Secrets) Hide(text string) string {
-	text = withoutCredentials(text, hiddenInURL)
 	if s == nil || len(s.known) == 0 {
-		return text
+		return withoutCredentials(text, hiddenInURL)
 	}
 	quoted, plain := s.replacers()
-	return s.shortened(plain.Replace(quoted.Replace(text)))
+	return withoutCredentials(s.shortened(plain.Replace(quoted.Replace(text))), hiddenInURL)
 }
 
 // ellipsis is where messages cut long texts.
@@ -406,33 +413,6 @@ func (e *Error) ofSecret() bool {
 	}) ||
 		len(p) > 1 && p[len(p)-2].Name == "data" && !slices.Contains([]string{"spec", "metadata", "resources", "containers"}, p[0].Name))
 }
-
-// value is a value as CUE and our own checks show it: a text in quotes of any kind, a map, a
-// list, or a word.
-const value = `(?:#+"(?s:.*?)"#+|"""(?s:.*?)"""|"(?:[^"\\]|\\.)*(?:"…?|$)|'(?:[^'\\]|\\.)*(?:'…?|$)|\{.*\}|\[.*\]|[^ ,;:]+)`
-
-// given is the part of a message that shows a value that was given.
-var given = regexp.MustCompile(`(got |found |conflicting values |invalid value |invalid operands? |undefined field: )` + value + `( and ` + value + `)?`)
-
-// withoutValues is a message without the values that it shows.
-func withoutValues(text string) string {
-	text = given.ReplaceAllStringFunc(text, func(found string) string {
-		m := given.FindStringSubmatch(found)
-		if m[2] != "" {
-			return m[1] + hidden + " and " + hidden
-		}
-		return m[1] + hidden
-	})
-	return literals.ReplaceAllStringFunc(text, func(found string) string {
-		if literals.FindStringSubmatch(found)[1] != "" {
-			return found
-		}
-		return hidden
-	})
-}
-
-// literals are the texts in quotes, with the word before those that are no values.
-var literals = regexp.MustCompile(`((?:matches|reference|fields?|Secret|import) )?(?:"(?:[^"\\]|\\.)*(?:"…?|$))`)
 
 func (e *Error) message() string {
 	if e.Err == nil {

@@ -21,7 +21,7 @@ func isRevision(name string) bool {
 // :// and @ and for the values in the query of a URL, and in the fragment, which may be passwords and tokens. It
 // is the same for user:password@host without a scheme.
 func withoutCredentials(text string, hide func(string) string) string {
-	if !strings.Contains(text, "@") && !strings.Contains(text, "?") {
+	if !strings.ContainsAny(text, "@?#") {
 		return text
 	}
 	var out strings.Builder
@@ -84,4 +84,4 @@ func withoutCredentials(text string, hide func(string) string) string {
 }
 
 // loose are a user, a password and the beginning of a host.
-var loose = regexp.MustCompile(`([\w.-]+:)([^\s/@:"'` + "`" + `{}(),;]+)@(\w[\w.-]*)`)
+var loose = regexp.MustCompile(`([\w.-]+:)([^\s/@:"'` + "`" + `{},;]+)@(\w[\w.-]*)`)

@@ -116,13 +116,13 @@ func setPath(text string) (object.Path, error) {
 	}
 	path, ok := object.ReadPath(text)
 	if !ok || len(path) == 0 {
-		return nil, fmt.Errorf("%q is not a path", shortened(text))
+		return nil, fmt.Errorf("%q is not a path", SetTarget(text))
 	}
 	if len(path) > maxDepth {
 		return nil, fmt.Errorf("the path has more than %d steps", maxDepth)
 	}
 	if path[0].IsIndex {
-		return nil, fmt.Errorf("%q does not begin with a name", shortened(text))
+		return nil, fmt.Errorf("%q does not begin with a name", SetTarget(text))
 	}
 	for _, step := range path {
 		if step.Index > maxIndex {

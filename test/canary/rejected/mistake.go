@@ -49,7 +49,7 @@ func mistakes() []mistake {
 		"a number of it":       object(configMap, `metadata: name: "SPEC", data: n: "\(strconv.Atoi(IN))"`),
 		"JSON of it":           object(configMap, `metadata: name: "SPEC", data: n: json.Unmarshal(IN).x`),
 		"YAML of it":           object(configMap, `metadata: name: "SPEC", data: n: yaml.Unmarshal(IN).x`),
-		"base64 of it":         object(configMap, `metadata: name: "SPEC", data: n: "\(base64.Decode(null, IN))"`),
+		"base64 of it":         object(configMap, `metadata: name: "SPEC", data: n: "\(base64.Decode(null, "%" + IN))"`),
 		"a duration of it":     object(configMap, `metadata: name: "SPEC", data: n: "\(time.ParseDuration(IN))"`),
 		"a pattern of it":      object(configMap, `metadata: name: "SPEC", data: n: "\(regexp.FindAll("(" + IN, "x", 3))"`),
 		"an index of it":       object(configMap, `metadata: name: "SPEC", data: n: {a: "1"}[IN]`),

@@ -45,7 +45,7 @@ func (g *generator) url(c *Case) {
 	secret := one(g, g.word(), url.QueryEscape("a+"+g.word()+"/%&"))
 	form := one(g,
 		"git https://shop:V@127.0.0.1:9/x.git", "git https://V@127.0.0.1:9/x.git", "git https://127.0.0.1:9/x.git?token=V", "git https://127.0.0.1:9/x.git?tag=v1&access_token=V",
-		"git http://shop:V@127.0.0.1:9/x.git?tag=v1", "git ssh://git:V@127.0.0.1:9/x.git", "git shop:V@127.0.0.1:x.git", "git https://127.0.0.1:9/V@x.git", "git https://127.0.0.1:9/x.git#V",
+		"git http://shop:V@127.0.0.1:9/x.git?tag=v1", "git ssh://git:V@127.0.0.1:9/x.git", "git shop:V@127.0.0.1:x.git", "git https://127.0.0.1:9/x.git#V",
 		"git https://shop:V@127.0.0.1:nine/x.git", "git https://shop:V @127.0.0.1/x.git", "git https://127.0.0.1:9/x.git?password=V&tag=", "git file://shop:V@/x", "git https//shop:V@127.0.0.1",
 		"oci oci://shop:V@127.0.0.1:9/x:v1", "oci shop:V@127.0.0.1:9/x:v1", "oci oci://127.0.0.1:9/x:v1?token=V", "oci https://shop:V@127.0.0.1:9/x", "oci oci://127.0.0.1:9/x?sig=V",
 		"module shop:V@127.0.0.1/x@v1", "registry https://shop:V@127.0.0.1/x", "path ../../https://shop:V@127.0.0.1", "path https://shop:V@127.0.0.1/x?token=V", "embedded https://shop:V@127.0.0.1",
