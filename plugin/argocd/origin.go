@@ -65,6 +65,11 @@ func (o origins) placed(err error) error {
 			continue
 		}
 		named.Pos.File = field
+		if _, text, ok := strings.Cut(m.Hint, "from the shell: "); ok {
+			_, text, _ = strings.Cut(text, "=")
+			named.Hint = "write it in quotes: " + strings.TrimSuffix(text, "'")
+		}
+		named.Hint = strings.ReplaceAll(named.Hint, "--set ", "")
 		if got, isText := strings.CutPrefix(m.Err.Error(), "expected text, got "); isText && named.Hint == "" && isNoText(got) {
 			named.Hint = "write it in quotes: " + quoted(got)
 		}

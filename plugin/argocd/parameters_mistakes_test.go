@@ -64,11 +64,11 @@ func TestALockThatIsALinkOutSaysSo(t *testing.T) {
 	}
 	require.NoError(t, os.Symlink("/etc/hostname", filepath.Join(dir, "apps/web/ropewalk.lock")))
 	_, err := New(options(t)).Generate(t.Context(), Request{Files: os.DirFS(dir), Path: "apps/web"})
-	require.EqualError(t, err, "read apps/web/ropewalk.lock: leaves the root of the project by a link")
+	require.ErrorContains(t, err, "apps/web/ropewalk.lock: resolve: the lock is not a regular file of the project: the symbolic link cannot be followed: leaves the root of the project by a link")
 	require.NoError(t, os.Remove(filepath.Join(dir, "apps/web/ropewalk.lock")))
 	require.NoError(t, os.Symlink("lock", filepath.Join(dir, "apps/web/ropewalk.lock")))
 	_, err = New(options(t)).Generate(t.Context(), Request{Files: os.DirFS(dir), Path: "apps/web"})
-	require.EqualError(t, err, "apps/web/ropewalk.lock: a symbolic link that leads to no file of the project: commit the file itself")
+	require.ErrorContains(t, err, "apps/web/ropewalk.lock: resolve: the lock is not a regular file of the project: the symbolic link cannot be followed: no such file or directory")
 }
 
 func TestWarningsAreReportedOnceForEachApplication(t *testing.T) {

@@ -61,11 +61,13 @@ func (l *loading) secrets(into *object.Secrets) {
 	for _, arg := range slices.Concat(l.opts.Set, l.opts.Overrides, l.opts.Runtime) {
 		into.AddText(arg)
 		// What follows the name of a secret may be the secret, whatever else is meant by it.
-		rest := strings.TrimPrefix(arg, spec.SetTarget(arg))
-		for _, piece := range strings.FieldsFunc(rest, func(c rune) bool { return strings.ContainsRune(" .[]=", c) }) {
-			if path, _, _ := strings.Cut(arg, "="); len(spec.SetTarget(arg)) < len(path) {
-				into.Add(piece)
-			}
+		path, _, _ := strings.Cut(arg, "=")
+		target := spec.SetTarget(arg)
+		if len(target) >= len(path) {
+			continue
+		}
+		for _, piece := range strings.FieldsFunc(strings.TrimPrefix(arg, target), func(c rune) bool { return strings.ContainsRune(" .[]=", c) }) {
+			into.Add(piece)
 		}
 	}
 	files := slices.Clone(l.Files)
