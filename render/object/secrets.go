@@ -53,7 +53,8 @@ func SensitiveName(name string) bool {
 
 // Add hides a text from now on, in all forms in which messages write it.
 func (s *Secrets) Add(text string) {
-	if strings.TrimSpace(text) == "" || s.known[text] {
+	const shortest = 2 // One character is no secret, and stands in many messages.
+	if len(strings.TrimSpace(text)) < shortest || s.known[text] {
 		return
 	}
 	if len(s.known) >= maxSecrets {

@@ -14,7 +14,7 @@ import (
 func TestSecretsAreHiddenInAllTheirForms(t *testing.T) {
 	t.Parallel()
 	s := &Secrets{}
-	s.AddObject(Object{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"a": "aHVudGVyMi90YW5n"}, "stringData": map[string]any{"b": "tiger\"3+", "c": "abc", "d": "line one\nline two"}})
+	s.AddObject(Object{"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"a": "aHVudGVyMi90YW5n"}, "stringData": map[string]any{"b": "tiger\"3+", "c": "abc", "d": "line one\nline two", "e": "-"}})
 	s.AddObject(Object{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "harmless"}})
 	s.AddObject(Object{"apiVersion": "v1", "kind": "List", "items": []any{map[string]any{"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"x": "in a list"}}}})
 	for text, want := range map[string]string{
@@ -28,6 +28,7 @@ func TestSecretsAreHiddenInAllTheirForms(t *testing.T) {
 		"only line one is here": "only (hidden) is here",
 		"harmless":              "harmless",
 		"in a list":             "(hidden)",
+		`letters, "-" and "_"`:  `letters, "-" and "_"`,
 	} {
 		require.Equal(t, want, s.Hide(text), text)
 	}
