@@ -18,6 +18,7 @@ import (
 // moments, while ConfigMaps move between Transforms: in each round some of them, by one
 // kubectl apply, in any order.
 func TestObjectsThatMoveWhileTheControllerIsKilledKeepTheirUIDs(t *testing.T) {
+	long(t)
 	const kills, transforms, objects = 50, 5, 15
 	n := newTenant(t, "--enable-leader-election=false")
 	j := n.journal(t, n.namespace, corev1.SchemeGroupVersion.WithKind("ConfigMap"))
