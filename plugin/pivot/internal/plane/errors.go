@@ -1,0 +1,65 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plane
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+)
+
+func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
+
+func isConflict(err error) bool {
+	// A random 409 has no reason that says more.
+	return apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err)
+}
+
+// temporary reports whether a request may succeed when it is repeated: the server is not
+// there, is busy, or has lost its store for a moment.
+func temporary(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		code := int(status.Status().Code)
+		return code == http.StatusTooManyRequests || code >= http.StatusInternalServerError ||
+			apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err)
+	}
+	var failed *net.OpError
+	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) ||
+		utilnet.IsTimeout(err) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) || errors.As(err, &failed)
+}
+
+// repeat calls f until it succeeds, fails for good, or the patience is over.
+func (p *Plane) repeat(ctx context.Context, f func(context.Context) error) error {
+	return p.again(ctx, f, temporary)
+}
+
+// again calls f until it succeeds, or fails with an error that is no reason to call it
+// again, or the patience is over. The last error is returned.
+func (p *Plane) again(ctx context.Context, f func(context.Context) error, retry func(error) bool) error {
+	const first, most = 20 * time.Millisecond, 2 * time.Second
+	wait := first
+	for waited := time.Duration(0); ; {
+		err := f(ctx)
+		if err == nil || ctx.Err() != nil || waited >= p.options.Patience || !retry(err) {
+			return err
+		}
+		pause := wait
+		if after, ok := apierrors.SuggestsClientDelay(err); ok {
+			pause = max(pause, min(time.Duration(after)*time.Second, most))
+		}
+		if p.options.Sleep(ctx, pause) != nil {
+			return err
+		}
+		waited += pause
+		wait = min(2*wait, most)
+	}
+}

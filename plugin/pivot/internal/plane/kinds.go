@@ -1,0 +1,123 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plane
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiversion "k8s.io/apimachinery/pkg/version"
+)
+
+// Kind is a kind of objects as one API server serves it.
+type Kind struct {
+	Group, Kind string
+	// Resource is its plural name.
+	Resource   string
+	Namespaced bool
+	// Version is the one that requests use.
+	Version string
+	// Served are all that are served: the one that is stored first, then the most mature.
+	Served []string
+	// Labels are those of the CustomResourceDefinition.
+	Labels map[string]string
+}
+
+// GroupKind is the kind without a version.
+func (k Kind) GroupKind() schema.GroupKind { return schema.GroupKind{Group: k.Group, Kind: k.Kind} }
+
+// APIVersion is as in objects.
+func (k Kind) APIVersion() string {
+	return schema.GroupVersion{Group: k.Group, Version: k.Version}.String()
+}
+
+// Kinds of Kubernetes itself.
+var (
+	NamespaceKind = Kind{Kind: "Namespace", Resource: "namespaces", Version: "v1", Served: []string{"v1"}}                       //nolint:gochecknoglobals // a constant
+	SecretKind    = Kind{Kind: "Secret", Resource: "secrets", Version: "v1", Served: []string{"v1"}, Namespaced: true}           //nolint:gochecknoglobals // a constant
+	ConfigMapKind = Kind{Kind: "ConfigMap", Resource: "configmaps", Version: "v1", Served: []string{"v1"}, Namespaced: true}     //nolint:gochecknoglobals // a constant
+	EventKind     = Kind{Kind: "Event", Resource: "events", Version: "v1", Served: []string{"v1"}, Namespaced: true}             //nolint:gochecknoglobals // a constant
+	crdKind       = Kind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Resource: "customresourcedefinitions", //nolint:gochecknoglobals // a constant
+		Version: "v1", Served: []string{"v1"}}
+)
+
+// Kinds are the kinds of a plane: those of its CustomResourceDefinitions, Secret, ConfigMap
+// and Namespace.
+type Kinds map[schema.GroupKind]Kind
+
+// Kinds reads the CustomResourceDefinitions that are served.
+func (p *Plane) Kinds(ctx context.Context) (Kinds, error) {
+	out := Kinds{}
+	for _, k := range []Kind{NamespaceKind, SecretKind, ConfigMapKind} {
+		out[k.GroupKind()] = k
+	}
+	// A definition can have a megabyte of schemas, which are not kept.
+	const page = 10
+	return out, p.List(ctx, crdKind, "", page, func(crd *unstructured.Unstructured) error {
+		k, ok, err := kindOf(crd)
+		if err != nil {
+			return fmt.Errorf("%s plane: %s: %w", p.Name(), RefOf(crd), err)
+		}
+		if ok {
+			out[k.GroupKind()] = k
+		}
+		return nil
+	})
+}
+
+// kindOf is what a CustomResourceDefinition defines; ok is false where nothing of it is served.
+func kindOf(crd *unstructured.Unstructured) (k Kind, ok bool, err error) {
+	var spec struct {
+		Group string
+		Scope string
+		Names struct{ Plural, Kind string }
+		// Versions may have other fields.
+		Versions []struct {
+			Name            string
+			Served, Storage bool
+		}
+	}
+	if err := decode(crd.Object["spec"], &spec); err != nil {
+		return Kind{}, false, err
+	}
+	k = Kind{Group: spec.Group, Kind: spec.Names.Kind, Resource: spec.Names.Plural, Namespaced: spec.Scope == "Namespaced", Labels: crd.GetLabels()}
+	stored := ""
+	for _, v := range spec.Versions {
+		if v.Storage {
+			stored = v.Name
+		}
+		if v.Served {
+			k.Served = append(k.Served, v.Name)
+		}
+	}
+	slices.SortFunc(k.Served, func(a, b string) int {
+		if (a == stored) != (b == stored) {
+			if a == stored {
+				return -1
+			}
+			return 1
+		}
+		return apiversion.CompareKubeAwareVersionStrings(b, a)
+	})
+	if len(k.Served) == 0 {
+		return Kind{}, false, nil
+	}
+	k.Version = k.Served[0]
+	return k, true, nil
+}
+
+// Common is a kind of k at the version that to serves as well: the one that k stores, or
+// the most mature of those that both serve.
+func (k Kind) Common(to Kind) (Kind, bool) {
+	for _, v := range k.Served {
+		if slices.Contains(to.Served, v) {
+			k.Version = v
+			return k, true
+		}
+	}
+	return k, false
+}

@@ -1,0 +1,33 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plane
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Open is the plane that a kubeconfig file points to, at its current context, or at the
+// one that is named. No request is made.
+func Open(path, kubeContext string, o Options) (*Plane, error) {
+	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: path}, &clientcmd.ConfigOverrides{CurrentContext: kubeContext})
+	config, err := loading.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)
+	}
+	// The server has its own fairness, and a client limit would add to the pause.
+	config.QPS = -1
+	config.Timeout = 30 * time.Second
+	config.UserAgent = "ropewalk-pivot"
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)
+	}
+	o.Server = config.Host
+	return New(client, o), nil
+}

@@ -1,0 +1,220 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+// Options are those of a Plane; the zero value is good.
+type Options struct {
+	// Name is how errors call the plane, such as "source".
+	Name string
+	// Server is the address of the API server, for the audit of a takeover.
+	Server string
+	// Patience bounds how long a request is repeated; 2 minutes where zero.
+	Patience time.Duration
+	// Sleep waits for d, or until ctx ends; a timer where nil.
+	Sleep func(ctx context.Context, d time.Duration) error
+	// Parallel is how many requests run at once in Each; 8 where zero.
+	Parallel int
+}
+
+// Plane is one API server. It can be used by several goroutines.
+type Plane struct {
+	client  dynamic.Interface
+	options Options
+}
+
+// New is the plane that a client talks to.
+func New(client dynamic.Interface, o Options) *Plane {
+	if o.Patience == 0 {
+		o.Patience = 2 * time.Minute
+	}
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
+	if o.Parallel == 0 {
+		o.Parallel = 8
+	}
+	return &Plane{client: client, options: o}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Name is how errors call the plane.
+func (p *Plane) Name() string { return p.options.Name }
+
+// Server is the address of the API server.
+func (p *Plane) Server() string { return p.options.Server }
+
+// Sleep waits for d, or until ctx ends.
+func (p *Plane) Sleep(ctx context.Context, d time.Duration) error { return p.options.Sleep(ctx, d) }
+
+// UID identifies the cluster of the API server, for good: the UID of its namespace kube-system.
+func (p *Plane) UID(ctx context.Context) (string, error) {
+	o, err := p.Get(ctx, NamespaceKind, Ref{Kind: "Namespace", Name: metav1.NamespaceSystem})
+	if err != nil {
+		return "", fmt.Errorf("%s plane: %w", p.Name(), err)
+	}
+	return string(o.GetUID()), nil
+}
+
+// resource is the API of a kind, in the version that k names.
+func (p *Plane) resource(k Kind, namespace string) dynamic.ResourceInterface {
+	all := p.client.Resource(schema.GroupVersionResource{Group: k.Group, Version: k.Version, Resource: k.Resource})
+	if !k.Namespaced || namespace == "" {
+		return all
+	}
+	return all.Namespace(namespace)
+}
+
+// Get reads an object.
+func (p *Plane) Get(ctx context.Context, k Kind, r Ref) (o *unstructured.Unstructured, err error) {
+	err = p.repeat(ctx, func(ctx context.Context) error {
+		o, err = p.resource(k, r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+		return err
+	})
+	return o, err
+}
+
+// pageSize bounds the memory of one page of a list.
+const pageSize = 50
+
+// List calls f with each object of a kind in a namespace; "" is all namespaces, or those of
+// a kind without any. Size is how many objects a page has; 0 is 50.
+func (p *Plane) List(ctx context.Context, k Kind, namespace string, size int64, f func(*unstructured.Unstructured) error) error {
+	if size == 0 {
+		size = pageSize
+	}
+	options := metav1.ListOptions{Limit: size}
+	for {
+		var page *unstructured.UnstructuredList
+		err := p.repeat(ctx, func(ctx context.Context) (err error) {
+			page, err = p.resource(k, namespace).List(ctx, options)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%s plane: listing %s: %w", p.Name(), k.GroupKind(), err)
+		}
+		for i := range page.Items {
+			if err := f(&page.Items[i]); err != nil {
+				return err
+			}
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// Create creates an object. It returns what the server made of it, or the server's error:
+// AlreadyExists may also be the answer to a request that was repeated.
+func (p *Plane) Create(ctx context.Context, k Kind, o *unstructured.Unstructured, options metav1.CreateOptions) (made *unstructured.Unstructured, err error) {
+	err = p.again(ctx, func(ctx context.Context) error {
+		made, err = p.resource(k, o.GetNamespace()).Create(ctx, o, options)
+		return err
+	}, func(err error) bool { return temporary(err) || isConflict(err) }) // Nothing is there that it could be in conflict with.
+	return made, err
+}
+
+// ErrUnchanged is returned by the function of Update for an object that is as it should be.
+var ErrUnchanged = errors.New("unchanged")
+
+// Update reads an object, lets change alter it, and writes it with the resourceVersion that
+// was read; after a conflict from the beginning. Where change returns ErrUnchanged nothing is
+// written.
+func (p *Plane) Update(ctx context.Context, k Kind, r Ref, options metav1.UpdateOptions, change func(*unstructured.Unstructured) error) (*unstructured.Unstructured, error) {
+	var out *unstructured.Unstructured
+	err := p.again(ctx, func(ctx context.Context) error {
+		o, err := p.resource(k, r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if err := change(o); errors.Is(err, ErrUnchanged) {
+			out = o
+			return nil
+		} else if err != nil {
+			return err
+		}
+		out, err = p.resource(k, r.Namespace).Update(ctx, o, options)
+		return err
+	}, func(err error) bool { return temporary(err) || isConflict(err) })
+	return out, err
+}
+
+// Replace writes an object with the resourceVersion that it has. A conflict is returned,
+// also where it is that with a request of its own whose answer was lost.
+func (p *Plane) Replace(ctx context.Context, k Kind, o *unstructured.Unstructured) (out *unstructured.Unstructured, err error) {
+	err = p.repeat(ctx, func(ctx context.Context) error {
+		out, err = p.resource(k, o.GetNamespace()).Update(ctx, o, metav1.UpdateOptions{})
+		return err
+	})
+	return out, err
+}
+
+// Delete deletes an object with the given UID and, where it is not "", resourceVersion.
+// An object that is gone is no error.
+func (p *Plane) Delete(ctx context.Context, k Kind, o *unstructured.Unstructured) error {
+	uid, version := o.GetUID(), o.GetResourceVersion()
+	background := metav1.DeletePropagationBackground
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &background}
+	if version != "" {
+		options.Preconditions.ResourceVersion = &version
+	}
+	err := p.repeat(ctx, func(ctx context.Context) error {
+		return p.resource(k, o.GetNamespace()).Delete(ctx, o.GetName(), options)
+	})
+	return IgnoreNotFound(err)
+}
+
+// Each calls f for 0 to n-1, several at once, and returns all errors in that order. The
+// others go on where one fails.
+func (p *Plane) Each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	errs := make([]error, n)
+	var group errgroup.Group
+	group.SetLimit(p.options.Parallel)
+	for i := range n {
+		group.Go(func() error {
+			if errs[i] = ctx.Err(); errs[i] == nil {
+				errs[i] = f(ctx, i)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return errors.Join(errs...)
+}
+
+// IgnoreNotFound is err, or nil where an object, or its kind, is not there.
+func IgnoreNotFound(err error) error {
+	if isNotFound(err) || meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
+}

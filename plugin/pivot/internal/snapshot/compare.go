@@ -1,0 +1,81 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Differences are the paths at which got, the canonical form of an object that was read
+// back, is not what was sent as want. Fields that got has beyond those of want are defaults
+// of the target, and no difference, except in lists and metadata. Values are never named: they may
+// be secret.
+func Differences(want, got json.RawMessage) ([]string, error) {
+	var a, b any
+	if err := json.Unmarshal(want, &a); err != nil {
+		return nil, fmt.Errorf("expected object: %w", err)
+	}
+	if err := json.Unmarshal(got, &b); err != nil {
+		return nil, fmt.Errorf("object: %w", err)
+	}
+	var out []string
+	compare("", a, b, &out)
+	slices.Sort(out)
+	return out, nil
+}
+
+func compare(path string, want, got any, out *[]string) {
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			break
+		}
+		for k, v := range w {
+			below := strings.TrimPrefix(path+"."+k, ".")
+			if has, ok := g[k]; ok || v == nil {
+				compare(below, v, has, out)
+			} else if !reflect.ValueOf(v).IsZero() && !empty(v) {
+				*out = append(*out, below)
+			}
+		}
+		if path == "metadata" || strings.HasPrefix(path, "metadata.") {
+			for k := range g {
+				if _, ok := w[k]; !ok {
+					*out = append(*out, path+"."+k)
+				}
+			}
+		}
+		return
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(w) {
+			break
+		}
+		for i := range w {
+			compare(fmt.Sprintf("%s[%d]", path, i), w[i], g[i], out)
+		}
+		return
+	default:
+		if reflect.DeepEqual(want, got) {
+			return
+		}
+	}
+	*out = append(*out, path)
+}
+
+// empty reports whether a server may leave a value out.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}

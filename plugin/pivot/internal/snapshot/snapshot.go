@@ -1,0 +1,122 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package snapshot
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+)
+
+// Entry is one object.
+type Entry struct {
+	Ref plane.Ref `json:"ref"`
+	// APIVersion is the one in which it was read and is created.
+	APIVersion string `json:"apiVersion"`
+	// UID is its UID on the source.
+	UID string `json:"uid"`
+	// Depth is 0 without an owner in the snapshot, and else one more than that of its deepest
+	// owner.
+	Depth int `json:"depth"`
+	// Stays: it is copied, and not deleted from the source, as others may use it.
+	Stays bool `json:"stays,omitempty"`
+	// Digest is the SHA-256 of Object, in hex.
+	Digest string `json:"digest"`
+	// Object is as Canonical makes it; nil in an outline.
+	Object json.RawMessage `json:"object,omitempty"`
+	// ManagedFields are those of server-side applies on the source, where there are any: with
+	// others an apply after the move would change what it should not.
+	ManagedFields json.RawMessage `json:"managedFields,omitempty"`
+}
+
+// ImportAnnotation marks an object that is being imported, by the id of the pivot and the
+// UID of the original. It is removed before the target is activated.
+const ImportAnnotation = "pivot.ropewalk.dev/import"
+
+// Annotations that say something about one plane only.
+func local() []string {
+	return []string{ImportAnnotation, "clusterctl.cluster.x-k8s.io/block-move", "clusterctl.cluster.x-k8s.io/delete-for-move"}
+}
+
+// Canonical is an object without what belongs to the plane that it is on: status, what the
+// server fills in, UIDs of owners. The same object gives the same bytes on every plane. The
+// object is not altered.
+func Canonical(o *unstructured.Unstructured) (json.RawMessage, error) {
+	top := make(map[string]any, len(o.Object))
+	for k, v := range o.Object {
+		top[k] = v
+	}
+	delete(top, "status")
+	before, _ := o.Object["metadata"].(map[string]any)
+	metadata := map[string]any{}
+	for _, k := range []string{"name", "namespace", "generateName", "labels", "finalizers"} {
+		if v, ok := before[k]; ok {
+			metadata[k] = v
+		}
+	}
+	annotations := o.GetAnnotations()
+	for _, k := range local() {
+		delete(annotations, k)
+	}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	var owners []map[string]any
+	for _, r := range o.GetOwnerReferences() {
+		owner := map[string]any{"apiVersion": r.APIVersion, "kind": r.Kind, "name": r.Name}
+		if r.Controller != nil {
+			owner["controller"] = *r.Controller
+		}
+		if r.BlockOwnerDeletion != nil {
+			owner["blockOwnerDeletion"] = *r.BlockOwnerDeletion
+		}
+		owners = append(owners, owner)
+	}
+	if len(owners) > 0 {
+		metadata["ownerReferences"] = owners
+	}
+	top["metadata"] = metadata
+	data, err := json.Marshal(top)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", plane.RefOf(o), err)
+	}
+	return data, nil
+}
+
+// Sum is the digest of the canonical form of an object.
+func Sum(canonical []byte) string {
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:])
+}
+
+// Sort brings entries into the order of an import: by depth, then by name.
+func Sort(entries []Entry) {
+	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Depth, b.Depth), a.Ref.Compare(b.Ref)) })
+}
+
+// Digest is that of all entries, which must be sorted: of their names, depths and digests.
+func Digest(entries []Entry) string {
+	hash := sha256.New()
+	for _, e := range entries {
+		// A hash takes all that is written to it.
+		_, _ = fmt.Fprintf(hash, "%d\x00%s\x00%s\x00%t\x00%s\n", e.Depth, e.APIVersion, e.Ref, e.Stays, e.Digest)
+	}
+	return "sha256:" + hex.EncodeToString(hash.Sum(nil))
+}
+
+// Outline is the entries without their objects.
+func Outline(entries []Entry) []Entry {
+	out := slices.Clone(entries)
+	for i := range out {
+		out[i].Object, out[i].ManagedFields = nil, nil
+	}
+	return out
+}
