@@ -16,6 +16,9 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
+// IsTemporary reports whether a request that failed may succeed later.
+func IsTemporary(err error) bool { return temporary(err) }
+
 func isNotFound(err error) bool { return apierrors.IsNotFound(err) }
 
 func isConflict(err error) bool {

@@ -4,9 +4,11 @@
 package plane
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -120,4 +122,23 @@ func (k Kind) Common(to Kind) (Kind, bool) {
 		}
 	}
 	return k, false
+}
+
+// Compare orders by group and kind.
+func (k Kind) Compare(o Kind) int {
+	return cmp.Or(cmp.Compare(k.Group, o.Group), cmp.Compare(k.Kind, o.Kind))
+}
+
+// At is the kind of an object at the version that it has.
+func (s Kinds) At(r Ref, apiVersion string) (Kind, error) {
+	k, ok := s[r.GroupKind()]
+	if !ok {
+		return k, fmt.Errorf("%s: the server does not serve kind %s: install its CustomResourceDefinition", r, r.GroupKind())
+	}
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil || !slices.Contains(k.Served, gv.Version) {
+		return k, fmt.Errorf("%s: the server does not serve kind %s in version %q: it serves %s: upgrade the provider", r, r.GroupKind(), gv.Version, strings.Join(k.Served, ", "))
+	}
+	k.Version = gv.Version
+	return k, nil
 }
