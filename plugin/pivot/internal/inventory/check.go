@@ -1,0 +1,158 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+)
+
+// passive reports whether nothing reconciles an object: Secrets, ConfigMaps, and templates,
+// whose kinds end so by contract.
+func passive(n *node) bool {
+	return n.ref.Group == "" || strings.HasSuffix(n.ref.Kind, templateKindsEnd)
+}
+
+// check finds what stands in the way.
+func (m *members) check(ctx context.Context, s *scan) Findings {
+	out := append(m.copies(), m.references(s.kinds)...)
+	for _, n := range m.graph.nodes {
+		switch {
+		case !m.in[n]:
+			out = append(out, m.left(n)...)
+		case !m.stays[n]:
+			out = append(out, m.shared(n, s.blind)...)
+			out = append(out, m.outside(ctx, s, n)...)
+		}
+	}
+	return out
+}
+
+// copies checks the wishes of the caller.
+func (m *members) copies() Findings {
+	var out Findings
+	for _, r := range m.options.Copy {
+		switch n, ok := m.graph.byRef[r]; {
+		case !ok:
+			out = append(out, Finding{r, "is to be copied, but is not there", "correct its kind, group, namespace and name, or do not ask for it"})
+		case !m.copyable(n):
+			out = append(out, Finding{r, "cannot be copied: two planes would be in charge of it", "do not ask for it"})
+		}
+	}
+	return out
+}
+
+// references checks the objects behind the Cluster.
+func (m *members) references(kinds plane.Kinds) Findings {
+	var out Findings
+	for _, r := range m.target.providers {
+		if _, ok := kinds[r.GroupKind()]; !ok {
+			out = append(out, Finding{m.target.ref, fmt.Sprintf("refers to %s, a kind that is not served", r), "install the provider, or correct the reference"})
+		} else if len(m.graph.resolve(r)) == 0 {
+			out = append(out, Finding{m.target.ref, fmt.Sprintf("refers to %s, which is not there", r), "correct the reference"})
+		}
+	}
+	c := m.target.class
+	if c == nil || m.graph.byRef[*c] != nil || slices.Contains(m.options.Copy, *c) {
+		return out
+	}
+	if c.Namespace != m.target.ref.Namespace {
+		return append(out, Finding{*c, fmt.Sprintf("is used by %s, and is in another namespace", m.target.ref), "have it copied: it stays on the source as well"})
+	}
+	return append(out, Finding{m.target.ref, fmt.Sprintf("refers to %s, which is not there", c), "correct the reference"})
+}
+
+// shared checks a member that others use as well.
+func (m *members) shared(n *node, blind bool) Findings {
+	class := n.ref.Group == coreGroup && n.ref.Kind == clusterClassKind
+	users := m.users(n)
+	switch {
+	case len(users) > 0:
+		// What a shared object owns is shared with it.
+		if !m.core[n] && slices.ContainsFunc(n.up, func(o *node) bool { return m.in[o] && !m.stays[o] && len(m.users(o)) > 0 }) {
+			return nil
+		}
+		advice := "have it copied: it stays on the source as well; or give each Cluster one of its own"
+		if !m.copyable(n) {
+			advice = "let it belong to one Cluster only: correct its owner references, its label " + clusterNameLabel + " and spec.clusterName"
+		}
+		return Findings{{n.ref, "is used by " + list(users) + " as well", advice}}
+	case class && blind:
+		return Findings{{n.ref, "may be used by Clusters of other namespaces: the user of the kubeconfig may not list them",
+			"grant list on clusters." + coreGroup + " in all namespaces; or have it copied: it stays on the source as well"}}
+	}
+	return nil
+}
+
+func list(nodes []*node) string {
+	var out []string
+	for _, n := range nodes {
+		out = append(out, n.ref.String())
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// outside checks the owners of a member.
+func (m *members) outside(ctx context.Context, s *scan, n *node) Findings {
+	var out Findings
+	for _, o := range n.up {
+		if m.in[o] || o.isCluster() && m.reach[o][n] {
+			continue // The latter is shared.
+		}
+		whose := "belongs to no Cluster"
+		if users := m.users(o); len(users) > 0 {
+			whose = "belongs to " + list(users)
+		}
+		out = append(out, Finding{n.ref, fmt.Sprintf("its owner %s %s", o.ref, whose),
+			"remove the owner reference, or let the owner belong to the Cluster: label it " + clusterNameLabel})
+	}
+	for _, o := range n.lost {
+		out = append(out, m.lost(ctx, s, n, o))
+	}
+	return out
+}
+
+// lost says why an owner was not found.
+func (m *members) lost(ctx context.Context, s *scan, n *node, o owner) Finding {
+	kind, served := s.kinds[o.ref.GroupKind()]
+	listed := slices.ContainsFunc(s.candidates, func(k plane.Kind) bool { return k.GroupKind() == kind.GroupKind() })
+	if kind.Namespaced {
+		o.ref.Namespace = n.ref.Namespace
+	}
+	gone := Finding{n.ref, fmt.Sprintf("its owner %s with UID %q is not there", o.ref, o.uid), "remove the owner reference"}
+	switch {
+	case !served:
+		return Finding{n.ref, fmt.Sprintf("its owner %s is of a kind that is not moved", o.ref), "remove the owner reference"}
+	case listed:
+		return gone
+	}
+	if there, err := s.plane.Get(ctx, kind, o.ref); err == nil && string(there.GetUID()) != o.uid || err != nil && plane.IgnoreNotFound(err) == nil {
+		return gone
+	}
+	return Finding{n.ref, fmt.Sprintf("its owner %s is of a kind that is not moved", o.ref),
+		fmt.Sprintf("remove the owner reference, or label its CustomResourceDefinition %s, or %s, where it is to be moved", moveLabel, hierarchyLabel)}
+}
+
+// left checks an object that is no member.
+func (m *members) left(n *node) Findings {
+	if n.ref.Namespace != m.target.ref.Namespace {
+		return nil
+	}
+	moved := func(o *node) bool { return m.in[o] && !m.stays[o] }
+	if len(n.up) > 0 && !slices.ContainsFunc(n.up, func(o *node) bool { return !moved(o) }) &&
+		!slices.ContainsFunc(n.up, func(o *node) bool { return len(m.users(o)) > 0 }) {
+		return Findings{{n.ref, fmt.Sprintf("does not belong to the Cluster, but would be deleted with its owner %s", n.up[0].ref),
+			fmt.Sprintf("label the owner %s, so that it moves with what it owns; or have the owner copied: it stays on the source as well", hierarchyLabel)}}
+	}
+	if n.labelled && !n.isCluster() && len(m.users(n)) == 0 {
+		return Findings{{n.ref, "is labelled to be moved, and belongs to none of the Clusters of its namespace",
+			fmt.Sprintf("label it %s with the name of its Cluster; or have it copied: it stays on the source as well; or remove its label", clusterNameLabel)}}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+)
+
+// graph is all that was read, with owners and references resolved.
+type graph struct {
+	nodes []*node
+	byRef map[plane.Ref]*node
+	// byName has what is to be moved, for references without a group.
+	byName map[plane.Ref][]*node
+}
+
+// link resolves owner references, by UID and name.
+func link(nodes []*node) *graph {
+	g := &graph{nodes: nodes, byRef: map[plane.Ref]*node{}, byName: map[plane.Ref][]*node{}}
+	byUID := map[string]*node{}
+	for _, n := range nodes {
+		g.byRef[n.ref] = n
+		byUID[n.uid] = n
+		if n.move {
+			name := n.ref
+			name.Group = ""
+			g.byName[name] = append(g.byName[name], n)
+		}
+	}
+	for _, n := range nodes {
+		for _, o := range n.owners {
+			up, ok := byUID[o.uid]
+			// As in the garbage collector, an owner that is named differently is not there.
+			if !ok || up.ref.GroupKind() != o.ref.GroupKind() || up.ref.Name != o.ref.Name {
+				n.lost = append(n.lost, o)
+			} else if !slices.Contains(n.up, up) {
+				n.up = append(n.up, up)
+				up.down = append(up.down, n)
+			}
+		}
+	}
+	return g
+}
+
+// resolve finds the objects that a reference may mean. One without a group means something
+// only where a kind is to be moved: it may also be a word of a provider.
+func (g *graph) resolve(r plane.Ref) []*node {
+	global := r
+	global.Namespace = ""
+	if r.Group == "" {
+		return append(slices.Clone(g.byName[r]), g.byName[global]...)
+	}
+	for _, r := range []plane.Ref{r, global} {
+		if n, ok := g.byRef[r]; ok {
+			return []*node{n}
+		}
+	}
+	return nil
+}
+
+// nodeSet are objects.
+type nodeSet map[*node]bool
+
+// core are the objects that are of one Cluster: it, those that name it, its infrastructure
+// and control plane, and all that these own.
+func (g *graph) core(cluster *node) nodeSet {
+	in := nodeSet{cluster: true}
+	queue := []*node{cluster}
+	add := func(n *node) {
+		if !in[n] && !n.isCluster() {
+			in[n] = true
+			queue = append(queue, n)
+		}
+	}
+	for _, n := range g.nodes {
+		if n.ref.Namespace == cluster.ref.Namespace && slices.Contains(n.names, cluster.ref.Name) {
+			add(n)
+		}
+	}
+	for _, r := range cluster.providers {
+		for _, n := range g.resolve(r) {
+			add(n)
+		}
+	}
+	for len(queue) > 0 {
+		n := queue[0]
+		queue = queue[1:]
+		for _, d := range n.down {
+			add(d)
+		}
+	}
+	return in
+}
+
+// reach adds to the core of a Cluster what it needs: its ClusterClass, owners that are to
+// be moved, what specs refer to, and extra, each with what it owns where it is the root of
+// a hierarchy. Foreign objects are of another Cluster: being owned does not bring them in.
+func (g *graph) reach(cluster *node, core nodeSet, extra []*node, foreign func(*node) bool) nodeSet {
+	in, carried := maps.Clone(core), nodeSet{}
+	queue := slices.Collect(maps.Keys(core))
+	add := func(n *node, carry bool) {
+		if n.isCluster() || in[n] && (!carry || carried[n] || core[n]) {
+			return
+		}
+		in[n], carried[n] = true, carry
+		queue = append(queue, n)
+	}
+	if cluster.class != nil {
+		if class, ok := g.byRef[*cluster.class]; ok {
+			add(class, true)
+		}
+	}
+	for _, n := range extra {
+		add(n, n.hierarchy)
+	}
+	for len(queue) > 0 {
+		n := queue[0]
+		queue = queue[1:]
+		for _, o := range n.up {
+			if o.move || o.global {
+				add(o, o.hierarchy)
+			}
+		}
+		for _, r := range n.refs {
+			for _, o := range g.resolve(r) {
+				add(o, o.hierarchy)
+			}
+		}
+		if carried[n] {
+			for _, d := range n.down {
+				if !foreign(d) {
+					add(d, true)
+				}
+			}
+		}
+	}
+	return in
+}

@@ -1,0 +1,75 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+)
+
+// Labels of clusterctl and Cluster API, on CustomResourceDefinitions and objects.
+const (
+	clusterctlLabel  = "clusterctl.cluster.x-k8s.io"
+	moveLabel        = "clusterctl.cluster.x-k8s.io/move"
+	hierarchyLabel   = "clusterctl.cluster.x-k8s.io/move-hierarchy"
+	contractPrefix   = "cluster.x-k8s.io/v1"
+	clusterNameLabel = "cluster.x-k8s.io/cluster-name"
+	pausedAnnotation = "cluster.x-k8s.io/paused"
+	blockAnnotation  = "clusterctl.cluster.x-k8s.io/block-move"
+	coreGroup        = "cluster.x-k8s.io"
+	addonsGroup      = "addons.cluster.x-k8s.io"
+	clusterctlsGroup = "clusterctl.cluster.x-k8s.io"
+	clusterKind      = "Cluster"
+	clusterClassKind = "ClusterClass"
+	resourceSetKind  = "ClusterResourceSet"
+	bindingKind      = "ClusterResourceSetBinding"
+	machineKind      = "Machine"
+	secretKind       = "Secret"
+	configMapKind    = "ConfigMap"
+	templateKindsEnd = "Template"
+)
+
+// candidates are the kinds whose objects may belong to a Cluster, by contract, sorted.
+// Groups are those of its providers, which need no labels.
+func candidates(kinds plane.Kinds, groups ...string) []plane.Kind {
+	var out []plane.Kind
+	for _, k := range kinds {
+		if candidate(k, groups) {
+			out = append(out, k)
+		}
+	}
+	slices.SortFunc(out, func(a, b plane.Kind) int {
+		return strings.Compare(a.GroupKind().String(), b.GroupKind().String())
+	})
+	return out
+}
+
+func candidate(k plane.Kind, groups []string) bool {
+	switch {
+	case k.Group == "":
+		return k.Kind == secretKind || k.Kind == configMapKind
+	case k.Group == clusterctlsGroup:
+		return false
+	case k.Group == coreGroup, strings.HasSuffix(k.Group, "."+coreGroup), slices.Contains(groups, k.Group):
+		return true
+	}
+	for label := range k.Labels {
+		if label == clusterctlLabel || label == moveLabel || label == hierarchyLabel || strings.HasPrefix(label, contractPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// clusterGK is the kind that a pivot is about.
+func clusterGK() schema.GroupKind { return schema.GroupKind{Group: coreGroup, Kind: clusterKind} }
+
+// root reports whether objects of a kind bring what they own with them, as clusterctl has it.
+func root(gk schema.GroupKind) bool {
+	return gk == schema.GroupKind{Group: coreGroup, Kind: clusterClassKind} || gk == schema.GroupKind{Group: addonsGroup, Kind: resourceSetKind}
+}

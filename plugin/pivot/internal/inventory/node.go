@@ -1,0 +1,220 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+)
+
+// node is an object that may belong to the Cluster.
+type node struct {
+	ref plane.Ref
+	uid string
+	// names are the Clusters of the namespace that the object says it belongs to.
+	names  []string
+	owners []owner
+	// refs are objects that the spec refers to; Group is "" where the reference has none.
+	refs []plane.Ref
+	// move: it is to be moved though no Cluster owns it; hierarchy: with what it owns.
+	// labelled: that is what a label says.
+	move, hierarchy, labelled bool
+	global                    bool
+	// item has its Object only where it is likely to be a member.
+	item Item
+
+	// class and providers are those of a Cluster.
+	class     *plane.Ref
+	providers []plane.Ref
+	pausedBy  string
+
+	// up and down are owners and owned objects; lost are owners that were not found.
+	up, down []*node
+	lost     []owner
+}
+
+// owner is an owner reference.
+type owner struct {
+	ref plane.Ref
+	uid string
+}
+
+// node reads what matters of an object.
+func (s *scan) node(kind plane.Kind, o *unstructured.Unstructured) (*node, error) {
+	n := &node{ref: plane.RefOf(o), uid: string(o.GetUID()), global: !kind.Namespaced}
+	for _, r := range o.GetOwnerReferences() {
+		gv, _ := schema.ParseGroupVersion(r.APIVersion)
+		n.owners = append(n.owners, owner{ref: plane.Ref{Group: gv.Group, Kind: r.Kind, Name: r.Name}, uid: string(r.UID)})
+	}
+	if !n.global {
+		n.names = namesOf(o)
+	}
+	n.labels(kind, o.GetLabels())
+	if spec, ok := o.Object["spec"]; ok && kind.Group != "" {
+		s.references(n, spec)
+	}
+	if n.isCluster() {
+		n.class, n.pausedBy = classOf(o), pausedBy(o)
+		for _, field := range []string{"infrastructureRef", "controlPlaneRef"} {
+			if r, ok := reference(nested(o.Object, "spec", field)); ok {
+				n.providers = append(n.providers, r.in(n.ref.Namespace))
+			}
+		}
+	}
+	n.item = Item{
+		Entry:           snapshot.Entry{Ref: n.ref, APIVersion: o.GetAPIVersion(), UID: n.uid},
+		ResourceVersion: o.GetResourceVersion(),
+		Paused:          conditions(o)["Paused"].status,
+		Blocks:          hasKey(o.GetAnnotations(), blockAnnotation),
+		Busy:            busy(o),
+	}
+	if !s.likely(n) {
+		return n, nil
+	}
+	return n, n.fill(o)
+}
+
+// fill sets what an import needs of an object.
+func (n *node) fill(o *unstructured.Unstructured) (err error) {
+	if n.item.Object, err = snapshot.Canonical(o); err != nil {
+		return err
+	}
+	var applies []metav1.ManagedFieldsEntry
+	for _, f := range o.GetManagedFields() {
+		if f.Operation == metav1.ManagedFieldsOperationApply && f.Subresource == "" {
+			applies = append(applies, f)
+		}
+	}
+	if len(applies) > 0 {
+		n.item.ManagedFields, err = json.Marshal(applies)
+	}
+	return err
+}
+
+// likely reports whether an object is kept when it is first read. It bounds memory: a
+// namespace may hold other Clusters, and Secrets and ConfigMaps of others.
+func (s *scan) likely(n *node) bool {
+	if len(n.names) > 0 {
+		return slices.Contains(n.names, s.cluster.Name)
+	}
+	return n.ref.Group != "" || len(n.owners) > 0 || n.move
+}
+
+func (n *node) isCluster() bool { return n.ref.GroupKind() == clusterGK() }
+
+func (n *node) labels(kind plane.Kind, labels map[string]string) {
+	hierarchy := hasKey(kind.Labels, hierarchyLabel) || hasKey(labels, hierarchyLabel)
+	n.labelled = hierarchy || hasKey(kind.Labels, moveLabel) || hasKey(labels, moveLabel)
+	n.hierarchy = hierarchy || root(n.ref.GroupKind())
+	n.move = n.labelled || n.hierarchy
+}
+
+func hasKey(m map[string]string, k string) bool {
+	_, ok := m[k]
+	return ok
+}
+
+// namesOf are the Clusters that an object says it belongs to, sorted.
+func namesOf(o *unstructured.Unstructured) []string {
+	var names []string
+	add := func(name string) {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	add(o.GetLabels()[clusterNameLabel])
+	gk := o.GroupVersionKind().GroupKind()
+	switch {
+	case gk.Group != "":
+		add(text(o.Object, "spec", "clusterName"))
+		if gk.Group == addonsGroup && gk.Kind == bindingKind && len(names) == 0 {
+			add(o.GetName())
+		}
+	case gk.Kind == secretKind:
+		for _, purpose := range []string{"ca", "etcd", "proxy", "sa", "kubeconfig", "apiserver-etcd-client"} {
+			if name, ok := strings.CutSuffix(o.GetName(), "-"+purpose); ok {
+				add(name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// classOf is the ClusterClass that a Cluster uses, or nil.
+func classOf(o *unstructured.Unstructured) *plane.Ref {
+	topology, _ := nested(o.Object, "spec", "topology").(map[string]any)
+	name := cmp.Or(text(topology, "classRef", "name"), text(topology, "class"))
+	if name == "" {
+		return nil
+	}
+	namespace := cmp.Or(text(topology, "classRef", "namespace"), text(topology, "classNamespace"), o.GetNamespace())
+	return &plane.Ref{Group: coreGroup, Kind: clusterClassKind, Namespace: namespace, Name: name}
+}
+
+// objectRef is a reference to an object, as specs have it.
+type objectRef struct{ plane.Ref }
+
+// reference reads a reference; ok is false where v is none.
+func reference(v any) (objectRef, bool) {
+	m, _ := v.(map[string]any)
+	r := plane.Ref{Group: text(m, "apiGroup"), Kind: text(m, "kind"), Namespace: text(m, "namespace"), Name: text(m, "name")}
+	if r.Group == "" {
+		gv, _ := schema.ParseGroupVersion(text(m, "apiVersion"))
+		r.Group = gv.Group
+	}
+	return objectRef{r}, r.Kind != "" && r.Name != ""
+}
+
+// in is the object in a namespace, where the reference names none.
+func (r objectRef) in(namespace string) plane.Ref {
+	r.Namespace = cmp.Or(r.Namespace, namespace)
+	return r.Ref
+}
+
+// references collects the references of a spec to kinds that may belong to a Cluster.
+func (s *scan) references(n *node, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if r, ok := reference(v); ok && s.named[r.Kind] && r.GroupKind() != clusterGK() {
+			if ref := r.in(n.ref.Namespace); !slices.Contains(n.refs, ref) {
+				n.refs = append(n.refs, ref)
+			}
+		}
+		for _, below := range v {
+			s.references(n, below)
+		}
+	case []any:
+		for _, below := range v {
+			s.references(n, below)
+		}
+	}
+}
+
+// nested is a field, or nil.
+func nested(m map[string]any, path ...string) any {
+	for i, k := range path {
+		v := m[k]
+		if i == len(path)-1 {
+			return v
+		}
+		m, _ = v.(map[string]any)
+	}
+	return nil
+}
+
+// text is a field, or "" where it is no text.
+func text(m map[string]any, path ...string) string {
+	s, _ := nested(m, path...).(string)
+	return s
+}

@@ -1,0 +1,98 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"slices"
+	"strings"
+)
+
+// order sets the depth of all members, and finds cycles of owners.
+func (m *members) order() Findings {
+	above := m.above()
+	var findings Findings
+	var path []*node
+	done := nodeSet{}
+	var visit func(n *node)
+	visit = func(n *node) {
+		if at := slices.Index(path, n); at >= 0 {
+			findings = append(findings, cycle(path[at:]))
+			return
+		}
+		if done[n] {
+			return
+		}
+		path = append(path, n)
+		for _, o := range m.before(n, above) {
+			visit(o)
+			m.depth[n] = max(m.depth[n], m.depth[o]+1)
+		}
+		path = path[:len(path)-1]
+		done[n] = true
+	}
+	for _, n := range m.graph.nodes {
+		if m.in[n] {
+			visit(n)
+		}
+	}
+	return findings
+}
+
+// cycle is the finding about owners that own each other: from the least of them.
+func cycle(nodes []*node) Finding {
+	first := 0
+	for i, n := range nodes {
+		if n.ref.Compare(nodes[first].ref) < 0 {
+			first = i
+		}
+	}
+	var names []string
+	for i := range len(nodes) + 1 {
+		names = append(names, nodes[(first+i)%len(nodes)].ref.String())
+	}
+	return Finding{nodes[first].ref, "its owners are a cycle: " + strings.Join(names, " -> "), "remove one of these owner references"}
+}
+
+// above are the owners of the target, and theirs.
+func (m *members) above() nodeSet {
+	out := nodeSet{m.target: true}
+	queue := []*node{m.target}
+	for len(queue) > 0 {
+		n := queue[0]
+		queue = queue[1:]
+		for _, o := range m.owners(n) {
+			if !out[o] {
+				out[o] = true
+				queue = append(queue, o)
+			}
+		}
+	}
+	return out
+}
+
+// owners are those that are members; a ClusterClass is one of its Cluster.
+func (m *members) owners(n *node) []*node {
+	var out []*node
+	if n.class != nil {
+		if class, ok := m.graph.byRef[*n.class]; ok {
+			out = append(out, class)
+		}
+	}
+	for _, o := range n.up {
+		if m.in[o] {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// before are the members that are imported before n: its owners, and the Cluster where n
+// belongs to it by name only.
+func (m *members) before(n *node, above nodeSet) []*node {
+	out := m.owners(n)
+	if len(out) == 0 && m.core[n] && !above[n] {
+		out = append(out, m.target)
+	}
+	return out
+}

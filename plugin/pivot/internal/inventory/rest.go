@@ -1,0 +1,111 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// condition is one of an object's.
+type condition struct{ status, reason, message string }
+
+// conditions are those in the layout of v1beta2, by type: status.conditions of objects of that
+// version, and status.v1beta2.conditions of older ones.
+func conditions(o *unstructured.Unstructured) map[string]condition {
+	out := map[string]condition{}
+	for _, path := range [][]string{{"status", "conditions"}, {"status", "v1beta2", "conditions"}} {
+		list, _ := nested(o.Object, path...).([]any)
+		for _, v := range list {
+			if c, ok := v.(map[string]any); ok {
+				out[text(c, "type")] = condition{status: text(c, "status"), reason: text(c, "reason"), message: text(c, "message")}
+			}
+		}
+	}
+	return out
+}
+
+// busy says why an object is not at rest: by what all kinds of Cluster API have in common.
+func busy(o *unstructured.Unstructured) []string {
+	var out []string
+	if o.GetDeletionTimestamp() != nil {
+		out = append(out, "is being deleted")
+	}
+	all := conditions(o)
+	for _, t := range []string{"RollingOut", "ScalingUp", "ScalingDown", "Remediating", "Deleting"} {
+		if c := all[t]; c.status == "True" {
+			why := strings.TrimSuffix(strings.Join(strings.Fields(c.reason+": "+c.message), " "), ":")
+			out = append(out, strings.TrimSuffix("condition "+t+" is True: "+why, ": "))
+		}
+	}
+	if seen, ok := number(o, "status", "observedGeneration"); ok && seen < o.GetGeneration() {
+		out = append(out, fmt.Sprintf("observedGeneration %d of %d", seen, o.GetGeneration()))
+	}
+	if o.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: coreGroup, Kind: machineKind}) && text(o.Object, "status", "nodeRef", "name") == "" {
+		out = append(out, "has no node yet")
+	}
+	want, ok := number(o, "spec", "replicas")
+	if !ok {
+		want, ok = number(o, "status", "replicas")
+	}
+	have, both := number(o, "status", "upToDateReplicas")
+	if !both {
+		have, both = number(o, "status", "v1beta2", "upToDateReplicas")
+	}
+	if ok && both && want != have {
+		out = append(out, fmt.Sprintf("%d of %d replicas are up to date", have, want))
+	}
+	return out
+}
+
+func number(o *unstructured.Unstructured, path ...string) (int64, bool) {
+	switch v := nested(o.Object, path...).(type) {
+	case int64:
+		return v, true
+	case float64:
+		return int64(v), true
+	}
+	return 0, false
+}
+
+// pausedBy are the field managers that paused a Cluster; "" where it is not paused.
+func pausedBy(o *unstructured.Unstructured) string {
+	var by []string
+	if paused, _ := nested(o.Object, "spec", "paused").(bool); paused {
+		for _, f := range o.GetManagedFields() {
+			if ownsPaused(f) {
+				by = append(by, f.Manager)
+			}
+		}
+		if len(by) == 0 {
+			by = append(by, "an unknown field manager")
+		}
+	}
+	slices.Sort(by)
+	by = slices.Compact(by)
+	if hasKey(o.GetAnnotations(), pausedAnnotation) {
+		by = append(by, "annotation")
+	}
+	return strings.Join(by, ", ")
+}
+
+func ownsPaused(f metav1.ManagedFieldsEntry) bool {
+	if f.FieldsV1 == nil || f.Subresource != "" {
+		return false
+	}
+	var fields struct {
+		Spec map[string]json.RawMessage `json:"f:spec"`
+	}
+	if json.Unmarshal(f.FieldsV1.GetRawBytes(), &fields) != nil {
+		return false
+	}
+	_, ok := fields.Spec["f:paused"]
+	return ok
+}

@@ -1,0 +1,167 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+)
+
+// scan reads what may belong to the Cluster.
+type scan struct {
+	plane   *plane.Plane
+	kinds   plane.Kinds
+	cluster types.NamespacedName
+	options Options
+
+	// candidates are the kinds that are listed; named are their names, without groups.
+	candidates []plane.Kind
+	named      map[string]bool
+	mu         sync.Mutex
+	nodes      []*node
+	findings   Findings
+	// blind: Clusters of other namespaces could not be listed.
+	blind bool
+}
+
+// clusters lists the Clusters of the namespace, and finds the one that is asked for.
+func (s *scan) clusters(ctx context.Context) (*node, error) {
+	ref := plane.Ref{Group: coreGroup, Kind: clusterKind, Namespace: s.cluster.Namespace, Name: s.cluster.Name}
+	kind, ok := s.kinds[clusterGK()]
+	if !ok {
+		return nil, Findings{{Ref: ref, Problem: fmt.Sprintf("the %s plane has no Cluster API: it serves no %s", s.plane.Name(), clusterGK()),
+			Advice: "check the kubeconfig and its context, or install Cluster API"}}
+	}
+	s.name(candidates(s.kinds))
+	if err := s.list(ctx, kind, s.cluster.Namespace); err != nil {
+		return nil, err
+	}
+	if err := s.findings.err(); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, n := range s.nodes {
+		if n.ref == ref {
+			return n, nil
+		}
+		names = append(names, fmt.Sprintf("%q", n.ref.Name))
+	}
+	slices.Sort(names)
+	f := Finding{Ref: ref, Problem: "is not on the " + s.plane.Name() + " plane: its namespace has no Clusters", Advice: "check the namespace, the name and the kubeconfig"}
+	if len(names) > 0 {
+		f.Problem = "is not on the " + s.plane.Name() + " plane"
+		f.Advice = "name one of the Clusters of the namespace: " + strings.Join(names, ", ")
+	}
+	return nil, Findings{f}
+}
+
+// name sets the kinds that are listed.
+func (s *scan) name(kinds []plane.Kind) {
+	s.candidates, s.named = kinds, map[string]bool{}
+	for _, k := range kinds {
+		s.named[k.Kind] = true
+	}
+}
+
+// all lists what else may belong to the Cluster, several kinds at once.
+func (s *scan) all(ctx context.Context, cluster *node) error {
+	var groups []string
+	for _, r := range cluster.providers {
+		groups = append(groups, r.Group)
+	}
+	s.name(candidates(s.kinds, groups...))
+	type job struct {
+		kind      plane.Kind
+		namespace string
+	}
+	var jobs []job
+	for _, k := range s.candidates {
+		if k.GroupKind() == clusterGK() {
+			continue
+		}
+		jobs = append(jobs, job{k, s.cluster.Namespace})
+		if c := cluster.class; c != nil && c.Namespace != s.cluster.Namespace && k.Namespaced && k.Group != "" && slices.Contains(s.options.Copy, *c) {
+			jobs = append(jobs, job{k, c.Namespace})
+		}
+	}
+	if err := s.plane.Each(ctx, len(jobs), func(ctx context.Context, i int) error {
+		return s.list(ctx, jobs[i].kind, jobs[i].namespace)
+	}); err != nil {
+		return err
+	}
+	if err := s.findings.err(); err != nil {
+		return err
+	}
+	if err := s.others(ctx); err != nil {
+		return err
+	}
+	// Lists come in any order.
+	slices.SortFunc(s.nodes, func(a, b *node) int { return a.ref.Compare(b.ref) })
+	return nil
+}
+
+// others lists the Clusters of other namespaces that use a ClusterClass of this one.
+func (s *scan) others(ctx context.Context) error {
+	if !slices.ContainsFunc(s.nodes, func(n *node) bool { return n.ref.Group == coreGroup && n.ref.Kind == clusterClassKind }) {
+		return nil
+	}
+	err := s.plane.List(ctx, s.kinds[clusterGK()], "", 0, func(o *unstructured.Unstructured) error {
+		if o.GetNamespace() == s.cluster.Namespace {
+			return nil
+		}
+		if c := classOf(o); c != nil && c.Namespace == s.cluster.Namespace {
+			s.nodes = append(s.nodes, &node{ref: plane.RefOf(o), uid: string(o.GetUID()), class: c})
+		}
+		return nil
+	})
+	if apierrors.IsForbidden(err) {
+		s.blind = true
+		return nil
+	}
+	return err
+}
+
+// list adds the objects of a kind in a namespace.
+func (s *scan) list(ctx context.Context, kind plane.Kind, namespace string) error {
+	err := s.plane.List(ctx, kind, namespace, 0, func(o *unstructured.Unstructured) error {
+		labels := o.GetLabels()
+		if _, ok := labels[ReceiptLabel]; ok {
+			return nil
+		}
+		if _, ok := labels[ChunkLabel]; ok {
+			return nil
+		}
+		n, err := s.node(kind, o)
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.nodes = append(s.nodes, n)
+		return nil
+	})
+	if apierrors.IsForbidden(err) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		ref := plane.Ref{Kind: plane.NamespaceKind.Kind, Name: namespace}
+		right := plane.Right{Verb: "list", Group: kind.Group, Resource: kind.Resource, Namespace: namespace}
+		if !kind.Namespaced {
+			right.Namespace = ""
+		}
+		s.findings = append(s.findings, Finding{Ref: ref,
+			Problem: fmt.Sprintf("the user of the kubeconfig of the %s plane may not %s", s.plane.Name(), right), Advice: "grant that right"})
+		return nil
+	}
+	// A definition that is not established, or was deleted, has no objects.
+	return plane.IgnoreNotFound(err)
+}
