@@ -32,11 +32,14 @@ func conditions(o *unstructured.Unstructured) map[string]condition {
 	return out
 }
 
+// Deleting is in Item.Busy of an object that has a deletion time.
+const Deleting = "is being deleted"
+
 // busy says why an object is not at rest: by what all kinds of Cluster API have in common.
 func busy(o *unstructured.Unstructured) []string {
 	var out []string
 	if o.GetDeletionTimestamp() != nil {
-		out = append(out, "is being deleted")
+		out = append(out, Deleting)
 	}
 	all := conditions(o)
 	for _, t := range []string{"RollingOut", "ScalingUp", "ScalingDown", "Remediating", "Deleting"} {

@@ -121,6 +121,20 @@ func (s *Server) Kill(n int) {
 	s.left, s.killed = n, false
 }
 
+// Die kills the client now.
+func (s *Server) Die() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.killed = true
+}
+
+// Killed reports whether the client is dead.
+func (s *Server) Killed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.killed
+}
+
 // Revive ends what Kill began, and reports whether a client was killed.
 func (s *Server) Revive() bool {
 	s.mu.Lock()
