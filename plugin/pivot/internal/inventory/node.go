@@ -78,6 +78,7 @@ func (s *scan) node(kind plane.Kind, o *unstructured.Unstructured) (*node, error
 		Blocks:          hasKey(o.GetAnnotations(), blockAnnotation),
 		Busy:            busy(o),
 	}
+	n.item.ReportsPaused = n.item.Paused != ""
 	if !s.likely(n) {
 		return n, nil
 	}
@@ -159,7 +160,7 @@ func classOf(o *unstructured.Unstructured) *plane.Ref {
 		return nil
 	}
 	namespace := cmp.Or(text(topology, "classRef", "namespace"), text(topology, "classNamespace"), o.GetNamespace())
-	return &plane.Ref{Group: ClusterGroup, Kind: clusterClassKind, Namespace: namespace, Name: name}
+	return &plane.Ref{Group: coreGroup, Kind: clusterClassKind, Namespace: namespace, Name: name}
 }
 
 // objectRef is a reference to an object, as specs have it.

@@ -4,6 +4,7 @@
 package plane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,10 +105,15 @@ const pageSize = 50
 // List calls f with each object of a kind in a namespace; "" is all namespaces, or those of
 // a kind without any. Size is how many objects a page has; 0 is 50.
 func (p *Plane) List(ctx context.Context, k Kind, namespace string, size int64, f func(*unstructured.Unstructured) error) error {
-	if size == 0 {
-		size = pageSize
-	}
-	options := metav1.ListOptions{Limit: size}
+	return p.list(ctx, k, namespace, metav1.ListOptions{Limit: cmp.Or(size, pageSize)}, f)
+}
+
+// Select calls f with each object of a kind in a namespace that a label selector matches.
+func (p *Plane) Select(ctx context.Context, k Kind, namespace, labels string, f func(*unstructured.Unstructured) error) error {
+	return p.list(ctx, k, namespace, metav1.ListOptions{Limit: pageSize, LabelSelector: labels}, f)
+}
+
+func (p *Plane) list(ctx context.Context, k Kind, namespace string, options metav1.ListOptions, f func(*unstructured.Unstructured) error) error {
 	for {
 		var page *unstructured.UnstructuredList
 		err := p.repeat(ctx, func(ctx context.Context) (err error) {
@@ -185,6 +191,28 @@ func (p *Plane) Delete(ctx context.Context, k Kind, o *unstructured.Unstructured
 	err := p.repeat(ctx, func(ctx context.Context) error {
 		return p.resource(k, o.GetNamespace()).Delete(ctx, o.GetName(), options)
 	})
+	return IgnoreNotFound(err)
+}
+
+// Remove reads an object, lets prepare alter it, writes it, and deletes it at the UID and
+// resourceVersion that it then has; after a conflict from the beginning. Where prepare returns
+// ErrUnchanged nothing is written before, and after another error nothing is deleted. An
+// object that is gone is no error.
+func (p *Plane) Remove(ctx context.Context, k Kind, r Ref, options metav1.UpdateOptions, prepare func(*unstructured.Unstructured) error) error {
+	err := p.again(ctx, func(ctx context.Context) error {
+		o, err := p.resource(k, r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if err := prepare(o); err == nil {
+			if o, err = p.resource(k, r.Namespace).Update(ctx, o, options); err != nil {
+				return err
+			}
+		} else if !errors.Is(err, ErrUnchanged) {
+			return err
+		}
+		return p.Delete(ctx, k, o)
+	}, func(err error) bool { return temporary(err) || isConflict(err) })
 	return IgnoreNotFound(err)
 }
 

@@ -28,6 +28,9 @@ type Entry struct {
 	Depth int `json:"depth"`
 	// Stays: it is copied, and not deleted from the source, as others may use it.
 	Stays bool `json:"stays,omitempty"`
+	// ReportsPaused: a controller reports the condition Paused of it, so that its absence on
+	// the target means that no controller has seen the object yet.
+	ReportsPaused bool `json:"reportsPaused,omitempty"`
 	// Digest is the SHA-256 of Object, in hex.
 	Digest string `json:"digest"`
 	// Object is as Canonical makes it; nil in an outline.
