@@ -1,0 +1,159 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+)
+
+// Delete deletes what moved from the source, after the commit: the deepest first, the Cluster
+// after all others. What was created again, or changed, since the snapshot is a finding, and
+// is left, and so is what owns it; discardChanges deletes what was changed. The rest is
+// deleted. Each is called with how many of the objects are done, if it is not nil. The error
+// is nil only when nothing is left.
+func Delete(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []snapshot.Entry, discardChanges bool, each func(done, of int)) error {
+	var moved []snapshot.Entry
+	for _, e := range outline {
+		if !e.Stays {
+			moved = append(moved, e)
+		}
+	}
+	d := &deletion{plane: p, kinds: kinds, discardChanges: discardChanges, keep: map[types.UID]bool{}}
+	for _, stage := range stages(moved) {
+		if d.left > 0 && isCluster(stage[0].Ref) {
+			break // It pauses what is left.
+		}
+		if err := d.paused(ctx, moved); err != nil {
+			return err
+		}
+		err := p.Each(ctx, len(stage), func(ctx context.Context, i int) error {
+			if err := d.one(ctx, &stage[i]); err != nil {
+				return err
+			}
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if d.done++; each != nil {
+				each(d.done-d.left, len(moved))
+			}
+			return nil
+		})
+		if err != nil {
+			return errors.Join(d.err(), err)
+		}
+	}
+	if err := d.err(); err != nil {
+		return err
+	}
+	return d.gone(ctx, moved)
+}
+
+type deletion struct {
+	findings
+	plane          *plane.Plane
+	kinds          plane.Kinds
+	discardChanges bool
+	// Guarded by mu: done and left are counts of objects, keep are owners of those that are left.
+	done, left int
+	keep       map[types.UID]bool
+}
+
+// paused refuses to go on where the Cluster is not paused: its controllers would make again
+// what is deleted.
+func (d *deletion) paused(ctx context.Context, moved []snapshot.Entry) error {
+	for i := range moved {
+		e := &moved[i]
+		if !isCluster(e.Ref) {
+			continue
+		}
+		k, err := d.kinds.At(e.Ref, e.APIVersion)
+		if err != nil {
+			return err
+		}
+		o, err := d.plane.Get(ctx, k, e.Ref)
+		if plane.IgnoreNotFound(err) != nil {
+			return failed(d.plane, "reading", e.Ref, nil, err)
+		}
+		if err == nil && !isPaused(o) {
+			d.add(e.Ref, fmt.Sprintf("is not paused on the %s plane any more, since it was written%s: two planes are in charge", d.plane.Name(), lastWriter(o)),
+				"stop what writes it, such as GitOps, and set its spec.paused to true at once")
+		}
+	}
+	return d.err()
+}
+
+// one deletes an object, or finds why it must not.
+func (d *deletion) one(ctx context.Context, e *snapshot.Entry) error {
+	k, err := d.kinds.At(e.Ref, e.APIVersion)
+	if err != nil {
+		return err
+	}
+	err = d.plane.Remove(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: manager}, func(o *unstructured.Unstructured) error {
+		ok, err := d.deletable(e, o)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errLeft
+		}
+		if !release(o) {
+			return plane.ErrUnchanged
+		}
+		return nil
+	})
+	if errors.Is(err, errLeft) {
+		return nil
+	}
+	return failed(d.plane, "deleting", e.Ref, nil, err)
+}
+
+// deletable reports whether an object may be deleted; where not, its owners may not either.
+func (d *deletion) deletable(e *snapshot.Entry, o *unstructured.Unstructured) (bool, error) {
+	canonical, err := snapshot.Canonical(unreleased(o))
+	if err != nil {
+		return false, err
+	}
+	d.mu.Lock()
+	kept := d.keep[o.GetUID()]
+	d.mu.Unlock()
+	switch {
+	case string(o.GetUID()) != e.UID:
+		d.add(e.Ref, "was created again on the source after the commit"+lastWriter(o), "stop what creates it, such as GitOps, and delete it; or remove its finalizers, and delete it")
+	case snapshot.Sum(canonical) != e.Digest && !d.discardChanges:
+		d.add(e.Ref, "was changed on the source after the commit"+lastWriter(o), "make the change on the target; then go on, and discard changes")
+	case !kept:
+		return true, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left++
+	for _, r := range o.GetOwnerReferences() {
+		d.keep[r.UID] = true
+	}
+	return false, nil
+}
+
+// gone finds what is there again after all was deleted.
+func (d *deletion) gone(ctx context.Context, moved []snapshot.Entry) error {
+	at := index(moved)
+	err := survey(ctx, d.plane, d.kinds, moved, func(o *unstructured.Unstructured) error {
+		if i, ok := at[plane.RefOf(o)]; ok {
+			ok, err := d.deletable(&moved[i], o)
+			if ok {
+				d.add(moved[i].Ref, "is still there", "go on again")
+			}
+			return err
+		}
+		return nil
+	})
+	return errors.Join(d.err(), err)
+}

@@ -1,0 +1,93 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+)
+
+// Discard deletes what the pivot imported, before it is committed. It refuses where the
+// imported Cluster is not paused: then the target may be in charge.
+func Discard(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []snapshot.Entry, id string) error {
+	const rounds = 5 // One is enough where nothing writes at the same time.
+	t := &target{plane: p, kinds: kinds, id: id}
+	at := index(outline)
+	for range rounds {
+		var marked []snapshot.Entry
+		err := survey(ctx, p, kinds, outline, func(o *unstructured.Unstructured) error {
+			if m, of := markOf(o); m == "" || of != id {
+				return nil
+			}
+			e := entry(o)
+			if i, ok := at[e.Ref]; ok {
+				e = outline[i]
+			}
+			marked = append(marked, e)
+			if isCluster(e.Ref) && !isPaused(o) {
+				return inventory.Findings{{Ref: e.Ref, Problem: fmt.Sprintf("is not paused on the %s plane: it may be in charge", p.Name()), Advice: "set its spec.paused to true, if it must not be"}}
+			}
+			return nil
+		})
+		if err != nil || len(marked) == 0 {
+			return err
+		}
+		if err := t.sweep(ctx, marked); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s plane: objects with the mark of pivot %q are still there after %d attempts to delete them", p.Name(), id, rounds)
+}
+
+// errLeft ends a removal without a deletion.
+var errLeft = errors.New("left")
+
+// sweep deletes what carries the mark of the pivot. First all finalizers are removed, so
+// that the garbage collector finds none, whatever owns what.
+func (t *target) sweep(ctx context.Context, marked []snapshot.Entry) error {
+	prepare := func(o *unstructured.Unstructured) error {
+		if m, id := markOf(o); m == "" || id != t.id {
+			return errLeft
+		}
+		if !release(o) {
+			return plane.ErrUnchanged
+		}
+		return nil
+	}
+	options := metav1.UpdateOptions{FieldManager: manager}
+	each := func(entries []snapshot.Entry, f func(context.Context, plane.Kind, plane.Ref) error) error {
+		return t.plane.Each(ctx, len(entries), func(ctx context.Context, i int) error {
+			e := &entries[i]
+			k, err := t.kinds.At(e.Ref, e.APIVersion)
+			if err != nil {
+				return err
+			}
+			if err = plane.IgnoreNotFound(f(ctx, k, e.Ref)); errors.Is(err, errLeft) {
+				err = nil
+			}
+			return failed(t.plane, "deleting", e.Ref, nil, err)
+		})
+	}
+	err := each(marked, func(ctx context.Context, k plane.Kind, r plane.Ref) error {
+		_, err := t.plane.Update(ctx, k, r, options, prepare)
+		return err
+	})
+	for _, stage := range stages(marked) {
+		if err != nil {
+			return err
+		}
+		err = each(stage, func(ctx context.Context, k plane.Kind, r plane.Ref) error {
+			return t.plane.Remove(ctx, k, r, options, prepare)
+		})
+	}
+	return err
+}

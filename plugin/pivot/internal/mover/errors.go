@@ -1,0 +1,67 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mover
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// failure is an error about an object whose text has no value of it.
+type failure struct {
+	text string
+	err  error
+}
+
+func (f *failure) Error() string { return f.text }
+
+func (f *failure) Unwrap() error { return f.err }
+
+// failed is the error of a request about an object, or nil. The object may be nil where the
+// request did not send one.
+func failed(p *plane.Plane, doing string, r plane.Ref, o *unstructured.Unstructured, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{text: fmt.Sprintf("%s plane: %s %s: %s", p.Name(), doing, r, reason(o, err)), err: err}
+}
+
+// reason is the text of an error. A server that finds an object invalid shows its values:
+// then only the fields are named.
+func reason(o *unstructured.Unstructured, err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Reason == metav1.StatusReasonInvalid {
+		var fields []string
+		if details := status.Status().Details; details != nil {
+			for _, c := range details.Causes {
+				fields = append(fields, fmt.Sprintf("%s (%s)", c.Field, c.Type))
+			}
+		}
+		slices.Sort(fields)
+		return "the server rejects it as invalid: " + strings.Join(slices.Compact(fields), ", ")
+	}
+	if o == nil || o.GetKind() != "Secret" {
+		return err.Error()
+	}
+	var secrets object.Secrets
+	data, _, _ := unstructured.NestedMap(o.Object, "data")
+	for _, v := range data {
+		text, _ := v.(string)
+		secrets.Add(text)
+		if plain, err := base64.StdEncoding.DecodeString(text); err == nil {
+			secrets.Add(string(plain))
+		}
+	}
+	return secrets.Hide(err.Error())
+}

@@ -1,0 +1,241 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mover
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+)
+
+// fenceEvery is how many objects are written between two calls of a fence.
+const fenceEvery = 32
+
+// inParts calls f for 0 to n-1, several at once, after the fence for each part.
+func inParts(ctx context.Context, p *plane.Plane, n int, fence func(context.Context) error, f func(ctx context.Context, i int) error) error {
+	for from := 0; from < n; from += fenceEvery {
+		if err := fence(ctx); err != nil {
+			return err
+		}
+		err := p.Each(ctx, min(fenceEvery, n-from), func(ctx context.Context, i int) error { return f(ctx, from+i) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// target imports into a plane.
+type target struct {
+	findings
+	plane *plane.Plane
+	kinds plane.Kinds
+	id    string
+	uids  map[plane.Ref]types.UID // of what is imported, guarded by mu
+}
+
+// Import makes the target hold the entries, paused and marked, with owner references to the
+// UIDs of the target, and removes what an earlier import of the same pivot made of another
+// snapshot. An object that is there already, and was not imported by this pivot, is a finding,
+// and is not altered; but an entry that stays may be there as it is in the snapshot. Nothing is written
+// before all entries are known to be importable. The fence is called before each depth, and
+// every 32 objects; its error ends the import.
+func Import(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string, fence func(context.Context) error) error {
+	t := &target{plane: p, kinds: kinds, id: id, uids: map[plane.Ref]types.UID{}}
+	if err := t.check(entries); err != nil {
+		return err
+	}
+	stale, err := t.compare(ctx, entries)
+	if err != nil {
+		return err
+	}
+	for _, depth := range slices.Backward(stages(entries)) {
+		err := inParts(ctx, p, len(depth), fence, func(ctx context.Context, i int) error { return t.one(ctx, &depth[i]) })
+		if err := errors.Join(t.err(), err); err != nil {
+			return err
+		}
+	}
+	if len(stale) == 0 {
+		return nil
+	}
+	if err := fence(ctx); err != nil {
+		return err
+	}
+	return t.sweep(ctx, stale)
+}
+
+// check finds what makes entries unfit for an import, without a request.
+func (t *target) check(entries []snapshot.Entry) error {
+	at := index(entries)
+	clusters := 0
+	for i := range entries {
+		e := &entries[i]
+		if _, err := t.kinds.At(e.Ref, e.APIVersion); err != nil {
+			t.add(e.Ref, fmt.Sprintf("version %q of its kind is not served by the %s plane", e.APIVersion, t.plane.Name()), "install its provider, or upgrade it")
+			continue
+		}
+		var o struct {
+			Metadata struct{ OwnerReferences []metav1.OwnerReference }
+			Spec     struct{ Paused any }
+		}
+		if err := json.Unmarshal(e.Object, &o); err != nil {
+			return fmt.Errorf("%s: %w: its snapshot is no object", e.Ref, snapshot.ErrCorrupt)
+		}
+		for _, r := range o.Metadata.OwnerReferences {
+			owner := t.owner(e.Ref, r)
+			if j, ok := at[owner]; !ok || entries[j].Depth >= e.Depth {
+				t.add(e.Ref, fmt.Sprintf("its owner %s is not in the snapshot before it", owner), "abort the pivot, and begin it again")
+			}
+		}
+		if !e.Stays && isCluster(e.Ref) {
+			clusters++
+			if o.Spec.Paused != true {
+				t.add(e.Ref, "is not paused in the snapshot", "abort the pivot, and begin it again")
+			}
+		}
+	}
+	if clusters != 1 {
+		return errors.Join(t.err(), fmt.Errorf("the snapshot has %d Clusters, expected 1: abort the pivot, and begin it again", clusters))
+	}
+	return t.err()
+}
+
+// owner is the object that an owner reference of r names.
+func (t *target) owner(of plane.Ref, r metav1.OwnerReference) plane.Ref {
+	gv, _ := schema.ParseGroupVersion(r.APIVersion)
+	owner := plane.Ref{Group: gv.Group, Kind: r.Kind, Name: r.Name}
+	if t.kinds[owner.GroupKind()].Namespaced {
+		owner.Namespace = of.Namespace
+	}
+	return owner
+}
+
+// compare finds what is on the target already. It returns what this pivot imported that
+// is not in entries.
+func (t *target) compare(ctx context.Context, entries []snapshot.Entry) (stale []snapshot.Entry, err error) {
+	at := index(entries)
+	err = survey(ctx, t.plane, t.kinds, entries, func(o *unstructured.Unstructured) error {
+		i, ok := at[plane.RefOf(o)]
+		if ok {
+			_, err := t.accepts(&entries[i], o)
+			return err
+		}
+		if m, id := markOf(o); m != "" && id == t.id {
+			stale = append(stale, entry(o))
+		}
+		return nil
+	})
+	return stale, errors.Join(t.err(), err)
+}
+
+// entry is the outline of an object that is not in the snapshot: it is deleted first.
+func entry(o *unstructured.Unstructured) snapshot.Entry {
+	const deepest = 1 << 20
+	return snapshot.Entry{Ref: plane.RefOf(o), APIVersion: o.GetAPIVersion(), Depth: deepest}
+}
+
+// accepts reports whether an object that is there is one that this pivot imported; where it
+// is neither that, nor one that stays and is as it should be, that is a finding.
+func (t *target) accepts(e *snapshot.Entry, o *unstructured.Unstructured) (ours bool, err error) {
+	m, id := markOf(o)
+	switch {
+	case m != "" && id != t.id:
+		t.add(e.Ref, fmt.Sprintf("is being imported to the %s plane by pivot %q", t.plane.Name(), id), "let that pivot end, or abort it")
+	case o.GetDeletionTimestamp() != nil:
+		t.add(e.Ref, fmt.Sprintf("is being deleted from the %s plane", t.plane.Name()), "wait until it is gone; where it is not, see which of its finalizers are left")
+	case m != "":
+		return true, nil
+	case !e.Stays:
+		t.add(e.Ref, fmt.Sprintf("is on the %s plane already, and not from this pivot", t.plane.Name()), "delete it there if it is not needed, or choose another target")
+	default:
+		paths, _, err := differences(e, o)
+		if err != nil {
+			return false, err
+		}
+		if len(paths) > 0 {
+			t.add(e.Ref, fmt.Sprintf("is on the %s plane already, and differs at %s", t.plane.Name(), strings.Join(paths, ", ")), "make both the same, or rename one of them")
+		}
+	}
+	return false, nil
+}
+
+// one imports an entry.
+func (t *target) one(ctx context.Context, e *snapshot.Entry) error {
+	k, err := t.kinds.At(e.Ref, e.APIVersion)
+	if err != nil {
+		return err
+	}
+	o, err := decode(e)
+	if err != nil {
+		return err
+	}
+	m := mark(t.id, e)
+	annotate(o, snapshot.ImportAnnotation, &m)
+	t.own(e.Ref, o)
+	made, err := t.plane.Create(ctx, k, o, metav1.CreateOptions{FieldManager: manager, FieldValidation: metav1.FieldValidationStrict})
+	if apierrors.IsAlreadyExists(err) {
+		made, err = t.plane.Update(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: manager, FieldValidation: metav1.FieldValidationStrict},
+			func(there *unstructured.Unstructured) error { return t.converge(e, o, there) })
+	}
+	if err != nil {
+		return failed(t.plane, "importing", e.Ref, o, err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.uids[e.Ref] = made.GetUID()
+	return nil
+}
+
+// own sets the UIDs of the owners of o.
+func (t *target) own(r plane.Ref, o *unstructured.Unstructured) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	owners := o.GetOwnerReferences()
+	for i := range owners {
+		owners[i].UID = t.uids[t.owner(r, owners[i])]
+	}
+	if len(owners) > 0 {
+		o.SetOwnerReferences(owners)
+	}
+}
+
+// converge makes what is there what it should be.
+func (t *target) converge(e *snapshot.Entry, want, there *unstructured.Unstructured) error {
+	ours, err := t.accepts(e, there)
+	if err != nil {
+		return err
+	}
+	if !ours {
+		return plane.ErrUnchanged
+	}
+	paths, _, err := differences(e, there)
+	if err != nil {
+		return err
+	}
+	m, _ := markOf(there)
+	if len(paths) == 0 && m == mark(t.id, e) && slices.EqualFunc(there.GetOwnerReferences(), want.GetOwnerReferences(),
+		func(a, b metav1.OwnerReference) bool { return a.UID == b.UID }) {
+		return plane.ErrUnchanged
+	}
+	o := want.DeepCopy()
+	o.SetUID(there.GetUID())
+	o.SetResourceVersion(there.GetResourceVersion())
+	if status, ok := there.Object["status"]; ok {
+		o.Object["status"] = status
+	}
+	there.Object = o.Object
+	return nil
+}

@@ -1,0 +1,223 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mover
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+)
+
+const (
+	// manager is the field manager of all writes.
+	manager = "ropewalk-pivot"
+	// blockAnnotation is how a controller asks that an object is not moved yet.
+	blockAnnotation = "clusterctl.cluster.x-k8s.io/block-move"
+	// deleteAnnotation lets the webhooks of providers know that a deletion is part of a move.
+	deleteAnnotation = "clusterctl.cluster.x-k8s.io/delete-for-move"
+)
+
+func isCluster(r plane.Ref) bool { return r.Group == "cluster.x-k8s.io" && r.Kind == "Cluster" }
+
+func isPaused(o *unstructured.Unstructured) bool {
+	paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused")
+	return paused
+}
+
+// mark is the value of the annotation of an imported object.
+func mark(id string, e *snapshot.Entry) string { return id + "/" + e.UID }
+
+// markOf is the mark of an object, and the pivot that it is of; both are "" without one.
+func markOf(o *unstructured.Unstructured) (mark, id string) {
+	mark = o.GetAnnotations()[snapshot.ImportAnnotation]
+	if at := strings.LastIndexByte(mark, '/'); at >= 0 {
+		return mark, mark[:at]
+	}
+	return mark, mark
+}
+
+// annotate sets an annotation, or removes it where the value is nil.
+func annotate(o *unstructured.Unstructured, key string, value *string) {
+	annotations := o.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	if value == nil {
+		delete(annotations, key)
+	} else {
+		annotations[key] = *value
+	}
+	o.SetAnnotations(annotations)
+}
+
+// decode is the object of an entry.
+func decode(e *snapshot.Entry) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(e.Object); err != nil {
+		// The error of the decoder may show the object.
+		return nil, fmt.Errorf("%s: %w: its snapshot is no object", e.Ref, snapshot.ErrCorrupt)
+	}
+	if plane.RefOf(o) != e.Ref || o.GetAPIVersion() != e.APIVersion {
+		return nil, fmt.Errorf("%s: %w: its snapshot is of %s in %s, expected %s", e.Ref, snapshot.ErrCorrupt, plane.RefOf(o), o.GetAPIVersion(), e.APIVersion)
+	}
+	return o, nil
+}
+
+// differences are the paths at which an object is not what its entry says.
+func differences(e *snapshot.Entry, o *unstructured.Unstructured) (paths []string, digest string, err error) {
+	got, err := snapshot.Canonical(o)
+	if err != nil {
+		return nil, "", err
+	}
+	if paths, err = snapshot.Differences(e.Object, got); err != nil {
+		return nil, "", fmt.Errorf("%s: %w", e.Ref, err)
+	}
+	if len(paths) == 0 {
+		return nil, e.Digest, nil
+	}
+	return paths, snapshot.Sum(got), nil
+}
+
+// lastWriter is as in ` by "kubectl" at 2026-01-02T15:04:05Z`: the field manager that wrote
+// last, apart from status and from this package; "" where it is not known.
+func lastWriter(o *unstructured.Unstructured) string {
+	var last metav1.ManagedFieldsEntry
+	for _, f := range o.GetManagedFields() {
+		if f.Subresource == "" && f.Manager != manager && f.Time != nil && (last.Time == nil || !f.Time.Before(last.Time)) {
+			last = f
+		}
+	}
+	if last.Time == nil {
+		return ""
+	}
+	return fmt.Sprintf(" by %q at %s", last.Manager, last.Time.UTC().Format("2006-01-02T15:04:05Z"))
+}
+
+// findings are collected by several goroutines.
+type findings struct {
+	mu   sync.Mutex
+	list inventory.Findings
+}
+
+func (f *findings) add(r plane.Ref, problem, advice string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, inventory.Finding{Ref: r, Problem: problem, Advice: advice})
+}
+
+func (f *findings) err() error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	return f.list.Sorted()
+}
+
+// survey calls f with each object on the plane that is of a kind and namespace of entries, one
+// at a time. What the pivot staged is left out.
+func survey(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, f func(*unstructured.Unstructured) error) error {
+	places := map[plane.Ref]plane.Kind{}
+	for i := range entries {
+		e := &entries[i]
+		k, err := kinds.At(e.Ref, e.APIVersion)
+		if err != nil {
+			return fmt.Errorf("%s plane: %w", p.Name(), err)
+		}
+		places[plane.Ref{Group: e.Ref.Group, Kind: e.Ref.Kind, Namespace: e.Ref.Namespace}] = k
+	}
+	var mu sync.Mutex
+	order := slices.SortedFunc(maps.Keys(places), plane.Ref.Compare)
+	return p.Each(ctx, len(order), func(ctx context.Context, i int) error {
+		return p.Select(ctx, places[order[i]], order[i].Namespace, "!"+inventory.ChunkLabel, func(o *unstructured.Unstructured) error {
+			mu.Lock()
+			defer mu.Unlock()
+			return f(o)
+		})
+	})
+}
+
+// index is where each object is in entries.
+func index(entries []snapshot.Entry) map[plane.Ref]int {
+	out := make(map[plane.Ref]int, len(entries))
+	for i := range entries {
+		out[entries[i].Ref] = i
+	}
+	return out
+}
+
+// stages are entries in the order of a deletion: the deepest first, and the Cluster after
+// all others of its depth, as controllers leave alone what it pauses.
+func stages(entries []snapshot.Entry) [][]snapshot.Entry {
+	first := func(e snapshot.Entry) int {
+		if isCluster(e.Ref) {
+			return 1
+		}
+		return 0
+	}
+	order := slices.Clone(entries)
+	slices.SortFunc(order, func(a, b snapshot.Entry) int {
+		return cmp.Or(cmp.Compare(b.Depth, a.Depth), cmp.Compare(first(a), first(b)), a.Ref.Compare(b.Ref))
+	})
+	var out [][]snapshot.Entry
+	for i, e := range order {
+		if i == 0 || order[i-1].Depth != e.Depth || first(order[i-1]) != first(e) {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], e)
+	}
+	return out
+}
+
+// release removes the finalizers, and marks the object as deleted by a move, with the names of
+// the finalizers so that its content can still be compared. It reports whether it changed
+// something.
+func release(o *unstructured.Unstructured) bool {
+	names, marked := o.GetAnnotations()[deleteAnnotation]
+	finalizers := o.GetFinalizers()
+	if marked && len(finalizers) == 0 {
+		return false
+	}
+	if names == "" {
+		names = strings.Join(finalizers, ",")
+	}
+	annotate(o, deleteAnnotation, &names)
+	o.SetFinalizers(nil)
+	return true
+}
+
+// unreleased is an object as it was before release, and before a deletion that waits for
+// dependents added a finalizer.
+func unreleased(o *unstructured.Unstructured) *unstructured.Unstructured {
+	o = o.DeepCopy()
+	if names := o.GetAnnotations()[deleteAnnotation]; names != "" {
+		o.SetFinalizers(strings.Split(names, ","))
+	} else if o.GetDeletionTimestamp() != nil {
+		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool {
+			return f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents
+		}))
+	}
+	return o
+}
+
+// managedFields are those that an object has on the target after an import: those of the
+// server-side applies on the source instead of those of the import.
+func managedFields(o *unstructured.Unstructured, applies json.RawMessage) ([]metav1.ManagedFieldsEntry, error) {
+	var restored []metav1.ManagedFieldsEntry
+	if err := json.Unmarshal(applies, &restored); err != nil {
+		return nil, fmt.Errorf("%s: %w: its managedFields: %w", plane.RefOf(o), snapshot.ErrCorrupt, err)
+	}
+	others := slices.DeleteFunc(o.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == manager && f.Subresource == "" })
+	return append(others, restored...), nil
+}

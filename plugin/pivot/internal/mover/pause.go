@@ -1,0 +1,138 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mover
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+)
+
+// Pause sets spec.paused of a Cluster. The fence is called after it is read, and before it is
+// written; its error ends the pause.
+func Pause(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane.Ref, fence func(context.Context) error) error {
+	return pause(ctx, p, kinds, cluster, true, fence)
+}
+
+// Unpause removes spec.paused of a Cluster, with a fence as Pause has it.
+func Unpause(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane.Ref, fence func(context.Context) error) error {
+	return pause(ctx, p, kinds, cluster, false, fence)
+}
+
+func pause(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane.Ref, paused bool, fence func(context.Context) error) error {
+	k, ok := kinds[cluster.GroupKind()]
+	if !ok {
+		return fmt.Errorf("%s plane: %s: its kind is not served", p.Name(), cluster)
+	}
+	doing := map[bool]string{true: "pausing", false: "unpausing"}[paused]
+	_, err := p.Update(ctx, k, cluster, metav1.UpdateOptions{FieldManager: manager}, func(o *unstructured.Unstructured) error {
+		if isPaused(o) == paused {
+			return plane.ErrUnchanged
+		}
+		if err := fence(ctx); err != nil {
+			return err
+		}
+		if !paused {
+			unstructured.RemoveNestedField(o.Object, "spec", "paused")
+			return nil
+		}
+		return unstructured.SetNestedField(o.Object, true, "spec", "paused")
+	})
+	return failed(p, doing, cluster, nil, err)
+}
+
+// AwaitPaused waits until all controllers have seen that the Cluster is paused: what had the
+// condition Paused has it as True, of its generation, and no object has an annotation that
+// asks not to move it yet. What is left after the given time is returned as Findings.
+func AwaitPaused(ctx context.Context, p *plane.Plane, kinds plane.Kinds, items []inventory.Item, within time.Duration) error {
+	entries := make([]snapshot.Entry, len(items))
+	for i := range items {
+		entries[i] = items[i].Entry
+	}
+	return await(ctx, p, kinds, entries, metav1.ConditionTrue, within)
+}
+
+// AwaitActive waits until all controllers of the target have seen that the Cluster is not
+// paused: what had the condition Paused on the source has it as False, of its generation.
+// What is left after the given time is returned as Findings.
+func AwaitActive(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, within time.Duration) error {
+	return await(ctx, p, kinds, entries, metav1.ConditionFalse, within)
+}
+
+func await(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, want metav1.ConditionStatus, within time.Duration) error {
+	const first, most = 50 * time.Millisecond, time.Second
+	at := index(entries)
+	for waited, wait := time.Duration(0), first; ; wait = min(2*wait, most) {
+		var left findings
+		seen := map[plane.Ref]bool{}
+		err := survey(ctx, p, kinds, entries, func(o *unstructured.Unstructured) error {
+			if i, ok := at[plane.RefOf(o)]; ok {
+				seen[entries[i].Ref] = true
+				if problem := unsettled(&entries[i], o, want); problem != "" {
+					left.add(entries[i].Ref, problem, fmt.Sprintf("see whether its controller runs on the %s plane, and what it logs", p.Name()))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for r := range at {
+			// What is active may delete objects.
+			if !seen[r] && (want == metav1.ConditionTrue || isCluster(r)) {
+				left.add(r, fmt.Sprintf("is not on the %s plane any more", p.Name()), "see what deleted it")
+			}
+		}
+		if err := left.err(); err == nil || waited >= within {
+			return err
+		}
+		if err := p.Sleep(ctx, wait); err != nil {
+			return err
+		}
+		waited += wait
+	}
+}
+
+// unsettled says why an object is not as its controllers leave it once they have seen whether
+// the Cluster is paused; "" where it is.
+func unsettled(e *snapshot.Entry, o *unstructured.Unstructured, want metav1.ConditionStatus) string {
+	if _, ok := o.GetAnnotations()[blockAnnotation]; ok && want == metav1.ConditionTrue {
+		return fmt.Sprintf("has the annotation %s: its controller is not ready for a move", blockAnnotation)
+	}
+	c := pausedCondition(o)
+	status, _ := c["status"].(string)
+	observed, dated := c["observedGeneration"].(int64)
+	switch {
+	case c == nil && !e.ReportsPaused:
+	case c == nil:
+		return "has no condition Paused"
+	case status != string(want):
+		return fmt.Sprintf("its condition Paused is %q, expected %q", status, want)
+	case dated && observed != o.GetGeneration():
+		return fmt.Sprintf("its condition Paused is of generation %d, expected %d", observed, o.GetGeneration())
+	}
+	return ""
+}
+
+// pausedCondition is the condition Paused, or nil: one in status.conditions, or, of an object
+// of an older contract, in status.v1beta2.conditions.
+func pausedCondition(o *unstructured.Unstructured) map[string]any {
+	for _, path := range [][]string{{"status", "v1beta2", "conditions"}, {"status", "conditions"}} {
+		v, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
+		list, _ := v.([]any)
+		for _, v := range list {
+			if c, ok := v.(map[string]any); ok && c["type"] == "Paused" {
+				return c
+			}
+		}
+	}
+	return nil
+}
