@@ -121,8 +121,19 @@ bench-flux: servers build controller ## Hold the controller for Flux to its spee
 	ROPEWALK_SPEED=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/e2e test -v -count=1 -timeout 60m \
 	  -run '^(TestANewRevisionIsPublishedAndApplied|TestAChainOfFiveLayersIsReadyFast|TestAPlainChainOfKustomizationsIsSlow|TestAThousandTransforms|TestManyTransformsAreDelivered|TestOnlyTheLayerThatChangedIsWritten|TestHealthChecksComeWithTheirArtifact)$$' .
 
+# Programs are built by the first run and kept, as those of e2e-cluster are.
+.PHONY: pivot
+pivot: build ## Move real Cluster API between two management clusters: all faults and the whole kill matrix.
+	$(GO) -C test/e2e run ./programs/install
+	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/pivot test -v -count=1 -timeout 120m ./...
+
+.PHONY: e2e-pivot
+e2e-pivot: build ## Run the part of make pivot that takes minutes.
+	$(GO) -C test/e2e run ./programs/install
+	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/pivot test -v -count=1 -timeout 20m ./...
+
 .PHONY: e2e
-e2e: oracle peers kustomize helm image argocd e2e-cluster ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the image's programs, Argo CD, a cluster.
+e2e: oracle peers kustomize helm image argocd e2e-cluster e2e-pivot ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the image's programs, Argo CD, clusters, a pivot.
 
 .PHONY: nightly
 nightly: canaries e2e-faults fuzz soak bench ## Run what takes hours: ten thousand workloads with secrets, long faults, fuzzing, the soak, benchmarks.

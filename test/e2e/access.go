@@ -37,7 +37,7 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	t.Cleanup(func() {
 		// The context of the test is done by now.
 		c.forget(name)
-		_ = c.Client.Delete(c.run.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}) // the test may have deleted it
+		_ = c.Client.Delete(c.run.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}) // the test may have deleted it
 	})
 	return name
 }
@@ -47,11 +47,11 @@ func (c *Cluster) Namespace(t testing.TB) string {
 // lost their rights, and its log would tell of it.
 func (c *Cluster) forget(namespace string) {
 	var left v1alpha1.TransformList
-	_ = c.Client.List(c.run.ctx, &left, client.InNamespace(namespace)) // the kind may not be there
+	_ = c.Client.List(c.run.Context(), &left, client.InNamespace(namespace)) // the kind may not be there
 	free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 	for i := range left.Items {
-		_ = c.Client.Patch(c.run.ctx, &left.Items[i], free) // it may be gone
-		_ = c.Client.Delete(c.run.ctx, &left.Items[i])
+		_ = c.Client.Patch(c.run.Context(), &left.Items[i], free) // it may be gone
+		_ = c.Client.Delete(c.run.Context(), &left.Items[i])
 	}
 }
 
@@ -91,7 +91,7 @@ func (c *Cluster) ClientFor(t testing.TB, namespace, serviceAccount string) clie
 func (c *Cluster) KubeconfigFor(t testing.TB, namespace, serviceAccount string) string {
 	t.Helper()
 	user := &clientcmdapi.AuthInfo{Token: c.Token(t, namespace, serviceAccount)}
-	config := c.authority.kubeconfig(c.server, user)
+	config := c.plane.Authority.Kubeconfig(c.plane.Server, user)
 	config.Contexts[config.CurrentContext].Namespace = namespace
 	file := filepath.Join(t.TempDir(), serviceAccount+".kubeconfig")
 	require.NoError(t, clientcmd.WriteToFile(*config, file))

@@ -20,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ropewalk/ropewalk/test/e2e/plane"
 )
 
 // ArgoCD is the application-controller of Argo CD with a repo-server and redis,
@@ -41,7 +43,7 @@ type ArgoCD struct {
 func (c *Cluster) ArgoCD(t testing.TB) *ArgoCD {
 	t.Helper()
 	c.argocdOnce.Do(func() {
-		c.argocdErr = attempt(func() { c.argocd = c.startArgoCD() })
+		c.argocdErr = plane.Attempt(func() { c.argocd = c.startArgoCD() })
 	})
 	lacking(t, c.argocdErr)
 	return c.argocd
@@ -179,7 +181,7 @@ func (a *ArgoCD) Application(t testing.TB, name, spec string) {
 	object.Object["spec"] = parsed[0].Object
 	a.cluster.apply(t, object)
 	t.Cleanup(func() {
-		_ = a.cluster.Client.Delete(a.cluster.run.ctx, a.object(name)) // the test may have deleted it
+		_ = a.cluster.Client.Delete(a.cluster.run.Context(), a.object(name)) // the test may have deleted it
 	})
 }
 

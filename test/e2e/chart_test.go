@@ -63,7 +63,7 @@ func newRelease(t *testing.T) release {
 	c.Await(t, startup, "the definition is gone", func() bool { return apierrors.IsNotFound(r.definition()) })
 	r.helm("install", "--wait", "--timeout=2m")
 	t.Cleanup(func() {
-		_ = c.Client.Delete(c.run.ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "ropewalk-controller"}})
+		_ = c.Client.Delete(c.run.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "ropewalk-controller"}})
 	})
 	return r
 }
@@ -165,7 +165,7 @@ func TestHelmInstallsWhatTheTutorialNeeds(t *testing.T) {
 	began := time.Now()
 	r.Apply(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: hello-chart}\n")
 	t.Cleanup(func() {
-		_ = r.Client.Delete(r.run.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "hello-chart"}}) // the context of the test is done
+		_ = r.Client.Delete(r.run.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "hello-chart"}}) // the context of the test is done
 	})
 	of := hello(t, r.Cluster, "hello-chart")
 	awaitReason(t, r.Cluster, of, v1alpha1.SucceededReason)

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ropewalk/ropewalk/test/e2e/plane"
 	"github.com/ropewalk/ropewalk/test/e2e/programs"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
@@ -48,12 +49,11 @@ type Cluster struct {
 	// that need others use Flags.
 	SourceController, KustomizeController *Process
 
-	run       *run
-	modules   programs.Modules
-	authority *authority
-	server    string // the URL of the API server
-	logs      string
-	gitRoot   string
+	run     *plane.Run
+	modules programs.Modules
+	plane   *plane.Plane
+	logs    string
+	gitRoot string
 
 	mu                       sync.Mutex
 	processes                []*Process // those of the run
@@ -63,6 +63,19 @@ type Cluster struct {
 	argocd                   *ArgoCD
 	argocdOnce               sync.Once
 	argocdErr                error
+}
+
+// Process is a program that ends with the test that started it.
+type Process = plane.Process
+
+const (
+	loopback = plane.Loopback
+	startup  = plane.Startup
+)
+
+// FreePort is a port of the loopback that nothing listens on.
+func FreePort(t testing.TB) string { //nolint:thelper // it fails as plane.FreePort does
+	return plane.FreePort(t)
 }
 
 // shared is the cluster of this test binary.
@@ -79,7 +92,7 @@ var theOne shared //nolint:gochecknoglobals // a run has one cluster, which its 
 func Run(m *testing.M) int {
 	code := m.Run()
 	if c := theOne.cluster; c != nil {
-		c.run.end()
+		c.run.End()
 		if os.Getenv("ROPEWALK_E2E_KEEP") == "" {
 			_ = os.RemoveAll(c.Dir) // it is a temporary folder
 		}
@@ -108,8 +121,8 @@ func Shared(t testing.TB) *Cluster {
 // not installed.
 func lacking(t testing.TB, err error) {
 	t.Helper()
-	if f, ok := errors.AsType[failure](err); ok && f.skip {
-		t.Skip(f.text)
+	if f, ok := errors.AsType[plane.Failure](err); ok && f.Skips() {
+		t.Skip(f.Error())
 	}
 	require.NoError(t, err)
 }
@@ -125,14 +138,14 @@ func (c *Cluster) tell(t testing.TB) {
 	}
 	before := map[*Process]int64{}
 	for _, p := range c.all() {
-		before[p] = p.said()
+		before[p] = p.Said()
 	}
 	t.Cleanup(func() {
 		if !t.Failed() {
 			return
 		}
 		for _, p := range c.all() {
-			if text := p.tail(before[p]); text != "" {
+			if text := p.Tail(before[p]); text != "" {
 				t.Logf("%s said:\n%s", p.Name, text)
 			}
 		}
@@ -152,10 +165,10 @@ func newCluster() (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{
-		Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig"), run: newRun(dir),
+		Dir: dir, run: plane.NewRun(dir),
 		logs: filepath.Join(dir, "logs"), built: map[string]string{}, told: map[testing.TB]bool{},
 	}
-	err = attempt(func() {
+	err = plane.Attempt(func() {
 		for _, name := range []string{c.logs, filepath.Join(dir, "home")} {
 			require.NoError(c.run, os.MkdirAll(name, 0o750))
 		}
@@ -168,7 +181,7 @@ func newCluster() (*Cluster, error) {
 		c.startFlux()
 	})
 	if err != nil {
-		c.run.end()
+		c.run.End()
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return c, nil
@@ -213,8 +226,8 @@ func (c *Cluster) program(t testing.TB, name string) string {
 
 // launch starts a program of the run.
 func (c *Cluster) launch(name string, argv []string, env ...string) *Process {
-	p := newProcess(c.logs, name, argv, c.environment(env...))
-	require.NoError(c.run, p.start())
+	p := plane.NewProcess(c.logs, name, argv, c.environment(env...))
+	require.NoError(c.run, p.Start())
 	c.run.Cleanup(p.Kill)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,12 +239,12 @@ func (c *Cluster) launch(name string, argv []string, env ...string) *Process {
 // with further variables. The end of what it said is printed when the test fails.
 func (c *Cluster) Process(t testing.TB, name string, argv []string, env ...string) *Process {
 	t.Helper()
-	p := newProcess(t.TempDir(), name, argv, c.environment(env...))
-	require.NoError(t, p.start())
+	p := plane.NewProcess(t.TempDir(), name, argv, c.environment(env...))
+	require.NoError(t, p.Start())
 	t.Cleanup(func() {
 		p.Kill()
 		if t.Failed() {
-			t.Logf("%s said:\n%s", p.Name, p.tail(0))
+			t.Logf("%s said:\n%s", p.Name, p.Tail(0))
 		}
 	})
 	return p

@@ -65,7 +65,7 @@ func startReplica(t *testing.T, c *Cluster, name string, more ...string) replica
 	}, more...)
 	t.Cleanup(func() {
 		// The context of the test is done by now, and the process is gone.
-		_ = c.Client.DeleteAllOf(c.run.ctx, &coordinationv1.Lease{}, client.InNamespace(system)) // the next one waits then
+		_ = c.Client.DeleteAllOf(c.run.Context(), &coordinationv1.Lease{}, client.InNamespace(system)) // the next one waits then
 	})
 	r.Process = c.Process(t, name, argv, "KUBECONFIG="+c.KubeconfigFor(t, system, "ropewalk-controller"), "RUNTIME_NAMESPACE="+system)
 	c.Await(t, startup, name+" lives", func() bool { _, ok := page(t.Context(), r.health, "/healthz"); return ok })

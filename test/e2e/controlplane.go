@@ -6,11 +6,9 @@ package e2e
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
@@ -22,11 +20,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kubernetes "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	ropewalkv1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/test/e2e/plane"
 )
 
 // newScheme knows the kinds of Kubernetes, of definitions, of both controllers of
@@ -47,64 +44,21 @@ func newScheme() (*runtime.Scheme, error) {
 // startControlPlane starts etcd and the API server, and then all that needs it.
 func (c *Cluster) startControlPlane() {
 	t := c.run
-	c.authority = newAuthority(t, filepath.Join(c.Dir, "pki"))
-	storage := c.startEtcd()
-	port := FreePort(t)
-	c.server = "https://" + loopback + ":" + port
-	a := c.authority
-	c.APIServer = c.launch("kube-apiserver", []string{
-		c.program(t, "kube-apiserver"), "--etcd-servers=" + storage, "--bind-address=" + loopback, "--advertise-address=" + loopback,
-		"--secure-port=" + port, "--tls-cert-file=" + a.file("server.crt"), "--tls-private-key-file=" + a.file("server.key"),
-		"--client-ca-file=" + a.file("ca.crt"), "--service-account-issuer=https://kubernetes.default.svc",
-		"--service-account-key-file=" + a.file("accounts.pub"), "--service-account-signing-key-file=" + a.file("accounts.key"),
-		"--service-cluster-ip-range=10.0.0.0/24", "--authorization-mode=RBAC", "--endpoint-reconciler-type=none",
-		"--allow-privileged=true",
+	c.plane = plane.Start(t, c.Dir, func(name string, args ...string) *Process {
+		return c.launch(name, append([]string{c.program(t, name)}, args...))
 	})
-	c.connect()
-	c.awaitAPIServer(t)
-	c.startKubernetesControllers()
-	c.startNode()
-}
-
-// startEtcd starts the storage, which does not wait for disks, and gives its URL.
-func (c *Cluster) startEtcd() string {
-	t := c.run
-	clients, peers := "http://"+loopback+":"+FreePort(t), "http://"+loopback+":"+FreePort(t)
-	c.Etcd = c.launch("etcd", []string{
-		c.program(t, "etcd"), "--name=e2e", "--data-dir=" + filepath.Join(c.Dir, "etcd"), "--unsafe-no-fsync", "--log-level=warn",
-		"--listen-client-urls=" + clients, "--advertise-client-urls=" + clients,
-		"--listen-peer-urls=" + peers, "--initial-advertise-peer-urls=" + peers, "--initial-cluster=e2e=" + peers,
-	})
-	return clients
-}
-
-// connect makes the clients of an administrator.
-func (c *Cluster) connect() {
-	t := c.run
-	config := c.authority.kubeconfig(c.server, c.authority.client(t, "admin", "system:masters").user())
-	require.NoError(t, clientcmd.WriteToFile(*config, c.Kubeconfig))
-	var err error
-	c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
-	require.NoError(t, err)
-	c.Config.QPS = -1 // tests do not wait for each other
-	c.Config.WarningHandler = rest.NoWarnings{}
+	c.Etcd, c.APIServer, c.Config, c.Kubeconfig = c.plane.Etcd, c.plane.APIServer, c.plane.Config, c.plane.Kubeconfig
 	scheme, err := newScheme()
 	require.NoError(t, err)
 	// What the API server knows is asked for at the first use of the client.
 	c.Client, err = client.New(c.Config, client.Options{Scheme: scheme})
 	require.NoError(t, err)
-}
-
-// awaitAPIServer waits until the API server says that it is ready.
-func (c *Cluster) awaitAPIServer(t testing.TB) {
-	t.Helper()
-	asker, err := rest.HTTPClientFor(c.Config)
-	require.NoError(t, err)
-	defer asker.CloseIdleConnections()
-	c.APIServer.Await(t, func() bool {
-		response, err := asker.Get(c.server + "/readyz") //nolint:noctx // the loopback
-		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
-	})
+	c.plane.StartControllerManager(t)
+	c.ControllerManager = c.plane.ControllerManager
+	c.Scheduler = c.launch("kube-scheduler", append([]string{
+		c.program(t, "kube-scheduler"), "--kubeconfig=" + c.plane.Certified(t, "system:kube-scheduler"),
+	}, c.plane.Serving(t)...))
+	c.startNode()
 }
 
 // RestartAPIServer kills the API server and starts it again with further flags,
@@ -112,37 +66,7 @@ func (c *Cluster) awaitAPIServer(t testing.TB) {
 func (c *Cluster) RestartAPIServer(t testing.TB, flags ...string) {
 	t.Helper()
 	c.APIServer.Restart(t, flags...)
-	c.awaitAPIServer(t)
-}
-
-// certified is the path of the configuration of a user with a certificate.
-func (c *Cluster) certified(user string, groups ...string) string {
-	t := c.run
-	file := filepath.Join(c.Dir, strings.TrimPrefix(user, "system:")+".kubeconfig")
-	config := c.authority.kubeconfig(c.server, c.authority.client(t, user, groups...).user())
-	require.NoError(t, clientcmd.WriteToFile(*config, file))
-	return file
-}
-
-// startKubernetesControllers starts the controller manager, whose controllers have
-// service accounts of their own, and the scheduler. They are what they are in any
-// cluster but for the name of the authority.
-func (c *Cluster) startKubernetesControllers() {
-	t, a := c.run, c.authority
-	manager := c.certified("system:kube-controller-manager")
-	serving := []string{
-		"--bind-address=" + loopback, "--tls-cert-file=" + a.file("server.crt"), "--tls-private-key-file=" + a.file("server.key"),
-		"--leader-elect=false",
-	}
-	c.ControllerManager = c.launch("kube-controller-manager", append([]string{
-		c.program(t, "kube-controller-manager"), "--kubeconfig=" + manager, "--use-service-account-credentials=true",
-		"--service-account-private-key-file=" + a.file("accounts.key"), "--root-ca-file=" + a.file("ca.crt"),
-		"--secure-port=" + FreePort(t),
-	}, serving...))
-	scheduler := c.certified("system:kube-scheduler")
-	c.Scheduler = c.launch("kube-scheduler", append([]string{
-		c.program(t, "kube-scheduler"), "--kubeconfig=" + scheduler, "--secure-port=" + FreePort(t),
-	}, serving...))
+	c.plane.AwaitAPIServer(t)
 }
 
 // stages are what kwok does to nodes, pods and claims, as files of its module.

@@ -196,7 +196,7 @@ func (d *deliverer) removeCRD(t *testing.T) {
 		o.SetAPIVersion("apiextensions.k8s.io/v1")
 		o.SetKind("CustomResourceDefinition")
 		o.SetName("things." + d.group())
-		_ = d.c.Client.Delete(d.c.run.ctx, o) // who delivered it may have deleted it
+		_ = d.c.Client.Delete(d.c.run.Context(), o) // who delivered it may have deleted it
 	})
 }
 

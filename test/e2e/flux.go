@@ -104,14 +104,14 @@ func (c *Cluster) launchFlux(name string, flags ...string) *Process {
 		"--log-level=info", "--log-encoding=json",
 	}, flags...)
 	p := c.launch(name, argv, "KUBECONFIG="+c.KubeconfigFor(t, FluxNamespace, name), "RUNTIME_NAMESPACE="+FluxNamespace)
-	p.url = "http://" + health + "/readyz"
+	p.URL = "http://" + health + "/readyz"
 	return p
 }
 
 // awaitFlux waits until a controller is ready.
 func (c *Cluster) awaitFlux(t testing.TB, p *Process) {
 	t.Helper()
-	p.Await(t, func() bool { return good(p.url) })
+	p.Await(t, func() bool { return good(p.URL) })
 }
 
 // Flags restarts a controller of Flux with further flags for the time of a test,

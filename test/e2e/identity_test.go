@@ -54,13 +54,13 @@ func newClouded(t *testing.T) *clouded {
 	n.registry = servers.Registry(t, servers.WithBasicAuth(n.cloud.User("aws"), n.cloud.Password))
 	n.cloud.Serve(servers.AmazonRegistry, n.registry)
 	env := []string{"HTTPS_PROXY=" + n.cloud.Proxy.String(), "SSL_CERT_FILE=" + placeFile(t, t.TempDir(), "ca.pem", string(n.cloud.CA))}
-	fetcher, before := c.SourceController, c.SourceController.env
-	fetcher.env = append(slices.Clone(before), env...)
+	fetcher, before := c.SourceController, c.SourceController.Env
+	fetcher.Env = append(slices.Clone(before), env...)
 	c.Flags(t, fetcher, identityGate)
-	t.Cleanup(func() { fetcher.env = before }) // before the cleanup of Flags starts it again
+	t.Cleanup(func() { fetcher.Env = before }) // before the cleanup of Flags starts it again
 
 	n.controller = startReplica(t, c, "ropewalk-controller", identityGate)
-	n.controller.env = append(n.controller.env, env...)
+	n.controller.Env = append(n.controller.Env, env...)
 	n.controller.Restart(t)
 	return n
 }
@@ -136,8 +136,8 @@ func (n *clouded) grant() (revoke func()) {
 	}
 	name := metav1.ObjectMeta{Name: "ropewalk-workload-identity"}
 	revoke = func() {
-		_ = n.Client.Delete(n.run.ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: name}) // it may be gone
-		_ = n.Client.Delete(n.run.ctx, &rbacv1.ClusterRole{ObjectMeta: name})        // it may be gone
+		_ = n.Client.Delete(n.run.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: name}) // it may be gone
+		_ = n.Client.Delete(n.run.Context(), &rbacv1.ClusterRole{ObjectMeta: name})        // it may be gone
 	}
 	n.t.Cleanup(revoke)
 	return revoke

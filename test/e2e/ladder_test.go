@@ -234,7 +234,7 @@ func TestALiveKustomizationOfFluxMovesOver(t *testing.T) {
 		"--repository", fmt.Sprintf("oci://%s/%s:v1", c.Registry, l.shop.namespace), "--plain-http", c.Registry)
 	delivery := filepath.Join(out, "flux")
 	t.Cleanup(func() { // before their namespace, so that what they have applied goes with them
-		_ = c.Client.DeleteAllOf(c.run.ctx, &kustomizev1.Kustomization{}, client.InNamespace(engine))
+		_ = c.Client.DeleteAllOf(c.run.Context(), &kustomizev1.Kustomization{}, client.InNamespace(engine))
 	})
 	c.Kubectl(t, "apply", "-f", delivery)
 	c.Kubectl(t, "-n", engine, "wait", "--for=condition=Ready", "--timeout=2m", "-f", delivery)

@@ -171,7 +171,7 @@ func (a *ArgoCD) configure(t testing.TB, file string) {
 		require.NoError(t, err)
 		of := &corev1.ConfigMap{}
 		of.Namespace, of.Name = a.Namespace, "argocd-cm"
-		require.NoError(t, a.cluster.Client.Patch(a.cluster.run.ctx, of, client.RawPatch("application/merge-patch+json", text)))
+		require.NoError(t, a.cluster.Client.Patch(a.cluster.run.Context(), of, client.RawPatch("application/merge-patch+json", text)))
 	}
 	added, taken := map[string]*string{}, map[string]*string{}
 	for key, value := range values {
@@ -214,7 +214,7 @@ func (c *Cluster) deliver(t testing.TB, out string) (kustomizations []string) {
 				kustomizations = append(kustomizations, object.GetName())
 			}
 			c.apply(t, object)
-			t.Cleanup(func() { _ = c.Client.Delete(c.run.ctx, object) }) // the test may have deleted it
+			t.Cleanup(func() { _ = c.Client.Delete(c.run.Context(), object) }) // the test may have deleted it
 		}
 	}
 	return kustomizations

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/test/e2e/plane"
 )
 
 // second starts a cluster beside the shared one for the time of a test: with nodes, and
@@ -27,14 +28,14 @@ func (c *Cluster) second(t *testing.T) *Cluster {
 	dir, err := os.MkdirTemp("", "rw")
 	require.NoError(t, err)
 	s := &Cluster{
-		Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig"), run: newRun(dir), modules: c.modules,
+		Dir: dir, run: plane.NewRun(dir), modules: c.modules,
 		logs: filepath.Join(dir, "logs"), built: map[string]string{}, told: map[testing.TB]bool{},
 	}
 	t.Cleanup(func() {
-		s.run.end()
+		s.run.End()
 		_ = os.RemoveAll(dir) // it is a temporary folder
 	})
-	lacking(t, attempt(func() {
+	lacking(t, plane.Attempt(func() {
 		for _, name := range []string{s.logs, filepath.Join(dir, "home")} {
 			require.NoError(s.run, os.MkdirAll(name, 0o750))
 		}
@@ -159,7 +160,7 @@ func TestAnotherClusterThatDoesNotAnswerIsNamed(t *testing.T) {
 	e := newElsewhere(t)
 	e.deliver("{text: one, replicas: 1}", "Delete", "")
 	e.ready("web")
-	server := strings.TrimPrefix(e.there.server, "https://")
+	server := strings.TrimPrefix(e.there.plane.Server, "https://")
 
 	e.there.APIServer.Kill()
 	began := time.Now()

@@ -30,7 +30,7 @@ func theShop(t testing.TB, c *Cluster, namespace string) shop {
 	require.NoError(t, os.CopyFS(s.dir, os.DirFS(filepath.Join(c.modules.Root, "..", "..", "cue", "examples", "shop"))))
 	c.Ropewalk(t, "lock", s.dir)
 	t.Cleanup(func() {
-		_ = c.Client.Delete(c.run.ctx, &unstructured.Unstructured{Object: map[string]any{
+		_ = c.Client.Delete(c.run.Context(), &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace},
 		}}) // who applied it may have deleted it
 	})

@@ -233,7 +233,7 @@ func (n *tenant) writes(name string) map[string]string {
 // controller, and with readiness that Flux has to look for. Flux has its default flags.
 func TestAChainOfFiveLayersIsReadyFast(t *testing.T) {
 	n := newLeader(t)
-	require.NotContains(t, strings.Join(n.KustomizeController.argv, " "), "requeue-dependency")
+	require.NotContains(t, strings.Join(n.KustomizeController.Argv, " "), "requeue-dependency")
 	figure(t, "five layers to Ready", n.chain("chain", chainModule, "one"), 10*time.Second)
 	require.Equal(t, "one", n.value(n.namespace, "n4"))
 	before := n.writes("chain")

@@ -3,8 +3,9 @@
 
 // Package programs builds the programs of others that a cluster is made of, at
 // the versions that nested modules pin: Kubernetes, etcd, kwok, Helm, the controllers
-// of Flux, and Argo CD. A module holds a go.mod with tool lines and its go.sum,
-// and no source, but for Argo CD, whose packages take a main of ours.
+// of Flux, Cluster API, and Argo CD. A module holds a go.mod with tool lines and its go.sum,
+// and no source, but for Argo CD and the cloud of Cluster API, whose packages take a main
+// of ours.
 //
 // What is built is kept in the user's cache directory, in a folder whose name
 // has the version and a hash of all that goes into it: Go, platform, flags,

@@ -48,6 +48,11 @@ func (m Modules) Source(ctx context.Context, folder string) (Source, error) {
 	return Source{}, fmt.Errorf("no module %q", folder)
 }
 
+// Dependency is a module that the one of a folder requires.
+func (m Modules) Dependency(ctx context.Context, folder, module string) (Source, error) {
+	return m.source(ctx, project{folder: folder, module: module})
+}
+
 func (m Modules) source(ctx context.Context, p project) (Source, error) {
 	c := exec.CommandContext(ctx, "go", "list", "-mod=readonly", "-m", "-f", "{{.Version}}\n{{.Dir}}", p.module) //nolint:gosec // a module of ours
 	c.Dir = filepath.Join(m.Root, p.folder)

@@ -62,6 +62,16 @@ func projects() []project {
 			programs: []program{{"helm", "helm.sh/helm/v3/cmd/helm"}},
 		},
 		{
+			folder: "clusterapi", module: "sigs.k8s.io/cluster-api", stamp: clusterAPIVersion,
+			programs: []program{
+				{"capi-core", "sigs.k8s.io/cluster-api/core"},
+				{"capi-bootstrap", "sigs.k8s.io/cluster-api/bootstrap/kubeadm"},
+				{"capi-control-plane", "sigs.k8s.io/cluster-api/controlplane/kubeadm"},
+				{"capi-cloud", "."},
+				{"clusterctl", "sigs.k8s.io/cluster-api/cmd/clusterctl"},
+			},
+		},
+		{
 			folder: "argocd", module: "github.com/argoproj/argo-cd/v3", shares: true,
 			programs: []program{{"argocd", "."}},
 			stamp: func(version string) []string {
@@ -74,8 +84,17 @@ func projects() []project {
 // kubernetesVersion is what clients read as the version of a server; without it
 // there is none that they can parse.
 func kubernetesVersion(version string) []string {
+	return versionIn("k8s.io/component-base/version", version)
+}
+
+// clusterAPIVersion is what the programs of Cluster API say that they are.
+func clusterAPIVersion(version string) []string {
+	return versionIn("sigs.k8s.io/cluster-api/version", version)
+}
+
+func versionIn(pkg, version string) []string {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
-	const in = "-X k8s.io/component-base/version."
+	in := "-X " + pkg + "."
 	return []string{in + "gitVersion=" + version, in + "gitMajor=" + parts[0], in + "gitMinor=" + parts[1]}
 }
 

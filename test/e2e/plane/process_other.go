@@ -3,7 +3,7 @@
 
 //go:build unix && !linux
 
-package e2e
+package plane
 
 import (
 	"os/exec"

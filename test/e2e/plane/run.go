@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package e2e
+package plane
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// run stands in for a test that lasts as long as all tests of a run, so that what
+// Run stands in for a test that lasts as long as all tests of a run, so that what
 // is started by a test, such as the servers of test/servers, can outlive it. It
 // has what such starts need of a test; the rest of testing.TB is nil. A failure
-// is a panic with a failure, which attempt makes an error of.
-type run struct {
+// is a panic with a Failure, which Attempt makes an error of.
+type Run struct {
 	testing.TB
 
 	ctx    context.Context //nolint:containedctx // it is that of a test
@@ -29,25 +29,29 @@ type run struct {
 	dirs     int
 }
 
-// failure is why a start failed; skip is that something is not installed.
-type failure struct {
+// Failure is why a start failed.
+type Failure struct {
 	text string
 	skip bool
 }
 
-// Error is the text.
-func (f failure) Error() string { return f.text }
+// Skips reports that the reason is something that is not installed.
+func (f Failure) Skips() bool { return f.skip }
 
-func newRun(dir string) *run {
+// Error is the text.
+func (f Failure) Error() string { return f.text }
+
+// NewRun is a run whose temporary folders are below dir.
+func NewRun(dir string) *Run {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &run{ctx: ctx, cancel: cancel, dir: dir}
+	return &Run{ctx: ctx, cancel: cancel, dir: dir}
 }
 
-// attempt calls do, and gives the failure that ended it.
-func attempt(do func()) (err error) {
+// Attempt calls do, and gives the failure that ended it.
+func Attempt(do func()) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			f, ok := r.(failure)
+			f, ok := r.(Failure)
 			if !ok {
 				panic(r)
 			}
@@ -58,8 +62,8 @@ func attempt(do func()) (err error) {
 	return nil
 }
 
-// end undoes all that was started, the last first.
-func (r *run) end() {
+// End undoes all that was started, the last first.
+func (r *Run) End() {
 	r.cancel()
 	for {
 		r.mu.Lock()
@@ -76,14 +80,14 @@ func (r *run) end() {
 }
 
 // Cleanup keeps f for the end of the run.
-func (r *run) Cleanup(f func()) {
+func (r *Run) Cleanup(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cleanups = append(r.cleanups, f)
 }
 
 // TempDir is a new folder below that of the run.
-func (r *run) TempDir() string {
+func (r *Run) TempDir() string {
 	r.mu.Lock()
 	r.dirs++
 	dir := filepath.Join(r.dir, "tmp", strconv.Itoa(r.dirs))
@@ -95,43 +99,43 @@ func (r *run) TempDir() string {
 }
 
 // Context ends with the run.
-func (r *run) Context() context.Context { return r.ctx }
+func (r *Run) Context() context.Context { return r.ctx }
 
 // Helper does nothing.
-func (r *run) Helper() {}
+func (r *Run) Helper() {}
 
 // Name is that of the run.
-func (r *run) Name() string { return "run" }
+func (r *Run) Name() string { return "run" }
 
 // Failed is false: a failure is a panic.
-func (r *run) Failed() bool { return false }
+func (r *Run) Failed() bool { return false }
 
 // Log says nothing: what matters is in the failure.
-func (r *run) Log(...any) {}
+func (r *Run) Log(...any) {}
 
 // Logf is Log.
-func (r *run) Logf(string, ...any) {}
+func (r *Run) Logf(string, ...any) {}
 
 // Errorf ends the start, as nothing here goes on after an error.
-func (r *run) Errorf(format string, args ...any) { panic(failure{text: fmt.Sprintf(format, args...)}) }
+func (r *Run) Errorf(format string, args ...any) { panic(Failure{text: fmt.Sprintf(format, args...)}) }
 
 // Fatalf is Errorf.
-func (r *run) Fatalf(format string, args ...any) { r.Errorf(format, args...) }
+func (r *Run) Fatalf(format string, args ...any) { r.Errorf(format, args...) }
 
 // Error is Errorf.
-func (r *run) Error(args ...any) { panic(failure{text: fmt.Sprint(args...)}) }
+func (r *Run) Error(args ...any) { panic(Failure{text: fmt.Sprint(args...)}) }
 
 // Fatal is Errorf.
-func (r *run) Fatal(args ...any) { r.Error(args...) }
+func (r *Run) Fatal(args ...any) { r.Error(args...) }
 
 // Fail is Errorf.
-func (r *run) Fail() { r.Error("failed") }
+func (r *Run) Fail() { r.Error("failed") }
 
 // FailNow is Errorf.
-func (r *run) FailNow() { r.Error("failed") }
+func (r *Run) FailNow() { r.Error("failed") }
 
 // Skip ends the start for a reason that is no failure.
-func (r *run) Skip(args ...any) { panic(failure{text: fmt.Sprint(args...), skip: true}) }
+func (r *Run) Skip(args ...any) { panic(Failure{text: fmt.Sprint(args...), skip: true}) }
 
 // Skipf is Skip.
-func (r *run) Skipf(format string, args ...any) { r.Skip(fmt.Sprintf(format, args...)) }
+func (r *Run) Skipf(format string, args ...any) { r.Skip(fmt.Sprintf(format, args...)) }

@@ -3,7 +3,7 @@
 
 //go:build unix
 
-package e2e
+package plane
 
 import (
 	"os/exec"
@@ -18,4 +18,14 @@ func killGroup(cmd *exec.Cmd) {
 // terminate asks the process to end.
 func terminate(cmd *exec.Cmd) {
 	_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+}
+
+// stop pauses the process group.
+func stop(cmd *exec.Cmd) {
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGSTOP) // it may have ended
+}
+
+// resume ends a pause.
+func resume(cmd *exec.Cmd) {
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGCONT) // it may have ended
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package e2e
+package plane
 
 import (
 	"errors"
@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// startup is how long a program may take to answer, on the busiest machine.
-const startup = 2 * time.Minute
+// Startup is how long a program may take to answer, on the busiest machine.
+const Startup = 2 * time.Minute
 
 // Process is a program that runs in a process group of its own, with what it says
 // in a file. It ends with the test that started it, and with the test binary
@@ -28,10 +28,12 @@ const startup = 2 * time.Minute
 type Process struct {
 	// Name is that of the file with what it says.
 	Name string
+	// URL is where it says that it is ready, "" where it does not.
+	URL string
+	// Argv and Env are what it is started with.
+	Argv, Env []string
 
-	argv, env []string
-	logFile   string
-	url       string // where it says that it is ready, "" where it does not
+	logFile string
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd
@@ -39,20 +41,20 @@ type Process struct {
 	err  error         // how it ended, once done is closed
 }
 
-// newProcess is a process that was not started yet.
-func newProcess(dir, name string, argv, env []string) *Process {
-	return &Process{Name: name, argv: argv, env: env, logFile: filepath.Join(dir, name+".log")}
+// NewProcess is a process that was not started yet. What it says is in NAME.log of dir.
+func NewProcess(dir, name string, argv, env []string) *Process {
+	return &Process{Name: name, Argv: argv, Env: env, logFile: filepath.Join(dir, name+".log")}
 }
 
-// start starts the program, and adds what it says to what is there.
-func (p *Process) start() error {
+// Start starts the program, and adds what it says to what is there.
+func (p *Process) Start() error {
 	log, err := os.OpenFile(p.logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer log.Close()                             //nolint:errcheck // the process has its own
-	cmd := exec.Command(p.argv[0], p.argv[1:]...) //nolint:gosec // tests say what runs
-	cmd.Env, cmd.Stdout, cmd.Stderr = p.env, log, log
+	cmd := exec.Command(p.Argv[0], p.Argv[1:]...) //nolint:gosec // tests say what runs
+	cmd.Env, cmd.Stdout, cmd.Stderr = p.Env, log, log
 	isolate(cmd)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
@@ -101,6 +103,18 @@ func (p *Process) Kill() {
 	<-done
 }
 
+// Pause stops the process group where it is (SIGSTOP), until Resume.
+func (p *Process) Pause() {
+	cmd, _ := p.now()
+	stop(cmd)
+}
+
+// Resume lets a paused process group go on.
+func (p *Process) Resume() {
+	cmd, _ := p.now()
+	resume(cmd)
+}
+
 // Interrupt asks the process to end (SIGTERM), as a kubelet does.
 func (p *Process) Interrupt() {
 	cmd, _ := p.now()
@@ -126,10 +140,10 @@ func (p *Process) Wait(within time.Duration) error {
 func (p *Process) Restart(t testing.TB, more ...string) {
 	t.Helper()
 	p.Kill()
-	before := p.argv
-	p.argv = append(p.argv[:len(p.argv):len(p.argv)], more...)
-	err := p.start()
-	p.argv = before
+	before := p.Argv
+	p.Argv = append(p.Argv[:len(p.Argv):len(p.Argv)], more...)
+	err := p.Start()
+	p.Argv = before
 	require.NoError(t, err)
 }
 
@@ -142,17 +156,17 @@ func (p *Process) Log() string {
 	return string(data)
 }
 
-// said is how much it has said.
-func (p *Process) said() int64 {
+// Said is how much it has said.
+func (p *Process) Said() int64 {
 	if info, err := os.Stat(p.logFile); err == nil {
 		return info.Size()
 	}
 	return 0
 }
 
-// tail is the end of what was said after the first bytes, of a length that can be
+// Tail is the end of what was said after the first bytes, of a length that can be
 // read.
-func (p *Process) tail(after int64) string {
+func (p *Process) Tail(after int64) string {
 	const most = 2000
 	text := p.Log()
 	text = text[min(int(after), len(text)):]
@@ -163,9 +177,9 @@ func (p *Process) tail(after int64) string {
 // again. It fails when the program ends.
 func (p *Process) Await(t testing.TB, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(startup); !is(); time.Sleep(20 * time.Millisecond) {
-		require.True(t, p.Running(), "%s ended: %s", p.Name, p.tail(0))
-		require.True(t, time.Now().Before(deadline), "%s does not answer: %s", p.Name, p.tail(0))
+	for deadline := time.Now().Add(Startup); !is(); time.Sleep(20 * time.Millisecond) {
+		require.True(t, p.Running(), "%s ended: %s", p.Name, p.Tail(0))
+		require.True(t, time.Now().Before(deadline), "%s does not answer: %s", p.Name, p.Tail(0))
 	}
 }
 
@@ -178,7 +192,7 @@ func FreePort(t testing.TB) string {
 	var last error
 	for range 100 {
 		port := strconv.Itoa(lowest + rand.IntN(count)) //nolint:gosec // any will do
-		l, err := net.Listen("tcp", net.JoinHostPort(loopback, port))
+		l, err := net.Listen("tcp", net.JoinHostPort(Loopback, port))
 		if err == nil {
 			require.NoError(t, l.Close())
 			return port
@@ -189,5 +203,5 @@ func FreePort(t testing.TB) string {
 	return ""
 }
 
-// loopback is the one address that anything listens on.
-const loopback = "127.0.0.1"
+// Loopback is the one address that anything listens on.
+const Loopback = "127.0.0.1"

@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package e2e
+package plane
 
 import (
 	"crypto/ecdsa"
@@ -21,9 +21,9 @@ import (
 	clientcmd "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// authority signs what the programs of a cluster know each other by. Its files
+// Authority signs what the programs of a cluster know each other by. Its files
 // are in a folder, by names that the arguments of programs use.
-type authority struct {
+type Authority struct {
 	dir         string
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -31,15 +31,15 @@ type authority struct {
 	ca []byte
 }
 
-// pair is a certificate with its key, both in PEM.
-type pair struct{ certificate, key []byte }
+// Pair is a certificate with its key, both in PEM.
+type Pair struct{ certificate, key []byte }
 
-// newAuthority makes the authority, the certificate of the API server, and the
+// NewAuthority makes the authority, the certificate of the API server, and the
 // keys that tokens of service accounts are signed with.
-func newAuthority(t testing.TB, dir string) *authority {
+func NewAuthority(t testing.TB, dir string) *Authority {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o750))
-	a := &authority{dir: dir}
+	a := &Authority{dir: dir}
 	template := certificate("ropewalk e2e", nil)
 	template.IsCA, template.BasicConstraintsValid = true, true
 	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
@@ -52,7 +52,7 @@ func newAuthority(t testing.TB, dir string) *authority {
 	a.write(t, "ca.crt", root.certificate)
 
 	server := certificate("kube-apiserver", nil)
-	server.IPAddresses = []net.IP{net.ParseIP(loopback), net.ParseIP("10.0.0.1")}
+	server.IPAddresses = []net.IP{net.ParseIP(Loopback), net.ParseIP("10.0.0.1")}
 	server.DNSNames = []string{"localhost", "kubernetes.default.svc"}
 	of := a.sign(t, server)
 	a.write(t, "server.crt", of.certificate)
@@ -67,8 +67,8 @@ func newAuthority(t testing.TB, dir string) *authority {
 	return a
 }
 
-// client is the certificate of a user, who is in groups.
-func (a *authority) client(t testing.TB, user string, groups ...string) pair {
+// Client is the certificate of a user, who is in groups.
+func (a *Authority) Client(t testing.TB, user string, groups ...string) Pair {
 	t.Helper()
 	return a.sign(t, certificate(user, groups))
 }
@@ -84,7 +84,7 @@ func certificate(name string, groups []string) *x509.Certificate {
 }
 
 // sign makes a key and signs its certificate; the first one is signed by itself.
-func (a *authority) sign(t testing.TB, template *x509.Certificate) pair {
+func (a *Authority) sign(t testing.TB, template *x509.Certificate) Pair {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func (a *authority) sign(t testing.TB, template *x509.Certificate) pair {
 	}
 	data, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), a.key)
 	require.NoError(t, err)
-	return pair{pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: data}), privatePEM(t, key)}
+	return Pair{pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: data}), privatePEM(t, key)}
 }
 
 func privatePEM(t testing.TB, key *ecdsa.PrivateKey) []byte {
@@ -106,16 +106,16 @@ func privatePEM(t testing.TB, key *ecdsa.PrivateKey) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: data})
 }
 
-func (a *authority) write(t testing.TB, name string, data []byte) {
+func (a *Authority) write(t testing.TB, name string, data []byte) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(a.file(name), data, 0o600))
+	require.NoError(t, os.WriteFile(a.File(name), data, 0o600))
 }
 
-// file is the path of a file of the authority.
-func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
+// File is the path of a file of the authority.
+func (a *Authority) File(name string) string { return filepath.Join(a.dir, name) }
 
-// kubeconfig is a configuration of clients for one user of one server.
-func (a *authority) kubeconfig(server string, user *clientcmd.AuthInfo) *clientcmd.Config {
+// Kubeconfig is a configuration of clients for one user of one server.
+func (a *Authority) Kubeconfig(server string, user *clientcmd.AuthInfo) *clientcmd.Config {
 	config := clientcmd.NewConfig()
 	config.Clusters["e2e"] = &clientcmd.Cluster{Server: server, CertificateAuthorityData: a.ca}
 	config.AuthInfos["user"] = user
@@ -124,7 +124,7 @@ func (a *authority) kubeconfig(server string, user *clientcmd.AuthInfo) *clientc
 	return config
 }
 
-// user is what a certificate is in a configuration of clients.
-func (p pair) user() *clientcmd.AuthInfo {
+// User is what a certificate is in a configuration of clients.
+func (p Pair) User() *clientcmd.AuthInfo {
 	return &clientcmd.AuthInfo{ClientCertificateData: p.certificate, ClientKeyData: p.key}
 }

@@ -1,0 +1,224 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+
+	"github.com/ropewalk/ropewalk/test/pivot/harness"
+)
+
+const (
+	// every is the time between polls.
+	every = 100 * time.Millisecond
+	// timeout is how long a plane may take to answer a poll.
+	timeout = 2 * time.Second
+	// gap is a time between two polls that is told of.
+	gap = time.Second
+)
+
+// Log is what a program has said so far.
+type Log struct {
+	Name string
+	Text func() string
+}
+
+// Auditor observes one Cluster from Start until Stop.
+type Auditor struct {
+	cluster *harness.Cluster
+	cloud   *harness.Cloud
+	planes  []*observer
+	first   harness.Machines
+	secrets needles
+
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu     sync.Mutex
+	logs   []Log
+	report Report
+}
+
+// Start records the objects that the plane in charge has of a Cluster, the machines that the
+// cloud has of it and all secrets, and observes until Stop. Bearer tokens of kubeconfigs are
+// given by the caller.
+func Start(t testing.TB, w *harness.World, c *harness.Cluster, inCharge *harness.Plane, tokens ...string) *Auditor {
+	t.Helper()
+	ctx, cancel := context.WithCancel(w.Context())
+	a := &Auditor{cluster: c, cloud: w.Cloud, cancel: cancel, done: make(chan struct{}), secrets: needles{}}
+	for _, p := range []*harness.Plane{w.A, w.B} {
+		o, err := newObserver(ctx, p.Name, p.Config, c)
+		require.NoError(t, err)
+		a.planes = append(a.planes, o)
+		a.secrets.kubeconfig("kubeconfig of plane "+p.Name, p.Config)
+	}
+	for i, token := range tokens {
+		a.secrets.add(fmt.Sprintf("token %d", i), token)
+	}
+	at := slices.IndexFunc(a.planes, func(o *observer) bool { return o.name == inCharge.Name })
+	set, err := a.planes[at].record(ctx, a.secrets)
+	require.NoError(t, err)
+	for _, o := range a.planes {
+		o.want = set
+	}
+	a.first, err = a.cloud.Of(ctx, c.Namespace, c.Name)
+	require.NoError(t, err)
+	require.NotEmpty(t, a.first.Machines, "the cloud has no machines")
+	a.report = Report{Began: time.Now(), Objects: len(set), Machines: len(a.first.Machines), Needles: len(a.secrets), Unknown: map[string]int{}}
+	go a.run(ctx)
+	return a
+}
+
+// Set are the objects that were recorded at the start, sorted.
+func (a *Auditor) Set() []ID { return a.planes[0].want.sorted() }
+
+// Watch has a log looked through from now on.
+func (a *Auditor) Watch(log Log) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.logs = append(a.logs, log)
+}
+
+// Stop looks through everything once more and gives the report, which it prints.
+func (a *Auditor) Stop(t testing.TB) Report {
+	t.Helper()
+	a.cancel()
+	<-a.done
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+	defer cancel()
+	a.poll(ctx)
+	a.search(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.report.Ended = time.Now()
+	t.Logf("%s", a.report)
+	return a.report
+}
+
+func (a *Auditor) run(ctx context.Context) {
+	defer close(a.done)
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	searched := time.Now()
+	for last := time.Now(); ; last = time.Now() {
+		a.poll(ctx)
+		if time.Since(searched) > time.Second {
+			a.search(ctx)
+			searched = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if since := time.Since(last); since > gap {
+			a.mu.Lock()
+			a.report.Gaps = append(a.report.Gaps, Gap{last, since})
+			a.mu.Unlock()
+		}
+	}
+}
+
+// poll looks at I1, I2 and I3 once.
+func (a *Auditor) poll(ctx context.Context) {
+	began := time.Now()
+	seen := []view{a.look(ctx, 0), a.look(ctx, 1)}
+	both := func(is func(view) bool) bool {
+		if !is(seen[0]) || !is(seen[1]) {
+			return false
+		}
+		return is(a.look(ctx, 0))
+	}
+	active := both(view.active)
+	incomplete := !active && both(view.incomplete)
+	there, cloudErr := a.cloud.Of(ctx, a.cluster.Namespace, a.cluster.Name)
+	if ctx.Err() != nil {
+		return // what was read is not whole
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	r := &a.report
+	r.Polls++
+	r.Longest = max(r.Longest, time.Since(began))
+	for i, v := range seen {
+		if v.err != nil {
+			r.Unknown[a.planes[i].name]++
+		}
+	}
+	if active {
+		r.violate("I1", "both planes have the Cluster without a pause")
+	}
+	if incomplete {
+		r.violate("I2", fmt.Sprintf("no plane is complete: %s lacks %s, %s lacks %s",
+			a.planes[0].name, seen[0].lacking(), a.planes[1].name, seen[1].lacking()))
+	}
+	if cloudErr != nil {
+		r.Unknown["cloud"]++
+	} else {
+		for _, text := range differences(a.first, there) {
+			r.violate("I3", text)
+		}
+	}
+	r.see(fmt.Sprintf("%s: %s, %s: %s", a.planes[0].name, seen[0], a.planes[1].name, seen[1]))
+}
+
+func (a *Auditor) look(ctx context.Context, i int) view {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	return a.planes[i].look(ctx)
+}
+
+// differences are what became of the machines of the cloud.
+func differences(before, now harness.Machines) []string {
+	var out []string
+	for name, created := range before.Machines {
+		again, there := now.Machines[name]
+		switch {
+		case !there:
+			out = append(out, "the cloud has no machine "+name+" any more")
+		case !again.Equal(created):
+			out = append(out, "machine "+name+" was made again")
+		}
+	}
+	for _, event := range now.Journal[min(len(before.Journal), len(now.Journal)):] {
+		out = append(out, fmt.Sprintf("machine %s was %s", event.Name, event.Event))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// search looks at I4 once.
+func (a *Auditor) search(ctx context.Context) {
+	a.mu.Lock()
+	logs := slices.Clone(a.logs)
+	a.mu.Unlock()
+	var found []string
+	for _, log := range logs {
+		found = append(found, a.secrets.in("the log of "+log.Name, log.Text())...)
+	}
+	for _, o := range a.planes {
+		found = append(found, o.search(ctx, a.secrets)...)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, text := range found {
+		a.report.violate("I4", text)
+	}
+	a.report.Searches++
+}
+
+// unlimited is a configuration of a client of the auditor's own.
+func unlimited(config *rest.Config) *rest.Config {
+	own := rest.CopyConfig(config)
+	own.QPS, own.UserAgent = -1, "auditor"
+	return own
+}
