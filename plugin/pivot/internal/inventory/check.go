@@ -69,7 +69,7 @@ func (m *members) references(kinds plane.Kinds) Findings {
 
 // shared checks a member that others use as well.
 func (m *members) shared(n *node, blind bool) Findings {
-	class := n.ref.Group == coreGroup && n.ref.Kind == clusterClassKind
+	class := n.ref.Group == ClusterGroup && n.ref.Kind == clusterClassKind
 	users := m.users(n)
 	switch {
 	case len(users) > 0:
@@ -84,7 +84,7 @@ func (m *members) shared(n *node, blind bool) Findings {
 		return Findings{{n.ref, "is used by " + list(users) + " as well", advice}}
 	case class && blind:
 		return Findings{{n.ref, "may be used by Clusters of other namespaces: the user of the kubeconfig may not list them",
-			"grant list on clusters." + coreGroup + " in all namespaces; or have it copied: it stays on the source as well"}}
+			"grant list on clusters." + ClusterGroup + " in all namespaces; or have it copied: it stays on the source as well"}}
 	}
 	return nil
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
+// ClusterGroup is the group of the kind Cluster.
+const ClusterGroup = "cluster.x-k8s.io"
+
 // Labels of clusterctl and Cluster API, on CustomResourceDefinitions and objects.
 const (
 	clusterctlLabel  = "clusterctl.cluster.x-k8s.io"
@@ -21,7 +24,6 @@ const (
 	clusterNameLabel = "cluster.x-k8s.io/cluster-name"
 	pausedAnnotation = "cluster.x-k8s.io/paused"
 	blockAnnotation  = "clusterctl.cluster.x-k8s.io/block-move"
-	coreGroup        = "cluster.x-k8s.io"
 	addonsGroup      = "addons.cluster.x-k8s.io"
 	clusterctlsGroup = "clusterctl.cluster.x-k8s.io"
 	clusterKind      = "Cluster"
@@ -55,7 +57,7 @@ func candidate(k plane.Kind, groups []string) bool {
 		return k.Kind == secretKind || k.Kind == configMapKind
 	case k.Group == clusterctlsGroup:
 		return false
-	case k.Group == coreGroup, strings.HasSuffix(k.Group, "."+coreGroup), slices.Contains(groups, k.Group):
+	case k.Group == ClusterGroup, strings.HasSuffix(k.Group, "."+ClusterGroup), slices.Contains(groups, k.Group):
 		return true
 	}
 	for label := range k.Labels {
@@ -67,9 +69,9 @@ func candidate(k plane.Kind, groups []string) bool {
 }
 
 // clusterGK is the kind that a pivot is about.
-func clusterGK() schema.GroupKind { return schema.GroupKind{Group: coreGroup, Kind: clusterKind} }
+func clusterGK() schema.GroupKind { return schema.GroupKind{Group: ClusterGroup, Kind: clusterKind} }
 
 // root reports whether objects of a kind bring what they own with them, as clusterctl has it.
 func root(gk schema.GroupKind) bool {
-	return gk == schema.GroupKind{Group: coreGroup, Kind: clusterClassKind} || gk == schema.GroupKind{Group: addonsGroup, Kind: resourceSetKind}
+	return gk == schema.GroupKind{Group: ClusterGroup, Kind: clusterClassKind} || gk == schema.GroupKind{Group: addonsGroup, Kind: resourceSetKind}
 }

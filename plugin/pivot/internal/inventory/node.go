@@ -160,7 +160,7 @@ func classOf(o *unstructured.Unstructured) *plane.Ref {
 		return nil
 	}
 	namespace := cmp.Or(text(topology, "classRef", "namespace"), text(topology, "classNamespace"), o.GetNamespace())
-	return &plane.Ref{Group: coreGroup, Kind: clusterClassKind, Namespace: namespace, Name: name}
+	return &plane.Ref{Group: ClusterGroup, Kind: clusterClassKind, Namespace: namespace, Name: name}
 }
 
 // objectRef is a reference to an object, as specs have it.

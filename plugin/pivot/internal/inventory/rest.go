@@ -51,7 +51,7 @@ func busy(o *unstructured.Unstructured) []string {
 	if seen, ok := number(o, "status", "observedGeneration"); ok && seen < o.GetGeneration() {
 		out = append(out, fmt.Sprintf("observedGeneration %d of %d", seen, o.GetGeneration()))
 	}
-	if o.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: coreGroup, Kind: machineKind}) && text(o.Object, "status", "nodeRef", "name") == "" {
+	if o.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: ClusterGroup, Kind: machineKind}) && text(o.Object, "status", "nodeRef", "name") == "" {
 		out = append(out, "has no node yet")
 	}
 	want, ok := number(o, "spec", "replicas")

@@ -36,7 +36,7 @@ type scan struct {
 
 // clusters lists the Clusters of the namespace, and finds the one that is asked for.
 func (s *scan) clusters(ctx context.Context) (*node, error) {
-	ref := plane.Ref{Group: coreGroup, Kind: clusterKind, Namespace: s.cluster.Namespace, Name: s.cluster.Name}
+	ref := plane.Ref{Group: ClusterGroup, Kind: clusterKind, Namespace: s.cluster.Namespace, Name: s.cluster.Name}
 	kind, ok := s.kinds[clusterGK()]
 	if !ok {
 		return nil, Findings{{Ref: ref, Problem: fmt.Sprintf("the %s plane has no Cluster API: it serves no %s", s.plane.Name(), clusterGK()),
@@ -112,7 +112,7 @@ func (s *scan) all(ctx context.Context, cluster *node) error {
 
 // others lists the Clusters of other namespaces that use a ClusterClass of this one.
 func (s *scan) others(ctx context.Context) error {
-	if !slices.ContainsFunc(s.nodes, func(n *node) bool { return n.ref.Group == coreGroup && n.ref.Kind == clusterClassKind }) {
+	if !slices.ContainsFunc(s.nodes, func(n *node) bool { return n.ref.Group == ClusterGroup && n.ref.Kind == clusterClassKind }) {
 		return nil
 	}
 	err := s.plane.List(ctx, s.kinds[clusterGK()], "", 0, func(o *unstructured.Unstructured) error {

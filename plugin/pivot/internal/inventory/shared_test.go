@@ -15,7 +15,7 @@ import (
 
 // class adds a ClusterClass with a template, and lets Clusters use it.
 func (w *world) class(name string, clusters ...*unstructured.Unstructured) *unstructured.Unstructured {
-	class := w.add(coreGroup, "ClusterClass", name)
+	class := w.add(ClusterGroup, "ClusterClass", name)
 	w.add(infraGroup, "BoxClusterTemplate", name, owned(class))
 	for _, c := range clusters {
 		if w.version == "v1beta1" {
@@ -118,7 +118,7 @@ func TestWhatIsSharedIsAFindingUnlessItIsCopied(t *testing.T) {
 
 	got, err := w.read(t, "blue", plane.Ref{Kind: "Secret", Namespace: "apps", Name: "registry"},
 		plane.Ref{Group: addonsGroup, Kind: "ClusterResourceSet", Namespace: "apps", Name: "both"},
-		plane.Ref{Group: coreGroup, Kind: "ClusterClass", Namespace: "apps", Name: "shared"})
+		plane.Ref{Group: ClusterGroup, Kind: "ClusterClass", Namespace: "apps", Name: "shared"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"BoxClusterTemplate shared (stays)", "ClusterClass shared (stays)", "ClusterResourceSet both (stays)", "ClusterResourceSetBinding blue",
 		"ConfigMap both (stays)", "Secret registry (stays)"}, bare(t, got, "blue"))
@@ -144,8 +144,8 @@ func TestCopiesThatCannotBe(t *testing.T) {
 	w.ordinary("blue", 0)
 	w.ordinary("green", 0)
 	_, err := w.read(t, "blue",
-		plane.Ref{Group: coreGroup, Kind: "Cluster", Namespace: "apps", Name: "green"},
-		plane.Ref{Group: coreGroup, Kind: "Machine", Namespace: "apps", Name: "blue-cp-0"},
+		plane.Ref{Group: ClusterGroup, Kind: "Cluster", Namespace: "apps", Name: "green"},
+		plane.Ref{Group: ClusterGroup, Kind: "Machine", Namespace: "apps", Name: "blue-cp-0"},
 		plane.Ref{Kind: "Secret", Namespace: "apps", Name: "typo"})
 	require.Equal(t, []string{
 		"Secret apps/typo: is to be copied, but is not there: correct its kind, group, namespace and name, or do not ask for it",
@@ -158,7 +158,7 @@ func TestMachineOfTwoClustersIsAFinding(t *testing.T) {
 	w := newWorld("v1beta2")
 	w.ordinary("blue", 0)
 	w.ordinary("green", 0)
-	w.add(coreGroup, "Machine", "torn", of("green"), set("blue", "spec", "clusterName"))
+	w.add(ClusterGroup, "Machine", "torn", of("green"), set("blue", "spec", "clusterName"))
 	_, err := w.read(t, "blue")
 	require.Equal(t, []string{"Machine.cluster.x-k8s.io apps/torn: is used by Cluster.cluster.x-k8s.io apps/green as well: " +
 		"let it belong to one Cluster only: correct its owner references, its label cluster.x-k8s.io/cluster-name and spec.clusterName"}, findings(t, err))
@@ -169,16 +169,16 @@ func TestClassesOfOtherNamespaces(t *testing.T) {
 	blue := w.ordinary("blue", 0)
 	set("shop", "spec", "topology", "classRef", "namespace")(blue)
 	set("small", "spec", "topology", "classRef", "name")(blue)
-	class := w.add(coreGroup, "ClusterClass", "small", in("shop"))
+	class := w.add(ClusterGroup, "ClusterClass", "small", in("shop"))
 	w.add(infraGroup, "BoxClusterTemplate", "small", in("shop"), owned(class))
 	w.add("", "Secret", "till", in("shop"), owned(class))
 	_, err := w.read(t, "blue")
 	require.Equal(t, []string{"ClusterClass.cluster.x-k8s.io shop/small: is used by Cluster.cluster.x-k8s.io apps/blue, and is in another namespace: " +
 		"have it copied: it stays on the source as well"}, findings(t, err))
-	got, err := w.read(t, "blue", plane.Ref{Group: coreGroup, Kind: "ClusterClass", Namespace: "shop", Name: "small"})
+	got, err := w.read(t, "blue", plane.Ref{Group: ClusterGroup, Kind: "ClusterClass", Namespace: "shop", Name: "small"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"BoxClusterTemplate small (stays)", "ClusterClass small (stays)"}, bare(t, got, "blue"), "Secrets of other namespaces are not read")
-	_, err = w.read(t, "blue", plane.Ref{Group: coreGroup, Kind: "ClusterClass", Namespace: "shop", Name: "typo"})
+	_, err = w.read(t, "blue", plane.Ref{Group: ClusterGroup, Kind: "ClusterClass", Namespace: "shop", Name: "typo"})
 	require.Len(t, findings(t, err), 2)
 }
 
@@ -188,12 +188,12 @@ func TestClassThatIsUsedFromOtherNamespaces(t *testing.T) {
 	w.class("small", blue)
 	w.class("theirs")
 	for _, class := range []string{"small", "theirs"} {
-		w.add(coreGroup, "Cluster", "far-"+class, in("shop"), set(class, "spec", "topology", "classRef", "name"), set("apps", "spec", "topology", "classRef", "namespace"))
+		w.add(ClusterGroup, "Cluster", "far-"+class, in("shop"), set(class, "spec", "topology", "classRef", "name"), set("apps", "spec", "topology", "classRef", "namespace"))
 	}
 	_, err := w.read(t, "blue")
 	require.Equal(t, []string{"ClusterClass.cluster.x-k8s.io apps/small: is used by Cluster.cluster.x-k8s.io shop/far-small as well: " +
 		"have it copied: it stays on the source as well; or give each Cluster one of its own"}, findings(t, err))
-	small := plane.Ref{Group: coreGroup, Kind: "ClusterClass", Namespace: "apps", Name: "small"}
+	small := plane.Ref{Group: ClusterGroup, Kind: "ClusterClass", Namespace: "apps", Name: "small"}
 	got, err := w.read(t, "blue", small)
 	require.NoError(t, err)
 	require.Equal(t, []string{"BoxClusterTemplate small (stays)", "ClusterClass small (stays)"}, bare(t, got, "blue"), "theirs is not needed")
@@ -215,8 +215,8 @@ func TestOwnersOutsideOfTheSet(t *testing.T) {
 	w.crd("example.org", "Room", true)
 	blue, green := w.ordinary("blue", 0), w.ordinary("green", 0)
 	tenant, room := w.add("example.org", "Tenant", "a", in("")), w.add("example.org", "Room", "a")
-	stray := w.add(coreGroup, "MachineSet", "stray")
-	theirs := w.add(coreGroup, "MachineSet", "theirs", owned(green))
+	stray := w.add(ClusterGroup, "MachineSet", "stray")
+	theirs := w.add(ClusterGroup, "MachineSet", "theirs", owned(green))
 	gone := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "metadata": map[string]any{"name": "gone", "uid": "x"}}}
 	deployment := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "uid": "y"}}}
 	owned(tenant)(blue)

@@ -50,7 +50,7 @@ func newWorld(version string) *world {
 	}
 	w.lists[schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}] = "CustomResourceDefinitionList"
 	for _, kind := range []string{"Cluster", "ClusterClass", "Machine", "MachineSet", "MachineDeployment", "MachineHealthCheck"} {
-		w.crd(coreGroup, kind, true)
+		w.crd(ClusterGroup, kind, true)
 	}
 	w.crd(addonsGroup, "ClusterResourceSet", true)
 	w.crd(addonsGroup, "ClusterResourceSetBinding", true)
@@ -152,7 +152,7 @@ func (w *world) ref(group, kind, name string) map[string]any {
 
 // ordinary adds a cluster of one control-plane machine and workers, as the controllers leave it.
 func (w *world) ordinary(name string, workers int) *unstructured.Unstructured {
-	c := w.add(coreGroup, "Cluster", name,
+	c := w.add(ClusterGroup, "Cluster", name,
 		set(w.ref(infraGroup, "BoxCluster", name), "spec", "infrastructureRef"),
 		set(w.ref(planeGroup, "KubeadmControlPlane", name+"-cp"), "spec", "controlPlaneRef"))
 	w.add(infraGroup, "BoxCluster", name, owned(c), of(name))
@@ -166,10 +166,10 @@ func (w *world) ordinary(name string, workers int) *unstructured.Unstructured {
 	if workers == 0 {
 		return c
 	}
-	md := w.add(coreGroup, "MachineDeployment", name+"-md", owned(c), of(name), set(name, "spec", "clusterName"))
+	md := w.add(ClusterGroup, "MachineDeployment", name+"-md", owned(c), of(name), set(name, "spec", "clusterName"))
 	w.add(infraGroup, "BoxMachineTemplate", name+"-md", owned(c), of(name))
 	w.add(bootstrapGroup, "KubeadmConfigTemplate", name+"-md", owned(c), of(name))
-	ms := w.add(coreGroup, "MachineSet", name+"-md-x", owned(md), of(name), set(name, "spec", "clusterName"))
+	ms := w.add(ClusterGroup, "MachineSet", name+"-md-x", owned(md), of(name), set(name, "spec", "clusterName"))
 	for i := range workers {
 		w.machine(name, fmt.Sprintf("%s-md-x-%d", name, i), ms)
 	}
@@ -177,7 +177,7 @@ func (w *world) ordinary(name string, workers int) *unstructured.Unstructured {
 }
 
 func (w *world) machine(cluster, name string, by *unstructured.Unstructured) {
-	m := w.add(coreGroup, "Machine", name, owned(by), of(cluster), set(cluster, "spec", "clusterName"),
+	m := w.add(ClusterGroup, "Machine", name, owned(by), of(cluster), set(cluster, "spec", "clusterName"),
 		set(map[string]any{"name": "node-" + name}, "status", "nodeRef"))
 	w.add(infraGroup, "BoxMachine", name, owned(m), of(cluster))
 	config := w.add(bootstrapGroup, "KubeadmConfig", name, owned(m), of(cluster))
