@@ -72,6 +72,13 @@ func (p *Plane) Server() string { return p.options.Server }
 // Sleep waits for d, or until ctx ends.
 func (p *Plane) Sleep(ctx context.Context, d time.Duration) error { return p.options.Sleep(ctx, d) }
 
+// Within is the plane with another patience.
+func (p *Plane) Within(patience time.Duration) *Plane {
+	out := *p
+	out.options.Patience = min(patience, p.options.Patience)
+	return &out
+}
+
 // UID identifies the cluster of the API server, for good: the UID of its namespace kube-system.
 func (p *Plane) UID(ctx context.Context) (string, error) {
 	o, err := p.Get(ctx, NamespaceKind, Ref{Kind: "Namespace", Name: metav1.NamespaceSystem})

@@ -1,0 +1,113 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+)
+
+// Source looks at the source: whether the Cluster is at rest and not paused, and at the rights
+// of the user of the kubeconfig.
+func Source(ctx context.Context, p *plane.Plane, kinds plane.Kinds, set inventory.Set) inventory.Findings {
+	var out inventory.Findings
+	if set.PausedBy != "" {
+		out = append(out, inventory.Finding{Ref: set.Cluster, Problem: fmt.Sprintf("is paused on the %s plane already, by %s", p.Name(), set.PausedBy),
+			Advice: "let that end and unpause the Cluster; or, where a pivot paused it, resume or abort that pivot"})
+	}
+	for _, item := range set.Items {
+		if len(item.Busy) == 0 || item.Stays {
+			continue
+		}
+		f := inventory.Finding{Ref: item.Ref, Problem: fmt.Sprintf("is not at rest on the %s plane: %s", p.Name(), strings.Join(item.Busy, "; ")),
+			Advice: "wait until its controller is done, or see in its conditions what keeps it"}
+		if slices.Contains(item.Busy, inventory.Deleting) {
+			f.Advice = "wait until it is gone, or see which of its finalizers are left"
+		}
+		out = append(out, f)
+	}
+	return append(out, sourceRights(ctx, p, kinds, set)...).Sorted()
+}
+
+// sourceRights are the rights that are missing on the source.
+func sourceRights(ctx context.Context, p *plane.Plane, kinds plane.Kinds, set inventory.Set) inventory.Findings {
+	namespace := set.Cluster.Namespace
+	need := rights{}
+	need.add(plane.Kind{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, "", "list")
+	need.add(plane.NamespaceKind, "", "get")
+	need.add(plane.ConfigMapKind, namespace, "create", "get", "update")
+	for _, item := range set.Items {
+		verbs := []string{"get", "list", "update", "delete"}
+		if item.Stays {
+			verbs = verbs[:2]
+		}
+		need.add(kinds[item.Ref.GroupKind()], item.Ref.Namespace, verbs...)
+	}
+	out, _ := need.missing(ctx, p, set.Cluster)
+	return out
+}
+
+// rights are a set.
+type rights map[plane.Right]bool
+
+func (r rights) add(k plane.Kind, namespace string, verbs ...string) {
+	for _, verb := range verbs {
+		r[plane.Right{Verb: verb, Group: k.Group, Resource: k.Resource, Namespace: namespace}] = true
+	}
+}
+
+// missing are the rights that the user has not: as a finding for each resource, and as such.
+func (r rights) missing(ctx context.Context, p *plane.Plane, cluster plane.Ref) (inventory.Findings, rights) {
+	var all []plane.Right
+	for right := range r {
+		all = append(all, right)
+	}
+	denied, err := p.Missing(ctx, all)
+	if err != nil {
+		return inventory.Findings{unknown(p, cluster, "the rights of the user of its kubeconfig cannot be reviewed", err)}, nil
+	}
+	if len(denied) == 0 {
+		return nil, nil
+	}
+	user, err := p.User(ctx)
+	if err != nil || user == "" {
+		user = "of the kubeconfig"
+	}
+	var out inventory.Findings
+	none := rights{}
+	for i := 0; i < len(denied); {
+		first := denied[i]
+		var verbs []string
+		for ; i < len(denied) && denied[i].Group == first.Group && denied[i].Resource == first.Resource && denied[i].Namespace == first.Namespace; i++ {
+			none[denied[i]] = true
+			verbs = append(verbs, denied[i].Verb)
+		}
+		first.Verb = strings.Join(verbs, ", ")
+		role := "Role"
+		if first.Namespace == "" {
+			role = "ClusterRole"
+		}
+		out = append(out, inventory.Finding{Ref: cluster, Problem: fmt.Sprintf("user %s of the %s plane may not %s", user, p.Name(), first),
+			Advice: fmt.Sprintf("grant it with a %s with apiGroups [%q], resources [%q], verbs [%s]", role, first.Group, first.Resource, quoted(verbs))})
+	}
+	return out, none
+}
+
+func quoted(texts []string) string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = fmt.Sprintf("%q", t)
+	}
+	return strings.Join(out, ", ")
+}
+
+// unknown is the finding about what could not be looked at.
+func unknown(p *plane.Plane, r plane.Ref, what string, err error) inventory.Finding {
+	return inventory.Finding{Ref: r, Problem: fmt.Sprintf("%s plane: %s: %v", p.Name(), what, err), Advice: "see why its API server answers so, and try again"}
+}

@@ -1,0 +1,248 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package preflight
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// patience is how long a dry run is repeated: a webhook that does not answer for longer is
+// not there.
+const patience = 5 * time.Second
+
+// target looks at the target.
+type target struct {
+	plane   *plane.Plane
+	kinds   plane.Kinds
+	samples []snapshot.Entry
+	cluster plane.Ref
+	// there: the namespace of the Cluster is there.
+	there bool
+	// denied are rights that are missing, and reported.
+	denied rights
+
+	mu       sync.Mutex
+	findings inventory.Findings
+}
+
+// Target looks at the target: at rights, at objects that are there already, and at whether
+// the samples would be accepted. Kinds are those of the source, at common versions. Where
+// the namespace is not there, webhooks are not tried.
+func Target(ctx context.Context, p *plane.Plane, kinds plane.Kinds, samples []snapshot.Entry, namespaceThere bool) inventory.Findings {
+	t := &target{plane: p, kinds: kinds, samples: samples, there: namespaceThere}
+	for _, e := range samples {
+		if !e.Stays && e.Ref.GroupKind() == (schema.GroupKind{Group: "cluster.x-k8s.io", Kind: "Cluster"}) {
+			t.cluster = e.Ref
+		}
+	}
+	t.rights(ctx)
+	t.existing(ctx)
+	if err := p.Each(ctx, len(samples), func(ctx context.Context, i int) error {
+		if samples[i].Object != nil {
+			t.try(ctx, &samples[i])
+		}
+		return nil
+	}); err != nil {
+		t.add(unknown(p, t.cluster, "trying to create the objects", err))
+	}
+	return t.findings.Sorted()
+}
+
+func (t *target) add(f ...inventory.Finding) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.findings = append(t.findings, f...)
+}
+
+// rights reports those that are missing.
+func (t *target) rights(ctx context.Context) {
+	namespace := t.cluster.Namespace
+	need := rights{}
+	need.add(plane.Kind{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}, "", "list")
+	need.add(plane.NamespaceKind, "", "get")
+	if !t.there {
+		need.add(plane.NamespaceKind, "", "create")
+	}
+	need.add(plane.ConfigMapKind, namespace, "create", "get", "update")
+	need.add(plane.SecretKind, namespace, "create", "delete", "get", "list", "update")
+	for _, e := range t.samples {
+		need.add(t.kinds[e.Ref.GroupKind()], e.Ref.Namespace, "create", "delete", "get", "list", "update")
+	}
+	findings, denied := need.missing(ctx, t.plane, t.cluster)
+	t.denied = denied
+	t.add(findings...)
+}
+
+// may reports whether nothing was found that forbids a verb.
+func (t *target) may(verb string, r plane.Ref) bool {
+	k := t.kinds[r.GroupKind()]
+	return !t.denied[plane.Right{Verb: verb, Group: k.Group, Resource: k.Resource, Namespace: r.Namespace}]
+}
+
+// existing looks for the objects of the samples on the target.
+func (t *target) existing(ctx context.Context) {
+	at := map[plane.Ref]*snapshot.Entry{}
+	var places []plane.Ref // kinds in namespaces
+	for i := range t.samples {
+		e := &t.samples[i]
+		at[e.Ref] = e
+		place := e.Ref
+		place.Name = ""
+		if !slices.Contains(places, place) && t.may("list", e.Ref) {
+			places = append(places, place)
+		}
+	}
+	if err := t.plane.Each(ctx, len(places), func(ctx context.Context, i int) error {
+		return plane.IgnoreNotFound(t.plane.List(ctx, t.kinds[places[i].GroupKind()], places[i].Namespace, 0, func(o *unstructured.Unstructured) error {
+			if e := at[plane.RefOf(o)]; e != nil {
+				t.compare(e, o)
+			}
+			return nil
+		}))
+	}); err != nil {
+		t.add(unknown(t.plane, t.cluster, "looking for objects that are there already", err))
+	}
+}
+
+// compare reports an object that is in the way of an entry.
+func (t *target) compare(e *snapshot.Entry, o *unstructured.Unstructured) {
+	name := t.plane.Name()
+	switch {
+	case o.GetAnnotations()[snapshot.ImportAnnotation] != "":
+		// An import knows which pivot it is of.
+	case o.GetDeletionTimestamp() != nil:
+		t.add(inventory.Finding{Ref: e.Ref, Problem: fmt.Sprintf("is being deleted from the %s plane", name), Advice: "wait until it is gone, or see which of its finalizers are left"})
+	case !e.Stays:
+		t.add(inventory.Finding{Ref: e.Ref, Problem: fmt.Sprintf("is on the %s plane already", name), Advice: "delete it there if it is not needed, or choose another target"})
+	default:
+		if where := differs(e, o); where != "" {
+			t.add(inventory.Finding{Ref: e.Ref, Problem: fmt.Sprintf("is on the %s plane already, and differs %s", name, where), Advice: "make both the same, or rename one of them"})
+		}
+	}
+}
+
+// differs says where an object is not as its entry; "" where it is.
+func differs(e *snapshot.Entry, o *unstructured.Unstructured) string {
+	got, err := snapshot.Canonical(o)
+	if err == nil && snapshot.Sum(got) == e.Digest {
+		return ""
+	}
+	if err == nil && e.Object != nil {
+		paths, err := snapshot.Differences(e.Object, got)
+		switch {
+		case err == nil && len(paths) == 0:
+			return ""
+		case err == nil:
+			return "at " + strings.Join(paths, ", ")
+		}
+	}
+	return "from that of the source"
+}
+
+// try creates an object without storing it.
+func (t *target) try(ctx context.Context, e *snapshot.Entry) {
+	if !t.may("create", e.Ref) {
+		return
+	}
+	kind, err := t.kinds.At(e.Ref, e.APIVersion)
+	if err != nil {
+		t.add(inventory.Finding{Ref: e.Ref, Problem: fmt.Sprintf("is in version %q, which is not served by both planes", e.APIVersion), Advice: "upgrade the provider on the plane that has the older one"})
+		return
+	}
+	o := &unstructured.Unstructured{}
+	if err := json.Unmarshal(e.Object, &o.Object); err != nil {
+		t.add(unknown(t.plane, e.Ref, "its sample is no object", err))
+		return
+	}
+	// The owners have no UIDs yet.
+	o.SetOwnerReferences(nil)
+	_, err = t.plane.Within(patience).Create(ctx, kind, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+	if f := t.judge(e.Ref, o, err); f != nil {
+		t.add(*f)
+	}
+}
+
+// judge is the finding about the answer to a dry run, or nil.
+func (t *target) judge(r plane.Ref, o *unstructured.Unstructured, err error) *inventory.Finding {
+	const upgrade = "upgrade the provider of the target plane to the version of the source plane"
+	name := t.plane.Name()
+	switch {
+	case err == nil, apierrors.IsAlreadyExists(err):
+		return nil // What is there already is reported as such.
+	case apierrors.IsNotFound(err) && !t.there && r.Namespace != "" && named(err, "namespaces"):
+		return nil // The object itself was decoded and validated by then.
+	case apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run"):
+		return nil
+	case apierrors.IsNotFound(err):
+		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("its kind is not served by the %s plane", name), Advice: "install its CustomResourceDefinition there, or see why it is not established"}
+	case apierrors.IsInvalid(err):
+		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is not valid on the %s plane: %s", name, fields(err)), Advice: upgrade}
+	case strings.Contains(err.Error(), "failed calling webhook"):
+		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("a webhook of the %s plane does not answer: %s", name, hide(o, err)),
+			Advice: "see that the controller of the webhook runs, and that its Service and certificate are right"}
+	case apierrors.IsBadRequest(err):
+		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is rejected by the %s plane: %s", name, hide(o, err)), Advice: upgrade}
+	}
+	return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is rejected by the %s plane: %s", name, hide(o, err)), Advice: "see why, in the controllers and policies of that plane"}
+}
+
+// named reports whether an error is about a resource.
+func named(err error, resource string) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == resource
+}
+
+// fields are those that an error names; it also shows their values, which may be secret.
+func fields(err error) string {
+	var status apierrors.APIStatus
+	var out []string
+	if errors.As(err, &status) && status.Status().Details != nil {
+		for _, c := range status.Status().Details.Causes {
+			out = append(out, fmt.Sprintf("%s (%s)", c.Field, c.Type))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), ", ")
+}
+
+// hide is the text of an error without the texts of an object that may be secret.
+func hide(o *unstructured.Unstructured, err error) string {
+	var secrets object.Secrets
+	var walk func(key string, v any)
+	walk = func(key string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for k, below := range v {
+				walk(k, below)
+			}
+		case []any:
+			for _, below := range v {
+				walk(key, below)
+			}
+		case string:
+			if key == "content" || key == "data" || key == "value" || object.SensitiveName(key) {
+				secrets.Add(v)
+			}
+		}
+	}
+	walk("", o.Object["spec"])
+	return secrets.Hide(err.Error())
+}
