@@ -84,11 +84,12 @@ func (d *deletion) paused(ctx context.Context, moved []snapshot.Entry) error {
 			return failed(d.plane, "reading", e.Ref, nil, err)
 		}
 		if err == nil && !isPaused(o) {
-			d.add(e.Ref, fmt.Sprintf("is not paused on the %s plane any more, since it was written%s: two planes are in charge", d.plane.Name(), lastWriter(o)),
+			d.add(e.Ref, fmt.Sprintf("is not paused on the %s plane any more; it was last written%s: two planes are in charge", d.plane.Name(), lastWriter(o)),
 				"stop what writes it, such as GitOps, and set its spec.paused to true at once")
+			return d.err()
 		}
 	}
-	return d.err()
+	return nil
 }
 
 // one deletes an object, or finds why it must not.

@@ -30,7 +30,7 @@ const (
 	deleteAnnotation = "clusterctl.cluster.x-k8s.io/delete-for-move"
 )
 
-func isCluster(r plane.Ref) bool { return r.Group == "cluster.x-k8s.io" && r.Kind == "Cluster" }
+func isCluster(r plane.Ref) bool { return r.Group == inventory.ClusterGroup && r.Kind == "Cluster" }
 
 func isPaused(o *unstructured.Unstructured) bool {
 	paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused")
