@@ -105,6 +105,9 @@ func (n *node) fill(o *unstructured.Unstructured) (err error) {
 // likely reports whether an object is kept when it is first read. It bounds memory: a
 // namespace may hold other Clusters, and Secrets and ConfigMaps of others.
 func (s *scan) likely(n *node) bool {
+	if n.isCluster() {
+		return n.ref.Name == s.cluster.Name
+	}
 	if len(n.names) > 0 {
 		return slices.Contains(n.names, s.cluster.Name)
 	}
