@@ -21,9 +21,10 @@ const (
 	// every is the time between polls.
 	every = 100 * time.Millisecond
 	// timeout is how long a plane may take to answer a poll.
-	timeout = 2 * time.Second
-	// gap is a time between two polls that is told of.
-	gap = time.Second
+	timeout = time.Second
+	// gap is a time between two polls that is told of: longer than a plane that does not
+	// answer holds up the other.
+	gap = 2 * timeout
 )
 
 // Log is what a program has said so far.
@@ -40,8 +41,8 @@ type Auditor struct {
 	first   harness.Machines
 	secrets needles
 
-	cancel context.CancelFunc
-	done   chan struct{}
+	stop    chan struct{}
+	running sync.WaitGroup
 
 	mu     sync.Mutex
 	logs   []Log
@@ -53,8 +54,8 @@ type Auditor struct {
 // given by the caller.
 func Start(t testing.TB, w *harness.World, c *harness.Cluster, inCharge *harness.Plane, tokens ...string) *Auditor {
 	t.Helper()
-	ctx, cancel := context.WithCancel(w.Context())
-	a := &Auditor{cluster: c, cloud: w.Cloud, cancel: cancel, done: make(chan struct{}), secrets: needles{}}
+	ctx := w.Context()
+	a := &Auditor{cluster: c, cloud: w.Cloud, stop: make(chan struct{}), secrets: needles{}}
 	for _, p := range []*harness.Plane{w.A, w.B} {
 		o, err := newObserver(ctx, p.Name, p.Config, c)
 		require.NoError(t, err)
@@ -74,7 +75,8 @@ func Start(t testing.TB, w *harness.World, c *harness.Cluster, inCharge *harness
 	require.NoError(t, err)
 	require.NotEmpty(t, a.first.Machines, "the cloud has no machines")
 	a.report = Report{Began: time.Now(), Objects: len(set), Machines: len(a.first.Machines), Needles: len(a.secrets), Unknown: map[string]int{}}
-	go a.run(ctx)
+	a.running.Go(func() { a.repeat(ctx, every, a.poll) })
+	a.running.Go(func() { a.repeat(ctx, time.Second, a.search) })
 	return a
 }
 
@@ -91,8 +93,8 @@ func (a *Auditor) Watch(log Log) {
 // Stop looks through everything once more and gives the report, which it prints.
 func (a *Auditor) Stop(t testing.TB) Report {
 	t.Helper()
-	a.cancel()
-	<-a.done
+	close(a.stop)
+	a.running.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
 	defer cancel()
 	a.poll(ctx)
@@ -104,23 +106,20 @@ func (a *Auditor) Stop(t testing.TB) Report {
 	return a.report
 }
 
-func (a *Auditor) run(ctx context.Context) {
-	defer close(a.done)
+// repeat does something until Stop.
+func (a *Auditor) repeat(ctx context.Context, every time.Duration, do func(context.Context)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	searched := time.Now()
 	for last := time.Now(); ; last = time.Now() {
-		a.poll(ctx)
-		if time.Since(searched) > time.Second {
-			a.search(ctx)
-			searched = time.Now()
-		}
+		do(ctx)
 		select {
-		case <-ctx.Done():
+		case <-a.stop:
+			return
+		case <-ctx.Done(): // the run ends without a Stop
 			return
 		case <-tick.C:
 		}
-		if since := time.Since(last); since > gap {
+		if since := time.Since(last); since > every+gap {
 			a.mu.Lock()
 			a.report.Gaps = append(a.report.Gaps, Gap{last, since})
 			a.mu.Unlock()
@@ -131,19 +130,19 @@ func (a *Auditor) run(ctx context.Context) {
 // poll looks at I1, I2 and I3 once.
 func (a *Auditor) poll(ctx context.Context) {
 	began := time.Now()
-	seen := []view{a.look(ctx, 0), a.look(ctx, 1)}
+	var seen [2]view
+	var there harness.Machines
+	var cloudErr error
+	var read sync.WaitGroup
+	read.Go(func() { seen[0] = a.look(ctx, 0) })
+	read.Go(func() { seen[1] = a.look(ctx, 1) })
+	read.Go(func() { there, cloudErr = a.cloud.Of(ctx, a.cluster.Namespace, a.cluster.Name) })
+	read.Wait()
 	both := func(is func(view) bool) bool {
-		if !is(seen[0]) || !is(seen[1]) {
-			return false
-		}
-		return is(a.look(ctx, 0))
+		return is(seen[0]) && is(seen[1]) && is(a.look(ctx, 0)) && is(a.look(ctx, 1)) && is(a.look(ctx, 0))
 	}
 	active := both(view.active)
 	incomplete := !active && both(view.incomplete)
-	there, cloudErr := a.cloud.Of(ctx, a.cluster.Namespace, a.cluster.Name)
-	if ctx.Err() != nil {
-		return // what was read is not whole
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r := &a.report
@@ -206,7 +205,9 @@ func (a *Auditor) search(ctx context.Context) {
 		found = append(found, a.secrets.in("the log of "+log.Name, log.Text())...)
 	}
 	for _, o := range a.planes {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
 		found = append(found, o.search(ctx, a.secrets)...)
+		cancel()
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,9 +10,9 @@
 //	I3  the machines of the cloud are neither made again nor deleted, and no others are made
 //	I4  no token and no private key is in a log, an Event, a status or a ConfigMap
 //
-// Two planes cannot be read at one instant. So the first plane is read again where both
-// together look wrong: what it is before and after the second was read, it was at that time
-// too, and only then is it a violation. A plane that does not answer makes a poll unknown,
+// Two planes cannot be read at one instant. So where both together look wrong, the first, the
+// second and the first plane once more are read in turn: what the first is before and after
+// the second was read, it was at that time too, and only then is it a violation. A plane that does not answer makes a poll unknown,
 // which is counted and is no violation.
 //
 // I4 is looked at every second and at the end, for what is written there stays there. Secrets

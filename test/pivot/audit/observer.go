@@ -228,6 +228,9 @@ func (o *observer) wanted() []schema.GroupVersionResource {
 func (o *observer) search(ctx context.Context, secrets needles) []string {
 	var out []string
 	look := func(resource schema.GroupVersionResource, fields ...string) {
+		if ctx.Err() != nil {
+			return
+		}
 		list, err := o.objects.Resource(resource).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -146,6 +147,29 @@ func (w *World) NewCluster(t testing.TB, p *Plane, namespace, name string, contr
 	return c
 }
 
+// Standing is a Cluster of one machine of the control plane and two workers that all tests
+// of a run share, with the plane that is in charge of it. A test may move it, and leaves it
+// available.
+func (w *World) Standing(t testing.TB) (*Cluster, *Plane) {
+	t.Helper()
+	if w.standing == nil {
+		began := time.Now()
+		c := w.NewCluster(t, w.A, w.Namespace(t, w.A), "shed", 1, 2)
+		t.Logf("a Cluster of 1 + 2 machines is available after %s", time.Since(began).Round(10*time.Millisecond))
+		w.standing = c
+	}
+	for _, p := range []*Plane{w.A, w.B} {
+		if o, err := w.standing.Get(t.Context(), p); err == nil {
+			if paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused"); !paused {
+				w.standing.AwaitAvailable(t, p)
+				return w.standing, p
+			}
+		}
+	}
+	require.Fail(t, "no plane is in charge of the standing Cluster: the test before has left it so")
+	return nil, nil
+}
+
 // CreateCluster is NewCluster that does not wait.
 func (w *World) CreateCluster(t testing.TB, p *Plane, namespace, name string, controlPlanes, workers int) *Cluster {
 	t.Helper()
@@ -233,6 +257,16 @@ func (c *Cluster) Pause(t testing.TB, p *Plane, paused bool) {
 	_, err := p.Client.Resource(clusters().resource()).Namespace(c.Namespace).
 		Patch(t.Context(), c.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	require.NoError(t, err)
+}
+
+// Remove deletes the object of kind Cluster from a plane, and nothing else, as one that is
+// paused.
+func (c *Cluster) Remove(t testing.TB, p *Plane) {
+	t.Helper()
+	client := p.Client.Resource(clusters().resource()).Namespace(c.Namespace)
+	require.NoError(t, client.Delete(t.Context(), c.Name, metav1.DeleteOptions{}))
+	_, err := client.Patch(t.Context(), c.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	require.True(t, err == nil || apierrors.IsNotFound(err), "%v", err)
 }
 
 // ScaleWorkers changes how many workers there are, through one plane, and waits for them.

@@ -38,6 +38,7 @@ type World struct {
 	built      map[string]string
 	told       map[testing.TB]bool
 	namespaces int
+	standing   *Cluster
 }
 
 // shared is the world of this test binary.
