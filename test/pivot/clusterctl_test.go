@@ -4,12 +4,15 @@
 package pivot
 
 import (
+	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/test/pivot/audit"
+	"github.com/ropewalk/ropewalk/test/pivot/faults"
 	"github.com/ropewalk/ropewalk/test/pivot/harness"
 )
 
@@ -30,4 +33,48 @@ func TestClusterctlMoves(t *testing.T) {
 	after := to.Objects(t, c.Namespace)
 	require.Equal(t, before, after)
 	t.Logf("%d objects: %v", len(after), after)
+}
+
+// TestClusterctlIsStuckAfterAKill: it refuses the second run, because its own first one has
+// paused the Cluster, and a person has to put both planes right. The rows are those of the
+// kill matrix of ropewalk.
+func TestClusterctlIsStuckAfterAKill(t *testing.T) {
+	long(t)
+	r := newRig(t, clusterctl)
+	m := r.begin()
+	said, err := m.run(t)
+	require.NoError(t, err, "%s", said)
+	sources, targets := m.proxies[m.from].Writes(), m.proxies[m.to].Writes()
+	t.Logf("a move writes %d times to the source and %d times to the target", len(sources), len(targets))
+	require.Empty(t, m.settled(t))
+	m.auditor.Stop(t).Require(t)
+
+	deletion := slices.IndexFunc(sources, func(w faults.Request) bool { return w.Method == http.MethodDelete }) + 1
+	var outcomes []outcome
+	for _, at := range []point{
+		{source: true, write: 1, after: true},
+		{write: len(targets) / 2, after: true},
+		{source: true, write: deletion + (len(sources)-deletion)/2, after: true},
+	} {
+		o := r.kill(t, at)
+		outcomes = append(outcomes, o)
+		require.True(t, o.killed)
+		require.NotEmpty(t, o.stuck)
+		require.Empty(t, o.violated)
+		r.repair()
+	}
+	t.Logf("clusterctl:\n%s", table(outcomes))
+}
+
+// repair is what a person does after a kill of clusterctl: where the target is complete, the
+// rest of the source is deleted and the target unpaused, and else the other way round.
+func (r *rig) repair() {
+	r.t.Helper()
+	complete, other := r.A, r.B
+	if len(r.B.Objects(r.t, r.cluster.Namespace)) > len(r.A.Objects(r.t, r.cluster.Namespace)) {
+		complete, other = r.B, r.A
+	}
+	r.cluster.Forget(r.t, other)
+	r.cluster.Pause(r.t, complete, false)
+	r.cluster.AwaitAvailable(r.t, complete)
 }

@@ -167,7 +167,7 @@ func (a *Auditor) poll(ctx context.Context) {
 			r.violate("I3", text)
 		}
 	}
-	r.see(fmt.Sprintf("%s: %s, %s: %s", a.planes[0].name, seen[0], a.planes[1].name, seen[1]))
+	r.see([]string{a.planes[0].name, a.planes[1].name}, seen[:])
 }
 
 func (a *Auditor) look(ctx context.Context, i int) view {

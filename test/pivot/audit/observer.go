@@ -180,6 +180,19 @@ func (v view) String() string {
 	return fmt.Sprintf("%s %d/%d", state, v.have, v.of)
 }
 
+// key is String without the counts.
+func (v view) key() string {
+	state, _, _ := strings.Cut(v.String(), " ")
+	switch {
+	case v.err != nil || v.have == 0:
+		return state
+	case v.incomplete():
+		return state + " some"
+	default:
+		return state + " all"
+	}
+}
+
 // look reads the Cluster, and then the names of all else.
 func (o *observer) look(ctx context.Context) view {
 	v := view{of: len(o.want)}

@@ -27,10 +27,16 @@ type Gap struct {
 	For time.Duration
 }
 
-// State is what both planes looked like from a time on.
+// State is what both planes looked like from a time on: paused or not, with all, some or none
+// of the objects.
 type State struct {
-	At   time.Time
-	Text string
+	At time.Time
+	// First and Last have the counts, as they were first and last seen.
+	First, Last string
+	// Active are the planes that were in charge.
+	Active []string
+
+	key string
 }
 
 // Report is what an Auditor has observed.
@@ -62,11 +68,39 @@ func (r *Report) violate(invariant, text string) {
 	r.Violations[i].Polls++
 }
 
-// see adds what the planes look like, where it changed.
-func (r *Report) see(text string) {
-	if n := len(r.Timeline); n == 0 || r.Timeline[n-1].Text != text {
-		r.Timeline = append(r.Timeline, State{time.Now(), text})
+// see adds what the planes look like, where more than the counts changed.
+func (r *Report) see(names []string, seen []view) {
+	now := State{At: time.Now()}
+	var text, key []string
+	for i, v := range seen {
+		text, key = append(text, names[i]+": "+v.String()), append(key, v.key())
+		if v.active() {
+			now.Active = append(now.Active, names[i])
+		}
 	}
+	now.First, now.key = strings.Join(text, ", "), strings.Join(key, ", ")
+	now.Last = now.First
+	if n := len(r.Timeline); n > 0 && r.Timeline[n-1].key == now.key {
+		r.Timeline[n-1].Last = now.First
+		return
+	}
+	r.Timeline = append(r.Timeline, now)
+}
+
+// Frozen is how long no plane was in charge, as far as polls can tell.
+func (r Report) Frozen() time.Duration {
+	var sum time.Duration
+	for i, s := range r.Timeline {
+		if len(s.Active) > 0 {
+			continue
+		}
+		end := r.Ended
+		if i+1 < len(r.Timeline) {
+			end = r.Timeline[i+1].At
+		}
+		sum += end.Sub(s.At)
+	}
+	return sum
 }
 
 // Violated are the invariants that did not hold.
@@ -99,13 +133,16 @@ func (r Report) String() string {
 		fmt.Fprintf(&out, "\n  at %s nothing was observed for %s", since(g.At), g.For.Round(time.Millisecond))
 	}
 	for _, s := range r.Timeline {
-		fmt.Fprintf(&out, "\n  %8s %s", since(s.At), s.Text)
+		fmt.Fprintf(&out, "\n  %8s %s", since(s.At), s.First)
+		if s.Last != s.First {
+			out.WriteString(" -> " + s.Last)
+		}
 	}
 	for _, v := range r.Violations {
 		fmt.Fprintf(&out, "\n  VIOLATION of %s from %s to %s in %d polls: %s", v.Invariant, since(v.First), since(v.Last), v.Polls, v.Text)
 	}
 	if len(r.Violations) == 0 {
-		out.WriteString("\n  I1 to I4 held")
+		fmt.Fprintf(&out, "\n  I1 to I4 held; no plane was in charge for %s", r.Frozen().Round(10*time.Millisecond))
 	}
 	return out.String()
 }
