@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
@@ -16,15 +18,21 @@ type graph struct {
 	byRef map[plane.Ref]*node
 	// byName has what is to be moved, for references without a group.
 	byName map[plane.Ref][]*node
+	// ofCluster has what says that it belongs to a Cluster.
+	ofCluster map[types.NamespacedName][]*node
 }
 
 // link resolves owner references, by UID and name.
 func link(nodes []*node) *graph {
-	g := &graph{nodes: nodes, byRef: map[plane.Ref]*node{}, byName: map[plane.Ref][]*node{}}
+	g := &graph{nodes: nodes, byRef: map[plane.Ref]*node{}, byName: map[plane.Ref][]*node{}, ofCluster: map[types.NamespacedName][]*node{}}
 	byUID := map[string]*node{}
 	for _, n := range nodes {
 		g.byRef[n.ref] = n
 		byUID[n.uid] = n
+		for _, name := range n.names {
+			cluster := types.NamespacedName{Namespace: n.ref.Namespace, Name: name}
+			g.ofCluster[cluster] = append(g.ofCluster[cluster], n)
+		}
 		if n.move {
 			name := n.ref
 			name.Group = ""
@@ -76,10 +84,8 @@ func (g *graph) core(cluster *node) nodeSet {
 			queue = append(queue, n)
 		}
 	}
-	for _, n := range g.nodes {
-		if n.ref.Namespace == cluster.ref.Namespace && slices.Contains(n.names, cluster.ref.Name) {
-			add(n)
-		}
+	for _, n := range g.ofCluster[types.NamespacedName{Namespace: cluster.ref.Namespace, Name: cluster.ref.Name}] {
+		add(n)
 	}
 	for _, r := range cluster.providers {
 		for _, n := range g.resolve(r) {

@@ -4,11 +4,15 @@
 package inventory
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
 func machine(change ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
@@ -105,4 +109,28 @@ func TestItemsSayWhatAPivotWaitsFor(t *testing.T) {
 	require.NotContains(t, string(slow.Object), blockAnnotation)
 	require.Empty(t, slow.ManagedFields)
 	require.Empty(t, item(t, got, "Secret", "blue-ca").Paused)
+}
+
+// FuzzNode reads objects that no schema has checked.
+func FuzzNode(f *testing.F) {
+	f.Add([]byte(`{"apiVersion":"cluster.x-k8s.io/v1beta2","kind":"Cluster","metadata":{"name":"a","namespace":"apps","labels":{"cluster.x-k8s.io/cluster-name":"a"}},` +
+		`"spec":{"topology":{"classRef":{"name":"c"}},"infrastructureRef":{"apiGroup":"g","kind":"Machine","name":"x"},"paused":true},"status":{"conditions":[{"type":"Paused","status":"True"}]}}`))
+	f.Add([]byte(`{"apiVersion":"a/b/c","kind":"Machine","metadata":{"ownerReferences":[{"apiVersion":"/","uid":3}],"managedFields":[{"fieldsV1":[]}]},"spec":[[{"kind":"Machine","name":{}}]],"status":3}`))
+	f.Add([]byte(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"-ca","labels":[],"annotations":7,"generation":"x"},"data":null}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o := &unstructured.Unstructured{}
+		if json.Unmarshal(data, &o.Object) != nil || o.Object == nil {
+			return
+		}
+		s := &scan{cluster: types.NamespacedName{Namespace: "apps", Name: "a"}, named: map[string]bool{"Machine": true}}
+		for _, kind := range []plane.Kind{{Group: ClusterGroup, Kind: "Cluster", Namespaced: true}, {Group: "g", Kind: "Machine"}, plane.SecretKind} {
+			n, err := s.node(kind, o.DeepCopy())
+			require.NoError(t, err)
+			if n.isCluster() {
+				m := link([]*node{n}).members(n, []*node{n}, Options{})
+				require.True(t, m.in[n])
+				m.order()
+			}
+		}
+	})
 }

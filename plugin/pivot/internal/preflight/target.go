@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
@@ -182,7 +183,7 @@ func (t *target) try(ctx context.Context, e *snapshot.Entry) {
 
 // judge is the finding about the answer to a dry run, or nil.
 func (t *target) judge(r plane.Ref, o *unstructured.Unstructured, err error) *inventory.Finding {
-	const upgrade = "upgrade the provider of the target plane to the version of the source plane"
+	const upgrade = "upgrade the provider of the target plane to the version of the source plane, with the same features enabled"
 	name := t.plane.Name()
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err):
@@ -194,14 +195,14 @@ func (t *target) judge(r plane.Ref, o *unstructured.Unstructured, err error) *in
 	case apierrors.IsNotFound(err):
 		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("its kind is not served by the %s plane", name), Advice: "install its CustomResourceDefinition there, or see why it is not established"}
 	case apierrors.IsInvalid(err):
-		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is not valid on the %s plane: %s", name, fields(err)), Advice: upgrade}
+		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is not valid on the %s plane: %s", name, fields(o, err)), Advice: upgrade}
 	case strings.Contains(err.Error(), "failed calling webhook"):
-		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("a webhook of the %s plane does not answer: %s", name, hide(o, err)),
+		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("a webhook of the %s plane does not answer: %s", name, hide(o, err.Error())),
 			Advice: "see that the controller of the webhook runs, and that its Service and certificate are right"}
 	case apierrors.IsBadRequest(err):
-		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is rejected by the %s plane: %s", name, hide(o, err)), Advice: upgrade}
+		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is rejected by the %s plane: %s", name, hide(o, err.Error())), Advice: upgrade}
 	}
-	return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is rejected by the %s plane: %s", name, hide(o, err)), Advice: "see why, in the controllers and policies of that plane"}
+	return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is rejected by the %s plane: %s", name, hide(o, err.Error())), Advice: "see why, in the controllers and policies of that plane"}
 }
 
 // named reports whether an error is about a resource.
@@ -210,21 +211,25 @@ func named(err error, resource string) bool {
 	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == resource
 }
 
-// fields are those that an error names; it also shows their values, which may be secret.
-func fields(err error) string {
+// fields are those that an error names. Most of its texts show values, which may be secret.
+func fields(o *unstructured.Unstructured, err error) string {
 	var status apierrors.APIStatus
 	var out []string
 	if errors.As(err, &status) && status.Status().Details != nil {
 		for _, c := range status.Status().Details.Causes {
-			out = append(out, fmt.Sprintf("%s (%s)", c.Field, c.Type))
+			text := fmt.Sprintf("%s (%s)", c.Field, c.Type)
+			if c.Type == metav1.CauseTypeFieldValueRequired || c.Type == metav1.CauseType(field.ErrorTypeForbidden) {
+				text = c.Field + ": " + hide(o, c.Message)
+			}
+			out = append(out, text)
 		}
 	}
 	slices.Sort(out)
 	return strings.Join(slices.Compact(out), ", ")
 }
 
-// hide is the text of an error without the texts of an object that may be secret.
-func hide(o *unstructured.Unstructured, err error) string {
+// hide is a text without those of an object that may be secret.
+func hide(o *unstructured.Unstructured, text string) string {
 	var secrets object.Secrets
 	var walk func(key string, v any)
 	walk = func(key string, v any) {
@@ -244,5 +249,5 @@ func hide(o *unstructured.Unstructured, err error) string {
 		}
 	}
 	walk("", o.Object["spec"])
-	return secrets.Hide(err.Error())
+	return secrets.Hide(text)
 }

@@ -93,7 +93,7 @@ func TestAnswersToADryRun(t *testing.T) {
 	gr := schema.GroupResource{Group: planetest.Bootstrap, Resource: "kubeadmconfigs"}
 	gk := schema.GroupKind{Group: planetest.Bootstrap, Kind: "KubeadmConfig"}
 	const at = "KubeadmConfig.bootstrap.cluster.x-k8s.io apps/blue-cp-0: "
-	const upgrade = ": upgrade the provider of the target plane to the version of the source plane"
+	const upgrade = ": upgrade the provider of the target plane to the version of the source plane, with the same features enabled"
 	for name, c := range map[string]struct {
 		err  error
 		want string
@@ -106,8 +106,9 @@ func TestAnswersToADryRun(t *testing.T) {
 			err: apierrors.NewInvalid(gk, "blue-cp-0", field.ErrorList{
 				field.Invalid(field.NewPath("spec", "format"), "hush-hush", "no"), field.Required(field.NewPath("spec", "files"), "yes"),
 				field.Invalid(field.NewPath("spec", "format"), "hush-hush", "never"),
+				field.Forbidden(field.NewPath("spec"), "only where the feature Ignition is enabled, not for hush-hush-content"),
 			}),
-			want: at + "is not valid on the target plane: spec.files (FieldValueRequired), spec.format (FieldValueInvalid)" + upgrade},
+			want: at + "is not valid on the target plane: spec.files: Required value: yes, spec.format (FieldValueInvalid), spec: Forbidden: only where the feature Ignition is enabled, not for (hidden)" + upgrade},
 		"a definition that is not established": {err: apierrors.NewNotFound(gr, ""),
 			want: at + "its kind is not served by the target plane: install its CustomResourceDefinition there, or see why it is not established"},
 		"a webhook without a server": {err: status(500, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "v.example.org": connection refused`),
@@ -166,7 +167,7 @@ func TestSampleOfAnotherVersion(t *testing.T) {
 	require.Contains(t, got[1], `Cluster.cluster.x-k8s.io apps/blue: is in version "cluster.x-k8s.io/v1alpha4", which is not served by both planes: upgrade the provider`)
 	require.Contains(t, got[0], "its sample is no object")
 	require.Empty(t, shape(json.RawMessage(`{`)))
-	require.Empty(t, fields(errors.New("no status")))
+	require.Empty(t, fields(&unstructured.Unstructured{}, errors.New("no status")))
 }
 
 func provider(name, typ, provider, version string) *unstructured.Unstructured {
