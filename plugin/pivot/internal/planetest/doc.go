@@ -8,8 +8,9 @@
 // that rises with each change and conflicts, generations, the preconditions of a deletion,
 // finalizers, managedFields (the manager, operation and time of each writer, without the
 // fields; those that an update brings along replace them), dry run, pages and label selectors
-// of lists, several versions of a kind (which differ in apiVersion only), namespaces that
-// are not there or are terminating, the garbage collector (Collect), and reviews of rights.
+// of lists (in one namespace: the fake client loses the options of others), several versions
+// of a kind (which differ in apiVersion only), namespaces that are not there or are
+// terminating, the garbage collector (Collect), and reviews of rights.
 //
 // It does not model schemas, defaults, field validation, webhooks, admission, patches and
 // watches: Server.Before is where a test rejects a request, and Server.After where it loses

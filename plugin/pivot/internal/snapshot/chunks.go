@@ -77,15 +77,20 @@ func (c Chunk) Check() error {
 }
 
 // Decode reads what Encode wrote: next returns the chunks in their order, and io.EOF after
-// the last. Digest is that of the snapshot: anything else is ErrCorrupt.
+// the last. Digest is that of the snapshot: anything else is ErrCorrupt. Other errors of next
+// are returned as they are.
 func Decode(next func() (Chunk, error), digest string) ([]Entry, error) {
-	in := json.NewDecoder(&joiner{next: next})
+	chunks := &joiner{next: next}
+	in := json.NewDecoder(chunks)
 	var entries []Entry
 	for {
 		var e Entry
 		err := in.Decode(&e)
 		if errors.Is(err, io.EOF) {
 			break
+		}
+		if chunks.err != nil {
+			return nil, chunks.err
 		}
 		if err != nil {
 			return nil, fmt.Errorf("snapshot: entry %d: %w: %w", len(entries), ErrCorrupt, err)
@@ -105,15 +110,21 @@ func Decode(next func() (Chunk, error), digest string) ([]Entry, error) {
 type joiner struct {
 	next func() (Chunk, error)
 	left bytes.Reader
+	// err is that of next, but for io.EOF, or of a chunk that is corrupt.
+	err error
 }
 
 func (j *joiner) Read(p []byte) (int, error) {
 	for j.left.Len() == 0 {
 		c, err := j.next()
-		if err != nil {
-			return 0, err
+		if errors.Is(err, io.EOF) {
+			return 0, io.EOF
 		}
-		if err := c.Check(); err != nil {
+		if err == nil {
+			err = c.Check()
+		}
+		if err != nil {
+			j.err = err
 			return 0, err
 		}
 		j.left.Reset(c.Data)

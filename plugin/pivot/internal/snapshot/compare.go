@@ -4,6 +4,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -13,20 +14,29 @@ import (
 
 // Differences are the paths at which got, the canonical form of an object that was read
 // back, is not what was sent as want. Fields that got has beyond those of want are defaults
-// of the target, and no difference, except in lists and metadata. Values are never named: they may
-// be secret.
+// of the target, and no difference, except in lists, metadata and the data of Secrets and
+// ConfigMaps. Values are never named: they may be secret.
 func Differences(want, got json.RawMessage) ([]string, error) {
-	var a, b any
-	if err := json.Unmarshal(want, &a); err != nil {
+	a, err := decode(want)
+	if err != nil {
 		return nil, fmt.Errorf("expected object: %w", err)
 	}
-	if err := json.Unmarshal(got, &b); err != nil {
+	b, err := decode(got)
+	if err != nil {
 		return nil, fmt.Errorf("object: %w", err)
 	}
 	var out []string
 	compare("", a, b, &out)
 	slices.Sort(out)
 	return out, nil
+}
+
+// decode reads JSON. Numbers keep all their digits.
+func decode(data json.RawMessage) (v any, err error) {
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.UseNumber()
+	err = in.Decode(&v)
+	return v, err
 }
 
 func compare(path string, want, got any, out *[]string) {
@@ -40,11 +50,11 @@ func compare(path string, want, got any, out *[]string) {
 			below := strings.TrimPrefix(path+"."+k, ".")
 			if has, ok := g[k]; ok || v == nil {
 				compare(below, v, has, out)
-			} else if !reflect.ValueOf(v).IsZero() && !empty(v) {
+			} else if !empty(v) {
 				*out = append(*out, below)
 			}
 		}
-		if path == "metadata" || strings.HasPrefix(path, "metadata.") {
+		if path == "metadata" || strings.HasPrefix(path, "metadata.") || path == "data" || path == "binaryData" {
 			for k := range g {
 				if _, ok := w[k]; !ok {
 					*out = append(*out, path+"."+k)
@@ -76,6 +86,8 @@ func empty(v any) bool {
 		return len(v) == 0
 	case []any:
 		return len(v) == 0
+	case json.Number:
+		return v == "0"
 	}
-	return false
+	return v == nil || v == "" || v == false
 }
