@@ -4,7 +4,6 @@
 package inventory
 
 import (
-	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -71,78 +70,77 @@ func (g *graph) resolve(r plane.Ref) []*node {
 }
 
 // nodeSet are objects.
-type nodeSet map[*node]bool
+type nodeSet = map[*node]bool
+
+// closure is start and all that next leads to.
+func closure[T comparable](start []T, next func(T) []T) map[T]bool {
+	in := map[T]bool{}
+	for queue := start; len(queue) > 0; {
+		n := queue[0]
+		queue = queue[1:]
+		if !in[n] {
+			in[n] = true
+			queue = append(queue, next(n)...)
+		}
+	}
+	return in
+}
 
 // core are the objects that are of one Cluster: it, those that name it, its infrastructure
 // and control plane, and all that these own.
 func (g *graph) core(cluster *node) nodeSet {
-	in := nodeSet{cluster: true}
-	queue := []*node{cluster}
-	add := func(n *node) {
-		if !in[n] && !n.isCluster() {
-			in[n] = true
-			queue = append(queue, n)
-		}
-	}
-	for _, n := range g.ofCluster[types.NamespacedName{Namespace: cluster.ref.Namespace, Name: cluster.ref.Name}] {
-		add(n)
-	}
+	start := slices.Clone(g.ofCluster[types.NamespacedName{Namespace: cluster.ref.Namespace, Name: cluster.ref.Name}])
 	for _, r := range cluster.providers {
-		for _, n := range g.resolve(r) {
-			add(n)
-		}
+		start = append(start, g.resolve(r)...)
 	}
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
-		for _, d := range n.down {
-			add(d)
-		}
+	notOther := func(nodes []*node) []*node {
+		return slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return n.isCluster() && n != cluster })
 	}
-	return in
+	return closure(append(notOther(start), cluster), func(n *node) []*node { return notOther(n.down) })
+}
+
+// arrival is an object that a Cluster reaches; carry: with what it owns.
+type arrival struct {
+	*node
+	carry bool
 }
 
 // reach adds to the core of a Cluster what it needs: its ClusterClass, owners that are to
 // be moved, what specs refer to, and extra, each with what it owns where it is the root of
 // a hierarchy. Foreign objects are of another Cluster: being owned does not bring them in.
 func (g *graph) reach(cluster *node, core nodeSet, extra []*node, foreign func(*node) bool) nodeSet {
-	in, carried := maps.Clone(core), nodeSet{}
-	queue := slices.Collect(maps.Keys(core))
-	add := func(n *node, carry bool) {
-		if n.isCluster() || in[n] && (!carry || carried[n] || core[n]) {
-			return
-		}
-		in[n], carried[n] = true, carry
-		queue = append(queue, n)
+	var start []arrival
+	for n := range core {
+		start = append(start, arrival{node: n})
 	}
-	if cluster.class != nil {
-		if class, ok := g.byRef[*cluster.class]; ok {
-			add(class, true)
-		}
+	if cluster.class != nil && g.byRef[*cluster.class] != nil {
+		start = append(start, arrival{g.byRef[*cluster.class], true})
 	}
 	for _, n := range extra {
-		add(n, n.hierarchy)
+		start = append(start, arrival{n, n.hierarchy})
 	}
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
-		for _, o := range n.up {
+	start = slices.DeleteFunc(start, func(a arrival) bool { return a.isCluster() && !core[a.node] })
+	in := nodeSet{}
+	for a := range closure(start, func(a arrival) []arrival {
+		var next []arrival
+		for _, o := range a.up {
 			if o.move || o.global {
-				add(o, o.hierarchy)
+				next = append(next, arrival{o, o.hierarchy})
 			}
 		}
-		for _, r := range n.refs {
+		for _, r := range a.refs {
 			for _, o := range g.resolve(r) {
-				add(o, o.hierarchy)
+				next = append(next, arrival{o, o.hierarchy})
 			}
 		}
-		if carried[n] {
-			for _, d := range n.down {
-				if !foreign(d) {
-					add(d, true)
-				}
+		for _, d := range a.down {
+			if a.carry && !foreign(d) {
+				next = append(next, arrival{d, true})
 			}
 		}
+		return slices.DeleteFunc(next, func(a arrival) bool { return a.isCluster() })
+	}) {
+		in[a.node] = true
 	}
 	return in
 }

@@ -4,10 +4,12 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
@@ -103,28 +105,15 @@ func (m *members) copyable(n *node) bool {
 // stay marks what is copied and not deleted: objects of no namespace, or of another one,
 // those that the caller wants copied, and what these own.
 func (m *members) stay() {
-	m.stays = nodeSet{}
-	var queue []*node
-	add := func(n *node) {
-		if m.in[n] && !m.stays[n] {
-			m.stays[n] = true
-			queue = append(queue, n)
-		}
-	}
+	var start []*node
 	for n := range m.in {
 		if n.ref.Namespace != m.target.ref.Namespace || m.copyable(n) && slices.Contains(m.options.Copy, n.ref) {
-			add(n)
+			start = append(start, n)
 		}
 	}
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
-		for _, d := range n.down {
-			if !m.core[d] {
-				add(d)
-			}
-		}
-	}
+	m.stays = closure(start, func(n *node) []*node {
+		return slices.DeleteFunc(slices.Clone(n.down), func(d *node) bool { return !m.in[d] || m.core[d] })
+	})
 }
 
 // set makes the items.
@@ -144,79 +133,44 @@ func (m *members) set(ctx context.Context, s *scan) (Set, error) {
 	if err != nil {
 		return Set{}, err
 	}
-	slices.SortFunc(out.Items, func(a, b Item) int {
-		if a.Depth != b.Depth {
-			return a.Depth - b.Depth
-		}
-		return a.Ref.Compare(b.Ref)
-	})
+	slices.SortFunc(out.Items, func(a, b Item) int { return cmp.Or(cmp.Compare(a.Depth, b.Depth), a.Ref.Compare(b.Ref)) })
 	return out, nil
 }
 
 // item is the member as it is moved.
 func (m *members) item(ctx context.Context, s *scan, n *node) (Item, error) {
-	if n.item.Object == nil {
-		o, err := s.plane.Get(ctx, s.kinds[n.ref.GroupKind()], n.ref)
-		if err != nil {
+	var owners []*node
+	for _, o := range n.up {
+		if m.in[o] {
+			owners = append(owners, o)
+		}
+	}
+	// Only what stays gets here with other owners, which the target will not have.
+	if n.item.Object == nil || len(owners) < len(n.up)+len(n.lost) {
+		if err := m.again(ctx, s, n, owners); err != nil {
 			return Item{}, fmt.Errorf("%s plane: %s: %w", s.plane.Name(), n.ref, err)
-		}
-		if string(o.GetUID()) != n.uid || o.GetResourceVersion() != n.item.ResourceVersion {
-			return Item{}, fmt.Errorf("%s plane: %s has changed while the objects of %s were read: run it again", s.plane.Name(), n.ref, m.target.ref)
-		}
-		if err := n.fill(o); err != nil {
-			return Item{}, err
 		}
 	}
 	item := n.item
-	item.Depth, item.Stays = m.depth[n], m.stays[n]
-	for _, o := range n.up {
-		if m.in[o] {
-			item.Owners = append(item.Owners, o.ref)
-		}
+	item.Depth, item.Stays, item.Digest = m.depth[n], m.stays[n], snapshot.Sum(n.item.Object)
+	for _, o := range owners {
+		item.Owners = append(item.Owners, o.ref)
 	}
 	slices.SortFunc(item.Owners, plane.Ref.Compare)
-	if len(item.Owners) < len(n.owners) {
-		// Only what stays gets here with other owners, which the target will not have.
-		var err error
-		if item.Object, err = withOwners(item.Object, item.Owners); err != nil {
-			return Item{}, fmt.Errorf("%s: %w", n.ref, err)
-		}
-	}
-	item.Digest = snapshot.Sum(item.Object)
 	return item, nil
 }
 
-// withOwners is a canonical object with those owner references only.
-func withOwners(canonical json.RawMessage, keep []plane.Ref) (json.RawMessage, error) {
-	var o map[string]json.RawMessage
-	var metadata map[string]json.RawMessage
-	var owners []json.RawMessage
-	if err := json.Unmarshal(canonical, &o); err != nil {
-		return nil, err
+// again reads a member that was not kept, or has owners that it will not have on the target.
+func (m *members) again(ctx context.Context, s *scan, n *node, owners []*node) error {
+	o, err := s.plane.Get(ctx, s.kinds[n.ref.GroupKind()], n.ref)
+	if err != nil {
+		return err
 	}
-	if err := json.Unmarshal(o["metadata"], &metadata); err != nil {
-		return nil, err
+	if string(o.GetUID()) != n.uid || o.GetResourceVersion() != n.item.ResourceVersion {
+		return fmt.Errorf("it has changed while the objects of %s were read: run it again", m.target.ref)
 	}
-	if err := json.Unmarshal(metadata["ownerReferences"], &owners); err != nil {
-		return nil, err
-	}
-	owners = slices.DeleteFunc(owners, func(raw json.RawMessage) bool {
-		var v map[string]any
-		if json.Unmarshal(raw, &v) != nil {
-			return true
-		}
-		r, _ := reference(v)
-		return !slices.ContainsFunc(keep, func(k plane.Ref) bool { return k.GroupKind() == r.GroupKind() && k.Name == r.Name })
-	})
-	delete(metadata, "ownerReferences")
-	var err error
-	if len(owners) > 0 {
-		if metadata["ownerReferences"], err = json.Marshal(owners); err != nil {
-			return nil, err
-		}
-	}
-	if o["metadata"], err = json.Marshal(metadata); err != nil {
-		return nil, err
-	}
-	return json.Marshal(o)
+	o.SetOwnerReferences(slices.DeleteFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool {
+		return !slices.ContainsFunc(owners, func(owner *node) bool { return owner.uid == string(r.UID) && owner.ref.Name == r.Name })
+	}))
+	return n.fill(o)
 }

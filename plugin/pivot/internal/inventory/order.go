@@ -10,7 +10,8 @@ import (
 
 // order sets the depth of all members, and finds cycles of owners.
 func (m *members) order() Findings {
-	above := m.above()
+	// Owners of the target may name it as well.
+	above := closure([]*node{m.target}, m.owners)
 	var findings Findings
 	var path []*node
 	done := nodeSet{}
@@ -52,23 +53,6 @@ func cycle(nodes []*node) Finding {
 		names = append(names, nodes[(first+i)%len(nodes)].ref.String())
 	}
 	return Finding{nodes[first].ref, "its owners are a cycle: " + strings.Join(names, " -> "), "remove one of these owner references"}
-}
-
-// above are the owners of the target, and theirs.
-func (m *members) above() nodeSet {
-	out := nodeSet{m.target: true}
-	queue := []*node{m.target}
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
-		for _, o := range m.owners(n) {
-			if !out[o] {
-				out[o] = true
-				queue = append(queue, o)
-			}
-		}
-	}
-	return out
 }
 
 // owners are those that are members; a ClusterClass is one of its Cluster.

@@ -278,7 +278,7 @@ func TestObjectThatChangesWhileItIsRead(t *testing.T) {
 		return true, changed, err
 	})
 	_, err := w.readOf(t, p, "blue", theirs)
-	require.ErrorContains(t, err, "Secret apps/theirs has changed while the objects of Cluster.cluster.x-k8s.io apps/blue were read: run it again")
+	require.ErrorContains(t, err, "Secret apps/theirs: it has changed while the objects of Cluster.cluster.x-k8s.io apps/blue were read: run it again")
 	p = w.plane(t)
 	w.fail("get", "secrets", errors.New("broken"))
 	_, err = w.readOf(t, p, "blue", theirs)
