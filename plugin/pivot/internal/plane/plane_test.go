@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
 	"strconv"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,6 +51,7 @@ func TestRequestsAreRepeatedWhileTheServerMayRecover(t *testing.T) {
 		"unexpected EOF":     {fmt.Errorf("body: %w", io.ErrUnexpectedEOF), true},
 		"deadline":           {os.ErrDeadlineExceeded, true},
 		"http2":              {errors.New("http2: client connection lost"), true},
+		"stream reset":       {&url.Error{Op: "Get", Err: http2.StreamError{StreamID: 57, Code: http2.ErrCodeInternal}}, true},
 		"400":                {apierrors.NewBadRequest("injected"), false},
 		"403":                {apierrors.NewForbidden(gr, "m", errInjected), false},
 		"404":                {apierrors.NewNotFound(gr, "m"), false},
