@@ -21,10 +21,10 @@ const (
 	// every is the time between polls.
 	every = 100 * time.Millisecond
 	// timeout is how long a plane may take to answer a poll.
-	timeout = time.Second
+	timeout = 2 * time.Second
 	// gap is a time between two polls that is told of: longer than a plane that does not
 	// answer holds up the other.
-	gap = 2 * timeout
+	gap = timeout + time.Second
 )
 
 // Log is what a program has said so far.
