@@ -121,22 +121,30 @@ func (m *members) outside(ctx context.Context, s *scan, n *node) Findings {
 // lost says why an owner was not found.
 func (m *members) lost(ctx context.Context, s *scan, n *node, o owner) Finding {
 	kind, served := s.kinds[o.ref.GroupKind()]
-	listed := slices.ContainsFunc(s.candidates, func(k plane.Kind) bool { return k.GroupKind() == kind.GroupKind() })
 	if kind.Namespaced {
 		o.ref.Namespace = n.ref.Namespace
 	}
-	gone := Finding{n.ref, fmt.Sprintf("its owner %s with UID %q is not there", o.ref, o.uid), "remove the owner reference"}
+	const remove = "remove the owner reference"
+	foreign := Finding{n.ref, fmt.Sprintf("its owner %s is of a kind that is not moved", o.ref), remove}
+	listed := slices.ContainsFunc(s.candidates, func(k plane.Kind) bool { return k.GroupKind() == o.ref.GroupKind() })
 	switch {
-	case !served:
-		return Finding{n.ref, fmt.Sprintf("its owner %s is of a kind that is not moved", o.ref), "remove the owner reference"}
-	case listed:
-		return gone
+	case listed || served && !m.exists(ctx, s.plane, kind, o):
+		return Finding{n.ref, fmt.Sprintf("its owner %s with UID %q is not there", o.ref, o.uid), remove}
+	case served && kind.Group != "":
+		foreign.Advice += fmt.Sprintf(", or label its CustomResourceDefinition %s, or %s, where it is to be moved", moveLabel, hierarchyLabel)
 	}
-	if there, err := s.plane.Get(ctx, kind, o.ref); err == nil && string(there.GetUID()) != o.uid || err != nil && plane.IgnoreNotFound(err) == nil {
-		return gone
+	return foreign
+}
+
+// exists reports whether an owner is there, as far as that can be known. Many objects may
+// have the same.
+func (m *members) exists(ctx context.Context, p *plane.Plane, kind plane.Kind, o owner) bool {
+	if known, ok := m.known[o]; ok {
+		return known
 	}
-	return Finding{n.ref, fmt.Sprintf("its owner %s is of a kind that is not moved", o.ref),
-		fmt.Sprintf("remove the owner reference, or label its CustomResourceDefinition %s, or %s, where it is to be moved", moveLabel, hierarchyLabel)}
+	there, err := p.Get(ctx, kind, o.ref)
+	m.known[o] = err == nil && string(there.GetUID()) == o.uid || plane.IgnoreNotFound(err) != nil
+	return m.known[o]
 }
 
 // left checks an object that is no member.

@@ -27,11 +27,13 @@ type members struct {
 	others []*node
 	reach  map[*node]nodeSet
 	depth  map[*node]int
+	// known are owners of kinds that are not moved, and whether they are there.
+	known map[owner]bool
 }
 
 // members decides what belongs to the target.
 func (g *graph) members(target *node, nodes []*node, o Options) *members {
-	m := &members{graph: g, target: target, options: o, reach: map[*node]nodeSet{}, depth: map[*node]int{}}
+	m := &members{graph: g, target: target, options: o, reach: map[*node]nodeSet{}, depth: map[*node]int{}, known: map[owner]bool{}}
 	cores := map[*node]nodeSet{}
 	for _, n := range nodes {
 		if n.isCluster() {

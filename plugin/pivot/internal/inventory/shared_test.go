@@ -219,7 +219,11 @@ func TestOwnersOutsideOfTheSet(t *testing.T) {
 	theirs := w.add(ClusterGroup, "MachineSet", "theirs", owned(green))
 	gone := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachineSet", "metadata": map[string]any{"name": "gone", "uid": "x"}}}
 	deployment := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "uid": "y"}}}
+	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "apps"}}}
+	w.objects = append(w.objects, namespace)
+	namespace.SetUID("z")
 	owned(tenant)(blue)
+	w.add(infraGroup, "BoxMachine", "g", of("blue"), owned(tenant, namespace))
 	w.add(infraGroup, "BoxMachine", "a", of("blue"), owned(stray))
 	w.add(infraGroup, "BoxMachine", "b", of("blue"), owned(theirs))
 	w.add(infraGroup, "BoxMachine", "c", of("blue"), owned(gone))
@@ -245,5 +249,7 @@ func TestOwnersOutsideOfTheSet(t *testing.T) {
 		"BoxMachine.infrastructure.cluster.x-k8s.io apps/e: its owner Room.example.org apps/a is of a kind that is not moved: " + label,
 		`BoxMachine.infrastructure.cluster.x-k8s.io apps/e: its owner Room.example.org apps/a with UID "old" is not there: remove the owner reference`,
 		`BoxMachine.infrastructure.cluster.x-k8s.io apps/f: its owner Machine.cluster.x-k8s.io apps/other with UID "uid-Machine-apps-blue-cp-0" is not there: remove the owner reference`,
+		"BoxMachine.infrastructure.cluster.x-k8s.io apps/g: its owner Namespace apps is of a kind that is not moved: remove the owner reference",
+		"BoxMachine.infrastructure.cluster.x-k8s.io apps/g: its owner Tenant.example.org a is of a kind that is not moved: " + label,
 	}, findings(t, err))
 }
