@@ -205,6 +205,18 @@ func TestDiscardDeletesWhatIsBeingDeletedAndLeavesWhatLosesItsMark(t *testing.T)
 	require.Equal(t, "MachineSet", left[0].GetKind())
 }
 
+func TestDiscardNeedsNoKindThatIsNotServed(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, w.doImport())
+	w.target.Remove(ref(planetest.ControlPlane, "KubeadmControlPlane", "blue-cp"))
+	delete(w.kinds, ref(planetest.ControlPlane, "KubeadmControlPlane", "").GroupKind())
+	k := w.kinds[machine.GroupKind()]
+	k.Version, k.Served = "v1beta1", []string{"v1beta1"}
+	w.kinds[machine.GroupKind()] = k
+	require.NoError(t, w.doDiscard())
+	require.Empty(t, w.target.Objects())
+}
+
 func TestDiscardIsBounded(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, w.doImport())

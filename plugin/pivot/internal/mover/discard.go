@@ -21,16 +21,24 @@ import (
 func Discard(ctx context.Context, p *plane.Plane, kinds plane.Kinds, outline []snapshot.Entry, id string) error {
 	const rounds = 5 // One is enough where nothing writes at the same time.
 	t := &target{plane: p, kinds: kinds, id: id}
-	at := index(outline)
+	// The version does not matter, and of a kind that is not served nothing is there.
+	var served []snapshot.Entry
+	for _, e := range outline {
+		if k, ok := kinds[e.Ref.GroupKind()]; ok {
+			e.APIVersion = k.APIVersion()
+			served = append(served, e)
+		}
+	}
+	at := index(served)
 	for range rounds {
 		var marked []snapshot.Entry
-		err := survey(ctx, p, kinds, outline, func(o *unstructured.Unstructured) error {
+		err := survey(ctx, p, kinds, served, func(o *unstructured.Unstructured) error {
 			if m, of := markOf(o); m == "" || of != id {
 				return nil
 			}
 			e := entry(o)
 			if i, ok := at[e.Ref]; ok {
-				e = outline[i]
+				e = served[i]
 			}
 			marked = append(marked, e)
 			if isCluster(e.Ref) && !isPaused(o) {
