@@ -62,6 +62,9 @@ func TestActivateRestoresTheFieldsOfApplies(t *testing.T) {
 	w.take()
 	require.NoError(t, w.doImport())
 	w.target.Edit(set, "manager", func(o *unstructured.Unstructured) { o.Object["status"] = map[string]any{"replicas": int64(0)} })
+	w.target.Edit(set, "defaulter", func(o *unstructured.Unstructured) {
+		require.NoError(t, unstructured.SetNestedField(o.Object, "default", "spec", "more"))
+	})
 	require.NoError(t, w.doActivate())
 	managers := func(o *unstructured.Unstructured) (out []string) {
 		for _, f := range o.GetManagedFields() {
@@ -69,7 +72,7 @@ func TestActivateRestoresTheFieldsOfApplies(t *testing.T) {
 		}
 		return out
 	}
-	require.Equal(t, []string{"manager Update status", "kustomize-controller Apply "}, managers(w.target.Object(set)))
+	require.Equal(t, []string{"manager Update status", "defaulter Update ", "kustomize-controller Apply "}, managers(w.target.Object(set)))
 	require.Equal(t, []string{"kustomize-controller Apply "}, managers(w.target.Object(cluster)))
 	require.Equal(t, []string{"ropewalk-pivot Update "}, managers(w.target.Object(machine)), "nothing is applied to it")
 

@@ -118,6 +118,7 @@ func TestDeleteGoesOnInANamespaceThatIsBeingDeleted(t *testing.T) {
 
 func TestDeleteKeepsTheClusterWhileAnythingIsLeft(t *testing.T) {
 	w := newWorld(t, named("blue-note"))
+	w.entry(secret("blue-note")).Depth = 0 // As deep as the Cluster.
 	w.source.Edit(secret("blue-note"), "kubectl", func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"key": "b3RoZXI="} })
 	err := w.doDelete()
 	require.ErrorContains(t, err, "Secret apps/blue-note: was changed on the source after the commit by \"kubectl\"")
