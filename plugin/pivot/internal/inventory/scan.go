@@ -133,7 +133,7 @@ func (s *scan) others(ctx context.Context) error {
 
 // list adds the objects of a kind in a namespace.
 func (s *scan) list(ctx context.Context, kind plane.Kind, namespace string) error {
-	err := s.plane.Select(ctx, kind, namespace, "!"+ReceiptLabel+",!"+ChunkLabel, func(o *unstructured.Unstructured) error {
+	err := s.plane.Select(ctx, kind, namespace, "!"+ReceiptLabel+",!"+ChunkLabel, 0, func(o *unstructured.Unstructured) error {
 		n, err := s.node(kind, o)
 		if err != nil {
 			return err

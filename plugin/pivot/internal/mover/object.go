@@ -140,7 +140,7 @@ func survey(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []sn
 	var mu sync.Mutex
 	order := slices.SortedFunc(maps.Keys(places), plane.Ref.Compare)
 	return p.Each(ctx, len(order), func(ctx context.Context, i int) error {
-		return p.Select(ctx, places[order[i]], order[i].Namespace, "!"+inventory.ChunkLabel, func(o *unstructured.Unstructured) error {
+		return p.Select(ctx, places[order[i]], order[i].Namespace, "!"+inventory.ChunkLabel, 0, func(o *unstructured.Unstructured) error {
 			mu.Lock()
 			defer mu.Unlock()
 			return f(o)

@@ -115,9 +115,10 @@ func (p *Plane) List(ctx context.Context, k Kind, namespace string, size int64, 
 	return p.list(ctx, k, namespace, metav1.ListOptions{Limit: cmp.Or(size, pageSize)}, f)
 }
 
-// Select calls f with each object of a kind in a namespace that a label selector matches.
-func (p *Plane) Select(ctx context.Context, k Kind, namespace, labels string, f func(*unstructured.Unstructured) error) error {
-	return p.list(ctx, k, namespace, metav1.ListOptions{Limit: pageSize, LabelSelector: labels}, f)
+// Select calls f with each object of a kind in a namespace that a label selector matches, in
+// pages as List has them.
+func (p *Plane) Select(ctx context.Context, k Kind, namespace, labels string, size int64, f func(*unstructured.Unstructured) error) error {
+	return p.list(ctx, k, namespace, metav1.ListOptions{Limit: cmp.Or(size, pageSize), LabelSelector: labels}, f)
 }
 
 func (p *Plane) list(ctx context.Context, k Kind, namespace string, options metav1.ListOptions, f func(*unstructured.Unstructured) error) error {

@@ -276,7 +276,9 @@ func TestListReadsAllPages(t *testing.T) {
 		require.Equal(t, c.n, n)
 		require.Equal(t, c.requests, requests)
 	}
-	n, _ := count(func(f func(*unstructured.Unstructured) error) error { return p.Select(ctx, machines, "apps", "!a", f) })
+	n, _ := count(func(f func(*unstructured.Unstructured) error) error {
+		return p.Select(ctx, machines, "apps", "!a", 0, f)
+	})
 	require.Equal(t, 60, n)
 
 	require.ErrorIs(t, p.List(ctx, machines, "apps", 0, func(*unstructured.Unstructured) error { return errInjected }), errInjected)

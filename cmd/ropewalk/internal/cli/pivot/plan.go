@@ -1,0 +1,80 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pivot
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/plugin/pivot"
+)
+
+func (a Commands) plan() *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use: "plan NAMESPACE/CLUSTER --from KUBECONFIG --to KUBECONFIG", Short: "Print what would move, and what stands in the way",
+		Long: `Print which objects belong to a cluster, in the order in which they are created on the target,
+and all that stands in the way of a pivot. Nothing is changed.
+
+` + command.ExitCodes,
+		Example: `  ropewalk pivot plan apps/blue --from management.yaml --to blue.yaml
+  ropewalk pivot plan apps/blue --from management.yaml --to blue.yaml --format json`,
+		Args: cobra.ExactArgs(1),
+		RunE: a.Run(func(ctx context.Context, args []string) error {
+			o, err := f.options(args[0])
+			if err != nil {
+				return err
+			}
+			plan, err := pivot.Look(ctx, o)
+			if err != nil {
+				return a.outcome(err)
+			}
+			if err := a.Outcome(f.format.Value, plan, text(plan)); err != nil || len(plan.Findings) == 0 {
+				return err
+			}
+			if f.format.Value == "json" {
+				return command.ErrDifferentReported()
+			}
+			return mistakes(plan.Findings)
+		}),
+	}
+	f.add(cmd, source, target)
+	cmd.Flags().StringArrayVar(&f.copied, "copy", nil, copyHelp)
+	return required(cmd, "from", "to")
+}
+
+// text is a plan for people to read; its findings are reported apart from it.
+func text(p pivot.Plan) string {
+	if p.Objects == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d objects, %s\n\n", p.Cluster, p.Objects, command.BytesText(int64(p.Bytes)))
+	rows := [][]string{{"LEVEL", "OBJECT", "NAME"}}
+	stays := map[pivot.Ref]bool{}
+	for _, r := range p.Copied {
+		stays[r] = true
+	}
+	for i, level := range p.Levels {
+		number := strconv.Itoa(i)
+		for _, r := range level {
+			name := r.Name
+			if stays[r] {
+				name += "  (copied, and stays on the source)"
+			}
+			rows = append(rows, []string{number, r.GroupKind().String(), name})
+			number = ""
+		}
+	}
+	b.WriteString(command.Table(rows))
+	for _, r := range p.Waits {
+		fmt.Fprintf(&b, "\n%s must not be moved yet, says its controller: a run waits for it once it is paused\n", r)
+	}
+	return b.String()
+}

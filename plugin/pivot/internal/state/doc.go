@@ -1,0 +1,28 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package state takes a pivot from step to step, so that it can be killed at any moment and
+// go on in another process.
+//
+// The Source coordinates; the Target answers its Requests over a Link. Each end keeps a
+// Receipt in a ConfigMap of the cluster's namespace, which is the only truth: a step ends
+// with the write of a receipt, and what a step does can be done again.
+//
+//	source  Freezing Frozen Snapshotted Staged Imported Verified | Committed Activated Confirmed Done
+//	target  Prepared Staged Imported Verified                    | Activating Active Done
+//	both    Aborting Aborted
+//
+// Invariants:
+//   - Only a request to activate unpauses the target, and the source sends none before its
+//     receipt says Committed. After that the source is never unpaused.
+//   - Only an abort unpauses the source; its first write is the receipt, at Aborting, which
+//     excludes Committed: both replace a receipt at the resourceVersion that was read.
+//   - The target activates no pivot that it was told to abort, and aborts none that it has
+//     begun to activate.
+//   - Each process that drives a pivot raises its epoch. The target refuses requests of an
+//     older epoch, and a receipt that another process has written ends the process.
+//
+// Takeover activates a target whose source is lost for good. It is the user's word against
+// that of a source that may come back, so it is refused while the source answers, and
+// recorded in the receipt. A source that comes back finds the target active, and goes forward.
+package state

@@ -1,0 +1,310 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+)
+
+// Role is that of the plane of a receipt.
+type Role string
+
+// The roles.
+const (
+	RoleSource Role = "source"
+	RoleTarget Role = "target"
+)
+
+// Step is the last step that an end has finished, or, where its name says so, begun.
+type Step string
+
+// The steps.
+const (
+	Freezing    Step = "Freezing"
+	Frozen      Step = "Frozen"
+	Snapshotted Step = "Snapshotted"
+	Prepared    Step = "Prepared"
+	Staged      Step = "Staged"
+	Imported    Step = "Imported"
+	Verified    Step = "Verified"
+	Committed   Step = "Committed"
+	Activating  Step = "Activating"
+	Activated   Step = "Activated"
+	Active      Step = "Active"
+	Confirmed   Step = "Confirmed"
+	Done        Step = "Done"
+	Aborting    Step = "Aborting"
+	Aborted     Step = "Aborted"
+)
+
+// Ended reports whether nothing of the pivot is left to be done.
+func (s Step) Ended() bool { return s == "" || s == Done || s == Aborted }
+
+// forward reports whether the pivot cannot be aborted any more.
+func (s Step) forward() bool {
+	return slices.Contains([]Step{Committed, Activating, Activated, Active, Confirmed, Done}, s)
+}
+
+// Peer is a plane.
+type Peer struct {
+	// UID is that of its namespace kube-system.
+	UID string `json:"uid"`
+	// Server is the address of its API server as the process that drives the pivot sees it.
+	Server string `json:"server,omitempty"`
+}
+
+// Mark is when an end has finished a step.
+type Mark struct {
+	Step Step      `json:"step"`
+	At   time.Time `json:"at"`
+	// Note is what a user has to know of it, such as who took over.
+	Note string `json:"note,omitempty"`
+}
+
+// Receipt is what an end knows of a pivot. It has nothing of the objects but their names and
+// digests.
+type Receipt struct {
+	ID   string `json:"id"`
+	Role Role   `json:"role"`
+	Step Step   `json:"step"`
+	// Epoch counts the processes that have driven the pivot.
+	Epoch int64 `json:"epoch"`
+	// Cluster is the one that moves, and ClusterUID its UID on the source.
+	Cluster    plane.Ref `json:"cluster"`
+	ClusterUID string    `json:"clusterUID,omitempty"`
+	Source     Peer      `json:"source"`
+	Target     Peer      `json:"target"`
+	// Round counts the snapshots. Digest is that of the last, Objects the count of its entries and Chunks that of its
+	// parts.
+	Round   int    `json:"round,omitempty"`
+	Digest  string `json:"digest,omitempty"`
+	Objects int    `json:"objects,omitempty"`
+	Chunks  int    `json:"chunks,omitempty"`
+	// Paused is when the Cluster was paused on the source; zero where it was not yet.
+	Paused time.Time `json:"paused,omitzero"`
+	// TakenOver: the target was activated without its source.
+	TakenOver bool   `json:"takenOver,omitempty"`
+	Marks     []Mark `json:"marks"`
+	// Outline are the entries without their objects; on the source only.
+	Outline []snapshot.Entry `json:"-"`
+}
+
+// at sets the step.
+func (r *Receipt) at(s Step, now time.Time, note string) {
+	r.Step = s
+	r.Marks = append(r.Marks, Mark{Step: s, At: now.UTC().Truncate(time.Millisecond), Note: note})
+}
+
+// When is when a step was finished last; zero where it was not.
+func (r *Receipt) When(s Step) time.Time {
+	for _, m := range slices.Backward(r.Marks) {
+		if m.Step == s {
+			return m.At
+		}
+	}
+	return time.Time{}
+}
+
+// Names of what the ends write.
+const (
+	// ReceiptLabel is on receipts, and ChunkLabel on the Secrets with chunks; the value is the
+	// name of the Cluster, cut to what a label can have.
+	ReceiptLabel = inventory.ReceiptLabel
+	ChunkLabel   = inventory.ChunkLabel
+	// Finalizer keeps the receipt of a namespace that is deleted until the pivot is done.
+	Finalizer = "pivot.ropewalk.dev/receipt"
+
+	receiptKey = "receipt.json"
+	outlineKey = "outline.gz"
+	// maxOutline is what fits into a ConfigMap beside the rest, in bytes before base64.
+	maxOutline = 700 << 10
+)
+
+// ErrFenced is wrapped by the error of a process whose pivot another one drives now.
+var ErrFenced = errors.New("another process drives this pivot")
+
+// store has the receipt of one cluster on one plane.
+type store struct {
+	plane   *plane.Plane
+	cluster types.NamespacedName
+	// live is as it was read or written last; nil where there is none.
+	live *unstructured.Unstructured
+}
+
+func (s *store) ref() plane.Ref {
+	return plane.Ref{Kind: "ConfigMap", Namespace: s.cluster.Namespace, Name: ReceiptName(s.cluster.Name)}
+}
+
+// ReceiptName is the name of the receipt of a Cluster.
+func ReceiptName(cluster string) string { return "pivot-" + cluster }
+
+// labelValue is a name that fits into a label.
+func labelValue(name string) string {
+	const most = 63
+	if len(name) <= most {
+		return name
+	}
+	return name[:most-9] + "-" + snapshot.Sum([]byte(name))[:8]
+}
+
+// read returns the receipt; nil where there is none.
+func (s *store) read(ctx context.Context) (*Receipt, error) {
+	s.live = nil
+	o, err := s.plane.Get(ctx, plane.ConfigMapKind, s.ref())
+	if plane.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("%s plane: receipt %s: %w", s.plane.Name(), s.ref(), err)
+	}
+	if err != nil {
+		return nil, nil //nolint:nilnil // none is no error
+	}
+	r, err := decodeReceipt(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s plane: %s is not a receipt of a pivot: %w: rename it, or delete it if no pivot is under way", s.plane.Name(), s.ref(), err)
+	}
+	s.live = o
+	return r, nil
+}
+
+func decodeReceipt(o *unstructured.Unstructured) (*Receipt, error) {
+	text, _, _ := unstructured.NestedString(o.Object, "data", receiptKey)
+	r := &Receipt{}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, fmt.Errorf("data[%q]: %w", receiptKey, err)
+	}
+	outline, _, _ := unstructured.NestedString(o.Object, "binaryData", outlineKey)
+	if outline == "" {
+		return r, nil
+	}
+	packed, err := base64.StdEncoding.DecodeString(outline)
+	if err != nil {
+		return nil, fmt.Errorf("binaryData[%q]: %w", outlineKey, err)
+	}
+	unzip, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("binaryData[%q]: %w", outlineKey, err)
+	}
+	const most = 64 << 20
+	if err := json.NewDecoder(io.LimitReader(unzip, most)).Decode(&r.Outline); err != nil {
+		return nil, fmt.Errorf("binaryData[%q]: %w", outlineKey, err)
+	}
+	return r, nil
+}
+
+// encode is the ConfigMap of a receipt; its metadata is that of what was there before.
+func (s *store) encode(r *Receipt) (*unstructured.Unstructured, error) {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+	if s.live != nil {
+		o = s.live.DeepCopy()
+	}
+	o.SetNamespace(s.cluster.Namespace)
+	o.SetName(s.ref().Name)
+	o.SetLabels(map[string]string{ReceiptLabel: labelValue(s.cluster.Name)})
+	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == Finalizer }))
+	if r.Step.forward() && !r.Step.Ended() {
+		o.SetFinalizers(append(o.GetFinalizers(), Finalizer))
+	}
+	o.Object["data"] = map[string]any{receiptKey: string(text)}
+	delete(o.Object, "binaryData")
+	if r.Outline != nil {
+		packed, err := pack(r.Outline)
+		if err != nil {
+			return nil, err
+		}
+		if len(packed) > maxOutline {
+			return nil, fmt.Errorf("%s has %d objects: their names are more than fit into one ConfigMap; move clusters of at most about 8000 objects", r.Cluster, len(r.Outline))
+		}
+		o.Object["binaryData"] = map[string]any{outlineKey: base64.StdEncoding.EncodeToString(packed)}
+	}
+	return o, nil
+}
+
+func pack(outline []snapshot.Entry) ([]byte, error) {
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	if err := json.NewEncoder(zip).Encode(outline); err != nil {
+		return nil, err
+	}
+	if err := zip.Close(); err != nil {
+		return nil, err
+	}
+	return packed.Bytes(), nil
+}
+
+// write replaces the receipt that was read or written last. ErrFenced is returned where
+// another process has written one since.
+func (s *store) write(ctx context.Context, r *Receipt) error {
+	const attempts = 100
+	for range attempts {
+		o, err := s.encode(r)
+		if err != nil {
+			return err
+		}
+		var out *unstructured.Unstructured
+		if s.live == nil {
+			out, err = s.plane.Create(ctx, plane.ConfigMapKind, o, metav1.CreateOptions{})
+		} else {
+			out, err = s.plane.Replace(ctx, plane.ConfigMapKind, o)
+		}
+		if err == nil {
+			s.live = out
+			return nil
+		}
+		if !apierrors.IsAlreadyExists(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("%s plane: receipt %s: %w", s.plane.Name(), s.ref(), err)
+		}
+		if apierrors.IsNotFound(err) && r.Step.Ended() {
+			s.live = nil
+			return nil // Its namespace was being deleted, and waited for this.
+		}
+		before := content(s.live)
+		if _, err := s.read(ctx); err != nil {
+			return err
+		}
+		// The answer to an earlier attempt was lost, or only its metadata is another one.
+		switch content(s.live) {
+		case content(o):
+			return nil
+		case before:
+		default:
+			return fmt.Errorf("%s plane: receipt %s: %w", s.plane.Name(), s.ref(), ErrFenced)
+		}
+	}
+	return fmt.Errorf("%s plane: receipt %s: it cannot be written: each attempt is in conflict with another change", s.plane.Name(), s.ref())
+}
+
+// content is what a receipt says; "" where there is none.
+func content(o *unstructured.Unstructured) string {
+	if o == nil {
+		return ""
+	}
+	text, _, _ := unstructured.NestedString(o.Object, "data", receiptKey)
+	return text
+}
+
+// Read is the receipt of a Cluster on a plane; nil where there is none.
+func Read(ctx context.Context, p *plane.Plane, cluster types.NamespacedName) (*Receipt, error) {
+	return (&store{plane: p, cluster: cluster}).read(ctx)
+}

@@ -1,0 +1,304 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/preflight"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+)
+
+// GitOps keeps the engine of the source from writing what moves. Each method may be called
+// again.
+type GitOps interface {
+	// Freeze stops it before the cluster is paused, Thaw undoes that after an abort, and
+	// Tombstone ends its delivery, and forbids another one, before the source is deleted.
+	Freeze(ctx context.Context, cluster plane.Ref) error
+	Thaw(ctx context.Context, cluster plane.Ref) error
+	Tombstone(ctx context.Context, cluster plane.Ref) error
+}
+
+// Event is progress of a pivot.
+type Event struct {
+	// Step is the one that was finished; "" for a message, or a count, on the way.
+	Step    Step
+	Message string
+	// Done of Of requests of a step are answered; Of is 0 where that is not counted.
+	Done, Of int
+}
+
+// Source is the end that the objects leave, and that drives the pivot.
+type Source struct {
+	Plane   *plane.Plane
+	Link    Link
+	Cluster types.NamespacedName
+	// Copy are shared objects that are copied and stay on the source.
+	Copy []plane.Ref
+	// GitOps is nil where no engine writes the objects.
+	GitOps GitOps
+	// Resume allows to go on with a pivot that another process has begun.
+	Resume bool
+	// DiscardChanges deletes objects of the source that were changed after the commit.
+	DiscardChanges bool
+	// Hold is how long the target has to be active before the source is deleted.
+	Hold time.Duration
+	// Now is the clock; time.Now where nil.
+	Now func() time.Time
+	// Report takes progress; it may be nil.
+	Report func(Event)
+
+	store   *store
+	receipt *Receipt
+	kinds   plane.Kinds
+	// entries are the snapshot of this process; nil after a restart.
+	entries []snapshot.Entry
+	// samples are those of the preflight, for a second one in the namespace of the target.
+	samples []snapshot.Entry
+	// again counts the snapshots that differed from the source when they were verified.
+	again int
+}
+
+// Errors that callers tell apart.
+var (
+	// ErrUnfinished: a pivot is under way, and Resume is not set.
+	ErrUnfinished = errors.New("a pivot is under way")
+	// ErrAborted: the pivot failed before its commit, and was undone.
+	ErrAborted = errors.New("aborted: the source is in charge as before")
+)
+
+// Run takes the cluster to the target, and returns the receipt of the source. What fails for
+// good before the commit is undone, and is ErrAborted. After any other error, and after a
+// kill, Run with Resume goes on.
+func (s *Source) Run(ctx context.Context) (*Receipt, error) {
+	if err := s.begin(ctx); err != nil {
+		return s.receipt, err
+	}
+	for !s.receipt.Step.Ended() {
+		if err := ctx.Err(); err != nil {
+			return s.receipt, fmt.Errorf("pivot %q stopped after step %s: %w", s.receipt.ID, s.receipt.Step, err)
+		}
+		err := s.step(ctx)
+		if err == nil {
+			continue
+		}
+		if !s.undoable(ctx, err) {
+			return s.receipt, err
+		}
+		s.report("", fmt.Sprintf("aborting: %s", firstLine(err)))
+		if failed := s.abort(ctx, err.Error()); failed != nil {
+			return s.receipt, fmt.Errorf("%w; and it could not be undone: %w", err, failed)
+		}
+		return s.receipt, fmt.Errorf("%w: %w", ErrAborted, err)
+	}
+	if s.receipt.Step == Aborted {
+		return s.receipt, fmt.Errorf("pivot %q: %w", s.receipt.ID, ErrAborted)
+	}
+	return s.receipt, nil
+}
+
+// undoable reports whether a step failed for good, before the commit, and it is for this
+// process to undo it.
+func (s *Source) undoable(ctx context.Context, err error) bool {
+	var refused *refusal
+	if errors.As(err, &refused) && refused.why == Unavailable {
+		return false
+	}
+	return ctx.Err() == nil && !s.receipt.Step.forward() && !errors.Is(err, ErrFenced) && !plane.IsTemporary(err) && !errors.Is(err, errLink)
+}
+
+// step does what comes after the step of the receipt.
+func (s *Source) step(ctx context.Context) error {
+	switch s.receipt.Step {
+	case Freezing:
+		return s.freeze(ctx)
+	case Frozen:
+		return s.snapshot(ctx)
+	case Snapshotted:
+		return s.stage(ctx)
+	case Staged:
+		return s.imports(ctx)
+	case Imported:
+		return s.verify(ctx)
+	case Verified:
+		return s.save(ctx, Committed, "")
+	case Committed:
+		return s.activate(ctx)
+	case Activated:
+		return s.confirm(ctx)
+	case Confirmed:
+		return s.finish(ctx)
+	case Aborting:
+		return s.abort(ctx, "")
+	}
+	return fmt.Errorf("receipt of %s: unknown step %q: use the version of ropewalk that wrote it", s.receipt.Cluster, s.receipt.Step)
+}
+
+// begin reads the receipt and begins a pivot, or a new epoch of one.
+func (s *Source) begin(ctx context.Context) (err error) {
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	s.store = &store{plane: s.Plane, cluster: s.Cluster}
+	if s.receipt, err = s.store.read(ctx); err != nil {
+		return err
+	}
+	switch r := s.receipt; {
+	case r != nil && r.Role == RoleSource && r.Step == Done && s.Resume:
+		return nil
+	case r == nil || r.Step.Ended():
+		return s.first(ctx)
+	case r.Role != RoleSource:
+		return fmt.Errorf("%s plane: %s: %w: pivot %q brings it here and is at step %s: finish or abort that one first",
+			s.Plane.Name(), r.Cluster, ErrUnfinished, r.ID, r.Step)
+	case !s.Resume:
+		return fmt.Errorf("%s plane: %s: %w: pivot %q to %s is at step %s since %s: go on with --resume, or abort it",
+			s.Plane.Name(), r.Cluster, ErrUnfinished, r.ID, r.Target.Server, r.Step, r.When(r.Step).Format(time.RFC3339))
+	}
+	return s.resume(ctx)
+}
+
+// resume begins a new epoch of a pivot, on both ends.
+func (s *Source) resume(ctx context.Context) error {
+	r := s.receipt
+	hello, err := s.call(ctx, Request{Op: Hello})
+	if err != nil {
+		return err
+	}
+	if hello.Plane.UID != r.Target.UID {
+		return fmt.Errorf("pivot %q of %s goes to the cluster with UID %s (%s), and this target is %s (%s): give the kubeconfig of the former",
+			r.ID, r.Cluster, r.Target.UID, r.Target.Server, hello.Plane.UID, hello.Plane.Server)
+	}
+	all, err := s.Plane.Kinds(ctx)
+	if err != nil {
+		return err
+	}
+	s.kinds = preflight.Common(all, mapped(hello.Kinds))
+	r.Epoch++
+	if err := s.store.write(ctx, r); err != nil {
+		return err
+	}
+	s.report("", fmt.Sprintf("going on with pivot %q after step %s", r.ID, r.Step))
+	if r.Step == Aborting {
+		return nil
+	}
+	prepared, err := s.call(ctx, Request{Op: Prepare, Source: &r.Source})
+	if err != nil {
+		return err
+	}
+	return s.overtaken(ctx, prepared.Receipt)
+}
+
+// overtaken goes forward where the target was activated without this source.
+func (s *Source) overtaken(ctx context.Context, target *Receipt) error {
+	if target == nil || target.ID != s.receipt.ID || !target.Step.forward() || s.receipt.Step.forward() {
+		return nil
+	}
+	if target.Digest != s.receipt.Digest {
+		return fmt.Errorf("pivot %q: the target is at step %s with snapshot %q, and this source has %q: pause the Cluster on one of both by hand and compare them",
+			s.receipt.ID, target.Step, target.Digest, s.receipt.Digest)
+	}
+	return s.save(ctx, Committed, "the target was activated without this source")
+}
+
+// first begins a pivot, where nothing stands in the way.
+func (s *Source) first(ctx context.Context) error {
+	uid, err := s.Plane.UID(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := s.preflight(ctx, uid)
+	if err != nil {
+		return err
+	}
+	if len(found.Findings) > 0 {
+		return found.Findings
+	}
+	id := make([]byte, 8)
+	_, _ = rand.Read(id) // It never fails.
+	s.receipt = &Receipt{
+		ID: hex.EncodeToString(id), Role: RoleSource, Epoch: 1, Cluster: found.Set.Cluster, ClusterUID: found.Set.ClusterUID,
+		Source: Peer{UID: uid, Server: s.Plane.Server()}, Target: found.Target,
+	}
+	return s.save(ctx, Freezing, "")
+}
+
+// save ends a step.
+func (s *Source) save(ctx context.Context, step Step, note string) error {
+	before := *s.receipt
+	s.receipt.at(step, s.Now(), note)
+	if err := s.store.write(ctx, s.receipt); err != nil {
+		*s.receipt = before
+		return err
+	}
+	s.report(step, note)
+	return nil
+}
+
+func (s *Source) report(step Step, message string) {
+	if s.Report != nil {
+		s.Report(Event{Step: step, Message: message})
+	}
+}
+
+func (s *Source) count(message string, done, of int) {
+	if s.Report != nil {
+		s.Report(Event{Message: message, Done: done, Of: of})
+	}
+}
+
+// fence ends a process whose pivot another one drives, before it writes.
+func (s *Source) fence(ctx context.Context) error {
+	live, err := Read(ctx, s.Plane, s.Cluster)
+	if err != nil {
+		return err
+	}
+	if live == nil || live.ID != s.receipt.ID || live.Epoch != s.receipt.Epoch || live.Step != s.receipt.Step {
+		return fmt.Errorf("%s plane: pivot %q of %s: %w", s.Plane.Name(), s.receipt.ID, s.receipt.Cluster, ErrFenced)
+	}
+	return nil
+}
+
+// errLink marks that a request got no answer.
+var errLink = errors.New("the target does not answer")
+
+// call sends a request until it is answered. A refusal is an error.
+func (s *Source) call(ctx context.Context, r Request) (Response, error) {
+	const attempts = 60
+	r.Cluster = plane.Ref{Group: inventory.ClusterGroup, Kind: "Cluster", Namespace: s.Cluster.Namespace, Name: s.Cluster.Name}
+	if s.receipt != nil {
+		r.Pivot, r.Epoch = s.receipt.ID, s.receipt.Epoch
+		if r.Digest == "" {
+			r.Round, r.Digest, r.Chunks = s.receipt.Round, s.receipt.Digest, s.receipt.Chunks
+		}
+	}
+	var lost error
+	for i := range attempts {
+		out, err := s.Link.Call(ctx, r)
+		switch {
+		case ctx.Err() != nil:
+			return out, ctx.Err()
+		case err == nil && out.Refused == "":
+			return out, nil
+		case err == nil && out.Refused == Fenced:
+			return out, fmt.Errorf("%w: %s", ErrFenced, out.Message)
+		case err == nil:
+			return out, &refusal{why: out.Refused, findings: out.Findings, err: errors.New(out.Message)}
+		}
+		lost = err
+		if err := s.Plane.Sleep(ctx, min(time.Duration(i+1)*50*time.Millisecond, 2*time.Second)); err != nil {
+			return Response{}, err
+		}
+	}
+	return Response{}, fmt.Errorf("%s: %w: %w", r.Op, errLink, lost)
+}

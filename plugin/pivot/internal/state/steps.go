@@ -1,0 +1,359 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/preflight"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+)
+
+// Found is what a pivot would begin with.
+type Found struct {
+	Set    inventory.Set
+	Source Peer
+	Target Peer
+	// Findings stand in its way.
+	Findings inventory.Findings
+}
+
+// Preflight looks at both planes, and touches nothing.
+func (s *Source) Preflight(ctx context.Context) (Found, error) {
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+	uid, err := s.Plane.UID(ctx)
+	if err != nil {
+		return Found{}, err
+	}
+	return s.preflight(ctx, uid)
+}
+
+// preflight looks at both planes. Findings are returned as such; the error is what keeps it
+// from looking.
+func (s *Source) preflight(ctx context.Context, uid string) (Found, error) {
+	out := Found{Source: Peer{UID: uid, Server: s.Plane.Server()}}
+	hello, err := s.call(ctx, Request{Op: Hello})
+	if err != nil {
+		return out, err
+	}
+	out.Target = *hello.Plane
+	cluster := plane.Ref{Group: inventory.ClusterGroup, Kind: "Cluster", Namespace: s.Cluster.Namespace, Name: s.Cluster.Name}
+	if hello.Plane.UID == uid {
+		out.Findings = inventory.Findings{{Ref: cluster, Problem: "source and target are the same cluster: the namespace kube-system of both has UID " + uid, Advice: "give the kubeconfigs of two clusters"}}
+		return out, nil
+	}
+	all, err := s.Plane.Kinds(ctx)
+	if err != nil {
+		return out, err
+	}
+	if out.Set, err = inventory.Read(ctx, s.Plane, all, s.Cluster, inventory.Options{Copy: s.Copy}); err != nil {
+		if errors.As(err, &out.Findings) {
+			return out, nil
+		}
+		return out, err
+	}
+	if s.kinds, out.Findings = preflight.Kinds(all, mapped(hello.Kinds), out.Set); len(out.Findings) > 0 {
+		return out, nil
+	}
+	out.Findings = preflight.Skew(out.Set, s.kinds, preflight.Providers(ctx, s.Plane, s.kinds), hello.Providers)
+	out.Findings = append(out.Findings, preflight.Source(ctx, s.Plane, s.kinds, out.Set)...)
+	s.samples = preflight.Samples(out.Set)
+	err = s.check(ctx)
+	var refused *refusal
+	if errors.As(err, &refused) && len(refused.findings) > 0 {
+		out.Findings, err = append(out.Findings, refused.findings...), nil
+	}
+	out.Findings = out.Findings.Sorted()
+	return out, err
+}
+
+// check tries the samples on the target.
+func (s *Source) check(ctx context.Context) error {
+	_, err := s.call(ctx, Request{Op: Check, Samples: s.samples, Kinds: list(s.kinds)})
+	return err
+}
+
+// freeze stops GitOps, and pauses the cluster.
+func (s *Source) freeze(ctx context.Context) error {
+	if _, err := s.call(ctx, Request{Op: Prepare, Source: &s.receipt.Source}); err != nil {
+		return err
+	}
+	if s.samples != nil {
+		// Only now is there a namespace in which all of them can be tried.
+		if err := s.check(ctx); err != nil {
+			return err
+		}
+		s.samples = nil
+	}
+	if s.GitOps != nil {
+		if err := s.GitOps.Freeze(ctx, s.receipt.Cluster); err != nil {
+			return fmt.Errorf("stopping GitOps: %w", err)
+		}
+	}
+	before, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	if s.receipt.Paused.IsZero() {
+		s.receipt.Paused = s.Now().UTC().Truncate(time.Millisecond)
+	}
+	if err := mover.Pause(ctx, s.Plane, s.kinds, s.receipt.Cluster, s.fence); err != nil {
+		return err
+	}
+	if err := mover.AwaitPaused(ctx, s.Plane, s.kinds, before.Items, settleWithin); err != nil {
+		return err
+	}
+	return s.save(ctx, Frozen, "")
+}
+
+func (s *Source) read(ctx context.Context) (inventory.Set, error) {
+	set, err := inventory.Read(ctx, s.Plane, s.kinds, s.Cluster, inventory.Options{Copy: s.Copy})
+	if err != nil {
+		return set, err
+	}
+	if set.ClusterUID != s.receipt.ClusterUID {
+		return set, fmt.Errorf("%s plane: %s was deleted and created again since the pivot began: abort it", s.Plane.Name(), s.receipt.Cluster)
+	}
+	for _, item := range set.Items {
+		if slices.Contains(item.Busy, inventory.Deleting) {
+			return set, fmt.Errorf("%s plane: %s is being deleted", s.Plane.Name(), item.Ref)
+		}
+	}
+	return set, nil
+}
+
+// snapshot reads what is moved.
+func (s *Source) snapshot(ctx context.Context) error {
+	set, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	s.entries = set.Entries()
+	chunks := 0
+	if err := snapshot.Encode(s.entries, func(snapshot.Chunk) error { chunks++; return nil }); err != nil {
+		return err
+	}
+	r := s.receipt
+	r.Round++
+	r.Digest, r.Objects, r.Chunks, r.Outline = snapshot.Digest(s.entries), len(s.entries), chunks, snapshot.Outline(s.entries)
+	return s.save(ctx, Snapshotted, "")
+}
+
+// current reads the source again, where this process has no snapshot. One that differs from
+// the receipt begins the pivot again, from the pause.
+func (s *Source) current(ctx context.Context) (ok bool, err error) {
+	if s.entries != nil {
+		return true, nil
+	}
+	set, err := s.read(ctx)
+	if err != nil {
+		return false, err
+	}
+	entries := set.Entries()
+	if snapshot.Digest(entries) == s.receipt.Digest {
+		s.entries = entries
+		return true, nil
+	}
+	return false, s.changed(ctx, entries)
+}
+
+// changed goes back to the pause, as the source is not what the snapshot says.
+func (s *Source) changed(ctx context.Context, now []snapshot.Entry) error {
+	names := difference(s.receipt.Outline, now)
+	if s.again++; s.again > attempts {
+		return fmt.Errorf("%s plane: the objects of %s change although it is paused: %s: find out which controller writes them (metadata.managedFields), and stop it",
+			s.Plane.Name(), s.receipt.Cluster, names)
+	}
+	s.entries = nil
+	return s.save(ctx, Freezing, "changed after the snapshot: "+names)
+}
+
+// stage sends the snapshot.
+func (s *Source) stage(ctx context.Context) error {
+	if ok, err := s.current(ctx); err != nil || !ok {
+		return err
+	}
+	if err := s.send(ctx); err != nil {
+		return err
+	}
+	return s.save(ctx, Staged, "")
+}
+
+// attempts bounds what is tried again because the target has got something else than was
+// sent.
+const attempts = 3
+
+// send sends the chunks that the target does not have.
+func (s *Source) send(ctx context.Context) error {
+	for attempt := 1; ; attempt++ {
+		held, err := s.call(ctx, Request{Op: Held, Samples: s.receipt.Outline})
+		if err != nil {
+			return err
+		}
+		done := 0
+		err = snapshot.Encode(s.entries, func(c snapshot.Chunk) error {
+			done++
+			s.count("staging chunks", done, s.receipt.Chunks)
+			if held.Held[c.Index] == c.Sum {
+				return nil
+			}
+			_, err := s.call(ctx, Request{Op: Stage, Chunk: &c})
+			return err
+		})
+		if err == nil {
+			_, err = s.call(ctx, Request{Op: Seal})
+		}
+		if err == nil || attempt == attempts || !isRefused(err, Corrupt) {
+			return err
+		}
+		s.report("", "staging again: "+firstLine(err))
+	}
+}
+
+// ask sends a request that needs what is staged, which is sent again where it is corrupt.
+func (s *Source) ask(ctx context.Context, r Request) (Response, error) {
+	for attempt := 1; ; attempt++ {
+		out, err := s.call(ctx, r)
+		if err == nil || attempt == attempts || !isRefused(err, Corrupt) {
+			return out, err
+		}
+		s.report("", "staging again: "+firstLine(err))
+		if s.entries == nil {
+			set, err := s.read(ctx)
+			if err != nil {
+				return out, err
+			}
+			s.entries = set.Entries()
+		}
+		if err := s.send(ctx); err != nil {
+			return out, err
+		}
+	}
+}
+
+func isRefused(err error, why Refusal) bool {
+	var refused *refusal
+	return errors.As(err, &refused) && refused.why == why
+}
+
+func (s *Source) imports(ctx context.Context) error {
+	if _, err := s.ask(ctx, Request{Op: Import}); err != nil {
+		return err
+	}
+	return s.save(ctx, Imported, "")
+}
+
+// verify compares what the target has read back, and what the source has now, with the
+// snapshot.
+func (s *Source) verify(ctx context.Context) error {
+	for attempt := 1; ; attempt++ {
+		out, err := s.ask(ctx, Request{Op: Verify})
+		if attempt < attempts && isRefused(err, Differs) {
+			s.report("", "importing again: "+firstLine(err))
+			if _, err := s.ask(ctx, Request{Op: Import}); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if out.Digest != s.receipt.Digest {
+			return fmt.Errorf("the target has read back %q, expected %q", out.Digest, s.receipt.Digest)
+		}
+		break
+	}
+	set, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	if entries := set.Entries(); snapshot.Digest(entries) != s.receipt.Digest {
+		return s.changed(ctx, entries)
+	}
+	if set.PausedBy == "" {
+		return s.changed(ctx, nil)
+	}
+	return s.save(ctx, Verified, "")
+}
+
+func (s *Source) activate(ctx context.Context) error {
+	if _, err := s.ask(ctx, Request{Op: Activate}); err != nil {
+		return err
+	}
+	return s.save(ctx, Activated, "")
+}
+
+// confirm waits until the target is in charge, and was so for a while.
+func (s *Source) confirm(ctx context.Context) error {
+	if _, err := s.ask(ctx, Request{Op: Confirm}); err != nil {
+		return err
+	}
+	if left := s.Hold - s.Now().Sub(s.receipt.When(Activated)); left > 0 {
+		s.report("", fmt.Sprintf("holding for %s before the source is deleted", left.Round(time.Second)))
+		if err := s.Plane.Sleep(ctx, left); err != nil {
+			return err
+		}
+		if _, err := s.ask(ctx, Request{Op: Confirm}); err != nil {
+			return err
+		}
+	}
+	return s.save(ctx, Confirmed, "")
+}
+
+// finish deletes the source.
+func (s *Source) finish(ctx context.Context) error {
+	if s.GitOps != nil {
+		if err := s.GitOps.Tombstone(ctx, s.receipt.Cluster); err != nil {
+			return fmt.Errorf("ending the delivery by GitOps: %w", err)
+		}
+	}
+	err := mover.Delete(ctx, s.Plane, s.kinds, s.receipt.Outline, s.DiscardChanges, func(done, of int) { s.count("deleting from the source", done, of) })
+	if err != nil {
+		return err
+	}
+	if _, err := s.call(ctx, Request{Op: Finish}); err != nil {
+		return err
+	}
+	return s.save(ctx, Done, "")
+}
+
+// difference names the objects that are not the same in two snapshots.
+func difference(before, after []snapshot.Entry) string {
+	const most = 5
+	left := map[plane.Ref]string{}
+	for _, e := range before {
+		left[e.Ref] = e.Digest
+	}
+	var names []string
+	for _, e := range after {
+		if left[e.Ref] != e.Digest {
+			names = append(names, e.Ref.String())
+		}
+		delete(left, e.Ref)
+	}
+	for _, e := range before {
+		if _, gone := left[e.Ref]; gone {
+			names = append(names, e.Ref.String()+" (gone)")
+		}
+	}
+	if len(names) > most {
+		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
+	}
+	return strings.Join(names, ", ")
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}

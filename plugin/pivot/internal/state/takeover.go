@@ -1,0 +1,55 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Takeover activates a target whose source is lost for good, with the reason that the user
+// gives. Answers reports whether the source answers at an address: then it is refused.
+func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, reason string, answers func(ctx context.Context, server string) error) (*Receipt, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := &store{plane: t.Plane, cluster: cluster}
+	r, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case r == nil:
+		return nil, fmt.Errorf("%s plane: no pivot has brought Cluster %s here: there is no receipt %s", t.Plane.Name(), cluster, s.ref())
+	case r.Role != RoleTarget:
+		return r, fmt.Errorf("%s plane: it is the source of pivot %q of %s, and in charge unless that is committed: see pivot status", t.Plane.Name(), r.ID, r.Cluster)
+	case r.Step == Active || r.Step == Done:
+		return r, nil
+	case r.Step != Verified && r.Step != Activating:
+		return r, fmt.Errorf("%s plane: pivot %q of %s is at step %s: only what was verified can be taken over, as nothing else is known to be complete",
+			t.Plane.Name(), r.ID, r.Cluster, r.Step)
+	}
+	if err := answers(ctx, r.Source.Server); err != nil {
+		return r, fmt.Errorf("the source of pivot %q answers: go on from there with pivot run --resume, or abort it: %w", r.ID, err)
+	}
+	user, err := t.Plane.User(ctx)
+	if err != nil {
+		return r, fmt.Errorf("%s plane: who takes over has to be recorded: %w", t.Plane.Name(), err)
+	}
+	r.TakenOver = true
+	r.Epoch++
+	h := handling{Target: t, store: s, receipt: r, request: Request{Round: r.Round, Digest: r.Digest, Chunks: r.Chunks, Cluster: r.Cluster, Pivot: r.ID, Epoch: r.Epoch}}
+	if err := h.save(ctx, Activating, fmt.Sprintf("taken over by %q, as the source is lost: %s", user, reason)); err != nil {
+		return r, err
+	}
+	return r, h.unpause(ctx)
+}
+
+func (s *Source) setNow() {
+	if s.Now == nil {
+		s.Now = time.Now
+	}
+}

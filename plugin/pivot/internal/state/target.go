@@ -1,0 +1,427 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/preflight"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+)
+
+// Target is the end that the objects move to. It is a Link to itself: the next hop, if there
+// is one, only carries the messages.
+type Target struct {
+	Plane *plane.Plane
+	// Now is the clock; time.Now where nil.
+	Now func() time.Time
+
+	// One request after the other, as all of them end with the receipt.
+	mu sync.Mutex
+	// staged are the entries of the digest that was decoded last.
+	staged []snapshot.Entry
+	digest string
+	kinds  plane.Kinds
+}
+
+var _ Link = (*Target)(nil)
+
+// settleWithin is how long controllers have to see that a Cluster is paused, or is not.
+const settleWithin = 5 * time.Minute
+
+// refusal is the error of a request that is not carried out.
+type refusal struct {
+	why      Refusal
+	findings inventory.Findings
+	err      error
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+func refuse(why Refusal, format string, args ...any) error {
+	return &refusal{why: why, err: fmt.Errorf(format, args...)}
+}
+
+// Call implements [Link]. Its error is always nil, but where ctx has ended: what is wrong is
+// in the response.
+func (t *Target) Call(ctx context.Context, r Request) (Response, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := handling{
+		Target: t, request: r,
+		store: &store{plane: t.Plane, cluster: types.NamespacedName{Namespace: r.Cluster.Namespace, Name: r.Cluster.Name}},
+	}
+	err := h.handle(ctx)
+	if ctx.Err() != nil {
+		return Response{}, ctx.Err()
+	}
+	out := h.response
+	out.Receipt = h.receipt
+	var refused *refusal
+	var findings inventory.Findings
+	switch {
+	case err == nil:
+	case errors.As(err, &refused):
+		out.Refused, out.Message, out.Findings = refused.why, err.Error(), refused.findings
+	case errors.As(err, &findings):
+		out.Refused, out.Message, out.Findings = Blocked, err.Error(), findings
+	case plane.IsTemporary(err):
+		out.Refused, out.Message = Unavailable, err.Error()
+	default:
+		out.Refused, out.Message = Failed, err.Error()
+	}
+	return out, nil
+}
+
+// handling is one request.
+type handling struct {
+	*Target
+	request  Request
+	response Response
+	store    *store
+	receipt  *Receipt
+}
+
+func (h *handling) handle(ctx context.Context) (err error) {
+	if h.receipt, err = h.store.read(ctx); err != nil {
+		return err
+	}
+	switch h.request.Op {
+	case Hello:
+		return h.hello(ctx)
+	case Check:
+		return h.check(ctx)
+	case Prepare:
+		return h.prepare(ctx)
+	case Abort:
+		return h.abort(ctx)
+	}
+	if err := h.current(); err != nil {
+		return err
+	}
+	switch h.request.Op {
+	case Held:
+		return h.held(ctx)
+	case Stage:
+		return h.stage(ctx)
+	case Seal:
+		return h.seal(ctx)
+	case Import:
+		return h.imports(ctx)
+	case Verify:
+		return h.verify(ctx)
+	case Activate:
+		return h.activate(ctx)
+	case Confirm:
+		return h.confirm(ctx)
+	case Finish:
+		return h.finish(ctx)
+	}
+	return refuse(Failed, "unknown operation %q: both ends must have the same version", h.request.Op)
+}
+
+// current refuses requests of other pivots and of older epochs.
+func (h *handling) current() error {
+	r := h.receipt
+	switch {
+	case r == nil || r.ID != h.request.Pivot:
+		return refuse(Fenced, "the target has no receipt of pivot %q of %s", h.request.Pivot, h.request.Cluster)
+	case r.Epoch != h.request.Epoch:
+		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", h.request.Epoch, r.ID, r.Epoch)
+	case r.Round > h.request.Round:
+		return refuse(Stale, "snapshot %d of pivot %q is not the last: the target has snapshot %d", h.request.Round, r.ID, r.Round)
+	}
+	return nil
+}
+
+// before refuses what must not happen once a target is active, or aborted.
+func (h *handling) before() error {
+	switch h.receipt.Step {
+	case Activating, Active, Done, Aborting, Aborted:
+		return refuse(TooLate, "pivot %q is at step %s on the target: %s comes too late", h.receipt.ID, h.receipt.Step, h.request.Op)
+	}
+	return nil
+}
+
+// save writes the receipt at a step; one that is at it already is left as it is.
+func (h *handling) save(ctx context.Context, s Step, note string) error {
+	if h.receipt.Step == s && note == "" {
+		return nil
+	}
+	h.receipt.at(s, h.now(), note)
+	return h.store.write(ctx, h.receipt)
+}
+
+func (t *Target) now() time.Time {
+	if t.Now == nil {
+		return time.Now()
+	}
+	return t.Now()
+}
+
+func (h *handling) hello(ctx context.Context) error {
+	uid, err := h.Plane.UID(ctx)
+	if err != nil {
+		return err
+	}
+	if h.kinds, err = h.Plane.Kinds(ctx); err != nil {
+		return err
+	}
+	h.response.Plane = &Peer{UID: uid, Server: h.Plane.Server()}
+	h.response.Kinds = list(h.kinds)
+	h.response.Providers = preflight.Providers(ctx, h.Plane, h.kinds)
+	return nil
+}
+
+// check is the preflight of the target.
+func (h *handling) check(ctx context.Context) error {
+	there, err := h.namespace(ctx)
+	if err != nil {
+		return err
+	}
+	findings := preflight.Target(ctx, h.Plane, mapped(h.request.Kinds), h.request.Samples, there)
+	if len(findings) > 0 {
+		return findings
+	}
+	return nil
+}
+
+// namespace reports whether the namespace of the cluster is there.
+func (h *handling) namespace(ctx context.Context) (bool, error) {
+	o, err := h.Plane.Get(ctx, plane.NamespaceKind, plane.Ref{Kind: "Namespace", Name: h.request.Cluster.Namespace})
+	if plane.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("%s plane: namespace %q: %w", h.Plane.Name(), h.request.Cluster.Namespace, err)
+	}
+	if err == nil && o.GetDeletionTimestamp() != nil {
+		return false, refuse(Blocked, "%s plane: namespace %q is being deleted: wait until it is gone", h.Plane.Name(), h.request.Cluster.Namespace)
+	}
+	return err == nil, nil
+}
+
+func (h *handling) prepare(ctx context.Context) error {
+	r, q := h.receipt, h.request
+	switch {
+	case r != nil && r.ID == q.Pivot && r.Epoch > q.Epoch:
+		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", q.Epoch, r.ID, r.Epoch)
+	case r != nil && r.ID == q.Pivot && r.Epoch == q.Epoch:
+		return nil
+	case r != nil && r.ID == q.Pivot:
+		r.Epoch = q.Epoch
+		return h.store.write(ctx, r)
+	case r != nil && !r.Step.Ended() && (r.Role == RoleSource || r.Step != Prepared || r.Digest != ""):
+		return refuse(Blocked, "%s plane: %s has a pivot %q as %s at step %s: finish or abort that one first", h.Plane.Name(), q.Cluster, r.ID, r.Role, r.Step)
+	case q.Source == nil:
+		return refuse(Failed, "no source")
+	}
+	uid, err := h.Plane.UID(ctx)
+	if err != nil {
+		return err
+	}
+	if there, err := h.namespace(ctx); err != nil {
+		return err
+	} else if !there {
+		ns := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": q.Cluster.Namespace}}}
+		if _, err := h.Plane.Create(ctx, plane.NamespaceKind, ns, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("%s plane: creating namespace %q: %w", h.Plane.Name(), q.Cluster.Namespace, err)
+		}
+	}
+	h.receipt = &Receipt{
+		ID: q.Pivot, Role: RoleTarget, Epoch: q.Epoch, Cluster: q.Cluster,
+		Source: *q.Source, Target: Peer{UID: uid, Server: h.Plane.Server()},
+	}
+	return h.save(ctx, Prepared, "")
+}
+
+// imports creates the objects, or brings them to what is staged.
+func (h *handling) imports(ctx context.Context) error {
+	if err := h.sealed(); err != nil || h.receipt.Step == Verified {
+		return err // What is verified is not imported again, by a request that comes late.
+	}
+	entries, kinds, err := h.entries(ctx)
+	if err != nil {
+		return err
+	}
+	if err := mover.Import(ctx, h.Plane, kinds, entries, h.receipt.ID, h.fence); err != nil {
+		return err
+	}
+	return h.save(ctx, Imported, "")
+}
+
+// sealed refuses what needs a snapshot that is staged as a whole, and is not active yet.
+func (h *handling) sealed() error {
+	if err := h.before(); err != nil {
+		return err
+	}
+	if h.receipt.Step == Prepared || h.receipt.Digest != h.request.Digest {
+		return refuse(Stale, "snapshot %q is not staged: the target is at step %s of %q", h.request.Digest, h.receipt.Step, h.receipt.Digest)
+	}
+	return nil
+}
+
+// fence ends what another process has taken over.
+func (h *handling) fence(ctx context.Context) error {
+	live, err := Read(ctx, h.Plane, h.store.cluster)
+	if err != nil {
+		return err
+	}
+	if live == nil || live.ID != h.receipt.ID || live.Epoch != h.receipt.Epoch || live.Step == Aborting || live.Step == Aborted {
+		return refuse(Fenced, "%s plane: pivot %q: %w", h.Plane.Name(), h.receipt.ID, ErrFenced)
+	}
+	return nil
+}
+
+// verify reads back what was imported.
+func (h *handling) verify(ctx context.Context) error {
+	if err := h.sealed(); err != nil {
+		return err
+	}
+	entries, kinds, err := h.entries(ctx)
+	if err != nil {
+		return err
+	}
+	checks, err := mover.ReadBack(ctx, h.Plane, kinds, entries, h.receipt.ID)
+	if err != nil {
+		return err
+	}
+	read := snapshot.Outline(entries)
+	var wrong inventory.Findings
+	for i, c := range checks {
+		read[i].Digest = c.Digest
+		if c.Problem != "" {
+			wrong = append(wrong, inventory.Finding{Ref: c.Ref, Problem: "on the target: " + c.Problem, Advice: c.Advice})
+		}
+	}
+	h.response.Digest = snapshot.Digest(read)
+	if len(wrong) > 0 || h.response.Digest != h.receipt.Digest {
+		return &refusal{why: Differs, findings: wrong, err: fmt.Errorf("what was imported is not what was sent: %w", wrong)}
+	}
+	return h.save(ctx, Verified, "")
+}
+
+func (h *handling) activate(ctx context.Context) error {
+	r := h.receipt
+	switch {
+	case r.Digest != h.request.Digest:
+		return refuse(Stale, "snapshot %q is not the one that was verified, %q", h.request.Digest, r.Digest)
+	case r.Step == Active || r.Step == Done:
+		return nil
+	case r.Step != Verified && r.Step != Activating:
+		return refuse(TooLate, "pivot %q is at step %s on the target: only what is verified can be activated", r.ID, r.Step)
+	}
+	if err := h.save(ctx, Activating, ""); err != nil {
+		return err
+	}
+	return h.unpause(ctx)
+}
+
+func (h *handling) unpause(ctx context.Context) error {
+	entries, kinds, err := h.entries(ctx)
+	if err != nil {
+		return err
+	}
+	if err := mover.Activate(ctx, h.Plane, kinds, entries, h.receipt.ID, false, h.fence); err != nil {
+		return err
+	}
+	return h.save(ctx, Active, "")
+}
+
+func (h *handling) confirm(ctx context.Context) error {
+	if h.receipt.Step == Done {
+		return nil
+	}
+	if h.receipt.Step != Active {
+		return refuse(TooLate, "pivot %q is at step %s on the target: it is not active", h.receipt.ID, h.receipt.Step)
+	}
+	entries, kinds, err := h.entries(ctx)
+	if err != nil {
+		return err
+	}
+	return mover.AwaitActive(ctx, h.Plane, kinds, entries, settleWithin)
+}
+
+func (h *handling) finish(ctx context.Context) error {
+	if h.receipt.Step != Active && h.receipt.Step != Done {
+		return refuse(TooLate, "pivot %q is at step %s on the target: it is not active", h.receipt.ID, h.receipt.Step)
+	}
+	if err := h.unstage(ctx, ""); err != nil {
+		return err
+	}
+	return h.save(ctx, Done, "")
+}
+
+// abort undoes everything on the target. A pivot that it does not know has nothing to undo.
+func (h *handling) abort(ctx context.Context) error {
+	r, q := h.receipt, h.request
+	switch {
+	case r == nil || r.ID != q.Pivot:
+		return nil
+	case r.Epoch > q.Epoch:
+		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", q.Epoch, r.ID, r.Epoch)
+	case r.Step == Aborted:
+		return nil
+	case r.Step.forward():
+		return refuse(TooLate, "pivot %q is at step %s on the target: it can only go forward", r.ID, r.Step)
+	}
+	r.Epoch = q.Epoch
+	if err := h.save(ctx, Aborting, ""); err != nil {
+		return err
+	}
+	if err := h.discard(ctx); err != nil {
+		return err
+	}
+	if err := h.unstage(ctx, ""); err != nil {
+		return err
+	}
+	return h.save(ctx, Aborted, "")
+}
+
+// discard deletes what was imported of the snapshot that is staged. Where that is not whole
+// any more, because an abort had begun, the source knows what there may be.
+func (h *handling) discard(ctx context.Context) error {
+	if h.receipt.Digest == "" {
+		return nil
+	}
+	entries, kinds, err := h.entries(ctx)
+	var refused *refusal
+	if errors.As(err, &refused) && refused.why == Corrupt {
+		entries, kinds, err = h.request.Samples, h.kinds, nil
+	}
+	if err != nil {
+		return err
+	}
+	return mover.Discard(ctx, h.Plane, kinds, entries, h.receipt.ID)
+}
+
+// list is kinds in a stable order, for a message.
+func list(kinds plane.Kinds) []plane.Kind {
+	out := make([]plane.Kind, 0, len(kinds))
+	for _, k := range kinds {
+		out = append(out, k)
+	}
+	slices.SortFunc(out, plane.Kind.Compare)
+	return out
+}
+
+func mapped(kinds []plane.Kind) plane.Kinds {
+	out := plane.Kinds{}
+	for _, k := range kinds {
+		out[schema.GroupKind{Group: k.Group, Kind: k.Kind}] = k
+	}
+	return out
+}

@@ -1,0 +1,190 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pivot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/preflight"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
+)
+
+// What callers read, write and answer.
+type (
+	// Ref names an object in any version.
+	Ref = plane.Ref
+	// Receipt is what a plane knows of a pivot, for good.
+	Receipt = state.Receipt
+	// Step is one of a pivot.
+	Step = state.Step
+	// Event is progress.
+	Event = state.Event
+	// Finding is what stands in the way of a pivot, and what to do about it.
+	Finding = inventory.Finding
+	// Findings are all of them; the error of what they keep from being done.
+	Findings = inventory.Findings
+	// Plan is what a pivot would move.
+	Plan = preflight.Plan
+	// GitOps freezes the engine that delivers the objects on the source.
+	GitOps = state.GitOps
+)
+
+// Errors that callers tell apart.
+var (
+	ErrUnfinished = state.ErrUnfinished
+	ErrAborted    = state.ErrAborted
+	ErrFenced     = state.ErrFenced
+	// ErrNoPivot: there is no receipt.
+	ErrNoPivot = errors.New("no pivot")
+)
+
+// Kubeconfig is a file, and a context in it; "" is its current context.
+type Kubeconfig struct{ Path, Context string }
+
+// Options say what moves, and between which planes. The zero value of all but Cluster and
+// the kubeconfigs is good.
+type Options struct {
+	// From is the source, and To the target.
+	From, To Kubeconfig
+	// Cluster is the one that moves.
+	Cluster types.NamespacedName
+	// Copy are objects that other clusters use too: they are copied, and stay on the source.
+	Copy []Ref
+	// Resume goes on with a pivot that was begun.
+	Resume bool
+	// DiscardChanges deletes objects of the source that were changed after the commit, and so
+	// loses the change.
+	DiscardChanges bool
+	// Hold is how long the target has to be active before the source is deleted.
+	Hold time.Duration
+	// Report takes progress; it may be nil.
+	Report func(Event)
+	// GitOps may be nil.
+	GitOps GitOps
+}
+
+// ends opens both planes.
+func (o Options) ends() (*state.Source, error) {
+	from, err := o.From.open("source")
+	if err != nil {
+		return nil, err
+	}
+	to, err := o.To.open("target")
+	if err != nil {
+		return nil, err
+	}
+	return &state.Source{
+		Plane: from, Link: &state.Target{Plane: to}, Cluster: o.Cluster, Copy: o.Copy, GitOps: o.GitOps,
+		Resume: o.Resume, DiscardChanges: o.DiscardChanges, Hold: o.Hold, Report: o.Report,
+	}, nil
+}
+
+func (k Kubeconfig) open(name string) (*plane.Plane, error) {
+	return plane.Open(k.Path, k.Context, plane.Options{Name: name})
+}
+
+// Look says what a pivot would move, and what stands in its way. Nothing is changed.
+func Look(ctx context.Context, o Options) (Plan, error) {
+	s, err := o.ends()
+	if err != nil {
+		return Plan{}, err
+	}
+	found, err := s.Preflight(ctx)
+	cluster := Ref{Group: inventory.ClusterGroup, Kind: "Cluster", Namespace: o.Cluster.Namespace, Name: o.Cluster.Name}
+	return preflight.PlanOf(cluster, found.Set, found.Findings), err
+}
+
+// Run moves the cluster, and returns the receipt of the source; see [state.Source.Run].
+func Run(ctx context.Context, o Options) (*Receipt, error) {
+	s, err := o.ends()
+	if err != nil {
+		return nil, err
+	}
+	return s.Run(ctx)
+}
+
+// Abort undoes a pivot that is not committed; see [state.Source.Abort]. With targetLost To is
+// not needed.
+func Abort(ctx context.Context, o Options, targetLost bool) (*Receipt, error) {
+	if targetLost {
+		from, err := o.From.open("source")
+		if err != nil {
+			return nil, err
+		}
+		return (&state.Source{Plane: from, Cluster: o.Cluster, GitOps: o.GitOps, Report: o.Report}).Abort(ctx, true)
+	}
+	s, err := o.ends()
+	if err != nil {
+		return nil, err
+	}
+	return s.Abort(ctx, false)
+}
+
+// Takeover activates the target at To, whose source is lost for good; see
+// [state.Target.Takeover]. Where From is given the source is also looked for there.
+func Takeover(ctx context.Context, o Options, reason string) (*Receipt, error) {
+	to, err := o.To.open("target")
+	if err != nil {
+		return nil, err
+	}
+	return (&state.Target{Plane: to}).Takeover(ctx, o.Cluster, reason, func(ctx context.Context, server string) error {
+		if o.From.Path != "" {
+			from, err := plane.Open(o.From.Path, o.From.Context, plane.Options{Name: "source", Patience: time.Second})
+			if err != nil {
+				return err
+			}
+			server = from.Server()
+		}
+		return silent(ctx, server)
+	})
+}
+
+// silent returns an error where an API server answers. What it answers does not count: also
+// one that refuses is there.
+func silent(ctx context.Context, server string) error {
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" {
+		return fmt.Errorf("the receipt has no address of it (%q): give its kubeconfig", server)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("version").String(), nil)
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	var unknown *url.Error
+	switch {
+	case err == nil:
+		_ = response.Body.Close() // Nothing is read.
+		return fmt.Errorf("%s answers %s", u.Redacted(), response.Status)
+	case errors.As(err, &unknown) && isTLS(unknown.Err):
+		return fmt.Errorf("%s answers: %w", u.Redacted(), err)
+	}
+	return nil
+}
+
+// Status is the receipt of a plane; ErrNoPivot where there is none.
+func Status(ctx context.Context, at Kubeconfig, cluster types.NamespacedName) (*Receipt, error) {
+	p, err := plane.Open(at.Path, at.Context, plane.Options{Name: "given", Patience: 10 * time.Second})
+	if err != nil {
+		return nil, err
+	}
+	r, err := state.Read(ctx, p, cluster)
+	if err == nil && r == nil {
+		err = fmt.Errorf("%w of Cluster %s is, or was, under way at %s", ErrNoPivot, cluster, p.Server())
+	}
+	return r, err
+}
