@@ -12,6 +12,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/artifact"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/pivot"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/plugin"
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/provisioners"
 	"github.com/ropewalk/ropewalk/internal/crash"
@@ -87,7 +88,7 @@ the API's own schemas and your policies, and the same bytes on every machine.
 	artifacts := artifact.Commands{App: a.App}
 	root.AddCommand(a.renderCommand(), a.vetCommand(), a.graphCommand(), a.explainCommand(), a.diffCommand(),
 		artifacts.Build(), artifacts.Command(), a.lockCommand(), a.vendorCommand(), provisioners.Commands{App: a.App}.Command(),
-		plugin.Commands{App: a.App}.Command(), a.cacheCommand(), a.initCommand(), a.versionCommand())
+		plugin.Commands{App: a.App}.Command(), pivot.Commands{App: a.App}.Command(), a.cacheCommand(), a.initCommand(), a.versionCommand())
 	command.Once(root)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -170,11 +170,11 @@ func labelValue(name string) string {
 func (s *store) read(ctx context.Context) (*Receipt, error) {
 	s.live = nil
 	o, err := s.plane.Get(ctx, plane.ConfigMapKind, s.ref())
-	if plane.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("%s plane: receipt %s: %w", s.plane.Name(), s.ref(), err)
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // none is no error
 	}
 	if err != nil {
-		return nil, nil //nolint:nilnil // none is no error
+		return nil, fmt.Errorf("%s plane: receipt %s: %w", s.plane.Name(), s.ref(), err)
 	}
 	r, err := decodeReceipt(o)
 	if err != nil {

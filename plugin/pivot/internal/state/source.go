@@ -140,6 +140,7 @@ func (s *Source) step(ctx context.Context) error {
 		return s.finish(ctx)
 	case Aborting:
 		return s.abort(ctx, "")
+	case Prepared, Activating, Active, Done, Aborted: // They are none of a source, or ended.
 	}
 	return fmt.Errorf("receipt of %s: unknown step %q: use the version of ropewalk that wrote it", s.receipt.Cluster, s.receipt.Step)
 }

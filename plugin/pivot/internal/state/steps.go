@@ -57,13 +57,14 @@ func (s *Source) preflight(ctx context.Context, uid string) (Found, error) {
 	if err != nil {
 		return out, err
 	}
-	if out.Set, err = inventory.Read(ctx, s.Plane, all, s.Cluster, inventory.Options{Copy: s.Copy}); err != nil {
+	s.kinds = preflight.Common(all, mapped(hello.Kinds))
+	if out.Set, err = inventory.Read(ctx, s.Plane, s.kinds, s.Cluster, inventory.Options{Copy: s.Copy}); err != nil {
 		if errors.As(err, &out.Findings) {
 			return out, nil
 		}
 		return out, err
 	}
-	if s.kinds, out.Findings = preflight.Kinds(all, mapped(hello.Kinds), out.Set); len(out.Findings) > 0 {
+	if _, out.Findings = preflight.Kinds(all, mapped(hello.Kinds), out.Set); len(out.Findings) > 0 {
 		return out, nil
 	}
 	out.Findings = preflight.Skew(out.Set, s.kinds, preflight.Providers(ctx, s.Plane, s.kinds), hello.Providers)

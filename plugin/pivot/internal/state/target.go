@@ -111,10 +111,16 @@ func (h *handling) handle(ctx context.Context) (err error) {
 		return h.prepare(ctx)
 	case Abort:
 		return h.abort(ctx)
+	case Held, Stage, Seal, Import, Verify, Activate, Confirm, Finish:
 	}
 	if err := h.current(); err != nil {
 		return err
 	}
+	return h.drive(ctx)
+}
+
+// drive handles what the process that drives the pivot requests.
+func (h *handling) drive(ctx context.Context) error {
 	switch h.request.Op {
 	case Held:
 		return h.held(ctx)
@@ -132,6 +138,7 @@ func (h *handling) handle(ctx context.Context) (err error) {
 		return h.confirm(ctx)
 	case Finish:
 		return h.finish(ctx)
+	case Hello, Check, Prepare, Abort: // They are handled before.
 	}
 	return refuse(Failed, "unknown operation %q: both ends must have the same version", h.request.Op)
 }
@@ -152,8 +159,7 @@ func (h *handling) current() error {
 
 // before refuses what must not happen once a target is active, or aborted.
 func (h *handling) before() error {
-	switch h.receipt.Step {
-	case Activating, Active, Done, Aborting, Aborted:
+	if slices.Contains([]Step{Activating, Active, Done, Aborting, Aborted}, h.receipt.Step) {
 		return refuse(TooLate, "pivot %q is at step %s on the target: %s comes too late", h.receipt.ID, h.receipt.Step, h.request.Op)
 	}
 	return nil
