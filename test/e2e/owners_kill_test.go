@@ -4,14 +4,20 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
 
 // TestObjectsThatMoveWhileTheControllerIsKilledKeepTheirUIDs kills it 50 times at random
@@ -43,6 +49,11 @@ func TestObjectsThatMoveWhileTheControllerIsKilledKeepTheirUIDs(t *testing.T) {
 		}
 		return out
 	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			n.show(holders())
+		}
+	})
 	n.kubectlApply(holders()...)
 	for _, h := range holders() {
 		n.ready(h.name)
@@ -85,4 +96,35 @@ func TestObjectsThatMoveWhileTheControllerIsKilledKeepTheirUIDs(t *testing.T) {
 	require.Equal(t, before, after)
 	require.Empty(t, slices.Compact(j.deletions(t)), "nothing is ever deleted")
 	allowed(t, n.controller)
+}
+
+// show logs how far each of them is, and what its Kustomizations have.
+func (n *tenant) show(all []holder) {
+	for _, h := range all {
+		t := &v1alpha1.Transform{}
+		if err := n.Client.Get(context.Background(), client.ObjectKey{Namespace: n.namespace, Name: h.name}, t); err != nil {
+			n.t.Log(h.name, err)
+			continue
+		}
+		n.t.Logf("%s: generation %d of %d, wants %v", h.name, t.Status.ObservedGeneration, t.Generation, slices.Sorted(maps.Keys(h.maps)))
+		for _, c := range t.Status.Conditions {
+			n.t.Logf("  %s %s %s %s %s", c.LastTransitionTime.Format(time.TimeOnly), c.Type, c.Status, c.Reason, c.Message)
+		}
+		for _, l := range t.Status.Layers {
+			n.t.Logf("  %+v", l)
+		}
+		var list kustomizev1.KustomizationList
+		_ = n.Client.List(context.Background(), &list, client.InNamespace(n.namespace), client.MatchingLabels{v1alpha1.LabelTransform: h.name})
+		for _, k := range list.Items {
+			n.t.Logf("  %s: suspended %v, %s", k.Name, k.Spec.Suspend, k.Status.LastAppliedRevision)
+			if k.Status.Inventory != nil {
+				for _, e := range k.Status.Inventory.Entries {
+					n.t.Logf("    %s", e.ID)
+				}
+			}
+			for _, c := range k.Status.Conditions {
+				n.t.Logf("    %s %s %s %s %s", c.LastTransitionTime.Format(time.TimeOnly), c.Type, c.Status, c.Reason, c.Message)
+			}
+		}
+	}
 }

@@ -346,3 +346,28 @@ func TestAnObjectMovesBetweenApplications(t *testing.T) {
 	require.NotEqual(t, before, n.mapUIDs("cm-x"))
 	n.Kubectl(t, "-n", n.namespace, "delete", "transform", "--all", "--timeout=2m")
 }
+
+// TestAStatusThatFluxForgotIsWrittenAgain gives a Kustomization the status that Flux leaves
+// behind where it applies a revision again before its cache has the last status: the
+// condition says what was applied, and the rest what was before.
+func TestAStatusThatFluxForgotIsWrittenAgain(t *testing.T) {
+	n := newTenant(t)
+	n.kubectlApply(holder{name: "web", maps: map[string]string{"a": "one"}})
+	n.ready("web")
+	before := n.mapUIDs("a")
+	k := n.kustomizations("web")[0]
+	applied := k.Status.LastAppliedRevision
+	patch := client.MergeFrom(k.DeepCopy())
+	k.Status.LastAppliedRevision = "sha256:" + strings.Repeat("0", 64)
+	k.Status.LastAttemptedRevision = k.Status.LastAppliedRevision
+	require.NoError(t, n.Client.Status().Patch(t.Context(), &k, patch))
+	n.await("web", "is not Ready", func(t *v1alpha1.Transform) bool {
+		return !apimeta.IsStatusConditionTrue(t.Status.Conditions, meta.ReadyCondition)
+	})
+	began := time.Now()
+	n.ready("web")
+	t.Logf("Ready again after %s", time.Since(began).Round(100*time.Millisecond))
+	require.Equal(t, applied, n.kustomizations("web")[0].Status.LastAppliedRevision)
+	require.Equal(t, before, n.mapUIDs("a"))
+	allowed(t, n.controller)
+}

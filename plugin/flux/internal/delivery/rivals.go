@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	"github.com/fluxcd/pkg/apis/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -257,14 +259,14 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// restore requests that Flux applies what another Transform may have deleted.
+// restore requests that Flux applies what another Transform may have deleted, and what its
+// status does not say although its conditions do.
 func (d *delivery) restore(ctx context.Context) error {
 	for _, name := range ordered(d.states) {
-		s := d.states[name]
-		if s.suspended != 0 || s.deleting || !d.Claims.stale(d.t, s.inventory) {
+		s, k := d.states[name], d.live.kustomizations[name]
+		if s.suspended != 0 || s.deleting || !d.Claims.stale(d.t, s.inventory) && !forgotten(s, k, time.Now()) {
 			continue
 		}
-		k := d.live.kustomizations[name]
 		patch := client.MergeFrom(k.DeepCopy())
 		if k.Annotations == nil {
 			k.Annotations = map[string]string{}
@@ -275,4 +277,19 @@ func (d *delivery) restore(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// forgotten reports whether a Kustomization says in its condition Ready that it has applied
+// what its source leads to, and in the rest of its status something else. Flux writes the
+// conditions first, and the rest only where it differs from the object as it was read: from
+// a cache that lags behind, where a revision is applied again soon after another one. It
+// would not write it before the next interval.
+func forgotten(s *state, k *kustomizev1.Kustomization, now time.Time) bool {
+	const both = 3 * time.Second
+	if k == nil || !s.fetched || s.applied || s.digest == "" {
+		return false
+	}
+	c := ready(k)
+	return c.Status == metav1.ConditionTrue && strings.HasSuffix(c.Message, s.digest) && !strings.HasSuffix(k.Status.LastAppliedRevision, s.digest) &&
+		now.Sub(c.LastTransitionTime.Time) > both && k.Annotations[meta.ReconcileRequestAnnotation] == k.Status.LastHandledReconcileAt
 }
