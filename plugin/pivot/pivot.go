@@ -73,14 +73,12 @@ type Options struct {
 	GitOps GitOps
 }
 
-// ends opens both planes.
-func (o Options) ends() (*state.Source, error) {
-	from, err := o.From.open("source")
-	if err != nil {
-		return nil, err
-	}
-	to, err := o.To.open("target")
-	if err != nil {
+// ends opens both planes, and reports at once where one of them cannot be reached: later
+// requests wait for a server that is away.
+func (o Options) ends(ctx context.Context) (*state.Source, error) {
+	from, wrongFrom := o.From.reach(ctx, "source")
+	to, wrongTo := o.To.reach(ctx, "target")
+	if err := errors.Join(wrongFrom, wrongTo); err != nil {
 		return nil, err
 	}
 	return &state.Source{
@@ -89,13 +87,26 @@ func (o Options) ends() (*state.Source, error) {
 	}, nil
 }
 
+// reach opens a plane, and makes a first request.
+func (k Kubeconfig) reach(ctx context.Context, name string) (*plane.Plane, error) {
+	const patience = 5 * time.Second
+	p, err := k.open(name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := p.Within(patience).UID(ctx); err != nil {
+		return nil, fmt.Errorf("%w (server %s of kubeconfig %q)", err, p.Server(), k.Path)
+	}
+	return p, nil
+}
+
 func (k Kubeconfig) open(name string) (*plane.Plane, error) {
 	return plane.Open(k.Path, k.Context, plane.Options{Name: name})
 }
 
 // Look says what a pivot would move, and what stands in its way. Nothing is changed.
 func Look(ctx context.Context, o Options) (Plan, error) {
-	s, err := o.ends()
+	s, err := o.ends(ctx)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -106,7 +117,7 @@ func Look(ctx context.Context, o Options) (Plan, error) {
 
 // Run moves the cluster, and returns the receipt of the source; see [state.Source.Run].
 func Run(ctx context.Context, o Options) (*Receipt, error) {
-	s, err := o.ends()
+	s, err := o.ends(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,13 +128,13 @@ func Run(ctx context.Context, o Options) (*Receipt, error) {
 // not needed.
 func Abort(ctx context.Context, o Options, targetLost bool) (*Receipt, error) {
 	if targetLost {
-		from, err := o.From.open("source")
+		from, err := o.From.reach(ctx, "source")
 		if err != nil {
 			return nil, err
 		}
 		return (&state.Source{Plane: from, Cluster: o.Cluster, GitOps: o.GitOps, Report: o.Report}).Abort(ctx, true)
 	}
-	s, err := o.ends()
+	s, err := o.ends(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +144,7 @@ func Abort(ctx context.Context, o Options, targetLost bool) (*Receipt, error) {
 // Takeover activates the target at To, whose source is lost for good; see
 // [state.Target.Takeover]. Where From is given the source is also looked for there.
 func Takeover(ctx context.Context, o Options, reason string) (*Receipt, error) {
-	to, err := o.To.open("target")
+	to, err := o.To.reach(ctx, "target")
 	if err != nil {
 		return nil, err
 	}

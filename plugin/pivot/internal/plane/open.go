@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -24,6 +25,7 @@ func Open(path, kubeContext string, o Options) (*Plane, error) {
 	config.QPS = -1
 	config.Timeout = 30 * time.Second
 	config.UserAgent = "ropewalk-pivot"
+	config.WarningHandler = rest.NoWarnings{} // Such as that a version which both planes serve is deprecated.
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)

@@ -7,12 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 
 	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
 	"github.com/ropewalk/ropewalk/plugin/pivot"
@@ -24,6 +26,9 @@ type Commands struct{ *command.App }
 
 // Command returns the command pivot.
 func (a Commands) Command() *cobra.Command {
+	// What client-go logs is said again by the errors that it returns.
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
 	cmd := &cobra.Command{
 		Use:   "pivot",
 		Short: "Move a cluster's Cluster API objects to another management cluster",
