@@ -89,8 +89,10 @@ func (r *rig) kill(t *testing.T, at point) (out outcome) {
 	if out.stuck = m.settled(t); err != nil {
 		out.stuck = err.Error() + ": " + out.stuck
 	}
-	report := m.auditor.Stop(t)
-	out.violated = report.Violated()
+	report := m.auditor.End(t)
+	if out.violated = report.Violated(); out.stuck != "" || len(out.violated) > 0 {
+		t.Logf("%s: %s", at, report)
+	}
 	return out
 }
 

@@ -6,6 +6,7 @@ package pivot
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,8 +31,9 @@ func all() bool { return os.Getenv("ROPEWALK_FAULTS") == "1" }
 // program is one that moves a Cluster.
 type program struct {
 	name string
-	// argv and env are for a move between two kubeconfigs.
-	argv func(w *harness.World, c *harness.Cluster, from, to string) []string
+	// argv and env are for a move between two kubeconfigs, again where the run before did not
+	// end well.
+	argv func(c *harness.Cluster, from, to string, again bool) []string
 	env  []string
 }
 
@@ -41,11 +43,28 @@ func clusterctl(t *testing.T, w *harness.World) program {
 	binary := w.Program(t, "clusterctl")
 	return program{
 		name: "clusterctl", env: []string{"CLUSTERCTL_DISABLE_VERSIONCHECK=true", "XDG_CONFIG_HOME=" + t.TempDir()},
-		argv: func(_ *harness.World, c *harness.Cluster, from, to string) []string {
+		argv: func(c *harness.Cluster, from, to string, _ bool) []string {
 			return []string{binary, "move", "--namespace=" + c.Namespace, "--kubeconfig=" + from, "--to-kubeconfig=" + to}
 		},
 	}
 }
+
+// ropewalk is the product. It goes on by --resume, and takes a second instead of a minute of
+// the target in charge for enough.
+func ropewalk(t *testing.T, w *harness.World) program {
+	t.Helper()
+	binary := w.Program(t, "ropewalk")
+	return program{name: "ropewalk", argv: func(c *harness.Cluster, from, to string, again bool) []string {
+		argv := []string{binary, "pivot", "run", c.Namespace + "/" + c.Name, "--from=" + from, "--to=" + to, "--hold=1s"}
+		if again {
+			argv = append(argv, "--resume")
+		}
+		return argv
+	}}
+}
+
+// kept reports whether an object is one that the product keeps: the receipt of the last move.
+func kept(name string) bool { return strings.HasPrefix(name, "ConfigMap/pivot-") }
 
 // rig is the standing Cluster with a proxy before each plane and a program that moves it.
 type rig struct {
@@ -94,7 +113,7 @@ func (r *rig) begin() *move {
 func (m *move) start(t *testing.T) *harness.Process {
 	t.Helper()
 	m.runs++
-	argv := m.program.argv(m.World, m.cluster, m.proxies[m.from].Kubeconfig, m.proxies[m.to].Kubeconfig)
+	argv := m.program.argv(m.cluster, m.proxies[m.from].Kubeconfig, m.proxies[m.to].Kubeconfig, m.runs > 1)
 	p := m.Process(t, m.program.name, argv, m.program.env...)
 	m.auditor.Watch(audit.Log{Name: m.program.name, Text: p.Log})
 	return p

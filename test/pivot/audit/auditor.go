@@ -90,8 +90,16 @@ func (a *Auditor) Watch(log Log) {
 	a.logs = append(a.logs, log)
 }
 
-// Stop looks through everything once more and gives the report, which it prints.
+// Stop is End that prints the report.
 func (a *Auditor) Stop(t testing.TB) Report {
+	t.Helper()
+	report := a.End(t)
+	t.Logf("%s", report)
+	return report
+}
+
+// End looks through everything once more and gives the report.
+func (a *Auditor) End(t testing.TB) Report {
 	t.Helper()
 	close(a.stop)
 	a.running.Wait()
@@ -102,7 +110,6 @@ func (a *Auditor) Stop(t testing.TB) Report {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.report.Ended = time.Now()
-	t.Logf("%s", a.report)
 	return a.report
 }
 

@@ -87,6 +87,16 @@ func (r *Report) see(names []string, seen []view) {
 	r.Timeline = append(r.Timeline, now)
 }
 
+// Active is how long it took until a plane was in charge, or 0.
+func (r Report) Active(plane string) time.Duration {
+	for _, s := range r.Timeline {
+		if slices.Contains(s.Active, plane) {
+			return s.At.Sub(r.Began)
+		}
+	}
+	return 0
+}
+
 // Frozen is how long no plane was in charge, as far as polls can tell.
 func (r Report) Frozen() time.Duration {
 	var sum time.Duration

@@ -1,0 +1,103 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pivot
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/test/pivot/faults"
+)
+
+// TestAPIServersThatFailAtRandom: a tenth of all requests to both planes get an error, a late
+// answer, or none although they were handled.
+func TestAPIServersThatFailAtRandom(t *testing.T) {
+	r := newRig(t, ropewalk)
+	moves := uint64(2)
+	if all() {
+		moves = 20
+	}
+	for seed := range moves {
+		m := r.begin()
+		m.proxies[r.A].Set(faults.Random(2*seed, 0.1))
+		m.proxies[r.B].Set(faults.Random(2*seed+1, 0.1))
+		var said string
+		var err error
+		for range 10 {
+			if said, err = m.run(t); err == nil {
+				break
+			}
+			t.Logf("seed %d, run %d: %v: %s", seed, m.runs, err, said)
+		}
+		require.NoError(t, err)
+		require.Empty(t, m.settled(t))
+		m.auditor.Stop(t).Require(t)
+		t.Logf("seed %d: %d faults, %d runs, %s", seed, m.proxies[r.A].Faults()+m.proxies[r.B].Faults(), m.runs, time.Since(m.began).Round(10*time.Millisecond))
+	}
+}
+
+// TestAStoreThatStops for half a minute (five seconds in make e2e), of either plane, in the
+// middle of its writes.
+func TestAStoreThatStops(t *testing.T) {
+	r := newRig(t, ropewalk)
+	pause := 5 * time.Second
+	if all() {
+		pause = 30 * time.Second
+	}
+	for _, source := range []bool{true, false} {
+		m := r.begin()
+		plane, name := m.to, "target"
+		if source {
+			plane, name = m.from, "source"
+		}
+		var once sync.Once
+		m.proxies[plane].Set(func(w faults.Request) faults.Fault {
+			if w.Write == 8 {
+				once.Do(func() {
+					plane.Etcd.Pause()
+					time.AfterFunc(pause, plane.Etcd.Resume)
+				})
+			}
+			return faults.Fault{}
+		})
+		t.Cleanup(plane.Etcd.Resume)
+		var said string
+		var err error
+		for range 10 {
+			if said, err = m.run(t); err == nil {
+				break
+			}
+			t.Logf("run %d: %v: %s", m.runs, err, said)
+		}
+		require.NoError(t, err)
+		require.Empty(t, m.settled(t))
+		report := m.auditor.Stop(t)
+		report.Require(t)
+		require.Positive(t, report.Unknown[plane.Name], "the auditor has not noticed")
+		t.Logf("etcd of the %s stopped for %s: %d runs, %s", name, pause, m.runs, time.Since(m.began).Round(10*time.Millisecond))
+		r.cluster.AwaitAvailable(t, m.to)
+	}
+}
+
+// TestTwoRunsAtOnce: both are told the same, one of them may give up, and the Cluster moves
+// once.
+func TestTwoRunsAtOnce(t *testing.T) {
+	r := newRig(t, ropewalk)
+	m := r.begin()
+	first := m.start(t)
+	m.runs = 0 // the second is no later one
+	second := m.start(t)
+	errs := []error{first.Wait(patience), second.Wait(patience)}
+	t.Logf("the first (%v):\n%s\nthe second (%v):\n%s", errs[0], first.Log(), errs[1], second.Log())
+	if errs[0] != nil && errs[1] != nil {
+		said, err := m.run(t)
+		require.NoError(t, err, "%s", said)
+	}
+	require.Empty(t, m.settled(t))
+	m.auditor.Stop(t).Require(t)
+	r.cluster.AwaitAvailable(t, m.to)
+}
