@@ -17,7 +17,7 @@ import (
 // answer, or none although they were handled.
 func TestAPIServersThatFailAtRandom(t *testing.T) {
 	r := newRig(t, ropewalk)
-	moves := uint64(2)
+	moves := uint64(1)
 	if all() {
 		moves = 20
 	}

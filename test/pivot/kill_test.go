@@ -6,7 +6,6 @@ package pivot
 import (
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -54,36 +53,22 @@ func (r *rig) kill(t *testing.T, at point) (out outcome) {
 	t.Helper()
 	m := r.begin()
 	out.point = at
-	side := m.proxies[m.to]
+	side := m.to
 	if at.source {
-		side = m.proxies[m.from]
+		side = m.from
 	}
-	started := make(chan struct{})
-	var process *harness.Process
-	var once sync.Once
-	var killed time.Time
-	side.Set(faults.Kill(at.write, at.after, func() {
-		<-started
-		once.Do(func() {
-			killed, out.killed = time.Now(), process.Running()
-			process.Kill()
-		})
-	}))
-	process = m.start(t)
-	close(started)
-	err := process.Wait(patience)
-	if writes := side.Writes(); len(writes) >= at.write {
+	killed, err := m.killed(t, side, at.after, func(w faults.Request) bool { return w.Write == at.write })
+	if writes := m.proxies[side].Writes(); len(writes) >= at.write {
 		out.request = writes[at.write-1].String()
-	}
-	if !out.killed {
-		require.NoError(t, err, "%s", process.Log())
 	}
 	for _, p := range r.proxies {
 		p.Reset()
 	}
-	if out.killed {
+	if out.killed = !killed.IsZero(); out.killed {
 		err = m.again(t, &out)
 		out.took = time.Since(killed)
+	} else {
+		require.NoError(t, err)
 	}
 	out.runs = m.runs
 	if out.stuck = m.settled(t); err != nil {
@@ -94,6 +79,23 @@ func (r *rig) kill(t *testing.T, at point) (out outcome) {
 		t.Logf("%s: %s", at, report)
 	}
 	return out
+}
+
+// killed runs the program and kills it at a write, and returns when that was; it is zero where
+// the program ended before, and the error is that of its end.
+func (m *move) killed(t *testing.T, side *harness.Plane, after bool, at func(faults.Request) bool) (when time.Time, _ error) {
+	t.Helper()
+	started := make(chan struct{})
+	var process *harness.Process
+	m.proxies[side].Set(faults.KillAt(at, after, func() {
+		<-started
+		when = time.Now()
+		process.Kill()
+	}))
+	process = m.start(t)
+	close(started)
+	err := process.Wait(patience)
+	return when, err
 }
 
 // again runs the program until it ends well, which the first run after a kill does.

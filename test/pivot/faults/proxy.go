@@ -60,6 +60,9 @@ type Proxy struct {
 	// secret in it.
 	Kubeconfig, Token string
 
+	server *http.Server
+	ended  chan struct{}
+
 	mu     sync.Mutex
 	rule   Rule
 	writes []Request
@@ -79,17 +82,20 @@ func New(t testing.TB, upstream *rest.Config) *Proxy {
 	config := authority.Kubeconfig("https://"+listener.Addr().String(), &clientcmdapi.AuthInfo{Token: p.Token})
 	require.NoError(t, clientcmd.WriteToFile(*config, p.Kubeconfig))
 
-	server := &http.Server{Handler: p.handler(t, upstream), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(discard{}, "", 0)}
-	ended := make(chan struct{})
+	p.server = &http.Server{Handler: p.handler(t, upstream), ReadHeaderTimeout: time.Minute, ErrorLog: log.New(discard{}, "", 0)}
+	p.ended = make(chan struct{})
 	go func() {
-		defer close(ended)
-		_ = server.ServeTLS(listener, authority.File("server.crt"), authority.File("server.key")) // until Close
+		defer close(p.ended)
+		_ = p.server.ServeTLS(listener, authority.File("server.crt"), authority.File("server.key")) // until Close
 	}()
-	t.Cleanup(func() {
-		_ = server.Close() // it answers no one any more
-		<-ended
-	})
+	t.Cleanup(p.Close)
 	return p
+}
+
+// Close is the loss of the API server, for good, as far as clients of the proxy can tell.
+func (p *Proxy) Close() {
+	_ = p.server.Close() // it answers no one any more
+	<-p.ended
 }
 
 // discard takes what the server says of connections that are dropped on purpose.

@@ -39,6 +39,11 @@ func Random(seed uint64, share float64) Rule {
 // server has handled it. From then on no request is let through, as the client is dead, until
 // the rule is replaced.
 func Kill(write int, after bool, kill func()) Rule {
+	return KillAt(func(r Request) bool { return r.Write == write }, after, kill)
+}
+
+// KillAt is Kill at the first write that is meant.
+func KillAt(at func(Request) bool, after bool, kill func()) Rule {
 	var dead atomic.Bool
 	die := func() {
 		dead.Store(true)
@@ -48,7 +53,7 @@ func Kill(write int, after bool, kill func()) Rule {
 		switch {
 		case dead.Load():
 			return Fault{Before: func() {}}
-		case r.Write != write:
+		case r.Write == 0 || !at(r):
 			return Fault{}
 		case after:
 			return Fault{After: die}

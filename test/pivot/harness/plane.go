@@ -9,8 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -117,8 +119,8 @@ func (p *Plane) established(t testing.TB) {
 	p.kinds.Reset()
 }
 
-// ready waits until the programs of Cluster API say that they are.
-func (p *Plane) ready(t testing.TB) {
+// Ready waits until the programs of Cluster API say that they are.
+func (p *Plane) Ready(t testing.TB) {
 	t.Helper()
 	for _, process := range []*Process{p.Core, p.Bootstrap, p.ControlPlane} {
 		process.Await(t, func() bool {
@@ -155,6 +157,59 @@ func (p *Plane) Apply(t testing.TB, manifests string) {
 	for _, o := range objects {
 		p.Create(t, o)
 	}
+}
+
+// Ensure is Apply of one object that may be there.
+func (p *Plane) Ensure(t testing.TB, manifest string) {
+	t.Helper()
+	o := one(t, manifest)
+	_, err := p.Resource(t, o).Create(t.Context(), o, metav1.CreateOptions{})
+	require.True(t, err == nil || apierrors.IsAlreadyExists(err), "%v", err)
+}
+
+// Delete deletes the object of a manifest.
+func (p *Plane) Delete(t testing.TB, manifest string) {
+	t.Helper()
+	p.Remove(t, one(t, manifest))
+}
+
+// Remove deletes an object, and returns when it is gone.
+func (p *Plane) Remove(t testing.TB, o *unstructured.Unstructured) {
+	t.Helper()
+	client := p.Resource(t, o)
+	require.NoError(t, client.Delete(t.Context(), o.GetName(), metav1.DeleteOptions{}))
+	Await(t, time.Minute, o.GetName()+" is gone", func() bool {
+		_, err := client.Get(t.Context(), o.GetName(), metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+}
+
+// Definition is a CustomResourceDefinition as it can be created again.
+func (p *Plane) Definition(t testing.TB, name string) *unstructured.Unstructured {
+	t.Helper()
+	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	o, err := p.Client.Resource(crds).Get(t.Context(), name, metav1.GetOptions{})
+	require.NoError(t, err)
+	delete(o.Object, "status")
+	o.SetResourceVersion("")
+	o.SetUID("")
+	o.SetFinalizers(nil)
+	return o
+}
+
+// Restore creates a definition again, and returns when all are served.
+func (p *Plane) Restore(t testing.TB, definition *unstructured.Unstructured) {
+	t.Helper()
+	p.Create(t, definition)
+	p.established(t)
+}
+
+func one(t testing.TB, manifest string) *unstructured.Unstructured {
+	t.Helper()
+	objects, err := decode([]byte(manifest))
+	require.NoError(t, err)
+	require.Len(t, objects, 1)
+	return objects[0]
 }
 
 // True reports whether a condition of an object is.

@@ -132,8 +132,8 @@ func (w *World) start() error {
 	}
 	return plane.Attempt(func() {
 		w.startCloud(bundle)
-		w.A.ready(w.run)
-		w.B.ready(w.run)
+		w.A.Ready(w.run)
+		w.B.Ready(w.run)
 	})
 }
 
