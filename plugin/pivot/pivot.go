@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
@@ -154,11 +155,30 @@ func Takeover(ctx context.Context, o Options, reason string) (*Receipt, error) {
 			if err != nil {
 				return err
 			}
+			if err := unreachable(ctx, from); err != nil {
+				return err
+			}
 			server = from.Server()
 		}
 		return silent(ctx, server)
 	})
 }
+
+// unreachable returns an error where an API server answers by way of its kubeconfig, which may
+// name a proxy.
+func unreachable(ctx context.Context, p *plane.Plane) error {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	_, err := p.UID(ctx)
+	var status apierrors.APIStatus
+	if err == nil || errors.As(err, &status) {
+		return fmt.Errorf("%s answers", p.Server())
+	}
+	return nil
+}
+
+// askWithin is how long a source has to answer before it is thought to be lost.
+const askWithin = 15 * time.Second
 
 // silent returns an error where an API server answers. What it answers does not count: also
 // one that refuses is there.
@@ -167,13 +187,13 @@ func silent(ctx context.Context, server string) error {
 	if err != nil || u.Host == "" {
 		return fmt.Errorf("the receipt has no address of it (%q): give its kubeconfig", server)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.JoinPath("version").String(), nil)
 	if err != nil {
 		return err
 	}
-	transport := &http.Transport{}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment}
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	var unknown *url.Error
@@ -182,7 +202,7 @@ func silent(ctx context.Context, server string) error {
 		_ = response.Body.Close() // Nothing is read.
 		return fmt.Errorf("%s answers %s", u.Redacted(), response.Status)
 	case errors.As(err, &unknown) && isTLS(unknown.Err):
-		return fmt.Errorf("%s answers: %w", u.Redacted(), err)
+		return fmt.Errorf("%s answers: %w", u.Redacted(), unknown.Err)
 	}
 	return nil
 }

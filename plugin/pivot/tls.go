@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net/http"
 )
 
 // isTLS reports whether a server answered, with a certificate that is not trusted here or
@@ -19,5 +20,5 @@ func isTLS(err error) bool {
 	var header tls.RecordHeaderError
 	var alert tls.AlertError
 	return errors.As(err, &authority) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verification) ||
-		errors.As(err, &header) || errors.As(err, &alert)
+		errors.As(err, &header) || errors.As(err, &alert) || errors.Is(err, http.ErrSchemeMismatch)
 }

@@ -16,5 +16,7 @@
 // watches: Server.Before is where a test rejects a request, and Server.After where it loses
 // an answer. The real API servers are in test/pivot.
 //
+// Handler is the same server over HTTP.
+//
 // Callers: the unit tests of the packages of the pivot.
 package planetest

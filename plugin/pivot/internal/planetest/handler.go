@@ -1,0 +1,99 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package planetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+// Handler is the server over HTTP, in the paths and the JSON of an API server: get, list,
+// create, update and delete. All else is not found.
+func (s *Server) Handler() http.Handler {
+	client := s.Client()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		out, err := serve(r, client)
+		code := http.StatusOK
+		if err != nil {
+			failure := apierrors.NewInternalError(err)
+			_ = errors.As(err, &failure) // What is no answer of an API server stays an internal error.
+			status := failure.Status()
+			status.APIVersion, status.Kind, code = "v1", "Status", int(status.Code)
+			out = status
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(out) // The client is gone.
+	})
+}
+
+// serve answers a request through a client.
+func serve(r *http.Request, client dynamic.Interface) (any, error) {
+	gvr, namespace, name := parse(r.URL.Path)
+	var api dynamic.ResourceInterface = client.Resource(gvr)
+	if namespace != "" {
+		api = client.Resource(gvr).Namespace(namespace)
+	}
+	ctx, query := r.Context(), r.URL.Query()
+	switch {
+	case r.Method == http.MethodGet && name != "":
+		return api.Get(ctx, name, metav1.GetOptions{})
+	case r.Method == http.MethodGet:
+		limit, _ := strconv.ParseInt(query.Get("limit"), 10, 64)
+		return list(ctx, api, metav1.ListOptions{LabelSelector: query.Get("labelSelector"), Continue: query.Get("continue"), Limit: limit})
+	case r.Method == http.MethodDelete:
+		var options metav1.DeleteOptions
+		if err := json.NewDecoder(r.Body).Decode(&options); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		return metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusSuccess}, api.Delete(ctx, name, options)
+	}
+	o := &unstructured.Unstructured{}
+	if err := json.NewDecoder(r.Body).Decode(o); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	manager, validation, dryRun := query.Get("fieldManager"), query.Get("fieldValidation"), query["dryRun"]
+	if r.Method == http.MethodPut {
+		return api.Update(ctx, o, metav1.UpdateOptions{FieldManager: manager, FieldValidation: validation, DryRun: dryRun})
+	}
+	return api.Create(ctx, o, metav1.CreateOptions{FieldManager: manager, FieldValidation: validation, DryRun: dryRun})
+}
+
+func list(ctx context.Context, api dynamic.ResourceInterface, options metav1.ListOptions) (any, error) {
+	found, err := api.List(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return found.UnstructuredContent(), nil
+}
+
+// parse reads a path such as /apis/cluster.x-k8s.io/v1beta2/namespaces/apps/machines/blue-0.
+func parse(path string) (gvr schema.GroupVersionResource, namespace, name string) {
+	part := strings.Split(strings.Trim(path, "/"), "/")
+	next := func() (out string) {
+		if len(part) > 0 {
+			out, part = part[0], part[1:]
+		}
+		return out
+	}
+	if next() == "apis" {
+		gvr.Group = next()
+	}
+	gvr.Version = next()
+	if len(part) > 2 && part[0] == "namespaces" {
+		_, namespace = next(), next()
+	}
+	gvr.Resource, name = next(), next()
+	return gvr, namespace, name
+}
