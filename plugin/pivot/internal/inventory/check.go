@@ -20,7 +20,7 @@ func passive(n *node) bool {
 
 // check finds what stands in the way.
 func (m *members) check(ctx context.Context, s *scan) Findings {
-	out := append(m.copies(), m.references(s.kinds)...)
+	out := slices.Concat(m.copies(), m.references(s.kinds), m.forgotten())
 	for _, n := range m.graph.nodes {
 		switch {
 		case !m.in[n]:
@@ -65,6 +65,32 @@ func (m *members) references(kinds plane.Kinds) Findings {
 		return append(out, Finding{*c, fmt.Sprintf("is used by %s, and is in another namespace", m.target.ref), "have it copied: it stays on the source as well"})
 	}
 	return append(out, Finding{m.target.ref, fmt.Sprintf("refers to %s, which is not there", c), "correct the reference"})
+}
+
+// forgotten finds Secrets and ConfigMaps that members name, and that would not be moved: their
+// controllers would miss them on the target. One that is not there is not needed yet.
+func (m *members) forgotten() Findings {
+	by := map[*node][]string{}
+	for _, n := range m.graph.nodes {
+		if !m.in[n] {
+			continue
+		}
+		for _, r := range n.refs {
+			if o := m.graph.byRef[r.Ref]; o != nil && r.Group == "" && !m.in[o] {
+				by[o] = append(by[o], fmt.Sprintf("%s at %s", n.ref, r.path))
+			}
+		}
+	}
+	var out Findings
+	for o, members := range by {
+		named := members[0]
+		if more := len(members) - 1; more > 0 {
+			named += fmt.Sprintf(", and by %d more", more)
+		}
+		out = append(out, Finding{o.ref, fmt.Sprintf("is named by %s, and is not moved", named),
+			fmt.Sprintf("label it %s, or give it the label %s, or copy it with --copy", moveLabel, clusterNameLabel)})
+	}
+	return out
 }
 
 // shared checks a member that others use as well.

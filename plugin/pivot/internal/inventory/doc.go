@@ -11,10 +11,11 @@
 // is the set that `clusterctl move` would find for a Cluster that has its namespace to itself.
 //
 // What is in doubt is never left out in silence: an owner outside of the set, an object that
-// another Cluster uses as well, a cycle of owners, are Findings, all at once, each with what
-// to do about it. Shared objects can be copied, and then stay on the source, as do those of no
-// namespace, which are copied where a member refers to them. Secrets of other namespaces, such
-// as credentials that a provider keeps in its own, are not read.
+// another Cluster uses as well, a Secret or ConfigMap that a member names and that is not moved,
+// a cycle of owners, are Findings, all at once, each with what to do about it. Shared objects
+// can be copied, and then stay on the source, as do those of no namespace, which are copied
+// where a member refers to them. Secrets of other namespaces, such as credentials that a
+// provider keeps in its own, are not read.
 //
 // Pipeline: scan (lists, in parallel) -> graph (owners and references) -> members -> check
 // -> order. The result does not depend on the order of lists. Values of objects are in no

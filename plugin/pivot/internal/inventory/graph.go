@@ -129,7 +129,7 @@ func (g *graph) reach(cluster *node, core nodeSet, extra []*node, foreign func(*
 			}
 		}
 		for _, r := range a.refs {
-			for _, o := range g.resolve(r) {
+			for _, o := range g.resolve(r.Ref) {
 				next = append(next, arrival{o, o.hierarchy})
 			}
 		}

@@ -6,6 +6,8 @@ package inventory
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,7 +27,7 @@ type node struct {
 	names  []string
 	owners []owner
 	// refs are objects that the spec refers to; Group is "" where the reference has none.
-	refs []plane.Ref
+	refs []pointer
 	// move: it is to be moved though no Cluster owns it; hierarchy: with what it owns.
 	// labelled: that is what a label says.
 	move, hierarchy, labelled bool
@@ -49,6 +51,12 @@ type owner struct {
 	uid string
 }
 
+// pointer is a reference to an object, and where it is.
+type pointer struct {
+	plane.Ref
+	path string
+}
+
 // node reads what matters of an object.
 func (s *scan) node(kind plane.Kind, o *unstructured.Unstructured) (*node, error) {
 	n := &node{ref: plane.RefOf(o), uid: string(o.GetUID()), global: !kind.Namespaced}
@@ -61,7 +69,7 @@ func (s *scan) node(kind plane.Kind, o *unstructured.Unstructured) (*node, error
 	}
 	n.labels(kind, o.GetLabels())
 	if spec, ok := o.Object["spec"]; ok && kind.Group != "" {
-		s.references(n, spec)
+		s.references(n, spec, "spec")
 	}
 	if n.isCluster() {
 		n.class, n.pausedBy = classOf(o), pausedBy(o)
@@ -186,23 +194,51 @@ func (r objectRef) in(namespace string) plane.Ref {
 	return r.Ref
 }
 
-// references collects the references of a spec to kinds that may belong to a Cluster.
-func (s *scan) references(n *node, v any) {
+// references collects the references of a spec to kinds that may belong to a Cluster, and to
+// Secrets and ConfigMaps also where only the name of the field says their kind.
+func (s *scan) references(n *node, v any, path string) {
+	add := func(r objectRef, path string) {
+		ref := r.in(n.ref.Namespace)
+		if !slices.ContainsFunc(n.refs, func(p pointer) bool { return p.Ref == ref }) {
+			n.refs = append(n.refs, pointer{ref, path})
+		}
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		if r, ok := reference(v); ok && s.named[r.Kind] && r.GroupKind() != clusterGK() {
-			if ref := r.in(n.ref.Namespace); !slices.Contains(n.refs, ref) {
-				n.refs = append(n.refs, ref)
-			}
+			add(r, path)
 		}
-		for _, below := range v {
-			s.references(n, below)
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			below := path + "." + k
+			if r, ok := implied(k, v[k]); ok {
+				add(r, below)
+			}
+			s.references(n, v[k], below)
 		}
 	case []any:
-		for _, below := range v {
-			s.references(n, below)
+		for i, below := range v {
+			s.references(n, below, fmt.Sprintf("%s[%d]", path, i))
 		}
 	}
+}
+
+// implied is the Secret, or ConfigMap, that a field names without its kind: as a text in
+// secretName, or by a name in secret or secretRef, and in fields whose names end so.
+func implied(field string, v any) (objectRef, bool) {
+	field = strings.ToLower(field)
+	m, _ := v.(map[string]any)
+	for _, kind := range []string{secretKind, configMapKind} {
+		r := plane.Ref{Kind: kind, Namespace: text(m, "namespace"), Name: text(m, "name")}
+		base := strings.ToLower(kind)
+		switch {
+		case strings.HasSuffix(field, base+"name"):
+			r.Name, _ = v.(string)
+		case !strings.HasSuffix(field, base) && !strings.HasSuffix(field, base+"ref") && !strings.HasSuffix(field, base+"keyref"):
+			continue
+		}
+		return objectRef{r}, r.Name != ""
+	}
+	return objectRef{}, false
 }
 
 // nested is a field, or nil.
