@@ -176,22 +176,32 @@ func (n *tenant) crowd() *crowd {
 	n.t.Helper()
 	watcher, err := client.NewWithWatch(n.Config, client.Options{Scheme: n.Client.Scheme(), Mapper: n.Client.RESTMapper()})
 	require.NoError(n.t, err)
-	changes, err := watcher.Watch(n.t.Context(), &v1alpha1.TransformList{}, client.InNamespace(n.namespace))
-	require.NoError(n.t, err)
 	c := &crowd{tenant: n, latest: map[string]*v1alpha1.Transform{}}
-	go func() {
+	watch := func() error {
+		changes, err := watcher.Watch(n.t.Context(), &v1alpha1.TransformList{}, client.InNamespace(n.namespace))
+		if err != nil {
+			return err
+		}
 		for event := range changes.ResultChan() {
-			c.mu.Lock()
-			if t, ok := event.Object.(*v1alpha1.Transform); ok {
-				c.latest[t.Name] = t
-			} else {
-				c.broken = fmt.Errorf("the watch says %v", event.Object)
+			t, ok := event.Object.(*v1alpha1.Transform)
+			if !ok {
+				return fmt.Errorf("the watch says %v", event.Object)
 			}
+			c.mu.Lock()
+			c.latest[t.Name] = t
 			c.mu.Unlock()
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.broken = errors.Join(c.broken, errors.New("the watch has ended"))
+		return nil // The server ends a watch that is slow; the next one begins with all there is.
+	}
+	go func() {
+		for n.t.Context().Err() == nil {
+			if err := watch(); err != nil {
+				c.mu.Lock()
+				c.broken = err
+				c.mu.Unlock()
+				return
+			}
+		}
 	}()
 	return c
 }
