@@ -22,6 +22,7 @@ func receipt(number int32) func(faults.Request) bool {
 
 // The writes of the receipt of the source after which it is at these steps.
 const (
+	staged    = 4
 	imported  = 5
 	committed = 7
 )
@@ -106,22 +107,44 @@ func TestATakeoverAfterTheSourceIsLost(t *testing.T) {
 func TestWhatStandsInTheWayIsNamedAndNothingIsTouched(t *testing.T) {
 	r := newRig(t, ropewalk)
 	m := r.begin()
-	refused := func(t *testing.T, to string, words ...string) {
+	refuses := func(t *testing.T, from, to string, words ...string) {
 		t.Helper()
-		said, err := m.command(t, "run", "--from="+m.from.Kubeconfig, "--to="+to)
+		said, err := m.command(t, "run", "--from="+from, "--to="+to)
 		require.Error(t, err)
 		for _, word := range words {
 			require.Contains(t, said, word)
 		}
 	}
+	refused := func(t *testing.T, to string, words ...string) {
+		t.Helper()
+		refuses(t, m.from.Kubeconfig, to, words...)
+	}
+	t.Run("a user of both planes who may only read", func(t *testing.T) {
+		const role = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: reads}
+rules: [{apiGroups: ["*"], resources: ["*"], verbs: [get, list]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: reads}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reads}
+subjects: [{kind: User, name: reader}]
+`
+		m.from.Apply(t, role)
+		m.to.Apply(t, role)
+		refuses(t, m.from.Certified(t, "reader"), m.to.Certified(t, "reader"),
+			"user reader of the source plane may not delete, update clusters.cluster.x-k8s.io", "user reader of the source plane may not delete, update secrets",
+			"user reader of the target plane may not create, delete, update clusters.cluster.x-k8s.io")
+	})
 	t.Run("the same plane twice", func(t *testing.T) {
 		refused(t, m.from.Kubeconfig, "same")
 	})
 	t.Run("a foreign object of the same name", func(t *testing.T) {
 		m.to.Ensure(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+r.cluster.Namespace+"}}")
-		secret := "{apiVersion: v1, kind: Secret, metadata: {name: shed-ca, namespace: " + r.cluster.Namespace + "}}"
-		m.to.Apply(t, secret)
-		defer m.to.Delete(t, secret)
+		secret := m.to.Ensure(t, "{apiVersion: v1, kind: Secret, metadata: {name: shed-ca, namespace: "+r.cluster.Namespace+"}}")
+		defer m.to.Remove(t, secret)
 		refused(t, m.to.Kubeconfig, "Secret "+r.cluster.Namespace+"/shed-ca", "target")
 	})
 	t.Run("a definition that the target lacks", func(t *testing.T) {
@@ -143,4 +166,9 @@ func TestWhatStandsInTheWayIsNamedAndNothingIsTouched(t *testing.T) {
 	require.Zero(t, report.Frozen())
 	require.Zero(t, report.Active(m.to.Name))
 	require.Empty(t, own(m.to.Objects(t, r.cluster.Namespace)))
+
+	r.cluster.Pause(t, m.from, true)
+	refused(t, m.to.Kubeconfig, "is paused on the source plane already, by ")
+	r.cluster.Pause(t, m.from, false)
+	r.cluster.AwaitAvailable(t, m.from)
 }

@@ -135,6 +135,13 @@ func (p *Process) Wait(within time.Duration) error {
 	}
 }
 
+// Peak is the most memory that the process had, once it has ended.
+func (p *Process) Peak() int64 {
+	cmd, done := p.now()
+	<-done
+	return peak(cmd)
+}
+
 // Restart starts the program again, with other arguments after the first ones
 // where some are given, and kills what runs of it.
 func (p *Process) Restart(t testing.TB, more ...string) {

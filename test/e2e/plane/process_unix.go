@@ -29,3 +29,12 @@ func stop(cmd *exec.Cmd) {
 func resume(cmd *exec.Cmd) {
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGCONT) // it may have ended
 }
+
+// peak is the most memory that an ended process had, in bytes as Linux counts it.
+func peak(cmd *exec.Cmd) int64 {
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return usage.Maxrss << 10
+}

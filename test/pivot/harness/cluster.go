@@ -6,8 +6,11 @@ package harness
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"text/template"
 	"time"
@@ -253,10 +256,26 @@ func (c *Cluster) selector() metav1.ListOptions {
 // Pause sets or ends the pause of the Cluster in a plane.
 func (c *Cluster) Pause(t testing.TB, p *Plane, paused bool) {
 	t.Helper()
-	patch := fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused)
+	c.Patch(t, p, fmt.Sprintf(`{"spec":{"paused":%t}}`, paused))
+}
+
+// Patch changes the object of kind Cluster in a plane by a JSON merge patch.
+func (c *Cluster) Patch(t testing.TB, p *Plane, patch string) {
+	t.Helper()
 	_, err := p.Client.Resource(clusters().resource()).Namespace(c.Namespace).
-		Patch(t.Context(), c.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		Patch(t.Context(), c.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	require.NoError(t, err)
+}
+
+// Delete deletes the Cluster through a plane, and returns when it is gone with its machines.
+func (c *Cluster) Delete(t testing.TB, p *Plane) {
+	t.Helper()
+	client := p.Client.Resource(clusters().resource()).Namespace(c.Namespace)
+	require.NoError(t, client.Delete(t.Context(), c.Name, metav1.DeleteOptions{}))
+	Await(t, patience, "Cluster "+c.Name+" is gone", func() bool {
+		_, err := client.Get(t.Context(), c.Name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 }
 
 // Remove deletes the object of kind Cluster from a plane, and nothing else, as one that is
@@ -267,6 +286,47 @@ func (c *Cluster) Remove(t testing.TB, p *Plane) {
 	require.NoError(t, client.Delete(t.Context(), c.Name, metav1.DeleteOptions{}))
 	_, err := client.Patch(t.Context(), c.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	require.True(t, err == nil || apierrors.IsNotFound(err), "%v", err)
+}
+
+// Fill gives the Cluster a number of further objects in a plane: Secrets of a size that it
+// owns. They go with the Cluster, until Empty.
+func (c *Cluster) Fill(t testing.TB, p *Plane, n, size int) {
+	t.Helper()
+	cluster, err := c.Get(t.Context(), p)
+	require.NoError(t, err)
+	data := make([]byte, size)
+	errs := make([]error, n)
+	var made sync.WaitGroup
+	slots := make(chan struct{}, 16)
+	for i := range n {
+		slots <- struct{}{}
+		made.Go(func() {
+			defer func() { <-slots }()
+			random := slices.Clone(data)
+			_, _ = rand.Read(random) // it never fails
+			o := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "v1", "kind": "Secret", "data": map[string]any{"data": encode(random)},
+				"metadata": map[string]any{
+					"name": fmt.Sprintf("%s-fill-%04d", c.Name, i), "namespace": c.Namespace, "labels": map[string]any{"cluster.x-k8s.io/cluster-name": c.Name, "fill": c.Name},
+					"ownerReferences": []any{map[string]any{"apiVersion": cluster.GetAPIVersion(), "kind": "Cluster", "name": c.Name, "uid": string(cluster.GetUID())}},
+				},
+			}}
+			_, errs[i] = p.Client.Resource(secrets()).Namespace(c.Namespace).Create(t.Context(), o, metav1.CreateOptions{})
+		})
+	}
+	made.Wait()
+	require.NoError(t, errors.Join(errs...))
+}
+
+// Empty deletes what Fill has made.
+func (c *Cluster) Empty(t testing.TB, p *Plane) {
+	t.Helper()
+	require.NoError(t, p.Client.Resource(secrets()).Namespace(c.Namespace).
+		DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "fill=" + c.Name}))
+}
+
+func secrets() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 }
 
 // ScaleWorkers changes how many workers there are, through one plane, and waits for them.

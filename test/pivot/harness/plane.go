@@ -159,18 +159,16 @@ func (p *Plane) Apply(t testing.TB, manifests string) {
 	}
 }
 
-// Ensure is Apply of one object that may be there.
-func (p *Plane) Ensure(t testing.TB, manifest string) {
+// Ensure creates the object of a manifest where it is not there, and returns it as it is.
+func (p *Plane) Ensure(t testing.TB, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	o := one(t, manifest)
-	_, err := p.Resource(t, o).Create(t.Context(), o, metav1.CreateOptions{})
+	client := p.Resource(t, o)
+	_, err := client.Create(t.Context(), o, metav1.CreateOptions{})
 	require.True(t, err == nil || apierrors.IsAlreadyExists(err), "%v", err)
-}
-
-// Delete deletes the object of a manifest.
-func (p *Plane) Delete(t testing.TB, manifest string) {
-	t.Helper()
-	p.Remove(t, one(t, manifest))
+	o, err = client.Get(t.Context(), o.GetName(), metav1.GetOptions{})
+	require.NoError(t, err)
+	return o
 }
 
 // Remove deletes an object, and returns when it is gone.

@@ -1,0 +1,54 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pivot
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestAPlanNamesAnOwnerOutsideOfTheSet, where clusterctl moves nothing and says nothing.
+func TestAPlanNamesAnOwnerOutsideOfTheSet(t *testing.T) {
+	r := newRig(t, ropewalk)
+	c, p := r.Standing(t)
+	o := p.Ensure(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: site, namespace: "+c.Namespace+"}}")
+	defer p.Remove(t, o)
+	owner := fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"site","uid":%q}]}}`, o.GetUID())
+	c.Patch(t, p, owner)
+	defer c.Patch(t, p, `{"metadata":{"ownerReferences":null}}`) // or the garbage collector deletes it with its owner
+	c.AwaitAvailable(t, p)
+	said, err := r.command(t, "plan", "--from="+p.Kubeconfig, "--to="+r.Other(p).Kubeconfig)
+	require.Error(t, err)
+	require.Contains(t, said, "ConfigMap "+c.Namespace+"/site")
+}
+
+// TestOneOfTwoClustersOfANamespaceMoves, and the other stays as it is.
+func TestOneOfTwoClustersOfANamespaceMoves(t *testing.T) {
+	long(t)
+	r := newRig(t, ropewalk)
+	c, p := r.Standing(t)
+	green := r.NewCluster(t, p, c.Namespace, "green", 1, 0)
+	said, err := r.command(t, "plan", "--from="+p.Kubeconfig, "--to="+r.Other(p).Kubeconfig)
+	require.NoError(t, err)
+	require.NotContains(t, said, "green")
+	r.program.name = "ropewalk, beside Cluster green,"
+	m := r.begin()
+	var before []string
+	for _, name := range p.Objects(t, c.Namespace) {
+		if strings.Contains(name, "/green") {
+			before = append(before, name)
+		}
+	}
+	said, err = m.run(t)
+	require.NoError(t, err, "%s", said)
+	require.Empty(t, m.settled(t))
+	m.auditor.Stop(t).Require(t)
+	require.Equal(t, before, own(p.Objects(t, c.Namespace)))
+	green.AwaitAvailable(t, p)
+	green.Delete(t, p)
+	c.AwaitAvailable(t, m.to)
+}
