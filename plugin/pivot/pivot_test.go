@@ -28,16 +28,11 @@ type served struct {
 	Kubeconfig
 }
 
-// serve serves an API server whose controllers look at it after each request.
+// serve serves an API server whose controllers look at it after each write of a Cluster.
 func serve(t *testing.T, name string) *served {
 	t.Helper()
 	s := &served{Server: planetest.New(name, planetest.ClusterAPI()...)}
-	s.After = func(r planetest.Request) error {
-		if r.Write() {
-			s.Observe()
-		}
-		return nil
-	}
+	s.After = observeClusters(s.Server)
 	s.http = httptest.NewTLSServer(s.Handler())
 	t.Cleanup(s.http.Close)
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.http.Certificate().Raw})
@@ -47,7 +42,7 @@ func serve(t *testing.T, name string) *served {
 	return s
 }
 
-func kubeconfig(t *testing.T, server, authority string) Kubeconfig {
+func kubeconfig(t testing.TB, server, authority string) Kubeconfig {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `
@@ -68,13 +63,7 @@ contexts:
 func planes(t *testing.T) (source, target *served, o Options) {
 	t.Helper()
 	source, target = serve(t, "source"), serve(t, "target")
-	objects := planetest.Cluster("apps", "blue", 1)
-	for _, object := range objects {
-		if object.GetKind() == "Machine" {
-			object.Object["status"].(map[string]any)["nodeRef"] = map[string]any{"name": object.GetName()}
-		}
-	}
-	source.Put(objects...)
+	source.Put(atRest(1, 0)...)
 	return source, target, Options{From: source.Kubeconfig, To: target.Kubeconfig, Cluster: types.NamespacedName{Namespace: "apps", Name: "blue"}}
 }
 

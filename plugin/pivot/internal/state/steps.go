@@ -188,6 +188,7 @@ func (s *Source) stage(ctx context.Context) error {
 	if err := s.send(ctx); err != nil {
 		return err
 	}
+	s.entries = nil // The target has them; keeping them would double the memory of the reads to come.
 	return s.save(ctx, Staged, "")
 }
 
@@ -237,9 +238,14 @@ func (s *Source) ask(ctx context.Context, r Request) (Response, error) {
 			}
 			s.entries = set.Entries()
 		}
+		if snapshot.Digest(s.entries) != s.receipt.Digest {
+			return out, fmt.Errorf("%w; and it cannot be staged again, as the source has changed: undo the changes of %s",
+				err, difference(s.receipt.Outline, s.entries))
+		}
 		if err := s.send(ctx); err != nil {
 			return out, err
 		}
+		s.entries = nil
 	}
 }
 
