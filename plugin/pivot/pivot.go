@@ -126,12 +126,21 @@ func Run(ctx context.Context, o Options) (*Receipt, error) {
 }
 
 // Abort undoes a pivot that is not committed; see [state.Source.Abort]. With targetLost To is
-// not needed.
+// not needed; that is refused while the target answers, as it may have been taken over.
 func Abort(ctx context.Context, o Options, targetLost bool) (*Receipt, error) {
 	if targetLost {
 		from, err := o.From.reach(ctx, "source")
 		if err != nil {
 			return nil, err
+		}
+		r, err := state.Read(ctx, from, o.Cluster)
+		if err != nil {
+			return nil, err
+		}
+		if r != nil && !r.Step.Ended() {
+			if err := silent(ctx, r.Target.Server); err != nil {
+				return r, fmt.Errorf("the target of pivot %q is not lost: give its kubeconfig: %w", r.ID, err)
+			}
 		}
 		return (&state.Source{Plane: from, Cluster: o.Cluster, GitOps: o.GitOps, Report: o.Report}).Abort(ctx, true)
 	}

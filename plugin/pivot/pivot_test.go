@@ -113,6 +113,8 @@ func TestAbortOverHTTPS(t *testing.T) {
 		source, target, o := planes(t)
 		until(t, o, "Imported")
 		if targetLost {
+			_, err := Abort(t.Context(), o, true)
+			require.ErrorContains(t, err, "is not lost")
 			target.http.Close()
 		}
 		receipt, err := Abort(t.Context(), o, targetLost)

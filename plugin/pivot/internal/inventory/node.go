@@ -72,7 +72,7 @@ func (s *scan) node(kind plane.Kind, o *unstructured.Unstructured) (*node, error
 		s.references(n, spec, "spec")
 	}
 	if n.isCluster() {
-		n.class, n.pausedBy = classOf(o), pausedBy(o)
+		n.class, n.pausedBy = classOf(o), PausedBy(o)
 		for _, field := range []string{"infrastructureRef", "controlPlaneRef"} {
 			if r, ok := reference(nested(o.Object, "spec", field)); ok {
 				n.providers = append(n.providers, r.in(n.ref.Namespace))

@@ -78,8 +78,8 @@ func number(o *unstructured.Unstructured, path ...string) (int64, bool) {
 	return 0, false
 }
 
-// pausedBy are the field managers that paused a Cluster; "" where it is not paused.
-func pausedBy(o *unstructured.Unstructured) string {
+// PausedBy are the field managers that paused a Cluster; "" where it is not paused.
+func PausedBy(o *unstructured.Unstructured) string {
 	var by []string
 	if paused, _ := nested(o.Object, "spec", "paused").(bool); paused {
 		for _, f := range o.GetManagedFields() {

@@ -70,19 +70,19 @@ func field(manager, fields, subresource string, operation metav1.ManagedFieldsOp
 
 func TestManagersThatPausedTheClusterAreNamed(t *testing.T) {
 	o := machine(set(true, "spec", "paused"))
-	require.Equal(t, "an unknown field manager", pausedBy(o))
+	require.Equal(t, "an unknown field manager", PausedBy(o))
 	o.SetManagedFields([]metav1.ManagedFieldsEntry{
 		field("kubectl", `{"f:spec":{"f:paused":{}}}`, "", "Update"), field("argocd", `{"f:spec":{"f:paused":{}}}`, "", "Apply"),
 		field("kubectl", `{"f:spec":{"f:paused":{}}}`, "", "Apply"), field("manager", `{"f:status":{}}`, "status", "Update"),
 		field("empty", "", "", "Update"), field("odd", `{"f:spec":[]}`, "", "Update"),
 	})
-	require.Equal(t, "argocd, kubectl", pausedBy(o))
+	require.Equal(t, "argocd, kubectl", PausedBy(o))
 	o.SetAnnotations(map[string]string{pausedAnnotation: "true"})
-	require.Equal(t, "argocd, kubectl, annotation", pausedBy(o))
+	require.Equal(t, "argocd, kubectl, annotation", PausedBy(o))
 	set(false, "spec", "paused")(o)
-	require.Equal(t, "annotation", pausedBy(o))
+	require.Equal(t, "annotation", PausedBy(o))
 	o.SetAnnotations(nil)
-	require.Empty(t, pausedBy(o))
+	require.Empty(t, PausedBy(o))
 }
 
 func TestItemsSayWhatAPivotWaitsFor(t *testing.T) {

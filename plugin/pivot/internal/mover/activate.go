@@ -54,9 +54,13 @@ func (a *activation) one(ctx context.Context, e *snapshot.Entry) error {
 	if err != nil {
 		return err
 	}
-	there, err := a.plane.Update(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: manager}, func(o *unstructured.Unstructured) error {
+	deleted := false
+	there, err := a.plane.Update(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: Manager}, func(o *unstructured.Unstructured) error {
 		if m, id := markOf(o); m == "" || id != a.id {
 			return plane.ErrUnchanged
+		}
+		if deleted = o.GetDeletionTimestamp() != nil; deleted {
+			return plane.ErrUnchanged // Its controllers would delete what is behind it.
 		}
 		return a.change(ctx, e, o)
 	})
@@ -68,6 +72,9 @@ func (a *activation) one(ctx context.Context, e *snapshot.Entry) error {
 		return failed(a.plane, "activating", e.Ref, nil, err)
 	}
 	switch m, id := markOf(there); {
+	case deleted:
+		a.add(e.Ref, fmt.Sprintf("is being deleted from the %s plane", a.plane.Name()),
+			"see what deletes it, such as the deletion of its namespace; once it is gone, its finalizers included, go on: it is imported again")
 	case m != "":
 		a.add(e.Ref, fmt.Sprintf("is being imported to the %s plane by pivot %q", a.plane.Name(), id), "let that pivot end, or abort it")
 	case isCluster(e.Ref) && !e.Stays && isPaused(there) && !a.keepPaused:

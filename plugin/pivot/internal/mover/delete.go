@@ -98,7 +98,7 @@ func (d *deletion) one(ctx context.Context, e *snapshot.Entry) error {
 	if err != nil {
 		return err
 	}
-	err = d.plane.Remove(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: manager}, func(o *unstructured.Unstructured) error {
+	err = d.plane.Remove(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: Manager}, func(o *unstructured.Unstructured) error {
 		ok, err := d.deletable(e, o)
 		if err != nil {
 			return err

@@ -71,7 +71,7 @@ func (t *target) sweep(ctx context.Context, marked []snapshot.Entry) error {
 		}
 		return nil
 	}
-	options := metav1.UpdateOptions{FieldManager: manager}
+	options := metav1.UpdateOptions{FieldManager: Manager}
 	each := func(entries []snapshot.Entry, f func(context.Context, plane.Kind, plane.Ref) error) error {
 		return t.plane.Each(ctx, len(entries), func(ctx context.Context, i int) error {
 			e := &entries[i]

@@ -185,9 +185,9 @@ func (t *target) one(ctx context.Context, e *snapshot.Entry) error {
 	m := mark(t.id, e)
 	annotate(o, snapshot.ImportAnnotation, &m)
 	t.own(e.Ref, o)
-	made, err := t.plane.Create(ctx, k, o, metav1.CreateOptions{FieldManager: manager, FieldValidation: metav1.FieldValidationStrict})
+	made, err := t.plane.Create(ctx, k, o, metav1.CreateOptions{FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict})
 	if apierrors.IsAlreadyExists(err) {
-		made, err = t.plane.Update(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: manager, FieldValidation: metav1.FieldValidationStrict},
+		made, err = t.plane.Update(ctx, k, e.Ref, metav1.UpdateOptions{FieldManager: Manager, FieldValidation: metav1.FieldValidationStrict},
 			func(there *unstructured.Unstructured) error { return t.converge(e, o, there) })
 	}
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// manager is the field manager of all writes.
-	manager = "ropewalk-pivot"
+	// Manager is the field manager of all writes.
+	Manager = "ropewalk-pivot"
 	// blockAnnotation is how a controller asks that an object is not moved yet.
 	blockAnnotation = "clusterctl.cluster.x-k8s.io/block-move"
 	// deleteAnnotation lets the webhooks of providers know that a deletion is part of a move.
@@ -96,7 +96,7 @@ func differences(e *snapshot.Entry, o *unstructured.Unstructured) (paths []strin
 func lastWriter(o *unstructured.Unstructured) string {
 	var last metav1.ManagedFieldsEntry
 	for _, f := range o.GetManagedFields() {
-		if f.Subresource == "" && f.Manager != manager && f.Time != nil && (last.Time == nil || !f.Time.Before(last.Time)) {
+		if f.Subresource == "" && f.Manager != Manager && f.Time != nil && (last.Time == nil || !f.Time.Before(last.Time)) {
 			last = f
 		}
 	}
@@ -218,6 +218,6 @@ func managedFields(o *unstructured.Unstructured, applies json.RawMessage) ([]met
 	if err := json.Unmarshal(applies, &restored); err != nil {
 		return nil, fmt.Errorf("%s: %w: its managedFields: %w", plane.RefOf(o), snapshot.ErrCorrupt, err)
 	}
-	others := slices.DeleteFunc(o.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == manager && f.Subresource == "" })
+	others := slices.DeleteFunc(o.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Manager == Manager && f.Subresource == "" })
 	return append(others, restored...), nil
 }

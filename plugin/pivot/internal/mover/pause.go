@@ -33,7 +33,7 @@ func pause(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane
 		return fmt.Errorf("%s plane: %s: its kind is not served", p.Name(), cluster)
 	}
 	doing := map[bool]string{true: "pausing", false: "unpausing"}[paused]
-	_, err := p.Update(ctx, k, cluster, metav1.UpdateOptions{FieldManager: manager}, func(o *unstructured.Unstructured) error {
+	_, err := p.Update(ctx, k, cluster, metav1.UpdateOptions{FieldManager: Manager}, func(o *unstructured.Unstructured) error {
 		if isPaused(o) == paused {
 			return plane.ErrUnchanged
 		}
@@ -46,6 +46,9 @@ func pause(ctx context.Context, p *plane.Plane, kinds plane.Kinds, cluster plane
 		}
 		return unstructured.SetNestedField(o.Object, true, "spec", "paused")
 	})
+	if !paused {
+		err = plane.IgnoreNotFound(err) // There is nothing to unpause.
+	}
 	return failed(p, doing, cluster, nil, err)
 }
 

@@ -8,12 +8,15 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
 // Abort undoes a pivot that is not committed: what was imported and staged is deleted from
 // the target, and then the source is unpaused. TargetLost unpauses it although the target
-// cannot be reached: what is there stays paused, and must never be taken over.
+// cannot be reached: what is there stays paused, and must never be taken over. Once it can be
+// reached again, another abort deletes it.
 func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 	s.Resume = true
 	s.store = &store{plane: s.Plane, cluster: s.Cluster}
@@ -21,7 +24,16 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r == nil && !targetLost {
+		if r, err = s.restore(ctx); err != nil {
+			return nil, err
+		}
+	}
 	switch {
+	case r != nil && r.Role == RoleSource && r.Step == Aborted && !targetLost:
+		s.receipt = r
+		s.setNow()
+		return r, s.abortAgain(ctx)
 	case r == nil || r.Step.Ended():
 		return r, fmt.Errorf("%s plane: no pivot of %s is under way", s.Plane.Name(), s.Cluster)
 	case r.Role != RoleSource:
@@ -70,6 +82,51 @@ func (s *Source) abort(ctx context.Context, why string) error {
 		return err
 	}
 	return s.thaw(ctx, "")
+}
+
+// abortAgain undoes what is left of a pivot that is aborted: the target was lost then, or a
+// request of a process that was overtaken came late.
+func (s *Source) abortAgain(ctx context.Context) error {
+	if err := s.meet(ctx); err != nil {
+		return err
+	}
+	if _, err := s.call(ctx, Request{Op: Abort, Samples: s.receipt.Outline}); err != nil {
+		return err
+	}
+	cluster := s.receipt.Cluster
+	o, err := s.Plane.Get(ctx, s.kinds[cluster.GroupKind()], cluster)
+	switch {
+	case plane.IgnoreNotFound(err) != nil:
+		return fmt.Errorf("%s plane: %s: %w", s.Plane.Name(), cluster, err)
+	case err == nil && inventory.PausedBy(o) == mover.Manager: // What another client paused stays so.
+		return mover.Unpause(ctx, s.Plane, s.kinds, cluster, s.fence)
+	}
+	return nil
+}
+
+// restore makes a receipt of the source that was lost, from that of the target, so that the
+// pivot can be undone; nil where there is none. The target is not active, so that the source is
+// complete.
+func (s *Source) restore(ctx context.Context) (*Receipt, error) {
+	uid, err := s.Plane.UID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hello, err := s.call(ctx, Request{Op: Hello})
+	if err != nil {
+		return nil, err
+	}
+	t := hello.Receipt
+	if t == nil || t.Role != RoleTarget || t.Source.UID != uid || t.Step.Ended() {
+		return nil, nil //nolint:nilnil // none is no error
+	}
+	if t.Step.forward() {
+		return nil, fmt.Errorf("%s plane: it has lost its receipt of pivot %q of %s, and the target is in charge, at step %s: leave the Cluster paused here, and delete what moved, without its finalizers, by hand",
+			s.Plane.Name(), t.ID, t.Cluster, t.Step)
+	}
+	s.setNow()
+	s.receipt = &Receipt{ID: t.ID, Role: RoleSource, Epoch: t.Epoch, Cluster: t.Cluster, Source: t.Source, Target: t.Target}
+	return s.receipt, s.save(ctx, Aborting, "the receipt of the source was lost")
 }
 
 // thaw puts the source in charge again.

@@ -22,6 +22,10 @@
 //   - Each process that drives a pivot raises its epoch. The target refuses requests of an
 //     older epoch, and a receipt that another process has written ends the process.
 //
+// A receipt has a finalizer until the pivot has ended, so that its deletion, or that of its
+// namespace, ends no pivot. A target that was restored from a backup, or has lost its receipt
+// in another way, gets all again; a source gets its receipt from the target, to abort.
+//
 // Takeover activates a target whose source is lost for good. It is the user's word against
 // that of a source that may come back, so it is refused while the source answers, and
 // recorded in the receipt. A source that comes back finds the target active, and goes forward.

@@ -58,8 +58,9 @@ type Request struct {
 	// Samples are the objects of Check, and Kinds what they are on the source.
 	Samples []snapshot.Entry `json:"samples,omitempty"`
 	Kinds   []plane.Kind     `json:"kinds,omitempty"`
-	// Source is that of the pivot, for Prepare.
+	// Source is that of the pivot, for Prepare. Active: the target was activated before.
 	Source *Peer `json:"source,omitempty"`
+	Active bool  `json:"active,omitempty"`
 }
 
 // Response is the answer to a Request.

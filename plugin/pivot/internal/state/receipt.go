@@ -104,8 +104,20 @@ type Receipt struct {
 	// TakenOver: the target was activated without its source.
 	TakenOver bool   `json:"takenOver,omitempty"`
 	Marks     []Mark `json:"marks"`
+	// Past are the pivots before this one: a request of theirs comes too late.
+	Past []string `json:"past,omitempty"`
 	// Outline are the entries without their objects; on the source only.
 	Outline []snapshot.Entry `json:"-"`
+}
+
+// past is Past of the next receipt.
+func (r *Receipt) past() []string {
+	const most = 16
+	if r == nil {
+		return nil
+	}
+	out := append(slices.Clone(r.Past), r.ID)
+	return out[max(0, len(out)-most):]
 }
 
 // at sets the step.
@@ -130,7 +142,8 @@ const (
 	// name of the Cluster, cut to what a label can have.
 	ReceiptLabel = inventory.ReceiptLabel
 	ChunkLabel   = inventory.ChunkLabel
-	// Finalizer keeps the receipt of a namespace that is deleted until the pivot is done.
+	// Finalizer keeps a receipt that is deleted, or whose namespace is, until the pivot has
+	// ended: without it the pivot could neither go on nor be undone.
 	Finalizer = "pivot.ropewalk.dev/receipt"
 
 	receiptKey = "receipt.json"
@@ -154,12 +167,20 @@ func (s *store) ref() plane.Ref {
 	return plane.Ref{Kind: "ConfigMap", Namespace: s.cluster.Namespace, Name: ReceiptName(s.cluster.Name)}
 }
 
-// ReceiptName is the name of the receipt of a Cluster.
-func ReceiptName(cluster string) string { return "pivot-" + cluster }
+// ReceiptName is the name of the receipt of a Cluster. Names of chunks have more behind it.
+func ReceiptName(cluster string) string {
+	const most = 200
+	return "pivot-" + cut(cluster, most)
+}
 
 // labelValue is a name that fits into a label.
 func labelValue(name string) string {
 	const most = 63
+	return cut(name, most)
+}
+
+// cut is a name of at most so many bytes, with a digest of what is cut off.
+func cut(name string, most int) string {
 	if len(name) <= most {
 		return name
 	}
@@ -191,7 +212,10 @@ func decodeReceipt(o *unstructured.Unstructured) (*Receipt, error) {
 		return nil, fmt.Errorf("data[%q]: %w", receiptKey, err)
 	}
 	outline, _, _ := unstructured.NestedString(o.Object, "binaryData", outlineKey)
-	if outline == "" {
+	switch {
+	case outline == "" && r.Role == RoleSource && r.Objects > 0:
+		return nil, fmt.Errorf("binaryData[%q]: it is missing: the names of %d objects are expected", outlineKey, r.Objects)
+	case outline == "":
 		return r, nil
 	}
 	packed, err := base64.StdEncoding.DecodeString(outline)
@@ -205,6 +229,9 @@ func decodeReceipt(o *unstructured.Unstructured) (*Receipt, error) {
 	const most = 64 << 20
 	if err := json.NewDecoder(io.LimitReader(unzip, most)).Decode(&r.Outline); err != nil {
 		return nil, fmt.Errorf("binaryData[%q]: %w", outlineKey, err)
+	}
+	if got := snapshot.Digest(r.Outline); got != r.Digest {
+		return nil, fmt.Errorf("binaryData[%q]: its digest is %q, expected %q", outlineKey, got, r.Digest)
 	}
 	return r, nil
 }
@@ -223,7 +250,7 @@ func (s *store) encode(r *Receipt) (*unstructured.Unstructured, error) {
 	o.SetName(s.ref().Name)
 	o.SetLabels(map[string]string{ReceiptLabel: labelValue(s.cluster.Name)})
 	o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == Finalizer }))
-	if r.Step.forward() && !r.Step.Ended() {
+	if !r.Step.Ended() {
 		o.SetFinalizers(append(o.GetFinalizers(), Finalizer))
 	}
 	o.Object["data"] = map[string]any{receiptKey: string(text)}

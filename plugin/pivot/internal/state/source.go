@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -65,6 +66,8 @@ type Source struct {
 	entries []snapshot.Entry
 	// samples are those of the preflight, for a second one in the namespace of the target.
 	samples []snapshot.Entry
+	// verified: this process has compared both planes.
+	verified bool
 	// again counts the snapshots that differed from the source when they were verified.
 	again int
 }
@@ -114,7 +117,7 @@ func (s *Source) undoable(ctx context.Context, err error) bool {
 	if errors.As(err, &refused) && refused.why == Unavailable {
 		return false
 	}
-	return ctx.Err() == nil && !s.receipt.Step.forward() && !errors.Is(err, ErrFenced) && !plane.IsTemporary(err) && !errors.Is(err, errLink)
+	return ctx.Err() == nil && !s.receipt.Step.forward() && !errors.Is(err, ErrFenced) && !errors.Is(err, errDeleted) && !plane.IsTemporary(err) && !errors.Is(err, errLink)
 }
 
 // step does what comes after the step of the receipt.
@@ -131,6 +134,9 @@ func (s *Source) step(ctx context.Context) error {
 	case Imported:
 		return s.verify(ctx)
 	case Verified:
+		if !s.verified {
+			return s.verify(ctx) // By another process, since when anything may have happened.
+		}
 		return s.save(ctx, Committed, "")
 	case Committed:
 		return s.activate(ctx)
@@ -169,8 +175,8 @@ func (s *Source) begin(ctx context.Context) (err error) {
 	return s.resume(ctx)
 }
 
-// resume begins a new epoch of a pivot, on both ends.
-func (s *Source) resume(ctx context.Context) error {
+// meet looks whether the target is that of the pivot, and begins a new epoch on the source.
+func (s *Source) meet(ctx context.Context) error {
 	r := s.receipt
 	hello, err := s.call(ctx, Request{Op: Hello})
 	if err != nil {
@@ -185,17 +191,29 @@ func (s *Source) resume(ctx context.Context) error {
 		return err
 	}
 	s.kinds = preflight.Common(all, mapped(hello.Kinds))
+	if hello.Receipt != nil && hello.Receipt.ID == r.ID {
+		r.Epoch = max(r.Epoch, hello.Receipt.Epoch) // A takeover raises it as well.
+	}
 	r.Epoch++
-	if err := s.store.write(ctx, r); err != nil {
+	return s.store.write(ctx, r)
+}
+
+// resume begins a new epoch of a pivot, on both ends.
+func (s *Source) resume(ctx context.Context) error {
+	r := s.receipt
+	if err := s.meet(ctx); err != nil {
 		return err
 	}
 	s.report("", fmt.Sprintf("going on with pivot %q after step %s", r.ID, r.Step))
 	if r.Step == Aborting {
 		return nil
 	}
-	prepared, err := s.call(ctx, Request{Op: Prepare, Source: &r.Source})
+	prepared, err := s.call(ctx, Request{Op: Prepare, Source: &r.Source, Active: r.Step == Activated || r.Step == Confirmed})
 	if err != nil {
 		return err
+	}
+	if t := prepared.Receipt; t.Digest != r.Digest && slices.Contains([]Step{Staged, Imported, Verified}, r.Step) {
+		return s.save(ctx, Snapshotted, "the target has lost its receipt")
 	}
 	return s.overtaken(ctx, prepared.Receipt)
 }
@@ -229,7 +247,7 @@ func (s *Source) first(ctx context.Context) error {
 	_, _ = rand.Read(id) // It never fails.
 	s.receipt = &Receipt{
 		ID: hex.EncodeToString(id), Role: RoleSource, Epoch: 1, Cluster: found.Set.Cluster, ClusterUID: found.Set.ClusterUID,
-		Source: Peer{UID: uid, Server: s.Plane.Server()}, Target: found.Target,
+		Source: Peer{UID: uid, Server: s.Plane.Server()}, Target: found.Target, Past: s.receipt.past(),
 	}
 	return s.save(ctx, Freezing, "")
 }

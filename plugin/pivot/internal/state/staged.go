@@ -27,10 +27,10 @@ const (
 	chunkKey   = "chunk"
 )
 
-// chunk is the Ref of the Secret of a chunk of the request's snapshot.
+// chunk is the Ref of the Secret of a chunk of the snapshot of the receipt.
 func (h *handling) chunk(index int) plane.Ref {
 	const short = 10
-	digest := snapshot.Sum([]byte(h.request.Digest))[:short]
+	digest := snapshot.Sum([]byte(h.receipt.Digest))[:short]
 	return plane.Ref{Kind: "Secret", Namespace: h.store.cluster.Namespace, Name: fmt.Sprintf("%s-%s-%d", ReceiptName(h.store.cluster.Name), digest, index)}
 }
 

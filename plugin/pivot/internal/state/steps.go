@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
@@ -118,6 +120,10 @@ func (s *Source) freeze(ctx context.Context) error {
 	return s.save(ctx, Frozen, "")
 }
 
+// errDeleted: the source loses objects. It is for the user to decide what happens to those that
+// the target has got.
+var errDeleted = errors.New("is being deleted")
+
 func (s *Source) read(ctx context.Context) (inventory.Set, error) {
 	set, err := inventory.Read(ctx, s.Plane, s.kinds, s.Cluster, inventory.Options{Copy: s.Copy})
 	if err != nil {
@@ -128,7 +134,7 @@ func (s *Source) read(ctx context.Context) (inventory.Set, error) {
 	}
 	for _, item := range set.Items {
 		if slices.Contains(item.Busy, inventory.Deleting) {
-			return set, fmt.Errorf("%s plane: %s is being deleted", s.Plane.Name(), item.Ref)
+			return set, fmt.Errorf("%s plane: %s %w: abort the pivot if that is wanted: it deletes the copies on the target", s.Plane.Name(), item.Ref, errDeleted)
 		}
 	}
 	return set, nil
@@ -291,14 +297,66 @@ func (s *Source) verify(ctx context.Context) error {
 	if set.PausedBy == "" {
 		return s.changed(ctx, nil)
 	}
+	s.verified = true
 	return s.save(ctx, Verified, "")
 }
 
 func (s *Source) activate(ctx context.Context) error {
-	if _, err := s.ask(ctx, Request{Op: Activate}); err != nil {
+	if err := s.stillPaused(ctx); err != nil {
+		return err
+	}
+	out, err := s.ask(ctx, Request{Op: Activate})
+	if isRefused(err, Stale) && out.Receipt != nil && !out.Receipt.Step.forward() {
+		s.report("", "importing again, as the target has lost what was verified: "+firstLine(err))
+		if err := s.rebuild(ctx); err != nil {
+			return err
+		}
+		_, err = s.ask(ctx, Request{Op: Activate})
+	}
+	if err != nil {
 		return err
 	}
 	return s.save(ctx, Activated, "")
+}
+
+// stillPaused refuses to activate the target where the Cluster was unpaused after the commit.
+func (s *Source) stillPaused(ctx context.Context) error {
+	cluster := s.receipt.Cluster
+	o, err := s.Plane.Get(ctx, s.kinds[cluster.GroupKind()], cluster)
+	switch {
+	case plane.IgnoreNotFound(err) != nil:
+		return fmt.Errorf("%s plane: %s: %w", s.Plane.Name(), cluster, err)
+	case o == nil:
+		return nil // It was deleted: by a process that has gone on, or with its namespace.
+	}
+	if paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused"); !paused {
+		return fmt.Errorf("%s plane: %s is not paused any more, so that the target is not activated: see in its metadata.managedFields what unpaused it, set its spec.paused to true, and go on with --resume",
+			s.Plane.Name(), cluster)
+	}
+	return nil
+}
+
+// rebuild brings a target that has lost everything before it was activated to what was verified.
+func (s *Source) rebuild(ctx context.Context) error {
+	set, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	s.entries = set.Entries()
+	if snapshot.Digest(s.entries) != s.receipt.Digest {
+		return fmt.Errorf("%s plane: the target has lost what was imported, and the source has changed since: undo the changes of %s",
+			s.Plane.Name(), difference(s.receipt.Outline, s.entries))
+	}
+	if err := s.send(ctx); err != nil {
+		return err
+	}
+	s.entries = nil
+	for _, op := range []Op{Import, Verify} {
+		if _, err := s.ask(ctx, Request{Op: op}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // confirm waits until the target is in charge, and was so for a while.

@@ -230,6 +230,8 @@ func (h *handling) prepare(ctx context.Context) error {
 	case r != nil && r.ID == q.Pivot:
 		r.Epoch = q.Epoch
 		return h.store.write(ctx, r)
+	case r != nil && slices.Contains(r.Past, q.Pivot):
+		return refuse(TooLate, "%s plane: pivot %q of %s has ended", h.Plane.Name(), q.Pivot, q.Cluster)
 	case r != nil && !r.Step.Ended() && (r.Role == RoleSource || r.Step != Prepared || r.Digest != ""):
 		return refuse(Blocked, "%s plane: %s has a pivot %q as %s at step %s: finish or abort that one first", h.Plane.Name(), q.Cluster, r.ID, r.Role, r.Step)
 	case q.Source == nil:
@@ -249,7 +251,11 @@ func (h *handling) prepare(ctx context.Context) error {
 	}
 	h.receipt = &Receipt{
 		ID: q.Pivot, Role: RoleTarget, Epoch: q.Epoch, Cluster: q.Cluster,
-		Source: *q.Source, Target: Peer{UID: uid, Server: h.Plane.Server()},
+		Source: *q.Source, Target: Peer{UID: uid, Server: h.Plane.Server()}, Past: r.past(),
+	}
+	if q.Active {
+		h.receipt.Round, h.receipt.Digest, h.receipt.Chunks = q.Round, q.Digest, q.Chunks
+		return h.save(ctx, Active, "the receipt was lost")
 	}
 	return h.save(ctx, Prepared, "")
 }
@@ -371,16 +377,17 @@ func (h *handling) finish(ctx context.Context) error {
 	return h.save(ctx, Done, "")
 }
 
-// abort undoes everything on the target. A pivot that it does not know has nothing to undo.
+// abort undoes everything on the target. It may come again for a pivot that is aborted.
 func (h *handling) abort(ctx context.Context) error {
 	r, q := h.receipt, h.request
 	switch {
 	case r == nil || r.ID != q.Pivot:
-		return nil
+		// What its receipt was lost of, or came too late for it, is still marked.
+		return h.discard(ctx)
 	case r.Epoch > q.Epoch:
 		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", q.Epoch, r.ID, r.Epoch)
 	case r.Step == Aborted:
-		return nil
+		return h.discard(ctx)
 	case r.Step.forward():
 		return refuse(TooLate, "pivot %q is at step %s on the target: it can only go forward", r.ID, r.Step)
 	}
@@ -398,20 +405,28 @@ func (h *handling) abort(ctx context.Context) error {
 }
 
 // discard deletes what was imported of the snapshot that is staged. Where that is not whole
-// any more, because an abort had begun, the source knows what there may be.
+// any more, or not known, the source knows what there may be.
 func (h *handling) discard(ctx context.Context) error {
-	if h.receipt.Digest == "" {
+	outline := h.request.Samples
+	if r := h.receipt; r != nil && r.ID == h.request.Pivot && r.Digest != "" && r.Step != Aborted {
+		entries, _, err := h.entries(ctx)
+		var refused *refusal
+		if err != nil && (!errors.As(err, &refused) || refused.why != Corrupt) {
+			return err
+		}
+		outline = slices.Concat(entries, outline)
+	}
+	if len(outline) == 0 {
 		return nil
 	}
-	entries, kinds, err := h.entries(ctx)
-	var refused *refusal
-	if errors.As(err, &refused) && refused.why == Corrupt {
-		entries, kinds, err = h.request.Samples, h.kinds, nil
+	if h.kinds == nil {
+		kinds, err := h.Plane.Kinds(ctx)
+		if err != nil {
+			return err
+		}
+		h.kinds = kinds
 	}
-	if err != nil {
-		return err
-	}
-	return mover.Discard(ctx, h.Plane, kinds, entries, h.receipt.ID)
+	return mover.Discard(ctx, h.Plane, h.kinds, outline, h.request.Pivot)
 }
 
 // list is kinds in a stable order, for a message.

@@ -30,24 +30,32 @@ type world struct {
 	now time.Time
 }
 
-func newWorld(t *testing.T, workers int) *world {
+func newWorld(t *testing.T, workers int) *world { t.Helper(); return newWorldOf(t, "blue", workers) }
+
+func newWorldOf(t *testing.T, name string, workers int) *world {
 	t.Helper()
 	w := &world{
 		t: t, source: planetest.New("source", planetest.ClusterAPI()...), target: planetest.New("target", planetest.ClusterAPI()...),
-		cluster: plane.Ref{Group: planetest.Core, Kind: "Cluster", Namespace: "apps", Name: "blue"},
+		cluster: plane.Ref{Group: planetest.Core, Kind: "Cluster", Namespace: "apps", Name: name},
 		now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
-	objects := planetest.Cluster("apps", "blue", workers)
+	w.refs = w.put(name, workers)
+	w.source.Put(planetest.Object("v1", "Namespace", "", "kube-system"))
+	w.target.Put(planetest.Object("v1", "Namespace", "", "kube-system"))
+	return w
+}
+
+// put adds a cluster at rest to the source.
+func (w *world) put(name string, workers int) (refs []plane.Ref) {
+	objects := planetest.Cluster("apps", name, workers)
 	for _, o := range objects {
-		w.refs = append(w.refs, plane.RefOf(o))
+		refs = append(refs, plane.RefOf(o))
 		if o.GetKind() == "Machine" {
 			o.Object["status"].(map[string]any)["nodeRef"] = map[string]any{"name": o.GetName()}
 		}
 	}
 	w.source.Put(objects...)
-	w.source.Put(planetest.Object("v1", "Namespace", "", "kube-system"))
-	w.target.Put(planetest.Object("v1", "Namespace", "", "kube-system"))
-	return w
+	return refs
 }
 
 // plane is a client of a server whose controllers look at it whenever the client waits.
@@ -140,7 +148,7 @@ func (w *world) moved() {
 			}
 		}
 		require.Zero(w.t, left, "chunks and marks are removed")
-		receipt, err := Read(w.t.Context(), w.plane("any", s), types.NamespacedName{Namespace: "apps", Name: "blue"})
+		receipt, err := Read(w.t.Context(), w.plane("any", s), types.NamespacedName{Namespace: "apps", Name: w.cluster.Name})
 		require.NoError(w.t, err)
 		if receipt != nil { // That of a namespace which was deleted is gone.
 			require.Equal(w.t, Done, receipt.Step)
