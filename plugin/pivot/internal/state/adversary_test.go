@@ -387,3 +387,17 @@ func TestRequestsOfPivotsThatHaveEndedComeTooLate(t *testing.T) {
 		w.moved()
 	}
 }
+
+func TestAnAbortWithoutAKindOnTheTarget(t *testing.T) {
+	w := newWorld(t, 1)
+	w.until(Imported)
+	w.target.Remove(plane.Ref{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "devmachines." + planetest.Infrastructure})
+	for _, r := range w.refs {
+		if r.Kind == "DevMachine" {
+			w.target.Remove(r)
+		}
+	}
+	_, err := w.coordinator().Abort(t.Context(), false)
+	require.NoError(t, err)
+	w.back()
+}

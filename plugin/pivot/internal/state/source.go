@@ -212,7 +212,7 @@ func (s *Source) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if t := prepared.Receipt; t.Digest != r.Digest && slices.Contains([]Step{Staged, Imported, Verified}, r.Step) {
+	if t := prepared.Receipt; t.Digest != r.Digest && !t.Step.forward() && slices.Contains([]Step{Staged, Imported, Verified}, r.Step) {
 		return s.save(ctx, Snapshotted, "the target has lost its receipt")
 	}
 	return s.overtaken(ctx, prepared.Receipt)

@@ -159,10 +159,26 @@ func (h *handling) seal(ctx context.Context) error {
 
 // entries are those that are staged, and the kinds at the versions that they have.
 func (h *handling) entries(ctx context.Context) ([]snapshot.Entry, plane.Kinds, error) {
+	if err := h.decode(ctx); err != nil {
+		return nil, nil, err
+	}
+	kinds := make(plane.Kinds, len(h.kinds))
+	for _, e := range h.staged {
+		k, err := h.kinds.At(e.Ref, e.APIVersion)
+		if err != nil {
+			return nil, nil, refuse(Blocked, "%s plane: %w", h.Plane.Name(), err)
+		}
+		kinds[e.Ref.GroupKind()] = k
+	}
+	return h.staged, kinds, nil
+}
+
+// decode reads what is staged, and the kinds that are served.
+func (h *handling) decode(ctx context.Context) error {
 	if h.kinds == nil {
 		kinds, err := h.Plane.Kinds(ctx)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		h.kinds = kinds
 	}
@@ -183,22 +199,14 @@ func (h *handling) entries(ctx context.Context) ([]snapshot.Entry, plane.Kinds, 
 			return chunkIn(o, index-1)
 		}, h.receipt.Digest)
 		if errors.Is(err, snapshot.ErrCorrupt) {
-			return nil, nil, &refusal{why: Corrupt, err: fmt.Errorf("%s plane: %w", h.Plane.Name(), err)}
+			return &refusal{why: Corrupt, err: fmt.Errorf("%s plane: %w", h.Plane.Name(), err)}
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s plane: reading what is staged: %w", h.Plane.Name(), err)
+			return fmt.Errorf("%s plane: reading what is staged: %w", h.Plane.Name(), err)
 		}
 		h.staged, h.digest = entries, h.receipt.Digest
 	}
-	kinds := make(plane.Kinds, len(h.kinds))
-	for _, e := range h.staged {
-		k, err := h.kinds.At(e.Ref, e.APIVersion)
-		if err != nil {
-			return nil, nil, refuse(Blocked, "%s plane: %w", h.Plane.Name(), err)
-		}
-		kinds[e.Ref.GroupKind()] = k
-	}
-	return h.staged, kinds, nil
+	return nil
 }
 
 // unstage deletes the chunks of all snapshots but one.

@@ -409,12 +409,12 @@ func (h *handling) abort(ctx context.Context) error {
 func (h *handling) discard(ctx context.Context) error {
 	outline := h.request.Samples
 	if r := h.receipt; r != nil && r.ID == h.request.Pivot && r.Digest != "" && r.Step != Aborted {
-		entries, _, err := h.entries(ctx)
-		var refused *refusal
-		if err != nil && (!errors.As(err, &refused) || refused.why != Corrupt) {
+		switch err := h.decode(ctx); {
+		case err == nil:
+			outline = slices.Concat(h.staged, outline)
+		case !isRefused(err, Corrupt):
 			return err
 		}
-		outline = slices.Concat(entries, outline)
 	}
 	if len(outline) == 0 {
 		return nil

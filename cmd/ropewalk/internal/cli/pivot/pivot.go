@@ -228,8 +228,9 @@ func (a Commands) abort() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "abort NAMESPACE/CLUSTER --from KUBECONFIG --to KUBECONFIG", Short: "Undo a pivot that is not committed",
 		Long: `Undo a pivot that is not committed: delete what was copied to the target, and unpause the
-cluster on the source. With --target-lost only the source is unpaused; what is on the target
-stays paused, and must never be taken over.
+cluster on the source. With --target-lost only the source is unpaused, which is refused while
+the target answers; what is on the target stays paused, and must never be taken over: where it
+comes back, abort again without --target-lost to delete it.
 
 ` + command.ExitCodes,
 		Example: `  ropewalk pivot abort apps/blue --from management.yaml --to blue.yaml`,
