@@ -80,12 +80,35 @@ func (o Options) ends(ctx context.Context) (*state.Source, error) {
 	from, wrongFrom := o.From.reach(ctx, "source")
 	to, wrongTo := o.To.reach(ctx, "target")
 	if err := errors.Join(wrongFrom, wrongTo); err != nil {
-		return nil, err
+		return nil, o.denied(ctx, err)
 	}
 	return &state.Source{
 		Plane: from, Link: &state.Target{Plane: to}, Cluster: o.Cluster, Copy: o.Copy, GitOps: o.GitOps,
 		Resume: o.Resume, DiscardChanges: o.DiscardChanges, Hold: o.Hold, Report: o.Report,
 	}, nil
+}
+
+// cluster is the Cluster as an object.
+func (o Options) cluster() Ref {
+	return Ref{Group: inventory.ClusterGroup, Kind: "Cluster", Namespace: o.Cluster.Namespace, Name: o.Cluster.Name}
+}
+
+// denied is err, or, where a plane forbids what has to be known first, all rights that are
+// missing on both planes.
+func (o Options) denied(ctx context.Context, err error) error {
+	if err == nil || !apierrors.IsForbidden(err) || errors.Is(err, ErrAborted) {
+		return err
+	}
+	var all Findings
+	for name, k := range map[string]Kubeconfig{"source": o.From, "target": o.To} {
+		if p, err := k.open(name); err == nil && k.Path != "" {
+			all = append(all, preflight.Basic(ctx, p, o.cluster())...)
+		}
+	}
+	if len(all) == 0 {
+		return err
+	}
+	return all.Sorted()
 }
 
 // reach opens a plane, and makes a first request.
@@ -112,8 +135,7 @@ func Look(ctx context.Context, o Options) (Plan, error) {
 		return Plan{}, err
 	}
 	found, err := s.Preflight(ctx)
-	cluster := Ref{Group: inventory.ClusterGroup, Kind: "Cluster", Namespace: o.Cluster.Namespace, Name: o.Cluster.Name}
-	return preflight.PlanOf(cluster, found.Set, found.Findings), err
+	return preflight.PlanOf(o.cluster(), found.Set, found.Findings), o.denied(ctx, err)
 }
 
 // Run moves the cluster, and returns the receipt of the source; see [state.Source.Run].
@@ -122,7 +144,8 @@ func Run(ctx context.Context, o Options) (*Receipt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Run(ctx)
+	r, err := s.Run(ctx)
+	return r, o.denied(ctx, err)
 }
 
 // Abort undoes a pivot that is not committed; see [state.Source.Abort]. With targetLost To is
