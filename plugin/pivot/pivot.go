@@ -45,6 +45,7 @@ var (
 	ErrUnfinished = state.ErrUnfinished
 	ErrAborted    = state.ErrAborted
 	ErrFenced     = state.ErrFenced
+	ErrStep       = state.ErrStep
 	// ErrNoPivot: there is no receipt.
 	ErrNoPivot = errors.New("no pivot")
 )

@@ -128,7 +128,7 @@ func (d *deletion) deletable(e *snapshot.Entry, o *unstructured.Unstructured) (b
 	d.mu.Unlock()
 	switch {
 	case string(o.GetUID()) != e.UID:
-		d.add(e.Ref, "was created again on the source after the commit"+lastWriter(o), "stop what creates it, such as GitOps, and delete it; or remove its finalizers, and delete it")
+		d.add(e.Ref, "was created again on the source after the commit"+lastWriter(o), "stop what creates it, such as GitOps, then delete it; if the deletion hangs, remove its finalizers")
 	case snapshot.Sum(canonical) != e.Digest && !d.discardChanges:
 		d.add(e.Ref, "was changed on the source after the commit"+lastWriter(o), "make the change on the target; then go on, and discard changes")
 	case !kept:

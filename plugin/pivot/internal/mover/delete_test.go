@@ -79,7 +79,7 @@ func TestDeleteLeavesWhatWasCreatedAgain(t *testing.T) {
 	again()
 	for _, discard := range []bool{false, true} {
 		err := Delete(w.ctx, w.source.Plane(), w.kinds, w.entries, discard, nil)
-		require.Regexp(t, `^MachineSet.cluster.x-k8s.io apps/blue-md-0: was created again on the source after the commit by "kustomize-controller" at .*Z: stop what creates it, such as GitOps, and delete it`, err.Error())
+		require.Regexp(t, `^MachineSet.cluster.x-k8s.io apps/blue-md-0: was created again on the source after the commit by "kustomize-controller" at .*Z: stop what creates it, such as GitOps, then delete it`, err.Error())
 		require.Equal(t, map[string]int{"Cluster": 1, "MachineDeployment": 1, "MachineSet": 1}, w.left())
 	}
 

@@ -110,6 +110,9 @@ func unsettled(e *snapshot.Entry, o *unstructured.Unstructured, want metav1.Cond
 	if _, ok := o.GetAnnotations()[blockAnnotation]; ok && want == metav1.ConditionTrue {
 		return fmt.Sprintf("has the annotation %s: its controller is not ready for a move", blockAnnotation)
 	}
+	if _, own := o.GetAnnotations()[pausedAnnotation]; own && want == metav1.ConditionFalse {
+		return "" // It is paused apart from its Cluster.
+	}
 	c := pausedCondition(o)
 	status, _ := c["status"].(string)
 	observed, dated := c["observedGeneration"].(int64)
@@ -124,6 +127,9 @@ func unsettled(e *snapshot.Entry, o *unstructured.Unstructured, want metav1.Cond
 	}
 	return ""
 }
+
+// pausedAnnotation pauses one object of Cluster API.
+const pausedAnnotation = "cluster.x-k8s.io/paused"
 
 // pausedCondition is the condition Paused, or nil: one in status.conditions, or, of an object
 // of an older contract, in status.v1beta2.conditions.

@@ -128,7 +128,8 @@ func (t *target) compare(e *snapshot.Entry, o *unstructured.Unstructured) {
 	name := t.plane.Name()
 	switch {
 	case o.GetAnnotations()[snapshot.ImportAnnotation] != "":
-		// An import knows which pivot it is of.
+		t.add(inventory.Finding{Ref: e.Ref, Problem: fmt.Sprintf("is on the %s plane already: a pivot has left it there, whose receipt is gone", name),
+			Advice: "remove its finalizers, and delete it there; it was never in charge of anything"})
 	case o.GetDeletionTimestamp() != nil:
 		t.add(inventory.Finding{Ref: e.Ref, Problem: fmt.Sprintf("is being deleted from the %s plane", name), Advice: "wait until it is gone, or see which of its finalizers are left"})
 	case !e.Stays:

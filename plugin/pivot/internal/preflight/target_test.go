@@ -45,6 +45,7 @@ func TestObjectsThatAreOnTheTargetAlready(t *testing.T) {
 	}, ref(planetest.Core, "Cluster", "blue"))
 	require.Equal(t, []string{
 		"Secret apps/blue-ca: is on the target plane already: delete it there if it is not needed, or choose another target",
+		"Cluster.cluster.x-k8s.io apps/blue: is on the target plane already: a pivot has left it there, whose receipt is gone: remove its finalizers, and delete it there; it was never in charge of anything",
 		"Machine.cluster.x-k8s.io apps/blue-cp-0: is on the target plane already: delete it there if it is not needed, or choose another target",
 		"DevCluster.infrastructure.cluster.x-k8s.io apps/blue: is being deleted from the target plane: wait until it is gone, or see which of its finalizers are left",
 	}, p.check(t, true))

@@ -18,7 +18,7 @@ import (
 // cannot be reached: what is there stays paused, and must never be taken over. Once it can be
 // reached again, another abort deletes it.
 func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
-	s.Resume = true
+	s.Resume, s.doing = true, "undoing"
 	s.store = &store{plane: s.Plane, cluster: s.Cluster}
 	r, err := s.store.read(ctx)
 	if err != nil {
@@ -35,11 +35,11 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 		s.setNow()
 		return r, s.abortAgain(ctx)
 	case r == nil || r.Step.Ended():
-		return r, fmt.Errorf("%s plane: no pivot of %s is under way", s.Plane.Name(), s.Cluster)
+		return r, wrong("%s plane: no pivot of %s is under way", s.Plane.Name(), s.Cluster)
 	case r.Role != RoleSource:
-		return r, fmt.Errorf("%s plane: it is the target of pivot %q of %s: abort it from its source, %s", s.Plane.Name(), r.ID, r.Cluster, r.Source.Server)
+		return r, wrong("%s plane: it is the target of pivot %q of %s: abort it from its source, %s", s.Plane.Name(), r.ID, r.Cluster, r.Source.Server)
 	case r.Step.forward():
-		return r, fmt.Errorf("pivot %q of %s is committed, at step %s: it can only go forward: go on with --resume", r.ID, r.Cluster, r.Step)
+		return r, wrong("pivot %q of %s is committed, at step %s: it can only go forward: go on with --resume", r.ID, r.Cluster, r.Step)
 	case targetLost:
 		s.receipt = r
 		s.setNow()
@@ -56,7 +56,7 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 		return s.receipt, err
 	}
 	if s.receipt.Step.forward() {
-		return s.receipt, fmt.Errorf("pivot %q of %s cannot be aborted: the target is active: go on with --resume", s.receipt.ID, s.receipt.Cluster)
+		return s.receipt, wrong("pivot %q of %s cannot be aborted: the target is active: go on with --resume", s.receipt.ID, s.receipt.Cluster)
 	}
 	return s.receipt, s.abort(ctx, "on request")
 }
@@ -76,7 +76,7 @@ func (s *Source) abort(ctx context.Context, why string) error {
 		if failed := s.overtaken(ctx, out.Receipt); failed != nil {
 			return failed
 		}
-		return fmt.Errorf("pivot %q of %s cannot be aborted: the target is active: go on with --resume", s.receipt.ID, s.receipt.Cluster)
+		return wrong("pivot %q of %s cannot be aborted: the target is active: go on with --resume", s.receipt.ID, s.receipt.Cluster)
 	}
 	if err != nil {
 		return err

@@ -352,7 +352,7 @@ func TestASourceThatHasLostItsReceiptCanAbort(t *testing.T) {
 			_, err := w.coordinator().Abort(t.Context(), false)
 			require.ErrorContains(t, err, "no pivot")
 		} else {
-			require.ErrorContains(t, w.resume(), "paused")
+			require.ErrorContains(t, w.resume(), "is under way")
 			_, err := w.coordinator().Abort(t.Context(), false)
 			require.NoError(t, err, step)
 		}

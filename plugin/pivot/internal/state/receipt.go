@@ -126,6 +126,18 @@ func (r *Receipt) at(s Step, now time.Time, note string) {
 	r.Marks = append(r.Marks, Mark{Step: s, At: now.UTC().Truncate(time.Millisecond), Note: note})
 }
 
+// empty reports whether the target has nothing of the pivot but the receipt: one that was
+// prepared by a request which came late.
+func (r *Receipt) empty() bool { return r.Role == RoleTarget && r.Step == Prepared && r.Digest == "" }
+
+// next is what a user can do with a pivot of the source that is under way.
+func (r *Receipt) next() string {
+	if r.Step.forward() {
+		return "go on with --resume"
+	}
+	return "go on with --resume, or abort it"
+}
+
 // When is when a step was finished last; zero where it was not.
 func (r *Receipt) When(s Step) time.Time {
 	for _, m := range slices.Backward(r.Marks) {

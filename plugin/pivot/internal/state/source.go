@@ -4,6 +4,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -68,6 +69,8 @@ type Source struct {
 	samples []snapshot.Entry
 	// verified: this process has compared both planes.
 	verified bool
+	// doing is what a process does with a pivot that it has not begun.
+	doing string
 	// again counts the snapshots that differed from the source when they were verified.
 	again int
 }
@@ -76,6 +79,8 @@ type Source struct {
 var (
 	// ErrUnfinished: a pivot is under way, and Resume is not set.
 	ErrUnfinished = errors.New("a pivot is under way")
+	// ErrStep: what is asked for does not fit the step of the pivot, or there is none.
+	ErrStep = errors.New("not at this step")
 	// ErrAborted: the pivot failed before its commit, and was undone.
 	ErrAborted = errors.New("aborted: the source is in charge as before")
 )
@@ -153,9 +158,8 @@ func (s *Source) step(ctx context.Context) error {
 
 // begin reads the receipt and begins a pivot, or a new epoch of one.
 func (s *Source) begin(ctx context.Context) (err error) {
-	if s.Now == nil {
-		s.Now = time.Now
-	}
+	s.setNow()
+	s.doing = cmp.Or(s.doing, "going on with")
 	s.store = &store{plane: s.Plane, cluster: s.Cluster}
 	if s.receipt, err = s.store.read(ctx); err != nil {
 		return err
@@ -163,17 +167,37 @@ func (s *Source) begin(ctx context.Context) (err error) {
 	switch r := s.receipt; {
 	case r != nil && r.Role == RoleSource && r.Step == Done && s.Resume:
 		return nil
+	case (r == nil || r.Step.Ended()) && s.Resume:
+		return s.ended()
 	case r == nil || r.Step.Ended():
 		return s.first(ctx)
 	case r.Role != RoleSource:
 		return fmt.Errorf("%s plane: %s: %w: pivot %q brings it here and is at step %s: finish or abort that one first",
 			s.Plane.Name(), r.Cluster, ErrUnfinished, r.ID, r.Step)
 	case !s.Resume:
-		return fmt.Errorf("%s plane: %s: %w: pivot %q to %s is at step %s since %s: go on with --resume, or abort it",
-			s.Plane.Name(), r.Cluster, ErrUnfinished, r.ID, r.Target.Server, r.Step, r.When(r.Step).Format(time.RFC3339))
+		return fmt.Errorf("%s plane: %s: %w: pivot %q to %s is at step %s since %s: %s",
+			s.Plane.Name(), r.Cluster, ErrUnfinished, r.ID, r.Target.Server, r.Step, r.When(r.Step).Format(time.RFC3339), r.next())
 	}
 	return s.resume(ctx)
 }
+
+// ended says that there is nothing to go on with.
+func (s *Source) ended() error {
+	if s.receipt == nil {
+		return wrong("%s plane: no pivot of Cluster %s is under way: run it without --resume", s.Plane.Name(), s.Cluster)
+	}
+	r := s.receipt
+	return wrong("%s plane: no pivot of %s is under way: the last one, %q from %s to %s, ended at step %s at %s: run it without --resume",
+		s.Plane.Name(), r.Cluster, r.ID, r.Source.Server, r.Target.Server, r.Step, r.When(r.Step).Format(time.RFC3339))
+}
+
+// stepError is an ErrStep with a text of its own.
+type stepError struct{ text string }
+
+func (e *stepError) Error() string        { return e.text }
+func (e *stepError) Is(target error) bool { return target == ErrStep }
+
+func wrong(format string, args ...any) error { return &stepError{fmt.Sprintf(format, args...)} }
 
 // meet looks whether the target is that of the pivot, and begins a new epoch on the source.
 func (s *Source) meet(ctx context.Context) error {
@@ -183,7 +207,7 @@ func (s *Source) meet(ctx context.Context) error {
 		return err
 	}
 	if hello.Plane.UID != r.Target.UID {
-		return fmt.Errorf("pivot %q of %s goes to the cluster with UID %s (%s), and this target is %s (%s): give the kubeconfig of the former",
+		return wrong("pivot %q of %s goes to the cluster with UID %s (%s), and this target is %s (%s): give the kubeconfig of the former",
 			r.ID, r.Cluster, r.Target.UID, r.Target.Server, hello.Plane.UID, hello.Plane.Server)
 	}
 	all, err := s.Plane.Kinds(ctx)
@@ -204,7 +228,7 @@ func (s *Source) resume(ctx context.Context) error {
 	if err := s.meet(ctx); err != nil {
 		return err
 	}
-	s.report("", fmt.Sprintf("going on with pivot %q after step %s", r.ID, r.Step))
+	s.report("", fmt.Sprintf("%s pivot %q after step %s", s.doing, r.ID, r.Step))
 	if r.Step == Aborting {
 		return nil
 	}

@@ -121,8 +121,15 @@ func killAfter(s *planetest.Server, n int) {
 func (w *world) resume() error {
 	for range 3 {
 		s := w.coordinator()
-		s.Resume = true
-		_, err := s.Run(w.t.Context())
+		r, err := Read(w.t.Context(), s.Plane, s.Cluster)
+		if err != nil {
+			return err
+		}
+		if r != nil && r.Role == RoleSource && r.Step == Done {
+			return nil
+		}
+		s.Resume = r != nil && !r.Step.Ended()
+		_, err = s.Run(w.t.Context())
 		if err == nil || !errors.Is(err, ErrAborted) {
 			return err
 		}

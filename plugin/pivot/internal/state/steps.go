@@ -55,6 +55,9 @@ func (s *Source) preflight(ctx context.Context, uid string) (Found, error) {
 		out.Findings = inventory.Findings{{Ref: cluster, Problem: "source and target are the same cluster: the namespace kube-system of both has UID " + uid, Advice: "give the kubeconfigs of two clusters"}}
 		return out, nil
 	}
+	if out.Findings, err = s.underWay(ctx, cluster, hello.Receipt); err != nil || len(out.Findings) > 0 {
+		return out, err
+	}
 	all, err := s.Plane.Kinds(ctx)
 	if err != nil {
 		return out, err
@@ -79,6 +82,30 @@ func (s *Source) preflight(ctx context.Context, uid string) (Found, error) {
 	}
 	out.Findings = out.Findings.Sorted()
 	return out, err
+}
+
+// underWay finds a pivot of the cluster that has not ended, on either side: what it has copied
+// is not to be taken for what stands in the way.
+func (s *Source) underWay(ctx context.Context, cluster plane.Ref, target *Receipt) (inventory.Findings, error) {
+	source, err := Read(ctx, s.Plane, s.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	var out inventory.Findings
+	for side, r := range map[string]*Receipt{"source": source, "target": target} {
+		if r == nil || r.Step.Ended() || r.empty() {
+			continue
+		}
+		advice := "see pivot status: " + r.next()
+		if string(r.Role) != side {
+			advice = "see pivot status: finish or abort that one, with its own --from and --to"
+		} else if side == "target" && (source == nil || source.ID != r.ID || source.Step == Aborted) {
+			advice = "run pivot abort with the same --from and --to: it removes what that one has left on the target"
+		}
+		out = append(out, inventory.Finding{Ref: cluster, Problem: fmt.Sprintf("pivot %q from %s to %s is under way, at step %s on its %s since %s",
+			r.ID, r.Source.Server, r.Target.Server, r.Step, r.Role, r.When(r.Step).Format(time.RFC3339)), Advice: advice})
+	}
+	return out.Sorted(), nil
 }
 
 // check tries the samples on the target.
@@ -378,6 +405,9 @@ func (s *Source) confirm(ctx context.Context) error {
 
 // finish deletes the source.
 func (s *Source) finish(ctx context.Context) error {
+	if err := s.created(ctx); err != nil {
+		return err
+	}
 	if s.GitOps != nil {
 		if err := s.GitOps.Tombstone(ctx, s.receipt.Cluster); err != nil {
 			return fmt.Errorf("ending the delivery by GitOps: %w", err)
@@ -391,6 +421,33 @@ func (s *Source) finish(ctx context.Context) error {
 		return err
 	}
 	return s.save(ctx, Done, "")
+}
+
+// created finds objects that came to the cluster on the source after the commit: the target
+// does not have them, and nothing would reconcile them.
+func (s *Source) created(ctx context.Context) error {
+	set, err := inventory.Read(ctx, s.Plane, s.kinds, s.Cluster, inventory.Options{Copy: s.Copy})
+	var findings inventory.Findings
+	if errors.As(err, &findings) {
+		return nil // A part of it is deleted.
+	}
+	if err != nil {
+		return err
+	}
+	known := map[plane.Ref]bool{}
+	for _, e := range s.receipt.Outline {
+		known[e.Ref] = true
+	}
+	for _, item := range set.Items {
+		if !known[item.Ref] && !item.Stays {
+			findings = append(findings, inventory.Finding{Ref: item.Ref, Problem: "was created on the source after the commit, and is not on the target",
+				Advice: "create it on the target if it is wanted, delete it from the source, without its finalizers, and go on with --resume"})
+		}
+	}
+	if len(findings) > 0 {
+		return findings.Sorted()
+	}
+	return nil
 }
 
 // difference names the objects that are not the same in two snapshots.

@@ -23,17 +23,17 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 	}
 	switch {
 	case r == nil:
-		return nil, fmt.Errorf("%s plane: no pivot has brought Cluster %s here: there is no receipt %s", t.Plane.Name(), cluster, s.ref())
+		return nil, wrong("%s plane: no pivot has brought Cluster %s here: there is no receipt %s", t.Plane.Name(), cluster, s.ref())
 	case r.Role != RoleTarget:
-		return r, fmt.Errorf("%s plane: it is the source of pivot %q of %s, and in charge unless that is committed: see pivot status", t.Plane.Name(), r.ID, r.Cluster)
+		return r, wrong("%s plane: it is the source of pivot %q of %s, and in charge unless that is committed: see pivot status", t.Plane.Name(), r.ID, r.Cluster)
 	case r.Step == Active || r.Step == Done:
-		return r, nil
+		return r, wrong("%s plane: there is nothing to take over: it has been in charge of %s since %s", t.Plane.Name(), r.Cluster, r.When(Active).Format(time.RFC3339))
 	case r.Step != Verified && r.Step != Activating:
-		return r, fmt.Errorf("%s plane: pivot %q of %s is at step %s: only what was verified can be taken over, as nothing else is known to be complete",
+		return r, wrong("%s plane: pivot %q of %s is at step %s: only what was verified can be taken over, as nothing else is known to be complete",
 			t.Plane.Name(), r.ID, r.Cluster, r.Step)
 	}
 	if err := answers(ctx, r.Source.Server); err != nil {
-		return r, fmt.Errorf("the source of pivot %q answers: go on from there with pivot run --resume, or abort it: %w", r.ID, err)
+		return r, wrong("the source of pivot %q answers: go on from there with pivot run --resume, or abort it: %v", r.ID, err)
 	}
 	user, err := t.Plane.User(ctx)
 	if err != nil {

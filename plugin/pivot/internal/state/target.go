@@ -232,7 +232,7 @@ func (h *handling) prepare(ctx context.Context) error {
 		return h.store.write(ctx, r)
 	case r != nil && slices.Contains(r.Past, q.Pivot):
 		return refuse(TooLate, "%s plane: pivot %q of %s has ended", h.Plane.Name(), q.Pivot, q.Cluster)
-	case r != nil && !r.Step.Ended() && (r.Role == RoleSource || r.Step != Prepared || r.Digest != ""):
+	case r != nil && !r.Step.Ended() && !r.empty():
 		return refuse(Blocked, "%s plane: %s has a pivot %q as %s at step %s: finish or abort that one first", h.Plane.Name(), q.Cluster, r.ID, r.Role, r.Step)
 	case q.Source == nil:
 		return refuse(Failed, "no source")
