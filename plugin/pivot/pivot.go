@@ -50,6 +50,17 @@ var (
 	ErrNoPivot = errors.New("no pivot")
 )
 
+// IsDecision reports whether an error is for the user to decide on, and none of a server or
+// a kubeconfig.
+func IsDecision(err error) bool {
+	for _, is := range []error{ErrUnfinished, ErrAborted, ErrFenced, ErrStep, ErrNoPivot} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
+
 // Kubeconfig is a file, and a context in it; "" is its current context.
 type Kubeconfig struct{ Path, Context string }
 

@@ -107,6 +107,7 @@ func (m *move) again(t *testing.T, out *outcome) error {
 			return nil
 		}
 		t.Logf("run %d: %v: %s", m.runs, err, out.said)
+		m.afresh = strings.Contains(out.said, "run it without --resume")
 	}
 	return err
 }

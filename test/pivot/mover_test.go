@@ -94,6 +94,8 @@ type move struct {
 	auditor  *audit.Auditor
 	began    time.Time
 	runs     int
+	// afresh: nothing was begun by the run that was killed.
+	afresh bool
 }
 
 // begin has the auditor observe the Cluster.
@@ -113,7 +115,7 @@ func (r *rig) begin() *move {
 func (m *move) start(t *testing.T) *harness.Process {
 	t.Helper()
 	m.runs++
-	argv := m.program.argv(m.cluster, m.proxies[m.from].Kubeconfig, m.proxies[m.to].Kubeconfig, m.runs > 1)
+	argv := m.program.argv(m.cluster, m.proxies[m.from].Kubeconfig, m.proxies[m.to].Kubeconfig, m.runs > 1 && !m.afresh)
 	p := m.Process(t, m.program.name, argv, m.program.env...)
 	m.auditor.Watch(audit.Log{Name: m.program.name, Text: p.Log})
 	return p

@@ -38,7 +38,7 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 		return r, wrong("%s plane: no pivot of %s is under way", s.Plane.Name(), s.Cluster)
 	case r.Role != RoleSource:
 		return r, wrong("%s plane: it is the target of pivot %q of %s: abort it from its source, %s", s.Plane.Name(), r.ID, r.Cluster, r.Source.Server)
-	case r.Step.forward():
+	case r.Step.Forward():
 		return r, wrong("pivot %q of %s is committed, at step %s: it can only go forward: go on with --resume", r.ID, r.Cluster, r.Step)
 	case targetLost:
 		s.receipt = r
@@ -55,7 +55,7 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 	if err := s.begin(ctx); err != nil {
 		return s.receipt, err
 	}
-	if s.receipt.Step.forward() {
+	if s.receipt.Step.Forward() {
 		return s.receipt, wrong("pivot %q of %s cannot be aborted: the target is active: go on with --resume", s.receipt.ID, s.receipt.Cluster)
 	}
 	return s.receipt, s.abort(ctx, "on request")
@@ -71,7 +71,7 @@ func (s *Source) abort(ctx context.Context, why string) error {
 	}
 	out, err := s.call(ctx, Request{Op: Abort, Samples: s.receipt.Outline})
 	var refused *refusal
-	if errors.As(err, &refused) && refused.why == TooLate && out.Receipt != nil && out.Receipt.Step.forward() {
+	if errors.As(err, &refused) && refused.why == TooLate && out.Receipt != nil && out.Receipt.Step.Forward() {
 		// The target was taken over: it is in charge, and the source must stay paused.
 		if failed := s.overtaken(ctx, out.Receipt); failed != nil {
 			return failed
@@ -120,7 +120,7 @@ func (s *Source) restore(ctx context.Context) (*Receipt, error) {
 	if t == nil || t.Role != RoleTarget || t.Source.UID != uid || t.Step.Ended() {
 		return nil, nil //nolint:nilnil // none is no error
 	}
-	if t.Step.forward() {
+	if t.Step.Forward() {
 		return nil, fmt.Errorf("%s plane: it has lost its receipt of pivot %q of %s, and the target is in charge, at step %s: leave the Cluster paused here, and delete what moved, without its finalizers, by hand",
 			s.Plane.Name(), t.ID, t.Cluster, t.Step)
 	}

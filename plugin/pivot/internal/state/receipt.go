@@ -59,8 +59,8 @@ const (
 // Ended reports whether nothing of the pivot is left to be done.
 func (s Step) Ended() bool { return s == "" || s == Done || s == Aborted }
 
-// forward reports whether the pivot cannot be aborted any more.
-func (s Step) forward() bool {
+// Forward reports whether the pivot cannot be aborted any more.
+func (s Step) Forward() bool {
 	return slices.Contains([]Step{Committed, Activating, Activated, Active, Confirmed, Done}, s)
 }
 
@@ -132,7 +132,7 @@ func (r *Receipt) empty() bool { return r.Role == RoleTarget && r.Step == Prepar
 
 // next is what a user can do with a pivot of the source that is under way.
 func (r *Receipt) next() string {
-	if r.Step.forward() {
+	if r.Step.Forward() {
 		return "go on with --resume"
 	}
 	return "go on with --resume, or abort it"

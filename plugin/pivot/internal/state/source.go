@@ -122,7 +122,7 @@ func (s *Source) undoable(ctx context.Context, err error) bool {
 	if errors.As(err, &refused) && refused.why == Unavailable {
 		return false
 	}
-	return ctx.Err() == nil && !s.receipt.Step.forward() && !errors.Is(err, ErrFenced) && !errors.Is(err, errDeleted) && !plane.IsTemporary(err) && !errors.Is(err, errLink)
+	return ctx.Err() == nil && !s.receipt.Step.Forward() && !errors.Is(err, ErrFenced) && !errors.Is(err, errDeleted) && !plane.IsTemporary(err) && !errors.Is(err, errLink)
 }
 
 // step does what comes after the step of the receipt.
@@ -244,7 +244,7 @@ func (s *Source) resume(ctx context.Context) error {
 
 // overtaken goes forward where the target was activated without this source.
 func (s *Source) overtaken(ctx context.Context, target *Receipt) error {
-	if target == nil || target.ID != s.receipt.ID || !target.Step.forward() || s.receipt.Step.forward() {
+	if target == nil || target.ID != s.receipt.ID || !target.Step.Forward() || s.receipt.Step.Forward() {
 		return nil
 	}
 	if target.Digest != s.receipt.Digest {

@@ -333,7 +333,7 @@ func (s *Source) activate(ctx context.Context) error {
 		return err
 	}
 	out, err := s.ask(ctx, Request{Op: Activate})
-	if isRefused(err, Stale) && out.Receipt != nil && !out.Receipt.Step.forward() {
+	if isRefused(err, Stale) && out.Receipt != nil && !out.Receipt.Step.Forward() {
 		s.report("", "importing again, as the target has lost what was verified: "+firstLine(err))
 		if err := s.rebuild(ctx); err != nil {
 			return err

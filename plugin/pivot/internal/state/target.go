@@ -388,7 +388,7 @@ func (h *handling) abort(ctx context.Context) error {
 		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", q.Epoch, r.ID, r.Epoch)
 	case r.Step == Aborted:
 		return h.discard(ctx)
-	case r.Step.forward():
+	case r.Step.Forward():
 		return refuse(TooLate, "pivot %q is at step %s on the target: it can only go forward", r.ID, r.Step)
 	}
 	r.Epoch = q.Epoch

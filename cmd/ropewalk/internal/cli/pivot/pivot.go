@@ -72,6 +72,14 @@ const (
 	target = "kubeconfig file of the target"
 )
 
+// exitCodes is the help about them.
+const exitCodes = `Exit codes:
+  0    good
+  1    findings: something stands in the way, or does not fit the step of the pivot
+  2    usage: a mistake on the command line
+  3    environment: a kubeconfig cannot be read, or an API server gives no answer or no access
+  130  interrupted`
+
 const copyHelp = "object that other clusters use too, as KIND.GROUP/NAME: it is copied, and stays on the source; may be given several times"
 
 // options are those of the pivot of the cluster that an argument names.
@@ -110,19 +118,36 @@ func required(cmd *cobra.Command, names ...string) *cobra.Command {
 }
 
 // outcome is the error of a pivot as the command line reports it: findings one by one, with
-// what to do.
-func (a Commands) outcome(err error) error {
+// what to do. What a user has to decide is a finding, and no failure of a server.
+func (a Commands) outcome(ctx context.Context, r *pivot.Receipt, err error) error {
 	var findings pivot.Findings
 	switch {
 	case err == nil:
 		return nil
+	case ctx.Err() != nil:
+		a.interrupted(r)
+		return err
 	case errors.As(err, &findings):
 		if errors.Is(err, pivot.ErrAborted) {
 			a.Note("ropewalk: the pivot was undone: the source is in charge as before\n")
 		}
 		return mistakes(findings)
+	case pivot.IsDecision(err):
+		return object.Errors{&object.Error{Err: err}}
 	}
 	return err
+}
+
+// interrupted says what state an interrupted run leaves.
+func (a Commands) interrupted(r *pivot.Receipt) {
+	if r == nil || r.ID == "" || r.Step.Ended() {
+		return
+	}
+	if r.Step.Forward() {
+		a.Note("ropewalk: interrupted after step %s of pivot %s: it is committed: go on with run --resume\n", r.Step, r.ID)
+		return
+	}
+	a.Note("ropewalk: interrupted after step %s of pivot %s: %s is paused on the source: go on with run --resume, or undo it with abort\n", r.Step, r.ID, r.Cluster)
 }
 
 func mistakes(findings pivot.Findings) object.Errors {
@@ -172,7 +197,7 @@ source, copy its objects, compare them, commit, unpause them on the target, and 
 from the source. What fails before the commit is undone. Both ends keep a receipt, the
 ConfigMap pivot-CLUSTER; after a kill --resume goes on from there.
 
-` + command.ExitCodes,
+` + exitCodes,
 		Example: `  ropewalk pivot run apps/blue --from management.yaml --to blue.yaml
   ropewalk pivot run apps/blue --from management.yaml --to blue.yaml --resume`,
 		Args: cobra.ExactArgs(1),
@@ -181,13 +206,17 @@ ConfigMap pivot-CLUSTER; after a kill --resume goes on from there.
 			if err != nil {
 				return err
 			}
+			if hold < 0 {
+				return command.Usagef("give 0 or more, such as 1m", "--hold %s is negative", hold)
+			}
+			a.JSON = f.format.Value == "json"
 			var clear func()
 			o.Resume, o.DiscardChanges, o.Hold = resume, discard, hold
 			o.Report, clear = a.reporter()
 			receipt, err := pivot.Run(ctx, o)
 			clear()
 			if err != nil {
-				return a.outcome(err)
+				return a.outcome(ctx, receipt, err)
 			}
 			return a.Outcome(f.format.Value, receipt, summary(receipt))
 		}),
@@ -205,7 +234,7 @@ func summary(r *pivot.Receipt) string {
 	var b strings.Builder
 	b.WriteString(command.Table(timeline(r)))
 	frozen := r.When("Activated").Sub(r.Paused)
-	fmt.Fprintf(&b, "\n%s with %d objects is managed by %s; no plane reconciled it for %.2fs\n", r.Cluster, r.Objects, r.Target.Server, frozen.Seconds())
+	fmt.Fprintf(&b, "\n%s with %d objects is managed by %s; it was paused for %.2fs\n", r.Cluster, r.Objects, r.Target.Server, frozen.Seconds())
 	return b.String()
 }
 
@@ -232,7 +261,7 @@ cluster on the source. With --target-lost only the source is unpaused, which is 
 the target answers; what is on the target stays paused, and must never be taken over: where it
 comes back, abort again without --target-lost to delete it.
 
-` + command.ExitCodes,
+` + exitCodes,
 		Example: `  ropewalk pivot abort apps/blue --from management.yaml --to blue.yaml`,
 		Args:    cobra.ExactArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
@@ -248,7 +277,7 @@ comes back, abort again without --target-lost to delete it.
 			receipt, err := pivot.Abort(ctx, o, lost)
 			clear()
 			if err != nil {
-				return a.outcome(err)
+				return a.outcome(ctx, receipt, err)
 			}
 			return a.Outcome(f.format.Value, receipt, fmt.Sprintf("pivot %s of %s is undone: %s is in charge\n", receipt.ID, receipt.Cluster, receipt.Source.Server))
 		}),
@@ -268,7 +297,7 @@ func (a Commands) takeover() *cobra.Command {
 say that it commits. If the source is not lost, both are in charge then: so this is refused
 while it answers, and who did it and why is kept in the receipt.
 
-` + command.ExitCodes,
+` + exitCodes,
 		Example: `  ropewalk pivot takeover apps/blue --to blue.yaml --parent-destroyed --reason "its disks are gone"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
@@ -281,7 +310,7 @@ while it answers, and who did it and why is kept in the receipt.
 			}
 			receipt, err := pivot.Takeover(ctx, o, reason)
 			if err != nil {
-				return a.outcome(err)
+				return a.outcome(ctx, nil, err)
 			}
 			return a.Outcome(f.format.Value, receipt, fmt.Sprintf("%s is managed by %s\n", receipt.Cluster, receipt.Target.Server))
 		}),
@@ -298,7 +327,7 @@ func (a Commands) status() *cobra.Command {
 		Use: "status NAMESPACE/CLUSTER [--from KUBECONFIG] [--to KUBECONFIG]", Short: "Print how far a pivot is",
 		Long: `Print the receipts of a pivot: of the source, of the target, or of both.
 
-` + command.ExitCodes,
+` + exitCodes,
 		Example: `  ropewalk pivot status apps/blue --from management.yaml --to blue.yaml`,
 		Args:    cobra.ExactArgs(1),
 		RunE: a.Run(func(ctx context.Context, args []string) error {
@@ -309,7 +338,7 @@ func (a Commands) status() *cobra.Command {
 			if f.from == "" && f.to == "" {
 				return command.Usagef("give --from, --to or both", "no kubeconfig is given")
 			}
-			var receipts []*pivot.Receipt
+			receipts := []*pivot.Receipt{}
 			var text strings.Builder
 			var failed error
 			for _, at := range []pivot.Kubeconfig{o.From, o.To} {
@@ -324,7 +353,7 @@ func (a Commands) status() *cobra.Command {
 				receipts = append(receipts, r)
 				text.WriteString(describe(r) + command.Table(timeline(r)) + "\n")
 			}
-			return errors.Join(a.Outcome(f.format.Value, receipts, text.String()), failed)
+			return errors.Join(a.Outcome(f.format.Value, receipts, text.String()), a.outcome(ctx, nil, failed))
 		}),
 	}
 	f.add(cmd, source, target)

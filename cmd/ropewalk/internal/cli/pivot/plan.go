@@ -19,10 +19,11 @@ func (a Commands) plan() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use: "plan NAMESPACE/CLUSTER --from KUBECONFIG --to KUBECONFIG", Short: "Print what would move, and what stands in the way",
-		Long: `Print which objects belong to a cluster, in the order in which they are created on the target,
-and all that stands in the way of a pivot. Nothing is changed.
+		Long: `Print which objects belong to a cluster, and what stands in the way of a pivot. Objects of a
+level are created on the target at once, after those of the level before, which own them.
+Nothing is changed.
 
-` + command.ExitCodes,
+` + exitCodes,
 		Example: `  ropewalk pivot plan apps/blue --from management.yaml --to blue.yaml
   ropewalk pivot plan apps/blue --from management.yaml --to blue.yaml --format json`,
 		Args: cobra.ExactArgs(1),
@@ -33,7 +34,7 @@ and all that stands in the way of a pivot. Nothing is changed.
 			}
 			plan, err := pivot.Look(ctx, o)
 			if err != nil {
-				return a.outcome(err)
+				return a.outcome(ctx, nil, err)
 			}
 			if err := a.Outcome(f.format.Value, plan, text(plan)); err != nil || len(plan.Findings) == 0 {
 				return err
@@ -75,6 +76,9 @@ func text(p pivot.Plan) string {
 	b.WriteString(command.Table(rows))
 	for _, r := range p.Waits {
 		fmt.Fprintf(&b, "\n%s must not be moved yet, says its controller: a run waits for it once it is paused\n", r)
+	}
+	if len(p.Findings) == 0 {
+		b.WriteString("\nnothing stands in the way\n")
 	}
 	return b.String()
 }
