@@ -194,7 +194,9 @@ func (s *Source) ended() error {
 // stepError is an ErrStep with a text of its own.
 type stepError struct{ text string }
 
-func (e *stepError) Error() string        { return e.text }
+func (e *stepError) Error() string { return e.text }
+
+// Is reports that it is an ErrStep.
 func (e *stepError) Is(target error) bool { return target == ErrStep }
 
 func wrong(format string, args ...any) error { return &stepError{fmt.Sprintf(format, args...)} }
@@ -236,7 +238,7 @@ func (s *Source) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if t := prepared.Receipt; t.Digest != r.Digest && !t.Step.forward() && slices.Contains([]Step{Staged, Imported, Verified}, r.Step) {
+	if t := prepared.Receipt; t.Digest != r.Digest && !t.Step.Forward() && slices.Contains([]Step{Staged, Imported, Verified}, r.Step) {
 		return s.save(ctx, Snapshotted, "the target has lost its receipt")
 	}
 	return s.overtaken(ctx, prepared.Receipt)
