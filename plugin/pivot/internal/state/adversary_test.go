@@ -401,3 +401,38 @@ func TestAnAbortWithoutAKindOnTheTarget(t *testing.T) {
 	require.NoError(t, err)
 	w.back()
 }
+
+// TestATakeoverOfASnapshotThatIsNotTheLast: the source had begun to take another one.
+func TestATakeoverOfASnapshotThatIsNotTheLast(t *testing.T) {
+	w := newWorld(t, 1)
+	deployment := plane.Ref{Group: planetest.Core, Kind: "MachineDeployment", Namespace: "apps", Name: "blue-md"}
+	note := func(annotations map[string]string) {
+		w.source.Edit(deployment, "user", func(o *unstructured.Unstructured) { o.SetAnnotations(annotations) })
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s, snapshots := w.coordinator(), 0
+	s.Report = func(e Event) {
+		if e.Step == Imported {
+			note(map[string]string{"note": "late"})
+		}
+		if e.Step == Snapshotted {
+			if snapshots++; snapshots == 2 {
+				cancel()
+			}
+		}
+	}
+	_, err := s.Run(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	target := &Target{Plane: w.plane("target", w.target), Now: w.clock}
+	_, err = target.Takeover(t.Context(), w.coordinator().Cluster, "a test", func(context.Context, string) error { return nil })
+	require.NoError(t, err)
+
+	require.ErrorContains(t, w.resume(), "undo them on the source")
+	_, err = w.coordinator().Abort(t.Context(), false)
+	require.ErrorContains(t, err, "undo them on the source")
+	w.invariants()
+	note(nil)
+	require.NoError(t, w.resume())
+	w.moved()
+}

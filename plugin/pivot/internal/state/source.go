@@ -249,9 +249,17 @@ func (s *Source) overtaken(ctx context.Context, target *Receipt) error {
 	if target == nil || target.ID != s.receipt.ID || !target.Step.Forward() || s.receipt.Step.Forward() {
 		return nil
 	}
-	if target.Digest != s.receipt.Digest {
-		return fmt.Errorf("pivot %q: the target is at step %s with snapshot %q, and this source has %q: pause the Cluster on one of both by hand and compare them",
-			s.receipt.ID, target.Step, target.Digest, s.receipt.Digest)
+	if r := s.receipt; target.Digest != r.Digest {
+		set, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		entries := set.Entries()
+		if snapshot.Digest(entries) != target.Digest {
+			return fmt.Errorf("pivot %q: the target was activated with snapshot %d, and is in charge, but the source has changed since, as the notes of pivot status say: make the changes on the target, undo them on the source, which stays paused, and go on with --resume",
+				r.ID, target.Round)
+		}
+		r.Round, r.Digest, r.Objects, r.Chunks, r.Outline = target.Round, target.Digest, len(entries), target.Chunks, snapshot.Outline(entries)
 	}
 	return s.save(ctx, Committed, "the target was activated without this source")
 }
