@@ -1,0 +1,141 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+)
+
+// activate lets the target unpause the Cluster.
+func (s *Source) activate(ctx context.Context) error {
+	if err := s.stillPaused(ctx); err != nil {
+		return err
+	}
+	out, err := s.ask(ctx, Request{Op: Activate})
+	if isRefused(err, Stale) && out.Receipt != nil && !out.Receipt.Step.Forward() {
+		s.report("", "importing again, as the target has lost what was verified: "+firstLine(err))
+		if err := s.rebuild(ctx); err != nil {
+			return err
+		}
+		_, err = s.ask(ctx, Request{Op: Activate})
+	}
+	if err != nil {
+		return err
+	}
+	return s.save(ctx, Activated, "")
+}
+
+// stillPaused refuses to activate the target where the Cluster was unpaused after the commit.
+func (s *Source) stillPaused(ctx context.Context) error {
+	cluster := s.receipt.Cluster
+	o, err := s.Plane.Get(ctx, s.kinds[cluster.GroupKind()], cluster)
+	switch {
+	case plane.IgnoreNotFound(err) != nil:
+		return fmt.Errorf("%s plane: %s: %w", s.Plane.Name(), cluster, err)
+	case o == nil:
+		return nil // It was deleted: by a process that has gone on, or with its namespace.
+	}
+	if paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused"); !paused {
+		return fmt.Errorf("%s plane: %s is not paused any more, so that the target is not activated: see in its metadata.managedFields what unpaused it, set its spec.paused to true, and go on with --resume",
+			s.Plane.Name(), cluster)
+	}
+	return nil
+}
+
+// rebuild brings a target that has lost everything before it was activated to what was verified.
+func (s *Source) rebuild(ctx context.Context) error {
+	set, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	s.entries = set.Entries()
+	if snapshot.Digest(s.entries) != s.receipt.Digest {
+		return fmt.Errorf("%s plane: the target has lost what was imported, and the source has changed since: undo the changes of %s",
+			s.Plane.Name(), difference(s.receipt.Outline, s.entries))
+	}
+	if err := s.send(ctx); err != nil {
+		return err
+	}
+	s.entries = nil
+	for _, op := range []Op{Import, Verify} {
+		if _, err := s.ask(ctx, Request{Op: op}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// confirm waits until the target is in charge, and was so for a while.
+func (s *Source) confirm(ctx context.Context) error {
+	if _, err := s.ask(ctx, Request{Op: Confirm}); err != nil {
+		return err
+	}
+	if left := s.Hold - s.Now().Sub(s.receipt.When(Activated)); left > 0 {
+		s.report("", fmt.Sprintf("holding for %s before the source is deleted", left.Round(time.Second)))
+		if err := s.Plane.Sleep(ctx, left); err != nil {
+			return err
+		}
+		if _, err := s.ask(ctx, Request{Op: Confirm}); err != nil {
+			return err
+		}
+	}
+	return s.save(ctx, Confirmed, "")
+}
+
+// finish deletes the source.
+func (s *Source) finish(ctx context.Context) error {
+	if err := s.created(ctx); err != nil {
+		return err
+	}
+	if s.GitOps != nil {
+		if err := s.GitOps.Tombstone(ctx, s.receipt.Cluster); err != nil {
+			return fmt.Errorf("ending the delivery by GitOps: %w", err)
+		}
+	}
+	err := mover.Delete(ctx, s.Plane, s.kinds, s.receipt.Outline, s.DiscardChanges, func(done, of int) { s.count("deleting from the source", done, of) })
+	if err != nil {
+		return err
+	}
+	if _, err := s.call(ctx, Request{Op: Finish}); err != nil {
+		return err
+	}
+	return s.save(ctx, Done, "")
+}
+
+// created finds objects that came to the cluster on the source after the commit: the target
+// does not have them, and nothing would reconcile them.
+func (s *Source) created(ctx context.Context) error {
+	set, err := inventory.Read(ctx, s.Plane, s.kinds, s.Cluster, inventory.Options{Copy: s.Copy})
+	var findings inventory.Findings
+	if errors.As(err, &findings) {
+		return nil // A part of it is deleted.
+	}
+	if err != nil {
+		return err
+	}
+	known := map[plane.Ref]bool{}
+	for _, e := range s.receipt.Outline {
+		known[e.Ref] = true
+	}
+	for _, item := range set.Items {
+		if !known[item.Ref] && !item.Stays {
+			findings = append(findings, inventory.Finding{Ref: item.Ref, Problem: "was created on the source after the commit, and is not on the target",
+				Advice: "create it on the target if it is wanted, delete it from the source, without its finalizers, and go on with --resume"})
+		}
+	}
+	if len(findings) > 0 {
+		return findings.Sorted()
+	}
+	return nil
+}
