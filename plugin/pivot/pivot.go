@@ -199,10 +199,9 @@ func Takeover(ctx context.Context, o Options, reason string) (*Receipt, error) {
 			if err != nil {
 				return err
 			}
-			if err := unreachable(ctx, from); err != nil {
+			if err := errors.Join(unreachable(ctx, from), silent(ctx, from.Server())); err != nil {
 				return err
 			}
-			server = from.Server()
 		}
 		return silent(ctx, server)
 	})

@@ -155,6 +155,11 @@ func TestTakeover(t *testing.T) {
 	_, err = Takeover(t.Context(), o, "a test")
 	require.ErrorContains(t, err, "HTTP response to HTTPS client")
 
+	// A kubeconfig of a server that is away is no proof for the one in the receipt.
+	o.From = kubeconfig(t, "https://127.0.0.1:1", "")
+	_, err = Takeover(t.Context(), o, "a test")
+	require.ErrorContains(t, err, source.http.URL+" answers")
+
 	o.From = Kubeconfig{Path: "none"}
 	_, err = Takeover(t.Context(), o, "a test")
 	require.ErrorContains(t, err, `kubeconfig "none"`)

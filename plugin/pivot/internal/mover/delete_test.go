@@ -4,6 +4,7 @@
 package mover
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -169,4 +170,22 @@ func TestDeleteReadsAgainAfterAConflict(t *testing.T) {
 	}
 	require.ErrorContains(t, w.doDelete(), "was created again")
 	require.NotNil(t, w.source.Object(set))
+}
+
+func TestDeleteTakesTheAnnotationOfAnotherToolForNoChange(t *testing.T) {
+	w := newWorld(t)
+	w.source.Edit(set, "clusterctl", func(o *unstructured.Unstructured) {
+		o.SetAnnotations(map[string]string{deleteAnnotation: "true"})
+	})
+	require.NoError(t, w.doDelete())
+	require.Empty(t, w.source.Objects())
+}
+
+func TestReleaseKeepsToTheLimitOfAnnotations(t *testing.T) {
+	o := planetest.Object("v1", "ConfigMap", "apps", "large")
+	o.SetAnnotations(map[string]string{"a": strings.Repeat("x", maxAnnotations-60)})
+	o.SetFinalizers([]string{"one.example.com/finalizer", "two.example.com/finalizer"})
+	require.True(t, release(o))
+	require.Empty(t, o.GetFinalizers())
+	require.NotContains(t, o.GetAnnotations(), deleteAnnotation)
 }

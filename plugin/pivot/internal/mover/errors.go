@@ -4,7 +4,6 @@
 package mover
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
-	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
 // failure is an error about an object whose text has no value of it.
@@ -37,31 +36,26 @@ func failed(p *plane.Plane, doing string, r plane.Ref, o *unstructured.Unstructu
 	return &failure{text: fmt.Sprintf("%s plane: %s %s: %s", p.Name(), doing, r, reason(o, err)), err: err}
 }
 
-// reason is the text of an error. A server that finds an object invalid shows its values:
-// then only the fields are named.
+// reason is the text of an error. A server, or a webhook or policy that it asks, may show
+// values of the object: all of them are hidden, as any may be secret, and names stay.
 func reason(o *unstructured.Unstructured, err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Reason == metav1.StatusReasonInvalid {
 		var fields []string
 		if details := status.Status().Details; details != nil {
 			for _, c := range details.Causes {
-				fields = append(fields, fmt.Sprintf("%s (%s)", c.Field, c.Type))
+				if c.Field != "" {
+					fields = append(fields, fmt.Sprintf("%s (%s)", c.Field, c.Type))
+				}
 			}
 		}
 		slices.Sort(fields)
-		return "the server rejects it as invalid: " + strings.Join(slices.Compact(fields), ", ")
-	}
-	if o == nil || o.GetKind() != "Secret" {
-		return err.Error()
-	}
-	var secrets object.Secrets
-	data, _, _ := unstructured.NestedMap(o.Object, "data")
-	for _, v := range data {
-		text, _ := v.(string)
-		secrets.Add(text)
-		if plain, err := base64.StdEncoding.DecodeString(text); err == nil {
-			secrets.Add(string(plain))
+		if fields = slices.Compact(fields); len(fields) > 0 {
+			return "the server rejects it as invalid: " + strings.Join(fields, ", ")
 		}
 	}
-	return secrets.Hide(err.Error())
+	if o == nil {
+		return err.Error()
+	}
+	return snapshot.Hide(o, err.Error())
 }

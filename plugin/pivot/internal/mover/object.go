@@ -184,25 +184,50 @@ func stages(entries []snapshot.Entry) [][]snapshot.Entry {
 // the finalizers so that its content can still be compared. It reports whether it changed
 // something.
 func release(o *unstructured.Unstructured) bool {
-	names, marked := o.GetAnnotations()[deleteAnnotation]
 	finalizers := o.GetFinalizers()
+	names, marked := released(o)
 	if marked && len(finalizers) == 0 {
 		return false
 	}
-	if names == "" {
-		names = strings.Join(finalizers, ",")
+	if !marked {
+		names = finalizers // Those that are added after it are none of the object's own.
 	}
-	annotate(o, deleteAnnotation, &names)
+	value := releasedBy + strings.Join(names, ",")
+	size := len(deleteAnnotation) + len(value)
+	for k, v := range o.GetAnnotations() {
+		size += len(k) + len(v)
+	}
+	// Without the names, a process that is killed before the deletion leaves an object that is
+	// taken for a changed one.
+	if size < maxAnnotations {
+		annotate(o, deleteAnnotation, &value)
+	}
 	o.SetFinalizers(nil)
-	return true
+	return size < maxAnnotations || len(finalizers) > 0
+}
+
+const (
+	// releasedBy begins the value of the annotation, before the names of the finalizers.
+	releasedBy = "ropewalk:"
+	// maxAnnotations is what an API server takes of the annotations of an object, in bytes.
+	maxAnnotations = 256 << 10
+)
+
+// released are the finalizers that release has removed.
+func released(o *unstructured.Unstructured) (names []string, ok bool) {
+	value, ok := strings.CutPrefix(o.GetAnnotations()[deleteAnnotation], releasedBy)
+	if !ok || value == "" {
+		return nil, ok
+	}
+	return strings.Split(value, ","), true
 }
 
 // unreleased is an object as it was before release, and before a deletion that waits for
 // dependents added a finalizer.
 func unreleased(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o = o.DeepCopy()
-	if names := o.GetAnnotations()[deleteAnnotation]; names != "" {
-		o.SetFinalizers(strings.Split(names, ","))
+	if names, ok := released(o); ok {
+		o.SetFinalizers(names)
 	} else if o.GetDeletionTimestamp() != nil {
 		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(f string) bool {
 			return f == metav1.FinalizerDeleteDependents || f == metav1.FinalizerOrphanDependents

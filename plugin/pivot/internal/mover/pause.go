@@ -110,14 +110,13 @@ func unsettled(e *snapshot.Entry, o *unstructured.Unstructured, want metav1.Cond
 	if _, ok := o.GetAnnotations()[blockAnnotation]; ok && want == metav1.ConditionTrue {
 		return fmt.Sprintf("has the annotation %s: its controller is not ready for a move", blockAnnotation)
 	}
-	if _, own := o.GetAnnotations()[pausedAnnotation]; own && want == metav1.ConditionFalse {
-		return "" // It is paused apart from its Cluster.
+	if _, own := o.GetAnnotations()[pausedAnnotation]; own || !e.ReportsPaused {
+		return "" // It is paused apart from its Cluster, or not by it.
 	}
 	c := pausedCondition(o)
 	status, _ := c["status"].(string)
 	observed, dated := c["observedGeneration"].(int64)
 	switch {
-	case c == nil && !e.ReportsPaused:
 	case c == nil:
 		return "has no condition Paused"
 	case status != string(want):

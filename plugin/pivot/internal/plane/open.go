@@ -5,6 +5,7 @@ package plane
 
 import (
 	"fmt"
+	"net/url"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -30,6 +31,16 @@ func Open(path, kubeContext string, o Options) (*Plane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)
 	}
-	o.Server = config.Host
+	o.Server = address(config.Host)
 	return New(client, o), nil
+}
+
+// address is a server without a password in its URL, as it is kept and printed.
+func address(host string) string {
+	u, err := url.Parse(host)
+	if err != nil || u.User == nil {
+		return host
+	}
+	u.User = nil
+	return u.String()
 }

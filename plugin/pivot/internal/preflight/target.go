@@ -22,7 +22,6 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
-	"github.com/ropewalk/ropewalk/render/object"
 )
 
 // patience is how long a dry run is repeated: a webhook that does not answer for longer is
@@ -198,12 +197,12 @@ func (t *target) judge(r plane.Ref, o *unstructured.Unstructured, err error) *in
 	case apierrors.IsInvalid(err):
 		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is not valid on the %s plane: %s", name, fields(o, err)), Advice: upgrade}
 	case strings.Contains(err.Error(), "failed calling webhook"):
-		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("a webhook of the %s plane does not answer: %s", name, hide(o, err.Error())),
+		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("a webhook of the %s plane does not answer: %s", name, snapshot.Hide(o, err.Error())),
 			Advice: "see that the controller of the webhook runs, and that its Service and certificate are right"}
 	case apierrors.IsBadRequest(err):
-		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is rejected by the %s plane: %s", name, hide(o, err.Error())), Advice: upgrade}
+		return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is rejected by the %s plane: %s", name, snapshot.Hide(o, err.Error())), Advice: upgrade}
 	}
-	return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is rejected by the %s plane: %s", name, hide(o, err.Error())), Advice: "see why, in the controllers and policies of that plane"}
+	return &inventory.Finding{Ref: r, Problem: fmt.Sprintf("is rejected by the %s plane: %s", name, snapshot.Hide(o, err.Error())), Advice: "see why, in the controllers and policies of that plane"}
 }
 
 // named reports whether an error is about a resource.
@@ -220,35 +219,11 @@ func fields(o *unstructured.Unstructured, err error) string {
 		for _, c := range status.Status().Details.Causes {
 			text := fmt.Sprintf("%s (%s)", c.Field, c.Type)
 			if c.Type == metav1.CauseTypeFieldValueRequired || c.Type == metav1.CauseType(field.ErrorTypeForbidden) {
-				text = c.Field + ": " + hide(o, c.Message)
+				text = c.Field + ": " + snapshot.Hide(o, c.Message)
 			}
 			out = append(out, text)
 		}
 	}
 	slices.Sort(out)
 	return strings.Join(slices.Compact(out), ", ")
-}
-
-// hide is a text without those of an object that may be secret.
-func hide(o *unstructured.Unstructured, text string) string {
-	var secrets object.Secrets
-	var walk func(key string, v any)
-	walk = func(key string, v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for k, below := range v {
-				walk(k, below)
-			}
-		case []any:
-			for _, below := range v {
-				walk(key, below)
-			}
-		case string:
-			if key == "content" || key == "data" || key == "value" || object.SensitiveName(key) {
-				secrets.Add(v)
-			}
-		}
-	}
-	walk("", o.Object["spec"])
-	return secrets.Hide(text)
 }

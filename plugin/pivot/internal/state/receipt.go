@@ -101,6 +101,8 @@ type Receipt struct {
 	Chunks  int    `json:"chunks,omitempty"`
 	// Paused is when the Cluster was paused on the source; zero where it was not yet.
 	Paused time.Time `json:"paused,omitzero"`
+	// Copy are the shared objects that the first process was told to copy.
+	Copy []plane.Ref `json:"copy,omitempty"`
 	// TakenOver: the target was activated without its source.
 	TakenOver bool   `json:"takenOver,omitempty"`
 	Marks     []Mark `json:"marks"`

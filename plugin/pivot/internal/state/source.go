@@ -104,7 +104,7 @@ func (s *Source) Run(ctx context.Context) (*Receipt, error) {
 			return s.receipt, err
 		}
 		s.report("", fmt.Sprintf("aborting: %s", firstLine(err)))
-		if failed := s.abort(ctx, err.Error()); failed != nil {
+		if failed := s.abort(ctx, "failed after step "+string(s.receipt.Step)); failed != nil {
 			return s.receipt, fmt.Errorf("%w; and it could not be undone: %w", err, failed)
 		}
 		return s.receipt, fmt.Errorf("%w: %w", ErrAborted, err)
@@ -204,6 +204,7 @@ func wrong(format string, args ...any) error { return &stepError{fmt.Sprintf(for
 // meet looks whether the target is that of the pivot, and begins a new epoch on the source.
 func (s *Source) meet(ctx context.Context) error {
 	r := s.receipt
+	s.Copy = r.Copy
 	hello, err := s.call(ctx, Request{Op: Hello})
 	if err != nil {
 		return err
@@ -281,7 +282,7 @@ func (s *Source) first(ctx context.Context) error {
 	_, _ = rand.Read(id) // It never fails.
 	s.receipt = &Receipt{
 		ID: hex.EncodeToString(id), Role: RoleSource, Epoch: 1, Cluster: found.Set.Cluster, ClusterUID: found.Set.ClusterUID,
-		Source: Peer{UID: uid, Server: s.Plane.Server()}, Target: found.Target, Past: s.receipt.past(),
+		Source: Peer{UID: uid, Server: s.Plane.Server()}, Target: found.Target, Past: s.receipt.past(), Copy: s.Copy,
 	}
 	return s.save(ctx, Freezing, "")
 }

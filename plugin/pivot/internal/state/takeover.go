@@ -39,9 +39,12 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 	if err != nil {
 		return r, fmt.Errorf("%s plane: who takes over has to be recorded: %w", t.Plane.Name(), err)
 	}
+	h := handling{Target: t, store: s, receipt: r, request: Request{Round: r.Round, Digest: r.Digest, Chunks: r.Chunks, Cluster: r.Cluster, Pivot: r.ID, Epoch: r.Epoch}}
+	if _, _, err := h.entries(ctx); err != nil {
+		return r, err // Nothing is written where it cannot be ended.
+	}
 	r.TakenOver = true
 	r.Epoch++
-	h := handling{Target: t, store: s, receipt: r, request: Request{Round: r.Round, Digest: r.Digest, Chunks: r.Chunks, Cluster: r.Cluster, Pivot: r.ID, Epoch: r.Epoch}}
 	if err := h.save(ctx, Activating, fmt.Sprintf("taken over by %q, as the source is lost: %s", user, reason)); err != nil {
 		return r, err
 	}

@@ -125,7 +125,7 @@ func (a Commands) outcome(ctx context.Context, r *pivot.Receipt, err error) erro
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		a.interrupted(r)
+		a.stopped(r)
 		return err
 	case errors.As(err, &findings):
 		if errors.Is(err, pivot.ErrAborted) {
@@ -135,19 +135,20 @@ func (a Commands) outcome(ctx context.Context, r *pivot.Receipt, err error) erro
 	case pivot.IsDecision(err):
 		return object.Errors{&object.Error{Err: err}}
 	}
+	a.stopped(r)
 	return err
 }
 
-// interrupted says what state an interrupted run leaves.
-func (a Commands) interrupted(r *pivot.Receipt) {
+// stopped says what state a run leaves that was interrupted, or has failed.
+func (a Commands) stopped(r *pivot.Receipt) {
 	if r == nil || r.ID == "" || r.Step.Ended() {
 		return
 	}
 	if r.Step.Forward() {
-		a.Note("ropewalk: interrupted after step %s of pivot %s: it is committed: go on with run --resume\n", r.Step, r.ID)
+		a.Note("ropewalk: pivot %s stopped after step %s: it is committed: go on with run --resume\n", r.ID, r.Step)
 		return
 	}
-	a.Note("ropewalk: interrupted after step %s of pivot %s: %s is paused on the source: go on with run --resume, or undo it with abort\n", r.Step, r.ID, r.Cluster)
+	a.Note("ropewalk: pivot %s stopped after step %s, and %s may be paused on the source: go on with run --resume, or undo it with abort\n", r.ID, r.Step, r.Cluster)
 }
 
 func mistakes(findings pivot.Findings) object.Errors {
