@@ -10,6 +10,8 @@
 // (its ClusterClass, ClusterResourceSets, identities, what is labelled to be moved). The result
 // is the set that `clusterctl move` would find for a Cluster that has its namespace to itself.
 //
+// Objects of these kinds that belong to no Cluster are left on the source, and are named.
+//
 // What is in doubt is never left out in silence: an owner outside of the set, an object that
 // another Cluster uses as well, a Secret or ConfigMap that a member names and that is not moved,
 // a cycle of owners, are Findings, all at once, each with what to do about it. Shared objects

@@ -50,7 +50,22 @@ func link(nodes []*node) *graph {
 			}
 		}
 	}
+	for _, n := range nodes {
+		if n.ref.GroupKind() == resourceSetGK() {
+			g.hold(n)
+		}
+	}
 	return g
+}
+
+// hold lets a ClusterResourceSet own the Secrets and ConfigMaps that it names: its controller
+// makes it their owner only once it has applied them to a Cluster.
+func (g *graph) hold(set *node) {
+	for _, r := range set.refs {
+		if o, ok := g.byRef[r.Ref]; ok && r.Group == "" && !slices.Contains(set.down, o) {
+			set.down = append(set.down, o)
+		}
+	}
 }
 
 // resolve finds the objects that a reference may mean. One without a group means something
@@ -97,6 +112,19 @@ func (g *graph) core(cluster *node) nodeSet {
 		return slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return n.isCluster() && n != cluster })
 	}
 	return closure(append(notOther(start), cluster), func(n *node) []*node { return notOther(n.down) })
+}
+
+// followers are the objects whose controllers report in the condition Paused whether the Cluster
+// is paused: it, those that name it, and what these own. A ClusterClass and a ClusterResourceSet
+// report only whether they are paused themselves.
+func (g *graph) followers(cluster *node) nodeSet {
+	follow := func(nodes []*node) []*node {
+		return slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool {
+			return n.isCluster() && n != cluster || root(n.ref.GroupKind())
+		})
+	}
+	named := g.ofCluster[types.NamespacedName{Namespace: cluster.ref.Namespace, Name: cluster.ref.Name}]
+	return closure(append(follow(named), cluster), func(n *node) []*node { return follow(n.down) })
 }
 
 // arrival is an object that a Cluster reaches; carry: with what it owns.

@@ -34,8 +34,6 @@ type Item struct {
 	ResourceVersion string
 	// Owners are those in the set, sorted.
 	Owners []plane.Ref
-	// Paused is the status of the condition Paused; "" where there is none.
-	Paused string
 	// Blocks: a controller asks by annotation that the object is not moved yet.
 	Blocks bool
 	// Busy says why the object is not at rest.
@@ -51,6 +49,9 @@ type Set struct {
 	PausedBy string
 	// Items are in the order of snapshot.Sort.
 	Items []Item
+	// Left are objects of the namespace, of kinds that may belong to a Cluster, that belong to
+	// none: they stay on the source. Sorted; without Secrets and ConfigMaps.
+	Left []plane.Ref
 }
 
 // Entries are those of all items.

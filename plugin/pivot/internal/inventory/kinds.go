@@ -73,5 +73,9 @@ func clusterGK() schema.GroupKind { return schema.GroupKind{Group: ClusterGroup,
 
 // root reports whether objects of a kind bring what they own with them, as clusterctl has it.
 func root(gk schema.GroupKind) bool {
-	return gk == schema.GroupKind{Group: ClusterGroup, Kind: clusterClassKind} || gk == schema.GroupKind{Group: addonsGroup, Kind: resourceSetKind}
+	return gk == schema.GroupKind{Group: ClusterGroup, Kind: clusterClassKind} || gk == resourceSetGK()
+}
+
+func resourceSetGK() schema.GroupKind {
+	return schema.GroupKind{Group: addonsGroup, Kind: resourceSetKind}
 }

@@ -21,8 +21,8 @@ type members struct {
 	target  *node
 	options Options
 	// in are the members; core are those that are of the Cluster alone by their names and
-	// owners; stays are copied and not deleted.
-	in, core, stays nodeSet
+	// owners; stays are copied and not deleted; followers report whether the Cluster is paused.
+	in, core, stays, followers nodeSet
 	// others are all other Clusters, with what they reach.
 	others []*node
 	reach  map[*node]nodeSet
@@ -58,6 +58,7 @@ func (g *graph) members(target *node, nodes []*node, o Options) *members {
 	}
 	m.core = cores[target]
 	m.in = g.reach(target, m.core, m.extra(), foreign(target))
+	m.followers = g.followers(target)
 	m.stay()
 	return m
 }
@@ -120,7 +121,7 @@ func (m *members) stay() {
 
 // set makes the items.
 func (m *members) set(ctx context.Context, s *scan) (Set, error) {
-	out := Set{Cluster: m.target.ref, ClusterUID: m.target.uid, PausedBy: m.target.pausedBy}
+	out := Set{Cluster: m.target.ref, ClusterUID: m.target.uid, PausedBy: m.target.pausedBy, Left: m.unclaimed()}
 	var nodes []*node
 	for _, n := range m.graph.nodes {
 		if m.in[n] {
@@ -139,6 +140,18 @@ func (m *members) set(ctx context.Context, s *scan) (Set, error) {
 	return out, nil
 }
 
+// unclaimed are the objects of the namespace that belong to no Cluster.
+func (m *members) unclaimed() []plane.Ref {
+	var out []plane.Ref
+	for _, n := range m.graph.nodes {
+		if n.ref.Group != "" && n.ref.Namespace == m.target.ref.Namespace && !m.in[n] && !n.isCluster() && len(m.users(n)) == 0 {
+			out = append(out, n.ref)
+		}
+	}
+	slices.SortFunc(out, plane.Ref.Compare)
+	return out
+}
+
 // item is the member as it is moved.
 func (m *members) item(ctx context.Context, s *scan, n *node) (Item, error) {
 	var owners []*node
@@ -155,6 +168,7 @@ func (m *members) item(ctx context.Context, s *scan, n *node) (Item, error) {
 	}
 	item := n.item
 	item.Depth, item.Stays, item.Digest = m.depth[n], m.stays[n], snapshot.Sum(n.item.Object)
+	item.ReportsPaused = item.ReportsPaused && m.followers[n]
 	for _, o := range owners {
 		item.Owners = append(item.Owners, o.ref)
 	}

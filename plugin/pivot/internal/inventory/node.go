@@ -82,11 +82,12 @@ func (s *scan) node(kind plane.Kind, o *unstructured.Unstructured) (*node, error
 	n.item = Item{
 		Entry:           snapshot.Entry{Ref: n.ref, APIVersion: o.GetAPIVersion(), UID: n.uid},
 		ResourceVersion: o.GetResourceVersion(),
-		Paused:          conditions(o)["Paused"].status,
 		Blocks:          hasKey(o.GetAnnotations(), blockAnnotation),
 		Busy:            busy(o),
 	}
-	n.item.ReportsPaused = n.item.Paused != ""
+	// An object that is paused by its own annotation says nothing about its Cluster.
+	_, reports := conditions(o)["Paused"]
+	n.item.ReportsPaused = reports && !hasKey(o.GetAnnotations(), pausedAnnotation)
 	if !s.likely(n) {
 		return n, nil
 	}

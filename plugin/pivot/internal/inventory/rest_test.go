@@ -99,16 +99,16 @@ func TestItemsSayWhatAPivotWaitsFor(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "kubectl", got.PausedBy)
 	c := item(t, got, "Cluster", "blue")
-	require.Equal(t, "True", c.Paused)
+	require.True(t, c.ReportsPaused)
 	require.Contains(t, string(c.ManagedFields), `"topology"`)
 	require.NotContains(t, string(c.ManagedFields), "kubectl")
 	require.NotContains(t, string(c.ManagedFields), "f:status")
 	slow := item(t, got, "BoxMachine", "slow")
-	require.Equal(t, "False", slow.Paused)
+	require.True(t, slow.ReportsPaused)
 	require.True(t, slow.Blocks)
 	require.NotContains(t, string(slow.Object), blockAnnotation)
 	require.Empty(t, slow.ManagedFields)
-	require.Empty(t, item(t, got, "Secret", "blue-ca").Paused)
+	require.False(t, item(t, got, "Secret", "blue-ca").ReportsPaused)
 }
 
 // FuzzNode reads objects that no schema has checked.

@@ -28,6 +28,8 @@ type Plan struct {
 	// Waits are objects that a controller wants not to be moved yet: once they are paused, the
 	// pivot waits for them.
 	Waits []plane.Ref `json:"waits,omitempty"`
+	// Left are objects of the namespace that belong to no Cluster, and stay on the source.
+	Left []plane.Ref `json:"left,omitempty"`
 	// Findings stand in the way; where there are some, nothing is moved.
 	Findings inventory.Findings `json:"findings,omitempty"`
 }
@@ -43,7 +45,10 @@ type Count struct {
 // PlanOf is the plan of a set. The set may be empty where there are findings; cluster is
 // the one that was asked for.
 func PlanOf(cluster plane.Ref, set inventory.Set, findings inventory.Findings) Plan {
-	out := Plan{Cluster: cluster, PausedBy: set.PausedBy, Objects: len(set.Items), Kinds: []Count{}, Levels: [][]plane.Ref{}, Findings: findings.Sorted()}
+	out := Plan{
+		Cluster: cluster, PausedBy: set.PausedBy, Objects: len(set.Items), Kinds: []Count{}, Levels: [][]plane.Ref{},
+		Left: set.Left, Findings: findings.Sorted(),
+	}
 	at := map[Count]int{}
 	for _, item := range set.Items {
 		for len(out.Levels) <= item.Depth {

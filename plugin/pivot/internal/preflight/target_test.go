@@ -213,6 +213,8 @@ func TestPlanSaysWhatMovesInWhichOrder(t *testing.T) {
 	p.source.Edit(ref(planetest.Core, "Machine", "blue-md-0-0"), "provider", func(o *unstructured.Unstructured) {
 		o.SetAnnotations(map[string]string{"clusterctl.cluster.x-k8s.io/block-move": ""})
 	})
+	old := ref(planetest.Infrastructure, "DevMachineTemplate", "old")
+	p.source.Put(planetest.Object(planetest.Infrastructure+"/v1beta2", old.Kind, old.Namespace, old.Name))
 	set, kinds := p.set(t, ref("", "Secret", "blue-ca"))
 	p.source.Denied = map[plane.Right]bool{{Verb: "get", Resource: "namespaces"}: true}
 	plan := PlanOf(set.Cluster, set, Source(context.Background(), p.source.Plane(), kinds, set))
@@ -222,6 +224,7 @@ func TestPlanSaysWhatMovesInWhichOrder(t *testing.T) {
 	require.Equal(t, []plane.Ref{ref("", "Secret", "blue-ca")}, plan.Copied)
 	require.Equal(t, []plane.Ref{ref(planetest.Core, "Machine", "blue-md-0-0")}, plan.Waits)
 	require.Equal(t, Count{Kind: "Secret", Version: "v1", Count: 4}, plan.Kinds[0])
+	require.Equal(t, []plane.Ref{old}, plan.Left)
 	require.Len(t, plan.Findings, 1)
 	total := 0
 	for _, c := range plan.Kinds {
@@ -234,6 +237,7 @@ func TestPlanSaysWhatMovesInWhichOrder(t *testing.T) {
 	text, err := json.Marshal(plan)
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"findings":[{"object":{"group":"cluster.x-k8s.io","kind":"Cluster","namespace":"apps","name":"blue"},"problem":"user tester of`)
+	require.Contains(t, string(text), `"left":[{"group":"infrastructure.cluster.x-k8s.io","kind":"DevMachineTemplate","namespace":"apps","name":"old"}]`)
 	require.NotContains(t, string(text), "Y2Eta2V5")
 
 	empty, err := json.Marshal(PlanOf(set.Cluster, set, nil))

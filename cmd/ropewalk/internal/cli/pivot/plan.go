@@ -77,8 +77,28 @@ func text(p pivot.Plan) string {
 	for _, r := range p.Waits {
 		fmt.Fprintf(&b, "\n%s must not be moved yet, says its controller: a run waits for it once it is paused\n", r)
 	}
+	b.WriteString(left(p.Left))
 	if len(p.Findings) == 0 {
 		b.WriteString("\nnothing stands in the way\n")
+	}
+	return b.String()
+}
+
+// leftLines bounds how many objects that are not moved a plan prints.
+const leftLines = 20
+
+// left names the objects that stay on the source.
+func left(refs []pivot.Ref) string {
+	if len(refs) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nnot moved, as they belong to no Cluster; label what is needed clusterctl.cluster.x-k8s.io/move:\n")
+	for _, r := range refs[:min(len(refs), leftLines)] {
+		fmt.Fprintf(&b, "  %s\n", r)
+	}
+	if more := len(refs) - leftLines; more > 0 {
+		fmt.Fprintf(&b, "  and %d more\n", more)
 	}
 	return b.String()
 }
