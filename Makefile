@@ -129,12 +129,12 @@ bench-flux: servers build controller ## Hold the controller for Flux to its spee
 .PHONY: pivot
 pivot: build ## Move real Cluster API between two management clusters: all faults and the whole kill matrix.
 	$(GO) -C test/e2e run ./programs/install
-	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/pivot test -v -count=1 -timeout 120m ./...
+	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/pivot test -v -count=1 -timeout 120m .
 
 .PHONY: e2e-pivot
 e2e-pivot: build ## Run the part of make pivot that takes minutes.
 	$(GO) -C test/e2e run ./programs/install
-	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/pivot test -v -count=1 -timeout 20m ./...
+	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/pivot test -v -count=1 -timeout 20m .
 
 .PHONY: e2e
 e2e: oracle peers kustomize helm image argocd e2e-cluster e2e-pivot ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the image's programs, Argo CD, clusters, a pivot.
