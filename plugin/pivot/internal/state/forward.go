@@ -22,6 +22,12 @@ func (s *Source) activate(ctx context.Context) error {
 	if err := s.stillPaused(ctx); err != nil {
 		return err
 	}
+	if !s.verified { // By another process, since when the target may have lost objects.
+		// What is too late for it is active, and what is stale is mended below.
+		if err := s.compare(ctx); err != nil && !isRefused(err, TooLate) && !isRefused(err, Stale) {
+			return err
+		}
+	}
 	out, err := s.ask(ctx, Request{Op: Activate})
 	if isRefused(err, Stale) && out.Receipt != nil && !out.Receipt.Step.Forward() {
 		s.report("", "importing again, as the target has lost what was verified: "+firstLine(err))

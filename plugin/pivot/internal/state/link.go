@@ -5,6 +5,9 @@ package state
 
 import (
 	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
@@ -116,3 +119,21 @@ type LinkFunc func(ctx context.Context, r Request) (Response, error)
 
 // Call implements [Link].
 func (f LinkFunc) Call(ctx context.Context, r Request) (Response, error) { return f(ctx, r) }
+
+// list is kinds in a stable order, for a message.
+func list(kinds plane.Kinds) []plane.Kind {
+	out := make([]plane.Kind, 0, len(kinds))
+	for _, k := range kinds {
+		out = append(out, k)
+	}
+	slices.SortFunc(out, plane.Kind.Compare)
+	return out
+}
+
+func mapped(kinds []plane.Kind) plane.Kinds {
+	out := plane.Kinds{}
+	for _, k := range kinds {
+		out[schema.GroupKind{Group: k.Group, Kind: k.Kind}] = k
+	}
+	return out
+}

@@ -292,25 +292,31 @@ func (s *Source) imports(ctx context.Context) error {
 	return s.save(ctx, Imported, "")
 }
 
-// verify compares what the target has read back, and what the source has now, with the
-// snapshot.
-func (s *Source) verify(ctx context.Context) error {
+// compare has the target read back what it has imported, and import again what differs.
+func (s *Source) compare(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		out, err := s.ask(ctx, Request{Op: Verify})
-		if attempt < attempts && isRefused(err, Differs) {
+		switch {
+		case attempt < attempts && isRefused(err, Differs):
 			s.report("", "importing again: "+firstLine(err))
 			if _, err := s.ask(ctx, Request{Op: Import}); err != nil {
 				return err
 			}
-			continue
-		}
-		if err != nil {
+		case err != nil:
 			return err
-		}
-		if out.Digest != s.receipt.Digest {
+		case out.Digest != s.receipt.Digest:
 			return fmt.Errorf("the target has read back %q, expected %q", out.Digest, s.receipt.Digest)
+		default:
+			return nil
 		}
-		break
+	}
+}
+
+// verify compares what the target has read back, and what the source has now, with the
+// snapshot.
+func (s *Source) verify(ctx context.Context) error {
+	if err := s.compare(ctx); err != nil {
+		return err
 	}
 	set, err := s.read(ctx)
 	if err != nil {

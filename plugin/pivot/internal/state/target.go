@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
@@ -321,6 +320,11 @@ func (h *handling) verify(ctx context.Context) error {
 	}
 	h.response.Digest = snapshot.Digest(read)
 	if len(wrong) > 0 || h.response.Digest != h.receipt.Digest {
+		if h.receipt.Step == Verified { // It was so, and an import may mend it.
+			if err := h.save(ctx, Imported, "not as it was verified"); err != nil {
+				return err
+			}
+		}
 		return &refusal{why: Differs, findings: wrong, err: fmt.Errorf("what was imported is not what was sent: %w", wrong)}
 	}
 	return h.save(ctx, Verified, "")
@@ -427,22 +431,4 @@ func (h *handling) discard(ctx context.Context) error {
 		h.kinds = kinds
 	}
 	return mover.Discard(ctx, h.Plane, h.kinds, outline, h.request.Pivot)
-}
-
-// list is kinds in a stable order, for a message.
-func list(kinds plane.Kinds) []plane.Kind {
-	out := make([]plane.Kind, 0, len(kinds))
-	for _, k := range kinds {
-		out = append(out, k)
-	}
-	slices.SortFunc(out, plane.Kind.Compare)
-	return out
-}
-
-func mapped(kinds []plane.Kind) plane.Kinds {
-	out := plane.Kinds{}
-	for _, k := range kinds {
-		out[schema.GroupKind{Group: k.Group, Kind: k.Kind}] = k
-	}
-	return out
 }
