@@ -436,13 +436,3 @@ func TestATakeoverOfASnapshotThatIsNotTheLast(t *testing.T) {
 	require.NoError(t, w.resume())
 	w.moved()
 }
-
-func TestATargetThatLosesAnObjectAfterItWasVerified(t *testing.T) {
-	for _, step := range []Step{Verified, Committed} {
-		w := newWorld(t, 1)
-		w.until(step)
-		w.target.Remove(plane.Ref{Group: planetest.Core, Kind: "MachineSet", Namespace: "apps", Name: "blue-md-0"})
-		require.NoError(t, w.resume(), step)
-		w.moved()
-	}
-}

@@ -280,3 +280,37 @@ func TestTheReceiptHasTheNamesOfThousandsOfObjects(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, len(packed), maxOutline/4)
 }
+
+func TestATargetThatLosesAnObjectAfterItWasVerified(t *testing.T) {
+	for _, step := range []Step{Verified, Committed} {
+		w := newWorld(t, 1)
+		w.until(step)
+		w.target.Remove(plane.Ref{Group: planetest.Core, Kind: "MachineSet", Namespace: "apps", Name: "blue-md-0"})
+		require.NoError(t, w.resume(), step)
+		w.moved()
+	}
+}
+
+func TestAnObjectThatIsCreatedOnTheSourceAfterTheCommit(t *testing.T) {
+	w := newWorld(t, 1)
+	w.until(Committed)
+	late := planetest.Object("v1", "Secret", "apps", "late")
+	late.SetLabels(map[string]string{planetest.ClusterName: "blue"})
+	w.source.Put(late)
+	err := w.resume()
+	require.ErrorContains(t, err, "Secret apps/late: was created on the source after the commit")
+	require.Equal(t, len(w.refs), w.has(w.source), "nothing is deleted")
+	w.source.Remove(plane.RefOf(late))
+	require.NoError(t, w.resume())
+	w.moved()
+
+	w = newWorld(t, 1)
+	w.until(Committed)
+	w.source.Put(late)
+	s := w.coordinator()
+	s.Resume, s.DiscardChanges = true, true
+	_, err = s.Run(t.Context())
+	require.NoError(t, err)
+	w.moved()
+	require.NotNil(t, w.source.Object(plane.RefOf(late)), "it is left")
+}

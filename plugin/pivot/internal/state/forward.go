@@ -101,8 +101,15 @@ func (s *Source) confirm(ctx context.Context) error {
 
 // finish deletes the source.
 func (s *Source) finish(ctx context.Context) error {
-	if err := s.created(ctx); err != nil {
-		return err
+	if last := &s.receipt.Marks[len(s.receipt.Marks)-1]; last.Note != nothingNew && !s.DiscardChanges {
+		if err := s.created(ctx); err != nil {
+			return err
+		}
+		// Once a part of the source is deleted, there is no telling any more.
+		last.Note = nothingNew
+		if err := s.store.write(ctx, s.receipt); err != nil {
+			return err
+		}
 	}
 	if s.GitOps != nil {
 		if err := s.GitOps.Tombstone(ctx, s.receipt.Cluster); err != nil {
@@ -119,13 +126,20 @@ func (s *Source) finish(ctx context.Context) error {
 	return s.save(ctx, Done, "")
 }
 
+// nothingNew notes that the source was looked through before anything was deleted from it.
+const nothingNew = "nothing was created on the source"
+
 // created finds objects that came to the cluster on the source after the commit: the target
 // does not have them, and nothing would reconcile them.
 func (s *Source) created(ctx context.Context) error {
 	set, err := inventory.Read(ctx, s.Plane, s.kinds, s.Cluster, inventory.Options{Copy: s.Copy})
 	var findings inventory.Findings
 	if errors.As(err, &findings) {
-		return nil // A part of it is deleted.
+		cluster := s.receipt.Cluster
+		o, failed := s.Plane.Get(ctx, s.kinds[cluster.GroupKind()], cluster)
+		if failed != nil && plane.IgnoreNotFound(failed) == nil || o != nil && o.GetDeletionTimestamp() != nil {
+			return nil // Another process has deleted it, or its namespace takes all along.
+		}
 	}
 	if err != nil {
 		return err
@@ -137,7 +151,7 @@ func (s *Source) created(ctx context.Context) error {
 	for _, item := range set.Items {
 		if !known[item.Ref] && !item.Stays {
 			findings = append(findings, inventory.Finding{Ref: item.Ref, Problem: "was created on the source after the commit, and is not on the target",
-				Advice: "create it on the target if it is wanted, delete it from the source, without its finalizers, and go on with --resume"})
+				Advice: "create it on the target if it is wanted, delete it from the source, without its finalizers, and go on with --resume; or with --discard-changes, which leaves it there"})
 		}
 	}
 	if len(findings) > 0 {
