@@ -14,6 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ropewalk/ropewalk/test/e2e/programs"
 )
@@ -79,12 +80,21 @@ func (c *Cluster) grantFlux(source programs.Source, name string) {
 	}
 }
 
-// awaitDefinitions waits until every kind of a definition is served.
+// awaitDefinitions waits until every version of a definition is served. One that is
+// established comes into the discovery of the server a moment later only.
 func (c *Cluster) awaitDefinitions() {
-	c.Await(c.run, startup, "definitions are established", func() bool {
+	c.Await(c.run, startup, "definitions are served", func() bool {
 		var list apiextensionsv1.CustomResourceDefinitionList
-		return c.Client.List(c.run.Context(), &list) == nil &&
-			!slices.ContainsFunc(list.Items, func(d apiextensionsv1.CustomResourceDefinition) bool { return !established(d) })
+		return c.Client.List(c.run.Context(), &list) == nil && !slices.ContainsFunc(list.Items,
+			func(d apiextensionsv1.CustomResourceDefinition) bool { return !established(d) || !c.discovered(d) })
+	})
+}
+
+func (c *Cluster) discovered(d apiextensionsv1.CustomResourceDefinition) bool {
+	kind := schema.GroupKind{Group: d.Spec.Group, Kind: d.Spec.Names.Kind}
+	return !slices.ContainsFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		_, err := c.Client.RESTMapper().RESTMapping(kind, v.Name)
+		return v.Served && err != nil
 	})
 }
 

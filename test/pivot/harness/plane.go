@@ -100,23 +100,26 @@ func (p *Plane) install(t testing.TB, of provider, port string) {
 	}
 }
 
-// established waits until all definitions are served.
+// established waits until all definitions are served. One that is established comes into the
+// discovery of the server a moment later only.
 func (p *Plane) established(t testing.TB) {
 	t.Helper()
 	crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-	Await(t, plane.Startup, "definitions are established", func() bool {
+	Await(t, plane.Startup, "definitions are served", func() bool {
 		list, err := p.Client.Resource(crds).List(t.Context(), metav1.ListOptions{})
 		if err != nil || len(list.Items) == 0 {
 			return false
 		}
+		p.kinds.Reset()
 		for _, o := range list.Items {
-			if !True(&o, "Established") {
+			group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
+			kind, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
+			if _, err := p.kinds.RESTMapping(schema.GroupKind{Group: group, Kind: kind}); err != nil || !True(&o, "Established") {
 				return false
 			}
 		}
 		return true
 	})
-	p.kinds.Reset()
 }
 
 // Ready waits until the programs of Cluster API say that they are.
