@@ -35,7 +35,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-
 subjects: [{kind: ServiceAccount, name: deployer, namespace: %[1]s}]
 `, n.namespace, name))
 	n.t.Cleanup(func() {
-		_ = n.Client.Delete(n.run.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}}) // it is of nobody then
+		_ = n.Client.Delete(n.run.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}}) // its subject is gone then
 	})
 }
 

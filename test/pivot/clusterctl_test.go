@@ -39,7 +39,6 @@ func TestClusterctlMoves(t *testing.T) {
 // paused the Cluster, and a person has to put both planes right. The rows are those of the
 // kill matrix of ropewalk.
 func TestClusterctlIsStuckAfterAKill(t *testing.T) {
-	long(t)
 	r := newRig(t, clusterctl)
 	m := r.begin()
 	said, err := m.run(t)

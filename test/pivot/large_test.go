@@ -12,7 +12,6 @@ import (
 
 // TestTwoThousandObjectsOfTenMebibytes move.
 func TestTwoThousandObjectsOfTenMebibytes(t *testing.T) {
-	long(t)
 	r := newRig(t, ropewalk)
 	const objects, size = 2000, 5 << 10
 	_, from := r.Standing(t)

@@ -17,15 +17,7 @@ import (
 	"github.com/ropewalk/ropewalk/test/pivot/harness"
 )
 
-// long skips a test, or a part of one, that takes minutes and finds what others find sooner.
-// ROPEWALK_FAULTS=1 runs them: make pivot.
-func long(t *testing.T) {
-	t.Helper()
-	if !all() {
-		t.Skip("it takes minutes: ROPEWALK_FAULTS=1 runs it")
-	}
-}
-
+// all reports whether the kills, faults and repetitions are all that there are: make pivot.
 func all() bool { return os.Getenv("ROPEWALK_FAULTS") == "1" }
 
 // program is one that moves a Cluster.

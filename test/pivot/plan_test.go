@@ -28,7 +28,6 @@ func TestAPlanNamesAnOwnerOutsideOfTheSet(t *testing.T) {
 
 // TestOneOfTwoClustersOfANamespaceMoves, and the other stays as it is.
 func TestOneOfTwoClustersOfANamespaceMoves(t *testing.T) {
-	long(t)
 	r := newRig(t, ropewalk)
 	c, p := r.Standing(t)
 	green := r.NewCluster(t, p, c.Namespace, "green", 1, 0)

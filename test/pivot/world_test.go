@@ -18,7 +18,6 @@ func TestMain(m *testing.M) { os.Exit(harness.Run(m)) }
 
 // TestAClusterBecomesAvailable on real Cluster API, and follows what is asked of it.
 func TestAClusterBecomesAvailable(t *testing.T) {
-	long(t) // others scale the standing Cluster
 	w := harness.Start(t)
 	began := time.Now()
 	c := w.NewCluster(t, w.A, w.Namespace(t, w.A), "shed", 1, 2)

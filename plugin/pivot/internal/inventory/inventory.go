@@ -47,7 +47,7 @@ type Set struct {
 	// PausedBy are the field managers that paused the Cluster, or "annotation"; "" where it
 	// is not paused.
 	PausedBy string
-	// Items are in the order of snapshot.Sort.
+	// Items are in the order of Entry.Compare.
 	Items []Item
 	// Left are objects of the namespace, of kinds that may belong to a Cluster, that belong to
 	// none: they stay on the source. Sorted; without Secrets and ConfigMaps.

@@ -4,7 +4,6 @@
 package inventory
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -136,7 +135,7 @@ func (m *members) set(ctx context.Context, s *scan) (Set, error) {
 	if err != nil {
 		return Set{}, err
 	}
-	slices.SortFunc(out.Items, func(a, b Item) int { return cmp.Or(cmp.Compare(a.Depth, b.Depth), a.Ref.Compare(b.Ref)) })
+	slices.SortFunc(out.Items, func(a, b Item) int { return a.Entry.Compare(&b.Entry) })
 	return out, nil
 }
 

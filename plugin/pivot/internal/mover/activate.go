@@ -15,11 +15,11 @@ import (
 )
 
 // Activate puts the target in charge of what was imported: it removes the marks, restores the
-// managedFields of server-side applies, and at last unpauses the Cluster, unless keepPaused,
-// for a Cluster that was paused before the pivot. The fence is called before every 32
-// objects, and before the Cluster is unpaused. Nothing is unpaused where there are findings.
-func Activate(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string, keepPaused bool, fence func(context.Context) error) error {
-	a := &activation{plane: p, kinds: kinds, id: id, keepPaused: keepPaused, fence: fence}
+// managedFields of server-side applies, and at last unpauses the Cluster. The fence is called
+// before every 32 objects, and before the Cluster is unpaused. Nothing is unpaused where there
+// are findings.
+func Activate(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []snapshot.Entry, id string, fence func(context.Context) error) error {
+	a := &activation{plane: p, kinds: kinds, id: id, fence: fence}
 	var others []*snapshot.Entry
 	var clusters []*snapshot.Entry
 	for i := range entries {
@@ -42,11 +42,10 @@ func Activate(ctx context.Context, p *plane.Plane, kinds plane.Kinds, entries []
 
 type activation struct {
 	findings
-	plane      *plane.Plane
-	kinds      plane.Kinds
-	id         string
-	keepPaused bool
-	fence      func(context.Context) error
+	plane *plane.Plane
+	kinds plane.Kinds
+	id    string
+	fence func(context.Context) error
 }
 
 func (a *activation) one(ctx context.Context, e *snapshot.Entry) error {
@@ -77,7 +76,7 @@ func (a *activation) one(ctx context.Context, e *snapshot.Entry) error {
 			"see what deletes it, such as the deletion of its namespace; once it is gone, its finalizers included, go on: it is imported again")
 	case m != "":
 		a.add(e.Ref, fmt.Sprintf("is being imported to the %s plane by pivot %q", a.plane.Name(), id), "let that pivot end, or abort it")
-	case isCluster(e.Ref) && !e.Stays && isPaused(there) && !a.keepPaused:
+	case isCluster(e.Ref) && !e.Stays && isPaused(there):
 		a.add(e.Ref, fmt.Sprintf("is paused on the %s plane, and not by this pivot, whose mark is gone; it was last written%s", a.plane.Name(), lastWriter(there)), "remove its spec.paused")
 	}
 	return nil
@@ -96,8 +95,6 @@ func (a *activation) change(ctx context.Context, e *snapshot.Entry, o *unstructu
 	if e.Stays || !isCluster(e.Ref) {
 		return nil
 	}
-	if !a.keepPaused {
-		unstructured.RemoveNestedField(o.Object, "spec", "paused")
-	}
+	unstructured.RemoveNestedField(o.Object, "spec", "paused")
 	return a.fence(ctx)
 }

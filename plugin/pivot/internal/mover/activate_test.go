@@ -38,16 +38,6 @@ func TestActivateUnpausesAfterAllMarksAreGone(t *testing.T) {
 	require.Len(t, writes(w.target), before+21, "there is nothing left to do")
 }
 
-func TestActivateKeepsAClusterPausedThatWasBefore(t *testing.T) {
-	w := newWorld(t)
-	require.NoError(t, w.doImport())
-	for range 2 {
-		require.NoError(t, Activate(w.ctx, w.target.Plane(), w.kinds, w.entries, pivot, true, open))
-		require.True(t, isPaused(w.target.Object(cluster)))
-		require.Empty(t, w.target.Object(cluster).GetAnnotations())
-	}
-}
-
 func TestActivateRestoresTheFieldsOfApplies(t *testing.T) {
 	applied := func(o *unstructured.Unstructured) {
 		at := metav1.Now().Rfc3339Copy()
@@ -125,7 +115,7 @@ func TestTheFenceIsBeforeTheClusterIsUnpaused(t *testing.T) {
 	}
 	for fail, marked := range []int{21, 21, 1, 1} {
 		if fail > 0 {
-			require.ErrorIs(t, Activate(w.ctx, w.target.Plane(), w.kinds, w.entries, pivot, false, fence(fail)), lost)
+			require.ErrorIs(t, Activate(w.ctx, w.target.Plane(), w.kinds, w.entries, pivot, fence(fail)), lost)
 		}
 		left := 0
 		for _, o := range w.target.Objects() {

@@ -74,7 +74,7 @@ func (w *world) readBack() []Check {
 }
 
 func (w *world) doActivate() error {
-	return Activate(w.ctx, w.target.Plane(), w.kinds, w.entries, pivot, false, open)
+	return Activate(w.ctx, w.target.Plane(), w.kinds, w.entries, pivot, open)
 }
 
 func (w *world) doDiscard() error {

@@ -100,12 +100,12 @@ func Sum(canonical []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Sort brings entries into the order of an import: by depth, then by name.
-func Sort(entries []Entry) {
-	slices.SortFunc(entries, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Depth, b.Depth), a.Ref.Compare(b.Ref)) })
+// Compare is the order of an import, and of Digest: by depth, then by name.
+func (e *Entry) Compare(o *Entry) int {
+	return cmp.Or(cmp.Compare(e.Depth, o.Depth), e.Ref.Compare(o.Ref))
 }
 
-// Digest is that of all entries, which must be sorted: of their names, depths and digests.
+// Digest is that of all entries, which must be in the order of Compare: of their names, depths and digests.
 func Digest(entries []Entry) string {
 	hash := sha256.New()
 	for _, e := range entries {

@@ -6,6 +6,7 @@ package snapshot
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,14 +95,18 @@ func entries(n int) []Entry {
 		e.Digest = Sum(e.Object)
 		out = append(out, e)
 	}
-	Sort(out)
+	sorted(out)
 	return out
 }
 
-func TestSortIsByDepthThenName(t *testing.T) {
+func sorted(entries []Entry) {
+	slices.SortFunc(entries, func(a, b Entry) int { return a.Compare(&b) })
+}
+
+func TestTheOrderIsByDepthThenName(t *testing.T) {
 	e := func(depth int, name string) Entry { return Entry{Depth: depth, Ref: plane.Ref{Name: name}} }
 	got := []Entry{e(1, "a"), e(0, "b"), e(10, "a"), e(0, "a"), e(2, "b")}
-	Sort(got)
+	sorted(got)
 	require.Equal(t, []Entry{e(0, "a"), e(0, "b"), e(1, "a"), e(2, "b"), e(10, "a")}, got)
 }
 

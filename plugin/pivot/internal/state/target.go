@@ -351,7 +351,7 @@ func (h *handling) unpause(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := mover.Activate(ctx, h.Plane, kinds, entries, h.receipt.ID, false, h.fence); err != nil {
+	if err := mover.Activate(ctx, h.Plane, kinds, entries, h.receipt.ID, h.fence); err != nil {
 		return err
 	}
 	return h.save(ctx, Active, "")
