@@ -91,6 +91,8 @@ api: $(BIN)/controller-gen ## Regenerate what follows from the types of the API 
 	cp deploy/flux/servicemonitor/alerts.yaml deploy/flux/servicemonitor/dashboard.json deploy/chart/files/
 	$(GO) -C test/tools run ./reference $(CURDIR)/deploy/crds/ropewalk.dev_transforms.yaml >deploy/flux/reference.md.new
 	mv deploy/flux/reference.md.new deploy/flux/reference.md
+	$(GO) -C test/tools run ./reference $(CURDIR)/deploy/crds/ropewalk.dev_pivotclusters.yaml >deploy/pivot/reference.md.new
+	mv deploy/pivot/reference.md.new deploy/pivot/reference.md
 	$(GO) -C test/tools run ./protogen $(CURDIR)/plugin/argocd/wire
 
 .PHONY: lint

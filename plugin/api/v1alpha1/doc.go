@@ -1,9 +1,9 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds the kinds that Ropewalk adds to a cluster: Transform. Its
-// types are what the CustomResourceDefinition in deploy/crds, deepcopy and the
-// reference in deploy/flux are generated from.
+// Package v1alpha1 holds the kinds that Ropewalk adds to a cluster: Transform and
+// PivotCluster. Its types are what the CustomResourceDefinitions in deploy/crds, deepcopy
+// and the references in deploy/flux and deploy/pivot are generated from.
 //
 // A field that a spec document has too (render/spec) has its name and its meaning
 // here, so that a document moves from a repository into a cluster as it is.
@@ -20,7 +20,7 @@
 // registration of the types. It imports neither the stages of a render nor the
 // controller.
 //
-// Callers: plugin/flux and cmd/ropewalk-controller; programs of others.
+// Callers: plugin/flux, plugin/pivot and cmd/ropewalk-controller; programs of others.
 //
 // +kubebuilder:object:generate=true
 // +groupName=ropewalk.dev

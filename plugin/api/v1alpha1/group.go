@@ -17,7 +17,7 @@ var GroupVersion = schema.GroupVersion{Group: Group, Version: "v1alpha1"} //noli
 
 // AddToScheme adds the kinds of this package to a scheme.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &Transform{}, &TransformList{})
+	s.AddKnownTypes(GroupVersion, &Transform{}, &TransformList{}, &PivotCluster{}, &PivotClusterList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }
