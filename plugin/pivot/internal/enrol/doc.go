@@ -1,0 +1,24 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package enrol gives agents their certificates: both ends of it, and the TLS of both
+// listeners of a parent.
+//
+//	machine    enrol.sh  -- token ------> GET  /v1/manifest   the agent, with the token
+//	agent      Client    -- token, CSR -> POST /v1/enrol      certificate, authorities, pins
+//	agent      Client    -- mTLS, CSR --> POST /v1/renew      the same again, at 70 % of 7 days
+//
+// An Authority is the CA of a parent. A token is for one cluster, for 30 minutes, and for the
+// one key that it is first used with: the same key gets the same certificate again, so that
+// a lost answer costs nothing, and another key is denied. Only the sum of a token is kept.
+//
+// The identity of an agent is that of its verified certificate, never what a request says.
+// The names and the extensions of a CSR are not read.
+//
+// Everything is TLS 1.3 with P-256 or P-384, and passes with GODEBUG=fips140=only. The client
+// wants a certificate of a trusted authority and a pinned key in its chain. Several
+// authorities can be trusted at once, so that one follows another in either order.
+//
+// Callers: the controllers of the parent and of the agent, and the link, which has the same
+// TLS. enrol.sh is in the cluster module, byte for byte.
+package enrol
