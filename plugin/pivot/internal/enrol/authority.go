@@ -1,0 +1,264 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package enrol
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+)
+
+const (
+	// Lifetime of a certificate of an agent, and of one of an endpoint.
+	Lifetime = 7 * 24 * time.Hour
+	// authorityLifetime is that of a CA.
+	authorityLifetime = 10 * 365 * 24 * time.Hour
+	// backdated is how much before its issue a certificate begins, for clocks that are late.
+	backdated = 5 * time.Minute
+)
+
+// The keys of the Secret of an Authority.
+const (
+	currentCertificate  = "tls.crt"
+	currentKey          = "tls.key"
+	nextCertificate     = "next.crt"
+	nextKey             = "next.key"
+	previousCertificate = "previous.crt"
+	bridgeCertificate   = "bridge.crt"
+)
+
+// Authority is the CA of a parent. There are up to three certificates that agents trust: the
+// current one, which issues, the next one, and the previous one.
+//
+// A rotation is AddNext, Promote and DropPrevious. No agent is stranded in either order of
+// its steps and the renewals of agents: one that has the bundle of before Promote trusts the
+// new CA by the bridge, which is the new key signed by the previous one.
+//
+// It is no more than its Secret: the caller decodes it, changes it, and writes it back where
+// it has not been changed in the meantime.
+type Authority struct {
+	current, next *signer
+	// previous signs nothing, so its key is gone. bridge is nil without it.
+	previous, bridge *x509.Certificate
+}
+
+// signer is a certificate with its key.
+type signer struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+}
+
+// NewAuthority makes a CA.
+func NewAuthority(now time.Time) (*Authority, error) {
+	current, err := newSigner(now)
+	if err != nil {
+		return nil, err
+	}
+	return &Authority{current: current}, nil
+}
+
+func newSigner(now time.Time) (*signer, error) {
+	key, err := NewKey()
+	if err != nil {
+		return nil, err
+	}
+	sum, err := keySum(&key.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	// The name has a part of the key: programs that find an issuer by its name find the right one.
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: fmt.Sprintf("ropewalk %x", sum[:8])},
+		NotBefore:             now.Add(-backdated),
+		NotAfter:              now.Add(authorityLifetime),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		MaxPathLen:            1, // The bridge is between.
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
+	certificate, err := sign(template, &key.PublicKey, &signer{template, key})
+	return &signer{certificate, key}, err
+}
+
+// NewKey makes a P-256 key.
+func NewKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
+
+// sign issues a certificate. Its serial number is random.
+func sign(template *x509.Certificate, key *ecdsa.PublicKey, by *signer) (*x509.Certificate, error) {
+	raw, err := x509.CreateCertificate(rand.Reader, template, by.certificate, key, by.key)
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(raw)
+}
+
+// AddNext makes the next CA, which agents trust from their next renewal on.
+func (a *Authority) AddNext(now time.Time) error {
+	if a.next != nil {
+		return errors.New("the authority has a next CA already: promote it")
+	}
+	next, err := newSigner(now)
+	if err == nil {
+		a.next = next
+	}
+	return err
+}
+
+// Promote makes the next CA the current one, and that the previous one.
+func (a *Authority) Promote(now time.Time) error {
+	switch {
+	case a.next == nil:
+		return errors.New("the authority has no next CA: add it")
+	case a.previous != nil:
+		return errors.New("the authority has a previous CA, which agents may still have: drop it first, after " + a.PreviousEnds().UTC().Format(time.RFC3339))
+	}
+	bridge, err := sign(&x509.Certificate{
+		Subject:               a.next.certificate.Subject,
+		SubjectKeyId:          a.next.certificate.SubjectKeyId,
+		NotBefore:             now.Add(-backdated),
+		NotAfter:              a.current.certificate.NotAfter,
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		MaxPathLenZero:        true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}, &a.next.key.PublicKey, a.current)
+	if err != nil {
+		return err
+	}
+	a.previous, a.bridge, a.current, a.next = a.current.certificate, bridge, a.next, nil
+	return nil
+}
+
+// PreviousEnds is when the last certificate of the previous CA ends; zero without one. Before
+// that, DropPrevious strands agents that have not renewed theirs since Promote.
+func (a *Authority) PreviousEnds() time.Time {
+	if a.previous == nil {
+		return time.Time{}
+	}
+	return a.bridge.NotBefore.Add(backdated + Lifetime)
+}
+
+// DropPrevious ends the trust in the previous CA.
+func (a *Authority) DropPrevious() { a.previous, a.bridge = nil, nil }
+
+// Expires is when the current CA ends.
+func (a *Authority) Expires() time.Time { return a.current.certificate.NotAfter }
+
+// trusted are the certificates that agents get.
+func (a *Authority) trusted() []*x509.Certificate {
+	all := []*x509.Certificate{a.current.certificate}
+	if a.next != nil {
+		all = append(all, a.next.certificate)
+	}
+	if a.previous != nil {
+		all = append(all, a.previous)
+	}
+	return all
+}
+
+// Trust is what agents trust.
+func (a *Authority) Trust() Trust {
+	t := Trust{Authorities: a.trusted()}
+	for _, c := range t.Authorities {
+		t.Pins = append(t.Pins, pin(c))
+	}
+	return t
+}
+
+// pin is the SHA-256 sum of the SubjectPublicKeyInfo, in base64.
+func pin(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Encode returns the data of a Secret.
+func (a *Authority) Encode() (map[string][]byte, error) {
+	data := map[string][]byte{}
+	var wrong []error
+	put := func(name string, c *x509.Certificate) {
+		text, err := certutil.EncodeCertificates(c)
+		data[name], wrong = text, append(wrong, err)
+	}
+	putKey := func(name string, key *ecdsa.PrivateKey) {
+		text, err := keyutil.MarshalPrivateKeyToPEM(key)
+		data[name], wrong = text, append(wrong, err)
+	}
+	put(currentCertificate, a.current.certificate)
+	putKey(currentKey, a.current.key)
+	if a.next != nil {
+		put(nextCertificate, a.next.certificate)
+		putKey(nextKey, a.next.key)
+	}
+	if a.previous != nil {
+		put(previousCertificate, a.previous)
+		put(bridgeCertificate, a.bridge)
+	}
+	return data, errors.Join(wrong...)
+}
+
+// DecodeAuthority reads the data of a Secret.
+func DecodeAuthority(data map[string][]byte) (*Authority, error) {
+	a := &Authority{}
+	var err error
+	if a.current, err = decodeSigner(data, currentCertificate, currentKey); err != nil {
+		return nil, err
+	}
+	if len(data[nextCertificate]) > 0 {
+		if a.next, err = decodeSigner(data, nextCertificate, nextKey); err != nil {
+			return nil, err
+		}
+	}
+	if len(data[previousCertificate]) > 0 {
+		if a.previous, err = decodeCertificate(data, previousCertificate); err != nil {
+			return nil, err
+		}
+		if a.bridge, err = decodeCertificate(data, bridgeCertificate); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+func decodeSigner(data map[string][]byte, certificate, key string) (*signer, error) {
+	c, err := decodeCertificate(data, certificate)
+	if err != nil {
+		return nil, err
+	}
+	k, err := decodeKey(data, key)
+	if err != nil {
+		return nil, err
+	}
+	if !k.PublicKey.Equal(c.PublicKey) {
+		return nil, fmt.Errorf("%q is not the key of %q", key, certificate)
+	}
+	return &signer{c, k}, nil
+}
+
+func decodeCertificate(data map[string][]byte, name string) (*x509.Certificate, error) {
+	all, err := certutil.ParseCertsPEM(data[name])
+	if err != nil || len(all) != 1 {
+		return nil, fmt.Errorf("%q: expected one certificate in PEM", name)
+	}
+	return all[0], nil
+}
+
+// decodeKey reads a key. Its errors do not quote it.
+func decodeKey(data map[string][]byte, name string) (*ecdsa.PrivateKey, error) {
+	parsed, err := keyutil.ParsePrivateKeyPEM(data[name])
+	key, ok := parsed.(*ecdsa.PrivateKey)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("%q: expected an ECDSA key in PEM", name)
+	}
+	return key, nil
+}

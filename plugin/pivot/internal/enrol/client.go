@@ -1,0 +1,128 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package enrol
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	certutil "k8s.io/client-go/util/cert"
+)
+
+// Client gets certificates from the registration endpoint of a parent. It repeats nothing: a
+// request can be repeated by the caller, and has the same answer. A request that is refused
+// has a *Refusal.
+type Client struct {
+	// Endpoint is https://HOST:PORT.
+	Endpoint string
+	Now      func() time.Time
+}
+
+// askWithin bounds one request.
+const askWithin = 30 * time.Second
+
+// Enrol returns c with the certificate for a token.
+func (a Client) Enrol(ctx context.Context, c *Credentials, token string) (*Credentials, error) {
+	csr, err := encodeRequest(c.Key)
+	if err != nil {
+		return nil, err
+	}
+	// Without the certificate: one that has expired would end the handshake.
+	return a.ask(ctx, &Credentials{Key: c.Key, Trust: c.Trust}, "v1/enrol", enrolRequest{Token: token, CSR: csr})
+}
+
+// Renew returns c with a new certificate. The key stays: a new one needs a token, as a lost
+// answer must not leave the agent with a key that the parent does not know.
+func (a Client) Renew(ctx context.Context, c *Credentials) (*Credentials, error) {
+	if err := c.Valid(a.Now()); err != nil {
+		return nil, err
+	}
+	csr, err := encodeRequest(c.Key)
+	if err != nil {
+		return nil, err
+	}
+	return a.ask(ctx, c, "v1/renew", renewRequest{CSR: csr})
+}
+
+func (a Client) ask(ctx context.Context, c *Credentials, path string, in any) (*Credentials, error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	to, err := url.JoinPath(a.Endpoint, path)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: c.TLS(a.Now), DisableKeepAlives: true}
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, a.clock(err)
+	}
+	defer response.Body.Close() //nolint:errcheck // It is read.
+	text, err := io.ReadAll(io.LimitReader(response.Body, bodyBytes))
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, refused(response, text)
+	}
+	return a.accept(c, text)
+}
+
+// clock names the difference where a certificate of the parent is not valid now.
+func (a Client) clock(err error) error {
+	var invalid x509.CertificateInvalidError
+	if errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil {
+		if wrong := validAt("the certificate of the parent", invalid.Cert, a.Now()); wrong != nil {
+			return fmt.Errorf("%s: %w", a.Endpoint, wrong)
+		}
+	}
+	return err
+}
+
+// refused is the error of an answer that is not 200.
+func refused(response *http.Response, text []byte) error {
+	refusal := &Refusal{}
+	if json.Unmarshal(text, refusal) != nil || refusal.Reason == "" {
+		return fmt.Errorf("%s: answer %s of a server that is no registration endpoint", response.Request.URL.Redacted(), response.Status)
+	}
+	return refusal
+}
+
+// accept reads the answer, and checks that the agent can go on with it.
+func (a Client) accept(c *Credentials, text []byte) (*Credentials, error) {
+	var out answer
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, fmt.Errorf("%s: the answer is no JSON", a.Endpoint)
+	}
+	trust, err := ParseTrust([]byte(out.Authorities), out.Pins)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the answer: %w", a.Endpoint, err)
+	}
+	all, err := certutil.ParseCertsPEM([]byte(out.Certificate))
+	if err != nil || len(all) != 1 || !c.Key.PublicKey.Equal(all[0].PublicKey) {
+		return nil, fmt.Errorf("%s: the answer has no certificate of the key of the agent", a.Endpoint)
+	}
+	got := &Credentials{Key: c.Key, Certificate: all[0], Trust: trust}
+	if _, err := got.Identity(); err != nil {
+		return nil, err
+	}
+	return got, got.Valid(a.Now())
+}

@@ -1,0 +1,129 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package enrol
+
+import (
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+)
+
+// Where the agent keeps its Credentials. Once tls.crt is there, enrol.sh does nothing.
+const (
+	AgentNamespace = "ropewalk-system"
+	AgentSecret    = "ropewalk-agent" //nolint:gosec // It is the name of a Secret.
+)
+
+// The keys of the Secret.
+const (
+	agentCertificate = "tls.crt"
+	agentKey         = "tls.key"
+	agentAuthorities = "ca.crt"
+	agentPins        = "pins"
+)
+
+// Credentials are what an agent has: its key, its certificate, and what it trusts. It keeps
+// them in a Secret before it enrols, so that it asks with the same key again after a restart.
+type Credentials struct {
+	Key *ecdsa.PrivateKey
+	// Certificate is nil until the agent is enrolled.
+	Certificate *x509.Certificate
+	Trust       Trust
+}
+
+// Encode returns the data of a Secret.
+func (c *Credentials) Encode() (map[string][]byte, error) {
+	key, err := keyutil.MarshalPrivateKeyToPEM(c.Key)
+	if err != nil {
+		return nil, err
+	}
+	data := map[string][]byte{agentKey: key, agentAuthorities: c.Trust.PEM(), agentPins: []byte(strings.Join(c.Trust.Pins, "\n"))}
+	if c.Certificate != nil {
+		data[agentCertificate], err = certutil.EncodeCertificates(c.Certificate)
+	}
+	return data, err
+}
+
+// DecodeCredentials reads the data of a Secret.
+func DecodeCredentials(data map[string][]byte) (*Credentials, error) {
+	key, err := decodeKey(data, agentKey)
+	if err != nil {
+		return nil, err
+	}
+	trust, err := ParseTrust(data[agentAuthorities], strings.Fields(string(data[agentPins])))
+	if err != nil {
+		return nil, err
+	}
+	c := &Credentials{Key: key, Trust: trust}
+	if len(data[agentCertificate]) == 0 {
+		return c, nil
+	}
+	if c.Certificate, err = decodeCertificate(data, agentCertificate); err != nil {
+		return nil, err
+	}
+	if !key.PublicKey.Equal(c.Certificate.PublicKey) {
+		return nil, fmt.Errorf("%q is not the key of %q", agentKey, agentCertificate)
+	}
+	return c, nil
+}
+
+// Identity is that of the certificate.
+func (c *Credentials) Identity() (Identity, error) {
+	if c.Certificate == nil {
+		return Identity{}, errors.New("the agent has no certificate: it is not enrolled")
+	}
+	return identityOf(c.Certificate)
+}
+
+// TLS is that of a connection to the parent, with the certificate where there is one. After a
+// renewal a new connection needs the TLS of the new Credentials.
+func (c *Credentials) TLS(now func() time.Time) *tls.Config {
+	if c.Certificate == nil {
+		return c.Trust.clientTLS(nil, now)
+	}
+	return c.Trust.clientTLS(&tls.Certificate{Certificate: [][]byte{c.Certificate.Raw}, PrivateKey: c.Key, Leaf: c.Certificate}, now)
+}
+
+// RenewAt is when the certificate has to be renewed: after 70 % of its lifetime, and up to 5 %
+// of it before or after that, so that clusters that were made together do not come together.
+// It is the same after a restart.
+func (c *Credentials) RenewAt() time.Time { return renewAt(c.Certificate) }
+
+func renewAt(c *x509.Certificate) time.Time {
+	begin := c.NotBefore.Add(backdated)
+	sum := sha256.Sum256(c.Raw)
+	jitter := float64(binary.BigEndian.Uint16(sum[:]))/(1<<16) - 0.5
+	return begin.Add(time.Duration((0.7 + 0.1*jitter) * float64(c.NotAfter.Sub(begin))))
+}
+
+// Valid returns an error where the certificate is not valid by the clock of this machine: the
+// clock is wrong, or it was not renewed in time.
+func (c *Credentials) Valid(now time.Time) error {
+	if c.Certificate == nil {
+		return errors.New("the agent has no certificate: it is not enrolled")
+	}
+	return validAt("the certificate of the agent", c.Certificate, now)
+}
+
+func validAt(name string, c *x509.Certificate, now time.Time) error {
+	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	switch {
+	case now.Before(c.NotBefore):
+		return fmt.Errorf("%s is not valid yet: it begins at %s, and the clock here has %s, which is %s too early: set the clock",
+			name, stamp(c.NotBefore), stamp(now), c.NotBefore.Sub(now).Round(time.Second))
+	case now.After(c.NotAfter):
+		return fmt.Errorf("%s is expired: it ended at %s, and the clock here has %s, which is %s too late: set the clock, or enrol again",
+			name, stamp(c.NotAfter), stamp(now), now.Sub(c.NotAfter).Round(time.Second))
+	}
+	return nil
+}

@@ -1,0 +1,192 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package enrol
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	certutil "k8s.io/client-go/util/cert"
+)
+
+// Identity is the cluster of an agent: the UID of the namespace kube-system of its parent,
+// and that of the PivotCluster there.
+type Identity struct{ Parent, Cluster string }
+
+const identityScheme = "ropewalk"
+
+func (i Identity) url() *url.URL {
+	return &url.URL{Scheme: identityScheme, Host: i.Parent, Path: "/" + i.Cluster}
+}
+
+// String is the URI in certificates.
+func (i Identity) String() string { return i.url().String() }
+
+// Peer is an agent as its verified certificate has it.
+type Peer struct {
+	Identity
+	// PublicKey is its sum, as in status.enrolment.publicKey.
+	PublicKey string
+	NotAfter  time.Time
+}
+
+// PeerOf returns the agent at the other end of a connection; an error where it has shown no
+// certificate that was verified.
+func PeerOf(state tls.ConnectionState) (Peer, error) {
+	if len(state.VerifiedChains) == 0 || len(state.VerifiedChains[0]) == 0 {
+		return Peer{}, errors.New("the connection has no verified certificate")
+	}
+	leaf := state.VerifiedChains[0][0]
+	identity, err := identityOf(leaf)
+	if err != nil {
+		return Peer{}, err
+	}
+	sum, err := PublicKeySum(leaf.PublicKey)
+	return Peer{Identity: identity, PublicKey: sum, NotAfter: leaf.NotAfter}, err
+}
+
+// identityOf reads the one URI of a certificate.
+func identityOf(c *x509.Certificate) (Identity, error) {
+	uid := regexp.MustCompile(`^[0-9a-z][0-9a-z-]{0,62}$`)
+	if len(c.URIs) != 1 {
+		return Identity{}, fmt.Errorf("the certificate has %d URIs: expected ropewalk://PARENT/CLUSTER", len(c.URIs))
+	}
+	u := c.URIs[0]
+	i := Identity{Parent: u.Host, Cluster: strings.TrimPrefix(u.Path, "/")}
+	if i.String() != u.String() || !uid.MatchString(i.Parent) || !uid.MatchString(i.Cluster) {
+		return Identity{}, fmt.Errorf("the certificate is of %q: expected ropewalk://PARENT/CLUSTER", u.String())
+	}
+	return i, nil
+}
+
+// PublicKeySum is the SHA-256 sum of a public key, in hex: that of status.enrolment.publicKey
+// and of spec.agent.blockedKeys.
+func PublicKeySum(key any) (string, error) {
+	sum, err := keySum(key)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// keySum marshals the key, as one key can be written in several ways.
+func keySum(key any) ([sha256.Size]byte, error) {
+	raw, err := x509.MarshalPKIXPublicKey(key)
+	return sha256.Sum256(raw), err
+}
+
+// strongKey returns the key where it is ECDSA with P-256 or P-384.
+func strongKey(key any) (*ecdsa.PublicKey, error) {
+	k, ok := key.(*ecdsa.PublicKey)
+	if !ok || k.Curve != elliptic.P256() && k.Curve != elliptic.P384() {
+		return nil, errors.New("expected an ECDSA key of P-256 or P-384")
+	}
+	return k, nil
+}
+
+func strongSignature(a x509.SignatureAlgorithm) error {
+	if !slices.Contains([]x509.SignatureAlgorithm{x509.ECDSAWithSHA256, x509.ECDSAWithSHA384, x509.ECDSAWithSHA512}, a) {
+		return fmt.Errorf("signature %s: expected ECDSA with SHA-256 or more", a)
+	}
+	return nil
+}
+
+// parseRequest returns the key of a CSR in PEM, whose owner has signed it. Nothing else of it
+// is read.
+func parseRequest(text []byte) (*ecdsa.PublicKey, error) {
+	block, rest := pem.Decode(text)
+	if block == nil || block.Type != certutil.CertificateRequestBlockType || strings.TrimSpace(string(rest)) != "" {
+		return nil, errors.New("csr: expected one CERTIFICATE REQUEST in PEM")
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return nil, errors.New("csr: it cannot be read")
+	}
+	key, err := strongKey(request.PublicKey)
+	if err == nil {
+		err = strongSignature(request.SignatureAlgorithm)
+	}
+	if err == nil {
+		err = request.CheckSignature()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("csr: %w", err)
+	}
+	return key, nil
+}
+
+// Issue makes a certificate for the agent of a cluster.
+func (a *Authority) Issue(key *ecdsa.PublicKey, identity Identity, now time.Time) (*x509.Certificate, error) {
+	if _, err := strongKey(key); err != nil {
+		return nil, err
+	}
+	return sign(&x509.Certificate{
+		URIs:        []*url.URL{identity.url()},
+		NotBefore:   now.Add(-backdated),
+		NotAfter:    a.until(now),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, key, a.current)
+}
+
+// until is when a certificate ends that is issued now.
+func (a *Authority) until(now time.Time) time.Time {
+	until := now.Add(Lifetime)
+	if a.current.certificate.NotAfter.Before(until) {
+		return a.current.certificate.NotAfter
+	}
+	return until
+}
+
+// issued reports whether a certificate is of the current CA.
+func (a *Authority) issued(c *x509.Certificate) bool {
+	return c.CheckSignatureFrom(a.current.certificate) == nil
+}
+
+// serving makes a certificate for the names and addresses of an endpoint, with the bridge for
+// agents that do not have the current CA yet.
+func (a *Authority) serving(hosts []string, now time.Time) (*tls.Certificate, error) {
+	key, err := NewKey()
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		NotBefore:   now.Add(-backdated),
+		NotAfter:    a.until(now),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	leaf, err := sign(template, &key.PublicKey, a.current)
+	if err != nil {
+		return nil, err
+	}
+	chain := [][]byte{leaf.Raw}
+	if a.bridge != nil {
+		chain = append(chain, a.bridge.Raw)
+	}
+	return &tls.Certificate{Certificate: chain, PrivateKey: key, Leaf: leaf}, nil
+}
+
+// encodeRequest makes a CSR in PEM.
+func encodeRequest(key *ecdsa.PrivateKey) (string, error) {
+	text, err := certutil.MakeCSRFromTemplate(key, &x509.CertificateRequest{})
+	return string(text), err
+}

@@ -1,0 +1,129 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package enrol
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"golang.org/x/net/netutil"
+	"golang.org/x/time/rate"
+
+	"github.com/ropewalk/ropewalk/internal/lru"
+)
+
+// Limits are what the endpoint takes of its clients. The zero value is good.
+type Limits struct {
+	// Connections at once; 512 where it is 0. More of them wait.
+	Connections int
+	// PerSecond and Burst are requests of one address (IPv6: of one /64); 20 and 200 where they
+	// are 0. Several machines may have one address, behind NAT or a load balancer.
+	PerSecond float64
+	Burst     int
+}
+
+func (l Limits) withDefaults() Limits {
+	if l.Connections == 0 {
+		l.Connections = 512
+	}
+	if l.PerSecond == 0 {
+		l.PerSecond = 20
+	}
+	if l.Burst == 0 {
+		l.Burst = 200
+	}
+	return l
+}
+
+const (
+	// readWithin bounds a TLS handshake too.
+	readWithin  = 10 * time.Second
+	writeWithin = 30 * time.Second
+	// addresses is of how many the rate is known.
+	addresses = 16 << 10
+)
+
+// Serve serves the endpoint on a listener of TCP until ctx is done, and closes it.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	limits := s.Limits.withDefaults()
+	server := &http.Server{
+		Handler:           s.limited(s.Handler(), limits),
+		ReadHeaderTimeout: readWithin,
+		ReadTimeout:       readWithin,
+		WriteTimeout:      writeWithin,
+		IdleTimeout:       readWithin,
+		MaxHeaderBytes:    8 << 10,
+		ErrorLog:          log.New(lines{s}, "", 0),
+	}
+	stopped := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			_ = server.Close() // What is left is cut off.
+		}
+	})
+	config := s.Endpoint.TLS(tls.VerifyClientCertIfGiven, "http/1.1")
+	err := server.Serve(tls.NewListener(netutil.LimitListener(l, limits.Connections), config))
+	if !stop() {
+		<-stopped
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// limited refuses requests of an address that sends too many.
+func (s *Server) limited(next http.Handler, limits Limits) http.Handler {
+	limiters := lru.New[netip.Prefix, *rate.Limiter](addresses)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from := network(r.RemoteAddr)
+		limiter, ok := limiters.Get(from)
+		if !ok {
+			limiter = rate.NewLimiter(rate.Limit(limits.PerSecond), limits.Burst)
+			limiters.Put(from, limiter, 1)
+		}
+		if !limiter.AllowN(s.Now(), 1) {
+			w.Header().Set("Retry-After", "1")
+			s.refuse(w, r, refuse(TooManyRequests, "%s sends more than %v requests in a second", from, limits.PerSecond))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// network is the address of a client, or the /64 of it.
+func network(remote string) netip.Prefix {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	ip, bits := at.Addr().Unmap(), 32
+	if ip.Is6() {
+		bits = 64
+	}
+	prefix, err := ip.WithZone("").Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return prefix
+}
+
+// lines logs what the server of the standard library reports: handshakes that are refused.
+type lines struct{ s *Server }
+
+// Write implements io.Writer.
+func (l lines) Write(line []byte) (int, error) {
+	l.s.Log.Info("connection refused", "message", strings.TrimSpace(string(line)))
+	return len(line), nil
+}

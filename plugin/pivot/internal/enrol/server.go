@@ -1,0 +1,277 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package enrol
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	certutil "k8s.io/client-go/util/cert"
+
+	"github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// Store has the PivotClusters of the parent. Each one that it returns is a copy.
+type Store interface {
+	// ByToken returns the one whose status.enrolment.tokenHash is hash; nil where there is none.
+	ByToken(ctx context.Context, hash string) (*v1alpha1.PivotCluster, error)
+	// ByUID returns the one of a UID; nil where there is none.
+	ByUID(ctx context.Context, uid types.UID) (*v1alpha1.PivotCluster, error)
+	// Update writes status.enrolment; an error of apierrors.IsConflict where the object was
+	// changed since it was read.
+	Update(ctx context.Context, c *v1alpha1.PivotCluster) error
+}
+
+// Server is the registration endpoint of a parent. Several replicas of it can run at once.
+type Server struct {
+	// Parent is the UID of the namespace kube-system.
+	Parent   string
+	Endpoint *Endpoint
+	Store    Store
+	// Manifest makes the YAML with which an agent is installed. The token is for it, as only
+	// its sum is kept.
+	Manifest func(ctx context.Context, c *v1alpha1.PivotCluster, token string) ([]byte, error)
+	// Event records an event of a PivotCluster; its type is corev1.EventTypeNormal or Warning.
+	Event  func(c *v1alpha1.PivotCluster, eventType, reason, message string)
+	Log    logr.Logger
+	Now    func() time.Time
+	Limits Limits
+}
+
+const (
+	// bodyBytes is the most of a request, and of an answer that is no manifest.
+	bodyBytes = 64 << 10
+	// swaps is how often an enrolment is read again after a conflict.
+	swaps = 5
+	// reuse is how long the certificate that was issued last is the answer to the same request.
+	reuse = time.Hour
+)
+
+// enrolRequest and renewRequest are the bodies; a CSR is PEM.
+type (
+	enrolRequest struct {
+		Token string `json:"token"`
+		CSR   string `json:"csr"`
+	}
+	renewRequest struct {
+		CSR string `json:"csr"`
+	}
+	answer struct {
+		// Certificate and Authorities are PEM.
+		Certificate string   `json:"certificate"`
+		Authorities string   `json:"authorities"`
+		Pins        []string `json:"pins"`
+	}
+)
+
+// Handler serves the endpoint, without the limits of Serve.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern string, f func(*http.Request) ([]byte, error)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			r.Body = http.MaxBytesReader(w, r.Body, bodyBytes)
+			w.Header().Set("Cache-Control", "no-store")
+			body, err := f(r)
+			if err != nil {
+				s.refuse(w, r, err)
+				return
+			}
+			_, _ = w.Write(body) // A client that is gone asks again.
+		})
+	}
+	handle("GET /v1/manifest", s.manifest)
+	handle("POST /v1/enrol", s.enrol)
+	handle("POST /v1/renew", s.renew)
+	handle("/", func(r *http.Request) ([]byte, error) {
+		return nil, refuse(NotFound, "there is no such path, or not with this method")
+	})
+	return mux
+}
+
+func (s *Server) manifest(r *http.Request) ([]byte, error) {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	c, err := s.byToken(r.Context(), token)
+	if err != nil {
+		return nil, err
+	}
+	return s.Manifest(r.Context(), c, token)
+}
+
+func (s *Server) enrol(r *http.Request) ([]byte, error) {
+	var in enrolRequest
+	if err := read(r, &in); err != nil {
+		return nil, err
+	}
+	return s.bind(r.Context(), in.CSR, func(ctx context.Context, sum string) (*v1alpha1.PivotCluster, error) {
+		c, err := s.byToken(ctx, in.Token)
+		switch {
+		case err != nil:
+			return nil, err
+		case slices.Contains(c.Spec.Agent.BlockedKeys, sum):
+			return nil, blocked(c, sum)
+		case c.Status.Enrolment.PublicKey != "" && c.Status.Enrolment.PublicKey != sum:
+			return nil, refuse(TokenUsed, "another key is enrolled with the token of PivotCluster %q: change spec.agent.rejoin to enrol a new agent", c.Name).of(c, sum)
+		}
+		return c, nil
+	})
+}
+
+func (s *Server) renew(r *http.Request) ([]byte, error) {
+	if r.TLS == nil {
+		return nil, refuse(NoCertificate, "the connection has no TLS")
+	}
+	peer, err := PeerOf(*r.TLS)
+	if err != nil {
+		return nil, refuse(NoCertificate, "%v", err)
+	}
+	var in renewRequest
+	if err := read(r, &in); err != nil {
+		return nil, err
+	}
+	return s.bind(r.Context(), in.CSR, func(ctx context.Context, sum string) (*v1alpha1.PivotCluster, error) {
+		c, err := s.Store.ByUID(ctx, types.UID(peer.Cluster))
+		if err == nil {
+			err = Admit(c, s.Parent, peer)
+		}
+		if err == nil && sum != peer.PublicKey {
+			err = refuse(KeyChanged, "the CSR is of another key than the certificate: a new key needs a new token").of(c, sum)
+		}
+		return c, err
+	})
+}
+
+// read decodes a body.
+func read(r *http.Request, in any) error {
+	body, err := io.ReadAll(r.Body)
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return refuse(TooLarge, "the body is of more than %d bytes", large.Limit)
+	case err != nil:
+		return refuse(Malformed, "the body cannot be read")
+	case json.Unmarshal(body, in) != nil:
+		return refuse(Malformed, "the body is no JSON of this request")
+	}
+	return nil
+}
+
+// byToken returns the cluster of a token that can be used.
+func (s *Server) byToken(ctx context.Context, token string) (*v1alpha1.PivotCluster, error) {
+	if !isToken(token) {
+		return nil, refuse(TokenUnknown, "expected a token of %d bytes in base64url", tokenBytes)
+	}
+	c, err := s.Store.ByToken(ctx, TokenHash(token))
+	switch {
+	case err != nil:
+		return nil, err
+	case c == nil || !isTokenOf(c.Status.Enrolment, token):
+		return nil, refuse(TokenUnknown, "no PivotCluster has this token")
+	case Expired(c.Status.Enrolment, s.Now()):
+		return nil, refuse(TokenExpired, "the token of PivotCluster %q is expired: change spec.agent.rejoin to have a new one", c.Name).of(c, "")
+	case c.Status.Enrolment.Rejoin != c.Spec.Agent.Rejoin:
+		return nil, refuse(TokenReplaced, "spec.agent.rejoin of PivotCluster %q was changed: use the new token", c.Name).of(c, "")
+	}
+	return c, nil
+}
+
+// admit returns the cluster for which the key with this sum gets a certificate.
+type admit func(ctx context.Context, sum string) (*v1alpha1.PivotCluster, error)
+
+// bind enrols the key of a CSR, or renews its certificate. The cluster is admitted again when
+// another replica, or a user, has changed it in the meantime.
+func (s *Server) bind(ctx context.Context, csr string, admit admit) ([]byte, error) {
+	key, err := parseRequest([]byte(csr))
+	if err != nil {
+		return nil, refuse(Malformed, "%v", err)
+	}
+	sum, err := PublicKeySum(key)
+	if err != nil {
+		return nil, err
+	}
+	authority := s.Endpoint.Authority()
+	for range swaps {
+		c, err := admit(ctx, sum)
+		if err != nil {
+			return nil, err
+		}
+		if text := c.Status.Enrolment.Certificate; s.reusable(authority, text, key) {
+			return encodeAnswer(text, authority)
+		}
+		certificate, err := authority.Issue(key, Identity{Parent: s.Parent, Cluster: string(c.UID)}, s.Now())
+		if err != nil {
+			return nil, err
+		}
+		text, err := certutil.EncodeCertificates(certificate)
+		if err != nil {
+			return nil, err
+		}
+		first, end := c.Status.Enrolment.PublicKey == "", metav1.NewTime(certificate.NotAfter)
+		c.Status.Enrolment.PublicKey, c.Status.Enrolment.Certificate, c.Status.Enrolment.NotAfter = sum, string(text), &end
+		if err := s.Store.Update(ctx, c); apierrors.IsConflict(err) {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		s.Log.Info("certificate issued", "cluster", c.Name, "key", sum, "notAfter", end.UTC().Format(time.RFC3339))
+		if first {
+			s.Event(c, corev1.EventTypeNormal, "Enrolled", "the agent is enrolled with key "+sum)
+		}
+		return encodeAnswer(string(text), authority)
+	}
+	return nil, refuse(Unavailable, "the PivotCluster is changed again and again")
+}
+
+// reusable reports whether the certificate that was issued last is the answer again: an answer
+// was lost, or the agent asks more often than it needs to.
+func (s *Server) reusable(a *Authority, text string, key *ecdsa.PublicKey) bool {
+	all, err := certutil.ParseCertsPEM([]byte(text))
+	if err != nil || !key.Equal(all[0].PublicKey) || !a.issued(all[0]) {
+		return false
+	}
+	age := s.Now().Sub(all[0].NotBefore.Add(backdated))
+	return age.Abs() < reuse
+}
+
+func encodeAnswer(certificate string, a *Authority) ([]byte, error) {
+	t := a.Trust()
+	return json.Marshal(answer{Certificate: certificate, Authorities: string(t.PEM()), Pins: t.Pins})
+}
+
+// refuse answers with an error, writes the one line about it, and records an event where a key
+// that is not enrolled has a token or a certificate.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var refusal *Refusal
+	if !errors.As(err, &refusal) {
+		s.Log.Error(err, "registration fails", "path", r.URL.Path, "address", r.RemoteAddr)
+		refusal = refuse(Unavailable, "the parent cannot answer now")
+	} else {
+		values := []any{"reason", refusal.Reason, "message", refusal.Message, "path", r.URL.Path, "address", r.RemoteAddr}
+		if refusal.cluster != nil {
+			values = append(values, "cluster", refusal.cluster.Name)
+		}
+		if refusal.key != "" {
+			values = append(values, "key", refusal.key)
+		}
+		s.Log.Info("registration refused", values...)
+	}
+	if refusal.cluster != nil && refusal.Reason.told() {
+		s.Event(refusal.cluster, corev1.EventTypeWarning, string(refusal.Reason), refusal.Message+" (key "+refusal.key+", from "+r.RemoteAddr+")")
+	}
+	body, _ := json.Marshal(refusal) // Two strings.
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(refusal.Reason.status())
+	_, _ = w.Write(body) // A client that is gone asks again.
+}

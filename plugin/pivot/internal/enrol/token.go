@@ -1,0 +1,61 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package enrol
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+const (
+	// TokenLifetime is how long a token can be used.
+	TokenLifetime = 30 * time.Minute
+	tokenBytes    = 32
+)
+
+// Mint makes a token, for one key, and the enrolment that has its sum. What was enrolled
+// before is forgotten, so its certificate is not renewed any more. rejoin is spec.agent.rejoin.
+func Mint(rejoin string, now time.Time) (token string, e *v1alpha1.EnrolmentStatus) {
+	random := make([]byte, tokenBytes)
+	_, _ = rand.Read(random) // It never fails.
+	token = base64.RawURLEncoding.EncodeToString(random)
+	expires := metav1.NewTime(now.Add(TokenLifetime))
+	return token, &v1alpha1.EnrolmentStatus{TokenHash: TokenHash(token), Expires: &expires, Rejoin: rejoin}
+}
+
+// NeedsToken reports whether a token has to be made: there is none, it has expired unused, or
+// rejoin was changed. e may be nil.
+func NeedsToken(e *v1alpha1.EnrolmentStatus, rejoin string, now time.Time) bool {
+	return e == nil || e.TokenHash == "" || e.Rejoin != rejoin || e.PublicKey == "" && Expired(e, now)
+}
+
+// Expired reports whether the token of an enrolment has expired.
+func Expired(e *v1alpha1.EnrolmentStatus, now time.Time) bool {
+	return e.Expires == nil || !now.Before(e.Expires.Time)
+}
+
+// TokenHash is the SHA-256 sum of a token, in hex: status.enrolment.tokenHash.
+func TokenHash(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// isToken reports whether a text can be a token.
+func isToken(text string) bool {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	return err == nil && len(raw) == tokenBytes
+}
+
+// isTokenOf reports whether the token is that of an enrolment, in constant time.
+func isTokenOf(e *v1alpha1.EnrolmentStatus, token string) bool {
+	return e != nil && subtle.ConstantTimeCompare([]byte(TokenHash(token)), []byte(e.TokenHash)) == 1
+}
