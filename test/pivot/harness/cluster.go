@@ -218,6 +218,10 @@ func (c *Cluster) lacks(t testing.TB, p *Plane) string {
 	if err != nil {
 		return err.Error()
 	}
+	// A pivot is refused before the controllers have seen that the Cluster is not paused any more.
+	if seen, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration"); seen != o.GetGeneration() {
+		return fmt.Sprintf("generation %d of %d is observed", seen, o.GetGeneration())
+	}
 	for _, condition := range []string{"Available", "RemoteConnectionProbe", "WorkersAvailable", "ControlPlaneAvailable"} {
 		if !True(o, condition) {
 			conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
