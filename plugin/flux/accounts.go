@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/internal/lru"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
@@ -71,6 +72,17 @@ func (a *accounts) client(t *v1alpha1.Transform) (client.Client, error) {
 	}
 	a.clients.Put(user, c, 1)
 	return c, nil
+}
+
+// Repository is where a Transform publishes, logged in as for its pushes. The Transform need
+// not exist: its namespace, output and account count. It must not be called before
+// SetupWithManager.
+func (r *Reconciler) Repository(ctx context.Context, t *v1alpha1.Transform) (artifact.Store, error) {
+	as, err := r.accounts.client(t)
+	if err != nil {
+		return nil, err
+	}
+	return r.oci.Repository(ctx, t, as)
 }
 
 func newClient(config *rest.Config, web *http.Client, mapper apimeta.RESTMapper, scheme *runtime.Scheme) (client.Client, error) {

@@ -58,6 +58,16 @@ func (o OCI) Open(ctx context.Context, t *v1alpha1.Transform, as client.Client) 
 	return r, nil
 }
 
+// Repository is that of a Transform, logged in as for its pushes. It asks no registry yet.
+func (o OCI) Repository(ctx context.Context, t *v1alpha1.Transform, as client.Client) (artifact.Store, error) {
+	out := t.Spec.Output.OCI
+	repo, err := (&repository{oci: o, transform: t, out: out, as: as, name: strings.TrimPrefix(out.Repository, "oci://")}).connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return repo, nil
+}
+
 // Tag is the tag of a Transform, which leads to its newest whole.
 func Tag(t *v1alpha1.Transform) string {
 	const most = 80 // what is behind it needs room, and a tag has 128 characters

@@ -375,3 +375,24 @@ func mustFolder(t *testing.T, files []emit.File) fs.FS {
 	require.NoError(t, err)
 	return out
 }
+
+func TestARepositoryIsOpenedWithTheLoginOfPushes(t *testing.T) {
+	registry := servers.InProcess(t, servers.WithBasicAuth("ann", "canary-7c1d"))
+	r := newRig(t, registry, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "push"},
+		Data:       map[string][]byte{"username": []byte("ann"), "password": []byte("canary-7c1d")},
+	})
+	open := func() error {
+		store, err := r.oci.Repository(t.Context(), r.transform, r.client)
+		if err != nil {
+			return err
+		}
+		_, err = store.Resolve(t.Context(), "none")
+		return err
+	}
+	require.NotErrorIs(t, open(), artifact.ErrNotFound, "without a login nothing is known")
+	r.transform.Spec.Output.OCI.PushSecretRef = &v1alpha1.LocalObjectReference{Name: "push"}
+	require.ErrorIs(t, open(), artifact.ErrNotFound)
+	r.transform.Spec.Output.OCI.PushSecretRef.Name = "other"
+	require.ErrorContains(t, open(), `Secret "other": it does not exist`)
+}
