@@ -1,0 +1,119 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
+)
+
+// DefaultWithin is how long engines have to come to rest.
+const DefaultWithin = 10 * time.Minute
+
+// interval is how often they are looked at.
+const interval = 500 * time.Millisecond
+
+// GitOps is that of one PivotCluster on its parent.
+type GitOps struct {
+	// Plane is the parent.
+	Plane *plane.Plane
+	// Cluster is what is delivered.
+	Cluster *v1alpha1.PivotCluster
+	// Open is the repository of the output of a Transform, with the login that its pushes
+	// have. The Transform need not exist.
+	Open func(ctx context.Context, t *v1alpha1.Transform) (artifact.Store, error)
+	// ServiceAccount is that of the Transform; it may be "".
+	ServiceAccount string
+	// Applications are the namespaces in which Applications of Argo CD may be, as in the flag
+	// --argocd-namespaces: "*" is all of them.
+	Applications []string
+	// Within is how long engines have to come to rest; DefaultWithin where zero.
+	Within time.Duration
+}
+
+var _ state.GitOps = (*GitOps)(nil)
+
+// Freeze stops the delivery, and returns when nothing is applied any more.
+func (g *GitOps) Freeze(ctx context.Context, cluster plane.Ref) error {
+	frozen := func(ctx context.Context) (string, error) {
+		if _, err := g.receipt(ctx, cluster, func(s state.Step) bool { return s == state.Freezing }); err != nil {
+			return "", err
+		}
+		return g.still(ctx, true)
+	}
+	return g.until(ctx, "stopping the delivery", frozen)
+}
+
+// Thaw starts it as it was before Freeze.
+func (g *GitOps) Thaw(ctx context.Context, cluster plane.Ref) error {
+	if _, err := g.receipt(ctx, cluster, func(s state.Step) bool { return s == state.Aborting }); err != nil {
+		return err
+	}
+	return g.thaw(ctx)
+}
+
+// Tombstone ends the delivery with nothing deleted, and forbids another one.
+func (g *GitOps) Tombstone(ctx context.Context, cluster plane.Ref) error {
+	r, err := g.receipt(ctx, cluster, state.Step.Forward)
+	if err != nil {
+		return err
+	}
+	t := g.tombstone(r)
+	if err := g.push(ctx, t); err != nil {
+		return err
+	}
+	if err := g.Forbid(ctx, t); err != nil {
+		return err
+	}
+	if err := g.until(ctx, "stopping the delivery", func(ctx context.Context) (string, error) { return g.still(ctx, false) }); err != nil {
+		return err
+	}
+	return g.until(ctx, "ending the delivery", g.end)
+}
+
+// receipt is that of the pivot. It is ErrFenced where another process has taken the pivot to
+// a step at which the caller has nothing to do.
+func (g *GitOps) receipt(ctx context.Context, cluster plane.Ref, at func(state.Step) bool) (*state.Receipt, error) {
+	name := types.NamespacedName{Namespace: g.Cluster.ClusterNamespace(), Name: g.Cluster.Name}
+	if cluster.Namespace != name.Namespace || cluster.Name != name.Name {
+		return nil, fmt.Errorf("%s is not that of PivotCluster %q: expected %s", cluster, g.Cluster.Name, name)
+	}
+	r, err := state.Read(ctx, g.Plane, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case r == nil:
+		return nil, fmt.Errorf("%s plane: %s has no receipt of a pivot: %w", g.Plane.Name(), cluster, state.ErrFenced)
+	case r.Role != state.RoleSource || !at(r.Step):
+		return nil, fmt.Errorf("%s plane: pivot %q of %s is at step %s of its %s: %w", g.Plane.Name(), r.ID, cluster, r.Step, r.Role, state.ErrFenced)
+	}
+	return r, nil
+}
+
+// until calls pass until it waits for nothing. A time-out is an error that is none of the
+// context, so that a pivot that is not committed is undone.
+func (g *GitOps) until(ctx context.Context, doing string, pass func(context.Context) (waiting string, err error)) error {
+	within := cmp.Or(g.Within, DefaultWithin)
+	for began := time.Now(); ; {
+		waiting, err := pass(ctx)
+		if err != nil || waiting == "" {
+			return err
+		}
+		if time.Since(began) > within {
+			return fmt.Errorf("%s plane: %s: not done after %s: %s", g.Plane.Name(), doing, within, waiting)
+		}
+		if err := g.Plane.Sleep(ctx, interval); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,217 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ropewalk/ropewalk/artifact"
+	"github.com/ropewalk/ropewalk/artifact/manifest"
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/host/remote"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
+)
+
+// TypeTombstone is the artifact type of a tombstone, and the media type of its JSON.
+const TypeTombstone = "application/vnd.ropewalk.tombstone.v1+json"
+
+// maxTombstone is how large the JSON may be that is read.
+const maxTombstone = 64 << 10
+
+// ErrAnother is wrapped where the tombstone of a name is that of another cluster, or of another
+// pivot.
+var ErrAnother = errors.New("the tombstone of another cluster")
+
+// Tombstone says of a cluster that it is in charge of itself.
+type Tombstone struct {
+	// Cluster and Namespace are those of the PivotCluster on the parent, and UID is its UID.
+	Cluster   string `json:"cluster"`
+	Namespace string `json:"namespace"`
+	UID       string `json:"uid"`
+	// Parent was the source of the pivot, and Target is the cluster itself.
+	Parent state.Peer `json:"parent"`
+	Target state.Peer `json:"target"`
+	// Pivot is the id, and Digest is that of what moved.
+	Pivot  string `json:"pivot"`
+	Digest string `json:"digest"`
+	// At is when the pivot was committed.
+	At time.Time `json:"at"`
+
+	// Artifact is the digest of the artifact; "" where only the policy was found.
+	Artifact string `json:"-"`
+}
+
+// String names the cluster that it is of.
+func (t Tombstone) String() string {
+	return fmt.Sprintf("PivotCluster %q with UID %s of the parent with UID %s (pivot %q, committed at %s)", t.Cluster, t.UID, t.Parent.UID, t.Pivot, t.At.Format(time.RFC3339))
+}
+
+// same reports whether two are of one pivot.
+func (t Tombstone) same(o Tombstone) bool {
+	return t.Cluster == o.Cluster && t.Namespace == o.Namespace && t.UID == o.UID && t.Parent.UID == o.Parent.UID && t.Pivot == o.Pivot
+}
+
+// Tag is the tag of the tombstone of a PivotCluster.
+func Tag(cluster string) string { return "tombstone-" + cluster }
+
+// tombstone is that of a receipt: the same of the same, whenever it is made.
+func (g *GitOps) tombstone(r *state.Receipt) Tombstone {
+	return Tombstone{
+		Cluster: g.Cluster.Name, Namespace: g.Cluster.ClusterNamespace(), UID: string(g.Cluster.UID),
+		Parent: r.Source, Target: r.Target, Pivot: r.ID, Digest: r.Digest, At: r.When(state.Committed),
+	}
+}
+
+// Lookup finds the tombstone of the cluster, in the registry or in the API server; found is
+// false where both have none. An error says that it is not known whether there is one: then
+// nothing may be provisioned, and nothing where it is ErrAnother.
+func (g *GitOps) Lookup(ctx context.Context) (t Tombstone, found bool, err error) {
+	store, err := g.open(ctx)
+	if err != nil {
+		return Tombstone{}, false, err
+	}
+	kept, inRegistry, err := g.pull(ctx, store)
+	if err != nil {
+		return Tombstone{}, false, err
+	}
+	guard, inPolicy, err := g.guard(ctx)
+	if err != nil {
+		return Tombstone{}, false, err
+	}
+	switch {
+	case inRegistry && inPolicy && !kept.same(guard):
+		return Tombstone{}, false, fmt.Errorf("%s has %w than ValidatingAdmissionPolicy %q: %s and %s: see which cluster lives, and delete the other tombstone by hand",
+			g.at(), ErrAnother, Policy(g.Cluster.Name), kept, guard)
+	case inRegistry:
+		t = kept
+	case inPolicy:
+		t = guard
+	default:
+		return Tombstone{}, false, nil
+	}
+	here, err := g.Plane.UID(ctx)
+	if err != nil {
+		return Tombstone{}, false, err
+	}
+	if t.Parent.UID == here && t.UID != string(g.Cluster.UID) {
+		return Tombstone{}, false, fmt.Errorf("%s: %w: it is that of %s, and this PivotCluster has UID %s: nothing is provisioned: if the name is used again for a new cluster, delete the tombstone by hand, see the guide",
+			g.at(), ErrAnother, t, g.Cluster.UID)
+	}
+	return t, true, nil
+}
+
+// open is the repository of spec.output.
+func (g *GitOps) open(ctx context.Context) (artifact.Store, error) {
+	if g.Cluster.Spec.Output.OCI == nil {
+		return nil, fmt.Errorf("PivotCluster %q: spec.output.oci: it is needed for the tombstone", g.Cluster.Name)
+	}
+	return g.Open(ctx, &v1alpha1.Transform{
+		ObjectMeta: metav1.ObjectMeta{Namespace: g.Cluster.ClusterNamespace(), Name: g.Cluster.Name},
+		Spec:       v1alpha1.TransformSpec{Output: g.Cluster.Spec.Output.DeepCopy(), ServiceAccountName: g.ServiceAccount},
+	})
+}
+
+// at is how messages name the artifact.
+func (g *GitOps) at() string { return g.Cluster.Spec.Output.OCI.Repository + ":" + Tag(g.Cluster.Name) }
+
+// push writes the artifact, unless it is there, and reads it back.
+func (g *GitOps) push(ctx context.Context, t Tombstone) error {
+	store, err := g.open(ctx)
+	if err != nil {
+		return err
+	}
+	there, found, err := g.pull(ctx, store)
+	if err != nil {
+		return err
+	}
+	if !found {
+		if err := g.send(ctx, store, t); err != nil {
+			return remote.Explain(err, g.at())
+		}
+		if there, found, err = g.pull(ctx, store); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !found:
+		return fmt.Errorf("%s: it was pushed, and is not there: see why the registry loses it", g.at())
+	case !there.same(t):
+		return fmt.Errorf("%s: %w: it is that of %s, and not of %s: if that cluster is gone, delete the tag by hand, see the guide", g.at(), ErrAnother, there, t)
+	}
+	return nil
+}
+
+// send writes the artifact. Its bytes are the same for the same tombstone.
+func (g *GitOps) send(ctx context.Context, to artifact.Store, t Tombstone) error {
+	data, err := manifest.Encode(t)
+	if err != nil {
+		return err
+	}
+	config, content := manifest.Describe(ocispec.MediaTypeEmptyJSON, []byte(manifest.EmptyJSON)), manifest.Describe(TypeTombstone, data)
+	top, err := manifest.Encode(manifest.Image{
+		SchemaVersion: 2, MediaType: artifact.TypeManifest, ArtifactType: TypeTombstone,
+		Config: manifest.Plain(config), Layers: []manifest.Descriptor{manifest.Plain(content)},
+		Annotations: map[string]string{artifact.AnnotationCreated: t.At.UTC().Format(time.RFC3339)},
+	})
+	if err != nil {
+		return err
+	}
+	for _, blob := range []struct {
+		at   ocispec.Descriptor
+		data string
+	}{{config, manifest.EmptyJSON}, {content, string(data)}} {
+		if err := to.Push(ctx, blob.at, strings.NewReader(blob.data)); err != nil {
+			return err
+		}
+	}
+	return to.PushReference(ctx, manifest.Describe(artifact.TypeManifest, top), bytes.NewReader(top), Tag(g.Cluster.Name))
+}
+
+// pull reads the artifact; found is false where there is no such tag. A tag that leads to
+// something that cannot be read is an error.
+func (g *GitOps) pull(ctx context.Context, from artifact.Store) (t Tombstone, found bool, err error) {
+	top, err := from.Resolve(ctx, Tag(g.Cluster.Name))
+	if manifest.Missing(err) {
+		return t, false, nil
+	}
+	if err != nil {
+		return t, false, remote.Explain(err, g.at())
+	}
+	m, _, err := manifest.Read(ctx, from, top)
+	if err != nil {
+		return t, false, remote.Explain(err, g.at())
+	}
+	if m.ArtifactType != TypeTombstone || len(m.Layers) != 1 {
+		return t, false, fmt.Errorf("%s is no tombstone, but of type %q: nothing else may have this tag: delete it, or use another repository", g.at(), m.Type())
+	}
+	data, err := manifest.ReadAll(ctx, from, m.Layers[0], maxTombstone)
+	if err != nil {
+		return t, false, remote.Explain(err, g.at())
+	}
+	if t, err = g.decode(data); err != nil {
+		return t, false, fmt.Errorf("%s: %w", g.at(), err)
+	}
+	t.Artifact = top.Digest.String()
+	return t, true, nil
+}
+
+// decode reads the JSON of a tombstone of the cluster.
+func (g *GitOps) decode(data []byte) (t Tombstone, err error) {
+	if err := json.Unmarshal(data, &t); err != nil {
+		return Tombstone{}, fmt.Errorf("it is no tombstone: %w", err)
+	}
+	if t.Cluster != g.Cluster.Name || t.Namespace != g.Cluster.ClusterNamespace() || t.UID == "" || t.Pivot == "" {
+		return Tombstone{}, fmt.Errorf("%w: it is that of %s, expected one of PivotCluster %q", ErrAnother, t, g.Cluster.Name)
+	}
+	return t, nil
+}
