@@ -52,7 +52,7 @@ func TokenHash(token string) string {
 // isToken reports whether a text can be a token.
 func isToken(text string) bool {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	return err == nil && len(raw) == tokenBytes
+	return err == nil && len(raw) == tokenBytes && len(text) == base64.RawURLEncoding.EncodedLen(tokenBytes) // It skips line ends.
 }
 
 // isTokenOf reports whether the token is that of an enrolment, in constant time.
