@@ -78,13 +78,13 @@ generate: api goldens ## Regenerate what is generated, goldens too.
 goldens: ## Regenerate the expected outputs of tests.
 	ROPEWALK_UPDATE=1 $(GO) -C test/kustomize test -count=1 -run 'Installed|Added' . >/dev/null
 	ROPEWALK_UPDATE=1 $(GO) -C test/helm test -count=1 -run Rendered . >/dev/null
-	ROPEWALK_UPDATE=1 $(GO) test ./cue/... ./cmd/... ./render/... ./test/deploy/... >/dev/null
+	ROPEWALK_UPDATE=1 $(GO) test ./cue/... ./cmd/... ./plugin/pivot/internal/link/wire ./render/... ./test/deploy/... >/dev/null
 
 # Of the types in plugin/api: deepcopy, the definition and the reference. A chart can
 # read nothing outside of its folder, so that it has copies. test/helm and test/kustomize
 # write what test/deploy reads.
 .PHONY: api
-api: $(BIN)/controller-gen ## Regenerate what follows from the types of the API and from the protocol of plugins.
+api: $(BIN)/controller-gen ## Regenerate what follows from the types of the API and from the protocols of plugins and of the link.
 	$(BIN)/controller-gen object:headerFile=test/tools/licence.go.txt crd:headerFile=test/tools/licence.yaml.txt \
 	  paths=./plugin/api/... output:crd:dir=deploy/crds
 	cp deploy/crds/ropewalk.dev_transforms.yaml deploy/chart/crds/
@@ -94,6 +94,7 @@ api: $(BIN)/controller-gen ## Regenerate what follows from the types of the API 
 	$(GO) -C test/tools run ./reference $(CURDIR)/deploy/crds/ropewalk.dev_pivotclusters.yaml >deploy/pivot/reference.md.new
 	mv deploy/pivot/reference.md.new deploy/pivot/reference.md
 	$(GO) -C test/tools run ./protogen $(CURDIR)/plugin/argocd/wire
+	$(GO) -C test/tools run ./protogen $(CURDIR)/plugin/pivot/internal/link/wire
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters.

@@ -20,7 +20,8 @@
 // Packages: plane reads and writes an API server, inventory finds what belongs to a cluster,
 // snapshot is that apart from its plane, preflight says what stands in the way, mover
 // imports, activates and deletes, state has the receipts and the steps, and the Link between
-// both ends. Package gitops freezes and ends what delivers a PivotCluster on its parent.
+// both ends; package link is that over gRPC, where they are in two clusters. Package gitops
+// freezes and ends what delivers a PivotCluster on its parent.
 //
 // Callers: the command `ropewalk pivot`, which is both ends in one process.
 package pivot

@@ -55,25 +55,25 @@ func TestTheControllerLinksNoEngineOfOthers(t *testing.T) {
 	}
 }
 
-// TestNothingOfOursIsServedOrDialedByGRPC lets the controller link gRPC for no more than
-// it comes with: to log in at gcp, it has the library that Flux has, and Google's own
-// below that can ask an agent on the node for mutual TLS, by gRPC, where one is
-// configured. Who else imports it would serve or dial by it: a flaw of it would then be
-// in reach of others.
-func TestNothingOfOursIsServedOrDialedByGRPC(t *testing.T) {
+// TestOnlyTheLinkIsServedAndDialedByGRPC lets the controller link gRPC for no more than the
+// link of a pivot and what it comes with: to log in at gcp, it has the library that Flux has,
+// and Google's own below that can ask an agent on the node for mutual TLS, by gRPC, where one is
+// configured. What else imports it would serve or dial by it: a flaw of it would then be in
+// reach of others.
+func TestOnlyTheLinkIsServedAndDialedByGRPC(t *testing.T) {
 	const grpc = "google.golang.org/grpc"
-	google := []string{grpc, "cloud.google.com/go", "google.golang.org/api", "github.com/google/s2a-go", "github.com/googleapis"}
+	const link = module + "plugin/pivot/internal/link"
+	known := []string{link, grpc, "cloud.google.com/go", "google.golang.org/api", "github.com/google/s2a-go", "github.com/googleapis"}
 	imports := importsOf(t, "cmd/ropewalk-controller")
-	var importers []string
 	for _, p := range slices.Sorted(maps.Keys(imports)) {
-		if !slices.ContainsFunc(imports[p], func(i string) bool { return below(i, grpc) }) {
-			continue
+		if slices.ContainsFunc(imports[p], func(i string) bool { return below(i, grpc) }) {
+			require.True(t, slices.ContainsFunc(known, func(k string) bool { return below(p, k) }), "the controller links %s, which imports %s", p, grpc)
 		}
-		importers = append(importers, p)
-		require.True(t, slices.ContainsFunc(google, func(g string) bool { return below(p, g) }), "the controller links %s, which imports %s", p, grpc)
 	}
-	require.Contains(t, importers, "github.com/google/s2a-go", "without it, the controller need not link gRPC at all: forbid it")
-	require.NotContains(t, linked(t, "cmd/ropewalk"), grpc, "the command logs in at no cloud")
+	require.Contains(t, importsOf(t, strings.TrimPrefix(link, module))[link], grpc, "otherwise this test looks at the wrong things")
+	for _, p := range linked(t, "cmd/ropewalk") {
+		require.False(t, below(p, grpc) || below(p, link), "the command links %s: it logs in at no cloud, and both ends of its pivots are in one process", p)
+	}
 }
 
 // importsOf is what the packages that go into a program import.

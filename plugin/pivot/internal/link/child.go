@@ -1,0 +1,176 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package link
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
+)
+
+// child is what the server knows of a cluster, across its sessions.
+type child struct {
+	server  *Server
+	cluster string
+	// calling is full while a call is under way: there is one at a time.
+	calling chan struct{}
+	// events is held while one is called.
+	events sync.Mutex
+
+	mu      sync.Mutex
+	session *session
+	// number is that of the last session.
+	number int64
+	// changed is closed when session changes.
+	changed chan struct{}
+	// seen is when something was received last, and silence the timer until the child is lost.
+	seen    time.Time
+	silence *time.Timer
+}
+
+// begin makes a session that of the cluster, where it is the newest.
+func (c *child) begin(n *session) error {
+	c.mu.Lock()
+	if n.number <= c.number {
+		defer c.mu.Unlock()
+		err := status.Errorf(codes.Aborted, "session %d of the cluster has begun, so that %d is over", c.number, n.number)
+		n.end(err)
+		return err
+	}
+	before := c.session
+	c.session, c.number, c.seen = n, n.number, time.Now()
+	c.notify()
+	if c.silence == nil {
+		c.silence = time.AfterFunc(c.server.options.Lost, c.lost)
+	}
+	c.silence.Reset(c.server.options.Lost)
+	c.mu.Unlock()
+	if before != nil {
+		before.end(status.Errorf(codes.Aborted, "session %d of the cluster has begun, so that %d is over", n.number, before.number))
+	}
+	return nil
+}
+
+// leave ends a session for good.
+func (c *child) leave(n *session) {
+	n.end(status.Error(codes.Canceled, "the session is over"))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == n {
+		c.session = nil
+		c.notify()
+	}
+}
+
+func (c *child) notify() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// cut ends the session, if there is one.
+func (c *child) cut(err error) {
+	if n := c.current(); n != nil {
+		n.end(err)
+	}
+}
+
+// current is the session; nil where there is none.
+func (c *child) current() *session {
+	n, _ := c.look()
+	return n
+}
+
+// look is the session, and what is closed when that changes.
+func (c *child) look() (*session, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session != nil && c.session.ctx.Err() != nil {
+		return nil, c.changed
+	}
+	return c.session, c.changed
+}
+
+// saw puts off the loss of the child.
+func (c *child) saw() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = time.Now()
+	c.silence.Reset(c.server.options.Lost)
+}
+
+// lost is called when nothing was received for too long.
+func (c *child) lost() {
+	c.mu.Lock()
+	n, seen := c.session, c.seen
+	c.mu.Unlock()
+	if n != nil {
+		n.end(status.Errorf(codes.DeadlineExceeded, "nothing was received for %s", c.server.options.Lost))
+	}
+	c.events.Lock()
+	defer c.events.Unlock()
+	c.mu.Lock()
+	back := c.seen != seen
+	c.mu.Unlock()
+	if report := c.server.options.Events.Lost; report != nil && !back {
+		report(c.cluster, seen)
+	}
+}
+
+// handle calls the event of a message, where the session is not over. Meanwhile the child is
+// not lost, as it is not read.
+func (c *child) handle(n *session, m *wire.FromChild) error {
+	c.events.Lock()
+	defer c.events.Unlock()
+	if n.ctx.Err() != nil {
+		return context.Cause(n.ctx)
+	}
+	c.silence.Stop()
+	defer c.saw()
+	to := c.server.options.Events
+	switch m := m.GetMessage().(type) {
+	case *wire.FromChild_AgentReady:
+		if to.AgentReady != nil {
+			if err := to.AgentReady(n.ctx, c.cluster, m.AgentReady); err != nil {
+				return status.Error(codes.FailedPrecondition, err.Error())
+			}
+		}
+	case *wire.FromChild_Heartbeat:
+		call(to.Heartbeat, n.ctx, c.cluster, m.Heartbeat)
+	case *wire.FromChild_ClusterHealth:
+		call(to.ClusterHealth, n.ctx, c.cluster, m.ClusterHealth)
+	case *wire.FromChild_BootstrapComplete:
+		call(to.BootstrapComplete, n.ctx, c.cluster, m.BootstrapComplete)
+	case *wire.FromChild_PivotComplete:
+		call(to.PivotComplete, n.ctx, c.cluster, m.PivotComplete)
+	}
+	return nil
+}
+
+func call[M any](f func(context.Context, string, M), ctx context.Context, cluster string, m M) { //nolint:revive // f is what is called
+	if f != nil {
+		f(ctx, cluster, m)
+	}
+}
+
+// send sends a message in the session that there is.
+func (c *child) send(ctx context.Context, m *wire.FromParent) error {
+	if size := proto.Size(m); size > maxMessage {
+		return fmt.Errorf("cluster %q: the message has %d bytes: at most %d are sent", c.cluster, size, maxMessage)
+	}
+	n := c.current()
+	if n == nil {
+		return fmt.Errorf("cluster %q: %w", c.cluster, ErrAway)
+	}
+	if err := put(ctx, n.ctx, n.out, m); err != nil {
+		return fmt.Errorf("cluster %q: %w: %w", c.cluster, ErrAway, err)
+	}
+	return nil
+}

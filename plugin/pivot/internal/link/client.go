@@ -1,0 +1,273 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package link
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
+)
+
+// Handler carries out what the parent asks for. Its contexts end with Run, and not with a
+// session.
+type Handler interface {
+	// Pivot is called for one request at a time. Requests are those of state.Source, or of a
+	// parent that is not to be trusted: the cluster that they name may be another one.
+	Pivot(ctx context.Context, r state.Request) state.Response
+	// Bootstrap, Reconcile and Status are called one after the other. What is requested again
+	// before that is called once, with the last message.
+	Bootstrap(ctx context.Context, m *wire.Bootstrap)
+	Reconcile(ctx context.Context)
+	// Status is asked for in each session.
+	Status(ctx context.Context) *wire.ClusterHealth
+}
+
+// Parent is where a client dials.
+type Parent struct {
+	// Address is host:port. Its name is resolved each time.
+	Address string
+	// TLS has the certificate of the client.
+	TLS *tls.Config
+}
+
+// Silence is that of a parent.
+type Silence struct {
+	// Since is the end of the last session, or the begin of Run.
+	Since time.Time
+	// Attempts is how often a session was tried since, and Err why the last one failed.
+	Attempts int
+	Err      error
+}
+
+// ClientOptions are those of a Client. The zero value is good for those that state a default.
+type ClientOptions struct {
+	// Parent is called before each session, so that a certificate that was renewed is used.
+	Parent func(ctx context.Context) (Parent, error)
+	// Ready is what a session begins with. Its protocol is set by the client.
+	Ready   func(ctx context.Context) (*wire.AgentReady, error)
+	Handler Handler
+	// State is that of each heartbeat; it may be nil.
+	State func() string
+	// Silent is called when there was no session for the time of Watchdog, and each time when as
+	// much has passed again. It is called also where the client itself is stuck.
+	Silent func(Silence)
+	// Watchdog is 10 min.
+	Watchdog time.Duration
+	// Backoff is the most that is waited before the second attempt, 1 s. It doubles with each
+	// attempt, up to MaxBackoff, 60 s; what is waited is random between 0 and that.
+	Backoff, MaxBackoff time.Duration
+	// Good is how long a session has to last until the backoff begins again, 60 s.
+	Good time.Duration
+	// Keepalive is after how long without a sign of the parent one is requested, 30 s. gRPC
+	// makes it 10 s at least.
+	Keepalive time.Duration
+	Log       logr.Logger
+}
+
+// Client is the end of a child.
+type Client struct {
+	options    ClientOptions
+	operations operations
+	requests   chan struct{}
+
+	mu sync.Mutex
+	// levels are sent in each session, and again when they change.
+	levels  levels
+	current *childSession
+	silence Silence
+	// logBegin and logEnd are when such a line was logged.
+	logBegin, logEnd minutely
+	// Of what is requested again the last counts.
+	bootstrap         *wire.Bootstrap
+	reconcile, status bool
+}
+
+// NewClient returns a client.
+func NewClient(o ClientOptions) (*Client, error) {
+	wire.Register()
+	if o.Parent == nil || o.Ready == nil || o.Handler == nil {
+		return nil, errors.New("a client of the link needs Parent, Ready and Handler")
+	}
+	o.Watchdog = cmp.Or(o.Watchdog, 10*time.Minute)
+	o.Backoff = cmp.Or(o.Backoff, time.Second)
+	o.MaxBackoff = cmp.Or(o.MaxBackoff, time.Minute)
+	o.Good = cmp.Or(o.Good, time.Minute)
+	o.Keepalive = cmp.Or(o.Keepalive, keepaliveEvery)
+	return &Client{
+		options: o, operations: operations{known: map[string]*operation{}, slot: make(chan struct{}, 1)},
+		requests: make(chan struct{}, 1), silence: Silence{Since: time.Now()},
+	}, nil
+}
+
+// Run keeps a session with the parent until ctx ends. It goes on for ever without one. It is
+// called once.
+func (c *Client) Run(ctx context.Context) error {
+	c.mu.Lock()
+	c.silence = Silence{Since: time.Now()}
+	c.mu.Unlock()
+	go c.watch(ctx)
+	go c.handle(ctx)
+	for failures := 0; ; failures++ {
+		lasted, err := c.connect(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if lasted >= c.options.Good {
+			failures = 0
+		}
+		wait := c.backoff(failures)
+		c.failed(err, lasted, wait)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// backoff is random up to a bound that doubles with each failure, so that children that lost
+// their parent together do not come back together.
+func (c *Client) backoff(failures int) time.Duration {
+	most := c.options.MaxBackoff
+	if failures < 16 {
+		most = min(most, c.options.Backoff<<failures)
+	}
+	return rand.N(most + 1) //nolint:gosec // it is no secret
+}
+
+// failed notes why a session ended, or was none, and logs that, once in a minute at most.
+func (c *Client) failed(err error, lasted, wait time.Duration) {
+	c.mu.Lock()
+	if c.silence.Err = err; lasted == 0 {
+		c.silence.Attempts++
+	}
+	silence, log := c.silence, c.logEnd.due()
+	c.mu.Unlock()
+	if log {
+		c.options.Log.Info("no session with the parent", "since", silence.Since.UTC().Format(time.RFC3339), "attempts", silence.Attempts, "retry", wait.String(), "error", err.Error())
+	}
+}
+
+// minutely is when something was done that is done once in a minute at most.
+type minutely time.Time
+
+// due reports whether it is time, and notes that.
+func (m *minutely) due() bool {
+	if time.Since(time.Time(*m)) < time.Minute {
+		return false
+	}
+	*m = minutely(time.Now())
+	return true
+}
+
+// watch calls Silent. It has nothing in common with what it watches but the times.
+func (c *Client) watch(ctx context.Context) {
+	tick := time.NewTicker(max(c.options.Watchdog/20, time.Millisecond))
+	defer tick.Stop()
+	var called time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if silence, silent := c.silent(called); silent {
+			called = time.Now()
+			if c.options.Silent != nil {
+				c.options.Silent(silence)
+			}
+		}
+	}
+}
+
+// silent reports whether there is no session for too long, also since a time.
+func (c *Client) silent(since time.Time) (Silence, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.silence, c.current == nil && time.Since(c.silence.Since) >= c.options.Watchdog && time.Since(since) >= c.options.Watchdog
+}
+
+// Healthy returns an error where there was no session for the time of Watchdog.
+func (c *Client) Healthy() error {
+	silence, silent := c.silent(time.Time{})
+	if !silent {
+		return nil
+	}
+	err := fmt.Errorf("no session with the parent since %s, after %d attempts", silence.Since.UTC().Format(time.RFC3339), silence.Attempts)
+	if silence.Err != nil {
+		err = fmt.Errorf("%w: %w", err, silence.Err)
+	}
+	return err
+}
+
+// Connected reports whether there is a session.
+func (c *Client) Connected() bool { return c.session() != nil }
+
+func (c *Client) session() *childSession {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current
+}
+
+// handle calls what is requested of the handler, but for pivots.
+func (c *Client) handle(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.requests:
+		}
+		c.mu.Lock()
+		bootstrap, reconcile, status := c.bootstrap, c.reconcile, c.status
+		c.bootstrap, c.reconcile, c.status = nil, false, false
+		c.mu.Unlock()
+		if bootstrap != nil {
+			c.options.Handler.Bootstrap(ctx, bootstrap)
+		}
+		if reconcile {
+			c.options.Handler.Reconcile(ctx)
+		}
+		if status {
+			if health := c.options.Handler.Status(ctx); health != nil {
+				c.ClusterHealth(health)
+			}
+		}
+	}
+}
+
+// request notes what the parent asks for.
+func (c *Client) request(note func()) {
+	c.mu.Lock()
+	note()
+	c.mu.Unlock()
+	select {
+	case c.requests <- struct{}{}:
+	default: // It is noted already that there is something.
+	}
+}
+
+// ClusterHealth sends how the cluster is, now and in each session to come.
+func (c *Client) ClusterHealth(m *wire.ClusterHealth) {
+	c.set(levelHealth, &wire.FromChild{Message: &wire.FromChild_ClusterHealth{ClusterHealth: m}})
+}
+
+// BootstrapComplete sends that a Bootstrap was carried out, now and in each session to come.
+func (c *Client) BootstrapComplete(m *wire.BootstrapComplete) {
+	c.set(levelBootstrap, &wire.FromChild{Message: &wire.FromChild_BootstrapComplete{BootstrapComplete: m}})
+}
+
+// PivotComplete sends that the cluster is in charge of itself, now and in each session to come.
+func (c *Client) PivotComplete(m *wire.PivotComplete) {
+	c.set(levelPivot, &wire.FromChild{Message: &wire.FromChild_PivotComplete{PivotComplete: m}})
+}

@@ -1,0 +1,253 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
+)
+
+// Levels of a child, beside AgentReady and Heartbeat.
+const (
+	levelHealth = iota
+	levelBootstrap
+	levelPivot
+	levelCount
+)
+
+// levels are the last message of each level.
+type levels [levelCount]*wire.FromChild
+
+// childSession is a session, on the child.
+type childSession struct {
+	number int64
+	ctx    context.Context
+	end    context.CancelCauseFunc
+	out    chan *wire.FromChild
+	bulk   chan *wire.Part
+	// changed has an element when a level has changed.
+	changed chan struct{}
+	// replying is held while the parts of an answer are sent.
+	replying sync.Mutex
+}
+
+type (
+	clientConnect = grpc.GenericClientStream[wire.FromChild, wire.FromParent]
+	clientBulk    = grpc.GenericClientStream[wire.Part, wire.Part]
+)
+
+// set keeps a level, and wakes the session.
+func (c *Client) set(level int, m *wire.FromChild) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.levels[level] = m
+	if n := c.current; n != nil {
+		n.wake()
+	}
+}
+
+func (n *childSession) wake() {
+	select {
+	case n.changed <- struct{}{}:
+	default: // It is awake.
+	}
+}
+
+// connect has one session, and returns how long it lasted, and why it ended. Each dials anew.
+func (c *Client) connect(ctx context.Context) (time.Duration, error) {
+	parent, err := c.options.Parent(ctx)
+	if err != nil {
+		return 0, err
+	}
+	ready, err := c.options.Ready(ctx)
+	if err != nil {
+		return 0, err
+	}
+	conn, err := grpc.NewClient("passthrough:///"+parent.Address,
+		grpc.WithTransportCredentials(credentials.NewTLS(parent.TLS)), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: c.options.Keepalive, Timeout: min(keepaliveWithin, c.options.Keepalive), PermitWithoutStream: true}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)), grpc.WithMaxHeaderListSize(maxHeaders))
+	if err != nil {
+		return 0, fmt.Errorf("parent %q: %w", parent.Address, err)
+	}
+	defer func() { _ = conn.Close() }() // There is nothing to be done about it.
+	n := &childSession{out: make(chan *wire.FromChild), bulk: make(chan *wire.Part), changed: make(chan struct{}, 1)}
+	n.ctx, n.end = context.WithCancelCause(ctx)
+	defer n.end(errors.New("the session is over"))
+	lasted, err := c.serve(ctx, n, conn, ready)
+	if cause := context.Cause(n.ctx); cause != nil && ctx.Err() == nil {
+		err = cause // More than that the stream was cancelled.
+	}
+	return lasted, fmt.Errorf("parent %q: %w", parent.Address, err)
+}
+
+// errSlow: there was no Welcome in time.
+var errSlow = errors.New("no session in time")
+
+// serve begins a session, and serves it until it ends.
+func (c *Client) serve(ctx context.Context, n *childSession, conn *grpc.ClientConn, ready *wire.AgentReady) (time.Duration, error) {
+	hurry := time.AfterFunc(welcomeWithin, func() { n.end(errSlow) })
+	defer hurry.Stop()
+	both := grpc.StreamDesc{ServerStreams: true, ClientStreams: true}
+	raw, err := conn.NewStream(n.ctx, &both, "/"+serviceName+"/"+connectName)
+	if err != nil {
+		return 0, err
+	}
+	stream := &clientConnect{ClientStream: raw}
+	ready = proto.CloneOf(ready)
+	ready.Protocol = 1
+	if err := stream.Send(&wire.FromChild{Message: &wire.FromChild_AgentReady{AgentReady: ready}}); err != nil {
+		_, err = stream.Recv() // It knows why.
+		return 0, err
+	}
+	first, err := stream.Recv()
+	if err != nil {
+		return 0, err
+	}
+	welcome := first.GetWelcome()
+	if welcome.GetSession() < 1 {
+		return 0, errors.New("the parent has sent no Welcome")
+	}
+	n.number = welcome.GetSession()
+	if raw, err = conn.NewStream(n.ctx, &both, "/"+serviceName+"/"+bulkName); err != nil {
+		return 0, err
+	}
+	bulk := &clientBulk{ClientStream: raw}
+	if err := bulk.Send(&wire.Part{Session: n.number}); err != nil {
+		_, err = bulk.Recv() // It knows why.
+		return 0, err
+	}
+	if !hurry.Stop() {
+		return 0, errSlow
+	}
+	begun := time.Now()
+	c.begin(n)
+	defer c.leave(n)
+	join := joiner{
+		session: n.number, wanted: func(string) bool { return true },
+		whole: func(id string, request []byte) { c.pivot(ctx, id, request) },
+	}
+	go func() {
+		n.end(read(n.ctx, stream.Recv, newLimit(), func(m *wire.FromParent) error { c.receive(ctx, m); return nil }))
+	}()
+	go func() { n.end(read(n.ctx, bulk.Recv, newLimit(), join.add)) }()
+	go func() { n.end(write(n.ctx, n.bulk, bulk.Send)) }()
+	err = c.write(n, stream, heartbeatEvery(welcome))
+	return time.Since(begun), err
+}
+
+// welcomeWithin is how long a session has to begin, with the dial.
+const welcomeWithin = 30 * time.Second
+
+// heartbeatEvery is the interval that the parent wants, within reason.
+func heartbeatEvery(m *wire.Welcome) time.Duration {
+	const least, most = 10 * time.Millisecond, time.Minute
+	return min(max(time.Duration(m.GetHeartbeatMs())*time.Millisecond, least), most)
+}
+
+// begin makes a session the current one.
+func (c *Client) begin(n *childSession) {
+	c.mu.Lock()
+	c.current = n
+	silence, log := c.silence, c.logBegin.due()
+	c.mu.Unlock()
+	if log {
+		c.options.Log.Info("a session with the parent has begun", "session", n.number, "since", silence.Since.UTC().Format(time.RFC3339), "attempts", silence.Attempts)
+	}
+	c.request(func() { c.status = true })
+}
+
+// leave notes the end of the session.
+func (c *Client) leave(n *childSession) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == n {
+		c.current, c.silence = nil, Silence{Since: time.Now()}
+	}
+}
+
+// write sends heartbeats, levels and replies, until the session ends.
+func (c *Client) write(n *childSession, stream *clientConnect, every time.Duration) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var sent levels
+	n.wake()
+	for {
+		var m *wire.FromChild
+		select {
+		case <-n.ctx.Done():
+			return context.Cause(n.ctx)
+		case <-tick.C:
+			m = c.heartbeat()
+		case m = <-n.out:
+		case <-n.changed:
+			if err := c.sendLevels(&sent, stream); err != nil {
+				return n.why(err)
+			}
+			continue
+		}
+		if err := stream.Send(m); err != nil {
+			return n.why(err)
+		}
+	}
+}
+
+// sendLevels sends those that were not sent yet.
+func (c *Client) sendLevels(sent *levels, stream *clientConnect) error {
+	c.mu.Lock()
+	now := c.levels
+	c.mu.Unlock()
+	for i, m := range now {
+		if m == nil || m == sent[i] {
+			continue
+		}
+		if err := stream.Send(m); err != nil {
+			return err
+		}
+		sent[i] = m
+	}
+	return nil
+}
+
+// why waits for the error of the reader, which knows why nothing can be sent.
+func (n *childSession) why(err error) error {
+	select {
+	case <-n.ctx.Done():
+		return context.Cause(n.ctx)
+	case <-time.After(time.Second):
+		return err
+	}
+}
+
+func (c *Client) heartbeat() *wire.FromChild {
+	m := &wire.Heartbeat{SentUnixMs: time.Now().UnixMilli()}
+	if c.options.State != nil {
+		m.State = c.options.State()
+	}
+	return &wire.FromChild{Message: &wire.FromChild_Heartbeat{Heartbeat: m}}
+}
+
+// receive handles what the parent sends on Connect.
+func (c *Client) receive(ctx context.Context, m *wire.FromParent) {
+	switch m := m.GetMessage().(type) {
+	case *wire.FromParent_Pivot:
+		c.pivot(ctx, m.Pivot.GetOpId(), m.Pivot.GetRequest())
+	case *wire.FromParent_Bootstrap:
+		c.request(func() { c.bootstrap = m.Bootstrap })
+	case *wire.FromParent_Reconcile:
+		c.request(func() { c.reconcile = true })
+	case *wire.FromParent_StatusRequest:
+		c.request(func() { c.status = true })
+	}
+}

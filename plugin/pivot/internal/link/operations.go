@@ -1,0 +1,126 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
+)
+
+const (
+	// maxOperations is how many wait or are under way: a parent has one, and one more of each
+	// of its processes that has ended meanwhile.
+	maxOperations = 8
+	// remembered is how many answers are.
+	remembered = 8
+)
+
+// operations are the requests of pivots that a child carries out, and those that it has
+// carried out last. They outlive sessions.
+type operations struct {
+	mu    sync.Mutex
+	known map[string]*operation
+	// done are those that are carried out, the oldest first.
+	done []string
+	// slot is full while one is being carried out.
+	slot chan struct{}
+}
+
+// operation is one; answer is nil while it is not carried out.
+type operation struct{ answer []byte }
+
+// pivot carries a request out, or sends its answer again. It does not wait.
+func (c *Client) pivot(ctx context.Context, id string, request []byte) {
+	o := &c.operations
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if op := o.known[id]; op != nil {
+		if op.answer != nil {
+			go c.reply(id, op.answer)
+		}
+		return // Or it will be sent in the session that there is then.
+	}
+	if len(o.known)-len(o.done) >= maxOperations {
+		go c.reply(id, marshal(refused(state.Unavailable, "%d requests are under way", maxOperations)))
+		return
+	}
+	o.known[id] = &operation{}
+	go c.carryOut(ctx, id, request)
+}
+
+// carryOut calls the handler, once the requests before have been carried out.
+func (c *Client) carryOut(ctx context.Context, id string, request []byte) {
+	o := &c.operations
+	select {
+	case o.slot <- struct{}{}:
+		defer func() { <-o.slot }()
+	case <-ctx.Done():
+		return
+	}
+	answer := marshal(c.answer(ctx, request))
+	if ctx.Err() != nil {
+		return // It may be about that, and the process ends.
+	}
+	if len(answer) > maxPayload {
+		answer = marshal(refused(state.Failed, "the answer has %d bytes: at most %d are sent", len(answer), maxPayload))
+	}
+	o.mu.Lock()
+	o.known[id].answer = answer
+	if o.done = append(o.done, id); len(o.done) > remembered {
+		delete(o.known, o.done[0])
+		o.done = o.done[1:]
+	}
+	o.mu.Unlock()
+	c.reply(id, answer)
+}
+
+// answer calls the handler. A parent that is not to be trusted must not end the process by what
+// it requests, so that a panic is an answer.
+func (c *Client) answer(ctx context.Context, request []byte) (out state.Response) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			c.options.Log.Error(fmt.Errorf("panic: %v", problem), "carrying out a request of the parent", "stack", string(debug.Stack()))
+			out = refused(state.Failed, "the request ended in a panic: see the log of the agent")
+		}
+	}()
+	var r state.Request
+	if err := json.Unmarshal(request, &r); err != nil {
+		return refused(state.Failed, "the request cannot be read: %s", err)
+	}
+	return c.options.Handler.Pivot(ctx, r)
+}
+
+func marshal(r state.Response) []byte {
+	data, err := json.Marshal(r)
+	if err != nil {
+		data, _ = json.Marshal(refused(state.Failed, "the answer cannot be written: %s", err)) // Of strings only.
+	}
+	return data
+}
+
+// reply sends an answer in the session that there is. Where there is none, or it ends, the
+// parent sends the request again: what cannot be sent is no error.
+func (c *Client) reply(id string, answer []byte) {
+	n := c.session()
+	if n == nil {
+		return
+	}
+	if len(answer) <= inline {
+		_ = put(n.ctx, n.ctx, n.out, &wire.FromChild{Message: &wire.FromChild_Reply{Reply: &wire.Reply{OpId: id, Response: answer}}})
+		return
+	}
+	n.replying.Lock() // Parts of another answer must not come between.
+	defer n.replying.Unlock()
+	for p := range partsOf(n.number, id, answer) {
+		if put(n.ctx, n.ctx, n.bulk, p) != nil {
+			return
+		}
+	}
+}

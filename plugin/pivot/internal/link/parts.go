@@ -1,0 +1,110 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package link
+
+import (
+	"context"
+	"iter"
+
+	"golang.org/x/time/rate"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
+)
+
+// put puts a message before the writer of a session, unless that, or the caller, ends before.
+func put[M any](ctx, session context.Context, out chan<- *M, m *M) error {
+	select {
+	case out <- m:
+		return nil
+	case <-session.Done():
+		return context.Cause(session)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// write sends what is put before it until the session ends.
+func write[M any](session context.Context, out <-chan *M, send func(*M) error) error {
+	for {
+		select {
+		case <-session.Done():
+			return context.Cause(session)
+		case m := <-out:
+			if err := send(m); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// read calls handle with what is received, at the rate of the limit, until the session ends.
+func read[M any](session context.Context, receive func() (*M, error), limit *rate.Limiter, handle func(*M) error) error {
+	for {
+		m, err := receive()
+		if err == nil {
+			err = limit.Wait(session)
+		}
+		if err == nil {
+			err = handle(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+const (
+	// inline is what is sent on Connect; more goes in parts.
+	inline = 16 << 10
+	// partSize is small enough that other streams of the connection wait for none.
+	partSize = 64 << 10
+)
+
+// partsOf cuts a payload.
+func partsOf(session int64, id string, data []byte) iter.Seq[*wire.Part] {
+	return func(yield func(*wire.Part) bool) {
+		for {
+			n := min(partSize, len(data))
+			if !yield(&wire.Part{Session: session, OpId: id, Data: data[:n], Last: n == len(data)}) || n == len(data) {
+				return
+			}
+			data = data[n:]
+		}
+	}
+}
+
+// joiner makes payloads of their parts.
+type joiner struct {
+	session int64
+	// wanted says which payloads are; others are read and dropped.
+	wanted func(id string) bool
+	// whole takes a payload.
+	whole func(id string, data []byte)
+
+	id   string
+	data []byte
+}
+
+// add takes the next part. A part of another payload than the one before begins that one.
+func (j *joiner) add(p *wire.Part) error {
+	if p.GetSession() != j.session {
+		return status.Errorf(codes.FailedPrecondition, "a part of session %d was sent in session %d", p.GetSession(), j.session)
+	}
+	if p.GetOpId() != j.id || !j.wanted(j.id) {
+		j.id, j.data = p.GetOpId(), nil
+	}
+	if !j.wanted(j.id) {
+		return nil
+	}
+	if len(j.data)+len(p.GetData()) > maxPayload {
+		return status.Errorf(codes.ResourceExhausted, "the payload of %q has more than %d bytes", j.id, maxPayload)
+	}
+	if j.data = append(j.data, p.GetData()...); p.GetLast() {
+		j.whole(j.id, j.data)
+		j.id, j.data = "", nil
+	}
+	return nil
+}
