@@ -24,7 +24,7 @@ const (
 	Lifetime = 7 * 24 * time.Hour
 	// authorityLifetime is that of a CA.
 	authorityLifetime = 10 * 365 * 24 * time.Hour
-	// backdated is how much before its issue a certificate begins, for clocks that are late.
+	// backdated is how long before its issue a certificate begins, for clocks that are behind.
 	backdated = 5 * time.Minute
 )
 
@@ -45,11 +45,11 @@ const (
 // its steps and the renewals of agents: one that has the bundle of before Promote trusts the
 // new CA by the bridge, which is the new key signed by the previous one.
 //
-// It is no more than its Secret: the caller decodes it, changes it, and writes it back where
-// it has not been changed in the meantime.
+// The caller keeps it in a Secret: it decodes it, changes it, and writes it back with the
+// resourceVersion that it has read.
 type Authority struct {
 	current, next *signer
-	// previous signs nothing, so its key is gone. bridge is nil without it.
+	// previous signs nothing any more, so its key is not kept. bridge is nil without it.
 	previous, bridge *x509.Certificate
 }
 

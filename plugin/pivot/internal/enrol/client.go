@@ -18,17 +18,17 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// Client gets certificates from the registration endpoint of a parent. It repeats nothing: a
-// request can be repeated by the caller, and has the same answer. A request that is refused
-// has a *Refusal.
+// Client gets certificates from the registration endpoint of a parent. It does not retry: the
+// caller does, and the same request has the same answer. The error of a request that is
+// refused is a *Refusal.
 type Client struct {
 	// Endpoint is https://HOST:PORT.
 	Endpoint string
 	Now      func() time.Time
 }
 
-// askWithin bounds one request.
-const askWithin = 30 * time.Second
+// requestTimeout bounds one request.
+const requestTimeout = 30 * time.Second
 
 // Enrol returns c with the certificate for a token.
 func (a Client) Enrol(ctx context.Context, c *Credentials, token string) (*Credentials, error) {
@@ -37,11 +37,11 @@ func (a Client) Enrol(ctx context.Context, c *Credentials, token string) (*Crede
 		return nil, err
 	}
 	// Without the certificate: one that has expired would end the handshake.
-	return a.ask(ctx, &Credentials{Key: c.Key, Trust: c.Trust}, "v1/enrol", enrolRequest{Token: token, CSR: csr})
+	return a.post(ctx, &Credentials{Key: c.Key, Trust: c.Trust}, "v1/enrol", enrolRequest{Token: token, CSR: csr})
 }
 
 // Renew returns c with a new certificate. The key stays: a new one needs a token, as a lost
-// answer must not leave the agent with a key that the parent does not know.
+// answer must not leave the agent with a key that is not enrolled.
 func (a Client) Renew(ctx context.Context, c *Credentials) (*Credentials, error) {
 	if err := c.Valid(a.Now()); err != nil {
 		return nil, err
@@ -50,10 +50,10 @@ func (a Client) Renew(ctx context.Context, c *Credentials) (*Credentials, error)
 	if err != nil {
 		return nil, err
 	}
-	return a.ask(ctx, c, "v1/renew", renewRequest{CSR: csr})
+	return a.post(ctx, c, "v1/renew", renewRequest{CSR: csr})
 }
 
-func (a Client) ask(ctx context.Context, c *Credentials, path string, in any) (*Credentials, error) {
+func (a Client) post(ctx context.Context, c *Credentials, path string, in any) (*Credentials, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (a Client) ask(ctx context.Context, c *Credentials, path string, in any) (*
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {

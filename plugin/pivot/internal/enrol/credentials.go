@@ -33,7 +33,7 @@ const (
 )
 
 // Credentials are what an agent has: its key, its certificate, and what it trusts. It keeps
-// them in a Secret before it enrols, so that it asks with the same key again after a restart.
+// them in a Secret before it enrols, so that it enrols with the same key after a restart.
 type Credentials struct {
 	Key *ecdsa.PrivateKey
 	// Certificate is nil until the agent is enrolled.
@@ -95,7 +95,8 @@ func (c *Credentials) TLS(now func() time.Time) *tls.Config {
 }
 
 // RenewAt is when the certificate has to be renewed: after 70 % of its lifetime, and up to 5 %
-// of it before or after that, so that clusters that were made together do not come together.
+// of it before or after that, so that clusters that were enrolled together do not renew
+// together.
 // It is the same after a restart.
 func (c *Credentials) RenewAt() time.Time { return renewAt(c.Certificate) }
 

@@ -12,12 +12,12 @@
 // one key that it is first used with: the same key gets the same certificate again, so that
 // a lost answer costs nothing, and another key is denied. Only the sum of a token is kept.
 //
-// The identity of an agent is that of its verified certificate, never what a request says.
-// The names and the extensions of a CSR are not read.
+// The identity of an agent is that of its verified certificate, never one of a request. The
+// names and the extensions of a CSR are ignored.
 //
-// Everything is TLS 1.3 with P-256 or P-384, and passes with GODEBUG=fips140=only. The client
-// wants a certificate of a trusted authority and a pinned key in its chain. Several
-// authorities can be trusted at once, so that one follows another in either order.
+// All connections are TLS 1.3 with P-256 or P-384, also under GODEBUG=fips140=only. The client
+// requires a certificate of a trusted authority and a pinned key in its chain. Several
+// authorities can be trusted at once, so that one replaces another without a gap.
 //
 // Callers: the controllers of the parent and of the agent, and the link, which has the same
 // TLS. enrol.sh is in the cluster module, byte for byte.

@@ -71,9 +71,9 @@ func (r Reason) status() int {
 	}
 }
 
-// told reports whether the users of a cluster get an event: a key that is not enrolled has
-// its token, or its certificate.
-func (r Reason) told() bool {
+// suspicious reports whether a refusal is an event of the PivotCluster: a key that is not
+// enrolled is used with its token or its certificate.
+func (r Reason) suspicious() bool {
 	return slices.Contains([]Reason{TokenUsed, NotEnrolled, KeyBlocked, KeyChanged}, r)
 }
 
@@ -82,7 +82,7 @@ type Refusal struct {
 	Reason  Reason `json:"reason"`
 	Message string `json:"message"`
 
-	// cluster and key are known of some requests; they are logged, and not sent.
+	// cluster and key are set where they are known; they are logged, and not sent.
 	cluster *v1alpha1.PivotCluster
 	key     string
 }

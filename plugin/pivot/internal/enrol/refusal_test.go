@@ -141,6 +141,8 @@ func refusedRequests() map[string]denial {
 		"renew: after the new token was made":            {all(enrolled, rejoin, replaced), renew, NotEnrolled, 403, true},
 		"renew: a CSR of another key":                    {all(enrolled), otherCSR, KeyChanged, 403, true},
 		"another path":                                   {nil, raw("/v1/tokens", "{}"), NotFound, 404, false},
+		"another method":                                 {nil, raw("/v1/manifest", "{}"), NotFound, 404, false},
+		"a token in the path":                            {nil, func(a *attempt) error { return raw("/v1/enrol/"+a.token+"?token="+a.token, "{}")(a) }, NotFound, 404, false},
 	}
 }
 

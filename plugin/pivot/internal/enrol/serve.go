@@ -20,7 +20,7 @@ import (
 	"github.com/ropewalk/ropewalk/internal/lru"
 )
 
-// Limits are what the endpoint takes of its clients. The zero value is good.
+// Limits of the endpoint. The zero value is the defaults.
 type Limits struct {
 	// Connections at once; 512 where it is 0. More of them wait.
 	Connections int
@@ -47,7 +47,7 @@ const (
 	// readWithin bounds a TLS handshake too.
 	readWithin  = 10 * time.Second
 	writeWithin = 30 * time.Second
-	// addresses is of how many the rate is known.
+	// addresses is how many addresses have a limiter.
 	addresses = 16 << 10
 )
 

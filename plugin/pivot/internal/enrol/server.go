@@ -89,7 +89,7 @@ func (s *Server) Handler() http.Handler {
 				s.refuse(w, r, err)
 				return
 			}
-			_, _ = w.Write(body) // A client that is gone asks again.
+			_, _ = w.Write(body) // A client that is not there any more will retry.
 		})
 	}
 	handle("GET /v1/manifest", s.manifest)
@@ -235,7 +235,7 @@ func (s *Server) bind(ctx context.Context, csr string, admit admit) ([]byte, err
 }
 
 // reusable reports whether the certificate that was issued last is the answer again: an answer
-// was lost, or the agent asks more often than it needs to.
+// was lost, or the agent renews more often than it has to.
 func (s *Server) reusable(a *Authority, text string, key *ecdsa.PublicKey) bool {
 	all, err := certutil.ParseCertsPEM([]byte(text))
 	if err != nil || !key.Equal(all[0].PublicKey) || !a.issued(all[0]) {
@@ -255,10 +255,10 @@ func encodeAnswer(certificate string, a *Authority) ([]byte, error) {
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
-		s.Log.Error(err, "registration fails", "path", r.URL.Path, "address", r.RemoteAddr)
+		s.Log.Error(err, "registration fails", "request", r.Pattern, "address", r.RemoteAddr)
 		refusal = refuse(Unavailable, "the parent cannot answer now")
 	} else {
-		values := []any{"reason", refusal.Reason, "message", refusal.Message, "path", r.URL.Path, "address", r.RemoteAddr}
+		values := []any{"reason", refusal.Reason, "message", refusal.Message, "request", r.Pattern, "address", r.RemoteAddr}
 		if refusal.cluster != nil {
 			values = append(values, "cluster", refusal.cluster.Name)
 		}
@@ -267,11 +267,11 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		s.Log.Info("registration refused", values...)
 	}
-	if refusal.cluster != nil && refusal.Reason.told() {
+	if refusal.cluster != nil && refusal.Reason.suspicious() {
 		s.Event(refusal.cluster, corev1.EventTypeWarning, string(refusal.Reason), refusal.Message+" (key "+refusal.key+", from "+r.RemoteAddr+")")
 	}
 	body, _ := json.Marshal(refusal) // Two strings.
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(refusal.Reason.status())
-	_, _ = w.Write(body) // A client that is gone asks again.
+	_, _ = w.Write(body) // A client that is not there any more will retry.
 }

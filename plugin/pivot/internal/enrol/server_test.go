@@ -193,6 +193,22 @@ func TestAKeyThatIsBlockedWhileItEnrolsIsRefused(t *testing.T) {
 	require.Empty(t, w.store.enrolment("blue").PublicKey)
 }
 
+func TestConflictsWithoutAnEndAreReportedAsUnavailable(t *testing.T) {
+	w := newWorld(t)
+	token, agent := w.token("blue"), w.agent()
+	writes := 0
+	w.store.before = func() {
+		writes++
+		w.store.change("blue", func(c *v1alpha1.PivotCluster) { c.Status.ObservedGeneration++ })
+	}
+	_, err := w.client().Enrol(context.Background(), agent, token)
+	require.True(t, refusedBy(t, err, Unavailable).Temporary())
+	require.Equal(t, swaps, writes)
+	w.store.before = nil
+	_, err = w.client().Enrol(context.Background(), agent, token)
+	require.NoError(t, err)
+}
+
 func TestANewTokenEnrolsANewAgentAfterARejoin(t *testing.T) {
 	w := newWorld(t)
 	old := w.enrolled("blue")
@@ -266,6 +282,35 @@ func TestConnectionsAreLimited(t *testing.T) {
 	}
 	_, err = w.client().Enrol(context.Background(), agent, token)
 	require.NoError(t, err)
+}
+
+func TestSlowClientsAreCutOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	slow := map[string]net.Conn{}
+	begin := time.Now()
+	for where, text := range map[string]string{
+		"in the handshake": "",
+		"in the header":    "POST /v1/enrol HTTP/1.1\r\nHost: x\r\n",
+		"in the body":      "POST /v1/enrol HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
+		"between requests": "GET /v1/manifest HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		c, err := net.Dial("tcp", w.address)
+		require.NoError(t, err)
+		defer c.Close()
+		slow[where] = c
+		if text != "" {
+			config := w.agent().TLS(w.now)
+			config.ServerName = host
+			_, err = io.WriteString(tls.Client(c, config), text)
+			require.NoError(t, err)
+		}
+	}
+	for where, c := range slow {
+		require.NoError(t, c.SetReadDeadline(begin.Add(time.Minute)))
+		_, err := io.Copy(io.Discard, c)
+		require.NoError(t, err, "the server closes a connection that is slow %s", where)
+	}
 }
 
 func TestAConnectionIsAnAgentOnlyByAVerifiedCertificate(t *testing.T) {

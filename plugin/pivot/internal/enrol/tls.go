@@ -53,8 +53,8 @@ func anyChain(chains [][]*x509.Certificate, pass func([]*x509.Certificate) error
 	return wrong[len(wrong)-1]
 }
 
-// Trust is what an agent knows of its parent: the authorities, and the keys of which one has
-// to be in the chain of the parent.
+// Trust is what an agent trusts: the authorities, and the keys of which at least one has to be
+// in the chain of the parent.
 type Trust struct {
 	Authorities []*x509.Certificate
 	// Pins are SHA-256 sums of SubjectPublicKeyInfos, in base64.
@@ -112,7 +112,7 @@ func (t Trust) clientTLS(certificate *tls.Certificate, now func() time.Time) *tl
 }
 
 // Endpoint is the TLS of the listeners of a parent. Its serving certificate is made here and
-// kept in memory, so that each replica has one of its own, and is renewed in time.
+// kept in memory: each replica has one of its own. It is renewed in time.
 type Endpoint struct {
 	hosts []string
 	now   func() time.Time
@@ -141,8 +141,8 @@ func (e *Endpoint) Authority() *Authority {
 	return e.authority
 }
 
-// TLS is that of a listener, for protocols such as h2. What an agent shows is verified; that it
-// shows a certificate is for client to say.
+// TLS is that of a listener, for protocols such as h2. A certificate of an agent is verified;
+// client selects whether one is required.
 func (e *Endpoint) TLS(client tls.ClientAuthType, protocols ...string) *tls.Config {
 	c := policy(e.now)
 	c.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {

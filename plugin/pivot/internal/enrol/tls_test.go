@@ -70,6 +70,11 @@ func TestHandshakesThatThePolicyDoesNotAllowAreRefused(t *testing.T) {
 		}
 		return &pair
 	}
+	// sends has a client send its certificate, also where it does not match what the server accepts.
+	sends := func(c *tls.Config, pair *tls.Certificate) *tls.Config {
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
+		return c
+	}
 	// Ends that have a certificate, and no policy.
 	anyServer := func(name string, change func(*tls.Config)) *tls.Config {
 		c := &tls.Config{Certificates: []tls.Certificate{*load(name)}}
@@ -77,10 +82,7 @@ func TestHandshakesThatThePolicyDoesNotAllowAreRefused(t *testing.T) {
 		return c
 	}
 	anyClient := func(name string, change func(*tls.Config)) *tls.Config {
-		pair := load(name)
-		c := &tls.Config{RootCAs: a.Trust().pool()}
-		// It sends the certificate even where it knows that the server will not take it.
-		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
+		c := sends(&tls.Config{RootCAs: a.Trust().pool()}, load(name))
 		change(c)
 		return c
 	}
@@ -119,7 +121,7 @@ func TestHandshakesThatThePolicyDoesNotAllowAreRefused(t *testing.T) {
 		"a client of SHA-1":                       {server, anyClient("sha1", as), false},
 		"a client with a key of P-521":            {server, anyClient("p521", as), false},
 		"a client without a certificate":          {server, a.Trust().clientTLS(nil, time.Now), false},
-		"a client of another authority":           {server, a.Trust().clientTLS(agentOf(other), time.Now), false},
+		"a client of another authority":           {server, sends(a.Trust().clientTLS(nil, time.Now), agentOf(other)), false},
 		"a client with a certificate of a server": {server, a.Trust().clientTLS(serving, time.Now), false},
 
 		"a server of TLS 1.2":                       {anyServer("strong", tls12), client, false},
