@@ -5,6 +5,7 @@ package cue_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ func TestObjectsOfTheGoldensPassTheCheckAndThePolicies(t *testing.T) {
 	e, checker := evaluator(), check.New(check.Options{KubeVersion: "1.36"})
 	for path, a := range cases(t, "*/*.txtar") {
 		module := strings.Split(path, "/")[1]
-		if module != "webservice" && module != "database" && module != "workload" {
+		if !slices.Contains([]string{"webservice", "database", "workload", "cluster"}, module) {
 			continue
 		}
 		t.Run(path, func(t *testing.T) {

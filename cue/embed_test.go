@@ -31,7 +31,7 @@ func ExampleModule() {
 
 func ExampleNames() {
 	fmt.Println(cue.Names())
-	// Output: [database policies provisioners webservice workload]
+	// Output: [cluster database policies provisioners webservice workload]
 }
 
 // objects is a plain module with the given objects.
@@ -106,7 +106,7 @@ func TestModulesCompileWithTheSchemaVendored(t *testing.T) {
 		m := evaluate.Module{FS: os.DirFS(dir), Digest: dir, Label: dir}
 		requireCompiles(t, alone, m)
 	}
-	for _, name := range []string{"webservice", "database", "workload"} {
+	for _, name := range []string{"webservice", "database", "workload", "cluster"} {
 		files, _ := cue.Module(name)
 		tree := fstest.MapFS{}
 		for path, text := range contents(t, files) {

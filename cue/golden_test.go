@@ -19,7 +19,7 @@ import (
 
 func TestModulesMakeTheObjectsOfTheGoldens(t *testing.T) {
 	e := evaluator()
-	for _, module := range []string{"webservice", "database", "workload"} {
+	for _, module := range []string{"webservice", "database", "workload", "cluster"} {
 		for path, a := range cases(t, module+"/*.txtar") {
 			t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar")+" "+module, func(t *testing.T) {
 				req := request(t, embedded(t, module), "input.yaml", file(t, a, "input.yaml"))

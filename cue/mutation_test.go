@@ -48,7 +48,7 @@ func TestMutatedInputsNeverCrashTheEvaluation(t *testing.T) {
 // mutationSeeds are the inputs of the goldens of every embedded module.
 func mutationSeeds(t *testing.T, e evaluate.Evaluator) []evaluate.Request {
 	var out []evaluate.Request
-	for _, module := range []string{"webservice", "database", "workload", "policies", "provisioners"} {
+	for _, module := range []string{"webservice", "database", "workload", "cluster", "policies", "provisioners"} {
 		for path, a := range cases(t, module+"/*.txtar") {
 			switch {
 			case filepath.Base(path) == "mistakes.txtar":

@@ -32,7 +32,7 @@ func block(t *testing.T, name, language string) []byte {
 
 func TestTheSpecsOfTheReadmesRender(t *testing.T) {
 	e := evaluator()
-	for _, name := range []string{"webservice", "database", "workload"} {
+	for _, name := range []string{"webservice", "database", "workload", "cluster"} {
 		docs, err := spec.Parse([]spec.File{{Name: "README.md", Data: block(t, name, "yaml")}})
 		require.NoError(t, err)
 		require.Len(t, docs.Transforms, 1)
@@ -74,7 +74,7 @@ func TestThePoliciesOfTheReadmeJudge(t *testing.T) {
 // The order in which a user writes a map means nothing.
 func TestShuffledInputGivesTheSameObjects(t *testing.T) {
 	e := evaluator()
-	for path, a := range cases(t, "w*/*.txtar") {
+	for path, a := range cases(t, "[cw]*/*.txtar") {
 		req := request(t, embedded(t, strings.Split(path, "/")[1]), "input.yaml", file(t, a, "input.yaml"))
 		res, err := e.Evaluate(context.Background(), req)
 		require.NoError(t, err)

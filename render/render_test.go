@@ -91,7 +91,7 @@ func transform(t *testing.T, name, text string) render.Spec {
 	return render.Spec{
 		Evaluate: evaluate.Request{
 			Spec: name, Pos: object.Pos{File: name + ".yaml", Line: 1, Column: 1},
-			Module: module("modules/web", web), Input: input(t, name+".yaml", text), InputPath: spec.InputPath(),
+			Module: module("modules/web", web), Input: input(t, name+".yaml", text), InputPath: spec.Transform{}.InputPath(),
 			Context: object.Context{Name: name, Namespace: "shop", Engine: "plain", KubeVersion: "1.36", ClusterDomain: "cluster.local"},
 		},
 		Source: render.Source{Spec: name, Digest: "sha256:web"},

@@ -332,7 +332,7 @@ type use struct {
 
 // usesOf are the modules of a spec: its own first, then its policies.
 func (l *loading) usesOf(t spec.Transform) ([]use, bool) {
-	at := object.Fields("spec", "cueRef")
+	at := t.RefPath()
 	switch {
 	case l.packages[t.Name]:
 		at = nil
@@ -362,7 +362,7 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 	if !ok || !good {
 		return render.Spec{}, false
 	}
-	input, inputPath := t.Input, spec.InputPath()
+	input, inputPath := t.Input, t.InputPath()
 	if over := l.inputs[t.Name].Value; over.Kind == object.KindMap {
 		// What is missing is missing in the document, not in the environment.
 		input.Kind, input.Pos = object.KindMap, cmp.Or(input.Pos, t.Pos)

@@ -97,7 +97,8 @@ const scorePrefix = "score."
 // checkConfig refuses a functionConfig that is nothing to render. What is wrong
 // inside is found when it is read.
 func checkConfig(config object.Object) error {
-	known := "expected kind Transform, Workload or Project of " + spec.APIVersion
+	kinds := append(spec.SpecKinds(), spec.KindProject)
+	known := "expected kind " + strings.Join(kinds, ", ") + " of " + spec.APIVersion
 	group, _, _ := strings.Cut(config.APIVersion(), "/")
 	own, _, _ := strings.Cut(spec.APIVersion, "/")
 	switch {
@@ -106,7 +107,7 @@ func checkConfig(config object.Object) error {
 	case strings.HasPrefix(group, scorePrefix):
 		return mistake("write it below spec of kind Workload, apiVersion "+spec.APIVersion,
 			"functionConfig is a Score file, which has no kind")
-	case group != own || !slices.Contains([]string{spec.KindTransform, spec.KindWorkload, spec.KindProject}, config.Kind()):
+	case group != own || !slices.Contains(kinds, config.Kind()):
 		return mistake(known, "functionConfig is of kind %q, apiVersion %q", config.Kind(), config.APIVersion())
 	case config.Name() == "":
 		return mistake("set it: rendered objects are marked with it", "functionConfig has no metadata.name")
@@ -121,7 +122,7 @@ func (i item) isSpec() bool {
 		return true
 	}
 	if i.object.APIVersion() == spec.APIVersion {
-		return i.object.Kind() == spec.KindTransform || i.object.Kind() == spec.KindWorkload
+		return slices.Contains(spec.SpecKinds(), i.object.Kind())
 	}
 	return spec.IsNear(i.object)
 }

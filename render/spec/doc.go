@@ -1,7 +1,7 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package spec reads the documents that users write: Transform, Project,
+// Package spec reads the documents that users write: Transform, Project, PivotCluster,
 // workloads and the ConfigMaps that hold modules. It parses YAML and JSON with
 // the position of every part, decodes strictly, fills defaults and validates,
 // and reports all mistakes of all files at once.

@@ -214,6 +214,11 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 		t.InputUnsure = t.InputUnsure || len(doc.errs) > 0
 		p.out.Incomplete = p.out.Incomplete || badLabel(t.Name) != "" || len(doc.errs) > 0
 		p.out.Transforms = append(p.out.Transforms, t)
+	case KindPivotCluster:
+		t := d.pivotCluster(v)
+		t.InputUnsure = t.InputUnsure || len(doc.errs) > 0
+		p.out.Incomplete = p.out.Incomplete || badLabel(t.Name) != "" || len(doc.errs) > 0
+		p.out.Transforms = append(p.out.Transforms, t)
 	case KindProject:
 		p.out.Projects = append(p.out.Projects, d.project(v))
 	default:
@@ -267,14 +272,19 @@ func (p *parsing) fail(pos object.Pos, path object.Path, hint, format string, ar
 }
 
 // kinds are the kinds that this version reads.
-func kinds() []string { return []string{KindProject, KindTransform, KindWorkload} }
+func kinds() []string {
+	return []string{KindPivotCluster, KindProject, KindTransform, KindWorkload}
+}
+
+// SpecKinds are the kinds of documents that are rendered.
+func SpecKinds() []string { return []string{KindPivotCluster, KindTransform, KindWorkload} }
 
 func isKnown(kind string) bool { return slices.Contains(kinds(), kind) }
 
 // isLater reports whether a kind belongs to us and is not read yet.
 func isLater(kind string) bool {
 	switch kind {
-	case "Gateway", "Function", "Component", "PivotCluster":
+	case "Gateway", "Function", "Component":
 		return true
 	}
 	return false

@@ -13,9 +13,10 @@ const APIVersion = "ropewalk.dev/v1alpha1"
 
 // The kinds of documents.
 const (
-	KindTransform = "Transform"
-	KindProject   = "Project"
-	KindWorkload  = "Workload"
+	KindTransform    = "Transform"
+	KindProject      = "Project"
+	KindWorkload     = "Workload"
+	KindPivotCluster = "PivotCluster"
 )
 
 // ScoreVersion is the apiVersion of a Score file.
@@ -42,7 +43,7 @@ type Documents struct {
 	// Projects is every Project document; more than one is an error of
 	// a caller that needs just one.
 	Projects []Project
-	// Transforms are in the order of the files and documents.
+	// Transforms are in the order of the files and documents, PivotClusters among them.
 	Transforms []Transform
 	// Workloads are Score files and Workload documents, as they stand, in the
 	// order of the files and documents.
@@ -75,8 +76,11 @@ func (m Manifest) TextAt(v object.Value) Block {
 	return Block{Pos: v.Pos}
 }
 
-// Transform is a spec that sends an input through a CUE module.
+// Transform is a spec that sends an input through a CUE module: a Transform, or a
+// PivotCluster, all of whose spec is the input.
 type Transform struct {
+	// Kind is that of the document.
+	Kind      string
 	Name      string
 	Namespace string // "" means that of the project's context
 	Pos       object.Pos
@@ -104,8 +108,21 @@ type Transform struct {
 	AllowSecretsPos []object.Pos
 }
 
-// InputPath leads to the input in a Transform document.
-func InputPath() object.Path { return object.Fields("spec", "input") }
+// InputPath leads to the input in the document.
+func (t Transform) InputPath() object.Path {
+	if t.Kind == KindPivotCluster {
+		return object.Fields("spec")
+	}
+	return object.Fields("spec", "input")
+}
+
+// RefPath leads to the reference to the module in the document.
+func (t Transform) RefPath() object.Path {
+	if t.Kind == KindPivotCluster {
+		return object.Fields("spec", clusterModule)
+	}
+	return object.Fields("spec", "cueRef")
+}
 
 // RefType is where a module comes from.
 type RefType string

@@ -17,7 +17,7 @@ import (
 // transform decodes a Transform document.
 func (d *decoder) transform(v object.Value) Transform {
 	doc := d.fields(v, nil)
-	t := Transform{Pos: v.Pos}
+	t := Transform{Kind: KindTransform, Pos: v.Pos}
 	t.Name, t.Namespace, t.NamePos = doc.metadata()
 	spec := doc.needChild("spec")
 	spec.inTransform(&t)
@@ -177,4 +177,78 @@ func (f *fields) local(ref CueRef) {
 	if ref.Type == RefEmbedded && strings.ContainsAny(ref.Ref, "/\\") {
 		f.fail(ref.RefPos, f.path.Append(object.Field("ref")), "", "%q is not the name of an embedded module", ref.Ref)
 	}
+}
+
+// What makes the objects of a PivotCluster (plugin/api/v1alpha1.PivotCluster).
+const (
+	// clusterModule is the field with the module.
+	clusterModule = "clusterModule"
+	// embeddedCluster is the module of the program for a PivotCluster that names none.
+	embeddedCluster = "cluster"
+	// selfInput is a field of the input that a controller adds to the spec.
+	selfInput = "self"
+	// clusterNamespacePrefix is what the namespace of its objects begins with.
+	clusterNamespacePrefix = "rw-"
+)
+
+// pivotCluster decodes a PivotCluster document. Its spec is the input, so that the module
+// judges it.
+func (d *decoder) pivotCluster(v object.Value) Transform {
+	doc := d.fields(v, nil)
+	t := Transform{Kind: KindPivotCluster, Pos: v.Pos}
+	name, _, at := doc.metadata()
+	t.Name, t.NamePos, t.Namespace = name, at, clusterNamespacePrefix+name
+	err := checkClusterName(name)
+	if err != nil && badLabel(name) == "" {
+		d.fail(at, object.Fields("metadata", "name"), "", "%v", err)
+	}
+	meta, _ := v.Get("metadata")
+	if namespace, ok := meta.Get("namespace"); ok {
+		d.fail(namespace.Pos, object.Fields("metadata", "namespace"), "remove it: its objects are in the namespace "+t.Namespace,
+			"a PivotCluster has no namespace")
+	}
+	spec := doc.needChild("spec")
+	doc.done()
+	t.Input = spec.value
+	if self, ok := spec.value.Get(selfInput); ok {
+		d.fail(self.Pos, object.Fields("spec", selfInput), "remove it: the controller of the cluster itself sets it", "unknown field %q", selfInput)
+	}
+	t.CueRef = CueRef{Type: RefEmbedded, TypePos: v.Pos, Ref: embeddedCluster, RefPos: v.Pos, Pos: v.Pos}
+	if ref, path, ok := spec.get(clusterModule); ok {
+		t.CueRef = d.cueRef(ref, path)
+	}
+	networking, _ := spec.value.Get("networking")
+	once := d.namedOnce(spec.value, "workers") && d.namedOnce(networking, "networking", "loadBalancerPools")
+	t.InputUnsure = d.stray || err != nil || !once || t.Input.Kind != object.KindMap
+	return t
+}
+
+// namedOnce reports the second item of a name in a list below spec; it is false where there
+// is one.
+func (d *decoder) namedOnce(in object.Value, path ...string) bool {
+	list, _ := in.Get(path[len(path)-1])
+	before := len(d.errs)
+	seen := map[string]bool{}
+	for i, item := range list.Items {
+		name, _ := item.Get("name")
+		if seen[name.Text] && name.Text != "" {
+			at := object.Fields("spec").Append(object.Fields(path...)...).Append(object.Index(i), object.Field("name"))
+			d.fail(name.Pos, at, "choose another name", "%q is written twice", name.Text)
+		}
+		seen[name.Text] = true
+	}
+	return len(d.errs) == before
+}
+
+// checkClusterName reports what is wrong with the name of a PivotCluster, which is a prefix
+// of that of machines.
+func checkClusterName(name string) error {
+	const most = 40
+	switch {
+	case len(name) > most:
+		return fmt.Errorf("%q has %d characters, more than %d: it is a prefix of the names of machines", name, len(name), most)
+	case name != "" && strings.Trim(name[:1], "abcdefghijklmnopqrstuvwxyz") != "":
+		return fmt.Errorf("%q must begin with a letter: it is a prefix of the names of machines", name)
+	}
+	return nil
 }

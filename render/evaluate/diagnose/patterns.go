@@ -92,5 +92,38 @@ func patternName(pattern string) string {
 	case `^((oci|file)://.*)$`:
 		return "a URL such as oci://ghcr.io/org/module"
 	}
+	return patternOfCluster(pattern)
+}
+
+// patternOfCluster is patternName for what the module cluster alone has.
+func patternOfCluster(pattern string) string {
+	switch pattern {
+	case `^v1\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`:
+		return "a version with its patch, such as v1.36.3"
+	case `^[a-z0-9]([-a-z0-9]{0,18}[a-z0-9])?$`:
+		return `a name of at most 20 lower-case letters, digits and "-"`
+	case `^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$`:
+		return "a failure domain such as eu-west-1a or 2"
+	case `^[a-z]{2}(-[a-z]+)+-[0-9]+$`:
+		return "a region such as eu-west-1"
+	case `^[a-z]+-[a-z]+[0-9]+$`:
+		return "a region such as europe-west1"
+	case `^[a-z][a-z0-9]+$`:
+		return "a location such as westeurope"
+	case `^([a-z0-9.-]+:)?[a-z][-a-z0-9]{4,28}[a-z0-9]$`:
+		return "the id of a project"
+	case `^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`:
+		return "an id such as 01234567-89ab-cdef-0123-456789abcdef"
+	case `^vpc-[0-9a-f]+$`:
+		return "a VPC such as vpc-0123456789abcdef0"
+	case `^subnet-[0-9a-f]+$`:
+		return "a subnet such as subnet-0123456789abcdef0"
+	case `^sha256:[0-9a-f]{64}$`:
+		return "a digest: sha256: and 64 digits of 0-9 and a-f"
+	case `^[0-9a-f]{64}$`:
+		return "a SHA-256 sum: 64 digits of 0-9 and a-f"
+	case `^oci://[A-Za-z0-9.:\[\]-]+(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`:
+		return "a repository such as oci://ghcr.io/org/name, without a tag"
+	}
 	return ""
 }
