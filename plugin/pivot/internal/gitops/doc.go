@@ -30,9 +30,12 @@
 //
 // The artifact is first and the policy second, both read back, and the Transform is deleted
 // before what it delivers by. So at each moment either the delivery is frozen, or it cannot come
-// back: a process that is killed anywhere is followed by one that calls the same function. The
-// receipt of the pivot is read before each write, and a process that was overtaken writes
-// nothing.
+// back: a process that is killed anywhere is followed by one that calls the same function. Each
+// function reads the receipt of the pivot first, and writes nothing where another process has
+// taken the pivot further.
+//
+// An Application is frozen before the Cluster is paused: of one that is paused Argo CD says that
+// it is Suspended, for which a sync with several waves waits without end.
 //
 // A registry that cannot be asked is an error of Lookup, and never "no tombstone". A tombstone
 // is never replaced by that of another pivot.

@@ -42,7 +42,8 @@ func policies() (policy, binding plane.Kind) {
 // force. It is called by Tombstone, and on a parent that was rebuilt and has found t.
 //
 // All kinds of Cluster API are denied in the namespace of the cluster, in which nothing else
-// is, and so is unpausing what is still to be deleted.
+// is, and so is unpausing what is still to be deleted. Of several API servers one has been
+// tried; the others read policies by a watch as well, and follow at once.
 func (g *GitOps) Forbid(ctx context.Context, t Tombstone) error {
 	there, found, err := g.guard(ctx)
 	if err != nil {
@@ -124,6 +125,11 @@ func (g *GitOps) inForce(ctx context.Context) (waiting string, err error) {
 	return "", fmt.Errorf("%s plane: trying ValidatingAdmissionPolicy %q: %w", g.Plane.Name(), Policy(g.Cluster.Name), err)
 }
 
+// paused is the expression that a Cluster is paused.
+func paused(object string) string {
+	return fmt.Sprintf("has(%[1]s.spec) && has(%[1]s.spec.paused) && %[1]s.spec.paused", object)
+}
+
 // rules are the spec of the policy.
 func (g *GitOps) rules(t Tombstone) map[string]any {
 	where := "with UID " + t.Target.UID
@@ -153,7 +159,7 @@ func (g *GitOps) rules(t Tombstone) map[string]any {
 		"validations": []any{
 			map[string]any{"expression": `request.operation != "CREATE"`, "message": message, "reason": "Forbidden"},
 			map[string]any{
-				"expression": `request.operation != "UPDATE" || !(has(oldObject.spec.paused) && oldObject.spec.paused) || has(object.spec.paused) && object.spec.paused`,
+				"expression": `request.operation != "UPDATE" || !(` + paused("oldObject") + `) || ` + paused("object"),
 				"message":    "it stays paused: " + message, "reason": "Forbidden",
 			},
 		},
