@@ -147,7 +147,9 @@ func Look(ctx context.Context, o Options) (Plan, error) {
 		return Plan{}, err
 	}
 	found, err := s.Preflight(ctx)
-	return preflight.PlanOf(o.cluster(), found.Set, found.Findings), o.denied(ctx, err)
+	plan := preflight.PlanOf(o.cluster(), found.Set, found.Findings)
+	plan.Notes = found.Notes
+	return plan, o.denied(ctx, err)
 }
 
 // Run moves the cluster, and returns the receipt of the source; see [state.Source.Run].

@@ -31,7 +31,8 @@ type served struct {
 // serve serves an API server whose controllers look at it after each write of a Cluster.
 func serve(t *testing.T, name string) *served {
 	t.Helper()
-	s := &served{Server: planetest.New(name, planetest.ClusterAPI()...)}
+	lease := plane.Kind{Group: "coordination.k8s.io", Kind: "Lease", Resource: "leases", Namespaced: true, Version: "v1", Served: []string{"v1"}}
+	s := &served{Server: planetest.New(name, append(planetest.ClusterAPI(), lease)...)}
 	s.After = observeClusters(s.Server)
 	s.http = httptest.NewTLSServer(s.Handler())
 	t.Cleanup(s.http.Close)
@@ -87,6 +88,14 @@ func TestAClusterMovesOverHTTPS(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, plan.Findings)
 	require.NotEmpty(t, plan.Objects)
+	require.Empty(t, plan.Notes)
+	held := planetest.Object("coordination.k8s.io/v1", "Lease", "apps", "held")
+	source.Put(planetest.OwnedBy(held, source.Object(plane.Ref{Group: planetest.Core, Kind: "Cluster", Namespace: "apps", Name: "blue"})))
+	plan, err = Look(t.Context(), o)
+	require.NoError(t, err)
+	require.Len(t, plan.Findings, 1)
+	require.Contains(t, plan.Findings[0].String(), "Lease.coordination.k8s.io apps/held: is not moved")
+	source.Remove(plane.RefOf(held))
 	_, err = Status(t.Context(), o.From, o.Cluster)
 	require.ErrorIs(t, err, ErrNoPivot)
 	require.ErrorContains(t, err, source.http.URL)

@@ -10,7 +10,8 @@
 // (its ClusterClass, ClusterResourceSets, identities, what is labelled to be moved). The result
 // is the set that `clusterctl move` would find for a Cluster that has its namespace to itself.
 //
-// Objects of these kinds that belong to no Cluster are left on the source, and are named.
+// Objects of these kinds that belong to no Cluster are left on the source, and are named. So are
+// objects of all other kinds that the garbage collector would delete with the set.
 //
 // What is in doubt is never left out in silence: an owner outside of the set, an object that
 // another Cluster uses as well, a Secret or ConfigMap that a member names and that is not moved,

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
@@ -52,6 +53,9 @@ type Set struct {
 	// Left are objects of the namespace, of kinds that may belong to a Cluster, that belong to
 	// none: they stay on the source. Sorted; without Secrets and ConfigMaps.
 	Left []plane.Ref
+
+	// listed are the kinds that were looked at.
+	listed map[schema.GroupKind]bool
 }
 
 // Entries are those of all items.

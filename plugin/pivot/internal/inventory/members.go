@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
@@ -120,7 +121,10 @@ func (m *members) stay() {
 
 // set makes the items.
 func (m *members) set(ctx context.Context, s *scan) (Set, error) {
-	out := Set{Cluster: m.target.ref, ClusterUID: m.target.uid, PausedBy: m.target.pausedBy, Left: m.unclaimed()}
+	out := Set{Cluster: m.target.ref, ClusterUID: m.target.uid, PausedBy: m.target.pausedBy, Left: m.unclaimed(), listed: map[schema.GroupKind]bool{}}
+	for _, k := range s.candidates {
+		out.listed[k.GroupKind()] = true
+	}
 	var nodes []*node
 	for _, n := range m.graph.nodes {
 		if m.in[n] {
@@ -135,7 +139,7 @@ func (m *members) set(ctx context.Context, s *scan) (Set, error) {
 	if err != nil {
 		return Set{}, err
 	}
-	slices.SortFunc(out.Items, func(a, b Item) int { return a.Entry.Compare(&b.Entry) })
+	slices.SortFunc(out.Items, func(a, b Item) int { return a.Compare(&b.Entry) })
 	return out, nil
 }
 

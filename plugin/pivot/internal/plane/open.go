@@ -4,11 +4,15 @@
 package plane
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -31,6 +35,15 @@ func Open(path, kubeContext string, o Options) (*Plane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)
 	}
+	if o.Metadata, err = metadata.NewForConfig(config); err != nil {
+		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)
+	}
+	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion() // Of errors.
+	raw, err := rest.UnversionedRESTClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)
+	}
+	o.Discover = func(ctx context.Context, path string) ([]byte, error) { return raw.Get().AbsPath(path).Do(ctx).Raw() }
 	o.Server = address(config.Host)
 	return New(client, o), nil
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 )
 
 // Options are those of a Plane; the zero value is good.
@@ -30,6 +31,10 @@ type Options struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 	// Parallel is how many requests run at once in Each; 8 where zero.
 	Parallel int
+	// Discover reads a path of the server that says what it serves, as JSON, and Metadata lists that.
+	// Both may be nil.
+	Discover func(ctx context.Context, path string) ([]byte, error)
+	Metadata metadata.Interface
 }
 
 // Plane is one API server. It can be used by several goroutines.

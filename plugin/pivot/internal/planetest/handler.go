@@ -19,11 +19,11 @@ import (
 )
 
 // Handler is the server over HTTP, in the paths and the JSON of an API server: get, list,
-// create, update and delete. All else is not found.
+// create, update, delete, lists of metadata, and discovery.
 func (s *Server) Handler() http.Handler {
 	client := s.Client()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		out, err := serve(r, client)
+		out, err := s.serve(r, client)
 		code := http.StatusOK
 		if err != nil {
 			failure := apierrors.NewInternalError(err)
@@ -39,19 +39,28 @@ func (s *Server) Handler() http.Handler {
 }
 
 // serve answers a request through a client.
-func serve(r *http.Request, client dynamic.Interface) (any, error) {
+func (s *Server) serve(r *http.Request, client dynamic.Interface) (any, error) {
+	ctx := r.Context()
 	gvr, namespace, name := parse(r.URL.Path)
+	if gvr.Resource == "" {
+		data, err := s.discovery(ctx, r.URL.Path)
+		return json.RawMessage(data), err
+	}
 	var api dynamic.ResourceInterface = client.Resource(gvr)
 	if namespace != "" {
 		api = client.Resource(gvr).Namespace(namespace)
 	}
-	ctx, query := r.Context(), r.URL.Query()
+	query := r.URL.Query()
 	switch {
 	case r.Method == http.MethodGet && name != "":
 		return api.Get(ctx, name, metav1.GetOptions{})
 	case r.Method == http.MethodGet:
 		limit, _ := strconv.ParseInt(query.Get("limit"), 10, 64)
-		return list(ctx, api, metav1.ListOptions{LabelSelector: query.Get("labelSelector"), Continue: query.Get("continue"), Limit: limit})
+		out, err := list(ctx, api, metav1.ListOptions{LabelSelector: query.Get("labelSelector"), Continue: query.Get("continue"), Limit: limit})
+		if err == nil && strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList") {
+			out["apiVersion"], out["kind"] = "meta.k8s.io/v1", "PartialObjectMetadataList"
+		}
+		return out, err
 	case r.Method == http.MethodDelete:
 		var options metav1.DeleteOptions
 		if err := json.NewDecoder(r.Body).Decode(&options); err != nil {
@@ -70,7 +79,7 @@ func serve(r *http.Request, client dynamic.Interface) (any, error) {
 	return api.Create(ctx, o, metav1.CreateOptions{FieldManager: manager, FieldValidation: validation, DryRun: dryRun})
 }
 
-func list(ctx context.Context, api dynamic.ResourceInterface, options metav1.ListOptions) (any, error) {
+func list(ctx context.Context, api dynamic.ResourceInterface, options metav1.ListOptions) (map[string]any, error) {
 	found, err := api.List(ctx, options)
 	if err != nil {
 		return nil, err

@@ -61,6 +61,8 @@ type Server struct {
 	Denied map[plane.Right]bool
 	// User is the name in reviews of the client.
 	User string
+	// Undiscovered are errors of the discovery of what is served, by path.
+	Undiscovered map[string]error
 
 	mu       sync.Mutex
 	kinds    map[schema.GroupResource]plane.Kind
@@ -108,10 +110,10 @@ func (s *Server) Client() dynamic.Interface {
 // Plane is the server for a client that does not wait between its attempts, and gives up
 // after a minute of such pauses.
 func (s *Server) Plane() *plane.Plane {
-	return plane.New(s.Client(), plane.Options{
+	return plane.New(s.Client(), s.Options(plane.Options{
 		Name: s.prefix, Server: "https://" + s.prefix, Patience: time.Minute,
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-	})
+	}))
 }
 
 // Kill lets n more writes through; after them all requests are answered with ErrKilled.

@@ -30,6 +30,8 @@ type Plan struct {
 	Waits []plane.Ref `json:"waits,omitempty"`
 	// Left are objects of the namespace that belong to no Cluster, and stay on the source.
 	Left []plane.Ref `json:"left,omitempty"`
+	// Notes say what could not be looked at.
+	Notes []string `json:"notes,omitempty"`
 	// Findings stand in the way; where there are some, nothing is moved.
 	Findings inventory.Findings `json:"findings,omitempty"`
 }

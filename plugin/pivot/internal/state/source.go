@@ -278,6 +278,9 @@ func (s *Source) first(ctx context.Context) error {
 	if len(found.Findings) > 0 {
 		return found.Findings
 	}
+	for _, note := range found.Notes {
+		s.report("", note)
+	}
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // It never fails.
 	s.receipt = &Receipt{

@@ -25,6 +25,8 @@ type Found struct {
 	Target Peer
 	// Findings stand in its way.
 	Findings inventory.Findings
+	// Notes say what could not be looked at.
+	Notes []string
 }
 
 // Preflight looks at both planes, and touches nothing.
@@ -72,6 +74,8 @@ func (s *Source) preflight(ctx context.Context, uid string) (Found, error) {
 	}
 	out.Findings = preflight.Skew(out.Set, s.kinds, preflight.Providers(ctx, s.Plane, s.kinds), hello.Providers)
 	out.Findings = append(out.Findings, preflight.Source(ctx, s.Plane, s.kinds, out.Set)...)
+	dependents, notes := out.Set.Dependents(ctx, s.Plane, all)
+	out.Findings, out.Notes = append(out.Findings, dependents...), notes
 	s.samples = preflight.Samples(out.Set)
 	err = s.check(ctx)
 	var refused *refusal

@@ -60,14 +60,14 @@ func (w *world) put(name string, workers int) (refs []plane.Ref) {
 
 // plane is a client of a server whose controllers look at it whenever the client waits.
 func (w *world) plane(name string, s *planetest.Server) *plane.Plane {
-	return plane.New(s.Client(), plane.Options{
+	return plane.New(s.Client(), s.Options(plane.Options{
 		Name: name, Server: "https://" + name + ".test", Patience: time.Minute,
 		Sleep: func(ctx context.Context, d time.Duration) error {
 			w.now = w.now.Add(d)
 			s.Observe()
 			return ctx.Err()
 		},
-	})
+	}))
 }
 
 func (w *world) clock() time.Time {

@@ -79,6 +79,9 @@ func text(p pivot.Plan) string {
 	}
 	b.WriteString(left(p.Left))
 	if len(p.Findings) == 0 {
+	for _, note := range p.Notes {
+		fmt.Fprintf(&b, "\nnote: %s\n", command.OneLine(note))
+	}
 		b.WriteString("\nnothing stands in the way\n")
 	}
 	return b.String()

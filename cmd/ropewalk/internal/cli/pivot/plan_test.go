@@ -26,6 +26,10 @@ func TestPlanNamesWhatIsLeft(t *testing.T) {
 	require.Equal(t, leftLines, strings.Count(got, "BareMetalHost"))
 	require.NotContains(t, got, "more")
 
+	p.Notes = []string{"objects of kind Lease.coordination.k8s.io cannot be listed"}
+	require.Contains(t, text(p), "\nnote: objects of kind Lease.coordination.k8s.io cannot be listed\n")
+	p.Notes = nil
+
 	p.Left = append(p.Left, pivot.Ref{Group: "metal3.io", Kind: "BareMetalHost", Namespace: "apps", Name: "host-20"},
 		pivot.Ref{Group: "metal3.io", Kind: "BareMetalHost", Namespace: "apps", Name: "host-21"})
 	got = text(p)

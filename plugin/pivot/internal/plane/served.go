@@ -1,0 +1,92 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plane
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Served are all kinds whose objects are in namespaces and can be listed, built in or not, but
+// for Events. Each has the version that the server prefers of those that have it. The error says
+// of which versions the kinds are not known: all others are returned.
+//
+// The client of client-go for discovery links all types of the API.
+func (p *Plane) Served(ctx context.Context) ([]Kind, error) {
+	if p.options.Discover == nil {
+		return nil, nil
+	}
+	var groups metav1.APIGroupList
+	if err := p.discover(ctx, "/apis", &groups); err != nil {
+		return nil, err
+	}
+	paths := []string{"/api/v1"}
+	for _, g := range groups.Groups {
+		paths = append(paths, "/apis/"+g.PreferredVersion.GroupVersion)
+		for _, v := range g.Versions {
+			if v != g.PreferredVersion {
+				paths = append(paths, "/apis/"+v.GroupVersion)
+			}
+		}
+	}
+	lists := make([]metav1.APIResourceList, len(paths))
+	err := p.Each(ctx, len(paths), func(ctx context.Context, i int) error {
+		return IgnoreNotFound(p.discover(ctx, paths[i], &lists[i])) // It may be gone by now.
+	})
+	seen := map[schema.GroupKind]bool{}
+	var out []Kind
+	for _, list := range lists {
+		gv, _ := schema.ParseGroupVersion(list.GroupVersion) // The server has one of that name.
+		for _, r := range list.APIResources {
+			k := Kind{Group: gv.Group, Kind: r.Kind, Resource: r.Name, Version: gv.Version, Namespaced: true}
+			if r.Namespaced && r.Kind != EventKind.Kind && slices.Contains(r.Verbs, "list") && !seen[k.GroupKind()] {
+				seen[k.GroupKind()] = true
+				out = append(out, k)
+			}
+		}
+	}
+	slices.SortFunc(out, Kind.Compare)
+	return out, err
+}
+
+func (p *Plane) discover(ctx context.Context, path string, into any) error {
+	err := p.repeat(ctx, func(ctx context.Context) error {
+		data, err := p.options.Discover(ctx, path)
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(data, into)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// Metadata calls f with the metadata of each object of a kind in a namespace.
+func (p *Plane) Metadata(ctx context.Context, k Kind, namespace string, f func(*metav1.PartialObjectMetadata)) error {
+	const page = 500
+	options := metav1.ListOptions{Limit: page}
+	all := p.options.Metadata.Resource(schema.GroupVersionResource{Group: k.Group, Version: k.Version, Resource: k.Resource})
+	for {
+		var list *metav1.PartialObjectMetadataList
+		if err := p.repeat(ctx, func(ctx context.Context) (err error) {
+			list, err = all.Namespace(namespace).List(ctx, options)
+			return err
+		}); err != nil {
+			return err
+		}
+		for i := range list.Items {
+			f(&list.Items[i])
+		}
+		if options.Continue = list.Continue; options.Continue == "" {
+			return nil
+		}
+	}
+}

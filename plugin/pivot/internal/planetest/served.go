@@ -1,0 +1,79 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package planetest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/metadata/fake"
+	"k8s.io/client-go/testing"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+)
+
+// Options are those of a Plane that discovers what the server serves.
+func (s *Server) Options(o plane.Options) plane.Options {
+	o.Discover, o.Metadata = s.discovery, s.metadata()
+	return o
+}
+
+// discovery is what the server says at a path of what it serves: of the groups at /apis, and else
+// of the kinds of a version.
+func (s *Server) discovery(_ context.Context, path string) ([]byte, error) {
+	if err := s.Undiscovered[path]; err != nil {
+		return nil, err
+	}
+	gvr, _, _ := parse(path)
+	var groups metav1.APIGroupList
+	kinds := metav1.APIResourceList{GroupVersion: gvr.GroupVersion().String()}
+	for _, k := range s.kinds {
+		var versions []metav1.GroupVersionForDiscovery
+		for _, v := range k.Served {
+			gv := schema.GroupVersion{Group: k.Group, Version: v}
+			versions = append(versions, metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: v})
+			if gv == gvr.GroupVersion() {
+				kinds.APIResources = append(kinds.APIResources,
+					metav1.APIResource{Name: k.Resource, Kind: k.Kind, Namespaced: k.Namespaced, Verbs: []string{"get", "list"}},
+					metav1.APIResource{Name: k.Resource + "/status", Kind: k.Kind, Namespaced: k.Namespaced, Verbs: []string{"get"}})
+			}
+		}
+		if k.Group != "" && !slices.ContainsFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == k.Group }) {
+			groups.Groups = append(groups.Groups, metav1.APIGroup{Name: k.Group, Versions: versions, PreferredVersion: versions[0]})
+		}
+	}
+	if path == "/apis" {
+		return json.Marshal(groups)
+	}
+	return json.Marshal(kinds)
+}
+
+// metadata is a client that lists metadata.
+func (s *Server) metadata() metadata.Interface {
+	client := fake.NewSimpleMetadataClient(fake.NewTestScheme())
+	client.PrependReactor("list", "*", func(action testing.Action) (bool, runtime.Object, error) {
+		_, out, err := s.react(action)
+		found, _ := out.(*unstructured.UnstructuredList)
+		if err != nil || found == nil {
+			return true, nil, err
+		}
+		list := &metav1.List{}
+		list.Continue = found.GetContinue()
+		for i := range found.Items {
+			o := &metav1.PartialObjectMetadata{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Items[i].Object, o); err != nil {
+				return true, nil, err
+			}
+			list.Items = append(list.Items, runtime.RawExtension{Object: o})
+		}
+		return true, list, nil
+	})
+	return client
+}
