@@ -22,6 +22,10 @@ func passive(n *node) bool {
 func (m *members) check(ctx context.Context, s *scan) Findings {
 	out := slices.Concat(m.copies(), m.references(s.kinds), m.forgotten())
 	for _, n := range m.graph.nodes {
+		if m.in[n] && n.token {
+			out = append(out, Finding{n.ref, fmt.Sprintf("is of type %s, and would be deleted by the controller of the target plane, which does not have its ServiceAccount", tokenType),
+				fmt.Sprintf("keep it out of the set: remove its label %s, its owner references and what names it, and have the target plane make a token of its own", clusterNameLabel)})
+		}
 		switch {
 		case !m.in[n]:
 			out = append(out, m.left(n)...)

@@ -34,6 +34,7 @@ const (
 	secretKind       = "Secret"
 	configMapKind    = "ConfigMap"
 	templateKindsEnd = "Template"
+	tokenType        = "kubernetes.io/service-account-token" //nolint:gosec // the type of a Secret
 )
 
 // candidates are the kinds whose objects may belong to a Cluster, by contract, sorted.

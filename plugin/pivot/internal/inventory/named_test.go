@@ -73,6 +73,21 @@ func TestSecretsThatMembersNameAreFindings(t *testing.T) {
 	require.False(t, item(t, got, "Secret", "join").Stays)
 }
 
+func TestTokensOfServiceAccountsAreFindings(t *testing.T) {
+	w := newWorld("v1beta2")
+	blue := w.ordinary("blue", 0)
+	token := set(tokenType, "type")
+	w.add("", "Secret", "ours", token, of("blue"))
+	w.add("", "Secret", "owned", token, owned(blue))
+	w.add("", "Secret", "elsewhere", token)
+	_, err := w.read(t, "blue")
+	says := ": is of type kubernetes.io/service-account-token, and would be deleted by the controller of the target plane, which does not have its ServiceAccount: " +
+		"keep it out of the set: remove its label cluster.x-k8s.io/cluster-name, its owner references and what names it, and have the target plane make a token of its own"
+	require.Equal(t, []string{"Secret apps/ours" + says, "Secret apps/owned" + says}, findings(t, err))
+	_, err = w.read(t, "blue", plane.Ref{Kind: "Secret", Namespace: "apps", Name: "elsewhere"})
+	require.Len(t, findings(t, err), 3, "nor can it be copied")
+}
+
 func TestSecretsThatSeveralMembersName(t *testing.T) {
 	w := newWorld("v1beta2")
 	w.ordinary("blue", 0)

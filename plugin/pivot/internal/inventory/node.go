@@ -32,6 +32,8 @@ type node struct {
 	// labelled: that is what a label says.
 	move, hierarchy, labelled bool
 	global                    bool
+	// token: it is the token of a ServiceAccount of its plane.
+	token bool
 	// item has its Object only where it is likely to be a member.
 	item Item
 
@@ -60,6 +62,7 @@ type pointer struct {
 // node reads what matters of an object.
 func (s *scan) node(kind plane.Kind, o *unstructured.Unstructured) (*node, error) {
 	n := &node{ref: plane.RefOf(o), uid: string(o.GetUID()), global: !kind.Namespaced}
+	n.token = n.ref.Group == "" && n.ref.Kind == secretKind && text(o.Object, "type") == tokenType
 	for _, r := range o.GetOwnerReferences() {
 		gv, _ := schema.ParseGroupVersion(r.APIVersion)
 		n.owners = append(n.owners, owner{ref: plane.Ref{Group: gv.Group, Kind: r.Kind, Name: r.Name}, uid: string(r.UID)})

@@ -48,7 +48,8 @@ func busy(o *unstructured.Unstructured) []string {
 			out = append(out, strings.TrimSuffix("condition "+t+" is True: "+why, ": "))
 		}
 	}
-	if seen, ok := number(o, "status", "observedGeneration"); ok && seen < o.GetGeneration() {
+	// A controller does not observe what is paused, which is a finding of its own.
+	if seen, ok := number(o, "status", "observedGeneration"); ok && seen < o.GetGeneration() && PausedBy(o) == "" {
 		out = append(out, fmt.Sprintf("observedGeneration %d of %d", seen, o.GetGeneration()))
 	}
 	if o.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: ClusterGroup, Kind: machineKind}) && text(o.Object, "status", "nodeRef", "name") == "" {

@@ -49,6 +49,7 @@ func TestObjectsAreBusyByContract(t *testing.T) {
 			has(newer, map[string]any{"type": "Ready", "status": "False"})), []string{"condition ScalingDown is True: Fewer", "condition Remediating is True"}},
 		"generation that was not observed": {machine(set(int64(3), "status", "observedGeneration"), func(o *unstructured.Unstructured) { o.SetGeneration(4) }),
 			[]string{"observedGeneration 3 of 4"}},
+		"generation of what is paused":     {object: machine(set(int64(3), "status", "observedGeneration"), set(true, "spec", "paused"), func(o *unstructured.Unstructured) { o.SetGeneration(4) })},
 		"machine without node":             {machine(func(o *unstructured.Unstructured) { delete(o.Object, "status") }), []string{"has no node yet"}},
 		"machine of another group":         {object: machine(func(o *unstructured.Unstructured) { o.SetAPIVersion("example.org/v1"); delete(o.Object, "status") })},
 		"replicas that are not up to date": {machine(set(int64(3), "spec", "replicas"), set(float64(2), "status", "upToDateReplicas")), []string{"2 of 3 replicas are up to date"}},
