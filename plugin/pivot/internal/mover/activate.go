@@ -77,7 +77,7 @@ func (a *activation) one(ctx context.Context, e *snapshot.Entry) error {
 	case m != "":
 		a.add(e.Ref, fmt.Sprintf("is being imported to the %s plane by pivot %q", a.plane.Name(), id), "let that pivot end, or abort it")
 	case isCluster(e.Ref) && !e.Stays && isPaused(there):
-		a.add(e.Ref, fmt.Sprintf("is paused on the %s plane, and not by this pivot, whose mark is gone; it was last written%s", a.plane.Name(), lastWriter(there)), "remove its spec.paused")
+		a.add(e.Ref, fmt.Sprintf("is paused on the %s plane, and not by this pivot, whose mark is gone; it was last written%s", a.plane.Name(), LastWriter(there)), "remove its spec.paused")
 	}
 	return nil
 }

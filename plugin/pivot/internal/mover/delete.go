@@ -84,7 +84,7 @@ func (d *deletion) paused(ctx context.Context, moved []snapshot.Entry) error {
 			return failed(d.plane, "reading", e.Ref, nil, err)
 		}
 		if err == nil && !isPaused(o) {
-			d.add(e.Ref, fmt.Sprintf("is not paused on the %s plane any more; it was last written%s: two planes are in charge", d.plane.Name(), lastWriter(o)),
+			d.add(e.Ref, fmt.Sprintf("is not paused on the %s plane any more; it was last written%s: two planes are in charge", d.plane.Name(), LastWriter(o)),
 				"stop what writes it, such as GitOps, and set its spec.paused to true at once")
 			return d.err()
 		}
@@ -128,9 +128,9 @@ func (d *deletion) deletable(e *snapshot.Entry, o *unstructured.Unstructured) (b
 	d.mu.Unlock()
 	switch {
 	case string(o.GetUID()) != e.UID:
-		d.add(e.Ref, "was created again on the source after the commit"+lastWriter(o), "stop what creates it, such as GitOps, then delete it; if the deletion hangs, remove its finalizers")
+		d.add(e.Ref, "was created again on the source after the commit"+LastWriter(o), "stop what creates it, such as GitOps, then delete it; if the deletion hangs, remove its finalizers")
 	case snapshot.Sum(canonical) != e.Digest && !d.discardChanges:
-		d.add(e.Ref, "was changed on the source after the commit"+lastWriter(o), "make the change on the target; then go on, and discard changes")
+		d.add(e.Ref, "was changed on the source after the commit"+LastWriter(o), "make the change on the target; then go on, and discard changes")
 	case !kept:
 		return true, nil
 	}

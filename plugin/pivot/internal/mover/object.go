@@ -91,9 +91,9 @@ func differences(e *snapshot.Entry, o *unstructured.Unstructured) (paths []strin
 	return paths, snapshot.Sum(got), nil
 }
 
-// lastWriter is as in ` by "kubectl" at 2026-01-02T15:04:05Z`: the field manager that wrote
+// LastWriter is as in ` by "kubectl" at 2026-01-02T15:04:05Z`: the field manager that wrote
 // last, apart from status and from this package; "" where it is not known.
-func lastWriter(o *unstructured.Unstructured) string {
+func LastWriter(o *unstructured.Unstructured) string {
 	var last metav1.ManagedFieldsEntry
 	for _, f := range o.GetManagedFields() {
 		if f.Subresource == "" && f.Manager != Manager && f.Time != nil && (last.Time == nil || !f.Time.Before(last.Time)) {

@@ -75,10 +75,10 @@ func (t *target) verify(e *snapshot.Entry, o *unstructured.Unstructured) (Check,
 	case o.GetDeletionTimestamp() != nil:
 		c.Problem, c.Advice = "is being deleted", "see what deletes it, and abort the pivot"
 	case len(paths) > 0:
-		c.Problem = fmt.Sprintf("differs at %s; it was last written%s", strings.Join(paths, ", "), lastWriter(o))
+		c.Problem = fmt.Sprintf("differs at %s; it was last written%s", strings.Join(paths, ", "), LastWriter(o))
 		c.Advice = "a controller or webhook that alters objects of a paused Cluster: stop it, or upgrade it, and import again"
 	case m != mark(t.id, e) && (m != "" || !e.Stays):
-		c.Problem, c.Advice = fmt.Sprintf("does not carry the mark of the pivot; it was last written%s", lastWriter(o)), "see what removes it, and import again"
+		c.Problem, c.Advice = fmt.Sprintf("does not carry the mark of the pivot; it was last written%s", LastWriter(o)), "see what removes it, and import again"
 	}
 	return c, err
 }

@@ -97,7 +97,11 @@ func TestASourceThatNeverRestsIsLeftAlone(t *testing.T) {
 	}
 	_, err := s.Run(t.Context())
 	require.ErrorIs(t, err, ErrAborted)
-	require.ErrorContains(t, err, "change although it is paused")
+	var found inventory.Findings
+	require.ErrorAs(t, err, &found)
+	require.Len(t, found, 1)
+	require.Equal(t, w.cluster, found[0].Ref)
+	require.Contains(t, found[0].Problem, `changes on the source plane although its Cluster is paused, and was last written by "rogue" at `)
 	w.back()
 }
 
@@ -194,6 +198,41 @@ func TestTakeover(t *testing.T) {
 			require.ErrorContains(t, err, "it is the source")
 		}
 	})
+}
+
+// TestATakeoverWithoutWhatWasStaged is refused with what to do by hand, and a source that comes
+// back after that goes forward.
+func TestATakeoverWithoutWhatWasStaged(t *testing.T) {
+	w := newWorld(t, 1)
+	w.until(Committed)
+	w.unstage()
+	before := w.receipt(w.target)
+	target := &Target{Plane: w.plane("target", w.target), Now: w.clock}
+	_, err := target.Takeover(t.Context(), w.coordinator().Cluster, "a test", func(context.Context, string) error { return nil })
+	var found inventory.Findings
+	require.ErrorAs(t, err, &found)
+	require.Contains(t, found[0].Problem, "chunk 0 is missing")
+	require.Contains(t, found[0].Advice, fmt.Sprintf("the %d objects", len(w.refs)))
+	require.Equal(t, before, w.receipt(w.target), "nothing is written")
+
+	w.target.Edit(w.receiptRef(), "kubectl", func(o *unstructured.Unstructured) {
+		data := o.Object["data"].(map[string]any)
+		data[receiptKey] = strings.Replace(data[receiptKey].(string), `"step": "Verified"`, `"step": "Active"`, 1)
+	})
+	marked := 0
+	for _, o := range w.target.Objects() {
+		if o.GetAnnotations()[snapshot.ImportAnnotation] != "" {
+			marked++
+			w.target.Edit(plane.RefOf(o), "kubectl", func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
+		}
+	}
+	require.Equal(t, len(w.refs), marked)
+	w.pause(w.target, false)
+	w.invariants()
+	_, err = w.coordinator().Abort(t.Context(), false)
+	require.Error(t, err)
+	require.NoError(t, w.resume())
+	w.moved()
 }
 
 func TestAbortWithoutTheTarget(t *testing.T) {

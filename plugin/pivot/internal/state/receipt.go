@@ -166,8 +166,9 @@ const (
 	maxOutline = 700 << 10
 )
 
-// ErrFenced is wrapped by the error of a process whose pivot another one drives now.
-var ErrFenced = errors.New("another process drives this pivot")
+// ErrFenced is wrapped by the error of a process whose pivot another one drives now, or has
+// ended.
+var ErrFenced = errors.New("another process goes on with a pivot of this Cluster, or has ended it: look at it with ropewalk pivot status")
 
 // store has the receipt of one cluster on one plane.
 type store struct {

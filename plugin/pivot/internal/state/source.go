@@ -104,7 +104,10 @@ func (s *Source) Run(ctx context.Context) (*Receipt, error) {
 			return s.receipt, err
 		}
 		s.report("", fmt.Sprintf("aborting: %s", firstLine(err)))
-		if failed := s.abort(ctx, "failed after step "+string(s.receipt.Step)); failed != nil {
+		switch failed := s.abort(ctx, "failed after step "+string(s.receipt.Step)); {
+		case errors.Is(failed, ErrFenced):
+			return s.receipt, fmt.Errorf("stopped after step %s: %w", s.receipt.Step, failed) // What failed is for the other one to find.
+		case failed != nil:
 			return s.receipt, fmt.Errorf("%w; and it could not be undone: %w", err, failed)
 		}
 		return s.receipt, fmt.Errorf("%w: %w", ErrAborted, err)
@@ -275,11 +278,11 @@ func (s *Source) first(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(found.Findings) > 0 {
-		return found.Findings
-	}
 	for _, note := range found.Notes {
 		s.report("", note)
+	}
+	if len(found.Findings) > 0 {
+		return found.Findings
 	}
 	id := make([]byte, 8)
 	_, _ = rand.Read(id) // It never fails.
@@ -348,7 +351,7 @@ func (s *Source) call(ctx context.Context, r Request) (Response, error) {
 		case err == nil && out.Refused == "":
 			return out, nil
 		case err == nil && out.Refused == Fenced:
-			return out, fmt.Errorf("%w: %s", ErrFenced, out.Message)
+			return out, fmt.Errorf("%s: %w", out.Message, ErrFenced)
 		case err == nil:
 			return out, &refusal{why: out.Refused, findings: out.Findings, err: errors.New(out.Message)}
 		}

@@ -283,6 +283,50 @@ func TestTwoCoordinatorsRace(t *testing.T) {
 	}
 }
 
+// TestTwoPivotsToDifferentTargets: both have found that nothing is under way before either
+// writes its receipt.
+func TestTwoPivotsToDifferentTargets(t *testing.T) {
+	w := newWorld(t, 1)
+	other := *w
+	other.target = planetest.New("other", planetest.ClusterAPI()...)
+	raced := false
+	w.source.Before = func(r planetest.Request) error {
+		if r.Ref == w.receiptRef() && r.Verb == "create" && !raced {
+			raced = true
+			_, err := other.coordinator().Run(t.Context())
+			require.NoError(t, err)
+		}
+		return nil
+	}
+	_, err := w.coordinator().Run(t.Context())
+	require.True(t, raced)
+	require.ErrorIs(t, err, ErrFenced)
+	require.ErrorContains(t, err, "look at it with ropewalk pivot status")
+	other.moved()
+	for _, r := range w.target.Requests() {
+		require.False(t, r.Write(), "%s %s", r.Verb, r.Ref)
+	}
+}
+
+// TestAProcessThatFailsAfterItWasOvertaken leaves the pivot to the other one.
+func TestAProcessThatFailsAfterItWasOvertaken(t *testing.T) {
+	w := newWorld(t, 1)
+	first := w.coordinator()
+	failing := LinkFunc(func(ctx context.Context, r Request) (Response, error) {
+		if r.Op == Import {
+			require.NoError(t, w.resume())
+			return Response{Refused: Failed, Message: "a test"}, nil
+		}
+		return (&Target{Plane: w.plane("target", w.target), Now: w.clock}).Call(ctx, r)
+	})
+	first.Link = failing
+	_, err := first.Run(t.Context())
+	require.ErrorIs(t, err, ErrFenced)
+	require.ErrorContains(t, err, "look at it with ropewalk pivot status")
+	require.NotContains(t, err.Error(), "could not be undone")
+	w.moved()
+}
+
 func TestACoordinatorIsOvertakenByAnAbort(t *testing.T) {
 	for _, step := range []Step{Freezing, Frozen, Snapshotted, Staged, Imported, Verified} {
 		w := newWorld(t, 1)

@@ -206,13 +206,24 @@ func (s *Source) current(ctx context.Context) (ok bool, err error) {
 
 // changed goes back to the pause, as the source is not what the snapshot says.
 func (s *Source) changed(ctx context.Context, now []snapshot.Entry) error {
-	names := difference(s.receipt.Outline, now)
 	if s.again++; s.again > attempts {
-		return fmt.Errorf("%s plane: the objects of %s change although it is paused: %s: find out which controller writes them (metadata.managedFields), and stop it",
-			s.Plane.Name(), s.receipt.Cluster, names)
+		return s.restless(ctx, differences(s.receipt.Outline, now))
 	}
 	s.entries = nil
-	return s.save(ctx, Freezing, "changed after the snapshot: "+names)
+	return s.save(ctx, Freezing, "changed after the snapshot: "+difference(s.receipt.Outline, now))
+}
+
+// restless names the objects that change again and again, and what writes them.
+func (s *Source) restless(ctx context.Context, objects []differing) error {
+	var out inventory.Findings
+	for _, d := range objects[:min(len(objects), mostNamed)] {
+		problem := fmt.Sprintf("changes on the %s plane although its Cluster is paused", s.Plane.Name())
+		if o, err := s.Plane.Get(ctx, s.kinds[d.GroupKind()], d.Ref); err == nil {
+			problem += ", and was last written" + mover.LastWriter(o)
+		}
+		out = append(out, inventory.Finding{Ref: d.Ref, Problem: problem, Advice: "stop the controller that writes it (see its metadata.managedFields), and run again"})
+	}
+	return out.Sorted()
 }
 
 // stage sends the snapshot.
@@ -336,27 +347,52 @@ func (s *Source) verify(ctx context.Context) error {
 	return s.save(ctx, Verified, "")
 }
 
-// difference names the objects that are not the same in two snapshots.
-func difference(before, after []snapshot.Entry) string {
-	const most = 5
+// differing is an object that is not the same in two snapshots, or gone.
+type differing struct {
+	plane.Ref
+	gone bool
+}
+
+// String has whether it is gone.
+func (d differing) String() string {
+	if d.gone {
+		return d.Ref.String() + " (gone)"
+	}
+	return d.Ref.String()
+}
+
+func differences(before, after []snapshot.Entry) []differing {
 	left := map[plane.Ref]string{}
 	for _, e := range before {
 		left[e.Ref] = e.Digest
 	}
-	var names []string
+	var out []differing
 	for _, e := range after {
 		if left[e.Ref] != e.Digest {
-			names = append(names, e.Ref.String())
+			out = append(out, differing{Ref: e.Ref})
 		}
 		delete(left, e.Ref)
 	}
 	for _, e := range before {
 		if _, gone := left[e.Ref]; gone {
-			names = append(names, e.Ref.String()+" (gone)")
+			out = append(out, differing{e.Ref, true})
 		}
 	}
-	if len(names) > most {
-		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
+	return out
+}
+
+// mostNamed bounds how many objects a message names.
+const mostNamed = 5
+
+// difference names the objects that are not the same in two snapshots.
+func difference(before, after []snapshot.Entry) string {
+	all := differences(before, after)
+	var names []string
+	for _, d := range all[:min(len(all), mostNamed)] {
+		names = append(names, d.String())
+	}
+	if more := len(all) - mostNamed; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(names, ", ")
 }

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
 // Takeover activates a target whose source is lost for good, with the reason that the user
@@ -40,8 +43,15 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 		return r, fmt.Errorf("%s plane: who takes over has to be recorded: %w", t.Plane.Name(), err)
 	}
 	h := handling{Target: t, store: s, receipt: r, request: Request{Round: r.Round, Digest: r.Digest, Chunks: r.Chunks, Cluster: r.Cluster, Pivot: r.ID, Epoch: r.Epoch}}
-	if _, _, err := h.entries(ctx); err != nil {
-		return r, err // Nothing is written where it cannot be ended.
+	// Nothing is written where it cannot be ended.
+	switch _, _, err := h.entries(ctx); {
+	case isRefused(err, Corrupt):
+		return r, inventory.Findings{{Ref: r.Cluster,
+			Problem: fmt.Sprintf("what pivot %q has staged for its activation is damaged or gone, and only its source can stage it again: %v", r.ID, err),
+			Advice: fmt.Sprintf("if the source comes back, go on there with pivot run --resume; if it is lost for good, activate it by hand: at step Active in %s, without annotation %s on the %d objects that have it, and with spec.paused false, in this order; the guide has the commands",
+				s.ref(), snapshot.ImportAnnotation, r.Objects)}}
+	case err != nil:
+		return r, err
 	}
 	r.TakenOver = true
 	r.Epoch++

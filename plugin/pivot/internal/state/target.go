@@ -292,7 +292,7 @@ func (h *handling) fence(ctx context.Context) error {
 		return err
 	}
 	if live == nil || live.ID != h.receipt.ID || live.Epoch != h.receipt.Epoch || live.Step == Aborting || live.Step == Aborted {
-		return refuse(Fenced, "%s plane: pivot %q: %w", h.Plane.Name(), h.receipt.ID, ErrFenced)
+		return refuse(Fenced, "%s plane: its receipt is not of epoch %d of pivot %q any more", h.Plane.Name(), h.receipt.Epoch, h.receipt.ID)
 	}
 	return nil
 }
