@@ -117,13 +117,37 @@ func required(cmd *cobra.Command, names ...string) *cobra.Command {
 	return cmd
 }
 
-// outcome is the error of a pivot as the command line reports it: findings one by one, with
-// what to do. What a user has to decide is a finding, and no failure of a server.
+// failure is what a command that failed prints as data: the receipt, where there is one, and
+// what is wrong.
+type failure struct {
+	*pivot.Receipt
+	Errors object.Errors `json:"errors"`
+}
+
+// outcome reports an error of a pivot as data where that is asked for, and returns it.
 func (a Commands) outcome(ctx context.Context, r *pivot.Receipt, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = a.mistake(ctx, r, err)
+	if !a.JSON {
+		return err
+	}
+	out := failure{Receipt: r}
+	for _, e := range object.AsErrors(err, "") {
+		out.Errors = append(out.Errors, object.Shown(e))
+	}
+	if unwritten := a.Outcome("json", out, ""); unwritten != nil {
+		return unwritten
+	}
+	return errors.Join(command.ErrReported, err)
+}
+
+// mistake is the error of a pivot as the command line reports it: findings one by one, with
+// what to do. What a user has to decide is a finding, and no failure of a server.
+func (a Commands) mistake(ctx context.Context, r *pivot.Receipt, err error) error {
 	var findings pivot.Findings
 	switch {
-	case err == nil:
-		return nil
 	case ctx.Err() != nil:
 		a.stopped(r)
 		return err
@@ -196,7 +220,8 @@ func (a Commands) run() *cobra.Command {
 		Long: `Move the Cluster API objects of a cluster to another management cluster: pause it on the
 source, copy its objects, compare them, commit, unpause them on the target, and delete them
 from the source. What fails before the commit is undone. Both ends keep a receipt, the
-ConfigMap pivot-CLUSTER; after a kill --resume goes on from there.
+ConfigMap pivot-CLUSTER; after a kill --resume goes on from there. --format json prints that
+of the source, with the field errors where the run failed.
 
 ` + exitCodes,
 		Example: `  ropewalk pivot run apps/blue --from management.yaml --to blue.yaml
@@ -273,6 +298,7 @@ comes back, abort again without --target-lost to delete it.
 			if !lost && f.to == "" {
 				return command.Usagef("give the kubeconfig of the target, or --target-lost", "required flag \"to\" is not set")
 			}
+			a.JSON = f.format.Value == "json"
 			var clear func()
 			o.Report, clear = a.reporter()
 			receipt, err := pivot.Abort(ctx, o, lost)
@@ -309,6 +335,7 @@ while it answers, and who did it and why is kept in the receipt.
 			if !destroyed || strings.TrimSpace(reason) == "" {
 				return command.Usagef("if the source is lost for good, add --parent-destroyed and --reason", "a takeover needs --parent-destroyed and --reason")
 			}
+			a.JSON = f.format.Value == "json"
 			receipt, err := pivot.Takeover(ctx, o, reason)
 			if err != nil {
 				return a.outcome(ctx, nil, err)

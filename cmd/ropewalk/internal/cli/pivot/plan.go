@@ -32,6 +32,7 @@ Nothing is changed.
 			if err != nil {
 				return err
 			}
+			a.JSON = f.format.Value == "json"
 			plan, err := pivot.Look(ctx, o)
 			if err != nil {
 				return a.outcome(ctx, nil, err)
@@ -39,7 +40,7 @@ Nothing is changed.
 			if err := a.Outcome(f.format.Value, plan, text(plan)); err != nil || len(plan.Findings) == 0 {
 				return err
 			}
-			if f.format.Value == "json" {
+			if a.JSON {
 				return command.ErrDifferentReported()
 			}
 			return mistakes(plan.Findings)
@@ -78,10 +79,10 @@ func text(p pivot.Plan) string {
 		fmt.Fprintf(&b, "\n%s must not be moved yet, says its controller: a run waits for it once it is paused\n", r)
 	}
 	b.WriteString(left(p.Left))
-	if len(p.Findings) == 0 {
 	for _, note := range p.Notes {
 		fmt.Fprintf(&b, "\nnote: %s\n", command.OneLine(note))
 	}
+	if len(p.Findings) == 0 {
 		b.WriteString("\nnothing stands in the way\n")
 	}
 	return b.String()

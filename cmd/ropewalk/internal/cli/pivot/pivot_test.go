@@ -1,0 +1,63 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pivot
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/cmd/ropewalk/internal/cli/command"
+	"github.com/ropewalk/ropewalk/plugin/pivot"
+)
+
+func TestErrorsAreDataWhereThatIsAskedFor(t *testing.T) {
+	blue := pivot.Ref{Group: "cluster.x-k8s.io", Kind: "Cluster", Namespace: "apps", Name: "blue"}
+	findings := pivot.Findings{{Ref: blue, Problem: "is not at rest", Advice: "wait"}}
+	for name, c := range map[string]struct {
+		receipt *pivot.Receipt
+		err     error
+		code    int
+		want    string
+		said    string
+	}{
+		"findings":               {nil, findings, command.Findings, `{"errors": [{"stage": "", "severity": "error", "message": "Cluster.cluster.x-k8s.io apps/blue: is not at rest", "hint": "wait"}]}`, ""},
+		"findings that undid it": {nil, fmt.Errorf("%w: %w", pivot.ErrAborted, findings), command.Findings, "", "the pivot was undone"},
+		"what a user decides":    {nil, pivot.ErrFenced, command.Findings, "", ""},
+		"a server":               {&pivot.Receipt{ID: "17", Step: "Staged", Cluster: blue}, errors.New("connection refused"), command.Environment, "", "go on with run --resume"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, said bytes.Buffer
+			a := Commands{command.New(command.Streams{Out: &out, Err: &said})}
+			a.JSON = true
+			err := a.outcome(t.Context(), c.receipt, c.err)
+			require.ErrorIs(t, err, command.ErrReported)
+			require.Equal(t, c.code, command.ExitCode(err))
+			if c.want != "" {
+				require.JSONEq(t, c.want, out.String())
+			}
+			var got struct {
+				ID     string
+				Errors []struct{ Message string }
+			}
+			require.NoError(t, json.Unmarshal(out.Bytes(), &got))
+			require.Len(t, got.Errors, 1)
+			require.NotEmpty(t, got.Errors[0].Message)
+			require.Equal(t, c.receipt != nil, got.ID != "")
+			require.Contains(t, said.String(), c.said)
+
+			a.JSON = false
+			out.Reset()
+			err = a.outcome(t.Context(), c.receipt, c.err)
+			require.Equal(t, c.code, command.ExitCode(err))
+			require.NotErrorIs(t, err, command.ErrReported)
+			require.Empty(t, out.String())
+		})
+	}
+	require.NoError(t, Commands{command.New(command.Streams{})}.outcome(t.Context(), nil, nil))
+}
