@@ -26,6 +26,24 @@ func TestAPlanNamesAnOwnerOutsideOfTheSet(t *testing.T) {
 	require.Contains(t, said, "ConfigMap "+c.Namespace+"/site")
 }
 
+// TestAPlanNamesWhatWouldBeDeletedWithTheSet: an object of a kind that is built in and not moved,
+// which the garbage collector would delete with the Cluster that owns it.
+func TestAPlanNamesWhatWouldBeDeletedWithTheSet(t *testing.T) {
+	r := newRig(t, ropewalk)
+	c, p := r.Standing(t)
+	cluster, err := c.Get(t.Context(), p)
+	require.NoError(t, err)
+	lease := p.Ensure(t, fmt.Sprintf("{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: held, namespace: %s, ownerReferences: [{apiVersion: %s, kind: Cluster, name: %s, uid: %s}]}}",
+		c.Namespace, cluster.GetAPIVersion(), c.Name, cluster.GetUID()))
+	said, err := r.command(t, "plan", "--from="+p.Kubeconfig, "--to="+r.Other(p).Kubeconfig)
+	require.Error(t, err)
+	require.Contains(t, said, "Lease.coordination.k8s.io "+c.Namespace+"/held: is not moved, as its kind is none of Cluster API, and would be deleted with its owner Cluster.cluster.x-k8s.io "+c.Namespace+"/"+c.Name)
+	require.NotContains(t, said, "note:")
+	p.Remove(t, lease)
+	_, err = r.command(t, "plan", "--from="+p.Kubeconfig, "--to="+r.Other(p).Kubeconfig)
+	require.NoError(t, err)
+}
+
 // TestOneOfTwoClustersOfANamespaceMoves, and the other stays as it is.
 func TestOneOfTwoClustersOfANamespaceMoves(t *testing.T) {
 	r := newRig(t, ropewalk)

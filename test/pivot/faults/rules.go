@@ -42,6 +42,25 @@ func Kill(write int, after bool, kill func()) Rule {
 	return KillAt(func(r Request) bool { return r.Write == write }, after, kill)
 }
 
+// Together holds back the first write that is meant until there is a second one, of another
+// client.
+func Together(meant func(Request) bool) Rule {
+	var seen atomic.Int32
+	both := make(chan struct{})
+	return func(r Request) Fault {
+		if r.Write == 0 || !meant(r) {
+			return Fault{}
+		}
+		switch seen.Add(1) {
+		case 1:
+			<-both
+		case 2:
+			close(both)
+		}
+		return Fault{}
+	}
+}
+
 // KillAt is Kill at the first write that is meant.
 func KillAt(at func(Request) bool, after bool, kill func()) Rule {
 	var dead atomic.Bool

@@ -333,13 +333,18 @@ func secrets() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 }
 
+// PatchWorkers changes the MachineDeployment of the workers, as a field manager, by a JSON merge
+// patch, and waits for nothing.
+func (c *Cluster) PatchWorkers(ctx context.Context, p *Plane, manager, patch string) error {
+	_, err := p.Client.Resource(deployments().resource()).Namespace(c.Namespace).
+		Patch(ctx, c.Name+"-workers", types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
+	return err
+}
+
 // ScaleWorkers changes how many workers there are, through one plane, and waits for them.
 func (c *Cluster) ScaleWorkers(t testing.TB, p *Plane, workers int) {
 	t.Helper()
-	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, workers)
-	_, err := p.Client.Resource(deployments().resource()).Namespace(c.Namespace).
-		Patch(t.Context(), c.Name+"-workers", types.MergePatchType, patch, metav1.PatchOptions{})
-	require.NoError(t, err)
+	require.NoError(t, c.PatchWorkers(t.Context(), p, "pivot-test", fmt.Sprintf(`{"spec":{"replicas":%d}}`, workers)))
 	c.Workers = workers
 	c.AwaitAvailable(t, p)
 }
