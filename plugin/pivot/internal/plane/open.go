@@ -26,6 +26,16 @@ func Open(path, kubeContext string, o Options) (*Plane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)
 	}
+	out, err := Connect(config, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)
+	}
+	return out, nil
+}
+
+// Connect is the plane that a configuration leads to. No request is made.
+func Connect(config *rest.Config, o Options) (*Plane, error) {
+	config = rest.CopyConfig(config)
 	// The server has its own fairness, and a client limit would add to the pause.
 	config.QPS = -1
 	config.Timeout = 30 * time.Second
@@ -33,7 +43,7 @@ func Open(path, kubeContext string, o Options) (*Plane, error) {
 	config.WarningHandler = rest.NoWarnings{} // Such as that a version which both planes serve is deprecated.
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)
+		return nil, err
 	}
 	if o.Metadata, err = metadata.NewForConfig(config); err != nil {
 		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)

@@ -204,6 +204,9 @@ func (h *handling) decode(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s plane: reading what is staged: %w", h.Plane.Name(), err)
 		}
+		if err := h.accept(entries, honest); err != nil {
+			return err
+		}
 		h.staged, h.digest = entries, h.receipt.Digest
 	}
 	return nil

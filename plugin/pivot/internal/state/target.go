@@ -27,6 +27,9 @@ import (
 // is one, only carries the messages.
 type Target struct {
 	Plane *plane.Plane
+	// Accept returns an error for an object that the target does not take from a source; nil
+	// takes all. Nothing of a snapshot is created where it has one that is not taken.
+	Accept func(plane.Ref) error
 	// Now is the clock; time.Now where nil.
 	Now func() time.Time
 
@@ -98,6 +101,9 @@ type handling struct {
 }
 
 func (h *handling) handle(ctx context.Context) (err error) {
+	if err := h.acceptable(); err != nil {
+		return err
+	}
 	if h.receipt, err = h.store.read(ctx); err != nil {
 		return err
 	}
@@ -413,10 +419,11 @@ func (h *handling) abort(ctx context.Context) error {
 func (h *handling) discard(ctx context.Context) error {
 	outline := h.request.Samples
 	if r := h.receipt; r != nil && r.ID == h.request.Pivot && r.Digest != "" && r.Step != Aborted {
+		var refused inventory.Findings // Nothing of what is not accepted was imported.
 		switch err := h.decode(ctx); {
 		case err == nil:
 			outline = slices.Concat(h.staged, outline)
-		case !isRefused(err, Corrupt):
+		case !isRefused(err, Corrupt) && !errors.As(err, &refused):
 			return err
 		}
 	}

@@ -1,0 +1,164 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// Applier makes what a bootstrap says, on the child.
+type Applier struct {
+	// Client reads from the API server itself.
+	Client client.Client
+	// Namespace of the agent, in which a parent may not write.
+	Namespace string
+}
+
+// owner is the field manager of what is applied.
+const owner = client.FieldOwner("ropewalk-agent")
+
+// Apply makes what is missing, and brings what the agent made to what the parent says now.
+// All that is refused is in the error, before anything is written.
+func (a *Applier) Apply(ctx context.Context, b *Bootstrap) error {
+	if err := b.check(a.Namespace); err != nil {
+		return err
+	}
+	for _, s := range b.Secrets {
+		if err := a.secret(ctx, s); err != nil {
+			return err
+		}
+	}
+	if err := a.cluster(ctx, b); err != nil {
+		return err
+	}
+	for _, o := range b.objects() {
+		if err := a.gitOps(ctx, b, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *Applier) secret(ctx context.Context, s Secret) error {
+	want := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Labels: map[string]string{ManagedLabel: "true"}},
+		Type:       s.Type, Data: s.Data,
+	}
+	err := a.Client.Create(ctx, want.DeepCopy(), owner)
+	if apierrors.IsNotFound(err) { // There is no such namespace yet.
+		if err := a.namespace(ctx, s.Namespace); err != nil {
+			return err
+		}
+		err = a.Client.Create(ctx, want.DeepCopy(), owner)
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return named(s, err)
+	}
+	var live corev1.Secret
+	if err := a.Client.Get(ctx, client.ObjectKeyFromObject(want), &live); err != nil {
+		return named(s, err)
+	}
+	switch {
+	case reflect.DeepEqual(live.Data, want.Data):
+		return nil
+	case live.Labels[ManagedLabel] == "":
+		return fmt.Errorf("%s is on the child already, with other data, and is not of the parent: delete it, or take it away from the PivotCluster", s)
+	}
+	live.Data = want.Data
+	return named(s, a.Client.Update(ctx, &live, owner))
+}
+
+// named is err without a word of the request, which may hold values.
+func named(s Secret, err error) error {
+	if err == nil {
+		return nil
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return fmt.Errorf("%s on the child: %s", s, apierrors.ReasonForError(err))
+	}
+	return fmt.Errorf("%s on the child: %w", s, err)
+}
+
+func (a *Applier) namespace(ctx context.Context, name string) error {
+	err := a.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, owner)
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// cluster makes the PivotCluster, and the namespace that its objects move to.
+func (a *Applier) cluster(ctx context.Context, b *Bootstrap) error {
+	want := b.pivotCluster()
+	if err := a.namespace(ctx, want.ClusterNamespace()); err != nil {
+		return err
+	}
+	var live v1alpha1.PivotCluster
+	switch err := a.Client.Get(ctx, client.ObjectKey{Name: b.Name}, &live); {
+	case apierrors.IsNotFound(err):
+		return a.Client.Create(ctx, want, owner)
+	case err != nil:
+		return err
+	case live.Annotations[SelfAnnotation] != b.Identity:
+		return fmt.Errorf("PivotCluster %q is on the child already, and is another one: delete it", b.Name)
+	case equality.Semantic.DeepEqual(live.Spec, want.Spec):
+		return nil
+	}
+	live.Spec = want.Spec
+	return a.Client.Update(ctx, &live, owner)
+}
+
+func (a *Applier) gitOps(ctx context.Context, b *Bootstrap, o *unstructured.Unstructured) error {
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(o.GroupVersionKind())
+	switch err := a.Client.Get(ctx, client.ObjectKeyFromObject(o), live); {
+	case apimeta.IsNoMatchError(err):
+		return fmt.Errorf("%s is not installed on the child: the manifest of agents must have it: %w", b.Spec.GitOps.Engine, err)
+	case apierrors.IsNotFound(err):
+		if err := a.namespace(ctx, o.GetNamespace()); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	case live.GetLabels()[ManagedLabel] == "":
+		return fmt.Errorf("%s %s/%s is on the child already, and is not of the parent: delete it", o.GetKind(), o.GetNamespace(), o.GetName())
+	case holds(live, o):
+		return nil
+	}
+	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), owner, client.ForceOwnership)
+}
+
+// holds reports whether live has all fields of the spec of o.
+func holds(live, o *unstructured.Unstructured) bool {
+	return contains(live.Object["spec"], o.Object["spec"])
+}
+
+func contains(live, want any) bool {
+	w, ok := want.(map[string]any)
+	if !ok {
+		return equality.Semantic.DeepEqual(live, want)
+	}
+	l, _ := live.(map[string]any)
+	for key := range maps.Keys(w) {
+		if !contains(l[key], w[key]) {
+			return false
+		}
+	}
+	return true
+}

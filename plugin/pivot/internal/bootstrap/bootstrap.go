@@ -1,0 +1,136 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// Annotations and labels of what the agent makes on a child.
+const (
+	// SelfAnnotation of a PivotCluster: it is the one of the cluster that it is on. Its value
+	// is the identity by which the parent knows it, PARENT-UID/PIVOTCLUSTER-UID.
+	SelfAnnotation = "pivot.ropewalk.dev/self"
+	// ManagedLabel of Secrets and GitOps objects: the agent made them.
+	ManagedLabel = "pivot.ropewalk.dev/bootstrap"
+)
+
+// Bootstrap is what a child gets before its pivot.
+type Bootstrap struct {
+	// Identity is that of the child, as in its certificate: PARENT-UID/PIVOTCLUSTER-UID.
+	Identity string `json:"identity"`
+	// Name of the PivotCluster, and its Labels and Spec.
+	Name   string                    `json:"name"`
+	Labels map[string]string         `json:"labels,omitempty"`
+	Spec   v1alpha1.PivotClusterSpec `json:"spec"`
+	// Secrets are credentials.
+	Secrets []Secret `json:"secrets,omitempty"`
+}
+
+// Secret is one that the child gets. It is printed without its values.
+type Secret struct {
+	Namespace string            `json:"namespace"`
+	Name      string            `json:"name"`
+	Type      corev1.SecretType `json:"type,omitempty"`
+	Data      map[string][]byte `json:"data"`
+}
+
+// String is the name.
+func (s Secret) String() string { return "Secret " + s.Namespace + "/" + s.Name }
+
+// Format keeps values out of all verbs.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
+
+// Collect reads on the parent what the child of c gets. All Secrets that are missing are in
+// the error.
+func Collect(ctx context.Context, from client.Reader, c *v1alpha1.PivotCluster, identity string) (*Bootstrap, error) {
+	out := &Bootstrap{Identity: identity, Name: c.Name, Labels: c.Labels, Spec: *c.Spec.DeepCopy()}
+	type want struct{ from, to client.ObjectKey }
+	var wants []want
+	for _, key := range c.Spec.Provider.Credentials {
+		k := client.ObjectKey{Namespace: key.Namespace, Name: key.Name}
+		wants = append(wants, want{k, k})
+	}
+	if ref := c.Spec.GitOps.PullSecretRef; ref != nil {
+		wants = append(wants, want{
+			client.ObjectKey{Namespace: c.ClusterNamespace(), Name: ref.Name},
+			client.ObjectKey{Namespace: engineNamespace(c.Spec.GitOps.Engine), Name: ref.Name},
+		})
+	}
+	var missing []error
+	for _, w := range wants {
+		var s corev1.Secret
+		switch err := from.Get(ctx, w.from, &s); {
+		case apierrors.IsNotFound(err):
+			missing = append(missing, fmt.Errorf("secret %s does not exist on the parent, and the PivotCluster names it", w.from))
+		case err != nil:
+			return nil, err
+		default:
+			out.Secrets = append(out.Secrets, Secret{Namespace: w.to.Namespace, Name: w.to.Name, Type: s.Type, Data: s.Data})
+		}
+	}
+	return out, errors.Join(missing...)
+}
+
+// Encode is b as it goes over the link.
+func (b *Bootstrap) Encode() ([]byte, error) { return json.Marshal(b) }
+
+// Decode reads what Encode wrote. Fields that this version does not know are refused: they
+// may be what keeps the cluster from working.
+func Decode(data []byte) (*Bootstrap, error) {
+	var out Bootstrap
+	if err := json.Unmarshal(data, &out); err != nil {
+		// The text of the error may quote a value.
+		return nil, errors.New("the bootstrap that the parent sent cannot be read: both must have the same version")
+	}
+	return &out, nil
+}
+
+// engineNamespace is where the objects of an engine live.
+func engineNamespace(e v1alpha1.Engine) string {
+	if e == v1alpha1.EngineArgoCD {
+		return "argocd"
+	}
+	return "flux-system"
+}
+
+// pivotCluster is the object of the child.
+func (b *Bootstrap) pivotCluster() *v1alpha1.PivotCluster {
+	return &v1alpha1.PivotCluster{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.PivotClusterKind},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: b.Name, Labels: b.Labels, Annotations: map[string]string{SelfAnnotation: b.Identity},
+		},
+		Spec: b.Spec,
+	}
+}
+
+// check is everything that a child does not accept.
+func (b *Bootstrap) check(agent string) error {
+	var wrong []error
+	forbidden := []string{"default", "kube-system", "kube-public", "kube-node-lease", agent}
+	types := []corev1.SecretType{"", corev1.SecretTypeOpaque, corev1.SecretTypeDockerConfigJson, corev1.SecretTypeBasicAuth, corev1.SecretTypeSSHAuth, corev1.SecretTypeTLS}
+	for _, s := range b.Secrets {
+		if slices.Contains(forbidden, s.Namespace) {
+			wrong = append(wrong, fmt.Errorf("%s: credentials may not be in namespace %q", s, s.Namespace))
+		}
+		if !slices.Contains(types, s.Type) {
+			wrong = append(wrong, fmt.Errorf("%s: credentials may not be of type %q", s, s.Type))
+		}
+	}
+	slices.SortFunc(wrong, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errors.Join(wrong...)
+}

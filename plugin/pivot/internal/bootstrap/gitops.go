@@ -1,0 +1,130 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+// Name is that of the GitOps objects that the agent makes.
+const Name = "ropewalk-bootstrap"
+
+// objects are the first of the child's GitOps. What they lead to may replace them.
+func (b *Bootstrap) objects() []*unstructured.Unstructured {
+	g := b.Spec.GitOps
+	if g.Engine == v1alpha1.EngineArgoCD {
+		return b.argocd()
+	}
+	source := made("source.toolkit.fluxcd.io/v1", "OCIRepository", "flux-system", nil)
+	if g.Artifact != nil {
+		spec := map[string]any{
+			"url": g.Artifact.Repository, "ref": map[string]any{"digest": g.Artifact.Digest}, "interval": "10m0s",
+		}
+		if g.Artifact.Insecure {
+			spec["insecure"] = true
+		}
+		if g.PullSecretRef != nil {
+			spec["secretRef"] = map[string]any{"name": g.PullSecretRef.Name}
+		}
+		source.Object["spec"] = spec
+	} else {
+		var spec map[string]any
+		// The API server has read it before.
+		_ = json.Unmarshal(g.Source.Spec.Raw, &spec)
+		source.SetKind(g.Source.Kind)
+		source.Object["spec"] = spec
+	}
+	kustomization := made("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "flux-system", map[string]any{
+		"sourceRef": map[string]any{"kind": source.GetKind(), "name": Name},
+		"path":      "./" + strings.TrimPrefix(path.Clean("/"+g.Path), "/"),
+		"prune":     true, "interval": "10m0s", "retryInterval": "30s", "timeout": "10m0s", "wait": true,
+	})
+	return []*unstructured.Unstructured{source, kustomization}
+}
+
+func (b *Bootstrap) argocd() []*unstructured.Unstructured {
+	g := b.Spec.GitOps
+	return []*unstructured.Unstructured{made("argoproj.io/v1alpha1", "Application", "argocd", map[string]any{
+		"project":     "default",
+		"source":      map[string]any{"repoURL": g.Artifact.Repository, "targetRevision": g.Artifact.Digest, "path": cmp.Or(path.Clean(g.Path), ".")},
+		"destination": map[string]any{"server": "https://kubernetes.default.svc"},
+		"syncPolicy": map[string]any{
+			"automated":   map[string]any{"prune": true, "selfHeal": true},
+			"syncOptions": []any{"CreateNamespace=true", "ServerSideApply=true"},
+			"retry":       map[string]any{"limit": int64(-1), "backoff": map[string]any{"duration": "5s", "factor": int64(2), "maxDuration": "1m"}},
+		},
+	})}
+}
+
+func made(version, kind, namespace string, spec map[string]any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": kind}}
+	o.SetNamespace(namespace)
+	o.SetName(Name)
+	o.SetLabels(map[string]string{ManagedLabel: "true"})
+	if spec != nil {
+		o.Object["spec"] = spec
+	}
+	return o
+}
+
+// State reports whether the GitOps of the child has applied what it begins with; where it
+// has not, the message says what the engine says.
+func (a *Applier) State(ctx context.Context, b *Bootstrap) (begun bool, message string, err error) {
+	objects := b.objects()
+	last := objects[len(objects)-1]
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(last.GroupVersionKind())
+	switch err := a.Client.Get(ctx, client.ObjectKeyFromObject(last), live); {
+	case apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err):
+		return false, fmt.Sprintf("%s %s/%s is not there yet", last.GetKind(), last.GetNamespace(), last.GetName()), nil
+	case err != nil:
+		return false, "", err
+	}
+	if b.Spec.GitOps.Engine == v1alpha1.EngineArgoCD {
+		begun, message = synced(live, b.Spec.GitOps.Artifact.Digest)
+	} else {
+		begun, message = applied(live, b.Spec.GitOps.Artifact)
+	}
+	return begun, message, nil
+}
+
+// applied: a Kustomization is Ready, at its generation, and at the digest.
+func applied(k *unstructured.Unstructured, artifact *v1alpha1.GitOpsArtifact) (bool, string) {
+	generation, _, _ := unstructured.NestedInt64(k.Object, "status", "observedGeneration")
+	revision, _, _ := unstructured.NestedString(k.Object, "status", "lastAppliedRevision")
+	conditions, _, _ := unstructured.NestedSlice(k.Object, "status", "conditions")
+	status, message := "", "Flux has not looked at it yet"
+	for _, c := range conditions {
+		c, _ := c.(map[string]any)
+		if c["type"] == "Ready" {
+			status, _ = c["status"].(string)
+			message, _ = c["message"].(string)
+		}
+	}
+	current := generation == k.GetGeneration() && (artifact == nil || strings.HasSuffix(revision, artifact.Digest))
+	return status == "True" && current, message
+}
+
+// synced: an Application is Synced and Healthy at the digest.
+func synced(app *unstructured.Unstructured, digest string) (bool, string) {
+	text := func(path ...string) string {
+		s, _, _ := unstructured.NestedString(app.Object, append([]string{"status"}, path...)...)
+		return s
+	}
+	sync, health := text("sync", "status"), text("health", "status")
+	ok := sync == "Synced" && health == "Healthy" && strings.HasSuffix(text("sync", "revision"), digest)
+	return ok, fmt.Sprintf("sync %s, health %s: %s", cmp.Or(sync, "Unknown"), cmp.Or(health, "Unknown"), text("operationState", "message"))
+}

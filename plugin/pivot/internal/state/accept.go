@@ -1,0 +1,64 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
+)
+
+// acceptable refuses a request about what the target does not take.
+func (h *handling) acceptable() error {
+	if h.Accept == nil {
+		return nil
+	}
+	if err := h.Accept(h.request.Cluster); err != nil {
+		return refuse(Blocked, "%s plane: %w", h.Plane.Name(), err)
+	}
+	if h.request.Op == Abort {
+		return nil // The samples are what to delete, and only what this pivot imported is.
+	}
+	return h.accept(h.request.Samples, func(snapshot.Entry) error { return nil })
+}
+
+// accept refuses entries of which one is not taken, or does not pass a check.
+func (h *handling) accept(entries []snapshot.Entry, check func(snapshot.Entry) error) error {
+	if h.Accept == nil {
+		return nil
+	}
+	var wrong inventory.Findings
+	for _, e := range entries {
+		err := h.Accept(e.Ref)
+		if err == nil {
+			err = check(e)
+		}
+		if err != nil {
+			wrong = append(wrong, inventory.Finding{Ref: e.Ref, Problem: "the target does not take it: " + err.Error(), Advice: "take it out of what moves"})
+		}
+	}
+	if len(wrong) > 0 {
+		return wrong.Sorted()
+	}
+	return nil
+}
+
+// honest returns an error where the object of an entry is not the one that the entry names.
+func honest(e snapshot.Entry) error {
+	var o metav1.PartialObjectMetadata
+	if err := json.Unmarshal(e.Object, &o); err != nil {
+		return fmt.Errorf("the object is not JSON: %w", err)
+	}
+	gvk := o.GroupVersionKind()
+	is := plane.Ref{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.Namespace, Name: o.Name}
+	if is != e.Ref || o.APIVersion != e.APIVersion {
+		return fmt.Errorf("its object is %s of %s", is, o.APIVersion)
+	}
+	return nil
+}
