@@ -153,7 +153,13 @@ func (f *flags) run(ctx context.Context, mgr ctrl.Manager, p *parts, log logr.Lo
 	defer unregister()
 	o := f.options(p)
 	o.Events, o.Metrics = recorder, f.observe(mgr, condition)
-	if err := new(flux.Reconciler).SetupWithManager(ctx, mgr, o); err != nil {
+	transforms := &flux.Reconciler{}
+	if f.pivot.has(partTransforms) {
+		if err := transforms.SetupWithManager(ctx, mgr, o); err != nil {
+			return err
+		}
+	}
+	if err := f.setupPivot(ctx, mgr, transforms, recorder); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

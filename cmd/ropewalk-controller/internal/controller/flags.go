@@ -61,6 +61,8 @@ type flags struct {
 
 	argocdNamespaces, argocdProjects []string
 
+	pivot pivotFlags
+
 	// namespace is that of the controller.
 	namespace string
 	// dockerConfig and cueRegistry are what the environment says of registries, and
@@ -85,6 +87,7 @@ func newFlags(env func(string) string) (*flags, *pflag.FlagSet) {
 	f.addRendering(set, env)
 	f.addStorage(set, env)
 	f.addServing(set)
+	f.addPivot(set)
 	set.BoolVar(&f.version, "version", false, "print the version, and end")
 	return f, set
 }
@@ -151,7 +154,7 @@ func (f *flags) parse(set *pflag.FlagSet, args []string) error {
 			return fmt.Errorf("--%s %q: expected one of: %s", known.flag, known.value, known.words)
 		}
 	}
-	return errors.Join(f.checkNumbers(), f.checkPlaces())
+	return errors.Join(f.checkNumbers(), f.checkPlaces(), f.checkPivot())
 }
 
 func (f *flags) checkNumbers() error {

@@ -6,6 +6,8 @@ package bootstrap
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -133,4 +135,14 @@ func (b *Bootstrap) check(agent string) error {
 	}
 	slices.SortFunc(wrong, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	return errors.Join(wrong...)
+}
+
+// ID tells bootstraps apart: it is their SHA-256 sum.
+func (b *Bootstrap) ID() string {
+	data, err := b.Encode()
+	if err != nil {
+		return "" // It was decoded from JSON by the API server.
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }

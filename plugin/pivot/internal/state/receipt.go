@@ -64,6 +64,9 @@ func (s Step) Forward() bool {
 	return slices.Contains([]Step{Committed, Activating, Activated, Active, Confirmed, Done}, s)
 }
 
+// InCharge reports whether the plane of the receipt is the one that the cluster has moved to.
+func (r *Receipt) InCharge() bool { return r.Role == RoleTarget && (r.Step == Active || r.Step == Done) }
+
 // Peer is a plane.
 type Peer struct {
 	// UID is that of its namespace kube-system.

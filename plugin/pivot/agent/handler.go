@@ -1,0 +1,197 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
+)
+
+var _ link.Handler = (*Agent)(nil)
+
+// ready is what each session begins with.
+func (a *Agent) ready(ctx context.Context) (*wire.AgentReady, error) {
+	uid, err := a.Plane.UID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	version, err := a.Discovery.ServerVersion()
+	if err != nil {
+		return nil, err
+	}
+	out := &wire.AgentReady{AgentVersion: a.Version, KubernetesVersion: version.GitVersion, ClusterUid: uid}
+	c, err := a.own(ctx)
+	if err != nil || c == nil {
+		return out, err
+	}
+	r, err := a.receipt(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if r.Receipt != nil {
+		out.PivotId, out.PivotStep = r.ID, string(r.Step)
+	}
+	return out, nil
+}
+
+// Pivot implements link.Handler.
+func (a *Agent) Pivot(ctx context.Context, r state.Request) state.Response {
+	out, err := a.target.Call(ctx, r)
+	if err != nil {
+		return state.Response{Refused: state.Unavailable, Message: err.Error()}
+	}
+	return out
+}
+
+// accept refuses what is not of this cluster, or of no kind that moves.
+func (a *Agent) accept(r plane.Ref) error {
+	ctx := context.Background()
+	c, err := a.own(ctx)
+	switch {
+	case err != nil:
+		return err
+	case c == nil:
+		return errors.New("the child has not been given its PivotCluster yet")
+	}
+	return accepts(c, r)
+}
+
+func accepts(c *v1alpha1.PivotCluster, r plane.Ref) error {
+	const clusterAPI = "cluster.x-k8s.io"
+	ours := r.Group == clusterAPI || strings.HasSuffix(r.Group, "."+clusterAPI)
+	switch {
+	case r.Namespace == "" && r.Group == "infrastructure."+clusterAPI:
+		return nil // an identity, which is cluster-scoped
+	case r.Namespace != c.ClusterNamespace():
+		return fmt.Errorf("only objects of namespace %q are taken", c.ClusterNamespace())
+	case r.Group == clusterAPI && r.Kind == "Cluster" && r.Name != c.Name:
+		return fmt.Errorf("only the Cluster %q is taken", c.Name)
+	case ours, r.Group == "" && (r.Kind == "Secret" || r.Kind == "ConfigMap"):
+		return nil
+	}
+	return errors.New("only objects of Cluster API, Secrets and ConfigMaps are taken")
+}
+
+// Bootstrap implements link.Handler.
+func (a *Agent) Bootstrap(ctx context.Context, m *wire.Bootstrap) {
+	if err := a.bootstrap(ctx, m); err != nil {
+		a.Log.Info("the bootstrap is refused", "reason", err.Error())
+		a.link.BootstrapComplete(&wire.BootstrapComplete{Id: m.GetId(), Error: err.Error()})
+	}
+}
+
+func (a *Agent) bootstrap(ctx context.Context, m *wire.Bootstrap) error {
+	b, err := decode(m)
+	if err != nil {
+		return err
+	}
+	identity, err := a.identityOf()
+	if err != nil {
+		return err
+	}
+	if b.Identity != identity {
+		return fmt.Errorf("it is that of another cluster, %q: this one is %q", b.Identity, identity)
+	}
+	if c, err := a.own(ctx); err != nil {
+		return err
+	} else if c != nil {
+		// After the pivot the PivotCluster is the cluster's own.
+		if r, err := a.receipt(ctx, c); err != nil || r.Receipt != nil && r.Step.Forward() {
+			return err
+		}
+	}
+	if err := a.applier.Apply(ctx, b); err != nil {
+		return err
+	}
+	if err := a.takeRights(ctx, b.Name); err != nil {
+		return err
+	}
+	if err := a.mark(ctx, b.Name, m.GetId()); err != nil {
+		return err
+	}
+	return a.report(ctx)
+}
+
+func decode(m *wire.Bootstrap) (*bootstrap.Bootstrap, error) {
+	b := &bootstrap.Bootstrap{}
+	if err := json.Unmarshal(m.GetPivotCluster(), b); err != nil {
+		return nil, errors.New("it cannot be read: the parent and the child must have the same version")
+	}
+	for _, s := range m.GetSecrets() {
+		b.Secrets = append(b.Secrets, bootstrap.Secret{Namespace: s.GetNamespace(), Name: s.GetName(), Type: corev1.SecretType(s.GetType()), Data: s.GetData()})
+	}
+	return b, nil
+}
+
+// mark keeps the ID of what was applied.
+func (a *Agent) mark(ctx context.Context, name, id string) error {
+	c := &v1alpha1.PivotCluster{}
+	if err := a.Client.Get(ctx, types.NamespacedName{Name: name}, c); err != nil {
+		return err
+	}
+	if c.Annotations[bootstrapAnnotation] == id {
+		return nil
+	}
+	before := c.DeepCopy()
+	metav1.SetMetaDataAnnotation(&c.ObjectMeta, bootstrapAnnotation, id)
+	return a.Client.Patch(ctx, c, client.MergeFrom(before))
+}
+
+// Reconcile implements link.Handler.
+func (a *Agent) Reconcile(ctx context.Context) { a.look(ctx) }
+
+// Status implements link.Handler.
+func (a *Agent) Status(ctx context.Context) *wire.ClusterHealth {
+	out := &wire.ClusterHealth{}
+	if version, err := a.Discovery.ServerVersion(); err == nil {
+		out.KubernetesVersion = version.GitVersion
+	}
+	var err error
+	if out.Nodes, out.NodesReady, err = a.nodes(ctx); err != nil {
+		a.Log.Info("the nodes cannot be read", "reason", err.Error())
+	}
+	return out
+}
+
+// Mover is the ClusterRole that an import needs in the namespace of the cluster.
+const Mover = "ropewalk-pivot-mover"
+
+// takeRights binds the agent to it.
+func (a *Agent) takeRights(ctx context.Context, cluster string) error {
+	err := a.Client.Create(ctx, a.binding(cluster))
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// dropRights ends that: what was needed for the import only is not kept.
+func (a *Agent) dropRights(ctx context.Context, c *v1alpha1.PivotCluster) error {
+	return client.IgnoreNotFound(a.Client.Delete(ctx, a.binding(c.Name)))
+}
+
+func (a *Agent) binding(cluster string) *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.ClusterNamespacePrefix + cluster, Name: Mover},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: Mover},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: a.Account.Namespace, Name: a.Account.Name}},
+	}
+}

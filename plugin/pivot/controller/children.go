@@ -1,0 +1,190 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
+)
+
+// Child is what an agent said last.
+type Child struct {
+	Version, KubernetesVersion string
+	Seen                       time.Time
+	// Nodes of the child, and those of them that are ready.
+	Nodes, NodesReady int32
+	// Bootstrapped is the ID of the bootstrap that the agent has applied, and its GitOps has
+	// begun. BootstrapError is what is in the way of it.
+	Bootstrapped, BootstrapError string
+}
+
+// children are the agents on the link, by the UID of their PivotCluster.
+type children struct {
+	store  *store
+	parent string
+	wake   func(name string)
+	now    func() time.Time
+	server *link.Server
+
+	mu   sync.Mutex
+	last map[string]Child
+}
+
+// events are the callbacks of the link. What the agents say is kept in memory: they say it
+// again in each session.
+func (k *children) events() link.Events {
+	return link.Events{
+		AgentReady: func(ctx context.Context, cluster string, m *wire.AgentReady) error {
+			k.note(ctx, cluster, func(c *Child) { c.Version, c.KubernetesVersion = m.GetAgentVersion(), m.GetKubernetesVersion() }, true)
+			return nil
+		},
+		Heartbeat: func(ctx context.Context, cluster string, _ *wire.Heartbeat) {
+			k.note(ctx, cluster, func(*Child) {}, false)
+		},
+		ClusterHealth: func(ctx context.Context, cluster string, m *wire.ClusterHealth) {
+			k.note(ctx, cluster, func(c *Child) {
+				c.KubernetesVersion, c.Nodes, c.NodesReady = m.GetKubernetesVersion(), m.GetNodes(), m.GetNodesReady()
+			}, true)
+		},
+		BootstrapComplete: func(ctx context.Context, cluster string, m *wire.BootstrapComplete) {
+			k.note(ctx, cluster, func(c *Child) {
+				c.Bootstrapped, c.BootstrapError = m.GetId(), m.GetError()
+				if c.BootstrapError != "" {
+					c.Bootstrapped = ""
+				}
+			}, true)
+		},
+		PivotComplete: func(ctx context.Context, cluster string, _ *wire.PivotComplete) {
+			k.note(ctx, cluster, func(*Child) {}, true)
+		},
+		Lost: func(cluster string, _ time.Time) { k.look(context.Background(), cluster) },
+	}
+}
+
+// note keeps what an agent said; where it is news, its PivotCluster is looked at.
+func (k *children) note(ctx context.Context, cluster string, change func(*Child), news bool) {
+	k.mu.Lock()
+	before := k.last[cluster]
+	c := before
+	change(&c)
+	news = news && c != before
+	c.Seen = k.now()
+	k.last[cluster] = c
+	k.mu.Unlock()
+	if news {
+		k.look(ctx, cluster)
+	}
+}
+
+func (k *children) look(ctx context.Context, cluster string) {
+	if c, err := k.store.cached(ctx, types.UID(cluster)); err == nil && c != nil {
+		k.wake(c.Name)
+	}
+}
+
+// authorize is the cluster of a certificate that TLS has verified.
+func (k *children) authorize(ctx context.Context, certificate *x509.Certificate) (string, error) {
+	peer, err := enrol.PeerOf(tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{certificate}}})
+	if err != nil {
+		return "", err
+	}
+	c, err := k.store.cached(ctx, types.UID(peer.Cluster))
+	if err == nil {
+		err = enrol.Admit(c, k.parent, peer)
+	}
+	return peer.Cluster, err
+}
+
+// session counts the sessions of a cluster, for good.
+func (k *children) session(ctx context.Context, cluster string) (n int64, err error) {
+	err = k.store.change(ctx, types.UID(cluster), func(c *v1alpha1.PivotCluster) {
+		if c.Status.Agent == nil {
+			c.Status.Agent = &v1alpha1.AgentStatus{}
+		}
+		c.Status.Agent.Session++
+		n = c.Status.Agent.Session
+	})
+	return n, err
+}
+
+// serve gives the children the server by which they are reached.
+func (k *children) serve(s *link.Server) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.server = s
+}
+
+// reach is the server; an error while this controller serves none.
+func (k *children) reach() (*link.Server, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.server == nil {
+		return nil, errors.New("the link is not served yet")
+	}
+	return k.server, nil
+}
+
+// child is what the agent of a cluster said; false where it is not connected.
+func (k *children) child(cluster types.UID) (Child, bool) {
+	server, err := k.reach()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.last[string(cluster)], err == nil && server.Connected(string(cluster))
+}
+
+// link is that of the pivot of a cluster.
+func (k *children) link(cluster types.UID) state.Link {
+	return state.LinkFunc(func(ctx context.Context, r state.Request) (state.Response, error) {
+		server, err := k.reach()
+		if err != nil {
+			return state.Response{}, err
+		}
+		return server.Link(string(cluster)).Call(ctx, r)
+	})
+}
+
+// bootstrap sends what an agent has to apply.
+func (k *children) bootstrap(ctx context.Context, cluster types.UID, b *bootstrap.Bootstrap) error {
+	secrets := b.Secrets
+	without := *b
+	without.Secrets = nil
+	data, err := json.Marshal(&without)
+	if err != nil {
+		return err
+	}
+	m := &wire.Bootstrap{Id: b.ID(), PivotCluster: data}
+	for _, s := range secrets {
+		m.Secrets = append(m.Secrets, &wire.Secret{Namespace: s.Namespace, Name: s.Name, Type: string(s.Type), Data: s.Data})
+	}
+	server, err := k.reach()
+	if err != nil {
+		return err
+	}
+	return server.Bootstrap(ctx, string(cluster), m)
+}
+
+// block cuts the connections of keys that are blocked.
+func (k *children) block(c *v1alpha1.PivotCluster) {
+	server, err := k.reach()
+	if err != nil {
+		return
+	}
+	for _, key := range c.Spec.Agent.BlockedKeys {
+		server.Drop(key)
+	}
+}

@@ -1,0 +1,30 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controller reconciles PivotClusters, on a parent and on the cluster itself.
+//
+//	tombstone? ── namespace, account, token, Transform ── Cluster Available ── agent enrols
+//	    │ yes                    (provision.go)             (observe.go)      (enrolment.go)
+//	    │                                                                          │
+//	    └── in charge of itself ◄── Done ── pivot (pivot.go) ◄── bootstrap ◄── link (link.go)
+//
+// A PivotCluster with the annotation bootstrap.SelfAnnotation is that of the cluster which it
+// is on: once the receipt of the pivot says that this plane is in charge, it is rendered here
+// as it was on the parent.
+//
+// # Invariants
+//
+// The receipt of a pivot decides, and the status mirrors it. After the commit, or where there
+// is a tombstone, nothing is provisioned again: an edit on the parent changes nothing, and
+// says so. Where the registry of the tombstone cannot be asked, nothing is provisioned.
+//
+// The objects of Cluster API are applied by the engine, as those of a Transform are. The
+// controller makes the Transform, its namespace and its account, and the Secret of the token.
+//
+// Everything is read from the API server itself: there are few PivotClusters, and none may
+// be provisioned twice because a cache was late.
+//
+// A token is in one Secret, which Cluster API reads, and nowhere else.
+//
+// Callers: cmd/ropewalk-controller.
+package controller

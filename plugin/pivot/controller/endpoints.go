@@ -1,0 +1,184 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link"
+)
+
+// AuthoritySecret is the Secret of the authority of a parent, in the namespace of the
+// controller.
+const AuthoritySecret = "ropewalk-pivot-authority" //nolint:gosec // the name of a Secret
+
+// Endpoints are the registration endpoint and the link of a parent. They are a Runnable of the
+// manager, of the controller that leads.
+type Endpoints struct {
+	// Given is where children reach this parent; where it is nil, the PivotCluster of the
+	// cluster itself says so, in its cell.
+	Given *v1alpha1.Cell
+	// Registration and Link are the addresses to listen at.
+	Registration, Link string
+	// Namespace is that of the controller.
+	Namespace string
+
+	reconciler *Reconciler
+	log        logr.Logger
+	current    atomic.Pointer[place]
+}
+
+// place is where children reach a parent, and by which certificates.
+type place struct {
+	cell     *v1alpha1.Cell
+	endpoint *enrol.Endpoint
+}
+
+// NeedLeaderElection: an agent is served by the controller that drives its pivot.
+func (*Endpoints) NeedLeaderElection() bool { return true }
+
+// prepare reads, or makes, the authority, and finds the cell. It returns nil where this
+// cluster has no cell yet.
+func (e *Endpoints) prepare(ctx context.Context) (*place, error) {
+	cell, err := e.find(ctx)
+	if err != nil || cell == nil {
+		return nil, err
+	}
+	authority, err := e.authority(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &place{cell, enrol.NewEndpoint(authority, []string{cell.Host}, e.reconciler.Now)}, nil
+}
+
+func (e *Endpoints) find(ctx context.Context) (*v1alpha1.Cell, error) {
+	if e.Given != nil {
+		return e.Given, nil
+	}
+	var list v1alpha1.PivotClusterList
+	if err := e.reconciler.client.List(ctx, &list); err != nil {
+		return nil, err
+	}
+	for _, c := range list.Items {
+		if c.Annotations[bootstrap.SelfAnnotation] != "" && c.Spec.Cell != nil {
+			return c.Spec.Cell, nil
+		}
+	}
+	return nil, nil
+}
+
+// authority is that of the Secret, which is made where there is none.
+func (e *Endpoints) authority(ctx context.Context) (*enrol.Authority, error) {
+	name := types.NamespacedName{Namespace: e.Namespace, Name: AuthoritySecret}
+	var live corev1.Secret
+	err := e.reconciler.client.Get(ctx, name, &live)
+	if err == nil {
+		return enrol.DecodeAuthority(live.Data)
+	}
+	if !apierrors.IsNotFound(err) {
+		return nil, err
+	}
+	made, err := enrol.NewAuthority(e.reconciler.Now())
+	if err != nil {
+		return nil, err
+	}
+	data, err := made.Encode()
+	if err != nil {
+		return nil, err
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}, Data: data}
+	if err := e.reconciler.client.Create(ctx, secret, owner); apierrors.IsAlreadyExists(err) {
+		return e.authority(ctx) // Another controller was first.
+	} else if err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+// Start serves until ctx ends.
+func (e *Endpoints) Start(ctx context.Context) error {
+	const look = 10 * time.Second
+	var at *place
+	for at == nil {
+		var err error
+		if at, err = e.prepare(ctx); err != nil {
+			return err
+		}
+		if at != nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(look):
+		}
+	}
+	r := e.reconciler
+	server, err := link.NewServer(link.ServerOptions{
+		TLS: at.endpoint.TLS(tls.RequireAndVerifyClientCert, "h2"), Authorize: r.children.authorize, Session: r.children.session, Events: r.children.events(),
+	})
+	if err != nil {
+		return err
+	}
+	registration := &enrol.Server{
+		Parent: r.uid, Endpoint: at.endpoint, Store: r.children.store, Manifest: r.manifest, Log: e.log.WithName("registration"), Now: r.Now,
+		Event: func(c *v1alpha1.PivotCluster, kind, reason, message string) { r.Events.Event(c, kind, reason, message) },
+	}
+	first, err := listen(ctx, e.Registration)
+	if err != nil {
+		return err
+	}
+	second, err := listen(ctx, e.Link)
+	if err != nil {
+		return errors.Join(err, first.Close())
+	}
+	r.children.serve(server)
+	e.current.Store(at)
+	e.log.Info("serving children", "registration", e.Registration, "link", e.Link, "host", at.cell.Host)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 2)
+	go func() { ended <- registration.Serve(ctx, first) }()
+	go func() { ended <- server.Serve(ctx, second) }()
+	go e.follow(ctx, at.endpoint)
+	err = <-ended
+	stop()
+	return errors.Join(err, <-ended)
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+}
+
+// follow uses the authority as its Secret is, after a rotation.
+func (e *Endpoints) follow(ctx context.Context, endpoint *enrol.Endpoint) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(again):
+		}
+		a, err := e.authority(ctx)
+		if client.IgnoreNotFound(err) != nil {
+			e.log.Error(err, "the authority cannot be read: the one before is used")
+			continue
+		}
+		endpoint.Use(a)
+	}
+}

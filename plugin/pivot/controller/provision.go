@@ -1,0 +1,142 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+const (
+	// owner is the field manager of what the controller writes.
+	owner = client.FieldOwner("ropewalk-pivot")
+	// ClusterLabel names the PivotCluster that an object was made for.
+	ClusterLabel = "pivot.ropewalk.dev/cluster"
+	// deliveryAccount is by which the Transform of a cluster is read, written and applied, in the
+	// namespace of the cluster.
+	deliveryAccount = "ropewalk-delivery"
+	// Role is the ClusterRole that it is bound to there.
+	Role = "ropewalk-cluster-delivery"
+	// embeddedModule makes the objects where a PivotCluster names no other module.
+	embeddedModule = "cluster"
+)
+
+// namespace makes the namespace of the cluster, the account and its binding.
+func (r *Reconciler) namespace(ctx context.Context, c *v1alpha1.PivotCluster) error {
+	labels := map[string]string{ClusterLabel: c.Name}
+	in := metav1.ObjectMeta{Namespace: c.ClusterNamespace(), Name: deliveryAccount, Labels: labels}
+	objects := []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.ClusterNamespace(), Labels: labels}},
+		&corev1.ServiceAccount{ObjectMeta: in},
+		&rbacv1.RoleBinding{
+			ObjectMeta: in,
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: Role},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: in.Namespace, Name: in.Name}},
+		},
+	}
+	for _, o := range objects {
+		if err := r.client.Create(ctx, o, owner); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("%T %s: %w", o, o.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// transform makes the Transform of the cluster, and brings it to the spec. Whether it is
+// suspended is left as it is: a pivot freezes it.
+func (r *Reconciler) transform(ctx context.Context, c *v1alpha1.PivotCluster, self bool) (*v1alpha1.Transform, error) {
+	want, err := transformOf(c, self)
+	if err != nil {
+		return nil, err
+	}
+	live := &v1alpha1.Transform{}
+	err = r.client.Get(ctx, client.ObjectKeyFromObject(want), live)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return nil, err
+	case err == nil && live.Labels[ClusterLabel] != c.Name:
+		return nil, reject("Transform %s/%s exists and is not of this PivotCluster: delete it", live.Namespace, live.Name)
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
+	if err != nil {
+		return nil, err
+	}
+	delete(object, "status")
+	u := &unstructured.Unstructured{Object: object}
+	if err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), owner, client.ForceOwnership); err != nil {
+		return nil, fmt.Errorf("Transform %s/%s: %w", want.Namespace, want.Name, err)
+	}
+	return live, nil
+}
+
+func transformOf(c *v1alpha1.PivotCluster, self bool) (*v1alpha1.Transform, error) {
+	input := map[string]any{}
+	data, err := json.Marshal(c.Spec)
+	if err == nil {
+		err = json.Unmarshal(data, &input)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// What tells nothing of the machines, and may change while they stay.
+	delete(input, "suspend")
+	delete(input, "agent")
+	input["self"] = self
+	if data, err = json.Marshal(input); err != nil {
+		return nil, err
+	}
+	module := v1alpha1.CueReference{Type: "embedded", Ref: embeddedModule}
+	if c.Spec.ClusterModule != nil {
+		module = *c.Spec.ClusterModule
+	}
+	return &v1alpha1.Transform{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.TransformKind},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: c.ClusterNamespace(), Name: c.Name, Labels: map[string]string{ClusterLabel: c.Name},
+		},
+		Spec: v1alpha1.TransformSpec{
+			RenderSpec:         v1alpha1.RenderSpec{CueRef: &module, Input: &apiextensionsv1.JSON{Raw: data}},
+			Context:            &v1alpha1.Context{Namespace: c.ClusterNamespace()},
+			Interval:           metav1.Duration{Duration: 10 * time.Minute},
+			Output:             c.Spec.Output.DeepCopy(),
+			Delivery:           delivery(c, self),
+			ServiceAccountName: deliveryAccount,
+		},
+	}, nil
+}
+
+// delivery is the engine of the parent, as the spec says, or that of the cluster itself.
+func delivery(c *v1alpha1.PivotCluster, self bool) *v1alpha1.Delivery {
+	out := c.Spec.Delivery.DeepCopy()
+	if out == nil {
+		out = &v1alpha1.Delivery{Type: v1alpha1.EngineFlux}
+	}
+	if !self || out.Type == c.Spec.GitOps.Engine {
+		return out
+	}
+	if c.Spec.GitOps.Engine == v1alpha1.EngineArgoCD {
+		return &v1alpha1.Delivery{Type: v1alpha1.EngineArgoCD, ArgoCD: &v1alpha1.ArgoCDDelivery{}}
+	}
+	return &v1alpha1.Delivery{Type: v1alpha1.EngineFlux}
+}
+
+// rejection is what a user has to put right.
+type rejection struct{ text string }
+
+func (r *rejection) Error() string { return r.text }
+
+func reject(format string, args ...any) error { return &rejection{fmt.Sprintf(format, args...)} }

@@ -1,0 +1,309 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	kuberecorder "k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/gitops"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
+)
+
+// Finalizer keeps a PivotCluster until its machines are gone, or it is another's.
+const Finalizer = "ropewalk.dev/pivot"
+
+// Reconciler reconciles PivotClusters. Its exported fields are set before SetupWithManager.
+type Reconciler struct {
+	// Events records events.
+	Events kuberecorder.EventRecorder
+	// Endpoints are for children; nil where this controller serves none.
+	Endpoints *Endpoints
+	// ChildManifest is the YAML with which an agent is installed, without its Secret.
+	ChildManifest func() ([]byte, error)
+	// Delivery is that of clusters on this plane.
+	Delivery Delivery
+	// Account is the ServiceAccount of this controller, which has its rights in the namespace of
+	// a cluster by a binding there.
+	Account types.NamespacedName
+	// Hold is how long the target of a pivot has to be active before the source is deleted.
+	Hold time.Duration
+	// Now is the clock; time.Now where nil.
+	Now func() time.Time
+
+	// client reads from the API server itself.
+	client client.Client
+	// plane is the same API server, for pivots.
+	plane *plane.Plane
+	// uid is that of the namespace kube-system: the identity of this parent.
+	uid      string
+	children *children
+	pivots   *pivots
+}
+
+// again is how long until everything is looked at again.
+const (
+	again      = time.Minute
+	retryAfter = 5 * time.Second
+)
+
+// errChanged: the status was written on the way, and everything is to be looked at again.
+var errChanged = errors.New("the status was changed")
+
+// Reconcile brings one PivotCluster on.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	c := &v1alpha1.PivotCluster{}
+	if err := r.client.Get(ctx, req.NamespacedName, c); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	before := c.DeepCopy()
+	if c.DeletionTimestamp != nil {
+		return r.remove(ctx, c)
+	}
+	if controllerutil.AddFinalizer(c, Finalizer) {
+		// The change of the object requests another look.
+		return ctrl.Result{}, r.client.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner)
+	}
+	if c.Spec.Suspend {
+		return ctrl.Result{}, nil
+	}
+	err := r.advance(ctx, c)
+	if errors.Is(err, errChanged) {
+		return ctrl.Result{RequeueAfter: time.Millisecond}, nil
+	}
+	var rejected *rejection
+	switch {
+	case errors.As(err, &rejected):
+		r.stalled(c, rejected.text)
+		err = nil
+	case err != nil:
+		r.failing(c, err)
+	}
+	c.Status.ObservedGeneration = c.Generation
+	if failed := r.write(ctx, before, c); failed != nil {
+		return ctrl.Result{}, errors.Join(err, failed)
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if c.Status.Phase == v1alpha1.PhaseReady || c.Status.Phase == v1alpha1.PhaseFailed {
+		return ctrl.Result{RequeueAfter: again}, nil
+	}
+	return ctrl.Result{RequeueAfter: retryAfter}, nil
+}
+
+// write writes the status where it has changed, and an event where the phase has.
+func (r *Reconciler) write(ctx context.Context, before, c *v1alpha1.PivotCluster) error {
+	if sameStatus(before, c) {
+		return nil
+	}
+	if before.Status.Phase != c.Status.Phase {
+		kind, ready := corev1.EventTypeNormal, apimeta.FindStatusCondition(c.Status.Conditions, meta.ReadyCondition)
+		if c.Status.Phase == v1alpha1.PhaseFailed || c.Status.Phase == v1alpha1.PhaseDegraded {
+			kind = corev1.EventTypeWarning
+		}
+		if ready != nil {
+			r.Events.Event(c, kind, string(c.Status.Phase), ready.Message)
+		}
+	}
+	return r.client.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner)
+}
+
+// advance takes the next step. What is on the way is in the status, and no error.
+func (r *Reconciler) advance(ctx context.Context, c *v1alpha1.PivotCluster) error {
+	receipt, err := state.Read(ctx, r.plane, r.cluster(c))
+	if err != nil {
+		return err
+	}
+	mirror(c, receipt)
+	switch {
+	case c.Annotations[bootstrap.SelfAnnotation] != "":
+		return r.self(ctx, c, receipt)
+	case receipt != nil && receipt.Role == state.RoleTarget:
+		// It came back by a pivot of a user: this plane is in charge.
+		return r.self(ctx, c, receipt)
+	case receipt != nil && receipt.Step == state.Done:
+		return r.gone(c)
+	case receipt != nil && receipt.Step.Forward():
+		return r.pivot(ctx, c, receipt)
+	}
+	if c.Status.Pivot == nil || c.Status.Pivot.Tombstone == "" {
+		if err := r.lookup(ctx, c); err != nil {
+			return err
+		}
+	}
+	if c.Status.Pivot != nil && c.Status.Pivot.Tombstone != "" {
+		return r.gone(c)
+	}
+	return r.provision(ctx, c, receipt)
+}
+
+// lookup asks the registry whether the cluster is in charge of itself already, unless it is
+// being provisioned by this parent.
+func (r *Reconciler) lookup(ctx context.Context, c *v1alpha1.PivotCluster) error {
+	err := r.client.Get(ctx, r.cluster(c), &v1alpha1.Transform{})
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	t, found, err := r.gitOps(c).Lookup(ctx)
+	switch {
+	case errors.Is(err, gitops.ErrAnother):
+		return &rejection{err.Error()}
+	case err != nil:
+		return fmt.Errorf("nothing is provisioned before it is known whether the cluster is in charge of itself already: %w", err)
+	case found:
+		c.Status.Pivot = &v1alpha1.PivotStatus{ID: t.Pivot, Step: string(state.Done), Digest: t.Digest, Tombstone: cmp.Or(t.Artifact, t.Pivot)}
+	}
+	return nil
+}
+
+func (r *Reconciler) cluster(c *v1alpha1.PivotCluster) types.NamespacedName {
+	return types.NamespacedName{Namespace: c.ClusterNamespace(), Name: c.Name}
+}
+
+// provision makes the machines, gives the child what it needs, and begins the pivot.
+func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
+	if err := r.namespace(ctx, c); err != nil {
+		return err
+	}
+	changed, err := r.ensureToken(ctx, c, apimeta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ProvisionedCondition))
+	if err != nil || changed {
+		return cmp.Or(err, errChanged)
+	}
+	if _, err := r.transform(ctx, c, false); err != nil {
+		return err
+	}
+	seen, err := r.observe(ctx, c)
+	if err != nil {
+		return err
+	}
+	c.Status.Nodes = &seen.Nodes
+	set(c, v1alpha1.ProvisionedCondition, seen.Provisioned, "Provisioned", seen.Message)
+	child, connected := r.child(c)
+	if !seen.Provisioned || !connected {
+		phase, message := v1alpha1.PhaseProvisioning, cmp.Or(expired(c.Status.Enrolment, r.Now()), "waiting for the agent to call")
+		if !seen.There {
+			phase = v1alpha1.PhasePending
+		}
+		if !seen.Provisioned {
+			message = seen.Message
+		}
+		r.progress(c, phase, message)
+		return nil
+	}
+	if receipt != nil && !receipt.Step.Ended() {
+		return r.pivot(ctx, c, receipt)
+	}
+	ready, err := r.bootstrap(ctx, c, child)
+	if err != nil || !ready {
+		return err
+	}
+	if !seen.Available {
+		r.progress(c, v1alpha1.PhaseProvisioning, "the pivot waits until the cluster is at rest: "+seen.Message)
+		return nil
+	}
+	return r.pivot(ctx, c, receipt)
+}
+
+// child is what the agent says, with its conditions.
+func (r *Reconciler) child(c *v1alpha1.PivotCluster) (Child, bool) {
+	enrolled := c.Status.Enrolment != nil && c.Status.Enrolment.Certificate != ""
+	why := cmp.Or(expired(c.Status.Enrolment, r.Now()), "the agent has not asked for a certificate yet")
+	set(c, v1alpha1.EnrolledCondition, enrolled, "Enrolled", why)
+	if r.children == nil {
+		return Child{}, false
+	}
+	r.children.block(c)
+	child, connected := r.children.child(c.UID)
+	set(c, v1alpha1.ConnectedCondition, connected, "Connected", "the agent is not on the link")
+	if !connected {
+		return child, false
+	}
+	if c.Status.Agent == nil {
+		c.Status.Agent = &v1alpha1.AgentStatus{}
+	}
+	a := c.Status.Agent
+	a.Version, a.KubernetesVersion = child.Version, child.KubernetesVersion
+	// Each write of a status is a write to etcd.
+	if a.LastSeen == nil || child.Seen.Sub(a.LastSeen.Time) >= time.Minute {
+		a.LastSeen = &metav1.Time{Time: child.Seen.Truncate(time.Second)}
+	}
+	return child, true
+}
+
+// bootstrap sends the child what it needs before the pivot, and reports whether it has it.
+func (r *Reconciler) bootstrap(ctx context.Context, c *v1alpha1.PivotCluster, child Child) (bool, error) {
+	b, err := bootstrap.Collect(ctx, r.client, c, r.uid+"/"+string(c.UID))
+	if err != nil {
+		return false, &rejection{err.Error()}
+	}
+	done := child.Bootstrapped == b.ID()
+	message := child.BootstrapError
+	if !done {
+		if err := r.children.bootstrap(ctx, c.UID, b); err != nil {
+			return false, err
+		}
+		if message == "" {
+			message = "the child is being given its GitOps"
+		}
+		r.progress(c, v1alpha1.PhaseProvisioning, message)
+	}
+	set(c, v1alpha1.BootstrappedCondition, done, "Bootstrapped", message)
+	return done, nil
+}
+
+// self: this plane is the cluster itself, or becomes so.
+func (r *Reconciler) self(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
+	if receipt == nil || !receipt.InCharge() {
+		r.progress(c, v1alpha1.PhasePivoting, "the parent is in charge: what is changed here counts after the pivot")
+		return nil
+	}
+	if err := r.namespace(ctx, c); err != nil {
+		return err
+	}
+	// One that a user moved here from elsewhere is not this cluster.
+	if _, err := r.transform(ctx, c, c.Annotations[bootstrap.SelfAnnotation] != ""); err != nil {
+		return err
+	}
+	seen, err := r.observe(ctx, c)
+	if err != nil {
+		return err
+	}
+	c.Status.Nodes = &seen.Nodes
+	set(c, v1alpha1.ProvisionedCondition, seen.Provisioned, "Provisioned", seen.Message)
+	set(c, v1alpha1.PivotedCondition, true, "Pivoted", "")
+	phase, message := phaseOf(seen, true)
+	r.settled(c, phase, message)
+	return nil
+}
+
+// gone: the cluster is in charge of itself, and this object is but a record.
+func (r *Reconciler) gone(c *v1alpha1.PivotCluster) error {
+	child, connected := r.child(c)
+	set(c, v1alpha1.PivotedCondition, true, "Pivoted", "")
+	seen := observation{Nodes: v1alpha1.NodeCounts{Wanted: child.Nodes, Ready: child.NodesReady}}
+	if connected {
+		c.Status.Nodes = &seen.Nodes
+	}
+	phase, message := phaseOf(seen, connected)
+	r.settled(c, phase, message+": change it there")
+	return nil
+}

@@ -1,0 +1,111 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
+)
+
+// ForgetAnnotation, with the name of the PivotCluster as its value, allows the deletion of the
+// record of a cluster that is in charge of itself. The machines stay, and the tombstone does.
+const ForgetAnnotation = "pivot.ropewalk.dev/forget"
+
+// remove deletes the machines of a cluster that this plane is in charge of, and then lets the
+// PivotCluster go. A cluster that is in charge of itself is not deleted from here, and not
+// from itself: it would end halfway.
+func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(c, Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	if c.Annotations[ForgetAnnotation] == c.Name {
+		return ctrl.Result{}, r.letGo(ctx, c)
+	}
+	receipt, err := state.Read(ctx, r.plane, r.cluster(c))
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	before := c.DeepCopy()
+	mirror(c, receipt)
+	if why := r.refuses(c, receipt); why != "" {
+		r.stalled(c, why)
+		return ctrl.Result{RequeueAfter: again}, r.write(ctx, before, c)
+	}
+	if receipt != nil && !receipt.Step.Ended() {
+		source := &state.Source{Plane: r.plane, Cluster: r.cluster(c), GitOps: r.gitOps(c)}
+		lost := r.children == nil
+		if !lost {
+			source.Link = r.children.link(c.UID)
+		}
+		if _, err := source.Abort(ctx, lost); err != nil {
+			return ctrl.Result{}, fmt.Errorf("the pivot has to be aborted before the cluster is deleted: %w", err)
+		}
+	}
+	gone, err := r.delivered(ctx, c)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if gone {
+		return ctrl.Result{}, r.letGo(ctx, c)
+	}
+	r.progress(c, c.Status.Phase, "the machines are being deleted")
+	return ctrl.Result{RequeueAfter: retryAfter}, r.write(ctx, before, c)
+}
+
+// refuses says why the cluster cannot be deleted from here.
+func (r *Reconciler) refuses(c *v1alpha1.PivotCluster, receipt *state.Receipt) string {
+	const record = "; to delete this record of it, annotate it with " + ForgetAnnotation + ": "
+	switch {
+	case c.Annotations[bootstrap.SelfAnnotation] != "":
+		return "this is the cluster itself, which cannot delete its own machines to the end: move it to another management cluster first (ropewalk pivot run), and delete it there" + record + c.Name
+	case receipt != nil && receipt.Role == state.RoleSource && receipt.Step.Forward(), c.Status.Pivot != nil && c.Status.Pivot.Tombstone != "":
+		return "the cluster is in charge of itself: it is not deleted from here; move it to a management cluster first (ropewalk pivot run), and delete it there" + record + c.Name
+	}
+	return ""
+}
+
+// delivered deletes the Transform, with what it delivered, and the namespace, and reports
+// whether all of it is gone.
+func (r *Reconciler) delivered(ctx context.Context, c *v1alpha1.PivotCluster) (gone bool, err error) {
+	in := metav1.ObjectMeta{Namespace: c.ClusterNamespace(), Name: c.Name}
+	transform := &v1alpha1.Transform{ObjectMeta: in}
+	switch err := r.client.Get(ctx, client.ObjectKeyFromObject(transform), transform); {
+	case err == nil:
+		if transform.DeletionTimestamp == nil {
+			err = r.client.Delete(ctx, transform)
+		}
+		return false, client.IgnoreNotFound(err)
+	case client.IgnoreNotFound(err) != nil:
+		return false, err
+	}
+	// What the machines are made of goes by itself, after the Cluster.
+	if seen, err := r.observe(ctx, c); err != nil || seen.There {
+		return false, err
+	}
+	namespace := &corev1.Namespace{}
+	err = r.client.Get(ctx, client.ObjectKey{Name: c.ClusterNamespace()}, namespace)
+	if client.IgnoreNotFound(err) != nil {
+		return false, err
+	}
+	if err != nil || namespace.Labels[ClusterLabel] != c.Name {
+		return true, nil // The user made it.
+	}
+	return true, client.IgnoreNotFound(r.client.Delete(ctx, namespace))
+}
+
+func (r *Reconciler) letGo(ctx context.Context, c *v1alpha1.PivotCluster) error {
+	before := c.DeepCopy()
+	controllerutil.RemoveFinalizer(c, Finalizer)
+	return r.client.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner)
+}

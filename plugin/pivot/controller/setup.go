@@ -1,0 +1,79 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+)
+
+// SetupWithManager adds the controller of PivotClusters to a manager, and its endpoints.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	var err error
+	if r.Now == nil {
+		r.Now = time.Now
+	}
+	if r.client, err = client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient()}); err != nil {
+		return err
+	}
+	if r.plane, err = plane.Connect(mgr.GetConfig(), plane.Options{Name: "parent"}); err != nil {
+		return err
+	}
+	var system corev1.Namespace
+	if err := r.client.Get(ctx, types.NamespacedName{Name: "kube-system"}, &system); err != nil {
+		return fmt.Errorf("the identity of this cluster: %w", err)
+	}
+	r.uid = string(system.UID)
+	for field, values := range indexes() {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.PivotCluster{}, field, values); err != nil {
+			return err
+		}
+	}
+	woken := make(chan event.GenericEvent, concurrent)
+	wake := func(name string) {
+		select {
+		case woken <- event.GenericEvent{Object: &v1alpha1.PivotCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}}:
+		case <-ctx.Done():
+		}
+	}
+	r.pivots = newPivots(ctx, wake)
+	if r.Endpoints != nil {
+		r.Endpoints.reconciler, r.Endpoints.log = r, mgr.GetLogger().WithName("endpoints")
+		r.children = &children{
+			store: &store{cache: mgr.GetCache(), direct: r.client}, parent: r.uid, wake: wake, now: r.Now, last: map[string]Child{},
+		}
+		if err := mgr.Add(r.Endpoints); err != nil {
+			return err
+		}
+	}
+	return ctrl.NewControllerManagedBy(mgr).Named("pivotcluster").
+		For(&v1alpha1.PivotCluster{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Watches(&v1alpha1.Transform{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+			// No owner reference: what a record leaves behind must not be collected with it.
+			if name := o.GetLabels()[ClusterLabel]; name != "" {
+				return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: name}}}
+			}
+			return nil
+		})).
+		WatchesRawSource(source.Channel(woken, &handler.EnqueueRequestForObject{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		Complete(reconcile.Func(r.Reconcile))
+}

@@ -1,0 +1,161 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
+)
+
+// EnrolSecret is the name of the Secret by which the machines of a cluster enrol.
+func EnrolSecret(cluster string) string { return cluster + "-enrol" }
+
+// Keys of that Secret, which are files on a machine.
+const (
+	tokenKey       = "token"
+	endpointKey    = "endpoint"
+	authoritiesKey = "ca.crt"
+)
+
+// place is where the children of this parent reach it: the cell that a PivotCluster names, or
+// the usual one.
+func (r *Reconciler) place(ctx context.Context, c *v1alpha1.PivotCluster) (*place, error) {
+	if r.Endpoints == nil {
+		return nil, reject("this controller serves no children: start it with --cell-host, or with a PivotCluster of the cluster itself that has a cell")
+	}
+	usual := r.Endpoints.current.Load()
+	if usual == nil {
+		return nil, errors.New("the endpoints for children are not served yet")
+	}
+	if c.Spec.CellRef == nil {
+		return usual, nil
+	}
+	parent := &v1alpha1.PivotCluster{}
+	err := r.client.Get(ctx, types.NamespacedName{Name: c.Spec.CellRef.Name}, parent)
+	if apierrors.IsNotFound(err) || err == nil && parent.Spec.Cell == nil {
+		return nil, reject("spec.cellRef: expected a PivotCluster with spec.cell, and there is none of the name %q", c.Spec.CellRef.Name)
+	}
+	return &place{parent.Spec.Cell, usual.endpoint}, err
+}
+
+// ensureToken makes the Secret by which the machines of a cluster enrol, and a new token where
+// there is none that can be used. It reports whether it has changed the status, which is
+// written then.
+func (r *Reconciler) ensureToken(ctx context.Context, c *v1alpha1.PivotCluster, provisioned bool) (changed bool, err error) {
+	at, err := r.place(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	live := &corev1.Secret{}
+	err = r.client.Get(ctx, types.NamespacedName{Namespace: c.ClusterNamespace(), Name: EnrolSecret(c.Name)}, live)
+	if client.IgnoreNotFound(err) != nil {
+		return false, err
+	}
+	token := string(live.Data[tokenKey])
+	if r.needsToken(c, token) {
+		token, c.Status.Enrolment = enrol.Mint(c.Spec.Agent.Rejoin, r.Now())
+		changed = true
+	} else if e := c.Status.Enrolment; !provisioned && e.PublicKey == "" && e.Expires.Sub(r.Now()) < enrol.TokenLifetime/2 {
+		// The machine that has it is still being made.
+		e.Expires = &metav1.Time{Time: r.Now().Add(enrol.TokenLifetime)}
+		changed = true
+	}
+	if changed {
+		// First its sum: a token that is not known to the parent is made again.
+		if err := r.client.Status().Update(ctx, c, owner); err != nil {
+			return false, err
+		}
+	}
+	return changed, r.writeSecret(ctx, c, live, map[string][]byte{
+		tokenKey: []byte(token), endpointKey: []byte(registration(at.cell)), authoritiesKey: at.endpoint.Authority().Trust().PEM(),
+	})
+}
+
+// needsToken: there is none, it was lost between two writes, or the user wants another. One that
+// has expired unused is not replaced by itself: the machines have it, and it is in the status.
+func (r *Reconciler) needsToken(c *v1alpha1.PivotCluster, token string) bool {
+	e := c.Status.Enrolment
+	switch {
+	case e == nil || e.TokenHash == "" || e.Rejoin != c.Spec.Agent.Rejoin:
+		return true
+	case e.PublicKey != "":
+		return false
+	}
+	return enrol.TokenHash(token) != e.TokenHash
+}
+
+func (r *Reconciler) writeSecret(ctx context.Context, c *v1alpha1.PivotCluster, live *corev1.Secret, data map[string][]byte) error {
+	if equality.Semantic.DeepEqual(live.Data, data) {
+		return nil
+	}
+	want := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: c.ClusterNamespace(), Name: EnrolSecret(c.Name), ResourceVersion: live.ResourceVersion,
+			// It moves with the cluster: the bootstrap data of each new machine are made of it.
+			Labels: map[string]string{ClusterLabel: c.Name, "cluster.x-k8s.io/cluster-name": c.Name, "clusterctl.cluster.x-k8s.io/move": ""},
+		},
+		Data: data,
+	}
+	if live.ResourceVersion == "" {
+		return r.client.Create(ctx, want, owner)
+	}
+	return r.client.Update(ctx, want, owner)
+}
+
+func registration(cell *v1alpha1.Cell) string {
+	return "https://" + net.JoinHostPort(cell.Host, strconv.Itoa(int(cell.Port)))
+}
+
+func linkAddress(cell *v1alpha1.Cell) string {
+	return net.JoinHostPort(cell.Host, strconv.Itoa(int(cell.LinkPort)))
+}
+
+// manifest is the YAML with which an agent is installed: what the operator of the parent gives,
+// and the Secret of the agent.
+func (r *Reconciler) manifest(ctx context.Context, c *v1alpha1.PivotCluster, token string) ([]byte, error) {
+	at, err := r.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	given, err := r.ChildManifest()
+	if err != nil {
+		return nil, fmt.Errorf("the manifest of agents: %w", err)
+	}
+	data := bootstrap.AgentData(token, registration(at.cell), linkAddress(at.cell), at.endpoint.Authority().Trust())
+	secret, err := yaml.Marshal(&corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: enrol.AgentNamespace, Name: enrol.AgentSecret},
+		Data:       data,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Join([][]byte{bytes.TrimSpace(given), secret}, []byte("\n---\n")), nil
+}
+
+// expired says of a token that has ended unused what to do.
+func expired(e *v1alpha1.EnrolmentStatus, now time.Time) string {
+	if e == nil || e.PublicKey != "" || !enrol.Expired(e, now) {
+		return ""
+	}
+	return fmt.Sprintf("the token of the agent has expired at %s, unused: see whether the machines reach the parent, then change spec.agent.rejoin, and run the script on a machine of the control plane again",
+		e.Expires.UTC().Format(time.RFC3339))
+}
