@@ -109,8 +109,8 @@ func (a *Agent) Start(ctx context.Context) error {
 	}()
 	err := a.link.Run(ctx)
 	<-done
-	if ctx.Err() != nil {
-		return nil
+	if errors.Is(err, context.Canceled) {
+		err = nil
 	}
 	return err
 }

@@ -6,7 +6,6 @@ package controller
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"sync"
@@ -97,9 +96,9 @@ func (k *children) look(ctx context.Context, cluster string) {
 	}
 }
 
-// authorize is the cluster of a certificate that TLS has verified.
-func (k *children) authorize(ctx context.Context, certificate *x509.Certificate) (string, error) {
-	peer, err := enrol.PeerOf(tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{certificate}}})
+// authorize is the cluster of the certificate of a connection.
+func (k *children) authorize(ctx context.Context, connection tls.ConnectionState) (string, error) {
+	peer, err := enrol.PeerOf(connection)
 	if err != nil {
 		return "", err
 	}

@@ -50,7 +50,7 @@ type place struct {
 	endpoint *enrol.Endpoint
 }
 
-// NeedLeaderElection: an agent is served by the controller that drives its pivot.
+// NeedLeaderElection is true: an agent is served by the controller that drives its pivot.
 func (*Endpoints) NeedLeaderElection() bool { return true }
 
 // prepare reads, or makes, the authority, and finds the cell. It returns nil where this

@@ -58,29 +58,29 @@ func (r *Reconciler) namespace(ctx context.Context, c *v1alpha1.PivotCluster) er
 
 // transform makes the Transform of the cluster, and brings it to the spec. Whether it is
 // suspended is left as it is: a pivot freezes it.
-func (r *Reconciler) transform(ctx context.Context, c *v1alpha1.PivotCluster, self bool) (*v1alpha1.Transform, error) {
+func (r *Reconciler) transform(ctx context.Context, c *v1alpha1.PivotCluster, self bool) error {
 	want, err := transformOf(c, self)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	live := &v1alpha1.Transform{}
 	err = r.client.Get(ctx, client.ObjectKeyFromObject(want), live)
 	switch {
 	case client.IgnoreNotFound(err) != nil:
-		return nil, err
+		return err
 	case err == nil && live.Labels[ClusterLabel] != c.Name:
-		return nil, reject("Transform %s/%s exists and is not of this PivotCluster: delete it", live.Namespace, live.Name)
+		return reject("Transform %s/%s exists and is not of this PivotCluster: delete it", live.Namespace, live.Name)
 	}
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	delete(object, "status")
 	u := &unstructured.Unstructured{Object: object}
 	if err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), owner, client.ForceOwnership); err != nil {
-		return nil, fmt.Errorf("Transform %s/%s: %w", want.Namespace, want.Name, err)
+		return fmt.Errorf("applying Transform %s/%s: %w", want.Namespace, want.Name, err)
 	}
-	return live, nil
+	return nil
 }
 
 func transformOf(c *v1alpha1.PivotCluster, self bool) (*v1alpha1.Transform, error) {

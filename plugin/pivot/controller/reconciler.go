@@ -188,7 +188,7 @@ func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, re
 	if err != nil || changed {
 		return cmp.Or(err, errChanged)
 	}
-	if _, err := r.transform(ctx, c, false); err != nil {
+	if err := r.transform(ctx, c, false); err != nil {
 		return err
 	}
 	seen, err := r.observe(ctx, c)
@@ -280,7 +280,7 @@ func (r *Reconciler) self(ctx context.Context, c *v1alpha1.PivotCluster, receipt
 		return err
 	}
 	// One that a user moved here from elsewhere is not this cluster.
-	if _, err := r.transform(ctx, c, c.Annotations[bootstrap.SelfAnnotation] != ""); err != nil {
+	if err := r.transform(ctx, c, c.Annotations[bootstrap.SelfAnnotation] != ""); err != nil {
 		return err
 	}
 	seen, err := r.observe(ctx, c)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,7 +19,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
 
-// ForgetAnnotation, with the name of the PivotCluster as its value, allows the deletion of the
+// ForgetAnnotation with the name of the PivotCluster as its value, allows the deletion of the
 // record of a cluster that is in charge of itself. The machines stay, and the tombstone does.
 const ForgetAnnotation = "pivot.ropewalk.dev/forget"
 
@@ -95,11 +96,11 @@ func (r *Reconciler) delivered(ctx context.Context, c *v1alpha1.PivotCluster) (g
 	}
 	namespace := &corev1.Namespace{}
 	err = r.client.Get(ctx, client.ObjectKey{Name: c.ClusterNamespace()}, namespace)
-	if client.IgnoreNotFound(err) != nil {
-		return false, err
+	if apierrors.IsNotFound(err) || err == nil && namespace.Labels[ClusterLabel] != c.Name {
+		return true, nil // It is gone, or the user made it.
 	}
-	if err != nil || namespace.Labels[ClusterLabel] != c.Name {
-		return true, nil // The user made it.
+	if err != nil {
+		return false, err
 	}
 	return true, client.IgnoreNotFound(r.client.Delete(ctx, namespace))
 }
