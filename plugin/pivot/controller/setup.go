@@ -22,8 +22,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
+
+// RequireFIPS returns an error where the program does not use the FIPS 140-3 module.
+func RequireFIPS() error { return enrol.RequireFIPS() }
 
 // SetupWithManager adds the controller of PivotClusters to a manager, and its endpoints.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {

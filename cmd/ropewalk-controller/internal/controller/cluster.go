@@ -30,6 +30,7 @@ import (
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux"
+	pivot "github.com/ropewalk/ropewalk/plugin/pivot/controller"
 )
 
 // serve runs the controller until ctx ends.
@@ -37,6 +38,11 @@ func (f *flags) serve(ctx context.Context) error {
 	log := safeLog(logger.NewLogger(f.log))
 	logger.SetLogger(log)
 	log.Info("starting", "version", process.CurrentRelease().String())
+	if f.pivot.requireFIPS {
+		if err := pivot.RequireFIPS(); err != nil {
+			return fmt.Errorf("--require-fips: %w", err)
+		}
+	}
 	connection, err := f.connection()
 	if err != nil {
 		return err

@@ -68,7 +68,8 @@ func Run(ctx context.Context, args []string, out, diagnostics io.Writer) int {
 // help is what --help prints.
 func help(set *pflag.FlagSet) string {
 	return `Render the Transforms of a cluster, publish what they give, and have Flux or Argo CD
-apply it in order.
+apply it in order. Make clusters of PivotClusters, which then take their own Cluster API
+objects over; be the agent of such a cluster.
 
 Usage:
   ropewalk-controller [flags]

@@ -73,6 +73,11 @@ func TestMistakesOnTheCommandLineAreSaid(t *testing.T) {
 		"work in no namespace":                 {[]string{"--watch-all-namespaces=false"}, "RUNTIME_NAMESPACE says in which namespace to work"},
 		"artifacts that nobody finds":          {[]string{"--storage-path=data", "--storage-adv-addr="}, "--storage-adv-addr says where others find"},
 		"less than no requests":                {[]string{"--kube-api-qps=-1"}, "expected 0 or more"},
+		"a part that there is not":             {[]string{"--parts=pivots"}, "expected some of: transforms pivot agent"},
+		"no part":                              {[]string{"--parts="}, "--parts: expected some of"},
+		"clusters without transforms":          {[]string{"--parts=pivot"}, "pivot needs transforms"},
+		"a pivot in no namespace":              {[]string{"--parts=transforms,pivot"}, "RUNTIME_NAMESPACE says in which namespace the Secrets"},
+		"a hold in the past":                   {[]string{"--pivot-hold=-1s"}, "expected 0 or more"},
 		"a file of authorities without a name": {[]string{"--ca"}, "flag needs an argument"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,6 +88,19 @@ func TestMistakesOnTheCommandLineAreSaid(t *testing.T) {
 			require.Empty(t, out.String())
 		})
 	}
+}
+
+func TestChildrenNeedAnAgent(t *testing.T) {
+	t.Setenv("RUNTIME_NAMESPACE", "ropewalk-system")
+	var out, diagnostics bytes.Buffer
+	require.Equal(t, Usage, Run(t.Context(), []string{"--parts=transforms,pivot", "--cell-host=parent.test"}, &out, &diagnostics))
+	require.Contains(t, diagnostics.String(), "--child-manifest says what installs the agent")
+}
+
+func TestItEndsWithoutTheFIPSModuleWhereThatIsRequired(t *testing.T) {
+	var out, diagnostics bytes.Buffer
+	require.Equal(t, Failed, Run(t.Context(), []string{"--require-fips"}, &out, &diagnostics))
+	require.Contains(t, diagnostics.String(), "--require-fips: ")
 }
 
 func TestItEndsWhereThereIsNoCluster(t *testing.T) {
