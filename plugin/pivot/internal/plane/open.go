@@ -46,12 +46,12 @@ func Connect(config *rest.Config, o Options) (*Plane, error) {
 		return nil, err
 	}
 	if o.Metadata, err = metadata.NewForConfig(config); err != nil {
-		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)
+		return nil, err
 	}
 	config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion() // Of errors.
 	raw, err := rest.UnversionedRESTClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)
+		return nil, err
 	}
 	o.Discover = func(ctx context.Context, path string) ([]byte, error) { return raw.Get().AbsPath(path).Do(ctx).Raw() }
 	o.Server = address(config.Host)
