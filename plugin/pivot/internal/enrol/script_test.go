@@ -4,6 +4,7 @@
 package enrol
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -108,6 +109,7 @@ func TestTheScriptAppliesTheManifestOnce(t *testing.T) {
 		calls := strings.Split(m.read("calls"), "\n")
 		require.Contains(t, calls[0], "kubectl get secret ropewalk-agent --namespace ropewalk-system")
 		require.Contains(t, calls[1], "curl -q ")
+		require.Contains(t, calls[1], " --capath "+m.dir+"/tmp/", "the authorities of the system are not trusted")
 		require.Contains(t, calls[2], "kubectl apply --server-side ")
 
 		// The second machine comes before the agent is enrolled, the third one after that.
@@ -238,4 +240,23 @@ func TestTheScriptIsNoTemplateOfCloudInit(t *testing.T) {
 	for _, mark := range []string{"{{", "}}", "{%", "%}", "{#", "#}", "\r"} {
 		require.NotContains(t, string(text), mark)
 	}
+}
+
+// TestTheScriptIsThatOfTheClusterModule reads the text of the module, whose lines are indented
+// by a tab.
+func TestTheScriptIsThatOfTheClusterModule(t *testing.T) {
+	const module = "../../../../cue/modules/cluster/script.cue"
+	text, err := os.ReadFile(module)
+	require.NoError(t, err)
+	_, text, found := bytes.Cut(text, []byte("_script: #\"\"\"\n"))
+	require.True(t, found)
+	text, _, found = bytes.Cut(text, []byte("\n\t\"\"\"#"))
+	require.True(t, found)
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		lines = append(lines, strings.TrimPrefix(line, "\t"))
+	}
+	script, err := os.ReadFile("enrol.sh")
+	require.NoError(t, err)
+	require.Equal(t, string(script), strings.Join(lines, ""), "copy enrol.sh to "+module)
 }

@@ -193,6 +193,17 @@ func TestAKeyThatIsBlockedWhileItEnrolsIsRefused(t *testing.T) {
 	require.Empty(t, w.store.enrolment("blue").PublicKey)
 }
 
+func TestAKeyThatIsRemovedFromTheStatusByHandIsReplaced(t *testing.T) {
+	w := newWorld(t)
+	token := w.token("blue")
+	_, err := w.client().Enrol(context.Background(), w.agent(), token)
+	require.NoError(t, err)
+	w.store.change("blue", func(c *v1alpha1.PivotCluster) { c.Status.Enrolment.PublicKey = "" })
+	fresh, err := w.client().Enrol(context.Background(), w.agent(), token)
+	require.NoError(t, err, "the certificate of the key before is not the answer")
+	require.Equal(t, sumOf(t, fresh), w.store.enrolment("blue").PublicKey)
+}
+
 func TestConflictsWithoutAnEndAreReportedAsUnavailable(t *testing.T) {
 	w := newWorld(t)
 	token, agent := w.token("blue"), w.agent()
