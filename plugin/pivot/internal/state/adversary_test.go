@@ -125,6 +125,21 @@ func TestATargetThatHasLostEverythingAfterTheCommit(t *testing.T) {
 	w.moved()
 }
 
+func TestATargetWithEmptyAnswers(t *testing.T) {
+	for _, step := range append(beforeCommit(), forward()...) {
+		w := newWorld(t, 1)
+		w.until(step)
+		w.link = func(Link) Link {
+			return LinkFunc(func(context.Context, Request) (Response, error) { return Response{}, nil })
+		}
+		require.ErrorContains(t, w.resume(), "does not say which plane it is", step)
+		w.invariants()
+		w.link = nil
+		require.NoError(t, w.resume(), step)
+		w.moved()
+	}
+}
+
 // pause sets spec.paused of the Cluster as a user does.
 func (w *world) pause(s *planetest.Server, paused bool) {
 	s.Edit(w.cluster, "user", func(o *unstructured.Unstructured) {

@@ -348,6 +348,8 @@ func (s *Source) call(ctx context.Context, r Request) (Response, error) {
 		switch {
 		case ctx.Err() != nil:
 			return out, ctx.Err()
+		case err == nil && out.Refused == "" && r.Op == Hello && out.Plane == nil:
+			return out, errors.New("the target does not say which plane it is: both ends must have the same version")
 		case err == nil && out.Refused == "":
 			return out, nil
 		case err == nil && out.Refused == Fenced:
