@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
@@ -65,7 +66,8 @@ type ClientOptions struct {
 	// Watchdog is 10 min.
 	Watchdog time.Duration
 	// Backoff is the most that is waited before the second attempt, 1 s. It doubles with each
-	// attempt, up to MaxBackoff, 60 s; what is waited is random between 0 and that.
+	// attempt, up to MaxBackoff, 50 s, so that all children are back within a minute; what is
+	// waited is random between 0 and that.
 	Backoff, MaxBackoff time.Duration
 	// Good is how long a session has to last until the backoff begins again, 60 s.
 	Good time.Duration
@@ -80,14 +82,14 @@ type Client struct {
 	options    ClientOptions
 	operations operations
 	requests   chan struct{}
+	// logBegin and logEnd let one line pass in a minute.
+	logBegin, logEnd rate.Sometimes
 
 	mu sync.Mutex
 	// levels are sent in each session, and again when they change.
 	levels  levels
 	current *childSession
 	silence Silence
-	// logBegin and logEnd are when such a line was logged.
-	logBegin, logEnd minutely
 	// Of what is requested again the last counts.
 	bootstrap         *wire.Bootstrap
 	reconcile, status bool
@@ -101,12 +103,13 @@ func NewClient(o ClientOptions) (*Client, error) {
 	}
 	o.Watchdog = cmp.Or(o.Watchdog, 10*time.Minute)
 	o.Backoff = cmp.Or(o.Backoff, time.Second)
-	o.MaxBackoff = cmp.Or(o.MaxBackoff, time.Minute)
+	o.MaxBackoff = cmp.Or(o.MaxBackoff, 50*time.Second)
 	o.Good = cmp.Or(o.Good, time.Minute)
 	o.Keepalive = cmp.Or(o.Keepalive, keepaliveEvery)
 	return &Client{
 		options: o, operations: operations{known: map[string]*operation{}, slot: make(chan struct{}, 1)},
 		requests: make(chan struct{}, 1), silence: Silence{Since: time.Now()},
+		logBegin: rate.Sometimes{Interval: time.Minute}, logEnd: rate.Sometimes{Interval: time.Minute},
 	}, nil
 }
 
@@ -152,23 +155,11 @@ func (c *Client) failed(err error, lasted, wait time.Duration) {
 	if c.silence.Err = err; lasted == 0 {
 		c.silence.Attempts++
 	}
-	silence, log := c.silence, c.logEnd.due()
+	silence := c.silence
 	c.mu.Unlock()
-	if log {
+	c.logEnd.Do(func() {
 		c.options.Log.Info("no session with the parent", "since", silence.Since.UTC().Format(time.RFC3339), "attempts", silence.Attempts, "retry", wait.String(), "error", err.Error())
-	}
-}
-
-// minutely is when something was done that is done once in a minute at most.
-type minutely time.Time
-
-// due reports whether it is time, and notes that.
-func (m *minutely) due() bool {
-	if time.Since(time.Time(*m)) < time.Minute {
-		return false
-	}
-	*m = minutely(time.Now())
-	return true
+	})
 }
 
 // watch calls Silent. It has nothing in common with what it watches but the times.

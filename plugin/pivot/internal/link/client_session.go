@@ -152,19 +152,19 @@ const welcomeWithin = 30 * time.Second
 
 // heartbeatEvery is the interval that the parent wants, within reason.
 func heartbeatEvery(m *wire.Welcome) time.Duration {
-	const least, most = 10 * time.Millisecond, time.Minute
-	return min(max(time.Duration(m.GetHeartbeatMs())*time.Millisecond, least), most)
+	const least, most = 10, 60_000
+	return time.Duration(min(max(m.GetHeartbeatMs(), least), most)) * time.Millisecond
 }
 
 // begin makes a session the current one.
 func (c *Client) begin(n *childSession) {
 	c.mu.Lock()
 	c.current = n
-	silence, log := c.silence, c.logBegin.due()
+	silence := c.silence
 	c.mu.Unlock()
-	if log {
-		c.options.Log.Info("a session with the parent has begun", "session", n.number, "since", silence.Since.UTC().Format(time.RFC3339), "attempts", silence.Attempts)
-	}
+	c.logBegin.Do(func() {
+		c.options.Log.Info("a session with the parent has begun", "session", n.number, "without", silence.Since.UTC().Format(time.RFC3339), "attempts", silence.Attempts)
+	})
 	c.request(func() { c.status = true })
 }
 

@@ -107,6 +107,7 @@ func (c *connections) drop(key string) {
 // guard is TLS that ties a stream to its connection.
 type guard struct {
 	credentials.TransportCredentials
+	refused func(peer net.Addr, err error)
 }
 
 // identity is what a stream knows of its peer.
@@ -118,24 +119,31 @@ type identity struct {
 // ServerHandshake implements [credentials.TransportCredentials].
 func (g guard) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := g.TransportCredentials.ServerHandshake(raw)
+	if err == nil {
+		if info, err = identify(raw, info); err != nil {
+			_ = conn.Close() // It is of no use to any peer.
+		}
+	}
 	if err != nil {
+		g.refused(raw.RemoteAddr(), err)
 		return nil, nil, err
 	}
+	return conn, info, nil
+}
+
+func identify(raw net.Conn, info credentials.AuthInfo) (credentials.AuthInfo, error) {
 	c, tracked := raw.(*connection)
 	t, verified := info.(credentials.TLSInfo)
 	if !tracked || !verified || len(t.State.VerifiedChains) == 0 {
-		_ = conn.Close() // There is nothing to be done about it.
-		return nil, nil, errors.New("the certificate of the client was not verified: set ClientAuth to RequireAndVerifyClientCert")
+		return nil, errors.New("the certificate of the client was not verified: set ClientAuth to RequireAndVerifyClientCert")
 	}
-	if err := c.identify(t.State); err != nil {
-		_ = conn.Close() // There is nothing to be done about it.
-		return nil, nil, err
-	}
-	return conn, identity{t, c}, nil
+	return identity{t, c}, c.identify(t.State)
 }
 
 // Clone implements [credentials.TransportCredentials].
-func (g guard) Clone() credentials.TransportCredentials { return guard{g.TransportCredentials.Clone()} }
+func (g guard) Clone() credentials.TransportCredentials {
+	return guard{g.TransportCredentials.Clone(), g.refused}
+}
 
 // connectionOf is the connection of a stream.
 func connectionOf(ctx context.Context) (*connection, error) {

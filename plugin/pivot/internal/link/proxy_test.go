@@ -107,6 +107,16 @@ func (p *proxy) budget(n int) (int, bool) {
 	return n, true
 }
 
+// cutAfter cuts all connections after a number of bytes, which is -1 for never, and returns what
+// was left of the one before.
+func (p *proxy) cutAfter(bytes int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.left
+	p.left = bytes
+	return before
+}
+
 // drops cuts connections that are idle for a time, from the next byte on.
 func (p *proxy) drops(idle time.Duration) {
 	p.mu.Lock()

@@ -9,11 +9,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/net/netutil"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -60,6 +63,8 @@ type ServerOptions struct {
 	Answer time.Duration
 	// Connections is how many there are at most, 4,096. Others wait.
 	Connections int
+	// Log takes connections that are refused, and sessions that end.
+	Log logr.Logger
 }
 
 // Limits of what a peer can make the other end do. A peer that sends more than messageRate is
@@ -73,6 +78,8 @@ const (
 	maxPerKey       = 4 // connections
 	messageRate     = 200
 	messageBurst    = 400
+	linesRate       = 10 // of the log, in a second
+	linesBurst      = 100
 	admittedAtOnce  = 64 // children whose session is being begun
 	handshakeWithin = 20 * time.Second
 	readyWithin     = 10 * time.Second
@@ -90,6 +97,7 @@ type Server struct {
 	options     ServerOptions
 	connections *connections
 	admitting   chan struct{}
+	lines       *rate.Limiter
 
 	mu       sync.Mutex
 	children map[string]*child
@@ -108,7 +116,7 @@ func NewServer(o ServerOptions) (*Server, error) {
 	o.Connections = cmp.Or(o.Connections, 4096)
 	return &Server{
 		options: o, connections: &connections{byKey: map[string][]*connection{}},
-		admitting: make(chan struct{}, admittedAtOnce), children: map[string]*child{},
+		admitting: make(chan struct{}, admittedAtOnce), lines: rate.NewLimiter(linesRate, linesBurst), children: map[string]*child{},
 	}, nil
 }
 
@@ -152,7 +160,7 @@ const (
 func (s *Server) grpc() []grpc.ServerOption {
 	const buffer = 4 << 10
 	return []grpc.ServerOption{
-		grpc.Creds(guard{credentials.NewTLS(s.options.TLS)}),
+		grpc.Creds(guard{credentials.NewTLS(s.options.TLS), s.refused}),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeaders), grpc.MaxConcurrentStreams(maxStreams),
 		grpc.ConnectionTimeout(handshakeWithin),
 		grpc.ReadBufferSize(buffer), grpc.WriteBufferSize(buffer),
@@ -160,6 +168,26 @@ func (s *Server) grpc() []grpc.ServerOption {
 		// A client that keeps to its 30 s is not cut for a ping that comes early.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveEvery / 3, PermitWithoutStream: true}),
 	}
+}
+
+// refused logs a connection that failed. Load balancers that look whether the port is open are
+// not worth a line.
+func (s *Server) refused(peer net.Addr, err error) {
+	if !errors.Is(err, io.EOF) && s.lines.Allow() {
+		s.options.Log.Info("a connection is refused", "peer", peer.String(), "error", err.Error())
+	}
+}
+
+// ended logs the end of a session, or why there is none.
+func (s *Server) ended(c *connection, err error) {
+	if !s.lines.Allow() {
+		return
+	}
+	log := s.options.Log.WithValues("peer", c.RemoteAddr().String(), "key", c.key)
+	if n := c.session.Load(); n != nil {
+		log = log.WithValues("cluster", n.child.cluster, "session", n.number)
+	}
+	log.Info("a session has ended", "reason", err.Error())
 }
 
 // child is what the server knows of a cluster; it is there before the first session where a

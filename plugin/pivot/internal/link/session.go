@@ -57,10 +57,16 @@ func (s *Server) connect(raw grpc.ServerStream) error {
 	if err != nil {
 		return err
 	}
+	err = s.session(c, stream, first)
+	s.ended(c, err)
+	return err
+}
+
+func (s *Server) session(c *connection, stream *grpc.GenericServerStream[wire.FromChild, wire.FromParent], first *wire.FromChild) error {
 	if first.GetAgentReady().GetProtocol() < 1 || proto.Size(first) > maxLevel {
 		return status.Errorf(codes.InvalidArgument, "a session begins with AgentReady of protocol 1 or later, of at most %d bytes", maxLevel)
 	}
-	n, err := s.begin(raw.Context(), c)
+	n, err := s.begin(stream.Context(), c)
 	if err != nil {
 		return err
 	}

@@ -82,6 +82,7 @@ func TestAnOlderSessionIsFenced(t *testing.T) {
 	require.NoError(t, second.Send(heartbeat("second")))
 	p.sees("blue: heartbeat second")
 	require.Equal(t, 0, p.count("blue: heartbeat late"))
+	p.logs("a session has ended", `"cluster"="blue" "session"=1`, "session 2 of the cluster has begun")
 }
 
 // TestANumberThatIsNotTheNewest comes to a parent that was slow to begin the session.
@@ -147,6 +148,8 @@ func TestAStolenKeyIsCutAtOnce(t *testing.T) {
 	require.ErrorContains(t, err, "the key is on the block list")
 	p.session(p.dial(other))
 	require.Equal(t, int64(2), p.sessionsOf()["blue"], "no number is given to a key that is blocked")
+	p.logs(`"cluster"="blue" "session"=1`, sum(t, stolen), "the key is blocked")
+	p.logs(sum(t, stolen), "the key is on the block list")
 }
 
 func TestASessionEndsWithItsCertificate(t *testing.T) {
@@ -194,6 +197,10 @@ func TestCertificatesThatAreNotAccepted(t *testing.T) {
 		require.Equal(t, codes.Unavailable, status.Code(err), name)
 		_ = conn.Close()
 	}
+	p.logs("a connection is refused", "127.0.0.1:", "certificate signed by unknown authority")
+	p.logs("a connection is refused", "certificate has expired")
+	p.logs("a connection is refused", "didn't provide a certificate")
+	p.logs("a connection is refused", "incompatible key usage")
 	a := p.join(p.address, foreign.agent("blue", time.Hour))
 	require.Eventually(t, func() bool { return a.lastError() != nil }, 10*time.Second, time.Millisecond)
 	require.Empty(t, p.sessionsOf())
@@ -221,6 +228,7 @@ func TestAServerThatVerifiesNothingIsNotServed(t *testing.T) {
 	a := p.join(p.address, newAuthority(t).agent("blue", time.Hour))
 	require.Eventually(t, func() bool { return a.lastError() != nil }, 10*time.Second, time.Millisecond)
 	require.Empty(t, p.sessionsOf())
+	p.logs("a connection is refused", "set ClientAuth to RequireAndVerifyClientCert")
 }
 
 // TestMessagesOfAnotherCluster are sent by an agent with a certificate of its own.

@@ -17,10 +17,12 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
@@ -98,6 +100,8 @@ type parent struct {
 	seen     []string
 	sessions map[string]int64
 	blocked  map[string]bool
+	// lines are those of the log.
+	lines []string
 	// refuse is the error of the event AgentReady.
 	refuse error
 	// hold, where set, is waited for in each event Heartbeat.
@@ -109,6 +113,11 @@ func newParent(t testing.TB, change func(*ServerOptions)) *parent {
 	p := &parent{authority: newAuthority(t), t: t, address: "127.0.0.1:0", sessions: map[string]int64{}, blocked: map[string]bool{}}
 	p.options = ServerOptions{
 		TLS: p.server(), Authorize: p.authorize, Heartbeat: 50 * time.Millisecond, Lost: 10 * time.Second, Patience: 10 * time.Second,
+		Log: funcr.New(func(_, line string) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.lines = append(p.lines, line)
+		}, funcr.Options{}),
 		Session: func(_ context.Context, cluster string) (int64, error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -162,7 +171,7 @@ func (p *parent) start() {
 	s, err := NewServer(p.options)
 	require.NoError(p.t, err)
 	p.Server = s
-	l, err := net.Listen("tcp", p.address)
+	l, err := listen(p.address)
 	require.NoError(p.t, err)
 	p.address = l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -172,6 +181,18 @@ func (p *parent) start() {
 		cancel()
 		require.NoError(p.t, <-ended)
 	})
+}
+
+// listen listens again at an address, which a client may have for a moment as its own, while it
+// dials in vain.
+func listen(address string) (l net.Listener, err error) {
+	for range 100 {
+		if l, err = net.Listen("tcp", address); err == nil {
+			return l, nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return nil, err
 }
 
 func (p *parent) authorize(_ context.Context, c tls.ConnectionState) (string, error) {
@@ -220,6 +241,18 @@ func (p *parent) count(event string) (n int) {
 		}
 	}
 	return n
+}
+
+// logs waits for a line of the log.
+func (p *parent) logs(parts ...string) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return slices.ContainsFunc(p.lines, func(line string) bool {
+			return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) })
+		})
+	}, 20*time.Second, time.Millisecond, "%q is not logged", parts)
 }
 
 // sees waits for an event.
