@@ -10,7 +10,6 @@ import (
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
-	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 )
 
 // Abort undoes a pivot that is not committed: what was imported and staged is deleted from
@@ -32,7 +31,6 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 	switch {
 	case r != nil && r.Role == RoleSource && r.Step == Aborted && !targetLost:
 		s.receipt = r
-		s.setNow()
 		return r, s.abortAgain(ctx)
 	case r == nil || r.Step.Ended():
 		return r, wrong("%s plane: no pivot of %s is under way", s.Plane.Name(), s.Cluster)
@@ -42,7 +40,6 @@ func (s *Source) Abort(ctx context.Context, targetLost bool) (*Receipt, error) {
 		return r, wrong("pivot %q of %s is committed, at step %s: it can only go forward: go on with --resume", r.ID, r.Cluster, r.Step)
 	case targetLost:
 		s.receipt = r
-		s.setNow()
 		if s.kinds, err = s.Plane.Kinds(ctx); err != nil {
 			return r, err
 		}
@@ -93,15 +90,11 @@ func (s *Source) abortAgain(ctx context.Context) error {
 	if _, err := s.call(ctx, Request{Op: Abort, Samples: s.receipt.Outline}); err != nil {
 		return err
 	}
-	cluster := s.receipt.Cluster
-	o, err := s.Plane.Get(ctx, s.kinds[cluster.GroupKind()], cluster)
-	switch {
-	case plane.IgnoreNotFound(err) != nil:
-		return fmt.Errorf("%s plane: %s: %w", s.Plane.Name(), cluster, err)
-	case err == nil && inventory.PausedBy(o) == mover.Manager: // What another client paused stays so.
-		return mover.Unpause(ctx, s.Plane, s.kinds, cluster, s.fence)
+	o, err := s.live(ctx)
+	if err != nil || o == nil || inventory.PausedBy(o) != mover.Manager {
+		return err // What another client paused stays so.
 	}
-	return nil
+	return mover.Unpause(ctx, s.Plane, s.kinds, s.receipt.Cluster, s.fence)
 }
 
 // restore makes a receipt of the source that was lost, from that of the target, so that the
@@ -124,7 +117,6 @@ func (s *Source) restore(ctx context.Context) (*Receipt, error) {
 		return nil, fmt.Errorf("%s plane: it has lost its receipt of pivot %q of %s, and the target is in charge, at step %s: leave the Cluster paused here, and delete what moved, without its finalizers, by hand",
 			s.Plane.Name(), t.ID, t.Cluster, t.Step)
 	}
-	s.setNow()
 	s.receipt = &Receipt{ID: t.ID, Role: RoleSource, Epoch: t.Epoch, Cluster: t.Cluster, Source: t.Source, Target: t.Target}
 	return s.receipt, s.save(ctx, Aborting, "the receipt of the source was lost")
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/mover"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
-	"github.com/ropewalk/ropewalk/plugin/pivot/internal/snapshot"
 )
 
 // activate lets the target unpause the Cluster.
@@ -31,7 +30,7 @@ func (s *Source) activate(ctx context.Context) error {
 	out, err := s.ask(ctx, Request{Op: Activate})
 	if isRefused(err, Stale) && out.Receipt != nil && !out.Receipt.Step.Forward() {
 		s.report("", "importing again, as the target has lost what was verified: "+firstLine(err))
-		if err := s.rebuild(ctx); err != nil {
+		if err := s.rebuild(ctx, err); err != nil {
 			return err
 		}
 		_, err = s.ask(ctx, Request{Op: Activate})
@@ -44,36 +43,35 @@ func (s *Source) activate(ctx context.Context) error {
 
 // stillPaused refuses to activate the target where the Cluster was unpaused after the commit.
 func (s *Source) stillPaused(ctx context.Context) error {
-	cluster := s.receipt.Cluster
-	o, err := s.Plane.Get(ctx, s.kinds[cluster.GroupKind()], cluster)
-	switch {
-	case plane.IgnoreNotFound(err) != nil:
-		return fmt.Errorf("%s plane: %s: %w", s.Plane.Name(), cluster, err)
-	case o == nil:
-		return nil // It was deleted: by a process that has gone on, or with its namespace.
+	o, err := s.live(ctx)
+	if err != nil || o == nil {
+		return err // It was deleted: by a process that has gone on, or with its namespace.
 	}
 	if paused, _, _ := unstructured.NestedBool(o.Object, "spec", "paused"); !paused {
 		return fmt.Errorf("%s plane: %s is not paused any more, so that the target is not activated: see in its metadata.managedFields what unpaused it, set its spec.paused to true, and go on with --resume",
-			s.Plane.Name(), cluster)
+			s.Plane.Name(), s.receipt.Cluster)
 	}
 	return nil
 }
 
+// live is the Cluster on the source as it is now; nil where it is not there any more.
+func (s *Source) live(ctx context.Context) (*unstructured.Unstructured, error) {
+	cluster := s.receipt.Cluster
+	o, err := s.Plane.Get(ctx, s.kinds[cluster.GroupKind()], cluster)
+	switch {
+	case err == nil:
+		return o, nil
+	case plane.IgnoreNotFound(err) == nil:
+		return nil, nil //nolint:nilnil // none is no error
+	}
+	return nil, fmt.Errorf("%s plane: %s: %w", s.Plane.Name(), cluster, err)
+}
+
 // rebuild brings a target that has lost everything before it was activated to what was verified.
-func (s *Source) rebuild(ctx context.Context) error {
-	set, err := s.read(ctx)
-	if err != nil {
+func (s *Source) rebuild(ctx context.Context, lost error) error {
+	if err := s.restage(ctx, lost); err != nil {
 		return err
 	}
-	s.entries = set.Entries()
-	if snapshot.Digest(s.entries) != s.receipt.Digest {
-		return fmt.Errorf("%s plane: the target has lost what was imported, and the source has changed since: undo the changes of %s",
-			s.Plane.Name(), difference(s.receipt.Outline, s.entries))
-	}
-	if err := s.send(ctx); err != nil {
-		return err
-	}
-	s.entries = nil
 	for _, op := range []Op{Import, Verify} {
 		if _, err := s.ask(ctx, Request{Op: op}); err != nil {
 			return err
@@ -87,7 +85,7 @@ func (s *Source) confirm(ctx context.Context) error {
 	if _, err := s.ask(ctx, Request{Op: Confirm}); err != nil {
 		return err
 	}
-	if left := s.Hold - s.Now().Sub(s.receipt.When(Activated)); left > 0 {
+	if left := s.Hold - s.now().Sub(s.receipt.When(Activated)); left > 0 {
 		s.report("", fmt.Sprintf("holding for %s before the source is deleted", left.Round(time.Second)))
 		if err := s.Plane.Sleep(ctx, left); err != nil {
 			return err
@@ -135,9 +133,7 @@ func (s *Source) created(ctx context.Context) error {
 	set, err := inventory.Read(ctx, s.Plane, s.kinds, s.Cluster, inventory.Options{Copy: s.Copy})
 	var findings inventory.Findings
 	if errors.As(err, &findings) {
-		cluster := s.receipt.Cluster
-		o, failed := s.Plane.Get(ctx, s.kinds[cluster.GroupKind()], cluster)
-		if failed != nil && plane.IgnoreNotFound(failed) == nil || o != nil && o.GetDeletionTimestamp() != nil {
+		if o, failed := s.live(ctx); failed == nil && (o == nil || o.GetDeletionTimestamp() != nil) {
 			return nil // Another process has deleted it, or its namespace takes all along.
 		}
 	}

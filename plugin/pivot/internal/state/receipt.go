@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -236,22 +237,23 @@ func decodeReceipt(o *unstructured.Unstructured) (*Receipt, error) {
 	case outline == "":
 		return r, nil
 	}
-	packed, err := base64.StdEncoding.DecodeString(outline)
-	if err != nil {
-		return nil, fmt.Errorf("binaryData[%q]: %w", outlineKey, err)
-	}
-	unzip, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, fmt.Errorf("binaryData[%q]: %w", outlineKey, err)
-	}
-	const most = 64 << 20
-	if err := json.NewDecoder(io.LimitReader(unzip, most)).Decode(&r.Outline); err != nil {
+	if err := unpack(outline, &r.Outline); err != nil {
 		return nil, fmt.Errorf("binaryData[%q]: %w", outlineKey, err)
 	}
 	if got := snapshot.Digest(r.Outline); got != r.Digest {
 		return nil, fmt.Errorf("binaryData[%q]: its digest is %q, expected %q", outlineKey, got, r.Digest)
 	}
 	return r, nil
+}
+
+func unpack(outline string, into *[]snapshot.Entry) error {
+	packed := base64.NewDecoder(base64.StdEncoding, strings.NewReader(outline))
+	unzip, err := gzip.NewReader(packed)
+	if err != nil {
+		return err
+	}
+	const most = 64 << 20
+	return json.NewDecoder(io.LimitReader(unzip, most)).Decode(into)
 }
 
 // encode is the ConfigMap of a receipt; its metadata is that of what was there before.

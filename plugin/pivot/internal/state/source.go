@@ -161,7 +161,6 @@ func (s *Source) step(ctx context.Context) error {
 
 // begin reads the receipt and begins a pivot, or a new epoch of one.
 func (s *Source) begin(ctx context.Context) (err error) {
-	s.setNow()
 	s.doing = cmp.Or(s.doing, "going on with")
 	s.store = &store{plane: s.Plane, cluster: s.Cluster}
 	if s.receipt, err = s.store.read(ctx); err != nil {
@@ -270,11 +269,7 @@ func (s *Source) overtaken(ctx context.Context, target *Receipt) error {
 
 // first begins a pivot, where nothing stands in the way.
 func (s *Source) first(ctx context.Context) error {
-	uid, err := s.Plane.UID(ctx)
-	if err != nil {
-		return err
-	}
-	found, err := s.preflight(ctx, uid)
+	found, err := s.Preflight(ctx)
 	if err != nil {
 		return err
 	}
@@ -288,7 +283,7 @@ func (s *Source) first(ctx context.Context) error {
 	_, _ = rand.Read(id) // It never fails.
 	s.receipt = &Receipt{
 		ID: hex.EncodeToString(id), Role: RoleSource, Epoch: 1, Cluster: found.Set.Cluster, ClusterUID: found.Set.ClusterUID,
-		Source: Peer{UID: uid, Server: s.Plane.Server()}, Target: found.Target, Past: s.receipt.past(), Copy: s.Copy,
+		Source: found.Source, Target: found.Target, Past: s.receipt.past(), Copy: s.Copy,
 	}
 	return s.save(ctx, Freezing, "")
 }
@@ -296,13 +291,20 @@ func (s *Source) first(ctx context.Context) error {
 // save ends a step.
 func (s *Source) save(ctx context.Context, step Step, note string) error {
 	before := *s.receipt
-	s.receipt.at(step, s.Now(), note)
+	s.receipt.at(step, s.now(), note)
 	if err := s.store.write(ctx, s.receipt); err != nil {
 		*s.receipt = before
 		return err
 	}
 	s.report(step, note)
 	return nil
+}
+
+func (s *Source) now() time.Time {
+	if s.Now == nil {
+		return time.Now()
+	}
+	return s.Now()
 }
 
 func (s *Source) report(step Step, message string) {
@@ -329,13 +331,18 @@ func (s *Source) fence(ctx context.Context) error {
 	return nil
 }
 
+// ref is the Cluster as an object.
+func (s *Source) ref() plane.Ref {
+	return plane.Ref{Group: inventory.ClusterGroup, Kind: "Cluster", Namespace: s.Cluster.Namespace, Name: s.Cluster.Name}
+}
+
 // errLink marks that a request got no answer.
 var errLink = errors.New("the target does not answer")
 
 // call sends a request until it is answered. A refusal is an error.
 func (s *Source) call(ctx context.Context, r Request) (Response, error) {
 	const attempts = 60
-	r.Cluster = plane.Ref{Group: inventory.ClusterGroup, Kind: "Cluster", Namespace: s.Cluster.Namespace, Name: s.Cluster.Name}
+	r.Cluster = s.ref()
 	if s.receipt != nil {
 		r.Pivot, r.Epoch = s.receipt.ID, s.receipt.Epoch
 		if r.Digest == "" {

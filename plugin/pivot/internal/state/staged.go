@@ -56,6 +56,14 @@ func (h *handling) stageable() error {
 	return h.before()
 }
 
+// staging is stageable, of the snapshot that is being staged.
+func (h *handling) staging() error {
+	if err := h.stageable(); err != nil || h.receipt.Digest == h.request.Digest {
+		return err
+	}
+	return refuse(Stale, "snapshot %q is not the one that is being staged, %q", h.request.Digest, h.receipt.Digest)
+}
+
 // held says which chunks are staged. A new snapshot is begun with it: what was staged of
 // another one is removed.
 func (h *handling) held(ctx context.Context) error {
@@ -86,12 +94,12 @@ func (h *handling) held(ctx context.Context) error {
 
 // stage keeps one chunk.
 func (h *handling) stage(ctx context.Context) error {
-	if err := h.stageable(); err != nil {
+	if err := h.staging(); err != nil {
 		return err
 	}
 	c := h.request.Chunk
-	if c == nil || h.receipt.Digest != h.request.Digest {
-		return refuse(Stale, "snapshot %q is not the one that is being staged, %q", h.request.Digest, h.receipt.Digest)
+	if c == nil {
+		return refuse(Failed, "no chunk")
 	}
 	if len(c.Data) > snapshot.ChunkSize || c.Index < 0 || c.Index >= h.receipt.Chunks {
 		return refuse(Corrupt, "chunk %d of %d has %d bytes: at most %d are expected", c.Index, h.receipt.Chunks, len(c.Data), snapshot.ChunkSize)
@@ -139,11 +147,8 @@ func chunkIn(o *unstructured.Unstructured, index int) (snapshot.Chunk, error) {
 
 // seal checks that the snapshot is staged as a whole.
 func (h *handling) seal(ctx context.Context) error {
-	if err := h.stageable(); err != nil {
+	if err := h.staging(); err != nil {
 		return err
-	}
-	if h.receipt.Digest != h.request.Digest {
-		return refuse(Stale, "snapshot %q is not the one that is being staged, %q", h.request.Digest, h.receipt.Digest)
 	}
 	h.staged, h.digest = nil, ""
 	entries, _, err := h.entries(ctx)
@@ -175,12 +180,8 @@ func (h *handling) entries(ctx context.Context) ([]snapshot.Entry, plane.Kinds, 
 
 // decode reads what is staged, and the kinds that are served.
 func (h *handling) decode(ctx context.Context) error {
-	if h.kinds == nil {
-		kinds, err := h.Plane.Kinds(ctx)
-		if err != nil {
-			return err
-		}
-		h.kinds = kinds
+	if err := h.served(ctx); err != nil {
+		return err
 	}
 	if h.digest != h.receipt.Digest || h.staged == nil {
 		index := 0

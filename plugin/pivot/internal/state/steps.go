@@ -29,33 +29,24 @@ type Found struct {
 	Notes []string
 }
 
-// Preflight looks at both planes, and touches nothing.
+// Preflight looks at both planes, and touches nothing. Findings are returned as such; the error
+// is what keeps it from looking.
 func (s *Source) Preflight(ctx context.Context) (Found, error) {
-	if s.Now == nil {
-		s.Now = time.Now
-	}
 	uid, err := s.Plane.UID(ctx)
 	if err != nil {
 		return Found{}, err
 	}
-	return s.preflight(ctx, uid)
-}
-
-// preflight looks at both planes. Findings are returned as such; the error is what keeps it
-// from looking.
-func (s *Source) preflight(ctx context.Context, uid string) (Found, error) {
 	out := Found{Source: Peer{UID: uid, Server: s.Plane.Server()}}
 	hello, err := s.call(ctx, Request{Op: Hello})
 	if err != nil {
 		return out, err
 	}
 	out.Target = *hello.Plane
-	cluster := plane.Ref{Group: inventory.ClusterGroup, Kind: "Cluster", Namespace: s.Cluster.Namespace, Name: s.Cluster.Name}
 	if hello.Plane.UID == uid {
-		out.Findings = inventory.Findings{{Ref: cluster, Problem: "source and target are the same cluster: the namespace kube-system of both has UID " + uid, Advice: "give the kubeconfigs of two clusters"}}
+		out.Findings = inventory.Findings{{Ref: s.ref(), Problem: "source and target are the same cluster: the namespace kube-system of both has UID " + uid, Advice: "give the kubeconfigs of two clusters"}}
 		return out, nil
 	}
-	if out.Findings, err = s.underWay(ctx, cluster, hello.Receipt); err != nil || len(out.Findings) > 0 {
+	if out.Findings, err = s.underWay(ctx, hello.Receipt); err != nil || len(out.Findings) > 0 {
 		return out, err
 	}
 	all, err := s.Plane.Kinds(ctx)
@@ -88,7 +79,7 @@ func (s *Source) preflight(ctx context.Context, uid string) (Found, error) {
 
 // underWay finds a pivot of the cluster that has not ended, on either side: what it has copied
 // is not to be taken for what stands in the way.
-func (s *Source) underWay(ctx context.Context, cluster plane.Ref, target *Receipt) (inventory.Findings, error) {
+func (s *Source) underWay(ctx context.Context, target *Receipt) (inventory.Findings, error) {
 	source, err := Read(ctx, s.Plane, s.Cluster)
 	if err != nil {
 		return nil, err
@@ -104,7 +95,7 @@ func (s *Source) underWay(ctx context.Context, cluster plane.Ref, target *Receip
 		} else if side == "target" && (source == nil || source.ID != r.ID || source.Step == Aborted) {
 			advice = "run pivot abort with the same --from and --to: it removes what that one has left on the target"
 		}
-		out = append(out, inventory.Finding{Ref: cluster, Problem: fmt.Sprintf("pivot %q from %s to %s is under way, at step %s on its %s since %s",
+		out = append(out, inventory.Finding{Ref: s.ref(), Problem: fmt.Sprintf("pivot %q from %s to %s is under way, at step %s on its %s since %s",
 			r.ID, r.Source.Server, r.Target.Server, r.Step, r.Role, r.When(r.Step).Format(time.RFC3339)), Advice: advice})
 	}
 	return out.Sorted(), nil
@@ -138,7 +129,7 @@ func (s *Source) freeze(ctx context.Context) error {
 		return err
 	}
 	if s.receipt.Paused.IsZero() {
-		s.receipt.Paused = s.Now().UTC().Truncate(time.Millisecond)
+		s.receipt.Paused = s.now().UTC().Truncate(time.Millisecond)
 	}
 	if err := mover.Pause(ctx, s.Plane, s.kinds, s.receipt.Cluster, s.fence); err != nil {
 		return err
@@ -277,22 +268,25 @@ func (s *Source) ask(ctx context.Context, r Request) (Response, error) {
 			return out, err
 		}
 		s.report("", "staging again: "+firstLine(err))
-		if s.entries == nil {
-			set, err := s.read(ctx)
-			if err != nil {
-				return out, err
-			}
-			s.entries = set.Entries()
-		}
-		if snapshot.Digest(s.entries) != s.receipt.Digest {
-			return out, fmt.Errorf("%w; and it cannot be staged again, as the source has changed: undo the changes of %s",
-				err, difference(s.receipt.Outline, s.entries))
-		}
-		if err := s.send(ctx); err != nil {
+		if err := s.restage(ctx, err); err != nil {
 			return out, err
 		}
-		s.entries = nil
 	}
+}
+
+// restage sends the snapshot to a target that has lost it, where the source is still what it says.
+func (s *Source) restage(ctx context.Context, lost error) error {
+	set, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	s.entries = set.Entries()
+	if snapshot.Digest(s.entries) != s.receipt.Digest {
+		return fmt.Errorf("%w; and it cannot be staged again, as the source has changed: undo the changes of %s", lost, difference(s.receipt.Outline, s.entries))
+	}
+	err = s.send(ctx)
+	s.entries = nil
+	return err
 }
 
 func isRefused(err error, why Refusal) bool {

@@ -60,9 +60,3 @@ func (t *Target) Takeover(ctx context.Context, cluster types.NamespacedName, rea
 	}
 	return r, h.unpause(ctx)
 }
-
-func (s *Source) setNow() {
-	if s.Now == nil {
-		s.Now = time.Now
-	}
-}

@@ -107,45 +107,21 @@ func (h *handling) handle(ctx context.Context) (err error) {
 	if h.receipt, err = h.store.read(ctx); err != nil {
 		return err
 	}
-	switch h.request.Op {
-	case Hello:
-		return h.hello(ctx)
-	case Check:
-		return h.check(ctx)
-	case Prepare:
-		return h.prepare(ctx)
-	case Abort:
-		return h.abort(ctx)
-	case Held, Stage, Seal, Import, Verify, Activate, Confirm, Finish:
+	type handler = func(context.Context) error
+	if f, ok := map[Op]handler{Hello: h.hello, Check: h.check, Prepare: h.prepare, Abort: h.abort}[h.request.Op]; ok {
+		return f(ctx)
 	}
 	if err := h.current(); err != nil {
 		return err
 	}
-	return h.drive(ctx)
-}
-
-// drive handles what the process that drives the pivot requests.
-func (h *handling) drive(ctx context.Context) error {
-	switch h.request.Op {
-	case Held:
-		return h.held(ctx)
-	case Stage:
-		return h.stage(ctx)
-	case Seal:
-		return h.seal(ctx)
-	case Import:
-		return h.imports(ctx)
-	case Verify:
-		return h.verify(ctx)
-	case Activate:
-		return h.activate(ctx)
-	case Confirm:
-		return h.confirm(ctx)
-	case Finish:
-		return h.finish(ctx)
-	case Hello, Check, Prepare, Abort: // They are handled before.
+	f, ok := map[Op]handler{
+		Held: h.held, Stage: h.stage, Seal: h.seal, Import: h.imports, Verify: h.verify,
+		Activate: h.activate, Confirm: h.confirm, Finish: h.finish,
+	}[h.request.Op]
+	if !ok {
+		return refuse(Failed, "unknown operation %q: both ends must have the same version", h.request.Op)
 	}
-	return refuse(Failed, "unknown operation %q: both ends must have the same version", h.request.Op)
+	return f(ctx)
 }
 
 // current refuses requests of other pivots and of older epochs.
@@ -191,13 +167,26 @@ func (h *handling) hello(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if h.kinds, err = h.Plane.Kinds(ctx); err != nil {
+	h.kinds = nil // They may have changed.
+	if err := h.served(ctx); err != nil {
 		return err
 	}
 	h.response.Plane = &Peer{UID: uid, Server: h.Plane.Server()}
 	h.response.Kinds = list(h.kinds)
 	h.response.Providers = preflight.Providers(ctx, h.Plane, h.kinds)
 	return nil
+}
+
+// served reads the kinds that the plane serves, once.
+func (h *handling) served(ctx context.Context) error {
+	if h.kinds != nil {
+		return nil
+	}
+	kinds, err := h.Plane.Kinds(ctx)
+	if err == nil {
+		h.kinds = kinds
+	}
+	return err
 }
 
 // check is the preflight of the target.
@@ -430,12 +419,8 @@ func (h *handling) discard(ctx context.Context) error {
 	if len(outline) == 0 {
 		return nil
 	}
-	if h.kinds == nil {
-		kinds, err := h.Plane.Kinds(ctx)
-		if err != nil {
-			return err
-		}
-		h.kinds = kinds
+	if err := h.served(ctx); err != nil {
+		return err
 	}
 	return mover.Discard(ctx, h.Plane, h.kinds, outline, h.request.Pivot)
 }
