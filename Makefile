@@ -135,7 +135,7 @@ pivot: build ## Move real Cluster API between two management clusters: all fault
 	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/pivot test -v -count=1 -timeout 120m .
 
 .PHONY: e2e-pivot
-PIVOT_LONG := ^(TestClusterctlIsStuckAfterAKill|TestTwoThousandObjectsOfTenMebibytes|TestOneOfTwoClustersOfANamespaceMoves|TestAClusterBecomesAvailable)$$
+PIVOT_LONG := ^(TestClusterctlIsStuckAfterAKill|TestTwoThousandObjectsOfTenMebibytes|TestOneOfTwoClustersOfANamespaceMoves|TestAClusterBecomesAvailable|TestARenderedClusterBecomesAvailableAndFollowsEdits)$$
 e2e-pivot: build ## Run the part of make pivot that takes minutes: some kills of each step, and no long tests.
 	$(GO) -C test/e2e run ./programs/install
 	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/pivot test -v -count=1 -timeout 20m -skip '$(PIVOT_LONG)' .
