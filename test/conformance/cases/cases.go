@@ -55,6 +55,7 @@ func All() []Case {
 			{Repository: Examples, Dir: "workloads", Environment: "prod"},
 			{Repository: Projects, Dir: "secrets"},
 			{Repository: Projects, Dir: "plain", Environment: "prod"},
+			{Repository: Projects, Dir: "clusters", Environment: "prod"},
 		} {
 			c.Dialect = dialect
 			out = append(out, c)
@@ -93,6 +94,7 @@ func Locked() []Case {
 		{Repository: Examples, Dir: "environments"},
 		{Repository: Examples, Dir: "workloads"},
 		{Repository: Projects, Dir: "secrets"},
+		{Repository: Projects, Dir: "clusters"},
 	}
 }
 
