@@ -202,14 +202,14 @@ func TestATombstoneEndsTheDeliveryAndForbidsAnotherOne(t *testing.T) {
 	p.denied(manifest("v1beta2", p.name, "paused: false"))
 	p.Kubectl(t, "-n", p.namespace, "annotate", "cluster.v1beta2.cluster.x-k8s.io", p.name, "a=b")
 	p.Kubectl(t, "-n", p.namespace, "delete", "cluster.v1beta2.cluster.x-k8s.io", p.name) // as the mover does
-	p.denied(manifest("v1beta2", p.name, "text: again"))
-	p.denied(manifest("v1beta1", p.name, "text: again"))
-	p.denied(manifest("v1beta2", "other", "text: again"))
+	p.denied(manifest("v1beta2", p.name, "clusterNetwork: {serviceDomain: again}"))
+	p.denied(manifest("v1beta1", p.name, "clusterNetwork: {serviceDomain: again}"))
+	p.denied(manifest("v1beta2", "other", "clusterNetwork: {serviceDomain: again}"))
 	p.Kubectl(t, "-n", p.namespace, "create", "configmap", "free")
 	elsewhere := p.Namespace(t)
-	p.Apply(t, strings.Replace(manifest("v1beta2", p.name, "text: another"), p.namespace, elsewhere, 1))
+	p.Apply(t, strings.Replace(manifest("v1beta2", p.name, "clusterNetwork: {serviceDomain: another}"), p.namespace, elsewhere, 1))
 
-	p.gitOfAUser(manifest("v1beta2", p.name, "text: from Git"))
+	p.gitOfAUser(manifest("v1beta2", p.name, "clusterNetwork: {serviceDomain: git}"))
 	require.Nil(t, p.object("cluster.x-k8s.io/v1beta2", "Cluster", p.namespace, p.name))
 	allowed(t, p.controller)
 }
@@ -271,6 +271,11 @@ func TestAnApplicationIsFrozenAndEnds(t *testing.T) {
 	p := newParent(n)
 	p.applications, p.delivery = argocd.Namespace, "  delivery: {type: ArgoCD, argocd: {namespace: argocd, selfHeal: true}, deletionPolicy: Delete}\n"
 	p.clusters()
+	defer func() {
+		if t.Failed() {
+			t.Logf("%v\n%s", p.versions(), p.Kubectl(t, "get", "transforms,applications", "-A", "-o", "yaml"))
+		}
+	}()
 	p.deliver(`{text: one, cluster: true}`)
 	p.Await(t, soon, "the Cluster is applied", func() bool { return p.object("cluster.x-k8s.io/v1beta2", "Cluster", p.namespace, p.name) != nil })
 	// Argo CD waits for what a controller of Cluster API says.

@@ -129,8 +129,8 @@ graph: nodes: {
 if input.cluster {
 	graph: nodes: cluster: object: {
 		apiVersion: "cluster.x-k8s.io/v1beta2", kind: "Cluster"
-		metadata: {name: context.name, namespace: context.namespace}
-		spec: text: input.text
+		metadata: {name: context.name, namespace: context.namespace, annotations: text: input.text}
+		spec: clusterNetwork: serviceDomain: "cluster.local"
 	}
 }
 `
@@ -231,8 +231,7 @@ func (p *parent) versions() map[string]string {
 	clusters.SetGroupVersionKind(clusterKind("v1beta2").GroupVersion().WithKind("ClusterList"))
 	if p.Client.List(p.t.Context(), clusters, client.InNamespace(p.namespace)) == nil { // the kind may not be there
 		for _, o := range clusters.Items {
-			text, _, _ := unstructured.NestedString(o.Object, "spec", "text")
-			out["Cluster "+o.GetName()] = o.GetResourceVersion() + " " + text
+			out["Cluster "+o.GetName()] = o.GetResourceVersion() + " " + o.GetAnnotations()["text"]
 		}
 	}
 	return out
