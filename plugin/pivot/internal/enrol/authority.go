@@ -28,10 +28,10 @@ const (
 	backdated = 5 * time.Minute
 )
 
-// The keys of the Secret of an Authority.
+// The keys of the Secret of an Authority: of the current CA, and of the others.
 const (
-	currentCertificate  = "tls.crt"
-	currentKey          = "tls.key"
+	certificateName     = "tls.crt"
+	keyName             = "tls.key"
 	nextCertificate     = "next.crt"
 	nextKey             = "next.key"
 	previousCertificate = "previous.crt"
@@ -73,13 +73,13 @@ func newSigner(now time.Time) (*signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum, err := keySum(&key.PublicKey)
+	sum, err := PublicKeySum(&key.PublicKey)
 	if err != nil {
 		return nil, err
 	}
 	// The name has a part of the key: programs that find an issuer by its name find the right one.
 	template := &x509.Certificate{
-		Subject:               pkix.Name{CommonName: fmt.Sprintf("ropewalk %x", sum[:8])},
+		Subject:               pkix.Name{CommonName: "ropewalk " + sum[:16]},
 		NotBefore:             now.Add(-backdated),
 		NotAfter:              now.Add(authorityLifetime),
 		IsCA:                  true,
@@ -184,34 +184,35 @@ func pin(c *x509.Certificate) string {
 
 // Encode returns the data of a Secret.
 func (a *Authority) Encode() (map[string][]byte, error) {
-	data := map[string][]byte{}
-	var wrong []error
-	put := func(name string, c *x509.Certificate) {
-		text, err := certutil.EncodeCertificates(c)
-		data[name], wrong = text, append(wrong, err)
+	data := map[string][]byte{certificateName: encode(a.current.certificate)}
+	var err error
+	if data[keyName], err = keyutil.MarshalPrivateKeyToPEM(a.current.key); err != nil {
+		return nil, err
 	}
-	putKey := func(name string, key *ecdsa.PrivateKey) {
-		text, err := keyutil.MarshalPrivateKeyToPEM(key)
-		data[name], wrong = text, append(wrong, err)
-	}
-	put(currentCertificate, a.current.certificate)
-	putKey(currentKey, a.current.key)
 	if a.next != nil {
-		put(nextCertificate, a.next.certificate)
-		putKey(nextKey, a.next.key)
+		data[nextCertificate] = encode(a.next.certificate)
+		data[nextKey], err = keyutil.MarshalPrivateKeyToPEM(a.next.key)
 	}
 	if a.previous != nil {
-		put(previousCertificate, a.previous)
-		put(bridgeCertificate, a.bridge)
+		data[previousCertificate], data[bridgeCertificate] = encode(a.previous), encode(a.bridge)
 	}
-	return data, errors.Join(wrong...)
+	return data, err
+}
+
+// encode writes certificates in PEM.
+func encode(all ...*x509.Certificate) []byte {
+	text, err := certutil.EncodeCertificates(all...)
+	if err != nil {
+		panic(err) // It writes to memory, and there are no headers.
+	}
+	return text
 }
 
 // DecodeAuthority reads the data of a Secret.
 func DecodeAuthority(data map[string][]byte) (*Authority, error) {
 	a := &Authority{}
 	var err error
-	if a.current, err = decodeSigner(data, currentCertificate, currentKey); err != nil {
+	if a.current, err = decodeSigner(data, certificateName, keyName); err != nil {
 		return nil, err
 	}
 	if len(data[nextCertificate]) > 0 {

@@ -32,12 +32,8 @@ const requestTimeout = 30 * time.Second
 
 // Enrol returns c with the certificate for a token.
 func (a Client) Enrol(ctx context.Context, c *Credentials, token string) (*Credentials, error) {
-	csr, err := encodeRequest(c.Key)
-	if err != nil {
-		return nil, err
-	}
 	// Without the certificate: one that has expired would end the handshake.
-	return a.post(ctx, &Credentials{Key: c.Key, Trust: c.Trust}, "v1/enrol", enrolRequest{Token: token, CSR: csr})
+	return a.post(ctx, &Credentials{Key: c.Key, Trust: c.Trust}, "v1/enrol", token)
 }
 
 // Renew returns c with a new certificate. The key stays: a new one needs a token, as a lost
@@ -46,15 +42,15 @@ func (a Client) Renew(ctx context.Context, c *Credentials) (*Credentials, error)
 	if err := c.Valid(a.Now()); err != nil {
 		return nil, err
 	}
-	csr, err := encodeRequest(c.Key)
+	return a.post(ctx, c, "v1/renew", "")
+}
+
+func (a Client) post(ctx context.Context, c *Credentials, path, token string) (*Credentials, error) {
+	csr, err := certutil.MakeCSRFromTemplate(c.Key, &x509.CertificateRequest{})
 	if err != nil {
 		return nil, err
 	}
-	return a.post(ctx, c, "v1/renew", renewRequest{CSR: csr})
-}
-
-func (a Client) post(ctx context.Context, c *Credentials, path string, in any) (*Credentials, error) {
-	body, err := json.Marshal(in)
+	body, err := json.Marshal(question{Token: token, CSR: string(csr)})
 	if err != nil {
 		return nil, err
 	}

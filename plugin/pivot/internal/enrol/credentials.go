@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
 )
 
@@ -24,13 +23,13 @@ const (
 	AgentSecret    = "ropewalk-agent" //nolint:gosec // It is the name of a Secret.
 )
 
-// The keys of the Secret.
+// The keys of the Secret, beside those of the certificate and its key.
 const (
-	agentCertificate = "tls.crt"
-	agentKey         = "tls.key"
 	agentAuthorities = "ca.crt"
 	agentPins        = "pins"
 )
+
+var errNotEnrolled = errors.New("the agent has no certificate: it is not enrolled")
 
 // Credentials are what an agent has: its key, its certificate, and what it trusts. It keeps
 // them in a Secret before it enrols, so that it enrols with the same key after a restart.
@@ -47,16 +46,16 @@ func (c *Credentials) Encode() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := map[string][]byte{agentKey: key, agentAuthorities: c.Trust.PEM(), agentPins: []byte(strings.Join(c.Trust.Pins, "\n"))}
+	data := map[string][]byte{keyName: key, agentAuthorities: c.Trust.PEM(), agentPins: []byte(strings.Join(c.Trust.Pins, "\n"))}
 	if c.Certificate != nil {
-		data[agentCertificate], err = certutil.EncodeCertificates(c.Certificate)
+		data[certificateName] = encode(c.Certificate)
 	}
-	return data, err
+	return data, nil
 }
 
 // DecodeCredentials reads the data of a Secret.
 func DecodeCredentials(data map[string][]byte) (*Credentials, error) {
-	key, err := decodeKey(data, agentKey)
+	key, err := decodeKey(data, keyName)
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +64,14 @@ func DecodeCredentials(data map[string][]byte) (*Credentials, error) {
 		return nil, err
 	}
 	c := &Credentials{Key: key, Trust: trust}
-	if len(data[agentCertificate]) == 0 {
+	if len(data[certificateName]) == 0 {
 		return c, nil
 	}
-	if c.Certificate, err = decodeCertificate(data, agentCertificate); err != nil {
+	if c.Certificate, err = decodeCertificate(data, certificateName); err != nil {
 		return nil, err
 	}
 	if !key.PublicKey.Equal(c.Certificate.PublicKey) {
-		return nil, fmt.Errorf("%q is not the key of %q", agentKey, agentCertificate)
+		return nil, fmt.Errorf("%q is not the key of %q", keyName, certificateName)
 	}
 	return c, nil
 }
@@ -80,7 +79,7 @@ func DecodeCredentials(data map[string][]byte) (*Credentials, error) {
 // Identity is that of the certificate.
 func (c *Credentials) Identity() (Identity, error) {
 	if c.Certificate == nil {
-		return Identity{}, errors.New("the agent has no certificate: it is not enrolled")
+		return Identity{}, errNotEnrolled
 	}
 	return identityOf(c.Certificate)
 }
@@ -111,7 +110,7 @@ func renewAt(c *x509.Certificate) time.Time {
 // clock is wrong, or it was not renewed in time.
 func (c *Credentials) Valid(now time.Time) error {
 	if c.Certificate == nil {
-		return errors.New("the agent has no certificate: it is not enrolled")
+		return errNotEnrolled
 	}
 	return validAt("the certificate of the agent", c.Certificate, now)
 }

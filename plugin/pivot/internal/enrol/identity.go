@@ -76,14 +76,9 @@ func identityOf(c *x509.Certificate) (Identity, error) {
 // PublicKeySum is the SHA-256 sum of a public key, in hex: that of status.enrolment.publicKey
 // and of spec.agent.blockedKeys.
 func PublicKeySum(key any) (string, error) {
-	sum, err := keySum(key)
+	raw, err := x509.MarshalPKIXPublicKey(key) // One key can be written in several ways.
+	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:]), err
-}
-
-// keySum marshals the key, as one key can be written in several ways.
-func keySum(key any) ([sha256.Size]byte, error) {
-	raw, err := x509.MarshalPKIXPublicKey(key)
-	return sha256.Sum256(raw), err
 }
 
 // strongKey returns the key where it is ECDSA with P-256 or P-384.
@@ -183,10 +178,4 @@ func (a *Authority) serving(hosts []string, now time.Time) (*tls.Certificate, er
 		chain = append(chain, a.bridge.Raw)
 	}
 	return &tls.Certificate{Certificate: chain, PrivateKey: key, Leaf: leaf}, nil
-}
-
-// encodeRequest makes a CSR in PEM.
-func encodeRequest(key *ecdsa.PrivateKey) (string, error) {
-	text, err := certutil.MakeCSRFromTemplate(key, &x509.CertificateRequest{})
-	return string(text), err
 }

@@ -56,11 +56,11 @@ func raw(path, text string) func(*attempt) error {
 
 // csr enrols with a CSR that the client would not make.
 func csr(f func(*attempt) string) func(*attempt) error {
-	return func(a *attempt) error { return raw("/v1/enrol", body(a, enrolRequest{Token: a.token, CSR: f(a)}))(a) }
+	return func(a *attempt) error { return raw("/v1/enrol", body(a, question{Token: a.token, CSR: f(a)}))(a) }
 }
 
 func otherCSR(a *attempt) error {
-	return raw("/v1/renew", body(a, renewRequest{CSR: must(encodeRequest(newKey(a)))}))(a)
+	return raw("/v1/renew", body(a, question{CSR: plainCSR(a, newKey(a))}))(a)
 }
 
 // What was done before.
@@ -128,7 +128,7 @@ func refusedRequests() map[string]denial {
 		}), Malformed, 400, false},
 		"enrol: a CSR signed with SHA-1":                 {nil, csr(func(*attempt) string { return string(must(os.ReadFile("testdata/sha1.csr"))) }), Malformed, 400, false},
 		"enrol: a CSR of the key of another":             {nil, csr(func(a *attempt) string { return broken(a, a.agent.Key) }), Malformed, 400, false},
-		"enrol: two CSRs":                                {nil, csr(func(a *attempt) string { return strings.Repeat(must(encodeRequest(a.agent.Key)), 2) }), Malformed, 400, false},
+		"enrol: two CSRs":                                {nil, csr(func(a *attempt) string { return strings.Repeat(plainCSR(a, a.agent.Key), 2) }), Malformed, 400, false},
 		"enrol: a certificate for a CSR":                 {nil, csr(func(a *attempt) string { return string(a.agent.Trust.PEM()) }), Malformed, 400, false},
 		"renew: without a certificate":                   {nil, raw("/v1/renew", "{}"), NoCertificate, 401, false},
 		"renew: a certificate of another parent":         {all(forged(Identity{"parent-2", "uid-blue"})), renew, OtherParent, 403, false},
@@ -191,8 +191,8 @@ func must[T any](v T, err error) T {
 
 // broken is a CSR whose signature is of another key.
 func broken(t require.TestingT, key *ecdsa.PrivateKey) string {
-	block, _ := pem.Decode([]byte(must(encodeRequest(key))))
-	other, _ := pem.Decode([]byte(must(encodeRequest(newKey(t)))))
+	block, _ := pem.Decode([]byte(plainCSR(t, key)))
+	other, _ := pem.Decode([]byte(plainCSR(t, newKey(t))))
 	mine, theirs := must(x509.ParseCertificateRequest(block.Bytes)), must(x509.ParseCertificateRequest(other.Bytes))
 	raw := bytes.Replace(other.Bytes, theirs.RawSubjectPublicKeyInfo, mine.RawSubjectPublicKeyInfo, 1)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: raw}))

@@ -4,6 +4,7 @@
 package enrol
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -31,16 +32,7 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Connections == 0 {
-		l.Connections = 512
-	}
-	if l.PerSecond == 0 {
-		l.PerSecond = 20
-	}
-	if l.Burst == 0 {
-		l.Burst = 200
-	}
-	return l
+	return Limits{Connections: cmp.Or(l.Connections, 512), PerSecond: cmp.Or(l.PerSecond, 20), Burst: cmp.Or(l.Burst, 200)}
 }
 
 const (

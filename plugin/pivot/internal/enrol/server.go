@@ -60,13 +60,12 @@ const (
 	reuse = time.Hour
 )
 
-// enrolRequest and renewRequest are the bodies; a CSR is PEM.
+// question and answer are the bodies.
 type (
-	enrolRequest struct {
-		Token string `json:"token"`
-		CSR   string `json:"csr"`
-	}
-	renewRequest struct {
+	question struct {
+		// Token is that of an enrolment.
+		Token string `json:"token,omitempty"`
+		// CSR is PEM.
 		CSR string `json:"csr"`
 	}
 	answer struct {
@@ -111,8 +110,8 @@ func (s *Server) manifest(r *http.Request) ([]byte, error) {
 }
 
 func (s *Server) enrol(r *http.Request) ([]byte, error) {
-	var in enrolRequest
-	if err := read(r, &in); err != nil {
+	in, err := read(r)
+	if err != nil {
 		return nil, err
 	}
 	return s.bind(r.Context(), in.CSR, func(ctx context.Context, sum string) (*v1alpha1.PivotCluster, error) {
@@ -137,8 +136,8 @@ func (s *Server) renew(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, refuse(NoCertificate, "%v", err)
 	}
-	var in renewRequest
-	if err := read(r, &in); err != nil {
+	in, err := read(r)
+	if err != nil {
 		return nil, err
 	}
 	return s.bind(r.Context(), in.CSR, func(ctx context.Context, sum string) (*v1alpha1.PivotCluster, error) {
@@ -154,18 +153,18 @@ func (s *Server) renew(r *http.Request) ([]byte, error) {
 }
 
 // read decodes a body.
-func read(r *http.Request, in any) error {
+func read(r *http.Request) (in question, err error) {
 	body, err := io.ReadAll(r.Body)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return refuse(TooLarge, "the body is of more than %d bytes", large.Limit)
+		return in, refuse(TooLarge, "the body is of more than %d bytes", large.Limit)
 	case err != nil:
-		return refuse(Malformed, "the body cannot be read")
-	case json.Unmarshal(body, in) != nil:
-		return refuse(Malformed, "the body is no JSON of this request")
+		return in, refuse(Malformed, "the body cannot be read")
+	case json.Unmarshal(body, &in) != nil:
+		return in, refuse(Malformed, "the body is no JSON of this request")
 	}
-	return nil
+	return in, nil
 }
 
 // byToken returns the cluster of a token that can be used.
@@ -214,10 +213,7 @@ func (s *Server) bind(ctx context.Context, csr string, admit admit) ([]byte, err
 		if err != nil {
 			return nil, err
 		}
-		text, err := certutil.EncodeCertificates(certificate)
-		if err != nil {
-			return nil, err
-		}
+		text := encode(certificate)
 		first, end := c.Status.Enrolment.PublicKey == "", metav1.NewTime(certificate.NotAfter)
 		c.Status.Enrolment.PublicKey, c.Status.Enrolment.Certificate, c.Status.Enrolment.NotAfter = sum, string(text), &end
 		if err := s.Store.Update(ctx, c); apierrors.IsConflict(err) {

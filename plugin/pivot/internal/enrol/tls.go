@@ -22,35 +22,24 @@ func policy(now func() time.Time) *tls.Config {
 		MinVersion:             tls.VersionTLS13,
 		CurvePreferences:       []tls.CurveID{tls.CurveP256, tls.CurveP384},
 		SessionTicketsDisabled: true,
+		VerifyConnection:       strong,
 		Time:                   now,
 	}
 }
 
-// strongChain returns an error where a certificate of a chain has a key or a signature that
-// the policy does not allow.
-func strongChain(chain []*x509.Certificate) error {
-	for _, c := range chain {
-		if _, err := strongKey(c.PublicKey); err != nil {
-			return fmt.Errorf("certificate %q: %w", c.Subject, err)
+// strong returns an error where a verified chain has a key or a signature that the policy does
+// not allow.
+func strong(state tls.ConnectionState) error {
+	for _, c := range slices.Concat(state.VerifiedChains...) {
+		_, err := strongKey(c.PublicKey)
+		if err == nil {
+			err = strongSignature(c.SignatureAlgorithm)
 		}
-		if err := strongSignature(c.SignatureAlgorithm); err != nil {
+		if err != nil {
 			return fmt.Errorf("certificate %q: %w", c.Subject, err)
 		}
 	}
 	return nil
-}
-
-// anyChain returns nil where one of the verified chains passes.
-func anyChain(chains [][]*x509.Certificate, pass func([]*x509.Certificate) error) error {
-	wrong := []error{errors.New("no chain of certificates is verified")}
-	for _, chain := range chains {
-		err := pass(chain)
-		if err == nil {
-			return nil
-		}
-		wrong = append(wrong, err)
-	}
-	return wrong[len(wrong)-1]
 }
 
 // Trust is what an agent trusts: the authorities, and the keys of which at least one has to be
@@ -75,13 +64,7 @@ func ParseTrust(authorities []byte, pins []string) (Trust, error) {
 }
 
 // PEM is the bundle of the authorities.
-func (t Trust) PEM() []byte {
-	text, err := certutil.EncodeCertificates(t.Authorities...)
-	if err != nil {
-		panic(err) // It writes to memory, and there are no headers.
-	}
-	return text
-}
+func (t Trust) PEM() []byte { return encode(t.Authorities...) }
 
 func (t Trust) pool() *x509.CertPool {
 	pool := x509.NewCertPool()
@@ -101,12 +84,10 @@ func (t Trust) clientTLS(certificate *tls.Certificate, now func() time.Time) *tl
 		c.Certificates = []tls.Certificate{*certificate}
 	}
 	c.VerifyConnection = func(state tls.ConnectionState) error {
-		return anyChain(state.VerifiedChains, func(chain []*x509.Certificate) error {
-			if !slices.ContainsFunc(chain, t.pinned) {
-				return errors.New("the parent has no pinned key in its chain of certificates: another authority has issued it")
-			}
-			return strongChain(chain)
-		})
+		if !slices.ContainsFunc(slices.Concat(state.VerifiedChains...), t.pinned) {
+			return errors.New("the parent has no pinned key in its chain of certificates: another authority has issued it")
+		}
+		return strong(state)
 	}
 	return c
 }
@@ -127,11 +108,15 @@ func NewEndpoint(a *Authority, hosts []string, now func() time.Time) *Endpoint {
 	return &Endpoint{authority: a, hosts: hosts, now: now}
 }
 
-// Use changes the authority: new connections are of it, without a restart.
+// Use changes the authority: new connections are of it, without a restart. The serving
+// certificate stays where the current CA does.
 func (e *Endpoint) Use(a *Authority) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.authority, e.serving = a, nil
+	if !a.current.certificate.Equal(e.authority.current.certificate) {
+		e.serving = nil
+	}
+	e.authority = a
 }
 
 // Authority is the one in use.
@@ -153,12 +138,6 @@ func (e *Endpoint) TLS(client tls.ClientAuthType, protocols ...string) *tls.Conf
 		c := policy(e.now)
 		c.Certificates = []tls.Certificate{*certificate}
 		c.ClientAuth, c.ClientCAs, c.NextProtos = client, trust.pool(), protocols
-		c.VerifyConnection = func(state tls.ConnectionState) error {
-			if len(state.PeerCertificates) == 0 {
-				return nil
-			}
-			return anyChain(state.VerifiedChains, strongChain)
-		}
 		return c, nil
 	}
 	return c

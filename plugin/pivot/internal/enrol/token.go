@@ -32,12 +32,6 @@ func Mint(rejoin string, now time.Time) (token string, e *v1alpha1.EnrolmentStat
 	return token, &v1alpha1.EnrolmentStatus{TokenHash: TokenHash(token), Expires: &expires, Rejoin: rejoin}
 }
 
-// NeedsToken reports whether a token has to be made: there is none, it has expired unused, or
-// rejoin was changed. e may be nil.
-func NeedsToken(e *v1alpha1.EnrolmentStatus, rejoin string, now time.Time) bool {
-	return e == nil || e.TokenHash == "" || e.Rejoin != rejoin || e.PublicKey == "" && Expired(e, now)
-}
-
 // Expired reports whether the token of an enrolment has expired.
 func Expired(e *v1alpha1.EnrolmentStatus, now time.Time) bool {
 	return e.Expires == nil || !now.Before(e.Expires.Time)

@@ -43,28 +43,11 @@ func TestATokenIsRandomAndOnlyItsSumIsKept(t *testing.T) {
 	}
 }
 
-func TestWhenATokenIsNeeded(t *testing.T) {
+func TestATokenExpires(t *testing.T) {
 	now := time.Now()
-	_, fresh := Mint("1", now)
-	used := fresh.DeepCopy()
-	used.PublicKey = "sum"
-	for name, test := range map[string]struct {
-		e      *v1alpha1.EnrolmentStatus
-		rejoin string
-		at     time.Duration
-		needed bool
-	}{
-		"there is none":                   {nil, "1", 0, true},
-		"there is an empty enrolment":     {&v1alpha1.EnrolmentStatus{Rejoin: "1"}, "1", 0, true},
-		"it is fresh":                     {fresh, "1", 0, false},
-		"it is fresh for a moment more":   {fresh, "1", TokenLifetime - time.Second, false},
-		"it has expired unused":           {fresh, "1", TokenLifetime, true},
-		"it has expired and was used":     {used, "1", TokenLifetime, false},
-		"it was used and rejoin changed":  {used, "2", 0, true},
-		"it is fresh and rejoin changed":  {fresh, "", 0, true},
-		"it was used and nothing changed": {used, "1", 24 * time.Hour, false},
-	} {
-		require.Equal(t, test.needed, NeedsToken(test.e, test.rejoin, now.Add(test.at)), name)
-	}
-	require.True(t, Expired(&v1alpha1.EnrolmentStatus{}, now), "a token without an end has none")
+	_, e := Mint("", now)
+	require.False(t, Expired(e, now))
+	require.False(t, Expired(e, now.Add(TokenLifetime-time.Second)))
+	require.True(t, Expired(e, now.Add(TokenLifetime)))
+	require.True(t, Expired(&v1alpha1.EnrolmentStatus{}, now), "without a time it is expired")
 }
