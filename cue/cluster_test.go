@@ -37,10 +37,20 @@ func clusterNodes(t *testing.T, name string, change func(*evaluate.Request)) []*
 	return res.Nodes
 }
 
-// The control plane runs the script that is tested where the agent is.
+// The control plane runs the script that is tested where the agent is. ROPEWALK_UPDATE=1
+// copies it, and rewrites the goldens in a second run.
 func TestTheControlPlaneHasTheScriptOfTheAgent(t *testing.T) {
 	script, err := os.ReadFile("../plugin/pivot/internal/enrol/enrol.sh")
 	require.NoError(t, err)
+	if update() {
+		const file, quotes = "modules/cluster/script.cue", "\"\"\"#\n"
+		old, err := os.ReadFile(file)
+		require.NoError(t, err)
+		head, _, _ := strings.Cut(string(old), quotes[:3]+"\n")
+		lines := strings.ReplaceAll("\t"+string(script), "\n", "\n\t")
+		text := head + quotes[:3] + "\n" + strings.ReplaceAll(lines+"\n\t"+quotes, "\n\t\n", "\n\n")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	}
 	for _, n := range clusterNodes(t, "minimal", nil) {
 		if n.Object.Kind() != "KubeadmControlPlane" {
 			continue
