@@ -46,8 +46,10 @@ type Parent struct {
 type Silence struct {
 	// Since is the end of the last session, or the begin of Run.
 	Since time.Time
-	// Attempts is how often a session was tried since, and Err why the last one failed.
+	// Attempts is how often a session was tried since, Tried when the last one failed, and Err
+	// why.
 	Attempts int
+	Tried    time.Time
 	Err      error
 }
 
@@ -108,7 +110,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	o.Keepalive = cmp.Or(o.Keepalive, keepaliveEvery)
 	return &Client{
 		options: o, operations: operations{known: map[string]*operation{}, slot: make(chan struct{}, 1)},
-		requests: make(chan struct{}, 1), silence: Silence{Since: time.Now()},
+		requests: make(chan struct{}, 1), silence: Silence{Since: time.Now(), Tried: time.Now()},
 		logBegin: rate.Sometimes{Interval: time.Minute}, logEnd: rate.Sometimes{Interval: time.Minute},
 	}, nil
 }
@@ -117,7 +119,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 // called once.
 func (c *Client) Run(ctx context.Context) error {
 	c.mu.Lock()
-	c.silence = Silence{Since: time.Now()}
+	c.silence = Silence{Since: time.Now(), Tried: time.Now()}
 	c.mu.Unlock()
 	go c.watch(ctx)
 	go c.handle(ctx)
@@ -152,7 +154,7 @@ func (c *Client) backoff(failures int) time.Duration {
 // failed notes why a session ended, or was none, and logs that, once in a minute at most.
 func (c *Client) failed(err error, lasted, wait time.Duration) {
 	c.mu.Lock()
-	if c.silence.Err = err; lasted == 0 {
+	if c.silence.Tried, c.silence.Err = time.Now(), err; lasted == 0 {
 		c.silence.Attempts++
 	}
 	silence := c.silence
@@ -189,17 +191,17 @@ func (c *Client) silent(since time.Time) (Silence, bool) {
 	return c.silence, c.current == nil && time.Since(c.silence.Since) >= c.options.Watchdog && time.Since(since) >= c.options.Watchdog
 }
 
-// Healthy returns an error where there was no session for the time of Watchdog.
+// Healthy returns an error where the client is stuck: it has no session, and has tried to have
+// one for the last time as long ago as Watchdog. A parent that is away is no reason to restart
+// the process, which goes on without it.
 func (c *Client) Healthy() error {
-	silence, silent := c.silent(time.Time{})
-	if !silent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current != nil || time.Since(c.silence.Tried) < c.options.Watchdog {
 		return nil
 	}
-	err := fmt.Errorf("no session with the parent since %s, after %d attempts", silence.Since.UTC().Format(time.RFC3339), silence.Attempts)
-	if silence.Err != nil {
-		err = fmt.Errorf("%w: %w", err, silence.Err)
-	}
-	return err
+	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	return fmt.Errorf("no session with the parent since %s, and none was tried since %s: restart the process", stamp(c.silence.Since), stamp(c.silence.Tried))
 }
 
 // Connected reports whether there is a session.

@@ -173,7 +173,7 @@ func (c *Client) leave(n *childSession) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.current == n {
-		c.current, c.silence = nil, Silence{Since: time.Now()}
+		c.current, c.silence = nil, Silence{Since: time.Now(), Tried: time.Now()}
 	}
 }
 

@@ -195,8 +195,7 @@ func TestAChildWithoutAParent(t *testing.T) {
 	require.NoError(t, a.Healthy())
 	p.stop()
 	require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(silences) >= 2 }, 20*time.Second, time.Millisecond)
-	require.ErrorContains(t, a.Healthy(), "no session with the parent since")
-	require.ErrorContains(t, a.Healthy(), "connection refused")
+	require.NoError(t, a.Healthy(), "a restart would not bring the parent back")
 	mu.Lock()
 	require.Positive(t, silences[0].Attempts)
 	require.ErrorContains(t, silences[0].Err, "connection refused")
@@ -205,7 +204,6 @@ func TestAChildWithoutAParent(t *testing.T) {
 	mu.Unlock()
 	p.start()
 	p.connected("blue")
-	require.Eventually(t, func() bool { return a.Healthy() == nil }, 10*time.Second, time.Millisecond)
 }
 
 // TestAClientThatIsStuck cannot even try: the watchdog says so.
@@ -220,7 +218,8 @@ func TestAClientThatIsStuck(t *testing.T) {
 	s := <-silences
 	require.Zero(t, s.Attempts)
 	require.NoError(t, s.Err)
-	require.ErrorContains(t, a.Healthy(), "after 0 attempts")
+	require.ErrorContains(t, a.Healthy(), "no session with the parent since")
+	require.ErrorContains(t, a.Healthy(), "restart the process")
 }
 
 func TestBackoffIsRandomUpToABoundThatDoubles(t *testing.T) {

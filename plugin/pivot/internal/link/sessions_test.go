@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
@@ -173,6 +175,42 @@ func TestARenewedCertificateIsUsed(t *testing.T) {
 		}
 	})
 	require.Eventually(t, func() bool { return p.count("blue: ready v1") >= 3 }, 20*time.Second, 10*time.Millisecond)
+}
+
+// TestCertificatesOfTheEnrolment has those that agents get, and the authority changes.
+func TestCertificatesOfTheEnrolment(t *testing.T) {
+	authority, err := enrol.NewAuthority(time.Now())
+	require.NoError(t, err)
+	endpoint := enrol.NewEndpoint(authority, []string{"127.0.0.1"}, time.Now)
+	p := newParent(t, func(o *ServerOptions) { o.TLS = endpoint.TLS(tls.RequireAndVerifyClientCert, "h2") })
+	key, err := enrol.NewKey()
+	require.NoError(t, err)
+	credentials := func() *enrol.Credentials {
+		c, err := authority.Issue(&key.PublicKey, enrol.Identity{Parent: "parent", Cluster: "blue"}, time.Now())
+		require.NoError(t, err)
+		return &enrol.Credentials{Key: key, Certificate: c, Trust: authority.Trust()}
+	}
+	var agent atomic.Pointer[enrol.Credentials]
+	agent.Store(credentials())
+	between := newProxy(t, p.address)
+	p.join(between.address, tls.Certificate{}, func(o *ClientOptions) {
+		o.Parent = func(context.Context) (Parent, error) {
+			return Parent{Address: between.address, TLS: agent.Load().TLS(time.Now)}, nil
+		}
+	})
+	p.connected("blue")
+	for n, change := range []func(){
+		func() { require.NoError(t, authority.AddNext(time.Now())) },
+		func() { agent.Store(credentials()) },
+		func() { require.NoError(t, authority.Promote(time.Now())) },
+		func() { agent.Store(credentials()) },
+		authority.DropPrevious,
+	} {
+		change()
+		endpoint.Use(authority)
+		between.cut()
+		require.Eventually(t, func() bool { return p.count("blue: ready v1") >= n+2 }, 20*time.Second, time.Millisecond, "change %d", n)
+	}
 }
 
 // TestCertificatesThatAreNotAccepted are of another authority, expired, of another parent, and
