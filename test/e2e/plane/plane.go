@@ -5,6 +5,7 @@ package plane
 
 import (
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -116,3 +117,6 @@ func (p *Plane) StartControllerManager(t testing.TB, flags ...string) {
 	}
 	p.ControllerManager = p.launch("kube-controller-manager", append(append(own, p.Serving(t)...), flags...)...)
 }
+
+// Forget removes what etcd has kept. It must not be running.
+func (p *Plane) Forget() error { return os.RemoveAll(filepath.Join(p.dir, "etcd")) }

@@ -225,3 +225,12 @@ func True(o *unstructured.Unstructured, condition string) bool {
 }
 
 func encode(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
+
+// Destroy kills everything of a plane, and removes what its etcd has.
+func (p *Plane) Destroy(t testing.TB) {
+	t.Helper()
+	for _, process := range []*Process{p.Core, p.Bootstrap, p.ControlPlane, p.ControllerManager, p.APIServer, p.Etcd} {
+		process.Kill()
+	}
+	require.NoError(t, p.Plane.Forget())
+}

@@ -78,6 +78,21 @@ func Start(t testing.TB) *World {
 	return theOne.world
 }
 
+// New is a world of a test's own, for one that destroys a plane.
+func New(t testing.TB) *World {
+	t.Helper()
+	w, err := newWorld()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		w.run.End()
+		if os.Getenv("ROPEWALK_E2E_KEEP") == "" {
+			_ = os.RemoveAll(w.Dir) // it is a temporary folder
+		}
+	})
+	w.tell(t)
+	return w
+}
+
 // newWorld starts one. What was started is ended where it fails.
 func newWorld() (*World, error) {
 	dir, err := os.MkdirTemp("", "rw") // short, for paths of sockets
@@ -146,7 +161,7 @@ func (w *World) Other(p *Plane) *Plane {
 }
 
 // Program is the path of a program of others, or of a command of this project, which is
-// built from this tree once in a run unless a variable such as ROPEWALK_BIN names it.
+// built from this tree once in a run unless ROPEWALK_BIN or ROPEWALK_CONTROLLER_BIN names it.
 func (w *World) Program(t testing.TB, name string) string {
 	t.Helper()
 	w.mu.Lock()
@@ -156,14 +171,15 @@ func (w *World) Program(t testing.TB, name string) string {
 	}
 	var path string
 	var err error
-	switch binary := os.Getenv("ROPEWALK_BIN"); {
-	case name != "ropewalk":
+	variable := map[string]string{"ropewalk": "ROPEWALK_BIN", "ropewalk-controller": "ROPEWALK_CONTROLLER_BIN"}[name]
+	switch binary := os.Getenv(variable); {
+	case variable == "":
 		path, err = w.modules.Install(t.Context(), name)
 	case binary != "":
 		path, err = filepath.Abs(binary)
 	default:
 		path = filepath.Join(w.Dir, name)
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/ropewalk") //nolint:gosec // a command of ours
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/"+name) //nolint:gosec // a command of ours
 		cmd.Dir = filepath.Join("..", "..")
 		var out []byte
 		out, err = cmd.CombinedOutput()

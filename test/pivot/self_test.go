@@ -1,0 +1,323 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package pivot
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ropewalk/ropewalk/test/e2e/plane"
+	"github.com/ropewalk/ropewalk/test/pivot/audit"
+	"github.com/ropewalk/ropewalk/test/pivot/harness"
+	"github.com/ropewalk/ropewalk/test/servers"
+)
+
+// The names of the cluster of a family.
+const (
+	child          = "blue"
+	childNamespace = "rw-" + child
+	system         = "ropewalk-system"
+)
+
+// family is a parent (plane A) and a child (plane B): the workload API of the in-memory cloud
+// has no definitions, so that the child is not the cluster that is provisioned.
+type family struct {
+	*harness.World
+
+	t             *testing.T
+	began         time.Time
+	registry, git string
+	repository    *servers.Git
+	cluster       *harness.Cluster
+	kubectl       string
+	// ofParent are the processes of the parent beside those of the plane, and ofChild that of
+	// its agent.
+	ofParent []*harness.Process
+	parent   *harness.Process
+	agent    *harness.Process
+	audited  *audit.Auditor
+}
+
+func newFamily(t *testing.T) *family {
+	t.Helper()
+	root := t.TempDir()
+	f := &family{
+		World: harness.New(t), t: t, began: time.Now(), registry: servers.InProcess(t, servers.WithDelete()).Host,
+		repository: servers.NewGit(t, filepath.Join(root, "clusters.git")), git: servers.GitHTTP(t, root),
+		cluster: &harness.Cluster{Namespace: childNamespace, Name: child, ControlPlanes: 1, Workers: 1},
+	}
+	f.kubectl = f.Program(t, "kubectl")
+	return f
+}
+
+// says prints a line of the timeline.
+func (f *family) says(format string, args ...any) {
+	f.t.Helper()
+	f.t.Logf("%7.2fs  %s", time.Since(f.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// run runs kubectl on a plane.
+func (f *family) run(p *harness.Plane, input string, args ...string) string {
+	f.t.Helper()
+	cmd := exec.CommandContext(f.t.Context(), f.kubectl, append([]string{"--kubeconfig=" + p.Kubeconfig}, args...)...) //nolint:gosec // a program of the run
+	cmd.Env, cmd.Stdin = f.Environment(), strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
+	require.NoError(f.t, err, "kubectl %s: %s", strings.Join(args, " "), out)
+	return strings.TrimSpace(string(out))
+}
+
+// definitions are those of this project, with the rights of its controller.
+func (f *family) definitions() string {
+	f.t.Helper()
+	text := "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + system + "}\n"
+	for _, file := range []string{"crds/ropewalk.dev_transforms.yaml", "crds/ropewalk.dev_pivotclusters.yaml", "pivot/rbac.yaml"} {
+		data, err := os.ReadFile(filepath.Join("..", "..", "deploy", file))
+		require.NoError(f.t, err)
+		text += "\n---\n" + string(data)
+	}
+	return text
+}
+
+// startParent starts Flux and the controller on the parent.
+func (f *family) startParent() {
+	f.t.Helper()
+	source, kustomize := f.Flux(f.t, f.A)
+	f.run(f.A, f.definitions(), "apply", "--server-side", "-f", "-")
+	manifest := filepath.Join(f.t.TempDir(), "child.yaml")
+	require.NoError(f.t, os.WriteFile(manifest, []byte(f.definitions()), 0o600))
+	registration, link := plane.FreePort(f.t), plane.FreePort(f.t)
+	f.parent = f.Controller(f.t, f.A, "ropewalk-controller", system, "--parts=transforms,pivot", "--workers=1", "--pivot-hold=1s",
+		"--plain-http="+f.registry, "--cell-host="+plane.Loopback, "--cell-port="+registration, "--cell-link-port="+link,
+		"--registration-addr="+net.JoinHostPort(plane.Loopback, registration), "--link-addr="+net.JoinHostPort(plane.Loopback, link),
+		"--child-manifest="+manifest)
+	f.ofParent = []*harness.Process{source, kustomize, f.parent}
+	f.says("the parent has Flux and the controller")
+}
+
+// push makes an artifact of manifests as flux push does, and returns its digest.
+func (f *family) push(repository, manifests string) (digest string) {
+	f.t.Helper()
+	dir := f.t.TempDir()
+	require.NoError(f.t, os.WriteFile(filepath.Join(dir, "all.yaml"), []byte(manifests), 0o600))
+	cmd := exec.CommandContext(f.t.Context(), f.Program(f.t, "ropewalk"), "artifact", "push", dir, "oci://"+f.registry+"/"+repository+":latest", "--plain-http") //nolint:gosec // a command of ours
+	cmd.Env = f.Environment()
+	out, err := cmd.CombinedOutput()
+	require.NoError(f.t, err, "%s", out)
+	response, err := http.Get("http://" + f.registry + "/v2/" + repository + "/manifests/latest") //nolint:noctx // the loopback
+	require.NoError(f.t, err)
+	require.NoError(f.t, response.Body.Close())
+	return response.Header.Get("Docker-Content-Digest")
+}
+
+// document is the PivotCluster as it is in Git.
+func (f *family) document(digest string) string {
+	return `apiVersion: ropewalk.dev/v1alpha1
+kind: PivotCluster
+metadata: {name: ` + child + `}
+spec:
+  provider: {type: docker, docker: {backend: inMemory}}
+  kubernetesVersion: v1.36.3
+  workers: [{name: md, replicas: 1}]
+  gitOps: {artifact: {repository: "oci://` + f.registry + `/base", digest: "` + digest + `", insecure: true}}
+  output: {oci: {repository: "oci://` + f.registry + `/clusters", insecure: true}}
+`
+}
+
+// deliver has Flux on the parent deliver what is in Git.
+func (f *family) deliver() {
+	f.t.Helper()
+	f.run(f.A, `apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: clusters, namespace: flux-system}
+spec: {url: "`+f.git+`/clusters.git", interval: 1m, ref: {branch: main}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: clusters, namespace: flux-system}
+spec: {sourceRef: {kind: GitRepository, name: clusters}, path: ./, interval: 1m, prune: true}
+`, "apply", "-f", "-")
+}
+
+// pivotCluster is the object on a plane; nil where there is none.
+func (f *family) pivotCluster(p *harness.Plane) *unstructured.Unstructured {
+	o, err := p.Client.Resource(schema.GroupVersionResource{Group: "ropewalk.dev", Version: "v1alpha1", Resource: "pivotclusters"}).
+		Get(f.t.Context(), child, metav1.GetOptions{})
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+// await waits until the PivotCluster of a plane has a condition, or a phase.
+func (f *family) await(p *harness.Plane, what string) {
+	f.t.Helper()
+	var last string
+	for deadline := time.Now().Add(4 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		if o := f.pivotCluster(p); o != nil {
+			phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
+			if phase == what || harness.True(o, what) {
+				f.says("plane %s: %s", p.Name, what)
+				return
+			}
+			status, _ := yaml.Marshal(o.Object["status"])
+			last = string(status)
+		}
+		require.True(f.t, time.Now().Before(deadline), "PivotCluster in plane %s is not %s:\n%s", p.Name, what, last)
+	}
+}
+
+// boot does what the first machine does after kubeadm: it has the files of its bootstrap data,
+// and runs the command. The API server of the machine is the plane of the child.
+func (f *family) boot() {
+	f.t.Helper()
+	var data string
+	harness.Await(f.t, time.Minute, "the bootstrap data of a machine of the control plane", func() bool {
+		for _, m := range f.cluster.Machines(f.t, f.A) {
+			name, _, _ := unstructured.NestedString(m.Object, "spec", "bootstrap", "dataSecretName")
+			if _, is := m.GetLabels()["cluster.x-k8s.io/control-plane"]; is && name != "" {
+				data = f.run(f.A, "", "get", "secret", name, "--namespace="+childNamespace, "-o", "jsonpath={.data.value}")
+			}
+		}
+		return data != ""
+	})
+	text, err := base64.StdEncoding.DecodeString(data)
+	require.NoError(f.t, err)
+	var cloud struct {
+		Files []struct {
+			Path, Content, Encoding string
+		} `json:"write_files"`
+		Commands []any `json:"runcmd"`
+	}
+	require.NoError(f.t, yaml.Unmarshal(text, &cloud))
+	root := f.t.TempDir()
+	for _, file := range cloud.Files {
+		if !strings.HasPrefix(file.Path, "/etc/ropewalk/") {
+			continue
+		}
+		require.NoError(f.t, os.WriteFile(filepath.Join(root, filepath.Base(file.Path)), []byte(file.Content), 0o700)) //nolint:gosec // a script
+	}
+	require.Contains(f.t, cloud.Commands, any("/etc/ropewalk/enrol.sh"), "it is run after kubeadm")
+	cmd := exec.CommandContext(f.t.Context(), filepath.Join(root, "enrol.sh")) //nolint:gosec // that of the machine
+	cmd.Env = f.Environment("ROPEWALK_DIR="+root, "KUBECONFIG="+f.B.Kubeconfig, "KUBECTL="+f.kubectl, "ROPEWALK_PAUSE=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(f.t, err, "%s", out)
+	f.says("the script of the machine: %s", strings.Join(strings.Fields(string(out)), " "))
+	f.run(f.B, "", "get", "secret", "ropewalk-agent", "--namespace="+system)
+}
+
+// startChild runs the agent, as the kubelet does.
+func (f *family) startChild() {
+	f.t.Helper()
+	f.agent = f.Controller(f.t, f.B, "ropewalk-controller", system, "--parts=transforms,pivot,agent", "--workers=1", "--plain-http="+f.registry,
+		"--registration-addr="+plane.Loopback+":0", "--link-addr="+plane.Loopback+":0")
+	f.says("the agent runs")
+}
+
+// TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt: a PivotCluster in Git is delivered by
+// Flux and provisioned, its first machine calls, its GitOps begins, it takes its objects over;
+// then the parent is destroyed, and the cluster is scaled, upgraded and repairs itself.
+func TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt(t *testing.T) {
+	f := newFamily(t)
+	f.startParent()
+	base := f.push("base", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base, namespace: default}\ndata: {from: the parent}\n")
+	f.repository.Commit(map[string]string{"blue.yaml": f.document(base)}, "a cluster")
+	f.deliver()
+	f.await(f.A, "Provisioning")
+	f.boot()
+	f.Flux(t, f.B)
+	f.startChild()
+	f.await(f.A, "Enrolled")
+	f.await(f.A, "Connected")
+	f.await(f.A, "Provisioned")
+	f.cluster.AwaitAvailable(t, f.A)
+	f.audited = audit.Start(t, f.World, f.cluster, f.A)
+	f.await(f.A, "Bootstrapped")
+	require.Equal(t, "the parent", f.run(f.B, "", "get", "configmap", "base", "-o", "jsonpath={.data.from}"))
+	f.await(f.A, "Pivoted")
+	f.await(f.B, "Ready")
+	report := f.audited.Stop(t)
+	t.Logf("auditor: %s", report)
+	report.Require(t)
+
+	f.destroyParent()
+	f.lives()
+}
+
+// destroyParent kills everything of the parent, and removes what its etcd has.
+func (f *family) destroyParent() {
+	f.t.Helper()
+	for _, p := range f.ofParent {
+		p.Kill()
+	}
+	f.A.Destroy(f.t)
+	f.says("the parent is destroyed")
+}
+
+// lives: the child alone scales, upgrades and replaces its control plane.
+func (f *family) lives() {
+	f.t.Helper()
+	t := f.t
+	f.edit(`{"spec":{"workers":[{"name":"md","replicas":2}]}}`)
+	f.cluster.Workers = 2
+	f.cluster.AwaitAvailable(t, f.B)
+	f.says("scaled to 2 workers by an edit of its PivotCluster")
+
+	f.loseControlPlane()
+
+	f.edit(`{"spec":{"kubernetesVersion":"v1.36.4"}}`)
+	harness.Await(t, 4*time.Minute, "all machines have the version", func() bool {
+		machines := f.cluster.Machines(t, f.B)
+		for _, m := range machines {
+			if version, _, _ := unstructured.NestedString(m.Object, "spec", "version"); version != "v1.36.4" {
+				return false
+			}
+		}
+		return len(machines) == f.cluster.ControlPlanes+f.cluster.Workers
+	})
+	f.cluster.AwaitAvailable(t, f.B)
+	f.says("upgraded to v1.36.4")
+	f.await(f.B, "Ready")
+}
+
+// loseControlPlane deletes the machine of the control plane, and waits for another one.
+func (f *family) loseControlPlane() {
+	f.t.Helper()
+	one := func() string {
+		for _, m := range f.cluster.Machines(f.t, f.B) {
+			if _, is := m.GetLabels()["cluster.x-k8s.io/control-plane"]; is && m.GetDeletionTimestamp() == nil {
+				return m.GetName()
+			}
+		}
+		return ""
+	}
+	before := one()
+	f.run(f.B, "", "delete", "machine", before, "--namespace="+childNamespace, "--wait=false")
+	harness.Await(f.t, 4*time.Minute, "another machine of the control plane", func() bool { now := one(); return now != "" && now != before })
+	f.cluster.AwaitAvailable(f.t, f.B)
+	f.says("machine %s of the control plane was deleted, and %s is there", before, one())
+}
+
+// edit changes the PivotCluster of the child.
+func (f *family) edit(patch string) {
+	f.t.Helper()
+	_, err := f.B.Client.Resource(schema.GroupVersionResource{Group: "ropewalk.dev", Version: "v1alpha1", Resource: "pivotclusters"}).
+		Patch(context.WithoutCancel(f.t.Context()), child, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	require.NoError(f.t, err)
+}
