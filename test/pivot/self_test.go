@@ -116,7 +116,7 @@ func (f *family) push(repository, manifests string) (digest string) {
 	f.t.Helper()
 	dir := f.t.TempDir()
 	require.NoError(f.t, os.WriteFile(filepath.Join(dir, "all.yaml"), []byte(manifests), 0o600))
-	cmd := exec.CommandContext(f.t.Context(), f.Program(f.t, "ropewalk"), "artifact", "push", dir, "oci://"+f.registry+"/"+repository+":latest", "--plain-http") //nolint:gosec // a command of ours
+	cmd := exec.CommandContext(f.t.Context(), f.Program(f.t, "ropewalk"), "artifact", "push", dir, "oci://"+f.registry+"/"+repository+":latest", "--plain-http="+f.registry) //nolint:gosec // a command of ours
 	cmd.Env = f.Environment()
 	out, err := cmd.CombinedOutput()
 	require.NoError(f.t, err, "%s", out)

@@ -79,8 +79,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return r.remove(ctx, c)
 	}
 	if controllerutil.AddFinalizer(c, Finalizer) {
-		// The change of the object requests another look.
-		return ctrl.Result{}, r.client.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner)
+		// The event of this change is one that the controller does not look at.
+		return ctrl.Result{RequeueAfter: time.Millisecond}, r.client.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner)
 	}
 	if c.Spec.Suspend {
 		return ctrl.Result{}, nil
