@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -279,7 +280,6 @@ func (f *family) lives() {
 	f.cluster.AwaitAvailable(t, f.B)
 	f.says("scaled to 2 workers by an edit of its PivotCluster")
 
-	f.loseControlPlane()
 
 	f.edit(`{"spec":{"kubernetesVersion":"v1.36.4"}}`)
 	harness.Await(t, 4*time.Minute, "all machines have the version", func() bool {
@@ -293,6 +293,12 @@ func (f *family) lives() {
 	})
 	f.cluster.AwaitAvailable(t, f.B)
 	f.says("upgraded to v1.36.4")
+
+	f.edit(`{"spec":{"controlPlane":{"replicas":3}}}`)
+	f.cluster.ControlPlanes = 3
+	f.cluster.AwaitAvailable(t, f.B)
+	f.says("scaled to 3 machines of the control plane")
+	f.loseControlPlane()
 	f.await(f.B, "Ready")
 }
 
@@ -308,10 +314,14 @@ func (f *family) loseControlPlane() {
 		return ""
 	}
 	before := one()
+	had := f.cluster.Machines(f.t, f.B)
 	f.run(f.B, "", "delete", "machine", before, "--namespace="+childNamespace, "--wait=false")
-	harness.Await(f.t, 4*time.Minute, "another machine of the control plane", func() bool { now := one(); return now != "" && now != before })
+	harness.Await(f.t, 4*time.Minute, "the machine is gone", func() bool {
+		return !slices.ContainsFunc(f.cluster.Machines(f.t, f.B), func(m unstructured.Unstructured) bool { return m.GetName() == before })
+	})
 	f.cluster.AwaitAvailable(f.t, f.B)
-	f.says("machine %s of the control plane was deleted, and %s is there", before, one())
+	require.Len(f.t, f.cluster.Machines(f.t, f.B), len(had))
+	f.says("machine %s of the control plane was deleted, and there is another", before)
 }
 
 // edit changes the PivotCluster of the child.
