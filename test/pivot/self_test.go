@@ -280,7 +280,6 @@ func (f *family) lives() {
 	f.cluster.AwaitAvailable(t, f.B)
 	f.says("scaled to 2 workers by an edit of its PivotCluster")
 
-
 	f.edit(`{"spec":{"kubernetesVersion":"v1.36.4"}}`)
 	harness.Await(t, 4*time.Minute, "all machines have the version", func() bool {
 		machines := f.cluster.Machines(t, f.B)

@@ -66,7 +66,9 @@ func (s Step) Forward() bool {
 }
 
 // InCharge reports whether the plane of the receipt is the one that the cluster has moved to.
-func (r *Receipt) InCharge() bool { return r.Role == RoleTarget && (r.Step == Active || r.Step == Done) }
+func (r *Receipt) InCharge() bool {
+	return r.Role == RoleTarget && (r.Step == Active || r.Step == Done)
+}
 
 // Peer is a plane.
 type Peer struct {
