@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,14 +110,26 @@ func (a *Agent) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(secret.Data[bootstrap.TokenKey]) > 0 { // A user has put a new one there.
-		return a.enrol(ctx)
+	ask := a.registration(secret)
+	if token := string(secret.Data[bootstrap.TokenKey]); token != "" {
+		// A user has put a new one there, or a machine has put the spent one back.
+		got, err := ask.Enrol(ctx, credentials, token)
+		var refused *enrol.Refusal
+		if err == nil || !errors.As(err, &refused) {
+			return cmp.Or(err, a.keepIf(ctx, got))
+		}
+		a.Log.Info("the token in the Secret is refused: the certificate is renewed without it", "reason", err.Error())
 	}
-	got, err := a.registration(secret).Renew(ctx, credentials)
-	if err != nil {
-		return err
+	got, err := ask.Renew(ctx, credentials)
+	return cmp.Or(err, a.keepIf(ctx, got))
+}
+
+// keepIf keeps credentials where there are any.
+func (a *Agent) keepIf(ctx context.Context, credentials *enrol.Credentials) error {
+	if credentials == nil {
+		return nil
 	}
-	return a.keep(ctx, got)
+	return a.keep(ctx, credentials)
 }
 
 func (a *Agent) secret(ctx context.Context) (*corev1.Secret, error) {

@@ -16,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
@@ -83,16 +82,20 @@ func (e *Endpoints) find(ctx context.Context) (*v1alpha1.Cell, error) {
 	return nil, nil
 }
 
+// kept is the authority of the Secret.
+func (e *Endpoints) kept(ctx context.Context) (*enrol.Authority, error) {
+	var live corev1.Secret
+	if err := e.reconciler.client.Get(ctx, types.NamespacedName{Namespace: e.Namespace, Name: AuthoritySecret}, &live); err != nil {
+		return nil, err
+	}
+	return enrol.DecodeAuthority(live.Data)
+}
+
 // authority is that of the Secret, which is made where there is none.
 func (e *Endpoints) authority(ctx context.Context) (*enrol.Authority, error) {
-	name := types.NamespacedName{Namespace: e.Namespace, Name: AuthoritySecret}
-	var live corev1.Secret
-	err := e.reconciler.client.Get(ctx, name, &live)
-	if err == nil {
-		return enrol.DecodeAuthority(live.Data)
-	}
+	a, err := e.kept(ctx)
 	if !apierrors.IsNotFound(err) {
-		return nil, err
+		return a, err
 	}
 	made, err := enrol.NewAuthority(e.reconciler.Now())
 	if err != nil {
@@ -102,9 +105,9 @@ func (e *Endpoints) authority(ctx context.Context) (*enrol.Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}, Data: data}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: AuthoritySecret}, Data: data}
 	if err := e.reconciler.client.Create(ctx, secret, owner); apierrors.IsAlreadyExists(err) {
-		return e.authority(ctx) // Another controller was first.
+		return e.kept(ctx) // Another controller was first.
 	} else if err != nil {
 		return nil, err
 	}
@@ -166,7 +169,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 }
 
-// follow uses the authority as its Secret is, after a rotation.
+// follow uses the authority as its Secret is, after a rotation. A Secret that is gone changes
+// nothing: another authority would strand all agents.
 func (e *Endpoints) follow(ctx context.Context, endpoint *enrol.Endpoint) {
 	for {
 		select {
@@ -174,8 +178,8 @@ func (e *Endpoints) follow(ctx context.Context, endpoint *enrol.Endpoint) {
 			return
 		case <-time.After(again):
 		}
-		a, err := e.authority(ctx)
-		if client.IgnoreNotFound(err) != nil {
+		a, err := e.kept(ctx)
+		if err != nil {
 			e.log.Error(err, "the authority cannot be read: the one before is used")
 			continue
 		}

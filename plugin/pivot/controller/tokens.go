@@ -53,6 +53,9 @@ func (r *Reconciler) place(ctx context.Context, c *v1alpha1.PivotCluster) (*plac
 	if apierrors.IsNotFound(err) || err == nil && parent.Spec.Cell == nil {
 		return nil, reject("spec.cellRef: expected a PivotCluster with spec.cell, and there is none of the name %q", c.Spec.CellRef.Name)
 	}
+	if err == nil && parent.Spec.Cell.Host != usual.cell.Host {
+		return nil, reject("spec.cellRef: the cell of PivotCluster %q is at host %q, and the children of this controller call %q", c.Spec.CellRef.Name, parent.Spec.Cell.Host, usual.cell.Host)
+	}
 	return &place{parent.Spec.Cell, usual.endpoint}, err
 }
 
