@@ -28,10 +28,10 @@ const (
 	module  = "../../cue/modules/cluster"
 )
 
-// rendered is what the command renders of a document, strictly.
+// rendered is what the command renders of a document for Flux, strictly.
 func rendered(t *testing.T, w *harness.World, document string) []byte {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), w.Program(t, "ropewalk"), "render", "--strict", document) //nolint:gosec // a command of ours
+	cmd := exec.CommandContext(t.Context(), w.Program(t, "ropewalk"), "render", "--strict", "--dialect", "flux", document) //nolint:gosec // a command of ours
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -197,11 +197,13 @@ func TestARenderedClusterBecomesAvailableAndFollowsEdits(t *testing.T) {
 	l.AwaitAvailable(t, w.A)
 	t.Logf("another version: all machines are replaced after %s", time.Since(began).Round(10*time.Millisecond))
 
-	// All of it belongs to the Cluster, and goes with it.
-	l.Delete(t, w.A)
-	harness.Await(t, time.Minute, "nothing but the Secret is left", func() bool {
+	// All of it belongs to the Cluster, and goes with it when an engine deletes what it has applied.
+	began = time.Now()
+	w.A.Prune(t, l.applied, nil)
+	harness.Await(t, 3*time.Minute, "nothing but the Secret is left", func() bool {
 		return slices.Equal(w.A.Objects(t, l.Namespace), []string{"Secret/loft-enrol"})
 	})
+	t.Logf("deleted after %s", time.Since(began).Round(10*time.Millisecond))
 }
 
 func edit(t *testing.T, file, from, to string) {

@@ -66,8 +66,8 @@ func (p *Plane) manage(t testing.TB, manifests []byte, dry []string) []*unstruct
 	return objects
 }
 
-// Prune deletes those of the objects before that are none of the objects now, as an engine
-// does.
+// Prune deletes those of the objects before that are none of the objects now, as Flux does:
+// at once, but for those that are annotated to stay.
 func (p *Plane) Prune(t testing.TB, before, now []*unstructured.Unstructured) {
 	t.Helper()
 	stays := map[string]bool{}
@@ -75,7 +75,7 @@ func (p *Plane) Prune(t testing.TB, before, now []*unstructured.Unstructured) {
 		stays[o.GetKind()+"/"+o.GetName()] = true
 	}
 	for _, o := range before {
-		if !stays[o.GetKind()+"/"+o.GetName()] {
+		if !stays[o.GetKind()+"/"+o.GetName()] && o.GetAnnotations()["kustomize.toolkit.fluxcd.io/prune"] != "disabled" {
 			require.NoError(t, p.Resource(t, o).Delete(t.Context(), o.GetName(), metav1.DeleteOptions{}))
 		}
 	}
