@@ -15,8 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -86,7 +84,8 @@ subjects: [{kind: ServiceAccount, name: pivot, namespace: %[1]s}]
 	return p
 }
 
-// clusters has the kind Cluster for the time of a test, in two versions.
+// clusters has the kind Cluster, in two versions. It stays for the run: each definition that
+// comes or goes has all controllers of the run read everything again.
 func (p *parent) clusters() {
 	p.t.Helper()
 	p.Apply(p.t, `
@@ -102,9 +101,6 @@ spec:
     - {name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
 `)
 	p.awaitDefinitions()
-	p.t.Cleanup(func() {
-		_ = p.Client.Delete(p.run.Context(), &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "clusters.cluster.x-k8s.io"}}) // it is there
-	})
 }
 
 // clusterKind is that of the objects by which Cluster API makes a cluster.
