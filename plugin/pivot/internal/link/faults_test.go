@@ -159,6 +159,22 @@ func TestAChildThatIsLost(t *testing.T) {
 	require.Equal(t, 0, p.count("blue: lost too early"))
 }
 
+// TestAChildThatIsBackIsNotLost begins a session while the loss of the one before is about to
+// be reported.
+func TestAChildThatIsBackIsNotLost(t *testing.T) {
+	p := newParent(t, func(o *ServerOptions) { o.Lost = 200 * time.Millisecond })
+	c := p.agent("blue", time.Hour)
+	s, _ := p.session(p.dial(c))
+	p.sees("blue: ready raw")
+	p.child("blue").events.Lock()
+	require.ErrorContains(t, ends(t, s), "nothing was received for 200ms")
+	_, n := p.session(p.dial(c))
+	require.Equal(t, int64(2), n)
+	p.child("blue").events.Unlock()
+	require.Eventually(t, func() bool { return p.count("blue: ready raw") == 2 }, 10*time.Second, time.Millisecond)
+	require.Equal(t, 0, p.count("blue: lost"))
+}
+
 // TestASlowEventLosesNoChild has one that takes longer than a child may be silent.
 func TestASlowEventLosesNoChild(t *testing.T) {
 	t.Parallel()

@@ -5,8 +5,6 @@ package link
 
 import (
 	"context"
-	"crypto/tls"
-	"io"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -176,6 +174,18 @@ func TestFirstMessagesThatAreNone(t *testing.T) {
 		require.Error(t, ends(t, s))
 	}
 	require.Empty(t, p.sessionsOf())
+
+	_, n := p.session(conn)
+	for _, number := range []int64{n + 1, n, n} {
+		s = begin(t, conn, bulkName)
+		require.NoError(t, s.SendMsg(&wire.Part{Session: number}))
+		if number == n && !p.child("blue").current().bulked.Load() {
+			require.Eventually(t, func() bool { return p.child("blue").current().bulked.Load() }, 10*time.Second, time.Millisecond)
+			continue
+		}
+		require.Equal(t, codes.FailedPrecondition, status.Code(ends(t, s)), "of another session, or the second one")
+	}
+	require.True(t, p.Connected("blue"))
 }
 
 // TestAStreamWithoutAMessageIsCut opens one, and says nothing.
@@ -193,15 +203,8 @@ func TestAStreamWithoutAMessageIsCut(t *testing.T) {
 // TestPingsThatComeTooOften end the connection.
 func TestPingsThatComeTooOften(t *testing.T) {
 	p := newParent(t, nil)
-	config := p.client(p.agent("blue", time.Hour))
-	config.NextProtos = []string{"h2"}
-	conn, err := tls.Dial("tcp", p.address, config)
-	require.NoError(t, err)
-	defer func() { _ = conn.Close() }()
-	_, err = io.WriteString(conn, http2.ClientPreface)
-	require.NoError(t, err)
+	conn := p.raw(p.agent("blue", time.Hour))
 	framer := http2.NewFramer(conn, conn)
-	require.NoError(t, framer.WriteSettings())
 	for range 10 {
 		_ = framer.WritePing(false, [8]byte{}) // The connection may be closed already.
 	}

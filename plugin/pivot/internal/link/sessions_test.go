@@ -7,12 +7,15 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/http2"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -29,6 +32,20 @@ func (p *parent) dial(c tls.Certificate) *grpc.ClientConn {
 	conn, err := grpc.NewClient("passthrough:///"+p.address, grpc.WithTransportCredentials(credentials.NewTLS(p.client(c))))
 	require.NoError(p.t, err)
 	p.t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// raw is a connection without any stream.
+func (p *parent) raw(c tls.Certificate) net.Conn {
+	p.t.Helper()
+	config := p.client(c)
+	config.NextProtos = []string{"h2"}
+	conn, err := tls.Dial("tcp", p.address, config)
+	require.NoError(p.t, err)
+	p.t.Cleanup(func() { _ = conn.Close() })
+	_, err = io.WriteString(conn, http2.ClientPreface)
+	require.NoError(p.t, err)
+	require.NoError(p.t, http2.NewFramer(conn, conn).WriteSettings())
 	return conn
 }
 
@@ -130,8 +147,7 @@ func TestAStolenKeyIsCutAtOnce(t *testing.T) {
 	p := newParent(t, nil)
 	stolen, other := p.agent("blue", time.Hour), p.agent("blue", time.Hour)
 	s, _ := p.session(p.dial(stolen))
-	deaf := p.dial(stolen) // It reads nothing, and so could hold the end of its session up.
-	begin(t, deaf, "Nothing")
+	idle := p.raw(stolen)
 	p.mu.Lock()
 	p.blocked[sum(t, stolen)] = true
 	p.mu.Unlock()
@@ -141,11 +157,14 @@ func TestAStolenKeyIsCutAtOnce(t *testing.T) {
 	begun := time.Now()
 	p.Drop(sum(t, stolen))
 	require.Error(t, ends(t, s))
+	require.NoError(t, idle.SetReadDeadline(begun.Add(time.Second)))
+	_, err := io.Copy(io.Discard, idle)
+	require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "a connection without a session is cut, too")
 	require.Less(t, time.Since(begun), time.Second)
 	require.False(t, p.Connected("blue"))
 	again := begin(t, p.dial(stolen), connectName)
 	require.NoError(t, again.SendMsg(ready()))
-	err := ends(t, again)
+	err = ends(t, again)
 	require.Equal(t, codes.PermissionDenied, status.Code(err))
 	require.ErrorContains(t, err, "the key is on the block list")
 	p.session(p.dial(other))
