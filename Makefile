@@ -111,6 +111,7 @@ bench: build $(BIN)/cue ## Run the benchmarks; ratios are against cue export.
 	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CUE=$(BIN)/cue $(GO) test -run '^$$' -bench . -benchmem -benchtime 1s -timeout 60m \
 	  ./artifact/... ./cue/... ./plugin/... ./render/... ./source/... ./test/bench/...
 	$(GO) -C test/peers test -run '^$$' -bench . -benchtime 20x ./...
+	ROPEWALK_AGENTS=2000 ROPEWALK_DOWN=60s $(GO) test -run '^TestIdleAgentsOfOneParent$$' -v -count=1 -timeout 30m ./plugin/pivot/internal/link
 	$(MAKE) bench-argocd
 	$(MAKE) bench-flux
 
