@@ -5,7 +5,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -131,9 +130,9 @@ func (a *Agent) bootstrap(ctx context.Context, m *wire.Bootstrap) error {
 }
 
 func decode(m *wire.Bootstrap) (*bootstrap.Bootstrap, error) {
-	b := &bootstrap.Bootstrap{}
-	if err := json.Unmarshal(m.GetPivotCluster(), b); err != nil {
-		return nil, errors.New("it cannot be read: the parent and the child must have the same version")
+	b, err := bootstrap.Decode(m.GetPivotCluster())
+	if err != nil {
+		return nil, err
 	}
 	for _, s := range m.GetSecrets() {
 		b.Secrets = append(b.Secrets, bootstrap.Secret{Namespace: s.GetNamespace(), Name: s.GetName(), Type: corev1.SecretType(s.GetType()), Data: s.GetData()})

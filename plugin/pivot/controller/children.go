@@ -6,7 +6,6 @@ package controller
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -159,15 +158,12 @@ func (k *children) link(cluster types.UID) state.Link {
 
 // bootstrap sends what an agent has to apply.
 func (k *children) bootstrap(ctx context.Context, cluster types.UID, b *bootstrap.Bootstrap) error {
-	secrets := b.Secrets
-	without := *b
-	without.Secrets = nil
-	data, err := json.Marshal(&without)
+	data, err := b.Encode()
 	if err != nil {
 		return err
 	}
 	m := &wire.Bootstrap{Id: b.ID(), PivotCluster: data}
-	for _, s := range secrets {
+	for _, s := range b.Secrets {
 		m.Secrets = append(m.Secrets, &wire.Secret{Namespace: s.Namespace, Name: s.Name, Type: string(s.Type), Data: s.Data})
 	}
 	server, err := k.reach()

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -35,7 +34,7 @@ const owner = client.FieldOwner("ropewalk-agent")
 // Apply makes what is missing, and brings what the agent made to what the parent says now.
 // All that is refused is in the error, before anything is written.
 func (a *Applier) Apply(ctx context.Context, b *Bootstrap) error {
-	if err := b.check(a.Namespace); err != nil {
+	if err := errors.Join(b.check(a.Namespace), a.foreign(ctx, b)); err != nil {
 		return err
 	}
 	for _, s := range b.Secrets {
@@ -50,6 +49,39 @@ func (a *Applier) Apply(ctx context.Context, b *Bootstrap) error {
 		if err := a.gitOps(ctx, b, o); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// foreign is everything that is on the child already, and is not of the parent.
+func (a *Applier) foreign(ctx context.Context, b *Bootstrap) error {
+	var wrong []error
+	for _, s := range b.Secrets {
+		var live corev1.Secret
+		if err := a.Client.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, &live); err == nil {
+			wrong = append(wrong, owned(s, &live))
+		} else {
+			wrong = append(wrong, named(s, client.IgnoreNotFound(err)))
+		}
+	}
+	var live v1alpha1.PivotCluster
+	switch err := a.Client.Get(ctx, client.ObjectKey{Name: b.Name}, &live); {
+	case client.IgnoreNotFound(err) != nil:
+		wrong = append(wrong, err)
+	case err == nil && live.Annotations[SelfAnnotation] != b.Identity:
+		wrong = append(wrong, fmt.Errorf("PivotCluster %q is on the child already, and is another one: delete it", b.Name))
+	}
+	for _, o := range b.objects() {
+		_, err := a.liveGitOps(ctx, b, o)
+		wrong = append(wrong, err)
+	}
+	return errors.Join(wrong...)
+}
+
+// owned returns an error for a Secret of the child that the agent may not replace.
+func owned(s Secret, live *corev1.Secret) error {
+	if live.Labels[ManagedLabel] == "" && !equality.Semantic.DeepEqual(live.Data, s.Data) {
+		return fmt.Errorf("%s is on the child already, with other data, and is not of the parent: delete it, or take it away from the PivotCluster", s)
 	}
 	return nil
 }
@@ -73,11 +105,11 @@ func (a *Applier) secret(ctx context.Context, s Secret) error {
 	if err := a.Client.Get(ctx, client.ObjectKeyFromObject(want), &live); err != nil {
 		return named(s, err)
 	}
-	switch {
-	case reflect.DeepEqual(live.Data, want.Data):
+	if equality.Semantic.DeepEqual(live.Data, want.Data) {
 		return nil
-	case live.Labels[ManagedLabel] == "":
-		return fmt.Errorf("%s is on the child already, with other data, and is not of the parent: delete it, or take it away from the PivotCluster", s)
+	}
+	if err := owned(s, &live); err != nil {
+		return err // It was made in the meantime.
 	}
 	live.Data = want.Data
 	return named(s, a.Client.Update(ctx, &live, owner))
@@ -115,33 +147,46 @@ func (a *Applier) cluster(ctx context.Context, b *Bootstrap) error {
 		return a.Client.Create(ctx, want, owner)
 	case err != nil:
 		return err
-	case live.Annotations[SelfAnnotation] != b.Identity:
-		return fmt.Errorf("PivotCluster %q is on the child already, and is another one: delete it", b.Name)
-	case equality.Semantic.DeepEqual(live.Spec, want.Spec):
-		return nil
+	}
+	before := live.DeepCopy()
+	for key, value := range want.Labels {
+		metav1.SetMetaDataLabel(&live.ObjectMeta, key, value)
 	}
 	live.Spec = want.Spec
+	if equality.Semantic.DeepEqual(before, &live) {
+		return nil
+	}
 	return a.Client.Update(ctx, &live, owner)
 }
 
 func (a *Applier) gitOps(ctx context.Context, b *Bootstrap, o *unstructured.Unstructured) error {
+	live, err := a.liveGitOps(ctx, b, o)
+	if err != nil || live != nil && holds(live, o) {
+		return err
+	}
+	if live == nil {
+		if err := a.namespace(ctx, o.GetNamespace()); err != nil {
+			return err
+		}
+	}
+	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), owner, client.ForceOwnership)
+}
+
+// liveGitOps is the object of the child; nil where there is none.
+func (a *Applier) liveGitOps(ctx context.Context, b *Bootstrap, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(o.GroupVersionKind())
 	switch err := a.Client.Get(ctx, client.ObjectKeyFromObject(o), live); {
 	case apimeta.IsNoMatchError(err):
-		return fmt.Errorf("%s is not installed on the child: the manifest of agents must have it: %w", b.Spec.GitOps.Engine, err)
+		return nil, fmt.Errorf("%s is not installed on the child: the manifest of agents must have it: %w", b.Spec.GitOps.Engine, err)
 	case apierrors.IsNotFound(err):
-		if err := a.namespace(ctx, o.GetNamespace()); err != nil {
-			return err
-		}
+		return nil, nil //nolint:nilnil // none is no error
 	case err != nil:
-		return err
+		return nil, err
 	case live.GetLabels()[ManagedLabel] == "":
-		return fmt.Errorf("%s %s/%s is on the child already, and is not of the parent: delete it", o.GetKind(), o.GetNamespace(), o.GetName())
-	case holds(live, o):
-		return nil
+		return nil, fmt.Errorf("%s %s/%s is on the child already, and is not of the parent: delete it", o.GetKind(), o.GetNamespace(), o.GetName())
 	}
-	return a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), owner, client.ForceOwnership)
+	return live, nil
 }
 
 // holds reports whether live has all fields of the spec of o.

@@ -4,6 +4,7 @@
 package bootstrap
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -38,16 +39,16 @@ type Bootstrap struct {
 	Name   string                    `json:"name"`
 	Labels map[string]string         `json:"labels,omitempty"`
 	Spec   v1alpha1.PivotClusterSpec `json:"spec"`
-	// Secrets are credentials.
-	Secrets []Secret `json:"secrets,omitempty"`
+	// Secrets are credentials. They travel beside the JSON of the rest.
+	Secrets []Secret `json:"-"`
 }
 
-// Secret is one that the child gets. It is printed without its values.
+// Secret is one that the child gets. It is printed, and written as JSON, without its values.
 type Secret struct {
 	Namespace string            `json:"namespace"`
 	Name      string            `json:"name"`
 	Type      corev1.SecretType `json:"type,omitempty"`
-	Data      map[string][]byte `json:"data"`
+	Data      map[string][]byte `json:"-"`
 }
 
 // String is the name.
@@ -87,14 +88,16 @@ func Collect(ctx context.Context, from client.Reader, c *v1alpha1.PivotCluster, 
 	return out, errors.Join(missing...)
 }
 
-// Encode is b as it goes over the link.
+// Encode is b as it goes over the link, without its Secrets.
 func (b *Bootstrap) Encode() ([]byte, error) { return json.Marshal(b) }
 
 // Decode reads what Encode wrote. Fields that this version does not know are refused: they
 // may be what keeps the cluster from working.
 func Decode(data []byte) (*Bootstrap, error) {
 	var out Bootstrap
-	if err := json.Unmarshal(data, &out); err != nil {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&out); err != nil {
 		// The text of the error may quote a value.
 		return nil, errors.New("the bootstrap that the parent sent cannot be read: both must have the same version")
 	}
@@ -137,12 +140,15 @@ func (b *Bootstrap) check(agent string) error {
 	return errors.Join(wrong...)
 }
 
-// ID tells bootstraps apart: it is their SHA-256 sum.
+// ID tells bootstraps apart: it is the SHA-256 sum of all that is in one.
 func (b *Bootstrap) ID() string {
-	data, err := b.Encode()
-	if err != nil {
-		return "" // It was decoded from JSON by the API server.
+	sum := sha256.New()
+	to := json.NewEncoder(sum)
+	// It was decoded from JSON by the API server, and a sum takes all.
+	_ = to.Encode(b)
+	for _, s := range b.Secrets {
+		_ = to.Encode(s)
+		_ = to.Encode(s.Data)
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return hex.EncodeToString(sum.Sum(nil))
 }

@@ -49,7 +49,7 @@ func (b *Bootstrap) objects() []*unstructured.Unstructured {
 	}
 	kustomization := made("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "flux-system", map[string]any{
 		"sourceRef": map[string]any{"kind": source.GetKind(), "name": Name},
-		"path":      "./" + strings.TrimPrefix(path.Clean("/"+g.Path), "/"),
+		"path":      "./" + folder(g.Path),
 		"prune":     true, "interval": "10m0s", "retryInterval": "30s", "timeout": "10m0s", "wait": true,
 	})
 	return []*unstructured.Unstructured{source, kustomization}
@@ -59,7 +59,7 @@ func (b *Bootstrap) argocd() []*unstructured.Unstructured {
 	g := b.Spec.GitOps
 	return []*unstructured.Unstructured{made("argoproj.io/v1alpha1", "Application", "argocd", map[string]any{
 		"project":     "default",
-		"source":      map[string]any{"repoURL": g.Artifact.Repository, "targetRevision": g.Artifact.Digest, "path": cmp.Or(path.Clean(g.Path), ".")},
+		"source":      map[string]any{"repoURL": g.Artifact.Repository, "targetRevision": g.Artifact.Digest, "path": cmp.Or(folder(g.Path), ".")},
 		"destination": map[string]any{"server": "https://kubernetes.default.svc"},
 		"syncPolicy": map[string]any{
 			"automated":   map[string]any{"prune": true, "selfHeal": true},
@@ -68,6 +68,9 @@ func (b *Bootstrap) argocd() []*unstructured.Unstructured {
 		},
 	})}
 }
+
+// folder is a path below the root; "" is the root.
+func folder(p string) string { return strings.TrimPrefix(path.Clean("/"+p), "/") }
 
 func made(version, kind, namespace string, spec map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": version, "kind": kind}}
