@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,10 @@ type Agent struct {
 	link    *link.Client
 	// identity is that of the certificate; nil until the agent is enrolled.
 	identity atomic.Pointer[enrol.Credentials]
+
+	renewing sync.Mutex
+	// retry is when the next certificate may be asked for, after a failure.
+	retry time.Time
 }
 
 // SetupWithManager adds the agent to a manager.
@@ -109,8 +114,8 @@ func (a *Agent) Start(ctx context.Context) error {
 	}()
 	err := a.link.Run(ctx)
 	<-done
-	if errors.Is(err, context.Canceled) {
-		err = nil
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // The agent is being stopped.
 	}
 	return err
 }

@@ -4,7 +4,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,28 +37,47 @@ func (a *Agent) enrol(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	token := string(secret.Data[bootstrap.TokenKey])
+	if len(secret.Data["tls.key"]) > 0 {
+		credentials, err := decoded(secret)
+		if err != nil {
+			return err
+		}
+		if credentials.Certificate != nil && (token == "" || credentials.Valid(a.Now()) == nil) {
+			a.identity.Store(credentials)
+			return nil
+		}
+	}
+	if token == "" {
+		return fmt.Errorf("secret %s/%s has no token: make a new one on the parent (spec.agent.rejoin), and put it there", secret.Namespace, secret.Name)
+	}
+	return a.redeem(ctx, secret)
+}
+
+// redeem gets a certificate for the token of the Secret.
+func (a *Agent) redeem(ctx context.Context, secret *corev1.Secret) (err error) {
 	if len(secret.Data["tls.key"]) == 0 {
 		if secret, err = a.makeKey(ctx, secret); err != nil {
 			return err
 		}
 	}
-	credentials, err := enrol.DecodeCredentials(secret.Data)
+	credentials, err := decoded(secret)
 	if err != nil {
-		return fmt.Errorf("secret %s/%s: %w", secret.Namespace, secret.Name, err)
+		return err
 	}
-	token := string(secret.Data[bootstrap.TokenKey])
-	if credentials.Certificate != nil && (token == "" || credentials.Valid(a.Now()) == nil) {
-		a.identity.Store(credentials)
-		return nil
-	}
-	if token == "" {
-		return fmt.Errorf("secret %s/%s has no token: make a new one on the parent (spec.agent.rejoin), and put it there", secret.Namespace, secret.Name)
-	}
-	got, err := a.registration(secret).Enrol(ctx, credentials, token)
+	got, err := a.registration(secret).Enrol(ctx, credentials, string(secret.Data[bootstrap.TokenKey]))
 	if err != nil {
 		return err
 	}
 	return a.keep(ctx, got)
+}
+
+func decoded(secret *corev1.Secret) (*enrol.Credentials, error) {
+	credentials, err := enrol.DecodeCredentials(secret.Data)
+	if err != nil {
+		return nil, fmt.Errorf("secret %s/%s: %w", secret.Namespace, secret.Name, err)
+	}
+	return credentials, nil
 }
 
 // makeKey adds a key to what the parent gave.
@@ -100,36 +118,41 @@ func (a *Agent) keep(ctx context.Context, credentials *enrol.Credentials) error 
 	return nil
 }
 
-// renew asks for a new certificate in time.
-func (a *Agent) renew(ctx context.Context) error {
-	credentials := a.identity.Load()
-	if credentials == nil || a.Now().Before(credentials.RenewAt()) {
+// retryAfter is how long the agent waits after a certificate was refused to it.
+const retryAfter = time.Minute
+
+// renew asks for a new certificate in time, and at once where a user has put a new token into
+// the Secret.
+func (a *Agent) renew(ctx context.Context) (err error) {
+	a.renewing.Lock()
+	defer a.renewing.Unlock()
+	credentials, now := a.identity.Load(), a.Now()
+	if credentials == nil || now.Before(a.retry) {
 		return nil
 	}
 	secret, err := a.secret(ctx)
 	if err != nil {
 		return err
 	}
-	ask := a.registration(secret)
-	if token := string(secret.Data[bootstrap.TokenKey]); token != "" {
-		// A user has put a new one there, or a machine has put the spent one back.
-		got, err := ask.Enrol(ctx, credentials, token)
-		var refused *enrol.Refusal
-		if err == nil || !errors.As(err, &refused) {
-			return cmp.Or(err, a.keepIf(ctx, got))
+	defer func() {
+		if err != nil {
+			a.retry = now.Add(retryAfter)
 		}
-		a.Log.Info("the token in the Secret is refused: the certificate is renewed without it", "reason", err.Error())
+	}()
+	if len(secret.Data[bootstrap.TokenKey]) > 0 {
+		if err = a.redeem(ctx, secret); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("the token in secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
-	got, err := ask.Renew(ctx, credentials)
-	return cmp.Or(err, a.keepIf(ctx, got))
-}
-
-// keepIf keeps credentials where there are any.
-func (a *Agent) keepIf(ctx context.Context, credentials *enrol.Credentials) error {
-	if credentials == nil {
-		return nil
+	if now.Before(credentials.RenewAt()) {
+		return err
 	}
-	return a.keep(ctx, credentials)
+	got, failed := a.registration(secret).Renew(ctx, credentials)
+	if failed != nil {
+		return errors.Join(err, failed)
+	}
+	return a.keep(ctx, got)
 }
 
 func (a *Agent) secret(ctx context.Context) (*corev1.Secret, error) {
