@@ -58,6 +58,8 @@ type Agent struct {
 	renewing sync.Mutex
 	// retry is when the next certificate may be asked for, after a failure.
 	retry time.Time
+	// spent is a token of the Secret that the parent has refused.
+	spent string
 }
 
 // SetupWithManager adds the agent to a manager.

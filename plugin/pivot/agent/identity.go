@@ -139,9 +139,13 @@ func (a *Agent) renew(ctx context.Context) (err error) {
 			a.retry = now.Add(retryAfter)
 		}
 	}()
-	if len(secret.Data[bootstrap.TokenKey]) > 0 {
+	// A user has put a token there, or a machine has put the spent one back.
+	if token := string(secret.Data[bootstrap.TokenKey]); token != "" && token != a.spent {
 		if err = a.redeem(ctx, secret); err == nil {
 			return nil
+		}
+		if refused := (*enrol.Refusal)(nil); errors.As(err, &refused) && !refused.Temporary() {
+			a.spent = token
 		}
 		err = fmt.Errorf("the token in secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}

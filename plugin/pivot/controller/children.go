@@ -183,3 +183,13 @@ func (k *children) block(c *v1alpha1.PivotCluster) {
 		server.Drop(key)
 	}
 }
+
+// forget ends the session of an agent whose PivotCluster is deleted.
+func (k *children) forget(c *v1alpha1.PivotCluster) {
+	k.mu.Lock()
+	delete(k.last, string(c.UID))
+	k.mu.Unlock()
+	if server, err := k.reach(); err == nil && c.Status.Enrolment != nil {
+		server.Drop(c.Status.Enrolment.PublicKey)
+	}
+}

@@ -178,11 +178,16 @@ func (e *Endpoints) follow(ctx context.Context, endpoint *enrol.Endpoint) {
 			return
 		case <-time.After(again):
 		}
-		a, err := e.kept(ctx)
-		if err != nil {
+		if err := e.refresh(ctx, endpoint); err != nil {
 			e.log.Error(err, "the authority cannot be read: the one before is used")
-			continue
 		}
+	}
+}
+
+func (e *Endpoints) refresh(ctx context.Context, endpoint *enrol.Endpoint) error {
+	a, err := e.kept(ctx)
+	if err == nil {
 		endpoint.Use(a)
 	}
+	return err
 }

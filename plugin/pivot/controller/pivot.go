@@ -4,10 +4,12 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +32,8 @@ type pivots struct {
 
 	mu  sync.Mutex
 	all map[types.UID]*driving
+	// failed are the pivots that ended before they had anything to resume.
+	failed map[types.UID]failure
 }
 
 // driving is one pivot.
@@ -37,10 +41,19 @@ type driving struct {
 	ended   bool
 	err     error
 	message string
+
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// failure is why a pivot did not begin, or was aborted.
+type failure struct {
+	at  time.Time
+	err error
 }
 
 func newPivots(ctx context.Context, wake func(name string)) *pivots {
-	return &pivots{ctx: ctx, wake: wake, slots: make(chan struct{}, concurrent), all: map[types.UID]*driving{}}
+	return &pivots{ctx: ctx, wake: wake, slots: make(chan struct{}, concurrent), all: map[types.UID]*driving{}, failed: map[types.UID]failure{}}
 }
 
 // drive begins a pivot where this process does not drive it yet. It returns a copy of what it
@@ -54,26 +67,71 @@ func (p *pivots) drive(c *v1alpha1.PivotCluster, run func(context.Context, func(
 		return *d
 	}
 	if d == nil {
-		d = &driving{message: "the pivot waits for others"}
+		ctx, stop := context.WithCancel(p.ctx)
+		d = &driving{message: "the pivot waits for others", stop: stop, done: make(chan struct{})}
 		p.all[c.UID] = d
-		go p.run(c.Name, d, run)
+		go p.run(ctx, c.Name, d, run)
 	}
 	return *d
 }
 
-func (p *pivots) run(name string, d *driving, run func(context.Context, func(state.Event)) error) {
+func (p *pivots) run(ctx context.Context, name string, d *driving, run func(context.Context, func(state.Event)) error) {
+	defer d.stop()
 	var err error
 	select {
 	case p.slots <- struct{}{}:
-		err = run(p.ctx, func(e state.Event) { p.report(name, d, e) })
+		err = run(ctx, func(e state.Event) { p.report(name, d, e) })
 		<-p.slots
-	case <-p.ctx.Done():
-		err = p.ctx.Err()
+	case <-ctx.Done():
+		err = ctx.Err()
 	}
 	p.mu.Lock()
 	d.ended, d.err = true, err
 	p.mu.Unlock()
+	close(d.done)
 	p.wake(name)
+}
+
+// stop ends the work on a pivot at its step, waits for that, and forgets it.
+func (p *pivots) stop(ctx context.Context, cluster types.UID) error {
+	p.mu.Lock()
+	d := p.all[cluster]
+	delete(p.failed, cluster)
+	p.mu.Unlock()
+	if d == nil {
+		return nil
+	}
+	d.stop()
+	select {
+	case <-d.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.all, cluster)
+	return nil
+}
+
+// driven reports whether this process drives a pivot, or has not reported yet how it ended.
+func (p *pivots) driven(cluster types.UID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all[cluster] != nil
+}
+
+// fail keeps why a pivot failed, so that it is not begun again at once.
+func (p *pivots) fail(cluster types.UID, f failure) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed[cluster] = f
+}
+
+// lastly is how a pivot failed last; its error is nil where it did not.
+func (p *pivots) lastly(cluster types.UID) failure {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed[cluster]
 }
 
 // report keeps what a user sees of a pivot that is under way.
@@ -97,14 +155,17 @@ func (p *pivots) report(name string, d *driving, e state.Event) {
 // pivot begins the move of the Cluster API objects, or goes on with it.
 func (r *Reconciler) pivot(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
 	resume := receipt != nil && !receipt.Step.Ended()
-	if !resume && !r.retries(c, receipt) {
-		return nil
+	// One that has just ended is reported first.
+	if !resume && !r.pivots.driven(c.UID) {
+		if wait, err := r.rests(c, receipt); wait || err != nil {
+			return err
+		}
 	}
 	snapshot := c.DeepCopy()
 	d := r.pivots.drive(c, func(ctx context.Context, report func(state.Event)) error {
 		source := &state.Source{
 			Plane: r.plane, Link: r.children.link(c.UID), Cluster: r.cluster(c), GitOps: r.gitOps(snapshot),
-			Resume: resume, Hold: r.Hold, Report: report,
+			Resume: resume, Hold: r.Hold, Now: r.Now, Report: report,
 		}
 		_, err := source.Run(ctx)
 		return err
@@ -129,23 +190,33 @@ func (r *Reconciler) ended(ctx context.Context, c *v1alpha1.PivotCluster, err er
 	case errors.Is(err, context.Canceled):
 		return nil
 	}
+	if errors.As(err, &findings) {
+		err = &rejection{fmt.Sprintf("the pivot is refused: %s", findings)}
+	}
+	r.pivots.fail(c.UID, failure{r.Now(), err})
 	log.FromContext(ctx).Info("the pivot stopped", "reason", err.Error())
 	r.Events.Event(c, corev1.EventTypeWarning, "PivotFailed", err.Error())
-	if errors.As(err, &findings) {
-		return &rejection{fmt.Sprintf("the pivot is refused: %s", findings)}
-	}
 	return err
 }
 
-// retries reports whether a pivot may begin: one that was aborted does after a while.
-func (r *Reconciler) retries(c *v1alpha1.PivotCluster, receipt *state.Receipt) bool {
-	if receipt == nil {
-		return true
+// rests reports whether a pivot may not begin yet: one that was refused, or aborted, is begun
+// again after a while.
+func (r *Reconciler) rests(c *v1alpha1.PivotCluster, receipt *state.Receipt) (bool, error) {
+	last := r.pivots.lastly(c.UID)
+	var refused *rejection
+	if errors.As(last.err, &refused) && r.Now().Sub(last.at) < again {
+		return true, refused
 	}
-	last := receipt.Marks[len(receipt.Marks)-1]
-	if wait := again - r.Now().Sub(last.At); wait > 0 {
-		r.progress(c, v1alpha1.PhasePivoting, fmt.Sprintf("the pivot was aborted, and begins again: %s", last.Note))
-		return false
+	if receipt == nil || r.Now().Sub(receipt.When(receipt.Step)) >= again {
+		return false, nil
 	}
-	return true
+	why := "see the events"
+	for _, m := range receipt.Marks {
+		why = cmp.Or(m.Note, why)
+	}
+	if last.err != nil {
+		why = last.err.Error()
+	}
+	r.progress(c, v1alpha1.PhasePivoting, "the pivot was aborted, and begins again: "+why)
+	return true, nil
 }

@@ -75,6 +75,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	before := c.DeepCopy()
+	if r.children != nil {
+		r.children.block(c) // Whatever else is wrong.
+	}
 	if c.DeletionTimestamp != nil {
 		return r.remove(ctx, c)
 	}
@@ -83,7 +86,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: time.Millisecond}, r.client.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner)
 	}
 	if c.Spec.Suspend {
-		return ctrl.Result{}, nil
+		return ctrl.Result{}, r.pivots.stop(ctx, c.UID)
 	}
 	err := r.advance(ctx, c)
 	if errors.Is(err, errChanged) {
@@ -124,6 +127,9 @@ func (r *Reconciler) write(ctx context.Context, before, c *v1alpha1.PivotCluster
 			r.Events.Event(c, kind, string(c.Status.Phase), ready.Message)
 		}
 	}
+	// What was written on the way is not in conflict with this.
+	before = before.DeepCopy()
+	before.ResourceVersion = c.ResourceVersion
 	return r.client.Status().Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner)
 }
 
@@ -141,7 +147,7 @@ func (r *Reconciler) advance(ctx context.Context, c *v1alpha1.PivotCluster) erro
 		// It came back by a pivot of a user: this plane is in charge.
 		return r.self(ctx, c, receipt)
 	case receipt != nil && receipt.Step == state.Done:
-		return r.gone(c)
+		return r.gone(ctx, c)
 	case receipt != nil && receipt.Step.Forward():
 		return r.pivot(ctx, c, receipt)
 	}
@@ -151,7 +157,7 @@ func (r *Reconciler) advance(ctx context.Context, c *v1alpha1.PivotCluster) erro
 		}
 	}
 	if c.Status.Pivot != nil && c.Status.Pivot.Tombstone != "" {
-		return r.gone(c)
+		return r.gone(ctx, c)
 	}
 	return r.provision(ctx, c, receipt)
 }
@@ -231,7 +237,6 @@ func (r *Reconciler) child(c *v1alpha1.PivotCluster) (Child, bool) {
 	if r.children == nil {
 		return Child{}, false
 	}
-	r.children.block(c)
 	child, connected := r.children.child(c.UID)
 	set(c, v1alpha1.ConnectedCondition, connected, "Connected", "the agent is not on the link")
 	if !connected {
@@ -295,8 +300,17 @@ func (r *Reconciler) self(ctx context.Context, c *v1alpha1.PivotCluster, receipt
 	return nil
 }
 
-// gone: the cluster is in charge of itself, and this object is but a record.
-func (r *Reconciler) gone(c *v1alpha1.PivotCluster) error {
+// gone: the cluster is in charge of itself, and this object is but a record. Its agent may
+// still get a new token here.
+func (r *Reconciler) gone(ctx context.Context, c *v1alpha1.PivotCluster) error {
+	if e := c.Status.Enrolment; r.Endpoints != nil && c.Spec.Agent.Rejoin != "" && (e == nil || e.Rejoin != c.Spec.Agent.Rejoin || e.PublicKey == "") {
+		if err := r.namespace(ctx, c); err != nil {
+			return err
+		}
+		if changed, err := r.ensureToken(ctx, c, true); err != nil || changed {
+			return cmp.Or(err, errChanged)
+		}
+	}
 	child, connected := r.child(c)
 	set(c, v1alpha1.PivotedCondition, true, "Pivoted", "")
 	seen := observation{Nodes: v1alpha1.NodeCounts{Wanted: child.Nodes, Ready: child.NodesReady}}

@@ -5,6 +5,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,10 @@ func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl
 	if !controllerutil.ContainsFinalizer(c, Finalizer) {
 		return ctrl.Result{}, nil
 	}
+	// What is under way must not be driven on beside its end.
+	if err := r.pivots.stop(ctx, c.UID); err != nil {
+		return ctrl.Result{}, err
+	}
 	if c.Annotations[ForgetAnnotation] == c.Name {
 		return ctrl.Result{}, r.letGo(ctx, c)
 	}
@@ -43,7 +48,7 @@ func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl
 		r.stalled(c, why)
 		return ctrl.Result{RequeueAfter: again}, r.write(ctx, before, c)
 	}
-	if receipt != nil && !receipt.Step.Ended() {
+	if receipt != nil && receipt.Role == state.RoleSource && !receipt.Step.Ended() {
 		source := &state.Source{Plane: r.plane, Cluster: r.cluster(c), GitOps: r.gitOps(c)}
 		lost := r.children == nil
 		if !lost {
@@ -91,7 +96,11 @@ func (r *Reconciler) delivered(ctx context.Context, c *v1alpha1.PivotCluster) (g
 		return false, err
 	}
 	// What the machines are made of goes by itself, after the Cluster.
-	if seen, err := r.observe(ctx, c); err != nil || seen.There {
+	seen, err := r.observe(ctx, c)
+	if rejected := (*rejection)(nil); errors.As(err, &rejected) {
+		err = nil // Without Cluster API there are no machines.
+	}
+	if err != nil || seen.There {
 		return false, err
 	}
 	namespace := &corev1.Namespace{}
@@ -108,5 +117,11 @@ func (r *Reconciler) delivered(ctx context.Context, c *v1alpha1.PivotCluster) (g
 func (r *Reconciler) letGo(ctx context.Context, c *v1alpha1.PivotCluster) error {
 	before := c.DeepCopy()
 	controllerutil.RemoveFinalizer(c, Finalizer)
-	return r.client.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner)
+	if err := r.client.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}), owner); err != nil {
+		return err
+	}
+	if r.children != nil {
+		r.children.forget(c)
+	}
+	return nil
 }

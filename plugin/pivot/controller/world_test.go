@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -38,6 +40,7 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/planetest"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
@@ -52,7 +55,13 @@ type world struct {
 	events               *record.FakeRecorder
 	registration, linkTo string
 	registry             string
+	// ahead is how far the clock of the parent is before that of the machine.
+	ahead atomic.Int64
 }
+
+func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
+
+func (w *world) pass(d time.Duration) { w.ahead.Add(int64(d)) }
 
 const name = "blue"
 
@@ -111,13 +120,13 @@ func (w *world) reconciler(c client.Client, server *planetest.Server, uid string
 		Delivery: Delivery{Open: func(ctx context.Context, at *v1alpha1.Transform) (artifact.Store, error) {
 			return (&remote.Registries{PlainHTTP: func(string) bool { return true }, Attempts: 1}).Repository(ctx, strings.TrimPrefix(at.Spec.Output.OCI.Repository, "oci://"), nil)
 		}},
-		Now: time.Now, client: c, plane: server.Plane(), uid: uid,
+		Now: w.now, client: c, plane: server.Plane(), uid: uid,
 	}
 	r.pivots = newPivots(w.Context(), func(string) {})
 	if endpoints != nil {
 		endpoints.reconciler, endpoints.log = r, logr.Discard()
 		r.children = &children{
-			store: &store{cache: c, direct: c}, parent: uid, wake: func(string) {}, now: time.Now, last: map[string]Child{},
+			store: &store{cache: c, direct: c}, parent: uid, wake: func(string) {}, now: w.now, last: map[string]Child{},
 		}
 	}
 	return r
@@ -126,15 +135,26 @@ func (w *world) reconciler(c client.Client, server *planetest.Server, uid string
 // cluster is an API server with a kube-system of a UID.
 func cluster(t *testing.T, uid string) client.Client {
 	t.Helper()
+	return server(t, uid, planetest.Core)
+}
+
+// without is one without Cluster API.
+func without(t *testing.T) client.Client {
+	t.Helper()
+	return server(t, "parent-uid", "other.test")
+}
+
+func server(t *testing.T, uid, clusterAPI string) client.Client {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	require.NoError(t, clientgoscheme.AddToScheme(scheme))
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
-	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: planetest.Core, Version: "v1beta2"}})
+	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: clusterAPI, Version: "v1beta2"}})
 	for gvk := range scheme.AllKnownTypes() {
 		mapper.Add(gvk, scope(gvk.Kind))
 	}
 	for _, gvk := range []schema.GroupVersionKind{
-		{Group: planetest.Core, Version: "v1beta2", Kind: "Cluster"},
+		{Group: clusterAPI, Version: "v1beta2", Kind: "Cluster"},
 		{Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "OCIRepository"},
 		{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"},
 	} {
@@ -310,4 +330,116 @@ func number(t *testing.T, text string) int32 {
 	n, err := net.LookupPort("tcp", text)
 	require.NoError(t, err)
 	return int32(n) //nolint:gosec // a port
+}
+
+// placed makes the endpoints known, and serves none.
+func (w *world) placed() {
+	w.Helper()
+	at, err := w.controller.Endpoints.prepare(w.Context())
+	require.NoError(w, err)
+	w.controller.Endpoints.current.Store(at)
+}
+
+// reconcile looks at the PivotCluster of the parent once.
+func (w *world) reconcile() (*v1alpha1.PivotCluster, error) {
+	w.Helper()
+	_, err := w.controller.Reconcile(w.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: name}})
+	c := &v1alpha1.PivotCluster{}
+	require.NoError(w, client.IgnoreNotFound(w.parent.Get(w.Context(), types.NamespacedName{Name: name}, c)))
+	return c, err
+}
+
+// settle looks at it until nothing changes at once.
+func (w *world) settle() *v1alpha1.PivotCluster {
+	w.Helper()
+	for range 10 {
+		out, err := w.controller.Reconcile(w.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: name}})
+		require.NoError(w, err)
+		if out.RequeueAfter > time.Second || out.RequeueAfter == 0 {
+			return w.read()
+		}
+	}
+	require.Fail(w, "it is never at rest")
+	return nil
+}
+
+func (w *world) read() *v1alpha1.PivotCluster {
+	w.Helper()
+	c := &v1alpha1.PivotCluster{}
+	require.NoError(w, w.parent.Get(w.Context(), types.NamespacedName{Name: name}, c))
+	return c
+}
+
+// edit changes the PivotCluster of the parent as a user does.
+func (w *world) edit(change func(*v1alpha1.PivotCluster)) {
+	w.Helper()
+	require.NoError(w, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		c := w.read()
+		change(c)
+		return w.parent.Update(w.Context(), c)
+	}))
+}
+
+func (w *world) there(o client.Object, namespace, name string) bool {
+	w.Helper()
+	err := w.parent.Get(w.Context(), types.NamespacedName{Namespace: namespace, Name: name}, o)
+	require.NoError(w, client.IgnoreNotFound(err))
+	return err == nil
+}
+
+// bare fails where anything was provisioned.
+func (w *world) bare() {
+	w.Helper()
+	require.False(w, w.there(&corev1.Namespace{}, "", "rw-"+name))
+	require.False(w, w.there(&v1alpha1.Transform{}, "rw-"+name, name))
+	require.False(w, w.there(&corev1.Secret{}, "rw-"+name, EnrolSecret(name)))
+}
+
+// ready is the message of the condition Ready.
+func ready(c *v1alpha1.PivotCluster) string {
+	if r := apimeta.FindStatusCondition(c.Status.Conditions, "Ready"); r != nil {
+		return r.Message
+	}
+	return ""
+}
+
+// connects brings the cluster to where its agent is on the link.
+func (w *world) connects() {
+	w.Helper()
+	w.serve()
+	w.until(w.controller, "a Transform", func(*v1alpha1.PivotCluster) bool { return w.there(&v1alpha1.Transform{}, "rw-"+name, name) })
+	w.provision()
+	w.enrols()
+	w.until(w.controller, "connected", func(c *v1alpha1.PivotCluster) bool {
+		return apimeta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConnectedCondition)
+	})
+}
+
+// bootstraps brings it to where the pivot begins.
+func (w *world) bootstraps() {
+	w.Helper()
+	w.connects()
+	w.until(w.controller, "the bootstrap is sent", func(*v1alpha1.PivotCluster) bool {
+		return w.child.Get(w.Context(), types.NamespacedName{Name: name}, &v1alpha1.PivotCluster{}) == nil
+	})
+	w.begins()
+}
+
+func pivoted(c *v1alpha1.PivotCluster) bool {
+	return apimeta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.PivotedCondition)
+}
+
+// step is that of the receipt of the parent.
+func (w *world) step() state.Step {
+	w.Helper()
+	r, err := state.Read(w.Context(), w.from.Plane(), types.NamespacedName{Namespace: "rw-" + name, Name: name})
+	require.NoError(w, err)
+	if r == nil {
+		return ""
+	}
+	return r.Step
+}
+
+func named(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
 }

@@ -1,0 +1,180 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/planetest"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
+)
+
+// TestAControllerThatIsKilledAfterTheCommit goes forward with the next one, and provisions
+// nothing.
+func TestAControllerThatIsKilledAfterTheCommit(t *testing.T) {
+	w := newWorld(t)
+	w.observe()
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	w.controller.pivots = newPivots(ctx, func(string) {})
+	w.from.After = func(r planetest.Request) error {
+		if text, _, _ := unstructured.NestedString(body(r), "data", "receipt.json"); r.Write() && strings.Contains(text, `"step": "Committed"`) {
+			kill()
+		}
+		return nil
+	}
+	w.bootstraps()
+	w.until(w.controller, "killed", func(*v1alpha1.PivotCluster) bool { return ctx.Err() != nil })
+	require.Eventually(t, func() bool { return w.step() == state.Committed }, 5*time.Second, 5*time.Millisecond)
+
+	require.NoError(t, w.parent.Delete(t.Context(), &v1alpha1.Transform{ObjectMeta: named("rw-blue", name)}))
+	require.NoError(t, w.parent.Delete(t.Context(), &corev1.Secret{ObjectMeta: named("rw-blue", EnrolSecret(name))}))
+	next := w.reconciler(w.parent, w.from, "parent-uid", nil)
+	next.children, next.Endpoints = w.controller.children, w.controller.Endpoints
+	c := w.until(next, "in charge of itself", pivoted)
+	require.Equal(t, state.Done, w.step())
+	require.Equal(t, "Done", c.Status.Pivot.Step)
+	require.False(t, w.there(&v1alpha1.Transform{}, "rw-blue", name))
+	require.False(t, w.there(&corev1.Secret{}, "rw-blue", EnrolSecret(name)))
+
+	// An edit on the parent changes nothing.
+	w.controller = next
+	w.edit(func(c *v1alpha1.PivotCluster) { c.Spec.ControlPlane.Replicas = 3 })
+	w.settle()
+	require.False(t, w.there(&v1alpha1.Transform{}, "rw-blue", name))
+}
+
+// TestAPivotThatIsRefused: there is a finding, and no pivot begins until a minute has passed.
+func TestAPivotThatIsRefused(t *testing.T) {
+	w := newWorld(t)
+	w.observe()
+	w.bootstraps()
+	machine := plane.Ref{Group: planetest.Core, Kind: "Machine", Namespace: "rw-blue", Name: "blue-cp-0"}
+	w.from.Edit(machine, "user", func(o *unstructured.Unstructured) { delete(o.Object["status"].(map[string]any), "nodeRef") })
+	c := w.until(w.controller, "failed", phase(v1alpha1.PhaseFailed))
+	require.Contains(t, ready(c), "the pivot is refused: ")
+	require.Contains(t, ready(c), "rw-blue/blue-cp-0: is not at rest on the parent plane: has no node yet")
+	require.Empty(t, w.step())
+
+	w.from.Edit(machine, "user", func(o *unstructured.Unstructured) {
+		o.Object["status"].(map[string]any)["nodeRef"] = map[string]any{"name": "blue-cp-0"}
+	})
+	w.pass(50 * time.Second)
+	for range 5 {
+		require.Equal(t, v1alpha1.PhaseFailed, w.settle().Status.Phase)
+	}
+	require.Empty(t, w.controller.pivots.all)
+	require.Empty(t, w.step())
+	w.pass(11 * time.Second)
+	w.until(w.controller, "in charge of itself", pivoted)
+}
+
+// TestAPivotThatIsAborted begins again after a minute, and says why it was aborted.
+func TestAPivotThatIsAborted(t *testing.T) {
+	w := newWorld(t)
+	w.observe()
+	w.to.Before = func(r planetest.Request) error {
+		if r.Verb == "create" && !r.DryRun && r.Ref.Kind == "MachineDeployment" && w.ahead.Load() == 0 {
+			return errors.New("the disk of etcd is full")
+		}
+		return nil
+	}
+	w.bootstraps()
+	var failed error
+	require.Eventually(t, func() bool {
+		_, failed = w.reconcile()
+		return failed != nil
+	}, 20*time.Second, 5*time.Millisecond)
+	require.ErrorContains(t, failed, "the disk of etcd is full")
+	require.Equal(t, state.Aborted, w.step())
+	c := w.settle()
+	require.Equal(t, v1alpha1.PhasePivoting, c.Status.Phase)
+	require.Contains(t, ready(c), "the pivot was aborted, and begins again: ")
+	require.Contains(t, ready(c), "the disk of etcd is full")
+	require.Empty(t, w.controller.pivots.all)
+
+	// The next controller has the note of the receipt.
+	next := w.reconciler(w.parent, w.from, "parent-uid", nil)
+	next.children, next.Endpoints = w.controller.children, w.controller.Endpoints
+	w.controller = next
+	require.Contains(t, ready(w.settle()), "the pivot was aborted, and begins again: failed after step Staged")
+	require.Empty(t, w.controller.pivots.all)
+	w.pass(time.Minute)
+	w.until(w.controller, "in charge of itself", pivoted)
+}
+
+// TestAPivotThatIsSuspendedStaysAtItsStep: nothing sees that the cluster is paused, so that it
+// waits there.
+func TestAPivotThatIsSuspendedStaysAtItsStep(t *testing.T) {
+	w := newWorld(t)
+	w.bootstraps()
+	w.until(w.controller, "freezing", func(*v1alpha1.PivotCluster) bool { return w.step() == state.Freezing })
+	w.edit(func(c *v1alpha1.PivotCluster) { c.Spec.Suspend = true })
+	w.settle()
+	require.Empty(t, w.controller.pivots.all)
+	w.observe()
+	require.Never(t, func() bool { return w.step() != state.Freezing }, 500*time.Millisecond, 50*time.Millisecond)
+	w.edit(func(c *v1alpha1.PivotCluster) { c.Spec.Suspend = false })
+	w.until(w.controller, "in charge of itself", pivoted)
+}
+
+func TestTwoPivotsAreDrivenAtOnceAndOthersWait(t *testing.T) {
+	woken := make(chan string, 10)
+	p := newPivots(t.Context(), func(name string) { woken <- name })
+	p.slots = make(chan struct{}, 2)
+	release, running := make(chan struct{}), make(chan string, 3)
+	cluster := func(name string) *v1alpha1.PivotCluster {
+		return &v1alpha1.PivotCluster{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	}
+	drive := func(name string) driving {
+		return p.drive(cluster(name), func(ctx context.Context, report func(state.Event)) error {
+			report(state.Event{Step: state.Frozen})
+			report(state.Event{Message: "objects", Done: 1, Of: 2})
+			running <- name
+			select {
+			case <-release:
+				return errors.New("of " + name)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}
+	for _, name := range []string{"blue", "green"} {
+		require.False(t, drive(name).ended)
+	}
+	require.ElementsMatch(t, []string{"blue", "green"}, []string{<-running, <-running})
+	require.Equal(t, "the pivot waits for others", drive("red").message)
+	require.Equal(t, "finished step Frozen", drive("blue").message)
+	require.Empty(t, running)
+
+	// One that is stopped while it waits does not run.
+	require.NoError(t, p.stop(t.Context(), "red"))
+	require.False(t, drive("red").ended)
+	require.NoError(t, p.stop(t.Context(), "blue"))
+	require.Equal(t, "red", <-running)
+	close(release)
+	require.Eventually(t, func() bool { d := drive("green"); return d.ended && d.err.Error() == "of green" }, 5*time.Second, time.Millisecond)
+	require.NoError(t, p.stop(t.Context(), types.UID("unknown")))
+	require.Contains(t, []string{<-woken, <-woken, <-woken}, "blue")
+}
+
+// body is what a request writes.
+func body(r planetest.Request) map[string]any {
+	if r.Object == nil {
+		return nil
+	}
+	return r.Object.Object
+}

@@ -1,0 +1,121 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+)
+
+func TestTheTransformOfACluster(t *testing.T) {
+	w := newWorld(t)
+	w.placed()
+	w.edit(func(c *v1alpha1.PivotCluster) { c.Spec.Agent.Rejoin = "1" })
+	w.settle()
+	var transform v1alpha1.Transform
+	require.True(t, w.there(&transform, "rw-blue", name))
+	require.Equal(t, v1alpha1.CueReference{Type: "embedded", Ref: "cluster"}, *transform.Spec.CueRef)
+	require.Equal(t, "ropewalk-delivery", transform.Spec.ServiceAccountName)
+	require.Equal(t, w.cluster().Spec.Output, *transform.Spec.Output)
+	input := map[string]any{}
+	require.NoError(t, json.Unmarshal(transform.Spec.Input.Raw, &input))
+	require.Equal(t, false, input["self"])
+	require.Equal(t, "v1.36.3", input["kubernetesVersion"])
+	require.NotContains(t, input, "agent")
+	require.NotContains(t, input, "suspend")
+	var binding rbacv1.RoleBinding
+	require.True(t, w.there(&binding, "rw-blue", "ropewalk-delivery"))
+	require.Equal(t, "ropewalk-cluster-delivery", binding.RoleRef.Name)
+	require.Equal(t, []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "rw-blue", Name: "ropewalk-delivery"}}, binding.Subjects)
+	require.True(t, w.there(&corev1.ServiceAccount{}, "rw-blue", "ropewalk-delivery"))
+
+	// An edit is rendered; what a pivot has frozen stays so, and what another client wrote does not.
+	require.NoError(t, w.parent.Get(t.Context(), client.ObjectKeyFromObject(&transform), &transform))
+	transform.Spec.Suspend, transform.Spec.ServiceAccountName = true, "admin"
+	require.NoError(t, w.parent.Update(t.Context(), &transform))
+	w.edit(func(c *v1alpha1.PivotCluster) {
+		c.Spec.KubernetesVersion = "v1.37.0"
+		c.Spec.ClusterModule = &v1alpha1.CueReference{Type: "oci", Ref: "oci://registry.test/cluster:v2"}
+	})
+	w.settle()
+	require.NoError(t, w.parent.Get(t.Context(), client.ObjectKeyFromObject(&transform), &transform))
+	require.Contains(t, string(transform.Spec.Input.Raw), `"kubernetesVersion":"v1.37.0"`)
+	require.Equal(t, "oci://registry.test/cluster:v2", transform.Spec.CueRef.Ref)
+	require.True(t, transform.Spec.Suspend)
+	require.Equal(t, "ropewalk-delivery", transform.Spec.ServiceAccountName)
+}
+
+func TestATransformOfAnotherClientIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.placed()
+	theirs := &v1alpha1.Transform{ObjectMeta: named("rw-blue", name), Spec: v1alpha1.TransformSpec{ServiceAccountName: "theirs"}}
+	require.NoError(t, w.parent.Create(t.Context(), theirs))
+	c := w.settle()
+	require.Equal(t, v1alpha1.PhaseFailed, c.Status.Phase)
+	require.True(t, apimeta.IsStatusConditionTrue(c.Status.Conditions, "Stalled"))
+	require.Equal(t, "Transform rw-blue/blue exists and is not of this PivotCluster: delete it", ready(c))
+	var live v1alpha1.Transform
+	require.True(t, w.there(&live, "rw-blue", name))
+	require.Equal(t, theirs.Spec, live.Spec)
+
+	require.NoError(t, w.parent.Delete(t.Context(), theirs))
+	c = w.settle()
+	require.Equal(t, v1alpha1.PhasePending, c.Status.Phase)
+	require.False(t, apimeta.IsStatusConditionTrue(c.Status.Conditions, "Stalled"))
+}
+
+func TestTheEngineThatDelivers(t *testing.T) {
+	argocd := &v1alpha1.Delivery{Type: v1alpha1.EngineArgoCD, ArgoCD: &v1alpha1.ArgoCDDelivery{Namespace: "ci"}}
+	flux := &v1alpha1.Delivery{Type: v1alpha1.EngineFlux}
+	for name, c := range map[string]struct {
+		parent *v1alpha1.Delivery
+		child  v1alpha1.Engine
+		self   bool
+		want   *v1alpha1.Delivery
+	}{
+		"the usual one of a parent":                {nil, v1alpha1.EngineArgoCD, false, flux},
+		"that of the spec, on the parent":          {argocd, v1alpha1.EngineFlux, false, argocd},
+		"that of the child, on itself":             {argocd, v1alpha1.EngineFlux, true, flux},
+		"that of the child, Argo CD":               {flux, v1alpha1.EngineArgoCD, true, &v1alpha1.Delivery{Type: v1alpha1.EngineArgoCD, ArgoCD: &v1alpha1.ArgoCDDelivery{}}},
+		"the same on both, with what the spec has": {argocd, v1alpha1.EngineArgoCD, true, argocd},
+		"the usual one of a child":                 {nil, v1alpha1.EngineFlux, true, flux},
+	} {
+		of := &v1alpha1.PivotCluster{Spec: v1alpha1.PivotClusterSpec{Delivery: c.parent, GitOps: v1alpha1.GitOps{Engine: c.child}}}
+		require.Equal(t, c.want, delivery(of, c.self), name)
+	}
+}
+
+func TestThePhaseOfAClusterThatIsItsOwn(t *testing.T) {
+	for name, c := range map[string]struct {
+		ready, wanted int32
+		connected     bool
+		phase         v1alpha1.PivotClusterPhase
+		says          string
+	}{
+		"all is well":           {3, 3, true, v1alpha1.PhaseReady, "in charge of itself"},
+		"a node is not ready":   {2, 3, true, v1alpha1.PhaseDegraded, "in charge of itself; 2 of 3 nodes are ready"},
+		"its agent is away":     {3, 3, false, v1alpha1.PhaseDegraded, "in charge of itself; its agent is not connected"},
+		"one node more for now": {4, 3, true, v1alpha1.PhaseReady, "in charge of itself"},
+	} {
+		phase, message := phaseOf(observation{Nodes: v1alpha1.NodeCounts{Ready: c.ready, Wanted: c.wanted}}, c.connected)
+		require.Equal(t, c.phase, phase, name)
+		require.Equal(t, c.says, message, name)
+	}
+}
+
+func TestNodesThatAreWanted(t *testing.T) {
+	two, none := int32(2), int32(0)
+	require.EqualValues(t, 6, wanted(&v1alpha1.PivotCluster{Spec: v1alpha1.PivotClusterSpec{
+		ControlPlane: v1alpha1.ControlPlane{Replicas: 3}, Workers: []v1alpha1.WorkerPool{{Replicas: &two}, {}, {Replicas: &none}},
+	}}))
+	require.EqualValues(t, 1, wanted(&v1alpha1.PivotCluster{}))
+}
