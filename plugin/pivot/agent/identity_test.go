@@ -265,6 +265,6 @@ func TestAnAgentIsPartOfAManager(t *testing.T) {
 	require.Equal(t, 10*time.Second, a.Often)
 	require.NoError(t, a.Healthy())
 	require.WithinDuration(t, time.Now(), a.Now(), time.Minute)
-	_, err = a.ready(t.Context())
+	_, err = a.Discovery.ServerVersion()
 	require.ErrorContains(t, err, "127.0.0.1:1") // Of the configuration of the manager.
 }
