@@ -18,6 +18,7 @@ import (
 	kuberecorder "k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/ropewalk/ropewalk/artifact"
 	"github.com/ropewalk/ropewalk/cmd/internal/process"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/flux"
@@ -82,26 +83,35 @@ func (f *flags) checkPivot() error {
 	return nil
 }
 
+// account is the ServiceAccount of the controller.
+func (f *flags) account() types.NamespacedName {
+	return types.NamespacedName{Namespace: f.namespace, Name: flux.Name}
+}
+
+// pivotReconciler is the part pivot, as the flags have it.
+func (f *flags) pivotReconciler(open func(context.Context, *v1alpha1.Transform) (artifact.Store, error), recorder kuberecorder.EventRecorder) *pivot.Reconciler {
+	p := &f.pivot
+	endpoints := &pivot.Endpoints{Registration: p.registration, Link: p.linkAddress, Namespace: f.namespace}
+	if p.host != "" {
+		endpoints.Given = &v1alpha1.Cell{Host: p.host, Port: p.port, LinkPort: p.link}
+	}
+	return &pivot.Reconciler{
+		Events: recorder, Endpoints: endpoints, Account: f.account(), Hold: p.hold,
+		ChildManifest: func() ([]byte, error) { return os.ReadFile(p.childManifest) },
+		Delivery:      pivot.Delivery{Open: open, Applications: f.argocdNamespaces},
+	}
+}
+
 // setupPivot adds the parts pivot and agent to a manager.
 func (f *flags) setupPivot(ctx context.Context, mgr ctrl.Manager, transforms *flux.Reconciler, recorder kuberecorder.EventRecorder) error {
 	p := &f.pivot
-	account := types.NamespacedName{Namespace: f.namespace, Name: flux.Name}
 	if p.has(partPivot) {
-		endpoints := &pivot.Endpoints{Registration: p.registration, Link: p.linkAddress, Namespace: f.namespace}
-		if p.host != "" {
-			endpoints.Given = &v1alpha1.Cell{Host: p.host, Port: p.port, LinkPort: p.link}
-		}
-		r := &pivot.Reconciler{
-			Events: recorder, Endpoints: endpoints, Account: account, Hold: p.hold,
-			ChildManifest: func() ([]byte, error) { return os.ReadFile(p.childManifest) },
-			Delivery:      pivot.Delivery{Open: transforms.Repository, Applications: f.argocdNamespaces},
-		}
-		if err := r.SetupWithManager(ctx, mgr); err != nil {
+		if err := f.pivotReconciler(transforms.Repository, recorder).SetupWithManager(ctx, mgr); err != nil {
 			return err
 		}
 	}
 	if p.has(partAgent) {
-		a := &agent.Agent{Namespace: f.namespace, Account: account, Version: process.CurrentRelease().Version}
+		a := &agent.Agent{Namespace: f.namespace, Account: f.account(), Version: process.CurrentRelease().Version}
 		if err := a.SetupWithManager(mgr); err != nil {
 			return err
 		}
