@@ -85,10 +85,10 @@ func (f *family) run(p *harness.Plane, input string, args ...string) string {
 }
 
 // definitions are those of this project, with the rights of its controller.
-func (f *family) definitions() string {
+func (f *family) definitions(more ...string) string {
 	f.t.Helper()
 	text := "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + system + "}\n"
-	for _, file := range []string{"crds/ropewalk.dev_transforms.yaml", "crds/ropewalk.dev_pivotclusters.yaml", "pivot/rbac.yaml"} {
+	for _, file := range append([]string{"crds/ropewalk.dev_transforms.yaml", "crds/ropewalk.dev_pivotclusters.yaml", "flux/rbac.yaml", "pivot/rbac.yaml"}, more...) {
 		data, err := os.ReadFile(filepath.Join("..", "..", "deploy", file))
 		require.NoError(f.t, err)
 		text += "\n---\n" + string(data)
@@ -102,7 +102,7 @@ func (f *family) startParent() {
 	source, kustomize := f.Flux(f.t, f.A)
 	f.run(f.A, f.definitions(), "apply", "--server-side", "-f", "-")
 	manifest := filepath.Join(f.t.TempDir(), "child.yaml")
-	require.NoError(f.t, os.WriteFile(manifest, []byte(f.definitions()), 0o600))
+	require.NoError(f.t, os.WriteFile(manifest, []byte(f.definitions("pivot/agent.yaml")), 0o600))
 	registration, link := plane.FreePort(f.t), plane.FreePort(f.t)
 	f.parent = f.Controller(f.t, f.A, "ropewalk-controller", system, "--parts=transforms,pivot", "--workers=1", "--pivot-hold=1s",
 		"--plain-http="+f.registry, "--cell-host="+plane.Loopback, "--cell-port="+registration, "--cell-link-port="+link,

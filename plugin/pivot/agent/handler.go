@@ -173,6 +173,10 @@ func (a *Agent) Status(ctx context.Context) *wire.ClusterHealth {
 // Mover is the ClusterRole that an import needs in the namespace of the cluster.
 const Mover = "ropewalk-pivot-mover"
 
+// Bootstrap is the ClusterRoleBinding of what a bootstrap needs. It comes with the manifest of
+// the agent.
+const Bootstrap = "ropewalk-agent-bootstrap"
+
 // takeRights binds the agent to it.
 func (a *Agent) takeRights(ctx context.Context, cluster string) error {
 	err := a.Client.Create(ctx, a.binding(cluster))
@@ -184,7 +188,12 @@ func (a *Agent) takeRights(ctx context.Context, cluster string) error {
 
 // dropRights ends that: what was needed for the import only is not kept.
 func (a *Agent) dropRights(ctx context.Context, c *v1alpha1.PivotCluster) error {
-	return client.IgnoreNotFound(a.Client.Delete(ctx, a.binding(c.Name)))
+	for _, o := range []client.Object{a.binding(c.Name), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: Bootstrap}}} {
+		if err := a.Client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *Agent) binding(cluster string) *rbacv1.RoleBinding {

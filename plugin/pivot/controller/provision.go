@@ -29,14 +29,17 @@ const (
 	// deliveryAccount is by which the Transform of a cluster is read, written and applied, in the
 	// namespace of the cluster.
 	deliveryAccount = "ropewalk-delivery"
-	// Role is the ClusterRole that it is bound to there.
-	Role = "ropewalk-cluster-delivery"
+	// DeliveryRole is the ClusterRole that it is bound to there.
+	DeliveryRole = "ropewalk-cluster-delivery"
+	// MoverRole is the one that the controller of a parent is bound to there.
+	MoverRole = "ropewalk-pivot-mover"
 	// embeddedModule makes the objects where a PivotCluster names no other module.
 	embeddedModule = "cluster"
 )
 
-// namespace makes the namespace of the cluster, the account and its binding.
-func (r *Reconciler) namespace(ctx context.Context, c *v1alpha1.PivotCluster) error {
+// namespace makes the namespace of the cluster, the account and its binding, and, where the
+// cluster moves from here, that of the controller.
+func (r *Reconciler) namespace(ctx context.Context, c *v1alpha1.PivotCluster, moves bool) error {
 	labels := map[string]string{ClusterLabel: c.Name}
 	in := metav1.ObjectMeta{Namespace: c.ClusterNamespace(), Name: deliveryAccount, Labels: labels}
 	objects := []client.Object{
@@ -44,9 +47,16 @@ func (r *Reconciler) namespace(ctx context.Context, c *v1alpha1.PivotCluster) er
 		&corev1.ServiceAccount{ObjectMeta: in},
 		&rbacv1.RoleBinding{
 			ObjectMeta: in,
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: Role},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: DeliveryRole},
 			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: in.Namespace, Name: in.Name}},
 		},
+	}
+	if moves {
+		objects = append(objects, &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: in.Namespace, Name: MoverRole, Labels: labels},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: MoverRole},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: r.Account.Namespace, Name: r.Account.Name}},
+		})
 	}
 	for _, o := range objects {
 		if err := r.client.Create(ctx, o, owner); err != nil && !apierrors.IsAlreadyExists(err) {

@@ -187,7 +187,7 @@ func (r *Reconciler) cluster(c *v1alpha1.PivotCluster) types.NamespacedName {
 
 // provision makes the machines, gives the child what it needs, and begins the pivot.
 func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
-	if err := r.namespace(ctx, c); err != nil {
+	if err := r.namespace(ctx, c, true); err != nil {
 		return err
 	}
 	changed, err := r.ensureToken(ctx, c, apimeta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ProvisionedCondition))
@@ -281,7 +281,7 @@ func (r *Reconciler) self(ctx context.Context, c *v1alpha1.PivotCluster, receipt
 		r.progress(c, v1alpha1.PhasePivoting, "the parent is in charge: what is changed here counts after the pivot")
 		return nil
 	}
-	if err := r.namespace(ctx, c); err != nil {
+	if err := r.namespace(ctx, c, false); err != nil {
 		return err
 	}
 	// One that a user moved here from elsewhere is not this cluster.

@@ -91,7 +91,8 @@ func (p *Plane) AwaitAPIServer(t testing.TB) {
 // Certified is the path of the configuration of a user with a certificate.
 func (p *Plane) Certified(t testing.TB, user string, groups ...string) string {
 	t.Helper()
-	file := filepath.Join(p.dir, strings.TrimPrefix(user, "system:")+".kubeconfig")
+	// A colon is between two files in KUBECONFIG.
+	file := filepath.Join(p.dir, strings.ReplaceAll(strings.TrimPrefix(user, "system:"), ":", "-")+".kubeconfig")
 	config := p.Authority.Kubeconfig(p.Server, p.Authority.Client(t, user, groups...).User())
 	require.NoError(t, clientcmd.WriteToFile(*config, file))
 	return file

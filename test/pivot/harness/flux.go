@@ -44,12 +44,17 @@ func (w *World) Flux(t testing.TB, p *Plane) (source, kustomize *Process) {
 }
 
 // Controller runs a controller of Flux, or ours, on a plane until the test ends, and waits until
-// it is ready. The name of its process tells the plane too.
+// it is ready. Ours is its ServiceAccount there, and has no other rights. The name of its process
+// tells the plane too.
 func (w *World) Controller(t testing.TB, p *Plane, program, namespace string, flags ...string) *Process {
 	t.Helper()
 	health := plane.Loopback + ":" + plane.FreePort(t)
 	argv := append([]string{w.Program(t, program), "--metrics-addr=" + plane.Loopback + ":" + plane.FreePort(t), "--health-addr=" + health}, flags...)
-	process := w.Process(t, p.Name+"-"+program, argv, "KUBECONFIG="+p.Kubeconfig, "RUNTIME_NAMESPACE="+namespace)
+	kubeconfig := p.Kubeconfig
+	if namespace != FluxNamespace {
+		kubeconfig = p.Certified(t, "system:serviceaccount:"+namespace+":"+program, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
+	}
+	process := w.Process(t, p.Name+"-"+program, argv, "KUBECONFIG="+kubeconfig, "RUNTIME_NAMESPACE="+namespace)
 	process.Await(t, func() bool {
 		response, err := http.Get("http://" + health + "/readyz") //nolint:noctx // the loopback
 		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
