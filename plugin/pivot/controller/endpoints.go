@@ -134,7 +134,7 @@ func (e *Endpoints) Start(ctx context.Context) error {
 	}
 	r := e.reconciler
 	server, err := link.NewServer(link.ServerOptions{
-		TLS: at.endpoint.TLS(tls.RequireAndVerifyClientCert, "h2"), Authorize: r.children.authorize, Session: r.children.session, Events: r.children.events(),
+		TLS: at.endpoint.TLS(tls.RequireAndVerifyClientCert, "h2"), Authorize: r.children.authorize, Session: r.children.session, Events: r.children.events(), Log: e.log.WithName("link"),
 	})
 	if err != nil {
 		return err

@@ -147,7 +147,7 @@ func (r *Reconciler) advance(ctx context.Context, c *v1alpha1.PivotCluster) erro
 		// It came back by a pivot of a user: this plane is in charge.
 		return r.self(ctx, c, receipt)
 	case receipt != nil && receipt.Step == state.Done:
-		return r.gone(ctx, c)
+		return cmp.Or(r.tombstone(ctx, c), r.gone(ctx, c))
 	case receipt != nil && receipt.Step.Forward():
 		return r.pivot(ctx, c, receipt)
 	}
@@ -169,6 +169,10 @@ func (r *Reconciler) lookup(ctx context.Context, c *v1alpha1.PivotCluster) error
 	if !apierrors.IsNotFound(err) {
 		return err
 	}
+	// It logs in at the registry as the Transform does.
+	if err := r.namespace(ctx, c, true); err != nil {
+		return err
+	}
 	t, found, err := r.gitOps(c).Lookup(ctx)
 	switch {
 	case errors.Is(err, gitops.ErrAnother):
@@ -179,6 +183,16 @@ func (r *Reconciler) lookup(ctx context.Context, c *v1alpha1.PivotCluster) error
 		c.Status.Pivot = &v1alpha1.PivotStatus{ID: t.Pivot, Step: string(state.Done), Digest: t.Digest, Tombstone: cmp.Or(t.Artifact, t.Pivot)}
 	}
 	return nil
+}
+
+// tombstone notes which artifact keeps the cluster from being provisioned again.
+func (r *Reconciler) tombstone(ctx context.Context, c *v1alpha1.PivotCluster) error {
+	if c.Status.Pivot.Tombstone != "" {
+		return nil
+	}
+	t, _, err := r.gitOps(c).Lookup(ctx)
+	c.Status.Pivot.Tombstone = t.Artifact
+	return err
 }
 
 func (r *Reconciler) cluster(c *v1alpha1.PivotCluster) types.NamespacedName {
@@ -304,7 +318,7 @@ func (r *Reconciler) self(ctx context.Context, c *v1alpha1.PivotCluster, receipt
 // still get a new token here.
 func (r *Reconciler) gone(ctx context.Context, c *v1alpha1.PivotCluster) error {
 	if e := c.Status.Enrolment; r.Endpoints != nil && c.Spec.Agent.Rejoin != "" && (e == nil || e.Rejoin != c.Spec.Agent.Rejoin || e.PublicKey == "") {
-		if err := r.namespace(ctx, c); err != nil {
+		if err := r.namespace(ctx, c, true); err != nil {
 			return err
 		}
 		if changed, err := r.ensureToken(ctx, c, true); err != nil || changed {
