@@ -131,18 +131,25 @@ bench-flux: servers build controller ## Hold the controller for Flux to its spee
 
 # Programs are built by the first run and kept, as those of e2e-cluster are.
 .PHONY: pivot
-pivot: build ## Move real Cluster API between two management clusters: all faults and the whole kill matrix.
+pivot: build controller ## Move real Cluster API between two management clusters: all faults and the whole kill matrix; make a cluster and destroy its parent.
 	$(GO) -C test/e2e run ./programs/install
-	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/pivot test -v -count=1 -timeout 120m .
+	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/pivot test -v -count=1 -timeout 120m .
+
+PIVOT_CHILD := TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt
 
 .PHONY: e2e-pivot
-PIVOT_LONG := ^(TestClusterctlIsStuckAfterAKill|TestTwoThousandObjectsOfTenMebibytes|TestOneOfTwoClustersOfANamespaceMoves|TestAClusterBecomesAvailable|TestARenderedClusterBecomesAvailableAndFollowsEdits)$$
+PIVOT_LONG := ^(TestClusterctlIsStuckAfterAKill|TestTwoThousandObjectsOfTenMebibytes|TestOneOfTwoClustersOfANamespaceMoves|TestAClusterBecomesAvailable|TestARolloutInProgress|$(PIVOT_CHILD)|TestARenderedClusterBecomesAvailableAndFollowsEdits)$$
 e2e-pivot: build ## Run the part of make pivot that takes minutes: some kills of each step, and no long tests.
 	$(GO) -C test/e2e run ./programs/install
 	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/pivot test -v -count=1 -timeout 20m -skip '$(PIVOT_LONG)' .
 
+.PHONY: e2e-child
+e2e-child: build controller ## Make a cluster of a PivotCluster in Git, let it take itself over, and destroy its parent.
+	$(GO) -C test/e2e run ./programs/install
+	ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/pivot test -v -count=1 -timeout 20m -run '^($(PIVOT_CHILD))$$' .
+
 .PHONY: e2e
-e2e: oracle peers kustomize helm image argocd e2e-cluster e2e-pivot ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the image's programs, Argo CD, clusters, a pivot.
+e2e: oracle peers kustomize helm image argocd e2e-cluster e2e-pivot e2e-child ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the image's programs, Argo CD, clusters, a pivot, a child.
 
 .PHONY: nightly
 nightly: canaries e2e-faults pivot fuzz soak bench ## Run what takes hours: ten thousand workloads with secrets, long faults, pivots killed at every write, fuzzing, the soak, benchmarks.
