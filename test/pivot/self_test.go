@@ -96,20 +96,20 @@ func (f *family) definitions(more ...string) string {
 	return text
 }
 
-// startParent starts Flux and the controller on the parent.
-func (f *family) startParent() {
+// startParent starts Flux and the controller on a plane.
+func (f *family) startParent(p *harness.Plane) {
 	f.t.Helper()
-	source, kustomize := f.Flux(f.t, f.A)
-	f.run(f.A, f.definitions(), "apply", "--server-side", "-f", "-")
+	source, kustomize := f.Flux(f.t, p)
+	f.run(p, f.definitions(), "apply", "--server-side", "-f", "-")
 	manifest := filepath.Join(f.t.TempDir(), "child.yaml")
 	require.NoError(f.t, os.WriteFile(manifest, []byte(f.definitions("pivot/agent.yaml")), 0o600))
 	registration, link := plane.FreePort(f.t), plane.FreePort(f.t)
-	f.parent = f.Controller(f.t, f.A, "ropewalk-controller", system, "--parts=transforms,pivot", "--workers=1", "--pivot-hold=1s",
+	f.parent = f.Controller(f.t, p, "ropewalk-controller", system, "--parts=transforms,pivot", "--workers=1", "--pivot-hold=1s",
 		"--plain-http="+f.registry, "--cell-host="+plane.Loopback, "--cell-port="+registration, "--cell-link-port="+link,
 		"--registration-addr="+net.JoinHostPort(plane.Loopback, registration), "--link-addr="+net.JoinHostPort(plane.Loopback, link),
 		"--child-manifest="+manifest)
 	f.ofParent = []*harness.Process{source, kustomize, f.parent}
-	f.says("the parent has Flux and the controller")
+	f.says("plane %s: the parent has Flux and the controller", p.Name)
 }
 
 // push makes an artifact of manifests as flux push does, and returns its digest.
@@ -141,10 +141,10 @@ spec:
 `
 }
 
-// deliver has Flux on the parent deliver what is in Git.
-func (f *family) deliver() {
+// deliver has Flux on a parent deliver what is in Git.
+func (f *family) deliver(p *harness.Plane) {
 	f.t.Helper()
-	f.run(f.A, `apiVersion: source.toolkit.fluxcd.io/v1
+	f.run(p, `apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata: {name: clusters, namespace: flux-system}
 spec: {url: "`+f.git+`/clusters.git", interval: 1m, ref: {branch: main}}
@@ -236,10 +236,10 @@ func (f *family) startChild() {
 // then the parent is destroyed, and the cluster is scaled, upgraded and repairs itself.
 func TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt(t *testing.T) {
 	f := newFamily(t)
-	f.startParent()
+	f.startParent(f.A)
 	base := f.push("base", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base, namespace: default}\ndata: {from: the parent}\n")
 	f.repository.Commit(map[string]string{"blue.yaml": f.document(base)}, "a cluster")
-	f.deliver()
+	f.deliver(f.A)
 	f.await(f.A, "Provisioning")
 	f.boot()
 	f.Flux(t, f.B)
@@ -253,12 +253,58 @@ func TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt(t *testing.T) {
 	require.Equal(t, "the parent", f.run(f.B, "", "get", "configmap", "base", "-o", "jsonpath={.data.from}"))
 	f.await(f.A, "Pivoted")
 	f.await(f.B, "Ready")
+	f.editInGit(base)
 	report := f.audited.Stop(t)
 	t.Logf("auditor: %s", report)
 	report.Require(t)
 
 	f.destroyParent()
 	f.lives()
+	f.rebuildParent()
+}
+
+// editInGit changes the PivotCluster in Git, and requests it again: the parent takes it for a
+// record, and makes nothing.
+func (f *family) editInGit(base string) {
+	f.t.Helper()
+	f.repository.Commit(map[string]string{"blue.yaml": strings.Replace(f.document(base), "replicas: 1", "replicas: 5", 1)}, "five workers")
+	for _, o := range []string{"gitrepository/clusters", "kustomization/clusters"} {
+		f.run(f.A, "", "annotate", o, "--namespace=flux-system", "--overwrite", "reconcile.fluxcd.io/requestedAt="+time.Now().String())
+	}
+	harness.Await(f.t, 2*time.Minute, "the edit is on the parent", func() bool { return f.pivotCluster(f.A).GetGeneration() > 1 })
+	f.makesNothing(f.A)
+	cmd := exec.CommandContext(f.t.Context(), f.kubectl, "--kubeconfig="+f.A.Kubeconfig, "apply", "-f", "-") //nolint:gosec // a program of the run
+	cmd.Env = f.Environment()
+	cmd.Stdin = strings.NewReader("{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: " + child + ", namespace: " + childNamespace + "}, spec: {paused: true}}")
+	out, err := cmd.CombinedOutput()
+	require.Error(f.t, err)
+	require.Contains(f.t, string(out), "ropewalk-pivot-"+child)
+	f.says("an edit in Git makes nothing on the parent, and neither may a user: %s", strings.Join(strings.Fields(string(out)), " "))
+}
+
+// makesNothing waits, and looks whether a parent makes anything of the cluster.
+func (f *family) makesNothing(p *harness.Plane) {
+	f.t.Helper()
+	before, err := f.Cloud.Of(f.t.Context(), childNamespace, child)
+	require.NoError(f.t, err)
+	time.Sleep(15 * time.Second) // The controller looks every five.
+	after, err := f.Cloud.Of(f.t.Context(), childNamespace, child)
+	require.NoError(f.t, err)
+	require.Equal(f.t, before, after)
+	for _, kind := range []string{"transforms", "clusters.cluster.x-k8s.io", "machines.cluster.x-k8s.io"} {
+		require.Empty(f.t, f.run(p, "", "get", kind, "--namespace="+childNamespace, "-o", "name"), kind)
+	}
+}
+
+// rebuildParent makes a new parent of what is in Git alone.
+func (f *family) rebuildParent() {
+	f.t.Helper()
+	c := f.Rebuild(f.t)
+	f.startParent(c)
+	f.deliver(c)
+	f.await(c, "Pivoted")
+	f.makesNothing(c)
+	f.says("a parent that is built again of Git makes nothing: tombstone %s", f.run(c, "", "get", "pivotcluster", child, "-o", "jsonpath={.status.pivot.tombstone}"))
 }
 
 // destroyParent kills everything of the parent, and removes what its etcd has.

@@ -152,6 +152,17 @@ func (w *World) start() error {
 	})
 }
 
+// Rebuild is a third plane, which knows nothing of the others, until the test ends.
+func (w *World) Rebuild(t testing.TB) *Plane {
+	t.Helper()
+	b, err := readBundle(t.Context(), w.modules)
+	require.NoError(t, err)
+	p := w.startPlane("c", b)
+	t.Cleanup(func() { p.Destroy(t) })
+	p.Ready(t)
+	return p
+}
+
 // Other is the plane that p is not.
 func (w *World) Other(p *Plane) *Plane {
 	if p == w.A {
