@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -89,8 +90,12 @@ type Options struct {
 // ends opens both planes, and reports at once where one of them cannot be reached: later
 // requests wait for a server that is away.
 func (o Options) ends(ctx context.Context) (*state.Source, error) {
-	from, wrongFrom := o.From.reach(ctx, "source")
-	to, wrongTo := o.To.reach(ctx, "target")
+	var from, to *plane.Plane
+	var wrongFrom, wrongTo error
+	var both sync.WaitGroup
+	both.Go(func() { from, wrongFrom = o.From.reach(ctx, "source") })
+	both.Go(func() { to, wrongTo = o.To.reach(ctx, "target") })
+	both.Wait()
 	if err := errors.Join(wrongFrom, wrongTo); err != nil {
 		return nil, o.denied(ctx, err)
 	}
@@ -125,7 +130,7 @@ func (o Options) denied(ctx context.Context, err error) error {
 
 // reach opens a plane, and makes a first request.
 func (k Kubeconfig) reach(ctx context.Context, name string) (*plane.Plane, error) {
-	const patience = 5 * time.Second
+	const patience = 2 * time.Second
 	p, err := k.open(name)
 	if err != nil {
 		return nil, err
