@@ -170,14 +170,11 @@ func (a *Agent) Status(ctx context.Context) *wire.ClusterHealth {
 	return out
 }
 
-// Mover is the ClusterRole that an import needs in the namespace of the cluster.
-const Mover = "ropewalk-pivot-mover"
-
 // Bootstrap is the ClusterRoleBinding of what a bootstrap needs. It comes with the manifest of
 // the agent.
 const Bootstrap = "ropewalk-agent-bootstrap"
 
-// takeRights binds the agent to it.
+// takeRights binds the agent to what an import needs.
 func (a *Agent) takeRights(ctx context.Context, cluster string) error {
 	err := a.Client.Create(ctx, a.binding(cluster))
 	if apierrors.IsAlreadyExists(err) {
@@ -197,9 +194,5 @@ func (a *Agent) dropRights(ctx context.Context, c *v1alpha1.PivotCluster) error 
 }
 
 func (a *Agent) binding(cluster string) *rbacv1.RoleBinding {
-	return &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.ClusterNamespacePrefix + cluster, Name: Mover},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: Mover},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: a.Account.Namespace, Name: a.Account.Name}},
-	}
+	return bootstrap.MoverBinding(v1alpha1.ClusterNamespacePrefix+cluster, a.Account)
 }

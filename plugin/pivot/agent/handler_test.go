@@ -232,7 +232,7 @@ func TestTheRightsOfAnImportEndWithIt(t *testing.T) {
 	a := w.enrolled()
 	bound := func() error {
 		var b rbacv1.RoleBinding
-		if err := w.client.Get(t.Context(), types.NamespacedName{Namespace: "rw-blue", Name: Mover}, &b); err != nil {
+		if err := w.client.Get(t.Context(), types.NamespacedName{Namespace: "rw-blue", Name: bootstrap.MoverRole}, &b); err != nil {
 			return err
 		}
 		require.Equal(t, rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "ropewalk-pivot-mover"}, b.RoleRef)

@@ -38,7 +38,7 @@ func (a *Agent) enrol(ctx context.Context) error {
 		return err
 	}
 	token := string(secret.Data[bootstrap.TokenKey])
-	if len(secret.Data["tls.key"]) > 0 {
+	if enrol.HasKey(secret.Data) {
 		credentials, err := decoded(secret)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (a *Agent) enrol(ctx context.Context) error {
 
 // redeem gets a certificate for the token of the Secret.
 func (a *Agent) redeem(ctx context.Context, secret *corev1.Secret) (err error) {
-	if len(secret.Data["tls.key"]) == 0 {
+	if !enrol.HasKey(secret.Data) {
 		if secret, err = a.makeKey(ctx, secret); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (a *Agent) makeKey(ctx context.Context, secret *corev1.Secret) (*corev1.Sec
 	if err != nil {
 		return nil, err
 	}
-	trust, err := enrol.ParseTrust(secret.Data["ca.crt"], bootstrap.Pins(secret.Data))
+	trust, err := enrol.DecodeTrust(secret.Data)
 	if err != nil {
 		return nil, fmt.Errorf("secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}

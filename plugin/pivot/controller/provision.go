@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
 )
 
 const (
@@ -31,8 +32,6 @@ const (
 	deliveryAccount = "ropewalk-delivery"
 	// DeliveryRole is the ClusterRole that it is bound to there.
 	DeliveryRole = "ropewalk-cluster-delivery"
-	// MoverRole is the one that the controller of a parent is bound to there.
-	MoverRole = "ropewalk-pivot-mover"
 	// embeddedModule makes the objects where a PivotCluster names no other module.
 	embeddedModule = "cluster"
 )
@@ -52,11 +51,7 @@ func (r *Reconciler) namespace(ctx context.Context, c *v1alpha1.PivotCluster, mo
 		},
 	}
 	if moves {
-		objects = append(objects, &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: in.Namespace, Name: MoverRole, Labels: labels},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: MoverRole},
-			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: r.Account.Namespace, Name: r.Account.Name}},
-		})
+		objects = append(objects, bootstrap.MoverBinding(in.Namespace, r.Account))
 	}
 	for _, o := range objects {
 		if err := r.client.Create(ctx, o, owner); err != nil && !apierrors.IsAlreadyExists(err) {

@@ -101,10 +101,10 @@ func TestThePhaseOfAClusterThatIsItsOwn(t *testing.T) {
 		phase         v1alpha1.PivotClusterPhase
 		says          string
 	}{
-		"all is well":           {3, 3, true, v1alpha1.PhaseReady, "in charge of itself"},
-		"a node is not ready":   {2, 3, true, v1alpha1.PhaseDegraded, "in charge of itself; 2 of 3 nodes are ready"},
-		"its agent is away":     {3, 3, false, v1alpha1.PhaseDegraded, "in charge of itself; its agent is not connected"},
-		"one node more for now": {4, 3, true, v1alpha1.PhaseReady, "in charge of itself"},
+		"all is well":         {3, 3, true, v1alpha1.PhaseReady, "in charge of itself"},
+		"a node is not ready": {2, 3, true, v1alpha1.PhaseDegraded, "in charge of itself; 2 of 3 nodes are ready"},
+		"its agent is away":   {3, 3, false, v1alpha1.PhaseDegraded, "in charge of itself; its agent is not connected"},
+		"one node more":       {4, 3, true, v1alpha1.PhaseReady, "in charge of itself"},
 	} {
 		phase, message := phaseOf(observation{Nodes: v1alpha1.NodeCounts{Ready: c.ready, Wanted: c.wanted}}, c.connected)
 		require.Equal(t, c.phase, phase, name)

@@ -4,7 +4,9 @@
 package bootstrap
 
 import (
-	"strings"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 )
@@ -22,11 +24,19 @@ const (
 // AgentData is the Secret that an agent begins with. Trust is as in enrol.Credentials, which
 // the agent adds a key to.
 func AgentData(token, endpoint, link string, trust enrol.Trust) map[string][]byte {
-	return map[string][]byte{
-		TokenKey: []byte(token), EndpointKey: []byte(endpoint), LinkKey: []byte(link),
-		"ca.crt": trust.PEM(), "pins": []byte(strings.Join(trust.Pins, "\n")),
-	}
+	data := trust.Encode()
+	data[TokenKey], data[EndpointKey], data[LinkKey] = []byte(token), []byte(endpoint), []byte(link)
+	return data
 }
 
-// Pins are those of the Secret of an agent.
-func Pins(data map[string][]byte) []string { return strings.Fields(string(data["pins"])) }
+// MoverRole is the ClusterRole that both ends of a pivot need in the namespace of the cluster.
+const MoverRole = "ropewalk-pivot-mover"
+
+// MoverBinding binds the account of an end to it.
+func MoverBinding(namespace string, account types.NamespacedName) *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: MoverRole},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: MoverRole},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: account.Namespace, Name: account.Name}},
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 )
 
 func pivotCluster() *v1alpha1.PivotCluster {
@@ -133,7 +135,14 @@ func TestDecodeReadsWhatEncodeWroteAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestTheSecretOfAnAgentHasItsPins(t *testing.T) {
-	require.Equal(t, []string{"one", "two"}, Pins(map[string][]byte{"pins": []byte("one\ntwo")}))
-	require.Empty(t, Pins(nil))
+func TestAnAgentReadsItsSecret(t *testing.T) {
+	authority, err := enrol.NewAuthority(time.Now())
+	require.NoError(t, err)
+	data := AgentData("token", "https://parent.test:8443", "parent.test:8444", authority.Trust())
+	got, err := enrol.DecodeTrust(data)
+	require.NoError(t, err)
+	require.Equal(t, authority.Trust().PEM(), got.PEM())
+	require.Equal(t, authority.Trust().Pins, got.Pins)
+	require.False(t, enrol.HasKey(data), "the agent makes it")
+	require.Equal(t, "token https://parent.test:8443 parent.test:8444", string(data[TokenKey])+" "+string(data[EndpointKey])+" "+string(data[LinkKey]))
 }

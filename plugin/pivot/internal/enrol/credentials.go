@@ -46,12 +46,26 @@ func (c *Credentials) Encode() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := map[string][]byte{keyName: key, agentAuthorities: c.Trust.PEM(), agentPins: []byte(strings.Join(c.Trust.Pins, "\n"))}
+	data := c.Trust.Encode()
+	data[keyName] = key
 	if c.Certificate != nil {
 		data[certificateName] = encode(c.Certificate)
 	}
 	return data, nil
 }
+
+// Encode returns the data of a Secret that has no key yet.
+func (t Trust) Encode() map[string][]byte {
+	return map[string][]byte{agentAuthorities: t.PEM(), agentPins: []byte(strings.Join(t.Pins, "\n"))}
+}
+
+// DecodeTrust reads what a Secret has of the parent.
+func DecodeTrust(data map[string][]byte) (Trust, error) {
+	return ParseTrust(data[agentAuthorities], strings.Fields(string(data[agentPins])))
+}
+
+// HasKey reports whether the data of a Secret has the key of an agent.
+func HasKey(data map[string][]byte) bool { return len(data[keyName]) > 0 }
 
 // DecodeCredentials reads the data of a Secret.
 func DecodeCredentials(data map[string][]byte) (*Credentials, error) {
@@ -59,7 +73,7 @@ func DecodeCredentials(data map[string][]byte) (*Credentials, error) {
 	if err != nil {
 		return nil, err
 	}
-	trust, err := ParseTrust(data[agentAuthorities], strings.Fields(string(data[agentPins])))
+	trust, err := DecodeTrust(data)
 	if err != nil {
 		return nil, err
 	}
