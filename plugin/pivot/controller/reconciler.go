@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -311,6 +312,23 @@ func (r *Reconciler) self(ctx context.Context, c *v1alpha1.PivotCluster, receipt
 	set(c, v1alpha1.PivotedCondition, true, "Pivoted", "")
 	phase, message := phaseOf(seen, true)
 	r.settled(c, phase, message)
+	return r.record(ctx, c, receipt)
+}
+
+// record writes the tombstone, unless the parent has: one that is lost after the activation,
+// and built again of Git, would provision the cluster again.
+func (r *Reconciler) record(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) (err error) {
+	_, uid, is := strings.Cut(c.Annotations[bootstrap.SelfAnnotation], "/")
+	if !is || c.Status.Pivot.Tombstone != "" {
+		return nil
+	}
+	c.Status.Pivot.Tombstone, err = r.gitOps(c).Record(ctx, receipt, uid)
+	switch {
+	case errors.Is(err, gitops.ErrAnother):
+		return &rejection{err.Error()}
+	case err != nil:
+		return fmt.Errorf("a parent that is built again would provision this cluster again, as its tombstone cannot be written: %w", err)
+	}
 	return nil
 }
 

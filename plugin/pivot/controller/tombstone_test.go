@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"github.com/ropewalk/ropewalk/artifact"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/planetest"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
 
 // moved is a world whose cluster is in charge of itself.
@@ -142,4 +144,34 @@ func TestARecordOfAClusterThatIsItsOwnGivesItsAgentATokenAgain(t *testing.T) {
 	require.NoError(t, w.parent.Delete(t.Context(), &s))
 	require.NotEqual(t, hash, w.settle().Status.Enrolment.TokenHash)
 	require.True(t, w.there(&s, "rw-blue", EnrolSecret(name)))
+}
+
+// The parent is lost between the activation of the cluster and its own tombstone.
+func TestAClusterInChargeWritesTheTombstoneThatItsParentCouldNot(t *testing.T) {
+	w := newWorld(t)
+	w.observe()
+	w.bootstraps()
+	open := w.controller.Delivery.Open
+	w.controller.Delivery.Open, w.itself.Delivery.Open = unasked, unasked
+	fails := func(r *Reconciler, text string) {
+		require.Eventually(t, func() bool {
+			_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: name}})
+			return err != nil && err.Error() == text
+		}, time.Minute, 10*time.Millisecond)
+	}
+	fails(w.controller, "ending the delivery by GitOps: registry.test: connection refused")
+	r, err := state.Read(t.Context(), w.to.Plane(), w.controller.cluster(w.cluster()))
+	require.NoError(t, err)
+	require.True(t, r.InCharge())
+	fails(w.itself, "a parent that is built again would provision this cluster again, as its tombstone cannot be written: registry.test: connection refused")
+	w.itself.Delivery.Open = open
+	c := w.until(w.itself, "the cluster has written it", func(c *v1alpha1.PivotCluster) bool { return c.Status.Pivot.Tombstone != "" })
+
+	// The parent of before takes it for its own, and one that is rebuilt finds it.
+	w.controller.Delivery.Open = open
+	of := w.until(w.controller, "done", pivoted)
+	require.Equal(t, c.Status.Pivot.Tombstone, of.Status.Pivot.Tombstone)
+	w.rebuilt("rebuilt-uid", "pc-2")
+	require.Equal(t, c.Status.Pivot.Tombstone, w.settle().Status.Pivot.Tombstone)
+	w.bare()
 }

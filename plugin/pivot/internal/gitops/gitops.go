@@ -69,7 +69,7 @@ func (g *GitOps) Tombstone(ctx context.Context, cluster plane.Ref) error {
 		return err
 	}
 	t := g.tombstone(r)
-	if err := g.push(ctx, t); err != nil {
+	if _, err := g.push(ctx, t); err != nil {
 		return err
 	}
 	if err := g.Forbid(ctx, t); err != nil {

@@ -44,7 +44,7 @@ type Tombstone struct {
 	// Pivot is the id, and Digest is that of what moved.
 	Pivot  string `json:"pivot"`
 	Digest string `json:"digest"`
-	// At is when the pivot was committed.
+	// At is when the pivot was committed; when the cluster was in charge, where that wrote it.
 	At time.Time `json:"at"`
 
 	// Artifact is the digest of the artifact; "" where only the policy was found.
@@ -70,6 +70,19 @@ func (g *GitOps) tombstone(r *state.Receipt) Tombstone {
 		Cluster: g.Cluster.Name, Namespace: g.Cluster.ClusterNamespace(), UID: string(g.Cluster.UID),
 		Parent: r.Source, Target: r.Target, Pivot: r.ID, Digest: r.Digest, At: r.When(state.Committed),
 	}
+}
+
+// Record writes the tombstone from the cluster itself, once it is in charge: its parent may have
+// been lost before it did. The receipt is that of the cluster, and uid is that of its
+// PivotCluster on the parent. It returns the digest of the artifact.
+func (g *GitOps) Record(ctx context.Context, r *state.Receipt, uid string) (string, error) {
+	if !r.InCharge() {
+		return "", fmt.Errorf("pivot %q is at step %s of its %s: the cluster is not in charge of itself", r.ID, r.Step, r.Role)
+	}
+	t := g.tombstone(r)
+	t.UID, t.At = uid, r.When(state.Active)
+	t, err := g.push(ctx, t)
+	return t.Artifact, err
 }
 
 // Lookup finds the tombstone of the cluster, in the registry or in the API server; found is
@@ -125,30 +138,30 @@ func (g *GitOps) open(ctx context.Context) (artifact.Store, error) {
 func (g *GitOps) at() string { return g.Cluster.Spec.Output.OCI.Repository + ":" + Tag(g.Cluster.Name) }
 
 // push writes the artifact, unless it is there, and reads it back.
-func (g *GitOps) push(ctx context.Context, t Tombstone) error {
+func (g *GitOps) push(ctx context.Context, t Tombstone) (there Tombstone, err error) {
 	store, err := g.open(ctx)
 	if err != nil {
-		return err
+		return there, err
 	}
 	there, found, err := g.pull(ctx, store)
 	if err != nil {
-		return err
+		return there, err
 	}
 	if !found {
 		if err := g.send(ctx, store, t); err != nil {
-			return remote.Explain(err, g.at())
+			return there, remote.Explain(err, g.at())
 		}
 		if there, found, err = g.pull(ctx, store); err != nil {
-			return err
+			return there, err
 		}
 	}
 	switch {
 	case !found:
-		return fmt.Errorf("%s: it was pushed, and is not there: see why the registry loses it", g.at())
+		return there, fmt.Errorf("%s: it was pushed, and is not there: see why the registry loses it", g.at())
 	case !there.same(t):
-		return fmt.Errorf("%s: %w: it is that of %s, and not of %s: if that cluster is gone, delete the tag by hand, see the guide", g.at(), ErrAnother, there, t)
+		return there, fmt.Errorf("%s: %w: it is that of %s, and not of %s: if that cluster is gone, delete the tag by hand, see the guide", g.at(), ErrAnother, there, t)
 	}
-	return nil
+	return there, nil
 }
 
 // send writes the artifact. Its bytes are the same for the same tombstone.
