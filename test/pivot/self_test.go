@@ -30,17 +30,15 @@ import (
 	"github.com/ropewalk/ropewalk/test/servers"
 )
 
-// The names of the cluster of a family.
-const (
-	child          = "blue"
-	childNamespace = "rw-" + child
-	system         = "ropewalk-system"
-)
+// system is the namespace of the controller.
+const system = "ropewalk-system"
 
 // family is a parent (plane A) and a child (plane B): the workload API of the in-memory cloud
 // has no definitions, so that the child is not the cluster that is provisioned.
 type family struct {
 	*harness.World
+	// A and B are those of the world, but for a family below.
+	A, B *harness.Plane
 
 	t             *testing.T
 	began         time.Time
@@ -58,14 +56,24 @@ type family struct {
 
 func newFamily(t *testing.T) *family {
 	t.Helper()
-	root := t.TempDir()
-	f := &family{
-		World: harness.New(t), t: t, began: time.Now(), registry: servers.InProcess(t, servers.WithDelete()).Host,
-		repository: servers.NewGit(t, filepath.Join(root, "clusters.git")), git: servers.GitHTTP(t, root),
-		cluster: &harness.Cluster{Namespace: childNamespace, Name: child, ControlPlanes: 1, Workers: 1},
-	}
+	return familyOf(t, harness.New(t))
+}
+
+func familyOf(t *testing.T, w *harness.World) *family {
+	t.Helper()
+	f := &family{World: w, t: t, began: time.Now(), registry: servers.InProcess(t, servers.WithDelete()).Host}
 	f.kubectl = f.Program(t, "kubectl")
+	f.of(f.World.A, f.World.B, "blue")
 	return f
+}
+
+// of makes the family that of two planes and a cluster, with a repository of its own.
+func (f *family) of(parent, child *harness.Plane, name string) {
+	f.t.Helper()
+	root := f.t.TempDir()
+	f.A, f.B = parent, child
+	f.repository, f.git = servers.NewGit(f.t, filepath.Join(root, "clusters.git")), servers.GitHTTP(f.t, root)
+	f.cluster = &harness.Cluster{Namespace: "rw-" + name, Name: name, ControlPlanes: 1, Workers: 1}
 }
 
 // says prints a line of the timeline.
@@ -131,7 +139,7 @@ func (f *family) push(repository, manifests string) (digest string) {
 func (f *family) document(digest string) string {
 	return `apiVersion: ropewalk.dev/v1alpha1
 kind: PivotCluster
-metadata: {name: ` + child + `}
+metadata: {name: ` + f.cluster.Name + `}
 spec:
   provider: {type: docker, docker: {backend: inMemory}}
   kubernetesVersion: v1.36.3
@@ -159,7 +167,7 @@ spec: {sourceRef: {kind: GitRepository, name: clusters}, path: ./, interval: 1m,
 // pivotCluster is the object on a plane; nil where there is none.
 func (f *family) pivotCluster(p *harness.Plane) *unstructured.Unstructured {
 	o, err := p.Client.Resource(schema.GroupVersionResource{Group: "ropewalk.dev", Version: "v1alpha1", Resource: "pivotclusters"}).
-		Get(f.t.Context(), child, metav1.GetOptions{})
+		Get(f.t.Context(), f.cluster.Name, metav1.GetOptions{})
 	if err != nil {
 		return nil
 	}
@@ -193,7 +201,7 @@ func (f *family) boot() {
 		for _, m := range f.cluster.Machines(f.t, f.A) {
 			name, _, _ := unstructured.NestedString(m.Object, "spec", "bootstrap", "dataSecretName")
 			if _, is := m.GetLabels()["cluster.x-k8s.io/control-plane"]; is && name != "" {
-				data = f.run(f.A, "", "get", "secret", name, "--namespace="+childNamespace, "-o", "jsonpath={.data.value}")
+				data = f.run(f.A, "", "get", "secret", name, "--namespace="+f.cluster.Namespace, "-o", "jsonpath={.data.value}")
 			}
 		}
 		return data != ""
@@ -224,10 +232,10 @@ func (f *family) boot() {
 }
 
 // startChild runs the agent, as the kubelet does.
-func (f *family) startChild() {
+func (f *family) startChild(flags ...string) {
 	f.t.Helper()
-	f.agent = f.Controller(f.t, f.B, "ropewalk-controller", system, "--parts=transforms,pivot,agent", "--workers=1", "--plain-http="+f.registry,
-		"--registration-addr="+plane.Loopback+":0", "--link-addr="+plane.Loopback+":0")
+	f.agent = f.Controller(f.t, f.B, "ropewalk-controller", system, append([]string{"--parts=transforms,pivot,agent", "--workers=1", "--plain-http=" + f.registry,
+		"--registration-addr=" + plane.Loopback + ":0", "--link-addr=" + plane.Loopback + ":0"}, flags...)...)
 	f.says("the agent runs")
 }
 
@@ -275,24 +283,24 @@ func (f *family) editInGit(base string) {
 	f.makesNothing(f.A)
 	cmd := exec.CommandContext(f.t.Context(), f.kubectl, "--kubeconfig="+f.A.Kubeconfig, "apply", "-f", "-") //nolint:gosec // a program of the run
 	cmd.Env = f.Environment()
-	cmd.Stdin = strings.NewReader("{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: " + child + ", namespace: " + childNamespace + "}, spec: {paused: true}}")
+	cmd.Stdin = strings.NewReader("{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: " + f.cluster.Name + ", namespace: " + f.cluster.Namespace + "}, spec: {paused: true}}")
 	out, err := cmd.CombinedOutput()
 	require.Error(f.t, err)
-	require.Contains(f.t, string(out), "ropewalk-pivot-"+child)
+	require.Contains(f.t, string(out), "ropewalk-pivot-"+f.cluster.Name)
 	f.says("an edit in Git makes nothing on the parent, and neither may a user: %s", strings.Join(strings.Fields(string(out)), " "))
 }
 
 // makesNothing waits, and looks whether a parent makes anything of the cluster.
 func (f *family) makesNothing(p *harness.Plane) {
 	f.t.Helper()
-	before, err := f.Cloud.Of(f.t.Context(), childNamespace, child)
+	before, err := f.Cloud.Of(f.t.Context(), f.cluster.Namespace, f.cluster.Name)
 	require.NoError(f.t, err)
 	time.Sleep(15 * time.Second) // The controller looks every five.
-	after, err := f.Cloud.Of(f.t.Context(), childNamespace, child)
+	after, err := f.Cloud.Of(f.t.Context(), f.cluster.Namespace, f.cluster.Name)
 	require.NoError(f.t, err)
 	require.Equal(f.t, before, after)
 	for _, kind := range []string{"transforms", "clusters.cluster.x-k8s.io", "machines.cluster.x-k8s.io"} {
-		require.Empty(f.t, f.run(p, "", "get", kind, "--namespace="+childNamespace, "-o", "name"), kind)
+		require.Empty(f.t, f.run(p, "", "get", kind, "--namespace="+f.cluster.Namespace, "-o", "name"), kind)
 	}
 }
 
@@ -304,7 +312,7 @@ func (f *family) rebuildParent() {
 	f.deliver(c)
 	f.await(c, "Pivoted")
 	f.makesNothing(c)
-	f.says("a parent that is built again of Git makes nothing: tombstone %s", f.run(c, "", "get", "pivotcluster", child, "-o", "jsonpath={.status.pivot.tombstone}"))
+	f.says("a parent that is built again of Git makes nothing: tombstone %s", f.run(c, "", "get", "pivotcluster", f.cluster.Name, "-o", "jsonpath={.status.pivot.tombstone}"))
 }
 
 // destroyParent kills everything of the parent, and removes what its etcd has.
@@ -360,7 +368,7 @@ func (f *family) loseControlPlane() {
 	}
 	before := one()
 	had := f.cluster.Machines(f.t, f.B)
-	f.run(f.B, "", "delete", "machine", before, "--namespace="+childNamespace, "--wait=false")
+	f.run(f.B, "", "delete", "machine", before, "--namespace="+f.cluster.Namespace, "--wait=false")
 	harness.Await(f.t, 4*time.Minute, "the machine is gone", func() bool {
 		return !slices.ContainsFunc(f.cluster.Machines(f.t, f.B), func(m unstructured.Unstructured) bool { return m.GetName() == before })
 	})
@@ -373,6 +381,6 @@ func (f *family) loseControlPlane() {
 func (f *family) edit(patch string) {
 	f.t.Helper()
 	_, err := f.B.Client.Resource(schema.GroupVersionResource{Group: "ropewalk.dev", Version: "v1alpha1", Resource: "pivotclusters"}).
-		Patch(context.WithoutCancel(f.t.Context()), child, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		Patch(context.WithoutCancel(f.t.Context()), f.cluster.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	require.NoError(f.t, err)
 }

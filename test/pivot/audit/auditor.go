@@ -54,9 +54,15 @@ type Auditor struct {
 // given by the caller.
 func Start(t testing.TB, w *harness.World, c *harness.Cluster, inCharge *harness.Plane, tokens ...string) *Auditor {
 	t.Helper()
+	return Between(t, w, c, [2]*harness.Plane{w.A, w.B}, inCharge, tokens...)
+}
+
+// Between is Start for a Cluster that moves between two other planes.
+func Between(t testing.TB, w *harness.World, c *harness.Cluster, planes [2]*harness.Plane, inCharge *harness.Plane, tokens ...string) *Auditor {
+	t.Helper()
 	ctx := w.Context()
 	a := &Auditor{cluster: c, cloud: w.Cloud, stop: make(chan struct{}), secrets: needles{}}
-	for _, p := range []*harness.Plane{w.A, w.B} {
+	for _, p := range planes {
 		o, err := newObserver(ctx, p.Name, p.Config, c)
 		require.NoError(t, err)
 		a.planes = append(a.planes, o)

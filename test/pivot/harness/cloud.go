@@ -41,17 +41,17 @@ type Event struct {
 	Name  string    `json:"name"`
 }
 
-// startCloud starts the cloud of both planes and installs its webhooks.
+// startCloud starts the cloud of the planes and installs its webhooks.
 func (w *World) startCloud(b *bundle) {
 	t := w.run
 	address := net.JoinHostPort(plane.Loopback, plane.FreePort(t))
 	args := []string{"--listen=" + address, "--workload-port=" + plane.FreePort(t)}
-	for _, p := range []*Plane{w.A, w.B} {
+	for _, p := range w.planes() {
 		args = append(args, "--plane="+strings.Join([]string{p.Kubeconfig, p.cloudPort, p.certificates}, ","))
 	}
 	w.Cloud = &Cloud{Process: w.launch(filepath.Join(w.Dir, "a", "logs"), "capi-cloud", args...), url: "http://" + address}
 	w.Cloud.Await(t, func() bool { _, err := w.Cloud.Of(t.Context(), "none", "none"); return err == nil })
-	for _, p := range []*Plane{w.A, w.B} {
+	for _, p := range w.planes() {
 		w.Cloud.Await(t, func() bool {
 			c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", net.JoinHostPort(plane.Loopback, p.cloudPort))
 			return err == nil && c.Close() == nil

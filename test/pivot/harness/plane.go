@@ -28,7 +28,7 @@ import (
 type Plane struct {
 	*plane.Plane
 
-	// Name is a or b.
+	// Name is a, b or c.
 	Name string
 	// Client is that of an administrator.
 	Client dynamic.Interface
@@ -232,5 +232,5 @@ func (p *Plane) Destroy(t testing.TB) {
 	for _, process := range []*Process{p.Core, p.Bootstrap, p.ControlPlane, p.ControllerManager, p.APIServer, p.Etcd} {
 		process.Kill()
 	}
-	require.NoError(t, p.Plane.Forget())
+	require.NoError(t, p.Forget())
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -23,9 +24,11 @@ import (
 // Process is a program that runs.
 type Process = plane.Process
 
-// World is two management clusters and the cloud that both make machines in.
+// World is management clusters, and the cloud that all of them make machines in.
 type World struct {
-	A, B  *Plane
+	A, B *Plane
+	// C is nil but in a world of NewOfThree.
+	C     *Plane
 	Cloud *Cloud
 	// Dir is a folder of the run, which is removed after it unless ROPEWALK_E2E_KEEP is set.
 	Dir string
@@ -68,7 +71,7 @@ func Start(t testing.TB) *World {
 	t.Helper()
 	theOne.once.Do(func() {
 		start := time.Now()
-		theOne.world, theOne.err = newWorld()
+		theOne.world, theOne.err = newWorld("a", "b")
 		if theOne.err == nil {
 			fmt.Fprintf(os.Stderr, "pivot: both planes took %s to start, in %s\n", time.Since(start).Round(10*time.Millisecond), theOne.world.Dir)
 		}
@@ -81,7 +84,18 @@ func Start(t testing.TB) *World {
 // New is a world of a test's own, for one that destroys a plane.
 func New(t testing.TB) *World {
 	t.Helper()
-	w, err := newWorld()
+	return own(t, "a", "b")
+}
+
+// NewOfThree is New with a third plane.
+func NewOfThree(t testing.TB) *World {
+	t.Helper()
+	return own(t, "a", "b", "c")
+}
+
+func own(t testing.TB, planes ...string) *World {
+	t.Helper()
+	w, err := newWorld(planes...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		w.run.End()
@@ -94,7 +108,7 @@ func New(t testing.TB) *World {
 }
 
 // newWorld starts one. What was started is ended where it fails.
-func newWorld() (*World, error) {
+func newWorld(planes ...string) (*World, error) {
 	dir, err := os.MkdirTemp("", "rw") // short, for paths of sockets
 	if err != nil {
 		return nil, err
@@ -103,7 +117,7 @@ func newWorld() (*World, error) {
 		Dir: dir, run: plane.NewRun(dir), built: map[string]string{}, told: map[testing.TB]bool{},
 		modules: programs.Modules{Root: filepath.Join("..", "e2e"), Log: os.Stderr},
 	}
-	if err := w.start(); err != nil {
+	if err := w.start(planes); err != nil {
 		said := ""
 		for _, p := range w.processes {
 			said += fmt.Sprintf("\n%s said:\n%s", p.Name, p.Tail(0))
@@ -114,8 +128,8 @@ func newWorld() (*World, error) {
 	return w, nil
 }
 
-// start starts both planes at once, and then the cloud, for which both must be there.
-func (w *World) start() error {
+// start starts the planes at once, and then the cloud, for which all must be there.
+func (w *World) start(names []string) error {
 	err := plane.Attempt(func() {
 		require.NoError(w.run, os.MkdirAll(filepath.Join(w.Dir, "home"), 0o750))
 		for _, name := range []string{
@@ -132,24 +146,26 @@ func (w *World) start() error {
 		return err
 	}
 	var started sync.WaitGroup
-	var errs [2]error
-	for i, to := range []struct {
-		name string
-		set  **Plane
-	}{{"a", &w.A}, {"b", &w.B}} {
+	errs := make([]error, len(names))
+	for i, set := range []**Plane{&w.A, &w.B, &w.C}[:len(names)] {
 		started.Go(func() {
-			errs[i] = plane.Attempt(func() { *to.set = w.startPlane(to.name, bundle) })
+			errs[i] = plane.Attempt(func() { *set = w.startPlane(names[i], bundle) })
 		})
 	}
 	started.Wait()
-	if err := errors.Join(errs[:]...); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	return plane.Attempt(func() {
 		w.startCloud(bundle)
-		w.A.Ready(w.run)
-		w.B.Ready(w.run)
+		for _, p := range w.planes() {
+			p.Ready(w.run)
+		}
 	})
+}
+
+func (w *World) planes() []*Plane {
+	return slices.DeleteFunc([]*Plane{w.A, w.B, w.C}, func(p *Plane) bool { return p == nil })
 }
 
 // Rebuild is a third plane, which knows nothing of the others, until the test ends.
