@@ -56,6 +56,7 @@ type PivotClusterList struct {
 // +kubebuilder:validation:XValidation:rule="self.networking == oldSelf.networking || (self.networking.podCIDR == oldSelf.networking.podCIDR && self.networking.serviceCIDR == oldSelf.networking.serviceCIDR)",message="the CIDRs of a cluster cannot be changed"
 // +kubebuilder:validation:XValidation:rule="!has(self.delivery) || !has(self.delivery.type) || self.delivery.type != 'None'",message="the engine that delivers a cluster is Flux or ArgoCD"
 // +kubebuilder:validation:XValidation:rule="has(self.output.oci)",message="the tombstone of a pivot is kept in a registry: set output.oci"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.cell) || has(self.cell)",message="a cell cannot be removed, as children may call it: set cell.serviceType to ClusterIP, and nothing outside of the cluster reaches it"
 type PivotClusterSpec struct {
 	// Provider is where the machines are.
 	// +required
@@ -89,12 +90,12 @@ type PivotClusterSpec struct {
 	Networking Networking `json:"networking,omitempty"`
 
 	// Cell, where it is present, allows this cluster to have children, and says where they
-	// reach it.
+	// reach it. A change counts for new children; those before go on calling where they were
+	// told to, and are answered there too.
 	// +optional
 	Cell *Cell `json:"cell,omitempty"`
 	// CellRef is the PivotCluster, with a cell, that is the parent of this one: that of the
-	// cluster on which this object was created. Where it is empty, the flags of the
-	// controller say where children reach it.
+	// cluster on which this object was created, and no other. It need not be named.
 	// +optional
 	CellRef *LocalObjectReference `json:"cellRef,omitempty"`
 
@@ -164,6 +165,8 @@ type LoadBalancerPool struct {
 }
 
 // Cell is where children reach a cluster: the registration endpoint and the link.
+//
+// +kubebuilder:validation:XValidation:rule="self.port != self.linkPort",message="port and linkPort are two ports"
 type Cell struct {
 	// Host is the name or the address that children call.
 	// +required
@@ -183,7 +186,8 @@ type Cell struct {
 	// +kubebuilder:validation:Maximum=65535
 	// +optional
 	LinkPort int32 `json:"linkPort,omitempty"`
-	// ServiceType is that of the Service of both.
+	// ServiceType is that of the Service of both, ropewalk-cell in the namespace of the
+	// controller.
 	// +kubebuilder:default:=LoadBalancer
 	// +kubebuilder:validation:Enum=LoadBalancer;NodePort;ClusterIP
 	// +optional

@@ -208,7 +208,7 @@ func TestAnAuthorityThatIsRotatedIsUsed(t *testing.T) {
 	at, err := e.prepare(t.Context())
 	require.NoError(t, err)
 	before := at.endpoint.Authority().Trust().Pins
-	require.NoError(t, e.refresh(t.Context(), at.endpoint))
+	require.NoError(t, e.refresh(t.Context(), at.endpoint, listeners{}))
 	require.Equal(t, before, at.endpoint.Authority().Trust().Pins)
 
 	rotated, err := e.authority(t.Context())
@@ -220,16 +220,16 @@ func TestAnAuthorityThatIsRotatedIsUsed(t *testing.T) {
 	s.Data, err = rotated.Encode()
 	require.NoError(t, err)
 	require.NoError(t, w.parent.Update(t.Context(), &s))
-	require.NoError(t, e.refresh(t.Context(), at.endpoint))
+	require.NoError(t, e.refresh(t.Context(), at.endpoint, listeners{}))
 	after := at.endpoint.Authority().Trust().Pins
 	require.NotEqual(t, before, after)
 
 	// One that cannot be read, and one that is gone, leave the one before.
 	s.Data = map[string][]byte{"ca.crt": []byte("none")}
 	require.NoError(t, w.parent.Update(t.Context(), &s))
-	require.Error(t, e.refresh(t.Context(), at.endpoint))
+	require.Error(t, e.refresh(t.Context(), at.endpoint, listeners{}))
 	require.NoError(t, w.parent.Delete(t.Context(), &s))
-	require.True(t, apierrors.IsNotFound(e.refresh(t.Context(), at.endpoint)))
+	require.True(t, apierrors.IsNotFound(e.refresh(t.Context(), at.endpoint, listeners{})))
 	require.False(t, w.there(&s, "ropewalk-system", AuthoritySecret), "another one would strand all agents")
 	require.Equal(t, after, at.endpoint.Authority().Trust().Pins)
 }

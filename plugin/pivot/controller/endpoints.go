@@ -16,9 +16,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
-	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link"
 )
@@ -63,23 +63,23 @@ func (e *Endpoints) prepare(ctx context.Context) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &place{cell, enrol.NewEndpoint(authority, []string{cell.Host}, e.reconciler.Now)}, nil
+	cells, err := e.remember(ctx, cell)
+	if err != nil {
+		return nil, err
+	}
+	return &place{cell, enrol.NewEndpoint(authority, hosts(cells), e.reconciler.Now)}, nil
 }
 
+// find is the cell; nil where there is none.
 func (e *Endpoints) find(ctx context.Context) (*v1alpha1.Cell, error) {
 	if e.Given != nil {
 		return e.Given, nil
 	}
-	var list v1alpha1.PivotClusterList
-	if err := e.reconciler.client.List(ctx, &list); err != nil {
+	own, err := e.reconciler.children.store.own(ctx)
+	if err != nil || own == nil {
 		return nil, err
 	}
-	for _, c := range list.Items {
-		if c.Annotations[bootstrap.SelfAnnotation] != "" && c.Spec.Cell != nil {
-			return c.Spec.Cell, nil
-		}
-	}
-	return nil, nil
+	return own.Spec.Cell, nil
 }
 
 // kept is the authority of the Secret.
@@ -114,9 +114,11 @@ func (e *Endpoints) authority(ctx context.Context) (*enrol.Authority, error) {
 	return made, nil
 }
 
+// look is how often the cell and the authority are looked at.
+const look = 10 * time.Second
+
 // Start serves until ctx ends.
 func (e *Endpoints) Start(ctx context.Context) error {
-	const look = 10 * time.Second
 	var at *place
 	for at == nil {
 		var err error
@@ -159,7 +161,7 @@ func (e *Endpoints) Start(ctx context.Context) error {
 	ended := make(chan error, 2)
 	go func() { ended <- registration.Serve(ctx, first) }()
 	go func() { ended <- server.Serve(ctx, second) }()
-	go e.follow(ctx, at.endpoint)
+	go e.follow(ctx, at.endpoint, listeners{portOf(first), portOf(second)})
 	err = <-ended
 	stop()
 	return errors.Join(err, <-ended)
@@ -169,25 +171,39 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 }
 
-// follow uses the authority as its Secret is, after a rotation. A Secret that is gone changes
-// nothing: another authority would strand all agents.
-func (e *Endpoints) follow(ctx context.Context, endpoint *enrol.Endpoint) {
+// follow uses the cell and the authority as they are, after an edit or a rotation. A Secret
+// that is gone changes nothing: another authority would strand all agents.
+func (e *Endpoints) follow(ctx context.Context, endpoint *enrol.Endpoint, at listeners) {
 	for {
+		if err := e.refresh(ctx, endpoint, at); err != nil && ctx.Err() == nil {
+			e.log.Error(err, "the endpoints for children stay as they are")
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(again):
-		}
-		if err := e.refresh(ctx, endpoint); err != nil {
-			e.log.Error(err, "the authority cannot be read: the one before is used")
+		case <-time.After(look):
 		}
 	}
 }
 
-func (e *Endpoints) refresh(ctx context.Context, endpoint *enrol.Endpoint) error {
+func (e *Endpoints) refresh(ctx context.Context, endpoint *enrol.Endpoint, at listeners) error {
 	a, err := e.kept(ctx)
-	if err == nil {
-		endpoint.Use(a)
+	if err != nil {
+		return err
 	}
-	return err
+	endpoint.Use(a)
+	cell, err := e.find(ctx)
+	if err != nil || cell == nil {
+		return err // A PivotCluster that is deleted leaves the cell as it was.
+	}
+	cells, err := e.remember(ctx, cell)
+	if err != nil {
+		return err
+	}
+	endpoint.Serve(hosts(cells))
+	e.current.Store(&place{cell, endpoint})
+	if e.Given != nil {
+		return nil // The Service is that of the user.
+	}
+	return e.reconciler.client.Apply(ctx, service(e.Namespace, cells, at), owner, client.ForceOwnership)
 }

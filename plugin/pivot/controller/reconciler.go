@@ -38,7 +38,8 @@ type Reconciler struct {
 	Events kuberecorder.EventRecorder
 	// Endpoints are for children; nil where this controller serves none.
 	Endpoints *Endpoints
-	// ChildManifest is the YAML with which an agent is installed, without its Secret.
+	// ChildManifest is the YAML with which an agent is installed, without its Secret; that of
+	// ManifestConfigMap where the error is fs.ErrNotExist.
 	ChildManifest func() ([]byte, error)
 	// Delivery is that of clusters on this plane.
 	Delivery Delivery
@@ -202,6 +203,12 @@ func (r *Reconciler) cluster(c *v1alpha1.PivotCluster) types.NamespacedName {
 
 // provision makes the machines, gives the child what it needs, and begins the pivot.
 func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
+	if e := c.Status.Enrolment; e == nil || e.Certificate == "" {
+		// Machines whose agent cannot be installed are of no use.
+		if _, err := r.childManifest(ctx); err != nil {
+			return err
+		}
+	}
 	if err := r.namespace(ctx, c, true); err != nil {
 		return err
 	}

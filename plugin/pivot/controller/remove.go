@@ -4,9 +4,12 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,7 +38,11 @@ func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl
 	if err := r.pivots.stop(ctx, c.UID); err != nil {
 		return ctrl.Result{}, err
 	}
-	if c.Annotations[ForgetAnnotation] == c.Name {
+	below, err := r.below(ctx, c)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if c.Annotations[ForgetAnnotation] == c.Name && len(below) == 0 {
 		return ctrl.Result{}, r.letGo(ctx, c)
 	}
 	receipt, err := state.Read(ctx, r.plane, r.cluster(c))
@@ -44,7 +51,7 @@ func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl
 	}
 	before := c.DeepCopy()
 	mirror(c, receipt)
-	if why := r.refuses(c, receipt); why != "" {
+	if why := cmp.Or(parentOf(below), r.refuses(c, receipt)); why != "" {
 		r.stalled(c, why)
 		return ctrl.Result{RequeueAfter: again}, r.write(ctx, before, c)
 	}
@@ -67,6 +74,33 @@ func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl
 	}
 	r.progress(c, c.Status.Phase, "the machines are being deleted")
 	return ctrl.Result{RequeueAfter: retryAfter}, r.write(ctx, before, c)
+}
+
+// below are the names of the children that call the cell of c, where that is the cluster itself.
+func (r *Reconciler) below(ctx context.Context, c *v1alpha1.PivotCluster) ([]string, error) {
+	if c.Annotations[bootstrap.SelfAnnotation] == "" || c.Spec.Cell == nil {
+		return nil, nil
+	}
+	var all v1alpha1.PivotClusterList
+	if err := r.client.List(ctx, &all); err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, child := range all.Items {
+		if child.Name != c.Name {
+			out = append(out, child.Name)
+		}
+	}
+	return out, nil
+}
+
+// parentOf says why a cluster with children is not let go.
+func parentOf(below []string) string {
+	if len(below) == 0 {
+		return ""
+	}
+	slices.Sort(below)
+	return fmt.Sprintf("this cluster is the parent of %s, whose agents call its cell: delete their PivotClusters here first (those of clusters that are in charge of themselves are records: annotate them with %s)", strings.Join(below, ", "), ForgetAnnotation)
 }
 
 // refuses says why the cluster cannot be deleted from here.

@@ -6,18 +6,21 @@ package controller
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
 )
 
 // Indexes of the cache.
 const (
 	byUID   = ".metadata.uid"
 	byToken = ".status.enrolment.tokenHash" //nolint:gosec // the name of a field
+	bySelf  = ".metadata.annotations.self"
 )
 
 // indexes are those that the cache needs.
@@ -29,6 +32,9 @@ func indexes() map[string]client.IndexerFunc {
 				return []string{c.Status.Enrolment.TokenHash}
 			}
 			return nil
+		},
+		bySelf: func(o client.Object) []string {
+			return []string{strconv.FormatBool(o.GetAnnotations()[bootstrap.SelfAnnotation] != "")}
 		},
 	}
 }
@@ -43,6 +49,11 @@ type store struct {
 // cached is the PivotCluster of a UID, as the cache has it; nil where there is none.
 func (s *store) cached(ctx context.Context, uid types.UID) (*v1alpha1.PivotCluster, error) {
 	return s.find(ctx, byUID, string(uid))
+}
+
+// own is that of the cluster itself; nil where there is none.
+func (s *store) own(ctx context.Context) (*v1alpha1.PivotCluster, error) {
+	return s.find(ctx, bySelf, "true")
 }
 
 func (s *store) find(ctx context.Context, index, value string) (*v1alpha1.PivotCluster, error) {

@@ -4,7 +4,6 @@
 package controller
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,14 +13,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
-	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 )
 
@@ -35,28 +31,30 @@ const (
 	authoritiesKey = "ca.crt"
 )
 
-// place is where the children of this parent reach it: the cell that a PivotCluster names, or
-// the usual one.
+// place is where the children of this cluster reach it.
 func (r *Reconciler) place(ctx context.Context, c *v1alpha1.PivotCluster) (*place, error) {
 	if r.Endpoints == nil {
-		return nil, reject("this controller serves no children: start it with --cell-host, or with a PivotCluster of the cluster itself that has a cell")
+		return nil, reject("this controller serves no children")
 	}
-	usual := r.Endpoints.current.Load()
-	if usual == nil {
-		return nil, errors.New("the endpoints for children are not served yet")
+	own, err := r.children.store.own(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if c.Spec.CellRef == nil {
-		return usual, nil
+	if ref := c.Spec.CellRef; ref != nil && own == nil {
+		return nil, reject("spec.cellRef: this cluster has no PivotCluster of its own, as %q would be: remove cellRef, or create this PivotCluster on the cluster %q", ref.Name, ref.Name)
+	} else if ref != nil && ref.Name != own.Name {
+		return nil, reject("spec.cellRef: expected %q, the PivotCluster of this cluster: correct it, or create this PivotCluster on the cluster %q", own.Name, ref.Name)
 	}
-	parent := &v1alpha1.PivotCluster{}
-	err := r.client.Get(ctx, types.NamespacedName{Name: c.Spec.CellRef.Name}, parent)
-	if apierrors.IsNotFound(err) || err == nil && parent.Spec.Cell == nil {
-		return nil, reject("spec.cellRef: expected a PivotCluster with spec.cell, and there is none of the name %q", c.Spec.CellRef.Name)
+	at := r.Endpoints.current.Load()
+	switch {
+	case at != nil:
+		return at, nil
+	case r.Endpoints.Given == nil && own == nil:
+		return nil, reject("this cluster cannot have children: it has no PivotCluster of its own, which may have spec.cell; start the controller with --cell-host")
+	case r.Endpoints.Given == nil && own.Spec.Cell == nil:
+		return nil, reject("this cluster cannot have children: add spec.cell to its own PivotCluster, %q", own.Name)
 	}
-	if err == nil && parent.Spec.Cell.Host != usual.cell.Host {
-		return nil, reject("spec.cellRef: the cell of PivotCluster %q is at host %q, and the children of this controller call %q", c.Spec.CellRef.Name, parent.Spec.Cell.Host, usual.cell.Host)
-	}
-	return &place{parent.Spec.Cell, usual.endpoint}, err
+	return nil, errors.New("the endpoints for children are not served yet")
 }
 
 // ensureToken makes the Secret by which the machines of a cluster enrol, and a new token where
@@ -129,29 +127,6 @@ func registration(cell *v1alpha1.Cell) string {
 
 func linkAddress(cell *v1alpha1.Cell) string {
 	return net.JoinHostPort(cell.Host, strconv.Itoa(int(cell.LinkPort)))
-}
-
-// manifest is the YAML with which an agent is installed: what the operator of the parent gives,
-// and the Secret of the agent.
-func (r *Reconciler) manifest(ctx context.Context, c *v1alpha1.PivotCluster, token string) ([]byte, error) {
-	at, err := r.place(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	given, err := r.ChildManifest()
-	if err != nil {
-		return nil, fmt.Errorf("the manifest of agents: %w", err)
-	}
-	data := bootstrap.AgentData(token, registration(at.cell), linkAddress(at.cell), at.endpoint.Authority().Trust())
-	secret, err := yaml.Marshal(&corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: enrol.AgentNamespace, Name: enrol.AgentSecret},
-		Data:       data,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return bytes.Join([][]byte{bytes.TrimSpace(given), secret}, []byte("\n---\n")), nil
 }
 
 // expired says of a token that has ended unused what to do.

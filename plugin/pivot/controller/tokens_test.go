@@ -16,7 +16,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/yaml"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
@@ -154,51 +153,6 @@ func TestTheSecretFollowsTheAuthorityAndTheCell(t *testing.T) {
 	require.Equal(t, token, w.token())
 }
 
-func TestTheCellOfAParent(t *testing.T) {
-	for name, c := range map[string]struct {
-		parent *v1alpha1.PivotCluster
-		says   string
-	}{
-		"none of that name": {nil, `spec.cellRef: expected a PivotCluster with spec.cell, and there is none of the name "root"`},
-		"one without a cell": {
-			&v1alpha1.PivotCluster{ObjectMeta: named("", "root")}, `spec.cellRef: expected a PivotCluster with spec.cell, and there is none of the name "root"`,
-		},
-		"one that is served elsewhere": {
-			&v1alpha1.PivotCluster{ObjectMeta: named("", "root"), Spec: v1alpha1.PivotClusterSpec{Cell: &v1alpha1.Cell{Host: "other.test"}}},
-			`spec.cellRef: the cell of PivotCluster "root" is at host "other.test", and the children of this controller call "127.0.0.1"`,
-		},
-		"one with a cell": {
-			&v1alpha1.PivotCluster{ObjectMeta: named("", "root"), Spec: v1alpha1.PivotClusterSpec{Cell: &v1alpha1.Cell{Host: "127.0.0.1", Port: 7443, LinkPort: 7444}}}, "",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.placed()
-			if c.parent != nil {
-				require.NoError(t, w.parent.Create(t.Context(), c.parent))
-			}
-			w.edit(func(c *v1alpha1.PivotCluster) { c.Spec.CellRef = &v1alpha1.LocalObjectReference{Name: "root"} })
-			got := w.settle()
-			var s corev1.Secret
-			if c.says != "" {
-				require.Equal(t, v1alpha1.PhaseFailed, got.Status.Phase)
-				require.Equal(t, c.says, ready(got))
-				require.False(t, w.there(&s, "rw-blue", EnrolSecret("blue")))
-				return
-			}
-			require.True(t, w.there(&s, "rw-blue", EnrolSecret("blue")))
-			require.Equal(t, "https://127.0.0.1:7443", string(s.Data["endpoint"]))
-			text, err := w.controller.manifest(t.Context(), got, "a-token")
-			require.NoError(t, err)
-			documents := strings.Split(string(text), "\n---\n")
-			require.Contains(t, documents[0], "kind: Namespace")
-			var agent corev1.Secret
-			require.NoError(t, yaml.UnmarshalStrict([]byte(documents[1]), &agent))
-			require.Equal(t, "127.0.0.1:7444 a-token", string(agent.Data["link"])+" "+string(agent.Data["token"]))
-		})
-	}
-}
-
 func TestAControllerWithoutEndpointsHasNoChildren(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.reconcile()
@@ -206,15 +160,15 @@ func TestAControllerWithoutEndpointsHasNoChildren(t *testing.T) {
 	_, err = w.reconcile()
 	require.EqualError(t, err, "the endpoints for children are not served yet")
 	w.controller.Endpoints, w.controller.children = nil, nil
-	require.Contains(t, ready(w.settle()), "this controller serves no children: start it with --cell-host")
+	require.Equal(t, "this controller serves no children", ready(w.settle()))
 }
 
 func TestAManifestThatCannotBeReadIsNotSent(t *testing.T) {
 	w := newWorld(t)
 	w.placed()
-	w.controller.ChildManifest = func() ([]byte, error) { return nil, errors.New("open agent.yaml: no such file") }
+	w.controller.ChildManifest = func() ([]byte, error) { return nil, errors.New("open agent.yaml: permission denied") }
 	_, err := w.controller.manifest(t.Context(), w.read(), "a-token")
-	require.EqualError(t, err, "the manifest of agents: open agent.yaml: no such file")
+	require.EqualError(t, err, "the manifest of agents: open agent.yaml: permission denied")
 }
 
 // TestTwoClustersAtOnce have nothing in common.

@@ -53,7 +53,7 @@ func (f *flags) addPivot(set *pflag.FlagSet) {
 	set.Int32Var(&p.link, "cell-link-port", 8444, "port of the link at that name")
 	set.StringVar(&p.registration, "registration-addr", ":8443", "`ADDRESS` of the registration endpoint of child clusters")
 	set.StringVar(&p.linkAddress, "link-addr", ":8444", "`ADDRESS` of the link of child clusters")
-	set.StringVar(&p.childManifest, "child-manifest", "", "`FILE` of the manifests (YAML) that install the agent, and the GitOps engine, on a child")
+	set.StringVar(&p.childManifest, "child-manifest", "", "`FILE` of the manifests (YAML) that install the agent, and the GitOps engine, on a child;\nwhat the agent of this cluster was installed with where there is none")
 	set.DurationVar(&p.hold, "pivot-hold", time.Minute, "how long a child has to be in charge of itself before the objects here are deleted")
 	set.BoolVar(&p.requireFIPS, "require-fips", false, "end where the FIPS 140-3 module is not in use")
 }

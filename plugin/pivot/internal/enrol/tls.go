@@ -119,6 +119,15 @@ func (e *Endpoint) Use(a *Authority) {
 	e.authority = a
 }
 
+// Serve changes the names and addresses: those of new connections are in the certificate.
+func (e *Endpoint) Serve(hosts []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !slices.Equal(hosts, e.hosts) {
+		e.hosts, e.serving = hosts, nil
+	}
+}
+
 // Authority is the one in use.
 func (e *Endpoint) Authority() *Authority {
 	e.mu.Lock()

@@ -1,0 +1,107 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
+)
+
+const (
+	// ManifestConfigMap is where a child keeps what its agent was installed with, for children
+	// of its own. It is in the namespace of the controller.
+	ManifestConfigMap = "ropewalk-child-manifest"
+	// manifestKey is compressed: that of an engine alone may be of more than a ConfigMap holds.
+	manifestKey = "manifest.yaml.gz"
+	// manifestBytes is the most of it, and compressedBytes what fits into a ConfigMap.
+	manifestBytes   = 32 << 20
+	compressedBytes = 1000 << 10
+)
+
+// childManifest is the YAML that installs an agent: the file of --child-manifest, or, where
+// there is none, what the agent of this cluster was installed with.
+func (r *Reconciler) childManifest(ctx context.Context) ([]byte, error) {
+	given, err := r.ChildManifest()
+	if err == nil {
+		return given, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the manifest of agents: %w", err)
+	}
+	at := types.NamespacedName{Namespace: r.Account.Namespace, Name: ManifestConfigMap}
+	var kept corev1.ConfigMap
+	if err := r.client.Get(ctx, at, &kept); apierrors.IsNotFound(err) {
+		return nil, reject("it is not known what installs the agent of a child: give --child-manifest a file, or create ConfigMap %s with the key %s", at, manifestKey)
+	} else if err != nil {
+		return nil, err
+	}
+	unpacked, err := gzip.NewReader(bytes.NewReader(kept.BinaryData[manifestKey]))
+	var out []byte
+	if err == nil {
+		out, err = io.ReadAll(io.LimitReader(unpacked, manifestBytes+1))
+	}
+	switch {
+	case err != nil:
+		return nil, reject("ConfigMap %s: %s: expected YAML compressed by gzip: %s", at, manifestKey, err)
+	case len(out) > manifestBytes:
+		return nil, reject("ConfigMap %s: %s: it has more than %d bytes", at, manifestKey, manifestBytes)
+	}
+	return out, nil
+}
+
+// manifest is what a machine of the control plane applies: what installs the agent, that once
+// more for children of the child, and the Secret of the agent.
+func (r *Reconciler) manifest(ctx context.Context, c *v1alpha1.PivotCluster, token string) ([]byte, error) {
+	at, err := r.place(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	given, err := r.childManifest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := keptManifest(given)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := yaml.Marshal(&corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: enrol.AgentNamespace, Name: enrol.AgentSecret},
+		Data:       bootstrap.AgentData(token, registration(at.cell), linkAddress(at.cell), at.endpoint.Authority().Trust()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Join([][]byte{bytes.TrimSpace(given), kept, secret}, []byte("\n---\n")), nil
+}
+
+// keptManifest is the ConfigMap of a manifest, in YAML.
+func keptManifest(given []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = w.Write(given) // A buffer takes all.
+	_ = w.Close()
+	if packed.Len() > compressedBytes {
+		return nil, reject("the manifest of agents has %d bytes when it is compressed, and a child keeps %d at most: remove what its GitOps can bring", packed.Len(), compressedBytes)
+	}
+	return yaml.Marshal(&corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: enrol.AgentNamespace, Name: ManifestConfigMap},
+		BinaryData: map[string][]byte{manifestKey: packed.Bytes()},
+	})
+}
