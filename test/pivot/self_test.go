@@ -46,12 +46,11 @@ type family struct {
 	repository    *servers.Git
 	cluster       *harness.Cluster
 	kubectl       string
-	// ofParent are the processes of the parent beside those of the plane, and ofChild that of
-	// its agent.
-	ofParent []*harness.Process
-	parent   *harness.Process
-	agent    *harness.Process
-	audited  *audit.Auditor
+	// ofParent and ofChild are the processes of both beside those of their planes.
+	ofParent, ofChild []*harness.Process
+	parent            *harness.Process
+	agent             *harness.Process
+	audited           *audit.Auditor
 }
 
 func newFamily(t *testing.T) *family {
@@ -164,6 +163,14 @@ spec: {sourceRef: {kind: GitRepository, name: clusters}, path: ./, interval: 1m,
 `, "apply", "-f", "-")
 }
 
+// request has Flux look at Git at once.
+func (f *family) request(p *harness.Plane) {
+	f.t.Helper()
+	for _, o := range []string{"gitrepository/clusters", "kustomization/clusters"} {
+		f.run(p, "", "annotate", o, "--namespace=flux-system", "--overwrite", "reconcile.fluxcd.io/requestedAt="+time.Now().String())
+	}
+}
+
 // pivotCluster is the object on a plane; nil where there is none.
 func (f *family) pivotCluster(p *harness.Plane) *unstructured.Unstructured {
 	o, err := p.Client.Resource(schema.GroupVersionResource{Group: "ropewalk.dev", Version: "v1alpha1", Resource: "pivotclusters"}).
@@ -248,15 +255,7 @@ func TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt(t *testing.T) {
 	base := f.push("base", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base, namespace: default}\ndata: {from: the parent}\n")
 	f.repository.Commit(map[string]string{"blue.yaml": f.document(base)}, "a cluster")
 	f.deliver(f.A)
-	f.await(f.A, "Provisioning")
-	f.boot()
-	f.Flux(t, f.B)
-	f.startChild()
-	f.await(f.A, "Enrolled")
-	f.await(f.A, "Connected")
-	f.await(f.A, "Provisioned")
-	f.cluster.AwaitAvailable(t, f.A)
-	f.audited = audit.Start(t, f.World, f.cluster, f.A)
+	f.begins()
 	f.await(f.A, "Bootstrapped")
 	require.Equal(t, "the parent", f.run(f.B, "", "get", "configmap", "base", "-o", "jsonpath={.data.from}"))
 	f.await(f.A, "Pivoted")
@@ -271,14 +270,28 @@ func TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt(t *testing.T) {
 	f.rebuildParent()
 }
 
+// begins brings a cluster to where its agent is connected and its pivot can begin, which is
+// audited from then on.
+func (f *family) begins(flags ...string) {
+	f.t.Helper()
+	f.await(f.A, "Provisioning")
+	f.boot()
+	source, kustomize := f.Flux(f.t, f.B)
+	f.startChild(flags...)
+	f.ofChild = []*harness.Process{source, kustomize, f.agent}
+	f.await(f.A, "Enrolled")
+	f.await(f.A, "Connected")
+	f.await(f.A, "Provisioned")
+	f.cluster.AwaitAvailable(f.t, f.A)
+	f.audited = audit.Between(f.t, f.World, f.cluster, [2]*harness.Plane{f.A, f.B}, f.A)
+}
+
 // editInGit changes the PivotCluster in Git, and requests it again: the parent takes it for a
 // record, and makes nothing.
 func (f *family) editInGit(base string) {
 	f.t.Helper()
 	f.repository.Commit(map[string]string{"blue.yaml": strings.Replace(f.document(base), "replicas: 1", "replicas: 5", 1)}, "five workers")
-	for _, o := range []string{"gitrepository/clusters", "kustomization/clusters"} {
-		f.run(f.A, "", "annotate", o, "--namespace=flux-system", "--overwrite", "reconcile.fluxcd.io/requestedAt="+time.Now().String())
-	}
+	f.request(f.A)
 	harness.Await(f.t, 2*time.Minute, "the edit is on the parent", func() bool { return f.pivotCluster(f.A).GetGeneration() > 1 })
 	f.makesNothing(f.A)
 	cmd := exec.CommandContext(f.t.Context(), f.kubectl, "--kubeconfig="+f.A.Kubeconfig, "apply", "-f", "-") //nolint:gosec // a program of the run
@@ -322,7 +335,7 @@ func (f *family) destroyParent() {
 		p.Kill()
 	}
 	f.A.Destroy(f.t)
-	f.says("the parent is destroyed")
+	f.says("plane %s: it is destroyed", f.A.Name)
 }
 
 // lives: the child alone scales, upgrades and replaces its control plane.
