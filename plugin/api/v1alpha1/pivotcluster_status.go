@@ -113,6 +113,10 @@ type AgentStatus struct {
 	// that of the higher number counts, and the other one is closed.
 	// +optional
 	Session int64 `json:"session,omitempty"`
+	// Pins are the SHA-256 sums of the keys of the authorities that the agent trusts, in base64:
+	// first the one that has issued its certificate.
+	// +optional
+	Pins []string `json:"pins,omitempty"`
 }
 
 // NodeCounts are nodes of a cluster.

@@ -60,6 +60,8 @@ type Agent struct {
 	retry time.Time
 	// spent is a token of the Secret that the parent has refused.
 	spent string
+	// followed are the pins of the parent for which the certificate was renewed last.
+	followed []string
 }
 
 // SetupWithManager adds the agent to a manager.

@@ -37,6 +37,9 @@ func (a *Agent) ready(ctx context.Context) (*wire.AgentReady, error) {
 		return nil, err
 	}
 	out := &wire.AgentReady{AgentVersion: a.Version, KubernetesVersion: version.GitVersion, ClusterUid: uid}
+	if credentials := a.identity.Load(); credentials != nil {
+		out.Pins = credentials.Trust.Pins
+	}
 	c, err := a.own(ctx)
 	if err != nil || c == nil {
 		return out, err

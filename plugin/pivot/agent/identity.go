@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -114,6 +115,7 @@ func (a *Agent) keep(ctx context.Context, credentials *enrol.Credentials) error 
 		return err
 	}
 	a.identity.Store(credentials)
+	a.link.Renewed() // The next session tells the parent what this agent trusts now.
 	a.Log.Info("the agent has a certificate", "notAfter", credentials.Certificate.NotAfter.UTC().Format(time.RFC3339))
 	return nil
 }
@@ -122,7 +124,7 @@ func (a *Agent) keep(ctx context.Context, credentials *enrol.Credentials) error 
 const retryAfter = time.Minute
 
 // renew asks for a new certificate in time, and at once where a user has put a new token into
-// the Secret.
+// the Secret, or the parent has other authorities than the agent trusts.
 func (a *Agent) renew(ctx context.Context) (err error) {
 	a.renewing.Lock()
 	defer a.renewing.Unlock()
@@ -149,13 +151,17 @@ func (a *Agent) renew(ctx context.Context) (err error) {
 		}
 		err = fmt.Errorf("the token in secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
-	if now.Before(credentials.RenewAt()) {
+	pins := a.link.Pins()
+	// Once for each bundle: the answer to that has it, or will never have it.
+	rotated := len(pins) > 0 && !slices.Equal(pins, credentials.Trust.Pins) && !slices.Equal(pins, a.followed)
+	if now.Before(credentials.RenewAt()) && !rotated {
 		return err
 	}
 	got, failed := a.registration(secret).Renew(ctx, credentials)
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
+	a.followed = pins
 	return a.keep(ctx, got)
 }
 

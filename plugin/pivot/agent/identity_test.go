@@ -138,6 +138,44 @@ func TestACertificateIsRenewedAtSeventyPercentOfItsLife(t *testing.T) {
 	require.Equal(t, requests+1, w.requests.Load())
 }
 
+// TestACertificateIsRenewedWhenTheParentHasOtherAuthorities, at once, and once for each bundle.
+func TestACertificateIsRenewedWhenTheParentHasOtherAuthorities(t *testing.T) {
+	w := newWorld(t)
+	server, address := w.links()
+	w.give(address)
+	a := w.agent()
+	w.start(a)
+	const cluster = "pc-1"
+	connected := func() bool { return server.Connected(cluster) && a.link.Connected() }
+	require.Eventually(t, connected, 10*time.Second, time.Millisecond)
+	before := w.requests.Load()
+	for i, change := range []func(*enrol.Authority) error{
+		func(a *enrol.Authority) error { return a.AddNext(w.now()) },
+		func(a *enrol.Authority) error { return a.Promote(w.now()) },
+		func(a *enrol.Authority) error { a.DropPrevious(); return nil },
+	} {
+		data, err := w.endpoint.Authority().Encode()
+		require.NoError(t, err)
+		changed, err := enrol.DecodeAuthority(data)
+		require.NoError(t, err)
+		require.NoError(t, change(changed))
+		w.endpoint.Use(changed)
+		require.Eventually(t, func() bool {
+			_ = server.Reconcile(t.Context(), cluster) // It may be between two sessions.
+			return string(w.secret().Data["pins"]) == strings.Join(changed.Trust().Pins, "\n")
+		}, 20*time.Second, 10*time.Millisecond)
+		ready, err := a.ready(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, changed.Trust().Pins, ready.GetPins())
+		require.Eventually(t, connected, 10*time.Second, time.Millisecond)
+		for range 3 {
+			a.look(t.Context())
+		}
+		require.Equal(t, before+int64(i)+1, w.requests.Load())
+	}
+	require.NotContains(t, w.log.String(), "is not renewed")
+}
+
 func TestARenewalThatFailsIsTriedAgainAfterAMinute(t *testing.T) {
 	w := newWorld(t)
 	a := w.enrolled()

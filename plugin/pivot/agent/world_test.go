@@ -208,6 +208,7 @@ func (w *world) links() (*link.Server, string) {
 			return peer.Cluster, err
 		},
 		Session: func(context.Context, string) (int64, error) { return sessions.Add(1), nil },
+		Pins:    func() []string { return w.endpoint.Authority().Trust().Pins },
 		Events: link.Events{BootstrapComplete: func(_ context.Context, _ string, m *wire.BootstrapComplete) {
 			w.mu.Lock()
 			defer w.mu.Unlock()

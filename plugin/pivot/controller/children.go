@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +25,8 @@ import (
 type Child struct {
 	Version, KubernetesVersion string
 	Seen                       time.Time
+	// Pins are those of the authorities that the agent trusts, with spaces between.
+	Pins string
 	// Nodes of the child, and those of them that are ready.
 	Nodes, NodesReady int32
 	// Bootstrapped is the ID of the bootstrap that the agent has applied, and its GitOps has
@@ -48,7 +51,9 @@ type children struct {
 func (k *children) events() link.Events {
 	return link.Events{
 		AgentReady: func(ctx context.Context, cluster string, m *wire.AgentReady) error {
-			k.note(ctx, cluster, func(c *Child) { c.Version, c.KubernetesVersion = m.GetAgentVersion(), m.GetKubernetesVersion() }, true)
+			k.note(ctx, cluster, func(c *Child) {
+				c.Version, c.KubernetesVersion, c.Pins = m.GetAgentVersion(), m.GetKubernetesVersion(), reported(m.GetPins())
+			}, true)
 			return nil
 		},
 		Heartbeat: func(ctx context.Context, cluster string, _ *wire.Heartbeat) {
@@ -72,6 +77,15 @@ func (k *children) events() link.Events {
 		},
 		Lost: func(cluster string, _ time.Time) { k.look(context.Background(), cluster) },
 	}
+}
+
+// reported are pins in one text; "" where they are none that an authority can have.
+func reported(pins []string) string {
+	const most = 256 // bytes, of three
+	if text := strings.Join(pins, " "); len(text) <= most {
+		return text
+	}
+	return ""
 }
 
 // note keeps what an agent said; where it is news, its PivotCluster is looked at.

@@ -24,6 +24,9 @@
 // Everything is read from the API server itself: there are few PivotClusters, and none may
 // be provisioned twice because a cache was late.
 //
+// An authority is in use only once its Secret has it. A rotation waits for agents that a step
+// would strand (rotation.go).
+//
 // A token is in one Secret, which Cluster API reads, and nowhere else.
 //
 // Callers: cmd/ropewalk-controller.

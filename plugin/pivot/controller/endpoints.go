@@ -83,17 +83,18 @@ func (e *Endpoints) find(ctx context.Context) (*v1alpha1.Cell, error) {
 }
 
 // kept is the authority of the Secret.
-func (e *Endpoints) kept(ctx context.Context) (*enrol.Authority, error) {
-	var live corev1.Secret
-	if err := e.reconciler.client.Get(ctx, types.NamespacedName{Namespace: e.Namespace, Name: AuthoritySecret}, &live); err != nil {
-		return nil, err
+func (e *Endpoints) kept(ctx context.Context) (*corev1.Secret, *enrol.Authority, error) {
+	live := &corev1.Secret{}
+	if err := e.reconciler.client.Get(ctx, types.NamespacedName{Namespace: e.Namespace, Name: AuthoritySecret}, live); err != nil {
+		return nil, nil, err
 	}
-	return enrol.DecodeAuthority(live.Data)
+	a, err := enrol.DecodeAuthority(live.Data)
+	return live, a, err
 }
 
 // authority is that of the Secret, which is made where there is none.
 func (e *Endpoints) authority(ctx context.Context) (*enrol.Authority, error) {
-	a, err := e.kept(ctx)
+	_, a, err := e.kept(ctx)
 	if !apierrors.IsNotFound(err) {
 		return a, err
 	}
@@ -107,7 +108,8 @@ func (e *Endpoints) authority(ctx context.Context) (*enrol.Authority, error) {
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: AuthoritySecret}, Data: data}
 	if err := e.reconciler.client.Create(ctx, secret, owner); apierrors.IsAlreadyExists(err) {
-		return e.kept(ctx) // Another controller was first.
+		_, a, err = e.kept(ctx) // Another controller was first.
+		return a, err
 	} else if err != nil {
 		return nil, err
 	}
@@ -136,7 +138,8 @@ func (e *Endpoints) Start(ctx context.Context) error {
 	}
 	r := e.reconciler
 	server, err := link.NewServer(link.ServerOptions{
-		TLS: at.endpoint.TLS(tls.RequireAndVerifyClientCert, "h2"), Authorize: r.children.authorize, Session: r.children.session, Events: r.children.events(), Log: e.log.WithName("link"),
+		TLS: at.endpoint.TLS(tls.RequireAndVerifyClientCert, "h2"), Authorize: r.children.authorize, Session: r.children.session, Events: r.children.events(),
+		Pins: func() []string { return at.endpoint.Authority().Trust().Pins }, Log: e.log.WithName("link"),
 	})
 	if err != nil {
 		return err
@@ -171,8 +174,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 }
 
-// follow uses the cell and the authority as they are, after an edit or a rotation. A Secret
-// that is gone changes nothing: another authority would strand all agents.
+// follow uses the cell and the authority as they are, after an edit or a rotation, and rotates
+// the authority. A Secret that is gone changes nothing: another authority would strand all agents.
 func (e *Endpoints) follow(ctx context.Context, endpoint *enrol.Endpoint, at listeners) {
 	for {
 		if err := e.refresh(ctx, endpoint, at); err != nil && ctx.Err() == nil {
@@ -187,11 +190,15 @@ func (e *Endpoints) follow(ctx context.Context, endpoint *enrol.Endpoint, at lis
 }
 
 func (e *Endpoints) refresh(ctx context.Context, endpoint *enrol.Endpoint, at listeners) error {
-	a, err := e.kept(ctx)
+	secret, a, err := e.kept(ctx)
 	if err != nil {
 		return err
 	}
 	endpoint.Use(a)
+	e.reconciler.children.follow(ctx, a.Trust().Pins)
+	if err := e.rotate(ctx, secret); err != nil {
+		return err
+	}
 	cell, err := e.find(ctx)
 	if err != nil || cell == nil {
 		return err // A PivotCluster that is deleted leaves the cell as it was.

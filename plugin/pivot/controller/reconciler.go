@@ -268,7 +268,7 @@ func (r *Reconciler) child(c *v1alpha1.PivotCluster) (Child, bool) {
 		c.Status.Agent = &v1alpha1.AgentStatus{}
 	}
 	a := c.Status.Agent
-	a.Version, a.KubernetesVersion = child.Version, child.KubernetesVersion
+	a.Version, a.KubernetesVersion, a.Pins = child.Version, child.KubernetesVersion, strings.Fields(child.Pins)
 	// Each write of a status is a write to etcd.
 	if a.LastSeen == nil || child.Seen.Sub(a.LastSeen.Time) >= time.Minute {
 		a.LastSeen = &metav1.Time{Time: child.Seen.Truncate(time.Second)}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,6 +58,8 @@ type world struct {
 	registry             string
 	// ahead is how far the clock of the parent is before that of the machine.
 	ahead atomic.Int64
+	// leaves ends the agent that was started last.
+	leaves func()
 }
 
 func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }
@@ -284,10 +287,11 @@ func (w *world) agent() *agent.Agent {
 	ctx, stop := context.WithCancel(w.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Start(ctx) }()
-	w.Cleanup(func() {
+	w.leaves = sync.OnceFunc(func() {
 		stop()
 		require.NoError(w, <-ended)
 	})
+	w.Cleanup(w.leaves)
 	return a
 }
 

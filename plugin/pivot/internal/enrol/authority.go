@@ -140,6 +140,15 @@ func (a *Authority) Promote(now time.Time) error {
 	return nil
 }
 
+// Next is the pin of the next CA, and when all agents have it that could renew: the last
+// certificate that was issued before AddNext has ended. It is "" where there is none.
+func (a *Authority) Next() (pin string, known time.Time) {
+	if a.next == nil {
+		return "", time.Time{}
+	}
+	return pinOf(a.next.certificate), a.next.certificate.NotBefore.Add(backdated + Lifetime)
+}
+
 // PreviousEnds is when the last certificate of the previous CA ends; zero without one. Before
 // that, DropPrevious strands agents that have not renewed theirs since Promote.
 func (a *Authority) PreviousEnds() time.Time {
@@ -167,17 +176,17 @@ func (a *Authority) trusted() []*x509.Certificate {
 	return all
 }
 
-// Trust is what agents trust.
+// Trust is what agents trust; first the CA that issues.
 func (a *Authority) Trust() Trust {
 	t := Trust{Authorities: a.trusted()}
 	for _, c := range t.Authorities {
-		t.Pins = append(t.Pins, pin(c))
+		t.Pins = append(t.Pins, pinOf(c))
 	}
 	return t
 }
 
-// pin is the SHA-256 sum of the SubjectPublicKeyInfo, in base64.
-func pin(c *x509.Certificate) string {
+// pinOf is the SHA-256 sum of the SubjectPublicKeyInfo, in base64.
+func pinOf(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
 	return base64.StdEncoding.EncodeToString(sum[:])
 }

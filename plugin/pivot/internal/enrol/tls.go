@@ -74,7 +74,7 @@ func (t Trust) pool() *x509.CertPool {
 	return pool
 }
 
-func (t Trust) pinned(c *x509.Certificate) bool { return slices.Contains(t.Pins, pin(c)) }
+func (t Trust) pinned(c *x509.Certificate) bool { return slices.Contains(t.Pins, pinOf(c)) }
 
 // clientTLS is the TLS of a connection to the parent; certificate may be nil.
 func (t Trust) clientTLS(certificate *tls.Certificate, now func() time.Time) *tls.Config {

@@ -92,6 +92,8 @@ type Client struct {
 	levels  levels
 	current *childSession
 	silence Silence
+	// pins are those that the parent has sent last.
+	pins []string
 	// Of what is requested again the last counts.
 	bootstrap         *wire.Bootstrap
 	reconcile, status bool
@@ -127,6 +129,10 @@ func (c *Client) Run(ctx context.Context) error {
 		lasted, err := c.connect(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if errors.Is(err, errRenewed) {
+			failures = -1
+			continue
 		}
 		if lasted >= c.options.Good {
 			failures = 0
@@ -206,6 +212,23 @@ func (c *Client) Healthy() error {
 
 // Connected reports whether there is a session.
 func (c *Client) Connected() bool { return c.session() != nil }
+
+// Pins are those of the authorities of the parent, as it has sent them last.
+func (c *Client) Pins() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pins
+}
+
+// errRenewed ends a session whose certificate is not that of the child any more.
+var errRenewed = errors.New("the certificate was renewed")
+
+// Renewed has a session with a new certificate follow the one that there is.
+func (c *Client) Renewed() {
+	if n := c.session(); n != nil {
+		n.end(errRenewed)
+	}
+}
 
 func (c *Client) session() *childSession {
 	c.mu.Lock()

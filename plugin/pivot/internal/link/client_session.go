@@ -132,7 +132,7 @@ func (c *Client) serve(ctx context.Context, n *childSession, conn *grpc.ClientCo
 		return 0, errSlow
 	}
 	begun := time.Now()
-	c.begin(n)
+	c.begin(n, welcome.GetPins())
 	defer c.leave(n)
 	join := joiner{
 		session: n.number, wanted: func(string) bool { return true },
@@ -157,9 +157,9 @@ func heartbeatEvery(m *wire.Welcome) time.Duration {
 }
 
 // begin makes a session the current one.
-func (c *Client) begin(n *childSession) {
+func (c *Client) begin(n *childSession, pins []string) {
 	c.mu.Lock()
-	c.current = n
+	c.current, c.pins = n, pins
 	silence := c.silence
 	c.mu.Unlock()
 	c.logBegin.Do(func() {
@@ -246,7 +246,7 @@ func (c *Client) receive(ctx context.Context, m *wire.FromParent) {
 	case *wire.FromParent_Bootstrap:
 		c.request(func() { c.bootstrap = m.Bootstrap })
 	case *wire.FromParent_Reconcile:
-		c.request(func() { c.reconcile = true })
+		c.request(func() { c.reconcile, c.pins = true, m.Reconcile.GetPins() })
 	case *wire.FromParent_StatusRequest:
 		c.request(func() { c.status = true })
 	}

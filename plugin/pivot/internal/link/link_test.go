@@ -6,7 +6,9 @@ package link
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +43,28 @@ func TestASessionCarriesEverything(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	require.Equal(t, "blue: ready v1", p.seen[0], "a session begins with it")
+}
+
+// TestAChildKnowsTheAuthoritiesOfItsParent, and begins another session at once when it has renewed
+// its certificate.
+func TestAChildKnowsTheAuthoritiesOfItsParent(t *testing.T) {
+	var pins atomic.Pointer[[]string]
+	pins.Store(&[]string{"one"})
+	p := newParent(t, func(o *ServerOptions) { o.Pins = func() []string { return *pins.Load() } })
+	a := p.join(p.address, p.agent("blue", time.Hour), func(o *ClientOptions) { o.Backoff, o.MaxBackoff = time.Hour, time.Hour })
+	a.Renewed() // There is no session yet, or there is.
+	p.connected("blue")
+	require.Eventually(t, a.Connected, 10*time.Second, time.Millisecond)
+	require.Equal(t, []string{"one"}, a.Pins())
+	pins.Store(&[]string{"one", "two"})
+	require.NoError(t, p.Reconcile(t.Context(), "blue"))
+	a.did(t, "reconcile")
+	require.Equal(t, []string{"one", "two"}, a.Pins())
+
+	before := p.count("blue: ready v1")
+	pins.Store(&[]string{"two"})
+	a.Renewed()
+	require.Eventually(t, func() bool { return p.count("blue: ready v1") > before && slices.Equal(a.Pins(), []string{"two"}) }, 10*time.Second, time.Millisecond)
 }
 
 func TestLevelsAreSentAgainInEachSession(t *testing.T) {

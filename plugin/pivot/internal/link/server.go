@@ -52,7 +52,10 @@ type ServerOptions struct {
 	// Session is the number of a new session of a cluster: higher than all before, also than
 	// those of a Server that has ended.
 	Session func(ctx context.Context, cluster string) (int64, error)
-	Events  Events
+	// Pins are those of the authorities of the parent now: a child that has others renews its
+	// certificate. It may be nil.
+	Pins   func() []string
+	Events Events
 	// Heartbeat is the interval between two heartbeats of a child, 15 s.
 	Heartbeat time.Duration
 	// Lost is how long nothing is received until a child is lost, 60 s.
@@ -108,6 +111,9 @@ func NewServer(o ServerOptions) (*Server, error) {
 	wire.Register()
 	if o.TLS == nil || o.Authorize == nil || o.Session == nil {
 		return nil, errors.New("a server of the link needs TLS, Authorize and Session")
+	}
+	if o.Pins == nil {
+		o.Pins = func() []string { return nil }
 	}
 	o.Heartbeat = cmp.Or(o.Heartbeat, 15*time.Second)
 	o.Lost = cmp.Or(o.Lost, time.Minute)
@@ -226,9 +232,10 @@ func (s *Server) Bootstrap(ctx context.Context, cluster string, m *wire.Bootstra
 	return s.child(cluster).send(ctx, &wire.FromParent{Message: &wire.FromParent_Bootstrap{Bootstrap: m}})
 }
 
-// Reconcile asks a child to look at its PivotCluster; ErrAway where it has no session.
+// Reconcile asks a child to look at its PivotCluster and its certificate; ErrAway where it has
+// no session.
 func (s *Server) Reconcile(ctx context.Context, cluster string) error {
-	return s.child(cluster).send(ctx, &wire.FromParent{Message: &wire.FromParent_Reconcile{Reconcile: &wire.Reconcile{}}})
+	return s.child(cluster).send(ctx, &wire.FromParent{Message: &wire.FromParent_Reconcile{Reconcile: &wire.Reconcile{Pins: s.options.Pins()}}})
 }
 
 // StatusRequest asks a child for ClusterHealth; ErrAway where it has no session.

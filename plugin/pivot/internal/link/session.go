@@ -74,7 +74,7 @@ func (s *Server) session(c *connection, stream *grpc.GenericServerStream[wire.Fr
 	// A session begins with a certificate, and ends with it.
 	expiry := time.AfterFunc(time.Until(c.tls.PeerCertificates[0].NotAfter), func() { n.end(status.Error(codes.Unauthenticated, "the certificate has expired")) })
 	defer expiry.Stop()
-	welcome := &wire.Welcome{Session: n.number, HeartbeatMs: s.options.Heartbeat.Milliseconds()}
+	welcome := &wire.Welcome{Session: n.number, HeartbeatMs: s.options.Heartbeat.Milliseconds(), Pins: s.options.Pins()}
 	if err := stream.Send(&wire.FromParent{Message: &wire.FromParent_Welcome{Welcome: welcome}}); err != nil {
 		return err
 	}

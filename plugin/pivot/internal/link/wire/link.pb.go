@@ -325,8 +325,11 @@ type AgentReady struct {
 	// cluster differs in it.
 	ClusterUid string `protobuf:"bytes,4,opt,name=cluster_uid,json=clusterUid,proto3" json:"cluster_uid,omitempty"`
 	// The last pivot of which the cluster has a receipt, and its step there.
-	PivotId       string `protobuf:"bytes,5,opt,name=pivot_id,json=pivotId,proto3" json:"pivot_id,omitempty"`
-	PivotStep     string `protobuf:"bytes,6,opt,name=pivot_step,json=pivotStep,proto3" json:"pivot_step,omitempty"`
+	PivotId   string `protobuf:"bytes,5,opt,name=pivot_id,json=pivotId,proto3" json:"pivot_id,omitempty"`
+	PivotStep string `protobuf:"bytes,6,opt,name=pivot_step,json=pivotStep,proto3" json:"pivot_step,omitempty"`
+	// The pins of the authorities that the agent trusts: first the one that has issued its
+	// certificate.
+	Pins          []string `protobuf:"bytes,7,rep,name=pins,proto3" json:"pins,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -401,6 +404,13 @@ func (x *AgentReady) GetPivotStep() string {
 		return x.PivotStep
 	}
 	return ""
+}
+
+func (x *AgentReady) GetPins() []string {
+	if x != nil {
+		return x.Pins
+	}
+	return nil
 }
 
 // Heartbeat says that the agent is there. It is sent at the interval of Welcome.
@@ -766,7 +776,10 @@ type Welcome struct {
 	// The number of the session: that of a later one is higher.
 	Session int64 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
 	// The interval between two heartbeats, in milliseconds.
-	HeartbeatMs   int64 `protobuf:"varint,2,opt,name=heartbeat_ms,json=heartbeatMs,proto3" json:"heartbeat_ms,omitempty"`
+	HeartbeatMs int64 `protobuf:"varint,2,opt,name=heartbeat_ms,json=heartbeatMs,proto3" json:"heartbeat_ms,omitempty"`
+	// The pins of the authorities of the parent. An agent that has others renews its
+	// certificate now.
+	Pins          []string `protobuf:"bytes,3,rep,name=pins,proto3" json:"pins,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -813,6 +826,13 @@ func (x *Welcome) GetHeartbeatMs() int64 {
 		return x.HeartbeatMs
 	}
 	return 0
+}
+
+func (x *Welcome) GetPins() []string {
+	if x != nil {
+		return x.Pins
+	}
+	return nil
 }
 
 // Bootstrap is what a cluster begins with. It may be sent again.
@@ -1004,9 +1024,11 @@ func (x *Pivot) GetRequest() []byte {
 	return nil
 }
 
-// Reconcile asks the child to look at its PivotCluster now.
+// Reconcile asks the child to look at its PivotCluster, and at its certificate, now.
 type Reconcile struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As those of Welcome.
+	Pins          []string `protobuf:"bytes,1,rep,name=pins,proto3" json:"pins,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1039,6 +1061,13 @@ func (x *Reconcile) ProtoReflect() protoreflect.Message {
 // Deprecated: Use Reconcile.ProtoReflect.Descriptor instead.
 func (*Reconcile) Descriptor() ([]byte, []int) {
 	return file_link_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *Reconcile) GetPins() []string {
+	if x != nil {
+		return x.Pins
+	}
+	return nil
 }
 
 // StatusRequest asks for ClusterHealth.
@@ -1172,7 +1201,7 @@ const file_link_proto_rawDesc = "" +
 	"\x05pivot\x18\x03 \x01(\v2\x18.ropewalk.pivot.v1.PivotH\x00R\x05pivot\x12<\n" +
 	"\treconcile\x18\x04 \x01(\v2\x1c.ropewalk.pivot.v1.ReconcileH\x00R\treconcile\x12I\n" +
 	"\x0estatus_request\x18\x05 \x01(\v2 .ropewalk.pivot.v1.StatusRequestH\x00R\rstatusRequestB\t\n" +
-	"\amessage\"\xd7\x01\n" +
+	"\amessage\"\xeb\x01\n" +
 	"\n" +
 	"AgentReady\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\x05R\bprotocol\x12#\n" +
@@ -1182,7 +1211,8 @@ const file_link_proto_rawDesc = "" +
 	"clusterUid\x12\x19\n" +
 	"\bpivot_id\x18\x05 \x01(\tR\apivotId\x12\x1d\n" +
 	"\n" +
-	"pivot_step\x18\x06 \x01(\tR\tpivotStep\"C\n" +
+	"pivot_step\x18\x06 \x01(\tR\tpivotStep\x12\x12\n" +
+	"\x04pins\x18\a \x03(\tR\x04pins\"C\n" +
 	"\tHeartbeat\x12 \n" +
 	"\fsent_unix_ms\x18\x01 \x01(\x03R\n" +
 	"sentUnixMs\x12\x14\n" +
@@ -1208,10 +1238,11 @@ const file_link_proto_rawDesc = "" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\"8\n" +
 	"\x05Reply\x12\x13\n" +
 	"\x05op_id\x18\x01 \x01(\tR\x04opId\x12\x1a\n" +
-	"\bresponse\x18\x02 \x01(\fR\bresponse\"F\n" +
+	"\bresponse\x18\x02 \x01(\fR\bresponse\"Z\n" +
 	"\aWelcome\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x03R\asession\x12!\n" +
-	"\fheartbeat_ms\x18\x02 \x01(\x03R\vheartbeatMs\"u\n" +
+	"\fheartbeat_ms\x18\x02 \x01(\x03R\vheartbeatMs\x12\x12\n" +
+	"\x04pins\x18\x03 \x03(\tR\x04pins\"u\n" +
 	"\tBootstrap\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12#\n" +
 	"\rpivot_cluster\x18\x02 \x01(\fR\fpivotCluster\x123\n" +
@@ -1226,8 +1257,9 @@ const file_link_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"6\n" +
 	"\x05Pivot\x12\x13\n" +
 	"\x05op_id\x18\x01 \x01(\tR\x04opId\x12\x18\n" +
-	"\arequest\x18\x02 \x01(\fR\arequest\"\v\n" +
-	"\tReconcile\"\x0f\n" +
+	"\arequest\x18\x02 \x01(\fR\arequest\"\x1f\n" +
+	"\tReconcile\x12\x12\n" +
+	"\x04pins\x18\x01 \x03(\tR\x04pins\"\x0f\n" +
 	"\rStatusRequest\"]\n" +
 	"\x04Part\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x03R\asession\x12\x13\n" +
