@@ -56,7 +56,7 @@ func (c *child) Call(ctx context.Context, r state.Request) (state.Response, erro
 			continue // In the next session, if there is time.
 		}
 		var out state.Response
-		if err := json.Unmarshal(answer, &out); err != nil {
+		if err := decode(answer, &out); err != nil {
 			return state.Response{}, fmt.Errorf("the answer of cluster %q to %s is not a response: %w", c.cluster, r.Op, err)
 		}
 		return out, nil

@@ -5,10 +5,12 @@ package link
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -22,6 +24,8 @@ type child struct {
 	cluster string
 	// calling is full while a call is under way: there is one at a time.
 	calling chan struct{}
+	// sessions is how often one may begin: each is a write of the caller.
+	sessions *rate.Limiter
 	// events is held while one is called.
 	events sync.Mutex
 
@@ -160,6 +164,9 @@ func call[M any](f func(context.Context, string, M), ctx context.Context, cluste
 	}
 }
 
+// errUnread: the caller works for other children too, and waits no longer for one.
+var errUnread = errors.New("it does not read what was sent to it before")
+
 // send sends a message in the session that there is.
 func (c *child) send(ctx context.Context, m *wire.FromParent) error {
 	if size := proto.Size(m); size > maxMessage {
@@ -169,7 +176,12 @@ func (c *child) send(ctx context.Context, m *wire.FromParent) error {
 	if n == nil {
 		return fmt.Errorf("cluster %q: %w", c.cluster, ErrAway)
 	}
-	if err := put(ctx, n.ctx, n.out, m); err != nil {
+	ctx, cancel := context.WithTimeoutCause(ctx, sendWithin, errUnread)
+	defer cancel()
+	switch err := put(ctx, n.ctx, n.out, m); {
+	case errors.Is(err, errUnread):
+		return fmt.Errorf("cluster %q: %w", c.cluster, err)
+	case err != nil:
 		return fmt.Errorf("cluster %q: %w: %w", c.cluster, ErrAway, err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -249,17 +250,31 @@ func (c *Client) handle(ctx context.Context) {
 		c.bootstrap, c.reconcile, c.status = nil, false, false
 		c.mu.Unlock()
 		if bootstrap != nil {
-			c.options.Handler.Bootstrap(ctx, bootstrap)
+			c.survive("carrying out a bootstrap", func() { c.options.Handler.Bootstrap(ctx, bootstrap) })
 		}
 		if reconcile {
-			c.options.Handler.Reconcile(ctx)
+			c.survive("looking at the cluster", func() { c.options.Handler.Reconcile(ctx) })
 		}
 		if status {
-			if health := c.options.Handler.Status(ctx); health != nil {
-				c.ClusterHealth(health)
-			}
+			c.survive("reading the health of the cluster", func() {
+				if health := c.options.Handler.Status(ctx); health != nil {
+					c.ClusterHealth(health)
+				}
+			})
 		}
 	}
+}
+
+// survive calls f. A parent that is not to be trusted must not end the process by what it
+// requests, so that a panic is logged, and returned.
+func (c *Client) survive(doing string, f func()) (problem any) {
+	defer func() {
+		if problem = recover(); problem != nil {
+			c.options.Log.Error(fmt.Errorf("panic: %v", problem), doing, "stack", string(debug.Stack()))
+		}
+	}()
+	f()
+	return nil
 }
 
 // request notes what the parent asks for.

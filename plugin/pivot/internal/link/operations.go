@@ -6,8 +6,6 @@ package link
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"runtime/debug"
 	"sync"
 
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/link/wire"
@@ -81,20 +79,16 @@ func (c *Client) carryOut(ctx context.Context, id string, request []byte) {
 	c.reply(id, answer)
 }
 
-// answer calls the handler. A parent that is not to be trusted must not end the process by what
-// it requests, so that a panic is an answer.
+// answer calls the handler. A panic is an answer.
 func (c *Client) answer(ctx context.Context, request []byte) (out state.Response) {
-	defer func() {
-		if problem := recover(); problem != nil {
-			c.options.Log.Error(fmt.Errorf("panic: %v", problem), "carrying out a request of the parent", "stack", string(debug.Stack()))
-			out = refused(state.Failed, "the request ended in a panic: see the log of the agent")
-		}
-	}()
 	var r state.Request
-	if err := json.Unmarshal(request, &r); err != nil {
+	if err := decode(request, &r); err != nil {
 		return refused(state.Failed, "the request cannot be read: %s", err)
 	}
-	return c.options.Handler.Pivot(ctx, r)
+	if c.survive("carrying out a request of the parent", func() { out = c.options.Handler.Pivot(ctx, r) }) != nil {
+		return refused(state.Failed, "the request ended in a panic: see the log of the agent")
+	}
+	return out
 }
 
 func marshal(r state.Response) []byte {

@@ -4,7 +4,10 @@
 package link
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"iter"
 
 	"golang.org/x/time/rate"
@@ -74,6 +77,15 @@ func partsOf(session int64, id string, data []byte) iter.Seq[*wire.Part] {
 			data = data[n:]
 		}
 	}
+}
+
+// decode reads the JSON of a peer. A text of very many empty values would take a hundred times
+// its size in memory.
+func decode(data []byte, into any) error {
+	if n := bytes.Count(data, []byte(",")); n > maxValues {
+		return fmt.Errorf("it has %d commas: at most %d are read", n, maxValues)
+	}
+	return json.Unmarshal(data, into)
 }
 
 // joiner makes payloads of their parts.

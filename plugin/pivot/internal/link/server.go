@@ -76,16 +76,20 @@ const (
 	maxMessage      = 1 << 20  // bytes of any message
 	maxLevel        = 16 << 10 // bytes of a message of a child, but for replies
 	maxPayload      = 16 << 20 // bytes of a request, or of an answer, in all its parts
+	maxValues       = 1 << 18  // in the JSON of a request, or of an answer
 	maxHeaders      = 8 << 10
 	maxStreams      = 4 // of a connection
 	maxPerKey       = 4 // connections
 	messageRate     = 200
 	messageBurst    = 400
+	sessionRate     = 1 // of a cluster, in a second
+	sessionBurst    = 60
 	linesRate       = 10 // of the log, in a second
 	linesBurst      = 100
 	admittedAtOnce  = 64 // children whose session is being begun
 	handshakeWithin = 20 * time.Second
 	readyWithin     = 10 * time.Second
+	sendWithin      = time.Second     // of a message, but for requests of pivots, to a child that may not read
 	endWithin       = time.Second     // until the connection of a session that has ended is cut
 	stopWithin      = 5 * time.Second // of a server
 	keepaliveEvery  = 30 * time.Second
@@ -203,7 +207,7 @@ func (s *Server) child(cluster string) *child {
 	defer s.mu.Unlock()
 	c := s.children[cluster]
 	if c == nil {
-		c = &child{server: s, cluster: cluster, calling: make(chan struct{}, 1), changed: make(chan struct{})}
+		c = &child{server: s, cluster: cluster, calling: make(chan struct{}, 1), sessions: rate.NewLimiter(sessionRate, sessionBurst), changed: make(chan struct{})}
 		s.children[cluster] = c
 	}
 	return c

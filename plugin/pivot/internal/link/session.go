@@ -88,8 +88,13 @@ func (s *Server) session(c *connection, stream *grpc.GenericServerStream[wire.Fr
 	return write(n.ctx, n.out, stream.Send)
 }
 
+var errSecond = status.Error(codes.ResourceExhausted, "one session per connection")
+
 // begin authorises a connection, and makes its session that of the cluster.
 func (s *Server) begin(ctx context.Context, c *connection) (*session, error) {
+	if c.session.Load() != nil {
+		return nil, errSecond
+	}
 	select {
 	case s.admitting <- struct{}{}:
 		defer func() { <-s.admitting }()
@@ -100,6 +105,9 @@ func (s *Server) begin(ctx context.Context, c *connection) (*session, error) {
 	if err != nil {
 		return nil, status.Error(codes.PermissionDenied, err.Error())
 	}
+	if !s.child(cluster).sessions.Allow() {
+		return nil, status.Errorf(codes.ResourceExhausted, "the cluster begins more than %d sessions in a second", sessionRate)
+	}
 	number, err := s.options.Session(ctx, cluster)
 	if err != nil {
 		return nil, status.Error(codes.Unavailable, err.Error())
@@ -107,7 +115,7 @@ func (s *Server) begin(ctx context.Context, c *connection) (*session, error) {
 	n := &session{child: s.child(cluster), number: number, connection: c, out: make(chan *wire.FromParent), bulk: make(chan *wire.Part), answers: map[string]chan []byte{}}
 	n.ctx, n.cancel = context.WithCancelCause(ctx)
 	if !c.session.CompareAndSwap(nil, n) {
-		return nil, status.Error(codes.ResourceExhausted, "one session per connection")
+		return nil, errSecond
 	}
 	return n, n.child.begin(n)
 }
