@@ -117,8 +117,12 @@ func (a Client) accept(c *Credentials, text []byte) (*Credentials, error) {
 		return nil, fmt.Errorf("%s: the answer has no certificate of the key of the agent", a.Endpoint)
 	}
 	got := &Credentials{Key: c.Key, Certificate: all[0], Trust: trust}
-	if _, err := got.Identity(); err != nil {
+	now, err := got.Identity()
+	if err != nil {
 		return nil, err
+	}
+	if before, err := c.Identity(); err == nil && now != before {
+		return nil, fmt.Errorf("%s: the answer has a certificate of %q for the agent of %q", a.Endpoint, now, before)
 	}
 	return got, got.Valid(a.Now())
 }

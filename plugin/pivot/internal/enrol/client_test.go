@@ -152,6 +152,25 @@ func TestAnswersThatAnAgentCannotGoOnWithAreRefused(t *testing.T) {
 	require.NoError(t, got.Valid(w.now()))
 }
 
+// The identity of an agent is what keeps a parent from being in charge of its cluster again.
+func TestARenewalDoesNotChangeTheIdentity(t *testing.T) {
+	w := newWorld(t)
+	agent := w.enrolled("blue")
+	for _, test := range []struct {
+		identity Identity
+		refused  bool
+	}{{Identity{parentUID, "uid-green"}, true}, {Identity{"other", "uid-blue"}, true}, {Identity{parentUID, "uid-blue"}, false}} {
+		certificate := must(w.endpoint.Authority().Issue(&agent.Key.PublicKey, test.identity, w.now()))
+		text := body(t, answer{Certificate: string(Trust{Authorities: append(agent.Trust.Authorities[:0:0], certificate)}.PEM()), Authorities: string(agent.Trust.PEM()), Pins: agent.Trust.Pins})
+		_, err := w.answers(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(text)) }).Renew(context.Background(), agent)
+		if test.refused {
+			require.ErrorContains(t, err, "for the agent of ")
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}
+
 func TestARefusalIsNamedAtTheClient(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.client().Enrol(context.Background(), w.agent(), strings.Repeat("x", 43))

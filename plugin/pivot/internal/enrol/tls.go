@@ -152,12 +152,14 @@ func (e *Endpoint) TLS(client tls.ClientAuthType, protocols ...string) *tls.Conf
 	return c
 }
 
-// current returns a serving certificate with more than a part of its lifetime left.
+// current returns a serving certificate with more than a part of its lifetime left. One that
+// begins later was made while the clock was wrong.
 func (e *Endpoint) current() (*tls.Certificate, Trust, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.serving == nil || !e.now().Before(renewAt(e.serving.Leaf)) {
-		serving, err := e.authority.serving(e.hosts, e.now())
+	now := e.now()
+	if e.serving == nil || now.Before(e.serving.Leaf.NotBefore) || !now.Before(renewAt(e.serving.Leaf)) {
+		serving, err := e.authority.serving(e.hosts, now)
 		if err != nil {
 			return nil, Trust{}, err
 		}

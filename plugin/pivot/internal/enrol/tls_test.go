@@ -177,6 +177,12 @@ func TestAnEndpointRenewsItsCertificate(t *testing.T) {
 	second := serving()
 	require.NotEqual(t, first.Raw, second.Raw)
 
+	// The clock jumps ahead, and back.
+	now = now.Add(8 * 24 * time.Hour)
+	require.NotEqual(t, second.Raw, serving().Raw)
+	now = now.Add(-8 * 24 * time.Hour)
+	require.NoError(t, validAt("the certificate", serving(), now))
+
 	other, err := NewAuthority(now)
 	require.NoError(t, err)
 	e.Use(other)
