@@ -90,7 +90,7 @@ func (a *Agent) Setup() (err error) {
 	}
 	a.Often = cmp.Or(a.Often, 10*time.Second)
 	a.applier = &bootstrap.Applier{Client: a.Client, Namespace: a.Namespace}
-	a.target = &state.Target{Plane: a.Plane, Accept: a.accept}
+	a.target = &state.Target{Plane: a.Plane}
 	a.link, err = link.NewClient(link.ClientOptions{
 		Parent: a.parent, Ready: a.ready, Handler: a, Log: a.Log.WithName("link"),
 		Silent: func(s link.Silence) {
@@ -141,18 +141,20 @@ func (a *Agent) report(ctx context.Context) error {
 		return err
 	}
 	a.link.ClusterHealth(a.Status(ctx))
-	receipt, err := a.receipt(ctx, c)
+	r, err := a.receipt(ctx, c)
 	if err != nil {
 		return err
 	}
-	if receipt.charge() {
-		a.link.PivotComplete(&wire.PivotComplete{PivotId: receipt.ID, Digest: receipt.Digest})
-		if receipt.Step == state.Done {
-			return a.dropRights(ctx, c)
-		}
-		return nil
+	if !bootstrap.InCharge(c, r) {
+		return a.reportBootstrap(ctx, c)
 	}
-	return a.reportBootstrap(ctx, c)
+	if r != nil && r.InCharge() {
+		a.link.PivotComplete(&wire.PivotComplete{PivotId: r.ID, Digest: r.Digest})
+	}
+	if r == nil || r.Step.Ended() {
+		return a.dropRights(ctx, c)
+	}
+	return nil
 }
 
 // reportBootstrap reports a bootstrap whose GitOps has begun.
@@ -176,18 +178,15 @@ func (a *Agent) reportBootstrap(ctx context.Context, c *v1alpha1.PivotCluster) e
 // bootstrapAnnotation of the PivotCluster is the ID of the bootstrap that was applied.
 const bootstrapAnnotation = "pivot.ropewalk.dev/bootstrap-id"
 
-// own is the PivotCluster of this cluster; nil where the parent has not sent it yet.
+// own is the PivotCluster of this cluster; nil where the parent has not sent it yet. It is that
+// also where the certificate is of another identity: that of a parent which was built again.
 func (a *Agent) own(ctx context.Context) (*v1alpha1.PivotCluster, error) {
-	identity, err := a.identityOf()
-	if err != nil {
-		return nil, err
-	}
 	var list v1alpha1.PivotClusterList
 	if err := a.Client.List(ctx, &list); err != nil {
 		return nil, err
 	}
 	for i := range list.Items {
-		if list.Items[i].Annotations[bootstrap.SelfAnnotation] == identity {
+		if list.Items[i].Annotations[bootstrap.SelfAnnotation] != "" {
 			return &list.Items[i], nil
 		}
 	}
@@ -203,13 +202,8 @@ func (a *Agent) identityOf() (string, error) {
 	return i.Parent + "/" + i.Cluster, err
 }
 
-type receipt struct{ *state.Receipt }
-
-func (r receipt) charge() bool { return r.Receipt != nil && r.InCharge() }
-
-func (a *Agent) receipt(ctx context.Context, c *v1alpha1.PivotCluster) (receipt, error) {
-	r, err := state.Read(ctx, a.Plane, types.NamespacedName{Namespace: c.ClusterNamespace(), Name: c.Name})
-	return receipt{r}, err
+func (a *Agent) receipt(ctx context.Context, c *v1alpha1.PivotCluster) (*state.Receipt, error) {
+	return state.Read(ctx, a.Plane, types.NamespacedName{Namespace: c.ClusterNamespace(), Name: c.Name})
 }
 
 // nodes are those of the cluster, and those of them that are ready.

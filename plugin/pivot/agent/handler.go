@@ -48,7 +48,7 @@ func (a *Agent) ready(ctx context.Context) (*wire.AgentReady, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Receipt != nil {
+	if r != nil {
 		out.PivotId, out.PivotStep = r.ID, string(r.Step)
 	}
 	return out, nil
@@ -56,6 +56,15 @@ func (a *Agent) ready(ctx context.Context) (*wire.AgentReady, error) {
 
 // Pivot implements link.Handler.
 func (a *Agent) Pivot(ctx context.Context, r state.Request) state.Response {
+	c, why, err := a.admit(ctx, r)
+	switch {
+	case err != nil: // The same request may succeed later.
+		return state.Response{Refused: state.Unavailable, Message: err.Error()}
+	case why != "":
+		return state.Response{Refused: state.Blocked, Message: why}
+	}
+	// It is called for one request at a time.
+	a.target.Accept = func(r plane.Ref) error { return accepts(c, r) }
 	out, err := a.target.Call(ctx, r)
 	if err != nil {
 		return state.Response{Refused: state.Unavailable, Message: err.Error()}
@@ -63,19 +72,36 @@ func (a *Agent) Pivot(ctx context.Context, r state.Request) state.Response {
 	return out
 }
 
-// accept refuses what is not of this cluster, or of no kind that moves.
-func (a *Agent) accept(r plane.Ref) error {
-	ctx := context.Background()
-	c, err := a.own(ctx)
-	switch {
-	case err != nil:
-		return err
-	case c == nil:
-		return errors.New("the child has not been given its PivotCluster yet")
+// admit is the PivotCluster that a request is for, or why it is refused. A cluster that is in
+// charge of itself is the target of its own pivot alone, of which an answer may have been lost,
+// and of no other: by that a parent would have it back.
+func (a *Agent) admit(ctx context.Context, r state.Request) (c *v1alpha1.PivotCluster, why string, err error) {
+	identity, err := a.identityOf()
+	if err != nil {
+		return nil, "", err
 	}
-	return accepts(c, r)
+	if c, err = a.own(ctx); err != nil {
+		return nil, "", err
+	}
+	switch {
+	case c == nil:
+		return nil, "the child has not been given its PivotCluster yet", nil
+	case c.Annotations[bootstrap.SelfAnnotation] != identity:
+		return nil, fmt.Sprintf("the cluster is %q, and its agent is enrolled as %q", c.Annotations[bootstrap.SelfAnnotation], identity), nil
+	case r.Op == state.Hello:
+		return c, "", nil
+	}
+	receipt, err := a.receipt(ctx, c)
+	if err != nil || !bootstrap.HandedOver(c, receipt) {
+		return c, "", err
+	}
+	if receipt != nil && receipt.Role == state.RoleTarget && receipt.ID == r.Pivot || receipt == nil && c.Status.Pivot != nil && c.Status.Pivot.ID == r.Pivot && r.Active {
+		return c, "", nil
+	}
+	return nil, fmt.Sprintf("PivotCluster %q is in charge of itself: no other pivot brings objects here", c.Name), nil
 }
 
+// accepts refuses what is not of this cluster, or of no kind that moves.
 func accepts(c *v1alpha1.PivotCluster, r plane.Ref) error {
 	const clusterAPI = "cluster.x-k8s.io"
 	ours := r.Group == clusterAPI || strings.HasSuffix(r.Group, "."+clusterAPI)
@@ -116,8 +142,11 @@ func (a *Agent) bootstrap(ctx context.Context, m *wire.Bootstrap) error {
 		return err
 	} else if c != nil {
 		// After the pivot the PivotCluster is the cluster's own.
-		if r, err := a.receipt(ctx, c); err != nil || r.Receipt != nil && r.Step.Forward() {
+		if r, err := a.receipt(ctx, c); err != nil || bootstrap.HandedOver(c, r) {
 			return err
+		}
+		if c.Name != b.Name || c.Annotations[bootstrap.SelfAnnotation] != identity {
+			return fmt.Errorf("it is that of PivotCluster %q: this cluster is PivotCluster %q, %q", b.Name, c.Name, c.Annotations[bootstrap.SelfAnnotation])
 		}
 	}
 	if err := a.applier.Apply(ctx, b); err != nil {

@@ -70,12 +70,11 @@ func TestWhatAnAgentAccepts(t *testing.T) {
 
 func TestNothingIsAcceptedBeforeTheBootstrap(t *testing.T) {
 	w := newWorld(t)
-	machine := plane.Ref{Group: "cluster.x-k8s.io", Kind: "Machine", Namespace: "rw-blue", Name: "any"}
-	require.EqualError(t, w.agent().accept(machine), "the agent is not enrolled")
+	says := func(a *Agent) string { return a.Pivot(t.Context(), state.Request{Op: state.Hello}).Message }
+	require.Equal(t, "the agent is not enrolled", says(w.agent()))
 	a := w.enrolled()
-	require.EqualError(t, a.accept(machine), "the child has not been given its PivotCluster yet")
+	require.Equal(t, "the child has not been given its PivotCluster yet", says(a))
 	require.NoError(t, a.bootstrap(t.Context(), sent(t, nil)))
-	require.NoError(t, a.accept(machine))
 
 	answer := a.Pivot(t.Context(), state.Request{Op: state.Hello, Cluster: plane.Ref{Group: "cluster.x-k8s.io", Kind: "Cluster", Namespace: "rw-blue", Name: name}})
 	require.Empty(t, answer.Refused, answer.Message)

@@ -257,6 +257,12 @@ func (w *world) server() client.Client {
 			}
 			return c.Create(ctx, o, opts...)
 		},
+		List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+			if w.faults.List != nil {
+				return w.faults.List(ctx, c, l, opts...)
+			}
+			return c.List(ctx, l, opts...)
+		},
 	}).Build()
 }
 
@@ -334,7 +340,12 @@ func sent(t *testing.T, change func(*bootstrap.Bootstrap)) *wire.Bootstrap {
 // receipt puts that of the target of a pivot on the child.
 func (w *world) receipt(step state.Step) {
 	w.Helper()
-	text, err := json.Marshal(state.Receipt{ID: "p1", Role: state.RoleTarget, Step: step, Digest: "d1", Marks: []state.Mark{{Step: step, At: w.now()}}})
+	w.receiptOf(state.RoleTarget, step)
+}
+
+func (w *world) receiptOf(role state.Role, step state.Step) {
+	w.Helper()
+	text, err := json.Marshal(state.Receipt{ID: "p1", Role: role, Step: step, Digest: "d1", Marks: []state.Mark{{Step: step, At: w.now()}}})
 	require.NoError(w, err)
 	o := planetest.Object("v1", "ConfigMap", "rw-"+name, state.ReceiptName(name))
 	o.Object["data"] = map[string]any{"receipt.json": string(text)}

@@ -5,10 +5,13 @@ package bootstrap
 
 import (
 	rbacv1 "k8s.io/api/rbac/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
 
 // Keys of the Secret of an agent, beside those of its credentials.
@@ -39,4 +42,23 @@ func MoverBinding(namespace string, account types.NamespacedName) *rbacv1.RoleBi
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: MoverRole},
 		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: account.Namespace, Name: account.Name}},
 	}
+}
+
+// InCharge reports whether the cluster of a PivotCluster with the SelfAnnotation is in charge of
+// itself. Its receipt says so, nil where there is none: where a user has deleted that, the
+// condition says what it was. A cluster that was to move away, and did not, has not lost it.
+func InCharge(c *v1alpha1.PivotCluster, r *state.Receipt) bool {
+	switch {
+	case r == nil:
+		return apimeta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.PivotedCondition)
+	case r.Role == state.RoleSource:
+		return r.Step == state.Aborted
+	}
+	return r.InCharge()
+}
+
+// HandedOver reports whether the parent has given the cluster to itself, or has begun to: from
+// then on it has no say in it.
+func HandedOver(c *v1alpha1.PivotCluster, r *state.Receipt) bool {
+	return InCharge(c, r) || r != nil && (r.Role == state.RoleSource || r.Step.Forward())
 }

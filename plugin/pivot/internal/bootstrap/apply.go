@@ -34,7 +34,10 @@ const owner = client.FieldOwner("ropewalk-agent")
 // Apply makes what is missing, and brings what the agent made to what the parent says now.
 // All that is refused is in the error, before anything is written.
 func (a *Applier) Apply(ctx context.Context, b *Bootstrap) error {
-	if err := errors.Join(b.check(a.Namespace), a.foreign(ctx, b)); err != nil {
+	if err := b.check(a.Namespace); err != nil {
+		return err // There may be no objects of it.
+	}
+	if err := a.foreign(ctx, b); err != nil {
 		return err
 	}
 	for _, s := range b.Secrets {

@@ -136,6 +136,9 @@ func (b *Bootstrap) check(agent string) error {
 			wrong = append(wrong, fmt.Errorf("%s: credentials may not be of type %q", s, s.Type))
 		}
 	}
+	if g := b.Spec.GitOps; g.Artifact == nil && (g.Source == nil || g.Engine == v1alpha1.EngineArgoCD) {
+		wrong = append(wrong, errors.New("the GitOps of the PivotCluster has no artifact, and no source of Flux"))
+	}
 	slices.SortFunc(wrong, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	return errors.Join(wrong...)
 }
