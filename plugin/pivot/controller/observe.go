@@ -20,6 +20,8 @@ import (
 type observation struct {
 	// There: the Cluster exists.
 	There bool
+	// Deleting: it is being deleted.
+	Deleting bool
 	// Provisioned: the API server of the cluster answers.
 	Provisioned bool
 	// Available: all of it is as it should be.
@@ -49,7 +51,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.PivotCluster) (obs
 	case err != nil:
 		return out, err
 	}
-	out.There = true
+	out.There, out.Deleting = true, o.GetDeletionTimestamp() != nil
 	status, message := said(o, "Available")
 	out.Available = status == "True"
 	out.Provisioned, _, _ = unstructured.NestedBool(o.Object, "status", "initialization", "controlPlaneInitialized")

@@ -194,8 +194,9 @@ func (r *Reconciler) ended(ctx context.Context, c *v1alpha1.PivotCluster, err er
 		err = &rejection{fmt.Sprintf("the pivot is refused: %s", findings)}
 	}
 	r.pivots.fail(c.UID, failure{r.Now(), err})
-	log.FromContext(ctx).Info("the pivot stopped", "reason", err.Error())
-	r.Events.Event(c, corev1.EventTypeWarning, "PivotFailed", err.Error())
+	why := short(err.Error())
+	log.FromContext(ctx).Info("the pivot stopped", "reason", why)
+	r.Events.Event(c, corev1.EventTypeWarning, "PivotFailed", why)
 	return err
 }
 

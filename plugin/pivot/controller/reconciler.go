@@ -13,7 +13,6 @@ import (
 
 	"github.com/fluxcd/pkg/apis/meta"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -165,10 +164,11 @@ func (r *Reconciler) advance(ctx context.Context, c *v1alpha1.PivotCluster) erro
 }
 
 // lookup asks the registry whether the cluster is in charge of itself already, unless it is
-// being provisioned by this parent.
+// being provisioned by this parent: a Transform may also be of a backup, which has no status.
 func (r *Reconciler) lookup(ctx context.Context, c *v1alpha1.PivotCluster) error {
 	err := r.client.Get(ctx, r.cluster(c), &v1alpha1.Transform{})
-	if !apierrors.IsNotFound(err) {
+	there := err == nil
+	if client.IgnoreNotFound(err) != nil || there && c.Status.Enrolment != nil {
 		return err
 	}
 	// It logs in at the registry as the Transform does.
@@ -181,6 +181,8 @@ func (r *Reconciler) lookup(ctx context.Context, c *v1alpha1.PivotCluster) error
 		return &rejection{err.Error()}
 	case err != nil:
 		return fmt.Errorf("nothing is provisioned before it is known whether the cluster is in charge of itself already: %w", err)
+	case found && there:
+		return &rejection{r.restored(c, t)}
 	case found:
 		c.Status.Pivot = &v1alpha1.PivotStatus{ID: t.Pivot, Step: string(state.Done), Digest: t.Digest, Tombstone: cmp.Or(t.Artifact, t.Pivot)}
 	}
@@ -299,8 +301,13 @@ func (r *Reconciler) bootstrap(ctx context.Context, c *v1alpha1.PivotCluster, ch
 
 // self: this plane is the cluster itself, or becomes so.
 func (r *Reconciler) self(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
-	if receipt == nil || !receipt.InCharge() {
-		r.progress(c, v1alpha1.PhasePivoting, "the parent is in charge: what is changed here counts after the pivot")
+	if !bootstrap.InCharge(c, receipt) {
+		message := "the parent is in charge: what is changed here counts after the pivot"
+		if receipt != nil && receipt.Role == state.RoleSource {
+			message = "the cluster moves to " + cmp.Or(receipt.Target.Server, "the cluster with UID "+receipt.Target.UID) + ": what is changed here does not count"
+		}
+		set(c, v1alpha1.PivotedCondition, false, "Pivoted", message)
+		r.progress(c, v1alpha1.PhasePivoting, message)
 		return nil
 	}
 	if err := r.namespace(ctx, c, false); err != nil {
@@ -326,7 +333,7 @@ func (r *Reconciler) self(ctx context.Context, c *v1alpha1.PivotCluster, receipt
 // and built again of Git, would provision the cluster again.
 func (r *Reconciler) record(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) (err error) {
 	_, uid, is := strings.Cut(c.Annotations[bootstrap.SelfAnnotation], "/")
-	if !is || c.Status.Pivot.Tombstone != "" {
+	if !is || receipt == nil || !receipt.InCharge() || c.Status.Pivot.Tombstone != "" {
 		return nil
 	}
 	c.Status.Pivot.Tombstone, err = r.gitOps(c).Record(ctx, receipt, uid)

@@ -20,12 +20,16 @@ import (
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/gitops"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
 
 // ForgetAnnotation with the name of the PivotCluster as its value, allows the deletion of the
 // record of a cluster that is in charge of itself. The machines stay, and the tombstone does.
 const ForgetAnnotation = "pivot.ropewalk.dev/forget"
+
+// deletionOrphan of a delivery: what was delivered stays.
+const deletionOrphan = "Orphan"
 
 // remove deletes the machines of a cluster that this plane is in charge of, and then lets the
 // PivotCluster go. A cluster that is in charge of itself is not deleted from here, and not
@@ -45,15 +49,31 @@ func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl
 	if c.Annotations[ForgetAnnotation] == c.Name && len(below) == 0 {
 		return ctrl.Result{}, r.letGo(ctx, c)
 	}
+	before := c.DeepCopy()
+	gone, err := r.end(ctx, c, below)
+	if gone {
+		return ctrl.Result{}, r.letGo(ctx, c)
+	}
+	after := retryAfter
+	if rejected := (*rejection)(nil); errors.As(err, &rejected) {
+		r.stalled(c, rejected.text)
+		after, err = again, nil
+	} else if err != nil {
+		r.failing(c, err)
+	}
+	return ctrl.Result{RequeueAfter: after}, errors.Join(err, r.write(ctx, before, c))
+}
+
+// end takes away what this plane has of a cluster, which is the parent of those below, and reports
+// whether all of it is gone.
+func (r *Reconciler) end(ctx context.Context, c *v1alpha1.PivotCluster, below []string) (gone bool, err error) {
 	receipt, err := state.Read(ctx, r.plane, r.cluster(c))
 	if err != nil {
-		return ctrl.Result{}, err
+		return false, err
 	}
-	before := c.DeepCopy()
 	mirror(c, receipt)
 	if why := cmp.Or(parentOf(below), r.refuses(c, receipt)); why != "" {
-		r.stalled(c, why)
-		return ctrl.Result{RequeueAfter: again}, r.write(ctx, before, c)
+		return false, &rejection{why}
 	}
 	if receipt != nil && receipt.Role == state.RoleSource && !receipt.Step.Ended() {
 		source := &state.Source{Plane: r.plane, Cluster: r.cluster(c), GitOps: r.gitOps(c)}
@@ -62,18 +82,53 @@ func (r *Reconciler) remove(ctx context.Context, c *v1alpha1.PivotCluster) (ctrl
 			source.Link = r.children.link(c.UID)
 		}
 		if _, err := source.Abort(ctx, lost); err != nil {
-			return ctrl.Result{}, fmt.Errorf("the pivot has to be aborted before the cluster is deleted: %w", err)
+			return false, fmt.Errorf("the pivot has to be aborted before the cluster is deleted: %w", err)
 		}
 	}
-	gone, err := r.delivered(ctx, c)
-	if err != nil {
-		return ctrl.Result{}, err
+	// One that came here by a pivot has a tombstone of its parent of before.
+	if receipt == nil || receipt.Role == state.RoleSource {
+		if err := r.provisioned(ctx, c); err != nil {
+			return false, err
+		}
 	}
-	if gone {
-		return ctrl.Result{}, r.letGo(ctx, c)
+	return r.delivered(ctx, c)
+}
+
+// provisioned returns an error where this plane has objects of the cluster, which is in charge of
+// itself all the same: it was restored from a backup of before the pivot.
+func (r *Reconciler) provisioned(ctx context.Context, c *v1alpha1.PivotCluster) error {
+	if err := r.client.Get(ctx, r.cluster(c), &v1alpha1.Transform{}); client.IgnoreNotFound(err) != nil {
+		return err
+	} else if err != nil { // The Cluster may be there still.
+		if seen, err := r.observe(ctx, c); err != nil || !seen.There {
+			rejected := (*rejection)(nil)
+			if errors.As(err, &rejected) {
+				return nil // Without Cluster API there are no machines.
+			}
+			return err
+		}
 	}
-	r.progress(c, c.Status.Phase, "the machines are being deleted")
-	return ctrl.Result{RequeueAfter: retryAfter}, r.write(ctx, before, c)
+	t, found, err := r.gitOps(c).Lookup(ctx)
+	switch {
+	case errors.Is(err, gitops.ErrAnother):
+		return &rejection{err.Error() + forget(c)}
+	case err != nil:
+		return fmt.Errorf("nothing is deleted before it is known whether the cluster is in charge of itself: %w", err)
+	case found:
+		return &rejection{r.restored(c, t) + forget(c)}
+	}
+	return nil
+}
+
+// restored says what a parent has that was restored from a backup of before a pivot.
+func (r *Reconciler) restored(c *v1alpha1.PivotCluster, t gitops.Tombstone) string {
+	return fmt.Sprintf("the cluster is in charge of itself, as %s says, and this parent has objects of it all the same: it was restored from a backup of before the pivot: "+
+		"suspend Transform %s, pause Cluster %[2]s, and delete both with all other objects of namespace %s, without their finalizers, so that no machine is deleted with them", t, r.cluster(c), c.ClusterNamespace())
+}
+
+// forget says how a record is deleted.
+func forget(c *v1alpha1.PivotCluster) string {
+	return "; to delete this record of it, annotate it with " + ForgetAnnotation + ": " + c.Name
 }
 
 // below are the names of the children that call the cell of c, where that is the cluster itself.
@@ -105,12 +160,11 @@ func parentOf(below []string) string {
 
 // refuses says why the cluster cannot be deleted from here.
 func (r *Reconciler) refuses(c *v1alpha1.PivotCluster, receipt *state.Receipt) string {
-	const record = "; to delete this record of it, annotate it with " + ForgetAnnotation + ": "
 	switch {
 	case c.Annotations[bootstrap.SelfAnnotation] != "":
-		return "this is the cluster itself, which cannot delete its own machines to the end: move it to another management cluster first (ropewalk pivot run), and delete it there" + record + c.Name
+		return "this is the cluster itself, which cannot delete its own machines to the end: move it to another management cluster first (ropewalk pivot run), and delete it there" + forget(c)
 	case receipt != nil && receipt.Role == state.RoleSource && receipt.Step.Forward(), c.Status.Pivot != nil && c.Status.Pivot.Tombstone != "":
-		return "the cluster is in charge of itself: it is not deleted from here; move it to a management cluster first (ropewalk pivot run), and delete it there" + record + c.Name
+		return "the cluster is in charge of itself: it is not deleted from here; move it to a management cluster first (ropewalk pivot run), and delete it there" + forget(c)
 	}
 	return ""
 }
@@ -118,6 +172,7 @@ func (r *Reconciler) refuses(c *v1alpha1.PivotCluster, receipt *state.Receipt) s
 // delivered deletes the Transform, with what it delivered, and the namespace, and reports
 // whether all of it is gone.
 func (r *Reconciler) delivered(ctx context.Context, c *v1alpha1.PivotCluster) (gone bool, err error) {
+	r.progress(c, c.Status.Phase, "the machines are being deleted")
 	in := metav1.ObjectMeta{Namespace: c.ClusterNamespace(), Name: c.Name}
 	transform := &v1alpha1.Transform{ObjectMeta: in}
 	switch err := r.client.Get(ctx, client.ObjectKeyFromObject(transform), transform); {
@@ -134,8 +189,18 @@ func (r *Reconciler) delivered(ctx context.Context, c *v1alpha1.PivotCluster) (g
 	if rejected := (*rejection)(nil); errors.As(err, &rejected) {
 		err = nil // Without Cluster API there are no machines.
 	}
-	if err != nil || seen.There {
+	if err != nil {
 		return false, err
+	}
+	orphan := c.Spec.Delivery != nil && c.Spec.Delivery.DeletionPolicy == deletionOrphan
+	switch {
+	case seen.There && orphan:
+		return true, nil // With its namespace.
+	case seen.There && !seen.Deleting:
+		r.progress(c, c.Status.Phase, fmt.Sprintf("the machines are to be deleted: Cluster %s is still there: where its delivery was suspended nothing deletes it, so delete it by hand", r.cluster(c)))
+		return false, nil
+	case seen.There:
+		return false, nil
 	}
 	namespace := &corev1.Namespace{}
 	err = r.client.Get(ctx, client.ObjectKey{Name: c.ClusterNamespace()}, namespace)

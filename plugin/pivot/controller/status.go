@@ -4,6 +4,9 @@
 package controller
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/fluxcd/pkg/apis/meta"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -37,7 +40,18 @@ func set(c *v1alpha1.PivotCluster, name string, is bool, reason, message string)
 	condition(&c.Status, c.Generation, name, status, reason, message)
 }
 
+// short is a message of a size that an API server takes in a condition, and that a user reads. A
+// message can have what a child says, or a line for each of thousands of objects.
+func short(message string) string {
+	const most = 8 << 10
+	if len(message) <= most {
+		return message
+	}
+	return strings.ToValidUTF8(message[:most], "") + fmt.Sprintf(" (and %d bytes more)", len(message)-most)
+}
+
 func condition(s *v1alpha1.PivotClusterStatus, generation int64, name string, status metav1.ConditionStatus, reason, message string) {
+	message = short(message)
 	apimeta.SetStatusCondition(&s.Conditions, metav1.Condition{
 		Type: name, Status: status, Reason: reason, Message: message, ObservedGeneration: generation,
 	})
