@@ -6,10 +6,7 @@ package e2e
 import (
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,18 +21,15 @@ import (
 	"github.com/ropewalk/ropewalk/test/e2e/plane"
 )
 
-// ArgoCD is the application-controller of Argo CD with a repo-server and redis,
-// as its core installation has them. There is no API server and no web page: who
-// wants something makes an Application.
+// ArgoCD is that of the cluster: who wants something makes an Application.
 type ArgoCD struct {
+	*plane.ArgoCD
+
 	// Namespace is where Applications live. Their project is default, which allows
 	// everything, and their destination https://kubernetes.default.svc.
 	Namespace string
-	// Controller and those after it are its programs.
-	Controller, RepoServer, Redis *Process
 
 	cluster *Cluster
-	dir     string
 }
 
 // ArgoCD starts Argo CD at the first call of a run, and is the same one later. It
@@ -49,113 +43,26 @@ func (c *Cluster) ArgoCD(t testing.TB) *ArgoCD {
 	return c.argocd
 }
 
+// startArgoCD applies the core installation, but for what would run in pods, and what a user
+// makes first, and starts it.
 func (c *Cluster) startArgoCD() *ArgoCD {
 	t := c.run
-	a := &ArgoCD{Namespace: "argocd", cluster: c, dir: filepath.Join(c.Dir, "argocd")}
-	for _, name := range []string{"plugins", "tools", "tmp"} {
-		require.NoError(t, os.MkdirAll(filepath.Join(a.dir, name), 0o700))
-	}
-	// The name that it is called by is the role of the one program.
-	for _, role := range []string{"argocd", "argocd-repo-server", "argocd-application-controller"} {
-		require.NoError(t, os.Symlink(c.program(t, "argocd"), a.tool(role)))
-	}
-	a.install()
-	redis := a.startRedis()
-	server := a.startRepoServer(redis)
-	a.startController(redis, server)
-	return a
-}
-
-func (a *ArgoCD) tool(name string) string { return filepath.Join(a.dir, "tools", name) }
-
-// install applies the core installation, but for what would run in pods, and what
-// a user makes first: the project, and the registry.
-func (a *ArgoCD) install() {
-	c, t := a.cluster, a.cluster.run
+	a := &ArgoCD{Namespace: plane.ArgoCDNamespace, cluster: c}
 	source, err := c.modules.Source(t.Context(), "argocd")
 	require.NoError(t, err)
 	require.NoError(t, c.Client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.Namespace}}))
-	processes := []string{"Deployment", "StatefulSet", "Service", "NetworkPolicy"}
-	c.applyFile(filepath.Join(source.Dir, "manifests", "core-install.yaml"), func(object *unstructured.Unstructured) bool {
-		namespaced, err := c.Client.IsObjectNamespaced(object)
-		require.NoError(t, err)
-		if namespaced {
-			object.SetNamespace(a.Namespace)
-		}
-		return !slices.Contains(processes, object.GetKind())
-	})
+	c.applyFile(plane.ArgoCDManifest(source.Dir), plane.InstallsArgoCD)
 	c.awaitDefinitions()
-	c.Apply(t, `
-apiVersion: argoproj.io/v1alpha1
-kind: AppProject
-metadata: {name: default, namespace: argocd}
-spec:
-  sourceRepos: ["*"]
-  destinations: [{namespace: "*", server: "*"}]
-  clusterResourceWhitelist: [{group: "*", kind: "*"}]
+	c.Apply(t, plane.ArgoCDSettings+`
 ---
 apiVersion: v1
 kind: Secret
 metadata: {name: registry, namespace: argocd, labels: {argocd.argoproj.io/secret-type: repo-creds}}
 stringData: {url: "oci://`+c.Registry+`", type: oci, insecureOCIForceHttp: "true"}
----
-# The API server makes the key. Without it the controller takes no change of argocd-cm.
-apiVersion: v1
-kind: Secret
-metadata: {name: argocd-secret, namespace: argocd}
-stringData: {server.secretkey: a-key-of-a-test}
 `)
+	a.ArgoCD = plane.StartArgoCD(t, filepath.Join(c.Dir, "argocd"), c.program(t, "argocd"), c.KubeconfigFor(t, a.Namespace, "argocd-application-controller"), c.launch)
+	return a
 }
-
-func (a *ArgoCD) startRedis() (address string) {
-	c, t := a.cluster, a.cluster.run
-	binary, err := exec.LookPath("redis-server")
-	if err != nil && os.Getenv("ROPEWALK_SERVERS") == "required" {
-		t.Fatal("redis-server is missing")
-	} else if err != nil {
-		t.Skip("redis-server is missing: install the package redis-server")
-	}
-	port := FreePort(t)
-	address = net.JoinHostPort(loopback, port)
-	a.Redis = c.launch("redis", []string{binary, "--bind", loopback, "--port", port, "--save", "", "--appendonly", "no", "--dir", t.TempDir()})
-	a.Redis.Await(t, func() bool {
-		connection, err := net.DialTimeout("tcp", address, time.Second)
-		return err == nil && connection.Close() == nil
-	})
-	return address
-}
-
-func (a *ArgoCD) startRepoServer(redis string) (address string) {
-	c, t := a.cluster, a.cluster.run
-	// It says whose signature a commit has: nobody's.
-	require.NoError(t, os.WriteFile(a.tool("git-verify-wrapper.sh"), []byte("#!/bin/sh\nexit 0\n"), 0o700)) //nolint:gosec // a program
-	port, metrics := FreePort(t), FreePort(t)
-	a.RepoServer = c.launch("argocd-repo-server", []string{
-		a.tool("argocd-repo-server"), "--disable-tls", "--redis=" + redis, "--logformat=text", "--address=" + loopback, "--port=" + port,
-		"--metrics-address=" + loopback, "--metrics-port=" + metrics,
-	}, "PATH="+filepath.Join(a.dir, "tools")+":"+os.Getenv("PATH"), "TMPDIR="+filepath.Join(a.dir, "tmp"),
-		"ARGOCD_PLUGINSOCKFILEPATH="+a.sockets(), "ARGOCD_ASK_PASS_SOCK="+a.askPass(), "ARGOCD_GPG_ENABLED=false",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
-	a.RepoServer.Await(t, func() bool { return good("http://" + net.JoinHostPort(loopback, metrics) + "/healthz?full=true") })
-	return net.JoinHostPort(loopback, port)
-}
-
-// startController starts the application-controller, which takes its own
-// configuration for that of the cluster that it is in.
-func (a *ArgoCD) startController(redis, server string) {
-	c, t := a.cluster, a.cluster.run
-	kubeconfig := c.KubeconfigFor(t, a.Namespace, "argocd-application-controller")
-	metrics := FreePort(t)
-	a.Controller = c.launch("argocd-application-controller", []string{
-		a.tool("argocd-application-controller"), "--namespace=" + a.Namespace, "--repo-server=" + server, "--repo-server-plaintext",
-		"--redis=" + redis, "--metrics-port=" + metrics, "--logformat=text",
-	}, "KUBECONFIG="+kubeconfig, "ARGOCD_FAKE_IN_CLUSTER=true", "TMPDIR="+filepath.Join(a.dir, "tmp"))
-	a.Controller.Await(t, func() bool { return good("http://" + net.JoinHostPort(loopback, metrics) + "/healthz") })
-}
-
-func (a *ArgoCD) sockets() string { return filepath.Join(a.dir, "plugins") }
-
-func (a *ArgoCD) askPass() string { return filepath.Join(a.dir, "askpass.sock") }
 
 // Plugin runs the plugin of this project beside the repo-server for the time of a
 // test, with further arguments.
@@ -163,10 +70,10 @@ func (a *ArgoCD) Plugin(t testing.TB, args ...string) *Process {
 	t.Helper()
 	web := net.JoinHostPort(loopback, FreePort(t))
 	p := a.cluster.Process(t, "ropewalk-plugin", append([]string{
-		a.cluster.Program(t, "ropewalk"), "plugin", "argocd", "--socket-dir", a.sockets(), "--http", web,
-		"--cache-dir", t.TempDir(), "--askpass-socket", a.askPass(),
+		a.cluster.Program(t, "ropewalk"), "plugin", "argocd", "--socket-dir", a.Sockets(), "--http", web,
+		"--cache-dir", t.TempDir(), "--askpass-socket", a.AskPass(),
 	}, args...))
-	p.Await(t, func() bool { return good("http://" + web + "/readyz") })
+	p.Await(t, func() bool { return plane.Good("http://" + web + "/readyz") })
 	return p
 }
 

@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"net/http"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ropewalk/ropewalk/test/e2e/plane"
 	"github.com/ropewalk/ropewalk/test/e2e/programs"
 )
 
@@ -121,7 +121,7 @@ func (c *Cluster) launchFlux(name string, flags ...string) *Process {
 // awaitFlux waits until a controller is ready.
 func (c *Cluster) awaitFlux(t testing.TB, p *Process) {
 	t.Helper()
-	p.Await(t, func() bool { return good(p.URL) })
+	p.Await(t, func() bool { return plane.Good(p.URL) })
 }
 
 // Flags restarts a controller of Flux with further flags for the time of a test,
@@ -134,10 +134,4 @@ func (c *Cluster) Flags(t testing.TB, controller *Process, flags ...string) {
 		controller.Restart(t)
 		c.awaitFlux(t, controller)
 	})
-}
-
-// good reports whether a server answers that all is well.
-func good(url string) bool {
-	response, err := http.Get(url) //nolint:gosec,noctx // the loopback
-	return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package plane runs the control plane of Kubernetes as processes of this machine on the
-// loopback: etcd, an API server with RBAC, and, where it is wanted, the controller manager.
+// loopback: etcd, an API server with RBAC, and, where it is wanted, the controller manager; and
+// Argo CD, where a test wants it.
 // It has what that takes: processes that end with the test binary, an authority that signs
 // certificates, and ports.
 //
