@@ -37,6 +37,8 @@ func installations() map[string]string {
 	return map[string]string{
 		"kustomize": root + "/test/kustomize/testdata/flux.yaml", "kustomize with everything": root + "/test/kustomize/testdata/flux-everything.yaml",
 		"helm": root + "/test/helm/testdata/default.yaml", "helm with everything": root + "/test/helm/testdata/everything.yaml",
+		"kustomize of a parent": root + "/test/kustomize/testdata/pivot.yaml", "kustomize of a child": root + "/test/kustomize/testdata/pivot-child.yaml",
+		"helm of a parent": root + "/test/helm/testdata/pivot.yaml",
 	}
 }
 
@@ -109,14 +111,44 @@ func TestARuntimeValueIsAnEntryOfAConfigMap(t *testing.T) {
 
 // TestHelmInstallsWhatKustomizeDoes compares the defaults of the chart with deploy/flux.
 func TestHelmInstallsWhatKustomizeDoes(t *testing.T) {
+	want, got := helmAndKustomize(t, "")
+	require.Equal(t, want, got)
+}
+
+// TestHelmInstallsAParentAsKustomizeDoes: the value of a flag is in the chart where kustomize
+// takes it from the ConfigMap, which users of the chart may make too.
+func TestHelmInstallsAParentAsKustomizeDoes(t *testing.T) {
+	want, got := helmAndKustomize(t, " of a parent")
+	maps.DeleteFunc(want, func(key string, o object.Object) bool {
+		return o.Kind() == "ConfigMap" && o["data"].(map[string]any)["host"] == "parent.example.com"
+	})
+	const deployment = "Deployment ropewalk-system/ropewalk-controller"
+	first, second := container(t, want[deployment], "controller"), container(t, got[deployment], "controller")
+	for _, flag := range []string{"--parts=", "--child-manifest="} {
+		require.Equal(t, flagOf(t, first, flag), flagOf(t, second, flag))
+	}
+	require.Equal(t, "$(CELL_HOST)", flagOf(t, first, "--cell-host="))
+	require.Equal(t, "parent.example.com", flagOf(t, second, "--cell-host="))
+	for _, key := range []string{"ports", "volumeMounts"} {
+		require.ElementsMatch(t, first[key], second[key])
+	}
+	delete(want, deployment)
+	delete(got, deployment)
+	require.Equal(t, want, got)
+}
+
+// helmAndKustomize are the objects of both, without what only one of them has.
+func helmAndKustomize(t *testing.T, of string) (want, got map[string]object.Object) {
+	t.Helper()
 	all := installations()
-	want := byName(documents(t, "kustomize", read(t, all["kustomize"])))
-	got := byName(documents(t, "helm", read(t, all["helm"])))
+	want = byName(documents(t, "kustomize", read(t, all["kustomize"+of])))
+	got = byName(documents(t, "helm", read(t, all["helm"+of])))
 	// A chart has its definitions apart, and Helm makes the namespace.
 	delete(want, "CustomResourceDefinition /transforms.ropewalk.dev")
+	delete(want, "CustomResourceDefinition /pivotclusters.ropewalk.dev")
 	delete(want, "Namespace /ropewalk-system")
-	require.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(maps.Keys(got)))
 	for key, o := range got {
+		require.Contains(t, want, key)
 		labels := o["metadata"].(map[string]any)["labels"]
 		if labels, ok := labels.(map[string]any); ok {
 			delete(labels, "helm.sh/chart")
@@ -125,15 +157,17 @@ func TestHelmInstallsWhatKustomizeDoes(t *testing.T) {
 				delete(labels, "app.kubernetes.io/name")
 			}
 		}
-		require.Equal(t, want[key], o, key)
 	}
+	return want, got
 }
 
 func TestTheChartHasCopiesOfWhatItCannotReach(t *testing.T) {
 	for copied, original := range map[string]string{
-		chartFolder + "/crds/ropewalk.dev_transforms.yaml": definition,
-		chartFolder + "/files/alerts.yaml":                 fluxFolder + "/servicemonitor/alerts.yaml",
-		chartFolder + "/files/dashboard.json":              fluxFolder + "/servicemonitor/dashboard.json",
+		chartFolder + "/crds/ropewalk.dev_transforms.yaml":    definition,
+		chartFolder + "/crds/ropewalk.dev_pivotclusters.yaml": root + "/deploy/crds/ropewalk.dev_pivotclusters.yaml",
+		chartFolder + "/files/pivot-rbac.yaml":                root + "/deploy/pivot/controller/rbac.yaml",
+		chartFolder + "/files/alerts.yaml":                    fluxFolder + "/servicemonitor/alerts.yaml",
+		chartFolder + "/files/dashboard.json":                 fluxFolder + "/servicemonitor/dashboard.json",
 	} {
 		require.Equal(t, read(t, original), read(t, copied), "make api")
 	}

@@ -29,7 +29,9 @@ const (
 )
 
 // render is what helm template gives for values, as YAML.
-func render(values map[string]any) (map[string]string, error) {
+func render(values map[string]any) (map[string]string, error) { return renderIn(namespace, values) }
+
+func renderIn(namespace string, values map[string]any) (map[string]string, error) {
 	chart, err := loader.Load(folder)
 	if err != nil {
 		return nil, err
@@ -119,6 +121,12 @@ affinity: {nodeAffinity: {}}
 podLabels: {team: platform}
 `
 
+// parent is what test/kustomize/testdata/pivot has.
+const parent = `
+image: {repository: registry.example.com/ropewalk, tag: main}
+pivot: {enabled: true, cell: {host: parent.example.com}, childManifestFrom: ropewalk-parent}
+`
+
 const digest = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9"
 
 func TestHelmFindsNothingWrong(t *testing.T) {
@@ -133,7 +141,7 @@ func TestHelmFindsNothingWrong(t *testing.T) {
 
 // TestTheChartIsRendered keeps what test/deploy reads.
 func TestTheChartIsRendered(t *testing.T) {
-	for name, values := range map[string]string{"default.yaml": "", "everything.yaml": everything} {
+	for name, values := range map[string]string{"default.yaml": "", "everything.yaml": everything, "pivot.yaml": parent} {
 		t.Run(name, func(t *testing.T) {
 			all := objects(t, values)
 			var b bytes.Buffer
@@ -181,6 +189,39 @@ func TestValuesDoWhatTheySay(t *testing.T) {
 	require.Contains(t, string(text), "{{ $labels.namespace }}")
 }
 
+func TestAParentHasWhatItsChildrenNeed(t *testing.T) {
+	all := objects(t, `
+pivot:
+  enabled: true
+  cell: {host: parent.example.com, port: 443, linkPort: 444, serviceType: NodePort, annotations: {a: b}}
+  childManifest: "kind: Namespace\n---\nkind: Deployment\n"
+  requireFIPS: true
+`)
+	require.Equal(t, []string{
+		"--child-manifest=/etc/ropewalk/parent/child.yaml", "--parts=transforms,pivot", "--cell-host=parent.example.com", "--cell-port=443", "--cell-link-port=444", "--require-fips",
+	}, args(all)[6:])
+	require.Equal(t, map[string]any{"child.yaml": "kind: Namespace\n---\nkind: Deployment\n"}, all["ConfigMap ropewalk-parent"]["data"])
+	service := all["Service ropewalk-cell"]
+	require.Equal(t, map[string]any{"a": "b"}, service["metadata"].(map[string]any)["annotations"])
+	require.Equal(t, "NodePort", service["spec"].(map[string]any)["type"])
+	require.Equal(t, []any{
+		map[string]any{"name": "registration", "port": 443, "targetPort": "registration"}, map[string]any{"name": "link", "port": 444, "targetPort": "link"},
+	}, service["spec"].(map[string]any)["ports"], "children call these; the pod listens where it may")
+	for key := range objects(t, "") {
+		require.NotContains(t, key, "pivot")
+		require.NotContains(t, key, "cell")
+	}
+}
+
+func TestTheRightsOfAParentAreInTheNamespaceOfTheRelease(t *testing.T) {
+	given := map[string]any{"pivot": map[string]any{"enabled": true, "cell": map[string]any{"host": "h"}, "childManifestFrom": "c"}}
+	files, err := renderIn("platform", given)
+	require.NoError(t, err)
+	for name, text := range files {
+		require.NotContains(t, text, "ropewalk-system", name)
+	}
+}
+
 func TestValuesThatMeanNothingAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ values, says string }{
 		"a value that is misspelt":                   {"replica: 2", "replica"},
@@ -189,6 +230,10 @@ func TestValuesThatMeanNothingAreRefused(t *testing.T) {
 		"an argument that is no flag":                {"extraArgs: [workers=1]", "extraArgs"},
 		"a pull policy with another kind of default": {"pullPolicy: {default: Perhaps}", "pullPolicy"},
 		"a digest that is not one":                   {"image: {digest: latest}", "digest"},
+		"a parent that no child could find":          {"pivot: {enabled: true, childManifest: x}", "host"},
+		"a parent without a manifest":                {"pivot: {enabled: true, cell: {host: parent}}", "childManifest"},
+		"a port that is none":                        {"pivot: {cell: {port: 70000}}", "port"},
+		"a type that no Service has":                 {"pivot: {cell: {serviceType: ExternalName}}", "serviceType"},
 		"a number where a name belongs":              {"tenants: {serviceAccount: 5}", "serviceAccount"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheControllerIsInstalled builds deploy/flux, alone and with every component.
+// TestTheControllerIsInstalled builds deploy/flux, alone and with every component, and
+// deploy/pivot.
 // test/deploy judges what comes out.
 func TestTheControllerIsInstalled(t *testing.T) {
 	p := programs{kustomize: filepath.Join(t.TempDir(), "kustomize")}
 	compile(t, ".", p.kustomize, "sigs.k8s.io/kustomize/kustomize/v5")
-	for _, name := range []string{"flux", "flux-everything"} {
+	for _, name := range []string{"flux", "flux-everything", "pivot", "pivot-child"} {
 		t.Run(name, func(t *testing.T) {
 			want := filepath.Join("testdata", name+".yaml")
 			got := p.good(t, filepath.Join("testdata", name))

@@ -91,27 +91,60 @@ func (f *family) run(p *harness.Plane, input string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// definitions are those of this project, with the rights of its controller.
-func (f *family) definitions(more ...string) string {
+// kustomized is what kubectl kustomize makes of a folder.
+func (f *family) kustomized(folder string) string {
 	f.t.Helper()
-	text := "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + system + "}\n"
-	for _, file := range append([]string{"crds/ropewalk.dev_transforms.yaml", "crds/ropewalk.dev_pivotclusters.yaml", "flux/rbac.yaml", "pivot/rbac.yaml"}, more...) {
-		data, err := os.ReadFile(filepath.Join("..", "..", "deploy", file))
-		require.NoError(f.t, err)
-		text += "\n---\n" + string(data)
+	cmd := exec.CommandContext(f.t.Context(), f.kubectl, "kustomize", folder) //nolint:gosec // a program of the run
+	cmd.Env = f.Environment()
+	out, err := cmd.Output()
+	require.NoError(f.t, err, "kubectl kustomize %s", folder)
+	return string(out)
+}
+
+// install installs a parent with an overlay, as the guide has it, and returns the file that its
+// controller has as --child-manifest. The engine of the child is run by the test.
+func (f *family) install(p *harness.Plane) (manifest string) {
+	f.t.Helper()
+	overlay := f.t.TempDir()
+	deploy, err := filepath.Abs(filepath.Join("..", "..", "deploy", "pivot"))
+	require.NoError(f.t, err)
+	base, err := filepath.Rel(overlay, deploy)
+	require.NoError(f.t, err)
+	for name, text := range map[string]string{
+		"child.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + harness.FluxNamespace + "}\n---\n" + f.kustomized(filepath.Join(deploy, "child")),
+		"kustomization.yaml": `apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: ["` + base + `"]
+configMapGenerator:
+  - {name: ropewalk-parent, namespace: ` + system + `, literals: ["host=` + plane.Loopback + `"], files: [child.yaml]}
+`,
+	} {
+		require.NoError(f.t, os.WriteFile(filepath.Join(overlay, name), []byte(text), 0o600))
 	}
-	return text
+	f.run(p, f.kustomized(overlay), "apply", "--server-side", "-f", "-")
+	// What the kubelet mounts.
+	name := f.run(p, "", "get", "deployment", "ropewalk-controller", "--namespace="+system, "-o", `jsonpath={.spec.template.spec.volumes[?(@.name=="parent")].configMap.name}`)
+	manifest = filepath.Join(overlay, "mounted.yaml")
+	require.NoError(f.t, os.WriteFile(manifest, []byte(f.run(p, "", "get", "configmap", name, "--namespace="+system, "-o", `jsonpath={.data.child\.yaml}`)), 0o600))
+	return manifest
+}
+
+// parts is the flag of that name of the controller that is installed on a plane.
+func (f *family) parts(p *harness.Plane) string {
+	f.t.Helper()
+	args := strings.Fields(f.run(p, "", "get", "deployment", "ropewalk-controller", "--namespace="+system, "-o", "jsonpath={.spec.template.spec.containers[0].args[*]}"))
+	i := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--parts=") })
+	require.GreaterOrEqual(f.t, i, 0, "%s", args)
+	return args[i]
 }
 
 // startParent starts Flux and the controller on a plane.
 func (f *family) startParent(p *harness.Plane) {
 	f.t.Helper()
 	source, kustomize := f.Flux(f.t, p)
-	f.run(p, f.definitions(), "apply", "--server-side", "-f", "-")
-	manifest := filepath.Join(f.t.TempDir(), "child.yaml")
-	require.NoError(f.t, os.WriteFile(manifest, []byte(f.definitions("pivot/agent.yaml")), 0o600))
+	manifest := f.install(p)
 	registration, link := plane.FreePort(f.t), plane.FreePort(f.t)
-	f.parent = f.Controller(f.t, p, "ropewalk-controller", system, "--parts=transforms,pivot", "--workers=1", "--pivot-hold=1s",
+	f.parent = f.Controller(f.t, p, "ropewalk-controller", system, f.parts(p), "--workers=1", "--pivot-hold=1s",
 		"--plain-http="+f.registry, "--cell-host="+plane.Loopback, "--cell-port="+registration, "--cell-link-port="+link,
 		"--registration-addr="+net.JoinHostPort(plane.Loopback, registration), "--link-addr="+net.JoinHostPort(plane.Loopback, link),
 		"--child-manifest="+manifest)
@@ -236,12 +269,31 @@ func (f *family) boot() {
 	require.NoError(f.t, err, "%s", out)
 	f.says("the script of the machine: %s", strings.Join(strings.Fields(string(out)), " "))
 	f.run(f.B, "", "get", "secret", "ropewalk-agent", "--namespace="+system)
+	f.mayWritePools()
+}
+
+// mayWritePools: on the child the delivery of its own cluster alone writes pools of addresses.
+func (f *family) mayWritePools() {
+	f.t.Helper()
+	for _, c := range []struct {
+		account, resource string
+		allowed           string
+	}{
+		{f.cluster.Namespace + ":ropewalk-delivery", "ciliumloadbalancerippools", "true"},
+		{f.cluster.Namespace + ":ropewalk-delivery", "ciliumbgpclusterconfigs", "false"},
+		{f.cluster.Namespace + ":default", "ciliumloadbalancerippools", "false"},
+		{"rw-green:ropewalk-delivery", "ciliumloadbalancerippools", "false"},
+	} {
+		review := f.run(f.B, fmt.Sprintf(`{apiVersion: authorization.k8s.io/v1, kind: SubjectAccessReview, spec: {user: "system:serviceaccount:%s", resourceAttributes: {verb: patch, group: cilium.io, resource: %s}}}`,
+			c.account, c.resource), "create", "-f", "-", "-o", "jsonpath={.status.allowed}")
+		require.Equal(f.t, c.allowed, review, "%s %s", c.account, c.resource)
+	}
 }
 
 // startChild runs the agent, as the kubelet does.
 func (f *family) startChild(flags ...string) {
 	f.t.Helper()
-	f.agent = f.Controller(f.t, f.B, "ropewalk-controller", system, append([]string{"--parts=transforms,pivot,agent", "--workers=1", "--plain-http=" + f.registry,
+	f.agent = f.Controller(f.t, f.B, "ropewalk-controller", system, append([]string{f.parts(f.B), "--workers=1", "--plain-http=" + f.registry,
 		"--registration-addr=" + plane.Loopback + ":0", "--link-addr=" + plane.Loopback + ":0"}, flags...)...)
 	f.says("the agent runs")
 }

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -65,7 +66,7 @@ func (r *Reconciler) childManifest(ctx context.Context) ([]byte, error) {
 }
 
 // manifest is what a machine of the control plane applies: what installs the agent, that once
-// more for children of the child, and the Secret of the agent.
+// more for children of the child, a binding for its delivery, and the Secret of the agent.
 func (r *Reconciler) manifest(ctx context.Context, c *v1alpha1.PivotCluster, token string) ([]byte, error) {
 	at, err := r.place(ctx, c)
 	if err != nil {
@@ -79,15 +80,34 @@ func (r *Reconciler) manifest(ctx context.Context, c *v1alpha1.PivotCluster, tok
 	if err != nil {
 		return nil, err
 	}
-	secret, err := yaml.Marshal(&corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: enrol.AgentNamespace, Name: enrol.AgentSecret},
-		Data:       bootstrap.AgentData(token, registration(at.cell), linkAddress(at.cell), at.endpoint.Authority().Trust()),
-	})
-	if err != nil {
-		return nil, err
+	documents := [][]byte{bytes.TrimSpace(given), kept}
+	for _, o := range []any{
+		poolsBinding(c),
+		&corev1.Secret{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: enrol.AgentNamespace, Name: enrol.AgentSecret},
+			Data:       bootstrap.AgentData(token, registration(at.cell), linkAddress(at.cell), at.endpoint.Authority().Trust()),
+		},
+	} {
+		text, err := yaml.Marshal(o)
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, text)
 	}
-	return bytes.Join([][]byte{bytes.TrimSpace(given), kept, secret}, []byte("\n---\n")), nil
+	return bytes.Join(documents, []byte("\n---\n")), nil
+}
+
+// poolsBinding lets the delivery on the child write pools of addresses, which have no namespace.
+// A machine makes it, because the controller there could only make it if it could bind its
+// other roles in all namespaces too.
+func poolsBinding(c *v1alpha1.PivotCluster) *rbacv1.ClusterRoleBinding {
+	return &rbacv1.ClusterRoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
+		ObjectMeta: metav1.ObjectMeta{Name: PoolsRole, Labels: map[string]string{ClusterLabel: c.Name}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: PoolsRole},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: c.ClusterNamespace(), Name: deliveryAccount}},
+	}
 }
 
 // keptManifest is the ConfigMap of a manifest, in YAML.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,13 +30,17 @@ func TestAChildKeepsWhatItsAgentWasInstalledWith(t *testing.T) {
 	text, err := w.controller.manifest(t.Context(), w.read(), "a-token")
 	require.NoError(t, err)
 	documents := strings.Split(string(text), "\n---\n")
-	require.Len(t, documents, 3)
+	require.Len(t, documents, 4)
 	require.Contains(t, documents[0], "kind: Namespace")
 	var kept corev1.ConfigMap
 	require.NoError(t, yaml.UnmarshalStrict([]byte(documents[1]), &kept))
 	require.Equal(t, "ropewalk-system/ropewalk-child-manifest", kept.Namespace+"/"+kept.Name)
+	var pools rbacv1.ClusterRoleBinding
+	require.NoError(t, yaml.UnmarshalStrict([]byte(documents[2]), &pools))
+	require.Equal(t, rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "ClusterRole", Name: "ropewalk-cluster-pools"}, pools.RoleRef)
+	require.Equal(t, []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "rw-blue", Name: "ropewalk-delivery"}}, pools.Subjects)
 	var agent corev1.Secret
-	require.NoError(t, yaml.UnmarshalStrict([]byte(documents[2]), &agent))
+	require.NoError(t, yaml.UnmarshalStrict([]byte(documents[3]), &agent))
 	require.Equal(t, w.linkTo+" a-token", string(agent.Data["link"])+" "+string(agent.Data["token"]))
 
 	given, err := w.controller.childManifest(t.Context())

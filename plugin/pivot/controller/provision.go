@@ -32,6 +32,8 @@ const (
 	deliveryAccount = "ropewalk-delivery"
 	// DeliveryRole is the ClusterRole that it is bound to there.
 	DeliveryRole = "ropewalk-cluster-delivery"
+	// PoolsRole is the ClusterRole that it is bound to on a child in all namespaces.
+	PoolsRole = "ropewalk-cluster-pools"
 	// embeddedModule makes the objects where a PivotCluster names no other module.
 	embeddedModule = "cluster"
 )
