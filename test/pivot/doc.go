@@ -8,10 +8,12 @@
 //	plane A: etcd ── kube-apiserver ──┬── garbage collector, namespaces
 //	                                  ├── Cluster API core, kubeadm bootstrap, kubeadm control plane ──┐
 //	                                  ├── capi-cloud: DevCluster, DevMachine ── machines in memory ── API servers
-//	plane B: the same, with programs  ├── (the one cloud of both planes)                               of Clusters
+//	plane B: the same, with programs  ├── (the one cloud of all planes)                                of Clusters
 //	of its own                        │
 //	                                  └── the auditor, and ropewalk pivot, whose requests may go
 //	                                      through a proxy that injects faults
+//
+// A hierarchy has a plane C, which is as B is.
 //
 // Package harness starts the planes and makes Clusters, package audit observes that the
 // invariants of a move hold, and package faults is the proxy. The programs are built by
@@ -23,7 +25,7 @@
 //
 // The API servers, the garbage collector and all controllers of Cluster API are those of
 // their releases, but that versions of definitions that are not stored are not served, for
-// nothing converts them. The machines of the cloud are objects in memory; it outlives both
+// nothing converts them. The machines of the cloud are objects in memory; it outlives the
 // planes, so that a machine that is made again shows by its time of creation. Nodes and API
 // servers of a Cluster are answers of the cloud: no kubelet runs, and no bootstrap data is
 // executed.

@@ -22,7 +22,7 @@
 // controller makes the Transform, its namespace and its account, and the Secret of the token.
 //
 // Everything is read from the API server itself: there are few PivotClusters, and none may
-// be provisioned twice because a cache was late.
+// be provisioned twice because a cache was late. Only agents, and the cell, are found by it.
 //
 // An authority is in use only once its Secret has it. A rotation waits for agents that a step
 // would strand (rotation.go).
