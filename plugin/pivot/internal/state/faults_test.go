@@ -353,3 +353,41 @@ func TestAnObjectThatIsCreatedOnTheSourceAfterTheCommit(t *testing.T) {
 	w.moved()
 	require.NotNil(t, w.source.Object(plane.RefOf(late)), "it is left")
 }
+
+// TestATargetThatIsDoneIsNotWrittenAgain: the source died before it could note that the target is
+// done, which has given up its rights since.
+func TestATargetThatIsDoneIsNotWrittenAgain(t *testing.T) {
+	for _, step := range []Step{Committed, Activated, Confirmed} {
+		w := newWorld(t, 1)
+		w.until(step)
+		before := w.source.Object(w.receiptRef())
+		ctx, die := context.WithCancel(t.Context())
+		w.link = func(to Link) Link {
+			return LinkFunc(func(ctx context.Context, r Request) (Response, error) {
+				out, err := to.Call(ctx, r)
+				if r.Op == Finish {
+					die()
+				}
+				return out, err
+			})
+		}
+		s := w.coordinator()
+		s.Resume = true
+		_, err := s.Run(ctx)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, Done, w.receipt(w.target).Step)
+		w.link = nil
+		if step != Confirmed {
+			// An etcd that is restored from a backup is older yet.
+			w.source.Edit(w.receiptRef(), "restore", func(o *unstructured.Unstructured) { o.Object["data"] = before.Object["data"] })
+		}
+		w.target.Before = func(r planetest.Request) error {
+			if r.Write() {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, r.Ref.Name, nil)
+			}
+			return nil
+		}
+		require.NoError(t, w.resume(), step)
+		w.moved()
+	}
+}

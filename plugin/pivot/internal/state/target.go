@@ -124,13 +124,14 @@ func (h *handling) handle(ctx context.Context) (err error) {
 	return f(ctx)
 }
 
-// current refuses requests of other pivots and of older epochs.
+// current refuses requests of other pivots and of other epochs. Of what is done a later epoch
+// is not written down.
 func (h *handling) current() error {
 	r := h.receipt
 	switch {
 	case r == nil || r.ID != h.request.Pivot:
 		return refuse(Fenced, "the target has no receipt of pivot %q of %s", h.request.Pivot, h.request.Cluster)
-	case r.Epoch != h.request.Epoch:
+	case r.Epoch > h.request.Epoch || r.Epoch < h.request.Epoch && r.Step != Done:
 		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", h.request.Epoch, r.ID, r.Epoch)
 	case r.Round > h.request.Round:
 		return refuse(Stale, "snapshot %d of pivot %q is not the last: the target has snapshot %d", h.request.Round, r.ID, r.Round)
@@ -219,8 +220,8 @@ func (h *handling) prepare(ctx context.Context) error {
 	switch {
 	case r != nil && r.ID == q.Pivot && r.Epoch > q.Epoch:
 		return refuse(Fenced, "epoch %d of pivot %q is over: the target is at epoch %d", q.Epoch, r.ID, r.Epoch)
-	case r != nil && r.ID == q.Pivot && r.Epoch == q.Epoch:
-		return nil
+	case r != nil && r.ID == q.Pivot && (r.Epoch == q.Epoch || r.Step == Done):
+		return nil // What is done needs no fence: an agent has given up the right to write by then.
 	case r != nil && r.ID == q.Pivot:
 		r.Epoch = q.Epoch
 		return h.store.write(ctx, r)
@@ -367,7 +368,11 @@ func (h *handling) confirm(ctx context.Context) error {
 }
 
 func (h *handling) finish(ctx context.Context) error {
-	if h.receipt.Step != Active && h.receipt.Step != Done {
+	switch h.receipt.Step {
+	case Done:
+		return nil
+	case Active:
+	default:
 		return refuse(TooLate, "pivot %q is at step %s on the target: it is not active", h.receipt.ID, h.receipt.Step)
 	}
 	if err := h.unstage(ctx, ""); err != nil {
