@@ -156,8 +156,12 @@ func (p *pivots) report(name string, d *driving, e state.Event) {
 func (r *Reconciler) pivot(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
 	resume := receipt != nil && !receipt.Step.Ended()
 	// One that has just ended is reported first.
-	if !resume && !r.pivots.driven(c.UID) {
-		if wait, err := r.rests(c, receipt); wait || err != nil {
+	if !r.pivots.driven(c.UID) {
+		rests := r.rests
+		if resume {
+			rests = r.pauses
+		}
+		if wait, err := rests(c, receipt); wait || err != nil {
 			return err
 		}
 	}
@@ -198,6 +202,17 @@ func (r *Reconciler) ended(ctx context.Context, c *v1alpha1.PivotCluster, err er
 	log.FromContext(ctx).Info("the pivot stopped", "reason", why)
 	r.Events.Event(c, corev1.EventTypeWarning, "PivotFailed", why)
 	return err
+}
+
+// pauses reports whether a pivot that has failed is not gone on with yet: it may fail at once
+// each time.
+func (r *Reconciler) pauses(c *v1alpha1.PivotCluster, receipt *state.Receipt) (bool, error) {
+	last := r.pivots.lastly(c.UID)
+	if last.err == nil || r.Now().Sub(last.at) >= retryAfter {
+		return false, nil
+	}
+	r.progress(c, v1alpha1.PhasePivoting, fmt.Sprintf("the pivot stopped after step %s, and goes on in %s: %s", receipt.Step, retryAfter, last.err))
+	return true, nil
 }
 
 // rests reports whether a pivot may not begin yet: one that was refused, or aborted, is begun

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,6 +114,35 @@ func TestAPivotThatIsAborted(t *testing.T) {
 	require.Contains(t, ready(w.settle()), "the pivot was aborted, and begins again: failed after step Staged")
 	require.Empty(t, w.controller.pivots.all)
 	w.pass(time.Minute)
+	w.until(w.controller, "in charge of itself", pivoted)
+}
+
+// TestAPivotThatFailsAfterTheCommit goes on after a pause, and not again and again at once.
+func TestAPivotThatFailsAfterTheCommit(t *testing.T) {
+	w := newWorld(t)
+	w.observe()
+	var full atomic.Bool
+	full.Store(true)
+	w.to.Before = func(r planetest.Request) error {
+		if text, _, _ := unstructured.NestedString(body(r), "data", "receipt.json"); full.Load() && r.Write() && strings.Contains(text, `"step": "Active"`) {
+			return errors.New("the disk of etcd is full")
+		}
+		return nil
+	}
+	w.bootstraps()
+	var failed error
+	require.Eventually(t, func() bool {
+		_, failed = w.reconcile()
+		return failed != nil
+	}, 20*time.Second, 5*time.Millisecond)
+	require.ErrorContains(t, failed, "the disk of etcd is full")
+	require.Equal(t, state.Committed, w.step())
+	for range 5 {
+		require.Contains(t, ready(w.settle()), "the pivot stopped after step Committed, and goes on in 5s: ")
+	}
+	require.Empty(t, w.controller.pivots.all)
+	full.Store(false)
+	w.pass(retryAfter)
 	w.until(w.controller, "in charge of itself", pivoted)
 }
 
