@@ -282,7 +282,7 @@ func (f *family) mayWritePools() {
 		{f.cluster.Namespace + ":ropewalk-delivery", "ciliumloadbalancerippools", "true"},
 		{f.cluster.Namespace + ":ropewalk-delivery", "ciliumbgpclusterconfigs", "false"},
 		{f.cluster.Namespace + ":default", "ciliumloadbalancerippools", "false"},
-		{"rw-green:ropewalk-delivery", "ciliumloadbalancerippools", "false"},
+		{"rw-another:ropewalk-delivery", "ciliumloadbalancerippools", "false"},
 	} {
 		review := f.run(f.B, fmt.Sprintf(`{apiVersion: authorization.k8s.io/v1, kind: SubjectAccessReview, spec: {user: "system:serviceaccount:%s", resourceAttributes: {verb: patch, group: cilium.io, resource: %s}}}`,
 			c.account, c.resource), "create", "-f", "-", "-o", "jsonpath={.status.allowed}")
