@@ -99,6 +99,8 @@ func phaseOf(o observation, connected bool) (v1alpha1.PivotClusterPhase, string)
 	switch {
 	case !connected:
 		return v1alpha1.PhaseDegraded, "in charge of itself; its agent is not connected"
+	case o.Nodes.Wanted == 0:
+		return v1alpha1.PhaseDegraded, "in charge of itself; its agent has reported no nodes"
 	case o.Nodes.Ready < o.Nodes.Wanted:
 		return v1alpha1.PhaseDegraded, fmt.Sprintf("in charge of itself; %d of %d nodes are ready", o.Nodes.Ready, o.Nodes.Wanted)
 	}

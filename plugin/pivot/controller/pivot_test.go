@@ -208,3 +208,23 @@ func body(r planetest.Request) map[string]any {
 	}
 	return r.Object.Object
 }
+
+// It is made while the parent still renders the cluster, and nothing is applied there any more.
+func TestAnEditWhileAClusterPivotsIsNotLost(t *testing.T) {
+	w := newWorld(t)
+	w.bootstraps()
+	w.until(w.controller, "freezing", func(*v1alpha1.PivotCluster) bool { return w.step() == state.Freezing })
+	w.edit(func(c *v1alpha1.PivotCluster) { c.Spec.KubernetesVersion = "v1.37.0" })
+	of := &v1alpha1.PivotCluster{}
+	w.until(w.controller, "the child has it", func(*v1alpha1.PivotCluster) bool {
+		return w.child.Get(t.Context(), types.NamespacedName{Name: name}, of) == nil && of.Spec.KubernetesVersion == "v1.37.0"
+	})
+	require.Equal(t, state.Freezing, w.step())
+	w.observe()
+	w.until(w.controller, "in charge of itself", pivoted)
+	require.NoError(t, w.child.Create(t.Context(), available(1)))
+	w.until(w.itself, "ready", phase(v1alpha1.PhaseReady))
+	transform := &v1alpha1.Transform{}
+	require.NoError(t, w.child.Get(t.Context(), types.NamespacedName{Namespace: "rw-blue", Name: name}, transform))
+	require.Contains(t, string(transform.Spec.Input.Raw), "v1.37.0")
+}

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/fluxcd/pkg/apis/meta"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -64,30 +66,43 @@ func (r *Reconciler) namespace(ctx context.Context, c *v1alpha1.PivotCluster, mo
 }
 
 // transform makes the Transform of the cluster, and brings it to the spec. Whether it is
-// suspended is left as it is: a pivot freezes it.
-func (r *Reconciler) transform(ctx context.Context, c *v1alpha1.PivotCluster, self bool) error {
+// suspended is left as it is: a pivot freezes it. It returns why the spec is not delivered; "" where
+// it is, or is on its way.
+func (r *Reconciler) transform(ctx context.Context, c *v1alpha1.PivotCluster, self bool) (why string, err error) {
 	want, err := transformOf(c, self)
 	if err != nil {
-		return err
+		return "", err
 	}
 	live := &v1alpha1.Transform{}
 	err = r.client.Get(ctx, client.ObjectKeyFromObject(want), live)
 	switch {
 	case client.IgnoreNotFound(err) != nil:
-		return err
+		return "", err
 	case err == nil && live.Labels[ClusterLabel] != c.Name:
-		return reject("Transform %s/%s exists and is not of this PivotCluster: delete it", live.Namespace, live.Name)
+		return "", reject("Transform %s/%s exists and is not of this PivotCluster: delete it", live.Namespace, live.Name)
 	}
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(want)
 	if err != nil {
-		return err
+		return "", err
 	}
 	delete(object, "status")
 	u := &unstructured.Unstructured{Object: object}
 	if err := r.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), owner, client.ForceOwnership); err != nil {
-		return fmt.Errorf("applying Transform %s/%s: %w", want.Namespace, want.Name, err)
+		return "", fmt.Errorf("applying Transform %s/%s: %w", want.Namespace, want.Name, err)
 	}
-	return nil
+	if u.GetGeneration() != live.Generation {
+		return "", nil // It was changed just now.
+	}
+	return undelivered(live), nil
+}
+
+// undelivered is why a Transform does not deliver its spec; "" where it does, or goes on.
+func undelivered(t *v1alpha1.Transform) string {
+	ready := apimeta.FindStatusCondition(t.Status.Conditions, meta.ReadyCondition)
+	if ready == nil || ready.Status != metav1.ConditionFalse || ready.ObservedGeneration != t.Generation || ready.Reason == meta.ProgressingReason {
+		return ""
+	}
+	return fmt.Sprintf("Transform %s/%s: %s: %s", t.Namespace, t.Name, ready.Reason, ready.Message)
 }
 
 func transformOf(c *v1alpha1.PivotCluster, self bool) (*v1alpha1.Transform, error) {

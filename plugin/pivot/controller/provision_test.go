@@ -4,14 +4,19 @@
 package controller
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 )
@@ -104,6 +109,7 @@ func TestThePhaseOfAClusterThatIsItsOwn(t *testing.T) {
 		"all is well":         {3, 3, true, v1alpha1.PhaseReady, "in charge of itself"},
 		"a node is not ready": {2, 3, true, v1alpha1.PhaseDegraded, "in charge of itself; 2 of 3 nodes are ready"},
 		"its agent is away":   {3, 3, false, v1alpha1.PhaseDegraded, "in charge of itself; its agent is not connected"},
+		"no nodes are known":  {0, 0, true, v1alpha1.PhaseDegraded, "in charge of itself; its agent has reported no nodes"},
 		"one node more":       {4, 3, true, v1alpha1.PhaseReady, "in charge of itself"},
 	} {
 		phase, message := phaseOf(observation{Nodes: v1alpha1.NodeCounts{Ready: c.ready, Wanted: c.wanted}}, c.connected)
@@ -118,4 +124,50 @@ func TestNodesThatAreWanted(t *testing.T) {
 		ControlPlane: v1alpha1.ControlPlane{Replicas: 3}, Workers: []v1alpha1.WorkerPool{{Replicas: &two}, {}, {Replicas: &none}},
 	}}))
 	require.EqualValues(t, 1, wanted(&v1alpha1.PivotCluster{}))
+}
+
+// A user sees on the PivotCluster why nothing comes of an edit.
+func TestASpecThatIsNotDeliveredIsShown(t *testing.T) {
+	w := moved(t)
+	require.NoError(t, w.child.Create(t.Context(), available(1)))
+	w.until(w.itself, "ready", phase(v1alpha1.PhaseReady))
+	transform := &v1alpha1.Transform{}
+	fails := func(c client.Client) {
+		require.NoError(t, c.Get(t.Context(), types.NamespacedName{Namespace: "rw-blue", Name: name}, transform))
+		transform.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Invalid", Message: "input.workers.0: no such field", ObservedGeneration: transform.Generation}}
+		require.NoError(t, c.Update(t.Context(), transform))
+	}
+	fails(w.child)
+	c := w.until(w.itself, "degraded", phase(v1alpha1.PhaseDegraded))
+	require.Equal(t, "in charge of itself; Transform rw-blue/blue: Invalid: input.workers.0: no such field", ready(c))
+
+	w = newWorld(t)
+	w.placed()
+	w.settle()
+	fails(w.parent)
+	require.Equal(t, "the engine has not applied the Cluster yet: Transform rw-blue/blue: Invalid: input.workers.0: no such field", ready(w.settle()))
+	transform.Status.Conditions[0].Reason = "Progressing"
+	require.Empty(t, undelivered(transform))
+}
+
+// The server that fails is tried again; a user has nothing to change.
+func TestCredentialsThatCannotBeReadAreNoFailure(t *testing.T) {
+	w := newWorld(t)
+	w.controller.client = interceptor.NewClient(w.parent.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if key.Name == "cloud" {
+				return apierrors.NewTooManyRequests("slow down", 1)
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	})
+	of := w.cluster()
+	of.Spec.Provider.Credentials = []v1alpha1.ObjectKey{{Namespace: "capa-system", Name: "cloud"}}
+	_, err := w.controller.bootstrap(t.Context(), of, Child{})
+	require.True(t, apierrors.IsTooManyRequests(err), "%v", err)
+	rejected := (*rejection)(nil)
+	require.NotErrorAs(t, err, &rejected)
+	of.Spec.Provider.Credentials[0].Name = "none"
+	_, err = w.controller.bootstrap(t.Context(), of, Child{})
+	require.ErrorAs(t, err, &rejected)
 }

@@ -20,6 +20,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
@@ -218,7 +219,8 @@ func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, re
 	if err != nil || changed {
 		return cmp.Or(err, errChanged)
 	}
-	if err := r.transform(ctx, c, false); err != nil {
+	why, err := r.transform(ctx, c, false)
+	if err != nil {
 		return err
 	}
 	seen, err := r.observe(ctx, c)
@@ -236,15 +238,26 @@ func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, re
 		if !seen.Provisioned {
 			message = seen.Message
 		}
+		if why != "" {
+			message += ": " + why
+		}
 		r.progress(c, phase, message)
 		return nil
 	}
+	ready, err := r.bootstrap(ctx, c, child)
 	if receipt != nil && !receipt.Step.Ended() {
+		if err != nil {
+			log.FromContext(ctx).Info("an edit of the PivotCluster is not sent to the child yet", "reason", short(err.Error()))
+		}
+		// What was edited since the pivot began is with the child, where it counts after the pivot.
 		return r.pivot(ctx, c, receipt)
 	}
-	ready, err := r.bootstrap(ctx, c, child)
 	if err != nil || !ready {
 		return err
+	}
+	if why != "" {
+		r.progress(c, v1alpha1.PhaseProvisioning, "the pivot waits until the spec is delivered: "+why)
+		return nil
 	}
 	if !seen.Available {
 		r.progress(c, v1alpha1.PhaseProvisioning, "the pivot waits until the cluster is at rest: "+seen.Message)
@@ -280,9 +293,12 @@ func (r *Reconciler) child(c *v1alpha1.PivotCluster) (Child, bool) {
 
 // bootstrap sends the child what it needs before the pivot, and reports whether it has it.
 func (r *Reconciler) bootstrap(ctx context.Context, c *v1alpha1.PivotCluster, child Child) (bool, error) {
-	b, err := bootstrap.Collect(ctx, r.client, c, r.uid+"/"+string(c.UID))
-	if err != nil {
+	b, err := bootstrap.Collect(ctx, r.client, c, r.uid+"/"+string(c.UID), r.Account.Namespace)
+	if wrong := (bootstrap.Wrong{}); errors.As(err, &wrong) {
 		return false, &rejection{err.Error()}
+	}
+	if err != nil {
+		return false, err
 	}
 	done := child.Bootstrapped == b.ID()
 	message := child.BootstrapError
@@ -314,7 +330,8 @@ func (r *Reconciler) self(ctx context.Context, c *v1alpha1.PivotCluster, receipt
 		return err
 	}
 	// One that a user moved here from elsewhere is not this cluster.
-	if err := r.transform(ctx, c, c.Annotations[bootstrap.SelfAnnotation] != ""); err != nil {
+	why, err := r.transform(ctx, c, c.Annotations[bootstrap.SelfAnnotation] != "")
+	if err != nil {
 		return err
 	}
 	seen, err := r.observe(ctx, c)
@@ -325,6 +342,9 @@ func (r *Reconciler) self(ctx context.Context, c *v1alpha1.PivotCluster, receipt
 	set(c, v1alpha1.ProvisionedCondition, seen.Provisioned, "Provisioned", seen.Message)
 	set(c, v1alpha1.PivotedCondition, true, "Pivoted", "")
 	phase, message := phaseOf(seen, true)
+	if why != "" {
+		phase, message = v1alpha1.PhaseDegraded, message+"; "+why
+	}
 	r.settled(c, phase, message)
 	return r.record(ctx, c, receipt)
 }

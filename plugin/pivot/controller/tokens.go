@@ -74,7 +74,7 @@ func (r *Reconciler) ensureToken(ctx context.Context, c *v1alpha1.PivotCluster, 
 	if r.needsToken(c, token) {
 		token, c.Status.Enrolment = enrol.Mint(c.Spec.Agent.Rejoin, r.Now())
 		changed = true
-	} else if e := c.Status.Enrolment; !provisioned && e.PublicKey == "" && e.Expires.Sub(r.Now()) < enrol.TokenLifetime/2 {
+	} else if e := c.Status.Enrolment; !provisioned && e.PublicKey == "" && (e.Expires == nil || e.Expires.Sub(r.Now()) < enrol.TokenLifetime/2) {
 		// The machine that has it is still being made.
 		e.Expires = &metav1.Time{Time: r.Now().Add(enrol.TokenLifetime)}
 		changed = true
@@ -131,7 +131,7 @@ func linkAddress(cell *v1alpha1.Cell) string {
 
 // expired says of a token that has ended unused what to do.
 func expired(e *v1alpha1.EnrolmentStatus, now time.Time) string {
-	if e == nil || e.PublicKey != "" || !enrol.Expired(e, now) {
+	if e == nil || e.Expires == nil || e.PublicKey != "" || !enrol.Expired(e, now) {
 		return ""
 	}
 	return fmt.Sprintf("the token of the agent has expired at %s, unused: see whether the machines reach the parent, then change spec.agent.rejoin, and run the script on a machine of the control plane again",

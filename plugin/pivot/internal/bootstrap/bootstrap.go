@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/enrol"
 )
 
 // Annotations and labels of what the agent makes on a child.
@@ -57,14 +59,26 @@ func (s Secret) String() string { return "Secret " + s.Namespace + "/" + s.Name 
 // Format keeps values out of all verbs.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.String())) }
 
-// Collect reads on the parent what the child of c gets. All Secrets that are missing are in
-// the error.
-func Collect(ctx context.Context, from client.Reader, c *v1alpha1.PivotCluster, identity string) (*Bootstrap, error) {
+// Wrong is what a user has to put right in a PivotCluster, or beside it.
+type Wrong struct{ error }
+
+// Unwrap is for errors.Is.
+func (w Wrong) Unwrap() error { return w.error }
+
+// Collect reads on the parent what the child of c gets. All Secrets that are missing, or that no
+// child gets, are in the error, which is Wrong then: a user who may edit PivotClusters may not see
+// all Secrets by that. The controller of the parent is in namespace own.
+func Collect(ctx context.Context, from client.Reader, c *v1alpha1.PivotCluster, identity, own string) (*Bootstrap, error) {
 	out := &Bootstrap{Identity: identity, Name: c.Name, Labels: c.Labels, Spec: *c.Spec.DeepCopy()}
 	type want struct{ from, to client.ObjectKey }
 	var wants []want
+	var wrong []error
 	for _, key := range c.Spec.Provider.Credentials {
 		k := client.ObjectKey{Namespace: key.Namespace, Name: key.Name}
+		if err := sendable(k, c, own); err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
 		wants = append(wants, want{k, k})
 	}
 	if ref := c.Spec.GitOps.PullSecretRef; ref != nil {
@@ -73,19 +87,45 @@ func Collect(ctx context.Context, from client.Reader, c *v1alpha1.PivotCluster, 
 			client.ObjectKey{Namespace: engineNamespace(c.Spec.GitOps.Engine), Name: ref.Name},
 		})
 	}
-	var missing []error
 	for _, w := range wants {
 		var s corev1.Secret
 		switch err := from.Get(ctx, w.from, &s); {
 		case apierrors.IsNotFound(err):
-			missing = append(missing, fmt.Errorf("secret %s does not exist on the parent, and the PivotCluster names it", w.from))
+			wrong = append(wrong, fmt.Errorf("secret %s does not exist on the parent, and the PivotCluster names it", w.from))
 		case err != nil:
 			return nil, err
+		case !slices.Contains(secretTypes(), s.Type):
+			wrong = append(wrong, fmt.Errorf("secret %s is of type %q: no child gets one of that", w.from, s.Type))
 		default:
 			out.Secrets = append(out.Secrets, Secret{Namespace: w.to.Namespace, Name: w.to.Name, Type: s.Type, Data: s.Data})
 		}
 	}
-	return out, errors.Join(missing...)
+	if len(wrong) > 0 {
+		return nil, Wrong{errors.Join(wrong...)}
+	}
+	return out, nil
+}
+
+// sendable returns an error for credentials that no child gets: those of the system, of the
+// parent itself, and of other clusters.
+func sendable(k client.ObjectKey, c *v1alpha1.PivotCluster, own string) error {
+	if slices.Contains(systemNamespaces(own, enrol.AgentNamespace), k.Namespace) {
+		return fmt.Errorf("secret %s: credentials may not be in namespace %q: use one of their own", k, k.Namespace)
+	}
+	if strings.HasPrefix(k.Namespace, v1alpha1.ClusterNamespacePrefix) && k.Namespace != c.ClusterNamespace() {
+		return fmt.Errorf("secret %s: namespace %q is that of another cluster", k, k.Namespace)
+	}
+	return nil
+}
+
+// systemNamespaces are those in which nothing is for a parent to send, or to write.
+func systemNamespaces(own ...string) []string {
+	return append(own, "default", "kube-system", "kube-public", "kube-node-lease")
+}
+
+// secretTypes are those that credentials have.
+func secretTypes() []corev1.SecretType {
+	return []corev1.SecretType{"", corev1.SecretTypeOpaque, corev1.SecretTypeDockerConfigJson, corev1.SecretTypeBasicAuth, corev1.SecretTypeSSHAuth, corev1.SecretTypeTLS}
 }
 
 // Encode is b as it goes over the link, without its Secrets.
@@ -126,13 +166,11 @@ func (b *Bootstrap) pivotCluster() *v1alpha1.PivotCluster {
 // check is everything that a child does not accept.
 func (b *Bootstrap) check(agent string) error {
 	var wrong []error
-	forbidden := []string{"default", "kube-system", "kube-public", "kube-node-lease", agent}
-	types := []corev1.SecretType{"", corev1.SecretTypeOpaque, corev1.SecretTypeDockerConfigJson, corev1.SecretTypeBasicAuth, corev1.SecretTypeSSHAuth, corev1.SecretTypeTLS}
 	for _, s := range b.Secrets {
-		if slices.Contains(forbidden, s.Namespace) {
+		if slices.Contains(systemNamespaces(agent), s.Namespace) {
 			wrong = append(wrong, fmt.Errorf("%s: credentials may not be in namespace %q", s, s.Namespace))
 		}
-		if !slices.Contains(types, s.Type) {
+		if !slices.Contains(secretTypes(), s.Type) {
 			wrong = append(wrong, fmt.Errorf("%s: credentials may not be of type %q", s, s.Type))
 		}
 	}

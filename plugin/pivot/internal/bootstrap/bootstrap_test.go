@@ -38,9 +38,36 @@ func pivotCluster() *v1alpha1.PivotCluster {
 func TestCollectNamesAllSecretsThatAreMissing(t *testing.T) {
 	c := server(t, interceptor.Funcs{})
 	require.NoError(t, c.Create(t.Context(), secret("capa-system", "role", canary)))
-	_, err := Collect(t.Context(), c, pivotCluster(), identity)
+	_, err := Collect(t.Context(), c, pivotCluster(), identity, system)
 	require.EqualError(t, err, "secret capa-system/cloud does not exist on the parent, and the PivotCluster names it\n"+
 		"secret rw-blue/pull does not exist on the parent, and the PivotCluster names it")
+}
+
+// system is the namespace of the controller of the parent.
+const system = "own-system"
+
+// A user who may edit PivotClusters must not read by them what is not for children, such as the
+// authority of the parent.
+func TestCollectSendsNoSecretsOfTheSystem(t *testing.T) {
+	c := server(t, interceptor.Funcs{})
+	of := pivotCluster()
+	of.Spec.GitOps.PullSecretRef, of.Spec.Provider.Credentials = nil, nil
+	for _, namespace := range []string{"kube-system", "default", "own-system", "ropewalk-system", "rw-green", "rw-blue", "capa-system", "tokens"} {
+		s := secret(namespace, "ropewalk-pivot-authority", canary)
+		if namespace == "tokens" {
+			s.Type = corev1.SecretTypeServiceAccountToken
+		}
+		require.NoError(t, c.Create(t.Context(), s))
+		of.Spec.Provider.Credentials = append(of.Spec.Provider.Credentials, v1alpha1.ObjectKey{Namespace: namespace, Name: s.Name})
+	}
+	_, err := Collect(t.Context(), c, of, identity, system)
+	require.EqualError(t, err, `secret kube-system/ropewalk-pivot-authority: credentials may not be in namespace "kube-system": use one of their own
+secret default/ropewalk-pivot-authority: credentials may not be in namespace "default": use one of their own
+secret own-system/ropewalk-pivot-authority: credentials may not be in namespace "own-system": use one of their own
+secret ropewalk-system/ropewalk-pivot-authority: credentials may not be in namespace "ropewalk-system": use one of their own
+secret rw-green/ropewalk-pivot-authority: namespace "rw-green" is that of another cluster
+secret tokens/ropewalk-pivot-authority is of type "kubernetes.io/service-account-token": no child gets one of that`)
+	require.ErrorAs(t, err, &Wrong{})
 }
 
 func TestCollectSendsThePullSecretToTheNamespaceOfTheEngine(t *testing.T) {
@@ -51,7 +78,7 @@ func TestCollectSendsThePullSecretToTheNamespaceOfTheEngine(t *testing.T) {
 		}
 		of := pivotCluster()
 		of.Spec.GitOps.Engine = engine
-		got, err := Collect(t.Context(), c, of, identity)
+		got, err := Collect(t.Context(), c, of, identity, system)
 		require.NoError(t, err)
 		require.Equal(t, []Secret{
 			{Namespace: "capa-system", Name: "cloud", Type: "Opaque", Data: map[string][]byte{"key": []byte("b")}},
@@ -69,8 +96,9 @@ func TestCollectFailsWhereTheServerDoes(t *testing.T) {
 	c := server(t, interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 		return errors.New("etcd is away")
 	}})
-	_, err := Collect(t.Context(), c, pivotCluster(), identity)
+	_, err := Collect(t.Context(), c, pivotCluster(), identity, system)
 	require.EqualError(t, err, "etcd is away")
+	require.NotErrorAs(t, err, &Wrong{})
 }
 
 func TestTheIDChangesWithEachPart(t *testing.T) {
