@@ -16,8 +16,11 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/bootstrap"
@@ -245,4 +248,18 @@ func TestEndpointsThatCannotListen(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
 	require.NoError(t, (&Endpoints{reconciler: w.controller}).Start(ctx))
+}
+
+func TestAFloodOfNewsIsLookedAtOnce(t *testing.T) {
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer q.ShutDown()
+	begun := time.Now()
+	for range 1000 {
+		soon().Generic(t.Context(), event.GenericEvent{Object: &v1alpha1.PivotCluster{ObjectMeta: named("", name)}}, q)
+	}
+	got, _ := q.Get()
+	require.Equal(t, name, got.Name)
+	require.GreaterOrEqual(t, time.Since(begun), settle)
+	q.Done(got)
+	require.Zero(t, q.Len())
 }

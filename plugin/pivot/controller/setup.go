@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -77,7 +78,18 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 			}
 			return nil
 		})).
-		WatchesRawSource(source.Channel(woken, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(woken, soon())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
 		Complete(reconcile.Func(r.Reconcile))
+}
+
+// settle is how long news of a cluster are collected.
+const settle = 500 * time.Millisecond
+
+// soon has a PivotCluster looked at in a while, once for all that wakes it until then: a child may
+// report something new 200 times in a second.
+func soon() handler.EventHandler {
+	return handler.Funcs{GenericFunc: func(_ context.Context, e event.GenericEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)}, settle)
+	}}
 }
