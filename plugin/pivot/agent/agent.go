@@ -185,12 +185,18 @@ func (a *Agent) own(ctx context.Context) (*v1alpha1.PivotCluster, error) {
 	if err := a.Client.List(ctx, &list); err != nil {
 		return nil, err
 	}
+	identity, _ := a.identityOf()
+	var out *v1alpha1.PivotCluster
 	for i := range list.Items {
-		if list.Items[i].Annotations[bootstrap.SelfAnnotation] != "" {
-			return &list.Items[i], nil
+		switch c := &list.Items[i]; c.Annotations[bootstrap.SelfAnnotation] {
+		case "":
+		case identity:
+			return c, nil
+		default:
+			out = c
 		}
 	}
-	return nil, nil
+	return out, nil
 }
 
 func (a *Agent) identityOf() (string, error) {

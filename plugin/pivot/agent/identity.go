@@ -62,15 +62,27 @@ func (a *Agent) redeem(ctx context.Context, secret *corev1.Secret) (err error) {
 			return err
 		}
 	}
+	token := string(secret.Data[bootstrap.TokenKey])
+	got, err := a.exchange(ctx, secret, token)
+	if refused := (*enrol.Refusal)(nil); errors.As(err, &refused) && refused.Reason == enrol.KeyBlocked {
+		// It was stolen, and is of no use any more. The token is for the next one.
+		if secret, err = a.makeKey(ctx, secret); err == nil {
+			got, err = a.exchange(ctx, secret, token)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return a.keep(ctx, got, token)
+}
+
+// exchange gives a token for a certificate of the key of the Secret.
+func (a *Agent) exchange(ctx context.Context, secret *corev1.Secret, token string) (*enrol.Credentials, error) {
 	credentials, err := decoded(secret)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	got, err := a.registration(secret).Enrol(ctx, credentials, string(secret.Data[bootstrap.TokenKey]))
-	if err != nil {
-		return err
-	}
-	return a.keep(ctx, got)
+	return a.registration(secret).Enrol(ctx, credentials, token)
 }
 
 func decoded(secret *corev1.Secret) (*enrol.Credentials, error) {
@@ -81,7 +93,7 @@ func decoded(secret *corev1.Secret) (*enrol.Credentials, error) {
 	return credentials, nil
 }
 
-// makeKey adds a key to what the parent gave.
+// makeKey adds a key to what the parent gave, in the place of one that there was.
 func (a *Agent) makeKey(ctx context.Context, secret *corev1.Secret) (*corev1.Secret, error) {
 	key, err := enrol.NewKey()
 	if err != nil {
@@ -95,12 +107,14 @@ func (a *Agent) makeKey(ctx context.Context, secret *corev1.Secret) (*corev1.Sec
 	if err != nil {
 		return nil, err
 	}
+	delete(secret.Data, corev1.TLSCertKey)
 	maps.Copy(secret.Data, data)
 	return secret, a.Client.Update(ctx, secret)
 }
 
-// keep writes credentials to the Secret, and takes the token away.
-func (a *Agent) keep(ctx context.Context, credentials *enrol.Credentials) error {
+// keep writes credentials to the Secret, and takes the token away that they are for; "" is none. A
+// user may have put another one there meanwhile.
+func (a *Agent) keep(ctx context.Context, credentials *enrol.Credentials, token string) error {
 	secret, err := a.secret(ctx)
 	if err != nil {
 		return err
@@ -110,7 +124,9 @@ func (a *Agent) keep(ctx context.Context, credentials *enrol.Credentials) error 
 		return err
 	}
 	maps.Copy(secret.Data, data)
-	delete(secret.Data, bootstrap.TokenKey)
+	if string(secret.Data[bootstrap.TokenKey]) == token {
+		delete(secret.Data, bootstrap.TokenKey)
+	}
 	if err := a.Client.Update(ctx, secret); err != nil {
 		return err
 	}
@@ -162,7 +178,7 @@ func (a *Agent) renew(ctx context.Context) (err error) {
 		return errors.Join(err, failed)
 	}
 	a.followed = pins
-	return a.keep(ctx, got)
+	return a.keep(ctx, got, a.spent)
 }
 
 func (a *Agent) secret(ctx context.Context) (*corev1.Secret, error) {

@@ -306,3 +306,45 @@ func TestAnAgentIsPartOfAManager(t *testing.T) {
 	_, err = a.Discovery.ServerVersion()
 	require.ErrorContains(t, err, "127.0.0.1:1") // Of the configuration of the manager.
 }
+
+// The certificate was stolen: its key is blocked, and the agent has a new token.
+func TestAnAgentWhoseKeyIsBlockedEnrolsWithAnother(t *testing.T) {
+	w := newWorld(t)
+	a := w.enrolled()
+	before := a.identity.Load()
+	sum, err := enrol.PublicKeySum(&before.Key.PublicKey)
+	require.NoError(t, err)
+	w.edit(func(c *v1alpha1.PivotCluster) { c.Spec.Agent.BlockedKeys = []string{sum} })
+	w.mint("stolen")
+	s := w.secret()
+	s.Data["token"] = []byte(w.token)
+	require.NoError(t, w.client.Update(t.Context(), s))
+	require.NoError(t, a.renew(t.Context()))
+	after := a.identity.Load()
+	require.False(t, after.Key.Equal(before.Key))
+	was, err := before.Identity()
+	require.NoError(t, err)
+	is, err := after.Identity()
+	require.NoError(t, err)
+	require.Equal(t, was, is)
+	kept, err := enrol.DecodeCredentials(w.secret().Data)
+	require.NoError(t, err)
+	require.True(t, kept.Key.Equal(after.Key))
+	require.NotContains(t, w.secret().Data, "token")
+}
+
+// Both take time, in which a user may act.
+func TestATokenThatComesWithARenewalIsKept(t *testing.T) {
+	w := newWorld(t)
+	a := w.enrolled()
+	w.pass(5*24*time.Hour + 12*time.Hour)
+	put := func(string) bool {
+		s := w.secret()
+		s.Data["token"] = []byte("another")
+		require.NoError(t, w.client.Update(t.Context(), s))
+		return true
+	}
+	w.before.Store(&put)
+	require.NoError(t, a.renew(t.Context()))
+	require.Equal(t, "another", string(w.secret().Data["token"]))
+}
