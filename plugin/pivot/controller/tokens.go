@@ -74,9 +74,8 @@ func (r *Reconciler) ensureToken(ctx context.Context, c *v1alpha1.PivotCluster, 
 	if r.needsToken(c, token) {
 		token, c.Status.Enrolment = enrol.Mint(c.Spec.Agent.Rejoin, r.Now())
 		changed = true
-	} else if e := c.Status.Enrolment; !provisioned && e.PublicKey == "" && (e.Expires == nil || e.Expires.Sub(r.Now()) < enrol.TokenLifetime/2) {
-		// The machine that has it is still being made.
-		e.Expires = &metav1.Time{Time: r.Now().Add(enrol.TokenLifetime)}
+	} else if r.extends(c.Status.Enrolment, provisioned) {
+		c.Status.Enrolment.Expires = &metav1.Time{Time: r.Now().Add(enrol.TokenLifetime)}
 		changed = true
 	}
 	if changed {
@@ -88,6 +87,19 @@ func (r *Reconciler) ensureToken(ctx context.Context, c *v1alpha1.PivotCluster, 
 	return changed, r.writeSecret(ctx, c, live, map[string][]byte{
 		tokenKey: []byte(token), endpointKey: []byte(registration(at.cell)), authoritiesKey: at.endpoint.Authority().Trust().PEM(),
 	})
+}
+
+// extends reports whether a token ends anew from now on: the machine that has it is still being
+// made, or it was made while the clock was ahead.
+func (r *Reconciler) extends(e *v1alpha1.EnrolmentStatus, provisioned bool) bool {
+	if e.PublicKey != "" {
+		return false
+	}
+	if e.Expires == nil {
+		return !provisioned
+	}
+	left := e.Expires.Sub(r.Now())
+	return left > enrol.TokenLifetime || !provisioned && left < enrol.TokenLifetime/2
 }
 
 // needsToken: there is none, it was lost between two writes, or the user wants another. One that

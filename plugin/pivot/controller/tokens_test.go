@@ -107,6 +107,13 @@ func TestATokenIsExtendedWhileItsMachinesAreMade(t *testing.T) {
 	require.Contains(t, ready(c), "the token of the agent has expired at "+expires.UTC().Format(time.RFC3339)+", unused: ")
 	require.Contains(t, ready(c), "change spec.agent.rejoin")
 
+	// The clock jumps ahead, and back.
+	w.pass(8 * 24 * time.Hour)
+	w.edit(func(c *v1alpha1.PivotCluster) { c.Spec.Agent.Rejoin = "0" })
+	w.settle()
+	w.pass(-8 * 24 * time.Hour)
+	require.LessOrEqual(t, w.settle().Status.Enrolment.Expires.Sub(w.now()), enrol.TokenLifetime)
+
 	// Rejoin makes another, once.
 	w.edit(func(c *v1alpha1.PivotCluster) { c.Spec.Agent.Rejoin = "1" })
 	c = w.settle()
