@@ -142,12 +142,9 @@ func (f *family) parts(p *harness.Plane) string {
 func (f *family) startParent(p *harness.Plane) {
 	f.t.Helper()
 	source, kustomize := f.Flux(f.t, p)
-	manifest := f.install(p)
 	registration, link := plane.FreePort(f.t), plane.FreePort(f.t)
-	f.parent = f.Controller(f.t, p, "ropewalk-controller", system, f.parts(p), "--workers=1", "--pivot-hold=1s",
-		"--plain-http="+f.registry, "--cell-host="+plane.Loopback, "--cell-port="+registration, "--cell-link-port="+link,
-		"--registration-addr="+net.JoinHostPort(plane.Loopback, registration), "--link-addr="+net.JoinHostPort(plane.Loopback, link),
-		"--child-manifest="+manifest)
+	f.parent = f.Controller(f.t, p, "ropewalk-controller", system, append(f.parentFlags(p, registration, link),
+		"--registration-addr="+net.JoinHostPort(plane.Loopback, registration), "--link-addr="+net.JoinHostPort(plane.Loopback, link))...)
 	f.ofParent = []*harness.Process{source, kustomize, f.parent}
 	f.says("plane %s: the parent has Flux and the controller", p.Name)
 }

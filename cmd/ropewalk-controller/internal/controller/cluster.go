@@ -85,6 +85,9 @@ func (f *flags) manager(connection *rest.Config, log logr.Logger) (ctrl.Manager,
 		// Shards do not wait for one another.
 		lease = leaderelection.GenerateID(lease, f.watch.LabelSelector)
 	}
+	if f.leader.Enable {
+		(&fence{lease: lease, lasts: f.leader.LeaseDuration}).around(connection)
+	}
 	mgr, err := ctrl.NewManager(connection, ctrl.Options{
 		Scheme: flux.Scheme(), Logger: log, Cache: watched,
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: flux.Uncached()}},
@@ -99,21 +102,21 @@ func (f *flags) manager(connection *rest.Config, log logr.Logger) (ctrl.Manager,
 		return nil, err
 	}
 	ready := healthz.Ping
-	if f.serves() {
+	if f.serves() || f.pivot.has(partPivot) {
 		ready = leads(mgr.Elected())
 	}
 	return mgr, errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ready", ready))
 }
 
-// leads is a check of readiness for a controller that serves artifacts: only the one
-// that leads has them, and a Service must not lead Flux to another.
+// leads is a check of readiness for a controller that serves artifacts, or children: only the one
+// that leads does, and a Service must not lead Flux, or an agent, to another.
 func leads(elected <-chan struct{}) healthz.Checker {
 	return func(*http.Request) error {
 		select {
 		case <-elected:
 			return nil
 		default:
-			return errors.New("another controller leads, which has the artifacts")
+			return errors.New("another controller leads, which serves artifacts and children")
 		}
 	}
 }
@@ -143,8 +146,11 @@ func (f *flags) narrow(watched *cache.Options) error {
 	return nil
 }
 
-// run adds the reconciler to a manager, and runs it.
+// run adds the reconciler to a manager, and runs it. What it has begun ends with the manager,
+// and so with the lease.
 func (f *flags) run(ctx context.Context, mgr ctrl.Manager, p *parts, log logr.Logger) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	if err := f.interval.SetGlobalJitter(nil); err != nil {
 		return err
 	}

@@ -1,0 +1,57 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// fence refuses writes to the API server once the lease of this process has run out. A process
+// that was stopped, with its node or by a signal, goes on where it was, and would write before it
+// notices that another one leads.
+type fence struct {
+	// lease is the name of the object, and lasts how long others wait after its last renewal.
+	lease string
+	lasts time.Duration
+
+	// renewed is when the last renewal that succeeded was sent; zero while this process does not lead.
+	renewed atomic.Pointer[time.Time]
+}
+
+// around has all clients of a connection go through the fence.
+func (f *fence) around(c *rest.Config) {
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return fenced{next, f} })
+}
+
+// fenced is the transport of one client.
+type fenced struct {
+	next  http.RoundTripper
+	fence *fence
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t fenced) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return t.next.RoundTrip(r)
+	}
+	sent := time.Now()
+	if strings.HasPrefix(r.URL.Path, "/apis/coordination.k8s.io/") && strings.HasSuffix(r.URL.Path, "/leases/"+t.fence.lease) {
+		out, err := t.next.RoundTrip(r)
+		if err == nil && out.StatusCode < http.StatusMultipleChoices {
+			t.fence.renewed.Store(&sent)
+		}
+		return out, err
+	}
+	if last := t.fence.renewed.Load(); last != nil && sent.Sub(*last) > t.fence.lasts {
+		return nil, fmt.Errorf("%s %s is refused: the lease %q of this process has run out at %s, and another one may lead",
+			r.Method, r.URL.Path, t.fence.lease, last.Add(t.fence.lasts).UTC().Format(time.RFC3339))
+	}
+	return t.next.RoundTrip(r)
+}
