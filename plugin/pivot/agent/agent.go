@@ -54,6 +54,8 @@ type Agent struct {
 	link    *link.Client
 	// identity is that of the certificate; nil until the agent is enrolled.
 	identity atomic.Pointer[enrol.Credentials]
+	// announced is what the last session has begun with.
+	announced atomic.Pointer[enrol.Credentials]
 
 	renewing sync.Mutex
 	// retry is when the next certificate may be asked for, after a failure.
@@ -128,6 +130,9 @@ func (a *Agent) Start(ctx context.Context) error {
 func (a *Agent) look(ctx context.Context) {
 	if err := a.renew(ctx); err != nil {
 		a.Log.Info("the certificate is not renewed", "reason", err.Error())
+	}
+	if a.link.Connected() && a.announced.Load() != a.identity.Load() {
+		a.link.Renewed() // The next session is of the new certificate, and tells the parent what is trusted now.
 	}
 	if err := a.report(ctx); err != nil && ctx.Err() == nil {
 		a.Log.Info("the cluster cannot be looked at", "reason", err.Error())

@@ -39,6 +39,7 @@ func (a *Agent) ready(ctx context.Context) (*wire.AgentReady, error) {
 	out := &wire.AgentReady{AgentVersion: a.Version, KubernetesVersion: version.GitVersion, ClusterUid: uid}
 	if credentials := a.identity.Load(); credentials != nil {
 		out.Pins = credentials.Trust.Pins
+		a.announced.Store(credentials)
 	}
 	c, err := a.own(ctx)
 	if err != nil || c == nil {

@@ -131,7 +131,6 @@ func (a *Agent) keep(ctx context.Context, credentials *enrol.Credentials, token 
 		return err
 	}
 	a.identity.Store(credentials)
-	a.link.Renewed() // The next session tells the parent what this agent trusts now.
 	a.Log.Info("the agent has a certificate", "notAfter", credentials.Certificate.NotAfter.UTC().Format(time.RFC3339))
 	return nil
 }
