@@ -32,6 +32,8 @@ type Child struct {
 	// Bootstrapped is the ID of the bootstrap that the agent has applied, and its GitOps has
 	// begun. BootstrapError is what is in the way of it.
 	Bootstrapped, BootstrapError string
+	// HandedOver is the pivot by which the cluster was given to itself, or is being so.
+	HandedOver string
 }
 
 // children are the agents on the link, by the UID of their PivotCluster.
@@ -53,6 +55,10 @@ func (k *children) events() link.Events {
 		AgentReady: func(ctx context.Context, cluster string, m *wire.AgentReady) error {
 			k.note(ctx, cluster, func(c *Child) {
 				c.Version, c.KubernetesVersion, c.Pins = m.GetAgentVersion(), m.GetKubernetesVersion(), reported(m.GetPins())
+				c.HandedOver = ""
+				if state.Step(m.GetPivotStep()).Forward() {
+					c.HandedOver = m.GetPivotId()
+				}
 			}, true)
 			return nil
 		},
@@ -72,8 +78,8 @@ func (k *children) events() link.Events {
 				}
 			}, true)
 		},
-		PivotComplete: func(ctx context.Context, cluster string, _ *wire.PivotComplete) {
-			k.note(ctx, cluster, func(*Child) {}, true)
+		PivotComplete: func(ctx context.Context, cluster string, m *wire.PivotComplete) {
+			k.note(ctx, cluster, func(c *Child) { c.HandedOver = m.GetPivotId() }, true)
 		},
 		Lost: func(cluster string, _ time.Time) { k.look(context.Background(), cluster) },
 	}

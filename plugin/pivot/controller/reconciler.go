@@ -183,7 +183,7 @@ func (r *Reconciler) lookup(ctx context.Context, c *v1alpha1.PivotCluster) error
 	case err != nil:
 		return fmt.Errorf("nothing is provisioned before it is known whether the cluster is in charge of itself already: %w", err)
 	case found && there:
-		return &rejection{r.restored(c, t)}
+		return r.restored(c, t.String())
 	case found:
 		c.Status.Pivot = &v1alpha1.PivotStatus{ID: t.Pivot, Step: string(state.Done), Digest: t.Digest, Tombstone: cmp.Or(t.Artifact, t.Pivot)}
 	}
@@ -243,6 +243,9 @@ func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, re
 		}
 		r.progress(c, phase, message)
 		return nil
+	}
+	if err := r.contradicts(c, receipt); err != nil {
+		return err
 	}
 	ready, err := r.bootstrap(ctx, c, child)
 	if receipt != nil && !receipt.Step.Ended() {

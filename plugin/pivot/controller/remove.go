@@ -87,7 +87,7 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.PivotCluster, below []
 	}
 	// One that came here by a pivot has a tombstone of its parent of before.
 	if receipt == nil || receipt.Role == state.RoleSource {
-		if err := r.provisioned(ctx, c); err != nil {
+		if err := r.provisioned(ctx, c, receipt); err != nil {
 			return false, err
 		}
 	}
@@ -96,7 +96,10 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.PivotCluster, below []
 
 // provisioned returns an error where this plane has objects of the cluster, which is in charge of
 // itself all the same: it was restored from a backup of before the pivot.
-func (r *Reconciler) provisioned(ctx context.Context, c *v1alpha1.PivotCluster) error {
+func (r *Reconciler) provisioned(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
+	if err := r.contradicts(c, receipt); err != nil {
+		return err
+	}
 	if err := r.client.Get(ctx, r.cluster(c), &v1alpha1.Transform{}); client.IgnoreNotFound(err) != nil {
 		return err
 	} else if err != nil { // The Cluster may be there still.
@@ -115,15 +118,28 @@ func (r *Reconciler) provisioned(ctx context.Context, c *v1alpha1.PivotCluster) 
 	case err != nil:
 		return fmt.Errorf("nothing is deleted before it is known whether the cluster is in charge of itself: %w", err)
 	case found:
-		return &rejection{r.restored(c, t) + forget(c)}
+		return r.restored(c, t.String())
 	}
 	return nil
 }
 
 // restored says what a parent has that was restored from a backup of before a pivot.
-func (r *Reconciler) restored(c *v1alpha1.PivotCluster, t gitops.Tombstone) string {
-	return fmt.Sprintf("the cluster is in charge of itself, as %s says, and this parent has objects of it all the same: it was restored from a backup of before the pivot: "+
-		"suspend Transform %s, pause Cluster %[2]s, and delete both with all other objects of namespace %s, without their finalizers, so that no machine is deleted with them", t, r.cluster(c), c.ClusterNamespace())
+func (r *Reconciler) restored(c *v1alpha1.PivotCluster, by string) error {
+	return reject("the cluster is in charge of itself, as %s says, and this parent has objects of it all the same: it was restored from a backup of before the pivot: "+
+		"suspend Transform %s, pause Cluster %[2]s, and delete both with all other objects of namespace %s, without their finalizers, so that no machine is deleted with them%s", by, r.cluster(c), c.ClusterNamespace(), forget(c))
+}
+
+// contradicts returns an error where the agent reports that the cluster was given to itself, and
+// this parent knows nothing of it. A child that lies is cut off by its key.
+func (r *Reconciler) contradicts(c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
+	if r.children == nil || receipt != nil && !receipt.Step.Ended() {
+		return nil
+	}
+	child, connected := r.children.child(c.UID)
+	if !connected || child.HandedOver == "" {
+		return nil
+	}
+	return r.restored(c, fmt.Sprintf("its agent with pivot %q", child.HandedOver))
 }
 
 // forget says how a record is deleted.

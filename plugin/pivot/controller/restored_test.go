@@ -145,3 +145,21 @@ func TestAMessageOfAChildFitsIntoACondition(t *testing.T) {
 	require.Less(t, len(ready(c)), 9<<10)
 	require.True(t, strings.HasSuffix(ready(c), "ü (and 32768 bytes more)"))
 }
+
+// The registry may have lost the tombstone as well: the agent is there.
+func TestAParentThatWasRestoredBelievesTheAgent(t *testing.T) {
+	w := moved(t)
+	w.from.Remove(plane.Ref{Kind: "ConfigMap", Namespace: "rw-blue", Name: state.ReceiptName(name)})
+	c := w.read()
+	c.Status.Pivot = nil
+	require.NoError(t, w.parent.Status().Update(t.Context(), c))
+	w.controller.Delivery.Open = unasked
+	require.True(t, w.there(&v1alpha1.Transform{}, "rw-blue", name))
+	says := "the cluster is in charge of itself, as its agent with pivot "
+	c = w.settle()
+	require.Equal(t, v1alpha1.PhaseFailed, c.Status.Phase)
+	require.Contains(t, ready(c), says)
+	w.deleted()
+	require.Contains(t, ready(w.settle()), says)
+	require.True(t, w.there(&v1alpha1.Transform{}, "rw-blue", name))
+}
