@@ -39,6 +39,10 @@ func TestAChildHasAChildOfItsOwnThatOutlivesBoth(t *testing.T) {
 	green := f.below("green", base)
 	green.begins()
 	green.takesOver()
+	const kept = "jsonpath={.binaryData.manifest\\.yaml\\.gz}"
+	manifest := f.run(f.B, "", "get", "configmap", "ropewalk-child-manifest", "--namespace="+system, "-o", kept)
+	require.NotEmpty(t, manifest)
+	require.Equal(t, manifest, f.run(f.C, "", "get", "configmap", "ropewalk-child-manifest", "--namespace="+system, "-o", kept), "green has it for children of its own")
 	f.moves(green, registration)
 	f.keepsItsCell()
 
@@ -109,12 +113,14 @@ func (f *family) moves(child *family, port string) {
 // keepsItsCell: neither the cell nor the PivotCluster can be removed while there are children.
 func (f *family) keepsItsCell() {
 	f.t.Helper()
-	cmd := exec.CommandContext(f.t.Context(), f.kubectl, "--kubeconfig="+f.B.Kubeconfig, "patch", "pivotcluster", f.cluster.Name, "--type=merge", `--patch={"spec":{"cell":null}}`) //nolint:gosec // a program of the run
-	cmd.Env = f.Environment()
-	out, err := cmd.CombinedOutput()
-	require.Error(f.t, err)
-	require.Contains(f.t, string(out), "a cell cannot be removed")
-	f.says("plane %s: %s", f.B.Name, strings.TrimSpace(string(out)))
+	for patch, refused := range map[string]string{`null`: "a cell cannot be removed", `{"linkPort":443,"port":443}`: "port and linkPort are two ports"} {
+		cmd := exec.CommandContext(f.t.Context(), f.kubectl, "--kubeconfig="+f.B.Kubeconfig, "patch", "pivotcluster", f.cluster.Name, "--type=merge", `--patch={"spec":{"cell":`+patch+`}}`) //nolint:gosec // a program of the run
+		cmd.Env = f.Environment()
+		out, err := cmd.CombinedOutput()
+		require.Error(f.t, err)
+		require.Contains(f.t, string(out), refused)
+		f.says("plane %s: %s", f.B.Name, strings.TrimSpace(string(out)))
+	}
 	f.run(f.B, "", "annotate", "pivotcluster", f.cluster.Name, "pivot.ropewalk.dev/forget="+f.cluster.Name)
 	f.run(f.B, "", "delete", "pivotcluster", f.cluster.Name, "--wait=false")
 	f.await(f.B, "Failed")
