@@ -50,8 +50,11 @@ func PullSecret(config []byte) (auth.CredentialFunc, error) {
 	}, nil
 }
 
-// fromSecret is the credential of a secret for a repository.
-func fromSecret(secret map[string][]byte, name string) (auth.Credential, error) {
+// SecretCredential is the credential of a secret for a repository, HOST/NAME: that of a
+// .dockerconfigjson which is for it, else username and password, else bearerToken. A secret
+// that has a ca.crt alone, or is for other hosts, has the empty one. Errors are
+// source.ErrUnauthorized, and repeat nothing of the secret.
+func SecretCredential(secret map[string][]byte, name string) (auth.Credential, error) {
 	text := func(entry string) string { return strings.TrimRight(string(secret[entry]), "\r\n") }
 	_, docker := secret[".dockerconfigjson"]
 	_, ca := secret["ca.crt"]

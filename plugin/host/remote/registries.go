@@ -109,7 +109,7 @@ func (r *Registries) Repository(ctx context.Context, name string, secret map[str
 	host := ref.Host()
 	key := login{host: host, own: secret == nil, ca: string(r.CA[""]) + "\n" + string(r.CA[ref.Registry])}
 	if secret != nil {
-		if key.credential, err = fromSecret(secret, name); err != nil {
+		if key.credential, err = SecretCredential(secret, name); err != nil {
 			return nil, err
 		}
 		key.ca += "\n" + string(secret["ca.crt"])

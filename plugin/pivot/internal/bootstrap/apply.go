@@ -15,6 +15,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
@@ -91,7 +92,7 @@ func owned(s Secret, live *corev1.Secret) error {
 
 func (a *Applier) secret(ctx context.Context, s Secret) error {
 	want := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Labels: map[string]string{ManagedLabel: "true"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name, Labels: s.labels()},
 		Type:       s.Type, Data: s.Data,
 	}
 	err := a.Client.Create(ctx, want.DeepCopy(), owner)
@@ -108,12 +109,14 @@ func (a *Applier) secret(ctx context.Context, s Secret) error {
 	if err := a.Client.Get(ctx, client.ObjectKeyFromObject(want), &live); err != nil {
 		return named(s, err)
 	}
-	if equality.Semantic.DeepEqual(live.Data, want.Data) {
+	labelled := live.Labels[ManagedLabel] == "" || labels.SelectorFromSet(want.Labels).Matches(labels.Set(live.Labels))
+	if labelled && equality.Semantic.DeepEqual(live.Data, want.Data) {
 		return nil
 	}
 	if err := owned(s, &live); err != nil {
 		return err // It was made in the meantime.
 	}
+	maps.Copy(live.Labels, want.Labels)
 	live.Data = want.Data
 	return named(s, a.Client.Update(ctx, &live, owner))
 }

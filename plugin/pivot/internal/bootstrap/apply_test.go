@@ -295,8 +295,17 @@ func TestTheGitOpsOfAChildHasBegun(t *testing.T) {
 		"Argo CD has synced":         {v1alpha1.EngineArgoCD, application("Synced", "Healthy", digest, ""), true, ""},
 		"Argo CD waits":              {v1alpha1.EngineArgoCD, application("Synced", "Progressing", digest, ""), false, "sync Synced, health Progressing: "},
 		"Argo CD has another digest": {v1alpha1.EngineArgoCD, application("Synced", "Healthy", "sha256:2", ""), false, "sync Synced, health Healthy: "},
-		"Argo CD cannot read it":     {v1alpha1.EngineArgoCD, application("OutOfSync", "Missing", digest, "denied"), false, "sync OutOfSync, health Missing: denied"},
-		"Argo CD has done nothing":   {v1alpha1.EngineArgoCD, nil, false, "sync Unknown, health Unknown: "},
+		"Argo CD cannot apply it":    {v1alpha1.EngineArgoCD, application("OutOfSync", "Missing", digest, "denied"), false, "sync OutOfSync, health Missing: denied"},
+		"Argo CD cannot read it": {v1alpha1.EngineArgoCD, map[string]any{
+			"sync": map[string]any{"status": "Unknown"}, "conditions": []any{map[string]any{"type": "ComparisonError", "message": "response status code 401"}},
+		}, false, "sync Unknown, health Unknown: ; response status code 401"},
+		"Argo CD has compared another folder": {v1alpha1.EngineArgoCD, with(application("Synced", "Healthy", digest, ""), "before", "sync", "comparedTo", "source", "path"), false, "sync Synced, health Healthy: "},
+		"Argo CD is syncing":                  {v1alpha1.EngineArgoCD, with(application("Synced", "Healthy", digest, "waiting for a hook"), "Running", "operationState", "phase"), false, "sync Synced, health Healthy: waiting for a hook"},
+		"Argo CD has failed at it":            {v1alpha1.EngineArgoCD, with(application("Synced", "Healthy", digest, "a hook has failed"), "Failed", "operationState", "phase"), false, "sync Synced, health Healthy: a hook has failed"},
+		"Argo CD had failed before": {v1alpha1.EngineArgoCD, with(with(application("Synced", "Healthy", digest, ""), "Failed", "operationState", "phase"),
+			"sha256:2", "operationState", "operation", "sync", "revision"), true, ""},
+		"Argo CD had nothing to do": {v1alpha1.EngineArgoCD, with(application("Synced", "Healthy", digest, ""), "", "operationState", "phase"), true, ""},
+		"Argo CD has done nothing":  {v1alpha1.EngineArgoCD, nil, false, "sync Unknown, health Unknown: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := server(t, interceptor.Funcs{}, c.engine)
@@ -335,9 +344,16 @@ func conditions(ready, message string) []any {
 
 func application(sync, health, revision, message string) map[string]any {
 	return map[string]any{
-		"sync": map[string]any{"status": sync, "revision": revision}, "health": map[string]any{"status": health},
-		"operationState": map[string]any{"message": message},
+		"sync":           map[string]any{"status": sync, "revision": revision, "comparedTo": map[string]any{"source": map[string]any{"path": "."}}},
+		"health":         map[string]any{"status": health},
+		"operationState": map[string]any{"phase": "Succeeded", "message": message, "operation": map[string]any{"sync": map[string]any{"revision": revision}}},
 	}
+}
+
+// with is a status with another value at a path.
+func with(status map[string]any, value string, path ...string) map[string]any {
+	_ = unstructured.SetNestedField(status, value, path...) // They are maps.
+	return status
 }
 
 func status(t *testing.T, c client.Client, o *unstructured.Unstructured, status map[string]any) {

@@ -6,7 +6,6 @@ package bootstrap
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,7 +15,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -65,47 +63,6 @@ type Wrong struct{ error }
 // Unwrap is for errors.Is.
 func (w Wrong) Unwrap() error { return w.error }
 
-// Collect reads on the parent what the child of c gets. All Secrets that are missing, or that no
-// child gets, are in the error, which is Wrong then: a user who may edit PivotClusters may not see
-// all Secrets by that. The controller of the parent is in namespace own.
-func Collect(ctx context.Context, from client.Reader, c *v1alpha1.PivotCluster, identity, own string) (*Bootstrap, error) {
-	out := &Bootstrap{Identity: identity, Name: c.Name, Labels: c.Labels, Spec: *c.Spec.DeepCopy()}
-	type want struct{ from, to client.ObjectKey }
-	var wants []want
-	var wrong []error
-	for _, key := range c.Spec.Provider.Credentials {
-		k := client.ObjectKey{Namespace: key.Namespace, Name: key.Name}
-		if err := sendable(k, c, own); err != nil {
-			wrong = append(wrong, err)
-			continue
-		}
-		wants = append(wants, want{k, k})
-	}
-	if ref := c.Spec.GitOps.PullSecretRef; ref != nil {
-		wants = append(wants, want{
-			client.ObjectKey{Namespace: c.ClusterNamespace(), Name: ref.Name},
-			client.ObjectKey{Namespace: engineNamespace(c.Spec.GitOps.Engine), Name: ref.Name},
-		})
-	}
-	for _, w := range wants {
-		var s corev1.Secret
-		switch err := from.Get(ctx, w.from, &s); {
-		case apierrors.IsNotFound(err):
-			wrong = append(wrong, fmt.Errorf("secret %s does not exist on the parent, and the PivotCluster names it", w.from))
-		case err != nil:
-			return nil, err
-		case !slices.Contains(secretTypes(), s.Type):
-			wrong = append(wrong, fmt.Errorf("secret %s is of type %q: no child gets one of that", w.from, s.Type))
-		default:
-			out.Secrets = append(out.Secrets, Secret{Namespace: w.to.Namespace, Name: w.to.Name, Type: s.Type, Data: s.Data})
-		}
-	}
-	if len(wrong) > 0 {
-		return nil, Wrong{errors.Join(wrong...)}
-	}
-	return out, nil
-}
-
 // sendable returns an error for credentials that no child gets: those of the system, of the
 // parent itself, and of other clusters.
 func sendable(k client.ObjectKey, c *v1alpha1.PivotCluster, own string) error {
@@ -142,14 +99,6 @@ func Decode(data []byte) (*Bootstrap, error) {
 		return nil, errors.New("the bootstrap that the parent sent cannot be read: both must have the same version")
 	}
 	return &out, nil
-}
-
-// engineNamespace is where the objects of an engine live.
-func engineNamespace(e v1alpha1.Engine) string {
-	if e == v1alpha1.EngineArgoCD {
-		return "argocd"
-	}
-	return "flux-system"
 }
 
 // pivotCluster is the object of the child.

@@ -70,26 +70,23 @@ secret tokens/ropewalk-pivot-authority is of type "kubernetes.io/service-account
 	require.ErrorAs(t, err, &Wrong{})
 }
 
-func TestCollectSendsThePullSecretToTheNamespaceOfTheEngine(t *testing.T) {
-	for engine, namespace := range map[v1alpha1.Engine]string{v1alpha1.EngineFlux: "flux-system", v1alpha1.EngineArgoCD: "argocd"} {
-		c := server(t, interceptor.Funcs{})
-		for _, s := range []*corev1.Secret{secret("capa-system", "role", "a"), secret("capa-system", "cloud", "b"), secret("rw-blue", "pull", "c")} {
-			require.NoError(t, c.Create(t.Context(), s))
-		}
-		of := pivotCluster()
-		of.Spec.GitOps.Engine = engine
-		got, err := Collect(t.Context(), c, of, identity, system)
-		require.NoError(t, err)
-		require.Equal(t, []Secret{
-			{Namespace: "capa-system", Name: "cloud", Type: "Opaque", Data: map[string][]byte{"key": []byte("b")}},
-			{Namespace: "capa-system", Name: "role", Type: "Opaque", Data: map[string][]byte{"key": []byte("a")}},
-			{Namespace: namespace, Name: "pull", Type: "Opaque", Data: map[string][]byte{"key": []byte("c")}},
-		}, got.Secrets)
-		require.Equal(t, identity, got.Identity)
-		require.Equal(t, "blue", got.Name)
-		require.Equal(t, of.Labels, got.Labels)
-		require.True(t, equality.Semantic.DeepEqual(of.Spec, got.Spec))
+func TestCollectSendsThePullSecretToTheNamespaceOfFlux(t *testing.T) {
+	c := server(t, interceptor.Funcs{})
+	for _, s := range []*corev1.Secret{secret("capa-system", "role", "a"), secret("capa-system", "cloud", "b"), secret("rw-blue", "pull", "c")} {
+		require.NoError(t, c.Create(t.Context(), s))
 	}
+	of := pivotCluster()
+	got, err := Collect(t.Context(), c, of, identity, system)
+	require.NoError(t, err)
+	require.Equal(t, []Secret{
+		{Namespace: "capa-system", Name: "cloud", Type: "Opaque", Data: map[string][]byte{"key": []byte("b")}},
+		{Namespace: "capa-system", Name: "role", Type: "Opaque", Data: map[string][]byte{"key": []byte("a")}},
+		{Namespace: "flux-system", Name: "pull", Type: "Opaque", Data: map[string][]byte{"key": []byte("c")}},
+	}, got.Secrets)
+	require.Equal(t, identity, got.Identity)
+	require.Equal(t, "blue", got.Name)
+	require.Equal(t, of.Labels, got.Labels)
+	require.True(t, equality.Semantic.DeepEqual(of.Spec, got.Spec))
 }
 
 func TestCollectFailsWhereTheServerDoes(t *testing.T) {

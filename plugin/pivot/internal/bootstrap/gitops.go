@@ -22,13 +22,19 @@ import (
 // Name is that of the GitOps objects that the agent makes.
 const Name = "ropewalk-bootstrap"
 
+// Namespaces of the engines.
+const (
+	fluxNamespace   = "flux-system"
+	argocdNamespace = "argocd"
+)
+
 // objects are the first of the child's GitOps. What they lead to may replace them.
 func (b *Bootstrap) objects() []*unstructured.Unstructured {
 	g := b.Spec.GitOps
 	if g.Engine == v1alpha1.EngineArgoCD {
 		return b.argocd()
 	}
-	source := made("source.toolkit.fluxcd.io/v1", "OCIRepository", "flux-system", nil)
+	source := made("source.toolkit.fluxcd.io/v1", "OCIRepository", fluxNamespace, nil)
 	if g.Artifact != nil {
 		spec := map[string]any{
 			"url": g.Artifact.Repository, "ref": map[string]any{"digest": g.Artifact.Digest}, "interval": "10m0s",
@@ -47,7 +53,7 @@ func (b *Bootstrap) objects() []*unstructured.Unstructured {
 		source.SetKind(g.Source.Kind)
 		source.Object["spec"] = spec
 	}
-	kustomization := made("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "flux-system", map[string]any{
+	kustomization := made("kustomize.toolkit.fluxcd.io/v1", "Kustomization", fluxNamespace, map[string]any{
 		"sourceRef": map[string]any{"kind": source.GetKind(), "name": Name},
 		"path":      "./" + folder(g.Path),
 		"prune":     true, "interval": "10m0s", "retryInterval": "30s", "timeout": "10m0s", "wait": true,
@@ -57,7 +63,7 @@ func (b *Bootstrap) objects() []*unstructured.Unstructured {
 
 func (b *Bootstrap) argocd() []*unstructured.Unstructured {
 	g := b.Spec.GitOps
-	return []*unstructured.Unstructured{made("argoproj.io/v1alpha1", "Application", "argocd", map[string]any{
+	return []*unstructured.Unstructured{made("argoproj.io/v1alpha1", "Application", argocdNamespace, map[string]any{
 		"project":     "default",
 		"source":      map[string]any{"repoURL": g.Artifact.Repository, "targetRevision": g.Artifact.Digest, "path": cmp.Or(folder(g.Path), ".")},
 		"destination": map[string]any{"server": "https://kubernetes.default.svc"},
@@ -121,13 +127,24 @@ func applied(k *unstructured.Unstructured, artifact *v1alpha1.GitOpsArtifact) (b
 	return status == "True" && current, message
 }
 
-// synced: an Application is Synced and Healthy at the digest.
+// synced: an Application is Synced and Healthy at the digest, and no operation there is under
+// way or has failed.
 func synced(app *unstructured.Unstructured, digest string) (bool, string) {
 	text := func(path ...string) string {
-		s, _, _ := unstructured.NestedString(app.Object, append([]string{"status"}, path...)...)
+		s, _, _ := unstructured.NestedString(app.Object, path...)
 		return s
 	}
-	sync, health := text("sync", "status"), text("health", "status")
-	ok := sync == "Synced" && health == "Healthy" && strings.HasSuffix(text("sync", "revision"), digest)
-	return ok, fmt.Sprintf("sync %s, health %s: %s", cmp.Or(sync, "Unknown"), cmp.Or(health, "Unknown"), text("operationState", "message"))
+	sync, health := text("status", "sync", "status"), text("status", "health", "status")
+	phase := text("status", "operationState", "phase")
+	ended := phase == "" || phase == "Succeeded" || text("status", "operationState", "operation", "sync", "revision") != digest
+	compared := text("status", "sync", "revision") == digest && text("status", "sync", "comparedTo", "source", "path") == text("spec", "source", "path")
+	message := fmt.Sprintf("sync %s, health %s: %s", cmp.Or(sync, "Unknown"), cmp.Or(health, "Unknown"), text("status", "operationState", "message"))
+	// What keeps Argo CD from reading the artifact is in a condition.
+	conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c, _ := c.(map[string]any); c["message"] != nil {
+			message += fmt.Sprintf("; %v", c["message"])
+		}
+	}
+	return sync == "Synced" && health == "Healthy" && compared && ended, message
 }
