@@ -79,6 +79,9 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.PivotCluster, below []
 		source := &state.Source{Plane: r.plane, Cluster: r.cluster(c), GitOps: r.gitOps(c)}
 		lost := r.children == nil
 		if !lost {
+			if _, connected := r.children.child(c.UID); !connected {
+				return false, fmt.Errorf("the pivot has to be aborted before the cluster is deleted, and its agent is not connected: see why it is away; it is waited for%s", forget(c))
+			}
 			source.Link = r.children.link(c.UID)
 		}
 		if _, err := source.Abort(ctx, lost); err != nil {

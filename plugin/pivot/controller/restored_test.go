@@ -4,8 +4,10 @@
 package controller
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
@@ -162,4 +164,21 @@ func TestAParentThatWasRestoredBelievesTheAgent(t *testing.T) {
 	w.deleted()
 	require.Contains(t, ready(w.settle()), says)
 	require.True(t, w.there(&v1alpha1.Transform{}, "rw-blue", name))
+}
+
+// A worker of the controller must not wait for it.
+func TestAPivotIsNotAbortedWithoutItsAgent(t *testing.T) {
+	w := newWorld(t)
+	w.bootstraps()
+	w.until(w.controller, "freezing", func(*v1alpha1.PivotCluster) bool { return w.step() == state.Freezing })
+	w.edit(func(c *v1alpha1.PivotCluster) { c.Spec.Agent.BlockedKeys = []string{c.Status.Enrolment.PublicKey} })
+	w.deleted()
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	require.Eventually(t, func() bool {
+		_, err := w.controller.Reconcile(ctx, ctrl.Request{NamespacedName: types.NamespacedName{Name: name}})
+		return err != nil && strings.Contains(err.Error(), "its agent is not connected: see why it is away")
+	}, 20*time.Second, 10*time.Millisecond)
+	require.Contains(t, ready(w.read()), "its agent is not connected")
+	require.Equal(t, state.Freezing, w.step())
 }
