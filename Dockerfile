@@ -10,6 +10,8 @@ COPY . .
 # Without REVISION, a commit, no finished render is kept on disk: builds that cannot be
 # told apart would read one another's.
 ARG VERSION REVISION
+# certified builds with the validated cryptographic module: see deploy/pivot/fips.md.
+ARG GOFIPS140=off
 RUN CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedVersion=${VERSION} \
     -X github.com/ropewalk/ropewalk/cmd/internal/process.linkedRevision=${REVISION}" -o /ropewalk ./cmd/ropewalk

@@ -213,6 +213,22 @@ peers: ## Compare with the libraries of others: sigstore-go, oras, crane.
 oracle: ## Compare the check with the validation of Kubernetes itself (builds for minutes).
 	$(GO) -C test/oracle test ./...
 
+# The tests are built with the module that has a certificate, and may use nothing that it does
+# not approve. One part of one test cannot: OpenPGP names keys by SHA-1, see deploy/pivot/fips.md.
+# The second half builds the controller as the Dockerfile does.
+.PHONY: fips
+fips: servers build ## Run the tests of the plugins with the validated cryptographic module alone, and look at a controller that is built with it.
+	GOFIPS140=certified ROPEWALK_BIN=$(BIN)/ropewalk $(GO) test -exec 'env GODEBUG=fips140=only' -timeout 60m -skip '^TestAPolicyWantsCommitsSignedAtAServerThatWantsALogin$$/^pgp$$' ./plugin/... ./cmd/ropewalk-controller/...
+	ROPEWALK_FIPS=1 $(GO) test -v -count=1 -timeout 20m -run '^TestAControllerOfTheValidatedModule$$' ./test/deploy
+
+# Each row is a test that passes. A failure prints what the tests print.
+.PHONY: security
+security: ## Print what the registration, the link and the agent refuse: attempt, result, line of the log.
+	@mkdir -p $(BIN)
+	@$(GO) test -v -count=1 -timeout 10m -run '^(TestRefusals|TestHandshakes.*|TestAClientOfChaCha20IsRefused|TestAttemptsOnTheLink|TestWhatAnAgentAccepts|TestABootstrapThatIsRefused.*|TestAfterThePivotABootstrap.*|TestAClusterInChargeOfItself.*|TestARequestThatComesWithAnotherIdentity.*)$$' \
+	  ./plugin/pivot/internal/enrol ./plugin/pivot/internal/link ./plugin/pivot/agent >$(BIN)/security.log || { cat $(BIN)/security.log; exit 1; }
+	@printf '| at | attempt | result | log |\n|---|---|---|---|\n'; sed -nE 's/^ +[a-z_]+_test\.go:[0-9]+: (\| .*)/\1/p' $(BIN)/security.log | sort
+
 .PHONY: fuzz
 fuzz: ## Fuzz every trust edge for ten seconds each.
 	@for target in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \

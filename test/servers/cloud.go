@@ -186,7 +186,7 @@ func (c *Cloud) amazonRole(w http.ResponseWriter, r *http.Request) {
 	}
 	//nolint:gosec // nothing of it is of the request
 	_, _ = fmt.Fprintf(w, `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult><Credentials>`+
-		`<AccessKeyId>AKIA</AccessKeyId><SecretAccessKey>key</SecretAccessKey><SessionToken>%s</SessionToken><Expiration>%s</Expiration>`+
+		`<AccessKeyId>AKIA</AccessKeyId><SecretAccessKey>of-the-length-that-the-keys-of-a-cloud-have</SecretAccessKey><SessionToken>%s</SessionToken><Expiration>%s</Expiration>`+
 		`</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`, c.session(), time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 }
 
