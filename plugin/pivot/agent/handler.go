@@ -57,6 +57,14 @@ func (a *Agent) ready(ctx context.Context) (*wire.AgentReady, error) {
 
 // Pivot implements link.Handler.
 func (a *Agent) Pivot(ctx context.Context, r state.Request) state.Response {
+	out := a.pivot(ctx, r)
+	if out.Refused == state.Blocked || out.Refused == state.Failed {
+		a.Log.Info("a request of a pivot is refused", "operation", r.Op, "pivot", r.Pivot, "reason", out.Message)
+	}
+	return out
+}
+
+func (a *Agent) pivot(ctx context.Context, r state.Request) state.Response {
 	c, why, err := a.admit(ctx, r)
 	switch {
 	case err != nil: // The same request may succeed later.
@@ -143,8 +151,11 @@ func (a *Agent) bootstrap(ctx context.Context, m *wire.Bootstrap) error {
 		return err
 	} else if c != nil {
 		// After the pivot the PivotCluster is the cluster's own.
-		if r, err := a.receipt(ctx, c); err != nil || bootstrap.HandedOver(c, r) {
+		if r, err := a.receipt(ctx, c); err != nil {
 			return err
+		} else if bootstrap.HandedOver(c, r) {
+			a.Log.Info("the bootstrap is ignored: the cluster is in charge of itself", "id", m.GetId())
+			return nil
 		}
 		if c.Name != b.Name || c.Annotations[bootstrap.SelfAnnotation] != identity {
 			return fmt.Errorf("it is that of PivotCluster %q: this cluster is PivotCluster %q, %q", b.Name, c.Name, c.Annotations[bootstrap.SelfAnnotation])

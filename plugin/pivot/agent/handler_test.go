@@ -64,6 +64,7 @@ func TestWhatAnAgentAccepts(t *testing.T) {
 			require.NoError(t, err, "%s", at.ref)
 		} else {
 			require.EqualError(t, err, at.says, "%s", at.ref)
+			row(t, "an import of "+at.ref.String(), "refused", "(none: the answer is "+at.says+")")
 		}
 	}
 }
@@ -136,7 +137,7 @@ func TestABootstrapThatIsRefusedChangesNothing(t *testing.T) {
 			require.Eventually(t, func() bool { return w.lastComplete() != nil }, 20*time.Second, 5*time.Millisecond)
 			require.Contains(t, w.lastComplete().GetError(), c.says)
 			showsNo(t, w.lastComplete().GetError(), canary)
-			require.Contains(t, w.log.String(), "the bootstrap is refused")
+			row(t, "a bootstrap: "+name, "refused", w.logged("the bootstrap is refused"))
 		})
 	}
 }
@@ -216,6 +217,7 @@ func TestAfterThePivotABootstrapChangesNothing(t *testing.T) {
 		var s corev1.Secret
 		require.NoError(t, w.client.Get(t.Context(), types.NamespacedName{Namespace: "capa-system", Name: "cloud"}, &s))
 		require.Equal(t, canary, string(s.Data["key"]))
+		row(t, "a bootstrap, after the pivot is "+string(step), "ignored", w.logged("the bootstrap is ignored"))
 	}
 	// Before the commit the parent may change it.
 	w.receipt(state.Imported)

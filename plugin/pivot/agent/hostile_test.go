@@ -62,6 +62,7 @@ func TestAClusterInChargeOfItselfIsNotTheTargetOfAnotherPivot(t *testing.T) {
 			answer := a.Pivot(t.Context(), hostile(op, "evil"))
 			require.Equal(t, state.Blocked, answer.Refused, "%s: %s", name, op)
 			require.Contains(t, answer.Message, `PivotCluster "blue" is in charge of itself`)
+			row(t, "another pivot, "+string(op)+", after the first: "+name, string(answer.Refused), w.logged("a request of a pivot is refused", `"operation"="`+string(op)+`"`))
 		}
 		after, err := state.Read(t.Context(), w.child.Plane(), types.NamespacedName{Namespace: "rw-blue", Name: "blue"})
 		require.NoError(t, err)
@@ -106,6 +107,7 @@ func TestARequestThatComesWithAnotherIdentityIsRefused(t *testing.T) {
 	a.identity.Store(&enrol.Credentials{Key: key, Certificate: certificate})
 	answer := a.Pivot(t.Context(), hostile(state.Prepare, "evil"))
 	require.Equal(t, `the cluster is "parent-uid/pc-1", and its agent is enrolled as "parent-uid/pc-2"`, answer.Message)
+	row(t, "a pivot by way of another identity", string(answer.Refused), w.logged("a request of a pivot is refused"))
 	for _, other := range []string{name, "green"} {
 		err := a.bootstrap(t.Context(), sent(t, func(b *bootstrap.Bootstrap) { b.Identity, b.Name = "parent-uid/pc-2", other }))
 		require.ErrorContains(t, err, `this cluster is PivotCluster "blue", "parent-uid/pc-1"`)

@@ -12,6 +12,8 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -350,6 +352,25 @@ func (w *world) receiptOf(role state.Role, step state.Step) {
 	o := planetest.Object("v1", "ConfigMap", "rw-"+name, state.ReceiptName(name))
 	o.Object["data"] = map[string]any{"receipt.json": string(text)}
 	w.child.Put(o)
+}
+
+// logged is the last line of the log that has all of some texts.
+func (w *world) logged(parts ...string) string {
+	w.Helper()
+	lines := strings.Split(w.log.String(), "\n")
+	for _, line := range slices.Backward(lines) {
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+			return strings.TrimSpace(line)
+		}
+	}
+	require.Fail(w, "it is not logged", "%q in %q", parts, lines)
+	return ""
+}
+
+// row is one of the table that make security prints.
+func row(t *testing.T, name, result, line string) {
+	t.Helper()
+	t.Logf("| agent | %s | %s | %s |", name, result, line)
 }
 
 // keepsSecrets fails where a log has the token, a key or the canary, in any encoding.

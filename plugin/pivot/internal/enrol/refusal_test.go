@@ -177,7 +177,7 @@ func TestRefusals(t *testing.T) {
 			if len(a.token) >= 40 {
 				quiet(t, a.token, append(append(lines, events...), refusal.Message)...)
 			}
-			t.Logf("%d %s", test.status, lines[0])
+			t.Logf("| registration | %s | %d %s | %s |", name, test.status, test.reason, lines[0])
 		})
 	}
 }

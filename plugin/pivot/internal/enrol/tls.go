@@ -27,9 +27,12 @@ func policy(now func() time.Time) *tls.Config {
 	}
 }
 
-// strong returns an error where a verified chain has a key or a signature that the policy does
-// not allow.
+// strong returns an error where the cipher is none of AES-GCM, which a build without FIPS
+// accepts, or where a verified chain has a key or a signature that the policy does not allow.
 func strong(state tls.ConnectionState) error {
+	if state.CipherSuite == tls.TLS_CHACHA20_POLY1305_SHA256 {
+		return errors.New("the connection has ChaCha20-Poly1305: expected AES-GCM")
+	}
 	for _, c := range slices.Concat(state.VerifiedChains...) {
 		_, err := strongKey(c.PublicKey)
 		if err == nil {

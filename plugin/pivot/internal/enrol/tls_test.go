@@ -10,6 +10,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,10 +138,36 @@ func TestHandshakesThatThePolicyDoesNotAllowAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := shake(t, test.server, test.client)
-			t.Log(err)
-			require.Equal(t, test.passes, err == nil)
+			require.Equal(t, test.passes, err == nil, "%v", err)
+			if !test.passes {
+				t.Logf("| both | %s | no connection | %s |", name, strings.ReplaceAll(err.Error(), "\n", "; "))
+			}
 		})
 	}
+}
+
+// TestAClientOfChaCha20IsRefused has curl as the client: crypto/tls offers all ciphers of TLS 1.3.
+func TestAClientOfChaCha20IsRefused(t *testing.T) {
+	w := newWorld(t)
+	m := w.machine("blue")
+	asks := func(cipher string) (string, error) {
+		out, err := exec.Command("curl", "-q", "--silent", "--show-error", "--tlsv1.3", "--tls13-ciphers", cipher, "--cacert", m.dir+"/ca.crt", //nolint:gosec // of the test
+			"--output", "/dev/null", "--write-out", "HTTP %{http_code}", "https://"+w.address+"/v1/manifest").CombinedOutput()
+		return string(out), err
+	}
+	answer, err := asks("TLS_AES_128_GCM_SHA256")
+	require.NoError(t, err)
+	require.Equal(t, "HTTP 401", answer, "it has no token")
+	w.log.take()
+	answer, err = asks("TLS_CHACHA20_POLY1305_SHA256")
+	require.Error(t, err, answer)
+	var lines []string
+	require.Eventually(t, func() bool {
+		lines = append(lines, w.log.take()...)
+		return len(lines) > 0
+	}, 5*time.Second, 10*time.Millisecond)
+	require.Contains(t, lines[0], `"connection refused"`)
+	t.Logf("| registration | a client of ChaCha20-Poly1305 alone | no connection | %s |", lines[0])
 }
 
 func TestNoSessionIsResumed(t *testing.T) {

@@ -244,15 +244,20 @@ func (p *parent) count(event string) (n int) {
 }
 
 // logs waits for a line of the log.
-func (p *parent) logs(parts ...string) {
+func (p *parent) logs(parts ...string) (line string) {
 	p.t.Helper()
 	require.Eventually(p.t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return slices.ContainsFunc(p.lines, func(line string) bool {
+		i := slices.IndexFunc(p.lines, func(line string) bool {
 			return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) })
 		})
+		if i >= 0 {
+			line = p.lines[i]
+		}
+		return i >= 0
 	}, 20*time.Second, time.Millisecond, "%q is not logged", parts)
+	return line
 }
 
 // sees waits for an event.
