@@ -4,6 +4,7 @@
 package deploy
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -109,4 +110,29 @@ func TestOnlyAParentIsReached(t *testing.T) {
 	mounted := at(t, container(t, parent[deployment], "controller"), "volumeMounts", "parent", "mountPath").(string)
 	require.Equal(t, flagOf(t, container(t, parent[deployment], "controller"), "--child-manifest="), mounted+"/child.yaml")
 	require.True(t, strings.HasPrefix(at(t, config, "data", "child.yaml").(string), "# Copyright"))
+}
+
+// TestTheGuidesOfChildrenNameWhatThereIs: files, targets of make, flags, and commands.
+func TestTheGuidesOfChildrenNameWhatThereIs(t *testing.T) {
+	const pivot = root + "/deploy/pivot"
+	binary := install(t)
+	known := read(t, commandHelp) + run(t, binary, "pivot", "--help")
+	for _, command := range []string{"run", "status", "abort", "takeover"} {
+		known += run(t, binary, "pivot", command, "--help")
+	}
+	for _, name := range []string{"README.md", "children.md", "recovery.md", "threats.md", "fips.md"} {
+		text := read(t, pivot+"/"+name)
+		for _, m := range regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`).FindAllStringSubmatch(text, -1) {
+			require.FileExists(t, pivot+"/"+m[1], name)
+		}
+		for _, m := range regexp.MustCompile("(?m)(?:`|^)make ([a-z0-9-]+)").FindAllStringSubmatch(text, -1) {
+			require.Contains(t, read(t, root+"/Makefile"), "\n"+m[1]+":", name)
+		}
+		for _, m := range regexp.MustCompile("`(--[a-z][a-z-]+)").FindAllStringSubmatch(text, -1) {
+			require.Regexp(t, `(?m)^ +`+m[1]+`\b`, known, name)
+		}
+		for _, m := range regexp.MustCompile(`ropewalk pivot ([a-z]+) `).FindAllStringSubmatch(text, -1) {
+			require.Regexp(t, `(?m)^  `+m[1]+` `, known, name)
+		}
+	}
 }
