@@ -230,8 +230,9 @@ func (f *family) await(p *harness.Plane, what string) {
 }
 
 // boot does what the first machine does after kubeadm: it has the files of its bootstrap data,
-// and runs the command. The API server of the machine is the plane of the child.
-func (f *family) boot() {
+// and runs the command, after what is given. The API server of the machine is the plane of the
+// child.
+func (f *family) boot(before ...string) {
 	f.t.Helper()
 	var data string
 	harness.Await(f.t, time.Minute, "the bootstrap data of a machine of the control plane", func() bool {
@@ -260,7 +261,8 @@ func (f *family) boot() {
 		require.NoError(f.t, os.WriteFile(filepath.Join(root, filepath.Base(file.Path)), []byte(file.Content), 0o700)) //nolint:gosec // a script
 	}
 	require.Contains(f.t, cloud.Commands, any("/etc/ropewalk/enrol.sh"), "it is run after kubeadm")
-	cmd := exec.CommandContext(f.t.Context(), filepath.Join(root, "enrol.sh")) //nolint:gosec // that of the machine
+	argv := append(before, filepath.Join(root, "enrol.sh"))
+	cmd := exec.CommandContext(f.t.Context(), argv[0], argv[1:]...) //nolint:gosec // that of the machine
 	cmd.Env = f.Environment("ROPEWALK_DIR="+root, "KUBECONFIG="+f.B.Kubeconfig, "KUBECTL="+f.kubectl, "ROPEWALK_PAUSE=1")
 	out, err := cmd.CombinedOutput()
 	require.NoError(f.t, err, "%s", out)

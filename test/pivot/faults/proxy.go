@@ -4,10 +4,12 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log"
 	"net"
 	"net/http"
@@ -33,6 +35,8 @@ type Request struct {
 	Method, Path string
 	// Write numbers the requests that write since Reset, from 1; it is 0 for the others.
 	Write int
+	// Body is that of a request that writes.
+	Body []byte
 }
 
 // String is how tables name a request.
@@ -133,11 +137,17 @@ func (p *Proxy) Faults() int {
 
 // of numbers a request and finds its fault.
 func (p *Proxy) of(r *http.Request) Fault {
+	var body []byte
+	if writes(r) {
+		body, _ = io.ReadAll(r.Body) // the server gets what there is
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
 	p.mu.Lock()
 	request := Request{Method: r.Method, Path: r.URL.Path}
 	if writes(r) {
+		request.Body = body
 		request.Write = len(p.writes) + 1
-		p.writes = append(p.writes, request)
+		p.writes = append(p.writes, Request{Method: request.Method, Path: request.Path, Write: request.Write})
 	}
 	rule := p.rule
 	p.mu.Unlock()
