@@ -139,7 +139,7 @@ pivot: build controller ## Move real Cluster API between two management clusters
 PIVOT_CHILD := TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt
 
 # They need root, for network namespaces.
-PIVOT_NETWORK := TestTheLinkIsCutAtEveryStep|TestProcessesAreKilledAtEveryStepOverTheLink|TestASlowLink
+PIVOT_NETWORK := TestTheLinkIsCutAtEveryStep|TestProcessesAreKilledAtEveryStepOverTheLink|TestASlowLink|TestFaultsOfTheLink
 
 .PHONY: e2e-pivot
 PIVOT_LONG := ^(TestClusterctlIsStuckAfterAKill|TestTwoThousandObjectsOfTenMebibytes|TestOneOfTwoClustersOfANamespaceMoves|TestAClusterBecomesAvailable|TestARolloutInProgress|TestAStagedChunkThatIsDamaged|TestClusterctlMoves|$(PIVOT_CHILD)|TestAChildHasAChildOfItsOwnThatOutlivesBoth|TestALeaderThatIsKilled|TestALeaderThatIsStopped|TestARenderedClusterBecomesAvailableAndFollowsEdits)$$

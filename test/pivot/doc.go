@@ -18,11 +18,12 @@
 // In the tests of the link the controller of the parent and the agent of the child are
 // processes of the command in a network namespace each, with a wire between them:
 //
-//	parent (plane A) ── namespace ── wire ── namespace ── agent (plane B)
+//	parent (plane A) ── namespace ── wire, load balancer ── namespace ── agent (plane B)
 //
 // Package harness starts the planes and makes Clusters, package audit observes that the
 // invariants of a move hold, and package faults is the proxy. Package network has namespaces
-// and wires. The programs are built by package programs of test/e2e, once on a machine.
+// and wires, and package skew moves the clock of a process. The programs are built by package
+// programs of test/e2e, once on a machine.
 //
 // Callers: make pivot runs all tests, and make e2e those that fit.
 //

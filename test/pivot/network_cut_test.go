@@ -126,9 +126,6 @@ func (c *cuts) rule(name string, end *network.End) faults.Rule {
 	}
 }
 
-// since is how long ago that was, for people.
-func since(at time.Time) time.Duration { return time.Since(at).Round(10 * time.Millisecond) }
-
 // TestTheLinkIsCutAtEveryStep of a pivot, and is up again after some seconds.
 func TestTheLinkIsCutAtEveryStep(t *testing.T) {
 	d := newDistant(t)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
@@ -154,6 +155,10 @@ func (d *distant) stepOf(r faults.Request) string {
 
 // session is the number of the last session of the child, and whether there is one.
 func (d *distant) session() (number int64, connected bool) { return sessionOf(d.pivotCluster(d.A)) }
+
+func pivotClusters() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: "ropewalk.dev", Version: "v1alpha1", Resource: "pivotclusters"}
+}
 
 // sessionOf is what the parent notes of sessions in a PivotCluster, which may be nil.
 func sessionOf(o *unstructured.Unstructured) (number int64, connected bool) {

@@ -101,6 +101,15 @@ func (n *Namespace) Listen(t testing.TB, address string) net.Listener {
 	return l
 }
 
+// Dial connects to an address, which is no name, from the namespace.
+func (n *Namespace) Dial(ctx context.Context, _, address string) (c net.Conn, err error) {
+	err = n.do(func() (err error) {
+		c, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		return err
+	})
+	return c, err
+}
+
 // Forward makes addresses of the loopback of the machine reachable at the same ones of the
 // namespace.
 func (n *Namespace) Forward(t testing.TB, addresses ...string) {

@@ -110,6 +110,16 @@ func (e *End) Up(t testing.TB) {
 	e.IP(t, "link", "set", e.device, "up")
 }
 
+// Move gives an end another address instead of the one that it has: what was connected from that
+// is connected no more, and gets to know nothing of it.
+func (w *Wire) Move(t testing.TB, e, other *End, address string) {
+	t.Helper()
+	e.IP(t, "address", "del", e.Address, "peer", other.Address+"/32", "dev", e.device)
+	e.IP(t, "address", "add", address, "peer", other.Address+"/32", "dev", e.device)
+	other.IP(t, "address", "add", other.Address, "peer", address+"/32", "dev", other.device)
+	e.Address = address
+}
+
 // Set changes how the wire is from A to B, and from B to A.
 func (w *Wire) Set(toB, toA Condition) {
 	w.toB.set(toB)
