@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/logger"
 	"github.com/fluxcd/pkg/runtime/pprof"
 	"github.com/go-logr/logr"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,6 +24,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -89,7 +92,7 @@ func (f *flags) manager(connection *rest.Config, log logr.Logger) (ctrl.Manager,
 		(&fence{lease: lease, lasts: f.leader.LeaseDuration}).around(connection)
 	}
 	mgr, err := ctrl.NewManager(connection, ctrl.Options{
-		Scheme: flux.Scheme(), Logger: log, Cache: watched,
+		Scheme: flux.Scheme(), Logger: log, Cache: watched, NewCache: known,
 		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: flux.Uncached()}},
 		Controller: config.Controller{RecoverPanic: &recoverPanic, MaxConcurrentReconciles: f.concurrent},
 		Metrics:    server.Options{BindAddress: f.metrics, ExtraHandlers: pprof.GetHandlers()}, HealthProbeBindAddress: f.health,
@@ -144,6 +147,25 @@ func (f *flags) narrow(watched *cache.Options) error {
 	}
 	watched.ByObject[&v1alpha1.Transform{}] = cache.ByObject{Label: selector}
 	return nil
+}
+
+// known is a cache without limits for kinds that the cluster does not have: those of Flux are not
+// there where Argo CD delivers, and nothing watches them then.
+func known(connection *rest.Config, o cache.Options) (cache.Cache, error) {
+	o.ByObject = maps.Clone(o.ByObject)
+	for object := range o.ByObject {
+		gvk, err := apiutil.GVKForObject(object, o.Scheme)
+		if err == nil {
+			_, err = o.Mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		}
+		switch {
+		case apimeta.IsNoMatchError(err):
+			delete(o.ByObject, object)
+		case err != nil:
+			return nil, err
+		}
+	}
+	return cache.New(connection, o)
 }
 
 // run adds the reconciler to a manager, and runs it. What it has begun ends with the manager,
