@@ -21,7 +21,8 @@
 // snapshot is that apart from its plane, preflight says what stands in the way, mover
 // imports, activates and deletes, state has the receipts and the steps, and the Link between
 // both ends; package link is that over gRPC, where they are in two clusters. Package gitops
-// freezes and ends what delivers a PivotCluster on its parent.
+// freezes and ends what delivers a PivotCluster on its parent. Package install has a bootstrap
+// cluster make the first management cluster.
 //
 // Callers: the command `ropewalk pivot`, which is both ends in one process.
 package pivot

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/install"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/preflight"
@@ -39,7 +40,28 @@ type (
 	Plan = preflight.Plan
 	// GitOps freezes the engine that delivers the objects on the source.
 	GitOps = state.GitOps
+	// InstallOptions say what a bootstrap cluster makes.
+	InstallOptions = install.Options
+	// Manifest is what it installs on the new cluster.
+	Manifest = install.Manifest
+	// Installed is how far an installation is.
+	Installed = install.Result
+	// Mark is a status of it.
+	Mark = install.Mark
 )
+
+// ParseManifest reads the YAML of a Manifest.
+func ParseManifest(data []byte) (*Manifest, error) { return install.Parse(data) }
+
+// Install has the bootstrap cluster at k make a cluster, and returns when that is in charge of
+// itself; see [install.Run].
+func Install(ctx context.Context, k Kubeconfig, o InstallOptions) (*Installed, error) {
+	p, err := k.reach(ctx, "bootstrap")
+	if err != nil {
+		return &Installed{Cluster: o.Cluster.GetName(), Timeline: []Mark{}}, err
+	}
+	return install.Run(ctx, p, o)
+}
 
 // Errors that callers tell apart.
 var (

@@ -101,30 +101,13 @@ func (f *family) kustomized(folder string) string {
 	return string(out)
 }
 
-// install installs a parent with an overlay, as the guide has it, and returns the file that its
-// controller has as --child-manifest. The engine of the child is run by the test.
+// install installs a parent, and returns the file that its controller has as --child-manifest.
 func (f *family) install(p *harness.Plane) (manifest string) {
 	f.t.Helper()
-	overlay := f.t.TempDir()
-	deploy, err := filepath.Abs(filepath.Join("..", "..", "deploy", "pivot"))
-	require.NoError(f.t, err)
-	base, err := filepath.Rel(overlay, deploy)
-	require.NoError(f.t, err)
-	for name, text := range map[string]string{
-		"child.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + harness.FluxNamespace + "}\n---\n" + f.kustomized(filepath.Join(deploy, "child")),
-		"kustomization.yaml": `apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
-resources: ["` + base + `"]
-configMapGenerator:
-  - {name: ropewalk-parent, namespace: ` + system + `, literals: ["host=` + plane.Loopback + `"], files: [child.yaml]}
-`,
-	} {
-		require.NoError(f.t, os.WriteFile(filepath.Join(overlay, name), []byte(text), 0o600))
-	}
-	f.run(p, f.kustomized(overlay), "apply", "--server-side", "-f", "-")
+	f.run(p, f.kustomized(f.overlay()), "apply", "--server-side", "-f", "-")
 	// What the kubelet mounts.
 	name := f.run(p, "", "get", "deployment", "ropewalk-controller", "--namespace="+system, "-o", `jsonpath={.spec.template.spec.volumes[?(@.name=="parent")].configMap.name}`)
-	manifest = filepath.Join(overlay, "mounted.yaml")
+	manifest = filepath.Join(f.t.TempDir(), "mounted.yaml")
 	require.NoError(f.t, os.WriteFile(manifest, []byte(f.run(p, "", "get", "configmap", name, "--namespace="+system, "-o", `jsonpath={.data.child\.yaml}`)), 0o600))
 	return manifest
 }

@@ -27,6 +27,10 @@
 // An authority is in use only once its Secret has it. A rotation waits for agents that a step
 // would strand (rotation.go).
 //
+// A PivotCluster with the annotation install.Annotation is the first management cluster, and this
+// plane a bootstrap cluster that it cannot call (install.go): there is neither a token nor a
+// link, and it is reached by the kubeconfig of Cluster API.
+//
 // A token is in one Secret, which Cluster API reads, and nowhere else.
 //
 // Callers: cmd/ropewalk-controller.

@@ -165,10 +165,14 @@ func (r *Reconciler) pivot(ctx context.Context, c *v1alpha1.PivotCluster, receip
 			return err
 		}
 	}
+	link, err := r.link(ctx, c)
+	if err != nil {
+		return err
+	}
 	snapshot := c.DeepCopy()
 	d := r.pivots.drive(c, func(ctx context.Context, report func(state.Event)) error {
 		source := &state.Source{
-			Plane: r.plane, Link: r.children.link(c.UID), Cluster: r.cluster(c), GitOps: r.gitOps(snapshot),
+			Plane: r.plane, Link: link, Cluster: r.cluster(c), GitOps: r.gitOps(snapshot),
 			Resume: resume, Hold: r.Hold, Now: r.Now, Report: report,
 		}
 		_, err := source.Run(ctx)

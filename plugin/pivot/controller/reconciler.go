@@ -16,6 +16,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	kuberecorder "k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -59,6 +60,8 @@ type Reconciler struct {
 	uid      string
 	children *children
 	pivots   *pivots
+	// dial opens the API server of a child that is installed, by a real connection where nil.
+	dial func(*rest.Config) (*target, error)
 }
 
 // again is how long until everything is looked at again.
@@ -206,7 +209,7 @@ func (r *Reconciler) cluster(c *v1alpha1.PivotCluster) types.NamespacedName {
 
 // provision makes the machines, gives the child what it needs, and begins the pivot.
 func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, receipt *state.Receipt) error {
-	if e := c.Status.Enrolment; e == nil || e.Certificate == "" {
+	if e := c.Status.Enrolment; !installs(c) && (e == nil || e.Certificate == "") {
 		// Machines whose agent cannot be installed are of no use.
 		if _, err := r.childManifest(ctx); err != nil {
 			return err
@@ -229,19 +232,19 @@ func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, re
 	}
 	c.Status.Nodes = &seen.Nodes
 	set(c, v1alpha1.ProvisionedCondition, seen.Provisioned, "Provisioned", seen.Message)
-	child, connected := r.child(c)
-	if !seen.Provisioned || !connected {
-		phase, message := v1alpha1.PhaseProvisioning, cmp.Or(expired(c.Status.Enrolment, r.Now()), "waiting for the agent to call")
+	child, missing, err := r.awaited(ctx, c, seen)
+	if err != nil {
+		return err
+	}
+	if missing != "" {
+		phase := v1alpha1.PhaseProvisioning
 		if !seen.There {
 			phase = v1alpha1.PhasePending
 		}
-		if !seen.Provisioned {
-			message = seen.Message
-		}
 		if why != "" {
-			message += ": " + why
+			missing += ": " + why
 		}
-		r.progress(c, phase, message)
+		r.progress(c, phase, missing)
 		return nil
 	}
 	if err := r.contradicts(c, receipt); err != nil {
@@ -267,6 +270,23 @@ func (r *Reconciler) provision(ctx context.Context, c *v1alpha1.PivotCluster, re
 		return nil
 	}
 	return r.pivot(ctx, c, receipt)
+}
+
+// awaited is the child, and what is still waited for; "" where it is reached.
+func (r *Reconciler) awaited(ctx context.Context, c *v1alpha1.PivotCluster, seen observation) (child Child, why string, err error) {
+	connected := false
+	if !installs(c) {
+		child, connected = r.child(c)
+	}
+	switch {
+	case !seen.Provisioned:
+		why = seen.Message
+	case installs(c):
+		_, why, err = r.look(ctx, c)
+	case !connected:
+		why = cmp.Or(expired(c.Status.Enrolment, r.Now()), "waiting for the agent to call")
+	}
+	return child, why, err
 }
 
 // child is what the agent says, with its conditions.
@@ -303,15 +323,17 @@ func (r *Reconciler) bootstrap(ctx context.Context, c *v1alpha1.PivotCluster, ch
 	if err != nil {
 		return false, err
 	}
-	done := child.Bootstrapped == b.ID()
-	message := child.BootstrapError
+	done, message := child.Bootstrapped == b.ID(), cmp.Or(child.BootstrapError, "the child is being given its GitOps")
+	switch {
+	case installs(c):
+		done, message, err = r.give(ctx, c, b)
+	case !done:
+		err = r.children.bootstrap(ctx, c.UID, b)
+	}
+	if err != nil {
+		return false, err
+	}
 	if !done {
-		if err := r.children.bootstrap(ctx, c.UID, b); err != nil {
-			return false, err
-		}
-		if message == "" {
-			message = "the child is being given its GitOps"
-		}
 		r.progress(c, v1alpha1.PhaseProvisioning, message)
 	}
 	set(c, v1alpha1.BootstrappedCondition, done, "Bootstrapped", message)
@@ -372,6 +394,9 @@ func (r *Reconciler) record(ctx context.Context, c *v1alpha1.PivotCluster, recei
 // gone: the cluster is in charge of itself, and this object is but a record. Its agent may
 // still get a new token here.
 func (r *Reconciler) gone(ctx context.Context, c *v1alpha1.PivotCluster) error {
+	if installs(c) {
+		return r.installed(ctx, c)
+	}
 	if e := c.Status.Enrolment; r.Endpoints != nil && c.Spec.Agent.Rejoin != "" && (e == nil || e.Rejoin != c.Spec.Agent.Rejoin || e.PublicKey == "") {
 		if err := r.namespace(ctx, c, true); err != nil {
 			return err

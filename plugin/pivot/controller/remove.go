@@ -79,10 +79,12 @@ func (r *Reconciler) end(ctx context.Context, c *v1alpha1.PivotCluster, below []
 		source := &state.Source{Plane: r.plane, Cluster: r.cluster(c), GitOps: r.gitOps(c)}
 		lost := r.children == nil
 		if !lost {
-			if _, connected := r.children.child(c.UID); !connected {
+			if _, connected := r.children.child(c.UID); !connected && !installs(c) {
 				return false, fmt.Errorf("the pivot has to be aborted before the cluster is deleted, and its agent is not connected: see why it is away; it is waited for%s", forget(c))
 			}
-			source.Link = r.children.link(c.UID)
+			if source.Link, err = r.link(ctx, c); err != nil {
+				return false, err
+			}
 		}
 		if _, err := source.Abort(ctx, lost); err != nil {
 			return false, fmt.Errorf("the pivot has to be aborted before the cluster is deleted: %w", err)

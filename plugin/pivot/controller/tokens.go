@@ -61,13 +61,17 @@ func (r *Reconciler) place(ctx context.Context, c *v1alpha1.PivotCluster) (*plac
 // there is none that can be used. It reports whether it has changed the status, which is
 // written then.
 func (r *Reconciler) ensureToken(ctx context.Context, c *v1alpha1.PivotCluster, provisioned bool) (changed bool, err error) {
-	at, err := r.place(ctx, c)
-	if err != nil {
-		return false, err
-	}
 	live := &corev1.Secret{}
 	err = r.client.Get(ctx, types.NamespacedName{Namespace: c.ClusterNamespace(), Name: EnrolSecret(c.Name)}, live)
 	if client.IgnoreNotFound(err) != nil {
+		return false, err
+	}
+	if installs(c) {
+		// There is no parent to call, and the files of the machines are the same.
+		return false, r.writeSecret(ctx, c, live, map[string][]byte{tokenKey: {}, endpointKey: {}, authoritiesKey: {}})
+	}
+	at, err := r.place(ctx, c)
+	if err != nil {
 		return false, err
 	}
 	token := string(live.Data[tokenKey])

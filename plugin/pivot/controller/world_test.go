@@ -152,12 +152,13 @@ func server(t *testing.T, uid, clusterAPI string) client.Client {
 	scheme := runtime.NewScheme()
 	require.NoError(t, clientgoscheme.AddToScheme(scheme))
 	require.NoError(t, v1alpha1.AddToScheme(scheme))
-	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: clusterAPI, Version: "v1beta2"}})
+	mapper := apimeta.NewDefaultRESTMapper([]schema.GroupVersion{{Group: clusterAPI, Version: "v1beta2"}, {Group: planetest.Addons, Version: "v1beta2"}})
 	for gvk := range scheme.AllKnownTypes() {
 		mapper.Add(gvk, scope(gvk.Kind))
 	}
 	for _, gvk := range []schema.GroupVersionKind{
 		{Group: clusterAPI, Version: "v1beta2", Kind: "Cluster"},
+		{Group: planetest.Addons, Version: "v1beta2", Kind: "ClusterResourceSet"},
 		{Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "OCIRepository"},
 		{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"},
 	} {

@@ -76,6 +76,10 @@ attempt() {
 	log "the agent is applied"
 }
 
+if [ -e "$dir/endpoint" ] && [ ! -s "$dir/endpoint" ]; then
+	log "this cluster has no parent: nothing to do"
+	exit 0
+fi
 if ! work=$(mktemp -d); then
 	log "no temporary folder can be made: the agent is not applied"
 	exit 0

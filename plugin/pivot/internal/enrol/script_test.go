@@ -141,6 +141,18 @@ func TestTheScriptEndsWithoutAParent(t *testing.T) {
 	require.NoFileExists(t, m.dir+"/applied")
 }
 
+// TestTheScriptOfAnInstalledClusterDoesNothing: a management cluster has no parent.
+func TestTheScriptOfAnInstalledClusterDoesNothing(t *testing.T) {
+	t.Parallel()
+	m := newWorld(t).machine("blue")
+	for _, file := range []string{"token", "endpoint", "ca.crt"} {
+		m.write(file, "", 0o600)
+	}
+	m.write("argv", "kubectl is not run", 0o600)
+	require.Contains(t, m.run("sh", 20), "this cluster has no parent: nothing to do")
+	require.Zero(t, m.calls())
+}
+
 func TestTheScriptWaitsForAParentThatCannotAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(s *Server) { s.Limits = Limits{PerSecond: 0.2, Burst: 1} })

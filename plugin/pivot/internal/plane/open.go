@@ -18,10 +18,13 @@ import (
 )
 
 // Open is the plane that a kubeconfig file points to, at its current context, or at the
-// one that is named. No request is made.
+// one that is named. Where path is "", the file is that of kubectl. No request is made.
 func Open(path, kubeContext string, o Options) (*Plane, error) {
-	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
-		&clientcmd.ClientConfigLoadingRules{ExplicitPath: path}, &clientcmd.ConfigOverrides{CurrentContext: kubeContext})
+	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: path}
+	if path == "" {
+		rules = clientcmd.NewDefaultClientConfigLoadingRules()
+	}
+	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: kubeContext})
 	config, err := loading.ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("%s plane: kubeconfig %q: %w", o.Name, path, err)

@@ -36,13 +36,14 @@ func (a Commands) Command() *cobra.Command {
 another (the target), so that at no time both are in charge. A run that was killed goes on
 with --resume. Both clusters need Cluster API and the same providers.
 
+  install   make the first management cluster by a bootstrap cluster
   plan      what would move, in which order, and what stands in the way
   run       move it
   status    how far a pivot is
   abort     undo a pivot that is not committed
   takeover  activate the target of a source that is lost for good`,
 	}
-	cmd.AddCommand(a.plan(), a.run(), a.status(), a.abort(), a.takeover())
+	cmd.AddCommand(a.install(), a.plan(), a.run(), a.status(), a.abort(), a.takeover())
 	return cmd
 }
 
@@ -129,15 +130,19 @@ func (a Commands) outcome(ctx context.Context, r *pivot.Receipt, err error) erro
 	if err == nil {
 		return nil
 	}
-	err = a.mistake(ctx, r, err)
+	return a.report(a.mistake(ctx, r, err), func(errs object.Errors) any { return failure{r, errs} })
+}
+
+// report prints an error as data where that is asked for, and returns it.
+func (a Commands) report(err error, data func(object.Errors) any) error {
 	if !a.JSON {
 		return err
 	}
-	out := failure{Receipt: r}
+	var errs object.Errors
 	for _, e := range object.AsErrors(err, "") {
-		out.Errors = append(out.Errors, object.Shown(e))
+		errs = append(errs, object.Shown(e))
 	}
-	if unwritten := a.Outcome("json", out, ""); unwritten != nil {
+	if unwritten := a.Outcome("json", data(errs), ""); unwritten != nil {
 		return unwritten
 	}
 	return errors.Join(command.ErrReported, err)

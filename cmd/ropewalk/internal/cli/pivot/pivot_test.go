@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,4 +62,25 @@ func TestErrorsAreDataWhereThatIsAskedFor(t *testing.T) {
 		})
 	}
 	require.NoError(t, Commands{command.New(command.Streams{})}.outcome(t.Context(), nil, nil))
+}
+
+func TestTheKubeconfigOfAnInstalledClusterIsWrittenOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "blue.kubeconfig")
+	require.NoError(t, keep(file, "blue", nil))
+	require.NoFileExists(t, file)
+	require.NoError(t, keep(file, "blue", []byte("of blue")))
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	require.NoError(t, keep(file, "blue", []byte("of blue")), "a run that goes on")
+	for _, other := range [][]byte{nil, []byte("of another")} {
+		err := keep(file, "blue", other)
+		require.ErrorContains(t, err, "exists, and is not the kubeconfig of blue")
+		require.NotContains(t, err.Error(), "of another")
+	}
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "of blue", string(text))
+	require.ErrorContains(t, keep(filepath.Join(file, "below"), "blue", nil), "--out: ")
+	require.ErrorContains(t, keep(filepath.Join(t.TempDir(), "none", "file"), "blue", []byte("x")), "--out: ")
 }

@@ -1,0 +1,77 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package install
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/inventory"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
+)
+
+// need is a kind that a bootstrap cluster must serve, and what brings it.
+type need struct{ group, kind, advice string }
+
+// needs are those of a PivotCluster.
+func needs(cluster *unstructured.Unstructured) []need {
+	text := func(fallback string, path ...string) string {
+		s, _, _ := unstructured.NestedString(cluster.Object, path...)
+		return cmp.Or(s, fallback)
+	}
+	provider := text("docker", "spec", "provider", "type")
+	clusterAPI := "install Cluster API: clusterctl init --infrastructure " + provider
+	infrastructure := map[string]string{"docker": "DevCluster", "aws": "AWSCluster", "gcp": "GCPCluster", "azure": "AzureCluster"}[provider]
+	definitions := "install the controller: helm upgrade --install ropewalk deploy/chart --namespace ropewalk-system --create-namespace --set pivot.enabled=true"
+	out := []need{
+		{inventory.ClusterGroup, "Cluster", clusterAPI},
+		{"bootstrap." + inventory.ClusterGroup, "KubeadmConfigTemplate", clusterAPI},
+		{"controlplane." + inventory.ClusterGroup, "KubeadmControlPlane", clusterAPI},
+		{"infrastructure." + inventory.ClusterGroup, infrastructure, clusterAPI},
+		{AddonsGroup, "ClusterResourceSet", clusterAPI + ", with the feature gate ClusterResourceSet"},
+		{group, "PivotCluster", definitions},
+		{group, "Transform", definitions},
+	}
+	if text("Flux", "spec", "delivery", "type") == "ArgoCD" {
+		return append(out, need{"argoproj.io", "Application", "install Argo CD, as spec.delivery says"})
+	}
+	return append(out,
+		need{"source.toolkit.fluxcd.io", "OCIRepository", "flux install"},
+		need{"kustomize.toolkit.fluxcd.io", "Kustomization", "flux install"})
+}
+
+// check finds all that is missing on the bootstrap cluster.
+func (r *run) check(ctx context.Context) error {
+	var err error
+	if r.kinds, err = r.plane.Kinds(ctx); err != nil {
+		return err
+	}
+	var findings inventory.Findings
+	for _, n := range needs(r.Cluster) {
+		if _, ok := r.kinds[schema.GroupKind{Group: n.group, Kind: n.kind}]; !ok {
+			findings = append(findings, inventory.Finding{Ref: r.ref(), Problem: fmt.Sprintf("the bootstrap cluster has no kind %s.%s", n.kind, n.group), Advice: n.advice})
+		}
+	}
+	ns := namespace(r.Cluster.GetName())
+	rights := []plane.Right{{Verb: "create", Resource: "namespaces"}}
+	for _, verb := range []string{"get", "create", "update"} {
+		rights = append(rights, plane.Right{Verb: verb, Group: group, Resource: "pivotclusters"},
+			plane.Right{Verb: verb, Resource: "secrets", Namespace: ns}, plane.Right{Verb: verb, Group: AddonsGroup, Resource: "clusterresourcesets", Namespace: ns})
+	}
+	missing, err := r.plane.Missing(ctx, rights)
+	if err != nil {
+		return err
+	}
+	for _, m := range missing {
+		findings = append(findings, inventory.Finding{Ref: r.ref(), Problem: fmt.Sprintf("the user of the kubeconfig may not %s", m), Advice: "grant that right"})
+	}
+	if len(findings) > 0 {
+		return findings.Sorted()
+	}
+	return nil
+}
