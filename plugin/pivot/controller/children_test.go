@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -262,4 +263,39 @@ func TestAFloodOfNewsIsLookedAtOnce(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(begun), settle)
 	q.Done(got)
 	require.Zero(t, q.Len())
+}
+
+// Another authority would strand all agents in silence.
+func TestAnAuthorityThatIsLostIsNotReplaced(t *testing.T) {
+	w := newWorld(t)
+	e := w.controller.Endpoints
+	first, err := e.authority(t.Context())
+	require.NoError(t, err)
+	c := w.read()
+	c.Status.Enrolment = &v1alpha1.EnrolmentStatus{PublicKey: strings.Repeat("a", 64)}
+	require.NoError(t, w.parent.Status().Update(t.Context(), c))
+	var s corev1.Secret
+	require.True(t, w.there(&s, "ropewalk-system", AuthoritySecret))
+	require.NoError(t, w.parent.Delete(t.Context(), &s))
+
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- e.Start(ctx) }()
+	const why = "Secret ropewalk-system/ropewalk-pivot-authority is gone, and the agents of 1 PivotClusters take no other authority than that: restore it from a backup; " +
+		"or create it without data, change spec.agent.rejoin of all of them, and give each agent its new token"
+	require.Eventually(t, func() bool { return e.problem.Load() != nil }, time.Minute, 10*time.Millisecond)
+	_, err = w.controller.place(t.Context(), c)
+	require.EqualError(t, err, "children are not served: "+why)
+	require.False(t, w.there(&s, "ropewalk-system", AuthoritySecret))
+	stop()
+	require.NoError(t, <-ended)
+
+	require.NoError(t, w.parent.Create(t.Context(), &corev1.Secret{ObjectMeta: named("ropewalk-system", AuthoritySecret)}))
+	second, err := e.authority(t.Context())
+	require.NoError(t, err)
+	require.NotEqual(t, first.Trust().Pins, second.Trust().Pins)
+	kept, err := e.authority(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, second.Trust().Pins, kept.Trust().Pins)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,8 @@ type Endpoints struct {
 	reconciler *Reconciler
 	log        logr.Logger
 	current    atomic.Pointer[place]
+	// problem is why children are not served yet.
+	problem atomic.Pointer[error]
 }
 
 // place is where children reach a parent, and by which certificates.
@@ -92,11 +95,17 @@ func (e *Endpoints) kept(ctx context.Context) (*corev1.Secret, *enrol.Authority,
 	return live, a, err
 }
 
-// authority is that of the Secret, which is made where there is none.
+// authority is that of the Secret, which is made where there is none, or where it is empty.
 func (e *Endpoints) authority(ctx context.Context) (*enrol.Authority, error) {
-	_, a, err := e.kept(ctx)
-	if !apierrors.IsNotFound(err) {
+	live, a, err := e.kept(ctx)
+	gone := apierrors.IsNotFound(err)
+	if !gone && (live == nil || len(live.Data) > 0) {
 		return a, err
+	}
+	if gone {
+		if err := e.stranded(ctx); err != nil {
+			return nil, err
+		}
 	}
 	made, err := enrol.NewAuthority(e.reconciler.Now())
 	if err != nil {
@@ -105,6 +114,10 @@ func (e *Endpoints) authority(ctx context.Context) (*enrol.Authority, error) {
 	data, err := made.Encode()
 	if err != nil {
 		return nil, err
+	}
+	if !gone {
+		live.Data = data
+		return made, e.reconciler.client.Update(ctx, live, owner)
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: AuthoritySecret}, Data: data}
 	if err := e.reconciler.client.Create(ctx, secret, owner); apierrors.IsAlreadyExists(err) {
@@ -116,20 +129,41 @@ func (e *Endpoints) authority(ctx context.Context) (*enrol.Authority, error) {
 	return made, nil
 }
 
+// stranded returns an error where agents have certificates of an authority that was lost: they
+// would take no other one.
+func (e *Endpoints) stranded(ctx context.Context) error {
+	var list v1alpha1.PivotClusterList
+	if err := e.reconciler.client.List(ctx, &list); err != nil {
+		return err
+	}
+	n := 0
+	for _, c := range list.Items {
+		if c.Status.Enrolment != nil && c.Status.Enrolment.PublicKey != "" {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("Secret %s/%s is gone, and the agents of %d PivotClusters take no other authority than that: restore it from a backup; or create it without data, change spec.agent.rejoin of all of them, and give each agent its new token",
+		e.Namespace, AuthoritySecret, n)
+}
+
 // look is how often the cell and the authority are looked at.
 const look = 10 * time.Second
 
 // Start serves until ctx ends.
 func (e *Endpoints) Start(ctx context.Context) error {
 	var at *place
-	for at == nil {
+	for {
 		var err error
-		if at, err = e.prepare(ctx); err != nil {
-			return err
-		}
-		if at != nil {
+		if at, err = e.prepare(ctx); at != nil {
 			break
 		}
+		if err != nil {
+			e.log.Error(err, "children are not served")
+		}
+		e.problem.Store(&err)
 		select {
 		case <-ctx.Done():
 			return nil

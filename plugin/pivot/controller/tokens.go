@@ -54,6 +54,9 @@ func (r *Reconciler) place(ctx context.Context, c *v1alpha1.PivotCluster) (*plac
 	case r.Endpoints.Given == nil && own.Spec.Cell == nil:
 		return nil, reject("this cluster cannot have children: add spec.cell to its own PivotCluster, %q", own.Name)
 	}
+	if why := r.Endpoints.problem.Load(); why != nil && *why != nil {
+		return nil, fmt.Errorf("children are not served: %w", *why)
+	}
 	return nil, errors.New("the endpoints for children are not served yet")
 }
 
