@@ -282,7 +282,7 @@ func TestAnAuthorityThatIsLostIsNotReplaced(t *testing.T) {
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- e.Start(ctx) }()
-	const why = "Secret ropewalk-system/ropewalk-pivot-authority is gone, and the agents of 1 PivotClusters take no other authority than that: restore it from a backup; " +
+	const why = "the Secret ropewalk-system/ropewalk-pivot-authority is gone, and the agents of 1 PivotClusters take no other authority than that: restore it from a backup; " +
 		"or create it without data, change spec.agent.rejoin of all of them, and give each agent its new token"
 	require.Eventually(t, func() bool { return e.problem.Load() != nil }, time.Minute, 10*time.Millisecond)
 	_, err = w.controller.place(t.Context(), c)

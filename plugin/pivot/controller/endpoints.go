@@ -145,7 +145,7 @@ func (e *Endpoints) stranded(ctx context.Context) error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("Secret %s/%s is gone, and the agents of %d PivotClusters take no other authority than that: restore it from a backup; or create it without data, change spec.agent.rejoin of all of them, and give each agent its new token",
+	return fmt.Errorf("the Secret %s/%s is gone, and the agents of %d PivotClusters take no other authority than that: restore it from a backup; or create it without data, change spec.agent.rejoin of all of them, and give each agent its new token",
 		e.Namespace, AuthoritySecret, n)
 }
 
