@@ -24,7 +24,9 @@ import (
 // world is two planes and a link between them.
 type world struct {
 	*parent
-	t              *testing.T
+	t *testing.T
+	// identity of the agent.
+	identity       string
 	between        *proxy
 	source, target *planetest.Server
 	cluster        plane.Ref
@@ -41,8 +43,13 @@ type world struct {
 // newWorld has a cluster at rest, of which two chunks and many parts are made.
 func newWorld(t *testing.T, p *parent, fault func(w *world, n int, when string)) *world {
 	t.Helper()
+	return newWorldOf(t, p, "blue", fault)
+}
+
+func newWorldOf(t *testing.T, p *parent, identity string, fault func(w *world, n int, when string)) *world {
+	t.Helper()
 	w := &world{
-		parent: p, t: t, between: newProxy(t, p.address), cluster: plane.Ref{Group: planetest.Core, Kind: "Cluster", Namespace: "apps", Name: "blue"},
+		parent: p, t: t, identity: identity, between: newProxy(t, p.address), cluster: plane.Ref{Group: planetest.Core, Kind: "Cluster", Namespace: "apps", Name: "blue"},
 		source: planetest.New("source", planetest.ClusterAPI()...), target: planetest.New("target", planetest.ClusterAPI()...),
 	}
 	w.fault = func(n int, when string) {
@@ -71,7 +78,7 @@ func newWorld(t *testing.T, p *parent, fault func(w *world, n int, when string))
 func (w *world) startAgent() {
 	w.t.Helper()
 	target := &state.Target{Plane: w.plane("target", w.target)}
-	a := w.join(w.between.address, w.authority.agent("blue", time.Hour))
+	a := w.join(w.between.address, w.authority.agent(w.identity, time.Hour))
 	a.carries(func(ctx context.Context, r state.Request) state.Response {
 		w.mu.Lock()
 		n := w.handled
@@ -110,7 +117,7 @@ func (w *world) plane(name string, s *planetest.Server) *plane.Plane {
 
 // run is a new process of the parent.
 func (w *world) run(ctx context.Context) error {
-	s := &state.Source{Plane: w.plane("source", w.source), Link: w.Link("blue"), Cluster: types.NamespacedName{Namespace: "apps", Name: "blue"}}
+	s := &state.Source{Plane: w.plane("source", w.source), Link: w.Link(w.identity), Cluster: types.NamespacedName{Namespace: "apps", Name: "blue"}}
 	r, err := state.Read(ctx, s.Plane, s.Cluster)
 	if err != nil {
 		return err
