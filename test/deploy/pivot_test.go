@@ -117,7 +117,7 @@ func TestTheGuidesOfChildrenNameWhatThereIs(t *testing.T) {
 	const pivot = root + "/deploy/pivot"
 	binary := install(t)
 	known := read(t, commandHelp) + run(t, binary, "pivot", "--help")
-	for _, command := range []string{"run", "status", "abort", "takeover"} {
+	for _, command := range []string{"install", "run", "status", "abort", "takeover"} {
 		known += run(t, binary, "pivot", command, "--help")
 	}
 	for _, name := range []string{"README.md", "children.md", "recovery.md", "threats.md", "fips.md"} {
