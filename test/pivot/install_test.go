@@ -21,36 +21,14 @@ import (
 	"github.com/ropewalk/ropewalk/test/pivot/harness"
 )
 
-// overlay is that of a parent, as the guide has it. The engine of the child is run by the test.
-func (f *family) overlay() (overlay string) {
-	f.t.Helper()
-	overlay = f.t.TempDir()
-	deploy, err := filepath.Abs(filepath.Join("..", "..", "deploy", "pivot"))
-	require.NoError(f.t, err)
-	base, err := filepath.Rel(overlay, deploy)
-	require.NoError(f.t, err)
-	for name, text := range map[string]string{
-		"child.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: " + harness.FluxNamespace + "}\n---\n" + f.kustomized(filepath.Join(deploy, "child")),
-		"kustomization.yaml": `apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
-resources: ["` + base + `"]
-configMapGenerator:
-  - {name: ropewalk-parent, namespace: ` + system + `, literals: ["host=` + plane.Loopback + `"], files: [child.yaml]}
-`,
-	} {
-		require.NoError(f.t, os.WriteFile(filepath.Join(overlay, name), []byte(text), 0o600))
-	}
-	return overlay
-}
-
 // startBootstrap starts Flux and the controller on plane A. It serves no children: there is no
 // address at which one could call it.
 func (f *family) startBootstrap() {
 	f.t.Helper()
 	source, kustomize := f.Flux(f.t, f.A)
 	f.install(f.A)
-	f.parent = f.Controller(f.t, f.A, "ropewalk-controller", system, f.parts(f.A), "--workers=1", "--pivot-hold=1s",
-		"--plain-http="+f.registry, "--registration-addr="+plane.Loopback+":0", "--link-addr="+plane.Loopback+":0")
+	f.parent = f.Controller(f.t, f.A, "ropewalk-controller", system, f.flags(f.A, "--workers=1", "--pivot-hold=1s",
+		"--plain-http="+f.registry, "--registration-addr="+plane.Loopback+":0", "--link-addr="+plane.Loopback+":0")...)
 	f.ofParent = []*harness.Process{source, kustomize, f.parent}
 	f.says("plane a: the bootstrap cluster has Flux and the controller")
 }
@@ -121,8 +99,8 @@ func TestABootstrapClusterInstallsTheFirstManagementCluster(t *testing.T) {
 	})
 	f.says("plane b: the ClusterResourceSet has created %d objects", front.created.Load())
 	f.Flux(t, f.B)
-	f.agent = f.Controller(t, f.B, "ropewalk-controller", system, f.parts(f.B), "--workers=1", "--plain-http="+f.registry,
-		"--registration-addr="+plane.Loopback+":0", "--link-addr="+plane.Loopback+":0")
+	f.agent = f.Controller(t, f.B, "ropewalk-controller", system, f.flags(f.B, "--workers=1", "--plain-http="+f.registry,
+		"--registration-addr="+plane.Loopback+":0", "--link-addr="+plane.Loopback+":0")...)
 	f.says("plane b: the Deployment runs, and Flux")
 	f.cluster.AwaitAvailable(t, f.A)
 	f.audited = audit.Start(t, f.World, f.cluster, f.A)

@@ -81,9 +81,9 @@ func (d *distant) startParent() {
 	d.t.Helper()
 	manifest := d.install(d.A)
 	d.parent = d.controller(d.A, d.parentAt,
-		d.parts(d.A), "--pivot-hold=1s", "--child-manifest="+manifest,
-		"--cell-host="+cell, "--cell-port="+registrationPort, "--cell-link-port="+linkPort,
-		"--registration-addr="+net.JoinHostPort(cell, registrationPort), "--link-addr="+net.JoinHostPort(cell, linkPort))
+		d.flags(d.A, "--pivot-hold=1s", "--child-manifest="+manifest,
+			"--cell-host="+cell, "--cell-port="+registrationPort, "--cell-link-port="+linkPort,
+			"--registration-addr="+net.JoinHostPort(cell, registrationPort), "--link-addr="+net.JoinHostPort(cell, linkPort))...)
 }
 
 // provision makes a cluster that is available on the parent, and whose agent does not run yet.
@@ -105,7 +105,7 @@ func (d *distant) provision() {
 // join starts the agent, from which on the pivot begins by itself, and the auditor.
 func (d *distant) join() {
 	d.t.Helper()
-	d.agent = d.controller(d.B, d.childAt, d.parts(d.B), "--registration-addr="+plane.Loopback+":0", "--link-addr="+plane.Loopback+":0")
+	d.agent = d.controller(d.B, d.childAt, d.flags(d.B, "--registration-addr="+plane.Loopback+":0", "--link-addr="+plane.Loopback+":0")...)
 	d.audited = audit.Start(d.t, d.World, d.cluster, d.A, d.gates[d.A].Token, d.gates[d.B].Token)
 	for _, p := range []*harness.Process{d.parent, d.agent} {
 		d.audited.Watch(audit.Log{Name: p.Name, Text: p.Log})

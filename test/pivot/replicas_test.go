@@ -29,10 +29,8 @@ import (
 // reached at two ports.
 func (f *family) parentFlags(p *harness.Plane, registration, link string) []string {
 	f.t.Helper()
-	return []string{
-		"--child-manifest=" + f.install(p), f.parts(p), "--workers=1", "--pivot-hold=1s", "--plain-http=" + f.registry,
-		"--cell-host=" + plane.Loopback, "--cell-port=" + registration, "--cell-link-port=" + link,
-	}
+	return f.flags(p, "--child-manifest="+f.install(p), "--workers=1", "--pivot-hold=1s", "--plain-http="+f.registry,
+		"--cell-host="+plane.Loopback, "--cell-port="+registration, "--cell-link-port="+link)
 }
 
 // progress is what is read of the receipt of a pivot.

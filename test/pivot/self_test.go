@@ -8,10 +8,10 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -51,6 +51,7 @@ type family struct {
 	parent            *harness.Process
 	agent             *harness.Process
 	audited           *audit.Auditor
+	engine            engine
 }
 
 func newFamily(t *testing.T) *family {
@@ -58,10 +59,15 @@ func newFamily(t *testing.T) *family {
 	return familyOf(t, harness.New(t))
 }
 
-func familyOf(t *testing.T, w *harness.World) *family {
+func familyOf(t *testing.T, w *harness.World, registry ...servers.Option) *family {
 	t.Helper()
-	f := &family{World: w, t: t, began: time.Now(), registry: servers.InProcess(t, servers.WithDelete()).Host}
+	f := &family{World: w, t: t, began: time.Now(), registry: servers.InProcess(t, append(registry, servers.WithDelete())...).Host}
 	f.kubectl = f.Program(t, "kubectl")
+	f.engine.namespace = harness.FluxNamespace
+	f.engine.start = func(f *family) []*harness.Process {
+		source, kustomize := f.Flux(f.t, f.B)
+		return []*harness.Process{source, kustomize}
+	}
 	f.of(f.World.A, f.World.B, "blue")
 	return f
 }
@@ -91,36 +97,6 @@ func (f *family) run(p *harness.Plane, input string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// kustomized is what kubectl kustomize makes of a folder.
-func (f *family) kustomized(folder string) string {
-	f.t.Helper()
-	cmd := exec.CommandContext(f.t.Context(), f.kubectl, "kustomize", folder) //nolint:gosec // a program of the run
-	cmd.Env = f.Environment()
-	out, err := cmd.Output()
-	require.NoError(f.t, err, "kubectl kustomize %s", folder)
-	return string(out)
-}
-
-// install installs a parent, and returns the file that its controller has as --child-manifest.
-func (f *family) install(p *harness.Plane) (manifest string) {
-	f.t.Helper()
-	f.run(p, f.kustomized(f.overlay()), "apply", "--server-side", "-f", "-")
-	// What the kubelet mounts.
-	name := f.run(p, "", "get", "deployment", "ropewalk-controller", "--namespace="+system, "-o", `jsonpath={.spec.template.spec.volumes[?(@.name=="parent")].configMap.name}`)
-	manifest = filepath.Join(f.t.TempDir(), "mounted.yaml")
-	require.NoError(f.t, os.WriteFile(manifest, []byte(f.run(p, "", "get", "configmap", name, "--namespace="+system, "-o", `jsonpath={.data.child\.yaml}`)), 0o600))
-	return manifest
-}
-
-// parts is the flag of that name of the controller that is installed on a plane.
-func (f *family) parts(p *harness.Plane) string {
-	f.t.Helper()
-	args := strings.Fields(f.run(p, "", "get", "deployment", "ropewalk-controller", "--namespace="+system, "-o", "jsonpath={.spec.template.spec.containers[0].args[*]}"))
-	i := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--parts=") })
-	require.GreaterOrEqual(f.t, i, 0, "%s", args)
-	return args[i]
-}
-
 // startParent starts Flux and the controller on a plane.
 func (f *family) startParent(p *harness.Plane) {
 	f.t.Helper()
@@ -138,13 +114,12 @@ func (f *family) push(repository, manifests string) (digest string) {
 	dir := f.t.TempDir()
 	require.NoError(f.t, os.WriteFile(filepath.Join(dir, "all.yaml"), []byte(manifests), 0o600))
 	cmd := exec.CommandContext(f.t.Context(), f.Program(f.t, "ropewalk"), "artifact", "push", dir, "oci://"+f.registry+"/"+repository+":latest", "--plain-http="+f.registry) //nolint:gosec // a command of ours
-	cmd.Env = f.Environment()
+	cmd.Env = f.Environment("DOCKER_CONFIG=" + f.engine.docker)
 	out, err := cmd.CombinedOutput()
 	require.NoError(f.t, err, "%s", out)
-	response, err := http.Get("http://" + f.registry + "/v2/" + repository + "/manifests/latest") //nolint:noctx // the loopback
-	require.NoError(f.t, err)
-	require.NoError(f.t, response.Body.Close())
-	return response.Header.Get("Docker-Content-Digest")
+	digest = regexp.MustCompile("sha256:[0-9a-f]{64}").FindString(string(out))
+	require.NotEmpty(f.t, digest, "%s", out)
+	return digest
 }
 
 // document is the PivotCluster as it is in Git.
@@ -156,8 +131,8 @@ spec:
   provider: {type: docker, docker: {backend: inMemory}}
   kubernetesVersion: v1.36.3
   workers: [{name: md, replicas: 1}]
-  gitOps: {artifact: {repository: "oci://` + f.registry + `/base", digest: "` + digest + `", insecure: true}}
-  output: {oci: {repository: "oci://` + f.registry + `/clusters", insecure: true}}
+  gitOps: {artifact: {repository: "oci://` + f.registry + `/base", digest: "` + digest + `", insecure: true}` + f.engine.gitOps + `}
+  output: {oci: {repository: "oci://` + f.registry + `/clusters", insecure: true` + f.engine.output + `}}
 `
 }
 
@@ -275,8 +250,8 @@ func (f *family) mayWritePools() {
 // startChild runs the agent, as the kubelet does.
 func (f *family) startChild(flags ...string) {
 	f.t.Helper()
-	f.agent = f.Controller(f.t, f.B, "ropewalk-controller", system, append([]string{f.parts(f.B), "--workers=1", "--plain-http=" + f.registry,
-		"--registration-addr=" + plane.Loopback + ":0", "--link-addr=" + plane.Loopback + ":0"}, flags...)...)
+	f.agent = f.Controller(f.t, f.B, "ropewalk-controller", system, append(f.flags(f.B, "--workers=1", "--plain-http="+f.registry,
+		"--registration-addr="+plane.Loopback+":0", "--link-addr="+plane.Loopback+":0"), flags...)...)
 	f.says("the agent runs")
 }
 
@@ -285,6 +260,16 @@ func (f *family) startChild(flags ...string) {
 // then the parent is destroyed, and the cluster is scaled, upgraded and repairs itself.
 func TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt(t *testing.T) {
 	f := newFamily(t)
+	f.becomesItsOwn()
+	f.destroyParent()
+	f.lives()
+	f.rebuildParent()
+}
+
+// becomesItsOwn is the flow until the cluster is in charge of itself.
+func (f *family) becomesItsOwn() {
+	f.t.Helper()
+	t := f.t
 	f.startParent(f.A)
 	base := f.push("base", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: base, namespace: default}\ndata: {from: the parent}\n")
 	f.repository.Commit(map[string]string{"blue.yaml": f.document(base)}, "a cluster")
@@ -294,14 +279,27 @@ func TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt(t *testing.T) {
 	require.Equal(t, "the parent", f.run(f.B, "", "get", "configmap", "base", "-o", "jsonpath={.data.from}"))
 	f.await(f.A, "Pivoted")
 	f.await(f.B, "Ready")
+	f.applied()
 	f.editInGit(base)
 	report := f.audited.Stop(t)
 	t.Logf("auditor: %s", report)
 	report.Require(t)
+}
 
-	f.destroyParent()
-	f.lives()
-	f.rebuildParent()
+// applied waits until the engine of the child has applied what its own controller has rendered.
+func (f *family) applied() {
+	f.t.Helper()
+	transform := &unstructured.Unstructured{}
+	harness.Await(f.t, 3*time.Minute, "the engine of the child has applied its objects", func() bool {
+		o, err := f.B.Client.Resource(schema.GroupVersionResource{Group: "ropewalk.dev", Version: "v1alpha1", Resource: "transforms"}).
+			Namespace(f.cluster.Namespace).Get(f.t.Context(), f.cluster.Name, metav1.GetOptions{})
+		if err == nil {
+			transform = o
+		}
+		return err == nil && harness.True(o, "Ready")
+	})
+	digest, _, _ := unstructured.NestedString(transform.Object, "status", "artifact", "digest")
+	f.says("the child renders itself, and its engine has applied that: %s", digest)
 }
 
 // begins brings a cluster to where its agent is connected and its pivot can begin, which is
@@ -310,14 +308,17 @@ func (f *family) begins(flags ...string) {
 	f.t.Helper()
 	f.await(f.A, "Provisioning")
 	f.boot()
-	source, kustomize := f.Flux(f.t, f.B)
+	engine := f.engine.start(f)
 	f.startChild(flags...)
-	f.ofChild = []*harness.Process{source, kustomize, f.agent}
+	f.ofChild = append(engine, f.agent)
 	f.await(f.A, "Enrolled")
 	f.await(f.A, "Connected")
 	f.await(f.A, "Provisioned")
 	f.cluster.AwaitAvailable(f.t, f.A)
-	f.audited = audit.Between(f.t, f.World, f.cluster, [2]*harness.Plane{f.A, f.B}, f.A)
+	f.audited = audit.Between(f.t, f.World, f.cluster, [2]*harness.Plane{f.A, f.B}, f.A, f.engine.secret)
+	for _, p := range append(f.ofChild, f.parent) {
+		f.audited.Watch(audit.Log{Name: p.Name, Text: p.Log})
+	}
 }
 
 // editInGit changes the PivotCluster in Git, and requests it again: the parent takes it for a

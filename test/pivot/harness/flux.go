@@ -4,7 +4,6 @@
 package harness
 
 import (
-	"net/http"
 	"path/filepath"
 	"testing"
 
@@ -52,12 +51,9 @@ func (w *World) Controller(t testing.TB, p *Plane, program, namespace string, fl
 	argv := append([]string{w.Program(t, program), "--metrics-addr=" + plane.Loopback + ":" + plane.FreePort(t), "--health-addr=" + health}, flags...)
 	kubeconfig := p.Kubeconfig
 	if namespace != FluxNamespace {
-		kubeconfig = p.Certified(t, "system:serviceaccount:"+namespace+":"+program, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
+		kubeconfig = p.Account(t, namespace, program)
 	}
 	process := w.Process(t, p.Name+"-"+program, argv, "KUBECONFIG="+kubeconfig, "RUNTIME_NAMESPACE="+namespace)
-	process.Await(t, func() bool {
-		response, err := http.Get("http://" + health + "/readyz") //nolint:noctx // the loopback
-		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
-	})
+	process.Await(t, func() bool { return plane.Good("http://" + health + "/readyz") })
 	return process
 }

@@ -5,7 +5,6 @@ package harness
 
 import (
 	"encoding/base64"
-	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -126,11 +125,14 @@ func (p *Plane) established(t testing.TB) {
 func (p *Plane) Ready(t testing.TB) {
 	t.Helper()
 	for _, process := range []*Process{p.Core, p.Bootstrap, p.ControlPlane} {
-		process.Await(t, func() bool {
-			response, err := http.Get(process.URL) //nolint:noctx // the loopback
-			return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
-		})
+		process.Await(t, func() bool { return plane.Good(process.URL) })
 	}
+}
+
+// Account is the path of the configuration of a ServiceAccount, which has no other rights.
+func (p *Plane) Account(t testing.TB, namespace, name string) string {
+	t.Helper()
+	return p.Certified(t, "system:serviceaccount:"+namespace+":"+name, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
 }
 
 // Resource is the client for the kind of an object, in its namespace.
