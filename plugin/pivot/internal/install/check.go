@@ -27,7 +27,7 @@ func needs(cluster *unstructured.Unstructured) []need {
 	provider := text("docker", "spec", "provider", "type")
 	clusterAPI := "install Cluster API: clusterctl init --infrastructure " + provider
 	infrastructure := map[string]string{"docker": "DevCluster", "aws": "AWSCluster", "gcp": "GCPCluster", "azure": "AzureCluster"}[provider]
-	definitions := "install the controller: helm upgrade --install ropewalk deploy/chart --namespace ropewalk-system --create-namespace --set pivot.enabled=true"
+	definitions := "install the controller, as in section Install of deploy/pivot/children.md: kubectl apply --server-side -k bootstrap"
 	out := []need{
 		{inventory.ClusterGroup, "Cluster", clusterAPI},
 		{"bootstrap." + inventory.ClusterGroup, "KubeadmConfigTemplate", clusterAPI},

@@ -176,7 +176,7 @@ func TestAllThatIsMissingIsReportedAtOnce(t *testing.T) {
 	require.Len(t, findings, 11)
 	for _, want := range []string{
 		"no kind Cluster.cluster.x-k8s.io: install Cluster API: clusterctl init --infrastructure docker", "no kind DevCluster.infrastructure.cluster.x-k8s.io",
-		"no kind ClusterResourceSet.addons.cluster.x-k8s.io", "no kind PivotCluster.ropewalk.dev: install the controller: helm upgrade", "no kind Kustomization.kustomize.toolkit.fluxcd.io: flux install",
+		"no kind ClusterResourceSet.addons.cluster.x-k8s.io", "no kind PivotCluster.ropewalk.dev: install the controller, as in section Install of deploy/pivot/children.md", "no kind Kustomization.kustomize.toolkit.fluxcd.io: flux install",
 		"may not create namespaces in all namespaces", "may not get secrets in namespace rw-blue",
 	} {
 		require.ErrorContains(t, err, want)
