@@ -360,6 +360,7 @@ func (f *family) rebuildParent() {
 	f.deliver(c)
 	f.await(c, "Pivoted")
 	f.makesNothing(c)
+	f.run(c, "", "get", "validatingadmissionpolicybinding", "ropewalk-pivot-"+f.cluster.Name)
 	f.says("a parent that is built again of Git makes nothing: tombstone %s", f.run(c, "", "get", "pivotcluster", f.cluster.Name, "-o", "jsonpath={.status.pivot.tombstone}"))
 }
 

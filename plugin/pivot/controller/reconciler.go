@@ -188,6 +188,10 @@ func (r *Reconciler) lookup(ctx context.Context, c *v1alpha1.PivotCluster) error
 	case found && there:
 		return r.restored(c, t.String())
 	case found:
+		// A user, or another engine, must not make it here either.
+		if err := r.gitOps(c).Forbid(ctx, t); err != nil {
+			return err
+		}
 		c.Status.Pivot = &v1alpha1.PivotStatus{ID: t.Pivot, Step: string(state.Done), Digest: t.Digest, Tombstone: cmp.Or(t.Artifact, t.Pivot)}
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/artifact"
 	v1alpha1 "github.com/ropewalk/ropewalk/plugin/api/v1alpha1"
+	"github.com/ropewalk/ropewalk/plugin/pivot/internal/plane"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/planetest"
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
@@ -56,6 +57,7 @@ func TestAParentThatIsRebuiltProvisionsNothing(t *testing.T) {
 	require.Regexp(t, "^sha256:[0-9a-f]{64}$", c.Status.Pivot.Tombstone)
 	require.Contains(t, ready(c), "in charge of itself; its agent is not connected: change it there")
 	w.bare()
+	require.NotNil(t, w.from.Object(plane.Ref{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicyBinding", Name: "ropewalk-pivot-" + name}), "no engine may make it here")
 
 	// From now on the status decides, also where the registry is away.
 	w.controller.Delivery.Open = unasked
