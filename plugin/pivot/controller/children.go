@@ -46,6 +46,8 @@ type children struct {
 
 	mu   sync.Mutex
 	last map[string]Child
+	// sessions are the numbers that this process has given last.
+	sessions map[string]int64
 }
 
 // events are the callbacks of the link. What the agents say is kept in memory: they say it
@@ -128,16 +130,26 @@ func (k *children) authorize(ctx context.Context, connection tls.ConnectionState
 	return peer.Cluster, err
 }
 
-// session counts the sessions of a cluster, for good.
+// session counts the sessions of a cluster, for good; from where this process was, where the
+// status is lost.
 func (k *children) session(ctx context.Context, cluster string) (n int64, err error) {
+	k.mu.Lock()
+	given := k.sessions[cluster]
+	k.mu.Unlock()
 	err = k.store.change(ctx, types.UID(cluster), func(c *v1alpha1.PivotCluster) {
 		if c.Status.Agent == nil {
 			c.Status.Agent = &v1alpha1.AgentStatus{}
 		}
-		c.Status.Agent.Session++
-		n = c.Status.Agent.Session
+		n = max(c.Status.Agent.Session, given) + 1
+		c.Status.Agent.Session = n
 	})
-	return n, err
+	if err != nil {
+		return 0, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.sessions[cluster] = max(k.sessions[cluster], n)
+	return n, nil
 }
 
 // serve gives the children the server by which they are reached.
@@ -208,6 +220,7 @@ func (k *children) block(c *v1alpha1.PivotCluster) {
 func (k *children) forget(c *v1alpha1.PivotCluster) {
 	k.mu.Lock()
 	delete(k.last, string(c.UID))
+	delete(k.sessions, string(c.UID))
 	k.mu.Unlock()
 	if server, err := k.reach(); err == nil && c.Status.Enrolment != nil {
 		server.Drop(c.Status.Enrolment.PublicKey)

@@ -90,6 +90,14 @@ func TestSessionsAreCountedForGood(t *testing.T) {
 	n, err := w.controller.children.session(t.Context(), "pc-1")
 	require.NoError(t, err)
 	require.Equal(t, int64(4), n)
+
+	// A session with a number of before would be refused.
+	c := w.read()
+	c.Status = v1alpha1.PivotClusterStatus{}
+	require.NoError(t, w.parent.Status().Update(t.Context(), c))
+	n, err = w.controller.children.session(t.Context(), "pc-1")
+	require.NoError(t, err)
+	require.Equal(t, int64(5), n)
 }
 
 func TestWhatAnAgentReportsIsLookedAtWhenItIsNews(t *testing.T) {

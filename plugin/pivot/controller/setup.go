@@ -63,7 +63,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	if r.Endpoints != nil {
 		r.Endpoints.reconciler, r.Endpoints.log = r, mgr.GetLogger().WithName("endpoints")
 		r.children = &children{
-			store: &store{cache: mgr.GetCache(), direct: r.client}, parent: r.uid, wake: wake, now: r.Now, last: map[string]Child{},
+			store: &store{cache: mgr.GetCache(), direct: r.client}, parent: r.uid, wake: wake, now: r.Now, last: map[string]Child{}, sessions: map[string]int64{},
 		}
 		if err := mgr.Add(r.Endpoints); err != nil {
 			return err

@@ -129,7 +129,7 @@ func (w *world) reconciler(c client.Client, server *planetest.Server, uid string
 	if endpoints != nil {
 		endpoints.reconciler, endpoints.log = r, logr.Discard()
 		r.children = &children{
-			store: &store{cache: c, direct: c}, parent: uid, wake: func(string) {}, now: w.now, last: map[string]Child{},
+			store: &store{cache: c, direct: c}, parent: uid, wake: func(string) {}, now: w.now, last: map[string]Child{}, sessions: map[string]int64{},
 		}
 	}
 	return r
