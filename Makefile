@@ -99,7 +99,7 @@ api: $(BIN)/controller-gen ## Regenerate what follows from the types of the API 
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Run the linters.
-	$(BIN)/golangci-lint run ./...
+	$(BIN)/golangci-lint run --build-tags=builds ./...
 
 .PHONY: verify
 verify: lint api ## Lint, regenerate code, and want a clean tree; stale goldens fail their tests.
@@ -132,7 +132,7 @@ bench-flux: servers build controller ## Hold the controller for Flux to its spee
 
 # Programs are built by the first run and kept, as those of e2e-cluster are.
 .PHONY: pivot
-pivot: build controller ## Move real Cluster API between two management clusters: all faults and the whole kill matrix; make a cluster and destroy its parent.
+pivot: servers build controller ## Move real Cluster API between two management clusters: all faults and the whole kill matrix; make a cluster and destroy its parent.
 	$(GO) -C test/e2e run ./programs/install
 	ROPEWALK_FAULTS=1 ROPEWALK_BIN=$(BIN)/ropewalk ROPEWALK_CONTROLLER_BIN=$(BIN)/ropewalk-controller $(GO) -C test/pivot test -v -count=1 -timeout 120m .
 
@@ -156,7 +156,7 @@ e2e-child: build controller ## Make a cluster of a PivotCluster in Git, let it t
 e2e: oracle peers kustomize helm image argocd e2e-cluster e2e-pivot e2e-child ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the image's programs, Argo CD, clusters, a pivot, a child.
 
 .PHONY: nightly
-nightly: canaries e2e-faults pivot fuzz soak bench ## Run what takes hours: ten thousand workloads with secrets, long faults, pivots killed at every write, fuzzing, the soak, benchmarks.
+nightly: canaries e2e-faults pivot fips fuzz soak bench ## Run what takes hours: ten thousand workloads with secrets, long faults, pivots killed at every write, validated cryptography, fuzzing, the soak, benchmarks.
 
 # How long the soak takes; each attack once takes ROPEWALK_SOAK=each.
 SOAK := 60m
@@ -166,7 +166,7 @@ soak: build ## Run the sidecar beside a tenant that attacks it in a new way ever
 
 .PHONY: image
 image: ## Build both programs as the image does, and look at their versions.
-	ROPEWALK_IMAGE=1 $(GO) test -run '^TestTheImageKnowsItsVersion$$' ./test/deploy
+	$(GO) test -tags=builds -run '^TestTheImageKnowsItsVersion$$' ./test/deploy
 
 .PHONY: canaries
 canaries: build ## Look for secrets in all that ten thousand generated workloads leave behind, and ten thousand mistakes.
@@ -222,7 +222,7 @@ oracle: ## Compare the check with the validation of Kubernetes itself (builds fo
 .PHONY: fips
 fips: servers build ## Run the tests of the plugins with the validated cryptographic module alone, and look at a controller that is built with it.
 	GOFIPS140=certified ROPEWALK_BIN=$(BIN)/ropewalk $(GO) test -exec 'env GODEBUG=fips140=only' -timeout 60m -skip '^TestAPolicyWantsCommitsSignedAtAServerThatWantsALogin$$/^pgp$$' ./plugin/... ./cmd/ropewalk-controller/...
-	ROPEWALK_FIPS=1 $(GO) test -v -count=1 -timeout 20m -run '^TestAControllerOfTheValidatedModule$$' ./test/deploy
+	$(GO) test -tags=builds -v -count=1 -timeout 20m -run '^TestAControllerOfTheValidatedModule$$' ./test/deploy
 
 # Each row is a test that passes. A failure prints what the tests print.
 .PHONY: security

@@ -1,6 +1,8 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
+//go:build builds
+
 package deploy
 
 import (
@@ -20,9 +22,6 @@ import (
 // TestAControllerOfTheValidatedModule builds the controller with the flags of the Dockerfile,
 // with the module and without. That takes minutes: make fips.
 func TestAControllerOfTheValidatedModule(t *testing.T) {
-	if os.Getenv("ROPEWALK_FIPS") == "" {
-		t.Skip("builds the controller twice: set ROPEWALK_FIPS, as make fips does")
-	}
 	dockerfile := read(t, root+"/Dockerfile")
 	require.Contains(t, dockerfile, "\nARG GOFIPS140=off\n")
 	flags := regexp.MustCompile(`go build (-[^"]*?) -ldflags`).FindStringSubmatch(dockerfile)

@@ -83,6 +83,16 @@ func TestAPivotThatIsRefused(t *testing.T) {
 	w.until(w.controller, "in charge of itself", pivoted)
 }
 
+// fails is the next error of the controller.
+func (w *world) fails() (err error) {
+	w.Helper()
+	require.Eventually(w, func() bool {
+		_, err = w.reconcile()
+		return err != nil
+	}, 20*time.Second, 5*time.Millisecond)
+	return err
+}
+
 // TestAPivotThatIsAborted begins again after a minute, and says why it was aborted.
 func TestAPivotThatIsAborted(t *testing.T) {
 	w := newWorld(t)
@@ -94,12 +104,7 @@ func TestAPivotThatIsAborted(t *testing.T) {
 		return nil
 	}
 	w.bootstraps()
-	var failed error
-	require.Eventually(t, func() bool {
-		_, failed = w.reconcile()
-		return failed != nil
-	}, 20*time.Second, 5*time.Millisecond)
-	require.ErrorContains(t, failed, "the disk of etcd is full")
+	require.ErrorContains(t, w.fails(), "the disk of etcd is full")
 	require.Equal(t, state.Aborted, w.step())
 	c := w.settle()
 	require.Equal(t, v1alpha1.PhasePivoting, c.Status.Phase)
@@ -130,12 +135,7 @@ func TestAPivotThatFailsAfterTheCommit(t *testing.T) {
 		return nil
 	}
 	w.bootstraps()
-	var failed error
-	require.Eventually(t, func() bool {
-		_, failed = w.reconcile()
-		return failed != nil
-	}, 20*time.Second, 5*time.Millisecond)
-	require.ErrorContains(t, failed, "the disk of etcd is full")
+	require.ErrorContains(t, w.fails(), "the disk of etcd is full")
 	require.Equal(t, state.Committed, w.step())
 	for range 5 {
 		require.Contains(t, ready(w.settle()), "the pivot stopped after step Committed, and goes on in 5s: ")
