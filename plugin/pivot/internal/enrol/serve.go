@@ -23,7 +23,8 @@ import (
 
 // Limits of the endpoint. The zero value is the defaults.
 type Limits struct {
-	// Connections at once; 512 where it is 0. More of them wait.
+	// Connections at once; 512 where it is 0. More of them wait. An address has half of them at
+	// most; what it has beyond that is closed.
 	Connections int
 	// PerSecond and Burst are requests of one address (IPv6: of one /64); 20 and 200 where they
 	// are 0. Several machines may have one address, behind NAT or a load balancer.
@@ -65,7 +66,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		}
 	})
 	config := s.Endpoint.TLS(tls.VerifyClientCertIfGiven, "http/1.1")
-	err := server.Serve(tls.NewListener(netutil.LimitListener(l, limits.Connections), config))
+	err := server.Serve(tls.NewListener(shared{netutil.LimitListener(l, limits.Connections), NewShares(limits.Connections, (limits.Connections+1)/2)}, config))
 	if !stop() {
 		<-stopped
 	}

@@ -277,25 +277,34 @@ func TestAddressesAreCountedByMachine(t *testing.T) {
 	require.NotEqual(t, network("[2001:db8::1]:1"), network("[2001:db8:0:1::1]:1"))
 }
 
+// TestConnectionsAreLimited holds all that one address has, and then all that there are.
 func TestConnectionsAreLimited(t *testing.T) {
-	w := newWorld(t, func(s *Server) { s.Limits = Limits{Connections: 2} })
+	w := newWorld(t, func(s *Server) { s.Limits = Limits{Connections: 4} })
 	token := w.token("blue")
-	var idle []net.Conn
-	for range 2 {
-		c, err := net.Dial("tcp", w.address)
-		require.NoError(t, err)
-		idle = append(idle, c)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-	defer cancel()
 	agent := w.agent()
-	_, err := w.client().Enrol(ctx, agent, token)
-	require.ErrorIs(t, err, context.DeadlineExceeded, "there is no free connection")
-	for _, c := range idle {
+	enrols := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		_, err := w.client().Enrol(ctx, agent, token)
+		return err
+	}
+	idle := func(from byte) net.Conn {
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, from)}}).Dial("tcp", w.address)
+		require.NoError(t, err)
+		return c
+	}
+	others := []net.Conn{idle(2), idle(2)}
+	closed := idle(2)
+	_, err := closed.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF, "its address has its share")
+	require.NoError(t, enrols(), "another address has its own")
+
+	all := append(others, idle(3), idle(3))
+	require.ErrorIs(t, enrols(), context.DeadlineExceeded, "there is no free connection")
+	for _, c := range append(all, closed) {
 		require.NoError(t, c.Close())
 	}
-	_, err = w.client().Enrol(context.Background(), agent, token)
-	require.NoError(t, err)
+	require.Eventually(t, func() bool { return enrols() == nil }, 5*time.Second, 10*time.Millisecond)
 }
 
 func TestSlowClientsAreCutOff(t *testing.T) {

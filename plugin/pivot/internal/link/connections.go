@@ -24,14 +24,23 @@ import (
 // connections are those of a server, by the public key of the peer. One is known before its
 // key is authorised, so that none escapes a drop.
 type connections struct {
+	// pending are those that have not shown a certificate yet.
+	pending *enrol.Shares
+
 	mu    sync.Mutex
 	byKey map[string][]*connection // the oldest first
+}
+
+func newConnections() *connections {
+	return &connections{pending: enrol.NewShares(maxPending, maxPendingEach), byKey: map[string][]*connection{}}
 }
 
 // connection is one of a child.
 type connection struct {
 	net.Conn
 	all *connections
+	// known ends its share of those that are pending.
+	known func()
 	// limit is the rate at which messages are read.
 	limit *rate.Limiter
 	// tls and key are set by the handshake. The key is as enrol.PublicKeySum has it.
@@ -51,13 +60,19 @@ type tracked struct {
 
 func (c *connections) listen(l net.Listener) net.Listener { return tracked{l, c} }
 
-// Accept implements [net.Listener].
+// Accept implements [net.Listener]. It closes connections beyond the limits of those that are
+// pending: a client needs no certificate to open them, so they must not keep children out.
 func (l tracked) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if known, ok := l.all.pending.Take(c.RemoteAddr()); ok {
+			return &connection{Conn: c, all: l.all, known: known, limit: newLimit()}, nil
+		}
+		_ = c.Close() // A child tries again.
 	}
-	return &connection{Conn: c, all: l.all, limit: newLimit()}, nil
 }
 
 // identify notes the key of a connection. Of too many with one key the oldest is cut: the
@@ -67,6 +82,7 @@ func (c *connection) identify(state tls.ConnectionState) error {
 	if err != nil {
 		return err
 	}
+	c.known()
 	c.all.mu.Lock()
 	c.tls, c.key = state, key
 	same := append(c.all.byKey[c.key], c)
@@ -80,6 +96,7 @@ func (c *connection) identify(state tls.ConnectionState) error {
 
 // Close implements [net.Conn].
 func (c *connection) Close() error {
+	c.known()
 	c.all.mu.Lock()
 	if same := slices.DeleteFunc(slices.Clone(c.all.byKey[c.key]), func(o *connection) bool { return o == c }); len(same) > 0 {
 		c.all.byKey[c.key] = same

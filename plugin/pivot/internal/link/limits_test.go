@@ -5,6 +5,7 @@ package link
 
 import (
 	"context"
+	"io"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -152,6 +153,35 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	require.Never(t, func() bool { return p.Connected("green") }, 200*time.Millisecond, 10*time.Millisecond)
 	a.stop()
 	p.connected("green")
+}
+
+// TestConnectionsWithoutACertificate are closed beyond the share of their address. Those of
+// children that have shown theirs do not count.
+func TestConnectionsWithoutACertificate(t *testing.T) {
+	p := newParent(t, nil)
+	p.join(p.address, p.agent("blue", time.Hour))
+	p.connected("blue")
+	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	open := func(d net.Dialer) net.Conn {
+		c, err := d.Dial("tcp", p.address)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() }) // The parent may have closed it.
+		return c
+	}
+	for range maxPendingEach {
+		open(from)
+	}
+	_, err := open(from).Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+	p.join(p.address, p.agent("green", time.Hour))
+	p.connected("green")
+	for range maxPending - maxPendingEach {
+		open(net.Dialer{})
+	}
+	_, err = open(net.Dialer{}).Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF, "there are too many in all")
+	require.True(t, p.Connected("blue"))
+	require.True(t, p.Connected("green"))
 }
 
 // TestFirstMessagesThatAreNone begins streams in ways that are none of the protocol.

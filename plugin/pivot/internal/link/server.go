@@ -78,8 +78,10 @@ const (
 	maxPayload      = 16 << 20 // bytes of a request, or of an answer, in all its parts
 	maxValues       = 1 << 18  // in the JSON of a request, or of an answer
 	maxHeaders      = 8 << 10
-	maxStreams      = 4 // of a connection
-	maxPerKey       = 4 // connections
+	maxStreams      = 4    // of a connection
+	maxPerKey       = 4    // connections
+	maxPending      = 1024 // connections without a certificate
+	maxPendingEach  = 512  // of them, of one address
 	messageRate     = 200
 	messageBurst    = 400
 	sessionRate     = 1 // of a cluster, in a second
@@ -125,7 +127,7 @@ func NewServer(o ServerOptions) (*Server, error) {
 	o.Answer = cmp.Or(o.Answer, 15*time.Minute)
 	o.Connections = cmp.Or(o.Connections, 4096)
 	return &Server{
-		options: o, connections: &connections{byKey: map[string][]*connection{}},
+		options: o, connections: newConnections(),
 		admitting: make(chan struct{}, admittedAtOnce), lines: rate.NewLimiter(linesRate, linesBurst), children: map[string]*child{},
 	}, nil
 }
