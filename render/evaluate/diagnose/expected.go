@@ -138,6 +138,17 @@ func literalKind(text string) cue.Kind {
 	}
 }
 
+// admits reports whether the demand asks for no more than a value of the kind k.
+func (d *demand) admits(k cue.Kind) bool {
+	switch {
+	case len(d.terms)+len(d.names) > 0:
+		return false
+	case len(d.others) > 0:
+		return slices.ContainsFunc(d.others, func(o *demand) bool { return o.admits(k) })
+	}
+	return len(d.literals) == 0 && d.kind&k == k
+}
+
 // String is the demand in plain words.
 func (d *demand) String() string {
 	var choices []string

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
@@ -56,6 +57,34 @@ func typeHint(schema cue.Value, errs []cueerrors.Error, v object.Value) string {
 	default:
 	}
 	return ""
+}
+
+// mapHint is how the last name of path is written where schema wants a map: with the fields
+// that it must have, which CUE names once there is an empty one. "" is nothing.
+func (sc Scope) mapHint(path object.Path, schema cue.Value, input object.Value) string {
+	if len(path) == 0 || !schema.Exists() || schema.IncompleteKind() != cue.StructKind || len(alternatives(schema)) > 0 || time.Now().After(sc.deadline) {
+		return ""
+	}
+	over := object.Value{Kind: object.KindMap}
+	for _, step := range slices.Backward(path) {
+		if step.IsIndex {
+			return ""
+		}
+		over = object.Value{Kind: object.KindMap, Members: []object.Member{{Name: step.Name, Value: over}}}
+	}
+	with := input.Merge(over)
+	f, err := sc.try(with)
+	var needed []string
+	for _, g := range sc.Groups(err, f.With, with) {
+		switch {
+		case !IsIncomplete(g):
+			return "" // CUE hides what is missing behind it.
+		case len(g.Path) == len(path)+1 && IsPrefix(path, g.Path):
+			needed = append(needed, g.Path[len(path)].Name+": …")
+		}
+	}
+	slices.Sort(needed)
+	return fmt.Sprintf("write %s: {%s}", path[len(path)-1].Name, strings.Join(needed, ", "))
 }
 
 // wanted is the kind that a schema wants, or where there is none that of CUE's errors.

@@ -300,7 +300,14 @@ const (
 	formatKinds      = "conflicting values %s and %s (mismatched types %s and %s)"
 	formatConflict   = "conflicting values %s and %s"
 	formatBound      = "invalid value %v (out of bound %s)"
+	formatBottom     = "explicit error (_|_ literal) in source"
+	formatLengths    = "incompatible list lengths (%d and %d)"
 )
+
+func formatOf(e cueerrors.Error) string {
+	format, _ := e.Msg()
+	return format
+}
 
 // say puts a group into words. It reports false where the group only says
 // that something which was taken out is not there.
@@ -308,6 +315,9 @@ func (sc Scope) say(g *Group, with *Filling, input object.Value, round int) (Mis
 	m := Mistake{Path: g.Path}
 	value, n := input.Lookup(g.Path)
 	present := n == len(g.Path)
+	if !present {
+		value = object.Value{} // Lookup gives what is nearest.
+	}
 	schema := SchemaAt(sc.schema, g.Path)
 	m.Demands = Demands(g, with, schema)
 	unsure := round > 0
@@ -325,6 +335,7 @@ func (sc Scope) say(g *Group, with *Filling, input object.Value, round int) (Mis
 			if text := Expected(schema); text != "" {
 				m.Message += ", expected " + text
 			}
+			m.Hint = sc.mapHint(g.Path, schema, input)
 			return m, true
 		case format == formatKinds, format == formatConflict, format == formatBound:
 			unsure = false
@@ -336,13 +347,18 @@ func (sc Scope) say(g *Group, with *Filling, input object.Value, round int) (Mis
 		return m, false
 	}
 	m.Message, m.Hint = wrong(g, schema, value), typeHint(schema, g.Errs, value)
+	if value.Kind == object.KindNull && m.Hint == "" {
+		m.Hint = sc.mapHint(g.Path, schema, input)
+	}
 	return m, true
 }
 
 // Demands are the places of the module that a group is about: the field of the
-// schema, or where there is none all that CUE names.
+// schema, or all that CUE names where there is none, and of a _|_, which CUE reports of
+// what is around it.
 func Demands(g *Group, with *Filling, schema cue.Value) []token.Pos {
-	if schema.Exists() && schema.Pos().HasAbsPos() {
+	bottom := slices.ContainsFunc(g.Errs, func(e cueerrors.Error) bool { return formatOf(e) == formatBottom })
+	if !bottom && schema.Exists() && schema.Pos().HasAbsPos() {
 		return []token.Pos{schema.Pos()}
 	}
 	var places []token.Pos
@@ -368,76 +384,4 @@ func (sc Scope) unknown(path object.Path) string {
 		return fmt.Sprintf("%q is not a valid name here, expected %s", path[last].Name, name)
 	}
 	return UnknownField(path[last].Name, known)
-}
-
-// wrong says what was expected instead of value. The schema has the better
-// words, but what depends on other parts of the input is only in the errors.
-func wrong(g *Group, schema cue.Value, value object.Value) string {
-	if schema.Exists() && value.Kind != object.KindNone {
-		alone := schema.Unify(Fill(Part{Field: FieldInput, Value: value}).Value)
-		if alone.Validate() != nil {
-			d := demandOf(schema)
-			if d.refusal != "" {
-				return d.refusal + ", got " + Quote(value)
-			}
-			if text := d.String(); text != "" {
-				return "expected " + text + ", got " + Quote(value) + detail(g.Errs) + nearestLiteral(schema, value)
-			}
-		}
-	}
-	return conflict(g.Errs, value)
-}
-
-// detail is what a validator of CUE's library adds to its refusal.
-func detail(errs []cueerrors.Error) string {
-	for _, e := range errs {
-		format, _ := e.Msg()
-		if !strings.HasPrefix(format, "invalid value %s (does not satisfy %s)") {
-			continue
-		}
-		if _, text, ok := strings.Cut(e.Error(), "): "); ok {
-			return " (" + oneLineOf(text) + ")"
-		}
-	}
-	return ""
-}
-
-// conflict says in words what CUE's errors have against a value.
-func conflict(errs []cueerrors.Error, value object.Value) string {
-	var wants []string
-	fallback := ""
-	for _, e := range errs {
-		format, args := e.Msg()
-		switch format {
-		case formatKinds, formatConflict:
-			want, ok := otherThan(value, fmt.Sprint(args[0]), fmt.Sprint(args[1]))
-			if !ok {
-				fallback = fmt.Sprintf("conflicting values %s and %s", want, fmt.Sprint(args[1]))
-				continue
-			}
-			wants = append(wants, want)
-		case formatBound:
-			wants = append(wants, bound(fmt.Sprint(args[1])))
-		default:
-			fallback = oneLineOf(words(e))
-		}
-	}
-	if len(wants) == 0 {
-		return fallback
-	}
-	return "expected " + best(wants) + ", got " + Quote(value)
-}
-
-// nearestLiteral suggests the allowed text that value was probably meant to be.
-func nearestLiteral(schema cue.Value, value object.Value) string {
-	if value.Kind != object.KindString {
-		return ""
-	}
-	var words []string
-	for _, l := range demandOf(schema).literals {
-		if text, err := strconv.Unquote(l); err == nil {
-			words = append(words, text)
-		}
-	}
-	return Nearest(value.Text, words)
 }

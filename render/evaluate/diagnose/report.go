@@ -276,7 +276,7 @@ func (s *Subject) entry(f Filled, g *Group, root string) int {
 
 func (s *Subject) moduleMessage(g *Group, value object.Value) string {
 	if value.Kind != object.KindNone {
-		return conflict(g.Errs, value)
+		return conflict(g.Errs, value, cue.Value{})
 	}
 	if text := instead(g.Errs); text != "" {
 		return text
@@ -313,6 +313,8 @@ func words(e cueerrors.Error) string {
 		return NoValue + ", expected " + typeName(oneLineOf(fmt.Sprint(args...)))
 	case formatUndecided:
 		return "depends on a value that is not set, expected " + typeName(fmt.Sprint(args[0]))
+	case formatBottom:
+		return "is refused by the module, with _|_"
 	case formatKinds, formatConflict:
 		return oneLineOf(fmt.Sprintf("conflicting values %v and %v", args[0], args[1]))
 	case formatBound:
