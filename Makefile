@@ -142,7 +142,7 @@ PIVOT_CHILD := TestAParentMakesAClusterThatBecomesItsOwnAndOutlivesIt
 PIVOT_NETWORK := TestTheLinkIsCutAtEveryStep|TestProcessesAreKilledAtEveryStepOverTheLink|TestASlowLink|TestFaultsOfTheLink
 
 .PHONY: e2e-pivot
-PIVOT_LONG := ^(TestAChildWithArgoCDBecomesItsOwnAndOutlivesItsParent|TestClusterctlIsStuckAfterAKill|TestTwoThousandObjectsOfTenMebibytes|TestOneOfTwoClustersOfANamespaceMoves|TestAClusterBecomesAvailable|TestARolloutInProgress|TestAStagedChunkThatIsDamaged|TestClusterctlMoves|$(PIVOT_CHILD)|TestAChildHasAChildOfItsOwnThatOutlivesBoth|TestABootstrapClusterInstallsTheFirstManagementCluster|TestALeaderThatIsKilled|TestALeaderThatIsStopped|TestARenderedClusterBecomesAvailableAndFollowsEdits)$$
+PIVOT_LONG := ^(TestAChildWithArgoCDBecomesItsOwnAndOutlivesItsParent|TestClusterctlIsStuckAfterAKill|TestTwoThousandObjectsOfTenMebibytes|TestOneOfTwoClustersOfANamespaceMoves|TestAClusterBecomesAvailable|TestARolloutInProgress|TestAStagedChunkThatIsDamaged|TestClusterctlMoves|$(PIVOT_CHILD)|TestAChildHasAChildOfItsOwnThatOutlivesBoth|TestAClusterIsDeletedAsTheGuideSays|TestABootstrapClusterInstallsTheFirstManagementCluster|TestALeaderThatIsKilled|TestALeaderThatIsStopped|TestARenderedClusterBecomesAvailableAndFollowsEdits)$$
 e2e-pivot: build ## Run the part of make pivot that takes minutes: some kills of each step, and no long tests.
 	$(GO) -C test/e2e run ./programs/install
 	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/pivot test -v -count=1 -timeout 20m -skip '$(PIVOT_LONG)|^($(PIVOT_NETWORK))$$' .

@@ -80,8 +80,8 @@ const (
 	maxHeaders      = 8 << 10
 	maxStreams      = 4    // of a connection
 	maxPerKey       = 4    // connections
-	maxPending      = 1024 // connections without a certificate
-	maxPendingEach  = 512  // of them, of one address
+	maxPending      = 2048 // connections without a certificate
+	maxPendingEach  = 1024 // of them, of one address
 	messageRate     = 200
 	messageBurst    = 400
 	sessionRate     = 1 // of a cluster, in a second
