@@ -213,6 +213,25 @@ pivot:
 	}
 }
 
+// TestAClusterWithoutAHostIsNotReached: a bootstrap cluster has no children, and a cluster with a
+// cell of its own has a Service from its controller.
+func TestAClusterWithoutAHostIsNotReached(t *testing.T) {
+	all := objects(t, "pivot: {enabled: true}")
+	require.Equal(t, []string{"--parts=transforms,pivot"}, args(all)[6:])
+	require.NotContains(t, all, "Service ropewalk-cell")
+	require.NotContains(t, all, "ConfigMap ropewalk-parent")
+	for _, volume := range pod(all)["volumes"].([]any) {
+		require.NotEqual(t, "parent", volume.(map[string]any)["name"])
+	}
+	require.Contains(t, all, "NetworkPolicy ropewalk-cell", "its controller may make the Service")
+	require.Contains(t, all, "ClusterRole ropewalk-pivot")
+
+	all = objects(t, "pivot: {enabled: true, childManifest: x}")
+	require.Equal(t, []string{"--child-manifest=/etc/ropewalk/parent/child.yaml", "--parts=transforms,pivot"}, args(all)[6:])
+	require.Equal(t, map[string]any{"child.yaml": "x"}, all["ConfigMap ropewalk-parent"]["data"])
+	require.NotContains(t, all, "Service ropewalk-cell")
+}
+
 func TestTheRightsOfAParentAreInTheNamespaceOfTheRelease(t *testing.T) {
 	given := map[string]any{"pivot": map[string]any{"enabled": true, "cell": map[string]any{"host": "h"}, "childManifestFrom": "c"}}
 	files, err := renderIn("platform", given)
@@ -230,7 +249,6 @@ func TestValuesThatMeanNothingAreRefused(t *testing.T) {
 		"an argument that is no flag":                {"extraArgs: [workers=1]", "extraArgs"},
 		"a pull policy with another kind of default": {"pullPolicy: {default: Perhaps}", "pullPolicy"},
 		"a digest that is not one":                   {"image: {digest: latest}", "digest"},
-		"a parent that no child could find":          {"pivot: {enabled: true, childManifest: x}", "host"},
 		"a parent without a manifest":                {"pivot: {enabled: true, cell: {host: parent}}", "childManifest"},
 		"a port that is none":                        {"pivot: {cell: {port: 70000}}", "port"},
 		"a type that no Service has":                 {"pivot: {cell: {serviceType: ExternalName}}", "serviceType"},
