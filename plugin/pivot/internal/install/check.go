@@ -20,11 +20,7 @@ type need struct{ group, kind, advice string }
 
 // needs are those of a PivotCluster.
 func needs(cluster *unstructured.Unstructured) []need {
-	text := func(fallback string, path ...string) string {
-		s, _, _ := unstructured.NestedString(cluster.Object, path...)
-		return cmp.Or(s, fallback)
-	}
-	provider := text("docker", "spec", "provider", "type")
+	provider := cmp.Or(text(cluster, "spec", "provider", "type"), "docker")
 	clusterAPI := "install Cluster API: clusterctl init --infrastructure " + provider
 	infrastructure := map[string]string{"docker": "DevCluster", "aws": "AWSCluster", "gcp": "GCPCluster", "azure": "AzureCluster"}[provider]
 	definitions := "install the controller, as in section Install of deploy/pivot/children.md: kubectl apply --server-side -k bootstrap"
@@ -37,12 +33,36 @@ func needs(cluster *unstructured.Unstructured) []need {
 		{group, "PivotCluster", definitions},
 		{group, "Transform", definitions},
 	}
-	if text("Flux", "spec", "delivery", "type") == "ArgoCD" {
+	if text(cluster, "spec", "delivery", "type") == "ArgoCD" {
 		return append(out, need{"argoproj.io", "Application", "install Argo CD, as spec.delivery says"})
 	}
 	return append(out,
 		need{"source.toolkit.fluxcd.io", "OCIRepository", "flux install"},
 		need{"kustomize.toolkit.fluxcd.io", "Kustomization", "flux install"})
+}
+
+// Lacks is what the cluster needs and the manifest does not seem to bring: its engine, and the
+// network of its pods, without which nothing but the host network runs. An image of machines may
+// have both, so that they are no errors.
+func (o *Options) Lacks() inventory.Findings {
+	var findings inventory.Findings
+	add := func(problem, advice string) {
+		ref := Ref{Group: group, Kind: "PivotCluster", Name: o.Cluster.GetName()}
+		findings = append(findings, inventory.Finding{Ref: ref, Problem: problem, Advice: advice})
+	}
+	engine := cmp.Or(text(o.Cluster, "spec", "gitOps", "engine"), "Flux")
+	kind, advice := "kustomizations.kustomize.toolkit.fluxcd.io", "add what flux install --export prints"
+	if engine == "ArgoCD" {
+		kind, advice = "applications.argoproj.io", "add core-install.yaml of Argo CD and the AppProject default"
+	}
+	if !o.Manifest.has[definition+kind] {
+		add(fmt.Sprintf("spec.gitOps.engine is %s, and the manifest has no %s%s: the cluster does not begin without its engine", engine, definition, kind), advice)
+	}
+	// An Installation is that of the operator of Calico, which makes the DaemonSet.
+	if inMemory := text(o.Cluster, "spec", "provider", "docker", "backend") == "inMemory"; !inMemory && !o.Manifest.has["DaemonSet"] && !o.Manifest.has["Installation"] {
+		add("the manifest has no DaemonSet, and so no network for pods (CNI): nodes do not become Ready, and the controller does not start", "add the network, such as what helm template of Cilium prints")
+	}
+	return findings
 }
 
 // check finds all that is missing on the bootstrap cluster.

@@ -196,6 +196,36 @@ func TestTheEngineAndTheProviderSayWhatIsNeeded(t *testing.T) {
 	require.Equal(t, []string{"Cluster", "KubeadmConfigTemplate", "KubeadmControlPlane", "AWSCluster", "ClusterResourceSet", "PivotCluster", "Transform", "Application"}, kinds)
 }
 
+func TestAManifestLacksTheEngineAndTheNetwork(t *testing.T) {
+	const flux, argocd, daemons = "CustomResourceDefinition kustomizations.kustomize.toolkit.fluxcd.io", "CustomResourceDefinition applications.argoproj.io", "DaemonSet"
+	for name, c := range map[string]struct {
+		engine, backend string
+		has, lacks      []string
+	}{
+		"neither":                       {"", "", nil, []string{"spec.gitOps.engine is Flux, and the manifest has no " + flux, "no network for pods (CNI)"}},
+		"both":                          {"", "", []string{flux, daemons}, nil},
+		"the other engine":              {"ArgoCD", "", []string{flux, daemons}, []string{"spec.gitOps.engine is ArgoCD, and the manifest has no " + argocd}},
+		"Argo CD":                       {"ArgoCD", "", []string{argocd, daemons}, nil},
+		"the operator of Calico":        {"Flux", "docker", []string{flux, "Installation"}, nil},
+		"no network, where none counts": {"Flux", "inMemory", []string{flux}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Manifest: &Manifest{has: map[string]bool{}}, Cluster: &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+				"provider": map[string]any{"type": "docker", "docker": map[string]any{"backend": c.backend}}, "gitOps": map[string]any{"engine": c.engine},
+			}}}}
+			for _, kind := range c.has {
+				o.Manifest.has[kind] = true
+			}
+			got := o.Lacks()
+			require.Len(t, got, len(c.lacks))
+			for i, want := range c.lacks {
+				require.Contains(t, got[i].Problem, want)
+				require.NotEmpty(t, got[i].Advice)
+			}
+		})
+	}
+}
+
 func TestAnInstallationThatDoesNotEndSaysWhy(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(w *world)

@@ -35,6 +35,7 @@ const (
 	clusterLabel = "pivot.ropewalk.dev/cluster"
 	// resourceSet is the type of Secrets that a ClusterResourceSet takes.
 	resourceSet = AddonsGroup + "/resource-set"
+	definition  = "CustomResourceDefinition "
 	// most bounds the manifests in one Secret: the API server takes 1 MiB.
 	most = 1000 << 10
 )
@@ -42,6 +43,8 @@ const (
 // Manifest is what is installed on the new cluster.
 type Manifest struct {
 	parts [][]byte
+	// has are the kinds that are in it, and kinds with names.
+	has map[string]bool
 	// Objects counts them, and Bytes is their size.
 	Objects, Bytes int
 }
@@ -49,7 +52,7 @@ type Manifest struct {
 // Parse reads the YAML documents of a manifest. They must have what the controller of a
 // PivotCluster needs.
 func Parse(data []byte) (*Manifest, error) {
-	m, has := &Manifest{}, map[string]bool{}
+	m := &Manifest{has: map[string]bool{}}
 	for from := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096); ; {
 		o := &unstructured.Unstructured{}
 		err := from.Decode(&o.Object)
@@ -65,15 +68,15 @@ func Parse(data []byte) (*Manifest, error) {
 		if o.GetAPIVersion() == "" || o.GetKind() == "" || o.GetName() == "" {
 			return nil, fmt.Errorf("document %d: expected apiVersion, kind and metadata.name", m.Objects+1)
 		}
-		has[o.GetKind()], has[o.GetKind()+" "+o.GetName()] = true, true
+		m.has[o.GetKind()], m.has[o.GetKind()+" "+o.GetName()] = true, true
 		if err := m.add(o); err != nil {
 			return nil, err
 		}
 	}
 	for _, needed := range []string{
-		"CustomResourceDefinition pivotclusters." + group, "CustomResourceDefinition transforms." + group, "Deployment",
+		definition + "pivotclusters." + group, definition + "transforms." + group, "Deployment",
 	} {
-		if !has[needed] {
+		if !m.has[needed] {
 			return nil, fmt.Errorf("it has no %s: expected the controller as deploy/pivot has it, and the engine of the cluster", needed)
 		}
 	}

@@ -39,10 +39,12 @@ until that is in charge of itself: the bootstrap cluster may be deleted then. It
 API with the provider of the cluster, an engine and ropewalk-controller with the part pivot; all
 that is missing is reported at once.
 
-The manifest is what a ClusterResourceSet installs on the new cluster: the definitions, the
-rights and the Deployment of ropewalk-controller, and the engine. Its kubeconfig is written to
-the file of --out, which only the user can read. The bootstrap cluster goes on by itself where
-the command ends early; run it again to follow.
+The manifest is what a ClusterResourceSet installs on the new cluster: the network of its pods
+(CNI), its engine (Flux or Argo CD, as spec.gitOps.engine says), and the definitions, the rights
+and the Deployment of ropewalk-controller. What seems to be missing is warned of, by --dry-run
+too. The kubeconfig of the cluster is written to the file of --out, which only the user can
+read. The bootstrap cluster goes on by itself where the command ends early; run it again to
+follow.
 
 ` + exitCodes,
 		Example: `  ropewalk pivot install -f cluster.yaml --manifest management.yaml --out cluster.kubeconfig
@@ -93,6 +95,11 @@ func (a Commands) installed(ctx context.Context, f *installFlags) (pivot.Install
 		return o, err
 	}
 	o.Timeout = f.timeout
+	var warnings object.Errors
+	for _, l := range o.Lacks() {
+		warnings = append(warnings, &object.Error{Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: object.Pos{File: f.manifest}, Err: errors.New(l.Problem), Hint: l.Advice})
+	}
+	a.Warn(warnings)
 	return o, nil
 }
 
