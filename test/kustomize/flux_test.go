@@ -30,3 +30,15 @@ func TestTheControllerIsInstalled(t *testing.T) {
 		})
 	}
 }
+
+// TestAControllerBesideArgoCDAloneNeedsNoFlux: nothing is sent to a namespace that is not there.
+func TestAControllerBesideArgoCDAloneNeedsNoFlux(t *testing.T) {
+	p := programs{kustomize: filepath.Join(t.TempDir(), "kustomize")}
+	compile(t, ".", p.kustomize, "sigs.k8s.io/kustomize/kustomize/v5")
+	got := p.good(t, filepath.Join("testdata", "pivot-child-argocd"))
+	require.NotContains(t, got, "events-addr")
+	require.NotContains(t, got, "namespace: flux-system")
+	for _, flag := range []string{"--enable-leader-election", "--storage-path=/data", "--argocd-namespaces=argocd", "--parts=transforms,pivot,agent"} {
+		require.Contains(t, got, "- "+flag+"\n")
+	}
+}

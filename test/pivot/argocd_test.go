@@ -44,10 +44,7 @@ metadata: {name: registry, namespace: ` + f.cluster.Namespace + `}
 type: kubernetes.io/dockerconfigjson
 stringData: {.dockerconfigjson: '` + login + `'}
 `
-	f.engine.namespace, f.engine.overlay = plane.ArgoCDNamespace, `components: [DEPLOY/flux/argocd]
-patches:
-  - patch: "{$patch: delete, apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: allow-ropewalk-controller, namespace: flux-system}}"
-`
+	f.engine.namespace, f.engine.overlay = plane.ArgoCDNamespace, "components: [DEPLOY/flux/argocd-alone]\n"
 	f.engine.gitOps = ", engine: ArgoCD, pullSecretRef: {name: registry}"
 	f.engine.output = ", pushSecretRef: {name: registry}, pullSecretRef: {name: registry}"
 	f.engine.start = func(f *family) []*harness.Process {
