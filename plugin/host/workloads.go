@@ -120,7 +120,7 @@ func (l *loading) workloads(ctx context.Context, out *Loaded, shared []use, poli
 }
 
 // overlaid is the document of a workload with its overlays.
-func (l *loading) overlaid(doc spec.Workload) object.Value {
+func (l *loading) overlaid(doc spec.Document) object.Value {
 	if doc.Score {
 		return l.overlays.Apply(doc.Name, doc.Value.Merge(l.inputs[doc.Name].Value), false)
 	}
@@ -145,7 +145,7 @@ func withMember(v object.Value, name string, value object.Value) object.Value {
 }
 
 // workload decodes one workload and reads the files that it names.
-func (l *loading) workload(doc spec.Workload, value object.Value) (workload.Source, bool) {
+func (l *loading) workload(doc spec.Document, value object.Value) (workload.Source, bool) {
 	decoded, errs := score.Decode(score.Document{Value: value, Blocks: doc.Blocks, Last: doc.Last, Score: doc.Score})
 	l.Errs = append(l.Errs, errs...)
 	if doc.Name == "" || doc.Unsure || l.overlays.Incomplete || errs.Err() != nil && decoded.Name.Value != doc.Name {
@@ -170,7 +170,7 @@ func (l *loading) workload(doc spec.Workload, value object.Value) (workload.Sour
 // sourceFiles reads the files that a workload names, relative to its document. A file
 // that cannot be read fails the render; it counts as empty, so that other errors of the
 // workload are reported too.
-func (l *loading) sourceFiles(doc spec.Workload, w *workload.Source) {
+func (l *loading) sourceFiles(doc spec.Document, w *workload.Source) {
 	at := l.Location(doc.Pos.File)
 	for _, c := range w.Spec.Containers {
 		for _, f := range c.Files {
@@ -247,7 +247,7 @@ func (l *loading) imagesWithoutWorkloads() {
 }
 
 // withImages sets the images of a workload's containers in its document.
-func withImages(v object.Value, doc spec.Workload, images []*image) object.Value {
+func withImages(v object.Value, doc spec.Document, images []*image) object.Value {
 	at := append(doc.InputPath(), object.Field("containers"))
 	containers, found := v.Lookup(at)
 	if found < len(at) || containers.Kind != object.KindMap {

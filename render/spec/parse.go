@@ -116,7 +116,7 @@ func (p *parsing) document(doc document, found bool) bool {
 	case docGroup == scoreGroup || docGroup == scoreGroupOld:
 		p.errs = append(p.errs, doc.errs...)
 		p.ours = append(p.ours, v)
-		p.workload(doc, true)
+		p.out.Workloads = append(p.out.Workloads, p.compiled(doc, KindWorkload, true))
 		return true
 	case ours:
 		p.errs = append(p.errs, doc.errs...)
@@ -202,7 +202,7 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 	d := decoder{blocks: doc.blocks}
 	switch kind {
 	case KindWorkload:
-		p.workload(doc, false)
+		p.out.Workloads = append(p.out.Workloads, p.compiled(doc, KindWorkload, false))
 	case KindTransform:
 		if m, ok := inCluster(v); ok {
 			p.cluster, p.out.Incomplete = true, true

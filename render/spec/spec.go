@@ -47,7 +47,7 @@ type Documents struct {
 	Transforms []Transform
 	// Workloads are Score files and Workload documents, as they stand, in the
 	// order of the files and documents.
-	Workloads []Workload
+	Workloads []Document
 	// ConfigMaps are core v1 ConfigMap manifests, as they stand.
 	ConfigMaps []Manifest
 	// Incomplete is set if a document of ours could not be read, so that a name

@@ -10,9 +10,11 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// Workload is a Score file or a Workload document as it stands: environments
-// and options are merged over it before render/workload decodes it.
-type Workload struct {
+// Document is a document that is compiled, as it stands: environments and options are
+// merged over it before its decoder, such as render/workload/score, reads it.
+type Document struct {
+	// Kind is that of the document; KindWorkload for a Score file, too.
+	Kind string
 	// Name is "" where the document has none that is text.
 	Name    string
 	Pos     object.Pos
@@ -30,19 +32,19 @@ type Workload struct {
 	Unsure bool
 }
 
-// workload keeps a workload document.
-func (p *parsing) workload(doc document, score bool) {
+// compiled is a document of a kind that is compiled.
+func (p *parsing) compiled(doc document, kind string, score bool) Document {
 	meta, _ := doc.value.Get("metadata")
 	name, ok := meta.Get("name")
-	w := Workload{
-		Name: textOf(meta, "name"), Pos: doc.value.Pos, NamePos: doc.value.Pos, Score: score,
+	out := Document{
+		Kind: kind, Name: textOf(meta, "name"), Pos: doc.value.Pos, NamePos: doc.value.Pos, Score: score,
 		Value: doc.value, Blocks: doc.blocks, Last: lastLine(doc.value), Unsure: len(doc.errs) > 0,
 	}
 	if ok {
-		w.NamePos = name.Pos
+		out.NamePos = name.Pos
 	}
-	p.out.Incomplete = p.out.Incomplete || badLabel(w.Name) != ""
-	p.out.Workloads = append(p.out.Workloads, w)
+	p.out.Incomplete = p.out.Incomplete || badLabel(out.Name) != ""
+	return out
 }
 
 // lastLine is the last line on which a part of v begins.
@@ -58,9 +60,9 @@ func lastLine(v object.Value) int {
 }
 
 // InputPath leads to what environments and options overlay: the complete document
-// of a Score file, the spec of a Workload.
-func (w Workload) InputPath() object.Path {
-	if w.Score {
+// of a Score file, the spec of all others.
+func (d Document) InputPath() object.Path {
+	if d.Score {
 		return nil
 	}
 	return object.Fields("spec")
