@@ -95,7 +95,7 @@ func TestChildrenNeedAnAgent(t *testing.T) {
 	t.Setenv("RUNTIME_NAMESPACE", "ropewalk-system")
 	var out, diagnostics bytes.Buffer
 	require.Equal(t, Usage, Run(t.Context(), []string{"--parts=transforms,pivot", "--cell-host=parent.test"}, &out, &diagnostics))
-	require.Contains(t, diagnostics.String(), "--child-manifest says what installs the agent")
+	require.Contains(t, diagnostics.String(), "--cell-host: --child-manifest is missing, the file that installs the agent of a child")
 }
 
 func TestItEndsWithoutTheFIPSModuleWhereThatIsRequired(t *testing.T) {

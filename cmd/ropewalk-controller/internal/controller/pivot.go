@@ -76,7 +76,7 @@ func (f *flags) checkPivot() error {
 	case (p.has(partPivot) || p.has(partAgent)) && f.namespace == "":
 		return errors.New("--parts: RUNTIME_NAMESPACE says in which namespace the Secrets of pivot and agent are")
 	case p.has(partPivot) && p.host != "" && p.childManifest == "":
-		return errors.New("--cell-host: --child-manifest says what installs the agent of a child")
+		return errors.New("--cell-host: --child-manifest is missing, the file that installs the agent of a child; without --cell-host the cell of the cluster's own PivotCluster counts")
 	case p.hold < 0:
 		return fmt.Errorf("--pivot-hold %s: expected 0 or more", p.hold)
 	}
