@@ -239,7 +239,7 @@ func (r *Reconciler) installed(ctx context.Context, c *v1alpha1.PivotCluster) er
 	}
 	switch {
 	case why == "":
-		r.settled(c, v1alpha1.PhaseReady, "in charge of itself, and this plane is not needed any more: change it there")
+		r.settled(c, v1alpha1.PhaseReady, "in charge of itself, and the bootstrap cluster is not needed any more: change it there")
 	case c.Status.Phase == v1alpha1.PhaseReady || c.Status.Phase == v1alpha1.PhaseDegraded:
 		r.settled(c, v1alpha1.PhaseDegraded, "in charge of itself; "+why)
 	default:

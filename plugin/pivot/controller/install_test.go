@@ -105,7 +105,7 @@ func TestAnInstalledClusterBecomesItsOwn(t *testing.T) {
 	require.NoError(t, w.child.Create(t.Context(), available(1)))
 	w.until(w.itself, "ready", phase(v1alpha1.PhaseReady))
 	c = w.until(w.controller, "ready", phase(v1alpha1.PhaseReady))
-	require.Equal(t, "in charge of itself, and this plane is not needed any more: change it there", ready(c))
+	require.Equal(t, "in charge of itself, and the bootstrap cluster is not needed any more: change it there", ready(c))
 	require.Equal(t, int32(2), c.Status.Nodes.Ready)
 	require.Nil(t, c.Status.Enrolment)
 	for len(w.events.Events) > 0 {
