@@ -68,6 +68,10 @@ func rules() []rule {
 			in: []string{""}, except: []string{"plugin/pivot/internal/link", "test"}, deny: []string{"google.golang.org/grpc"},
 			reason: "only the link between a parent and its children is served and dialed by it: the sidecar is served by connectrpc.com/connect",
 		},
+		rule{
+			in: []string{"render/spec/schema"}, deny: []string{"render", "github.com", "k8s.io", "sigs.k8s.io"},
+			reason: "schemas are data for the command line: what reads documents knows the fields by itself",
+		},
 		rule{in: []string{"plugin/argocd"}, deny: []string{"plugin/flux", "plugin/krm", "plugin/pivot"}, reason: "adapters do not know each other"},
 		rule{in: []string{"plugin/flux"}, deny: []string{"plugin/argocd", "plugin/krm", "plugin/pivot"}, reason: "adapters do not know each other"},
 		rule{in: []string{"plugin/krm"}, deny: []string{"plugin/argocd", "plugin/flux", "plugin/pivot"}, reason: "adapters do not know each other"},
@@ -173,7 +177,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "dialect", "spec", "workload", "workload/score", "workload/placeholder", "workload/resource", "workload/network", "workload/generate", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
+	for _, s := range []string{"object", "dialect", "spec", "spec/schema", "workload", "workload/score", "workload/placeholder", "workload/resource", "workload/network", "workload/generate", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
 		"graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff"} {
 		known["render/"+s] = true
 	}

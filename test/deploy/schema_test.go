@@ -1,0 +1,163 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/spec/schema"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// node is a part of a JSON Schema.
+type node struct {
+	Ref        string           `json:"$ref"`
+	Const      any              `json:"const"`
+	Properties map[string]*node `json:"properties"`
+	Required   []string         `json:"required"`
+	Additional json.RawMessage  `json:"additionalProperties"`
+	Items      *node            `json:"items"`
+	AnyOf      []*node          `json:"anyOf"`
+	Defs       map[string]*node `json:"$defs"`
+}
+
+// strays is a document with a stray field in each map that the schema closes, and with all
+// fields that it has there, which are added to closed by the path of the map.
+func (n *node) strays(t *testing.T, defs map[string]*node, path string, closed map[string][]string) any {
+	t.Helper()
+	if n.Ref != "" {
+		n = defs[strings.TrimPrefix(n.Ref, "#/$defs/")]
+		require.NotNil(t, n, path)
+	}
+	for _, a := range n.AnyOf {
+		if v := a.strays(t, defs, path, closed); v != nil {
+			return v
+		}
+	}
+	switch {
+	case n.Const != nil:
+		return n.Const
+	case n.Items != nil:
+		if v := n.Items.strays(t, defs, path+"[]", closed); v != nil {
+			return []any{v}
+		}
+	case n.Properties != nil:
+		out := map[string]any{stray: 1}
+		for _, name := range object.SortedKeys(n.Properties) {
+			closed[path] = append(closed[path], name)
+			out[name] = n.Properties[name].strays(t, defs, strings.TrimPrefix(path+"."+name, "."), closed)
+		}
+		return out
+	case bytes.HasPrefix(n.Additional, []byte("{")):
+		var all node
+		require.NoError(t, json.Unmarshal(n.Additional, &all))
+		if v := all.strays(t, defs, path+".NAME", closed); v != nil {
+			return map[string]any{"NAME": v}
+		}
+	}
+	return nil
+}
+
+// The decoder names the fields that it knows beside one that it does not.
+func TestSchemasHaveTheFieldsOfTheDecoders(t *testing.T) {
+	for _, kind := range schema.Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			data, ok := schema.Of(strings.ToUpper(kind))
+			require.True(t, ok)
+			var root node
+			require.NoError(t, json.Unmarshal(data, &root))
+			closed := map[string][]string{}
+			document, err := yaml.Marshal(root.strays(t, root.Defs, "", closed))
+			require.NoError(t, err)
+			docs, err := spec.Parse([]spec.File{{Name: spec.ProjectFile, Data: document}})
+			errs := object.AsErrors(err, object.StageSpec)
+			for _, w := range docs.Workloads {
+				_, more := score.Decode(score.Document{Value: w.Value})
+				errs = append(errs, more...)
+			}
+			compareKnown(t, errs, closed)
+		})
+	}
+}
+
+// compareKnown compares the fields that errors say are known with those of closed.
+func compareKnown(t *testing.T, errs object.Errors, closed map[string][]string) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, e := range errs {
+		require.False(t, strings.HasPrefix(e.Err.Error(), "unknown field") && !strings.HasSuffix(e.Path, stray), "%v", e)
+		known, hinted := strings.CutPrefix(e.Hint, "known: ")
+		if !hinted || !strings.HasSuffix(e.Path, stray) {
+			continue
+		}
+		path := strings.ReplaceAll(strings.TrimSuffix(strings.TrimSuffix(e.Path, stray), "."), "[0]", "[]")
+		seen[path] = true
+		names, more, cut := strings.Cut(known, " and ")
+		listed := strings.Split(names, ", ")
+		if cut {
+			n, err := strconv.Atoi(strings.TrimSuffix(more, " more"))
+			require.NoError(t, err, e.Hint)
+			require.Len(t, closed[path], len(listed)+n, path)
+			require.Subset(t, closed[path], listed, path)
+			continue
+		}
+		require.Equal(t, listed, closed[path], "%q", path)
+	}
+	for path := range closed {
+		require.True(t, seen[path], "no decoder closes %q: %v", path, errs)
+	}
+}
+
+// TestDocumentsOfTheProjectMeetTheirSchemas are those of the examples and of the template.
+func TestDocumentsOfTheProjectMeetTheirSchemas(t *testing.T) {
+	compiled := map[string]*jsonschema.Schema{}
+	for _, kind := range schema.Kinds() {
+		data, _ := schema.Of(kind)
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		require.NoError(t, err)
+		c := jsonschema.NewCompiler()
+		require.NoError(t, c.AddResource("schema.json", value))
+		compiled[kind], err = c.Compile("schema.json")
+		require.NoError(t, err)
+	}
+	checked := map[string]int{}
+	for _, root := range []string{"../../cue/examples", "../../cue/template"} {
+		require.NoError(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(path)) {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			for _, text := range bytes.Split(data, []byte("\n---\n")) {
+				var v map[string]any
+				if yaml.Unmarshal(text, &v) != nil || v["apiVersion"] != spec.APIVersion {
+					continue
+				}
+				kind, _ := v["kind"].(string)
+				if c := compiled[kind]; c != nil {
+					require.NoError(t, c.Validate(v), path)
+					checked[kind]++
+				}
+			}
+			return nil
+		}))
+	}
+	for _, kind := range schema.Kinds() {
+		require.NotZero(t, checked[kind], kind)
+	}
+}
