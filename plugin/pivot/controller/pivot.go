@@ -169,10 +169,11 @@ func (r *Reconciler) pivot(ctx context.Context, c *v1alpha1.PivotCluster, receip
 	if err != nil {
 		return err
 	}
+	// It outlives this look, which writes the status into c.
 	snapshot := c.DeepCopy()
 	d := r.pivots.drive(c, func(ctx context.Context, report func(state.Event)) error {
 		source := &state.Source{
-			Plane: r.plane, Link: link, Cluster: r.cluster(c), GitOps: r.gitOps(snapshot),
+			Plane: r.plane, Link: link, Cluster: r.cluster(snapshot), GitOps: r.gitOps(snapshot),
 			Resume: resume, Hold: r.Hold, Now: r.Now, Report: report,
 		}
 		_, err := source.Run(ctx)

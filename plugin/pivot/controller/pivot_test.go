@@ -23,6 +23,25 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/pivot/internal/state"
 )
 
+// TestAPivotOutlivesTheLookThatBeganIt: what that has read is written over in the meantime.
+func TestAPivotOutlivesTheLookThatBeganIt(t *testing.T) {
+	w := newWorld(t)
+	w.observe()
+	slots := w.controller.pivots.slots
+	for range cap(slots) {
+		slots <- struct{}{}
+	}
+	w.bootstraps()
+	c := w.until(w.controller, "waiting", phase(v1alpha1.PhasePivoting))
+	require.NoError(t, w.controller.pivots.stop(t.Context(), c.UID))
+	require.NoError(t, w.controller.pivot(t.Context(), c, nil))
+	*c = v1alpha1.PivotCluster{}
+	for range cap(slots) {
+		<-slots
+	}
+	w.until(w.controller, "in charge of itself", pivoted)
+}
+
 // TestAControllerThatIsKilledAfterTheCommit goes forward with the next one, and provisions
 // nothing.
 func TestAControllerThatIsKilledAfterTheCommit(t *testing.T) {
