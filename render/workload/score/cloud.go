@@ -72,7 +72,8 @@ func (d *decoder) cloudIdentity(p part) {
 		d.identityOf(cloud, value, cloud.annotation)
 		d.useAzure(p.Pos)
 	}
-	if given != 1 && !f.misspelt("gcp", "aws", "azure") {
+	// A null of an environment takes an identity away.
+	if given > 1 || f.given() && len(f.Members) == 0 {
 		p.fail("", "expected one of gcp, aws and azure, got %d", given)
 	}
 	if d.out.ServiceAccount.Existing {
@@ -105,7 +106,11 @@ func (d *decoder) identityOf(cloud provider, value part, annotation string) {
 func (d *decoder) useAzure(pos object.Pos) {
 	if i, ok := slices.BinarySearchFunc(d.out.Labels, Pair{Name: azureLabel}, comparePairs); ok {
 		if v := d.out.Labels[i].Value; v.Value != "true" {
-			at := &location{up: &location{step: object.Field("labels")}, step: object.Field(azureLabel)}
+			root := "spec"
+			if d.doc.Score {
+				root = "metadata"
+			}
+			at := &location{up: &location{up: &location{step: object.Field(root)}, step: object.Field("labels")}, step: object.Field(azureLabel)}
 			d.fail(v.Pos, at, "remove the label", "%s keeps pods from the identity of azure: the label must be %q", shown(v.Value), "true")
 		}
 		return

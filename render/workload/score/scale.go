@@ -155,7 +155,7 @@ func (p part) queue() *Queue {
 	if address.given() {
 		out.Address = address.address()
 	}
-	if resource.given() == address.given() && !f.misspelt("resource", "address") {
+	if f.given() && resource.given() == address.given() && !f.misspelt("resource", "address") {
 		p.fail("write resource: NAME, or address: host:port", "expected one of resource and address, got %d", count(resource, address))
 	}
 	f.done(nil)
