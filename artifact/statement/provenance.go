@@ -29,6 +29,9 @@ type Build struct {
 	// Inputs is the digest of what the specs gave to their modules, with everything
 	// that was laid over them: sha256:<hex>, or "".
 	Inputs string
+	// Variables is the digest of the names and values of the variables that went in:
+	// sha256:<hex>, or "".
+	Variables string
 	// Sources are all trees that went in, in any order.
 	Sources []Source
 	// Builder is the URI of the builder, such as a pipeline; Builder where "".
@@ -85,6 +88,9 @@ func Provenance(build Build, subjects ...Subject) ([]byte, error) {
 	}
 	if build.Inputs != "" {
 		parameters["inputs"] = build.Inputs
+	}
+	if build.Variables != "" {
+		parameters["variables"] = build.Variables
 	}
 	dependencies, err := dependencies(build.Sources)
 	if err != nil {

@@ -92,6 +92,14 @@ type Options struct {
 	// LookupRuntime is asked for the names of such attributes that have no value; nil
 	// knows none.
 	LookupRuntime func(name string) (string, bool)
+	// EnvFiles are files of variables for workloads (${NAME}), in the syntax of docker
+	// compose, in order; they win over those that the project declares.
+	EnvFiles []string
+	// VariablesFromEnv are names that LookupEnv is asked for; they win over EnvFiles.
+	VariablesFromEnv []string
+	LookupEnv        func(name string) (string, bool)
+	// Variables are single variables, NAME=VALUE, which win over all others.
+	Variables []string
 	// Images are images of containers of workloads: IMAGE and SPEC=IMAGE for containers
 	// without an image of their own (image: .), SPEC/CONTAINER=IMAGE for any.
 	Images []string

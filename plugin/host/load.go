@@ -145,8 +145,9 @@ type loading struct {
 	// projectUses are the policies of the project, with their modules.
 	projectUses []use
 	// document is the project, and config its settings for workloads.
-	document spec.Project
-	config   spec.Workloads
+	document  spec.Project
+	config    spec.Workloads
+	variables variables
 }
 
 // loading parses the documents that were found.

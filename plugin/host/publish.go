@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 
@@ -194,6 +195,7 @@ func BuildOf(loaded Loaded, sources []render.Source, version string) statement.B
 			workloadInputs(inputs, *s.Workload, loaded.Request.Workloads.Config)
 		}
 	}
+	b.Variables = variablesDigest(loaded.Request.Specs)
 	b.Inputs = "sha256:" + hex.EncodeToString(inputs.Sum(nil))
 	for _, s := range sources {
 		uri := s.Pinned
@@ -205,12 +207,34 @@ func BuildOf(loaded Loaded, sources []render.Source, version string) statement.B
 	return b
 }
 
+// variablesDigest identifies the variables that workloads refer to with their values,
+// which it never shows; "" where there are none.
+func variablesDigest(specs []render.Spec) string {
+	all := map[string]string{}
+	for _, s := range specs {
+		if s.Workload != nil {
+			maps.Copy(all, s.Workload.Variables)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	sum := sha256.New()
+	for _, name := range object.SortedKeys(all) {
+		_, _ = fmt.Fprintf(sum, "%s %q\x00", name, all[name])
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
+}
+
 // workloadInputs writes the inputs of a workload beside its document: the files that it
 // names, and the settings of the project for all workloads. Lengths separate contents
 // that can hold any byte.
 func workloadInputs(w io.Writer, s workload.Source, c spec.Workloads) {
 	for _, name := range object.SortedKeys(s.Files) {
 		_, _ = fmt.Fprintf(w, "%q %d\x00%s", name, len(s.Files[name]), s.Files[name])
+	}
+	for _, name := range object.SortedKeys(s.Variables) {
+		_, _ = fmt.Fprintf(w, "${%s} %q\x00", name, s.Variables[name])
 	}
 	secrets := []string{c.Secrets.Backend, c.Secrets.StoreName, c.Secrets.StoreKind, c.Secrets.KubernetesStore, c.Secrets.RefreshInterval}
 	_, _ = fmt.Fprintf(w, "%q %q %#v %q %s %s\x00", secrets, c.Policies, c.Network, c.CanaryProvider, c.Secrets.Provider.JSON(), c.Config.JSON())

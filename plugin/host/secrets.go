@@ -58,6 +58,9 @@ func (l *loading) secrets(into *object.Secrets) {
 	for _, text := range l.runtime.values {
 		into.Add(text)
 	}
+	for _, text := range l.variables.texts {
+		into.Add(text)
+	}
 	for _, arg := range slices.Concat(l.opts.Set, l.opts.Overrides, l.opts.Runtime) {
 		into.AddText(arg)
 		// What follows the name of a secret may be the secret, whatever else is meant by it.

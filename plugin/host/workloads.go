@@ -52,6 +52,8 @@ func (l *loading) workloadModules() ([]use, bool) {
 // workloads adds every complete workload to the request.
 func (l *loading) workloads(ctx context.Context, out *Loaded, shared []use, policies []evaluate.Policy) error {
 	l.imagesWithoutWorkloads()
+	l.readVariables()
+	defer l.unusedVariables()
 	if len(shared) == 0 {
 		return nil
 	}
@@ -164,6 +166,7 @@ func (l *loading) workload(doc spec.Document, value object.Value) (workload.Sour
 		Context: l.contextOf(doc.Name, decoded.Namespace.Value, environment),
 	}
 	l.sourceFiles(doc, &out)
+	out.Variables = l.variablesOf(out)
 	return out, true
 }
 

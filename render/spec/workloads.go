@@ -91,6 +91,13 @@ type Workloads struct {
 	CanaryProvider string
 	// Config is a map of free form that provisioners see.
 	Config object.Value
+	// EnvFiles hold variables of workloads; a later file wins.
+	EnvFiles []EnvFile
+	// Variables are the names of all variables that workloads may refer to, sorted. The
+	// caller adds them when it has read the files.
+	Variables []string
+	// VariablesIncomplete is set if a source of them cannot be read, which is reported.
+	VariablesIncomplete bool
 }
 
 // NamedModule is a module with a name for messages.
@@ -141,6 +148,7 @@ func (p Project) Workloads(environment string) (Workloads, error) {
 	v := p.WorkloadDefaults.Merge(p.Environments[environment].Workloads)
 	d := decoder{}
 	out := d.workloadsOf(v, object.Fields("spec", "workloads"))
+	out.EnvFiles = allEnvFiles(p.WorkloadDefaults, p.Environments[environment].Workloads)
 	return out, d.errs.Sorted().Err()
 }
 
@@ -184,6 +192,7 @@ func (d *decoder) workloadsOf(v object.Value, path object.Path) Workloads {
 		c.done()
 	}
 	out.Config = f.input("config")
+	out.EnvFiles = f.envFiles("envFiles")
 	f.done()
 	return out
 }

@@ -88,6 +88,7 @@ func (c *Compilation) file(s scope, in score.Container, f score.File) (generate.
 	}
 	content, ok, errs := s.expand(raw, at)
 	c.errs = append(c.errs, errs...)
+	c.warnScript(raw, at)
 	out.Content = content
 	return out, ok
 }

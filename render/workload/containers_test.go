@@ -53,7 +53,7 @@ resources:
 	require.Equal(t, `api.yaml:8:10: spec: containers.web.variables.A: ${resources.db.hots}: the resource "db" has no output "hots" (did you mean "host"?)
 api.yaml:9:10: spec: containers.web.variables.B: ${resources.dbs.host}: the workload "api" has no resource "dbs" (did you mean "db"?)
 api.yaml:10:10: spec: containers.web.variables.C: ${db.host}: a placeholder begins with metadata or resources (write ${resources.db.host})
-api.yaml:11:10: spec: containers.web.variables.D: ${HOME}: a placeholder begins with metadata or resources (write $${HOME} for the text itself)
+api.yaml:11:10: spec: containers.web.variables.D: ${HOME}: no source gives the variable, and it has no default (write ${HOME:-default}, set HOME in a file of spec.workloads.envFiles, or give --env-file FILE, --var HOME=VALUE or --var-from-env HOME; $${HOME} is the text itself)
 api.yaml:12:10: spec: containers.web.variables.E: ${metadata.name.x}: metadata.name is a string: it has no key "x"
 api.yaml:12:10: spec: containers.web.variables.E: ${metadata.nam}: metadata has no key "nam" (did you mean "name"?)
 api.yaml:12:10: spec: containers.web.variables.E: ${metadata}: names no key of the metadata (known: name)

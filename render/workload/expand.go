@@ -118,12 +118,20 @@ func (s scope) expand(raw string, at position) (generate.Text, bool, object.Erro
 			out = append(out, generate.Piece{Literal: part.Literal})
 			continue
 		}
-		pieces, err := s.resolve(part.Ref)
+		label := part.String()
+		var pieces []generate.Piece
+		var err *object.Error
+		if v, isVariable := part.VariableAt(raw); isVariable {
+			label = v.String()
+			pieces, err = s.variable(v)
+		} else {
+			pieces, err = s.resolve(part.Ref)
+		}
 		if err != nil {
 			ok = ok && err.Severity == object.SeverityWarning
 			if err.Err != nil {
 				err.Stage, err.Pos, err.Path = object.StageSpec, at.within(raw, part.Offset), at.path()
-				err.Err = fmt.Errorf("%s: %w", part, err.Err)
+				err.Err = fmt.Errorf("%s: %w", label, err.Err)
 				errs = append(errs, err)
 			}
 			if len(errs) == maxMistakes {

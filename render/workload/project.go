@@ -39,6 +39,10 @@ type member struct {
 	// only when its resources are made.
 	network   *network.Workload
 	ownsStore bool
+	// known are the names of all variables that the caller gives; unsure is set if others
+	// could not be read.
+	known  []string
+	unsure bool
 }
 
 // CheckConfig reports the fields of spec.workloads.config that no provisioner declares: an
@@ -70,7 +74,7 @@ func CheckConfig(config spec.Workloads, provisioners []resource.Provisioner) (er
 func newMember(s Source) *member {
 	spec := s.Spec
 	return &member{source: s, network: &network.Workload{
-		Name: spec.Name.Value, Namespace: s.Context.Namespace, Ports: spec.Ports, Pos: spec.Pos, Rules: spec.Network,
+		Name: spec.Name.Value, Namespace: s.Context.Namespace, Ports: spec.Ports, Pos: spec.Pos,
 		ServiceAccount: cmp.Or(spec.ServiceAccount.Name.Value, spec.Name.Value),
 	}}
 }
@@ -132,6 +136,7 @@ func Join(sources []Source, config spec.Workloads, provisioners []resource.Provi
 	}
 	for _, s := range sources {
 		m := newMember(s)
+		m.known, m.unsure = config.Variables, config.VariablesIncomplete
 		if _, twice := p.byName[m.name()]; !twice {
 			p.byName[m.name()] = m
 			p.members = append(p.members, m)
@@ -151,13 +156,12 @@ func Join(sources []Source, config spec.Workloads, provisioners []resource.Provi
 	}
 	errs = append(errs, cycles(instances)...)
 	errs = append(errs, p.findCalls()...)
-	ruled := func(m *member) bool { return m.network.Rules != nil }
-	if open := len(config.Policies) == 0; !open || slices.ContainsFunc(p.members, ruled) {
+	if len(config.Policies) > 0 {
 		all := make([]*network.Workload, len(p.members))
 		for n, m := range p.members {
 			all[n] = m.network
 		}
-		errs = append(errs, network.Agree(all, open)...)
+		errs = append(errs, network.Agree(all)...)
 	}
 	p.ownStores()
 	return p, errs.Sorted()

@@ -15,6 +15,9 @@ type Source struct {
 	Spec score.Workload
 	// Files holds the content of the source files by the path as written.
 	Files map[string][]byte
+	// Variables are the values of those that texts of the workload mention; see
+	// [Mentioned]. Where they come from they may be passwords.
+	Variables map[string]string
 	// Context is that of the workload: its own name, and its own namespace where
 	// it names one.
 	Context object.Context

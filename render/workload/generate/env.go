@@ -4,6 +4,7 @@
 package generate
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -108,6 +109,9 @@ func (e *environment) assign(v *Variable) {
 		e.config = append(e.config, object.Member{Name: v.Name, Pos: v.NamePos, Value: lowerText(text, v.Value.Pos)})
 	case !expands:
 		e.add(v, lowerText(strings.ReplaceAll(text, "$", "$$"), v.Value.Pos), nil)
+	case slices.ContainsFunc(pieces, func(p Piece) bool { return p.Verbatim }):
+		composed, refs := e.compose(pieces, true)
+		e.add(v, lowerText(composed, v.Value.Pos), refs)
 	default:
 		var refs []string
 		scan(text, func(string) {}, func(name string) { refs = append(refs, name) })

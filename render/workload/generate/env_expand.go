@@ -16,7 +16,7 @@ import (
 // Any other text comes to the container as it is.
 func (e *environment) expands(pieces []Piece) bool {
 	for _, p := range pieces {
-		if p.Secret == nil && len(e.known) > 0 && mentions(p.Literal, func(name string) bool { return e.known[name] }) {
+		if p.Secret == nil && !p.Verbatim && len(e.known) > 0 && mentions(p.Literal, func(name string) bool { return e.known[name] }) {
 			return true
 		}
 	}
@@ -92,7 +92,7 @@ func (e *environment) compose(pieces []Piece, expands bool) (value string, refs 
 		switch {
 		case p.Secret != nil:
 			b.WriteString("$(" + e.helper(p) + ")")
-		case expands:
+		case expands && !p.Verbatim:
 			scan(p.Literal, literal, reference)
 		default:
 			literal(p.Literal)

@@ -26,7 +26,10 @@ type Text struct {
 // Piece is literal text, or a reference where secret is not nil.
 type Piece struct {
 	Literal string
-	Secret  *Secret
+	// Verbatim is set if the literal is a value from outside, in which no $(NAME) is a
+	// reference.
+	Verbatim bool
+	Secret   *Secret
 	// Escape writes the value of the secret as part of a URL.
 	Escape bool
 }
@@ -89,11 +92,11 @@ func Join(pieces []Piece) []Piece {
 			continue
 		}
 		end := i
-		for end < len(pieces) && pieces[end].Secret == nil {
+		for end < len(pieces) && pieces[end].Secret == nil && pieces[end].Verbatim == pieces[i].Verbatim {
 			end++
 		}
 		if s := (Text{Pieces: pieces[i:end]}).Plain(); s != "" {
-			out = append(out, Piece{Literal: s})
+			out = append(out, Piece{Literal: s, Verbatim: pieces[i].Verbatim})
 		}
 		i = end - 1
 	}

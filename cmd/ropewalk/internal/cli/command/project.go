@@ -35,6 +35,9 @@ type ProjectFlags struct {
 	set           []string
 	overrides     []string
 	Values        []string
+	envFiles      []string
+	variables     []string
+	fromEnv       []string
 	images        []string
 	runtime       []string
 	runtimeEnv    bool
@@ -104,6 +107,9 @@ func (p *ProjectFlags) Add(cmd *cobra.Command) {
 	f.StringArrayVar(&p.overrides, "override-property", nil, "[SPEC:]`PATH=VALUE` in the syntax of Score: a.0=x sets an item, a.-1=x appends\none, a\\.b is one name, and a= deletes; may be repeated")
 	f.StringArrayVar(&p.runtime, "runtime", nil, "`NAME=VALUE` of @timoni(runtime:TYPE:NAME) in modules and bundles, or a FILE with a map of\nthem, or the runtime.cue of a bundle; may be repeated")
 	f.BoolVar(&p.runtimeEnv, "runtime-from-env", false, "take the names that modules and bundles ask for and --runtime does not give\nfrom the environment")
+	f.StringArrayVar(&p.envFiles, "env-file", nil, "`FILE` of variables for ${NAME} in workloads, over those of the project; may be\nrepeated")
+	f.StringArrayVar(&p.fromEnv, "var-from-env", nil, "`NAME` to take from the environment for ${NAME} in workloads, over --env-file; may be\nrepeated")
+	f.StringArrayVar(&p.variables, "var", nil, "`NAME=VALUE` for ${NAME} in workloads, over all others; may be repeated")
 	f.StringArrayVar(&p.images, "image", nil, "`[SPEC[/CONTAINER]=]IMAGE` for containers of workloads with image \".\"; may be repeated")
 	f.StringVar(&p.name, "name", "", "name of the instance, where PATH is the folder of a module or of a CUE package\n(default that of the folder)")
 	f.StringVarP(&p.namespace, "namespace", "n", "", "namespace that modules get; the dialect flux writes it into objects that name none,\nin the others the engine fills in its own")
@@ -148,7 +154,8 @@ func (p *ProjectFlags) Options(a *App, paths []string) (host.Options, error) {
 		Values:      p.Values,
 		Set:         p.set,
 		Overrides:   p.overrides,
-		Images:      p.images,
+		EnvFiles:    p.envFiles, Variables: p.variables, VariablesFromEnv: p.fromEnv, LookupEnv: os.LookupEnv,
+		Images: p.images,
 		Context: spec.Context{
 			Namespace: p.namespace, KubeVersion: p.kubeVersion,
 			ClusterDomain: p.clusterDomain, Engine: p.dialect.Value,

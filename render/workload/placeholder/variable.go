@@ -1,0 +1,61 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package placeholder
+
+import "strings"
+
+// Variable is a reference to a variable that the caller of a render gives: ${NAME} or
+// ${NAME:-default}, with a name of A-Z, 0-9 and _ that begins with no digit. Score has no
+// placeholder of that form.
+type Variable struct {
+	Name string
+	// Default is used where the variable is not given, or is empty; nil where there is
+	// none. It is literal text up to the first closing brace.
+	Default *string
+	// Unknown is set for the other forms of a shell, such as ${NAME:?message}, and for a
+	// reference in a default: neither has a meaning here.
+	Unknown bool
+}
+
+// VariableAt is the variable that p, a part of text, refers to; ok is false where it is
+// literal text or a placeholder of Score.
+func (p Part) VariableAt(text string) (v Variable, ok bool) {
+	if !p.IsRef() {
+		return Variable{}, false
+	}
+	content, _, _ := strings.Cut(text[p.Offset+len("${"):], "}")
+	rest := strings.TrimLeft(content, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
+	v.Name = content[:len(content)-len(rest)]
+	if v.Name == "" || v.Name[0] >= '0' && v.Name[0] <= '9' {
+		return Variable{}, false
+	}
+	switch {
+	case rest == "":
+	case strings.HasPrefix(rest, ":-"):
+		text := rest[len(":-"):]
+		v.Default, v.Unknown = &text, strings.Contains(text, "${")
+	case strings.ContainsAny(rest[:1], ":-?+=#%/^,@"):
+		v.Unknown = true
+	default:
+		return Variable{}, false
+	}
+	return v, true
+}
+
+// String is the reference without its default, which may be a password.
+func (v Variable) String() string { return "${" + v.Name + "}" }
+
+// Variables are those that text refers to, in order.
+func Variables(text string) []Variable {
+	if !strings.Contains(text, "${") {
+		return nil
+	}
+	var out []Variable
+	for _, p := range Parse(text) {
+		if v, ok := p.VariableAt(text); ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
