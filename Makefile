@@ -155,8 +155,13 @@ e2e-child: build controller ## Make a cluster of a PivotCluster in Git, let it t
 .PHONY: e2e
 e2e: oracle peers kustomize helm image argocd e2e-cluster e2e-pivot e2e-child ## Run what takes long: the check against Kubernetes itself, peers, kustomize, Helm, the image's programs, Argo CD, clusters, a pivot, a child.
 
+# It needs a compiler of C.
+.PHONY: race
+race: ## Look for data races in what serves and what reconciles.
+	CGO_ENABLED=1 GOFLAGS= $(GO) test -race -count=1 -timeout 60m ./plugin/... ./source/...
+
 .PHONY: nightly
-nightly: canaries e2e-faults pivot fips fuzz soak bench ## Run what takes hours: ten thousand workloads with secrets, long faults, pivots killed at every write, validated cryptography, fuzzing, the soak, benchmarks.
+nightly: canaries race e2e-faults pivot fips fuzz soak bench ## Run what takes hours: ten thousand workloads with secrets, data races, long faults, pivots killed at every write, validated cryptography, fuzzing, the soak, benchmarks.
 
 # How long the soak takes; each attack once takes ROPEWALK_SOAK=each.
 SOAK := 60m

@@ -313,11 +313,11 @@ func (w *world) begins() {
 
 // observe lets the controllers of both planes look at what they have, all the time.
 func (w *world) observe() {
-	ctx := w.Context()
+	ctx, from, to := w.Context(), w.from, w.to
 	go func() {
 		for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
-			w.from.Observe()
-			w.to.Observe()
+			from.Observe()
+			to.Observe()
 		}
 	}()
 }

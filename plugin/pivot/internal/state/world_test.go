@@ -6,6 +6,7 @@ package state
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,7 +28,8 @@ type world struct {
 	// link, where set, is between both ends.
 	link func(Link) Link
 	// now is the time, which each look at it moves on.
-	now time.Time
+	timing *sync.Mutex
+	now    time.Time
 }
 
 func newWorld(t *testing.T, workers int) *world { t.Helper(); return newWorldOf(t, "blue", workers) }
@@ -37,7 +39,7 @@ func newWorldOf(t *testing.T, name string, workers int) *world {
 	w := &world{
 		t: t, source: planetest.New("source", planetest.ClusterAPI()...), target: planetest.New("target", planetest.ClusterAPI()...),
 		cluster: plane.Ref{Group: planetest.Core, Kind: "Cluster", Namespace: "apps", Name: name},
-		now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), timing: &sync.Mutex{},
 	}
 	w.refs = w.put(name, workers)
 	w.source.Put(planetest.Object("v1", "Namespace", "", "kube-system"))
@@ -63,15 +65,19 @@ func (w *world) plane(name string, s *planetest.Server) *plane.Plane {
 	return plane.New(s.Client(), s.Options(plane.Options{
 		Name: name, Server: "https://" + name + ".test", Patience: time.Minute,
 		Sleep: func(ctx context.Context, d time.Duration) error {
-			w.now = w.now.Add(d)
+			w.later(d)
 			s.Observe()
 			return ctx.Err()
 		},
 	}))
 }
 
-func (w *world) clock() time.Time {
-	w.now = w.now.Add(time.Millisecond)
+func (w *world) clock() time.Time { return w.later(time.Millisecond) }
+
+func (w *world) later(d time.Duration) time.Time {
+	w.timing.Lock()
+	defer w.timing.Unlock()
+	w.now = w.now.Add(d)
 	return w.now
 }
 
