@@ -187,7 +187,11 @@ func stored(input object.Value, config spec.Workloads) object.Pos {
 		return object.Pos{}
 	}
 	secrets, _ := input.Get("secrets")
-	for _, s := range secrets.Members {
+	all := slices.Clone(secrets.Members)
+	if scaling, found := input.Lookup(object.Fields("autoscaling", "queue", "secret")); found == 3 {
+		all = append(all, object.Member{Value: scaling})
+	}
+	for _, s := range all {
 		template, _ := s.Value.Get("template")
 		for _, m := range template.Members {
 			if m.Value.Pos.IsValid() {
@@ -223,8 +227,9 @@ func (c *Compilation) resolve() generate.Resolved {
 		Containers: c.containers(), Patch: patch, DependsOn: c.dependsOn(),
 	}
 	c.errs = append(c.errs, errs...)
+	r.Queue = c.queue()
 	c.nameSecrets()
-	if len(c.project.config.Policies) > 0 {
+	if len(c.project.config.Policies) > 0 || m.network.Rules != nil {
 		r.Network = c.network(made)
 	}
 	r.Routes = m.network.Routes(made)

@@ -74,7 +74,7 @@ func CheckConfig(config spec.Workloads, provisioners []resource.Provisioner) (er
 func newMember(s Source) *member {
 	spec := s.Spec
 	return &member{source: s, network: &network.Workload{
-		Name: spec.Name.Value, Namespace: s.Context.Namespace, Ports: spec.Ports, Pos: spec.Pos,
+		Name: spec.Name.Value, Namespace: s.Context.Namespace, Ports: spec.Ports, Pos: spec.Pos, Rules: spec.Network,
 		ServiceAccount: cmp.Or(spec.ServiceAccount.Name.Value, spec.Name.Value),
 	}}
 }
@@ -156,12 +156,13 @@ func Join(sources []Source, config spec.Workloads, provisioners []resource.Provi
 	}
 	errs = append(errs, cycles(instances)...)
 	errs = append(errs, p.findCalls()...)
-	if len(config.Policies) > 0 {
+	ruled := func(m *member) bool { return m.network.Rules != nil }
+	if open := len(config.Policies) == 0; !open || slices.ContainsFunc(p.members, ruled) {
 		all := make([]*network.Workload, len(p.members))
 		for n, m := range p.members {
 			all[n] = m.network
 		}
-		errs = append(errs, network.Agree(all)...)
+		errs = append(errs, network.Agree(all, open)...)
 	}
 	p.ownStores()
 	return p, errs.Sorted()

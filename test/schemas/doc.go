@@ -1,9 +1,11 @@
 // Copyright 2026 The Ropewalk Authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Schemas turns upstream schemas into the data of render/check.
+// Schemas turns upstream schemas into the data of render/check, and the names of time
+// zones into that of internal/timezone.
 //
-//	schemas -kubernetes DIR -crds DIR -zones FILE -out DIR
+//	schemas -kubernetes DIR -crds DIR -out render/check/schemas
+//	schemas -zones FILE -out internal/timezone
 //
 // The first directory is a source tree of k8s.io/kubernetes (a Go module of
 // that name in the module cache will do): its OpenAPI v3 documents give the

@@ -5,13 +5,12 @@ package kubernetes
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/robfig/cron/v3"
 
+	"github.com/ropewalk/ropewalk/internal/timezone"
 	"github.com/ropewalk/ropewalk/render/check/finding"
-	"github.com/ropewalk/ropewalk/render/check/schemas"
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
@@ -39,23 +38,13 @@ func cronProblem(schedule string) string {
 	return "expected five fields (minute, hour, day of month, month, day of week) or a word such as \"@daily\""
 }
 
-// knownZone reports whether a time zone is in the database that API servers look it up
-// in. The names are data of this program: a render does not depend on its machine.
-func knownZone(name string) bool {
-	return name != "" && !strings.Contains(name, "\n") && strings.Contains("\n"+schemas.Zones(), "\n"+name+"\n")
-}
-
 // zoneHint is the time zone that was probably meant: by its spelling, or by its city.
 func zoneHint(name string) string {
-	known := strings.Fields(schemas.Zones())
-	if hint := object.DidYouMean(name, known); hint != "" {
+	if hint := object.DidYouMean(name, timezone.Names()); hint != "" {
 		return hint
 	}
-	city := strings.ReplaceAll(path.Base(name), " ", "_")
-	for _, zone := range known {
-		if strings.EqualFold(path.Base(zone), city) {
-			return fmt.Sprintf("did you mean %q?", zone)
-		}
+	if zone := timezone.InCity(name); zone != "" {
+		return fmt.Sprintf("did you mean %q?", zone)
 	}
 	return ""
 }

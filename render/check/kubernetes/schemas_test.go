@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ropewalk/ropewalk/internal/timezone"
 	"github.com/ropewalk/ropewalk/render/check/schemas"
 )
 
@@ -73,7 +74,7 @@ func TestSchedules(t *testing.T) {
 
 func TestTimeZones(t *testing.T) {
 	for _, good := range []string{"UTC", "Etc/UTC", "Etc/GMT+5", "Europe/Berlin", "America/Argentina/Buenos_Aires", "US/Pacific", "EST5EDT", "GMT"} {
-		require.True(t, knownZone(good), good)
+		require.True(t, timezone.Known(good), good)
 	}
 	for bad, hint := range map[string]string{
 		"Europe/Berlinn":        "did you mean \"Europe/Berlin\"?",
@@ -91,7 +92,7 @@ func TestTimeZones(t *testing.T) {
 		"Europe/Berlin\nEurope": "",
 		"../Europe/Berlin":      "did you mean \"Europe/Berlin\"?",
 	} {
-		require.False(t, knownZone(bad), bad)
+		require.False(t, timezone.Known(bad), bad)
 		if hint != "" {
 			require.Equal(t, hint, zoneHint(bad), bad)
 		}
@@ -105,7 +106,7 @@ func TestTimeZonesAreThoseOfGo(t *testing.T) {
 	r, err := zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib/time/zoneinfo.zip"))
 	if errors.Is(err, fs.ErrNotExist) {
 		// Some distributions of Go lack the file; the names must be known all the same.
-		for _, name := range strings.Fields(schemas.Zones()) {
+		for _, name := range timezone.Names() {
 			_, err := time.LoadLocation(name)
 			require.NoError(t, err)
 		}
@@ -119,5 +120,5 @@ func TestTimeZonesAreThoseOfGo(t *testing.T) {
 			names = append(names, f.Name)
 		}
 	}
-	require.ElementsMatch(t, names, strings.Fields(schemas.Zones()))
+	require.ElementsMatch(t, names, timezone.Names())
 }

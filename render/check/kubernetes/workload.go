@@ -6,6 +6,7 @@ package kubernetes
 import (
 	"slices"
 
+	"github.com/ropewalk/ropewalk/internal/timezone"
 	"github.com/ropewalk/ropewalk/render/check/finding"
 )
 
@@ -233,7 +234,7 @@ func cronJob(a *finding.Value) {
 		}
 	}
 	zone := a.Field("timeZone")
-	if z, ok := zone.Raw.(string); ok && !knownZone(z) {
+	if z, ok := zone.Raw.(string); ok && !timezone.Known(z) {
 		zone.Fail(finding.RuleFormat, "expected the name of a time zone such as \"Europe/Berlin\", found %s", zone.Show()).Hint = zoneHint(z)
 	}
 	spec := a.In("jobTemplate", "spec")

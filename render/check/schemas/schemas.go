@@ -18,9 +18,6 @@ var kinds string
 //go:embed components.txt
 var components string
 
-//go:embed zones.txt
-var zones string
-
 //go:embed crds
 var definitions embed.FS
 
@@ -31,9 +28,6 @@ func Kinds() string { return kinds }
 // Components has a line for each component, sorted by name: name, then a schema
 // as JSON.
 func Components() string { return components }
-
-// Zones has a line for the name of each time zone, sorted.
-func Zones() string { return zones }
 
 // Definitions is the CustomResourceDefinitions: crds/<group>/<Kind>.json.
 func Definitions() fs.FS { return definitions }

@@ -26,6 +26,10 @@ type lowering struct {
 	// configs and secrets are the ConfigMaps and ExternalSecrets by the end of
 	// their name.
 	configs, secrets members
+	// scaled is set if an ExternalSecret holds the credentials of a queue.
+	scaled bool
+	// requested is how the workload is scaled by requests.
+	requested object.Value
 	// volumes are those of the pod, claims those of each replica; taken holds the
 	// names of both.
 	volumes, claims []object.Value
@@ -114,6 +118,7 @@ func (l *lowering) input() object.Value {
 	m.put("labels", lowerPairs(s.Labels))
 	m.put("annotations", lowerPairs(s.Annotations))
 	m.put("podAnnotations", lowerPairs(s.PodAnnotations))
+	m.put("podLabels", lowerPairs(s.PodLabels))
 	l.replicas(&m)
 	m.put("disruption", s.Disruption)
 	m.put("schedule", lowerGiven(s.Schedule.Value, s.Schedule.Pos))
@@ -209,7 +214,7 @@ func (l *lowering) service() object.Value {
 func (l *lowering) store() object.Value {
 	c := l.r.Config.Secrets
 	owns := l.r.OwnsStore && c.Provider.Kind != object.KindNone
-	if len(l.secrets) == 0 && !owns {
+	if len(l.secrets) == 0 && !l.scaled && !owns {
 		return object.Value{}
 	}
 	var spec object.Value

@@ -15,13 +15,11 @@ import (
 // network is which workloads talk to each other, where the project has network policies.
 func (l *lowering) network() object.Value {
 	n, none := l.r.Network, object.Pos{}
-	if len(l.r.Config.Policies) == 0 {
+	wanted, types := l.policies()
+	if len(wanted) == 0 {
 		return object.Value{}
 	}
-	policies := make([]object.Value, len(l.r.Config.Policies))
-	for i, p := range l.r.Config.Policies {
-		policies[i] = lowerText(p, none)
-	}
+	from, to := l.rules(wanted)
 	hosts := make([]object.Value, len(n.External))
 	for i, e := range n.External {
 		hosts[i] = MapOf(none, StringMember("name", e.Name, none), StringMember("host", e.Host, none),
@@ -35,16 +33,25 @@ func (l *lowering) network() object.Value {
 	if l.r.Config.Network.Ambient {
 		mesh = "ambient"
 	}
-	return MapOf(none, with("policies", always(policies)),
+	return MapOf(none, with("policies", words(wanted)), with("types", words(types)), with("from", from), with("to", to),
 		with("inbound", always(peers(n.Inbound))), with("outbound", always(peers(n.Outbound))),
 		with("external", always(hosts)), with("routes", l.Openings()),
 		with("backends", lowerList(backends, none)),
 		with("dns", dns(l.r.Config.Network.DNS)), with("mesh", lowerGiven(mesh, none)))
 }
 
+// words is a list of texts, nothing where there are none.
+func words(texts []string) object.Value {
+	items := make([]object.Value, len(texts))
+	for i, t := range texts {
+		items[i] = lowerText(t, object.Pos{})
+	}
+	return lowerList(items, object.Pos{})
+}
+
 // Openings are the ports that routes lead to, nothing where there are none.
 func (l *lowering) Openings() object.Value {
-	open := network.Openings(l.r.Routes, l.r.Config.Network.RoutesFrom)
+	open := append(network.Openings(l.r.Routes, l.r.Config.Network.RoutesFrom), l.interceptor()...)
 	items := make([]object.Value, len(open))
 	for i, o := range open {
 		items[i] = networkPort(o.Port)

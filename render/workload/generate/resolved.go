@@ -29,6 +29,8 @@ type Resolved struct {
 	// OwnsStore is set if this workload makes the store of the
 	// environment.
 	OwnsStore bool
+	// Queue is nil where the workload is not scaled by a queue.
+	Queue *Queue
 	// Routes are the ways in from outside (resources of type route).
 	Routes []network.Route
 }

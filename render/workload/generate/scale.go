@@ -21,18 +21,10 @@ func (l *lowering) replicas(m *members) {
 	case !l.runs():
 	case r == nil:
 		m.put("replicas", lowerInt(1, object.Pos{}))
-	case r.Max <= r.Min:
+	case r.Max <= r.Min && !r.Triggered():
 		m.put("replicas", lowerInt(r.Min, r.Pos))
 	default:
-		var cpu, memory object.Value
-		if r.CPU > 0 {
-			cpu = lowerInt(r.CPU, r.Pos)
-		}
-		if r.Memory > 0 {
-			memory = lowerInt(r.Memory, r.Pos)
-		}
-		m.put("autoscaling", MapOf(r.Pos, IntMember("min", r.Min, r.Pos),
-			IntMember("max", r.Max, r.Pos), with("cpu", cpu), with("memory", memory)))
+		m.put("autoscaling", l.autoscaling(r))
 	}
 }
 
@@ -47,6 +39,8 @@ func (l *lowering) scale(patch object.Value) object.Value {
 	if n, fixed := patch.Get(resource.PartReplicas); !l.runs() && (ok || fixed) {
 		l.fail(cmp.Or(scaling.Pos, n.Pos), l.at("resources"), "remove the resource", "a %s has no replicas that a resource could change", l.kind)
 		return patch
+	} else if l.spec.Replicas.Triggered() {
+		return l.triggered(patch, scaling, ok, fixed)
 	} else if !ok || fixed {
 		return patch
 	}
@@ -156,12 +150,16 @@ func leastPods(input object.Value) int {
 }
 
 // checkRequests warns of containers without the requests that the autoscaler
-// measures by: it then does nothing at all. A limit is a request where there is
-// no other.
+// measures by: it then does nothing at all, and KEDA refuses the ScaledObject. A limit is a
+// request where there is no other.
 func (l *lowering) checkRequests(input object.Value) {
 	scaling, _ := input.Get("autoscaling")
 	_, memory := scaling.Get("memory")
 	_, cpu := scaling.Get("cpu")
+	severity, usual := object.SeverityWarning, true
+	if l.spec.Replicas.Triggered() {
+		severity, usual = object.SeverityError, false
+	}
 	for i := range l.r.Containers {
 		c := &l.r.Containers[i].Spec
 		if strongest(c) == score.ReadyComplete {
@@ -170,9 +168,9 @@ func (l *lowering) checkRequests(input object.Value) {
 		for _, want := range []struct {
 			name     string
 			measured bool
-		}{{"cpu", cpu || !memory}, {"memory", memory}} {
+		}{{"cpu", cpu || usual && !memory}, {"memory", memory}} {
 			if want.measured && !hasPair(c.Requests, want.name) && !hasPair(c.Limits, want.name) {
-				l.warn(c.Pos, l.at("containers", c.Name, "resources", "requests"), "write resources.requests."+want.name,
+				l.report(severity, c.Pos, l.at("containers", c.Name, "resources", "requests"), "write resources.requests."+want.name,
 					"no request of %s: the autoscaler measures by it and does nothing without", want.name)
 			}
 		}

@@ -43,6 +43,8 @@ type Workload struct {
 	Pos object.Pos
 	// Calls are the resources that name another workload.
 	Calls []Call
+	// Rules are traffic that the author allows beside the calls, nil where there are none.
+	Rules *score.Rules
 	// Network has the peers of the workload after [Agree].
 	Network
 }
@@ -113,8 +115,10 @@ type Endpoint struct {
 // Agree finds the calls that both sides want: outbound in the one, inbound in
 // the other. What only one side wants is a warning, and not allowed. The other
 // side of a call out of the project is not to be seen, so that this side
-// suffices; and a workload that calls itself is both sides.
-func Agree(all []*Workload) object.Errors {
+// suffices; and a workload that calls itself is both sides. In a project without policies
+// (open) a call needs no word of the other side, and policies are only of the author's
+// rules.
+func Agree(all []*Workload, open bool) object.Errors {
 	let := make(map[*Workload]map[*Workload]bool, len(all))
 	for _, m := range all {
 		for _, c := range m.Calls {
@@ -136,7 +140,7 @@ func Agree(all []*Workload) object.Errors {
 				m.Inbound = append(m.Inbound, Peer{Name: c.Target.Name, Namespace: c.Target.Namespace})
 			case other == nil || c.inbound() && other != m:
 				continue
-			case other != m && !let[other][m]:
+			case other != m && !let[other][m] && !open:
 				errs = append(errs, oneSided(c,
 					fmt.Sprintf("the workload %q does not let %q in", other.Name, m.Name),
 					fmt.Sprintf("give %q a resource of type service with direction: inbound and params.workload: %s", other.Name, m.Name)))
@@ -147,7 +151,11 @@ func Agree(all []*Workload) object.Errors {
 			}
 		}
 	}
-	return append(errs, uncalled(all)...)
+	uncalled := uncalled(all)
+	if open {
+		return nil
+	}
+	return append(errs, uncalled...)
 }
 
 // uncalled sorts the peers, and reports those that a workload lets in and that

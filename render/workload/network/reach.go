@@ -46,6 +46,7 @@ func (m *Workload) Reach(resources []resource.Made, cluster Cluster) Network {
 			}
 		}
 	}
+	out.hosts(m.Rules)
 	out.Outbound = sortPeers(out.Outbound)
 	slices.SortStableFunc(out.Backends, func(a, b Endpoint) int {
 		return cmp.Or(strings.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
@@ -55,6 +56,21 @@ func (m *Workload) Reach(resources []resource.Made, cluster Cluster) Network {
 		out.External[i].Ports = sortPorts(out.External[i].Ports)
 	}
 	return out.Network
+}
+
+// hosts adds the hosts that the author lets the workload call.
+func (n *reach) hosts(rules *score.Rules) {
+	if rules == nil {
+		return
+	}
+	for _, r := range rules.To {
+		name := object.Shorten(strings.ReplaceAll(strings.ReplaceAll(r.Host.Value, "*", "any"), ".", "-"), 63)
+		for _, p := range r.Ports {
+			if r.Host.Value != "" {
+				n.outside(name, r.Host.Value, "", p.Port, p.Protocol)
+			}
+		}
+	}
 }
 
 // stranger lets the workload call one that the project does not have. Its ports

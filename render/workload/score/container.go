@@ -92,17 +92,12 @@ func (e entry) container(more part, own []string) Container {
 	out.Variables = f.get("variables").pairs(badVariable, badValue)
 	out.Files, out.Volumes = e.mounts(f)
 	out.Before = f.get("before").before()
-	if p := f.get("resources"); p.given() {
-		r := p.fields()
-		limits, requests := r.get("limits"), r.get("requests")
-		out.Limits, out.Requests = limits.quantities(), requests.quantities()
-		requests.within(out.Requests, out.Limits)
-		r.done(nil)
-	}
+	f.get("resources").amounts(&out, false)
 	extras := f
 	base := part{decoder: e.decoder}
 	if e.doc.Score {
 		extras = more.fields()
+		extras.get("resources").amounts(&out, true)
 	}
 	for _, probe := range []struct {
 		name string

@@ -15,7 +15,10 @@ import (
 // What Score lacks goes under spec in a Workload, and under metadata in a Score
 // file, which Score leaves open:
 //
-//	replicas         3, or {min, max, cpu, memory}: targets in percent of the request
+//	replicas         3, or {min, max, cpu, memory}: targets in percent of the request;
+//	                 with {queue, cron, http, pollingInterval, cooldown} KEDA scales
+//	identity         {gcp}, {aws} or {azure}: the account of the cloud that the pods act as
+//	network          {allowFrom, allowTo}: traffic beside that between workloads
 //	deploy           {strategy: rolling | canary,
 //	                 canary: {interval, threshold, maxWeight, stepWeight}}
 //	kind             Deployment | StatefulSet | Job | CronJob
@@ -37,6 +40,8 @@ import (
 // metadata.containers.<name> in a Score file:
 //
 //	securityContext  in the shape of the Kubernetes API
+//	resources        {requests, limits} of what is neither cpu nor memory, such as
+//	                 ephemeral-storage
 //	livenessProbe, readinessProbe
 //	                 initialDelaySeconds, periodSeconds, timeoutSeconds,
 //	                 successThreshold, failureThreshold,
@@ -89,6 +94,8 @@ func (d *decoder) extras(f *fields) {
 	d.out.Deploy = d.deploy(f.get("deploy"))
 	d.out.Disruption = d.disruption(f.get("disruption"))
 	d.out.ServiceAccount = d.serviceAccount(f.get("serviceAccount"))
+	d.cloudIdentity(f.get("identity"))
+	d.out.Network = d.network(f.get("network"))
 	d.out.SecurityContext = f.get("securityContext").open(nil)
 	d.out.Pod = f.get("pod").open(podOwned)
 	d.out.Job = f.get("job").open(jobOwned)
@@ -136,48 +143,6 @@ func jobOwned(name string) string {
 		return "move it up, next to job"
 	}
 	return ""
-}
-
-// replicas decodes a number, or {min, max, cpu, memory}.
-func (d *decoder) replicas(p part) *Replicas {
-	if !p.given() {
-		return nil
-	}
-	out := &Replicas{Pos: p.Pos, Min: 1}
-	if p.Kind == object.KindNumber {
-		n, _ := p.number(0, maxInt32)
-		out.Min, out.Max = n, n
-		return out
-	}
-	if p.Kind != object.KindMap {
-		p.fail("", "expected a number, or a map such as {min: 2, max: 10}, got a %s", p.Kind)
-		return nil
-	}
-	f := p.fields()
-	if n, ok := f.get("min").number(0, maxInt32); ok {
-		out.Min = n
-	}
-	if highest := f.get("max"); highest.given() {
-		n, ok := highest.number(1, maxInt32)
-		switch out.Max = n; {
-		case ok && n < out.Min:
-			highest.fail("", "max is %d, less than min, which is %d", n, out.Min)
-		case ok && out.Min == 0:
-			p.fail("write min: 1 or more", "an autoscaler keeps one pod at least")
-		}
-	}
-	for _, target := range []struct {
-		name string
-		to   *int
-	}{{"cpu", &out.CPU}, {"memory", &out.Memory}} {
-		a := f.get(target.name)
-		*target.to, _ = a.number(1, maxTarget)
-		if _, ok := p.Get("max"); a.given() && !ok {
-			a.fail("write max too", "a target in percent of the request needs an autoscaler")
-		}
-	}
-	f.done(nil)
-	return out
 }
 
 // deploy decodes {strategy, canary}. A canary without a strategy implies one;

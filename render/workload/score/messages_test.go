@@ -107,7 +107,7 @@ s.yaml:7:37: spec: containers.web.before.web: container "web" comes before itsel
 		{"a CronJob has a schedule", own + "  kind: CronJob\n", `s.yaml:6:9: spec: spec.schedule: is missing: a CronJob requires one (write schedule: "0 3 * * *", or the one that it is)`},
 		{"a Job has no replicas", own + "  kind: Job\n  replicas: 2\n", `s.yaml:7:13: spec: spec.replicas: a Job has no replicas (see job: {parallelism: …})`},
 		{"replicas go up", own + "  replicas: {min: 3, max: 2}\n", `s.yaml:6:27: spec: spec.replicas.max: max is 2, less than min, which is 3`},
-		{"an autoscaler keeps a pod", own + "  replicas: {min: 0, max: 2}\n", `s.yaml:6:13: spec: spec.replicas: an autoscaler keeps one pod at least (write min: 1 or more)`},
+		{"an autoscaler keeps a pod", own + "  replicas: {min: 0, max: 2}\n", `s.yaml:6:13: spec: spec.replicas: an autoscaler keeps one pod at least (write min: 1 or more, or a queue, cron or http, which start a pod where there is none)`},
 		{"a target needs an autoscaler", own + "  replicas: {min: 2, cpu: 50}\n", `s.yaml:6:27: spec: spec.replicas.cpu: a target in percent of the request needs an autoscaler (write max too)`},
 		{"an interval is a time", own + "  deploy: {canary: {interval: 1h}}\n", `s.yaml:6:31: spec: spec.deploy.canary.interval: expected minutes or seconds, such as 1m or 30s`},
 		{"a step is no more than the whole", own + "  deploy: {canary: {stepWeight: 60}}\n", `s.yaml:6:33: spec: spec.deploy.canary.stepWeight: is 60, more than maxWeight, which is 50`},

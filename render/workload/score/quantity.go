@@ -13,15 +13,36 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 )
 
-// quantities decodes amounts of cpu, memory and others.
-func (p part) quantities() []Pair {
+// amounts decodes the requests and limits of a container. Score knows cpu and memory; what
+// else Kubernetes counts, such as ephemeral-storage, is an extra.
+func (p part) amounts(out *Container, extra bool) {
+	if !p.given() {
+		return
+	}
+	f := p.fields()
+	limits, requests := f.get("limits"), f.get("requests")
+	most, least := limits.quantities(extra), requests.quantities(extra)
+	requests.within(least, most)
+	out.Limits, out.Requests = over(out.Limits, most), over(out.Requests, least)
+	f.done(nil)
+}
+
+// quantities decodes amounts of cpu, memory and others; the latter are extras of a Score
+// file.
+func (p part) quantities(extra bool) []Pair {
 	if !p.given() {
 		return nil
 	}
 	var out []Pair
 	for _, e := range p.entries() {
-		if e.doc.Score && e.name != "cpu" && e.name != "memory" {
-			e.decoder.fail(e.namePos, e.at, e.suggest(e.name, []string{"cpu", "memory"}), "unknown field %s", shown(e.name))
+		if usual := e.name == "cpu" || e.name == "memory"; e.doc.Score && usual == extra {
+			hint := e.suggest(e.name, []string{"cpu", "memory"})
+			if extra {
+				hint = "it goes under resources of the container itself"
+			} else if object.DidYouMean(e.name, []string{"cpu", "memory"}) == "" {
+				hint = "what Score does not know goes under metadata.containers.NAME.resources"
+			}
+			e.decoder.fail(e.namePos, e.at, hint, "unknown field %s", shown(e.name))
 			continue
 		}
 		if bad := (&decoder{}).badKey(e.name); bad != "" {
@@ -69,6 +90,9 @@ func (e entry) quantity() Text {
 	return t
 }
 
+// storage is the room on the disk of its node that a container uses.
+const storage = "ephemeral-storage"
+
 // bytes is an amount of memory in full bytes, rounded up.
 func (e entry) bytes(text string, q resource.Quantity) string {
 	const little = 1 << 20
@@ -98,11 +122,12 @@ func (e entry) badQuantity(text string) (bad, hint string) {
 	digits := strings.TrimLeft(text, digit)
 	number := text[:len(text)-len(digits)]
 	unit := strings.TrimLeft(text, digit+".")
-	if e.name == "memory" && unit == "K" {
+	bytes := e.name == "memory" || e.name == storage
+	if bytes && unit == "K" {
 		n := strings.TrimSuffix(text, "K")
 		return "is not a quantity of Kubernetes", "write " + strconv.Quote(n+"k") + " or " + strconv.Quote(n+"Ki")
 	}
-	if e.name == "memory" && unit == "m" {
+	if bytes && unit == "m" {
 		n := strings.TrimSuffix(text, "m")
 		return "is in thousandths of a byte", "write " + strconv.Quote(n+"M") + " or " + strconv.Quote(n+"Mi")
 	}

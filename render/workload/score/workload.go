@@ -54,6 +54,8 @@ type Workload struct {
 	Annotations    []Pair
 	Labels         []Pair
 	PodAnnotations []Pair
+	// PodLabels stand on the pods only: those that the identity requires.
+	PodLabels []Pair
 
 	// Kind is one of the Kind constants; "" where none is set, so that claims
 	// decide between Deployment and StatefulSet.
@@ -75,6 +77,9 @@ type Workload struct {
 	// maxUnavailable), KindNone where there is nothing.
 	Disruption     object.Value
 	ServiceAccount ServiceAccount
+	// Network is the traffic that the author allows beside that of the calls between
+	// workloads, nil where nothing is said of it.
+	Network *Rules
 	// SecurityContext is that of the pod, in the shape of the Kubernetes API;
 	// KindNone where it was not given.
 	SecurityContext object.Value
@@ -203,15 +208,6 @@ type Resource struct {
 	// Wait is set if the workload waits until the resource, or the other
 	// workload, is ready: a service opens a wave only then.
 	Wait bool
-}
-
-// Replicas is how many pods run. Max of 0, or equal to Min, is a fixed number.
-type Replicas struct {
-	Pos      object.Pos
-	Min, Max int
-	// CPU and Memory are the aims of the autoscaler in percent of the request; 0
-	// means not given (80 % of the CPU where neither is).
-	CPU, Memory int
 }
 
 // Strategies of deployment.

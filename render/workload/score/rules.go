@@ -1,0 +1,185 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Rules are traffic that the author allows beside that of the calls between workloads.
+type Rules struct {
+	Pos object.Pos
+	// From may call the pods, and To may be called by them; nil where that direction was
+	// not given, and empty where nothing is allowed.
+	From, To []Rule
+}
+
+// Rule is one kind of peer with the ports that are open to it.
+type Rule struct {
+	Pos object.Pos
+	// Peer is {namespace, labels} or {cidr, except}, each valid; empty for a host, and
+	// where any peer is meant.
+	Peer object.Value
+	// Host is a DNS name, or a pattern such as *.example.com.
+	Host Text
+	// Ports are those of the pods that are called, none for all of them.
+	Ports []Port
+}
+
+// network decodes {allowFrom, allowTo}.
+func (d *decoder) network(p part) *Rules {
+	if !p.given() {
+		return nil
+	}
+	f := p.fields()
+	out := &Rules{Pos: p.Pos, From: f.get("allowFrom").rules(false), To: f.get("allowTo").rules(true)}
+	f.done(nil)
+	if out.From == nil && out.To == nil {
+		return nil
+	}
+	return out
+}
+
+// rules decodes one direction.
+func (p part) rules(out bool) []Rule {
+	if !p.given() || !p.is(object.KindList) {
+		return nil
+	}
+	all := []Rule{}
+	for _, item := range p.items() {
+		all = append(all, item.rule(out))
+	}
+	return all
+}
+
+// rule decodes one peer. A NetworkPolicy refuses what is checked here, or drops it without
+// a word.
+func (p part) rule(out bool) Rule {
+	r := Rule{Pos: p.Pos}
+	f := p.fields()
+	namespace, labels, cidr, except, host := f.get("namespace"), f.get("labels"), f.get("cidr"), f.get("except"), f.get("host")
+	ports := f.get("ports")
+	switch {
+	case count(cidr, host) == 2 || count(cidr, host) > 0 && count(namespace, labels) > 0:
+		p.fail("write two rules", "expected one of cidr, host, and namespace with labels")
+	case count(namespace, labels, cidr, host, ports) == 0 && !f.misspelt("namespace", "labels", "cidr", "host", "ports"):
+		p.fail("write namespace, labels, cidr, host or ports", "the rule says nothing")
+	case except.given() && !cidr.given():
+		except.fail("write cidr too", "excludes addresses of a cidr, and there is none")
+	case host.given() && !out:
+		host.fail("write cidr", "callers have addresses and no host")
+	case host.given() && !ports.given() && !f.misspelt("ports"):
+		host.fail("write ports: [443], or those that they are", "a host needs ports")
+	}
+	if namespace.given() {
+		if t := namespace.filled(); t.Value != "" && (len(t.Value) > labelLength || !only(t.Value, "-", lower+digit)) {
+			namespace.fail("", "%s is not a namespace: expected up to %d of a-z, 0-9 and -", shown(t.Value), labelLength)
+		}
+	}
+	if pairs := labels.pairs((&decoder{}).badKey, badLabelValue); labels.Kind == object.KindMap && len(pairs) == 0 {
+		labels.fail("remove it for all pods of the namespace", "expected one label at least")
+	}
+	if prefix := cidr.cidr(); prefix.IsValid() {
+		except.inside(prefix)
+	}
+	if host.given() {
+		r.Host = host.host()
+	}
+	if ports.given() {
+		r.Ports = ports.numbers()
+	}
+	f.done(nil)
+	r.Peer = object.Value{Kind: object.KindMap, Pos: p.Pos}
+	for _, m := range f.Members {
+		if m.Value.Kind != object.KindNull && slices.Contains([]string{"namespace", "labels", "cidr", "except"}, m.Name) {
+			m.Value = withoutNull(m.Value)
+			r.Peer.Members = append(r.Peer.Members, m)
+		}
+	}
+	return r
+}
+
+// cidr is a range of addresses, not valid where it is none.
+func (p part) cidr() netip.Prefix {
+	if !p.given() || p.filled().Value == "" {
+		return netip.Prefix{}
+	}
+	prefix, err := netip.ParsePrefix(p.Text)
+	address, single := netip.ParseAddr(p.Text)
+	switch {
+	case single == nil:
+		p.fail("write "+netip.PrefixFrom(address, address.BitLen()).String(), "%s is an address: expected a range", shown(p.Text))
+	case err != nil || prefix.Addr().Is4In6():
+		p.fail("", "%s is not a range of addresses: expected one such as 10.0.0.0/8", shown(p.Text))
+	case prefix != prefix.Masked():
+		p.fail("write "+prefix.Masked().String(), "%s has bits of an address after the first %d", shown(p.Text), prefix.Bits())
+	default:
+		return prefix
+	}
+	return netip.Prefix{}
+}
+
+// inside wants ranges that are smaller than whole and inside of it.
+func (p part) inside(whole netip.Prefix) {
+	if !p.given() {
+		return
+	}
+	for _, item := range p.items() {
+		inner := item.cidr()
+		if inner.IsValid() && (inner.Bits() <= whole.Bits() || !whole.Contains(inner.Addr())) {
+			item.fail("", "%s is not inside of the cidr, which is %s", shown(item.Text), whole)
+		}
+	}
+}
+
+// host is the name of a host outside of the cluster.
+func (p part) host() Text {
+	t := p.filled()
+	p.literals(useValue)
+	name := strings.TrimPrefix(t.Value, "*.")
+	_, err := netip.ParseAddr(t.Value)
+	switch {
+	case t.Value == "":
+	case err == nil:
+		p.fail("write cidr", "%s is an address and no host", shown(t.Value))
+	case !subdomain(name, 1) || !strings.Contains(name, "."):
+		p.fail("", "%s is not a host: expected a DNS name such as api.example.com or *.example.com", shown(t.Value))
+	case strings.HasSuffix(name, ".svc") || strings.HasSuffix(name, ".cluster.local"):
+		p.fail("write namespace and labels", "%s is in the cluster, where policies go by the labels of pods", shown(t.Value))
+	}
+	return t
+}
+
+// numbers decodes ports: numbers of TCP, or {port, protocol}.
+func (p part) numbers() []Port {
+	var out []Port
+	for _, item := range p.items() {
+		port, number := Port{Pos: item.Pos, Protocol: "TCP"}, item
+		if item.Kind == object.KindMap {
+			f := item.fields()
+			number = f.need("port", "write port: 8080, or the one that it is")
+			if protocol := f.get("protocol"); protocol.given() {
+				port.Protocol = protocol.enum("TCP", "UDP").Value
+			}
+			f.done(nil)
+		}
+		n, ok := number.number(1, maxPort)
+		port.Port, port.Target = n, n
+		twice := slices.ContainsFunc(out, func(o Port) bool { return o.Port == port.Port && o.Protocol == port.Protocol })
+		if ok && twice {
+			item.fail("", "port %d of %s is written twice", n, port.Protocol)
+		}
+		if ok && !twice {
+			out = append(out, port)
+		}
+	}
+	if p.Kind == object.KindList && len(p.Items) == 0 {
+		p.fail("remove it for all ports", "expected one port at least")
+	}
+	return out
+}

@@ -1,0 +1,337 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/ropewalk/ropewalk/internal/timezone"
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// Replicas is how many pods run. Without a trigger (Queue, Cron, HTTP), Max of 0 or equal
+// to Min is a fixed number, and any other an autoscaler of Kubernetes; with one, KEDA scales.
+type Replicas struct {
+	Pos      object.Pos
+	Min, Max int
+	// CPU and Memory are the aims of the autoscaler in percent of the request; 0
+	// means not given (80 % of the CPU where neither is and there is no trigger).
+	CPU, Memory int
+	// PollingInterval is how often KEDA looks at the triggers, and Cooldown how long it
+	// waits before it stops the last pod: seconds, KindNone where they were not given.
+	PollingInterval, Cooldown object.Value
+	Queue                     *Queue
+	// Cron is a list of windows {timezone, start, end, replicas}, the first with a default
+	// of UTC; HTTP is {concurrency, rate, hosts, paths, port, namespace}. They are valid,
+	// and KindNone where they were not given.
+	Cron, HTTP object.Value
+}
+
+// Queue is a list of Redis or Valkey whose length decides how many pods run. It has one of
+// Resource and Address.
+type Queue struct {
+	// Resource names the resource of the workload that is the server; Address is host:port.
+	Resource, Address Text
+	// Settings are {name, length, activation, tls, database}.
+	Settings object.Value
+}
+
+// Triggered reports whether KEDA scales the workload.
+func (r *Replicas) Triggered() bool {
+	return r != nil && (r.Queue != nil || r.Cron.Kind != object.KindNone || r.HTTP.Kind != object.KindNone)
+}
+
+// wakeHint is what to do where no pod may be left and nothing starts one.
+const wakeHint = "write min: 1 or more, or a queue, cron or http, which start a pod where there is none"
+
+// replicas decodes a number, or {min, max, cpu, memory} and the triggers of KEDA.
+func (d *decoder) replicas(p part) *Replicas {
+	if !p.given() {
+		return nil
+	}
+	out := &Replicas{Pos: p.Pos, Min: 1}
+	if p.Kind == object.KindNumber {
+		n, _ := p.number(0, maxInt32)
+		out.Min, out.Max = n, n
+		return out
+	}
+	if p.Kind != object.KindMap {
+		p.fail("", "expected a number, or a map such as {min: 2, max: 10}, got a %s", p.Kind)
+		return nil
+	}
+	f := p.fields()
+	if n, ok := f.get("min").number(0, maxInt32); ok {
+		out.Min = n
+	}
+	highest := f.get("max")
+	most, bounded := highest.number(1, maxInt32)
+	out.Max = most
+	if q := f.get("queue"); q.given() {
+		out.Queue = q.queue()
+	}
+	out.Cron = f.get("cron").windows(most)
+	out.HTTP = f.get("http").requests()
+	switch {
+	case bounded && most < out.Min:
+		highest.fail("", "max is %d, less than min, which is %d", most, out.Min)
+	case bounded && out.Min == 0 && !out.Triggered():
+		p.fail(wakeHint, "an autoscaler keeps one pod at least")
+	case !highest.given() && out.Triggered():
+		p.fail("write max too", "max is missing: triggers need an autoscaler")
+	}
+	for _, target := range []struct {
+		name string
+		to   *int
+	}{{"cpu", &out.CPU}, {"memory", &out.Memory}} {
+		a := f.get(target.name)
+		*target.to, _ = a.number(1, maxTarget)
+		if a.given() && !highest.given() && !out.Triggered() {
+			a.fail("write max too", "a target in percent of the request needs an autoscaler")
+		}
+	}
+	out.pace(f.get("pollingInterval"), f.get("cooldown"))
+	f.done(nil)
+	return out
+}
+
+// pace decodes what only KEDA has.
+func (r *Replicas) pace(polling, cooldown part) {
+	if _, ok := polling.number(1, maxInt32); ok {
+		r.PollingInterval = polling.Value
+	}
+	if _, ok := cooldown.number(0, maxInt32); ok {
+		r.Cooldown = cooldown.Value
+	}
+	const hint = "remove it, or write a queue, cron or http"
+	switch {
+	case !r.Triggered():
+		if polling.given() {
+			polling.warn(hint, "has no effect: only triggers are polled")
+		}
+		if cooldown.given() {
+			cooldown.warn(hint, "has no effect: only triggers stop the last pod")
+		}
+	case cooldown.given() && r.Min > 0:
+		cooldown.warn("remove it, or write min: 0", "has no effect: it is the time before the last pod is stopped, and min is %d", r.Min)
+	}
+}
+
+// queue decodes a queue.
+func (p part) queue() *Queue {
+	out := &Queue{}
+	f := p.fields()
+	settings := object.Value{Kind: object.KindMap, Pos: p.Pos}
+	keep := func(v part, ok bool) {
+		if ok {
+			settings.Members = append(settings.Members, object.Member{Name: v.at.step.Name, Pos: v.Pos, Value: v.Value})
+		}
+	}
+	name := f.need("name", "write the name of the list")
+	if name.given() {
+		name.literals(useValue)
+		keep(name, name.filled().Value != "")
+	}
+	for _, setting := range []struct {
+		name  string
+		least int
+	}{{"length", 1}, {"activation", 0}, {"database", 0}} {
+		n := f.get(setting.name)
+		_, ok := n.number(setting.least, maxInt32)
+		keep(n, ok)
+	}
+	tls := f.get("tls")
+	keep(tls, tls.given() && tls.is(object.KindBool))
+	resource, address := f.get("resource"), f.get("address")
+	if resource.given() {
+		out.Resource = resource.filled()
+	}
+	if address.given() {
+		out.Address = address.address()
+	}
+	if f.given() && resource.given() == address.given() && !f.misspelt("resource", "address") {
+		p.fail("write resource: NAME, or address: host:port", "expected one of resource and address, got %d", count(resource, address))
+	}
+	f.done(nil)
+	slices.SortFunc(settings.Members, func(a, b object.Member) int { return strings.Compare(a.Name, b.Name) })
+	out.Settings = settings
+	return out
+}
+
+// count is how many of parts are given.
+func count(parts ...part) (n int) {
+	for _, p := range parts {
+		if p.given() {
+			n++
+		}
+	}
+	return n
+}
+
+// address is host:port. The message repeats nothing: an address with credentials would
+// show them.
+func (p part) address() Text {
+	const hint = "write host:port, such as redis.shop.svc.cluster.local:6379; a server that wants a password is a resource"
+	t := p.filled()
+	p.literals("write resource: NAME instead")
+	host, port, err := net.SplitHostPort(t.Value)
+	n, bad := strconv.Atoi(port)
+	if t.Value != "" && (err != nil || bad != nil || n < 1 || n > maxPort || host == "" || strings.ContainsAny(host, "/@, \t\n")) {
+		p.fail(hint, "is not host:port")
+		t.Value = ""
+	}
+	return t
+}
+
+// windows decodes the times in which more pods run, of which most is the highest number,
+// 0 where it is not known.
+func (p part) windows(most int) object.Value {
+	if !p.given() || !p.is(object.KindList) {
+		return object.Value{}
+	}
+	if len(p.Items) == 0 {
+		return object.Value{}
+	}
+	out := object.Value{Kind: object.KindList, Pos: p.Pos}
+	for _, item := range p.items() {
+		out.Items = append(out.Items, item.window(most))
+	}
+	return out
+}
+
+// window decodes one. What is checked is what KEDA checks when it reads the trigger, and
+// that each time comes: a window whose end never does lasts for ever.
+func (p part) window(most int) object.Value {
+	f := p.fields()
+	if zone := f.get("timezone"); zone.given() {
+		if name := zone.filled().Value; zone.Kind == object.KindString && name != "" && !timezone.Known(name) {
+			zone.fail(zoneHint(name), "%s is not a time zone of the IANA database", shown(name))
+		}
+	}
+	const hint = `write minute, hour, day of month, month and day of week, such as "0 8 * * 1-5"`
+	start, end := f.need("start", hint), f.need("end", hint)
+	from, to := start.schedule(), end.schedule()
+	if from != "" && from == to {
+		end.fail("", "is the same as start: the window has no length")
+	}
+	replicas := f.need("replicas", "write how many pods run in the window")
+	if n, ok := replicas.number(1, maxInt32); ok && most > 0 && n > most {
+		replicas.fail("raise max", "%d is more than max, which is %d", n, most)
+	}
+	f.done(nil)
+	return withoutNull(p.Value)
+}
+
+func zoneHint(name string) string {
+	zone, ok := nearest(name, timezone.Names())
+	if !ok {
+		zone = timezone.InCity(name)
+	}
+	if zone != "" {
+		return "did you mean " + strconv.Quote(zone) + "?"
+	}
+	return "write one such as Europe/Berlin or UTC"
+}
+
+// longestSchedule bounds what is parsed as a cron expression.
+const longestSchedule = 256
+
+// schedule checks a cron expression of five fields, which it returns with single spaces
+// between them, "" where it is none. The library is the one of KEDA.
+func (p part) schedule() string {
+	const hint = `write minute, hour, day of month, month and day of week, such as "0 8 * * 1-5"`
+	if !p.given() || !p.is(object.KindString) {
+		return ""
+	}
+	text := strings.Join(strings.Fields(p.Text), " ")
+	if strings.Contains(text, "TZ=") {
+		p.fail("write timezone: Europe/Berlin, or the one that it is", "cannot hold a time zone")
+		return ""
+	}
+	if len(text) > longestSchedule {
+		p.fail(hint, "%s is longer than %d characters", shown(text), longestSchedule)
+		return ""
+	}
+	times, err := cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(text)
+	if err != nil {
+		p.fail(hint, "%s is not a cron expression: %w", shown(p.Text), err)
+		return ""
+	}
+	// A leap year, so that 29 February comes.
+	if times.Next(time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		p.fail("", "%s never comes: no month that it names has such a day", shown(p.Text))
+		return ""
+	}
+	return text
+}
+
+// requests decodes scaling by HTTP requests, which pass through the interceptor of KEDA's
+// HTTP add-on.
+func (p part) requests() object.Value {
+	if !p.given() || !p.is(object.KindMap) {
+		return object.Value{}
+	}
+	f := p.fields()
+	concurrency, rate := f.get("concurrency"), f.get("rate")
+	concurrency.number(1, maxInt32)
+	rate.number(1, maxInt32)
+	if count(concurrency, rate) == 0 && !f.misspelt("concurrency", "rate") {
+		p.fail("write concurrency: 100, or rate: 50 for requests per second, of one pod", "expected concurrency, rate or both")
+	}
+	hosts := f.need("hosts", "write the hosts that requests are for: hosts: [api.example.com]")
+	if hosts.given() {
+		hosts.words(func(host string) string {
+			if host != "*" && !subdomain(strings.TrimPrefix(host, "*."), 1) {
+				return "is not a host: expected a DNS name such as api.example.com, *.example.com or *"
+			}
+			return ""
+		})
+	}
+	if paths := f.get("paths"); paths.given() {
+		paths.words(func(path string) string {
+			if !strings.HasPrefix(path, "/") {
+				return "is not the beginning of a path: expected one such as /api"
+			}
+			return ""
+		})
+	}
+	if port := f.get("port"); port.given() {
+		port.filled()
+	}
+	if namespace := f.get("namespace"); namespace.given() {
+		t := namespace.filled()
+		if t.Value != "" && (len(t.Value) > labelLength || !only(t.Value, "-", lower+digit)) {
+			namespace.fail("", "%s is not a namespace", shown(t.Value))
+		}
+	}
+	f.done(nil)
+	return withoutNull(p.Value)
+}
+
+// words is a list of texts, each once and at least one, that bad has nothing against.
+func (p part) words(bad func(string) string) {
+	seen := map[string]bool{}
+	for _, item := range p.items() {
+		t := item.filled()
+		item.literals(useValue)
+		switch why := ""; {
+		case t.Value == "":
+		case seen[t.Value]:
+			item.fail("", "%s is written twice", shown(t.Value))
+		default:
+			if why = bad(t.Value); why != "" {
+				item.fail("", "%s %s", shown(t.Value), why)
+			}
+		}
+		seen[t.Value] = true
+	}
+	if p.Kind == object.KindList && len(p.Items) == 0 {
+		p.fail("", "expected one item at least")
+	}
+}
