@@ -153,10 +153,13 @@ type loading struct {
 // loading parses the documents that were found.
 func (h Host) loading(d *project.Discovery, opts Options) *loading {
 	docs, packages := d.Documents(opts.Name)
-	return &loading{
+	l := &loading{
 		Discovery: d, opts: opts, docs: docs, packages: packages,
 		modules: modules{host: h, discovery: d, docs: docs, trees: map[module]source.Tree{}, errs: map[module]error{}, positions: map[module]map[string]evaluate.Source{}, charge: opts.charge},
 	}
+	l.sources()
+	l.modules.docs = l.docs
+	return l
 }
 
 // project returns the project with its environment, and the parts of the request that

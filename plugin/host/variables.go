@@ -27,6 +27,8 @@ type variables struct {
 	// given are the options that name a single variable, which must be of use, by name.
 	given map[string]object.Pos
 	used  map[string]bool
+	// incomplete is set if a source could not be read.
+	incomplete bool
 }
 
 func (v *variables) set(name, value string) {
@@ -40,6 +42,10 @@ var variableName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
 // options, the names that are taken from the environment of the process, and single
 // values; what comes later wins.
 func (l *loading) readVariables() {
+	if l.variables.values != nil { // for documents that become workloads
+		l.config.Variables, l.config.VariablesIncomplete = object.SortedKeys(l.variables.values), l.variables.incomplete
+		return
+	}
 	l.variables = variables{values: map[string]string{}, given: map[string]object.Pos{}, used: map[string]bool{}}
 	for _, f := range l.config.EnvFiles {
 		at, name := l.Location(f.Pos.File), f.Path
@@ -82,7 +88,7 @@ func (l *loading) readVariables() {
 		l.variables.given[name] = object.Pos{File: "--var " + name}
 		l.variables.set(name, value)
 	}
-	l.config.Variables = object.SortedKeys(l.variables.values)
+	l.config.Variables, l.variables.incomplete = object.SortedKeys(l.variables.values), l.config.VariablesIncomplete
 }
 
 // envFile adds the variables of a file; err is that of reading it.

@@ -129,6 +129,11 @@ func (p *parsing) document(doc document, found bool) bool {
 		}
 		p.out.ConfigMaps = append(p.out.ConfigMaps, Manifest{Pos: v.Pos, Value: v, Blocks: doc.blocks})
 		return true
+	case !found && isCompose(v):
+		// Mistakes in it are those of the front end, which reads the file with its variables.
+		p.ours = append(p.ours, v)
+		p.out.Sources = append(p.out.Sources, Document{Kind: KindCompose, Pos: v.Pos, NamePos: v.Pos, Value: v})
+		return true
 	case p.nearDocument(v):
 		p.errs = append(p.errs, doc.errs...)
 		p.out.Incomplete = true
@@ -137,6 +142,16 @@ func (p *parsing) document(doc document, found bool) bool {
 		p.bare(v)
 	}
 	return false
+}
+
+// isCompose reports whether a document is a compose file. One that a search finds is not
+// read: most are for the machine of a developer.
+func isCompose(v object.Value) bool {
+	_, kind := v.Get("kind")
+	_, version := v.Get("apiVersion")
+	services, _ := v.Get("services")
+	include, _ := v.Get("include")
+	return !kind && !version && (services.Kind == object.KindMap || include.Kind == object.KindList)
 }
 
 func isConfigMap(v object.Value) bool {
@@ -203,6 +218,8 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 	switch kind {
 	case KindWorkload:
 		p.out.Workloads = append(p.out.Workloads, p.compiled(doc, KindWorkload, false))
+	case KindCompose:
+		p.out.Sources = append(p.out.Sources, p.compiled(doc, KindCompose, false))
 	case KindTransform:
 		if m, ok := inCluster(v); ok {
 			p.cluster, p.out.Incomplete = true, true
@@ -273,11 +290,13 @@ func (p *parsing) fail(pos object.Pos, path object.Path, hint, format string, ar
 
 // kinds are the kinds that this version reads.
 func kinds() []string {
-	return []string{KindPivotCluster, KindProject, KindTransform, KindWorkload}
+	return []string{KindCompose, KindPivotCluster, KindProject, KindTransform, KindWorkload}
 }
 
 // SpecKinds are the kinds of documents that are rendered.
-func SpecKinds() []string { return []string{KindPivotCluster, KindTransform, KindWorkload} }
+func SpecKinds() []string {
+	return []string{KindCompose, KindPivotCluster, KindTransform, KindWorkload}
+}
 
 func isKnown(kind string) bool { return slices.Contains(kinds(), kind) }
 

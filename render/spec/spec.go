@@ -16,6 +16,7 @@ const (
 	KindTransform    = "Transform"
 	KindProject      = "Project"
 	KindWorkload     = "Workload"
+	KindCompose      = "Compose"
 	KindPivotCluster = "PivotCluster"
 )
 
@@ -48,6 +49,9 @@ type Documents struct {
 	// Workloads are Score files and Workload documents, as they stand, in the
 	// order of the files and documents.
 	Workloads []Document
+	// Sources are documents and files of others that become workloads: those of kind
+	// Compose, and compose files that a user named.
+	Sources []Document
 	// ConfigMaps are core v1 ConfigMap manifests, as they stand.
 	ConfigMaps []Manifest
 	// Incomplete is set if a document of ours could not be read, so that a name

@@ -79,6 +79,9 @@ func (d *Discovery) filesWithDocuments(docs spec.Documents) map[string]bool {
 	for _, w := range docs.Workloads {
 		out[w.Pos.File] = true
 	}
+	for _, s := range docs.Sources {
+		out[s.Pos.File] = true
+	}
 	for _, p := range docs.Projects {
 		out[p.Pos.File] = true
 	}

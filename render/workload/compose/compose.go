@@ -1,0 +1,319 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// Bounds of one document. They are far above what applications have.
+const (
+	maxFiles    = 100
+	maxServices = 1000
+	maxErrors   = 100
+)
+
+// Project is where files and variables come from.
+type Project interface {
+	// Read is a file, by its path relative to the folder of the document.
+	Read(name string) (spec.File, error)
+	// Variables is those of an env file, in the syntax of Compose.
+	Variables(file spec.File) (map[string]string, object.Errors)
+	// Variable is one that the caller declares; it wins over those of env files.
+	Variable(name string) (string, bool)
+}
+
+// Compile is the workloads of doc: a document of kind Compose, or a compose file. The
+// errors hold warnings too, in no order that means anything. What could be read is
+// returned in any case, sorted by name; a workload with a mistake is marked as unsure.
+func Compile(doc spec.Document, project Project) ([]spec.Document, object.Errors) {
+	r := &reading{project: project, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}, app: doc.Name}
+	unit := unit{scope: scope{project: project}}
+	if hasKind(doc.Value) {
+		r.document(part{r, doc.Value, nil}, &unit)
+	} else {
+		unit.files = []part{{r, text(path.Base(doc.Pos.File), object.Pos{File: doc.Pos.File}), nil}}
+	}
+	if len(unit.files) > 0 {
+		unit.dir = path.Dir(unit.files[0].Text)
+	}
+	unit.environment(r, ".")
+	r.scope = unit.scope
+	model := r.model(unit, nil)
+	return r.workloads(model, doc), r.errs
+}
+
+func hasKind(v object.Value) bool {
+	_, ok := v.Get("kind")
+	return ok
+}
+
+// document decodes a document of kind Compose.
+func (r *reading) document(doc part, u *unit) {
+	doc.only("apiVersion", "kind", "metadata", "spec")
+	doc.get("metadata").only("name")
+	body := doc.get("spec")
+	body.only("files", "profiles", "envFile")
+	u.files = body.get("files").items()
+	for _, f := range u.files {
+		f.text()
+	}
+	if len(u.files) == 0 {
+		doc.fail("write files: [compose.yaml], or the one that it is", "spec.files names no compose file")
+	}
+	for _, p := range body.get("profiles").items() {
+		r.profiles = append(r.profiles, p.text())
+	}
+	u.envFiles = body.get("envFile").oneOrMore()
+}
+
+// reading is the state of one Compile.
+type reading struct {
+	project  Project
+	app      string
+	profiles []string
+	scope    scope
+	errs     object.Errors
+	blocks   map[object.Pos]spec.Block
+	// parsed are the documents of the files, by path; loads counts how often one was used.
+	parsed map[string][]spec.Manifest
+	loads  int
+	// merged counts the values that merging has copied; full is set where that is too much.
+	merged int
+	full   bool
+}
+
+// unit is files that are merged, later ones over earlier ones: those of the document, or
+// of one entry of include.
+type unit struct {
+	files []part
+	// dir is the folder that paths are relative to; itself relative to that of the document.
+	dir      string
+	envFiles []part
+	scope    scope
+}
+
+// environment reads the env files of a unit, which are relative to dir; without one .env
+// beside its first file, where it is there.
+func (u *unit) environment(r *reading, dir string) {
+	for _, f := range u.envFiles {
+		u.scope = u.scope.with(r.envFile(f, path.Join(dir, f.text())))
+	}
+	if file, err := r.project.Read(path.Join(u.dir, ".env")); err == nil && len(u.envFiles) == 0 {
+		u.scope = u.scope.with(r.variablesOf(file))
+	}
+}
+
+// model is the files of u merged into one, in long form, with what they include below it.
+// Paths in it are relative to the folder of the document. open are the files that include
+// u.
+func (r *reading) model(u unit, open []string) object.Value {
+	var out object.Value
+	for _, f := range u.files {
+		name := path.Clean(f.Text)
+		if f.Kind != object.KindString {
+			continue
+		}
+		if slices.Contains(open, name) {
+			f.fail("remove one of them", "include is a cycle: %s", strings.Join(append(open, name), " -> "))
+			continue
+		}
+		for _, v := range r.load(f, name, u.scope) {
+			root := part{r, v, nil}
+			included := object.Value{}
+			for _, entry := range root.get("include").items() {
+				included = r.merge(included, r.include(entry, u, append(slices.Clip(open), name)), nil)
+			}
+			out = r.merge(r.merge(out, included, nil), r.resolved(root, u, name), nil)
+		}
+	}
+	return out
+}
+
+// include is the model of one entry of include.
+func (r *reading) include(entry part, u unit, open []string) object.Value {
+	in := unit{files: []part{entry}, scope: u.scope}
+	if entry.Kind == object.KindMap {
+		entry.only("path", "project_directory", "env_file")
+		in.files, in.envFiles = entry.get("path").oneOrMore(), entry.get("env_file").oneOrMore()
+	}
+	if len(in.files) == 0 || !in.files[0].is(object.KindString) {
+		return object.Value{}
+	}
+	in.dir = path.Dir(path.Join(u.dir, in.files[0].Text))
+	if dir := entry.get("project_directory"); dir.given() {
+		in.dir = path.Join(u.dir, dir.text())
+	}
+	// Paths of files and env files are relative to the including file.
+	in.environment(r, u.dir)
+	in.files = slices.Clone(in.files)
+	for i, f := range in.files {
+		in.files[i].Text = path.Join(u.dir, f.Text)
+	}
+	return r.model(in, open)
+}
+
+// load is the documents of a file with their variables filled in.
+func (r *reading) load(at part, name string, s scope) []object.Value {
+	if r.loads++; r.loads > maxFiles {
+		if r.loads == maxFiles+1 {
+			at.fail("merge some of them", "include and extends lead to more than %d files", maxFiles)
+		}
+		return nil
+	}
+	docs, known := r.parsed[name]
+	if !known {
+		file, err := r.project.Read(name)
+		if err == nil {
+			docs, err = spec.ParseManifests(file, spec.MaxFile)
+			if _, parse := err.(object.Errors); parse { //nolint:errorlint // as returned
+				r.errs = append(r.errs, err.(object.Errors)...) //nolint:errorlint,forcetypeassert // see above
+				err = nil
+			}
+		}
+		if err != nil {
+			at.fail("", "%q: %v", name, err)
+		}
+		r.parsed[name] = docs
+	}
+	out := make([]object.Value, 0, len(docs))
+	for _, d := range docs {
+		for pos, b := range d.Blocks {
+			r.blocks[pos] = b
+		}
+		root := part{r, d.Value, nil}
+		if root.is(object.KindMap) {
+			root.only("name", "version", "services", "networks", "volumes", "configs", "secrets", "include", "jobs", "models")
+			out = append(out, r.filled(root, s))
+		}
+	}
+	return out
+}
+
+// resolved is a file in long form, with what its services extend below them.
+func (r *reading) resolved(root part, u unit, name string) object.Value {
+	services := root.get("services")
+	e := extending{reading: r, unit: u, file: name, services: map[string]part{}, open: map[string]bool{}, done: map[string]object.Value{}}
+	for _, s := range services.members() {
+		e.services[s.name] = r.long(s.part, u.dir)
+	}
+	if len(e.services) > maxServices {
+		services.fail("split the application", "the file has more than %d services", maxServices)
+		return object.Value{}
+	}
+	out := root.Value
+	out.Members = nil
+	for _, m := range root.Members {
+		switch m.Name {
+		case "include", "name", "version":
+			continue
+		case "services":
+			m.Value.Members = slices.Clone(m.Value.Members)
+			for i, s := range m.Value.Members {
+				m.Value.Members[i].Value = e.service(s.Name, 0)
+			}
+		case "configs", "secrets":
+			m.Value = r.filesOf(m.Value, u.dir)
+		}
+		out.Members = append(out.Members, m)
+	}
+	return out
+}
+
+// extending resolves the extends of the services of one file.
+type extending struct {
+	*reading
+	unit     unit
+	file     string
+	services map[string]part
+	open     map[string]bool
+	done     map[string]object.Value
+	// from are the services of other files whose extends led here.
+	from []string
+}
+
+// service is the service called name with what it extends below it.
+func (e *extending) service(name string, depth int) object.Value {
+	const deepest = 50
+	s := e.services[name]
+	if v, ok := e.done[name]; ok {
+		return v
+	}
+	extends := s.get("extends")
+	base := extends.get("service").text()
+	switch key := e.file + " " + name; {
+	case !extends.given() || base == "":
+		return s.Value
+	case e.open[name] || slices.Contains(e.from, key):
+		extends.fail("remove one of them", "extends is a cycle through the service %q", name)
+		return s.Without(object.Fields("extends"))
+	case depth+len(e.from) > deepest:
+		extends.fail("merge some of them", "extends leads through more than %d services", deepest)
+		return s.Without(object.Fields("extends"))
+	}
+	e.open[name] = true
+	v := e.merge(e.base(extends, name, base, depth), s.Without(object.Fields("extends")), object.Fields("services", name))
+	e.open[name] = false
+	e.done[name] = v
+	return v
+}
+
+// base is the service that the one called name extends.
+func (e *extending) base(extends part, name, base string, depth int) object.Value {
+	in := e
+	if file := extends.get("file"); file.given() {
+		at := path.Join(e.unit.dir, file.text())
+		in = &extending{
+			reading: e.reading, unit: unit{dir: path.Dir(at), scope: e.unit.scope}, file: at, services: map[string]part{},
+			open: map[string]bool{}, done: map[string]object.Value{}, from: append(slices.Clip(e.from), e.file+" "+name),
+		}
+		for _, v := range e.load(file, at, e.unit.scope) {
+			for _, s := range (part{e.reading, v, nil}).get("services").members() {
+				in.services[s.name] = e.long(s.part, in.unit.dir)
+			}
+		}
+	}
+	if len(in.services) == 0 {
+		return object.Value{} // The file cannot be read.
+	}
+	if _, ok := in.services[base]; !ok {
+		at := extends.get("service")
+		at.fail(object.Suggest(base, object.SortedKeys(in.services)), "there is no service %q to extend", base)
+		return object.Value{}
+	}
+	return in.service(base, depth+1)
+}
+
+// workloads writes the services of a model as workloads, sorted by name.
+func (r *reading) workloads(model object.Value, doc spec.Document) []spec.Document {
+	root := part{r, model, nil}
+	for _, name := range []string{"jobs", "models"} {
+		if p := root.get(name); p.given() {
+			p.fail("write services: one with restart: \"no\" becomes a Job", "%s are not read", name)
+		}
+	}
+	if r.full {
+		return nil
+	}
+	a := newApplication(root)
+	var out []spec.Document
+	for _, s := range a.services {
+		before := len(r.errs.Failures())
+		v := s.workload()
+		out = append(out, spec.Document{
+			Kind: spec.KindWorkload, Name: s.label, Pos: s.namePos, NamePos: s.namePos, Value: v, Blocks: r.blocks, Unsure: len(r.errs.Failures()) > before,
+		})
+	}
+	if len(a.services) == 0 && r.errs.Err() == nil {
+		root.Pos = cmp.Or(root.Pos, doc.Pos)
+		root.fail("name the profile in spec.profiles of a document of kind "+spec.KindCompose, "no service is active")
+	}
+	return out
+}

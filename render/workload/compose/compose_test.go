@@ -1,0 +1,261 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compose_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/plugin/host/envfile"
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/compose"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// project is files in memory, with one variable of the caller.
+type project struct{ fs.FS }
+
+func (p project) Read(name string) (spec.File, error) {
+	if !fs.ValidPath(path.Clean(name)) {
+		return spec.File{}, errors.New("leaves the root of the project")
+	}
+	data, err := fs.ReadFile(p, path.Clean(name))
+	return spec.File{Name: name, Data: data}, err
+}
+
+func (project) Variables(file spec.File) (map[string]string, object.Errors) {
+	return envfile.Parse(file)
+}
+
+func (project) Variable(name string) (string, bool) { return "declared", name == "DECLARED" }
+
+// compiled compiles files, of which the first is the one that the user names. What comes
+// out is decoded as the workloads that it is.
+func compiled(t testing.TB, files map[string]string, main string) ([]score.Workload, object.Errors) {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	for name, text := range files {
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	docs, _ := spec.Parse([]spec.File{{Name: main, Data: []byte(files[main])}})
+	doc := spec.Document{Kind: spec.KindCompose, Pos: object.Pos{File: main}}
+	if len(docs.Sources) > 0 {
+		doc = docs.Sources[0]
+	}
+	made, errs := compose.Compile(doc, project{fsys})
+	var out []score.Workload
+	for _, d := range made {
+		w, more := score.Decode(score.Document{Value: d.Value, Blocks: d.Blocks})
+		out, errs = append(out, w), append(errs, more...)
+	}
+	return out, errs.Sorted()
+}
+
+// service is a compose file of one service.
+func service(fields string) map[string]string {
+	return map[string]string{"compose.yaml": "services:\n  web:\n    image: nginx\n" + fields}
+}
+
+func TestEveryMistakeIsAtItsLine(t *testing.T) {
+	for name, c := range map[string]struct{ fields, want string }{
+		"unknown field":       {"    imgae: x\n", `4:5: services.web.imgae: unknown field "imgae"`},
+		"unknown root":        {"servicess: {}\n", `4:1: servicess: unknown field "servicess"`},
+		"no image":            {"  db: {}\n", "4:7: services.db: the service has no image"},
+		"privileged":          {"    privileged: true\n", "4:17: services.web.privileged: a privileged container owns its node"},
+		"host path":           {"    volumes: [/etc:/etc]\n", `4:15: services.web.volumes[0].source: a mount of the path "/etc" of a host`},
+		"home":                {"    volumes: ['~/x:/x']\n", `4:15: services.web.volumes[0].source: a mount of the path "~/x"`},
+		"project folder":      {"    volumes: ['./src:/src']\n", `4:15: services.web.volumes[0].source: a mount of the folder or file "src"`},
+		"project file gone":   {"    volumes: ['./src:/src:ro']\n", `4:15: services.web.volumes[0].source: "src": `},
+		"socket":              {"    volumes: [{type: npipe, source: a, target: /b}]\n", "4:22: services.web.volumes[0].type: a mount of type"},
+		"bad mount":           {"    volumes: ['a:/b:ro:z']\n", `4:15: services.web.volumes[0]: "a:/b:ro:z" is not a mount`},
+		"no such volume":      {"    volumes: ['data:/b']\n", `4:15: services.web.volumes[0].source: there is no volume "data"`},
+		"bad port":            {"    ports: ['80:http']\n", `4:13: services.web.ports[0]: "80:http" is not a port`},
+		"many ports":          {"    ports: ['1-65535']\n", "4:13: services.web.ports[0]: a range of 65535 ports, more than 100"},
+		"port twice":          {"    ports: ['80:81', '80:82']\n", "4:22: services.web.ports[1]: TCP port 80 leads to 81 already, not to 82"},
+		"sctp":                {"    ports: ['80/sctp']\n", "4:13: spec.service.ports.sctp-80.protocol: \"SCTP\" is not known"},
+		"variable":            {"    command: [$GONE]\n", `4:15: services.web.command[0]: the variable "GONE" has no source and no default`},
+		"passed on":           {"    environment: [GONE]\n", `4:19: services.web.environment.GONE: the variable "GONE" has no source`},
+		"required variable":   {"    command: ['${GONE:?say so}']\n", `4:15: services.web.command[0]: the variable "GONE" is missing: say so`},
+		"open variable":       {"    command: ['${GONE']\n", "4:15: services.web.command[0]: expected a variable such as ${NAME}"},
+		"bad variable":        {"    command: ['$ 1']\n", "4:15: services.web.command[0]: expected the name of a variable behind $"},
+		"nested variables":    {"    command: ['" + strings.Repeat("${A:-", 20) + strings.Repeat("}", 20) + "']\n", "variables are nested more than 10 deep"},
+		"env file gone":       {"    env_file: gone.env\n", `4:15: services.web.env_file[0].path: env file "gone.env": `},
+		"env file outside":    {"    env_file: ../up.env\n", `env file "../up.env": leaves the root of the project`},
+		"depends on nothing":  {"    depends_on: [db]\n", `4:18: services.web.depends_on.db: there is no service "db"`},
+		"depends on itself":   {"    depends_on: [web]\n", "4:18: services.web.depends_on.web: the service depends on itself"},
+		"depends on inactive": {"    depends_on: [db]\n  db: {image: x, profiles: [a]}\n", `4:18: services.web.depends_on.db: the service "db" has a profile that is not active`},
+		"condition":           {"    depends_on: {db: {condition: up}}\n  db: {image: x}\n", `4:34: services.web.depends_on.db.condition: "up" is not known`},
+		"restarted job":       {"    restart: always\n  x: {image: x, depends_on: {web: {condition: service_completed_successfully}}}\n", "4:14: services.web.restart: the service is always restarted, and another one waits for its end"},
+		"restart":             {"    restart: sometimes\n", `4:14: services.web.restart: "sometimes" is not known`},
+		"named user":          {"    user: node\n", `4:11: services.web.user: the user or group "node" is a name of the image`},
+		"group":               {"    user: '1:staff'\n", `4:11: services.web.user: the user or group "staff" is a name`},
+		"security option":     {"    security_opt: ['label:x']\n", `4:20: services.web.security_opt[0]: the option "label" has no counterpart`},
+		"secret file":         {"    secrets: [a]\nsecrets: {a: {file: ./a}}\n", "5:14: secrets.a: a secret from a file or a variable would be in the render"},
+		"secret name":         {"    secrets: [a_b]\nsecrets: {a_b: {external: true}}\n", `5:16: secrets.a_b: "a_b" is not the name of an object`},
+		"no such secret":      {"    secrets: [a]\n", `4:15: services.web.secrets[0].source: there is no secret "a"`},
+		"no such config":      {"    configs: [a]\n", `4:15: services.web.configs[0].source: there is no config "a"`},
+		"config gone":         {"    configs: [{source: a, mode: 644}]\nconfigs: {a: {content: x}}\n", "4:33: services.web.configs[0].mode: expected a file mode"},
+		"host network":        {"    network_mode: host\n", "4:5: services.web.network_mode: network_mode has no counterpart"},
+		"no such network":     {"    networks: [back]\n", `4:16: services.web.networks.back: there is no network "back"`},
+		"alias":               {"    networks: {back: {aliases: [other]}}\nnetworks: {back: {}}\n", `4:33: services.web.networks.back.aliases[0]: Kubernetes knows the service as "web" only`},
+		"link alias":          {"    links: ['db:database']\n  db: {image: x}\n", `4:13: services.web.links[0]: Kubernetes knows the service as "db" only`},
+		"duration":            {"    healthcheck: {test: a, interval: 5}\n", "4:38: services.web.healthcheck.interval: expected a duration"},
+		"test":                {"    healthcheck: {test: [a]}\n", "4:25: services.web.healthcheck.test: the test begins with CMD"},
+		"memory":              {"    mem_limit: lots\n", "4:16: services.web.mem_limit: expected an amount of memory"},
+		"request over limit":  {"    cpus: 1\n    deploy: {resources: {reservations: {cpus: '2'}}}\n", `is more than the limit`},
+		"replicas":            {"    deploy: {replicas: -1}\n", "4:24: services.web.deploy.replicas: expected a whole number from 0 on"},
+		"global":              {"    deploy: {mode: global}\n", "4:20: services.web.deploy.mode: a Workload cannot run one pod on each node"},
+		"placement":           {"    deploy: {placement: {constraints: [a]}}\n", "4:25: services.web.deploy.placement: the labels of nodes differ"},
+		"gpu":                 {"    deploy: {resources: {reservations: {devices: [{capabilities: [gpu]}]}}}\n", "4:50: services.web.deploy.resources.reservations.devices: a reservation of devices has no counterpart"},
+		"extends itself":      {"    extends: web\n", `4:14: services.web.extends: extends is a cycle through the service "web"`},
+		"extends nothing":     {"    extends: {service: db}\n", `4:24: services.web.extends.service: there is no service "db" to extend`},
+		"include itself":      {"include: [compose.yaml]\n", "4:11: include[0]: include is a cycle: compose.yaml -> compose.yaml"},
+		"include gone":        {"include: [gone.yaml]\n", `4:11: include[0]: "gone.yaml": `},
+		"include outside":     {"include: [../up.yaml]\n", `"../up.yaml": leaves the root of the project`},
+		"host gateway":        {"    extra_hosts: ['a:host-gateway']\n", `4:19: services.web.extra_hosts.a: "host-gateway" is not an address`},
+		"wrong kind":          {"    ports: {a: b}\n", "services.web.ports[0]"},
+		"wrong list":          {"    healthcheck: []\n", "4:18: services.web.healthcheck: expected a map, got a list"},
+		"NodePort":            {"    labels: {kompose.service.type: nodeport}\n", `4:36: services.web.labels["kompose.service.type"]: a Workload has no Service of type "nodeport"`},
+		"kompose label":       {"    labels: {kompose.service.group: a}\n", `4:37: services.web.labels["kompose.service.group"]: the label kompose.service.group is not carried over`},
+		"x-ropewalk":          {"    x-ropewalk: {replicsa: 2}\n", `4:18: spec.replicsa: unknown field "replicsa"`},
+		"driver":              {"    volumes: ['a:/a']\nvolumes: {a: {driver: nfs}}\n", "5:23: volumes.a.driver: drivers of Docker have no counterpart"},
+		"device":              {"    volumes: ['a:/a']\nvolumes: {a: {driver_opts: {device: /x}}}\n", "5:37: volumes.a.driver_opts.device: a volume of the device"},
+		"a reset":             {"    ports: !reset []\n", "4:12: tag !reset is not supported here"},
+		"an anchor bomb":      {"x-a: &a [1,2,3,4,5,6,7,8,9]\nx-b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nx-c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nx-d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\nx-e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nx-f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\nx-g: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", "more than 1000000 values"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, errs := compiled(t, service(c.fields), "compose.yaml")
+			require.Error(t, errs.Failures().Err())
+			require.Len(t, errs.Failures(), 1, "%v", errs)
+			require.Contains(t, strings.ReplaceAll(errs.Failures()[0].Error(), "spec: ", ""), c.want)
+		})
+	}
+}
+
+func TestWhatMeansTheSameIsAWarning(t *testing.T) {
+	for fields, want := range map[string]string{
+		"    logging: {driver: x}\n":                                  "4:5: spec: services.web.logging: logging has no meaning",
+		"    ulimits: {nofile: 1}\n":                                  "ulimits has no meaning in Kubernetes",
+		"    container_name: shop\n":                                  "the name of a container has no meaning",
+		"    ports: ['127.0.0.1:80:80']\n":                            "the address of a host has no meaning",
+		"    restart: 'no'\n    ports: [80]\n":                        "others use the service, so it becomes a Deployment",
+		"    labels: {traefik.enable: 'true'}\n":                      "labels of Traefik have no effect",
+		"    labels: {'a b': x}\n":                                    `the label "a b" cannot be an annotation`,
+		"    depends_on: [my_db]\n  my_db: {image: x, expose: [1]}\n": `the service is called "my-db" in Kubernetes`,
+		"    depends_on: [db]\n  db: {image: x}\n":                    "other services depend on this one, and it has no port",
+		"    volumes: ['a:/a']\nvolumes: {a: }\n":                     "its claim asks for 1Gi",
+		"    deploy: {update_config: {parallelism: 2}}\n":             "deploy.update_config has no meaning",
+	} {
+		t.Run(want, func(t *testing.T) {
+			_, errs := compiled(t, service(fields), "compose.yaml")
+			require.NoError(t, errs.Failures().Err())
+			require.Len(t, errs, 1, "%v", errs)
+			require.Contains(t, errs[0].Error(), want)
+		})
+	}
+}
+
+func TestFilesAreMergedAndVariablesFilledIn(t *testing.T) {
+	files := map[string]string{
+		"app.yaml": `apiVersion: ropewalk.dev/v1alpha1
+kind: Compose
+metadata: {name: shop}
+spec:
+  files: [deploy/compose.yaml, deploy/prod.yaml]
+  profiles: [jobs]
+`,
+		"deploy/compose.yaml": `include: [{path: ../lib/db.yaml}]
+services:
+  web:
+    extends: {file: base/base.yaml, service: base}
+    image: "nginx:${TAG}"
+    command: sh -c "echo $$(date) $$HOME"
+    environment: [A=1, "B=${B:-two}", 'C=${DECLARED}', 'D=${UNSET+x}${TAG+y}', "REF=$${resources.db.host}"]
+    env_file: [{path: web.env}, {path: none.env, required: false}]
+    ports: ["8080:80"]
+  batch: {image: b, profiles: [jobs], restart: on-failure:3}
+  off: {image: x, profiles: [dev]}
+`,
+		"deploy/prod.yaml":      "services:\n  web:\n    ports: ['8080:80', '443:443']\n    environment: {A: 3}\n    command: [run]\n",
+		"deploy/.env":           "TAG='1.2' # a comment\n",
+		"deploy/web.env":        "FROM_FILE=\"a\\nb\"\nA=0\n",
+		"deploy/base/base.yaml": "services:\n  base:\n    image: x\n    read_only: true\n    cap_drop: [ALL]\n    environment: {BASE: '1', A: base}\n",
+		"lib/db.yaml":           "services:\n  db:\n    image: postgres:${PG}\n    expose: ['5432']\n    volumes: ['data:/data']\nvolumes: {data: {x-ropewalk: {size: 5Gi}}}\n",
+		"lib/.env":              "PG=16\n",
+	}
+	out, errs := compiled(t, files, "app.yaml")
+	require.NoError(t, errs.Failures().Err())
+	require.Len(t, out, 3)
+	batch, db, web := out[0], out[1], out[2]
+	require.Equal(t, "Job", batch.Kind.Value)
+	require.Equal(t, `{"backoffLimit":3}`, string(batch.Job.JSON()))
+	require.Equal(t, "postgres:16", db.Containers[0].Image.Value)
+	require.Equal(t, object.Pos{File: "lib/db.yaml", Line: 3, Column: 12}, db.Containers[0].Image.Pos)
+	require.Equal(t, "/data", db.Containers[0].Volumes[0].Target)
+	require.Equal(t, "nginx:1.2", web.Containers[0].Image.Value)
+	require.Equal(t, object.Pos{File: "deploy/compose.yaml", Line: 5, Column: 12}, web.Containers[0].Image.Pos)
+	require.Equal(t, "run", web.Containers[0].Args[0].Value)
+	require.Equal(t, "deploy/prod.yaml", web.Containers[0].Args[0].Pos.File)
+	vars := map[string]string{}
+	for _, v := range web.Containers[0].Variables {
+		vars[v.Name] = v.Value.Value
+	}
+	require.Equal(t, map[string]string{"A": "3", "B": "two", "BASE": "1", "C": "declared", "D": "y", "FROM_FILE": "a\nb", "REF": "$${resources.db.host}"}, vars)
+	require.Equal(t, `{"capabilities":{"drop":["ALL"]},"readOnlyRootFilesystem":true}`, string(web.Containers[0].SecurityContext.JSON()))
+	var ports []string
+	for _, p := range web.Ports {
+		ports = append(ports, fmt.Sprintf("%s %d:%d", p.Name, p.Port, p.Target))
+	}
+	require.Equal(t, []string{"tcp-443 443:443", "tcp-80 80:80", "tcp-8080 8080:80"}, ports)
+}
+
+func TestLargeInputEndsSoon(t *testing.T) {
+	many := func(n int, f func(i int) string) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(f(i))
+		}
+		return b.String()
+	}
+	for name, files := range map[string]map[string]string{
+		"variables": service("    command: ['" + strings.Repeat("${A:-$", 100_000) + "']\n"),
+		"ports":     service("    ports: [" + strings.Repeat("1-100,", 100_000) + "]\n"),
+		"variables of many services": {"compose.yaml": "services:\n  s0:\n    image: x\n    environment:\n" +
+			many(20_000, func(i int) string { return fmt.Sprintf("      V%d: x\n", i) }) +
+			many(999, func(i int) string { return fmt.Sprintf("  s%d: {extends: s0, environment: {A: b}}\n", i+1) })},
+		"a chain of extends": {"compose.yaml": "services:\n" +
+			many(900, func(i int) string { return fmt.Sprintf("  s%d: {extends: s%d}\n", i, i+1) })},
+		"includes of includes": func() map[string]string {
+			out := map[string]string{"compose.yaml": "include: [i0.yaml, i0.yaml]\n"}
+			for i := range 30 {
+				out[fmt.Sprintf("i%d.yaml", i)] = fmt.Sprintf("include: [i%d.yaml, i%d.yaml]\n", i+1, i+1)
+			}
+			return out
+		}(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			_, errs := compiled(t, files, "compose.yaml")
+			require.Less(t, time.Since(start), 20*time.Second)
+			require.Error(t, errs.Failures().Err())
+		})
+	}
+}
+
+func FuzzCompile(f *testing.F) {
+	f.Add("services: {web: {image: a, ports: ['1:2'], volumes: ['a:/b'], extends: b, depends_on: [a]}}", "A=1")
+	f.Add("include: [{path: [compose.yaml]}]\nservices: {web: {environment: {A: $B}, healthcheck: {test: [CMD]}}}", "B='")
+	f.Fuzz(func(t *testing.T, file, env string) {
+		compiled(t, map[string]string{"compose.yaml": file, ".env": env}, "compose.yaml")
+	})
+}

@@ -1,0 +1,343 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"net/netip"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docker/go-connections/nat"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// long is a service in which every field has its long form, so that files can be merged
+// key by key. Paths become relative to the folder of the document; dir is that of the file.
+func (r *reading) long(s part, dir string) part {
+	if !s.is(object.KindMap) {
+		s.Value = object.Value{Kind: object.KindMap, Pos: s.Pos}
+		return s
+	}
+	out := make([]object.Member, 0, len(s.Members))
+	for _, m := range s.members() {
+		v := m.Value
+		switch m.name {
+		case "environment", "labels", "annotations", "sysctls", "extra_hosts":
+			v = m.keyed("=", m.name == "extra_hosts")
+		case "depends_on":
+			v = m.named(func(pos object.Pos) object.Value { return pairs(pos, "condition", text("service_started", pos)) })
+		case "networks":
+			v = m.named(func(pos object.Pos) object.Value { return object.Value{Kind: object.KindNull, Pos: pos} })
+		case "env_file":
+			v = m.each(func(p part) []object.Value { return one(p.asMap("path")) }, "path", dir)
+		case "label_file":
+			v = m.each(scalar, "", dir)
+		case "tmpfs", "dns", "dns_search", "dns_opt", "expose", "cap_add", "cap_drop", "profiles", "links", "group_add", "security_opt":
+			v = m.each(scalar, "", "")
+		case "ports":
+			v = m.each(part.port, "", "")
+		case "volumes":
+			v = m.each(func(p part) []object.Value { return one(p.volume(dir)) }, "", "")
+		case "secrets", "configs":
+			v = m.each(func(p part) []object.Value { return one(p.asMap("source")) }, "", "")
+		case "build":
+			v = m.asMap("context")
+		case "extends":
+			v = m.asMap("service")
+		case "deploy":
+			v.Members = slices.Clone(v.Members)
+			for i, d := range m.members() {
+				if d.name == "labels" {
+					v.Members[i].Value = d.keyed("=", false)
+				}
+			}
+		}
+		out = append(out, object.Member{Name: m.name, Pos: m.namePos, Value: v})
+	}
+	s.Members = out
+	return s
+}
+
+func one(v object.Value) []object.Value {
+	if v.Kind == object.KindNone {
+		return nil
+	}
+	return []object.Value{v}
+}
+
+func scalar(p part) []object.Value {
+	p.text()
+	return one(p.Value)
+}
+
+// each is a list, of which each item may become several. The paths that they hold, in the
+// field name or as they are, are relative to dir.
+func (m member) each(do func(part) []object.Value, name, dir string) object.Value {
+	const most = 10_000
+	var out []object.Value
+	for _, p := range m.oneOrMore() {
+		if len(out) > most {
+			p.fail("", "the list stands for more than %d items", most)
+			break
+		}
+		for _, v := range do(p) {
+			switch at := slices.IndexFunc(v.Members, func(m object.Member) bool { return m.Name == name }); {
+			case dir != "" && name == "":
+				v.Text = path.Join(dir, v.Text)
+			case dir != "" && at >= 0:
+				v.Members = slices.Clone(v.Members)
+				v.Members[at].Value.Text = path.Join(dir, v.Members[at].Value.Text)
+			}
+			out = append(out, v)
+		}
+	}
+	return object.Value{Kind: object.KindList, Pos: m.Pos, Items: out}
+}
+
+// keyed is a map that may be a list of KEY=VALUE. Where hosts are meant, a colon may stand
+// for the =.
+func (m member) keyed(sep string, hosts bool) object.Value {
+	if m.Kind != object.KindList {
+		m.is(object.KindMap)
+		return m.Value
+	}
+	out := object.Value{Kind: object.KindMap, Pos: m.Pos}
+	index := map[string]int{}
+	for _, p := range m.items() {
+		key, value, found := strings.Cut(p.text(), sep)
+		if !found && hosts {
+			key, value, found = strings.Cut(p.text(), ":")
+		}
+		v := text(value, p.Pos)
+		if !found {
+			v = object.Value{Kind: object.KindNull, Pos: p.Pos}
+		}
+		i, twice := index[key]
+		if !twice {
+			i, index[key] = len(out.Members), len(out.Members)
+			out.Members = append(out.Members, object.Member{})
+		} else if hosts {
+			v = list(p.Pos, append(part{Value: out.Members[i].Value}.values(), v)...)
+		}
+		out.Members[i] = object.Member{Name: key, Pos: p.Pos, Value: v}
+	}
+	return out
+}
+
+func (p part) values() []object.Value {
+	if p.Kind == object.KindList {
+		return p.Items
+	}
+	return []object.Value{p.Value}
+}
+
+// named is a map that may be a list of names.
+func (m member) named(value func(object.Pos) object.Value) object.Value {
+	if m.Kind != object.KindList {
+		m.is(object.KindMap)
+		return m.Value
+	}
+	out := object.Value{Kind: object.KindMap, Pos: m.Pos}
+	known := map[string]bool{}
+	for _, p := range m.items() {
+		if name := p.text(); !known[name] {
+			known[name] = true
+			out.Members = append(out.Members, object.Member{Name: name, Pos: p.Pos, Value: value(p.Pos)})
+		}
+	}
+	return out
+}
+
+// asMap is a map that may be the text of one of its fields.
+func (p part) asMap(name string) object.Value {
+	if p.Kind == object.KindString || p.Kind == object.KindNumber {
+		return pairs(p.Pos, name, text(p.text(), p.Pos))
+	}
+	p.is(object.KindMap)
+	return p.Value
+}
+
+// port is the ports that one entry of ports stands for: [[IP:]PUBLISHED:]TARGET[/PROTOCOL],
+// with ranges.
+func (p part) port() []object.Value {
+	const most = 100
+	if p.Kind == object.KindMap {
+		return one(p.Value)
+	}
+	if !p.given() {
+		return nil
+	}
+	spec := p.text()
+	for _, piece := range strings.FieldsFunc(spec, func(c rune) bool { return c == ':' || c == '/' }) {
+		if first, last, err := nat.ParsePortRange(piece); err == nil && last-first >= most {
+			p.fail("write fewer ports", "a range of %d ports, more than %d", last-first+1, most)
+			return nil
+		}
+	}
+	mappings, err := nat.ParsePortSpec(spec)
+	if err != nil {
+		p.fail(`write "8080:80", or the one that it is`, "%q is not a port", spec)
+		return nil
+	}
+	var out []object.Value
+	for _, m := range mappings {
+		f := pairs(p.Pos, "target", number(m.Port.Int(), p.Pos), "protocol", text(m.Port.Proto(), p.Pos))
+		if m.Binding.HostPort != "" {
+			f.Members = append(f.Members, object.Member{Name: "published", Pos: p.Pos, Value: text(m.Binding.HostPort, p.Pos)})
+		}
+		if ip, err := netip.ParseAddr(m.Binding.HostIP); err == nil && !ip.IsUnspecified() {
+			f.Members = append(f.Members, object.Member{Name: "host_ip", Pos: p.Pos, Value: text(m.Binding.HostIP, p.Pos)})
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// volume is a mount of a service: [SOURCE:]TARGET[:OPTIONS]. The source of a bind mount is
+// relative to dir, unless it is absolute.
+func (p part) volume(dir string) object.Value {
+	v := p.Value
+	if !p.given() {
+		return object.Value{}
+	}
+	if v.Kind == object.KindString {
+		source, rest, two := strings.Cut(v.Text, ":")
+		if len(source) == 1 && two && strings.HasPrefix(rest, `\`) { // a drive of Windows
+			drive, more, _ := strings.Cut(rest, ":")
+			source, rest = source+":"+drive, more
+		}
+		target, options, _ := strings.Cut(rest, ":")
+		if !two {
+			source, target = "", source
+		}
+		kind := "volume"
+		if strings.HasPrefix(source, ".") || strings.HasPrefix(source, "/") || strings.HasPrefix(source, "~") || strings.Contains(source, `\`) {
+			kind = "bind"
+		}
+		if target == "" || strings.Contains(options, ":") || two && source == "" {
+			p.fail("write SOURCE:/target, or SOURCE:/target:ro", "%q is not a mount", v.Text)
+			return object.Value{}
+		}
+		v = pairs(p.Pos, "type", text(kind, p.Pos), "target", text(path.Clean(target), p.Pos),
+			"read_only", boolean(slices.Contains(strings.Split(options, ","), "ro"), p.Pos))
+		if source != "" {
+			v.Members = append(v.Members, object.Member{Name: "source", Pos: p.Pos, Value: text(source, p.Pos)})
+		}
+	}
+	kind, _ := v.Get("type")
+	if p.Value = v; !p.is(object.KindMap) || kind.Text != "bind" {
+		return v
+	}
+	v.Members = slices.Clone(v.Members)
+	for i, m := range v.Members {
+		if m.Name == "source" && !path.IsAbs(m.Value.Text) && m.Value.Kind == object.KindString && !strings.HasPrefix(m.Value.Text, "~") {
+			v.Members[i].Value.Text = path.Join(dir, m.Value.Text)
+		}
+	}
+	return v
+}
+
+// filesOf is the configs or secrets of a file, with paths relative to the folder of the
+// document.
+func (r *reading) filesOf(v object.Value, dir string) object.Value {
+	v.Members = slices.Clone(v.Members)
+	for i, m := range v.Members {
+		v.Members[i].Value.Members = slices.Clone(m.Value.Members)
+		for j, f := range m.Value.Members {
+			if f.Name == "file" && f.Value.Kind == object.KindString && !path.IsAbs(f.Value.Text) {
+				v.Members[i].Value.Members[j].Value.Text = path.Join(dir, f.Value.Text)
+			}
+		}
+	}
+	return v
+}
+
+// merge lays one value over another as Compose does: maps key by key, lists one behind the
+// other without what is there twice, and commands as a whole.
+func (r *reading) merge(v, over object.Value, at object.Path) object.Value {
+	const most = 200_000
+	last := ""
+	if len(at) > 0 {
+		last = at[len(at)-1].Name
+	}
+	if r.merged += len(v.Members) + len(v.Items); r.merged > most {
+		if r.merged -= len(v.Members) + len(v.Items); !r.full {
+			r.full = true
+			part{r, over, at}.fail("", "merging the files takes more than %d values", most)
+		}
+		return object.Value{}
+	}
+	switch {
+	case over.Kind == object.KindNone || over.Kind == object.KindNull && v.Kind != object.KindNone:
+		return v
+	case v.Kind == object.KindNone || v.Kind == object.KindNull, last == "command", last == "entrypoint", last == "test":
+		return over
+	case v.Kind == object.KindMap && over.Kind == object.KindMap:
+		out := v
+		out.Pos, out.Members = over.Pos, slices.Clone(v.Members)
+		index := make(map[string]int, len(v.Members))
+		for i, m := range v.Members {
+			index[m.Name] = i
+		}
+		for _, m := range over.Members {
+			i, known := index[m.Name]
+			if !known {
+				out.Members = append(out.Members, m)
+				continue
+			}
+			out.Members[i] = object.Member{Name: m.Name, Pos: m.Pos, Value: r.merge(v.Members[i].Value, m.Value, at.Append(object.Field(m.Name)))}
+		}
+		return out
+	case v.Kind == object.KindList && over.Kind == object.KindList:
+		return joined(v, over)
+	case v.Kind != over.Kind && (v.Kind == object.KindMap || v.Kind == object.KindList):
+		part{r, over, at}.fail("", "expected a %s as at %s, got a %s", v.Kind, v.Pos, over.Kind)
+		return v
+	}
+	return over
+}
+
+// joined is two lists; an item of the second replaces that of the first that it stands for.
+func joined(v, over object.Value) object.Value {
+	out := over
+	out.Items = slices.Clone(v.Items)
+	index := make(map[string]int, len(v.Items))
+	for i, item := range v.Items {
+		index[identity(item)] = i
+	}
+	for _, item := range over.Items {
+		if i, known := index[identity(item)]; known {
+			out.Items[i] = item
+			continue
+		}
+		index[identity(item)] = len(out.Items)
+		out.Items = append(out.Items, item)
+	}
+	return out
+}
+
+// identity is what no two items of a list have: the target of a mount, the source of a
+// config without one, the path of an env file, all of a port, the text of others.
+func identity(v object.Value) string {
+	of := func(name string) string {
+		m, _ := v.Get(name)
+		return m.Text
+	}
+	_, port := v.Get("published")
+	_, protocol := v.Get("protocol")
+	switch target := of("target"); {
+	case v.Kind != object.KindMap:
+		return strconv.Quote(v.Text)
+	case port || protocol:
+		return of("host_ip") + ":" + of("published") + ":" + target + "/" + of("protocol")
+	case target != "":
+		return path.Clean(target)
+	case of("source") != "":
+		return "/" + of("source")
+	}
+	return of("path") + string(v.JSON())
+}

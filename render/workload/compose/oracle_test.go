@@ -1,0 +1,177 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"encoding/json"
+	"os"
+	"path"
+	"path/filepath"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/loader"
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// onDisk is a folder, with variables of the caller.
+type onDisk struct {
+	dir string
+	env map[string]string
+}
+
+func (d onDisk) Read(name string) (spec.File, error) {
+	data, err := os.ReadFile(filepath.Join(d.dir, name))
+	return spec.File{Name: name, Data: data}, err
+}
+
+func (onDisk) Variables(spec.File) (map[string]string, object.Errors) { return nil, nil }
+
+func (d onDisk) Variable(name string) (string, bool) {
+	v, ok := d.env[name]
+	return v, ok
+}
+
+// oracleFiles are compose files with all that is merged.
+func oracleFiles() map[string]string {
+	return map[string]string{
+		"compose.yaml": `name: shop
+include: [lib/db.yaml]
+x-env: &env {LOG: info, LEVEL: 2, ON: true}
+services:
+  base: {image: base, cap_add: [A], environment: [X=base, Y=base], ports: ['1000:100'], command: a b, dns: 1.1.1.1}
+  web:
+    extends: base
+    environment: {<<: *env, X: web, E: "${EMPTY:-d}", F: "${SET-d}", G: "${EMPTY-d}", H: "$${x}$$y", I: "${SET:+${SET}2}${GONE+no}"}
+    ports: [80, "8080:80", "127.0.0.1:9000-9001:90-91/udp", {target: 443, published: "8443"}]
+    volumes: ["data:/data", "./src:/src:ro", "/anon", "/abs:/abs/", {type: tmpfs, target: /t}, "~/x:/home"]
+    depends_on: [db]
+    cap_add: [A, B]
+    entrypoint: sh -c "x 'y z'"
+    configs: [c, {source: d, target: /etc/d}]
+    deploy: {replicas: 2, resources: {limits: {cpus: '0.5', memory: 1g}}}
+    healthcheck: {test: curl x, interval: 1m}
+  other: {extends: {file: base/b.yaml, service: b}, networks: [back], expose: ['1'], tmpfs: /x}
+networks: {back: {}}
+volumes: {data: {}}
+configs: {c: {file: ./c.txt}, d: {content: "${SET}"}}
+`,
+		"prod.yaml": `services:
+  web:
+    environment: [LOG=warn, NEW=1]
+    ports: ["8080:80", "81:81"]
+    volumes: ["other:/data", "./more:/more"]
+    depends_on: {base: {condition: service_healthy}}
+    cap_add: [B, C]
+    command: [one]
+    deploy: {replicas: 3}
+    healthcheck: {test: [NONE]}
+  base: {command: x}
+volumes: {other: {}}
+`,
+		"lib/db.yaml": "services: {db: {image: 'pg:${SET}', volumes: ['./init:/init'], env_file: [a.env]}}\n",
+		"lib/a.env":   "Q=1\n",
+		"base/b.yaml": "services:\n  b: {extends: {service: c}, image: b, volumes: ['./b:/b']}\n  c: {image: c, labels: {a: b}, volumes: ['./b:/c']}\n",
+		"c.txt":       "",
+	}
+}
+
+// The same files merged by compose-go, which the tools of Docker use: what services hold is
+// the same, where both have it in one form.
+func TestModelsAreThoseOfComposeGo(t *testing.T) {
+	files := oracleFiles()
+	dir := t.TempDir()
+	for name, text := range files {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o750))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	env := map[string]string{"SET": "set", "EMPTY": ""}
+	theirs, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
+		WorkingDir: dir, Environment: env, ConfigFiles: types.ToConfigFiles([]string{filepath.Join(dir, "compose.yaml"), filepath.Join(dir, "prod.yaml")}),
+	}, func(o *loader.Options) { o.SkipResolveEnvironment = true })
+	require.NoError(t, err)
+
+	r := &reading{project: onDisk{dir, env}, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}}
+	u := unit{dir: ".", scope: scope{project: r.project}}
+	for _, name := range []string{"compose.yaml", "prod.yaml"} {
+		u.files = append(u.files, part{r, text(name, object.Pos{File: "app.yaml"}), nil})
+	}
+	model := r.model(u, nil)
+	require.NoError(t, r.errs.Err())
+	services := part{r, model, nil}.get("services")
+	require.Len(t, services.members(), len(theirs.Services))
+	for _, s := range services.members() {
+		other := theirs.Services[s.name]
+		require.Equal(t, other.Image, s.get("image").text(), s.name)
+		require.Equal(t, []string(other.Command), texts(s.get("command").words()), s.name)
+		require.Equal(t, []string(other.Entrypoint), texts(s.get("entrypoint").words()), s.name)
+		require.Equal(t, other.CapAdd, texts(s.get("cap_add").Items), s.name)
+		require.Equal(t, []string(other.Tmpfs), texts(s.get("tmpfs").Items), s.name)
+		variables := map[string]string{}
+		for name, value := range other.Environment {
+			variables[name] = *value
+		}
+		own := map[string]string{}
+		for _, m := range s.get("environment").members() {
+			own[m.name] = m.text()
+		}
+		require.Equal(t, variables, own, s.name)
+		ports, ownPorts := []string{}, []string{}
+		for _, p := range other.Ports {
+			ports = append(ports, line(t, p.Target, p.Published, p.Protocol, p.HostIP))
+		}
+		for _, p := range s.get("ports").items() {
+			n, _ := p.get("target").integer(1)
+			protocol := p.get("protocol").text()
+			if protocol == "" {
+				protocol = "tcp"
+			}
+			ownPorts = append(ownPorts, line(t, n, p.get("published").text(), protocol, p.get("host_ip").text()))
+		}
+		require.ElementsMatch(t, ports, ownPorts, s.name)
+		volumes, ownVolumes := []string{}, []string{}
+		for _, v := range other.Volumes {
+			volumes = append(volumes, line(t, v.Type, v.Source, v.Target, v.ReadOnly))
+		}
+		home, _ := os.UserHomeDir()
+		for _, v := range s.get("volumes").items() {
+			source := v.get("source").text()
+			switch {
+			case source != "" && source[0] == '~':
+				source = path.Join(home, source[1:])
+			case v.get("type").text() == "bind" && !path.IsAbs(source):
+				source = path.Join(dir, source)
+			}
+			ownVolumes = append(ownVolumes, line(t, v.get("type").text(), source, v.get("target").text(), v.get("read_only").flag()))
+		}
+		require.ElementsMatch(t, volumes, ownVolumes, s.name)
+		for name, d := range other.DependsOn {
+			require.Equal(t, d.Condition, s.at("depends_on", name, "condition").text(), s.name)
+		}
+		require.Len(t, s.get("depends_on").Members, len(other.DependsOn), s.name)
+		if other.HealthCheck != nil {
+			require.NotEmpty(t, s.at("healthcheck", "test").oneOrMore())
+		}
+	}
+	require.Equal(t, filepath.Join(dir, theirs.Configs["c"].File[len(dir):]), path.Join(dir, part{r, model, nil}.at("configs", "c", "file").text()))
+	require.Equal(t, theirs.Configs["d"].Content, part{r, model, nil}.at("configs", "d", "content").text())
+}
+
+func texts(values []object.Value) []string {
+	var out []string
+	for _, v := range values {
+		out = append(out, v.Text)
+	}
+	return out
+}
+
+func line(t *testing.T, of ...any) string {
+	t.Helper()
+	data, err := json.Marshal(of)
+	require.NoError(t, err)
+	return string(data)
+}

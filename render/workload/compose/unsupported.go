@@ -1,0 +1,196 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// carried are the fields of a service that become parts of the workload.
+func carried() []string {
+	return []string{
+		"annotations", "build", "cap_add", "cap_drop", "command", "configs", "cpus", "depends_on", "deploy", "dns", "dns_opt", "dns_search",
+		"entrypoint", "env_file", "environment", "expose", "extra_hosts", "group_add", "healthcheck", "hostname", "image", "labels", "links",
+		"mem_limit", "mem_reservation", "networks", "ports", "privileged", "profiles", "pull_policy", "read_only", "restart", "scale", "secrets",
+		"security_opt", "shm_size", "stdin_open", "stop_grace_period", "sysctls", "tmpfs", "tty", "user", "volumes", "working_dir",
+	}
+}
+
+// ignored are the fields without which a service means the same.
+func ignored() []string {
+	return []string{
+		"attach", "blkio_config", "cgroup_parent", "container_name", "cpu_count", "cpu_percent", "cpu_period", "cpu_quota", "cpu_rt_period",
+		"cpu_rt_runtime", "cpu_shares", "cpuset", "develop", "domainname", "init", "isolation", "label_file", "log_driver", "log_opt", "logging",
+		"mac_address", "mem_swappiness", "memswap_limit", "oom_kill_disable", "oom_score_adj", "pids_limit", "platform", "storage_opt",
+		"stop_signal", "ulimits", "umask", "volume_driver",
+	}
+}
+
+// refused are the fields without which a service means something else, with what to do.
+func refused() map[string]string {
+	const own = "write x-ropewalk with the fields of a Workload"
+	return map[string]string{
+		"cgroup": own, "credential_spec": own, "device_cgroup_rules": own, "devices": own, "gpus": own, "runtime": own, "models": own,
+		"external_links": "name the host itself", "ipc": own, "pid": own, "uts": own, "userns_mode": own, "use_api_socket": own,
+		"net": "write networks", "network_mode": "write networks, or x-ropewalk: {pod: {hostNetwork: true}}",
+		"pre_start": own, "post_start": own + ": containers.NAME.lifecycle", "pre_stop": own + ": containers.NAME.lifecycle",
+		"provider": "declare a resource in x-ropewalk", "volumes_from": "mount the named volumes", "dockerfile": "write build",
+	}
+}
+
+// unsupported reports the fields that are not carried over.
+func (s *service) unsupported() {
+	refusals := refused()
+	for _, m := range s.members() {
+		at := m.part
+		at.Pos = m.namePos
+		hint, no := refusals[m.name]
+		switch value, _ := m.Get("count"); {
+		case strings.HasPrefix(m.name, "x-"), slices.Contains(carried(), m.name), m.Kind == object.KindNull, value.Text == "0":
+		case m.name == "container_name" && m.Text != s.label:
+			at.warn("use "+s.label+" where other services name it", "the name of a container has no meaning in Kubernetes")
+		case m.name == "network_mode" && (m.Text == "bridge" || m.Text == "default"), m.name == "ipc" && (m.Text == "private" || m.Text == "shareable"):
+		case slices.Contains(ignored(), m.name):
+			at.warn("remove it", "%s has no meaning in Kubernetes", m.name)
+		case no:
+			at.fail(hint, "%s has no counterpart in a Workload", m.name)
+		default:
+			at.fail(object.Suggest(m.name, append(carried(), ignored()...)), "unknown field %q", m.name)
+		}
+	}
+	d := s.get("deploy")
+	d.only("mode", "replicas", "resources", "restart_policy", "labels", "update_config", "rollback_config", "placement", "endpoint_mode")
+	for _, name := range []string{"update_config", "rollback_config", "endpoint_mode", "labels"} {
+		if p := d.get(name); p.given() {
+			p.warn("remove it", "deploy.%s has no meaning in Kubernetes", name)
+		}
+	}
+	if p := d.get("placement"); p.given() {
+		p.fail("write x-ropewalk: {pod: {nodeSelector: …}} or affinity", "the labels of nodes differ from those of Swarm")
+	}
+	s.networks()
+}
+
+// labels sets annotations, and reads what kompose reads.
+func (s *service) labels() {
+	for _, name := range []string{"annotations", "labels"} {
+		for _, l := range s.get(name).members() {
+			key := l.part
+			key.Pos = l.namePos
+			switch _, kompose := strings.CutPrefix(l.name, "kompose."); {
+			case kompose:
+			case strings.HasPrefix(l.name, "traefik."):
+				key.warn("write x-ropewalk: {route: {host: …}}", "labels of Traefik have no effect in Kubernetes")
+			case !isKey(l.name):
+				key.warn("remove it", "the label %q cannot be an annotation of Kubernetes, and is left out", l.name)
+			default:
+				s.annotations = append(slices.DeleteFunc(s.annotations, func(m object.Member) bool { return m.Name == l.name }),
+					object.Member{Name: l.name, Pos: l.namePos, Value: text(l.text(), l.Pos)})
+			}
+		}
+	}
+	for _, name := range object.SortedKeys(s.kompose) {
+		s.komposeLabel(name, s.kompose[name])
+	}
+}
+
+// isKey reports whether a label can be the key of an annotation.
+func isKey(name string) bool {
+	const longest = 63
+	prefix, key, found := strings.Cut(name, "/")
+	if !found {
+		prefix, key = "", name
+	}
+	good := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+	}
+	inner := strings.TrimFunc(key, good)
+	return key != "" && len(key) <= longest && good(rune(key[0])) && good(rune(key[len(key)-1])) && strings.Trim(inner, "-_.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" &&
+		(!found || label(strings.ReplaceAll(prefix, ".", "-")) == strings.ReplaceAll(prefix, ".", "-"))
+}
+
+// komposeLabel carries over what a label of kompose means; those that are read elsewhere
+// are passed by.
+func (s *service) komposeLabel(name string, p part) {
+	value := text(p.text(), p.Pos)
+	switch name {
+	case "service.type":
+		switch kind := strings.ToLower(value.Text); kind {
+		case "clusterip", "":
+		case "headless":
+			p.warn("remove it", "the Service has an address of its own, which leads to the same pods")
+		default:
+			p.fail("write x-ropewalk: {route: {host: …}}", "a Workload has no Service of type %q", value.Text)
+		}
+	case "service.expose":
+		if value.Text == "" || value.Text == "false" {
+			return
+		}
+		host := value
+		if host.Text == "true" {
+			s.resources.put("dns", pairs(p.Pos, "type", text("dns", p.Pos)))
+			host.Text = "${resources.dns.host}"
+		}
+		hosts := strings.Split(host.Text, ",")
+		for i, h := range hosts {
+			domain, route, _ := strings.Cut(strings.TrimSpace(h), "/")
+			params := fields{{Name: "host", Pos: p.Pos, Value: text(domain, p.Pos)}}
+			if route != "" {
+				params.put("path", text("/"+route, p.Pos))
+			}
+			s.routes(&params)
+			s.resources.put([]string{"route", "route-" + label(domain)}[min(i, 1)], pairs(p.Pos, "type", text("route", p.Pos), "params", params.value(p.Pos)))
+		}
+	case "controller.type":
+		switch kind := strings.ToLower(value.Text); kind {
+		case "deployment":
+			s.spec.put("kind", text("Deployment", p.Pos))
+		case "statefulset":
+			s.spec.put("kind", text("StatefulSet", p.Pos))
+		default:
+			p.fail("expected deployment or statefulset", "a Workload is no %q", value.Text)
+		}
+	case "serviceaccount-name":
+		s.spec.put("serviceAccount", pairs(p.Pos, "name", value, "existing", boolean(true, p.Pos)))
+	case "image-pull-secret":
+		s.pod.put("imagePullSecrets", list(p.Pos, pairs(p.Pos, "name", value)))
+	case "image-pull-policy":
+		s.container = slices.DeleteFunc(s.container, func(m object.Member) bool { return m.Name == "imagePullPolicy" })
+		i := slices.IndexFunc(pullPolicies[:], func(known string) bool { return strings.EqualFold(known, value.Text) })
+		if i < 0 {
+			p.fail("expected Always, IfNotPresent or Never", "%q is not known", value.Text)
+			return
+		}
+		s.container.put("imagePullPolicy", text(pullPolicies[i], p.Pos))
+	case "security-context.fsgroup":
+		s.podSecurity.put("fsGroup", numberOf(p))
+	case "cronjob.schedule":
+		s.spec = slices.DeleteFunc(s.spec, func(m object.Member) bool { return m.Name == "kind" || m.Name == "replicas" })
+		s.spec.put("kind", text("CronJob", p.Pos))
+		s.spec.put("schedule", value)
+	case "cronjob.concurrency_policy":
+		s.jobFields.put("concurrencyPolicy", value)
+	case "cronjob.backoff_limit":
+		s.jobFields = slices.DeleteFunc(s.jobFields, func(m object.Member) bool { return m.Name == "backoffLimit" })
+		s.jobFields.put("backoffLimit", numberOf(p))
+	case "hpa.replicas.min", "hpa.replicas.max", "hpa.cpu", "hpa.memory", "volume.size", "volume.storage-class-name":
+	default:
+		if !strings.HasPrefix(name, "service.healthcheck.") || strings.Contains(name, "readiness.test") {
+			p.fail("write x-ropewalk with the fields of a Workload", "the label kompose.%s is not carried over", name)
+		}
+	}
+}
+
+var pullPolicies = [...]string{"Always", "IfNotPresent", "Never"} //nolint:gochecknoglobals // a constant
+
+// routes names the port of a route where there are several: that of the first entry.
+func (s *service) routes(params *fields) {
+	if ports := s.get("ports").items(); len(ports) > 0 {
+		target := ports[0].get("target")
+		params.put("port", target.Value)
+	}
+}

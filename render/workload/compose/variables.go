@@ -1,0 +1,183 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package compose
+
+import (
+	"maps"
+	"path"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// scope is the variables that a text may name: those of the caller, then those of files.
+type scope struct {
+	project Project
+	files   map[string]string
+}
+
+func (s scope) get(name string) (string, bool) {
+	if v, ok := s.project.Variable(name); ok {
+		return v, ok
+	}
+	v, ok := s.files[name]
+	return v, ok
+}
+
+// with is s with more variables of files, which win over those that it has.
+func (s scope) with(more map[string]string) scope {
+	all := maps.Clone(s.files)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, more)
+	s.files = all
+	return s
+}
+
+// filled is a file with the variables in its texts filled in. Keys have none, and neither
+// have extensions: what is there is not for Compose.
+func (r *reading) filled(p part, s scope) object.Value {
+	v := p.Value
+	switch v.Kind {
+	case object.KindString:
+		before := len(r.errs)
+		if v.Text = r.expand(p, v.Text, s, 0); len(r.errs) > before {
+			v.Kind = object.KindNull // which is not reported again
+		}
+	case object.KindList:
+		items := p.items()
+		v.Items = make([]object.Value, len(items))
+		for i, item := range items {
+			v.Items[i] = r.filled(item, s)
+		}
+	case object.KindMap:
+		v.Members = append([]object.Member(nil), v.Members...)
+		for i, m := range p.members() {
+			if !strings.HasPrefix(m.name, "x-") {
+				v.Members[i].Value = r.filled(m.part, s)
+			}
+		}
+	default:
+	}
+	return v
+}
+
+// expand fills in the variables of a text: $NAME, ${NAME} and the forms with a default
+// (:- -), an error (:? ?) and an alternative (:+ +); $$ is a dollar.
+func (r *reading) expand(p part, s string, in scope, depth int) string {
+	const deepest = 10
+	if depth > deepest {
+		p.fail("", "variables are nested more than %d deep", deepest)
+		return ""
+	}
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(s, "$")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		name := nameIn(rest)
+		switch {
+		case strings.HasPrefix(rest, "$"):
+			b.WriteByte('$')
+			s = rest[1:]
+		case strings.HasPrefix(rest, "{"):
+			end := closing(rest)
+			if end < 0 || nameIn(rest[1:]) == "" {
+				p.fail("write $$ for a dollar", "expected a variable such as ${NAME} or ${NAME:-default}")
+				return b.String()
+			}
+			b.WriteString(r.variable(p, rest[1:end], in, depth))
+			s = rest[end+1:]
+		case name != "":
+			b.WriteString(r.variable(p, name, in, depth))
+			s = rest[len(name):]
+		default:
+			p.fail("write $$ for a dollar", "expected the name of a variable behind $")
+			return b.String()
+		}
+	}
+}
+
+// variable is the value of what stands between the braces of a variable.
+func (r *reading) variable(p part, body string, in scope, depth int) string {
+	name := nameIn(body)
+	value, ok := in.get(name)
+	op := strings.TrimPrefix(body[len(name):], ":")
+	full := ok && (value != "" || op == body[len(name):]) // : means that empty counts as missing
+	if op == "" {
+		if !ok {
+			p.missing(name)
+		}
+		return value
+	}
+	switch op[0] {
+	case '-':
+		if !full {
+			return r.expand(p, op[1:], in, depth+1)
+		}
+	case '+':
+		if full {
+			return r.expand(p, op[1:], in, depth+1)
+		}
+		return ""
+	case '?':
+		if !full {
+			p.fail("give it by --var or in an env file", "the variable %q is missing: %s", name, op[1:])
+		}
+	default:
+		p.fail("", "expected ${NAME}, or one of :- - :? ? :+ + behind the name")
+	}
+	return value
+}
+
+func (p part) missing(name string) {
+	p.fail("give it by --var "+name+"=VALUE or in an env file, or write ${"+name+":-default}",
+		"the variable %q has no source and no default", name)
+}
+
+// nameIn is the name of a variable at the beginning of a text.
+func nameIn(s string) string {
+	end := 0
+	for end < len(s) && (s[end] == '_' || s[end] >= 'a' && s[end] <= 'z' || s[end] >= 'A' && s[end] <= 'Z' || end > 0 && s[end] >= '0' && s[end] <= '9') {
+		end++
+	}
+	return s[:end]
+}
+
+// closing is the index of the brace that closes the first one of s, -1 where there is none.
+func closing(s string) int {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '{' && (i == 0 || s[i-1] == '$'):
+			depth++
+		case s[i] == '}':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// envFile is the variables of an env file that the author names at p.
+func (r *reading) envFile(p part, name string) map[string]string {
+	file, err := r.project.Read(path.Clean(name))
+	if err != nil {
+		p.fail("", "env file %q: %v", name, err)
+		return nil
+	}
+	return r.variablesOf(file)
+}
+
+// variablesOf is the variables of an env file.
+func (r *reading) variablesOf(file spec.File) map[string]string {
+	out, errs := r.project.Variables(file)
+	r.errs = append(r.errs, errs...)
+	return out
+}
