@@ -73,6 +73,9 @@ func (s surroundings) Variables(file spec.File) (map[string]string, object.Error
 	return out, errs
 }
 
+// NetworkPolicies reports whether the project asks for some.
+func (s surroundings) NetworkPolicies() bool { return len(s.config.Policies) > 0 }
+
 // Variable is one that the project or the caller declares.
 func (s surroundings) Variable(name string) (string, bool) {
 	s.variables.used[name] = true

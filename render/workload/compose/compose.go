@@ -26,6 +26,8 @@ type Project interface {
 	Read(name string) (spec.File, error)
 	// Variables is those of an env file, in the syntax of Compose.
 	Variables(file spec.File) (map[string]string, object.Errors)
+	// NetworkPolicies reports whether the project makes network policies.
+	NetworkPolicies() bool
 	// Variable is one that the caller declares; it wins over those of env files.
 	Variable(name string) (string, bool)
 }

@@ -37,6 +37,11 @@ func (project) Variables(file spec.File) (map[string]string, object.Errors) {
 	return envfile.Parse(file)
 }
 
+func (p project) NetworkPolicies() bool {
+	_, err := fs.Stat(p, "policies")
+	return err == nil
+}
+
 func (project) Variable(name string) (string, bool) { return "declared", name == "DECLARED" }
 
 // compiled compiles files, of which the first is the one that the user names. What comes
@@ -87,7 +92,6 @@ func TestEveryMistakeIsAtItsLine(t *testing.T) {
 		"passed on":           {"    environment: [GONE]\n", `4:19: services.web.environment.GONE: the variable "GONE" has no source`},
 		"required variable":   {"    command: ['${GONE:?say so}']\n", `4:15: services.web.command[0]: the variable "GONE" is missing: say so`},
 		"open variable":       {"    command: ['${GONE']\n", "4:15: services.web.command[0]: expected a variable such as ${NAME}"},
-		"bad variable":        {"    command: ['$ 1']\n", "4:15: services.web.command[0]: expected the name of a variable behind $"},
 		"nested variables":    {"    command: ['" + strings.Repeat("${A:-", 20) + strings.Repeat("}", 20) + "']\n", "variables are nested more than 10 deep"},
 		"env file gone":       {"    env_file: gone.env\n", `4:15: services.web.env_file[0].path: env file "gone.env": `},
 		"env file outside":    {"    env_file: ../up.env\n", `env file "../up.env": leaves the root of the project`},
@@ -217,6 +221,28 @@ services:
 		ports = append(ports, fmt.Sprintf("%s %d:%d", p.Name, p.Port, p.Target))
 	}
 	require.Equal(t, []string{"tcp-443 443:443", "tcp-80 80:80", "tcp-8080 8080:80"}, ports)
+}
+
+func TestNetworksAreRulesWhereTheProjectHasPolicies(t *testing.T) {
+	files := map[string]string{"compose.yaml": `services:
+  web: {image: x, networks: [front, back], expose: [1], x-ropewalk: {network: {allowTo: [{cidr: 10.0.0.0/8}]}}}
+  db: {image: x, networks: [back], expose: [1]}
+  mail: {image: x}
+networks: {front: , back: }
+`}
+	out, errs := compiled(t, files, "compose.yaml")
+	require.NoError(t, errs.Failures().Err())
+	require.Nil(t, out[0].Network)
+	files["policies"] = ""
+	out, errs = compiled(t, files, "compose.yaml")
+	require.NoError(t, errs.Failures().Err())
+	db, mail, web := out[0], out[1], out[2]
+	require.Equal(t, "compose.ropewalk.dev/back", db.Labels[0].Name)
+	require.Len(t, db.Labels, 1)
+	require.Len(t, db.Network.From, 1)
+	require.Equal(t, "compose.ropewalk.dev/default", mail.Labels[0].Name)
+	require.Len(t, web.Network.From, 2)
+	require.Len(t, web.Network.To, 3)
 }
 
 func TestLargeInputEndsSoon(t *testing.T) {

@@ -31,6 +31,8 @@ func (d onDisk) Read(name string) (spec.File, error) {
 
 func (onDisk) Variables(spec.File) (map[string]string, object.Errors) { return nil, nil }
 
+func (onDisk) NetworkPolicies() bool { return false }
+
 func (d onDisk) Variable(name string) (string, bool) {
 	v, ok := d.env[name]
 	return v, ok
@@ -46,7 +48,7 @@ services:
   base: {image: base, cap_add: [A], environment: [X=base, Y=base], ports: ['1000:100'], command: a b, dns: 1.1.1.1}
   web:
     extends: base
-    environment: {<<: *env, X: web, E: "${EMPTY:-d}", F: "${SET-d}", G: "${EMPTY-d}", H: "$${x}$$y", I: "${SET:+${SET}2}${GONE+no}"}
+    environment: {<<: *env, X: web, E: "${EMPTY:-d}", F: "${SET-d}", G: "${EMPTY-d}", H: "$${x}$$y", I: "${SET:+${SET}2}${GONE+no}", J: "$2a${GONE:-$14}$ 1$"}
     ports: [80, "8080:80", "127.0.0.1:9000-9001:90-91/udp", {target: 443, published: "8443"}]
     volumes: ["data:/data", "./src:/src:ro", "/anon", "/abs:/abs/", {type: tmpfs, target: /t}, "~/x:/home"]
     depends_on: [db]

@@ -66,6 +66,12 @@ func (p part) get(name string) part {
 	return part{p.reading, v, p.path.Append(object.Field(name))}
 }
 
+// has reports whether a map has a member, which may be null.
+func (p part) has(name string) bool {
+	_, ok := p.Get(name)
+	return ok
+}
+
 // at is the part at the end of a way.
 func (p part) at(names ...string) part {
 	for _, name := range names {
@@ -88,13 +94,16 @@ func (p part) only(known ...string) {
 	}
 }
 
+// items are the items of a list, without those that a mistake has emptied.
 func (p part) items() []part {
 	if !p.is(object.KindList) {
 		return nil
 	}
-	out := make([]part, len(p.Items))
+	out := make([]part, 0, len(p.Items))
 	for i, v := range p.Items {
-		out[i] = part{p.reading, v, p.path.Append(object.Index(i))}
+		if v.Kind != object.KindNull {
+			out = append(out, part{p.reading, v, p.path.Append(object.Index(i))})
+		}
 	}
 	return out
 }

@@ -288,12 +288,20 @@ func (s *service) pods() {
 	s.podSecurity.put("supplementalGroups", list(s.get("group_add").Pos, groups...))
 }
 
-// networks are the names of the networks of the service, sorted.
-func (s *service) networks() []string {
-	var out []string
-	for _, n := range s.get("networks").members() {
+// networks lets the services of one network call each other, where the project makes network
+// policies: each is a label of the pods, and a rule in both directions.
+func (s *service) networks() {
+	const prefix = "compose.ropewalk.dev/"
+	all := s.app.root.get("networks")
+	names := s.get("networks").members()
+	if len(names) == 0 {
+		names = []member{{part: part{s.reading, object.Value{Pos: s.Pos}, nil}, name: "default", namePos: s.Pos}}
+	}
+	var labels fields
+	var rules []object.Value
+	for _, n := range names {
 		n.only("aliases", "ipv4_address", "ipv6_address", "link_local_ips", "mac_address", "priority", "driver_opts", "gw_priority", "interface_name")
-		if n.name != "default" && !s.app.root.at("networks", n.name).member(n.name, s.app.root.get("networks")) {
+		if n.name != "default" && !all.has(n.name) {
 			n.fail("declare it under networks", "there is no network %q", n.name)
 		}
 		for _, a := range n.get("aliases").items() {
@@ -301,13 +309,16 @@ func (s *service) networks() []string {
 				a.fail("call the service by its own name", "Kubernetes knows the service as %q only, not as %q", s.label, a.text())
 			}
 		}
-		out = append(out, n.name)
+		one := pairs(n.namePos, prefix+label(n.name), text(cmp.Or(label(s.app.root.app), "true"), n.namePos))
+		labels = append(labels, one.Members...)
+		rules = append(rules, pairs(n.namePos, "labels", one))
 	}
-	slices.Sort(out)
-	return out
-}
-
-// member reports whether the map all has the name.
-func (part) member(name string, all part) bool {
-	return slices.ContainsFunc(all.Members, func(m object.Member) bool { return m.Name == name })
+	if !s.project.NetworkPolicies() {
+		return
+	}
+	s.spec.put("labels", labels.value(s.Pos))
+	own, more := s.get("networks"), s.at("x-ropewalk", "network")
+	s.spec.put("network", pairs(cmp.Or(own.Pos, s.Pos),
+		"allowFrom", list(s.Pos, append(slices.Clip(rules), more.get("allowFrom").Items...)...),
+		"allowTo", list(s.Pos, append(slices.Clip(rules), more.get("allowTo").Items...)...)))
 }

@@ -112,6 +112,7 @@ func (s *service) workload() object.Value {
 	s.amounts()
 	s.secure()
 	s.pods()
+	s.networks()
 	s.volumes()
 	s.replicas()
 	s.dependencies()
@@ -127,7 +128,7 @@ func (s *service) workload() object.Value {
 	s.spec.put("pod", s.pod.value(s.Pos))
 	s.spec.put("job", s.jobFields.value(s.Pos))
 	s.spec.put("annotations", s.annotations.value(s.Pos))
-	body := s.merge(s.spec.value(s.Pos), object.Value{}, nil).Merge(s.extension())
+	body := s.spec.value(s.Pos).Merge(s.extension())
 	return pairs(s.Pos,
 		"apiVersion", text(spec.APIVersion, s.Pos), "kind", text(spec.KindWorkload, s.Pos),
 		"metadata", pairs(s.namePos, "name", text(s.label, s.namePos)), "spec", body)
@@ -139,6 +140,9 @@ func (s *service) extension() object.Value {
 	x := s.get("x-ropewalk")
 	if !x.given() || !x.is(object.KindMap) {
 		return object.Value{}
+	}
+	if s.project.NetworkPolicies() {
+		x.Value = x.Without(object.Fields("network")) // networks has read it
 	}
 	route := x.get("route")
 	if !route.given() {

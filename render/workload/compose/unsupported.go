@@ -72,7 +72,6 @@ func (s *service) unsupported() {
 	if p := d.get("placement"); p.given() {
 		p.fail("write x-ropewalk: {pod: {nodeSelector: …}} or affinity", "the labels of nodes differ from those of Swarm")
 	}
-	s.networks()
 }
 
 // labels sets annotations, and reads what kompose reads.

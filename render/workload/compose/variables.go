@@ -96,9 +96,9 @@ func (r *reading) expand(p part, s string, in scope, depth int) string {
 		case name != "":
 			b.WriteString(r.variable(p, name, in, depth))
 			s = rest[len(name):]
-		default:
-			p.fail("write $$ for a dollar", "expected the name of a variable behind $")
-			return b.String()
+		default: // as Compose reads it
+			b.WriteByte('$')
+			s = rest
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (s *service) scratch(at part, target, medium string, limit object.Value) {
 func (s *service) claim(at, source part, target string) {
 	name := source.text()
 	all := s.app.root.get("volumes")
-	if !at.member(name, all) {
+	if !all.has(name) {
 		source.Pos = at.Pos
 		source.fail("declare it under volumes", "there is no volume %q", name)
 		return
@@ -198,7 +198,7 @@ func (s *service) granted(p part, kind, folder string) (of part, name, target st
 	p.only("source", "target", "uid", "gid", "mode")
 	name = p.get("source").text()
 	all := s.app.root.get(kind)
-	if !p.member(name, all) {
+	if !all.has(name) {
 		at := p.get("source")
 		at.fail(object.Suggest(name, memberNames(all)), "there is no %s %q", strings.TrimSuffix(kind, "s"), name)
 		return part{}, name, ""
