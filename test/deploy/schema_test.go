@@ -21,6 +21,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/spec/schema"
+	"github.com/ropewalk/ropewalk/render/workload/compose"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -73,6 +74,14 @@ func (n *node) strays(t *testing.T, defs map[string]*node, path string, closed m
 	return nil
 }
 
+// nowhere is a project without files.
+type nowhere struct{}
+
+func (nowhere) Read(string) (spec.File, error)                         { return spec.File{}, fs.ErrNotExist }
+func (nowhere) Variables(spec.File) (map[string]string, object.Errors) { return nil, nil }
+func (nowhere) NetworkPolicies() bool                                  { return false }
+func (nowhere) Variable(string) (string, bool)                         { return "", false }
+
 // The decoder names the fields that it knows beside one that it does not.
 func TestSchemasHaveTheFieldsOfTheDecoders(t *testing.T) {
 	for _, kind := range schema.Kinds() {
@@ -88,6 +97,10 @@ func TestSchemasHaveTheFieldsOfTheDecoders(t *testing.T) {
 			errs := object.AsErrors(err, object.StageSpec)
 			for _, w := range docs.Workloads {
 				_, more := score.Decode(score.Document{Value: w.Value})
+				errs = append(errs, more...)
+			}
+			for _, s := range docs.Sources {
+				_, more := compose.Compile(s, nowhere{})
 				errs = append(errs, more...)
 			}
 			compareKnown(t, errs, closed)

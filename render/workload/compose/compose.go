@@ -59,6 +59,8 @@ func hasKind(v object.Value) bool {
 
 // document decodes a document of kind Compose.
 func (r *reading) document(doc part, u *unit) {
+	r.ours = true
+	defer func() { r.ours = false }()
 	doc.only("apiVersion", "kind", "metadata", "spec")
 	doc.get("metadata").only("name")
 	body := doc.get("spec")
@@ -87,6 +89,8 @@ type reading struct {
 	// parsed are the documents of the files, by path; loads counts how often one was used.
 	parsed map[string][]spec.Manifest
 	loads  int
+	// ours is set for the document of kind Compose.
+	ours bool
 	// merged counts the values that merging has copied; full is set where that is too much.
 	merged int
 	full   bool

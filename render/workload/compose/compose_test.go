@@ -158,7 +158,7 @@ func TestWhatMeansTheSameIsAWarning(t *testing.T) {
 		"    depends_on: [my_db]\n  my_db: {image: x, expose: [1]}\n": `the service is called "my-db" in Kubernetes`,
 		"    depends_on: [db]\n  db: {image: x}\n":                    "other services depend on this one, and it has no port",
 		"    volumes: ['a:/a']\nvolumes: {a: }\n":                     "its claim asks for 1Gi",
-		"    deploy: {update_config: {parallelism: 2}}\n":             "deploy.update_config has no meaning",
+		"    deploy: {update_config: {parallelism: 2}}\n":             "services.web.deploy.update_config: update_config has no meaning",
 	} {
 		t.Run(want, func(t *testing.T) {
 			_, errs := compiled(t, service(fields), "compose.yaml")

@@ -17,11 +17,11 @@
 // # Invariants
 //
 // Only files that the caller returns are read, and only variables that it declares are known:
-// never the environment of the process. The value of a secret is never
-// read. What cannot be carried over is reported at its line: an error where the meaning
-// changes, a warning where it does not. All mistakes are reported at once; no message
-// repeats the value of a variable. No input panics; time and memory are bounded by the size
-// of the files, of which there are at most 100.
+// never the environment of the process. The value of a secret is never read. What cannot be
+// carried over is reported at its line: an error where the meaning changes, a warning where it
+// does not. All mistakes are reported at once; the caller masks the values of variables in
+// them. No input panics; time and memory are bounded by the size of the files, of which there
+// are at most 100.
 //
 // Caller: plugin/host.
 package compose

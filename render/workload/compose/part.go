@@ -80,16 +80,26 @@ func (p part) at(names ...string) part {
 	return p
 }
 
-// only reports the members of a map that are not known; names that begin with x- are free.
+// only reports the members of a map that are not known; in compose files names that begin
+// with x- are free.
 func (p part) only(known ...string) {
 	if !p.is(object.KindMap) {
 		return
 	}
 	for _, m := range p.Members {
-		if !slices.Contains(known, m.Name) && !strings.HasPrefix(m.Name, "x-") {
+		if !slices.Contains(known, m.Name) && (p.ours || !strings.HasPrefix(m.Name, "x-")) {
 			at := p.get(m.Name)
 			at.Pos = m.Pos
 			at.fail(object.Suggest(m.Name, known), "unknown field %q", m.Name)
+		}
+	}
+}
+
+// unused warns of members that mean nothing in Kubernetes.
+func (p part) unused(names ...string) {
+	for _, name := range names {
+		if at := p.get(name); at.given() {
+			at.warn("remove it", "%s has no meaning in Kubernetes", name)
 		}
 	}
 }

@@ -68,6 +68,7 @@ func (s *service) ports() {
 	all := append(s.get("ports").items(), s.exposed()...)
 	for _, p := range all {
 		p.only("target", "published", "protocol", "host_ip", "mode", "name", "app_protocol")
+		p.unused("app_protocol", "mode")
 		target, ok := p.get("target").integer(1)
 		if published := p.get("published"); ok && published.given() {
 			if n, good := published.integer(1); good {
@@ -108,6 +109,7 @@ func (s *service) exposed() []part {
 func (s *service) probes() {
 	h := s.get("healthcheck")
 	h.only("test", "interval", "timeout", "retries", "start_period", "start_interval", "disable")
+	h.unused("start_interval")
 	for _, kind := range []string{"readiness", "liveness"} {
 		action := s.komposeProbe(kind)
 		test := h.get("test")
@@ -177,9 +179,7 @@ func (s *service) amounts() {
 			p.fail("write x-ropewalk: {containers: {"+s.label+": {resources: {limits: {nvidia.com/gpu: 1}}}}}", "a reservation of devices has no counterpart: the name of the resource depends on the cluster")
 		}
 	}
-	if p := limits.get("pids"); p.given() {
-		p.warn("", "a limit of processes is that of the node in Kubernetes")
-	}
+	limits.unused("pids")
 	first := func(p, o part) part {
 		if p.given() {
 			return p
@@ -301,6 +301,7 @@ func (s *service) networks() {
 	var rules []object.Value
 	for _, n := range names {
 		n.only("aliases", "ipv4_address", "ipv6_address", "link_local_ips", "mac_address", "priority", "driver_opts", "gw_priority", "interface_name")
+		n.unused("ipv4_address", "ipv6_address", "link_local_ips", "mac_address", "driver_opts", "interface_name")
 		if n.name != "default" && !all.has(n.name) {
 			n.fail("declare it under networks", "there is no network %q", n.name)
 		}

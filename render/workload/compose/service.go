@@ -62,6 +62,13 @@ func newApplication(root part) *application {
 		a.services = append(a.services, s)
 		a.byName[s.name] = s
 	}
+	for _, n := range root.get("networks").members() {
+		n.only("name", "driver", "driver_opts", "ipam", "internal", "external", "attachable", "enable_ipv4", "enable_ipv6", "labels")
+		n.unused("driver_opts", "ipam", "enable_ipv4", "enable_ipv6")
+		if !root.project.NetworkPolicies() {
+			n.unused("internal")
+		}
+	}
 	slices.SortFunc(a.services, func(s, o *service) int { return strings.Compare(s.name, o.name) })
 	for _, s := range a.services {
 		for _, d := range s.get("depends_on").members() {
@@ -268,6 +275,9 @@ func (s *service) variables() {
 	values := map[string]object.Value{}
 	for _, f := range s.get("env_file").items() {
 		f.only("path", "required", "format")
+		if format := f.get("format"); format.given() {
+			format.fail("remove it, and quote values with a dollar in single quotes", "a format of env files is not read")
+		}
 		at := f.get("path")
 		if required := f.get("required"); required.given() && !required.flag() {
 			if _, err := s.project.Read(at.text()); err != nil {
@@ -297,12 +307,17 @@ func (s *service) variables() {
 	s.container.put("variables", f.value(s.get("environment").Pos))
 }
 
+// scale is how many pods the author wants.
+func (s *service) scale() part {
+	if p := s.get("scale"); p.given() {
+		return p
+	}
+	return s.at("deploy", "replicas")
+}
+
 // replicas sets how many pods there are.
 func (s *service) replicas() {
-	scale := s.get("scale")
-	if !scale.given() {
-		scale = s.at("deploy", "replicas")
-	}
+	scale := s.scale()
 	n, ok := scale.integer(0)
 	lowest, hpa := s.kompose["hpa.replicas.min"]
 	highest, most := s.kompose["hpa.replicas.max"]

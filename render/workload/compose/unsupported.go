@@ -64,11 +64,9 @@ func (s *service) unsupported() {
 	}
 	d := s.get("deploy")
 	d.only("mode", "replicas", "resources", "restart_policy", "labels", "update_config", "rollback_config", "placement", "endpoint_mode")
-	for _, name := range []string{"update_config", "rollback_config", "endpoint_mode", "labels"} {
-		if p := d.get(name); p.given() {
-			p.warn("remove it", "deploy.%s has no meaning in Kubernetes", name)
-		}
-	}
+	d.unused("update_config", "rollback_config", "endpoint_mode", "labels")
+	d.get("restart_policy").only("condition", "delay", "max_attempts", "window")
+	d.get("restart_policy").unused("delay", "window")
 	if p := d.get("placement"); p.given() {
 		p.fail("write x-ropewalk: {pod: {nodeSelector: …}} or affinity", "the labels of nodes differ from those of Swarm")
 	}
@@ -178,7 +176,9 @@ func (s *service) komposeLabel(name string, p part) {
 		s.jobFields.put("backoffLimit", numberOf(p))
 	case "hpa.replicas.min", "hpa.replicas.max", "hpa.cpu", "hpa.memory", "volume.size", "volume.storage-class-name":
 	default:
-		if !strings.HasPrefix(name, "service.healthcheck.") || strings.Contains(name, "readiness.test") {
+		probe, known := strings.CutPrefix(name, "service.healthcheck.")
+		_, probe, _ = strings.Cut(probe, ".")
+		if !known || !slices.Contains([]string{"http_get_path", "http_get_port", "tcp_port"}, probe) {
 			p.fail("write x-ropewalk with the fields of a Workload", "the label kompose.%s is not carried over", name)
 		}
 	}

@@ -149,6 +149,10 @@ func (s *service) claim(at, source part, target string) {
 	if users[0] == s {
 		v.checkDriver(len(users))
 	}
+	if n, _ := s.scale().integer(0); n > 1 && len(users) == 1 {
+		source.Pos = at.Pos
+		source.warn("", "each of the %d replicas has a claim of its own: in Compose they share one volume", n)
+	}
 	params := v.get("x-ropewalk").Value
 	if params.Kind != object.KindMap {
 		params = object.Value{Kind: object.KindMap, Pos: v.Pos}
