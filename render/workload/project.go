@@ -76,6 +76,7 @@ func newMember(s Source) *member {
 	return &member{source: s, network: &network.Workload{
 		Name: spec.Name.Value, Namespace: s.Context.Namespace, Ports: spec.Ports, Pos: spec.Pos, Rules: spec.Network,
 		ServiceAccount: cmp.Or(spec.ServiceAccount.Name.Value, spec.Name.Value),
+		Serverless:     spec.Kind.Value == score.KindKnativeService,
 	}}
 }
 

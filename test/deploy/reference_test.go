@@ -47,6 +47,7 @@ kind: Workload
 metadata: {name: api, qqqqqqqqqq: 1}
 spec:
   replicas: {qqqqqqqqqq: 1, queue: {qqqqqqqqqq: 1}, cron: [{qqqqqqqqqq: 1}], http: {qqqqqqqqqq: 1}}
+  serving: {qqqqqqqqqq: 1}
   identity: {qqqqqqqqqq: 1, azure: {qqqqqqqqqq: 1}}
   network: {qqqqqqqqqq: 1, allowTo: [{qqqqqqqqqq: 1, ports: [{qqqqqqqqqq: 1}]}]}
   containers:

@@ -56,6 +56,9 @@ func (l *lowering) containers() (init, main []object.Value) {
 	slices.SortStableFunc(others, func(a, b int) int {
 		return cmp.Compare(l.r.Containers[a].Spec.Order, l.r.Containers[b].Spec.Order)
 	})
+	if len(others) > 0 {
+		l.first = l.r.Containers[others[0]].Spec.Name
+	}
 	for _, i := range others {
 		main = append(main, l.container(i, ""))
 	}

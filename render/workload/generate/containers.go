@@ -67,7 +67,10 @@ func (l *lowering) containerPorts(s *score.Container, ready string) object.Value
 	if ready == score.ReadyComplete {
 		return object.Value{}
 	}
-	all := ready == "" && l.main == 1
+	all := ready == "" && (l.main == 1 || l.kind == score.KindKnativeService && s.Name == l.first)
+	if l.kind == score.KindKnativeService && !all {
+		return object.Value{}
+	}
 	var probed []string
 	if !all {
 		probed = probedPorts(s)
@@ -85,7 +88,7 @@ func (l *lowering) containerPorts(s *score.Container, ready string) object.Value
 		}
 		taken[n] = true
 		name := ""
-		if isPortName(p.Name) {
+		if isPortName(p.Name) && (l.kind != score.KindKnativeService || isKnativePortName(p.Name)) {
 			name = p.Name
 		}
 		items = append(items, MapOf(p.Pos, with("name", lowerGiven(name, p.Pos)),

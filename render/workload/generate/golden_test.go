@@ -133,7 +133,7 @@ func goldens() map[string]Resolved {
 	}
 	return map[string]Resolved{
 		"plain": plain(), "secrets-external": secretive, "secrets-kubernetes": inCluster, "secret-file": secretFile(), "two-containers": twoContainers(),
-		"before": before(), "claims": claims(), "everything": everything(), "cronjob": cronJob(),
+		"before": before(), "claims": claims(), "everything": everything(), "cronjob": cronJob(), "knative": serverless(),
 	}
 }
 

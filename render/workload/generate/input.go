@@ -20,8 +20,10 @@ type lowering struct {
 	// kind is one of the kinds of score.
 	kind string
 	errs object.Errors
-	// main is how many containers are the pod's own, and come before no other.
-	main int
+	// main is how many containers are the pod's own, and come before no other; first is
+	// the name of the first one.
+	main  int
+	first string
 
 	// configs and secrets are the ConfigMaps and ExternalSecrets by the end of
 	// their name.
@@ -120,6 +122,7 @@ func (l *lowering) input() object.Value {
 	m.put("podAnnotations", lowerPairs(s.PodAnnotations))
 	m.put("podLabels", lowerPairs(s.PodLabels))
 	l.replicas(&m)
+	m.put("serving", s.Serving)
 	m.put("disruption", s.Disruption)
 	m.put("schedule", lowerGiven(s.Schedule.Value, s.Schedule.Pos))
 	m.put("job", s.Job)
@@ -154,8 +157,11 @@ const (
 func (l *lowering) checkRoutes() {
 	for _, r := range l.spec.Resources {
 		if r.Type.Value == network.TypeRoute && !l.runs() {
-			l.fail(r.Pos, l.at("resources", r.Name), "remove the route, or write kind: Deployment",
-				"a route leads to pods that serve, and those of a %s run to an end", l.kind)
+			why := "a route leads to pods that serve, and those of a %s run to an end"
+			if l.kind == score.KindKnativeService {
+				why = "Knative makes the routes of a %s, whose Service leads to its own gateway"
+			}
+			l.fail(r.Pos, l.at("resources", r.Name), "remove the route, or write kind: Deployment", why, l.kind)
 		}
 	}
 }

@@ -5,6 +5,7 @@ package generate
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
@@ -20,6 +21,12 @@ func (l *lowering) network() object.Value {
 		return object.Value{}
 	}
 	from, to := l.rules(wanted)
+	if gateway := knativeGateway(n, l.r.Config); len(gateway) > 0 {
+		to.Kind, to.Items = object.KindList, append(slices.Clip(to.Items), lowerRules(gateway).Items...)
+	}
+	if l.kind == score.KindKnativeService {
+		n.Inbound = nil // Callers come through the gateway of Knative.
+	}
 	hosts := make([]object.Value, len(n.External))
 	for i, e := range n.External {
 		hosts[i] = MapOf(none, StringMember("name", e.Name, none), StringMember("host", e.Host, none),
@@ -52,6 +59,7 @@ func words(texts []string) object.Value {
 // Openings are the ports that routes lead to, nothing where there are none.
 func (l *lowering) Openings() object.Value {
 	open := append(network.Openings(l.r.Routes, l.r.Config.Network.RoutesFrom), l.interceptor()...)
+	open = append(open, l.knativeOpenings(l.r.Config.Network.RoutesFrom)...)
 	items := make([]object.Value, len(open))
 	for i, o := range open {
 		items[i] = networkPort(o.Port)

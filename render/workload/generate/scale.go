@@ -102,6 +102,7 @@ func (l *lowering) finish(input object.Value) object.Value {
 			l.checkRequests(input)
 		}
 	}
+	l.checkKnative(input)
 	input = fixedCanary(input)
 	l.checkCanaryPorts(input)
 	l.checkProbes(input)

@@ -39,6 +39,8 @@ func IsCall(kind string) bool {
 type Workload struct {
 	Name, Namespace, ServiceAccount string
 	Ports                           []score.Port
+	// Serverless is set for a KnativeService, which is called through Knative's gateway.
+	Serverless bool
 	// Pos is the position of its document.
 	Pos object.Pos
 	// Calls are the resources that name another workload.
@@ -90,7 +92,13 @@ type Network struct {
 	Inbound, Outbound []Peer
 	External          []External
 	Backends          []Endpoint
+	// Knative is set if the workload calls a KnativeService.
+	Knative bool
 }
+
+// KnativeGateway is the port of the pods of Knative's gateways (Kourier, Istio) that calls
+// from inside of the cluster come to.
+const KnativeGateway = 8081
 
 // Peer is another workload; the account of one that is not in the project is not
 // known, and neither are its ports where none is named.
@@ -146,7 +154,9 @@ func Agree(all []*Workload, open bool) object.Errors {
 					fmt.Sprintf("give %q a resource of type service with direction: inbound and params.workload: %s", other.Name, m.Name)))
 			case !called[other]:
 				called[other] = true
-				m.Outbound = append(m.Outbound, other.peer(other.Ports))
+				if m.Knative = m.Knative || other.Serverless; !other.Serverless {
+					m.Outbound = append(m.Outbound, other.peer(other.Ports))
+				}
 				other.Inbound = append(other.Inbound, m.peer(nil))
 			}
 		}

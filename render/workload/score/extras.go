@@ -21,7 +21,8 @@ import (
 //	network          {allowFrom, allowTo}: traffic beside that between workloads
 //	deploy           {strategy: rolling | canary,
 //	                 canary: {interval, threshold, maxWeight, stepWeight}}
-//	kind             Deployment | StatefulSet | Job | CronJob
+//	kind             Deployment | StatefulSet | Job | CronJob | KnativeService
+//	serving          {concurrencyLimit, timeout}: of requests, by Knative or KEDA
 //	schedule         of a CronJob, such as "0 3 * * *"
 //	disruption       {minAvailable} or {maxUnavailable}: a number or "50%"
 //	serviceAccount   a name, or {name, existing, annotations, mountToken}
@@ -91,6 +92,7 @@ func (d *decoder) extras(f *fields) {
 		d.out.Schedule = p.filled()
 	}
 	d.out.Replicas = d.replicas(f.get("replicas"))
+	d.serving(f.get("serving"))
 	d.out.Deploy = d.deploy(f.get("deploy"))
 	d.out.Disruption = d.disruption(f.get("disruption"))
 	d.out.ServiceAccount = d.serviceAccount(f.get("serviceAccount"))
@@ -282,6 +284,7 @@ func (d *decoder) kinds() {
 	at := func(name string) *location {
 		return &location{up: &location{step: object.Field(root)}, step: object.Field(name)}
 	}
+	d.knative(at)
 	job := kind == KindJob || kind == KindCronJob
 	if kind == KindCronJob && !d.out.Schedule.Pos.IsValid() {
 		d.fail(d.out.Kind.Pos, at("schedule"), `write schedule: "0 3 * * *", or the one that it is`, "is missing: a CronJob requires one")

@@ -56,6 +56,10 @@ func (d *decoder) replicas(p part) *Replicas {
 	if !p.given() {
 		return nil
 	}
+	if d.isKnative() {
+		d.knativeReplicas(p)
+		return nil
+	}
 	out := &Replicas{Pos: p.Pos, Min: 1}
 	if p.Kind == object.KindNumber {
 		n, _ := p.number(0, maxInt32)

@@ -23,14 +23,15 @@ type Pair struct {
 
 // The kinds of Kubernetes object that a workload can become.
 const (
-	KindDeployment  = "Deployment"
-	KindStatefulSet = "StatefulSet"
-	KindJob         = "Job"
-	KindCronJob     = "CronJob"
+	KindDeployment     = "Deployment"
+	KindStatefulSet    = "StatefulSet"
+	KindJob            = "Job"
+	KindCronJob        = "CronJob"
+	KindKnativeService = "KnativeService"
 )
 
 func workloadKinds() []string {
-	return []string{KindDeployment, KindStatefulSet, KindJob, KindCronJob}
+	return []string{KindDeployment, KindStatefulSet, KindJob, KindCronJob, KindKnativeService}
 }
 
 // Workload is a workload spec: a Score file or a Workload document of ours,
@@ -70,9 +71,13 @@ type Workload struct {
 	// Ports are those of the service, sorted by name.
 	Ports []Port
 
-	// Replicas is nil where none are set.
+	// Replicas is nil where none are set, and for a KnativeService.
 	Replicas *Replicas
-	Deploy   Deploy
+	// Serving is {concurrencyLimit, timeout in seconds} and, for a KnativeService, how
+	// it is scaled: {min, max, cooldown in seconds, metric: concurrency | rps, target}.
+	// KindNone where there is nothing.
+	Serving object.Value
+	Deploy  Deploy
 	// Disruption is what stands below disruption (minAvailable or
 	// maxUnavailable), KindNone where there is nothing.
 	Disruption     object.Value

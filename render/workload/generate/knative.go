@@ -1,0 +1,203 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package generate
+
+import (
+	"cmp"
+	"path"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/network"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// knativeNamespace has the activator, which sends requests on, and the autoscaler, which
+// reads what the pods count.
+const knativeNamespace = "knative-serving"
+
+// isKnativePortName reports whether Knative accepts the name of a port: it says which
+// HTTP the container speaks.
+func isKnativePortName(name string) bool { return name == "h2c" || name == "http1" }
+
+// knativeFlags are the fields of a pod, and the volumes, that Knative accepts only where a
+// flag of its ConfigMap config-features is set (knative/serving 1.23,
+// pkg/apis/config/features.go). None of them is by default.
+func knativeFlags() map[string]string {
+	return map[string]string{
+		"affinity": "affinity", "dnsConfig": "dnsconfig", "dnsPolicy": "dnspolicy", "hostAliases": "hostaliases",
+		"hostIPC": "hostipc", "hostNetwork": "hostnetwork", "hostPID": "hostpid", "nodeSelector": "nodeselector",
+		"priorityClassName": "priorityclassname", "runtimeClassName": "runtimeclassname", "schedulerName": "schedulername",
+		"shareProcessNamespace": "shareprocessnamespace", "tolerations": "tolerations",
+		"topologySpreadConstraints": "topologyspreadconstraints", "securityContext": "securitycontext",
+		"initContainers": "init-containers", "persistentVolumeClaim": "persistent-volume-claim",
+		"csi": "volumes-csi", "ephemeral": "volumes-ephemeral", "hostPath": "volumes-hostpath", "image": "volumes-image",
+	}
+}
+
+// What Knative accepts always (pkg/apis/serving/fieldmask.go): fields of a pod and of the
+// security context of a container, and volumes. The fields of a container are those that it
+// refuses, as the others are made here.
+func knativePod() []string { return []string{"imagePullSecrets", "enableServiceLinks"} }
+
+func knativeVolumes() []string {
+	return []string{"name", "secret", "configMap", "projected", "emptyDir"}
+}
+
+func knativeSecurity() []string {
+	return []string{
+		"allowPrivilegeEscalation", "capabilities", "privileged", "readOnlyRootFilesystem",
+		"runAsGroup", "runAsNonRoot", "runAsUser", "seccompProfile",
+	}
+}
+
+func notInKnative() []string {
+	return []string{"lifecycle", "resizePolicy", "stdin", "stdinOnce", "tty"}
+}
+
+// checkKnative refuses what the webhook of Knative refuses, and warns of what it refuses
+// unless a flag is set.
+func (l *lowering) checkKnative(input object.Value) {
+	if l.kind != score.KindKnativeService {
+		return
+	}
+	pod, _ := input.Get("pod")
+	l.knativeFields(pod.Members, knativePod(), l.extra("pod"))
+	if v, ok := input.Get("securityContext"); ok {
+		l.knativeField("securityContext", v.Pos, nil, l.extra("securityContext"))
+	}
+	volumes, _ := input.Get("volumes")
+	for _, v := range volumes.Items {
+		name, _ := v.Get("name")
+		l.knativeFields(v.Members, knativeVolumes(), l.at("resources", name.Text))
+	}
+	for i := range l.r.Containers {
+		l.knativeContainer(&l.r.Containers[i])
+	}
+}
+
+func (l *lowering) knativeFields(members []object.Member, allowed []string, at object.Path) {
+	for _, m := range members {
+		l.knativeField(m.Name, cmp.Or(m.Pos, m.Value.Pos), allowed, at.Append(object.Field(m.Name)))
+	}
+}
+
+// knativeField is a field that Knative has to accept.
+func (l *lowering) knativeField(name string, pos object.Pos, allowed []string, at object.Path) {
+	switch flag := knativeFlags()[name]; {
+	case slices.Contains(allowed, name):
+	case flag == "":
+		l.fail(pos, at, "remove it, or write kind: Deployment", "Knative refuses %s", name)
+	default:
+		l.warn(pos, at, "set the flag, or remove the field", "Knative refuses %s, unless the flag kubernetes.podspec-%s of its ConfigMap config-features is set", name, flag)
+	}
+}
+
+// knativeContainer checks one container.
+func (l *lowering) knativeContainer(c *Container) {
+	s := &c.Spec
+	at := l.at("containers", s.Name)
+	field := func(name string) object.Path { return at.Append(object.Field(name)) }
+	serves := s.Name == l.first
+	if s.Name == "queue-proxy" {
+		l.fail(s.Pos, at, "write another name", "the container %q is Knative's own", s.Name)
+	}
+	for _, v := range c.Variables {
+		if slices.Contains([]string{"K_SERVICE", "K_CONFIGURATION", "K_REVISION"}, v.Name) || v.Name == "PORT" && serves {
+			l.fail(v.NamePos, field("variables").Append(object.Field(v.Name)), "remove it", "Knative sets %s itself", v.Name)
+		}
+	}
+	for _, m := range s.Further.Members {
+		if slices.Contains(notInKnative(), m.Name) {
+			l.fail(m.Pos, field(m.Name), "remove it, or write kind: Deployment", "Knative refuses %s", m.Name)
+		}
+	}
+	for _, m := range s.Volumes {
+		if slices.Contains([]string{"/", "/dev", "/dev/log"}, path.Clean(m.Target)) {
+			l.fail(m.Pos, field("volumes").Append(object.Field(m.Target)), "write another path", "Knative mounts nothing at %q", m.Target)
+		}
+	}
+	l.knativeBefore(s, field)
+	l.knativeSecurity(s, field("securityContext"))
+	for _, p := range []struct {
+		name  string
+		value object.Value
+	}{{"livenessProbe", s.LivenessProbe}, {"readinessProbe", s.ReadinessProbe}, {"startupProbe", s.StartupProbe}} {
+		if p.value.Kind != object.KindNone {
+			l.knativeProbe(p.value, field(p.name), serves)
+		}
+	}
+}
+
+// knativeBefore checks a container that comes before others.
+func (l *lowering) knativeBefore(s *score.Container, field func(string) object.Path) {
+	switch strongest(s) {
+	case "":
+	case score.ReadyComplete:
+		l.knativeField("initContainers", s.Before[0].Pos, nil, field("before"))
+	default:
+		l.fail(s.Before[0].Pos, field("before"), "remove before, or write ready: complete", "Knative has no sidecars that start first")
+	}
+}
+
+func (l *lowering) knativeSecurity(s *score.Container, at object.Path) {
+	l.knativeFields(s.SecurityContext.Members, knativeSecurity(), at)
+	if v, _ := s.SecurityContext.Get("privileged"); v.Text == "true" {
+		l.fail(v.Pos, at.Append(object.Field("privileged")), "remove it, or write kind: Deployment", "Knative runs no privileged containers")
+	}
+	capabilities, _ := s.SecurityContext.Get("capabilities")
+	if add, ok := capabilities.Get("add"); ok && len(add.Items) > 0 {
+		l.warn(add.Pos, at.Append(object.Field("capabilities"), object.Field("add")), "set the flag, or remove the field",
+			"Knative refuses it, unless the flag kubernetes.containerspec-addcapabilities of its ConfigMap config-features is set")
+	}
+}
+
+// knativeProbe checks a probe: of the container that serves, its port has no name to go by.
+func (l *lowering) knativeProbe(probe object.Value, at object.Path, serves bool) {
+	if !serves {
+		l.warn(probe.Pos, at, "set the flag, or remove the probe",
+			"Knative refuses probes of containers beside the one that serves (%q), unless the flag multi-container-probing of its ConfigMap config-features is set", l.first)
+		return
+	}
+	for _, action := range probe.Members {
+		if port, ok := action.Value.Get("port"); ok && port.Kind == object.KindString && !isKnativePortName(port.Text) {
+			l.fail(port.Pos, at.Append(object.Field(action.Name), object.Field("port")), "write its number", "Knative knows no port %q", port.Text)
+		}
+	}
+}
+
+// knativeOpenings are the ports at which the pods of a KnativeService get requests, and
+// those that Knative counts by. Requests come from its activator or right from the pods of
+// its gateway, which are in the namespace from, anywhere where that is "".
+func (l *lowering) knativeOpenings(from string) []network.Opening {
+	if l.kind != score.KindKnativeService {
+		return nil
+	}
+	var out []network.Opening
+	open := func(namespace string, ports ...int) {
+		for _, port := range ports {
+			out = append(out, network.Opening{Port: score.Port{Target: port, Protocol: network.ProtocolTCP}, Namespace: namespace})
+		}
+	}
+	open(from, 8012, 8013, 8112)
+	if from != "" && from != knativeNamespace {
+		open(knativeNamespace, 8012, 8013, 8112)
+	}
+	open(knativeNamespace, 9090, 9091)
+	return out
+}
+
+// knativeGateway is the rule by which calls to a KnativeService are allowed: they go to
+// the gateway of Knative in the cluster.
+func knativeGateway(n network.Network, config spec.Workloads) []score.Rule {
+	if !n.Knative {
+		return nil
+	}
+	var peer object.Value
+	if from := config.Network.RoutesFrom; from != "" {
+		peer = MapOf(object.Pos{}, StringMember("namespace", from, object.Pos{}))
+	}
+	return []score.Rule{{Peer: peer, Ports: []score.Port{{Target: network.KnativeGateway, Protocol: network.ProtocolTCP}}}}
+}

@@ -1,0 +1,178 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// KnativePort is the port at which a Service of Knative answers in the cluster, and
+// knativeTarget that of the container where the author gives none.
+const (
+	KnativePort   = 80
+	knativeTarget = 8080
+)
+
+// The bounds of Knative, as they are unless the cluster sets others in config-defaults.
+const (
+	maxConcurrencyLimit = 1000
+	usualMaxTimeout     = 600
+	// maxRetention is the longest time in seconds that the last pod may be kept.
+	maxRetention = 3600
+)
+
+func (d *decoder) isKnative() bool { return d.out.Kind.Value == KindKnativeService }
+
+// serve adds to what Knative serves and scales by.
+func (d *decoder) serve(name string, p object.Value) {
+	if d.out.Serving.Kind == object.KindNone {
+		d.out.Serving = object.Value{Kind: object.KindMap, Pos: p.Pos}
+	}
+	d.out.Serving.Members = append(d.out.Serving.Members, object.Member{Name: name, Pos: p.Pos, Value: p})
+}
+
+// serving decodes {concurrencyLimit, timeout}.
+func (d *decoder) serving(p part) {
+	if !p.given() {
+		return
+	}
+	f := p.fields()
+	limit, timeout := f.get("concurrencyLimit"), f.get("timeout")
+	_, limited := limit.number(0, maxConcurrencyLimit)
+	seconds, timed := timeout.number(1, maxInt32)
+	f.done(nil)
+	const hint = "write kind: KnativeService"
+	r := d.out.Replicas
+	requests := r != nil && r.HTTP.Kind != object.KindNone
+	switch {
+	case !d.isKnative() && !requests:
+		p.fail(hint+", or replicas.http", "nothing counts the requests of the workload")
+	case !d.isKnative() && limit.given():
+		limit.fail(hint+", or replicas.http.concurrency", "KEDA's HTTP add-on has no limit of requests")
+	case d.isKnative() && timed && seconds > usualMaxTimeout:
+		timeout.warn("", "Knative refuses more than %d seconds, unless max-revision-timeout-seconds of its ConfigMap config-defaults is higher", usualMaxTimeout)
+	}
+	if limited {
+		d.serve("concurrencyLimit", limit.Value)
+	}
+	if timed {
+		d.serve("timeout", timeout.Value)
+	}
+	if n, ok := d.out.Serving.Get("target"); ok && limited && limit.Text != "0" {
+		limit.below(n)
+	}
+}
+
+// below warns of a limit of requests that is reached before the pods are scaled.
+func (p part) below(target object.Value) {
+	most, _ := strconv.Atoi(p.Text)
+	if n, _ := strconv.Atoi(target.Text); n > most {
+		p.warn("", "Knative scales by it, as the concurrency of replicas.http is higher: %d", n)
+	}
+}
+
+// knativeReplicas decodes a number, or {min, max, cooldown, http: {concurrency | rate}}:
+// Knative scales by requests, and from none where min is not given.
+func (d *decoder) knativeReplicas(p part) {
+	if p.Kind == object.KindNumber {
+		if _, ok := p.number(1, maxInt32); ok {
+			d.serve("min", p.Value)
+			d.serve("max", p.Value)
+		}
+		return
+	}
+	if p.Kind != object.KindMap {
+		p.fail("", "expected a number, or a map such as {min: 2, max: 10}, got a %s", p.Kind)
+		return
+	}
+	f := p.fields()
+	least, most, cooldown := f.get("min"), f.get("max"), f.get("cooldown")
+	n, from := least.number(0, maxInt32)
+	m, to := most.number(1, maxInt32)
+	if _, ok := cooldown.number(0, maxRetention); ok {
+		d.serve("cooldown", cooldown.Value)
+	}
+	if from {
+		d.serve("min", least.Value)
+	}
+	if to {
+		d.serve("max", most.Value)
+	}
+	if from && to && m < n {
+		most.fail("", "max is %d, less than min, which is %d", m, n)
+	}
+	if http := f.get("http"); http.given() {
+		d.knativeRequests(http)
+	}
+	for _, name := range []string{"cpu", "memory", "queue", "cron", "pollingInterval"} {
+		if other := f.get(name); other.given() {
+			other.fail("write http: {concurrency: 100}, or kind: Deployment", "Knative scales by requests alone")
+		}
+	}
+	f.done(nil)
+}
+
+// knativeRequests decodes what one pod is meant to have.
+func (d *decoder) knativeRequests(p part) {
+	f := p.fields()
+	concurrency, rate := f.get("concurrency"), f.get("rate")
+	for _, name := range []string{"hosts", "paths", "port", "namespace"} {
+		if other := f.get(name); other.given() {
+			other.fail("remove it", "is for KEDA's HTTP add-on: Knative knows which requests are for the workload")
+		}
+	}
+	_, many := concurrency.number(1, maxInt32)
+	_, often := rate.number(1, maxInt32)
+	switch {
+	case count(concurrency, rate) != 1 && !f.misspelt("concurrency", "rate"):
+		p.fail("write one of concurrency: 100 and rate: 50 for requests per second, of one pod", "expected one of concurrency and rate, got %d", count(concurrency, rate))
+	case many:
+		d.serve("metric", object.Value{Kind: object.KindString, Pos: concurrency.Pos, Text: "concurrency"})
+		d.serve("target", concurrency.Value)
+	case often:
+		d.serve("metric", object.Value{Kind: object.KindString, Pos: rate.Pos, Text: "rps"})
+		d.serve("target", rate.Value)
+	}
+	f.done(nil)
+}
+
+// knative checks what Knative's webhook refuses of what the author writes of the workload
+// itself, and gives it a port where it has none.
+func (d *decoder) knative(at func(name string) *location) {
+	if !d.isKnative() {
+		return
+	}
+	service := &location{up: at("service"), step: object.Field("ports")}
+	if d.doc.Score {
+		service = &location{up: &location{step: object.Field("service")}, step: object.Field("ports")}
+	}
+	if len(d.out.Ports) == 0 {
+		d.out.Ports = []Port{{Name: "http", Pos: d.out.Kind.Pos, Port: KnativePort, Target: knativeTarget, Protocol: "TCP"}}
+	}
+	for i, p := range d.out.Ports {
+		path := &location{up: service, step: object.Field(p.Name)}
+		switch {
+		case i > 0:
+			d.fail(p.Pos, path, "remove it, or write kind: Deployment", "a KnativeService has one port, and %q is another", d.out.Ports[0].Name)
+		case p.Protocol != "TCP":
+			d.fail(p.Pos, path, "write kind: Deployment", "a KnativeService serves HTTP, and the port is of %s", p.Protocol)
+		case p.Port != KnativePort:
+			d.fail(p.Pos, path, "write port: 80 and targetPort: "+strconv.Itoa(p.Target), "Knative answers at port 80, and not at %d", p.Port)
+		case slices.Contains([]int{8008, 8012, 8013, 8022, 9090, 9091}, p.Target):
+			d.fail(p.Pos, path, "let the container listen at another port, such as 8080", "port %d of the pods is Knative's own", p.Target)
+		}
+	}
+	if d.out.Disruption.Kind != object.KindNone {
+		d.fail(d.out.Disruption.Pos, at("disruption"), "remove it", "a KnativeService has no disruption budget: Knative starts and stops its pods")
+	}
+	for _, a := range d.out.Annotations {
+		if strings.HasPrefix(a.Name, "autoscaling.knative.dev") {
+			d.fail(a.NamePos, &location{up: at("annotations"), step: object.Field(a.Name)}, "move it to podAnnotations", "Knative wants it at the template of the pods")
+		}
+	}
+}
