@@ -75,7 +75,7 @@ func (l *lowering) queue(q *score.Queue) object.Value {
 				continue
 			}
 			name, key = s.Key, s.Property
-		case !l.templated(part.text.Pieces):
+		case !l.joined(part.text.Pieces):
 			l.fail(pos, at, kubernetesStoreHint, "the %s of the resource %q is made of Secrets of the cluster, which KEDA cannot join",
 				part.parameter, q.Resource.Value)
 			continue
@@ -91,6 +91,11 @@ func (l *lowering) queue(q *score.Queue) object.Value {
 	}
 	l.checkAddress(l.r.Queue.Address, at)
 	return m.value(pos)
+}
+
+// joined reports whether an ExternalSecret can make a text of pieces.
+func (l *lowering) joined(pieces []Piece) bool {
+	return l.external() && (l.r.Config.Secrets.KubernetesStore != "" || !slices.ContainsFunc(pieces, l.clustered))
 }
 
 // checkAddress warns of the name of a Service without its namespace: KEDA looks it up in

@@ -38,8 +38,8 @@ func TestMessagesOnScaling(t *testing.T) {
 `, `s.yaml:6:70: spec: spec.replicas.queue.database: -1 is out of range: expected 0 to 2147483647`},
 		{"tls that is text", own + `  replicas: {max: 2, queue: {name: jobs, address: "a.b:1", tls: "yes"}}
 `, `s.yaml:6:65: spec: spec.replicas.queue.tls: expected a bool, got a string`},
-		{"a field of a queue with a typo", own + `  replicas: {max: 2, queue: {name: jobs, addres: "a.b:1"}}
-`, `s.yaml:6:42: spec: spec.replicas.queue.addres: unknown field "addres" (did you mean "address"?)`},
+		{"a field of a queue with a typo", own + `  replicas: {max: 2, queue: {name: jobs, addresz: "a.b:1"}}
+`, `s.yaml:6:42: spec: spec.replicas.queue.addresz: unknown field "addresz" (did you mean "address"?)`},
 		{"a queue that is text", own + `  replicas: {max: 2, queue: jobs}
 `, `s.yaml:6:29: spec: spec.replicas.queue: expected a map, got a string`},
 		{"no max", own + `  replicas: {queue: {name: jobs, address: "a.b:1"}}
