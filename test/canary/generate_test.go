@@ -93,6 +93,7 @@ func (g *generator) workload(i int) *workload {
 		}
 	}
 	w.annotation = literalText("r0")
+	w.queue = g.queue(w)
 	g.others(w)
 	names := []string{"main", "side", "sidecar-2"}[:1+g.IntN(3)]
 	for j, name := range names {
@@ -103,6 +104,17 @@ func (g *generator) workload(i int) *workload {
 		w.containers = append(w.containers, c)
 	}
 	return w
+}
+
+// queue is a server with a password among the resources of w.
+func (g *generator) queue(w *workload) string {
+	for _, r := range w.resources {
+		known := g.survey[g.p.backend][kind{r.kind, r.class}]
+		if _, server := known["host"]; server && known["password"].secret && w.kind != "Job" && w.kind != "CronJob" {
+			return r.name
+		}
+	}
+	return ""
 }
 
 // others are resources with no secret: one whose params need another one, and a

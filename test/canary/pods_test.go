@@ -226,7 +226,32 @@ func checkPods(t *testing.T, p *project, out rendered, made map[string]provision
 			require.GreaterOrEqual(t, i, 0, pc.Name)
 			checkContainer(t, c, w, w.containers[i], spec, pc, made)
 		}
+		checkQueue(t, c, w, made)
 	}
+}
+
+// checkQueue compares the credentials that KEDA reads with those of the resource.
+func checkQueue(t *testing.T, c *cluster, w *workload, made map[string]provisioned) {
+	t.Helper()
+	i := slices.IndexFunc(c.objects, func(o map[string]any) bool {
+		return o["kind"] == "TriggerAuthentication" && object.Object(o).Name() == w.name
+	})
+	require.Equal(t, w.queue != "", i >= 0, w.name)
+	if i < 0 {
+		return
+	}
+	var parameters []string
+	for _, item := range object.Object(c.objects[i]).List("spec", "secretTargetRef") {
+		ref := item.(map[string]any)
+		parameter := ref["parameter"].(string)
+		parameters = append(parameters, parameter)
+		got, err := c.secret(namespace, ref["name"].(string), ref["key"].(string))
+		require.NoError(t, err, w.name)
+		want, err := w.fragments(text{reference(w.queue, parameter)}, made)
+		require.NoError(t, err, w.name)
+		require.Equal(t, plainText(want), got, "%s: %s", w.name, parameter)
+	}
+	require.Contains(t, parameters, "password", w.name)
 }
 
 func checkContainer(t *testing.T, c *cluster, w *workload, written *container, spec podSpec, pc podContainer, made map[string]provisioned) {
@@ -301,7 +326,7 @@ func checkReferences(t *testing.T, o map[string]any) {
 			end := strings.Join(way[max(0, len(way)-2):], ".")
 			allowed := external && slices.Contains([]string{"remoteRef.key", "remoteRef.property"}, end) ||
 				!external && slices.Contains([]string{
-					"secretKeyRef.name", "secretKeyRef.key", "secret.secretName", "items.key",
+					"secretKeyRef.name", "secretKeyRef.key", "secretTargetRef.name", "secretTargetRef.key", "secret.secretName", "items.key",
 					"volumes.name", "volumeMounts.name", // a volume is called as the Secret in it
 				}, end)
 			require.True(t, allowed, "%v: a reference is in %s: %q", object.Object(o).Ref(), strings.Join(way, "."), v)

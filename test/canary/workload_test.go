@@ -43,6 +43,8 @@ type workload struct {
 	resources     []resource
 	containers    []*container
 	annotation    string
+	// queue is the resource that the workload is scaled by, "" where it is none.
+	queue string
 	// mistake, where set, is written into the document last.
 	mistake func(document map[string]any)
 }
@@ -158,6 +160,9 @@ func (w *workload) document() map[string]any {
 	}
 	if w.namespace != "" {
 		extras["namespace"] = w.namespace
+	}
+	if w.queue != "" {
+		extras["replicas"] = map[string]any{"min": 1, "max": 3, "queue": map[string]any{"name": literalText(w.queue), "resource": w.queue}}
 	}
 	if w.canary {
 		extras["deploy"] = map[string]any{"strategy": "canary"}
