@@ -179,6 +179,9 @@ func (d *Discovery) noSpec(f folder, content content) {
 	switch {
 	case len(f.projects) > 0:
 		err, hint = fmt.Errorf("%w in this folder", ErrNoSpec), "projects in subfolders: "+strings.Join(f.projects, ", ")
+	case len(f.composeFiles()) > 0:
+		err = fmt.Errorf("%w: a search takes no compose file", ErrNoSpec)
+		hint = "pass the file itself, or name it in spec.specs of a project: " + strings.Join(f.composeFiles(), ", ")
 	case content == cueModule:
 		err, hint = fmt.Errorf("%w: the CUE module has no package in this folder", ErrNoSpec), "pass the folder of a package, which holds .cue files"
 	case f.manifests != "":
@@ -187,6 +190,16 @@ func (d *Discovery) noSpec(f folder, content content) {
 	}
 	d.Errs = append(d.Errs, f.warnings...) // They are why, such as an empty file.
 	d.Fail(f.pos, hint, err)
+}
+
+// composeFiles are the compose files of a folder, by the names that Compose looks for.
+func (f folder) composeFiles() (out []string) {
+	for _, name := range []string{"compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"} {
+		if isFile(f.Root, path.Join(f.Dir, name)) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // content is the CUE content of a folder.

@@ -79,6 +79,10 @@ func HoldsSpecs(name string) (bool, error) {
 		if holdsSpec(data) {
 			return true, nil
 		}
+		// A compose file is read where a user names it.
+		if docs, _ := spec.Parse([]spec.File{{Name: file, Data: data}}); !folder && len(docs.Sources) > 0 {
+			return true, nil
+		}
 	}
 	// A module without a package in this folder is not an empty directory of manifests.
 	return cue == cueModule && len(w.files) == 0, nil

@@ -223,6 +223,24 @@ services:
 	require.Equal(t, []string{"tcp-443 443:443", "tcp-80 80:80", "tcp-8080 8080:80"}, ports)
 }
 
+func TestVolumesOfOneLabelStayTwo(t *testing.T) {
+	out, errs := compiled(t, map[string]string{"compose.yaml": `services:
+  a: {image: x, volumes: ['my_data:/a', 'my-data:/b', '0x1F:/c', {type: volume, source: 0x1F, target: /d}], tmpfs: [/x/y, /x-y]}
+  b: {image: x, volumes: ['my_data:/a', 'my-data:/b']}
+volumes: {my_data: {x-ropewalk: {size: 1Gi}}, my-data: {x-ropewalk: {size: 1Gi}}, '0x1F': {external: true, name: there}}
+`}, "compose.yaml")
+	require.NoError(t, errs.Failures().Err())
+	sources, ids := map[string]string{}, map[string]bool{}
+	for _, v := range out[0].Containers[0].Volumes {
+		sources[v.Source.Value] = v.Target
+	}
+	for _, r := range out[0].Resources {
+		ids[r.ID.Value] = true
+	}
+	require.Len(t, sources, 5) // /c and /d are one
+	require.Len(t, ids, 3)
+}
+
 func TestNetworksAreRulesWhereTheProjectHasPolicies(t *testing.T) {
 	files := map[string]string{"compose.yaml": `services:
   web: {image: x, networks: [front, back], expose: [1], x-ropewalk: {network: {allowTo: [{cidr: 10.0.0.0/8}]}}}

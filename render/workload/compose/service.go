@@ -39,6 +39,8 @@ type service struct {
 	// The parts of the workload in the making.
 	spec, container, pod, podSecurity, security, resources, annotations, jobFields fields
 	files, mounted                                                                 fields
+	// called are the resources of the service by their name, as the author called them.
+	called map[string]string
 	// kompose are the labels that kompose reads.
 	kompose map[string]part
 }
@@ -53,7 +55,7 @@ func newApplication(root part) *application {
 		if !active || m.Kind != object.KindMap {
 			continue
 		}
-		s := &service{part: m.part, app: a, name: m.name, namePos: m.namePos, label: label(m.name), kompose: map[string]part{}}
+		s := &service{part: m.part, app: a, name: m.name, namePos: m.namePos, label: label(m.name), kompose: map[string]part{}, called: map[string]string{}}
 		for _, l := range m.get("labels").members() {
 			if key, ok := strings.CutPrefix(l.name, "kompose."); ok {
 				s.kompose[key] = l.part
@@ -82,8 +84,9 @@ func newApplication(root part) *application {
 			}
 		}
 		for _, v := range s.get("volumes").items() {
-			if source, _ := v.Get("source"); !slices.Contains(a.mounts[source.Text], s) {
-				a.mounts[source.Text] = append(a.mounts[source.Text], s)
+			source, _ := v.Get("source")
+			if name := source.Written(); !slices.Contains(a.mounts[name], s) {
+				a.mounts[name] = append(a.mounts[name], s)
 			}
 		}
 	}

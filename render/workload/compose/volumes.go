@@ -94,9 +94,16 @@ func (s *service) file(at part, target string, content fields, mode part) {
 
 func leftPad(digits string) string { return strings.Repeat("0", max(0, 3-len(digits))) + digits }
 
-// mount mounts a resource of type volume, of which sub is the part that is meant.
-func (s *service) mount(at part, name, target, sub string, readOnly bool, resource object.Value) {
-	if _, known := s.resources.value(at.Pos).Get(name); !known {
+// mount mounts a resource of type volume, of which sub is the part that is meant. The
+// resource is called as the author called it; of two whose labels are one, the second gets a
+// hash.
+func (s *service) mount(at part, called, target, sub string, readOnly bool, resource object.Value) {
+	name := label(called)
+	if other, taken := s.called[name]; taken && other != called {
+		name = label(called + "-" + object.ShortHash(called))
+	}
+	if _, known := s.called[name]; !known {
+		s.called[name] = called
 		s.resources.put(name, resource)
 	}
 	var f fields
@@ -117,7 +124,7 @@ func (s *service) scratch(at part, target, medium string, limit object.Value) {
 		params.put("medium", text(medium, at.Pos))
 	}
 	params.put("sizeLimit", limit)
-	s.mount(at, label("scratch-"+strings.Trim(target, "/")), target, "", false,
+	s.mount(at, "scratch-"+strings.Trim(target, "/"), target, "", false,
 		pairs(at.Pos, "type", text("volume", at.Pos), "params", params.value(at.Pos)))
 }
 
@@ -139,12 +146,19 @@ func (s *service) claim(at, source part, target string) {
 	if external := v.get("external"); external.Kind == object.KindMap || external.flag() {
 		claim := cmp.Or(v.get("name").text(), external.get("name").text(), name)
 		resource.put("params", pairs(v.Pos, "claimName", text(claim, v.Pos)))
-		s.mount(at, label(name), target, sub, readOnly, resource.value(v.Pos))
+		s.mount(at, name, target, sub, readOnly, resource.value(v.Pos))
 		return
 	}
 	users := s.app.mounts[name]
 	if len(users) > 1 {
-		resource.put("id", text(label(strings.Trim(s.app.root.app+"-"+name, "-")), v.Pos))
+		id := strings.Trim(s.app.root.app+"-"+name, "-")
+		for _, other := range memberNames(all) {
+			if other < name && label(other) == label(name) {
+				id += "-" + object.ShortHash(name)
+				break
+			}
+		}
+		resource.put("id", text(label(id), v.Pos))
 	}
 	if users[0] == s {
 		v.checkDriver(len(users))
@@ -164,7 +178,7 @@ func (s *service) claim(at, source part, target string) {
 		params = pairs(v.Pos, "storageClass", text(class, v.Pos)).Merge(params)
 	}
 	resource.put("params", params)
-	s.mount(at, label(name), target, sub, readOnly, resource.value(v.Pos))
+	s.mount(at, name, target, sub, readOnly, resource.value(v.Pos))
 }
 
 // size is that of the claim of a volume; first is set for the first service that mounts it.
@@ -280,6 +294,6 @@ func (s *service) existing(p, c part, name, target, kind string) {
 	if label(called) != called {
 		c.fail("write x-ropewalk: {name: "+label(called)+", key: "+name+"}, or the one that it is", "%q is not the name of an object of Kubernetes", called)
 	}
-	s.mount(p, label(kind+"-"+name), target, cmp.Or(x.get("key").text(), name), true, pairs(c.Pos, "type", text("volume", c.Pos),
+	s.mount(p, kind+"-"+name, target, cmp.Or(x.get("key").text(), name), true, pairs(c.Pos, "type", text("volume", c.Pos),
 		"params", pairs(c.Pos, kind+"Name", text(called, c.Pos))))
 }
