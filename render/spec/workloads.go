@@ -4,8 +4,8 @@
 package spec
 
 import (
+	"cmp"
 	"slices"
-	"time"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -126,6 +126,13 @@ type Secrets struct {
 	KubernetesStore string
 	// RefreshInterval is a duration of Go, such as 1h.
 	RefreshInterval string
+	// Providers are the stores of secrets that name a provider, by its short name: aws,
+	// azure, gcp, vault. DefaultProvider is that of secrets that name none; "" is the store
+	// above.
+	Providers       map[string]SecretProvider
+	DefaultProvider string
+	// Bindings are the secrets of ${secrets.NAME.KEY}, by name.
+	Bindings map[string]SecretSource
 	// Provider is the provider part of the spec of the store, in the shape of
 	// External Secrets; KindNone where the store is there already and is not
 	// made.
@@ -263,13 +270,8 @@ func (f *fields) secrets(out *Secrets) {
 		s.done()
 	}
 	out.KubernetesStore = f.label("kubernetesStore")
-	v, path, ok := f.get("refreshInterval")
-	if ok && f.kind(v, path, object.KindString) {
-		if d, err := time.ParseDuration(v.Text); err != nil || d < 0 {
-			f.fail(v.Pos, path, "", "%q is not a duration: expected one such as 30m or 1h", v.Text)
-		}
-		out.RefreshInterval = v.Text
-	}
+	out.RefreshInterval = cmp.Or(f.duration("refreshInterval"), out.RefreshInterval)
+	f.providers(out)
 	f.done()
 }
 

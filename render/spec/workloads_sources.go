@@ -4,7 +4,9 @@
 package spec
 
 import (
+	"cmp"
 	"strings"
+	"time"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -44,4 +46,119 @@ func allEnvFiles(project, environment object.Value) []EnvFile {
 		}
 	}
 	return out
+}
+
+// ProviderLocal is the provider of Secrets that are in the namespace of the workload.
+const ProviderLocal = "local"
+
+// SecretProvider is the store that the secrets of a provider are read from.
+type SecretProvider struct {
+	// StoreName is the name of the provider and StoreKind ClusterSecretStore where they
+	// are not given, RefreshInterval that of all secrets.
+	StoreName, StoreKind, RefreshInterval string
+}
+
+// SecretSource is a secret that a project declares.
+type SecretSource struct {
+	// Provider is gcp, aws, vault, azure or local; "" is the default one.
+	Provider        string
+	Secret, Version string
+	// Key is the one of a pull secret; "" is all of the secret.
+	Key string
+	// Keys are those of a binding that exist; any may where there are none.
+	Keys []string
+	Pos  object.Pos
+}
+
+// storeProviders are the providers with a store of their own.
+func storeProviders() []string { return []string{"aws", "azure", "gcp", "vault"} }
+
+// providers decodes the stores of the providers, the default provider and the bindings.
+func (f *fields) providers(out *Secrets) {
+	stores, given := f.child("providers")
+	for _, name := range storeProviders() {
+		if !given {
+			break
+		}
+		v, path, ok := stores.get(name)
+		if !ok {
+			continue
+		}
+		s := stores.fields(v, path)
+		p := SecretProvider{StoreName: cmp.Or(s.label("store"), name), StoreKind: cmp.Or(s.enum("kind", clusterStoreKind, "SecretStore"), clusterStoreKind)}
+		p.RefreshInterval = s.duration("refreshInterval")
+		s.done()
+		if out.Providers == nil {
+			out.Providers = map[string]SecretProvider{}
+		}
+		out.Providers[name] = p
+		out.DefaultProvider = name
+	}
+	if given {
+		stores.done()
+	}
+	if len(out.Providers) > 1 {
+		out.DefaultProvider = ""
+	}
+	if name := f.enum("defaultProvider", storeProviders()...); name != "" {
+		if _, ok := out.Providers[name]; !ok {
+			v, _ := f.value.Get("defaultProvider")
+			f.fail(v.Pos, f.path.Append(object.Field("defaultProvider")), "add it to providers", "%q is not one of the providers here", name)
+		}
+		out.DefaultProvider = name
+	}
+	bindings, ok := f.child("bindings")
+	if !ok {
+		return
+	}
+	out.Bindings = map[string]SecretSource{}
+	for _, m := range bindings.value.Members {
+		at := bindings.path.Append(object.Field(m.Name))
+		if bad := badLabel(m.Name); bad != "" {
+			f.fail(m.Pos, at, "", "%q %s", m.Name, bad)
+		}
+		if m.Value.Kind == object.KindNull {
+			continue
+		}
+		b := f.fields(m.Value, at)
+		s := b.source()
+		s.Secret = cmp.Or(s.Secret, m.Name)
+		s.Keys = b.words("keys")
+		if s.Provider == ProviderLocal && s.Version != "" {
+			f.fail(s.Pos, at.Append(object.Field("version")), "remove it", "a Secret of the namespace has no versions")
+		}
+		b.done()
+		out.Bindings[m.Name] = s
+	}
+}
+
+// source decodes what all sources of a secret have.
+func (f *fields) source() SecretSource {
+	out := SecretSource{Pos: f.value.Pos, Provider: f.enum("provider", append(storeProviders(), ProviderLocal)...)}
+	out.Secret, _ = f.text("secret")
+	out.Version, _ = f.text("version")
+	return out
+}
+
+// words is an optional list of strings that are not empty.
+func (f *fields) words(name string) []string {
+	items, path := f.list(name)
+	var out []string
+	for i, v := range items {
+		at := path.Append(object.Index(i))
+		if f.kind(v, at, object.KindString) && v.Text == "" {
+			f.fail(v.Pos, at, "", "must not be empty")
+		}
+		out = append(out, v.Text)
+	}
+	return out
+}
+
+// duration is an optional duration of Go.
+func (f *fields) duration(name string) string {
+	text, pos := f.text(name)
+	if d, err := time.ParseDuration(text); text != "" && (err != nil || d < 0) {
+		f.fail(pos, f.path.Append(object.Field(name)), "", "%q is not a duration: expected one such as 30m or 1h", text)
+	}
+	return text
 }

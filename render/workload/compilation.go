@@ -192,6 +192,9 @@ func stored(input object.Value, config spec.Workloads) object.Pos {
 		all = append(all, object.Member{Value: scaling})
 	}
 	for _, s := range all {
+		if _, other := s.Value.Get("store"); other {
+			continue
+		}
 		template, _ := s.Value.Get("template")
 		for _, m := range template.Members {
 			if m.Value.Pos.IsValid() {

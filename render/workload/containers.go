@@ -5,6 +5,8 @@ package workload
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -29,6 +31,12 @@ func (c *Compilation) containers() []generate.Container {
 				one.Variables = append(one.Variables, generate.Variable{Name: v.Name, NamePos: v.NamePos, Value: value})
 			}
 		}
+		for _, v := range spec.Secrets {
+			if secret, ok := c.secretVariable(v, c.containerPath(spec, "variables", v.Name)); ok {
+				one.Variables = append(one.Variables, secret)
+			}
+		}
+		slices.SortFunc(one.Variables, func(a, b generate.Variable) int { return strings.Compare(a.Name, b.Name) })
 		for _, f := range spec.Files {
 			if resolved, ok := c.file(s, spec, f); ok {
 				one.Files = append(one.Files, resolved)

@@ -156,12 +156,14 @@ func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
 		return s.metadata(ref[1:])
 	case generate.RootResources:
 		return s.resource(ref[1:])
+	case rootSecrets:
+		return s.secretBinding(ref[1:])
 	}
 	if _, ok := s.member.resource(ref[0]); ok {
 		full := placeholder.Part{Ref: append([]string{generate.RootResources}, ref...)}
 		return nil, mistake(fmt.Sprintf("write %s", full), "a placeholder begins with metadata or resources")
 	}
-	if near, ok := object.Nearest(ref[0], []string{rootMetadata, generate.RootResources}); ok {
+	if near, ok := object.Nearest(ref[0], []string{rootMetadata, generate.RootResources, rootSecrets}); ok {
 		return nil, mistake(fmt.Sprintf("did you mean %q?", near), "a placeholder begins with metadata or resources")
 	}
 	return nil, mistake(fmt.Sprintf("write $%s for the text itself", placeholder.Part{Ref: ref}), "a placeholder begins with metadata or resources")

@@ -39,10 +39,7 @@ type member struct {
 	// only when its resources are made.
 	network   *network.Workload
 	ownsStore bool
-	// known are the names of all variables that the caller gives; unsure is set if others
-	// could not be read.
-	known  []string
-	unsure bool
+	config    *spec.Workloads
 }
 
 // CheckConfig reports the fields of spec.workloads.config that no provisioner declares: an
@@ -137,7 +134,7 @@ func Join(sources []Source, config spec.Workloads, provisioners []resource.Provi
 	}
 	for _, s := range sources {
 		m := newMember(s)
-		m.known, m.unsure = config.Variables, config.VariablesIncomplete
+		m.config = &p.config
 		if _, twice := p.byName[m.name()]; !twice {
 			p.byName[m.name()] = m
 			p.members = append(p.members, m)
@@ -300,7 +297,7 @@ func (p *Project) ownStores() {
 		if secrets.StoreKind == storeOfNamespace {
 			namespace = m.source.Context.Namespace
 		}
-		if len(m.instances) > 0 && !owned[namespace] {
+		if (len(m.instances) > 0 || m.readsSecrets()) && !owned[namespace] {
 			m.ownsStore, owned[namespace] = true, true
 		}
 	}

@@ -61,12 +61,12 @@ func (s scope) variable(v placeholder.Variable) ([]generate.Piece, *object.Error
 		return []generate.Piece{{Literal: value, Verbatim: true}}, nil
 	case v.Default != nil:
 		return []generate.Piece{{Literal: *v.Default}}, nil
-	case s.member.unsure:
+	case s.member.config.VariablesIncomplete:
 		return nil, &object.Error{} // reported elsewhere
 	}
 	hint := fmt.Sprintf("write ${%[1]s:-default}, set %[1]s in a file of spec.workloads.envFiles, or give --env-file FILE, --var %[1]s=VALUE "+
 		"or --var-from-env %[1]s; $${%[1]s} is the text itself", v.Name)
-	if near := object.DidYouMean(v.Name, s.member.known); near != "" {
+	if near := object.DidYouMean(v.Name, s.member.config.Variables); near != "" {
 		hint = near + " Or " + hint
 	}
 	return nil, mistake(hint, "no source gives the variable, and it has no default")

@@ -32,7 +32,7 @@ spec:
   workloads:
     module: {qqqqqqqqqq: 1}
     provisioners: [{qqqqqqqqqq: 1}]
-    secrets: {qqqqqqqqqq: 1, store: {qqqqqqqqqq: 1, provider: {qqqqqqqqqq: 1}}}
+    secrets: {qqqqqqqqqq: 1, providers: {qqqqqqqqqq: 1, aws: {qqqqqqqqqq: 1}}, bindings: {NAME: {qqqqqqqqqq: 1}}, store: {qqqqqqqqqq: 1, provider: {qqqqqqqqqq: 1}}}
     network: {qqqqqqqqqq: 1, dns: {qqqqqqqqqq: 1}}
     canary: {qqqqqqqqqq: 1}
     qqqqqqqqqq: 1
@@ -53,6 +53,7 @@ spec:
   containers:
     NAME:
       image: nginx:1.29
+      variables: {NAME: {qqqqqqqqqq: 1}}
       resources: {qqqqqqqqqq: 1}
       livenessProbe: {qqqqqqqqqq: 1}
       files: {NAME: {qqqqqqqqqq: 1}}

@@ -4,12 +4,14 @@
 package generate
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
 // environment is the environment of one container in the making. A variable
@@ -31,6 +33,9 @@ type environment struct {
 	// config is the data of the ConfigMap, secret the ExternalSecret.
 	config members
 	secret externalSecret
+	// providers are the ExternalSecrets of texts whose secrets are all of stores of
+	// providers, by provider.
+	providers map[string]*externalSecret
 	// known are the names that $(NAME) may stand for.
 	known map[string]bool
 	// helpers are the Secrets of the cluster under names of ours, entries all else
@@ -130,7 +135,13 @@ func (e *environment) assignSecret(v *Variable, pieces []Piece) {
 	case len(pieces) == 1 && e.l.direct(pieces[0]):
 		e.entries = append(e.entries, item{name: v.Name, v: v, value: secretVariable(v.Name, v.NamePos, v.Value.Pos, pieces[0].Secret)})
 	case !expands && isKey(v.Name) && e.l.templated(pieces):
-		e.secret.template(e.l, v.Name, v.NamePos, pieces, v.Value.Pos)
+		if x, end := e.ofProvider(v.Value); x != nil {
+			x.template(v.Name, v.NamePos, pieces, v.Value.Pos)
+			made := &Secret{Reference: resource.Reference{Key: e.l.name + "-" + end, Property: v.Name}}
+			e.entries = append(e.entries, item{name: v.Name, v: v, value: secretVariable(v.Name, v.NamePos, v.Value.Pos, made)})
+			return
+		}
+		e.secret.template(v.Name, v.NamePos, pieces, v.Value.Pos)
 	default:
 		text, refs := e.compose(pieces, expands)
 		e.add(v, lowerText(text, v.Value.Pos), refs)
@@ -166,11 +177,47 @@ func (e *environment) finish() (env, from object.Value) {
 		l.secrets.put(secrets, e.secret.value(l))
 		source("secretRef", secrets)
 	}
+	for _, provider := range slices.Sorted(maps.Keys(e.providers)) {
+		x := e.providers[provider]
+		e.checkSize("the Secret of the variables", x.templates)
+		l.secrets.put(e.endOf(provider), x.value(l))
+	}
 	items := e.helpers
 	for _, o := range e.ordered() {
 		items = append(items, o.value)
 	}
 	return lowerList(items, e.c.Spec.Pos), lowerList(sources, e.c.Spec.Pos)
+}
+
+// ofProvider is the ExternalSecret of the provider whose secrets a text holds, with the end
+// of its name; nil where one is of the store of the environment. A text of several
+// providers is with the first.
+func (e *environment) ofProvider(t Text) (x *externalSecret, end string) {
+	var reads externalSecret
+	for _, p := range t.Pieces {
+		if p.Secret != nil {
+			reads.reads = append(reads.reads, p.Secret)
+		}
+	}
+	provider := reads.provider()
+	if provider == "" {
+		return nil, ""
+	}
+	if e.providers[provider] == nil {
+		if e.providers == nil {
+			e.providers = map[string]*externalSecret{}
+		}
+		e.providers[provider] = &externalSecret{}
+	}
+	return e.providers[provider], e.endOf(provider)
+}
+
+// endOf ends the name of the ExternalSecret of a provider.
+func (e *environment) endOf(provider string) string {
+	if len(e.l.r.Containers) > 1 {
+		return suffix(e.c.Spec.Name, "secrets-"+provider)
+	}
+	return "secrets-" + provider
 }
 
 // checkSize refuses variables that fit into no object.

@@ -4,6 +4,7 @@
 package generate
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -119,7 +120,7 @@ func (e *environment) helper(p Piece) string {
 	if e.l.direct(p) {
 		e.helpers = append(e.helpers, secretVariable(name, object.Pos{}, object.Pos{}, p.Secret))
 	} else {
-		e.secret.template(e.l, name, object.Pos{}, []Piece{p}, object.Pos{})
+		e.secret.template(name, object.Pos{}, []Piece{p}, object.Pos{})
 	}
 	return name
 }
@@ -148,20 +149,20 @@ func (e *environment) namesMentioned() map[string]bool {
 
 // externalSecret is an ExternalSecret in the making.
 type externalSecret struct {
-	data      []object.Value
+	reads     []*Secret
 	seen      map[string]bool
 	templates members
 }
 
 // template adds a key of the Secret: a Go template over the secrets of pieces.
-func (x *externalSecret) template(l *lowering, key string, keyPos object.Pos, pieces []Piece, pos object.Pos) {
+func (x *externalSecret) template(key string, keyPos object.Pos, pieces []Piece, pos object.Pos) {
 	var b strings.Builder
 	for i, p := range pieces {
 		if p.Secret == nil {
 			templateLiteral(&b, p.Literal, i+1 < len(pieces))
 			continue
 		}
-		x.read(l, p.Secret)
+		x.read(p.Secret)
 		templateSecret(&b, p)
 	}
 	x.templates = append(x.templates, object.Member{Name: key, Pos: keyPos, Value: lowerText(b.String(), pos)})
@@ -205,7 +206,7 @@ func templateSecret(b *strings.Builder, p Piece) {
 }
 
 // read adds a secret to the data, once.
-func (x *externalSecret) read(l *lowering, s *Secret) {
+func (x *externalSecret) read(s *Secret) {
 	if x.seen[s.Name] {
 		return
 	}
@@ -213,24 +214,54 @@ func (x *externalSecret) read(l *lowering, s *Secret) {
 		x.seen = map[string]bool{}
 	}
 	x.seen[s.Name] = true
-	none := object.Pos{}
-	ref := MapOf(none, StringMember("key", s.Key, none),
-		with("property", lowerGiven(s.Property, none)), with("version", lowerGiven(s.Version, none)))
-	var source object.Value
-	if s.Kubernetes {
-		source = MapOf(none, with("storeRef", MapOf(none,
-			StringMember("name", l.r.Config.Secrets.KubernetesStore, none), StringMember("kind", "SecretStore", none))))
-	}
-	x.data = append(x.data, MapOf(none, StringMember("secretKey", s.Name, none), with("remoteRef", ref), with("sourceRef", source)))
+	x.reads = append(x.reads, s)
 }
 
-// Value is the ExternalSecret (#Secret of the module).
+// value is the ExternalSecret (#Secret of the module). Its store is that of the
+// environment where a part is read from there, else that of the first provider; parts of
+// other stores name theirs.
 func (x *externalSecret) value(l *lowering) object.Value {
 	none := object.Pos{}
-	slices.SortFunc(x.data, func(a, b object.Value) int {
-		// Members[0] is secretKey, as read writes it.
-		return strings.Compare(a.Members[0].Value.Text, b.Members[0].Value.Text)
-	})
-	return MapOf(none, with("data", lowerList(x.data, none)), with("template", x.templates.value(none)),
-		StringMember("refreshInterval", l.r.Config.Secrets.RefreshInterval, none))
+	slices.SortFunc(x.reads, func(a, b *Secret) int { return strings.Compare(a.Name, b.Name) })
+	provider := x.provider()
+	config := l.r.Config.Secrets
+	store := config.Providers[provider]
+	data := make([]object.Value, len(x.reads))
+	for i, s := range x.reads {
+		ref := MapOf(none, StringMember("key", s.Key, none),
+			with("property", lowerGiven(s.Property, none)), with("version", lowerGiven(s.Version, none)))
+		var source object.Value
+		switch other := config.Providers[s.Provider]; {
+		case s.Kubernetes:
+			source = MapOf(none, with("storeRef", storeOf(config.KubernetesStore, "SecretStore")))
+		case s.Provider != provider:
+			source = MapOf(none, with("storeRef", storeOf(other.StoreName, other.StoreKind)))
+		}
+		data[i] = MapOf(none, StringMember("secretKey", s.Name, none), with("remoteRef", ref), with("sourceRef", source))
+	}
+	var from object.Value
+	if provider != "" {
+		from = storeOf(store.StoreName, store.StoreKind)
+	}
+	return MapOf(none, with("data", lowerList(data, none)), with("template", x.templates.value(none)), with("store", from),
+		StringMember("refreshInterval", cmp.Or(store.RefreshInterval, config.RefreshInterval), none))
+}
+
+func storeOf(name, kind string) object.Value {
+	return MapOf(object.Pos{}, StringMember("name", name, object.Pos{}), StringMember("kind", kind, object.Pos{}))
+}
+
+// provider is the one whose store x has; "" is the store of the environment.
+func (x *externalSecret) provider() string {
+	found := ""
+	for _, s := range x.reads {
+		switch {
+		case s.Kubernetes:
+		case s.Provider == "":
+			return ""
+		case found == "" || s.Provider < found:
+			found = s.Provider
+		}
+	}
+	return found
 }

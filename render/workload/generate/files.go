@@ -108,7 +108,7 @@ func (f *filing) add(p keyedFile) {
 		}
 	case f.writable(p, pieces):
 		f.l.warnUnescaped(pieces, p.pos(), p.path())
-		f.secret.template(f.l, p.key, p.pos(), pieces, p.pos())
+		f.secret.template(p.key, p.pos(), pieces, p.pos())
 		f.hidden = append(f.hidden, p)
 		f.made.name = f.l.volumeName(f.made.name, filesSecret)
 		f.mount(&f.made, p, p.key)

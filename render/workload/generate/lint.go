@@ -129,7 +129,10 @@ func (l *lowering) warnUnescaped(pieces []Piece, pos object.Pos, at object.Path)
 		return
 	}
 	hint := "let the provisioner give the complete URL: a sensitive output of parts, with escape: url"
-	if s.URL != "" {
+	switch {
+	case s.Written != "":
+		hint = "keep the complete URL in the store, or a value without those characters"
+	case s.URL != "":
 		hint = "use ${" + s.URL + "}, in which it is escaped"
 	}
 	l.warn(pos, at, hint, "%s is part of a URL and not escaped: a / or @ in it would end that part", s.reference())

@@ -4,6 +4,7 @@
 package generate
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -41,6 +42,8 @@ type Secret struct {
 	// URL is the output of the resource that is a complete URL with this secret in
 	// it, "" where there is none.
 	URL string
+	// Written is the placeholder of what is no output of a resource; "" where it is one.
+	Written string
 	// Name identifies the reference in its workload: letters, digits and _,
 	// such as db__password.
 	Name string
@@ -48,7 +51,9 @@ type Secret struct {
 }
 
 // reference is the placeholder of the secret without its braces, for messages.
-func (s *Secret) reference() string { return RootResources + "." + s.Resource + "." + s.Output }
+func (s *Secret) reference() string {
+	return cmp.Or(s.Written, RootResources+"."+s.Resource+"."+s.Output)
+}
 
 // Tainted reports whether t holds a secret.
 func (t Text) Tainted() bool {

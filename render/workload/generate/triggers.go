@@ -80,7 +80,7 @@ func (l *lowering) queue(q *score.Queue) object.Value {
 				part.parameter, q.Resource.Value)
 			continue
 		default:
-			secret.template(l, part.parameter, pos, part.text.Pieces, pos)
+			secret.template(part.parameter, pos, part.text.Pieces, pos)
 		}
 		auth = append(auth, MapOf(pos, StringMember("parameter", part.parameter, pos), StringMember("name", name, pos), StringMember("key", key, pos)))
 	}

@@ -78,7 +78,7 @@ func Find(text string) string {
 		return ""
 	}
 	for _, p := range Parse(text) {
-		if p.IsRef() && len(p.Ref) > 1 && (p.Ref[0] == "resources" || p.Ref[0] == "metadata") {
+		if p.IsRef() && len(p.Ref) > 1 && (p.Ref[0] == "resources" || p.Ref[0] == "metadata" || p.Ref[0] == "secrets") {
 			return p.String()
 		}
 	}

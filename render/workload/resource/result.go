@@ -52,6 +52,9 @@ type Reference struct {
 	// environment.
 	Kubernetes             bool
 	Key, Property, Version string
+	// Provider names a store of spec.workloads.secrets.providers; "" is the store of the
+	// environment.
+	Provider string
 }
 
 // Names are those of all outputs.

@@ -89,7 +89,7 @@ func (e entry) container(more part, own []string) Container {
 		*list.to = p.texts()
 		p.literals(useVariable)
 	}
-	out.Variables = f.get("variables").pairs(badVariable, badValue)
+	out.Variables, out.Secrets = f.get("variables").variables()
 	out.Files, out.Volumes = e.mounts(f)
 	out.Before = f.get("before").before()
 	f.get("resources").amounts(&out, false)

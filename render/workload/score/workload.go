@@ -109,6 +109,8 @@ type Container struct {
 	Args    []Text
 	// Variables are sorted by name; values are not expanded yet.
 	Variables []Pair
+	// Secrets are the variables that are secrets, sorted by name.
+	Secrets []SecretVariable
 	// Files and Volumes are sorted by target.
 	Files   []File
 	Volumes []Mount

@@ -1,0 +1,152 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// rootSecrets begins the placeholders of secrets that the project declares.
+const rootSecrets = "secrets"
+
+// secretBinding is ${secrets.NAME.KEY}, or ${secrets.NAME} for all of a secret.
+func (s scope) secretBinding(steps []string) ([]generate.Piece, *object.Error) {
+	bindings := s.member.config.Secrets.Bindings
+	if len(steps) == 0 || steps[0] == "" {
+		return nil, mistake(object.Suggest("", object.SortedKeys(bindings)), "names no secret")
+	}
+	b, ok := bindings[steps[0]]
+	switch {
+	case !ok && len(bindings) == 0:
+		return nil, mistake(fmt.Sprintf("declare %q under spec.workloads.secrets.bindings of %s", steps[0], spec.ProjectFile), "the project declares no secrets")
+	case !ok:
+		return nil, mistake(object.Suggest(steps[0], object.SortedKeys(bindings)), "the project declares no secret %q", steps[0])
+	case len(steps) > 2:
+		return nil, mistake(`a dot inside of a key is written \.`, "a secret has keys, and they have no parts")
+	}
+	key := ""
+	if len(steps) == 2 {
+		key = steps[1]
+	}
+	if len(b.Keys) > 0 && !slices.Contains(b.Keys, key) {
+		return nil, mistake(object.Suggest(key, b.Keys), "the secret %q has no key %q", steps[0], key)
+	}
+	at, err := referenceTo(&s.member.config.Secrets, spec.SecretSource{Provider: b.Provider, Secret: b.Secret, Version: b.Version, Key: key}, "")
+	if err != nil {
+		return nil, err
+	}
+	if s.secret == nil {
+		return nil, &object.Error{} // It is refused where texts are resolved.
+	}
+	p := s.secret(rootSecrets+"."+steps[0], cmp.Or(key, "value"), at)
+	p.Written = strings.Join(append([]string{rootSecrets}, steps...), ".")
+	return []generate.Piece{{Secret: p}}, nil
+}
+
+// secretVariable is the text of a variable that is a secret.
+func (c *Compilation) secretVariable(v score.SecretVariable, path string) (generate.Variable, bool) {
+	wanted := spec.SecretSource{Provider: v.Provider, Secret: v.Secret, Version: v.Version, Key: v.Key}
+	config := &c.project.config.Secrets
+	at, err := referenceTo(config, wanted, v.Name)
+	if err != nil {
+		err.Stage, err.Pos, err.Path = object.StageSpec, v.Pos, path
+		c.errs = append(c.errs, err)
+		return generate.Variable{}, false
+	}
+	if config.Backend == spec.BackendKubernetes && v.Version != "" {
+		c.errs = append(c.errs, &object.Error{
+			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: v.Pos, Path: path,
+			Err: fmt.Errorf("the version is left out: the backend kubernetes reads the Secret %q, which has no versions", at.Key),
+		})
+	}
+	parts := slices.DeleteFunc([]string{"secret", at.Provider, at.Key, at.Version}, func(s string) bool { return s == "" })
+	const longest = 120 // Both together are a key of a Secret, which has at most 253 characters.
+	s := c.secret(object.Shorten(strings.Join(parts, "."), longest), object.Shorten(cmp.Or(at.Property, "value"), longest), at)
+	s.Written = "the secret " + at.Key
+	return generate.Variable{Name: v.Name, NamePos: v.NamePos, Value: generate.Text{Pieces: []generate.Piece{{Secret: s}}, Pos: v.Pos}}, true
+}
+
+// readsSecrets reports whether m may read a secret that is no output of a resource.
+func (m *member) readsSecrets() bool {
+	return len(m.config.Secrets.Bindings) > 0 ||
+		slices.ContainsFunc(m.source.Spec.Containers, func(c score.Container) bool { return len(c.Secrets) > 0 })
+}
+
+// What External Secrets can ask a provider for: Secret Manager of Google Cloud and of AWS,
+// Key Vault, and version 2 of the key-value engine of Vault.
+var (
+	gcpName      = regexp.MustCompile(`^[\w-]{1,255}$`)
+	gcpVersion   = regexp.MustCompile(`^[\w-]{1,63}$`)
+	awsWord      = regexp.MustCompile(`^[\w/+=.@:-]{1,512}$`)
+	azureName    = regexp.MustCompile(`^((secret|key|cert)/)?[0-9A-Za-z-]{1,127}$`)
+	azureVersion = regexp.MustCompile(`^[0-9a-fA-F]{32}$`)
+	vaultPath    = regexp.MustCompile(`^[^/\s]\S*$`)
+	vaultVersion = regexp.MustCompile(`^[1-9][0-9]*$`)
+)
+
+// naming are the names and versions that a provider accepts.
+func naming(provider string) (name, version *regexp.Regexp, expected string) {
+	switch provider {
+	case "gcp":
+		return gcpName, gcpVersion, "letters, digits, _ and -, and a version such as 3"
+	case "aws":
+		return awsWord, awsWord, "a name or ARN, and a stage or uuid/ID as version"
+	case "azure":
+		return azureName, azureVersion, "letters, digits and -, and 32 hexadecimal digits as version"
+	default:
+		return vaultPath, vaultVersion, "a path without / in front, and a number as version"
+	}
+}
+
+// referenceTo is where a secret is read from: a store, or a Secret of the namespace where
+// its provider is local or the backend of the environment is kubernetes. There the key is
+// fallback where none is given.
+func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (resource.Reference, *object.Error) {
+	provider := cmp.Or(s.Provider, config.DefaultProvider)
+	if provider == spec.ProviderLocal || config.Backend == spec.BackendKubernetes {
+		key := cmp.Or(s.Key, fallback)
+		switch {
+		case len(validation.IsDNS1123Subdomain(s.Secret)) > 0:
+			return resource.Reference{}, mistake("lay the name of a Secret over it for the environment: secret: NAME", "the secret is read from a Secret of the namespace, and %q is no name of one", s.Secret)
+		case key == "" || len(validation.IsConfigMapKey(key)) > 0:
+			return resource.Reference{}, mistake("name the key that the Secret has", "the secret is read from the Secret %q of the namespace, and %q is no key of one", s.Secret, key)
+		}
+		return resource.Reference{Kubernetes: true, Key: s.Secret, Property: key}, nil
+	}
+	out := resource.Reference{Provider: provider, Key: s.Secret, Property: s.Key, Version: s.Version}
+	if out.Version == "latest" {
+		out.Version = "" // Not all providers know the word; without a version, all give the newest.
+	}
+	if provider == "" {
+		if len(config.Providers) > 0 {
+			return out, mistake("write provider, or set spec.workloads.secrets.defaultProvider", "the secret names no provider, and the project has several (%s)", strings.Join(object.SortedKeys(config.Providers), ", "))
+		}
+		return out, nil
+	}
+	if _, ok := config.Providers[provider]; !ok {
+		return out, mistake(fmt.Sprintf("set spec.workloads.secrets.providers.%s of %s, such as {store: NAME}", provider, spec.ProjectFile), "the project has no store for the provider %q", provider)
+	}
+	name, version, expected := naming(provider)
+	switch {
+	case !name.MatchString(out.Key):
+		return out, mistake("", "%q is no name of a secret of %s: expected %s", out.Key, provider, expected)
+	case out.Version != "" && !version.MatchString(out.Version):
+		return out, mistake("", "%q is no version of a secret of %s: expected %s", out.Version, provider, expected)
+	case provider == "vault" && out.Property == "":
+		return out, mistake("name the key", "a secret of vault is a map, of which one key is read")
+	}
+	return out, nil
+}
