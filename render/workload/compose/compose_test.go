@@ -153,6 +153,7 @@ func TestWhatMeansTheSameIsAWarning(t *testing.T) {
 		"    container_name: shop\n":                                  "the name of a container has no meaning",
 		"    ports: ['127.0.0.1:80:80']\n":                            "the address of a host has no meaning",
 		"    restart: 'no'\n    ports: [80]\n":                        "others use the service, so it becomes a Deployment",
+		"    restart: on-failure\n":                                   "the service becomes a Job, which is ready when it has ended",
 		"    labels: {traefik.enable: 'true'}\n":                      "labels of Traefik have no effect",
 		"    labels: {'a b': x}\n":                                    `the label "a b" cannot be an annotation`,
 		"    depends_on: [my_db]\n  my_db: {image: x, expose: [1]}\n": `the service is called "my-db" in Kubernetes`,
@@ -221,6 +222,20 @@ services:
 		ports = append(ports, fmt.Sprintf("%s %d:%d", p.Name, p.Port, p.Target))
 	}
 	require.Equal(t, []string{"tcp-443 443:443", "tcp-80 80:80", "tcp-8080 8080:80"}, ports)
+}
+
+func TestXRopewalkDecidesTheKind(t *testing.T) {
+	for fields, want := range map[string]string{
+		"    restart: on-failure\n    x-ropewalk: {kind: Deployment}\n":          "Deployment",
+		"    restart: 'no'\n    ports: [80]\n    x-ropewalk: {kind: Job}\n":      "Job",
+		"    x-ropewalk: {kind: CronJob, schedule: '0 3 * * *'}\n    scale: 2\n": "CronJob",
+		"    restart: 'no'\n": "Job",
+		"":                    "",
+	} {
+		out, errs := compiled(t, service(fields), "compose.yaml")
+		require.NoError(t, errs.Failures().Err())
+		require.Equal(t, want, out[0].Kind.Value)
+	}
 }
 
 func TestVolumesOfOneLabelStayTwo(t *testing.T) {

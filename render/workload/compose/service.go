@@ -169,19 +169,24 @@ func (s *service) kind() {
 	condition, retries, _ := strings.Cut(restart.text(), ":")
 	at := restart
 	if c := policy.get("condition"); c.given() {
-		condition, at = map[string]string{"none": "no", "on-failure": "on-failure", "any": "always"}[c.text()], c
+		condition, at = cmp.Or(map[string]string{"none": "no", "any": "always"}[c.text()], c.text()), c
 		retries = policy.get("max_attempts").text()
 	}
 	ends := condition == "no" || condition == "on-failure" || condition == "false"
 	serves := s.get("ports").given() || s.get("expose").given() || s.get("healthcheck").given() || s.reached
-	mode := s.at("deploy", "mode")
+	mode, own := s.at("deploy", "mode"), s.at("x-ropewalk", "kind")
 	switch s.job = s.completed.given(); {
+	case own.given():
+		s.job = own.Text == score.KindJob || own.Text == score.KindCronJob
 	case condition != "" && !ends && condition != "always" && condition != "unless-stopped":
 		at.fail(`expected "no", on-failure, always or unless-stopped`, "%q is not known", at.Text)
 	case s.job && condition != "" && !ends:
 		at.fail(`write restart: "no"`, "the service is always restarted, and another one waits for its end at %s", s.completed.Pos)
 	case ends && serves && !s.job:
 		at.warn("write x-ropewalk: {kind: Job} if it ends", "others use the service, so it becomes a Deployment, which is restarted whenever it ends")
+	case ends && !s.job && condition == "on-failure":
+		s.job = true
+		at.warn("write x-ropewalk: {kind: Deployment} if it does not end", "the service becomes a Job, which is ready when it has ended")
 	case ends:
 		s.job = true
 	}
