@@ -31,7 +31,7 @@ func ExampleModule() {
 
 func ExampleNames() {
 	fmt.Println(cue.Names())
-	// Output: [cluster database policies provisioners webservice workload]
+	// Output: [cluster database gateway policies provisioners webservice workload]
 }
 
 // objects is a plain module with the given objects.

@@ -16,6 +16,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/graph"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/order"
+	"github.com/ropewalk/ropewalk/render/workload/gateway"
 )
 
 // Renderer runs the pipeline. It is safe for concurrent use.
@@ -78,7 +79,7 @@ func (r Renderer) render(ctx context.Context, req Request, secrets *object.Secre
 		secrets.AddNode(n)
 	}
 	applied := c.checker(req).Applied(nodes)
-	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, unusedPatterns(req, nodes, evaluated.broken), c.twice(applied))
+	mistakes := slices.Concat(req.Mistakes, evaluated.mistakes, unusedPatterns(req, nodes, evaluated.broken), c.twice(applied), gateway.CheckSecrets(c.gateways, nodes))
 
 	g, err := graph.Build(applied, dependencies(req.Specs, slices.Concat(evaluated.broken, req.Broken)))
 	mistakes = append(mistakes, object.AsErrors(err, object.StageGraph)...)

@@ -83,7 +83,10 @@ type Spec struct {
 	// Workload is set where the spec is a workload. The module of Evaluate then
 	// makes its objects from what the workload compiles to; its Input is the document,
 	// which only distinguishes two requests.
-	Workload  *workload.Source
+	Workload *workload.Source
+	// Gateway is set where the Input of Evaluate is the spec of a Gateway: the module makes
+	// its objects from what that compiles to.
+	Gateway   bool
 	DependsOn []object.SpecDependency
 	// Adopt is the default of the nodes' apply.adopt; "" where not given.
 	Adopt string

@@ -13,6 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/evaluate"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload"
+	"github.com/ropewalk/ropewalk/render/workload/gateway"
 	"github.com/ropewalk/ropewalk/render/workload/resource"
 )
 
@@ -26,6 +27,9 @@ type compiler struct {
 	// project is nil where there are no workloads, or where the mistakes hide what they
 	// need.
 	project *workload.Project
+	// gateways are the Gateways, and joined what they lead to.
+	gateways []*gateway.Gateway
+	joined   gateway.Project
 	// mistakes are those of no single workload, and warnings.
 	mistakes Errors
 	// scopes knows which kinds are namespaced.
@@ -48,8 +52,10 @@ func (r Renderer) compiler(ctx context.Context, req Request) (*compiler, error) 
 			resources = resources || len(s.Workload.Spec.Resources) > 0
 		}
 	}
+	gateways := c.join(sources)
 	catalog, err := c.catalog(ctx, resources || len(req.Workloads.Config.Config.Members) > 0)
-	if err != nil || c.mistakes.Err() != nil {
+	complete := c.mistakes.Err() == nil
+	if c.mistakes = append(c.mistakes, gateways...); err != nil || !complete {
 		return c, err
 	}
 	c.mistakes = append(c.mistakes, workload.CheckConfig(req.Workloads.Config, catalog)...)
@@ -90,6 +96,13 @@ func (c *compiler) catalog(ctx context.Context, resources bool) ([]resource.Prov
 // spec evaluates one spec; a workload is compiled first.
 func (c *compiler) spec(ctx context.Context, s Spec) (out outcome) {
 	request := s.Evaluate
+	if s.Gateway {
+		input, ok := c.joined.Inputs[request.Spec]
+		if !ok {
+			return outcome{err: errReported}
+		}
+		request.Input = input
+	}
 	if s.Workload == nil {
 		out.Result, out.err = c.Evaluator.Evaluate(ctx, request)
 		return out

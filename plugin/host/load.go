@@ -391,6 +391,7 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		},
 		DependsOn: t.DependsOn,
 		Adopt:     t.Adopt,
+		Gateway:   t.Kind == spec.KindGateway,
 		Source:    sourceOf(t.Name, "", tree),
 	}
 	for _, u := range slices.Concat(l.projectUses, uses[1:]) {

@@ -236,6 +236,11 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 		t.InputUnsure = t.InputUnsure || len(doc.errs) > 0
 		p.out.Incomplete = p.out.Incomplete || badLabel(t.Name) != "" || len(doc.errs) > 0
 		p.out.Transforms = append(p.out.Transforms, t)
+	case KindGateway:
+		t := d.gateway(v)
+		t.InputUnsure = t.InputUnsure || len(doc.errs) > 0
+		p.out.Incomplete = p.out.Incomplete || badLabel(t.Name) != "" || len(doc.errs) > 0
+		p.out.Transforms = append(p.out.Transforms, t)
 	case KindProject:
 		p.out.Projects = append(p.out.Projects, d.project(v))
 	default:
@@ -290,12 +295,12 @@ func (p *parsing) fail(pos object.Pos, path object.Path, hint, format string, ar
 
 // kinds are the kinds that this version reads.
 func kinds() []string {
-	return []string{KindCompose, KindPivotCluster, KindProject, KindTransform, KindWorkload}
+	return []string{KindCompose, KindGateway, KindPivotCluster, KindProject, KindTransform, KindWorkload}
 }
 
 // SpecKinds are the kinds of documents that are rendered.
 func SpecKinds() []string {
-	return []string{KindCompose, KindPivotCluster, KindTransform, KindWorkload}
+	return []string{KindCompose, KindGateway, KindPivotCluster, KindTransform, KindWorkload}
 }
 
 func isKnown(kind string) bool { return slices.Contains(kinds(), kind) }
@@ -303,7 +308,7 @@ func isKnown(kind string) bool { return slices.Contains(kinds(), kind) }
 // isLater reports whether a kind belongs to us and is not read yet.
 func isLater(kind string) bool {
 	switch kind {
-	case "Gateway", "Function", "Component":
+	case "Function", "Component":
 		return true
 	}
 	return false

@@ -18,6 +18,7 @@ const (
 	KindWorkload     = "Workload"
 	KindCompose      = "Compose"
 	KindPivotCluster = "PivotCluster"
+	KindGateway      = "Gateway"
 )
 
 // ScoreVersion is the apiVersion of a Score file.
@@ -44,7 +45,8 @@ type Documents struct {
 	// Projects is every Project document; more than one is an error of
 	// a caller that needs just one.
 	Projects []Project
-	// Transforms are in the order of the files and documents, PivotClusters among them.
+	// Transforms are in the order of the files and documents, PivotClusters and Gateways
+	// among them.
 	Transforms []Transform
 	// Workloads are Score files and Workload documents, as they stand, in the
 	// order of the files and documents.
@@ -81,7 +83,7 @@ func (m Manifest) TextAt(v object.Value) Block {
 }
 
 // Transform is a spec that sends an input through a CUE module: a Transform, or a
-// PivotCluster, all of whose spec is the input.
+// PivotCluster or Gateway, whose spec is the input.
 type Transform struct {
 	// Kind is that of the document.
 	Kind      string
@@ -114,7 +116,7 @@ type Transform struct {
 
 // InputPath leads to the input in the document.
 func (t Transform) InputPath() object.Path {
-	if t.Kind == KindPivotCluster {
+	if t.Kind == KindPivotCluster || t.Kind == KindGateway {
 		return object.Fields("spec")
 	}
 	return object.Fields("spec", "input")
@@ -124,6 +126,9 @@ func (t Transform) InputPath() object.Path {
 func (t Transform) RefPath() object.Path {
 	if t.Kind == KindPivotCluster {
 		return object.Fields("spec", clusterModule)
+	}
+	if t.Kind == KindGateway {
+		return object.Fields("spec", moduleField)
 	}
 	return object.Fields("spec", "cueRef")
 }

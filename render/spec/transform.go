@@ -53,13 +53,7 @@ func (f *fields) inTransform(t *Transform) {
 			t.TagPos[m.Name] = m.Pos
 		}
 	}
-	t.DependsOn = f.labels("dependsOn")
-	t.DependsOn = slices.DeleteFunc(t.DependsOn, func(dep object.SpecDependency) bool {
-		if dep.Name == t.Name {
-			f.fail(dep.Pos, f.path.Append(object.Field("dependsOn")), "remove the dependency", "%q depends on itself", dep.Name)
-		}
-		return dep.Name == t.Name
-	})
+	t.DependsOn = f.others("dependsOn", t.Name)
 	t.Input = f.input("input")
 	t.Policies = f.policies("policies")
 	t.Adopt = f.enum("adopt", object.AdoptNever, object.AdoptTakeOwnership, object.AdoptMirror)
@@ -91,6 +85,16 @@ func (f *fields) metadata() (name, namespace string, namePos object.Pos) {
 	meta.texts("annotations", false)
 	meta.done()
 	return n.Text, namespace, n.Pos
+}
+
+// others are the specs that the one called name depends on, which is not one of them.
+func (f *fields) others(field, name string) []object.SpecDependency {
+	return slices.DeleteFunc(f.labels(field), func(dep object.SpecDependency) bool {
+		if dep.Name == name {
+			f.fail(dep.Pos, f.path.Append(object.Field(field)), "remove the dependency", "%q depends on itself", dep.Name)
+		}
+		return dep.Name == name
+	})
 }
 
 // input is an optional value of free form; only a map can meet an #Input.
@@ -251,4 +255,30 @@ func checkClusterName(name string) error {
 		return fmt.Errorf("%q must begin with a letter: it is a prefix of the names of machines", name)
 	}
 	return nil
+}
+
+const (
+	// moduleField is the field of a Gateway with the module.
+	moduleField = "module"
+	// embeddedGateway is the module of the program for a Gateway that names none.
+	embeddedGateway = "gateway"
+)
+
+// gateway decodes a Gateway document. Its spec is the input, but for the module and what
+// comes before it; render/workload/gateway decodes that after environments were merged
+// over it.
+func (d *decoder) gateway(v object.Value) Transform {
+	doc := d.fields(v, nil)
+	t := Transform{Kind: KindGateway, Pos: v.Pos}
+	t.Name, t.Namespace, t.NamePos = doc.metadata()
+	spec := doc.needChild("spec")
+	t.CueRef = CueRef{Type: RefEmbedded, TypePos: v.Pos, Ref: embeddedGateway, RefPos: v.Pos, Pos: v.Pos}
+	if ref, path, ok := spec.get(moduleField); ok {
+		t.CueRef = d.cueRef(ref, path)
+	}
+	t.DependsOn = spec.others("dependsOn", t.Name)
+	doc.done()
+	t.Input = spec.value.Without(object.Fields(moduleField)).Without(object.Fields("dependsOn"))
+	t.InputUnsure = d.stray || t.Input.Kind != object.KindMap
+	return t
 }

@@ -226,7 +226,7 @@ func (c *Compilation) resolve() generate.Resolved {
 	m, made := c.member, c.made()
 	patch, errs := resource.Patch(made)
 	r := generate.Resolved{
-		Workload: m.source.Spec, Context: m.source.Context, Config: c.project.config, OwnsStore: m.ownsStore,
+		Workload: m.source.Spec, Context: m.source.Context, Config: c.project.config, OwnsStore: m.ownsStore, Opened: m.source.Opened,
 		Containers: c.containers(), Patch: patch, DependsOn: c.dependsOn(),
 	}
 	c.errs = append(c.errs, errs...)

@@ -25,6 +25,8 @@ type Source struct {
 	// hide part of Spec. The workload is looked at for what else is wrong, and
 	// is never completed.
 	Partial bool
+	// Opened are the ports that Gateways of the project lead to.
+	Opened []score.Port
 }
 
 // Request is a request for resources to one module of provisioners.

@@ -22,6 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/spec/schema"
 	"github.com/ropewalk/ropewalk/render/workload/compose"
+	"github.com/ropewalk/ropewalk/render/workload/gateway"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -102,6 +103,14 @@ func TestSchemasHaveTheFieldsOfTheDecoders(t *testing.T) {
 			for _, s := range docs.Sources {
 				_, more := compose.Compile(s, nowhere{})
 				errs = append(errs, more...)
+			}
+			for _, one := range docs.Transforms {
+				if one.Kind == spec.KindGateway {
+					_, more := gateway.Decode(one.Name, one.Pos, object.Context{}, one.Input)
+					errs = append(errs, more...)
+					// The two are taken from the spec before an environment is laid over it.
+					closed["spec"] = slices.DeleteFunc(closed["spec"], func(name string) bool { return name == "dependsOn" || name == "module" })
+				}
 			}
 			compareKnown(t, errs, closed)
 		})

@@ -56,9 +56,9 @@ func words(texts []string) object.Value {
 	return lowerList(items, object.Pos{})
 }
 
-// Openings are the ports that routes lead to, nothing where there are none.
+// Openings are the ports that routes and Gateways lead to, nothing where there are none.
 func (l *lowering) Openings() object.Value {
-	open := append(network.Openings(l.r.Routes, l.r.Config.Network.RoutesFrom), l.interceptor()...)
+	open := append(network.Openings(l.r.entries(), l.r.Config.Network.RoutesFrom), l.interceptor()...)
 	open = append(open, l.knativeOpenings(l.r.Config.Network.RoutesFrom)...)
 	items := make([]object.Value, len(open))
 	for i, o := range open {

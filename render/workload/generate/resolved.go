@@ -4,6 +4,8 @@
 package generate
 
 import (
+	"slices"
+
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/network"
@@ -33,6 +35,13 @@ type Resolved struct {
 	Queue *Queue
 	// Routes are the ways in from outside (resources of type route).
 	Routes []network.Route
+	// Opened are the ports that Gateways of the project lead to.
+	Opened []score.Port
+}
+
+// entries are the ways in from outside: routes and Gateways.
+func (r Resolved) entries() []network.Route {
+	return append(slices.Clip(r.Routes), network.Route{Ports: r.Opened})
 }
 
 // Container is a container whose texts are resolved.

@@ -123,7 +123,7 @@ func (l *lowering) requests(http object.Value) object.Value {
 			"requests are for one TCP port of the service, and there are %d to choose from", len(ports))
 		return object.Value{}
 	}
-	for _, route := range l.r.Routes {
+	for _, route := range l.r.entries() {
 		if slices.ContainsFunc(route.Ports, func(p score.Port) bool { return p.Target == ports[0].Target }) {
 			l.warn(http.Pos, at, "let the gateway send requests to the interceptor of KEDA's HTTP add-on, or scale by cpu",
 				"the route leads to the pods past the interceptor, so that its requests are not counted and start no pod")

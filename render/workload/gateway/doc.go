@@ -1,0 +1,22 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package gateway compiles documents of kind Gateway: from what an author wrote to the
+// input of the CUE module gateway, which makes the objects of one of five targets. It
+// evaluates nothing and reads nothing.
+//
+// [Decode] takes the spec of one document after environments and options were merged over
+// it, and checks it against the table of [Fields], from which the table of the docs is
+// written too. [Join] relates all Gateways of a project to each other and to its
+// workloads, and returns their inputs and the ports that they lead to. [CheckSecrets]
+// compares the Secrets that they name with those that the render makes.
+//
+// # Invariants
+//
+// What a target cannot do is an error at the line of the author that names the targets
+// that can: no setting is left out. All mistakes are reported at once, each once. Parts of
+// the input have the position of what the author wrote. Secrets are known by name only.
+// The same documents give the same input in any order.
+//
+// Caller: render.
+package gateway

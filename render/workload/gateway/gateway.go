@@ -1,0 +1,273 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// Gateway is a decoded document.
+type Gateway struct {
+	Name    string
+	Context object.Context
+	Pos     object.Pos
+	// Partial is set if a mistake in the document, which is reported already, may hide part
+	// of it: it is checked for what else is wrong, and has no input.
+	Partial bool
+
+	target  string
+	spec    object.Value
+	routes  []*route
+	secrets []secret
+}
+
+// route is a route of a Gateway, with the defaults of the Gateway in it.
+type route struct {
+	object.Value
+	at    object.Path
+	hosts []string
+	path  string
+	exact bool
+	// settings are those in effect, in the order of the table.
+	settings []object.Member
+	// end is what the names of its objects end in.
+	end string
+	// namespace and port are those of the workload; the port is 0 where there is none.
+	namespace string
+	port      score.Port
+}
+
+// secret is a Secret that a Gateway names.
+type secret struct {
+	kind Secret
+	name string
+	pos  object.Pos
+	at   object.Path
+}
+
+// Decode holds the spec of a Gateway against the table, and fills the defaults into its
+// routes. The errors are of the stage spec, in no order that means anything. The Gateway
+// has what is good of the document.
+func Decode(name string, pos object.Pos, c object.Context, spec object.Value) (*Gateway, object.Errors) {
+	g := &Gateway{Name: name, Context: c, Pos: pos, spec: object.Value{Kind: object.KindMap, Pos: pos}}
+	at := object.Fields("spec")
+	d := &decoder{}
+	for _, s := range settings() {
+		d.names = append(d.names, s.Name)
+	}
+	if target := field(spec, "target").Text; slices.Contains(Targets(), target) {
+		d.target, g.target = target, target
+	}
+	if good, ok := d.value(Field{Kind: object.KindMap, Fields: Fields()}, spec, at); ok {
+		g.spec = good
+	}
+	d.entry(g)
+	g.secrets = append(g.secrets, d.settings(g.spec, at)...)
+	for i, v := range field(g.spec, "routes").Items {
+		r := &route{Value: v, at: at.Append(object.Field("routes"), object.Index(i))}
+		d.route(g, r)
+		g.secrets = append(g.secrets, d.settings(v, r.at)...)
+		g.routes = append(g.routes, r)
+	}
+	ends(g.routes)
+	g.Partial = d.errs.Err() != nil
+	return g, d.errs
+}
+
+// field is a field of a map; KindNone where it is not given.
+func field(v object.Value, names ...string) object.Value {
+	for _, name := range names {
+		v, _ = v.Get(name)
+	}
+	return v
+}
+
+// given reports which of the fields of v are given.
+func given(v object.Value, names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return field(v, name).Kind == object.KindNone })
+}
+
+// entry checks what requests come in by: class, gateway and tls.
+func (d *decoder) entry(g *Gateway) {
+	at := object.Fields("spec")
+	class, existing, tls := field(g.spec, "class"), field(g.spec, "gateway"), field(g.spec, "tls")
+	switch {
+	case existing.Kind != object.KindNone && class.Kind != object.KindNone:
+		d.fail(class.Pos, at.Append(object.Field("class")), "remove it", "the Gateway %q has its class already", field(existing, "name").Text)
+	case d.target == GatewayAPI && existing.Kind == object.KindNone && class.Kind == object.KindNone:
+		d.fail(g.Pos, at.Append(object.Field("class")), "write the name of a GatewayClass of the cluster, or name a Gateway under gateway", "is missing")
+	}
+	if tls.Kind == object.KindNone {
+		return
+	}
+	in := at.Append(object.Field("tls"))
+	switch n := len(given(tls, "secret", "issuer")); {
+	case existing.Kind != object.KindNone:
+		d.fail(tls.Pos, in, "remove it", "the listeners of the Gateway %q have the certificates", field(existing, "name").Text)
+	case n != 1:
+		d.fail(tls.Pos, in, "", "expected one of secret and issuer, got %d", n)
+	case len(g.hosts()) == 0 && field(tls, "issuer").Kind != object.KindNone:
+		d.fail(tls.Pos, in, "write hosts", "a certificate needs the hosts that it is for")
+	}
+	if s := field(tls, "secret"); s.Kind != object.KindNone {
+		g.secrets = append(g.secrets, secret{SecretTLS, s.Text, s.Pos, in.Append(object.Field("secret"))})
+	}
+}
+
+// hosts are the hosts of all routes, each once.
+func (g *Gateway) hosts() []object.Value {
+	lists := []object.Value{field(g.spec, "hosts")}
+	for _, r := range field(g.spec, "routes").Items {
+		lists = append(lists, field(r, "hosts"))
+	}
+	var out []object.Value
+	for _, l := range lists {
+		for _, h := range l.Items {
+			if !slices.ContainsFunc(out, func(o object.Value) bool { return o.Text == h.Text }) {
+				out = append(out, h)
+			}
+		}
+	}
+	return out
+}
+
+// route checks one route, and fills the defaults of the Gateway into it.
+func (d *decoder) route(g *Gateway, r *route) {
+	r.path, r.exact = field(r.Value, "path").Text, field(r.Value, "pathType").Text == "Exact"
+	if !r.exact && r.path != "/" {
+		r.path = strings.TrimSuffix(r.path, "/")
+	}
+	hosts := field(r.Value, "hosts")
+	if hosts.Kind == object.KindNone {
+		hosts = field(g.spec, "hosts")
+	}
+	for _, h := range hosts.Items {
+		r.hosts = append(r.hosts, h.Text)
+	}
+	for _, name := range d.names {
+		v := field(r.Value, name)
+		if v.Kind == object.KindNone {
+			v = field(g.spec, name)
+		}
+		if v.Kind != object.KindNone && v.Kind != object.KindBool {
+			r.settings = append(r.settings, member(name, v))
+		}
+	}
+	redirect, rewrite := field(r.Value, "redirect"), field(r.Value, "rewrite")
+	in := func(name string) object.Path { return r.at.Append(object.Field(name)) }
+	switch to := field(r.Value, "to"); {
+	case to.Kind != object.KindNone || len(r.Members) == 0:
+	case redirect.Kind == object.KindNone:
+		d.fail(r.Pos, in("to"), "write to: {workload: …}, or a redirect", "is missing")
+	case ingresses.Has(d.target):
+		d.fail(r.Pos, in("to"), "write the workload that the host belongs to: it receives no request", "an Ingress with a redirect needs a workload")
+	}
+	d.redirect(redirect, in("redirect"))
+	if rewrite.Kind == object.KindNone {
+		return
+	}
+	switch n := len(given(rewrite, "path", "prefix")); {
+	case redirect.Kind != object.KindNone:
+		d.fail(rewrite.Pos, in("rewrite"), "remove it", "a redirect has no path to rewrite")
+	case n > 1:
+		d.fail(rewrite.Pos, in("rewrite"), "remove one of them", "expected one of path and prefix, got both")
+	case r.exact && field(rewrite, "prefix").Kind != object.KindNone:
+		d.fail(rewrite.Pos, in("rewrite"), "write path in place of prefix", "an exact path has no prefix")
+	}
+}
+
+// redirect checks what the targets can combine in a redirect.
+func (d *decoder) redirect(v object.Value, at object.Path) {
+	parts := given(v, "scheme", "host", "path")
+	switch {
+	case v.Kind == object.KindNone:
+	case len(parts) == 0:
+		d.fail(v.Pos, at, "", "expected at least one of scheme, host and path")
+	case d.target == Jcmoraisjr && len(parts) < 3:
+		d.fail(v.Pos, at, "write all three, or set target: "+(all&^jc).String(), "the target %s redirects to a complete address: scheme, host and path", d.target)
+	}
+}
+
+// settings checks those of a route, or the defaults of the Gateway, and returns the Secrets
+// in them.
+func (d *decoder) settings(v object.Value, at object.Path) []secret {
+	in := func(names ...string) object.Path { return at.Append(object.Fields(names...)...) }
+	if limit := field(v, "rateLimit"); d.target == EnvoyGateway && limit.Kind == object.KindMap && field(limit, "by").Kind == object.KindNone {
+		d.fail(limit.Pos, in("rateLimit", "by"), "write by: all, or set target: "+(ingresses|tr).String(),
+			"the target %s counts no single clients, which is the default", d.target)
+	}
+	cors := field(v, "cors")
+	for _, name := range []string{"allowOrigins", "allowMethods", "allowHeaders"} {
+		l := field(cors, name)
+		switch i := slices.IndexFunc(l.Items, func(o object.Value) bool { return o.Text == "*" }); {
+		case i < 0:
+		case len(l.Items) > 1:
+			d.fail(l.Items[i].Pos, in("cors", name), "remove it, or the others", "\"*\" must be the only item")
+		case field(cors, "allowCredentials").Text == "true":
+			d.fail(l.Items[i].Pos, in("cors", name), "list what is allowed, or remove allowCredentials", "browsers refuse \"*\" together with allowCredentials")
+		}
+	}
+	auth := field(v, "auth")
+	if auth.Kind != object.KindMap {
+		return nil
+	}
+	return d.auth(auth, in("auth"))
+}
+
+// auth checks that the fields are those of the type.
+func (d *decoder) auth(v object.Value, at object.Path) []secret {
+	kind := field(v, "type").Text
+	oauth2, more := []string{"proxy"}, []string{"signin"}
+	if d.target == EnvoyGateway {
+		oauth2, more = []string{"issuer", "clientID", "secret"}, []string{"scopes", "redirectURL"}
+	}
+	need := map[string][]string{
+		"basic": {"secret"}, "api-key": {"secret", "header"}, "oauth2": oauth2, "jwt": {"issuer", "jwks"},
+	}[kind]
+	may := map[string][]string{"basic": {"realm"}, "oauth2": more, "jwt": {"audiences"}}[kind]
+	if need == nil {
+		return nil
+	}
+	for _, m := range v.Members {
+		if m.Name != "type" && !slices.Contains(slices.Concat(need, may), m.Name) {
+			d.fail(m.Pos, at.Append(object.Field(m.Name)), "remove it; fields of this type: "+strings.Join(slices.Concat(need, may), ", "),
+				"auth of type %s has no %s", kind, m.Name)
+		}
+	}
+	for _, name := range need {
+		if field(v, name).Kind == object.KindNone {
+			d.fail(v.Pos, at.Append(object.Field(name)), "", "auth of type %s needs %s", kind, name)
+		}
+	}
+	if s := field(v, "secret"); s.Kind != object.KindNone && slices.Contains(need, "secret") {
+		return []secret{{Secret(kind), s.Text, s.Pos, at.Append(object.Field("secret"))}}
+	}
+	return nil
+}
+
+// ends gives each route the end of the names of its objects: its path in letters and
+// digits, with a hash where two of them come out alike.
+func ends(routes []*route) {
+	count := map[string]int{}
+	for _, r := range routes {
+		words := strings.FieldsFunc(strings.ToLower(r.path), func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') })
+		r.end = object.Shorten(strings.Join(words, "-"), 30)
+		if r.end == "" {
+			r.end = "root"
+		}
+		if r.exact {
+			r.end += "-exact"
+		}
+		count[r.end]++
+	}
+	for _, r := range routes {
+		if count[r.end] > 1 {
+			r.end += "-" + object.ShortHash(strings.Join(append(r.hosts, r.path), "\x00"))
+		}
+	}
+}

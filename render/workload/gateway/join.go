@@ -1,0 +1,181 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// Workload is a workload as a Gateway sees it.
+type Workload struct {
+	Name, Namespace string
+	Ports           []score.Port
+	// Canary is set if Flagger shifts the requests for it.
+	Canary bool
+}
+
+// Project is what the Gateways of a project lead to.
+type Project struct {
+	// Inputs are those of the module, by the name of the Gateway; one with mistakes has none.
+	Inputs map[string]object.Value
+	// Ports are those that routes lead to, by the name of the workload.
+	Ports map[string][]score.Port
+}
+
+// Join relates the Gateways of a project to each other and to its workloads. Nothing is
+// reported on workloads that broken names: mistakes that are reported already keep those
+// out of workloads. The errors hold warnings too.
+func Join(gateways []*Gateway, workloads []Workload, broken ...string) (Project, object.Errors) {
+	j := joining{
+		workloads: map[string]Workload{}, broken: broken, routes: map[string]*route{}, backends: map[string]*route{},
+		out: Project{Inputs: map[string]object.Value{}, Ports: map[string][]score.Port{}},
+	}
+	for _, w := range workloads {
+		j.workloads[w.Name] = w
+	}
+	gateways = slices.Clone(gateways)
+	slices.SortStableFunc(gateways, func(a, b *Gateway) int { return strings.Compare(a.Name, b.Name) })
+	for _, g := range gateways {
+		before := len(j.errs.Failures())
+		for _, r := range g.routes {
+			j.backend(g, r)
+			j.shadows(g, r)
+			j.shared(g, r)
+		}
+		if !g.Partial && len(j.errs.Failures()) == before {
+			j.out.Inputs[g.Name] = g.input()
+		}
+	}
+	return j.out, j.errs.Sorted()
+}
+
+// joining is the state of a Join.
+type joining struct {
+	workloads map[string]Workload
+	broken    []string
+	// routes are those of one host, path and entry; backends those to one port of a
+	// workload by one target.
+	routes, backends map[string]*route
+	out              Project
+	errs             object.Errors
+}
+
+// fail reports a mistake, with the route beside which it is one where there is one.
+func (j *joining) fail(pos object.Pos, at object.Path, other *route, hint, format string, args ...any) {
+	e := mistake(pos, at, hint, format, args...)
+	if other != nil {
+		e.Notes = []object.Note{{Pos: other.Pos, Text: "the other route"}}
+	}
+	j.errs = append(j.errs, e)
+}
+
+// backend finds the port that a route leads to.
+func (j *joining) backend(g *Gateway, r *route) {
+	to, at := field(r.Value, "to", "workload"), r.at.Append(object.Fields("to", "workload")...)
+	w, ok := j.workloads[to.Text]
+	switch {
+	case to.Kind == object.KindNone:
+		return
+	case !ok:
+		if !slices.Contains(j.broken, to.Text) {
+			j.fail(to.Pos, at, nil, object.Suggest(to.Text, object.SortedKeys(j.workloads)), "there is no workload %q", to.Text)
+		}
+		return
+	case w.Namespace != g.Context.Namespace && g.target != "" && !gateways.Has(g.target):
+		j.fail(to.Pos, at, nil, fmt.Sprintf("write a Gateway in the namespace %s, or set target: %s", w.Namespace, gateways),
+			"the workload %q is in the namespace %q, and routes of the target %s lead to their own namespace only, which is %q",
+			w.Name, w.Namespace, g.target, g.Context.Namespace)
+		return
+	}
+	port := field(r.Value, "to", "port")
+	var names []string
+	found := slices.IndexFunc(w.Ports, func(p score.Port) bool {
+		names = append(names, p.Name)
+		return p.Name == port.Text || strconv.Itoa(p.Port) == port.Text || port.Kind == object.KindNone && (p.Name == "http" || len(w.Ports) == 1)
+	})
+	at = r.at.Append(object.Fields("to", "port")...)
+	switch {
+	case len(w.Ports) == 0:
+		j.fail(to.Pos, at, nil, "give it one under service.ports", "the workload %q has no port", w.Name)
+	case found < 0 && port.Kind == object.KindNone:
+		j.fail(to.Pos, at, nil, "write port: one of "+strings.Join(names, ", "), "the workload %q has several ports, and none of them is called http", w.Name)
+	case found < 0:
+		j.fail(port.Pos, at, nil, object.Suggest(port.Text, names), "the workload %q has no port %q", w.Name, port.Text)
+	case w.Ports[found].Protocol == "UDP":
+		j.fail(port.Pos, at, nil, "", "the port %q of the workload %q is UDP, and requests need TCP", w.Ports[found].Name, w.Name)
+	default:
+		r.namespace, r.port = w.Namespace, w.Ports[found]
+		j.out.Ports[w.Name] = append(j.out.Ports[w.Name], r.port)
+		if w.Canary {
+			j.fail(to.Pos, r.at.Append(object.Fields("to", "workload")...), nil, "lead the requests that a canary shall share through a resource of type route of the workload",
+				"the workload %q is released as a canary, and all requests of this route go to its stable version", w.Name)
+			j.errs[len(j.errs)-1].Severity = object.SeverityWarning
+		}
+	}
+}
+
+// shadows reports a route that receives no requests, because another one has its host, its
+// path and the type of it. Where requests come in differs by target, class and Gateway.
+func (j *joining) shadows(g *Gateway, r *route) {
+	hosts := r.hosts
+	if len(hosts) == 0 {
+		hosts = []string{"*"}
+	}
+	if r.path == "" { // It is wrong, which is reported.
+		return
+	}
+	existing := field(g.spec, "gateway")
+	entry := []string{g.target, g.class(), field(existing, "name").Text, field(existing, "namespace").Text}
+	for _, host := range hosts {
+		key := strings.Join(append(entry, strconv.FormatBool(r.exact), host, r.path), "\x00")
+		first := j.routes[key]
+		if first == nil {
+			j.routes[key] = r
+			continue
+		}
+		j.fail(r.Pos, r.at, first, "change the host or the path of one of them", "a second route for host %s, path %s: only one of them receives requests", host, r.path)
+		return
+	}
+}
+
+// shared reports settings that Jcmoraisjr has once for a Service, and that differ.
+func (j *joining) shared(g *Gateway, r *route) {
+	if g.target != Jcmoraisjr || r.port.Port == 0 {
+		return
+	}
+	key := strings.Join([]string{r.namespace, field(r.Value, "to", "workload").Text, strconv.Itoa(r.port.Port)}, "\x00")
+	first := j.backends[key]
+	if first == nil {
+		j.backends[key] = r
+		return
+	}
+	for _, name := range []string{"rateLimit", "headers", "timeouts"} {
+		own, other := r.setting(name), first.setting(name)
+		if string(own.JSON()) == string(other.JSON()) {
+			continue
+		}
+		pos := r.Pos
+		if own.Pos.IsValid() {
+			pos = own.Pos
+		}
+		j.fail(pos, r.at.Append(object.Field(name)), first, "write the same in both, or set target: "+(tr|eg).String(),
+			"the target %s has one %s for all routes to a port of a workload, and another route has a different one", g.target, name)
+	}
+}
+
+// setting is one of those in effect; KindNone where it is not.
+func (r *route) setting(name string) object.Value {
+	for _, m := range r.settings {
+		if m.Name == name {
+			return m.Value
+		}
+	}
+	return object.Value{}
+}

@@ -1,0 +1,102 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/spec"
+)
+
+// Rule is what a text has to be, in words: a message reports that it is not.
+type Rule string
+
+// The rules. Paths and names of headers are those of HTTPRoute, the narrowest of the
+// targets; a value that a target writes into its own configuration holds no letter that
+// has a meaning there.
+const (
+	label       Rule = "a name: expected a-z, 0-9 and -, at most 63"
+	name        Rule = "a name: expected a-z, 0-9, - and ."
+	exactHost   Rule = "a host: expected one such as shop.example.com, without scheme and port"
+	host        Rule = "a host: expected one such as shop.example.com or *.example.com, without scheme and port"
+	urlPath     Rule = "a path: it begins with /, and has no query, no fragment, no //, no /../ and no encoded slash"
+	newPath     Rule = "a path to write: it begins with /, and may hold letters, digits and -/._~+@=,:"
+	headerName  Rule = "the name of a header"
+	headerValue Rule = "plain text: it may hold no \" \\ ` % $ and no control characters"
+	method      Rule = "a method: expected *, GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, TRACE or CONNECT"
+	origin      Rule = "an origin: expected scheme, host and perhaps a port, such as https://shop.example.com"
+	webURL      Rule = "an address: expected one such as http://oauth2-proxy.auth.svc.cluster.local:4180/oauth2/auth, without user and password"
+	httpsURL    Rule = "an address that begins with https://, without user and password"
+	duration    Rule = "a duration above 0: expected a number and one of ms, s, m and h, such as 30s"
+	positive    Rule = "an integer above 0"
+	cidr        Rule = "a range of addresses: expected one such as 10.0.0.0/8, without bits beside its mask"
+	size        Rule = "a size: expected a number of bytes, or one such as 10Mi, up to 2Gi"
+)
+
+const (
+	alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	longest      = 253
+)
+
+// holds reports whether text keeps the rule.
+func (r Rule) holds(s string) bool {
+	only := func(more string) bool { return s != "" && strings.Trim(s, alphanumeric+more) == "" }
+	switch r {
+	case label:
+		return spec.CheckName(s) == nil
+	case name, exactHost:
+		return len(s) <= longest && spec.CheckDomain(s) == nil
+	case host:
+		return exactHost.holds(strings.TrimPrefix(s, "*."))
+	case urlPath:
+		never := []string{"//", "/./", "/../", "%2f", "%2F"}
+		return strings.HasPrefix(s, "/") && only("-/._~!$&'()*+,;=:@%") &&
+			!slices.ContainsFunc(never, func(n string) bool { return strings.Contains(strings.TrimSuffix(s, "/")+"/", n) })
+	case newPath:
+		return urlPath.holds(s) && only("-/._~+@=,:")
+	case headerName:
+		return only("-!#$%&'*+.^_`|~")
+	case headerValue:
+		return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f || strings.ContainsRune("\"\\`%$", c) })
+	case method:
+		return slices.Contains([]string{"*", "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"}, s)
+	case origin:
+		u, err := url.Parse(s)
+		return s == "*" || err == nil && webURL.holds(s) && host.holds(u.Hostname()) && u.Scheme+"://"+u.Host == s
+	case webURL:
+		u, err := url.Parse(s)
+		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
+			headerValue.holds(s) && !strings.Contains(s, " ")
+	case httpsURL:
+		return webURL.holds(s) && strings.HasPrefix(s, "https://")
+	case duration:
+		digits := strings.TrimRight(s, "msh")
+		return slices.Contains([]string{"ms", "s", "m", "h"}, s[len(digits):]) && len(digits) < 6 && positive.holds(digits)
+	case positive:
+		n, err := strconv.ParseInt(s, 10, 32)
+		return err == nil && n > 0 && strconv.FormatInt(n, 10) == s
+	case cidr:
+		p, err := netip.ParsePrefix(s)
+		_, single := netip.ParseAddr(s)
+		return single == nil || err == nil && p.Masked() == p
+	case size:
+		return bytes(s) > 0
+	}
+	return true
+}
+
+// bytes is how many bytes a size means, 0 where it is none.
+func bytes(s string) int {
+	digits := strings.TrimRight(s, "kMGi")
+	unit, ok := map[string]int{"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}[s[len(digits):]]
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if !ok || err != nil || n < 1 || int(n) > (2<<30)/unit {
+		return 0
+	}
+	return int(n) * unit
+}

@@ -1,0 +1,81 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ropewalk/ropewalk/render/object"
+)
+
+// CheckSecrets reports Secrets that a Gateway names and that the render makes, as a Secret
+// or by an ExternalSecret, where they lack the keys that the target reads. One that the
+// render does not make is not known, and neither are keys that come with dataFrom.
+func CheckSecrets(gateways []*Gateway, nodes []*object.Node) object.Errors {
+	var errs object.Errors
+	for _, g := range gateways {
+		for _, s := range g.secrets {
+			for _, n := range nodes {
+				keys, ok := keysOf(n.Object, s.name)
+				if !ok || n.Object.Namespace() != g.Context.Namespace || g.target == "" {
+					continue
+				}
+				if bad := s.kind.wrong(g.target, keys); bad != "" {
+					e := mistake(s.pos, s.at, "for "+g.target+": "+s.kind.Shape(g.target), "the Secret %q, which %s makes, %s", s.name, n.ID, bad)
+					errs = append(errs, e)
+				}
+			}
+		}
+	}
+	return errs
+}
+
+// wrong is what is wrong with the keys of a Secret for a target; "" where nothing is.
+func (s Secret) wrong(target string, have []string) string {
+	need, _ := s.keys(target)
+	for _, key := range need {
+		if !slices.Contains(have, key) {
+			return "has no key " + key
+		}
+	}
+	for _, other := range Targets() {
+		keys, _ := SecretBasic.keys(other)
+		if len(need) == 0 && len(keys) > 0 && slices.Contains(have, keys[0]) {
+			return "has the key " + keys[0] + " as " + other + " reads it"
+		}
+	}
+	return ""
+}
+
+// keysOf are the keys of the data of a Secret that o is or makes; false where it is another
+// one, or where they are not known.
+func keysOf(o object.Object, name string) ([]string, bool) {
+	maps := [][]string{{"data"}, {"stringData"}}
+	switch o.Ref().GroupKind() {
+	case "Secret":
+		if o.Name() != name {
+			return nil, false
+		}
+	case "ExternalSecret.external-secrets.io":
+		if cmp.Or(o.Text("spec", "target", "name"), o.Name()) != name || len(o.List("spec", "dataFrom")) > 0 || o.Get("spec", "target", "template", "templateFrom") != nil {
+			return nil, false
+		}
+		maps = [][]string{{"spec", "target", "template", "data"}}
+	default:
+		return nil, false
+	}
+	var keys []string
+	for _, at := range maps {
+		data, _ := o.Get(at...).(map[string]any)
+		keys = append(keys, object.SortedKeys(data)...)
+	}
+	if o.Kind() == "ExternalSecret" && len(keys) == 0 {
+		for _, item := range o.List("spec", "data") {
+			one, _ := item.(map[string]any)
+			keys = append(keys, object.Object(one).Text("secretKey"))
+		}
+	}
+	return keys, true
+}

@@ -1,0 +1,105 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gateway
+
+import "strings"
+
+// The targets: what receives requests from outside and forwards them.
+const (
+	// Haproxytech is the HAProxy Kubernetes Ingress Controller, haproxytech/kubernetes-ingress.
+	Haproxytech = "haproxytech"
+	// Jcmoraisjr is HAProxy Ingress, jcmoraisjr/haproxy-ingress.
+	Jcmoraisjr = "jcmoraisjr"
+	// Traefik is Traefik with its own resources.
+	Traefik = "traefik"
+	// GatewayAPI is any implementation of the Gateway API, without extensions.
+	GatewayAPI = "gateway-api"
+	// EnvoyGateway is the Gateway API with the policies of Envoy Gateway.
+	EnvoyGateway = "envoy-gateway"
+)
+
+// Targets are the names of the targets.
+func Targets() []string {
+	return []string{Haproxytech, Jcmoraisjr, Traefik, GatewayAPI, EnvoyGateway}
+}
+
+// Set is a set of targets, one bit for each of [Targets].
+type Set uint8
+
+// Sets that fields and values need.
+const (
+	ht Set = 1 << iota
+	jc
+	tr
+	gw
+	eg
+	all       = ht | jc | tr | gw | eg
+	ingresses = ht | jc
+	gateways  = gw | eg
+)
+
+// Has reports whether target is in the set.
+func (s Set) Has(target string) bool {
+	for i, name := range Targets() {
+		if name == target {
+			return s&(1<<i) != 0
+		}
+	}
+	return false
+}
+
+// String lists the targets as a message does: jcmoraisjr, traefik or envoy-gateway.
+func (s Set) String() string {
+	var names []string
+	for _, name := range Targets() {
+		if s.Has(name) {
+			names = append(names, name)
+		}
+	}
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " or " + names[last]
+	}
+	return strings.Join(names, "")
+}
+
+// Secret is a kind of Secret that a Gateway names, and the keys that its target reads.
+type Secret string
+
+// The kinds of Secrets.
+const (
+	SecretTLS    Secret = "tls"
+	SecretBasic  Secret = "basic"
+	SecretAPIKey Secret = "api-key"
+	SecretOAuth2 Secret = "oauth2"
+)
+
+// keys are the keys of data that a target needs in a Secret, none where each key is the name
+// of a user or of a client; false where the target reads no such Secret.
+func (s Secret) keys(target string) (keys []string, ok bool) {
+	if s == SecretTLS {
+		return []string{"tls.crt", "tls.key"}, true
+	}
+	keys, ok = map[Secret]map[string][]string{
+		SecretBasic:  {Haproxytech: nil, Jcmoraisjr: {"auth"}, Traefik: {"users"}, EnvoyGateway: {".htpasswd"}},
+		SecretAPIKey: {EnvoyGateway: nil},
+		SecretOAuth2: {EnvoyGateway: {"client-secret"}},
+	}[s][target]
+	return keys, ok
+}
+
+// Shape describes a Secret as a target reads it; "" where it reads none.
+func (s Secret) Shape(target string) string {
+	keys, ok := s.keys(target)
+	switch {
+	case !ok:
+		return ""
+	case s == SecretAPIKey:
+		return "each key is the name of a client, its value the API key"
+	case len(keys) == 0:
+		return "each key is the name of a user, its value a hash of crypt(3)"
+	case s == SecretBasic:
+		return "key " + keys[0] + " with lines of user:hash"
+	}
+	return "keys: " + strings.Join(keys, ", ")
+}
