@@ -158,3 +158,33 @@ func and(a, b gateway.Set) gateway.Set {
 	}
 	return a & b
 }
+
+// The annotations of the goldens are those of the documentation: of annotations.md of
+// haproxytech/kubernetes-ingress 3.2, and of keys.md of jcmoraisjr/haproxy-ingress 0.16.
+func TestAnnotationsAreThoseThatTheControllersDocument(t *testing.T) {
+	for golden, documented := range map[string]string{
+		"haproxytech": "haproxy.org/ allow-list auth-realm auth-secret auth-type cors-allow-credentials cors-allow-headers cors-allow-methods cors-allow-origin " +
+			"cors-enable cors-max-age path-rewrite rate-limit-period rate-limit-requests rate-limit-status-code request-redirect request-redirect-code " +
+			"request-set-header response-set-header ssl-redirect ssl-redirect-code ssl-redirect-port standalone-backend timeout-server",
+		"jcmoraisjr": "haproxy-ingress.github.io/ allowlist-source-range auth-realm auth-secret auth-signin auth-url cors-allow-credentials cors-allow-headers " +
+			"cors-allow-methods cors-allow-origin cors-allow-origin-regex cors-enable cors-expose-headers cors-max-age headers limit-rps proxy-body-size " +
+			"redirect-to rewrite-target ssl-redirect timeout-connect timeout-server",
+	} {
+		known := strings.Fields(documented)
+		path := "testdata/gateway/" + golden + ".txtar"
+		docs, err := spec.Parse([]spec.File{{Name: "g.yaml", Data: file(t, cases(t, "gateway/"+golden+".txtar")[path], "gateway.yaml")}})
+		require.NoError(t, err)
+		res, err := evaluator().Evaluate(t.Context(), ofGateway(t, docs.Transforms[0]))
+		require.NoError(t, err)
+		seen := map[string]bool{}
+		for _, n := range res.Nodes {
+			for key := range n.Object.Annotations() {
+				bare, ok := strings.CutPrefix(key, known[0])
+				require.True(t, ok, key)
+				require.Contains(t, known[1:], bare)
+				seen[bare] = true
+			}
+		}
+		require.Greater(t, len(seen), len(known)-3, "the golden has all that the target can do")
+	}
+}
