@@ -10,6 +10,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/compose"
+	"github.com/ropewalk/ropewalk/render/workload/function"
 )
 
 // frontEnds turn documents into workloads, by the kind of what they read.
@@ -17,6 +18,9 @@ func frontEnds() map[string]func(doc spec.Document, in surroundings) ([]spec.Doc
 	return map[string]func(spec.Document, surroundings) ([]spec.Document, object.Errors){
 		spec.KindCompose: func(doc spec.Document, in surroundings) ([]spec.Document, object.Errors) {
 			return compose.Compile(doc, in)
+		},
+		spec.KindFuncYAML: func(doc spec.Document, _ surroundings) ([]spec.Document, object.Errors) {
+			return function.Compile(doc)
 		},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload"
+	"github.com/ropewalk/ropewalk/render/workload/function"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -88,8 +89,13 @@ func (l *loading) workloads(ctx context.Context, out *Loaded, shared []use, poli
 			continue
 		}
 		seen[doc.Name] = true
-		value := withImages(l.overlaid(doc), doc, images)
+		value := withImages(l.lowered(doc), doc, images)
+		before := len(l.Errs)
 		w, good := l.workload(doc, value)
+		if doc.Kind == spec.KindFunction {
+			l.Errs = append(l.Errs[:before], function.Written(l.Errs[before:])...)
+			w.Written = function.Written
+		}
 		if !good || !ok {
 			continue
 		}
@@ -119,6 +125,18 @@ func (l *loading) workloads(ctx context.Context, out *Loaded, shared []use, poli
 	}
 	l.unusedImages(images)
 	return nil
+}
+
+// lowered is the document of a workload with its overlays: of a Function, the workload that
+// it becomes with them.
+func (l *loading) lowered(doc spec.Document) object.Value {
+	v := l.overlaid(doc)
+	if doc.Kind != spec.KindFunction {
+		return v
+	}
+	v, errs := function.Lower(v)
+	l.Errs = append(l.Errs, errs...)
+	return v
 }
 
 // overlaid is the document of a workload with its overlays.

@@ -134,6 +134,13 @@ func (p *parsing) document(doc document, found bool) bool {
 		p.ours = append(p.ours, v)
 		p.out.Sources = append(p.out.Sources, Document{Kind: KindCompose, Pos: v.Pos, NamePos: v.Pos, Value: v})
 		return true
+	case !found && isFuncYAML(v):
+		p.errs = append(p.errs, doc.errs...)
+		p.ours = append(p.ours, v)
+		p.out.Sources = append(p.out.Sources, Document{
+			Kind: KindFuncYAML, Pos: v.Pos, NamePos: v.Pos, Value: v, Blocks: doc.blocks, Last: lastLine(v), Unsure: len(doc.errs) > 0,
+		})
+		return true
 	case p.nearDocument(v):
 		p.errs = append(p.errs, doc.errs...)
 		p.out.Incomplete = true
@@ -152,6 +159,16 @@ func isCompose(v object.Value) bool {
 	services, _ := v.Get("services")
 	include, _ := v.Get("include")
 	return !kind && !version && (services.Kind == object.KindMap || include.Kind == object.KindList)
+}
+
+// isFuncYAML reports whether a document is the func.yaml of a function of knative's func,
+// of any version. One that a search finds is not read.
+func isFuncYAML(v object.Value) bool {
+	has := func(name string) bool {
+		_, ok := v.Get(name)
+		return ok
+	}
+	return !has("kind") && !has("apiVersion") && textOf(v, "runtime") != "" && (has("specVersion") || has("created") || has("builder") || has("builders"))
 }
 
 func isConfigMap(v object.Value) bool {
@@ -218,6 +235,8 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 	switch kind {
 	case KindWorkload:
 		p.out.Workloads = append(p.out.Workloads, p.compiled(doc, KindWorkload, false))
+	case KindFunction:
+		p.out.Workloads = append(p.out.Workloads, p.compiled(doc, KindFunction, false))
 	case KindCompose:
 		p.out.Sources = append(p.out.Sources, p.compiled(doc, KindCompose, false))
 	case KindTransform:
@@ -295,24 +314,18 @@ func (p *parsing) fail(pos object.Pos, path object.Path, hint, format string, ar
 
 // kinds are the kinds that this version reads.
 func kinds() []string {
-	return []string{KindCompose, KindGateway, KindPivotCluster, KindProject, KindTransform, KindWorkload}
+	return []string{KindCompose, KindFunction, KindGateway, KindPivotCluster, KindProject, KindTransform, KindWorkload}
 }
 
 // SpecKinds are the kinds of documents that are rendered.
 func SpecKinds() []string {
-	return []string{KindCompose, KindGateway, KindPivotCluster, KindTransform, KindWorkload}
+	return []string{KindCompose, KindFunction, KindGateway, KindPivotCluster, KindTransform, KindWorkload}
 }
 
 func isKnown(kind string) bool { return slices.Contains(kinds(), kind) }
 
 // isLater reports whether a kind belongs to us and is not read yet.
-func isLater(kind string) bool {
-	switch kind {
-	case "Function", "Component":
-		return true
-	}
-	return false
-}
+func isLater(kind string) bool { return kind == "Component" }
 
 // textOf is a string field of a map, "" where it is none.
 func textOf(v object.Value, name string) string {

@@ -17,9 +17,13 @@ const (
 	KindProject      = "Project"
 	KindWorkload     = "Workload"
 	KindCompose      = "Compose"
+	KindFunction     = "Function"
 	KindPivotCluster = "PivotCluster"
 	KindGateway      = "Gateway"
 )
+
+// KindFuncYAML stands for the file of a function of knative's func, which has no kind.
+const KindFuncYAML = "func.yaml"
 
 // ScoreVersion is the apiVersion of a Score file.
 const ScoreVersion = scoreGroup + "/v1b1"
@@ -48,11 +52,11 @@ type Documents struct {
 	// Transforms are in the order of the files and documents, PivotClusters and Gateways
 	// among them.
 	Transforms []Transform
-	// Workloads are Score files and Workload documents, as they stand, in the
+	// Workloads are Score files, Workload and Function documents, as they stand, in the
 	// order of the files and documents.
 	Workloads []Document
 	// Sources are documents and files of others that become workloads: those of kind
-	// Compose, and compose files that a user named.
+	// Compose, and compose files and func.yaml that a user named.
 	Sources []Document
 	// ConfigMaps are core v1 ConfigMap manifests, as they stand.
 	ConfigMaps []Manifest

@@ -41,6 +41,7 @@
 //	placeholder  reads ${resources.db.host}
 //	score        decodes Score files and documents of kind Workload
 //	compose      turns the services of compose files into documents of kind Workload
+//	function     turns functions into documents of kind Workload
 //	resource     the catalog of provisioners, and what they make of a resource
 //	network      calls between workloads, what resources lead to, routes
 //	generate     the input of the module that makes the objects

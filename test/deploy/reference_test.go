@@ -41,6 +41,17 @@ spec:
 qqqqqqqqqq: 1
 `
 
+const strayFunction = `
+apiVersion: ropewalk.dev/v1alpha1
+kind: Function
+metadata: {name: resize}
+spec:
+  container: {image: a}
+  scale: {qqqqqqqqqq: 1}
+  qqqqqqqqqq: 1
+qqqqqqqqqq: 1
+`
+
 const strayWorkload = `
 apiVersion: ropewalk.dev/v1alpha1
 kind: Workload
@@ -96,8 +107,11 @@ func TestTheReferenceHasEveryField(t *testing.T) {
 	docs, projectErr := spec.Parse([]spec.File{{Name: "ropewalk.yaml", Data: []byte(strayProject)}, {Name: "w.yaml", Data: []byte(strayWorkload)}})
 	require.Len(t, docs.Workloads, 1)
 	_, workloadErrs := score.Decode(score.Document{Value: docs.Workloads[0].Value})
+	functions, err := spec.Parse([]spec.File{{Name: "f.yaml", Data: []byte(strayFunction)}})
+	require.NoError(t, err)
 	for head, errs := range map[string]object.Errors{
 		"in a Project": object.AsErrors(projectErr, object.StageSpec), "in a Workload": workloadErrs,
+		"in a Function": decoded(functions.Workloads[0]),
 	} {
 		fields := fieldsOf(t, head)
 		seen := map[string]bool{}

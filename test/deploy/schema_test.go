@@ -22,6 +22,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/spec/schema"
 	"github.com/ropewalk/ropewalk/render/workload/compose"
+	"github.com/ropewalk/ropewalk/render/workload/function"
 	"github.com/ropewalk/ropewalk/render/workload/gateway"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
@@ -97,8 +98,7 @@ func TestSchemasHaveTheFieldsOfTheDecoders(t *testing.T) {
 			docs, err := spec.Parse([]spec.File{{Name: spec.ProjectFile, Data: document}})
 			errs := object.AsErrors(err, object.StageSpec)
 			for _, w := range docs.Workloads {
-				_, more := score.Decode(score.Document{Value: w.Value})
-				errs = append(errs, more...)
+				errs = append(errs, decoded(w)...)
 			}
 			for _, s := range docs.Sources {
 				_, more := compose.Compile(s, nowhere{})
@@ -115,6 +115,17 @@ func TestSchemasHaveTheFieldsOfTheDecoders(t *testing.T) {
 			compareKnown(t, errs, closed)
 		})
 	}
+}
+
+// decoded is what the decoder has against a document.
+func decoded(w spec.Document) object.Errors {
+	if w.Kind != spec.KindFunction {
+		_, errs := score.Decode(score.Document{Value: w.Value})
+		return errs
+	}
+	v, errs := function.Lower(w.Value)
+	_, more := score.Decode(score.Document{Value: v})
+	return append(errs, function.Written(more)...)
 }
 
 // compareKnown compares the fields that errors say are known with those of closed.

@@ -63,7 +63,8 @@ func (d *decoder) serving(p part) {
 	if timed {
 		d.serve("timeout", timeout.Value)
 	}
-	if n, ok := d.out.Serving.Get("target"); ok && limited && limit.Text != "0" {
+	metric, _ := d.out.Serving.Get("metric")
+	if n, ok := d.out.Serving.Get("target"); ok && metric.Text == "concurrency" && limited && limit.Text != "0" {
 		limit.below(n)
 	}
 }
@@ -72,7 +73,7 @@ func (d *decoder) serving(p part) {
 func (p part) below(target object.Value) {
 	most, _ := strconv.Atoi(p.Text)
 	if n, _ := strconv.Atoi(target.Text); n > most {
-		p.warn("", "Knative scales by it, as the concurrency of replicas.http is higher: %d", n)
+		p.warn("", "Knative scales by it, as the concurrency that pods are scaled by is higher: %d", n)
 	}
 }
 

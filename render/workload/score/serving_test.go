@@ -21,7 +21,7 @@ func TestMessagesOnKnative(t *testing.T) {
 		{"a limit above that of Knative", knative + "  serving: {concurrencyLimit: 1001}\n",
 			`s.yaml:7:31: spec: spec.serving.concurrencyLimit: 1001 is out of range: expected 0 to 1000`},
 		{"a limit below the target", knative + "  serving: {concurrencyLimit: 5}\n  replicas: {http: {concurrency: 10}}\n",
-			`warning s.yaml:7:31: spec: spec.serving.concurrencyLimit: Knative scales by it, as the concurrency of replicas.http is higher: 10`},
+			`warning s.yaml:7:31: spec: spec.serving.concurrencyLimit: Knative scales by it, as the concurrency that pods are scaled by is higher: 10`},
 		{"a timeout of none", knative + "  serving: {timeout: 0}\n",
 			`s.yaml:7:22: spec: spec.serving.timeout: 0 is out of range: expected 1 to 2147483647`},
 		{"a timeout with a unit", knative + "  serving: {timeout: 60s}\n",

@@ -1,0 +1,169 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package function
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/score"
+)
+
+// Container is the name of the container of a function.
+const Container = "function"
+
+// The targets of a function.
+const (
+	targetKnative = "knative"
+	targetKEDA    = "keda"
+)
+
+// defaultPort is where a function listens: the one that Knative gives it as PORT.
+const defaultPort = "8080"
+
+// same are the fields of a Function that a Workload has too.
+func same() []string {
+	return []string{
+		"annotations", "dependsOn", "environment", "identity", "labels", "namespace", "network", "pod",
+		"podAnnotations", "resources", "securityContext", "serviceAccount",
+	}
+}
+
+// requests are the fields of scale that are about requests; the others are bounds.
+func requests() []string { return []string{"concurrency", "hosts", "namespace", "paths", "rate"} }
+
+func bounds() []string { return []string{"cooldown", "max", "min", "pollingInterval"} }
+
+// Lower is the Workload that a Function is. The errors are what no Workload could say of
+// it; it is to be decoded in any case.
+func Lower(doc object.Value) (object.Value, object.Errors) {
+	r := &reading{}
+	root := part{r, doc, nil}
+	root.only("apiVersion", "kind", "metadata", "spec")
+	body := root.get("spec")
+	body.only(append(same(), "concurrencyLimit", "container", "port", "scale", "target", "timeout")...)
+	var out fields
+	target := body.target()
+	out.put("kind", target)
+	for _, name := range same() {
+		out.add(body.Value, name)
+	}
+	if c := body.get("container"); c.given() {
+		out.put("containers", pairs(c.Pos, field(Container, c.Value)))
+	}
+	out.put("service", body.service())
+	replicas := body.get("scale").replicas(target.Text == score.KindKnativeService)
+	if !replicas.given() && target.Text != score.KindKnativeService && body.Kind == object.KindMap {
+		body.get("scale").fail("write scale: {max: 10, concurrency: 100, hosts: [api.example.com]}", "is missing: KEDA needs to know how far to scale, and which requests to count")
+	}
+	out.put("replicas", replicas.Value)
+	out.put("serving", pairs(body.Pos, member(body.Value, "concurrencyLimit"), member(body.Value, "timeout")))
+	return r.workload(doc, out.value(body.Pos)), r.errs
+}
+
+// workload is doc with another kind and spec.
+func (r *reading) workload(doc, body object.Value) object.Value {
+	out := doc
+	out.Members = nil
+	for _, m := range doc.Members {
+		switch m.Name {
+		case "kind":
+			m.Value.Kind, m.Value.Text = object.KindString, spec.KindWorkload
+		case "spec":
+			m.Value = body
+		case "apiVersion", "metadata":
+		default:
+			continue
+		}
+		if m.Value.Kind != object.KindNone {
+			out.Members = append(out.Members, m)
+		}
+	}
+	if _, ok := out.Get("spec"); !ok {
+		out.Members = append(out.Members, field("spec", object.Value{Kind: object.KindMap, Pos: doc.Pos}))
+	}
+	return out
+}
+
+// target is the kind of workload that a function becomes.
+func (p part) target() object.Value {
+	t := p.get("target")
+	switch {
+	case !t.given() || t.Text == targetKnative:
+		return text(score.KindKnativeService, cmp.Or(t.Pos, p.Pos))
+	case t.is(object.KindString) && t.Text != targetKEDA:
+		t.fail(object.Suggest(t.Text, []string{targetKEDA, targetKnative}), "%q is not known: expected %s or %s", t.Text, targetKnative, targetKEDA)
+	}
+	return text(score.KindDeployment, t.Pos)
+}
+
+// service is the port at which a function is called, and the one that it listens at.
+func (p part) service() object.Value {
+	port := p.get("port")
+	at := port.Value
+	if !port.given() {
+		at = object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort}
+	}
+	one := pairs(at.Pos, field("port", number(score.KnativePort, at.Pos)), field("targetPort", at))
+	return pairs(at.Pos, field("ports", pairs(at.Pos, field("http", one))))
+}
+
+// replicas is a number, or the bounds with what requests scale by. KEDA starts the first
+// pod at a request, as Knative does, unless min is higher.
+func (p part) replicas(knative bool) part {
+	if p.Kind != object.KindMap {
+		return p
+	}
+	p.only(append(bounds(), requests()...)...)
+	var all, http fields
+	for _, name := range bounds() {
+		all.add(p.Value, name)
+	}
+	for _, name := range requests() {
+		http.add(p.Value, name)
+	}
+	_, least := p.Get("min")
+	if !least && !knative && len(http) > 0 {
+		all.put("min", number(0, p.Pos))
+	}
+	all.put("http", http.value(p.Pos))
+	if p.Value = all.value(p.Pos); p.Kind == object.KindNone {
+		p.Value = object.Value{Kind: object.KindMap, Pos: p.Pos}
+	}
+	return p
+}
+
+// paths leads from the fields of a Workload to those of a Function, the longest first.
+func paths() [][2]string {
+	return [][2]string{
+		{"spec.service.ports.http.targetPort", "spec.port"}, {"spec.service.ports.http", "spec.port"},
+		{"spec.containers." + Container, "spec.container"}, {"spec.containers", "spec.container"},
+		{"spec.replicas.http", "spec.scale"}, {"spec.replicas", "spec.scale"},
+		{"spec.serving", "spec"}, {"spec.kind", "spec.target"},
+	}
+}
+
+// Written is errors on a Workload as those on the Function that it is made of.
+func Written(errs object.Errors) object.Errors {
+	words := strings.NewReplacer(
+		"kind: Deployment", "target: "+targetKEDA, "kind: KnativeService", "target: "+targetKnative,
+		"replicas.http.concurrency", "scale.concurrency", "replicas.http", "scale.concurrency", "a workload has one container at least", "write container: {image: …}", "a KnativeService", "a function for Knative",
+	)
+	out := slices.Clone(errs)
+	for i, e := range errs {
+		written := *e
+		for _, p := range paths() {
+			if rest, ok := strings.CutPrefix(e.Path, p[0]); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+				written.Path = p[1] + rest
+				break
+			}
+		}
+		written.Hint = words.Replace(e.Hint)
+		out[i] = &written
+	}
+	return out
+}
