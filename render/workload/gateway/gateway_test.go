@@ -38,6 +38,7 @@ func joined(t *testing.T, documents ...string) (gateway.Project, []*gateway.Gate
 		{Name: "search", Namespace: "tools", Ports: []score.Port{{Name: "web", Port: 80}}},
 		{Name: "twoports", Namespace: "shop", Ports: []score.Port{{Name: "a", Port: 1}, {Name: "b", Port: 2}}},
 		{Name: "worker", Namespace: "shop"},
+		{Name: "resize", Namespace: "shop", Serverless: true, Ports: []score.Port{{Name: "http", Port: 80, Target: 8080}}},
 		{Name: "slow", Namespace: "shop", Canary: true, Ports: []score.Port{{Name: "http", Port: 80}}},
 	}, "broken")
 	var texts []string

@@ -19,6 +19,8 @@ type Workload struct {
 	Ports           []score.Port
 	// Canary is set if Flagger shifts the requests for it.
 	Canary bool
+	// Serverless is set if Knative leads requests to it, by hosts of its own.
+	Serverless bool
 }
 
 // Project is what the Gateways of a project lead to.
@@ -92,6 +94,11 @@ func (j *joining) backend(g *Gateway, r *route) {
 		j.fail(to.Pos, at, nil, fmt.Sprintf("write a Gateway in the namespace %s, or set target: %s", w.Namespace, gateways),
 			"the workload %q is in the namespace %q, and routes of the target %s lead to their own namespace only, which is %q",
 			w.Name, w.Namespace, g.target, g.Context.Namespace)
+		return
+	}
+	if w.Serverless {
+		j.fail(to.Pos, at, nil, "write a DomainMapping of Knative for the host, or target: keda or kind: Deployment",
+			"Knative leads requests to the workload %q itself, and only for hosts that it knows", w.Name)
 		return
 	}
 	port := field(r.Value, "to", "port")
