@@ -236,6 +236,13 @@ func workloadInputs(w io.Writer, s workload.Source, c spec.Workloads) {
 	for _, name := range object.SortedKeys(s.Variables) {
 		_, _ = fmt.Fprintf(w, "${%s} %q\x00", name, s.Variables[name])
 	}
+	if len(c.Images.Mirrors)+len(c.Images.PullSecrets)+len(c.Secrets.Providers)+len(c.Secrets.Bindings) > 0 {
+		_, _ = fmt.Fprintf(w, "%q %q %q\x00", c.Images, c.Secrets.Providers, c.Secrets.DefaultProvider)
+		for _, name := range object.SortedKeys(c.Secrets.Bindings) {
+			b := c.Secrets.Bindings[name]
+			_, _ = fmt.Fprintf(w, "%q %q\x00", name, []string{b.Provider, b.Secret, b.Version})
+		}
+	}
 	secrets := []string{c.Secrets.Backend, c.Secrets.StoreName, c.Secrets.StoreKind, c.Secrets.KubernetesStore, c.Secrets.RefreshInterval}
 	_, _ = fmt.Fprintf(w, "%q %q %#v %q %s %s\x00", secrets, c.Policies, c.Network, c.CanaryProvider, c.Secrets.Provider.JSON(), c.Config.JSON())
 }

@@ -91,6 +91,7 @@ type Workloads struct {
 	CanaryProvider string
 	// Config is a map of free form that provisioners see.
 	Config object.Value
+	Images Images
 	// EnvFiles hold variables of workloads; a later file wins.
 	EnvFiles []EnvFile
 	// Variables are the names of all variables that workloads may refer to, sorted. The
@@ -200,6 +201,9 @@ func (d *decoder) workloadsOf(v object.Value, path object.Path) Workloads {
 	}
 	out.Config = f.input("config")
 	out.EnvFiles = f.envFiles("envFiles")
+	if i, ok := f.child("images"); ok {
+		out.Images = i.images()
+	}
 	f.done()
 	return out
 }

@@ -5,8 +5,11 @@ package spec
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -161,4 +164,45 @@ func (f *fields) duration(name string) string {
 		f.fail(pos, f.path.Append(object.Field(name)), "", "%q is not a duration: expected one such as 30m or 1h", text)
 	}
 	return text
+}
+
+// Images is where the images of workloads are pulled from.
+type Images struct {
+	Mirrors []Mirror
+	// PullSecrets are names of Secrets of the namespace, of type
+	// kubernetes.io/dockerconfigjson.
+	PullSecrets []string
+}
+
+// Mirror replaces the beginning of the names of images: a registry, or a registry and the
+// first parts of a repository.
+type Mirror struct{ Prefix, To string }
+
+var imagePrefix = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$`)
+
+// images decodes the mirrors and the pull secrets.
+func (f *fields) images() Images {
+	var out Images
+	mirrors, path := f.texts("mirrors", false), f.path.Append(object.Field("mirrors"))
+	written, _ := f.value.Get("mirrors")
+	for _, prefix := range object.SortedKeys(mirrors) {
+		v, _ := written.Get(prefix)
+		for _, text := range []string{prefix, mirrors[prefix]} {
+			host, _, _ := strings.Cut(text, "/")
+			if !imagePrefix.MatchString(text) || !strings.ContainsAny(host, ".:") && host != "localhost" {
+				f.fail(v.Pos, path.Append(object.Field(prefix)), "write docker.io for images without a registry",
+					"%q is no registry with the first parts of a repository, such as docker.io or ghcr.io/acme", text)
+			}
+		}
+		out.Mirrors = append(out.Mirrors, Mirror{Prefix: prefix, To: mirrors[prefix]})
+	}
+	for _, name := range f.words("pullSecrets") {
+		if len(validation.IsDNS1123Subdomain(name)) > 0 {
+			v, _ := f.value.Get("pullSecrets")
+			f.fail(v.Pos, f.path.Append(object.Field("pullSecrets")), "", "%q is no name of a Secret", name)
+		}
+		out.PullSecrets = append(out.PullSecrets, name)
+	}
+	f.done()
+	return out
 }

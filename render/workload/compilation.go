@@ -173,6 +173,7 @@ func (c *Compilation) Finish() (Compiled, object.Errors) {
 	if c.member.source.Partial {
 		return Compiled{}, c.errs.Failures().Sorted()
 	}
+	c.warnImages(c.nodes())
 	input, errs := generate.Input(r)
 	return Compiled{
 		Input: input, Nodes: r.WithoutReplaced(c.nodes()), Complete: c.complete(), needs: c.needs,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -22,7 +23,8 @@ func (l *lowering) container(i int, ready string) object.Value {
 	env, from := l.environment(c).finish()
 	m := make(members, 0, 12)
 	m.put("name", lowerText(s.Name, s.Pos))
-	m.put("image", lowerText(s.Image.Value, s.Image.Pos))
+	image, _ := Mirrored(s.Image.Value, l.r.Config.Images.Mirrors)
+	m.put("image", lowerText(image, s.Image.Pos))
 	m.put("command", lowerTexts(s.Command))
 	m.put("args", lowerTexts(s.Args))
 	m.put("env", env)
@@ -125,4 +127,66 @@ func resources(s *score.Container) object.Value {
 		return object.Value{}
 	}
 	return MapOf(s.Pos, with("requests", requests), with("limits", limits))
+}
+
+// Mirrored is image at the mirror of the longest prefix that it has, with its tag and its
+// digest; ok is false where no mirror has it. nginx is docker.io/library/nginx.
+func Mirrored(image string, mirrors []spec.Mirror) (out string, ok bool) {
+	if len(mirrors) == 0 {
+		return image, false
+	}
+	whole, name := normalImage(image)
+	if _, repository, _ := strings.Cut(name, "/"); repository != strings.ToLower(repository) {
+		return image, false // It is none, and the check of the objects leaves that to the kubelet.
+	}
+	var best spec.Mirror
+	for _, m := range mirrors {
+		if rest, found := strings.CutPrefix(name, m.Prefix); found && (rest == "" || rest[0] == '/') && len(m.Prefix) > len(best.Prefix) {
+			best = m
+		}
+	}
+	if best.Prefix == "" {
+		return image, false
+	}
+	return best.To + strings.TrimPrefix(whole, best.Prefix), true
+}
+
+// normalImage is an image with its registry, and the same without tag and digest: what names
+// no registry is of Docker Hub (github.com/distribution/reference has the rule, and takes a
+// millisecond of every start).
+func normalImage(image string) (whole, name string) {
+	host, _, deep := strings.Cut(image, "/")
+	switch {
+	case !deep:
+		whole = "docker.io/library/" + image
+	case !strings.ContainsAny(host, ".:") && host != "localhost" && host == strings.ToLower(host):
+		whole = "docker.io/" + image
+	default:
+		whole = image
+		if rest, old := strings.CutPrefix(image, "index.docker.io/"); old {
+			whole = "docker.io/" + rest
+		}
+	}
+	name, _, _ = strings.Cut(whole, "@")
+	if tag := strings.LastIndexByte(name, ':'); tag > strings.LastIndexByte(name, '/') {
+		name = name[:tag]
+	}
+	return whole, name
+}
+
+// pod is what the author wrote of the pods, with the Secrets for the registries of the
+// project behind those of the author.
+func (l *lowering) pod() object.Value {
+	pod, names := l.spec.Pod, l.r.Config.Images.PullSecrets
+	if len(names) == 0 {
+		return pod
+	}
+	list, _ := pod.Get("imagePullSecrets")
+	items := slices.Clone(list.Items)
+	for _, name := range names {
+		if !slices.ContainsFunc(items, func(v object.Value) bool { n, _ := v.Get("name"); return n.Text == name }) {
+			items = append(items, MapOf(object.Pos{}, StringMember("name", name, object.Pos{})))
+		}
+	}
+	return pod.Merge(MapOf(pod.Pos, with("imagePullSecrets", lowerList(items, pod.Pos))))
 }

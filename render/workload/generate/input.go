@@ -132,7 +132,7 @@ func (l *lowering) input() object.Value {
 	m.put("volumes", lowerList(l.volumes, object.Pos{}))
 	m.put("claims", lowerList(l.claims, object.Pos{}))
 	m.put("securityContext", s.SecurityContext)
-	m.put("pod", s.Pod)
+	m.put("pod", l.pod())
 	m.put("configs", l.configs.value(object.Pos{}))
 	m.put("secrets", l.secrets.value(object.Pos{}))
 	m.put("store", l.store())
