@@ -136,8 +136,8 @@ func Mirrored(image string, mirrors []spec.Mirror) (out string, ok bool) {
 		return image, false
 	}
 	whole, name := normalImage(image)
-	if _, repository, _ := strings.Cut(name, "/"); repository != strings.ToLower(repository) {
-		return image, false // It is none, and the check of the objects leaves that to the kubelet.
+	if _, repository, _ := strings.Cut(name, "/"); image == "." || repository != strings.ToLower(repository) {
+		return image, false // It is none.
 	}
 	var best spec.Mirror
 	for _, m := range mirrors {
