@@ -101,8 +101,14 @@ api: $(BIN)/controller-gen ## Regenerate what follows from the types of the API 
 lint: $(BIN)/golangci-lint ## Run the linters.
 	$(BIN)/golangci-lint run --build-tags=builds ./...
 
+# It writes go.mod where a requirement of the module in this folder overtakes one of
+# a module under test/, which verify then finds.
+.PHONY: modules
+modules: ## Download the Go modules of the product and of what is under test/.
+	for module in $$(git ls-files 'go.mod' '*/go.mod'); do $(GO) -C $$(dirname $$module) mod download || exit 1; done
+
 .PHONY: verify
-verify: lint api ## Lint, regenerate code, and want a clean tree; stale goldens fail their tests.
+verify: modules lint api ## Lint, regenerate code, and want a clean tree; stale goldens fail their tests.
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not formatted: run make generate' >&2; exit 1; }
 	@git diff --exit-code || { echo 'generated files are stale: commit what make generate wrote' >&2; exit 1; }
 	@test -z "$$(git status --porcelain)" || { git status --short; echo 'the tree is not clean' >&2; exit 1; }
