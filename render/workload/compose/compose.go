@@ -11,13 +11,13 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
 // Bounds of one document. They are far above what applications have.
 const (
 	maxFiles    = 100
 	maxServices = 1000
-	maxErrors   = 100
 )
 
 // Project is where files and variables come from.
@@ -36,12 +36,12 @@ type Project interface {
 // errors hold warnings too, in no order that means anything. What could be read is
 // returned in any case, sorted by name; a workload with a mistake is marked as unsure.
 func Compile(doc spec.Document, project Project) ([]spec.Document, object.Errors) {
-	r := &reading{project: project, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}, app: doc.Name}
+	r := &reading{Reading: reader.Reading{Free: true, Sparse: true}, project: project, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}, app: doc.Name}
 	unit := unit{scope: scope{project: project}}
 	if hasKind(doc.Value) {
-		r.document(part{r, doc.Value, nil}, &unit)
+		r.document(r.Root(doc.Value), &unit)
 	} else {
-		unit.files = []part{{r, text(path.Base(doc.Pos.File), object.Pos{File: doc.Pos.File}), nil}}
+		unit.files = []reader.Part{r.Root(reader.Text(path.Base(doc.Pos.File), object.Pos{File: doc.Pos.File}))}
 	}
 	if len(unit.files) > 0 {
 		unit.dir = path.Dir(unit.files[0].Text)
@@ -49,7 +49,7 @@ func Compile(doc spec.Document, project Project) ([]spec.Document, object.Errors
 	unit.environment(r, ".")
 	r.scope = unit.scope
 	model := r.model(unit, nil)
-	return r.workloads(model, doc), r.errs
+	return r.workloads(model, doc), r.Errs
 }
 
 func hasKind(v object.Value) bool {
@@ -58,39 +58,37 @@ func hasKind(v object.Value) bool {
 }
 
 // document decodes a document of kind Compose.
-func (r *reading) document(doc part, u *unit) {
-	r.ours = true
-	defer func() { r.ours = false }()
-	doc.only("apiVersion", "kind", "metadata", "spec")
-	doc.get("metadata").only("name")
-	body := doc.get("spec")
-	body.only("files", "profiles", "envFile")
-	u.files = body.get("files").items()
+func (r *reading) document(doc reader.Part, u *unit) {
+	r.Free = false
+	defer func() { r.Free = true }()
+	doc.Only("apiVersion", "kind", "metadata", "spec")
+	doc.At("metadata").Only("name")
+	body := doc.At("spec")
+	body.Only("files", "profiles", "envFile")
+	u.files = body.At("files").List()
 	for _, f := range u.files {
-		f.text()
+		f.Loose()
 	}
 	if len(u.files) == 0 {
-		doc.fail("write files: [compose.yaml], or the one that it is", "spec.files names no compose file")
+		doc.Fail("write files: [compose.yaml], or the one that it is", "spec.files names no compose file")
 	}
-	for _, p := range body.get("profiles").items() {
-		r.profiles = append(r.profiles, p.text())
+	for _, p := range body.At("profiles").List() {
+		r.profiles = append(r.profiles, p.Loose())
 	}
-	u.envFiles = body.get("envFile").oneOrMore()
+	u.envFiles = oneOrMore(body.At("envFile"))
 }
 
 // reading is the state of one Compile.
 type reading struct {
+	reader.Reading
 	project  Project
 	app      string
 	profiles []string
 	scope    scope
-	errs     object.Errors
 	blocks   map[object.Pos]spec.Block
 	// parsed are the documents of the files, by path; loads counts how often one was used.
 	parsed map[string][]spec.Manifest
 	loads  int
-	// ours is set for the document of kind Compose.
-	ours bool
 	// merged counts the values that merging has copied; full is set where that is too much.
 	merged int
 	full   bool
@@ -99,10 +97,10 @@ type reading struct {
 // unit is files that are merged, later ones over earlier ones: those of the document, or
 // of one entry of include.
 type unit struct {
-	files []part
+	files []reader.Part
 	// dir is the folder that paths are relative to; itself relative to that of the document.
 	dir      string
-	envFiles []part
+	envFiles []reader.Part
 	scope    scope
 }
 
@@ -110,7 +108,7 @@ type unit struct {
 // beside its first file, where it is there.
 func (u *unit) environment(r *reading, dir string) {
 	for _, f := range u.envFiles {
-		u.scope = u.scope.with(r.envFile(f, path.Join(dir, f.text())))
+		u.scope = u.scope.with(r.envFile(f, path.Join(dir, f.Loose())))
 	}
 	if file, err := r.project.Read(path.Join(u.dir, ".env")); err == nil && len(u.envFiles) == 0 {
 		u.scope = u.scope.with(r.variablesOf(file))
@@ -128,13 +126,13 @@ func (r *reading) model(u unit, open []string) object.Value {
 			continue
 		}
 		if slices.Contains(open, name) {
-			f.fail("remove one of them", "include is a cycle: %s", strings.Join(append(open, name), " -> "))
+			f.Fail("remove one of them", "include is a cycle: %s", strings.Join(append(open, name), " -> "))
 			continue
 		}
 		for _, v := range r.load(f, name, u.scope) {
-			root := part{r, v, nil}
+			root := r.Root(v)
 			included := object.Value{}
-			for _, entry := range root.get("include").items() {
+			for _, entry := range root.At("include").List() {
 				included = r.merge(included, r.include(entry, u, append(slices.Clip(open), name)), nil)
 			}
 			out = r.merge(r.merge(out, included, nil), r.resolved(root, u, name), nil)
@@ -144,18 +142,18 @@ func (r *reading) model(u unit, open []string) object.Value {
 }
 
 // include is the model of one entry of include.
-func (r *reading) include(entry part, u unit, open []string) object.Value {
-	in := unit{files: []part{entry}, scope: u.scope}
+func (r *reading) include(entry reader.Part, u unit, open []string) object.Value {
+	in := unit{files: []reader.Part{entry}, scope: u.scope}
 	if entry.Kind == object.KindMap {
-		entry.only("path", "project_directory", "env_file")
-		in.files, in.envFiles = entry.get("path").oneOrMore(), entry.get("env_file").oneOrMore()
+		entry.Only("path", "project_directory", "env_file")
+		in.files, in.envFiles = oneOrMore(entry.At("path")), oneOrMore(entry.At("env_file"))
 	}
-	if len(in.files) == 0 || !in.files[0].is(object.KindString) {
+	if len(in.files) == 0 || !in.files[0].Is(object.KindString) {
 		return object.Value{}
 	}
 	in.dir = path.Dir(path.Join(u.dir, in.files[0].Text))
-	if dir := entry.get("project_directory"); dir.given() {
-		in.dir = path.Join(u.dir, dir.text())
+	if dir := entry.At("project_directory"); dir.Given() {
+		in.dir = path.Join(u.dir, dir.Loose())
 	}
 	// Paths of files and env files are relative to the including file.
 	in.environment(r, u.dir)
@@ -167,10 +165,10 @@ func (r *reading) include(entry part, u unit, open []string) object.Value {
 }
 
 // load is the documents of a file with their variables filled in.
-func (r *reading) load(at part, name string, s scope) []object.Value {
+func (r *reading) load(at reader.Part, name string, s scope) []object.Value {
 	if r.loads++; r.loads > maxFiles {
 		if r.loads == maxFiles+1 {
-			at.fail("merge some of them", "include and extends lead to more than %d files", maxFiles)
+			at.Fail("merge some of them", "include and extends lead to more than %d files", maxFiles)
 		}
 		return nil
 	}
@@ -180,12 +178,12 @@ func (r *reading) load(at part, name string, s scope) []object.Value {
 		if err == nil {
 			docs, err = spec.ParseManifests(file, spec.MaxFile)
 			if _, parse := err.(object.Errors); parse { //nolint:errorlint // as returned
-				r.errs = append(r.errs, err.(object.Errors)...) //nolint:errorlint,forcetypeassert // see above
+				r.Errs = append(r.Errs, err.(object.Errors)...) //nolint:errorlint,forcetypeassert // see above
 				err = nil
 			}
 		}
 		if err != nil {
-			at.fail("", "%q: %v", name, err)
+			at.Fail("", "%q: %v", name, err)
 		}
 		r.parsed[name] = docs
 	}
@@ -194,9 +192,9 @@ func (r *reading) load(at part, name string, s scope) []object.Value {
 		for pos, b := range d.Blocks {
 			r.blocks[pos] = b
 		}
-		root := part{r, d.Value, nil}
-		if root.is(object.KindMap) {
-			root.only("name", "version", "services", "networks", "volumes", "configs", "secrets", "include", "jobs", "models")
+		root := r.Root(d.Value)
+		if root.Is(object.KindMap) {
+			root.Only("name", "version", "services", "networks", "volumes", "configs", "secrets", "include", "jobs", "models")
 			out = append(out, r.filled(root, s))
 		}
 	}
@@ -204,14 +202,14 @@ func (r *reading) load(at part, name string, s scope) []object.Value {
 }
 
 // resolved is a file in long form, with what its services extend below them.
-func (r *reading) resolved(root part, u unit, name string) object.Value {
-	services := root.get("services")
-	e := extending{reading: r, unit: u, file: name, services: map[string]part{}, open: map[string]bool{}, done: map[string]object.Value{}}
-	for _, s := range services.members() {
-		e.services[s.name] = r.long(s.part, u.dir)
+func (r *reading) resolved(root reader.Part, u unit, name string) object.Value {
+	services := root.At("services")
+	e := extending{reading: r, unit: u, file: name, services: map[string]reader.Part{}, open: map[string]bool{}, done: map[string]object.Value{}}
+	for _, s := range services.Entries() {
+		e.services[s.Name] = r.long(s.Part, u.dir)
 	}
 	if len(e.services) > maxServices {
-		services.fail("split the application", "the file has more than %d services", maxServices)
+		services.Fail("split the application", "the file has more than %d services", maxServices)
 		return object.Value{}
 	}
 	out := root.Value
@@ -238,7 +236,7 @@ type extending struct {
 	*reading
 	unit     unit
 	file     string
-	services map[string]part
+	services map[string]reader.Part
 	open     map[string]bool
 	done     map[string]object.Value
 	// from are the services of other files whose extends led here.
@@ -252,16 +250,16 @@ func (e *extending) service(name string, depth int) object.Value {
 	if v, ok := e.done[name]; ok {
 		return v
 	}
-	extends := s.get("extends")
-	base := extends.get("service").text()
+	extends := s.At("extends")
+	base := extends.At("service").Loose()
 	switch key := e.file + " " + name; {
-	case !extends.given() || base == "":
+	case !extends.Given() || base == "":
 		return s.Value
 	case e.open[name] || slices.Contains(e.from, key):
-		extends.fail("remove one of them", "extends is a cycle through the service %q", name)
+		extends.Fail("remove one of them", "extends is a cycle through the service %q", name)
 		return s.Without(object.Fields("extends"))
 	case depth+len(e.from) > deepest:
-		extends.fail("merge some of them", "extends leads through more than %d services", deepest)
+		extends.Fail("merge some of them", "extends leads through more than %d services", deepest)
 		return s.Without(object.Fields("extends"))
 	}
 	e.open[name] = true
@@ -272,17 +270,17 @@ func (e *extending) service(name string, depth int) object.Value {
 }
 
 // base is the service that the one called name extends.
-func (e *extending) base(extends part, name, base string, depth int) object.Value {
+func (e *extending) base(extends reader.Part, name, base string, depth int) object.Value {
 	in := e
-	if file := extends.get("file"); file.given() {
-		at := path.Join(e.unit.dir, file.text())
+	if file := extends.At("file"); file.Given() {
+		at := path.Join(e.unit.dir, file.Loose())
 		in = &extending{
-			reading: e.reading, unit: unit{dir: path.Dir(at), scope: e.unit.scope}, file: at, services: map[string]part{},
+			reading: e.reading, unit: unit{dir: path.Dir(at), scope: e.unit.scope}, file: at, services: map[string]reader.Part{},
 			open: map[string]bool{}, done: map[string]object.Value{}, from: append(slices.Clip(e.from), e.file+" "+name),
 		}
 		for _, v := range e.load(file, at, e.unit.scope) {
-			for _, s := range (part{e.reading, v, nil}).get("services").members() {
-				in.services[s.name] = e.long(s.part, in.unit.dir)
+			for _, s := range e.Root(v).At("services").Entries() {
+				in.services[s.Name] = e.long(s.Part, in.unit.dir)
 			}
 		}
 	}
@@ -290,8 +288,8 @@ func (e *extending) base(extends part, name, base string, depth int) object.Valu
 		return object.Value{} // The file cannot be read.
 	}
 	if _, ok := in.services[base]; !ok {
-		at := extends.get("service")
-		at.fail(object.Suggest(base, object.SortedKeys(in.services)), "there is no service %q to extend", base)
+		at := extends.At("service")
+		at.Fail(object.Suggest(base, object.SortedKeys(in.services)), "there is no service %q to extend", base)
 		return object.Value{}
 	}
 	return in.service(base, depth+1)
@@ -299,27 +297,27 @@ func (e *extending) base(extends part, name, base string, depth int) object.Valu
 
 // workloads writes the services of a model as workloads, sorted by name.
 func (r *reading) workloads(model object.Value, doc spec.Document) []spec.Document {
-	root := part{r, model, nil}
+	root := r.Root(model)
 	for _, name := range []string{"jobs", "models"} {
-		if p := root.get(name); p.given() {
-			p.fail("write services: one with restart: \"no\" becomes a Job", "%s are not read", name)
+		if p := root.At(name); p.Given() {
+			p.Fail("write services: one with restart: \"no\" becomes a Job", "%s are not read", name)
 		}
 	}
 	if r.full {
 		return nil
 	}
-	a := newApplication(root)
+	a := r.application(root)
 	var out []spec.Document
 	for _, s := range a.services {
-		before := len(r.errs.Failures())
+		before := len(r.Errs.Failures())
 		v := s.workload()
 		out = append(out, spec.Document{
-			Kind: spec.KindWorkload, Name: s.label, Pos: s.namePos, NamePos: s.namePos, Value: v, Blocks: r.blocks, Unsure: len(r.errs.Failures()) > before,
+			Kind: spec.KindWorkload, Name: s.label, Pos: s.NamePos, NamePos: s.NamePos, Value: v, Blocks: r.blocks, Unsure: len(r.Errs.Failures()) > before,
 		})
 	}
-	if len(a.services) == 0 && r.errs.Err() == nil {
+	if len(a.services) == 0 && r.Errs.Err() == nil {
 		root.Pos = cmp.Or(root.Pos, doc.Pos)
-		root.fail("name the profile in spec.profiles of a document of kind "+spec.KindCompose, "no service is active")
+		root.Fail("name the profile in spec.profiles of a document of kind "+spec.KindCompose, "no service is active")
 	}
 	return out
 }

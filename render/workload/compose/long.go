@@ -13,50 +13,53 @@ import (
 	"github.com/docker/go-connections/nat"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
 // long is a service in which every field has its long form, so that files can be merged
 // key by key. Paths become relative to the folder of the document; dir is that of the file.
-func (r *reading) long(s part, dir string) part {
-	if !s.is(object.KindMap) {
+func (r *reading) long(s reader.Part, dir string) reader.Part {
+	if !s.Is(object.KindMap) {
 		s.Value = object.Value{Kind: object.KindMap, Pos: s.Pos}
 		return s
 	}
 	out := make([]object.Member, 0, len(s.Members))
-	for _, m := range s.members() {
+	for _, m := range s.Entries() {
 		v := m.Value
-		switch m.name {
+		switch m.Name {
 		case "environment", "labels", "annotations", "sysctls", "extra_hosts":
-			v = m.keyed("=", m.name == "extra_hosts")
+			v = keyed(m, "=", m.Name == "extra_hosts")
 		case "depends_on":
-			v = m.named(func(pos object.Pos) object.Value { return pairs(pos, "condition", text("service_started", pos)) })
+			v = named(m, func(pos object.Pos) object.Value {
+				return reader.Pairs(pos, "condition", reader.Text("service_started", pos))
+			})
 		case "networks":
-			v = m.named(func(pos object.Pos) object.Value { return object.Value{Kind: object.KindNull, Pos: pos} })
+			v = named(m, func(pos object.Pos) object.Value { return object.Value{Kind: object.KindNull, Pos: pos} })
 		case "env_file":
-			v = m.each(func(p part) []object.Value { return one(p.asMap("path")) }, "path", dir)
+			v = each(m, func(p reader.Part) []object.Value { return one(asMap(p, "path")) }, "path", dir)
 		case "label_file":
-			v = m.each(scalar, "", dir)
+			v = each(m, scalar, "", dir)
 		case "tmpfs", "dns", "dns_search", "dns_opt", "expose", "cap_add", "cap_drop", "profiles", "links", "group_add", "security_opt":
-			v = m.each(scalar, "", "")
+			v = each(m, scalar, "", "")
 		case "ports":
-			v = m.each(part.port, "", "")
+			v = each(m, port, "", "")
 		case "volumes":
-			v = m.each(func(p part) []object.Value { return one(p.volume(dir)) }, "", "")
+			v = each(m, func(p reader.Part) []object.Value { return one(mountOf(p, dir)) }, "", "")
 		case "secrets", "configs":
-			v = m.each(func(p part) []object.Value { return one(p.asMap("source")) }, "", "")
+			v = each(m, func(p reader.Part) []object.Value { return one(asMap(p, "source")) }, "", "")
 		case "build":
-			v = m.asMap("context")
+			v = asMap(m.Part, "context")
 		case "extends":
-			v = m.asMap("service")
+			v = asMap(m.Part, "service")
 		case "deploy":
 			v.Members = slices.Clone(v.Members)
-			for i, d := range m.members() {
-				if d.name == "labels" {
-					v.Members[i].Value = d.keyed("=", false)
+			for i, d := range m.Entries() {
+				if d.Name == "labels" {
+					v.Members[i].Value = keyed(d, "=", false)
 				}
 			}
 		}
-		out = append(out, object.Member{Name: m.name, Pos: m.namePos, Value: v})
+		out = append(out, object.Member{Name: m.Name, Pos: m.NamePos, Value: v})
 	}
 	s.Members = out
 	return s
@@ -69,19 +72,19 @@ func one(v object.Value) []object.Value {
 	return []object.Value{v}
 }
 
-func scalar(p part) []object.Value {
-	p.text()
+func scalar(p reader.Part) []object.Value {
+	p.Loose()
 	return one(p.Value)
 }
 
 // each is a list, of which each item may become several. The paths that they hold, in the
 // field name or as they are, are relative to dir.
-func (m member) each(do func(part) []object.Value, name, dir string) object.Value {
+func each(m reader.Entry, do func(reader.Part) []object.Value, name, dir string) object.Value {
 	const most = 10_000
 	var out []object.Value
-	for _, p := range m.oneOrMore() {
+	for _, p := range oneOrMore(m.Part) {
 		if len(out) > most {
-			p.fail("", "the list stands for more than %d items", most)
+			p.Fail("", "the list stands for more than %d items", most)
 			break
 		}
 		for _, v := range do(p) {
@@ -100,19 +103,19 @@ func (m member) each(do func(part) []object.Value, name, dir string) object.Valu
 
 // keyed is a map that may be a list of KEY=VALUE. Where hosts are meant, a colon may stand
 // for the =.
-func (m member) keyed(sep string, hosts bool) object.Value {
+func keyed(m reader.Entry, sep string, hosts bool) object.Value {
 	if m.Kind != object.KindList {
-		m.is(object.KindMap)
+		m.Is(object.KindMap)
 		return m.Value
 	}
 	out := object.Value{Kind: object.KindMap, Pos: m.Pos}
 	index := map[string]int{}
-	for _, p := range m.items() {
-		key, value, found := strings.Cut(p.text(), sep)
+	for _, p := range m.List() {
+		key, value, found := strings.Cut(p.Loose(), sep)
 		if !found && hosts {
-			key, value, found = strings.Cut(p.text(), ":")
+			key, value, found = strings.Cut(p.Loose(), ":")
 		}
-		v := text(value, p.Pos)
+		v := reader.Text(value, p.Pos)
 		if !found {
 			v = object.Value{Kind: object.KindNull, Pos: p.Pos}
 		}
@@ -121,14 +124,14 @@ func (m member) keyed(sep string, hosts bool) object.Value {
 			i, index[key] = len(out.Members), len(out.Members)
 			out.Members = append(out.Members, object.Member{})
 		} else if hosts {
-			v = list(p.Pos, append(part{Value: out.Members[i].Value}.values(), v)...)
+			v = reader.List(p.Pos, append(values(reader.Part{Value: out.Members[i].Value}), v)...)
 		}
 		out.Members[i] = object.Member{Name: key, Pos: p.Pos, Value: v}
 	}
 	return out
 }
 
-func (p part) values() []object.Value {
+func values(p reader.Part) []object.Value {
 	if p.Kind == object.KindList {
 		return p.Items
 	}
@@ -136,15 +139,15 @@ func (p part) values() []object.Value {
 }
 
 // named is a map that may be a list of names.
-func (m member) named(value func(object.Pos) object.Value) object.Value {
+func named(m reader.Entry, value func(object.Pos) object.Value) object.Value {
 	if m.Kind != object.KindList {
-		m.is(object.KindMap)
+		m.Is(object.KindMap)
 		return m.Value
 	}
 	out := object.Value{Kind: object.KindMap, Pos: m.Pos}
 	known := map[string]bool{}
-	for _, p := range m.items() {
-		if name := p.text(); !known[name] {
+	for _, p := range m.List() {
+		if name := p.Loose(); !known[name] {
 			known[name] = true
 			out.Members = append(out.Members, object.Member{Name: name, Pos: p.Pos, Value: value(p.Pos)})
 		}
@@ -153,44 +156,44 @@ func (m member) named(value func(object.Pos) object.Value) object.Value {
 }
 
 // asMap is a map that may be the text of one of its fields.
-func (p part) asMap(name string) object.Value {
+func asMap(p reader.Part, name string) object.Value {
 	if p.Kind == object.KindString || p.Kind == object.KindNumber {
-		return pairs(p.Pos, name, text(p.text(), p.Pos))
+		return reader.Pairs(p.Pos, name, reader.Text(p.Loose(), p.Pos))
 	}
-	p.is(object.KindMap)
+	p.Is(object.KindMap)
 	return p.Value
 }
 
 // port is the ports that one entry of ports stands for: [[IP:]PUBLISHED:]TARGET[/PROTOCOL],
 // with ranges.
-func (p part) port() []object.Value {
+func port(p reader.Part) []object.Value {
 	const most = 100
 	if p.Kind == object.KindMap {
 		return one(p.Value)
 	}
-	if !p.given() {
+	if !p.Given() {
 		return nil
 	}
-	spec := p.text()
+	spec := p.Loose()
 	for _, piece := range strings.FieldsFunc(spec, func(c rune) bool { return c == ':' || c == '/' }) {
 		if first, last, err := nat.ParsePortRange(piece); err == nil && last-first >= most {
-			p.fail("write fewer ports", "a range of %d ports, more than %d", last-first+1, most)
+			p.Fail("write fewer ports", "a range of %d ports, more than %d", last-first+1, most)
 			return nil
 		}
 	}
 	mappings, err := nat.ParsePortSpec(spec)
 	if err != nil {
-		p.fail(`write "8080:80", or the one that it is`, "%q is not a port", spec)
+		p.Fail(`write "8080:80", or the one that it is`, "%q is not a port", spec)
 		return nil
 	}
 	var out []object.Value
 	for _, m := range mappings {
-		f := pairs(p.Pos, "target", number(m.Port.Int(), p.Pos), "protocol", text(m.Port.Proto(), p.Pos))
+		f := reader.Pairs(p.Pos, "target", reader.Number(m.Port.Int(), p.Pos), "protocol", reader.Text(m.Port.Proto(), p.Pos))
 		if m.Binding.HostPort != "" {
-			f.Members = append(f.Members, object.Member{Name: "published", Pos: p.Pos, Value: text(m.Binding.HostPort, p.Pos)})
+			f.Members = append(f.Members, object.Member{Name: "published", Pos: p.Pos, Value: reader.Text(m.Binding.HostPort, p.Pos)})
 		}
 		if ip, err := netip.ParseAddr(m.Binding.HostIP); err == nil && !ip.IsUnspecified() {
-			f.Members = append(f.Members, object.Member{Name: "host_ip", Pos: p.Pos, Value: text(m.Binding.HostIP, p.Pos)})
+			f.Members = append(f.Members, object.Member{Name: "host_ip", Pos: p.Pos, Value: reader.Text(m.Binding.HostIP, p.Pos)})
 		}
 		out = append(out, f)
 	}
@@ -199,9 +202,9 @@ func (p part) port() []object.Value {
 
 // volume is a mount of a service: [SOURCE:]TARGET[:OPTIONS]. The source of a bind mount is
 // relative to dir, unless it is absolute.
-func (p part) volume(dir string) object.Value {
+func mountOf(p reader.Part, dir string) object.Value {
 	v := p.Value
-	if !p.given() {
+	if !p.Given() {
 		return object.Value{}
 	}
 	if v.Kind == object.KindString {
@@ -219,17 +222,17 @@ func (p part) volume(dir string) object.Value {
 			kind = "bind"
 		}
 		if target == "" || strings.Contains(options, ":") || two && source == "" {
-			p.fail("write SOURCE:/target, or SOURCE:/target:ro", "%q is not a mount", v.Text)
+			p.Fail("write SOURCE:/target, or SOURCE:/target:ro", "%q is not a mount", v.Text)
 			return object.Value{}
 		}
-		v = pairs(p.Pos, "type", text(kind, p.Pos), "target", text(path.Clean(target), p.Pos),
-			"read_only", boolean(slices.Contains(strings.Split(options, ","), "ro"), p.Pos))
+		v = reader.Pairs(p.Pos, "type", reader.Text(kind, p.Pos), "target", reader.Text(path.Clean(target), p.Pos),
+			"read_only", reader.Bool(slices.Contains(strings.Split(options, ","), "ro"), p.Pos))
 		if source != "" {
-			v.Members = append(v.Members, object.Member{Name: "source", Pos: p.Pos, Value: text(source, p.Pos)})
+			v.Members = append(v.Members, object.Member{Name: "source", Pos: p.Pos, Value: reader.Text(source, p.Pos)})
 		}
 	}
 	kind, _ := v.Get("type")
-	if p.Value = v; !p.is(object.KindMap) || kind.Text != "bind" {
+	if p.Value = v; !p.Is(object.KindMap) || kind.Text != "bind" {
 		return v
 	}
 	v.Members = slices.Clone(v.Members)
@@ -267,7 +270,7 @@ func (r *reading) merge(v, over object.Value, at object.Path) object.Value {
 	if r.merged += len(v.Members) + len(v.Items); r.merged > most {
 		if r.merged -= len(v.Members) + len(v.Items); !r.full {
 			r.full = true
-			part{r, over, at}.fail("", "merging the files takes more than %d values", most)
+			reader.Part{Reading: &r.Reading, Value: over, Path: at}.Fail("", "merging the files takes more than %d values", most)
 		}
 		return object.Value{}
 	}
@@ -295,7 +298,7 @@ func (r *reading) merge(v, over object.Value, at object.Path) object.Value {
 	case v.Kind == object.KindList && over.Kind == object.KindList:
 		return joined(v, over)
 	case v.Kind != over.Kind && (v.Kind == object.KindMap || v.Kind == object.KindList):
-		part{r, over, at}.fail("", "expected a %s as at %s, got a %s", v.Kind, v.Pos, over.Kind)
+		reader.Part{Reading: &r.Reading, Value: over, Path: at}.Fail("", "expected a %s as at %s, got a %s", v.Kind, v.Pos, over.Kind)
 		return v
 	}
 	return over

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
 // onDisk is a folder, with variables of the caller.
@@ -97,70 +98,70 @@ func TestModelsAreThoseOfComposeGo(t *testing.T) {
 	}, func(o *loader.Options) { o.SkipResolveEnvironment = true })
 	require.NoError(t, err)
 
-	r := &reading{project: onDisk{dir, env}, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}}
+	r := &reading{Reading: reader.Reading{Free: true, Sparse: true}, project: onDisk{dir, env}, blocks: map[object.Pos]spec.Block{}, parsed: map[string][]spec.Manifest{}}
 	u := unit{dir: ".", scope: scope{project: r.project}}
 	for _, name := range []string{"compose.yaml", "prod.yaml"} {
-		u.files = append(u.files, part{r, text(name, object.Pos{File: "app.yaml"}), nil})
+		u.files = append(u.files, r.Root(reader.Text(name, object.Pos{File: "app.yaml"})))
 	}
 	model := r.model(u, nil)
-	require.NoError(t, r.errs.Err())
-	services := part{r, model, nil}.get("services")
-	require.Len(t, services.members(), len(theirs.Services))
-	for _, s := range services.members() {
-		other := theirs.Services[s.name]
-		require.Equal(t, other.Image, s.get("image").text(), s.name)
-		require.Equal(t, []string(other.Command), texts(s.get("command").words()), s.name)
-		require.Equal(t, []string(other.Entrypoint), texts(s.get("entrypoint").words()), s.name)
-		require.Equal(t, other.CapAdd, texts(s.get("cap_add").Items), s.name)
-		require.Equal(t, []string(other.Tmpfs), texts(s.get("tmpfs").Items), s.name)
+	require.NoError(t, r.Errs.Err())
+	services := r.Root(model).At("services")
+	require.Len(t, services.Entries(), len(theirs.Services))
+	for _, s := range services.Entries() {
+		other := theirs.Services[s.Name]
+		require.Equal(t, other.Image, s.At("image").Loose(), s.Name)
+		require.Equal(t, []string(other.Command), texts(words(s.At("command"))), s.Name)
+		require.Equal(t, []string(other.Entrypoint), texts(words(s.At("entrypoint"))), s.Name)
+		require.Equal(t, other.CapAdd, texts(s.At("cap_add").Items), s.Name)
+		require.Equal(t, []string(other.Tmpfs), texts(s.At("tmpfs").Items), s.Name)
 		variables := map[string]string{}
 		for name, value := range other.Environment {
 			variables[name] = *value
 		}
 		own := map[string]string{}
-		for _, m := range s.get("environment").members() {
-			own[m.name] = m.text()
+		for _, m := range s.At("environment").Entries() {
+			own[m.Name] = m.Loose()
 		}
-		require.Equal(t, variables, own, s.name)
+		require.Equal(t, variables, own, s.Name)
 		ports, ownPorts := []string{}, []string{}
 		for _, p := range other.Ports {
 			ports = append(ports, line(t, p.Target, p.Published, p.Protocol, p.HostIP))
 		}
-		for _, p := range s.get("ports").items() {
-			n, _ := p.get("target").integer(1)
-			protocol := p.get("protocol").text()
+		for _, p := range s.At("ports").List() {
+			n, _ := p.At("target").Integer(1)
+			protocol := p.At("protocol").Loose()
 			if protocol == "" {
 				protocol = "tcp"
 			}
-			ownPorts = append(ownPorts, line(t, n, p.get("published").text(), protocol, p.get("host_ip").text()))
+			ownPorts = append(ownPorts, line(t, n, p.At("published").Loose(), protocol, p.At("host_ip").Loose()))
 		}
-		require.ElementsMatch(t, ports, ownPorts, s.name)
+		require.ElementsMatch(t, ports, ownPorts, s.Name)
 		volumes, ownVolumes := []string{}, []string{}
 		for _, v := range other.Volumes {
 			volumes = append(volumes, line(t, v.Type, v.Source, v.Target, v.ReadOnly))
 		}
 		home, _ := os.UserHomeDir()
-		for _, v := range s.get("volumes").items() {
-			source := v.get("source").text()
+		for _, v := range s.At("volumes").List() {
+			source := v.At("source").Loose()
 			switch {
 			case source != "" && source[0] == '~':
 				source = path.Join(home, source[1:])
-			case v.get("type").text() == "bind" && !path.IsAbs(source):
+			case v.At("type").Loose() == "bind" && !path.IsAbs(source):
 				source = path.Join(dir, source)
 			}
-			ownVolumes = append(ownVolumes, line(t, v.get("type").text(), source, v.get("target").text(), v.get("read_only").flag()))
+			ownVolumes = append(ownVolumes, line(t, v.At("type").Loose(), source, v.At("target").Loose(), v.At("read_only").Flag()))
 		}
-		require.ElementsMatch(t, volumes, ownVolumes, s.name)
+		require.ElementsMatch(t, volumes, ownVolumes, s.Name)
 		for name, d := range other.DependsOn {
-			require.Equal(t, d.Condition, s.at("depends_on", name, "condition").text(), s.name)
+			require.Equal(t, d.Condition, s.At("depends_on", name, "condition").Loose(), s.Name)
 		}
-		require.Len(t, s.get("depends_on").Members, len(other.DependsOn), s.name)
+		require.Len(t, s.At("depends_on").Members, len(other.DependsOn), s.Name)
 		if other.HealthCheck != nil {
-			require.NotEmpty(t, s.at("healthcheck", "test").oneOrMore())
+			require.NotEmpty(t, oneOrMore(s.At("healthcheck", "test")))
 		}
 	}
-	require.Equal(t, filepath.Join(dir, theirs.Configs["c"].File[len(dir):]), path.Join(dir, part{r, model, nil}.at("configs", "c", "file").text()))
-	require.Equal(t, theirs.Configs["d"].Content, part{r, model, nil}.at("configs", "d", "content").text())
+	require.Equal(t, filepath.Join(dir, theirs.Configs["c"].File[len(dir):]), path.Join(dir, r.Root(model).At("configs", "c", "file").Loose()))
+	require.Equal(t, theirs.Configs["d"].Content, r.Root(model).At("configs", "d", "content").Loose())
 }
 
 func texts(values []object.Value) []string {

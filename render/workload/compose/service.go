@@ -12,12 +12,14 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
+	"github.com/ropewalk/ropewalk/render/workload/reader"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 // application is the services of a model whose profiles are active, sorted by name.
 type application struct {
-	root     part
+	*reading
+	root     reader.Part
 	services []*service
 	byName   map[string]*service
 	// mounts are the services that mount each named volume.
@@ -26,56 +28,56 @@ type application struct {
 
 // service is a service that becomes a workload.
 type service struct {
-	part
+	reader.Part
 	app *application
 	// name is that in the file, label the same as a DNS label.
 	name, label string
-	namePos     object.Pos
+	NamePos     object.Pos
 	// completed is where another service waits for this one to end, and reached is set
 	// where others wait for it to run.
-	completed part
+	completed reader.Part
 	reached   bool
 	job       bool
 	// The parts of the workload in the making.
-	spec, container, pod, podSecurity, security, resources, annotations, jobFields fields
-	files, mounted                                                                 fields
+	spec, container, pod, podSecurity, security, resources, annotations, jobFields reader.Fields
+	files, mounted                                                                 reader.Fields
 	// called are the resources of the service by their name, as the author called them.
 	called map[string]string
 	// kompose are the labels that kompose reads.
-	kompose map[string]part
+	kompose map[string]reader.Part
 }
 
-func newApplication(root part) *application {
-	a := &application{root: root, byName: map[string]*service{}, mounts: map[string][]*service{}}
-	for _, m := range root.get("services").members() {
-		profiles := m.get("profiles").items()
-		active := len(profiles) == 0 || slices.ContainsFunc(profiles, func(p part) bool {
-			return slices.Contains(root.profiles, p.text()) || slices.Contains(root.profiles, "*")
+func (r *reading) application(root reader.Part) *application {
+	a := &application{reading: r, root: root, byName: map[string]*service{}, mounts: map[string][]*service{}}
+	for _, m := range root.At("services").Entries() {
+		profiles := m.At("profiles").List()
+		active := len(profiles) == 0 || slices.ContainsFunc(profiles, func(p reader.Part) bool {
+			return slices.Contains(r.profiles, p.Loose()) || slices.Contains(r.profiles, "*")
 		})
 		if !active || m.Kind != object.KindMap {
 			continue
 		}
-		s := &service{part: m.part, app: a, name: m.name, namePos: m.namePos, label: label(m.name), kompose: map[string]part{}, called: map[string]string{}}
-		for _, l := range m.get("labels").members() {
-			if key, ok := strings.CutPrefix(l.name, "kompose."); ok {
-				s.kompose[key] = l.part
+		s := &service{Part: m.Part, app: a, name: m.Name, NamePos: m.NamePos, label: label(m.Name), kompose: map[string]reader.Part{}, called: map[string]string{}}
+		for _, l := range m.At("labels").Entries() {
+			if key, ok := strings.CutPrefix(l.Name, "kompose."); ok {
+				s.kompose[key] = l.Part
 			}
 		}
 		a.services = append(a.services, s)
 		a.byName[s.name] = s
 	}
-	for _, n := range root.get("networks").members() {
-		n.only("name", "driver", "driver_opts", "ipam", "internal", "external", "attachable", "enable_ipv4", "enable_ipv6", "labels")
-		n.unused("driver_opts", "ipam", "enable_ipv4", "enable_ipv6")
-		if !root.project.NetworkPolicies() {
-			n.unused("internal")
+	for _, n := range root.At("networks").Entries() {
+		n.Only("name", "driver", "driver_opts", "ipam", "internal", "external", "attachable", "enable_ipv4", "enable_ipv6", "labels")
+		unused(n.Part, "driver_opts", "ipam", "enable_ipv4", "enable_ipv6")
+		if !r.project.NetworkPolicies() {
+			unused(n.Part, "internal")
 		}
 	}
 	slices.SortFunc(a.services, func(s, o *service) int { return strings.Compare(s.name, o.name) })
 	for _, s := range a.services {
-		for _, d := range s.get("depends_on").members() {
-			other := a.byName[d.name]
-			switch condition := d.get("condition"); {
+		for _, d := range s.At("depends_on").Entries() {
+			other := a.byName[d.Name]
+			switch condition := d.At("condition"); {
 			case other == nil:
 			case condition.Text == "service_completed_successfully":
 				other.completed = condition
@@ -83,7 +85,7 @@ func newApplication(root part) *application {
 				other.reached = true
 			}
 		}
-		for _, v := range s.get("volumes").items() {
+		for _, v := range s.At("volumes").List() {
 			source, _ := v.Get("source")
 			if name := source.Written(); !slices.Contains(a.mounts[name], s) {
 				a.mounts[name] = append(a.mounts[name], s)
@@ -108,9 +110,9 @@ func label(name string) string {
 // workload is the service as a document of kind Workload.
 func (s *service) workload() object.Value {
 	if s.label != s.name {
-		at := s.part
-		at.Pos = s.namePos
-		at.warn("use "+strconv.Quote(s.label)+" where other services name it", "the service is called %q in Kubernetes, which has no names such as %q", s.label, s.name)
+		at := s.Part
+		at.Pos = s.NamePos
+		at.Warn("use "+strconv.Quote(s.label)+" where other services name it", "the service is called %q in Kubernetes, which has no names such as %q", s.label, s.name)
 	}
 	s.unsupported()
 	s.kind()
@@ -127,115 +129,115 @@ func (s *service) workload() object.Value {
 	s.replicas()
 	s.dependencies()
 	s.labels()
-	if security := s.security.value(s.Pos); len(s.security) > 0 {
-		s.container.put("securityContext", security)
+	if security := s.security.Value(s.Pos); len(s.security) > 0 {
+		s.container.Put("securityContext", security)
 	}
-	s.container.put("files", s.files.value(s.Pos))
-	s.container.put("volumes", s.mounted.value(s.Pos))
-	s.spec.put("containers", pairs(s.Pos, s.label, s.container.value(s.Pos)))
-	s.spec.put("resources", s.resources.value(s.Pos))
-	s.spec.put("securityContext", s.podSecurity.value(s.Pos))
-	s.spec.put("pod", s.pod.value(s.Pos))
-	s.spec.put("job", s.jobFields.value(s.Pos))
-	s.spec.put("annotations", s.annotations.value(s.Pos))
-	body := s.spec.value(s.Pos).Merge(s.extension())
-	return pairs(s.Pos,
-		"apiVersion", text(spec.APIVersion, s.Pos), "kind", text(spec.KindWorkload, s.Pos),
-		"metadata", pairs(s.namePos, "name", text(s.label, s.namePos)), "spec", body)
+	s.container.Put("files", s.files.Value(s.Pos))
+	s.container.Put("volumes", s.mounted.Value(s.Pos))
+	s.spec.Put("containers", reader.Pairs(s.Pos, s.label, s.container.Value(s.Pos)))
+	s.spec.Put("resources", s.resources.Value(s.Pos))
+	s.spec.Put("securityContext", s.podSecurity.Value(s.Pos))
+	s.spec.Put("pod", s.pod.Value(s.Pos))
+	s.spec.Put("job", s.jobFields.Value(s.Pos))
+	s.spec.Put("annotations", s.annotations.Value(s.Pos))
+	body := s.spec.Value(s.Pos).Merge(s.extension())
+	return reader.Pairs(s.Pos,
+		"apiVersion", reader.Text(spec.APIVersion, s.Pos), "kind", reader.Text(spec.KindWorkload, s.Pos),
+		"metadata", reader.Pairs(s.NamePos, "name", reader.Text(s.label, s.NamePos)), "spec", body)
 }
 
 // extension is x-ropewalk of the service: fields of the spec of a Workload. A route is
 // short for a resource of that type.
 func (s *service) extension() object.Value {
-	x := s.get("x-ropewalk")
-	if !x.given() || !x.is(object.KindMap) {
+	x := s.At("x-ropewalk")
+	if !x.Given() || !x.Is(object.KindMap) {
 		return object.Value{}
 	}
-	if s.project.NetworkPolicies() {
+	if s.app.project.NetworkPolicies() {
 		x.Value = x.Without(object.Fields("network")) // networks has read it
 	}
-	route := x.get("route")
-	if !route.given() {
+	route := x.At("route")
+	if !route.Given() {
 		return x.Value
 	}
-	return x.Without(object.Fields("route")).Merge(pairs(route.Pos, "resources", pairs(route.Pos, "route",
-		pairs(route.Pos, "type", text("route", route.Pos), "params", route.Value))))
+	return x.Without(object.Fields("route")).Merge(reader.Pairs(route.Pos, "resources", reader.Pairs(route.Pos, "route",
+		reader.Pairs(route.Pos, "type", reader.Text("route", route.Pos), "params", route.Value))))
 }
 
 // kind decides what runs the pods. A service that ends is a Job: one whose end another
 // service waits for, and one with restart: no or on-failure that no one talks to.
 func (s *service) kind() {
-	restart, policy := s.get("restart"), s.at("deploy", "restart_policy")
-	condition, retries, _ := strings.Cut(restart.text(), ":")
+	restart, policy := s.At("restart"), s.At("deploy", "restart_policy")
+	condition, retries, _ := strings.Cut(restart.Loose(), ":")
 	at := restart
-	if c := policy.get("condition"); c.given() {
-		condition, at = cmp.Or(map[string]string{"none": "no", "any": "always"}[c.text()], c.text()), c
-		retries = policy.get("max_attempts").text()
+	if c := policy.At("condition"); c.Given() {
+		condition, at = cmp.Or(map[string]string{"none": "no", "any": "always"}[c.Loose()], c.Loose()), c
+		retries = policy.At("max_attempts").Loose()
 	}
 	ends := condition == "no" || condition == "on-failure" || condition == "false"
-	serves := s.get("ports").given() || s.get("expose").given() || s.get("healthcheck").given() || s.reached
-	mode, own := s.at("deploy", "mode"), s.at("x-ropewalk", "kind")
-	switch s.job = s.completed.given(); {
-	case own.given():
+	serves := s.At("ports").Given() || s.At("expose").Given() || s.At("healthcheck").Given() || s.reached
+	mode, own := s.At("deploy", "mode"), s.At("x-ropewalk", "kind")
+	switch s.job = s.completed.Given(); {
+	case own.Given():
 		s.job = own.Text == score.KindJob || own.Text == score.KindCronJob
 	case condition != "" && !ends && condition != "always" && condition != "unless-stopped":
-		at.fail(`expected "no", on-failure, always or unless-stopped`, "%q is not known", at.Text)
+		at.Fail(`expected "no", on-failure, always or unless-stopped`, "%q is not known", at.Text)
 	case s.job && condition != "" && !ends:
-		at.fail(`write restart: "no"`, "the service is always restarted, and another one waits for its end at %s", s.completed.Pos)
+		at.Fail(`write restart: "no"`, "the service is always restarted, and another one waits for its end at %s", s.completed.Pos)
 	case ends && serves && !s.job:
-		at.warn("write x-ropewalk: {kind: Job} if it ends", "others use the service, so it becomes a Deployment, which is restarted whenever it ends")
+		at.Warn("write x-ropewalk: {kind: Job} if it ends", "others use the service, so it becomes a Deployment, which is restarted whenever it ends")
 	case ends && !s.job && condition == "on-failure":
 		s.job = true
-		at.warn("write x-ropewalk: {kind: Deployment} if it does not end", "the service becomes a Job, which is ready when it has ended")
+		at.Warn("write x-ropewalk: {kind: Deployment} if it does not end", "the service becomes a Job, which is ready when it has ended")
 	case ends:
 		s.job = true
 	}
-	switch mode.text() {
+	switch mode.Loose() {
 	case "", "replicated":
 	case "replicated-job", "global-job":
 		s.job = true
 	default:
-		mode.fail("write replicas, and x-ropewalk: {pod: {topologySpreadConstraints: …}} to spread them", "a Workload cannot run one pod on each node")
+		mode.Fail("write replicas, and x-ropewalk: {pod: {topologySpreadConstraints: …}} to spread them", "a Workload cannot run one pod on each node")
 	}
 	if !s.job {
 		return
 	}
-	s.spec.put("kind", text(score.KindJob, cmp.Or(at.Pos, s.Pos)))
+	s.spec.Put("kind", reader.Text(score.KindJob, cmp.Or(at.Pos, s.Pos)))
 	if condition == "on-failure" {
-		s.pod.put("restartPolicy", text("OnFailure", at.Pos))
+		s.pod.Put("restartPolicy", reader.Text("OnFailure", at.Pos))
 	}
 	switch n, err := strconv.Atoi(retries); {
 	case err == nil && n >= 0 && condition == "on-failure":
-		s.jobFields.put("backoffLimit", number(n, at.Pos))
+		s.jobFields.Put("backoffLimit", reader.Number(n, at.Pos))
 	case condition != "on-failure":
-		s.jobFields.put("backoffLimit", number(0, cmp.Or(at.Pos, s.Pos)))
+		s.jobFields.Put("backoffLimit", reader.Number(0, cmp.Or(at.Pos, s.Pos)))
 	}
 }
 
 func (s *service) image() {
-	image, build := s.get("image"), s.get("build")
+	image, build := s.At("image"), s.At("build")
 	switch {
-	case image.given() && image.is(object.KindString):
-		s.container.put("image", image.Value)
-	case build.given():
-		s.container.put("image", text(".", build.Pos))
+	case image.Given() && image.Is(object.KindString):
+		s.container.Put("image", image.Value)
+	case build.Given():
+		s.container.Put("image", reader.Text(".", build.Pos))
 	default:
-		s.container.put("image", text("unknown", s.Pos))
-		if image.Kind == object.KindNull && s.errs.Failures().Err() != nil {
+		s.container.Put("image", reader.Text("unknown", s.Pos))
+		if image.Kind == object.KindNull && s.Errs.Failures().Err() != nil {
 			return
 		}
-		s.fail("write image: NAME, or build: . with --image "+s.label+"=IMAGE", "the service has no image")
+		s.Fail("write image: NAME, or build: . with --image "+s.label+"=IMAGE", "the service has no image")
 	}
-	policy := s.get("pull_policy")
-	switch p := policy.text(); {
+	policy := s.At("pull_policy")
+	switch p := policy.Loose(); {
 	case p == "always", p == "daily", p == "weekly", strings.HasPrefix(p, "every_"):
-		s.container.put("imagePullPolicy", text("Always", policy.Pos))
+		s.container.Put("imagePullPolicy", reader.Text("Always", policy.Pos))
 	case p == "never":
-		s.container.put("imagePullPolicy", text("Never", policy.Pos))
+		s.container.Put("imagePullPolicy", reader.Text("Never", policy.Pos))
 	case p == "missing", p == "if_not_present", p == "build":
-		s.container.put("imagePullPolicy", text("IfNotPresent", policy.Pos))
-	case policy.given():
-		policy.fail("expected always, never, missing, if_not_present or build", "%q is not known", p)
+		s.container.Put("imagePullPolicy", reader.Text("IfNotPresent", policy.Pos))
+	case policy.Given():
+		policy.Fail("expected always, never, missing, if_not_present or build", "%q is not known", p)
 	}
 }
 
@@ -243,24 +245,24 @@ func (s *service) image() {
 // Compose does not.
 func (s *service) command() {
 	for _, field := range [][2]string{{"entrypoint", "command"}, {"command", "args"}} {
-		p := s.get(field[0])
-		words := p.words()
-		if p.given() && len(words) == 0 && field[0] == "entrypoint" {
-			p.fail("write the command that the image has", "Kubernetes cannot clear the entrypoint of an image")
+		p := s.At(field[0])
+		words := words(p)
+		if p.Given() && len(words) == 0 && field[0] == "entrypoint" {
+			p.Fail("write the command that the image has", "Kubernetes cannot clear the entrypoint of an image")
 		}
 		for i, w := range words {
 			words[i].Text = literal(w.Text)
 		}
-		s.container.put(field[1], list(p.Pos, words...))
+		s.container.Put(field[1], reader.List(p.Pos, words...))
 	}
 	for _, field := range [][2]string{{"working_dir", "workingDir"}} {
-		if p := s.get(field[0]); p.given() && p.is(object.KindString) {
-			s.container.put(field[1], p.Value)
+		if p := s.At(field[0]); p.Given() && p.Is(object.KindString) {
+			s.container.Put(field[1], p.Value)
 		}
 	}
 	for _, field := range [][2]string{{"stdin_open", "stdin"}, {"tty", "tty"}} {
-		if p := s.get(field[0]); p.flag() {
-			s.container.put(field[1], boolean(true, p.Pos))
+		if p := s.At(field[0]); p.Flag() {
+			s.container.Put(field[1], reader.Bool(true, p.Pos))
 		}
 	}
 }
@@ -281,77 +283,77 @@ func literal(s string) string {
 // service.
 func (s *service) variables() {
 	values := map[string]object.Value{}
-	for _, f := range s.get("env_file").items() {
-		f.only("path", "required", "format")
-		if format := f.get("format"); format.given() {
-			format.fail("remove it, and quote values with a dollar in single quotes", "a format of env files is not read")
+	for _, f := range s.At("env_file").List() {
+		f.Only("path", "required", "format")
+		if format := f.At("format"); format.Given() {
+			format.Fail("remove it, and quote values with a dollar in single quotes", "a format of env files is not read")
 		}
-		at := f.get("path")
-		if required := f.get("required"); required.given() && !required.flag() {
-			if _, err := s.project.Read(at.text()); err != nil {
+		at := f.At("path")
+		if required := f.At("required"); required.Given() && !required.Flag() {
+			if _, err := s.app.project.Read(at.Loose()); err != nil {
 				continue
 			}
 		}
-		for name, value := range s.envFile(at, at.text()) {
-			values[name] = text(value, at.Pos)
+		for name, value := range s.app.envFile(at, at.Loose()) {
+			values[name] = reader.Text(value, at.Pos)
 		}
 	}
-	for _, m := range s.get("environment").members() {
-		v := text(m.text(), m.Pos)
+	for _, m := range s.At("environment").Entries() {
+		v := reader.Text(m.Loose(), m.Pos)
 		if m.Kind == object.KindNull {
-			value, ok := s.scope.get(m.name)
+			value, ok := s.app.scope.get(m.Name)
 			if v.Text = value; !ok {
-				m.missing(m.name)
+				missing(m.Part, m.Name)
 			}
 		}
-		values[m.name] = v
+		values[m.Name] = v
 	}
-	var f fields
+	var f reader.Fields
 	for _, name := range object.SortedKeys(values) {
 		v := values[name]
 		v.Text = placeholder.Part{Literal: v.Text}.String()
-		f.put(name, v)
+		f.Put(name, v)
 	}
-	s.container.put("variables", f.value(s.get("environment").Pos))
+	s.container.Put("variables", f.Value(s.At("environment").Pos))
 }
 
 // scale is how many pods the author wants.
-func (s *service) scale() part {
-	if p := s.get("scale"); p.given() {
+func (s *service) scale() reader.Part {
+	if p := s.At("scale"); p.Given() {
 		return p
 	}
-	return s.at("deploy", "replicas")
+	return s.At("deploy", "replicas")
 }
 
 // replicas sets how many pods there are.
 func (s *service) replicas() {
 	scale := s.scale()
-	n, ok := scale.integer(0)
+	n, ok := scale.Integer(0)
 	lowest, hpa := s.kompose["hpa.replicas.min"]
 	highest, most := s.kompose["hpa.replicas.max"]
 	switch {
 	case s.job && ok && n != 1:
-		s.jobFields.put("parallelism", number(n, scale.Pos))
-		s.jobFields.put("completions", number(n, scale.Pos))
+		s.jobFields.Put("parallelism", reader.Number(n, scale.Pos))
+		s.jobFields.Put("completions", reader.Number(n, scale.Pos))
 	case s.job:
 	case hpa || most:
-		var f fields
-		f.put("min", numberOf(lowest))
-		f.put("max", numberOf(highest))
-		f.put("cpu", numberOf(s.kompose["hpa.cpu"]))
-		f.put("memory", numberOf(s.kompose["hpa.memory"]))
-		s.spec.put("replicas", f.value(cmp.Or(highest.Pos, lowest.Pos)))
+		var f reader.Fields
+		f.Put("min", numberOf(lowest))
+		f.Put("max", numberOf(highest))
+		f.Put("cpu", numberOf(s.kompose["hpa.cpu"]))
+		f.Put("memory", numberOf(s.kompose["hpa.memory"]))
+		s.spec.Put("replicas", f.Value(cmp.Or(highest.Pos, lowest.Pos)))
 	case ok:
-		s.spec.put("replicas", number(n, scale.Pos))
+		s.spec.Put("replicas", reader.Number(n, scale.Pos))
 	}
 }
 
-func numberOf(p part) object.Value {
-	if p.reading == nil {
+func numberOf(p reader.Part) object.Value {
+	if p.Reading == nil {
 		return object.Value{}
 	}
-	if n, ok := p.integer(0); ok {
-		return number(n, p.Pos)
+	if n, ok := p.Integer(0); ok {
+		return reader.Number(n, p.Pos)
 	}
 	return object.Value{}
 }
@@ -360,34 +362,34 @@ func numberOf(p part) object.Value {
 // where it is a Job, so that the three conditions are one.
 func (s *service) dependencies() {
 	var names []object.Value
-	for _, d := range s.get("depends_on").members() {
-		d.only("condition", "required", "restart")
-		required := !d.get("required").given() || d.get("required").flag()
-		at := d.part
-		at.Pos = d.namePos
-		switch other := s.app.byName[d.name]; {
+	for _, d := range s.At("depends_on").Entries() {
+		d.Only("condition", "required", "restart")
+		required := !d.At("required").Given() || d.At("required").Flag()
+		at := d.Part
+		at.Pos = d.NamePos
+		switch other := s.app.byName[d.Name]; {
 		case other == s:
-			at.fail("remove it", "the service depends on itself")
+			at.Fail("remove it", "the service depends on itself")
 		case other != nil:
-			names = append(names, text(other.label, d.namePos))
+			names = append(names, reader.Text(other.label, d.NamePos))
 		case !required:
-		case s.app.root.at("services", d.name).given():
-			at.fail("activate its profile, or write required: false", "the service %q has a profile that is not active", d.name)
+		case s.app.root.At("services", d.Name).Given():
+			at.Fail("activate its profile, or write required: false", "the service %q has a profile that is not active", d.Name)
 		default:
-			at.fail(object.Suggest(d.name, object.SortedKeys(s.app.byName)), "there is no service %q", d.name)
+			at.Fail(object.Suggest(d.Name, object.SortedKeys(s.app.byName)), "there is no service %q", d.Name)
 		}
-		if c := d.get("condition"); c.given() && !slices.Contains([]string{"service_started", "service_healthy", "service_completed_successfully"}, c.text()) {
-			c.fail("expected service_started, service_healthy or service_completed_successfully", "%q is not known", c.Text)
+		if c := d.At("condition"); c.Given() && !slices.Contains([]string{"service_started", "service_healthy", "service_completed_successfully"}, c.Loose()) {
+			c.Fail("expected service_started, service_healthy or service_completed_successfully", "%q is not known", c.Text)
 		}
 	}
-	for _, l := range s.get("links").items() {
-		name, alias, _ := strings.Cut(l.text(), ":")
+	for _, l := range s.At("links").List() {
+		name, alias, _ := strings.Cut(l.Loose(), ":")
 		switch other := s.app.byName[name]; {
 		case other == nil:
-			l.fail(object.Suggest(name, object.SortedKeys(s.app.byName)), "there is no service %q", name)
+			l.Fail(object.Suggest(name, object.SortedKeys(s.app.byName)), "there is no service %q", name)
 		case alias != "" && alias != other.label:
-			l.fail("call the service by its own name", "Kubernetes knows the service as %q only, not as %q", other.label, alias)
+			l.Fail("call the service by its own name", "Kubernetes knows the service as %q only, not as %q", other.label, alias)
 		}
 	}
-	s.spec.put("dependsOn", list(s.get("depends_on").Pos, names...))
+	s.spec.Put("dependsOn", reader.List(s.At("depends_on").Pos, names...))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
 // carried are the fields of a service that become parts of the workload.
@@ -45,48 +46,48 @@ func refused() map[string]string {
 // unsupported reports the fields that are not carried over.
 func (s *service) unsupported() {
 	refusals := refused()
-	for _, m := range s.members() {
-		at := m.part
-		at.Pos = m.namePos
-		hint, no := refusals[m.name]
+	for _, m := range s.Entries() {
+		at := m.Part
+		at.Pos = m.NamePos
+		hint, no := refusals[m.Name]
 		switch value, _ := m.Get("count"); {
-		case strings.HasPrefix(m.name, "x-"), slices.Contains(carried(), m.name), m.Kind == object.KindNull, value.Text == "0":
-		case m.name == "container_name" && m.Text != s.label:
-			at.warn("use "+s.label+" where other services name it", "the name of a container has no meaning in Kubernetes")
-		case m.name == "network_mode" && (m.Text == "bridge" || m.Text == "default"), m.name == "ipc" && (m.Text == "private" || m.Text == "shareable"):
-		case slices.Contains(ignored(), m.name):
-			at.warn("remove it", "%s has no meaning in Kubernetes", m.name)
+		case strings.HasPrefix(m.Name, "x-"), slices.Contains(carried(), m.Name), m.Kind == object.KindNull, value.Text == "0":
+		case m.Name == "container_name" && m.Text != s.label:
+			at.Warn("use "+s.label+" where other services name it", "the name of a container has no meaning in Kubernetes")
+		case m.Name == "network_mode" && (m.Text == "bridge" || m.Text == "default"), m.Name == "ipc" && (m.Text == "private" || m.Text == "shareable"):
+		case slices.Contains(ignored(), m.Name):
+			at.Warn("remove it", "%s has no meaning in Kubernetes", m.Name)
 		case no:
-			at.fail(hint, "%s has no counterpart in a Workload", m.name)
+			at.Fail(hint, "%s has no counterpart in a Workload", m.Name)
 		default:
-			at.fail(object.Suggest(m.name, append(carried(), ignored()...)), "unknown field %q", m.name)
+			at.Fail(object.Suggest(m.Name, append(carried(), ignored()...)), "unknown field %q", m.Name)
 		}
 	}
-	d := s.get("deploy")
-	d.only("mode", "replicas", "resources", "restart_policy", "labels", "update_config", "rollback_config", "placement", "endpoint_mode")
-	d.unused("update_config", "rollback_config", "endpoint_mode", "labels")
-	d.get("restart_policy").only("condition", "delay", "max_attempts", "window")
-	d.get("restart_policy").unused("delay", "window")
-	if p := d.get("placement"); p.given() {
-		p.fail("write x-ropewalk: {pod: {nodeSelector: …}} or affinity", "the labels of nodes differ from those of Swarm")
+	d := s.At("deploy")
+	d.Only("mode", "replicas", "resources", "restart_policy", "labels", "update_config", "rollback_config", "placement", "endpoint_mode")
+	unused(d, "update_config", "rollback_config", "endpoint_mode", "labels")
+	d.At("restart_policy").Only("condition", "delay", "max_attempts", "window")
+	unused(d.At("restart_policy"), "delay", "window")
+	if p := d.At("placement"); p.Given() {
+		p.Fail("write x-ropewalk: {pod: {nodeSelector: …}} or affinity", "the labels of nodes differ from those of Swarm")
 	}
 }
 
 // labels sets annotations, and reads what kompose reads.
 func (s *service) labels() {
 	for _, name := range []string{"annotations", "labels"} {
-		for _, l := range s.get(name).members() {
-			key := l.part
-			key.Pos = l.namePos
-			switch _, kompose := strings.CutPrefix(l.name, "kompose."); {
+		for _, l := range s.At(name).Entries() {
+			key := l.Part
+			key.Pos = l.NamePos
+			switch _, kompose := strings.CutPrefix(l.Name, "kompose."); {
 			case kompose:
-			case strings.HasPrefix(l.name, "traefik."):
-				key.warn("write x-ropewalk: {route: {host: …}}", "labels of Traefik have no effect in Kubernetes")
-			case !isKey(l.name):
-				key.warn("remove it", "the label %q cannot be an annotation of Kubernetes, and is left out", l.name)
+			case strings.HasPrefix(l.Name, "traefik."):
+				key.Warn("write x-ropewalk: {route: {host: …}}", "labels of Traefik have no effect in Kubernetes")
+			case !isKey(l.Name):
+				key.Warn("remove it", "the label %q cannot be an annotation of Kubernetes, and is left out", l.Name)
 			default:
-				s.annotations = append(slices.DeleteFunc(s.annotations, func(m object.Member) bool { return m.Name == l.name }),
-					object.Member{Name: l.name, Pos: l.namePos, Value: text(l.text(), l.Pos)})
+				s.annotations = append(slices.DeleteFunc(s.annotations, func(m object.Member) bool { return m.Name == l.Name }),
+					object.Member{Name: l.Name, Pos: l.NamePos, Value: reader.Text(l.Loose(), l.Pos)})
 			}
 		}
 	}
@@ -112,16 +113,16 @@ func isKey(name string) bool {
 
 // komposeLabel carries over what a label of kompose means; those that are read elsewhere
 // are passed by.
-func (s *service) komposeLabel(name string, p part) {
-	value := text(p.text(), p.Pos)
+func (s *service) komposeLabel(name string, p reader.Part) {
+	value := reader.Text(p.Loose(), p.Pos)
 	switch name {
 	case "service.type":
 		switch kind := strings.ToLower(value.Text); kind {
 		case "clusterip", "":
 		case "headless":
-			p.warn("remove it", "the Service has an address of its own, which leads to the same pods")
+			p.Warn("remove it", "the Service has an address of its own, which leads to the same pods")
 		default:
-			p.fail("write x-ropewalk: {route: {host: …}}", "a Workload has no Service of type %q", value.Text)
+			p.Fail("write x-ropewalk: {route: {host: …}}", "a Workload has no Service of type %q", value.Text)
 		}
 	case "service.expose":
 		if value.Text == "" || value.Text == "false" {
@@ -129,57 +130,57 @@ func (s *service) komposeLabel(name string, p part) {
 		}
 		host := value
 		if host.Text == "true" {
-			s.resources.put("dns", pairs(p.Pos, "type", text("dns", p.Pos)))
+			s.resources.Put("dns", reader.Pairs(p.Pos, "type", reader.Text("dns", p.Pos)))
 			host.Text = "${resources.dns.host}"
 		}
 		hosts := strings.Split(host.Text, ",")
 		for i, h := range hosts {
 			domain, route, _ := strings.Cut(strings.TrimSpace(h), "/")
-			params := fields{{Name: "host", Pos: p.Pos, Value: text(domain, p.Pos)}}
+			params := reader.Fields{{Name: "host", Pos: p.Pos, Value: reader.Text(domain, p.Pos)}}
 			if route != "" {
-				params.put("path", text("/"+route, p.Pos))
+				params.Put("path", reader.Text("/"+route, p.Pos))
 			}
 			s.routes(&params)
-			s.resources.put([]string{"route", "route-" + label(domain)}[min(i, 1)], pairs(p.Pos, "type", text("route", p.Pos), "params", params.value(p.Pos)))
+			s.resources.Put([]string{"route", "route-" + label(domain)}[min(i, 1)], reader.Pairs(p.Pos, "type", reader.Text("route", p.Pos), "params", params.Value(p.Pos)))
 		}
 	case "controller.type":
 		switch kind := strings.ToLower(value.Text); kind {
 		case "deployment":
-			s.spec.put("kind", text("Deployment", p.Pos))
+			s.spec.Put("kind", reader.Text("Deployment", p.Pos))
 		case "statefulset":
-			s.spec.put("kind", text("StatefulSet", p.Pos))
+			s.spec.Put("kind", reader.Text("StatefulSet", p.Pos))
 		default:
-			p.fail("expected deployment or statefulset", "a Workload is no %q", value.Text)
+			p.Fail("expected deployment or statefulset", "a Workload is no %q", value.Text)
 		}
 	case "serviceaccount-name":
-		s.spec.put("serviceAccount", pairs(p.Pos, "name", value, "existing", boolean(true, p.Pos)))
+		s.spec.Put("serviceAccount", reader.Pairs(p.Pos, "name", value, "existing", reader.Bool(true, p.Pos)))
 	case "image-pull-secret":
-		s.pod.put("imagePullSecrets", list(p.Pos, pairs(p.Pos, "name", value)))
+		s.pod.Put("imagePullSecrets", reader.List(p.Pos, reader.Pairs(p.Pos, "name", value)))
 	case "image-pull-policy":
 		s.container = slices.DeleteFunc(s.container, func(m object.Member) bool { return m.Name == "imagePullPolicy" })
 		i := slices.IndexFunc(pullPolicies[:], func(known string) bool { return strings.EqualFold(known, value.Text) })
 		if i < 0 {
-			p.fail("expected Always, IfNotPresent or Never", "%q is not known", value.Text)
+			p.Fail("expected Always, IfNotPresent or Never", "%q is not known", value.Text)
 			return
 		}
-		s.container.put("imagePullPolicy", text(pullPolicies[i], p.Pos))
+		s.container.Put("imagePullPolicy", reader.Text(pullPolicies[i], p.Pos))
 	case "security-context.fsgroup":
-		s.podSecurity.put("fsGroup", numberOf(p))
+		s.podSecurity.Put("fsGroup", numberOf(p))
 	case "cronjob.schedule":
 		s.spec = slices.DeleteFunc(s.spec, func(m object.Member) bool { return m.Name == "kind" || m.Name == "replicas" })
-		s.spec.put("kind", text("CronJob", p.Pos))
-		s.spec.put("schedule", value)
+		s.spec.Put("kind", reader.Text("CronJob", p.Pos))
+		s.spec.Put("schedule", value)
 	case "cronjob.concurrency_policy":
-		s.jobFields.put("concurrencyPolicy", value)
+		s.jobFields.Put("concurrencyPolicy", value)
 	case "cronjob.backoff_limit":
 		s.jobFields = slices.DeleteFunc(s.jobFields, func(m object.Member) bool { return m.Name == "backoffLimit" })
-		s.jobFields.put("backoffLimit", numberOf(p))
+		s.jobFields.Put("backoffLimit", numberOf(p))
 	case "hpa.replicas.min", "hpa.replicas.max", "hpa.cpu", "hpa.memory", "volume.size", "volume.storage-class-name":
 	default:
 		probe, known := strings.CutPrefix(name, "service.healthcheck.")
 		_, probe, _ = strings.Cut(probe, ".")
 		if !known || !slices.Contains([]string{"http_get_path", "http_get_port", "tcp_port"}, probe) {
-			p.fail("write x-ropewalk with the fields of a Workload", "the label kompose.%s is not carried over", name)
+			p.Fail("write x-ropewalk with the fields of a Workload", "the label kompose.%s is not carried over", name)
 		}
 	}
 }
@@ -187,9 +188,9 @@ func (s *service) komposeLabel(name string, p part) {
 var pullPolicies = [...]string{"Always", "IfNotPresent", "Never"} //nolint:gochecknoglobals // a constant
 
 // routes names the port of a route where there are several: that of the first entry.
-func (s *service) routes(params *fields) {
-	if ports := s.get("ports").items(); len(ports) > 0 {
-		target := ports[0].get("target")
-		params.put("port", target.Value)
+func (s *service) routes(params *reader.Fields) {
+	if ports := s.At("ports").List(); len(ports) > 0 {
+		target := ports[0].At("target")
+		params.Put("port", target.Value)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
 // scope is the variables that a text may name: those of the caller, then those of files.
@@ -39,25 +40,25 @@ func (s scope) with(more map[string]string) scope {
 
 // filled is a file with the variables in its texts filled in. Keys have none, and neither
 // have extensions: what is there is not for Compose.
-func (r *reading) filled(p part, s scope) object.Value {
+func (r *reading) filled(p reader.Part, s scope) object.Value {
 	v := p.Value
 	switch v.Kind {
 	case object.KindString:
-		before := len(r.errs)
-		if v.Text = r.expand(p, v.Text, s, 0); len(r.errs) > before {
+		before := len(r.Errs)
+		if v.Text = r.expand(p, v.Text, s, 0); len(r.Errs) > before {
 			v.Kind = object.KindNull // which is not reported again
 		}
 	case object.KindList:
-		items := p.items()
+		items := p.List()
 		v.Items = make([]object.Value, len(items))
 		for i, item := range items {
 			v.Items[i] = r.filled(item, s)
 		}
 	case object.KindMap:
 		v.Members = append([]object.Member(nil), v.Members...)
-		for i, m := range p.members() {
-			if !strings.HasPrefix(m.name, "x-") {
-				v.Members[i].Value = r.filled(m.part, s)
+		for i, m := range p.Entries() {
+			if !strings.HasPrefix(m.Name, "x-") {
+				v.Members[i].Value = r.filled(m.Part, s)
 			}
 		}
 	default:
@@ -67,10 +68,10 @@ func (r *reading) filled(p part, s scope) object.Value {
 
 // expand fills in the variables of a text: $NAME, ${NAME} and the forms with a default
 // (:- -), an error (:? ?) and an alternative (:+ +); $$ is a dollar.
-func (r *reading) expand(p part, s string, in scope, depth int) string {
+func (r *reading) expand(p reader.Part, s string, in scope, depth int) string {
 	const deepest = 10
 	if depth > deepest {
-		p.fail("", "variables are nested more than %d deep", deepest)
+		p.Fail("", "variables are nested more than %d deep", deepest)
 		return ""
 	}
 	var b strings.Builder
@@ -88,7 +89,7 @@ func (r *reading) expand(p part, s string, in scope, depth int) string {
 		case strings.HasPrefix(rest, "{"):
 			end := closing(rest)
 			if end < 0 || nameIn(rest[1:]) == "" {
-				p.fail("write $$ for a dollar", "expected a variable such as ${NAME} or ${NAME:-default}")
+				p.Fail("write $$ for a dollar", "expected a variable such as ${NAME} or ${NAME:-default}")
 				return b.String()
 			}
 			b.WriteString(r.variable(p, rest[1:end], in, depth))
@@ -104,14 +105,14 @@ func (r *reading) expand(p part, s string, in scope, depth int) string {
 }
 
 // variable is the value of what stands between the braces of a variable.
-func (r *reading) variable(p part, body string, in scope, depth int) string {
+func (r *reading) variable(p reader.Part, body string, in scope, depth int) string {
 	name := nameIn(body)
 	value, ok := in.get(name)
 	op := strings.TrimPrefix(body[len(name):], ":")
 	full := ok && (value != "" || op == body[len(name):]) // : means that empty counts as missing
 	if op == "" {
 		if !ok {
-			p.missing(name)
+			missing(p, name)
 		}
 		return value
 	}
@@ -127,16 +128,16 @@ func (r *reading) variable(p part, body string, in scope, depth int) string {
 		return ""
 	case '?':
 		if !full {
-			p.fail("give it by --var or in an env file", "the variable %q is missing: %s", name, op[1:])
+			p.Fail("give it by --var or in an env file", "the variable %q is missing: %s", name, op[1:])
 		}
 	default:
-		p.fail("", "expected ${NAME}, or one of :- - :? ? :+ + behind the name")
+		p.Fail("", "expected ${NAME}, or one of :- - :? ? :+ + behind the name")
 	}
 	return value
 }
 
-func (p part) missing(name string) {
-	p.fail("give it by --var "+name+"=VALUE or in an env file, or write ${"+name+":-default}",
+func missing(p reader.Part, name string) {
+	p.Fail("give it by --var "+name+"=VALUE or in an env file, or write ${"+name+":-default}",
 		"the variable %q has no source and no default", name)
 }
 
@@ -166,10 +167,10 @@ func closing(s string) int {
 }
 
 // envFile is the variables of an env file that the author names at p.
-func (r *reading) envFile(p part, name string) map[string]string {
+func (r *reading) envFile(p reader.Part, name string) map[string]string {
 	file, err := r.project.Read(path.Clean(name))
 	if err != nil {
-		p.fail("", "env file %q: %v", name, err)
+		p.Fail("", "env file %q: %v", name, err)
 		return nil
 	}
 	return r.variablesOf(file)
@@ -178,6 +179,6 @@ func (r *reading) envFile(p part, name string) map[string]string {
 // variablesOf is the variables of an env file.
 func (r *reading) variablesOf(file spec.File) map[string]string {
 	out, errs := r.project.Variables(file)
-	r.errs = append(r.errs, errs...)
+	r.Errs = append(r.Errs, errs...)
 	return out
 }

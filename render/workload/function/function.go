@@ -10,6 +10,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/reader"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -41,32 +42,32 @@ func bounds() []string { return []string{"cooldown", "max", "min", "pollingInter
 // Lower is the Workload that a Function is. The errors are what no Workload could say of
 // it; it is to be decoded in any case.
 func Lower(doc object.Value) (object.Value, object.Errors) {
-	r := &reading{}
-	root := part{r, doc, nil}
-	root.only("apiVersion", "kind", "metadata", "spec")
-	body := root.get("spec")
-	body.only(append(same(), "concurrencyLimit", "container", "port", "scale", "target", "timeout")...)
-	var out fields
-	target := body.target()
-	out.put("kind", target)
+	r := &reader.Reading{}
+	root := r.Root(doc)
+	root.Only("apiVersion", "kind", "metadata", "spec")
+	body := root.At("spec")
+	body.Only(append(same(), "concurrencyLimit", "container", "port", "scale", "target", "timeout")...)
+	var out reader.Fields
+	kind := target(body)
+	out.Put("kind", kind)
 	for _, name := range same() {
-		out.add(body.Value, name)
+		out.Add(body.Value, name)
 	}
-	if c := body.get("container"); c.given() {
-		out.put("containers", pairs(c.Pos, field(Container, c.Value)))
+	if c := body.At("container"); c.Given() {
+		out.Put("containers", reader.Pairs(c.Pos, Container, c.Value))
 	}
-	out.put("service", body.service())
-	replicas := body.get("scale").replicas(target.Text == score.KindKnativeService)
-	if !replicas.given() && target.Text != score.KindKnativeService && body.Kind == object.KindMap {
-		body.get("scale").fail("write scale: {max: 10, concurrency: 100, hosts: [api.example.com]}", "is missing: KEDA needs to know how far to scale, and which requests to count")
+	out.Put("service", service(body))
+	replicas := replicasOf(body.At("scale"), kind.Text == score.KindKnativeService)
+	if !replicas.Given() && kind.Text != score.KindKnativeService && body.Kind == object.KindMap {
+		body.At("scale").Fail("write scale: {max: 10, concurrency: 100, hosts: [api.example.com]}", "is missing: KEDA needs to know how far to scale, and which requests to count")
 	}
-	out.put("replicas", replicas.Value)
-	out.put("serving", pairs(body.Pos, member(body.Value, "concurrencyLimit"), member(body.Value, "timeout")))
-	return r.workload(doc, out.value(body.Pos)), r.errs
+	out.Put("replicas", replicas.Value)
+	out.Put("serving", reader.Pairs(body.Pos, "concurrencyLimit", body.At("concurrencyLimit").Value, "timeout", body.At("timeout").Value))
+	return workload(doc, out.Value(body.Pos)), r.Errs
 }
 
 // workload is doc with another kind and spec.
-func (r *reading) workload(doc, body object.Value) object.Value {
+func workload(doc, body object.Value) object.Value {
 	out := doc
 	out.Members = nil
 	for _, m := range doc.Members {
@@ -84,54 +85,54 @@ func (r *reading) workload(doc, body object.Value) object.Value {
 		}
 	}
 	if _, ok := out.Get("spec"); !ok {
-		out.Members = append(out.Members, field("spec", object.Value{Kind: object.KindMap, Pos: doc.Pos}))
+		out.Members = append(out.Members, object.Member{Name: "spec", Pos: doc.Pos, Value: object.Value{Kind: object.KindMap, Pos: doc.Pos}})
 	}
 	return out
 }
 
 // target is the kind of workload that a function becomes.
-func (p part) target() object.Value {
-	t := p.get("target")
+func target(p reader.Part) object.Value {
+	t := p.At("target")
 	switch {
-	case !t.given() || t.Text == targetKnative:
-		return text(score.KindKnativeService, cmp.Or(t.Pos, p.Pos))
-	case t.is(object.KindString) && t.Text != targetKEDA:
-		t.fail(object.Suggest(t.Text, []string{targetKEDA, targetKnative}), "%q is not known: expected %s or %s", t.Text, targetKnative, targetKEDA)
+	case !t.Given() || t.Text == targetKnative:
+		return reader.Text(score.KindKnativeService, cmp.Or(t.Pos, p.Pos))
+	case t.Is(object.KindString) && t.Text != targetKEDA:
+		t.Fail(object.Suggest(t.Text, []string{targetKEDA, targetKnative}), "%q is not known: expected %s or %s", t.Text, targetKnative, targetKEDA)
 	}
-	return text(score.KindDeployment, t.Pos)
+	return reader.Text(score.KindDeployment, t.Pos)
 }
 
 // service is the port at which a function is called, and the one that it listens at.
-func (p part) service() object.Value {
-	port := p.get("port")
+func service(p reader.Part) object.Value {
+	port := p.At("port")
 	at := port.Value
-	if !port.given() {
+	if !port.Given() {
 		at = object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort}
 	}
-	one := pairs(at.Pos, field("port", number(score.KnativePort, at.Pos)), field("targetPort", at))
-	return pairs(at.Pos, field("ports", pairs(at.Pos, field("http", one))))
+	one := reader.Pairs(at.Pos, "port", reader.Number(score.KnativePort, at.Pos), "targetPort", at)
+	return reader.Pairs(at.Pos, "ports", reader.Pairs(at.Pos, "http", one))
 }
 
-// replicas is a number, or the bounds with what requests scale by. KEDA starts the first
+// replicasOf is a number, or the bounds with what requests scale by. KEDA starts the first
 // pod at a request, as Knative does, unless min is higher.
-func (p part) replicas(knative bool) part {
+func replicasOf(p reader.Part, knative bool) reader.Part {
 	if p.Kind != object.KindMap {
 		return p
 	}
-	p.only(append(bounds(), requests()...)...)
-	var all, http fields
+	p.Only(append(bounds(), requests()...)...)
+	var all, http reader.Fields
 	for _, name := range bounds() {
-		all.add(p.Value, name)
+		all.Add(p.Value, name)
 	}
 	for _, name := range requests() {
-		http.add(p.Value, name)
+		http.Add(p.Value, name)
 	}
 	_, least := p.Get("min")
 	if !least && !knative && len(http) > 0 {
-		all.put("min", number(0, p.Pos))
+		all.Put("min", reader.Number(0, p.Pos))
 	}
-	all.put("http", http.value(p.Pos))
-	if p.Value = all.value(p.Pos); p.Kind == object.KindNone {
+	all.Put("http", http.Value(p.Pos))
+	if p.Value = all.Value(p.Pos); p.Kind == object.KindNone {
 		p.Value = object.Value{Kind: object.KindMap, Pos: p.Pos}
 	}
 	return p

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
 // What a function of func answers probes at where its func.yaml names nothing else
@@ -38,111 +39,110 @@ func moved() map[string][]string {
 // Compile is the function of a func.yaml as a document of kind Function. Errors are those
 // of what a Function cannot say, and warnings of what is left out.
 func Compile(doc spec.Document) ([]spec.Document, object.Errors) {
-	r := &reading{}
-	root := part{r, doc.Value, nil}
+	r := &reader.Reading{}
+	root := r.Root(doc.Value)
 	known := append(unused(), "deploy", "deployer", "domain", "image", "name", "namespace", "run")
 	for name := range moved() {
 		known = append(known, name)
 	}
-	root.only(known...)
-	run, deploy := root.get("run"), root.get("deploy")
-	run.only("envs", "kafka", "startTimeout", "volumes")
-	deploy.only("annotations", "deployer", "healthEndpoints", "image", "imagePullSecret", "labels", "managementDisabled",
+	root.Only(known...)
+	run, deploy := root.At("run"), root.At("deploy")
+	run.Only("envs", "kafka", "startTimeout", "volumes")
+	deploy.Only("annotations", "deployer", "healthEndpoints", "image", "imagePullSecret", "labels", "managementDisabled",
 		"namespace", "options", "serviceAccountName", "subscriptions")
-	f := &funcYAML{reading: r, root: root, run: run, deploy: deploy}
+	f := &funcYAML{root: root, run: run, deploy: deploy}
 	f.refuse()
-	name := root.get("name")
-	if name.text() == "" {
-		name.fail("write name: NAME", "is missing")
+	name := root.At("name")
+	if name.Str() == "" {
+		name.Fail("write name: NAME", "is missing")
 	}
 	at := doc.Value.Pos
-	var body fields
-	body.put("container", f.container())
+	var body reader.Fields
+	body.Put("container", f.container())
 	f.options(&body)
-	body.put("resources", f.resources.value(at))
-	body.put("labels", f.labels())
+	body.Put("resources", f.resources.Value(at))
+	body.Put("labels", f.labels())
 	f.account(&body)
-	for _, namespace := range []part{root.get("namespace"), deploy.get("namespace")} {
-		if namespace.text() != "" {
-			body.put("namespace", namespace.Value)
+	for _, namespace := range []reader.Part{root.At("namespace"), deploy.At("namespace")} {
+		if namespace.Str() != "" {
+			body.Put("namespace", namespace.Value)
 			break
 		}
 	}
 	out := doc
-	out.Kind, out.Name, out.NamePos, out.Unsure = spec.KindFunction, name.Text, name.Pos, doc.Unsure || r.errs.Err() != nil
-	out.Value = pairs(at, field("apiVersion", text(spec.APIVersion, at)), field("kind", text(spec.KindFunction, at)),
-		field("metadata", pairs(at, field("name", text(name.Text, name.Pos)))), field("spec", body.value(at)))
-	return []spec.Document{out}, r.errs
+	out.Kind, out.Name, out.NamePos, out.Unsure = spec.KindFunction, name.Text, name.Pos, doc.Unsure || r.Errs.Err() != nil
+	out.Value = reader.Pairs(at, "apiVersion", reader.Text(spec.APIVersion, at), "kind", reader.Text(spec.KindFunction, at),
+		"metadata", reader.Pairs(at, "name", reader.Text(name.Text, name.Pos)), "spec", body.Value(at))
+	return []spec.Document{out}, r.Errs
 }
 
 // funcYAML is a func.yaml on its way.
 type funcYAML struct {
-	*reading
-	root, run, deploy part
+	root, run, deploy reader.Part
 	// resources are those of its volumes.
-	resources fields
+	resources reader.Fields
 }
 
 // moved is a field at its place now, or where older versions have it.
-func (f *funcYAML) moved(name string) part {
-	if p := f.root.at(append(moved()[name], name)...); p.given() {
+func (f *funcYAML) moved(name string) reader.Part {
+	if p := f.root.At(append(moved()[name], name)...); p.Given() {
 		return p
 	}
-	return f.root.get(name)
+	return f.root.At(name)
 }
 
 // refuse reports what no Function says.
 func (f *funcYAML) refuse() {
-	switch d := f.root.get("deployer"); d.text() {
+	switch d := f.root.At("deployer"); d.Str() {
 	case "", targetKnative:
 	case targetKEDA:
-		d.fail("write a document of kind Function with target: keda and scale: {max, concurrency, hosts}", "func.yaml names no hosts, by which KEDA's HTTP add-on knows the requests of the function")
+		d.Fail("write a document of kind Function with target: keda and scale: {max, concurrency, hosts}", "func.yaml names no hosts, by which KEDA's HTTP add-on knows the requests of the function")
 	default:
-		d.fail("write a document of kind Workload", "the deployer %q has no Service of Knative", d.Text)
+		d.Fail("write a document of kind Workload", "the deployer %q has no Service of Knative", d.Text)
 	}
-	if s := f.deploy.get("subscriptions"); len(s.items()) > 0 {
-		s.fail("write a Trigger of Knative Eventing beside it, and remove the field", "subscriptions to events are not made")
+	if s := f.deploy.At("subscriptions"); len(s.List()) > 0 {
+		s.Fail("write a Trigger of Knative Eventing beside it, and remove the field", "subscriptions to events are not made")
 	}
-	if k := f.run.get("kafka"); k.given() {
-		k.fail("write a KafkaSource of Knative Eventing beside it, and remove the field", "a source of events is not made")
+	if k := f.run.At("kafka"); k.Given() {
+		k.Fail("write a KafkaSource of Knative Eventing beside it, and remove the field", "a source of events is not made")
 	}
-	if t := f.run.get("startTimeout"); t.given() {
-		t.warn("", "is left out: only the tool func waits by it")
+	if t := f.run.At("startTimeout"); t.Given() {
+		t.Warn("", "is left out: only the tool func waits by it")
 	}
 }
 
 // container is the one of the function.
 func (f *funcYAML) container() object.Value {
 	at := f.root.Pos
-	image := text(".", at)
-	for _, p := range []part{f.root.get("image"), f.deploy.get("image")} {
-		if p.text() != "" {
+	image := reader.Text(".", at)
+	for _, p := range []reader.Part{f.root.At("image"), f.deploy.At("image")} {
+		if p.Str() != "" {
 			image = p.Value
 		}
 	}
-	if d := f.root.get("imageDigest"); d.text() != "" && image.Text != "." && !strings.Contains(image.Text, "@") {
+	if d := f.root.At("imageDigest"); d.Str() != "" && image.Text != "." && !strings.Contains(image.Text, "@") {
 		image.Text += "@" + d.Text // What was deployed.
 	}
-	var c fields
-	c.put("image", image)
-	c.put("variables", f.variables())
-	c.put("volumes", f.volumes())
-	resources := f.moved("options").get("resources")
-	c.put("resources", pairs(resources.Pos, field("requests", resources.get("requests").Value),
-		field("limits", resources.get("limits").Without(object.Fields("concurrency")))))
+	var c reader.Fields
+	c.Put("image", image)
+	c.Put("variables", f.variables())
+	c.Put("volumes", f.volumes())
+	resources := f.moved("options").At("resources")
+	c.Put("resources", reader.Pairs(resources.Pos, "requests", resources.At("requests").Value,
+		"limits", resources.At("limits").Without(object.Fields("concurrency"))))
 	health := f.moved("healthEndpoints")
-	health.only("liveness", "readiness")
-	c.put("livenessProbe", health.get("liveness").probe(liveness))
-	c.put("readinessProbe", health.get("readiness").probe(readiness))
-	return c.value(at)
+	health.Only("liveness", "readiness")
+	c.Put("livenessProbe", probe(health.At("liveness"), liveness))
+	c.Put("readinessProbe", probe(health.At("readiness"), readiness))
+	return c.Value(at)
 }
 
-func (p part) probe(path string) object.Value {
-	if p.text() != "" {
+func probe(p reader.Part, path string) object.Value {
+	if p.Str() != "" {
 		path = p.Text
 	}
-	get := pairs(p.Pos, field("path", text(path, p.Pos)), field("port", object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort}))
-	return pairs(p.Pos, field("httpGet", get))
+	get := reader.Pairs(p.Pos, "path", reader.Text(path, p.Pos), "port", object.Value{Kind: object.KindNumber, Pos: p.Pos, Text: defaultPort})
+	return reader.Pairs(p.Pos, "httpGet", get)
 }
 
 // reference is {{ env:NAME }}, {{ secret:NAME:KEY }} and the like.
@@ -154,44 +154,44 @@ var variable = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`) //nolint:gochecknoglobal
 // variables are the envs.
 func (f *funcYAML) variables() object.Value {
 	envs := f.moved("envs")
-	var out fields
-	for _, env := range envs.items() {
-		env.only("name", "value")
-		name, value := env.get("name"), env.get("value")
+	var out reader.Fields
+	for _, env := range envs.List() {
+		env.Only("name", "value")
+		name, value := env.At("name"), env.At("value")
 		words := reference.FindStringSubmatch(value.Text)
 		switch {
-		case name.text() == "" && len(words) > 0 && words[3] == "":
-			env.fail("write an entry with a name for each key", "all keys of a %s cannot be variables", words[1])
-		case name.text() == "":
-			env.fail("write name: NAME", "is an entry without a name")
-		case !value.given():
-			env.warn("write value: \"\" for an empty one", "is left out: %q has no value", name.Text)
+		case name.Str() == "" && len(words) > 0 && words[3] == "":
+			env.Fail("write an entry with a name for each key", "all keys of a %s cannot be variables", words[1])
+		case name.Str() == "":
+			env.Fail("write name: NAME", "is an entry without a name")
+		case !value.Given():
+			env.Warn("write value: \"\" for an empty one", "is left out: %q has no value", name.Text)
 		default:
-			out = append(out, object.Member{Name: name.Text, Pos: name.Pos, Value: value.variable(words)})
+			out = append(out, object.Member{Name: name.Text, Pos: name.Pos, Value: valueOf(value, words)})
 		}
 	}
-	return out.value(envs.Pos)
+	return out.Value(envs.Pos)
 }
 
-// variable is the value of an env; words are those of the reference that it is.
-func (p part) variable(words []string) object.Value {
+// valueOf is the value of an env; words are those of the reference that it is.
+func valueOf(p reader.Part, words []string) object.Value {
 	out := p.Value
 	switch {
-	case !p.is(object.KindString):
+	case !p.Is(object.KindString):
 	case len(words) == 0 && strings.Contains(p.Text, "{{"):
-		p.fail("write {{ env:NAME }}, {{ secret:NAME:KEY }} or plain text", "is neither text nor a reference of func")
+		p.Fail("write {{ env:NAME }}, {{ secret:NAME:KEY }} or plain text", "is neither text nor a reference of func")
 	case len(words) == 0:
 		out.Text = strings.ReplaceAll(p.Text, "${", "$${")
 	case words[1] == "env" && !variable.MatchString(words[2]):
-		p.fail("call it by A-Z, 0-9 and _", "%q is not a name that a declared source can have", words[2])
+		p.Fail("call it by A-Z, 0-9 and _", "%q is not a name that a declared source can have", words[2])
 	case words[1] == "env":
 		out.Text = "${" + words[2] + "}"
 	case words[3] == "":
-		p.fail("write {{ "+words[1]+":"+words[2]+":KEY }}", "names no key")
+		p.Fail("write {{ "+words[1]+":"+words[2]+":KEY }}", "names no key")
 	case words[1] == "secret":
-		return pairs(p.Pos, field("local", text(words[2], p.Pos)), field("key", text(words[3], p.Pos)))
+		return reader.Pairs(p.Pos, "local", reader.Text(words[2], p.Pos), "key", reader.Text(words[3], p.Pos))
 	default:
-		p.fail("mount the ConfigMap with volumes, or write the value", "a key of a ConfigMap cannot be a variable")
+		p.Fail("mount the ConfigMap with volumes, or write the value", "a key of a ConfigMap cannot be a variable")
 	}
 	return out
 }
@@ -199,62 +199,62 @@ func (p part) variable(words []string) object.Value {
 // volumes are the mounts of the container; what they mount becomes a resource.
 func (f *funcYAML) volumes() object.Value {
 	all := f.moved("volumes")
-	var out fields
-	for _, v := range all.items() {
-		v.only("configMap", "emptyDir", "path", "persistentVolumeClaim", "secret")
-		claim, scratch := v.get("persistentVolumeClaim"), v.get("emptyDir")
-		claim.only("claimName", "readOnly")
-		scratch.only("medium", "sizeLimit")
-		params := pairs(v.Pos, field("secretName", v.get("secret").Value), field("configMapName", v.get("configMap").Value),
-			field("claimName", claim.get("claimName").Value), field("medium", scratch.get("medium").Value), field("sizeLimit", scratch.get("sizeLimit").Value))
-		path := v.get("path")
-		if path.text() == "" || len(params.Members) == 0 && !scratch.given() {
-			v.fail("write path, and one of secret, configMap, persistentVolumeClaim and emptyDir", "is not a volume")
+	var out reader.Fields
+	for _, v := range all.List() {
+		v.Only("configMap", "emptyDir", "path", "persistentVolumeClaim", "secret")
+		claim, scratch := v.At("persistentVolumeClaim"), v.At("emptyDir")
+		claim.Only("claimName", "readOnly")
+		scratch.Only("medium", "sizeLimit")
+		params := reader.Pairs(v.Pos, "secretName", v.At("secret").Value, "configMapName", v.At("configMap").Value,
+			"claimName", claim.At("claimName").Value, "medium", scratch.At("medium").Value, "sizeLimit", scratch.At("sizeLimit").Value)
+		path := v.At("path")
+		if path.Str() == "" || len(params.Members) == 0 && !scratch.Given() {
+			v.Fail("write path, and one of secret, configMap, persistentVolumeClaim and emptyDir", "is not a volume")
 			continue
 		}
-		name := "volume" + strings.TrimSuffix(strings.TrimPrefix(v.path.String()[strings.LastIndex(v.path.String(), "["):], "["), "]")
-		f.resources.put(name, pairs(v.Pos, field("type", text("volume", v.Pos)), field("params", params)))
-		readOnly := claim.get("readOnly").Value
-		if v.get("secret").given() || v.get("configMap").given() {
-			readOnly = object.Value{Kind: object.KindBool, Pos: v.Pos, Text: "true"}
+		name := "volume" + strings.TrimSuffix(strings.TrimPrefix(v.Path.String()[strings.LastIndex(v.Path.String(), "["):], "["), "]")
+		f.resources.Put(name, reader.Pairs(v.Pos, "type", reader.Text("volume", v.Pos), "params", params))
+		readOnly := claim.At("readOnly").Value
+		if v.At("secret").Given() || v.At("configMap").Given() {
+			readOnly = reader.Bool(true, v.Pos)
 		}
-		out = append(out, object.Member{Name: path.Text, Pos: path.Pos, Value: pairs(path.Pos, field("source", text(name, path.Pos)), field("readOnly", readOnly))})
+		out = append(out, object.Member{Name: path.Text, Pos: path.Pos, Value: reader.Pairs(path.Pos, "source", reader.Text(name, path.Pos), "readOnly", readOnly)})
 	}
-	return out.value(all.Pos)
+	return out.Value(all.Pos)
 }
 
 // options are how the function is scaled, and its limit of requests.
-func (f *funcYAML) options(body *fields) {
+func (f *funcYAML) options(body *reader.Fields) {
 	options := f.moved("options")
-	options.only("resources", "scale")
-	resources, scale := options.get("resources"), options.get("scale")
-	resources.only("limits", "requests")
-	resources.get("requests").only("cpu", "memory")
-	resources.get("limits").only("concurrency", "cpu", "memory")
-	scale.only("max", "metric", "min", "target", "utilization")
-	body.put("concurrencyLimit", resources.at("limits", "concurrency").Value)
-	var out, pods fields
-	out.add(scale.Value, "min")
-	if most := scale.get("max"); most.Text != "0" { // No limit.
-		out.put("max", most.Value)
+	options.Only("resources", "scale")
+	resources, scale := options.At("resources"), options.At("scale")
+	resources.Only("limits", "requests")
+	resources.At("requests").Only("cpu", "memory")
+	resources.At("limits").Only("concurrency", "cpu", "memory")
+	scale.Only("max", "metric", "min", "target", "utilization")
+	body.Put("concurrencyLimit", resources.At("limits", "concurrency").Value)
+	var out, pods reader.Fields
+	out.Add(scale.Value, "min")
+	if most := scale.At("max"); most.Text != "0" { // No limit.
+		out.Put("max", most.Value)
 	}
-	metric, target := scale.get("metric"), scale.get("target")
-	switch by := metric.text(); {
+	metric, target := scale.At("metric"), scale.At("target")
+	switch by := metric.Str(); {
 	case by != "" && by != "concurrency" && by != "rps":
-		metric.fail("", "%q is not known: expected concurrency or rps", by)
-	case target.given() && by == "rps":
-		out.put("rate", target.Value)
-	case target.given():
-		out.put("concurrency", target.Value)
+		metric.Fail("", "%q is not known: expected concurrency or rps", by)
+	case target.Given() && by == "rps":
+		out.Put("rate", target.Value)
+	case target.Given():
+		out.Put("concurrency", target.Value)
 	case by != "":
-		pods.put("autoscaling.knative.dev/metric", metric.Value)
+		pods.Put("autoscaling.knative.dev/metric", metric.Value)
 	}
-	if u := scale.get("utilization"); u.is(object.KindNumber) {
-		pods.put("autoscaling.knative.dev/target-utilization-percentage", text(u.Text, u.Pos))
+	if u := scale.At("utilization"); u.Is(object.KindNumber) {
+		pods.Put("autoscaling.knative.dev/target-utilization-percentage", reader.Text(u.Text, u.Pos))
 	}
 	// Knative wants what is about scaling at the template of the pods.
 	annotations := f.moved("annotations")
-	var others fields
+	var others reader.Fields
 	for _, m := range annotations.Members {
 		if strings.HasPrefix(m.Name, "autoscaling.knative.dev/") {
 			pods = append(pods, m)
@@ -262,42 +262,41 @@ func (f *funcYAML) options(body *fields) {
 			others = append(others, m)
 		}
 	}
-	if annotations.is(object.KindMap) {
-		body.put("annotations", others.value(annotations.Pos))
+	if annotations.Is(object.KindMap) {
+		body.Put("annotations", others.Value(annotations.Pos))
 	}
-	body.put("scale", out.value(scale.Pos))
-	body.put("podAnnotations", pods.value(options.Pos))
+	body.Put("scale", out.Value(scale.Pos))
+	body.Put("podAnnotations", pods.Value(options.Pos))
 }
 
 // labels are a list in a func.yaml.
 func (f *funcYAML) labels() object.Value {
 	all := f.moved("labels")
-	var out fields
-	for _, l := range all.items() {
-		l.only("key", "value")
-		key, value := l.get("key"), l.get("value")
+	var out reader.Fields
+	for _, l := range all.List() {
+		l.Only("key", "value")
+		key, value := l.At("key"), l.At("value")
 		if strings.Contains(value.Text, "{{") {
-			value.fail("write the value", "labels cannot come from variables")
+			value.Fail("write the value", "labels cannot come from variables")
 			continue
 		}
-		if !value.given() {
-			value.Value = text("", l.Pos)
+		if !value.Given() {
+			value.Value = reader.Text("", l.Pos)
 		}
-		out = append(out, object.Member{Name: key.text(), Pos: key.Pos, Value: value.Value})
+		out = append(out, object.Member{Name: key.Str(), Pos: key.Pos, Value: value.Value})
 	}
-	if domain := f.root.get("domain"); domain.text() != "" {
-		out.put("func.domain", domain.Value)
+	if domain := f.root.At("domain"); domain.Str() != "" {
+		out.Put("func.domain", domain.Value)
 	}
-	return out.value(all.Pos)
+	return out.Value(all.Pos)
 }
 
 // account is the service account, which is there already, and the Secret for the image.
-func (f *funcYAML) account(body *fields) {
-	if a := f.moved("serviceAccountName"); a.text() != "" {
-		body.put("serviceAccount", pairs(a.Pos, field("name", a.Value), field("existing", object.Value{Kind: object.KindBool, Pos: a.Pos, Text: "true"})))
+func (f *funcYAML) account(body *reader.Fields) {
+	if a := f.moved("serviceAccountName"); a.Str() != "" {
+		body.Put("serviceAccount", reader.Pairs(a.Pos, "name", a.Value, "existing", reader.Bool(true, a.Pos)))
 	}
-	if s := f.deploy.get("imagePullSecret"); s.text() != "" {
-		list := object.Value{Kind: object.KindList, Pos: s.Pos, Items: []object.Value{pairs(s.Pos, field("name", s.Value))}}
-		body.put("pod", pairs(s.Pos, field("imagePullSecrets", list)))
+	if s := f.deploy.At("imagePullSecret"); s.Str() != "" {
+		body.Put("pod", reader.Pairs(s.Pos, "imagePullSecrets", reader.List(s.Pos, reader.Pairs(s.Pos, "name", s.Value))))
 	}
 }

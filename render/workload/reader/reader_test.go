@@ -1,0 +1,51 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package reader_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/reader"
+)
+
+func at(line int) object.Pos { return object.Pos{File: "f", Line: line, Column: 1} }
+
+func TestAMistakeIsAtItsOwnPart(t *testing.T) {
+	r := &reader.Reading{}
+	root := r.Root(reader.Pairs(at(1),
+		"name", reader.Number(3, at(2)), "flag", reader.Text("maybe", at(3)), "count", reader.Number(1, at(4)), "x-own", reader.Bool(true, at(5)),
+		"list", reader.List(at(6), object.Value{Kind: object.KindNull, Pos: at(6)}, reader.Text("a", at(7)))))
+	root.Only("name", "flags", "count", "list")
+	require.Equal(t, "3", root.At("name").Loose())
+	require.Empty(t, root.At("name").Str())
+	require.False(t, root.At("flag").Flag())
+	_, ok := root.At("count").Integer(2)
+	require.False(t, ok)
+	require.Equal(t, at(1), root.At("none", "below").Pos)
+	require.Len(t, root.At("list").List(), 2)
+	var got []string
+	for _, e := range r.Errs {
+		got = append(got, e.Error())
+	}
+	require.Equal(t, []string{
+		`f:3:1: spec: flag: unknown field "flag" (did you mean "flags"?)`,
+		`f:5:1: spec: x-own: unknown field "x-own" (known: count, flags, list, name)`,
+		"f:2:1: spec: name: expected a string, got a number",
+		"f:3:1: spec: flag: expected true or false",
+		"f:4:1: spec: count: expected a whole number from 2 on",
+	}, got)
+}
+
+func TestOtherDialectsAreLooser(t *testing.T) {
+	r := &reader.Reading{Free: true, Sparse: true}
+	root := r.Root(reader.Pairs(at(1), "x-own", reader.Bool(true, at(2)),
+		"list", reader.List(at(3), object.Value{Kind: object.KindNull, Pos: at(3)}, reader.Text("a", at(4)))))
+	root.Only("list")
+	require.Len(t, root.At("list").List(), 1)
+	require.Empty(t, r.Errs)
+	require.Equal(t, object.KindNone, reader.Pairs(at(1), "none", object.Value{}).Kind)
+}
