@@ -72,7 +72,7 @@ func (s surroundings) Read(name string) (spec.File, error) { return s.Beside(s.f
 func (s surroundings) Variables(file spec.File) (map[string]string, object.Errors) {
 	out, errs := envfile.Parse(file)
 	for _, name := range object.SortedKeys(out) {
-		s.variables.texts = append(s.variables.texts, out[name])
+		s.variables.hide(name, out[name])
 	}
 	return out, errs
 }

@@ -21,8 +21,7 @@ import (
 // variables are those that workloads may refer to, ${NAME}.
 type variables struct {
 	values map[string]string
-	// texts are all values that were read, also those that another one replaces: no
-	// message shows them.
+	// texts are the values that no message shows, also of those that another one replaces.
 	texts []string
 	// given are the options that name a single variable, which must be of use, by name.
 	given map[string]object.Pos
@@ -33,7 +32,19 @@ type variables struct {
 
 func (v *variables) set(name, value string) {
 	v.values[name] = value
-	v.texts = append(v.texts, value)
+	v.hide(name, value)
+}
+
+// words is a value such as "postgres", "production" or "/var/lib/data", which messages show
+// for other reasons too: paths of fields would not be readable without it.
+var words = regexp.MustCompile(`^/?[a-z]+(?:[-_./][a-z]+)*$`)
+
+// hide keeps a value out of all messages, unless it is of words and its name is not one of a
+// secret.
+func (v *variables) hide(name, value string) {
+	if object.SensitiveName(name) || !words.MatchString(value) {
+		v.texts = append(v.texts, value)
+	}
 }
 
 var variableName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)

@@ -247,6 +247,15 @@ func (s *Secrets) Hide(text string) string {
 	return withoutCredentials(s.shortened(plain.Replace(quoted.Replace(text))), hiddenInURL)
 }
 
+// hideOption is where a mistake stands without the secrets: an option may hold one. The name
+// of a file is needed to find it, even where a password is a word of it.
+func (s *Secrets) hideOption(where string) string {
+	if strings.HasPrefix(where, "-") || strings.Contains(where, "://") {
+		return s.Hide(where)
+	}
+	return withoutCredentials(where, hiddenInURL)
+}
+
 // ellipsis is where messages cut long texts.
 const ellipsis = "…"
 
@@ -391,10 +400,10 @@ func (s *Secrets) Error(e *Error) *Error {
 	if text != e.message() {
 		out.Err = redacted{text, e.Err}
 	}
-	out.Hint, out.Path, out.Pos.File, out.Node = hint, s.Hide(e.Path), s.Hide(e.Pos.File), ID(s.Hide(string(e.Node)))
+	out.Hint, out.Path, out.Pos.File, out.Node = hint, s.Hide(e.Path), s.hideOption(e.Pos.File), ID(s.Hide(string(e.Node)))
 	out.Notes = slices.Clone(e.Notes)
 	for i, n := range out.Notes {
-		out.Notes[i].Text, out.Notes[i].Pos.File = s.Hide(n.Text), s.Hide(n.Pos.File)
+		out.Notes[i].Text, out.Notes[i].Pos.File = s.Hide(n.Text), s.hideOption(n.Pos.File)
 	}
 	return &out
 }
