@@ -43,6 +43,10 @@ func (r Renderer) Render(ctx context.Context, req Request) (Result, error) {
 		return out, nil
 	}
 	for _, s := range req.Specs {
+		if s.Gateway {
+			secrets.AddGateway(s.Evaluate.Input)
+			continue
+		}
 		secrets.AddNamed(s.Evaluate.Input)
 	}
 	if req.Secrets != nil {

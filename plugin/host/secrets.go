@@ -87,7 +87,11 @@ func (l *loading) secrets(into *object.Secrets) {
 			continue
 		}
 		for _, m := range manifests {
-			into.AddNamed(m.Value)
+			if kind, _ := m.Value.Get("kind"); kind.Text == spec.KindGateway {
+				into.AddGateway(m.Value)
+			} else {
+				into.AddNamed(m.Value)
+			}
 			if o, err := object.Decode(m.Value.JSON()); err == nil {
 				into.AddObject(o)
 			}

@@ -94,7 +94,7 @@ func (s *Secrets) named(v Value, inside bool) {
 			}
 			continue
 		}
-		if m.Name == "variables" || m.Name == "bindings" {
+		if m.Name == "variables" || m.Name == "bindings" || m.Name == "pullSecretsFrom" {
 			m.Value.Members = slices.DeleteFunc(slices.Clone(m.Value.Members), func(m Member) bool { return isReference(m.Value) })
 		}
 		s.named(m.Value, inside || SensitiveName(m.Name))
@@ -102,14 +102,6 @@ func (s *Secrets) named(v Value, inside bool) {
 	for _, item := range v.Items {
 		s.named(item, inside)
 	}
-}
-
-// isReference reports whether v names a secret of a provider or of the namespace, as
-// variables of workloads and bindings of a project do: names are no secrets.
-func isReference(v Value) bool {
-	return len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m Member) bool {
-		return !slices.Contains([]string{"secret", "local", "provider", "version", "key", "keys"}, m.Name)
-	})
 }
 
 // AddText hides what follows sensitive names in a text that may be no YAML, JSON or CUE at

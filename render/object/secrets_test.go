@@ -64,6 +64,7 @@ func TestErrorsShowNoSecret(t *testing.T) {
 		{Error{Path: "graph.nodes.s.object.data.x", Err: errors.New(`expected text that matches "^[a-z]+$", got "hunter2"`)}, `expected text that matches "^[a-z]+$", got (hidden)`},
 		{Error{Path: "data.x", Node: "a/secret", Err: errors.New(`expected base64, found "hunter2"`)}, `expected base64, found (hidden)`},
 		{Error{Path: "data.x", Node: "a/config", Err: errors.New(`expected text, got 5`)}, `expected text, got 5`},
+		{Error{Path: "spec.auth.secret", Err: errors.New(`expected a string, got a list`)}, `expected a string, got a list`},
 		{Error{Path: "spec.input.replicas", Err: errors.New(`expected an integer, got "five"`)}, `expected an integer, got "five"`},
 	} {
 		out := s.Error(&c.in)
@@ -92,4 +93,19 @@ func TestLinesAreMasked(t *testing.T) {
 	} {
 		require.Equal(t, want, s.Mask(line, ""), line)
 	}
+}
+
+func TestAGatewayNamesSecrets(t *testing.T) {
+	t.Parallel()
+	gateway, err := ReadJSON([]byte(`{"spec": {
+		"auth": {"type": "basic", "secret": "orders-users"}, "routes": [{"auth": {"secret": "hunter2 tang"}, "headers": {"request": {"set": {"X-Token": "canary-1"}}}}]
+	}}`), Pos{})
+	require.NoError(t, err)
+	shown := func(add func(s *Secrets, v Value)) string {
+		s := &Secrets{}
+		add(s, gateway)
+		return s.Hide(`the Secret "orders-users" of orders-users/users, "hunter2 tang" and canary-1`)
+	}
+	require.Equal(t, `the Secret "orders-users" of orders-users/users, (hidden) and (hidden)`, shown((*Secrets).AddGateway))
+	require.Equal(t, `the Secret (hidden) of (hidden)/users, (hidden) and (hidden)`, shown((*Secrets).AddNamed))
 }

@@ -16,6 +16,9 @@ var given = regexp.MustCompile(`(got |found |conflicting values |invalid value |
 func withoutValues(text string) string {
 	text = given.ReplaceAllStringFunc(text, func(found string) string {
 		m := given.FindStringSubmatch(found)
+		if found == m[1]+"a" || found == m[1]+"an" {
+			return found // A kind: a list, an integer.
+		}
 		if m[2] != "" {
 			return m[1] + hidden + " and " + hidden
 		}
