@@ -236,11 +236,13 @@ func workloadInputs(w io.Writer, s workload.Source, c spec.Workloads) {
 	for _, name := range object.SortedKeys(s.Variables) {
 		_, _ = fmt.Fprintf(w, "${%s} %q\x00", name, s.Variables[name])
 	}
-	if len(c.Images.Mirrors)+len(c.Images.PullSecrets)+len(c.Secrets.Providers)+len(c.Secrets.Bindings) > 0 {
-		_, _ = fmt.Fprintf(w, "%q %q %q\x00", c.Images, c.Secrets.Providers, c.Secrets.DefaultProvider)
-		for _, name := range object.SortedKeys(c.Secrets.Bindings) {
-			b := c.Secrets.Bindings[name]
-			_, _ = fmt.Fprintf(w, "%q %q\x00", name, []string{b.Provider, b.Secret, b.Version})
+	if len(c.Images.Mirrors)+len(c.Images.PullSecrets)+len(c.Secrets.Providers) > 0 {
+		_, _ = fmt.Fprintf(w, "%q %q %q %q\x00", c.Images.Mirrors, c.Images.PullSecrets, c.Secrets.Providers, c.Secrets.DefaultProvider)
+	}
+	for what, sources := range []map[string]spec.SecretSource{c.Secrets.Bindings, c.Images.PullSecretsFrom} {
+		for _, name := range object.SortedKeys(sources) {
+			b := sources[name]
+			_, _ = fmt.Fprintf(w, "%d %q %q %q\x00", what, name, []string{b.Provider, b.Secret, b.Version, b.Key}, b.Keys)
 		}
 	}
 	secrets := []string{c.Secrets.Backend, c.Secrets.StoreName, c.Secrets.StoreKind, c.Secrets.KubernetesStore, c.Secrets.RefreshInterval}

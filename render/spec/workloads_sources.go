@@ -110,13 +110,24 @@ func (f *fields) providers(out *Secrets) {
 		}
 		out.DefaultProvider = name
 	}
-	bindings, ok := f.child("bindings")
+	out.Bindings = f.sources("bindings", append(storeProviders(), ProviderLocal), func(b *fields, s *SecretSource) {
+		s.Keys = b.words("keys")
+		if s.Provider == ProviderLocal && s.Version != "" {
+			b.fail(s.Pos, b.path.Append(object.Field("version")), "remove it", "a Secret of the namespace has no versions")
+		}
+	})
+}
+
+// sources decodes secrets by name, each of which is called so at its provider where it has
+// no other name; rest decodes what others do not have.
+func (f *fields) sources(name string, providers []string, rest func(b *fields, s *SecretSource)) map[string]SecretSource {
+	all, ok := f.child(name)
 	if !ok {
-		return
+		return nil
 	}
-	out.Bindings = map[string]SecretSource{}
-	for _, m := range bindings.value.Members {
-		at := bindings.path.Append(object.Field(m.Name))
+	out := map[string]SecretSource{}
+	for _, m := range all.value.Members {
+		at := all.path.Append(object.Field(m.Name))
 		if bad := badLabel(m.Name); bad != "" {
 			f.fail(m.Pos, at, "", "%q %s", m.Name, bad)
 		}
@@ -124,22 +135,14 @@ func (f *fields) providers(out *Secrets) {
 			continue
 		}
 		b := f.fields(m.Value, at)
-		s := b.source()
+		s := SecretSource{Pos: m.Value.Pos, Provider: b.enum("provider", providers...)}
+		s.Secret, _ = b.text("secret")
 		s.Secret = cmp.Or(s.Secret, m.Name)
-		s.Keys = b.words("keys")
-		if s.Provider == ProviderLocal && s.Version != "" {
-			f.fail(s.Pos, at.Append(object.Field("version")), "remove it", "a Secret of the namespace has no versions")
-		}
+		s.Version, _ = b.text("version")
+		rest(b, &s)
 		b.done()
-		out.Bindings[m.Name] = s
+		out[m.Name] = s
 	}
-}
-
-// source decodes what all sources of a secret have.
-func (f *fields) source() SecretSource {
-	out := SecretSource{Pos: f.value.Pos, Provider: f.enum("provider", append(storeProviders(), ProviderLocal)...)}
-	out.Secret, _ = f.text("secret")
-	out.Version, _ = f.text("version")
 	return out
 }
 
@@ -172,6 +175,10 @@ type Images struct {
 	// PullSecrets are names of Secrets of the namespace, of type
 	// kubernetes.io/dockerconfigjson.
 	PullSecrets []string
+	// PullSecretsFrom are Secrets of that type, by name, that are made in each namespace
+	// with workloads from a secret of a store that is the JSON of such a Secret; with the
+	// backend kubernetes they are in the namespaces already.
+	PullSecretsFrom map[string]SecretSource
 }
 
 // Mirror replaces the beginning of the names of images: a registry, or a registry and the
@@ -203,6 +210,7 @@ func (f *fields) images() Images {
 		}
 		out.PullSecrets = append(out.PullSecrets, name)
 	}
+	out.PullSecretsFrom = f.sources("pullSecretsFrom", storeProviders(), func(s *fields, from *SecretSource) { from.Key, _ = s.text("key") })
 	f.done()
 	return out
 }

@@ -27,11 +27,17 @@ type Compilation struct {
 	needed []*instance
 	state  map[*instance]*progress
 	errs   object.Errors
-	// used are the secrets that texts of the workload hold, by name of the
-	// resource and output.
-	used map[[2]string]*generate.Secret
+	// used are the secrets that texts of the workload hold.
+	used map[usedSecret]*generate.Secret
 	// needs are the nodes that come before the pods, with the line that wants it.
 	needs map[object.ID]object.Pos
+}
+
+// usedSecret is an output of a resource, or a secret that is none: two of those may have
+// one name and differ in where they are read.
+type usedSecret struct {
+	resource, output string
+	at               resource.Reference
 }
 
 // progress is how far a resource is.
@@ -50,7 +56,7 @@ func (p *Project) Compile(name string) *Compilation {
 		return nil
 	}
 	c := &Compilation{
-		project: p, member: m, used: map[[2]string]*generate.Secret{}, needs: map[object.ID]object.Pos{},
+		project: p, member: m, used: map[usedSecret]*generate.Secret{}, needs: map[object.ID]object.Pos{},
 		state: make(map[*instance]*progress, len(m.instances)),
 	}
 	for _, i := range m.instances {
@@ -188,7 +194,8 @@ func stored(input object.Value, config spec.Workloads) object.Pos {
 		return object.Pos{}
 	}
 	secrets, _ := input.Get("secrets")
-	all := slices.Clone(secrets.Members)
+	pulls, _ := input.Get("pulls")
+	all := slices.Concat(secrets.Members, pulls.Members)
 	if scaling, found := input.Lookup(object.Fields("autoscaling", "queue", "secret")); found == 3 {
 		all = append(all, object.Member{Value: scaling})
 	}
@@ -227,7 +234,7 @@ func (c *Compilation) resolve() generate.Resolved {
 	m, made := c.member, c.made()
 	patch, errs := resource.Patch(made)
 	r := generate.Resolved{
-		Workload: m.source.Spec, Context: m.source.Context, Config: c.project.config, OwnsStore: m.ownsStore, Opened: m.source.Opened,
+		Workload: m.source.Spec, Context: m.source.Context, Config: c.project.config, OwnsStore: m.ownsStore, Pulls: m.pulls, Opened: m.source.Opened,
 		Containers: c.containers(), Patch: patch, DependsOn: c.dependsOn(),
 	}
 	c.errs = append(c.errs, errs...)
@@ -338,7 +345,7 @@ func (c *Compilation) warnAfter(n int, i *instance) {
 
 // secret is the reference that an output of a resource is in this workload.
 func (c *Compilation) secret(resource, output string, at resource.Reference) *generate.Secret {
-	key := [2]string{resource, output}
+	key := usedSecret{resource, output, at}
 	s := c.used[key]
 	if s == nil {
 		s = &generate.Secret{Resource: resource, Output: output, Reference: at}
@@ -351,17 +358,21 @@ func (c *Compilation) secret(resource, output string, at resource.Reference) *ge
 // come out alike get a hash of what they stand for, all of them, so that none
 // depends on an order.
 func (c *Compilation) nameSecrets() {
-	byName := make(map[string][][2]string, len(c.used))
+	byName := make(map[string][]usedSecret, len(c.used))
 	for key := range c.used {
-		name := identifier(key[0]) + "__" + identifier(key[1])
+		name := identifier(key.resource) + "__" + identifier(key.output)
 		byName[name] = append(byName[name], key)
 	}
 	for name, keys := range byName {
 		for _, key := range keys {
-			c.used[key].Name = name
-			if len(keys) > 1 {
-				c.used[key].Name = name + "_" + object.ShortHash(key[0]+"\x00"+key[1])
+			s, text := c.used[key], key.resource+"\x00"+key.output
+			if s.Name = name; len(keys) == 1 {
+				continue
 			}
+			if s.Written != "" { // no output of a resource
+				text += fmt.Sprintf("%#v", key.at)
+			}
+			s.Name += "_" + object.ShortHash(text)
 		}
 	}
 }

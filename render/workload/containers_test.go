@@ -52,7 +52,7 @@ resources:
 	c.resolve()
 	require.Equal(t, `api.yaml:8:10: spec: containers.web.variables.A: ${resources.db.hots}: the resource "db" has no output "hots" (did you mean "host"?)
 api.yaml:9:10: spec: containers.web.variables.B: ${resources.dbs.host}: the workload "api" has no resource "dbs" (did you mean "db"?)
-api.yaml:10:10: spec: containers.web.variables.C: ${db.host}: a placeholder begins with metadata or resources (write ${resources.db.host})
+api.yaml:10:10: spec: containers.web.variables.C: ${db.host}: a placeholder begins with metadata, resources or secrets (write ${resources.db.host})
 api.yaml:11:10: spec: containers.web.variables.D: ${HOME}: no source gives the variable, and it has no default (write ${HOME:-default}, set HOME in a file of spec.workloads.envFiles, or give --env-file FILE, --var HOME=VALUE or --var-from-env HOME; $${HOME} is the text itself)
 api.yaml:12:10: spec: containers.web.variables.E: ${metadata.name.x}: metadata.name is a string: it has no key "x"
 api.yaml:12:10: spec: containers.web.variables.E: ${metadata.nam}: metadata has no key "nam" (did you mean "name"?)
@@ -60,8 +60,8 @@ api.yaml:12:10: spec: containers.web.variables.E: ${metadata}: names no key of t
 api.yaml:13:10: spec: containers.web.variables.F: ${resources.db.host.x}: the output "host" of the resource "db" is text: it has no key "x"
 api.yaml:13:10: spec: containers.web.variables.F: ${resources}: names no resource (known: data, db)
 api.yaml:14:10: spec: containers.web.variables.G: ${resources.data.source}: the resource "data" has no output "source" (it is a volume: mount it with source: ${resources.data})
-api.yaml:15:10: spec: containers.web.variables.H: ${}: a placeholder begins with metadata or resources (write $${} for the text itself)
-api.yaml:16:10: spec: containers.web.variables.I: ${resource.db.host}: a placeholder begins with metadata or resources (did you mean "resources"?)
+api.yaml:15:10: spec: containers.web.variables.H: ${}: a placeholder begins with metadata, resources or secrets (write $${} for the text itself)
+api.yaml:16:10: spec: containers.web.variables.I: ${resource.db.host}: a placeholder begins with metadata, resources or secrets (did you mean "resources"?)
 api.yaml:21:14: spec: containers.web.files["/etc/app.conf"].content: ${resources.db.nope}: the resource "db" has no output "nope" (known: connection_string, host, name, password, port, tls, username)
 api.yaml:22:16: spec: containers.web.files["/etc/app.conf"].content: ${resources.db.nope2}: the resource "db" has no output "nope2" (known: connection_string, host, name, password, port, tls, username)
 api.yaml:24:23: spec: containers.web.volumes./data.source: the resource "db" of type "postgres" is not a volume (mount a resource of type volume)
@@ -105,7 +105,7 @@ containers:
 		`/a true "api" `, `/b true "${metadata.name}" `, `/c false  68656c6c6f`, `/d true "name: api\n" `, `/e false  ff247b`, `/g true "${nope}" `,
 	}, got)
 	require.Equal(t, `api.yaml:14:20: spec: containers.web.files./h.source: file "conf/h.txt" not found (a path is relative to the document that names it)
-deploy/conf/f.txt:2:7: spec: containers.web.files./f.source: ${nope}: a placeholder begins with metadata or resources (write $${nope} for the text itself)
+deploy/conf/f.txt:2:7: spec: containers.web.files./f.source: ${nope}: a placeholder begins with metadata, resources or secrets (write $${nope} for the text itself)
 `, messages(c.errs.Sorted()))
 }
 
@@ -201,7 +201,7 @@ resources: {db: {type: postgress}, ok: {type: redis}}
 	require.Empty(t, c.Next())
 	compiled, errs := c.Finish()
 	require.False(t, compiled.Complete)
-	require.Equal(t, `api.yaml:3:49: spec: containers.web.variables.A: ${nope.x}: a placeholder begins with metadata or resources (write $${nope.x} for the text itself)
+	require.Equal(t, `api.yaml:3:49: spec: containers.web.variables.A: ${nope.x}: a placeholder begins with metadata, resources or secrets (write $${nope.x} for the text itself)
 `, messages(errs))
 }
 

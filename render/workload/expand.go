@@ -21,6 +21,8 @@ import (
 // The roots of placeholders (Score 0.4.1).
 const rootMetadata = "metadata"
 
+const rootsExpected = "a placeholder begins with metadata, resources or secrets"
+
 // The outputs of a call by our own provisioners that depend on the port of the other
 // workload, and the type whose outputs are those that a project gives.
 const (
@@ -161,12 +163,12 @@ func (s scope) resolve(ref []string) ([]generate.Piece, *object.Error) {
 	}
 	if _, ok := s.member.resource(ref[0]); ok {
 		full := placeholder.Part{Ref: append([]string{generate.RootResources}, ref...)}
-		return nil, mistake(fmt.Sprintf("write %s", full), "a placeholder begins with metadata or resources")
+		return nil, mistake(fmt.Sprintf("write %s", full), rootsExpected)
 	}
 	if near, ok := object.Nearest(ref[0], []string{rootMetadata, generate.RootResources, rootSecrets}); ok {
-		return nil, mistake(fmt.Sprintf("did you mean %q?", near), "a placeholder begins with metadata or resources")
+		return nil, mistake(fmt.Sprintf("did you mean %q?", near), rootsExpected)
 	}
-	return nil, mistake(fmt.Sprintf("write $%s for the text itself", placeholder.Part{Ref: ref}), "a placeholder begins with metadata or resources")
+	return nil, mistake(fmt.Sprintf("write $%s for the text itself", placeholder.Part{Ref: ref}), rootsExpected)
 }
 
 // metadata is a part of the metadata of the document: a scalar as it is written, all else

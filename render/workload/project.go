@@ -39,7 +39,9 @@ type member struct {
 	// only when its resources are made.
 	network   *network.Workload
 	ownsStore bool
-	config    *spec.Workloads
+	// pulls are the Secrets to pull images with that this workload makes.
+	pulls  map[string]resource.Reference
+	config *spec.Workloads
 }
 
 // CheckConfig reports the fields of spec.workloads.config that no provisioner declares: an
@@ -163,6 +165,7 @@ func Join(sources []Source, config spec.Workloads, provisioners []resource.Provi
 		errs = append(errs, network.Agree(all, open)...)
 	}
 	p.ownStores()
+	errs = append(errs, p.findPulls()...)
 	return p, errs.Sorted()
 }
 

@@ -45,7 +45,7 @@ func (s scope) secretBinding(steps []string) ([]generate.Piece, *object.Error) {
 		return nil, mistake(object.Suggest(key, b.Keys), "the secret %q has no key %q", steps[0], key)
 	}
 	at, err := referenceTo(&s.member.config.Secrets, spec.SecretSource{Provider: b.Provider, Secret: b.Secret, Version: b.Version, Key: key}, "")
-	if err != nil {
+	if err != nil && err.Severity != object.SeverityWarning {
 		return nil, err
 	}
 	if s.secret == nil {
@@ -53,7 +53,7 @@ func (s scope) secretBinding(steps []string) ([]generate.Piece, *object.Error) {
 	}
 	p := s.secret(rootSecrets+"."+steps[0], cmp.Or(key, "value"), at)
 	p.Written = strings.Join(append([]string{rootSecrets}, steps...), ".")
-	return []generate.Piece{{Secret: p}}, nil
+	return []generate.Piece{{Secret: p}}, err
 }
 
 // secretVariable is the text of a variable that is a secret.
@@ -64,13 +64,9 @@ func (c *Compilation) secretVariable(v score.SecretVariable, path string) (gener
 	if err != nil {
 		err.Stage, err.Pos, err.Path = object.StageSpec, v.Pos, path
 		c.errs = append(c.errs, err)
-		return generate.Variable{}, false
-	}
-	if config.Backend == spec.BackendKubernetes && v.Version != "" {
-		c.errs = append(c.errs, &object.Error{
-			Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: v.Pos, Path: path,
-			Err: fmt.Errorf("the version is left out: the backend kubernetes reads the Secret %q, which has no versions", at.Key),
-		})
+		if err.Severity != object.SeverityWarning {
+			return generate.Variable{}, false
+		}
 	}
 	parts := slices.DeleteFunc([]string{"secret", at.Provider, at.Key, at.Version}, func(s string) bool { return s == "" })
 	const longest = 120 // Both together are a key of a Secret, which has at most 253 characters.
@@ -81,8 +77,36 @@ func (c *Compilation) secretVariable(v score.SecretVariable, path string) (gener
 
 // readsSecrets reports whether m may read a secret that is no output of a resource.
 func (m *member) readsSecrets() bool {
-	return len(m.config.Secrets.Bindings) > 0 ||
+	return len(m.config.Secrets.Bindings)+len(m.config.Images.PullSecretsFrom) > 0 ||
 		slices.ContainsFunc(m.source.Spec.Containers, func(c score.Container) bool { return len(c.Secrets) > 0 })
+}
+
+// findPulls has the first workload of each namespace make the Secrets that images are
+// pulled with.
+func (p *Project) findPulls() object.Errors {
+	var errs object.Errors
+	from := p.config.Images.PullSecretsFrom
+	if p.config.Secrets.Backend == spec.BackendKubernetes || len(from) == 0 {
+		return nil
+	}
+	pulls := make(map[string]resource.Reference, len(from))
+	for _, name := range object.SortedKeys(from) {
+		at, err := referenceTo(&p.config.Secrets, from[name], "")
+		if err != nil {
+			err.Stage, err.Pos = object.StageSpec, from[name].Pos
+			err.Path = object.Fields("spec", "workloads", "images", "pullSecretsFrom", name).String()
+			errs = append(errs, err)
+			continue
+		}
+		pulls[name] = at
+	}
+	made := map[string]bool{}
+	for _, m := range p.members {
+		if namespace := m.source.Context.Namespace; !made[namespace] {
+			m.pulls, made[namespace] = pulls, true
+		}
+	}
+	return errs
 }
 
 // What External Secrets can ask a provider for: Secret Manager of Google Cloud and of AWS,
@@ -113,7 +137,7 @@ func naming(provider string) (name, version *regexp.Regexp, expected string) {
 
 // referenceTo is where a secret is read from: a store, or a Secret of the namespace where
 // its provider is local or the backend of the environment is kubernetes. There the key is
-// fallback where none is given.
+// fallback where none is given, and a version is left out with a warning.
 func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (resource.Reference, *object.Error) {
 	provider := cmp.Or(s.Provider, config.DefaultProvider)
 	if provider == spec.ProviderLocal || config.Backend == spec.BackendKubernetes {
@@ -124,7 +148,12 @@ func referenceTo(config *spec.Secrets, s spec.SecretSource, fallback string) (re
 		case key == "" || len(validation.IsConfigMapKey(key)) > 0:
 			return resource.Reference{}, mistake("name the key that the Secret has", "the secret is read from the Secret %q of the namespace, and %q is no key of one", s.Secret, key)
 		}
-		return resource.Reference{Kubernetes: true, Key: s.Secret, Property: key}, nil
+		var err *object.Error
+		if s.Version != "" && s.Version != "latest" {
+			err = mistake("lay version: null over it for the environment", "the version is left out: the backend kubernetes reads the Secret %q, which has no versions", s.Secret)
+			err.Severity = object.SeverityWarning
+		}
+		return resource.Reference{Kubernetes: true, Key: s.Secret, Property: key}, err
 	}
 	out := resource.Reference{Provider: provider, Key: s.Secret, Property: s.Key, Version: s.Version}
 	if out.Version == "latest" {

@@ -64,7 +64,7 @@ func TestAVariableIsTextThatNothingReadsAgain(t *testing.T) {
 	require.Contains(t, text, `variables.F: ${GIVEM}: no source gives the variable, and it has no default (did you mean "GIVEN"? Or write ${GIVEM:-default}`)
 	require.Contains(t, text, "variables.G: ${GIVEN}: this form")
 	require.Contains(t, text, "variables.H: ${NONE}: this form")
-	require.Contains(t, text, "variables.H: ${GIVEN.x}: a placeholder begins with metadata or resources")
+	require.Contains(t, text, "variables.H: ${GIVEN.x}: a placeholder begins with metadata, resources or secrets")
 	configs, _ := compiled.Input.Get("configs")
 	require.Contains(t, string(configs.JSON()), `"A":"$(A) ${resources.db.password} $$ ${EMPTY}"`)
 	require.Contains(t, string(configs.JSON()), `"C":"fallback"`)

@@ -35,7 +35,7 @@ spec:
     secrets: {qqqqqqqqqq: 1, providers: {qqqqqqqqqq: 1, aws: {qqqqqqqqqq: 1}}, bindings: {NAME: {qqqqqqqqqq: 1}}, store: {qqqqqqqqqq: 1, provider: {qqqqqqqqqq: 1}}}
     network: {qqqqqqqqqq: 1, dns: {qqqqqqqqqq: 1}}
     canary: {qqqqqqqqqq: 1}
-    images: {qqqqqqqqqq: 1}
+    images: {qqqqqqqqqq: 1, pullSecretsFrom: {NAME: {qqqqqqqqqq: 1}}}
     qqqqqqqqqq: 1
   environments: {NAME: {qqqqqqqqqq: 1}}
   qqqqqqqqqq: 1

@@ -177,7 +177,8 @@ func normalImage(image string) (whole, name string) {
 // pod is what the author wrote of the pods, with the Secrets for the registries of the
 // project behind those of the author.
 func (l *lowering) pod() object.Value {
-	pod, names := l.spec.Pod, l.r.Config.Images.PullSecrets
+	images := l.r.Config.Images
+	pod, names := l.spec.Pod, slices.Concat(images.PullSecrets, object.SortedKeys(images.PullSecretsFrom))
 	if len(names) == 0 {
 		return pod
 	}

@@ -247,6 +247,20 @@ func (x *externalSecret) value(l *lowering) object.Value {
 		StringMember("refreshInterval", cmp.Or(store.RefreshInterval, config.RefreshInterval), none))
 }
 
+// pulls are the ExternalSecrets of the Secrets that images are pulled with (#Pull of the
+// module), by what ends the name of their node.
+func (l *lowering) pulls() object.Value {
+	var out members
+	for _, name := range object.SortedKeys(l.r.Pulls) {
+		const longest = 63 - len("pull-")
+		pos := l.r.Config.Images.PullSecretsFrom[name].Pos
+		var x externalSecret
+		x.template(".dockerconfigjson", pos, []Piece{{Secret: &Secret{Name: "config", Reference: l.r.Pulls[name]}}}, pos)
+		out.put(object.Shorten(name, longest), x.value(l).Merge(MapOf(pos, StringMember("name", name, pos))))
+	}
+	return out.value(object.Pos{})
+}
+
 func storeOf(name, kind string) object.Value {
 	return MapOf(object.Pos{}, StringMember("name", name, object.Pos{}), StringMember("kind", kind, object.Pos{}))
 }

@@ -135,6 +135,7 @@ func (l *lowering) input() object.Value {
 	m.put("pod", l.pod())
 	m.put("configs", l.configs.value(object.Pos{}))
 	m.put("secrets", l.secrets.value(object.Pos{}))
+	m.put("pulls", l.pulls())
 	m.put("store", l.store())
 	m.put("service", l.service())
 	m.put("canary", l.canary())
@@ -220,7 +221,7 @@ func (l *lowering) service() object.Value {
 func (l *lowering) store() object.Value {
 	c := l.r.Config.Secrets
 	owns := l.r.OwnsStore && c.Provider.Kind != object.KindNone
-	if len(l.secrets) == 0 && !l.scaled && !owns {
+	if len(l.secrets)+len(l.r.Pulls) == 0 && !l.scaled && !owns {
 		return object.Value{}
 	}
 	var spec object.Value

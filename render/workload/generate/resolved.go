@@ -9,6 +9,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/network"
+	"github.com/ropewalk/ropewalk/render/workload/resource"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -31,6 +32,9 @@ type Resolved struct {
 	// OwnsStore is set if this workload makes the store of the
 	// environment.
 	OwnsStore bool
+	// Pulls are the Secrets to pull images with that this workload makes for its namespace,
+	// by name.
+	Pulls map[string]resource.Reference
 	// Queue is nil where the workload is not scaled by a queue.
 	Queue *Queue
 	// Routes are the ways in from outside (resources of type route).
