@@ -195,9 +195,9 @@ func knativeGateway(n network.Network, config spec.Workloads) []score.Rule {
 	if !n.Knative {
 		return nil
 	}
-	var peer object.Value
+	peer := MapOf(object.Pos{})
 	if from := config.Network.RoutesFrom; from != "" {
-		peer = MapOf(object.Pos{}, StringMember("namespace", from, object.Pos{}))
+		peer = addMember(peer, "namespace", lowerText(from, object.Pos{}))
 	}
 	return []score.Rule{{Peer: peer, Ports: []score.Port{{Target: network.KnativeGateway, Protocol: network.ProtocolTCP}}}}
 }
