@@ -224,6 +224,8 @@ func (f *finder) traefik(spec cursor) {
 	for _, r := range spec.get("routes").items() {
 		for _, s := range r.get("services").items() {
 			f.reference(s, "", "Service", RuleService)
+			transport := s.get("serversTransport")
+			f.on(object.Ref{Group: "traefik.io", Kind: "ServersTransport", Namespace: f.item.ref.Namespace, Name: transport.text()}, RuleReference, transport.at)
 		}
 		for _, m := range r.get("middlewares").items() {
 			f.reference(m, "traefik.io", "Middleware", RuleReference)

@@ -144,6 +144,25 @@ route: {apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, spec: {parent
 			"route -> s service spec.rules[0].backendRefs[0].name",
 		},
 	},
+	"a route of Traefik": {
+		`
+route:
+  apiVersion: traefik.io/v1alpha1
+  kind: IngressRoute
+  spec:
+    tls: {secretName: tls}
+    routes: [{services: [{name: s, serversTransport: slow}], middlewares: [{name: limit}]}]
+s: {` + svc + `, spec: {}}
+tls: {` + secret + `}
+slow: {apiVersion: traefik.io/v1alpha1, kind: ServersTransport, spec: {}}
+limit: {apiVersion: traefik.io/v1alpha1, kind: Middleware, spec: {}}`,
+		[]string{
+			"route -> limit reference spec.routes[0].middlewares[0].name",
+			"route -> s service spec.routes[0].services[0].name",
+			"route -> slow reference spec.routes[0].services[0].serversTransport",
+			"route -> tls secret spec.tls.secretName",
+		},
+	},
 	"what scales and what guards a workload": {
 		`
 web: {` + deploy + `, ` + template + `}
