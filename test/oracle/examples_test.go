@@ -28,11 +28,17 @@ func TestTheServerTakesEveryObjectOfEveryExample(t *testing.T) {
 	build.Dir = "../.."
 	build.Stderr = os.Stderr
 	require.NoError(t, build.Run())
-	for _, args := range [][]string{
+	projects := [][]string{
 		{"shop"}, {"environments"}, {"environments", "--env", "staging"}, {"environments", "--env", "prod"},
 		{"workloads"}, {"workloads", "--env", "dev"}, {"workloads", "--env", "prod"},
 		{"../../render/workload/score/testdata/corpus/onlineboutique"},
-	} {
+	}
+	for _, target := range []string{"haproxytech", "jcmoraisjr", "traefik", "gateway-api", "envoy-gateway"} {
+		for _, environment := range []string{"local", "dev", "prod"} {
+			projects = append(projects, []string{"orders", "--env", environment, "--values", "gateway:orders/targets/" + target + ".yaml"})
+		}
+	}
+	for _, args := range projects {
 		for _, dialect := range []string{"plain", "argocd", "flux"} {
 			render := exec.CommandContext(t.Context(), command, append([]string{"render", "--dialect", dialect}, args...)...)
 			render.Dir = "../../cue/examples"
