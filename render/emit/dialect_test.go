@@ -253,14 +253,14 @@ func TestARuleWithoutLuaLeavesTheOwnHealthOfTheKind(t *testing.T) {
 func TestEveryKindWithARuleIsNamedUntilItsHealthCheckIsThere(t *testing.T) {
 	p := planOf([]*object.Node{
 		node("b", "Deployment.apps/v1", "shop", celRule("true")), node("a", "Deployment.apps/v1", "shop", celRule("true")),
-		node("w", "Widget.example.com/v1", "shop", celRule("true")), node("c", "Certificate.cert-manager.io/v1", "shop", celRule("true")),
+		node("w", "Widget.example.com/v1", "shop", celRule("true")), node("c", "Issuer.cert-manager.io/v1", "shop", celRule("true")),
 		node("s", "SecretStore.external-secrets.io/v1", "shop", celRule("true")), node("p", "Pod/v1", "shop", celRule("true"), apply(object.Apply{Adopt: object.AdoptMirror})),
 	})
 	out, err := emit.Write(p, emit.Options{Dialect: dialect.ArgoCD})
 	require.NoError(t, err)
 	found := strings.Join(warnings(out), "\n")
 	require.Len(t, out.Warnings, 5)
-	require.Contains(t, found, `_Certificate" in the ConfigMap argocd-cm: without it, it uses its built-in health of the kind; `+
+	require.Contains(t, found, `_Issuer" in the ConfigMap argocd-cm: without it, it uses its built-in health of the kind; `+
 		`with it, objects of the kind without readyWhen follow their condition Ready instead of the check of Argo CD`)
 	require.Contains(t, found, `_SecretStore" in the ConfigMap argocd-cm: without it, it uses its built-in health of the kind (`)
 	require.Contains(t, found, `shop/deployment-a: readyWhen: for kind Deployment.apps Argo CD needs the key "resource.customizations.health.apps_Deployment"`)
@@ -269,7 +269,7 @@ func TestEveryKindWithARuleIsNamedUntilItsHealthCheckIsThere(t *testing.T) {
 
 	config := decode(t, emit.HealthConfig(p))
 	require.Equal(t, []string{
-		"resource.customizations.health.apps_Deployment", "resource.customizations.health.cert-manager.io_Certificate",
+		"resource.customizations.health.apps_Deployment", "resource.customizations.health.cert-manager.io_Issuer",
 		"resource.customizations.health.example.com_Widget", "resource.customizations.health.external-secrets.io_SecretStore",
 	}, object.SortedKeys(config.Map("data")))
 	require.Nil(t, emit.HealthConfig(nil))

@@ -113,6 +113,10 @@ func nativeHealth(group, kind string) string {
 		return strings.ToLower(kind)
 	case "Cluster.postgresql.cnpg.io":
 		return "cnpgcluster"
+	case "Certificate.cert-manager.io":
+		return "certificate"
+	case "Service.serving.knative.dev":
+		return "knativeservice"
 	}
 	if checkedByArgoCD(group, kind) {
 		return conditionHealth

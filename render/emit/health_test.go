@@ -244,7 +244,7 @@ func FuzzAnAnnotationNeverBreaksTheHealthCheck(f *testing.F) {
 func TestTheLuaUsesOnlyWhatArgoCDOpens(t *testing.T) {
 	names, err := filepath.Glob("lua/*.lua")
 	require.NoError(t, err)
-	require.Len(t, names, 17)
+	require.Len(t, names, 19)
 	for _, name := range names {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
@@ -256,7 +256,7 @@ func TestTheLuaUsesOnlyWhatArgoCDOpens(t *testing.T) {
 
 func TestEveryKindHasItsFile(t *testing.T) {
 	for kind, want := range map[string]string{"apps/Deployment": "deployment", "/Pod": "pod", "example.com/Deployment": "other", "extensions/Ingress": "other",
-		"external-secrets.io/ExternalSecret": "conditions", "cert-manager.io/Certificate": "conditions", "rds.aws.upbound.io/Instance": "conditions", "postgresql.cnpg.io/Cluster": "cnpgcluster"} {
+		"external-secrets.io/ExternalSecret": "conditions", "cert-manager.io/Issuer": "conditions", "cert-manager.io/Certificate": "certificate", "serving.knative.dev/Service": "knativeservice", "rds.aws.upbound.io/Instance": "conditions", "postgresql.cnpg.io/Cluster": "cnpgcluster"} {
 		group, kind, _ := strings.Cut(kind, "/")
 		require.Equal(t, want, emit.Native(group, kind))
 		require.FileExists(t, fmt.Sprintf("lua/%s.lua", want))

@@ -35,6 +35,8 @@ func ruled() [][2]string {
 		{"external-secrets.io/v1", "ExternalSecret"}, {"external-secrets.io/v1", "SecretStore"},
 		{"external-secrets.io/v1", "ClusterSecretStore"},
 		{"postgresql.cnpg.io/v1", "Cluster"}, {"redis.redis.opstreelabs.in/v1beta2", "Redis"},
+		{"cert-manager.io/v1", "Certificate"}, {"http.keda.sh/v1beta1", "InterceptorRoute"}, {"serving.knative.dev/v1", "Service"},
+		{"gateway.envoyproxy.io/v1alpha1", "BackendTrafficPolicy"}, {"gateway.envoyproxy.io/v1alpha1", "SecurityPolicy"},
 	}
 }
 
@@ -67,10 +69,13 @@ func TestTheHealthChecksAreThoseOfARender(t *testing.T) {
 func healthChecksSuffice(t *testing.T, command string, _ sidecar) {
 	file := filepath.Join(t.TempDir(), "argocd-cm.yaml")
 	have := documents(t, healthFile, read(t, healthFile))[0]["data"].(map[string]any)
-	run(t, command, "render", root+"/cue/examples/workloads", "--env", "prod", "--dialect", "argocd", "--argocd-cm", file)
-	want := documents(t, file, read(t, file))[0]["data"].(map[string]any)
-	require.NotEmpty(t, want)
-	for _, key := range slices.Sorted(maps.Keys(want)) {
-		require.Equal(t, want[key], have[key], key)
+	orders := root + "/cue/examples/orders"
+	for _, args := range [][]string{{root + "/cue/examples/workloads"}, {orders, "--values", "gateway:" + orders + "/targets/envoy-gateway.yaml"}} {
+		run(t, command, append([]string{"render", "--env", "prod", "--dialect", "argocd", "--argocd-cm", file}, args...)...)
+		want := documents(t, file, read(t, file))[0]["data"].(map[string]any)
+		require.NotEmpty(t, want)
+		for _, key := range slices.Sorted(maps.Keys(want)) {
+			require.Equal(t, want[key], have[key], key)
+		}
 	}
 }
