@@ -88,13 +88,13 @@ func (s *Secrets) named(v Value, inside bool) {
 	for _, m := range v.Members {
 		// The keys of these are names that the author chose: a resource called secret holds
 		// none by that.
-		if names := m.Name == "resources" || m.Name == "containers"; names && m.Value.Kind == KindMap {
+		if names := slices.Contains([]string{"resources", "containers", "volumes"}, m.Name); names && m.Value.Kind == KindMap {
 			for _, named := range m.Value.Members {
 				s.named(named.Value, inside || named.Value.Kind == KindString && SensitiveName(named.Name))
 			}
 			continue
 		}
-		if m.Name == "variables" || m.Name == "bindings" || m.Name == "pullSecretsFrom" {
+		if slices.Contains([]string{"variables", "bindings", "pullSecretsFrom", "secrets"}, m.Name) {
 			m.Value.Members = slices.DeleteFunc(slices.Clone(m.Value.Members), func(m Member) bool { return isReference(m.Value) })
 		}
 		s.named(m.Value, inside || SensitiveName(m.Name))

@@ -33,4 +33,4 @@ func withoutValues(text string) string {
 }
 
 // literals are the texts in quotes, with the word before those that are no values.
-var literals = regexp.MustCompile(`((?:matches|reference|fields?|Secret|import) )?(?:"(?:[^"\\]|\\.)*(?:"…?|$))`)
+var literals = regexp.MustCompile(`((?:matches|reference|fields?|Secret|import|variable|the key) )?(?:"(?:[^"\\]|\\.)*(?:"…?|$))`)

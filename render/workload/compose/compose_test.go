@@ -79,8 +79,8 @@ func TestEveryMistakeIsAtItsLine(t *testing.T) {
 		"privileged":          {"    privileged: true\n", "4:17: services.web.privileged: a privileged container owns its node"},
 		"host path":           {"    volumes: [/etc:/etc]\n", `4:15: services.web.volumes[0].source: a mount of the path "/etc" of a host`},
 		"home":                {"    volumes: ['~/x:/x']\n", `4:15: services.web.volumes[0].source: a mount of the path "~/x"`},
-		"project folder":      {"    volumes: ['./src:/src']\n", `4:15: services.web.volumes[0].source: a mount of the folder or file "src"`},
-		"project file gone":   {"    volumes: ['./src:/src:ro']\n", `4:15: services.web.volumes[0].source: "src": `},
+		"project folder":      {"    volumes: ['./src:/src']\n", `4:15: services.web.volumes[0].source: "src" is not mounted from the project: `},
+		"project file gone":   {"    volumes: ['./src:/src:ro']\n", `4:15: services.web.volumes[0].source: "src" is not mounted from the project: `},
 		"socket":              {"    volumes: [{type: npipe, source: a, target: /b}]\n", "4:22: services.web.volumes[0].type: a mount of type"},
 		"bad mount":           {"    volumes: ['a:/b:ro:z']\n", `4:15: services.web.volumes[0]: "a:/b:ro:z" is not a mount`},
 		"no such volume":      {"    volumes: ['data:/b']\n", `4:15: services.web.volumes[0].source: there is no volume "data"`},
@@ -104,7 +104,6 @@ func TestEveryMistakeIsAtItsLine(t *testing.T) {
 		"named user":          {"    user: node\n", `4:11: services.web.user: the user or group "node" is a name of the image`},
 		"group":               {"    user: '1:staff'\n", `4:11: services.web.user: the user or group "staff" is a name`},
 		"security option":     {"    security_opt: ['label:x']\n", `4:20: services.web.security_opt[0]: the option "label" has no counterpart`},
-		"secret file":         {"    secrets: [a]\nsecrets: {a: {file: ./a}}\n", "5:14: secrets.a: a secret from a file or a variable would be in the render"},
 		"secret name":         {"    secrets: [a_b]\nsecrets: {a_b: {external: true}}\n", `5:16: secrets.a_b: "a_b" is not the name of an object`},
 		"no such secret":      {"    secrets: [a]\n", `4:15: services.web.secrets[0].source: there is no secret "a"`},
 		"no such config":      {"    configs: [a]\n", `4:15: services.web.configs[0].source: there is no config "a"`},
@@ -157,12 +156,15 @@ func TestWhatMeansTheSameIsAWarning(t *testing.T) {
 		"    labels: {traefik.enable: 'true'}\n":                      "labels of Traefik have no effect",
 		"    labels: {'a b': x}\n":                                    `the label "a b" cannot be an annotation`,
 		"    depends_on: [my_db]\n  my_db: {image: x, expose: [1]}\n": `the service is called "my-db" in Kubernetes`,
-		"    depends_on: [db]\n  db: {image: x}\n":                    "other services depend on this one, and it has no port",
+		"    secrets: [a_b]\nsecrets: {a_b: {file: ./a}}\n":           `secrets.a_b: the value is not read: it comes from the Secret "a-b" of the cluster, under the key "a_b"`,
+		"    volumes: ['./a.conf:/a.conf']\n":                         `the container can only read the file "a.conf"`,
 		"    volumes: ['a:/a']\nvolumes: {a: }\n":                     "its claim asks for 1Gi",
 		"    deploy: {update_config: {parallelism: 2}}\n":             "services.web.deploy.update_config: update_config has no meaning",
 	} {
 		t.Run(want, func(t *testing.T) {
-			_, errs := compiled(t, service(fields), "compose.yaml")
+			files := service(fields)
+			files["a.conf"] = "a"
+			_, errs := compiled(t, files, "compose.yaml")
 			require.NoError(t, errs.Failures().Err())
 			require.Len(t, errs, 1, "%v", errs)
 			require.Contains(t, errs[0].Error(), want)

@@ -86,12 +86,13 @@ func (s *service) ports() {
 			add(p, target, target, p.At("protocol").Loose(), "")
 		}
 	}
-	if len(ports) == 0 && s.reached && !s.job {
-		at := s.Part
-		at.Pos = s.NamePos
-		at.Warn("write expose: [5432], or the port that it is", "other services depend on this one, and it has no port: without one Kubernetes has no name for it")
+	service := reader.Fields{}
+	service.Put("ports", ports.Value(s.Pos))
+	if len(ports) == 0 && !s.job {
+		// In Compose the name of each service leads to its containers, at any port.
+		service.Put("headless", reader.Bool(true, s.NamePos))
 	}
-	s.spec.Put("service", reader.Pairs(s.Pos, "ports", ports.Value(s.Pos)))
+	s.spec.Put("service", service.Value(s.Pos))
 }
 
 // exposed is the ports of expose in the form of ports.

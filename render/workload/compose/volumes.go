@@ -65,12 +65,13 @@ func (s *service) bind(v reader.Part, target string) {
 	switch {
 	case path.IsAbs(name) || strings.HasPrefix(name, "~") || strings.Contains(name, `\`):
 		at.Fail("use a named volume, a config, or put it into the image", "a mount of the path %q of a host has no counterpart: pods have no host of their own", name)
-	case !v.At("read_only").Flag():
-		at.Fail("put it into the image, use a named volume, or write "+name+":"+target+":ro for a file that is only read", "a mount of the folder or file %q of the project cannot be written from a pod", name)
 	default:
 		if _, err := s.app.project.Read(name); err != nil {
-			at.Fail("put a folder into the image, or mount its files one by one", "%q: %v", name, err)
+			at.Fail("put a folder into the image, mount its files one by one, or use a named volume", "%q is not mounted from the project: %v", name, err)
 			return
+		}
+		if !v.At("read_only").Flag() {
+			at.Warn("write "+name+":"+target+":ro", "the container can only read the file %q: in Compose it can write to it too", name)
 		}
 		s.file(v, target, reader.Fields{{Name: "source", Pos: v.Pos, Value: reader.Text(name, v.Pos)}}, reader.Part{})
 	}
@@ -269,8 +270,8 @@ func (s *service) configs() {
 	}
 }
 
-// secrets sets the mounts of secrets. Their values are never read: each is a key of a
-// Secret that is there already.
+// secrets sets the mounts of secrets. Their values are never read: they would be in the
+// render.
 func (s *service) secrets() {
 	for _, p := range s.At("secrets").List() {
 		c, name, target := s.granted(p, "secrets", "/run/secrets")
@@ -278,21 +279,22 @@ func (s *service) secrets() {
 			continue
 		}
 		c.Only("name", "external", "file", "environment", "labels", "driver", "driver_opts", "template_driver")
-		if c.At("external").Given() || c.At("x-ropewalk").Given() {
-			s.existing(p, c, name, target, "secret")
-			continue
-		}
-		c.Fail("write external: true, and name for the Secret that holds it under the key "+strconv.Quote(name)+"; or a provider under x-ropewalk of the service",
-			"a secret from a file or a variable would be in the render")
+		s.existing(p, c, name, target, "secret")
 	}
 }
 
 // existing mounts one key of a Secret or ConfigMap that is there already: name and key
-// stand in x-ropewalk, or they are those of Compose.
+// stand in x-ropewalk, or they are those of Compose. A secret that Compose reads itself is
+// one of the cluster of that name.
 func (s *service) existing(p, c reader.Part, name, target, kind string) {
 	x := c.At("x-ropewalk")
 	x.Only("name", "key")
 	called := cmp.Or(x.At("name").Loose(), c.At("name").Loose(), c.At("external", "name").Loose(), name)
+	if !x.Given() && !c.At("external").Given() {
+		called = label(called)
+		c.Warn("kubectl create secret generic "+called+" --from-file="+name+"="+cmp.Or(c.At("file").Loose(), "FILE")+", or write x-ropewalk: {name: …, key: …} for another Secret",
+			"the value is not read: it comes from the Secret %q of the cluster, under the key %q", called, name)
+	}
 	if label(called) != called {
 		c.Fail("write x-ropewalk: {name: "+label(called)+", key: "+name+"}, or the one that it is", "%q is not the name of an object of Kubernetes", called)
 	}

@@ -208,10 +208,20 @@ func (l *lowering) service() object.Value {
 		items[i] = MapOf(p.Pos, StringMember("name", p.Name, p.Pos), IntMember("port", p.Port, p.Pos),
 			IntMember("targetPort", p.Target, p.Pos), StringMember("protocol", p.Protocol, p.Pos))
 	}
-	if len(items) == 0 {
+	pos := l.spec.Headless
+	if len(items) > 0 {
+		pos = items[0].Pos
+	}
+	if !pos.IsValid() {
 		return object.Value{}
 	}
-	return MapOf(items[0].Pos, with("ports", lowerList(items, items[0].Pos)))
+	list := always(items)
+	list.Pos = pos
+	m := members{with("ports", list)}
+	if l.spec.Headless.IsValid() {
+		m = append(m, BoolMember("headless", true, l.spec.Headless))
+	}
+	return m.value(pos)
 }
 
 // store names the store that the ExternalSecrets read, with its spec where this

@@ -208,6 +208,11 @@ func (d *decoder) ports(p part) {
 		}
 		slices.SortFunc(d.out.Ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
 	}
+	if !d.doc.Score { // which has no such field
+		if headless := f.get("headless"); headless.flag() {
+			d.out.Headless = headless.Pos
+		}
+	}
 	f.done(nil)
 }
 

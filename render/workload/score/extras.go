@@ -313,6 +313,10 @@ func (d *decoder) kinds() {
 	if job && d.out.Disruption.Kind != object.KindNone {
 		d.fail(d.out.Disruption.Pos, at("disruption"), "remove it", "a %s has no disruption budget", kind)
 	}
+	if d.out.Headless.IsValid() && (kind == KindKnativeService || d.out.Deploy.Strategy == StrategyCanary) {
+		d.fail(d.out.Headless, &location{up: at("service"), step: object.Field("headless")}, "remove it",
+			"the Services of a KnativeService and of a workload with canaries are made in the cluster, and are not headless")
+	}
 	if d.out.Deploy.Strategy == StrategyCanary && kind != "" && kind != KindDeployment {
 		d.fail(d.out.Deploy.Pos, at("deploy"), "write strategy: rolling", "only a Deployment has canaries, and this is a %s", kind)
 	}

@@ -70,6 +70,9 @@ type Workload struct {
 	Resources  []Resource
 	// Ports are those of the service, sorted by name.
 	Ports []Port
+	// Headless is where a Service without an address of its own is asked for: its name
+	// leads to the pods, at any port. It is invalid elsewhere.
+	Headless object.Pos
 
 	// Replicas is nil where none are set, and for a KnativeService.
 	Replicas *Replicas
