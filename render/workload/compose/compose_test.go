@@ -157,6 +157,7 @@ func TestWhatMeansTheSameIsAWarning(t *testing.T) {
 		"    labels: {'a b': x}\n":                                    `the label "a b" cannot be an annotation`,
 		"    depends_on: [my_db]\n  my_db: {image: x, expose: [1]}\n": `the service is called "my-db" in Kubernetes`,
 		"    secrets: [a_b]\nsecrets: {a_b: {file: ./a}}\n":           `secrets.a_b: the value is not read: it comes from the Secret "a-b" of the cluster, under the key "a_b"`,
+		"    build: ./src\n    volumes: ['./src/web:/src']\n":         `the mount of "src/web" is left out: the image is built of that folder`,
 		"    volumes: ['./a.conf:/a.conf']\n":                         `the container can only read the file "a.conf"`,
 		"    volumes: ['a:/a']\nvolumes: {a: }\n":                     "its claim asks for 1Gi",
 		"    deploy: {update_config: {parallelism: 2}}\n":             "services.web.deploy.update_config: update_config has no meaning",

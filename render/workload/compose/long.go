@@ -49,6 +49,12 @@ func (r *reading) long(s reader.Part, dir string) reader.Part {
 			v = each(m, func(p reader.Part) []object.Value { return one(asMap(p, "source")) }, "", "")
 		case "build":
 			v = asMap(m.Part, "context")
+			for i, f := range v.Members {
+				if f.Name == "context" && f.Value.Kind == object.KindString {
+					v.Members = slices.Clone(v.Members)
+					v.Members[i].Value.Text = path.Join(dir, f.Value.Text)
+				}
+			}
 		case "extends":
 			v = asMap(m.Part, "service")
 		case "deploy":

@@ -66,7 +66,12 @@ func (s *service) bind(v reader.Part, target string) {
 	case path.IsAbs(name) || strings.HasPrefix(name, "~") || strings.Contains(name, `\`):
 		at.Fail("use a named volume, a config, or put it into the image", "a mount of the path %q of a host has no counterpart: pods have no host of their own", name)
 	default:
-		if _, err := s.app.project.Read(name); err != nil {
+		_, err := s.app.project.Read(name)
+		if context := s.At("build", "context").Loose(); err != nil && context != "" && (context == "." || strings.HasPrefix(name+"/", context+"/")) {
+			at.Warn("move it to compose.override.yaml, which docker compose reads and this does not", "the mount of %q is left out: the image is built of that folder", name)
+			return
+		}
+		if err != nil {
 			at.Fail("put a folder into the image, mount its files one by one, or use a named volume", "%q is not mounted from the project: %v", name, err)
 			return
 		}
