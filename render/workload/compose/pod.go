@@ -88,7 +88,7 @@ func (s *service) ports() {
 	}
 	service := reader.Fields{}
 	service.Put("ports", ports.Value(s.Pos))
-	if len(ports) == 0 && !s.job {
+	if len(ports) == 0 && !s.job || strings.EqualFold(s.kompose["service.type"].Text, "headless") {
 		// In Compose the name of each service leads to its containers, at any port.
 		service.Put("headless", reader.Bool(true, s.NamePos))
 	}

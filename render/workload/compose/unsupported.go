@@ -118,9 +118,7 @@ func (s *service) komposeLabel(name string, p reader.Part) {
 	switch name {
 	case "service.type":
 		switch kind := strings.ToLower(value.Text); kind {
-		case "clusterip", "":
-		case "headless":
-			p.Warn("remove it", "the Service has an address of its own, which leads to the same pods")
+		case "clusterip", "headless", "":
 		default:
 			p.Fail("write x-ropewalk: {route: {host: …}}", "a Workload has no Service of type %q", value.Text)
 		}
