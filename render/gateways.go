@@ -18,6 +18,9 @@ func (c *compiler) join(sources []workload.Source) (mistakes Errors) {
 		if s.Gateway {
 			e := s.Evaluate
 			g, errs := gateway.Decode(e.Spec, e.Pos, e.Context, e.Input)
+			if s.Written != nil {
+				errs = s.Written(errs)
+			}
 			c.gateways, mistakes = append(c.gateways, g), append(mistakes, errs...)
 		}
 	}

@@ -86,7 +86,10 @@ type Spec struct {
 	Workload *workload.Source
 	// Gateway is set where the Input of Evaluate is the spec of a Gateway: the module makes
 	// its objects from what that compiles to.
-	Gateway   bool
+	Gateway bool
+	// Written leads errors on the Workload or the Gateway to what its author wrote; nil
+	// where that is the document itself.
+	Written   func(Errors) Errors `cbor:"-"`
 	DependsOn []object.SpecDependency
 	// Adopt is the default of the nodes' apply.adopt; "" where not given.
 	Adopt string

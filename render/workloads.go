@@ -177,8 +177,8 @@ func (c *compiler) compile(ctx context.Context, s Spec) (compilation, error) {
 	}
 	var errs object.Errors
 	out.Compiled, errs = w.Finish()
-	if mistakes = append(mistakes, errs...); s.Workload.Written != nil {
-		mistakes = s.Workload.Written(mistakes)
+	if mistakes = append(mistakes, errs...); s.Written != nil {
+		mistakes = s.Written(mistakes)
 	}
 	if mistakes.Err() != nil {
 		return compilation{}, mistakes

@@ -168,6 +168,7 @@ func (l *loading) project() Loaded {
 	p, err := l.docs.OneProject()
 	l.Errs = append(l.Errs, object.AsErrors(err, object.StageSpec)...)
 	l.strayProject(p)
+	l.environments(&p)
 	l.overlays = l.Overlays(project.Names(l.docs), l.docs.Incomplete || l.Missed || len(l.Files)+len(l.packages)+len(l.Bundles) == 0)
 	ctx, inputs, err := p.Overlay(l.opts.Environment, l.overlays.Names)
 	for _, e := range object.AsErrors(err, object.StageSpec) {
@@ -392,6 +393,7 @@ func (l *loading) spec(t spec.Transform, uses []use, policies []evaluate.Policy)
 		DependsOn: t.DependsOn,
 		Adopt:     t.Adopt,
 		Gateway:   t.Kind == spec.KindGateway,
+		Written:   t.Written,
 		Source:    sourceOf(t.Name, "", tree),
 	}
 	for _, u := range slices.Concat(l.projectUses, uses[1:]) {

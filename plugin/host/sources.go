@@ -5,28 +5,47 @@ package host
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/ropewalk/ropewalk/plugin/host/envfile"
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/apps"
 	"github.com/ropewalk/ropewalk/render/workload/compose"
 	"github.com/ropewalk/ropewalk/render/workload/function"
 )
 
-// frontEnds turn documents into workloads, by the kind of what they read.
-func frontEnds() map[string]func(doc spec.Document, in surroundings) ([]spec.Document, object.Errors) {
-	return map[string]func(spec.Document, surroundings) ([]spec.Document, object.Errors){
-		spec.KindCompose: func(doc spec.Document, in surroundings) ([]spec.Document, object.Errors) {
-			return compose.Compile(doc, in)
-		},
-		spec.KindFuncYAML: func(doc spec.Document, _ surroundings) ([]spec.Document, object.Errors) {
-			return function.Compile(doc)
-		},
+// made is the workloads and the Gateways that a document becomes.
+func (l *loading) made(doc spec.Document) (workloads []spec.Document, gateways []spec.Transform, errs object.Errors) {
+	switch doc.Kind {
+	case spec.KindCompose:
+		workloads, errs = compose.Compile(doc, surroundings{l, doc.Pos.File})
+	case spec.KindFuncYAML:
+		workloads, errs = function.Compile(doc)
+	case spec.KindApps:
+		workloads, gateways, errs = apps.Compile(doc, apps.Settings{Environment: l.opts.Environment, Config: l.config.Config})
 	}
+	return workloads, gateways, errs
 }
 
-// sources adds the workloads that documents of front ends become, before names and
-// overlays are looked at.
+// environments adds to a project those that the applications of an apps.yaml have
+// overrides for.
+func (l *loading) environments(p *spec.Project) {
+	i := slices.IndexFunc(l.docs.Sources, func(d spec.Document) bool { return d.Kind == spec.KindApps })
+	if i < 0 {
+		return
+	}
+	all := map[string]spec.Environment{}
+	for _, name := range apps.Environments() {
+		all[name] = spec.Environment{Name: name, Pos: l.docs.Sources[i].Pos}
+	}
+	maps.Copy(all, p.Environments)
+	p.Environments = all
+}
+
+// sources adds the workloads and Gateways that documents of front ends become, before names
+// and overlays are looked at.
 func (l *loading) sources() {
 	if len(l.docs.Sources) == 0 {
 		return
@@ -36,6 +55,14 @@ func (l *loading) sources() {
 	l.config, _ = p.Workloads(l.opts.Environment)
 	l.readVariables()
 	first := map[string]object.Pos{}
+	once := func(name string, at object.Pos) bool {
+		other, twice := first[name]
+		if first[name] = at; twice {
+			first[name] = other
+			l.Fail(at, "", fmt.Errorf("a second spec is called %q; the first is at %s", name, other))
+		}
+		return !twice
+	}
 	for _, w := range l.docs.Workloads {
 		first[w.Name] = w.NamePos
 	}
@@ -43,16 +70,18 @@ func (l *loading) sources() {
 		first[t.Name] = t.NamePos
 	}
 	for _, doc := range l.docs.Sources {
-		made, errs := frontEnds()[doc.Kind](doc, surroundings{l, doc.Pos.File})
+		workloads, gateways, errs := l.made(doc)
 		l.Errs = append(l.Errs, errs...)
 		l.docs.Incomplete = l.docs.Incomplete || errs.Err() != nil
-		for _, w := range made {
-			if other, twice := first[w.Name]; twice {
-				l.Fail(w.NamePos, "", fmt.Errorf("a second spec is called %q; the first is at %s", w.Name, other))
-				continue
+		for _, w := range workloads {
+			if once(w.Name, w.NamePos) {
+				l.docs.Workloads = append(l.docs.Workloads, w)
 			}
-			first[w.Name] = w.NamePos
-			l.docs.Workloads = append(l.docs.Workloads, w)
+		}
+		for _, g := range gateways {
+			if once(g.Name, g.NamePos) {
+				l.docs.Transforms = append(l.docs.Transforms, g)
+			}
 		}
 	}
 }

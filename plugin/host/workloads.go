@@ -93,8 +93,10 @@ func (l *loading) workloads(ctx context.Context, out *Loaded, shared []use, poli
 		before := len(l.Errs)
 		w, good := l.workload(doc, value)
 		if doc.Kind == spec.KindFunction {
-			l.Errs = append(l.Errs[:before], function.Written(l.Errs[before:])...)
-			w.Written = function.Written
+			doc.Written = function.Written
+		}
+		if doc.Written != nil {
+			l.Errs = append(l.Errs[:before], doc.Written(l.Errs[before:])...)
 		}
 		if !good || !ok {
 			continue
@@ -104,8 +106,8 @@ func (l *loading) workloads(ctx context.Context, out *Loaded, shared []use, poli
 				Spec: doc.Name, Pos: doc.Pos, Module: l.modules.module(shared[0].reference, module, nil),
 				Input: value, Context: w.Context, Policies: policies, Limits: l.opts.Limits,
 			},
-			Workload: &w,
-			Source:   sourceOf(doc.Name, "", module),
+			Workload: &w, Written: doc.Written,
+			Source: sourceOf(doc.Name, "", module),
 		}
 		for _, source := range sources {
 			source.Spec = doc.Name

@@ -134,11 +134,15 @@ func (p *parsing) document(doc document, found bool) bool {
 		p.ours = append(p.ours, v)
 		p.out.Sources = append(p.out.Sources, Document{Kind: KindCompose, Pos: v.Pos, NamePos: v.Pos, Value: v})
 		return true
-	case !found && isFuncYAML(v):
+	case !found && (isFuncYAML(v) || isApps(v)):
+		kind = KindFuncYAML
+		if isApps(v) {
+			kind = KindApps
+		}
 		p.errs = append(p.errs, doc.errs...)
 		p.ours = append(p.ours, v)
 		p.out.Sources = append(p.out.Sources, Document{
-			Kind: KindFuncYAML, Pos: v.Pos, NamePos: v.Pos, Value: v, Blocks: doc.blocks, Last: lastLine(v), Unsure: len(doc.errs) > 0,
+			Kind: kind, Pos: v.Pos, NamePos: v.Pos, Value: v, Blocks: doc.blocks, Last: lastLine(v), Unsure: len(doc.errs) > 0,
 		})
 		return true
 	case p.nearDocument(v):
@@ -169,6 +173,14 @@ func isFuncYAML(v object.Value) bool {
 		return ok
 	}
 	return !has("kind") && !has("apiVersion") && textOf(v, "runtime") != "" && (has("specVersion") || has("created") || has("builder") || has("builders"))
+}
+
+// isApps reports whether a document is an apps.yaml. One that a search finds is not read.
+func isApps(v object.Value) bool {
+	_, kind := v.Get("kind")
+	_, version := v.Get("apiVersion")
+	apps, _ := v.Get("apps")
+	return !kind && !version && apps.Kind == object.KindList
 }
 
 func isConfigMap(v object.Value) bool {
@@ -237,8 +249,8 @@ func (p *parsing) own(doc document, apiVersion, kind string) {
 		p.out.Workloads = append(p.out.Workloads, p.compiled(doc, KindWorkload, false))
 	case KindFunction:
 		p.out.Workloads = append(p.out.Workloads, p.compiled(doc, KindFunction, false))
-	case KindCompose:
-		p.out.Sources = append(p.out.Sources, p.compiled(doc, KindCompose, false))
+	case KindApps, KindCompose:
+		p.out.Sources = append(p.out.Sources, p.compiled(doc, kind, false))
 	case KindTransform:
 		if m, ok := inCluster(v); ok {
 			p.cluster, p.out.Incomplete = true, true
@@ -314,12 +326,12 @@ func (p *parsing) fail(pos object.Pos, path object.Path, hint, format string, ar
 
 // kinds are the kinds that this version reads.
 func kinds() []string {
-	return []string{KindCompose, KindFunction, KindGateway, KindPivotCluster, KindProject, KindTransform, KindWorkload}
+	return []string{KindApps, KindCompose, KindFunction, KindGateway, KindPivotCluster, KindProject, KindTransform, KindWorkload}
 }
 
 // SpecKinds are the kinds of documents that are rendered.
 func SpecKinds() []string {
-	return []string{KindCompose, KindFunction, KindGateway, KindPivotCluster, KindTransform, KindWorkload}
+	return []string{KindApps, KindCompose, KindFunction, KindGateway, KindPivotCluster, KindTransform, KindWorkload}
 }
 
 func isKnown(kind string) bool { return slices.Contains(kinds(), kind) }

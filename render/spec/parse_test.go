@@ -165,7 +165,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 		"another version of ours": {
 			strings.Replace(head, "v1alpha1", "v1", 1), `a.yaml:1:13: spec: apiVersion: "ropewalk.dev/v1" is not known: expected ropewalk.dev/v1alpha1`},
 		"a kind that comes later": {
-			strings.Replace(head, "Transform", "Component", 1), `a.yaml:2:7: spec: kind: "Component" is not available in this version (known kinds: Compose, Function, Gateway, PivotCluster, Project, Transform, Workload)`},
+			strings.Replace(head, "Transform", "Component", 1), `a.yaml:2:7: spec: kind: "Component" is not available in this version (known kinds: Apps, Compose, Function, Gateway, PivotCluster, Project, Transform, Workload)`},
 		"a kind with a typo": {
 			strings.Replace(head, "Transform", "Transfor", 1), `a.yaml:2:7: spec: kind: "Transfor" is not known (did you mean "Transform"?)`},
 		"no apiVersion": {

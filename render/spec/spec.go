@@ -20,6 +20,7 @@ const (
 	KindFunction     = "Function"
 	KindPivotCluster = "PivotCluster"
 	KindGateway      = "Gateway"
+	KindApps         = "Apps"
 )
 
 // KindFuncYAML stands for the file of a function of knative's func, which has no kind.
@@ -55,8 +56,8 @@ type Documents struct {
 	// Workloads are Score files, Workload and Function documents, as they stand, in the
 	// order of the files and documents.
 	Workloads []Document
-	// Sources are documents and files of others that become workloads: those of kind
-	// Compose, and compose files and func.yaml that a user named.
+	// Sources are documents and files of others that become workloads: those of the kinds
+	// Apps and Compose, and compose files, func.yaml and apps.yaml that a user named.
 	Sources []Document
 	// ConfigMaps are core v1 ConfigMap manifests, as they stand.
 	ConfigMaps []Manifest
@@ -116,6 +117,9 @@ type Transform struct {
 	AllowSecrets []string
 	// AllowSecretsPos is where each of them is written.
 	AllowSecretsPos []object.Pos
+	// Written leads errors on the input to what its author wrote; nil where that is the
+	// input itself.
+	Written func(object.Errors) object.Errors
 }
 
 // InputPath leads to the input in the document.

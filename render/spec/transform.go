@@ -260,8 +260,8 @@ func checkClusterName(name string) error {
 const (
 	// moduleField is the field of a Gateway with the module.
 	moduleField = "module"
-	// embeddedGateway is the module of the program for a Gateway that names none.
-	embeddedGateway = "gateway"
+	// DefaultGatewayModule is the module of the program for a Gateway that names none.
+	DefaultGatewayModule = "gateway"
 )
 
 // gateway decodes a Gateway document. Its spec is the input, but for the module and what
@@ -272,7 +272,7 @@ func (d *decoder) gateway(v object.Value) Transform {
 	t := Transform{Kind: KindGateway, Pos: v.Pos}
 	t.Name, t.Namespace, t.NamePos = doc.metadata()
 	spec := doc.needChild("spec")
-	t.CueRef = CueRef{Type: RefEmbedded, TypePos: v.Pos, Ref: embeddedGateway, RefPos: v.Pos, Pos: v.Pos}
+	t.CueRef = CueRef{Type: RefEmbedded, TypePos: v.Pos, Ref: DefaultGatewayModule, RefPos: v.Pos, Pos: v.Pos}
 	if ref, path, ok := spec.get(moduleField); ok {
 		t.CueRef = d.cueRef(ref, path)
 	}

@@ -30,6 +30,9 @@ type Document struct {
 	Last int
 	// Unsure is set if a mistake in the document may hide part of it.
 	Unsure bool
+	// Written leads errors on the document to what its author wrote; nil where that is the
+	// document itself.
+	Written func(object.Errors) object.Errors
 }
 
 // compiled is a document of a kind that is compiled.

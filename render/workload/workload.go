@@ -21,9 +21,6 @@ type Source struct {
 	// Context is that of the workload: its own name, and its own namespace where
 	// it names one.
 	Context object.Context
-	// Written turns errors on the workload into those on the document that it is made of;
-	// nil where that is the workload itself.
-	Written func(object.Errors) object.Errors `cbor:"-"`
 	// Partial is set if a mistake in the document, which is reported already, may
 	// hide part of Spec. The workload is looked at for what else is wrong, and
 	// is never completed.

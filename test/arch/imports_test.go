@@ -100,7 +100,7 @@ func stageRules() []rule {
 	parts := []string{"diagnose", "module", "trace", "provision", "inprocess", "worker", "resultcache"}
 	for dir, parts := range map[string][]string{
 		"render/evaluate": parts,
-		"render/workload": {"reader", "placeholder", "score", "compose", "function", "resource", "network", "generate", "gateway"},
+		"render/workload": {"reader", "placeholder", "score", "compose", "function", "resource", "network", "generate", "gateway", "apps"},
 	} {
 		for i, part := range parts {
 			out = append(out, rule{in: []string{dir + "/" + part}, deny: within(dir, parts[i+1:]), reason: "imports below " + dir + " go one way"})
@@ -181,7 +181,7 @@ func TestImportsKeepTheLayers(t *testing.T) {
 
 func TestStagesOfARenderAreAllNamed(t *testing.T) {
 	known := map[string]bool{"render": true}
-	for _, s := range []string{"object", "dialect", "spec", "spec/schema", "workload", "workload/score", "workload/compose", "workload/function", "workload/placeholder", "workload/reader", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
+	for _, s := range []string{"object", "dialect", "spec", "spec/schema", "workload", "workload/score", "workload/compose", "workload/function", "workload/placeholder", "workload/reader", "workload/resource", "workload/network", "workload/generate", "workload/gateway", "workload/apps", "evaluate", "evaluate/diagnose", "evaluate/module", "evaluate/trace", "evaluate/provision", "evaluate/inprocess", "evaluate/worker", "evaluate/resultcache",
 		"graph", "order", "check", "check/custom", "check/finding", "check/kubernetes", "check/schemas", "emit", "diff"} {
 		known["render/"+s] = true
 	}

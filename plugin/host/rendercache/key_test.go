@@ -14,7 +14,6 @@ import (
 	"github.com/ropewalk/ropewalk/plugin/host/rendercache"
 	"github.com/ropewalk/ropewalk/render"
 	"github.com/ropewalk/ropewalk/render/evaluate"
-	"github.com/ropewalk/ropewalk/render/workload"
 )
 
 // excluded are the fields that are not in the key: how a request is run and reported, and the files of
@@ -24,7 +23,7 @@ func excluded() map[reflect.Type][]string {
 		reflect.TypeFor[render.Request]():   {"Parallel", "Progress", "Mistakes", "Broken", "Secrets"},
 		reflect.TypeFor[evaluate.Request](): {"Limits"},
 		reflect.TypeFor[evaluate.Module]():  {"FS"},
-		reflect.TypeFor[workload.Source]():  {"Written"},
+		reflect.TypeFor[render.Spec]():      {"Written"},
 	}
 }
 

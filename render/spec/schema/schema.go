@@ -25,7 +25,7 @@ var files embed.FS
 
 // Kinds are the kinds that have a schema, sorted.
 func Kinds() []string {
-	return []string{"Compose", "Function", "Gateway", "Project", "Transform", "Workload"}
+	return []string{"Apps", "Compose", "Function", "Gateway", "Project", "Transform", "Workload"}
 }
 
 // Of is the JSON Schema of a kind, whose letters may be small; false where there is none.

@@ -312,7 +312,7 @@ func (s *service) networks() {
 				a.Fail("call the service by its own name", "Kubernetes knows the service as %q only, not as %q", s.label, a.Loose())
 			}
 		}
-		one := reader.Pairs(n.NamePos, prefix+label(n.Name), reader.Text(cmp.Or(label(s.app.app), "true"), n.NamePos))
+		one := reader.Pairs(n.NamePos, prefix+reader.Label(n.Name), reader.Text(cmp.Or(reader.Label(s.app.app), "true"), n.NamePos))
 		labels = append(labels, one.Members...)
 		rules = append(rules, reader.Pairs(n.NamePos, "labels", one))
 	}

@@ -57,7 +57,7 @@ func (r *reading) application(root reader.Part) *application {
 		if !active || m.Kind != object.KindMap {
 			continue
 		}
-		s := &service{Part: m.Part, app: a, name: m.Name, NamePos: m.NamePos, label: label(m.Name), kompose: map[string]reader.Part{}, called: map[string]string{}}
+		s := &service{Part: m.Part, app: a, name: m.Name, NamePos: m.NamePos, label: reader.Label(m.Name), kompose: map[string]reader.Part{}, called: map[string]string{}}
 		for _, l := range m.At("labels").Entries() {
 			if key, ok := strings.CutPrefix(l.Name, "kompose."); ok {
 				s.kompose[key] = l.Part
@@ -93,18 +93,6 @@ func (r *reading) application(root reader.Part) *application {
 		}
 	}
 	return a
-}
-
-// label is a name as a DNS label: My_App is my-app.
-func label(name string) string {
-	const longest = 63
-	out := strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
-			return c
-		}
-		return '-'
-	}, strings.ToLower(name))
-	return strings.Trim(object.Shorten(strings.Trim(out, "-"), longest), "-")
 }
 
 // workload is the service as a document of kind Workload.

@@ -108,7 +108,7 @@ func isKey(name string) bool {
 	}
 	inner := strings.TrimFunc(key, good)
 	return key != "" && len(key) <= longest && good(rune(key[0])) && good(rune(key[len(key)-1])) && strings.Trim(inner, "-_.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == "" &&
-		(!found || label(strings.ReplaceAll(prefix, ".", "-")) == strings.ReplaceAll(prefix, ".", "-"))
+		(!found || reader.Label(strings.ReplaceAll(prefix, ".", "-")) == strings.ReplaceAll(prefix, ".", "-"))
 }
 
 // komposeLabel carries over what a label of kompose means; those that are read elsewhere
@@ -139,7 +139,7 @@ func (s *service) komposeLabel(name string, p reader.Part) {
 				params.Put("path", reader.Text("/"+route, p.Pos))
 			}
 			s.routes(&params)
-			s.resources.Put([]string{"route", "route-" + label(domain)}[min(i, 1)], reader.Pairs(p.Pos, "type", reader.Text("route", p.Pos), "params", params.Value(p.Pos)))
+			s.resources.Put([]string{"route", "route-" + reader.Label(domain)}[min(i, 1)], reader.Pairs(p.Pos, "type", reader.Text("route", p.Pos), "params", params.Value(p.Pos)))
 		}
 	case "controller.type":
 		switch kind := strings.ToLower(value.Text); kind {

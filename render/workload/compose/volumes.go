@@ -106,9 +106,9 @@ func leftPad(digits string) string { return strings.Repeat("0", max(0, 3-len(dig
 // resource is called as the author called it; of two whose labels are one, the second gets a
 // hash.
 func (s *service) mount(at reader.Part, called, target, sub string, readOnly bool, resource object.Value) {
-	name := label(called)
+	name := reader.Label(called)
 	if other, taken := s.called[name]; taken && other != called {
-		name = label(called + "-" + object.ShortHash(called))
+		name = reader.Label(called + "-" + object.ShortHash(called))
 	}
 	if _, known := s.called[name]; !known {
 		s.called[name] = called
@@ -161,12 +161,12 @@ func (s *service) claim(at, source reader.Part, target string) {
 	if len(users) > 1 {
 		id := strings.Trim(s.app.app+"-"+name, "-")
 		for _, other := range memberNames(all) {
-			if other < name && label(other) == label(name) {
+			if other < name && reader.Label(other) == reader.Label(name) {
 				id += "-" + object.ShortHash(name)
 				break
 			}
 		}
-		resource.Put("id", reader.Text(label(id), v.Pos))
+		resource.Put("id", reader.Text(reader.Label(id), v.Pos))
 	}
 	if users[0] == s {
 		checkDriver(v, len(users))
@@ -296,12 +296,12 @@ func (s *service) existing(p, c reader.Part, name, target, kind string) {
 	x.Only("name", "key")
 	called := cmp.Or(x.At("name").Loose(), c.At("name").Loose(), c.At("external", "name").Loose(), name)
 	if !x.Given() && !c.At("external").Given() {
-		called = label(called)
+		called = reader.Label(called)
 		c.Warn("kubectl create secret generic "+called+" --from-file="+name+"="+cmp.Or(c.At("file").Loose(), "FILE")+", or write x-ropewalk: {name: …, key: …} for another Secret",
 			"the value is not read: it comes from the Secret %q of the cluster, under the key %q", called, name)
 	}
-	if label(called) != called {
-		c.Fail("write x-ropewalk: {name: "+label(called)+", key: "+name+"}, or the one that it is", "%q is not the name of an object of Kubernetes", called)
+	if reader.Label(called) != called {
+		c.Fail("write x-ropewalk: {name: "+reader.Label(called)+", key: "+name+"}, or the one that it is", "%q is not the name of an object of Kubernetes", called)
 	}
 	s.mount(p, kind+"-"+name, target, cmp.Or(x.At("key").Loose(), name), true, reader.Pairs(c.Pos, "type", reader.Text("volume", c.Pos),
 		"params", reader.Pairs(c.Pos, kind+"Name", reader.Text(called, c.Pos))))

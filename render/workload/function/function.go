@@ -5,7 +5,6 @@ package function
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
@@ -154,17 +153,5 @@ func Written(errs object.Errors) object.Errors {
 		"kind: Deployment", "target: "+targetKEDA, "kind: KnativeService", "target: "+targetKnative,
 		"replicas.http.concurrency", "scale.concurrency", "replicas.http", "scale.concurrency", "a workload has one container at least", "write container: {image: …}", "a KnativeService", "a function for Knative",
 	)
-	out := slices.Clone(errs)
-	for i, e := range errs {
-		written := *e
-		for _, p := range paths() {
-			if rest, ok := strings.CutPrefix(e.Path, p[0]); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-				written.Path = p[1] + rest
-				break
-			}
-		}
-		written.Hint = words.Replace(e.Hint)
-		out[i] = &written
-	}
-	return out
+	return reader.Written(errs, paths(), words)
 }

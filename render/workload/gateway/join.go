@@ -86,6 +86,7 @@ func (j *joining) backend(g *Gateway, r *route) {
 	case to.Kind == object.KindNone:
 		return
 	case !ok:
+		g.Partial = true
 		if !slices.Contains(j.broken, to.Text) {
 			j.fail(to.Pos, at, nil, object.Suggest(to.Text, object.SortedKeys(j.workloads)), "there is no workload %q", to.Text)
 		}

@@ -4,7 +4,10 @@
 package reader
 
 import (
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ropewalk/ropewalk/render/object"
 )
@@ -67,4 +70,35 @@ func Pairs(pos object.Pos, of ...any) object.Value {
 		f.Put(of[i].(string), of[i+1].(object.Value)) //nolint:forcetypeassert // by the callers
 	}
 	return f.Value(pos)
+}
+
+// Label is a name as a DNS label: My_App is my-app.
+func Label(name string) string {
+	const longest = 63
+	out := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '-'
+	}, strings.ToLower(name))
+	return strings.Trim(object.Shorten(strings.Trim(out, "-"), longest), "-")
+}
+
+// Written is errors on a document as those on what the author wrote: of paths the first
+// counts that a path begins with, where * is any name. Words are those of hints.
+func Written(errs object.Errors, paths [][2]string, words *strings.Replacer) object.Errors {
+	out := slices.Clone(errs)
+	for i, e := range errs {
+		written := *e
+		for _, p := range paths {
+			begin := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(p[0]), `\*`, `[^.[]+`) + `($|[.[])`)
+			if begin.MatchString(e.Path) {
+				written.Path = begin.ReplaceAllString(e.Path, p[1]+"$1")
+				break
+			}
+		}
+		written.Hint = words.Replace(e.Hint)
+		out[i] = &written
+	}
+	return out
 }

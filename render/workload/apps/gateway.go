@@ -1,0 +1,102 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package apps
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/spec"
+	"github.com/ropewalk/ropewalk/render/workload/gateway"
+	"github.com/ropewalk/ropewalk/render/workload/reader"
+)
+
+// service is name.namespace:port.
+var service = regexp.MustCompile(`^([a-z0-9-]+)\.([a-z0-9-]+):([0-9]+)$`) //nolint:gochecknoglobals // a constant
+
+// gateways is a Gateway for each namespace that routes lead to: an Ingress cannot leave its
+// own. It notes the ports that routes name. Which HAProxy is meant the project may say.
+func (f *file) gateways(p reader.Part) []spec.Transform {
+	p.Only("cors", "provider", "rate_limit", "routes")
+	if !p.Given() {
+		return nil
+	}
+	before := len(f.Errs.Failures())
+	target, haproxy, cors := p.At("provider").Value, f.project.At("haproxy"), p.At("cors")
+	if target.Text == "haproxy" && haproxy.Given() {
+		target = haproxy.Value
+	}
+	cors.Only("allow_headers", "allow_methods", "allow_origins", "enabled", "max_age")
+	all := reader.Pairs(p.Pos, "target", target, "rateLimit", limit(p.At("rate_limit"), target))
+	if on(cors) {
+		v := reader.Pairs(cors.Pos, "allowOrigins", cors.At("allow_origins").Value, "allowMethods", cors.At("allow_methods").Value,
+			"allowHeaders", cors.At("allow_headers").Value, "maxAge", cors.At("max_age").Value)
+		v.Kind, v.Pos = object.KindMap, cors.Pos
+		all = all.Merge(reader.Pairs(cors.Pos, "cors", v))
+	}
+	routes := map[string][]object.Value{}
+	for _, r := range p.At("routes").List() {
+		namespace, v := f.route(r, target)
+		routes[namespace] = append(routes[namespace], v)
+	}
+	if len(routes) == 0 {
+		p.At("routes").Fail("write routes: [{path: /, service: NAME.NAMESPACE:PORT}]", "is missing")
+	}
+	var out []spec.Transform
+	for _, namespace := range object.SortedKeys(routes) {
+		name := f.doc.Name + "-gateway"
+		if len(routes) > 1 {
+			name += "-" + namespace
+		}
+		out = append(out, spec.Transform{
+			Kind: spec.KindGateway, Name: strings.Trim(name, "-"), Namespace: namespace, Pos: p.Pos, NamePos: p.Pos, Written: writtenGateway,
+			CueRef:      spec.CueRef{Type: spec.RefEmbedded, TypePos: p.Pos, Ref: spec.DefaultGatewayModule, RefPos: p.Pos, Pos: p.Pos},
+			Input:       all.Merge(reader.Pairs(p.Pos, "routes", reader.List(p.At("routes").Pos, routes[namespace]...))),
+			InputUnsure: f.doc.Unsure || len(f.Errs.Failures()) > before,
+		})
+	}
+	return out
+}
+
+// route is a route, and the namespace that it leads to.
+func (f *file) route(r reader.Part, target object.Value) (string, object.Value) {
+	r.Only("auth", "path", "rate_limit", "service")
+	of := r.At("service")
+	words := service.FindStringSubmatch(of.Str())
+	if words == nil {
+		of.Fail("write NAME.NAMESPACE:PORT, such as api.apps:80", "is not the service of an application")
+		return "", object.Value{}
+	}
+	name, namespace := words[1], words[2]
+	port := object.Value{Kind: object.KindNumber, Pos: of.Pos, Text: words[3]}
+	if own := f.namespaces[name]; own != nil {
+		if !slices.Contains(own, namespace) && own[0] != "" {
+			of.Fail("write "+name+"."+own[0]+":"+words[3], "the application %q is in the namespace %q", name, own[0])
+		}
+		namespace = own[0]
+	}
+	if !slices.ContainsFunc(f.ports[name], func(p object.Value) bool { return p.Text == port.Text }) {
+		f.ports[name] = append(f.ports[name], port)
+	}
+	return namespace, reader.Pairs(r.Pos, "path", r.At("path").Value, "rateLimit", limit(r.At("rate_limit"), target), "auth", r.At("auth").Value,
+		"to", reader.Pairs(of.Pos, "workload", reader.Text(name, of.Pos), "port", port))
+}
+
+// limit is a rate limit. Bursts are of Traefik only; there they are twice the rate where
+// the author says nothing.
+func limit(p reader.Part, target object.Value) object.Value {
+	p.Only("burst", "enabled", "requests_per_second")
+	requests, burst := p.At("requests_per_second"), p.At("burst")
+	switch n, ok := requests.Integer(1); {
+	case p.Kind != object.KindMap:
+		return object.Value{}
+	case !on(p):
+		return reader.Bool(false, p.Pos)
+	case !burst.Given() && ok && target.Text == gateway.Traefik:
+		burst.Value = reader.Number(2*n, p.Pos) //nolint:mnd // see above
+	}
+	return reader.Pairs(p.Pos, "requests", requests.Value, "per", reader.Text("second", p.Pos), "burst", burst.Value)
+}
