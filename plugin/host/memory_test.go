@@ -88,7 +88,14 @@ func outcomeOf(t *testing.T, opts host.Options) outcome {
 		evaluator := inprocess.New(inprocess.Options{Schemas: map[string]fs.FS{cue.SchemaPath: cue.Schema()}})
 		out.result, err = render.Renderer{Evaluator: evaluator}.Render(t.Context(), out.loaded.Request)
 	}
-	if out.loaded.Request.Secrets = nil; err != nil { // A function equals no other.
+	// A function equals no other.
+	out.loaded.Request.Secrets = nil
+	for _, s := range out.loaded.Request.Specs {
+		if s.Workload != nil {
+			s.Workload.Written = nil
+		}
+	}
+	if err != nil {
 		out.errs = err.Error()
 	}
 	return out
@@ -108,6 +115,7 @@ func TestAFileSystemRendersAsTheDiskDoes(t *testing.T) {
 		"an environment":                 {host.Options{Dir: "environments", Environment: "prod"}, ""},
 		"workloads":                      {host.Options{Dir: "workloads", Environment: "dev"}, ""},
 		"workloads for Argo CD":          {host.Options{Dir: "workloads", Environment: "dev", Emit: emit.Options{Dialect: dialect.ArgoCD}}, ""},
+		"orders":                         {host.Options{Dir: "orders", Environment: "prod", Values: []string{"gateway:targets/traefik.yaml"}}, ""},
 		"a policy that is violated":      {host.Options{Dir: "violation"}, "policy"},
 		"a set that the module refuses":  {host.Options{Dir: "shop", Set: []string{"storefront:replicas=many"}}, "--set storefront:replicas: "},
 		"an environment that is unknown": {host.Options{Dir: "environments", Environment: "qa"}, `environment "qa" is not known`},
