@@ -65,6 +65,11 @@ func (v *vetted) all(ctx context.Context) (object.Errors, string, error) {
 		v.In = bytes.NewReader(input)
 		in, err := v.run(ctx)
 		if err != nil {
+			// An option may fit the project and not an environment.
+			mistakes, _ := errors.AsType[object.Errors](err)
+			for _, e := range mistakes {
+				e.Err = fmt.Errorf("environment %s: %w", name, e.Err)
+			}
 			return nil, "", err
 		}
 		if good == "" {
