@@ -24,7 +24,7 @@ func (l *loading) made(doc spec.Document) (workloads []spec.Document, gateways [
 	case spec.KindFuncYAML:
 		workloads, errs = function.Compile(doc)
 	case spec.KindApps:
-		workloads, gateways, errs = apps.Compile(doc, apps.Settings{Environment: l.opts.Environment, Config: l.config.Config})
+		workloads, gateways, errs = apps.Compile(doc, l.opts.Environment, l.config.Config)
 	}
 	return workloads, gateways, errs
 }

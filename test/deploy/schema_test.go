@@ -130,7 +130,7 @@ func TestSchemasHaveTheFieldsOfTheDecoders(t *testing.T) {
 // it: what is wrong with the Workload and the Gateway too.
 func decodedApps(s spec.Document) (errs object.Errors) {
 	for _, environment := range append(apps.Environments(), "") {
-		workloads, gateways, more := apps.Compile(s, apps.Settings{Environment: environment})
+		workloads, gateways, more := apps.Compile(s, environment, object.Value{})
 		for _, w := range workloads {
 			_, wrong := score.Decode(score.Document{Value: w.Value})
 			more = append(more, w.Written(wrong)...)

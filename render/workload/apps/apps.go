@@ -17,20 +17,13 @@ const local = "local"
 // Environments are those that an application may have overrides for, sorted.
 func Environments() []string { return []string{"dev", "gcp", local} }
 
-// Settings are what a file depends on beside itself.
-type Settings struct {
-	// Environment is the one of the render, "" for none.
-	Environment string
-	// Config is spec.workloads.config of the project in it, of which apps is read.
-	Config object.Value
-}
-
 // Compile is the workloads and the Gateways of doc: a document of kind Apps, or an
-// apps.yaml. The errors hold warnings too, in no order that means anything. What could be
-// read is returned in any case.
-func Compile(doc spec.Document, in Settings) ([]spec.Document, []spec.Transform, object.Errors) {
-	f := &file{Settings: in, doc: doc, ports: map[string][]object.Value{}, namespaces: map[string][]string{}}
-	f.project = f.Root(in.Config).At("apps")
+// apps.yaml. The environment is that of the render, "" for none; config is what the project
+// has in it as spec.workloads.config. The errors hold warnings too, in no order that means
+// anything. What could be read is returned in any case.
+func Compile(doc spec.Document, environment string, config object.Value) ([]spec.Document, []spec.Transform, object.Errors) {
+	f := &file{doc: doc, environment: environment, ports: map[string][]object.Value{}, namespaces: map[string][]string{}}
+	f.project = f.Root(config).At("apps")
 	f.project.Path = object.Fields("spec", "workloads", "config", "apps")
 	f.project.Only("haproxy", "queue")
 	f.project.At("queue").Only("address", "database", "resource", "tls")
@@ -61,8 +54,8 @@ func Compile(doc spec.Document, in Settings) ([]spec.Document, []spec.Transform,
 // file is the state of one Compile.
 type file struct {
 	reader.Reading
-	Settings
-	doc spec.Document
+	doc         spec.Document
+	environment string
 	// project is what the project says about applications.
 	project reader.Part
 	// ports are those that routes name, and namespaces the one in effect and the one
@@ -101,7 +94,7 @@ func (f *file) app(p reader.Part) *app {
 		if !other.Given() {
 			other = kind
 		}
-		if check(over, other); name != f.Environment || over.Kind != object.KindMap {
+		if check(over, other); name != f.environment || over.Kind != object.KindMap {
 			continue
 		}
 		if other.Text != kind.Text {

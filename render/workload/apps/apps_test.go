@@ -25,13 +25,13 @@ func compiled(t *testing.T, text, config, environment string) ([]spec.Document, 
 	docs, err := spec.Parse([]spec.File{{Name: "apps.yaml", Data: []byte(text)}})
 	require.NoError(t, err)
 	require.Len(t, docs.Sources, 1)
-	settings := apps.Settings{Environment: environment}
+	var settings object.Value
 	if config != "" {
 		manifests, err := spec.ParseManifests(spec.File{Name: "ropewalk.yaml", Data: []byte(config)}, spec.MaxFile)
 		require.NoError(t, err)
-		settings.Config = manifests[0].Value
+		settings = manifests[0].Value
 	}
-	made, gateways, errs := apps.Compile(docs.Sources[0], settings)
+	made, gateways, errs := apps.Compile(docs.Sources[0], environment, settings)
 	for _, d := range made {
 		_, more := score.Decode(score.Document{Value: d.Value})
 		errs = append(errs, d.Written(more)...)
@@ -87,12 +87,12 @@ func TestAMistakeIsAtTheFieldOfTheAuthor(t *testing.T) {
 		"security: {service_account: A_B}":                                    "apps[0].security.service_account: \"A_B\" is not a service account name",
 		"security: {create_service_account: 5}":                               "apps[0].security.create_service_account: expected true or false",
 		"security: {service_account: a, service_account_annotations: {a: b}}": "apps[0].security.service_account_annotations: only an account that is made here has annotations",
-		"security: {create_service_account: true, service_account_annotations: {azure.workload.identity/client-id: me}}": "apps[0].security.service_account_annotations.azure: \"me\" is not an identity of azure",
-		"security: {network_policy: {enabled: 5}}":                      "apps[0].security.network_policy.enabled: expected true or false",
-		"security: {network_policy: {allow_to: [{cidr: 10.0.0.0/99}]}}": "apps[0].security.network_policy.allow_to[0].cidr: \"10.0.0.0/99\"",
-		"security: {network_policy: {allow_from: [{namespace: A}]}}":    "apps[0].security.network_policy.allow_from[0].namespace: \"A\"",
-		"security: {network_policy: {allow_from: [{labels: {a: b}}]}}":  "apps[0].security.network_policy.allow_from[0].labels: unknown field \"labels\" (known: cidr, namespace, pod_labels)",
-		"security: {network_policy: {allow_to: [{}]}}":                  "apps[0].security.network_policy.allow_to[0]: the rule says nothing",
+		"security: {create_service_account: true, service_account_annotations: {\"a b\": c}}": "apps[0].security.service_account_annotations[\"a b\"]: ",
+		"security: {network_policy: {enabled: 5}}":                                            "apps[0].security.network_policy.enabled: expected true or false",
+		"security: {network_policy: {allow_to: [{cidr: 10.0.0.0/99}]}}":                       "apps[0].security.network_policy.allow_to[0].cidr: \"10.0.0.0/99\"",
+		"security: {network_policy: {allow_from: [{namespace: A}]}}":                          "apps[0].security.network_policy.allow_from[0].namespace: \"A\"",
+		"security: {network_policy: {allow_from: [{labels: {a: b}}]}}":                        "apps[0].security.network_policy.allow_from[0].labels: unknown field \"labels\" (known: cidr, namespace, pod_labels)",
+		"security: {network_policy: {allow_to: [{}]}}":                                        "apps[0].security.network_policy.allow_to[0]: the rule says nothing",
 		"environment: [A]":                              "apps[0].environment: expected a map, got a list",
 		"environment: {A: }":                            "apps[0].environment.A: expected a string, got null",
 		"environment: {A: [b]}":                         "apps[0].environment.A: expected a string, got a list",
@@ -195,7 +195,7 @@ func FuzzCompile(f *testing.F) {
 		docs, _ := spec.Parse([]spec.File{{Name: "apps.yaml", Data: []byte(text)}})
 		for _, d := range docs.Sources {
 			if d.Kind == spec.KindApps {
-				apps.Compile(d, apps.Settings{Environment: "dev"})
+				apps.Compile(d, "dev", object.Value{})
 			}
 		}
 	})

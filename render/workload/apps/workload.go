@@ -12,13 +12,8 @@ import (
 	"github.com/ropewalk/ropewalk/render/workload/reader"
 )
 
-const (
-	// sources is the annotation with the folder that the image is built from.
-	sources = "apps.ropewalk.dev/path"
-	// azure is the annotation of an account with which pods need a label, as an identity
-	// has it.
-	azure = "azure.workload.identity/client-id"
-)
+// sources is the annotation with the folder that the image is built from.
+const sources = "apps.ropewalk.dev/path"
 
 // workload is the application as a document of kind Workload.
 func (a *app) workload() object.Value {
@@ -69,7 +64,6 @@ func (a *app) value(from string) object.Value {
 			p.Fail("write create_service_account: true, or annotate the account where it is made", "only an account that is made here has annotations")
 			return object.Value{}
 		}
-		return p.Without(object.Fields(azure))
 	}
 	return p.Value
 }
@@ -91,17 +85,13 @@ func (a *app) service(target reader.Part) object.Value {
 		all = []object.Value{target.Value}
 	}
 	for i, port := range all {
-		name := "http-" + port.Text
-		if i == 0 {
-			name = "http"
-		}
+		name := map[bool]string{true: "http", false: "http-" + port.Text}[i == 0]
 		ports.Put(name, reader.Pairs(port.Pos, "port", port, "targetPort", target.Value))
 	}
 	return reader.Pairs(a.Pos, "ports", ports.Value(a.Pos))
 }
 
-// scaling is what an application does not say by a field of its own: the server of a queue,
-// which the project names, and the identity of an account.
+// scaling reports what is missing, and is the server of a queue, which the project names.
 func (a *app) scaling() object.Value {
 	s, server := a.At("scaling"), a.project.At("queue")
 	kind := s.At("type").Text
@@ -111,21 +101,18 @@ func (a *app) scaling() object.Value {
 			s.At(name).Fail("", "is missing")
 		}
 	}
-	client := a.At("security", "service_account_annotations", azure)
-	out := reader.Pairs(client.Pos, "identity", reader.Pairs(client.Pos, "azure", client.Value))
-	if needs != "queue_name" {
-		return out
+	if kind != "keda-queue" {
+		return object.Value{}
 	}
 	if !server.Given() {
 		s.Fail("write spec.workloads.config.apps.queue of the Project: {address: HOST:PORT}, or {resource: {type: redis, id: NAME, params: {host: HOST}}} where the server wants a password",
 			"the address of the queue is not known")
 	}
-	var name object.Value
+	queue := server.Without(object.Fields("resource"))
 	if r := server.At("resource"); r.Given() {
-		name = reader.Text("queue", r.Pos)
+		queue = queue.Merge(reader.Pairs(r.Pos, "resource", reader.Text("queue", r.Pos)))
 	}
-	queue := reader.Pairs(server.Pos, "address", server.At("address").Value, "database", server.At("database").Value, "resource", name, "tls", server.At("tls").Value)
-	return out.Merge(reader.Pairs(s.Pos, "replicas", reader.Pairs(s.Pos, "queue", queue), "resources", reader.Pairs(s.Pos, "queue", server.At("resource").Value)))
+	return reader.Pairs(s.Pos, "replicas", reader.Pairs(s.Pos, "queue", queue), "resources", reader.Pairs(s.Pos, "queue", server.At("resource").Value))
 }
 
 // rules are one direction of the traffic: nothing where it is open, an empty list where
@@ -155,7 +142,7 @@ func (a *app) variables(p reader.Part) object.Value {
 		switch {
 		case e.Given() && e.Kind != object.KindMap:
 			v = reader.Text(e.Loose(), e.Pos)
-		case secret.Given() && a.Environment == local:
+		case secret.Given() && a.environment == local:
 			e.Only("key", "local", "provider", "secret", "version")
 			v = reader.Pairs(e.Pos, "local", secret.Value, "key", reader.Text(cmp.Or(e.At("key").Text, e.Name), e.Pos))
 		}
