@@ -128,10 +128,12 @@ func TestGatewaysAreRelatedToEachOther(t *testing.T) {
 
 func TestJoinReturnsInputsAndPorts(t *testing.T) {
 	ports := "    - {path: /, to: {workload: api}}\n    - {path: /admin, to: {workload: api, port: 9000}}\n"
-	out, _, errs := joined(t, document("good", "traefik", "", ports), document("bad", "traefik", "  class: A_B\n", "    - {path: /x, to: {workload: twoports, port: b}}\n"))
+	out, _, errs := joined(t, document("good", "traefik", "", ports), document("bad", "traefik", "  class: A_B\n", "    - {path: /x, to: {workload: twoports, port: b}}\n"),
+		document("open", "traefik", "", "    - {path: /y, to: {workload: broken}}\n"))
 	require.Len(t, errs, 1)
 	require.Contains(t, out.Inputs, "good")
 	require.NotContains(t, out.Inputs, "bad")
+	require.NotContains(t, out.Inputs, "open", "its workload has no port yet")
 	require.Equal(t, []string{"http", "admin"}, []string{out.Ports["api"][0].Name, out.Ports["api"][1].Name})
 	require.Len(t, out.Ports["twoports"], 1)
 }
