@@ -178,7 +178,9 @@ func (l *lowering) knativeOpenings(from string) []network.Opening {
 	var out []network.Opening
 	open := func(namespace string, ports ...int) {
 		for _, port := range ports {
-			out = append(out, network.Opening{Port: score.Port{Target: port, Protocol: network.ProtocolTCP}, Namespace: namespace})
+			out = append(out, network.Opening{
+				Port: score.Port{Target: port, Protocol: network.ProtocolTCP}, Namespace: namespace, Pods: namespace == knativeNamespace && from != namespace,
+			})
 		}
 	}
 	open(from, 8012, 8013, 8112)

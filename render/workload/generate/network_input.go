@@ -66,6 +66,9 @@ func (l *lowering) Openings() object.Value {
 		if o.Namespace != "" {
 			items[i] = addMember(items[i], "namespace", lowerText(o.Namespace, object.Pos{}))
 		}
+		if o.Pods {
+			items[i] = addMember(items[i], "pods", BoolMember("", true, object.Pos{}).Value)
+		}
 	}
 	return lowerList(items, object.Pos{})
 }

@@ -144,6 +144,7 @@ func (l *lowering) interceptor() []network.Opening {
 	return []network.Opening{{
 		Port:      score.Port{Target: bound(l.requested, "targetPort"), Protocol: network.ProtocolTCP},
 		Namespace: cmp.Or(namespace.Text, "keda"),
+		Pods:      true,
 	}}
 }
 

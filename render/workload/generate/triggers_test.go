@@ -110,7 +110,7 @@ func TestPoliciesLetTheInterceptorIn(t *testing.T) {
 	}))
 	require.Empty(t, errs)
 	routes, _ := input.Lookup(object.Fields("network", "routes"))
-	require.JSONEq(t, `[{"port": 8080, "protocol": "TCP", "namespace": "add-on"}]`, string(routes.JSON()))
+	require.JSONEq(t, `[{"port": 8080, "protocol": "TCP", "namespace": "add-on", "pods": true}]`, string(routes.JSON()))
 }
 
 func TestNoRuleVanishes(t *testing.T) {

@@ -45,6 +45,9 @@ func (r Route) Kind() string {
 type Opening struct {
 	Port      score.Port
 	Namespace string
+	// Pods says that only pods of the namespace send requests there: it is none of a gateway,
+	// which Cilium runs outside of pods.
+	Pods bool
 }
 
 // Openings are what routes open: each port once for a namespace, and without a
@@ -54,7 +57,7 @@ func Openings(routes []Route, from string) []Opening {
 	for _, route := range routes {
 		for _, port := range route.Ports {
 			for _, from := range route.from(from) {
-				out = append(out, Opening{port, from})
+				out = append(out, Opening{Port: port, Namespace: from})
 			}
 		}
 	}
