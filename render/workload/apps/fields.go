@@ -56,7 +56,7 @@ func written(at string) func(object.Errors) object.Errors {
 	}
 	paths = append(paths, [2]string{"spec.resources.queue", "spec.workloads.config.apps.queue.resource"},
 		[2]string{"spec.replicas.queue", "spec.workloads.config.apps.queue"},
-		[2]string{"spec.replicas", at + "scaling"}, [2]string{"spec.containers", at + "name"}, [2]string{"metadata", at + "name"})
+		[2]string{"spec.replicas", at + "scaling"}, [2]string{"spec.containers.*", strings.TrimSuffix(at, ".")}, [2]string{"metadata", at + "name"})
 	words := strings.NewReplacer("min: ", "min_instances: ", "write max too", "write max_instances too", "raise max", "raise max_instances",
 		"a queue, cron or http", "the type keda-queue, keda-cron or keda-http")
 	return func(errs object.Errors) object.Errors { return reader.Written(errs, paths, words) }
