@@ -90,10 +90,8 @@ func outcomeOf(t *testing.T, opts host.Options) outcome {
 	}
 	// A function equals no other.
 	out.loaded.Request.Secrets = nil
-	for _, s := range out.loaded.Request.Specs {
-		if s.Workload != nil {
-			s.Workload.Written = nil
-		}
+	for i := range out.loaded.Request.Specs {
+		out.loaded.Request.Specs[i].Written = nil
 	}
 	if err != nil {
 		out.errs = err.Error()
@@ -116,6 +114,7 @@ func TestAFileSystemRendersAsTheDiskDoes(t *testing.T) {
 		"workloads":                      {host.Options{Dir: "workloads", Environment: "dev"}, ""},
 		"workloads for Argo CD":          {host.Options{Dir: "workloads", Environment: "dev", Emit: emit.Options{Dialect: dialect.ArgoCD}}, ""},
 		"orders":                         {host.Options{Dir: "orders", Environment: "prod", Values: []string{"gateway:targets/traefik.yaml"}}, ""},
+		"an apps.yaml":                   {host.Options{Dir: "apps", Environment: "gcp", Images: []string{"api-server=example.com/api:1", "report=example.com/report:1"}}, ""},
 		"a policy that is violated":      {host.Options{Dir: "violation"}, "policy"},
 		"a set that the module refuses":  {host.Options{Dir: "shop", Set: []string{"storefront:replicas=many"}}, "--set storefront:replicas: "},
 		"an environment that is unknown": {host.Options{Dir: "environments", Environment: "qa"}, `environment "qa" is not known`},

@@ -33,6 +33,9 @@ func TestTheServerTakesEveryObjectOfEveryExample(t *testing.T) {
 		{"workloads"}, {"workloads", "--env", "dev"}, {"workloads", "--env", "prod"},
 		{"../../render/workload/score/testdata/corpus/onlineboutique"},
 	}
+	for _, environment := range []string{"local", "dev", "gcp"} {
+		projects = append(projects, []string{"apps", "--env", environment, "--image", "api-server=example.com/api:1", "--image", "report=example.com/report:1"})
+	}
 	for _, target := range []string{"haproxytech", "jcmoraisjr", "traefik", "gateway-api", "envoy-gateway"} {
 		for _, environment := range []string{"local", "dev", "prod"} {
 			projects = append(projects, []string{"orders", "--env", environment, "--values", "gateway:orders/targets/" + target + ".yaml"})
