@@ -160,11 +160,12 @@ func and(a, b gateway.Set) gateway.Set {
 }
 
 // The annotations of the goldens are those of the documentation: of annotations.md of
-// haproxytech/kubernetes-ingress 3.2, and of keys.md of jcmoraisjr/haproxy-ingress 0.16.
+// haproxytech/kubernetes-ingress 3.2, with cors-respond-to-options that only its tests have,
+// and of keys.md of jcmoraisjr/haproxy-ingress 0.16.
 func TestAnnotationsAreThoseThatTheControllersDocument(t *testing.T) {
 	for golden, documented := range map[string]string{
 		"haproxytech": "haproxy.org/ allow-list auth-realm auth-secret auth-type cors-allow-credentials cors-allow-headers cors-allow-methods cors-allow-origin " +
-			"cors-enable cors-max-age path-rewrite rate-limit-period rate-limit-requests rate-limit-status-code request-redirect request-redirect-code " +
+			"cors-enable cors-max-age cors-respond-to-options path-rewrite rate-limit-period rate-limit-requests rate-limit-status-code request-redirect request-redirect-code " +
 			"request-set-header response-set-header ssl-redirect ssl-redirect-code ssl-redirect-port standalone-backend timeout-server",
 		"jcmoraisjr": "haproxy-ingress.github.io/ allowlist-source-range auth-realm auth-secret auth-signin auth-url cors-allow-credentials cors-allow-headers " +
 			"cors-allow-methods cors-allow-origin cors-allow-origin-regex cors-enable cors-expose-headers cors-max-age headers limit-rps proxy-body-size " +

@@ -37,7 +37,7 @@ func (c *compiler) join(sources []workload.Source) (mistakes Errors) {
 		}
 		workloads = append(workloads, gateway.Workload{
 			Name: name, Namespace: s.Context.Namespace, Ports: s.Spec.Ports, Canary: s.Spec.Deploy.Strategy == score.StrategyCanary,
-			Serverless: s.Spec.Kind.Value == score.KindKnativeService,
+			Serverless: s.Spec.Kind.Value == score.KindKnativeService, Resources: s.Spec.Resources,
 		})
 	}
 	joined, errs := gateway.Join(c.gateways, workloads, broken...)

@@ -123,7 +123,7 @@ func settings() []Field {
 			{Name: "issuer", Kind: text, Rule: httpsURL, By: eg, Doc: "of OpenID Connect, or of the tokens"},
 			{Name: "clientID", Kind: text, Rule: headerValue, By: eg},
 			{Name: "scopes", Kind: list, Rule: headerValue, By: eg},
-			{Name: "redirectURL", Kind: text, Rule: webURL, By: eg},
+			{Name: "redirectURL", Kind: text, Rule: webURL, By: eg, Doc: "where a login ends, below the path of the route; default /oauth2/callback of its host"},
 			{Name: "audiences", Kind: list, Rule: headerValue, By: eg},
 			{Name: "jwks", Kind: text, Rule: httpsURL, By: eg, Doc: "address of the keys that sign the tokens"},
 		}},

@@ -4,6 +4,7 @@
 package gateway
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
@@ -168,6 +169,7 @@ func (d *decoder) route(g *Gateway, r *route) {
 		d.fail(r.Pos, in("to"), "write the workload that the host belongs to: it receives no request", "an Ingress with a redirect needs a workload")
 	}
 	d.redirect(redirect, in("redirect"))
+	d.callback(r)
 	if rewrite.Kind == object.KindNone {
 		return
 	}
@@ -178,6 +180,27 @@ func (d *decoder) route(g *Gateway, r *route) {
 		d.fail(rewrite.Pos, in("rewrite"), "remove one of them", "expected one of path and prefix, got both")
 	case r.exact && field(rewrite, "prefix").Kind != object.KindNone:
 		d.fail(rewrite.Pos, in("rewrite"), "write path in place of prefix", "an exact path has no prefix")
+	}
+}
+
+// callback checks that a login of Envoy Gateway ends at an address that the route receives: no
+// client would ever have a session otherwise.
+func (d *decoder) callback(r *route) {
+	auth := r.setting("auth")
+	if d.target != EnvoyGateway || field(auth, "type").Text != "oauth2" || r.path == "" {
+		return
+	}
+	end, pos := "/oauth2/callback", auth.Pos
+	if v := field(auth, "redirectURL"); v.Kind != object.KindNone {
+		u, err := url.Parse(v.Text)
+		if err != nil { // It is wrong, which is reported.
+			return
+		}
+		end, pos = u.Path, v.Pos
+	}
+	if end != r.path && (r.exact || !strings.HasPrefix(end, strings.TrimSuffix(r.path, "/")+"/")) {
+		d.fail(pos, r.at.Append(object.Fields("auth", "redirectURL")...), "write redirectURL: https://HOST"+strings.TrimSuffix(r.path, "/")+"/oauth2/callback",
+			"a login ends at %s, which the route for %s does not receive", end, r.path)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/gateway"
+	"github.com/ropewalk/ropewalk/render/workload/generate"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -20,6 +21,15 @@ import (
 // the Gateway: a route for each, with a path and a workload of its own where it has none.
 func document(name, target, body, routes string) string {
 	return "apiVersion: ropewalk.dev/v1alpha1\nkind: Gateway\nmetadata: {name: " + name + "}\nspec:\n  target: " + target + "\n" + body + "  routes:\n" + routes
+}
+
+// params are those of a resource.
+func params(pairs ...string) object.Value {
+	out := generate.MapOf(object.Pos{})
+	for i := 0; i < len(pairs); i += 2 {
+		out.Members = append(out.Members, generate.StringMember(pairs[i], pairs[i+1], object.Pos{File: "slow.yaml", Line: 9, Column: 3}))
+	}
+	return out
 }
 
 // joined decodes and joins the Gateways of documents, with the workloads api and search of
@@ -39,7 +49,13 @@ func joined(t *testing.T, documents ...string) (gateway.Project, []*gateway.Gate
 		{Name: "twoports", Namespace: "shop", Ports: []score.Port{{Name: "a", Port: 1}, {Name: "b", Port: 2}}},
 		{Name: "worker", Namespace: "shop"},
 		{Name: "resize", Namespace: "shop", Serverless: true, Ports: []score.Port{{Name: "http", Port: 80, Target: 8080}}},
-		{Name: "slow", Namespace: "shop", Canary: true, Ports: []score.Port{{Name: "http", Port: 80}}},
+		{Name: "slow", Namespace: "shop", Canary: true, Ports: []score.Port{{Name: "http", Port: 80}}, Resources: []score.Resource{
+			{Type: score.Text{Value: "route"}, Params: params("host", "routed.example", "path", "/slow/")},
+			{Type: score.Text{Value: "route"}, Params: params("host", "routed.example")},
+			{Type: score.Text{Value: "route"}, Class: score.Text{Value: "internal"}, Params: params("host", "internal.example")},
+			{Type: score.Text{Value: "dns"}, Params: params("host", "dns.example")},
+			{Type: score.Text{Value: "route"}},
+		}},
 	}, "broken")
 	var texts []string
 	for _, e := range append(errs, more...).Sorted() {
@@ -110,6 +126,16 @@ func TestGatewaysAreRelatedToEachOther(t *testing.T) {
 		},
 		"another type or part of the path": {
 			[]string{document("a", "traefik", "", api+"    - {path: /api, pathType: Exact, to: {workload: api}}\n    - {path: /, to: {workload: api}}\n    - {path: /api/v1, to: {workload: api}}\n")}, nil,
+		},
+		"a route that a workload asks for itself": {
+			[]string{document("a", "traefik", "  hosts: [x.example, routed.example]\n", "    - {path: /slow, to: {workload: api}}\n    - {path: /, to: {workload: api}}\n")},
+			[]string{
+				`g.yaml:8:7: spec: spec.routes[0]: a resource of type route has host routed.example, path /slow too: only one of them receives requests (remove one of them, or change its host or its path)`,
+				`g.yaml:9:7: spec: spec.routes[1]: a resource of type route has host routed.example, path / too: only one of them receives requests (remove one of them, or change its host or its path)`,
+			},
+		},
+		"another path, an exact one, or a route of a class": {
+			[]string{document("a", "traefik", "  hosts: [routed.example, internal.example, dns.example]\n", "    - {path: /slow, pathType: Exact, to: {workload: api}}\n    - {path: /, hosts: [internal.example, dns.example], to: {workload: api}}\n    - {path: /slow/x, to: {workload: api}}\n")}, nil,
 		},
 		"different settings of one Service, which has them once": {
 			[]string{document("a", "jcmoraisjr", "  rateLimit: {requests: 10}\n", api+"    - {path: /b, to: {workload: api}, rateLimit: {requests: 20}}\n    - {path: /c, to: {workload: api}, rateLimit: {requests: 10}}\n    - {path: /d, to: {workload: api, port: admin}, rateLimit: false}\n")},

@@ -21,6 +21,8 @@ type Workload struct {
 	Canary bool
 	// Serverless is set if Knative leads requests to it, by hosts of its own.
 	Serverless bool
+	// Resources are those of the workload: one of type route leads requests to it too.
+	Resources []score.Resource
 }
 
 // Project is what the Gateways of a project lead to.
@@ -36,11 +38,12 @@ type Project struct {
 // out of workloads. The errors hold warnings too.
 func Join(gateways []*Gateway, workloads []Workload, broken ...string) (Project, object.Errors) {
 	j := joining{
-		workloads: map[string]Workload{}, broken: broken, routes: map[string]*route{}, backends: map[string]*route{},
+		workloads: map[string]Workload{}, broken: broken, routes: map[string]*route{}, backends: map[string]*route{}, resources: map[string]*route{},
 		out: Project{Inputs: map[string]object.Value{}, Ports: map[string][]score.Port{}},
 	}
 	for _, w := range workloads {
 		j.workloads[w.Name] = w
+		j.own(w)
 	}
 	gateways = slices.Clone(gateways)
 	slices.SortStableFunc(gateways, func(a, b *Gateway) int { return strings.Compare(a.Name, b.Name) })
@@ -63,10 +66,10 @@ type joining struct {
 	workloads map[string]Workload
 	broken    []string
 	// routes are those of one host, path and entry; backends those to one port of a
-	// workload by one target.
-	routes, backends map[string]*route
-	out              Project
-	errs             object.Errors
+	// workload by one target; resources those that workloads ask for, by host and path.
+	routes, backends, resources map[string]*route
+	out                         Project
+	errs                        object.Errors
 }
 
 // fail reports a mistake, with the route beside which it is one where there is one.
@@ -76,6 +79,16 @@ func (j *joining) fail(pos object.Pos, at object.Path, other *route, hint, forma
 		e.Notes = []object.Note{{Pos: other.Pos, Text: "the other route"}}
 	}
 	j.errs = append(j.errs, e)
+}
+
+// own notes the routes that a workload asks for. One of a class may be for another entry.
+func (j *joining) own(w Workload) {
+	for _, r := range w.Resources {
+		host, path := field(r.Params, "host"), field(r.Params, "path").Text
+		if r.Type.Value == "route" && (r.Class.Value == "" || r.Class.Value == "default") && host.Kind == object.KindString {
+			j.resources[host.Text+"/"+strings.Trim(path, "/")] = &route{Value: host}
+		}
+	}
 }
 
 // backend finds the port that a route leads to.
@@ -142,6 +155,10 @@ func (j *joining) shadows(g *Gateway, r *route) {
 	existing := field(g.spec, "gateway")
 	entry := []string{g.target, g.class(), field(existing, "name").Text, field(existing, "namespace").Text}
 	for _, host := range hosts {
+		if first := j.resources[host+"/"+strings.Trim(r.path, "/")]; first != nil && !r.exact {
+			j.fail(r.Pos, r.at, first, "remove one of them, or change its host or its path", "a resource of type route has host %s, path %s too: only one of them receives requests", host, r.path)
+			return
+		}
 		key := strings.Join(append(entry, strconv.FormatBool(r.exact), host, r.path), "\x00")
 		first := j.routes[key]
 		if first == nil {
