@@ -167,7 +167,7 @@ race: ## Look for data races in what serves and what reconciles.
 	CGO_ENABLED=1 GOFLAGS= $(GO) test -race -count=1 -timeout 60m ./plugin/... ./source/...
 
 .PHONY: nightly
-nightly: canaries race e2e-faults pivot fips fuzz soak bench ## Run what takes hours: ten thousand workloads with secrets, data races, long faults, pivots killed at every write, validated cryptography, fuzzing, the soak, benchmarks.
+nightly: validators canaries race e2e-faults pivot fips fuzz soak bench ## Run what takes hours: the validation code of controllers, ten thousand workloads with secrets, data races, long faults, pivots killed at every write, validated cryptography, fuzzing, the soak, benchmarks.
 
 # How long the soak takes; each attack once takes ROPEWALK_SOAK=each.
 SOAK := 60m
@@ -226,6 +226,12 @@ peers: ## Compare with the libraries of others: sigstore-go, oras, crane.
 .PHONY: oracle
 oracle: ## Compare the check with the validation of Kubernetes itself (builds for minutes).
 	$(GO) -C test/oracle test ./...
+
+# It compiles for a dozen minutes where nothing is cached, most of it Envoy Gateway and the clients of
+# KEDA's scalers.
+.PHONY: validators
+validators: build ## Hand what is rendered to the validation code of KEDA, cert-manager, Traefik, Envoy Gateway and Cilium.
+	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/validators test -count=1 -timeout 30m ./...
 
 # The tests are built with the module that has a certificate, and may use nothing that it does
 # not approve. One part of one test cannot: OpenPGP names keys by SHA-1, see deploy/pivot/fips.md.

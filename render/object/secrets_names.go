@@ -26,10 +26,10 @@ func withoutNames(v Value) Value {
 	return v
 }
 
-// IsReference reports whether v names a secret of a provider, of the namespace or of a file,
+// isReference reports whether v names a secret of a provider, of the namespace or of a file,
 // as variables of workloads, bindings and pull secrets of a project and secrets of a compose
 // file do: names are no secrets.
-func IsReference(v Value) bool {
+func isReference(v Value) bool {
 	return len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m Member) bool {
 		return !slices.Contains([]string{"secret", "local", "provider", "version", "key", "keys", "file", "environment", "external", "name"}, m.Name)
 	})
