@@ -87,11 +87,11 @@ func (l *loading) secrets(into *object.Secrets) {
 			continue
 		}
 		for _, m := range manifests {
+			add := into.AddNamed
 			if kind, _ := m.Value.Get("kind"); kind.Text == spec.KindGateway {
-				into.AddGateway(m.Value)
-			} else {
-				into.AddNamed(m.Value)
+				add = into.AddGateway
 			}
+			add(m.Value)
 			if o, err := object.Decode(m.Value.JSON()); err == nil {
 				into.AddObject(o)
 			}

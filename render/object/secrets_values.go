@@ -3,7 +3,10 @@
 
 package object
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
 
 // value is a value as CUE and our own checks show it: a text in quotes of any kind, a map, a
 // list, or a word.
@@ -34,3 +37,30 @@ func withoutValues(text string) string {
 
 // literals are the texts in quotes, with the word before those that are no values.
 var literals = regexp.MustCompile(`((?:matches|reference|fields?|Secret|import|variable|the key) )?(?:"(?:[^"\\]|\\.)*(?:"…?|$))`)
+
+// AddGateway is AddNamed of a Gateway, in which secret is the name of a Secret: only what
+// cannot be a name is hidden there.
+func (s *Secrets) AddGateway(v Value) { s.named(withoutNames(v), false) }
+
+var secretName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+
+func withoutNames(v Value) Value {
+	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m Member) bool { return m.Name == "secret" && secretName.MatchString(m.Value.Text) })
+	v.Items = slices.Clone(v.Items)
+	for i, m := range v.Members {
+		v.Members[i].Value = withoutNames(m.Value)
+	}
+	for i, item := range v.Items {
+		v.Items[i] = withoutNames(item)
+	}
+	return v
+}
+
+// isReference reports whether v names a secret of a provider, of the namespace or of a file,
+// as variables of workloads, bindings and pull secrets of a project and secrets of a compose
+// file do: names are no secrets.
+func isReference(v Value) bool {
+	return len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m Member) bool {
+		return !slices.Contains([]string{"secret", "local", "provider", "version", "key", "keys", "file", "environment", "external", "name"}, m.Name)
+	})
+}
