@@ -230,7 +230,7 @@ oracle: ## Compare the check with the validation of Kubernetes itself (builds fo
 # It compiles for a dozen minutes where nothing is cached, most of it Envoy Gateway and the clients of
 # KEDA's scalers.
 .PHONY: validators
-validators: build ## Hand what is rendered to the validation code of KEDA, cert-manager, Traefik, Envoy Gateway and Cilium.
+validators: build ## Hand what is rendered to the validation code of KEDA, cert-manager, Traefik, Envoy Gateway, Cilium and Knative.
 	ROPEWALK_BIN=$(BIN)/ropewalk $(GO) -C test/validators test -count=1 -timeout 30m ./...
 
 # The tests are built with the module that has a certificate, and may use nothing that it does
