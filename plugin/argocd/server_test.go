@@ -94,6 +94,8 @@ func TestTheShopIsRenderedAsOnTheCommandLine(t *testing.T) {
 		"the shop":                 {"shop", nil, host.Options{}},
 		"the shop, in a namespace": {"shop", map[string]string{"ARGOCD_APP_NAMESPACE": "elsewhere"}, host.Options{Context: contextIn("elsewhere")}},
 		"workloads of Score":       {"workloads", map[string]string{"ARGOCD_ENV_ROPEWALK_ENV": "prod"}, host.Options{Environment: "prod"}},
+		"variables of env files":   {"variables", map[string]string{"ARGOCD_ENV_ROPEWALK_ENV": "local"}, host.Options{Environment: "local"}},
+		"functions":                {"functions", nil, host.Options{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

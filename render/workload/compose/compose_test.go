@@ -90,6 +90,7 @@ func TestEveryMistakeIsAtItsLine(t *testing.T) {
 		"sctp":                {"    ports: ['80/sctp']\n", "4:13: spec.service.ports.sctp-80.protocol: \"SCTP\" is not known"},
 		"variable":            {"    command: [$GONE]\n", `4:15: services.web.command[0]: the variable "GONE" has no source and no default`},
 		"passed on":           {"    environment: [GONE]\n", `4:19: services.web.environment.GONE: the variable "GONE" has no source`},
+		"passed on in a map":  {"    environment: {GONE: }\n", `4:19: services.web.environment.GONE: the variable "GONE" has no source`},
 		"required variable":   {"    command: ['${GONE:?say so}']\n", `4:15: services.web.command[0]: the variable "GONE" is missing: say so`},
 		"open variable":       {"    command: ['${GONE']\n", "4:15: services.web.command[0]: expected a variable such as ${NAME}"},
 		"nested variables":    {"    command: ['" + strings.Repeat("${A:-", 20) + strings.Repeat("}", 20) + "']\n", "variables are nested more than 10 deep"},
@@ -188,7 +189,7 @@ services:
     extends: {file: base/base.yaml, service: base}
     image: "nginx:${TAG}"
     command: sh -c "echo $$(date) $$HOME"
-    environment: [A=1, "B=${B:-two}", 'C=${DECLARED}', 'D=${UNSET+x}${TAG+y}', "REF=$${resources.db.host}"]
+    environment: [A=1, "B=${B:-two}", 'C=${DECLARED}', 'D=${UNSET+x}${TAG+y}', "REF=$${resources.db.host}", DECLARED, TAG]
     env_file: [{path: web.env}, {path: none.env, required: false}]
     ports: ["8080:80"]
   batch: {image: b, profiles: [jobs], restart: on-failure:3}
@@ -218,7 +219,7 @@ services:
 	for _, v := range web.Containers[0].Variables {
 		vars[v.Name] = v.Value.Value
 	}
-	require.Equal(t, map[string]string{"A": "3", "B": "two", "BASE": "1", "C": "declared", "D": "y", "FROM_FILE": "a\nb", "REF": "$${resources.db.host}"}, vars)
+	require.Equal(t, map[string]string{"A": "3", "B": "two", "BASE": "1", "C": "declared", "D": "y", "DECLARED": "declared", "TAG": "1.2", "FROM_FILE": "a\nb", "REF": "$${resources.db.host}"}, vars)
 	require.Equal(t, `{"capabilities":{"drop":["ALL"]},"readOnlyRootFilesystem":true}`, string(web.Containers[0].SecurityContext.JSON()))
 	var ports []string
 	for _, p := range web.Ports {

@@ -43,6 +43,10 @@ func (l *lowering) autoscaling(r *score.Replicas) object.Value {
 		l.warn(r.Pos, l.extra("replicas"), "",
 			"a release scales both versions: Flagger copies the autoscaler, and the two see the same queue or the same requests")
 	}
+	if l.spec.Deploy.Strategy == score.StrategyCanary && r.Min == 0 {
+		l.warn(r.Pos, l.extra("replicas"), "write min: 1, or strategy: rolling",
+			"the number of pods may be 0 in a release: Flagger sends requests to a version without pods, and takes their failure for the version's")
+	}
 	return m
 }
 

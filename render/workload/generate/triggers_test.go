@@ -42,6 +42,13 @@ func TestWhatKEDAWouldRefuseOrWhatIsNotMeant(t *testing.T) {
 		{"a canary", func(r *Resolved) {
 			r.Workload.Deploy = score.Deploy{Strategy: score.StrategyCanary, Pos: at(70)}
 			r.Containers[0].Spec.ReadinessProbe = fields(m{"exec": m{}})
+		}, []string{
+			"score.yaml:60:5: spec: metadata.replicas: a release scales both versions: Flagger copies the autoscaler, and the two see the same queue or the same requests",
+			"score.yaml:60:5: spec: metadata.replicas: the number of pods may be 0 in a release: Flagger sends requests to a version without pods, and takes their failure for the version's (write min: 1, or strategy: rolling)",
+		}},
+		{"a canary that never sleeps", func(r *Resolved) {
+			r.Workload.Deploy, r.Workload.Replicas.Min = score.Deploy{Strategy: score.StrategyCanary, Pos: at(70)}, 1
+			r.Containers[0].Spec.ReadinessProbe = fields(m{"exec": m{}})
 		}, []string{"score.yaml:60:5: spec: metadata.replicas: a release scales both versions: Flagger copies the autoscaler, and the two see the same queue or the same requests"}},
 		{"a number of a resource", func(r *Resolved) { r.Patch = fields(m{"replicas": 3}) },
 			[]string{"score.yaml:60:5: spec: metadata.replicas: a resource sets the number of pods, which the triggers would change (remove the resource, or the triggers)"}},
@@ -60,7 +67,8 @@ func TestWhatKEDAWouldRefuseOrWhatIsNotMeant(t *testing.T) {
 		}, []string{"score.yaml:90:5: spec: metadata.replicas.http: the route leads to the pods past the interceptor, so that its requests are not counted and start no pod (let the gateway send requests to the interceptor of KEDA's HTTP add-on, or scale by cpu)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			input, errs := Input(scaledBy(c.change))
+			r := scaledBy(c.change)
+			input, errs := Input(r)
 			require.Equal(t, c.want, lines(errs))
 			if errs.Err() != nil {
 				return
@@ -70,7 +78,7 @@ func TestWhatKEDAWouldRefuseOrWhatIsNotMeant(t *testing.T) {
 			_, budget := input.Get("disruption")
 			require.False(t, budget, "there may be no pod")
 			scaling, _ := input.Get("autoscaling")
-			require.Equal(t, 0, bound(scaling, "min"))
+			require.Equal(t, r.Workload.Replicas.Min, bound(scaling, "min"))
 			require.Equal(t, 5, bound(scaling, "max"))
 		})
 	}
