@@ -85,6 +85,10 @@ func (s *Secrets) named(v Value, inside bool) {
 	if inside && v.Kind == KindString {
 		s.Add(v.Text)
 	}
+	if name, _ := v.Get("name"); SensitiveName(name.Text) {
+		value, _ := v.Get("value")
+		s.named(value, true)
+	}
 	for _, m := range v.Members {
 		// The keys of these are names that the author chose: a resource called secret holds
 		// none by that.
@@ -95,7 +99,7 @@ func (s *Secrets) named(v Value, inside bool) {
 			continue
 		}
 		if slices.Contains([]string{"variables", "bindings", "pullSecretsFrom", "secrets"}, m.Name) {
-			m.Value.Members = slices.DeleteFunc(slices.Clone(m.Value.Members), func(m Member) bool { return isReference(m.Value) })
+			m.Value.Members = slices.DeleteFunc(slices.Clone(m.Value.Members), func(m Member) bool { return IsReference(m.Value) })
 		}
 		s.named(m.Value, inside || SensitiveName(m.Name))
 	}
@@ -292,92 +296,6 @@ func (s *Secrets) longestPart(text string, atBeginning bool) (longest int) {
 	}
 	return longest
 }
-
-// key is a name in a line of a file, up to its colon or equals sign.
-var key = regexp.MustCompile(`(?:^|[\s{,"'\[(])([\w.-]+)["'\]]*[ \t]*(?:=|:(?:[ \t"'{\[]|$))`)
-
-// placeholder is what a Score file has in the place of a value.
-var placeholder = regexp.MustCompile(`\$\{[^}]*\}`)
-
-// stars has the length of text, its spaces, quotes, brackets and placeholders.
-func stars(text string) string {
-	out := []byte(text)
-	for i, c := range out {
-		if !strings.ContainsRune(" \t\"'{}[],", rune(c)) {
-			out[i] = '*'
-		}
-	}
-	for _, at := range placeholder.FindAllStringIndex(text, -1) {
-		copy(out[at[0]:at[1]], text[at[0]:at[1]])
-	}
-	return string(out)
-}
-
-// Mask is a line of a file with stars in the place of secrets, of credentials in URLs, and
-// of all that follows a sensitive name, so that a caret under it stays where it is. Before
-// are the lines before it: one without a name, and one deeper than a sensitive name alone in
-// its line, may be the rest of a text that begins there.
-func (s *Secrets) Mask(line, before string) string {
-	line = withoutCredentials(line, func(text string) string { return strings.Repeat("*", len(text)) })
-	if continues(line, before) {
-		return stars(line)
-	}
-	if at := sensitiveKey(line); at >= 0 {
-		line = line[:at] + stars(line[at:])
-	}
-	if s == nil {
-		return line
-	}
-	for _, text := range s.texts() {
-		for _, form := range forms(text) {
-			if len(form) >= plainSecret {
-				line = strings.ReplaceAll(line, form, stars(form))
-			} else {
-				line = strings.ReplaceAll(line, `"`+form+`"`, `"`+stars(form)+`"`)
-			}
-		}
-	}
-	return line
-}
-
-// sensitiveKey is where the value of the first sensitive name of a line begins; -1 where
-// there is none.
-func sensitiveKey(line string) int {
-	for at := 0; ; {
-		m := key.FindStringSubmatchIndex(line[at:])
-		if m == nil {
-			return -1
-		}
-		if name := line[at+m[2] : at+m[3]]; SensitiveName(name) || name == "stringData" {
-			return at + m[1]
-		}
-		at += m[3] // What ends this name may begin the next one.
-	}
-}
-
-// continues reports whether a line may be a part of the value of a sensitive name in one of
-// the lines before it.
-func continues(line, before string) bool {
-	depth, named := indent(line), key.MatchString(line)
-	for before != "" && (depth > 0 || !named) {
-		before = strings.TrimRight(before, "\r\n")
-		at := strings.LastIndexAny(before, "\r\n") + 1
-		above := before[at:]
-		before = before[:at]
-		switch {
-		case strings.TrimSpace(above) == "", named && indent(above) >= depth, !named && !key.MatchString(above):
-			// It has the same parent, is deeper, or is the rest of something too.
-		case sensitiveKey(above) >= 0:
-			return true
-		default:
-			depth, named = indent(above), true
-		}
-	}
-	return false
-}
-
-// indent is how deep a line is.
-func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // Error is e without the secrets. What is wrong with the data of an object is shown
 // without any value: it may be a Secret's that nothing has evaluated.

@@ -86,6 +86,11 @@ func TestLinesAreMasked(t *testing.T) {
 		`pw: abc`:                  `pw: ***`,
 		`db: {user: a, password: "x y", port: 5}`: `db: {user: a, password: "* *", ***** *}`,
 		`s: stringData: {a: "b"}`:                 `s: stringData: {** "*"}`,
+		`auth: {users: [hunter2]}`:                `auth: {users: [*******]}`,
+		`set: {Authorization: Basic abc}`:         `set: {Authorization: ***** ***}`,
+		`authors: abc`:                            `authors: abc`,
+		`- {name: DB_PASSWORD, value: ab, x: 1}`:  `- {name: DB_PASSWORD, value: **, ** *}`,
+		`- {name: LEVEL, value: ab}`:              `- {name: LEVEL, value: ab}`,
 		`image: a/b:1`:                            `image: a/b:1`,
 		`secretKeyRef: {name: db, key: password}`: `secretKeyRef: {name: db, key: password}`,
 		`DB_PASSWORD=abc`:                         `DB_PASSWORD=***`,
@@ -93,6 +98,8 @@ func TestLinesAreMasked(t *testing.T) {
 	} {
 		require.Equal(t, want, s.Mask(line, ""), line)
 	}
+	require.Equal(t, "  value: ***", s.Mask("  value: abc", "env:\n- name: API_TOKEN\n"))
+	require.Equal(t, "  value: abc", s.Mask("  value: abc", "- name: API_TOKEN\n- name: LEVEL\n"))
 }
 
 func TestAGatewayNamesSecrets(t *testing.T) {

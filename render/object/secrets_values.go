@@ -56,10 +56,10 @@ func withoutNames(v Value) Value {
 	return v
 }
 
-// isReference reports whether v names a secret of a provider, of the namespace or of a file,
+// IsReference reports whether v names a secret of a provider, of the namespace or of a file,
 // as variables of workloads, bindings and pull secrets of a project and secrets of a compose
 // file do: names are no secrets.
-func isReference(v Value) bool {
+func IsReference(v Value) bool {
 	return len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m Member) bool {
 		return !slices.Contains([]string{"secret", "local", "provider", "version", "key", "keys", "file", "environment", "external", "name"}, m.Name)
 	})

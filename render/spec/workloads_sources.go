@@ -6,6 +6,7 @@ package spec
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,6 +135,7 @@ func (f *fields) sources(name string, providers []string, rest func(b *fields, s
 		if m.Value.Kind == object.KindNull {
 			continue
 		}
+		before := len(f.errs)
 		b := f.fields(m.Value, at)
 		s := SecretSource{Pos: m.Value.Pos, Provider: b.enum("provider", providers...)}
 		s.Secret, _ = b.text("secret")
@@ -141,6 +143,11 @@ func (f *fields) sources(name string, providers []string, rest func(b *fields, s
 		s.Version, _ = b.text("version")
 		rest(b, &s)
 		b.done()
+		if !object.IsReference(m.Value) || slices.ContainsFunc(m.Value.Members, func(m object.Member) bool { return m.Value.Kind == object.KindMap }) {
+			for _, e := range f.errs[before:] {
+				e.Secret = true // The author may have written the value.
+			}
+		}
 		out[m.Name] = s
 	}
 	return out

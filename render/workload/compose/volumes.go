@@ -283,8 +283,13 @@ func (s *service) secrets() {
 		if !c.Given() {
 			continue
 		}
+		before := len(c.Errs)
 		c.Only("name", "external", "file", "environment", "labels", "driver", "driver_opts", "template_driver")
+		known := len(c.Errs) == before
 		s.existing(p, c, name, target, "secret")
+		for _, e := range c.Errs[before:] {
+			e.Secret = e.Secret || !known // What is not known here may be the value.
+		}
 	}
 }
 

@@ -162,7 +162,7 @@ func (d *decoder) items(f Field, v object.Value, at object.Path) (object.Value, 
 func (d *decoder) scalar(f Field, v object.Value, at object.Path) bool {
 	if !f.Rule.holds(v.Text) {
 		shown := strconv.Quote(v.Text)
-		if strings.Contains(v.Text, "@") { // It may hold a password.
+		if strings.Contains(v.Text, "@") || f.Name == "header" || f.Rule == headerValue { // It may be a password.
 			shown = "this"
 		}
 		d.fail(v.Pos, at, "", "%s is not %s", shown, f.Rule)

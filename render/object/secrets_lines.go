@@ -1,0 +1,118 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package object
+
+import (
+	"regexp"
+	"strings"
+)
+
+// key is a name in a line of a file, up to its colon or equals sign.
+var key = regexp.MustCompile(`(?:^|[\s{,"'\[(])([\w.-]+)["'\]]*[ \t]*(?:=|:(?:[ \t"'{\[]|$))`)
+
+// placeholder is what a Score file has in the place of a value.
+var placeholder = regexp.MustCompile(`\$\{[^}]*\}`)
+
+// stars has the length of text, its spaces, quotes, brackets and placeholders.
+func stars(text string) string {
+	out := []byte(text)
+	for i, c := range out {
+		if !strings.ContainsRune(" \t\"'{}[],", rune(c)) {
+			out[i] = '*'
+		}
+	}
+	for _, at := range placeholder.FindAllStringIndex(text, -1) {
+		copy(out[at[0]:at[1]], text[at[0]:at[1]])
+	}
+	return string(out)
+}
+
+// Mask is a line of a file with stars in the place of secrets, of credentials in URLs, and
+// of all that follows a sensitive name, so that a caret under it stays where it is. Before
+// are the lines before it: one without a name, and one deeper than a sensitive name alone in
+// its line, may be the rest of a text that begins there.
+func (s *Secrets) Mask(line, before string) string {
+	line = withoutCredentials(line, func(text string) string { return strings.Repeat("*", len(text)) })
+	if continues(line, before) {
+		return stars(line)
+	}
+	if at := valueAt(line, before); at >= 0 {
+		line = line[:at] + stars(line[at:])
+	}
+	if at := sensitiveKey(line); at >= 0 {
+		line = line[:at] + stars(line[at:])
+	}
+	if s == nil {
+		return line
+	}
+	for _, text := range s.texts() {
+		for _, form := range forms(text) {
+			if len(form) >= plainSecret {
+				line = strings.ReplaceAll(line, form, stars(form))
+			} else {
+				line = strings.ReplaceAll(line, `"`+form+`"`, `"`+stars(form)+`"`)
+			}
+		}
+	}
+	return line
+}
+
+// holders are names of what has secrets in it, or has them where an author takes a name for
+// a value: no line shows any of it.
+var holders = regexp.MustCompile(`(?i)^(stringData|users|authorization|cookie)$`)
+
+// sensitiveKey is where the value of the first sensitive name of a line begins; -1 where
+// there is none.
+func sensitiveKey(line string) int {
+	for at := 0; ; {
+		m := key.FindStringSubmatchIndex(line[at:])
+		if m == nil {
+			return -1
+		}
+		if name := line[at+m[2] : at+m[3]]; SensitiveName(name) || holders.MatchString(name) {
+			return at + m[1]
+		}
+		at += m[3] // What ends this name may begin the next one.
+	}
+}
+
+// continues reports whether a line may be a part of the value of a sensitive name in one of
+// the lines before it.
+func continues(line, before string) bool {
+	depth, named := indent(line), key.MatchString(line)
+	for before != "" && (depth > 0 || !named) {
+		before = strings.TrimRight(before, "\r\n")
+		at := strings.LastIndexAny(before, "\r\n") + 1
+		above := before[at:]
+		before = before[:at]
+		switch {
+		case strings.TrimSpace(above) == "", named && indent(above) >= depth, !named && !key.MatchString(above):
+			// It has the same parent, is deeper, or is the rest of something too.
+		case sensitiveKey(above) >= 0:
+			return true
+		default:
+			depth, named = indent(above), true
+		}
+	}
+	return false
+}
+
+// indent is how deep a line is.
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// pair is the name and the value of a variable in a list of them, in one line or in two.
+var pair = regexp.MustCompile(`\bname["']?:[ \t]*["']?([\w.-]+)["']?[ \t]*[,\n]\s*["']?value["']?:`)
+
+// valueAt is where in line the value of a variable of a sensitive name begins, which may stand
+// in the last of the lines before; -1 where there is none.
+func valueAt(line, before string) int {
+	above := before[strings.LastIndexByte(strings.TrimRight(before, "\r\n"), '\n')+1:]
+	both := above + line
+	for _, m := range pair.FindAllStringSubmatchIndex(both, -1) {
+		if m[1] > len(above) && SensitiveName(both[m[2]:m[3]]) {
+			return m[1] - len(above)
+		}
+	}
+	return -1
+}

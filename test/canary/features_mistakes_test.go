@@ -1,0 +1,199 @@
+// Copyright 2026 The Ropewalk Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package canary
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// beside is a mistake beside a secret: SECRET stands for it in files and options.
+type beside struct {
+	files map[string]string
+	args  []string
+	// want is the mistake that is meant, so that another one hides none.
+	want string
+}
+
+const (
+	workloadHead = "apiVersion: ropewalk.dev/v1alpha1\nkind: Workload\nmetadata: {name: web}\nspec:\n"
+	projectOf    = "apiVersion: ropewalk.dev/v1alpha1\nkind: Project\nmetadata: {name: shop}\nspec:\n  workloads:\n"
+	gatewayOf    = workloadHead + "  containers: {web: {image: a}}\n  service: {ports: {http: {port: 80}}}\n---\n" +
+		"apiVersion: ropewalk.dev/v1alpha1\nkind: Gateway\nmetadata: {name: gate}\nspec:\n  target: TARGET\n  routes: [{path: /, to: {workload: web}}]\n"
+	functionOf = "apiVersion: ropewalk.dev/v1alpha1\nkind: Function\nmetadata: {name: hash}\nspec:\n"
+)
+
+// variableIn is a workload with ${TOKEN} somewhere, and the secret behind it.
+func variableIn(fields, want string) beside {
+	return beside{
+		files: map[string]string{"web.yaml": workloadHead + fields, "ropewalk.yaml": projectOf + "    envFiles: [a.env]\n", "a.env": "OTHER=SECRET\nTOKEN=SECRET\n"},
+		want:  want,
+	}
+}
+
+// param is a param of a resource that holds the secret, and a mistake by it.
+func param(kind, params, want string) beside {
+	return variableIn("  containers: {web: {image: a}}\n  service: {ports: {http: {port: 80}}}\n  resources: {r: {type: "+kind+", params: {"+params+"}}}\n", want)
+}
+
+// project is settings of workloads in a project.
+func inProject(settings, want string) beside {
+	return beside{files: map[string]string{"ropewalk.yaml": projectOf + settings, "web.yaml": webFile("")}, want: want}
+}
+
+func inVariables(variables, want string) beside {
+	return beside{files: map[string]string{"web.yaml": workloadHead + "  containers:\n    web:\n      image: a\n      variables:\n" + variables}, want: want}
+}
+
+func inCompose(service, rest, want string) beside {
+	return beside{files: map[string]string{"compose.yaml": "services:\n  web:\n    image: a\n" + service + rest, "app.yaml": "apiVersion: ropewalk.dev/v1alpha1\nkind: Compose\nmetadata: {name: app}\nspec: {files: [compose.yaml]}\n"}, want: want}
+}
+
+func inGateway(target, settings, want string) beside {
+	return beside{files: map[string]string{"web.yaml": strings.Replace(gatewayOf, "TARGET", target, 1) + settings}, want: want}
+}
+
+func inFunction(fields, want string) beside {
+	return beside{files: map[string]string{"hash.yaml": functionOf + fields}, want: want}
+}
+
+func inFuncYAML(run, want string) beside {
+	return beside{files: map[string]string{"func.yaml": "specVersion: 0.36.0\nname: hash\nruntime: go\nimage: a/b:1\nrun:\n  envs:\n" + run}, args: []string{"func.yaml"}, want: want}
+}
+
+func option(want string, args ...string) beside {
+	return beside{files: map[string]string{"web.yaml": workloadHead + "  containers: {web: {image: a, variables: {A: \"${TOKEN}\"}}}\n"}, args: args, want: want}
+}
+
+// besides are mistakes beside secrets, by what is wrong.
+func besides() map[string]beside {
+	return map[string]beside{
+		"an env file with an open quote":          variableIn("  containers: {web: {image: a}}\n", "").with("a.env", "A=1\nTOKEN=\"SECRET\n", "the quote is not closed"),
+		"an env file with a space":                variableIn("  containers: {web: {image: a}}\n", "").with("a.env", "TO KEN=SECRET\n", "the name has a space"),
+		"an env file with a sign":                 variableIn("  containers: {web: {image: a}}\n", "").with("a.env", "TOKEN SECRET\n", "expected NAME=value"),
+		"an env file that refers to others":       variableIn("  containers: {web: {image: a}}\n", "").with("a.env", "TOKEN=SECRET$HOME\n", `refers to "HOME"`),
+		"an env file with a message":              variableIn("  containers: {web: {image: a}}\n", "").with("a.env", "TOKEN=${HOME:?SECRET}\n", "a reference with $ cannot be read"),
+		"an env file of the command line":         {map[string]string{"web.yaml": webFile(""), "b.txt": "TOKEN='SECRET"}, []string{"--env-file", "b.txt"}, "the quote is not closed"},
+		"a variable without a value":              option("expected NAME=VALUE", "--var", "SECRET"),
+		"a variable with a name in small letters": option("expected NAME=VALUE", "--var", "token=SECRET"),
+		"a variable that nothing refers to":       option("no workload refers to ${TOKE}", "--var", "TOKE=SECRET"),
+		"a name of the environment":               option("expected a NAME", "--var-from-env", "password"),
+		"a name that nothing refers to":           option("no workload refers to ${DB_PASSWORD}", "--var-from-env", "DB_PASSWORD"),
+		"an environment that is not asked":        option("no source gives the variable"),
+
+		"a size":               param("volume", `size: "${TOKEN}"`, ".size"),
+		"part of a size":       param("volume", `size: "1${TOKEN}Gi"`, ".size"),
+		"a path of a route":    param("route", `host: a.example, port: http, path: "${TOKEN}"`, ".path"),
+		"a default":            variableIn("  containers: {web: {image: a, variables: {A: \"${NOPE:-SECRET} ${GONE}\"}}}\n", "no source gives the variable"),
+		"an unknown form":      variableIn("  containers: {web: {image: a, variables: {A: \"${TOKEN:?SECRET}\"}}}\n", "this form of a reference"),
+		"a default of default": variableIn("  containers: {web: {image: a, variables: {A: \"${TOKEN:-${SECRET}}\"}}}\n", "this form of a reference"),
+		"a volume":             variableIn("  containers: {web: {image: a, volumes: {/a: {source: \"${TOKEN}\"}}}}\n", "volumes"),
+		"a zero byte":          variableIn("  containers: {web: {image: a, variables: {A: \"${TOKEN}\\0\"}}}\n", "zero byte"),
+		"an output of a variable": variableIn("  containers: {web: {image: a, variables: {A: \"${resources.db.nope} ${TOKEN}\"}}}\n  resources: {db: {type: postgres}}\n",
+			`has no output "nope"`),
+
+		"a value for a map":               inVariables("        A: {secret: {value: SECRET}}\n", "expected a string, got a map"),
+		"a value beside a secret":         inVariables("        A: {secret: a, value: SECRET}\n", `unknown field "value"`),
+		"a list for a secret":             inVariables("        A: {secret: [SECRET]}\n", "expected a string, got a list"),
+		"a password beside a placeholder": inVariables("        A_TOKEN: SECRET${secrets.a.b}SECRET\n", "the project declares no secrets"),
+		"a key that looks like one":       inVariables("        A_PASSWORD: SECRET\n        B: {local: a}\n", "key is missing"),
+
+		"a binding that is a value":        inProject("    secrets: {bindings: {ledger: SECRET}}\n", "expected a map, got a string"),
+		"a binding with a value":           inProject("    secrets:\n      bindings:\n        ledger: {value: SECRET}\n", `unknown field "value"`),
+		"a binding with a list":            inProject("    secrets: {bindings: {ledger: {secret: [SECRET]}}}\n", "expected a string, got a list"),
+		"keys with values":                 inProject("    secrets: {bindings: {ledger: {keys: {password: SECRET}}}}\n", "expected a list, got a map"),
+		"a provider with a token":          inProject("    secrets: {providers: {vault: {token: SECRET}}}\n", `unknown field "token"`),
+		"a store with a token":             inProject("    secrets: {store: {name: a, token: SECRET}}\n", `unknown field "token"`),
+		"a pull secret that is a value":    inProject("    images: {pullSecretsFrom: {registry: SECRET}}\n", "expected a map, got a string"),
+		"a pull secret with a login":       inProject("    images: {pullSecretsFrom: {registry: {auth: SECRET}}}\n", `unknown field "auth"`),
+		"a pull secret with all":           inProject("    images:\n      pullSecretsFrom:\n        registry:\n          .dockerconfigjson: '{\"auths\": {\"r\": {\"auth\": \"SECRET\"}}}'\n", "unknown field"),
+		"pull secrets that are values":     inProject("    images: {pullSecrets: [{password: SECRET}]}\n", "expected a string, got a map"),
+		"a mirror with a login":            inProject("    images: {mirrors: {docker.io: 'https://user:SECRET@registry.internal'}}\n", "is no registry"),
+		"env files that are variables":     inProject("    envFiles: {TOKEN: SECRET}\n", "expected a list, got a map"),
+		"an environment with the password": inProject("    envFiles: []\n  environments: {prod: {workloads: {secrets: {bindings: {a: {token: SECRET}}}}}}\n", `unknown field "token"`),
+
+		"a secret with its content":      inCompose("    secrets: [a]\n", "secrets: {a: {content: SECRET}}\n", "secrets.a"),
+		"a config of the environment":    inCompose("    configs: [a]\n", "configs: {a: {environment: DB_PASSWORD}}\n", `the variable "DB_PASSWORD" has no source`),
+		"a null of the environment":      inCompose("    environment:\n      DB_PASSWORD:\n", "", `the variable "DB_PASSWORD" has no source`),
+		"a name of the environment, too": inCompose("    environment: [DB_PASSWORD]\n", "", `the variable "DB_PASSWORD" has no source`),
+		"a variable with a message":      inCompose("    environment: ['API_KEY=SECRET${GONE}']\n", "", `the variable "GONE" has no source`),
+		"a command with a password":      inCompose("    command: ['--password=SECRET', '${GONE}']\n", "", `the variable "GONE" has no source`),
+		"a port of a variable":           inCompose("    ports: ['${TOKEN}']\n", "", "is not a port").with(".env", "TOKEN=SECRET\n", ""),
+		"a user of a variable":           inCompose("    user: ${TOKEN}\n", "", "services.web.user").with(".env", "TOKEN=SECRET\n", ""),
+		"a broken .env":                  inCompose("", "", "the quote is not closed").with(".env", "A=1\nTOKEN='SECRET\n", ""),
+		"an env_file that is broken":     inCompose("    env_file: b.env\n", "", "the name has a space").with("b.env", "A B=SECRET\n", ""),
+		"x-ropewalk with a value":        inCompose("    x-ropewalk: {containers: {web: {variables: {A: {secret: a, value: SECRET}}}}}\n", "", `unknown field "value"`),
+
+		"a function's variable":            inFunction("  container: {image: a, variables: {TOKEN: SECRET, A: [SECRET]}}\n", "variables.A"),
+		"a function's secret":              inFunction("  container: {image: a, variables: {A: {secret: a, value: SECRET}}}\n", `unknown field "value"`),
+		"a function's mistake":             inFunction("  container: {image: a, variables: {API_KEY: SECRET}}\n  scale: {max: -1}\n  target: SECRET\n", "target"),
+		"envs of func.yaml":                inFuncYAML("    - name: DB_PASSWORD\n      value: [SECRET]\n", "expected a string, got a list"),
+		"envs of func.yaml with a field":   inFuncYAML("    - {name: DB_PASSWORD, value: SECRET, secret: SECRET}\n", "envs"),
+		"envs of func.yaml with a list":    inFuncYAML("    - {name: DB_PASSWORD, value: [SECRET]}\n", "expected a string, got a list"),
+		"envs of func.yaml and a function": inFuncYAML("    - {name: DB_PASSWORD, value: 'SECRET {{ nope:X }}'}\n", "envs"),
+
+		"auth with a password":       inGateway("traefik", "  auth: {type: basic, secret: users, password: SECRET}\n", `unknown field "password"`),
+		"auth that is a login":       inGateway("traefik", "  auth: {type: basic, secret: 'user:SECRET'}\n", "is not a name"),
+		"auth with users":            inGateway("traefik", "  auth: {type: basic, users: ['a:SECRET']}\n", `unknown field "users"`),
+		"auth with a client secret":  inGateway("envoy-gateway", "  auth: {type: oauth2, issuer: 'https://i', clientID: a, clientSecret: SECRET}\n", `unknown field "clientSecret"`),
+		"an issuer with a password":  inGateway("envoy-gateway", "  auth: {type: jwt, issuer: 'https://a:SECRET@i', jwks: 'http://a:SECRET@j'}\n", "jwks"),
+		"a key in a header":          inGateway("envoy-gateway", "  auth: {type: api-key, secret: keys, header: 'SECRET SECRET'}\n", "header"),
+		"a header with a line break": inGateway("envoy-gateway", "  headers: {request: {set: {Authorization: \"Bearer SECRET\\n\"}}}\n", "Authorization"),
+		"a header that is a list":    inGateway("envoy-gateway", "  headers: {request: {set: {X-Api-Key: [SECRET]}}}\n", "X-Api-Key"),
+		"tls with a key":             inGateway("traefik", "  tls: {secret: a, key: SECRET}\n", `unknown field "key"`),
+
+		"a queue with a login":  variableIn("  containers: {web: {image: a}}\n  replicas: {max: 3, queue: {name: a, address: 'redis://user:SECRET@host.a:6379'}}\n", "queue"),
+		"a queue with a field":  variableIn("  containers: {web: {image: a}}\n  replicas: {max: 3, queue: {name: a, address: 'host.a:6379', password: SECRET}}\n", `unknown field "password"`),
+		"a queue of a variable": variableIn("  containers: {web: {image: a}}\n  replicas: {max: 3, queue: {name: a, address: '${TOKEN}'}}\n", "queue"),
+	}
+}
+
+// with is b with another file, and another mistake where want is not "".
+func (b beside) with(name, text, want string) beside {
+	b.files = maps.Clone(b.files)
+	b.files[name] = text
+	if want != "" {
+		b.want = want
+	}
+	return b
+}
+
+// TestNoMistakeShowsTheSecretBesideIt has the secret in each place that an author of
+// workloads has for settings, with a mistake in it, at it or beside it.
+func TestNoMistakeShowsTheSecretBesideIt(t *testing.T) {
+	t.Parallel()
+	binary, l := install(t), newLeaks()
+	cases, value := besides(), head+"-"+tail
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, dir := cases[name], t.TempDir()
+			for file, text := range c.files {
+				write(t, dir, map[string]string{file: strings.ReplaceAll(text, "SECRET", value)})
+			}
+			for _, args := range [][]string{{"render", "--format", "json"}, {"render", "--dialect", "argocd", "-o", "out"}, {"vet"}, {"graph", "--format", "json"}} {
+				for _, arg := range c.args {
+					args = append(args, strings.ReplaceAll(arg, "SECRET", value))
+				}
+				cmd := exec.CommandContext(t.Context(), binary, args...) //nolint:gosec // it is ours
+				cmd.Dir = dir
+				cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "ROPEWALK_CACHE=" + filepath.Join(dir, "cache"), "TOKEN=" + value, "DB_PASSWORD=" + value, "password=" + value}
+				out, _ := cmd.CombinedOutput()
+				require.NotZero(t, cmd.ProcessState.ExitCode(), "%s", out)
+				require.Contains(t, strings.ReplaceAll(string(out), `\"`, `"`), c.want)
+				require.NotContains(t, string(out), "panic")
+				l.Require(t, args[0], out)
+			}
+			_, err := os.Stat(filepath.Join(dir, "out"))
+			require.ErrorIs(t, err, os.ErrNotExist)
+		})
+	}
+}
