@@ -4,8 +4,10 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 
 	"github.com/ropewalk/ropewalk/plugin/host/envfile"
@@ -95,7 +97,12 @@ type surroundings struct {
 var _ compose.Project = surroundings{}
 
 // Read is a file, by its path relative to the folder of the document.
-func (s surroundings) Read(name string) (spec.File, error) { return s.Beside(s.file, name) }
+func (s surroundings) Read(name string) (spec.File, error) {
+	if path.IsAbs(name) {
+		return spec.File{}, errors.New("a path of the host: files are those of the project")
+	}
+	return s.Beside(s.file, name)
+}
 
 // Variables is those of an env file; no message shows their values.
 func (s surroundings) Variables(file spec.File) (map[string]string, object.Errors) {

@@ -14,6 +14,9 @@ var key = regexp.MustCompile(`(?:^|[\s{,"'\[(])([\w.-]+)["'\]]*[ \t]*(?:=|:(?:[ 
 // placeholder is what a Score file has in the place of a value.
 var placeholder = regexp.MustCompile(`\$\{[^}]*\}`)
 
+// defaulted is a placeholder with a value of its own, such as ${NAME:-value}.
+var defaulted = regexp.MustCompile(`^\$\{\w+:?[-+?]`)
+
 // stars has the length of text, its spaces, quotes, brackets and placeholders.
 func stars(text string) string {
 	out := []byte(text)
@@ -23,7 +26,9 @@ func stars(text string) string {
 		}
 	}
 	for _, at := range placeholder.FindAllStringIndex(text, -1) {
-		copy(out[at[0]:at[1]], text[at[0]:at[1]])
+		if !defaulted.MatchString(text[at[0]:at[1]]) {
+			copy(out[at[0]:at[1]], text[at[0]:at[1]])
+		}
 	}
 	return string(out)
 }

@@ -108,7 +108,7 @@ type unit struct {
 // beside its first file, where it is there.
 func (u *unit) environment(r *reading, dir string) {
 	for _, f := range u.envFiles {
-		u.scope = u.scope.with(r.envFile(f, path.Join(dir, f.Loose())))
+		u.scope = u.scope.with(r.envFile(f, join(dir, f.Loose())))
 	}
 	if file, err := r.project.Read(path.Join(u.dir, ".env")); err == nil && len(u.envFiles) == 0 {
 		u.scope = u.scope.with(r.variablesOf(file))
@@ -151,15 +151,15 @@ func (r *reading) include(entry reader.Part, u unit, open []string) object.Value
 	if len(in.files) == 0 || !in.files[0].Is(object.KindString) {
 		return object.Value{}
 	}
-	in.dir = path.Dir(path.Join(u.dir, in.files[0].Text))
+	in.dir = path.Dir(join(u.dir, in.files[0].Text))
 	if dir := entry.At("project_directory"); dir.Given() {
-		in.dir = path.Join(u.dir, dir.Loose())
+		in.dir = join(u.dir, dir.Loose())
 	}
 	// Paths of files and env files are relative to the including file.
 	in.environment(r, u.dir)
 	in.files = slices.Clone(in.files)
 	for i, f := range in.files {
-		in.files[i].Text = path.Join(u.dir, f.Text)
+		in.files[i].Text = join(u.dir, f.Text)
 	}
 	return r.model(in, open)
 }
@@ -273,7 +273,7 @@ func (e *extending) service(name string, depth int) object.Value {
 func (e *extending) base(extends reader.Part, name, base string, depth int) object.Value {
 	in := e
 	if file := extends.At("file"); file.Given() {
-		at := path.Join(e.unit.dir, file.Loose())
+		at := join(e.unit.dir, file.Loose())
 		in = &extending{
 			reading: e.reading, unit: unit{dir: path.Dir(at), scope: e.unit.scope}, file: at, services: map[string]reader.Part{},
 			open: map[string]bool{}, done: map[string]object.Value{}, from: append(slices.Clip(e.from), e.file+" "+name),

@@ -39,20 +39,22 @@ func (r *reading) long(s reader.Part, dir string) reader.Part {
 			v = each(m, func(p reader.Part) []object.Value { return one(asMap(p, "path")) }, "path", dir)
 		case "label_file":
 			v = each(m, scalar, "", dir)
-		case "tmpfs", "dns", "dns_search", "dns_opt", "expose", "cap_add", "cap_drop", "profiles", "links", "group_add", "security_opt":
+		case "tmpfs", "dns", "dns_search":
 			v = each(m, scalar, "", "")
+		case "dns_opt", "expose", "cap_add", "cap_drop", "profiles", "links", "group_add", "security_opt":
+			v = items(m, scalar)
 		case "ports":
-			v = each(m, port, "", "")
+			v = items(m, port)
 		case "volumes":
-			v = each(m, func(p reader.Part) []object.Value { return one(mountOf(p, dir)) }, "", "")
+			v = items(m, func(p reader.Part) []object.Value { return one(mountOf(p, dir)) })
 		case "secrets", "configs":
-			v = each(m, func(p reader.Part) []object.Value { return one(asMap(p, "source")) }, "", "")
+			v = items(m, func(p reader.Part) []object.Value { return one(asMap(p, "source")) })
 		case "build":
 			v = asMap(m.Part, "context")
 			for i, f := range v.Members {
 				if f.Name == "context" && f.Value.Kind == object.KindString {
 					v.Members = slices.Clone(v.Members)
-					v.Members[i].Value.Text = path.Join(dir, f.Value.Text)
+					v.Members[i].Value.Text = join(dir, f.Value.Text)
 				}
 			}
 		case "extends":
@@ -71,6 +73,14 @@ func (r *reading) long(s reader.Part, dir string) reader.Part {
 	return s
 }
 
+// join is a path relative to dir, or one of the host, which no file of the project has.
+func join(dir, name string) string {
+	if path.IsAbs(name) {
+		return name
+	}
+	return path.Join(dir, name)
+}
+
 func one(v object.Value) []object.Value {
 	if v.Kind == object.KindNone {
 		return nil
@@ -81,6 +91,14 @@ func one(v object.Value) []object.Value {
 func scalar(p reader.Part) []object.Value {
 	p.Loose()
 	return one(p.Value)
+}
+
+// items is what the items of a list become.
+func items(m reader.Entry, do func(reader.Part) []object.Value) object.Value {
+	if !m.Is(object.KindList) {
+		return object.Value{Kind: object.KindNull, Pos: m.Pos}
+	}
+	return each(m, do, "", "")
 }
 
 // each is a list, of which each item may become several. The paths that they hold, in the
@@ -96,10 +114,10 @@ func each(m reader.Entry, do func(reader.Part) []object.Value, name, dir string)
 		for _, v := range do(p) {
 			switch at := slices.IndexFunc(v.Members, func(m object.Member) bool { return m.Name == name }); {
 			case dir != "" && name == "":
-				v.Text = path.Join(dir, v.Text)
+				v.Text = join(dir, v.Text)
 			case dir != "" && at >= 0:
 				v.Members = slices.Clone(v.Members)
-				v.Members[at].Value.Text = path.Join(dir, v.Members[at].Value.Text)
+				v.Members[at].Value.Text = join(dir, v.Members[at].Value.Text)
 			}
 			out = append(out, v)
 		}
@@ -243,8 +261,8 @@ func mountOf(p reader.Part, dir string) object.Value {
 	}
 	v.Members = slices.Clone(v.Members)
 	for i, m := range v.Members {
-		if m.Name == "source" && !path.IsAbs(m.Value.Text) && m.Value.Kind == object.KindString && !strings.HasPrefix(m.Value.Text, "~") {
-			v.Members[i].Value.Text = path.Join(dir, m.Value.Text)
+		if m.Name == "source" && m.Value.Kind == object.KindString && !strings.HasPrefix(m.Value.Text, "~") {
+			v.Members[i].Value.Text = join(dir, m.Value.Text)
 		}
 	}
 	return v
@@ -257,8 +275,8 @@ func (r *reading) filesOf(v object.Value, dir string) object.Value {
 	for i, m := range v.Members {
 		v.Members[i].Value.Members = slices.Clone(m.Value.Members)
 		for j, f := range m.Value.Members {
-			if f.Name == "file" && f.Value.Kind == object.KindString && !path.IsAbs(f.Value.Text) {
-				v.Members[i].Value.Members[j].Value.Text = path.Join(dir, f.Value.Text)
+			if f.Name == "file" && f.Value.Kind == object.KindString {
+				v.Members[i].Value.Members[j].Value.Text = join(dir, f.Value.Text)
 			}
 		}
 	}

@@ -133,6 +133,9 @@ func (s *service) probes() {
 			test.Fail(`write ["CMD", …] or ["CMD-SHELL", …]`, "the test begins with CMD, CMD-SHELL or NONE, got %q", words[0].Text)
 			return
 		}
+		for i, w := range words {
+			words[i].Text = literal(w.Text)
+		}
 		if len(action) == 0 {
 			action.Put("exec", reader.Pairs(test.Pos, "command", reader.List(test.Pos, words...)))
 		}

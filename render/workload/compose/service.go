@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mattn/go-shellwords"
+
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/spec"
 	"github.com/ropewalk/ropewalk/render/workload/placeholder"
@@ -235,8 +237,13 @@ func (s *service) command() {
 	for _, field := range [][2]string{{"entrypoint", "command"}, {"command", "args"}} {
 		p := s.At(field[0])
 		words := words(p)
-		if p.Given() && len(words) == 0 && field[0] == "entrypoint" {
+		if p.Given() && field[0] == "entrypoint" && (len(words) == 0 || words[0].Text == "") {
 			p.Fail("write the command that the image has", "Kubernetes cannot clear the entrypoint of an image")
+		}
+		if parser := shellwords.NewParser(); p.Kind == object.KindString {
+			if _, err := parser.Parse(p.Text); err == nil && parser.Position >= 0 {
+				p.Warn(`write ["/bin/sh", "-c", "…"]`, "what begins with %q is not run, in Compose neither: there is no shell", string([]rune(p.Text)[parser.Position]))
+			}
 		}
 		for i, w := range words {
 			words[i].Text = literal(w.Text)

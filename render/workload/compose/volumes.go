@@ -41,7 +41,11 @@ func (s *service) volumes() {
 		target, options, _ := strings.Cut(t.Loose(), ":")
 		size := object.Value{}
 		for option := range strings.SplitSeq(options, ",") {
-			if n, ok := strings.CutPrefix(option, "size="); ok {
+			n, sized := strings.CutPrefix(option, "size=")
+			if option != "" && !sized && !strings.HasPrefix(option, "mode=") {
+				t.Warn("remove it", "the option %q of a tmpfs has no counterpart", option)
+			}
+			if sized {
 				t.Value = reader.Text(n, t.Pos)
 				size = bytes(t)
 			}

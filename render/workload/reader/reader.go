@@ -58,6 +58,9 @@ func (p Part) Warn(hint, format string, args ...any) {
 }
 
 func (p Part) report(s object.Severity, hint, format string, args ...any) {
+	if len(p.Errs) == maxErrors-1 {
+		s, hint, format, args = object.SeverityError, "", "there are more mistakes than the %d that are shown", []any{maxErrors - 1}
+	}
 	if len(p.Errs) < maxErrors {
 		p.Errs = append(p.Errs, &object.Error{
 			Stage: object.StageSpec, Severity: s, Pos: p.Pos, Path: p.Path.String(), Err: fmt.Errorf(format, args...), Hint: hint,
@@ -158,10 +161,10 @@ func (p Part) Loose() string {
 
 // Flag is a bool, false where p is none; "true" and "false" are read too.
 func (p Part) Flag() bool {
-	switch p.Loose() {
-	case "", "false":
+	switch text := p.Loose(); {
+	case text == "false", text == "" && p.Kind != object.KindString:
 		return false
-	case "true":
+	case text == "true":
 		return true
 	}
 	p.Fail("", "expected true or false")
