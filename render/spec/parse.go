@@ -162,7 +162,10 @@ func isCompose(v object.Value) bool {
 	_, version := v.Get("apiVersion")
 	services, _ := v.Get("services")
 	include, _ := v.Get("include")
-	return !kind && !version && (services.Kind == object.KindMap || include.Kind == object.KindList)
+	own := len(v.Members) > 0 && !slices.ContainsFunc(v.Members, func(m object.Member) bool {
+		return !slices.Contains([]string{"services", "version", "name", "networks", "volumes", "configs", "secrets"}, m.Name)
+	}) && services.Kind != object.KindNone
+	return !kind && !version && (own || services.Kind == object.KindMap || include.Kind == object.KindList)
 }
 
 // isFuncYAML reports whether a document is the func.yaml of a function of knative's func,

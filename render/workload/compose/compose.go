@@ -315,7 +315,12 @@ func (r *reading) workloads(model object.Value, doc spec.Document) []spec.Docume
 			Kind: spec.KindWorkload, Name: s.label, Pos: s.NamePos, NamePos: s.NamePos, Value: v, Blocks: r.blocks, Unsure: len(r.Errs.Failures()) > before,
 		})
 	}
-	if len(a.services) == 0 && r.Errs.Err() == nil {
+	switch {
+	case len(a.services) > 0 || r.Errs.Err() != nil:
+	case len(root.At("services").Members) == 0:
+		doc := reader.Part{Reading: &r.Reading, Value: object.Value{Pos: doc.Pos}}
+		doc.Fail("write services: {NAME: {image: NAME}}", "there are no services")
+	default:
 		root.Pos = cmp.Or(root.Pos, doc.Pos)
 		root.Fail("name the profile in spec.profiles of a document of kind "+spec.KindCompose, "no service is active")
 	}

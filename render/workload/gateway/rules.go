@@ -49,8 +49,11 @@ func (r Rule) holds(s string) bool {
 	switch r {
 	case label:
 		return spec.CheckName(s) == nil
-	case name, exactHost:
+	case name:
 		return len(s) <= longest && spec.CheckDomain(s) == nil
+	case exactHost:
+		_, address := netip.ParseAddr(s)
+		return name.holds(s) && address != nil
 	case host:
 		return exactHost.holds(strings.TrimPrefix(s, "*."))
 	case urlPath:
@@ -67,7 +70,7 @@ func (r Rule) holds(s string) bool {
 		return slices.Contains([]string{"*", "GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"}, s)
 	case origin:
 		u, err := url.Parse(s)
-		return s == "*" || err == nil && webURL.holds(s) && host.holds(u.Hostname()) && u.Scheme+"://"+u.Host == s
+		return s == "*" || err == nil && webURL.holds(s) && (name.holds(u.Hostname()) || host.holds(u.Hostname())) && u.Scheme+"://"+u.Host == s
 	case webURL:
 		u, err := url.Parse(s)
 		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
