@@ -4,10 +4,13 @@
 package workload
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/ropewalk/ropewalk/render/object"
 	"github.com/ropewalk/ropewalk/render/workload/generate"
+	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
 // The outputs of a resource that is the server of a queue.
@@ -28,7 +31,7 @@ func (c *Compilation) queue() *generate.Queue {
 		return &generate.Queue{Address: literal(q.Address.Value, q.Address.Pos)}
 	}
 	s := c.scope(c.member)
-	ok := true
+	ok := c.isList(q)
 	output := func(name string) []generate.Piece {
 		pieces, err := s.resource([]string{q.Resource.Value, name})
 		if err == nil {
@@ -62,6 +65,30 @@ func (c *Compilation) queue() *generate.Queue {
 		return nil
 	}
 	return out
+}
+
+// listURL begins the URL of a server that has lists.
+var listURL = regexp.MustCompile(`^(redis|rediss|valkey|valkeys)://`)
+
+// isList refuses a resource that is no server of lists: its type is neither redis nor
+// valkey, and it has no output url that says so.
+func (c *Compilation) isList(q *score.Queue) bool {
+	n, known := c.member.resource(q.Resource.Value)
+	if !known {
+		return true // It is reported where outputs are read.
+	}
+	i := c.member.instances[n]
+	r, kind := c.result(i), i.resource.Type.Value
+	if r == nil || kind == "redis" || kind == "valkey" || listURL.MatchString(r.Outputs["url"]) {
+		return true
+	}
+	c.errs = append(c.errs, &object.Error{
+		Stage: object.StageSpec, Pos: q.Resource.Pos, Path: c.member.extra("replicas", "queue", "resource").String(),
+		Err: fmt.Errorf("a queue is a list of Redis or Valkey, and the resource %q is of type %q", q.Resource.Value, kind),
+		Hint: "name a resource of type redis or valkey, or one with an output url that begins with redis://; " +
+			"the triggers of other brokers are written by a workload module of the platform: spec.workloads.module",
+	})
+	return false
 }
 
 // extra is the path of a field that Score does not have.

@@ -4,6 +4,7 @@
 package workload
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,6 +103,35 @@ func TestTheCredentialsOfAQueueAreReferences(t *testing.T) {
 	queue, said := queueOf(t, joined, scaled, `{"outputs": {"port": 6379}, "sensitive": {"host": {"store": "kubernetes", "key": "q", "property": "host"}}}`)
 	require.Empty(t, said)
 	require.Contains(t, queue, `"sourceRef":{"storeRef":{"kind":"SecretStore","name":"cluster"}}`)
+}
+
+// KEDA would look for a list of Redis at the address of a broker, and never find one.
+func TestAQueueIsOnAServerOfLists(t *testing.T) {
+	for _, c := range []struct {
+		kind, outputs string
+		good          bool
+	}{
+		{"redis", `"host": "q.prod", "port": 6379`, true},
+		{"valkey", `"host": "q.prod", "port": 6379`, true},
+		{"cache", `"host": "q.prod", "port": 6379, "url": "rediss://q.prod:6379/0"`, true},
+		{"cache", `"host": "q.prod", "port": 6379`, false},
+		{"amqp", `"host": "q.prod", "port": 5672, "url": "amqp://q.prod:5672"`, false},
+		{"postgres", `"host": "q.prod", "port": 5432, "url": "postgres://q.prod:5432/jobs"`, false},
+	} {
+		p, errs := Join(sources(t, strings.Replace(scaled, "type: redis", "type: "+c.kind, 1)), testConfig(), []resource.Provisioner{{Type: c.kind}})
+		require.Empty(t, errs)
+		compilation := p.Compile("api")
+		_, errs = run(t, compilation, map[string]resource.Answer{"jobs": answerOf(`{"outputs": {` + c.outputs + `}}`)})
+		require.Empty(t, errs)
+		_, errs = compilation.Finish()
+		if c.good {
+			require.Empty(t, errs, c.kind)
+			continue
+		}
+		require.Equal(t, `api.yaml:2:80: spec: metadata.replicas.queue.resource: a queue is a list of Redis or Valkey, and the resource "jobs" is of type "`+c.kind+
+			`" (name a resource of type redis or valkey, or one with an output url that begins with redis://; the triggers of other brokers are written by a workload module of the platform: spec.workloads.module)`+"\n",
+			messages(errs))
+	}
 }
 
 func TestAQueueOfAResourceThatIsNotThere(t *testing.T) {
