@@ -48,7 +48,7 @@ func noStore(pos object.Pos, secrets spec.Secrets) *Error {
 	return &Error{
 		Stage: object.StageSpec, Severity: object.SeverityWarning, Pos: pos,
 		Err:  fmt.Errorf("secrets are read from the default %s %q, because no store is configured", secrets.StoreKind, secrets.StoreName),
-		Hint: "set spec.workloads.secrets.store in " + spec.ProjectFile + ", for all environments or in each",
+		Hint: "set spec.workloads.secrets.store in " + spec.ProjectFile + ", for all environments or in each; without a store, backend: kubernetes reads Secrets of the namespace",
 	}
 }
 

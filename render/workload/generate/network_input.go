@@ -21,6 +21,7 @@ func (l *lowering) network() object.Value {
 		return object.Value{}
 	}
 	from, to := l.rules(wanted)
+	l.checkTokens(wanted)
 	if gateway := knativeGateway(n, l.r.Config); len(gateway) > 0 {
 		to.Kind, to.Items = object.KindList, append(slices.Clip(to.Items), lowerRules(gateway).Items...)
 	}

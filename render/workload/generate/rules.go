@@ -4,9 +4,12 @@
 package generate
 
 import (
+	"net/netip"
+	"regexp"
 	"slices"
 
 	"github.com/ropewalk/ropewalk/render/object"
+	"github.com/ropewalk/ropewalk/render/workload/network"
 	"github.com/ropewalk/ropewalk/render/workload/score"
 )
 
@@ -85,4 +88,50 @@ func (l *lowering) checkRules(r *score.Rules, policies []string) {
 			l.fail(labels.Pos, l.extra("network", "allowFrom"), hint+", or leave the labels out", "istio knows the namespace of a caller and no labels")
 		}
 	}
+}
+
+// checkTokens warns of policies that close the way to the tokens of the account of a cloud
+// that the pods act as: the metadata server of GKE, with or without Dataplane V2, the STS of
+// AWS, and Microsoft Entra.
+func (l *lowering) checkTokens(policies []string) {
+	rules := l.spec.Network
+	if len(l.r.Config.Policies) == 0 && (rules == nil || rules.To == nil) || slices.Equal(policies, []string{policyIstio}) {
+		return
+	}
+	for _, cloud := range []struct{ annotation, host, v1, v2, hint string }{
+		{"iam.gke.io/gcp-service-account", "$^", "169.254.169.252:988", "169.254.169.254:80", "{cidr: 169.254.169.252/32, ports: [988]}, with Dataplane V2 {cidr: 169.254.169.254/32, ports: [80]}"},
+		{"eks.amazonaws.com/role-arn", `^(sts|\*)(\.[a-z0-9-]+)?\.amazonaws\.com(\.cn)?$`, "0.0.0.0:443", "[::]:443", "{host: sts.REGION.amazonaws.com, ports: [443]}"},
+		{"azure.workload.identity/client-id", `^(login|\*)(\.partner)?\.microsoftonline\.(com|us|cn)$`, "0.0.0.0:443", "[::]:443", "{host: login.microsoftonline.com, ports: [443]}"},
+	} {
+		for _, a := range l.spec.ServiceAccount.Annotations {
+			if a.Name != cloud.annotation {
+				continue
+			}
+			host := regexp.MustCompile(cloud.host)
+			known := func(e network.External) bool { return host.MatchString(e.Host) }
+			opens := func(r score.Rule) bool {
+				return reaches(r, netip.MustParseAddrPort(cloud.v1)) || reaches(r, netip.MustParseAddrPort(cloud.v2))
+			}
+			if rules != nil && slices.ContainsFunc(rules.To, opens) || slices.ContainsFunc(l.r.Network.External, known) {
+				continue
+			}
+			l.warn(a.NamePos, l.extra("network", "allowTo"), "allow "+cloud.hint+"; where policies know no hosts, a cidr with its ports",
+				"no rule lets the pods get the tokens of their identity, %s", a.Name)
+		}
+	}
+}
+
+// reaches reports whether a rule opens a port of an address. A host has many: 0.0.0.0 and ::
+// stand for those, which a cidr with its ports is taken to mean.
+func reaches(r score.Rule, to netip.AddrPort) bool {
+	if len(r.Ports) > 0 && !slices.ContainsFunc(r.Ports, func(p score.Port) bool { return p.Port == int(to.Port()) && p.Protocol == network.ProtocolTCP }) {
+		return false
+	}
+	holds := func(v object.Value) bool {
+		prefix, err := netip.ParsePrefix(v.Text)
+		return err == nil && (prefix.Contains(to.Addr()) || to.Addr().IsUnspecified() && len(r.Ports) > 0)
+	}
+	cidr, ranged := r.Peer.Get("cidr")
+	except, _ := r.Peer.Get("except")
+	return !ranged && len(r.Peer.Members) == 0 && r.Host.Value == "" || holds(cidr) && (to.Addr().IsUnspecified() || !slices.ContainsFunc(except.Items, holds))
 }

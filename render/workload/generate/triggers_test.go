@@ -171,3 +171,59 @@ func TestNoRuleVanishes(t *testing.T) {
 		})
 	}
 }
+
+// A closed policy that forgets the server of tokens leaves pods without their identity.
+func TestAnIdentityNeedsItsTokens(t *testing.T) {
+	const gcp, aws, azure = "iam.gke.io/gcp-service-account", "eks.amazonaws.com/role-arn", "azure.workload.identity/client-id"
+	cidr := func(cidr string, ports ...int) score.Rule {
+		r := score.Rule{Pos: at(71), Peer: fields(m{"cidr": cidr})}
+		for _, p := range ports {
+			r.Ports = append(r.Ports, score.Port{Port: p, Target: p, Protocol: "TCP"})
+		}
+		return r
+	}
+	except := score.Rule{Pos: at(71), Peer: fields(m{"cidr": "0.0.0.0/0", "except": []any{"169.254.0.0/16"}})}
+	udp := cidr("0.0.0.0/0", 443)
+	udp.Ports[0].Protocol = "UDP"
+	host := network.External{Host: "sts.eu-west-1.amazonaws.com"}
+	cilium := []string{"cilium"}
+	for _, c := range []struct {
+		name, annotation string
+		policies         []string
+		rules            *score.Rules
+		hosts            []network.External
+		warned           bool
+	}{
+		{"nothing is closed", gcp, nil, &score.Rules{From: []score.Rule{}}, nil, false},
+		{"no rules", gcp, cilium, nil, nil, true},
+		{"nothing is allowed", gcp, nil, &score.Rules{To: []score.Rule{}}, nil, true},
+		{"all is allowed", gcp, nil, &score.Rules{To: []score.Rule{cidr("0.0.0.0/0")}}, nil, false},
+		{"any peer at the port", aws, nil, &score.Rules{To: []score.Rule{{Peer: fields(m{}), Ports: cidr("", 443).Ports}}}, nil, false},
+		{"all but the node", gcp, nil, &score.Rules{To: []score.Rule{except}}, nil, true},
+		{"all but the node, for a host", aws, nil, &score.Rules{To: []score.Rule{except}}, nil, false},
+		{"the metadata server", gcp, nil, &score.Rules{To: []score.Rule{cidr("169.254.169.252/32", 988)}}, nil, false},
+		{"the metadata server of Dataplane V2", gcp, cilium, &score.Rules{To: []score.Rule{cidr("169.254.169.254/32", 80)}}, nil, false},
+		{"another port", gcp, nil, &score.Rules{To: []score.Rule{cidr("169.254.169.252/32", 443)}}, nil, true},
+		{"another protocol", azure, nil, &score.Rules{To: []score.Rule{udp}}, nil, true},
+		{"a range with the port", azure, nil, &score.Rules{To: []score.Rule{cidr("10.0.0.0/8", 443)}}, nil, false},
+		{"a range without a port", azure, nil, &score.Rules{To: []score.Rule{cidr("10.0.0.0/8")}}, nil, true},
+		{"pods", aws, cilium, &score.Rules{To: []score.Rule{{Peer: fields(m{"namespace": "a"})}}}, nil, true},
+		{"the host", aws, cilium, nil, []network.External{host}, false},
+		{"the host of another cloud", azure, cilium, nil, []network.External{host}, true},
+		{"a mesh closes no calls", aws, []string{"istio"}, &score.Rules{From: []score.Rule{}}, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := plain()
+			r.Config.Policies, r.Workload.Network, r.Network.External = c.policies, c.rules, c.hosts
+			r.Workload.ServiceAccount.Annotations = []score.Pair{{Name: c.annotation, NamePos: at(60), Value: says("x", 60)}}
+			_, errs := Input(r)
+			if !c.warned {
+				require.Empty(t, lines(errs))
+				return
+			}
+			require.Len(t, errs, 1)
+			require.Equal(t, object.SeverityWarning, errs[0].Severity)
+			require.Contains(t, lines(errs)[0], "score.yaml:60:5: spec: metadata.network.allowTo: no rule lets the pods get the tokens of their identity, "+c.annotation)
+		})
+	}
+}
