@@ -135,7 +135,7 @@ type Secrets struct {
 	// above.
 	Providers       map[string]SecretProvider
 	DefaultProvider string
-	// Bindings are the secrets of ${secrets.NAME.KEY}, by name.
+	// Bindings are the secrets of ${secrets.name.key}, by name.
 	Bindings map[string]SecretSource
 	// Provider is the provider part of the spec of the store, in the shape of
 	// External Secrets; KindNone where the store is there already and is not

@@ -104,7 +104,7 @@ func (f *fields) providers(out *Secrets) {
 	if len(out.Providers) > 1 {
 		out.DefaultProvider = ""
 	}
-	if name := f.enum("defaultProvider", storeProviders()...); name != "" {
+	if name := f.enum("defaultProvider", storeProviders()...); slices.Contains(storeProviders(), name) {
 		if _, ok := out.Providers[name]; !ok {
 			v, _ := f.value.Get("defaultProvider")
 			f.fail(v.Pos, f.path.Append(object.Field("defaultProvider")), "add it to providers", "%q is not one of the providers here", name)
@@ -204,7 +204,7 @@ func (f *fields) images() Images {
 		for _, text := range []string{prefix, mirrors[prefix]} {
 			host, _, _ := strings.Cut(text, "/")
 			if !imagePrefix.MatchString(text) || !strings.ContainsAny(host, ".:") && host != "localhost" {
-				f.fail(v.Pos, path.Append(object.Field(prefix)), "write docker.io for images without a registry",
+				f.fail(v.Pos, path.Append(object.Field(prefix)), "write it without https:// and without a slash at the end; docker.io is the registry of images without one",
 					"%q is no registry with the first parts of a repository, such as docker.io or ghcr.io/acme", text)
 			}
 		}

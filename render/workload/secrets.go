@@ -22,7 +22,7 @@ import (
 // rootSecrets begins the placeholders of secrets that the project declares.
 const rootSecrets = "secrets"
 
-// secretBinding is ${secrets.NAME.KEY}, or ${secrets.NAME} for all of a secret.
+// secretBinding is ${secrets.name.key}, or ${secrets.name} for all of a secret.
 func (s scope) secretBinding(steps []string) ([]generate.Piece, *object.Error) {
 	bindings := s.member.config.Secrets.Bindings
 	if len(steps) == 0 || steps[0] == "" {

@@ -182,8 +182,8 @@ func (d *Discovery) noSpec(f folder, content content) {
 	case len(f.composeFiles()) > 0:
 		err = fmt.Errorf("%w: a search takes no compose file", ErrNoSpec)
 		hint = "pass the file itself, or name it in spec.specs of a project: " + strings.Join(f.composeFiles(), ", ")
-	case isFile(f.Root, path.Join(f.Dir, "apps.yaml")):
-		err = fmt.Errorf("%w: a search takes no apps.yaml without apiVersion and kind", ErrNoSpec)
+	case isFile(f.Root, path.Join(f.Dir, "apps.yaml")), isFile(f.Root, path.Join(f.Dir, "func.yaml")):
+		err = fmt.Errorf("%w: a search takes no apps.yaml without apiVersion and kind, and no func.yaml", ErrNoSpec)
 		hint = "pass the file itself, or name it in spec.specs of a project"
 	case content == cueModule:
 		err, hint = fmt.Errorf("%w: the CUE module has no package in this folder", ErrNoSpec), "pass the folder of a package, which holds .cue files"

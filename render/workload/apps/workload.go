@@ -98,7 +98,7 @@ func (a *app) scaling() object.Value {
 	needs := map[string]string{"keda-cron": "cron_schedules", "keda-queue": "queue_name"}[kind]
 	for _, name := range []string{"type", "max_instances", needs} {
 		if s.Kind == object.KindMap && name != "" && !s.At(name).Given() && (name == "type" || name == needs || types[kind] && kind != "none") {
-			s.At(name).Fail("", "is missing")
+			s.At(name).Fail("write "+name+" under scaling", "is missing")
 		}
 	}
 	if kind != "keda-queue" {

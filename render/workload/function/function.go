@@ -57,11 +57,13 @@ func Lower(doc object.Value) (object.Value, object.Errors) {
 	}
 	out.Put("service", service(body))
 	replicas := replicasOf(body.At("scale"), kind.Text == score.KindKnativeService)
-	if !replicas.Given() && kind.Text != score.KindKnativeService && body.Kind == object.KindMap {
+	if !replicas.Given() && kind.Text == score.KindDeployment && body.Kind == object.KindMap {
 		body.At("scale").Fail("write scale: {max: 10, concurrency: 100, hosts: [api.example.com]}", "is missing: KEDA needs to know how far to scale, and which requests to count")
 	}
-	out.Put("replicas", replicas.Value)
-	out.Put("serving", reader.Pairs(body.Pos, "concurrencyLimit", body.At("concurrencyLimit").Value, "timeout", body.At("timeout").Value))
+	if kind.Kind != object.KindNone { // What the fields mean depends on the target.
+		out.Put("replicas", replicas.Value)
+		out.Put("serving", reader.Pairs(body.Pos, "concurrencyLimit", body.At("concurrencyLimit").Value, "timeout", body.At("timeout").Value))
+	}
 	return workload(doc, out.Value(body.Pos)), r.Errs
 }
 
@@ -97,6 +99,7 @@ func target(p reader.Part) object.Value {
 		return reader.Text(score.KindKnativeService, cmp.Or(t.Pos, p.Pos))
 	case t.Is(object.KindString) && t.Text != targetKEDA:
 		t.Fail(object.Suggest(t.Text, []string{targetKEDA, targetKnative}), "%q is not known: expected %s or %s", t.Text, targetKnative, targetKEDA)
+		return object.Value{}
 	}
 	return reader.Text(score.KindDeployment, t.Pos)
 }

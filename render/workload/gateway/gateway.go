@@ -264,7 +264,7 @@ func (d *decoder) auth(v object.Value, at object.Path) []secret {
 	}
 	for _, name := range need {
 		if field(v, name).Kind == object.KindNone {
-			d.fail(v.Pos, at.Append(object.Field(name)), "", "auth of type %s needs %s", kind, name)
+			d.fail(v.Pos, at.Append(object.Field(name)), "write "+name+" beside type", "auth of type %s needs %s", kind, name)
 		}
 	}
 	if s := field(v, "secret"); s.Kind != object.KindNone && slices.Contains(need, "secret") {

@@ -37,12 +37,15 @@ func (p part) variables() ([]Pair, []SecretVariable) {
 		case m.Value.Kind != object.KindMap:
 			texts.Members = append(texts.Members, m)
 		case p.doc.Score:
-			e.fail("write ${secrets.NAME.KEY}, with NAME in spec.workloads.secrets.bindings of the Project", "a variable of a Score file is a string, got a map")
+			e.fail("write ${secrets.name.key}, with name in spec.workloads.secrets.bindings of the Project", "a variable of a Score file is a string, got a map")
 		default:
 			if bad := badVariable(m.Name); bad != "" {
 				p.decoder.fail(m.Pos, e.at, "", "%s %s", shown(m.Name), bad)
 			}
-			secrets = append(secrets, e.secret())
+			s := e.secret()
+			if p, _ := e.Get("provider"); p.Kind != object.KindString || s.Provider != "" { // An unknown provider is reported.
+				secrets = append(secrets, s)
+			}
 		}
 	}
 	slices.SortFunc(secrets, func(a, b SecretVariable) int { return strings.Compare(a.Name, b.Name) })
